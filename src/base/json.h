@@ -1,0 +1,47 @@
+/* A streaming JSON writer: no tree in memory, so a million rows cost no more
+ * than one. Keys and strings are escaped; bytes that are not UTF-8 become U+FFFD.
+ * Numbers that JSON cannot hold (NaN, infinities) are written as null. */
+#ifndef TT_BASE_JSON_H
+#define TT_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TT_JSON_DEPTH_MAX 32
+
+typedef struct tt_json {
+    FILE *out;
+    int indent;      /* spaces a level; 0: everything on one line */
+    unsigned depth;
+    bool has_item[TT_JSON_DEPTH_MAX]; /* the open container at that depth has an item */
+    bool after_key;
+} tt_json;
+
+void tt_json_begin(tt_json *j, FILE *out, int indent);
+/* Ends the document with a newline. False when anything could not be written
+ * (a full disk), with errno set; the caller reports it. */
+bool tt_json_end(tt_json *j);
+
+void tt_json_object(tt_json *j);     /* { */
+void tt_json_object_end(tt_json *j); /* } */
+void tt_json_array(tt_json *j);      /* [ */
+void tt_json_array_end(tt_json *j);  /* ] */
+void tt_json_key(tt_json *j, const char *key);
+void tt_json_string(tt_json *j, const char *s); /* NULL: null */
+void tt_json_string_n(tt_json *j, const char *s, size_t n);
+void tt_json_u64(tt_json *j, uint64_t v);
+void tt_json_i64(tt_json *j, int64_t v);
+void tt_json_double(tt_json *j, double v); /* shortest decimal that reads back the same */
+void tt_json_bool(tt_json *j, bool v);
+void tt_json_null(tt_json *j);
+
+/* A key and its value in one call. */
+void tt_json_kv_string(tt_json *j, const char *key, const char *s);
+void tt_json_kv_u64(tt_json *j, const char *key, uint64_t v);
+void tt_json_kv_i64(tt_json *j, const char *key, int64_t v);
+void tt_json_kv_double(tt_json *j, const char *key, double v);
+void tt_json_kv_bool(tt_json *j, const char *key, bool v);
+
+#endif

@@ -1,0 +1,25 @@
+/* A file that appears whole or not at all: written under a temporary name in the
+ * same folder, synced and renamed when everything is there. */
+#ifndef TT_BASE_OUTFILE_H
+#define TT_BASE_OUTFILE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct tt_outfile {
+    FILE *stream; /* write here */
+    char *path;
+    char *temporary;
+} tt_outfile;
+
+/* Opens for writing, mode 0666 & ~umask. An existing path is TT_E_EXISTS unless
+ * `force`. On failure nothing is left behind. */
+tt_status tt_outfile_open(tt_outfile *f, const char *path, bool force, tt_error *err);
+/* Renames into place; on failure the temporary file is removed. */
+tt_status tt_outfile_commit(tt_outfile *f, tt_error *err);
+/* Gives up: removes the temporary file. Harmless after commit. */
+void tt_outfile_abandon(tt_outfile *f);
+
+#endif

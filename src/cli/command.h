@@ -1,0 +1,32 @@
+/* The commands of `tensortrace`: one cmd_<verb>.c each, listed once in main.c. */
+#ifndef TT_CLI_COMMAND_H
+#define TT_CLI_COMMAND_H
+
+/* What a command returns, and so what the process exits with (see docs and man page). */
+enum {
+    TT_EXIT_OK = 0,     /* done, or equal */
+    TT_EXIT_DIFFERS = 1,/* differs, or a check failed */
+    TT_EXIT_USAGE = 2,  /* usage, or unusable input */
+    TT_EXIT_NO_TRACE = 3/* the traced program ran but nothing could be traced */
+};
+
+typedef struct tt_command {
+    const char *name;
+    const char *summary; /* one line, for `tensortrace --help` */
+    /* argv[0] is "tensortrace <verb>"; returns the process's exit code. */
+    int (*run)(int argc, char **argv);
+    int hidden; /* not listed in --help */
+} tt_command;
+
+int tt_cmd_run(int argc, char **argv);
+int tt_cmd_info(int argc, char **argv);
+int tt_cmd_stats(int argc, char **argv);
+int tt_cmd_log(int argc, char **argv);
+int tt_cmd_verify(int argc, char **argv);
+int tt_cmd_recover(int argc, char **argv);
+int tt_cmd_gguf(int argc, char **argv);
+int tt_cmd_synth(int argc, char **argv);
+int tt_cmd_doctor(int argc, char **argv);
+int tt_cmd_runner(int argc, char **argv);
+
+#endif

@@ -1,0 +1,41 @@
+/* What commands say to people: errors on stderr, progress on a terminal. */
+#ifndef TT_CLI_REPORT_H
+#define TT_CLI_REPORT_H
+
+#include "base/status.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* "tensortrace: message" (and the byte offset where there is one) on stderr;
+ * returns the exit code that fits the status (TT_EXIT_USAGE for bad input). */
+int tt_report_error(const tt_error *err);
+/* The same from a format, for messages that have no tt_error. Returns TT_EXIT_USAGE. */
+int tt_report_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "tensortrace: message" on stderr, no judgement. */
+void tt_report_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* argp_parse with this project's ways: argv[0] shown as "tensortrace <verb>",
+ * errors and --help handled by argp, exit code 2 on misuse. Returns 0 or exits. */
+void tt_report_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
+/* A progress bar (share, rate, time left) on stderr; silent unless stderr is a
+ * terminal and the work has taken over a second. */
+typedef struct tt_progress {
+    const char *what;
+    uint64_t total;      /* in units of `unit`; 0: unknown */
+    const char *unit;    /* "bytes" prints sizes, anything else counts */
+    uint64_t begin_ns;
+    uint64_t drawn_ns;
+    bool on;
+    bool drawn;
+} tt_progress;
+
+void tt_progress_begin(tt_progress *p, const char *what, uint64_t total, const char *unit);
+void tt_progress_update(tt_progress *p, uint64_t done);
+/* Clears the line. */
+void tt_progress_end(tt_progress *p);
+
+#endif
