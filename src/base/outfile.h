@@ -11,7 +11,8 @@
 typedef struct tt_outfile {
     FILE *stream; /* write here */
     char *path;
-    char *temporary;
+    char *temporary; /* NULL for a device or a pipe, which is written directly */
+    bool force;
 } tt_outfile;
 
 /* Opens for writing, mode 0666 & ~umask. An existing path is TT_E_EXISTS unless

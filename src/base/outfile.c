@@ -1,0 +1,117 @@
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMPORARY_TRIES 100
+
+static tt_status io_error(tt_error *err, const char *what, const char *path)
+{
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot %s %s: %s", what, path,
+                        strerror(errno));
+}
+
+static tt_status exists_error(tt_error *err, const char *path)
+{
+    return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists; --force overwrites it", path);
+}
+
+static tt_status memory_error(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+}
+
+/* Creates a file beside f->path. Not mkstemp: its mode 0600 would have to be
+ * widened again, and the umask cannot be read without a moment of changing it. */
+static int create_temporary(tt_outfile *f)
+{
+    size_t size = strlen(f->path) + 40;
+    f->temporary = malloc(size);
+    if (!f->temporary) return -1;
+    for (int i = 0; i < TEMPORARY_TRIES; i++) {
+        (void)snprintf(f->temporary, size, "%s.%ld-%d.part", f->path, (long)getpid(), i);
+        int fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+static void forget(tt_outfile *f)
+{
+    free(f->path);
+    free(f->temporary);
+    memset(f, 0, sizeof *f);
+}
+
+static tt_status open_stream(tt_outfile *f, int fd, const char *path, tt_error *err)
+{
+    tt_status status;
+    f->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (f->stream) return TT_OK;
+    status = io_error(err, "create", path);
+    if (fd >= 0) {
+        (void)close(fd);
+        if (f->temporary) (void)unlink(f->temporary);
+    }
+    forget(f);
+    return status;
+}
+
+tt_status tt_outfile_open(tt_outfile *f, const char *path, bool force, tt_error *err)
+{
+    struct stat st;
+    memset(f, 0, sizeof *f);
+    f->force = force;
+    bool exists = stat(path, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is a directory", path);
+    if (exists && S_ISREG(st.st_mode) && !force) return exists_error(err, path);
+    /* Through a symbolic link the file it points to is replaced, not the link. */
+    f->path = exists ? realpath(path, NULL) : NULL;
+    if (!f->path) f->path = strdup(path);
+    if (!f->path) return memory_error(err);
+    if (exists && !S_ISREG(st.st_mode)) {
+        /* A device or a pipe (/dev/null, /dev/stdout): there is nothing to rename. */
+        return open_stream(f, open(path, O_WRONLY | O_CLOEXEC), path, err);
+    }
+    return open_stream(f, create_temporary(f), path, err);
+}
+
+static int rename_into_place(const tt_outfile *f)
+{
+    if (f->force) return rename(f->temporary, f->path);
+    /* Without force, a file that came into being meanwhile is kept too. */
+    if (renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return -1;
+    return rename(f->temporary, f->path); /* a file system that cannot tell */
+}
+
+tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
+{
+    tt_status status = TT_OK;
+    bool bad = ferror(f->stream) != 0;
+    if (fflush(f->stream) != 0) bad = true;
+    if (!bad && f->temporary && fsync(fileno(f->stream)) != 0) bad = true;
+    if (bad) status = io_error(err, "write", f->path);
+    if (fclose(f->stream) != 0 && status == TT_OK) status = io_error(err, "write", f->path);
+    f->stream = NULL;
+    if (status == TT_OK && f->temporary && rename_into_place(f) != 0)
+        status = errno == EEXIST ? exists_error(err, f->path) : io_error(err, "create", f->path);
+    if (status != TT_OK) {
+        tt_outfile_abandon(f);
+        return status;
+    }
+    forget(f);
+    return TT_OK;
+}
+
+void tt_outfile_abandon(tt_outfile *f)
+{
+    if (f->stream) (void)fclose(f->stream);
+    if (f->temporary) (void)unlink(f->temporary);
+    forget(f);
+}

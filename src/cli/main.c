@@ -1,0 +1,142 @@
+/* tensortrace VERB ...: finds the command and lets it run. */
+#include "cli/command.h"
+#include "cli/report.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of a person's work: get a model, trace it, look, check, repair. */
+static const tt_command commands[] = {
+    {"run", "trace a program, or the built-in runner on a model", tt_cmd_run, 0},
+    {"info", "what a trace holds: engine, model, times, findings", tt_cmd_info, 0},
+    {"stats", "time and bytes by op, layer, component, tensor, thread, token", tt_cmd_stats, 0},
+    {"log", "the ops of a trace in time order", tt_cmd_log, 0},
+    {"verify", "prove that a trace is complete and consistent", tt_cmd_verify, 0},
+    {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
+    {"gguf", "the tensors of a model file and where they lie", tt_cmd_gguf, 0},
+    {"synth", "write a model with made-up weights, for tests and demos", tt_cmd_synth, 0},
+    {"doctor", "what an engine offers, and how it would be traced", tt_cmd_doctor, 0},
+    {"runner", "the program that `run -m` traces", tt_cmd_runner, 1},
+};
+
+#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: tensortrace COMMAND [OPTION...]\n"
+          "Shows what a language model's inference does to memory, tensor by tensor.\n\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!commands[i].hidden) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help      the options of a command: tensortrace help COMMAND\n\n"
+          "A first look, with a model of yours:\n"
+          "  tensortrace run -o my.ttrace -m MODEL.gguf -p \"Hello\" -n 16\n"
+          "  tensortrace info my.ttrace\n\n"
+          "Exit codes: 0 done or equal, 1 differs or a check failed, 2 usage or unusable\n"
+          "input, 3 the program ran but nothing could be traced.\n"
+          "Manual: man tensortrace\n",
+          out);
+}
+
+static const tt_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+#define NAME_MAX_COMPARED 15
+
+/* Edits (insert, drop, replace a letter) between two short words. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[NAME_MAX_COMPARED + 1];
+    size_t n = strlen(b);
+    if (n > NAME_MAX_COMPARED) return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            if (row[j] + 1 < best) best = row[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+static int unknown_command(const char *name)
+{
+    const char *nearest = NULL;
+    /* Two slips (one in a short word) are a typing mistake, more is another word. */
+    size_t least = strlen(name) > 3 ? 3 : 2;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        size_t distance = commands[i].hidden ? least : edit_distance(name, commands[i].name);
+        if (distance < least) {
+            least = distance;
+            nearest = commands[i].name;
+        }
+    }
+    if (nearest) return tt_report_usage("no command \"%s\"; did you mean \"%s\"?", name, nearest);
+    return tt_report_usage("no command \"%s\"; `tensortrace --help` lists them", name);
+}
+
+/* argv[0] is the verb; it becomes "tensortrace VERB", the name messages carry. */
+static int run_command(int argc, char **argv)
+{
+    char title[64];
+    const tt_command *command = find_command(argv[0]);
+    if (!command) return unknown_command(argv[0]);
+    (void)snprintf(title, sizeof title, "tensortrace %s", command->name);
+    argv[0] = title;
+    return command->run(argc, argv);
+}
+
+static int help(int argc, char **argv)
+{
+    char option[] = "--help";
+    char *words[] = {argv[0], option, NULL};
+    if (argc > 1) return tt_report_usage("help takes one command");
+    if (argc == 1) return run_command(2, words);
+    print_help(stdout);
+    return TT_EXIT_OK;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : NULL;
+    if (!verb) {
+        print_help(stderr);
+        return TT_EXIT_USAGE;
+    }
+    if (strcmp(verb, "help") == 0) return help(argc - 2, argv + 2);
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) return help(0, NULL);
+    if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
+        puts("tensortrace " TT_VERSION);
+        return TT_EXIT_OK;
+    }
+    if (verb[0] == '-')
+        return tt_report_usage("no option \"%s\" before the command; see `tensortrace --help`",
+                               verb);
+    return run_command(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    /* Only the characters of the user's locale: numbers keep their point, so that
+     * JSON and CSV are the same everywhere. */
+    (void)setlocale(LC_CTYPE, "");
+    int code = dispatch(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        tt_report_note("cannot write to standard output: %s", strerror(errno));
+        if (code == TT_EXIT_OK) code = TT_EXIT_USAGE;
+    }
+    return code;
+}
