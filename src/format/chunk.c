@@ -1,0 +1,184 @@
+#include "format/chunk.h"
+
+#include "base/checksum.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const uint8_t FILE_MAGIC[8] = {'T', 'T', 'R', 'A', 'C', 'E', 0x1a, '\n'};
+static const uint8_t TAIL_MAGIC[8] = {'T', 'T', 'R', 'A', 'C', 'E', 'N', 'D'};
+#define CHUNK_MAGIC 0x4b435454u
+
+static void put(uint8_t *out, size_t at, const void *value, size_t n)
+{
+    memcpy(out + at, value, n);
+}
+
+void tt_file_header_encode(const tt_file_header *h, uint8_t out[TT_FILE_HEADER_BYTES])
+{
+    const uint32_t size = TT_FILE_HEADER_BYTES;
+    memset(out, 0, TT_FILE_HEADER_BYTES);
+    put(out, 0, FILE_MAGIC, sizeof FILE_MAGIC);
+    put(out, 8, &h->major, 2);
+    put(out, 10, &h->minor, 2);
+    put(out, 12, &size, 4);
+    put(out, 16, h->run_id, 16);
+    put(out, 32, &h->created_unix_ns, 8);
+    put(out, 40, &h->pid, 8);
+    uint64_t sum = tt_checksum(out, 56);
+    put(out, 56, &sum, 8);
+}
+
+tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h,
+                                tt_error *err)
+{
+    tt_cursor c = tt_cursor_of(data, size);
+    tt_span magic = tt_cursor_take(&c, 8);
+    if (!magic.data || memcmp(magic.data, FILE_MAGIC, 8) != 0)
+        return tt_error_set(err, TT_E_FORMAT, 0, "not a tensortrace trace: the magic is missing");
+    if (size < TT_FILE_HEADER_BYTES)
+        return tt_error_set(err, TT_E_TRUNCATED, size, "the file header is cut off");
+    h->major = tt_cursor_u16(&c);
+    h->minor = tt_cursor_u16(&c);
+    if (h->major != TT_FORMAT_MAJOR)
+        return tt_error_set(err, TT_E_UNSUPPORTED, 8,
+                            "format version %u.%u; this build reads version %u: use a newer "
+                            "tensortrace",
+                            h->major, h->minor, TT_FORMAT_MAJOR);
+    uint32_t header_bytes = tt_cursor_u32(&c);
+    if (header_bytes != TT_FILE_HEADER_BYTES)
+        return tt_error_set(err, TT_E_FORMAT, 12, "file header of %" PRIu32 " bytes, expected %u",
+                            header_bytes, TT_FILE_HEADER_BYTES);
+    tt_span id = tt_cursor_take(&c, 16);
+    memcpy(h->run_id, id.data, 16);
+    h->created_unix_ns = tt_cursor_u64(&c);
+    h->pid = tt_cursor_u64(&c);
+    if (tt_checksum(data, 56) != tt_load_u64(data + 56))
+        return tt_error_set(err, TT_E_CHECKSUM, 56, "the file header's checksum does not match");
+    return TT_OK;
+}
+
+static uint64_t chunk_checksum(const uint8_t *header, const void *payload, size_t payload_bytes)
+{
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, header, 32);
+    XXH3_64bits_update(&state, payload, payload_bytes);
+    return XXH3_64bits_digest(&state);
+}
+
+void tt_chunk_header_encode(tt_chunk_header *h, const void *payload,
+                            uint8_t out[TT_CHUNK_HEADER_BYTES])
+{
+    const uint32_t magic = CHUNK_MAGIC;
+    memset(out, 0, TT_CHUNK_HEADER_BYTES);
+    put(out, 0, &magic, 4);
+    put(out, 4, &h->type, 2);
+    put(out, 6, &h->codec, 1);
+    put(out, 8, &h->stored_bytes, 4);
+    put(out, 12, &h->raw_bytes, 4);
+    put(out, 16, &h->stream, 4);
+    put(out, 20, &h->count, 4);
+    put(out, 24, &h->position, 8);
+    h->checksum = chunk_checksum(out, payload, h->stored_bytes);
+    put(out, 32, &h->checksum, 8);
+}
+
+tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t offset,
+                                 tt_chunk_header *h, tt_error *err)
+{
+    if (size < TT_CHUNK_HEADER_BYTES)
+        return tt_error_set(err, TT_E_TRUNCATED, offset, "a chunk header is cut off");
+    tt_cursor c = tt_cursor_of(data, TT_CHUNK_HEADER_BYTES);
+    if (tt_cursor_u32(&c) != CHUNK_MAGIC)
+        return tt_error_set(err, TT_E_FORMAT, offset, "no chunk begins here");
+    h->type = tt_cursor_u16(&c);
+    h->codec = tt_cursor_u8(&c);
+    (void)tt_cursor_u8(&c);
+    h->stored_bytes = tt_cursor_u32(&c);
+    h->raw_bytes = tt_cursor_u32(&c);
+    h->stream = tt_cursor_u32(&c);
+    h->count = tt_cursor_u32(&c);
+    h->position = tt_cursor_u64(&c);
+    h->checksum = tt_cursor_u64(&c);
+    if (h->stored_bytes > TT_CHUNK_PAYLOAD_MAX || h->raw_bytes > TT_CHUNK_PAYLOAD_MAX)
+        return tt_error_set(err, TT_E_LIMIT, offset + 8,
+                            "a chunk of %" PRIu32 " bytes (%" PRIu32 " unpacked); the limit is %u",
+                            h->stored_bytes, h->raw_bytes, TT_CHUNK_PAYLOAD_MAX);
+    if (h->stored_bytes > size - TT_CHUNK_HEADER_BYTES)
+        return tt_error_set(err, TT_E_TRUNCATED, offset,
+                            "a chunk announces %" PRIu32 " bytes, the file ends after %" PRIu64,
+                            h->stored_bytes, size - TT_CHUNK_HEADER_BYTES);
+    if (chunk_checksum(data, data + TT_CHUNK_HEADER_BYTES, h->stored_bytes) != h->checksum)
+        return tt_error_set(err, TT_E_CHECKSUM, offset, "a chunk's checksum does not match");
+    return TT_OK;
+}
+
+void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags)
+{
+    uint64_t previous = 0;
+    tt_bytes_varint(out, n);
+    for (size_t i = 0; i < n; i++) {
+        const tt_index_entry *e = &entries[i];
+        tt_bytes_varint(out, e->offset / 8 - previous);
+        previous = e->offset / 8;
+        tt_bytes_varint(out, e->type);
+        tt_bytes_varint(out, e->stream);
+        tt_bytes_varint(out, e->position);
+        tt_bytes_varint(out, e->count);
+        if (e->type == TT_CHUNK_OPS) {
+            tt_bytes_varint(out, e->run_min);
+            tt_bytes_varint(out, e->run_max - e->run_min);
+        }
+    }
+    tt_bytes_u8(out, end_flags);
+}
+
+tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n,
+                          uint8_t *end_flags, tt_error *err)
+{
+    tt_cursor c = tt_cursor_of(payload.data, payload.size);
+    uint64_t count = tt_cursor_varint(&c);
+    *entries = NULL;
+    *n = 0;
+    /* An entry takes five bytes at least: a larger count is a lie. */
+    if (c.failed || count > payload.size / 5)
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "the index announces %" PRIu64
+                            " chunks in %zu bytes", count, payload.size);
+    tt_index_entry *list = calloc(count ? count : 1, sizeof *list);
+    if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    uint64_t at = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        tt_index_entry *e = &list[i];
+        at += tt_cursor_varint(&c);
+        e->offset = at * 8;
+        e->type = (uint16_t)tt_cursor_varint(&c);
+        e->stream = (uint32_t)tt_cursor_varint(&c);
+        e->position = tt_cursor_varint(&c);
+        e->count = (uint32_t)tt_cursor_varint(&c);
+        if (e->type == TT_CHUNK_OPS) {
+            e->run_min = tt_cursor_varint(&c);
+            e->run_max = e->run_min + tt_cursor_varint(&c);
+        }
+    }
+    *end_flags = tt_cursor_u8(&c);
+    if (c.failed) {
+        free(list);
+        return tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET, "the index ends inside an entry");
+    }
+    *entries = list;
+    *n = (size_t)count;
+    return TT_OK;
+}
+
+void tt_tail_encode(uint64_t index_offset, uint8_t out[TT_TAIL_BYTES])
+{
+    put(out, 0, &index_offset, 8);
+    put(out, 8, TAIL_MAGIC, 8);
+}
+
+bool tt_tail_decode(const uint8_t tail[TT_TAIL_BYTES], uint64_t *index_offset)
+{
+    *index_offset = tt_load_u64(tail);
+    return memcmp(tail + 8, TAIL_MAGIC, 8) == 0;
+}

@@ -1,0 +1,95 @@
+/* The container's outer layer: file header, chunk headers, index, tail.
+ * Specified in docs/format.md. Pure encode and decode: no input or output. */
+#ifndef TT_FORMAT_CHUNK_H
+#define TT_FORMAT_CHUNK_H
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_FILE_HEADER_BYTES 64u
+#define TT_CHUNK_HEADER_BYTES 40u
+#define TT_TAIL_BYTES 16u
+#define TT_CHUNK_PAYLOAD_MAX (64u << 20)
+#define TT_FORMAT_MAJOR 1u
+#define TT_FORMAT_MINOR 0u
+
+enum tt_chunk_type {
+    TT_CHUNK_META = 1,
+    TT_CHUNK_OPS = 2,
+    TT_CHUNK_INDEX = 3
+};
+
+enum tt_codec {
+    TT_CODEC_NONE = 0,
+    TT_CODEC_ZSTD = 1
+};
+
+typedef struct tt_file_header {
+    uint16_t major;
+    uint16_t minor;
+    uint8_t run_id[16];
+    uint64_t created_unix_ns;
+    uint64_t pid;
+} tt_file_header;
+
+typedef struct tt_chunk_header {
+    uint16_t type;
+    uint8_t codec;
+    uint32_t stored_bytes;
+    uint32_t raw_bytes;
+    uint32_t stream;
+    uint32_t count;
+    uint64_t position;
+    uint64_t checksum;
+} tt_chunk_header;
+
+/* How a finished trace ended (INDEX flags). */
+enum {
+    TT_END_NORMAL = 1,
+    TT_END_RECOVERED = 2
+};
+
+/* One chunk, as the INDEX lists it. */
+typedef struct tt_index_entry {
+    uint64_t offset; /* of the chunk header in the file */
+    uint16_t type;
+    uint32_t stream;
+    uint64_t position;
+    uint32_t count;
+    uint64_t run_min; /* OPS only, else 0 */
+    uint64_t run_max;
+} tt_index_entry;
+
+static inline uint64_t tt_pad8(uint64_t n)
+{
+    return (n + 7u) & ~(uint64_t)7u;
+}
+
+void tt_file_header_encode(const tt_file_header *h, uint8_t out[TT_FILE_HEADER_BYTES]);
+/* size: bytes available at data. Refuses a wrong magic, a newer major version, a bad checksum. */
+tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h,
+                                tt_error *err);
+
+/* Computes the checksum over header and payload (h->stored_bytes of it) and writes the header. */
+void tt_chunk_header_encode(tt_chunk_header *h, const void *payload,
+                            uint8_t out[TT_CHUNK_HEADER_BYTES]);
+/* Decodes and checks the header at data (file offset `offset`, for messages) and the
+ * payload behind it: magic, sizes against `size` bytes available, checksum. */
+tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t offset,
+                                 tt_chunk_header *h, tt_error *err);
+
+/* Appends the INDEX payload. */
+void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags);
+/* *entries is allocated with malloc; the caller frees it. */
+tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n,
+                          uint8_t *end_flags, tt_error *err);
+
+void tt_tail_encode(uint64_t index_offset, uint8_t out[TT_TAIL_BYTES]);
+/* False when the last bytes of the file are not a tail. */
+bool tt_tail_decode(const uint8_t tail[TT_TAIL_BYTES], uint64_t *index_offset);
+
+#endif

@@ -1,0 +1,370 @@
+#include "format/meta.h"
+
+/* Reads a varint that must fit in 32 bits. */
+static uint32_t get_u32(tt_cursor *c)
+{
+    uint64_t v = tt_cursor_varint(c);
+    if (v > UINT32_MAX) c->failed = true;
+    return c->failed ? 0 : (uint32_t)v;
+}
+
+static void put_span(tt_bytes *out, tt_span s)
+{
+    tt_bytes_str(out, (const char *)s.data, s.size);
+}
+
+bool tt_meta_next(tt_cursor *c, uint8_t *type, tt_span *payload)
+{
+    if (c->failed || c->at == c->size) return false;
+    *type = tt_cursor_u8(c);
+    *payload = tt_cursor_str(c);
+    return !c->failed;
+}
+
+bool tt_meta_get_count(tt_cursor *c, uint32_t *count, uint32_t min_bytes)
+{
+    *count = get_u32(c);
+    if (*count > tt_cursor_left(c) / min_bytes) c->failed = true;
+    return !c->failed;
+}
+
+/* ENVIRONMENT: decoded with tt_meta_get_count(c, &n, 2) and 2n tt_cursor_str. COUNTS
+ * likewise, with a varint in the value's place. */
+void tt_meta_put_pairs(tt_bytes *out, const tt_meta_pair *pairs, uint32_t n)
+{
+    tt_bytes_varint(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_span(out, pairs[i].key);
+        put_span(out, pairs[i].value);
+    }
+}
+
+void tt_meta_put_string(tt_bytes *out, uint32_t id, tt_span text)
+{
+    tt_bytes_varint(out, id);
+    put_span(out, text);
+}
+
+bool tt_meta_get_string(tt_cursor *c, uint32_t *id, tt_span *text)
+{
+    *id = get_u32(c);
+    *text = tt_cursor_str(c);
+    return !c->failed;
+}
+
+void tt_meta_put_model(tt_bytes *out, const tt_meta_model *m)
+{
+    tt_bytes_varint(out, m->id);
+    put_span(out, m->path);
+    tt_bytes_u64(out, m->size_bytes);
+    tt_bytes_u64(out, m->mtime_ns);
+    tt_bytes_u64(out, m->device);
+    tt_bytes_u64(out, m->inode);
+    tt_bytes_u64(out, m->head_hash);
+    tt_bytes_varint(out, m->data_offset_bytes);
+    tt_bytes_varint(out, m->n_kv);
+}
+
+bool tt_meta_get_model(tt_cursor *c, tt_meta_model *m)
+{
+    memset(m, 0, sizeof *m);
+    m->id = get_u32(c);
+    m->path = tt_cursor_str(c);
+    m->size_bytes = tt_cursor_u64(c);
+    m->mtime_ns = tt_cursor_u64(c);
+    m->device = tt_cursor_u64(c);
+    m->inode = tt_cursor_u64(c);
+    m->head_hash = tt_cursor_u64(c);
+    m->data_offset_bytes = tt_cursor_varint(c);
+    return tt_meta_get_count(c, &m->n_kv, 3);
+}
+
+void tt_meta_put_kv(tt_bytes *out, const tt_meta_kv *kv)
+{
+    put_span(out, kv->key);
+    tt_bytes_varint(out, kv->type);
+    put_span(out, kv->value);
+}
+
+bool tt_meta_get_kv(tt_cursor *c, tt_meta_kv *kv)
+{
+    kv->key = tt_cursor_str(c);
+    kv->type = get_u32(c);
+    kv->value = tt_cursor_str(c);
+    return !c->failed;
+}
+
+void tt_meta_put_weight(tt_bytes *out, const tt_meta_weight *w)
+{
+    put_span(out, w->name);
+    tt_bytes_varint(out, w->type);
+    tt_bytes_varint(out, w->type_name);
+    tt_bytes_varint(out, w->n_dims);
+    for (uint32_t i = 0; i < w->n_dims; i++)
+        tt_bytes_varint(out, w->ne[i]);
+    tt_bytes_varint(out, w->offset_bytes);
+    tt_bytes_varint(out, w->size_bytes);
+}
+
+bool tt_meta_get_weight(tt_cursor *c, tt_meta_weight *w)
+{
+    memset(w, 0, sizeof *w);
+    w->name = tt_cursor_str(c);
+    w->type = get_u32(c);
+    w->type_name = get_u32(c);
+    w->n_dims = get_u32(c);
+    if (w->n_dims > TT_DIMS) c->failed = true;
+    for (uint32_t i = 0; i < TT_DIMS; i++)
+        w->ne[i] = !c->failed && i < w->n_dims ? tt_cursor_varint(c) : 1;
+    w->offset_bytes = tt_cursor_varint(c);
+    w->size_bytes = tt_cursor_varint(c);
+    return !c->failed;
+}
+
+void tt_meta_put_buffer(tt_bytes *out, const tt_meta_buffer *b)
+{
+    tt_bytes_varint(out, b->id);
+    tt_bytes_u64(out, b->ticks);
+    tt_bytes_varint(out, b->name);
+    tt_bytes_u8(out, b->usage);
+    tt_bytes_u8(out, b->flags);
+    tt_bytes_u64(out, b->base);
+    tt_bytes_varint(out, b->size_bytes);
+    if (b->flags & TT_BUFFER_FILE) {
+        tt_bytes_varint(out, b->path);
+        tt_bytes_varint(out, b->file_offset_bytes);
+    }
+}
+
+bool tt_meta_get_buffer(tt_cursor *c, tt_meta_buffer *b)
+{
+    memset(b, 0, sizeof *b);
+    b->id = tt_cursor_varint(c);
+    b->ticks = tt_cursor_u64(c);
+    b->name = get_u32(c);
+    b->usage = tt_cursor_u8(c);
+    b->flags = tt_cursor_u8(c);
+    b->base = tt_cursor_u64(c);
+    b->size_bytes = tt_cursor_varint(c);
+    if (b->flags & TT_BUFFER_FILE) {
+        b->path = get_u32(c);
+        b->file_offset_bytes = tt_cursor_varint(c);
+    }
+    return !c->failed;
+}
+
+void tt_meta_put_buffer_free(tt_bytes *out, uint64_t id, uint64_t ticks)
+{
+    tt_bytes_varint(out, id);
+    tt_bytes_u64(out, ticks);
+}
+
+bool tt_meta_get_buffer_free(tt_cursor *c, uint64_t *id, uint64_t *ticks)
+{
+    *id = tt_cursor_varint(c);
+    *ticks = tt_cursor_u64(c);
+    return !c->failed;
+}
+
+void tt_meta_put_graph(tt_bytes *out, const tt_meta_graph *g)
+{
+    tt_bytes_varint(out, g->id);
+    tt_bytes_varint(out, g->n_nodes);
+    tt_bytes_varint(out, g->n_tensors);
+}
+
+bool tt_meta_get_graph(tt_cursor *c, tt_meta_graph *g)
+{
+    g->id = get_u32(c);
+    g->n_nodes = get_u32(c);
+    /* A tensor takes nineteen bytes at least. */
+    if (!tt_meta_get_count(c, &g->n_tensors, 19)) return false;
+    if (g->n_nodes > g->n_tensors) c->failed = true;
+    return !c->failed;
+}
+
+void tt_meta_put_tensor(tt_bytes *out, const tt_meta_tensor *t)
+{
+    tt_bytes_varint(out, t->name);
+    tt_bytes_varint(out, t->op);
+    tt_bytes_varint(out, t->op_name);
+    tt_bytes_varint(out, t->op_desc);
+    tt_bytes_varint(out, t->type);
+    tt_bytes_varint(out, t->type_name);
+    tt_bytes_varint(out, t->flags);
+    for (uint32_t i = 0; i < TT_DIMS; i++)
+        tt_bytes_varint(out, t->ne[i]);
+    for (uint32_t i = 0; i < TT_DIMS; i++)
+        tt_bytes_varint(out, t->nb[i]);
+    tt_bytes_varint(out, t->size_bytes);
+    tt_bytes_varint(out, t->n_src);
+    for (uint32_t i = 0; i < t->n_src; i++)
+        tt_bytes_varint(out, t->src[i]);
+    tt_bytes_varint(out, t->view_src);
+    if (t->view_src) tt_bytes_varint(out, t->view_offset_bytes);
+    tt_bytes_varint(out, t->buffer);
+    if (t->buffer)
+        tt_bytes_varint(out, t->location);
+    else
+        tt_bytes_u64(out, t->location);
+}
+
+bool tt_meta_get_tensor(tt_cursor *c, tt_meta_tensor *t)
+{
+    memset(t, 0, sizeof *t);
+    t->name = get_u32(c);
+    t->op = get_u32(c);
+    t->op_name = get_u32(c);
+    t->op_desc = get_u32(c);
+    t->type = get_u32(c);
+    t->type_name = get_u32(c);
+    t->flags = get_u32(c);
+    for (uint32_t i = 0; i < TT_DIMS; i++)
+        t->ne[i] = tt_cursor_varint(c);
+    for (uint32_t i = 0; i < TT_DIMS; i++)
+        t->nb[i] = tt_cursor_varint(c);
+    t->size_bytes = tt_cursor_varint(c);
+    t->n_src = get_u32(c);
+    if (t->n_src > TT_SRC_MAX) c->failed = true;
+    for (uint32_t i = 0; !c->failed && i < t->n_src; i++)
+        t->src[i] = get_u32(c);
+    t->view_src = get_u32(c);
+    if (t->view_src) t->view_offset_bytes = tt_cursor_varint(c);
+    t->buffer = tt_cursor_varint(c);
+    t->location = t->buffer ? tt_cursor_varint(c) : tt_cursor_u64(c);
+    return !c->failed;
+}
+
+void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *b, const int32_t *tokens,
+                       const int32_t *positions)
+{
+    tt_bytes_varint(out, b->id);
+    tt_bytes_varint(out, b->context);
+    tt_bytes_u64(out, b->ticks);
+    tt_bytes_varint(out, b->thread);
+    tt_bytes_varint(out, b->n_tokens);
+    tt_bytes_varint(out, b->n_outputs_plus_1);
+    tt_bytes_u8(out, b->phase);
+    tt_bytes_u8(out, b->flags);
+    for (uint32_t i = 0; (b->flags & TT_BATCH_TOKENS) && i < b->n_tokens; i++)
+        tt_bytes_zigzag(out, tokens[i]);
+    for (uint32_t i = 0; (b->flags & TT_BATCH_POSITIONS) && i < b->n_tokens; i++)
+        tt_bytes_zigzag(out, (int64_t)positions[i] - (i ? positions[i - 1] : 0));
+}
+
+bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *b)
+{
+    memset(b, 0, sizeof *b);
+    b->id = get_u32(c);
+    b->context = get_u32(c);
+    b->ticks = tt_cursor_u64(c);
+    b->thread = get_u32(c);
+    b->n_tokens = get_u32(c);
+    b->n_outputs_plus_1 = get_u32(c);
+    b->phase = tt_cursor_u8(c);
+    b->flags = tt_cursor_u8(c);
+    return !c->failed;
+}
+
+void tt_meta_put_run(tt_bytes *out, const tt_meta_run *r)
+{
+    tt_bytes_varint(out, r->id);
+    tt_bytes_varint(out, r->batch);
+    tt_bytes_varint(out, r->graph);
+    tt_bytes_u8(out, r->observed);
+    tt_bytes_varint(out, r->threads);
+    tt_bytes_u64(out, r->ticks);
+    tt_bytes_varint(out, r->thread);
+}
+
+bool tt_meta_get_run(tt_cursor *c, tt_meta_run *r)
+{
+    memset(r, 0, sizeof *r);
+    r->id = get_u32(c);
+    r->batch = get_u32(c);
+    r->graph = get_u32(c);
+    r->observed = tt_cursor_u8(c);
+    r->threads = get_u32(c);
+    r->ticks = tt_cursor_u64(c);
+    r->thread = get_u32(c);
+    return !c->failed;
+}
+
+void tt_meta_put_end(tt_bytes *out, const tt_meta_end *e)
+{
+    tt_bytes_varint(out, e->id);
+    tt_bytes_u64(out, e->ticks);
+    tt_bytes_zigzag(out, e->status);
+}
+
+bool tt_meta_get_end(tt_cursor *c, tt_meta_end *e)
+{
+    e->id = get_u32(c);
+    e->ticks = tt_cursor_u64(c);
+    e->status = tt_cursor_zigzag(c);
+    return !c->failed;
+}
+
+void tt_meta_put_clock(tt_bytes *out, const tt_meta_clock *k)
+{
+    tt_bytes_u64(out, k->ticks);
+    tt_bytes_u64(out, k->mono_ns);
+    tt_bytes_u64(out, k->unix_ns);
+}
+
+bool tt_meta_get_clock(tt_cursor *c, tt_meta_clock *k)
+{
+    k->ticks = tt_cursor_u64(c);
+    k->mono_ns = tt_cursor_u64(c);
+    k->unix_ns = tt_cursor_u64(c);
+    return !c->failed;
+}
+
+void tt_meta_put_ring(tt_bytes *out, uint32_t ring, uint32_t thread, uint64_t ticks)
+{
+    tt_bytes_varint(out, ring);
+    tt_bytes_varint(out, thread);
+    tt_bytes_u64(out, ticks);
+}
+
+bool tt_meta_get_ring(tt_cursor *c, uint32_t *ring, uint32_t *thread, uint64_t *ticks)
+{
+    *ring = get_u32(c);
+    *thread = get_u32(c);
+    *ticks = tt_cursor_u64(c);
+    return !c->failed;
+}
+
+void tt_meta_put_decode(tt_bytes *out, const tt_meta_decode *d)
+{
+    tt_bytes_u64(out, d->begin_ticks);
+    tt_bytes_u64(out, d->end_ticks);
+    tt_bytes_varint(out, d->n_tokens);
+    tt_bytes_zigzag(out, d->status);
+    tt_bytes_varint(out, d->thread);
+}
+
+bool tt_meta_get_decode(tt_cursor *c, tt_meta_decode *d)
+{
+    d->begin_ticks = tt_cursor_u64(c);
+    d->end_ticks = tt_cursor_u64(c);
+    d->n_tokens = get_u32(c);
+    d->status = tt_cursor_zigzag(c);
+    d->thread = get_u32(c);
+    return !c->failed;
+}
+
+void tt_meta_put_loss(tt_bytes *out, uint32_t ring, uint64_t position, uint64_t dropped)
+{
+    tt_bytes_varint(out, ring);
+    tt_bytes_varint(out, position);
+    tt_bytes_varint(out, dropped);
+}
+
+bool tt_meta_get_loss(tt_cursor *c, uint32_t *ring, uint64_t *position, uint64_t *dropped)
+{
+    *ring = get_u32(c);
+    *position = tt_cursor_varint(c);
+    *dropped = tt_cursor_varint(c);
+    return !c->failed;
+}

@@ -1,0 +1,88 @@
+/* The OPS chunk's payload: the records of one ring, in columns.
+ * Specified in docs/format.md. */
+#ifndef TT_FORMAT_OPS_H
+#define TT_FORMAT_OPS_H
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_OPS_NODE_MAX ((1u << 20) - 1u)
+#define TT_OPS_LANE_MAX ((1u << 9) - 1u)
+#define TT_OPS_COVERS_MAX 7u
+#define TT_OPS_CHUNK_RECORDS_MAX (1u << 17)
+
+/* One executed op on one lane, as the hot path writes it: half a cache line.
+ *
+ *   0        8        16       24    28    32
+ *   | start  | arrive | release| run |place|      place: node 20 | lane 9 | covers 3 bits
+ *
+ * Times are ticks. release is 0 while the op is under way. */
+typedef struct tt_op_record {
+    uint64_t start;
+    uint64_t arrive;
+    uint64_t release;
+    uint32_t run;
+    uint32_t place;
+} tt_op_record;
+
+_Static_assert(sizeof(tt_op_record) == 32, "two records fill a cache line");
+
+static inline uint32_t tt_op_place(uint32_t node, uint32_t lane, uint32_t covers)
+{
+    return node | lane << 20 | covers << 29;
+}
+
+static inline uint32_t tt_op_node(const tt_op_record *r)
+{
+    return r->place & TT_OPS_NODE_MAX;
+}
+
+static inline uint32_t tt_op_lane(const tt_op_record *r)
+{
+    return (r->place >> 20) & TT_OPS_LANE_MAX;
+}
+
+static inline uint32_t tt_op_covers(const tt_op_record *r)
+{
+    return r->place >> 29;
+}
+
+/* Appends the payload for n > 0 records (at most TT_OPS_CHUNK_RECORDS_MAX) of one
+ * ring in the order they were recorded. False when memory or the limit ran out;
+ * then out->failed is set. */
+bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigned tick_shift);
+
+/* A stretch of records of one run on one lane. */
+typedef struct tt_ops_segment {
+    uint32_t run;
+    uint32_t lane;
+    uint32_t first; /* index of its first record */
+    uint32_t count;
+    bool open; /* its one record's end was never seen */
+} tt_ops_segment;
+
+/* A decoded OPS payload: columns of n records, and the segments they form. */
+typedef struct tt_ops_block {
+    size_t n;
+    uint32_t *node;
+    uint8_t *covers; /* following executing nodes that the same call also computed */
+    uint64_t *start;  /* ticks */
+    uint64_t *arrive;
+    uint64_t *release;
+    tt_ops_segment *segments;
+    size_t n_segments;
+    unsigned tick_shift;
+} tt_ops_block;
+
+/* Decodes only the segments when `times` is false (columns stay NULL, node and
+ * covers are filled). Fills *block, to be freed with tt_ops_block_free; on failure
+ * it is empty. n: the chunk header's record count, checked. */
+tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block,
+                        tt_error *err);
+void tt_ops_block_free(tt_ops_block *block);
+
+#endif
