@@ -1,0 +1,47 @@
+# A thin layer over CMake and Ninja. `make help` lists the targets.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+JOBS ?= $(shell nproc)
+SECONDS_EACH ?= 60
+
+.DEFAULT_GOAL := all
+.PHONY: all help deps install uninstall clean check demo bench fuzz format
+
+all: ## build
+	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS) >$(BUILD)-configure.log 2>&1 \
+	    || { cat $(BUILD)-configure.log >&2; exit 1; }
+	@mkdir -p $(BUILD) && mv $(BUILD)-configure.log $(BUILD)/configure.log
+	@cmake --build $(BUILD) -j $(JOBS)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+deps: ## install what building and the demo need (packages.txt, engines/), as root or by sudo
+	@scripts/install-deps build engine
+
+install: all ## install under PREFIX (default /usr/local), into DESTDIR if given
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR put there
+	@scripts/uninstall "$(BUILD)" "$(PREFIX)" "$(DESTDIR)"
+
+clean: ## remove everything that was built
+	@rm -rf build build-check build-asan build-tsan build-fuzz $(BUILD) $(BUILD)-configure.log
+
+check: ## install what is needed, build four ways, run all tests
+	@scripts/check
+
+demo: ## from nothing to a trace: dependencies, build, model, run, findings
+	@scripts/demo
+
+bench: all ## measure what tracing costs
+	@bench/run "$(BUILD)"
+
+fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
+	@scripts/fuzz $(SECONDS_EACH)
+
+format: ## clang-format over the C sources
+	@find src include tests bench -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i
