@@ -39,6 +39,28 @@ void tt_meta_put_pairs(tt_bytes *out, const tt_meta_pair *pairs, uint32_t n)
     }
 }
 
+bool tt_meta_find_environment(tt_span meta, const char *key, char *out, size_t size)
+{
+    tt_cursor c = tt_cursor_of(meta.data, meta.size);
+    uint8_t type;
+    tt_span payload;
+    while (tt_meta_next(&c, &type, &payload)) {
+        if (type != TT_META_ENVIRONMENT) continue;
+        tt_cursor record = tt_cursor_of(payload.data, payload.size);
+        uint32_t n;
+        for (bool ok = tt_meta_get_count(&record, &n, 2); ok && n > 0; n--) {
+            tt_span name = tt_cursor_str(&record), value = tt_cursor_str(&record);
+            if (record.failed) break;
+            if (name.size != strlen(key) || memcmp(name.data, key, name.size) != 0) continue;
+            size_t length = value.size < size - 1 ? value.size : size - 1;
+            memcpy(out, value.data, length);
+            out[length] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
 void tt_meta_put_string(tt_bytes *out, uint32_t id, tt_span text)
 {
     tt_bytes_varint(out, id);

@@ -204,6 +204,9 @@ void tt_meta_put_loss(tt_bytes *out, uint32_t ring, uint64_t position, uint64_t 
 /* The next record of a META chunk's payload. False at the end (c->failed tells whether
  * by damage). */
 bool tt_meta_next(tt_cursor *c, uint8_t *type, tt_span *payload);
+/* The value of `key` in the first ENVIRONMENT record of a META payload that has it, cut to
+ * size and NUL-terminated; false when there is none. */
+bool tt_meta_find_environment(tt_span meta, const char *key, char *out, size_t size);
 bool tt_meta_get_string(tt_cursor *c, uint32_t *id, tt_span *text);
 /* Reads n_kv too, but not n_weights: call tt_meta_get_count after the kvs. */
 bool tt_meta_get_model(tt_cursor *c, tt_meta_model *m);

@@ -1,0 +1,192 @@
+#include "record/area.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AREA_VERSION 1u
+static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
+
+static size_t page_round(size_t n)
+{
+    return (n + 4095u) & ~(size_t)4095u;
+}
+
+static size_t rings_offset(void)
+{
+    return page_round(sizeof(tt_area));
+}
+
+static size_t meta_offset(uint32_t n_rings)
+{
+    return rings_offset() + page_round(n_rings * sizeof(tt_ring));
+}
+
+static size_t slots_offset(uint32_t n_rings, uint64_t meta_bytes)
+{
+    return meta_offset(n_rings) + page_round(meta_bytes);
+}
+
+static void set_parts(tt_area_map *map, uint8_t *base)
+{
+    map->area = (tt_area *)base;
+    map->rings = (tt_ring *)(base + rings_offset());
+    map->meta = base + meta_offset(map->area->n_rings);
+    map->slots = (tt_op_record *)(base + slots_offset(map->area->n_rings, map->area->meta_bytes));
+}
+
+static int create_file(tt_area_map *map, const char *dir, const uint8_t run_id[16])
+{
+    char id[17];
+    for (int i = 0; i < 8; i++)
+        (void)snprintf(id + 2 * i, 3, "%02x", run_id[i]);
+    int n = snprintf(map->path, sizeof map->path, "%s/tensortrace-%s.area", dir, id);
+    if (n < 0 || (size_t)n >= sizeof map->path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    return open(map->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
+                         const char *fallback_dir, tt_error *err)
+{
+    uint64_t records = TT_AREA_RING_BYTES_MIN / sizeof(tt_op_record);
+    while (records * sizeof(tt_op_record) < ring_bytes && ring_bytes <= TT_AREA_RING_BYTES_MAX)
+        records *= 2;
+    size_t total = slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES) +
+                   TT_AREA_RINGS * records * sizeof(tt_op_record);
+    memset(map, 0, sizeof *map);
+    int fd = create_file(map, "/dev/shm", run_id);
+    if (fd < 0) fd = create_file(map, fallback_dir, run_id);
+    if (fd < 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", map->path,
+                            strerror(errno));
+    uint8_t *base = MAP_FAILED;
+    if (ftruncate(fd, (off_t)total) == 0)
+        base = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int why = errno;
+    (void)close(fd);
+    if (base == MAP_FAILED) {
+        (void)unlink(map->path);
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot map %s: %s", map->path,
+                            strerror(why));
+    }
+    tt_area *a = (tt_area *)base;
+    memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
+    a->version = AREA_VERSION;
+    a->n_rings = TT_AREA_RINGS;
+    a->ring_records = records;
+    a->meta_bytes = TT_AREA_META_BYTES;
+    a->total_bytes = total;
+    memcpy(a->run_id, run_id, 16);
+    a->pid = (uint64_t)getpid();
+    set_parts(map, base);
+    return TT_OK;
+}
+
+static bool is_power_of_two(uint64_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+static const char *check_header(const tt_area *a, uint64_t size)
+{
+    if (memcmp(a->magic, AREA_MAGIC, sizeof a->magic) != 0) return "not a recording area";
+    if (a->version != AREA_VERSION) return "written by another version of tensortrace";
+    if (a->total_bytes != size) return "the file has another size than its header says";
+    if (!a->n_rings || a->n_rings > 65536 || !is_power_of_two(a->ring_records) ||
+        a->ring_records > TT_AREA_RING_BYTES_MAX || !is_power_of_two(a->meta_bytes) ||
+        a->meta_bytes > TT_AREA_RING_BYTES_MAX)
+        return "its header is damaged";
+    if (slots_offset(a->n_rings, a->meta_bytes) +
+            a->n_rings * a->ring_records * sizeof(tt_op_record) != size)
+        return "its header does not fit its size";
+    return NULL;
+}
+
+tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
+{
+    memset(map, 0, sizeof *map);
+    (void)snprintf(map->path, sizeof map->path, "%s", path);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        int why = errno;
+        if (fd >= 0) (void)close(fd);
+        return tt_error_set(err, why == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
+                            "cannot open %s: %s", path, strerror(why));
+    }
+    uint8_t *base = MAP_FAILED;
+    if (st.st_size >= (off_t)sizeof(tt_area))
+        base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    if (base == MAP_FAILED)
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: not a recording area", path);
+    const char *wrong = check_header((const tt_area *)base, (uint64_t)st.st_size);
+    if (wrong) {
+        (void)munmap(base, (size_t)st.st_size);
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: %s", path, wrong);
+    }
+    set_parts(map, base);
+    return TT_OK;
+}
+
+void tt_area_unmap(tt_area_map *map)
+{
+    if (map->area) (void)munmap(map->area, (size_t)map->area->total_bytes);
+    map->area = NULL;
+}
+
+void tt_area_populate(tt_area_map *map, uint32_t ring)
+{
+    if (atomic_exchange(&map->rings[ring].populated, 1)) return;
+    size_t bytes = (size_t)map->area->ring_records * sizeof(tt_op_record);
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(tt_area_slots(map, ring), bytes, MADV_POPULATE_WRITE) == 0) return;
+#endif
+    /* An older kernel: touch each page; the ring is not in use yet. */
+    volatile uint8_t *at = (volatile uint8_t *)tt_area_slots(map, ring);
+    for (size_t i = 0; i < bytes; i += 4096)
+        at[i] = 0;
+}
+
+bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n)
+{
+    tt_area *a = map->area;
+    uint64_t head = atomic_load_explicit(&a->meta_head, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&a->meta_tail, memory_order_acquire);
+    if (n > a->meta_bytes - (head - tail)) {
+        atomic_fetch_add_explicit(&a->counts.meta_dropped, 1, memory_order_relaxed);
+        return false;
+    }
+    size_t at = (size_t)(head & (a->meta_bytes - 1));
+    size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
+    memcpy(map->meta + at, data, first);
+    memcpy(map->meta, (const uint8_t *)data + first, n - first);
+    atomic_store_explicit(&a->meta_head, head + n, memory_order_release);
+    return true;
+}
+
+void tt_area_meta_copy(const tt_area_map *map, uint64_t from, uint8_t *out, size_t n)
+{
+    const tt_area *a = map->area;
+    size_t at = (size_t)(from & (a->meta_bytes - 1));
+    size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
+    memcpy(out, map->meta + at, first);
+    memcpy(out + first, map->meta, n - first);
+}
+
+tt_ring *tt_area_claim(tt_area_map *map, uint32_t thread)
+{
+    for (uint32_t i = 0; i < map->area->n_rings; i++) {
+        uint32_t nobody = 0;
+        if (atomic_compare_exchange_strong(&map->rings[i].owner, &nobody, thread)) return &map->rings[i];
+    }
+    return NULL;
+}

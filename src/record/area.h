@@ -1,0 +1,107 @@
+/* The shared area: where a traced process leaves what it records.
+ *
+ * A memory-mapped file (in /dev/shm, so that it outlives the process and costs no
+ * disk writes) that holds one byte stream of META records and a number of rings of
+ * op records, each written by one thread at a time:
+ *
+ *   | tt_area | tt_ring x n_rings | meta stream | slots of ring 0 | slots of ring 1 | ...
+ *
+ * Heads are moved by producers after the content is complete, tails by the drain
+ * after the content is in the container. Between the two, content survives a kill. */
+#ifndef TT_RECORD_AREA_H
+#define TT_RECORD_AREA_H
+
+#include "base/status.h"
+#include "format/ops.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_AREA_RINGS 256u
+#define TT_AREA_RING_BYTES_DEFAULT (1u << 20)
+#define TT_AREA_RING_BYTES_MIN (1u << 13)
+#define TT_AREA_RING_BYTES_MAX (1u << 30)
+#define TT_AREA_META_BYTES (8u << 20)
+#define TT_AREA_LOSSES 16u
+#define TT_AREA_PATH_MAX 1024u
+
+/* Records that a full ring refused: `dropped` of them, just before record `position`. */
+typedef struct tt_area_loss {
+    uint64_t position;
+    uint64_t dropped;
+} tt_area_loss;
+
+/* One thread's ring. The producer's line, the drain's line, then what is rare. */
+typedef struct tt_ring {
+    _Alignas(64) _Atomic uint64_t head; /* records begun; the last may be under way */
+    _Alignas(64) _Atomic uint64_t tail; /* records that are in the container */
+    _Alignas(64) _Atomic uint32_t owner; /* OS thread id; 0: free to be claimed */
+    _Atomic uint32_t populated;          /* its pages are there: no first touch on the hot path */
+    _Atomic uint64_t dropped;
+    _Atomic uint32_t n_losses; /* entries of losses; the last one takes what comes later */
+    tt_area_loss losses[TT_AREA_LOSSES];
+} tt_ring;
+
+/* What the COUNTS record reports; ops come from the rings. */
+typedef struct tt_area_counts {
+    _Atomic uint64_t ops_unresolved;
+    _Atomic uint64_t meta_dropped;
+    _Atomic uint64_t batches;
+    _Atomic uint64_t runs;
+    _Atomic uint64_t graphs;
+    _Atomic uint64_t decode_calls;
+    _Atomic uint64_t decode_tokens;
+} tt_area_counts;
+
+typedef struct tt_area {
+    char magic[8];
+    uint32_t version;
+    uint32_t n_rings;
+    uint64_t ring_records; /* a power of two */
+    uint64_t meta_bytes;   /* a power of two */
+    uint64_t total_bytes;
+    uint8_t run_id[16];
+    uint64_t pid;
+    uint32_t tick_shift;
+    uint32_t reserved;
+    tt_area_counts counts;
+    _Alignas(64) _Atomic uint64_t meta_head;
+    _Alignas(64) _Atomic uint64_t meta_tail;
+} tt_area;
+
+/* A mapped area: the parts at their addresses. */
+typedef struct tt_area_map {
+    tt_area *area;
+    tt_ring *rings;
+    uint8_t *meta;
+    tt_op_record *slots; /* ring r's begin at slots + r * ring_records */
+    char path[TT_AREA_PATH_MAX];
+} tt_area_map;
+
+/* Creates an area file (mode 0600) in /dev/shm, or, when that cannot be written, in
+ * fallback_dir, and maps it. ring_bytes: 32 bytes a record, rounded up to a power of two. */
+tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
+                         const char *fallback_dir, tt_error *err);
+/* Maps an existing area after checking its header against the file's size. */
+tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err);
+void tt_area_unmap(tt_area_map *map);
+/* Makes the ring's pages present, so that no store on the hot path faults. */
+void tt_area_populate(tt_area_map *map, uint32_t ring);
+
+static inline tt_op_record *tt_area_slots(const tt_area_map *map, uint32_t ring)
+{
+    return map->slots + (size_t)ring * map->area->ring_records;
+}
+
+/* Appends to the meta stream; false (and meta_dropped counted) when it is full. One
+ * producer at a time: the caller serializes. */
+bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n);
+/* Copies n bytes at stream position `at` out of the meta ring. */
+void tt_area_meta_copy(const tt_area_map *map, uint64_t at, uint8_t *out, size_t n);
+
+/* Takes a free ring for the OS thread `thread`; NULL when all are taken. Any thread. */
+tt_ring *tt_area_claim(tt_area_map *map, uint32_t thread);
+
+#endif

@@ -1,0 +1,185 @@
+#include "record/drain.h"
+
+#include "format/meta.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define META_PILE_BYTES (256u << 10)
+
+tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err)
+{
+    memset(d, 0, sizeof *d);
+    d->map = map;
+    d->sink = sink;
+    d->records_max = (size_t)map->area->ring_records;
+    if (d->records_max > TT_OPS_CHUNK_RECORDS_MAX) d->records_max = TT_OPS_CHUNK_RECORDS_MAX;
+    d->records = malloc(d->records_max * sizeof *d->records);
+    tt_bytes_init(&d->raw, TT_CHUNK_PAYLOAD_MAX);
+    if (!d->records) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
+    return TT_OK;
+}
+
+void tt_drain_end(tt_drain *d)
+{
+    free(d->records);
+    d->records = NULL;
+    tt_bytes_free(&d->raw);
+}
+
+static uint32_t count_meta(tt_span raw)
+{
+    tt_cursor c = tt_cursor_of(raw.data, raw.size);
+    uint32_t n = 0;
+    uint8_t type;
+    tt_span payload;
+    while (tt_meta_next(&c, &type, &payload))
+        n++;
+    return n;
+}
+
+static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
+{
+    tt_span raw = {d->raw.data, d->raw.size};
+    tt_index_entry entry = {.type = TT_CHUNK_META, .position = position, .count = count_meta(raw)};
+    return tt_sink_put(d->sink, &entry, raw, err);
+}
+
+static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
+{
+    tt_area *a = d->map->area;
+    uint64_t head = atomic_load_explicit(&a->meta_head, memory_order_acquire);
+    uint64_t tail = atomic_load_explicit(&a->meta_tail, memory_order_relaxed);
+    size_t n = (size_t)(head - tail);
+    if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < META_PILE_BYTES)) return TT_OK;
+    tt_bytes_clear(&d->raw);
+    if (!tt_bytes_reserve(&d->raw, n))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
+    tt_area_meta_copy(d->map, tail, d->raw.data, n);
+    d->raw.size = n;
+    tt_status status = put_meta(d, tail, err);
+    if (status == TT_OK) atomic_store_explicit(&a->meta_tail, head, memory_order_release);
+    return status;
+}
+
+/* Records of the ring that may be taken: all but one under way. */
+static size_t takable(const tt_drain *d, uint32_t r, uint64_t tail, enum tt_drain_what what)
+{
+    tt_ring *ring = &d->map->rings[r];
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    uint64_t n = head - tail;
+    /* The owner is read after the head: a ring without one has no op under way. */
+    bool owned = atomic_load_explicit(&ring->owner, memory_order_acquire) != 0;
+    if (n > d->map->area->ring_records) return 0; /* a damaged area */
+    if (n > 0 && owned && what != TT_DRAIN_LAST) n--;
+    return n > d->records_max ? d->records_max : (size_t)n;
+}
+
+static tt_status put_ops(tt_drain *d, uint32_t ring, uint64_t position, size_t n, tt_error *err)
+{
+    tt_index_entry entry = {.type = TT_CHUNK_OPS,
+                            .stream = ring + 1,
+                            .position = position,
+                            .count = (uint32_t)n,
+                            .run_min = d->records[0].run,
+                            .run_max = d->records[0].run};
+    for (size_t i = 1; i < n; i++) {
+        uint32_t run = d->records[i].run;
+        if (run < entry.run_min) entry.run_min = run;
+        if (run > entry.run_max) entry.run_max = run;
+    }
+    tt_bytes_clear(&d->raw);
+    if (!tt_ops_encode(&d->raw, d->records, n, d->map->area->tick_shift))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
+    return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
+}
+
+static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt_error *err)
+{
+    tt_ring *ring = &d->map->rings[r];
+    const tt_op_record *slots = tt_area_slots(d->map, r);
+    uint64_t mask = d->map->area->ring_records - 1;
+    size_t pile = (size_t)d->map->area->ring_records / 4;
+    for (;;) {
+        uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+        size_t n = takable(d, r, tail, what);
+        if (n == 0 || (what == TT_DRAIN_PILED && n < pile)) return TT_OK;
+        for (size_t i = 0; i < n; i++)
+            d->records[i] = slots[(tail + i) & mask];
+        tt_status status = put_ops(d, r, tail, n, err);
+        if (status != TT_OK) return status;
+        atomic_store_explicit(&ring->tail, tail + n, memory_order_release);
+        if (n < d->records_max) return TT_OK;
+    }
+}
+
+tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
+{
+    tt_status status = drain_meta(d, what, err);
+    for (uint32_t r = 0; status == TT_OK && r < d->map->area->n_rings; r++)
+        status = drain_ring(d, r, what, err);
+    return status;
+}
+
+static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
+{
+    tt_bytes_u8(out, type);
+    tt_bytes_str(out, (const char *)payload->data, payload->size);
+    if (payload->failed) out->failed = true;
+    tt_bytes_clear(payload);
+}
+
+static void put_losses(tt_drain *d, tt_bytes *payload, uint64_t *ops, uint64_t *dropped)
+{
+    for (uint32_t r = 0; r < d->map->area->n_rings; r++) {
+        tt_ring *ring = &d->map->rings[r];
+        uint32_t n = atomic_load(&ring->n_losses);
+        *ops += atomic_load(&ring->head);
+        *dropped += atomic_load(&ring->dropped);
+        for (uint32_t i = 0; i < n && i < TT_AREA_LOSSES; i++) {
+            tt_meta_put_loss(payload, r, ring->losses[i].position, ring->losses[i].dropped);
+            put_record(&d->raw, TT_META_LOSS, payload);
+        }
+    }
+}
+
+static void put_counts(tt_drain *d, tt_bytes *payload, uint64_t ops, uint64_t dropped)
+{
+    tt_area_counts *c = &d->map->area->counts;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {{"ops", ops},
+                  {"ops_dropped", dropped},
+                  {"ops_unresolved", atomic_load(&c->ops_unresolved)},
+                  {"meta_dropped", atomic_load(&c->meta_dropped)},
+                  {"batches", atomic_load(&c->batches)},
+                  {"runs", atomic_load(&c->runs)},
+                  {"graphs", atomic_load(&c->graphs)},
+                  {"decode_calls", atomic_load(&c->decode_calls)},
+                  {"decode_tokens", atomic_load(&c->decode_tokens)}};
+    size_t n = sizeof counts / sizeof *counts;
+    tt_bytes_varint(payload, n);
+    for (size_t i = 0; i < n; i++) {
+        tt_bytes_str(payload, counts[i].name, strlen(counts[i].name));
+        tt_bytes_varint(payload, counts[i].value);
+    }
+    put_record(&d->raw, TT_META_COUNTS, payload);
+}
+
+tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err)
+{
+    uint64_t ops = 0, dropped = 0;
+    tt_bytes payload;
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    tt_bytes_clear(&d->raw);
+    put_losses(d, &payload, &ops, &dropped);
+    put_counts(d, &payload, ops, dropped);
+    tt_bytes_free(&payload);
+    if (d->raw.failed) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
+    /* The totals and the index are always written: they say what the limit cost. */
+    d->sink->limit = 0;
+    tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
+    if (status == TT_OK) status = tt_sink_finish(d->sink, end_flags, err);
+    return status;
+}

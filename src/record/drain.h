@@ -1,0 +1,35 @@
+/* The drain: moves what is complete in an area into the container.
+ *
+ * It works on an area alone, so the traced process runs it in a thread of its own
+ * while it lives, and `tensortrace run` or `recover` runs it after a death. */
+#ifndef TT_RECORD_DRAIN_H
+#define TT_RECORD_DRAIN_H
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "record/area.h"
+#include "record/sink.h"
+
+enum tt_drain_what {
+    TT_DRAIN_PILED, /* streams that have piled up: large chunks pack better */
+    TT_DRAIN_ALL,   /* everything that is final */
+    TT_DRAIN_LAST   /* nobody records any more: also ops whose end was not seen */
+};
+
+typedef struct tt_drain {
+    tt_area_map *map;
+    tt_sink *sink;
+    tt_bytes raw;          /* the payload being made */
+    tt_op_record *records; /* a ring's records, unrolled */
+    size_t records_max;
+} tt_drain;
+
+tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err);
+void tt_drain_end(tt_drain *d);
+/* One pass over the meta stream and all rings. On failure what was not written stays
+ * in the area (TT_E_LIMIT: the file is as long as it may be). One thread at a time. */
+tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err);
+/* After the last step: appends the losses and the totals, the index and the tail. */
+tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err);
+
+#endif

@@ -1,0 +1,75 @@
+#include "record/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NUMBERS_MAX 10000L
+
+static tt_status too_long(const char *path, tt_error *err)
+{
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "the path is too long: %.100s...", path);
+}
+
+tt_status tt_place_absolute(char *out, size_t size, const char *path, tt_error *err)
+{
+    char cwd[PATH_MAX];
+    int n;
+    if (path[0] == '/') {
+        n = snprintf(out, size, "%s", path);
+    } else {
+        if (!getcwd(cwd, sizeof cwd))
+            return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no working directory: %s", strerror(errno));
+        n = snprintf(out, size, "%s/%s", cwd, path);
+    }
+    return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
+}
+
+void tt_place_dir(char *out, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        (void)snprintf(out, size, ".");
+    else
+        (void)snprintf(out, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err)
+{
+    int n = snprintf(out, size, "%s" TT_PLACE_PART_SUFFIX, path);
+    return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
+}
+
+tt_status tt_place_numbered(char *out, size_t size, const char *path, long number, tt_error *err)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    size_t stem = dot && dot > (slash ? slash + 1 : path) ? (size_t)(dot - path) : strlen(path);
+    int n = snprintf(out, size, "%.*s-%ld%s", (int)stem, path, number, path + stem);
+    return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
+}
+
+tt_status tt_place_rename(const char *part, char *path, size_t size, bool replace, tt_error *err)
+{
+    char candidate[PATH_MAX];
+    (void)snprintf(candidate, sizeof candidate, "%s", path);
+    for (long n = 2; n < NUMBERS_MAX; n++) {
+        int failed = replace ? rename(part, candidate) : link(part, candidate);
+        /* link refuses to replace, on every file system; some have no links. */
+        if (failed && !replace && errno != EEXIST)
+            failed = renameat2(AT_FDCWD, part, AT_FDCWD, candidate, RENAME_NOREPLACE);
+        else if (!failed && !replace)
+            (void)unlink(part);
+        if (!failed) {
+            (void)snprintf(path, size, "%s", candidate);
+            return TT_OK;
+        }
+        if (errno != EEXIST) break;
+        tt_status status = tt_place_numbered(candidate, sizeof candidate, path, n, err);
+        if (status != TT_OK) return status;
+    }
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot rename %s to %s: %s", part, candidate,
+                        strerror(errno));
+}

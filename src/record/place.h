@@ -1,0 +1,25 @@
+/* The names of a trace: where it is while it is written, and where it ends up. */
+#ifndef TT_RECORD_PLACE_H
+#define TT_RECORD_PLACE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TT_PLACE_PART_SUFFIX ".part"
+
+/* path, made absolute with the working directory (the file need not exist). */
+tt_status tt_place_absolute(char *out, size_t size, const char *path, tt_error *err);
+/* The folder of path ("." when it has none). */
+void tt_place_dir(char *out, size_t size, const char *path);
+/* path + ".part". */
+tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err);
+/* path with "-<n>" before its extension: "run.ttrace", 17 -> "run-17.ttrace". */
+tt_status tt_place_numbered(char *out, size_t size, const char *path, long n, tt_error *err);
+/* Gives `part` its final name `path` (of `size` bytes of room). Without `replace` an
+ * existing file is kept and the trace gets the first free "-2", "-3", ... ; path then says
+ * which. */
+tt_status tt_place_rename(const char *part, char *path, size_t size, bool replace, tt_error *err);
+
+#endif

@@ -1,0 +1,271 @@
+#include "record/recorder.h"
+
+#include "base/clock.h"
+#include "format/meta.h"
+#include "record/drain.h"
+#include "record/place.h"
+#include "record/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define POLL_NS 10000000L            /* the drain looks for piled-up rings */
+#define FLUSH_NS 2000000000ull       /* everything final goes to the file */
+#define SPARE_RINGS 2u               /* populated before a thread asks */
+#define DRAIN_STACK_BYTES (512u << 10)
+
+struct tt_recorder {
+    tt_area_map map;
+    tt_sink sink;
+    tt_drain drain;
+    char path[PATH_MAX];
+    bool replace;
+    pthread_mutex_t meta_lock; /* the meta stream's producers */
+    pthread_mutex_t stop_lock;
+    pthread_cond_t stop_cond;
+    bool stop;
+    bool has_thread;
+    pthread_t thread;
+};
+
+tt_area_map *tt_recorder_area(tt_recorder *r)
+{
+    return &r->map;
+}
+
+const char *tt_recorder_path(const tt_recorder *r)
+{
+    return r->path;
+}
+
+bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload)
+{
+    uint8_t head[16];
+    tt_bytes frame = {.data = head, .capacity = sizeof head, .limit = sizeof head};
+    tt_bytes_u8(&frame, type);
+    tt_bytes_varint(&frame, payload->size);
+    tt_bytes whole;
+    tt_bytes_init(&whole, TT_META_RECORD_MAX);
+    tt_bytes_put(&whole, frame.data, frame.size);
+    tt_bytes_put(&whole, payload->data, payload->size);
+    bool ok = !payload->failed && !whole.failed;
+    if (ok) {
+        (void)pthread_mutex_lock(&r->meta_lock);
+        ok = tt_area_meta_push(&r->map, whole.data, whole.size);
+        (void)pthread_mutex_unlock(&r->meta_lock);
+    } else {
+        atomic_fetch_add(&r->map.area->counts.meta_dropped, 1);
+    }
+    tt_bytes_free(&whole);
+    return ok;
+}
+
+void tt_recorder_clock(tt_recorder *r)
+{
+    tt_meta_clock k;
+    tt_bytes payload;
+    tt_bytes_init(&payload, 64);
+    /* The middle of two tick reads belongs to the nanoseconds read between them. */
+    uint64_t before = tt_ticks();
+    k.mono_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    k.ticks = before + (tt_ticks() - before) / 2;
+    k.unix_ns = tt_clock_ns(CLOCK_REALTIME);
+    tt_meta_put_clock(&payload, &k);
+    (void)tt_recorder_meta(r, TT_META_CLOCK, &payload);
+    tt_bytes_free(&payload);
+}
+
+static void populate_spares(tt_recorder *r)
+{
+    uint32_t spare = 0;
+    for (uint32_t i = 0; i < r->map.area->n_rings && spare < SPARE_RINGS; i++) {
+        if (atomic_load(&r->map.rings[i].owner)) continue;
+        tt_area_populate(&r->map, i);
+        spare++;
+    }
+}
+
+static void *drain_main(void *argument)
+{
+    tt_recorder *r = argument;
+    uint64_t flushed_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_status status = TT_OK;
+    (void)pthread_mutex_lock(&r->stop_lock);
+    while (!r->stop) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += POLL_NS;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        (void)pthread_cond_timedwait(&r->stop_cond, &r->stop_lock, &until);
+        (void)pthread_mutex_unlock(&r->stop_lock);
+        uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
+        enum tt_drain_what what = TT_DRAIN_PILED;
+        if (now_ns - flushed_ns >= FLUSH_NS) {
+            what = TT_DRAIN_ALL;
+            flushed_ns = now_ns;
+            tt_recorder_clock(r);
+        }
+        /* A full disk or the limit: what cannot be written stays in the rings until they
+         * are full, and is counted as dropped from then on. */
+        if (status == TT_OK) status = tt_drain_step(&r->drain, what, NULL);
+        populate_spares(r);
+        (void)pthread_mutex_lock(&r->stop_lock);
+    }
+    (void)pthread_mutex_unlock(&r->stop_lock);
+    return NULL;
+}
+
+static bool start_thread(tt_recorder *r)
+{
+    sigset_t all, before;
+    pthread_attr_t attr;
+    pthread_condattr_t cond;
+    (void)pthread_condattr_init(&cond);
+    (void)pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&r->stop_cond, &cond);
+    (void)pthread_condattr_destroy(&cond);
+    (void)pthread_attr_init(&attr);
+    (void)pthread_attr_setstacksize(&attr, DRAIN_STACK_BYTES);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    r->has_thread = pthread_create(&r->thread, &attr, drain_main, r) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attr);
+    if (r->has_thread) (void)pthread_setname_np(r->thread, "tt-drain");
+    return r->has_thread;
+}
+
+/* The largest shift that keeps a tick at or below a nanosecond: finer is noise. */
+static unsigned choose_tick_shift(void)
+{
+    uint64_t ns = tt_clock_ns(CLOCK_MONOTONIC), ticks = tt_ticks(), passed;
+    do
+        passed = tt_clock_ns(CLOCK_MONOTONIC) - ns;
+    while (passed < 200000);
+    uint64_t per_us = (tt_ticks() - ticks) * 1000 / passed;
+    unsigned shift = 0;
+    while (per_us >> (shift + 1) >= 1000)
+        shift++;
+    return shift;
+}
+
+static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
+{
+    char part[PATH_MAX];
+    tt_status status = tt_place_part(part, sizeof part, r->path, err);
+    if (status != TT_OK) return status;
+    if (!r->replace && access(r->path, F_OK) == 0)
+        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists", r->path);
+    *fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*fd < 0)
+        return tt_error_set(err, errno == EEXIST ? TT_E_EXISTS : TT_E_IO, TT_NO_OFFSET,
+                            "cannot create %s: %s", part, strerror(errno));
+    return TT_OK;
+}
+
+static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd, tt_error *err)
+{
+    tt_file_header header = {.major = TT_FORMAT_MAJOR,
+                             .minor = TT_FORMAT_MINOR,
+                             .created_unix_ns = tt_clock_ns(CLOCK_REALTIME),
+                             .pid = (uint64_t)getpid()};
+    char dir[PATH_MAX];
+    if (getrandom(header.run_id, sizeof header.run_id, 0) != (ssize_t)sizeof header.run_id)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no random bytes: %s", strerror(errno));
+    tt_place_dir(dir, sizeof dir, r->path);
+    tt_status status = tt_sink_begin(&r->sink, fd, &header, o->limit_bytes, err);
+    if (status == TT_OK)
+        status = tt_area_create(&r->map, o->ring_bytes ? o->ring_bytes : TT_AREA_RING_BYTES_DEFAULT,
+                                header.run_id, dir, err);
+    if (status != TT_OK) return status;
+    r->map.area->tick_shift = choose_tick_shift();
+    status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);
+    if (status == TT_OK) {
+        populate_spares(r);
+        tt_recorder_clock(r);
+        if (!start_thread(r))
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot start the drain thread");
+    }
+    if (status != TT_OK) (void)unlink(r->map.path);
+    return status;
+}
+
+tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *options,
+                           tt_error *err)
+{
+    int fd = -1;
+    *recorder = NULL;
+    tt_recorder *r = calloc(1, sizeof *r);
+    if (!r) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the recorder");
+    (void)pthread_mutex_init(&r->meta_lock, NULL);
+    (void)pthread_mutex_init(&r->stop_lock, NULL);
+    r->replace = options->replace;
+    r->sink.fd = -1;
+    tt_status status = tt_place_absolute(r->path, sizeof r->path, options->path, err);
+    if (status == TT_OK) status = create_part(r, &fd, err);
+    if (status == TT_OK) {
+        status = open_parts(r, options, fd, err);
+        if (status == TT_OK) {
+            *recorder = r;
+            return TT_OK;
+        }
+        char part[PATH_MAX];
+        if (tt_place_part(part, sizeof part, r->path, NULL) == TT_OK) (void)unlink(part);
+        tt_drain_end(&r->drain);
+        tt_area_unmap(&r->map);
+        tt_sink_close(&r->sink);
+    }
+    free(r);
+    return status;
+}
+
+static void stop_thread(tt_recorder *r)
+{
+    if (!r->has_thread) return;
+    (void)pthread_mutex_lock(&r->stop_lock);
+    r->stop = true;
+    (void)pthread_cond_signal(&r->stop_cond);
+    (void)pthread_mutex_unlock(&r->stop_lock);
+    (void)pthread_join(r->thread, NULL);
+    r->has_thread = false;
+}
+
+tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
+{
+    char part[PATH_MAX];
+    tt_status status = TT_OK;
+    stop_thread(r);
+    (void)tt_place_part(part, sizeof part, r->path, NULL);
+    if (discard) {
+        (void)unlink(part);
+    } else {
+        tt_recorder_clock(r);
+        status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
+        if (status == TT_OK || status == TT_E_LIMIT)
+            status = tt_drain_finish(&r->drain, TT_END_NORMAL, err);
+        if (status == TT_OK)
+            status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
+    }
+    /* When finishing failed, part file and area stay for `tensortrace recover`. */
+    if (discard || status == TT_OK) (void)unlink(r->map.path);
+    tt_drain_end(&r->drain);
+    tt_sink_close(&r->sink);
+    return status;
+}
+
+void tt_recorder_forget(tt_recorder *r)
+{
+    r->has_thread = false;
+    tt_drain_end(&r->drain);
+    tt_sink_close(&r->sink);
+    tt_area_unmap(&r->map);
+}

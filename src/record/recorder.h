@@ -1,0 +1,43 @@
+/* A recorder in the process that is observed: an area, a container and the thread
+ * that drains the one into the other. */
+#ifndef TT_RECORD_RECORDER_H
+#define TT_RECORD_RECORDER_H
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "record/area.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tt_recorder tt_recorder;
+
+typedef struct tt_recorder_options {
+    const char *path;    /* of the finished trace; "<path>.part" until then */
+    bool replace;        /* an existing trace may be replaced at the end */
+    uint64_t ring_bytes; /* a thread; 0: the default */
+    uint64_t limit_bytes; /* of the trace; 0: none */
+} tt_recorder_options;
+
+/* Creates "<path>.part" (mode 0600; TT_E_EXISTS when it, or without `replace` path, is
+ * there), an area, and the drain thread, which takes no signals. */
+tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *options,
+                           tt_error *err);
+tt_area_map *tt_recorder_area(tt_recorder *r);
+const char *tt_recorder_path(const tt_recorder *r);
+
+/* Appends a META record (enum tt_meta_type) with this payload; false when it was
+ * dropped (payload failed, stream full): counted. Any thread. */
+bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload);
+/* A CLOCK record of this moment. Any thread. */
+void tt_recorder_clock(tt_recorder *r);
+
+/* Stops the drain thread and finishes the file: everything recorded is in it, it has
+ * its final name (with ".2" and so on appended when that was taken meanwhile), the area
+ * is gone. The recorder itself stays allocated: threads that still run may look at it.
+ * With `discard` nothing stays on disk. */
+tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err);
+/* In the child of a fork: lets go of everything without touching what the parent uses. */
+void tt_recorder_forget(tt_recorder *r);
+
+#endif

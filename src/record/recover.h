@@ -1,0 +1,26 @@
+/* Finishing the trace of a process that died. */
+#ifndef TT_RECORD_RECOVER_H
+#define TT_RECORD_RECOVER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_recover_report {
+    uint64_t chunks;        /* that were whole in the file */
+    uint64_t cut_bytes;     /* of a broken end that was cut off */
+    uint64_t area_records;  /* op records that were still in the area */
+    bool area_found;
+    char path[4096];        /* of the finished trace */
+} tt_recover_report;
+
+/* `part`: a trace without its index, usually "X.ttrace.part", which becomes "X.ttrace"
+ * ("X-2.ttrace" when that exists and replace is false); a file not called ".part" is
+ * finished in place. Takes over what its process left in the area, if that is still there,
+ * and removes it. TT_E_EXISTS: the trace is complete already. TT_E_USAGE: its process is
+ * still running. */
+tt_status tt_recover(const char *part, bool replace, tt_recover_report *report, tt_error *err);
+
+#endif

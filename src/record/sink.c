@@ -1,0 +1,149 @@
+#include "record/sink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PACK_MIN_BYTES 256u
+
+static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
+{
+    uint64_t at = s->offset;
+    while (n > 0) {
+        ssize_t done = pwritev(s->fd, part, n, (off_t)at);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) {
+            int why = done < 0 ? errno : ENOSPC;
+            /* Half a chunk must not stay: the next one would follow it. */
+            (void)!ftruncate(s->fd, (off_t)s->offset);
+            return tt_error_set(err, TT_E_IO, s->offset, "writing the trace failed: %s", strerror(why));
+        }
+        at += (uint64_t)done;
+        while (n > 0 && (size_t)done >= part->iov_len) {
+            done -= (ssize_t)part->iov_len;
+            part++;
+            n--;
+        }
+        if (n > 0) {
+            part->iov_base = (uint8_t *)part->iov_base + done;
+            part->iov_len -= (size_t)done;
+        }
+    }
+    s->offset = at;
+    return TT_OK;
+}
+
+tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64_t limit,
+                        tt_error *err)
+{
+    uint8_t bytes[TT_FILE_HEADER_BYTES];
+    struct iovec part = {bytes, sizeof bytes};
+    tt_sink_continue(s, fd, 0, NULL, 0);
+    s->limit = limit;
+    tt_file_header_encode(header, bytes);
+    return write_all(s, &part, 1, err);
+}
+
+void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index, size_t n_index)
+{
+    memset(s, 0, sizeof *s);
+    s->fd = fd;
+    s->offset = offset;
+    s->index = index;
+    s->n_index = s->capacity = n_index;
+    s->zstd = tt_codec_zstd_new();
+    tt_bytes_init(&s->packed, TT_CHUNK_PAYLOAD_MAX);
+}
+
+static tt_status put_chunk(tt_sink *s, tt_chunk_header *h, tt_span stored, tt_error *err)
+{
+    static const uint8_t zeros[8];
+    uint8_t header[TT_CHUNK_HEADER_BYTES];
+    tt_chunk_header_encode(h, stored.data, header);
+    struct iovec parts[3] = {{header, sizeof header},
+                             {(void *)(uintptr_t)stored.data, stored.size},
+                             {(void *)(uintptr_t)zeros, (size_t)(tt_pad8(stored.size) - stored.size)}};
+    return write_all(s, parts, 3, err);
+}
+
+static bool remember(tt_sink *s, const tt_index_entry *entry)
+{
+    if (s->n_index == s->capacity) {
+        size_t capacity = s->capacity ? s->capacity * 2 : 256;
+        tt_index_entry *index = realloc(s->index, capacity * sizeof *index);
+        if (!index) return false;
+        s->index = index;
+        s->capacity = capacity;
+    }
+    s->index[s->n_index++] = *entry;
+    return true;
+}
+
+tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *err)
+{
+    tt_chunk_header h = {.type = entry->type,
+                         .codec = TT_CODEC_NONE,
+                         .stored_bytes = (uint32_t)raw.size,
+                         .raw_bytes = (uint32_t)raw.size,
+                         .stream = entry->stream,
+                         .count = entry->count,
+                         .position = entry->position};
+    tt_span stored = raw;
+    if (raw.size > TT_CHUNK_PAYLOAD_MAX)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "a chunk of %zu bytes", raw.size);
+    if (s->zstd && raw.size >= PACK_MIN_BYTES && tt_codec_zstd_pack(s->zstd, raw, &s->packed)) {
+        stored = (tt_span){s->packed.data, s->packed.size};
+        h.codec = TT_CODEC_ZSTD;
+        h.stored_bytes = (uint32_t)stored.size;
+    }
+    if (s->limit && s->offset + TT_CHUNK_HEADER_BYTES + stored.size > s->limit)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "the trace has reached its limit of %" PRIu64
+                            " bytes", s->limit);
+    entry->offset = s->offset;
+    if (!remember(s, entry)) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    tt_status status = put_chunk(s, &h, stored, err);
+    if (status != TT_OK) s->n_index--;
+    return status;
+}
+
+tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
+{
+    tt_bytes payload;
+    tt_bytes_init(&payload, TT_CHUNK_PAYLOAD_MAX);
+    tt_index_encode(&payload, s->index, s->n_index, end_flags);
+    uint64_t index_offset = s->offset;
+    tt_status status = TT_E_MEMORY;
+    if (payload.failed) {
+        tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    } else {
+        tt_chunk_header h = {.type = TT_CHUNK_INDEX,
+                             .stored_bytes = (uint32_t)payload.size,
+                             .raw_bytes = (uint32_t)payload.size,
+                             .count = (uint32_t)s->n_index};
+        status = put_chunk(s, &h, (tt_span){payload.data, payload.size}, err);
+    }
+    if (status == TT_OK) {
+        uint8_t tail[TT_TAIL_BYTES];
+        struct iovec part = {tail, sizeof tail};
+        tt_tail_encode(index_offset, tail);
+        status = write_all(s, &part, 1, err);
+    }
+    if (status == TT_OK && ftruncate(s->fd, (off_t)s->offset) != 0)
+        status = tt_error_set(err, TT_E_IO, s->offset, "cutting the trace failed: %s", strerror(errno));
+    tt_bytes_free(&payload);
+    return status;
+}
+
+void tt_sink_close(tt_sink *s)
+{
+    if (s->fd >= 0) (void)close(s->fd);
+    s->fd = -1;
+    free(s->index);
+    s->index = NULL;
+    tt_codec_zstd_free(s->zstd);
+    s->zstd = NULL;
+    tt_bytes_free(&s->packed);
+}
