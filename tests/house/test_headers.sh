@@ -1,0 +1,16 @@
+#!/bin/sh
+# test_headers.sh SOURCES: each public header compiles alone as C99, C11 and C++.
+set -eu
+include=$1/include
+tried=0
+for header in "$include"/tensortrace/*.h; do
+    [ -e "$header" ] || { echo "skipped: no public header yet"; exit 77; }
+    name=tensortrace/$(basename "$header")
+    for language in c:c99 c:c11 c++:c++11 c++:c++20; do
+        printf '#include <%s>\n#include <%s>\n' "$name" "$name" |
+            g++ -x "${language%%:*}" "-std=${language##*:}" -pedantic -Wall -Wextra -Werror \
+                -fsyntax-only -I "$include" -
+        tried=$((tried + 1))
+    done
+done
+echo "$tried compilations"

@@ -1,0 +1,30 @@
+#!/bin/sh
+# test_scripts.sh SOURCES: shell scripts parse, are executable where they are
+# called, and packages.txt is in its form.
+set -eu
+cd "$1"
+bad=0
+for script in scripts/* .ci/run tests/cli/run-case $(find tests bench -name '*.sh' -not -path '*/node_modules/*'); do
+    case $(head -n 1 "$script") in
+    '#!/bin/sh'*) sh -n "$script" || bad=1 ;;
+    '#!'*) ;;
+    *) continue ;;
+    esac
+    if [ ! -x "$script" ]; then
+        case $script in
+        scripts/* | .ci/* | tests/house/* | tests/cli/*) echo "$script is not executable"; bad=1 ;;
+        esac
+    fi
+done
+awk '/^#/ || /^$/ { next }
+     $1 !~ /^(build|engine|check|develop)$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
+     seen[$2]++ { print "packages.txt:" NR ": " $2 " is there twice"; bad = 1 }
+     END { exit bad }' packages.txt || bad=1
+# Lock files name packages and their checksums, not hosts they once came from.
+for lock in engines/package-lock.json tests/engine/package-lock.json; do
+    if grep -q '"resolved"' "$lock"; then
+        echo "$lock holds addresses; see engines/.npmrc"
+        bad=1
+    fi
+done
+exit $bad

@@ -1,0 +1,116 @@
+#include "tests.h"
+
+#include "cli/table.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Prints a fixed table as wide as COLUMNS says (NULL: no limit) and compares. */
+static void expect(const char *columns, const char *wanted)
+{
+    char got[512] = "";
+    const char *const first[] = {"blk.0.attn_q.weight", "12", "f\xc3\xbcnf"};
+    const char *const second[] = {"a", "1,234", NULL};
+    FILE *out = tmpfile();
+    tt_table *t = tt_table_new(out);
+    assert_non_null(out);
+    assert_non_null(t);
+    if (columns)
+        setenv("COLUMNS", columns, 1);
+    else
+        unsetenv("COLUMNS");
+    tt_table_column(t, "tensor", TT_COLUMN_SHRINK);
+    tt_table_column(t, "count", TT_COLUMN_RIGHT);
+    tt_table_column(t, "note", TT_COLUMN_LEFT);
+    tt_table_row(t, first);
+    tt_table_row(t, second);
+    assert_true(tt_table_print(t));
+    rewind(out);
+    got[fread(got, 1, sizeof got - 1, out)] = '\0';
+    (void)fclose(out);
+    assert_string_equal(got, wanted);
+}
+
+static void a_file_gets_everything(void **state)
+{
+    (void)state;
+    expect(NULL, "tensor               count  note\n"
+                 "blk.0.attn_q.weight     12  f\xc3\xbcnf\n"
+                 "a                    1,234\n");
+}
+
+static void a_narrow_terminal_cuts(void **state)
+{
+    (void)state;
+    expect("26", "tensor         count  note\n"
+                 "blk.0.attn_q\xe2\x80\xa6     12  f\xc3\xbcnf\n"
+                 "a              1,234\n");
+}
+
+static void never_below_what_is_readable(void **state)
+{
+    (void)state;
+    expect("5", "tensor    count  note\n"
+                "blk.0.a\xe2\x80\xa6     12  f\xc3\xbcnf\n"
+                "a         1,234\n");
+}
+
+static void hostile_bytes_do_no_harm(void **state)
+{
+    char got[256] = "";
+    const char *const row[] = {"a\033[31mred\nline\xff"};
+    FILE *out = tmpfile();
+    tt_table *t = tt_table_new(out);
+    (void)state;
+    assert_non_null(out);
+    tt_table_column(t, "tensor", TT_COLUMN_LEFT);
+    tt_table_row(t, row);
+    assert_true(tt_table_print(t));
+    rewind(out);
+    got[fread(got, 1, sizeof got - 1, out)] = '\0';
+    (void)fclose(out);
+    assert_null(strchr(got, '\033'));
+    assert_null(strchr(got, '\xff'));
+    assert_non_null(strstr(got, "red"));
+}
+
+static void no_rows(void **state)
+{
+    FILE *out = tmpfile();
+    tt_table *t = tt_table_new(out);
+    (void)state;
+    assert_non_null(out);
+    tt_table_column(t, "tensor", TT_COLUMN_LEFT);
+    assert_true(tt_table_print(t));
+    (void)fclose(out);
+    assert_false(tt_table_print(NULL));
+}
+
+static void a_full_disk_is_told(void **state)
+{
+    const char *const row[] = {"x"};
+    FILE *full = fopen("/dev/full", "w");
+    (void)state;
+    assert_non_null(full);
+    setvbuf(full, NULL, _IONBF, 0);
+    tt_table *t = tt_table_new(full);
+    tt_table_column(t, "tensor", TT_COLUMN_LEFT);
+    tt_table_row(t, row);
+    assert_false(tt_table_print(t));
+    (void)fclose(full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_gets_everything),
+        cmocka_unit_test(a_narrow_terminal_cuts),
+        cmocka_unit_test(never_below_what_is_readable),
+        cmocka_unit_test(hostile_bytes_do_no_harm),
+        cmocka_unit_test(no_rows),
+        cmocka_unit_test(a_full_disk_is_told),
+    };
+    if (!setlocale(LC_CTYPE, "C.UTF-8")) return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

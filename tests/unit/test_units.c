@@ -1,0 +1,112 @@
+#include "tests.h"
+
+#include "cli/units.h"
+
+#include <math.h>
+#include <string.h>
+
+static void sizes_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {
+        {"0", 0},           {"4096", 4096},       {"64K", 65536},
+        {"64k", 65536},     {"1.5M", 1572864},    {"2G", 2147483648},
+        {"1T", 1ull << 40}, {"3GiB", 3221225472}, {"7kB", 7168},
+        {"12B", 12},        {"0.5", 0},           {"18446744073709551615", UINT64_MAX},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint64_t bytes = 1;
+        assert_int_equal(tt_units_parse_size(good[i].text, &bytes, NULL), TT_OK);
+        assert_true(bytes == good[i].bytes);
+    }
+}
+
+static void what_is_no_size_is_named(void **state)
+{
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "-1",
+                                      "1.",
+                                      ".5",
+                                      "1 K",
+                                      " 1",
+                                      "1KK",
+                                      "1iB",
+                                      "1e3",
+                                      "0x10",
+                                      "16E",
+                                      "18446744073709551616"};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tt_error err;
+        uint64_t bytes = 77;
+        assert_int_equal(tt_units_parse_size(bad[i], &bytes, &err), TT_E_USAGE);
+        assert_true(bytes == 77);
+        assert_non_null(strstr(err.message, bad[i]));
+    }
+}
+
+static void whole_numbers(void **state)
+{
+    static const char *const bad[] = {
+        "", "+1", " 1", "1 ", "1.0", "-", "11", "-6", "99999999999999999999"};
+    int64_t v = 0;
+    (void)state;
+    assert_int_equal(tt_units_parse_int("10", "-n", -5, 10, &v, NULL), TT_OK);
+    assert_int_equal(v, 10);
+    assert_int_equal(tt_units_parse_int("-5", "-n", -5, 10, &v, NULL), TT_OK);
+    assert_int_equal(v, -5);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tt_error err;
+        assert_int_equal(tt_units_parse_int(bad[i], "-n", -5, 10, &v, &err), TT_E_USAGE);
+        assert_non_null(strstr(err.message, "-n"));
+    }
+}
+
+static void bytes_and_counts(void **state)
+{
+    char t[TT_UNITS_TEXT];
+    (void)state;
+    assert_string_equal(tt_units_bytes(t, 0), "0 B");
+    assert_string_equal(tt_units_bytes(t, 1023), "1023 B");
+    assert_string_equal(tt_units_bytes(t, 1024), "1.0 KiB");
+    assert_string_equal(tt_units_bytes(t, 1048575), "1.0 MiB");
+    assert_string_equal(tt_units_bytes(t, 739557048), "705.3 MiB");
+    assert_string_equal(tt_units_bytes(t, UINT64_MAX), "16.0 EiB");
+    assert_string_equal(tt_units_count(t, 0), "0");
+    assert_string_equal(tt_units_count(t, 999), "999");
+    assert_string_equal(tt_units_count(t, 1234567), "1,234,567");
+    assert_string_equal(tt_units_count(t, 999999999999999999), "999,999,999,999,999,999");
+    assert_string_equal(tt_units_count(t, UINT64_MAX), "18446744073709551615");
+}
+
+static void times_and_rates(void **state)
+{
+    char t[TT_UNITS_TEXT];
+    (void)state;
+    assert_string_equal(tt_units_ns(t, 0), "0 ns");
+    assert_string_equal(tt_units_ns(t, 7), "7 ns");
+    assert_string_equal(tt_units_ns(t, 7.25), "7.25 ns");
+    assert_string_equal(tt_units_ns(t, 999.7), "1.00 us");
+    assert_string_equal(tt_units_ns(t, 12345), "12.3 us");
+    assert_string_equal(tt_units_ns(t, 1.02e9), "1.02 s");
+    assert_string_equal(tt_units_ns(t, 3600e9), "3600 s");
+    assert_string_equal(tt_units_ns(t, -3000), "-3.00 us");
+    assert_string_equal(tt_units_ns(t, NAN), "-");
+    assert_string_equal(tt_units_rate(t, 12.4e9), "12.4 GB/s");
+    assert_string_equal(tt_units_rate(t, 0), "0 B/s");
+    assert_string_equal(tt_units_rate(t, INFINITY), "-");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_read),  cmocka_unit_test(what_is_no_size_is_named),
+        cmocka_unit_test(whole_numbers),   cmocka_unit_test(bytes_and_counts),
+        cmocka_unit_test(times_and_rates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
