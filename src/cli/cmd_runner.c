@@ -1,0 +1,235 @@
+/* tensortrace runner: one prompt through llama.cpp, untraced. `tensortrace run -m`
+ * starts this under the preload library; so it is the program that is traced. */
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/runner_options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_JSON = 0x5300, KEY_RESULT };
+
+typedef struct arguments {
+    tt_runner_args runner;
+    bool json, quiet;
+    const char *result;
+} arguments;
+
+/* What the callbacks share. */
+typedef struct screen {
+    const arguments *args;
+    FILE *text; /* stdout, or memory for --json */
+    tt_progress progress;
+    int phase; /* of the progress bar; -1: none begun */
+    bool shows_progress;
+    bool ends_in_newline;
+    bool failed; /* stdout cannot be written */
+} screen;
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, 0, 0, "One JSON object with text and figures instead of the text", 0},
+    {"quiet", 'q', 0, 0, "No progress, no summary", 0},
+    {"result", KEY_RESULT, "FILE", OPTION_HIDDEN, "Write the figures as JSON to FILE", 0},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->runner;
+        return 0;
+    case KEY_JSON:
+        args->json = true;
+        return 0;
+    case 'q':
+        args->quiet = true;
+        return 0;
+    case KEY_RESULT:
+        args->result = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected '%s'", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!args->runner.options.model) argp_error(state, "no model given (-m FILE)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&tt_runner_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    options,
+    parse,
+    NULL,
+    "Runs a GGUF model with llama.cpp's shared libraries and prints the text it generates.",
+    children,
+    NULL,
+    NULL};
+
+static bool on_text(void *user, const char *bytes, size_t n)
+{
+    screen *s = user;
+    if (fwrite(bytes, 1, n, s->text) != n || fflush(s->text) != 0) {
+        s->failed = true;
+        return false;
+    }
+    s->ends_in_newline = bytes[n - 1] == '\n';
+    return true;
+}
+
+static void on_progress(void *user, tt_runner_phase phase, uint64_t done, uint64_t total,
+                        double tokens_per_s)
+{
+    (void)tokens_per_s;
+    screen *s = user;
+    /* Text on the same terminal is progress enough, and a bar would overwrite it. */
+    if (!s->shows_progress || (phase == TT_RUNNER_GENERATE && isatty(STDOUT_FILENO))) {
+        if (s->phase >= 0) tt_progress_end(&s->progress);
+        s->phase = -1;
+        return;
+    }
+    if (s->phase != (int)phase) {
+        if (s->phase >= 0) tt_progress_end(&s->progress);
+        tt_progress_begin(&s->progress, phase == TT_RUNNER_PROMPT ? "prompt" : "generate", total,
+                          "tokens");
+        s->phase = (int)phase;
+    }
+    tt_progress_update(&s->progress, done);
+}
+
+static void on_log(void *user, int level, const char *text)
+{
+    (void)user;
+    (void)level;
+    fputs(text, stderr);
+}
+
+static void on_note(void *user, const char *text)
+{
+    (void)user;
+    tt_report_note("%s", text);
+}
+
+static void put_figures(tt_json *j, const tt_runner_result *r)
+{
+    tt_json_kv_string(j, "engine_dir", r->engine_dir);
+    tt_json_kv_string(j, "engine_release", r->engine_release);
+    tt_json_kv_u64(j, "prompt_tokens", r->n_prompt);
+    tt_json_kv_u64(j, "generated_tokens", r->n_generated);
+    tt_json_kv_u64(j, "decoded_tokens", r->n_decoded);
+    tt_json_kv_u64(j, "decode_calls", r->n_decodes);
+    tt_json_kv_u64(j, "ctx_tokens", r->n_ctx);
+    tt_json_kv_u64(j, "batch_tokens", r->n_batch);
+    tt_json_kv_i64(j, "threads", r->n_threads);
+    tt_json_kv_double(j, "load_s", r->load_s);
+    tt_json_kv_double(j, "prompt_s", r->prompt_s);
+    tt_json_kv_double(j, "generate_s", r->generate_s);
+    if (r->has_engine_counts) {
+        tt_json_kv_i64(j, "engine_prompt_eval_tokens", r->engine_n_p_eval);
+        tt_json_kv_i64(j, "engine_eval_tokens", r->engine_n_eval);
+    }
+    tt_json_kv_bool(j, "model_is_mapped", r->model_is_mapped);
+    tt_json_kv_bool(j, "is_repacked", r->is_repacked);
+    if (r->flash_attn[0]) tt_json_kv_string(j, "flash_attn", r->flash_attn);
+    tt_json_kv_string(j, "stop", tt_runner_stop_name(r->stop));
+}
+
+static bool put_json(FILE *out, const tt_runner_result *r, const char *text, size_t n)
+{
+    tt_json j;
+    tt_json_begin(&j, out, 2);
+    tt_json_object(&j);
+    put_figures(&j, r);
+    if (text) {
+        tt_json_key(&j, "text");
+        tt_json_string_n(&j, text, n);
+    }
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static int write_result(const char *path, const tt_runner_result *r)
+{
+    FILE *out = fopen(path, "we");
+    bool ok = out && put_json(out, r, NULL, 0);
+    if (out && fclose(out) != 0) ok = false;
+    return ok ? TT_EXIT_OK : tt_report_usage("cannot write %s: %s", path, strerror(errno));
+}
+
+static void summarize(const tt_runner_result *r)
+{
+    /* The rate is that of decoding: the first token comes out of the prompt. */
+    double rate = r->generate_s > 0 && r->n_generated > 1
+                      ? (double)(r->n_decoded - r->n_prompt) / r->generate_s
+                      : 0;
+    tt_report_note("prompt %u tokens in %.2f s, generated %u in %.2f s (%.1f tokens/s), %d threads",
+                   (unsigned)r->n_prompt, r->prompt_s, (unsigned)r->n_generated, r->generate_s,
+                   rate, (int)r->n_threads);
+}
+
+/* Runs with the text going to s->text. */
+static int run(const arguments *args, screen *s, tt_runner_result *r)
+{
+    tt_runner_events events = {on_text, on_progress, args->runner.verbose ? on_log : NULL, on_note,
+                               s};
+    tt_error err;
+    tt_status status = tt_runner_run(&args->runner.options, &events, r, &err);
+    if (s->phase >= 0) tt_progress_end(&s->progress);
+    if (status != TT_OK) {
+        if (r->n_generated > 0 && !args->json) (void)fputc('\n', stdout);
+        (void)tt_report_error(&err);
+        return TT_EXIT_USAGE;
+    }
+    return s->failed ? tt_report_usage("cannot write the text: %s", strerror(errno)) : TT_EXIT_OK;
+}
+
+static int run_as_text(const arguments *args, tt_runner_result *r)
+{
+    screen s = {.args = args, .text = stdout, .phase = -1};
+    s.shows_progress = !args->quiet && isatty(STDERR_FILENO);
+    int code = run(args, &s, r);
+    if (code != TT_EXIT_OK) return code;
+    if (!s.ends_in_newline) (void)fputc('\n', stdout);
+    if (fflush(stdout) != 0) return tt_report_usage("cannot write the text: %s", strerror(errno));
+    if (s.shows_progress) summarize(r);
+    return TT_EXIT_OK;
+}
+
+static int run_as_json(const arguments *args, tt_runner_result *r)
+{
+    char *text = NULL;
+    size_t size = 0;
+    screen s = {.args = args, .text = open_memstream(&text, &size), .phase = -1};
+    if (!s.text) return tt_report_usage("out of memory");
+    s.shows_progress = !args->quiet && isatty(STDERR_FILENO);
+    int code = run(args, &s, r);
+    (void)fclose(s.text);
+    if (code == TT_EXIT_OK && !put_json(stdout, r, text ? text : "", size))
+        code = tt_report_usage("cannot write: %s", strerror(errno));
+    free(text);
+    return code;
+}
+
+int tt_cmd_runner(int argc, char **argv)
+{
+    arguments args = {.json = false};
+    tt_runner_result result;
+    tt_error err;
+    tt_runner_args_init(&args.runner);
+    tt_report_parse(&argp, argc, argv, 0, &args);
+    if (tt_runner_args_load_prompt(&args.runner, &err) != TT_OK) {
+        (void)tt_report_error(&err);
+        return TT_EXIT_USAGE;
+    }
+    int code = args.json ? run_as_json(&args, &result) : run_as_text(&args, &result);
+    if (code == TT_EXIT_OK && args.result) code = write_result(args.result, &result);
+    tt_runner_args_free(&args.runner);
+    return code;
+}

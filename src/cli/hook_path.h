@@ -1,0 +1,20 @@
+/* Where the preload library is. */
+#ifndef TT_CLI_HOOK_PATH_H
+#define TT_CLI_HOOK_PATH_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* Environment variable that names the library's file. */
+#define TT_HOOK_ENV "TENSORTRACE_HOOK"
+#define TT_HOOK_FILE "libtensortrace-hook.so"
+
+/* The absolute path in out[n]: $TENSORTRACE_HOOK, else ../lib/tensortrace from this
+ * program's folder (installed or built), else the build tree's src/adapter/ggml. A
+ * path named by the variable must exist: no other place is tried then. TT_E_NOT_FOUND lists
+ * what was tried; TT_E_UNSUPPORTED when the path holds a blank or a colon, which
+ * LD_PRELOAD takes for a separator. */
+tt_status tt_hook_path_find(char *out, size_t n, tt_error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* The options of the built-in runner, shared by `tensortrace runner` and
+ * `tensortrace run -m`. */
+#ifndef TT_CLI_RUNNER_OPTIONS_H
+#define TT_CLI_RUNNER_OPTIONS_H
+
+#include "base/status.h"
+#include "runner/runner.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tt_runner_args {
+    tt_runner_options options; /* options.prompt stays NULL until tt_runner_args_load_prompt */
+    const char *prompt;        /* -p; points into argv */
+    const char *prompt_file;   /* --prompt-file; points into argv */
+    bool verbose;              /* the engine's log on stderr */
+    bool any;                  /* at least one of these options was given */
+    char *loaded;              /* the prompt file's content */
+} tt_runner_args;
+
+/* Asked for when neither -p nor --prompt-file is given. */
+#define TT_RUNNER_PROMPT_DEFAULT "Once upon a time"
+#define TT_RUNNER_PREDICT_DEFAULT 32
+#define TT_RUNNER_SEED_DEFAULT 1
+
+/* An argp child. Its input is a tt_runner_args that tt_runner_args_init has seen:
+ * in the parent's parser, `case ARGP_KEY_INIT: state->child_inputs[0] = &args;`.
+ * Keys without a letter lie in 0x5200 .. 0x52ff. */
+extern const struct argp tt_runner_argp;
+
+void tt_runner_args_init(tt_runner_args *args);
+/* Releases what load_prompt took. */
+void tt_runner_args_free(tt_runner_args *args);
+
+/* Sets options.prompt and prompt_size from -p, the file ("-": standard input) or
+ * the default. Only the process that runs the model needs it. */
+tt_status tt_runner_args_load_prompt(tt_runner_args *args, tt_error *err);
+
+/* The same options as words, for spawning `PROGRAM runner ...`: returns argc and
+ * a NULL-terminated *argv, which starts with `program` and "runner" and has room
+ * for `extra` more words before the NULL; or -1 when out of memory. Free with
+ * tt_runner_argv_free(*argv). */
+int tt_runner_args_to_argv(const tt_runner_args *args, const char *program, size_t extra,
+                           char ***argv);
+void tt_runner_argv_free(char **argv);
+
+#endif

@@ -1,0 +1,136 @@
+#include "runner/engine_load.h"
+
+#include "runner/elf_file.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NEIGHBOUR_DEPTH_MAX 4
+
+typedef struct function {
+    size_t at;        /* offset of the pointer in tt_engine_api */
+    const char *name; /* today's name */
+    const char *old;  /* the name before, or NULL */
+    bool optional;
+} function;
+
+#define AT(member) offsetof(tt_engine_api, member)
+
+static const function functions[] = {
+    {AT(backend_init), "llama_backend_init", NULL, false},
+    {AT(backend_free), "llama_backend_free", NULL, false},
+    {AT(log_set), "llama_log_set", NULL, false},
+    {AT(model_default_params), "llama_model_default_params", NULL, false},
+    {AT(context_default_params), "llama_context_default_params", NULL, false},
+    {AT(model_load), "llama_model_load_from_file", "llama_load_model_from_file", false},
+    {AT(model_free), "llama_model_free", "llama_free_model", false},
+    {AT(context_new), "llama_init_from_model", "llama_new_context_with_model", false},
+    {AT(context_free), "llama_free", NULL, false},
+    {AT(n_ctx), "llama_n_ctx", NULL, false},
+    {AT(n_batch), "llama_n_batch", NULL, false},
+    {AT(set_n_threads), "llama_set_n_threads", NULL, false},
+    {AT(batch_get_one), "llama_batch_get_one", NULL, false},
+    {AT(decode), "llama_decode", NULL, false},
+    {AT(tokenize), "llama_tokenize", NULL, false},
+    {AT(token_to_piece), "llama_token_to_piece", NULL, false},
+    {AT(is_eog), "llama_vocab_is_eog", "llama_token_is_eog", false},
+    {AT(chain_default_params), "llama_sampler_chain_default_params", NULL, false},
+    {AT(chain_init), "llama_sampler_chain_init", NULL, false},
+    {AT(chain_add), "llama_sampler_chain_add", NULL, false},
+    {AT(sampler_greedy), "llama_sampler_init_greedy", NULL, false},
+    {AT(sampler_temp), "llama_sampler_init_temp", NULL, false},
+    {AT(sampler_dist), "llama_sampler_init_dist", NULL, false},
+    {AT(sample), "llama_sampler_sample", NULL, false},
+    {AT(sampler_free), "llama_sampler_free", NULL, false},
+    {AT(model_get_vocab), "llama_model_get_vocab", NULL, true},
+    {AT(n_ctx_train), "llama_model_n_ctx_train", "llama_n_ctx_train", true},
+    {AT(has_encoder), "llama_model_has_encoder", NULL, true},
+    {AT(perf_context), "llama_perf_context", NULL, true},
+    {AT(load_mode_name), "llama_load_mode_name", NULL, true},
+    {AT(print_system_info), "llama_print_system_info", NULL, true},
+    {AT(load_backends_from), "ggml_backend_load_all_from_path", NULL, true},
+    {AT(load_backends), "ggml_backend_load_all", NULL, true},
+    {AT(backend_count), "ggml_backend_reg_count", NULL, true},
+    {AT(ggml_version), "ggml_version", NULL, true},
+    {AT(ggml_commit), "ggml_commit", NULL, true},
+    {AT(tensor_overhead), "ggml_tensor_overhead", NULL, true},
+};
+
+/* The global scope first: a preloaded library that interposes the name is in
+ * front there, just as it is for a program linked with the engine. */
+static void *resolve(void *handle, const char *name)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    return symbol ? symbol : dlsym(handle, name);
+}
+
+static tt_status resolve_all(const tt_engine *engine, tt_engine_api *api, tt_error *err)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        const function *f = &functions[i];
+        void *symbol = resolve(api->handle, f->name);
+        if (!symbol && f->old) symbol = resolve(api->handle, f->old);
+        if (!symbol && !f->optional)
+            return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
+                                "%.180s has no %s: this llama.cpp is too old for the built-in "
+                                "runner (or is something else); use `tensortrace run -- PROGRAM`",
+                                engine->llama, f->name);
+        memcpy((char *)api + f->at, &symbol, sizeof symbol);
+    }
+    return TT_OK;
+}
+
+/* Loads what a library needs out of its own folder first, for libraries that
+ * were moved away from the folder their run path names. */
+static void load_neighbours(const char *dir, const char *path, int depth)
+{
+    tt_elf_file *elf = NULL;
+    if (depth == NEIGHBOUR_DEPTH_MAX || tt_elf_open(path, &elf, NULL) != TT_OK) return;
+    for (size_t i = 0; i < tt_elf_n_needed(elf); i++) {
+        char neighbour[PATH_MAX + NAME_MAX + 2];
+        (void)snprintf(neighbour, sizeof neighbour, "%s/%s", dir, tt_elf_needed(elf, i));
+        if (access(neighbour, R_OK) != 0) continue;
+        load_neighbours(dir, neighbour, depth + 1);
+        (void)dlopen(neighbour, RTLD_NOW | RTLD_GLOBAL);
+    }
+    tt_elf_close(elf);
+}
+
+static void *open_llama(const tt_engine *engine, tt_error *err)
+{
+    void *handle = dlopen(engine->llama, RTLD_NOW | RTLD_GLOBAL);
+    if (handle) return handle;
+    load_neighbours(engine->dir, engine->llama, 0);
+    handle = dlopen(engine->llama, RTLD_NOW | RTLD_GLOBAL);
+    if (handle) return handle;
+    const char *why = dlerror();
+    (void)tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET, "cannot load the engine: %.260s",
+                       why ? why : engine->llama);
+    return NULL;
+}
+
+tt_status tt_engine_load(const tt_engine *engine, tt_engine_log *log, tt_engine_api *api,
+                         tt_error *err)
+{
+    memset(api, 0, sizeof *api);
+    api->handle = open_llama(engine, err);
+    if (!api->handle) return err ? err->status : TT_E_UNSUPPORTED;
+    tt_status status = resolve_all(engine, api, err);
+    if (status != TT_OK) return status;
+    api->log_set(tt_engine_log_callback, log);
+    /* A build with its backends linked in has registered them by now. */
+    if (api->load_backends_from && api->backend_count && api->backend_count() == 0) {
+        api->load_backends_from(engine->dir);
+        if (api->backend_count() == 0 && api->load_backends) api->load_backends();
+        if (api->backend_count() == 0)
+            return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
+                                "the engine in %.200s has no backend for this machine "
+                                "(no libggml-cpu*.so there fits)",
+                                engine->dir);
+    }
+    api->backend_init();
+    return TT_OK;
+}

@@ -1,0 +1,84 @@
+/* libllama, loaded at run time: its functions by name, whatever they are called
+ * in the release at hand. No engine header is needed to build this. */
+#ifndef TT_RUNNER_ENGINE_LOAD_H
+#define TT_RUNNER_ENGINE_LOAD_H
+
+#include "base/status.h"
+#include "runner/engine_find.h"
+#include "runner/engine_log.h"
+#include "runner/engine_params.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Opaque things of the engine. */
+struct tt_llama_model;
+struct tt_llama_vocab; /* the model itself in releases that have no separate vocabulary */
+struct tt_llama_context;
+struct tt_llama_sampler;
+
+/* struct llama_sampler_chain_params is one bool so far: returned and passed in a
+ * register, and so is anything it could become up to eight bytes. */
+typedef struct tt_sampler_params {
+    uint64_t word;
+} tt_sampler_params;
+
+/* The calls a runner makes. A pointer is NULL where the engine lacks an optional
+ * function; the required ones are all there after tt_engine_load. */
+typedef struct tt_engine_api {
+    void *handle; /* of libllama; never closed: hooks may hold addresses in it */
+
+    void (*backend_init)(void);
+    void (*backend_free)(void);
+    void (*log_set)(void (*callback)(int, const char *, void *), void *user);
+    void (*model_default_params)(void);   /* for tt_engine_params_fetch only */
+    void (*context_default_params)(void); /* the same */
+    struct tt_llama_model *(*model_load)(const char *path, tt_abi_blob params);
+    void (*model_free)(struct tt_llama_model *);
+    struct tt_llama_context *(*context_new)(struct tt_llama_model *, tt_abi_blob params);
+    void (*context_free)(struct tt_llama_context *);
+    uint32_t (*n_ctx)(const struct tt_llama_context *);
+    uint32_t (*n_batch)(const struct tt_llama_context *);
+    void (*set_n_threads)(struct tt_llama_context *, int32_t n, int32_t n_batch);
+    /* Position and sequence are arguments of old releases only; passed as 0. */
+    tt_abi_blob (*batch_get_one)(int32_t *tokens, int32_t n, int32_t pos, int32_t seq);
+    int32_t (*decode)(struct tt_llama_context *, tt_abi_blob batch);
+    int32_t (*tokenize)(const struct tt_llama_vocab *, const char *text, int32_t text_len,
+                        int32_t *tokens, int32_t n_max, bool add_special, bool parse_special);
+    int32_t (*token_to_piece)(const struct tt_llama_vocab *, int32_t token, char *buf, int32_t n,
+                              int32_t lstrip, bool special);
+    bool (*is_eog)(const struct tt_llama_vocab *, int32_t token);
+    tt_sampler_params (*chain_default_params)(void);
+    struct tt_llama_sampler *(*chain_init)(tt_sampler_params);
+    void (*chain_add)(struct tt_llama_sampler *chain, struct tt_llama_sampler *);
+    struct tt_llama_sampler *(*sampler_greedy)(void);
+    struct tt_llama_sampler *(*sampler_temp)(float);
+    struct tt_llama_sampler *(*sampler_dist)(uint32_t seed);
+    int32_t (*sample)(struct tt_llama_sampler *, struct tt_llama_context *, int32_t at);
+    void (*sampler_free)(struct tt_llama_sampler *);
+
+    /* Optional. */
+    const struct tt_llama_vocab *(*model_get_vocab)(const struct tt_llama_model *);
+    int32_t (*n_ctx_train)(const struct tt_llama_model *);
+    bool (*has_encoder)(const struct tt_llama_model *);
+    tt_abi_blob (*perf_context)(const struct tt_llama_context *);
+    const char *(*load_mode_name)(int32_t mode);
+    const char *(*print_system_info)(void);
+    void (*load_backends_from)(const char *dir);
+    void (*load_backends)(void);
+    size_t (*backend_count)(void);
+    const char *(*ggml_version)(void);
+    const char *(*ggml_commit)(void);
+    size_t (*tensor_overhead)(void);
+} tt_engine_api;
+
+/* Loads the engine's libraries into this process and resolves *api. Backends in
+ * libraries of their own (one per CPU variant, GPUs) are loaded from the same
+ * folder. Symbols become global and are looked up in global scope, as if this
+ * program had been linked with the engine, so that a preloaded library sees our
+ * calls. The log goes to `log`, which must live as long as the process uses the
+ * engine. Call once a process. */
+tt_status tt_engine_load(const tt_engine *engine, tt_engine_log *log, tt_engine_api *api,
+                         tt_error *err);
+
+#endif
