@@ -1,0 +1,213 @@
+/* tensortrace gguf MODEL: the tensors of a model file and where they lie. */
+#include "base/json.h"
+#include "base/outfile.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/units.h"
+#include "gguf/memory_map.h"
+#include "gguf/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_JSON = 256, OPT_CSV, OPT_EXPERTS, OPT_NO_EXPERTS, OPT_FORCE };
+
+enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
+
+struct options {
+    const char *model;
+    const char *output;
+    enum format format;
+    bool experts;
+    bool force;
+};
+
+static const struct argp_option option_table[] = {
+    {"json", OPT_JSON, 0, 0, "Print the memory map as JSON", 1},
+    {"csv", OPT_CSV, 0, 0, "Print one CSV row a tensor", 1},
+    {"experts", OPT_EXPERTS, 0, 0, "One entry for each expert's slice (the default)", 2},
+    {"no-experts", OPT_NO_EXPERTS, 0, 0, "One entry for all experts of a tensor together", 2},
+    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 3},
+    {"force", OPT_FORCE, 0, 0, "Overwrite FILE if it exists", 3},
+    {0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case OPT_JSON:
+    case OPT_CSV:
+        if (o->format != FORMAT_TABLE) argp_error(state, "--json and --csv: only one, and once");
+        o->format = key == OPT_JSON ? FORMAT_JSON : FORMAT_CSV;
+        return 0;
+    case OPT_EXPERTS:
+        o->experts = true;
+        return 0;
+    case OPT_NO_EXPERTS:
+        o->experts = false;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case OPT_FORCE:
+        o->force = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->model) argp_error(state, "one MODEL only; of a split model, the first file");
+        o->model = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->model) argp_error(state, "which MODEL?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void shape_text(char *out, size_t room, const tt_memory_entry *e)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < e->n_dims && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, "%s%" PRIu64, i ? " x " : "", e->ne[i]);
+}
+
+static void table_row(tt_table *t, const tt_memory_entry *e)
+{
+    char layer[16] = "", shape[96] = "", offset[24], size[TT_UNITS_TEXT];
+    if (e->component.layer_id >= 0)
+        (void)snprintf(layer, sizeof layer, "%" PRId32, e->component.layer_id);
+    shape_text(shape, sizeof shape, e);
+    (void)snprintf(offset, sizeof offset, "%" PRIu64, e->offset_start);
+    const char *cells[] = {e->name, layer, e->component.component_type, e->tensor->type->name, shape, offset,
+                           tt_units_bytes(size, e->size_bytes)};
+    tt_table_row(t, cells);
+}
+
+static void count_line(FILE *out, const char *what, int64_t n)
+{
+    char text[TT_UNITS_TEXT];
+    if (n >= 0) (void)fprintf(out, "%-14s%s\n", what, tt_units_count(text, (uint64_t)n));
+}
+
+/* Metadata texts come from the file: control bytes must not reach a terminal. */
+static void text_line(FILE *out, const char *what, tt_span text)
+{
+    if (!text.data) return;
+    (void)fprintf(out, "%-14s", what);
+    for (size_t i = 0; i < text.size; i++)
+        (void)fputc(text.data[i] < 0x20 || text.data[i] == 0x7f ? '?' : text.data[i], out);
+    (void)fputc('\n', out);
+}
+
+static void print_summary(const tt_gguf *m, FILE *out)
+{
+    tt_gguf_shape s = tt_gguf_shape_of(m);
+    char size[TT_UNITS_TEXT];
+    text_line(out, "model", s.name);
+    text_line(out, "architecture", s.architecture);
+    count_line(out, "layers", s.n_layers);
+    count_line(out, "width", s.n_embd);
+    count_line(out, "heads", s.n_heads);
+    count_line(out, "vocabulary", s.n_vocab);
+    if (s.n_experts > 0) {
+        count_line(out, "experts", s.n_experts);
+        count_line(out, "experts used", s.n_experts_used);
+    }
+    count_line(out, "tensors", (int64_t)m->n_tensors);
+    if (m->n_parts > 1) count_line(out, "files", (int64_t)m->n_parts);
+    (void)fprintf(out, "%-14s%s (%" PRIu64 " bytes), GGUF v%" PRIu32 ", alignment %" PRIu32 "\n\n", "size",
+                  tt_units_bytes(size, m->size_bytes), m->size_bytes, m->parts[0].version,
+                  m->parts[0].alignment);
+}
+
+static bool print_table(const tt_gguf *m, bool experts, FILE *out)
+{
+    int64_t n_experts = tt_gguf_shape_of(m).n_experts;
+    print_summary(m, out);
+    tt_table *t = tt_table_new(out);
+    if (!t) return false;
+    tt_table_column(t, "name", TT_COLUMN_SHRINK);
+    tt_table_column(t, "layer_id", TT_COLUMN_RIGHT);
+    tt_table_column(t, "component_type", TT_COLUMN_SHRINK);
+    tt_table_column(t, "dtype", TT_COLUMN_LEFT);
+    tt_table_column(t, "shape", TT_COLUMN_RIGHT);
+    tt_table_column(t, "offset_start", TT_COLUMN_RIGHT);
+    tt_table_column(t, "size", TT_COLUMN_RIGHT);
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        uint32_t slices = experts ? tt_memory_map_slices(&m->tensors[i], n_experts) : 1;
+        for (uint32_t k = 0; k < slices; k++) {
+            tt_memory_entry e;
+            tt_memory_map_entry(&e, &m->tensors[i], k, slices);
+            table_row(t, &e);
+        }
+    }
+    return tt_table_print(t);
+}
+
+/* False with errno set when the output could not be written. */
+static bool print_model(const tt_gguf *m, const struct options *o, FILE *out)
+{
+    tt_json j;
+    switch (o->format) {
+    case FORMAT_JSON:
+        tt_json_begin(&j, out, 2);
+        tt_memory_map_json(m, o->model, NULL, o->experts, &j);
+        return tt_json_end(&j);
+    case FORMAT_CSV:
+        tt_memory_map_csv(m, o->experts, out);
+        return fflush(out) == 0 && !ferror(out);
+    case FORMAT_TABLE:
+        break;
+    }
+    return print_table(m, o->experts, out) && fflush(out) == 0 && !ferror(out);
+}
+
+static void note_oddities(const tt_gguf *m)
+{
+    for (size_t i = 0; i < m->n_parts; i++) {
+        char gap[TT_UNITS_TEXT];
+        if (m->parts[i].gap_bytes)
+            tt_report_note("%s: %s between tensors belong to none; ggml refuses such files", m->parts[i].path,
+                           tt_units_bytes(gap, m->parts[i].gap_bytes));
+    }
+}
+
+static int write_model(const tt_gguf *m, const struct options *o)
+{
+    tt_error err;
+    tt_outfile file;
+    if (!o->output) {
+        if (print_model(m, o, stdout)) return TT_EXIT_OK;
+        return tt_report_usage("cannot write: %s", strerror(errno));
+    }
+    if (tt_outfile_open(&file, o->output, o->force, &err) != TT_OK) return tt_report_error(&err);
+    if (!print_model(m, o, file.stream)) {
+        int code = tt_report_usage("cannot write %s: %s", o->output, strerror(errno));
+        tt_outfile_abandon(&file);
+        return code;
+    }
+    return tt_outfile_commit(&file, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+}
+
+int tt_cmd_gguf(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table, parse_option, "MODEL",
+        "Shows the tensors of a GGUF model file: type, shape, absolute byte offset, size, and the layer and "
+        "component each belongs to. Of a split model give the first file; its siblings are read too.\v"
+        "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
+        NULL, NULL, NULL};
+    struct options o = {.experts = true};
+    tt_gguf model;
+    tt_error err;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    if (tt_gguf_open(&model, o.model, &err) != TT_OK) return tt_report_error(&err);
+    note_oddities(&model);
+    int code = write_model(&model, &o);
+    tt_gguf_close(&model);
+    return code;
+}
