@@ -1,0 +1,81 @@
+/* The parts of ggml's binary interface that the hooks read. ggml's own headers are not
+ * needed to build; layouts are checked against the running engine (engine.c) before
+ * any field is trusted.
+ *
+ * struct ggml_tensor on 64-bit machines, unchanged from December 2024 (b4234) on:
+ *
+ *   byte 0    type        80  op          148 flags       232 view_src   256 name[64]
+ *        8    buffer      84  op_params   152 src[10]     240 view_offs  320 extra
+ *        16   ne[4]       48  nb[4]                       248 data       336 end  */
+#ifndef TT_ADAPTER_GGML_ABI_H
+#define TT_ADAPTER_GGML_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GGML_MIRROR_SRC 10
+#define GGML_MIRROR_NAME 64
+
+struct ggml_tensor {
+    int32_t type;
+    void *buffer;
+    int64_t ne[4];
+    size_t nb[4];
+    int32_t op;
+    int32_t op_params[16];
+    int32_t flags;
+    struct ggml_tensor *src[GGML_MIRROR_SRC];
+    struct ggml_tensor *view_src;
+    size_t view_offs;
+    void *data;
+    char name[GGML_MIRROR_NAME];
+    void *extra;
+    char padding[8];
+};
+
+_Static_assert(sizeof(struct ggml_tensor) == 336, "layout of struct ggml_tensor");
+_Static_assert(offsetof(struct ggml_tensor, op) == 80, "layout of struct ggml_tensor");
+_Static_assert(offsetof(struct ggml_tensor, src) == 152, "layout of struct ggml_tensor");
+_Static_assert(offsetof(struct ggml_tensor, data) == 248, "layout of struct ggml_tensor");
+_Static_assert(offsetof(struct ggml_tensor, name) == 256, "layout of struct ggml_tensor");
+
+/* Flags of a tensor. Engines before 2026 do not have COMPUTE: there every node computes. */
+enum {
+    GGML_MIRROR_FLAG_INPUT = 1,
+    GGML_MIRROR_FLAG_OUTPUT = 2,
+    GGML_MIRROR_FLAG_COMPUTE = 16
+};
+
+/* The first fields of struct ggml_compute_params. */
+struct ggml_compute_params {
+    int32_t ith; /* this thread's index: the lane */
+    int32_t nth; /* how many threads */
+};
+
+/* enum ggml_backend_dev_type. */
+enum {
+    GGML_MIRROR_DEVICE_CPU = 0,
+    GGML_MIRROR_DEVICE_GPU = 1,
+    GGML_MIRROR_DEVICE_IGPU = 2
+};
+
+/* struct gguf_init_params: 16 bytes, passed in two registers. */
+struct gguf_init_params {
+    uint8_t no_alloc;
+    void **ctx;
+};
+
+/* struct llama_batch, larger than any version's: the callee reads what it knows of its
+ * own copy on the stack (System V and AAPCS64 pass such structs in memory). */
+struct llama_batch_blob {
+    int32_t n_tokens;
+    uint8_t rest[124];
+};
+
+struct ggml_cgraph;
+struct ggml_threadpool;
+struct ggml_cplan;
+
+#define TT_EXPORT __attribute__((visibility("default")))
+
+#endif

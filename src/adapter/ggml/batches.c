@@ -1,0 +1,114 @@
+#include "adapter/ggml/batches.h"
+
+#include "adapter/ggml/process.h"
+#include "base/clock.h"
+#include "format/meta.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TOKENS_MAX (1 << 20)
+
+typedef struct inputs {
+    const struct ggml_tensor *tokens;
+    const struct ggml_tensor *positions;
+    const struct ggml_tensor *embeddings;
+    const struct ggml_tensor *output; /* logits or pooled embeddings: a row an output */
+} inputs;
+
+static bool is_named(const struct ggml_tensor *t, const char *name)
+{
+    return strncmp(t->name, name, sizeof t->name) == 0;
+}
+
+static void look_at_source(const struct ggml_tensor *t, inputs *in)
+{
+    /* Inputs may be reached through a view (multimodal models slice inp_pos). */
+    if (t->view_src) t = t->view_src;
+    if (strncmp(t->name, "inp_", 4) != 0) return;
+    if (!in->tokens && is_named(t, "inp_tokens")) in->tokens = t;
+    if (!in->positions && is_named(t, "inp_pos")) in->positions = t;
+    if (!in->embeddings && is_named(t, "inp_embd") && t->op == 0) in->embeddings = t;
+}
+
+static inputs find_inputs(struct ggml_tensor **nodes, int n_nodes)
+{
+    inputs in = {0};
+    for (int i = 0; i < n_nodes && !(in.tokens && in.positions); i++)
+        for (int s = 0; s < 4; s++)
+            if (nodes[i]->src[s]) look_at_source(nodes[i]->src[s], &in);
+    for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--) {
+        if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled")) continue;
+        in.output = nodes[i];
+        break;
+    }
+    return in;
+}
+
+/* The 32-bit values of an input tensor, wherever it lives; NULL when they cannot be had. */
+static int32_t *read_values(const tt_engine *e, const struct ggml_tensor *t, uint32_t n)
+{
+    if (!t || !t->data || n == 0) return NULL;
+    size_t bytes = n * sizeof(int32_t);
+    if (strcmp(e->type_name(t->type), "i32") != 0 || e->nbytes(t) < bytes) return NULL;
+    int32_t *out = malloc(bytes);
+    if (!out) return NULL;
+    if (!t->buffer || e->buffer_is_host(t->buffer))
+        memcpy(out, t->data, bytes);
+    else
+        e->tensor_get(t, out, 0, bytes);
+    return out;
+}
+
+/* generate: every token continues a sequence whose logits the batch before computed, one
+ * token a sequence. Tokens of one sequence stand with ascending positions: that is a prompt
+ * (or a draft being checked), and so is what follows a batch without outputs. */
+static uint8_t find_phase(const tt_context *c, const int32_t *positions, uint32_t n)
+{
+    if (!positions || n == 0) return TT_PHASE_UNKNOWN;
+    if (!c->had_output) return TT_PHASE_PROMPT;
+    for (uint32_t i = 0; i < n; i++) {
+        if (positions[i] == 0) return TT_PHASE_PROMPT;
+        if (i > 0 && positions[i] == positions[i - 1] + 1) return TT_PHASE_PROMPT;
+    }
+    return TT_PHASE_GENERATE;
+}
+
+uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
+                          struct ggml_tensor **nodes, int n_nodes)
+{
+    inputs in = find_inputs(nodes, n_nodes);
+    const struct ggml_tensor *counted = in.tokens;
+    tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
+    b.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.batches, 1) + 1;
+    b.thread = (uint32_t)syscall(SYS_gettid);
+    if (counted && counted->ne[0] > 0 && counted->ne[0] <= TOKENS_MAX)
+        b.n_tokens = (uint32_t)counted->ne[0];
+    else if (in.embeddings && in.embeddings->ne[1] > 0 && in.embeddings->ne[1] <= TOKENS_MAX)
+        b.n_tokens = (uint32_t)in.embeddings->ne[1];
+    if (in.output && in.output->ne[1] >= 0) b.n_outputs_plus_1 = (uint32_t)in.output->ne[1] + 1;
+    int32_t *tokens = read_values(e, in.tokens, b.n_tokens);
+    int32_t *positions = read_values(e, in.positions, b.n_tokens);
+    if (tokens) b.flags |= TT_BATCH_TOKENS;
+    if (positions) b.flags |= TT_BATCH_POSITIONS;
+    b.phase = find_phase(context, positions, b.n_tokens);
+    context->had_output = b.n_outputs_plus_1 != 1;
+    tt_bytes payload;
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    tt_meta_put_batch(&payload, &b, tokens, positions);
+    (void)tt_process_put(r, TT_META_BATCH, &payload);
+    free(tokens);
+    free(positions);
+    return b.id;
+}
+
+void tt_batches_end(tt_recorder *r, uint32_t batch, int status)
+{
+    tt_bytes payload;
+    tt_meta_end end = {batch, tt_ticks(), status};
+    tt_bytes_init(&payload, 64);
+    tt_meta_put_end(&payload, &end);
+    (void)tt_process_put(r, TT_META_BATCH_END, &payload);
+}

@@ -1,0 +1,18 @@
+/* Batches: the tokens that one scheduler graph computation is about. */
+#ifndef TT_ADAPTER_GGML_BATCHES_H
+#define TT_ADAPTER_GGML_BATCHES_H
+
+#include "adapter/ggml/contexts.h"
+#include "adapter/ggml/engine.h"
+#include "record/recorder.h"
+
+#include <stdint.h>
+
+/* Records a BATCH for the graph that is about to be computed and returns its id. Reads
+ * the graph's inputs (inp_tokens, inp_pos), which hold their values by then.
+ * tt_process_lock is held. */
+uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
+                          struct ggml_tensor **nodes, int n_nodes);
+void tt_batches_end(tt_recorder *r, uint32_t batch, int status);
+
+#endif

@@ -1,0 +1,144 @@
+#include "adapter/ggml/buffers.h"
+
+#include "adapter/ggml/names.h"
+#include "adapter/ggml/process.h"
+#include "base/clock.h"
+#include "format/meta.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIVE_MAX 65536u
+
+typedef struct live {
+    void *buffer;
+    uint64_t id;
+    uint64_t base;
+    uint64_t size;
+    int usage;
+} live;
+
+static live *table; /* those that exist now; few, so a list */
+static uint32_t n_live, capacity;
+static uint64_t last_id;
+static uint64_t generation;
+
+uint64_t tt_buffers_generation(void)
+{
+    return generation;
+}
+
+static live *find(const void *buffer)
+{
+    /* Most recently added first: a graph's tensors share few buffers. */
+    static uint32_t last;
+    if (last < n_live && table[last].buffer == buffer) return &table[last];
+    for (uint32_t i = n_live; i-- > 0;) {
+        if (table[i].buffer != buffer) continue;
+        last = i;
+        return &table[i];
+    }
+    return NULL;
+}
+
+/* Whether [base, base + 1) is a mapping of a file, and which byte of it base is. */
+static bool find_mapping(uint64_t base, char path[4096], uint64_t *offset)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t size = 0;
+    bool found = false;
+    if (!maps) return false;
+    while (!found && getline(&line, &size, maps) > 0) {
+        uint64_t begin, end, at;
+        int name = 0;
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &begin, &end, &at, &name) < 3)
+            continue;
+        if (base < begin || base >= end) continue;
+        if (!name || line[name] != '/') break;
+        line[strcspn(line, "\n")] = '\0';
+        (void)snprintf(path, 4096, "%s", line + name);
+        *offset = at + (base - begin);
+        found = strncmp(path, "/dev/shm/", 9) != 0 && strncmp(path, "/memfd:", 7) != 0;
+        break;
+    }
+    free(line);
+    (void)fclose(maps);
+    return found;
+}
+
+static void record(tt_recorder *r, const tt_engine *e, const live *b, bool allocation_seen)
+{
+    char path[4096];
+    tt_bytes payload;
+    tt_meta_buffer m = {.id = b->id, .ticks = tt_ticks(), .base = b->base, .size_bytes = b->size};
+    m.name = tt_names_id(r, e->buffer_name(b->buffer));
+    m.usage = (uint8_t)b->usage;
+    if (allocation_seen) m.flags |= TT_BUFFER_ALLOC_SEEN;
+    if (e->buffer_is_host(b->buffer)) {
+        m.flags |= TT_BUFFER_HOST;
+        if (find_mapping(b->base, path, &m.file_offset_bytes)) {
+            m.flags |= TT_BUFFER_FILE;
+            m.path = tt_names_id(r, path);
+        }
+    }
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    tt_meta_put_buffer(&payload, &m);
+    (void)tt_process_put(r, TT_META_BUFFER, &payload);
+}
+
+static live *add(tt_recorder *r, const tt_engine *e, void *buffer, bool allocation_seen)
+{
+    if (n_live == capacity) {
+        uint32_t larger = capacity ? capacity * 2 : 64;
+        live *grown = larger <= LIVE_MAX ? realloc(table, larger * sizeof *table) : NULL;
+        if (!grown) return NULL;
+        table = grown;
+        capacity = larger;
+    }
+    live *b = &table[n_live++];
+    *b = (live){.buffer = buffer, .id = ++last_id};
+    b->base = (uint64_t)(uintptr_t)e->buffer_base(buffer);
+    b->size = e->buffer_size(buffer);
+    b->usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
+    generation++;
+    record(r, e, b, allocation_seen);
+    return b;
+}
+
+void tt_buffers_allocated(tt_recorder *r, const tt_engine *e, void *buffer)
+{
+    if (!find(buffer)) (void)add(r, e, buffer, true);
+}
+
+void tt_buffers_freed(tt_recorder *r, void *buffer)
+{
+    live *b = find(buffer);
+    if (!b) return;
+    tt_bytes payload;
+    tt_bytes_init(&payload, 64);
+    tt_meta_put_buffer_free(&payload, b->id, tt_ticks());
+    (void)tt_process_put(r, TT_META_BUFFER_FREE, &payload);
+    *b = table[--n_live];
+    generation++;
+}
+
+tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t)
+{
+    uint64_t address = (uint64_t)(uintptr_t)t->data;
+    void *buffer = t->buffer ? t->buffer : t->view_src ? t->view_src->buffer : NULL;
+    live *b = buffer ? find(buffer) : NULL;
+    if (buffer && !b) b = add(r, e, buffer, false);
+    if (!b) return (tt_location){0, address};
+    int usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
+    if (usage != b->usage) {
+        /* The engine says what a buffer is for after it has allocated it. */
+        b->usage = usage;
+        record(r, e, b, true);
+    }
+    if (address < b->base || address - b->base > b->size) return (tt_location){0, address};
+    return (tt_location){b->id, address - b->base};
+}

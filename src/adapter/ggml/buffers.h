@@ -1,0 +1,27 @@
+/* The engine's buffers: what memory a tensor lives in. */
+#ifndef TT_ADAPTER_GGML_BUFFERS_H
+#define TT_ADAPTER_GGML_BUFFERS_H
+
+#include "adapter/ggml/engine.h"
+#include "record/recorder.h"
+
+#include <stdint.h>
+
+/* Where a tensor's bytes are: in a buffer (id, offset) or, id 0, at an address. */
+typedef struct tt_location {
+    uint64_t buffer;
+    uint64_t at;
+} tt_location;
+
+/* All with tt_process_lock held. */
+
+/* The location of the tensor's data; a buffer met for the first time is recorded. */
+tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t);
+/* The engine has allocated `buffer` (not NULL). */
+void tt_buffers_allocated(tt_recorder *r, const tt_engine *e, void *buffer);
+/* The engine is about to free it. */
+void tt_buffers_freed(tt_recorder *r, void *buffer);
+/* Changes whenever a buffer comes or goes: until then an address means the same bytes. */
+uint64_t tt_buffers_generation(void);
+
+#endif

@@ -1,0 +1,81 @@
+#include "adapter/ggml/contexts.h"
+
+#include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static tt_context *contexts;
+static uint32_t last_id;
+
+/* The first backend that is a GPU: its ops do not pass the CPU's hooks. */
+static void *find_gpu(const tt_engine *e, void *sched)
+{
+    if (!e->sched_n_backends || !e->sched_backend || !e->backend_device || !e->device_type) return NULL;
+    int n = e->sched_n_backends(sched);
+    for (int i = 0; i < n; i++) {
+        void *backend = e->sched_backend(sched, i);
+        void *device = backend ? e->backend_device(backend) : NULL;
+        if (!device) continue;
+        int type = e->device_type(device);
+        if (type == GGML_MIRROR_DEVICE_GPU || type == GGML_MIRROR_DEVICE_IGPU) return backend;
+    }
+    return NULL;
+}
+
+static bool decide_callback(const tt_engine *e, void *sched, char why[200])
+{
+    void *gpu;
+    switch (tt_process_mode()) {
+    case TT_MODE_HOOK:
+        (void)snprintf(why, 200, "asked for");
+        return false;
+    case TT_MODE_CALLBACK:
+        (void)snprintf(why, 200, "asked for");
+        return true;
+    case TT_MODE_AUTO:
+        break;
+    }
+    if (!tt_resolve_is_imported("ggml_cpu_extra_compute_forward") ||
+        !tt_resolve_is_imported("ggml_barrier")) {
+        (void)snprintf(why, 200, "the engine's CPU library has no per-op call that can be hooked");
+        return true;
+    }
+    gpu = find_gpu(e, sched);
+    if (gpu) {
+        (void)snprintf(why, 200, "ops run on %s, where there is nothing to hook per op",
+                       e->backend_name ? e->backend_name(gpu) : "a GPU");
+        return true;
+    }
+    (void)snprintf(why, 200, "every op of the CPU library passes the hooks");
+    return false;
+}
+
+tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
+{
+    char why[200];
+    for (tt_context *c = contexts; c; c = c->next)
+        if (c->sched == sched) return c;
+    tt_context *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->sched = sched;
+    c->id = ++last_id;
+    c->callback = decide_callback(e, sched, why);
+    c->next = contexts;
+    contexts = c;
+    tt_process_environment(r, "mode", c->callback ? "callback" : "hook");
+    tt_process_environment(r, "mode_reason", why);
+    return c;
+}
+
+void tt_contexts_drop(void *sched)
+{
+    for (tt_context **at = &contexts; *at; at = &(*at)->next) {
+        tt_context *c = *at;
+        if (c->sched != sched) continue;
+        *at = c->next;
+        free(c);
+        return;
+    }
+}

@@ -1,0 +1,33 @@
+/* What is known of each scheduler (one per llama_context): how its ops are observed, and
+ * where its sequences stand. */
+#ifndef TT_ADAPTER_GGML_CONTEXTS_H
+#define TT_ADAPTER_GGML_CONTEXTS_H
+
+#include "adapter/ggml/engine.h"
+#include "record/recorder.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *user_data);
+
+typedef struct tt_context {
+    void *sched;
+    uint32_t id; /* in the trace, from 1 */
+    bool callback; /* ops are seen by the scheduler callback */
+    bool installed; /* our callback is set in the scheduler */
+    bool had_output; /* the batch before computed logits or embeddings */
+    /* The program's own callback, which ours calls. */
+    tt_eval_callback user_callback;
+    void *user_data;
+    bool user_wants; /* it asked for the node under way */
+    struct tt_context *next;
+} tt_context;
+
+/* The context of a scheduler; made, its mode decided, at the first call. NULL without
+ * memory. tt_process_lock is held. */
+tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched);
+/* The scheduler is about to be freed. */
+void tt_contexts_drop(void *sched);
+
+#endif

@@ -1,0 +1,101 @@
+#include "adapter/ggml/engine.h"
+
+#include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* sizeof(struct ggml_object) + sizeof(struct ggml_tensor). */
+#define TENSOR_OVERHEAD (32u + 336u)
+#define OPS_MAX 256
+#define OPS_KNOWN_MIN 60 /* every traceable version has more ops than that */
+
+static tt_engine engine;
+static _Atomic int state; /* 0 not looked up, 1 usable, -1 not usable */
+static uint8_t empty_ops[OPS_MAX];
+
+static void refuse(const char *why)
+{
+    char text[256];
+    (void)snprintf(text, sizeof text, "this ggml cannot be traced: %s", why);
+    tt_process_problem(text);
+}
+
+static void find(const void *caller, void *member, const char *name)
+{
+    *(void **)member = tt_resolve(caller, name);
+}
+
+static bool find_all(const void *caller, tt_engine *e)
+{
+    find(caller, &e->graph_n_nodes, "ggml_graph_n_nodes");
+    find(caller, &e->graph_nodes, "ggml_graph_nodes");
+    find(caller, &e->op_name, "ggml_op_name");
+    find(caller, &e->op_desc, "ggml_op_desc");
+    find(caller, &e->type_name, "ggml_type_name");
+    find(caller, &e->nbytes, "ggml_nbytes");
+    find(caller, &e->buffer_name, "ggml_backend_buffer_name");
+    find(caller, &e->buffer_base, "ggml_backend_buffer_get_base");
+    find(caller, &e->buffer_size, "ggml_backend_buffer_get_size");
+    find(caller, &e->buffer_is_host, "ggml_backend_buffer_is_host");
+    find(caller, &e->buffer_usage, "ggml_backend_buffer_get_usage");
+    find(caller, &e->tensor_get, "ggml_backend_tensor_get");
+    find(caller, &e->sched_n_backends, "ggml_backend_sched_get_n_backends");
+    find(caller, &e->sched_backend, "ggml_backend_sched_get_backend");
+    find(caller, &e->backend_device, "ggml_backend_get_device");
+    find(caller, &e->backend_name, "ggml_backend_name");
+    find(caller, &e->device_type, "ggml_backend_dev_type");
+    find(caller, &e->version, "ggml_version");
+    find(caller, &e->commit, "ggml_commit");
+    return e->graph_n_nodes && e->graph_nodes && e->op_name && e->op_desc && e->type_name &&
+           e->nbytes && e->buffer_name && e->buffer_base && e->buffer_size && e->buffer_is_host &&
+           e->tensor_get;
+}
+
+static void find_empty_ops(const tt_engine *e)
+{
+    static const char *const names[] = {"NONE", "RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
+    for (int op = 0; op < OPS_KNOWN_MIN; op++) {
+        const char *name = e->op_name(op);
+        for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
+            if (strcmp(name, names[i]) == 0) empty_ops[op] = 1;
+    }
+}
+
+static bool look_up(const void *caller)
+{
+    size_t (*overhead)(void) = NULL;
+    if (!find_all(caller, &engine)) {
+        refuse("functions are missing (a version before October 2024, or a static build)");
+        return false;
+    }
+    find(caller, &overhead, "ggml_tensor_overhead");
+    if (!overhead || overhead() != TENSOR_OVERHEAD) {
+        refuse("its struct ggml_tensor has a layout that this tensortrace does not know");
+        return false;
+    }
+    find_empty_ops(&engine);
+    return true;
+}
+
+const tt_engine *tt_engine_get(const void *caller)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    int known = atomic_load_explicit(&state, memory_order_acquire);
+    if (known == 0) {
+        (void)pthread_mutex_lock(&lock);
+        if (atomic_load(&state) == 0)
+            atomic_store_explicit(&state, look_up(caller) ? 1 : -1, memory_order_release);
+        known = atomic_load(&state);
+        (void)pthread_mutex_unlock(&lock);
+    }
+    return known > 0 ? &engine : NULL;
+}
+
+bool tt_engine_op_is_empty(int32_t op)
+{
+    return op >= 0 && op < OPS_MAX && empty_ops[op];
+}

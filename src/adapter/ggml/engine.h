@@ -1,0 +1,43 @@
+/* The engine's own functions that the adapter asks: names of ops and types, what a
+ * graph and a buffer are. Found by name in whatever libggml is loaded. */
+#ifndef TT_ADAPTER_GGML_ENGINE_H
+#define TT_ADAPTER_GGML_ENGINE_H
+
+#include "adapter/ggml/abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Members may be NULL when marked optional. */
+typedef struct tt_engine {
+    int (*graph_n_nodes)(struct ggml_cgraph *);
+    struct ggml_tensor **(*graph_nodes)(struct ggml_cgraph *);
+    const char *(*op_name)(int);
+    const char *(*op_desc)(const struct ggml_tensor *);
+    const char *(*type_name)(int);
+    size_t (*nbytes)(const struct ggml_tensor *);
+    const char *(*buffer_name)(void *);
+    void *(*buffer_base)(void *);
+    size_t (*buffer_size)(void *);
+    bool (*buffer_is_host)(void *);
+    int (*buffer_usage)(void *); /* optional */
+    void (*tensor_get)(const struct ggml_tensor *, void *, size_t, size_t);
+    int (*sched_n_backends)(void *);         /* optional */
+    void *(*sched_backend)(void *, int);     /* optional */
+    void *(*backend_device)(void *);         /* optional */
+    const char *(*backend_name)(void *);     /* optional */
+    int (*device_type)(void *);              /* optional */
+    const char *(*version)(void);            /* optional: ggml_version */
+    const char *(*commit)(void);             /* optional: ggml_commit */
+} tt_engine;
+
+/* The functions, looked up once from the library at `caller`; NULL when this engine
+ * cannot be traced (a function is missing, struct ggml_tensor differs), which is then
+ * known to the session. */
+const tt_engine *tt_engine_get(const void *caller);
+
+/* Whether an op of that number never computes (NONE, VIEW, RESHAPE, PERMUTE, TRANSPOSE). */
+bool tt_engine_op_is_empty(int32_t op);
+
+#endif

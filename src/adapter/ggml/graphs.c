@@ -1,0 +1,243 @@
+#include "adapter/ggml/graphs.h"
+
+#include "adapter/ggml/buffers.h"
+#include "adapter/ggml/names.h"
+#include "adapter/ggml/process.h"
+#include "base/checksum.h"
+#include "format/meta.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What of a node tells whether it is the same as before: everything up to `name`. */
+#define IDENTITY_BYTES offsetof(struct ggml_tensor, name)
+#define GRAPHS_MAX (1u << 20)
+
+/* A hash to graph id map, open addressing. Two serve: by addresses and contents (cheap,
+ * valid while no buffer comes or goes), and by the recorded topology. */
+typedef struct map {
+    struct {
+        uint64_t hash;
+        uint32_t id;
+    } *slot;
+    uint32_t capacity, used;
+} map;
+
+static map by_address, by_topology;
+static uint64_t by_address_generation;
+static uint32_t last_graph;
+
+static uint32_t *map_slot(map *m, uint64_t hash)
+{
+    uint32_t i = (uint32_t)hash & (m->capacity - 1);
+    while (m->slot[i].id && m->slot[i].hash != hash)
+        i = (i + 1) & (m->capacity - 1);
+    m->slot[i].hash = hash;
+    return &m->slot[i].id;
+}
+
+static uint32_t map_get(map *m, uint64_t hash)
+{
+    return m->capacity ? *map_slot(m, hash) : 0;
+}
+
+static void map_clear(map *m)
+{
+    free(m->slot);
+    memset(m, 0, sizeof *m);
+}
+
+static void map_put(map *m, uint64_t hash, uint32_t id)
+{
+    if (m->used >= m->capacity / 2) {
+        map larger = {.capacity = m->capacity ? m->capacity * 2 : 1024};
+        if (larger.capacity > GRAPHS_MAX) return;
+        larger.slot = calloc(larger.capacity, sizeof *larger.slot);
+        if (!larger.slot) return;
+        for (uint32_t i = 0; i < m->capacity; i++)
+            if (m->slot[i].id) *map_slot(&larger, m->slot[i].hash) = m->slot[i].id;
+        larger.used = m->used;
+        map_clear(m);
+        *m = larger;
+    }
+    uint32_t *slot = map_slot(m, hash);
+    if (!*slot) m->used++;
+    *slot = id;
+}
+
+void tt_graphs_forget(void)
+{
+    map_clear(&by_address);
+    map_clear(&by_topology);
+    last_graph = 0;
+}
+
+bool tt_graphs_any_compute(struct ggml_tensor *const *nodes, int n_nodes)
+{
+    for (int i = 0; i < n_nodes; i++)
+        if (nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE) return true;
+    return false;
+}
+
+bool tt_graphs_executes(const struct ggml_tensor *t, bool any_compute)
+{
+    if (tt_engine_op_is_empty(t->op)) return false;
+    if (any_compute && !(t->flags & GGML_MIRROR_FLAG_COMPUTE)) return false;
+    return t->ne[0] > 0 && t->ne[1] > 0 && t->ne[2] > 0 && t->ne[3] > 0;
+}
+
+/* --- a graph's tensors, numbered: the nodes, then the leafs as they are met --- */
+
+typedef struct numbering {
+    const struct ggml_tensor **list;
+    uint32_t n, capacity;
+    const struct ggml_tensor **key; /* hash table: tensor to number */
+    uint32_t *number;
+    uint32_t size;
+} numbering;
+
+static uint32_t hash_pointer(const void *p, uint32_t size)
+{
+    return (uint32_t)(((uint64_t)(uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u >> 32) & (size - 1);
+}
+
+/* The tensor's number, giving it the next one if it has none; UINT32_MAX when full. */
+static uint32_t number_of(numbering *g, const struct ggml_tensor *t)
+{
+    uint32_t i = hash_pointer(t, g->size);
+    while (g->key[i] && g->key[i] != t)
+        i = (i + 1) & (g->size - 1);
+    if (g->key[i]) return g->number[i];
+    if (g->n == g->capacity) return UINT32_MAX;
+    g->key[i] = t;
+    g->number[i] = g->n;
+    g->list[g->n] = t;
+    return g->n++;
+}
+
+static bool numbering_begin(numbering *g, struct ggml_tensor *const *nodes, uint32_t n_nodes)
+{
+    memset(g, 0, sizeof *g);
+    g->capacity = n_nodes * (GGML_MIRROR_SRC + 2) + 1;
+    if (g->capacity > 4 * n_nodes + 1024) g->capacity = 4 * n_nodes + 1024;
+    g->size = 64;
+    while (g->size < g->capacity * 2)
+        g->size *= 2;
+    g->list = malloc(g->capacity * sizeof *g->list);
+    g->number = malloc(g->size * sizeof *g->number);
+    g->key = calloc(g->size, sizeof *g->key);
+    if (!g->list || !g->number || !g->key) return false;
+    for (uint32_t i = 0; i < n_nodes; i++)
+        if (number_of(g, nodes[i]) != i) return false; /* a node twice: not a graph we know */
+    return true;
+}
+
+static void numbering_end(numbering *g)
+{
+    free(g->list);
+    free(g->number);
+    free(g->key);
+}
+
+static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, uint32_t index,
+                            uint32_t n_nodes, bool any_compute, tt_bytes *out)
+{
+    const struct ggml_tensor *t = g->list[index];
+    tt_meta_tensor m = {.op = (uint32_t)t->op, .type = (uint32_t)t->type};
+    m.name = tt_names_id_n(r, t->name, strnlen(t->name, sizeof t->name));
+    m.op_name = tt_names_id(r, e->op_name(t->op));
+    m.op_desc = tt_names_id(r, e->op_desc(t));
+    m.type_name = tt_names_id(r, e->type_name(t->type));
+    if (index < n_nodes && tt_graphs_executes(t, any_compute)) m.flags |= TT_TENSOR_EXECUTES;
+    if (t->flags & GGML_MIRROR_FLAG_INPUT) m.flags |= TT_TENSOR_INPUT;
+    if (t->flags & GGML_MIRROR_FLAG_OUTPUT) m.flags |= TT_TENSOR_OUTPUT;
+    for (uint32_t i = 0; i < TT_DIMS; i++) {
+        m.ne[i] = (uint64_t)t->ne[i];
+        m.nb[i] = t->nb[i];
+    }
+    m.size_bytes = e->nbytes(t);
+    for (uint32_t i = 0; i < GGML_MIRROR_SRC; i++) {
+        if (!t->src[i]) continue;
+        m.src[i] = number_of(g, t->src[i]) + 1;
+        m.n_src = i + 1;
+    }
+    if (t->view_src) {
+        m.view_src = number_of(g, t->view_src) + 1;
+        m.view_offset_bytes = t->view_offs;
+    }
+    tt_location where = tt_buffers_locate(r, e, t);
+    m.buffer = where.buffer;
+    m.location = where.at;
+    tt_meta_put_tensor(out, &m);
+}
+
+/* Everything of the GRAPH payload after the id. */
+static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
+                     uint32_t n_nodes, tt_bytes *out)
+{
+    numbering g;
+    bool any_compute = tt_graphs_any_compute(nodes, (int)n_nodes);
+    tt_bytes tensors;
+    tt_bytes_init(&tensors, TT_META_RECORD_MAX);
+    bool ok = numbering_begin(&g, nodes, n_nodes);
+    /* Describing one tensor may number new leafs, which are described in turn. */
+    for (uint32_t i = 0; ok && i < g.n; i++)
+        describe_tensor(r, e, &g, i, n_nodes, any_compute, &tensors);
+    if (ok) {
+        tt_bytes_varint(out, n_nodes);
+        tt_bytes_varint(out, g.n);
+        tt_bytes_put(out, tensors.data, tensors.size);
+        ok = !tensors.failed && !out->failed;
+    }
+    numbering_end(&g);
+    tt_bytes_free(&tensors);
+    return ok;
+}
+
+static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
+                             uint32_t n_nodes)
+{
+    tt_bytes body, payload;
+    uint32_t id = 0;
+    tt_bytes_init(&body, TT_META_RECORD_MAX);
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    if (describe(r, e, nodes, n_nodes, &body)) {
+        uint64_t hash = tt_checksum(body.data, body.size);
+        id = map_get(&by_topology, hash);
+        if (!id) {
+            tt_bytes_varint(&payload, last_graph + 1);
+            tt_bytes_put(&payload, body.data, body.size);
+            if (tt_process_put(r, TT_META_GRAPH, &payload)) {
+                id = ++last_graph;
+                map_put(&by_topology, hash, id);
+                atomic_fetch_add(&tt_recorder_area(r)->area->counts.graphs, 1);
+            }
+        }
+    }
+    tt_bytes_free(&body);
+    tt_bytes_free(&payload);
+    return id;
+}
+
+uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
+                            int n_nodes)
+{
+    if (n_nodes <= 0 || (uint32_t)n_nodes > TT_OPS_NODE_MAX) return 0;
+    if (by_address_generation != tt_buffers_generation()) {
+        map_clear(&by_address);
+        by_address_generation = tt_buffers_generation();
+    }
+    uint64_t hash = (uint64_t)n_nodes;
+    for (int i = 0; i < n_nodes; i++)
+        hash = XXH3_64bits_withSeed(nodes[i], IDENTITY_BYTES, hash + (uint64_t)(uintptr_t)nodes[i]);
+    uint32_t id = map_get(&by_address, hash);
+    if (id) return id;
+    id = record_graph(r, e, nodes, (uint32_t)n_nodes);
+    /* Describing it may have met new buffers. */
+    if (by_address_generation != tt_buffers_generation()) {
+        map_clear(&by_address);
+        by_address_generation = tt_buffers_generation();
+    }
+    if (id) map_put(&by_address, hash, id);
+    return id;
+}

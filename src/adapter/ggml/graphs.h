@@ -1,0 +1,22 @@
+/* Graphs: their topology, recorded once for each distinct one. */
+#ifndef TT_ADAPTER_GGML_GRAPHS_H
+#define TT_ADAPTER_GGML_GRAPHS_H
+
+#include "adapter/ggml/engine.h"
+#include "record/recorder.h"
+
+#include <stdint.h>
+
+/* The id of this graph, recording it if no identical one was met before; 0 when it could
+ * not be recorded. Every tensor's memory is read, so the graph must not be changing.
+ * tt_process_lock is held. */
+uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
+                            int n_nodes);
+/* Whether the node is computed when the graph runs. any_compute: some node of its graph has
+ * the COMPUTE flag, so the engine goes by it. */
+bool tt_graphs_executes(const struct ggml_tensor *node, bool any_compute);
+bool tt_graphs_any_compute(struct ggml_tensor *const *nodes, int n_nodes);
+/* In a forked child: the new trace has no graphs yet. */
+void tt_graphs_forget(void);
+
+#endif

@@ -1,0 +1,94 @@
+/* Hooks in libggml-cpu: what every compute thread passes. */
+#include "adapter/ggml/abi.h"
+#include "adapter/ggml/lane.h"
+#include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
+#include "adapter/ggml/runs.h"
+#include "format/meta.h"
+
+#include <stdlib.h>
+
+#define CALLER __builtin_return_address(0)
+#define STATUS_FAILED (-1) /* GGML_STATUS_FAILED */
+
+bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params, struct ggml_tensor *op);
+void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_params *params,
+                                             struct ggml_tensor *norm, struct ggml_tensor *mul);
+void ggml_barrier(struct ggml_threadpool *pool);
+int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan);
+
+static tt_real real_extra = {.name = "ggml_cpu_extra_compute_forward"};
+static tt_real real_rms_norm_mul = {.name = "ggml_compute_forward_rms_norm_mul_fused"};
+static tt_real real_barrier = {.name = "ggml_barrier"};
+static tt_real real_graph_compute = {.name = "ggml_graph_compute"};
+
+/* Called by every thread at the start of every op that is not fused. */
+TT_EXPORT bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params,
+                                              struct ggml_tensor *op)
+{
+    bool (*real)(struct ggml_compute_params *, struct ggml_tensor *);
+    *(void **)&real = tt_real_get(&real_extra, CALLER);
+    tt_lane_begin(params, op, 0);
+    /* Its answer "not mine" makes the caller go on as if this function were not there. */
+    return real ? real(params, op) : false;
+}
+
+TT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_params *params,
+                                                       struct ggml_tensor *norm,
+                                                       struct ggml_tensor *mul)
+{
+    void (*real)(struct ggml_compute_params *, struct ggml_tensor *, struct ggml_tensor *);
+    *(void **)&real = tt_real_get(&real_rms_norm_mul, CALLER);
+    tt_lane_begin(params, norm, 1);
+    if (real) real(params, norm, mul);
+}
+
+/* An op ends here: the thread arrives, and leaves when all have arrived. Ops also meet at
+ * barriers inside; the last one before the next op counts. */
+TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
+{
+    void (*real)(struct ggml_threadpool *);
+    *(void **)&real = tt_real_get(&real_barrier, CALLER);
+    tt_lane *l = &tt_lane_self;
+    if (!l->open) {
+        if (real) real(pool);
+        return;
+    }
+    tt_lane_arrive(l);
+    if (real) real(pool);
+    tt_lane_release(l);
+}
+
+/* The third field of struct ggml_cplan, after work_size and work_data. */
+static uint32_t plan_threads(const struct ggml_cplan *plan)
+{
+    int32_t n = 0;
+    if (plan) memcpy(&n, (const uint8_t *)plan + 16, sizeof n);
+    return n > 0 && n <= 512 ? (uint32_t)n : 0;
+}
+
+/* Whether this CPU library's ops pass the hooks above; a library does so or not for good. */
+static bool is_hooked(void)
+{
+    static _Atomic int known; /* 0 not yet, 1 yes, -1 no */
+    int k = atomic_load(&known);
+    if (k == 0) {
+        k = tt_resolve_is_imported("ggml_cpu_extra_compute_forward") ? 1 : -1;
+        atomic_store(&known, k);
+    }
+    return k > 0;
+}
+
+TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan)
+{
+    int (*real)(struct ggml_cgraph *, struct ggml_cplan *);
+    *(void **)&real = tt_real_get(&real_graph_compute, CALLER);
+    if (!real) return STATUS_FAILED;
+    tt_recorder *r = tt_runs_by_callback ? NULL : tt_process_recorder();
+    const tt_engine *e = r ? tt_engine_get(CALLER) : NULL;
+    uint8_t observed = is_hooked() ? TT_OBSERVED_HOOK : TT_OBSERVED_BOUNDS;
+    uint32_t run = e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan)) : 0;
+    int status = real(graph, plan);
+    if (run) tt_runs_end(r, run, observed, status);
+    return status;
+}

@@ -1,0 +1,96 @@
+/* Hooks on model files and on llama.cpp's entry points. */
+#include "adapter/ggml/abi.h"
+#include "adapter/ggml/models.h"
+#include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
+#include "base/clock.h"
+#include "format/meta.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CALLER __builtin_return_address(0)
+
+void *gguf_init_from_file(const char *path, struct gguf_init_params params);
+void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params params);
+int llama_decode(void *context, struct llama_batch_blob batch);
+int llama_encode(void *context, struct llama_batch_blob batch);
+
+static tt_real real_init = {.name = "gguf_init_from_file"};
+static tt_real real_init_ptr = {.name = "gguf_init_from_file_ptr"};
+static tt_real real_decode = {.name = "llama_decode"};
+static tt_real real_encode = {.name = "llama_encode"};
+
+static void opened(const void *caller, const char *path, void *gguf, void **tensors)
+{
+    if (!gguf || !path) return;
+    tt_process_saw_model();
+    tt_recorder *r = tt_process_recorder();
+    if (!r) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_models_opened(r, caller, path, gguf, tensors ? *tensors : NULL);
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
+TT_EXPORT void *gguf_init_from_file(const char *path, struct gguf_init_params params)
+{
+    void *(*real)(const char *, struct gguf_init_params);
+    *(void **)&real = tt_real_get(&real_init, CALLER);
+    void *gguf = real ? real(path, params) : NULL;
+    opened(CALLER, path, gguf, params.ctx);
+    return gguf;
+}
+
+TT_EXPORT void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params params)
+{
+    void *(*real)(FILE *, struct gguf_init_params);
+    char link[64], path[PATH_MAX];
+    *(void **)&real = tt_real_get(&real_init_ptr, CALLER);
+    void *gguf = real ? real(file, params) : NULL;
+    if (!file || !gguf) return gguf;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(file));
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n > 0) {
+        path[n] = '\0';
+        opened(CALLER, path, gguf, params.ctx);
+    }
+    return gguf;
+}
+
+typedef int (*decode_function)(void *, struct llama_batch_blob);
+
+static int traced_decode(decode_function real, void *context, const struct llama_batch_blob *batch)
+{
+    tt_meta_decode d = {.begin_ticks = tt_ticks()};
+    int status = real(context, *batch);
+    tt_recorder *r = tt_process_recorder_if_open();
+    if (!r) return status;
+    tt_area_counts *counts = &tt_recorder_area(r)->area->counts;
+    d.end_ticks = tt_ticks();
+    d.n_tokens = batch->n_tokens > 0 ? (uint32_t)batch->n_tokens : 0;
+    d.status = status;
+    d.thread = (uint32_t)syscall(SYS_gettid);
+    atomic_fetch_add(&counts->decode_calls, 1);
+    if (status == 0) atomic_fetch_add(&counts->decode_tokens, d.n_tokens);
+    tt_bytes payload;
+    tt_bytes_init(&payload, 64);
+    tt_meta_put_decode(&payload, &d);
+    (void)tt_process_put(r, TT_META_DECODE, &payload);
+    return status;
+}
+
+TT_EXPORT int llama_decode(void *context, struct llama_batch_blob batch)
+{
+    decode_function real;
+    *(void **)&real = tt_real_get(&real_decode, CALLER);
+    return real ? traced_decode(real, context, &batch) : -1;
+}
+
+TT_EXPORT int llama_encode(void *context, struct llama_batch_blob batch)
+{
+    decode_function real;
+    *(void **)&real = tt_real_get(&real_encode, CALLER);
+    return real ? traced_decode(real, context, &batch) : -1;
+}

@@ -1,0 +1,146 @@
+/* Hooks on ggml's scheduler: batches, and the eval callback for engines and backends whose
+ * ops cannot be hooked one by one. */
+#include "adapter/ggml/abi.h"
+#include "adapter/ggml/batches.h"
+#include "adapter/ggml/contexts.h"
+#include "adapter/ggml/graphs.h"
+#include "adapter/ggml/lane.h"
+#include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
+#include "adapter/ggml/runs.h"
+#include "format/meta.h"
+
+#define CALLER __builtin_return_address(0)
+#define STATUS_FAILED (-1)
+
+typedef void (*set_callback)(void *sched, tt_eval_callback callback, void *user_data);
+
+int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph);
+void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callback callback, void *user_data);
+void ggml_backend_sched_free(void *sched);
+
+static tt_real real_compute = {.name = "ggml_backend_sched_graph_compute_async"};
+static tt_real real_set_callback = {.name = "ggml_backend_sched_set_eval_callback"};
+static tt_real real_free = {.name = "ggml_backend_sched_free"};
+
+/* The callback run of this thread: the scheduler calls back on the thread that computes. */
+static __thread struct {
+    uint32_t run;
+    struct ggml_tensor *const *nodes;
+    uint32_t n_nodes;
+    uint32_t cursor;
+    bool any_compute;
+} current __attribute__((tls_model("initial-exec")));
+
+/* The scheduler asks before it computes a node, and shows it when it is done. */
+static bool on_ask(tt_context *c, struct ggml_tensor *t)
+{
+    tt_lane *l = &tt_lane_self;
+    c->user_wants = c->user_callback ? c->user_callback(t, true, c->user_data) : false;
+    if (!current.run || !tt_graphs_executes(t, current.any_compute)) return c->user_wants;
+    uint32_t node = current.cursor;
+    while (node < current.n_nodes && current.nodes[node] != t)
+        node++;
+    /* A node that the scheduler added itself is not in the program's graph. */
+    if (node == current.n_nodes || !tt_lane_claim(l)) return c->user_wants;
+    current.cursor = node + 1;
+    l->run = current.run;
+    tt_lane_open(l, node, 0, 0, tt_ticks());
+    return true;
+}
+
+static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
+{
+    tt_context *c = user_data;
+    if (ask) return on_ask(c, t);
+    tt_lane *l = &tt_lane_self;
+    if (l->open) {
+        tt_lane_release(l);
+        __atomic_store_n(&l->open->arrive, l->release, __ATOMIC_RELAXED);
+        l->open = NULL;
+    }
+    /* Answering false would end the graph: only the program may do that. */
+    return c->user_wants ? c->user_callback(t, false, c->user_data) : true;
+}
+
+TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callback callback,
+                                                    void *user_data)
+{
+    set_callback real;
+    *(void **)&real = tt_real_get(&real_set_callback, CALLER);
+    tt_recorder *r = tt_process_recorder();
+    const tt_engine *e = r ? tt_engine_get(CALLER) : NULL;
+    tt_context *c = NULL;
+    if (e) {
+        (void)pthread_mutex_lock(&tt_process_lock);
+        c = tt_contexts_get(r, e, sched);
+        (void)pthread_mutex_unlock(&tt_process_lock);
+    }
+    if (c) {
+        c->user_callback = callback;
+        c->user_data = user_data;
+    }
+    if (c && c->callback) {
+        c->installed = true;
+        callback = on_eval;
+        user_data = c;
+    }
+    if (real) real(sched, callback, user_data);
+}
+
+static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_context *c,
+                                   struct ggml_cgraph *graph, const void *caller)
+{
+    if (!c->installed) {
+        set_callback set;
+        *(void **)&set = tt_resolve(caller, real_set_callback.name);
+        if (!set) return 0;
+        set(c->sched, on_eval, c);
+        c->installed = true;
+    }
+    current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0);
+    current.nodes = e->graph_nodes(graph);
+    current.n_nodes = (uint32_t)e->graph_n_nodes(graph);
+    current.cursor = 0;
+    current.any_compute = tt_graphs_any_compute(current.nodes, (int)current.n_nodes);
+    tt_runs_by_callback = true;
+    return current.run;
+}
+
+TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph)
+{
+    int (*real)(void *, struct ggml_cgraph *);
+    *(void **)&real = tt_real_get(&real_compute, CALLER);
+    if (!real) return STATUS_FAILED;
+    tt_recorder *r = tt_process_recorder();
+    const tt_engine *e = r ? tt_engine_get(CALLER) : NULL;
+    tt_context *c = NULL;
+    uint32_t batch = 0;
+    if (e) {
+        (void)pthread_mutex_lock(&tt_process_lock);
+        c = tt_contexts_get(r, e, sched);
+        if (c) batch = tt_batches_begin(r, e, c, e->graph_nodes(graph), e->graph_n_nodes(graph));
+        (void)pthread_mutex_unlock(&tt_process_lock);
+    }
+    if (!c) return real(sched, graph);
+    tt_runs_batch = batch;
+    if (c->callback) (void)begin_callback_run(r, e, c, graph, CALLER);
+    int status = real(sched, graph);
+    if (current.run) tt_runs_end(r, current.run, TT_OBSERVED_CALLBACK, status);
+    current.run = 0;
+    tt_runs_by_callback = false;
+    tt_runs_batch = 0;
+    tt_batches_end(r, batch, status);
+    return status;
+}
+
+TT_EXPORT void ggml_backend_sched_free(void *sched)
+{
+    void (*real)(void *);
+    *(void **)&real = tt_real_get(&real_free, CALLER);
+    /* The address may come again for another scheduler. */
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_contexts_drop(sched);
+    (void)pthread_mutex_unlock(&tt_process_lock);
+    if (real) real(sched);
+}

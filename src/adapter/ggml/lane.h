@@ -1,0 +1,109 @@
+/* The hot path: what a compute thread does at the start of an op and at a barrier.
+ *
+ * A thread writes into its own ring. It knows which graph computation ("run") it works
+ * for, and how far it is in that run's nodes; both are looked up again only when a run
+ * has begun or ended anywhere in the process since (tt_runs_epoch). */
+#ifndef TT_ADAPTER_GGML_LANE_H
+#define TT_ADAPTER_GGML_LANE_H
+
+#include "adapter/ggml/abi.h"
+#include "adapter/ggml/engine.h"
+#include "base/clock.h"
+#include "record/area.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tt_lane {
+    tt_op_record *open; /* the op under way; NULL: none that is recorded */
+    uint64_t release;   /* when the op before ended; 0: read the clock */
+    struct ggml_tensor *const *nodes; /* of the run */
+    uint32_t n_nodes;
+    uint32_t cursor; /* the first node that has not begun */
+    uint32_t epoch;  /* of the last look-up; 0: none */
+    uint32_t run;
+    tt_ring *ring;
+    tt_op_record *slots;
+    uint64_t mask;
+    uint64_t head;
+    uint64_t room; /* head may grow to here without a look at the drain's progress */
+    uint64_t dropped_at; /* head when the last record was dropped, + 1 */
+} tt_lane;
+
+extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
+extern _Atomic uint32_t tt_runs_epoch;
+extern _Atomic uint32_t tt_runs_hooked; /* hooked runs under way in the process */
+
+/* Enters a run so that threads find it by its nodes. The array must live until
+ * tt_lanes_run_end. False when too many are under way. */
+bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes);
+void tt_lanes_run_end(uint32_t run);
+/* No op is recorded from here on. */
+void tt_lanes_stop(void);
+/* In a forked child: this thread's ring was the parent's. */
+void tt_lanes_forget(void);
+
+/* The slow ways out of tt_lane_begin. */
+bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
+bool tt_lane_make_room(tt_lane *l);
+/* Gives this thread a ring, if it has none. */
+bool tt_lane_claim(tt_lane *l);
+
+/* Opens a record for node `node` that begins at `start`. */
+static inline void tt_lane_open(tt_lane *l, uint32_t node, uint32_t lane, uint32_t covers,
+                                uint64_t start)
+{
+    if (__builtin_expect(l->head >= l->room, 0) && !tt_lane_make_room(l)) {
+        l->open = NULL;
+        return;
+    }
+    tt_op_record *r = &l->slots[l->head & l->mask];
+    r->start = start;
+    r->arrive = 0;
+    r->release = 0;
+    r->run = l->run;
+    r->place = tt_op_place(node, lane, covers);
+    l->open = r;
+    atomic_store_explicit(&l->ring->head, ++l->head, memory_order_release);
+}
+
+/* A thread begins the op on its lane; the op also computes `covers` following nodes. */
+static inline void tt_lane_begin(const struct ggml_compute_params *params,
+                                 const struct ggml_tensor *op, uint32_t covers)
+{
+    tt_lane *l = &tt_lane_self;
+    if (!atomic_load_explicit(&tt_runs_hooked, memory_order_relaxed)) return;
+    if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
+        !tt_lane_attach(l, op)) {
+        l->open = NULL;
+        return;
+    }
+    uint32_t node = l->cursor;
+    while (node < l->n_nodes && l->nodes[node] != op)
+        node++;
+    if (__builtin_expect(node >= l->n_nodes || tt_engine_op_is_empty(op->op), 0)) {
+        /* An empty op still passes a barrier in old engines: its time is nobody's. */
+        if (node < l->n_nodes) l->cursor = node + 1;
+        l->release = 0;
+        l->open = NULL;
+        return;
+    }
+    l->cursor = node + 1;
+    tt_lane_open(l, node, (uint32_t)params->ith & TT_OPS_LANE_MAX, covers,
+                 l->release ? l->release : tt_ticks());
+}
+
+static inline void tt_lane_arrive(tt_lane *l)
+{
+    __atomic_store_n(&l->open->arrive, tt_ticks(), __ATOMIC_RELAXED);
+}
+
+static inline void tt_lane_release(tt_lane *l)
+{
+    uint64_t now = tt_ticks();
+    __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
+    l->release = now;
+}
+
+#endif

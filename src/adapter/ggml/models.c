@@ -1,0 +1,243 @@
+#include "adapter/ggml/models.h"
+
+#include "adapter/ggml/engine.h"
+#include "adapter/ggml/names.h"
+#include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
+#include "base/checksum.h"
+#include "format/meta.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD_BYTES (64u << 10)
+#define MODELS_MAX 256u
+
+/* The engine's GGUF interface. Indices became 64-bit and results of counts too in 2025:
+ * arguments are passed as 64-bit, results taken as 32-bit, which fits both. */
+typedef struct gguf_api {
+    int (*n_kv)(void *);
+    const char *(*key)(void *, int64_t);
+    int (*kv_type)(void *, int64_t);
+    int (*arr_type)(void *, int64_t);
+    int (*arr_n)(void *, int64_t);
+    const char *(*val_str)(void *, int64_t);
+    const void *(*val_data)(void *, int64_t);
+    int (*n_tensors)(void *);
+    const char *(*tensor_name)(void *, int64_t);
+    int (*tensor_type)(void *, int64_t);
+    size_t (*tensor_offset)(void *, int64_t);
+    size_t (*data_offset)(void *);
+    struct ggml_tensor *(*get_tensor)(void *, const char *); /* ggml_get_tensor */
+} gguf_api;
+
+static bool find_api(const void *caller, gguf_api *g)
+{
+    const struct {
+        void *member;
+        const char *name;
+    } functions[] = {{&g->n_kv, "gguf_get_n_kv"},
+                     {&g->key, "gguf_get_key"},
+                     {&g->kv_type, "gguf_get_kv_type"},
+                     {&g->arr_type, "gguf_get_arr_type"},
+                     {&g->arr_n, "gguf_get_arr_n"},
+                     {&g->val_str, "gguf_get_val_str"},
+                     {&g->val_data, "gguf_get_val_data"},
+                     {&g->n_tensors, "gguf_get_n_tensors"},
+                     {&g->tensor_name, "gguf_get_tensor_name"},
+                     {&g->tensor_type, "gguf_get_tensor_type"},
+                     {&g->tensor_offset, "gguf_get_tensor_offset"},
+                     {&g->data_offset, "gguf_get_data_offset"},
+                     {&g->get_tensor, "ggml_get_tensor"}};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = tt_resolve(caller, functions[i].name);
+        if (!found) return false;
+        memcpy(functions[i].member, &found, sizeof found);
+    }
+    return true;
+}
+
+/* enum gguf_type, fixed by the GGUF specification. */
+enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64, GGUF_TYPES };
+static const char *const type_names[GGUF_TYPES] = {"u8",  "i8",   "u16", "i16",   "u32", "i32", "f32",
+                                                   "bool", "str", "arr", "u64", "i64", "f64"};
+
+static const char *type_name(int type)
+{
+    return type >= 0 && type < GGUF_TYPES ? type_names[type] : "?";
+}
+
+static void scalar_text(int type, const void *p, char *out, size_t size)
+{
+    union {
+        uint8_t u8;
+        int8_t i8;
+        uint16_t u16;
+        int16_t i16;
+        uint32_t u32;
+        int32_t i32;
+        float f32;
+        uint64_t u64;
+        int64_t i64;
+        double f64;
+    } v;
+    static const uint8_t bytes[GGUF_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+    memset(&v, 0, sizeof v);
+    if (type >= 0 && type < GGUF_TYPES) memcpy(&v, p, bytes[type]);
+    switch (type) {
+    case U8:
+        (void)snprintf(out, size, "%u", v.u8);
+        break;
+    case I8:
+        (void)snprintf(out, size, "%d", v.i8);
+        break;
+    case U16:
+        (void)snprintf(out, size, "%u", v.u16);
+        break;
+    case I16:
+        (void)snprintf(out, size, "%d", v.i16);
+        break;
+    case U32:
+        (void)snprintf(out, size, "%" PRIu32, v.u32);
+        break;
+    case I32:
+        (void)snprintf(out, size, "%" PRId32, v.i32);
+        break;
+    case F32:
+        (void)snprintf(out, size, "%.9g", (double)v.f32);
+        break;
+    case BOOL:
+        (void)snprintf(out, size, "%s", v.u8 ? "true" : "false");
+        break;
+    case U64:
+        (void)snprintf(out, size, "%" PRIu64, v.u64);
+        break;
+    case I64:
+        (void)snprintf(out, size, "%" PRId64, v.i64);
+        break;
+    case F64:
+        (void)snprintf(out, size, "%.17g", v.f64);
+        break;
+    default:
+        out[0] = '\0';
+        break;
+    }
+}
+
+static void put_kv(const gguf_api *g, void *gguf, int64_t i, tt_bytes *out)
+{
+    char scalar[64];
+    const char *key = g->key(gguf, i), *text = scalar;
+    int type = g->kv_type(gguf, i);
+    if (type == STRING)
+        text = g->val_str(gguf, i);
+    else if (type == ARRAY)
+        (void)snprintf(scalar, sizeof scalar, "[%s x %d]", type_name(g->arr_type(gguf, i)),
+                       g->arr_n(gguf, i));
+    else
+        scalar_text(type, g->val_data(gguf, i), scalar, sizeof scalar);
+    tt_meta_kv kv = {{(const uint8_t *)key, strlen(key)},
+                     (uint32_t)type,
+                     {(const uint8_t *)text, strlen(text)}};
+    tt_meta_put_kv(out, &kv);
+}
+
+static void put_weight(tt_recorder *r, const tt_engine *e, const gguf_api *g, void *gguf,
+                       const struct ggml_tensor *t, int64_t i, tt_bytes *out)
+{
+    const char *name = g->tensor_name(gguf, i);
+    tt_meta_weight w = {.name = {(const uint8_t *)name, strlen(name)}};
+    w.type = (uint32_t)g->tensor_type(gguf, i);
+    w.type_name = tt_names_id(r, e->type_name((int)w.type));
+    w.offset_bytes = g->data_offset(gguf) + g->tensor_offset(gguf, i);
+    w.size_bytes = e->nbytes(t);
+    w.n_dims = TT_DIMS;
+    while (w.n_dims > 1 && t->ne[w.n_dims - 1] == 1)
+        w.n_dims--;
+    for (uint32_t d = 0; d < w.n_dims; d++)
+        w.ne[d] = (uint64_t)t->ne[d];
+    tt_meta_put_weight(out, &w);
+}
+
+static bool identify_file(const char *path, tt_meta_model *m)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        if (fd >= 0) (void)close(fd);
+        return false;
+    }
+    m->size_bytes = (uint64_t)st.st_size;
+    m->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    m->device = (uint64_t)st.st_dev;
+    m->inode = (uint64_t)st.st_ino;
+    uint8_t *head = malloc(HEAD_BYTES);
+    ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : -1;
+    if (n > 0) m->head_hash = tt_checksum(head, (size_t)n);
+    free(head);
+    (void)close(fd);
+    return true;
+}
+
+/* Whether that very file is in the trace already; it is from now on. */
+static bool is_known(const tt_meta_model *m)
+{
+    static tt_meta_model known[MODELS_MAX];
+    static uint32_t n;
+    for (uint32_t i = 0; i < n; i++)
+        if (known[i].device == m->device && known[i].inode == m->inode &&
+            known[i].size_bytes == m->size_bytes && known[i].mtime_ns == m->mtime_ns)
+            return true;
+    if (n < MODELS_MAX) known[n++] = *m;
+    return false;
+}
+
+static void record(tt_recorder *r, const tt_engine *e, const gguf_api *g, tt_meta_model *m,
+                   void *gguf, void *tensors)
+{
+    tt_bytes payload;
+    int n = g->n_tensors(gguf);
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    tt_meta_put_model(&payload, m);
+    for (uint32_t i = 0; i < m->n_kv; i++)
+        put_kv(g, gguf, i, &payload);
+    tt_bytes weights;
+    uint32_t n_weights = 0;
+    tt_bytes_init(&weights, TT_META_RECORD_MAX);
+    for (int i = 0; i < n; i++) {
+        const struct ggml_tensor *t = g->get_tensor(tensors, g->tensor_name(gguf, i));
+        if (!t) continue;
+        put_weight(r, e, g, gguf, t, i, &weights);
+        n_weights++;
+    }
+    tt_bytes_varint(&payload, n_weights);
+    tt_bytes_put(&payload, weights.data, weights.size);
+    payload.failed |= weights.failed;
+    tt_bytes_free(&weights);
+    (void)tt_process_put(r, TT_META_MODEL, &payload);
+}
+
+void tt_models_opened(tt_recorder *r, const void *caller, const char *path, void *gguf,
+                      void *tensors)
+{
+    static uint32_t last_id;
+    char real[PATH_MAX];
+    gguf_api g;
+    tt_meta_model m = {0};
+    const tt_engine *e = tt_engine_get(caller);
+    if (!e || !tensors || !find_api(caller, &g) || g.n_tensors(gguf) <= 0) return;
+    if (!realpath(path, real)) (void)snprintf(real, sizeof real, "%s", path);
+    if (!identify_file(real, &m) || is_known(&m)) return;
+    m.id = ++last_id;
+    m.path = (tt_span){(const uint8_t *)real, strlen(real)};
+    m.data_offset_bytes = g.data_offset(gguf);
+    m.n_kv = (uint32_t)g.n_kv(gguf);
+    record(r, e, &g, &m, gguf, tensors);
+}

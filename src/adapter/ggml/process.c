@@ -1,0 +1,300 @@
+#include "adapter/ggml/process.h"
+
+#include "adapter/ggml/graphs.h"
+#include "adapter/ggml/lane.h"
+#include "format/meta.h"
+#include "record/place.h"
+#include "record/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define REPLAY_MAX_BYTES (64u << 20)
+#define COMMAND_MAX_BYTES 65536u
+
+enum state {
+    OFF, /* not asked to trace, failed, or ended */
+    READY, /* opens at the first need */
+    RECORDING
+};
+
+static _Atomic int state;
+static tt_recorder *recorder;
+static tt_session *session;
+static tt_session_file *session_file;
+static enum tt_mode mode;
+static tt_recorder_options options;
+static bool forked;
+/* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
+static tt_bytes replay;
+
+pthread_mutex_t tt_process_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum tt_mode tt_process_mode(void)
+{
+    return mode;
+}
+
+void tt_process_saw_model(void)
+{
+    if (session) atomic_fetch_add(&session->models, 1);
+}
+
+void tt_process_saw_graph(void)
+{
+    if (session) atomic_fetch_add(&session->graphs, 1);
+}
+
+void tt_process_problem(const char *text)
+{
+    if (session) tt_session_problem(session, text);
+}
+
+void tt_process_environment(tt_recorder *r, const char *key, const char *value)
+{
+    tt_bytes payload;
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    tt_meta_pair pair = {{(const uint8_t *)key, strlen(key)}, {(const uint8_t *)value, strlen(value)}};
+    tt_meta_put_pairs(&payload, &pair, 1);
+    (void)tt_process_put(r, TT_META_ENVIRONMENT, &payload);
+}
+
+static void keep_for_child(uint8_t type, const tt_bytes *payload)
+{
+    if (type != TT_META_STRING && type != TT_META_MODEL && type != TT_META_BUFFER &&
+        type != TT_META_BUFFER_FREE)
+        return;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_lock(&lock);
+    tt_bytes_u8(&replay, type);
+    tt_bytes_str(&replay, (const char *)payload->data, payload->size);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload)
+{
+    bool taken = tt_recorder_meta(r, type, payload);
+    if (taken) keep_for_child(type, payload);
+    tt_bytes_free(payload);
+    return taken;
+}
+
+/* --- what ran, for the ENVIRONMENT --- */
+
+static size_t read_small_file(const char *path, char *out, size_t size)
+{
+    size_t used = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    while (used < size - 1) {
+        ssize_t n = read(fd, out + used, size - 1 - used);
+        if (n <= 0) break;
+        used += (size_t)n;
+    }
+    (void)close(fd);
+    out[used] = '\0';
+    return used;
+}
+
+static void describe_command(tt_recorder *r)
+{
+    char *text = malloc(COMMAND_MAX_BYTES);
+    if (!text) return;
+    size_t n = read_small_file("/proc/self/cmdline", text, COMMAND_MAX_BYTES);
+    for (size_t i = 0; i + 1 < n; i++)
+        if (text[i] == '\0') text[i] = ' ';
+    tt_process_environment(r, "command", text);
+    free(text);
+}
+
+static void describe_cpu(tt_recorder *r)
+{
+    char text[4096];
+    (void)read_small_file("/proc/cpuinfo", text, sizeof text);
+    char *name = strstr(text, "model name");
+    name = name ? strchr(name, ':') : NULL;
+    if (!name) return;
+    name += strspn(name, ": \t");
+    name[strcspn(name, "\n")] = '\0';
+    tt_process_environment(r, "cpu", name);
+}
+
+static void describe_run(tt_recorder *r)
+{
+    char text[PATH_MAX];
+    struct utsname host;
+    describe_command(r);
+    if (getcwd(text, sizeof text)) tt_process_environment(r, "cwd", text);
+    if (uname(&host) == 0) {
+        tt_process_environment(r, "host", host.nodename);
+        (void)snprintf(text, sizeof text, "%s %s %s", host.sysname, host.release, host.machine);
+        tt_process_environment(r, "kernel", text);
+    }
+    describe_cpu(r);
+    tt_process_environment(r, "tensortrace_version", TT_VERSION);
+    (void)snprintf(text, sizeof text, "%ld", (long)getpid());
+    tt_process_environment(r, "pid", text);
+    (void)snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    tt_process_environment(r, "processors", text);
+#if defined(__x86_64__)
+    tt_process_environment(r, "ticks", "tsc");
+#elif defined(__aarch64__)
+    tt_process_environment(r, "ticks", "cntvct");
+#else
+    tt_process_environment(r, "ticks", "monotonic");
+#endif
+    (void)snprintf(text, sizeof text, "mode=%s ring_bytes=%llu limit_bytes=%llu",
+                   mode == TT_MODE_HOOK       ? "hook"
+                   : mode == TT_MODE_CALLBACK ? "callback"
+                                              : "auto",
+                   (unsigned long long)(options.ring_bytes ? options.ring_bytes
+                                                           : TT_AREA_RING_BYTES_DEFAULT),
+                   (unsigned long long)options.limit_bytes);
+    tt_process_environment(r, "capture", text);
+    tt_process_environment(r, "area", tt_recorder_area(r)->path);
+}
+
+static void replay_records(tt_recorder *r)
+{
+    tt_cursor c = tt_cursor_of(replay.data, replay.size);
+    uint8_t type;
+    tt_span payload;
+    while (tt_meta_next(&c, &type, &payload)) {
+        tt_bytes view = {.data = (uint8_t *)(uintptr_t)payload.data, .size = payload.size};
+        (void)tt_recorder_meta(r, type, &view);
+    }
+}
+
+/* --- opening --- */
+
+/* The path that was asked for belongs to the first process that records; later ones,
+ * and children, put their pid into the name. */
+static tt_status open_at(const char *wanted, bool first, tt_error *err)
+{
+    char path[PATH_MAX];
+    tt_recorder_options o = options;
+    o.path = wanted;
+    o.replace = first && session && session->replace;
+    if (first) {
+        tt_status status = tt_recorder_open(&recorder, &o, err);
+        if (status != TT_E_EXISTS) return status;
+        o.replace = false;
+    }
+    tt_status status = tt_place_numbered(path, sizeof path, wanted, (long)getpid(), err);
+    if (status != TT_OK) return status;
+    o.path = path;
+    return tt_recorder_open(&recorder, &o, err);
+}
+
+static void open_recorder(void)
+{
+    tt_error err = {.message = ""};
+    uint32_t nobody = 0;
+    bool first = !forked && (!session || atomic_compare_exchange_strong(&session->path_taken, &nobody, 1));
+    if (open_at(options.path, first, &err) != TT_OK) {
+        tt_process_problem(err.message);
+        atomic_store(&state, OFF);
+        return;
+    }
+    if (session)
+        session_file = tt_session_add(session, tt_recorder_path(recorder), (uint32_t)getpid());
+    describe_run(recorder);
+    replay_records(recorder);
+    atomic_store_explicit(&state, RECORDING, memory_order_release);
+}
+
+tt_recorder *tt_process_recorder_if_open(void)
+{
+    return atomic_load_explicit(&state, memory_order_acquire) == RECORDING ? recorder : NULL;
+}
+
+tt_recorder *tt_process_recorder(void)
+{
+    int now = atomic_load_explicit(&state, memory_order_acquire);
+    if (now == RECORDING) return recorder;
+    if (now == OFF) return NULL;
+    (void)pthread_mutex_lock(&open_lock);
+    if (atomic_load(&state) == READY) open_recorder();
+    (void)pthread_mutex_unlock(&open_lock);
+    return tt_process_recorder_if_open();
+}
+
+/* --- begin, fork, end --- */
+
+static void in_child(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    tt_process_lock = fresh;
+    open_lock = fresh;
+    forked = true;
+    session_file = NULL;
+    tt_lanes_forget();
+    if (atomic_load(&state) != RECORDING) return;
+    tt_graphs_forget();
+    tt_recorder_forget(recorder);
+    recorder = NULL;
+    atomic_store(&state, READY);
+}
+
+/* Held across a fork, so that the child does not get tables that are half changed. */
+static void before_fork(void)
+{
+    (void)pthread_mutex_lock(&tt_process_lock);
+}
+
+static void in_parent(void)
+{
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
+static uint64_t number_from(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    static char path[PATH_MAX];
+    const char *out = getenv(TT_ENV_OUT), *session_path = getenv(TT_ENV_SESSION),
+               *how = getenv(TT_ENV_MODE);
+    if (!out || !out[0]) return;
+    if (session_path) session = tt_session_open(session_path);
+    if (session) atomic_fetch_add(&session->attached, 1);
+    tt_error err = {.message = ""};
+    /* The program may change its working directory before it computes anything. */
+    if (tt_place_absolute(path, sizeof path, out, &err) != TT_OK) {
+        tt_process_problem(err.message);
+        return;
+    }
+    options.path = path;
+    options.ring_bytes = number_from(TT_ENV_RING);
+    options.limit_bytes = number_from(TT_ENV_LIMIT);
+    if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
+    if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
+    tt_bytes_init(&replay, REPLAY_MAX_BYTES);
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+    atomic_store(&state, READY);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (atomic_exchange(&state, OFF) != RECORDING) return;
+    tt_lanes_stop();
+    bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;
+    tt_error err = {.message = ""};
+    tt_status status = tt_recorder_close(recorder, nothing, &err);
+    if (status != TT_OK) tt_process_problem(err.message);
+    if (session_file && status == TT_OK) {
+        (void)snprintf(session_file->path, sizeof session_file->path, "%s", tt_recorder_path(recorder));
+        atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);
+    }
+}

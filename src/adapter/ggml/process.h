@@ -1,0 +1,43 @@
+/* The traced process: whether it records, where to, and what happens to that at fork
+ * and exit. */
+#ifndef TT_ADAPTER_GGML_PROCESS_H
+#define TT_ADAPTER_GGML_PROCESS_H
+
+#include "record/recorder.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* How ops are to be observed. */
+enum tt_mode {
+    TT_MODE_AUTO = 0,
+    TT_MODE_HOOK,
+    TT_MODE_CALLBACK
+};
+
+/* The process's recorder, opened at the first call; NULL when this process is not to be
+ * traced, or could not be (the session knows why), or is ending. Any thread. */
+tt_recorder *tt_process_recorder(void);
+/* The same without opening one. */
+tt_recorder *tt_process_recorder_if_open(void);
+
+/* Guards the adapter's tables (names, buffers, graphs, batches, models). Taken by the
+ * hooks, held while these are used; never on the path of an op. */
+extern pthread_mutex_t tt_process_lock;
+
+enum tt_mode tt_process_mode(void);
+
+/* For the session, if there is one: what was seen, and why it could not be traced. */
+void tt_process_saw_model(void);
+void tt_process_saw_graph(void);
+void tt_process_problem(const char *text);
+
+/* Appends a META record and frees the payload's memory. True when it was taken. Records of
+ * the kinds that later ones refer to (strings, models, buffers) are also kept for a child
+ * of fork. */
+bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload);
+
+/* ENVIRONMENT records: one key and value, later ones win. */
+void tt_process_environment(tt_recorder *r, const char *key, const char *value);
+
+#endif

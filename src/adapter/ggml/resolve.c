@@ -1,0 +1,180 @@
+#include "adapter/ggml/resolve.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The loaded object around an address. */
+typedef struct object {
+    uintptr_t address;
+    uintptr_t low, high;
+    const char *path;
+    bool found;
+    bool is_main;
+} object;
+
+static int match_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+    object *o = data;
+    uintptr_t low = UINTPTR_MAX, high = 0;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_LOAD) continue;
+        uintptr_t begin = info->dlpi_addr + p->p_vaddr, end = begin + p->p_memsz;
+        if (begin < low) low = begin;
+        if (end > high) high = end;
+    }
+    if (o->address < low || o->address >= high) return 0;
+    o->low = low;
+    o->high = high;
+    o->path = info->dlpi_name;
+    o->is_main = !info->dlpi_name || !info->dlpi_name[0];
+    o->found = true;
+    return 1;
+}
+
+static bool is_ours(const void *address)
+{
+    static object self;
+    if (!self.found) {
+        object o = {.address = (uintptr_t)&tt_real_find};
+        (void)dl_iterate_phdr(match_object, &o);
+        self = o;
+    }
+    return (uintptr_t)address >= self.low && (uintptr_t)address < self.high;
+}
+
+/* A symbol as seen from an object that is loaded already. The handle is kept: what was
+ * found must not be unloaded while it may still be called. */
+static void *symbol_in(const char *path, const char *name)
+{
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) return NULL;
+    void *found = dlsym(handle, name);
+    if (found && !is_ours(found)) return found;
+    (void)dlclose(handle);
+    return NULL;
+}
+
+typedef struct paths {
+    char text[16384];
+    size_t used;
+} paths;
+
+static int collect_path(struct dl_phdr_info *info, size_t size, void *data)
+{
+    paths *p = data;
+    (void)size;
+    size_t n = info->dlpi_name ? strlen(info->dlpi_name) : 0;
+    if (n == 0 || p->used + n + 2 > sizeof p->text) return 0;
+    memcpy(p->text + p->used, info->dlpi_name, n + 1);
+    p->used += n + 1;
+    return 0;
+}
+
+/* dlopen must not be called while dl_iterate_phdr holds its lock: names first. */
+static void *symbol_anywhere(const char *name)
+{
+    paths p;
+    p.used = 0;
+    (void)dl_iterate_phdr(collect_path, &p);
+    for (size_t at = 0; at < p.used; at += strlen(p.text + at) + 1) {
+        void *found = symbol_in(p.text + at, name);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+void *tt_resolve(const void *caller, const char *name)
+{
+    object o = {.address = (uintptr_t)caller};
+    (void)dl_iterate_phdr(match_object, &o);
+    void *found = NULL;
+    if (o.found && !o.is_main) found = symbol_in(o.path, name);
+    if (!found) {
+        found = dlsym(RTLD_NEXT, name);
+        if (found && is_ours(found)) found = NULL;
+    }
+    return found ? found : symbol_anywhere(name);
+}
+
+void *tt_real_find(tt_real *real, uintptr_t caller)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    object o = {.address = caller};
+    void *function = tt_resolve((const void *)caller, real->name);
+    (void)dl_iterate_phdr(match_object, &o);
+    if (!function || !o.found) return function;
+    (void)pthread_mutex_lock(&lock);
+    uint32_t n = atomic_load(&real->n);
+    if (n < TT_REAL_LIBRARIES) {
+        real->entry[n].low = o.low;
+        real->entry[n].high = o.high;
+        real->entry[n].function = function;
+        atomic_store_explicit(&real->n, n + 1, memory_order_release);
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return function;
+}
+
+/* --- which functions a library imports --- */
+
+typedef struct dynamic {
+    const char *strings;
+    const ElfW(Sym) *symbols;
+    const ElfW(Rela) *relocations;
+    size_t n_relocations;
+} dynamic;
+
+static uintptr_t relocated(const struct dl_phdr_info *info, uintptr_t value)
+{
+    /* glibc has relocated these entries already; musl and the vDSO have not. */
+    return value < info->dlpi_addr ? value + info->dlpi_addr : value;
+}
+
+static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) *d, dynamic *out)
+{
+    for (; d->d_tag != DT_NULL; d++) {
+        switch (d->d_tag) {
+        case DT_STRTAB:
+            out->strings = (const char *)relocated(info, d->d_un.d_ptr);
+            break;
+        case DT_SYMTAB:
+            out->symbols = (const ElfW(Sym) *)relocated(info, d->d_un.d_ptr);
+            break;
+        case DT_JMPREL:
+            out->relocations = (const ElfW(Rela) *)relocated(info, d->d_un.d_ptr);
+            break;
+        case DT_PLTRELSZ:
+            out->n_relocations = d->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static int find_import(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const char *name = data;
+    dynamic d = {0};
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), &d);
+    if (!d.strings || !d.symbols || !d.relocations) return 0;
+    for (size_t i = 0; i < d.n_relocations; i++) {
+        size_t symbol = ELF64_R_SYM(d.relocations[i].r_info);
+        if (strcmp(d.strings + d.symbols[symbol].st_name, name) == 0) return !is_ours(d.symbols);
+    }
+    return 0;
+}
+
+bool tt_resolve_is_imported(const char *function)
+{
+    return dl_iterate_phdr(find_import, (void *)(uintptr_t)function) != 0;
+}

@@ -1,0 +1,84 @@
+#include "record/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '1', '\n'};
+
+static tt_session *map_file(int fd)
+{
+    void *at = mmap(NULL, sizeof(tt_session), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static int create_in(const char *dir, char *path, size_t size)
+{
+    int n = snprintf(path, size, "%s/tensortrace-XXXXXX", dir);
+    if (n < 0 || (size_t)n >= size) return -1;
+    return mkostemp(path, O_CLOEXEC);
+}
+
+tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace,
+                            tt_error *err)
+{
+    int fd = create_in("/dev/shm", path, size);
+    if (fd < 0) fd = create_in("/tmp", path, size);
+    *session = NULL;
+    if (fd >= 0) {
+        if (ftruncate(fd, sizeof(tt_session)) == 0) *session = map_file(fd);
+        (void)close(fd);
+    }
+    if (!*session) {
+        int why = errno;
+        if (fd >= 0) (void)unlink(path);
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create a session file in /dev/shm or /tmp: %s",
+                            strerror(why));
+    }
+    memcpy((*session)->magic, MAGIC, sizeof MAGIC);
+    (*session)->replace = replace;
+    return TT_OK;
+}
+
+tt_session *tt_session_open(const char *path)
+{
+    struct stat st;
+    tt_session *s = NULL;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return NULL;
+    if (fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(tt_session)) s = map_file(fd);
+    (void)close(fd);
+    if (s && memcmp(s->magic, MAGIC, sizeof MAGIC) != 0) {
+        tt_session_close(s);
+        s = NULL;
+    }
+    return s;
+}
+
+void tt_session_close(tt_session *session)
+{
+    if (session) (void)munmap(session, sizeof *session);
+}
+
+tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t pid)
+{
+    uint32_t i = atomic_fetch_add(&session->n_files, 1);
+    if (i >= TT_SESSION_FILES) return NULL;
+    tt_session_file *f = &session->files[i];
+    f->pid = pid;
+    (void)snprintf(f->path, sizeof f->path, "%s", path);
+    atomic_store(&f->state, TT_SESSION_WRITING);
+    return f;
+}
+
+void tt_session_problem(tt_session *session, const char *text)
+{
+    uint32_t none = 0;
+    if (!atomic_compare_exchange_strong(&session->has_problem, &none, 1)) return;
+    (void)snprintf(session->problem, sizeof session->problem, "%s", text);
+}

@@ -1,0 +1,60 @@
+/* What `tensortrace run` and the processes it traces tell each other: a small shared
+ * file, and the names of the environment variables. */
+#ifndef TT_RECORD_SESSION_H
+#define TT_RECORD_SESSION_H
+
+#include "base/status.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Read by the preloaded library. Without TT_ENV_OUT it does nothing at all. */
+#define TT_ENV_OUT "TENSORTRACE_OUT"         /* path of the trace */
+#define TT_ENV_MODE "TENSORTRACE_MODE"       /* auto, hook or callback */
+#define TT_ENV_RING "TENSORTRACE_RING"       /* bytes a thread */
+#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"     /* bytes of the trace */
+#define TT_ENV_SESSION "TENSORTRACE_SESSION" /* path of the session file */
+
+#define TT_SESSION_FILES 64u
+
+enum tt_session_state {
+    TT_SESSION_EMPTY = 0,
+    TT_SESSION_WRITING,
+    TT_SESSION_FINISHED,
+    TT_SESSION_DISCARDED /* its process computed nothing */
+};
+
+typedef struct tt_session_file {
+    _Atomic uint32_t state; /* enum tt_session_state */
+    uint32_t pid;
+    char path[1024]; /* the finished trace's; without ".part" */
+} tt_session_file;
+
+typedef struct tt_session {
+    char magic[8];
+    uint32_t replace; /* an existing output may be replaced */
+    _Atomic uint32_t attached; /* processes that loaded the hook library */
+    _Atomic uint32_t models;   /* model files the engine opened */
+    _Atomic uint32_t graphs;   /* graph computations that the hooks saw */
+    _Atomic uint32_t path_taken; /* some process writes to the path that was asked for */
+    _Atomic uint32_t n_files;
+    _Atomic uint32_t has_problem;
+    char problem[320]; /* why a process could not be traced; the first one */
+    tt_session_file files[TT_SESSION_FILES];
+} tt_session;
+
+/* Creates the file (mode 0600) and maps it; path gets its name. */
+tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace,
+                            tt_error *err);
+/* Maps an existing one; NULL when it cannot be. */
+tt_session *tt_session_open(const char *path);
+void tt_session_close(tt_session *session);
+
+/* Enters a trace; NULL when the table is full. */
+tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t pid);
+/* Keeps the first problem that any process has. */
+void tt_session_problem(tt_session *session, const char *text);
+
+#endif
