@@ -102,9 +102,11 @@ static int run_command(int argc, char **argv)
 static int help(int argc, char **argv)
 {
     char option[] = "--help";
-    char *words[] = {argv[0], option, NULL};
     if (argc > 1) return tt_report_usage("help takes one command");
-    if (argc == 1) return run_command(2, words);
+    if (argc == 1) {
+        char *words[] = {argv[0], option, NULL};
+        return run_command(2, words);
+    }
     print_help(stdout);
     return TT_EXIT_OK;
 }
