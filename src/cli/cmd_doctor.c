@@ -1,0 +1,153 @@
+/* tensortrace doctor: would tracing work here, in which mode, and if not, why. */
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "cli/hook_path.h"
+#include "cli/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_ENGINE = 0x5400, KEY_JSON };
+
+typedef struct arguments {
+    const char *engine;
+    const char *program;
+    bool json;
+} arguments;
+
+static const struct argp_option options[] = {
+    {"engine", KEY_ENGINE, "DIR", 0,
+     "Folder of llama.cpp's libraries (default: those PROGRAM links, $TENSORTRACE_ENGINE, the "
+     "bundled one, the system's)",
+     0},
+    {"json", KEY_JSON, 0, 0, "Print JSON", 0},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case KEY_ENGINE:
+        args->engine = arg;
+        return 0;
+    case KEY_JSON:
+        args->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        /* The program's own arguments do not matter, but may be left on the line. */
+        args->program = arg;
+        state->next = state->argc;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    options,
+    parse,
+    "[-- PROGRAM [ARG...]]",
+    "Shows what an engine offers a tracer, how it would be traced and what is missing; with "
+    "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed.\v"
+    "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
+    NULL,
+    NULL,
+    NULL};
+
+/* The engine a program links goes before any other but the one asked for. */
+static tt_status find_engine(tt_doctor *d, const char *dir, tt_error *err)
+{
+    if (dir || !d->program || !d->program->engine_dir[0])
+        return tt_engine_find(dir, &d->engine, err);
+    memset(&d->engine, 0, sizeof d->engine);
+    if (!tt_engine_find_in(d->program->engine_dir, &d->engine)) {
+        /* ggml without libllama: whisper.cpp and its like. */
+        memset(&d->engine, 0, sizeof d->engine);
+        (void)snprintf(d->engine.dir, sizeof d->engine.dir, "%s", d->program->engine_dir);
+    }
+    return TT_OK;
+}
+
+static void look_at_engine(tt_doctor *d, const char *dir)
+{
+    tt_error err;
+    tt_status status = find_engine(d, dir, &err);
+    if (status == TT_OK) status = tt_engine_probe_new(&d->engine, true, &d->probe, &err);
+    if (status != TT_OK)
+        (void)snprintf(d->engine_problem, sizeof d->engine_problem, "%s", err.message);
+}
+
+/* Without an engine of its own the program decides: the one that would be taken
+ * otherwise says nothing about it. */
+static bool needs_engine(const tt_doctor *d)
+{
+    return !d->program || d->program->engine_dir[0];
+}
+
+static const char *obstacle(const tt_doctor *d)
+{
+    const tt_engine_probe *p = d->probe;
+    if (d->program && d->program->verdict == TT_PROGRAM_NO) return d->program->why;
+    if (needs_engine(d) && !p) return d->engine_problem;
+    if (p && p->mode == TT_MODE_NONE)
+        return "the engine offers no hook; use a build with shared libraries "
+               "(BUILD_SHARED_LIBS=ON)";
+    if (p && !p->is_layout_known)
+        return "the engine's struct ggml_tensor has a layout this version does not know";
+    if (!d->has_hook) return d->hook_problem;
+    return d->host.has_shm ? NULL : "/dev/shm cannot be used";
+}
+
+static void judge(tt_doctor *d)
+{
+    const char *no = obstacle(d);
+    bool is_refused = d->program && d->program->verdict == TT_PROGRAM_NO;
+    d->mode = d->probe && !is_refused         ? tt_mode_name(d->probe->mode)
+              : needs_engine(d) || is_refused ? "none"
+                                              : "unknown";
+    d->can_trace = no == NULL;
+    if (no)
+        (void)snprintf(d->verdict, sizeof d->verdict, "Tracing cannot work: %s.", no);
+    else if (d->program && d->program->verdict == TT_PROGRAM_LATE)
+        (void)snprintf(d->verdict, sizeof d->verdict, "Tracing may work: %s.", d->program->why);
+    else
+        (void)snprintf(d->verdict, sizeof d->verdict, "Tracing can work, in %s mode.", d->mode);
+}
+
+static int examine(const arguments *args, tt_doctor *d)
+{
+    tt_error err;
+    if (args->program && tt_program_probe_new(args->program, &d->program, &err) != TT_OK) {
+        (void)tt_report_error(&err);
+        return TT_EXIT_USAGE;
+    }
+    tt_doctor_host_look(&d->host);
+    d->has_hook = tt_hook_path_find(d->hook_path, sizeof d->hook_path, &err) == TT_OK;
+    if (!d->has_hook) (void)snprintf(d->hook_problem, sizeof d->hook_problem, "%s", err.message);
+    if (args->engine || needs_engine(d)) look_at_engine(d, args->engine);
+    if (args->engine && !d->probe) return tt_report_usage("%s", d->engine_problem);
+    judge(d);
+    return d->can_trace ? TT_EXIT_OK : TT_EXIT_DIFFERS;
+}
+
+int tt_cmd_doctor(int argc, char **argv)
+{
+    arguments args = {.json = false};
+    tt_report_parse(&argp, argc, argv, 0, &args);
+    tt_doctor *d = calloc(1, sizeof *d);
+    if (!d) return tt_report_usage("out of memory");
+    int code = examine(&args, d);
+    if (code != TT_EXIT_USAGE) {
+        bool ok = true;
+        if (args.json)
+            ok = tt_doctor_print_json(d, stdout);
+        else
+            tt_doctor_print_text(d, stdout);
+        if (!ok || fflush(stdout) != 0) code = tt_report_usage("cannot write: %s", strerror(errno));
+    }
+    tt_engine_probe_free(d->probe);
+    free(d->program);
+    free(d);
+    return code;
+}

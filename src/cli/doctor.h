@@ -1,0 +1,45 @@
+/* What `tensortrace doctor` finds out, and its two ways of saying it. Internal to
+ * the command. */
+#ifndef TT_CLI_DOCTOR_H
+#define TT_CLI_DOCTOR_H
+
+#include "runner/engine_probe.h"
+#include "runner/program_probe.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+typedef struct tt_doctor_host {
+    struct utsname kernel;
+    char cpu[128];          /* "" unknown */
+    int cpus;               /* this process may use */
+    bool has_invariant_tsc; /* ticks run evenly and in step on all CPUs */
+    bool is_virtual;        /* the hypervisor flag is set */
+    bool has_shm;           /* a file in /dev/shm can be made and mapped */
+    uint64_t shm_free_bytes;
+    char shm_problem[128]; /* why has_shm is false */
+} tt_doctor_host;
+
+typedef struct tt_doctor {
+    tt_doctor_host host;
+    bool has_hook;
+    char hook_path[PATH_MAX];
+    char hook_problem[320];    /* why has_hook is false */
+    tt_engine engine;          /* `tried` is set in any case */
+    tt_engine_probe *probe;    /* NULL: no engine */
+    char engine_problem[320];  /* why probe is NULL */
+    tt_program_probe *program; /* NULL: none was asked about */
+    bool can_trace;
+    const char *mode; /* "hook", "callback", "none", "unknown" (what PROGRAM will load) */
+    char verdict[400];
+} tt_doctor;
+
+void tt_doctor_host_look(tt_doctor_host *host);
+
+void tt_doctor_print_text(const tt_doctor *d, FILE *out);
+bool tt_doctor_print_json(const tt_doctor *d, FILE *out);
+
+#endif

@@ -1,0 +1,339 @@
+#include "runner/engine_probe.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct hook_spec {
+    const char *name;
+    unsigned callers; /* roles of the libraries that call it */
+    bool needed;      /* for hook mode */
+    const char *gives;
+    const char *costs; /* of its absence; NULL: told by the mode */
+} hook_spec;
+
+#define EXTRA_FORWARD "ggml_cpu_extra_compute_forward"
+#define GRAPH_ASYNC "ggml_backend_sched_graph_compute_async"
+#define EVAL_CALLBACK "ggml_backend_sched_set_eval_callback"
+#define FUSED_KNOWN "ggml_compute_forward_rms_norm_mul_fused"
+
+static const hook_spec specs[] = {
+    {EXTRA_FORWARD, TT_LIBRARY_CPU, true, "start of each op on each thread", NULL},
+    {"ggml_barrier", TT_LIBRARY_CPU, true, "each thread's arrival, wait and release", NULL},
+    {"ggml_graph_compute", TT_LIBRARY_CPU, true, "begin and end of a graph on the CPU", NULL},
+    {GRAPH_ASYNC, TT_LIBRARY_LLAMA, false, "batches: token ids and positions",
+     "batches and tokens are not told apart"},
+    {"ggml_backend_sched_alloc_graph", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false,
+     "where a graph's intermediate values live", "buffers of intermediate values are unknown"},
+    {EVAL_CALLBACK, TT_LIBRARY_LLAMA, false, "ops on any backend (callback mode)",
+     "callback mode sets its own callback; the program's would not be chained"},
+    {"ggml_backend_buft_alloc_buffer", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE | TT_LIBRARY_CPU, false,
+     "buffers: name, size, begin", "buffers are seen only when an op uses them"},
+    {"ggml_backend_buffer_free", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "buffers: end",
+     "the end of a buffer's life is unknown"},
+    {"ggml_backend_graph_compute_async", TT_LIBRARY_BASE, false, "splits of a graph over backends",
+     "splits over other backends have no times"},
+    {"gguf_init_from_file", TT_LIBRARY_LLAMA, false, "which model file",
+     "the model file is not known; weights have no place in a file"},
+};
+
+static void find(tt_engine_probe *p, bool is_warning, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void find(tt_engine_probe *p, bool is_warning, const char *fmt, ...)
+{
+    if (p->n_findings == TT_PROBE_FINDINGS) return;
+    tt_probe_finding *f = &p->findings[p->n_findings++];
+    va_list args;
+    f->is_warning = is_warning;
+    va_start(args, fmt);
+    (void)vsnprintf(f->text, sizeof f->text, fmt, args);
+    va_end(args);
+}
+
+tt_library_role tt_library_role_of(const char *file)
+{
+    if (tt_engine_is_llama_name(file)) return TT_LIBRARY_LLAMA;
+    if (strncmp(file, "libggml-base", 12) == 0) return TT_LIBRARY_BASE;
+    if (strncmp(file, "libggml-cpu", 11) == 0) return TT_LIBRARY_CPU;
+    if (strncmp(file, "libggml.", 8) == 0) return TT_LIBRARY_GGML;
+    if (strncmp(file, "libggml-", 8) == 0) return TT_LIBRARY_BACKEND;
+    return TT_LIBRARY_OTHER;
+}
+
+const char *tt_library_role_name(tt_library_role role)
+{
+    switch (role) {
+    case TT_LIBRARY_LLAMA:
+        return "llama";
+    case TT_LIBRARY_GGML:
+        return "ggml";
+    case TT_LIBRARY_BASE:
+        return "base";
+    case TT_LIBRARY_CPU:
+        return "cpu";
+    case TT_LIBRARY_BACKEND:
+        return "backend";
+    default:
+        return "other";
+    }
+}
+
+const char *tt_mode_name(tt_mode mode)
+{
+    static const char *const names[] = {"none", "callback", "hook"};
+    return names[mode];
+}
+
+static bool uses_openmp(const tt_elf_file *elf)
+{
+    for (size_t i = 0; i < tt_elf_n_needed(elf); i++) {
+        const char *name = tt_elf_needed(elf, i);
+        if (strstr(name, "libgomp") || strstr(name, "libomp") || strstr(name, "libiomp"))
+            return true;
+    }
+    return tt_elf_symbol_flags(elf, "GOMP_parallel") ||
+           tt_elf_symbol_flags(elf, "__kmpc_fork_call");
+}
+
+/* A name for a library that is listed under another one already (libx.so -> libx.so.0)? */
+static bool is_listed(const tt_engine_probe *p, const struct stat *st, const char *dir)
+{
+    for (size_t i = 0; i < p->n_libraries; i++) {
+        char path[PATH_MAX + NAME_MAX + 2];
+        struct stat other;
+        (void)snprintf(path, sizeof path, "%s/%s", dir, p->libraries[i].file);
+        if (stat(path, &other) == 0 && other.st_ino == st->st_ino && other.st_dev == st->st_dev)
+            return true;
+    }
+    return false;
+}
+
+static void add_library(tt_engine_probe *p, const char *dir, const char *file)
+{
+    char path[PATH_MAX + NAME_MAX + 2];
+    struct stat st;
+    if (p->n_libraries == TT_PROBE_LIBRARIES) return;
+    if (strncmp(file, "libggml", 7) != 0 && strncmp(file, "libllama", 8) != 0) return;
+    if (!strstr(file, ".so")) return;
+    (void)snprintf(path, sizeof path, "%s/%s", dir, file);
+    if (stat(path, &st) != 0 || is_listed(p, &st, dir)) return;
+    tt_probe_library *l = &p->libraries[p->n_libraries];
+    tt_error err;
+    if (tt_elf_open(path, &l->elf, &err) != TT_OK) {
+        find(p, true, "cannot examine a library: %.280s", err.message);
+        return;
+    }
+    (void)snprintf(l->file, sizeof l->file, "%s", file);
+    l->role = tt_library_role_of(file);
+    l->uses_openmp = uses_openmp(l->elf);
+    p->n_libraries++;
+}
+
+static tt_status add_libraries(tt_engine_probe *p, tt_error *err)
+{
+    struct dirent **names = NULL;
+    int n = scandir(p->engine.dir, &names, NULL, alphasort);
+    if (n < 0) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot list %.250s", p->engine.dir);
+    for (int i = 0; i < n; i++) {
+        add_library(p, p->engine.dir, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    if (p->n_libraries > 0) return TT_OK;
+    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no ggml library in %.250s",
+                        p->engine.dir);
+}
+
+static void ask_engine(tt_engine_probe *p)
+{
+    const char *files[TT_PROBE_LIBRARIES];
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_libraries; i++)
+        if (p->libraries[i].role == TT_LIBRARY_CPU) files[n++] = p->libraries[i].file;
+    tt_engine_ask(&p->engine, files, n, &p->answer);
+    const tt_engine_answer *a = &p->answer;
+    for (size_t i = 0; i < p->n_libraries; i++)
+        for (size_t k = 0; k < a->n_scores; k++)
+            if (strcmp(p->libraries[i].file, a->scores[k].file) == 0) {
+                p->libraries[i].has_score = true;
+                p->libraries[i].score = a->scores[k].score;
+            }
+    if (!a->loaded || a->failure[0])
+        find(p, true, "the engine cannot be loaded here: %.260s",
+             a->failure[0] ? a->failure : "no answer");
+}
+
+/* The one the engine kept; else the best score; else the only one. */
+static void choose_cpu(tt_engine_probe *p)
+{
+    tt_probe_library *best = NULL;
+    for (size_t i = 0; i < p->n_libraries; i++) {
+        tt_probe_library *l = &p->libraries[i];
+        if (l->role != TT_LIBRARY_CPU) continue;
+        if (p->answer.cpu_file[0] && strcmp(l->file, p->answer.cpu_file) == 0) {
+            best = l;
+            break;
+        }
+        if (!best || l->score > best->score) best = l;
+    }
+    if (best) best->is_chosen = true;
+    p->cpu = best;
+}
+
+static void add_hook(tt_engine_probe *p, const char *name, const tt_probe_library *l,
+                     unsigned flags, bool needed, bool known, const char *gives)
+{
+    if (p->n_hooks == TT_PROBE_HOOKS) return;
+    bool bound = l && tt_elf_is_symbolic(l->elf) && (flags & TT_ELF_DEFINED);
+    p->hooks[p->n_hooks++] = (tt_probe_hook){
+        .name = name,
+        .library = l,
+        .is_defined = (flags & (TT_ELF_DEFINED | TT_ELF_STATIC)) != 0,
+        .is_called = (flags & TT_ELF_CALLED) && !bound,
+        .is_known = known,
+        .is_needed = needed,
+        .gives = gives,
+    };
+}
+
+static void add_spec(tt_engine_probe *p, const hook_spec *spec)
+{
+    bool any = false, called = false;
+    for (size_t i = 0; i < p->n_libraries; i++) {
+        const tt_probe_library *l = &p->libraries[i];
+        if (!(l->role & spec->callers) || (l->role == TT_LIBRARY_CPU && !l->is_chosen)) continue;
+        unsigned flags = tt_elf_symbol_flags(l->elf, spec->name);
+        if (!flags) continue;
+        /* A library that only defines what others call is not a place to hook. */
+        if (!(flags & TT_ELF_CALLED) && !spec->needed) continue;
+        add_hook(p, spec->name, l, flags, spec->needed, true, spec->gives);
+        called = called || p->hooks[p->n_hooks - 1].is_called;
+        any = true;
+    }
+    if (!any) add_hook(p, spec->name, NULL, 0, spec->needed, true, spec->gives);
+    if (!called && spec->costs) find(p, false, "no calls of %s: %s", spec->name, spec->costs);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+static void add_fused(tt_engine_probe *p)
+{
+    if (!p->cpu) return;
+    const tt_elf_symbol *symbols = tt_elf_symbols(p->cpu->elf);
+    for (size_t i = 0; i < tt_elf_n_symbols(p->cpu->elf); i++) {
+        const tt_elf_symbol *s = &symbols[i];
+        if (strncmp(s->name, "ggml_", 5) != 0 || !ends_in(s->name, "_fused")) continue;
+        bool known = strcmp(s->name, FUSED_KNOWN) == 0;
+        add_hook(p, s->name, p->cpu, s->flags, false, known, "start of a fused pair of ops");
+        if (!known)
+            find(p, true,
+                 "%s fuses ops in %s, which this version does not know: the time of such ops "
+                 "falls to the op before them",
+                 p->cpu->file, s->name);
+    }
+}
+
+/* llama_decode is called by programs, not by the engine: here it can only exist. */
+static void add_decode(tt_engine_probe *p)
+{
+    for (size_t i = 0; i < p->n_libraries; i++) {
+        const tt_probe_library *l = &p->libraries[i];
+        unsigned flags = tt_elf_symbol_flags(l->elf, "llama_decode");
+        if (l->role == TT_LIBRARY_LLAMA && (flags & TT_ELF_DEFINED))
+            add_hook(p, "llama_decode", l, flags, false, true,
+                     "bounds of a batch (called by the program)");
+    }
+}
+
+static bool is_hooked(const tt_engine_probe *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_hooks; i++)
+        if (p->hooks[i].is_called && strcmp(p->hooks[i].name, name) == 0) return true;
+    return false;
+}
+
+static bool is_exported(const tt_engine_probe *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_libraries; i++)
+        if (tt_elf_symbol_flags(p->libraries[i].elf, name) & TT_ELF_DEFINED) return true;
+    return false;
+}
+
+static void choose_mode(tt_engine_probe *p)
+{
+    bool hook = true;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
+        if (specs[i].needed && !is_hooked(p, specs[i].name)) {
+            hook = false;
+            find(p, false, "%s calls no %s through the linker's table: no %s",
+                 p->cpu ? p->cpu->file : "the engine", specs[i].name, specs[i].gives);
+        }
+    bool callback = is_hooked(p, GRAPH_ASYNC) && is_exported(p, EVAL_CALLBACK);
+    p->mode = hook ? TT_MODE_HOOK : callback ? TT_MODE_CALLBACK : TT_MODE_NONE;
+    if (p->mode == TT_MODE_CALLBACK)
+        find(p, false,
+             "callback mode: times are of whole ops, not of threads; the scheduler runs each op by "
+             "itself and waits for it, so decoding is slower (how much was not measured on this "
+             "engine)");
+    if (p->mode == TT_MODE_NONE)
+        find(p, true,
+             "nothing can be traced: neither the CPU backend nor the scheduler is "
+             "reached through the dynamic linker (a static or hidden-visibility build)");
+}
+
+static void check_layout(tt_engine_probe *p)
+{
+    size_t overhead = p->answer.tensor_overhead;
+    p->is_layout_known = overhead == 0 || overhead == TT_TENSOR_OVERHEAD;
+    if (!p->is_layout_known)
+        find(p, true,
+             "ggml_tensor_overhead() is %zu bytes, not %u: struct ggml_tensor has another layout, "
+             "tracing is refused",
+             overhead, TT_TENSOR_OVERHEAD);
+    for (size_t i = 0; i < p->n_libraries; i++)
+        if (p->libraries[i].role == TT_LIBRARY_BACKEND)
+            find(p, false,
+                 "%s: ops that run on this backend have times per split of the graph "
+                 "only (per op: --mode callback)",
+                 p->libraries[i].file);
+}
+
+tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe **out,
+                              tt_error *err)
+{
+    tt_engine_probe *p = calloc(1, sizeof *p);
+    if (!p) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    p->engine = *engine;
+    tt_status status = add_libraries(p, err);
+    if (status != TT_OK) {
+        tt_engine_probe_free(p);
+        return status;
+    }
+    if (ask) ask_engine(p);
+    choose_cpu(p);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        add_spec(p, &specs[i]);
+        if (strcmp(specs[i].name, EXTRA_FORWARD) == 0) add_fused(p);
+    }
+    add_decode(p);
+    choose_mode(p);
+    check_layout(p);
+    *out = p;
+    return TT_OK;
+}
+
+void tt_engine_probe_free(tt_engine_probe *p)
+{
+    if (!p) return;
+    for (size_t i = 0; i < p->n_libraries; i++)
+        tt_elf_close(p->libraries[i].elf);
+    free(p);
+}

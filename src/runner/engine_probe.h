@@ -1,0 +1,86 @@
+/* What an engine offers a tracer: which of the calls that hooks replace go
+ * through the dynamic linker's tables, read from the ELF files. */
+#ifndef TT_RUNNER_ENGINE_PROBE_H
+#define TT_RUNNER_ENGINE_PROBE_H
+
+#include "base/status.h"
+#include "runner/elf_file.h"
+#include "runner/engine_ask.h"
+#include "runner/engine_find.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* sizeof(struct ggml_tensor) that the hooks know, and the object header that
+ * ggml_tensor_overhead() adds. */
+#define TT_TENSOR_SIZE 336u
+#define TT_TENSOR_OVERHEAD (TT_TENSOR_SIZE + 32u)
+
+typedef enum tt_library_role {
+    TT_LIBRARY_LLAMA = 1,
+    TT_LIBRARY_GGML = 2,     /* the registry of backends */
+    TT_LIBRARY_BASE = 4,     /* tensors, graphs, the scheduler */
+    TT_LIBRARY_CPU = 8,      /* one CPU variant */
+    TT_LIBRARY_BACKEND = 16, /* any other backend: BLAS, GPU, RPC */
+    TT_LIBRARY_OTHER = 32
+} tt_library_role;
+
+typedef struct tt_probe_library {
+    char file[NAME_MAX + 1];
+    tt_library_role role;
+    tt_elf_file *elf; /* owned by the probe */
+    bool uses_openmp;
+    bool has_score; /* CPU variants: ggml's score on this machine */
+    int score;
+    bool is_chosen; /* the CPU library the engine takes here */
+} tt_probe_library;
+
+typedef enum tt_mode { TT_MODE_NONE = 0, TT_MODE_CALLBACK, TT_MODE_HOOK } tt_mode;
+
+typedef struct tt_probe_hook {
+    const char *name;                /* owned by the probe */
+    const tt_probe_library *library; /* the one that calls it; NULL: not in any */
+    bool is_defined;                 /* by that library */
+    bool is_called;                  /* through the dynamic linker's table: can be replaced */
+    bool is_known;                   /* false: a fused op nobody here has heard of */
+    bool is_needed;                  /* for hook mode */
+    const char *gives;               /* what a trace has of it */
+} tt_probe_hook;
+
+#define TT_PROBE_LIBRARIES 96
+#define TT_PROBE_HOOKS 96
+#define TT_PROBE_FINDINGS 24
+
+typedef struct tt_probe_finding {
+    bool is_warning; /* else: a plain fact about what is lost */
+    char text[320];
+} tt_probe_finding;
+
+typedef struct tt_engine_probe {
+    tt_engine engine;
+    tt_probe_library libraries[TT_PROBE_LIBRARIES];
+    size_t n_libraries;
+    const tt_probe_library *cpu; /* the chosen one, or NULL */
+    tt_engine_answer answer;
+    tt_probe_hook hooks[TT_PROBE_HOOKS];
+    size_t n_hooks;
+    tt_mode mode;
+    bool is_layout_known; /* struct ggml_tensor has the size the hooks expect (or it is unknown) */
+    tt_probe_finding findings[TT_PROBE_FINDINGS]; /* what is missing and what that costs */
+    size_t n_findings;
+} tt_engine_probe;
+
+/* Examines the libraries in engine->dir; asks the engine itself in a child
+ * process unless `ask` is false. The result (large: on the heap) is freed with
+ * tt_engine_probe_free. */
+tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe **out,
+                              tt_error *err);
+void tt_engine_probe_free(tt_engine_probe *probe);
+
+/* What a library is, by its file name. */
+tt_library_role tt_library_role_of(const char *file);
+const char *tt_library_role_name(tt_library_role role); /* "llama", "cpu", ... */
+const char *tt_mode_name(tt_mode mode);                 /* "hook", "callback", "none" */
+
+#endif
