@@ -237,6 +237,9 @@ int tt_cmd_synth(int argc, char **argv)
     tt_status status = tt_synth_write(&o.config, o.output, o.force, show_progress, &progress, &total, &err);
     tt_progress_end(&progress);
     if (status != TT_OK) return tt_report_error(&err);
-    tt_report_note("wrote %s, %s", o.output, tt_units_bytes(size, total));
+    if (o.config.n_parts > 1)
+        tt_report_note("wrote %s in %" PRIu32 " files, %s", o.output, o.config.n_parts, tt_units_bytes(size, total));
+    else
+        tt_report_note("wrote %s, %s", o.output, tt_units_bytes(size, total));
     return TT_EXIT_OK;
 }

@@ -89,10 +89,16 @@ static void put_half(uint8_t *at, double v)
  * scale; `random` has bits to spend. */
 typedef void fix_block(uint8_t *block, double d, uint64_t random);
 
+/* Codes that are not symmetric (-8 to 7) have a mean beside 0; a whole matrix with
+ * such a mean drowns everything else. With d of either sign it cancels out. */
+static double either_sign(double d, uint64_t random)
+{
+    return random >> 63 ? -d : d;
+}
+
 static void fix_scale_first(uint8_t *b, double d, uint64_t random)
 {
-    (void)random;
-    put_half(b, d);
+    put_half(b, either_sign(d, random));
 }
 
 /* d*q + m, with m so that the mean is 0: codes 0..15 (Q4_1) or 0..31 (Q5_1). */
@@ -131,8 +137,7 @@ static void fix_q2_k(uint8_t *b, double d, uint64_t random)
 
 static void fix_q3_k(uint8_t *b, double d, uint64_t random)
 {
-    (void)random;
-    put_half(b + 108, d);
+    put_half(b + 108, either_sign(d, random));
 }
 
 /* Eight 6-bit scales and minima in 12 bytes (Q4_K and Q5_K); both are k here, so
@@ -165,7 +170,7 @@ static void fix_q6_k(uint8_t *b, double d, uint64_t random)
 {
     for (unsigned i = 0; i < 16; i++, random >>= 3)
         b[192 + i] = (uint8_t)SCALE_BITS(random);
-    put_half(b + 208, d);
+    put_half(b + 208, either_sign(d, random));
 }
 
 /* Codes 0, 1, 2 only: 3 becomes 1. */
