@@ -29,7 +29,7 @@ enum tt_session_state {
 typedef struct tt_session_file {
     _Atomic uint32_t state; /* enum tt_session_state */
     uint32_t pid;
-    char path[1024]; /* the finished trace's; without ".part" */
+    char path[4096]; /* the finished trace's; without ".part" */
 } tt_session_file;
 
 typedef struct tt_session {

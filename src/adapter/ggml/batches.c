@@ -23,22 +23,38 @@ static bool is_named(const struct ggml_tensor *t, const char *name)
     return strncmp(t->name, name, sizeof t->name) == 0;
 }
 
-static void look_at_source(const struct ggml_tensor *t, inputs *in)
+static bool is_op(const tt_engine *e, const struct ggml_tensor *t, const char *name)
 {
-    /* Inputs may be reached through a view (multimodal models slice inp_pos). */
-    if (t->view_src) t = t->view_src;
-    if (strncmp(t->name, "inp_", 4) != 0) return;
-    if (!in->tokens && is_named(t, "inp_tokens")) in->tokens = t;
-    if (!in->positions && is_named(t, "inp_pos")) in->positions = t;
-    if (!in->embeddings && is_named(t, "inp_embd") && t->op == 0) in->embeddings = t;
+    return strcmp(e->op_name(t->op), name) == 0;
 }
 
-static inputs find_inputs(struct ggml_tensor **nodes, int n_nodes)
+/* Inputs have names only in newer engines; in older ones what uses them tells: the
+ * embedding's row numbers are the tokens, the angles of ROPE come from the positions. */
+static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, inputs *in)
+{
+    for (int s = 0; s < 4; s++) {
+        const struct ggml_tensor *t = node->src[s];
+        if (!t) continue;
+        /* Multimodal models use slices of inp_pos. */
+        if (t->view_src) t = t->view_src;
+        if (!(t->flags & GGML_MIRROR_FLAG_INPUT)) continue;
+        bool gathers = s == 1 && node->src[0] && is_op(e, node, "GET_ROWS");
+        if (!in->tokens && (is_named(t, "inp_tokens") ||
+                            (gathers && is_named(node->src[0], "token_embd.weight"))))
+            in->tokens = t;
+        if (!in->positions &&
+            (is_named(t, "inp_pos") || (s == 1 && is_op(e, node, "ROPE")) ||
+             (gathers && is_named(node->src[0], "position_embd.weight"))))
+            in->positions = t;
+        if (!in->embeddings && is_named(t, "inp_embd")) in->embeddings = t;
+    }
+}
+
+static inputs find_inputs(const tt_engine *e, struct ggml_tensor **nodes, int n_nodes)
 {
     inputs in = {0};
     for (int i = 0; i < n_nodes && !(in.tokens && in.positions); i++)
-        for (int s = 0; s < 4; s++)
-            if (nodes[i]->src[s]) look_at_source(nodes[i]->src[s], &in);
+        look_at_node(e, nodes[i], &in);
     for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--) {
         if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled")) continue;
         in.output = nodes[i];
@@ -79,7 +95,7 @@ static uint8_t find_phase(const tt_context *c, const int32_t *positions, uint32_
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
                           struct ggml_tensor **nodes, int n_nodes)
 {
-    inputs in = find_inputs(nodes, n_nodes);
+    inputs in = find_inputs(e, nodes, n_nodes);
     const struct ggml_tensor *counted = in.tokens;
     tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
     b.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.batches, 1) + 1;

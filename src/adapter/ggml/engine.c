@@ -10,12 +10,11 @@
 
 /* sizeof(struct ggml_object) + sizeof(struct ggml_tensor). */
 #define TENSOR_OVERHEAD (32u + 336u)
-#define OPS_MAX 256
 #define OPS_KNOWN_MIN 60 /* every traceable version has more ops than that */
 
 static tt_engine engine;
 static _Atomic int state; /* 0 not looked up, 1 usable, -1 not usable */
-static uint8_t empty_ops[OPS_MAX];
+uint8_t tt_engine_empty_ops[TT_ENGINE_OPS_MAX];
 
 static void refuse(const char *why)
 {
@@ -61,7 +60,7 @@ static void find_empty_ops(const tt_engine *e)
     for (int op = 0; op < OPS_KNOWN_MIN; op++) {
         const char *name = e->op_name(op);
         for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
-            if (strcmp(name, names[i]) == 0) empty_ops[op] = 1;
+            if (strcmp(name, names[i]) == 0) tt_engine_empty_ops[op] = 1;
     }
 }
 
@@ -93,9 +92,4 @@ const tt_engine *tt_engine_get(const void *caller)
         (void)pthread_mutex_unlock(&lock);
     }
     return known > 0 ? &engine : NULL;
-}
-
-bool tt_engine_op_is_empty(int32_t op)
-{
-    return op >= 0 && op < OPS_MAX && empty_ops[op];
 }

@@ -37,7 +37,15 @@ typedef struct tt_engine {
  * known to the session. */
 const tt_engine *tt_engine_get(const void *caller);
 
+#define TT_ENGINE_OPS_MAX 256
+
+/* One for each op number that never computes; filled before anything is recorded. */
+extern uint8_t tt_engine_empty_ops[TT_ENGINE_OPS_MAX];
+
 /* Whether an op of that number never computes (NONE, VIEW, RESHAPE, PERMUTE, TRANSPOSE). */
-bool tt_engine_op_is_empty(int32_t op);
+static inline bool tt_engine_op_is_empty(int32_t op)
+{
+    return (uint32_t)op < TT_ENGINE_OPS_MAX && tt_engine_empty_ops[op];
+}
 
 #endif

@@ -1,0 +1,283 @@
+/* tensortrace run: starts a program, or the built-in runner, under the preload library,
+ * and sees to it that the trace is whole when it ends, however it ends. */
+#include "cli/command.h"
+#include "cli/hook_path.h"
+#include "cli/report.h"
+#include "cli/runner_options.h"
+#include "cli/spawn.h"
+#include "cli/units.h"
+#include "record/area.h"
+#include "record/place.h"
+#include "record/recover.h"
+#include "record/session.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KEY_FORCE = 0x5400, KEY_MODE, KEY_RING, KEY_LIMIT };
+
+#define LIMIT_MIN (64u << 10)
+#define PROGRAM_NOT_FOUND 127
+
+typedef struct arguments {
+    tt_runner_args runner;
+    const char *output;
+    const char *mode;
+    uint64_t ring_bytes;  /* 0: the default */
+    uint64_t limit_bytes; /* 0: none */
+    bool force;
+    bool quiet;
+    char **program; /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */
+} arguments;
+
+static const struct argp_option options[] = {
+    {"output", 'o', "FILE", 0, "The trace (default: tensortrace-DATE-TIME.ttrace here)", 0},
+    {"force", KEY_FORCE, 0, 0, "Replace FILE if it exists", 0},
+    {"mode", KEY_MODE, "MODE", 0,
+     "How ops are observed: hook (each thread), callback (the scheduler's), or auto: hook "
+     "where the engine allows it (default)",
+     0},
+    {"ring", KEY_RING, "SIZE", 0, "Memory for a thread's records on their way (default: 1M)", 0},
+    {"limit", KEY_LIMIT, "SIZE", 0, "Largest size of the trace; what comes later is counted as dropped", 0},
+    {"quiet", 'q', 0, 0, "Say nothing when all is well", 0},
+    {0}};
+
+static void parse_size(struct argp_state *state, const char *option, const char *text,
+                       uint64_t min, uint64_t max, uint64_t *bytes)
+{
+    tt_error err;
+    char least[TT_UNITS_TEXT], most[TT_UNITS_TEXT];
+    if (tt_units_parse_size(text, bytes, &err) != TT_OK)
+        argp_error(state, "%s: %s", option, err.message);
+    if (*bytes < min || *bytes > max)
+        argp_error(state, "%s: %s is out of range (%s to %s)", option, text,
+                   tt_units_bytes(least, min), tt_units_bytes(most, max));
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->runner;
+        return 0;
+    case 'o':
+        args->output = arg;
+        return 0;
+    case KEY_FORCE:
+        args->force = true;
+        return 0;
+    case KEY_MODE:
+        if (strcmp(arg, "auto") != 0 && strcmp(arg, "hook") != 0 && strcmp(arg, "callback") != 0)
+            argp_error(state, "--mode: '%s' is not auto, hook or callback", arg);
+        args->mode = arg;
+        return 0;
+    case KEY_RING:
+        parse_size(state, "--ring", arg, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX, &args->ring_bytes);
+        return 0;
+    case KEY_LIMIT:
+        parse_size(state, "--limit", arg, LIMIT_MIN, INT64_MAX, &args->limit_bytes);
+        return 0;
+    case 'q':
+        args->quiet = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        args->program = state->argv + state->next;
+        return 0;
+    case ARGP_KEY_END:
+        if (!args->program && !args->runner.options.model)
+            argp_error(state, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
+        if (args->program && args->runner.any)
+            argp_error(state, "-m and the other options of the built-in runner do not go with a PROGRAM");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&tt_runner_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    options,
+    parse,
+    "-m MODEL\n-- PROGRAM [ARGS...]",
+    "Runs a model with the built-in runner, or any program that uses ggml's shared "
+    "libraries, and records every op into a trace.\v"
+    "Exit code: the program's own (126 or 127 when it cannot be started), 2 for misuse, "
+    "3 when the program ran but nothing could be traced. A program that dies by a signal "
+    "makes this command die by the same.",
+    children,
+    NULL,
+    NULL};
+
+/* --- before --- */
+
+static int choose_output(const arguments *args, char out[PATH_MAX])
+{
+    tt_error err;
+    char name[64], dir[PATH_MAX];
+    struct stat st;
+    time_t now = time(NULL);
+    struct tm local;
+    (void)strftime(name, sizeof name, "tensortrace-%Y%m%d-%H%M%S.ttrace", localtime_r(&now, &local));
+    if (tt_place_absolute(out, PATH_MAX, args->output ? args->output : name, &err) != TT_OK)
+        return tt_report_error(&err);
+    if (stat(out, &st) == 0 && S_ISDIR(st.st_mode))
+        return tt_report_usage("%s is a folder: name a file with -o", out);
+    if (!args->force && access(out, F_OK) == 0)
+        return tt_report_usage("%s exists: choose another name with -o, or replace it with --force", out);
+    tt_place_dir(dir, sizeof dir, out);
+    if (access(dir, W_OK | X_OK) != 0)
+        return tt_report_usage("cannot write into %s: choose another place with -o", dir);
+    return TT_EXIT_OK;
+}
+
+/* A part file of an earlier run would make the first process take another name. */
+static int check_part(const char *output)
+{
+    char part[PATH_MAX];
+    if (tt_place_part(part, sizeof part, output, NULL) != TT_OK || access(part, F_OK) != 0)
+        return TT_EXIT_OK;
+    return tt_report_usage("%s is there, left by a run that did not end well: finish it with "
+                           "`tensortrace recover %s`, or remove it",
+                           part, part);
+}
+
+static bool set_number(const char *name, uint64_t value)
+{
+    char text[32];
+    if (value == 0) return unsetenv(name) == 0;
+    (void)snprintf(text, sizeof text, "%" PRIu64, value);
+    return setenv(name, text, 1) == 0;
+}
+
+/* The environment that the program is started with; this process's own, which needs it
+ * no more. */
+static bool set_environment(const arguments *args, const char *hook, const char *output,
+                            const char *session)
+{
+    char preload[2 * PATH_MAX];
+    const char *before = getenv("LD_PRELOAD");
+    int n = snprintf(preload, sizeof preload, "%s%s%s", hook, before && before[0] ? ":" : "",
+                     before ? before : "");
+    if (n < 0 || (size_t)n >= sizeof preload) return false;
+    return setenv("LD_PRELOAD", preload, 1) == 0 && setenv(TT_ENV_OUT, output, 1) == 0 &&
+           setenv(TT_ENV_SESSION, session, 1) == 0 &&
+           setenv(TT_ENV_MODE, args->mode ? args->mode : "auto", 1) == 0 &&
+           set_number(TT_ENV_RING, args->ring_bytes) && set_number(TT_ENV_LIMIT, args->limit_bytes);
+}
+
+/* --- after --- */
+
+/* Finishes the trace of a process that could not do it itself. */
+static void recover(const arguments *args, tt_session *session, uint32_t i)
+{
+    tt_session_file *file = &session->files[i];
+    tt_recover_report report;
+    tt_error err;
+    char part[PATH_MAX];
+    if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK || access(part, F_OK) != 0) return;
+    if (tt_recover(part, args->force && i == 0, &report, &err) != TT_OK) {
+        tt_report_note("%s", err.message);
+        return;
+    }
+    (void)snprintf(file->path, sizeof file->path, "%s", report.path);
+    atomic_store(&file->state, TT_SESSION_FINISHED);
+    if (!args->quiet)
+        tt_report_note("process %" PRIu32 " ended abruptly; its trace is finished with all that it recorded",
+                       file->pid);
+}
+
+static uint32_t finish_files(const arguments *args, tt_session *session)
+{
+    uint32_t n = atomic_load(&session->n_files), finished = 0;
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
+        struct stat st;
+        char size[TT_UNITS_TEXT];
+        tt_session_file *file = &session->files[i];
+        if (atomic_load(&file->state) == TT_SESSION_WRITING) recover(args, session, i);
+        if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
+        finished++;
+        if (!args->quiet && stat(file->path, &st) == 0)
+            tt_report_note("wrote %s (%s)", file->path, tt_units_bytes(size, (uint64_t)st.st_size));
+    }
+    return finished;
+}
+
+static const char *why_nothing(tt_session *session)
+{
+    if (atomic_load(&session->has_problem)) return session->problem;
+    if (!atomic_load(&session->attached))
+        return "the preload library was not loaded: the program is statically linked, has more "
+               "privileges than you (setuid), or drops LD_PRELOAD";
+    if (atomic_load(&session->models))
+        return "a model was opened, but no graph was computed";
+    return "no ggml shared library computed anything in it: it does not use ggml, links it "
+           "statically, or ended before it computed";
+}
+
+/* What this command exits with, once the program is gone. */
+static int conclude(const arguments *args, tt_session *session, const tt_spawn_end *end)
+{
+    uint32_t traces = finish_files(args, session);
+    bool built_in_failed = !args->program && end->code != 0;
+    if (traces == 0 && !built_in_failed) {
+        tt_report_note("nothing was traced: %s%s", why_nothing(session),
+                       args->program ? " (see `tensortrace doctor -- PROGRAM`)" : "");
+        if (!end->signal && end->code != 0)
+            tt_report_note("the program itself exited with %d", end->code);
+    }
+    if (end->signal) tt_spawn_die_by(end->signal);
+    return traces == 0 && !built_in_failed ? TT_EXIT_NO_TRACE : end->code;
+}
+
+static int run_program(const arguments *args, char **argv, const char *output)
+{
+    tt_session *session;
+    tt_spawn_end end;
+    char hook[PATH_MAX], session_path[PATH_MAX];
+    tt_error err;
+    if (tt_hook_path_find(hook, sizeof hook, &err) != TT_OK ||
+        tt_session_create(&session, session_path, sizeof session_path, args->force, &err) != TT_OK)
+        return tt_report_error(&err);
+    int code;
+    if (!set_environment(args, hook, output, session_path)) {
+        code = tt_report_usage("cannot set up the program's environment");
+    } else if (tt_spawn_and_wait(argv, &end, &err) != TT_OK) {
+        (void)tt_report_error(&err);
+        code = err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
+    } else {
+        (void)unlink(session_path);
+        session_path[0] = '\0';
+        code = conclude(args, session, &end);
+    }
+    if (session_path[0]) (void)unlink(session_path);
+    tt_session_close(session);
+    return code;
+}
+
+int tt_cmd_run(int argc, char **argv)
+{
+    arguments args = {.mode = NULL};
+    char output[PATH_MAX], self[PATH_MAX];
+    char **words = NULL;
+    tt_runner_args_init(&args.runner);
+    tt_report_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
+    int code = choose_output(&args, output);
+    if (code == TT_EXIT_OK) code = check_part(output);
+    if (code != TT_EXIT_OK) return code;
+    if (args.program) return run_program(&args, args.program, output);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
+    self[n] = '\0';
+    if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0) return tt_report_usage("out of memory");
+    code = run_program(&args, words, output);
+    tt_runner_argv_free(words);
+    return code;
+}

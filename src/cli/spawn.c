@@ -1,0 +1,119 @@
+#include "cli/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t child; /* who gets the signals passed on */
+
+static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+static const int left_to_child[] = {SIGINT, SIGQUIT};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void pass_on(int signal)
+{
+    int saved = errno;
+    if (child > 0) (void)kill((pid_t)child, signal);
+    errno = saved;
+}
+
+typedef struct dispositions {
+    struct sigaction passed_on[COUNT(passed_on)];
+    struct sigaction left_to_child[COUNT(left_to_child)];
+} dispositions;
+
+static void set_dispositions(dispositions *before)
+{
+    struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (size_t i = 0; i < COUNT(passed_on); i++) {
+        (void)sigaction(passed_on[i], NULL, &before->passed_on[i]);
+        /* What was ignored (nohup) stays so. */
+        if (before->passed_on[i].sa_handler != SIG_IGN) (void)sigaction(passed_on[i], &pass, NULL);
+    }
+    for (size_t i = 0; i < COUNT(left_to_child); i++)
+        (void)sigaction(left_to_child[i], &ignore, &before->left_to_child[i]);
+}
+
+static void restore_dispositions(const dispositions *before)
+{
+    for (size_t i = 0; i < COUNT(passed_on); i++)
+        (void)sigaction(passed_on[i], &before->passed_on[i], NULL);
+    for (size_t i = 0; i < COUNT(left_to_child); i++)
+        (void)sigaction(left_to_child[i], &before->left_to_child[i], NULL);
+}
+
+/* In the child: the program, or its errno into the pipe. */
+static void __attribute__((noreturn)) become(char **argv, int pipe_end)
+{
+    (void)execvp(argv[0], argv);
+    int why = errno;
+    (void)!write(pipe_end, &why, sizeof why);
+    _exit(127);
+}
+
+static tt_status start(char **argv, pid_t *pid, dispositions *before, tt_error *err)
+{
+    int ends[2], why = 0;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
+    set_dispositions(before);
+    *pid = fork();
+    if (*pid == 0) {
+        restore_dispositions(before);
+        become(argv, ends[1]);
+    }
+    child = *pid;
+    (void)close(ends[1]);
+    if (*pid < 0) {
+        why = errno;
+    } else {
+        ssize_t n;
+        do
+            n = read(ends[0], &why, sizeof why);
+        while (n < 0 && errno == EINTR);
+        if (n != (ssize_t)sizeof why) why = 0;
+    }
+    (void)close(ends[0]);
+    if (why == 0) return TT_OK;
+    if (*pid > 0) (void)waitpid(*pid, NULL, 0);
+    child = 0;
+    restore_dispositions(before);
+    return tt_error_set(err, why == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
+                        "cannot run %s: %s", argv[0], strerror(why));
+}
+
+tt_status tt_spawn_and_wait(char **argv, tt_spawn_end *end, tt_error *err)
+{
+    dispositions before;
+    pid_t pid = 0;
+    int status = 0;
+    tt_status started = start(argv, &pid, &before, err);
+    if (started != TT_OK) return started;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    child = 0;
+    restore_dispositions(&before);
+    end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    end->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + end->signal;
+    return TT_OK;
+}
+
+void tt_spawn_die_by(int signal)
+{
+    struct rlimit none = {0, 0};
+    sigset_t only;
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)sigemptyset(&only);
+    (void)sigaddset(&only, signal);
+    (void)sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+    (void)raise(signal);
+    _exit(128 + signal);
+}

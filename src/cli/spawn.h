@@ -1,0 +1,20 @@
+/* Starting a program and standing aside until it ends, as a shell does. */
+#ifndef TT_CLI_SPAWN_H
+#define TT_CLI_SPAWN_H
+
+#include "base/status.h"
+
+typedef struct tt_spawn_end {
+    int code;   /* exit code */
+    int signal; /* that killed it; 0: it exited */
+} tt_spawn_end;
+
+/* Runs argv with this process's environment and waits. Keyboard signals reach the program
+ * from the terminal and are ignored here; others that are sent to this process are passed
+ * on. TT_E_NOT_FOUND: no such program; TT_E_IO: it cannot be executed. */
+tt_status tt_spawn_and_wait(char **argv, tt_spawn_end *end, tt_error *err);
+
+/* Ends this process by that signal, without a core dump of its own. */
+void tt_spawn_die_by(int signal) __attribute__((noreturn));
+
+#endif
