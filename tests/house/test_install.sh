@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 DESTDIR="$work" cmake --install "$build" --prefix /opt/tt >/dev/null
 root=$work/opt/tt
-for file in bin/tensortrace share/man/man1/tensortrace.1; do
+for file in bin/tensortrace lib/tensortrace/libtensortrace-hook.so share/man/man1/tensortrace.1; do
     [ -f "$root/$file" ] || { echo "$file is not installed"; exit 1; }
 done
 for page in "$source"/man/*.1; do
@@ -21,4 +21,5 @@ fi
 touch "$root/bin/other"
 "$source/scripts/uninstall" "$build" /opt/tt "$work" >/dev/null
 left=$(cd "$root" && find . -type f)
+[ ! -e "$root/lib/tensortrace" ] || { echo "lib/tensortrace is left behind"; exit 1; }
 [ "$left" = ./bin/other ] || { printf 'left behind:\n%s\n' "$left"; exit 1; }
