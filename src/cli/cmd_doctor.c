@@ -55,18 +55,27 @@ static const struct argp argp = {
     NULL,
     NULL};
 
+/* A folder with ggml but no libllama: whisper.cpp and its like. */
+static bool has_ggml_only(tt_doctor *d, const char *dir)
+{
+    char real[PATH_MAX];
+    tt_engine_probe *probe = NULL;
+    tt_engine *e = &d->engine;
+    if (!realpath(dir, real)) return false;
+    (void)snprintf(e->dir, sizeof e->dir, "%s", real);
+    e->llama[0] = '\0';
+    bool found = tt_engine_probe_new(e, false, &probe, NULL) == TT_OK;
+    tt_engine_probe_free(probe);
+    return found;
+}
+
 /* The engine a program links goes before any other but the one asked for. */
 static tt_status find_engine(tt_doctor *d, const char *dir, tt_error *err)
 {
-    if (dir || !d->program || !d->program->engine_dir[0])
-        return tt_engine_find(dir, &d->engine, err);
-    memset(&d->engine, 0, sizeof d->engine);
-    if (!tt_engine_find_in(d->program->engine_dir, &d->engine)) {
-        /* ggml without libllama: whisper.cpp and its like. */
-        memset(&d->engine, 0, sizeof d->engine);
-        (void)snprintf(d->engine.dir, sizeof d->engine.dir, "%s", d->program->engine_dir);
-    }
-    return TT_OK;
+    const char *linked = d->program && d->program->engine_dir[0] ? d->program->engine_dir : NULL;
+    const char *named = dir ? dir : linked;
+    tt_status status = tt_engine_find(named, &d->engine, err);
+    return status != TT_OK && named && has_ggml_only(d, named) ? TT_OK : status;
 }
 
 static void look_at_engine(tt_doctor *d, const char *dir)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "runner/engine_load.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +62,16 @@ static void tell_scores(FILE *out, const tt_engine *engine, const char *const *f
 /* An engine without libllama (whisper.cpp, a program of its own): ggml alone. */
 static void tell_ggml(FILE *out, const tt_engine *engine)
 {
-    char path[PATH_MAX + 32];
-    (void)snprintf(path, sizeof path, "%s/libggml-base.so", engine->dir);
+    char path[PATH_MAX + NAME_MAX + 2] = "";
+    DIR *d = opendir(engine->dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strncmp(e->d_name, "libggml-base", 12) == 0)
+            (void)snprintf(path, sizeof path, "%s/%s", engine->dir, e->d_name);
+    if (d) (void)closedir(d);
+    if (!path[0]) {
+        tell(out, "failure", "no libggml-base in its folder");
+        return;
+    }
     void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!handle) {
         tell(out, "failure", dlerror());

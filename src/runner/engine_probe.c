@@ -1,5 +1,6 @@
 #include "runner/engine_probe.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,12 +25,11 @@ static const hook_spec specs[] = {
     {EXTRA_FORWARD, TT_LIBRARY_CPU, true, "start of each op on each thread", NULL},
     {"ggml_barrier", TT_LIBRARY_CPU, true, "each thread's arrival, wait and release", NULL},
     {"ggml_graph_compute", TT_LIBRARY_CPU, true, "begin and end of a graph on the CPU", NULL},
-    {GRAPH_ASYNC, TT_LIBRARY_LLAMA, false, "batches: token ids and positions",
+    {GRAPH_ASYNC, TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "batches: token ids and positions",
      "batches and tokens are not told apart"},
     {"ggml_backend_sched_alloc_graph", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false,
      "where a graph's intermediate values live", "buffers of intermediate values are unknown"},
-    {EVAL_CALLBACK, TT_LIBRARY_LLAMA, false, "ops on any backend (callback mode)",
-     "callback mode sets its own callback; the program's would not be chained"},
+    {EVAL_CALLBACK, TT_LIBRARY_LLAMA, false, "ops on any backend (callback mode)", NULL},
     {"ggml_backend_buft_alloc_buffer", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE | TT_LIBRARY_CPU, false,
      "buffers: name, size, begin", "buffers are seen only when an op uses them"},
     {"ggml_backend_buffer_free", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "buffers: end",
@@ -54,12 +54,21 @@ static void find(tt_engine_probe *p, bool is_warning, const char *fmt, ...)
     va_end(args);
 }
 
+/* Wheels carry their libraries under "libggml-<8 hex digits>.so". */
+static bool is_hash(const char *text)
+{
+    for (int i = 0; i < 8; i++)
+        if (!isxdigit((unsigned char)text[i])) return false;
+    return text[8] == '.';
+}
+
 tt_library_role tt_library_role_of(const char *file)
 {
     if (tt_engine_is_llama_name(file)) return TT_LIBRARY_LLAMA;
     if (strncmp(file, "libggml-base", 12) == 0) return TT_LIBRARY_BASE;
     if (strncmp(file, "libggml-cpu", 11) == 0) return TT_LIBRARY_CPU;
     if (strncmp(file, "libggml.", 8) == 0) return TT_LIBRARY_GGML;
+    if (strncmp(file, "libggml-", 8) == 0 && is_hash(file + 8)) return TT_LIBRARY_GGML;
     if (strncmp(file, "libggml-", 8) == 0) return TT_LIBRARY_BACKEND;
     return TT_LIBRARY_OTHER;
 }
@@ -253,10 +262,20 @@ static void add_decode(tt_engine_probe *p)
     }
 }
 
-static bool is_hooked(const tt_engine_probe *p, const char *name)
+/* Does a library of one of these roles call it so that it can be replaced? */
+static bool is_hooked(const tt_engine_probe *p, const char *name, unsigned roles)
 {
     for (size_t i = 0; i < p->n_hooks; i++)
-        if (p->hooks[i].is_called && strcmp(p->hooks[i].name, name) == 0) return true;
+        if (p->hooks[i].is_called && (p->hooks[i].library->role & roles) &&
+            strcmp(p->hooks[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_role(const tt_engine_probe *p, unsigned roles)
+{
+    for (size_t i = 0; i < p->n_libraries; i++)
+        if (p->libraries[i].role & roles) return true;
     return false;
 }
 
@@ -271,12 +290,15 @@ static void choose_mode(tt_engine_probe *p)
 {
     bool hook = true;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
-        if (specs[i].needed && !is_hooked(p, specs[i].name)) {
+        if (specs[i].needed && !is_hooked(p, specs[i].name, specs[i].callers)) {
             hook = false;
             find(p, false, "%s calls no %s through the linker's table: no %s",
                  p->cpu ? p->cpu->file : "the engine", specs[i].name, specs[i].gives);
         }
-    bool callback = is_hooked(p, GRAPH_ASYNC) && is_exported(p, EVAL_CALLBACK);
+    /* libllama calls it directly; other users of ggml through the call of the
+     * same name without _async, which calls it inside the base library. */
+    unsigned callers = has_role(p, TT_LIBRARY_LLAMA) ? TT_LIBRARY_LLAMA : TT_LIBRARY_BASE;
+    bool callback = is_hooked(p, GRAPH_ASYNC, callers) && is_exported(p, EVAL_CALLBACK);
     p->mode = hook ? TT_MODE_HOOK : callback ? TT_MODE_CALLBACK : TT_MODE_NONE;
     if (p->mode == TT_MODE_CALLBACK)
         find(p, false,

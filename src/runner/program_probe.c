@@ -250,7 +250,8 @@ tt_status tt_program_probe_new(const char *program, tt_program_probe **out, tt_e
         free(p);
         return status;
     }
-    p->is_static = !tt_elf_interpreter(elf)[0];
+    /* An addon (.node, a Python module) has no interpreter either, but needs libraries. */
+    p->is_static = !tt_elf_interpreter(elf)[0] && tt_elf_n_needed(elf) == 0;
     p->is_secure = gains_rights(p->path);
     p->defines_ggml = defines_ggml(elf);
     p->mentions_ggml = mentions_ggml(p->path);

@@ -397,6 +397,7 @@ static void roles_come_from_names(void **state)
     assert_int_equal(tt_library_role_of("libggml-cpu-haswell.so"), TT_LIBRARY_CPU);
     assert_int_equal(tt_library_role_of("libggml-cpu.so"), TT_LIBRARY_CPU);
     assert_int_equal(tt_library_role_of("libggml.b6673.so"), TT_LIBRARY_GGML);
+    assert_int_equal(tt_library_role_of("libggml-684d824a.so.0.13.1"), TT_LIBRARY_GGML);
     assert_int_equal(tt_library_role_of("libggml-blas.so"), TT_LIBRARY_BACKEND);
     assert_int_equal(tt_library_role_of("libllama.so"), TT_LIBRARY_LLAMA);
     assert_int_equal(tt_library_role_of("libllama-common.so"), TT_LIBRARY_OTHER);
