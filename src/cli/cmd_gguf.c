@@ -82,8 +82,9 @@ static void table_row(tt_table *t, const tt_memory_entry *e)
         (void)snprintf(layer, sizeof layer, "%" PRId32, e->component.layer_id);
     shape_text(shape, sizeof shape, e);
     (void)snprintf(offset, sizeof offset, "%" PRIu64, e->offset_start);
-    const char *cells[] = {e->name, layer, e->component.component_type, e->tensor->type->name, shape, offset,
-                           tt_units_bytes(size, e->size_bytes)};
+    const char *cells[] = {
+        e->name, layer,  e->component.component_type,        e->tensor->type->name,
+        shape,   offset, tt_units_bytes(size, e->size_bytes)};
     tt_table_row(t, cells);
 }
 
@@ -119,8 +120,8 @@ static void print_summary(const tt_gguf *m, FILE *out)
     }
     count_line(out, "tensors", (int64_t)m->n_tensors);
     if (m->n_parts > 1) count_line(out, "files", (int64_t)m->n_parts);
-    (void)fprintf(out, "%-14s%s (%" PRIu64 " bytes), GGUF v%" PRIu32 ", alignment %" PRIu32 "\n\n", "size",
-                  tt_units_bytes(size, m->size_bytes), m->size_bytes, m->parts[0].version,
+    (void)fprintf(out, "%-14s%s (%" PRIu64 " bytes), GGUF v%" PRIu32 ", alignment %" PRIu32 "\n\n",
+                  "size", tt_units_bytes(size, m->size_bytes), m->size_bytes, m->parts[0].version,
                   m->parts[0].alignment);
 }
 
@@ -171,8 +172,8 @@ static void note_oddities(const tt_gguf *m)
     for (size_t i = 0; i < m->n_parts; i++) {
         char gap[TT_UNITS_TEXT];
         if (m->parts[i].gap_bytes)
-            tt_report_note("%s: %s between tensors belong to none; ggml refuses such files", m->parts[i].path,
-                           tt_units_bytes(gap, m->parts[i].gap_bytes));
+            tt_report_note("%s: %s between tensors belong to none; ggml refuses such files",
+                           m->parts[i].path, tt_units_bytes(gap, m->parts[i].gap_bytes));
     }
 }
 
@@ -196,11 +197,17 @@ static int write_model(const tt_gguf *m, const struct options *o)
 int tt_cmd_gguf(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, "MODEL",
-        "Shows the tensors of a GGUF model file: type, shape, absolute byte offset, size, and the layer and "
-        "component each belongs to. Of a split model give the first file; its siblings are read too.\v"
+        option_table,
+        parse_option,
+        "MODEL",
+        "Shows the tensors of a GGUF model file: type, shape, absolute byte offset, size, and the "
+        "layer and "
+        "component each belongs to. Of a split model give the first file; its siblings are read "
+        "too.\v"
         "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct options o = {.experts = true};
     tt_gguf model;
     tt_error err;

@@ -11,9 +11,26 @@
 
 /* Options that set a number of the configuration. */
 enum {
-    OPT_PRESET = 256, OPT_FORCE, OPT_SPLIT, OPT_THREADS, OPT_SEED, OPT_NAME,
-    OPT_LAYERS, OPT_EMBD, OPT_FFN, OPT_HEADS, OPT_KV_HEADS, OPT_VOCAB, OPT_CTX, OPT_EXPERTS,
-    OPT_EXPERTS_USED, OPT_TYPE, OPT_TYPE_EMBD, OPT_TYPE_OUTPUT, OPT_TYPE_ATTN_V, OPT_TYPE_FFN_DOWN
+    OPT_PRESET = 256,
+    OPT_FORCE,
+    OPT_SPLIT,
+    OPT_THREADS,
+    OPT_SEED,
+    OPT_NAME,
+    OPT_LAYERS,
+    OPT_EMBD,
+    OPT_FFN,
+    OPT_HEADS,
+    OPT_KV_HEADS,
+    OPT_VOCAB,
+    OPT_CTX,
+    OPT_EXPERTS,
+    OPT_EXPERTS_USED,
+    OPT_TYPE,
+    OPT_TYPE_EMBD,
+    OPT_TYPE_OUTPUT,
+    OPT_TYPE_ATTN_V,
+    OPT_TYPE_FFN_DOWN
 };
 
 struct options {
@@ -40,7 +57,9 @@ static const struct argp_option option_table[] = {
     {"ctx", OPT_CTX, "N", 0, "Context length in the metadata", 2},
     {"experts", OPT_EXPERTS, "N", 0, "Experts a layer; 0: none", 2},
     {"experts-used", OPT_EXPERTS_USED, "N", 0, "Experts used a token", 2},
-    {0, 0, 0, 0, "Types (F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL TQ2_0 MXFP4):", 3},
+    {0, 0, 0, 0,
+     "Types (F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL TQ2_0 MXFP4):",
+     3},
     {"type", OPT_TYPE, "TYPE", 0, "Type of every matrix without an option of its own", 3},
     {"type-embd", OPT_TYPE_EMBD, "TYPE", 0, "Type of the token embeddings", 3},
     {"type-output", OPT_TYPE_OUTPUT, "TYPE", 0, "Type of the output projection", 3},
@@ -63,7 +82,8 @@ static uint32_t number(struct argp_state *state, const char *arg, const char *wh
 {
     tt_error err;
     int64_t v = 0;
-    if (tt_units_parse_int(arg, what, 0, UINT32_MAX, &v, &err) != TT_OK) argp_error(state, "%s", err.message);
+    if (tt_units_parse_int(arg, what, 0, UINT32_MAX, &v, &err) != TT_OK)
+        argp_error(state, "%s", err.message);
     return (uint32_t)v;
 }
 
@@ -98,11 +118,16 @@ static uint32_t *number_field(tt_synth_config *c, int key, const char **what)
         const char *what;
         uint32_t *field;
     } fields[] = {
-        {OPT_LAYERS, "--layers", &c->n_layers},       {OPT_EMBD, "--embd", &c->n_embd},
-        {OPT_FFN, "--ffn", &c->n_ffn},                {OPT_HEADS, "--heads", &c->n_heads},
-        {OPT_KV_HEADS, "--kv-heads", &c->n_heads_kv}, {OPT_VOCAB, "--vocab", &c->n_vocab},
-        {OPT_CTX, "--ctx", &c->n_ctx},                {OPT_EXPERTS, "--experts", &c->n_experts},
-        {OPT_SPLIT, "--split", &c->n_parts},          {OPT_THREADS, "--threads", &c->n_threads},
+        {OPT_LAYERS, "--layers", &c->n_layers},
+        {OPT_EMBD, "--embd", &c->n_embd},
+        {OPT_FFN, "--ffn", &c->n_ffn},
+        {OPT_HEADS, "--heads", &c->n_heads},
+        {OPT_KV_HEADS, "--kv-heads", &c->n_heads_kv},
+        {OPT_VOCAB, "--vocab", &c->n_vocab},
+        {OPT_CTX, "--ctx", &c->n_ctx},
+        {OPT_EXPERTS, "--experts", &c->n_experts},
+        {OPT_SPLIT, "--split", &c->n_parts},
+        {OPT_THREADS, "--threads", &c->n_threads},
         {OPT_EXPERTS_USED, "--experts-used", &c->n_experts_used},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
@@ -185,7 +210,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     if (p->pass == PASS_REST) return apply_option(key, arg, state, p->o);
     const char *what;
     bool known = number_field(&p->o->config, key, &what) || type_field(&p->o->config, key) ||
-                 key == OPT_SEED || key == OPT_NAME || key == OPT_FORCE || key == 'o' || key == ARGP_KEY_ARG;
+                 key == OPT_SEED || key == OPT_NAME || key == OPT_FORCE || key == 'o' ||
+                 key == ARGP_KEY_ARG;
     return known ? 0 : ARGP_ERR_UNKNOWN;
 }
 
@@ -215,11 +241,16 @@ static char *help_filter(int key, const char *text, void *input)
 }
 
 static const struct argp argp = {
-    option_table, parse_option, "",
-    "Writes a GGUF model of the llama architecture with random weights. llama.cpp loads and runs it; what it "
+    option_table,
+    parse_option,
+    "",
+    "Writes a GGUF model of the llama architecture with random weights. llama.cpp loads and runs "
+    "it; what it "
     "generates means nothing. The same options and seed give the same file.\v"
     "Exit codes: 0 done, 2 usage, an impossible shape, or a file that cannot be written.",
-    NULL, help_filter, NULL};
+    NULL,
+    help_filter,
+    NULL};
 
 int tt_cmd_synth(int argc, char **argv)
 {
@@ -234,11 +265,13 @@ int tt_cmd_synth(int argc, char **argv)
         tt_report_parse(&argp, argc, argv, 0, &p);
     }
     tt_progress_begin(&progress, "writing", 0, "bytes");
-    tt_status status = tt_synth_write(&o.config, o.output, o.force, show_progress, &progress, &total, &err);
+    tt_status status =
+        tt_synth_write(&o.config, o.output, o.force, show_progress, &progress, &total, &err);
     tt_progress_end(&progress);
     if (status != TT_OK) return tt_report_error(&err);
     if (o.config.n_parts > 1)
-        tt_report_note("wrote %s in %" PRIu32 " files, %s", o.output, o.config.n_parts, tt_units_bytes(size, total));
+        tt_report_note("wrote %s in %" PRIu32 " files, %s", o.output, o.config.n_parts,
+                       tt_units_bytes(size, total));
     else
         tt_report_note("wrote %s, %s", o.output, tt_units_bytes(size, total));
     return TT_EXIT_OK;

@@ -6,10 +6,10 @@ static const struct {
     const char *name;
     uint8_t size;
 } kinds[KIND_COUNT] = {
-    [TT_GGUF_U8] = {"u8", 1},   [TT_GGUF_I8] = {"i8", 1},   [TT_GGUF_U16] = {"u16", 2},
-    [TT_GGUF_I16] = {"i16", 2}, [TT_GGUF_U32] = {"u32", 4}, [TT_GGUF_I32] = {"i32", 4},
-    [TT_GGUF_F32] = {"f32", 4}, [TT_GGUF_BOOL] = {"bool", 1}, [TT_GGUF_STRING] = {"str", 0},
-    [TT_GGUF_ARRAY] = {"arr", 0}, [TT_GGUF_U64] = {"u64", 8}, [TT_GGUF_I64] = {"i64", 8},
+    [TT_GGUF_U8] = {"u8", 1},     [TT_GGUF_I8] = {"i8", 1},     [TT_GGUF_U16] = {"u16", 2},
+    [TT_GGUF_I16] = {"i16", 2},   [TT_GGUF_U32] = {"u32", 4},   [TT_GGUF_I32] = {"i32", 4},
+    [TT_GGUF_F32] = {"f32", 4},   [TT_GGUF_BOOL] = {"bool", 1}, [TT_GGUF_STRING] = {"str", 0},
+    [TT_GGUF_ARRAY] = {"arr", 0}, [TT_GGUF_U64] = {"u64", 8},   [TT_GGUF_I64] = {"i64", 8},
     [TT_GGUF_F64] = {"f64", 8},
 };
 

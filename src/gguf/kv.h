@@ -28,12 +28,12 @@ typedef enum tt_gguf_kind {
 } tt_gguf_kind;
 
 typedef struct tt_gguf_kv {
-    tt_span key;      /* not NUL-terminated */
+    tt_span key; /* not NUL-terminated */
     bool is_array;
     tt_gguf_kind kind; /* of the value, or of the array's elements */
-    uint64_t count;   /* elements; 1 unless an array */
-    tt_span value;    /* the stored bytes: of the one value, or of all elements */
-    uint64_t offset;  /* of the key's length field, in the file */
+    uint64_t count;    /* elements; 1 unless an array */
+    tt_span value;     /* the stored bytes: of the one value, or of all elements */
+    uint64_t offset;   /* of the key's length field, in the file */
 } tt_gguf_kv;
 
 /* Bytes of one value of that kind; 0 for strings, arrays and unknown kinds. */

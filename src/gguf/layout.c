@@ -66,22 +66,14 @@ static const struct {
     bool inside;
     const char *category;
 } fallbacks[] = {
-    {"ffn_moe", false, TT_CATEGORY_FFN},
-    {"norm", true, TT_CATEGORY_NORM},
-    {"inp_", false, TT_CATEGORY_INPUT},
-    {"attn_inp_", false, TT_CATEGORY_INPUT},
-    {"KQ_mask", false, TT_CATEGORY_INPUT},
-    {"attn", false, TT_CATEGORY_ATTENTION},
-    {"cache_k", false, TT_CATEGORY_ATTENTION},
-    {"cache_v", false, TT_CATEGORY_ATTENTION},
-    {"kq", false, TT_CATEGORY_ATTENTION},
-    {"Qcur", false, TT_CATEGORY_ATTENTION},
-    {"Kcur", false, TT_CATEGORY_ATTENTION},
-    {"Vcur", false, TT_CATEGORY_ATTENTION},
-    {"__fattn__", false, TT_CATEGORY_ATTENTION},
-    {"ffn", false, TT_CATEGORY_FFN},
-    {"result", false, TT_CATEGORY_OUTPUT},
-    {"output", false, TT_CATEGORY_OUTPUT},
+    {"ffn_moe", false, TT_CATEGORY_FFN},         {"norm", true, TT_CATEGORY_NORM},
+    {"inp_", false, TT_CATEGORY_INPUT},          {"attn_inp_", false, TT_CATEGORY_INPUT},
+    {"KQ_mask", false, TT_CATEGORY_INPUT},       {"attn", false, TT_CATEGORY_ATTENTION},
+    {"cache_k", false, TT_CATEGORY_ATTENTION},   {"cache_v", false, TT_CATEGORY_ATTENTION},
+    {"kq", false, TT_CATEGORY_ATTENTION},        {"Qcur", false, TT_CATEGORY_ATTENTION},
+    {"Kcur", false, TT_CATEGORY_ATTENTION},      {"Vcur", false, TT_CATEGORY_ATTENTION},
+    {"__fattn__", false, TT_CATEGORY_ATTENTION}, {"ffn", false, TT_CATEGORY_FFN},
+    {"result", false, TT_CATEGORY_OUTPUT},       {"output", false, TT_CATEGORY_OUTPUT},
 };
 
 /* The whole number at `text` that ends exactly at `end`; -1 when there is none. */
@@ -188,7 +180,8 @@ static void name_expert(tt_component *c)
     if (strncmp(text, "FFN ", 4) != 0) return;
     char *plural = strstr(text, " Experts");
     if (plural) *plural = '\0';
-    (void)snprintf(c->component_type, sizeof c->component_type, "%.32s Expert %d", text, c->expert_id);
+    (void)snprintf(c->component_type, sizeof c->component_type, "%.32s Expert %d", text,
+                   c->expert_id);
 }
 
 tt_component tt_layout_classify(const char *name)

@@ -20,9 +20,9 @@
 #define TT_CATEGORY_OTHER "other"
 
 typedef struct tt_component {
-    int32_t layer_id;     /* -1: belongs to no layer */
-    int32_t expert_id;    /* -1: not one expert's */
-    const char *category; /* one of the above; static storage */
+    int32_t layer_id;                       /* -1: belongs to no layer */
+    int32_t expert_id;                      /* -1: not one expert's */
+    const char *category;                   /* one of the above; static storage */
     char component[TT_COMPONENT_TEXT];      /* short: "attn_q", "ffn_down_exps", "kq" */
     char component_type[TT_COMPONENT_TEXT]; /* for people: "Attention Q", "Other" */
 } tt_component;

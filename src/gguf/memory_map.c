@@ -8,7 +8,8 @@ uint32_t tt_memory_map_slices(const tt_gguf_tensor *tensor, int64_t n_experts)
     tt_component c = tt_layout_classify(tensor->name);
     size_t size = strlen(c.component);
     if (size < 5 || strcmp(c.component + size - 5, "_exps") != 0) return 1;
-    if (tensor->size_bytes == 0) return 1; /* so that slices cost the file bytes, not just a number */
+    if (tensor->size_bytes == 0)
+        return 1; /* so that slices cost the file bytes, not just a number */
     /* Weights have three dimensions, biases two; experts are the last. Without
      * metadata only the clear case is taken. */
     if (tensor->n_dims < (n_experts < 0 ? 3u : 2u)) return 1;
@@ -68,7 +69,8 @@ static void write_entry(tt_json *j, const tt_memory_entry *e, const tt_gguf *mod
 {
     tt_json_object(j);
     tt_json_kv_string(j, "name", e->name);
-    if (model->n_parts > 1) tt_json_kv_string(j, "file", base_name(model->parts[e->tensor->part].path));
+    if (model->n_parts > 1)
+        tt_json_kv_string(j, "file", base_name(model->parts[e->tensor->part].path));
     tt_json_kv_u64(j, "offset_start", e->offset_start);
     tt_json_kv_u64(j, "offset_end", e->offset_end);
     tt_json_kv_u64(j, "size_bytes", e->size_bytes);
@@ -86,8 +88,8 @@ static void write_entry(tt_json *j, const tt_memory_entry *e, const tt_gguf *mod
     tt_json_object_end(j);
 }
 
-void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id, bool experts,
-                        tt_json *j)
+void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id,
+                        bool experts, tt_json *j)
 {
     tt_gguf_shape s = tt_gguf_shape_of(model);
     tt_json_object(j);
@@ -141,15 +143,17 @@ void tt_memory_map_csv(const tt_gguf *model, bool experts, FILE *out)
 {
     int64_t n_experts = tt_gguf_shape_of(model).n_experts;
     (void)fputs("tensor_name,file_offset,size_bytes,layer_id,component_type,"
-                "dtype,n_dims,ne0,ne1,ne2,ne3,expert_id\n", out);
+                "dtype,n_dims,ne0,ne1,ne2,ne3,expert_id\n",
+                out);
     for (size_t i = 0; i < model->n_tensors; i++) {
         uint32_t slices = experts ? tt_memory_map_slices(&model->tensors[i], n_experts) : 1;
         for (uint32_t k = 0; k < slices; k++) {
             tt_memory_entry e;
             tt_memory_map_entry(&e, &model->tensors[i], k, slices);
             csv_text(out, e.name);
-            (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d,%s,%s,%" PRIu32, e.offset_start, e.size_bytes,
-                          e.component.layer_id, e.component.component_type, e.tensor->type->name, e.n_dims);
+            (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%d,%s,%s,%" PRIu32, e.offset_start,
+                          e.size_bytes, e.component.layer_id, e.component.component_type,
+                          e.tensor->type->name, e.n_dims);
             for (unsigned d = 0; d < TT_GGUF_DIMS_MAX; d++)
                 (void)fprintf(out, ",%" PRIu64, e.ne[d]);
             (void)fprintf(out, ",%d\n", e.component.expert_id);

@@ -33,8 +33,8 @@ void tt_memory_map_entry(tt_memory_entry *entry, const tt_gguf_tensor *tensor, u
 /* The memory-map.json document, written into `j` as one object; `experts`: a
  * slice for each expert. `source` goes into the metadata. experiment_id NULL:
  * without that key. Entries of a split model also have `file`, the part's name. */
-void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id, bool experts,
-                        tt_json *j);
+void tt_memory_map_json(const tt_gguf *model, const char *source, const char *experiment_id,
+                        bool experts, tt_json *j);
 /* The same entries as CSV (RFC 4180), header first; layer_id and expert_id are -1
  * where there is none, unused dimensions 1. */
 void tt_memory_map_csv(const tt_gguf *model, bool experts, FILE *out);

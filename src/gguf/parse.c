@@ -27,8 +27,7 @@ char *tt_gguf_show(char out[TT_GGUF_SHOWN], tt_span text)
     return out;
 }
 
-#define FAIL(p, status, at, ...) \
-    tt_error_set((p)->err, (status), (at), __VA_ARGS__)
+#define FAIL(p, status, at, ...) tt_error_set((p)->err, (status), (at), __VA_ARGS__)
 
 /* Makes sure n more bytes are there: the file has them, and so has the prefix. */
 static tt_status need(parser *p, uint64_t n, const char *what)
@@ -40,8 +39,8 @@ static tt_status need(parser *p, uint64_t n, const char *what)
                     p->part->path, what, n, left);
     if (n <= tt_cursor_left(&p->c)) return TT_OK;
     p->more = p->c.at + n;
-    return FAIL(p, TT_E_TRUNCATED, p->c.at, "%s: the header goes on beyond the bytes given, within %s",
-                p->part->path, what);
+    return FAIL(p, TT_E_TRUNCATED, p->c.at,
+                "%s: the header goes on beyond the bytes given, within %s", p->part->path, what);
 }
 
 static tt_status take_u32(parser *p, uint32_t *v, const char *what)
@@ -85,11 +84,11 @@ static tt_status parse_version(parser *p)
     p->part->version = v;
     if (v == 2 || v == TT_GGUF_VERSION) return TT_OK;
     if (v == 1)
-        return FAIL(p, TT_E_UNSUPPORTED, 4, "%s: GGUF version 1 is not supported; convert the model again",
-                    p->part->path);
+        return FAIL(p, TT_E_UNSUPPORTED, 4,
+                    "%s: GGUF version 1 is not supported; convert the model again", p->part->path);
     if (v != 0 && (v & 0xffffu) == 0)
-        return FAIL(p, TT_E_UNSUPPORTED, 4, "%s: a big-endian GGUF file; only little-endian is supported",
-                    p->part->path);
+        return FAIL(p, TT_E_UNSUPPORTED, 4,
+                    "%s: a big-endian GGUF file; only little-endian is supported", p->part->path);
     return FAIL(p, v == 0 ? TT_E_FORMAT : TT_E_UNSUPPORTED, 4,
                 "%s: GGUF version %" PRIu32 "; versions 2 and 3 are supported", p->part->path, v);
 }
@@ -102,11 +101,12 @@ static tt_status take_count(parser *p, uint64_t *n, uint64_t each, uint64_t max,
     if (status != TT_OK) return status;
     if (*n > (p->file_size - p->c.at) / each)
         return FAIL(p, TT_E_TRUNCATED, at,
-                    "%s: %s is %" PRIu64 ", more than the %" PRIu64 " bytes left in the file can hold",
+                    "%s: %s is %" PRIu64 ", more than the %" PRIu64
+                    " bytes left in the file can hold",
                     p->part->path, what, *n, p->file_size - p->c.at);
     if (*n > max)
-        return FAIL(p, TT_E_LIMIT, at, "%s: %s is %" PRIu64 "; the limit is %" PRIu64, p->part->path,
-                    what, *n, max);
+        return FAIL(p, TT_E_LIMIT, at, "%s: %s is %" PRIu64 "; the limit is %" PRIu64,
+                    p->part->path, what, *n, max);
     return TT_OK;
 }
 
@@ -120,7 +120,8 @@ static tt_status parse_fixed_header(parser *p, uint64_t *n_kvs)
                     p->part->path, magic.data[0], magic.data[1], magic.data[2], magic.data[3]);
     status = parse_version(p);
     if (status != TT_OK) return status;
-    status = take_count(p, &p->n_tensors, TENSOR_BYTES_MIN, TT_GGUF_TENSORS_MAX, "the number of tensors");
+    status = take_count(p, &p->n_tensors, TENSOR_BYTES_MIN, TT_GGUF_TENSORS_MAX,
+                        "the number of tensors");
     if (status != TT_OK) return status;
     return take_count(p, n_kvs, KV_BYTES_MIN, TT_GGUF_KVS_MAX, "the number of key-value pairs");
 }
@@ -134,7 +135,8 @@ static tt_status skip_values(parser *p, uint32_t kind, uint64_t n, unsigned dept
             return FAIL(p, TT_E_TRUNCATED, p->c.at,
                         "%s: %" PRIu64 " values of type %s do not fit in the %" PRIu64
                         " bytes left in the file",
-                        p->part->path, n, tt_gguf_kind_name((tt_gguf_kind)kind), p->file_size - p->c.at);
+                        p->part->path, n, tt_gguf_kind_name((tt_gguf_kind)kind),
+                        p->file_size - p->c.at);
         tt_status status = need(p, n * size, "a metadata value");
         if (status == TT_OK) (void)tt_cursor_take(&p->c, (size_t)(n * size));
         return status;
@@ -143,8 +145,8 @@ static tt_status skip_values(parser *p, uint32_t kind, uint64_t n, unsigned dept
         return FAIL(p, TT_E_FORMAT, p->c.at - 12, "%s: unknown metadata value type %" PRIu32,
                     p->part->path, kind);
     if (kind == TT_GGUF_ARRAY && depth == TT_GGUF_NESTING_MAX)
-        return FAIL(p, TT_E_LIMIT, p->c.at, "%s: arrays are nested more than %u deep", p->part->path,
-                    TT_GGUF_NESTING_MAX);
+        return FAIL(p, TT_E_LIMIT, p->c.at, "%s: arrays are nested more than %u deep",
+                    p->part->path, TT_GGUF_NESTING_MAX);
     for (uint64_t i = 0; i < n; i++) {
         tt_span text;
         uint32_t inner = 0;
@@ -154,8 +156,7 @@ static tt_status skip_values(parser *p, uint32_t kind, uint64_t n, unsigned dept
             status = take_string(p, &text, UINT64_MAX, "a metadata string");
         } else {
             status = take_u32(p, &inner, "an array's element type");
-            if (status == TT_OK)
-                status = take_count(p, &count, 1, UINT64_MAX, "an array's length");
+            if (status == TT_OK) status = take_count(p, &count, 1, UINT64_MAX, "an array's length");
             if (status == TT_OK) status = skip_values(p, inner, count, depth + 1);
         }
         if (status != TT_OK) return status;
@@ -222,8 +223,8 @@ static tt_status check_keys(parser *p)
         char shown[TT_GGUF_SHOWN];
         if (compare_spans(sorted[i - 1]->key, sorted[i]->key) == 0)
             status = FAIL(p, TT_E_FORMAT, sorted[i]->offset,
-                          "%s: metadata key '%s' appears twice (first at byte %" PRIu64 ")", part->path,
-                          tt_gguf_show(shown, sorted[i]->key), sorted[i - 1]->offset);
+                          "%s: metadata key '%s' appears twice (first at byte %" PRIu64 ")",
+                          part->path, tt_gguf_show(shown, sorted[i]->key), sorted[i - 1]->offset);
     }
     free(sorted);
     return status;
@@ -233,7 +234,8 @@ static tt_status parse_kvs(parser *p, uint64_t n)
 {
     if (n == 0) return TT_OK;
     p->part->kvs = calloc((size_t)n, sizeof *p->part->kvs);
-    if (!p->part->kvs) return FAIL(p, TT_E_MEMORY, TT_NO_OFFSET, "%s: out of memory", p->part->path);
+    if (!p->part->kvs)
+        return FAIL(p, TT_E_MEMORY, TT_NO_OFFSET, "%s: out of memory", p->part->path);
     for (uint64_t i = 0; i < n; i++) {
         tt_status status = parse_kv(p, &p->part->kvs[i]);
         if (status != TT_OK) return status;
@@ -249,10 +251,12 @@ static tt_status parse_alignment(parser *p)
     if (!kv) return TT_OK;
     uint64_t v = 0;
     if (kv->is_array || kv->kind != TT_GGUF_U32 || !tt_gguf_kv_u64(kv, 0, &v))
-        return FAIL(p, TT_E_FORMAT, kv->offset, "%s: general.alignment must be one u32", p->part->path);
+        return FAIL(p, TT_E_FORMAT, kv->offset, "%s: general.alignment must be one u32",
+                    p->part->path);
     if (v == 0 || (v & (v - 1)) != 0)
         return FAIL(p, TT_E_FORMAT, kv->offset,
-                    "%s: general.alignment is %" PRIu64 ", which is not a power of two", p->part->path, v);
+                    "%s: general.alignment is %" PRIu64 ", which is not a power of two",
+                    p->part->path, v);
     p->part->alignment = (uint32_t)v;
     return TT_OK;
 }
@@ -263,8 +267,9 @@ static tt_status parse_shape(parser *p, tt_gguf_tensor *t, const char *shown)
     tt_status status = take_u32(p, &t->n_dims, "a tensor's number of dimensions");
     if (status != TT_OK) return status;
     if (t->n_dims > TT_GGUF_DIMS_MAX)
-        return FAIL(p, TT_E_FORMAT, at, "%s: tensor '%s' has %" PRIu32 " dimensions; the limit is %u",
-                    p->part->path, shown, t->n_dims, TT_GGUF_DIMS_MAX);
+        return FAIL(p, TT_E_FORMAT, at,
+                    "%s: tensor '%s' has %" PRIu32 " dimensions; the limit is %u", p->part->path,
+                    shown, t->n_dims, TT_GGUF_DIMS_MAX);
     int64_t elements = 1;
     for (uint32_t i = 0; i < TT_GGUF_DIMS_MAX; i++) {
         t->ne[i] = 1;
@@ -287,17 +292,19 @@ static tt_status parse_type(parser *p, tt_gguf_tensor *t, const char *shown)
     if (status != TT_OK) return status;
     t->type = tt_ggml_type_find(id);
     if (!t->type)
-        return FAIL(p, TT_E_UNSUPPORTED, at, "%s: tensor '%s' has type %" PRIu32 ", which ggml does not have"
-                    " or had not when this program was made", p->part->path, shown, id);
+        return FAIL(p, TT_E_UNSUPPORTED, at,
+                    "%s: tensor '%s' has type %" PRIu32 ", which ggml does not have"
+                    " or had not when this program was made",
+                    p->part->path, shown, id);
     if (t->ne[0] % t->type->block_elements != 0)
         return FAIL(p, TT_E_FORMAT, at,
-                    "%s: tensor '%s' has rows of %" PRIu64 " elements, not a multiple of the %" PRIu32
-                    " that a block of %s holds",
+                    "%s: tensor '%s' has rows of %" PRIu64
+                    " elements, not a multiple of the %" PRIu32 " that a block of %s holds",
                     p->part->path, shown, t->ne[0], t->type->block_elements, t->type->name);
     uint64_t blocks = t->ne[0] / t->type->block_elements * t->ne[1] * t->ne[2] * t->ne[3];
     if (__builtin_mul_overflow(blocks, (uint64_t)t->type->block_bytes, &t->size_bytes))
-        return FAIL(p, TT_E_FORMAT, at, "%s: tensor '%s' has more bytes than 64 bits count", p->part->path,
-                    shown);
+        return FAIL(p, TT_E_FORMAT, at, "%s: tensor '%s' has more bytes than 64 bits count",
+                    p->part->path, shown);
     return TT_OK;
 }
 
@@ -319,7 +326,8 @@ static tt_status parse_tensor(parser *p, tt_gguf_tensor *t, tt_span *name)
     if (status != TT_OK) return status;
     if (t->offset % p->part->alignment != 0)
         return FAIL(p, TT_E_FORMAT, at,
-                    "%s: tensor '%s' begins at data offset %" PRIu64 ", not a multiple of the alignment %" PRIu32,
+                    "%s: tensor '%s' begins at data offset %" PRIu64
+                    ", not a multiple of the alignment %" PRIu32,
                     p->part->path, shown, t->offset, p->part->alignment);
     return TT_OK;
 }
@@ -384,7 +392,8 @@ static tt_status place_tensors(parser *p)
             return FAIL(p, TT_E_TRUNCATED, t->info_offset,
                         "%s: tensor '%s' (%" PRIu64 " bytes at byte %" PRIu64
                         ") does not fit in the file of %" PRIu64 " bytes",
-                        part->path, tt_gguf_show(shown, name), t->size_bytes, t->offset, p->file_size);
+                        part->path, tt_gguf_show(shown, name), t->size_bytes, t->offset,
+                        p->file_size);
     }
     tt_status status = copy_names(p);
     if (status != TT_OK) return status;
@@ -394,11 +403,12 @@ static tt_status place_tensors(parser *p)
         const tt_gguf_tensor *t = &p->tensors[i];
         char one[TT_GGUF_SHOWN], two[TT_GGUF_SHOWN];
         if (t->offset < end && t->size_bytes)
-            return FAIL(p, TT_E_FORMAT, t->info_offset,
-                        "%s: tensor '%s' at byte %" PRIu64 " overlaps '%s', which ends at byte %" PRIu64,
-                        part->path, tt_gguf_show(one, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
-                        t->offset,
-                        tt_gguf_show(two, (tt_span){(const uint8_t *)t[-1].name, strlen(t[-1].name)}), end);
+            return FAIL(
+                p, TT_E_FORMAT, t->info_offset,
+                "%s: tensor '%s' at byte %" PRIu64 " overlaps '%s', which ends at byte %" PRIu64,
+                part->path, tt_gguf_show(one, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
+                t->offset,
+                tt_gguf_show(two, (tt_span){(const uint8_t *)t[-1].name, strlen(t[-1].name)}), end);
         uint64_t expected = align_up(end, part->alignment);
         if (t->offset > expected) part->gap_bytes += t->offset - expected;
         if (t->offset + t->size_bytes > end) end = t->offset + t->size_bytes;
@@ -431,11 +441,11 @@ tt_status tt_gguf_check_names(const tt_gguf_part *parts, const tt_gguf_tensor *t
         const tt_gguf_tensor *first = sorted[i - 1];
         char shown[TT_GGUF_SHOWN];
         if (strcmp(first->name, t->name) != 0) continue;
-        status = tt_error_set(err, TT_E_FORMAT, t->info_offset,
-                              "%s: tensor '%s' appears twice (first at byte %" PRIu64 " of %s)",
-                              parts[t->part].path,
-                              tt_gguf_show(shown, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
-                              first->info_offset, parts[first->part].path);
+        status = tt_error_set(
+            err, TT_E_FORMAT, t->info_offset,
+            "%s: tensor '%s' appears twice (first at byte %" PRIu64 " of %s)", parts[t->part].path,
+            tt_gguf_show(shown, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
+            first->info_offset, parts[first->part].path);
     }
     free(sorted);
     return status;
@@ -461,7 +471,10 @@ void tt_gguf_part_clear(tt_gguf_part *part)
 tt_status tt_gguf_parse_header(tt_gguf_part *part, tt_gguf_tensor **tensors, size_t *n_tensors,
                                tt_span prefix, uint64_t file_size, uint64_t *more, tt_error *err)
 {
-    parser p = {.c = tt_cursor_of(prefix.data, prefix.size), .file_size = file_size, .part = part, .err = err};
+    parser p = {.c = tt_cursor_of(prefix.data, prefix.size),
+                .file_size = file_size,
+                .part = part,
+                .err = err};
     uint64_t n_kvs = 0;
     part->size_bytes = file_size;
     tt_status status = parse_fixed_header(&p, &n_kvs);

@@ -253,7 +253,8 @@ static void random_floats(uint32_t type_id, uint8_t *out, size_t n, float sigma,
     }
 }
 
-bool tt_quantize_random(const tt_ggml_type *type, uint8_t *out, size_t n_blocks, float sigma, tt_random *r)
+bool tt_quantize_random(const tt_ggml_type *type, uint8_t *out, size_t n_blocks, float sigma,
+                        tt_random *r)
 {
     if (is_float(type->id)) {
         random_floats(type->id, out, n_blocks, sigma, r);

@@ -30,6 +30,7 @@ bool tt_quantize_supports(uint32_t type_id);
 
 /* Fills `out` with n_blocks blocks of the type, decoded standard deviation `sigma`
  * (above 0). False, and nothing written, when the type is not supported. */
-bool tt_quantize_random(const tt_ggml_type *type, uint8_t *out, size_t n_blocks, float sigma, tt_random *r);
+bool tt_quantize_random(const tt_ggml_type *type, uint8_t *out, size_t n_blocks, float sigma,
+                        tt_random *r);
 
 #endif

@@ -33,7 +33,8 @@ static tt_status read_more(int fd, const char *path, uint8_t **data, size_t *siz
         if (got < 0)
             return tt_error_set(err, TT_E_IO, *size, "%s: cannot read: %s", path, strerror(errno));
         if (got == 0)
-            return tt_error_set(err, TT_E_TRUNCATED, *size, "%s: became shorter while it was read", path);
+            return tt_error_set(err, TT_E_TRUNCATED, *size, "%s: became shorter while it was read",
+                                path);
         *size += (size_t)got;
     }
     return TT_OK;
@@ -41,8 +42,8 @@ static tt_status read_more(int fd, const char *path, uint8_t **data, size_t *siz
 
 /* Reads ever longer prefixes until the header is whole, so that a model of many
  * gigabytes costs no more than its header. */
-static tt_status read_header(int fd, uint64_t file_size, tt_gguf_part *part, tt_gguf_tensor **tensors,
-                             size_t *n_tensors, tt_error *err)
+static tt_status read_header(int fd, uint64_t file_size, tt_gguf_part *part,
+                             tt_gguf_tensor **tensors, size_t *n_tensors, tt_error *err)
 {
     size_t size = 0;
     uint64_t want = FIRST_READ;
@@ -56,8 +57,9 @@ static tt_status read_header(int fd, uint64_t file_size, tt_gguf_part *part, tt_
         status = tt_gguf_parse_header(part, tensors, n_tensors, prefix, file_size, &more, err);
         if (status == TT_OK || more == 0) return status;
         if (more > TT_GGUF_HEADER_MAX)
-            return tt_error_set(err, TT_E_LIMIT, size, "%s: the header is longer than the limit of %u bytes",
-                                part->path, TT_GGUF_HEADER_MAX);
+            return tt_error_set(err, TT_E_LIMIT, size,
+                                "%s: the header is longer than the limit of %u bytes", part->path,
+                                TT_GGUF_HEADER_MAX);
         want = more > (uint64_t)size * 2 ? more : (uint64_t)size * 2;
     }
 }
@@ -135,26 +137,29 @@ static char *sibling_path(const char *path, uint64_t number, uint64_t count)
     int used = 0;
     if (size < SPLIT_SUFFIX) return NULL;
     const char *tail = path + size - SPLIT_SUFFIX;
-    if (sscanf(tail, "-%5u-of-%5u.gguf%n", &a, &b, &used) != 2 || used != (int)SPLIT_SUFFIX) return NULL;
+    if (sscanf(tail, "-%5u-of-%5u.gguf%n", &a, &b, &used) != 2 || used != (int)SPLIT_SUFFIX)
+        return NULL;
     char *out = NULL;
-    if (asprintf(&out, "%.*s-%05" PRIu64 "-of-%05" PRIu64 ".gguf", (int)(size - SPLIT_SUFFIX), path, number,
-                 count) < 0)
+    if (asprintf(&out, "%.*s-%05" PRIu64 "-of-%05" PRIu64 ".gguf", (int)(size - SPLIT_SUFFIX), path,
+                 number, count) < 0)
         return NULL;
     return out;
 }
 
-static tt_status check_sibling(const tt_gguf_part *part, uint64_t index, uint64_t count, tt_error *err)
+static tt_status check_sibling(const tt_gguf_part *part, uint64_t index, uint64_t count,
+                               tt_error *err)
 {
     uint64_t no = part_u64(part, "split.no", UINT64_MAX);
     uint64_t of = part_u64(part, "split.count", UINT64_MAX);
     if (no == index && of == count) return TT_OK;
     if (no == UINT64_MAX || of == UINT64_MAX)
         return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
-                            "%s: lacks split.no or split.count, so it is not part %" PRIu64 " of %" PRIu64,
+                            "%s: lacks split.no or split.count, so it is not part %" PRIu64
+                            " of %" PRIu64,
                             part->path, index + 1, count);
     return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
-                        "%s: says it is part %" PRIu64 " of %" PRIu64 "; part %" PRIu64 " of %" PRIu64
-                        " was expected",
+                        "%s: says it is part %" PRIu64 " of %" PRIu64 "; part %" PRIu64
+                        " of %" PRIu64 " was expected",
                         part->path, no + 1, of, index + 1, count);
 }
 
@@ -162,8 +167,8 @@ static tt_status first_part_wanted(const tt_gguf_part *part, uint64_t count, tt_
 {
     char *first = sibling_path(part->path, 1, count);
     tt_status status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                                    "%s: a later part of a split model; give the first%s%s", part->path,
-                                    first ? ": " : "", first ? first : "");
+                                    "%s: a later part of a split model; give the first%s%s",
+                                    part->path, first ? ": " : "", first ? first : "");
     free(first);
     return status;
 }
@@ -172,8 +177,9 @@ static tt_status open_siblings(tt_gguf *model, uint64_t count, tt_error *err)
 {
     const char *first = model->parts[0].path;
     if (count > TT_GGUF_PARTS_MAX)
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "%s: split into %" PRIu64 " files; the limit is %u",
-                            first, count, TT_GGUF_PARTS_MAX);
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "%s: split into %" PRIu64 " files; the limit is %u", first, count,
+                            TT_GGUF_PARTS_MAX);
     tt_gguf_part *parts = realloc(model->parts, (size_t)count * sizeof *parts);
     if (!parts) return out_of_memory(first, err);
     model->parts = parts;
@@ -274,7 +280,8 @@ static int64_t arch_integer(const tt_gguf *model, tt_span architecture, const ch
 {
     char full[256];
     uint64_t v = 0;
-    int n = snprintf(full, sizeof full, "%.*s.%s", (int)(architecture.size < 128 ? architecture.size : 128),
+    int n = snprintf(full, sizeof full, "%.*s.%s",
+                     (int)(architecture.size < 128 ? architecture.size : 128),
                      (const char *)architecture.data, key);
     if (n < 0 || (size_t)n >= sizeof full) return -1;
     const tt_gguf_kv *kv = tt_gguf_find(model, full);

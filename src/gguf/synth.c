@@ -32,7 +32,7 @@ typedef struct tensor {
     const tt_ggml_type *type;
     uint32_t n_dims;
     uint64_t ne[3];
-    float sigma;  /* 0: all ones */
+    float sigma; /* 0: all ones */
     uint32_t part;
     uint64_t offset; /* absolute, in its file */
     uint64_t size_bytes;
@@ -73,7 +73,8 @@ static tensor *add_tensor(job *j, const char *name, uint32_t type, float gain, u
     return t;
 }
 
-static void add_matrix(job *j, const char *name, uint32_t type, float gain, uint64_t ne0, uint64_t ne1)
+static void add_matrix(job *j, const char *name, uint32_t type, float gain, uint64_t ne0,
+                       uint64_t ne1)
 {
     (void)add_tensor(j, name, type, gain, 2, (const uint64_t[3]){ne0, ne1, 1});
 }
@@ -95,16 +96,19 @@ static void add_ffn(job *j, uint32_t layer)
     char n[TENSOR_NAME - 8];
     if (c->n_experts == 0) {
         add_matrix(j, layer_name(n, layer, "ffn_gate"), c->type, GAIN_PLAIN, c->n_embd, c->n_ffn);
-        add_matrix(j, layer_name(n, layer, "ffn_down"), c->type_ffn_down, GAIN_PLAIN, c->n_ffn, c->n_embd);
+        add_matrix(j, layer_name(n, layer, "ffn_down"), c->type_ffn_down, GAIN_PLAIN, c->n_ffn,
+                   c->n_embd);
         add_matrix(j, layer_name(n, layer, "ffn_up"), c->type, GAIN_PLAIN, c->n_embd, c->n_ffn);
         return;
     }
     const uint64_t in[3] = {c->n_embd, c->n_ffn, c->n_experts};
     const uint64_t out[3] = {c->n_ffn, c->n_embd, c->n_experts};
     /* The router stays F32, as real quantisers leave it. */
-    add_matrix(j, layer_name(n, layer, "ffn_gate_inp"), TT_GGML_F32, GAIN_ROUTER, c->n_embd, c->n_experts);
+    add_matrix(j, layer_name(n, layer, "ffn_gate_inp"), TT_GGML_F32, GAIN_ROUTER, c->n_embd,
+               c->n_experts);
     (void)add_tensor(j, layer_name(n, layer, "ffn_gate_exps"), c->type, GAIN_PLAIN, 3, in);
-    (void)add_tensor(j, layer_name(n, layer, "ffn_down_exps"), c->type_ffn_down, GAIN_PLAIN, 3, out);
+    (void)add_tensor(j, layer_name(n, layer, "ffn_down_exps"), c->type_ffn_down, GAIN_PLAIN, 3,
+                     out);
     (void)add_tensor(j, layer_name(n, layer, "ffn_up_exps"), c->type, GAIN_PLAIN, 3, in);
 }
 
@@ -132,10 +136,11 @@ static uint32_t file_type(uint32_t type)
 {
     static const struct {
         uint32_t type, file_type;
-    } known[] = {{TT_GGML_F32, 0},    {TT_GGML_F16, 1},   {TT_GGML_Q4_0, 2},  {TT_GGML_Q4_1, 3},
-                 {TT_GGML_Q8_0, 7},   {TT_GGML_Q5_0, 8},  {TT_GGML_Q5_1, 9},  {TT_GGML_Q2_K, 10},
-                 {TT_GGML_Q3_K, 12},  {TT_GGML_Q4_K, 15}, {TT_GGML_Q5_K, 17}, {TT_GGML_Q6_K, 18},
-                 {TT_GGML_IQ4_NL, 25}, {TT_GGML_BF16, 32}, {TT_GGML_TQ2_0, 37}, {TT_GGML_MXFP4, 38}};
+    } known[] = {
+        {TT_GGML_F32, 0},     {TT_GGML_F16, 1},   {TT_GGML_Q4_0, 2},   {TT_GGML_Q4_1, 3},
+        {TT_GGML_Q8_0, 7},    {TT_GGML_Q5_0, 8},  {TT_GGML_Q5_1, 9},   {TT_GGML_Q2_K, 10},
+        {TT_GGML_Q3_K, 12},   {TT_GGML_Q4_K, 15}, {TT_GGML_Q5_K, 17},  {TT_GGML_Q6_K, 18},
+        {TT_GGML_IQ4_NL, 25}, {TT_GGML_BF16, 32}, {TT_GGML_TQ2_0, 37}, {TT_GGML_MXFP4, 38}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i].type == type) return known[i].file_type;
     return 0;
@@ -174,7 +179,8 @@ static char *part_path(const char *path, uint32_t i, uint32_t n)
     size_t size = strlen(path);
     if (n == 1) return strdup(path);
     if (size > 5 && strcmp(path + size - 5, ".gguf") == 0) size -= 5;
-    if (asprintf(&out, "%.*s-%05" PRIu32 "-of-%05" PRIu32 ".gguf", (int)size, path, i + 1, n) < 0) return NULL;
+    if (asprintf(&out, "%.*s-%05" PRIu32 "-of-%05" PRIu32 ".gguf", (int)size, path, i + 1, n) < 0)
+        return NULL;
     return out;
 }
 
@@ -194,15 +200,16 @@ static tt_status describe(job *j, tt_error *err)
     for (size_t i = 0; i < j->n_tensors; i++) {
         tensor *t = &j->tensors[i];
         t->part = (uint32_t)(i * n_parts / j->n_tensors);
-        t->offset = tt_gguf_writer_tensor(&j->parts[t->part].writer, t->name, t->type, t->n_dims, t->ne,
-                                          &t->size_bytes);
+        t->offset = tt_gguf_writer_tensor(&j->parts[t->part].writer, t->name, t->type, t->n_dims,
+                                          t->ne, &t->size_bytes);
         j->data_bytes += t->size_bytes;
     }
     return TT_OK;
 }
 
 /* Opens every part's file and writes its header; offsets become absolute. */
-static tt_status begin_files(job *j, const char *path, bool force, uint64_t *total_bytes, tt_error *err)
+static tt_status begin_files(job *j, const char *path, bool force, uint64_t *total_bytes,
+                             tt_error *err)
 {
     tt_bytes header;
     tt_status status = TT_OK;
@@ -218,7 +225,8 @@ static tt_status begin_files(job *j, const char *path, bool force, uint64_t *tot
         p->open = status == TT_OK;
         if (p->open && (fwrite(header.data, 1, header.size, p->file.stream) != header.size ||
                         fflush(p->file.stream) != 0))
-            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", name, strerror(errno));
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", name,
+                                  strerror(errno));
         for (size_t k = 0; k < j->n_tensors; k++)
             if (j->tensors[k].part == i) j->tensors[k].offset += header.size;
         *total_bytes += header.size + p->writer.data_size;
@@ -240,7 +248,8 @@ static tt_status plan_chunks(job *j, tt_error *err)
     for (size_t i = 0; i < j->n_tensors; i++) {
         const tensor *t = &j->tensors[i];
         uint64_t blocks = t->size_bytes / t->type->block_bytes;
-        j->first_chunk[i + 1] = j->first_chunk[i] + (blocks + chunk_blocks(t) - 1) / chunk_blocks(t);
+        j->first_chunk[i + 1] =
+            j->first_chunk[i] + (blocks + chunk_blocks(t) - 1) / chunk_blocks(t);
     }
     return TT_OK;
 }
@@ -277,8 +286,7 @@ static bool write_chunk(const job *j, size_t i, uint64_t k, uint8_t *buffer, siz
             memcpy(buffer + b * sizeof one, &one, sizeof one);
     }
     size_t padding = 0;
-    if (blocks == left)
-        padding = (size_t)(-(t->size_bytes) % TT_GGUF_ALIGNMENT_DEFAULT);
+    if (blocks == left) padding = (size_t)(-(t->size_bytes) % TT_GGUF_ALIGNMENT_DEFAULT);
     memset(buffer + *size, 0, padding);
     return write_all(fileno(j->parts[t->part].file.stream), buffer, *size + padding,
                      t->offset + begin * t->type->block_bytes);
@@ -325,15 +333,16 @@ static tt_status write_data(job *j, tt_error *err)
         wanted = processors < 1 ? 1 : processors > 4 ? 4 : (uint32_t)processors;
     }
     /* Fewer threads than wished for only take longer. */
-    while (n + 1 < wanted && n < THREADS_MAX && pthread_create(&threads[n], NULL, work_thread, j) == 0)
+    while (n + 1 < wanted && n < THREADS_MAX &&
+           pthread_create(&threads[n], NULL, work_thread, j) == 0)
         n++;
     work(j, true);
     for (uint32_t i = 0; i < n; i++)
         (void)pthread_join(threads[i], NULL);
     int failed = atomic_load(&j->failed);
     if (failed)
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", j->parts[0].file.path,
-                            strerror(failed));
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s",
+                            j->parts[0].file.path, strerror(failed));
     return TT_OK;
 }
 
@@ -359,7 +368,8 @@ static void free_job(job *j)
 }
 
 tt_status tt_synth_write(const tt_synth_config *c, const char *path, bool force,
-                         tt_synth_progress *progress, void *user, uint64_t *total_bytes, tt_error *err)
+                         tt_synth_progress *progress, void *user, uint64_t *total_bytes,
+                         tt_error *err)
 {
     job j = {.c = c, .progress = progress, .user = user};
     uint64_t total = 0;

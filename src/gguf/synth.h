@@ -14,6 +14,7 @@ typedef void tt_synth_progress(void *user, uint64_t done_bytes, uint64_t total_b
  * file appears whole or not at all; existing ones are TT_E_EXISTS unless `force`.
  * progress may be NULL. *total_bytes (may be NULL): of all files. */
 tt_status tt_synth_write(const tt_synth_config *c, const char *path, bool force,
-                         tt_synth_progress *progress, void *user, uint64_t *total_bytes, tt_error *err);
+                         tt_synth_progress *progress, void *user, uint64_t *total_bytes,
+                         tt_error *err);
 
 #endif

@@ -12,7 +12,7 @@
 #define TT_SYNTH_PARTS_MAX 256u
 
 typedef struct tt_synth_config {
-    const char *name;     /* general.name of the model; borrowed */
+    const char *name; /* general.name of the model; borrowed */
     uint32_t n_layers;
     uint32_t n_embd;
     uint32_t n_ffn;

@@ -21,23 +21,30 @@ static const char characters[] = "etaoinsrhldcumfpgwybvkxjqzETAOINSRHLDCUMFPGWYB
                                  "0123456789.,'\"-()!?:;/[]{}<>@#$%^&*_+=|\\`~";
 
 static const char *const words[] = {
-    "the", "of", "and", "to", "in", "a", "is", "that", "it", "was", "for", "on", "with", "as", "be", "at",
-    "by", "this", "had", "not", "are", "but", "from", "or", "have", "an", "they", "which", "one", "you",
-    "were", "all", "her", "she", "there", "would", "their", "we", "him", "been", "has", "when", "who",
-    "will", "no", "more", "if", "out", "so", "up", "said", "what", "its", "about", "than", "into", "them",
-    "can", "only", "other", "time", "new", "some", "could", "these", "two", "may", "first", "then", "do",
-    "any", "like", "my", "now", "over", "such", "our", "man", "me", "even", "most", "made", "after",
-    "also", "did", "many", "off", "before", "must", "well", "back", "through", "years", "much", "where",
-    "your", "way", "down", "should", "because", "long", "each", "just", "state", "those", "people", "too",
-    "Mr", "how", "little", "good", "world", "make", "very", "year", "still", "see", "own", "work", "men",
-    "day", "get", "here", "old", "life", "both", "between", "being", "under", "three", "never", "know",
-    "same", "last", "another", "while", "us", "might", "great", "go", "come", "since", "against", "right",
-    "came", "take", "used", "himself", "few", "house", "American", "use", "place", "during", "high",
-    "without", "again", "home", "around", "small", "however", "found", "Hello", "once", "upon",
+    "the",     "of",      "and",     "to",      "in",    "a",      "is",       "that",    "it",
+    "was",     "for",     "on",      "with",    "as",    "be",     "at",       "by",      "this",
+    "had",     "not",     "are",     "but",     "from",  "or",     "have",     "an",      "they",
+    "which",   "one",     "you",     "were",    "all",   "her",    "she",      "there",   "would",
+    "their",   "we",      "him",     "been",    "has",   "when",   "who",      "will",    "no",
+    "more",    "if",      "out",     "so",      "up",    "said",   "what",     "its",     "about",
+    "than",    "into",    "them",    "can",     "only",  "other",  "time",     "new",     "some",
+    "could",   "these",   "two",     "may",     "first", "then",   "do",       "any",     "like",
+    "my",      "now",     "over",    "such",    "our",   "man",    "me",       "even",    "most",
+    "made",    "after",   "also",    "did",     "many",  "off",    "before",   "must",    "well",
+    "back",    "through", "years",   "much",    "where", "your",   "way",      "down",    "should",
+    "because", "long",    "each",    "just",    "state", "those",  "people",   "too",     "Mr",
+    "how",     "little",  "good",    "world",   "make",  "very",   "year",     "still",   "see",
+    "own",     "work",    "men",     "day",     "get",   "here",   "old",      "life",    "both",
+    "between", "being",   "under",   "three",   "never", "know",   "same",     "last",    "another",
+    "while",   "us",      "might",   "great",   "go",    "come",   "since",    "against", "right",
+    "came",    "take",    "used",    "himself", "few",   "house",  "American", "use",     "place",
+    "during",  "high",    "without", "again",   "home",  "around", "small",    "however", "found",
+    "Hello",   "once",    "upon",
 };
 
-static const char *const onsets[] = {"",  "b", "c",  "d",  "f",  "g",  "h",  "j",  "k",  "l",  "m",  "n",
-                                     "p", "r", "s",  "t",  "v",  "w",  "st", "tr", "ch", "sh", "pl", "br"};
+static const char *const onsets[] = {"",  "b", "c",  "d",  "f",  "g",  "h",  "j",
+                                     "k", "l", "m",  "n",  "p",  "r",  "s",  "t",
+                                     "v", "w", "st", "tr", "ch", "sh", "pl", "br"};
 static const char *const vowels[] = {"a", "e", "i", "o", "u", "ea", "ou", "y"};
 static const char *const codas[] = {"", "n", "r", "s", "t", "l", "m", "nd"};
 
@@ -46,11 +53,11 @@ static const char *const codas[] = {"", "n", "r", "s", "t", "l", "m", "nd"};
 
 /* The pieces so far, and a hash set over them (linear probing, kept under half full). */
 typedef struct builder {
-    tt_bytes text;      /* NUL-terminated pieces */
-    uint32_t *offsets;  /* of each piece in text */
+    tt_bytes text;     /* NUL-terminated pieces */
+    uint32_t *offsets; /* of each piece in text */
     uint32_t n;
     uint32_t wanted;
-    uint32_t *slots;    /* index of a piece plus one; 0: free */
+    uint32_t *slots; /* index of a piece plus one; 0: free */
     uint32_t mask;
 } builder;
 
@@ -161,8 +168,9 @@ tt_status tt_vocab_write(tt_gguf_writer *w, uint32_t n, tt_error *err)
 {
     builder b = {.wanted = n, .mask = 1023};
     if (n < TT_VOCAB_MIN || n > TT_VOCAB_MAX)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a vocabulary has %u to %u tokens, not %u",
-                            TT_VOCAB_MIN, TT_VOCAB_MAX, n);
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "a vocabulary has %u to %u tokens, not %u", TT_VOCAB_MIN, TT_VOCAB_MAX,
+                            n);
     while (b.mask < n * 2)
         b.mask = b.mask * 2 + 1;
     tt_bytes_init(&b.text, VOCAB_BYTES_MAX);
@@ -176,7 +184,8 @@ tt_status tt_vocab_write(tt_gguf_writer *w, uint32_t n, tt_error *err)
     if (b.n == n)
         write_pairs(w, &b);
     else
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a vocabulary of %u tokens", n);
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
+                              "no memory for a vocabulary of %u tokens", n);
     free(b.offsets);
     free(b.slots);
     tt_bytes_free(&b.text);

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define TT_VOCAB_MIN 354u      /* 3 special tokens, 256 bytes, the space mark, 94 characters */
+#define TT_VOCAB_MIN 354u /* 3 special tokens, 256 bytes, the space mark, 94 characters */
 #define TT_VOCAB_MAX 1000000u
 
 /* Adds the tokenizer.ggml.* pairs for `n` tokens (TT_VOCAB_MIN to TT_VOCAB_MAX). The

@@ -95,7 +95,8 @@ uint64_t tt_gguf_writer_tensor(tt_gguf_writer *w, const char *name, const tt_ggm
     tt_bytes_u64(&w->infos, at);
     *size_bytes = blocks * type->block_bytes;
     w->n_tensors++;
-    w->data_size = (at + *size_bytes + TT_GGUF_ALIGNMENT_DEFAULT - 1) & ~(uint64_t)(TT_GGUF_ALIGNMENT_DEFAULT - 1);
+    w->data_size = (at + *size_bytes + TT_GGUF_ALIGNMENT_DEFAULT - 1) &
+                   ~(uint64_t)(TT_GGUF_ALIGNMENT_DEFAULT - 1);
     return at;
 }
 

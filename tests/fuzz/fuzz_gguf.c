@@ -33,7 +33,8 @@ static void look_at(const tt_gguf *m)
         uint32_t slices = tt_memory_map_slices(t, n_experts);
         /* What the reader promises: in order, apart, inside the file. */
         if (t->size_bytes && t->offset < end) abort();
-        if (t->offset + t->size_bytes > m->size_bytes || t->offset < m->parts[0].data_offset) abort();
+        if (t->offset + t->size_bytes > m->size_bytes || t->offset < m->parts[0].data_offset)
+            abort();
         if (t->offset + t->size_bytes > end) end = t->offset + t->size_bytes;
         for (uint32_t k = 0; k < slices && k < SLICES_LOOKED_AT; k++) {
             tt_memory_entry e;

@@ -65,7 +65,8 @@ static void kv_string(const char *key, const char *v)
     text(v);
 }
 
-static void info(const char *name, uint32_t n_dims, const uint64_t *ne, uint32_t type, uint64_t offset)
+static void info(const char *name, uint32_t n_dims, const uint64_t *ne, uint32_t type,
+                 uint64_t offset)
 {
     text(name);
     tt_bytes_u32(&file, n_dims);
@@ -254,7 +255,8 @@ static void test_refuses_impossible_counts(void **state)
     refused(TT_E_TRUNCATED, 49, "100 values of type u64");
     /* A limit, however long the file claims to be. */
     begin(3, TT_GGUF_TENSORS_MAX + 1, 0);
-    assert_int_equal(tt_gguf_parse(&model, "x", file.data, file.size, UINT64_MAX / 4, &error), TT_E_LIMIT);
+    assert_int_equal(tt_gguf_parse(&model, "x", file.data, file.size, UINT64_MAX / 4, &error),
+                     TT_E_LIMIT);
 }
 
 static void test_refuses_bad_metadata(void **state)
@@ -427,9 +429,10 @@ static void classify(const char *name, int layer, const char *category, const ch
                      const char *type)
 {
     tt_component c = tt_layout_classify(name);
-    if (c.layer_id != layer || strcmp(c.category, category) != 0 || strcmp(c.component, component) != 0 ||
-        strcmp(c.component_type, type) != 0)
-        fail_msg("%s: layer %d, %s, %s, %s", name, c.layer_id, c.category, c.component, c.component_type);
+    if (c.layer_id != layer || strcmp(c.category, category) != 0 ||
+        strcmp(c.component, component) != 0 || strcmp(c.component_type, type) != 0)
+        fail_msg("%s: layer %d, %s, %s, %s", name, c.layer_id, c.category, c.component,
+                 c.component_type);
 }
 
 static void test_layout_of_weights(void **state)
@@ -521,13 +524,14 @@ static void test_csv_of_experts(void **state)
     assert_int_equal(fclose(f), 0);
     uint64_t at = model.parts[0].data_offset;
     char want[1024];
-    (void)snprintf(want, sizeof want,
-                   "tensor_name,file_offset,size_bytes,layer_id,component_type,dtype,n_dims,ne0,ne1,ne2,ne3,"
-                   "expert_id\n"
-                   "output_norm.weight,%d,32,-1,Other,F32,1,8,1,1,1,-1\n"
-                   "blk.0.ffn_up_exps.weight[0],%d,136,0,FFN Up Expert 0,Q8_0,2,32,4,1,1,0\n"
-                   "blk.0.ffn_up_exps.weight[1],%d,136,0,FFN Up Expert 1,Q8_0,2,32,4,1,1,1\n",
-                   (int)at, (int)at + 32, (int)at + 32 + 136);
+    (void)snprintf(
+        want, sizeof want,
+        "tensor_name,file_offset,size_bytes,layer_id,component_type,dtype,n_dims,ne0,ne1,ne2,ne3,"
+        "expert_id\n"
+        "output_norm.weight,%d,32,-1,Other,F32,1,8,1,1,1,-1\n"
+        "blk.0.ffn_up_exps.weight[0],%d,136,0,FFN Up Expert 0,Q8_0,2,32,4,1,1,0\n"
+        "blk.0.ffn_up_exps.weight[1],%d,136,0,FFN Up Expert 1,Q8_0,2,32,4,1,1,1\n",
+        (int)at, (int)at + 32, (int)at + 32 + 136);
     assert_string_equal(out, want);
     free(out);
     tt_gguf_close(&model);
@@ -552,10 +556,12 @@ static void test_json_of_whole_tensors(void **state)
         if (*c != ' ' && *c != '\n') packed[n++] = *c;
     packed[n] = '\0';
     assert_non_null(strstr(packed, "{\"experiment_id\":\"run-1\",\"model_name\":\"byhand\","));
-    assert_non_null(strstr(packed, "\"num_tensors\":2,\"metadata\":{\"n_layers\":3,\"n_vocab\":3,\"n_embd\":null,"
-                                   "\"n_heads\":null,\"n_tensors\":2,\"source\":\"m.gguf\"}"));
-    assert_non_null(strstr(packed, "\"shape\":[32,4,2],\"dtype\":\"Q8_0\",\"layer_id\":0,\"category\":\"ffn\","
-                                   "\"component\":\"ffn_up_exps\",\"component_type\":\"FFNUpExperts\"}"));
+    assert_non_null(strstr(
+        packed, "\"num_tensors\":2,\"metadata\":{\"n_layers\":3,\"n_vocab\":3,\"n_embd\":null,"
+                "\"n_heads\":null,\"n_tensors\":2,\"source\":\"m.gguf\"}"));
+    assert_non_null(
+        strstr(packed, "\"shape\":[32,4,2],\"dtype\":\"Q8_0\",\"layer_id\":0,\"category\":\"ffn\","
+                       "\"component\":\"ffn_up_exps\",\"component_type\":\"FFNUpExperts\"}"));
     free(out);
     tt_gguf_close(&model);
 }
@@ -563,8 +569,11 @@ static void test_json_of_whole_tensors(void **state)
 static void test_slices_need_the_right_dimension(void **state)
 {
     (void)state;
-    tt_gguf_tensor t = {.name = "blk.0.ffn_up_exps.weight", .type = tt_ggml_type_find(TT_GGML_F32),
-                        .n_dims = 3, .ne = {4, 2, 8, 1}, .size_bytes = 256};
+    tt_gguf_tensor t = {.name = "blk.0.ffn_up_exps.weight",
+                        .type = tt_ggml_type_find(TT_GGML_F32),
+                        .n_dims = 3,
+                        .ne = {4, 2, 8, 1},
+                        .size_bytes = 256};
     assert_int_equal(tt_memory_map_slices(&t, 8), 8);
     assert_int_equal(tt_memory_map_slices(&t, -1), 8);
     assert_int_equal(tt_memory_map_slices(&t, 4), 1);
@@ -782,8 +791,9 @@ static void test_split_models(void **state)
     assert_int_equal(link("s-00002-of-00003.gguf", "s-00003-of-00003.gguf"), 0);
     assert_int_equal(tt_gguf_open(&model, "s-00001-of-00003.gguf", &error), TT_E_FORMAT);
     assert_non_null(strstr(error.message, "part 3 of 3 was expected"));
-    assert_int_equal(unlink("aside") | unlink("s-00001-of-00003.gguf") | unlink("s-00002-of-00003.gguf") |
-                         unlink("s-00003-of-00003.gguf"), 0);
+    assert_int_equal(unlink("aside") | unlink("s-00001-of-00003.gguf") |
+                         unlink("s-00002-of-00003.gguf") | unlink("s-00003-of-00003.gguf"),
+                     0);
 }
 
 static void test_refuses_what_is_no_file(void **state)
