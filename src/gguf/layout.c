@@ -66,14 +66,15 @@ static const struct {
     bool inside;
     const char *category;
 } fallbacks[] = {
-    {"ffn_moe", false, TT_CATEGORY_FFN},         {"norm", true, TT_CATEGORY_NORM},
-    {"inp_", false, TT_CATEGORY_INPUT},          {"attn_inp_", false, TT_CATEGORY_INPUT},
-    {"KQ_mask", false, TT_CATEGORY_INPUT},       {"attn", false, TT_CATEGORY_ATTENTION},
-    {"cache_k", false, TT_CATEGORY_ATTENTION},   {"cache_v", false, TT_CATEGORY_ATTENTION},
-    {"kq", false, TT_CATEGORY_ATTENTION},        {"Qcur", false, TT_CATEGORY_ATTENTION},
-    {"Kcur", false, TT_CATEGORY_ATTENTION},      {"Vcur", false, TT_CATEGORY_ATTENTION},
-    {"__fattn__", false, TT_CATEGORY_ATTENTION}, {"ffn", false, TT_CATEGORY_FFN},
-    {"result", false, TT_CATEGORY_OUTPUT},       {"output", false, TT_CATEGORY_OUTPUT},
+    {"ffn_moe", false, TT_CATEGORY_FFN},       {"norm", true, TT_CATEGORY_NORM},
+    {"inp_", false, TT_CATEGORY_INPUT},        {"out_ids", false, TT_CATEGORY_INPUT},
+    {"attn_inp_", false, TT_CATEGORY_INPUT},   {"KQ_mask", false, TT_CATEGORY_INPUT},
+    {"attn", false, TT_CATEGORY_ATTENTION},    {"cache_k", false, TT_CATEGORY_ATTENTION},
+    {"cache_v", false, TT_CATEGORY_ATTENTION}, {"kq", false, TT_CATEGORY_ATTENTION},
+    {"Qcur", false, TT_CATEGORY_ATTENTION},    {"Kcur", false, TT_CATEGORY_ATTENTION},
+    {"Vcur", false, TT_CATEGORY_ATTENTION},    {"__fattn__", false, TT_CATEGORY_ATTENTION},
+    {"ffn", false, TT_CATEGORY_FFN},           {"result", false, TT_CATEGORY_OUTPUT},
+    {"output", false, TT_CATEGORY_OUTPUT},
 };
 
 /* The whole number at `text` that ends exactly at `end`; -1 when there is none. */

@@ -469,6 +469,7 @@ static void test_layout_of_graph_values(void **state)
     (void)state;
     classify("inp_embd", -1, "input", "token_embd", "Token Embeddings");
     classify("inp_tokens", -1, "input", "inp_tokens", "Other");
+    classify("out_ids", -1, "input", "out_ids", "Other");
     classify("attn_inp_kq_mask", -1, "input", "attn_inp_kq_mask", "Other");
     classify("Qcur-0", 0, "attention", "attn_q", "Attention Q");
     classify("Kcur-3 (reshaped)", 3, "attention", "attn_k", "Attention K");
