@@ -153,13 +153,13 @@ static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *re
 {
     tt_sink sink;
     tt_drain drain;
-    tt_sink_continue(&sink, fd, s->end, s->index, s->n);
+    if (map) skip_written(s, map);
+    tt_sink_continue(&sink, fd, s->end, s->index, s->n); /* takes over the index */
     s->index = NULL;
     tt_status status = TT_OK;
     if (!map) {
         status = tt_sink_finish(&sink, TT_END_RECOVERED, err);
     } else {
-        skip_written(s, map);
         report->area_records = records_left(map);
         push_clock(map);
         status = tt_drain_begin(&drain, map, &sink, err);
