@@ -11,9 +11,9 @@ SECONDS_EACH ?= 60
 
 all: ## build
 	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS) >$(BUILD)-configure.log 2>&1 \
-	    || { cat $(BUILD)-configure.log >&2; exit 1; }
-	@mkdir -p $(BUILD) && mv $(BUILD)-configure.log $(BUILD)/configure.log
+	@mkdir -p $(BUILD)
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS) >$(BUILD)/configure.log 2>&1 \
+	    || { cat $(BUILD)/configure.log >&2; exit 1; }
 	@cmake --build $(BUILD) -j $(JOBS)
 
 help: ## this list
@@ -29,7 +29,7 @@ uninstall: all ## remove what `make install` with the same PREFIX and DESTDIR pu
 	@scripts/uninstall "$(BUILD)" "$(PREFIX)" "$(DESTDIR)"
 
 clean: ## remove everything that was built
-	@rm -rf build build-check build-asan build-tsan build-fuzz $(BUILD) $(BUILD)-configure.log
+	@rm -rf build build-check build-asan build-tsan build-fuzz $(BUILD)
 
 check: ## install what is needed, build four ways, run all tests
 	@scripts/check
@@ -38,6 +38,7 @@ demo: ## from nothing to a trace: dependencies, build, model, run, findings
 	@scripts/demo
 
 bench: all ## measure what tracing costs
+	@test -x bench/run || { echo "there is no bench/run" >&2; exit 1; }
 	@bench/run "$(BUILD)"
 
 fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
