@@ -1,0 +1,45 @@
+/* One run's records, all lanes of an op put together. */
+#ifndef TT_ANALYZE_JOIN_H
+#define TT_ANALYZE_JOIN_H
+
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An executed op over its lanes. Ticks. */
+typedef struct tt_joined {
+    uint64_t start;   /* the first lane's */
+    uint64_t arrive;  /* the last lane's: all work is done */
+    uint64_t release; /* the last lane's */
+    uint64_t busy;    /* arrive - start, summed over lanes */
+    uint64_t wait;    /* release - arrive, summed over lanes */
+    uint32_t lanes;   /* records */
+    uint32_t stamp;   /* private: of the run this belongs to */
+    uint8_t covers;
+    bool open; /* the end was not seen on some lane */
+} tt_joined;
+
+/* Zero-filled is empty and ready. Memory is kept from run to run. */
+typedef struct tt_join {
+    const tt_graph *graph; /* of the joined run; NULL: it is not known */
+    tt_joined *ops;        /* by node: only the `touched` ones belong to this run */
+    uint32_t *touched;     /* nodes that were executed, in the order of the first lane */
+    uint32_t n_touched;
+    uint32_t stamp;
+    size_t capacity;
+    uint64_t stray; /* records, over all runs, without a known graph or node */
+} tt_join;
+
+/* Joins the run with that index in m->runs. */
+tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err);
+void tt_join_free(tt_join *j);
+
+/* Time of the op: from the first lane that began to the last that had done its work.
+ * 0 when its end was not seen, or when the times make no sense. */
+static inline uint64_t tt_joined_ticks(const tt_joined *op)
+{
+    return op->arrive > op->start ? op->arrive - op->start : 0;
+}
+
+#endif

@@ -1,0 +1,88 @@
+#include "analyze/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint32_t tt_op_covered(const tt_graph *g, uint32_t node, uint32_t covers,
+                       uint32_t out[TT_OP_NODES_MAX - 1])
+{
+    uint32_t n = 0;
+    if (covers > TT_OP_NODES_MAX - 1) covers = TT_OP_NODES_MAX - 1;
+    for (uint32_t i = node + 1; i < g->n_nodes && n < covers; i++)
+        if (g->tensors[i].flags & TT_TENSOR_EXECUTES) out[n++] = i;
+    return n;
+}
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    uint64_t v;
+    return __builtin_mul_overflow(a, b, &v) ? UINT64_MAX : v;
+}
+
+static uint64_t elements(const tt_tensor *t)
+{
+    return times(times(t->ne[0], t->ne[1]), times(t->ne[2], t->ne[3]));
+}
+
+/* Bytes of source s that `node` reads: all of it, except where rows or experts are picked. */
+static void measure(const tt_graph *g, const tt_tensor *node, uint32_t which, tt_op_source *s)
+{
+    const tt_tensor *t = &g->tensors[s->tensor];
+    s->read_bytes = t->size_bytes;
+    if (which != 0) return;
+    if (strcmp(node->op_name, "GET_ROWS") == 0 && node->n_src > 1 && node->src[1] != TT_NONE) {
+        uint64_t rows = times(elements(&g->tensors[node->src[1]]), t->nb[1]);
+        if (rows < s->read_bytes) s->read_bytes = rows;
+    } else if (strcmp(node->op_name, "MUL_MAT_ID") == 0 && node->n_src > 2 &&
+               node->src[2] != TT_NONE) {
+        /* Each row of ids names an expert; several may name the same. */
+        uint64_t most = times(elements(&g->tensors[node->src[2]]), t->nb[2]);
+        if (most < s->read_bytes) s->read_bytes = most;
+        s->at_most = true;
+    }
+}
+
+static bool is_inside(const tt_op *op, uint32_t tensor)
+{
+    for (uint32_t i = 0; i < op->n_nodes; i++)
+        if (op->nodes[i] == tensor) return true;
+    return false;
+}
+
+static void add_sources(const tt_model *m, tt_op *op, const tt_tensor *node)
+{
+    const tt_graph *g = op->graph;
+    for (uint32_t i = 0; i < node->n_src; i++) {
+        bool known = node->src[i] == TT_NONE || is_inside(op, node->src[i]);
+        for (uint32_t k = 0; k < op->n_sources && !known; k++)
+            known = op->sources[k].tensor == node->src[i];
+        if (known) continue;
+        tt_op_source *s = &op->sources[op->n_sources++];
+        *s = (tt_op_source){.tensor = node->src[i], .weight = g->tensors[node->src[i]].weight};
+        measure(g, node, i, s);
+        if (s->weight == TT_NONE) continue;
+        if (s->weight < m->n_weights && op->weight_bytes == 0) op->place = m->weights[s->weight].place;
+        if (__builtin_add_overflow(op->weight_bytes, s->read_bytes, &op->weight_bytes))
+            op->weight_bytes = UINT64_MAX;
+        op->at_most |= s->at_most;
+    }
+}
+
+void tt_op_describe(const tt_model *m, const tt_graph *g, uint32_t node, uint32_t covers, tt_op *op)
+{
+    size_t used = 0;
+    memset(op, 0, sizeof *op);
+    op->graph = g;
+    op->node = node;
+    op->nodes[0] = node;
+    op->n_nodes = 1 + tt_op_covered(g, node, covers, op->nodes + 1);
+    const tt_tensor *last = &g->tensors[op->nodes[op->n_nodes - 1]];
+    op->name = last->name;
+    op->place = last->place;
+    for (uint32_t i = 0; i < op->n_nodes; i++) {
+        const tt_tensor *t = &g->tensors[op->nodes[i]];
+        int n = snprintf(op->op + used, sizeof op->op - used, "%s%s", i ? "+" : "", t->op_name);
+        if (n > 0) used += (size_t)n < sizeof op->op - used ? (size_t)n : sizeof op->op - used - 1;
+        add_sources(m, op, t);
+    }
+}

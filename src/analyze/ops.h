@@ -1,0 +1,43 @@
+/* What an executed op is: its nodes, sources, weights and place in the network. */
+#ifndef TT_ANALYZE_OPS_H
+#define TT_ANALYZE_OPS_H
+
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TT_OP_NODES_MAX 8u /* a node and the up to seven it covers */
+#define TT_OP_SOURCES_MAX (TT_OP_NODES_MAX * TT_SRC_MAX)
+
+typedef struct tt_op_source {
+    uint32_t tensor; /* in the graph */
+    uint32_t weight; /* in the model, or TT_NONE */
+    uint64_t read_bytes; /* of it, by this op */
+    bool at_most;    /* which experts were chosen is unknown: read_bytes is an upper bound */
+} tt_op_source;
+
+typedef struct tt_op {
+    const tt_graph *graph;
+    uint32_t node;       /* the record's: the first of its nodes */
+    uint32_t n_nodes;    /* more than one: fused */
+    uint32_t nodes[TT_OP_NODES_MAX];
+    const char *name;    /* of the last node: what the op computes */
+    char op[96];         /* "MUL_MAT", "RMS_NORM+MUL" */
+    uint32_t n_sources;  /* without the values that stay inside a fused op */
+    tt_op_source sources[TT_OP_SOURCES_MAX];
+    tt_place place;
+    uint64_t weight_bytes; /* read from weights */
+    bool at_most;
+} tt_op;
+
+/* Describes the op at `node` (< graph->n_nodes) that also covers the `covers`
+ * executing nodes behind it. Strings belong to the model. */
+void tt_op_describe(const tt_model *m, const tt_graph *g, uint32_t node, uint32_t covers,
+                    tt_op *op);
+
+/* The `covers` executing nodes behind `node`; returns how many there are (at most 7). */
+uint32_t tt_op_covered(const tt_graph *g, uint32_t node, uint32_t covers,
+                       uint32_t out[TT_OP_NODES_MAX - 1]);
+
+#endif

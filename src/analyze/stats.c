@@ -1,0 +1,374 @@
+#include "analyze/stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_EVERY 64u
+#define NO_WEIGHT "(no weight)"
+
+/* A node's share in a row. */
+typedef struct share {
+    uint32_t row;
+    uint64_t weight_bytes;
+    bool at_most;
+} share;
+
+/* What is the same each time a node is executed. */
+typedef struct node_info {
+    uint32_t first; /* of its shares, in tt_stats.shares */
+    uint8_t n;
+    uint8_t covers;
+    bool known;
+    bool passes;
+    bool at_most;
+    uint64_t weight_bytes;
+} node_info;
+
+struct tt_stats {
+    const tt_model *m;
+    tt_stats_by by;
+    tt_filter filter;
+    tt_stats_row *rows;
+    size_t n_rows, rows_capacity;
+    tt_idmap row_of_key; /* by weight, number, or hash of the text */
+    tt_stats_row total;
+    node_info **nodes; /* by graph; NULL until the graph is met */
+    share *shares;
+    size_t n_shares, shares_capacity;
+    tt_arena keys;
+    uint64_t stray;
+    bool failed;
+};
+
+tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filter)
+{
+    tt_stats *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->m = m;
+    s->by = by;
+    if (filter) s->filter = *filter;
+    tt_arena_init(&s->keys, TT_MODEL_MEMORY_MAX);
+    s->nodes = calloc((size_t)m->n_graphs + 1, sizeof *s->nodes);
+    if (s->nodes) return s;
+    tt_stats_free(s);
+    return NULL;
+}
+
+void tt_stats_free(tt_stats *s)
+{
+    if (!s) return;
+    for (uint32_t i = 0; s->nodes && i < s->m->n_graphs; i++)
+        free(s->nodes[i]);
+    for (size_t i = 0; i < s->n_rows; i++)
+        tt_quantiles_free(&s->rows[i].ticks);
+    tt_quantiles_free(&s->total.ticks);
+    free(s->nodes);
+    free(s->rows);
+    free(s->shares);
+    tt_idmap_free(&s->row_of_key);
+    tt_arena_free(&s->keys);
+    free(s);
+}
+
+static bool grow(void **array, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity) return true;
+    size_t more = *capacity ? *capacity * 2 : 32;
+    void *grown = reallocarray(*array, more, size);
+    if (!grown) return false;
+    *array = grown;
+    *capacity = more;
+    return true;
+}
+
+/* The row of that key, made at the first need. */
+static uint32_t row_of(tt_stats *s, const char *text, int64_t number)
+{
+    uint64_t key = 0xcbf29ce484222325u;
+    for (const char *c = text; *c; c++)
+        key = (key ^ (uint8_t)*c) * 0x100000001b3u;
+    uint32_t was;
+    if (!grow((void **)&s->rows, s->n_rows, &s->rows_capacity, sizeof *s->rows) ||
+        s->n_rows >= TT_NONE || !tt_idmap_add(&s->row_of_key, key, (uint32_t)s->n_rows, &was)) {
+        s->failed = true;
+        return TT_NONE;
+    }
+    if (was != TT_NONE) return was;
+    const char *copy = tt_arena_text(&s->keys, text, strlen(text));
+    s->failed |= !copy;
+    s->rows[s->n_rows] = (tt_stats_row){.key = copy ? copy : "", .number = number};
+    return (uint32_t)s->n_rows++;
+}
+
+static uint32_t numbered_row(tt_stats *s, int64_t number)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "%" PRId64, number);
+    return row_of(s, number < 0 ? "-" : text, number);
+}
+
+static void add_share(tt_stats *s, node_info *info, uint32_t row, uint64_t bytes, bool at_most)
+{
+    if (!grow((void **)&s->shares, s->n_shares, &s->shares_capacity, sizeof *s->shares) ||
+        s->n_shares >= TT_NONE) {
+        s->failed = true;
+        return;
+    }
+    if (info->n++ == 0) info->first = (uint32_t)s->n_shares;
+    s->shares[s->n_shares++] = (share){row, bytes, at_most};
+}
+
+static void add_weight_shares(tt_stats *s, node_info *info, const tt_op *op)
+{
+    for (uint32_t i = 0; i < op->n_sources; i++) {
+        const tt_op_source *from = &op->sources[i];
+        if (from->weight != TT_NONE)
+            add_share(s, info, row_of(s, s->m->weights[from->weight].name, -1), from->read_bytes,
+                      from->at_most);
+    }
+    if (info->n == 0) add_share(s, info, row_of(s, NO_WEIGHT, -1), 0, false);
+}
+
+static void learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t covers,
+                       node_info *info)
+{
+    tt_op op;
+    tt_op_describe(s->m, g, node, covers, &op);
+    *info = (node_info){.known = true,
+                        .covers = covers,
+                        .passes = tt_filter_op(&s->filter, &op),
+                        .at_most = op.at_most,
+                        .weight_bytes = op.weight_bytes};
+    if (!info->passes) return;
+    switch (s->by) {
+    case TT_BY_OP:
+        add_share(s, info, row_of(s, op.op, -1), op.weight_bytes, op.at_most);
+        break;
+    case TT_BY_LAYER:
+        add_share(s, info, numbered_row(s, op.place.layer_id), op.weight_bytes, op.at_most);
+        break;
+    case TT_BY_COMPONENT:
+        add_share(s, info, row_of(s, op.place.component, -1), op.weight_bytes, op.at_most);
+        break;
+    case TT_BY_CATEGORY:
+        add_share(s, info, row_of(s, op.place.category, -1), op.weight_bytes, op.at_most);
+        break;
+    case TT_BY_TENSOR:
+        add_weight_shares(s, info, &op);
+        break;
+    case TT_BY_THREAD:
+    case TT_BY_TOKEN:
+    case TT_BY_PHASE:
+        break; /* the row is the lane's or the run's */
+    }
+}
+
+/* NULL when the graph is not known or there is no memory. */
+static node_info *nodes_of(tt_stats *s, uint32_t graph)
+{
+    if (graph == TT_NONE) return NULL;
+    if (!s->nodes[graph]) {
+        s->nodes[graph] = calloc((size_t)s->m->graphs[graph].n_nodes + 1, sizeof **s->nodes);
+        s->failed |= !s->nodes[graph];
+    }
+    return s->nodes[graph];
+}
+
+static void add(tt_stats_row *row, uint64_t ticks, uint64_t busy, uint64_t wait, uint64_t bytes,
+                bool at_most)
+{
+    tt_quantiles_add(&row->ticks, ticks);
+    row->busy_ticks += busy;
+    row->wait_ticks += wait;
+    row->weight_bytes += bytes;
+    row->at_most |= at_most;
+}
+
+static uint32_t row_of_run(tt_stats *s, const tt_run *run)
+{
+    if (s->by == TT_BY_TOKEN)
+        return numbered_row(s, run->batch == TT_NONE ? -1 : (int64_t)run->batch);
+    if (s->by == TT_BY_PHASE)
+        return row_of(s, tt_phase_name(run->batch == TT_NONE ? TT_PHASE_UNKNOWN
+                                                             : s->m->batches[run->batch].phase),
+                      -1);
+    return TT_NONE;
+}
+
+static void finish_row(const tt_model *m, tt_stats_row *row)
+{
+    if (row->done) return;
+    row->done = true;
+    row->count = row->ticks.n;
+    row->total_ns = tt_model_span_ns(m, row->ticks.sum);
+    row->mean_ns = row->count ? row->total_ns / (double)row->count : 0;
+    row->p50_ns = tt_quantiles_at(&row->ticks, 0.50) * m->clock.ns_per_tick;
+    row->p95_ns = tt_quantiles_at(&row->ticks, 0.95) * m->clock.ns_per_tick;
+    row->max_ns = tt_model_span_ns(m, row->ticks.max);
+    row->busy_ns = tt_model_span_ns(m, row->busy_ticks);
+    row->wait_ns = tt_model_span_ns(m, row->wait_ticks);
+    tt_quantiles_free(&row->ticks);
+}
+
+static void add_run(tt_stats *s, uint32_t at, const tt_join *j)
+{
+    const tt_run *run = &s->m->runs[at];
+    node_info *nodes = j->n_touched ? nodes_of(s, run->graph) : NULL;
+    if (!nodes || s->failed) return;
+    uint32_t run_row = row_of_run(s, run);
+    for (uint32_t i = 0; i < j->n_touched; i++) {
+        uint32_t node = j->touched[i];
+        const tt_joined *op = &j->ops[node];
+        node_info *info = &nodes[node];
+        if (!info->known || info->covers != op->covers)
+            learn_node(s, j->graph, node, op->covers, info);
+        if (s->failed) return;
+        if (!info->passes) continue;
+        uint64_t ticks = tt_joined_ticks(op);
+        add(&s->total, ticks, op->busy, op->wait, info->weight_bytes, info->at_most);
+        if (run_row != TT_NONE)
+            add(&s->rows[run_row], ticks, op->busy, op->wait, info->weight_bytes, info->at_most);
+        for (uint32_t k = 0; k < info->n; k++) {
+            const share *part = &s->shares[info->first + k];
+            add(&s->rows[part->row], ticks, op->busy, op->wait, part->weight_bytes, part->at_most);
+        }
+    }
+    /* A token's row is complete after its last run: its values need not be kept. */
+    if (s->by == TT_BY_TOKEN && run->batch != TT_NONE && s->m->batches[run->batch].last_run == at)
+        finish_row(s->m, &s->rows[run_row]);
+}
+
+/* By thread: lane by lane, without joining. */
+static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
+{
+    const tt_run *run = &s->m->runs[at];
+    size_t n, first = tt_pieces_of_run(s->m->pieces, run->id, &n);
+    node_info *nodes = n ? nodes_of(s, run->graph) : NULL;
+    for (size_t i = 0; nodes && i < n && !s->failed; i++) {
+        tt_piece_ops p;
+        tt_status status = tt_pieces_get(s->m->pieces, first + i, &p, err);
+        if (status != TT_OK) return status;
+        if (s->filter.has_lane && p.lane != s->filter.lane) continue;
+        uint32_t row = numbered_row(s, p.lane);
+        const tt_graph *g = &s->m->graphs[run->graph];
+        for (size_t k = 0; k < p.n && !s->failed; k++) {
+            if (p.node[k] >= g->n_nodes) continue;
+            node_info *info = &nodes[p.node[k]];
+            if (!info->known || info->covers != p.covers[k])
+                learn_node(s, g, p.node[k], p.covers[k], info);
+            if (!info->passes) continue;
+            uint64_t busy = p.arrive[k] - p.start[k], wait = p.release[k] - p.arrive[k];
+            add(&s->rows[row], busy, busy, wait, 0, false);
+            add(&s->total, busy, busy, wait, 0, false);
+        }
+    }
+    return TT_OK;
+}
+
+static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, uint32_t run,
+                          tt_join *j, tt_error *err)
+{
+    bool joined = false;
+    for (size_t i = 0; i < n; i++) {
+        tt_status status = TT_OK;
+        if (!tt_filter_run(&list[i]->filter, m, &m->runs[run])) continue;
+        if (list[i]->by == TT_BY_THREAD) {
+            status = add_lanes(list[i], run, err);
+        } else {
+            if (!joined) status = tt_join_run(j, m, run, err);
+            joined = true;
+            if (status == TT_OK) add_run(list[i], run, j);
+        }
+        if (status == TT_OK && list[i]->failed)
+            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
+        if (status != TT_OK) return status;
+    }
+    return TT_OK;
+}
+
+/* Records of runs that the trace does not describe. */
+static uint64_t unknown_runs(const tt_model *m)
+{
+    size_t n;
+    uint64_t count = 0;
+    const tt_piece *list = tt_pieces_list(m->pieces, &n);
+    for (size_t i = 0; i < n; i++)
+        count += tt_model_run(m, list[i].run) == TT_NONE ? list[i].count : 0;
+    return count;
+}
+
+tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
+                        tt_stats_progress *progress, void *context, tt_error *err)
+{
+    tt_join j = {0};
+    tt_status status = tt_model_need_clock(m, err);
+    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
+        status = walk_run(list, n, m, i, &j, err);
+        if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
+    }
+    uint64_t stray = j.stray + unknown_runs(m);
+    tt_join_free(&j);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
+        finish_row(m, &list[i]->total);
+        for (size_t k = 0; k < list[i]->n_rows; k++)
+            finish_row(m, &list[i]->rows[k]);
+        list[i]->stray = stray;
+    }
+    return status;
+}
+
+double tt_stats_rate(const tt_stats_row *r)
+{
+    return r->total_ns > 0 ? (double)r->weight_bytes / r->total_ns * 1e9 : 0;
+}
+
+static double sort_value(const tt_stats_row *r, tt_stats_sort by)
+{
+    switch (by) {
+    case TT_SORT_COUNT:
+        return (double)r->count;
+    case TT_SORT_MEAN:
+        return r->mean_ns;
+    case TT_SORT_MAX:
+        return r->max_ns;
+    case TT_SORT_WAIT:
+        return r->wait_ns;
+    case TT_SORT_BYTES:
+        return (double)r->weight_bytes;
+    case TT_SORT_RATE:
+        return tt_stats_rate(r);
+    case TT_SORT_TOTAL:
+    case TT_SORT_KEY:
+        break;
+    }
+    return r->total_ns;
+}
+
+static int compare(const void *a, const void *b, void *context)
+{
+    const tt_stats_row *x = a, *y = b;
+    tt_stats_sort by = *(const tt_stats_sort *)context;
+    double u = sort_value(x, by), v = sort_value(y, by);
+    if (by != TT_SORT_KEY && u != v) return u > v ? -1 : 1;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    return strcmp(x->key, y->key);
+}
+
+const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n)
+{
+    if (s->n_rows) qsort_r(s->rows, s->n_rows, sizeof *s->rows, compare, &sort);
+    *n = s->n_rows;
+    return s->rows;
+}
+
+const tt_stats_row *tt_stats_total(const tt_stats *s)
+{
+    return &s->total;
+}
+
+uint64_t tt_stats_stray(const tt_stats *s)
+{
+    return s->stray;
+}

@@ -1,0 +1,76 @@
+/* Time and bytes of the executed ops, summed up by something.
+ *
+ * An op counts once, however many lanes computed it. Its time runs from the first
+ * lane that began it to the last lane that had done its work; times of one run's
+ * ops therefore do not overlap. `busy` and `wait` are summed over the lanes. By
+ * thread, a row's ops are the lane's records and time is the lane's own work. */
+#ifndef TT_ANALYZE_STATS_H
+#define TT_ANALYZE_STATS_H
+
+#include "analyze/filter.h"
+#include "analyze/join.h"
+#include "analyze/quantiles.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum tt_stats_by {
+    TT_BY_OP,
+    TT_BY_LAYER,
+    TT_BY_COMPONENT,
+    TT_BY_CATEGORY,
+    TT_BY_TENSOR, /* the weights an op reads; an op of two weights counts for both */
+    TT_BY_THREAD,
+    TT_BY_TOKEN,
+    TT_BY_PHASE
+} tt_stats_by;
+
+typedef struct tt_stats_row {
+    const char *key; /* as text */
+    int64_t number;  /* of a layer, thread or token; -1: none */
+    uint64_t count;
+    double total_ns, mean_ns, p50_ns, p95_ns, max_ns;
+    double busy_ns, wait_ns;
+    uint64_t weight_bytes; /* read from weights */
+    bool at_most;          /* an upper bound: the chosen experts are not known */
+    /* Private: */
+    tt_quantiles ticks;
+    uint64_t busy_ticks, wait_ticks;
+    bool done;
+} tt_stats_row;
+
+typedef struct tt_stats tt_stats;
+
+/* NULL without memory. The filter is copied (its texts are not); NULL: everything. */
+tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filter);
+void tt_stats_free(tt_stats *s);
+
+/* Called now and then with the runs done and the runs in all. */
+typedef void tt_stats_progress(void *context, uint64_t done, uint64_t total);
+
+/* Walks the trace once for all n of them. Needs a clock (tt_model_need_clock). */
+tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
+                        tt_stats_progress *progress, void *context, tt_error *err);
+
+typedef enum tt_stats_sort {
+    TT_SORT_TOTAL, /* the largest first */
+    TT_SORT_COUNT,
+    TT_SORT_MEAN,
+    TT_SORT_MAX,
+    TT_SORT_WAIT,
+    TT_SORT_BYTES,
+    TT_SORT_RATE,
+    TT_SORT_KEY /* ascending */
+} tt_stats_sort;
+
+/* After the walk: the rows, sorted. They belong to s. */
+const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n);
+/* All ops that passed the filter, each once, whatever the rows are by. */
+const tt_stats_row *tt_stats_total(const tt_stats *s);
+/* Records without a known run, graph or node, left out. */
+uint64_t tt_stats_stray(const tt_stats *s);
+/* weight_bytes / total time; 0 without either. */
+double tt_stats_rate(const tt_stats_row *r);
+
+#endif

@@ -1,0 +1,78 @@
+#include "analyze/summary.h"
+
+#include <string.h>
+
+static void add_batches(const tt_model *m, tt_summary *s)
+{
+    uint64_t ticks[3] = {0}, timed[3] = {0};
+    tt_phase_summary *of[3] = {&s->unknown, &s->prompt, &s->generate};
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const tt_batch *b = &m->batches[i];
+        unsigned phase = b->phase <= TT_PHASE_GENERATE ? b->phase : TT_PHASE_UNKNOWN;
+        of[phase]->batches++;
+        of[phase]->tokens += b->n_tokens;
+        if (!b->ended || b->end_ticks < b->begin_ticks) continue;
+        ticks[phase] += b->end_ticks - b->begin_ticks;
+        timed[phase] += b->n_tokens;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        of[i]->total_ns = tt_model_span_ns(m, ticks[i]);
+        if (of[i]->total_ns > 0) of[i]->tokens_per_s = (double)timed[i] / of[i]->total_ns * 1e9;
+    }
+}
+
+static void add_runs(const tt_model *m, tt_summary *s)
+{
+    uint64_t last = m->clock.zero_ticks;
+    for (uint32_t i = 0; i < m->n_runs; i++) {
+        const tt_run *r = &m->runs[i];
+        s->runs_hooked += r->observed == TT_OBSERVED_HOOK;
+        s->runs_called_back += r->observed == TT_OBSERVED_CALLBACK;
+        s->runs_bounds += r->observed == TT_OBSERVED_BOUNDS;
+        s->runs_open += !r->ended;
+        uint64_t end = r->ended ? r->end_ticks : r->begin_ticks;
+        if (end > last) last = end;
+    }
+    for (uint32_t i = 0; i < m->n_batches; i++)
+        if (m->batches[i].ended && m->batches[i].end_ticks > last) last = m->batches[i].end_ticks;
+    s->elapsed_ns = tt_model_span_ns(m, last - m->clock.zero_ticks);
+}
+
+static void add_chunks(const tt_model *m, tt_summary *s)
+{
+    const tt_trace *t = &m->trace;
+    for (size_t i = 0; i < t->n_chunks; i++) {
+        uint64_t end = i + 1 < t->n_chunks ? t->chunks[i + 1].offset
+                       : t->complete       ? t->index_offset
+                                           : t->end_bytes;
+        if (t->chunks[i].type == TT_CHUNK_OPS) s->ops_bytes += end - t->chunks[i].offset;
+    }
+    s->file_bytes = t->source.size;
+}
+
+static void add_lanes(const tt_model *m, tt_summary *s)
+{
+    size_t n;
+    const tt_piece *list = tt_pieces_list(m->pieces, &n);
+    uint32_t lanes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool new_run = i == 0 || list[i].run != list[i - 1].run;
+        if (new_run)
+            lanes = 1;
+        else if (list[i].lane != list[i - 1].lane)
+            lanes++;
+        if (lanes > s->lanes) s->lanes = lanes;
+    }
+    s->records = tt_pieces_records(m->pieces);
+}
+
+void tt_summarize(const tt_model *m, tt_summary *s)
+{
+    memset(s, 0, sizeof *s);
+    add_batches(m, s);
+    add_runs(m, s);
+    add_chunks(m, s);
+    add_lanes(m, s);
+    for (uint32_t i = 0; i < m->n_weights; i++)
+        s->model_bytes += m->weights[i].size_bytes;
+}

@@ -1,0 +1,31 @@
+/* What ran, in numbers that need no walk over the op records. */
+#ifndef TT_ANALYZE_SUMMARY_H
+#define TT_ANALYZE_SUMMARY_H
+
+#include "model/model.h"
+
+#include <stdint.h>
+
+/* Batches of one phase. */
+typedef struct tt_phase_summary {
+    uint64_t batches;
+    uint64_t tokens;
+    double total_ns;       /* batches' begin to end, summed; those without an end left out */
+    double tokens_per_s;   /* 0: unknown */
+} tt_phase_summary;
+
+typedef struct tt_summary {
+    tt_phase_summary prompt, generate, unknown;
+    double elapsed_ns;  /* first batch or run to the end of the last */
+    uint64_t records;   /* op records: executed ops x lanes */
+    uint32_t lanes;     /* the most in any run */
+    uint64_t ops_bytes; /* of the file, in OPS chunks */
+    uint64_t file_bytes;
+    uint64_t model_bytes; /* of all weights of all model files */
+    uint64_t runs_hooked, runs_called_back, runs_bounds; /* by how they were observed */
+    uint64_t runs_open;   /* never ended */
+} tt_summary;
+
+void tt_summarize(const tt_model *m, tt_summary *s);
+
+#endif

@@ -1,0 +1,36 @@
+/* Proves that a trace is complete and consistent, check by check. */
+#ifndef TT_ANALYZE_VERIFY_H
+#define TT_ANALYZE_VERIFY_H
+
+#include "model/model.h"
+
+#include <stdint.h>
+
+#define TT_CHECK_TEXT 400
+
+typedef enum tt_verdict {
+    TT_CHECK_PASSED,
+    TT_CHECK_FAILED,
+    TT_CHECK_NOT_OBSERVED /* the trace does not hold what the check needs */
+} tt_verdict;
+
+typedef struct tt_check {
+    const char *name; /* "graph-order" */
+    const char *what; /* what it proves, one line */
+    tt_verdict verdict;
+    uint64_t examined;
+    uint64_t offences;
+    uint64_t offset_bytes;       /* of the first offence, or TT_NO_OFFSET */
+    char detail[TT_CHECK_TEXT];  /* the first offence, or why it was not observed */
+    char examined_what[24];      /* the unit of `examined`: "records" */
+} tt_check;
+
+#define TT_CHECKS_MAX 16u
+
+/* Runs every check; fills checks (room for TT_CHECKS_MAX) and their number.
+ * Fails only for want of memory or when the file cannot be read. */
+tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_error *err);
+/* "passed", "failed", "not observed" */
+const char *tt_verdict_name(tt_verdict v);
+
+#endif

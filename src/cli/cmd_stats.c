@@ -1,0 +1,268 @@
+/* tensortrace stats FILE: time and bytes, summed up. */
+#include "analyze/stats.h"
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+#include "cli/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT, OPT_JSON };
+
+/* The dimensions, and what their key is called in tables and in JSON. */
+static const struct dimension {
+    const char *name;
+    const char *title;
+    const char *key;
+    bool number; /* the key is a number in JSON */
+    tt_stats_by by;
+    tt_stats_sort sort; /* unless --sort says otherwise */
+} dimensions[] = {
+    {"op", "OP", "op", false, TT_BY_OP, TT_SORT_TOTAL},
+    {"layer", "LAYER", "layer_id", true, TT_BY_LAYER, TT_SORT_KEY},
+    {"component", "COMPONENT", "component", false, TT_BY_COMPONENT, TT_SORT_TOTAL},
+    {"category", "CATEGORY", "category", false, TT_BY_CATEGORY, TT_SORT_TOTAL},
+    {"tensor", "TENSOR", "tensor", false, TT_BY_TENSOR, TT_SORT_TOTAL},
+    {"thread", "THREAD", "thread_id", true, TT_BY_THREAD, TT_SORT_KEY},
+    {"token", "TOKEN", "token_id", true, TT_BY_TOKEN, TT_SORT_KEY},
+    {"phase", "PHASE", "phase", false, TT_BY_PHASE, TT_SORT_TOTAL},
+};
+
+static const struct {
+    const char *name;
+    tt_stats_sort sort;
+} sorts[] = {
+    {"total", TT_SORT_TOTAL}, {"count", TT_SORT_COUNT}, {"mean", TT_SORT_MEAN},
+    {"max", TT_SORT_MAX},     {"wait", TT_SORT_WAIT},   {"bytes", TT_SORT_BYTES},
+    {"rate", TT_SORT_RATE},   {"key", TT_SORT_KEY},
+};
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+struct options {
+    const char *path;
+    const struct dimension *by;
+    tt_stats_sort sort;
+    bool sorted;
+    uint64_t limit; /* 0: none */
+    bool json;
+    tt_filter filter;
+};
+
+static const struct argp_option option_table[] = {
+    {"by", OPT_BY, "WHAT", 0,
+     "Sum up by op (default), layer, component, category, tensor, thread, token or phase", 1},
+    {"sort", OPT_SORT, "COLUMN", 0, "By total, count, mean, max, wait, bytes, rate or key", 1},
+    {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
+    {"token", TT_OPT_TOKEN, "N[..M]", 0, "Only these batches (0 is the first)", 2},
+    {"layer", TT_OPT_LAYER, "N", 0, "Only this layer (none: outside any)", 2},
+    {"op", TT_OPT_OP, "NAME", 0, "Only this op", 2},
+    {"tensor", TT_OPT_TENSOR, "GLOB", 0, "Only ops whose node or a source has such a name", 2},
+    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
+    {"json", OPT_JSON, 0, 0, "Print JSON", 3},
+    {0},
+};
+
+static void set_by(struct options *o, const char *arg, struct argp_state *state)
+{
+    for (size_t i = 0; i < COUNT(dimensions); i++)
+        if (strcmp(arg, dimensions[i].name) == 0) o->by = &dimensions[i];
+    if (strcmp(arg, o->by->name) != 0)
+        argp_error(state, "--by: \"%.40s\" is not op, layer, component, category, tensor, thread, "
+                   "token or phase", arg);
+}
+
+static void set_sort(struct options *o, const char *arg, struct argp_state *state)
+{
+    for (size_t i = 0; i < COUNT(sorts); i++) {
+        if (strcmp(arg, sorts[i].name) != 0) continue;
+        o->sort = sorts[i].sort;
+        o->sorted = true;
+        return;
+    }
+    argp_error(state, "--sort: \"%.40s\" is not total, count, mean, max, wait, bytes, rate or key",
+               arg);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    int64_t n;
+    tt_error err;
+    if (tt_trace_filter_option(key, arg, state, &o->filter)) return 0;
+    switch (key) {
+    case OPT_BY:
+        set_by(o, arg, state);
+        return 0;
+    case OPT_SORT:
+        set_sort(o, arg, state);
+        return 0;
+    case OPT_LIMIT:
+        if (tt_units_parse_int(arg, "--limit", 0, INT64_MAX, &n, &err) != TT_OK)
+            argp_error(state, "%s", err.message);
+        o->limit = (uint64_t)n;
+        return 0;
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->path) argp_error(state, "one FILE only");
+        o->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->path) argp_error(state, "which FILE?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void progress(void *context, uint64_t done, uint64_t total)
+{
+    tt_progress *p = context;
+    p->total = total;
+    tt_progress_update(p, done);
+}
+
+static void json_row(tt_json *j, const struct options *o, const tt_stats_row *r, double all_ns)
+{
+    if (o->by->by != TT_BY_THREAD) {
+        tt_json_kv_u64(j, "weight_bytes", r->weight_bytes);
+        tt_json_kv_bool(j, "weight_bytes_at_most", r->at_most);
+        tt_json_kv_double(j, "rate_bytes_per_s", tt_stats_rate(r));
+    }
+    tt_json_kv_u64(j, "count", r->count);
+    tt_json_kv_double(j, "share", all_ns > 0 ? r->total_ns / all_ns : 0);
+    tt_json_kv_double(j, "total_ns", r->total_ns);
+    tt_json_kv_double(j, "mean_ns", r->mean_ns);
+    tt_json_kv_double(j, "p50_ns", r->p50_ns);
+    tt_json_kv_double(j, "p95_ns", r->p95_ns);
+    tt_json_kv_double(j, "max_ns", r->max_ns);
+    tt_json_kv_double(j, "busy_ns", r->busy_ns);
+    tt_json_kv_double(j, "wait_ns", r->wait_ns);
+}
+
+static bool print_json(const struct options *o, tt_stats *s)
+{
+    tt_json j;
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, o->sort, &n), *total = tt_stats_total(s);
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "file", o->path);
+    tt_json_kv_string(&j, "by", o->by->name);
+    tt_json_key(&j, "rows");
+    tt_json_array(&j);
+    for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++) {
+        tt_json_object(&j);
+        tt_json_key(&j, o->by->key);
+        if (!o->by->number)
+            tt_json_string(&j, rows[i].key);
+        else if (rows[i].number < 0)
+            tt_json_null(&j);
+        else
+            tt_json_i64(&j, rows[i].number);
+        json_row(&j, o, &rows[i], total->total_ns);
+        tt_json_object_end(&j);
+    }
+    tt_json_array_end(&j);
+    tt_json_key(&j, "total");
+    tt_json_object(&j);
+    json_row(&j, o, total, total->total_ns);
+    tt_json_object_end(&j);
+    tt_json_kv_u64(&j, "rows_total", n);
+    tt_json_kv_u64(&j, "stray_records", tt_stats_stray(s));
+    tt_json_kv_double(&j, "quantile_error", 0.004);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static void table_row(tt_table *t, const struct options *o, const char *key, const tt_stats_row *r,
+                      double all_ns)
+{
+    char name[256], count[TT_UNITS_TEXT], ns[6][TT_UNITS_TEXT], share[16], bytes[TT_UNITS_TEXT + 4];
+    char rate[TT_UNITS_TEXT];
+    (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
+    bytes[0] = '\0';
+    rate[0] = '\0';
+    if (r->weight_bytes && o->by->by != TT_BY_THREAD) {
+        char size[TT_UNITS_TEXT];
+        (void)snprintf(bytes, sizeof bytes, "%s%s", r->at_most ? "<= " : "",
+                       tt_units_bytes(size, r->weight_bytes));
+        tt_units_rate(rate, tt_stats_rate(r));
+    }
+    const char *cells[] = {tt_trace_text(name, sizeof name, key),
+                           tt_units_count(count, r->count),
+                           tt_units_ns(ns[0], r->total_ns),
+                           share,
+                           tt_units_ns(ns[1], r->mean_ns),
+                           tt_units_ns(ns[2], r->p50_ns),
+                           tt_units_ns(ns[3], r->p95_ns),
+                           tt_units_ns(ns[4], r->max_ns),
+                           tt_units_ns(ns[5], r->wait_ns),
+                           bytes,
+                           rate};
+    tt_table_row(t, cells);
+}
+
+static bool print_table(const struct options *o, tt_stats *s)
+{
+    static const char *const titles[] = {"COUNT", "TOTAL", "SHARE", "MEAN", "P50",
+                                         "P95",   "MAX",   "WAIT",  "WEIGHTS", "RATE"};
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, o->sort, &n), *total = tt_stats_total(s);
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    tt_table_column(t, o->by->title, TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    for (size_t i = 0; i < COUNT(titles); i++)
+        tt_table_column(t, titles[i], TT_COLUMN_RIGHT);
+    for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++)
+        table_row(t, o, rows[i].key, &rows[i], total->total_ns);
+    table_row(t, o, "all", total, total->total_ns);
+    bool ok = tt_table_print(t);
+    if (o->limit && n > o->limit) printf("%zu more rows\n", n - (size_t)o->limit);
+    return ok;
+}
+
+int tt_cmd_stats(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table, parse_option, "FILE",
+        "Time and bytes of the ops in the trace FILE, summed up.\v"
+        "An op counts once however many threads computed it; its time runs from the first "
+        "thread that began it to the last that had done its work. WAIT is the threads' time "
+        "at the barrier behind it, summed. By thread, rows count the thread's own work.",
+        NULL, NULL, NULL};
+    struct options o = {.by = &dimensions[0]};
+    tt_model *m = NULL;
+    tt_error err;
+    tt_progress bar;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    if (!o.sorted) o.sort = o.by->sort;
+    if (tt_model_open(o.path, &m, &err) != TT_OK) return tt_report_error(&err);
+    tt_trace_note_damage(m);
+    tt_stats *s = tt_stats_new(m, o.by->by, &o.filter);
+    int code = TT_EXIT_OK;
+    tt_progress_begin(&bar, "reading", m->n_runs, "runs");
+    if (!s) {
+        code = tt_report_usage("out of memory");
+    } else if (tt_stats_walk(&s, 1, m, progress, &bar, &err) != TT_OK) {
+        tt_progress_end(&bar);
+        code = tt_report_error(&err);
+    } else {
+        tt_progress_end(&bar);
+        if (tt_stats_stray(s))
+            tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
+                           tt_stats_stray(s));
+        if (!(o.json ? print_json(&o, s) : print_table(&o, s)))
+            code = tt_report_usage("cannot write to standard output: %s", strerror(errno));
+    }
+    tt_stats_free(s);
+    tt_model_close(m);
+    return code;
+}

@@ -1,0 +1,148 @@
+/* tensortrace verify FILE: proves that a trace is complete and consistent. */
+#include "analyze/verify.h"
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+#include "cli/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_JSON = 256 };
+
+struct options {
+    const char *path;
+    bool json;
+};
+
+static const struct argp_option option_table[] = {
+    {"json", OPT_JSON, 0, 0, "Print JSON", 1},
+    {0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->path) argp_error(state, "one FILE only");
+        o->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->path) argp_error(state, "which FILE?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static size_t count_verdict(const tt_check *checks, size_t n, tt_verdict v)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        found += checks[i].verdict == v;
+    return found;
+}
+
+static bool print_json(const struct options *o, const tt_model *m, const tt_check *checks, size_t n)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "file", o->path);
+    tt_json_kv_bool(&j, "passed", count_verdict(checks, n, TT_CHECK_FAILED) == 0);
+    tt_json_kv_bool(&j, "complete", m->trace.complete);
+    tt_json_key(&j, "checks");
+    tt_json_array(&j);
+    for (size_t i = 0; i < n; i++) {
+        const tt_check *c = &checks[i];
+        tt_json_object(&j);
+        tt_json_kv_string(&j, "check", c->name);
+        tt_json_kv_string(&j, "verdict", tt_verdict_name(c->verdict));
+        tt_json_kv_string(&j, "proves", c->what);
+        tt_json_kv_u64(&j, "examined", c->examined);
+        tt_json_kv_string(&j, "examined_what", c->examined_what);
+        tt_json_kv_u64(&j, "offences", c->offences);
+        tt_json_kv_string(&j, "detail", c->detail[0] ? c->detail : NULL);
+        tt_json_key(&j, "offset_bytes");
+        if (c->offset_bytes == TT_NO_OFFSET)
+            tt_json_null(&j);
+        else
+            tt_json_u64(&j, c->offset_bytes);
+        tt_json_object_end(&j);
+    }
+    tt_json_array_end(&j);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static bool print_text(const struct options *o, const tt_model *m, const tt_check *checks, size_t n)
+{
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    tt_table_column(t, "CHECK", TT_COLUMN_LEFT);
+    tt_table_column(t, "VERDICT", TT_COLUMN_LEFT);
+    tt_table_column(t, "EXAMINED", TT_COLUMN_RIGHT);
+    tt_table_column(t, "PROVES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    for (size_t i = 0; i < n; i++) {
+        char count[TT_UNITS_TEXT], examined[64];
+        (void)snprintf(examined, sizeof examined, "%s %s", tt_units_count(count, checks[i].examined),
+                       checks[i].examined_what);
+        const char *cells[] = {checks[i].name, tt_verdict_name(checks[i].verdict), examined,
+                               checks[i].what};
+        tt_table_row(t, cells);
+    }
+    if (!tt_table_print(t)) return false;
+    for (size_t i = 0; i < n; i++) {
+        const tt_check *c = &checks[i];
+        char text[TT_CHECK_TEXT];
+        if (c->verdict == TT_CHECK_PASSED) continue;
+        printf("%s %s: %s", c->name, tt_verdict_name(c->verdict),
+               tt_trace_text(text, sizeof text, c->detail));
+        if (c->offset_bytes != TT_NO_OFFSET) printf(" (at byte %" PRIu64 ")", c->offset_bytes);
+        if (c->offences > 1) printf("; %" PRIu64 " more like it", c->offences - 1);
+        putchar('\n');
+    }
+    size_t failed = count_verdict(checks, n, TT_CHECK_FAILED);
+    size_t unseen = count_verdict(checks, n, TT_CHECK_NOT_OBSERVED);
+    printf("%s: %zu of %zu checks passed", o->path, n - failed - unseen, n);
+    if (failed) printf(", %zu failed", failed);
+    if (unseen) printf(", %zu not observed", unseen);
+    if (!m->trace.complete) printf("; the trace was cut off at byte %" PRIu64, m->trace.end_bytes);
+    putchar('\n');
+    return true;
+}
+
+int tt_cmd_verify(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table, parse_option, "FILE",
+        "Proves that the trace FILE is complete and consistent.\v"
+        "Exit code 0: no check failed; 1: one failed, and its first offence is named; 2: the "
+        "file is no trace. A check whose facts are not in the trace is \"not observed\", which "
+        "is neither.",
+        NULL, NULL, NULL};
+    struct options o = {0};
+    tt_model *m = NULL;
+    tt_error err;
+    tt_check checks[TT_CHECKS_MAX];
+    size_t n = 0;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    if (tt_model_open(o.path, &m, &err) != TT_OK) return tt_report_error(&err);
+    int code = TT_EXIT_OK;
+    if (tt_verify(m, checks, &n, &err) != TT_OK)
+        code = tt_report_error(&err);
+    else if (!(o.json ? print_json(&o, m, checks, n) : print_text(&o, m, checks, n)))
+        code = tt_report_usage("cannot write to standard output: %s", strerror(errno));
+    else if (count_verdict(checks, n, TT_CHECK_FAILED))
+        code = TT_EXIT_DIFFERS;
+    tt_model_close(m);
+    return code;
+}

@@ -1,0 +1,33 @@
+/* What `tensortrace info` shows, collected once and printed as text or JSON. */
+#ifndef TT_CLI_INFO_H
+#define TT_CLI_INFO_H
+
+#include "analyze/stats.h"
+#include "analyze/summary.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+
+typedef struct tt_info {
+    const tt_model *m;
+    const char *path;
+    tt_summary summary;
+    bool findings; /* the five below are there */
+    tt_stats *by_category, *by_op, *by_tensor, *by_phase, *by_thread;
+} tt_info;
+
+/* Walks the ops when `findings` is set and the trace has a clock. Free it with
+ * tt_info_free also after a failure. */
+tt_status tt_info_collect(tt_info *info, const tt_model *m, const char *path, bool findings,
+                          tt_stats_progress *progress, void *context, tt_error *err);
+void tt_info_free(tt_info *info);
+/* False when the output failed. */
+bool tt_info_print_text(const tt_info *info);
+bool tt_info_print_json(const tt_info *info);
+
+/* The trace's run id as 32 hex digits. */
+void tt_info_run_id(const tt_info *info, char out[33]);
+/* The row of that key, or NULL. */
+const tt_stats_row *tt_info_row(tt_stats *s, const char *key);
+
+#endif

@@ -1,0 +1,263 @@
+/* `tensortrace info` for people. */
+#include "cli/info.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+#include "cli/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define TOP_OPS 6u
+#define TOP_TENSORS 5u
+
+static void line(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void line(const char *what, const char *fmt, ...)
+{
+    char text[2048], shown[2048];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    printf("%-12s%s\n", what, tt_trace_text(shown, sizeof shown, text));
+}
+
+static void environment_line(const tt_model *m, const char *what, const char *key)
+{
+    const char *value = tt_model_environment(m, key);
+    if (value && value[0]) line(what, "%s", value);
+}
+
+static void created_line(const tt_model *m)
+{
+    time_t seconds = (time_t)(m->trace.header.created_unix_ns / 1000000000u);
+    struct tm when;
+    char text[64];
+    if (gmtime_r(&seconds, &when) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &when))
+        line("recorded", "%s, process %" PRIu64, text, m->trace.header.pid);
+}
+
+/* All environment keys that begin with engine_, as "key value". */
+static void engine_lines(const tt_model *m)
+{
+    for (uint32_t i = 0; i < m->n_environment; i++) {
+        const tt_pair *p = &m->environment[i];
+        if (strncmp(p->key, "engine_", 7) != 0 || tt_model_environment(m, p->key) != p->value)
+            continue;
+        char what[32];
+        (void)snprintf(what, sizeof what, "%.11s", p->key + 7);
+        line(strcmp(what, "version") == 0 ? "engine" : what, "%s", p->value);
+    }
+}
+
+static void model_lines(const tt_model *m)
+{
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        char size[TT_UNITS_TEXT];
+        line(i == 0 ? "model" : "", "%s (%s, %u tensors)", m->files[i].path,
+             tt_units_bytes(size, m->files[i].size_bytes), m->files[i].n_weights);
+    }
+}
+
+static void observed_line(const tt_info *info)
+{
+    const tt_summary *s = &info->summary;
+    const char *mode = tt_model_environment(info->m, "mode");
+    const char *reason = tt_model_environment(info->m, "mode_reason");
+    line("mode", "%s%s%s%s", mode ? mode : "unknown", reason && reason[0] ? " (" : "",
+         reason && reason[0] ? reason : "", reason && reason[0] ? ")" : "");
+    if (s->runs_called_back && s->runs_hooked)
+        line("", "%" PRIu64 " runs hooked per thread, %" PRIu64 " seen by the scheduler callback",
+             s->runs_hooked, s->runs_called_back);
+    if (s->runs_bounds) line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
+}
+
+static void ending_line(const tt_info *info)
+{
+    const tt_trace *t = &info->m->trace;
+    tt_error damage;
+    size_t damaged = tt_pieces_damaged(info->m->pieces, &damage);
+    if (!t->complete)
+        line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
+    else
+        line("ending", "%s", t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
+                             : t->end_flags & TT_END_NORMAL  ? "complete"
+                                                             : "complete, but not closed by itself");
+    if (info->m->meta_damage.status != TT_OK)
+        line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,
+             info->m->meta_damage.message);
+    if (damaged)
+        line("damaged", "%zu OPS chunk%s left out; the first at byte %" PRIu64 ": %s", damaged,
+             damaged == 1 ? "" : "s", damage.offset, damage.message);
+}
+
+static void phase_line(const char *what, const tt_phase_summary *p)
+{
+    char tokens[TT_UNITS_TEXT], batches[TT_UNITS_TEXT], time[TT_UNITS_TEXT];
+    if (p->batches == 0) return;
+    if (p->total_ns > 0)
+        line(what, "%s tokens in %s batch%s, %s: %.*f tokens/s", tt_units_count(tokens, p->tokens),
+             tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es",
+             tt_units_ns(time, p->total_ns), p->tokens_per_s < 100 ? 1 : 0, p->tokens_per_s);
+    else
+        line(what, "%s tokens in %s batch%s", tt_units_count(tokens, p->tokens),
+             tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es");
+}
+
+static void count_lines(const tt_info *info)
+{
+    char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT], c[TT_UNITS_TEXT];
+    const tt_summary *s = &info->summary;
+    uint64_t dropped = info->m->losses_total, counted, unresolved = 0, meta = 0;
+    if (tt_model_count(info->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
+    line("recorded", "%s op records of %s runs on up to %u thread%s, %u graph%s",
+         tt_units_count(a, s->records), tt_units_count(b, info->m->n_runs), s->lanes,
+         s->lanes == 1 ? "" : "s", info->m->n_graphs, info->m->n_graphs == 1 ? "" : "s");
+    line("dropped", "%s", tt_units_count(a, dropped));
+    if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
+        line("", "%s ops ran outside any known graph", tt_units_count(a, unresolved));
+    if (tt_model_count(info->m, "meta_dropped", &meta) && meta)
+        line("", "%s descriptions (graphs, batches, ...) were lost", tt_units_count(a, meta));
+    if (s->runs_open) line("", "%s runs never ended", tt_units_count(a, s->runs_open));
+    line("trace", "%s, %s", info->path, tt_units_bytes(c, s->file_bytes));
+    if (s->records)
+        line("", "%.2f bytes per op and thread (%.2f without descriptions)",
+             (double)s->file_bytes / (double)s->records, (double)s->ops_bytes / (double)s->records);
+}
+
+static void print_head(const tt_info *info)
+{
+    const tt_model *m = info->m;
+    char id[33], text[TT_UNITS_TEXT];
+    tt_info_run_id(info, id);
+    line("run", "%s", id);
+    created_line(m);
+    environment_line(m, "command", "command");
+    environment_line(m, "host", "host");
+    environment_line(m, "cpu", "cpu");
+    engine_lines(m);
+    model_lines(m);
+    observed_line(info);
+    environment_line(m, "options", "capture");
+    ending_line(info);
+    if (m->clock.known)
+        line("time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
+             m->clock.assumed ? " (by the clock's nominal rate)" : "");
+    else
+        line("time", "unknown: the trace cannot turn ticks into time");
+    phase_line("prompt", &info->summary.prompt);
+    phase_line("generate", &info->summary.generate);
+    phase_line("other", &info->summary.unknown);
+    count_lines(info);
+}
+
+static bool time_table(const char *heading, const char *title, tt_stats *s, size_t limit)
+{
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_TOTAL, &n);
+    double all_ns = tt_stats_total(s)->total_ns;
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    printf("\n%s\n", heading);
+    tt_table_column(t, title, TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(t, "SHARE", TT_COLUMN_RIGHT);
+    tt_table_column(t, "TOTAL", TT_COLUMN_RIGHT);
+    tt_table_column(t, "COUNT", TT_COLUMN_RIGHT);
+    tt_table_column(t, "MEAN", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WEIGHTS", TT_COLUMN_RIGHT);
+    tt_table_column(t, "RATE", TT_COLUMN_RIGHT);
+    for (size_t i = 0, shown = 0; i < n && shown < limit; i++) {
+        const tt_stats_row *r = &rows[i];
+        char name[128], share[16], total[TT_UNITS_TEXT], count[TT_UNITS_TEXT], mean[TT_UNITS_TEXT];
+        char bytes[TT_UNITS_TEXT] = "", rate[TT_UNITS_TEXT] = "";
+        if (r->key[0] == '(') continue; /* no weight: not a tensor */
+        (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
+        if (r->weight_bytes) {
+            tt_units_bytes(bytes, r->weight_bytes);
+            tt_units_rate(rate, tt_stats_rate(r));
+        }
+        const char *cells[] = {tt_trace_text(name, sizeof name, r->key),
+                               share,
+                               tt_units_ns(total, r->total_ns),
+                               tt_units_count(count, r->count),
+                               tt_units_ns(mean, r->mean_ns),
+                               bytes,
+                               rate};
+        tt_table_row(t, cells);
+        shown++;
+    }
+    return tt_table_print(t);
+}
+
+static void bytes_per_batch(const char *what, const tt_info *info, const char *phase,
+                            const tt_phase_summary *p, const char *unit)
+{
+    const tt_stats_row *r = tt_info_row(info->by_phase, phase);
+    char bytes[TT_UNITS_TEXT], model[TT_UNITS_TEXT];
+    if (!r || !p->batches || !r->weight_bytes) return;
+    uint64_t each = r->weight_bytes / p->batches;
+    printf("  %-10s%s%s a %s", what, r->at_most ? "at most " : "", tt_units_bytes(bytes, each), unit);
+    if (info->summary.model_bytes)
+        printf(" (%.0f %% of the model's %s)",
+               100.0 * (double)each / (double)info->summary.model_bytes,
+               tt_units_bytes(model, info->summary.model_bytes));
+    putchar('\n');
+}
+
+static bool thread_table(const tt_info *info)
+{
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(info->by_thread, TT_SORT_KEY, &n);
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    printf("\nThreads: own work, and waiting for the others\n");
+    tt_table_column(t, "THREAD", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WORK", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WAIT", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WAITING", TT_COLUMN_RIGHT);
+    tt_table_column(t, "OPS", TT_COLUMN_RIGHT);
+    for (size_t i = 0; i < n; i++) {
+        const tt_stats_row *r = &rows[i];
+        char work[TT_UNITS_TEXT], wait[TT_UNITS_TEXT], share[16], count[TT_UNITS_TEXT];
+        double all = r->busy_ns + r->wait_ns;
+        (void)snprintf(share, sizeof share, "%.1f %%", all > 0 ? 100 * r->wait_ns / all : 0);
+        const char *cells[] = {r->key, tt_units_ns(work, r->busy_ns), tt_units_ns(wait, r->wait_ns),
+                               share, tt_units_count(count, r->count)};
+        tt_table_row(t, cells);
+    }
+    return tt_table_print(t);
+}
+
+static bool print_findings(const tt_info *info)
+{
+    bool ok = time_table("Time by part of the network", "PART", info->by_category, SIZE_MAX) &&
+              time_table("Time by op", "OP", info->by_op, TOP_OPS) &&
+              time_table("Busiest tensors", "TENSOR", info->by_tensor, TOP_TENSORS);
+    printf("\nWeights read\n");
+    bytes_per_batch("prompt", info, "prompt", &info->summary.prompt, "batch");
+    bytes_per_batch("generate", info, "generate", &info->summary.generate, "token");
+    ok = ok && thread_table(info);
+    if (tt_stats_stray(info->by_op)) {
+        char count[TT_UNITS_TEXT];
+        printf("\n%s records belong to runs that the trace does not describe\n",
+               tt_units_count(count, tt_stats_stray(info->by_op)));
+    }
+    return ok;
+}
+
+bool tt_info_print_text(const tt_info *info)
+{
+    bool ok = true;
+    print_head(info);
+    if (info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
+    if (info->m->n_runs == 0)
+        printf("\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");
+    printf("\nNext\n"
+           "  tensortrace stats %s --by layer      time and bytes of each layer\n"
+           "  tensortrace log %s --token 1 --lanes what each thread did for a token\n"
+           "  tensortrace verify %s                proves that nothing is missing\n",
+           info->path, info->path, info->path);
+    return ok;
+}

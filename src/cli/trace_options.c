@@ -1,0 +1,156 @@
+#include "cli/trace_options.h"
+
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool parse_u32(const char *text, const char *end, uint32_t *out)
+{
+    uint64_t v = 0;
+    if (text == end) return false;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9') return false;
+        v = v * 10 + (unsigned)(*text - '0');
+        if (v >= UINT32_MAX) return false;
+    }
+    *out = (uint32_t)v;
+    return true;
+}
+
+bool tt_trace_parse_range(const char *text, uint32_t *first, uint32_t *last)
+{
+    const char *dots = strstr(text, ".."), *end = text + strlen(text);
+    if (!parse_u32(text, dots ? dots : end, first)) return false;
+    *last = *first;
+    return !dots || (parse_u32(dots + 2, end, last) && *last >= *first);
+}
+
+bool tt_trace_parse_time(const char *text, double *ns)
+{
+    static const struct {
+        const char *suffix;
+        double ns;
+    } units[] = {{"", 1e6}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end;
+    if ((*text < '0' || *text > '9') && *text != '.') return false;
+    double v = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].suffix) != 0) continue;
+        *ns = v * units[i].ns;
+        return isfinite(*ns);
+    }
+    return false;
+}
+
+static void set_layer(const char *arg, struct argp_state *state, tt_filter *f)
+{
+    uint32_t layer = 0;
+    f->has_layer = true;
+    f->layer = TT_LAYER_NONE;
+    if (strcmp(arg, "none") == 0) return;
+    if (!parse_u32(arg, arg + strlen(arg), &layer) || layer > INT32_MAX)
+        argp_error(state, "--layer: \"%.40s\" is not a layer's number (or none)", arg);
+    f->layer = (int32_t)layer;
+}
+
+static void set_phase(const char *arg, struct argp_state *state, tt_filter *f)
+{
+    if (strcasecmp(arg, "prompt") == 0)
+        f->phase = TT_PHASE_PROMPT;
+    else if (strcasecmp(arg, "generate") == 0)
+        f->phase = TT_PHASE_GENERATE;
+    else
+        argp_error(state, "--phase: \"%.40s\" is not prompt or generate", arg);
+}
+
+static void set_origin(const char *arg, struct argp_state *state, tt_filter *f)
+{
+    if (strcasecmp(arg, "disk") == 0)
+        f->origin = TT_ORIGIN_DISK;
+    else if (strcasecmp(arg, "buffer") == 0)
+        f->origin = TT_ORIGIN_BUFFER;
+    else
+        argp_error(state, "--origin: \"%.40s\" is not disk or buffer", arg);
+}
+
+static void set_time(const char *what, const char *arg, struct argp_state *state, double *ns)
+{
+    if (!tt_trace_parse_time(arg, ns))
+        argp_error(state, "%s: \"%.40s\" is not a time: write 12.5ms, 300us, 4000ns or 2s", what,
+                   arg);
+}
+
+bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_filter *f)
+{
+    switch (key) {
+    case TT_OPT_TOKEN:
+        f->has_token = true;
+        if (!tt_trace_parse_range(arg, &f->token_first, &f->token_last))
+            argp_error(state, "--token: \"%.40s\" is not a number or a range like 3..9", arg);
+        return true;
+    case TT_OPT_LAYER:
+        set_layer(arg, state, f);
+        return true;
+    case TT_OPT_OP:
+        f->op = arg;
+        return true;
+    case TT_OPT_PHASE:
+        set_phase(arg, state, f);
+        return true;
+    case TT_OPT_TENSOR:
+        f->tensor = arg;
+        return true;
+    case TT_OPT_THREAD:
+        f->has_lane = true;
+        if (!parse_u32(arg, arg + strlen(arg), &f->lane))
+            argp_error(state, "--thread: \"%.40s\" is not a thread's number", arg);
+        return true;
+    case TT_OPT_ORIGIN:
+        set_origin(arg, state, f);
+        return true;
+    case TT_OPT_FROM:
+        f->has_from = true;
+        set_time("--from", arg, state, &f->from_ns);
+        return true;
+    case TT_OPT_TO:
+        f->has_to = true;
+        set_time("--to", arg, state, &f->to_ns);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void tt_trace_note_damage(const tt_model *m)
+{
+    tt_error damage;
+    size_t n = tt_pieces_damaged(m->pieces, &damage);
+    if (!m->trace.complete)
+        tt_report_note("the trace was cut off at byte %" PRIu64 ": %s; what is before is shown",
+                       m->trace.end_bytes, m->trace.cut.message);
+    if (m->meta_damage.status != TT_OK)
+        tt_report_note("damaged at byte %" PRIu64 ": %s; runs described behind it are not shown",
+                       m->meta_damage.offset, m->meta_damage.message);
+    if (n > 0)
+        tt_report_note("%zu damaged OPS chunk%s left out; the first at byte %" PRIu64 ": %s", n,
+                       n == 1 ? " is" : "s are", damage.offset, damage.message);
+}
+
+uint64_t tt_trace_round_ns(double ns)
+{
+    if (!(ns > 0)) return 0;
+    return ns < 9e18 ? (uint64_t)(ns + 0.5) : (uint64_t)9e18;
+}
+
+char *tt_trace_text(char *out, size_t room, const char *text)
+{
+    size_t n = 0;
+    for (; text[n] && n + 1 < room; n++)
+        out[n] = (unsigned char)text[n] < 0x20 || text[n] == 0x7f ? '?' : text[n];
+    out[n] = '\0';
+    return out;
+}

@@ -1,0 +1,43 @@
+/* What the commands that read a trace share: filter options, texts for tables. */
+#ifndef TT_CLI_TRACE_OPTIONS_H
+#define TT_CLI_TRACE_OPTIONS_H
+
+#include "analyze/filter.h"
+#include "cli/units.h"
+#include "model/model.h"
+
+#include <argp.h>
+#include <stdbool.h>
+
+enum {
+    TT_OPT_TOKEN = 't',
+    TT_OPT_LAYER = 'l',
+    TT_OPT_OP = 'o',
+    TT_OPT_PHASE = 'p',
+    TT_OPT_TENSOR = 'T',
+    TT_OPT_THREAD = 1024,
+    TT_OPT_ORIGIN,
+    TT_OPT_FROM,
+    TT_OPT_TO
+};
+
+/* Takes one of the options above; argp_error (exit 2) when its value is off.
+ * False: another key. */
+bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_filter *filter);
+
+/* "12" or "12..20"; false when it is neither. */
+bool tt_trace_parse_range(const char *text, uint32_t *first, uint32_t *last);
+/* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. */
+bool tt_trace_parse_time(const char *text, double *ns);
+
+/* Says on stderr what is missing or damaged; the command goes on. */
+void tt_trace_note_damage(const tt_model *m);
+
+/* ns rounded to a whole number that JSON can hold. */
+uint64_t tt_trace_round_ns(double ns);
+
+/* A name from the file, made fit for a terminal: control bytes become '?'. In the
+ * caller's buffer, which is also returned. */
+char *tt_trace_text(char *out, size_t room, const char *text);
+
+#endif

@@ -1,0 +1,25 @@
+/* A map from a 64-bit key to a 32-bit index: ids to places in an array, hashes of
+ * names to weights. Keys are unique. Zero-filled is an empty map. */
+#ifndef TT_MODEL_IDMAP_H
+#define TT_MODEL_IDMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_NONE UINT32_MAX /* no such index */
+
+typedef struct tt_idmap {
+    struct tt_idmap_slot *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t n;
+} tt_idmap;
+
+void tt_idmap_free(tt_idmap *m);
+/* False without memory. *was: the index that the key had, which stays, or TT_NONE. */
+bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was);
+/* Replaces the index of a key that is there. */
+void tt_idmap_set(tt_idmap *m, uint64_t key, uint32_t index);
+uint32_t tt_idmap_get(const tt_idmap *m, uint64_t key);
+
+#endif

@@ -1,0 +1,180 @@
+/* After loading: what refers to what. */
+#include "model/load.h"
+
+#include "base/checksum.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Follows view_src to the tensor that owns the bytes. */
+static void find_root(tt_loader *l, tt_graph *g, uint32_t i)
+{
+    uint32_t at = i;
+    uint64_t offset = 0;
+    for (unsigned depth = 0; g->tensors[at].view_src != TT_NONE; depth++) {
+        if (depth == TT_VIEW_DEPTH_MAX) {
+            tt_loader_problem(l, "graph %" PRIu32 ": tensor %.64s is a view of a view without end",
+                              g->id, g->tensors[i].name);
+            at = i;
+            offset = 0;
+            break;
+        }
+        offset += g->tensors[at].view_offset_bytes;
+        at = g->tensors[at].view_src;
+    }
+    g->tensors[i].root = at;
+    g->tensors[i].root_offset_bytes = offset;
+}
+
+static bool in_mapping(const tt_model *m, const tt_tensor *t, const tt_weight *w)
+{
+    if (t->buffer == TT_NONE) return false;
+    const tt_buffer *b = &m->buffers[t->buffer];
+    return b->flags & TT_BUFFER_FILE && b->file_offset_bytes + t->location == w->offset_bytes;
+}
+
+/* Links may give one file two paths, so this only decides between two weights. */
+static bool same_path(const tt_model *m, const tt_tensor *t, const tt_weight *w)
+{
+    return t->buffer != TT_NONE && m->buffers[t->buffer].flags & TT_BUFFER_FILE &&
+           strcmp(m->buffers[t->buffer].path, m->files[w->file].path) == 0;
+}
+
+/* The weight a root tensor is. Of several with that name (two models loaded) the one
+ * whose bytes it maps, else one of the same size and type. */
+static uint32_t find_weight(const tt_model *m, const tt_tensor *t)
+{
+    uint32_t best = TT_NONE;
+    int best_score = -1;
+    for (uint32_t i = tt_model_weight(m, t->name); i != TT_NONE; i = m->weights[i].next_same_name) {
+        const tt_weight *w = &m->weights[i];
+        int score = (in_mapping(m, t, w) ? 8 : 0) + (same_path(m, t, w) ? 4 : 0) +
+                    (w->size_bytes == t->size_bytes ? 2 : 0) + (w->type == t->type ? 1 : 0);
+        if (score > best_score) {
+            best = i;
+            best_score = score;
+        }
+        if (best_score == 15) break;
+    }
+    return best;
+}
+
+static void link_tensor(tt_model *m, tt_graph *g, tt_tensor *t)
+{
+    const tt_tensor *root = &g->tensors[t->root];
+    t->weight = root->weight;
+    if (t->weight != TT_NONE) {
+        const tt_weight *w = &m->weights[t->weight];
+        t->place = w->place;
+        t->origin = in_mapping(m, root, w)      ? TT_ORIGIN_DISK
+                    : root->buffer != TT_NONE ? TT_ORIGIN_BUFFER
+                                              : TT_ORIGIN_UNKNOWN;
+    } else {
+        t->origin = t->buffer != TT_NONE || root->buffer != TT_NONE ? TT_ORIGIN_BUFFER
+                                                                    : TT_ORIGIN_UNKNOWN;
+    }
+}
+
+/* Tensors that ggml itself named ("node_17") say nothing: they belong where what
+ * they are computed from belongs. */
+static bool unnamed(const tt_tensor *t)
+{
+    return !t->name[0] || strncmp(t->name, "node_", 5) == 0 || strncmp(t->name, "leaf_", 5) == 0;
+}
+
+static void place_node(tt_graph *g, tt_tensor *t)
+{
+    const tt_tensor *from = NULL;
+    for (uint32_t i = 0; i < t->n_src; i++) {
+        const tt_tensor *s = t->src[i] == TT_NONE ? NULL : &g->tensors[t->src[i]];
+        if (!s) continue;
+        if (s->weight != TT_NONE) {
+            t->place = s->place;
+            return;
+        }
+        if (!from || (from->place.layer_id < 0 && s->place.layer_id >= 0)) from = s;
+    }
+    if (from && unnamed(t)) t->place = from->place;
+}
+
+static void link_graph(tt_loader *l, tt_graph *g)
+{
+    tt_model *m = l->m;
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        find_root(l, g, i);
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        tt_tensor *t = &g->tensors[i];
+        /* Only leafs are weights: a node may carry any name. */
+        if (t->root == i && i >= g->n_nodes) t->weight = find_weight(m, t);
+    }
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        link_tensor(m, g, &g->tensors[i]);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        place_node(g, &g->tensors[i]);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const tt_run *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void link_runs(tt_model *m)
+{
+    if (m->n_runs) qsort(m->runs, m->n_runs, sizeof *m->runs, by_id);
+    for (uint32_t i = 0; i < m->n_runs; i++) {
+        tt_run *r = &m->runs[i];
+        tt_idmap_set(&m->run_by_id, r->id, i);
+        if (r->batch == TT_NONE) continue;
+        m->batches[r->batch].n_runs++;
+        m->batches[r->batch].last_run = i;
+    }
+}
+
+/* Ticks that a person would believe to be a clock: 1 kHz to 1 THz. */
+static bool plausible(double ns_per_tick)
+{
+    return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6;
+}
+
+static void fit_clock(tt_loader *l)
+{
+    tt_clock_fit *k = &l->m->clock;
+    const tt_meta_clock *a = &l->first_clock, *b = &l->last_clock;
+    const char *hz = tt_model_environment(l->m, "tick_hz");
+    if (l->m->n_clocks) {
+        k->ticks = a->ticks;
+        k->mono_ns = a->mono_ns;
+        k->unix_ns = a->unix_ns;
+    }
+    if (l->m->n_clocks > 1 && b->ticks > a->ticks && b->mono_ns > a->mono_ns) {
+        k->ns_per_tick = (double)(b->mono_ns - a->mono_ns) / (double)(b->ticks - a->ticks);
+        k->known = plausible(k->ns_per_tick);
+    }
+    if (!k->known && l->m->n_clocks && hz) {
+        k->ns_per_tick = 1e9 / strtod(hz, NULL);
+        k->known = k->assumed = plausible(k->ns_per_tick);
+    }
+    bool any = false;
+    for (uint32_t i = 0; i < l->m->n_batches; i++) {
+        if (any && l->m->batches[i].begin_ticks >= k->zero_ticks) continue;
+        k->zero_ticks = l->m->batches[i].begin_ticks;
+        any = true;
+    }
+    for (uint32_t i = 0; i < l->m->n_runs; i++) {
+        if (any && l->m->runs[i].begin_ticks >= k->zero_ticks) continue;
+        k->zero_ticks = l->m->runs[i].begin_ticks;
+        any = true;
+    }
+    if (!any) k->zero_ticks = k->ticks;
+}
+
+void tt_model_link(tt_loader *l)
+{
+    l->chunk_offset = TT_NO_OFFSET;
+    for (uint32_t i = 0; i < l->m->n_graphs; i++)
+        link_graph(l, &l->m->graphs[i]);
+    link_runs(l->m);
+    fit_clock(l);
+}

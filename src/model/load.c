@@ -1,0 +1,435 @@
+#include "model/load.h"
+
+#include "gguf/layout.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STRING_GAP_MAX (1u << 20)
+
+bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity) return true;
+    size_t more = *capacity ? *capacity * 2 : 32;
+    /* The arrays count towards the same ceiling as the arena. */
+    size_t added = (more - *capacity) * size;
+    if (n >= TT_NONE || added > l->m->arena.limit_bytes - l->m->arena.total_bytes) {
+        l->no_memory = true;
+        return false;
+    }
+    void *grown = reallocarray(*array, more, size);
+    if (!grown) {
+        l->no_memory = true;
+        return false;
+    }
+    memset((char *)grown + *capacity * size, 0, added);
+    l->m->arena.total_bytes += added;
+    *array = grown;
+    *capacity = more;
+    return true;
+}
+
+void tt_loader_problem(tt_loader *l, const char *fmt, ...)
+{
+    uint32_t at = l->m->n_problems;
+    if (l->m->n_problems < UINT32_MAX) l->m->n_problems++;
+    if (at >= TT_MODEL_PROBLEMS_MAX) return;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(l->m->problems[at].text, sizeof l->m->problems[at].text, fmt, args);
+    va_end(args);
+    l->m->problems[at].offset_bytes = l->chunk_offset;
+}
+
+const char *tt_loader_text(tt_loader *l, tt_span s)
+{
+    const char *text = s.size ? tt_arena_text(&l->m->arena, s.data, s.size) : "";
+    if (!text) l->no_memory = true;
+    return text ? text : "";
+}
+
+tt_text *tt_loader_string(tt_loader *l, uint32_t id)
+{
+    static tt_text empty = {.text = "", .placed = true, .place = {TT_LAYER_NONE, "other", ""}};
+    if (id < l->n_strings && l->strings[id].text) return &l->strings[id];
+    if (id != 0) tt_loader_problem(l, "string %" PRIu32 " is used but not defined", id);
+    return &empty;
+}
+
+tt_place tt_loader_place(tt_loader *l, tt_text *t)
+{
+    if (!t->placed) {
+        tt_component c = tt_layout_classify(t->text);
+        t->place.layer_id = c.layer_id;
+        t->place.category = c.category;
+        t->place.component =
+            tt_loader_text(l, (tt_span){(const uint8_t *)c.component, strlen(c.component)});
+        t->placed = true;
+    }
+    return t->place;
+}
+
+static bool load_string(tt_loader *l, tt_cursor *c)
+{
+    uint32_t id;
+    tt_span text;
+    if (!tt_meta_get_string(c, &id, &text)) return false;
+    /* Ids count up from 1; a gap means that records are missing. */
+    if (id == 0 || id < l->n_strings) {
+        tt_loader_problem(l, "string %" PRIu32 " is defined twice", id);
+        return true;
+    }
+    if (id > l->n_strings && !(id == 1 && l->n_strings == 0))
+        tt_loader_problem(l, "string %" PRIu32 " follows string %" PRIu32, id,
+                          l->n_strings ? l->n_strings - 1 : 0);
+    if (id - l->n_strings > STRING_GAP_MAX) return true;
+    while (l->n_strings <= id) {
+        if (!TT_GROW(l, l->strings, l->n_strings, l->capacity.strings)) return true;
+        l->strings[l->n_strings++] = (tt_text){0};
+    }
+    l->strings[id].text = tt_loader_text(l, text);
+    return true;
+}
+
+static bool load_environment(tt_loader *l, tt_cursor *c)
+{
+    uint32_t n;
+    tt_model *m = l->m;
+    if (!tt_meta_get_count(c, &n, 2)) return false;
+    /* Records are few; each makes the list longer and the later value wins. */
+    tt_pair *all = tt_arena_take(&m->arena, (size_t)m->n_environment + n, sizeof *all);
+    if (!all) {
+        l->no_memory = true;
+        return true;
+    }
+    if (m->n_environment) memcpy(all, m->environment, m->n_environment * sizeof *all);
+    for (uint32_t i = 0; i < n; i++) {
+        tt_span key = tt_cursor_str(c), value = tt_cursor_str(c);
+        if (c->failed) return false;
+        all[m->n_environment + i] = (tt_pair){tt_loader_text(l, key), tt_loader_text(l, value)};
+    }
+    m->environment = all;
+    m->n_environment += n;
+    return true;
+}
+
+static bool load_counts(tt_loader *l, tt_cursor *c)
+{
+    uint32_t n;
+    if (!tt_meta_get_count(c, &n, 2)) return false;
+    /* The last record wins: an earlier list of the same length is written over. */
+    tt_count *list = n <= l->m->n_counts ? l->m->counts
+                                         : tt_arena_take(&l->m->arena, n, sizeof *list);
+    if (!list && n) {
+        l->no_memory = true;
+        return true;
+    }
+    uint32_t had = n <= l->m->n_counts ? l->m->n_counts : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        tt_span name = tt_cursor_str(c);
+        uint64_t value = tt_cursor_varint(c);
+        if (c->failed) return false;
+        bool same = i < had && strlen(list[i].name) == name.size &&
+                    memcmp(list[i].name, name.data, name.size) == 0;
+        list[i] = (tt_count){same ? list[i].name : tt_loader_text(l, name), value};
+    }
+    l->m->counts = list;
+    l->m->n_counts = n;
+    return true;
+}
+
+static bool load_buffer(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_buffer b;
+    tt_model *m = l->m;
+    uint32_t was;
+    if (!tt_meta_get_buffer(c, &b)) return false;
+    if (!TT_GROW(l, m->buffers, m->n_buffers, l->capacity.buffers)) return true;
+    if (!tt_idmap_add(&m->buffer_by_id, b.id, m->n_buffers, &was)) l->no_memory = true;
+    if (was != TT_NONE || b.id == 0) {
+        tt_loader_problem(l, "buffer %" PRIu64 " is defined twice", b.id);
+        return true;
+    }
+    m->buffers[m->n_buffers++] =
+        (tt_buffer){.id = b.id,
+                    .name = tt_loader_string(l, b.name)->text,
+                    .alloc_ticks = b.ticks,
+                    .base = b.base,
+                    .size_bytes = b.size_bytes,
+                    .path = b.flags & TT_BUFFER_FILE ? tt_loader_string(l, b.path)->text : "",
+                    .file_offset_bytes = b.file_offset_bytes,
+                    .usage = b.usage,
+                    .flags = b.flags};
+    return true;
+}
+
+static bool load_buffer_free(tt_loader *l, tt_cursor *c)
+{
+    uint64_t id, ticks;
+    if (!tt_meta_get_buffer_free(c, &id, &ticks)) return false;
+    uint32_t at = tt_idmap_get(&l->m->buffer_by_id, id);
+    if (at == TT_NONE)
+        tt_loader_problem(l, "buffer %" PRIu64 " is freed but was never seen", id);
+    else
+        l->m->buffers[at].free_ticks = ticks;
+    return true;
+}
+
+/* n zigzags (added up when they are differences) as 32-bit integers. */
+static const int32_t *load_integers(tt_loader *l, tt_cursor *c, uint32_t n, bool differences)
+{
+    if (n > tt_cursor_left(c)) {
+        c->failed = true;
+        return NULL;
+    }
+    int32_t *list = tt_arena_take(&l->m->arena, n, sizeof *list);
+    if (!list) l->no_memory = true;
+    int64_t last = 0;
+    for (uint32_t i = 0; list && i < n; i++) {
+        int64_t v = tt_cursor_zigzag(c);
+        /* Unsigned: a sum that wraps is out of range below, not undefined. */
+        if (differences) v = last = (int64_t)((uint64_t)last + (uint64_t)v);
+        if (v < INT32_MIN || v > INT32_MAX) c->failed = true;
+        list[i] = (int32_t)v;
+    }
+    return list;
+}
+
+static bool load_batch(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_batch b;
+    tt_model *m = l->m;
+    uint32_t was;
+    if (!tt_meta_get_batch(c, &b)) return false;
+    const int32_t *tokens = b.flags & TT_BATCH_TOKENS ? load_integers(l, c, b.n_tokens, false) : NULL;
+    const int32_t *positions =
+        b.flags & TT_BATCH_POSITIONS ? load_integers(l, c, b.n_tokens, true) : NULL;
+    if (c->failed) return false;
+    if (!TT_GROW(l, m->batches, m->n_batches, l->capacity.batches)) return true;
+    if (!tt_idmap_add(&m->batch_by_id, b.id, m->n_batches, &was)) l->no_memory = true;
+    if (was != TT_NONE || b.id == 0) {
+        tt_loader_problem(l, "batch %" PRIu32 " is defined twice", b.id);
+        return true;
+    }
+    m->batches[m->n_batches++] = (tt_batch){.id = b.id,
+                                            .context = b.context,
+                                            .thread = b.thread,
+                                            .n_tokens = b.n_tokens,
+                                            .n_outputs_plus_1 = b.n_outputs_plus_1,
+                                            .phase = b.phase,
+                                            .tokens = tokens,
+                                            .positions = positions,
+                                            .begin_ticks = b.ticks,
+                                            .last_run = TT_NONE};
+    return true;
+}
+
+static bool load_run(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_run r;
+    tt_model *m = l->m;
+    uint32_t was;
+    if (!tt_meta_get_run(c, &r)) return false;
+    if (!TT_GROW(l, m->runs, m->n_runs, l->capacity.runs)) return true;
+    if (!tt_idmap_add(&m->run_by_id, r.id, m->n_runs, &was)) l->no_memory = true;
+    if (was != TT_NONE || r.id == 0) {
+        tt_loader_problem(l, "run %" PRIu32 " is defined twice", r.id);
+        return true;
+    }
+    uint32_t batch = r.batch ? tt_idmap_get(&m->batch_by_id, r.batch) : TT_NONE;
+    uint32_t graph = tt_idmap_get(&m->graph_by_id, r.graph);
+    if (r.batch && batch == TT_NONE)
+        tt_loader_problem(l, "run %" PRIu32 " belongs to batch %" PRIu32 ", which is not there",
+                          r.id, r.batch);
+    if (graph == TT_NONE)
+        tt_loader_problem(l, "run %" PRIu32 " computes graph %" PRIu32 ", which is not there", r.id,
+                          r.graph);
+    m->runs[m->n_runs++] = (tt_run){.id = r.id,
+                                    .batch = batch,
+                                    .graph = graph,
+                                    .threads = r.threads,
+                                    .thread = r.thread,
+                                    .observed = r.observed,
+                                    .begin_ticks = r.ticks};
+    return true;
+}
+
+static bool load_end(tt_loader *l, tt_cursor *c, bool of_batch)
+{
+    tt_meta_end e;
+    tt_model *m = l->m;
+    if (!tt_meta_get_end(c, &e)) return false;
+    uint32_t at = tt_idmap_get(of_batch ? &m->batch_by_id : &m->run_by_id, e.id);
+    if (at == TT_NONE) {
+        tt_loader_problem(l, "%s %" PRIu32 " ends but never began", of_batch ? "batch" : "run",
+                          e.id);
+    } else if (of_batch) {
+        m->batches[at].ended = true;
+        m->batches[at].end_ticks = e.ticks;
+        m->batches[at].status = e.status;
+    } else {
+        m->runs[at].ended = true;
+        m->runs[at].end_ticks = e.ticks;
+        m->runs[at].status = e.status;
+    }
+    return true;
+}
+
+static bool load_clock(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_clock k;
+    if (!tt_meta_get_clock(c, &k)) return false;
+    if (l->m->n_clocks++ == 0) l->first_clock = k;
+    l->last_clock = k;
+    return true;
+}
+
+static bool load_ring(tt_loader *l, tt_cursor *c)
+{
+    tt_ring r;
+    if (!tt_meta_get_ring(c, &r.ring, &r.thread, &r.ticks)) return false;
+    if (TT_GROW(l, l->m->rings, l->m->n_rings, l->capacity.rings)) l->m->rings[l->m->n_rings++] = r;
+    return true;
+}
+
+static bool load_decode(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_decode d;
+    if (!tt_meta_get_decode(c, &d)) return false;
+    if (TT_GROW(l, l->m->decodes, l->m->n_decodes, l->capacity.decodes))
+        l->m->decodes[l->m->n_decodes++] = d;
+    return true;
+}
+
+static bool load_loss(tt_loader *l, tt_cursor *c)
+{
+    tt_loss s;
+    if (!tt_meta_get_loss(c, &s.ring, &s.position, &s.dropped)) return false;
+    if (TT_GROW(l, l->m->losses, l->m->n_losses, l->capacity.losses)) {
+        l->m->losses[l->m->n_losses++] = s;
+        l->m->losses_total += s.dropped;
+    }
+    return true;
+}
+
+static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
+{
+    switch (type) {
+    case TT_META_ENVIRONMENT:
+        return load_environment(l, c);
+    case TT_META_STRING:
+        return load_string(l, c);
+    case TT_META_MODEL:
+        return tt_load_model_file(l, c);
+    case TT_META_BUFFER:
+        return load_buffer(l, c);
+    case TT_META_BUFFER_FREE:
+        return load_buffer_free(l, c);
+    case TT_META_GRAPH:
+        return tt_load_graph(l, c);
+    case TT_META_BATCH:
+        return load_batch(l, c);
+    case TT_META_BATCH_END:
+    case TT_META_RUN_END:
+        return load_end(l, c, type == TT_META_BATCH_END);
+    case TT_META_RUN:
+        return load_run(l, c);
+    case TT_META_CLOCK:
+        return load_clock(l, c);
+    case TT_META_RING:
+        return load_ring(l, c);
+    case TT_META_COUNTS:
+        return load_counts(l, c);
+    case TT_META_DECODE:
+        return load_decode(l, c);
+    case TT_META_LOSS:
+        return load_loss(l, c);
+    default:
+        l->m->unknown_records++;
+        return true;
+    }
+}
+
+/* One META chunk. Damage ends the reading of META: what follows may refer to what
+ * is missing. */
+static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *damage)
+{
+    tt_chunk_header h;
+    tt_span payload, record;
+    uint8_t type;
+    uint32_t n = 0;
+    tt_status status = tt_trace_chunk(&l->m->trace, i, SIZE_MAX, u, &h, &payload, damage);
+    if (status != TT_OK) return status;
+    l->chunk_offset = l->m->trace.chunks[i].offset;
+    tt_cursor c = tt_cursor_of(payload.data, payload.size);
+    while (tt_meta_next(&c, &type, &record)) {
+        tt_cursor rc = tt_cursor_of(record.data, record.size);
+        if (!load_record(l, type, &rc))
+            return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
+                                "META record %" PRIu32 " of a chunk (type %u) is malformed", n, type);
+        if (l->no_memory)
+            return tt_error_set(damage, TT_E_LIMIT, l->chunk_offset,
+                                "the trace's descriptions need more than %zu MiB of memory",
+                                TT_MODEL_MEMORY_MAX >> 20);
+        n++;
+    }
+    if (c.failed)
+        return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
+                            "META record %" PRIu32 " of a chunk passes the chunk's end", n);
+    if (n != h.count)
+        tt_loader_problem(l, "a META chunk holds %" PRIu32 " records, its header says %" PRIu32, n,
+                          h.count);
+    return TT_OK;
+}
+
+static tt_status load_all(tt_loader *l, tt_error *err)
+{
+    tt_unpacker u;
+    tt_status status = TT_OK;
+    tt_model *m = l->m;
+    tt_unpacker_init(&u);
+    for (size_t i = 0; i < m->trace.n_chunks && status == TT_OK; i++)
+        if (m->trace.chunks[i].type == TT_CHUNK_META)
+            status = load_chunk(l, i, &u, &m->meta_damage);
+    tt_unpacker_free(&u);
+    if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT)
+        return tt_error_set(err, status, m->meta_damage.offset, "%s", m->meta_damage.message);
+    tt_model_link(l);
+    if (l->no_memory)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
+    return tt_pieces_open(&m->trace, &m->pieces, err);
+}
+
+static tt_status open_model(tt_model *m, tt_model **out, tt_status status, tt_error *err)
+{
+    tt_loader l = {.m = m};
+    if (status == TT_OK) {
+        tt_arena_init(&m->arena, TT_MODEL_MEMORY_MAX);
+        m->meta_damage.status = TT_OK;
+        status = load_all(&l, err);
+        free(l.strings);
+    }
+    if (status == TT_OK)
+        *out = m;
+    else
+        tt_model_close(m);
+    return status;
+}
+
+tt_status tt_model_open(const char *path, tt_model **out, tt_error *err)
+{
+    *out = NULL;
+    tt_model *m = calloc(1, sizeof *m);
+    if (!m) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    return open_model(m, out, tt_trace_open(&m->trace, path, err), err);
+}
+
+tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt_error *err)
+{
+    *out = NULL;
+    tt_model *m = calloc(1, sizeof *m);
+    if (!m) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    return open_model(m, out, tt_trace_open_memory(&m->trace, data, size, err), err);
+}

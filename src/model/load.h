@@ -1,0 +1,42 @@
+/* Filling a tt_model from META records. Private to this room. */
+#ifndef TT_MODEL_LOAD_H
+#define TT_MODEL_LOAD_H
+
+#include "model/model.h"
+
+/* A string of the trace, with where its name places it (made at the first need). */
+typedef struct tt_text {
+    const char *text;
+    bool placed;
+    tt_place place;
+} tt_text;
+
+/* What is needed while loading only. */
+typedef struct tt_loader {
+    tt_model *m;
+    tt_text *strings; /* by id; 0 is the empty string */
+    uint32_t n_strings;
+    uint64_t chunk_offset; /* of the META chunk being read */
+    bool no_memory;
+    struct tt_capacities { /* of the model's arrays */
+        size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses;
+    } capacity;
+    tt_meta_clock first_clock, last_clock;
+} tt_loader;
+
+/* Room for one more item in a growing array; false (and no_memory) without. */
+#define TT_GROW(l, array, n, cap) tt_loader_grow((l), (void **)&(array), (n), &(cap), sizeof *(array))
+bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size);
+void tt_loader_problem(tt_loader *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+tt_text *tt_loader_string(tt_loader *l, uint32_t id);
+const char *tt_loader_text(tt_loader *l, tt_span s);
+tt_place tt_loader_place(tt_loader *l, tt_text *t);
+
+/* Each takes the payload of one record; false when it is malformed. */
+bool tt_load_model_file(tt_loader *l, tt_cursor *c);
+bool tt_load_graph(tt_loader *l, tt_cursor *c);
+
+/* After all records: references, views, weights, origins, the clock. */
+void tt_model_link(tt_loader *l);
+
+#endif

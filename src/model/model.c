@@ -1,0 +1,111 @@
+#include "model/model.h"
+
+#include "base/checksum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tt_model_close(tt_model *m)
+{
+    if (!m) return;
+    tt_pieces_free(m->pieces);
+    free(m->files);
+    free(m->weights);
+    free(m->buffers);
+    free(m->graphs);
+    free(m->batches);
+    free(m->runs);
+    free(m->decodes);
+    free(m->rings);
+    free(m->losses);
+    tt_idmap_free(&m->run_by_id);
+    tt_idmap_free(&m->batch_by_id);
+    tt_idmap_free(&m->graph_by_id);
+    tt_idmap_free(&m->buffer_by_id);
+    tt_idmap_free(&m->weight_by_name);
+    tt_arena_free(&m->arena);
+    tt_trace_close(&m->trace);
+    free(m);
+}
+
+uint32_t tt_model_run(const tt_model *m, uint32_t id)
+{
+    return tt_idmap_get(&m->run_by_id, id);
+}
+
+uint32_t tt_model_batch(const tt_model *m, uint32_t id)
+{
+    return tt_idmap_get(&m->batch_by_id, id);
+}
+
+uint32_t tt_model_weight(const tt_model *m, const char *name)
+{
+    uint32_t at = tt_idmap_get(&m->weight_by_name, tt_checksum(name, strlen(name)));
+    return at != TT_NONE && strcmp(m->weights[at].name, name) == 0 ? at : TT_NONE;
+}
+
+const char *tt_model_environment(const tt_model *m, const char *key)
+{
+    for (uint32_t i = m->n_environment; i-- > 0;)
+        if (strcmp(m->environment[i].key, key) == 0) return m->environment[i].value;
+    return NULL;
+}
+
+bool tt_model_count(const tt_model *m, const char *name, uint64_t *value)
+{
+    for (uint32_t i = 0; i < m->n_counts; i++) {
+        if (strcmp(m->counts[i].name, name) != 0) continue;
+        *value = m->counts[i].value;
+        return true;
+    }
+    return false;
+}
+
+const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key)
+{
+    for (uint32_t f = 0; f < m->n_files; f++)
+        for (uint32_t i = 0; i < m->files[f].n_kvs; i++)
+            if (strcmp(m->files[f].kvs[i].key, key) == 0) return &m->files[f].kvs[i];
+    return NULL;
+}
+
+const char *tt_phase_name(unsigned phase)
+{
+    return phase == TT_PHASE_PROMPT ? "prompt" : phase == TT_PHASE_GENERATE ? "generate" : "unknown";
+}
+
+const char *tt_origin_name(tt_origin origin)
+{
+    return origin == TT_ORIGIN_DISK ? "disk" : origin == TT_ORIGIN_BUFFER ? "buffer" : "unknown";
+}
+
+tt_status tt_model_need_clock(const tt_model *m, tt_error *err)
+{
+    if (m->clock.known) return TT_OK;
+    return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                        "the trace holds %s, so ticks cannot be turned into time; `tensortrace "
+                        "recover` may complete it",
+                        m->n_clocks == 0   ? "no CLOCK record"
+                        : m->n_clocks == 1 ? "only one CLOCK record and no tick_hz"
+                                           : "CLOCK records that make no sense");
+}
+
+double tt_model_span_ns(const tt_model *m, uint64_t ticks)
+{
+    return (double)ticks * m->clock.ns_per_tick;
+}
+
+double tt_model_ns(const tt_model *m, uint64_t ticks)
+{
+    return (double)(int64_t)(ticks - m->clock.zero_ticks) * m->clock.ns_per_tick;
+}
+
+uint64_t tt_model_mono_ns(const tt_model *m, uint64_t ticks)
+{
+    if (!m->clock.known) return 0;
+    double ns = (double)(int64_t)(ticks - m->clock.ticks) * m->clock.ns_per_tick;
+    /* What a damaged trace claims may not fit; a clock does not run before its start. */
+    if (ns < -(double)m->clock.mono_ns) return 0;
+    if (ns > 9e18) return UINT64_MAX;
+    return m->clock.mono_ns + (uint64_t)(int64_t)ns;
+}

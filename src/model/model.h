@@ -1,0 +1,256 @@
+/* What a trace says, as an immutable index: environment, model files and weights,
+ * buffers, graphs, batches (tokens), runs, the clock, counts and losses.
+ *
+ * The op records themselves stay in the file: tt_pieces walks them run by run.
+ * Nothing here fails for want of consistency: a reference that leads nowhere is
+ * TT_NONE or an empty string and is listed under `problems`. Everything is owned by
+ * the tt_model and lives until tt_model_close. Reading (const) is safe from several
+ * threads; tt_pieces_get is not. */
+#ifndef TT_MODEL_MODEL_H
+#define TT_MODEL_MODEL_H
+
+#include "base/status.h"
+#include "format/meta.h"
+#include "model/arena.h"
+#include "model/idmap.h"
+#include "read/pieces.h"
+#include "read/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_MODEL_MEMORY_MAX ((size_t)2 << 30)
+#define TT_MODEL_PROBLEMS_MAX 32u
+#define TT_VIEW_DEPTH_MAX 32u
+#define TT_LAYER_NONE (-1)
+
+/* Where a part of the network belongs, derived from names (gguf/layout.h). */
+typedef struct tt_place {
+    int32_t layer_id;      /* TT_LAYER_NONE: belongs to no layer */
+    const char *category;  /* "input" "attention" "ffn" "norm" "output" "other" */
+    const char *component; /* "attn_q", "ffn_down", "kq" */
+} tt_place;
+
+typedef struct tt_pair {
+    const char *key;
+    const char *value;
+} tt_pair;
+
+typedef struct tt_file_kv {
+    const char *key;
+    const char *value;
+    uint32_t type;
+} tt_file_kv;
+
+typedef struct tt_model_file {
+    uint32_t id;
+    const char *path;
+    uint64_t size_bytes;
+    uint64_t mtime_ns;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t head_hash;
+    uint64_t data_offset_bytes;
+    const tt_file_kv *kvs;
+    uint32_t n_kvs;
+    uint32_t first_weight; /* in tt_model.weights */
+    uint32_t n_weights;
+} tt_model_file;
+
+/* A tensor of a model file. */
+typedef struct tt_weight {
+    const char *name;
+    const char *type_name;
+    uint32_t type;
+    uint32_t n_dims; /* 0: the shape was not observed */
+    uint64_t ne[TT_DIMS];
+    uint64_t offset_bytes; /* absolute, in its file */
+    uint64_t size_bytes;
+    uint32_t file;           /* in tt_model.files */
+    uint32_t next_same_name; /* another weight of that name (a second model), or TT_NONE */
+    tt_place place;
+} tt_weight;
+
+typedef struct tt_buffer {
+    uint64_t id;
+    const char *name;
+    uint64_t alloc_ticks;
+    uint64_t free_ticks; /* 0: never freed while traced */
+    uint64_t base;
+    uint64_t size_bytes;
+    const char *path; /* with TT_BUFFER_FILE */
+    uint64_t file_offset_bytes;
+    uint8_t usage;
+    uint8_t flags; /* TT_BUFFER_* */
+} tt_buffer;
+
+/* Where the bytes of a tensor live. */
+typedef enum tt_origin {
+    TT_ORIGIN_UNKNOWN = 0, /* neither file nor buffer was observed */
+    TT_ORIGIN_DISK = 1,    /* in the mapping of the model file, at the weight's own place */
+    TT_ORIGIN_BUFFER = 2   /* in a buffer; of a weight: a copy */
+} tt_origin;
+
+/* A node or leaf of a graph. */
+typedef struct tt_tensor {
+    const char *name;
+    const char *op_name;
+    const char *op_desc; /* names the unary or gated function; else the op's name */
+    const char *type_name;
+    uint32_t op;
+    uint32_t type;
+    uint32_t flags; /* TT_TENSOR_* */
+    uint32_t n_src;
+    uint32_t src[TT_SRC_MAX]; /* tensor index in the graph, or TT_NONE */
+    uint32_t view_src;        /* tensor index, or TT_NONE */
+    uint64_t view_offset_bytes;
+    uint64_t ne[TT_DIMS];
+    uint64_t nb[TT_DIMS];
+    uint64_t size_bytes;
+    uint32_t buffer;   /* in tt_model.buffers, or TT_NONE */
+    uint64_t location; /* offset in the buffer; an address without one */
+    /* Derived: */
+    uint32_t root;        /* the tensor this is a view of in the end; itself for none */
+    uint32_t weight;      /* of the root, in tt_model.weights, or TT_NONE */
+    uint64_t root_offset_bytes; /* of its bytes in the root's */
+    tt_origin origin;
+    tt_place place;
+} tt_tensor;
+
+typedef struct tt_graph {
+    uint32_t id;
+    uint32_t n_nodes; /* the first n_nodes tensors, in execution order */
+    uint32_t n_tensors;
+    uint32_t n_executed; /* nodes with TT_TENSOR_EXECUTES */
+    tt_tensor *tensors;
+    uint64_t chunk_offset_bytes; /* of the META chunk that holds it */
+} tt_graph;
+
+/* One scheduler graph computation: what the commands call a token, counted from 0. */
+typedef struct tt_batch {
+    uint32_t id;
+    uint32_t context;
+    uint32_t thread;
+    uint32_t n_tokens;
+    uint32_t n_outputs_plus_1; /* 0: not observed */
+    uint8_t phase;             /* enum tt_phase */
+    bool ended;
+    const int32_t *tokens;    /* n_tokens, or NULL: not observed */
+    const int32_t *positions; /* likewise */
+    uint64_t begin_ticks;
+    uint64_t end_ticks; /* when ended */
+    int64_t status;
+    uint32_t n_runs;
+    uint32_t last_run; /* in tt_model.runs, or TT_NONE */
+} tt_batch;
+
+/* One computation of one graph on one backend. */
+typedef struct tt_run {
+    uint32_t id;
+    uint32_t batch; /* in tt_model.batches, or TT_NONE: outside any */
+    uint32_t graph; /* in tt_model.graphs, or TT_NONE: unknown */
+    uint32_t threads;
+    uint32_t thread;
+    uint8_t observed; /* enum tt_observed */
+    bool ended;
+    uint64_t begin_ticks;
+    uint64_t end_ticks; /* when ended */
+    int64_t status;
+} tt_run;
+
+typedef struct tt_ring {
+    uint32_t ring;
+    uint32_t thread;
+    uint64_t ticks;
+} tt_ring;
+
+typedef struct tt_count {
+    const char *name;
+    uint64_t value;
+} tt_count;
+
+typedef struct tt_loss {
+    uint32_t ring;
+    uint64_t position;
+    uint64_t dropped;
+} tt_loss;
+
+/* Something that does not fit together, for `verify`. */
+typedef struct tt_problem {
+    uint64_t offset_bytes; /* of the META chunk, or TT_NO_OFFSET */
+    char text[200];
+} tt_problem;
+
+typedef struct tt_clock_fit {
+    bool known;          /* ticks can be turned into time */
+    bool assumed;        /* from the tick_hz of the environment, not from two CLOCK records */
+    double ns_per_tick;
+    uint64_t ticks;      /* a moment ... */
+    uint64_t mono_ns;    /* ... on CLOCK_MONOTONIC ... */
+    uint64_t unix_ns;    /* ... and on CLOCK_REALTIME; 0: not observed */
+    uint64_t zero_ticks; /* times are shown relative to this: the first batch or run */
+} tt_clock_fit;
+
+typedef struct tt_model {
+    tt_trace trace;
+    tt_pieces *pieces;
+    tt_error meta_damage; /* status TT_OK, or why META was read no further */
+    tt_pair *environment;
+    tt_model_file *files;
+    tt_weight *weights;
+    tt_buffer *buffers;
+    tt_graph *graphs;
+    tt_batch *batches; /* in the order observed */
+    tt_run *runs;      /* by ascending id */
+    tt_meta_decode *decodes;
+    tt_ring *rings;
+    tt_count *counts; /* the last COUNTS record */
+    tt_loss *losses;
+    uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs,
+        n_decodes, n_rings, n_counts, n_losses;
+    tt_clock_fit clock;
+    uint32_t n_clocks;
+    uint64_t losses_total;
+    uint64_t unknown_records; /* META records of a type this build does not know */
+    tt_problem problems[TT_MODEL_PROBLEMS_MAX];
+    uint32_t n_problems; /* found; only the first TT_MODEL_PROBLEMS_MAX are kept */
+    /* Private: */
+    tt_arena arena;
+    tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, weight_by_name;
+} tt_model;
+
+/* Opens and indexes the trace at `path`. *out is closed with tt_model_close; NULL on
+ * failure. Traces that were cut off or are damaged behind their header open: see
+ * trace.complete, meta_damage, tt_pieces_damaged. */
+tt_status tt_model_open(const char *path, tt_model **out, tt_error *err);
+/* The same for bytes in memory, which the caller keeps until tt_model_close. */
+tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt_error *err);
+void tt_model_close(tt_model *m);
+
+/* Index by id, or TT_NONE. */
+uint32_t tt_model_run(const tt_model *m, uint32_t id);
+uint32_t tt_model_batch(const tt_model *m, uint32_t id);
+/* The first weight of that name, or TT_NONE; others by next_same_name. */
+uint32_t tt_model_weight(const tt_model *m, const char *name);
+/* The value of an environment key, or NULL. */
+const char *tt_model_environment(const tt_model *m, const char *key);
+/* A total of the recorder; false when it was not observed. */
+bool tt_model_count(const tt_model *m, const char *name, uint64_t *value);
+/* A key of the model files' metadata, or NULL. */
+const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
+/* The batch's or run's place among the words of the commands: "prompt", "generate",
+ * "unknown". */
+const char *tt_phase_name(unsigned phase);
+const char *tt_origin_name(tt_origin origin); /* "disk", "buffer", "unknown" */
+
+/* TT_OK when ticks can be turned into time; else says what is missing. */
+tt_status tt_model_need_clock(const tt_model *m, tt_error *err);
+/* ns since clock.zero_ticks; negative before it. 0 without a clock. */
+double tt_model_ns(const tt_model *m, uint64_t ticks);
+/* ns on CLOCK_MONOTONIC. 0 without a clock. */
+uint64_t tt_model_mono_ns(const tt_model *m, uint64_t ticks);
+/* A length of ticks in ns. */
+double tt_model_span_ns(const tt_model *m, uint64_t ticks);
+
+#endif

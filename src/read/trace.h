@@ -1,0 +1,53 @@
+/* An open trace: its header and the list of its chunks.
+ *
+ * The list comes from the INDEX; without one that can be trusted (the run was cut
+ * off) it is rebuilt by scanning, up to the first byte that is not right. */
+#ifndef TT_READ_TRACE_H
+#define TT_READ_TRACE_H
+
+#include "base/status.h"
+#include "format/chunk.h"
+#include "read/source.h"
+#include "read/unpack.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_trace {
+    tt_source source;
+    tt_file_header header;
+    tt_index_entry *chunks; /* in file order, the INDEX itself left out */
+    size_t n_chunks;
+    bool complete;         /* ends with an INDEX and a tail that are whole */
+    uint8_t end_flags;     /* TT_END_*, when complete */
+    uint64_t index_offset; /* when complete */
+    uint64_t end_bytes;    /* where the usable part ends */
+    tt_error cut;          /* when not complete: what is wrong there */
+} tt_trace;
+
+/* Opens the file at `path` (tt_trace_close it also when this fails). Errors name
+ * the path, what is wrong, and where. A trace that was cut off opens. */
+tt_status tt_trace_open(tt_trace *t, const char *path, tt_error *err);
+/* The same for bytes in memory, which the caller keeps until tt_trace_close. */
+tt_status tt_trace_open_memory(tt_trace *t, const void *data, size_t size, tt_error *err);
+void tt_trace_close(tt_trace *t);
+
+/* Loads chunk i and checks it against the list; its payload's first at_least bytes
+ * (SIZE_MAX: all). *payload is valid until the unpacker's next use. */
+tt_status tt_trace_chunk(const tt_trace *t, size_t i, size_t at_least, tt_unpacker *u,
+                         tt_chunk_header *h, tt_span *payload, tt_error *err);
+
+/* What a scan found. */
+typedef struct tt_scan {
+    tt_index_entry *chunks; /* malloc'ed, the caller frees; runs are not filled in */
+    size_t n_chunks;
+    uint64_t end_bytes;    /* of the last whole chunk */
+    uint64_t index_offset; /* of the INDEX chunk at which the scan ended, or 0 */
+    tt_error stop;         /* why it ended; status TT_OK at an INDEX */
+} tt_scan;
+
+/* Walks the chunks from the file header on, checking each, ignoring INDEX and tail. */
+tt_status tt_trace_scan(const tt_source *s, tt_scan *scan, tt_error *err);
+
+#endif

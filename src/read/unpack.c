@@ -1,0 +1,96 @@
+#include "read/unpack.h"
+
+#include <zstd.h>
+
+void tt_unpacker_init(tt_unpacker *u)
+{
+    tt_bytes_init(&u->stored, TT_CHUNK_PAYLOAD_MAX + TT_CHUNK_HEADER_BYTES);
+    tt_bytes_init(&u->raw, TT_CHUNK_PAYLOAD_MAX + 1);
+    u->zstd = NULL;
+}
+
+void tt_unpacker_free(tt_unpacker *u)
+{
+    tt_bytes_free(&u->stored);
+    tt_bytes_free(&u->raw);
+    ZSTD_freeDCtx(u->zstd);
+    u->zstd = NULL;
+}
+
+tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_chunk_header *h,
+                        tt_span *stored, tt_error *err)
+{
+    const uint8_t *at;
+    uint64_t left = offset < s->size ? s->size - offset : 0;
+    if (left < TT_CHUNK_HEADER_BYTES)
+        return tt_error_set(err, TT_E_TRUNCATED, offset, "a chunk header is cut off");
+    tt_status status = tt_source_read(s, offset, TT_CHUNK_HEADER_BYTES, &u->stored, &at, err);
+    if (status != TT_OK) return status;
+    uint64_t want = TT_CHUNK_HEADER_BYTES + (uint64_t)tt_load_u32(at + 8);
+    if (want <= left && want <= TT_CHUNK_PAYLOAD_MAX + TT_CHUNK_HEADER_BYTES) {
+        status = tt_source_read(s, offset, (size_t)want, &u->stored, &at, err);
+        if (status != TT_OK) return status;
+        left = want;
+    } else if (want > left) {
+        /* The decoder finds out, and must not look behind the end. */
+        left = left < want ? left : want;
+    }
+    status = tt_chunk_header_decode(at, left, offset, h, err);
+    if (status != TT_OK) return status;
+    *stored = (tt_span){at + TT_CHUNK_HEADER_BYTES, h->stored_bytes};
+    return TT_OK;
+}
+
+static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t offset, size_t want,
+                            tt_unpacker *u, tt_error *err)
+{
+    size_t capacity = h->raw_bytes;
+    if (!u->zstd) u->zstd = ZSTD_createDCtx();
+    tt_bytes_clear(&u->raw);
+    if (!u->zstd || !tt_bytes_reserve(&u->raw, capacity + 1))
+        return tt_error_set(err, TT_E_MEMORY, offset, "no memory to unpack a chunk of %zu bytes",
+                            capacity);
+    size_t result;
+    if (want >= capacity) {
+        /* One byte of room more than announced, so that a longer frame is noticed. */
+        result = ZSTD_decompressDCtx(u->zstd, u->raw.data, capacity + 1, stored.data, stored.size);
+        u->raw.size = ZSTD_isError(result) ? 0 : result;
+    } else {
+        ZSTD_outBuffer to = {u->raw.data, want, 0};
+        ZSTD_inBuffer from = {stored.data, stored.size, 0};
+        (void)ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+        do
+            result = ZSTD_decompressStream(u->zstd, &to, &from);
+        while (!ZSTD_isError(result) && result != 0 && to.pos < to.size && from.pos < from.size);
+        u->raw.size = to.pos;
+    }
+    if (ZSTD_isError(result))
+        return tt_error_set(err, TT_E_FORMAT, offset, "a chunk cannot be unpacked: %s",
+                            ZSTD_getErrorName(result));
+    if (u->raw.size != (want < capacity ? want : capacity))
+        return tt_error_set(err, TT_E_FORMAT, offset,
+                            "a chunk unpacks to %zu bytes, its header says %zu", u->raw.size,
+                            capacity);
+    return TT_OK;
+}
+
+tt_status tt_chunk_unpack(const tt_chunk_header *h, tt_span stored, uint64_t offset,
+                          size_t at_least, tt_unpacker *u, tt_span *payload, tt_error *err)
+{
+    tt_status status = TT_OK;
+    if (h->codec == TT_CODEC_NONE) {
+        if (h->raw_bytes != h->stored_bytes)
+            return tt_error_set(err, TT_E_FORMAT, offset,
+                                "a chunk without compression gives two different sizes");
+        *payload = stored;
+    } else if (h->codec == TT_CODEC_ZSTD) {
+        status = zstd_front(h, stored, offset, at_least, u, err);
+        if (status == TT_OK) *payload = (tt_span){u->raw.data, u->raw.size};
+    } else {
+        status = tt_error_set(err, TT_E_UNSUPPORTED, offset,
+                              "a chunk is packed with codec %u, which this build does not know: "
+                              "use a newer tensortrace",
+                              h->codec);
+    }
+    return status;
+}

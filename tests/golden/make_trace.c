@@ -1,0 +1,66 @@
+/* make_trace KIND FILE: writes one of the golden traces, or a larger one.
+ * The same words give the same bytes (with the same zstd). */
+#include "synth_trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void swap_index(tt_index_entry *entries, size_t n)
+{
+    if (n > 1) entries[1].count++;
+}
+
+static void late_arrival(synth_plan *plan, synth_ring *rings)
+{
+    (void)plan;
+    rings[1].records[10].arrive = rings[1].records[10].start - 7;
+}
+
+/* Cuts or changes the file's bytes, for kinds that are damaged. */
+static void damage(const char *kind, tt_bytes *b)
+{
+    if (strcmp(kind, "bad-cut") == 0) b->size = b->size * 2 / 3;
+    if (strcmp(kind, "bad-header") == 0) b->data[20] ^= 1;
+    if (strcmp(kind, "bad-magic") == 0) b->data[0] = 'X';
+    if (strcmp(kind, "bad-version") == 0) {
+        b->data[8] = 2;
+        synth_checksum(b->data, b->size);
+    }
+    if (strcmp(kind, "bad-chunk") == 0) b->data[b->size / 2] ^= 0x40;
+    if (strcmp(kind, "bad-empty") == 0) b->size = 0;
+    if (strcmp(kind, "bad-headless") == 0) b->size = 40;
+}
+
+int main(int argc, char **argv)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    if (argc < 3) {
+        fprintf(stderr, "usage: make_trace KIND FILE [BATCHES [LAYERS [LANES]]]\n");
+        return 2;
+    }
+    const char *kind = argv[1];
+    if (strcmp(kind, "good-plain") == 0) p.codec = TT_CODEC_NONE;
+    if (strcmp(kind, "good-shift") == 0) p.tick_shift = 4;
+    if (strcmp(kind, "good-experts") == 0) p.experts = 4;
+    if (strcmp(kind, "good-killed") == 0) p.last_run_open = p.no_index = true;
+    if (strcmp(kind, "good-one-clock") == 0) p.no_clock_end = p.tick_hz = true;
+    if (strcmp(kind, "bad-no-clock") == 0) p.no_clock_end = true;
+    if (strcmp(kind, "bad-index") == 0) p.edit_index = swap_index;
+    if (strcmp(kind, "bad-times") == 0) p.edit_ops = late_arrival;
+    if (strcmp(kind, "large") == 0) p.chunk_records = 1u << 16;
+    if (argc > 3) p.generate = (uint32_t)strtoul(argv[3], NULL, 10);
+    if (argc > 4) p.layers = (uint32_t)strtoul(argv[4], NULL, 10);
+    if (argc > 5) p.lanes = (uint32_t)strtoul(argv[5], NULL, 10);
+    if (p.lanes > SYNTH_RINGS_MAX || p.layers > 30) return 2;
+    tt_bytes_init(&b, SIZE_MAX / 2);
+    if (!synth_build(&p, &b)) return 1;
+    damage(kind, &b);
+    FILE *f = fopen(argv[2], "wb");
+    bool ok = f && fwrite(b.data, 1, b.size, f) == b.size;
+    if (f && fclose(f) != 0) ok = false;
+    tt_bytes_free(&b);
+    if (!ok) perror(argv[2]);
+    return ok ? 0 : 1;
+}

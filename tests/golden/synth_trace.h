@@ -1,0 +1,67 @@
+/* Traces made to order, for tests: a small model's graphs, two lanes, a prompt and
+ * some generated tokens, with deterministic times. Knobs make them wrong in one
+ * way each. Included as source (synth_trace.c) by the tests that need it. */
+#ifndef TT_TESTS_SYNTH_TRACE_H
+#define TT_TESTS_SYNTH_TRACE_H
+
+#include "base/bytes.h"
+#include "format/chunk.h"
+#include "format/meta.h"
+#include "format/ops.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SYNTH_RINGS_MAX 8
+#define SYNTH_WIDTH 64u
+#define SYNTH_FFN 192u
+#define SYNTH_VOCAB 128u
+#define SYNTH_TICKS_PER_NS 2u
+
+typedef struct synth_ring {
+    tt_op_record *records;
+    size_t n, capacity;
+} synth_ring;
+
+typedef struct synth_plan {
+    uint32_t layers;
+    uint32_t lanes;
+    uint32_t prompt_tokens;
+    uint32_t generate; /* batches of one token */
+    uint32_t experts;  /* > 0: the FFN is a mixture, two of them a token */
+    uint8_t codec;
+    unsigned tick_shift;
+    uint32_t chunk_records;
+    uint32_t seed;
+    bool no_clock_end;  /* only one CLOCK record */
+    bool tick_hz;       /* say the rate in ENVIRONMENT */
+    bool no_model;      /* no MODEL record */
+    bool no_counts;     /* no COUNTS and no DECODE records */
+    bool last_run_open; /* killed inside the last run */
+    bool no_index;      /* the file just ends */
+    /* Faults, one check of `verify` each: */
+    uint64_t weight_size_delta;    /* of the model's first layer weight */
+    uint64_t weight_offset_delta;  /* likewise, not followed by the mapping */
+    uint64_t counts_ops_delta;
+    uint64_t counts_dropped_delta;
+    uint64_t decode_tokens_delta;
+    int32_t token_delta;           /* of one generated token's id */
+    bool bad_source;               /* a tensor refers to one that is not there */
+    bool bad_run;                  /* a RUN names a graph that is not there */
+    /* Called before the records are encoded, and before the INDEX is written. */
+    void (*edit_ops)(struct synth_plan *plan, synth_ring *rings);
+    void (*edit_index)(tt_index_entry *entries, size_t n);
+    /* Filled in while building: */
+    uint64_t n_executed; /* nodes of a graph, covered ones included */
+    uint64_t n_records;
+} synth_plan;
+
+/* A plan of 3 layers, 2 lanes, a prompt of 5 tokens and 4 generated ones, zstd. */
+synth_plan synth_default(void);
+/* Appends the file. False when memory ran out. */
+bool synth_build(synth_plan *plan, tt_bytes *out);
+/* Writes right checksums into every chunk header and the file header, after bytes
+ * were changed by hand. */
+void synth_checksum(uint8_t *data, size_t size);
+
+#endif
