@@ -245,7 +245,8 @@ static void check_sources(const tt_model *m, tt_check *c)
             const tt_tensor *t = &g->tensors[i];
             for (uint32_t s = 0; s < t->n_src; s++) {
                 c->examined++;
-                if (t->src[s] != TT_NONE && t->src[s] < g->n_nodes && t->src[s] >= i)
+                /* Itself is allowed: ggml_cast gives its result as its second source. */
+                if (t->src[s] != TT_NONE && t->src[s] < g->n_nodes && t->src[s] > i)
                     tt_check_offend(c, g->chunk_offset_bytes,
                                     "graph %u: node %u (%.64s) takes node %u, which comes later",
                                     g->id, i, t->name, t->src[s]);

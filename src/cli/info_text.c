@@ -21,7 +21,7 @@ static void line(const char *what, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    printf("%-12s%s\n", what, tt_trace_text(shown, sizeof shown, text));
+    printf("%-13s%s\n", what, tt_trace_text(shown, sizeof shown, text));
 }
 
 static void environment_line(const tt_model *m, const char *what, const char *key)
@@ -39,16 +39,24 @@ static void created_line(const tt_model *m)
         line("recorded", "%s, process %" PRIu64, text, m->trace.header.pid);
 }
 
-/* All environment keys that begin with engine_, as "key value". */
+/* "engine v0.5.0", then the other keys that begin with engine_, libraries by their
+ * file names. */
 static void engine_lines(const tt_model *m)
 {
+    bool first = true;
+    environment_line(m, "engine", "engine_version");
+    first = !tt_model_environment(m, "engine_version");
     for (uint32_t i = 0; i < m->n_environment; i++) {
         const tt_pair *p = &m->environment[i];
-        if (strncmp(p->key, "engine_", 7) != 0 || tt_model_environment(m, p->key) != p->value)
+        if (strncmp(p->key, "engine_", 7) != 0 || strcmp(p->key, "engine_version") == 0 ||
+            tt_model_environment(m, p->key) != p->value)
             continue;
-        char what[32];
-        (void)snprintf(what, sizeof what, "%.11s", p->key + 7);
-        line(strcmp(what, "version") == 0 ? "engine" : what, "%s", p->value);
+        char key[64];
+        (void)snprintf(key, sizeof key, "%s", p->key + 7);
+        for (char *c = key; *c; c++)
+            if (*c == '_') *c = ' ';
+        line(first ? "engine" : "", "%s: %s", key, p->value);
+        first = false;
     }
 }
 

@@ -140,28 +140,41 @@ static bool load_counts(tt_loader *l, tt_cursor *c)
     return true;
 }
 
+/* A later record of the same buffer knows it better: its name and usage are set
+ * after it was allocated. What the first one saw of the allocation stays. */
+static void update_buffer(tt_buffer *to, const tt_buffer *from)
+{
+    uint64_t ticks = to->alloc_ticks;
+    uint8_t seen = to->flags & TT_BUFFER_ALLOC_SEEN;
+    *to = *from;
+    if (ticks < to->alloc_ticks) to->alloc_ticks = ticks;
+    to->flags |= seen;
+}
+
 static bool load_buffer(tt_loader *l, tt_cursor *c)
 {
     tt_meta_buffer b;
     tt_model *m = l->m;
     uint32_t was;
     if (!tt_meta_get_buffer(c, &b)) return false;
+    if (b.id == 0) tt_loader_problem(l, "a buffer has no id");
     if (!TT_GROW(l, m->buffers, m->n_buffers, l->capacity.buffers)) return true;
     if (!tt_idmap_add(&m->buffer_by_id, b.id, m->n_buffers, &was)) l->no_memory = true;
-    if (was != TT_NONE || b.id == 0) {
-        tt_loader_problem(l, "buffer %" PRIu64 " is defined twice", b.id);
-        return true;
-    }
-    m->buffers[m->n_buffers++] =
-        (tt_buffer){.id = b.id,
-                    .name = tt_loader_string(l, b.name)->text,
-                    .alloc_ticks = b.ticks,
-                    .base = b.base,
-                    .size_bytes = b.size_bytes,
-                    .path = b.flags & TT_BUFFER_FILE ? tt_loader_string(l, b.path)->text : "",
-                    .file_offset_bytes = b.file_offset_bytes,
-                    .usage = b.usage,
-                    .flags = b.flags};
+    tt_buffer buffer = {.id = b.id,
+                        .name = tt_loader_string(l, b.name)->text,
+                        .alloc_ticks = b.ticks,
+                        .base = b.base,
+                        .size_bytes = b.size_bytes,
+                        .path = b.flags & TT_BUFFER_FILE ? tt_loader_string(l, b.path)->text : "",
+                        .file_offset_bytes = b.file_offset_bytes,
+                        .usage = b.usage,
+                        .flags = b.flags};
+    if (was == TT_NONE)
+        m->buffers[m->n_buffers++] = buffer;
+    else if (m->buffers[was].free_ticks)
+        tt_loader_problem(l, "buffer %" PRIu64 " comes back after it was freed", b.id);
+    else
+        update_buffer(&m->buffers[was], &buffer);
     return true;
 }
 

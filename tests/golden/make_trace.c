@@ -46,6 +46,7 @@ int main(int argc, char **argv)
     if (strcmp(kind, "good-experts") == 0) p.experts = 4;
     if (strcmp(kind, "good-killed") == 0) p.last_run_open = p.no_index = true;
     if (strcmp(kind, "good-one-clock") == 0) p.no_clock_end = p.tick_hz = true;
+    if (strcmp(kind, "bad-cut") == 0) p.tick_hz = true;
     if (strcmp(kind, "bad-no-clock") == 0) p.no_clock_end = true;
     if (strcmp(kind, "bad-index") == 0) p.edit_index = swap_index;
     if (strcmp(kind, "bad-times") == 0) p.edit_ops = late_arrival;
