@@ -131,6 +131,7 @@ static void put_figures(tt_json *j, const tt_runner_result *r)
     tt_json_kv_double(j, "load_s", r->load_s);
     tt_json_kv_double(j, "prompt_s", r->prompt_s);
     tt_json_kv_double(j, "generate_s", r->generate_s);
+    tt_json_kv_double(j, "generate_cpu_s", r->generate_cpu_s);
     if (r->has_engine_counts) {
         tt_json_kv_i64(j, "engine_prompt_eval_tokens", r->engine_n_p_eval);
         tt_json_kv_i64(j, "engine_eval_tokens", r->engine_n_eval);

@@ -108,6 +108,7 @@ static tt_status generate_with(tt_generation *g, struct tt_llama_sampler *sample
     tt_runner_result *r = g->result;
     const int32_t want = g->options->n_predict;
     uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+    uint64_t begin_cpu = tt_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     tt_status status = TT_OK;
     r->stop = TT_RUNNER_STOP_COUNT;
     while (want < 0 || r->n_generated < (uint32_t)want) {
@@ -132,6 +133,7 @@ static tt_status generate_with(tt_generation *g, struct tt_llama_sampler *sample
         if ((status = decode(g, &token, 1, err)) != TT_OK) break;
     }
     r->generate_s = seconds_since(begin);
+    r->generate_cpu_s = (double)(tt_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu) / 1e9;
     return status;
 }
 

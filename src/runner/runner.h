@@ -68,6 +68,7 @@ typedef struct tt_runner_result {
     uint32_t n_ctx, n_batch;
     int32_t n_threads;
     double load_s, prompt_s, generate_s;
+    double generate_cpu_s; /* CPU time of the whole process meanwhile */
     /* The engine's own counters (llama_perf_context), where it has them. It never
      * reports fewer than one of each, and counts a batch of one token as eval. */
     bool has_engine_counts;
