@@ -17,7 +17,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define POLL_NS 10000000L            /* the drain looks for piled-up rings */
+#define POLL_MIN_NS 2000000L         /* the drain looks for piled-up rings: often when they fill */
+#define POLL_MAX_NS 80000000L        /* fast, seldom otherwise, as each look takes a core away */
 #define FLUSH_NS 2000000000ull       /* everything final goes to the file */
 #define SPARE_RINGS 2u               /* populated before a thread asks */
 #define DRAIN_STACK_BYTES (512u << 10)
@@ -93,21 +94,43 @@ static void populate_spares(tt_recorder *r)
     }
 }
 
+/* How full the fullest ring is, in sixteenths. */
+static uint64_t fullest_ring(const tt_recorder *r)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < r->map.area->n_rings; i++) {
+        uint64_t n = atomic_load(&r->map.rings[i].head) - atomic_load(&r->map.rings[i].tail);
+        if (n > most) most = n;
+    }
+    return most * 16 / r->map.area->ring_records;
+}
+
+/* The pause before the next look, from the one before and what it found. */
+static long next_poll(long poll_ns, uint64_t sixteenths)
+{
+    if (sixteenths >= 4) poll_ns /= 4;
+    if (sixteenths < 1) poll_ns *= 2;
+    if (poll_ns < POLL_MIN_NS) return POLL_MIN_NS;
+    return poll_ns > POLL_MAX_NS ? POLL_MAX_NS : poll_ns;
+}
+
 static void *drain_main(void *argument)
 {
     tt_recorder *r = argument;
+    long poll_ns = POLL_MIN_NS;
     uint64_t flushed_ns = tt_clock_ns(CLOCK_MONOTONIC);
     tt_status status = TT_OK;
     (void)pthread_mutex_lock(&r->stop_lock);
     while (!r->stop) {
         struct timespec until;
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += POLL_NS;
+        until.tv_nsec += poll_ns;
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;
         (void)pthread_cond_timedwait(&r->stop_cond, &r->stop_lock, &until);
         (void)pthread_mutex_unlock(&r->stop_lock);
         uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
+        poll_ns = next_poll(poll_ns, fullest_ring(r));
         enum tt_drain_what what = TT_DRAIN_PILED;
         if (now_ns - flushed_ns >= FLUSH_NS) {
             what = TT_DRAIN_ALL;

@@ -1,0 +1,422 @@
+/* The recorder as producers use it: many threads into rings, a drain beside them, full
+ * rings, a process that is killed, a file that is cut anywhere. */
+#include "tests.h"
+
+#include "base/clock.h"
+#include "format/meta.h"
+#include "format/ops.h"
+#include "read/trace.h"
+#include "record/area.h"
+#include "record/place.h"
+#include "record/recorder.h"
+#include "record/recover.h"
+#include "record/session.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NODES 50u
+
+static char dir[64];
+
+static void path_in(char out[256], const char *name)
+{
+    (void)snprintf(out, 256, "%s/%s", dir, name);
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    (void)snprintf(dir, sizeof dir, "/tmp/tt-record-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    char command[128];
+    (void)state;
+    (void)snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command);
+}
+
+/* --- a producer, as a compute thread is one --- */
+
+typedef struct producer {
+    tt_area_map *map;
+    uint32_t thread;
+    uint32_t runs;
+    uint64_t written;
+    uint64_t dropped;
+    bool paced; /* waits for room instead of dropping */
+} producer;
+
+/* Opens a record; the one before becomes final. */
+static tt_op_record *begin(producer *p, tt_ring *ring, uint64_t *head)
+{
+    uint64_t size = p->map->area->ring_records;
+    while (*head - atomic_load_explicit(&ring->tail, memory_order_acquire) >= size) {
+        if (!p->paced) {
+            uint32_t n = atomic_load(&ring->n_losses);
+            atomic_fetch_add(&ring->dropped, 1);
+            if (n < TT_AREA_LOSSES) {
+                ring->losses[n] = (tt_area_loss){*head, 0};
+                atomic_store(&ring->n_losses, ++n);
+            }
+            ring->losses[n - 1].dropped++;
+            p->dropped++;
+            return NULL;
+        }
+        (void)usleep(200);
+    }
+    uint32_t index = (uint32_t)(ring - p->map->rings);
+    return &tt_area_slots(p->map, index)[*head & (size - 1)];
+}
+
+static void *produce(void *argument)
+{
+    producer *p = argument;
+    tt_ring *ring = tt_area_claim(p->map, p->thread);
+    uint64_t head = atomic_load(&ring->head);
+    uint64_t now = tt_ticks();
+    for (uint32_t run = 1; run <= p->runs; run++) {
+        for (uint32_t node = 0; node < NODES; node++) {
+            tt_op_record *r = begin(p, ring, &head);
+            if (!r) continue;
+            *r = (tt_op_record){.start = now, .run = run, .place = tt_op_place(node, p->thread, 0)};
+            atomic_store_explicit(&ring->head, ++head, memory_order_release);
+            __atomic_store_n(&r->arrive, now + 100 + node * 7, __ATOMIC_RELAXED);
+            now += 120 + node * 8;
+            __atomic_store_n(&r->release, now, __ATOMIC_RELAXED);
+            p->written++;
+        }
+    }
+    atomic_store_explicit(&ring->owner, 0, memory_order_release);
+    return NULL;
+}
+
+/* --- what a finished trace holds --- */
+
+typedef struct content {
+    uint64_t ops, meta_records, ops_dropped, losses, strings;
+    bool contiguous;
+    bool ascending;
+} content;
+
+static void read_meta(tt_span payload, content *c)
+{
+    tt_cursor at = tt_cursor_of(payload.data, payload.size);
+    uint8_t type;
+    tt_span record;
+    while (tt_meta_next(&at, &type, &record)) {
+        tt_cursor r = tt_cursor_of(record.data, record.size);
+        uint32_t ring, n;
+        uint64_t position, dropped;
+        c->meta_records++;
+        c->strings += type == TT_META_STRING;
+        if (type == TT_META_LOSS && tt_meta_get_loss(&r, &ring, &position, &dropped)) c->losses += dropped;
+        if (type != TT_META_COUNTS || !tt_meta_get_count(&r, &n, 2)) continue;
+        for (uint32_t i = 0; i < n; i++) {
+            tt_span name = tt_cursor_str(&r);
+            uint64_t value = tt_cursor_varint(&r);
+            if (name.size == 11 && memcmp(name.data, "ops_dropped", 11) == 0) c->ops_dropped = value;
+        }
+    }
+    assert_false(at.failed);
+}
+
+static content read_trace(const char *path)
+{
+    tt_trace t;
+    tt_error err;
+    tt_unpacker u;
+    content c = {.contiguous = true, .ascending = true};
+    uint64_t next[TT_AREA_RINGS] = {0};
+    if (tt_trace_open(&t, path, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_true(t.complete);
+    tt_unpacker_init(&u);
+    for (size_t i = 0; i < t.n_chunks; i++) {
+        tt_chunk_header h;
+        tt_span payload;
+        if (tt_trace_chunk(&t, i, SIZE_MAX, &u, &h, &payload, &err) != TT_OK) fail_msg("%s", err.message);
+        if (h.type == TT_CHUNK_META) read_meta(payload, &c);
+        if (h.type != TT_CHUNK_OPS) continue;
+        tt_ops_block block;
+        if (tt_ops_decode(payload, h.count, true, &block, &err) != TT_OK) fail_msg("%s", err.message);
+        if (h.position != next[h.stream - 1]) c.contiguous = false;
+        next[h.stream - 1] = h.position + h.count;
+        for (size_t k = 0; k < block.n; k++)
+            if (block.start[k] > block.arrive[k] || block.arrive[k] > block.release[k]) c.ascending = false;
+        c.ops += block.n;
+        tt_ops_block_free(&block);
+    }
+    tt_unpacker_free(&u);
+    tt_trace_close(&t);
+    return c;
+}
+
+static void push_string(tt_recorder *r, uint32_t id)
+{
+    char text[64];
+    tt_bytes payload;
+    int n = snprintf(text, sizeof text, "string number %u", id);
+    tt_bytes_init(&payload, 256);
+    tt_meta_put_string(&payload, id, (tt_span){(const uint8_t *)text, (size_t)n});
+    assert_true(tt_recorder_meta(r, TT_META_STRING, &payload));
+    tt_bytes_free(&payload);
+}
+
+static void run_producers(tt_recorder *r, producer *p, size_t n)
+{
+    pthread_t threads[8];
+    for (size_t i = 0; i < n; i++) {
+        p[i].map = tt_recorder_area(r);
+        p[i].thread = (uint32_t)i + 1;
+        assert_int_equal(pthread_create(&threads[i], NULL, produce, &p[i]), 0);
+    }
+    for (uint32_t i = 1; i <= 200; i++)
+        push_string(r, i);
+    for (size_t i = 0; i < n; i++)
+        (void)pthread_join(threads[i], NULL);
+}
+
+static void test_threads_lose_nothing(void **state)
+{
+    char path[256];
+    tt_recorder *r;
+    tt_error err;
+    producer p[4] = {{.runs = 2000, .paced = true}, {.runs = 1500, .paced = true},
+                     {.runs = 1000, .paced = true}, {.runs = 500, .paced = true}};
+    struct stat st;
+    (void)state;
+    path_in(path, "threads.ttrace");
+    tt_recorder_options o = {.path = path, .ring_bytes = 64 << 10};
+    if (tt_recorder_open(&r, &o, &err) != TT_OK) fail_msg("%s", err.message);
+    run_producers(r, p, 4);
+    char area[TT_AREA_PATH_MAX];
+    (void)snprintf(area, sizeof area, "%s", tt_recorder_area(r)->path);
+    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    content c = read_trace(path);
+    assert_int_equal(c.ops, 5000u * NODES);
+    assert_int_equal(c.strings, 200);
+    assert_int_equal(c.ops_dropped, 0);
+    assert_true(c.contiguous && c.ascending);
+    assert_int_equal(access(area, F_OK), -1);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600); /* traces hold people's prompts */
+}
+
+static void test_full_rings_are_counted(void **state)
+{
+    char path[256];
+    tt_recorder *r;
+    tt_error err;
+    producer p[2] = {{.runs = 20000}, {.runs = 20000}};
+    (void)state;
+    path_in(path, "full.ttrace");
+    tt_recorder_options o = {.path = path, .ring_bytes = TT_AREA_RING_BYTES_MIN};
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    run_producers(r, p, 2);
+    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    content c = read_trace(path);
+    assert_int_equal(c.ops, p[0].written + p[1].written);
+    assert_int_equal(c.ops_dropped, p[0].dropped + p[1].dropped);
+    assert_int_equal(c.losses, c.ops_dropped);
+    assert_int_equal(c.ops + c.ops_dropped, 2u * 20000u * NODES);
+    assert_true(c.ops_dropped > 0);
+}
+
+static void test_a_limit_is_kept(void **state)
+{
+    char path[256];
+    tt_recorder *r;
+    tt_error err;
+    producer p[1] = {{.runs = 20000}};
+    struct stat st;
+    (void)state;
+    path_in(path, "limit.ttrace");
+    tt_recorder_options o = {.path = path, .ring_bytes = 64 << 10, .limit_bytes = 100 << 10};
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    run_producers(r, p, 1);
+    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    content c = read_trace(path);
+    assert_true(c.ops + c.ops_dropped >= 20000u * NODES - 2048u);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size < (100 << 10) + (32 << 10));
+}
+
+static void test_existing_files_are_kept(void **state)
+{
+    char path[256], numbered[256];
+    tt_recorder *r;
+    tt_error err;
+    FILE *f;
+    (void)state;
+    path_in(path, "kept.ttrace");
+    path_in(numbered, "kept-2.ttrace");
+    tt_recorder_options o = {.path = path};
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    /* It appears while we record. */
+    f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fputs("precious", f);
+    (void)fclose(f);
+    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    assert_string_equal(tt_recorder_path(r), numbered);
+    (void)read_trace(numbered);
+    char text[16] = "";
+    f = fopen(path, "r");
+    (void)!fread(text, 1, 8, f);
+    (void)fclose(f);
+    assert_string_equal(text, "precious");
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_E_EXISTS);
+    o.replace = true;
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    (void)read_trace(path);
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    assert_int_equal(tt_recorder_close(r, true, &err), TT_OK);
+}
+
+/* A child that records until it kills itself; returns the records it had written. */
+static uint64_t record_and_die(const char *path, uint32_t runs)
+{
+    int ends[2];
+    uint64_t written = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        tt_recorder *r;
+        tt_recorder_options o = {.path = path, .replace = true, .ring_bytes = 64 << 10};
+        producer p = {.runs = runs, .paced = true, .thread = 1};
+        if (tt_recorder_open(&r, &o, NULL) != TT_OK) _exit(1);
+        push_string(r, 1);
+        p.map = tt_recorder_area(r);
+        (void)produce(&p);
+        push_string(r, 2);
+        (void)!write(ends[1], &p.written, sizeof p.written);
+        (void)kill(getpid(), SIGKILL);
+    }
+    (void)close(ends[1]);
+    assert_int_equal(read(ends[0], &written, sizeof written), (ssize_t)sizeof written);
+    (void)close(ends[0]);
+    (void)waitpid(pid, NULL, 0);
+    return written;
+}
+
+static void test_a_killed_process_loses_nothing(void **state)
+{
+    char path[256], part[300];
+    tt_recover_report report;
+    tt_error err;
+    (void)state;
+    path_in(path, "killed.ttrace");
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    for (uint32_t runs = 1; runs <= 3000; runs = runs * 5 + 1) {
+        uint64_t written = record_and_die(path, runs);
+        if (tt_recover(part, true, &report, &err) != TT_OK) fail_msg("%s", err.message);
+        assert_true(report.area_found);
+        content c = read_trace(path);
+        assert_int_equal(c.ops, written);
+        assert_int_equal(c.strings, 2);
+        assert_true(c.contiguous);
+        /* Once is enough. */
+        assert_int_equal(tt_recover(path, false, &report, &err), TT_E_EXISTS);
+    }
+}
+
+/* A file cut at any byte, with the area there or gone, is finished without losing a whole
+ * chunk, and never twice the same. */
+static void test_a_cut_file_is_finished(void **state)
+{
+    char path[256], part[300], copy[256];
+    tt_recover_report report;
+    tt_error err;
+    (void)state;
+    path_in(path, "cut.ttrace");
+    path_in(copy, "copy.ttrace.part");
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    (void)record_and_die(path, 4000);
+    FILE *f = fopen(part, "r");
+    static uint8_t bytes[4 << 20];
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    (void)fclose(f);
+    assert_true(n > 1000 && n < sizeof bytes);
+    /* The area goes first: what is left is the file alone. */
+    assert_int_equal(tt_recover(part, true, &report, &err), TT_OK);
+    for (size_t cut = 64; cut < n; cut += n / 40 + 1) {
+        f = fopen(copy, "w");
+        (void)fwrite(bytes, 1, cut, f);
+        (void)fclose(f);
+        if (tt_recover(copy, true, &report, &err) != TT_OK) fail_msg("cut at %zu: %s", cut, err.message);
+        assert_false(report.area_found);
+        content c = read_trace(report.path);
+        assert_true(c.contiguous);
+    }
+    for (size_t cut = 0; cut < 64; cut += 9) {
+        f = fopen(copy, "w");
+        (void)fwrite(bytes, 1, cut, f);
+        (void)fclose(f);
+        assert_int_not_equal(tt_recover(copy, true, &report, &err), TT_OK);
+    }
+}
+
+static void test_places(void **state)
+{
+    char out[64];
+    (void)state;
+    assert_int_equal(tt_place_numbered(out, sizeof out, "a.b/run.ttrace", 7, NULL), TT_OK);
+    assert_string_equal(out, "a.b/run-7.ttrace");
+    assert_int_equal(tt_place_numbered(out, sizeof out, "a.b/run", 7, NULL), TT_OK);
+    assert_string_equal(out, "a.b/run-7");
+    assert_int_equal(tt_place_numbered(out, sizeof out, "dir/.hidden", 7, NULL), TT_OK);
+    assert_string_equal(out, "dir/.hidden-7");
+    tt_place_dir(out, sizeof out, "/x");
+    assert_string_equal(out, "/");
+    tt_place_dir(out, sizeof out, "x");
+    assert_string_equal(out, ".");
+    assert_int_equal(tt_place_part(out, 8, "much too long", NULL), TT_E_USAGE);
+}
+
+static void test_sessions(void **state)
+{
+    char path[256];
+    tt_session *ours, *theirs;
+    tt_error err;
+    (void)state;
+    assert_int_equal(tt_session_create(&ours, path, sizeof path, true, &err), TT_OK);
+    theirs = tt_session_open(path);
+    assert_non_null(theirs);
+    assert_int_equal(theirs->replace, 1);
+    for (uint32_t i = 0; i < TT_SESSION_FILES; i++)
+        assert_non_null(tt_session_add(theirs, "x", i));
+    assert_null(tt_session_add(theirs, "one too many", 1));
+    tt_session_problem(theirs, "first");
+    tt_session_problem(theirs, "second");
+    assert_string_equal(ours->problem, "first");
+    tt_session_close(theirs);
+    tt_session_close(ours);
+    (void)unlink(path);
+    assert_null(tt_session_open(path));
+    assert_null(tt_session_open("/dev/null"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_lose_nothing),
+        cmocka_unit_test(test_full_rings_are_counted),
+        cmocka_unit_test(test_a_limit_is_kept),
+        cmocka_unit_test(test_existing_files_are_kept),
+        cmocka_unit_test(test_a_killed_process_loses_nothing),
+        cmocka_unit_test(test_a_cut_file_is_finished),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_sessions),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
