@@ -341,16 +341,18 @@ static uint64_t batch_tokens(const tt_model *m, tt_check *c)
 tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
 {
     uint64_t asked = 0, counted, sum = batch_tokens(m, c);
-    bool failed = false;
+    bool failed = false, under_way = false;
     (void)err;
     c->examined = sum;
     for (uint32_t i = 0; i < m->n_decodes; i++) {
         asked += m->decodes[i].n_tokens;
         failed |= m->decodes[i].status != 0;
     }
+    for (uint32_t i = 0; i < m->n_batches; i++)
+        under_way |= !m->batches[i].ended;
     bool has_count = tt_model_count(m, "decode_tokens", &counted);
-    if (!m->trace.complete) {
-        tt_check_not_observed(c, "the trace was cut off: the last call may be half there");
+    if (!m->trace.complete || under_way) {
+        tt_check_not_observed(c, "the program was cut off: its last call may be half there");
     } else if (m->n_decodes == 0 && (!has_count || counted == 0)) {
         tt_check_not_observed(c, "no call of llama_decode was seen");
     } else if (failed) {

@@ -60,8 +60,4 @@ typedef struct synth_plan {
 synth_plan synth_default(void);
 /* Appends the file. False when memory ran out. */
 bool synth_build(synth_plan *plan, tt_bytes *out);
-/* Writes right checksums into every chunk header and the file header, after bytes
- * were changed by hand. */
-void synth_checksum(uint8_t *data, size_t size);
-
 #endif

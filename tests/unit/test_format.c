@@ -1,0 +1,253 @@
+#include "tests.h"
+
+#include "format/chunk.h"
+#include "format/meta.h"
+#include "format/ops.h"
+#include "format/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static void column_comes_back(const uint64_t *values, size_t n)
+{
+    tt_bytes b;
+    uint64_t *back = malloc((n + 1) * sizeof *back);
+    tt_bytes_init(&b, 1 << 24);
+    tt_pack_column(&b, values, n);
+    assert_false(b.failed);
+    tt_cursor c = tt_cursor_of(b.data, b.size);
+    assert_true(tt_unpack_column(&c, back, n));
+    assert_int_equal(tt_cursor_left(&c), 0);
+    if (n) assert_memory_equal(back, values, n * sizeof *back);
+    /* Cut anywhere, it must be refused. */
+    for (size_t cut = 0; cut < b.size; cut += 1 + b.size / 50) {
+        c = tt_cursor_of(b.data, cut);
+        assert_false(tt_unpack_column(&c, back, n));
+    }
+    free(back);
+    tt_bytes_free(&b);
+}
+
+static void columns_of_every_width(void **state)
+{
+    uint64_t values[200];
+    (void)state;
+    for (unsigned width = 0; width <= 64; width++) {
+        for (size_t n = 0; n <= 200; n += n < 3 ? 1 : 61) {
+            for (size_t i = 0; i < n; i++)
+                values[i] = width ? next_random() >> (64 - width) : 7;
+            column_comes_back(values, n);
+            /* A few values that stand out, and a sequence that climbs. */
+            for (size_t i = 0; i < n; i += 17)
+                values[i] = next_random();
+            column_comes_back(values, n);
+            for (size_t i = 0; i < n; i++)
+                values[i] = UINT64_MAX - 1000 + i * width;
+            column_comes_back(values, n);
+        }
+    }
+}
+
+/* Records as lanes write them: stretches of a graph's nodes, now and then cut. */
+static size_t make_records(tt_op_record *r, size_t n, bool tidy)
+{
+    uint64_t t = 1000000;
+    uint32_t run = 5, node = 0, lane = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t busy = next_random() % (tidy ? 500 : 1u << 30), wait = next_random() % 90;
+        bool open = !tidy && next_random() % 50 == 0;
+        r[i] = (tt_op_record){t, open ? 0 : t + busy, open ? 0 : t + busy + wait, run,
+                              tt_op_place(node, lane, node % 7 == 3 ? 1 : 0)};
+        t += (open ? 0 : busy + wait) + next_random() % 40;
+        node += node % 7 == 3 ? 2u : 1u;
+        if (node > 60 || (!tidy && next_random() % 40 == 0)) {
+            node = 0;
+            run = tidy ? run + 1 : (uint32_t)(next_random() % 100);
+            if (!tidy) lane = (uint32_t)(next_random() % 4);
+        }
+    }
+    return n;
+}
+
+static void records_come_back(size_t n, unsigned shift, bool tidy)
+{
+    tt_op_record *r = malloc(n * sizeof *r);
+    tt_bytes b;
+    tt_ops_block block, front;
+    make_records(r, n, tidy);
+    tt_bytes_init(&b, TT_CHUNK_PAYLOAD_MAX);
+    assert_true(tt_ops_encode(&b, r, n, shift));
+    assert_int_equal(tt_ops_decode((tt_span){b.data, b.size}, n, true, &block, NULL), TT_OK);
+    assert_int_equal(tt_ops_decode((tt_span){b.data, b.size}, n, false, &front, NULL), TT_OK);
+    assert_int_equal(block.n_segments, front.n_segments);
+    assert_null(front.start);
+    for (size_t s = 0; s < block.n_segments; s++) {
+        const tt_ops_segment *g = &block.segments[s];
+        for (size_t i = g->first; i < g->first + g->count; i++) {
+            assert_int_equal(g->run, r[i].run);
+            assert_int_equal(g->lane, tt_op_lane(&r[i]));
+            assert_int_equal(g->open, r[i].release == 0);
+            assert_int_equal(block.node[i], tt_op_node(&r[i]));
+            assert_int_equal(block.covers[i], tt_op_covers(&r[i]));
+            assert_true(block.start[i] == r[i].start >> shift << shift);
+            uint64_t arrive = g->open ? r[i].start : r[i].arrive;
+            uint64_t release = g->open ? r[i].start : r[i].release;
+            assert_true(block.arrive[i] == arrive >> shift << shift);
+            assert_true(block.release[i] == release >> shift << shift);
+        }
+    }
+    tt_ops_block_free(&block);
+    tt_ops_block_free(&front);
+    tt_bytes_free(&b);
+    free(r);
+}
+
+static void ops_of_every_kind(void **state)
+{
+    static const size_t sizes[] = {1, 2, 63, 64, 65, 500, 5000};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (unsigned shift = 0; shift < 8; shift += 3) {
+            records_come_back(sizes[i], shift, true);
+            records_come_back(sizes[i], shift, false);
+        }
+}
+
+static void ops_with_wrong_bytes_are_refused_or_read(void **state)
+{
+    enum { N = 300 };
+    tt_op_record r[N];
+    tt_bytes b;
+    (void)state;
+    make_records(r, N, false);
+    tt_bytes_init(&b, TT_CHUNK_PAYLOAD_MAX);
+    assert_true(tt_ops_encode(&b, r, N, 0));
+    for (size_t i = 0; i < b.size; i++) {
+        tt_ops_block block;
+        uint8_t was = b.data[i];
+        b.data[i] = (uint8_t)next_random();
+        if (tt_ops_decode((tt_span){b.data, b.size}, N, true, &block, NULL) == TT_OK)
+            tt_ops_block_free(&block);
+        b.data[i] = was;
+        assert_int_not_equal(tt_ops_decode((tt_span){b.data, i}, N, true, &block, NULL), TT_OK);
+        assert_null(block.node);
+    }
+    tt_bytes_free(&b);
+}
+
+static void headers_come_back(void **state)
+{
+    uint8_t bytes[TT_FILE_HEADER_BYTES];
+    tt_file_header h = {1, 0, {1, 2, 3}, 99, 77}, back;
+    tt_error err;
+    (void)state;
+    tt_file_header_encode(&h, bytes);
+    assert_int_equal(tt_file_header_decode(bytes, sizeof bytes, &back, &err), TT_OK);
+    assert_memory_equal(back.run_id, h.run_id, 16);
+    assert_true(back.created_unix_ns == 99 && back.pid == 77);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] ^= 4;
+        assert_int_not_equal(tt_file_header_decode(bytes, sizeof bytes, &back, &err), TT_OK);
+        bytes[i] ^= 4;
+        assert_int_not_equal(tt_file_header_decode(bytes, i, &back, &err), TT_OK);
+    }
+}
+
+static void a_chunk_is_its_checksum(void **state)
+{
+    uint8_t bytes[TT_CHUNK_HEADER_BYTES + 24] = {0};
+    tt_chunk_header h = {.type = TT_CHUNK_OPS, .stored_bytes = 24, .raw_bytes = 24, .count = 3}, back;
+    tt_error err;
+    (void)state;
+    memset(bytes + TT_CHUNK_HEADER_BYTES, 0x5a, 24);
+    tt_chunk_header_encode(&h, bytes + TT_CHUNK_HEADER_BYTES, bytes);
+    assert_int_equal(tt_chunk_header_decode(bytes, sizeof bytes, 640, &back, &err), TT_OK);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] ^= 1;
+        assert_int_not_equal(tt_chunk_header_decode(bytes, sizeof bytes, 640, &back, &err), TT_OK);
+        assert_true(err.offset >= 640);
+        bytes[i] ^= 1;
+    }
+}
+
+static void an_index_comes_back(void **state)
+{
+    const tt_index_entry in[] = {{64, TT_CHUNK_META, 0, 0, 9, 0, 0},
+                                 {640, TT_CHUNK_OPS, 3, 1ull << 40, 200, 7, 1ull << 31},
+                                 {1ull << 40, 99, 4, 5, 6, 0, 0}};
+    tt_index_entry *back;
+    size_t n;
+    uint8_t flags;
+    tt_bytes b;
+    (void)state;
+    tt_bytes_init(&b, 1 << 16);
+    tt_index_encode(&b, in, 3, TT_END_RECOVERED);
+    assert_int_equal(tt_index_decode((tt_span){b.data, b.size}, &back, &n, &flags, NULL), TT_OK);
+    assert_int_equal(n, 3);
+    assert_int_equal(flags, TT_END_RECOVERED);
+    for (size_t i = 0; i < n; i++) {
+        assert_true(back[i].offset == in[i].offset && back[i].position == in[i].position);
+        assert_true(back[i].run_min == in[i].run_min && back[i].run_max == in[i].run_max);
+        assert_int_equal(back[i].type, in[i].type);
+        assert_int_equal(back[i].stream, in[i].stream);
+        assert_int_equal(back[i].count, in[i].count);
+    }
+    free(back);
+    for (size_t cut = 0; cut < b.size; cut++)
+        assert_int_not_equal(tt_index_decode((tt_span){b.data, cut}, &back, &n, &flags, NULL), TT_OK);
+    tt_bytes_free(&b);
+}
+
+static void meta_records_come_back(void **state)
+{
+    tt_meta_tensor t = {.name = 3, .op = 29, .flags = TT_TENSOR_EXECUTES, .ne = {64, 5, 1, 1},
+                        .nb = {4, 256, 1280, 1280}, .size_bytes = 1280, .n_src = 2, .src = {4, 0},
+                        .view_src = 9, .view_offset_bytes = 77, .location = 0x7f0012345678u}, t2;
+    tt_meta_batch m = {.id = 2, .n_tokens = 3, .flags = TT_BATCH_TOKENS | TT_BATCH_POSITIONS}, m2;
+    const int32_t tokens[] = {5, -1, 2147483647}, positions[] = {10, 11, 3};
+    tt_bytes b;
+    (void)state;
+    tt_bytes_init(&b, 1 << 16);
+    tt_meta_put_tensor(&b, &t);
+    tt_cursor c = tt_cursor_of(b.data, b.size);
+    assert_true(tt_meta_get_tensor(&c, &t2));
+    assert_memory_equal(&t, &t2, sizeof t);
+    assert_int_equal(tt_cursor_left(&c), 0);
+    tt_bytes_clear(&b);
+    tt_meta_put_batch(&b, &m, tokens, positions);
+    c = tt_cursor_of(b.data, b.size);
+    assert_true(tt_meta_get_batch(&c, &m2));
+    assert_int_equal(m2.n_tokens, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(tt_cursor_zigzag(&c), tokens[i]);
+    int64_t position = 0;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(position += tt_cursor_zigzag(&c), positions[i]);
+    assert_int_equal(tt_cursor_left(&c), 0);
+    assert_false(c.failed);
+    tt_bytes_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_of_every_width),
+        cmocka_unit_test(ops_of_every_kind),
+        cmocka_unit_test(ops_with_wrong_bytes_are_refused_or_read),
+        cmocka_unit_test(headers_come_back),
+        cmocka_unit_test(a_chunk_is_its_checksum),
+        cmocka_unit_test(an_index_comes_back),
+        cmocka_unit_test(meta_records_come_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

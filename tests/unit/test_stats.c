@@ -1,0 +1,327 @@
+/* Statistics and the log against the same sums worked out the slow way. */
+#include "tests.h"
+
+#include "../golden/synth_trace.c"
+#include "analyze/log.h"
+#include "analyze/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tt_model *open_plan(synth_plan *p, tt_bytes *b)
+{
+    tt_model *m;
+    tt_bytes_init(b, SIZE_MAX / 2);
+    assert_true(synth_build(p, b));
+    assert_int_equal(tt_model_open_memory(b->data, b->size, &m, NULL), TT_OK);
+    return m;
+}
+
+/* Every executed op, all lanes together, found by looking at all records per op. */
+typedef struct slow_op {
+    uint32_t run, node;
+    uint64_t start, arrive, busy, wait;
+    uint32_t lanes;
+} slow_op;
+
+static slow_op *slow_ops(const tt_model *m, size_t *n)
+{
+    size_t pieces;
+    const tt_piece *list = tt_pieces_list(m->pieces, &pieces);
+    slow_op *ops = calloc(tt_pieces_records(m->pieces) + 1, sizeof *ops);
+    *n = 0;
+    for (size_t i = 0; i < pieces; i++) {
+        tt_piece_ops p;
+        assert_int_equal(tt_pieces_get(m->pieces, i, &p, NULL), TT_OK);
+        for (size_t k = 0; k < p.n; k++) {
+            slow_op *op = ops;
+            while (op < ops + *n && (op->run != list[i].run || op->node != p.node[k]))
+                op++;
+            if (op == ops + *n) {
+                *op = (slow_op){.run = p.run, .node = p.node[k], .start = p.start[k]};
+                ++*n;
+            }
+            if (p.start[k] < op->start) op->start = p.start[k];
+            if (p.arrive[k] > op->arrive) op->arrive = p.arrive[k];
+            op->busy += p.arrive[k] - p.start[k];
+            op->wait += p.release[k] - p.arrive[k];
+            op->lanes++;
+        }
+    }
+    return ops;
+}
+
+static const char *op_name(const tt_model *m, const slow_op *op)
+{
+    const tt_graph *g = &m->graphs[m->runs[tt_model_run(m, op->run)].graph];
+    return g->tensors[op->node].op_name;
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The row of op `name` against the slow ops; fused ones are named by their first node. */
+static void check_row(const tt_model *m, const tt_stats_row *row, const slow_op *ops, size_t n)
+{
+    uint64_t *times = calloc(n + 1, sizeof *times), busy = 0, wait = 0, sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = op_name(m, &ops[i]);
+        if (strncmp(row->key, name, strlen(name)) != 0) continue;
+        if (row->key[strlen(name)] != '\0' && row->key[strlen(name)] != '+') continue;
+        times[count++] = ops[i].arrive - ops[i].start;
+        sum += ops[i].arrive - ops[i].start;
+        busy += ops[i].busy;
+        wait += ops[i].wait;
+    }
+    assert_int_equal(row->count, count);
+    qsort(times, count, sizeof *times, compare);
+    const double tick = m->clock.ns_per_tick;
+    assert_true(fabs(row->total_ns - (double)sum * tick) < 1e-3);
+    assert_true(fabs(row->busy_ns - (double)busy * tick) < 1e-3);
+    assert_true(fabs(row->wait_ns - (double)wait * tick) < 1e-3);
+    assert_true(fabs(row->max_ns - (double)times[count - 1] * tick) < 1e-6);
+    double p50 = (double)times[(count + 1) / 2 - 1] * tick;
+    double p95 = (double)times[(size_t)ceil(0.95 * (double)count) - 1] * tick;
+    assert_true(fabs(row->p50_ns - p50) <= 0.004 * p50 + 1e-6);
+    assert_true(fabs(row->p95_ns - p95) <= 0.004 * p95 + 1e-6);
+    free(times);
+}
+
+static void sums_by_op(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    size_t n_ops, n;
+    (void)state;
+    p.generate = 12;
+    p.lanes = 3;
+    tt_model *m = open_plan(&p, &b);
+    slow_op *ops = slow_ops(m, &n_ops);
+    tt_stats *s = tt_stats_new(m, TT_BY_OP, NULL);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_TOTAL, &n);
+    assert_true(n > 5);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) assert_true(rows[i].total_ns <= rows[i - 1].total_ns);
+        /* Both MUL and MUL_MAT exist; MUL is always inside a fused op. */
+        check_row(m, &rows[i], ops, n_ops);
+    }
+    assert_int_equal(tt_stats_total(s)->count, n_ops);
+    assert_int_equal(tt_stats_stray(s), 0);
+    tt_stats_free(s);
+    free(ops);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+static void every_dimension_sums_to_the_same(void **state)
+{
+    static const tt_stats_by by[] = {TT_BY_OP,     TT_BY_LAYER, TT_BY_COMPONENT, TT_BY_CATEGORY,
+                                     TT_BY_TOKEN, TT_BY_PHASE, TT_BY_TENSOR};
+    enum { N = sizeof by / sizeof *by };
+    synth_plan p = synth_default();
+    tt_bytes b;
+    tt_stats *s[N];
+    (void)state;
+    tt_model *m = open_plan(&p, &b);
+    for (size_t i = 0; i < N; i++)
+        s[i] = tt_stats_new(m, by[i], NULL);
+    assert_int_equal(tt_stats_walk(s, N, m, NULL, NULL, NULL), TT_OK);
+    for (size_t i = 0; i < N; i++) {
+        size_t n;
+        const tt_stats_row *rows = tt_stats_rows(s[i], TT_SORT_KEY, &n);
+        double total = 0;
+        uint64_t bytes = 0, count = 0;
+        for (size_t k = 0; k < n; k++) {
+            total += rows[k].total_ns;
+            bytes += rows[k].weight_bytes;
+            count += rows[k].count;
+        }
+        assert_true(fabs(total - tt_stats_total(s[i])->total_ns) < 1e-3);
+        assert_true(bytes == tt_stats_total(s[i])->weight_bytes);
+        assert_true(count == tt_stats_total(s[i])->count);
+        assert_true(count == tt_stats_total(s[0])->count);
+        if (by[i] == TT_BY_TOKEN) assert_int_equal(n, 1 + p.generate);
+        if (by[i] == TT_BY_LAYER) assert_int_equal(n, 1 + p.layers);
+    }
+    for (size_t i = 0; i < N; i++)
+        tt_stats_free(s[i]);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+static uint64_t weight_size(const tt_model *m, const char *name)
+{
+    return m->weights[tt_model_weight(m, name)].size_bytes;
+}
+
+static const tt_stats_row *row(tt_stats *s, const char *key)
+{
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_KEY, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].key, key) == 0) return &rows[i];
+    fail_msg("no row %s", key);
+    return NULL;
+}
+
+static void bytes_of_weights(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    (void)state;
+    p.experts = 4;
+    tt_model *m = open_plan(&p, &b);
+    tt_stats *s = tt_stats_new(m, TT_BY_TENSOR, NULL);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+    uint64_t runs = 1 + p.generate;
+    assert_true(row(s, "output.weight")->weight_bytes == runs * weight_size(m, "output.weight"));
+    /* Of the embeddings, a row for each token. */
+    assert_true(row(s, "token_embd.weight")->weight_bytes ==
+                (p.prompt_tokens + p.generate) * weight_size(m, "token_embd.weight") / SYNTH_VOCAB);
+    /* Two experts a token, at most all four. */
+    const tt_stats_row *up = row(s, "blk.0.ffn_up_exps.weight");
+    uint64_t all = weight_size(m, "blk.0.ffn_up_exps.weight");
+    assert_true(up->at_most);
+    assert_true(up->weight_bytes == all + p.generate * all / 2);
+    assert_false(row(s, "output.weight")->at_most);
+    tt_stats_free(s);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+static void threads_are_counted_apart(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    size_t n;
+    (void)state;
+    p.lanes = 3;
+    tt_model *m = open_plan(&p, &b);
+    tt_stats *s = tt_stats_new(m, TT_BY_THREAD, NULL);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_KEY, &n);
+    assert_int_equal(n, 3);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[i].number, i);
+        assert_true(rows[i].count == p.n_records / 3);
+        assert_true(rows[i].wait_ns > 0);
+    }
+    tt_stats_free(s);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+static uint64_t filtered(const tt_model *m, tt_filter f)
+{
+    tt_stats *s = tt_stats_new(m, TT_BY_OP, &f);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+    uint64_t n = tt_stats_total(s)->count;
+    tt_stats_free(s);
+    return n;
+}
+
+typedef struct log_sum {
+    uint64_t n, limit;
+    uint64_t last;
+} log_sum;
+
+static bool in_order(void *context, const tt_log_op *op)
+{
+    log_sum *sum = context;
+    assert_true(op->start_ticks >= sum->last);
+    sum->last = op->start_ticks;
+    return ++sum->n != sum->limit;
+}
+
+static uint64_t logged(const tt_model *m, tt_filter f, bool by_lane)
+{
+    log_sum sum = {0};
+    assert_int_equal(tt_log_walk(m, &f, by_lane, in_order, &sum, NULL), TT_OK);
+    return sum.n;
+}
+
+static void filters_leave_what_was_asked_for(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    (void)state;
+    tt_model *m = open_plan(&p, &b);
+    const tt_filter filters[] = {{0},
+                                 {.has_token = true, .token_first = 1, .token_last = 2},
+                                 {.has_layer = true, .layer = 1},
+                                 {.has_layer = true, .layer = TT_LAYER_NONE},
+                                 {.op = "mul_mat"},
+                                 {.op = "mul"},
+                                 {.op = "silu"},
+                                 {.tensor = "blk.?.attn_q.weight"},
+                                 {.tensor = "cache_k_l1"},
+                                 {.phase = TT_PHASE_PROMPT},
+                                 {.origin = TT_ORIGIN_DISK}};
+    const uint64_t all = p.n_records / p.lanes;
+    const uint64_t expected[] = {all,  2 * all / 5, 5 * 16, 5 * 3, 5 * (8 * 3 + 1),
+                                 5 * 7, 5 * 3,       5 * 3,  5 * 2, all / 5,
+                                 5 * (3 * 7 + 3)};
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+        uint64_t n = filtered(m, filters[i]);
+        if (n != expected[i]) fail_msg("filter %zu: %lu ops, expected %lu", i, n, expected[i]);
+        assert_int_equal(logged(m, filters[i], false), n);
+        assert_int_equal(logged(m, filters[i], true), n * p.lanes);
+    }
+    assert_int_equal(logged(m, (tt_filter){.has_lane = true, .lane = 1}, false), all);
+    assert_int_equal(logged(m, (tt_filter){.has_lane = true, .lane = 9}, false), 0);
+    /* Times: the first half and the second are all. */
+    double half = tt_model_ns(m, m->runs[2].begin_ticks);
+    uint64_t before = logged(m, (tt_filter){.has_to = true, .to_ns = half}, false);
+    uint64_t after = logged(m, (tt_filter){.has_from = true, .from_ns = half}, false);
+    assert_int_equal(before, 2 * all / 5);
+    assert_int_equal(before + after, all);
+    log_sum few = {.limit = 7};
+    assert_int_equal(tt_log_walk(m, &filters[0], false, in_order, &few, NULL), TT_OK);
+    assert_int_equal(few.n, 7);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+static void quantiles_are_close(void **state)
+{
+    static const double shares[] = {0.01, 0.25, 0.5, 0.95, 0.999, 1};
+    uint64_t random = 7;
+    enum { N = 100000 };
+    uint64_t *values = malloc(N * sizeof *values);
+    (void)state;
+    for (unsigned bits = 1; bits <= 64; bits += 9) {
+        tt_quantiles q = {0};
+        for (size_t i = 0; i < N; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            values[i] = random >> (64 - bits) >> (random % 8);
+            tt_quantiles_add(&q, values[i]);
+        }
+        qsort(values, N, sizeof *values, compare);
+        for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+            double exact = (double)values[(size_t)ceil(shares[i] * N) - 1];
+            double got = tt_quantiles_at(&q, shares[i]);
+            assert_true(fabs(got - exact) <= 0.004 * exact);
+        }
+        tt_quantiles_free(&q);
+    }
+    free(values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_by_op),
+        cmocka_unit_test(every_dimension_sums_to_the_same),
+        cmocka_unit_test(bytes_of_weights),
+        cmocka_unit_test(threads_are_counted_apart),
+        cmocka_unit_test(filters_leave_what_was_asked_for),
+        cmocka_unit_test(quantiles_are_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
