@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define POLL_MIN_NS 2000000L         /* the drain looks for piled-up rings: often when they fill */
-#define POLL_MAX_NS 80000000L        /* fast, seldom otherwise, as each look takes a core away */
+#define POLL_MAX_NS 20000000L        /* fast, seldom otherwise, as each look takes a core away */
 #define FLUSH_NS 2000000000ull       /* everything final goes to the file */
 #define SPARE_RINGS 2u               /* populated before a thread asks */
 #define DRAIN_STACK_BYTES (512u << 10)

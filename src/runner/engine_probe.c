@@ -27,15 +27,11 @@ static const hook_spec specs[] = {
     {"ggml_graph_compute", TT_LIBRARY_CPU, true, "begin and end of a graph on the CPU", NULL},
     {GRAPH_ASYNC, TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "batches: token ids and positions",
      "batches and tokens are not told apart"},
-    {"ggml_backend_sched_alloc_graph", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false,
-     "where a graph's intermediate values live", "buffers of intermediate values are unknown"},
     {EVAL_CALLBACK, TT_LIBRARY_LLAMA, false, "ops on any backend (callback mode)", NULL},
     {"ggml_backend_buft_alloc_buffer", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE | TT_LIBRARY_CPU, false,
      "buffers: name, size, begin", "buffers are seen only when an op uses them"},
     {"ggml_backend_buffer_free", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "buffers: end",
      "the end of a buffer's life is unknown"},
-    {"ggml_backend_graph_compute_async", TT_LIBRARY_BASE, false, "splits of a graph over backends",
-     "splits over other backends have no times"},
     {"gguf_init_from_file", TT_LIBRARY_LLAMA, false, "which model file",
      "the model file is not known; weights have no place in a file"},
 };
@@ -323,8 +319,8 @@ static void check_layout(tt_engine_probe *p)
     for (size_t i = 0; i < p->n_libraries; i++)
         if (p->libraries[i].role == TT_LIBRARY_BACKEND)
             find(p, false,
-                 "%s: ops that run on this backend have times per split of the graph "
-                 "only (per op: --mode callback)",
+                 "%s: a model that is offloaded to it is observed in callback mode: ops on "
+                 "this backend pass no hook",
                  p->libraries[i].file);
 }
 

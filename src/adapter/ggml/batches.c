@@ -50,11 +50,17 @@ static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, inp
     }
 }
 
-static inputs find_inputs(const tt_engine *e, struct ggml_tensor **nodes, int n_nodes)
+static inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
 {
     inputs in = {0};
+    struct ggml_tensor **nodes = e->graph_nodes(graph);
+    int n_nodes = e->graph_n_nodes(graph);
     for (int i = 0; i < n_nodes && !(in.tokens && in.positions); i++)
         look_at_node(e, nodes[i], &in);
+    /* With several backends the nodes refer to copies, which are made later; the inputs
+     * themselves are still leafs of the graph. */
+    if (!in.tokens && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
+    if (!in.positions && e->graph_tensor) in.positions = e->graph_tensor(graph, "inp_pos");
     for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--) {
         if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled")) continue;
         in.output = nodes[i];
@@ -93,9 +99,9 @@ static uint8_t find_phase(const tt_context *c, const int32_t *positions, uint32_
 }
 
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
-                          struct ggml_tensor **nodes, int n_nodes)
+                          struct ggml_cgraph *graph)
 {
-    inputs in = find_inputs(e, nodes, n_nodes);
+    inputs in = find_inputs(e, graph);
     const struct ggml_tensor *counted = in.tokens;
     tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
     b.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.batches, 1) + 1;

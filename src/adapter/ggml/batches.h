@@ -12,7 +12,7 @@
  * the graph's inputs (inp_tokens, inp_pos), which hold their values by then.
  * tt_process_lock is held. */
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
-                          struct ggml_tensor **nodes, int n_nodes);
+                          struct ggml_cgraph *graph);
 void tt_batches_end(tt_recorder *r, uint32_t batch, int status);
 
 #endif

@@ -32,6 +32,7 @@ static bool find_all(const void *caller, tt_engine *e)
 {
     find(caller, &e->graph_n_nodes, "ggml_graph_n_nodes");
     find(caller, &e->graph_nodes, "ggml_graph_nodes");
+    find(caller, &e->graph_tensor, "ggml_graph_get_tensor");
     find(caller, &e->op_name, "ggml_op_name");
     find(caller, &e->op_desc, "ggml_op_desc");
     find(caller, &e->type_name, "ggml_type_name");

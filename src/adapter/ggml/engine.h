@@ -13,6 +13,7 @@
 typedef struct tt_engine {
     int (*graph_n_nodes)(struct ggml_cgraph *);
     struct ggml_tensor **(*graph_nodes)(struct ggml_cgraph *);
+    struct ggml_tensor *(*graph_tensor)(struct ggml_cgraph *, const char *); /* optional */
     const char *(*op_name)(int);
     const char *(*op_desc)(const struct ggml_tensor *);
     const char *(*type_name)(int);

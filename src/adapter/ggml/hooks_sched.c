@@ -119,7 +119,7 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     if (e) {
         (void)pthread_mutex_lock(&tt_process_lock);
         c = tt_contexts_get(r, e, sched);
-        if (c) batch = tt_batches_begin(r, e, c, e->graph_nodes(graph), e->graph_n_nodes(graph));
+        if (c) batch = tt_batches_begin(r, e, c, graph);
         (void)pthread_mutex_unlock(&tt_process_lock);
     }
     if (!c) return real(sched, graph);
