@@ -15,6 +15,8 @@
 #define TABLE_LIMIT 100u  /* rows of a table, unless --limit says otherwise */
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
 #define SOURCES_TEXT 512
+/* Below this width the columns that repeat what TOKEN says are left out. */
+#define WIDTH_FULL 100
 
 enum { OPT_LIMIT = 256, OPT_LANES, OPT_JSON };
 
@@ -81,6 +83,7 @@ typedef struct printer {
     tt_table *table;
     uint64_t rows;
     uint64_t block_rows;
+    bool narrow;
     bool more; /* there are ops behind the limit */
     bool failed;
 } printer;
@@ -169,9 +172,9 @@ static bool new_table(printer *p)
     p->table = tt_table_new(stdout);
     p->block_rows = 0;
     if (!p->table) return false;
-    tt_table_column(p->table, "TIME", TT_COLUMN_RIGHT);
+    tt_table_column(p->table, "TIME ms", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "TOKEN", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "PHASE", TT_COLUMN_LEFT);
+    if (!p->narrow) tt_table_column(p->table, "PHASE", TT_COLUMN_LEFT);
     tt_table_column(p->table, p->o->by_lane ? "THREAD" : "THREADS", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     tt_table_column(p->table, "NODE", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
@@ -199,27 +202,29 @@ static void sources_text(const tt_op *op, char out[SOURCES_TEXT])
 
 static void table_op(printer *p, const tt_log_op *o)
 {
-    char time[TT_UNITS_TEXT], token[16] = "-", lane[16], duration[TT_UNITS_TEXT];
+    char begun[TT_UNITS_TEXT], token[16] = "-", lane[16], duration[TT_UNITS_TEXT];
     char wait[TT_UNITS_TEXT], name[128], sources[SOURCES_TEXT];
     const tt_model *m = p->m;
     bool in_batch = o->run->batch != TT_NONE;
     if (in_batch) (void)snprintf(token, sizeof token, "%" PRIu32, o->run->batch);
-    (void)snprintf(time, sizeof time, "%.6f ms", tt_model_ns(m, o->start_ticks) / 1e6);
+    (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(m, o->start_ticks) / 1e6);
     (void)snprintf(lane, sizeof lane, "%" PRIu32, o->lane == TT_NONE ? o->lanes : o->lane);
     if (o->open)
         (void)snprintf(duration, sizeof duration, "(cut off)");
     else
         tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
     sources_text(o->op, sources);
-    const char *cells[] = {time,
-                           token,
-                           in_batch ? tt_phase_name(m->batches[o->run->batch].phase) : "-",
-                           lane,
-                           o->op->op,
-                           tt_trace_text(name, sizeof name, o->op->name),
-                           duration,
-                           tt_units_ns(wait, tt_model_span_ns(m, o->wait_ticks)),
-                           sources};
+    const char *cells[9];
+    size_t n = 0;
+    cells[n++] = begun;
+    cells[n++] = token;
+    if (!p->narrow) cells[n++] = in_batch ? tt_phase_name(m->batches[o->run->batch].phase) : "-";
+    cells[n++] = lane;
+    cells[n++] = o->op->op;
+    cells[n++] = tt_trace_text(name, sizeof name, o->op->name);
+    cells[n++] = duration;
+    cells[n++] = tt_units_ns(wait, tt_model_span_ns(m, o->wait_ticks));
+    cells[n++] = sources;
     tt_table_row(p->table, cells);
     if (++p->block_rows < BLOCK_ROWS) return;
     p->failed |= !tt_table_print(p->table) || !new_table(p);
@@ -244,6 +249,8 @@ static int print_log(const struct options *o, const tt_model *m)
 {
     printer p = {.o = o, .m = m};
     tt_error err;
+    size_t width = tt_table_width(stdout);
+    p.narrow = width > 0 && width < WIDTH_FULL;
     if (tt_model_need_clock(m, &err) != TT_OK) return tt_report_error(&err);
     if (o->json) {
         tt_json_begin(&p.json, stdout, 0);
@@ -264,7 +271,7 @@ static int print_log(const struct options *o, const tt_model *m)
     } else {
         ok &= (p.rows > 0 && p.block_rows == 0) || tt_table_print(p.table);
         if (p.more)
-            printf("the first %" PRIu64 " rows; --limit 0 shows all\n", p.rows);
+            tt_report_note("the first %" PRIu64 " rows; --limit 0 shows all", p.rows);
         else if (p.rows == 0)
             tt_report_note("no op passes these filters");
     }

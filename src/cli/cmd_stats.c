@@ -182,6 +182,23 @@ static bool print_json(const struct options *o, tt_stats *s)
     return tt_json_end(&j);
 }
 
+#define COLUMNS 11
+/* Below this width the columns marked optional are left out. */
+#define WIDTH_FULL 104
+
+static const struct {
+    const char *title; /* NULL: the dimension's */
+    bool optional;
+} columns[COLUMNS] = {{NULL, false},   {"COUNT", false}, {"TOTAL", false},  {"SHARE", false},
+                      {"MEAN", false}, {"P50", true},    {"P95", false},    {"MAX", true},
+                      {"WAIT", false}, {"WEIGHTS", false}, {"RATE", true}};
+
+static bool shown(size_t column)
+{
+    size_t width = tt_table_width(stdout);
+    return width == 0 || width >= WIDTH_FULL || !columns[column].optional;
+}
+
 static void table_row(tt_table *t, const struct options *o, const char *key, const tt_stats_row *r,
                       double all_ns)
 {
@@ -196,36 +213,39 @@ static void table_row(tt_table *t, const struct options *o, const char *key, con
                        tt_units_bytes(size, r->weight_bytes));
         tt_units_rate(rate, tt_stats_rate(r));
     }
-    const char *cells[] = {tt_trace_text(name, sizeof name, key),
-                           tt_units_count(count, r->count),
-                           tt_units_ns(ns[0], r->total_ns),
-                           share,
-                           tt_units_ns(ns[1], r->mean_ns),
-                           tt_units_ns(ns[2], r->p50_ns),
-                           tt_units_ns(ns[3], r->p95_ns),
-                           tt_units_ns(ns[4], r->max_ns),
-                           tt_units_ns(ns[5], r->wait_ns),
-                           bytes,
-                           rate};
+    const char *all[COLUMNS] = {tt_trace_text(name, sizeof name, key),
+                                tt_units_count(count, r->count),
+                                tt_units_ns(ns[0], r->total_ns),
+                                share,
+                                tt_units_ns(ns[1], r->mean_ns),
+                                tt_units_ns(ns[2], r->p50_ns),
+                                tt_units_ns(ns[3], r->p95_ns),
+                                tt_units_ns(ns[4], r->max_ns),
+                                tt_units_ns(ns[5], r->wait_ns),
+                                bytes,
+                                rate};
+    const char *cells[COLUMNS];
+    size_t n = 0;
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (shown(i)) cells[n++] = all[i];
     tt_table_row(t, cells);
 }
 
 static bool print_table(const struct options *o, tt_stats *s)
 {
-    static const char *const titles[] = {"COUNT", "TOTAL", "SHARE", "MEAN", "P50",
-                                         "P95",   "MAX",   "WAIT",  "WEIGHTS", "RATE"};
     size_t n;
     const tt_stats_row *rows = tt_stats_rows(s, o->sort, &n), *total = tt_stats_total(s);
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
-    tt_table_column(t, o->by->title, TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    for (size_t i = 0; i < COUNT(titles); i++)
-        tt_table_column(t, titles[i], TT_COLUMN_RIGHT);
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (shown(i))
+            tt_table_column(t, columns[i].title ? columns[i].title : o->by->title,
+                            i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
     for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++)
         table_row(t, o, rows[i].key, &rows[i], total->total_ns);
     table_row(t, o, "all", total, total->total_ns);
     bool ok = tt_table_print(t);
-    if (o->limit && n > o->limit) printf("%zu more rows\n", n - (size_t)o->limit);
+    if (o->limit && n > o->limit) tt_report_note("%zu more rows", n - (size_t)o->limit);
     return ok;
 }
 

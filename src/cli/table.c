@@ -106,7 +106,7 @@ void tt_table_row(tt_table *t, const char *const *cells)
 
 /* Width of the terminal behind `out`; 0 when nothing is to be cut. COLUMNS, when
  * somebody exported it, is a wish and wins. */
-static size_t width_limit(FILE *out)
+size_t tt_table_width(FILE *out)
 {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
@@ -188,7 +188,7 @@ static bool print(tt_table *t)
 {
     struct libscols_table *table = scols_new_table();
     if (!table) return false;
-    fit(t, width_limit(t->out));
+    fit(t, tt_table_width(t->out));
     /* The width is settled: libsmartcols must not cut by its own idea of it. */
     bool ok = scols_table_set_stream(table, t->out) == 0 &&
               scols_table_set_column_separator(table, SEPARATOR) == 0 &&

@@ -29,6 +29,7 @@ struct tt_pieces {
     cached **of_chunk; /* per chunk: its decoded block, or NULL */
     cached *all;
     size_t cache_bytes;
+    size_t cache_limit;
     uint64_t requests;
     uint64_t decoded; /* records, over all decodes */
 };
@@ -105,6 +106,23 @@ static tt_status find_pieces(tt_pieces *p, tt_error *err)
     return status;
 }
 
+/* Chunks come round robin from the streams, so two a stream are the ones in use. */
+static size_t cache_limit(const tt_trace *trace)
+{
+    uint32_t highest = 0, largest = 0;
+    for (size_t i = 0; i < trace->n_chunks; i++) {
+        const tt_index_entry *e = &trace->chunks[i];
+        if (e->type != TT_CHUNK_OPS) continue;
+        if (e->stream > highest) highest = e->stream;
+        if (e->count > largest) largest = e->count;
+    }
+    uint64_t need = 2 * ((uint64_t)highest + 1) * RECORD_BYTES;
+    if (largest > TT_OPS_CHUNK_RECORDS_MAX) largest = TT_OPS_CHUNK_RECORDS_MAX;
+    need *= largest;
+    if (need < TT_PIECES_CACHE_MIN) return TT_PIECES_CACHE_MIN;
+    return need < TT_PIECES_CACHE_MAX ? (size_t)need : TT_PIECES_CACHE_MAX;
+}
+
 tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
 {
     *out = NULL;
@@ -114,6 +132,7 @@ tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
     }
     p->trace = trace;
+    p->cache_limit = cache_limit(trace);
     tt_unpacker_init(&p->unpacker);
     p->of_chunk = calloc(trace->n_chunks + 1, sizeof(cached *));
     tt_status status = p->of_chunk ? find_pieces(p, err)
@@ -193,7 +212,7 @@ size_t tt_pieces_damaged(const tt_pieces *p, tt_error *first)
 /* Drops the blocks unused for longest until `need` more bytes fit. */
 static void make_room(tt_pieces *p, size_t need)
 {
-    while (p->all && p->cache_bytes + need > TT_PIECES_CACHE_BYTES) {
+    while (p->all && p->cache_bytes + need > p->cache_limit) {
         cached **oldest = &p->all;
         for (cached **c = &p->all; *c; c = &(*c)->next)
             if ((*c)->used < (*oldest)->used) oldest = c;

@@ -17,8 +17,10 @@
 
 /* Segments in a trace, all chunks together: 5 x 10^9 records of a usual graph. */
 #define TT_PIECES_MAX (16u << 20)
-/* Memory of decoded chunks kept at once. */
-#define TT_PIECES_CACHE_BYTES (512u << 20)
+/* Memory of decoded chunks kept at once: two of the largest a stream, in between
+ * these bounds. Walking the runs in order needs about one a stream. */
+#define TT_PIECES_CACHE_MIN (16u << 20)
+#define TT_PIECES_CACHE_MAX (512u << 20)
 
 /* Where one stretch of records of one run and lane lies. */
 typedef struct tt_piece {
