@@ -18,11 +18,11 @@ typedef struct tensortrace_summary {
     uint8_t run_id[16];
     uint64_t created_unix_ns;
     uint64_t pid;
-    int complete;           /* 0: cut off */
-    int has_times;          /* 0: ticks cannot be turned into time; all times are 0 */
+    int complete;  /* 0: cut off */
+    int has_times; /* 0: ticks cannot be turned into time; all times are 0 */
     uint32_t batches, runs, graphs, weights;
-    uint64_t records;       /* of ops: executed ops x threads */
-    uint64_t dropped;       /* records that were lost while recording, as counted */
+    uint64_t records; /* of ops: executed ops x threads */
+    uint64_t dropped; /* records that were lost while recording, as counted */
 } tensortrace_summary;
 
 /* One decoded batch: what the commands call a token. */
@@ -46,17 +46,17 @@ typedef struct tensortrace_run {
 /* A node or leaf of a graph. */
 typedef struct tensortrace_tensor {
     const char *name, *op, *type;
-    int executes;            /* a node that is computed, not a view */
-    uint64_t ne[4], nb[4];   /* elements and strides in bytes, as ggml has them */
+    int executes;          /* a node that is computed, not a view */
+    uint64_t ne[4], nb[4]; /* elements and strides in bytes, as ggml has them */
     uint64_t size_bytes;
     uint32_t n_sources;
-    uint32_t sources[10];    /* tensor indices, or TENSORTRACE_NONE */
-    uint32_t view_source;    /* likewise */
+    uint32_t sources[10]; /* tensor indices, or TENSORTRACE_NONE */
+    uint32_t view_source; /* likewise */
     int origin;
-    const char *weight;      /* name in the model file, or NULL: no weight */
-    uint64_t file_offset;    /* of its bytes in the model file, for a weight */
-    int32_t layer_id;        /* -1: belongs to none */
-    const char *category;    /* "input" "attention" "ffn" "norm" "output" "other" */
+    const char *weight;   /* name in the model file, or NULL: no weight */
+    uint64_t file_offset; /* of its bytes in the model file, for a weight */
+    int32_t layer_id;     /* -1: belongs to none */
+    const char *category; /* "input" "attention" "ffn" "norm" "output" "other" */
 } tensortrace_tensor;
 
 /* One executed node on one thread. */

@@ -5,8 +5,8 @@
 
 bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run)
 {
-    if (f->has_token && (run->batch == TT_NONE || run->batch < f->token_first ||
-                         run->batch > f->token_last))
+    if (f->has_token &&
+        (run->batch == TT_NONE || run->batch < f->token_first || run->batch > f->token_last))
         return false;
     if (f->phase && (run->batch == TT_NONE || m->batches[run->batch].phase != f->phase))
         return false;

@@ -17,10 +17,10 @@ typedef struct tt_filter {
     int32_t layer;
     bool has_lane;
     uint32_t lane;
-    unsigned phase;      /* enum tt_phase; 0: any */
-    tt_origin origin;    /* of any source; TT_ORIGIN_UNKNOWN: any */
-    const char *op;      /* name in any case, or one part of a fused op's; NULL: any */
-    const char *tensor;  /* fnmatch pattern for a node's or a source's name; NULL: any */
+    unsigned phase;     /* enum tt_phase; 0: any */
+    tt_origin origin;   /* of any source; TT_ORIGIN_UNKNOWN: any */
+    const char *op;     /* name in any case, or one part of a fused op's; NULL: any */
+    const char *tensor; /* fnmatch pattern for a node's or a source's name; NULL: any */
     bool has_from, has_to;
     double from_ns, to_ns; /* of the op's start, since the trace's first batch */
 } tt_filter;

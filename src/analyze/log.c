@@ -57,8 +57,8 @@ static tt_status load_joined(walker *w, uint32_t run, active *a, tt_error *err)
     if (!a->items) return no_memory(err);
     for (uint32_t i = 0; i < w->join.n_touched; i++) {
         const tt_joined *o = &w->join.ops[w->join.touched[i]];
-        a->items[a->n++] = (item){o->start, o->arrive, o->release, o->busy,   o->wait,
-                                  w->join.touched[i], TT_NONE, o->lanes, o->covers, o->open};
+        a->items[a->n++] = (item){o->start,           o->arrive, o->release, o->busy,   o->wait,
+                                  w->join.touched[i], TT_NONE,   o->lanes,   o->covers, o->open};
     }
     return TT_OK;
 }
@@ -131,7 +131,7 @@ static bool give(walker *w, const active *a, const item *i)
     if ((w->filter->has_from || w->filter->has_to) &&
         !tt_filter_time(w->filter, tt_model_ns(w->m, i->start)))
         return true;
-    tt_log_op out = {&w->op,   a->run,     i->lane,    i->lanes, i->open,
+    tt_log_op out = {&w->op,   a->run,    i->lane,    i->lanes, i->open,
                      i->start, i->arrive, i->release, i->busy,  i->wait};
     return w->visit(w->context, &out);
 }
@@ -142,7 +142,8 @@ static tt_status walk(walker *w, tt_error *err)
         active *a = earliest(w);
         bool more = w->next_run < w->n_runs && w->n_active < TT_LOG_RUNS_MAX;
         /* Ops of a run that began earlier may still be in the file. */
-        if (more && (!a || w->m->runs[w->order[w->next_run]].begin_ticks <= a->items[a->at].start)) {
+        if (more &&
+            (!a || w->m->runs[w->order[w->next_run]].begin_ticks <= a->items[a->at].start)) {
             tt_status status = load_run(w, err);
             if (status != TT_OK) return status;
             continue;
@@ -163,8 +164,8 @@ static int by_begin(const void *a, const void *b, void *context)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane,
-                      tt_log_visit *visit, void *context, tt_error *err)
+tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, tt_log_visit *visit,
+                      void *context, tt_error *err)
 {
     if (filter->has_from || filter->has_to) {
         tt_status status = tt_model_need_clock(m, err);

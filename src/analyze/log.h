@@ -29,7 +29,7 @@ typedef bool tt_log_visit(void *context, const tt_log_op *op);
 
 /* by_lane: one visit per record instead of one per op; a filter by lane implies it.
  * Needs a clock when the filter has times. */
-tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane,
-                      tt_log_visit *visit, void *context, tt_error *err);
+tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, tt_log_visit *visit,
+                      void *context, tt_error *err);
 
 #endif

@@ -61,7 +61,8 @@ static void add_sources(const tt_model *m, tt_op *op, const tt_tensor *node)
         *s = (tt_op_source){.tensor = node->src[i], .weight = g->tensors[node->src[i]].weight};
         measure(g, node, i, s);
         if (s->weight == TT_NONE) continue;
-        if (s->weight < m->n_weights && op->weight_bytes == 0) op->place = m->weights[s->weight].place;
+        if (s->weight < m->n_weights && op->weight_bytes == 0)
+            op->place = m->weights[s->weight].place;
         if (__builtin_add_overflow(op->weight_bytes, s->read_bytes, &op->weight_bytes))
             op->weight_bytes = UINT64_MAX;
         op->at_most |= s->at_most;

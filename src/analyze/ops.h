@@ -11,20 +11,20 @@
 #define TT_OP_SOURCES_MAX (TT_OP_NODES_MAX * TT_SRC_MAX)
 
 typedef struct tt_op_source {
-    uint32_t tensor; /* in the graph */
-    uint32_t weight; /* in the model, or TT_NONE */
+    uint32_t tensor;     /* in the graph */
+    uint32_t weight;     /* in the model, or TT_NONE */
     uint64_t read_bytes; /* of it, by this op */
-    bool at_most;    /* which experts were chosen is unknown: read_bytes is an upper bound */
+    bool at_most;        /* which experts were chosen is unknown: read_bytes is an upper bound */
 } tt_op_source;
 
 typedef struct tt_op {
     const tt_graph *graph;
-    uint32_t node;       /* the record's: the first of its nodes */
-    uint32_t n_nodes;    /* more than one: fused */
+    uint32_t node;    /* the record's: the first of its nodes */
+    uint32_t n_nodes; /* more than one: fused */
     uint32_t nodes[TT_OP_NODES_MAX];
-    const char *name;    /* of the last node: what the op computes */
-    char op[96];         /* "MUL_MAT", "RMS_NORM+MUL" */
-    uint32_t n_sources;  /* without the values that stay inside a fused op */
+    const char *name;   /* of the last node: what the op computes */
+    char op[96];        /* "MUL_MAT", "RMS_NORM+MUL" */
+    uint32_t n_sources; /* without the values that stay inside a fused op */
     tt_op_source sources[TT_OP_SOURCES_MAX];
     tt_place place;
     uint64_t weight_bytes; /* read from weights */

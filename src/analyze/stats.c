@@ -191,8 +191,9 @@ static uint32_t row_of_run(tt_stats *s, const tt_run *run)
     if (s->by == TT_BY_TOKEN)
         return numbered_row(s, run->batch == TT_NONE ? -1 : (int64_t)run->batch);
     if (s->by == TT_BY_PHASE)
-        return row_of(s, tt_phase_name(run->batch == TT_NONE ? TT_PHASE_UNKNOWN
-                                                             : s->m->batches[run->batch].phase),
+        return row_of(s,
+                      tt_phase_name(run->batch == TT_NONE ? TT_PHASE_UNKNOWN
+                                                          : s->m->batches[run->batch].phase),
                       -1);
     return TT_NONE;
 }

@@ -10,8 +10,8 @@
 typedef struct tt_phase_summary {
     uint64_t batches;
     uint64_t tokens;
-    double total_ns;       /* batches' begin to end, summed; those without an end left out */
-    double tokens_per_s;   /* 0: unknown */
+    double total_ns;     /* batches' begin to end, summed; those without an end left out */
+    double tokens_per_s; /* 0: unknown */
 } tt_phase_summary;
 
 typedef struct tt_summary {
@@ -21,9 +21,9 @@ typedef struct tt_summary {
     uint32_t lanes;     /* the most in any run */
     uint64_t ops_bytes; /* of the file, in OPS chunks */
     uint64_t file_bytes;
-    uint64_t model_bytes; /* of all weights of all model files */
+    uint64_t model_bytes;                                /* of all weights of all model files */
     uint64_t runs_hooked, runs_called_back, runs_bounds; /* by how they were observed */
-    uint64_t runs_open;   /* never ended */
+    uint64_t runs_open;                                  /* never ended */
 } tt_summary;
 
 void tt_summarize(const tt_model *m, tt_summary *s);

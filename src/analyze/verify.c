@@ -156,8 +156,10 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
         tt_status status = tt_chunk_load(&t->source, e->offset, &u, &h, &stored, &why);
         c->examined++;
         if (e->offset != expected)
-            tt_check_offend(c, e->offset, "entry %zu lists a chunk at byte %" PRIu64
-                            "; the one before it ends at byte %" PRIu64, i, e->offset, expected);
+            tt_check_offend(c, e->offset,
+                            "entry %zu lists a chunk at byte %" PRIu64
+                            "; the one before it ends at byte %" PRIu64,
+                            i, e->offset, expected);
         if (status != TT_OK && status != TT_E_CHECKSUM)
             tt_check_offend(c, e->offset, "entry %zu: %s", i, why.message);
         else if (h.type != e->type || h.stream != e->stream || h.position != e->position ||
@@ -169,15 +171,18 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
                             h.position, h.count);
         else if (e->type == TT_CHUNK_OPS && low[i] <= high[i] &&
                  (e->run_min != low[i] || e->run_max != high[i]))
-            tt_check_offend(c, e->offset, "entry %zu says runs %" PRIu64 " to %" PRIu64
-                            "; the chunk holds runs %u to %u", i, e->run_min, e->run_max, low[i],
-                            high[i]);
+            tt_check_offend(c, e->offset,
+                            "entry %zu says runs %" PRIu64 " to %" PRIu64
+                            "; the chunk holds runs %u to %u",
+                            i, e->run_min, e->run_max, low[i], high[i]);
         expected = e->offset + TT_CHUNK_HEADER_BYTES + tt_pad8(h.stored_bytes);
     }
     tt_unpacker_free(&u);
     if (expected != t->index_offset)
-        tt_check_offend(c, expected, "the chunks listed end at byte %" PRIu64
-                        ", the index begins at byte %" PRIu64, expected, t->index_offset);
+        tt_check_offend(c, expected,
+                        "the chunks listed end at byte %" PRIu64
+                        ", the index begins at byte %" PRIu64,
+                        expected, t->index_offset);
     return TT_OK;
 }
 
@@ -226,7 +231,8 @@ static tt_status check_positions(const tt_model *m, tt_check *c, tt_error *err)
         }
         if (slot == TT_NONE) slot = (uint32_t)i;
         if (h.position != next[slot])
-            tt_check_offend(c, e->offset, "stream %u of type %u goes on at position %" PRIu64
+            tt_check_offend(c, e->offset,
+                            "stream %u of type %u goes on at position %" PRIu64
                             " instead of %" PRIu64 ": chunks are missing",
                             h.stream, h.type, h.position, next[slot]);
         next[slot] = h.position + (h.type == TT_CHUNK_META ? h.raw_bytes : h.count);
@@ -266,7 +272,8 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
         if (run == TT_NONE) {
             /* The META record may stand behind the point of the cut. */
             if (m->trace.complete)
-                tt_check_offend(c, offset, "%u records of lane %u belong to run %u, which is not there",
+                tt_check_offend(c, offset,
+                                "%u records of lane %u belong to run %u, which is not there",
                                 list[i].count, list[i].lane, list[i].run);
             continue;
         }
@@ -281,8 +288,8 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
                 tt_check_offend(c, offset, "run %u, lane %u: node %u of a graph of %u", p.run,
                                 p.lane, p.node[k], g->n_nodes);
             else if (!(g->tensors[p.node[k]].flags & TT_TENSOR_EXECUTES))
-                tt_check_offend(c, offset, "run %u, lane %u: node %u (%.64s) is not executed", p.run,
-                                p.lane, p.node[k], g->tensors[p.node[k]].name);
+                tt_check_offend(c, offset, "run %u, lane %u: node %u (%.64s) is not executed",
+                                p.run, p.lane, p.node[k], g->tensors[p.node[k]].name);
         }
     }
     return TT_OK;
@@ -292,8 +299,7 @@ tt_status tt_check_references(const tt_model *m, tt_check *c, tt_error *err)
 {
     for (uint32_t i = 0; i < m->n_problems && i < TT_MODEL_PROBLEMS_MAX; i++)
         tt_check_offend(c, m->problems[i].offset_bytes, "%s", m->problems[i].text);
-    if (m->n_problems > TT_MODEL_PROBLEMS_MAX)
-        c->offences += m->n_problems - TT_MODEL_PROBLEMS_MAX;
+    if (m->n_problems > TT_MODEL_PROBLEMS_MAX) c->offences += m->n_problems - TT_MODEL_PROBLEMS_MAX;
     check_sources(m, c);
     tt_status status = check_positions(m, c, err);
     return status == TT_OK ? check_ops(m, c, err) : status;
@@ -307,8 +313,10 @@ tt_status tt_check_drops(const tt_model *m, tt_check *c, tt_error *err)
     if (!tt_model_count(m, "ops_dropped", &counted))
         tt_check_not_observed(c, "the recorder's counts are not in the trace");
     else if (counted != m->losses_total && m->trace.complete)
-        tt_check_offend(c, TT_NO_OFFSET, "the recorder dropped %" PRIu64
-                        " records, LOSS records account for %" PRIu64, counted, m->losses_total);
+        tt_check_offend(c, TT_NO_OFFSET,
+                        "the recorder dropped %" PRIu64
+                        " records, LOSS records account for %" PRIu64,
+                        counted, m->losses_total);
     return TT_OK;
 }
 
@@ -332,8 +340,9 @@ static uint64_t batch_tokens(const tt_model *m, tt_check *c)
         sum += b->n_tokens;
         for (uint32_t k = 0; b->tokens && n_vocab && k < b->n_tokens; k++)
             if (b->tokens[k] < 0 || (uint64_t)b->tokens[k] >= n_vocab)
-                tt_check_offend(c, TT_NO_OFFSET, "token %u of batch %u is %d; the vocabulary has %"
-                                PRIu64, k, i, b->tokens[k], n_vocab);
+                tt_check_offend(c, TT_NO_OFFSET,
+                                "token %u of batch %u is %d; the vocabulary has %" PRIu64, k, i,
+                                b->tokens[k], n_vocab);
     }
     return sum;
 }
@@ -356,15 +365,20 @@ tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
     } else if (m->n_decodes == 0 && (!has_count || counted == 0)) {
         tt_check_not_observed(c, "no call of llama_decode was seen");
     } else if (failed) {
-        tt_check_not_observed(c, "a call of llama_decode failed: its tokens may not all be computed");
+        tt_check_not_observed(c,
+                              "a call of llama_decode failed: its tokens may not all be computed");
     } else {
         if (m->n_decodes && has_count && counted != asked)
-            tt_check_offend(c, TT_NO_OFFSET, "the calls of llama_decode passed %" PRIu64
-                            " tokens, the counts say %" PRIu64, asked, counted);
+            tt_check_offend(c, TT_NO_OFFSET,
+                            "the calls of llama_decode passed %" PRIu64
+                            " tokens, the counts say %" PRIu64,
+                            asked, counted);
         if (m->n_decodes == 0) asked = counted;
         if (sum != asked)
-            tt_check_offend(c, TT_NO_OFFSET, "the batches hold %" PRIu64
-                            " tokens, the program passed %" PRIu64 " to llama_decode", sum, asked);
+            tt_check_offend(c, TT_NO_OFFSET,
+                            "the batches hold %" PRIu64 " tokens, the program passed %" PRIu64
+                            " to llama_decode",
+                            sum, asked);
     }
     return TT_OK;
 }

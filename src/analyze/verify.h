@@ -20,9 +20,9 @@ typedef struct tt_check {
     tt_verdict verdict;
     uint64_t examined;
     uint64_t offences;
-    uint64_t offset_bytes;       /* of the first offence, or TT_NO_OFFSET */
-    char detail[TT_CHECK_TEXT];  /* the first offence, or why it was not observed */
-    char examined_what[24];      /* the unit of `examined`: "records" */
+    uint64_t offset_bytes;      /* of the first offence, or TT_NO_OFFSET */
+    char detail[TT_CHECK_TEXT]; /* the first offence, or why it was not observed */
+    char examined_what[24];     /* the unit of `examined`: "records" */
 } tt_check;
 
 #define TT_CHECKS_MAX 16u

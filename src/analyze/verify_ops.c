@@ -5,11 +5,11 @@
 #include <string.h>
 
 /* With more losses than this each stretch counts as touched by one. */
-#define LOSSES_LOOKED_AT 4096u
+#define LOSSES_LOOKED_AT 256u
 
 /* Called per piece, in the order of run, lane and file. */
-typedef void piece_visit(void *context, const tt_model *m, const tt_run *run,
-                         const tt_piece_ops *p, tt_check *c);
+typedef void piece_visit(void *context, const tt_model *m, const tt_run *run, const tt_piece_ops *p,
+                         tt_check *c);
 
 /* Visits every piece whose run is known (any_run: all pieces). A piece that cannot be
  * decoded is the checksums check's business. */
@@ -51,8 +51,8 @@ typedef struct times_state {
     bool any;
 } times_state;
 
-static void check_times(void *context, const tt_model *m, const tt_run *run,
-                        const tt_piece_ops *p, tt_check *c)
+static void check_times(void *context, const tt_model *m, const tt_run *run, const tt_piece_ops *p,
+                        tt_check *c)
 {
     times_state *s = context;
     const unsigned shift = p->tick_shift; /* a record has lost these low bits */
@@ -83,7 +83,8 @@ static void check_times(void *context, const tt_model *m, const tt_run *run,
         if (wrong)
             tt_check_offend(c, p->chunk_offset_bytes,
                             "run %u, lane %u, node %u (%.64s) %s: ticks %" PRIu64 " and %" PRIu64,
-                            p->run, p->lane, p->node[i], node_name(m, run, p->node[i]), wrong, a, b);
+                            p->run, p->lane, p->node[i], node_name(m, run, p->node[i]), wrong, a,
+                            b);
         s->release = release;
     }
 }
@@ -143,8 +144,8 @@ typedef struct order_state {
     const tt_run *run;
     const tt_graph *graph;
     uint32_t lane;
-    uint32_t next;   /* node that has to come next */
-    bool skip;       /* the lane had losses, or was found wrong */
+    uint32_t next; /* node that has to come next */
+    bool skip;     /* the lane had losses, or was found wrong */
     uint64_t offset;
 } order_state;
 
@@ -159,13 +160,14 @@ static void end_lane(order_state *s, const tt_model *m, tt_check *c)
 {
     if (s->run && !s->skip && ended_well(s->run) && m->trace.complete &&
         s->next < s->graph->n_nodes)
-        tt_check_offend(c, s->offset, "run %u, lane %u: node %u (%.64s) and what follows is missing",
-                        s->run->id, s->lane, s->next, s->graph->tensors[s->next].name);
+        tt_check_offend(c, s->offset,
+                        "run %u, lane %u: node %u (%.64s) and what follows is missing", s->run->id,
+                        s->lane, s->next, s->graph->tensors[s->next].name);
     s->run = NULL;
 }
 
-static void check_order(void *context, const tt_model *m, const tt_run *run,
-                        const tt_piece_ops *p, tt_check *c)
+static void check_order(void *context, const tt_model *m, const tt_run *run, const tt_piece_ops *p,
+                        tt_check *c)
 {
     order_state *s = context;
     if (s->run != run || s->lane != p->lane) {
@@ -180,7 +182,8 @@ static void check_order(void *context, const tt_model *m, const tt_run *run,
         uint32_t node = p->node[i];
         if (node != s->next) {
             const char *had = node_name(m, run, node);
-            const char *want = s->next < s->graph->n_nodes ? s->graph->tensors[s->next].name : "none";
+            const char *want =
+                s->next < s->graph->n_nodes ? s->graph->tensors[s->next].name : "none";
             tt_check_offend(c, p->chunk_offset_bytes,
                             "run %u, lane %u: node %u (%.64s) where node %u (%.64s) has to come",
                             p->run, p->lane, node, had, s->next, want);
@@ -269,10 +272,10 @@ tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err)
                         "%" PRIu64 " executed nodes of all runs and lanes, %" PRIu64
                         " in the records, %" PRIu64 " records dropped",
                         expected, s.seen, dropped);
-    if (tt_model_count(m, "ops", &written) &&
-        written != tt_pieces_records(m->pieces))
-        tt_check_offend(c, TT_NO_OFFSET, "the recorder wrote %" PRIu64 " records, the trace holds %"
-                        PRIu64, written, tt_pieces_records(m->pieces));
+    if (tt_model_count(m, "ops", &written) && written != tt_pieces_records(m->pieces))
+        tt_check_offend(c, TT_NO_OFFSET,
+                        "the recorder wrote %" PRIu64 " records, the trace holds %" PRIu64, written,
+                        tt_pieces_records(m->pieces));
     if (m->n_runs == 0) tt_check_not_observed(c, "the trace holds no runs");
     return TT_OK;
 }

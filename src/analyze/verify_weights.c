@@ -19,7 +19,8 @@ static void check_leaf(const tt_model *m, const tt_graph *g, const tt_tensor *t,
     uint64_t at = g->chunk_offset_bytes;
     if (t->weight == TT_NONE) {
         if (must_be_weight(m, t))
-            tt_check_offend(c, at, "graph %u: %.80s lies among the weights but no model file has it",
+            tt_check_offend(c, at,
+                            "graph %u: %.80s lies among the weights but no model file has it",
                             g->id, t->name);
         return;
     }
@@ -27,18 +28,21 @@ static void check_leaf(const tt_model *m, const tt_graph *g, const tt_tensor *t,
     const tt_model_file *f = &m->files[w->file];
     c->examined++;
     if (w->size_bytes != t->size_bytes)
-        tt_check_offend(c, at, "graph %u: %.80s has %" PRIu64 " bytes, %" PRIu64 " in the model file",
+        tt_check_offend(c, at,
+                        "graph %u: %.80s has %" PRIu64 " bytes, %" PRIu64 " in the model file",
                         g->id, t->name, t->size_bytes, w->size_bytes);
     if (w->offset_bytes < f->data_offset_bytes || w->offset_bytes > f->size_bytes ||
         w->size_bytes > f->size_bytes - w->offset_bytes)
-        tt_check_offend(c, at, "%.80s (bytes %" PRIu64 " + %" PRIu64
+        tt_check_offend(c, at,
+                        "%.80s (bytes %" PRIu64 " + %" PRIu64
                         ") is not inside the data of its file (%" PRIu64 " to %" PRIu64 ")",
                         t->name, w->offset_bytes, w->size_bytes, f->data_offset_bytes,
                         f->size_bytes);
     if (t->buffer == TT_NONE) return;
     const tt_buffer *b = &m->buffers[t->buffer];
     if (b->flags & TT_BUFFER_FILE && t->origin != TT_ORIGIN_DISK)
-        tt_check_offend(c, at, "graph %u: %.80s is mapped from byte %" PRIu64
+        tt_check_offend(c, at,
+                        "graph %u: %.80s is mapped from byte %" PRIu64
                         " of its file, but lies at byte %" PRIu64 " of it",
                         g->id, t->name, b->file_offset_bytes + t->location, w->offset_bytes);
     if (t->location > b->size_bytes || t->size_bytes > b->size_bytes - t->location)

@@ -70,10 +70,14 @@ static int find_and_print(const struct options *o, const tt_model *m)
 int tt_cmd_info(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, "FILE",
+        option_table,
+        parse_option,
+        "FILE",
         "What the trace FILE holds: engine, model, options, times, and findings.\v"
         "See also: tensortrace stats, log and verify.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct options o = {0};
     tt_model *m = NULL;
     tt_error err;

@@ -24,7 +24,7 @@ struct options {
     const char *path;
     bool by_lane;
     bool json;
-    bool limited; /* --limit was given */
+    bool limited;   /* --limit was given */
     uint64_t limit; /* 0: none */
     tt_filter filter;
 };
@@ -136,9 +136,9 @@ static void json_op(printer *p, const tt_log_op *o)
         tt_json_null(j);
     else
         tt_json_u64(j, o->run->batch);
-    tt_json_kv_string(j, "phase", tt_phase_name(o->run->batch == TT_NONE
-                                                    ? TT_PHASE_UNKNOWN
-                                                    : m->batches[o->run->batch].phase));
+    tt_json_kv_string(j, "phase",
+                      tt_phase_name(o->run->batch == TT_NONE ? TT_PHASE_UNKNOWN
+                                                             : m->batches[o->run->batch].phase));
     tt_json_kv_u64(j, "run_id", o->run->id);
     tt_json_kv_u64(j, "graph_id", o->op->graph->id);
     tt_json_kv_u64(j, "node", o->op->node);
@@ -276,18 +276,23 @@ static int print_log(const struct options *o, const tt_model *m)
             tt_report_note("no op passes these filters");
     }
     if (status != TT_OK) return tt_report_error(&err);
-    return ok ? TT_EXIT_OK : tt_report_usage("cannot write to standard output: %s", strerror(errno));
+    return ok ? TT_EXIT_OK
+              : tt_report_usage("cannot write to standard output: %s", strerror(errno));
 }
 
 int tt_cmd_log(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, "FILE",
+        option_table,
+        parse_option,
+        "FILE",
         "The ops in the trace FILE in the order in which they began.\v"
         "TIME is counted from the first batch. DURATION runs from the first thread that began "
         "the op to the last that had done its work; WAIT is the threads' time at the barrier "
         "behind it, summed. GLOB takes * ? and [...], as a shell does.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct options o = {0};
     tt_model *m = NULL;
     tt_error err;

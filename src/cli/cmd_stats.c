@@ -73,8 +73,10 @@ static void set_by(struct options *o, const char *arg, struct argp_state *state)
     for (size_t i = 0; i < COUNT(dimensions); i++)
         if (strcmp(arg, dimensions[i].name) == 0) o->by = &dimensions[i];
     if (strcmp(arg, o->by->name) != 0)
-        argp_error(state, "--by: \"%.40s\" is not op, layer, component, category, tensor, thread, "
-                   "token or phase", arg);
+        argp_error(state,
+                   "--by: \"%.40s\" is not op, layer, component, category, tensor, thread, "
+                   "token or phase",
+                   arg);
 }
 
 static void set_sort(struct options *o, const char *arg, struct argp_state *state)
@@ -189,8 +191,8 @@ static bool print_json(const struct options *o, tt_stats *s)
 static const struct {
     const char *title; /* NULL: the dimension's */
     bool optional;
-} columns[COLUMNS] = {{NULL, false},   {"COUNT", false}, {"TOTAL", false},  {"SHARE", false},
-                      {"MEAN", false}, {"P50", true},    {"P95", false},    {"MAX", true},
+} columns[COLUMNS] = {{NULL, false},   {"COUNT", false},   {"TOTAL", false}, {"SHARE", false},
+                      {"MEAN", false}, {"P50", true},      {"P95", false},   {"MAX", true},
                       {"WAIT", false}, {"WEIGHTS", false}, {"RATE", true}};
 
 static bool shown(size_t column)
@@ -252,12 +254,16 @@ static bool print_table(const struct options *o, tt_stats *s)
 int tt_cmd_stats(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, "FILE",
+        option_table,
+        parse_option,
+        "FILE",
         "Time and bytes of the ops in the trace FILE, summed up.\v"
         "An op counts once however many threads computed it; its time runs from the first "
         "thread that began it to the last that had done its work. WAIT is the threads' time "
         "at the barrier behind it, summed. By thread, rows count the thread's own work.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct options o = {.by = &dimensions[0]};
     tt_model *m = NULL;
     tt_error err;

@@ -93,8 +93,8 @@ static bool print_text(const struct options *o, const tt_model *m, const tt_chec
     tt_table_column(t, "PROVES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     for (size_t i = 0; i < n; i++) {
         char count[TT_UNITS_TEXT], examined[64];
-        (void)snprintf(examined, sizeof examined, "%s %s", tt_units_count(count, checks[i].examined),
-                       checks[i].examined_what);
+        (void)snprintf(examined, sizeof examined, "%s %s",
+                       tt_units_count(count, checks[i].examined), checks[i].examined_what);
         const char *cells[] = {checks[i].name, tt_verdict_name(checks[i].verdict), examined,
                                checks[i].what};
         tt_table_row(t, cells);
@@ -123,12 +123,16 @@ static bool print_text(const struct options *o, const tt_model *m, const tt_chec
 int tt_cmd_verify(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table, parse_option, "FILE",
+        option_table,
+        parse_option,
+        "FILE",
         "Proves that the trace FILE is complete and consistent.\v"
         "Exit code 0: no check failed; 1: one failed, and its first offence is named; 2: the "
         "file is no trace. A check whose facts are not in the trace is \"not observed\", which "
         "is neither.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct options o = {0};
     tt_model *m = NULL;
     tt_error err;

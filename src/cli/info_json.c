@@ -147,8 +147,8 @@ static void head(tt_json *j, const tt_info *info)
         tt_json_kv_string(j, "reason", m->trace.cut.message);
         tt_json_object_end(j);
     }
-    tt_json_kv_u64(j, "damaged_chunks", tt_pieces_damaged(m->pieces, NULL) +
-                                            (m->meta_damage.status != TT_OK ? 1 : 0));
+    tt_json_kv_u64(j, "damaged_chunks",
+                   tt_pieces_damaged(m->pieces, NULL) + (m->meta_damage.status != TT_OK ? 1 : 0));
 }
 
 bool tt_info_print_json(const tt_info *info)

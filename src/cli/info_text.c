@@ -79,7 +79,8 @@ static void observed_line(const tt_info *info)
     if (s->runs_called_back && s->runs_hooked)
         line("", "%" PRIu64 " runs hooked per thread, %" PRIu64 " seen by the scheduler callback",
              s->runs_hooked, s->runs_called_back);
-    if (s->runs_bounds) line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
+    if (s->runs_bounds)
+        line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
 }
 
 static void ending_line(const tt_info *info)
@@ -90,9 +91,10 @@ static void ending_line(const tt_info *info)
     if (!t->complete)
         line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
     else
-        line("ending", "%s", t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
-                             : t->end_flags & TT_END_NORMAL  ? "complete"
-                                                             : "complete, but not closed by itself");
+        line("ending", "%s",
+             t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
+             : t->end_flags & TT_END_NORMAL  ? "complete"
+                                             : "complete, but not closed by itself");
     if (info->m->meta_damage.status != TT_OK)
         line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,
              info->m->meta_damage.message);
@@ -206,7 +208,8 @@ static void bytes_per_batch(const char *what, const tt_info *info, const char *p
     char bytes[TT_UNITS_TEXT], model[TT_UNITS_TEXT];
     if (!r || !p->batches || !r->weight_bytes) return;
     uint64_t each = r->weight_bytes / p->batches;
-    printf("  %-10s%s%s a %s", what, r->at_most ? "at most " : "", tt_units_bytes(bytes, each), unit);
+    printf("  %-10s%s%s a %s", what, r->at_most ? "at most " : "", tt_units_bytes(bytes, each),
+           unit);
     if (info->summary.model_bytes)
         printf(" (%.0f %% of the model's %s)",
                100.0 * (double)each / (double)info->summary.model_bytes,
@@ -261,7 +264,8 @@ bool tt_info_print_text(const tt_info *info)
     print_head(info);
     if (info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
     if (info->m->n_runs == 0)
-        printf("\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");
+        printf(
+            "\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");
     printf("\nNext\n"
            "  tensortrace stats %s --by layer      time and bytes of each layer\n"
            "  tensortrace log %s --token 1 --lanes what each thread did for a token\n"

@@ -188,7 +188,8 @@ int tensortrace_walk_ops(tensortrace_reader *reader, uint32_t run, tensortrace_v
     size_t n, first = tt_pieces_of_run(m->pieces, m->runs[run].id, &n);
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops p;
-        if (tt_pieces_get(m->pieces, first + i, &p, &local) != TT_OK) return give_error(err, &local);
+        if (tt_pieces_get(m->pieces, first + i, &p, &local) != TT_OK)
+            return give_error(err, &local);
         if (give_piece(m, &p, visit, context)) break;
     }
     return TENSORTRACE_OK;

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Models loaded at once, among which a weight is looked for. */
+#define SAME_NAME_MAX 64u
+
 /* Follows view_src to the tensor that owns the bytes. */
 static void find_root(tt_loader *l, tt_graph *g, uint32_t i)
 {
@@ -47,7 +50,9 @@ static uint32_t find_weight(const tt_model *m, const tt_tensor *t)
 {
     uint32_t best = TT_NONE;
     int best_score = -1;
-    for (uint32_t i = tt_model_weight(m, t->name); i != TT_NONE; i = m->weights[i].next_same_name) {
+    unsigned looked_at = 0;
+    for (uint32_t i = tt_model_weight(m, t->name); i != TT_NONE && looked_at < SAME_NAME_MAX;
+         i = m->weights[i].next_same_name, looked_at++) {
         const tt_weight *w = &m->weights[i];
         int score = (in_mapping(m, t, w) ? 8 : 0) + (same_path(m, t, w) ? 4 : 0) +
                     (w->size_bytes == t->size_bytes ? 2 : 0) + (w->type == t->type ? 1 : 0);
@@ -67,12 +72,12 @@ static void link_tensor(tt_model *m, tt_graph *g, tt_tensor *t)
     if (t->weight != TT_NONE) {
         const tt_weight *w = &m->weights[t->weight];
         t->place = w->place;
-        t->origin = in_mapping(m, root, w)      ? TT_ORIGIN_DISK
+        t->origin = in_mapping(m, root, w)    ? TT_ORIGIN_DISK
                     : root->buffer != TT_NONE ? TT_ORIGIN_BUFFER
                                               : TT_ORIGIN_UNKNOWN;
     } else {
-        t->origin = t->buffer != TT_NONE || root->buffer != TT_NONE ? TT_ORIGIN_BUFFER
-                                                                    : TT_ORIGIN_UNKNOWN;
+        t->origin =
+            t->buffer != TT_NONE || root->buffer != TT_NONE ? TT_ORIGIN_BUFFER : TT_ORIGIN_UNKNOWN;
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define STRING_GAP_MAX (1u << 20)
+#define ENVIRONMENT_MAX 4096u
 
 bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size)
 {
@@ -98,6 +99,10 @@ static bool load_environment(tt_loader *l, tt_cursor *c)
     uint32_t n;
     tt_model *m = l->m;
     if (!tt_meta_get_count(c, &n, 2)) return false;
+    if (n > ENVIRONMENT_MAX - m->n_environment) {
+        tt_loader_problem(l, "more than %u environment values", ENVIRONMENT_MAX);
+        return true;
+    }
     /* Records are few; each makes the list longer and the later value wins. */
     tt_pair *all = tt_arena_take(&m->arena, (size_t)m->n_environment + n, sizeof *all);
     if (!all) {
@@ -120,8 +125,8 @@ static bool load_counts(tt_loader *l, tt_cursor *c)
     uint32_t n;
     if (!tt_meta_get_count(c, &n, 2)) return false;
     /* The last record wins: an earlier list of the same length is written over. */
-    tt_count *list = n <= l->m->n_counts ? l->m->counts
-                                         : tt_arena_take(&l->m->arena, n, sizeof *list);
+    tt_count *list =
+        n <= l->m->n_counts ? l->m->counts : tt_arena_take(&l->m->arena, n, sizeof *list);
     if (!list && n) {
         l->no_memory = true;
         return true;
@@ -216,7 +221,8 @@ static bool load_batch(tt_loader *l, tt_cursor *c)
     tt_model *m = l->m;
     uint32_t was;
     if (!tt_meta_get_batch(c, &b)) return false;
-    const int32_t *tokens = b.flags & TT_BATCH_TOKENS ? load_integers(l, c, b.n_tokens, false) : NULL;
+    const int32_t *tokens =
+        b.flags & TT_BATCH_TOKENS ? load_integers(l, c, b.n_tokens, false) : NULL;
     const int32_t *positions =
         b.flags & TT_BATCH_POSITIONS ? load_integers(l, c, b.n_tokens, true) : NULL;
     if (c->failed) return false;
@@ -381,7 +387,8 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
         tt_cursor rc = tt_cursor_of(record.data, record.size);
         if (!load_record(l, type, &rc))
             return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
-                                "META record %" PRIu32 " of a chunk (type %u) is malformed", n, type);
+                                "META record %" PRIu32 " of a chunk (type %u) is malformed", n,
+                                type);
         if (l->no_memory)
             return tt_error_set(damage, TT_E_LIMIT, l->chunk_offset,
                                 "the trace's descriptions need more than %zu MiB of memory",

@@ -25,7 +25,8 @@ typedef struct tt_loader {
 } tt_loader;
 
 /* Room for one more item in a growing array; false (and no_memory) without. */
-#define TT_GROW(l, array, n, cap) tt_loader_grow((l), (void **)&(array), (n), &(cap), sizeof *(array))
+#define TT_GROW(l, array, n, cap)                                                                  \
+    tt_loader_grow((l), (void **)&(array), (n), &(cap), sizeof *(array))
 bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size);
 void tt_loader_problem(tt_loader *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 tt_text *tt_loader_string(tt_loader *l, uint32_t id);

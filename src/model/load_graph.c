@@ -117,8 +117,9 @@ static bool load_tensor(tt_loader *l, const tt_graph *g, tt_tensor *to, tt_curso
     to->buffer = t.buffer ? tt_idmap_get(&l->m->buffer_by_id, t.buffer) : TT_NONE;
     to->location = t.location;
     if (t.buffer && to->buffer == TT_NONE)
-        tt_loader_problem(l, "graph %" PRIu32 ": tensor %.64s lies in buffer %" PRIu64
-                          ", which is not there", g->id, name->text, t.buffer);
+        tt_loader_problem(
+            l, "graph %" PRIu32 ": tensor %.64s lies in buffer %" PRIu64 ", which is not there",
+            g->id, name->text, t.buffer);
     to->root = TT_NONE;
     to->weight = TT_NONE;
     to->place = tt_loader_place(l, name);

@@ -71,7 +71,9 @@ const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key)
 
 const char *tt_phase_name(unsigned phase)
 {
-    return phase == TT_PHASE_PROMPT ? "prompt" : phase == TT_PHASE_GENERATE ? "generate" : "unknown";
+    return phase == TT_PHASE_PROMPT     ? "prompt"
+           : phase == TT_PHASE_GENERATE ? "generate"
+                                        : "unknown";
 }
 
 const char *tt_origin_name(tt_origin origin)

@@ -111,8 +111,8 @@ typedef struct tt_tensor {
     uint32_t buffer;   /* in tt_model.buffers, or TT_NONE */
     uint64_t location; /* offset in the buffer; an address without one */
     /* Derived: */
-    uint32_t root;        /* the tensor this is a view of in the end; itself for none */
-    uint32_t weight;      /* of the root, in tt_model.weights, or TT_NONE */
+    uint32_t root;              /* the tensor this is a view of in the end; itself for none */
+    uint32_t weight;            /* of the root, in tt_model.weights, or TT_NONE */
     uint64_t root_offset_bytes; /* of its bytes in the root's */
     tt_origin origin;
     tt_place place;
@@ -183,8 +183,8 @@ typedef struct tt_problem {
 } tt_problem;
 
 typedef struct tt_clock_fit {
-    bool known;          /* ticks can be turned into time */
-    bool assumed;        /* from the tick_hz of the environment, not from two CLOCK records */
+    bool known;   /* ticks can be turned into time */
+    bool assumed; /* from the tick_hz of the environment, not from two CLOCK records */
     double ns_per_tick;
     uint64_t ticks;      /* a moment ... */
     uint64_t mono_ns;    /* ... on CLOCK_MONOTONIC ... */
@@ -207,8 +207,8 @@ typedef struct tt_model {
     tt_ring *rings;
     tt_count *counts; /* the last COUNTS record */
     tt_loss *losses;
-    uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs,
-        n_decodes, n_rings, n_counts, n_losses;
+    uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
+        n_rings, n_counts, n_losses;
     tt_clock_fit clock;
     uint32_t n_clocks;
     uint64_t losses_total;

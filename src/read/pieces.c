@@ -56,14 +56,14 @@ static tt_status add_pieces(tt_pieces *p, uint32_t chunk, const tt_ops_block *b,
         while (more < need)
             more *= 2;
         tt_piece *list = reallocarray(p->list, more, sizeof *list);
-        if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
+        if (!list)
+            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
         p->list = list;
         p->capacity = more;
     }
     for (size_t i = 0; i < b->n_segments; i++)
-        p->list[p->n++] =
-            (tt_piece){b->segments[i].run, b->segments[i].lane, chunk, (uint32_t)i,
-                       b->segments[i].count};
+        p->list[p->n++] = (tt_piece){b->segments[i].run, b->segments[i].lane, chunk, (uint32_t)i,
+                                     b->segments[i].count};
     p->records += b->n;
     return TT_OK;
 }
@@ -135,9 +135,9 @@ tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
     p->cache_limit = cache_limit(trace);
     tt_unpacker_init(&p->unpacker);
     p->of_chunk = calloc(trace->n_chunks + 1, sizeof(cached *));
-    tt_status status = p->of_chunk ? find_pieces(p, err)
-                                   : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
-                                                  "no memory for the op index");
+    tt_status status =
+        p->of_chunk ? find_pieces(p, err)
+                    : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
     if (status != TT_OK) {
         tt_pieces_free(p);
         return status;
@@ -226,8 +226,7 @@ static tt_status decode(tt_pieces *p, uint32_t chunk, cached **out, tt_error *er
 {
     tt_chunk_header h;
     tt_span payload;
-    tt_status status =
-        tt_trace_chunk(p->trace, chunk, SIZE_MAX, &p->unpacker, &h, &payload, err);
+    tt_status status = tt_trace_chunk(p->trace, chunk, SIZE_MAX, &p->unpacker, &h, &payload, err);
     if (status != TT_OK) return status;
     if (p->decoded / DECODE_FACTOR > p->records + DECODE_FREE / DECODE_FACTOR)
         return tt_error_set(err, TT_E_LIMIT, p->trace->chunks[chunk].offset,

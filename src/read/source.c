@@ -98,7 +98,8 @@ tt_status tt_source_read(const tt_source *s, uint64_t offset, size_t n, tt_bytes
     *out = NULL;
     if (offset > s->size || n > s->size - offset)
         return tt_error_set(err, TT_E_TRUNCATED, offset,
-                            "%zu bytes are needed here, the file ends at byte %" PRIu64, n, s->size);
+                            "%zu bytes are needed here, the file ends at byte %" PRIu64, n,
+                            s->size);
     if (s->fd < 0) {
         *out = s->data + offset;
         return TT_OK;

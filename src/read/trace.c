@@ -37,7 +37,8 @@ tt_status tt_trace_scan(const tt_source *s, tt_scan *scan, tt_error *err)
         tt_span stored;
         scan->end_bytes = at < s->size ? at : s->size;
         if (at >= s->size) {
-            (void)tt_error_set(&scan->stop, TT_E_TRUNCATED, s->size, "the file ends without an index");
+            (void)tt_error_set(&scan->stop, TT_E_TRUNCATED, s->size,
+                               "the file ends without an index");
             break;
         }
         if (tt_chunk_load(s, at, &u, &h, &stored, &scan->stop) != TT_OK) break;
@@ -67,8 +68,8 @@ static tt_status read_index(tt_trace *t, tt_error *err)
     if (size < TT_FILE_HEADER_BYTES + TT_CHUNK_HEADER_BYTES + TT_TAIL_BYTES)
         return tt_error_set(err, TT_E_TRUNCATED, size, "the file ends without an index");
     tt_unpacker_init(&u);
-    tt_status status = tt_source_read(&t->source, size - TT_TAIL_BYTES, TT_TAIL_BYTES, &u.stored,
-                                      &tail, err);
+    tt_status status =
+        tt_source_read(&t->source, size - TT_TAIL_BYTES, TT_TAIL_BYTES, &u.stored, &tail, err);
     uint64_t offset = 0;
     if (status == TT_OK && !tt_tail_decode(tail, &offset))
         status = tt_error_set(err, TT_E_TRUNCATED, size, "the file ends without an index");
@@ -125,7 +126,8 @@ static tt_status open_source(tt_trace *t, tt_error *err)
                             "the file is empty; if its program was killed, try `tensortrace "
                             "recover` on it");
     tt_bytes_init(&scratch, TT_FILE_HEADER_BYTES);
-    size_t n = t->source.size < TT_FILE_HEADER_BYTES ? (size_t)t->source.size : TT_FILE_HEADER_BYTES;
+    size_t n =
+        t->source.size < TT_FILE_HEADER_BYTES ? (size_t)t->source.size : TT_FILE_HEADER_BYTES;
     tt_status status = tt_source_read(&t->source, 0, n, &scratch, &head, err);
     if (status == TT_OK) status = tt_file_header_decode(head, n, &t->header, err);
     tt_bytes_free(&scratch);

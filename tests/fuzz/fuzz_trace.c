@@ -28,7 +28,8 @@ static void look_at(const tt_model *m)
     tt_summary summary;
     size_t n;
     unsigned left = LOG_OPS_MAX;
-    const tt_filter any = {0}, some = {.has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
+    const tt_filter any = {0},
+                    some = {.has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
     tt_summarize(m, &summary);
     for (size_t i = 0; i < sizeof by / sizeof *by; i++)
         if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();

@@ -26,10 +26,10 @@ typedef struct synth_weight {
 typedef struct maker {
     synth_plan *plan;
     tt_bytes *out;
-    tt_bytes meta;      /* records not yet written as a chunk */
+    tt_bytes meta; /* records not yet written as a chunk */
     uint32_t meta_count;
     uint64_t meta_position;
-    tt_bytes scratch;   /* one record */
+    tt_bytes scratch; /* one record */
     char (*strings)[64];
     uint32_t n_strings;
     synth_weight weights[256];
@@ -113,7 +113,8 @@ static void put_chunk(maker *k, tt_chunk_header h, const tt_bytes *raw, tt_index
 static void flush_meta(maker *k)
 {
     if (k->meta_count == 0) return;
-    tt_chunk_header h = {.type = TT_CHUNK_META, .count = k->meta_count, .position = k->meta_position};
+    tt_chunk_header h = {
+        .type = TT_CHUNK_META, .count = k->meta_count, .position = k->meta_position};
     put_chunk(k, h, &k->meta, (tt_index_entry){0});
     k->meta_position += k->meta.size;
     k->meta_count = 0;
@@ -150,7 +151,8 @@ static void flush_ring(maker *k, uint32_t ring, bool all)
 
 /* --- the model --- */
 
-static void add_weight(maker *k, const char *name, uint32_t a, uint32_t b, uint32_t c, uint32_t type)
+static void add_weight(maker *k, const char *name, uint32_t a, uint32_t b, uint32_t c,
+                       uint32_t type)
 {
     synth_weight *w = &k->weights[k->n_weights++];
     (void)snprintf(w->name, sizeof w->name, "%s", name);
@@ -217,7 +219,9 @@ static void put_model(maker *k)
         tt_meta_weight w = {.name = span(s->name),
                             .type = s->type,
                             .type_name = s->type == TYPE_F32 ? f32 : q8,
-                            .n_dims = s->ne[2] > 1 ? 3 : s->ne[1] > 1 ? 2 : 1,
+                            .n_dims = s->ne[2] > 1   ? 3
+                                      : s->ne[1] > 1 ? 2
+                                                     : 1,
                             .ne = {s->ne[0], s->ne[1], s->ne[2], 1},
                             .offset_bytes = s->offset,
                             .size_bytes = s->size};
@@ -239,7 +243,9 @@ static void put_buffers(maker *k)
         tt_meta_buffer b = {.id = i + 1,
                             .ticks = FIRST_TICK - 1000 + i,
                             .name = names[i],
-                            .usage = i < 2 ? 1 : i == 3 ? 2 : 0,
+                            .usage = i < 2    ? 1
+                                     : i == 3 ? 2
+                                              : 0,
                             .flags = TT_BUFFER_HOST | TT_BUFFER_ALLOC_SEEN,
                             .base = MAP_BASE + i * (1ull << 32),
                             .size_bytes = k->file_size + (1 << 20)};
@@ -256,7 +262,8 @@ static void put_buffers(maker *k)
 
 /* --- graphs --- */
 
-static tt_meta_tensor *new_tensor(maker *k, const char *name, const char *op, uint32_t ne0, uint32_t ne1)
+static tt_meta_tensor *new_tensor(maker *k, const char *name, const char *op, uint32_t ne0,
+                                  uint32_t ne1)
 {
     tt_meta_tensor *t = &k->tensors[k->n_tensors++];
     memset(t, 0, sizeof *t);
@@ -315,8 +322,8 @@ static uint32_t weight_leaf(graph_maker *g, uint32_t layer, const char *what)
     abort();
 }
 
-static uint32_t plain_leaf(graph_maker *g, const char *name, uint32_t ne0, uint32_t ne1, uint32_t buffer,
-                           uint32_t flags)
+static uint32_t plain_leaf(graph_maker *g, const char *name, uint32_t ne0, uint32_t ne1,
+                           uint32_t buffer, uint32_t flags)
 {
     uint32_t at = g->k->n_tensors;
     tt_meta_tensor t = *new_tensor(g->k, name, "NONE", ne0, ne1);
@@ -360,7 +367,8 @@ static uint32_t view(graph_maker *g, const char *op, uint32_t of, const char *su
     return k->n_tensors - 1;
 }
 
-static uint32_t norm(graph_maker *g, const char *base, uint32_t layer, const char *weight, uint32_t x)
+static uint32_t norm(graph_maker *g, const char *base, uint32_t layer, const char *weight,
+                     uint32_t x)
 {
     uint32_t n = node(g, "RMS_NORM", "norm", layer, SYNTH_WIDTH, x, NONE);
     return node(g, "MUL", base, layer, SYNTH_WIDTH, n, weight_leaf(g, layer, weight));
@@ -394,10 +402,11 @@ static uint32_t make_ffn(graph_maker *g, uint32_t l, uint32_t x)
         return node(g, "MUL_MAT", "ffn_out", l, SYNTH_WIDTH, weight_leaf(g, l, "ffn_down"), act);
     }
     uint32_t ids = node(g, "ARGSORT", "ffn_moe_topk", l, 2, x, NONE);
-    uint32_t up = node(g, "MUL_MAT_ID", "ffn_moe_up", l, SYNTH_FFN, weight_leaf(g, l, "ffn_up_exps"), x);
+    uint32_t up =
+        node(g, "MUL_MAT_ID", "ffn_moe_up", l, SYNTH_FFN, weight_leaf(g, l, "ffn_up_exps"), x);
     g->k->tensors[up].src[g->k->tensors[up].n_src++] = ids + 1;
-    uint32_t down =
-        node(g, "MUL_MAT_ID", "ffn_moe_down", l, SYNTH_WIDTH, weight_leaf(g, l, "ffn_down_exps"), up);
+    uint32_t down = node(g, "MUL_MAT_ID", "ffn_moe_down", l, SYNTH_WIDTH,
+                         weight_leaf(g, l, "ffn_down_exps"), up);
     g->k->tensors[down].src[g->k->tensors[down].n_src++] = ids + 1;
     return down;
 }
@@ -410,7 +419,8 @@ static void put_graph(maker *k, uint32_t id, uint32_t tokens)
     g.tokens = tokens;
     k->n_tensors = 0;
     uint32_t inp = plain_leaf(&g, "inp_tokens", tokens, 1, BUFFER_COMPUTE, TT_TENSOR_INPUT);
-    uint32_t x = node(&g, "GET_ROWS", "inp_embd", NONE, SYNTH_WIDTH, weight_leaf(&g, NONE, "token_embd"), inp);
+    uint32_t x = node(&g, "GET_ROWS", "inp_embd", NONE, SYNTH_WIDTH,
+                      weight_leaf(&g, NONE, "token_embd"), inp);
     for (uint32_t l = 0; l < k->plan->layers; l++) {
         uint32_t a = make_attention(&g, l, norm(&g, "attn_norm", l, "attn_norm", x));
         uint32_t mid = node(&g, "ADD", "ffn_inp", l, SYNTH_WIDTH, a, x);
@@ -570,10 +580,12 @@ static void put_counts(maker *k)
 
 static void put_environment(maker *k)
 {
-    const tt_meta_pair pairs[] = {
-        {span("command"), span("llama-cli -m synth.gguf")}, {span("host"), span("testhost")},
-        {span("mode"), span("hook")},     {span("mode_reason"), span("all calls found")},
-        {span("engine_version"), span("b0000")}, {span("tick_hz"), span("2000000000")}};
+    const tt_meta_pair pairs[] = {{span("command"), span("llama-cli -m synth.gguf")},
+                                  {span("host"), span("testhost")},
+                                  {span("mode"), span("hook")},
+                                  {span("mode_reason"), span("all calls found")},
+                                  {span("engine_version"), span("b0000")},
+                                  {span("tick_hz"), span("2000000000")}};
     tt_meta_put_pairs(&k->scratch, pairs, k->plan->tick_hz ? 6 : 5);
     put_record(k, TT_META_ENVIRONMENT);
 }

@@ -40,14 +40,14 @@ typedef struct synth_plan {
     bool last_run_open; /* killed inside the last run */
     bool no_index;      /* the file just ends */
     /* Faults, one check of `verify` each: */
-    uint64_t weight_size_delta;    /* of the model's first layer weight */
-    uint64_t weight_offset_delta;  /* likewise, not followed by the mapping */
+    uint64_t weight_size_delta;   /* of the model's first layer weight */
+    uint64_t weight_offset_delta; /* likewise, not followed by the mapping */
     uint64_t counts_ops_delta;
     uint64_t counts_dropped_delta;
     uint64_t decode_tokens_delta;
-    int32_t token_delta;           /* of one generated token's id */
-    bool bad_source;               /* a tensor refers to one that is not there */
-    bool bad_run;                  /* a RUN names a graph that is not there */
+    int32_t token_delta; /* of one generated token's id */
+    bool bad_source;     /* a tensor refers to one that is not there */
+    bool bad_run;        /* a RUN names a graph that is not there */
     /* Called before the records are encoded, and before the INDEX is written. */
     void (*edit_ops)(struct synth_plan *plan, synth_ring *rings);
     void (*edit_index)(tt_index_entry *entries, size_t n);

@@ -166,7 +166,8 @@ static void headers_come_back(void **state)
 static void a_chunk_is_its_checksum(void **state)
 {
     uint8_t bytes[TT_CHUNK_HEADER_BYTES + 24] = {0};
-    tt_chunk_header h = {.type = TT_CHUNK_OPS, .stored_bytes = 24, .raw_bytes = 24, .count = 3}, back;
+    tt_chunk_header h = {.type = TT_CHUNK_OPS, .stored_bytes = 24, .raw_bytes = 24, .count = 3},
+                    back;
     tt_error err;
     (void)state;
     memset(bytes + TT_CHUNK_HEADER_BYTES, 0x5a, 24);
@@ -204,15 +205,25 @@ static void an_index_comes_back(void **state)
     }
     free(back);
     for (size_t cut = 0; cut < b.size; cut++)
-        assert_int_not_equal(tt_index_decode((tt_span){b.data, cut}, &back, &n, &flags, NULL), TT_OK);
+        assert_int_not_equal(tt_index_decode((tt_span){b.data, cut}, &back, &n, &flags, NULL),
+                             TT_OK);
     tt_bytes_free(&b);
 }
 
 static void meta_records_come_back(void **state)
 {
-    tt_meta_tensor t = {.name = 3, .op = 29, .flags = TT_TENSOR_EXECUTES, .ne = {64, 5, 1, 1},
-                        .nb = {4, 256, 1280, 1280}, .size_bytes = 1280, .n_src = 2, .src = {4, 0},
-                        .view_src = 9, .view_offset_bytes = 77, .location = 0x7f0012345678u}, t2;
+    tt_meta_tensor t = {.name = 3,
+                        .op = 29,
+                        .flags = TT_TENSOR_EXECUTES,
+                        .ne = {64, 5, 1, 1},
+                        .nb = {4, 256, 1280, 1280},
+                        .size_bytes = 1280,
+                        .n_src = 2,
+                        .src = {4, 0},
+                        .view_src = 9,
+                        .view_offset_bytes = 77,
+                        .location = 0x7f0012345678u},
+                   t2;
     tt_meta_batch m = {.id = 2, .n_tokens = 3, .flags = TT_BATCH_TOKENS | TT_BATCH_POSITIONS}, m2;
     const int32_t tokens[] = {5, -1, 2147483647}, positions[] = {10, 11, 3};
     tt_bytes b;

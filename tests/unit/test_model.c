@@ -91,9 +91,15 @@ static void nodes_have_a_place(void **state)
         int layer;
         const char *category;
     } cases[] = {
-        {"inp_embd", -1, "input"},      {"attn_norm-2", 2, "norm"},   {"Qcur-0", 0, "attention"},
-        {"kq_soft_max-1", 1, "attention"}, {"ffn_up-2", 2, "ffn"},    {"kqv_out-1", 1, "attention"},
-        {"result_output", -1, "output"}, {"result_norm", -1, "norm"}, {"cache_k_l2 (view)", 2, "attention"},
+        {"inp_embd", -1, "input"},
+        {"attn_norm-2", 2, "norm"},
+        {"Qcur-0", 0, "attention"},
+        {"kq_soft_max-1", 1, "attention"},
+        {"ffn_up-2", 2, "ffn"},
+        {"kqv_out-1", 1, "attention"},
+        {"result_output", -1, "output"},
+        {"result_norm", -1, "norm"},
+        {"cache_k_l2 (view)", 2, "attention"},
     };
     synth_plan p = synth_default();
     tt_bytes b;

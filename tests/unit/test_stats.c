@@ -121,7 +121,7 @@ static void sums_by_op(void **state)
 
 static void every_dimension_sums_to_the_same(void **state)
 {
-    static const tt_stats_by by[] = {TT_BY_OP,     TT_BY_LAYER, TT_BY_COMPONENT, TT_BY_CATEGORY,
+    static const tt_stats_by by[] = {TT_BY_OP,    TT_BY_LAYER, TT_BY_COMPONENT, TT_BY_CATEGORY,
                                      TT_BY_TOKEN, TT_BY_PHASE, TT_BY_TENSOR};
     enum { N = sizeof by / sizeof *by };
     synth_plan p = synth_default();
@@ -264,9 +264,8 @@ static void filters_leave_what_was_asked_for(void **state)
                                  {.phase = TT_PHASE_PROMPT},
                                  {.origin = TT_ORIGIN_DISK}};
     const uint64_t all = p.n_records / p.lanes;
-    const uint64_t expected[] = {all,  2 * all / 5, 5 * 16, 5 * 3, 5 * (8 * 3 + 1),
-                                 5 * 7, 5 * 3,       5 * 3,  5 * 2, all / 5,
-                                 5 * (3 * 7 + 3)};
+    const uint64_t expected[] = {all,   2 * all / 5, 5 * 16, 5 * 3,   5 * (8 * 3 + 1), 5 * 7,
+                                 5 * 3, 5 * 3,       5 * 2,  all / 5, 5 * (3 * 7 + 3)};
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         uint64_t n = filtered(m, filters[i]);
         if (n != expected[i]) fail_msg("filter %zu: %lu ops, expected %lu", i, n, expected[i]);
