@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
      "where the engine allows it (default)",
      0},
     {"ring", KEY_RING, "SIZE", 0, "Memory for a thread's records on their way (default: 1M)", 0},
-    {"limit", KEY_LIMIT, "SIZE", 0, "Largest size of the trace; what comes later is counted as dropped", 0},
+    {"limit", KEY_LIMIT, "SIZE", 0, "Size of the trace beyond which no op is added; those are counted as dropped", 0},
     {"quiet", 'q', 0, 0, "Say nothing when all is well", 0},
     {0}};
 

@@ -24,7 +24,7 @@
 #define TT_AREA_RING_BYTES_MIN (1u << 13)
 #define TT_AREA_RING_BYTES_MAX (1u << 30)
 #define TT_AREA_META_BYTES (8u << 20)
-#define TT_AREA_LOSSES 16u
+#define TT_AREA_LOSSES 1024u
 #define TT_AREA_PATH_MAX 1024u
 
 /* Records that a full ring refused: `dropped` of them, just before record `position`. */

@@ -94,6 +94,13 @@ static tt_status put_ops(tt_drain *d, uint32_t ring, uint64_t position, size_t n
     return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
 }
 
+/* A thread that died at a barrier inside an op has arrived there, but the release is that of
+ * an earlier barrier: the op was under way. */
+static void reopen_unfinished(tt_op_record *r)
+{
+    if (r->arrive > r->release) r->release = 0;
+}
+
 static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt_error *err)
 {
     tt_ring *ring = &d->map->rings[r];
@@ -106,6 +113,7 @@ static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt
         if (n == 0 || (what == TT_DRAIN_PILED && n < pile)) return TT_OK;
         for (size_t i = 0; i < n; i++)
             d->records[i] = slots[(tail + i) & mask];
+        if (what == TT_DRAIN_LAST) reopen_unfinished(&d->records[n - 1]);
         tt_status status = put_ops(d, r, tail, n, err);
         if (status != TT_OK) return status;
         atomic_store_explicit(&ring->tail, tail + n, memory_order_release);
@@ -116,9 +124,11 @@ static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
     tt_status status = drain_meta(d, what, err);
-    for (uint32_t r = 0; status == TT_OK && r < d->map->area->n_rings; r++)
+    for (uint32_t r = 0; status == TT_OK && !d->full && r < d->map->area->n_rings; r++)
         status = drain_ring(d, r, what, err);
-    return status;
+    if (status != TT_E_LIMIT) return status;
+    d->full = true;
+    return TT_OK;
 }
 
 static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
@@ -134,8 +144,13 @@ static void put_losses(tt_drain *d, tt_bytes *payload, uint64_t *ops, uint64_t *
     for (uint32_t r = 0; r < d->map->area->n_rings; r++) {
         tt_ring *ring = &d->map->rings[r];
         uint32_t n = atomic_load(&ring->n_losses);
-        *ops += atomic_load(&ring->head);
-        *dropped += atomic_load(&ring->dropped);
+        uint64_t tail = atomic_load(&ring->tail), kept = atomic_load(&ring->head) - tail;
+        *ops += tail;
+        *dropped += atomic_load(&ring->dropped) + kept;
+        if (kept) {
+            tt_meta_put_loss(payload, r, tail, kept);
+            put_record(&d->raw, TT_META_LOSS, payload);
+        }
         for (uint32_t i = 0; i < n && i < TT_AREA_LOSSES; i++) {
             tt_meta_put_loss(payload, r, ring->losses[i].position, ring->losses[i].dropped);
             put_record(&d->raw, TT_META_LOSS, payload);
@@ -177,8 +192,6 @@ tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err)
     put_counts(d, &payload, ops, dropped);
     tt_bytes_free(&payload);
     if (d->raw.failed) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
-    /* The totals and the index are always written: they say what the limit cost. */
-    d->sink->limit = 0;
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
     if (status == TT_OK) status = tt_sink_finish(d->sink, end_flags, err);
     return status;

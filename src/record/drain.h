@@ -22,14 +22,17 @@ typedef struct tt_drain {
     tt_bytes raw;          /* the payload being made */
     tt_op_record *records; /* a ring's records, unrolled */
     size_t records_max;
+    bool full; /* the sink's limit is reached: only the meta stream is drained */
 } tt_drain;
 
 tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err);
 void tt_drain_end(tt_drain *d);
-/* One pass over the meta stream and all rings. On failure what was not written stays
- * in the area (TT_E_LIMIT: the file is as long as it may be). One thread at a time. */
+/* One pass over the meta stream and all rings. When the sink's limit is reached, records
+ * stay in the rings until those are full and producers count what they drop. On failure
+ * what was not written stays in the area. One thread at a time. */
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err);
-/* After the last step: appends the losses and the totals, the index and the tail. */
+/* After the last step: appends the losses (also of what the limit has kept in the rings) and
+ * the totals, the index and the tail. */
 tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err);
 
 #endif

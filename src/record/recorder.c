@@ -137,8 +137,8 @@ static void *drain_main(void *argument)
             flushed_ns = now_ns;
             tt_recorder_clock(r);
         }
-        /* A full disk or the limit: what cannot be written stays in the rings until they
-         * are full, and is counted as dropped from then on. */
+        /* On a full disk what cannot be written stays in the rings until they are full, and is
+         * counted as dropped from then on. */
         if (status == TT_OK) status = tt_drain_step(&r->drain, what, NULL);
         populate_spares(r);
         (void)pthread_mutex_lock(&r->stop_lock);
@@ -273,8 +273,7 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     } else {
         tt_recorder_clock(r);
         status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
-        if (status == TT_OK || status == TT_E_LIMIT)
-            status = tt_drain_finish(&r->drain, TT_END_NORMAL, err);
+        if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, err);
         if (status == TT_OK)
             status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
     }

@@ -13,7 +13,7 @@
 typedef struct tt_sink {
     int fd;
     uint64_t offset; /* where the next chunk goes */
-    uint64_t limit;  /* of the file's size in bytes; 0: none */
+    uint64_t limit;  /* of the file's size in bytes, beyond which no OPS chunk goes; 0: none */
     tt_index_entry *index;
     size_t n_index;
     size_t capacity;

@@ -5,9 +5,9 @@
 model tiny
 for engine in $(engines); do
     case $engine in b4234) mode=callback ;; *) mode=hook ;; esac
-    for how in "-t 1" "-t 2" "-t 5" "-t 2 --flash-attn on" "-t 2 --flash-attn off" "-t 2 --no-mmap" "-t 2 -b 32 --ubatch 16"; do
+    for how in "-t 1" "-t 2" "-t 2 --flash-attn on" "-t 2 --flash-attn off" "-t 2 --no-mmap" "-t 2 -b 32 --ubatch 16" "-t 6 -n 2"; do
         prompt="Once upon a time there was a prompt that was longer than a batch of sixteen tokens"
-        set -- -m tiny.gguf --engine "$TT_ENGINES/$engine" -p "$prompt" -n 12 --ignore-eos $how
+        set -- -m tiny.gguf --engine "$TT_ENGINES/$engine" -p "$prompt" -n 8 --ignore-eos $how
         "$TT_BIN" runner "$@" --result plain.json >plain.txt 2>plain.err
         expect "$engine $how: untraced exit code" 0 $?
         "$TT_BIN" run --force -q -o t.ttrace "$@" >traced.txt 2>traced.err

@@ -4,14 +4,16 @@
 model tiny
 for engine in $(engines); do
     dir=$TT_ENGINES/$engine
-    "$TT_PROGRAMS/contexts" "$dir" tiny.gguf 3 >plain.txt 2>/dev/null
-    "$TT_BIN" run --force -q -o p.ttrace -- "$TT_PROGRAMS/contexts" "$dir" tiny.gguf 3 >traced.txt 2>err.txt
+    "$TT_PROGRAMS/contexts" "$dir" tiny.gguf 2 >plain.txt 2>/dev/null
+    expect "$engine contexts: untraced exit code" 0 $?
+    "$TT_BIN" run --force -q -o p.ttrace -- "$TT_PROGRAMS/contexts" "$dir" tiny.gguf 2 >traced.txt 2>err.txt
     expect "$engine contexts: exit code" 0 $?
     same "$engine contexts: text" plain.txt traced.txt
     verified p.ttrace
 
     rm -f f*.ttrace
     "$TT_PROGRAMS/contexts" "$dir" tiny.gguf 2 fork >plain.txt 2>/dev/null
+    expect "$engine fork: untraced exit code" 0 $?
     "$TT_BIN" run -q -o f.ttrace -- "$TT_PROGRAMS/contexts" "$dir" tiny.gguf 2 fork >traced.txt 2>err.txt
     expect "$engine fork: exit code" 0 $?
     same "$engine fork: text" plain.txt traced.txt
@@ -19,6 +21,7 @@ for engine in $(engines); do
     for t in f*.ttrace; do verified "$t"; done
 
     "$TT_PROGRAMS/raw" "$dir" >plain.txt
+    expect "$engine raw: untraced exit code" 0 $?
     "$TT_BIN" run --force -q -o r.ttrace -- "$TT_PROGRAMS/raw" "$dir" >traced.txt 2>err.txt
     expect "$engine raw: exit code" 0 $?
     same "$engine raw: text" plain.txt traced.txt

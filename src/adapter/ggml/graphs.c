@@ -83,7 +83,7 @@ bool tt_graphs_executes(const struct ggml_tensor *t, bool any_compute)
 {
     if (tt_engine_op_is_empty(t->op)) return false;
     if (any_compute && !(t->flags & GGML_MIRROR_FLAG_COMPUTE)) return false;
-    return t->ne[0] > 0 && t->ne[1] > 0 && t->ne[2] > 0 && t->ne[3] > 0;
+    return !tt_graphs_is_empty(t);
 }
 
 /* --- a graph's tensors, numbered: the nodes, then the leafs as they are met --- */

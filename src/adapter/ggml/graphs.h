@@ -5,6 +5,7 @@
 #include "adapter/ggml/engine.h"
 #include "record/recorder.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The id of this graph, recording it if no identical one was met before; 0 when it could
@@ -12,6 +13,12 @@
  * tt_process_lock is held. */
 uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
                             int n_nodes);
+/* Whether the tensor has no elements: llama.cpp's graphs have such rows for batches that need
+ * no output. */
+static inline bool tt_graphs_is_empty(const struct ggml_tensor *t)
+{
+    return t->ne[0] <= 0 || t->ne[1] <= 0 || t->ne[2] <= 0 || t->ne[3] <= 0;
+}
 /* Whether the node is computed when the graph runs. any_compute: some node of its graph has
  * the COMPUTE flag, so the engine goes by it. */
 bool tt_graphs_executes(const struct ggml_tensor *node, bool any_compute);

@@ -1,5 +1,6 @@
 /* Hooks in libggml-cpu: what every compute thread passes. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
@@ -39,7 +40,8 @@ TT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_param
 {
     void (*real)(struct ggml_compute_params *, struct ggml_tensor *, struct ggml_tensor *);
     *(void **)&real = tt_real_get(&real_rms_norm_mul, CALLER);
-    tt_lane_begin(params, norm, 1);
+    /* Unlike other ops, this one is called for empty tensors too, and does nothing. */
+    if (!tt_graphs_is_empty(norm)) tt_lane_begin(params, norm, 1);
     if (real) real(params, norm, mul);
 }
 

@@ -62,6 +62,7 @@ int main(int argc, char **argv)
     base = open_first(argv[1], "libggml-base");
     cpu = open_first(argv[1], "libggml-cpu-x64.so");
     if (!cpu) cpu = open_first(argv[1], "libggml-cpu.so");
+    if (!cpu) cpu = open_first(argv[1], "libggml-cpu-"); /* one with a hash in its name */
     fn_init init = (fn_init)need(base, "ggml_init");
     fn_new_2d new_2d = (fn_new_2d)need(base, "ggml_new_tensor_2d");
     fn_binary mul_mat = (fn_binary)need(base, "ggml_mul_mat"), add = (fn_binary)need(base, "ggml_add");
