@@ -146,7 +146,7 @@ int tensortrace_get_tensor(const tensortrace_reader *reader, uint32_t graph, uin
                                 .size_bytes = t->size_bytes,
                                 .n_sources = t->n_src,
                                 .view_source = t->view_src,
-                                .origin = t->origin,
+                                .origin = (int)t->origin,
                                 .layer_id = t->place.layer_id,
                                 .category = t->place.category};
     memcpy(out->ne, t->ne, sizeof out->ne);
