@@ -4,14 +4,25 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define PACK_MIN_BYTES 256u
 
+/* The traced program may close descriptors that it did not open, and open its own files under
+ * their numbers: those must not be written to. */
+static bool is_our_file(const tt_sink *s)
+{
+    struct stat st;
+    return fstat(s->fd, &st) == 0 && (uint64_t)st.st_dev == s->device && (uint64_t)st.st_ino == s->inode;
+}
+
 static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
 {
     uint64_t at = s->offset;
+    if (!is_our_file(s))
+        return tt_error_set(err, TT_E_IO, s->offset, "the traced program has closed the trace's file");
     while (n > 0) {
         ssize_t done = pwritev(s->fd, part, n, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
@@ -49,8 +60,13 @@ tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64
 
 void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index, size_t n_index)
 {
+    struct stat st;
     memset(s, 0, sizeof *s);
     s->fd = fd;
+    if (fstat(fd, &st) == 0) {
+        s->device = (uint64_t)st.st_dev;
+        s->inode = (uint64_t)st.st_ino;
+    }
     s->offset = offset;
     s->index = index;
     s->n_index = s->capacity = n_index;
@@ -139,7 +155,7 @@ tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
 
 void tt_sink_close(tt_sink *s)
 {
-    if (s->fd >= 0) (void)close(s->fd);
+    if (s->fd >= 0 && is_our_file(s)) (void)close(s->fd);
     s->fd = -1;
     free(s->index);
     s->index = NULL;

@@ -367,6 +367,35 @@ static void test_a_cut_file_is_finished(void **state)
     }
 }
 
+/* Programs that become daemons close every descriptor, and open their own files next. */
+static void test_a_closed_descriptor_is_not_written_to(void **state)
+{
+    char path[256], part[300], theirs[256];
+    tt_recorder *r;
+    tt_recover_report report;
+    tt_error err;
+    struct stat st;
+    producer p[1] = {{.runs = 10, .paced = true}};
+    (void)state;
+    path_in(path, "closed.ttrace");
+    path_in(theirs, "theirs");
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    tt_recorder_options o = {.path = path};
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    FILE *f = fopen(theirs, "w");
+    for (int fd = 512; fd < 600; fd++)
+        (void)dup2(fileno(f), fd);
+    run_producers(r, p, 1);
+    assert_int_not_equal(tt_recorder_close(r, false, &err), TT_OK);
+    assert_int_equal(fstat(fileno(f), &st), 0);
+    assert_int_equal(st.st_size, 0);
+    (void)fclose(f);
+    for (int fd = 512; fd < 600; fd++)
+        (void)close(fd);
+    if (tt_recover(part, false, &report, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_int_equal(read_trace(path).ops, 10 * NODES);
+}
+
 static void test_places(void **state)
 {
     char out[64];
@@ -416,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_existing_files_are_kept),
         cmocka_unit_test(test_a_killed_process_loses_nothing),
         cmocka_unit_test(test_a_cut_file_is_finished),
+        cmocka_unit_test(test_a_closed_descriptor_is_not_written_to),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_sessions),
     };
