@@ -222,7 +222,7 @@ static tt_status check_dead(const scan *s, const char *part, tt_error *err)
     /* Only a process that holds the file open is the one that writes it: pids come again. */
     char exe[64], target[PATH_MAX], real[PATH_MAX];
     pid_t pid = (pid_t)s->header.pid;
-    if (s->complete || pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH) || !realpath(part, real))
+    if (s->complete || pid <= 0 || pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH) || !realpath(part, real))
         return TT_OK;
     for (int fd = 0; fd < 4096; fd++) {
         (void)snprintf(exe, sizeof exe, "/proc/%d/fd/%d", (int)pid, fd);
