@@ -64,6 +64,7 @@ typedef struct tt_area {
     uint64_t total_bytes;
     uint8_t run_id[16];
     uint64_t pid;
+    uint64_t tick_hz; /* measured at the start, roughly: CLOCK records are exact */
     uint32_t tick_shift;
     uint32_t reserved;
     tt_area_counts counts;

@@ -168,16 +168,21 @@ static bool start_thread(tt_recorder *r)
     return r->has_thread;
 }
 
-/* The largest shift that keeps a tick at or below a nanosecond: finer is noise. */
-static unsigned choose_tick_shift(void)
+/* Measures the counter for a fifth of a millisecond. */
+static uint64_t measure_tick_hz(void)
 {
     uint64_t ns = tt_clock_ns(CLOCK_MONOTONIC), ticks = tt_ticks(), passed;
     do
         passed = tt_clock_ns(CLOCK_MONOTONIC) - ns;
     while (passed < 200000);
-    uint64_t per_us = (tt_ticks() - ticks) * 1000 / passed;
+    return (tt_ticks() - ticks) * 1000000 / passed * 1000;
+}
+
+/* The largest shift that keeps a tick at or below a nanosecond: finer is noise. */
+static unsigned choose_tick_shift(uint64_t tick_hz)
+{
     unsigned shift = 0;
-    while (per_us >> (shift + 1) >= 1000)
+    while (tick_hz >> (shift + 1) >= 1000000000u)
         shift++;
     return shift;
 }
@@ -216,7 +221,8 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
         status = tt_area_create(&r->map, o->ring_bytes ? o->ring_bytes : TT_AREA_RING_BYTES_DEFAULT,
                                 header.run_id, dir, err);
     if (status != TT_OK) return status;
-    r->map.area->tick_shift = choose_tick_shift();
+    r->map.area->tick_hz = measure_tick_hz();
+    r->map.area->tick_shift = choose_tick_shift(r->map.area->tick_hz);
     status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);
     if (status == TT_OK) {
         populate_spares(r);

@@ -151,6 +151,8 @@ static void describe_run(tt_recorder *r)
 #else
     tt_process_environment(r, "ticks", "monotonic");
 #endif
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)tt_recorder_area(r)->area->tick_hz);
+    tt_process_environment(r, "tick_hz", text);
     (void)snprintf(text, sizeof text, "mode=%s ring_bytes=%llu limit_bytes=%llu",
                    mode == TT_MODE_HOOK       ? "hook"
                    : mode == TT_MODE_CALLBACK ? "callback"
