@@ -296,10 +296,15 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     return status;
 }
 
+void tt_recorder_free(tt_recorder *r)
+{
+    tt_area_unmap(&r->map);
+    free(r);
+}
+
 void tt_recorder_forget(tt_recorder *r)
 {
-    r->has_thread = false;
     tt_drain_end(&r->drain);
     tt_sink_close(&r->sink);
-    tt_area_unmap(&r->map);
+    tt_recorder_free(r);
 }

@@ -37,7 +37,10 @@ void tt_recorder_clock(tt_recorder *r);
  * is gone. The recorder itself stays allocated: threads that still run may look at it.
  * With `discard` nothing stays on disk. */
 tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err);
-/* In the child of a fork: lets go of everything without touching what the parent uses. */
+/* After close, when no thread can look at it any more. */
+void tt_recorder_free(tt_recorder *r);
+/* In the child of a fork: lets go of everything, also of r, without touching what the parent
+ * uses. */
 void tt_recorder_forget(tt_recorder *r);
 
 #endif

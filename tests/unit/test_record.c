@@ -185,6 +185,13 @@ static void run_producers(tt_recorder *r, producer *p, size_t n)
         (void)pthread_join(threads[i], NULL);
 }
 
+static void close_and_free(tt_recorder *r, bool discard)
+{
+    tt_error err;
+    if (tt_recorder_close(r, discard, &err) != TT_OK) fail_msg("%s", err.message);
+    tt_recorder_free(r);
+}
+
 static void test_threads_lose_nothing(void **state)
 {
     char path[256];
@@ -200,7 +207,7 @@ static void test_threads_lose_nothing(void **state)
     run_producers(r, p, 4);
     char area[TT_AREA_PATH_MAX];
     (void)snprintf(area, sizeof area, "%s", tt_recorder_area(r)->path);
-    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    close_and_free(r, false);
     content c = read_trace(path);
     assert_int_equal(c.ops, 5000u * NODES);
     assert_int_equal(c.strings, 200);
@@ -222,7 +229,7 @@ static void test_full_rings_are_counted(void **state)
     tt_recorder_options o = {.path = path, .ring_bytes = TT_AREA_RING_BYTES_MIN};
     assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
     run_producers(r, p, 2);
-    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    close_and_free(r, false);
     content c = read_trace(path);
     assert_int_equal(c.ops, p[0].written + p[1].written);
     assert_int_equal(c.ops_dropped, p[0].dropped + p[1].dropped);
@@ -243,7 +250,7 @@ static void test_a_limit_is_kept(void **state)
     tt_recorder_options o = {.path = path, .ring_bytes = 64 << 10, .limit_bytes = 100 << 10};
     assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
     run_producers(r, p, 1);
-    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    close_and_free(r, false);
     content c = read_trace(path);
     assert_int_equal(c.ops + c.ops_dropped, 20000u * NODES);
     assert_int_equal(c.losses, c.ops_dropped);
@@ -269,6 +276,7 @@ static void test_existing_files_are_kept(void **state)
     (void)fclose(f);
     assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
     assert_string_equal(tt_recorder_path(r), numbered);
+    tt_recorder_free(r);
     (void)read_trace(numbered);
     char text[16] = "";
     f = fopen(path, "r");
@@ -278,10 +286,10 @@ static void test_existing_files_are_kept(void **state)
     assert_int_equal(tt_recorder_open(&r, &o, &err), TT_E_EXISTS);
     o.replace = true;
     assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
-    assert_int_equal(tt_recorder_close(r, false, &err), TT_OK);
+    close_and_free(r, false);
     (void)read_trace(path);
     assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
-    assert_int_equal(tt_recorder_close(r, true, &err), TT_OK);
+    close_and_free(r, true);
 }
 
 /* A child that records until it kills itself; returns the records it had written. */
@@ -387,6 +395,7 @@ static void test_a_closed_descriptor_is_not_written_to(void **state)
         (void)dup2(fileno(f), fd);
     run_producers(r, p, 1);
     assert_int_not_equal(tt_recorder_close(r, false, &err), TT_OK);
+    tt_recorder_free(r);
     assert_int_equal(fstat(fileno(f), &st), 0);
     assert_int_equal(st.st_size, 0);
     (void)fclose(f);
