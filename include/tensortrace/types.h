@@ -5,59 +5,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
+/* Marks what libtensortrace.so exports; all else in it is hidden. */
 #if defined(__GNUC__)
-#define TENSORTRACE_API __attribute__((visibility("default")))
+#define TT_API __attribute__((visibility("default")))
 #else
-#define TENSORTRACE_API
+#define TT_API
 #endif
 
 /* An index or id that is not there. */
-#define TENSORTRACE_NONE UINT32_MAX
-/* The offset of an error that has no place in the file. */
-#define TENSORTRACE_NO_OFFSET UINT64_MAX
+#define TT_NONE UINT32_MAX
+/* The offset of an error that has no place in a file. */
+#define TT_NO_OFFSET UINT64_MAX
 
-/* What the calls return: 0 is success. */
-enum {
-    TENSORTRACE_OK = 0,
-    TENSORTRACE_E_IO = 1,          /* the operating system refused */
-    TENSORTRACE_E_FORMAT = 2,      /* bytes that break the format's rules, or are cut off */
-    TENSORTRACE_E_MEMORY = 3,      /* out of memory, or past a limit on it */
-    TENSORTRACE_E_UNSUPPORTED = 4, /* valid, but newer than this library */
-    TENSORTRACE_E_USAGE = 5        /* an index that is out of range */
-};
+typedef enum tt_status {
+    TT_OK = 0,
+    TT_E_IO = 1,          /* the operating system refused; the message names the file and why */
+    TT_E_FORMAT = 2,      /* bytes that break the format's rules */
+    TT_E_TRUNCATED = 3,   /* the input ends before what it announces */
+    TT_E_CHECKSUM = 4,    /* stored and computed checksum differ */
+    TT_E_LIMIT = 5,       /* larger than a named limit allows */
+    TT_E_MEMORY = 6,      /* out of memory */
+    TT_E_UNSUPPORTED = 7, /* valid, but newer or other than this build knows */
+    TT_E_USAGE = 8,       /* the caller's words are off, or an index is out of range */
+    TT_E_NOT_FOUND = 9,   /* the named thing is not there */
+    TT_E_EXISTS = 10      /* the named thing is there and would be overwritten */
+} tt_status;
 
-typedef struct tensortrace_error {
-    int code;
-    uint64_t offset;   /* byte in the file, or TENSORTRACE_NO_OFFSET */
-    char message[320]; /* what, where, what to do */
-} tensortrace_error;
+typedef struct tt_error {
+    tt_status status;
+    uint64_t offset;   /* byte offset in the input, or TT_NO_OFFSET */
+    char message[320]; /* what, where, what to do; no trailing newline */
+} tt_error;
 
-enum {
-    TENSORTRACE_PHASE_UNKNOWN = 0,
-    TENSORTRACE_PHASE_PROMPT = 1,
-    TENSORTRACE_PHASE_GENERATE = 2
-};
+typedef enum tt_phase { TT_PHASE_UNKNOWN = 0, TT_PHASE_PROMPT = 1, TT_PHASE_GENERATE = 2 } tt_phase;
 
 /* How the ops of a run were observed. */
-enum {
-    TENSORTRACE_OBSERVED_HOOK = 1,     /* hooked per thread */
-    TENSORTRACE_OBSERVED_CALLBACK = 2, /* seen by the scheduler callback */
-    TENSORTRACE_OBSERVED_BOUNDS = 3    /* only begin and end of the run */
-};
+typedef enum tt_observed {
+    TT_OBSERVED_HOOK = 1,     /* hooked per thread */
+    TT_OBSERVED_CALLBACK = 2, /* seen by the scheduler callback */
+    TT_OBSERVED_BOUNDS = 3    /* only begin and end of the run */
+} tt_observed;
 
 /* Where the bytes of a tensor live. */
-enum {
-    TENSORTRACE_ORIGIN_UNKNOWN = 0,
-    TENSORTRACE_ORIGIN_DISK = 1,  /* in the mapping of the model file */
-    TENSORTRACE_ORIGIN_BUFFER = 2 /* in a buffer; of a weight: a copy */
-};
-
-#ifdef __cplusplus
-}
-#endif
+typedef enum tt_origin {
+    TT_ORIGIN_UNKNOWN = 0, /* neither file nor buffer was observed */
+    TT_ORIGIN_DISK = 1,    /* in the mapping of the model file, at the weight's own place */
+    TT_ORIGIN_BUFFER = 2   /* in a buffer; of a weight: a copy */
+} tt_origin;
 
 #endif

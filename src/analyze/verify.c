@@ -3,6 +3,7 @@
 #include "analyze/checks.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

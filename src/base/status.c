@@ -1,5 +1,6 @@
 #include "base/status.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 tt_status tt_error_set(tt_error *err, tt_status status, uint64_t offset, const char *fmt, ...)

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/units.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -31,34 +31,11 @@ enum tt_meta_type {
 #define TT_DIMS 4u
 #define TT_SRC_MAX 10u
 
-enum tt_phase {
-    TT_PHASE_UNKNOWN = 0,
-    TT_PHASE_PROMPT = 1,
-    TT_PHASE_GENERATE = 2
-};
+enum { TT_BUFFER_HOST = 1, TT_BUFFER_FILE = 2, TT_BUFFER_ALLOC_SEEN = 4 };
 
-enum tt_observed {
-    TT_OBSERVED_HOOK = 1,     /* hooked per thread */
-    TT_OBSERVED_CALLBACK = 2, /* seen by the scheduler callback */
-    TT_OBSERVED_BOUNDS = 3    /* only begin and end */
-};
+enum { TT_TENSOR_EXECUTES = 1, TT_TENSOR_INPUT = 2, TT_TENSOR_OUTPUT = 4 };
 
-enum {
-    TT_BUFFER_HOST = 1,
-    TT_BUFFER_FILE = 2,
-    TT_BUFFER_ALLOC_SEEN = 4
-};
-
-enum {
-    TT_TENSOR_EXECUTES = 1,
-    TT_TENSOR_INPUT = 2,
-    TT_TENSOR_OUTPUT = 4
-};
-
-enum {
-    TT_BATCH_TOKENS = 1,
-    TT_BATCH_POSITIONS = 2
-};
+enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2 };
 
 typedef struct tt_meta_pair {
     tt_span key;
@@ -123,7 +100,7 @@ typedef struct tt_meta_tensor {
     uint32_t src[TT_SRC_MAX];
     uint32_t view_src;
     uint64_t view_offset_bytes;
-    uint64_t buffer; /* id; 0: not known, then location is an address */
+    uint64_t buffer;   /* id; 0: not known, then location is an address */
     uint64_t location; /* offset in the buffer, or address */
 } tt_meta_tensor;
 

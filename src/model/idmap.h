@@ -3,11 +3,11 @@
 #ifndef TT_MODEL_IDMAP_H
 #define TT_MODEL_IDMAP_H
 
+#include <tensortrace/types.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define TT_NONE UINT32_MAX /* no such index */
 
 typedef struct tt_idmap {
     struct tt_idmap_slot *slots;

@@ -85,13 +85,6 @@ typedef struct tt_buffer {
     uint8_t flags; /* TT_BUFFER_* */
 } tt_buffer;
 
-/* Where the bytes of a tensor live. */
-typedef enum tt_origin {
-    TT_ORIGIN_UNKNOWN = 0, /* neither file nor buffer was observed */
-    TT_ORIGIN_DISK = 1,    /* in the mapping of the model file, at the weight's own place */
-    TT_ORIGIN_BUFFER = 2   /* in a buffer; of a weight: a copy */
-} tt_origin;
-
 /* A node or leaf of a graph. */
 typedef struct tt_tensor {
     const char *name;

@@ -14,7 +14,7 @@ typedef struct seen {
     uint32_t thread;
 } seen;
 
-static int visit(void *context, const tensortrace_op *op)
+static int visit(void *context, const tt_reader_op *op)
 {
     seen *s = context;
     assert_true(op->start_ns <= op->arrive_ns && op->arrive_ns <= op->release_ns);
@@ -29,12 +29,12 @@ static void a_trace_is_walked(void **state)
     static const char path[] = "test_api.ttrace";
     synth_plan p = synth_default();
     tt_bytes b;
-    tensortrace_reader *r;
-    tensortrace_error err;
-    tensortrace_summary sum;
-    tensortrace_batch batch;
-    tensortrace_run run;
-    tensortrace_tensor t;
+    tt_reader *r;
+    tt_error err;
+    tt_reader_summary sum;
+    tt_reader_batch batch;
+    tt_reader_run run;
+    tt_reader_tensor t;
     uint64_t all = 0;
     (void)state;
     tt_bytes_init(&b, SIZE_MAX / 2);
@@ -44,44 +44,44 @@ static void a_trace_is_walked(void **state)
     assert_int_equal(fwrite(b.data, 1, b.size, f), b.size);
     assert_int_equal(fclose(f), 0);
     tt_bytes_free(&b);
-    assert_int_equal(tensortrace_open(&r, path, &err), TENSORTRACE_OK);
+    assert_int_equal(tt_reader_open(&r, path, &err), TT_OK);
     (void)unlink(path);
-    tensortrace_get_summary(r, &sum);
+    tt_reader_get_summary(r, &sum);
     assert_true(sum.complete && sum.has_times && sum.records == p.n_records);
-    assert_string_equal(tensortrace_environment(r, "mode"), "hook");
+    assert_string_equal(tt_reader_get_environment(r, "mode"), "hook");
     for (uint32_t i = 0; i < sum.runs; i++) {
         seen s = {0};
-        assert_int_equal(tensortrace_get_run(r, i, &run), TENSORTRACE_OK);
-        assert_int_equal(tensortrace_walk_ops(r, i, visit, &s, &err), TENSORTRACE_OK);
+        assert_int_equal(tt_reader_get_run(r, i, &run), TT_OK);
+        assert_int_equal(tt_reader_walk_ops(r, i, visit, &s, &err), TT_OK);
         assert_true(s.n == p.n_records / sum.runs);
         all += s.n;
     }
     assert_true(all == sum.records);
-    assert_int_equal(tensortrace_get_batch(r, 0, &batch), TENSORTRACE_OK);
+    assert_int_equal(tt_reader_get_batch(r, 0, &batch), TT_OK);
     assert_int_equal(batch.n_tokens, p.prompt_tokens);
-    assert_int_equal(batch.phase, TENSORTRACE_PHASE_PROMPT);
-    assert_int_equal(tensortrace_get_batch(r, sum.batches, &batch), TENSORTRACE_E_USAGE);
-    uint32_t weights = 0, n = tensortrace_count_tensors(r, run.graph);
+    assert_int_equal(batch.phase, TT_PHASE_PROMPT);
+    assert_int_equal(tt_reader_get_batch(r, sum.batches, &batch), TT_E_USAGE);
+    uint32_t weights = 0, n = tt_reader_count_tensors(r, run.graph);
     for (uint32_t i = 0; i < n; i++) {
-        assert_int_equal(tensortrace_get_tensor(r, run.graph, i, &t), TENSORTRACE_OK);
+        assert_int_equal(tt_reader_get_tensor(r, run.graph, i, &t), TT_OK);
         weights += t.weight && strcmp(t.weight, t.name) == 0;
     }
     assert_int_equal(weights, sum.weights);
-    assert_int_equal(tensortrace_get_tensor(r, run.graph, n, &t), TENSORTRACE_E_USAGE);
-    assert_int_equal(tensortrace_walk_ops(r, sum.runs, visit, NULL, &err), TENSORTRACE_E_USAGE);
-    tensortrace_close(r);
+    assert_int_equal(tt_reader_get_tensor(r, run.graph, n, &t), TT_E_USAGE);
+    assert_int_equal(tt_reader_walk_ops(r, sum.runs, visit, NULL, &err), TT_E_USAGE);
+    tt_reader_close(r);
 }
 
 static void errors_are_values(void **state)
 {
-    tensortrace_reader *r;
-    tensortrace_error err;
+    tt_reader *r;
+    tt_error err;
     (void)state;
-    assert_int_equal(tensortrace_open(&r, "/nonexistent", &err), TENSORTRACE_E_IO);
+    assert_int_equal(tt_reader_open(&r, "/nonexistent", &err), TT_E_IO);
     assert_null(r);
     assert_true(err.message[0] != '\0');
-    assert_int_equal(tensortrace_open(&r, "/dev/null", NULL), TENSORTRACE_E_FORMAT);
-    tensortrace_close(NULL);
+    assert_int_equal(tt_reader_open(&r, "/dev/null", NULL), TT_E_TRUNCATED);
+    tt_reader_close(NULL);
 }
 
 int main(void)
