@@ -4,7 +4,6 @@
 #include "cli/hook_path.h"
 #include "cli/report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,7 +152,7 @@ int tt_cmd_doctor(int argc, char **argv)
             ok = tt_doctor_print_json(d, stdout);
         else
             tt_doctor_print_text(d, stdout);
-        if (!ok || fflush(stdout) != 0) code = tt_report_usage("cannot write: %s", strerror(errno));
+        if (tt_report_output(ok) != TT_EXIT_OK) code = TT_EXIT_USAGE;
     }
     tt_engine_probe_free(d->probe);
     free(d->program);

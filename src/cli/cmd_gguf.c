@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/outfile.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/units.h"
@@ -10,28 +11,24 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JSON = 256, OPT_CSV, OPT_EXPERTS, OPT_NO_EXPERTS, OPT_FORCE };
-
-enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
+enum { OPT_CSV = 256, OPT_EXPERTS, OPT_NO_EXPERTS, OPT_FORCE };
 
 struct options {
-    const char *model;
+    tt_input input;
     const char *output;
-    enum format format;
+    bool csv;
     bool experts;
     bool force;
 };
 
 static const struct argp_option option_table[] = {
-    {"json", OPT_JSON, 0, 0, "Print the memory map as JSON", 1},
-    {"csv", OPT_CSV, 0, 0, "Print one CSV row a tensor", 1},
     {"experts", OPT_EXPERTS, 0, 0, "One entry for each expert's slice (the default)", 2},
     {"no-experts", OPT_NO_EXPERTS, 0, 0, "One entry for all experts of a tensor together", 2},
     {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 3},
     {"force", OPT_FORCE, 0, 0, "Overwrite FILE if it exists", 3},
+    {"csv", OPT_CSV, 0, 0, "Print one CSV row a tensor", 9},
     {0},
 };
 
@@ -39,10 +36,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case OPT_JSON:
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        return 0;
     case OPT_CSV:
-        if (o->format != FORMAT_TABLE) argp_error(state, "--json and --csv: only one, and once");
-        o->format = key == OPT_JSON ? FORMAT_JSON : FORMAT_CSV;
+        o->csv = true;
         return 0;
     case OPT_EXPERTS:
         o->experts = true;
@@ -56,13 +54,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_FORCE:
         o->force = true;
         return 0;
-    case ARGP_KEY_ARG:
-        if (o->model) argp_error(state, "one MODEL only; of a split model, the first file");
-        o->model = arg;
-        return 0;
     case ARGP_KEY_END:
-        if (!o->model) argp_error(state, "which MODEL?");
-        return 0;
+        if (o->csv && o->input.json) argp_error(state, "--json or --csv, not both");
+        return ARGP_ERR_UNKNOWN;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -153,18 +147,16 @@ static bool print_table(const tt_gguf *m, bool experts, FILE *out)
 static bool print_model(const tt_gguf *m, const struct options *o, FILE *out)
 {
     tt_json j;
-    switch (o->format) {
-    case FORMAT_JSON:
+    if (o->input.json) {
         tt_json_begin(&j, out, 2);
-        tt_memory_map_json(m, o->model, NULL, o->experts, &j);
+        tt_memory_map_json(m, o->input.path, NULL, o->experts, &j);
         return tt_json_end(&j);
-    case FORMAT_CSV:
-        tt_memory_map_csv(m, o->experts, out);
-        return fflush(out) == 0 && !ferror(out);
-    case FORMAT_TABLE:
-        break;
     }
-    return print_table(m, o->experts, out) && fflush(out) == 0 && !ferror(out);
+    if (o->csv)
+        tt_memory_map_csv(m, o->experts, out);
+    else if (!print_table(m, o->experts, out))
+        return false;
+    return fflush(out) == 0 && !ferror(out);
 }
 
 static void note_oddities(const tt_gguf *m)
@@ -181,10 +173,7 @@ static int write_model(const tt_gguf *m, const struct options *o)
 {
     tt_error err;
     tt_outfile file;
-    if (!o->output) {
-        if (print_model(m, o, stdout)) return TT_EXIT_OK;
-        return tt_report_usage("cannot write: %s", strerror(errno));
-    }
+    if (!o->output) return tt_report_output(print_model(m, o, stdout));
     if (tt_outfile_open(&file, o->output, o->force, &err) != TT_OK) return tt_report_error(&err);
     if (!print_model(m, o, file.stream)) {
         int code = tt_report_usage("cannot write %s: %s", o->output, strerror(errno));
@@ -194,6 +183,8 @@ static int write_model(const tt_gguf *m, const struct options *o)
     return tt_outfile_commit(&file, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
 }
 
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
+
 int tt_cmd_gguf(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -201,18 +192,19 @@ int tt_cmd_gguf(int argc, char **argv)
         parse_option,
         "MODEL",
         "Shows the tensors of a GGUF model file: type, shape, absolute byte offset, size, and the "
-        "layer and "
-        "component each belongs to. Of a split model give the first file; its siblings are read "
+        "layer and component each belongs to. Of a split model give the first file; its siblings "
+        "are read "
         "too.\v"
         "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
-        NULL,
+        children,
         NULL,
         NULL};
-    struct options o = {.experts = true};
+    struct options o = {.input = {.what = "MODEL", .hint = "of a split model, the first file"},
+                        .experts = true};
     tt_gguf model;
     tt_error err;
     tt_report_parse(&argp, argc, argv, 0, &o);
-    if (tt_gguf_open(&model, o.model, &err) != TT_OK) return tt_report_error(&err);
+    if (tt_gguf_open(&model, o.input.path, &err) != TT_OK) return tt_report_error(&err);
     note_oddities(&model);
     int code = write_model(&model, &o);
     tt_gguf_close(&model);

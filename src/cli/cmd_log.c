@@ -2,15 +2,13 @@
 #include "analyze/log.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TABLE_LIMIT 100u  /* rows of a table, unless --limit says otherwise */
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
@@ -18,58 +16,42 @@
 /* Below this width the columns that repeat what TOKEN says are left out. */
 #define WIDTH_FULL 100
 
-enum { OPT_LIMIT = 256, OPT_LANES, OPT_JSON };
+enum { OPT_LIMIT = 256, OPT_LANES };
 
 struct options {
-    const char *path;
+    tt_input input;
     bool by_lane;
-    bool json;
     bool limited;   /* --limit was given */
     uint64_t limit; /* 0: none */
     tt_filter filter;
 };
 
 static const struct argp_option option_table[] = {
-    {"token", TT_OPT_TOKEN, "N[..M]", 0, "Only these batches (0 is the first)", 1},
-    {"layer", TT_OPT_LAYER, "N", 0, "Only this layer (none: outside any)", 1},
-    {"op", TT_OPT_OP, "NAME", 0, "Only this op", 1},
-    {"tensor", TT_OPT_TENSOR, "GLOB", 0, "Only ops whose node or a source has such a name", 1},
-    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 1},
-    {"thread", TT_OPT_THREAD, "N", 0, "Only what this thread did", 1},
-    {"origin", TT_OPT_ORIGIN, "WHERE", 0, "Only ops with a source on disk, or in a buffer", 1},
-    {"from", TT_OPT_FROM, "TIME", 0, "Only ops begun at or after TIME (12ms, 300us, 5s)", 1},
-    {"to", TT_OPT_TO, "TIME", 0, "Only ops begun at or before TIME", 1},
-    {"lanes", OPT_LANES, 0, 0, "A row for each thread instead of one for each op", 2},
-    {"limit", OPT_LIMIT, "N", 0, "Only the first N rows; 0: all (a table's default is 100)", 2},
-    {"json", OPT_JSON, 0, 0, "Print JSON (all ops, unless --limit is given)", 3},
+    {"thread", TT_OPT_THREAD, "N", 0, "Only what this thread did", 2},
+    {"origin", TT_OPT_ORIGIN, "WHERE", 0, "Only ops with a source on disk, or in a buffer", 2},
+    {"from", TT_OPT_FROM, "TIME", 0, "Only ops begun at or after TIME (12ms, 300us, 5s)", 2},
+    {"to", TT_OPT_TO, "TIME", 0, "Only ops begun at or before TIME", 2},
+    {"lanes", OPT_LANES, 0, 0, "A row for each thread instead of one for each op", 3},
+    {"limit", OPT_LIMIT, "N", 0,
+     "Only the first N rows; 0: all (the default is 100, with --json all)", 3},
     {0},
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
-    int64_t n;
-    tt_error err;
     if (tt_trace_filter_option(key, arg, state, &o->filter)) return 0;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        state->child_inputs[1] = &o->filter;
+        return 0;
     case OPT_LIMIT:
-        if (tt_units_parse_int(arg, "--limit", 0, INT64_MAX, &n, &err) != TT_OK)
-            argp_error(state, "%s", err.message);
-        o->limit = (uint64_t)n;
+        o->limit = tt_trace_limit_option(arg, state);
         o->limited = true;
         return 0;
     case OPT_LANES:
         o->by_lane = true;
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path) argp_error(state, "one FILE only");
-        o->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->path) argp_error(state, "which FILE?");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -238,7 +220,7 @@ static bool print_op(void *context, const tt_log_op *op)
         return false;
     }
     p->rows++;
-    if (p->o->json)
+    if (p->o->input.json)
         json_op(p, op);
     else
         table_op(p, op);
@@ -252,10 +234,10 @@ static int print_log(const struct options *o, const tt_model *m)
     size_t width = tt_table_width(stdout);
     p.narrow = width > 0 && width < WIDTH_FULL;
     if (tt_model_need_clock(m, &err) != TT_OK) return tt_report_error(&err);
-    if (o->json) {
+    if (o->input.json) {
         tt_json_begin(&p.json, stdout, 0);
         tt_json_object(&p.json);
-        tt_json_kv_string(&p.json, "file", o->path);
+        tt_json_kv_string(&p.json, "file", o->input.path);
         tt_json_key(&p.json, "ops");
         tt_json_array(&p.json);
     } else if (!new_table(&p)) {
@@ -263,7 +245,7 @@ static int print_log(const struct options *o, const tt_model *m)
     }
     tt_status status = tt_log_walk(m, &o->filter, o->by_lane, print_op, &p, &err);
     bool ok = !p.failed;
-    if (o->json) {
+    if (o->input.json) {
         tt_json_array_end(&p.json);
         tt_json_kv_bool(&p.json, "more", p.more);
         tt_json_object_end(&p.json);
@@ -275,10 +257,11 @@ static int print_log(const struct options *o, const tt_model *m)
         else if (p.rows == 0)
             tt_report_note("no op passes these filters");
     }
-    if (status != TT_OK) return tt_report_error(&err);
-    return ok ? TT_EXIT_OK
-              : tt_report_usage("cannot write to standard output: %s", strerror(errno));
+    return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
 }
+
+static const struct argp_child children[] = {
+    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
 
 int tt_cmd_log(int argc, char **argv)
 {
@@ -290,18 +273,16 @@ int tt_cmd_log(int argc, char **argv)
         "TIME is counted from the first batch. DURATION runs from the first thread that began "
         "the op to the last that had done its work; WAIT is the threads' time at the barrier "
         "behind it, summed. GLOB takes * ? and [...], as a shell does.",
-        NULL,
+        children,
         NULL,
         NULL};
     struct options o = {0};
     tt_model *m = NULL;
-    tt_error err;
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.filter.has_lane) o.by_lane = true;
-    if (!o.limited && !o.json) o.limit = TABLE_LIMIT;
-    if (tt_model_open(o.path, &m, &err) != TT_OK) return tt_report_error(&err);
-    tt_trace_note_damage(m);
-    int code = print_log(&o, m);
+    if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
+    int code = tt_input_open_trace(&o.input, false, &m);
+    if (code == TT_EXIT_OK) code = print_log(&o, m);
     tt_model_close(m);
     return code;
 }

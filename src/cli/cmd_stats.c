@@ -2,17 +2,16 @@
 #include "analyze/stats.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT, OPT_JSON };
+enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT };
 
 /* The dimensions, and what their key is called in tables and in JSON. */
 static const struct dimension {
@@ -45,12 +44,11 @@ static const struct {
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct options {
-    const char *path;
+    tt_input input;
     const struct dimension *by;
     tt_stats_sort sort;
     bool sorted;
     uint64_t limit; /* 0: none */
-    bool json;
     tt_filter filter;
 };
 
@@ -59,12 +57,6 @@ static const struct argp_option option_table[] = {
      "Sum up by op (default), layer, component, category, tensor, thread, token or phase", 1},
     {"sort", OPT_SORT, "COLUMN", 0, "By total, count, mean, max, wait, bytes, rate or key", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
-    {"token", TT_OPT_TOKEN, "N[..M]", 0, "Only these batches (0 is the first)", 2},
-    {"layer", TT_OPT_LAYER, "N", 0, "Only this layer (none: outside any)", 2},
-    {"op", TT_OPT_OP, "NAME", 0, "Only this op", 2},
-    {"tensor", TT_OPT_TENSOR, "GLOB", 0, "Only ops whose node or a source has such a name", 2},
-    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
-    {"json", OPT_JSON, 0, 0, "Print JSON", 3},
     {0},
 };
 
@@ -94,10 +86,11 @@ static void set_sort(struct options *o, const char *arg, struct argp_state *stat
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
-    int64_t n;
-    tt_error err;
-    if (tt_trace_filter_option(key, arg, state, &o->filter)) return 0;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        state->child_inputs[1] = &o->filter;
+        return 0;
     case OPT_BY:
         set_by(o, arg, state);
         return 0;
@@ -105,30 +98,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         set_sort(o, arg, state);
         return 0;
     case OPT_LIMIT:
-        if (tt_units_parse_int(arg, "--limit", 0, INT64_MAX, &n, &err) != TT_OK)
-            argp_error(state, "%s", err.message);
-        o->limit = (uint64_t)n;
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path) argp_error(state, "one FILE only");
-        o->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->path) argp_error(state, "which FILE?");
+        o->limit = tt_trace_limit_option(arg, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-static void progress(void *context, uint64_t done, uint64_t total)
-{
-    tt_progress *p = context;
-    p->total = total;
-    tt_progress_update(p, done);
 }
 
 static void json_row(tt_json *j, const struct options *o, const tt_stats_row *r, double all_ns)
@@ -156,7 +130,7 @@ static bool print_json(const struct options *o, tt_stats *s)
     const tt_stats_row *rows = tt_stats_rows(s, o->sort, &n), *total = tt_stats_total(s);
     tt_json_begin(&j, stdout, 2);
     tt_json_object(&j);
-    tt_json_kv_string(&j, "file", o->path);
+    tt_json_kv_string(&j, "file", o->input.path);
     tt_json_kv_string(&j, "by", o->by->name);
     tt_json_key(&j, "rows");
     tt_json_array(&j);
@@ -251,6 +225,31 @@ static bool print_table(const struct options *o, tt_stats *s)
     return ok;
 }
 
+static int sum_and_print(const struct options *o, const tt_model *m)
+{
+    tt_error err;
+    tt_progress bar;
+    tt_stats *s = tt_stats_new(m, o->by->by, &o->filter);
+    if (!s) return tt_report_usage("out of memory");
+    tt_progress_begin(&bar, "reading", m->n_runs, "runs");
+    tt_status status = tt_stats_walk(&s, 1, m, tt_progress_callback, &bar, &err);
+    tt_progress_end(&bar);
+    int code;
+    if (status != TT_OK) {
+        code = tt_report_error(&err);
+    } else {
+        if (tt_stats_stray(s))
+            tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
+                           tt_stats_stray(s));
+        code = tt_report_output(o->input.json ? print_json(o, s) : print_table(o, s));
+    }
+    tt_stats_free(s);
+    return code;
+}
+
+static const struct argp_child children[] = {
+    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
+
 int tt_cmd_stats(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -261,34 +260,15 @@ int tt_cmd_stats(int argc, char **argv)
         "An op counts once however many threads computed it; its time runs from the first "
         "thread that began it to the last that had done its work. WAIT is the threads' time "
         "at the barrier behind it, summed. By thread, rows count the thread's own work.",
-        NULL,
+        children,
         NULL,
         NULL};
     struct options o = {.by = &dimensions[0]};
     tt_model *m = NULL;
-    tt_error err;
-    tt_progress bar;
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (!o.sorted) o.sort = o.by->sort;
-    if (tt_model_open(o.path, &m, &err) != TT_OK) return tt_report_error(&err);
-    tt_trace_note_damage(m);
-    tt_stats *s = tt_stats_new(m, o.by->by, &o.filter);
-    int code = TT_EXIT_OK;
-    tt_progress_begin(&bar, "reading", m->n_runs, "runs");
-    if (!s) {
-        code = tt_report_usage("out of memory");
-    } else if (tt_stats_walk(&s, 1, m, progress, &bar, &err) != TT_OK) {
-        tt_progress_end(&bar);
-        code = tt_report_error(&err);
-    } else {
-        tt_progress_end(&bar);
-        if (tt_stats_stray(s))
-            tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
-                           tt_stats_stray(s));
-        if (!(o.json ? print_json(&o, s) : print_table(&o, s)))
-            code = tt_report_usage("cannot write to standard output: %s", strerror(errno));
-    }
-    tt_stats_free(s);
+    int code = tt_input_open_trace(&o.input, false, &m);
+    if (code == TT_EXIT_OK) code = sum_and_print(&o, m);
     tt_model_close(m);
     return code;
 }

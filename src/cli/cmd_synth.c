@@ -215,13 +215,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     return known ? 0 : ARGP_ERR_UNKNOWN;
 }
 
-static void show_progress(void *user, uint64_t done, uint64_t total)
-{
-    tt_progress *p = user;
-    p->total = total;
-    tt_progress_update(p, done);
-}
-
 /* The presets, appended to the help text. */
 static char *help_filter(int key, const char *text, void *input)
 {
@@ -266,7 +259,7 @@ int tt_cmd_synth(int argc, char **argv)
     }
     tt_progress_begin(&progress, "writing", 0, "bytes");
     tt_status status =
-        tt_synth_write(&o.config, o.output, o.force, show_progress, &progress, &total, &err);
+        tt_synth_write(&o.config, o.output, o.force, tt_progress_callback, &progress, &total, &err);
     tt_progress_end(&progress);
     if (status != TT_OK) return tt_report_error(&err);
     if (o.config.n_parts > 1)

@@ -2,46 +2,13 @@
 #include "analyze/verify.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
 #include "cli/units.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { OPT_JSON = 256 };
-
-struct options {
-    const char *path;
-    bool json;
-};
-
-static const struct argp_option option_table[] = {
-    {"json", OPT_JSON, 0, 0, "Print JSON", 1},
-    {0},
-};
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path) argp_error(state, "one FILE only");
-        o->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->path) argp_error(state, "which FILE?");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static size_t count_verdict(const tt_check *checks, size_t n, tt_verdict v)
 {
@@ -51,12 +18,12 @@ static size_t count_verdict(const tt_check *checks, size_t n, tt_verdict v)
     return found;
 }
 
-static bool print_json(const struct options *o, const tt_model *m, const tt_check *checks, size_t n)
+static bool print_json(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
 {
     tt_json j;
     tt_json_begin(&j, stdout, 2);
     tt_json_object(&j);
-    tt_json_kv_string(&j, "file", o->path);
+    tt_json_kv_string(&j, "file", input->path);
     tt_json_kv_bool(&j, "passed", count_verdict(checks, n, TT_CHECK_FAILED) == 0);
     tt_json_kv_bool(&j, "complete", m->trace.complete);
     tt_json_key(&j, "checks");
@@ -83,7 +50,7 @@ static bool print_json(const struct options *o, const tt_model *m, const tt_chec
     return tt_json_end(&j);
 }
 
-static bool print_text(const struct options *o, const tt_model *m, const tt_check *checks, size_t n)
+static bool print_text(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
 {
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
@@ -112,7 +79,7 @@ static bool print_text(const struct options *o, const tt_model *m, const tt_chec
     }
     size_t failed = count_verdict(checks, n, TT_CHECK_FAILED);
     size_t unseen = count_verdict(checks, n, TT_CHECK_NOT_OBSERVED);
-    printf("%s: %zu of %zu checks passed", o->path, n - failed - unseen, n);
+    printf("%s: %zu of %zu checks passed", input->path, n - failed - unseen, n);
     if (failed) printf(", %zu failed", failed);
     if (unseen) printf(", %zu not observed", unseen);
     if (!m->trace.complete) printf("; the trace was cut off at byte %" PRIu64, m->trace.end_bytes);
@@ -120,33 +87,46 @@ static bool print_text(const struct options *o, const tt_model *m, const tt_chec
     return true;
 }
 
+static int check_and_print(const tt_input *input, const tt_model *m)
+{
+    tt_error err;
+    tt_check checks[TT_CHECKS_MAX];
+    size_t n = 0;
+    if (tt_verify(m, checks, &n, &err) != TT_OK) return tt_report_error(&err);
+    int code = tt_report_output(input->json ? print_json(input, m, checks, n)
+                                            : print_text(input, m, checks, n));
+    if (code == TT_EXIT_OK && count_verdict(checks, n, TT_CHECK_FAILED)) code = TT_EXIT_DIFFERS;
+    return code;
+}
+
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
+
+static error_t pass_input(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT) return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
 int tt_cmd_verify(int argc, char **argv)
 {
     static const struct argp argp = {
-        option_table,
-        parse_option,
+        NULL,
+        pass_input,
         "FILE",
         "Proves that the trace FILE is complete and consistent.\v"
         "Exit code 0: no check failed; 1: one failed, and its first offence is named; 2: the "
         "file is no trace. A check whose facts are not in the trace is \"not observed\", which "
         "is neither.",
-        NULL,
+        children,
         NULL,
         NULL};
-    struct options o = {0};
+    tt_input input = {0};
     tt_model *m = NULL;
-    tt_error err;
-    tt_check checks[TT_CHECKS_MAX];
-    size_t n = 0;
-    tt_report_parse(&argp, argc, argv, 0, &o);
-    if (tt_model_open(o.path, &m, &err) != TT_OK) return tt_report_error(&err);
-    int code = TT_EXIT_OK;
-    if (tt_verify(m, checks, &n, &err) != TT_OK)
-        code = tt_report_error(&err);
-    else if (!(o.json ? print_json(&o, m, checks, n) : print_text(&o, m, checks, n)))
-        code = tt_report_usage("cannot write to standard output: %s", strerror(errno));
-    else if (count_verdict(checks, n, TT_CHECK_FAILED))
-        code = TT_EXIT_DIFFERS;
+    tt_report_parse(&argp, argc, argv, 0, &input);
+    int code = tt_input_open_trace(&input, true, &m);
+    if (code == TT_EXIT_OK) code = check_and_print(&input, m);
     tt_model_close(m);
     return code;
 }

@@ -2,7 +2,6 @@
 #include "cli/command.h"
 #include "cli/report.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,9 +135,7 @@ int main(int argc, char **argv)
      * JSON and CSV are the same everywhere. */
     (void)setlocale(LC_CTYPE, "");
     int code = dispatch(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        tt_report_note("cannot write to standard output: %s", strerror(errno));
-        if (code == TT_EXIT_OK) code = TT_EXIT_USAGE;
-    }
-    return code;
+    /* A full disk must not pass for success. */
+    int written = tt_report_output(true);
+    return code == TT_EXIT_OK ? written : code;
 }

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/units.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +50,34 @@ int tt_report_error(const tt_error *err)
     return TT_EXIT_USAGE;
 }
 
+int tt_report_output(bool ok)
+{
+    static bool told;
+    int why = errno; /* of an earlier write, if this one works */
+    bool flushed = fflush(stdout) == 0;
+    if (flushed && !ferror(stdout) && ok) return TT_EXIT_OK;
+    if (!flushed) why = errno;
+    if (!told) tt_report_note("cannot write to standard output: %s", strerror(why ? why : EIO));
+    told = true;
+    return TT_EXIT_USAGE;
+}
+
+/* argp ends the process behind --help, where nobody would look at its output. */
+static bool parsing;
+
+static void finish_help(int code, void *unused)
+{
+    (void)unused;
+    if (parsing && code == TT_EXIT_OK && tt_report_output(true) != TT_EXIT_OK) _exit(TT_EXIT_USAGE);
+}
+
 void tt_report_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
     argp_err_exit_status = TT_EXIT_USAGE;
+    parsing = true;
+    (void)on_exit(finish_help, NULL);
     error_t failed = argp_parse(argp, argc, argv, flags, NULL, input);
+    parsing = false;
     if (failed) exit(tt_report_usage("%s", strerror(failed)));
 }
 
@@ -109,6 +134,13 @@ void tt_progress_update(tt_progress *p, uint64_t done)
     draw(p, done, (double)(now - p->begin_ns) / 1e9);
     p->drawn_ns = now;
     p->drawn = true;
+}
+
+void tt_progress_callback(void *progress, uint64_t done, uint64_t total)
+{
+    tt_progress *p = progress;
+    p->total = total;
+    tt_progress_update(p, done);
 }
 
 void tt_progress_end(tt_progress *p)

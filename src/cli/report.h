@@ -17,6 +17,10 @@ int tt_report_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "tensortrace: message" on stderr, no judgement. */
 void tt_report_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* After a command's output: flushes it. TT_EXIT_OK; or, when `ok` is false or the output
+ * failed, TT_EXIT_USAGE, and the reason on stderr, once a process. */
+int tt_report_output(bool ok);
+
 /* argp_parse with this project's ways: argv[0] shown as "tensortrace <verb>",
  * errors and --help handled by argp, exit code 2 on misuse. Returns 0 or exits. */
 void tt_report_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
@@ -25,8 +29,8 @@ void tt_report_parse(const struct argp *argp, int argc, char **argv, unsigned fl
  * terminal and the work has taken over a second. */
 typedef struct tt_progress {
     const char *what;
-    uint64_t total;      /* in units of `unit`; 0: unknown */
-    const char *unit;    /* "bytes" prints sizes, anything else counts */
+    uint64_t total;   /* in units of `unit`; 0: unknown */
+    const char *unit; /* "bytes" prints sizes, anything else counts */
     uint64_t begin_ns;
     uint64_t drawn_ns;
     bool on;
@@ -35,6 +39,8 @@ typedef struct tt_progress {
 
 void tt_progress_begin(tt_progress *p, const char *what, uint64_t total, const char *unit);
 void tt_progress_update(tt_progress *p, uint64_t done);
+/* The same for the rooms that report progress themselves: `progress` is a tt_progress. */
+void tt_progress_callback(void *progress, uint64_t done, uint64_t total);
 /* Clears the line. */
 void tt_progress_end(tt_progress *p);
 

@@ -125,6 +125,32 @@ bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_fil
     }
 }
 
+static const struct argp_option filter_options[] = {
+    {"token", TT_OPT_TOKEN, "N[..M]", 0, "Only these batches (0 is the first)", 2},
+    {"layer", TT_OPT_LAYER, "N", 0, "Only this layer (none: outside any)", 2},
+    {"op", TT_OPT_OP, "NAME", 0, "Only this op", 2},
+    {"tensor", TT_OPT_TENSOR, "GLOB", 0, "Only ops whose node or a source has such a name", 2},
+    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
+    {0},
+};
+
+static error_t parse_filter(int key, char *arg, struct argp_state *state)
+{
+    return tt_trace_filter_option(key, arg, state, state->input) ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+const struct argp tt_trace_filter_argp = {filter_options, parse_filter, NULL, NULL,
+                                          NULL,           NULL,         NULL};
+
+uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state)
+{
+    tt_error err;
+    int64_t n = 0;
+    if (tt_units_parse_int(arg, "--limit", 0, INT64_MAX, &n, &err) != TT_OK)
+        argp_error(state, "%s", err.message);
+    return (uint64_t)n;
+}
+
 void tt_trace_note_damage(const tt_model *m)
 {
     tt_error damage;

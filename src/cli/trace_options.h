@@ -8,6 +8,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum {
     TT_OPT_TOKEN = 't',
@@ -21,9 +22,15 @@ enum {
     TT_OPT_TO
 };
 
+/* An argp child with the filters that all have: token, layer, op, tensor, phase. Its input
+ * is a tt_filter. */
+extern const struct argp tt_trace_filter_argp;
 /* Takes one of the options above; argp_error (exit 2) when its value is off.
  * False: another key. */
 bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_filter *filter);
+
+/* The value of --limit. */
+uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state);
 
 /* "12" or "12..20"; false when it is neither. */
 bool tt_trace_parse_range(const char *text, uint32_t *first, uint32_t *last);

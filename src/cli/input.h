@@ -1,0 +1,27 @@
+/* What the commands that look at one file share: FILE and --json on the command line,
+ * and opening a trace. */
+#ifndef TT_CLI_INPUT_H
+#define TT_CLI_INPUT_H
+
+#include "model/model.h"
+
+#include <argp.h>
+#include <stdbool.h>
+
+typedef struct tt_input {
+    const char *path; /* set once the command line is parsed */
+    bool json;
+    const char *what; /* what messages call the file; NULL: FILE */
+    const char *hint; /* behind "one FILE only", or NULL */
+} tt_input;
+
+/* An argp child that takes the one argument and --json. Its input is a tt_input: in the
+ * parent's parser, `case ARGP_KEY_INIT: state->child_inputs[I] = &input;`. */
+extern const struct argp tt_input_argp;
+
+/* Opens the trace; *m is closed with tt_model_close. Damage is told on stderr, unless the
+ * command's own output has it (`tells_damage`). Returns the exit code; when that is not
+ * TT_EXIT_OK, the reason was told and *m is NULL. */
+int tt_input_open_trace(const tt_input *input, bool tells_damage, tt_model **m);
+
+#endif
