@@ -63,7 +63,8 @@ const char *tt_verdict_name(tt_verdict v)
     return v == TT_CHECK_PASSED ? "passed" : v == TT_CHECK_FAILED ? "failed" : "not observed";
 }
 
-tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_error *err)
+tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_verify_progress *progress,
+                    void *context, tt_error *err)
 {
     bool ops_damaged = tt_pieces_damaged(m->pieces, NULL) > 0;
     *n = 0;
@@ -82,6 +83,7 @@ tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_error *er
         else
             status = rows[i].run(m, c, err);
         if (status != TT_OK) return status;
+        if (progress) progress(context, i + 1, ROWS);
     }
     return TT_OK;
 }

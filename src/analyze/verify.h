@@ -27,9 +27,14 @@ typedef struct tt_check {
 
 #define TT_CHECKS_MAX 16u
 
-/* Runs every check; fills checks (room for TT_CHECKS_MAX) and their number.
+/* Called behind each check with how many are done, of how many. */
+typedef void tt_verify_progress(void *context, uint64_t done, uint64_t total);
+
+/* Runs every check; fills checks (room for TT_CHECKS_MAX) and their number. progress may
+ * be NULL.
  * Fails only for want of memory or when the file cannot be read. */
-tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_error *err);
+tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_verify_progress *progress,
+                    void *context, tt_error *err);
 /* "passed", "failed", "not observed" */
 const char *tt_verdict_name(tt_verdict v);
 

@@ -9,6 +9,7 @@
 #include "cli/units.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #define TABLE_LIMIT 100u  /* rows of a table, unless --limit says otherwise */
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
@@ -63,10 +64,12 @@ typedef struct printer {
     const tt_model *m;
     tt_json json;
     tt_table *table;
+    tt_progress bar; /* not when the rows themselves are on the terminal */
     uint64_t rows;
     uint64_t block_rows;
     bool narrow;
-    bool more; /* there are ops behind the limit */
+    bool reports; /* progress */
+    bool more;    /* there are ops behind the limit */
     bool failed;
 } printer;
 
@@ -220,6 +223,7 @@ static bool print_op(void *context, const tt_log_op *op)
         return false;
     }
     p->rows++;
+    if (p->reports) tt_progress_update(&p->bar, p->rows);
     if (p->o->input.json)
         json_op(p, op);
     else
@@ -243,7 +247,10 @@ static int print_log(const struct options *o, const tt_model *m)
     } else if (!new_table(&p)) {
         return tt_report_usage("out of memory");
     }
+    p.reports = !isatty(STDOUT_FILENO);
+    tt_progress_begin(&p.bar, "reading", 0, "rows");
     tt_status status = tt_log_walk(m, &o->filter, o->by_lane, print_op, &p, &err);
+    tt_progress_end(&p.bar);
     bool ok = !p.failed;
     if (o->input.json) {
         tt_json_array_end(&p.json);
@@ -255,7 +262,7 @@ static int print_log(const struct options *o, const tt_model *m)
         if (p.more)
             tt_report_note("the first %" PRIu64 " rows; --limit 0 shows all", p.rows);
         else if (p.rows == 0)
-            tt_report_note("no op passes these filters");
+            tt_trace_note_none(m);
     }
     return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
 }

@@ -59,6 +59,7 @@ static bool print_json(const tt_recover_report *r)
     tt_json_begin(&j, stdout, 2);
     tt_json_object(&j);
     tt_json_kv_string(&j, "path", r->path);
+    tt_json_kv_bool(&j, "recovered", true);
     tt_json_kv_u64(&j, "chunks", r->chunks);
     tt_json_kv_u64(&j, "cut_bytes", r->cut_bytes);
     tt_json_kv_bool(&j, "area_found", r->area_found);
@@ -67,9 +68,22 @@ static bool print_json(const tt_recover_report *r)
     return tt_json_end(&j);
 }
 
+/* A trace that was complete already: a script still gets its JSON. */
+static bool print_json_complete(const char *path)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "path", path);
+    tt_json_kv_bool(&j, "recovered", false);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
 static bool print_text(const tt_recover_report *r)
 {
-    (void)printf("%s: finished; %" PRIu64 " chunks were in the file", r->path, r->chunks);
+    (void)printf("%s: finished; %" PRIu64 " chunk%s in the file", r->path, r->chunks,
+                 r->chunks == 1 ? " was" : "s were");
     if (r->cut_bytes)
         (void)printf(", %" PRIu64 " bytes of a broken end were cut off", r->cut_bytes);
     if (r->area_found)
@@ -94,7 +108,7 @@ int tt_cmd_recover(int argc, char **argv)
     tt_status status = tt_recover(path, o.force, &report, &err);
     if (status == TT_E_EXISTS) {
         tt_report_note("%s", err.message);
-        return TT_EXIT_OK;
+        return tt_report_output(!o.input.json || print_json_complete(path));
     }
     if (status != TT_OK) return tt_report_error(&err);
     return tt_report_output(o.input.json ? print_json(&report) : print_text(&report));

@@ -45,12 +45,13 @@ static const struct argp_option options[] = {
      "where the engine allows it (default)",
      0},
     {"ring", KEY_RING, "SIZE", 0, "Memory for a thread's records on their way (default: 1M)", 0},
-    {"limit", KEY_LIMIT, "SIZE", 0, "Size of the trace beyond which no op is added; those are counted as dropped", 0},
+    {"limit", KEY_LIMIT, "SIZE", 0,
+     "Size of the trace beyond which no op is added; those are counted as dropped", 0},
     {"quiet", 'q', 0, 0, "Say nothing when all is well", 0},
     {0}};
 
-static void parse_size(struct argp_state *state, const char *option, const char *text,
-                       uint64_t min, uint64_t max, uint64_t *bytes)
+static void parse_size(struct argp_state *state, const char *option, const char *text, uint64_t min,
+                       uint64_t max, uint64_t *bytes)
 {
     tt_error err;
     char least[TT_UNITS_TEXT], most[TT_UNITS_TEXT];
@@ -76,11 +77,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_MODE:
         if (strcmp(arg, "auto") != 0 && strcmp(arg, "hook") != 0 && strcmp(arg, "callback") != 0)
-            argp_error(state, "--mode: '%s' is not auto, hook or callback", arg);
+            argp_error(state, "--mode: \"%s\" is not auto, hook or callback", arg);
         args->mode = arg;
         return 0;
     case KEY_RING:
-        parse_size(state, "--ring", arg, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX, &args->ring_bytes);
+        parse_size(state, "--ring", arg, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX,
+                   &args->ring_bytes);
         return 0;
     case KEY_LIMIT:
         parse_size(state, "--limit", arg, LIMIT_MIN, INT64_MAX, &args->limit_bytes);
@@ -95,7 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!args->program && !args->runner.options.model)
             argp_error(state, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
         if (args->program && args->runner.any)
-            argp_error(state, "-m and the other options of the built-in runner do not go with a PROGRAM");
+            argp_error(state,
+                       "-m and the other options of the built-in runner do not go with a PROGRAM");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -125,13 +128,15 @@ static int choose_output(const arguments *args, char out[PATH_MAX])
     struct stat st;
     time_t now = time(NULL);
     struct tm local;
-    (void)strftime(name, sizeof name, "tensortrace-%Y%m%d-%H%M%S.ttrace", localtime_r(&now, &local));
+    (void)strftime(name, sizeof name, "tensortrace-%Y%m%d-%H%M%S.ttrace",
+                   localtime_r(&now, &local));
     if (tt_place_absolute(out, PATH_MAX, args->output ? args->output : name, &err) != TT_OK)
         return tt_report_error(&err);
     if (stat(out, &st) == 0 && S_ISDIR(st.st_mode))
         return tt_report_usage("%s is a folder: name a file with -o", out);
     if (!args->force && access(out, F_OK) == 0)
-        return tt_report_usage("%s exists: choose another name with -o, or replace it with --force", out);
+        return tt_report_usage("%s exists: choose another name with -o, or replace it with --force",
+                               out);
     tt_place_dir(dir, sizeof dir, out);
     if (access(dir, W_OK | X_OK) != 0)
         return tt_report_usage("cannot write into %s: choose another place with -o", dir);
@@ -182,7 +187,8 @@ static void recover(const arguments *args, tt_session *session, uint32_t i)
     tt_recover_report report;
     tt_error err;
     char part[PATH_MAX];
-    if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK || access(part, F_OK) != 0) return;
+    if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK || access(part, F_OK) != 0)
+        return;
     if (tt_recover(part, args->force && i == 0, &report, &err) != TT_OK) {
         tt_report_note("%s", err.message);
         return;
@@ -190,7 +196,8 @@ static void recover(const arguments *args, tt_session *session, uint32_t i)
     (void)snprintf(file->path, sizeof file->path, "%s", report.path);
     atomic_store(&file->state, TT_SESSION_FINISHED);
     if (!args->quiet)
-        tt_report_note("process %" PRIu32 " ended abruptly; its trace is finished with all that it recorded",
+        tt_report_note("process %" PRIu32
+                       " ended abruptly; its trace is finished with all that it recorded",
                        file->pid);
 }
 
@@ -216,8 +223,7 @@ static const char *why_nothing(tt_session *session)
     if (!atomic_load(&session->attached))
         return "the preload library was not loaded: the program is statically linked, has more "
                "privileges than you (setuid), or drops LD_PRELOAD";
-    if (atomic_load(&session->models))
-        return "a model was opened, but no graph was computed";
+    if (atomic_load(&session->models)) return "a model was opened, but no graph was computed";
     return "no ggml shared library computed anything in it: it does not use ggml, links it "
            "statically, or ended before it computed";
 }
@@ -276,7 +282,8 @@ int tt_cmd_run(int argc, char **argv)
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
     self[n] = '\0';
-    if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0) return tt_report_usage("out of memory");
+    if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0)
+        return tt_report_usage("out of memory");
     code = run_program(&args, words, output);
     tt_runner_argv_free(words);
     return code;

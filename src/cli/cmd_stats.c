@@ -221,7 +221,7 @@ static bool print_table(const struct options *o, tt_stats *s)
         table_row(t, o, rows[i].key, &rows[i], total->total_ns);
     table_row(t, o, "all", total, total->total_ns);
     bool ok = tt_table_print(t);
-    if (o->limit && n > o->limit) tt_report_note("%zu more rows", n - (size_t)o->limit);
+    if (o->limit && n > o->limit) tt_report_note("the first %" PRIu64 " of %zu rows", o->limit, n);
     return ok;
 }
 
@@ -241,6 +241,8 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         if (tt_stats_stray(s))
             tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
                            tt_stats_stray(s));
+        else if (tt_stats_total(s)->count == 0)
+            tt_trace_note_none(m);
         code = tt_report_output(o->input.json ? print_json(o, s) : print_table(o, s));
     }
     tt_stats_free(s);

@@ -91,7 +91,7 @@ static uint32_t type_number(struct argp_state *state, const char *arg)
 {
     const tt_ggml_type *t = tt_ggml_type_parse(arg);
     if (!t || !tt_quantize_supports(t->id))
-        argp_error(state, "'%s' is not a type that can be synthesised", arg);
+        argp_error(state, "\"%s\" is not a type that can be synthesised", arg);
     return t ? t->id : 0;
 }
 
@@ -147,7 +147,7 @@ static void apply_preset(struct argp_state *state, struct options *o, const char
         strncat(known, " ", sizeof known - strlen(known) - 1);
         strncat(known, one, sizeof known - strlen(known) - 1);
     }
-    argp_error(state, "there is no preset '%s'; the presets are%s", name, known);
+    argp_error(state, "there is no preset \"%s\"; the presets are%s", name, known);
 }
 
 static void apply_type(tt_synth_config *c, uint32_t type)
@@ -186,7 +186,7 @@ static error_t apply_option(int key, char *arg, struct argp_state *state, struct
         o->output = arg;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s': the file to write is given with -o", arg);
+        argp_error(state, "\"%s\": the file to write is given with -o", arg);
         return 0;
     case ARGP_KEY_END:
         if (!o->output) argp_error(state, "where to? give -o MODEL.gguf");
@@ -236,10 +236,9 @@ static char *help_filter(int key, const char *text, void *input)
 static const struct argp argp = {
     option_table,
     parse_option,
-    "",
+    NULL,
     "Writes a GGUF model of the llama architecture with random weights. llama.cpp loads and runs "
-    "it; what it "
-    "generates means nothing. The same options and seed give the same file.\v"
+    "it; what it generates means nothing. The same options and seed give the same file.\v"
     "Exit codes: 0 done, 2 usage, an impossible shape, or a file that cannot be written.",
     NULL,
     help_filter,

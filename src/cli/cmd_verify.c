@@ -92,7 +92,11 @@ static int check_and_print(const tt_input *input, const tt_model *m)
     tt_error err;
     tt_check checks[TT_CHECKS_MAX];
     size_t n = 0;
-    if (tt_verify(m, checks, &n, &err) != TT_OK) return tt_report_error(&err);
+    tt_progress bar;
+    tt_progress_begin(&bar, "checking", 0, "checks");
+    tt_status status = tt_verify(m, checks, &n, tt_progress_callback, &bar, &err);
+    tt_progress_end(&bar);
+    if (status != TT_OK) return tt_report_error(&err);
     int code = tt_report_output(input->json ? print_json(input, m, checks, n)
                                             : print_text(input, m, checks, n));
     if (code == TT_EXIT_OK && count_verdict(checks, n, TT_CHECK_FAILED)) code = TT_EXIT_DIFFERS;

@@ -39,14 +39,33 @@ static void files(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
 }
 
-static void phase(tt_json *j, const char *name, const tt_phase_summary *p)
+/* A time that the trace may not be able to tell: null then, not zero. */
+static void maybe_double(tt_json *j, const char *key, bool known, double value)
+{
+    tt_json_key(j, key);
+    if (known)
+        tt_json_double(j, value);
+    else
+        tt_json_null(j);
+}
+
+static void maybe_ns(tt_json *j, const char *key, const tt_model *m, bool known, uint64_t ticks)
+{
+    tt_json_key(j, key);
+    if (known && m->clock.known)
+        tt_json_u64(j, tt_model_mono_ns(m, ticks));
+    else
+        tt_json_null(j);
+}
+
+static void phase(tt_json *j, const char *name, const tt_phase_summary *p, bool has_times)
 {
     tt_json_key(j, name);
     tt_json_object(j);
     tt_json_kv_u64(j, "batches", p->batches);
     tt_json_kv_u64(j, "tokens", p->tokens);
-    tt_json_kv_double(j, "total_ns", p->total_ns);
-    tt_json_kv_double(j, "tokens_per_s", p->tokens_per_s);
+    maybe_double(j, "total_ns", has_times, p->total_ns);
+    maybe_double(j, "tokens_per_s", p->tokens_per_s > 0, p->tokens_per_s);
     tt_json_object_end(j);
 }
 
@@ -82,12 +101,8 @@ static void batches(tt_json *j, const tt_model *m)
         tt_json_kv_u64(j, "token_id", i);
         tt_json_kv_string(j, "phase", tt_phase_name(b->phase));
         tt_json_kv_u64(j, "context_id", b->context);
-        tt_json_kv_u64(j, "start_ns", tt_model_mono_ns(m, b->begin_ticks));
-        tt_json_key(j, "end_ns");
-        if (b->ended)
-            tt_json_u64(j, tt_model_mono_ns(m, b->end_ticks));
-        else
-            tt_json_null(j);
+        maybe_ns(j, "start_ns", m, true, b->begin_ticks);
+        maybe_ns(j, "end_ns", m, b->ended, b->end_ticks);
         tt_json_kv_u64(j, "n_tokens", b->n_tokens);
         tt_json_kv_u64(j, "runs", b->n_runs);
         tt_json_key(j, "tokens");
@@ -115,7 +130,10 @@ static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_
     tt_json_array(j);
     for (size_t i = 0; i < n && i < limit; i++) {
         tt_json_object(j);
-        tt_json_kv_string(j, key, r[i].key);
+        if (sort == TT_SORT_KEY) /* threads have numbers */
+            tt_json_kv_u64(j, key, (uint64_t)r[i].number);
+        else
+            tt_json_kv_string(j, key, r[i].key);
         tt_json_kv_u64(j, "count", r[i].count);
         tt_json_kv_double(j, "total_ns", r[i].total_ns);
         tt_json_kv_double(j, "share", all_ns > 0 ? r[i].total_ns / all_ns : 0);
@@ -161,13 +179,14 @@ bool tt_info_print_json(const tt_info *info)
     environment(&j, info->m);
     files(&j, info->m);
     counts(&j, info);
-    tt_json_kv_double(&j, "elapsed_ns", s->elapsed_ns);
-    tt_json_kv_double(&j, "ns_per_tick", info->m->clock.ns_per_tick);
-    tt_json_kv_double(&j, "bytes_per_record",
-                      s->records ? (double)s->file_bytes / (double)s->records : 0);
-    phase(&j, "prompt", &s->prompt);
-    phase(&j, "generate", &s->generate);
-    phase(&j, "unknown", &s->unknown);
+    bool has_times = info->m->clock.known;
+    maybe_double(&j, "elapsed_ns", has_times, s->elapsed_ns);
+    maybe_double(&j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);
+    maybe_double(&j, "bytes_per_record", s->records > 0,
+                 s->records ? (double)s->file_bytes / (double)s->records : 0);
+    phase(&j, "prompt", &s->prompt, has_times);
+    phase(&j, "generate", &s->generate, has_times);
+    phase(&j, "unknown", &s->unknown, has_times);
     batches(&j, info->m);
     if (info->findings) {
         rows(&j, "by_category", "category", info->by_category, TT_SORT_TOTAL, SIZE_MAX);

@@ -123,15 +123,18 @@ static void count_lines(const tt_info *info)
     const tt_summary *s = &info->summary;
     uint64_t dropped = info->m->losses_total, counted, unresolved = 0, meta = 0;
     if (tt_model_count(info->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
-    line("recorded", "%s op records of %s runs on up to %u thread%s, %u graph%s",
-         tt_units_count(a, s->records), tt_units_count(b, info->m->n_runs), s->lanes,
-         s->lanes == 1 ? "" : "s", info->m->n_graphs, info->m->n_graphs == 1 ? "" : "s");
+    line("records", "%s of ops, from %s graph computation%s on up to %u thread%s, %u graph%s",
+         tt_units_count(a, s->records), tt_units_count(b, info->m->n_runs),
+         info->m->n_runs == 1 ? "" : "s", s->lanes, s->lanes == 1 ? "" : "s", info->m->n_graphs,
+         info->m->n_graphs == 1 ? "" : "s");
     line("dropped", "%s", tt_units_count(a, dropped));
     if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
         line("", "%s ops ran outside any known graph", tt_units_count(a, unresolved));
     if (tt_model_count(info->m, "meta_dropped", &meta) && meta)
         line("", "%s descriptions (graphs, batches, ...) were lost", tt_units_count(a, meta));
-    if (s->runs_open) line("", "%s runs never ended", tt_units_count(a, s->runs_open));
+    if (s->runs_open)
+        line("", "%s graph computation%s never ended", tt_units_count(a, s->runs_open),
+             s->runs_open == 1 ? "" : "s");
     line("trace", "%s, %s", info->path, tt_units_bytes(c, s->file_bytes));
     if (s->records)
         line("", "%.2f bytes per op and thread (%.2f without descriptions)",

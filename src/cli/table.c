@@ -104,16 +104,17 @@ void tt_table_row(tt_table *t, const char *const *cells)
     }
 }
 
-/* Width of the terminal behind `out`; 0 when nothing is to be cut. COLUMNS, when
- * somebody exported it, is a wish and wins. */
+/* COLUMNS, when somebody exported it, is a wish and wins over the terminal's own idea.
+ * It is none for a file or a pipe: what reads those wants whole names. */
 size_t tt_table_width(FILE *out)
 {
     struct winsize size;
+    if (!isatty(fileno(out))) return 0;
     const char *columns = getenv("COLUMNS");
     long wish = columns ? strtol(columns, NULL, 10) : 0;
     if (wish > 0 && wish < 10000) return (size_t)wish;
     if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-    return isatty(fileno(out)) ? 80 : 0;
+    return 80;
 }
 
 /* Takes places from the widest shrinkable column until the line fits or none is

@@ -14,9 +14,8 @@ enum {
     TT_COLUMN_SHRINK = 2 /* may be cut (with an ellipsis) when the terminal is narrow */
 };
 
-/* A table on `out`. When `out` is a terminal its width is kept; when it is a
- * file or a pipe (or COLUMNS is unset and no terminal is there) nothing is cut.
- * NULL when out of memory. */
+/* A table on `out`. When `out` is a terminal its width (or COLUMNS) is kept; in a file
+ * or a pipe nothing is cut. NULL when out of memory. */
 tt_table *tt_table_new(FILE *out);
 void tt_table_column(tt_table *t, const char *title, int flags);
 /* One row; as many texts as there are columns, each copied. NULL prints empty. */

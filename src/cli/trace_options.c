@@ -36,8 +36,10 @@ bool tt_trace_parse_time(const char *text, double *ns)
         double ns;
     } units[] = {{"", 1e6}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
     char *end;
-    if ((*text < '0' || *text > '9') && *text != '.') return false;
+    size_t digits = strspn(text, "0123456789.");
     double v = strtod(text, &end);
+    /* strtod also takes 0x10, 1e3 and inf, which are slips here. */
+    if (digits == 0 || end != text + digits) return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (strcmp(end, units[i].suffix) != 0) continue;
         *ns = v * units[i].ns;
@@ -164,6 +166,12 @@ void tt_trace_note_damage(const tt_model *m)
     if (n > 0)
         tt_report_note("%zu damaged OPS chunk%s left out; the first at byte %" PRIu64 ": %s", n,
                        n == 1 ? " is" : "s are", damage.offset, damage.message);
+}
+
+void tt_trace_note_none(const tt_model *m)
+{
+    tt_report_note(tt_pieces_records(m->pieces) ? "no op passes these filters"
+                                                : "the trace holds no ops");
 }
 
 uint64_t tt_trace_round_ns(double ns)

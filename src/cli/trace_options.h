@@ -40,6 +40,9 @@ bool tt_trace_parse_time(const char *text, double *ns);
 /* Says on stderr what is missing or damaged; the command goes on. */
 void tt_trace_note_damage(const tt_model *m);
 
+/* Says on stderr that there is no op to show, and why. */
+void tt_trace_note_none(const tt_model *m);
+
 /* ns rounded to a whole number that JSON can hold. */
 uint64_t tt_trace_round_ns(double ns);
 

@@ -44,7 +44,7 @@ static void look_at(const tt_model *m)
     }
     for (size_t i = 0; i < sizeof by / sizeof *by; i++)
         tt_stats_free(stats[i]);
-    (void)tt_verify(m, checks, &n, &err);
+    (void)tt_verify(m, checks, &n, NULL, NULL, &err);
     (void)tt_log_walk(m, &any, false, visit, &left, &err);
     left = LOG_OPS_MAX;
     (void)tt_log_walk(m, &some, true, visit, &left, &err);

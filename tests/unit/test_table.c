@@ -2,17 +2,35 @@
 
 #include "cli/table.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
-/* Prints a fixed table as wide as COLUMNS says (NULL: no limit) and compares. */
-static void expect(const char *columns, const char *wanted)
+/* A terminal to print to; *master gets what a person would see. */
+static FILE *open_terminal(int *master)
+{
+    struct termios plain;
+    *master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (*master < 0) skip(); /* a container without /dev/pts */
+    assert_true(grantpt(*master) == 0 && unlockpt(*master) == 0);
+    int slave = open(ptsname(*master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0 && tcgetattr(slave, &plain) == 0);
+    plain.c_oflag &= ~(tcflag_t)OPOST; /* \n stays \n */
+    assert_int_equal(tcsetattr(slave, TCSANOW, &plain), 0);
+    return fdopen(slave, "w");
+}
+
+/* Prints a fixed table, on a terminal or into a file, with COLUMNS, and compares. */
+static void expect(bool terminal, const char *columns, const char *wanted)
 {
     char got[512] = "";
+    int master = -1;
     const char *const first[] = {"blk.0.attn_q.weight", "12", "f\xc3\xbcnf"};
     const char *const second[] = {"a", "1,234", NULL};
-    FILE *out = tmpfile();
+    FILE *out = terminal ? open_terminal(&master) : tmpfile();
     tt_table *t = tt_table_new(out);
     assert_non_null(out);
     assert_non_null(t);
@@ -26,34 +44,47 @@ static void expect(const char *columns, const char *wanted)
     tt_table_row(t, first);
     tt_table_row(t, second);
     assert_true(tt_table_print(t));
-    rewind(out);
-    got[fread(got, 1, sizeof got - 1, out)] = '\0';
+    if (terminal) {
+        assert_int_equal(fflush(out), 0);
+        assert_true(read(master, got, sizeof got - 1) > 0);
+        (void)close(master);
+    } else {
+        rewind(out);
+        got[fread(got, 1, sizeof got - 1, out)] = '\0';
+    }
     (void)fclose(out);
+    unsetenv("COLUMNS");
     assert_string_equal(got, wanted);
 }
 
 static void a_file_gets_everything(void **state)
 {
     (void)state;
-    expect(NULL, "tensor               count  note\n"
-                 "blk.0.attn_q.weight     12  f\xc3\xbcnf\n"
-                 "a                    1,234\n");
+    static const char all[] = "tensor               count  note\n"
+                              "blk.0.attn_q.weight     12  f\xc3\xbcnf\n"
+                              "a                    1,234\n";
+    expect(false, NULL, all);
+    /* Whoever exports COLUMNS still gets whole names in a pipe. */
+    expect(false, "26", all);
+    expect(true, "80", all);
 }
 
 static void a_narrow_terminal_cuts(void **state)
 {
     (void)state;
-    expect("26", "tensor         count  note\n"
-                 "blk.0.attn_q\xe2\x80\xa6     12  f\xc3\xbcnf\n"
-                 "a              1,234\n");
+    expect(true, "26",
+           "tensor         count  note\n"
+           "blk.0.attn_q\xe2\x80\xa6     12  f\xc3\xbcnf\n"
+           "a              1,234\n");
 }
 
 static void never_below_what_is_readable(void **state)
 {
     (void)state;
-    expect("5", "tensor    count  note\n"
-                "blk.0.a\xe2\x80\xa6     12  f\xc3\xbcnf\n"
-                "a         1,234\n");
+    expect(true, "5",
+           "tensor    count  note\n"
+           "blk.0.a\xe2\x80\xa6     12  f\xc3\xbcnf\n"
+           "a         1,234\n");
 }
 
 static void hostile_bytes_do_no_harm(void **state)

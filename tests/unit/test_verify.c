@@ -32,7 +32,7 @@ static void expect(const tt_bytes *b, const char *check, const char *words)
     size_t n;
     tt_error err;
     assert_int_equal(tt_model_open_memory(b->data, b->size, &m, &err), TT_OK);
-    assert_int_equal(tt_verify(m, checks, &n, &err), TT_OK);
+    assert_int_equal(tt_verify(m, checks, &n, NULL, NULL, &err), TT_OK);
     for (size_t i = 0; i < n; i++) {
         bool should = check && strcmp(checks[i].name, check) == 0;
         if ((checks[i].verdict == TT_CHECK_FAILED) != should)
@@ -143,7 +143,7 @@ static void a_gap_in_a_stream(void **state)
     b.size -= TT_TAIL_BYTES; /* the index is no longer right: let it be rebuilt */
     rechecksum(b.data, b.size);
     assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
-    assert_int_equal(tt_verify(m, checks, &n, NULL), TT_OK);
+    assert_int_equal(tt_verify(m, checks, &n, NULL, NULL, NULL), TT_OK);
     const tt_check *c = find(checks, n, "references");
     assert_non_null(c);
     assert_int_equal(c->verdict, TT_CHECK_FAILED);
@@ -202,7 +202,7 @@ static void op_count(void **state)
     p.edit_ops = lose_record;
     b = build(&p);
     assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
-    assert_int_equal(tt_verify(m, checks, &n, NULL), TT_OK);
+    assert_int_equal(tt_verify(m, checks, &n, NULL, NULL, NULL), TT_OK);
     assert_int_equal(find(checks, n, "op-count")->verdict, TT_CHECK_FAILED);
     assert_int_equal(find(checks, n, "graph-order")->verdict, TT_CHECK_FAILED);
     tt_model_close(m);
@@ -330,7 +330,7 @@ static void what_is_not_there_is_not_passed(void **state)
         p.no_index = cases[i].no_index;
         tt_bytes b = build(&p);
         assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
-        assert_int_equal(tt_verify(m, checks, &n, NULL), TT_OK);
+        assert_int_equal(tt_verify(m, checks, &n, NULL, NULL, NULL), TT_OK);
         const tt_check *c = find(checks, n, cases[i].check);
         assert_int_equal(c->verdict, TT_CHECK_NOT_OBSERVED);
         assert_true(c->detail[0] != '\0');
