@@ -8,6 +8,8 @@
 /* Counts an offence; the first one is described. */
 void tt_check_offend(tt_check *c, uint64_t offset, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* False where the trace was cut off: what is missing may have stood behind the cut. */
+bool tt_check_has_end(const tt_model *m);
 void tt_check_not_observed(tt_check *c, const char *why);
 
 tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err);

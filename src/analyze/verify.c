@@ -58,6 +58,15 @@ void tt_check_not_observed(tt_check *c, const char *why)
     (void)snprintf(c->detail, sizeof c->detail, "%s", why);
 }
 
+/* A recovered trace has its end when the recorder's memory was still there: then its
+ * totals were written. Otherwise recovery could only cut the broken end off. */
+bool tt_check_has_end(const tt_model *m)
+{
+    uint64_t n;
+    return m->trace.complete &&
+           (!(m->trace.end_flags & TT_END_RECOVERED) || tt_model_count(m, "ops", &n));
+}
+
 const char *tt_verdict_name(tt_verdict v)
 {
     return v == TT_CHECK_PASSED ? "passed" : v == TT_CHECK_FAILED ? "failed" : "not observed";
@@ -274,7 +283,7 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
         c->examined++;
         if (run == TT_NONE) {
             /* The META record may stand behind the point of the cut. */
-            if (m->trace.complete)
+            if (tt_check_has_end(m))
                 tt_check_offend(c, offset,
                                 "%u records of lane %u belong to run %u, which is not there",
                                 list[i].count, list[i].lane, list[i].run);
@@ -363,7 +372,7 @@ tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
     for (uint32_t i = 0; i < m->n_batches; i++)
         under_way |= !m->batches[i].ended;
     bool has_count = tt_model_count(m, "decode_tokens", &counted);
-    if (!m->trace.complete || under_way) {
+    if (!tt_check_has_end(m) || under_way) {
         tt_check_not_observed(c, "the program was cut off: its last call may be half there");
     } else if (m->n_decodes == 0 && (!has_count || counted == 0)) {
         tt_check_not_observed(c, "no call of llama_decode was seen");

@@ -158,7 +158,7 @@ static bool ended_well(const tt_run *run)
 /* Where the trace was cut off, what is missing may have stood behind the cut. */
 static void end_lane(order_state *s, const tt_model *m, tt_check *c)
 {
-    if (s->run && !s->skip && ended_well(s->run) && m->trace.complete &&
+    if (s->run && !s->skip && ended_well(s->run) && tt_check_has_end(m) &&
         s->next < s->graph->n_nodes)
         tt_check_offend(c, s->offset,
                         "run %u, lane %u: node %u (%.64s) and what follows is missing", s->run->id,
@@ -219,7 +219,7 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
     for (uint32_t i = 0; i < m->n_runs; i++) {
         const tt_run *run = &m->runs[i];
         uint32_t highest, lanes = lanes_of_run(m, run, &highest);
-        if (!ended_well(run) || run->graph == TT_NONE || m->n_losses > 0 || !m->trace.complete ||
+        if (!ended_well(run) || run->graph == TT_NONE || m->n_losses > 0 || !tt_check_has_end(m) ||
             run->observed == TT_OBSERVED_BOUNDS || m->graphs[run->graph].n_executed == 0)
             continue;
         if (lanes == 0)
@@ -255,7 +255,7 @@ tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err)
 {
     count_state s = {0};
     uint64_t expected = 0, written, dropped = m->losses_total;
-    if (!m->trace.complete) {
+    if (!tt_check_has_end(m)) {
         tt_check_not_observed(c, "the trace was cut off: what stood behind the cut is not known");
         return TT_OK;
     }

@@ -101,6 +101,16 @@ static void json_source(const printer *p, const tt_op *op, const tt_op_source *s
     tt_json_object_end(j);
 }
 
+/* null for an op whose end was not seen. */
+static void json_span(printer *p, const char *key, bool open, uint64_t ticks)
+{
+    tt_json_key(&p->json, key);
+    if (open)
+        tt_json_null(&p->json);
+    else
+        tt_json_u64(&p->json, tt_trace_round_ns(tt_model_span_ns(p->m, ticks)));
+}
+
 static void json_op(printer *p, const tt_log_op *o)
 {
     tt_json *j = &p->json;
@@ -108,13 +118,9 @@ static void json_op(printer *p, const tt_log_op *o)
     tt_json_object(j);
     tt_json_kv_u64(j, "start_ns", tt_model_mono_ns(m, o->start_ticks));
     tt_json_kv_double(j, "start_relative_ns", tt_model_ns(m, o->start_ticks));
-    tt_json_key(j, "duration_ns");
-    if (o->open)
-        tt_json_null(j);
-    else
-        tt_json_u64(j, tt_trace_round_ns(tt_model_span_ns(m, o->arrive_ticks - o->start_ticks)));
-    tt_json_kv_u64(j, "busy_ns", tt_trace_round_ns(tt_model_span_ns(m, o->busy_ticks)));
-    tt_json_kv_u64(j, "wait_ns", tt_trace_round_ns(tt_model_span_ns(m, o->wait_ticks)));
+    json_span(p, "duration_ns", o->open, o->arrive_ticks - o->start_ticks);
+    json_span(p, "busy_ns", o->open, o->busy_ticks);
+    json_span(p, "wait_ns", o->open, o->wait_ticks);
     tt_json_kv_u64(j, "start_ticks", o->start_ticks);
     tt_json_key(j, "token_id");
     if (o->run->batch == TT_NONE)
@@ -188,16 +194,18 @@ static void sources_text(const tt_op *op, char out[SOURCES_TEXT])
 static void table_op(printer *p, const tt_log_op *o)
 {
     char begun[TT_UNITS_TEXT], token[16] = "-", lane[16], duration[TT_UNITS_TEXT];
-    char wait[TT_UNITS_TEXT], name[128], sources[SOURCES_TEXT];
+    char wait[TT_UNITS_TEXT] = "", name[128], sources[SOURCES_TEXT];
     const tt_model *m = p->m;
     bool in_batch = o->run->batch != TT_NONE;
     if (in_batch) (void)snprintf(token, sizeof token, "%" PRIu32, o->run->batch);
     (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(m, o->start_ticks) / 1e6);
     (void)snprintf(lane, sizeof lane, "%" PRIu32, o->lane == TT_NONE ? o->lanes : o->lane);
-    if (o->open)
+    if (o->open) {
         (void)snprintf(duration, sizeof duration, "(cut off)");
-    else
+    } else {
         tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
+        tt_units_ns(wait, tt_model_span_ns(m, o->wait_ticks));
+    }
     sources_text(o->op, sources);
     const char *cells[9];
     size_t n = 0;
@@ -208,7 +216,7 @@ static void table_op(printer *p, const tt_log_op *o)
     cells[n++] = o->op->op;
     cells[n++] = tt_trace_text(name, sizeof name, o->op->name);
     cells[n++] = duration;
-    cells[n++] = tt_units_ns(wait, tt_model_span_ns(m, o->wait_ticks));
+    cells[n++] = wait;
     cells[n++] = sources;
     tt_table_row(p->table, cells);
     if (++p->block_rows < BLOCK_ROWS) return;
@@ -260,7 +268,8 @@ static int print_log(const struct options *o, const tt_model *m)
     } else {
         ok &= (p.rows > 0 && p.block_rows == 0) || tt_table_print(p.table);
         if (p.more)
-            tt_report_note("the first %" PRIu64 " rows; --limit 0 shows all", p.rows);
+            tt_report_note("there are more than %" PRIu64 " row%s; --limit 0 shows all", p.rows,
+                           p.rows == 1 ? "" : "s");
         else if (p.rows == 0)
             tt_trace_note_none(m);
     }

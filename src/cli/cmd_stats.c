@@ -221,7 +221,9 @@ static bool print_table(const struct options *o, tt_stats *s)
         table_row(t, o, rows[i].key, &rows[i], total->total_ns);
     table_row(t, o, "all", total, total->total_ns);
     bool ok = tt_table_print(t);
-    if (o->limit && n > o->limit) tt_report_note("the first %" PRIu64 " of %zu rows", o->limit, n);
+    if (o->limit && n > o->limit)
+        tt_report_note("%zu more row%s; --limit 0 shows all", n - (size_t)o->limit,
+                       n - (size_t)o->limit == 1 ? "" : "s");
     return ok;
 }
 

@@ -123,10 +123,10 @@ static void count_lines(const tt_info *info)
     const tt_summary *s = &info->summary;
     uint64_t dropped = info->m->losses_total, counted, unresolved = 0, meta = 0;
     if (tt_model_count(info->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
-    line("records", "%s of ops, from %s graph computation%s on up to %u thread%s, %u graph%s",
+    line("ops", "%s records of %s graph computation%s (%u graph%s) on up to %u thread%s",
          tt_units_count(a, s->records), tt_units_count(b, info->m->n_runs),
-         info->m->n_runs == 1 ? "" : "s", s->lanes, s->lanes == 1 ? "" : "s", info->m->n_graphs,
-         info->m->n_graphs == 1 ? "" : "s");
+         info->m->n_runs == 1 ? "" : "s", info->m->n_graphs, info->m->n_graphs == 1 ? "" : "s",
+         s->lanes, s->lanes == 1 ? "" : "s");
     line("dropped", "%s", tt_units_count(a, dropped));
     if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
         line("", "%s ops ran outside any known graph", tt_units_count(a, unresolved));
