@@ -35,7 +35,8 @@ static bool forked;
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
 
-pthread_mutex_t tt_process_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: what the engine is asked under it may allocate a buffer, which is hooked. */
+pthread_mutex_t tt_process_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum tt_mode tt_process_mode(void)
@@ -67,16 +68,14 @@ void tt_process_environment(tt_recorder *r, const char *key, const char *value)
     (void)tt_process_put(r, TT_META_ENVIRONMENT, &payload);
 }
 
+/* These types are put with tt_process_lock held, which is also held across a fork. */
 static void keep_for_child(uint8_t type, const tt_bytes *payload)
 {
     if (type != TT_META_STRING && type != TT_META_MODEL && type != TT_META_BUFFER &&
         type != TT_META_BUFFER_FREE)
         return;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    (void)pthread_mutex_lock(&lock);
     tt_bytes_u8(&replay, type);
     tt_bytes_str(&replay, (const char *)payload->data, payload->size);
-    (void)pthread_mutex_unlock(&lock);
 }
 
 bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload)
@@ -234,7 +233,8 @@ tt_recorder *tt_process_recorder(void)
 static void in_child(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    tt_process_lock = fresh;
+    const pthread_mutex_t fresh_recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    tt_process_lock = fresh_recursive;
     open_lock = fresh;
     forked = true;
     session_file = NULL;
