@@ -29,11 +29,32 @@ typedef struct scan {
     bool complete;
 } scan;
 
+static bool is_part(const char *path)
+{
+    size_t n = strlen(path), suffix = strlen(TT_PLACE_PART_SUFFIX);
+    return n > suffix && strcmp(path + n - suffix, TT_PLACE_PART_SUFFIX) == 0;
+}
+
+/* A file with a whole index and tail has had its end, whatever is wrong inside: cutting it at
+ * a damaged chunk would throw away the rest. */
+static bool has_end(const scan *s)
+{
+    uint64_t at;
+    tt_chunk_header h;
+    if (s->size < TT_FILE_HEADER_BYTES + TT_TAIL_BYTES ||
+        !tt_tail_decode(s->data + s->size - TT_TAIL_BYTES, &at) || at >= s->size)
+        return false;
+    return tt_chunk_header_decode(s->data + at, s->size - at, at, &h, NULL) == TT_OK &&
+           h.type == TT_CHUNK_INDEX;
+}
+
 static tt_status scan_chunks(scan *s, tt_error *err)
 {
     tt_status status = tt_file_header_decode(s->data, (size_t)s->size, &s->header, err);
     if (status != TT_OK) return status;
     s->end = TT_FILE_HEADER_BYTES;
+    s->complete = has_end(s);
+    if (s->complete) return TT_OK;
     while (s->end < s->size) {
         tt_chunk_header h;
         if (tt_chunk_header_decode(s->data + s->end, s->size - s->end, s->end, &h, NULL) != TT_OK) break;
@@ -187,29 +208,35 @@ static tt_status open_area(const scan *s, const char *path, tt_area_map *map, tt
     return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "the area belongs to another run");
 }
 
+/* "X.ttrace.part" gets the name "X.ttrace"; another name stays. */
+static tt_status name_finished(const char *part, bool replace, tt_recover_report *report, tt_error *err)
+{
+    size_t n = strlen(part), suffix = strlen(TT_PLACE_PART_SUFFIX);
+    (void)snprintf(report->path, sizeof report->path, "%s", part);
+    if (!is_part(part)) return TT_OK;
+    report->path[n - suffix] = '\0';
+    return tt_place_rename(part, report->path, sizeof report->path, replace, err);
+}
+
 /* Takes over *fd (sets it to -1) once it begins to write. */
 static tt_status recover_scanned(scan *s, int *fd, const char *part, bool replace,
                                  tt_recover_report *report, tt_error *err)
 {
     char area[TT_AREA_PATH_MAX] = "";
     tt_area_map map;
-    if (s->complete)
+    if (s->complete && !is_part(part))
         return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s is complete: nothing to recover", part);
-    tt_status status = read_details(s, area, sizeof area, err);
+    /* A process may die between writing the end and giving the name. */
+    tt_status status = s->complete ? TT_OK : read_details(s, area, sizeof area, err);
     if (status != TT_OK) return status;
     report->chunks = s->n;
-    report->cut_bytes = s->size - s->end;
+    report->cut_bytes = s->complete ? 0 : s->size - s->end;
     report->area_found = open_area(s, area, &map, NULL) == TT_OK;
-    status = finish(s, *fd, report->area_found ? &map : NULL, report, err);
-    *fd = -1;
-    if (status == TT_OK) {
-        (void)snprintf(report->path, sizeof report->path, "%s", part);
-        size_t n = strlen(part), suffix = strlen(TT_PLACE_PART_SUFFIX);
-        if (n > suffix && strcmp(part + n - suffix, TT_PLACE_PART_SUFFIX) == 0) {
-            report->path[n - suffix] = '\0';
-            status = tt_place_rename(part, report->path, sizeof report->path, replace, err);
-        }
+    if (!s->complete) {
+        status = finish(s, *fd, report->area_found ? &map : NULL, report, err);
+        *fd = -1;
     }
+    if (status == TT_OK) status = name_finished(part, replace, report, err);
     if (report->area_found) {
         if (status == TT_OK) (void)unlink(map.path);
         tt_area_unmap(&map);
@@ -235,6 +262,15 @@ static tt_status check_dead(const scan *s, const char *part, tt_error *err)
                                 (int)pid);
     }
     return TT_OK;
+}
+
+/* Puts the file's name in front of the message, unless it is in it. */
+static void name_file(const char *part, tt_error *err)
+{
+    char message[sizeof err->message];
+    if (!err || strstr(err->message, part)) return;
+    (void)snprintf(message, sizeof message, "%s", err->message);
+    (void)snprintf(err->message, sizeof err->message, "%.120s: %.190s", part, message);
 }
 
 tt_status tt_recover(const char *part, bool replace, tt_recover_report *report, tt_error *err)
@@ -263,5 +299,6 @@ tt_status tt_recover(const char *part, bool replace, tt_recover_report *report, 
     if (data != MAP_FAILED) (void)munmap(data, (size_t)s.size);
     free(s.index);
     if (fd >= 0) (void)close(fd);
+    if (status != TT_OK) name_file(part, err);
     return status;
 }
