@@ -19,6 +19,7 @@ typedef struct live {
     uint64_t base;
     uint64_t size;
     int usage;
+    bool allocation_seen;
 } live;
 
 static live *table; /* those that exist now; few, so a list */
@@ -70,14 +71,16 @@ static bool find_mapping(uint64_t base, char path[4096], uint64_t *offset)
     return found;
 }
 
-static void record(tt_recorder *r, const tt_engine *e, const live *b, bool allocation_seen)
+/* b: a copy, as what the engine is asked may change the table. */
+static void record(tt_recorder *r, const tt_engine *e, live copy)
 {
+    const live *b = &copy;
     char path[4096];
     tt_bytes payload;
     tt_meta_buffer m = {.id = b->id, .ticks = tt_ticks(), .base = b->base, .size_bytes = b->size};
     m.name = tt_names_id(r, e->buffer_name(b->buffer));
     m.usage = (uint8_t)b->usage;
-    if (allocation_seen) m.flags |= TT_BUFFER_ALLOC_SEEN;
+    if (b->allocation_seen) m.flags |= TT_BUFFER_ALLOC_SEEN;
     if (e->buffer_is_host(b->buffer)) {
         m.flags |= TT_BUFFER_HOST;
         if (find_mapping(b->base, path, &m.file_offset_bytes)) {
@@ -92,6 +95,11 @@ static void record(tt_recorder *r, const tt_engine *e, const live *b, bool alloc
 
 static live *add(tt_recorder *r, const tt_engine *e, void *buffer, bool allocation_seen)
 {
+    live fresh = {.buffer = buffer, .allocation_seen = allocation_seen};
+    fresh.base = (uint64_t)(uintptr_t)e->buffer_base(buffer);
+    fresh.size = e->buffer_size(buffer);
+    fresh.usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
+    if (find(buffer)) return find(buffer);
     if (n_live == capacity) {
         uint32_t larger = capacity ? capacity * 2 : 64;
         live *grown = larger <= LIVE_MAX ? realloc(table, larger * sizeof *table) : NULL;
@@ -99,14 +107,11 @@ static live *add(tt_recorder *r, const tt_engine *e, void *buffer, bool allocati
         table = grown;
         capacity = larger;
     }
-    live *b = &table[n_live++];
-    *b = (live){.buffer = buffer, .id = ++last_id};
-    b->base = (uint64_t)(uintptr_t)e->buffer_base(buffer);
-    b->size = e->buffer_size(buffer);
-    b->usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
+    fresh.id = ++last_id;
+    table[n_live++] = fresh;
     generation++;
-    record(r, e, b, allocation_seen);
-    return b;
+    record(r, e, fresh);
+    return find(buffer);
 }
 
 void tt_buffers_allocated(tt_recorder *r, const tt_engine *e, void *buffer)
@@ -132,13 +137,16 @@ tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct g
     void *buffer = t->buffer ? t->buffer : t->view_src ? t->view_src->buffer : NULL;
     live *b = buffer ? find(buffer) : NULL;
     if (buffer && !b) b = add(r, e, buffer, false);
+    int usage = b && e->buffer_usage ? e->buffer_usage(buffer) : 0;
+    b = buffer ? find(buffer) : NULL;
     if (!b) return (tt_location){0, address};
-    int usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
     if (usage != b->usage) {
         /* The engine says what a buffer is for after it has allocated it. */
         b->usage = usage;
-        record(r, e, b, true);
+        record(r, e, *b);
+        b = find(buffer);
     }
+    if (!b) return (tt_location){0, address};
     if (address < b->base || address - b->base > b->size) return (tt_location){0, address};
     return (tt_location){b->id, address - b->base};
 }

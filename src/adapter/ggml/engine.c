@@ -13,6 +13,7 @@
 #define OPS_KNOWN_MIN 60 /* every traceable version has more ops than that */
 
 static tt_engine engine;
+static pthread_mutex_t look_up_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int state; /* 0 not looked up, 1 usable, -1 not usable */
 uint8_t tt_engine_empty_ops[TT_ENGINE_OPS_MAX];
 
@@ -83,14 +84,19 @@ static bool look_up(const void *caller)
 
 const tt_engine *tt_engine_get(const void *caller)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     int known = atomic_load_explicit(&state, memory_order_acquire);
     if (known == 0) {
-        (void)pthread_mutex_lock(&lock);
+        (void)pthread_mutex_lock(&look_up_lock);
         if (atomic_load(&state) == 0)
             atomic_store_explicit(&state, look_up(caller) ? 1 : -1, memory_order_release);
         known = atomic_load(&state);
-        (void)pthread_mutex_unlock(&lock);
+        (void)pthread_mutex_unlock(&look_up_lock);
     }
     return known > 0 ? &engine : NULL;
+}
+
+void tt_engine_forget_locks(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    look_up_lock = fresh;
 }

@@ -38,6 +38,9 @@ typedef struct tt_engine {
  * known to the session. */
 const tt_engine *tt_engine_get(const void *caller);
 
+/* In a forked child: another thread of the parent may have held the lock. */
+void tt_engine_forget_locks(void);
+
 #define TT_ENGINE_OPS_MAX 256
 
 /* One for each op number that never computes; filled before anything is recorded. */

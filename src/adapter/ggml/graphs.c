@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of a node tells whether it is the same as before: everything up to `name`. */
-#define IDENTITY_BYTES offsetof(struct ggml_tensor, name)
+/* What of a tensor tells whether it is the same as before: everything up to its name. */
+#define IDENTITY_BYTES (offsetof(struct ggml_tensor, name) + GGML_MIRROR_NAME)
+#define OP_NONE 0 /* GGML_OP_NONE: a leaf, unless it is a view */
 #define GRAPHS_MAX (1u << 20)
 
 /* A hash to graph id map, open addressing. Two serve: by addresses and contents (cheap,
@@ -219,6 +220,17 @@ static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_ten
     return id;
 }
 
+/* The node's address and content, and those of its leafs: the engine reuses addresses for
+ * other tensors. */
+static uint64_t hash_node(const struct ggml_tensor *t, uint64_t hash)
+{
+    hash = XXH3_64bits_withSeed(t, IDENTITY_BYTES, hash + (uint64_t)(uintptr_t)t);
+    for (int i = 0; i < GGML_MIRROR_SRC; i++)
+        if (t->src[i] && t->src[i]->op == OP_NONE)
+            hash = XXH3_64bits_withSeed(t->src[i], IDENTITY_BYTES, hash);
+    return hash;
+}
+
 uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
                             int n_nodes)
 {
@@ -229,7 +241,7 @@ uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tens
     }
     uint64_t hash = (uint64_t)n_nodes;
     for (int i = 0; i < n_nodes; i++)
-        hash = XXH3_64bits_withSeed(nodes[i], IDENTITY_BYTES, hash + (uint64_t)(uintptr_t)nodes[i]);
+        hash = hash_node(nodes[i], hash);
     uint32_t id = map_get(&by_address, hash);
     if (id) return id;
     id = record_graph(r, e, nodes, (uint32_t)n_nodes);

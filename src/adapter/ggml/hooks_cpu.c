@@ -86,10 +86,13 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
     int (*real)(struct ggml_cgraph *, struct ggml_cplan *);
     *(void **)&real = tt_real_get(&real_graph_compute, CALLER);
     if (!real) return STATUS_FAILED;
-    tt_recorder *r = tt_runs_by_callback ? NULL : tt_process_recorder();
+    tt_recorder *r = tt_process_recorder();
     const tt_engine *e = r ? tt_engine_get(CALLER) : NULL;
+    if (e && tt_runs_by_callback(e->graph_nodes(graph), e->graph_n_nodes(graph))) e = NULL;
     uint8_t observed = is_hooked() ? TT_OBSERVED_HOOK : TT_OBSERVED_BOUNDS;
-    uint32_t run = e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan)) : 0;
+    uint32_t run = e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan),
+                                   __builtin_frame_address(0))
+                   : 0;
     int status = real(graph, plan);
     if (run) tt_runs_end(r, run, observed, status);
     return status;

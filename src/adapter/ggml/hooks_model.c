@@ -28,10 +28,7 @@ static void opened(const void *caller, const char *path, void *gguf, void **tens
     if (!gguf || !path) return;
     tt_process_saw_model();
     tt_recorder *r = tt_process_recorder();
-    if (!r) return;
-    (void)pthread_mutex_lock(&tt_process_lock);
-    tt_models_opened(r, caller, path, gguf, tensors ? *tensors : NULL);
-    (void)pthread_mutex_unlock(&tt_process_lock);
+    if (r) tt_models_opened(r, caller, path, gguf, tensors ? *tensors : NULL);
 }
 
 TT_EXPORT void *gguf_init_from_file(const char *path, struct gguf_init_params params)

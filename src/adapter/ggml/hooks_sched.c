@@ -25,6 +25,7 @@ static tt_real real_free = {.name = "ggml_backend_sched_free"};
 
 /* The callback run of this thread: the scheduler calls back on the thread that computes. */
 static __thread struct {
+    tt_recorder *recorder; /* that the run is recorded by: a forked child has another */
     uint32_t run;
     struct ggml_tensor *const *nodes;
     uint32_t n_nodes;
@@ -36,8 +37,10 @@ static __thread struct {
 static bool on_ask(tt_context *c, struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
+    tt_runs_asked = t;
     c->user_wants = c->user_callback ? c->user_callback(t, true, c->user_data) : false;
-    if (!current.run || !tt_graphs_executes(t, current.any_compute)) return c->user_wants;
+    if (!current.run || current.recorder != tt_process_recorder_if_open() ||
+        !tt_graphs_executes(t, current.any_compute)) return c->user_wants;
     uint32_t node = current.cursor;
     while (node < current.n_nodes && current.nodes[node] != t)
         node++;
@@ -89,7 +92,8 @@ TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callbac
 }
 
 static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_context *c,
-                                   struct ggml_cgraph *graph, const void *caller)
+                                   struct ggml_cgraph *graph, const void *caller,
+                                   const void *frame)
 {
     if (!c->installed) {
         set_callback set;
@@ -98,12 +102,12 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
         set(c->sched, on_eval, c);
         c->installed = true;
     }
-    current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0);
+    current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0, frame);
+    current.recorder = r;
     current.nodes = e->graph_nodes(graph);
     current.n_nodes = (uint32_t)e->graph_n_nodes(graph);
     current.cursor = 0;
     current.any_compute = tt_graphs_any_compute(current.nodes, (int)current.n_nodes);
-    tt_runs_by_callback = true;
     return current.run;
 }
 
@@ -124,13 +128,14 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     }
     if (!c) return real(sched, graph);
     tt_runs_batch = batch;
-    if (c->callback) (void)begin_callback_run(r, e, c, graph, CALLER);
+    current.run = 0;
+    if (c->callback) (void)begin_callback_run(r, e, c, graph, CALLER, __builtin_frame_address(0));
     int status = real(sched, graph);
     if (current.run) tt_runs_end(r, current.run, TT_OBSERVED_CALLBACK, status);
     current.run = 0;
-    tt_runs_by_callback = false;
+    tt_runs_asked = NULL;
     tt_runs_batch = 0;
-    tt_batches_end(r, batch, status);
+    if (tt_process_recorder_if_open() == r) tt_batches_end(r, batch, status);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "format/meta.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,8 +13,13 @@
 
 typedef struct active_run {
     uint32_t run; /* 0: empty */
-    struct ggml_tensor *const *nodes;
     uint32_t n_nodes;
+    /* A copy, kept for the next run in this slot: if the program unwinds its stack past us, the
+     * graph may be gone while the run is still entered. */
+    struct ggml_tensor **nodes;
+    uint32_t capacity;
+    pthread_t thread;
+    const void *frame;
 } active_run;
 
 __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
@@ -24,6 +30,7 @@ static active_run runs[RUNS_MAX];
 static pthread_mutex_t runs_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
+static bool has_key;
 
 static void next_epoch(void)
 {
@@ -31,42 +38,81 @@ static void next_epoch(void)
     if (atomic_fetch_add(&tt_runs_epoch, 1) == UINT32_MAX) atomic_fetch_add(&tt_runs_epoch, 1);
 }
 
-bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes)
+static void leave(active_run *a)
+{
+    a->run = 0;
+    atomic_fetch_sub(&tt_runs_hooked, 1);
+    next_epoch();
+}
+
+/* The stack grows down: a frame of this thread at or below the new one has been left. */
+static void drop_unwound(const void *frame)
+{
+    pthread_t self = pthread_self();
+    for (uint32_t i = 0; i < RUNS_MAX; i++)
+        if (runs[i].run && pthread_equal(runs[i].thread, self) &&
+            (uintptr_t)runs[i].frame <= (uintptr_t)frame)
+            leave(&runs[i]);
+}
+
+static bool enter(active_run *a, uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
+                  const void *frame)
+{
+    if (a->capacity < n_nodes) {
+        struct ggml_tensor **grown = realloc(a->nodes, n_nodes * sizeof(struct ggml_tensor *));
+        if (!grown) return false;
+        a->nodes = grown;
+        a->capacity = n_nodes;
+    }
+    memcpy(a->nodes, nodes, n_nodes * sizeof *nodes);
+    a->n_nodes = n_nodes;
+    a->thread = pthread_self();
+    a->frame = frame;
+    a->run = run;
+    atomic_fetch_add(&tt_runs_hooked, 1);
+    next_epoch();
+    return true;
+}
+
+bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
+                        const void *frame)
 {
     bool entered = false;
+    uint32_t i = 0;
     (void)pthread_mutex_lock(&runs_lock);
-    for (uint32_t i = 0; !entered && i < RUNS_MAX; i++) {
-        if (runs[i].run) continue;
-        runs[i] = (active_run){run, nodes, n_nodes};
-        entered = true;
-    }
-    if (entered) {
-        atomic_fetch_add(&tt_runs_hooked, 1);
-        next_epoch();
-    }
+    drop_unwound(frame);
+    while (i < RUNS_MAX && runs[i].run)
+        i++;
+    if (i < RUNS_MAX) entered = enter(&runs[i], run, nodes, n_nodes, frame);
     (void)pthread_mutex_unlock(&runs_lock);
     return entered;
 }
 
-void tt_lanes_run_end(uint32_t run)
+bool tt_lanes_run_end(uint32_t run)
 {
+    bool was_under_way = false;
     (void)pthread_mutex_lock(&runs_lock);
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; !was_under_way && i < RUNS_MAX; i++) {
         if (runs[i].run != run) continue;
-        runs[i].run = 0;
-        atomic_fetch_sub(&tt_runs_hooked, 1);
-        next_epoch();
-        break;
+        leave(&runs[i]);
+        was_under_way = true;
     }
     (void)pthread_mutex_unlock(&runs_lock);
+    return was_under_way;
+}
+
+static void clear_runs(void)
+{
+    for (uint32_t i = 0; i < RUNS_MAX; i++)
+        runs[i].run = 0;
+    atomic_store(&tt_runs_hooked, 0);
+    next_epoch();
 }
 
 void tt_lanes_stop(void)
 {
     (void)pthread_mutex_lock(&runs_lock);
-    memset(runs, 0, sizeof runs);
-    atomic_store(&tt_runs_hooked, 0);
-    next_epoch();
+    clear_runs();
     (void)pthread_mutex_unlock(&runs_lock);
 }
 
@@ -75,9 +121,7 @@ void tt_lanes_forget(void)
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     runs_lock = fresh;
     memset(&tt_lane_self, 0, sizeof tt_lane_self);
-    memset(runs, 0, sizeof runs);
-    atomic_store(&tt_runs_hooked, 0);
-    next_epoch();
+    clear_runs();
 }
 
 static void leave_ring(void *argument)
@@ -92,7 +136,7 @@ static void leave_ring(void *argument)
 
 static void make_key(void)
 {
-    (void)pthread_key_create(&key, leave_ring);
+    has_key = pthread_key_create(&key, leave_ring) == 0;
 }
 
 bool tt_lane_claim(tt_lane *l)
@@ -102,7 +146,9 @@ bool tt_lane_claim(tt_lane *l)
     if (!r) return false;
     tt_area_map *map = tt_recorder_area(r);
     uint32_t thread = (uint32_t)syscall(SYS_gettid);
-    tt_ring *ring = tt_area_claim(map, thread);
+    /* Without a key the ring would not come free at the thread's end. */
+    (void)pthread_once(&key_once, make_key);
+    tt_ring *ring = has_key ? tt_area_claim(map, thread) : NULL;
     if (!ring) return false;
     uint32_t index = (uint32_t)(ring - map->rings);
     tt_area_populate(map, index);
@@ -111,7 +157,6 @@ bool tt_lane_claim(tt_lane *l)
     l->mask = map->area->ring_records - 1;
     l->head = atomic_load(&ring->head);
     l->room = atomic_load(&ring->tail) + map->area->ring_records;
-    (void)pthread_once(&key_once, make_key);
     (void)pthread_setspecific(key, l);
     tt_bytes payload;
     tt_bytes_init(&payload, 64);
@@ -133,7 +178,9 @@ static const active_run *run_of(const struct ggml_tensor *op)
 bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
 {
     tt_recorder *r = tt_process_recorder_if_open();
-    if (!r || !tt_lane_claim(l)) return false;
+    if (!r) return false;
+    /* Without a ring the ops are followed all the same, and counted. */
+    (void)tt_lane_claim(l);
     /* While the lock is held no run ends, so that the nodes may be read. */
     (void)pthread_mutex_lock(&runs_lock);
     const active_run *run = run_of(op);
@@ -148,10 +195,18 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
         l->epoch = atomic_load(&tt_runs_epoch);
     }
     (void)pthread_mutex_unlock(&runs_lock);
-    if (!run)
+    if (!run) tt_lane_count_lost();
+    return run != NULL;
+}
+
+void tt_lane_count_lost(void)
+{
+    tt_recorder *r = tt_process_recorder_if_open();
+    if (r)
         atomic_fetch_add_explicit(&tt_recorder_area(r)->area->counts.ops_unresolved, 1,
                                   memory_order_relaxed);
-    return run != NULL;
+    tt_lane_self.open = NULL;
+    tt_lane_self.release = 0;
 }
 
 /* Notes one dropped record; losses in a row make one entry. */

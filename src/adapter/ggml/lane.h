@@ -35,10 +35,13 @@ extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint32_t tt_runs_epoch;
 extern _Atomic uint32_t tt_runs_hooked; /* hooked runs under way in the process */
 
-/* Enters a run so that threads find it by its nodes. The array must live until
- * tt_lanes_run_end. False when too many are under way. */
-bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes);
-void tt_lanes_run_end(uint32_t run);
+/* Enters a run so that threads find it by its nodes (their addresses are copied). frame: the
+ * caller's stack frame. Runs of this thread whose frames are gone, left by an exception or a
+ * longjmp, are dropped. False when too many are under way. */
+bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
+                        const void *frame);
+/* False when the run is not under way any more. */
+bool tt_lanes_run_end(uint32_t run);
 /* No op is recorded from here on. */
 void tt_lanes_stop(void);
 /* In a forked child: this thread's ring was the parent's. */
@@ -49,6 +52,8 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
 bool tt_lane_make_room(tt_lane *l);
 /* Gives this thread a ring, if it has none. */
 bool tt_lane_claim(tt_lane *l);
+/* Counts an op that cannot be recorded: there is no ring for this thread. */
+void tt_lane_count_lost(void);
 
 /* Opens a record for node `node` that begins at `start`. */
 static inline void tt_lane_open(tt_lane *l, uint32_t node, uint32_t lane, uint32_t covers,
@@ -56,6 +61,7 @@ static inline void tt_lane_open(tt_lane *l, uint32_t node, uint32_t lane, uint32
 {
     if (__builtin_expect(l->head >= l->room, 0) && !tt_lane_make_room(l)) {
         l->open = NULL;
+        l->release = 0;
         return;
     }
     tt_op_record *r = &l->slots[l->head & l->mask];
@@ -73,10 +79,14 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
                                  const struct ggml_tensor *op, uint32_t covers)
 {
     tt_lane *l = &tt_lane_self;
-    if (!atomic_load_explicit(&tt_runs_hooked, memory_order_relaxed)) return;
+    if (!atomic_load_explicit(&tt_runs_hooked, memory_order_relaxed)) {
+        l->open = NULL;
+        return;
+    }
     if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
         !tt_lane_attach(l, op)) {
         l->open = NULL;
+        l->release = 0;
         return;
     }
     uint32_t node = l->cursor;
@@ -90,6 +100,10 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
         return;
     }
     l->cursor = node + 1;
+    if (__builtin_expect(!l->ring, 0)) {
+        tt_lane_count_lost();
+        return;
+    }
     tt_lane_open(l, node, (uint32_t)params->ith & TT_OPS_LANE_MAX, covers,
                  l->release ? l->release : tt_ticks());
 }

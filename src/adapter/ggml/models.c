@@ -234,10 +234,14 @@ void tt_models_opened(tt_recorder *r, const void *caller, const char *path, void
     const tt_engine *e = tt_engine_get(caller);
     if (!e || !tensors || !find_api(caller, &g) || g.n_tensors(gguf) <= 0) return;
     if (!realpath(path, real)) (void)snprintf(real, sizeof real, "%s", path);
-    if (!identify_file(real, &m) || is_known(&m)) return;
-    m.id = ++last_id;
-    m.path = (tt_span){(const uint8_t *)real, strlen(real)};
-    m.data_offset_bytes = g.data_offset(gguf);
-    m.n_kv = (uint32_t)g.n_kv(gguf);
-    record(r, e, &g, &m, gguf, tensors);
+    if (!identify_file(real, &m)) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    if (!is_known(&m)) {
+        m.id = ++last_id;
+        m.path = (tt_span){(const uint8_t *)real, strlen(real)};
+        m.data_offset_bytes = g.data_offset(gguf);
+        m.n_kv = (uint32_t)g.n_kv(gguf);
+        record(r, e, &g, &m, gguf, tensors);
+    }
+    (void)pthread_mutex_unlock(&tt_process_lock);
 }

@@ -45,10 +45,13 @@ static bool grow(void)
 uint32_t tt_names_id_n(tt_recorder *r, const char *text, size_t n)
 {
     if (n == 0) return 0;
-    if (used >= capacity / 2 && (used >= NAMES_MAX || !grow())) return 0;
     uint64_t hash = tt_checksum(text, n);
-    name *slot = slot_of(table, capacity, hash);
-    if (slot->id) return slot->id;
+    name *slot = capacity ? slot_of(table, capacity, hash) : NULL;
+    if (slot && slot->id) return slot->id;
+    if (used >= capacity / 2) {
+        if (used >= NAMES_MAX || !grow()) return 0;
+        slot = slot_of(table, capacity, hash);
+    }
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_string(&payload, used + 1, (tt_span){(const uint8_t *)text, n});

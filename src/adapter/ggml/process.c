@@ -1,7 +1,9 @@
 #include "adapter/ggml/process.h"
 
+#include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
+#include "adapter/ggml/resolve.h"
 #include "format/meta.h"
 #include "record/place.h"
 #include "record/session.h"
@@ -18,6 +20,7 @@
 
 #define REPLAY_MAX_BYTES (64u << 20)
 #define COMMAND_MAX_BYTES 65536u
+#define REPLAY_TRIES 500
 
 enum state {
     OFF, /* not asked to trace, failed, or ended */
@@ -32,6 +35,8 @@ static tt_session_file *session_file;
 static enum tt_mode mode;
 static tt_recorder_options options;
 static bool forked;
+static pid_t opened_by; /* the process that recorder belongs to */
+static bool exit_registered;
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
 
@@ -59,29 +64,31 @@ void tt_process_problem(const char *text)
     if (session) tt_session_problem(session, text);
 }
 
+/* Called with tt_process_lock held, which is also held across a fork. */
+static void keep_for_child(uint8_t type, const tt_bytes *payload)
+{
+    tt_bytes_u8(&replay, type);
+    tt_bytes_str(&replay, (const char *)payload->data, payload->size);
+}
+
 void tt_process_environment(tt_recorder *r, const char *key, const char *value)
 {
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_pair pair = {{(const uint8_t *)key, strlen(key)}, {(const uint8_t *)value, strlen(value)}};
     tt_meta_put_pairs(&payload, &pair, 1);
+    /* What is said of the engine holds for a child too; it is said under the lock. */
+    if (strncmp(key, "mode", 4) == 0 || strncmp(key, "engine_", 7) == 0)
+        keep_for_child(TT_META_ENVIRONMENT, &payload);
     (void)tt_process_put(r, TT_META_ENVIRONMENT, &payload);
-}
-
-/* These types are put with tt_process_lock held, which is also held across a fork. */
-static void keep_for_child(uint8_t type, const tt_bytes *payload)
-{
-    if (type != TT_META_STRING && type != TT_META_MODEL && type != TT_META_BUFFER &&
-        type != TT_META_BUFFER_FREE)
-        return;
-    tt_bytes_u8(&replay, type);
-    tt_bytes_str(&replay, (const char *)payload->data, payload->size);
 }
 
 bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload)
 {
     bool taken = tt_recorder_meta(r, type, payload);
-    if (taken) keep_for_child(type, payload);
+    bool is_kept = type == TT_META_STRING || type == TT_META_MODEL || type == TT_META_BUFFER ||
+                   type == TT_META_BUFFER_FREE;
+    if (taken && is_kept) keep_for_child(type, payload);
     tt_bytes_free(payload);
     return taken;
 }
@@ -163,14 +170,18 @@ static void describe_run(tt_recorder *r)
     tt_process_environment(r, "area", tt_recorder_area(r)->path);
 }
 
+/* More than the meta stream holds at once is possible: the drain makes room. Before the child's
+ * first op, so that waiting harms nothing. */
 static void replay_records(tt_recorder *r)
 {
+    const struct timespec pause = {.tv_nsec = 2000000};
     tt_cursor c = tt_cursor_of(replay.data, replay.size);
     uint8_t type;
     tt_span payload;
     while (tt_meta_next(&c, &type, &payload)) {
         tt_bytes view = {.data = (uint8_t *)(uintptr_t)payload.data, .size = payload.size};
-        (void)tt_recorder_meta(r, type, &view);
+        for (int tries = 0; tries < REPLAY_TRIES && !tt_recorder_meta(r, type, &view); tries++)
+            (void)nanosleep(&pause, NULL);
     }
 }
 
@@ -207,8 +218,9 @@ static void open_recorder(void)
     }
     if (session)
         session_file = tt_session_add(session, tt_recorder_path(recorder), (uint32_t)getpid());
-    describe_run(recorder);
+    opened_by = getpid();
     replay_records(recorder);
+    describe_run(recorder);
     atomic_store_explicit(&state, RECORDING, memory_order_release);
 }
 
@@ -220,6 +232,12 @@ tt_recorder *tt_process_recorder_if_open(void)
 tt_recorder *tt_process_recorder(void)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
+    if (now == RECORDING && getpid() != opened_by) {
+        /* A child whose fork passed our handlers by (_Fork, clone): the rings are its parent's. */
+        atomic_store(&state, OFF);
+        tt_process_problem("a child was made by _Fork or clone; only fork can be followed");
+        return NULL;
+    }
     if (now == RECORDING) return recorder;
     if (now == OFF) return NULL;
     (void)pthread_mutex_lock(&open_lock);
@@ -236,6 +254,8 @@ static void in_child(void)
     const pthread_mutex_t fresh_recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     tt_process_lock = fresh_recursive;
     open_lock = fresh;
+    tt_engine_forget_locks();
+    tt_resolve_forget_locks();
     forked = true;
     session_file = NULL;
     tt_lanes_forget();
@@ -287,8 +307,9 @@ __attribute__((constructor)) static void begin(void)
     atomic_store(&state, READY);
 }
 
-__attribute__((destructor)) static void end(void)
+static void finish(void)
 {
+    if (atomic_load(&state) == RECORDING && getpid() != opened_by) return;
     if (atomic_exchange(&state, OFF) != RECORDING) return;
     tt_lanes_stop();
     bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;
@@ -299,4 +320,24 @@ __attribute__((destructor)) static void end(void)
         (void)snprintf(session_file->path, sizeof session_file->path, "%s", tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);
     }
+}
+
+/* The program exits while threads still compute: finishing takes milliseconds, in which they
+ * must not lose what they use. Exit handlers run last in, first out: this one, registered after
+ * the engine was loaded, runs before the engine's own destructors; `end` runs after them. */
+static void finish_if_computing(void)
+{
+    if (atomic_load(&tt_runs_hooked) > 0) finish();
+}
+
+void tt_process_at_first_run(void)
+{
+    if (exit_registered) return;
+    exit_registered = true;
+    (void)atexit(finish_if_computing);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    finish();
 }

@@ -37,6 +37,9 @@ void tt_process_problem(const char *text);
  * of fork. */
 bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload);
 
+/* To be called, with tt_process_lock held, when a graph is about to be computed. */
+void tt_process_at_first_run(void);
+
 /* ENVIRONMENT records: one key and value, later ones win. */
 void tt_process_environment(tt_recorder *r, const char *key, const char *value);
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+static pthread_mutex_t entries_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* The loaded object around an address. */
 typedef struct object {
     uintptr_t address;
@@ -37,14 +39,18 @@ static int match_object(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
+static object self;
+
+static void find_self(void)
+{
+    self.address = (uintptr_t)&tt_real_find;
+    (void)dl_iterate_phdr(match_object, &self);
+}
+
 static bool is_ours(const void *address)
 {
-    static object self;
-    if (!self.found) {
-        object o = {.address = (uintptr_t)&tt_real_find};
-        (void)dl_iterate_phdr(match_object, &o);
-        self = o;
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, find_self);
     return (uintptr_t)address >= self.low && (uintptr_t)address < self.high;
 }
 
@@ -104,21 +110,29 @@ void *tt_resolve(const void *caller, const char *name)
 
 void *tt_real_find(tt_real *real, uintptr_t caller)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     object o = {.address = caller};
     void *function = tt_resolve((const void *)caller, real->name);
     (void)dl_iterate_phdr(match_object, &o);
     if (!function || !o.found) return function;
-    (void)pthread_mutex_lock(&lock);
-    uint32_t n = atomic_load(&real->n);
-    if (n < TT_REAL_LIBRARIES) {
+    (void)pthread_mutex_lock(&entries_lock);
+    uint32_t n = atomic_load(&real->n), i = 0;
+    /* Another thread may have come first. */
+    while (i < n && real->entry[i].low != o.low)
+        i++;
+    if (i == n && n < TT_REAL_LIBRARIES) {
         real->entry[n].low = o.low;
         real->entry[n].high = o.high;
         real->entry[n].function = function;
         atomic_store_explicit(&real->n, n + 1, memory_order_release);
     }
-    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_mutex_unlock(&entries_lock);
     return function;
+}
+
+void tt_resolve_forget_locks(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    entries_lock = fresh;
 }
 
 /* --- which functions a library imports --- */
@@ -126,8 +140,8 @@ void *tt_real_find(tt_real *real, uintptr_t caller)
 typedef struct dynamic {
     const char *strings;
     const ElfW(Sym) *symbols;
-    const ElfW(Rela) *relocations;
-    size_t n_relocations;
+    const ElfW(Rela) *relocations[2]; /* of the linkage table; of data, where -fno-plt puts them */
+    size_t n_relocations[2];
 } dynamic;
 
 static uintptr_t relocated(const struct dl_phdr_info *info, uintptr_t value)
@@ -147,10 +161,16 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) *d, dy
             out->symbols = (const ElfW(Sym) *)relocated(info, d->d_un.d_ptr);
             break;
         case DT_JMPREL:
-            out->relocations = (const ElfW(Rela) *)relocated(info, d->d_un.d_ptr);
+            out->relocations[0] = (const ElfW(Rela) *)relocated(info, d->d_un.d_ptr);
             break;
         case DT_PLTRELSZ:
-            out->n_relocations = d->d_un.d_val / sizeof(ElfW(Rela));
+            out->n_relocations[0] = d->d_un.d_val / sizeof(ElfW(Rela));
+            break;
+        case DT_RELA:
+            out->relocations[1] = (const ElfW(Rela) *)relocated(info, d->d_un.d_ptr);
+            break;
+        case DT_RELASZ:
+            out->n_relocations[1] = d->d_un.d_val / sizeof(ElfW(Rela));
             break;
         default:
             break;
@@ -166,10 +186,12 @@ static int find_import(struct dl_phdr_info *info, size_t size, void *data)
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), &d);
-    if (!d.strings || !d.symbols || !d.relocations) return 0;
-    for (size_t i = 0; i < d.n_relocations; i++) {
-        size_t symbol = ELF64_R_SYM(d.relocations[i].r_info);
-        if (strcmp(d.strings + d.symbols[symbol].st_name, name) == 0) return !is_ours(d.symbols);
+    if (!d.strings || !d.symbols || is_ours(d.symbols)) return 0;
+    for (int table = 0; table < 2; table++) {
+        for (size_t i = 0; d.relocations[table] && i < d.n_relocations[table]; i++) {
+            size_t symbol = ELF64_R_SYM(d.relocations[table][i].r_info);
+            if (symbol && strcmp(d.strings + d.symbols[symbol].st_name, name) == 0) return 1;
+        }
     }
     return 0;
 }

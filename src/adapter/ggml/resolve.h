@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TT_REAL_LIBRARIES 8u
+#define TT_REAL_LIBRARIES 32u
 
 /* One hook's real functions, one a calling library. Zero-initialised; entries are
  * immutable once counted. */
@@ -39,6 +39,9 @@ static inline void *tt_real_get(tt_real *real, const void *caller)
 /* Looks `name` up from the library at `caller`, then anywhere; NULL if nowhere. The library
  * found stays loaded. */
 void *tt_resolve(const void *caller, const char *name);
+
+/* In a forked child: another thread of the parent may have held the lock. */
+void tt_resolve_forget_locks(void);
 
 /* Whether a loaded library calls `function` through its procedure linkage table, so that a
  * hook of that name is reached. */

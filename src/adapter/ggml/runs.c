@@ -10,10 +10,19 @@
 #include <unistd.h>
 
 __thread uint32_t tt_runs_batch __attribute__((tls_model("initial-exec")));
-__thread bool tt_runs_by_callback __attribute__((tls_model("initial-exec")));
+__thread const struct ggml_tensor *tt_runs_asked __attribute__((tls_model("initial-exec")));
+
+bool tt_runs_by_callback(struct ggml_tensor *const *nodes, int n_nodes)
+{
+    if (!tt_runs_asked) return false;
+    if (n_nodes > 0 && nodes[n_nodes - 1] == tt_runs_asked) return true;
+    tt_runs_asked = NULL;
+    tt_runs_batch = 0;
+    return false;
+}
 
 uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *graph,
-                       uint8_t observed, uint32_t threads)
+                       uint8_t observed, uint32_t threads, const void *frame)
 {
     struct ggml_tensor **nodes = e->graph_nodes(graph);
     int n_nodes = e->graph_n_nodes(graph);
@@ -21,18 +30,27 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     if (n_nodes <= 0) return 0;
     tt_process_saw_graph();
     (void)pthread_mutex_lock(&tt_process_lock);
+    tt_process_at_first_run();
     tt_libraries_describe(r, e);
     run.graph = tt_graphs_identify(r, e, nodes, n_nodes);
     (void)pthread_mutex_unlock(&tt_process_lock);
-    if (!run.graph) return 0;
+    if (!run.graph) {
+        /* The trace must say, once, that it is not whole. */
+        static _Atomic bool told;
+        if (atomic_exchange(&told, true)) return 0;
+        tt_process_environment(r, "unrecorded", "a graph was too large or too odd to be recorded");
+        return 0;
+    }
     run.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.runs, 1) + 1;
+    if (run.id == 0) return 0;
     run.thread = (uint32_t)syscall(SYS_gettid);
     run.ticks = tt_ticks();
     tt_bytes payload;
     tt_bytes_init(&payload, 128);
     tt_meta_put_run(&payload, &run);
     if (!tt_process_put(r, TT_META_RUN, &payload)) return 0;
-    if (observed == TT_OBSERVED_HOOK && !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes)) return 0;
+    if (observed == TT_OBSERVED_HOOK && !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes, frame))
+        return 0;
     return run.id;
 }
 
@@ -40,7 +58,8 @@ void tt_runs_end(tt_recorder *r, uint32_t run, uint8_t observed, int status)
 {
     tt_bytes payload;
     tt_meta_end end = {run, tt_ticks(), status};
-    if (observed == TT_OBSERVED_HOOK) tt_lanes_run_end(run);
+    if (observed == TT_OBSERVED_HOOK && !tt_lanes_run_end(run)) return;
+    if (tt_process_recorder_if_open() != r) return;
     tt_bytes_init(&payload, 64);
     tt_meta_put_end(&payload, &end);
     (void)tt_process_put(r, TT_META_RUN_END, &payload);

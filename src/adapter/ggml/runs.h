@@ -10,14 +10,20 @@
 
 /* The batch that this thread computes; 0: none. */
 extern __thread uint32_t tt_runs_batch;
-/* This thread is inside a computation that the scheduler callback observes: the CPU
- * library's hooks keep out. */
-extern __thread bool tt_runs_by_callback;
+/* The node that the scheduler has last asked about on this thread; NULL outside of a computation
+ * that is observed by the callback. What it computes next ends with that node. */
+extern __thread const struct ggml_tensor *tt_runs_asked;
+
+/* Whether computing these nodes is part of such a computation: then the CPU library's hooks keep
+ * out. One that was left by an exception does not count. */
+bool tt_runs_by_callback(struct ggml_tensor *const *nodes, int n_nodes);
 
 /* Records that a graph is about to be computed; its id, or 0 when that failed. With
- * TT_OBSERVED_HOOK, threads find the run by its nodes until tt_runs_end. */
+ * TT_OBSERVED_HOOK, threads find the run by its nodes until tt_runs_end; frame is the hook's
+ * stack frame, see tt_lanes_run_begin. */
 uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *graph,
-                       uint8_t observed, uint32_t threads);
+                       uint8_t observed, uint32_t threads, const void *frame);
+/* Nothing is recorded if recording has stopped, or changed hands by a fork, meanwhile. */
 void tt_runs_end(tt_recorder *r, uint32_t run, uint8_t observed, int status);
 
 #endif
