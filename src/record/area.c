@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define AREA_VERSION 1u
+#define AREA_VERSION 2u
+#define DESCRIPTOR_MIN 512      /* low numbers are the program's: it may expect them free */
+#define OWNER_SPARE UINT32_MAX  /* being made ready; no thread has this id */
+#define INTERRUPTED_MAX 100     /* tries, in a program whose timers fire all the time */
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
 
 static size_t page_round(size_t n)
@@ -50,44 +53,95 @@ static int create_file(tt_area_map *map, const char *dir, const uint8_t run_id[1
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open(map->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = open(map->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
+    if (high < 0) return fd;
+    (void)close(fd);
+    return high;
+}
+
+/* 0 or an errno. Files are sparse: a page without memory behind it is a SIGBUS when /dev/shm
+ * or the disk is full at its first touch, even if that only reads. */
+static int reserve(int fd, size_t offset, size_t bytes)
+{
+    int why = EINTR;
+    for (int i = 0; why == EINTR && i < INTERRUPTED_MAX; i++)
+        why = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    return why;
+}
+
+static void read_boot_id(char out[40])
+{
+    memset(out, 0, 40);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t n = read(fd, out, 39);
+    out[n > 0 ? n : 0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    (void)close(fd);
+}
+
+/* The mapped file in `dir`, or NULL with errno and nothing left behind. */
+static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_id[16], size_t total)
+{
+    struct stat st;
+    int fd = create_file(map, dir, run_id);
+    if (fd < 0) return NULL;
+    int why = ftruncate(fd, (off_t)total) == 0 && fstat(fd, &st) == 0 ? 0 : errno;
+    if (!why) why = reserve(fd, 0, slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES));
+    void *base = MAP_FAILED;
+    if (!why) {
+        base = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (base == MAP_FAILED) why = errno;
+    }
+    if (why) {
+        (void)unlink(map->path);
+        (void)close(fd);
+        errno = why;
+        return NULL;
+    }
+    map->fd = fd;
+    map->device = (uint64_t)st.st_dev;
+    map->inode = (uint64_t)st.st_ino;
+    return base;
 }
 
 tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
                          const char *fallback_dir, tt_error *err)
 {
     uint64_t records = TT_AREA_RING_BYTES_MIN / sizeof(tt_op_record);
-    while (records * sizeof(tt_op_record) < ring_bytes && ring_bytes <= TT_AREA_RING_BYTES_MAX)
+    if (ring_bytes > TT_AREA_RING_BYTES_MAX) ring_bytes = TT_AREA_RING_BYTES_MAX;
+    while (records * sizeof(tt_op_record) < ring_bytes)
         records *= 2;
     size_t total = slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES) +
                    TT_AREA_RINGS * records * sizeof(tt_op_record);
     memset(map, 0, sizeof *map);
-    int fd = create_file(map, "/dev/shm", run_id);
-    if (fd < 0) fd = create_file(map, fallback_dir, run_id);
-    if (fd < 0)
+    map->fd = -1;
+    uint8_t *base = create_in(map, "/dev/shm", run_id, total);
+    if (!base) base = create_in(map, fallback_dir, run_id, total);
+    if (!base)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", map->path,
                             strerror(errno));
-    uint8_t *base = MAP_FAILED;
-    if (ftruncate(fd, (off_t)total) == 0)
-        base = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    int why = errno;
-    (void)close(fd);
-    if (base == MAP_FAILED) {
-        (void)unlink(map->path);
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot map %s: %s", map->path,
-                            strerror(why));
-    }
     tt_area *a = (tt_area *)base;
     memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
     a->version = AREA_VERSION;
     a->n_rings = TT_AREA_RINGS;
+    atomic_store(&a->n_usable, TT_AREA_RINGS);
     a->ring_records = records;
     a->meta_bytes = TT_AREA_META_BYTES;
     a->total_bytes = total;
     memcpy(a->run_id, run_id, 16);
     a->pid = (uint64_t)getpid();
+    read_boot_id(a->boot_id);
     set_parts(map, base);
     return TT_OK;
+}
+
+bool tt_area_is_of_this_boot(const tt_area_map *map)
+{
+    char now[40];
+    read_boot_id(now);
+    return memcmp(now, map->area->boot_id, sizeof now) == 0;
 }
 
 static bool is_power_of_two(uint64_t n)
@@ -102,7 +156,7 @@ static const char *check_header(const tt_area *a, uint64_t size)
     if (a->total_bytes != size) return "the file has another size than its header says";
     if (!a->n_rings || a->n_rings > 65536 || !is_power_of_two(a->ring_records) ||
         a->ring_records > TT_AREA_RING_BYTES_MAX || !is_power_of_two(a->meta_bytes) ||
-        a->meta_bytes > TT_AREA_RING_BYTES_MAX)
+        a->meta_bytes > TT_AREA_RING_BYTES_MAX || a->tick_shift > 32)
         return "its header is damaged";
     if (slots_offset(a->n_rings, a->meta_bytes) +
             a->n_rings * a->ring_records * sizeof(tt_op_record) != size)
@@ -113,8 +167,10 @@ static const char *check_header(const tt_area *a, uint64_t size)
 tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
 {
     memset(map, 0, sizeof *map);
+    map->fd = -1;
     (void)snprintf(map->path, sizeof map->path, "%s", path);
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    /* The path comes from a file: it may name anything. */
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0) {
         int why = errno;
@@ -123,7 +179,7 @@ tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
                             "cannot open %s: %s", path, strerror(why));
     }
     uint8_t *base = MAP_FAILED;
-    if (st.st_size >= (off_t)sizeof(tt_area))
+    if (S_ISREG(st.st_mode) && st.st_size >= (off_t)sizeof(tt_area))
         base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     (void)close(fd);
     if (base == MAP_FAILED)
@@ -137,23 +193,80 @@ tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
     return TT_OK;
 }
 
+/* The traced program may have closed it, and opened a file of its own under the number. */
+static bool is_fd_ours(const tt_area_map *map)
+{
+    struct stat st;
+    return map->fd >= 0 && fstat(map->fd, &st) == 0 && (uint64_t)st.st_dev == map->device &&
+           (uint64_t)st.st_ino == map->inode;
+}
+
 void tt_area_unmap(tt_area_map *map)
 {
+    if (is_fd_ours(map)) (void)close(map->fd);
+    map->fd = -1;
     if (map->area) (void)munmap(map->area, (size_t)map->area->total_bytes);
     map->area = NULL;
 }
 
+static bool prefault(tt_area_map *map, uint32_t ring)
+{
+#ifdef MADV_POPULATE_WRITE
+    size_t bytes = (size_t)map->area->ring_records * sizeof(tt_op_record);
+    return madvise(tt_area_slots(map, ring), bytes, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)map;
+    (void)ring;
+    return false;
+#endif
+}
+
 void tt_area_populate(tt_area_map *map, uint32_t ring)
 {
-    if (atomic_exchange(&map->rings[ring].populated, 1)) return;
+    if (!atomic_exchange(&map->rings[ring].populated, 1)) (void)prefault(map, ring);
+}
+
+/* By the ring's owner only: posix_fallocate may write zeros. */
+static bool reserve_ring(tt_area_map *map, uint32_t i)
+{
+    tt_ring *ring = &map->rings[i];
+    if (atomic_load(&ring->reserved)) return true;
     size_t bytes = (size_t)map->area->ring_records * sizeof(tt_op_record);
-#ifdef MADV_POPULATE_WRITE
-    if (madvise(tt_area_slots(map, ring), bytes, MADV_POPULATE_WRITE) == 0) return;
-#endif
-    /* An older kernel: touch each page; the ring is not in use yet. */
-    volatile uint8_t *at = (volatile uint8_t *)tt_area_slots(map, ring);
-    for (size_t i = 0; i < bytes; i += 4096)
-        at[i] = 0;
+    size_t offset = (size_t)((uint8_t *)tt_area_slots(map, i) - (uint8_t *)map->area);
+    /* Without the descriptor the kernel may still tell instead of raising SIGBUS. */
+    bool got = is_fd_ours(map) ? reserve(map->fd, offset, bytes) == 0 : prefault(map, i);
+    if (got) {
+        atomic_store(&ring->reserved, 1);
+        return true;
+    }
+    uint32_t usable = atomic_load(&map->area->n_usable);
+    while (i < usable && !atomic_compare_exchange_weak(&map->area->n_usable, &usable, i))
+        continue;
+    return false;
+}
+
+static bool take(tt_area_map *map, uint32_t i, uint32_t owner)
+{
+    uint32_t nobody = 0;
+    tt_ring *ring = &map->rings[i];
+    /* The load first: threads that find nothing come again at every op. */
+    if (atomic_load(&ring->owner) || !atomic_compare_exchange_strong(&ring->owner, &nobody, owner))
+        return false;
+    if (reserve_ring(map, i)) return true;
+    atomic_store(&ring->owner, 0);
+    return false;
+}
+
+void tt_area_prepare_spares(tt_area_map *map, uint32_t n)
+{
+    for (uint32_t i = 0; n > 0 && i < atomic_load(&map->area->n_usable); i++) {
+        tt_ring *ring = &map->rings[i];
+        if (atomic_load(&ring->owner)) continue;
+        n--;
+        if (atomic_load(&ring->populated) || !take(map, i, OWNER_SPARE)) continue;
+        tt_area_populate(map, i);
+        atomic_store_explicit(&ring->owner, 0, memory_order_release);
+    }
 }
 
 bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n)
@@ -184,9 +297,7 @@ void tt_area_meta_copy(const tt_area_map *map, uint64_t from, uint8_t *out, size
 
 tt_ring *tt_area_claim(tt_area_map *map, uint32_t thread)
 {
-    for (uint32_t i = 0; i < map->area->n_rings; i++) {
-        uint32_t nobody = 0;
-        if (atomic_compare_exchange_strong(&map->rings[i].owner, &nobody, thread)) return &map->rings[i];
-    }
+    for (uint32_t i = 0; i < atomic_load(&map->area->n_usable); i++)
+        if (take(map, i, thread)) return &map->rings[i];
     return NULL;
 }

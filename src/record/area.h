@@ -38,7 +38,8 @@ typedef struct tt_ring {
     _Alignas(64) _Atomic uint64_t head; /* records begun; the last may be under way */
     _Alignas(64) _Atomic uint64_t tail; /* records that are in the container */
     _Alignas(64) _Atomic uint32_t owner; /* OS thread id; 0: free to be claimed */
-    _Atomic uint32_t populated;          /* its pages are there: no first touch on the hot path */
+    _Atomic uint32_t reserved;           /* its slots have memory behind them: no store is a SIGBUS */
+    _Atomic uint32_t populated;          /* its pages are mapped: no first touch on the hot path */
     _Atomic uint64_t dropped;
     _Atomic uint32_t n_losses; /* entries of losses; the last one takes what comes later */
     tt_area_loss losses[TT_AREA_LOSSES];
@@ -66,7 +67,8 @@ typedef struct tt_area {
     uint64_t pid;
     uint64_t tick_hz; /* measured at the start, roughly: CLOCK records are exact */
     uint32_t tick_shift;
-    uint32_t reserved;
+    _Atomic uint32_t n_usable; /* rings from here on found no memory: nobody claims them */
+    char boot_id[40];          /* of the kernel whose ticks these are; "" when not known */
     tt_area_counts counts;
     _Alignas(64) _Atomic uint64_t meta_head;
     _Alignas(64) _Atomic uint64_t meta_tail;
@@ -78,18 +80,28 @@ typedef struct tt_area_map {
     tt_ring *rings;
     uint8_t *meta;
     tt_op_record *slots; /* ring r's begin at slots + r * ring_records */
+    int fd;              /* to reserve rings with; -1 in a map of tt_area_open */
+    uint64_t device, inode; /* of the file behind fd: a traced program may close descriptors */
     char path[TT_AREA_PATH_MAX];
 } tt_area_map;
 
-/* Creates an area file (mode 0600) in /dev/shm, or, when that cannot be written, in
- * fallback_dir, and maps it. ring_bytes: 32 bytes a record, rounded up to a power of two. */
+/* Creates an area file (mode 0600) in /dev/shm, or, when there is no room, in fallback_dir,
+ * and maps it. ring_bytes: 32 bytes a record, rounded up to a power of two, between the bounds
+ * above. Everything but the slots has its memory then; on failure nothing stays behind. May
+ * raise SIGXFSZ in the calling thread. */
 tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
                          const char *fallback_dir, tt_error *err);
 /* Maps an existing area after checking its header against the file's size. */
 tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err);
+/* Also closes the file. */
 void tt_area_unmap(tt_area_map *map);
-/* Makes the ring's pages present, so that no store on the hot path faults. */
+/* Makes a claimed ring's pages present where the kernel can, so that stores on the hot path do
+ * not fault. */
 void tt_area_populate(tt_area_map *map, uint32_t ring);
+/* Sees to it that the first `n` free rings are reserved and present before a thread asks. */
+void tt_area_prepare_spares(tt_area_map *map, uint32_t n);
+/* The area is of this boot: a clock read now goes on with its ticks. */
+bool tt_area_is_of_this_boot(const tt_area_map *map);
 
 static inline tt_op_record *tt_area_slots(const tt_area_map *map, uint32_t ring)
 {
@@ -102,7 +114,8 @@ bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n);
 /* Copies n bytes at stream position `at` out of the meta ring. */
 void tt_area_meta_copy(const tt_area_map *map, uint64_t at, uint8_t *out, size_t n);
 
-/* Takes a free ring for the OS thread `thread`; NULL when all are taken. Any thread. */
+/* Takes a free ring for the OS thread `thread`, and reserves its slots; NULL when all are taken
+ * or there is no memory for another. Any thread. */
 tt_ring *tt_area_claim(tt_area_map *map, uint32_t thread);
 
 #endif

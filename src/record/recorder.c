@@ -20,7 +20,7 @@
 #define POLL_MIN_NS 2000000L         /* the drain looks for piled-up rings: often when they fill */
 #define POLL_MAX_NS 20000000L        /* fast, seldom otherwise, as each look takes a core away */
 #define FLUSH_NS 2000000000ull       /* everything final goes to the file */
-#define SPARE_RINGS 2u               /* populated before a thread asks */
+#define SPARE_RINGS 2u               /* made ready before a thread asks */
 #define DRAIN_STACK_BYTES (512u << 10)
 #define DESCRIPTOR_MIN 512           /* low numbers are the program's: it may expect them free */
 
@@ -85,16 +85,6 @@ void tt_recorder_clock(tt_recorder *r)
     tt_bytes_free(&payload);
 }
 
-static void populate_spares(tt_recorder *r)
-{
-    uint32_t spare = 0;
-    for (uint32_t i = 0; i < r->map.area->n_rings && spare < SPARE_RINGS; i++) {
-        if (atomic_load(&r->map.rings[i].owner)) continue;
-        tt_area_populate(&r->map, i);
-        spare++;
-    }
-}
-
 /* How full the fullest ring is, in sixteenths. */
 static uint64_t fullest_ring(const tt_recorder *r)
 {
@@ -141,7 +131,7 @@ static void *drain_main(void *argument)
         /* On a full disk what cannot be written stays in the rings until they are full, and is
          * counted as dropped from then on. */
         if (status == TT_OK) status = tt_drain_step(&r->drain, what, NULL);
-        populate_spares(r);
+        tt_area_prepare_spares(&r->map, SPARE_RINGS);
         (void)pthread_mutex_lock(&r->stop_lock);
     }
     (void)pthread_mutex_unlock(&r->stop_lock);
@@ -203,6 +193,10 @@ static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
         (void)close(*fd);
         *fd = high;
     }
+    /* Tells `tensortrace recover` that somebody writes it, also across pid namespaces. Ends with
+     * the last copy of the descriptor; some file systems have no locks. */
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(*fd, F_OFD_SETLK, &whole);
     return TT_OK;
 }
 
@@ -225,7 +219,7 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     r->map.area->tick_shift = choose_tick_shift(r->map.area->tick_hz);
     status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);
     if (status == TT_OK) {
-        populate_spares(r);
+        tt_area_prepare_spares(&r->map, SPARE_RINGS);
         tt_recorder_clock(r);
         if (!start_thread(r))
             status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot start the drain thread");
@@ -234,17 +228,49 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     return status;
 }
 
-tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *options,
-                           tt_error *err)
+/* A file size limit (ulimit -f) must not kill the program: what cannot be written is an error
+ * here, as on a full disk. */
+typedef struct size_guard {
+    sigset_t before;
+    bool pending; /* one that we did not cause */
+} size_guard;
+
+static void only_xfsz(sigset_t *set)
+{
+    (void)sigemptyset(set);
+    (void)sigaddset(set, SIGXFSZ);
+}
+
+static size_guard guard_size(void)
+{
+    size_guard g;
+    sigset_t xfsz, pending;
+    only_xfsz(&xfsz);
+    (void)pthread_sigmask(SIG_BLOCK, &xfsz, &g.before);
+    g.pending = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+    return g;
+}
+
+static void unguard_size(const size_guard *g)
+{
+    const struct timespec now = {0, 0};
+    sigset_t xfsz;
+    only_xfsz(&xfsz);
+    while (!g->pending && sigtimedwait(&xfsz, NULL, &now) < 0 && errno == EINTR)
+        continue;
+    (void)pthread_sigmask(SIG_SETMASK, &g->before, NULL);
+}
+
+static tt_status open_guarded(tt_recorder **recorder, const tt_recorder_options *options,
+                              tt_error *err)
 {
     int fd = -1;
-    *recorder = NULL;
     tt_recorder *r = calloc(1, sizeof *r);
     if (!r) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the recorder");
     (void)pthread_mutex_init(&r->meta_lock, NULL);
     (void)pthread_mutex_init(&r->stop_lock, NULL);
     r->replace = options->replace;
-    r->sink.fd = -1;
+    r->sink.fd = r->map.fd = -1;
     tt_status status = tt_place_absolute(r->path, sizeof r->path, options->path, err);
     if (status == TT_OK) status = create_part(r, &fd, err);
     if (status == TT_OK) {
@@ -257,9 +283,20 @@ tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *op
         if (tt_place_part(part, sizeof part, r->path, NULL) == TT_OK) (void)unlink(part);
         tt_drain_end(&r->drain);
         tt_area_unmap(&r->map);
+        if (r->sink.fd < 0) (void)close(fd); /* the sink has not taken it over */
         tt_sink_close(&r->sink);
     }
     free(r);
+    return status;
+}
+
+tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *options,
+                           tt_error *err)
+{
+    *recorder = NULL;
+    size_guard guard = guard_size();
+    tt_status status = open_guarded(recorder, options, err);
+    unguard_size(&guard);
     return status;
 }
 
@@ -278,6 +315,7 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
 {
     char part[PATH_MAX];
     tt_status status = TT_OK;
+    size_guard guard = guard_size();
     stop_thread(r);
     (void)tt_place_part(part, sizeof part, r->path, NULL);
     if (discard) {
@@ -293,6 +331,7 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     if (discard || status == TT_OK) (void)unlink(r->map.path);
     tt_drain_end(&r->drain);
     tt_sink_close(&r->sink);
+    unguard_size(&guard);
     return status;
 }
 
@@ -304,7 +343,6 @@ void tt_recorder_free(tt_recorder *r)
 
 void tt_recorder_forget(tt_recorder *r)
 {
-    tt_drain_end(&r->drain);
-    tt_sink_close(&r->sink);
-    tt_recorder_free(r);
+    tt_sink_forget(&r->sink);
+    tt_area_unmap(&r->map);
 }

@@ -20,7 +20,8 @@ typedef struct tt_recorder_options {
 } tt_recorder_options;
 
 /* Creates "<path>.part" (mode 0600; TT_E_EXISTS when it, or without `replace` path, is
- * there), an area, and the drain thread, which takes no signals. */
+ * there), locked for as long as it is written, an area, and the drain thread, which takes no
+ * signals. On failure nothing stays behind. */
 tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *options,
                            tt_error *err);
 tt_area_map *tt_recorder_area(tt_recorder *r);
@@ -39,8 +40,9 @@ void tt_recorder_clock(tt_recorder *r);
 tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err);
 /* After close, when no thread can look at it any more. */
 void tt_recorder_free(tt_recorder *r);
-/* In the child of a fork: lets go of everything, also of r, without touching what the parent
- * uses. */
+/* In the child of a fork: closes the files and unmaps the area. The rest, r with it, is left
+ * allocated: the drain thread may have been in the middle of changing it, or may have held a
+ * lock of the allocator or the loader, when the fork took its picture. */
 void tt_recorder_forget(tt_recorder *r);
 
 #endif

@@ -153,10 +153,15 @@ tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
     return status;
 }
 
-void tt_sink_close(tt_sink *s)
+void tt_sink_forget(tt_sink *s)
 {
     if (s->fd >= 0 && is_our_file(s)) (void)close(s->fd);
     s->fd = -1;
+}
+
+void tt_sink_close(tt_sink *s)
+{
+    tt_sink_forget(s);
     free(s->index);
     s->index = NULL;
     tt_codec_zstd_free(s->zstd);

@@ -33,6 +33,8 @@ void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index
 tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *err);
 /* Writes INDEX and tail, cutting off whatever stood behind. */
 tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err);
+/* In the child of a fork: closes the file, if it is still ours, and touches nothing else. */
+void tt_sink_forget(tt_sink *s);
 /* Closes the file and frees everything. */
 void tt_sink_close(tt_sink *s);
 
