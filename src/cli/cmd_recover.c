@@ -19,7 +19,8 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-    {"force", KEY_FORCE, 0, 0, "Replace the finished trace's file if it exists", 1},
+    {"force", KEY_FORCE, 0, 0, "Replace the finished trace's file if it exists; cut the trace at a damaged chunk even "
+     "if whole ones follow", 1},
     {0},
 };
 
@@ -105,7 +106,8 @@ int tt_cmd_recover(int argc, char **argv)
     if (access(path, F_OK) != 0 && tt_place_part(part, sizeof part, path, NULL) == TT_OK &&
         access(part, F_OK) == 0)
         path = part;
-    tt_status status = tt_recover(path, o.force, &report, &err);
+    unsigned how = o.force ? TT_RECOVER_REPLACE | TT_RECOVER_CUT : 0;
+    tt_status status = tt_recover(path, how, &report, &err);
     if (status == TT_E_EXISTS) {
         tt_report_note("%s", err.message);
         return tt_report_output(!o.input.json || print_json_complete(path));

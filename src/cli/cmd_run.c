@@ -181,15 +181,16 @@ static bool set_environment(const arguments *args, const char *hook, const char 
 /* --- after --- */
 
 /* Finishes the trace of a process that could not do it itself. */
-static void recover(const arguments *args, tt_session *session, uint32_t i)
+static void recover(const arguments *args, tt_session_file *file, const char *output)
 {
-    tt_session_file *file = &session->files[i];
     tt_recover_report report;
     tt_error err;
     char part[PATH_MAX];
     if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK || access(part, F_OK) != 0)
         return;
-    if (tt_recover(part, args->force && i == 0, &report, &err) != TT_OK) {
+    /* Only the file that was asked for may replace one: children have names of our choice. */
+    bool replace = args->force && strcmp(file->path, output) == 0;
+    if (tt_recover(part, replace ? TT_RECOVER_REPLACE : 0, &report, &err) != TT_OK) {
         tt_report_note("%s", err.message);
         return;
     }
@@ -201,19 +202,23 @@ static void recover(const arguments *args, tt_session *session, uint32_t i)
                        file->pid);
 }
 
-static uint32_t finish_files(const arguments *args, tt_session *session)
+static uint32_t finish_files(const arguments *args, tt_session *session, const char *output)
 {
     uint32_t n = atomic_load(&session->n_files), finished = 0;
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
         struct stat st;
         char size[TT_UNITS_TEXT];
         tt_session_file *file = &session->files[i];
-        if (atomic_load(&file->state) == TT_SESSION_WRITING) recover(args, session, i);
+        if (atomic_load(&file->state) == TT_SESSION_WRITING) recover(args, file, output);
         if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
         finished++;
         if (!args->quiet && stat(file->path, &st) == 0)
             tt_report_note("wrote %s (%s)", file->path, tt_units_bytes(size, (uint64_t)st.st_size));
     }
+    if (n > TT_SESSION_FILES)
+        tt_report_note("traces not listed here, of more processes: %" PRIu32
+                       "; one that is still called .part needs `tensortrace recover`",
+                       n - TT_SESSION_FILES);
     return finished;
 }
 
@@ -229,9 +234,10 @@ static const char *why_nothing(tt_session *session)
 }
 
 /* What this command exits with, once the program is gone. */
-static int conclude(const arguments *args, tt_session *session, const tt_spawn_end *end)
+static int conclude(const arguments *args, tt_session *session, const char *output,
+                    const tt_spawn_end *end)
 {
-    uint32_t traces = finish_files(args, session);
+    uint32_t traces = finish_files(args, session, output);
     bool built_in_failed = !args->program && end->code != 0;
     if (traces == 0 && !built_in_failed) {
         tt_report_note("nothing was traced: %s%s", why_nothing(session),
@@ -261,7 +267,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     } else {
         (void)unlink(session_path);
         session_path[0] = '\0';
-        code = conclude(args, session, &end);
+        code = conclude(args, session, output, &end);
     }
     if (session_path[0]) (void)unlink(session_path);
     tt_session_close(session);

@@ -145,6 +145,7 @@ static void put_losses(tt_drain *d, tt_bytes *payload, uint64_t *ops, uint64_t *
         tt_ring *ring = &d->map->rings[r];
         uint32_t n = atomic_load(&ring->n_losses);
         uint64_t tail = atomic_load(&ring->tail), kept = atomic_load(&ring->head) - tail;
+        if (kept > d->map->area->ring_records) kept = 0; /* a damaged area */
         *ops += tail;
         *dropped += atomic_load(&ring->dropped) + kept;
         if (kept) {

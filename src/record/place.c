@@ -51,17 +51,30 @@ tt_status tt_place_numbered(char *out, size_t size, const char *path, long numbe
     return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
 }
 
+/* Like rename, but refuses to replace (EEXIST). */
+static int rename_new(const char *part, const char *path)
+{
+    /* link refuses on every file system; some have no links, some of those no RENAME_NOREPLACE. */
+    if (link(part, path) == 0) {
+        (void)unlink(part);
+        return 0;
+    }
+    if (errno == EEXIST) return -1;
+    if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
+    if (access(path, F_OK) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(part, path);
+}
+
 tt_status tt_place_rename(const char *part, char *path, size_t size, bool replace, tt_error *err)
 {
     char candidate[PATH_MAX];
     (void)snprintf(candidate, sizeof candidate, "%s", path);
     for (long n = 2; n < NUMBERS_MAX; n++) {
-        int failed = replace ? rename(part, candidate) : link(part, candidate);
-        /* link refuses to replace, on every file system; some have no links. */
-        if (failed && !replace && errno != EEXIST)
-            failed = renameat2(AT_FDCWD, part, AT_FDCWD, candidate, RENAME_NOREPLACE);
-        else if (!failed && !replace)
-            (void)unlink(part);
+        int failed = replace ? rename(part, candidate) : rename_new(part, candidate);
         if (!failed) {
             (void)snprintf(path, size, "%s", candidate);
             return TT_OK;

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,8 @@ typedef struct scan {
     tt_index_entry *index;
     size_t n;
     size_t capacity;
-    bool complete;
+    uint64_t index_end; /* of an INDEX chunk at `end`; 0: there is none */
+    bool complete;      /* it has its tail too */
 } scan;
 
 static bool is_part(const char *path)
@@ -61,7 +61,7 @@ static tt_status scan_chunks(scan *s, tt_error *err)
         uint64_t bytes = tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes);
         if (bytes > s->size - s->end) break;
         if (h.type == TT_CHUNK_INDEX) {
-            s->complete = true;
+            s->index_end = s->end + bytes;
             return TT_OK;
         }
         if (s->n == s->capacity) {
@@ -75,6 +75,20 @@ static tt_status scan_chunks(scan *s, tt_error *err)
         s->end += bytes;
     }
     return TT_OK;
+}
+
+/* Whether more than one whole chunk stands behind a damaged one. What a kill leaves behind is
+ * half a chunk at most: then somebody should know before more is cut off. */
+static bool is_more_behind(const scan *s)
+{
+    unsigned found = 0;
+    for (uint64_t at = tt_pad8(s->end + 1); found < 2 && at < s->size && s->size - at >= TT_CHUNK_HEADER_BYTES;) {
+        tt_chunk_header h;
+        bool whole = tt_chunk_header_decode(s->data + at, s->size - at, at, &h, NULL) == TT_OK;
+        at += whole ? tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes) : 8;
+        found += whole;
+    }
+    return found > 1;
 }
 
 /* The raw payload of the chunk, unpacked into *unpacked when need be. */
@@ -95,8 +109,36 @@ static bool chunk_payload(const scan *s, const tt_index_entry *e, tt_codec_zstd 
     return true;
 }
 
-/* Run bounds of the OPS chunks, and the value of `area` in the ENVIRONMENT. */
-static tt_status read_details(scan *s, char *area, size_t area_size, tt_error *err)
+static bool has_counts(tt_span payload)
+{
+    tt_cursor c = tt_cursor_of(payload.data, payload.size);
+    uint8_t type;
+    tt_span record;
+    while (tt_meta_next(&c, &type, &record))
+        if (type == TT_META_COUNTS) return true;
+    return false;
+}
+
+static tt_status read_run_bounds(tt_span payload, tt_index_entry *e, tt_error *err)
+{
+    tt_ops_block block;
+    tt_status status = tt_ops_decode(payload, e->count, false, &block, err);
+    for (size_t k = 0; status == TT_OK && k < block.n_segments; k++) {
+        uint64_t run = block.segments[k].run;
+        if (k == 0 || run < e->run_min) e->run_min = run;
+        if (k == 0 || run > e->run_max) e->run_max = run;
+    }
+    tt_ops_block_free(&block);
+    return status;
+}
+
+/* What the chunks' payloads tell. */
+typedef struct details {
+    char area[TT_AREA_PATH_MAX]; /* the value of `area` in the ENVIRONMENT */
+    bool ends_in_counts;         /* the last chunk is that of the totals */
+} details;
+
+static tt_status read_details(scan *s, details *d, tt_error *err)
 {
     tt_codec_zstd *zstd = tt_codec_zstd_new();
     tt_bytes unpacked;
@@ -109,16 +151,10 @@ static tt_status read_details(scan *s, char *area, size_t area_size, tt_error *e
             status = tt_error_set(err, TT_E_UNSUPPORTED, e->offset,
                                   "a chunk cannot be unpacked (is libzstd.so.1 installed?)");
         } else if (e->type == TT_CHUNK_OPS) {
-            tt_ops_block block;
-            status = tt_ops_decode(payload, e->count, false, &block, err);
-            for (size_t k = 0; status == TT_OK && k < block.n_segments; k++) {
-                uint64_t run = block.segments[k].run;
-                if (k == 0 || run < e->run_min) e->run_min = run;
-                if (k == 0 || run > e->run_max) e->run_max = run;
-            }
-            tt_ops_block_free(&block);
-        } else if (e->type == TT_CHUNK_META && !area[0]) {
-            tt_meta_find_environment(payload, "area", area, area_size);
+            status = read_run_bounds(payload, e, err);
+        } else if (e->type == TT_CHUNK_META) {
+            if (!d->area[0]) tt_meta_find_environment(payload, "area", d->area, sizeof d->area);
+            if (i == s->n - 1) d->ends_in_counts = has_counts(payload);
         }
     }
     tt_bytes_free(&unpacked);
@@ -150,15 +186,27 @@ static void skip_written(const scan *s, tt_area_map *map)
 static uint64_t records_left(const tt_area_map *map)
 {
     uint64_t n = 0;
-    for (uint32_t r = 0; r < map->area->n_rings; r++)
-        n += atomic_load(&map->rings[r].head) - atomic_load(&map->rings[r].tail);
+    for (uint32_t r = 0; r < map->area->n_rings; r++) {
+        uint64_t left = atomic_load(&map->rings[r].head) - atomic_load(&map->rings[r].tail);
+        if (left <= map->area->ring_records) n += left; /* else the ring is damaged */
+    }
     return n;
 }
 
-/* A clock reading made now is on the same counter: the area has not outlived a boot. */
+/* The chunk of totals and losses is not of the area's stream: what the area still has comes
+ * before it, and the same totals are written again. */
+static void take_back_counts(scan *s)
+{
+    s->n--;
+    s->end = s->index[s->n].offset;
+}
+
+/* A last clock reading. An area on a disk may have outlived a boot: then the ticks of now are
+ * not those of its records. */
 static void push_clock(tt_area_map *map)
 {
     tt_bytes payload, record;
+    if (!tt_area_is_of_this_boot(map)) return;
     tt_meta_clock k = {tt_ticks(), tt_clock_ns(CLOCK_MONOTONIC), tt_clock_ns(CLOCK_REALTIME)};
     tt_bytes_init(&payload, 64);
     tt_bytes_init(&record, 128);
@@ -192,51 +240,90 @@ static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *re
     return status;
 }
 
-/* The area that belongs to this very run, or TT_E_NOT_FOUND. */
-static tt_status open_area(const scan *s, const char *path, tt_area_map *map, tt_error *err)
+static bool open_area_at(const scan *s, const char *path, tt_area_map *map)
 {
-    char guess[TT_AREA_PATH_MAX];
-    int n = snprintf(guess, sizeof guess, "/dev/shm/tensortrace-");
-    for (int i = 0; i < 8; i++)
-        n += snprintf(guess + n, sizeof guess - (size_t)n, "%02x", s->header.run_id[i]);
-    (void)snprintf(guess + n, sizeof guess - (size_t)n, ".area");
-    /* The path is in the ENVIRONMENT record, unless that had not been drained yet. */
-    tt_status status = tt_area_open(map, path[0] ? path : guess, err);
-    if (status != TT_OK) return status;
-    if (memcmp(map->area->run_id, s->header.run_id, 16) == 0) return TT_OK;
+    if (tt_area_open(map, path, NULL) != TT_OK) return false;
+    if (memcmp(map->area->run_id, s->header.run_id, 16) == 0) return true;
     tt_area_unmap(map);
-    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "the area belongs to another run");
+    return false;
+}
+
+static bool open_area_in(const scan *s, const char *dir, tt_area_map *map)
+{
+    char path[TT_AREA_PATH_MAX], id[17];
+    for (int i = 0; i < 8; i++)
+        (void)snprintf(id + 2 * i, 3, "%02x", s->header.run_id[i]);
+    int n = snprintf(path, sizeof path, "%s/tensortrace-%s.area", dir, id);
+    return n > 0 && (size_t)n < sizeof path && open_area_at(s, path, map);
+}
+
+/* The area of this very run. Its path is in the ENVIRONMENT record, unless that had not been
+ * drained yet, or the folders have other names here. */
+static bool open_area(const scan *s, const char *recorded, const char *part, tt_area_map *map)
+{
+    char dir[PATH_MAX];
+    tt_place_dir(dir, sizeof dir, part);
+    return (recorded[0] && open_area_at(s, recorded, map)) || open_area_in(s, "/dev/shm", map) ||
+           open_area_in(s, dir, map);
+}
+
+/* Killed between INDEX and tail, or the tail was cut off. */
+static tt_status write_tail(const scan *s, int fd, tt_error *err)
+{
+    uint8_t tail[TT_TAIL_BYTES];
+    tt_tail_encode(s->end, tail);
+    if (pwrite(fd, tail, sizeof tail, (off_t)s->index_end) == (ssize_t)sizeof tail &&
+        ftruncate(fd, (off_t)(s->index_end + sizeof tail)) == 0)
+        return TT_OK;
+    return tt_error_set(err, TT_E_IO, s->index_end, "writing the trace's end failed: %s", strerror(errno));
 }
 
 /* "X.ttrace.part" gets the name "X.ttrace"; another name stays. */
-static tt_status name_finished(const char *part, bool replace, tt_recover_report *report, tt_error *err)
+static tt_status name_finished(const char *part, unsigned how, tt_recover_report *report, tt_error *err)
 {
     size_t n = strlen(part), suffix = strlen(TT_PLACE_PART_SUFFIX);
     (void)snprintf(report->path, sizeof report->path, "%s", part);
     if (!is_part(part)) return TT_OK;
     report->path[n - suffix] = '\0';
-    return tt_place_rename(part, report->path, sizeof report->path, replace, err);
+    return tt_place_rename(part, report->path, sizeof report->path, (how & TT_RECOVER_REPLACE) != 0,
+                           err);
 }
 
-/* Takes over *fd (sets it to -1) once it begins to write. */
-static tt_status recover_scanned(scan *s, int *fd, const char *part, bool replace,
+/* The file's end, where it has none; the descriptor stays open, and the lock held. */
+static tt_status complete(scan *s, int fd, details *d, tt_area_map *map, tt_recover_report *report,
+                          tt_error *err)
+{
+    if (s->complete) return TT_OK;
+    if (s->index_end) return write_tail(s, fd, err);
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no descriptor: %s", strerror(errno));
+    if (map && d->ends_in_counts) take_back_counts(s);
+    return finish(s, copy, map, report, err);
+}
+
+static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how,
                                  tt_recover_report *report, tt_error *err)
 {
-    char area[TT_AREA_PATH_MAX] = "";
+    details d = {.area = ""};
     tt_area_map map;
+    tt_status status = TT_OK;
     if (s->complete && !is_part(part))
         return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s is complete: nothing to recover", part);
-    /* A process may die between writing the end and giving the name. */
-    tt_status status = s->complete ? TT_OK : read_details(s, area, sizeof area, err);
-    if (status != TT_OK) return status;
-    report->chunks = s->n;
-    report->cut_bytes = s->complete ? 0 : s->size - s->end;
-    report->area_found = open_area(s, area, &map, NULL) == TT_OK;
-    if (!s->complete) {
-        status = finish(s, *fd, report->area_found ? &map : NULL, report, err);
-        *fd = -1;
+    if (!s->complete && !s->index_end) {
+        if (!(how & TT_RECOVER_CUT) && is_more_behind(s))
+            return tt_error_set(err, TT_E_FORMAT, s->end,
+                                "%" PRIu64 " bytes behind a damaged chunk at byte %" PRIu64
+                                " would be lost; use --force",
+                                s->size - s->end, s->end);
+        status = read_details(s, &d, err);
+        if (status != TT_OK) return status;
     }
-    if (status == TT_OK) status = name_finished(part, replace, report, err);
+    report->chunks = s->n;
+    if (!s->complete && !s->index_end) report->cut_bytes = s->size - s->end;
+    report->area_found = open_area(s, d.area, part, &map);
+    status = complete(s, fd, &d, report->area_found ? &map : NULL, report, err);
+    if (status == TT_OK) status = name_finished(part, how, report, err);
     if (report->area_found) {
         if (status == TT_OK) (void)unlink(map.path);
         tt_area_unmap(&map);
@@ -244,23 +331,17 @@ static tt_status recover_scanned(scan *s, int *fd, const char *part, bool replac
     return status;
 }
 
-static tt_status check_dead(const scan *s, const char *part, tt_error *err)
+/* Whoever writes the file holds a lock on it, a second recovery too. */
+static tt_status lock(int fd, const char *part, tt_error *err)
 {
-    /* Only a process that holds the file open is the one that writes it: pids come again. */
-    char exe[64], target[PATH_MAX], real[PATH_MAX];
-    pid_t pid = (pid_t)s->header.pid;
-    if (s->complete || pid <= 0 || pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH) || !realpath(part, real))
-        return TT_OK;
-    for (int fd = 0; fd < 4096; fd++) {
-        (void)snprintf(exe, sizeof exe, "/proc/%d/fd/%d", (int)pid, fd);
-        ssize_t n = readlink(exe, target, sizeof target - 1);
-        if (n < 0) continue;
-        target[n] = '\0';
-        if (strcmp(target, real) == 0)
-            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                                "%s is still being written by process %d: wait for its end", part,
-                                (int)pid);
-    }
+    struct stat ours, named;
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%s is still being written: wait for the end of its program", part);
+    if (fstat(fd, &ours) != 0 || stat(part, &named) != 0 || ours.st_dev != named.st_dev ||
+        ours.st_ino != named.st_ino)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "%s got its final name meanwhile", part);
     return TT_OK;
 }
 
@@ -273,32 +354,35 @@ static void name_file(const char *part, tt_error *err)
     (void)snprintf(err->message, sizeof err->message, "%.120s: %.190s", part, message);
 }
 
-tt_status tt_recover(const char *part, bool replace, tt_recover_report *report, tt_error *err)
+static tt_status recover_locked(int fd, const char *part, unsigned how, tt_recover_report *report,
+                                tt_error *err)
 {
-    memset(report, 0, sizeof *report);
     scan s = {0};
     struct stat st;
-    int fd = open(part, O_RDWR | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        int why = errno;
-        if (fd >= 0) (void)close(fd);
-        return tt_error_set(err, why == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
-                            "cannot open %s: %s", part, strerror(why));
-    }
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s is not a file", part);
     s.size = (uint64_t)st.st_size;
     void *data = s.size ? mmap(NULL, (size_t)s.size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-    tt_status status;
-    if (data == MAP_FAILED) {
-        status = tt_error_set(err, TT_E_TRUNCATED, 0, "%s is empty or cannot be read", part);
-    } else {
-        s.data = data;
-        status = scan_chunks(&s, err);
-        if (status == TT_OK) status = check_dead(&s, part, err);
-    }
-    if (status == TT_OK) status = recover_scanned(&s, &fd, part, replace, report, err);
-    if (data != MAP_FAILED) (void)munmap(data, (size_t)s.size);
+    if (data == MAP_FAILED)
+        return tt_error_set(err, TT_E_TRUNCATED, 0, "%s is empty or cannot be read", part);
+    s.data = data;
+    tt_status status = scan_chunks(&s, err);
+    if (status == TT_OK) status = recover_scanned(&s, fd, part, how, report, err);
+    (void)munmap(data, (size_t)s.size);
     free(s.index);
-    if (fd >= 0) (void)close(fd);
+    return status;
+}
+
+tt_status tt_recover(const char *part, unsigned how, tt_recover_report *report, tt_error *err)
+{
+    memset(report, 0, sizeof *report);
+    int fd = open(part, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
+                            "cannot open %s: %s", part, strerror(errno));
+    tt_status status = lock(fd, part, err);
+    if (status == TT_OK) status = recover_locked(fd, part, how, report, err);
+    (void)close(fd);
     if (status != TT_OK) name_file(part, err);
     return status;
 }

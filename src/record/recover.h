@@ -16,11 +16,17 @@ typedef struct tt_recover_report {
     char path[4096];        /* of the finished trace */
 } tt_recover_report;
 
-/* `part`: a trace without its index, usually "X.ttrace.part", which becomes "X.ttrace"
- * ("X-2.ttrace" when that exists and replace is false); a file not called ".part" is
+enum tt_recover_how {
+    TT_RECOVER_REPLACE = 1, /* a file that has the finished trace's name already */
+    TT_RECOVER_CUT = 2      /* whole chunks behind a damaged one: they are lost */
+};
+
+/* `part`: a trace without its index or tail, usually "X.ttrace.part", which becomes "X.ttrace"
+ * ("X-2.ttrace" when that exists and may not be replaced); a file not called ".part" is
  * finished in place. Takes over what its process left in the area, if that is still there,
- * and removes it. TT_E_EXISTS: the trace is complete already. TT_E_USAGE: its process is
- * still running. */
-tt_status tt_recover(const char *part, bool replace, tt_recover_report *report, tt_error *err);
+ * and removes it. how: of enum tt_recover_how. TT_E_EXISTS: the trace is complete already.
+ * TT_E_USAGE: it is still being written. TT_E_FORMAT, also: more than one whole chunk would be
+ * lost. */
+tt_status tt_recover(const char *part, unsigned how, tt_recover_report *report, tt_error *err);
 
 #endif
