@@ -8,7 +8,42 @@
 
 #define ENCODING 1u
 #define OPEN_LANE (1u << 16)
-#define SEQUENCES_MAX 65536u
+
+/* A segment: a stretch of records whose nodes are those of a sequence. */
+typedef struct segment {
+    uint32_t first; /* index of its first record */
+    uint32_t count;
+    uint32_t sequence;
+    bool open;
+} segment;
+
+/* Record indices in the order of docs/format.md: by sequence, position, segment. */
+static bool transpose(const segment *segments, size_t n_segments, size_t n_sequences, uint32_t *order)
+{
+    uint32_t *end = calloc(n_sequences + 1, sizeof *end);
+    uint32_t *list = malloc(n_segments * sizeof *list); /* segments, by sequence */
+    bool ok = end && list;
+    if (ok) {
+        for (size_t i = 0; i < n_segments; i++)
+            end[segments[i].sequence + 1]++;
+        for (size_t i = 0; i < n_sequences; i++)
+            end[i + 1] += end[i];
+        for (size_t i = 0; i < n_segments; i++)
+            list[end[segments[i].sequence]++] = (uint32_t)i;
+        size_t out = 0, from = 0;
+        for (size_t s = 0; s < n_sequences; s++) {
+            size_t to = end[s]; /* after the loop above; before, it was where s begins */
+            uint32_t length = from < to ? segments[list[from]].count : 0;
+            for (uint32_t at = 0; at < length; at++)
+                for (size_t i = from; i < to; i++)
+                    order[out++] = segments[list[i]].first + at;
+            from = to;
+        }
+    }
+    free(end);
+    free(list);
+    return ok;
+}
 
 /* --- encode --- */
 
@@ -17,13 +52,6 @@ typedef struct sequence {
     uint32_t count;
     uint64_t hash;
 } sequence;
-
-typedef struct segment {
-    uint32_t first;
-    uint32_t count;
-    uint32_t sequence;
-    bool open;
-} segment;
 
 /* What encoding needs besides its output; one allocation each, freed together. */
 typedef struct encoder {
@@ -34,6 +62,8 @@ typedef struct encoder {
     size_t n_segments;
     sequence *sequences;
     size_t n_sequences;
+    uint32_t *table; /* sequence number + 1 by hash, 0: empty; a power of two, half full at most */
+    size_t table_size;
     uint64_t *column;
     uint32_t *order; /* transposed order: record index per place in a column */
     uint64_t *place; /* node and covers per record, for hashing and comparing */
@@ -45,18 +75,28 @@ static bool continues(const tt_op_record *a, const tt_op_record *b)
            a->release != 0 && b->release != 0;
 }
 
+static bool make_table(encoder *e)
+{
+    e->table_size = 16;
+    while (e->table_size < 2 * e->n)
+        e->table_size *= 2;
+    e->table = calloc(e->table_size, sizeof *e->table);
+    return e->table != NULL;
+}
+
 static uint32_t find_sequence(encoder *e, uint32_t first, uint32_t count)
 {
     uint64_t hash = tt_checksum(e->place + first, count * sizeof *e->place);
-    /* Few sequences exist (a whole graph, and the cut ones at a chunk's ends). */
-    for (size_t i = e->n_sequences; i-- > 0;) {
-        const sequence *s = &e->sequences[i];
+    size_t at = (size_t)hash & (e->table_size - 1);
+    for (; e->table[at]; at = (at + 1) & (e->table_size - 1)) {
+        const sequence *s = &e->sequences[e->table[at] - 1];
         if (s->hash == hash && s->count == count &&
             memcmp(e->place + s->first, e->place + first, count * sizeof *e->place) == 0)
-            return (uint32_t)i;
+            return e->table[at] - 1;
     }
-    e->sequences[e->n_sequences] = (sequence){first, count, hash};
-    return (uint32_t)e->n_sequences++;
+    e->sequences[e->n_sequences++] = (sequence){first, count, hash};
+    e->table[at] = (uint32_t)e->n_sequences;
+    return (uint32_t)e->n_sequences - 1;
 }
 
 static void find_segments(encoder *e)
@@ -71,31 +111,6 @@ static void find_segments(encoder *e)
         s->sequence = find_sequence(e, first, s->count);
         first = i;
     }
-}
-
-/* Record indices in the order of docs/format.md: by sequence, position, segment. */
-static bool transpose(encoder *e)
-{
-    uint32_t *of = malloc((e->n_segments + e->n_sequences + 1) * sizeof *of);
-    if (!of) return false;
-    uint32_t *begin = of, *list = of + e->n_sequences + 1;
-    memset(begin, 0, (e->n_sequences + 1) * sizeof *begin);
-    for (size_t i = 0; i < e->n_segments; i++)
-        begin[e->segments[i].sequence + 1]++;
-    for (size_t i = 0; i < e->n_sequences; i++)
-        begin[i + 1] += begin[i];
-    for (size_t i = 0; i < e->n_segments; i++)
-        list[begin[e->segments[i].sequence]++] = e->segments[i].first;
-    size_t out = 0, from = 0;
-    for (size_t s = 0; s < e->n_sequences; s++) {
-        size_t to = begin[s]; /* after the loop above, begin[s] is the end of s */
-        for (uint32_t at = 0; at < e->sequences[s].count; at++)
-            for (size_t i = from; i < to; i++)
-                e->order[out++] = list[i] + at;
-        from = to;
-    }
-    free(of);
-    return true;
 }
 
 static uint64_t gap_of(const encoder *e, uint32_t i)
@@ -166,11 +181,12 @@ bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigne
     e.place = malloc(n * sizeof *e.place);
     bool ok = n > 0 && n <= TT_OPS_CHUNK_RECORDS_MAX && e.segments && e.sequences && e.column &&
               e.order && e.place;
+    ok = ok && make_table(&e);
     if (ok) {
         for (size_t i = 0; i < n; i++)
             e.place[i] = (uint64_t)tt_op_node(&records[i]) | (uint64_t)tt_op_covers(&records[i]) << 32;
         find_segments(&e);
-        ok = transpose(&e);
+        ok = transpose(e.segments, e.n_segments, e.n_sequences, e.order);
     }
     if (ok) {
         tt_bytes_varint(out, ENCODING);
@@ -186,6 +202,7 @@ bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigne
     }
     free(e.segments);
     free(e.sequences);
+    free(e.table);
     free(e.column);
     free(e.order);
     free(e.place);
@@ -200,7 +217,7 @@ typedef struct decoder {
     uint32_t *node;   /* the sequences' nodes, one after the other */
     uint8_t *covers;
     uint32_t *begin;  /* per sequence, where it begins; one more for the end */
-    uint32_t *of;     /* per segment, its sequence */
+    segment *segments; /* as many as the block has */
     size_t n_sequences;
     uint64_t t0;
 } decoder;
@@ -208,7 +225,7 @@ typedef struct decoder {
 static const char *get_sequences(decoder *d, size_t n)
 {
     uint64_t count = tt_cursor_varint(&d->c);
-    if (d->c.failed || count > n || count > SEQUENCES_MAX * 2) return "too many sequences";
+    if (d->c.failed || count > n) return "too many sequences";
     d->begin = calloc((size_t)count + 1, sizeof *d->begin);
     d->node = malloc((n + 1) * sizeof *d->node);
     d->covers = malloc(n + 1);
@@ -239,8 +256,8 @@ static const char *get_segments(decoder *d, size_t n)
     uint64_t count = tt_cursor_varint(&d->c);
     if (d->c.failed || count == 0 || count > n) return "too many segments";
     b->segments = calloc((size_t)count, sizeof *b->segments);
-    d->of = malloc((size_t)count * sizeof *d->of);
-    if (!b->segments || !d->of) return "no memory";
+    d->segments = malloc((size_t)count * sizeof *d->segments);
+    if (!b->segments || !d->segments) return "no memory";
     int64_t run = 0;
     size_t first = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -258,7 +275,7 @@ static const char *get_segments(decoder *d, size_t n)
         s->open = (lane & OPEN_LANE) != 0;
         s->first = (uint32_t)first;
         s->count = d->begin[which + 1] - d->begin[which];
-        d->of[i] = (uint32_t)which;
+        d->segments[i] = (segment){s->first, s->count, (uint32_t)which, s->open};
         if (s->count > n - first) return "the segments hold more records than the chunk";
         first += s->count;
     }
@@ -271,7 +288,7 @@ static void fill_nodes(decoder *d)
     tt_ops_block *b = d->block;
     for (size_t i = 0; i < b->n_segments; i++) {
         const tt_ops_segment *s = &b->segments[i];
-        uint32_t from = d->begin[d->of[i]];
+        uint32_t from = d->begin[d->segments[i].sequence];
         memcpy(b->node + s->first, d->node + from, s->count * sizeof *b->node);
         memcpy(b->covers + s->first, d->covers + from, s->count);
     }
@@ -287,33 +304,6 @@ static bool get_column(decoder *d, uint64_t *scratch, uint64_t *to, const uint32
     return true;
 }
 
-static bool order_of(const decoder *d, uint32_t *order)
-{
-    const tt_ops_block *b = d->block;
-    uint32_t *end = calloc(d->n_sequences + 1, sizeof *end);
-    uint32_t *list = malloc(b->n_segments * sizeof *list);
-    bool ok = end && list;
-    if (ok) {
-        for (size_t i = 0; i < b->n_segments; i++)
-            end[d->of[i] + 1]++;
-        for (size_t s = 0; s < d->n_sequences; s++)
-            end[s + 1] += end[s];
-        for (size_t i = 0; i < b->n_segments; i++)
-            list[end[d->of[i]]++] = b->segments[i].first;
-        size_t out = 0, from = 0;
-        for (size_t s = 0; s < d->n_sequences; s++) {
-            uint32_t length = d->begin[s + 1] - d->begin[s];
-            for (uint32_t at = 0; at < length; at++)
-                for (size_t i = from; i < end[s]; i++)
-                    order[out++] = list[i] + at;
-            from = end[s];
-        }
-    }
-    free(end);
-    free(list);
-    return ok;
-}
-
 static const char *get_times(decoder *d)
 {
     tt_ops_block *b = d->block;
@@ -323,7 +313,8 @@ static const char *get_times(decoder *d)
     b->arrive = malloc(b->n * sizeof *b->arrive);
     b->release = malloc(b->n * sizeof *b->release);
     const char *wrong = NULL;
-    if (!order || !scratch || !b->start || !b->arrive || !b->release || !order_of(d, order))
+    if (!order || !scratch || !b->start || !b->arrive || !b->release ||
+        !transpose(d->segments, b->n_segments, d->n_sequences, order))
         wrong = "no memory";
     else if (!get_column(d, scratch, b->start, order) ||
              !get_column(d, scratch, b->arrive, order) ||
@@ -375,7 +366,7 @@ tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *blo
     free(d.node);
     free(d.covers);
     free(d.begin);
-    free(d.of);
+    free(d.segments);
     if (!wrong) return TT_OK;
     tt_ops_block_free(block);
     return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "an OPS chunk is malformed: %s", wrong);
