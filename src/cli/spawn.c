@@ -12,7 +12,7 @@
 static volatile sig_atomic_t child; /* who gets the signals passed on */
 
 static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
-static const int left_to_child[] = {SIGINT, SIGQUIT};
+static const int keyboard[] = {SIGINT, SIGQUIT};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -23,30 +23,49 @@ static void pass_on(int signal)
     errno = saved;
 }
 
+/* From the terminal the program has got it too; from `kill` it has not. */
+static void pass_on_if_sent(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE)
+        pass_on(signal);
+}
+
 typedef struct dispositions {
+    sigset_t mask;
     struct sigaction passed_on[COUNT(passed_on)];
-    struct sigaction left_to_child[COUNT(left_to_child)];
+    struct sigaction keyboard[COUNT(keyboard)];
+    struct sigaction child;
 } dispositions;
 
+/* The signals stay blocked until there is a child to pass them on to. */
 static void set_dispositions(dispositions *before)
 {
     struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction sent = {.sa_sigaction = pass_on_if_sent, .sa_flags = SA_RESTART | SA_SIGINFO};
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, &before->mask);
     for (size_t i = 0; i < COUNT(passed_on); i++) {
         (void)sigaction(passed_on[i], NULL, &before->passed_on[i]);
         /* What was ignored (nohup) stays so. */
         if (before->passed_on[i].sa_handler != SIG_IGN) (void)sigaction(passed_on[i], &pass, NULL);
     }
-    for (size_t i = 0; i < COUNT(left_to_child); i++)
-        (void)sigaction(left_to_child[i], &ignore, &before->left_to_child[i]);
+    for (size_t i = 0; i < COUNT(keyboard); i++)
+        (void)sigaction(keyboard[i], &sent, &before->keyboard[i]);
+    /* Where it is ignored, the kernel throws the exit code away. */
+    (void)sigaction(SIGCHLD, &standard, &before->child);
 }
 
 static void restore_dispositions(const dispositions *before)
 {
     for (size_t i = 0; i < COUNT(passed_on); i++)
         (void)sigaction(passed_on[i], &before->passed_on[i], NULL);
-    for (size_t i = 0; i < COUNT(left_to_child); i++)
-        (void)sigaction(left_to_child[i], &before->left_to_child[i], NULL);
+    for (size_t i = 0; i < COUNT(keyboard); i++)
+        (void)sigaction(keyboard[i], &before->keyboard[i], NULL);
+    (void)sigaction(SIGCHLD, &before->child, NULL);
+    (void)sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
 /* In the child: the program, or its errno into the pipe. */
@@ -70,6 +89,7 @@ static tt_status start(char **argv, pid_t *pid, dispositions *before, tt_error *
         become(argv, ends[1]);
     }
     child = *pid;
+    (void)sigprocmask(SIG_SETMASK, &before->mask, NULL);
     (void)close(ends[1]);
     if (*pid < 0) {
         why = errno;

@@ -9,9 +9,9 @@ typedef struct tt_spawn_end {
     int signal; /* that killed it; 0: it exited */
 } tt_spawn_end;
 
-/* Runs argv with this process's environment and waits. Keyboard signals reach the program
- * from the terminal and are ignored here; others that are sent to this process are passed
- * on. TT_E_NOT_FOUND: no such program; TT_E_IO: it cannot be executed. */
+/* Runs argv with this process's environment and waits. Keyboard signals from the
+ * terminal reach the program as well and are ignored here; signals that are sent to this
+ * process are passed on. TT_E_NOT_FOUND: no such program; TT_E_IO: it cannot be executed. */
 tt_status tt_spawn_and_wait(char **argv, tt_spawn_end *end, tt_error *err);
 
 /* Ends this process by that signal, without a core dump of its own. */
