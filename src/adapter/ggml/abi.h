@@ -40,11 +40,7 @@ _Static_assert(offsetof(struct ggml_tensor, data) == 248, "layout of struct ggml
 _Static_assert(offsetof(struct ggml_tensor, name) == 256, "layout of struct ggml_tensor");
 
 /* Flags of a tensor. Engines before 2026 do not have COMPUTE: there every node computes. */
-enum {
-    GGML_MIRROR_FLAG_INPUT = 1,
-    GGML_MIRROR_FLAG_OUTPUT = 2,
-    GGML_MIRROR_FLAG_COMPUTE = 16
-};
+enum { GGML_MIRROR_FLAG_INPUT = 1, GGML_MIRROR_FLAG_OUTPUT = 2, GGML_MIRROR_FLAG_COMPUTE = 16 };
 
 /* The first fields of struct ggml_compute_params. */
 struct ggml_compute_params {
@@ -53,11 +49,7 @@ struct ggml_compute_params {
 };
 
 /* enum ggml_backend_dev_type. */
-enum {
-    GGML_MIRROR_DEVICE_CPU = 0,
-    GGML_MIRROR_DEVICE_GPU = 1,
-    GGML_MIRROR_DEVICE_IGPU = 2
-};
+enum { GGML_MIRROR_DEVICE_CPU = 0, GGML_MIRROR_DEVICE_GPU = 1, GGML_MIRROR_DEVICE_IGPU = 2 };
 
 /* struct gguf_init_params: 16 bytes, passed in two registers. */
 struct gguf_init_params {

@@ -39,12 +39,11 @@ static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, inp
         if (t->view_src) t = t->view_src;
         if (!(t->flags & GGML_MIRROR_FLAG_INPUT)) continue;
         bool gathers = s == 1 && node->src[0] && is_op(e, node, "GET_ROWS");
-        if (!in->tokens && (is_named(t, "inp_tokens") ||
-                            (gathers && is_named(node->src[0], "token_embd.weight"))))
+        if (!in->tokens &&
+            (is_named(t, "inp_tokens") || (gathers && is_named(node->src[0], "token_embd.weight"))))
             in->tokens = t;
-        if (!in->positions &&
-            (is_named(t, "inp_pos") || (s == 1 && is_op(e, node, "ROPE")) ||
-             (gathers && is_named(node->src[0], "position_embd.weight"))))
+        if (!in->positions && (is_named(t, "inp_pos") || (s == 1 && is_op(e, node, "ROPE")) ||
+                               (gathers && is_named(node->src[0], "position_embd.weight"))))
             in->positions = t;
         if (!in->embeddings && is_named(t, "inp_embd")) in->embeddings = t;
     }
@@ -62,7 +61,8 @@ static inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
     if (!in.tokens && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
     if (!in.positions && e->graph_tensor) in.positions = e->graph_tensor(graph, "inp_pos");
     for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--) {
-        if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled")) continue;
+        if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled"))
+            continue;
         in.output = nodes[i];
         break;
     }

@@ -56,7 +56,8 @@ static bool find_mapping(uint64_t base, char path[4096], uint64_t *offset)
     while (!found && getline(&line, &size, maps) > 0) {
         uint64_t begin, end, at;
         int name = 0;
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &begin, &end, &at, &name) < 3)
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &begin, &end, &at,
+                   &name) < 3)
             continue;
         if (base < begin || base >= end) continue;
         if (!name || line[name] != '/') break;

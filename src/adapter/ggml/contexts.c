@@ -12,7 +12,8 @@ static uint32_t last_id;
 /* The first backend that is a GPU: its ops do not pass the CPU's hooks. */
 static void *find_gpu(const tt_engine *e, void *sched)
 {
-    if (!e->sched_n_backends || !e->sched_backend || !e->backend_device || !e->device_type) return NULL;
+    if (!e->sched_n_backends || !e->sched_backend || !e->backend_device || !e->device_type)
+        return NULL;
     int n = e->sched_n_backends(sched);
     for (int i = 0; i < n; i++) {
         void *backend = e->sched_backend(sched, i);

@@ -13,9 +13,9 @@ typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *use
 
 typedef struct tt_context {
     void *sched;
-    uint32_t id; /* in the trace, from 1 */
-    bool callback; /* ops are seen by the scheduler callback */
-    bool installed; /* our callback is set in the scheduler */
+    uint32_t id;     /* in the trace, from 1 */
+    bool callback;   /* ops are seen by the scheduler callback */
+    bool installed;  /* our callback is set in the scheduler */
     bool had_output; /* the batch before computed logits or embeddings */
     /* The program's own callback, which ours calls. */
     tt_eval_callback user_callback;

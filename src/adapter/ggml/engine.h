@@ -24,13 +24,13 @@ typedef struct tt_engine {
     bool (*buffer_is_host)(void *);
     int (*buffer_usage)(void *); /* optional */
     void (*tensor_get)(const struct ggml_tensor *, void *, size_t, size_t);
-    int (*sched_n_backends)(void *);         /* optional */
-    void *(*sched_backend)(void *, int);     /* optional */
-    void *(*backend_device)(void *);         /* optional */
-    const char *(*backend_name)(void *);     /* optional */
-    int (*device_type)(void *);              /* optional */
-    const char *(*version)(void);            /* optional: ggml_version */
-    const char *(*commit)(void);             /* optional: ggml_commit */
+    int (*sched_n_backends)(void *);     /* optional */
+    void *(*sched_backend)(void *, int); /* optional */
+    void *(*backend_device)(void *);     /* optional */
+    const char *(*backend_name)(void *); /* optional */
+    int (*device_type)(void *);          /* optional */
+    const char *(*version)(void);        /* optional: ggml_version */
+    const char *(*commit)(void);         /* optional: ggml_commit */
 } tt_engine;
 
 /* The functions, looked up once from the library at `caller`; NULL when this engine

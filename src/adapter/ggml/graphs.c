@@ -20,7 +20,7 @@ typedef struct map {
     struct {
         uint64_t hash;
         uint32_t id;
-    } *slot;
+    } * slot;
     uint32_t capacity, used;
 } map;
 

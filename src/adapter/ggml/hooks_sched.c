@@ -40,7 +40,8 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     tt_runs_asked = t;
     c->user_wants = c->user_callback ? c->user_callback(t, true, c->user_data) : false;
     if (!current.run || current.recorder != tt_process_recorder_if_open() ||
-        !tt_graphs_executes(t, current.any_compute)) return c->user_wants;
+        !tt_graphs_executes(t, current.any_compute))
+        return c->user_wants;
     uint32_t node = current.cursor;
     while (node < current.n_nodes && current.nodes[node] != t)
         node++;
@@ -92,8 +93,7 @@ TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callbac
 }
 
 static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_context *c,
-                                   struct ggml_cgraph *graph, const void *caller,
-                                   const void *frame)
+                                   struct ggml_cgraph *graph, const void *caller, const void *frame)
 {
     if (!c->installed) {
         set_callback set;

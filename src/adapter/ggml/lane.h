@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 typedef struct tt_lane {
-    tt_op_record *open; /* the op under way; NULL: none that is recorded */
-    uint64_t release;   /* when the op before ended; 0: read the clock */
+    tt_op_record *open;               /* the op under way; NULL: none that is recorded */
+    uint64_t release;                 /* when the op before ended; 0: read the clock */
     struct ggml_tensor *const *nodes; /* of the run */
     uint32_t n_nodes;
     uint32_t cursor; /* the first node that has not begun */
@@ -27,7 +27,7 @@ typedef struct tt_lane {
     tt_op_record *slots;
     uint64_t mask;
     uint64_t head;
-    uint64_t room; /* head may grow to here without a look at the drain's progress */
+    uint64_t room;       /* head may grow to here without a look at the drain's progress */
     uint64_t dropped_at; /* head when the last record was dropped, + 1 */
 } tt_lane;
 

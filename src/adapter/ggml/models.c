@@ -66,7 +66,7 @@ static bool find_api(const void *caller, gguf_api *g)
 
 /* enum gguf_type, fixed by the GGUF specification. */
 enum { U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64, GGUF_TYPES };
-static const char *const type_names[GGUF_TYPES] = {"u8",  "i8",   "u16", "i16",   "u32", "i32", "f32",
+static const char *const type_names[GGUF_TYPES] = {"u8",   "i8",  "u16", "i16", "u32", "i32", "f32",
                                                    "bool", "str", "arr", "u64", "i64", "f64"};
 
 static const char *type_name(int type)
@@ -143,9 +143,8 @@ static void put_kv(const gguf_api *g, void *gguf, int64_t i, tt_bytes *out)
                        g->arr_n(gguf, i));
     else
         scalar_text(type, g->val_data(gguf, i), scalar, sizeof scalar);
-    tt_meta_kv kv = {{(const uint8_t *)key, strlen(key)},
-                     (uint32_t)type,
-                     {(const uint8_t *)text, strlen(text)}};
+    tt_meta_kv kv = {
+        {(const uint8_t *)key, strlen(key)}, (uint32_t)type, {(const uint8_t *)text, strlen(text)}};
     tt_meta_put_kv(out, &kv);
 }
 

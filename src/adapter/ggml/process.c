@@ -23,7 +23,7 @@
 #define REPLAY_TRIES 500
 
 enum state {
-    OFF, /* not asked to trace, failed, or ended */
+    OFF,   /* not asked to trace, failed, or ended */
     READY, /* opens at the first need */
     RECORDING
 };
@@ -75,7 +75,8 @@ void tt_process_environment(tt_recorder *r, const char *key, const char *value)
 {
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_meta_pair pair = {{(const uint8_t *)key, strlen(key)}, {(const uint8_t *)value, strlen(value)}};
+    tt_meta_pair pair = {{(const uint8_t *)key, strlen(key)},
+                         {(const uint8_t *)value, strlen(value)}};
     tt_meta_put_pairs(&payload, &pair, 1);
     /* What is said of the engine holds for a child too; it is said under the lock. */
     if (strncmp(key, "mode", 4) == 0 || strncmp(key, "engine_", 7) == 0)
@@ -157,15 +158,16 @@ static void describe_run(tt_recorder *r)
 #else
     tt_process_environment(r, "ticks", "monotonic");
 #endif
-    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)tt_recorder_area(r)->area->tick_hz);
+    (void)snprintf(text, sizeof text, "%llu",
+                   (unsigned long long)tt_recorder_area(r)->area->tick_hz);
     tt_process_environment(r, "tick_hz", text);
-    (void)snprintf(text, sizeof text, "mode=%s ring_bytes=%llu limit_bytes=%llu",
-                   mode == TT_MODE_HOOK       ? "hook"
-                   : mode == TT_MODE_CALLBACK ? "callback"
-                                              : "auto",
-                   (unsigned long long)(options.ring_bytes ? options.ring_bytes
-                                                           : TT_AREA_RING_BYTES_DEFAULT),
-                   (unsigned long long)options.limit_bytes);
+    (void)snprintf(
+        text, sizeof text, "mode=%s ring_bytes=%llu limit_bytes=%llu",
+        mode == TT_MODE_HOOK       ? "hook"
+        : mode == TT_MODE_CALLBACK ? "callback"
+                                   : "auto",
+        (unsigned long long)(options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT),
+        (unsigned long long)options.limit_bytes);
     tt_process_environment(r, "capture", text);
     tt_process_environment(r, "area", tt_recorder_area(r)->path);
 }
@@ -210,7 +212,8 @@ static void open_recorder(void)
 {
     tt_error err = {.message = ""};
     uint32_t nobody = 0;
-    bool first = !forked && (!session || atomic_compare_exchange_strong(&session->path_taken, &nobody, 1));
+    bool first =
+        !forked && (!session || atomic_compare_exchange_strong(&session->path_taken, &nobody, 1));
     if (open_at(options.path, first, &err) != TT_OK) {
         tt_process_problem(err.message);
         atomic_store(&state, OFF);
@@ -317,7 +320,8 @@ static void finish(void)
     tt_status status = tt_recorder_close(recorder, nothing, &err);
     if (status != TT_OK) tt_process_problem(err.message);
     if (session_file && status == TT_OK) {
-        (void)snprintf(session_file->path, sizeof session_file->path, "%s", tt_recorder_path(recorder));
+        (void)snprintf(session_file->path, sizeof session_file->path, "%s",
+                       tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);
     }
 }

@@ -9,11 +9,7 @@
 #include <stdbool.h>
 
 /* How ops are to be observed. */
-enum tt_mode {
-    TT_MODE_AUTO = 0,
-    TT_MODE_HOOK,
-    TT_MODE_CALLBACK
-};
+enum tt_mode { TT_MODE_AUTO = 0, TT_MODE_HOOK, TT_MODE_CALLBACK };
 
 /* The process's recorder, opened at the first call; NULL when this process is not to be
  * traced, or could not be (the session knows why), or is ending. Any thread. */

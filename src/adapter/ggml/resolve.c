@@ -139,8 +139,8 @@ void tt_resolve_forget_locks(void)
 
 typedef struct dynamic {
     const char *strings;
-    const ElfW(Sym) *symbols;
-    const ElfW(Rela) *relocations[2]; /* of the linkage table; of data, where -fno-plt puts them */
+    const ElfW(Sym) * symbols;
+    const ElfW(Rela) * relocations[2]; /* of the linkage table; of data, where -fno-plt puts them */
     size_t n_relocations[2];
 } dynamic;
 
@@ -150,7 +150,7 @@ static uintptr_t relocated(const struct dl_phdr_info *info, uintptr_t value)
     return value < info->dlpi_addr ? value + info->dlpi_addr : value;
 }
 
-static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) *d, dynamic *out)
+static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * d, dynamic *out)
 {
     for (; d->d_tag != DT_NULL; d++) {
         switch (d->d_tag) {
@@ -185,7 +185,8 @@ static int find_import(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr), &d);
+            read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
+                         &d);
     if (!d.strings || !d.symbols || is_ours(d.symbols)) return 0;
     for (int table = 0; table < 2; table++) {
         for (size_t i = 0; d.relocations[table] && i < d.n_relocations[table]; i++) {

@@ -49,7 +49,8 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     tt_bytes_init(&payload, 128);
     tt_meta_put_run(&payload, &run);
     if (!tt_process_put(r, TT_META_RUN, &payload)) return 0;
-    if (observed == TT_OBSERVED_HOOK && !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes, frame))
+    if (observed == TT_OBSERVED_HOOK &&
+        !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes, frame))
         return 0;
     return run.id;
 }
