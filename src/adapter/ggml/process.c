@@ -1,5 +1,6 @@
 #include "adapter/ggml/process.h"
 
+#include "adapter/ggml/describe.h"
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
@@ -8,18 +9,15 @@
 #include "record/place.h"
 #include "record/session.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #define REPLAY_MAX_BYTES (64u << 20)
-#define COMMAND_MAX_BYTES 65536u
 #define REPLAY_TRIES 500
 
 enum state {
@@ -94,82 +92,15 @@ bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload)
     return taken;
 }
 
-/* --- what ran, for the ENVIRONMENT --- */
-
-static size_t read_small_file(const char *path, char *out, size_t size)
+static void describe_capture(tt_recorder *r)
 {
-    size_t used = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    while (used < size - 1) {
-        ssize_t n = read(fd, out + used, size - 1 - used);
-        if (n <= 0) break;
-        used += (size_t)n;
-    }
-    (void)close(fd);
-    out[used] = '\0';
-    return used;
-}
-
-static void describe_command(tt_recorder *r)
-{
-    char *text = malloc(COMMAND_MAX_BYTES);
-    if (!text) return;
-    size_t n = read_small_file("/proc/self/cmdline", text, COMMAND_MAX_BYTES);
-    for (size_t i = 0; i + 1 < n; i++)
-        if (text[i] == '\0') text[i] = ' ';
-    tt_process_environment(r, "command", text);
-    free(text);
-}
-
-static void describe_cpu(tt_recorder *r)
-{
-    char text[4096];
-    (void)read_small_file("/proc/cpuinfo", text, sizeof text);
-    char *name = strstr(text, "model name");
-    name = name ? strchr(name, ':') : NULL;
-    if (!name) return;
-    name += strspn(name, ": \t");
-    name[strcspn(name, "\n")] = '\0';
-    tt_process_environment(r, "cpu", name);
-}
-
-static void describe_run(tt_recorder *r)
-{
-    char text[PATH_MAX];
-    struct utsname host;
-    describe_command(r);
-    if (getcwd(text, sizeof text)) tt_process_environment(r, "cwd", text);
-    if (uname(&host) == 0) {
-        tt_process_environment(r, "host", host.nodename);
-        (void)snprintf(text, sizeof text, "%s %s %s", host.sysname, host.release, host.machine);
-        tt_process_environment(r, "kernel", text);
-    }
-    describe_cpu(r);
-    tt_process_environment(r, "tensortrace_version", TT_VERSION);
-    (void)snprintf(text, sizeof text, "%ld", (long)getpid());
-    tt_process_environment(r, "pid", text);
-    (void)snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-    tt_process_environment(r, "processors", text);
-#if defined(__x86_64__)
-    tt_process_environment(r, "ticks", "tsc");
-#elif defined(__aarch64__)
-    tt_process_environment(r, "ticks", "cntvct");
-#else
-    tt_process_environment(r, "ticks", "monotonic");
-#endif
-    (void)snprintf(text, sizeof text, "%llu",
-                   (unsigned long long)tt_recorder_area(r)->area->tick_hz);
-    tt_process_environment(r, "tick_hz", text);
-    (void)snprintf(
-        text, sizeof text, "mode=%s ring_bytes=%llu limit_bytes=%llu",
-        mode == TT_MODE_HOOK       ? "hook"
-        : mode == TT_MODE_CALLBACK ? "callback"
-                                   : "auto",
-        (unsigned long long)(options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT),
-        (unsigned long long)options.limit_bytes);
+    static const char *const modes[] = {
+        [TT_MODE_AUTO] = "auto", [TT_MODE_HOOK] = "hook", [TT_MODE_CALLBACK] = "callback"};
+    char text[128];
+    uint64_t ring_bytes = options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
+    (void)snprintf(text, sizeof text, "mode=%s ring_bytes=%" PRIu64 " limit_bytes=%" PRIu64,
+                   modes[mode], ring_bytes, options.limit_bytes);
     tt_process_environment(r, "capture", text);
-    tt_process_environment(r, "area", tt_recorder_area(r)->path);
 }
 
 /* More than the meta stream holds at once is possible: the drain makes room. Before the child's
@@ -223,7 +154,8 @@ static void open_recorder(void)
         session_file = tt_session_add(session, tt_recorder_path(recorder), (uint32_t)getpid());
     opened_by = getpid();
     replay_records(recorder);
-    describe_run(recorder);
+    describe_capture(recorder);
+    tt_describe_run(recorder);
     atomic_store_explicit(&state, RECORDING, memory_order_release);
 }
 
