@@ -147,7 +147,6 @@ bool tt_lane_claim(tt_lane *l)
     tt_area_map *map = tt_recorder_area(r);
     uint32_t thread = (uint32_t)syscall(SYS_gettid);
     /* Without a key the ring would not come free at the thread's end. */
-    (void)pthread_once(&key_once, make_key);
     tt_ring *ring = has_key ? tt_area_claim(map, thread) : NULL;
     if (!ring) return false;
     uint32_t index = (uint32_t)(ring - map->rings);
@@ -163,6 +162,11 @@ bool tt_lane_claim(tt_lane *l)
     tt_meta_put_ring(&payload, index, thread, tt_ticks());
     (void)tt_process_put(r, TT_META_RING, &payload);
     return true;
+}
+
+void tt_lanes_prepare(void)
+{
+    (void)pthread_once(&key_once, make_key);
 }
 
 static const active_run *run_of(const struct ggml_tensor *op)

@@ -35,6 +35,8 @@ extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint32_t tt_runs_epoch;
 extern _Atomic uint32_t tt_runs_hooked; /* hooked runs under way in the process */
 
+/* To be called before the program runs, which may take every thread-specific key there is. */
+void tt_lanes_prepare(void);
 /* Enters a run so that threads find it by its nodes (their addresses are copied). frame: the
  * caller's stack frame. Runs of this thread whose frames are gone, left by an exception or a
  * longjmp, are dropped. False when too many are under way. */

@@ -238,6 +238,7 @@ __attribute__((constructor)) static void begin(void)
     if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
     tt_bytes_init(&replay, REPLAY_MAX_BYTES);
+    tt_lanes_prepare();
     (void)pthread_atfork(before_fork, in_parent, in_child);
     atomic_store(&state, READY);
 }
