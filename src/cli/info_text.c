@@ -129,7 +129,9 @@ static void count_lines(const tt_info *info)
          s->lanes, s->lanes == 1 ? "" : "s");
     line("dropped", "%s", tt_units_count(a, dropped));
     if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
-        line("", "%s ops ran outside any known graph", tt_units_count(a, unresolved));
+        line("", "%s ops could not be recorded: outside any known graph, or on too many threads",
+             tt_units_count(a, unresolved));
+    environment_line(info->m, "unrecorded", "unrecorded");
     if (tt_model_count(info->m, "meta_dropped", &meta) && meta)
         line("", "%s descriptions (graphs, batches, ...) were lost", tt_units_count(a, meta));
     if (s->runs_open)
