@@ -12,11 +12,13 @@
 #include "record/recover.h"
 #include "record/session.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -328,14 +330,14 @@ static void test_a_killed_process_loses_nothing(void **state)
     (void)snprintf(part, sizeof part, "%s.part", path);
     for (uint32_t runs = 1; runs <= 3000; runs = runs * 5 + 1) {
         uint64_t written = record_and_die(path, runs);
-        if (tt_recover(part, true, &report, &err) != TT_OK) fail_msg("%s", err.message);
+        if (tt_recover(part, TT_RECOVER_REPLACE, &report, &err) != TT_OK) fail_msg("%s", err.message);
         assert_true(report.area_found);
         content c = read_trace(path);
         assert_int_equal(c.ops, written);
         assert_int_equal(c.strings, 2);
         assert_true(c.contiguous);
         /* Once is enough. */
-        assert_int_equal(tt_recover(path, false, &report, &err), TT_E_EXISTS);
+        assert_int_equal(tt_recover(path, 0, &report, &err), TT_E_EXISTS);
     }
 }
 
@@ -357,12 +359,12 @@ static void test_a_cut_file_is_finished(void **state)
     (void)fclose(f);
     assert_true(n > 1000 && n < sizeof bytes);
     /* The area goes first: what is left is the file alone. */
-    assert_int_equal(tt_recover(part, true, &report, &err), TT_OK);
+    assert_int_equal(tt_recover(part, TT_RECOVER_REPLACE, &report, &err), TT_OK);
     for (size_t cut = 64; cut < n; cut += n / 40 + 1) {
         f = fopen(copy, "w");
         (void)fwrite(bytes, 1, cut, f);
         (void)fclose(f);
-        if (tt_recover(copy, true, &report, &err) != TT_OK) fail_msg("cut at %zu: %s", cut, err.message);
+        if (tt_recover(copy, TT_RECOVER_REPLACE, &report, &err) != TT_OK) fail_msg("cut at %zu: %s", cut, err.message);
         assert_false(report.area_found);
         content c = read_trace(report.path);
         assert_true(c.contiguous);
@@ -371,7 +373,7 @@ static void test_a_cut_file_is_finished(void **state)
         f = fopen(copy, "w");
         (void)fwrite(bytes, 1, cut, f);
         (void)fclose(f);
-        assert_int_not_equal(tt_recover(copy, true, &report, &err), TT_OK);
+        assert_int_not_equal(tt_recover(copy, TT_RECOVER_REPLACE, &report, &err), TT_OK);
     }
 }
 
@@ -401,8 +403,271 @@ static void test_a_closed_descriptor_is_not_written_to(void **state)
     (void)fclose(f);
     for (int fd = 512; fd < 600; fd++)
         (void)close(fd);
-    if (tt_recover(part, false, &report, &err) != TT_OK) fail_msg("%s", err.message);
+    if (tt_recover(part, 0, &report, &err) != TT_OK) fail_msg("%s", err.message);
     assert_int_equal(read_trace(path).ops, 10 * NODES);
+}
+
+/* --- deaths at the worst moments, made up from a trace that ended well --- */
+
+typedef struct finished {
+    char path[256], part[300];
+    uint8_t *bytes;
+    size_t size;
+    uint64_t index_at; /* of the INDEX chunk */
+    content content;
+} finished;
+
+static void write_file(const char *path, const uint8_t *bytes, size_t n)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void read_finished(finished *t)
+{
+    struct stat st;
+    assert_int_equal(stat(t->path, &st), 0);
+    t->size = (size_t)st.st_size;
+    t->bytes = malloc(t->size);
+    FILE *f = fopen(t->path, "r");
+    assert_non_null(f);
+    assert_int_equal(fread(t->bytes, 1, t->size, f), t->size);
+    (void)fclose(f);
+    assert_true(tt_tail_decode(t->bytes + t->size - TT_TAIL_BYTES, &t->index_at));
+    t->content = read_trace(t->path);
+    assert_int_equal(unlink(t->path), 0);
+}
+
+/* Records into a small ring, so that some is lost. The area stays, as the end left it. */
+static void record_finished(finished *t, const char *name, bool keep_area)
+{
+    tt_recorder *r;
+    tt_error err;
+    producer p[1] = {{.runs = 3000}};
+    char area[TT_AREA_PATH_MAX], kept[TT_AREA_PATH_MAX + 8];
+    path_in(t->path, name);
+    (void)snprintf(t->part, sizeof t->part, "%s.part", t->path);
+    tt_recorder_options o = {.path = t->path, .ring_bytes = TT_AREA_RING_BYTES_MIN};
+    if (tt_recorder_open(&r, &o, &err) != TT_OK) fail_msg("%s", err.message);
+    (void)snprintf(area, sizeof area, "%s", tt_recorder_area(r)->path);
+    (void)snprintf(kept, sizeof kept, "%s.kept", area);
+    tt_bytes environment;
+    tt_bytes_init(&environment, 4096);
+    tt_bytes_varint(&environment, 1);
+    tt_bytes_str(&environment, "area", 4);
+    tt_bytes_str(&environment, area, strlen(area));
+    assert_true(tt_recorder_meta(r, TT_META_ENVIRONMENT, &environment));
+    tt_bytes_free(&environment);
+    run_producers(r, p, 1);
+    assert_int_equal(link(area, kept), 0);
+    close_and_free(r, false);
+    if (keep_area)
+        assert_int_equal(rename(kept, area), 0);
+    else
+        assert_int_equal(unlink(kept), 0);
+    read_finished(t);
+}
+
+static void test_an_index_without_its_tail_is_enough(void **state)
+{
+    finished t;
+    tt_recover_report report;
+    tt_error err;
+    (void)state;
+    for (size_t missing = 0; missing <= TT_TAIL_BYTES; missing += 4) {
+        record_finished(&t, "tail.ttrace", true);
+        write_file(t.part, t.bytes, t.size - missing);
+        if (tt_recover(t.part, 0, &report, &err) != TT_OK) fail_msg("%s", err.message);
+        assert_string_equal(report.path, t.path);
+        finished again = t;
+        read_finished(&again);
+        assert_int_equal(again.size, t.size);
+        assert_memory_equal(again.bytes, t.bytes, t.size);
+        free(again.bytes);
+        free(t.bytes);
+    }
+}
+
+/* Between the chunk of the totals and the INDEX. */
+static void test_totals_are_written_once(void **state)
+{
+    finished t;
+    tt_recover_report report;
+    tt_error err;
+    (void)state;
+    record_finished(&t, "totals.ttrace", true);
+    assert_true(t.content.ops_dropped > 0);
+    write_file(t.part, t.bytes, (size_t)t.index_at);
+    if (tt_recover(t.part, 0, &report, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_true(report.area_found);
+    content c = read_trace(t.path);
+    assert_true(c.contiguous);
+    assert_int_equal(c.ops, t.content.ops);
+    assert_int_equal(c.ops_dropped, t.content.ops_dropped);
+    assert_int_equal(c.losses, t.content.losses);
+    assert_int_equal(c.meta_records, t.content.meta_records + 1); /* a CLOCK */
+    /* Without the area the totals that are there stay. */
+    write_file(t.part, t.bytes, (size_t)t.index_at);
+    assert_int_equal(tt_recover(t.part, TT_RECOVER_REPLACE, &report, &err), TT_OK);
+    assert_false(report.area_found);
+    c = read_trace(t.path);
+    assert_int_equal(c.meta_records, t.content.meta_records);
+    assert_int_equal(c.losses, t.content.losses);
+    free(t.bytes);
+}
+
+static void test_damage_in_the_middle_is_not_cut_silently(void **state)
+{
+    finished t;
+    tt_recover_report report;
+    tt_error err;
+    tt_chunk_header h;
+    (void)state;
+    record_finished(&t, "middle.ttrace", false);
+    assert_int_equal(tt_chunk_header_decode(t.bytes + 64, t.size - 64, 64, &h, &err), TT_OK);
+    t.bytes[64 + TT_CHUNK_HEADER_BYTES] ^= 1;
+    write_file(t.part, t.bytes, (size_t)t.index_at);
+    assert_int_equal(tt_recover(t.part, TT_RECOVER_REPLACE, &report, &err), TT_E_FORMAT);
+    assert_non_null(strstr(err.message, "--force"));
+    if (tt_recover(t.part, TT_RECOVER_CUT, &report, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_int_equal(report.cut_bytes, t.index_at - 64);
+    free(t.bytes);
+}
+
+/* --- forks, locks, limits --- */
+
+static void test_a_fork_lets_go(void **state)
+{
+    char path[256], part[300];
+    tt_recorder *r;
+    tt_recover_report report;
+    tt_error err;
+    producer p[1] = {{.runs = 50, .paced = true}};
+    int ends[2], code = -1;
+    (void)state;
+    path_in(path, "fork.ttrace");
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    tt_recorder_options o = {.path = path};
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    run_producers(r, p, 1);
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char end;
+        (void)close(ends[1]);
+        tt_recorder_forget(r);
+        (void)!read(ends[0], &end, 1); /* outlives the parent's recording */
+        _exit(0);
+    }
+    (void)close(ends[0]);
+    assert_int_equal(tt_recover(part, 0, &report, &err), TT_E_USAGE);
+    assert_non_null(strstr(err.message, "still being written"));
+    close_and_free(r, false);
+    assert_int_equal(tt_recover(path, 0, &report, &err), TT_E_EXISTS);
+    (void)close(ends[1]);
+    assert_int_equal(waitpid(pid, &code, 0), pid);
+    assert_int_equal(code, 0);
+    assert_int_equal(read_trace(path).ops, 50 * NODES);
+}
+
+static void test_a_recorder_that_cannot_open_leaves_nothing(void **state)
+{
+    char path[256];
+    int code = -1;
+    (void)state;
+    path_in(path, "none/x.ttrace");
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    assert_int_equal(mkdir(path, 0700), 0);
+    *slash = '/';
+    pid_t pid = fork();
+    if (pid == 0) {
+        /* SIGXFSZ would kill. */
+        struct rlimit small = {1 << 20, 1 << 20};
+        tt_recorder *r;
+        tt_recorder_options o = {.path = path};
+        (void)setrlimit(RLIMIT_FSIZE, &small);
+        int before = dup(0);
+        bool failed = tt_recorder_open(&r, &o, NULL) == TT_E_IO && !r;
+        int after = dup(0);
+        _exit(failed && after == before + 1 && fcntl(512, F_GETFD) < 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &code, 0), pid);
+    assert_int_equal(code, 0);
+    *slash = '\0';
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void test_a_limit_of_the_system_does_not_kill(void **state)
+{
+    char path[256], part[300];
+    tt_recover_report report;
+    tt_error err;
+    int code = -1;
+    (void)state;
+    path_in(path, "fsize.ttrace");
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct rlimit small = {100, 100};
+        tt_recorder *r;
+        tt_recorder_options o = {.path = path};
+        producer p = {.runs = 50, .thread = 1, .paced = true};
+        if (tt_recorder_open(&r, &o, NULL) != TT_OK) _exit(1);
+        (void)setrlimit(RLIMIT_FSIZE, &small);
+        p.map = tt_recorder_area(r);
+        (void)produce(&p);
+        _exit(tt_recorder_close(r, false, NULL) == TT_E_IO ? 0 : 2);
+    }
+    assert_int_equal(waitpid(pid, &code, 0), pid);
+    assert_int_equal(code, 0);
+    if (tt_recover(part, 0, &report, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_int_equal(read_trace(path).ops, 50 * NODES);
+}
+
+static void test_unusable_rings_are_not_claimed(void **state)
+{
+    tt_area_map map;
+    tt_error err;
+    const uint8_t id[16] = {1, 2, 3, (uint8_t)getpid(), (uint8_t)(getpid() >> 8)};
+    (void)state;
+    if (tt_area_create(&map, 0, id, dir, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_int_equal(unlink(map.path), 0);
+    tt_area_prepare_spares(&map, 2);
+    assert_int_equal(map.rings[1].reserved, 1);
+    assert_int_equal(map.rings[2].reserved, 0);
+    atomic_store(&map.area->n_usable, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_ptr_equal(tt_area_claim(&map, i + 1), &map.rings[i]);
+    assert_null(tt_area_claim(&map, 4));
+    tt_area_prepare_spares(&map, 2);
+    assert_int_equal(map.rings[3].owner, 0);
+    tt_area_unmap(&map);
+}
+
+/* Nothing in common between any two ops: as many sequences as records. */
+static void test_many_sequences_are_packed_in_time(void **state)
+{
+    size_t n = TT_OPS_CHUNK_RECORDS_MAX;
+    tt_op_record *records = calloc(n, sizeof *records);
+    tt_bytes out;
+    tt_ops_block block;
+    tt_error err;
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        records[i] = (tt_op_record){.start = i, .arrive = i, .run = 1, .place = tt_op_place((uint32_t)i, 0, 0)};
+    tt_bytes_init(&out, TT_CHUNK_PAYLOAD_MAX);
+    assert_true(tt_ops_encode(&out, records, n, 0));
+    if (tt_ops_decode((tt_span){out.data, out.size}, n, true, &block, &err) != TT_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(block.n_segments, n);
+    for (size_t i = 0; i < n; i++)
+        if (block.node[i] != i || block.start[i] != i) fail_msg("record %zu differs", i);
+    tt_ops_block_free(&block);
+    tt_bytes_free(&out);
+    free(records);
 }
 
 static void test_places(void **state)
@@ -455,6 +720,14 @@ int main(void)
         cmocka_unit_test(test_a_killed_process_loses_nothing),
         cmocka_unit_test(test_a_cut_file_is_finished),
         cmocka_unit_test(test_a_closed_descriptor_is_not_written_to),
+        cmocka_unit_test(test_an_index_without_its_tail_is_enough),
+        cmocka_unit_test(test_totals_are_written_once),
+        cmocka_unit_test(test_damage_in_the_middle_is_not_cut_silently),
+        cmocka_unit_test(test_a_fork_lets_go),
+        cmocka_unit_test(test_a_recorder_that_cannot_open_leaves_nothing),
+        cmocka_unit_test(test_a_limit_of_the_system_does_not_kill),
+        cmocka_unit_test(test_unusable_rings_are_not_claimed),
+        cmocka_unit_test(test_many_sequences_are_packed_in_time),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_sessions),
     };
