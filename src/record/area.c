@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define AREA_VERSION 2u
@@ -81,13 +82,31 @@ static void read_boot_id(char out[40])
     (void)close(fd);
 }
 
+/* Threads without a ring record nothing: a container's small /dev/shm is left for the trace's
+ * folder when it cannot hold a ring for each processor. */
+static bool has_room(int fd, uint64_t bytes)
+{
+    struct statvfs fs;
+    return fstatvfs(fd, &fs) != 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= bytes;
+}
+
+static uint64_t wanted_bytes(uint64_t ring_bytes)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t rings = cpus < 1 ? 1 : (uint64_t)cpus + 1;
+    if (rings > TT_AREA_RINGS) rings = TT_AREA_RINGS;
+    return slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES) + rings * ring_bytes;
+}
+
 /* The mapped file in `dir`, or NULL with errno and nothing left behind. */
-static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_id[16], size_t total)
+static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_id[16],
+                          uint64_t ring_bytes, size_t total)
 {
     struct stat st;
     int fd = create_file(map, dir, run_id);
     if (fd < 0) return NULL;
     int why = ftruncate(fd, (off_t)total) == 0 && fstat(fd, &st) == 0 ? 0 : errno;
+    if (!why && !has_room(fd, wanted_bytes(ring_bytes))) why = ENOSPC;
     if (!why) why = reserve(fd, 0, slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES));
     void *base = MAP_FAILED;
     if (!why) {
@@ -113,12 +132,12 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
     if (ring_bytes > TT_AREA_RING_BYTES_MAX) ring_bytes = TT_AREA_RING_BYTES_MAX;
     while (records * sizeof(tt_op_record) < ring_bytes)
         records *= 2;
-    size_t total = slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES) +
-                   TT_AREA_RINGS * records * sizeof(tt_op_record);
+    ring_bytes = records * sizeof(tt_op_record);
+    size_t total = slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES) + TT_AREA_RINGS * ring_bytes;
     memset(map, 0, sizeof *map);
     map->fd = -1;
-    uint8_t *base = create_in(map, "/dev/shm", run_id, total);
-    if (!base) base = create_in(map, fallback_dir, run_id, total);
+    uint8_t *base = create_in(map, "/dev/shm", run_id, ring_bytes, total);
+    if (!base) base = create_in(map, fallback_dir, run_id, ring_bytes, total);
     if (!base)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", map->path,
                             strerror(errno));
