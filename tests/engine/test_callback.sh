@@ -9,5 +9,6 @@ for engine in $(engines); do
     same "$engine: text" plain.txt traced.txt
     verified c.ttrace
     expect "$engine: mode" callback "$(field c.ttrace mode)"
+    "$TT_BIN" log c.ttrace --limit 0 | grep -q "cut off\|no end" && fail "$engine: ops without an end"
 done
 finish

@@ -31,6 +31,7 @@ static __thread struct {
     uint32_t n_nodes;
     uint32_t cursor;
     bool any_compute;
+    tt_op_record *record; /* of the node under way; the barriers inside it are not its end */
 } current __attribute__((tls_model("initial-exec")));
 
 /* The scheduler asks before it computes a node, and shows it when it is done. */
@@ -38,6 +39,7 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
 {
     tt_lane *l = &tt_lane_self;
     tt_runs_asked = t;
+    current.record = NULL;
     c->user_wants = c->user_callback ? c->user_callback(t, true, c->user_data) : false;
     if (!current.run || current.recorder != tt_process_recorder_if_open() ||
         !tt_graphs_executes(t, current.any_compute))
@@ -50,6 +52,8 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     current.cursor = node + 1;
     l->run = current.run;
     tt_lane_open(l, node, 0, 0, tt_ticks());
+    current.record = l->open;
+    l->open = NULL;
     return true;
 }
 
@@ -57,12 +61,12 @@ static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
 {
     tt_context *c = user_data;
     if (ask) return on_ask(c, t);
-    tt_lane *l = &tt_lane_self;
-    if (l->open) {
-        tt_lane_release(l);
-        __atomic_store_n(&l->open->arrive, l->release, __ATOMIC_RELAXED);
-        l->open = NULL;
+    if (current.record && current.recorder == tt_process_recorder_if_open()) {
+        uint64_t now = tt_ticks();
+        __atomic_store_n(&current.record->arrive, now, __ATOMIC_RELAXED);
+        __atomic_store_n(&current.record->release, now, __ATOMIC_RELAXED);
     }
+    current.record = NULL;
     /* Answering false would end the graph: only the program may do that. */
     return c->user_wants ? c->user_callback(t, false, c->user_data) : true;
 }
