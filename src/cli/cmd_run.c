@@ -191,35 +191,61 @@ static void recover(const arguments *args, tt_session_file *file, const char *ou
     /* Only the file that was asked for may replace one: children have names of our choice. */
     bool replace = args->force && strcmp(file->path, output) == 0;
     if (tt_recover(part, replace ? TT_RECOVER_REPLACE : 0, &report, &err) != TT_OK) {
-        tt_report_note("%s", err.message);
+        tt_report_note("the trace could not be finished: %s", err.message);
+        tt_report_note(
+            "what was recorded is kept: when that is mended, run `tensortrace recover %s`", part);
         return;
     }
+    file->ops = report.ops;
+    file->dropped = report.dropped;
     (void)snprintf(file->path, sizeof file->path, "%s", report.path);
     atomic_store(&file->state, TT_SESSION_FINISHED);
     if (!args->quiet)
         tt_report_note("process %" PRIu32
-                       " ended abruptly; its trace is finished with all that it recorded",
+                       " did not end by itself; what it recorded until then is in the trace",
                        file->pid);
+}
+
+static void report_file(const arguments *args, const tt_session_file *file)
+{
+    struct stat st;
+    char size[TT_UNITS_TEXT], ops[TT_UNITS_TEXT], dropped[TT_UNITS_TEXT];
+    if (stat(file->path, &st) != 0) return;
+    (void)tt_units_bytes(size, (uint64_t)st.st_size);
+    /* A trace that is not whole is worth a word even when asked to be quiet. */
+    if (file->dropped)
+        tt_report_note("wrote %s (%s); it has %s records, %s more were dropped (%s)", file->path,
+                       size, tt_units_count(ops, file->ops), tt_units_count(dropped, file->dropped),
+                       args->limit_bytes ? "see --limit and --ring"
+                                         : "a ring was full: see --ring");
+    else if (!args->quiet)
+        tt_report_note("wrote %s (%s)", file->path, size);
 }
 
 static uint32_t finish_files(const arguments *args, tt_session *session, const char *output)
 {
     uint32_t n = atomic_load(&session->n_files), finished = 0;
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
-        struct stat st;
-        char size[TT_UNITS_TEXT];
         tt_session_file *file = &session->files[i];
         if (atomic_load(&file->state) == TT_SESSION_WRITING) recover(args, file, output);
         if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
         finished++;
-        if (!args->quiet && stat(file->path, &st) == 0)
-            tt_report_note("wrote %s (%s)", file->path, tt_units_bytes(size, (uint64_t)st.st_size));
+        report_file(args, file);
     }
     if (n > TT_SESSION_FILES)
         tt_report_note("traces not listed here, of more processes: %" PRIu32
                        "; one that is still called .part needs `tensortrace recover`",
                        n - TT_SESSION_FILES);
     return finished;
+}
+
+/* Whether a trace is there that could not be finished: that is not nothing. */
+static bool has_unfinished(tt_session *session)
+{
+    uint32_t n = atomic_load(&session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        if (atomic_load(&session->files[i].state) == TT_SESSION_WRITING) return true;
+    return false;
 }
 
 static const char *why_nothing(tt_session *session)
@@ -239,14 +265,15 @@ static int conclude(const arguments *args, tt_session *session, const char *outp
 {
     uint32_t traces = finish_files(args, session, output);
     bool built_in_failed = !args->program && end->code != 0;
-    if (traces == 0 && !built_in_failed) {
+    bool nothing = traces == 0 && !built_in_failed && !has_unfinished(session);
+    if (nothing) {
         tt_report_note("nothing was traced: %s%s", why_nothing(session),
                        args->program ? " (see `tensortrace doctor -- PROGRAM`)" : "");
         if (!end->signal && end->code != 0)
             tt_report_note("the program itself exited with %d", end->code);
     }
     if (end->signal) tt_spawn_die_by(end->signal);
-    return traces == 0 && !built_in_failed ? TT_EXIT_NO_TRACE : end->code;
+    return nothing ? TT_EXIT_NO_TRACE : end->code;
 }
 
 static int run_program(const arguments *args, char **argv, const char *output)

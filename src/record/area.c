@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #define AREA_VERSION 2u
-#define DESCRIPTOR_MIN 512      /* low numbers are the program's: it may expect them free */
-#define OWNER_SPARE UINT32_MAX  /* being made ready; no thread has this id */
-#define INTERRUPTED_MAX 100     /* tries, in a program whose timers fire all the time */
+#define DESCRIPTOR_MIN 512     /* low numbers are the program's: it may expect them free */
+#define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
+#define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
 
 static size_t page_round(size_t n)
@@ -178,7 +178,8 @@ static const char *check_header(const tt_area *a, uint64_t size)
         a->meta_bytes > TT_AREA_RING_BYTES_MAX || a->tick_shift > 32)
         return "its header is damaged";
     if (slots_offset(a->n_rings, a->meta_bytes) +
-            a->n_rings * a->ring_records * sizeof(tt_op_record) != size)
+            a->n_rings * a->ring_records * sizeof(tt_op_record) !=
+        size)
         return "its header does not fit its size";
     return NULL;
 }
@@ -312,6 +313,18 @@ void tt_area_meta_copy(const tt_area_map *map, uint64_t from, uint8_t *out, size
     size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
     memcpy(out, map->meta + at, first);
     memcpy(out + first, map->meta, n - first);
+}
+
+void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped)
+{
+    *ops = *dropped = 0;
+    for (uint32_t r = 0; r < map->area->n_rings; r++) {
+        const tt_ring *ring = &map->rings[r];
+        uint64_t tail = atomic_load(&ring->tail), kept = atomic_load(&ring->head) - tail;
+        if (kept > map->area->ring_records) kept = 0; /* a damaged area */
+        *ops += tail;
+        *dropped += atomic_load(&ring->dropped) + kept;
+    }
 }
 
 tt_ring *tt_area_claim(tt_area_map *map, uint32_t thread)

@@ -35,11 +35,11 @@ typedef struct tt_area_loss {
 
 /* One thread's ring. The producer's line, the drain's line, then what is rare. */
 typedef struct tt_ring {
-    _Alignas(64) _Atomic uint64_t head; /* records begun; the last may be under way */
-    _Alignas(64) _Atomic uint64_t tail; /* records that are in the container */
+    _Alignas(64) _Atomic uint64_t head;  /* records begun; the last may be under way */
+    _Alignas(64) _Atomic uint64_t tail;  /* records that are in the container */
     _Alignas(64) _Atomic uint32_t owner; /* OS thread id; 0: free to be claimed */
-    _Atomic uint32_t reserved;           /* its slots have memory behind them: no store is a SIGBUS */
-    _Atomic uint32_t populated;          /* its pages are mapped: no first touch on the hot path */
+    _Atomic uint32_t reserved;  /* its slots have memory behind them: no store is a SIGBUS */
+    _Atomic uint32_t populated; /* its pages are mapped: no first touch on the hot path */
     _Atomic uint64_t dropped;
     _Atomic uint32_t n_losses; /* entries of losses; the last one takes what comes later */
     tt_area_loss losses[TT_AREA_LOSSES];
@@ -79,8 +79,8 @@ typedef struct tt_area_map {
     tt_area *area;
     tt_ring *rings;
     uint8_t *meta;
-    tt_op_record *slots; /* ring r's begin at slots + r * ring_records */
-    int fd;              /* to reserve rings with; -1 in a map of tt_area_open */
+    tt_op_record *slots;    /* ring r's begin at slots + r * ring_records */
+    int fd;                 /* to reserve rings with; -1 in a map of tt_area_open */
     uint64_t device, inode; /* of the file behind fd: a traced program may close descriptors */
     char path[TT_AREA_PATH_MAX];
 } tt_area_map;
@@ -113,6 +113,10 @@ static inline tt_op_record *tt_area_slots(const tt_area_map *map, uint32_t ring)
 bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n);
 /* Copies n bytes at stream position `at` out of the meta ring. */
 void tt_area_meta_copy(const tt_area_map *map, uint64_t at, uint8_t *out, size_t n);
+
+/* Records that are in the container, and records that never will be: dropped by full rings, or
+ * kept in a ring that nobody drains any more. */
+void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped);
 
 /* Takes a free ring for the OS thread `thread`, and reserves its slots; NULL when all are taken
  * or there is no memory for another. Any thread. */

@@ -51,7 +51,8 @@ static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
     uint64_t head = atomic_load_explicit(&a->meta_head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&a->meta_tail, memory_order_relaxed);
     size_t n = (size_t)(head - tail);
-    if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < META_PILE_BYTES)) return TT_OK;
+    if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < META_PILE_BYTES))
+        return TT_OK;
     tt_bytes_clear(&d->raw);
     if (!tt_bytes_reserve(&d->raw, n))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
@@ -139,15 +140,13 @@ static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
     tt_bytes_clear(payload);
 }
 
-static void put_losses(tt_drain *d, tt_bytes *payload, uint64_t *ops, uint64_t *dropped)
+static void put_losses(tt_drain *d, tt_bytes *payload)
 {
     for (uint32_t r = 0; r < d->map->area->n_rings; r++) {
         tt_ring *ring = &d->map->rings[r];
         uint32_t n = atomic_load(&ring->n_losses);
         uint64_t tail = atomic_load(&ring->tail), kept = atomic_load(&ring->head) - tail;
         if (kept > d->map->area->ring_records) kept = 0; /* a damaged area */
-        *ops += tail;
-        *dropped += atomic_load(&ring->dropped) + kept;
         if (kept) {
             tt_meta_put_loss(payload, r, tail, kept);
             put_record(&d->raw, TT_META_LOSS, payload);
@@ -189,10 +188,12 @@ tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err)
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_bytes_clear(&d->raw);
-    put_losses(d, &payload, &ops, &dropped);
+    put_losses(d, &payload);
+    tt_area_totals(d->map, &ops, &dropped);
     put_counts(d, &payload, ops, dropped);
     tt_bytes_free(&payload);
-    if (d->raw.failed) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
+    if (d->raw.failed)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
     if (status == TT_OK) status = tt_sink_finish(d->sink, end_flags, err);
     return status;

@@ -22,7 +22,8 @@ tt_status tt_place_absolute(char *out, size_t size, const char *path, tt_error *
         n = snprintf(out, size, "%s", path);
     } else {
         if (!getcwd(cwd, sizeof cwd))
-            return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no working directory: %s", strerror(errno));
+            return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no working directory: %s",
+                                strerror(errno));
         n = snprintf(out, size, "%s/%s", cwd, path);
     }
     return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;

@@ -57,7 +57,8 @@ static tt_status scan_chunks(scan *s, tt_error *err)
     if (s->complete) return TT_OK;
     while (s->end < s->size) {
         tt_chunk_header h;
-        if (tt_chunk_header_decode(s->data + s->end, s->size - s->end, s->end, &h, NULL) != TT_OK) break;
+        if (tt_chunk_header_decode(s->data + s->end, s->size - s->end, s->end, &h, NULL) != TT_OK)
+            break;
         uint64_t bytes = tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes);
         if (bytes > s->size - s->end) break;
         if (h.type == TT_CHUNK_INDEX) {
@@ -67,7 +68,8 @@ static tt_status scan_chunks(scan *s, tt_error *err)
         if (s->n == s->capacity) {
             s->capacity = s->capacity ? s->capacity * 2 : 256;
             tt_index_entry *index = realloc(s->index, s->capacity * sizeof *index);
-            if (!index) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+            if (!index)
+                return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
             s->index = index;
         }
         tt_index_entry *e = &s->index[s->n++];
@@ -82,7 +84,8 @@ static tt_status scan_chunks(scan *s, tt_error *err)
 static bool is_more_behind(const scan *s)
 {
     unsigned found = 0;
-    for (uint64_t at = tt_pad8(s->end + 1); found < 2 && at < s->size && s->size - at >= TT_CHUNK_HEADER_BYTES;) {
+    for (uint64_t at = tt_pad8(s->end + 1);
+         found < 2 && at < s->size && s->size - at >= TT_CHUNK_HEADER_BYTES;) {
         tt_chunk_header h;
         bool whole = tt_chunk_header_decode(s->data + at, s->size - at, at, &h, NULL) == TT_OK;
         at += whole ? tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes) : 8;
@@ -96,14 +99,16 @@ static bool chunk_payload(const scan *s, const tt_index_entry *e, tt_codec_zstd 
                           tt_bytes *unpacked, tt_span *payload)
 {
     tt_chunk_header h;
-    if (tt_chunk_header_decode(s->data + e->offset, s->size - e->offset, e->offset, &h, NULL) != TT_OK)
+    if (tt_chunk_header_decode(s->data + e->offset, s->size - e->offset, e->offset, &h, NULL) !=
+        TT_OK)
         return false;
     tt_span stored = {s->data + e->offset + TT_CHUNK_HEADER_BYTES, h.stored_bytes};
     if (h.codec == TT_CODEC_NONE) {
         *payload = stored;
         return true;
     }
-    if (!zstd || h.codec != TT_CODEC_ZSTD || !tt_codec_zstd_unpack(zstd, stored, h.raw_bytes, unpacked))
+    if (!zstd || h.codec != TT_CODEC_ZSTD ||
+        !tt_codec_zstd_unpack(zstd, stored, h.raw_bytes, unpacked))
         return false;
     *payload = (tt_span){unpacked->data, unpacked->size};
     return true;
@@ -172,7 +177,8 @@ static void skip_written(const scan *s, tt_area_map *map)
         (void)tt_chunk_header_decode(s->data + e->offset, s->size - e->offset, e->offset, &h, NULL);
         if (e->type == TT_CHUNK_META) {
             uint64_t end = e->position + h.raw_bytes;
-            if (end > atomic_load(&map->area->meta_tail) && end <= atomic_load(&map->area->meta_head))
+            if (end > atomic_load(&map->area->meta_tail) &&
+                end <= atomic_load(&map->area->meta_head))
                 atomic_store(&map->area->meta_tail, end);
         } else if (e->type == TT_CHUNK_OPS && e->stream >= 1 && e->stream <= map->area->n_rings) {
             tt_ring *ring = &map->rings[e->stream - 1];
@@ -234,6 +240,7 @@ static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *re
         status = tt_drain_begin(&drain, map, &sink, err);
         if (status == TT_OK) status = tt_drain_step(&drain, TT_DRAIN_LAST, err);
         if (status == TT_OK) status = tt_drain_finish(&drain, TT_END_RECOVERED, err);
+        tt_area_totals(map, &report->ops, &report->dropped);
         tt_drain_end(&drain);
     }
     tt_sink_close(&sink);
@@ -275,11 +282,13 @@ static tt_status write_tail(const scan *s, int fd, tt_error *err)
     if (pwrite(fd, tail, sizeof tail, (off_t)s->index_end) == (ssize_t)sizeof tail &&
         ftruncate(fd, (off_t)(s->index_end + sizeof tail)) == 0)
         return TT_OK;
-    return tt_error_set(err, TT_E_IO, s->index_end, "writing the trace's end failed: %s", strerror(errno));
+    return tt_error_set(err, TT_E_IO, s->index_end, "writing the trace's end failed: %s",
+                        strerror(errno));
 }
 
 /* "X.ttrace.part" gets the name "X.ttrace"; another name stays. */
-static tt_status name_finished(const char *part, unsigned how, tt_recover_report *report, tt_error *err)
+static tt_status name_finished(const char *part, unsigned how, tt_recover_report *report,
+                               tt_error *err)
 {
     size_t n = strlen(part), suffix = strlen(TT_PLACE_PART_SUFFIX);
     (void)snprintf(report->path, sizeof report->path, "%s", part);
@@ -309,7 +318,8 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     tt_area_map map;
     tt_status status = TT_OK;
     if (s->complete && !is_part(part))
-        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s is complete: nothing to recover", part);
+        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s is complete: nothing to recover",
+                            part);
     if (!s->complete && !s->index_end) {
         if (!(how & TT_RECOVER_CUT) && is_more_behind(s))
             return tt_error_set(err, TT_E_FORMAT, s->end,
@@ -341,7 +351,8 @@ static tt_status lock(int fd, const char *part, tt_error *err)
                             "%s is still being written: wait for the end of its program", part);
     if (fstat(fd, &ours) != 0 || stat(part, &named) != 0 || ours.st_dev != named.st_dev ||
         ours.st_ino != named.st_ino)
-        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "%s got its final name meanwhile", part);
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "%s got its final name meanwhile",
+                            part);
     return TT_OK;
 }
 

@@ -37,8 +37,8 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
     if (!*session) {
         int why = errno;
         if (fd >= 0) (void)unlink(path);
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create a session file in /dev/shm or /tmp: %s",
-                            strerror(why));
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                            "cannot create a session file in /dev/shm or /tmp: %s", strerror(why));
     }
     memcpy((*session)->magic, MAGIC, sizeof MAGIC);
     (*session)->replace = replace;

@@ -29,15 +29,17 @@ enum tt_session_state {
 typedef struct tt_session_file {
     _Atomic uint32_t state; /* enum tt_session_state */
     uint32_t pid;
-    char path[4096]; /* the finished trace's; without ".part" */
+    uint64_t ops;     /* records in the finished trace */
+    uint64_t dropped; /* records that are not in it: a ring was full, or the file's limit reached */
+    char path[4096];  /* the finished trace's; without ".part" */
 } tt_session_file;
 
 typedef struct tt_session {
     char magic[8];
-    uint32_t replace; /* an existing output may be replaced */
-    _Atomic uint32_t attached; /* processes that loaded the hook library */
-    _Atomic uint32_t models;   /* model files the engine opened */
-    _Atomic uint32_t graphs;   /* graph computations that the hooks saw */
+    uint32_t replace;            /* an existing output may be replaced */
+    _Atomic uint32_t attached;   /* processes that loaded the hook library */
+    _Atomic uint32_t models;     /* model files the engine opened */
+    _Atomic uint32_t graphs;     /* graph computations that the hooks saw */
     _Atomic uint32_t path_taken; /* some process writes to the path that was asked for */
     _Atomic uint32_t n_files;
     _Atomic uint32_t has_problem;

@@ -15,14 +15,16 @@
 static bool is_our_file(const tt_sink *s)
 {
     struct stat st;
-    return fstat(s->fd, &st) == 0 && (uint64_t)st.st_dev == s->device && (uint64_t)st.st_ino == s->inode;
+    return fstat(s->fd, &st) == 0 && (uint64_t)st.st_dev == s->device &&
+           (uint64_t)st.st_ino == s->inode;
 }
 
 static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
 {
     uint64_t at = s->offset;
     if (!is_our_file(s))
-        return tt_error_set(err, TT_E_IO, s->offset, "the traced program has closed the trace's file");
+        return tt_error_set(err, TT_E_IO, s->offset,
+                            "the traced program has closed the trace's file");
     while (n > 0) {
         ssize_t done = pwritev(s->fd, part, n, (off_t)at);
         if (done < 0 && errno == EINTR) continue;
@@ -30,7 +32,8 @@ static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
             int why = done < 0 ? errno : ENOSPC;
             /* Half a chunk must not stay: the next one would follow it. */
             (void)!ftruncate(s->fd, (off_t)s->offset);
-            return tt_error_set(err, TT_E_IO, s->offset, "writing the trace failed: %s", strerror(why));
+            return tt_error_set(err, TT_E_IO, s->offset, "writing the trace failed: %s",
+                                strerror(why));
         }
         at += (uint64_t)done;
         while (n > 0 && (size_t)done >= part->iov_len) {
@@ -79,9 +82,10 @@ static tt_status put_chunk(tt_sink *s, tt_chunk_header *h, tt_span stored, tt_er
     static const uint8_t zeros[8];
     uint8_t header[TT_CHUNK_HEADER_BYTES];
     tt_chunk_header_encode(h, stored.data, header);
-    struct iovec parts[3] = {{header, sizeof header},
-                             {(void *)(uintptr_t)stored.data, stored.size},
-                             {(void *)(uintptr_t)zeros, (size_t)(tt_pad8(stored.size) - stored.size)}};
+    struct iovec parts[3] = {
+        {header, sizeof header},
+        {(void *)(uintptr_t)stored.data, stored.size},
+        {(void *)(uintptr_t)zeros, (size_t)(tt_pad8(stored.size) - stored.size)}};
     return write_all(s, parts, 3, err);
 }
 
@@ -115,11 +119,13 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
         h.codec = TT_CODEC_ZSTD;
         h.stored_bytes = (uint32_t)stored.size;
     }
-    if (s->limit && entry->type == TT_CHUNK_OPS && s->offset + TT_CHUNK_HEADER_BYTES + stored.size > s->limit)
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "the trace has reached its limit of %" PRIu64
-                            " bytes", s->limit);
+    if (s->limit && entry->type == TT_CHUNK_OPS &&
+        s->offset + TT_CHUNK_HEADER_BYTES + stored.size > s->limit)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the trace has reached its limit of %" PRIu64 " bytes", s->limit);
     entry->offset = s->offset;
-    if (!remember(s, entry)) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    if (!remember(s, entry))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
     tt_status status = put_chunk(s, &h, stored, err);
     if (status != TT_OK) s->n_index--;
     return status;
@@ -148,7 +154,8 @@ tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
         status = write_all(s, &part, 1, err);
     }
     if (status == TT_OK && ftruncate(s->fd, (off_t)s->offset) != 0)
-        status = tt_error_set(err, TT_E_IO, s->offset, "cutting the trace failed: %s", strerror(errno));
+        status =
+            tt_error_set(err, TT_E_IO, s->offset, "cutting the trace failed: %s", strerror(errno));
     tt_bytes_free(&payload);
     return status;
 }

@@ -46,7 +46,13 @@ static void expect(bool terminal, const char *columns, const char *wanted)
     assert_true(tt_table_print(t));
     if (terminal) {
         assert_int_equal(fflush(out), 0);
-        assert_true(read(master, got, sizeof got - 1) > 0);
+        /* A terminal hands out what it has, in as many parts as it likes. */
+        size_t used = 0;
+        while (used < strlen(wanted)) {
+            ssize_t n = read(master, got + used, sizeof got - 1 - used);
+            if (n <= 0) break;
+            used += (size_t)n;
+        }
         (void)close(master);
     } else {
         rewind(out);

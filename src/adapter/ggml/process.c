@@ -253,6 +253,7 @@ static void finish(void)
     tt_status status = tt_recorder_close(recorder, nothing, &err);
     if (status != TT_OK) tt_process_problem(err.message);
     if (session_file && status == TT_OK) {
+        tt_area_totals(tt_recorder_area(recorder), &session_file->ops, &session_file->dropped);
         (void)snprintf(session_file->path, sizeof session_file->path, "%s",
                        tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);
