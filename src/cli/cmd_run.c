@@ -289,7 +289,10 @@ static int run_program(const arguments *args, char **argv, const char *output)
     if (!set_environment(args, hook, output, session_path)) {
         code = tt_report_usage("cannot set up the program's environment");
     } else if (tt_spawn_and_wait(argv, &end, &err) != TT_OK) {
+        const char *dot = strrchr(argv[0], '.');
         (void)tt_report_error(&err);
+        if (dot && strcmp(dot, ".gguf") == 0)
+            tt_report_note("a model? run it with -m %s", argv[0]);
         code = err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
     } else {
         (void)unlink(session_path);

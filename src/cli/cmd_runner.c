@@ -113,7 +113,13 @@ static void on_log(void *user, int level, const char *text)
 
 static void on_note(void *user, const char *text)
 {
-    (void)user;
+    screen *s = user;
+    /* A note must not stand in the middle of the text's last line. */
+    if (s->text == stdout && !s->ends_in_newline) {
+        (void)fputc('\n', stdout);
+        (void)fflush(stdout);
+        s->ends_in_newline = true;
+    }
     tt_report_note("%s", text);
 }
 
