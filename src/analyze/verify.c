@@ -34,7 +34,7 @@ static const check_row rows[] = {
      false, tt_check_weights},
     {"tokens", "tokens of the batches = tokens given to the engine", "tokens", true, false,
      tt_check_tokens},
-    {"drops", "losses in the streams = losses reported", "losses", true, false, tt_check_drops},
+    {"drops", "losses in the streams = losses reported", "counts", true, false, tt_check_drops},
 };
 
 #define ROWS (sizeof rows / sizeof *rows)
@@ -92,6 +92,8 @@ tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_verify_pr
         else
             status = rows[i].run(m, c, err);
         if (status != TT_OK) return status;
+        if (c->verdict == TT_CHECK_PASSED && c->examined == 0)
+            tt_check_not_observed(c, "there was nothing to examine");
         if (progress) progress(context, i + 1, ROWS);
     }
     return TT_OK;
@@ -322,7 +324,10 @@ tt_status tt_check_drops(const tt_model *m, tt_check *c, tt_error *err)
     uint64_t counted;
     (void)err;
     c->examined = m->n_losses;
-    if (!tt_model_count(m, "ops_dropped", &counted))
+    bool reported = tt_model_count(m, "ops_dropped", &counted);
+    if (reported && c->examined++ == 0)
+        (void)snprintf(c->examined_what, sizeof c->examined_what, "count");
+    if (!reported)
         tt_check_not_observed(c, "the recorder's counts are not in the trace");
     else if (counted != m->losses_total && m->trace.complete)
         tt_check_offend(c, TT_NO_OFFSET,

@@ -42,6 +42,12 @@ static const char *node_name(const tt_model *m, const tt_run *run, uint32_t node
     return m->graphs[run->graph].tensors[node].name;
 }
 
+/* A run is judged at its end only when it ended well. */
+static bool ended_well(const tt_run *run)
+{
+    return run->ended && run->status == 0;
+}
+
 /* --- times --- */
 
 typedef struct times_state {
@@ -64,7 +70,10 @@ static void check_times(void *context, const tt_model *m, const tt_run *run, con
         const char *wrong = NULL;
         uint64_t a = 0, b = 0;
         if (zero(p, i)) continue; /* the no-zero check's business */
-        if (start > arrive) {
+        if (p->open && ended_well(run)) {
+            wrong = "never ends, but its run ended";
+            a = start, b = run->end_ticks;
+        } else if (start > arrive) {
             wrong = "arrives before it starts";
             a = arrive, b = start;
         } else if (arrive > release) {
@@ -148,12 +157,6 @@ typedef struct order_state {
     bool skip;     /* the lane had losses, or was found wrong */
     uint64_t offset;
 } order_state;
-
-/* A run is judged at its end only when it ended well. */
-static bool ended_well(const tt_run *run)
-{
-    return run->ended && run->status == 0;
-}
 
 /* Where the trace was cut off, what is missing may have stood behind the cut. */
 static void end_lane(order_state *s, const tt_model *m, tt_check *c)

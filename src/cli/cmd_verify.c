@@ -1,4 +1,4 @@
-/* tensortrace verify FILE: proves that a trace is complete and consistent. */
+/* tensortrace verify FILE: checks that a trace is whole and consistent. */
 #include "analyze/verify.h"
 #include "base/json.h"
 #include "cli/command.h"
@@ -18,14 +18,36 @@ static size_t count_verdict(const tt_check *checks, size_t n, tt_verdict v)
     return found;
 }
 
+static uint64_t dropped_records(const tt_model *m)
+{
+    uint64_t counted;
+    return tt_model_count(m, "ops_dropped", &counted) && counted > m->losses_total
+               ? counted
+               : m->losses_total;
+}
+
+/* A part of the file cannot be read. (The checks tell more of it.) */
+static bool damaged(const tt_model *m)
+{
+    return m->meta_damage.status != TT_OK || tt_pieces_damaged(m->pieces, NULL) > 0;
+}
+
+/* Dropped records are told, and are no offence: the recorder was honest about them. */
+static bool passes(const tt_model *m, const tt_check *checks, size_t n)
+{
+    return m->trace.complete && !damaged(m) && count_verdict(checks, n, TT_CHECK_FAILED) == 0;
+}
+
 static bool print_json(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
 {
     tt_json j;
     tt_json_begin(&j, stdout, 2);
     tt_json_object(&j);
     tt_json_kv_string(&j, "file", input->path);
-    tt_json_kv_bool(&j, "passed", count_verdict(checks, n, TT_CHECK_FAILED) == 0);
+    tt_json_kv_bool(&j, "passed", passes(m, checks, n));
     tt_json_kv_bool(&j, "complete", m->trace.complete);
+    tt_json_kv_bool(&j, "damaged", damaged(m));
+    tt_json_kv_u64(&j, "dropped_records", dropped_records(m));
     tt_json_key(&j, "checks");
     tt_json_array(&j);
     for (size_t i = 0; i < n; i++) {
@@ -83,6 +105,12 @@ static bool print_text(const tt_input *input, const tt_model *m, const tt_check 
     if (failed) printf(", %zu failed", failed);
     if (unseen) printf(", %zu not observed", unseen);
     if (!m->trace.complete) printf("; the trace was cut off at byte %" PRIu64, m->trace.end_bytes);
+    if (damaged(m)) printf("; the trace is damaged");
+    uint64_t dropped = dropped_records(m);
+    char count[TT_UNITS_TEXT];
+    if (dropped)
+        printf("; %s record%s dropped and %s not in the trace", tt_units_count(count, dropped),
+               dropped == 1 ? " was" : "s were", dropped == 1 ? "is" : "are");
     putchar('\n');
     return true;
 }
@@ -99,7 +127,7 @@ static int check_and_print(const tt_input *input, const tt_model *m)
     if (status != TT_OK) return tt_report_error(&err);
     int code = tt_report_output(input->json ? print_json(input, m, checks, n)
                                             : print_text(input, m, checks, n));
-    if (code == TT_EXIT_OK && count_verdict(checks, n, TT_CHECK_FAILED)) code = TT_EXIT_DIFFERS;
+    if (code == TT_EXIT_OK && !passes(m, checks, n)) code = TT_EXIT_DIFFERS;
     return code;
 }
 
@@ -119,9 +147,9 @@ int tt_cmd_verify(int argc, char **argv)
         NULL,
         pass_input,
         "FILE",
-        "Proves that the trace FILE is complete and consistent.\v"
-        "Exit code 0: no check failed; 1: one failed, and its first offence is named; 2: the "
-        "file is no trace. A check whose facts are not in the trace is \"not observed\", which "
+        "Checks that the trace FILE is whole and consistent, or says what is missing.\v"
+        "Exit code 0: no check failed; 1: one failed, and its first offence is named, or the "
+        "file is cut off or damaged; 2: the file is no trace. A check whose facts are not in the trace is \"not observed\", which "
         "is neither.",
         children,
         NULL,

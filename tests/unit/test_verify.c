@@ -259,6 +259,40 @@ static void times(void **state)
     }
 }
 
+/* A record without a release is an op whose end was not seen. */
+static void no_end(synth_plan *plan, synth_ring *rings)
+{
+    tt_op_record *r = &rings[1].records[in_run(&rings[1], 3) + 4];
+    (void)plan;
+    r->release = 0;
+}
+
+static void an_op_without_end_in_a_run_that_ended(void **state)
+{
+    synth_plan p = synth_default();
+    (void)state;
+    p.edit_ops = no_end;
+    expect_of_plan(p, "times", "never ends, but its run ended");
+}
+
+static void what_examined_nothing_is_not_observed(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b = build(&p);
+    tt_model *m;
+    tt_check checks[TT_CHECKS_MAX];
+    size_t n;
+    (void)state;
+    assert_int_equal(tt_model_open_memory(b.data, TT_FILE_HEADER_BYTES, &m, NULL), TT_OK);
+    assert_int_equal(tt_verify(m, checks, &n, NULL, NULL, NULL), TT_OK);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(checks[i].verdict, TT_CHECK_NOT_OBSERVED);
+        assert_true(checks[i].detail[0] != '\0');
+    }
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 static void clear_times(synth_plan *plan, synth_ring *rings)
 {
     tt_op_record *r = &rings[1].records[20];
@@ -350,6 +384,8 @@ int main(void)
         cmocka_unit_test(graph_order),
         cmocka_unit_test(op_count),
         cmocka_unit_test(times),
+        cmocka_unit_test(an_op_without_end_in_a_run_that_ended),
+        cmocka_unit_test(what_examined_nothing_is_not_observed),
         cmocka_unit_test(no_zero),
         cmocka_unit_test(weights),
         cmocka_unit_test(tokens),
