@@ -199,7 +199,7 @@ static int run(const arguments *args, screen *s, tt_runner_result *r)
 
 static int run_as_text(const arguments *args, tt_runner_result *r)
 {
-    screen s = {.args = args, .text = stdout, .phase = -1};
+    screen s = {.args = args, .text = stdout, .phase = -1, .ends_in_newline = true};
     s.shows_progress = !args->quiet && isatty(STDERR_FILENO);
     int code = run(args, &s, r);
     if (code != TT_EXIT_OK) return code;
