@@ -275,7 +275,7 @@ bool tt_info_print_text(const tt_info *info)
     printf("\nNext\n"
            "  tensortrace stats %s --by layer      time and bytes of each layer\n"
            "  tensortrace log %s --token 1 --lanes what each thread did for a token\n"
-           "  tensortrace verify %s                proves that nothing is missing\n",
+           "  tensortrace verify %s                checks that the trace is whole, or says what is missing\n",
            info->path, info->path, info->path);
     return ok;
 }

@@ -10,9 +10,9 @@
 static const tt_command commands[] = {
     {"run", "trace a program, or the built-in runner on a model", tt_cmd_run, 0},
     {"info", "what a trace holds: engine, model, times, findings", tt_cmd_info, 0},
-    {"stats", "time and bytes by op, layer, component, tensor, thread, token", tt_cmd_stats, 0},
+    {"stats", "sums by op, layer, component, category, tensor, thread, token, phase", tt_cmd_stats, 0},
     {"log", "the ops of a trace in time order", tt_cmd_log, 0},
-    {"verify", "prove that a trace is complete and consistent", tt_cmd_verify, 0},
+    {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
     {"gguf", "the tensors of a model file and where they lie", tt_cmd_gguf, 0},
     {"synth", "write a model with made-up weights, for tests and demos", tt_cmd_synth, 0},
@@ -34,8 +34,8 @@ static void print_help(FILE *out)
           "A first look, with a model of yours:\n"
           "  tensortrace run -o my.ttrace -m MODEL.gguf -p \"Hello\" -n 16\n"
           "  tensortrace info my.ttrace\n\n"
-          "Exit codes: 0 done or equal, 1 differs or a check failed, 2 usage or unusable\n"
-          "input, 3 the program ran but nothing could be traced.\n"
+          "Exit codes: 0 done, 1 a check failed or tracing cannot work, 2 wrong usage or\n"
+          "unusable input, 3 the program ran but nothing could be traced.\n"
           "Manual: man tensortrace\n",
           out);
 }
