@@ -176,12 +176,16 @@ static node_info *nodes_of(tt_stats *s, uint32_t graph)
     return s->nodes[graph];
 }
 
-static void add(tt_stats_row *row, uint64_t ticks, uint64_t busy, uint64_t wait, uint64_t bytes,
+static void add(tt_stats_row *row, const tt_joined *op, uint64_t ticks, uint64_t bytes,
                 bool at_most)
 {
-    tt_quantiles_add(&row->ticks, ticks);
-    row->busy_ticks += busy;
-    row->wait_ticks += wait;
+    row->count++;
+    if (!op->open) {
+        tt_quantiles_add(&row->ticks, ticks);
+        row->timed_weight_bytes += bytes;
+    }
+    row->busy_ticks += op->busy;
+    row->wait_ticks += op->wait;
     row->weight_bytes += bytes;
     row->at_most |= at_most;
 }
@@ -202,9 +206,9 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
 {
     if (row->done) return;
     row->done = true;
-    row->count = row->ticks.n;
+    row->timed = row->ticks.n;
     row->total_ns = tt_model_span_ns(m, row->ticks.sum);
-    row->mean_ns = row->count ? row->total_ns / (double)row->count : 0;
+    row->mean_ns = row->timed ? row->total_ns / (double)row->timed : 0;
     row->p50_ns = tt_quantiles_at(&row->ticks, 0.50) * m->clock.ns_per_tick;
     row->p95_ns = tt_quantiles_at(&row->ticks, 0.95) * m->clock.ns_per_tick;
     row->max_ns = tt_model_span_ns(m, row->ticks.max);
@@ -228,12 +232,12 @@ static void add_run(tt_stats *s, uint32_t at, const tt_join *j)
         if (s->failed) return;
         if (!info->passes) continue;
         uint64_t ticks = tt_joined_ticks(op);
-        add(&s->total, ticks, op->busy, op->wait, info->weight_bytes, info->at_most);
+        add(&s->total, op, ticks, info->weight_bytes, info->at_most);
         if (run_row != TT_NONE)
-            add(&s->rows[run_row], ticks, op->busy, op->wait, info->weight_bytes, info->at_most);
+            add(&s->rows[run_row], op, ticks, info->weight_bytes, info->at_most);
         for (uint32_t k = 0; k < info->n; k++) {
             const share *part = &s->shares[info->first + k];
-            add(&s->rows[part->row], ticks, op->busy, op->wait, part->weight_bytes, part->at_most);
+            add(&s->rows[part->row], op, ticks, part->weight_bytes, part->at_most);
         }
     }
     /* A token's row is complete after its last run: its values need not be kept. */
@@ -260,9 +264,11 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
             if (!info->known || info->covers != p.covers[k])
                 learn_node(s, g, p.node[k], p.covers[k], info);
             if (!info->passes) continue;
-            uint64_t busy = p.arrive[k] - p.start[k], wait = p.release[k] - p.arrive[k];
-            add(&s->rows[row], busy, busy, wait, 0, false);
-            add(&s->total, busy, busy, wait, 0, false);
+            const tt_joined own = {.busy = p.arrive[k] - p.start[k],
+                                   .wait = p.release[k] - p.arrive[k],
+                                   .open = p.open};
+            add(&s->rows[row], &own, own.busy, 0, false);
+            add(&s->total, &own, own.busy, 0, false);
         }
     }
     return TT_OK;
@@ -322,7 +328,7 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
 
 double tt_stats_rate(const tt_stats_row *r)
 {
-    return r->total_ns > 0 ? (double)r->weight_bytes / r->total_ns * 1e9 : 0;
+    return r->total_ns > 0 ? (double)r->timed_weight_bytes / r->total_ns * 1e9 : 0;
 }
 
 static double sort_value(const tt_stats_row *r, tt_stats_sort by)

@@ -30,6 +30,7 @@ typedef struct tt_stats_row {
     const char *key; /* as text */
     int64_t number;  /* of a layer, thread or token; -1: none */
     uint64_t count;
+    uint64_t timed; /* of these: the others' ends were not seen, they have no times */
     double total_ns, mean_ns, p50_ns, p95_ns, max_ns;
     double busy_ns, wait_ns;
     uint64_t weight_bytes; /* read from weights */
@@ -37,6 +38,7 @@ typedef struct tt_stats_row {
     /* Private: */
     tt_quantiles ticks;
     uint64_t busy_ticks, wait_ticks;
+    uint64_t timed_weight_bytes;
     bool done;
 } tt_stats_row;
 
@@ -70,7 +72,7 @@ const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n);
 const tt_stats_row *tt_stats_total(const tt_stats *s);
 /* Records without a known run, graph or node, left out. */
 uint64_t tt_stats_stray(const tt_stats *s);
-/* weight_bytes / total time; 0 without either. */
+/* Bytes of weights that the timed ops read / their time; 0 without either. */
 double tt_stats_rate(const tt_stats_row *r);
 
 #endif

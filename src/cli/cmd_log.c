@@ -201,7 +201,8 @@ static void table_op(printer *p, const tt_log_op *o)
     (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(m, o->start_ticks) / 1e6);
     (void)snprintf(lane, sizeof lane, "%" PRIu32, o->lane == TT_NONE ? o->lanes : o->lane);
     if (o->open) {
-        (void)snprintf(duration, sizeof duration, "(cut off)");
+        bool cut = !m->trace.complete || !o->run->ended;
+        (void)snprintf(duration, sizeof duration, cut ? "(cut off)" : "(no end)");
     } else {
         tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
         tt_units_ns(wait, tt_model_span_ns(m, o->wait_ticks));

@@ -105,22 +105,32 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* null where no op of the row has an end. */
+static void json_time(tt_json *j, const char *key, const tt_stats_row *r, double value)
+{
+    tt_json_key(j, key);
+    if (r->timed)
+        tt_json_double(j, value);
+    else
+        tt_json_null(j);
+}
+
 static void json_row(tt_json *j, const struct options *o, const tt_stats_row *r, double all_ns)
 {
     if (o->by->by != TT_BY_THREAD) {
         tt_json_kv_u64(j, "weight_bytes", r->weight_bytes);
         tt_json_kv_bool(j, "weight_bytes_at_most", r->at_most);
-        tt_json_kv_double(j, "rate_bytes_per_s", tt_stats_rate(r));
+        json_time(j, "rate_bytes_per_s", r, tt_stats_rate(r));
     }
     tt_json_kv_u64(j, "count", r->count);
-    tt_json_kv_double(j, "share", all_ns > 0 ? r->total_ns / all_ns : 0);
-    tt_json_kv_double(j, "total_ns", r->total_ns);
-    tt_json_kv_double(j, "mean_ns", r->mean_ns);
-    tt_json_kv_double(j, "p50_ns", r->p50_ns);
-    tt_json_kv_double(j, "p95_ns", r->p95_ns);
-    tt_json_kv_double(j, "max_ns", r->max_ns);
-    tt_json_kv_double(j, "busy_ns", r->busy_ns);
-    tt_json_kv_double(j, "wait_ns", r->wait_ns);
+    json_time(j, "share", r, all_ns > 0 ? r->total_ns / all_ns : 0);
+    json_time(j, "total_ns", r, r->total_ns);
+    json_time(j, "mean_ns", r, r->mean_ns);
+    json_time(j, "p50_ns", r, r->p50_ns);
+    json_time(j, "p95_ns", r, r->p95_ns);
+    json_time(j, "max_ns", r, r->max_ns);
+    json_time(j, "busy_ns", r, r->busy_ns);
+    json_time(j, "wait_ns", r, r->wait_ns);
 }
 
 static bool print_json(const struct options *o, tt_stats *s)
@@ -165,13 +175,18 @@ static bool print_json(const struct options *o, tt_stats *s)
 static const struct {
     const char *title; /* NULL: the dimension's */
     bool optional;
-} columns[COLUMNS] = {{NULL, false},   {"COUNT", false},   {"TOTAL", false}, {"SHARE", false},
-                      {"MEAN", false}, {"P50", true},      {"P95", false},   {"MAX", true},
-                      {"WAIT", false}, {"WEIGHTS", false}, {"RATE", true}};
+    bool weights; /* not by thread */
+} columns[COLUMNS] = {
+    {NULL, false, false},     {"COUNT", false, false}, {"TOTAL", false, false},
+    {"SHARE", false, false},  {"MEAN", false, false},  {"P50", true, false},
+    {"P95", false, false},    {"MAX", true, false},    {"WAIT", false, false},
+    {"WEIGHTS", false, true}, {"RATE", true, true},
+};
 
-static bool shown(size_t column)
+static bool shown(const struct options *o, size_t column)
 {
     size_t width = tt_table_width(stdout);
+    if (columns[column].weights && o->by->by == TT_BY_THREAD) return false;
     return width == 0 || width >= WIDTH_FULL || !columns[column].optional;
 }
 
@@ -180,6 +195,7 @@ static void table_row(tt_table *t, const struct options *o, const char *key, con
 {
     char name[256], count[TT_UNITS_TEXT], ns[6][TT_UNITS_TEXT], share[16], bytes[TT_UNITS_TEXT + 4];
     char rate[TT_UNITS_TEXT];
+    const double times[] = {r->total_ns, r->mean_ns, r->p50_ns, r->p95_ns, r->max_ns, r->wait_ns};
     (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
     bytes[0] = '\0';
     rate[0] = '\0';
@@ -189,21 +205,29 @@ static void table_row(tt_table *t, const struct options *o, const char *key, con
                        tt_units_bytes(size, r->weight_bytes));
         tt_units_rate(rate, tt_stats_rate(r));
     }
+    for (size_t i = 0; i < COUNT(times); i++)
+        tt_units_ns(ns[i], times[i]);
+    /* Ops whose ends were not seen have no times; no time is not a time of 0. */
+    if (r->timed == 0) {
+        share[0] = rate[0] = '\0';
+        for (size_t i = 0; i < COUNT(times); i++)
+            ns[i][0] = '\0';
+    }
     const char *all[COLUMNS] = {tt_trace_text(name, sizeof name, key),
                                 tt_units_count(count, r->count),
-                                tt_units_ns(ns[0], r->total_ns),
+                                ns[0],
                                 share,
-                                tt_units_ns(ns[1], r->mean_ns),
-                                tt_units_ns(ns[2], r->p50_ns),
-                                tt_units_ns(ns[3], r->p95_ns),
-                                tt_units_ns(ns[4], r->max_ns),
-                                tt_units_ns(ns[5], r->wait_ns),
+                                ns[1],
+                                ns[2],
+                                ns[3],
+                                ns[4],
+                                ns[5],
                                 bytes,
                                 rate};
     const char *cells[COLUMNS];
     size_t n = 0;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (shown(i)) cells[n++] = all[i];
+        if (shown(o, i)) cells[n++] = all[i];
     tt_table_row(t, cells);
 }
 
@@ -214,7 +238,7 @@ static bool print_table(const struct options *o, tt_stats *s)
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (shown(i))
+        if (shown(o, i))
             tt_table_column(t, columns[i].title ? columns[i].title : o->by->title,
                             i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
     for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++)
@@ -245,7 +269,10 @@ static int sum_and_print(const struct options *o, const tt_model *m)
                            tt_stats_stray(s));
         else if (tt_stats_total(s)->count == 0)
             tt_trace_note_none(m);
-        code = tt_report_output(o->input.json ? print_json(o, s) : print_table(o, s));
+        if (o->input.json)
+            code = tt_report_output(print_json(o, s));
+        else
+            code = tt_report_output(tt_stats_total(s)->count == 0 || print_table(o, s));
     }
     tt_stats_free(s);
     return code;

@@ -135,9 +135,9 @@ static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_
         else
             tt_json_kv_string(j, key, r[i].key);
         tt_json_kv_u64(j, "count", r[i].count);
-        tt_json_kv_double(j, "total_ns", r[i].total_ns);
-        tt_json_kv_double(j, "share", all_ns > 0 ? r[i].total_ns / all_ns : 0);
-        tt_json_kv_double(j, "wait_ns", r[i].wait_ns);
+        maybe_double(j, "total_ns", r[i].timed > 0, r[i].total_ns);
+        maybe_double(j, "share", r[i].timed > 0, all_ns > 0 ? r[i].total_ns / all_ns : 0);
+        maybe_double(j, "wait_ns", r[i].timed > 0, r[i].wait_ns);
         tt_json_kv_u64(j, "weight_bytes", r[i].weight_bytes);
         tt_json_object_end(j);
     }

@@ -187,18 +187,23 @@ static bool time_table(const char *heading, const char *title, tt_stats *s, size
     for (size_t i = 0, shown = 0; i < n && shown < limit; i++) {
         const tt_stats_row *r = &rows[i];
         char name[128], share[16], total[TT_UNITS_TEXT], count[TT_UNITS_TEXT], mean[TT_UNITS_TEXT];
-        char bytes[TT_UNITS_TEXT] = "", rate[TT_UNITS_TEXT] = "";
+        char bytes[TT_UNITS_TEXT + 4] = "", rate[TT_UNITS_TEXT] = "";
         if (r->key[0] == '(') continue; /* no weight: not a tensor */
         (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
         if (r->weight_bytes) {
-            tt_units_bytes(bytes, r->weight_bytes);
+            char size[TT_UNITS_TEXT];
+            (void)snprintf(bytes, sizeof bytes, "%s%s", r->at_most ? "<= " : "",
+                           tt_units_bytes(size, r->weight_bytes));
             tt_units_rate(rate, tt_stats_rate(r));
         }
+        tt_units_ns(total, r->total_ns);
+        tt_units_ns(mean, r->mean_ns);
+        if (r->timed == 0) share[0] = total[0] = mean[0] = rate[0] = '\0';
         const char *cells[] = {tt_trace_text(name, sizeof name, r->key),
                                share,
-                               tt_units_ns(total, r->total_ns),
+                               total,
                                tt_units_count(count, r->count),
-                               tt_units_ns(mean, r->mean_ns),
+                               mean,
                                bytes,
                                rate};
         tt_table_row(t, cells);
@@ -240,8 +245,10 @@ static bool thread_table(const tt_info *info)
         char work[TT_UNITS_TEXT], wait[TT_UNITS_TEXT], share[16], count[TT_UNITS_TEXT];
         double all = r->busy_ns + r->wait_ns;
         (void)snprintf(share, sizeof share, "%.1f %%", all > 0 ? 100 * r->wait_ns / all : 0);
-        const char *cells[] = {r->key, tt_units_ns(work, r->busy_ns), tt_units_ns(wait, r->wait_ns),
-                               share, tt_units_count(count, r->count)};
+        tt_units_ns(work, r->busy_ns);
+        tt_units_ns(wait, r->wait_ns);
+        if (r->timed == 0) share[0] = work[0] = wait[0] = '\0';
+        const char *cells[] = {r->key, work, wait, share, tt_units_count(count, r->count)};
         tt_table_row(t, cells);
     }
     return tt_table_print(t);
@@ -275,7 +282,8 @@ bool tt_info_print_text(const tt_info *info)
     printf("\nNext\n"
            "  tensortrace stats %s --by layer      time and bytes of each layer\n"
            "  tensortrace log %s --token 1 --lanes what each thread did for a token\n"
-           "  tensortrace verify %s                checks that the trace is whole, or says what is missing\n",
+           "  tensortrace verify %s                checks that the trace is whole, or says what is "
+           "missing\n",
            info->path, info->path, info->path);
     return ok;
 }
