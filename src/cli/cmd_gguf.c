@@ -204,7 +204,12 @@ int tt_cmd_gguf(int argc, char **argv)
     tt_gguf model;
     tt_error err;
     tt_report_parse(&argp, argc, argv, 0, &o);
-    if (tt_gguf_open(&model, o.input.path, &err) != TT_OK) return tt_report_error(&err);
+    if (tt_gguf_open(&model, o.input.path, &err) != TT_OK) {
+        if (err.status == TT_E_FORMAT && tt_input_is_trace(o.input.path))
+            return tt_report_usage("%s: this is a trace: try \"%s info %s\"", o.input.path,
+                                   tt_report_program(), o.input.path);
+        return tt_report_error(&err);
+    }
     note_oddities(&model);
     int code = write_model(&model, &o);
     tt_gguf_close(&model);

@@ -1,5 +1,6 @@
 /* `tensortrace info` for people. */
 #include "cli/info.h"
+#include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
 #include "cli/units.h"
@@ -92,10 +93,11 @@ static void ending_line(const tt_info *info)
     if (!t->complete)
         line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
     else
-        line("ending", "%s",
+        line("ending", "%s%s",
              t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
              : t->end_flags & TT_END_NORMAL  ? "complete"
-                                             : "complete, but not closed by itself");
+                                             : "complete, but not closed by itself",
+             damaged || info->m->meta_damage.status != TT_OK ? ", but damaged" : "");
     if (info->m->meta_damage.status != TT_OK)
         line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,
              info->m->meta_damage.message);
@@ -123,10 +125,16 @@ static void count_lines(const tt_info *info)
     const tt_summary *s = &info->summary;
     uint64_t dropped = info->m->losses_total, counted, unresolved = 0, meta = 0;
     if (tt_model_count(info->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
-    line("ops", "%s records of %s graph computation%s (%u graph%s) on up to %u thread%s",
-         tt_units_count(a, s->records), tt_units_count(b, info->m->n_runs),
-         info->m->n_runs == 1 ? "" : "s", info->m->n_graphs, info->m->n_graphs == 1 ? "" : "s",
-         s->lanes, s->lanes == 1 ? "" : "s");
+    char ops[TT_UNITS_TEXT + 4] = "";
+    const char *each =
+        info->findings ? ": one for each op and thread)" : " (one for each op and thread)";
+    if (info->findings)
+        (void)snprintf(ops, sizeof ops, "%s (",
+                       tt_units_count(c, tt_stats_total(info->by_op)->count));
+    line("ops", "%s%s record%s%s of %s graph computation%s (%u graph%s) on up to %u thread%s", ops,
+         tt_units_count(a, s->records), s->records == 1 ? "" : "s", each,
+         tt_units_count(b, info->m->n_runs), info->m->n_runs == 1 ? "" : "s", info->m->n_graphs,
+         info->m->n_graphs == 1 ? "" : "s", s->lanes, s->lanes == 1 ? "" : "s");
     line("dropped", "%s", tt_units_count(a, dropped));
     if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
         line("", "%s ops could not be recorded: outside any known graph, or on too many threads",
@@ -139,7 +147,7 @@ static void count_lines(const tt_info *info)
              s->runs_open == 1 ? "" : "s");
     line("trace", "%s, %s", info->path, tt_units_bytes(c, s->file_bytes));
     if (s->records)
-        line("", "%.2f bytes per op and thread (%.2f without descriptions)",
+        line("", "%.2f bytes per op and thread (%.2f without graphs, tensors and names)",
              (double)s->file_bytes / (double)s->records, (double)s->ops_bytes / (double)s->records);
 }
 
@@ -219,10 +227,9 @@ static void bytes_per_batch(const char *what, const tt_info *info, const char *p
     char bytes[TT_UNITS_TEXT], model[TT_UNITS_TEXT];
     if (!r || !p->batches || !r->weight_bytes) return;
     uint64_t each = r->weight_bytes / p->batches;
-    printf("  %-10s%s%s a %s", what, r->at_most ? "at most " : "", tt_units_bytes(bytes, each),
-           unit);
+    printf("  %-10s%s%s a %s", what, r->at_most ? "<= " : "", tt_units_bytes(bytes, each), unit);
     if (info->summary.model_bytes)
-        printf(" (%.0f %% of the model's %s)",
+        printf(" (%.0f %% of its weights' %s)",
                100.0 * (double)each / (double)info->summary.model_bytes,
                tt_units_bytes(model, info->summary.model_bytes));
     putchar('\n');
@@ -256,8 +263,12 @@ static bool thread_table(const tt_info *info)
 
 static bool print_findings(const tt_info *info)
 {
+    size_t n;
+    char by_op[64] = "Time by op";
+    (void)tt_stats_rows(info->by_op, TT_SORT_TOTAL, &n);
+    if (n > TOP_OPS) (void)snprintf(by_op, sizeof by_op, "Time by op (%u of %zu)", TOP_OPS, n);
     bool ok = time_table("Time by part of the network", "PART", info->by_category, SIZE_MAX) &&
-              time_table("Time by op", "OP", info->by_op, TOP_OPS) &&
+              time_table(by_op, "OP", info->by_op, TOP_OPS) &&
               time_table("Busiest tensors", "TENSOR", info->by_tensor, TOP_TENSORS);
     printf("\nWeights read\n");
     bytes_per_batch("prompt", info, "prompt", &info->summary.prompt, "batch");
@@ -271,6 +282,26 @@ static bool print_findings(const tt_info *info)
     return ok;
 }
 
+static void next_line(const tt_info *info, const char *verb, const char *options, const char *what)
+{
+    const int width = (int)strlen("log --token 1 --lanes");
+    printf("  %s %s %s%s%*s  %s\n", tt_report_program(), verb, info->path, options,
+           width - (int)(strlen(verb) + strlen(options)), "", what);
+}
+
+static void print_next(const tt_info *info)
+{
+    uint32_t batches = info->m->n_batches;
+    printf("\nNext\n");
+    next_line(info, "stats", " --by layer", "time and bytes of each layer");
+    next_line(info, "log",
+              batches > 1    ? " --token 1 --lanes"
+              : batches == 1 ? " --token 0 --lanes"
+                             : " --lanes",
+              batches ? "what each thread did for a token" : "what each thread did");
+    next_line(info, "verify", "", "checks that the trace is whole, or says what is missing");
+}
+
 bool tt_info_print_text(const tt_info *info)
 {
     bool ok = true;
@@ -279,11 +310,6 @@ bool tt_info_print_text(const tt_info *info)
     if (info->m->n_runs == 0)
         printf(
             "\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");
-    printf("\nNext\n"
-           "  tensortrace stats %s --by layer      time and bytes of each layer\n"
-           "  tensortrace log %s --token 1 --lanes what each thread did for a token\n"
-           "  tensortrace verify %s                checks that the trace is whole, or says what is "
-           "missing\n",
-           info->path, info->path, info->path);
+    print_next(info);
     return ok;
 }

@@ -3,6 +3,10 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "read/trace.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum { OPT_JSON = 0x5500 };
 
@@ -36,10 +40,33 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 const struct argp tt_input_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
+static bool is_gguf(const char *path)
+{
+    char magic[4] = "";
+    FILE *f = fopen(path, "rbe");
+    bool is = f && fread(magic, 1, sizeof magic, f) == sizeof magic &&
+              memcmp(magic, "GGUF", sizeof magic) == 0;
+    if (f) (void)fclose(f);
+    return is;
+}
+
+bool tt_input_is_trace(const char *path)
+{
+    tt_trace t;
+    if (tt_trace_open(&t, path, NULL) != TT_OK) return false;
+    tt_trace_close(&t);
+    return true;
+}
+
 int tt_input_open_trace(const tt_input *input, bool tells_damage, tt_model **m)
 {
     tt_error err;
-    if (tt_model_open(input->path, m, &err) != TT_OK) return tt_report_error(&err);
+    if (tt_model_open(input->path, m, &err) != TT_OK) {
+        if (err.status == TT_E_FORMAT && is_gguf(input->path))
+            return tt_report_usage("%s: this is a GGUF model: try \"%s gguf %s\"", input->path,
+                                   tt_report_program(), input->path);
+        return tt_report_error(&err);
+    }
     if (!tells_damage) tt_trace_note_damage(*m);
     return TT_EXIT_OK;
 }

@@ -24,4 +24,7 @@ extern const struct argp tt_input_argp;
  * TT_EXIT_OK, the reason was told and *m is NULL. */
 int tt_input_open_trace(const tt_input *input, bool tells_damage, tt_model **m);
 
+/* For commands that want another kind of file. */
+bool tt_input_is_trace(const char *path);
+
 #endif

@@ -10,7 +10,8 @@
 static const tt_command commands[] = {
     {"run", "trace a program, or the built-in runner on a model", tt_cmd_run, 0},
     {"info", "what a trace holds: engine, model, times, findings", tt_cmd_info, 0},
-    {"stats", "sums by op, layer, component, category, tensor, thread, token, phase", tt_cmd_stats, 0},
+    {"stats", "sums by op, layer, component, category, tensor, thread, token, phase", tt_cmd_stats,
+     0},
     {"log", "the ops of a trace in time order", tt_cmd_log, 0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
@@ -134,6 +135,7 @@ int main(int argc, char **argv)
     /* Only the characters of the user's locale: numbers keep their point, so that
      * JSON and CSV are the same everywhere. */
     (void)setlocale(LC_CTYPE, "");
+    tt_report_called_as(argv[0]);
     int code = dispatch(argc, argv);
     /* A full disk must not pass for success. */
     int written = tt_report_output(true);

@@ -50,6 +50,18 @@ int tt_report_error(const tt_error *err)
     return TT_EXIT_USAGE;
 }
 
+static const char *program = "tensortrace";
+
+void tt_report_called_as(const char *argv0)
+{
+    if (argv0 && strchr(argv0, '/')) program = argv0;
+}
+
+const char *tt_report_program(void)
+{
+    return program;
+}
+
 int tt_report_output(bool ok)
 {
     static bool told;

@@ -17,6 +17,11 @@ int tt_report_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "tensortrace: message" on stderr, no judgement. */
 void tt_report_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The program as it was called, for commands that a person may type next: its path when
+ * it was called by one, else "tensortrace". Set once, at the beginning. */
+void tt_report_called_as(const char *argv0);
+const char *tt_report_program(void);
+
 /* After a command's output: flushes it. TT_EXIT_OK; or, when `ok` is false or the output
  * failed, TT_EXIT_USAGE, and the reason on stderr, once a process. */
 int tt_report_output(bool ok);
