@@ -545,7 +545,8 @@ static void test_a_fork_lets_go(void **state)
     tt_recover_report report;
     tt_error err;
     producer p[1] = {{.runs = 50, .paced = true}};
-    int ends[2], code = -1;
+    int ends[2], gone[2], code = -1;
+    char byte = 0;
     (void)state;
     path_in(path, "fork.ttrace");
     (void)snprintf(part, sizeof part, "%s.part", path);
@@ -553,15 +554,19 @@ static void test_a_fork_lets_go(void **state)
     assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
     run_producers(r, p, 1);
     assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(gone), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        char end;
         (void)close(ends[1]);
         tt_recorder_forget(r);
-        (void)!read(ends[0], &end, 1); /* outlives the parent's recording */
+        (void)!write(gone[1], &byte, 1);
+        (void)!read(ends[0], &byte, 1); /* outlives the parent's recording */
         _exit(0);
     }
     (void)close(ends[0]);
+    assert_int_equal(read(gone[0], &byte, 1), 1);
+    (void)close(gone[0]);
+    (void)close(gone[1]);
     assert_int_equal(tt_recover(part, 0, &report, &err), TT_E_USAGE);
     assert_non_null(strstr(err.message, "still being written"));
     close_and_free(r, false);
