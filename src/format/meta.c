@@ -13,6 +13,13 @@ static void put_span(tt_bytes *out, tt_span s)
     tt_bytes_str(out, (const char *)s.data, s.size);
 }
 
+void tt_meta_put_record(tt_bytes *out, uint8_t type, const tt_bytes *payload)
+{
+    tt_bytes_u8(out, type);
+    tt_bytes_str(out, (const char *)payload->data, payload->size);
+    if (payload->failed) out->failed = true;
+}
+
 bool tt_meta_next(tt_cursor *c, uint8_t *type, tt_span *payload)
 {
     if (c->failed || c->at == c->size) return false;

@@ -154,6 +154,9 @@ typedef struct tt_meta_decode {
 
 /* --- encode: each appends the payload of one record --- */
 
+/* A whole record of the stream: type, length and a payload made by one of the functions below.
+ * A failed payload makes out fail. */
+void tt_meta_put_record(tt_bytes *out, uint8_t type, const tt_bytes *payload);
 void tt_meta_put_pairs(tt_bytes *out, const tt_meta_pair *pairs, uint32_t n);
 void tt_meta_put_string(tt_bytes *out, uint32_t id, tt_span text);
 /* The head; then n_kv times _kv, a varint n_weights, n_weights times _weight. */

@@ -134,9 +134,7 @@ tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 
 static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
 {
-    tt_bytes_u8(out, type);
-    tt_bytes_str(out, (const char *)payload->data, payload->size);
-    if (payload->failed) out->failed = true;
+    tt_meta_put_record(out, type, payload);
     tt_bytes_clear(payload);
 }
 

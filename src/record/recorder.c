@@ -50,15 +50,10 @@ const char *tt_recorder_path(const tt_recorder *r)
 
 bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload)
 {
-    uint8_t head[16];
-    tt_bytes frame = {.data = head, .capacity = sizeof head, .limit = sizeof head};
-    tt_bytes_u8(&frame, type);
-    tt_bytes_varint(&frame, payload->size);
     tt_bytes whole;
     tt_bytes_init(&whole, TT_META_RECORD_MAX);
-    tt_bytes_put(&whole, frame.data, frame.size);
-    tt_bytes_put(&whole, payload->data, payload->size);
-    bool ok = !payload->failed && !whole.failed;
+    tt_meta_put_record(&whole, type, payload);
+    bool ok = !whole.failed;
     if (ok) {
         (void)pthread_mutex_lock(&r->meta_lock);
         ok = tt_area_meta_push(&r->map, whole.data, whole.size);

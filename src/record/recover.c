@@ -217,8 +217,7 @@ static void push_clock(tt_area_map *map)
     tt_bytes_init(&payload, 64);
     tt_bytes_init(&record, 128);
     tt_meta_put_clock(&payload, &k);
-    tt_bytes_u8(&record, TT_META_CLOCK);
-    tt_bytes_str(&record, (const char *)payload.data, payload.size);
+    tt_meta_put_record(&record, TT_META_CLOCK, &payload);
     if (!record.failed) (void)tt_area_meta_push(map, record.data, record.size);
     tt_bytes_free(&payload);
     tt_bytes_free(&record);

@@ -68,6 +68,11 @@ struct ggml_cgraph;
 struct ggml_threadpool;
 struct ggml_cplan;
 
+/* GGML_STATUS_FAILED. */
+#define GGML_MIRROR_STATUS_FAILED (-1)
+
+/* In a hook: where in the engine it was called from. */
+#define TT_CALLER __builtin_return_address(0)
 #define TT_EXPORT __attribute__((visibility("default")))
 
 #endif

@@ -9,9 +9,6 @@
 
 #include <stdlib.h>
 
-#define CALLER __builtin_return_address(0)
-#define STATUS_FAILED (-1) /* GGML_STATUS_FAILED */
-
 bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params, struct ggml_tensor *op);
 void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_params *params,
                                              struct ggml_tensor *norm, struct ggml_tensor *mul);
@@ -28,7 +25,7 @@ TT_EXPORT bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params
                                               struct ggml_tensor *op)
 {
     bool (*real)(struct ggml_compute_params *, struct ggml_tensor *);
-    *(void **)&real = tt_real_get(&real_extra, CALLER);
+    *(void **)&real = tt_real_get(&real_extra, TT_CALLER);
     tt_lane_begin(params, op, 0);
     /* Its answer "not mine" makes the caller go on as if this function were not there. */
     return real ? real(params, op) : false;
@@ -39,7 +36,7 @@ TT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_param
                                                        struct ggml_tensor *mul)
 {
     void (*real)(struct ggml_compute_params *, struct ggml_tensor *, struct ggml_tensor *);
-    *(void **)&real = tt_real_get(&real_rms_norm_mul, CALLER);
+    *(void **)&real = tt_real_get(&real_rms_norm_mul, TT_CALLER);
     /* Unlike other ops, this one is called for empty tensors too, and does nothing. */
     if (!tt_graphs_is_empty(norm)) tt_lane_begin(params, norm, 1);
     if (real) real(params, norm, mul);
@@ -50,7 +47,7 @@ TT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_param
 TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
 {
     void (*real)(struct ggml_threadpool *);
-    *(void **)&real = tt_real_get(&real_barrier, CALLER);
+    *(void **)&real = tt_real_get(&real_barrier, TT_CALLER);
     tt_lane *l = &tt_lane_self;
     if (!l->open) {
         if (real) real(pool);
@@ -84,10 +81,10 @@ static bool is_hooked(void)
 TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan)
 {
     int (*real)(struct ggml_cgraph *, struct ggml_cplan *);
-    *(void **)&real = tt_real_get(&real_graph_compute, CALLER);
-    if (!real) return STATUS_FAILED;
+    *(void **)&real = tt_real_get(&real_graph_compute, TT_CALLER);
+    if (!real) return GGML_MIRROR_STATUS_FAILED;
     tt_recorder *r = tt_process_recorder();
-    const tt_engine *e = r ? tt_engine_get(CALLER) : NULL;
+    const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
     if (e && tt_runs_by_callback(e->graph_nodes(graph), e->graph_n_nodes(graph))) e = NULL;
     uint8_t observed = is_hooked() ? TT_OBSERVED_HOOK : TT_OBSERVED_BOUNDS;
     uint32_t run =

@@ -11,8 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CALLER __builtin_return_address(0)
-
 void *gguf_init_from_file(const char *path, struct gguf_init_params params);
 void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params params);
 int llama_decode(void *context, struct llama_batch_blob batch);
@@ -34,9 +32,9 @@ static void opened(const void *caller, const char *path, void *gguf, void **tens
 TT_EXPORT void *gguf_init_from_file(const char *path, struct gguf_init_params params)
 {
     void *(*real)(const char *, struct gguf_init_params);
-    *(void **)&real = tt_real_get(&real_init, CALLER);
+    *(void **)&real = tt_real_get(&real_init, TT_CALLER);
     void *gguf = real ? real(path, params) : NULL;
-    opened(CALLER, path, gguf, params.ctx);
+    opened(TT_CALLER, path, gguf, params.ctx);
     return gguf;
 }
 
@@ -44,14 +42,14 @@ TT_EXPORT void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params para
 {
     void *(*real)(FILE *, struct gguf_init_params);
     char link[64], path[PATH_MAX];
-    *(void **)&real = tt_real_get(&real_init_ptr, CALLER);
+    *(void **)&real = tt_real_get(&real_init_ptr, TT_CALLER);
     void *gguf = real ? real(file, params) : NULL;
     if (!file || !gguf) return gguf;
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(file));
     ssize_t n = readlink(link, path, sizeof path - 1);
     if (n > 0) {
         path[n] = '\0';
-        opened(CALLER, path, gguf, params.ctx);
+        opened(TT_CALLER, path, gguf, params.ctx);
     }
     return gguf;
 }
@@ -81,13 +79,13 @@ static int traced_decode(decode_function real, void *context, const struct llama
 TT_EXPORT int llama_decode(void *context, struct llama_batch_blob batch)
 {
     decode_function real;
-    *(void **)&real = tt_real_get(&real_decode, CALLER);
+    *(void **)&real = tt_real_get(&real_decode, TT_CALLER);
     return real ? traced_decode(real, context, &batch) : -1;
 }
 
 TT_EXPORT int llama_encode(void *context, struct llama_batch_blob batch)
 {
     decode_function real;
-    *(void **)&real = tt_real_get(&real_encode, CALLER);
+    *(void **)&real = tt_real_get(&real_encode, TT_CALLER);
     return real ? traced_decode(real, context, &batch) : -1;
 }

@@ -10,9 +10,6 @@
 #include "adapter/ggml/runs.h"
 #include "format/meta.h"
 
-#define CALLER __builtin_return_address(0)
-#define STATUS_FAILED (-1)
-
 typedef void (*set_callback)(void *sched, tt_eval_callback callback, void *user_data);
 
 int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph);
@@ -75,9 +72,9 @@ TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callbac
                                                     void *user_data)
 {
     set_callback real;
-    *(void **)&real = tt_real_get(&real_set_callback, CALLER);
+    *(void **)&real = tt_real_get(&real_set_callback, TT_CALLER);
     tt_recorder *r = tt_process_recorder();
-    const tt_engine *e = r ? tt_engine_get(CALLER) : NULL;
+    const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
     tt_context *c = NULL;
     if (e) {
         (void)pthread_mutex_lock(&tt_process_lock);
@@ -118,10 +115,10 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
 TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph)
 {
     int (*real)(void *, struct ggml_cgraph *);
-    *(void **)&real = tt_real_get(&real_compute, CALLER);
-    if (!real) return STATUS_FAILED;
+    *(void **)&real = tt_real_get(&real_compute, TT_CALLER);
+    if (!real) return GGML_MIRROR_STATUS_FAILED;
     tt_recorder *r = tt_process_recorder();
-    const tt_engine *e = r ? tt_engine_get(CALLER) : NULL;
+    const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
     tt_context *c = NULL;
     uint32_t batch = 0;
     if (e) {
@@ -133,7 +130,8 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     if (!c) return real(sched, graph);
     tt_runs_batch = batch;
     current.run = 0;
-    if (c->callback) (void)begin_callback_run(r, e, c, graph, CALLER, __builtin_frame_address(0));
+    if (c->callback)
+        (void)begin_callback_run(r, e, c, graph, TT_CALLER, __builtin_frame_address(0));
     int status = real(sched, graph);
     if (current.run) tt_runs_end(r, current.run, TT_OBSERVED_CALLBACK, status);
     current.run = 0;
@@ -146,7 +144,7 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
 TT_EXPORT void ggml_backend_sched_free(void *sched)
 {
     void (*real)(void *);
-    *(void **)&real = tt_real_get(&real_free, CALLER);
+    *(void **)&real = tt_real_get(&real_free, TT_CALLER);
     /* The address may come again for another scheduler. */
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_contexts_drop(sched);

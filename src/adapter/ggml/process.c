@@ -65,8 +65,7 @@ void tt_process_problem(const char *text)
 /* Called with tt_process_lock held, which is also held across a fork. */
 static void keep_for_child(uint8_t type, const tt_bytes *payload)
 {
-    tt_bytes_u8(&replay, type);
-    tt_bytes_str(&replay, (const char *)payload->data, payload->size);
+    tt_meta_put_record(&replay, type, payload);
 }
 
 void tt_process_environment(tt_recorder *r, const char *key, const char *value)
