@@ -149,6 +149,13 @@ uint64_t tt_cursor_varint(tt_cursor *c)
     return 0;
 }
 
+uint32_t tt_cursor_varint32(tt_cursor *c)
+{
+    uint64_t v = tt_cursor_varint(c);
+    if (v > UINT32_MAX) c->failed = true;
+    return c->failed ? 0 : (uint32_t)v;
+}
+
 int64_t tt_cursor_zigzag(tt_cursor *c)
 {
     return tt_zigzag_unmap(tt_cursor_varint(c));

@@ -70,6 +70,8 @@ uint16_t tt_cursor_u16(tt_cursor *c);
 uint32_t tt_cursor_u32(tt_cursor *c);
 uint64_t tt_cursor_u64(tt_cursor *c);
 uint64_t tt_cursor_varint(tt_cursor *c);
+/* Zero, and failed, when it does not fit in 32 bits. */
+uint32_t tt_cursor_varint32(tt_cursor *c);
 int64_t tt_cursor_zigzag(tt_cursor *c);
 /* A varint length, then the bytes; not NUL-terminated. */
 tt_span tt_cursor_str(tt_cursor *c);

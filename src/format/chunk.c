@@ -29,8 +29,7 @@ void tt_file_header_encode(const tt_file_header *h, uint8_t out[TT_FILE_HEADER_B
     put(out, 56, &sum, 8);
 }
 
-tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h,
-                                tt_error *err)
+tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h, tt_error *err)
 {
     tt_cursor c = tt_cursor_of(data, size);
     tt_span magic = tt_cursor_take(&c, 8);
@@ -134,8 +133,8 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
     tt_bytes_u8(out, end_flags);
 }
 
-tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n,
-                          uint8_t *end_flags, tt_error *err)
+tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
+                          tt_error *err)
 {
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     uint64_t count = tt_cursor_varint(&c);
@@ -143,8 +142,9 @@ tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n,
     *n = 0;
     /* An entry takes five bytes at least: a larger count is a lie. */
     if (c.failed || count > payload.size / 5)
-        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "the index announces %" PRIu64
-                            " chunks in %zu bytes", count, payload.size);
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                            "the index announces %" PRIu64 " chunks in %zu bytes", count,
+                            payload.size);
     tt_index_entry *list = calloc(count ? count : 1, sizeof *list);
     if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
     uint64_t at = 0;

@@ -17,16 +17,9 @@
 #define TT_FORMAT_MAJOR 1u
 #define TT_FORMAT_MINOR 0u
 
-enum tt_chunk_type {
-    TT_CHUNK_META = 1,
-    TT_CHUNK_OPS = 2,
-    TT_CHUNK_INDEX = 3
-};
+enum tt_chunk_type { TT_CHUNK_META = 1, TT_CHUNK_OPS = 2, TT_CHUNK_INDEX = 3, TT_CHUNK_DETAIL = 4 };
 
-enum tt_codec {
-    TT_CODEC_NONE = 0,
-    TT_CODEC_ZSTD = 1
-};
+enum tt_codec { TT_CODEC_NONE = 0, TT_CODEC_ZSTD = 1 };
 
 typedef struct tt_file_header {
     uint16_t major;
@@ -48,10 +41,7 @@ typedef struct tt_chunk_header {
 } tt_chunk_header;
 
 /* How a finished trace ended (INDEX flags). */
-enum {
-    TT_END_NORMAL = 1,
-    TT_END_RECOVERED = 2
-};
+enum { TT_END_NORMAL = 1, TT_END_RECOVERED = 2 };
 
 /* One chunk, as the INDEX lists it. */
 typedef struct tt_index_entry {
@@ -60,7 +50,7 @@ typedef struct tt_index_entry {
     uint32_t stream;
     uint64_t position;
     uint32_t count;
-    uint64_t run_min; /* OPS only, else 0 */
+    uint64_t run_min; /* OPS and DETAIL only, else 0 */
     uint64_t run_max;
 } tt_index_entry;
 
@@ -71,8 +61,7 @@ static inline uint64_t tt_pad8(uint64_t n)
 
 void tt_file_header_encode(const tt_file_header *h, uint8_t out[TT_FILE_HEADER_BYTES]);
 /* size: bytes available at data. Refuses a wrong magic, a newer major version, a bad checksum. */
-tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h,
-                                tt_error *err);
+tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h, tt_error *err);
 
 /* Computes the checksum over header and payload (h->stored_bytes of it) and writes the header. */
 void tt_chunk_header_encode(tt_chunk_header *h, const void *payload,
@@ -85,8 +74,8 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
 /* Appends the INDEX payload. */
 void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags);
 /* *entries is allocated with malloc; the caller frees it. */
-tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n,
-                          uint8_t *end_flags, tt_error *err);
+tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
+                          tt_error *err);
 
 void tt_tail_encode(uint64_t index_offset, uint8_t out[TT_TAIL_BYTES]);
 /* False when the last bytes of the file are not a tail. */

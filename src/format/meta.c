@@ -1,13 +1,5 @@
 #include "format/meta.h"
 
-/* Reads a varint that must fit in 32 bits. */
-static uint32_t get_u32(tt_cursor *c)
-{
-    uint64_t v = tt_cursor_varint(c);
-    if (v > UINT32_MAX) c->failed = true;
-    return c->failed ? 0 : (uint32_t)v;
-}
-
 static void put_span(tt_bytes *out, tt_span s)
 {
     tt_bytes_str(out, (const char *)s.data, s.size);
@@ -30,7 +22,7 @@ bool tt_meta_next(tt_cursor *c, uint8_t *type, tt_span *payload)
 
 bool tt_meta_get_count(tt_cursor *c, uint32_t *count, uint32_t min_bytes)
 {
-    *count = get_u32(c);
+    *count = tt_cursor_varint32(c);
     if (*count > tt_cursor_left(c) / min_bytes) c->failed = true;
     return !c->failed;
 }
@@ -76,7 +68,7 @@ void tt_meta_put_string(tt_bytes *out, uint32_t id, tt_span text)
 
 bool tt_meta_get_string(tt_cursor *c, uint32_t *id, tt_span *text)
 {
-    *id = get_u32(c);
+    *id = tt_cursor_varint32(c);
     *text = tt_cursor_str(c);
     return !c->failed;
 }
@@ -97,7 +89,7 @@ void tt_meta_put_model(tt_bytes *out, const tt_meta_model *m)
 bool tt_meta_get_model(tt_cursor *c, tt_meta_model *m)
 {
     memset(m, 0, sizeof *m);
-    m->id = get_u32(c);
+    m->id = tt_cursor_varint32(c);
     m->path = tt_cursor_str(c);
     m->size_bytes = tt_cursor_u64(c);
     m->mtime_ns = tt_cursor_u64(c);
@@ -118,7 +110,7 @@ void tt_meta_put_kv(tt_bytes *out, const tt_meta_kv *kv)
 bool tt_meta_get_kv(tt_cursor *c, tt_meta_kv *kv)
 {
     kv->key = tt_cursor_str(c);
-    kv->type = get_u32(c);
+    kv->type = tt_cursor_varint32(c);
     kv->value = tt_cursor_str(c);
     return !c->failed;
 }
@@ -139,9 +131,9 @@ bool tt_meta_get_weight(tt_cursor *c, tt_meta_weight *w)
 {
     memset(w, 0, sizeof *w);
     w->name = tt_cursor_str(c);
-    w->type = get_u32(c);
-    w->type_name = get_u32(c);
-    w->n_dims = get_u32(c);
+    w->type = tt_cursor_varint32(c);
+    w->type_name = tt_cursor_varint32(c);
+    w->n_dims = tt_cursor_varint32(c);
     if (w->n_dims > TT_DIMS) c->failed = true;
     for (uint32_t i = 0; i < TT_DIMS; i++)
         w->ne[i] = !c->failed && i < w->n_dims ? tt_cursor_varint(c) : 1;
@@ -163,6 +155,8 @@ void tt_meta_put_buffer(tt_bytes *out, const tt_meta_buffer *b)
         tt_bytes_varint(out, b->path);
         tt_bytes_varint(out, b->file_offset_bytes);
     }
+    tt_bytes_varint(out, b->model);
+    tt_bytes_varint(out, b->allocator);
 }
 
 bool tt_meta_get_buffer(tt_cursor *c, tt_meta_buffer *b)
@@ -170,14 +164,19 @@ bool tt_meta_get_buffer(tt_cursor *c, tt_meta_buffer *b)
     memset(b, 0, sizeof *b);
     b->id = tt_cursor_varint(c);
     b->ticks = tt_cursor_u64(c);
-    b->name = get_u32(c);
+    b->name = tt_cursor_varint32(c);
     b->usage = tt_cursor_u8(c);
     b->flags = tt_cursor_u8(c);
     b->base = tt_cursor_u64(c);
     b->size_bytes = tt_cursor_varint(c);
     if (b->flags & TT_BUFFER_FILE) {
-        b->path = get_u32(c);
+        b->path = tt_cursor_varint32(c);
         b->file_offset_bytes = tt_cursor_varint(c);
+    }
+    /* Traces before 0.1.0 end here. */
+    if (tt_cursor_left(c) > 0) {
+        b->model = tt_cursor_varint32(c);
+        b->allocator = tt_cursor_varint32(c);
     }
     return !c->failed;
 }
@@ -204,8 +203,8 @@ void tt_meta_put_graph(tt_bytes *out, const tt_meta_graph *g)
 
 bool tt_meta_get_graph(tt_cursor *c, tt_meta_graph *g)
 {
-    g->id = get_u32(c);
-    g->n_nodes = get_u32(c);
+    g->id = tt_cursor_varint32(c);
+    g->n_nodes = tt_cursor_varint32(c);
     /* A tensor takes nineteen bytes at least. */
     if (!tt_meta_get_count(c, &g->n_tensors, 19)) return false;
     if (g->n_nodes > g->n_tensors) c->failed = true;
@@ -241,31 +240,40 @@ void tt_meta_put_tensor(tt_bytes *out, const tt_meta_tensor *t)
 bool tt_meta_get_tensor(tt_cursor *c, tt_meta_tensor *t)
 {
     memset(t, 0, sizeof *t);
-    t->name = get_u32(c);
-    t->op = get_u32(c);
-    t->op_name = get_u32(c);
-    t->op_desc = get_u32(c);
-    t->type = get_u32(c);
-    t->type_name = get_u32(c);
-    t->flags = get_u32(c);
+    t->name = tt_cursor_varint32(c);
+    t->op = tt_cursor_varint32(c);
+    t->op_name = tt_cursor_varint32(c);
+    t->op_desc = tt_cursor_varint32(c);
+    t->type = tt_cursor_varint32(c);
+    t->type_name = tt_cursor_varint32(c);
+    t->flags = tt_cursor_varint32(c);
     for (uint32_t i = 0; i < TT_DIMS; i++)
         t->ne[i] = tt_cursor_varint(c);
     for (uint32_t i = 0; i < TT_DIMS; i++)
         t->nb[i] = tt_cursor_varint(c);
     t->size_bytes = tt_cursor_varint(c);
-    t->n_src = get_u32(c);
+    t->n_src = tt_cursor_varint32(c);
     if (t->n_src > TT_SRC_MAX) c->failed = true;
     for (uint32_t i = 0; !c->failed && i < t->n_src; i++)
-        t->src[i] = get_u32(c);
-    t->view_src = get_u32(c);
+        t->src[i] = tt_cursor_varint32(c);
+    t->view_src = tt_cursor_varint32(c);
     if (t->view_src) t->view_offset_bytes = tt_cursor_varint(c);
     t->buffer = tt_cursor_varint(c);
     t->location = t->buffer ? tt_cursor_varint(c) : tt_cursor_u64(c);
     return !c->failed;
 }
 
+static void put_sequences(tt_bytes *out, const tt_batch_sequences *s, uint32_t n_tokens)
+{
+    for (uint32_t i = 0; i < n_tokens; i++) {
+        tt_bytes_varint(out, s->first[i + 1] - s->first[i]);
+        for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++)
+            tt_bytes_zigzag(out, s->ids[k]);
+    }
+}
+
 void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *b, const int32_t *tokens,
-                       const int32_t *positions)
+                       const int32_t *positions, const tt_batch_sequences *sequences)
 {
     tt_bytes_varint(out, b->id);
     tt_bytes_varint(out, b->context);
@@ -279,19 +287,73 @@ void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *b, const int32_t *tok
         tt_bytes_zigzag(out, tokens[i]);
     for (uint32_t i = 0; (b->flags & TT_BATCH_POSITIONS) && i < b->n_tokens; i++)
         tt_bytes_zigzag(out, (int64_t)positions[i] - (i ? positions[i - 1] : 0));
+    if (b->flags & TT_BATCH_SEQUENCES) put_sequences(out, sequences, b->n_tokens);
+    tt_bytes_varint(out, b->vocabulary);
 }
 
 bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *b)
 {
     memset(b, 0, sizeof *b);
-    b->id = get_u32(c);
-    b->context = get_u32(c);
+    b->id = tt_cursor_varint32(c);
+    b->context = tt_cursor_varint32(c);
     b->ticks = tt_cursor_u64(c);
-    b->thread = get_u32(c);
-    b->n_tokens = get_u32(c);
-    b->n_outputs_plus_1 = get_u32(c);
+    b->thread = tt_cursor_varint32(c);
+    b->n_tokens = tt_cursor_varint32(c);
+    b->n_outputs_plus_1 = tt_cursor_varint32(c);
     b->phase = tt_cursor_u8(c);
     b->flags = tt_cursor_u8(c);
+    return !c->failed;
+}
+
+bool tt_meta_get_batch_end(tt_cursor *c, tt_meta_batch *b)
+{
+    if (!c->failed && tt_cursor_left(c) > 0) b->vocabulary = tt_cursor_varint32(c);
+    return !c->failed;
+}
+
+void tt_meta_put_token_text(tt_bytes *out, uint32_t vocabulary, int32_t token, tt_span text)
+{
+    tt_bytes_varint(out, vocabulary);
+    tt_bytes_zigzag(out, token);
+    put_span(out, text);
+}
+
+bool tt_meta_get_token_text(tt_cursor *c, uint32_t *vocabulary, int32_t *token, tt_span *text)
+{
+    *vocabulary = tt_cursor_varint32(c);
+    int64_t id = tt_cursor_zigzag(c);
+    if (id < INT32_MIN || id > INT32_MAX) c->failed = true;
+    *token = (int32_t)id;
+    *text = tt_cursor_str(c);
+    return !c->failed;
+}
+
+void tt_meta_put_indices(tt_bytes *out, const tt_meta_indices *x)
+{
+    tt_bytes_varint(out, x->run);
+    tt_bytes_varint(out, x->tensor);
+    tt_bytes_varint(out, x->n);
+}
+
+bool tt_meta_get_indices(tt_cursor *c, tt_meta_indices *x)
+{
+    x->run = tt_cursor_varint32(c);
+    x->tensor = tt_cursor_varint32(c);
+    return tt_meta_get_count(c, &x->n, 1);
+}
+
+void tt_meta_put_model_check(tt_bytes *out, const tt_meta_model_check *m)
+{
+    tt_bytes_varint(out, m->model);
+    tt_bytes_u64(out, m->ticks);
+    tt_bytes_u8(out, m->state);
+}
+
+bool tt_meta_get_model_check(tt_cursor *c, tt_meta_model_check *m)
+{
+    m->model = tt_cursor_varint32(c);
+    m->ticks = tt_cursor_u64(c);
+    m->state = tt_cursor_u8(c);
     return !c->failed;
 }
 
@@ -309,13 +371,13 @@ void tt_meta_put_run(tt_bytes *out, const tt_meta_run *r)
 bool tt_meta_get_run(tt_cursor *c, tt_meta_run *r)
 {
     memset(r, 0, sizeof *r);
-    r->id = get_u32(c);
-    r->batch = get_u32(c);
-    r->graph = get_u32(c);
+    r->id = tt_cursor_varint32(c);
+    r->batch = tt_cursor_varint32(c);
+    r->graph = tt_cursor_varint32(c);
     r->observed = tt_cursor_u8(c);
-    r->threads = get_u32(c);
+    r->threads = tt_cursor_varint32(c);
     r->ticks = tt_cursor_u64(c);
-    r->thread = get_u32(c);
+    r->thread = tt_cursor_varint32(c);
     return !c->failed;
 }
 
@@ -328,7 +390,7 @@ void tt_meta_put_end(tt_bytes *out, const tt_meta_end *e)
 
 bool tt_meta_get_end(tt_cursor *c, tt_meta_end *e)
 {
-    e->id = get_u32(c);
+    e->id = tt_cursor_varint32(c);
     e->ticks = tt_cursor_u64(c);
     e->status = tt_cursor_zigzag(c);
     return !c->failed;
@@ -358,8 +420,8 @@ void tt_meta_put_ring(tt_bytes *out, uint32_t ring, uint32_t thread, uint64_t ti
 
 bool tt_meta_get_ring(tt_cursor *c, uint32_t *ring, uint32_t *thread, uint64_t *ticks)
 {
-    *ring = get_u32(c);
-    *thread = get_u32(c);
+    *ring = tt_cursor_varint32(c);
+    *thread = tt_cursor_varint32(c);
     *ticks = tt_cursor_u64(c);
     return !c->failed;
 }
@@ -377,9 +439,9 @@ bool tt_meta_get_decode(tt_cursor *c, tt_meta_decode *d)
 {
     d->begin_ticks = tt_cursor_u64(c);
     d->end_ticks = tt_cursor_u64(c);
-    d->n_tokens = get_u32(c);
+    d->n_tokens = tt_cursor_varint32(c);
     d->status = tt_cursor_zigzag(c);
-    d->thread = get_u32(c);
+    d->thread = tt_cursor_varint32(c);
     return !c->failed;
 }
 
@@ -392,7 +454,7 @@ void tt_meta_put_loss(tt_bytes *out, uint32_t ring, uint64_t position, uint64_t 
 
 bool tt_meta_get_loss(tt_cursor *c, uint32_t *ring, uint64_t *position, uint64_t *dropped)
 {
-    *ring = get_u32(c);
+    *ring = tt_cursor_varint32(c);
     *position = tt_cursor_varint(c);
     *dropped = tt_cursor_varint(c);
     return !c->failed;

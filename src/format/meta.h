@@ -24,18 +24,37 @@ enum tt_meta_type {
     TT_META_RING = 12,
     TT_META_COUNTS = 13,
     TT_META_DECODE = 14,
-    TT_META_LOSS = 15
+    TT_META_LOSS = 15,
+    TT_META_TOKEN_TEXT = 16,
+    TT_META_INDICES = 17,
+    TT_META_USAGE = 18,     /* format/usage.h */
+    TT_META_RESIDENCY = 19, /* format/usage.h */
+    TT_META_MODEL_CHECK = 20,
+    TT_META_DETAIL_LOSS = 21
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
 #define TT_DIMS 4u
 #define TT_SRC_MAX 10u
 
-enum { TT_BUFFER_HOST = 1, TT_BUFFER_FILE = 2, TT_BUFFER_ALLOC_SEEN = 4 };
+enum {
+    TT_BUFFER_HOST = 1,
+    TT_BUFFER_FILE = 2,
+    TT_BUFFER_ALLOC_SEEN = 4,
+    TT_BUFFER_PLACE_UNKNOWN = 8 /* whether it maps a file was not observed */
+};
 
 enum { TT_TENSOR_EXECUTES = 1, TT_TENSOR_INPUT = 2, TT_TENSOR_OUTPUT = 4 };
 
-enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2 };
+enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2, TT_BATCH_SEQUENCES = 4 };
+
+/* MODEL_CHECK: the file at the model's path when recording ended. */
+enum tt_model_state {
+    TT_MODEL_SAME = 0,
+    TT_MODEL_CHANGED = 1,  /* the same file, other size or mtime */
+    TT_MODEL_REPLACED = 2, /* another file has the name */
+    TT_MODEL_GONE = 3
+};
 
 typedef struct tt_meta_pair {
     tt_span key;
@@ -82,6 +101,8 @@ typedef struct tt_meta_buffer {
     uint64_t size_bytes;
     uint32_t path;              /* string id, with TT_BUFFER_FILE */
     uint64_t file_offset_bytes; /* of base, with TT_BUFFER_FILE */
+    uint32_t model;             /* that the allocating thread had opened last; 0: none */
+    uint32_t allocator;         /* string id: file name of the library that asked for it */
 } tt_meta_buffer;
 
 /* A tensor of a graph: a node or a leaf. References to others are index + 1; 0 is none. */
@@ -119,7 +140,29 @@ typedef struct tt_meta_batch {
     uint32_t n_outputs_plus_1; /* 0: not observed */
     uint8_t phase;             /* enum tt_phase */
     uint8_t flags;             /* TT_BATCH_* */
+    uint32_t vocabulary;       /* of its tokens' texts, see TOKEN_TEXT; 0: not known */
 } tt_meta_batch;
+
+/* Per token of a batch: the sequences it belongs to. Token i's are
+ * ids[first[i]] .. ids[first[i + 1] - 1]; first has n_tokens + 1 entries. */
+typedef struct tt_batch_sequences {
+    const uint32_t *first;
+    const int32_t *ids;
+} tt_batch_sequences;
+
+/* The values of a leaf that holds row numbers (of GET_ROWS, SET_ROWS) in one run; behind it n
+ * zigzag differences, the first to 0. */
+typedef struct tt_meta_indices {
+    uint32_t run;
+    uint32_t tensor; /* in the run's graph */
+    uint32_t n;
+} tt_meta_indices;
+
+typedef struct tt_meta_model_check {
+    uint32_t model;
+    uint64_t ticks;
+    uint8_t state; /* enum tt_model_state */
+} tt_meta_model_check;
 
 typedef struct tt_meta_run {
     uint32_t id;
@@ -165,17 +208,23 @@ void tt_meta_put_kv(tt_bytes *out, const tt_meta_kv *kv);
 void tt_meta_put_weight(tt_bytes *out, const tt_meta_weight *w);
 void tt_meta_put_buffer(tt_bytes *out, const tt_meta_buffer *b);
 void tt_meta_put_buffer_free(tt_bytes *out, uint64_t id, uint64_t ticks);
-/* The head; then n_tensors times _tensor. */
+/* The head; then n_tensors times _tensor; then the backends of the nodes as stretches: a varint
+ * number of stretches, each a string id (varint) and how many nodes (varint). */
 void tt_meta_put_graph(tt_bytes *out, const tt_meta_graph *g);
 void tt_meta_put_tensor(tt_bytes *out, const tt_meta_tensor *t);
-/* tokens and positions: n_tokens each, NULL without the flag. */
+/* tokens and positions: n_tokens each, NULL without the flag; so are the sequences. */
 void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *b, const int32_t *tokens,
-                       const int32_t *positions);
+                       const int32_t *positions, const tt_batch_sequences *sequences);
+void tt_meta_put_token_text(tt_bytes *out, uint32_t vocabulary, int32_t token, tt_span text);
+/* The head; then n zigzag differences. */
+void tt_meta_put_indices(tt_bytes *out, const tt_meta_indices *x);
+void tt_meta_put_model_check(tt_bytes *out, const tt_meta_model_check *m);
 void tt_meta_put_run(tt_bytes *out, const tt_meta_run *r);
 void tt_meta_put_end(tt_bytes *out, const tt_meta_end *e);
 void tt_meta_put_clock(tt_bytes *out, const tt_meta_clock *k);
 void tt_meta_put_ring(tt_bytes *out, uint32_t ring, uint32_t thread, uint64_t ticks);
 void tt_meta_put_decode(tt_bytes *out, const tt_meta_decode *d);
+/* LOSS and DETAIL_LOSS. */
 void tt_meta_put_loss(tt_bytes *out, uint32_t ring, uint64_t position, uint64_t dropped);
 
 /* --- decode: each reads the payload of one record; spans point into it.
@@ -198,8 +247,14 @@ bool tt_meta_get_buffer(tt_cursor *c, tt_meta_buffer *b);
 bool tt_meta_get_buffer_free(tt_cursor *c, uint64_t *id, uint64_t *ticks);
 bool tt_meta_get_graph(tt_cursor *c, tt_meta_graph *g);
 bool tt_meta_get_tensor(tt_cursor *c, tt_meta_tensor *t);
-/* After it, with the flags: n_tokens zigzags of tokens, n_tokens of position differences. */
+/* After it, with the flags: n_tokens zigzags of tokens, n_tokens of position differences, n_tokens
+ * lists of sequences (a varint count, then zigzags); then tt_meta_get_batch_end. */
 bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *b);
+bool tt_meta_get_batch_end(tt_cursor *c, tt_meta_batch *b);
+bool tt_meta_get_token_text(tt_cursor *c, uint32_t *vocabulary, int32_t *token, tt_span *text);
+/* x->n is checked against what is left. */
+bool tt_meta_get_indices(tt_cursor *c, tt_meta_indices *x);
+bool tt_meta_get_model_check(tt_cursor *c, tt_meta_model_check *m);
 bool tt_meta_get_run(tt_cursor *c, tt_meta_run *r);
 bool tt_meta_get_end(tt_cursor *c, tt_meta_end *e);
 bool tt_meta_get_clock(tt_cursor *c, tt_meta_clock *k);

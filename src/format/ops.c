@@ -18,7 +18,8 @@ typedef struct segment {
 } segment;
 
 /* Record indices in the order of docs/format.md: by sequence, position, segment. */
-static bool transpose(const segment *segments, size_t n_segments, size_t n_sequences, uint32_t *order)
+static bool transpose(const segment *segments, size_t n_segments, size_t n_sequences,
+                      uint32_t *order)
 {
     uint32_t *end = calloc(n_sequences + 1, sizeof *end);
     uint32_t *list = malloc(n_segments * sizeof *list); /* segments, by sequence */
@@ -184,7 +185,8 @@ bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigne
     ok = ok && make_table(&e);
     if (ok) {
         for (size_t i = 0; i < n; i++)
-            e.place[i] = (uint64_t)tt_op_node(&records[i]) | (uint64_t)tt_op_covers(&records[i]) << 32;
+            e.place[i] = (uint64_t)tt_op_node(&records[i]) | (uint64_t)tt_op_covers(&records[i])
+                                                                 << 32;
         find_segments(&e);
         ok = transpose(e.segments, e.n_segments, e.n_sequences, e.order);
     }
@@ -214,9 +216,9 @@ bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigne
 typedef struct decoder {
     tt_cursor c;
     tt_ops_block *block;
-    uint32_t *node;   /* the sequences' nodes, one after the other */
+    uint32_t *node; /* the sequences' nodes, one after the other */
     uint8_t *covers;
-    uint32_t *begin;  /* per sequence, where it begins; one more for the end */
+    uint32_t *begin;   /* per sequence, where it begins; one more for the end */
     segment *segments; /* as many as the block has */
     size_t n_sequences;
     uint64_t t0;
@@ -238,7 +240,8 @@ static const char *get_sequences(decoder *d, size_t n)
         for (uint64_t i = 0; i < length; i++) {
             uint64_t v = tt_cursor_varint(&d->c);
             uint64_t covers = v & 1 ? tt_cursor_varint(&d->c) : 0;
-            if (v / 2 > TT_OPS_NODE_MAX || covers > TT_OPS_COVERS_MAX) return "a node is out of range";
+            if (v / 2 > TT_OPS_NODE_MAX || covers > TT_OPS_COVERS_MAX)
+                return "a node is out of range";
             node += 1 + (int64_t)(v / 2);
             if (node > TT_OPS_NODE_MAX) return "a node is out of range";
             d->node[total] = (uint32_t)node;
@@ -265,7 +268,8 @@ static const char *get_segments(decoder *d, size_t n)
         int64_t step = tt_cursor_zigzag(&d->c);
         uint64_t lane = tt_cursor_varint(&d->c);
         uint64_t which = tt_cursor_varint(&d->c);
-        if (step < -(int64_t)UINT32_MAX || step > (int64_t)UINT32_MAX) return "a run is out of range";
+        if (step < -(int64_t)UINT32_MAX || step > (int64_t)UINT32_MAX)
+            return "a run is out of range";
         run += step;
         if (d->c.failed || run < 0 || run > UINT32_MAX) return "a run is out of range";
         if (lane >= OPEN_LANE + TT_OPS_LANE_MAX + 1) return "a lane is out of range";
@@ -360,8 +364,8 @@ tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *blo
     decoder d = {.c = tt_cursor_of(payload.data, payload.size), .block = block};
     memset(block, 0, sizeof *block);
     if (n == 0 || n > TT_OPS_CHUNK_RECORDS_MAX)
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "an OPS chunk of %zu records (1 to %u)", n,
-                            TT_OPS_CHUNK_RECORDS_MAX);
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "an OPS chunk of %zu records (1 to %u)",
+                            n, TT_OPS_CHUNK_RECORDS_MAX);
     const char *wrong = get_payload(&d, n, times);
     free(d.node);
     free(d.covers);

@@ -70,7 +70,7 @@ typedef struct tt_ops_block {
     size_t n;
     uint32_t *node;
     uint8_t *covers; /* following executing nodes that the same call also computed */
-    uint64_t *start;  /* ticks */
+    uint64_t *start; /* ticks */
     uint64_t *arrive;
     uint64_t *release;
     tt_ops_segment *segments;
@@ -81,8 +81,7 @@ typedef struct tt_ops_block {
 /* Decodes only the segments when `times` is false (columns stay NULL, node and
  * covers are filled). Fills *block, to be freed with tt_ops_block_free; on failure
  * it is empty. n: the chunk header's record count, checked. */
-tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block,
-                        tt_error *err);
+tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block, tt_error *err);
 void tt_ops_block_free(tt_ops_block *block);
 
 #endif

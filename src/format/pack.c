@@ -107,8 +107,7 @@ void tt_pack_column(tt_bytes *out, const uint64_t *values, size_t n)
     }
 }
 
-static void get_bits(const uint8_t *from, size_t bytes, uint64_t *offsets, size_t n,
-                     unsigned width)
+static void get_bits(const uint8_t *from, size_t bytes, uint64_t *offsets, size_t n, unsigned width)
 {
     const uint64_t mask = low_mask(width);
     size_t bit = 0;

@@ -11,8 +11,10 @@
 
 #include "base/status.h"
 #include "format/meta.h"
+#include "format/usage.h"
 #include "model/arena.h"
 #include "model/idmap.h"
+#include "read/details.h"
 #include "read/pieces.h"
 #include "read/trace.h"
 
@@ -56,6 +58,8 @@ typedef struct tt_model_file {
     uint32_t n_kvs;
     uint32_t first_weight; /* in tt_model.weights */
     uint32_t n_weights;
+    bool checked_at_end; /* then end_state holds */
+    uint8_t end_state;   /* enum tt_model_state */
 } tt_model_file;
 
 /* A tensor of a model file. */
@@ -72,6 +76,15 @@ typedef struct tt_weight {
     tt_place place;
 } tt_weight;
 
+/* What a buffer is for, told from its usage and from the tensors in it. */
+typedef enum tt_buffer_kind {
+    TT_BUFFER_OTHER = 0, /* nothing of the below was seen in it */
+    TT_BUFFER_WEIGHTS,
+    TT_BUFFER_KV_CACHE, /* keys and values of attention, or a recurrent state */
+    TT_BUFFER_COMPUTE,
+    TT_BUFFER_OUTPUT /* logits and embeddings for the program */
+} tt_buffer_kind;
+
 typedef struct tt_buffer {
     uint64_t id;
     const char *name;
@@ -82,7 +95,10 @@ typedef struct tt_buffer {
     const char *path; /* with TT_BUFFER_FILE */
     uint64_t file_offset_bytes;
     uint8_t usage;
-    uint8_t flags; /* TT_BUFFER_* */
+    uint8_t flags;      /* TT_BUFFER_* */
+    uint32_t last_file; /* in tt_model.files: opened last by its thread when it came; or TT_NONE */
+    const char *allocator; /* file name of the library that asked for it; "" not observed */
+    tt_buffer_kind kind;   /* derived */
 } tt_buffer;
 
 /* A node or leaf of a graph. */
@@ -91,6 +107,7 @@ typedef struct tt_tensor {
     const char *op_name;
     const char *op_desc; /* names the unary or gated function; else the op's name */
     const char *type_name;
+    const char *backend; /* that computes this node; "" not observed, or a leaf */
     uint32_t op;
     uint32_t type;
     uint32_t flags; /* TT_TENSOR_* */
@@ -131,6 +148,11 @@ typedef struct tt_batch {
     bool ended;
     const int32_t *tokens;    /* n_tokens, or NULL: not observed */
     const int32_t *positions; /* likewise */
+    /* Token i belongs to sequences[sequence_first[i]] .. sequences[sequence_first[i + 1] - 1];
+     * both NULL: not observed. */
+    const uint32_t *sequence_first;
+    const int32_t *sequences;
+    uint32_t vocabulary; /* for tt_model_token_text; 0: not observed */
     uint64_t begin_ticks;
     uint64_t end_ticks; /* when ended */
     int64_t status;
@@ -151,6 +173,35 @@ typedef struct tt_run {
     uint64_t end_ticks; /* when ended */
     int64_t status;
 } tt_run;
+
+/* What a leaf that holds row numbers (of GET_ROWS, SET_ROWS) held in one run. */
+typedef struct tt_indices {
+    uint32_t run;    /* in tt_model.runs */
+    uint32_t tensor; /* in the run's graph */
+    uint32_t n;
+    const int64_t *values;
+} tt_indices;
+
+/* Which pages of a model file were in RAM. The stretches alternate absent, present, ... */
+typedef struct tt_residency {
+    uint32_t file;  /* in tt_model.files */
+    uint32_t batch; /* in tt_model.batches, or TT_NONE */
+    uint8_t moment; /* enum tt_moment */
+    uint64_t begin_ticks;
+    uint64_t end_ticks;
+    uint32_t page_bytes;
+    uint64_t first_page;
+    uint64_t n_pages;
+    uint32_t n_stretches;
+    const uint64_t *stretches; /* in pages */
+} tt_residency;
+
+typedef struct tt_token_text {
+    uint32_t vocabulary;
+    int32_t token;
+    const char *text; /* n bytes and a NUL; may hold parts of characters */
+    size_t n;
+} tt_token_text;
 
 typedef struct tt_ring {
     uint32_t ring;
@@ -200,17 +251,24 @@ typedef struct tt_model {
     tt_ring *rings;
     tt_count *counts; /* the last COUNTS record */
     tt_loss *losses;
+    tt_loss *detail_losses;
+    tt_indices *indices;       /* by ascending run, tensor */
+    tt_meta_usage *usages;     /* in the order observed; `batch` is an index, or TT_NONE */
+    tt_residency *residencies; /* in the order observed */
+    tt_token_text *token_texts;
+    tt_details *details; /* what was observed of ops besides their times */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
-        n_rings, n_counts, n_losses;
+        n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
+        n_token_texts;
     tt_clock_fit clock;
     uint32_t n_clocks;
-    uint64_t losses_total;
+    uint64_t losses_total, detail_losses_total;
     uint64_t unknown_records; /* META records of a type this build does not know */
     tt_problem problems[TT_MODEL_PROBLEMS_MAX];
     uint32_t n_problems; /* found; only the first TT_MODEL_PROBLEMS_MAX are kept */
     /* Private: */
     tt_arena arena;
-    tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, weight_by_name;
+    tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, weight_by_name, text_by_token;
 } tt_model;
 
 /* Opens and indexes the trace at `path`. *out is closed with tt_model_close; NULL on
@@ -226,6 +284,11 @@ uint32_t tt_model_run(const tt_model *m, uint32_t id);
 uint32_t tt_model_batch(const tt_model *m, uint32_t id);
 /* The first weight of that name, or TT_NONE; others by next_same_name. */
 uint32_t tt_model_weight(const tt_model *m, const char *name);
+/* A token's text (not all of it need be UTF-8), or NULL: not observed. *n, when not NULL, gets
+ * its length. */
+const char *tt_model_token_text(const tt_model *m, uint32_t vocabulary, int32_t token, size_t *n);
+/* What the leaf `tensor` held in that run (in tt_model.runs); NULL: not observed. */
+const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */
 const char *tt_model_environment(const tt_model *m, const char *key);
 /* A total of the recorder; false when it was not observed. */
@@ -236,6 +299,8 @@ const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
  * "unknown". */
 const char *tt_phase_name(unsigned phase);
 const char *tt_origin_name(tt_origin origin); /* "disk", "buffer", "unknown" */
+/* "weights", "kv_cache", "compute", "output", "other" */
+const char *tt_buffer_kind_name(tt_buffer_kind kind);
 
 /* TT_OK when ticks can be turned into time; else says what is missing. */
 tt_status tt_model_need_clock(const tt_model *m, tt_error *err);

@@ -518,7 +518,7 @@ static void put_batch(maker *k, uint32_t id, uint32_t n_tokens, uint32_t positio
                        .n_outputs_plus_1 = 2,
                        .phase = n_tokens > 1 ? TT_PHASE_PROMPT : TT_PHASE_GENERATE,
                        .flags = TT_BATCH_TOKENS | TT_BATCH_POSITIONS};
-    tt_meta_put_batch(&k->scratch, &b, tokens, positions);
+    tt_meta_put_batch(&k->scratch, &b, tokens, positions, NULL);
     put_record(k, TT_META_BATCH);
     k->total_tokens += n_tokens;
 }

@@ -235,7 +235,7 @@ static void meta_records_come_back(void **state)
     assert_memory_equal(&t, &t2, sizeof t);
     assert_int_equal(tt_cursor_left(&c), 0);
     tt_bytes_clear(&b);
-    tt_meta_put_batch(&b, &m, tokens, positions);
+    tt_meta_put_batch(&b, &m, tokens, positions, NULL);
     c = tt_cursor_of(b.data, b.size);
     assert_true(tt_meta_get_batch(&c, &m2));
     assert_int_equal(m2.n_tokens, 3);

@@ -119,7 +119,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     context->had_output = b.n_outputs_plus_1 != 1;
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_meta_put_batch(&payload, &b, tokens, positions);
+    tt_meta_put_batch(&payload, &b, tokens, positions, NULL);
     (void)tt_process_put(r, TT_META_BATCH, &payload);
     free(tokens);
     free(positions);

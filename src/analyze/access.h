@@ -1,0 +1,56 @@
+/* Accesses: which bytes of which weights an executed op read.
+ *
+ * A plain op reads the view that it names; a row gather (GET_ROWS) reads the rows that were
+ * asked for; an expert matmul (MUL_MAT_ID) reads the slices of the experts that were chosen.
+ * Where rows or experts were not observed, the access covers the whole tensor and says so. */
+#ifndef TT_ANALYZE_ACCESS_H
+#define TT_ANALYZE_ACCESS_H
+
+#include "analyze/ops.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_EXPERT_NONE (-1)
+
+typedef struct tt_access {
+    uint32_t weight;       /* in tt_model.weights */
+    uint32_t tensor;       /* the source, in the op's graph */
+    int32_t expert;        /* of an expert matmul's slice; else TT_EXPERT_NONE */
+    uint32_t uses;         /* tokens that chose that expert, rows merged into the range; else 1 */
+    uint64_t offset_bytes; /* absolute, in the weight's file */
+    uint64_t size_bytes;
+    bool at_most; /* rows or experts were not observed: an upper bound */
+} tt_access;
+
+/* The experts chosen by one expert matmul, over the tokens of its batch. */
+typedef struct tt_choice {
+    uint32_t node;  /* the first node that uses these ids: what the details name */
+    uint32_t token; /* row of the batch */
+    uint32_t rank;
+    uint32_t expert;
+    float weight; /* NAN: not observed */
+} tt_choice;
+
+typedef struct tt_accesses tt_accesses;
+
+/* NULL without memory. m outlives it. */
+tt_accesses *tt_accesses_new(const tt_model *m);
+void tt_accesses_free(tt_accesses *a);
+
+/* From here on ops are those of this run (in tt_model.runs): loads its details and indices. */
+tt_status tt_accesses_run(tt_accesses *a, uint32_t run, tt_error *err);
+/* The bytes of weights that the op reads, in the order of its sources and within one by ascending
+ * offset; they do not overlap within a source. The list is valid until the next call. */
+tt_status tt_accesses_of(tt_accesses *a, const tt_op *op, const tt_access **list, size_t *n,
+                         tt_error *err);
+/* The choices of the run, by ascending node, token, rank; valid until tt_accesses_run. Their
+ * weights are joined from the routing weights. */
+const tt_choice *tt_accesses_choices(const tt_accesses *a, size_t *n);
+/* The node under which the choices of this expert matmul (a node of g) are listed: the first one
+ * that uses the same ids; TT_NONE when it is no expert matmul. */
+uint32_t tt_access_router(const tt_graph *g, uint32_t node);
+
+#endif

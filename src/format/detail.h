@@ -1,0 +1,99 @@
+/* The DETAIL chunk's payload: what was observed of ops besides their times.
+ * Specified in docs/format.md. */
+#ifndef TT_FORMAT_DETAIL_H
+#define TT_FORMAT_DETAIL_H
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "format/ops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_DETAIL_CHUNK_RECORDS_MAX TT_OPS_CHUNK_RECORDS_MAX
+#define TT_DETAIL_EXPERTS_MAX 8u /* ids in one record */
+#define TT_DETAIL_WEIGHTS_MAX 4u /* routing weights in one record */
+
+enum tt_detail_kind {
+    TT_DETAIL_NONE = 0, /* was never completed: not stored */
+    TT_DETAIL_FAULTS = 1,
+    TT_DETAIL_EXPERTS = 2,
+    TT_DETAIL_WEIGHTS_F32 = 3
+};
+
+/* What the kernel counted for the thread while it worked on an op (start to arrive). */
+typedef struct tt_detail_faults {
+    uint32_t minor;
+    uint32_t major;
+    uint64_t cpu_ns;
+    uint64_t read_bytes; /* from the device; UINT64_MAX: not observed */
+} tt_detail_faults;
+
+/* The experts chosen for one token of a batch, ranks first_rank to first_rank + n - 1. */
+typedef struct tt_detail_experts {
+    uint32_t token; /* row of the batch */
+    uint16_t first_rank;
+    uint16_t n;
+    uint16_t expert[TT_DETAIL_EXPERTS_MAX];
+} tt_detail_experts;
+
+/* Their routing weights. */
+typedef struct tt_detail_weights {
+    uint32_t token;
+    uint16_t first_rank;
+    uint16_t n;
+    float weight[TT_DETAIL_WEIGHTS_MAX];
+} tt_detail_weights;
+
+/* One detail of one op on one lane, as the hot path writes it: the size of a tt_op_record.
+ *
+ *   0     4      8                            32
+ *   | run | place| faults | experts | weights |    place: as in tt_op_record, the kind in the
+ *                                                  place of `covers`
+ *
+ * Experts and weights belong to the first node of the graph that uses the same ids tensor. */
+typedef struct tt_detail {
+    uint32_t run;
+    uint32_t place;
+    union {
+        tt_detail_faults faults;
+        tt_detail_experts experts;
+        tt_detail_weights weights;
+    };
+} tt_detail;
+
+_Static_assert(sizeof(tt_detail) == sizeof(tt_op_record), "rings of both have slots of one size");
+
+static inline uint32_t tt_detail_place(uint32_t node, uint32_t lane, enum tt_detail_kind kind)
+{
+    return tt_op_place(node, lane, (uint32_t)kind);
+}
+
+static inline uint32_t tt_detail_node(const tt_detail *d)
+{
+    return d->place & TT_OPS_NODE_MAX;
+}
+
+static inline uint32_t tt_detail_lane(const tt_detail *d)
+{
+    return (d->place >> 20) & TT_OPS_LANE_MAX;
+}
+
+static inline enum tt_detail_kind tt_detail_kind_of(const tt_detail *d)
+{
+    return (enum tt_detail_kind)(d->place >> 29);
+}
+
+/* Appends the payload for n > 0 details (at most TT_DETAIL_CHUNK_RECORDS_MAX) of one ring, kind
+ * by kind; those of kind NONE, or of a kind this build does not know, are left out. False when
+ * memory or the limit ran out; then out->failed is set. */
+bool tt_detail_encode(tt_bytes *out, const tt_detail *details, size_t n);
+
+/* Decodes a payload. *details (malloc'ed, the caller frees it) gets *n of them, by ascending
+ * run, node, lane, kind, token, rank. `count`: the chunk header's record count, an upper bound
+ * (details of kind NONE count). NULL on failure. */
+tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, size_t *n,
+                           tt_error *err);
+
+#endif

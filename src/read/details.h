@@ -1,0 +1,30 @@
+/* The details of ops (faults, experts, routing weights), run by run.
+ *
+ * Every DETAIL chunk is listed from the index; chunks are decoded when asked for and kept in a
+ * bounded cache, so walking the runs in order decodes each about once. One thread at a time. */
+#ifndef TT_READ_DETAILS_H
+#define TT_READ_DETAILS_H
+
+#include "base/status.h"
+#include "format/detail.h"
+#include "read/trace.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_details tt_details;
+
+/* *out is freed with tt_details_free, before the trace is closed. */
+tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err);
+void tt_details_free(tt_details *d);
+
+/* Whether the trace holds any detail of that kind: decodes until it has met one. */
+bool tt_details_has(tt_details *d, enum tt_detail_kind kind);
+/* All details of a run, over all rings, by ascending node, lane, kind, token, rank. The list is
+ * valid until the next call. Chunks that cannot be read are left out and counted. */
+tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **list, size_t *n,
+                            tt_error *err);
+/* Chunks left out so far, and the error of the first one (status TT_OK: none). */
+size_t tt_details_damaged(const tt_details *d, tt_error *first);
+
+#endif
