@@ -98,14 +98,24 @@ struct tt_llama_context *program_context(struct tt_llama_model *model, const pro
     return context;
 }
 
+static const struct tt_llama_vocab *vocabulary(const struct tt_llama_model *model)
+{
+    return program_api.model_get_vocab ? program_api.model_get_vocab(model)
+                                       : (const struct tt_llama_vocab *)model;
+}
+
+int32_t program_piece(const struct tt_llama_model *model, int32_t token, char *text, int32_t n_max)
+{
+    int32_t n = program_api.token_to_piece(vocabulary(model), token, text, n_max, 0, true);
+    if (n < 0) program_fail("token %d has no text", (int)token);
+    return n;
+}
+
 int32_t program_tokenize(const struct tt_llama_model *model, const char *text, int32_t *tokens,
                          int32_t n_max)
 {
-    const struct tt_llama_vocab *vocab = program_api.model_get_vocab
-                                             ? program_api.model_get_vocab(model)
-                                             : (const struct tt_llama_vocab *)model;
-    int32_t n =
-        program_api.tokenize(vocab, text, (int32_t)strlen(text), tokens, n_max, true, false);
+    int32_t n = program_api.tokenize(vocabulary(model), text, (int32_t)strlen(text), tokens, n_max,
+                                     true, false);
     if (n < 1) program_fail("cannot tokenize: %d", (int)n);
     return n;
 }

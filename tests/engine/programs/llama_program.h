@@ -33,6 +33,8 @@ struct tt_llama_context *program_context(struct tt_llama_model *model, const pro
 /* Tokens of a text, begin of text included. Returns how many. */
 int32_t program_tokenize(const struct tt_llama_model *model, const char *text, int32_t *tokens,
                          int32_t n_max);
+/* A token's text, at most n_max bytes; returns how many. */
+int32_t program_piece(const struct tt_llama_model *model, int32_t token, char *text, int32_t n_max);
 /* The likeliest token after row `row` of the last decode. */
 int32_t program_greedy(struct tt_llama_context *context, int32_t row);
 /* Decodes `n` tokens behind those before, in sequence 0. */

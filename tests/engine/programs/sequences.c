@@ -1,5 +1,6 @@
 /* sequences ENGINE MODEL [streams]: sequences in parallel as a server has them. Prints the rows of
- * each llama_decode (see llama_program.h), and "text SEQUENCE TOKEN ..." for what was generated.
+ * each llama_decode (see llama_program.h), "text SEQUENCE TOKEN ..." for what was generated, and
+ * "piece TOKEN HEX" with the text of each token that was decoded.
  *
  *   1. Four prompts in batches of N_BATCH rows, row by row from one after the other, so that
  *      they are cut by n_batch and n_ubatch: two are alike, one is longer than a batch. Their
@@ -18,6 +19,7 @@
 #define N_UBATCH 16
 #define STEPS 6
 #define PROMPT_MAX 128
+#define VOCABULARY_MAX 4096
 
 typedef struct sequence {
     int32_t prompt[PROMPT_MAX];
@@ -33,6 +35,7 @@ static sequence all[SEQUENCES];
 static struct tt_llama_model *model;
 static struct tt_llama_context *context;
 static program_row rows[N_BATCH];
+static bool was_decoded[VOCABULARY_MAX];
 static int32_t n_rows;
 
 static void flush(void)
@@ -55,6 +58,7 @@ static void add_row(int32_t token, int32_t position, int32_t first, int32_t n_se
     *r = (program_row){token, position, {0}, n_sequences, is_output};
     for (int32_t i = 0; i < n_sequences; i++)
         r->sequences[i] = first + i;
+    if (token >= 0 && token < VOCABULARY_MAX) was_decoded[token] = true;
     if (n_rows == N_BATCH) flush();
 }
 
@@ -103,6 +107,25 @@ static void replace(int32_t id, const char *text)
     flush();
 }
 
+static void print_results(void)
+{
+    char piece[256];
+    for (int32_t id = 0; id < SEQUENCES; id++) {
+        (void)printf("text %d", (int)id);
+        for (int32_t k = 0; k < all[id].n_text; k++)
+            (void)printf(" %d", (int)all[id].text[k]);
+        (void)putchar('\n');
+    }
+    for (int32_t token = 0; token < VOCABULARY_MAX; token++) {
+        if (!was_decoded[token]) continue;
+        int32_t n = program_piece(model, token, piece, (int32_t)sizeof piece);
+        (void)printf("piece %d ", (int)token);
+        for (int32_t i = 0; i < n; i++)
+            (void)printf("%02x", (unsigned)(unsigned char)piece[i]);
+        (void)putchar('\n');
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return 64;
@@ -125,12 +148,7 @@ int main(int argc, char **argv)
     generate(STEPS / 2);
     replace(1, "a new story that begins in the middle of the others and is a little longer");
     generate(STEPS / 2);
-    for (int32_t id = 0; id < SEQUENCES; id++) {
-        (void)printf("text %d", (int)id);
-        for (int32_t k = 0; k < all[id].n_text; k++)
-            (void)printf(" %d", (int)all[id].text[k]);
-        (void)putchar('\n');
-    }
+    print_results();
     program_api.context_free(context);
     program_api.model_free(model);
     return 0;
