@@ -76,3 +76,12 @@ def layout_of(binary, model):
     """{name: (file, offset, size)} of a model, or of all parts of a split one."""
     shown = tool(binary, "gguf", "--json", "--no-experts", model)
     return {t["name"]: (t.get("file", Path(model).name), t["offset_start"], t["size_bytes"]) for t in shown["tensors"]}
+
+
+def details_of(trace, kind):
+    """The details of a kind ("faults", "experts", "weights") that decode.py found."""
+    return [record for name, record in trace["details"] if name == kind]
+
+
+def names_of(trace):
+    return {0: "", **{r["id"]: r["text"] for r in records(trace, "string")}}
