@@ -213,24 +213,7 @@ void tt_lane_count_lost(void)
     tt_lane_self.release = 0;
 }
 
-/* Notes one dropped record; losses in a row make one entry. */
-static void count_drop(tt_lane *l)
-{
-    tt_ring *ring = l->ring;
-    uint32_t n = atomic_load_explicit(&ring->n_losses, memory_order_relaxed);
-    atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
-    if (l->dropped_at != l->head + 1 && n < TT_AREA_LOSSES) {
-        ring->losses[n] = (tt_area_loss){l->head, 0};
-        atomic_store_explicit(&ring->n_losses, ++n, memory_order_release);
-    }
-    l->dropped_at = l->head + 1;
-    ring->losses[n - 1].dropped++;
-}
-
 bool tt_lane_make_room(tt_lane *l)
 {
-    l->room = atomic_load_explicit(&l->ring->tail, memory_order_acquire) + l->mask + 1;
-    if (l->head < l->room) return true;
-    count_drop(l);
-    return false;
+    return tt_ring_make_room(l->ring, l->head, l->mask + 1, &l->room, &l->dropped_at);
 }
