@@ -85,12 +85,14 @@ class Check:
         if rows is None:
             self.complain(f"{what}: the rows were not observed")
             return
-        self.complain.expect(f"{what}: rows", sorted(set(tokens)), sorted(set(rows)))
-        _, _, size = self.layouts(op["token_id"])["token_embd.weight"]
+        _, offset, size = self.layouts(op["token_id"])["token_embd.weight"]
         row_bytes = size // self.n_vocab
-        low, high = len(set(tokens)) * row_bytes, len(tokens) * row_bytes
-        if not low <= source["read_bytes"] <= high or source.get("read_bytes_at_most"):
-            self.complain(f"{what}: reads {source['read_bytes']} bytes, expected {low} to {high}")
+        got = [row for r in rows for row in range(r["first"], r["first"] + r["count"])]
+        self.complain.expect(f"{what}: rows", sorted(set(tokens)), got)
+        for r in rows:
+            self.complain.expect(f"{what}: row {r['first']}: bytes", (offset + r["first"] * row_bytes, r["count"] * row_bytes),
+                                 (r["file_offset_bytes"], r["read_bytes"]))
+        self.complain.expect(f"{what}: bytes read", len(set(tokens)) * row_bytes, source["read_bytes"])
         self.seen["rows"] += 1
 
     def op(self, op):
