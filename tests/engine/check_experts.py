@@ -9,7 +9,6 @@ routing weights by batch and layer). Nothing may be missing and nothing may be t
 """
 
 import re
-import struct
 import sys
 from pathlib import Path
 
@@ -80,14 +79,14 @@ def compare(complain, what, wanted, got):
             complain(f"{what} of {key}: expected {wanted.get(key)}, got {got.get(key)}")
 
 
-def collect(complain, trace, kind, column, where):
+def collect(complain, trace, kind, where):
     got = {}
     for record in traces.details_of(trace, kind):
         place = where.get((record["run"], record["node"]))
         if place is None:
             complain(f"{kind} of run {record['run']} node {record['node']}, which chooses nothing")
             continue
-        for i, value in enumerate(record[column]):
+        for i, value in enumerate(record["items"]):
             key = (*place, record["token"], record["rank"] + i)
             if key in got:
                 complain(f"{kind} of {key}: there twice")
@@ -102,10 +101,8 @@ def main(words):
     wanted, wanted_weights = (by_graph if is_graphs else by_batch)(wanted_path)
     trace = traces.decoded(path)
     where = places(trace, is_graphs)
-    compare(complain, "choice", wanted, collect(complain, trace, "experts", "experts", where))
-    weights = collect(complain, trace, "weights", "weights", where)
-    bits = {key: struct.unpack("<I", struct.pack("<f", value))[0] if isinstance(value, float) else value
-            for key, value in weights.items()}
+    compare(complain, "choice", wanted, collect(complain, trace, "experts", where))
+    bits = collect(complain, trace, "weights", where)
     if wanted_weights:
         # The last of them is what the experts' results are multiplied with.
         final = {key: named.get("weights_norm", named.get("weights")) for key, named in wanted_weights.items()}

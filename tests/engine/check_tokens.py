@@ -28,8 +28,7 @@ def read_rows(path):
             token, position, sequences = rest
             calls[-1].append((int(token), int(position), tuple(sorted(map(int, sequences.split(","))))))
         elif word == "piece":
-            # As the decoder shows texts: parts of characters are replaced.
-            pieces[int(rest[0])] = bytes.fromhex(rest[1] if len(rest) > 1 else "").decode("utf-8", "replace")
+            pieces[int(rest[0])] = bytes.fromhex(rest[1] if len(rest) > 1 else "")
     return calls, pieces
 
 
@@ -66,7 +65,7 @@ def compare_texts(complain, trace, pieces):
     for record in traces.records(trace, "token_text"):
         if (record["vocabulary"], record["token"]) in texts:
             complain(f"token {record['token']}: its text is there twice")
-        texts[record["vocabulary"], record["token"]] = record["text"]
+        texts[record["vocabulary"], record["token"]] = bytes(record["bytes"])
     vocabularies = {b.get("vocabulary", 0) for b in traces.records(trace, "batch")}
     complain.expect("the vocabulary of all batches", {1}, vocabularies)
     for token, piece in pieces.items():

@@ -12,7 +12,7 @@ model moe
 # origins TRACE HOW MODEL ...
 origins() {
     verified "$1"
-    check check_origins "$@"
+    check origins "$@"
 }
 
 # An engine from before there was repacking has no setting for it either.

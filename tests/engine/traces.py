@@ -78,9 +78,23 @@ def layout_of(binary, model):
     return {t["name"]: (t.get("file", Path(model).name), t["offset_start"], t["size_bytes"]) for t in shown["tensors"]}
 
 
+NOT_OBSERVED = (1 << 64) - 1
+
+
 def details_of(trace, kind):
-    """The details of a kind ("faults", "experts", "weights") that decode.py found."""
-    return [record for name, record in trace["details"] if name == kind]
+    """The details of a kind as records: "faults", or "experts" and "weights" with `items`."""
+    found = []
+    for run, node, lane, number, *rest in trace["details"]:
+        record = {"run": run, "node": node, "lane": lane}
+        if number == 1 and kind == "faults":
+            record.update(zip(("minor", "major", "cpu_ns", "read_bytes"), rest))
+            if record["read_bytes"] == NOT_OBSERVED:
+                record["read_bytes"] = None
+            found.append(record)
+        elif (number, kind) in ((2, "experts"), (3, "weights")):
+            record.update(token=rest[0], rank=rest[1], items=rest[2:])
+            found.append(record)
+    return found
 
 
 def names_of(trace):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Every operand of every op has its place, and weights theirs in the file.
 
-Usage: check_origins.py TENSORTRACE TRACE HOW MODEL [LORA=FILE] [STEP=MODEL ...]
+Usage: origins.py TENSORTRACE TRACE HOW MODEL [LORA=FILE] [STEP=MODEL ...]
 
 HOW: "mapped" (all weights used where the file is mapped), "copied" (none), "repacked"
 (mapped, but some may be copies). MODEL: the model that is used; with STEP=MODEL (for
 programs/models.c, 4 batches a step, see STEPS) the one of that step. LORA: an adapter,
-always copied. Layouts come from `tensortrace gguf`; check_origins of tests/oracle calls
+always copied. Layouts come from `tensortrace gguf`; tests/oracle/check_origins.py calls
 `check` with those of another program.
 """
 
