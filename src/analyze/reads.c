@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Runs of several contexts take turns, op by op: those of so many are at hand. */
+#define RUNS_AT_HAND 4u
+
 typedef struct collector {
     const tt_model *m;
     tt_reads *reads;
     size_t ranges_capacity, order_capacity, ops_capacity;
     tt_idmap range_by_hash;
-    tt_accesses *accesses;
-    uint32_t run; /* that accesses are of, or TT_NONE */
+    tt_accesses *accesses[RUNS_AT_HAND];
+    uint32_t runs[RUNS_AT_HAND]; /* that these are of, or TT_NONE */
+    uint32_t oldest;
     tt_reads_progress *progress;
     void *context;
     tt_status status;
@@ -94,6 +98,20 @@ static bool add_access(collector *c, const tt_access *a)
     return true;
 }
 
+/* NULL: see status. */
+static tt_accesses *accesses_of_run(collector *c, uint32_t run)
+{
+    for (uint32_t i = 0; i < RUNS_AT_HAND; i++)
+        if (c->runs[i] == run) return c->accesses[i];
+    uint32_t at = c->oldest++ % RUNS_AT_HAND;
+    c->runs[at] = TT_NONE;
+    c->status = tt_accesses_run(c->accesses[at], run, c->err);
+    if (c->status != TT_OK) return NULL;
+    c->runs[at] = run;
+    if (c->progress) c->progress(c->context, run, c->m->n_runs);
+    return c->accesses[at];
+}
+
 static bool visit(void *context, const tt_log_op *op)
 {
     collector *c = context;
@@ -101,13 +119,9 @@ static bool visit(void *context, const tt_log_op *op)
     const uint32_t run = (uint32_t)(op->run - c->m->runs);
     const tt_access *list;
     size_t n, first = r->n;
-    if (run != c->run) {
-        c->status = tt_accesses_run(c->accesses, run, c->err);
-        if (c->status != TT_OK) return false;
-        c->run = run;
-        if (c->progress) c->progress(c->context, run, c->m->n_runs);
-    }
-    c->status = tt_accesses_of(c->accesses, op->op, &list, &n, c->err);
+    tt_accesses *accesses = accesses_of_run(c, run);
+    if (!accesses) return false;
+    c->status = tt_accesses_of(accesses, op->op, &list, &n, c->err);
     for (size_t i = 0; c->status == TT_OK && i < n; i++)
         if (!add_access(c, &list[i])) return false;
     if (c->status != TT_OK || r->n == first) return c->status == TT_OK;
@@ -122,17 +136,18 @@ static bool visit(void *context, const tt_log_op *op)
 tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads *reads,
                            tt_reads_progress *progress, void *context, tt_error *err)
 {
-    collector c = {.m = m,
-                   .reads = reads,
-                   .run = TT_NONE,
-                   .progress = progress,
-                   .context = context,
-                   .err = err};
+    collector c = {.m = m, .reads = reads, .progress = progress, .context = context, .err = err};
+    tt_status status = TT_OK;
     memset(reads, 0, sizeof *reads);
-    c.accesses = tt_accesses_new(m);
-    if (!c.accesses) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all reads");
-    tt_status status = tt_log_walk(m, filter, false, visit, &c, err);
-    tt_accesses_free(c.accesses);
+    for (uint32_t i = 0; i < RUNS_AT_HAND && status == TT_OK; i++) {
+        c.runs[i] = TT_NONE;
+        c.accesses[i] = tt_accesses_new(m);
+        if (!c.accesses[i])
+            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all reads");
+    }
+    if (status == TT_OK) status = tt_log_walk(m, filter, false, visit, &c, err);
+    for (uint32_t i = 0; i < RUNS_AT_HAND; i++)
+        tt_accesses_free(c.accesses[i]);
     tt_idmap_free(&c.range_by_hash);
     return status == TT_OK ? c.status : status;
 }
