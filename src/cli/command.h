@@ -21,6 +21,8 @@ typedef struct tt_command {
 int tt_cmd_run(int argc, char **argv);
 int tt_cmd_info(int argc, char **argv);
 int tt_cmd_stats(int argc, char **argv);
+int tt_cmd_heat(int argc, char **argv);
+int tt_cmd_whatif(int argc, char **argv);
 int tt_cmd_log(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
 int tt_cmd_recover(int argc, char **argv);
