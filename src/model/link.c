@@ -44,41 +44,55 @@ static bool same_path(const tt_model *m, const tt_tensor *t, const tt_weight *w)
            strcmp(m->buffers[t->buffer].path, m->files[w->file].path) == 0;
 }
 
-/* The weight a root tensor is. Of several with that name (two models loaded) the one
- * whose bytes it maps, else one of the same size and type. */
+/* How well a weight fits a tensor of its name, among several models. What decides is whose bytes
+ * it maps; else which model was the newest when its buffer came; else size and type. */
+static uint64_t fit(const tt_model *m, const tt_tensor *t, const tt_weight *w)
+{
+    uint32_t last = t->buffer == TT_NONE ? TT_NONE : m->buffers[t->buffer].last_file;
+    bool path = same_path(m, t, w);
+    uint64_t mapped = in_mapping(m, t, w) ? path ? 2 : 1 : 0;
+    uint64_t newest = last != TT_NONE && w->file <= last ? (uint64_t)w->file + 1 : 0;
+    uint64_t alike = (path ? 4u : 0u) + (w->size_bytes == t->size_bytes ? 2u : 0u) +
+                     (w->type == t->type ? 1u : 0u);
+    return mapped << 60 | newest << 4 | alike;
+}
+
+/* The weight a root tensor is. */
 static uint32_t find_weight(const tt_model *m, const tt_tensor *t)
 {
     uint32_t best = TT_NONE;
-    int best_score = -1;
+    uint64_t best_fit = 0;
     unsigned looked_at = 0;
     for (uint32_t i = tt_model_weight(m, t->name); i != TT_NONE && looked_at < SAME_NAME_MAX;
          i = m->weights[i].next_same_name, looked_at++) {
-        const tt_weight *w = &m->weights[i];
-        int score = (in_mapping(m, t, w) ? 8 : 0) + (same_path(m, t, w) ? 4 : 0) +
-                    (w->size_bytes == t->size_bytes ? 2 : 0) + (w->type == t->type ? 1 : 0);
-        if (score > best_score) {
-            best = i;
-            best_score = score;
-        }
-        if (best_score == 15) break;
+        uint64_t f = fit(m, t, &m->weights[i]);
+        if (best != TT_NONE && f <= best_fit) continue;
+        best = i;
+        best_fit = f;
     }
     return best;
+}
+
+/* Where the bytes of a root tensor are. In a mapping, but not where a weight of that name
+ * lies: neither is known. */
+static tt_origin origin_of(const tt_model *m, const tt_tensor *root)
+{
+    if (root->buffer == TT_NONE) return TT_ORIGIN_UNKNOWN;
+    const tt_buffer *b = &m->buffers[root->buffer];
+    if (b->flags & TT_BUFFER_PLACE_UNKNOWN) return TT_ORIGIN_UNKNOWN;
+    if (!(b->flags & TT_BUFFER_FILE)) return TT_ORIGIN_BUFFER;
+    return root->weight != TT_NONE && in_mapping(m, root, &m->weights[root->weight])
+               ? TT_ORIGIN_DISK
+               : TT_ORIGIN_UNKNOWN;
 }
 
 static void link_tensor(tt_model *m, tt_graph *g, tt_tensor *t)
 {
     const tt_tensor *root = &g->tensors[t->root];
     t->weight = root->weight;
-    if (t->weight != TT_NONE) {
-        const tt_weight *w = &m->weights[t->weight];
-        t->place = w->place;
-        t->origin = in_mapping(m, root, w)    ? TT_ORIGIN_DISK
-                    : root->buffer != TT_NONE ? TT_ORIGIN_BUFFER
-                                              : TT_ORIGIN_UNKNOWN;
-    } else {
-        t->origin =
-            t->buffer != TT_NONE || root->buffer != TT_NONE ? TT_ORIGIN_BUFFER : TT_ORIGIN_UNKNOWN;
-    }
+    if (t->weight != TT_NONE) t->place = m->weights[t->weight].place;
+    /* A view has its own buffer where that of the root was not observed. */
+    t->origin = origin_of(m, root->buffer != TT_NONE || t->weight != TT_NONE ? root : t);
 }
 
 /* Tensors that ggml itself named ("node_17") say nothing: they belong where what
@@ -178,8 +192,11 @@ static void fit_clock(tt_loader *l)
 void tt_model_link(tt_loader *l)
 {
     l->chunk_offset = TT_NO_OFFSET;
+    tt_link_files(l);
     for (uint32_t i = 0; i < l->m->n_graphs; i++)
         link_graph(l, &l->m->graphs[i]);
+    tt_link_buffers(l);
     link_runs(l->m);
+    tt_link_records(l);
     fit_clock(l);
 }

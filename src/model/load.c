@@ -146,12 +146,17 @@ static bool load_counts(tt_loader *l, tt_cursor *c)
 }
 
 /* A later record of the same buffer knows it better: its name and usage are set
- * after it was allocated. What the first one saw of the allocation stays. */
+ * after it was allocated. What the first one saw of the allocation stays: by now the thread may
+ * have opened another model. */
 static void update_buffer(tt_buffer *to, const tt_buffer *from)
 {
     uint64_t ticks = to->alloc_ticks;
     uint8_t seen = to->flags & TT_BUFFER_ALLOC_SEEN;
+    uint32_t last_file = to->last_file;
+    const char *allocator = to->allocator;
     *to = *from;
+    if (last_file) to->last_file = last_file;
+    if (*allocator) to->allocator = allocator;
     if (ticks < to->alloc_ticks) to->alloc_ticks = ticks;
     to->flags |= seen;
 }
@@ -173,7 +178,9 @@ static bool load_buffer(tt_loader *l, tt_cursor *c)
                         .path = b.flags & TT_BUFFER_FILE ? tt_loader_string(l, b.path)->text : "",
                         .file_offset_bytes = b.file_offset_bytes,
                         .usage = b.usage,
-                        .flags = b.flags};
+                        .flags = b.flags,
+                        .last_file = b.model, /* an id until tt_link_files */
+                        .allocator = tt_loader_string(l, b.allocator)->text};
     if (was == TT_NONE)
         m->buffers[m->n_buffers++] = buffer;
     else if (m->buffers[was].free_ticks)
@@ -192,56 +199,6 @@ static bool load_buffer_free(tt_loader *l, tt_cursor *c)
         tt_loader_problem(l, "buffer %" PRIu64 " is freed but was never seen", id);
     else
         l->m->buffers[at].free_ticks = ticks;
-    return true;
-}
-
-/* n zigzags (added up when they are differences) as 32-bit integers. */
-static const int32_t *load_integers(tt_loader *l, tt_cursor *c, uint32_t n, bool differences)
-{
-    if (n > tt_cursor_left(c)) {
-        c->failed = true;
-        return NULL;
-    }
-    int32_t *list = tt_arena_take(&l->m->arena, n, sizeof *list);
-    if (!list) l->no_memory = true;
-    int64_t last = 0;
-    for (uint32_t i = 0; list && i < n; i++) {
-        int64_t v = tt_cursor_zigzag(c);
-        /* Unsigned: a sum that wraps is out of range below, not undefined. */
-        if (differences) v = last = (int64_t)((uint64_t)last + (uint64_t)v);
-        if (v < INT32_MIN || v > INT32_MAX) c->failed = true;
-        list[i] = (int32_t)v;
-    }
-    return list;
-}
-
-static bool load_batch(tt_loader *l, tt_cursor *c)
-{
-    tt_meta_batch b;
-    tt_model *m = l->m;
-    uint32_t was;
-    if (!tt_meta_get_batch(c, &b)) return false;
-    const int32_t *tokens =
-        b.flags & TT_BATCH_TOKENS ? load_integers(l, c, b.n_tokens, false) : NULL;
-    const int32_t *positions =
-        b.flags & TT_BATCH_POSITIONS ? load_integers(l, c, b.n_tokens, true) : NULL;
-    if (c->failed) return false;
-    if (!TT_GROW(l, m->batches, m->n_batches, l->capacity.batches)) return true;
-    if (!tt_idmap_add(&m->batch_by_id, b.id, m->n_batches, &was)) l->no_memory = true;
-    if (was != TT_NONE || b.id == 0) {
-        tt_loader_problem(l, "batch %" PRIu32 " is defined twice", b.id);
-        return true;
-    }
-    m->batches[m->n_batches++] = (tt_batch){.id = b.id,
-                                            .context = b.context,
-                                            .thread = b.thread,
-                                            .n_tokens = b.n_tokens,
-                                            .n_outputs_plus_1 = b.n_outputs_plus_1,
-                                            .phase = b.phase,
-                                            .tokens = tokens,
-                                            .positions = positions,
-                                            .begin_ticks = b.ticks,
-                                            .last_run = TT_NONE};
     return true;
 }
 
@@ -325,10 +282,23 @@ static bool load_decode(tt_loader *l, tt_cursor *c)
 static bool load_loss(tt_loader *l, tt_cursor *c)
 {
     tt_loss s;
+    tt_model *m = l->m;
     if (!tt_meta_get_loss(c, &s.ring, &s.position, &s.dropped)) return false;
-    if (TT_GROW(l, l->m->losses, l->m->n_losses, l->capacity.losses)) {
-        l->m->losses[l->m->n_losses++] = s;
-        l->m->losses_total += s.dropped;
+    if (TT_GROW(l, m->losses, m->n_losses, l->capacity.losses)) {
+        m->losses[m->n_losses++] = s;
+        m->losses_total += s.dropped;
+    }
+    return true;
+}
+
+static bool load_detail_loss(tt_loader *l, tt_cursor *c)
+{
+    tt_loss s;
+    tt_model *m = l->m;
+    if (!tt_meta_get_loss(c, &s.ring, &s.position, &s.dropped)) return false;
+    if (TT_GROW(l, m->detail_losses, m->n_detail_losses, l->capacity.detail_losses)) {
+        m->detail_losses[m->n_detail_losses++] = s;
+        m->detail_losses_total += s.dropped;
     }
     return true;
 }
@@ -349,7 +319,7 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
     case TT_META_GRAPH:
         return tt_load_graph(l, c);
     case TT_META_BATCH:
-        return load_batch(l, c);
+        return tt_load_batch(l, c);
     case TT_META_BATCH_END:
     case TT_META_RUN_END:
         return load_end(l, c, type == TT_META_BATCH_END);
@@ -365,6 +335,18 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
         return load_decode(l, c);
     case TT_META_LOSS:
         return load_loss(l, c);
+    case TT_META_TOKEN_TEXT:
+        return tt_load_token_text(l, c);
+    case TT_META_INDICES:
+        return tt_load_indices(l, c);
+    case TT_META_USAGE:
+        return tt_load_usage(l, c);
+    case TT_META_RESIDENCY:
+        return tt_load_residency(l, c);
+    case TT_META_MODEL_CHECK:
+        return tt_load_model_check(l, c);
+    case TT_META_DETAIL_LOSS:
+        return load_detail_loss(l, c);
     default:
         l->m->unknown_records++;
         return true;

@@ -19,7 +19,8 @@ typedef struct tt_loader {
     uint64_t chunk_offset; /* of the META chunk being read */
     bool no_memory;
     struct tt_capacities { /* of the model's arrays */
-        size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses;
+        size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses,
+            detail_losses, indices, usages, residencies, token_texts;
     } capacity;
     tt_meta_clock first_clock, last_clock;
 } tt_loader;
@@ -37,7 +38,26 @@ tt_place tt_loader_place(tt_loader *l, tt_text *t);
 bool tt_load_model_file(tt_loader *l, tt_cursor *c);
 bool tt_load_graph(tt_loader *l, tt_cursor *c);
 
+bool tt_load_batch(tt_loader *l, tt_cursor *c);
+bool tt_load_token_text(tt_loader *l, tt_cursor *c);
+bool tt_load_indices(tt_loader *l, tt_cursor *c);
+bool tt_load_usage(tt_loader *l, tt_cursor *c);
+bool tt_load_residency(tt_loader *l, tt_cursor *c);
+bool tt_load_model_check(tt_loader *l, tt_cursor *c);
+
+/* A token of a vocabulary in tt_model.text_by_token. */
+static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)
+{
+    return (uint64_t)vocabulary << 32 | (uint32_t)token;
+}
+
 /* After all records: references, views, weights, origins, the clock. */
 void tt_model_link(tt_loader *l);
+/* Ids in indices, usages, residencies and buffers become indexes; needs the runs in order.
+ * Those that lead nowhere are named as problems; what is nothing without is dropped. */
+void tt_link_files(tt_loader *l); /* before the graphs are linked */
+void tt_link_records(tt_loader *l);
+/* What each buffer is for: of linked graphs. */
+void tt_link_buffers(tt_loader *l);
 
 #endif

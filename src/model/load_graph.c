@@ -66,9 +66,13 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
     }
     /* A weight takes six bytes at least. */
     if (!tt_meta_get_count(c, &n, 6)) return false;
-    uint32_t first = m->n_weights;
+    uint32_t first = m->n_weights, was;
     for (uint32_t i = 0; i < n && !l->no_memory; i++)
         if (!load_weight(l, c)) return false;
+    if (!tt_idmap_add(&m->file_by_id, f.id, m->n_files, &was))
+        l->no_memory = true;
+    else if (was != TT_NONE)
+        tt_loader_problem(l, "model file %" PRIu32 " is described twice", f.id);
     m->files[m->n_files++] = (tt_model_file){.id = f.id,
                                              .path = tt_loader_text(l, f.path),
                                              .size_bytes = f.size_bytes,
@@ -120,10 +124,30 @@ static bool load_tensor(tt_loader *l, const tt_graph *g, tt_tensor *to, tt_curso
         tt_loader_problem(
             l, "graph %" PRIu32 ": tensor %.64s lies in buffer %" PRIu64 ", which is not there",
             g->id, name->text, t.buffer);
+    to->backend = "";
     to->root = TT_NONE;
     to->weight = TT_NONE;
     to->place = tt_loader_place(l, name);
     return true;
+}
+
+/* The backends of the nodes, as stretches. Traces before 0.1.0 end before them. */
+static bool load_backends(tt_loader *l, tt_graph *g, tt_cursor *c)
+{
+    uint32_t n, at = 0;
+    if (tt_cursor_left(c) == 0) return !c->failed;
+    if (!tt_meta_get_count(c, &n, 2)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = tt_loader_string(l, tt_cursor_varint32(c))->text;
+        uint32_t count = tt_cursor_varint32(c);
+        if (count > g->n_nodes - at) {
+            tt_loader_problem(l, "graph %" PRIu32 ": more backends than nodes", g->id);
+            return !c->failed;
+        }
+        for (uint32_t end = at + count; at < end; at++)
+            g->tensors[at].backend = name;
+    }
+    return !c->failed;
 }
 
 bool tt_load_graph(tt_loader *l, tt_cursor *c)
@@ -146,6 +170,7 @@ bool tt_load_graph(tt_loader *l, tt_cursor *c)
         if (!load_tensor(l, &g, &g.tensors[i], c)) return false;
         if (i < g.n_nodes && g.tensors[i].flags & TT_TENSOR_EXECUTES) g.n_executed++;
     }
+    if (!load_backends(l, &g, c)) return false;
     if (!tt_idmap_add(&m->graph_by_id, g.id, m->n_graphs, &was)) l->no_memory = true;
     if (was != TT_NONE || g.id == 0)
         tt_loader_problem(l, "graph %" PRIu32 " is defined twice", g.id);

@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include "base/checksum.h"
+#include "model/load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,18 @@ void tt_model_close(tt_model *m)
     free(m->decodes);
     free(m->rings);
     free(m->losses);
+    free(m->detail_losses);
+    free(m->indices);
+    free(m->usages);
+    free(m->residencies);
+    free(m->token_texts);
     tt_idmap_free(&m->run_by_id);
     tt_idmap_free(&m->batch_by_id);
     tt_idmap_free(&m->graph_by_id);
     tt_idmap_free(&m->buffer_by_id);
+    tt_idmap_free(&m->file_by_id);
     tt_idmap_free(&m->weight_by_name);
+    tt_idmap_free(&m->text_by_token);
     tt_arena_free(&m->arena);
     tt_trace_close(&m->trace);
     free(m);
@@ -42,6 +50,29 @@ uint32_t tt_model_weight(const tt_model *m, const char *name)
 {
     uint32_t at = tt_idmap_get(&m->weight_by_name, tt_checksum(name, strlen(name)));
     return at != TT_NONE && strcmp(m->weights[at].name, name) == 0 ? at : TT_NONE;
+}
+
+const char *tt_model_token_text(const tt_model *m, uint32_t vocabulary, int32_t token, size_t *n)
+{
+    uint32_t at = tt_idmap_get(&m->text_by_token, tt_token_key(vocabulary, token));
+    if (at == TT_NONE) return NULL;
+    if (n) *n = m->token_texts[at].n;
+    return m->token_texts[at].text;
+}
+
+const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor)
+{
+    size_t low = 0, high = m->n_indices;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const tt_indices *x = &m->indices[middle];
+        if (x->run < run || (x->run == run && x->tensor < tensor))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const tt_indices *found = &m->indices[low];
+    return low < m->n_indices && found->run == run && found->tensor == tensor ? found : NULL;
 }
 
 const char *tt_model_environment(const tt_model *m, const char *key)
@@ -79,6 +110,16 @@ const char *tt_phase_name(unsigned phase)
 const char *tt_origin_name(tt_origin origin)
 {
     return origin == TT_ORIGIN_DISK ? "disk" : origin == TT_ORIGIN_BUFFER ? "buffer" : "unknown";
+}
+
+const char *tt_buffer_kind_name(tt_buffer_kind kind)
+{
+    static const char *const names[] = {[TT_BUFFER_OTHER] = "other",
+                                        [TT_BUFFER_WEIGHTS] = "weights",
+                                        [TT_BUFFER_KV_CACHE] = "kv_cache",
+                                        [TT_BUFFER_COMPUTE] = "compute",
+                                        [TT_BUFFER_OUTPUT] = "output"};
+    return (unsigned)kind < sizeof names / sizeof *names ? names[kind] : "other";
 }
 
 tt_status tt_model_need_clock(const tt_model *m, tt_error *err)

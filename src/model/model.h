@@ -268,7 +268,8 @@ typedef struct tt_model {
     uint32_t n_problems; /* found; only the first TT_MODEL_PROBLEMS_MAX are kept */
     /* Private: */
     tt_arena arena;
-    tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, weight_by_name, text_by_token;
+    tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
+        text_by_token;
 } tt_model;
 
 /* Opens and indexes the trace at `path`. *out is closed with tt_model_close; NULL on

@@ -1,0 +1,75 @@
+/* Filling a tt_model: what the kernel counted, and what became of the model files. */
+#include "model/load.h"
+
+#include <inttypes.h>
+
+bool tt_load_usage(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_usage u;
+    tt_model *m = l->m;
+    if (!tt_usage_get(c, &u)) return false;
+    /* The batch is an id until tt_link_records. */
+    if (TT_GROW(l, m->usages, m->n_usages, l->capacity.usages)) m->usages[m->n_usages++] = u;
+    return true;
+}
+
+/* Whether the stretches add up to the pages, which no file is too small to have. */
+static bool plausible(const tt_residency *r)
+{
+    uint64_t total = 0, end;
+    for (uint32_t i = 0; i < r->n_stretches; i++)
+        if (__builtin_add_overflow(total, r->stretches[i], &total)) return false;
+    return total == r->n_pages && r->page_bytes > 0 &&
+           !__builtin_add_overflow(r->first_page, r->n_pages, &end) &&
+           !__builtin_mul_overflow(end, (uint64_t)r->page_bytes, &end);
+}
+
+bool tt_load_residency(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_residency r;
+    tt_model *m = l->m;
+    if (!tt_residency_get(c, &r)) return false;
+    if (!TT_GROW(l, m->residencies, m->n_residencies, l->capacity.residencies)) return true;
+    uint64_t *stretches = tt_arena_take(&m->arena, r.n_stretches, sizeof *stretches);
+    if (!stretches) {
+        l->no_memory = true;
+        return true;
+    }
+    for (uint32_t i = 0; i < r.n_stretches; i++)
+        stretches[i] = tt_cursor_varint(c);
+    /* File and batch are ids until tt_link_records. */
+    tt_residency to = {.file = r.model,
+                       .batch = r.batch,
+                       .moment = r.moment,
+                       .begin_ticks = r.begin_ticks,
+                       .end_ticks = r.end_ticks,
+                       .page_bytes = r.page_bytes,
+                       .first_page = r.first_page,
+                       .n_pages = r.n_pages,
+                       .n_stretches = r.n_stretches,
+                       .stretches = stretches};
+    if (c->failed) return false;
+    if (plausible(&to))
+        m->residencies[m->n_residencies++] = to;
+    else
+        tt_loader_problem(l,
+                          "the stretches of pages in RAM of model file %" PRIu32
+                          " do not add up to %" PRIu64 " pages of %" PRIu32 " bytes",
+                          r.model, r.n_pages, r.page_bytes);
+    return true;
+}
+
+bool tt_load_model_check(tt_loader *l, tt_cursor *c)
+{
+    tt_meta_model_check k;
+    if (!tt_meta_get_model_check(c, &k)) return false;
+    uint32_t at = tt_idmap_get(&l->m->file_by_id, k.model);
+    if (at == TT_NONE) {
+        tt_loader_problem(l, "model file %" PRIu32 " is looked at but was never described",
+                          k.model);
+        return true;
+    }
+    l->m->files[at].checked_at_end = true;
+    l->m->files[at].end_state = k.state;
+    return true;
+}
