@@ -13,6 +13,8 @@ static const tt_command commands[] = {
     {"stats", "sums by op, layer, component, category, tensor, thread, token, phase", tt_cmd_stats,
      0},
     {"log", "the ops of a trace in time order", tt_cmd_log, 0},
+    {"buffers", "what memory was allocated, mapped and freed, and the KV cache's fill",
+     tt_cmd_buffers, 0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
     {"gguf", "the tensors of a model file and where they lie", tt_cmd_gguf, 0},
