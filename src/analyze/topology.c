@@ -27,8 +27,9 @@ uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_ED
     bool viewed = t->view_src == TT_NONE;
     for (uint32_t i = 0; i < t->n_src; i++) {
         if (t->src[i] == TT_NONE) continue;
-        /* One source may be there twice; what is viewed is marked once. */
-        bool is_view = !viewed && t->src[i] == t->view_src;
+        /* ggml says of a view of a view only whose bytes they are in the end. One source may be
+         * there twice; what is viewed is marked once. */
+        bool is_view = !viewed && g->tensors[t->src[i]].root == t->root;
         viewed |= is_view;
         out[n++] = (tt_edge){t->src[i], tensor, i, is_view};
     }

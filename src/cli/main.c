@@ -15,6 +15,7 @@ static const tt_command commands[] = {
     {"log", "the ops of a trace in time order", tt_cmd_log, 0},
     {"buffers", "what memory was allocated, mapped and freed, and the KV cache's fill",
      tt_cmd_buffers, 0},
+    {"graph", "what was computed from what, as text, JSON or a picture", tt_cmd_graph, 0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
     {"gguf", "the tensors of a model file and where they lie", tt_cmd_gguf, 0},
