@@ -206,11 +206,24 @@ static bool sum_backends(tt_topology *t, tt_topology_sum *room)
     return sum_by(&t->by_backend, room, n, by_key);
 }
 
+/* A view without a name of its own belongs where what it views does. */
+static void place_views(tt_topology *t)
+{
+    for (uint32_t i = 0; i < t->graph->n_nodes; i++) {
+        const tt_tensor *x = &t->graph->tensors[i];
+        if (x->flags & TT_TENSOR_EXECUTES || t->nodes[i].layer_id >= 0 || x->root == i) continue;
+        t->nodes[i].layer_id = x->root < t->graph->n_nodes
+                                   ? t->nodes[x->root].layer_id
+                                   : t->graph->tensors[x->root].place.layer_id;
+    }
+}
+
 static bool sum_up(tt_topology *t, const tt_join *join)
 {
     tt_topology_sum *ops = calloc((size_t)t->graph->n_nodes + 1, sizeof *ops);
     if (!ops) return false;
     uint32_t n = describe_ops(t, join, ops);
+    place_views(t);
     for (uint32_t i = 0; i < n; i++)
         add(&t->total, &ops[i]);
     bool ok = sum_by(&t->by_op, ops, n, by_key) && sum_by(&t->by_layer, ops, n, by_layer) &&

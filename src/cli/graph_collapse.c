@@ -98,7 +98,6 @@ static bool find_passages(collapsed *c)
 {
     const tt_graph *g = c->v->t->graph;
     tt_edge edges[TT_EDGES_MAX];
-    /* Each node has few sources, but a bound is a bound. */
     c->passages = calloc((size_t)c->v->t->n_edges + 1, sizeof *c->passages);
     if (!c->passages) return false;
     for (uint32_t i = 0; i < g->n_nodes; i++) {

@@ -10,12 +10,17 @@
 
 #define NAME_SHOWN 36u
 
+/* Of painter.copied, before any copy is made. */
+#define COPIES_ONLY (-2)    /* the leaf is there for layers alone */
+#define NO_COPIES_ONLY (-3) /* it also is, or is only, used outside them */
+
 typedef struct painter {
     const tt_graph_view *v;
     FILE *out;
     tt_dot_scale scale;
     uint32_t *order; /* tensors that are shown, by layer, then by number */
     uint32_t n;
+    int32_t *copied; /* by tensor: the last layer that got a copy of it, see is_shared */
     int indent;
 } painter;
 
@@ -79,11 +84,28 @@ static const char *leaf_shape(const tt_tensor *x)
                                       : "style=\"filled,rounded\", fillcolor=\"#eeeeee\"";
 }
 
-static void put_leaf(const painter *p, uint32_t i)
+/* What all layers use, as the positions, would be joined to each of them by lines across the whole
+ * picture (and makes Graphviz slow): in such a one each layer has a copy of its own. */
+static bool is_shared(const painter *p, uint32_t source, uint32_t target)
+{
+    const tt_topology *t = p->v->t;
+    return !p->v->has_layer && source >= t->graph->n_nodes && tt_graph_layer(t, source) < 0 &&
+           tt_graph_layer(t, target) >= 0;
+}
+
+/* The picture's name of a tensor as a source of another. */
+static void put_source(const painter *p, uint32_t source, uint32_t target)
+{
+    (void)fprintf(p->out, "n%" PRIu32, source);
+    if (is_shared(p, source, target))
+        (void)fprintf(p->out, "_%" PRId32, tt_graph_layer(p->v->t, target));
+}
+
+static void put_leaf_label(const painter *p, uint32_t i)
 {
     const tt_tensor *x = &p->v->t->graph->tensors[i];
     char shape[96], size[TT_UNITS_TEXT];
-    (void)fprintf(p->out, "%*sn%" PRIu32 " [label=\"", p->indent, "", i);
+    (void)fputs(" [label=\"", p->out);
     tt_dot_text(p->out, x->name[0] ? x->name : "(no name)", NAME_SHOWN);
     (void)fputs("\\n", p->out);
     tt_dot_text(p->out, x->type_name, 16);
@@ -91,6 +113,28 @@ static void put_leaf(const painter *p, uint32_t i)
                   tt_graph_shape(x, shape, sizeof shape), tt_units_bytes(size, x->size_bytes),
                   leaf_shape(x),
                   p->v->shown[i] == TT_SHOW_NEIGHBOUR ? ", fontcolor=\"#777777\"" : "");
+}
+
+static void put_leaf(const painter *p, uint32_t i)
+{
+    (void)fprintf(p->out, "%*sn%" PRIu32, p->indent, "", i);
+    put_leaf_label(p, i);
+}
+
+/* Once for each layer: nodes come by layer. */
+static void put_copies(painter *p, uint32_t node)
+{
+    tt_edge edges[TT_EDGES_MAX];
+    uint32_t n = tt_topology_edges(p->v->t->graph, node, edges);
+    int32_t layer = tt_graph_layer(p->v->t, node);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t source = edges[k].source;
+        if (!is_shared(p, source, node) || p->copied[source] == layer) continue;
+        p->copied[source] = layer;
+        (void)fprintf(p->out, "%*s", p->indent, "");
+        put_source(p, source, node);
+        put_leaf_label(p, source);
+    }
 }
 
 /* The nodes of a fused op in a frame with its name and time. */
@@ -124,6 +168,7 @@ static void put_tensor(painter *p, uint32_t i)
         put_leaf(p, i);
         return;
     }
+    put_copies(p, i);
     const tt_topology_node *n = &t->nodes[i];
     /* A frame is drawn with its first node, if that is in the picture. */
     bool framed = n->op != TT_NONE && n->n_nodes > 1 && p->v->shown[n->op] == p->v->shown[i];
@@ -151,7 +196,8 @@ static bool in_cluster(const painter *p, uint32_t i)
 static void put_layers(painter *p)
 {
     for (uint32_t i = 0; i < p->n; i++)
-        if (!in_cluster(p, p->order[i])) put_tensor(p, p->order[i]);
+        if (!in_cluster(p, p->order[i]) && p->copied[p->order[i]] != COPIES_ONLY)
+            put_tensor(p, p->order[i]);
     for (uint32_t i = 0; i < p->n;) {
         int32_t layer = tt_graph_layer(p->v->t, p->order[i]);
         uint32_t end = i;
@@ -175,16 +221,6 @@ static void put_layers(painter *p)
     }
 }
 
-/* An input that all layers share must not pull them apart. */
-static const char *edge_style(const painter *p, const tt_edge *e)
-{
-    const tt_topology *t = p->v->t;
-    if (e->source < t->graph->n_nodes) return tt_graph_layer(t, e->source) >= 0 ? ", weight=4" : "";
-    bool shared = tt_graph_layer(t, e->source) < 0 && tt_graph_layer(t, e->target) >= 0;
-    return shared && !p->v->has_layer ? ", color=\"#bbbbbb\", constraint=false"
-                                      : ", color=\"#999999\"";
-}
-
 static void put_edges(const painter *p)
 {
     const tt_graph *g = p->v->t->graph;
@@ -198,13 +234,34 @@ static void put_edges(const painter *p)
             if (from == TT_SHOW_NOT ||
                 (from == TT_SHOW_NEIGHBOUR && p->v->shown[i] == TT_SHOW_NEIGHBOUR))
                 continue;
-            (void)fprintf(p->out, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"", e->source, i);
+            (void)fputs("  ", p->out);
+            put_source(p, e->source, i);
+            (void)fprintf(p->out, " -> n%" PRIu32 " [label=\"", i);
             if (e->slot == TT_NONE)
                 (void)fputs("view", p->out);
             else
                 (void)fprintf(p->out, "src %" PRIu32, e->slot);
             (void)fprintf(p->out, "\"%s%s];\n", e->is_view ? ", style=dashed" : "",
-                          edge_style(p, e));
+                          e->source >= g->n_nodes ? ", color=\"#999999\"" : "");
+        }
+    }
+}
+
+/* Which leafs are there for layers alone. */
+static void find_copies(painter *p)
+{
+    const tt_graph *g = p->v->t->graph;
+    tt_edge edges[TT_EDGES_MAX];
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        p->copied[i] = TT_LAYER_NONE;
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        uint32_t n = tt_topology_edges(g, i, edges);
+        for (uint32_t k = 0; k < n; k++) {
+            int32_t *copied = &p->copied[edges[k].source];
+            if (!is_shared(p, edges[k].source, i))
+                *copied = NO_COPIES_ONLY;
+            else if (*copied != NO_COPIES_ONLY)
+                *copied = COPIES_ONLY;
         }
     }
 }
@@ -214,18 +271,26 @@ bool tt_graph_print_dot(const tt_graph_view *v, FILE *out)
     const tt_graph *g = v->t->graph;
     painter p = {.v = v, .out = out, .scale = find_scale(v), .indent = 2};
     p.order = calloc((size_t)g->n_tensors + 1, sizeof *p.order);
-    if (!p.order) return false;
+    p.copied = calloc((size_t)g->n_tensors + 1, sizeof *p.copied);
+    if (!p.order || !p.copied) {
+        free(p.order);
+        free(p.copied);
+        return false;
+    }
+    find_copies(&p);
     for (uint32_t i = 0; i < g->n_tensors; i++)
         if (v->shown[i] != TT_SHOW_NOT) p.order[p.n++] = i;
     qsort_r(p.order, p.n, sizeof *p.order, by_layer, (void *)v);
     tt_dot_begin(out, v, &p.scale,
-                 v->t->n_ops ? "sheet: weight; drum: KV cache; slanted: input; dashed: view; "
-                               "frame: one op computes several nodes"
-                             : "sheet: weight; drum: KV cache; slanted: input; dashed: view; "
-                               "no op was recorded, so fusions are not known");
+                 v->t->n_ops
+                     ? "sheet: weight; drum: KV cache; slanted: input, once a layer; dashed: view; "
+                       "frame: one op computes several nodes"
+                     : "sheet: weight; drum: KV cache; slanted: input, once a layer; dashed: view; "
+                       "no op was recorded, so fusions are not known");
     put_layers(&p);
     put_edges(&p);
     (void)fputs("}\n", out);
     free(p.order);
+    free(p.copied);
     return fflush(out) == 0 && !ferror(out);
 }
