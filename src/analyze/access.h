@@ -18,17 +18,17 @@
 typedef struct tt_access {
     uint32_t weight;       /* in tt_model.weights */
     uint32_t tensor;       /* the source, in the op's graph */
-    int32_t expert;        /* of an expert matmul's slice; else TT_EXPERT_NONE */
+    int32_t expert;        /* of an expert matmul's slice or bias; else TT_EXPERT_NONE */
     uint32_t uses;         /* tokens that chose that expert, rows merged into the range; else 1 */
     uint64_t offset_bytes; /* absolute, in the weight's file */
     uint64_t size_bytes;
     bool at_most; /* rows or experts were not observed: an upper bound */
 } tt_access;
 
-/* The experts chosen by one expert matmul, over the tokens of its batch. */
+/* The experts chosen by one expert matmul, over the rows that it computes. */
 typedef struct tt_choice {
     uint32_t node;  /* the first node that uses these ids: what the details name */
-    uint32_t token; /* row of the batch */
+    uint32_t token; /* row of the ids: of the batch, or (behind a GET_ROWS) of its outputs */
     uint32_t rank;
     uint32_t expert;
     float weight; /* NAN: not observed */
@@ -46,11 +46,16 @@ tt_status tt_accesses_run(tt_accesses *a, uint32_t run, tt_error *err);
  * offset; they do not overlap within a source. The list is valid until the next call. */
 tt_status tt_accesses_of(tt_accesses *a, const tt_op *op, const tt_access **list, size_t *n,
                          tt_error *err);
+/* Puts the bytes of the accesses in the place of the bounds that tt_op_describe set, where they
+ * are exact. */
+void tt_access_apply(tt_op *op, const tt_access *list, size_t n);
 /* The choices of the run, by ascending node, token, rank; valid until tt_accesses_run. Their
  * weights are joined from the routing weights. */
 const tt_choice *tt_accesses_choices(const tt_accesses *a, size_t *n);
 /* The node under which the choices of this expert matmul (a node of g) are listed: the first one
  * that uses the same ids; TT_NONE when it is no expert matmul. */
 uint32_t tt_access_router(const tt_graph *g, uint32_t node);
+/* Whether the choices of every row under a router were observed in this run. */
+bool tt_accesses_router_known(const tt_accesses *a, uint32_t router);
 
 #endif

@@ -19,27 +19,44 @@ static uint64_t times(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &v) ? UINT64_MAX : v;
 }
 
-static uint64_t elements(const tt_tensor *t)
+uint64_t tt_elements(const tt_tensor *t)
 {
     return times(times(t->ne[0], t->ne[1]), times(t->ne[2], t->ne[3]));
 }
 
-/* Bytes of source s that `node` reads: all of it, except where rows or experts are picked. */
-static void measure(const tt_graph *g, const tt_tensor *node, uint32_t which, tt_op_source *s)
+tt_pick tt_op_pick(const tt_graph *g, uint32_t node, uint32_t slot, uint32_t *numbers,
+                   uint64_t *stride_bytes)
 {
-    const tt_tensor *t = &g->tensors[s->tensor];
-    s->read_bytes = t->size_bytes;
-    if (which != 0) return;
-    if (strcmp(node->op_name, "GET_ROWS") == 0 && node->n_src > 1 && node->src[1] != TT_NONE) {
-        uint64_t rows = times(elements(&g->tensors[node->src[1]]), t->nb[1]);
-        if (rows < s->read_bytes) s->read_bytes = rows;
-    } else if (strcmp(node->op_name, "MUL_MAT_ID") == 0 && node->n_src > 2 &&
-               node->src[2] != TT_NONE) {
-        /* Each row of ids names an expert; several may name the same. */
-        uint64_t most = times(elements(&g->tensors[node->src[2]]), t->nb[2]);
-        if (most < s->read_bytes) s->read_bytes = most;
-        s->at_most = true;
+    static const struct {
+        const char *op;
+        uint32_t from, numbers, dimension;
+        tt_pick pick;
+    } picks[] = {{"GET_ROWS", 0, 1, 1, TT_PICK_ROWS},
+                 {"MUL_MAT_ID", 0, 2, 2, TT_PICK_EXPERTS},
+                 {"ADD_ID", 1, 2, 1, TT_PICK_EXPERTS}};
+    const tt_tensor *t = &g->tensors[node];
+    for (size_t i = 0; i < sizeof picks / sizeof *picks; i++) {
+        if (slot != picks[i].from || strcmp(t->op_name, picks[i].op) != 0) continue;
+        if (t->n_src <= picks[i].numbers || t->src[slot] == TT_NONE) continue;
+        *numbers = t->src[picks[i].numbers];
+        *stride_bytes = g->tensors[t->src[slot]].nb[picks[i].dimension];
+        if (*numbers != TT_NONE) return picks[i].pick;
     }
+    return TT_PICK_NONE;
+}
+
+/* Bytes of source s that its node reads: all of it, except where rows or experts are picked. */
+static void measure(const tt_graph *g, tt_op_source *s)
+{
+    uint32_t numbers;
+    uint64_t stride;
+    s->read_bytes = g->tensors[s->tensor].size_bytes;
+    s->picks = tt_op_pick(g, s->node, s->slot, &numbers, &stride) != TT_PICK_NONE;
+    if (!s->picks) return;
+    /* Several numbers may name the same row or expert. */
+    uint64_t picked = tt_elements(&g->tensors[numbers]), most = times(picked, stride);
+    if (most < s->read_bytes) s->read_bytes = most;
+    s->at_most = picked > 1;
 }
 
 static bool is_inside(const tt_op *op, uint32_t tensor)
@@ -58,13 +75,17 @@ static void add_sources(const tt_model *m, tt_op *op, const tt_tensor *node)
             known = op->sources[k].tensor == node->src[i];
         if (known) continue;
         tt_op_source *s = &op->sources[op->n_sources++];
-        *s = (tt_op_source){.tensor = node->src[i], .weight = g->tensors[node->src[i]].weight};
-        measure(g, node, i, s);
+        *s = (tt_op_source){.tensor = node->src[i],
+                            .weight = g->tensors[node->src[i]].weight,
+                            .node = (uint32_t)(node - g->tensors),
+                            .slot = i};
+        measure(g, s);
         if (s->weight == TT_NONE) continue;
         if (s->weight < m->n_weights && op->weight_bytes == 0)
             op->place = m->weights[s->weight].place;
         if (__builtin_add_overflow(op->weight_bytes, s->read_bytes, &op->weight_bytes))
             op->weight_bytes = UINT64_MAX;
+        op->picks |= s->picks;
         op->at_most |= s->at_most;
     }
 }

@@ -13,8 +13,11 @@
 typedef struct tt_op_source {
     uint32_t tensor;     /* in the graph */
     uint32_t weight;     /* in the model, or TT_NONE */
+    uint32_t node;       /* of the op's nodes, that takes it ... */
+    uint32_t slot;       /* ... as this source of its own */
     uint64_t read_bytes; /* of it, by this op */
-    bool at_most;        /* which experts were chosen is unknown: read_bytes is an upper bound */
+    bool picks;          /* rows or experts are picked: what is read differs from run to run */
+    bool at_most;        /* which of them is not known: read_bytes is an upper bound */
 } tt_op_source;
 
 typedef struct tt_op {
@@ -28,8 +31,23 @@ typedef struct tt_op {
     tt_op_source sources[TT_OP_SOURCES_MAX];
     tt_place place;
     uint64_t weight_bytes; /* read from weights */
+    bool picks;            /* from a weight; then analyze/access.h may know more */
     bool at_most;
 } tt_op;
+
+/* Where a node picks from one of its sources what it reads, by numbers in another one. */
+typedef enum tt_pick {
+    TT_PICK_NONE,
+    TT_PICK_ROWS,   /* GET_ROWS */
+    TT_PICK_EXPERTS /* MUL_MAT_ID: slices; ADD_ID: rows */
+} tt_pick;
+
+/* How the node picks from its source `slot`. *numbers gets the tensor that holds the numbers, and
+ * *stride_bytes the distance of what is picked. */
+tt_pick tt_op_pick(const tt_graph *g, uint32_t node, uint32_t slot, uint32_t *numbers,
+                   uint64_t *stride_bytes);
+/* Saturating. */
+uint64_t tt_elements(const tt_tensor *t);
 
 /* Describes the op at `node` (< graph->n_nodes) that also covers the `covers`
  * executing nodes behind it. Strings belong to the model. */

@@ -1,5 +1,7 @@
 #include "analyze/stats.h"
 
+#include "analyze/access.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ typedef struct node_info {
     uint8_t covers;
     bool known;
     bool passes;
+    bool picks; /* rows or experts of a weight: bytes differ from run to run */
     bool at_most;
     uint64_t weight_bytes;
 } node_info;
@@ -139,6 +142,7 @@ static void learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t co
     *info = (node_info){.known = true,
                         .covers = covers,
                         .passes = tt_filter_op(&s->filter, &op),
+                        .picks = op.picks,
                         .at_most = op.at_most,
                         .weight_bytes = op.weight_bytes};
     if (!info->passes) return;
@@ -217,11 +221,40 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
     tt_quantiles_free(&row->ticks);
 }
 
-static void add_run(tt_stats *s, uint32_t at, const tt_join *j)
+/* What the run's op read, where that differs from run to run. The shares of the node stay those
+ * of its first run; here they get this run's bytes: by tensor one a weight, else one in all. */
+static tt_status measure_picks(tt_stats *s, const tt_join *j, uint32_t node, tt_accesses *accesses,
+                               node_info *info, tt_error *err)
+{
+    tt_op op;
+    const tt_access *list;
+    size_t n;
+    tt_op_describe(s->m, j->graph, node, info->covers, &op);
+    tt_status status = tt_accesses_of(accesses, &op, &list, &n, err);
+    if (status != TT_OK) return status;
+    tt_access_apply(&op, list, n);
+    info->weight_bytes = op.weight_bytes;
+    info->at_most = op.at_most;
+    if (info->n == 0) return TT_OK;
+    share *part = &s->shares[info->first];
+    if (s->by != TT_BY_TENSOR) {
+        *part = (share){part->row, op.weight_bytes, op.at_most};
+        return TT_OK;
+    }
+    for (uint32_t i = 0, k = 0; i < op.n_sources && k < info->n; i++) {
+        if (op.sources[i].weight == TT_NONE) continue;
+        part[k].weight_bytes = op.sources[i].read_bytes;
+        part[k++].at_most = op.sources[i].at_most;
+    }
+    return TT_OK;
+}
+
+static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses *accesses,
+                         tt_error *err)
 {
     const tt_run *run = &s->m->runs[at];
     node_info *nodes = j->n_touched ? nodes_of(s, run->graph) : NULL;
-    if (!nodes || s->failed) return;
+    if (!nodes || s->failed) return TT_OK;
     uint32_t run_row = row_of_run(s, run);
     for (uint32_t i = 0; i < j->n_touched; i++) {
         uint32_t node = j->touched[i];
@@ -229,8 +262,10 @@ static void add_run(tt_stats *s, uint32_t at, const tt_join *j)
         node_info *info = &nodes[node];
         if (!info->known || info->covers != op->covers)
             learn_node(s, j->graph, node, op->covers, info);
-        if (s->failed) return;
+        if (s->failed) return TT_OK;
         if (!info->passes) continue;
+        tt_status status = info->picks ? measure_picks(s, j, node, accesses, info, err) : TT_OK;
+        if (status != TT_OK) return status;
         uint64_t ticks = tt_joined_ticks(op);
         add(&s->total, op, ticks, info->weight_bytes, info->at_most);
         if (run_row != TT_NONE)
@@ -243,6 +278,7 @@ static void add_run(tt_stats *s, uint32_t at, const tt_join *j)
     /* A token's row is complete after its last run: its values need not be kept. */
     if (s->by == TT_BY_TOKEN && run->batch != TT_NONE && s->m->batches[run->batch].last_run == at)
         finish_row(s->m, &s->rows[run_row]);
+    return TT_OK;
 }
 
 /* By thread: lane by lane, without joining. */
@@ -274,8 +310,13 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
     return TT_OK;
 }
 
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
+}
+
 static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, uint32_t run,
-                          tt_join *j, tt_error *err)
+                          tt_join *j, tt_accesses *accesses, tt_error *err)
 {
     bool joined = false;
     for (size_t i = 0; i < n; i++) {
@@ -285,11 +326,11 @@ static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, ui
             status = add_lanes(list[i], run, err);
         } else {
             if (!joined) status = tt_join_run(j, m, run, err);
+            if (!joined && status == TT_OK) status = tt_accesses_run(accesses, run, err);
             joined = true;
-            if (status == TT_OK) add_run(list[i], run, j);
+            if (status == TT_OK) status = add_run(list[i], run, j, accesses, err);
         }
-        if (status == TT_OK && list[i]->failed)
-            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
+        if (status == TT_OK && list[i]->failed) status = no_memory(err);
         if (status != TT_OK) return status;
     }
     return TT_OK;
@@ -311,12 +352,16 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
 {
     tt_join j = {0};
     tt_status status = tt_model_need_clock(m, err);
+    if (status != TT_OK) return status;
+    tt_accesses *accesses = tt_accesses_new(m);
+    if (!accesses) return no_memory(err);
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
-        status = walk_run(list, n, m, i, &j, err);
+        status = walk_run(list, n, m, i, &j, accesses, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
     }
     uint64_t stray = j.stray + unknown_runs(m);
     tt_join_free(&j);
+    tt_accesses_free(accesses);
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         finish_row(m, &list[i]->total);
         for (size_t k = 0; k < list[i]->n_rows; k++)

@@ -34,7 +34,7 @@ typedef struct tt_stats_row {
     double total_ns, mean_ns, p50_ns, p95_ns, max_ns;
     double busy_ns, wait_ns;
     uint64_t weight_bytes; /* read from weights */
-    bool at_most;          /* an upper bound: the chosen experts are not known */
+    bool at_most;          /* an upper bound: not all rows or experts picked are known */
     /* Private: */
     tt_quantiles ticks;
     uint64_t busy_ticks, wait_ticks;

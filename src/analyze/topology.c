@@ -1,5 +1,6 @@
 #include "analyze/topology.h"
 
+#include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/ops.h"
 
@@ -117,20 +118,37 @@ static void set_op(tt_topology *t, tt_topology_sum *sum, const tt_op *op, const 
     (void)snprintf(sum->key, sizeof sum->key, "%s", op->op);
 }
 
-/* Every recorded op of the run; without any, every node that executes. Returns how many. */
-static uint32_t describe_ops(tt_topology *t, const tt_join *join, tt_topology_sum *ops)
+/* Every recorded op of the run, with what it picked as far as that was observed. */
+static tt_status describe_run(tt_topology *t, const tt_join *join, tt_topology_sum *ops,
+                              tt_error *err)
 {
-    const tt_graph *g = t->graph;
-    uint32_t n = 0;
-    tt_op op;
-    for (uint32_t i = 0; i < join->n_touched; i++) {
+    tt_accesses *accesses = tt_accesses_new(t->m);
+    if (!accesses) return no_memory(err);
+    tt_status status = tt_accesses_run(accesses, t->run, err);
+    for (uint32_t i = 0; i < join->n_touched && status == TT_OK; i++) {
         const tt_joined *joined = &join->ops[join->touched[i]];
-        tt_op_describe(t->m, g, join->touched[i], joined->covers, &op);
-        set_op(t, &ops[n++], &op, joined);
+        const tt_access *list;
+        size_t n;
+        tt_op op;
+        tt_op_describe(t->m, t->graph, join->touched[i], joined->covers, &op);
+        status = tt_accesses_of(accesses, &op, &list, &n, err);
+        if (status != TT_OK) break;
+        tt_access_apply(&op, list, n);
+        set_op(t, &ops[t->n_ops++], &op, joined);
         t->n_fused_ops += op.n_nodes > 1;
         t->n_fused_nodes += op.n_nodes > 1 ? op.n_nodes : 0;
     }
-    t->n_ops = n;
+    tt_accesses_free(accesses);
+    return status;
+}
+
+/* Executing nodes without a record; when there are none but these, each counts as an op. Returns
+ * how many ops there are. */
+static uint32_t describe_rest(tt_topology *t, tt_topology_sum *ops)
+{
+    const tt_graph *g = t->graph;
+    uint32_t n = t->n_ops;
+    tt_op op;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (!(g->tensors[i].flags & TT_TENSOR_EXECUTES) || t->nodes[i].op != TT_NONE) continue;
         t->n_missing++;
@@ -218,19 +236,36 @@ static void place_views(tt_topology *t)
     }
 }
 
-static bool sum_up(tt_topology *t, const tt_join *join)
+static tt_status sum_up(tt_topology *t, const tt_join *join, tt_error *err)
 {
     tt_topology_sum *ops = calloc((size_t)t->graph->n_nodes + 1, sizeof *ops);
-    if (!ops) return false;
-    uint32_t n = describe_ops(t, join, ops);
-    place_views(t);
-    for (uint32_t i = 0; i < n; i++)
-        add(&t->total, &ops[i]);
-    bool ok = sum_by(&t->by_op, ops, n, by_key) && sum_by(&t->by_layer, ops, n, by_layer) &&
-              sum_backends(t, ops);
-    if (ok) qsort(t->by_op.list, t->by_op.n, sizeof *t->by_op.list, by_size);
+    if (!ops) return no_memory(err);
+    tt_status status = join->n_touched ? describe_run(t, join, ops, err) : TT_OK;
+    if (status == TT_OK) {
+        uint32_t n = describe_rest(t, ops);
+        place_views(t);
+        for (uint32_t i = 0; i < n; i++)
+            add(&t->total, &ops[i]);
+        if (!sum_by(&t->by_op, ops, n, by_key) || !sum_by(&t->by_layer, ops, n, by_layer) ||
+            !sum_backends(t, ops))
+            status = no_memory(err);
+        else
+            qsort(t->by_op.list, t->by_op.n, sizeof *t->by_op.list, by_size);
+    }
     free(ops);
-    return ok;
+    return status;
+}
+
+static tt_status fill(tt_topology *t, uint32_t graph, const tt_join *join, tt_error *err)
+{
+    t->nodes = calloc((size_t)t->graph->n_nodes + 1, sizeof *t->nodes);
+    if (!t->nodes) return no_memory(err);
+    for (uint32_t i = 0; i < t->graph->n_nodes; i++)
+        t->nodes[i] = (tt_topology_node){
+            .op = TT_NONE, .n_nodes = 1, .layer_id = t->graph->tensors[i].place.layer_id};
+    count_tensors(t);
+    count_runs(t, graph);
+    return sum_up(t, join, err);
 }
 
 tt_status tt_topology_make(const tt_model *m, uint32_t graph, uint32_t run, tt_topology **out,
@@ -239,30 +274,20 @@ tt_status tt_topology_make(const tt_model *m, uint32_t graph, uint32_t run, tt_t
     tt_join join = {0};
     *out = NULL;
     tt_status status = run == TT_NONE ? TT_OK : tt_join_run(&join, m, run, err);
-    tt_topology *t = status == TT_OK ? calloc(1, sizeof *t) : NULL;
-    bool ok = t != NULL;
-    if (ok) {
+    tt_topology *t = calloc(1, sizeof *t);
+    if (status == TT_OK && !t) status = no_memory(err);
+    if (status == TT_OK) {
         t->m = m;
         t->graph = &m->graphs[graph];
         t->run = run;
-        t->nodes = calloc((size_t)t->graph->n_nodes + 1, sizeof *t->nodes);
-        ok = t->nodes != NULL;
-    }
-    if (ok) {
-        for (uint32_t i = 0; i < t->graph->n_nodes; i++)
-            t->nodes[i] = (tt_topology_node){
-                .op = TT_NONE, .n_nodes = 1, .layer_id = t->graph->tensors[i].place.layer_id};
-        count_tensors(t);
-        count_runs(t, graph);
-        ok = sum_up(t, &join);
+        status = fill(t, graph, &join, err);
     }
     tt_join_free(&join);
-    if (ok) {
+    if (status == TT_OK)
         *out = t;
-        return TT_OK;
-    }
-    tt_topology_free(t);
-    return status != TT_OK ? status : no_memory(err);
+    else
+        tt_topology_free(t);
+    return status;
 }
 
 void tt_topology_free(tt_topology *t)

@@ -1,6 +1,7 @@
 /* `tensortrace graph --json`. */
 #include "base/json.h"
 #include "cli/graph.h"
+#include "cli/log_json.h"
 #include "cli/trace_options.h"
 
 #include <errno.h>
@@ -21,22 +22,6 @@ static void put_dims(tt_json *j, const char *key, const uint64_t dims[TT_DIMS])
     for (uint32_t i = 0; i < TT_DIMS; i++)
         tt_json_u64(j, dims[i]);
     tt_json_array_end(j);
-}
-
-/* Where its bytes are; of a weight also where the file has them. */
-static void put_origin(tt_json *j, const tt_topology *t, const tt_tensor *x)
-{
-    const tt_model *m = t->m;
-    const tt_tensor *root = &t->graph->tensors[x->root];
-    uint32_t buffer = x->buffer != TT_NONE ? x->buffer : root->buffer;
-    tt_json_kv_string(j, "origin", tt_origin_name(x->origin));
-    kv_or_null(j, "buffer_id", buffer != TT_NONE, buffer != TT_NONE ? m->buffers[buffer].id : 0);
-    kv_or_null(j, "buffer_offset_bytes", buffer != TT_NONE,
-               x->buffer != TT_NONE ? x->location : root->location + x->root_offset_bytes);
-    if (x->weight == TT_NONE) return;
-    const tt_weight *w = &m->weights[x->weight];
-    tt_json_kv_string(j, "file", m->files[w->file].path);
-    tt_json_kv_u64(j, "file_offset_bytes", w->offset_bytes + x->root_offset_bytes);
 }
 
 static void put_flags(tt_json *j, const tt_tensor *x)
@@ -70,25 +55,22 @@ static void put_tensor(tt_json *j, const tt_topology *t, uint32_t i)
     tt_json_object(j);
     tt_json_kv_u64(j, "id", i);
     tt_json_kv_string(j, "kind", is_node ? "node" : "leaf");
-    tt_json_kv_string(j, "name", x->name);
+    tt_log_json_place(j, t->m, t->graph, i);
     tt_json_kv_string(j, "op", x->op_name);
     tt_json_kv_string(j, "op_desc", x->op_desc);
-    tt_json_kv_string(j, "type", x->type_name);
     put_dims(j, "ne", x->ne);
     put_dims(j, "nb", x->nb);
-    tt_json_kv_u64(j, "size_bytes", x->size_bytes);
     kv_or_null(j, "layer_id", layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
     tt_json_kv_string(j, "category", x->place.category);
     tt_json_kv_string(j, "component", x->place.component);
     put_flags(j, x);
     if (is_node) tt_json_kv_string(j, "backend", x->backend && x->backend[0] ? x->backend : NULL);
-    put_origin(j, t, x);
     tt_json_key(j, "sources");
     tt_json_array(j);
     for (uint32_t k = 0; k < x->n_src; k++)
         if (x->src[k] != TT_NONE) tt_json_u64(j, x->src[k]);
     tt_json_array_end(j);
-    kv_or_null(j, "view_of", x->view_src != TT_NONE, x->view_src);
+    kv_or_null(j, "view_of_id", x->view_src != TT_NONE, x->view_src);
     if (is_node) put_run(j, t, i);
     tt_json_object_end(j);
 }

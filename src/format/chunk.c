@@ -113,6 +113,12 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
     return TT_OK;
 }
 
+/* Only chunks of what threads recorded belong to runs. */
+static bool has_runs(const tt_index_entry *e)
+{
+    return e->type == TT_CHUNK_OPS || e->type == TT_CHUNK_DETAIL;
+}
+
 void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags)
 {
     uint64_t previous = 0;
@@ -125,7 +131,7 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
         tt_bytes_varint(out, e->stream);
         tt_bytes_varint(out, e->position);
         tt_bytes_varint(out, e->count);
-        if (e->type == TT_CHUNK_OPS) {
+        if (has_runs(e)) {
             tt_bytes_varint(out, e->run_min);
             tt_bytes_varint(out, e->run_max - e->run_min);
         }
@@ -156,7 +162,7 @@ tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, 
         e->stream = (uint32_t)tt_cursor_varint(&c);
         e->position = tt_cursor_varint(&c);
         e->count = (uint32_t)tt_cursor_varint(&c);
-        if (e->type == TT_CHUNK_OPS) {
+        if (has_runs(e)) {
             e->run_min = tt_cursor_varint(&c);
             e->run_max = e->run_min + tt_cursor_varint(&c);
         }

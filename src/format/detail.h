@@ -86,13 +86,15 @@ static inline enum tt_detail_kind tt_detail_kind_of(const tt_detail *d)
 }
 
 /* Appends the payload for n > 0 details (at most TT_DETAIL_CHUNK_RECORDS_MAX) of one ring, kind
- * by kind; those of kind NONE, or of a kind this build does not know, are left out. False when
- * memory or the limit ran out; then out->failed is set. */
+ * by kind; those of kind NONE, of a kind this build does not know, or with a list of an impossible
+ * length are left out. False when memory or the limit ran out; then out->failed is set. */
 bool tt_detail_encode(tt_bytes *out, const tt_detail *details, size_t n);
 
 /* Decodes a payload. *details (malloc'ed, the caller frees it) gets *n of them, by ascending
  * run, node, lane, kind, token, rank. `count`: the chunk header's record count, an upper bound
- * (details of kind NONE count). NULL on failure. */
+ * (details of kind NONE count). NULL on failure. Kinds are stored in ascending order and cannot be
+ * skipped without knowing their columns: from the first unknown kind on, nothing is read, and what
+ * came before it is the result. */
 tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, size_t *n,
                            tt_error *err);
 

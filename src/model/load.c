@@ -401,7 +401,8 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     tt_model_link(l);
     if (l->no_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
-    return tt_pieces_open(&m->trace, &m->pieces, err);
+    status = tt_details_open(&m->trace, &m->details, err);
+    return status == TT_OK ? tt_pieces_open(&m->trace, &m->pieces, err) : status;
 }
 
 static tt_status open_model(tt_model *m, tt_model **out, tt_status status, tt_error *err)

@@ -10,6 +10,7 @@ void tt_model_close(tt_model *m)
 {
     if (!m) return;
     tt_pieces_free(m->pieces);
+    tt_details_free(m->details);
     free(m->files);
     free(m->weights);
     free(m->buffers);

@@ -1,6 +1,7 @@
 #include "tests.h"
 
 #include "format/chunk.h"
+#include "format/detail.h"
 #include "format/meta.h"
 #include "format/ops.h"
 #include "format/pack.h"
@@ -145,6 +146,176 @@ static void ops_with_wrong_bytes_are_refused_or_read(void **state)
     tt_bytes_free(&b);
 }
 
+static tt_detail make_detail(uint32_t run, uint32_t node, uint32_t lane, enum tt_detail_kind kind)
+{
+    tt_detail d = {.run = run, .place = tt_detail_place(node, lane, kind)};
+    if (kind == TT_DETAIL_FAULTS) {
+        d.faults.minor = (uint32_t)next_random();
+        d.faults.major = (uint32_t)(next_random() % 3);
+        d.faults.cpu_ns = next_random() >> next_random() % 64;
+        d.faults.read_bytes = next_random() % 2 ? UINT64_MAX : next_random();
+    }
+    if (kind == TT_DETAIL_EXPERTS) {
+        d.experts.token = (uint32_t)(next_random() % 9);
+        d.experts.n = (uint16_t)(1 + next_random() % TT_DETAIL_EXPERTS_MAX);
+        d.experts.first_rank = (uint16_t)(65536u - d.experts.n);
+        for (unsigned i = 0; i < d.experts.n; i++)
+            d.experts.expert[i] = (uint16_t)next_random();
+    }
+    if (kind == TT_DETAIL_WEIGHTS_F32) {
+        d.weights.token = UINT32_MAX;
+        d.weights.n = (uint16_t)(1 + next_random() % TT_DETAIL_WEIGHTS_MAX);
+        for (unsigned i = 0; i < d.weights.n; i++)
+            d.weights.weight[i] = (float)(next_random() % 1000) / 7;
+    }
+    return d;
+}
+
+/* By ascending (run, node, lane, kind), one of each; kinds 0, and above 3, that are not kept. */
+static size_t make_details(tt_detail *d, size_t n, tt_detail *kept)
+{
+    size_t n_kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t kind = (uint32_t)(next_random() % 5);
+        d[i] = make_detail((uint32_t)(i / 90) * 47721858u, (uint32_t)(i % 90) * 11781u,
+                           (uint32_t)(next_random() % 512), (enum tt_detail_kind)kind);
+        if (kind >= TT_DETAIL_FAULTS && kind <= TT_DETAIL_WEIGHTS_F32) kept[n_kept++] = d[i];
+    }
+    return n_kept;
+}
+
+static void details_of_every_kind(void **state)
+{
+    static const size_t sizes[] = {1, 2, 63, 64, 65, 500, 5000};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        size_t n = sizes[i], n_back;
+        tt_detail *d = malloc(n * sizeof *d), *kept = malloc(n * sizeof *kept), *back;
+        tt_bytes b;
+        tt_bytes_init(&b, TT_CHUNK_PAYLOAD_MAX);
+        size_t n_kept = make_details(d, n, kept);
+        assert_true(tt_detail_encode(&b, d, n));
+        assert_int_equal(tt_detail_decode((tt_span){b.data, b.size}, n, &back, &n_back, NULL),
+                         TT_OK);
+        assert_int_equal(n_back, n_kept);
+        if (n_kept) assert_memory_equal(back, kept, n_kept * sizeof *kept);
+        free(back);
+        /* What there is more of than the header says is refused. */
+        if (n_kept > 1)
+            assert_int_not_equal(
+                tt_detail_decode((tt_span){b.data, b.size}, n_kept - 1, &back, &n_back, NULL),
+                TT_OK);
+        tt_bytes_free(&b);
+        free(d);
+        free(kept);
+    }
+}
+
+static void details_are_sorted_and_incomplete_ones_left_out(void **state)
+{
+    tt_detail d[] = {
+        make_detail(2, 5, 0, TT_DETAIL_EXPERTS), {.run = 9, .place = 77},
+        make_detail(2, 5, 1, TT_DETAIL_FAULTS),  make_detail(2, 5, 0, TT_DETAIL_FAULTS),
+        make_detail(2, 4, 1, TT_DETAIL_FAULTS),  make_detail(1, 9, 9, TT_DETAIL_EXPERTS),
+        make_detail(2, 5, 0, TT_DETAIL_EXPERTS), make_detail(3, 1, 1, TT_DETAIL_EXPERTS)};
+    static const unsigned order[] = {5, 4, 3, 6, 0, 2};
+    enum { N = sizeof d / sizeof *d, KEPT = sizeof order / sizeof *order };
+    tt_detail *back;
+    size_t n;
+    tt_bytes b;
+    (void)state;
+    d[0].experts.token = 7;
+    d[6].experts.token = 6;
+    d[7].experts.n = TT_DETAIL_EXPERTS_MAX + 1; /* as a damaged area may have it */
+    tt_bytes_init(&b, TT_CHUNK_PAYLOAD_MAX);
+    assert_true(tt_detail_encode(&b, d, N));
+    assert_int_equal(tt_detail_decode((tt_span){b.data, b.size}, N, &back, &n, NULL), TT_OK);
+    assert_int_equal(n, KEPT);
+    for (size_t i = 0; i < n; i++)
+        assert_memory_equal(&back[i], &d[order[i]], sizeof *back);
+    free(back);
+    /* Only NONE: a payload all the same, since the stream's positions go on. */
+    tt_bytes_clear(&b);
+    assert_true(tt_detail_encode(&b, &d[1], 1));
+    assert_int_equal(tt_detail_decode((tt_span){b.data, b.size}, 1, &back, &n, NULL), TT_OK);
+    assert_int_equal(n, 0);
+    free(back);
+    /* A kind of a later version: what precedes it is kept. */
+    tt_bytes_clear(&b);
+    assert_true(tt_detail_encode(&b, &d[2], 1));
+    tt_bytes_put(&b, "\x09\x01\xff\xff", 4);
+    assert_int_equal(tt_detail_decode((tt_span){b.data, b.size}, 2, &back, &n, NULL), TT_OK);
+    assert_int_equal(n, 1);
+    free(back);
+    assert_false(tt_detail_encode(&b, d, 0));
+    tt_bytes_free(&b);
+}
+
+static void details_out_of_range_are_refused(void **state)
+{
+    /* One detail; the column that is too large by one, or whose list is empty. */
+    static const struct {
+        uint8_t kind;
+        uint64_t columns[8]; /* run, node, lane, ...; the items last */
+        unsigned n;
+    } cases[] = {{1, {2ull << 32, 0, 0, 0, 0, 0, 0}, 7}, {1, {1, 0, 0, 0, 0, 0, 0}, 7},
+                 {1, {0, 2ull << 20, 0, 0, 0, 0, 0}, 7}, {1, {0, 0, 512, 0, 0, 0, 0}, 7},
+                 {1, {0, 0, 0, 1ull << 32, 0, 0, 0}, 7}, {1, {0, 0, 0, 0, 1ull << 32, 0, 0}, 7},
+                 {2, {0, 0, 0, 2ull << 32, 0, 1, 3}, 7}, {2, {0, 0, 0, 0, 1ull << 16, 1, 3}, 7},
+                 {2, {0, 0, 0, 0, 0, 0, 3}, 7},          {2, {0, 0, 0, 0, 0, 9, 3}, 7},
+                 {2, {0, 0, 0, 0, 65535, 2, 3, 3}, 8},   {2, {0, 0, 0, 0, 0, 1, 1ull << 16}, 7},
+                 {3, {0, 0, 0, 0, 0, 5, 3}, 7},          {3, {0, 0, 0, 0, 0, 1, 1ull << 32}, 7},
+                 {0, {0, 0, 0, 0, 0, 0, 0}, 7}};
+    tt_detail *back;
+    size_t n;
+    tt_bytes b;
+    (void)state;
+    tt_bytes_init(&b, 1 << 16);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tt_bytes_clear(&b);
+        tt_bytes_u8(&b, 1);
+        tt_bytes_u8(&b, cases[i].kind);
+        tt_bytes_u8(&b, 1);
+        for (unsigned c = 0; c < 6; c++)
+            tt_pack_column(&b, &cases[i].columns[c], 1);
+        tt_pack_column(&b, &cases[i].columns[6], cases[i].n - 6);
+        assert_int_equal(tt_detail_decode((tt_span){b.data, b.size}, 1, &back, &n, NULL),
+                         TT_E_FORMAT);
+        assert_null(back);
+    }
+    tt_bytes_clear(&b);
+    tt_bytes_u8(&b, 1);
+    assert_int_equal(tt_detail_decode((tt_span){b.data, b.size}, 0, &back, &n, NULL), TT_E_LIMIT);
+    assert_int_equal(tt_detail_decode((tt_span){b.data, b.size}, TT_DETAIL_CHUNK_RECORDS_MAX + 1,
+                                      &back, &n, NULL),
+                     TT_E_LIMIT);
+    tt_bytes_free(&b);
+}
+
+static void details_with_wrong_bytes_are_refused_or_read(void **state)
+{
+    enum { N = 300 };
+    tt_detail d[N], kept[N], *back;
+    size_t n;
+    tt_bytes b;
+    (void)state;
+    make_details(d, N, kept);
+    tt_bytes_init(&b, TT_CHUNK_PAYLOAD_MAX);
+    assert_true(tt_detail_encode(&b, d, N));
+    for (size_t i = 0; i < b.size; i++) {
+        uint8_t was = b.data[i];
+        b.data[i] = (uint8_t)next_random();
+        if (tt_detail_decode((tt_span){b.data, b.size}, N, &back, &n, NULL) == TT_OK) {
+            assert_true(n <= N);
+            free(back);
+        }
+        b.data[i] = was;
+        /* Cut off, it ends with a kind, or is refused. */
+        if (tt_detail_decode((tt_span){b.data, i}, N, &back, &n, NULL) == TT_OK) free(back);
+    }
+    tt_bytes_free(&b);
+}
+
 static void headers_come_back(void **state)
 {
     uint8_t bytes[TT_FILE_HEADER_BYTES];
@@ -185,16 +356,18 @@ static void an_index_comes_back(void **state)
 {
     const tt_index_entry in[] = {{64, TT_CHUNK_META, 0, 0, 9, 0, 0},
                                  {640, TT_CHUNK_OPS, 3, 1ull << 40, 200, 7, 1ull << 31},
+                                 {6400, TT_CHUNK_DETAIL, 3, 17, 20, 4, 9},
                                  {1ull << 40, 99, 4, 5, 6, 0, 0}};
+    enum { N = sizeof in / sizeof *in };
     tt_index_entry *back;
     size_t n;
     uint8_t flags;
     tt_bytes b;
     (void)state;
     tt_bytes_init(&b, 1 << 16);
-    tt_index_encode(&b, in, 3, TT_END_RECOVERED);
+    tt_index_encode(&b, in, N, TT_END_RECOVERED);
     assert_int_equal(tt_index_decode((tt_span){b.data, b.size}, &back, &n, &flags, NULL), TT_OK);
-    assert_int_equal(n, 3);
+    assert_int_equal(n, N);
     assert_int_equal(flags, TT_END_RECOVERED);
     for (size_t i = 0; i < n; i++) {
         assert_true(back[i].offset == in[i].offset && back[i].position == in[i].position);
@@ -224,8 +397,14 @@ static void meta_records_come_back(void **state)
                         .view_offset_bytes = 77,
                         .location = 0x7f0012345678u},
                    t2;
-    tt_meta_batch m = {.id = 2, .n_tokens = 3, .flags = TT_BATCH_TOKENS | TT_BATCH_POSITIONS}, m2;
-    const int32_t tokens[] = {5, -1, 2147483647}, positions[] = {10, 11, 3};
+    tt_meta_batch m = {.id = 2,
+                       .n_tokens = 3,
+                       .flags = TT_BATCH_TOKENS | TT_BATCH_POSITIONS | TT_BATCH_SEQUENCES,
+                       .vocabulary = 4},
+                  m2;
+    const int32_t tokens[] = {5, -1, 2147483647}, positions[] = {10, 11, 3}, ids[] = {7, 1, -2};
+    const uint32_t first[] = {0, 1, 1, 3};
+    const tt_batch_sequences sequences = {first, ids};
     tt_bytes b;
     (void)state;
     tt_bytes_init(&b, 1 << 16);
@@ -235,7 +414,7 @@ static void meta_records_come_back(void **state)
     assert_memory_equal(&t, &t2, sizeof t);
     assert_int_equal(tt_cursor_left(&c), 0);
     tt_bytes_clear(&b);
-    tt_meta_put_batch(&b, &m, tokens, positions, NULL);
+    tt_meta_put_batch(&b, &m, tokens, positions, &sequences);
     c = tt_cursor_of(b.data, b.size);
     assert_true(tt_meta_get_batch(&c, &m2));
     assert_int_equal(m2.n_tokens, 3);
@@ -244,6 +423,17 @@ static void meta_records_come_back(void **state)
     int64_t position = 0;
     for (int i = 0; i < 3; i++)
         assert_int_equal(position += tt_cursor_zigzag(&c), positions[i]);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(tt_cursor_varint(&c), first[i + 1] - first[i]);
+        for (uint32_t k = first[i]; k < first[i + 1]; k++)
+            assert_int_equal(tt_cursor_zigzag(&c), ids[k]);
+    }
+    tt_cursor older = tt_cursor_of(c.data, c.at); /* ended there in earlier traces */
+    older.at = c.at;
+    assert_true(tt_meta_get_batch_end(&older, &m2));
+    assert_int_equal(m2.vocabulary, 0);
+    assert_true(tt_meta_get_batch_end(&c, &m2));
+    assert_int_equal(m2.vocabulary, 4);
     assert_int_equal(tt_cursor_left(&c), 0);
     assert_false(c.failed);
     tt_bytes_free(&b);
@@ -255,6 +445,10 @@ int main(void)
         cmocka_unit_test(columns_of_every_width),
         cmocka_unit_test(ops_of_every_kind),
         cmocka_unit_test(ops_with_wrong_bytes_are_refused_or_read),
+        cmocka_unit_test(details_of_every_kind),
+        cmocka_unit_test(details_are_sorted_and_incomplete_ones_left_out),
+        cmocka_unit_test(details_out_of_range_are_refused),
+        cmocka_unit_test(details_with_wrong_bytes_are_refused_or_read),
         cmocka_unit_test(headers_come_back),
         cmocka_unit_test(a_chunk_is_its_checksum),
         cmocka_unit_test(an_index_comes_back),

@@ -1,0 +1,288 @@
+#include "read/details.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory of decoded chunks kept at once: two of the largest a stream, in between. */
+#define CACHE_MIN ((size_t)16 << 20)
+#define CACHE_MAX ((size_t)256 << 20)
+/* Details of one run: a token each of a long prompt, many layers, all experts. */
+#define RUN_DETAILS_MAX ((size_t)16 << 20)
+/* Work in all, in details, before a trace counts as too scattered to be walked. */
+#define WORK_FREE ((uint64_t)64 << 20)
+#define WORK_FACTOR 64u
+
+/* A DETAIL chunk. */
+typedef struct listed {
+    uint32_t chunk; /* in tt_trace.chunks */
+    bool empty;     /* damaged, or nothing in it was complete */
+    uint64_t run_min, run_max;
+    uint64_t run_max_so_far; /* over this and all chunks before it in the list */
+    tt_detail *details;      /* decoded, or NULL */
+    size_t n;
+    uint64_t used; /* when, in requests */
+} listed;
+
+struct tt_details {
+    const tt_trace *trace;
+    tt_unpacker unpacker;
+    listed *list; /* by ascending run_min */
+    size_t n;
+    bool ranges_known;
+    tt_detail *found; /* of the run asked for last */
+    size_t capacity;
+    size_t cache_bytes, cache_limit;
+    uint64_t requests;
+    uint64_t records, work; /* as the headers say; done so far */
+    unsigned kinds_met;     /* bit by kind */
+    size_t looked_into;     /* chunks of the list, from the first on */
+    size_t n_damaged;
+    tt_error damage;
+};
+
+static int by_run_min(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+    if (x->run_min != y->run_min) return x->run_min < y->run_min ? -1 : 1;
+    return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+static void sort_list(tt_details *d)
+{
+    if (d->n) qsort(d->list, d->n, sizeof *d->list, by_run_min);
+    uint64_t highest = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->list[i].run_max > highest) highest = d->list[i].run_max;
+        d->list[i].run_max_so_far = highest;
+    }
+}
+
+tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err)
+{
+    *out = NULL;
+    tt_details *d = calloc(1, sizeof *d);
+    size_t n = 0;
+    for (size_t i = 0; i < trace->n_chunks; i++)
+        n += trace->chunks[i].type == TT_CHUNK_DETAIL;
+    if (d) d->list = calloc(n + 1, sizeof *d->list);
+    if (!d || !d->list || trace->n_chunks > UINT32_MAX) {
+        free(d ? d->list : NULL);
+        free(d);
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of details");
+    }
+    d->trace = trace;
+    tt_unpacker_init(&d->unpacker);
+    uint64_t largest = 0, streams = 1;
+    for (size_t i = 0; i < trace->n_chunks; i++) {
+        const tt_index_entry *e = &trace->chunks[i];
+        if (e->type != TT_CHUNK_DETAIL) continue;
+        d->list[d->n++] =
+            (listed){.chunk = (uint32_t)i, .run_min = e->run_min, .run_max = e->run_max};
+        d->records += e->count;
+        if (e->count > largest) largest = e->count;
+        if (e->stream > streams && e->stream <= TT_OPS_LANE_MAX) streams = e->stream;
+    }
+    uint64_t need = 2 * streams * largest * sizeof(tt_detail);
+    d->cache_limit = need < CACHE_MIN ? CACHE_MIN : need > CACHE_MAX ? CACHE_MAX : (size_t)need;
+    /* A list that was rebuilt by scanning does not say which runs a chunk holds. */
+    d->ranges_known = trace->complete;
+    sort_list(d);
+    *out = d;
+    return TT_OK;
+}
+
+static void drop(tt_details *d, listed *c)
+{
+    d->cache_bytes -= c->n * sizeof *c->details;
+    free(c->details);
+    c->details = NULL;
+    c->n = 0;
+}
+
+void tt_details_free(tt_details *d)
+{
+    if (!d) return;
+    for (size_t i = 0; i < d->n; i++)
+        drop(d, &d->list[i]);
+    tt_unpacker_free(&d->unpacker);
+    free(d->list);
+    free(d->found);
+    free(d);
+}
+
+/* Drops the chunks unused for longest until `need` more bytes fit. */
+static void make_room(tt_details *d, size_t need)
+{
+    while (d->cache_bytes > 0 && d->cache_bytes + need > d->cache_limit) {
+        listed *oldest = NULL;
+        for (size_t i = 0; i < d->n; i++)
+            if (d->list[i].n && (!oldest || d->list[i].used < oldest->used)) oldest = &d->list[i];
+        if (!oldest) return;
+        drop(d, oldest);
+    }
+}
+
+static tt_status decode(tt_details *d, listed *c, tt_error *err)
+{
+    tt_chunk_header h;
+    tt_span payload;
+    uint64_t offset = d->trace->chunks[c->chunk].offset;
+    if (d->work / WORK_FACTOR > d->records + WORK_FREE / WORK_FACTOR)
+        return tt_error_set(err, TT_E_LIMIT, offset,
+                            "the details are scattered over the chunks too widely to be walked");
+    tt_status status =
+        tt_trace_chunk(d->trace, c->chunk, SIZE_MAX, &d->unpacker, &h, &payload, err);
+    if (status != TT_OK) return status;
+    d->work += h.count + payload.size / sizeof(tt_detail) + 1;
+    status = tt_detail_decode(payload, h.count, &c->details, &c->n, err);
+    if (status != TT_OK) {
+        c->details = NULL;
+        c->n = 0;
+        if (err && err->offset == TT_NO_OFFSET) err->offset = offset;
+        return status;
+    }
+    if (c->n == 0) drop(d, c);
+    d->cache_bytes += c->n * sizeof *c->details;
+    for (size_t i = 0; i < c->n; i++)
+        d->kinds_met |= 1u << tt_detail_kind_of(&c->details[i]);
+    return TT_OK;
+}
+
+/* The chunk's details, in c; none when it is damaged. */
+static tt_status load(tt_details *d, listed *c, tt_error *err)
+{
+    tt_error damage;
+    c->used = ++d->requests;
+    if (c->details || c->empty) return TT_OK;
+    make_room(d, d->trace->chunks[c->chunk].count * sizeof *c->details);
+    tt_status status = decode(d, c, &damage);
+    if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT) {
+        if (err) *err = damage;
+        return status;
+    }
+    c->empty = c->n == 0;
+    if (status == TT_OK) return TT_OK;
+    if (d->n_damaged++ == 0) d->damage = damage;
+    return TT_OK;
+}
+
+static tt_status find_ranges(tt_details *d, tt_error *err)
+{
+    for (size_t i = 0; !d->ranges_known && i < d->n; i++) {
+        listed *c = &d->list[i];
+        tt_status status = load(d, c, err);
+        if (status != TT_OK) return status;
+        c->run_min = c->n ? c->details[0].run : 0;
+        c->run_max = c->n ? c->details[c->n - 1].run : 0;
+    }
+    if (!d->ranges_known) {
+        d->looked_into = d->n;
+        sort_list(d);
+    }
+    d->ranges_known = true;
+    return TT_OK;
+}
+
+bool tt_details_has(tt_details *d, enum tt_detail_kind kind)
+{
+    while (!(d->kinds_met & 1u << kind) && d->looked_into < d->n)
+        if (load(d, &d->list[d->looked_into++], NULL) != TT_OK) break;
+    return d->kinds_met & 1u << kind;
+}
+
+/* The first detail of a sorted list with that run or a later one. */
+static size_t lower_bound(const listed *c, uint64_t run)
+{
+    size_t low = 0, high = c->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->details[middle].run < run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static tt_status add_found(tt_details *d, const listed *c, uint32_t run, size_t *n, tt_error *err)
+{
+    size_t first = lower_bound(c, run), count = lower_bound(c, (uint64_t)run + 1) - first;
+    if (count == 0) return TT_OK;
+    if (count > RUN_DETAILS_MAX - *n)
+        return tt_error_set(err, TT_E_LIMIT, d->trace->chunks[c->chunk].offset,
+                            "run %" PRIu32 " has more than %zu details", run, RUN_DETAILS_MAX);
+    if (*n + count > d->capacity) {
+        size_t more = d->capacity ? d->capacity : 1024;
+        while (more < *n + count)
+            more *= 2;
+        tt_detail *found = reallocarray(d->found, more, sizeof *found);
+        if (!found)
+            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's details");
+        d->found = found;
+        d->capacity = more;
+    }
+    memcpy(d->found + *n, c->details + first, count * sizeof *d->found);
+    *n += count;
+    return TT_OK;
+}
+
+/* Token and rank stand at the same place in experts and weights. */
+static int by_place(const void *a, const void *b)
+{
+    const tt_detail *x = a, *y = b;
+    uint32_t node_x = tt_detail_node(x), node_y = tt_detail_node(y);
+    if (node_x != node_y) return node_x < node_y ? -1 : 1;
+    uint32_t lane_x = tt_detail_lane(x), lane_y = tt_detail_lane(y);
+    if (lane_x != lane_y) return lane_x < lane_y ? -1 : 1;
+    enum tt_detail_kind kind_x = tt_detail_kind_of(x), kind_y = tt_detail_kind_of(y);
+    if (kind_x != kind_y) return kind_x < kind_y ? -1 : 1;
+    if (kind_x != TT_DETAIL_EXPERTS && kind_x != TT_DETAIL_WEIGHTS_F32) return 0;
+    if (x->experts.token != y->experts.token) return x->experts.token < y->experts.token ? -1 : 1;
+    return x->experts.first_rank - y->experts.first_rank;
+}
+
+_Static_assert(offsetof(tt_detail, experts.first_rank) == offsetof(tt_detail, weights.first_rank) &&
+                   offsetof(tt_detail, experts.token) == offsetof(tt_detail, weights.token),
+               "by_place reads either");
+
+tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **list, size_t *n,
+                            tt_error *err)
+{
+    size_t chunks = 0, end = 0, high = d->n;
+    *list = NULL;
+    *n = 0;
+    tt_status status = find_ranges(d, err);
+    if (status != TT_OK) return status;
+    while (end < high) { /* behind the last chunk that begins with this run or before it */
+        size_t middle = end + (high - end) / 2;
+        if (d->list[middle].run_min <= run_id)
+            end = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = end; i-- > 0 && d->list[i].run_max_so_far >= run_id;) {
+        size_t before = *n;
+        if (d->list[i].run_max < run_id) continue;
+        status = load(d, &d->list[i], err);
+        if (status == TT_OK) status = add_found(d, &d->list[i], run_id, n, err);
+        if (status != TT_OK) {
+            *n = 0;
+            return status;
+        }
+        chunks += *n > before;
+    }
+    if (chunks > 1) qsort(d->found, *n, sizeof *d->found, by_place);
+    *list = d->found;
+    return TT_OK;
+}
+
+size_t tt_details_damaged(const tt_details *d, tt_error *first)
+{
+    if (first) {
+        *first = d->damage;
+        if (!d->n_damaged) first->status = TT_OK;
+    }
+    return d->n_damaged;
+}
