@@ -22,6 +22,8 @@ static void put_character(FILE *out, const char *s, size_t n, bool html)
         (void)fputs("&lt;", out);
     else if (c == '>' && html)
         (void)fputs("&gt;", out);
+    else if (c == '"' && html)
+        (void)fputs("&quot;", out);
     else if ((c == '"' || c == '\\') && !html)
         (void)fprintf(out, "\\%c", c);
     else
