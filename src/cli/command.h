@@ -24,6 +24,8 @@ int tt_cmd_stats(int argc, char **argv);
 int tt_cmd_heat(int argc, char **argv);
 int tt_cmd_whatif(int argc, char **argv);
 int tt_cmd_log(int argc, char **argv);
+int tt_cmd_buffers(int argc, char **argv);
+int tt_cmd_graph(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
 int tt_cmd_recover(int argc, char **argv);
 int tt_cmd_gguf(int argc, char **argv);
