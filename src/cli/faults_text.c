@@ -127,7 +127,9 @@ static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row 
     count_text(text[MAJOR], counted, c->major);
     bytes_text(text[READ], sign, c->observed_reads > 0, c->read_bytes);
     if (r->used_bytes) bytes_text(text[USED], r->at_most ? "<= " : "", true, r->used_bytes);
-    if (!isnan(more)) (void)snprintf(text[AMPLIFICATION], sizeof text[AMPLIFICATION], "%.2f", more);
+    if (!isnan(more))
+        (void)snprintf(text[AMPLIFICATION], sizeof text[AMPLIFICATION], "%.*f", more < 100 ? 2 : 0,
+                       more);
     if (!isnan(rate)) tt_units_rate(text[RATE], rate);
     if (counted) tt_units_ns(text[TIME], r->time_ns);
     if (r->busy_ns > 0) tt_units_ns(text[BLOCKED], tt_faults_blocked_ns(r));
@@ -174,6 +176,7 @@ static bool print_rows(tt_faults_view *v)
 
 typedef struct total {
     bool faults, io, cpu; /* known */
+    bool at_least;        /* not all reads were observed */
     double minor, major, read_bytes, cpu_ns;
 } total;
 
@@ -194,12 +197,13 @@ static char *ns_units(char *out, uint64_t ns)
 static void total_row(tt_table *t, const char *what, const total *x)
 {
     char minor[TT_UNITS_TEXT + 4], major[TT_UNITS_TEXT + 4], read[TT_UNITS_TEXT + 4];
-    char cpu[TT_UNITS_TEXT + 4];
+    char cpu[TT_UNITS_TEXT + 4], all[TT_UNITS_TEXT + 8];
     signed_text(minor, x->faults, x->minor, tt_units_count);
     signed_text(major, x->faults, x->major, tt_units_count);
     signed_text(read, x->io, x->read_bytes, tt_units_bytes);
     signed_text(cpu, x->cpu, x->cpu_ns, ns_units);
-    tt_table_row(t, (const char *[]){what, minor, major, read, cpu});
+    (void)snprintf(all, sizeof all, "%s%s", x->at_least && x->io ? ">= " : "", read);
+    tt_table_row(t, (const char *[]){what, minor, major, all, cpu});
 }
 
 static total of_kernel(const tt_kernel_sum *k)
@@ -232,6 +236,7 @@ static void ops_rows(tt_table *t, const tt_faults_view *v)
     total ops = {.faults = c->observed > 0,
                  .io = c->observed_reads > 0,
                  .cpu = c->observed > 0,
+                 .at_least = c->observed_reads < c->observed,
                  .minor = (double)c->minor,
                  .major = (double)c->major,
                  .read_bytes = (double)c->read_bytes,
@@ -245,6 +250,15 @@ static void ops_rows(tt_table *t, const tt_faults_view *v)
                   .cpu_ns = all.cpu_ns - ops.cpu_ns};
     total_row(t, "in ops", &ops);
     total_row(t, "outside ops", &rest);
+}
+
+/* Why a total is not there, when the recorder said so. */
+static void note_reason(const tt_faults_view *v, bool known, const char *what, const char *key)
+{
+    const char *said = known ? NULL : tt_model_environment(v->m, key);
+    char text[300];
+    if (said && strncmp(said, "not observed", strlen("not observed")) == 0)
+        tt_report_note("%s: %s", what, tt_trace_text(text, sizeof text, said));
 }
 
 static bool print_kernel(const tt_faults_view *v)
@@ -276,6 +290,8 @@ static bool print_kernel(const tt_faults_view *v)
     if (k->missing)
         tt_report_note("of %" PRIu32 " batch%s the process's totals were not observed", k->missing,
                        k->missing == 1 ? "" : "es");
+    note_reason(v, k->windows == 0 || k->has_io, "bytes read by the process", "capture_io");
+    note_reason(v, k->windows == 0 || k->n_devices > 0, "bytes read by devices", "capture_devices");
     if (k->overlap)
         tt_report_note("batches overlapped: what the process did in two at once counts twice");
     return true;
