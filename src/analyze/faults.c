@@ -50,6 +50,7 @@ static void free_row(tt_faults_row *r)
 {
     tt_ranges_free(&r->tokens);
     tt_ranges_free(&r->used);
+    tt_ranges_free(&r->mapped);
 }
 
 void tt_faults_free(tt_faults *f)
@@ -167,7 +168,13 @@ static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, co
     if (batch != TT_NONE) tt_ranges_add(&row->tokens, batch, (uint64_t)batch + 1);
 }
 
-static void add_access(tt_faults *f, tt_faults_row *row, const tt_access *a)
+/* Whether these bytes may have to come from disk when they are read. */
+static bool is_mapped(const tt_fault_op *op, const tt_access *a)
+{
+    return op->op->graph->tensors[a->tensor].origin != TT_ORIGIN_BUFFER;
+}
+
+static void add_access(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const tt_access *a)
 {
     const tt_weight *w = &f->m->weights[a->weight];
     uint64_t begin, end;
@@ -178,6 +185,7 @@ static void add_access(tt_faults *f, tt_faults_row *row, const tt_access *a)
         __builtin_add_overflow(begin, a->size_bytes, &end))
         return;
     tt_ranges_add(&row->used, begin, end);
+    if (is_mapped(op, a)) tt_ranges_add(&row->mapped, begin, end);
 }
 
 static part whole_op(const tt_fault_op *op)
@@ -198,7 +206,7 @@ static void add_op(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, cons
     if (!row) return;
     add_part(f, row, op, p);
     for (size_t i = 0; i < op->n_accesses; i++)
-        add_access(f, row, &op->accesses[i]);
+        add_access(f, row, op, &op->accesses[i]);
 }
 
 /* --- by tensor --- */
@@ -211,32 +219,49 @@ static bool is_repeated(const tt_fault_op *op, size_t at)
     return false;
 }
 
+/* What the counts are shared by: bytes in mappings, or all where there are none. */
+typedef struct sharing {
+    bool by_mapped;
+    uint64_t all, before;
+} sharing;
+
+static sharing sharing_of(const tt_fault_op *op)
+{
+    sharing s = {.all = 0};
+    for (size_t i = 0; i < op->n_accesses; i++)
+        if (is_mapped(op, &op->accesses[i])) s.all += op->accesses[i].size_bytes;
+    s.by_mapped = s.all > 0;
+    if (!s.by_mapped) s.all = op->accessed_bytes;
+    return s;
+}
+
 static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, size_t at,
-                       uint64_t *before)
+                       sharing *s)
 {
     const tt_access *first = &op->accesses[at];
     uint64_t size = 0;
     tt_faults_row *row = row_of(f, first->weight, f->m->weights[first->weight].name, -1);
     if (!row) return;
     for (size_t i = at; i < op->n_accesses; i++) {
-        if (op->accesses[i].weight != first->weight) continue;
-        size += op->accesses[i].size_bytes;
-        add_access(f, row, &op->accesses[i]);
+        const tt_access *a = &op->accesses[i];
+        if (a->weight != first->weight) continue;
+        if (!s->by_mapped || is_mapped(op, a)) size += a->size_bytes;
+        add_access(f, row, op, a);
     }
     part p = *whole;
-    p.counts = share_counts(&whole->counts, *before, size, op->accessed_bytes);
-    p.busy = tt_faults_share(whole->busy, *before, size, op->accessed_bytes);
-    p.busy_cpu = tt_faults_share(whole->busy_cpu, *before, size, op->accessed_bytes);
+    p.counts = share_counts(&whole->counts, s->before, size, s->all);
+    p.busy = tt_faults_share(whole->busy, s->before, size, s->all);
+    p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, size, s->all);
+    p.read = p.counts.major > 0 || p.counts.read_bytes > 0;
     row->weight = first->weight;
     row->origin = op->op->graph->tensors[first->tensor].origin;
-    row->shared |= whole->counts.observed && size < op->accessed_bytes;
+    row->shared |= whole->counts.observed && size < s->all;
     add_part(f, row, op, &p);
-    *before += size;
+    s->before += size;
 }
 
 static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
 {
-    uint64_t before = 0;
     if (op->n_accesses == 0) {
         tt_faults_row *row = row_of(f, UINT64_MAX, NO_WEIGHT, -1);
         if (row) add_part(f, row, op, whole);
@@ -244,10 +269,11 @@ static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
     }
     /* Sums that no longer fit are of no real file; their shares would not fit either. */
     if (op->accessed_bytes == UINT64_MAX) return;
+    sharing s = sharing_of(op);
     for (size_t i = 0; i < op->n_accesses && !f->failed; i++) {
         /* The accesses of one source stand together. */
         if (i > 0 && op->accesses[i].weight == op->accesses[i - 1].weight) continue;
-        if (!is_repeated(op, i)) add_weight(f, op, whole, i, &before);
+        if (!is_repeated(op, i)) add_weight(f, op, whole, i, &s);
     }
 }
 
@@ -282,14 +308,17 @@ static void finish_row(tt_faults *f, tt_faults_row *r)
     r->done = true;
     tt_ranges_merge(&r->tokens);
     tt_ranges_merge(&r->used);
+    tt_ranges_merge(&r->mapped);
     r->used_bytes = tt_ranges_total(&r->used);
+    r->mapped_bytes = tt_ranges_total(&r->mapped);
     r->time_ns = tt_model_span_ns(f->m, r->time_ticks);
     r->reading_ns = tt_model_span_ns(f->m, r->reading_ticks);
     r->busy_ns = tt_model_span_ns(f->m, r->busy_ticks);
     r->first_ns = r->first_known ? tt_model_ns(f->m, r->first_ticks) : 0;
     r->last_ns = r->first_known ? tt_model_ns(f->m, r->last_ticks) : 0;
-    f->failed |= r->tokens.failed || r->used.failed;
+    f->failed |= r->tokens.failed || r->used.failed || r->mapped.failed;
     tt_ranges_free(&r->used);
+    tt_ranges_free(&r->mapped);
 }
 
 /* A token's row is complete after its last run: which bytes it used need not be kept. */
@@ -356,8 +385,8 @@ tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *contex
 
 double tt_faults_amplification(const tt_faults_row *r)
 {
-    if (r->counts.observed_reads == 0 || r->used_bytes == 0) return NAN;
-    return (double)r->counts.read_bytes / (double)r->used_bytes;
+    if (r->counts.observed_reads == 0 || r->mapped_bytes == 0) return NAN;
+    return (double)r->counts.read_bytes / (double)r->mapped_bytes;
 }
 
 double tt_faults_rate(const tt_faults_row *r)
@@ -384,7 +413,7 @@ static double sort_value(const tt_faults_row *r, tt_faults_sort by)
     case TT_FAULTS_SORT_MINOR:
         return (double)r->counts.minor;
     case TT_FAULTS_SORT_USED:
-        return (double)r->used_bytes;
+        return (double)r->mapped_bytes;
     case TT_FAULTS_SORT_TIME:
         return r->time_ns;
     case TT_FAULTS_SORT_BLOCKED:

@@ -3,9 +3,10 @@
  *
  * The kernel counts for a thread, and the recorder takes the counts at an op's start and arrive:
  * what is known is which op a thread was in when it faulted. An op of several weights shares its
- * counts among them in proportion to the bytes it accessed of each (`shared`). Counts include
+ * counts among them in proportion to the bytes it accessed of each (`shared`), among those in file
+ * mappings if there are any: the others do not come from disk. Counts include
  * faults on memory that is no weight; what the device was asked for includes the kernel's
- * read-ahead, which may bring pages of the next weight. */
+ * read-ahead, which may bring pages of the next weight, or of one that the engine has copied. */
 #ifndef TT_ANALYZE_FAULTS_H
 #define TT_ANALYZE_FAULTS_H
 
@@ -85,6 +86,8 @@ typedef struct tt_faults_row {
     bool at_most;             /* accessed and used bytes are upper bounds */
     uint64_t accessed_bytes;  /* of weights, each time an op read them */
     uint64_t used_bytes;      /* of these, each byte of a file once */
+    uint64_t mapped_bytes;    /* of used_bytes, those read in a mapping of the file: what may have
+                                 to come from disk; also where their place is not known */
     double time_ns;           /* of the ops that were counted */
     double reading_ns;        /* of those that had reads */
     double busy_ns;           /* what the counted threads spent in them, summed over threads */
@@ -94,7 +97,7 @@ typedef struct tt_faults_row {
     tt_ranges tokens;         /* in which something was read, merged */
     /* Private: */
     uint64_t time_ticks, reading_ticks, busy_ticks, first_ticks, last_ticks;
-    tt_ranges used;
+    tt_ranges used, mapped;
     bool done;
 } tt_faults_row;
 
@@ -124,7 +127,7 @@ const tt_fault_counts *tt_faults_batches(const tt_faults *f);
 /* Details without their op, left out of everything. */
 uint64_t tt_faults_stray(const tt_faults *f);
 
-/* Bytes read / bytes used; NAN when either is not known. */
+/* Bytes read / bytes used in mappings; NAN when either is not known or nothing was. */
 double tt_faults_amplification(const tt_faults_row *r);
 /* Bytes read a second, over the time of the ops that read; NAN when not known. */
 double tt_faults_rate(const tt_faults_row *r);

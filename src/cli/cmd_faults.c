@@ -258,7 +258,8 @@ int tt_cmd_faults(int argc, char **argv)
         "weights, when, at what rate, by which token.\v"
         "Needs a trace that was made with --faults (and --residency for what was in RAM). READ is "
         "what the kernel asked a device for while a thread was in the op, read-ahead included. "
-        "USED is the bytes of weights that the ops read, each byte once. BLOCKED is the threads' "
+        "USED is the bytes of weights that the ops read in the mapped file, each byte once. "
+        "BLOCKED is the threads' "
         "time in the ops without a processor.",
         children,
         NULL,

@@ -84,6 +84,7 @@ static void row(tt_json *j, const tt_faults_view *v, const tt_faults_row *r)
     if (v->o->by->by != TT_FAULTS_BY_THREAD || r == tt_faults_total(v->sums)) {
         tt_json_kv_u64(j, "accessed_bytes", r->accessed_bytes);
         tt_json_kv_u64(j, "used_bytes", r->used_bytes);
+        tt_json_kv_u64(j, "used_mapped_bytes", r->mapped_bytes);
         tt_json_kv_bool(j, "used_bytes_at_most", r->at_most);
         tt_json_kv_double(j, "amplification", tt_faults_amplification(r));
     }

@@ -21,6 +21,7 @@
 enum column {
     KEY,
     PHASE,
+    ORIGIN,
     OPS,
     MINOR,
     MAJOR,
@@ -42,6 +43,7 @@ static const struct {
 } columns[COLUMNS] = {
     [KEY] = {NULL, TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
     [PHASE] = {"PHASE", TT_COLUMN_LEFT, WIDTH_MIDDLE},
+    [ORIGIN] = {"ORIGIN", TT_COLUMN_LEFT, WIDTH_MIDDLE},
     [OPS] = {"OPS", TT_COLUMN_RIGHT, WIDTH_FULL},
     [MINOR] = {"MINOR", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
     [MAJOR] = {"MAJOR", TT_COLUMN_RIGHT, 0},
@@ -63,6 +65,8 @@ static bool is_shown(const tt_faults_view *v, enum column c)
     switch (c) {
     case PHASE:
         return by == TT_FAULTS_BY_TOKEN;
+    case ORIGIN:
+        return by == TT_FAULTS_BY_TENSOR;
     case USED:
     case AMPLIFICATION:
         return by != TT_FAULTS_BY_THREAD;
@@ -122,11 +126,13 @@ static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row 
     if (r->number >= 0 && v->o->by->by == TT_FAULTS_BY_TOKEN)
         (void)snprintf(text[PHASE], sizeof text[PHASE], "%s",
                        tt_phase_name(v->m->batches[r->number].phase));
+    if (r->weight != TT_NONE)
+        (void)snprintf(text[ORIGIN], sizeof text[ORIGIN], "%s", tt_origin_name(r->origin));
     tt_units_count(text[OPS], r->count);
     count_text(text[MINOR], counted, c->minor);
     count_text(text[MAJOR], counted, c->major);
     bytes_text(text[READ], sign, c->observed_reads > 0, c->read_bytes);
-    if (r->used_bytes) bytes_text(text[USED], r->at_most ? "<= " : "", true, r->used_bytes);
+    if (r->mapped_bytes) bytes_text(text[USED], r->at_most ? "<= " : "", true, r->mapped_bytes);
     if (!isnan(more))
         (void)snprintf(text[AMPLIFICATION], sizeof text[AMPLIFICATION], "%.*f", more < 100 ? 2 : 0,
                        more);
