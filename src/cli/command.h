@@ -26,6 +26,8 @@ int tt_cmd_whatif(int argc, char **argv);
 int tt_cmd_log(int argc, char **argv);
 int tt_cmd_buffers(int argc, char **argv);
 int tt_cmd_graph(int argc, char **argv);
+int tt_cmd_faults(int argc, char **argv);
+int tt_cmd_routing(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
 int tt_cmd_recover(int argc, char **argv);
 int tt_cmd_gguf(int argc, char **argv);
