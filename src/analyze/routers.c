@@ -41,6 +41,7 @@ struct tt_routers {
     tt_idmap by_sequence;
     batch_rows rows;
     bool sequences_assumed;
+    bool too_many;
     bool failed;
 };
 
@@ -119,6 +120,10 @@ static uint32_t new_layer(tt_routers *r, const tt_graph *g, uint32_t node, uint6
                              .n_experts = (uint32_t)experts->ne[2],
                              .first_count = r->n_counts};
     if (experts->ne[2] == 0 || experts->ne[2] > TT_ROUTER_EXPERTS_MAX) return TT_NONE;
+    if (r->n_counts + experts->ne[2] > TT_ROUTERS_EXPERTS_MAX) {
+        r->too_many = r->failed = true;
+        return TT_NONE;
+    }
     find_slices(r, g, node, &layer);
     layer.router = tt_router_new(layer.n_experts);
     if (!layer.router || r->n_layers >= TT_NONE ||
@@ -355,6 +360,9 @@ static tt_status walk_run(tt_routers *r, uint32_t run, tt_error *err)
             end++;
         add_node(r, run, list + i, end - i);
     }
+    if (r->too_many)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %u experts",
+                            TT_ROUTERS_EXPERTS_MAX);
     return r->failed ? tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts")
                      : TT_OK;
 }
