@@ -56,7 +56,7 @@ about=
 check() {
     script=$1
     shift
-    python3 "$TT_SOURCE_DIR/tests/engine/$script.py" "$TT_BIN" "$@" >check.out 2>&1
+    PYTHONDONTWRITEBYTECODE=1 python3 "$TT_SOURCE_DIR/tests/engine/$script.py" "$TT_BIN" "$@" >check.out 2>&1
     case $? in
     0) ;;
     77) cat check.out; exit 77 ;;
