@@ -45,7 +45,17 @@ int main(int argc, char **argv)
     if (strcmp(kind, "good-plain") == 0) p.codec = TT_CODEC_NONE;
     if (strcmp(kind, "good-shift") == 0) p.tick_shift = 4;
     if (strcmp(kind, "good-experts") == 0) p.experts = 4;
-    if (strcmp(kind, "good-killed") == 0) p.last_run_open = p.no_index = true;
+    if (strstr(kind, "memory")) {
+        p.memory = true;
+        p.generate = 8; /* a batch for each combination of counters */
+    }
+    if (strcmp(kind, "good-memory") == 0) p.codec = TT_CODEC_NONE;
+    if (strcmp(kind, "good-memory-experts") == 0) {
+        p.codec = TT_CODEC_NONE;
+        p.experts = 16;
+        p.experts_used = 10; /* more than one record of a token */
+    }
+    if (strstr(kind, "killed")) p.last_run_open = p.no_index = true;
     if (strcmp(kind, "good-one-clock") == 0) p.no_clock_end = p.tick_hz = true;
     if (strcmp(kind, "bad-cut") == 0) p.tick_hz = true;
     if (strcmp(kind, "bad-no-clock") == 0) p.no_clock_end = true;
