@@ -104,19 +104,23 @@ static void record(tt_recorder *r, const tt_engine *e, live copy)
     (void)tt_process_put(r, TT_META_BUFFER, &payload);
 }
 
-static void find_place(live *b)
+static void find_place(tt_recorder *r, live *b)
 {
     char path[4096];
     b->place = find_mapping(b->base, path, &b->file_offset);
+    if (b->place == IS_UNKNOWN)
+        tt_process_environment(r, "capture_mappings",
+                               "not observed: /proc/self/maps cannot be read, or does not list a "
+                               "buffer's memory");
     if (b->place != IS_FILE) return;
     b->path = strdup(path);
     if (!b->path) b->place = IS_UNKNOWN;
 }
 
-static live *add(tt_recorder *r, const tt_engine *e, void *buffer, bool allocation_seen,
+static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
                  const char *allocator)
 {
-    live fresh = {.buffer = buffer, .allocation_seen = allocation_seen};
+    live fresh = {.buffer = buffer, .allocation_seen = birth != TT_BUFFER_MET};
     fresh.base = (uint64_t)(uintptr_t)e->buffer_base(buffer);
     fresh.size = e->buffer_size(buffer);
     fresh.usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
@@ -132,7 +136,10 @@ static live *add(tt_recorder *r, const tt_engine *e, void *buffer, bool allocati
         capacity = larger;
     }
     fresh.id = ++last_id;
-    if (fresh.host) find_place(&fresh);
+    if (birth == TT_BUFFER_ALLOCATED)
+        fresh.place = IS_MEMORY;
+    else if (fresh.host)
+        find_place(r, &fresh);
     table[n_live++] = fresh;
     generation++;
     record(r, e, fresh);
@@ -173,10 +180,11 @@ static void drop_stale(tt_recorder *r, const tt_engine *e, void *buffer)
         tt_buffers_freed(r, buffer);
 }
 
-void tt_buffers_allocated(tt_recorder *r, const tt_engine *e, void *buffer, const char *allocator)
+void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+                     const char *allocator)
 {
     drop_stale(r, e, buffer);
-    if (!find(buffer)) (void)add(r, e, buffer, true, allocator);
+    if (!find(buffer)) (void)add(r, e, buffer, birth, allocator);
 }
 
 tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t)
@@ -185,7 +193,7 @@ tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct g
     void *buffer = t->buffer ? t->buffer : t->view_src ? t->view_src->buffer : NULL;
     if (buffer) drop_stale(r, e, buffer);
     live *b = buffer ? find(buffer) : NULL;
-    if (buffer && !b) b = add(r, e, buffer, false, "");
+    if (buffer && !b) b = add(r, e, buffer, TT_BUFFER_MET, "");
     int usage = b && e->buffer_usage ? e->buffer_usage(buffer) : 0;
     b = buffer ? find(buffer) : NULL;
     if (!b) return (tt_location){0, address};

@@ -36,7 +36,7 @@ static void describe_command(tt_recorder *r)
     /* Without text, the program's name alone: its arguments may hold a prompt. */
     for (size_t i = 0; i + 1 < n && tt_capture_options.text; i++)
         if (text[i] == '\0') text[i] = ' ';
-    tt_process_environment(r, "command", text);
+    if (n > 0) tt_process_environment(r, "command", text);
     free(text);
 }
 

@@ -75,11 +75,11 @@ static void record_call(tt_recorder *r, const tt_meta_decode *d)
     (void)tt_process_put(r, TT_META_DECODE, &payload);
 }
 
-static int traced_decode(decode_function real, const void *caller, void *context,
+static int traced_decode(decode_function real, void *context,
                          const struct llama_batch_mirror *batch)
 {
     tt_recorder *r = tt_process_recorder();
-    if (r) tt_tokens_begin(r, caller, context, batch);
+    if (r) tt_tokens_begin(r, *(void **)&real, context, batch);
     tt_meta_decode d = {.begin_ticks = tt_ticks()};
     d.status = real(context, *batch);
     d.end_ticks = tt_ticks();
@@ -95,12 +95,12 @@ TT_EXPORT int llama_decode(void *context, struct llama_batch_mirror batch)
 {
     decode_function real;
     *(void **)&real = tt_real_get(&real_decode, TT_CALLER);
-    return real ? traced_decode(real, TT_CALLER, context, &batch) : -1;
+    return real ? traced_decode(real, context, &batch) : -1;
 }
 
 TT_EXPORT int llama_encode(void *context, struct llama_batch_mirror batch)
 {
     decode_function real;
     *(void **)&real = tt_real_get(&real_encode, TT_CALLER);
-    return real ? traced_decode(real, TT_CALLER, context, &batch) : -1;
+    return real ? traced_decode(real, context, &batch) : -1;
 }

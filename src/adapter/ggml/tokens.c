@@ -11,6 +11,7 @@
 #define TOKENS_MAX (1 << 20)
 #define SEQUENCES_MAX 4096 /* of one token */
 #define VOCABULARIES_MAX 64u
+#define ENGINES_MAX 8u
 #define TEXT_MAX 1024
 
 /* The call under way on this thread, in memory of our own: when an exception passes it, what is
@@ -123,18 +124,42 @@ typedef struct text_api {
 
 static vocabulary vocabularies[VOCABULARIES_MAX];
 static uint32_t n_vocabularies;
+static pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void find(const void *caller, void *member, const char *name)
+static void find(const void *in_engine, void *member, const char *name)
 {
-    *(void **)member = tt_resolve(caller, name);
+    *(void **)member = tt_resolve(in_engine, name);
 }
 
-static bool find_api(const void *caller, text_api *a)
+static text_api find_api(const void *in_engine)
 {
-    find(caller, &a->model, "llama_get_model");
-    find(caller, &a->vocab, "llama_model_get_vocab");
-    find(caller, &a->size, a->vocab ? "llama_vocab_n_tokens" : "llama_n_vocab");
-    find(caller, &a->piece, "llama_token_to_piece");
+    text_api a = {0};
+    find(in_engine, &a.model, "llama_get_model");
+    find(in_engine, &a.vocab, "llama_model_get_vocab");
+    find(in_engine, &a.size, a.vocab ? "llama_vocab_n_tokens" : "llama_n_vocab");
+    find(in_engine, &a.piece, "llama_token_to_piece");
+    return a;
+}
+
+/* The functions of the library that this address is in, looked up once; false when some are
+ * missing. Asks the dynamic linker, so not under tt_process_lock. */
+static bool get_api(const void *in_engine, text_api *a)
+{
+    static struct {
+        const void *in_engine;
+        text_api api;
+    } known[ENGINES_MAX];
+    static uint32_t n;
+    uint32_t i = 0;
+    (void)pthread_mutex_lock(&api_lock);
+    while (i < n && known[i].in_engine != in_engine)
+        i++;
+    if (i == n && n < ENGINES_MAX) {
+        known[n].in_engine = in_engine;
+        known[n++].api = find_api(in_engine);
+    }
+    *a = i < n ? known[i].api : (text_api){0};
+    (void)pthread_mutex_unlock(&api_lock);
     return a->model && a->size && a->piece;
 }
 
@@ -171,11 +196,11 @@ static void record_text(tt_recorder *r, const text_api *a, uint32_t id, int32_t 
         v->seen[token / 8] |= (uint8_t)(1 << token % 8);
 }
 
-static void record_texts(tt_recorder *r, const void *caller, const void *context, call *c)
+static void record_texts(tt_recorder *r, const void *in_engine, const void *context, call *c)
 {
     text_api a;
     c->vocabulary = 0;
-    if (!c->has_tokens || !find_api(caller, &a)) return;
+    if (!c->has_tokens || !get_api(in_engine, &a)) return;
     const void *model = a.model(context);
     const void *vocab = model && a.vocab ? a.vocab(model) : model;
     if (!vocab) return;
@@ -186,13 +211,13 @@ static void record_texts(tt_recorder *r, const void *caller, const void *context
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-void tt_tokens_begin(tt_recorder *r, const void *caller, void *context,
+void tt_tokens_begin(tt_recorder *r, const void *in_engine, void *context,
                      const struct llama_batch_mirror *batch)
 {
     if (!current) current = calloc(1, sizeof *current);
     if (!current) return;
     copy_rows(current, batch);
-    if (tt_capture_options.text) record_texts(r, caller, context, current);
+    if (tt_capture_options.text) record_texts(r, in_engine, context, current);
 }
 
 void tt_tokens_end(void)
@@ -217,6 +242,8 @@ void tt_tokens_thread_ends(void)
 
 void tt_tokens_forget(void)
 {
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    api_lock = fresh;
     for (uint32_t i = 0; i < n_vocabularies; i++)
         free(vocabularies[i].seen);
     n_vocabularies = 0;

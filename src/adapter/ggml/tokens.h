@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 /* Before and after the engine's llama_decode or llama_encode on this thread. The batch is copied;
- * texts of tokens that are new are recorded. caller: a return address in the program or a
- * library. Begin takes tt_process_lock. */
-void tt_tokens_begin(tt_recorder *r, const void *caller, void *context,
+ * texts of tokens that are new are recorded. in_engine: an address in the library that llama_decode
+ * is in. Begin takes tt_process_lock. */
+void tt_tokens_begin(tt_recorder *r, const void *in_engine, void *context,
                      const struct llama_batch_mirror *batch);
 void tt_tokens_end(void);
 
