@@ -21,9 +21,13 @@ typedef struct tt_command {
 int tt_cmd_run(int argc, char **argv);
 int tt_cmd_info(int argc, char **argv);
 int tt_cmd_stats(int argc, char **argv);
+int tt_cmd_heat(int argc, char **argv);
+int tt_cmd_whatif(int argc, char **argv);
 int tt_cmd_log(int argc, char **argv);
 int tt_cmd_buffers(int argc, char **argv);
 int tt_cmd_graph(int argc, char **argv);
+int tt_cmd_faults(int argc, char **argv);
+int tt_cmd_routing(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
 int tt_cmd_recover(int argc, char **argv);
 int tt_cmd_gguf(int argc, char **argv);

@@ -61,6 +61,33 @@ tt_status tt_units_parse_size(const char *text, uint64_t *bytes, tt_error *err)
     return TT_OK;
 }
 
+tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err)
+{
+    static const char letters[] = "kKMGT";
+    static const double powers[] = {1e3, 1e3, 1e6, 1e9, 1e12};
+    static const double binary[] = {0x1p10, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
+    const size_t digits = strspn(text, "0123456789.");
+    char *end;
+    double v = strtod(text, &end);
+    /* strtod also takes 0x10 and 1e3, which are slips here. */
+    bool ok = digits > 0 && end == text + digits;
+    const char *s = text + digits, *letter = *s ? strchr(letters, *s) : NULL;
+    if (letter) {
+        bool i = s[1] == 'i';
+        v *= (i ? binary : powers)[letter - letters];
+        s += 1 + i;
+    }
+    if (*s == 'B') s++;
+    if (strcmp(s, "/s") == 0) s += 2;
+    if (!ok || *s || !isfinite(v) || v <= 0)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "\"%.64s\" is not a rate: write bytes a second with K, M, G or T, "
+                            "as in 2.5G or 500MB/s",
+                            text);
+    *bytes_per_s = v;
+    return TT_OK;
+}
+
 tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, int64_t max,
                              int64_t *value, tt_error *err)
 {

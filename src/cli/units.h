@@ -10,6 +10,9 @@
 /* "4096", "64K", "1.5M", "2G", "1T" (powers of 1024; an optional trailing "B" or
  * "iB") to bytes. TT_E_USAGE with a message that names the text otherwise. */
 tt_status tt_units_parse_size(const char *text, uint64_t *bytes, tt_error *err);
+/* "2.5G", "500MB/s", "3G/s" (powers of 1000, as disks are sold; "GiB/s": of 1024) to bytes a
+ * second, more than 0. TT_E_USAGE with a message that names the text otherwise. */
+tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err);
 /* A whole decimal number in [min, max]. `what` names the option in the message. */
 tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, int64_t max,
                              int64_t *value, tt_error *err);

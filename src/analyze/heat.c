@@ -1,0 +1,435 @@
+#include "analyze/heat.h"
+
+#include "analyze/heat_steps.h"
+#include "analyze/reuse.h"
+#include "analyze/slices.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A unit: the slice of that number. */
+typedef struct unit {
+    uint32_t row; /* or TT_NONE: not looked at */
+    uint32_t tokens;
+    uint32_t stamp; /* batch counted last, + 1 */
+    uint64_t touched;
+    uint64_t read;
+} unit;
+
+typedef struct sample {
+    uint32_t row;
+    uint64_t distance;
+} sample;
+
+typedef struct measure {
+    const tt_model *m;
+    const tt_reads *reads;
+    const tt_filter *filter;
+    tt_heat *heat;
+    tt_slices slices;
+    unit *units;
+    bool *was_read; /* by weight */
+    tt_reuse reuse;
+    sample *samples;
+    size_t n_samples, samples_capacity;
+    uint64_t *distinct;   /* by batch; the last one: outside any */
+    uint64_t batch_began; /* reads of `reuse` when the present batch began */
+    /* Of the read under way: */
+    unit *unit;
+    uint32_t batch;
+    uint64_t farthest;
+} measure;
+
+bool tt_heat_has_experts(const tt_reads *reads)
+{
+    for (size_t i = 0; i < reads->n_ranges; i++)
+        if (reads->ranges[i].expert >= 0) return true;
+    return false;
+}
+
+/* Whether a weight that was not read is worth telling: the filter can only leave out what it
+ * names. */
+static bool is_asked_for(const tt_filter *f, const tt_weight *w)
+{
+    if (f->op) return false;
+    if (f->has_layer && w->place.layer_id != f->layer) return false;
+    return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
+}
+
+/* The row of a slice, made at the first need; rows of a layer or component are found by key. */
+static uint32_t row_of(measure *q, tt_heat_by by, const tt_slice *s, tt_idmap *rows)
+{
+    const tt_weight *w = &q->m->weights[s->weight];
+    tt_heat *heat = q->heat;
+    uint64_t key = 0xcbf29ce484222325u;
+    uint32_t was = TT_NONE;
+    if (by == TT_HEAT_LAYER)
+        key = (uint64_t)(int64_t)w->place.layer_id;
+    else if (by == TT_HEAT_TENSOR)
+        key = s->weight;
+    else if (by == TT_HEAT_EXPERT)
+        key = (uint64_t)(s - q->slices.list);
+    else
+        for (const char *c = w->place.component; *c; c++)
+            key = (key ^ (uint8_t)*c) * 0x100000001b3u;
+    if (!tt_idmap_add(rows, key, (uint32_t)heat->n_rows, &was)) return TT_NONE;
+    if (was != TT_NONE) return was;
+    heat->rows[heat->n_rows] =
+        (tt_heat_row){.weight = s->weight,
+                      .expert = by == TT_HEAT_EXPERT ? s->expert : TT_EXPERT_NONE,
+                      .first_batch = TT_NONE,
+                      .last_batch = TT_NONE};
+    return (uint32_t)heat->n_rows++;
+}
+
+static bool make_rows(measure *q, tt_heat_by by)
+{
+    tt_idmap rows = {0};
+    bool ok = true;
+    for (size_t i = 0; i < q->reads->n_ranges; i++)
+        q->was_read[q->reads->ranges[i].weight] = true;
+    for (uint32_t i = 0; ok && i < q->slices.n; i++) {
+        const tt_slice *s = &q->slices.list[i];
+        q->units[i].row = TT_NONE;
+        if (!q->was_read[s->weight] && !is_asked_for(q->filter, &q->m->weights[s->weight]))
+            continue;
+        uint32_t row = row_of(q, by, s, &rows);
+        ok = row != TT_NONE;
+        if (!ok) break;
+        q->units[i].row = row;
+        q->heat->rows[row].size_bytes += s->size;
+        q->heat->model_bytes += s->size;
+    }
+    tt_idmap_free(&rows);
+    return ok;
+}
+
+static void note_part(void *context, const tt_reused *part)
+{
+    measure *q = context;
+    bool first = part->distance == TT_REUSE_FIRST;
+    if (first) q->unit->touched += part->size;
+    if (!first && part->distance > q->farthest) q->farthest = part->distance;
+    if (first || part->last < q->batch_began)
+        q->distinct[q->batch == TT_NONE ? q->m->n_batches : q->batch] += part->size;
+}
+
+static bool add_sample(measure *q, uint32_t row)
+{
+    if (q->n_samples == q->samples_capacity) {
+        size_t more = q->samples_capacity ? q->samples_capacity * 2 : 1024;
+        sample *samples = reallocarray(q->samples, more, sizeof *samples);
+        if (!samples) return false;
+        q->samples = samples;
+        q->samples_capacity = more;
+    }
+    q->samples[q->n_samples++] = (sample){row, q->farthest};
+    return true;
+}
+
+static void add_use(tt_heat_row *row, const tt_read_op *op, size_t number)
+{
+    if (row->last_op_plus_1 == number + 1) return; /* by another of its units */
+    row->last_op_plus_1 = number + 1;
+    if (row->accesses++ == 0) {
+        row->first_batch = op->batch;
+        row->first_ticks = op->start_ticks;
+    }
+    row->last_batch = op->batch;
+    row->last_ticks = op->start_ticks;
+    row->timed += op->timed;
+    row->ticks += op->ticks;
+}
+
+static bool add_read(measure *q, const tt_read_range *r, size_t op)
+{
+    uint32_t first, last;
+    tt_slices_of(&q->slices, q->m, r, &first, &last);
+    for (uint32_t i = first; i < last; i++) {
+        uint64_t begin, end;
+        q->unit = &q->units[i];
+        if (!tt_slices_overlap(&q->slices, q->m, r, i, &begin, &end)) continue;
+        tt_heat_row *row = &q->heat->rows[q->unit->row];
+        q->farthest = 0;
+        if (!tt_reuse_read(&q->reuse, begin, end, note_part, q)) return false;
+        if (q->farthest > 0 && !add_sample(q, q->unit->row)) return false;
+        q->unit->read += end - begin;
+        row->at_most |= r->at_most;
+        add_use(row, &q->reads->ops[op], op);
+    }
+    return true;
+}
+
+/* All reads in time order. */
+static bool walk(measure *q)
+{
+    const tt_reads *reads = q->reads;
+    q->batch = TT_NONE;
+    for (size_t k = 0; k < reads->n_ops; k++) {
+        const tt_read_op *op = &reads->ops[k];
+        if (op->batch != q->batch || k == 0) q->batch_began = q->reuse.reads;
+        q->batch = op->batch;
+        for (size_t i = op->first; i < op[1].first; i++)
+            if (!add_read(q, &reads->ranges[reads->order[i]], k)) return false;
+    }
+    return true;
+}
+
+static void walk_steps(measure *q)
+{
+    const tt_reads *reads = q->reads;
+    uint64_t *low = calloc((size_t)q->m->n_files * 2 + 1, sizeof *low), *high;
+    tt_heat_place last = {0};
+    if (!low) return;
+    high = low + q->m->n_files;
+    for (size_t i = 0; i < reads->n_ranges; i++) {
+        const tt_read_range *r = &reads->ranges[i];
+        uint32_t file = q->m->weights[r->weight].file;
+        if (high[file] == 0 || r->offset_bytes < low[file]) low[file] = r->offset_bytes;
+        if (r->offset_bytes + r->size_bytes > high[file])
+            high[file] = r->offset_bytes + r->size_bytes;
+    }
+    q->heat->steps.sweeps = reads->n > 0;
+    for (size_t i = 0; i < reads->n; i++) {
+        const tt_read_range *r = &reads->ranges[reads->order[i]];
+        uint32_t file = q->m->weights[r->weight].file;
+        const tt_heat_place next = {file, r->offset_bytes, r->offset_bytes + r->size_bytes,
+                                    high[file] - low[file]};
+        if (i > 0) tt_heat_step(&q->heat->steps, &last, &next);
+        last = next;
+    }
+    free(low);
+}
+
+/* In how many batches each unit and row was read: batch by batch, as those of two contexts may
+ * take turns. */
+static bool count_tokens(measure *q)
+{
+    const tt_reads *reads = q->reads;
+    const uint32_t n = q->m->n_batches;
+    size_t *first = calloc((size_t)n + 2, sizeof *first);
+    size_t *ops = calloc(reads->n_ops + 1, sizeof *ops);
+    bool ok = first && ops;
+    for (size_t i = 0; ok && i < reads->n_ops; i++)
+        if (reads->ops[i].batch != TT_NONE) first[reads->ops[i].batch + 1]++;
+    for (uint32_t b = 0; ok && b < n; b++) {
+        q->heat->batches += first[b + 1] > 0;
+        first[b + 1] += first[b];
+    }
+    for (size_t i = 0; ok && i < reads->n_ops; i++)
+        if (reads->ops[i].batch != TT_NONE) ops[first[reads->ops[i].batch]++] = i;
+    for (size_t k = 0; ok && n > 0 && k < first[n - 1]; k++) {
+        const tt_read_op *op = &reads->ops[ops[k]];
+        for (size_t i = op->first; i < op[1].first; i++) {
+            uint32_t from, to;
+            tt_slices_of(&q->slices, q->m, &reads->ranges[reads->order[i]], &from, &to);
+            for (; from < to; from++) {
+                unit *u = &q->units[from];
+                tt_heat_row *row = &q->heat->rows[u->row];
+                u->tokens += u->stamp != op->batch + 1;
+                u->stamp = op->batch + 1;
+                row->tokens += row->stamp != op->batch + 1;
+                row->stamp = op->batch + 1;
+            }
+        }
+    }
+    free(first);
+    free(ops);
+    return ok;
+}
+
+static void add_sets(measure *q)
+{
+    tt_heat *h = q->heat;
+    for (uint32_t i = 0; i < q->slices.n; i++) {
+        unit *u = &q->units[i];
+        const uint64_t size = q->slices.list[i].size;
+        if (u->row == TT_NONE) continue;
+        bool every = u->touched == size && size > 0 && u->tokens == h->batches && h->batches > 0;
+        tt_heat_set *set = every ? &h->every : u->read > 0 ? &h->some : &h->never;
+        set->units++;
+        if (u->read > 0) set->bytes += u->touched;
+        h->never.bytes += size - u->touched;
+        h->rows[u->row].touched_bytes += u->touched;
+        h->rows[u->row].read_bytes += u->read;
+        h->touched_bytes += u->touched;
+        h->read_bytes += u->read;
+    }
+}
+
+static int hottest_first(const void *a, const void *b)
+{
+    const unit *x = a, *y = b;
+    /* read / touched, without loss; never both 0 in what is compared */
+    unsigned __int128 u = (unsigned __int128)x->read * y->touched;
+    unsigned __int128 v = (unsigned __int128)y->read * x->touched;
+    if (u != v) return u > v ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Sorts the units, which are no longer slices by number afterwards. */
+static void add_curve(measure *q)
+{
+    static const double shares[TT_HEAT_CURVE] = {0.5, 0.8, 0.9, 0.95, 0.99, 1};
+    tt_heat *h = q->heat;
+    size_t n = 0, at = 0;
+    double read = 0, bytes = 0;
+    for (uint32_t i = 0; i < q->slices.n; i++)
+        if (q->units[i].touched > 0) q->units[n++] = q->units[i];
+    qsort(q->units, n, sizeof *q->units, hottest_first);
+    for (size_t k = 0; k < TT_HEAT_CURVE; k++) {
+        double want = shares[k] * (double)h->read_bytes, part = 0;
+        while (at < n && read + (double)q->units[at].read <= want) {
+            read += (double)q->units[at].read;
+            bytes += (double)q->units[at++].touched;
+        }
+        if (at < n) part = (want - read) / (double)q->units[at].read * (double)q->units[at].touched;
+        h->curve_reads[k] = shares[k];
+        h->curve_bytes[k] = h->model_bytes ? (bytes + part) / (double)h->model_bytes : 0;
+    }
+}
+
+static void add_phases(measure *q)
+{
+    tt_heat *h = q->heat;
+    tt_heat_phase *of = NULL;
+    bool *seen = calloc((size_t)q->m->n_batches + 1, sizeof *seen);
+    if (!seen) return;
+    for (size_t k = 0; k < q->reads->n_ops; k++) {
+        const tt_read_op *op = &q->reads->ops[k];
+        const tt_batch *b = op->batch == TT_NONE ? NULL : &q->m->batches[op->batch];
+        const uint32_t at = b ? op->batch : q->m->n_batches;
+        of = b && b->phase == TT_PHASE_PROMPT     ? &h->prompt
+             : b && b->phase == TT_PHASE_GENERATE ? &h->generate
+                                                  : &h->other;
+        for (size_t i = op->first; i < op[1].first; i++)
+            of->read_bytes += q->reads->ranges[q->reads->order[i]].size_bytes;
+        if (seen[at]) continue;
+        seen[at] = true;
+        of->batches += b != NULL;
+        of->tokens += b ? b->n_tokens : 0;
+        of->distinct_bytes += q->distinct[at];
+        if (q->distinct[at] > of->distinct_bytes_max) of->distinct_bytes_max = q->distinct[at];
+    }
+    free(seen);
+}
+
+static int by_row_and_distance(const void *a, const void *b)
+{
+    const sample *x = a, *y = b;
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
+    return x->distance < y->distance ? -1 : x->distance > y->distance;
+}
+
+static void finish_rows(measure *q)
+{
+    tt_heat *h = q->heat;
+    if (q->n_samples) qsort(q->samples, q->n_samples, sizeof *q->samples, by_row_and_distance);
+    for (size_t i = 0, end; i < q->n_samples; i = end) {
+        tt_heat_row *row = &h->rows[q->samples[i].row];
+        double sum = 0;
+        for (end = i; end < q->n_samples && q->samples[end].row == q->samples[i].row; end++)
+            sum += (double)q->samples[end].distance;
+        row->reuses = end - i;
+        row->reuse_mean_bytes = sum / (double)row->reuses;
+        row->reuse_p50_bytes = q->samples[i + (end - i - 1) / 2].distance;
+        row->reuse_max_bytes = q->samples[end - 1].distance;
+    }
+    for (size_t i = 0; i < h->n_rows; i++)
+        h->rows[i].time_ns = tt_model_span_ns(q->m, h->rows[i].ticks);
+}
+
+static bool run(measure *q, tt_heat_by by)
+{
+    const size_t batches = (size_t)q->m->n_batches + 1;
+    if (!tt_slices_make(q->m, q->reads, true, &q->slices)) return false;
+    q->units = calloc((size_t)q->slices.n + 1, sizeof *q->units);
+    q->was_read = calloc((size_t)q->m->n_weights + 1, sizeof *q->was_read);
+    q->distinct = calloc(batches, sizeof *q->distinct);
+    q->heat->rows = calloc((size_t)q->slices.n + 1, sizeof *q->heat->rows);
+    if (!q->units || !q->was_read || !q->distinct || !q->heat->rows) return false;
+    if (!make_rows(q, by) || !walk(q) || !count_tokens(q)) return false;
+    walk_steps(q);
+    add_sets(q);
+    add_phases(q);
+    finish_rows(q);
+    add_curve(q);
+    return true;
+}
+
+tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_filter *filter,
+                          tt_heat_by by, tt_heat *heat, tt_error *err)
+{
+    measure q = {.m = m, .reads = reads, .filter = filter, .heat = heat};
+    memset(heat, 0, sizeof *heat);
+    heat->ops = reads->n_ops;
+    heat->reads = reads->n;
+    heat->at_most = reads->at_most;
+    heat->all_weights = !filter->op;
+    heat->sliced = tt_heat_has_experts(reads);
+    bool ok = run(&q, by);
+    tt_slices_free(&q.slices);
+    tt_reuse_free(&q.reuse);
+    free(q.units);
+    free(q.was_read);
+    free(q.distinct);
+    free(q.samples);
+    if (ok) return TT_OK;
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the weights' heat");
+}
+
+void tt_heat_free(tt_heat *heat)
+{
+    free(heat->rows);
+    tt_quantiles_free(&heat->steps.forward_bytes);
+    tt_quantiles_free(&heat->steps.backward_bytes);
+    memset(heat, 0, sizeof *heat);
+}
+
+typedef struct sorting {
+    const tt_model *m;
+    tt_heat_sort by;
+} sorting;
+
+static double sort_value(const tt_heat_row *r, tt_heat_sort by)
+{
+    switch (by) {
+    case TT_HEAT_SORT_ACCESSES:
+        return (double)r->accesses;
+    case TT_HEAT_SORT_READ:
+        return (double)r->read_bytes;
+    case TT_HEAT_SORT_SIZE:
+        return (double)r->size_bytes;
+    case TT_HEAT_SORT_TIME:
+        return r->time_ns;
+    case TT_HEAT_SORT_REUSE:
+        return (double)r->reuse_p50_bytes;
+    case TT_HEAT_SORT_FIRST:
+        return r->accesses ? -(double)r->first_ticks : -INFINITY;
+    case TT_HEAT_SORT_LAST:
+        return r->accesses ? -(double)r->last_ticks : -INFINITY;
+    case TT_HEAT_SORT_KEY:
+        break;
+    }
+    return 0;
+}
+
+static int compare(const void *a, const void *b, void *context)
+{
+    const tt_heat_row *x = a, *y = b;
+    const sorting *s = context;
+    double u = sort_value(x, s->by), v = sort_value(y, s->by);
+    if (u != v) return u > v ? -1 : 1;
+    const tt_weight *w = &s->m->weights[x->weight], *z = &s->m->weights[y->weight];
+    if (w->file != z->file) return w->file < z->file ? -1 : 1;
+    if (w->offset_bytes != z->offset_bytes) return w->offset_bytes < z->offset_bytes ? -1 : 1;
+    return x->expert < y->expert ? -1 : x->expert > y->expert;
+}
+
+void tt_heat_rows_sort(tt_heat *heat, const tt_model *m, tt_heat_sort by)
+{
+    sorting s = {m, by};
+    if (heat->n_rows) qsort_r(heat->rows, heat->n_rows, sizeof *heat->rows, compare, &s);
+}

@@ -1,0 +1,118 @@
+/* How hot each weight is: reads, bytes, time, first and last use, reuse distance; what is read
+ * in every token, in some, in none; and in what order the file is read.
+ *
+ * Units are tensors, and of expert tensors whose choices were observed the experts' slices. Rows
+ * are units, or sums of them. An op that reads several units of a row counts once for it. */
+#ifndef TT_ANALYZE_HEAT_H
+#define TT_ANALYZE_HEAT_H
+
+#include "analyze/quantiles.h"
+#include "analyze/reads.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A read is adjacent when it begins at most this far behind the end of the one before: between
+ * tensors there is padding. */
+#define TT_HEAT_PADDING_BYTES 4095u
+#define TT_HEAT_CURVE 6u
+
+typedef enum tt_heat_by {
+    TT_HEAT_TENSOR,
+    TT_HEAT_EXPERT, /* tensors, expert tensors slice by slice */
+    TT_HEAT_LAYER,
+    TT_HEAT_COMPONENT
+} tt_heat_by;
+
+typedef struct tt_heat_row {
+    uint32_t weight; /* the first one of the row */
+    int32_t expert;  /* of a slice, or TT_EXPERT_NONE */
+    uint64_t size_bytes;
+    uint64_t touched_bytes;           /* distinct ones that were read */
+    uint64_t read_bytes;              /* over all reads */
+    uint64_t accesses;                /* ops that read of it */
+    uint32_t tokens;                  /* batches that read of it */
+    uint64_t timed;                   /* of the accesses: those whose op's end was seen */
+    double time_ns;                   /* of these ops */
+    uint32_t first_batch, last_batch; /* TT_NONE: outside any */
+    uint64_t first_ticks, last_ticks;
+    /* Of each read that found bytes read before: the largest distance (analyze/reuse.h). */
+    uint64_t reuses;
+    double reuse_mean_bytes;
+    uint64_t reuse_p50_bytes;
+    uint64_t reuse_max_bytes;
+    bool at_most; /* rows or experts were not observed: reads and bytes are upper bounds */
+    /* Private: */
+    uint64_t ticks;
+    size_t last_op_plus_1;
+    uint32_t stamp;
+} tt_heat_row;
+
+typedef struct tt_heat_set {
+    uint64_t units;
+    uint64_t bytes;
+} tt_heat_set;
+
+/* One read after the other, in the order of the ops. */
+typedef struct tt_heat_steps {
+    uint64_t steps;    /* reads less one */
+    uint64_t adjacent; /* begins where the last one ended, or behind its padding */
+    uint64_t forward;  /* further behind */
+    uint64_t backward; /* before the begin of the last one */
+    uint64_t again;    /* within the last one */
+    uint64_t other_file;
+    uint64_t sweeps;             /* 1 + jumps back over more than half of what is read of a file */
+    tt_quantiles forward_bytes;  /* from the end of the last one */
+    tt_quantiles backward_bytes; /* from the begin of the last one */
+} tt_heat_steps;
+
+typedef struct tt_heat_phase {
+    uint64_t batches;
+    uint64_t tokens; /* in them */
+    uint64_t read_bytes;
+    uint64_t distinct_bytes;     /* read in a batch, each byte once; summed over the batches */
+    uint64_t distinct_bytes_max; /* of one batch */
+} tt_heat_phase;
+
+typedef struct tt_heat {
+    tt_heat_row *rows;
+    size_t n_rows;
+    uint64_t ops;
+    uint64_t reads;
+    uint64_t read_bytes;
+    uint64_t model_bytes; /* of the weights that were looked at */
+    uint64_t touched_bytes;
+    uint32_t batches;                      /* in which weights were read */
+    tt_heat_phase prompt, generate, other; /* other: unknown, or outside any batch */
+    tt_heat_set every, some, never;        /* by how many of these batches read them */
+    double curve_reads[TT_HEAT_CURVE];     /* share of the bytes read ... */
+    double curve_bytes[TT_HEAT_CURVE];     /* ... that is read of this share of model_bytes */
+    tt_heat_steps steps;
+    bool sliced; /* some choices of experts were observed */
+    bool at_most;
+    bool all_weights; /* weights that were not read are rows, too */
+} tt_heat;
+
+/* The filter is the one that the reads were collected with: it says which weights were looked
+ * at. `heat` is freed with tt_heat_free, also after an error. */
+tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_filter *filter,
+                          tt_heat_by by, tt_heat *heat, tt_error *err);
+void tt_heat_free(tt_heat *heat);
+/* Whether choices of experts were observed. */
+bool tt_heat_has_experts(const tt_reads *reads);
+
+typedef enum tt_heat_sort {
+    TT_HEAT_SORT_ACCESSES, /* the largest first */
+    TT_HEAT_SORT_READ,
+    TT_HEAT_SORT_SIZE,
+    TT_HEAT_SORT_TIME,
+    TT_HEAT_SORT_REUSE,
+    TT_HEAT_SORT_FIRST, /* ascending; what was never read last */
+    TT_HEAT_SORT_LAST,
+    TT_HEAT_SORT_KEY /* as in the file */
+} tt_heat_sort;
+
+void tt_heat_rows_sort(tt_heat *heat, const tt_model *m, tt_heat_sort by);
+
+#endif

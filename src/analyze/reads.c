@@ -1,0 +1,171 @@
+#include "analyze/reads.h"
+
+#include "analyze/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Runs of several contexts take turns, op by op: those of so many are at hand. */
+#define RUNS_AT_HAND 4u
+
+typedef struct collector {
+    const tt_model *m;
+    tt_reads *reads;
+    size_t ranges_capacity, order_capacity, ops_capacity;
+    tt_idmap range_by_hash;
+    tt_accesses *accesses[RUNS_AT_HAND];
+    uint32_t runs[RUNS_AT_HAND]; /* that these are of, or TT_NONE */
+    uint32_t oldest;
+    tt_reads_progress *progress;
+    void *context;
+    tt_status status;
+    tt_error *err;
+} collector;
+
+void tt_reads_free(tt_reads *reads)
+{
+    free(reads->ranges);
+    free(reads->order);
+    free(reads->ops);
+    memset(reads, 0, sizeof *reads);
+}
+
+static bool grow(collector *c, void **array, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity) return true;
+    size_t more = *capacity ? *capacity * 2 : 256;
+    void *grown = more * size > TT_MODEL_MEMORY_MAX ? NULL : reallocarray(*array, more, size);
+    if (!grown) {
+        c->status = tt_error_set(c->err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all reads");
+        return false;
+    }
+    *array = grown;
+    *capacity = more;
+    return true;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+static bool same(const tt_read_range *a, const tt_read_range *b)
+{
+    return a->weight == b->weight && a->expert == b->expert && a->at_most == b->at_most &&
+           a->offset_bytes == b->offset_bytes && a->size_bytes == b->size_bytes;
+}
+
+/* The number of that range; TT_NONE without memory. */
+static uint32_t range_of(collector *c, const tt_read_range *range)
+{
+    tt_reads *r = c->reads;
+    uint64_t hash = mix(mix(mix(range->weight, (uint64_t)(int64_t)range->expert),
+                            range->offset_bytes * 2 + range->at_most),
+                        range->size_bytes);
+    for (;; hash = mix(hash, 1)) {
+        uint32_t was = tt_idmap_get(&c->range_by_hash, hash);
+        if (was != TT_NONE && same(&r->ranges[was], range)) return was;
+        if (was == TT_NONE) break;
+    }
+    uint32_t was;
+    if (!grow(c, (void **)&r->ranges, r->n_ranges, &c->ranges_capacity, sizeof *r->ranges))
+        return TT_NONE;
+    if (!tt_idmap_add(&c->range_by_hash, hash, (uint32_t)r->n_ranges, &was)) {
+        c->status = tt_error_set(c->err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all ranges");
+        return TT_NONE;
+    }
+    r->ranges[r->n_ranges] = *range;
+    r->at_most |= range->at_most;
+    return (uint32_t)r->n_ranges++;
+}
+
+static bool add_access(collector *c, const tt_access *a)
+{
+    tt_reads *r = c->reads;
+    if (a->size_bytes == 0) return true;
+    if (a->weight >= c->m->n_weights || c->m->weights[a->weight].file >= c->m->n_files ||
+        a->offset_bytes > TT_READS_FILE_MAX ||
+        a->size_bytes > TT_READS_FILE_MAX - a->offset_bytes) {
+        r->impossible++;
+        return true;
+    }
+    const tt_read_range range = {a->weight, a->expert, a->offset_bytes, a->size_bytes, a->at_most};
+    uint32_t at = range_of(c, &range);
+    if (at == TT_NONE || !grow(c, (void **)&r->order, r->n, &c->order_capacity, sizeof *r->order))
+        return false;
+    r->order[r->n++] = at;
+    return true;
+}
+
+/* NULL: see status. */
+static tt_accesses *accesses_of_run(collector *c, uint32_t run)
+{
+    for (uint32_t i = 0; i < RUNS_AT_HAND; i++)
+        if (c->runs[i] == run) return c->accesses[i];
+    uint32_t at = c->oldest++ % RUNS_AT_HAND;
+    c->runs[at] = TT_NONE;
+    c->status = tt_accesses_run(c->accesses[at], run, c->err);
+    if (c->status != TT_OK) return NULL;
+    c->runs[at] = run;
+    if (c->progress) c->progress(c->context, run, c->m->n_runs);
+    return c->accesses[at];
+}
+
+static bool visit(void *context, const tt_log_op *op)
+{
+    collector *c = context;
+    tt_reads *r = c->reads;
+    const uint32_t run = (uint32_t)(op->run - c->m->runs);
+    const tt_access *list;
+    size_t n, first = r->n;
+    tt_accesses *accesses = accesses_of_run(c, run);
+    if (!accesses) return false;
+    c->status = tt_accesses_of(accesses, op->op, &list, &n, c->err);
+    for (size_t i = 0; c->status == TT_OK && i < n; i++)
+        if (!add_access(c, &list[i])) return false;
+    if (c->status != TT_OK || r->n == first) return c->status == TT_OK;
+    if (!grow(c, (void **)&r->ops, r->n_ops + 1, &c->ops_capacity, sizeof *r->ops)) return false;
+    uint64_t ticks = op->arrive_ticks > op->start_ticks ? op->arrive_ticks - op->start_ticks : 0;
+    r->ops[r->n_ops++] =
+        (tt_read_op){first, op->run->batch, !op->open, op->start_ticks, op->open ? 0 : ticks};
+    r->ops[r->n_ops] = (tt_read_op){.first = r->n, .batch = TT_NONE};
+    return true;
+}
+
+tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads *reads,
+                           tt_reads_progress *progress, void *context, tt_error *err)
+{
+    collector c = {.m = m, .reads = reads, .progress = progress, .context = context, .err = err};
+    tt_status status = TT_OK;
+    memset(reads, 0, sizeof *reads);
+    for (uint32_t i = 0; i < RUNS_AT_HAND && status == TT_OK; i++) {
+        c.runs[i] = TT_NONE;
+        c.accesses[i] = tt_accesses_new(m);
+        if (!c.accesses[i])
+            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all reads");
+    }
+    if (status == TT_OK) status = tt_log_walk(m, filter, false, visit, &c, err);
+    for (uint32_t i = 0; i < RUNS_AT_HAND; i++)
+        tt_accesses_free(c.accesses[i]);
+    tt_idmap_free(&c.range_by_hash);
+    return status == TT_OK ? c.status : status;
+}
+
+uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes)
+{
+    uint64_t *layout = calloc((size_t)m->n_files + 1, sizeof *layout);
+    if (!layout) return NULL;
+    /* First the end of each, one place further on; then the sums. */
+    for (uint32_t i = 0; i < m->n_weights; i++) {
+        const tt_weight *w = &m->weights[i];
+        if (w->file >= m->n_files || w->offset_bytes > TT_READS_FILE_MAX ||
+            w->size_bytes > TT_READS_FILE_MAX - w->offset_bytes)
+            continue;
+        uint64_t *end = &layout[w->file + 1];
+        if (w->offset_bytes + w->size_bytes > *end) *end = w->offset_bytes + w->size_bytes;
+    }
+    for (uint32_t i = 0; i < m->n_files; i++)
+        layout[i + 1] = layout[i] + layout[i + 1] / block_bytes + 1;
+    return layout;
+}

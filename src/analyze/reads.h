@@ -1,0 +1,55 @@
+/* All reads of weights in a trace, in time order, small enough to be walked several times. */
+#ifndef TT_ANALYZE_READS_H
+#define TT_ANALYZE_READS_H
+
+#include "analyze/access.h"
+#include "analyze/filter.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* No file is larger: places behind it come from a damaged trace. */
+#define TT_READS_FILE_MAX ((uint64_t)1 << 44)
+
+/* What is read at once; each range is listed once, however often it was read. */
+typedef struct tt_read_range {
+    uint32_t weight;
+    int32_t expert; /* or TT_EXPERT_NONE */
+    uint64_t offset_bytes;
+    uint64_t size_bytes; /* > 0 */
+    bool at_most;
+} tt_read_range;
+
+/* An op that read weights. */
+typedef struct tt_read_op {
+    size_t first;   /* of its reads; they end where the next op's begin */
+    uint32_t batch; /* in tt_model.batches, or TT_NONE */
+    bool timed;     /* its end was seen */
+    uint64_t start_ticks;
+    uint64_t ticks;
+} tt_read_op;
+
+typedef struct tt_reads {
+    tt_read_range *ranges;
+    uint32_t *order; /* the range of each read */
+    tt_read_op *ops; /* by start; n_ops + 1: the last one only ends the one before */
+    size_t n_ranges, n, n_ops;
+    uint64_t impossible; /* accesses to places that no file has, left out */
+    bool at_most;        /* some range is an upper bound */
+} tt_reads;
+
+/* Called now and then with the runs done and the runs in all. */
+typedef void tt_reads_progress(void *context, uint64_t done, uint64_t total);
+
+/* Zero-filled, or freed with tt_reads_free, also after an error. progress may be NULL. */
+tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads *reads,
+                           tt_reads_progress *progress, void *context, tt_error *err);
+void tt_reads_free(tt_reads *reads);
+
+/* The model files one behind the other, in blocks: where each begins, and behind the last the end
+ * of all; an array of n_files + 1 for free(). NULL without memory. */
+uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes);
+
+#endif

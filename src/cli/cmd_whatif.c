@@ -1,0 +1,279 @@
+/* tensortrace whatif FILE: replays the reads of weights against a cache. */
+#include "analyze/whatif.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/units.h"
+#include "cli/whatif_view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIZES_MAX 64u
+#define CURVE_SIZES 10u
+#define PAGE_BYTES 4096u
+#define PAGE_BYTES_MIN 512u
+#define PAGE_BYTES_MAX (1u << 30)
+
+enum { OPT_RAM = 256, OPT_CURVE, OPT_DISK, OPT_POLICY, OPT_UNIT, OPT_PAGE, OPT_WARM, OPT_RESERVE };
+
+static const char *const policy_names[TT_POLICIES] = {"lru", "lfu", "belady", "pin-hot"};
+static const char *const unit_names[] = {"page", "tensor", "expert"};
+
+struct options {
+    tt_input input;
+    uint64_t ram[SIZES_MAX];
+    size_t n_ram;
+    bool curve;
+    bool policy[TT_POLICIES];
+    double disk_bytes_per_s; /* 0: not given */
+    uint64_t reserve_bytes;
+    tt_whatif_plan plan;
+};
+
+static const struct argp_option option_table[] = {
+    {"ram", OPT_RAM, "SIZE[,SIZE...]", 0, "RAM to keep weights in; may be given several times", 1},
+    {"curve", OPT_CURVE, 0, 0, "Ten sizes, from a tenth to all of what is read", 1},
+    {"disk", OPT_DISK, "RATE", 0, "What the disk reads a second: 2.5G, 500MB/s", 1},
+    {"policy", OPT_POLICY, "NAME[,NAME...]", 0,
+     "What is dropped: lru (default), lfu, belady, pin-hot, or all of them", 1},
+    {"unit", OPT_UNIT, "UNIT", 0,
+     "What is read and dropped at once: page (default), tensor, expert", 1},
+    {"page-size", OPT_PAGE, "SIZE", 0, "Of a page (default: 4K)", 1},
+    {"warm", OPT_WARM, 0, 0, "Begin with what the same run would have left in the cache", 1},
+    {"reserve", OPT_RESERVE, "SIZE", 0, "So much of the RAM is needed for other things", 1},
+    {0},
+};
+
+static uint64_t parse_size(const char *what, const char *text, struct argp_state *state)
+{
+    tt_error err;
+    uint64_t bytes = 0;
+    if (tt_units_parse_size(text, &bytes, &err) != TT_OK)
+        argp_error(state, "%s: %s", what, err.message);
+    return bytes;
+}
+
+static void add_ram(struct options *o, char *arg, struct argp_state *state)
+{
+    for (char *at = arg, *next; at; at = next) {
+        next = strchr(at, ',');
+        if (next) *next++ = '\0';
+        if (o->n_ram == SIZES_MAX) argp_error(state, "--ram: more than %u sizes", SIZES_MAX);
+        o->ram[o->n_ram++] = parse_size("--ram", at, state);
+    }
+}
+
+static void add_policies(struct options *o, char *arg, struct argp_state *state)
+{
+    for (char *at = arg, *next; at; at = next) {
+        bool all, known = false;
+        next = strchr(at, ',');
+        if (next) *next++ = '\0';
+        all = strcmp(at, "all") == 0;
+        for (size_t i = 0; i < TT_POLICIES; i++) {
+            if (!all && strcmp(at, policy_names[i]) != 0) continue;
+            o->policy[i] = known = true;
+        }
+        if (!known)
+            argp_error(state, "--policy: \"%.40s\" is not lru, lfu, belady, pin-hot or all", at);
+    }
+}
+
+static void set_unit(struct options *o, const char *arg, struct argp_state *state)
+{
+    for (unsigned i = 0; i < sizeof unit_names / sizeof *unit_names; i++) {
+        if (strcmp(arg, unit_names[i]) != 0) continue;
+        o->plan.unit = (tt_whatif_unit)i;
+        return;
+    }
+    argp_error(state, "--unit: \"%.40s\" is not page, tensor or expert", arg);
+}
+
+static void set_page(struct options *o, const char *arg, struct argp_state *state)
+{
+    uint64_t bytes = parse_size("--page-size", arg, state);
+    if (bytes < PAGE_BYTES_MIN || bytes > PAGE_BYTES_MAX || (bytes & (bytes - 1)))
+        argp_error(state, "--page-size: \"%.40s\" is not a power of two from 512 to 1G", arg);
+    o->plan.page_bytes = bytes;
+}
+
+static void set_disk(struct options *o, const char *arg, struct argp_state *state)
+{
+    tt_error err;
+    if (tt_units_parse_rate(arg, &o->disk_bytes_per_s, &err) != TT_OK)
+        argp_error(state, "--disk: %s", err.message);
+}
+
+static void check(struct options *o, struct argp_state *state)
+{
+    bool any = false;
+    if (o->curve && o->n_ram) argp_error(state, "--ram or --curve, not both");
+    if (!o->curve && !o->n_ram) argp_error(state, "how much RAM? --ram SIZE, or --curve");
+    for (size_t i = 0; i < o->n_ram; i++)
+        if (o->ram[i] < o->reserve_bytes)
+            argp_error(state, "--reserve takes more than all of the RAM");
+    for (size_t i = 0; i < TT_POLICIES; i++)
+        any |= o->policy[i];
+    if (!any) o->policy[TT_POLICY_LRU] = true;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        return 0;
+    case OPT_RAM:
+        add_ram(o, arg, state);
+        return 0;
+    case OPT_CURVE:
+        o->curve = true;
+        return 0;
+    case OPT_DISK:
+        set_disk(o, arg, state);
+        return 0;
+    case OPT_POLICY:
+        add_policies(o, arg, state);
+        return 0;
+    case OPT_UNIT:
+        set_unit(o, arg, state);
+        return 0;
+    case OPT_PAGE:
+        set_page(o, arg, state);
+        return 0;
+    case OPT_WARM:
+        o->plan.warm = true;
+        return 0;
+    case OPT_RESERVE:
+        o->reserve_bytes = parse_size("--reserve", arg, state);
+        return 0;
+    case ARGP_KEY_END:
+        check(o, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The sizes of the cache: what the person gave without what is reserved, or the curve. */
+static size_t cache_sizes(const struct options *o, const tt_whatif *w, uint64_t *sizes)
+{
+    const uint64_t touched = tt_whatif_touched(w);
+    for (size_t i = 0; i < o->n_ram; i++)
+        sizes[i] = o->ram[i] - o->reserve_bytes;
+    if (!o->curve) return o->n_ram;
+    for (uint64_t i = 0; i < CURVE_SIZES; i++)
+        sizes[i] = i + 1 < CURVE_SIZES ? touched / CURVE_SIZES * (i + 1) : touched;
+    return CURVE_SIZES;
+}
+
+static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_view *v)
+{
+    tt_error err;
+    tt_whatif_result results[TT_POLICIES * SIZES_MAX];
+    const char *policies[TT_POLICIES];
+    uint64_t sizes[SIZES_MAX];
+    v->n_sizes = cache_sizes(o, w, sizes);
+    v->touched_bytes = tt_whatif_touched(w);
+    v->policies = policies;
+    v->results = results;
+    for (size_t i = 0; i < TT_POLICIES; i++) {
+        if (!o->policy[i]) continue;
+        tt_status status =
+            tt_whatif_run(w, (tt_policy)i, sizes, v->n_sizes, v->has_disk ? o->disk_bytes_per_s : 1,
+                          results + v->n_policies * v->n_sizes, &err);
+        if (status != TT_OK) return tt_report_error(&err);
+        policies[v->n_policies++] = policy_names[i];
+    }
+    return tt_report_output(o->input.json ? tt_whatif_print_json(v) : tt_whatif_print_text(v));
+}
+
+/* The compute times are those of the traced run, with all it waited for. */
+static void note_faults(const tt_model *m)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (uint32_t i = 0; i < m->n_usages; i++) {
+        if (!(m->usages[i].flags & TT_USAGE_FAULTS)) continue;
+        if (m->usages[i].major < least) least = m->usages[i].major;
+        if (m->usages[i].major > most) most = m->usages[i].major;
+    }
+    if (most > least)
+        tt_report_note("the traced run had %" PRIu64 " major page faults itself: its compute "
+                       "times hold time for the disk already; trace a second run for better ones",
+                       most - least);
+}
+
+static void note_what_is_missing(const tt_model *m, const tt_reads *reads)
+{
+    if (reads->n == 0)
+        tt_report_note(m->n_weights == 0 ? "the trace names no weights of a model"
+                                         : "no op of the trace reads weights");
+    if (reads->impossible)
+        tt_report_note("%" PRIu64 " reads of places that no file has are left out",
+                       reads->impossible);
+    if (reads->at_most)
+        tt_report_note("which rows or experts some ops read was not observed: they are taken to "
+                       "read all, and what is read from disk is an upper bound");
+    note_faults(m);
+}
+
+static int simulate(const struct options *o, const tt_model *m)
+{
+    const tt_filter all = {0};
+    tt_error err;
+    tt_progress bar;
+    tt_reads reads;
+    tt_whatif *w = NULL;
+    tt_progress_begin(&bar, "reading", m->n_runs, "runs");
+    tt_status status = tt_reads_collect(m, &all, &reads, tt_progress_callback, &bar, &err);
+    tt_progress_end(&bar);
+    if (status == TT_OK) status = tt_whatif_new(m, &reads, &o->plan, &w, &err);
+    int code = TT_EXIT_OK;
+    if (status != TT_OK) {
+        code = tt_report_error(&err);
+    } else {
+        note_what_is_missing(m, &reads);
+        tt_whatif_view v = {.path = o->input.path,
+                            .unit = unit_names[o->plan.unit],
+                            .page_bytes = o->plan.unit == TT_WHATIF_PAGE ? o->plan.page_bytes : 0,
+                            .warm = o->plan.warm,
+                            .at_most = reads.at_most,
+                            .has_disk = o->disk_bytes_per_s > 0,
+                            .disk_bytes_per_s = o->disk_bytes_per_s,
+                            .reserve_bytes = o->reserve_bytes,
+                            .reads = reads.n};
+        for (uint32_t i = 0; i < m->n_weights; i++)
+            v.model_bytes += m->weights[i].size_bytes;
+        if (reads.n > 0 || o->input.json) code = replay_and_print(o, w, &v);
+    }
+    tt_whatif_free(w);
+    tt_reads_free(&reads);
+    return code;
+}
+
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
+
+int tt_cmd_whatif(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "FILE",
+        "What a cache of some size would have to read from disk in the run of the trace FILE, "
+        "and how fast that would be.\v"
+        "TOKENS/S is a range: computing and reading one after the other, and reading hidden "
+        "behind computing as far as it can be. The kernel's page cache is near lru.",
+        children,
+        NULL,
+        NULL};
+    struct options o = {.plan = {.unit = TT_WHATIF_PAGE, .page_bytes = PAGE_BYTES}};
+    tt_model *m = NULL;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    int code = tt_input_open_trace(&o.input, false, &m);
+    if (code == TT_EXIT_OK) code = simulate(&o, m);
+    tt_model_close(m);
+    return code;
+}
