@@ -2,14 +2,18 @@
  * (so that more than the checksums is tried) with right checksums. */
 #include "../golden/rechecksum.h"
 #include "analyze/access.h"
+#include "analyze/buffers.h"
+#include "analyze/kvcache.h"
 #include "analyze/log.h"
 #include "analyze/stats.h"
 #include "analyze/summary.h"
+#include "analyze/topology.h"
 #include "analyze/verify.h"
 
 #include <stdlib.h>
 
 #define LOG_OPS_MAX 5000u
+#define GRAPHS_MAX 8u
 #define RUNS_MAX 100u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -19,6 +23,32 @@ static bool visit(void *context, const tt_log_op *op)
     unsigned *left = context;
     if (op->op->n_sources > TT_OP_SOURCES_MAX || op->op->node >= op->op->graph->n_nodes) abort();
     return --*left > 0;
+}
+
+static void look_at_buffers(const tt_model *m)
+{
+    tt_buffers *buffers;
+    tt_kv *kv;
+    tt_error err;
+    if (tt_buffers_analyze(m, &buffers, &err) == TT_OK)
+        for (uint32_t i = 0; i < m->n_buffers; i++)
+            if (buffers->uses[i].used_bytes > m->buffers[i].size_bytes) abort();
+    tt_buffers_free(buffers);
+    if (tt_kv_analyze(m, &kv, &err) == TT_OK)
+        for (uint32_t i = 0; i < kv->n_tensors; i++)
+            if (kv->tensors[i].written > kv->tensors[i].cells) abort();
+    tt_kv_free(kv);
+}
+
+static void look_at_graphs(const tt_model *m)
+{
+    tt_error err;
+    for (uint32_t i = 0; i < m->n_graphs && i < GRAPHS_MAX; i++) {
+        tt_topology *t;
+        if (tt_topology_make(m, i, tt_topology_last_run(m, i), &t, &err) != TT_OK) continue;
+        if (t->n_ops > t->graph->n_nodes || t->n_views > t->graph->n_nodes) abort();
+        tt_topology_free(t);
+    }
 }
 
 /* In order, and within what the format allows. */
@@ -64,6 +94,8 @@ static void look_at(const tt_model *m)
                     some = {.has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
     tt_summarize(m, &summary);
     look_at_memory(m);
+    look_at_buffers(m);
+    look_at_graphs(m);
     for (size_t i = 0; i < sizeof by / sizeof *by; i++)
         if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
     if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
