@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 #define TT_ROUTERS_SLICES_MAX 16u
+#define TT_ROUTERS_SEQUENCES_MAX 64u /* of one token; others are not followed */
 #define TT_ROUTERS_TEXTS_MAX 256u
+#define TT_ROUTERS_EXPERTS_MAX (1u << 18) /* in all layers: ten times what models have */
 
 /* A tensor of which each expert has a slice. */
 typedef struct tt_router_slice {
@@ -52,6 +54,7 @@ typedef void tt_routers_progress(void *context, uint64_t done, uint64_t total);
  * `texts_of`: the phase of the texts that are listed (enum tt_phase). */
 tt_routers *tt_routers_new(const tt_model *m, const tt_filter *filter, uint8_t texts_of);
 void tt_routers_free(tt_routers *r);
+/* TT_E_LIMIT for more than TT_ROUTERS_EXPERTS_MAX experts. */
 tt_status tt_routers_walk(tt_routers *r, tt_routers_progress *progress, void *context,
                           tt_error *err);
 

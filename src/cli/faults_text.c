@@ -116,6 +116,7 @@ static void bytes_text(char out[TT_UNITS_TEXT + 4], const char *sign, bool known
 static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row *r)
 {
     char text[COLUMNS][TT_UNITS_TEXT + 4] = {{0}}, name[256], tokens[96];
+    char speed[TT_UNITS_TEXT];
     const tt_fault_counts *c = &r->counts;
     const double more = tt_faults_amplification(r), rate = tt_faults_rate(r);
     const bool counted = c->observed > 0;
@@ -134,9 +135,11 @@ static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row 
     bytes_text(text[READ], sign, c->observed_reads > 0, c->read_bytes);
     if (r->mapped_bytes) bytes_text(text[USED], r->at_most ? "<= " : "", true, r->mapped_bytes);
     if (!isnan(more))
-        (void)snprintf(text[AMPLIFICATION], sizeof text[AMPLIFICATION], "%.*f", more < 100 ? 2 : 0,
-                       more);
-    if (!isnan(rate)) tt_units_rate(text[RATE], rate);
+        (void)snprintf(text[AMPLIFICATION], sizeof text[AMPLIFICATION], "%s%.*f",
+                       c->observed_reads < c->observed ? ">= " : "", more < 100 ? 2 : 0, more);
+    if (!isnan(rate))
+        (void)snprintf(text[RATE], sizeof text[RATE], "%s%s",
+                       c->observed_reads < c->observed ? ">= " : "", tt_units_rate(speed, rate));
     if (counted) tt_units_ns(text[TIME], r->time_ns);
     if (r->busy_ns > 0) tt_units_ns(text[BLOCKED], tt_faults_blocked_ns(r));
     if (r->first_known) (void)snprintf(text[FIRST], sizeof text[FIRST], "%.3f", r->first_ns / 1e6);
@@ -182,7 +185,7 @@ static bool print_rows(tt_faults_view *v)
 
 typedef struct total {
     bool faults, io, cpu; /* known */
-    bool at_least;        /* not all reads were observed */
+    const char *sign;     /* of the bytes read, when not all were observed */
     double minor, major, read_bytes, cpu_ns;
 } total;
 
@@ -208,7 +211,7 @@ static void total_row(tt_table *t, const char *what, const total *x)
     signed_text(major, x->faults, x->major, tt_units_count);
     signed_text(read, x->io, x->read_bytes, tt_units_bytes);
     signed_text(cpu, x->cpu, x->cpu_ns, ns_units);
-    (void)snprintf(all, sizeof all, "%s%s", x->at_least && x->io ? ">= " : "", read);
+    (void)snprintf(all, sizeof all, "%s%s", x->sign && x->io ? x->sign : "", read);
     tt_table_row(t, (const char *[]){what, minor, major, all, cpu});
 }
 
@@ -242,12 +245,13 @@ static void ops_rows(tt_table *t, const tt_faults_view *v)
     total ops = {.faults = c->observed > 0,
                  .io = c->observed_reads > 0,
                  .cpu = c->observed > 0,
-                 .at_least = c->observed_reads < c->observed,
+                 .sign = c->observed_reads < c->observed ? ">= " : NULL,
                  .minor = (double)c->minor,
                  .major = (double)c->major,
                  .read_bytes = (double)c->read_bytes,
                  .cpu_ns = (double)c->cpu_ns};
-    total rest = {.faults = ops.faults && all.faults,
+    total rest = {.sign = ops.sign ? "<= " : NULL,
+                  .faults = ops.faults && all.faults,
                   .io = ops.io && all.io,
                   .cpu = ops.cpu && all.cpu,
                   .minor = all.minor - ops.minor,
@@ -267,14 +271,14 @@ static void note_reason(const tt_faults_view *v, bool known, const char *what, c
         tt_report_note("%s: %s", what, tt_trace_text(text, sizeof text, said));
 }
 
-static bool print_kernel(const tt_faults_view *v)
+static bool print_kernel(const tt_faults_view *v, bool behind)
 {
     char what[64];
     const tt_kernel_sum *k = &v->batches;
     if (k->windows == 0 && v->recording.windows == 0) return true;
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
-    (void)puts("");
+    if (behind) (void)puts("");
     tt_table_column(t, "THE KERNEL'S COUNT", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     tt_table_column(t, "MINOR", TT_COLUMN_RIGHT);
     tt_table_column(t, "MAJOR", TT_COLUMN_RIGHT);
@@ -434,9 +438,8 @@ bool tt_faults_print_text(tt_faults_view *v)
         bool by_tensor = v->o->by_given && v->o->by->by == TT_FAULTS_BY_TENSOR;
         return (by_tensor ? print_weights(v) : print_samples(v)) && print_files(v);
     }
-    if (v->sums && tt_faults_total(v->sums)->count == 0)
-        tt_trace_note_none(v->m);
-    else if (v->sums && !print_rows(v))
-        return false;
-    return print_kernel(v) && print_files(v);
+    const bool rows = v->sums && tt_faults_total(v->sums)->count > 0;
+    if (v->sums && !rows) tt_trace_note_none(v->m);
+    if (rows && !print_rows(v)) return false;
+    return print_kernel(v, rows) && print_files(v);
 }

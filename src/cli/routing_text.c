@@ -184,7 +184,7 @@ static void expert_row(tt_table *t, const tt_router_layer *layer, uint32_t exper
 static bool print_layer(const tt_routing_options *o, const tt_router_layer *layer,
                         const tt_router_sum *s)
 {
-    static const char *const titles[] = {"EXPERT", "COUNT", "SHARE", "WEIGHT", "SIZE", ""};
+    static const char *const titles[] = {"EXPERT", "COUNT", "SHARE", "WEIGHT", "SIZE", "USE"};
     uint32_t n;
     const tt_expert_use *uses = tt_router_uses(layer->router, &n);
     uint32_t *order = malloc(n * sizeof *order);

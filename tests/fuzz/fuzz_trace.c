@@ -3,8 +3,12 @@
 #include "../golden/rechecksum.h"
 #include "analyze/access.h"
 #include "analyze/buffers.h"
+#include "analyze/faults.h"
+#include "analyze/kernel.h"
 #include "analyze/kvcache.h"
 #include "analyze/log.h"
+#include "analyze/residency.h"
+#include "analyze/routers.h"
 #include "analyze/stats.h"
 #include "analyze/summary.h"
 #include "analyze/topology.h"
@@ -81,6 +85,63 @@ static void look_at_memory(const tt_model *m)
     tt_accesses_free(accesses);
 }
 
+/* Rows add up to the whole, whatever is in the file. */
+static void look_at_faults(const tt_model *m)
+{
+    const tt_filter any = {0};
+    tt_error err;
+    for (tt_faults_by by = TT_FAULTS_BY_TENSOR; by <= TT_FAULTS_BY_TOKEN; by++) {
+        size_t n;
+        uint64_t minor = 0;
+        tt_faults *f = tt_faults_new(m, by, &any);
+        if (!f) abort();
+        if (tt_faults_sum(f, NULL, NULL, &err) == TT_OK) {
+            const tt_faults_row *rows = tt_faults_rows(f, TT_FAULTS_SORT_READ, &n);
+            for (size_t i = 0; i < n; i++)
+                minor += rows[i].counts.minor;
+            if (minor > tt_faults_total(f)->counts.minor) abort();
+        }
+        tt_faults_free(f);
+    }
+    tt_kernel_sum sum;
+    tt_kernel *k = tt_kernel_new(m);
+    if (!k) abort();
+    tt_kernel_batches(k, &any, &sum);
+    tt_kernel_recording(k, &sum);
+    tt_kernel_free(k);
+}
+
+static void visit_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
+{
+    const tt_model *m = context;
+    if (s->resident_bytes > s->observed_bytes || s->came_bytes > s->resident_bytes ||
+        s->observed_bytes > m->files[s->file].size_bytes ||
+        tt_ranges_total(now) != s->resident_bytes)
+        abort();
+}
+
+static void look_at_pages_and_experts(const tt_model *m)
+{
+    const tt_filter any = {0};
+    tt_error err;
+    size_t n;
+    tt_residency_weight *weights = calloc((size_t)m->n_weights + 1, sizeof *weights);
+    if (!weights) abort();
+    (void)tt_residency_walk(m, visit_sample, (void *)m, weights, &err);
+    free(weights);
+    tt_routers *r = tt_routers_new(m, &any, TT_PHASE_PROMPT);
+    if (!r) abort();
+    if (tt_routers_walk(r, NULL, NULL, &err) == TT_OK) {
+        const tt_router_layer *layers = tt_routers_layers(r, &n);
+        for (size_t i = 0; i < n; i++) {
+            tt_router_sum sum;
+            tt_router_sum_up(layers[i].router, &sum);
+            if (sum.unused > sum.experts || sum.choices > sum.tokens * sum.experts) abort();
+        }
+    }
+    tt_routers_free(r);
+}
+
 static void look_at(const tt_model *m)
 {
     static const tt_stats_by by[] = {TT_BY_OP, TT_BY_TENSOR, TT_BY_THREAD, TT_BY_TOKEN};
@@ -96,6 +157,8 @@ static void look_at(const tt_model *m)
     look_at_memory(m);
     look_at_buffers(m);
     look_at_graphs(m);
+    look_at_faults(m);
+    look_at_pages_and_experts(m);
     for (size_t i = 0; i < sizeof by / sizeof *by; i++)
         if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
     if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
