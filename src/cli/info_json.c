@@ -108,6 +108,44 @@ static void counts(tt_json *j, const tt_info *info)
     tt_json_object_end(j);
 }
 
+/* A list for each token; null when sequences were not observed. */
+static void batch_sequences(tt_json *j, const tt_batch *b)
+{
+    tt_json_key(j, "sequences");
+    if (!b->sequence_first) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_array(j);
+    for (uint32_t i = 0; i < b->n_tokens; i++) {
+        tt_json_array(j);
+        for (uint32_t k = b->sequence_first[i]; k < b->sequence_first[i + 1]; k++)
+            tt_json_i64(j, b->sequences[k]);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+/* A text or null for each token; null when token ids were not observed. */
+static void batch_texts(tt_json *j, const tt_model *m, const tt_batch *b)
+{
+    tt_json_key(j, "texts");
+    if (!b->tokens) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_array(j);
+    for (uint32_t i = 0; i < b->n_tokens; i++) {
+        size_t n = 0;
+        const char *text = tt_model_token_text(m, b->vocabulary, b->tokens[i], &n);
+        if (text)
+            tt_json_string_n(j, text, n);
+        else
+            tt_json_null(j);
+    }
+    tt_json_array_end(j);
+}
+
 static void batches(tt_json *j, const tt_model *m)
 {
     tt_json_key(j, "batches");
@@ -132,6 +170,8 @@ static void batches(tt_json *j, const tt_model *m)
         for (uint32_t k = 0; b->positions && k < b->n_tokens; k++)
             tt_json_i64(j, b->positions[k]);
         b->positions ? tt_json_array_end(j) : tt_json_null(j);
+        batch_sequences(j, b);
+        batch_texts(j, m, b);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);

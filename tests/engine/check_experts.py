@@ -5,11 +5,13 @@ Usage: check_experts.py TENSORTRACE TRACE WANTED [graphs|batches]
 
 WANTED is what programs/experts.c printed (graphs: "run N", then the choices of the first
 and second router of that graph) or programs/choices.c with `watch` (batches: choices and
-routing weights by batch and layer). Nothing may be missing and nothing may be too much.
+routing weights by batch and layer). Nothing may be missing and nothing may be too much;
+`routing` must count the same.
 """
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import traces
@@ -94,8 +96,16 @@ def collect(complain, trace, kind, where):
     return got
 
 
+def compare_routing(complain, shown, wanted):
+    """`routing --json` counts the same choices, expert by expert."""
+    counts = Counter((layer, expert) for (_, layer, _, _), expert in wanted.items())
+    got = {(layer["layer_id"], e["expert_id"]): e["count"]
+           for layer in shown["layers"] for e in layer["experts"] if e["count"]}
+    compare(complain, "routing: count", dict(counts), got)
+
+
 def main(words):
-    _, path, wanted_path, kind = words
+    binary, path, wanted_path, kind = words
     complain = traces.Problems(Path(path).name)
     is_graphs = kind == "graphs"
     wanted, wanted_weights = (by_graph if is_graphs else by_batch)(wanted_path)
@@ -107,6 +117,7 @@ def main(words):
         # The last of them is what the experts' results are multiplied with.
         final = {key: named.get("weights_norm", named.get("weights")) for key, named in wanted_weights.items()}
         compare(complain, "routing weight", final, bits)
+        compare_routing(complain, traces.tool(binary, "routing", "--json", path), wanted)
     elif bits:
         complain("routing weights where the graph has none")
     complain.finish(f"{len(wanted)} choices, {len(wanted_weights)} weights")

@@ -8,7 +8,8 @@ REPORT is what programs/cold.c wrote. HOW: "cold" (the weights were read from th
 memory did not hold them: LIMIT bytes follow).
 
 What the trace says of the process lies between its first and last batch, what the report
-says just around that: no less, and hardly more. What it says of ops is a part of that.
+says just around that: no less, and hardly more. What it says of ops is a part of that,
+and `faults --json` adds it up as the second decoder does.
 """
 
 import sys
@@ -83,6 +84,20 @@ class Check:
                     self.complain(f"batch {batch}: ops have {key} {got} of {wanted}")
         return sums
 
+    def command(self, shown, sums):
+        """`faults --json` adds up to the same: over ops, over tensors, for the process."""
+        total, kernel = shown["total"], shown["kernel"]
+        rows = [r for r in shown["rows"] if not r["shared"]]
+        for key, name in (("minor", "minor_faults"), ("major", "major_faults"), ("read_bytes", "read_bytes")):
+            ops = sum(s[key] for s in sums.values())
+            self.complain.expect(f"faults: {name} of all ops", ops, total[name])
+            self.complain.expect(f"faults: {name} of ops in batches", ops, kernel["ops_in_batches"][name])
+            if len(rows) == len(shown["rows"]):
+                self.complain.expect(f"faults: {name} over all rows", ops, sum(r[name] or 0 for r in rows))
+            process = [self.between(b, b, key) for b in self.batches]
+            if None not in process:
+                self.complain.expect(f"faults: {name} of the process", sum(process), kernel["process_in_batches"][name])
+
     def residency(self):
         """The last one of the last batch is what mincore said to the program itself."""
         records = [r for r in traces.records(self.trace, "residency")
@@ -134,6 +149,8 @@ def main(words):
     by_ops = traces.info_of(binary, path)["environment"]["mode"] == "hook"
     c.process()
     sums = c.ops() if by_ops else {}
+    if by_ops:
+        c.command(traces.tool(binary, "faults", "--json", path), sums)
     c.residency()
     c.volume(how, int(limit[0]) if limit else 0)
     total = {key: sum(s[key] for s in sums.values()) for key in ("minor", "major", "read_bytes")}

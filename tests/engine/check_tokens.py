@@ -74,8 +74,17 @@ def compare_texts(complain, trace, pieces):
             complain(f"token {token}: text {got}, expected {piece}: another text")
 
 
-def compare_readers(complain, trace, info):
+def as_json(piece):
+    """Bytes that are no UTF-8 are replaced, each by itself."""
+    return piece.decode("utf-8", "replace")
+
+
+def compare_readers(complain, trace, info, pieces):
     shown = info["batches"]
+    for number, batch in enumerate(shown):
+        for token, text in zip(batch["tokens"] or [], batch["texts"] or []):
+            if token >= SPECIAL_BELOW and text != as_json(pieces[token]):
+                complain(f"batch {number}: info has {text!r} for token {token}: another text")
     for number, (a, b) in enumerate(zip(shown, traces.records(trace, "batch"))):
         for key in ("n_tokens", "tokens", "positions", "sequences"):
             if a.get(key) != b.get(key):
@@ -91,7 +100,7 @@ def main(words):
         complain(f"not whole: {trace['cut']}")
     compare_calls(complain, trace, calls, int(n_ubatch))
     compare_texts(complain, trace, pieces)
-    compare_readers(complain, trace, traces.info_of(binary, path))
+    compare_readers(complain, trace, traces.info_of(binary, path), pieces)
     complain.finish(f"{len(calls)} calls, {sum(map(len, calls))} rows, {len(pieces)} texts")
 
 

@@ -19,7 +19,6 @@ for engine in $(engines); do
         verified f.ttrace
         check check_faults f.ttrace traced.report $how
         "$TT_BIN" faults f.ttrace >faults.out 2>&1 || { fail "$about: faults"; cat faults.out; }
-        "$TT_BIN" faults --json f.ttrace >faults.json 2>faults.err || { fail "$about: faults --json"; cat faults.err; }
     done
 done
 finish
