@@ -13,6 +13,7 @@
 typedef struct unit {
     uint32_t row; /* or TT_NONE: not looked at */
     uint32_t tokens;
+    uint32_t hint;  /* for tt_reuse_read */
     uint32_t stamp; /* batch counted last, + 1 */
     uint64_t touched;
     uint64_t read;
@@ -153,7 +154,7 @@ static bool add_read(measure *q, const tt_read_range *r, size_t op)
         if (!tt_slices_overlap(&q->slices, q->m, r, i, &begin, &end)) continue;
         tt_heat_row *row = &q->heat->rows[q->unit->row];
         q->farthest = 0;
-        if (!tt_reuse_read(&q->reuse, begin, end, note_part, q)) return false;
+        if (!tt_reuse_read(&q->reuse, begin, end, &q->unit->hint, note_part, q)) return false;
         if (q->farthest > 0 && !add_sample(q, q->unit->row)) return false;
         q->unit->read += end - begin;
         row->at_most |= r->at_most;
