@@ -46,6 +46,7 @@ static void add_chunks(const tt_model *m, tt_summary *s)
                        : t->complete       ? t->index_offset
                                            : t->end_bytes;
         if (t->chunks[i].type == TT_CHUNK_OPS) s->ops_bytes += end - t->chunks[i].offset;
+        if (t->chunks[i].type == TT_CHUNK_DETAIL) s->details += t->chunks[i].count;
     }
     s->file_bytes = t->source.size;
 }
@@ -66,6 +67,34 @@ static void add_lanes(const tt_model *m, tt_summary *s)
     s->records = tt_pieces_records(m->pieces);
 }
 
+/* Without memory some are not counted. */
+static void add_sequences(const tt_model *m, tt_summary *s)
+{
+    tt_idmap seen = {0};
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const tt_batch *b = &m->batches[i];
+        if (!b->sequences) continue;
+        s->sequences_observed = true;
+        for (uint32_t k = 0; k < b->sequence_first[b->n_tokens]; k++) {
+            uint32_t was;
+            uint64_t key = (uint64_t)b->context << 32 | (uint32_t)b->sequences[k];
+            if (s->sequences == TT_SUMMARY_SEQUENCES_MAX) break;
+            if (tt_idmap_add(&seen, key, i, &was) && was == TT_NONE) s->sequences++;
+        }
+    }
+    tt_idmap_free(&seen);
+}
+
+static void add_buffers(const tt_model *m, tt_summary *s)
+{
+    for (uint32_t i = 0; i < m->n_buffers; i++) {
+        tt_kind_summary *k = &s->buffers[m->buffers[i].kind];
+        k->count++;
+        if (__builtin_add_overflow(k->size_bytes, m->buffers[i].size_bytes, &k->size_bytes))
+            k->size_bytes = UINT64_MAX;
+    }
+}
+
 void tt_summarize(const tt_model *m, tt_summary *s)
 {
     memset(s, 0, sizeof *s);
@@ -73,6 +102,8 @@ void tt_summarize(const tt_model *m, tt_summary *s)
     add_runs(m, s);
     add_chunks(m, s);
     add_lanes(m, s);
+    add_sequences(m, s);
+    add_buffers(m, s);
     for (uint32_t i = 0; i < m->n_weights; i++)
         s->model_bytes += m->weights[i].size_bytes;
 }

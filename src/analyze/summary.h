@@ -4,7 +4,11 @@
 
 #include "model/model.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Different sequences counted in a trace, at most. */
+#define TT_SUMMARY_SEQUENCES_MAX (1u << 20)
 
 /* Batches of one phase. */
 typedef struct tt_phase_summary {
@@ -14,6 +18,12 @@ typedef struct tt_phase_summary {
     double tokens_per_s; /* 0: unknown */
 } tt_phase_summary;
 
+/* Buffers of one kind. */
+typedef struct tt_kind_summary {
+    uint32_t count;
+    uint64_t size_bytes; /* summed over all that there were, freed ones included */
+} tt_kind_summary;
+
 typedef struct tt_summary {
     tt_phase_summary prompt, generate, unknown;
     double elapsed_ns;  /* first batch or run to the end of the last */
@@ -21,6 +31,10 @@ typedef struct tt_summary {
     uint32_t lanes;     /* the most in any run */
     uint64_t ops_bytes; /* of the file, in OPS chunks */
     uint64_t file_bytes;
+    uint64_t details;        /* records of DETAIL streams, incomplete ones included */
+    bool sequences_observed; /* of any batch; then: */
+    uint32_t sequences;      /* different ones; two contexts have different ones */
+    tt_kind_summary buffers[TT_BUFFER_OUTPUT + 1];       /* by tt_buffer_kind */
     uint64_t model_bytes;                                /* of all weights of all model files */
     uint64_t runs_hooked, runs_called_back, runs_bounds; /* by how they were observed */
     uint64_t runs_open;                                  /* never ended */

@@ -34,6 +34,14 @@ static const check_row rows[] = {
      false, tt_check_weights},
     {"tokens", "tokens of the batches = tokens given to the engine", "tokens", true, false,
      tt_check_tokens},
+    {"text", "no token has two texts", "texts", true, false, tt_check_text},
+    {"indices", "row numbers are rows of the tensor they pick from", "row numbers", true, false,
+     tt_check_indices},
+    {"details", "details belong to executed ops; where experts were seen, all were", "details",
+     true, true, tt_check_details},
+    {"usage", "the kernel's totals never fall", "readings", true, false, tt_check_usage},
+    {"residency", "pages in RAM are pages of the model file, all of them", "records", true, false,
+     tt_check_residency},
     {"drops", "losses in the streams = losses reported", "counts", true, false, tt_check_drops},
 };
 
@@ -117,6 +125,11 @@ tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
         if (status == TT_OK && t->chunks[i].type == TT_CHUNK_OPS) {
             status = tt_ops_decode(payload, h.count, true, &b, &why);
             if (status == TT_OK) tt_ops_block_free(&b);
+        } else if (status == TT_OK && t->chunks[i].type == TT_CHUNK_DETAIL) {
+            tt_detail *details = NULL;
+            size_t n;
+            status = tt_detail_decode(payload, h.count, &details, &n, &why);
+            if (status == TT_OK) free(details);
         }
         if (status == TT_OK) continue;
         if (status == TT_E_MEMORY || status == TT_E_IO) {
@@ -137,6 +150,23 @@ tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
     if (status == TT_OK && !t->complete && t->cut.status != TT_E_TRUNCATED)
         tt_check_offend(c, t->cut.offset, "%s", t->cut.message);
     return status;
+}
+
+/* Whether the index names at least the runs that a DETAIL chunk holds: it also counts those of
+ * details that were never completed. One that cannot be read is the checksums check's business. */
+static bool names_runs(const tt_model *m, size_t i, tt_unpacker *u)
+{
+    tt_chunk_header h;
+    tt_span payload;
+    tt_detail *list = NULL;
+    size_t n;
+    const tt_index_entry *e = &m->trace.chunks[i];
+    if (tt_trace_chunk(&m->trace, i, SIZE_MAX, u, &h, &payload, NULL) != TT_OK ||
+        tt_detail_decode(payload, h.count, &list, &n, NULL) != TT_OK)
+        return true;
+    bool ok = n == 0 || (list[0].run >= e->run_min && list[n - 1].run <= e->run_max);
+    free(list);
+    return ok;
 }
 
 /* The lowest and highest run of an OPS chunk, from its segments. */
@@ -189,6 +219,11 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
                             "entry %zu says runs %" PRIu64 " to %" PRIu64
                             "; the chunk holds runs %u to %u",
                             i, e->run_min, e->run_max, low[i], high[i]);
+        else if (e->type == TT_CHUNK_DETAIL && !names_runs(m, i, &u))
+            tt_check_offend(c, e->offset,
+                            "entry %zu says runs %" PRIu64 " to %" PRIu64
+                            "; the chunk holds details of others",
+                            i, e->run_min, e->run_max);
         expected = e->offset + TT_CHUNK_HEADER_BYTES + tt_pad8(h.stored_bytes);
     }
     tt_unpacker_free(&u);
@@ -234,7 +269,8 @@ static tt_status check_positions(const tt_model *m, tt_check *c, tt_error *err)
         tt_chunk_header h = {0};
         tt_span stored;
         uint32_t slot;
-        if (e->type != TT_CHUNK_META && e->type != TT_CHUNK_OPS) continue;
+        if (e->type != TT_CHUNK_META && e->type != TT_CHUNK_OPS && e->type != TT_CHUNK_DETAIL)
+            continue;
         tt_status loaded = tt_chunk_load(&t->source, e->offset, &u, &h, &stored, NULL);
         if (loaded != TT_OK && loaded != TT_E_CHECKSUM) continue;
         c->examined++;
@@ -355,6 +391,10 @@ static uint64_t batch_tokens(const tt_model *m, tt_check *c)
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
         sum += b->n_tokens;
+        for (uint32_t k = 0; b->sequences && k < b->n_tokens; k++)
+            if (b->sequence_first[k] == b->sequence_first[k + 1])
+                tt_check_offend(c, TT_NO_OFFSET, "token %u of batch %u belongs to no sequence", k,
+                                i);
         for (uint32_t k = 0; b->tokens && n_vocab && k < b->n_tokens; k++)
             if (b->tokens[k] < 0 || (uint64_t)b->tokens[k] >= n_vocab)
                 tt_check_offend(c, TT_NO_OFFSET,

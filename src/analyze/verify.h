@@ -25,7 +25,7 @@ typedef struct tt_check {
     char examined_what[24];     /* the unit of `examined`: "records" */
 } tt_check;
 
-#define TT_CHECKS_MAX 16u
+#define TT_CHECKS_MAX 24u
 
 /* Called behind each check with how many are done, of how many. */
 typedef void tt_verify_progress(void *context, uint64_t done, uint64_t total);

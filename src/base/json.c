@@ -78,10 +78,9 @@ void tt_json_array_end(tt_json *j)
     close_container(j, ']');
 }
 
-/* Length of the well-formed UTF-8 sequence at s (n > 0 bytes there), 0 when there
- * is none: over-long forms, surrogates and values past U+10FFFF are refused. */
-static size_t utf8_length(const unsigned char *s, size_t n)
+size_t tt_utf8_length(const void *text, size_t n)
 {
+    const unsigned char *s = text;
     unsigned char low = 0x80, high = 0xbf;
     size_t length;
     if (s[0] < 0x80) return 1;
@@ -134,7 +133,7 @@ static void put_quoted(FILE *out, const char *text, size_t n)
     const unsigned char *s = (const unsigned char *)text;
     putc('"', out);
     while (n > 0) {
-        size_t length = utf8_length(s, n);
+        size_t length = tt_utf8_length(s, n);
         if (length == 0) {
             fputs("\\ufffd", out);
             length = 1;

@@ -13,7 +13,7 @@
 
 typedef struct tt_json {
     FILE *out;
-    int indent;      /* spaces a level; 0: everything on one line */
+    int indent; /* spaces a level; 0: everything on one line */
     unsigned depth;
     bool has_item[TT_JSON_DEPTH_MAX]; /* the open container at that depth has an item */
     bool after_key;
@@ -43,5 +43,9 @@ void tt_json_kv_u64(tt_json *j, const char *key, uint64_t v);
 void tt_json_kv_i64(tt_json *j, const char *key, int64_t v);
 void tt_json_kv_double(tt_json *j, const char *key, double v);
 void tt_json_kv_bool(tt_json *j, const char *key, bool v);
+
+/* Length of the well-formed UTF-8 sequence at text (n > 0 bytes there), 0 when there
+ * is none: over-long forms, surrogates and values past U+10FFFF are refused. */
+size_t tt_utf8_length(const void *text, size_t n);
 
 #endif

@@ -1,8 +1,10 @@
 /* tensortrace log FILE: the ops in the order in which they began. */
+#include "analyze/access.h"
 #include "analyze/log.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/log_json.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -14,6 +16,9 @@
 #define TABLE_LIMIT 100u  /* rows of a table, unless --limit says otherwise */
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
 #define SOURCES_TEXT 512
+#define EXPERTS_SHOWN 8u /* by their numbers, in a table */
+/* Runs under way at once whose picks are kept: with more, they are loaded again and again. */
+#define RUNS_KEPT 4u
 /* Below this width the columns that repeat what TOKEN says are left out. */
 #define WIDTH_FULL 100
 
@@ -59,9 +64,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+/* What the ops of one run picked from weights. */
+typedef struct picks {
+    tt_accesses *accesses;
+    const tt_run *run;
+    uint64_t used; /* when, in rows */
+} picks;
+
 typedef struct printer {
     const struct options *o;
     const tt_model *m;
+    picks picks[RUNS_KEPT];
+    tt_error err; /* of the picks */
     tt_json json;
     tt_table *table;
     tt_progress bar; /* not when the rows themselves are on the terminal */
@@ -72,89 +86,6 @@ typedef struct printer {
     bool more;    /* there are ops behind the limit */
     bool failed;
 } printer;
-
-/* --- JSON --- */
-
-static void json_source(const printer *p, const tt_op *op, const tt_op_source *s)
-{
-    tt_json *j = (tt_json *)&p->json;
-    const tt_tensor *t = &op->graph->tensors[s->tensor], *root = &op->graph->tensors[t->root];
-    tt_json_object(j);
-    tt_json_kv_string(j, "name", t->name);
-    if (root != t) tt_json_kv_string(j, "view_of", root->name);
-    tt_json_kv_string(j, "type", t->type_name);
-    tt_json_kv_u64(j, "size_bytes", t->size_bytes);
-    tt_json_kv_u64(j, "read_bytes", s->read_bytes);
-    if (s->at_most) tt_json_kv_bool(j, "read_bytes_at_most", true);
-    tt_json_kv_string(j, "origin", tt_origin_name(t->origin));
-    if (s->weight != TT_NONE) {
-        const tt_weight *w = &p->m->weights[s->weight];
-        tt_json_kv_string(j, "file", p->m->files[w->file].path);
-        tt_json_kv_u64(j, "file_offset_bytes", w->offset_bytes + t->root_offset_bytes);
-    }
-    uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
-    if (buffer != TT_NONE) {
-        tt_json_kv_u64(j, "buffer_id", p->m->buffers[buffer].id);
-        tt_json_kv_u64(j, "buffer_offset_bytes",
-                       t->buffer != TT_NONE ? t->location : root->location + t->root_offset_bytes);
-    }
-    tt_json_object_end(j);
-}
-
-/* null for an op whose end was not seen. */
-static void json_span(printer *p, const char *key, bool open, uint64_t ticks)
-{
-    tt_json_key(&p->json, key);
-    if (open)
-        tt_json_null(&p->json);
-    else
-        tt_json_u64(&p->json, tt_trace_round_ns(tt_model_span_ns(p->m, ticks)));
-}
-
-static void json_op(printer *p, const tt_log_op *o)
-{
-    tt_json *j = &p->json;
-    const tt_model *m = p->m;
-    tt_json_object(j);
-    tt_json_kv_u64(j, "start_ns", tt_model_mono_ns(m, o->start_ticks));
-    tt_json_kv_double(j, "start_relative_ns", tt_model_ns(m, o->start_ticks));
-    json_span(p, "duration_ns", o->open, o->arrive_ticks - o->start_ticks);
-    json_span(p, "busy_ns", o->open, o->busy_ticks);
-    json_span(p, "wait_ns", o->open, o->wait_ticks);
-    tt_json_kv_u64(j, "start_ticks", o->start_ticks);
-    tt_json_key(j, "token_id");
-    if (o->run->batch == TT_NONE)
-        tt_json_null(j);
-    else
-        tt_json_u64(j, o->run->batch);
-    tt_json_kv_string(j, "phase",
-                      tt_phase_name(o->run->batch == TT_NONE ? TT_PHASE_UNKNOWN
-                                                             : m->batches[o->run->batch].phase));
-    tt_json_kv_u64(j, "run_id", o->run->id);
-    tt_json_kv_u64(j, "graph_id", o->op->graph->id);
-    tt_json_kv_u64(j, "node", o->op->node);
-    tt_json_kv_u64(j, "nodes", o->op->n_nodes);
-    if (o->lane == TT_NONE)
-        tt_json_kv_u64(j, "threads", o->lanes);
-    else
-        tt_json_kv_u64(j, "thread_id", o->lane);
-    tt_json_kv_string(j, "op", o->op->op);
-    tt_json_kv_string(j, "name", o->op->name);
-    tt_json_key(j, "layer_id");
-    if (o->op->place.layer_id < 0)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, o->op->place.layer_id);
-    tt_json_kv_string(j, "category", o->op->place.category);
-    tt_json_kv_string(j, "component", o->op->place.component);
-    tt_json_kv_u64(j, "weight_bytes", o->op->weight_bytes);
-    tt_json_key(j, "sources");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < o->op->n_sources; i++)
-        json_source(p, o->op, &o->op->sources[i]);
-    tt_json_array_end(j);
-    tt_json_object_end(j);
-}
 
 /* --- table --- */
 
@@ -175,23 +106,44 @@ static bool new_table(printer *p)
     return true;
 }
 
-static void sources_text(const tt_op *op, char out[SOURCES_TEXT])
+/* " {1,5}": the experts picked from a source, when that was observed. */
+static void experts_text(const tt_op_source *s, const tt_access *list, size_t n, char out[64])
+{
+    size_t used = 0, experts = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].tensor != s->tensor || list[i].expert == TT_EXPERT_NONE) continue;
+        if (experts++ < EXPERTS_SHOWN)
+            used += (size_t)snprintf(out + used, 64 - used, "%s%" PRId32, used ? "," : " {",
+                                     list[i].expert);
+    }
+    if (experts > EXPERTS_SHOWN)
+        (void)snprintf(out, 64, " {%zu experts}", experts);
+    else if (experts)
+        (void)snprintf(out + used, 64 - used, "}");
+}
+
+static void sources_text(const tt_op *op, const tt_access *list, size_t n, char out[SOURCES_TEXT])
 {
     size_t used = 0;
     out[0] = '\0';
     for (uint32_t i = 0; i < op->n_sources && used < SOURCES_TEXT - 1; i++) {
         const tt_tensor *t = &op->graph->tensors[op->sources[i].tensor];
-        char name[128];
-        /* Buffers are the rule; only what comes from disk is worth a word. */
-        int n = snprintf(out + used, SOURCES_TEXT - used, "%s%s%s", i ? ", " : "",
-                         tt_trace_text(name, sizeof name, t->name),
-                         t->origin == TT_ORIGIN_DISK ? " [disk]" : "");
-        if (n < 0) return;
-        used += (size_t)n < SOURCES_TEXT - used ? (size_t)n : SOURCES_TEXT - used - 1;
+        char name[128], experts[64];
+        experts_text(&op->sources[i], list, n, experts);
+        /* Buffers are the rule; only what comes from elsewhere is worth a word. */
+        int more = snprintf(out + used, SOURCES_TEXT - used, "%s%s%s%s", i ? ", " : "",
+                            tt_trace_text(name, sizeof name, t->name), experts,
+                            t->origin == TT_ORIGIN_DISK     ? " [disk]"
+                            : t->origin == TT_ORIGIN_BUFFER ? ""
+                                                            : " [?]");
+        if (more < 0) return;
+        used += (size_t)more < SOURCES_TEXT - used ? (size_t)more : SOURCES_TEXT - used - 1;
     }
 }
 
-static void table_op(printer *p, const tt_log_op *o)
+static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_access *list,
+                     size_t n_accesses)
 {
     char begun[TT_UNITS_TEXT], token[16] = "-", lane[16], duration[TT_UNITS_TEXT];
     char wait[TT_UNITS_TEXT] = "", name[128], sources[SOURCES_TEXT];
@@ -207,7 +159,7 @@ static void table_op(printer *p, const tt_log_op *o)
         tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
         tt_units_ns(wait, tt_model_span_ns(m, o->wait_ticks));
     }
-    sources_text(o->op, sources);
+    sources_text(op, list, n_accesses, sources);
     const char *cells[9];
     size_t n = 0;
     cells[n++] = begun;
@@ -224,6 +176,51 @@ static void table_op(printer *p, const tt_log_op *o)
     p->failed |= !tt_table_print(p->table) || !new_table(p);
 }
 
+/* --- what was picked --- */
+
+/* The picks of that run, loaded when they are not kept; NULL on failure. */
+static tt_accesses *accesses_of(printer *p, const tt_run *run)
+{
+    picks *at = p->picks;
+    for (picks *k = p->picks; k < p->picks + RUNS_KEPT; k++) {
+        if (k->run == run) {
+            k->used = p->rows;
+            return k->accesses;
+        }
+        if (k->used < at->used) at = k;
+    }
+    if (!at->accesses) at->accesses = tt_accesses_new(p->m);
+    at->run = NULL;
+    if (!at->accesses) {
+        (void)tt_error_set(&p->err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        return NULL;
+    }
+    if (tt_accesses_run(at->accesses, (uint32_t)(run - p->m->runs), &p->err) != TT_OK) return NULL;
+    at->run = run;
+    at->used = p->rows;
+    return at->accesses;
+}
+
+static bool print_row(printer *p, const tt_log_op *row)
+{
+    tt_op measured;
+    const tt_op *op = row->op;
+    const tt_access *list = NULL;
+    size_t n = 0;
+    if (op->picks) {
+        tt_accesses *accesses = accesses_of(p, row->run);
+        if (!accesses || tt_accesses_of(accesses, op, &list, &n, &p->err) != TT_OK) return false;
+        measured = *op;
+        tt_access_apply(&measured, list, n);
+        op = &measured;
+    }
+    if (p->o->input.json)
+        tt_log_json_op(&p->json, p->m, row, op, list, n);
+    else
+        table_op(p, row, op, list, n);
+    return true;
+}
+
 static bool print_op(void *context, const tt_log_op *op)
 {
     printer *p = context;
@@ -233,11 +230,7 @@ static bool print_op(void *context, const tt_log_op *op)
     }
     p->rows++;
     if (p->reports) tt_progress_update(&p->bar, p->rows);
-    if (p->o->input.json)
-        json_op(p, op);
-    else
-        table_op(p, op);
-    return !p->failed && !ferror(stdout);
+    return print_row(p, op) && !p->failed && !ferror(stdout);
 }
 
 static int print_log(const struct options *o, const tt_model *m)
@@ -260,6 +253,12 @@ static int print_log(const struct options *o, const tt_model *m)
     tt_progress_begin(&p.bar, "reading", 0, "rows");
     tt_status status = tt_log_walk(m, &o->filter, o->by_lane, print_op, &p, &err);
     tt_progress_end(&p.bar);
+    for (unsigned i = 0; i < RUNS_KEPT; i++)
+        tt_accesses_free(p.picks[i].accesses);
+    if (status == TT_OK && p.err.status != TT_OK) {
+        err = p.err;
+        status = err.status;
+    }
     bool ok = !p.failed;
     if (o->input.json) {
         tt_json_array_end(&p.json);

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_FORCE = 0x5400, KEY_MODE, KEY_RING, KEY_LIMIT };
+enum { KEY_FORCE = 0x5400, KEY_MODE, KEY_RING, KEY_LIMIT, KEY_FAULTS, KEY_RESIDENCY, KEY_NO_TEXT };
 
 #define LIMIT_MIN (64u << 10)
 #define PROGRAM_NOT_FOUND 127
@@ -30,8 +30,11 @@ typedef struct arguments {
     tt_runner_args runner;
     const char *output;
     const char *mode;
-    uint64_t ring_bytes;  /* 0: the default */
-    uint64_t limit_bytes; /* 0: none */
+    uint64_t ring_bytes;      /* 0: the default */
+    uint64_t limit_bytes;     /* 0: none */
+    uint64_t residency_every; /* batches; 0: not asked for */
+    bool faults;
+    bool no_text;
     bool force;
     bool quiet;
     char **program; /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */
@@ -44,6 +47,14 @@ static const struct argp_option options[] = {
      "How ops are observed: hook (each thread), callback (the scheduler's), or auto: hook "
      "where the engine allows it (default)",
      0},
+    {"faults", KEY_FAULTS, 0, 0,
+     "Also record what the kernel counts: page faults, CPU time and bytes read from disk, for each "
+     "op and thread and for each batch",
+     0},
+    {"residency", KEY_RESIDENCY, "N", OPTION_ARG_OPTIONAL,
+     "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0},
+    {"no-text", KEY_NO_TEXT, 0, 0,
+     "Keep token ids, their texts and the program's arguments out of the trace", 0},
     {"ring", KEY_RING, "SIZE", 0, "Memory for a thread's records on their way (default: 1M)", 0},
     {"limit", KEY_LIMIT, "SIZE", 0,
      "Size of the trace beyond which no op is added; those are counted as dropped", 0},
@@ -60,6 +71,15 @@ static void parse_size(struct argp_state *state, const char *option, const char 
     if (*bytes < min || *bytes > max)
         argp_error(state, "%s: %s is out of range (%s to %s)", option, text,
                    tt_units_bytes(least, min), tt_units_bytes(most, max));
+}
+
+static void parse_every(struct argp_state *state, const char *text, uint64_t *every)
+{
+    tt_error err;
+    int64_t n = 1;
+    if (text && tt_units_parse_int(text, "--residency", 1, INT32_MAX, &n, &err) != TT_OK)
+        argp_error(state, "%s", err.message);
+    *every = (uint64_t)n;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -86,6 +106,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LIMIT:
         parse_size(state, "--limit", arg, LIMIT_MIN, INT64_MAX, &args->limit_bytes);
+        return 0;
+    case KEY_FAULTS:
+        args->faults = true;
+        return 0;
+    case KEY_RESIDENCY:
+        parse_every(state, arg, &args->residency_every);
+        return 0;
+    case KEY_NO_TEXT:
+        args->no_text = true;
         return 0;
     case 'q':
         args->quiet = true;
@@ -175,7 +204,10 @@ static bool set_environment(const arguments *args, const char *hook, const char 
     return setenv("LD_PRELOAD", preload, 1) == 0 && setenv(TT_ENV_OUT, output, 1) == 0 &&
            setenv(TT_ENV_SESSION, session, 1) == 0 &&
            setenv(TT_ENV_MODE, args->mode ? args->mode : "auto", 1) == 0 &&
-           set_number(TT_ENV_RING, args->ring_bytes) && set_number(TT_ENV_LIMIT, args->limit_bytes);
+           set_number(TT_ENV_RING, args->ring_bytes) &&
+           set_number(TT_ENV_LIMIT, args->limit_bytes) && set_number(TT_ENV_FAULTS, args->faults) &&
+           set_number(TT_ENV_RESIDENCY, args->residency_every) &&
+           (args->no_text ? setenv(TT_ENV_TEXT, "0", 1) : unsetenv(TT_ENV_TEXT)) == 0;
 }
 
 /* --- after --- */
@@ -291,8 +323,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     } else if (tt_spawn_and_wait(argv, &end, &err) != TT_OK) {
         const char *dot = strrchr(argv[0], '.');
         (void)tt_report_error(&err);
-        if (dot && strcmp(dot, ".gguf") == 0)
-            tt_report_note("a model? run it with -m %s", argv[0]);
+        if (dot && strcmp(dot, ".gguf") == 0) tt_report_note("a model? run it with -m %s", argv[0]);
         code = err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
     } else {
         (void)unlink(session_path);

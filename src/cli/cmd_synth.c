@@ -1,15 +1,18 @@
-/* tensortrace synth: a model with made-up weights, for tests and demos. */
+/* tensortrace synth: a model, or an adapter for one, with made-up weights. */
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/units.h"
+#include "gguf/lora.h"
 #include "gguf/quantize.h"
 #include "gguf/synth.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that set a number of the configuration. */
+#define RANK_DEFAULT 8u
+
 enum {
     OPT_PRESET = 256,
     OPT_FORCE,
@@ -30,13 +33,22 @@ enum {
     OPT_TYPE_EMBD,
     OPT_TYPE_OUTPUT,
     OPT_TYPE_ATTN_V,
-    OPT_TYPE_FFN_DOWN
+    OPT_TYPE_FFN_DOWN,
+    OPT_LORA_FOR,
+    OPT_RANK,
+    OPT_ALPHA
 };
 
 struct options {
     const char *output;
     bool force;
     tt_synth_config config;
+    tt_lora_config lora;    /* .model NULL: a model is written */
+    const char *name;       /* --name, NULL without */
+    bool has_alpha;         /* else alpha is the rank */
+    bool has_type;          /* --type was given */
+    const char *model_only; /* an option that was given and describes a model, or NULL */
+    const char *lora_only;  /* likewise an adapter */
 };
 
 static const struct argp_option option_table[] = {
@@ -65,8 +77,21 @@ static const struct argp_option option_table[] = {
     {"type-output", OPT_TYPE_OUTPUT, "TYPE", 0, "Type of the output projection", 3},
     {"type-attn-v", OPT_TYPE_ATTN_V, "TYPE", 0, "Type of attn_v", 3},
     {"type-ffn-down", OPT_TYPE_FFN_DOWN, "TYPE", 0, "Type of ffn_down", 3},
+    {0, 0, 0, 0, "A LoRA adapter instead of a model (with --type F32, F16 or BF16):", 4},
+    {"lora-for", OPT_LORA_FOR, "MODEL.gguf", 0, "Write an adapter for the matrices of this model",
+     4},
+    {"rank", OPT_RANK, "N", 0, "Its rank (default: 8)", 4},
+    {"alpha", OPT_ALPHA, "X", 0, "Its scale is alpha / rank (default: the rank)", 4},
     {0},
 };
+
+/* The options' long names, for messages. */
+static const char *option_name(int key)
+{
+    for (const struct argp_option *o = option_table; o->name || o->doc; o++)
+        if (o->name && o->key == key) return o->name;
+    return "?";
+}
 
 /* The preset is the base of all other options wherever it stands, so that the
  * first pass looks for it alone and the second applies the rest: --type before
@@ -155,21 +180,56 @@ static void apply_type(tt_synth_config *c, uint32_t type)
     c->type = c->type_embd = c->type_output = c->type_attn_v = c->type_ffn_down = type;
 }
 
+/* An option that sets one number or type of a model; false when it is another. */
+static bool apply_model_option(int key, const char *arg, struct argp_state *state,
+                               struct options *o)
+{
+    const char *what = NULL;
+    uint32_t *field = number_field(&o->config, key, &what);
+    if (field)
+        *field = number(state, arg, what);
+    else if ((field = type_field(&o->config, key)))
+        *field = type_number(state, arg);
+    else
+        return false;
+    if (key != OPT_THREADS) o->model_only = option_name(key);
+    return true;
+}
+
+static bool apply_lora_option(int key, char *arg, struct argp_state *state, struct options *o)
+{
+    char *end = NULL;
+    if (key == OPT_LORA_FOR) {
+        o->lora.model = arg;
+        return true;
+    }
+    if (key != OPT_RANK && key != OPT_ALPHA) return false;
+    o->lora_only = option_name(key);
+    if (key == OPT_RANK) {
+        o->lora.rank = number(state, arg, "--rank");
+        return true;
+    }
+    o->lora.alpha = strtof(arg, &end);
+    o->has_alpha = true;
+    if (end == arg || *end || !isfinite(o->lora.alpha))
+        argp_error(state, "--alpha: \"%s\" is not a number", arg);
+    return true;
+}
+
+static void check_kind(struct argp_state *state, const struct options *o)
+{
+    if (!o->output) argp_error(state, "where to? give -o MODEL.gguf");
+    if (o->lora.model && o->model_only)
+        argp_error(state, "--%s describes a model; --lora-for writes an adapter", o->model_only);
+    if (!o->lora.model && o->lora_only)
+        argp_error(state, "--%s describes an adapter; give --lora-for MODEL.gguf", o->lora_only);
+}
+
 static error_t apply_option(int key, char *arg, struct argp_state *state, struct options *o)
 {
     tt_error err;
     int64_t seed = 0;
-    const char *what = NULL;
-    uint32_t *field = number_field(&o->config, key, &what);
-    if (field) {
-        *field = number(state, arg, what);
-        return 0;
-    }
-    field = type_field(&o->config, key);
-    if (field) {
-        *field = type_number(state, arg);
-        return 0;
-    }
+    if (apply_model_option(key, arg, state, o) || apply_lora_option(key, arg, state, o)) return 0;
     switch (key) {
     case OPT_SEED:
         if (tt_units_parse_int(arg, "--seed", 0, INT64_MAX, &seed, &err) != TT_OK)
@@ -177,7 +237,7 @@ static error_t apply_option(int key, char *arg, struct argp_state *state, struct
         o->config.seed = (uint64_t)seed;
         return 0;
     case OPT_NAME:
-        o->config.name = arg;
+        o->name = arg;
         return 0;
     case OPT_FORCE:
         o->force = true;
@@ -189,7 +249,7 @@ static error_t apply_option(int key, char *arg, struct argp_state *state, struct
         argp_error(state, "\"%s\": the file to write is given with -o", arg);
         return 0;
     case ARGP_KEY_END:
-        if (!o->output) argp_error(state, "where to? give -o MODEL.gguf");
+        check_kind(state, o);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -201,17 +261,19 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct parsing *p = state->input;
     if (key == OPT_PRESET) {
         if (p->pass == PASS_PRESET) apply_preset(state, p->o, arg);
+        p->o->model_only = "preset";
         return 0;
     }
     if (key == OPT_TYPE) {
         if (p->pass == PASS_TYPE) apply_type(&p->o->config, type_number(state, arg));
+        p->o->has_type = true;
         return 0;
     }
     if (p->pass == PASS_REST) return apply_option(key, arg, state, p->o);
     const char *what;
     bool known = number_field(&p->o->config, key, &what) || type_field(&p->o->config, key) ||
                  key == OPT_SEED || key == OPT_NAME || key == OPT_FORCE || key == 'o' ||
-                 key == ARGP_KEY_ARG;
+                 key == OPT_LORA_FOR || key == OPT_RANK || key == OPT_ALPHA || key == ARGP_KEY_ARG;
     return known ? 0 : ARGP_ERR_UNKNOWN;
 }
 
@@ -238,15 +300,28 @@ static const struct argp argp = {
     parse_option,
     NULL,
     "Writes a GGUF model of the llama architecture with random weights. llama.cpp loads and runs "
-    "it; what it generates means nothing. The same options and seed give the same file.\v"
+    "it; what it generates means nothing. With --lora-for, writes a LoRA adapter for a model. The "
+    "same options and seed give the same file.\v"
     "Exit codes: 0 done, 2 usage, an impossible shape, or a file that cannot be written.",
     NULL,
     help_filter,
     NULL};
 
+static tt_status write_lora(struct options *o, tt_progress *progress, uint64_t *total,
+                            tt_error *err)
+{
+    tt_lora_config *c = &o->lora;
+    c->name = o->name;
+    c->seed = o->config.seed;
+    c->n_threads = o->config.n_threads;
+    c->type = o->has_type ? o->config.type : TT_GGML_F16;
+    if (!o->has_alpha) c->alpha = (float)c->rank;
+    return tt_lora_write(c, o->output, o->force, tt_progress_callback, progress, total, err);
+}
+
 int tt_cmd_synth(int argc, char **argv)
 {
-    struct options o = {0};
+    struct options o = {.lora.rank = RANK_DEFAULT};
     tt_error err;
     tt_progress progress;
     uint64_t total = 0;
@@ -256,9 +331,11 @@ int tt_cmd_synth(int argc, char **argv)
         struct parsing p = {&o, pass};
         tt_report_parse(&argp, argc, argv, 0, &p);
     }
+    if (o.name) o.config.name = o.name;
     tt_progress_begin(&progress, "writing", 0, "bytes");
-    tt_status status =
-        tt_synth_write(&o.config, o.output, o.force, tt_progress_callback, &progress, &total, &err);
+    tt_status status = o.lora.model ? write_lora(&o, &progress, &total, &err)
+                                    : tt_synth_write(&o.config, o.output, o.force,
+                                                     tt_progress_callback, &progress, &total, &err);
     tt_progress_end(&progress);
     if (status != TT_OK) return tt_report_error(&err);
     if (o.config.n_parts > 1)

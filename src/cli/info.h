@@ -4,6 +4,7 @@
 
 #include "analyze/stats.h"
 #include "analyze/summary.h"
+#include "base/json.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -24,6 +25,15 @@ void tt_info_free(tt_info *info);
 /* False when the output failed. */
 bool tt_info_print_text(const tt_info *info);
 bool tt_info_print_json(const tt_info *info);
+
+/* What was captured besides the ops, and what became of memory. */
+void tt_info_capture_text(const tt_info *info);
+void tt_info_capture_json(tt_json *j, const tt_info *info);
+/* "same", "changed", "replaced", "removed"; NULL: the file was not looked at when recording
+ * ended. */
+const char *tt_info_end_state(const tt_model_file *f);
+/* One line of text: what it is about, and the rest. */
+void tt_info_line(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The trace's run id as 32 hex digits. */
 void tt_info_run_id(const tt_info *info, char out[33]);

@@ -29,6 +29,12 @@ static void files(tt_json *j, const tt_model *m)
         tt_json_kv_u64(j, "size_bytes", f->size_bytes);
         tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);
         tt_json_kv_u64(j, "tensors", f->n_weights);
+        const char *state = tt_info_end_state(f);
+        tt_json_key(j, "end_state");
+        if (state)
+            tt_json_string(j, state);
+        else
+            tt_json_null(j);
         tt_json_key(j, "metadata");
         tt_json_object(j);
         for (uint32_t k = 0; k < f->n_kvs; k++)
@@ -83,6 +89,17 @@ static void counts(tt_json *j, const tt_info *info)
     tt_json_kv_u64(j, "op_records", info->summary.records);
     tt_json_kv_u64(j, "threads", info->summary.lanes);
     tt_json_kv_u64(j, "losses", m->losses_total);
+    tt_json_kv_u64(j, "details", info->summary.details);
+    tt_json_kv_u64(j, "detail_losses", m->detail_losses_total);
+    tt_json_kv_u64(j, "indices", m->n_indices);
+    tt_json_kv_u64(j, "usages", m->n_usages);
+    tt_json_kv_u64(j, "residencies", m->n_residencies);
+    tt_json_kv_u64(j, "token_texts", m->n_token_texts);
+    tt_json_key(j, "sequences");
+    if (info->summary.sequences_observed)
+        tt_json_u64(j, info->summary.sequences);
+    else
+        tt_json_null(j);
     tt_json_object_end(j);
     tt_json_key(j, "recorder_counts");
     tt_json_object(j);
@@ -179,6 +196,7 @@ bool tt_info_print_json(const tt_info *info)
     environment(&j, info->m);
     files(&j, info->m);
     counts(&j, info);
+    tt_info_capture_json(&j, info);
     bool has_times = info->m->clock.known;
     maybe_double(&j, "elapsed_ns", has_times, s->elapsed_ns);
     maybe_double(&j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);

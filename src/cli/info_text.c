@@ -14,9 +14,7 @@
 #define TOP_OPS 6u
 #define TOP_TENSORS 5u
 
-static void line(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void line(const char *what, const char *fmt, ...)
+void tt_info_line(const char *what, const char *fmt, ...)
 {
     char text[2048], shown[2048];
     va_list args;
@@ -29,7 +27,7 @@ static void line(const char *what, const char *fmt, ...)
 static void environment_line(const tt_model *m, const char *what, const char *key)
 {
     const char *value = tt_model_environment(m, key);
-    if (value && value[0]) line(what, "%s", value);
+    if (value && value[0]) tt_info_line(what, "%s", value);
 }
 
 static void created_line(const tt_model *m)
@@ -38,7 +36,7 @@ static void created_line(const tt_model *m)
     struct tm when;
     char text[64];
     if (gmtime_r(&seconds, &when) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &when))
-        line("recorded", "%s, process %" PRIu64, text, m->trace.header.pid);
+        tt_info_line("recorded", "%s, process %" PRIu64, text, m->trace.header.pid);
 }
 
 /* "engine v0.5.0", then the other keys that begin with engine_, libraries by their
@@ -57,7 +55,7 @@ static void engine_lines(const tt_model *m)
         (void)snprintf(key, sizeof key, "%s", p->key + 7);
         for (char *c = key; *c; c++)
             if (*c == '_') *c = ' ';
-        line(first ? "engine" : "", "%s: %s", key, p->value);
+        tt_info_line(first ? "engine" : "", "%s: %s", key, p->value);
         first = false;
     }
 }
@@ -66,8 +64,11 @@ static void model_lines(const tt_model *m)
 {
     for (uint32_t i = 0; i < m->n_files; i++) {
         char size[TT_UNITS_TEXT];
-        line(i == 0 ? "model" : "", "%s (%s, %u tensors)", m->files[i].path,
-             tt_units_bytes(size, m->files[i].size_bytes), m->files[i].n_weights);
+        tt_info_line(i == 0 ? "model" : "", "%s (%s, %u tensors)", m->files[i].path,
+                     tt_units_bytes(size, m->files[i].size_bytes), m->files[i].n_weights);
+        const char *state = tt_info_end_state(&m->files[i]);
+        if (state && m->files[i].end_state != TT_MODEL_SAME)
+            tt_info_line("", "the model file was %s while the run lasted", state);
     }
 }
 
@@ -76,13 +77,14 @@ static void observed_line(const tt_info *info)
     const tt_summary *s = &info->summary;
     const char *mode = tt_model_environment(info->m, "mode");
     const char *reason = tt_model_environment(info->m, "mode_reason");
-    line("mode", "%s%s%s%s", mode ? mode : "unknown", reason && reason[0] ? " (" : "",
-         reason && reason[0] ? reason : "", reason && reason[0] ? ")" : "");
+    tt_info_line("mode", "%s%s%s%s", mode ? mode : "unknown", reason && reason[0] ? " (" : "",
+                 reason && reason[0] ? reason : "", reason && reason[0] ? ")" : "");
     if (s->runs_called_back && s->runs_hooked)
-        line("", "%" PRIu64 " runs hooked per thread, %" PRIu64 " seen by the scheduler callback",
-             s->runs_hooked, s->runs_called_back);
+        tt_info_line(
+            "", "%" PRIu64 " runs hooked per thread, %" PRIu64 " seen by the scheduler callback",
+            s->runs_hooked, s->runs_called_back);
     if (s->runs_bounds)
-        line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
+        tt_info_line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
 }
 
 static void ending_line(const tt_info *info)
@@ -91,19 +93,19 @@ static void ending_line(const tt_info *info)
     tt_error damage;
     size_t damaged = tt_pieces_damaged(info->m->pieces, &damage);
     if (!t->complete)
-        line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
+        tt_info_line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
     else
-        line("ending", "%s%s",
-             t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
-             : t->end_flags & TT_END_NORMAL  ? "complete"
-                                             : "complete, but not closed by itself",
-             damaged || info->m->meta_damage.status != TT_OK ? ", but damaged" : "");
+        tt_info_line("ending", "%s%s",
+                     t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
+                     : t->end_flags & TT_END_NORMAL  ? "complete"
+                                                     : "complete, but not closed by itself",
+                     damaged || info->m->meta_damage.status != TT_OK ? ", but damaged" : "");
     if (info->m->meta_damage.status != TT_OK)
-        line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,
-             info->m->meta_damage.message);
+        tt_info_line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,
+                     info->m->meta_damage.message);
     if (damaged)
-        line("damaged", "%zu OPS chunk%s left out; the first at byte %" PRIu64 ": %s", damaged,
-             damaged == 1 ? "" : "s", damage.offset, damage.message);
+        tt_info_line("damaged", "%zu OPS chunk%s left out; the first at byte %" PRIu64 ": %s",
+                     damaged, damaged == 1 ? "" : "s", damage.offset, damage.message);
 }
 
 static void phase_line(const char *what, const tt_phase_summary *p)
@@ -111,12 +113,13 @@ static void phase_line(const char *what, const tt_phase_summary *p)
     char tokens[TT_UNITS_TEXT], batches[TT_UNITS_TEXT], time[TT_UNITS_TEXT];
     if (p->batches == 0) return;
     if (p->total_ns > 0)
-        line(what, "%s tokens in %s batch%s, %s: %.*f tokens/s", tt_units_count(tokens, p->tokens),
-             tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es",
-             tt_units_ns(time, p->total_ns), p->tokens_per_s < 100 ? 1 : 0, p->tokens_per_s);
+        tt_info_line(what, "%s tokens in %s batch%s, %s: %.*f tokens/s",
+                     tt_units_count(tokens, p->tokens), tt_units_count(batches, p->batches),
+                     p->batches == 1 ? "" : "es", tt_units_ns(time, p->total_ns),
+                     p->tokens_per_s < 100 ? 1 : 0, p->tokens_per_s);
     else
-        line(what, "%s tokens in %s batch%s", tt_units_count(tokens, p->tokens),
-             tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es");
+        tt_info_line(what, "%s tokens in %s batch%s", tt_units_count(tokens, p->tokens),
+                     tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es");
 }
 
 static void count_lines(const tt_info *info)
@@ -131,24 +134,28 @@ static void count_lines(const tt_info *info)
     if (info->findings)
         (void)snprintf(ops, sizeof ops, "%s (",
                        tt_units_count(c, tt_stats_total(info->by_op)->count));
-    line("ops", "%s%s record%s%s of %s graph computation%s (%u graph%s) on up to %u thread%s", ops,
-         tt_units_count(a, s->records), s->records == 1 ? "" : "s", each,
-         tt_units_count(b, info->m->n_runs), info->m->n_runs == 1 ? "" : "s", info->m->n_graphs,
-         info->m->n_graphs == 1 ? "" : "s", s->lanes, s->lanes == 1 ? "" : "s");
-    line("dropped", "%s", tt_units_count(a, dropped));
+    tt_info_line(
+        "ops", "%s%s record%s%s of %s graph computation%s (%u graph%s) on up to %u thread%s", ops,
+        tt_units_count(a, s->records), s->records == 1 ? "" : "s", each,
+        tt_units_count(b, info->m->n_runs), info->m->n_runs == 1 ? "" : "s", info->m->n_graphs,
+        info->m->n_graphs == 1 ? "" : "s", s->lanes, s->lanes == 1 ? "" : "s");
+    tt_info_line("dropped", "%s", tt_units_count(a, dropped));
     if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
-        line("", "%s ops could not be recorded: outside any known graph, or on too many threads",
-             tt_units_count(a, unresolved));
+        tt_info_line(
+            "", "%s ops could not be recorded: outside any known graph, or on too many threads",
+            tt_units_count(a, unresolved));
     environment_line(info->m, "unrecorded", "unrecorded");
     if (tt_model_count(info->m, "meta_dropped", &meta) && meta)
-        line("", "%s descriptions (graphs, batches, ...) were lost", tt_units_count(a, meta));
+        tt_info_line("", "%s descriptions (graphs, batches, ...) were lost",
+                     tt_units_count(a, meta));
     if (s->runs_open)
-        line("", "%s graph computation%s never ended", tt_units_count(a, s->runs_open),
-             s->runs_open == 1 ? "" : "s");
-    line("trace", "%s, %s", info->path, tt_units_bytes(c, s->file_bytes));
+        tt_info_line("", "%s graph computation%s never ended", tt_units_count(a, s->runs_open),
+                     s->runs_open == 1 ? "" : "s");
+    tt_info_line("trace", "%s, %s", info->path, tt_units_bytes(c, s->file_bytes));
     if (s->records)
-        line("", "%.2f bytes per op and thread (%.2f without graphs, tensors and names)",
-             (double)s->file_bytes / (double)s->records, (double)s->ops_bytes / (double)s->records);
+        tt_info_line("", "%.2f bytes per op and thread (%.2f without graphs, tensors and names)",
+                     (double)s->file_bytes / (double)s->records,
+                     (double)s->ops_bytes / (double)s->records);
 }
 
 static void print_head(const tt_info *info)
@@ -156,7 +163,7 @@ static void print_head(const tt_info *info)
     const tt_model *m = info->m;
     char id[33], text[TT_UNITS_TEXT];
     tt_info_run_id(info, id);
-    line("run", "%s", id);
+    tt_info_line("run", "%s", id);
     created_line(m);
     environment_line(m, "command", "command");
     environment_line(m, "host", "host");
@@ -167,14 +174,15 @@ static void print_head(const tt_info *info)
     environment_line(m, "options", "capture");
     ending_line(info);
     if (m->clock.known)
-        line("time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
-             m->clock.assumed ? " (by the clock's nominal rate)" : "");
+        tt_info_line("time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
+                     m->clock.assumed ? " (by the clock's nominal rate)" : "");
     else
-        line("time", "unknown: the trace cannot turn ticks into time");
+        tt_info_line("time", "unknown: the trace cannot turn ticks into time");
     phase_line("prompt", &info->summary.prompt);
     phase_line("generate", &info->summary.generate);
     phase_line("other", &info->summary.unknown);
     count_lines(info);
+    tt_info_capture_text(info);
 }
 
 static bool time_table(const char *heading, const char *title, tt_stats *s, size_t limit)

@@ -5,9 +5,7 @@
 #define TT_GGUF_SYNTH_H
 
 #include "gguf/synth_config.h"
-
-/* Called from the calling thread now and then with the bytes written so far. */
-typedef void tt_synth_progress(void *user, uint64_t done_bytes, uint64_t total_bytes);
+#include "gguf/synth_file.h"
 
 /* Checks the configuration, then writes the model to `path`, or, with n_parts > 1,
  * to "NAME-00001-of-0000N.gguf" and its siblings where path is "NAME.gguf". Each

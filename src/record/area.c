@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AREA_VERSION 2u
+#define AREA_VERSION 3u
 #define DESCRIPTOR_MIN 512     /* low numbers are the program's: it may expect them free */
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
 #define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
@@ -36,9 +36,32 @@ static size_t slots_offset(uint32_t n_rings, uint64_t meta_bytes)
     return meta_offset(n_rings) + page_round(meta_bytes);
 }
 
+static size_t details_offset(uint32_t n_rings, uint64_t meta_bytes, uint64_t ring_bytes)
+{
+    return slots_offset(n_rings, meta_bytes) + n_rings * (size_t)ring_bytes;
+}
+
+/* Of a companion: its tt_ring and its slots. */
+static size_t detail_bytes(uint64_t ring_bytes)
+{
+    return page_round(sizeof(tt_ring)) + (size_t)ring_bytes;
+}
+
+static size_t area_bytes(uint32_t n_rings, uint64_t meta_bytes, uint64_t ring_bytes)
+{
+    return details_offset(n_rings, meta_bytes, ring_bytes) + n_rings * detail_bytes(ring_bytes);
+}
+
+static uint64_t ring_bytes_of(const tt_area *a)
+{
+    return a->ring_records * sizeof(tt_op_record);
+}
+
 static void set_parts(tt_area_map *map, uint8_t *base)
 {
     map->area = (tt_area *)base;
+    map->details =
+        base + details_offset(map->area->n_rings, map->area->meta_bytes, ring_bytes_of(map->area));
     map->rings = (tt_ring *)(base + rings_offset());
     map->meta = base + meta_offset(map->area->n_rings);
     map->slots = (tt_op_record *)(base + slots_offset(map->area->n_rings, map->area->meta_bytes));
@@ -133,7 +156,7 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
     while (records * sizeof(tt_op_record) < ring_bytes)
         records *= 2;
     ring_bytes = records * sizeof(tt_op_record);
-    size_t total = slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES) + TT_AREA_RINGS * ring_bytes;
+    size_t total = area_bytes(TT_AREA_RINGS, TT_AREA_META_BYTES, ring_bytes);
     memset(map, 0, sizeof *map);
     map->fd = -1;
     uint8_t *base = create_in(map, "/dev/shm", run_id, ring_bytes, total);
@@ -177,9 +200,7 @@ static const char *check_header(const tt_area *a, uint64_t size)
         a->ring_records > TT_AREA_RING_BYTES_MAX || !is_power_of_two(a->meta_bytes) ||
         a->meta_bytes > TT_AREA_RING_BYTES_MAX || a->tick_shift > 32)
         return "its header is damaged";
-    if (slots_offset(a->n_rings, a->meta_bytes) +
-            a->n_rings * a->ring_records * sizeof(tt_op_record) !=
-        size)
+    if (area_bytes(a->n_rings, a->meta_bytes, ring_bytes_of(a)) != size)
         return "its header does not fit its size";
     return NULL;
 }
@@ -229,39 +250,94 @@ void tt_area_unmap(tt_area_map *map)
     map->area = NULL;
 }
 
-static bool prefault(tt_area_map *map, uint32_t ring)
+static bool prefault(void *from, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
-    size_t bytes = (size_t)map->area->ring_records * sizeof(tt_op_record);
-    return madvise(tt_area_slots(map, ring), bytes, MADV_POPULATE_WRITE) == 0;
+    return madvise(from, bytes, MADV_POPULATE_WRITE) == 0;
 #else
-    (void)map;
-    (void)ring;
+    (void)from;
+    (void)bytes;
     return false;
 #endif
 }
 
 void tt_area_populate(tt_area_map *map, uint32_t ring)
 {
-    if (!atomic_exchange(&map->rings[ring].populated, 1)) (void)prefault(map, ring);
+    if (!atomic_exchange(&map->rings[ring].populated, 1))
+        (void)prefault(tt_area_slots(map, ring), (size_t)ring_bytes_of(map->area));
 }
 
 /* By the ring's owner only: posix_fallocate may write zeros. */
+static bool reserve_part(tt_area_map *map, uint8_t *from, size_t bytes)
+{
+    /* Without the descriptor the kernel may still tell instead of raising SIGBUS. */
+    if (!is_fd_ours(map)) return prefault(from, bytes);
+    return reserve(map->fd, (size_t)(from - (uint8_t *)map->area), bytes) == 0;
+}
+
 static bool reserve_ring(tt_area_map *map, uint32_t i)
 {
     tt_ring *ring = &map->rings[i];
     if (atomic_load(&ring->reserved)) return true;
-    size_t bytes = (size_t)map->area->ring_records * sizeof(tt_op_record);
-    size_t offset = (size_t)((uint8_t *)tt_area_slots(map, i) - (uint8_t *)map->area);
-    /* Without the descriptor the kernel may still tell instead of raising SIGBUS. */
-    bool got = is_fd_ours(map) ? reserve(map->fd, offset, bytes) == 0 : prefault(map, i);
-    if (got) {
+    if (reserve_part(map, (uint8_t *)tt_area_slots(map, i), (size_t)ring_bytes_of(map->area))) {
         atomic_store(&ring->reserved, 1);
         return true;
     }
     uint32_t usable = atomic_load(&map->area->n_usable);
     while (i < usable && !atomic_compare_exchange_weak(&map->area->n_usable, &usable, i))
         continue;
+    return false;
+}
+
+static uint8_t *companion(const tt_area_map *map, uint32_t ring)
+{
+    return map->details + ring * detail_bytes(ring_bytes_of(map->area));
+}
+
+tt_ring *tt_area_detail_ring(const tt_area_map *map, uint32_t ring)
+{
+    if (!atomic_load_explicit(&map->rings[ring].detailed, memory_order_acquire)) return NULL;
+    return (tt_ring *)companion(map, ring);
+}
+
+tt_detail *tt_area_detail_slots(const tt_area_map *map, uint32_t ring)
+{
+    return (tt_detail *)(companion(map, ring) + page_round(sizeof(tt_ring)));
+}
+
+bool tt_area_reserve_detail(tt_area_map *map, uint32_t ring)
+{
+    size_t bytes = detail_bytes(ring_bytes_of(map->area));
+    if (tt_area_detail_ring(map, ring)) return true;
+    if (atomic_load(&map->area->details_refused)) return false;
+    if (!reserve_part(map, companion(map, ring), bytes)) {
+        atomic_store(&map->area->details_refused, 1);
+        return false;
+    }
+    (void)prefault(companion(map, ring), bytes);
+    atomic_store_explicit(&map->rings[ring].detailed, 1, memory_order_release);
+    return true;
+}
+
+/* Notes one dropped record; losses in a row make one entry. */
+static void count_drop(tt_ring *ring, uint64_t head, uint64_t *dropped_at)
+{
+    uint32_t n = atomic_load_explicit(&ring->n_losses, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
+    if (*dropped_at != head + 1 && n < TT_AREA_LOSSES) {
+        ring->losses[n] = (tt_area_loss){head, 0};
+        atomic_store_explicit(&ring->n_losses, ++n, memory_order_release);
+    }
+    *dropped_at = head + 1;
+    ring->losses[n - 1].dropped++;
+}
+
+bool tt_ring_make_room(tt_ring *ring, uint64_t head, uint64_t slots, uint64_t *room,
+                       uint64_t *dropped_at)
+{
+    *room = atomic_load_explicit(&ring->tail, memory_order_acquire) + slots;
+    if (head < *room) return true;
+    count_drop(ring, head, dropped_at);
     return false;
 }
 
@@ -315,15 +391,32 @@ void tt_area_meta_copy(const tt_area_map *map, uint64_t from, uint8_t *out, size
     memcpy(out + first, map->meta, n - first);
 }
 
+uint64_t tt_area_kept(const tt_area_map *map, const tt_ring *ring)
+{
+    uint64_t tail = atomic_load(&ring->tail), kept = atomic_load(&ring->head) - tail;
+    return kept <= map->area->ring_records ? kept : 0;
+}
+
+static void add_totals(const tt_area_map *map, const tt_ring *ring, uint64_t *taken,
+                       uint64_t *dropped)
+{
+    *taken += atomic_load(&ring->tail);
+    *dropped += atomic_load(&ring->dropped) + tt_area_kept(map, ring);
+}
+
 void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped)
 {
     *ops = *dropped = 0;
+    for (uint32_t r = 0; r < map->area->n_rings; r++)
+        add_totals(map, &map->rings[r], ops, dropped);
+}
+
+void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *dropped)
+{
+    *details = *dropped = 0;
     for (uint32_t r = 0; r < map->area->n_rings; r++) {
-        const tt_ring *ring = &map->rings[r];
-        uint64_t tail = atomic_load(&ring->tail), kept = atomic_load(&ring->head) - tail;
-        if (kept > map->area->ring_records) kept = 0; /* a damaged area */
-        *ops += tail;
-        *dropped += atomic_load(&ring->dropped) + kept;
+        const tt_ring *ring = tt_area_detail_ring(map, r);
+        if (ring) add_totals(map, ring, details, dropped);
     }
 }
 

@@ -2,9 +2,11 @@
  *
  * A memory-mapped file (in /dev/shm, so that it outlives the process and costs no
  * disk writes) that holds one byte stream of META records and a number of rings of
- * op records, each written by one thread at a time:
+ * op records, each written by one thread at a time, and a companion ring of details for
+ * each of them, whose memory is taken only when a thread asks for it:
  *
  *   | tt_area | tt_ring x n_rings | meta stream | slots of ring 0 | slots of ring 1 | ...
+ *   | tt_ring and slots of ring 0's details | those of ring 1's | ...
  *
  * Heads are moved by producers after the content is complete, tails by the drain
  * after the content is in the container. Between the two, content survives a kill. */
@@ -12,6 +14,7 @@
 #define TT_RECORD_AREA_H
 
 #include "base/status.h"
+#include "format/detail.h"
 #include "format/ops.h"
 
 #include <stdatomic.h>
@@ -37,9 +40,10 @@ typedef struct tt_area_loss {
 typedef struct tt_ring {
     _Alignas(64) _Atomic uint64_t head;  /* records begun; the last may be under way */
     _Alignas(64) _Atomic uint64_t tail;  /* records that are in the container */
-    _Alignas(64) _Atomic uint32_t owner; /* OS thread id; 0: free to be claimed */
+    _Alignas(64) _Atomic uint32_t owner; /* OS thread id; 0: free to be claimed (ops only) */
     _Atomic uint32_t reserved;  /* its slots have memory behind them: no store is a SIGBUS */
     _Atomic uint32_t populated; /* its pages are mapped: no first touch on the hot path */
+    _Atomic uint32_t detailed;  /* its companion has memory behind it and may be looked at */
     _Atomic uint64_t dropped;
     _Atomic uint32_t n_losses; /* entries of losses; the last one takes what comes later */
     tt_area_loss losses[TT_AREA_LOSSES];
@@ -67,8 +71,9 @@ typedef struct tt_area {
     uint64_t pid;
     uint64_t tick_hz; /* measured at the start, roughly: CLOCK records are exact */
     uint32_t tick_shift;
-    _Atomic uint32_t n_usable; /* rings from here on found no memory: nobody claims them */
-    char boot_id[40];          /* of the kernel whose ticks these are; "" when not known */
+    _Atomic uint32_t n_usable;        /* rings from here on found no memory: nobody claims them */
+    _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */
+    char boot_id[40];                 /* of the kernel whose ticks these are; "" when not known */
     tt_area_counts counts;
     _Alignas(64) _Atomic uint64_t meta_head;
     _Alignas(64) _Atomic uint64_t meta_tail;
@@ -80,6 +85,7 @@ typedef struct tt_area_map {
     tt_ring *rings;
     uint8_t *meta;
     tt_op_record *slots;    /* ring r's begin at slots + r * ring_records */
+    uint8_t *details;       /* the companions, one after the other */
     int fd;                 /* to reserve rings with; -1 in a map of tt_area_open */
     uint64_t device, inode; /* of the file behind fd: a traced program may close descriptors */
     char path[TT_AREA_PATH_MAX];
@@ -108,15 +114,33 @@ static inline tt_op_record *tt_area_slots(const tt_area_map *map, uint32_t ring)
     return map->slots + (size_t)ring * map->area->ring_records;
 }
 
+/* The companion of an op ring; NULL until it is reserved. Its owner is the op ring's. */
+tt_ring *tt_area_detail_ring(const tt_area_map *map, uint32_t ring);
+/* Its slots, as many as an op ring has; to be touched only when it is reserved. */
+tt_detail *tt_area_detail_slots(const tt_area_map *map, uint32_t ring);
+/* Gives the companion of a claimed ring its memory, present where the kernel can, unless it has
+ * it. False when there is none. By the ring's owner; not on the hot path. */
+bool tt_area_reserve_detail(tt_area_map *map, uint32_t ring);
+
+/* For a producer whose `head` has come to its `room`: looks how far the drain of a ring of
+ * `slots` slots is. False when the ring is full: then one record is counted as dropped;
+ * *dropped_at (0 at first) is where losses in a row are one entry. */
+bool tt_ring_make_room(tt_ring *ring, uint64_t head, uint64_t slots, uint64_t *room,
+                       uint64_t *dropped_at);
+
 /* Appends to the meta stream; false (and meta_dropped counted) when it is full. One
  * producer at a time: the caller serializes. */
 bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n);
 /* Copies n bytes at stream position `at` out of the meta ring. */
 void tt_area_meta_copy(const tt_area_map *map, uint64_t at, uint8_t *out, size_t n);
 
-/* Records that are in the container, and records that never will be: dropped by full rings, or
+/* Records of a ring that are not in the container yet; 0 in a damaged one. */
+uint64_t tt_area_kept(const tt_area_map *map, const tt_ring *ring);
+/* Op records that are in the container, and those that never will be: dropped by full rings, or
  * kept in a ring that nobody drains any more. */
 void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped);
+/* The same of details. */
+void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *dropped);
 
 /* Takes a free ring for the OS thread `thread`, and reserves its slots; NULL when all are taken
  * or there is no memory for another. Any thread. */

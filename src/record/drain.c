@@ -14,7 +14,7 @@ tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error 
     d->sink = sink;
     d->records_max = (size_t)map->area->ring_records;
     if (d->records_max > TT_OPS_CHUNK_RECORDS_MAX) d->records_max = TT_OPS_CHUNK_RECORDS_MAX;
-    d->records = malloc(d->records_max * sizeof *d->records);
+    d->records = malloc(d->records_max * sizeof(tt_op_record));
     tt_bytes_init(&d->raw, TT_CHUNK_PAYLOAD_MAX);
     if (!d->records) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
     return TT_OK;
@@ -63,34 +63,79 @@ static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
     return status;
 }
 
+/* A ring, of ops or of details, as the drain goes about it. */
+typedef struct stream {
+    tt_ring *ring;
+    const uint8_t *slots;
+    const _Atomic uint32_t *owner; /* details are their op ring's owner's */
+    uint32_t number;
+    bool of_details;
+} stream;
+
 /* Records of the ring that may be taken: all but one under way. */
-static size_t takable(const tt_drain *d, uint32_t r, uint64_t tail, enum tt_drain_what what)
+static size_t takable(const tt_drain *d, const stream *s, uint64_t tail, enum tt_drain_what what)
 {
-    tt_ring *ring = &d->map->rings[r];
-    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&s->ring->head, memory_order_acquire);
     uint64_t n = head - tail;
     /* The owner is read after the head: a ring without one has no op under way. */
-    bool owned = atomic_load_explicit(&ring->owner, memory_order_acquire) != 0;
+    bool owned = atomic_load_explicit(s->owner, memory_order_acquire) != 0;
     if (n > d->map->area->ring_records) return 0; /* a damaged area */
     if (n > 0 && owned && what != TT_DRAIN_LAST) n--;
     return n > d->records_max ? d->records_max : (size_t)n;
 }
 
-static tt_status put_ops(tt_drain *d, uint32_t ring, uint64_t position, size_t n, tt_error *err)
+/* Unrolls n slots from position `tail` on. */
+static void copy_slots(tt_drain *d, const stream *s, uint64_t tail, size_t n)
 {
-    tt_index_entry entry = {.type = TT_CHUNK_OPS,
-                            .stream = ring + 1,
+    const size_t slot = sizeof(tt_op_record);
+    uint64_t size = d->map->area->ring_records;
+    size_t at = (size_t)(tail & (size - 1));
+    size_t first = n < size - at ? n : (size_t)(size - at);
+    memcpy(d->records, s->slots + at * slot, first * slot);
+    memcpy((uint8_t *)d->records + first * slot, s->slots, (n - first) * slot);
+}
+
+/* Its thread may be in the middle of it: nothing of it is read before its place. */
+static void copy_last_detail(tt_drain *d, const stream *s, uint64_t position, size_t i)
+{
+    const tt_detail *from =
+        (const tt_detail *)(const void *)s->slots + (position & (d->map->area->ring_records - 1));
+    tt_detail *to = (tt_detail *)d->records + i;
+    *to = (tt_detail){.place = __atomic_load_n(&from->place, __ATOMIC_ACQUIRE)};
+    if (tt_detail_kind_of(to) == TT_DETAIL_NONE) return;
+    *to = *from;
+}
+
+static void widen_runs(tt_index_entry *e, uint32_t run)
+{
+    if (run < e->run_min) e->run_min = run;
+    if (run > e->run_max) e->run_max = run;
+}
+
+static void find_runs(const tt_drain *d, tt_index_entry *e)
+{
+    const tt_op_record *ops = d->records;
+    const tt_detail *details = d->records;
+    e->run_min = UINT64_MAX;
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->type == TT_CHUNK_OPS)
+            widen_runs(e, ops[i].run);
+        else if (tt_detail_kind_of(&details[i]) != TT_DETAIL_NONE)
+            widen_runs(e, details[i].run);
+    if (e->run_min > e->run_max) e->run_min = e->run_max; /* of no run */
+}
+
+static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, size_t n,
+                             tt_error *err)
+{
+    tt_index_entry entry = {.type = s->of_details ? TT_CHUNK_DETAIL : TT_CHUNK_OPS,
+                            .stream = s->number + 1,
                             .position = position,
-                            .count = (uint32_t)n,
-                            .run_min = d->records[0].run,
-                            .run_max = d->records[0].run};
-    for (size_t i = 1; i < n; i++) {
-        uint32_t run = d->records[i].run;
-        if (run < entry.run_min) entry.run_min = run;
-        if (run > entry.run_max) entry.run_max = run;
-    }
+                            .count = (uint32_t)n};
+    find_runs(d, &entry);
     tt_bytes_clear(&d->raw);
-    if (!tt_ops_encode(&d->raw, d->records, n, d->map->area->tick_shift))
+    if (s->of_details ? !tt_detail_encode(&d->raw, d->records, n)
+                      : !tt_ops_encode(&d->raw, d->records, n, d->map->area->tick_shift))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
     return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
 }
@@ -102,24 +147,40 @@ static void reopen_unfinished(tt_op_record *r)
     if (r->arrive > r->release) r->release = 0;
 }
 
-static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt_error *err)
+static void finish_last(tt_drain *d, const stream *s, uint64_t tail, size_t n)
 {
-    tt_ring *ring = &d->map->rings[r];
-    const tt_op_record *slots = tt_area_slots(d->map, r);
-    uint64_t mask = d->map->area->ring_records - 1;
+    if (s->of_details)
+        copy_last_detail(d, s, tail + n - 1, n - 1);
+    else
+        reopen_unfinished((tt_op_record *)d->records + n - 1);
+}
+
+static tt_status drain_stream(tt_drain *d, const stream *s, enum tt_drain_what what, tt_error *err)
+{
     size_t pile = (size_t)d->map->area->ring_records / 4;
     for (;;) {
-        uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
-        size_t n = takable(d, r, tail, what);
+        uint64_t tail = atomic_load_explicit(&s->ring->tail, memory_order_relaxed);
+        size_t n = takable(d, s, tail, what);
         if (n == 0 || (what == TT_DRAIN_PILED && n < pile)) return TT_OK;
-        for (size_t i = 0; i < n; i++)
-            d->records[i] = slots[(tail + i) & mask];
-        if (what == TT_DRAIN_LAST) reopen_unfinished(&d->records[n - 1]);
-        tt_status status = put_ops(d, r, tail, n, err);
+        copy_slots(d, s, tail, n);
+        if (what == TT_DRAIN_LAST) finish_last(d, s, tail, n);
+        tt_status status = put_records(d, s, tail, n, err);
         if (status != TT_OK) return status;
-        atomic_store_explicit(&ring->tail, tail + n, memory_order_release);
+        atomic_store_explicit(&s->ring->tail, tail + n, memory_order_release);
         if (n < d->records_max) return TT_OK;
     }
+}
+
+static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt_error *err)
+{
+    tt_ring *ring = &d->map->rings[r], *details = tt_area_detail_ring(d->map, r);
+    stream s = {ring, (const uint8_t *)tt_area_slots(d->map, r), &ring->owner, r, false};
+    tt_status status = drain_stream(d, &s, what, err);
+    if (status != TT_OK || !details) return status;
+    s.ring = details;
+    s.slots = (const uint8_t *)tt_area_detail_slots(d->map, r);
+    s.of_details = true;
+    return drain_stream(d, &s, what, err);
 }
 
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
@@ -138,34 +199,45 @@ static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
     tt_bytes_clear(payload);
 }
 
-static void put_losses(tt_drain *d, tt_bytes *payload)
+static void put_losses_of(tt_drain *d, uint8_t type, uint32_t number, tt_ring *ring,
+                          tt_bytes *payload)
 {
-    for (uint32_t r = 0; r < d->map->area->n_rings; r++) {
-        tt_ring *ring = &d->map->rings[r];
-        uint32_t n = atomic_load(&ring->n_losses);
-        uint64_t tail = atomic_load(&ring->tail), kept = atomic_load(&ring->head) - tail;
-        if (kept > d->map->area->ring_records) kept = 0; /* a damaged area */
-        if (kept) {
-            tt_meta_put_loss(payload, r, tail, kept);
-            put_record(&d->raw, TT_META_LOSS, payload);
-        }
-        for (uint32_t i = 0; i < n && i < TT_AREA_LOSSES; i++) {
-            tt_meta_put_loss(payload, r, ring->losses[i].position, ring->losses[i].dropped);
-            put_record(&d->raw, TT_META_LOSS, payload);
-        }
+    uint32_t n = atomic_load(&ring->n_losses);
+    uint64_t kept = tt_area_kept(d->map, ring);
+    if (kept) {
+        tt_meta_put_loss(payload, number, atomic_load(&ring->tail), kept);
+        put_record(&d->raw, type, payload);
+    }
+    for (uint32_t i = 0; i < n && i < TT_AREA_LOSSES; i++) {
+        tt_meta_put_loss(payload, number, ring->losses[i].position, ring->losses[i].dropped);
+        put_record(&d->raw, type, payload);
     }
 }
 
-static void put_counts(tt_drain *d, tt_bytes *payload, uint64_t ops, uint64_t dropped)
+static void put_losses(tt_drain *d, tt_bytes *payload)
 {
+    for (uint32_t r = 0; r < d->map->area->n_rings; r++) {
+        tt_ring *details = tt_area_detail_ring(d->map, r);
+        put_losses_of(d, TT_META_LOSS, r, &d->map->rings[r], payload);
+        if (details) put_losses_of(d, TT_META_DETAIL_LOSS, r, details, payload);
+    }
+}
+
+static void put_counts(tt_drain *d, tt_bytes *payload)
+{
+    uint64_t ops, ops_dropped, details, details_dropped;
+    tt_area_totals(d->map, &ops, &ops_dropped);
+    tt_area_detail_totals(d->map, &details, &details_dropped);
     tt_area_counts *c = &d->map->area->counts;
     const struct {
         const char *name;
         uint64_t value;
     } counts[] = {{"ops", ops},
-                  {"ops_dropped", dropped},
+                  {"ops_dropped", ops_dropped},
                   {"ops_unresolved", atomic_load(&c->ops_unresolved)},
                   {"meta_dropped", atomic_load(&c->meta_dropped)},
+                  {"details", details},
+                  {"details_dropped", details_dropped},
                   {"batches", atomic_load(&c->batches)},
                   {"runs", atomic_load(&c->runs)},
                   {"graphs", atomic_load(&c->graphs)},
@@ -182,13 +254,11 @@ static void put_counts(tt_drain *d, tt_bytes *payload, uint64_t ops, uint64_t dr
 
 tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err)
 {
-    uint64_t ops = 0, dropped = 0;
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_bytes_clear(&d->raw);
     put_losses(d, &payload);
-    tt_area_totals(d->map, &ops, &dropped);
-    put_counts(d, &payload, ops, dropped);
+    put_counts(d, &payload);
     tt_bytes_free(&payload);
     if (d->raw.failed)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");

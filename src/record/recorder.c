@@ -85,8 +85,11 @@ static uint64_t fullest_ring(const tt_recorder *r)
 {
     uint64_t most = 0;
     for (uint32_t i = 0; i < r->map.area->n_rings; i++) {
-        uint64_t n = atomic_load(&r->map.rings[i].head) - atomic_load(&r->map.rings[i].tail);
+        const tt_ring *details = tt_area_detail_ring(&r->map, i);
+        uint64_t n = tt_area_kept(&r->map, &r->map.rings[i]);
+        uint64_t n_details = details ? tt_area_kept(&r->map, details) : 0;
         if (n > most) most = n;
+        if (n_details > most) most = n_details;
     }
     return most * 16 / r->map.area->ring_records;
 }

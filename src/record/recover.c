@@ -124,7 +124,7 @@ static bool has_counts(tt_span payload)
     return false;
 }
 
-static tt_status read_run_bounds(tt_span payload, tt_index_entry *e, tt_error *err)
+static tt_status read_op_runs(tt_span payload, tt_index_entry *e, tt_error *err)
 {
     tt_ops_block block;
     tt_status status = tt_ops_decode(payload, e->count, false, &block, err);
@@ -137,13 +137,26 @@ static tt_status read_run_bounds(tt_span payload, tt_index_entry *e, tt_error *e
     return status;
 }
 
+static tt_status read_detail_runs(tt_span payload, tt_index_entry *e, tt_error *err)
+{
+    tt_detail *details;
+    size_t n;
+    tt_status status = tt_detail_decode(payload, e->count, &details, &n, err);
+    if (n > 0) { /* by ascending run */
+        e->run_min = details[0].run;
+        e->run_max = details[n - 1].run;
+    }
+    free(details);
+    return status;
+}
+
 /* What the chunks' payloads tell. */
-typedef struct details {
+typedef struct told {
     char area[TT_AREA_PATH_MAX]; /* the value of `area` in the ENVIRONMENT */
     bool ends_in_counts;         /* the last chunk is that of the totals */
-} details;
+} told;
 
-static tt_status read_details(scan *s, details *d, tt_error *err)
+static tt_status read_payloads(scan *s, told *t, tt_error *err)
 {
     tt_codec_zstd *zstd = tt_codec_zstd_new();
     tt_bytes unpacked;
@@ -156,15 +169,31 @@ static tt_status read_details(scan *s, details *d, tt_error *err)
             status = tt_error_set(err, TT_E_UNSUPPORTED, e->offset,
                                   "a chunk cannot be unpacked (is libzstd.so.1 installed?)");
         } else if (e->type == TT_CHUNK_OPS) {
-            status = read_run_bounds(payload, e, err);
+            status = read_op_runs(payload, e, err);
+        } else if (e->type == TT_CHUNK_DETAIL) {
+            status = read_detail_runs(payload, e, err);
         } else if (e->type == TT_CHUNK_META) {
-            if (!d->area[0]) tt_meta_find_environment(payload, "area", d->area, sizeof d->area);
-            if (i == s->n - 1) d->ends_in_counts = has_counts(payload);
+            if (!t->area[0]) tt_meta_find_environment(payload, "area", t->area, sizeof t->area);
+            if (i == s->n - 1) t->ends_in_counts = has_counts(payload);
         }
     }
     tt_bytes_free(&unpacked);
     tt_codec_zstd_free(zstd);
     return status;
+}
+
+/* The ring whose records the chunk holds; NULL when it is of none. */
+static tt_ring *ring_of(const tt_index_entry *e, const tt_area_map *map)
+{
+    bool is_of_ring = e->stream >= 1 && e->stream <= map->area->n_rings;
+    if (is_of_ring && e->type == TT_CHUNK_OPS) return &map->rings[e->stream - 1];
+    if (is_of_ring && e->type == TT_CHUNK_DETAIL) return tt_area_detail_ring(map, e->stream - 1);
+    return NULL;
+}
+
+static void skip_to(_Atomic uint64_t *tail, const _Atomic uint64_t *head, uint64_t end)
+{
+    if (end > atomic_load(tail) && end <= atomic_load(head)) atomic_store(tail, end);
 }
 
 /* Positions that the file already has: a chunk may have been written whole before the
@@ -173,29 +202,21 @@ static void skip_written(const scan *s, tt_area_map *map)
 {
     for (size_t i = 0; i < s->n; i++) {
         const tt_index_entry *e = &s->index[i];
+        tt_ring *ring = ring_of(e, map);
         tt_chunk_header h;
         (void)tt_chunk_header_decode(s->data + e->offset, s->size - e->offset, e->offset, &h, NULL);
-        if (e->type == TT_CHUNK_META) {
-            uint64_t end = e->position + h.raw_bytes;
-            if (end > atomic_load(&map->area->meta_tail) &&
-                end <= atomic_load(&map->area->meta_head))
-                atomic_store(&map->area->meta_tail, end);
-        } else if (e->type == TT_CHUNK_OPS && e->stream >= 1 && e->stream <= map->area->n_rings) {
-            tt_ring *ring = &map->rings[e->stream - 1];
-            uint64_t end = e->position + e->count;
-            if (end > atomic_load(&ring->tail) && end <= atomic_load(&ring->head))
-                atomic_store(&ring->tail, end);
-        }
+        if (e->type == TT_CHUNK_META)
+            skip_to(&map->area->meta_tail, &map->area->meta_head, e->position + h.raw_bytes);
+        else if (ring)
+            skip_to(&ring->tail, &ring->head, e->position + e->count);
     }
 }
 
 static uint64_t records_left(const tt_area_map *map)
 {
     uint64_t n = 0;
-    for (uint32_t r = 0; r < map->area->n_rings; r++) {
-        uint64_t left = atomic_load(&map->rings[r].head) - atomic_load(&map->rings[r].tail);
-        if (left <= map->area->ring_records) n += left; /* else the ring is damaged */
-    }
+    for (uint32_t r = 0; r < map->area->n_rings; r++)
+        n += tt_area_kept(map, &map->rings[r]);
     return n;
 }
 
@@ -298,22 +319,22 @@ static tt_status name_finished(const char *part, unsigned how, tt_recover_report
 }
 
 /* The file's end, where it has none; the descriptor stays open, and the lock held. */
-static tt_status complete(scan *s, int fd, details *d, tt_area_map *map, tt_recover_report *report,
-                          tt_error *err)
+static tt_status complete(scan *s, int fd, const told *t, tt_area_map *map,
+                          tt_recover_report *report, tt_error *err)
 {
     if (s->complete) return TT_OK;
     if (s->index_end) return write_tail(s, fd, err);
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (copy < 0)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no descriptor: %s", strerror(errno));
-    if (map && d->ends_in_counts) take_back_counts(s);
+    if (map && t->ends_in_counts) take_back_counts(s);
     return finish(s, copy, map, report, err);
 }
 
 static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how,
                                  tt_recover_report *report, tt_error *err)
 {
-    details d = {.area = ""};
+    told t = {.area = ""};
     tt_area_map map;
     tt_status status = TT_OK;
     if (s->complete && !is_part(part))
@@ -325,13 +346,13 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
                                 "%" PRIu64 " bytes behind a damaged chunk at byte %" PRIu64
                                 " would be lost; use --force",
                                 s->size - s->end, s->end);
-        status = read_details(s, &d, err);
+        status = read_payloads(s, &t, err);
         if (status != TT_OK) return status;
     }
     report->chunks = s->n;
     if (!s->complete && !s->index_end) report->cut_bytes = s->size - s->end;
-    report->area_found = open_area(s, d.area, part, &map);
-    status = complete(s, fd, &d, report->area_found ? &map : NULL, report, err);
+    report->area_found = open_area(s, t.area, part, &map);
+    status = complete(s, fd, &t, report->area_found ? &map : NULL, report, err);
     if (status == TT_OK) status = name_finished(part, how, report, err);
     if (report->area_found) {
         if (status == TT_OK) (void)unlink(map.path);

@@ -11,11 +11,14 @@
 #include <stdint.h>
 
 /* Read by the preloaded library. Without TT_ENV_OUT it does nothing at all. */
-#define TT_ENV_OUT "TENSORTRACE_OUT"         /* path of the trace */
-#define TT_ENV_MODE "TENSORTRACE_MODE"       /* auto, hook or callback */
-#define TT_ENV_RING "TENSORTRACE_RING"       /* bytes a thread */
-#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"     /* bytes of the trace */
-#define TT_ENV_SESSION "TENSORTRACE_SESSION" /* path of the session file */
+#define TT_ENV_OUT "TENSORTRACE_OUT"             /* path of the trace */
+#define TT_ENV_MODE "TENSORTRACE_MODE"           /* auto, hook or callback */
+#define TT_ENV_RING "TENSORTRACE_RING"           /* bytes a thread */
+#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"         /* bytes of the trace */
+#define TT_ENV_TEXT "TENSORTRACE_TEXT"           /* 0: no token ids and texts, no arguments */
+#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"       /* 1: the kernel's counters */
+#define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY" /* every so many batches, the pages in RAM */
+#define TT_ENV_SESSION "TENSORTRACE_SESSION"     /* path of the session file */
 
 #define TT_SESSION_FILES 64u
 

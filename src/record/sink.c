@@ -119,7 +119,7 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
         h.codec = TT_CODEC_ZSTD;
         h.stored_bytes = (uint32_t)stored.size;
     }
-    if (s->limit && entry->type == TT_CHUNK_OPS &&
+    if (s->limit && entry->type != TT_CHUNK_META &&
         s->offset + TT_CHUNK_HEADER_BYTES + stored.size > s->limit)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "the trace has reached its limit of %" PRIu64 " bytes", s->limit);

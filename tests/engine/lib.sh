@@ -47,6 +47,23 @@ model() {
     [ -f "$1.gguf" ] || "$TT_BIN" synth --preset "$1" -o "$1.gguf" 2>/dev/null || fail "synth $1"
 }
 
+need_python() {
+    command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+}
+
+# check NAME ARGS...: NAME.py of this folder is content; $about says of what.
+about=
+check() {
+    script=$1
+    shift
+    python3 "$TT_SOURCE_DIR/tests/engine/$script.py" "$TT_BIN" "$@" >check.out 2>&1
+    case $? in
+    0) ;;
+    77) cat check.out; exit 77 ;;
+    *) fail "$about: $script"; cat check.out ;;
+    esac
+}
+
 finish() {
     [ "$failures" = 0 ] || exit 1
     exit 0

@@ -1,6 +1,7 @@
-/* Bytes as a trace: opened, indexed, summed up, verified and walked, as they are and
+/* Bytes as a trace: opened, indexed, summed up, verified and walked, details too, as they are and
  * (so that more than the checksums is tried) with right checksums. */
 #include "../golden/rechecksum.h"
+#include "analyze/access.h"
 #include "analyze/log.h"
 #include "analyze/stats.h"
 #include "analyze/summary.h"
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 
 #define LOG_OPS_MAX 5000u
+#define RUNS_MAX 100u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,6 +19,36 @@ static bool visit(void *context, const tt_log_op *op)
     unsigned *left = context;
     if (op->op->n_sources > TT_OP_SOURCES_MAX || op->op->node >= op->op->graph->n_nodes) abort();
     return --*left > 0;
+}
+
+/* In order, and within what the format allows. */
+static void check_details(const tt_detail *list, size_t n, uint32_t run)
+{
+    for (size_t i = 0; i < n; i++) {
+        const tt_detail *d = &list[i];
+        unsigned kind = tt_detail_kind_of(d);
+        if (d->run != run || kind == TT_DETAIL_NONE || kind > TT_DETAIL_WEIGHTS_F32) abort();
+        if (i > 0 && tt_detail_node(d) < tt_detail_node(d - 1)) abort();
+        unsigned most = kind == TT_DETAIL_EXPERTS ? TT_DETAIL_EXPERTS_MAX : TT_DETAIL_WEIGHTS_MAX;
+        if (kind != TT_DETAIL_FAULTS && (d->experts.n == 0 || d->experts.n > most)) abort();
+    }
+}
+
+static void look_at_memory(const tt_model *m)
+{
+    tt_accesses *accesses = tt_accesses_new(m);
+    tt_error err;
+    if (!accesses) abort();
+    for (unsigned kind = TT_DETAIL_FAULTS; kind <= TT_DETAIL_WEIGHTS_F32; kind++)
+        (void)tt_details_has(m->details, (enum tt_detail_kind)kind);
+    for (uint32_t i = 0; i < m->n_runs && i < RUNS_MAX; i++) {
+        const tt_detail *list;
+        size_t n;
+        if (tt_details_of_run(m->details, m->runs[i].id, &list, &n, &err) == TT_OK)
+            check_details(list, n, m->runs[i].id);
+        if (tt_accesses_run(accesses, i, &err) == TT_OK) (void)tt_accesses_choices(accesses, &n);
+    }
+    tt_accesses_free(accesses);
 }
 
 static void look_at(const tt_model *m)
@@ -31,6 +63,7 @@ static void look_at(const tt_model *m)
     const tt_filter any = {0},
                     some = {.has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
     tt_summarize(m, &summary);
+    look_at_memory(m);
     for (size_t i = 0; i < sizeof by / sizeof *by; i++)
         if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
     if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {

@@ -1,9 +1,10 @@
 #!/bin/sh
-# check_golden.sh TENSORTRACE MAKE_TRACE: the golden traces read as they should, and
+# check_golden.sh TENSORTRACE MAKE_TRACE DUMP_MEMORY: the golden traces read as they should, and
 # the second decoder agrees with the first on them and on traces made now.
 set -u
 program=$1
 make_trace=$2
+dump_memory=$3
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -25,7 +26,7 @@ good() {
     for command in info stats log; do
         "$program" "$command" "$1" >"$work/out" 2>&1 || { fail "$command $1"; cat "$work/out"; }
     done
-    python3 "$here/decode.py" --compare "$program" "$1"
+    python3 "$here/decode.py" --compare "$program" "$dump_memory" "$1"
     case $? in
     0) ;;
     77) skipped=$((skipped + 1)) ;;
@@ -40,7 +41,8 @@ for file in "$here"/good-*.ttrace; do
     esac
 done
 
-for kind in good-zstd good-plain good-shift good-experts good-killed good-one-clock; do
+for kind in good-zstd good-plain good-shift good-experts good-killed good-one-clock \
+    good-memory good-memory-experts memory-zstd memory-killed; do
     "$make_trace" "$kind" "$work/fresh.ttrace" 40 4 3 || fail "make_trace $kind"
     case $kind in
     *killed*) good "$work/fresh.ttrace" 1 ;;
@@ -48,9 +50,12 @@ for kind in good-zstd good-plain good-shift good-experts good-killed good-one-cl
     esac
     # What was committed is what is made today, where compression has no say.
     "$make_trace" "$kind" "$work/fresh.ttrace" || fail "make_trace $kind"
-    if [ "$kind" = good-plain ] && ! cmp "$work/fresh.ttrace" "$here/$kind.ttrace"; then
-        fail "make_trace no longer makes $kind.ttrace: make the golden traces anew, and say why"
-    fi
+    case $kind in
+    good-plain | good-memory | good-memory-experts)
+        cmp "$work/fresh.ttrace" "$here/$kind.ttrace" ||
+            fail "make_trace no longer makes $kind.ttrace: make the golden traces anew, and say why"
+        ;;
+    esac
 done
 
 while read -r file command code words; do

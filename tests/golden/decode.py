@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A second decoder of .ttrace files, written from docs/format.md alone.
 
-    decode.py FILE                     the whole file as JSON on standard output
-    decode.py --compare PROGRAM FILE   is PROGRAM (tensortrace) of the same opinion?
+    decode.py FILE                          the whole file as JSON on standard output
+    decode.py --compare PROGRAM DUMP FILE   are PROGRAM (tensortrace) and DUMP (dump_memory)
+                                            of the same opinion?
 
 Standard library only. zstd and XXH3 come from the system's shared libraries by
 ctypes; without libzstd a compressed trace cannot be read (exit 77: skipped),
@@ -92,8 +93,26 @@ class Reader:
     def zigzag(self):
         return unzigzag(self.varint())
 
+    def bytes(self):
+        return self.take(self.varint())
+
     def str(self):
-        return self.take(self.varint()).decode("utf-8", "replace")
+        return self.bytes().decode("utf-8", "replace")
+
+    def many(self, read):
+        return [read() for _ in range(self.varint())]
+
+    def sums(self, n):
+        """n numbers, each stored as the difference to the one before."""
+        values, last = [], 0
+        for _ in range(n):
+            last += self.zigzag()
+            values.append(last)
+        return values
+
+    def later(self, read, default):
+        """A field that earlier versions did not write."""
+        return default if self.done() else read()
 
     def done(self):
         return self.at == len(self.data)
@@ -150,7 +169,7 @@ def read_index(payload):
         offset += r.varint()
         entry = {"offset": offset * 8, "type": r.varint(), "stream": r.varint(), "position": r.varint()}
         entry["count"] = r.varint()
-        if entry["type"] == 2:
+        if entry["type"] in (2, 4):
             entry["run_min"] = r.varint()
             entry["run_max"] = entry["run_min"] + r.varint()
         entries.append(entry)
@@ -183,6 +202,8 @@ def buffer(r):
     b.update(base=r.u64(), size_bytes=r.varint())
     if b["flags"] & 2:
         b.update(path=r.varint(), file_offset_bytes=r.varint())
+    b["model"] = r.later(r.varint, 0)
+    b["allocator"] = r.later(r.varint, 0)
     return b
 
 
@@ -203,6 +224,12 @@ def tensor(r):
 def graph(r):
     g = {"id": r.varint(), "n_nodes": r.varint()}
     g["tensors"] = [tensor(r) for _ in range(r.varint())]
+    g["backends"] = []
+    for _ in range(r.later(r.varint, 0)):
+        name, n = r.varint(), r.varint()
+        if n > g["n_nodes"] - len(g["backends"]):
+            raise Bad("more backends than nodes")
+        g["backends"] += [name] * n
     return g
 
 
@@ -212,10 +239,9 @@ def batch(r):
     if b["flags"] & 1:
         b["tokens"] = [r.zigzag() for _ in range(b["n_tokens"])]
     if b["flags"] & 2:
-        b["positions"], last = [], 0
-        for _ in range(b["n_tokens"]):
-            last += r.zigzag()
-            b["positions"].append(last)
+        b["positions"] = r.sums(b["n_tokens"])
+    b["sequences"] = [r.many(r.zigzag) for _ in range(b["n_tokens"])] if b["flags"] & 4 else None
+    b["vocabulary"] = r.later(r.varint, 0)
     return b
 
 
@@ -227,6 +253,36 @@ def run(r):
 
 def end(r):
     return {"id": r.varint(), "ticks": r.u64(), "status": r.zigzag()}
+
+
+def token_text(r):
+    return {"vocabulary": r.varint(), "token": r.zigzag(), "bytes": list(r.bytes())}
+
+
+def indices(r):
+    return {"run": r.varint(), "tensor": r.varint(), "values": r.sums(r.varint())}
+
+
+def usage(r):
+    u = {"batch": r.varint(), "moment": r.u8(), "ticks": r.u64(), "flags": r.u8(), "devices": []}
+    if u["flags"] & 1:
+        u.update(minor=r.varint(), major=r.varint(), user_ns=r.varint(), system_ns=r.varint())
+    if u["flags"] & 2:
+        u.update(read_bytes=r.varint(), rchar=r.varint())
+    if u["flags"] & 4:
+        n = r.varint()
+        if n > 16:
+            raise Bad("more than 16 devices")
+        u["devices"] = [{"device": r.varint(), "read_bytes": r.varint(), "reads": r.varint()} for _ in range(n)]
+    return u
+
+
+def residency(r):
+    x = {"model": r.varint(), "batch": r.varint(), "moment": r.u8(), "begin_ticks": r.u64(), "end_ticks": r.u64()}
+    x.update(page_bytes=r.varint(), first_page=r.varint(), n_pages=r.varint(), stretches=r.many(r.varint))
+    if sum(x["stretches"]) != x["n_pages"]:
+        raise Bad("the stretches are not all pages")
+    return x
 
 
 def fields(*names_and_readers):
@@ -253,6 +309,12 @@ RECORDS = {
     13: ("counts", lambda r: pairs(r, V)),
     14: ("decode", fields(("begin_ticks", U64), ("end_ticks", U64), ("n_tokens", V), ("status", Z), ("thread", V))),
     15: ("loss", fields(("ring", V), ("position", V), ("dropped", V))),
+    16: ("token_text", token_text),
+    17: ("indices", indices),
+    18: ("usage", usage),
+    19: ("residency", residency),
+    20: ("model_check", fields(("model", V), ("ticks", U64), ("state", Reader.u8))),
+    21: ("detail_loss", fields(("ring", V), ("position", V), ("dropped", V))),
 }
 
 
@@ -284,7 +346,7 @@ def unpack_column(r, n):
         for v in frame:
             last = (last + unzigzag(v)) & M64 if header & 0x80 else (base + v) & M64
             values.append(last)
-    return [unzigzag(v) for v in values]
+    return values
 
 
 def read_ops(payload, n):
@@ -315,7 +377,7 @@ def read_ops(payload, n):
         order += [at + position for position in range(len(nodes)) for at in firsts]
     columns = []
     for _ in range(3):
-        stored, column = unpack_column(r, n), [0] * n
+        stored, column = [unzigzag(v) for v in unpack_column(r, n)], [0] * n
         for place, value in zip(order, stored):
             column[place] = value
         columns.append(column)
@@ -330,11 +392,61 @@ def read_ops(payload, n):
     return records
 
 
+# --- DETAIL ---
+
+
+def column(r, n, top, differences=False):
+    values, last = unpack_column(r, n), 0
+    if differences:
+        for i, v in enumerate(values):
+            last += unzigzag(v)
+            values[i] = last
+    if any(not 0 <= v <= top for v in values):
+        raise Bad("a detail is out of range")
+    return values
+
+
+def read_details(payload, count):
+    """The details of a DETAIL payload: [run, node, lane, kind, ...], at most `count`."""
+    r, details, before = Reader(payload), [], 0
+    if r.varint() != 1:
+        raise Bad("encoding")
+    while not r.done():
+        kind, n = r.varint(), r.varint()
+        if kind <= before:
+            raise Bad("the kinds of details do not ascend")
+        if kind > 3:
+            break  # its columns are not known, nor where it ends
+        before = kind
+        if not 0 < n <= count - len(details):
+            raise Bad("more details than the chunk has records")
+        runs, nodes = column(r, n, (1 << 32) - 1, True), column(r, n, (1 << 20) - 1, True)
+        lanes = column(r, n, (1 << 9) - 1)
+        if kind == 1:
+            minor, major = column(r, n, (1 << 32) - 1), column(r, n, (1 << 32) - 1)
+            cpu_ns, read_bytes = column(r, n, M64), column(r, n, M64)
+            rest = [list(x) for x in zip(minor, major, cpu_ns, ((v - 1) & M64 for v in read_bytes))]
+        else:
+            tokens, ranks = column(r, n, (1 << 32) - 1, True), column(r, n, (1 << 16) - 1)
+            counts = column(r, n, 8 if kind == 2 else 4)
+            if any(c < 1 or rank + c > 1 << 16 for rank, c in zip(ranks, counts)):
+                raise Bad("a detail's ranks are out of range")
+            items = iter(column(r, sum(counts), (1 << 16) - 1 if kind == 2 else (1 << 32) - 1))
+            rest = [[t, rank] + [next(items) for _ in range(c)] for t, rank, c in zip(tokens, ranks, counts)]
+        details += [[*head, kind, *tail] for *head, tail in zip(runs, nodes, lanes, rest)]
+    return details
+
+
 # --- the whole ---
 
 
+def runs_of(entry):
+    return [entry.get("run_min", 0), entry.get("run_max", 0)]
+
+
 def decode(data):
-    trace = {"header": file_header(data), "complete": False, "end_flags": 0, "chunks": [], "meta": [], "ops": []}
+    trace = {"header": file_header(data), "complete": False, "end_flags": 0}
+    trace.update(chunks=[], meta=[], ops=[], details=[])
     at, index = 64, None
     try:
         while True:
@@ -348,13 +460,19 @@ def decode(data):
                 read_meta(payload, trace["meta"])
             elif chunk["type"] == 2:
                 trace["ops"] += [(chunk["stream"],) + record for record in read_ops(payload, chunk["count"])]
+            elif chunk["type"] == 4:
+                found = read_details(payload, chunk["count"])
+                trace["details"] += found
+                chunk["runs"] = [min(d[0] for d in found), max(d[0] for d in found)] if found else [0, 0]
             trace["chunks"].append(chunk)
     except Bad as why:
         trace["cut"] = {"offset": at, "reason": str(why)}
     if index is not None:
         found = [{k: c[k] for k in ("offset", "type", "stream", "position", "count")} for c in trace["chunks"]]
         listed = [{k: e[k] for k in ("offset", "type", "stream", "position", "count")} for e in index]
-        trace["index_agrees"] = found == listed
+        trace["index_agrees"] = found == listed and all(
+            c.get("runs", runs_of(e)) == runs_of(e) for c, e in zip(trace["chunks"], index)
+        )
     return trace
 
 
@@ -479,10 +597,60 @@ def differences(program, path, trace):
                 yield "log: run %d node %d: %s is %r, decoded %r" % (b["run_id"], b["node"], key, a[key], value)
 
 
+def memory(view):
+    """What dump_memory prints, from the decoded records."""
+    name, trace, buffers = view.strings, view.trace, {}
+    for b in view.all("buffer"):
+        buffers[b["id"]] = {
+            "id": b["id"],
+            "name": name[b["name"]],
+            "flags": b["flags"],
+            "model": b["model"],
+            "allocator": name[b["allocator"]],
+        }
+    usages = []
+    for u in view.all("usage"):
+        known = ("batch", "moment", "ticks", "flags", "minor", "major", "user_ns", "system_ns", "read_bytes", "rchar")
+        devices = [d[key] for d in u["devices"] for key in ("device", "read_bytes", "reads")]
+        usages.append([u[key] for key in known if key in u] + devices)
+    head = ("model", "batch", "moment", "begin_ticks", "end_ticks", "page_bytes", "first_page", "n_pages")
+    states = {c["model"]: c["state"] for c in view.all("model_check")}
+    return {
+        "buffers": list(buffers.values()),
+        "backends": [
+            [name[b] for b in g["backends"]] + [""] * (g["n_nodes"] - len(g["backends"])) for g in view.all("graph")
+        ],
+        "batches": [{key: b[key] for key in ("id", "vocabulary", "sequences")} for b in view.all("batch")],
+        "token_texts": [[t["vocabulary"], t["token"], *t["bytes"]] for t in view.all("token_text")],
+        "indices": sorted([x["run"], x["tensor"], *x["values"]] for x in view.all("indices")),
+        "usages": usages,
+        "residencies": [[*(x[key] for key in head), *x["stretches"]] for x in view.all("residency")],
+        "end_states": [states.get(m["id"], -1) for m in view.all("model")],
+        "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
+        "details": sorted(d for d in trace["details"] if d[0] in view.runs),
+    }
+
+
+def memory_differences(dump, path, trace):
+    got, want = report_json(dump, path), memory(View(trace))
+    for key, value in want.items():
+        if got[key] != value:
+            yield "memory: %s differ: %d, decoded %d" % (key, len(got[key]), len(value))
+            for a, b in zip(got[key], value):
+                if a != b:
+                    yield "memory: %s: %r, decoded %r" % (key, a, b)
+                    break
+    # Totals and parts, as long as nothing was cut off.
+    counts = View(trace).all("counts")
+    stored = sum(c["count"] for c in trace["chunks"] if c["type"] == 4)
+    if trace["complete"] and counts and counts[-1].get("details", 0) != stored:
+        yield "memory: %d details counted, %d stored" % (counts[-1]["details"], stored)
+
+
 def main(words):
     program = None
-    if len(words) == 3 and words[0] == "--compare":
-        program = words[1]
+    if len(words) == 4 and words[0] == "--compare":
+        program, dump = words[1:3]
     elif len(words) != 1:
         print(__doc__, file=sys.stderr)
         return 2
@@ -501,10 +669,13 @@ def main(words):
         json.dump(trace, sys.stdout, indent=1)
         print()
         return 0
-    found = list(differences(program, path, trace))
+    found = list(differences(program, path, trace)) + list(memory_differences(dump, path, trace))
+    if trace.get("index_agrees") is False:
+        found.append("the index does not list what is there")
     for line in found[:20]:
         print("%s: %s" % (path, line))
-    print("%s: %d records, %d differences" % (path, len(trace["ops"]), len(found)))
+    parts = (path, len(trace["ops"]), len(trace["details"]), len(found))
+    print("%s: %d records, %d details, %d differences" % parts)
     return 1 if found else 0
 
 

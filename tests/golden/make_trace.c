@@ -18,6 +18,20 @@ static void late_arrival(synth_plan *plan, synth_ring *rings)
     rings[1].records[10].arrive = rings[1].records[10].start - 7;
 }
 
+/* The first DETAIL chunk's encoding is none, its checksum right. */
+static void spoil_detail(tt_bytes *b)
+{
+    tt_chunk_header h;
+    for (size_t at = TT_FILE_HEADER_BYTES; at < b->size;
+         at += tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes)) {
+        if (tt_chunk_header_decode(b->data + at, b->size - at, at, &h, NULL) != TT_OK) return;
+        if (h.type != TT_CHUNK_DETAIL) continue;
+        b->data[at + TT_CHUNK_HEADER_BYTES] = 99;
+        break;
+    }
+    rechecksum(b->data, b->size);
+}
+
 /* Cuts or changes the file's bytes, for kinds that are damaged. */
 static void damage(const char *kind, tt_bytes *b)
 {
@@ -29,6 +43,7 @@ static void damage(const char *kind, tt_bytes *b)
         rechecksum(b->data, b->size);
     }
     if (strcmp(kind, "bad-chunk") == 0) b->data[b->size / 2] ^= 0x40;
+    if (strcmp(kind, "bad-memory-detail") == 0) spoil_detail(b);
     if (strcmp(kind, "bad-empty") == 0) b->size = 0;
     if (strcmp(kind, "bad-headless") == 0) b->size = 40;
 }
@@ -45,7 +60,16 @@ int main(int argc, char **argv)
     if (strcmp(kind, "good-plain") == 0) p.codec = TT_CODEC_NONE;
     if (strcmp(kind, "good-shift") == 0) p.tick_shift = 4;
     if (strcmp(kind, "good-experts") == 0) p.experts = 4;
-    if (strcmp(kind, "good-killed") == 0) p.last_run_open = p.no_index = true;
+    if (strstr(kind, "memory")) {
+        p.memory = true;
+        p.generate = 8; /* a batch for each combination of counters */
+        if (!strstr(kind, "zstd")) p.codec = TT_CODEC_NONE;
+    }
+    if (strcmp(kind, "good-memory-experts") == 0) {
+        p.experts = 16;
+        p.experts_used = 10; /* more than one record of a token */
+    }
+    if (strstr(kind, "killed")) p.last_run_open = p.no_index = true;
     if (strcmp(kind, "good-one-clock") == 0) p.no_clock_end = p.tick_hz = true;
     if (strcmp(kind, "bad-cut") == 0) p.tick_hz = true;
     if (strcmp(kind, "bad-no-clock") == 0) p.no_clock_end = true;

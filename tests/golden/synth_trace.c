@@ -1,5 +1,7 @@
 #include "synth_trace.h"
 
+#include "format/usage.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <zstd.h>
@@ -44,6 +46,12 @@ typedef struct maker {
     uint64_t random;
     uint64_t tick;
     uint64_t total_tokens, ops;
+    /* Of a plan with `memory`: */
+    uint64_t memory_random;
+    uint64_t details, residencies;
+    uint64_t detail_position[SYNTH_RINGS_MAX];
+    uint64_t minor, major, cpu_ns, read_bytes; /* of all details so far, and a little more */
+    bool has_text[SYNTH_VOCAB];
 } maker;
 
 static uint32_t random_below(maker *k, uint32_t n)
@@ -59,9 +67,7 @@ static tt_span span(const char *s)
 
 static void put_record(maker *k, uint8_t type)
 {
-    tt_bytes_u8(&k->meta, type);
-    tt_bytes_varint(&k->meta, k->scratch.size);
-    tt_bytes_put(&k->meta, k->scratch.data, k->scratch.size);
+    tt_meta_put_record(&k->meta, type, &k->scratch);
     tt_bytes_clear(&k->scratch);
     k->meta_count++;
 }
@@ -149,6 +155,8 @@ static void flush_ring(maker *k, uint32_t ring, bool all)
     r->n -= done;
 }
 
+#include "synth_memory.c"
+
 /* --- the model --- */
 
 static void add_weight(maker *k, const char *name, uint32_t a, uint32_t b, uint32_t c,
@@ -203,7 +211,7 @@ static void put_model(maker *k)
                        .path = span(PATH),
                        .size_bytes = k->file_size,
                        .mtime_ns = 1700000000000000000u,
-                       .device = 2049,
+                       .device = SYNTH_DEVICE,
                        .inode = 77,
                        .head_hash = 0x1234,
                        .data_offset_bytes = DATA_OFFSET,
@@ -239,6 +247,7 @@ static void put_buffers(maker *k)
     uint32_t names[] = {string_id(k, "CPU_Mapped"), string_id(k, "CPU_REPACK"), string_id(k, "CPU"),
                         string_id(k, "CPU compute")};
     uint32_t path = string_id(k, PATH);
+    uint32_t allocator = k->plan->memory ? string_id(k, "libllama.so") : 0;
     for (uint32_t i = 0; i < 4; i++) {
         tt_meta_buffer b = {.id = i + 1,
                             .ticks = FIRST_TICK - 1000 + i,
@@ -248,7 +257,9 @@ static void put_buffers(maker *k)
                                               : 0,
                             .flags = TT_BUFFER_HOST | TT_BUFFER_ALLOC_SEEN,
                             .base = MAP_BASE + i * (1ull << 32),
-                            .size_bytes = k->file_size + (1 << 20)};
+                            .size_bytes = k->file_size + (1 << 20),
+                            .model = k->plan->memory ? 1 : 0,
+                            .allocator = allocator};
         if (i == 0) {
             b.flags = TT_BUFFER_HOST | TT_BUFFER_FILE;
             b.path = path;
@@ -258,6 +269,7 @@ static void put_buffers(maker *k)
         tt_meta_put_buffer(&k->scratch, &b);
         put_record(k, TT_META_BUFFER);
     }
+    if (k->plan->memory) synth_put_strange_buffer(k);
 }
 
 /* --- graphs --- */
@@ -292,6 +304,7 @@ typedef struct graph_maker {
     tt_meta_tensor leafs[512];
     uint32_t n_leafs;
     uint32_t tokens;
+    uint32_t cells; /* with `memory`: the leaf that says where keys go */
 } graph_maker;
 
 static uint32_t weight_leaf(graph_maker *g, uint32_t layer, const char *what)
@@ -334,6 +347,16 @@ static uint32_t plain_leaf(graph_maker *g, const char *name, uint32_t ne0, uint3
     return LEAF + g->n_leafs++;
 }
 
+static void make_integers(maker *k, tt_meta_tensor *t, uint32_t type)
+{
+    uint64_t bytes = type == SYNTH_I64 ? 8 : 4;
+    t->type = type;
+    t->type_name = string_id(k, type == SYNTH_I64 ? "i64" : "i32");
+    t->nb[0] = bytes;
+    t->nb[1] = bytes * t->ne[0];
+    t->nb[2] = t->nb[3] = t->size_bytes = t->nb[1] * t->ne[1];
+}
+
 static uint32_t node(graph_maker *g, const char *op, const char *base, uint32_t layer, uint32_t ne0,
                      uint32_t a, uint32_t b)
 {
@@ -374,6 +397,19 @@ static uint32_t norm(graph_maker *g, const char *base, uint32_t layer, const cha
     return node(g, "MUL", base, layer, SYNTH_WIDTH, n, weight_leaf(g, layer, weight));
 }
 
+/* SET_ROWS writes into what it names as a view. */
+static void write_through(maker *k, uint32_t set, uint32_t cache)
+{
+    tt_meta_tensor *t = &k->tensors[set];
+    const tt_meta_tensor *to = &k->tensors[cache];
+    t->view_src = to->view_src;
+    t->buffer = to->buffer;
+    t->location = to->location;
+    memcpy(t->ne, to->ne, sizeof t->ne);
+    memcpy(t->nb, to->nb, sizeof t->nb);
+    t->size_bytes = to->size_bytes;
+}
+
 static uint32_t make_attention(graph_maker *g, uint32_t l, uint32_t x)
 {
     const uint32_t w = SYNTH_WIDTH;
@@ -386,7 +422,9 @@ static uint32_t make_attention(graph_maker *g, uint32_t l, uint32_t x)
     (void)snprintf(name, sizeof name, "cache_k_l%u", l);
     uint32_t cache = plain_leaf(g, name, w, 256, BUFFER_KV, 0);
     uint32_t cv = view(g, "VIEW", cache, "view");
-    (void)node(g, "SET_ROWS", "node_17", UINT32_MAX, w, key, cv);
+    uint32_t set =
+        node(g, "SET_ROWS", "node_17", UINT32_MAX, w, key, g->k->plan->memory ? g->cells : cv);
+    if (g->k->plan->memory) write_through(g->k, set, cv);
     uint32_t kq = node(g, "MUL_MAT", "kq", l, 256, cv, rope);
     uint32_t soft = node(g, "SOFT_MAX", "kq_soft_max", l, 256, kq, NONE);
     uint32_t kqv = node(g, "MUL_MAT", "kqv", l, w, v, soft);
@@ -401,7 +439,8 @@ static uint32_t make_ffn(graph_maker *g, uint32_t l, uint32_t x)
         g->k->tensors[act].op_desc = string_id(g->k, "SILU");
         return node(g, "MUL_MAT", "ffn_out", l, SYNTH_WIDTH, weight_leaf(g, l, "ffn_down"), act);
     }
-    uint32_t ids = node(g, "ARGSORT", "ffn_moe_topk", l, 2, x, NONE);
+    uint32_t ids = node(g, "ARGSORT", "ffn_moe_topk", l, g->k->plan->experts_used, x, NONE);
+    make_integers(g->k, &g->k->tensors[ids], SYNTH_I32);
     uint32_t up =
         node(g, "MUL_MAT_ID", "ffn_moe_up", l, SYNTH_FFN, weight_leaf(g, l, "ffn_up_exps"), x);
     g->k->tensors[up].src[g->k->tensors[up].n_src++] = ids + 1;
@@ -419,6 +458,11 @@ static void put_graph(maker *k, uint32_t id, uint32_t tokens)
     g.tokens = tokens;
     k->n_tensors = 0;
     uint32_t inp = plain_leaf(&g, "inp_tokens", tokens, 1, BUFFER_COMPUTE, TT_TENSOR_INPUT);
+    make_integers(k, &g.leafs[inp - LEAF], SYNTH_I32);
+    if (k->plan->memory) {
+        g.cells = plain_leaf(&g, "k_cells", tokens, 1, BUFFER_COMPUTE, TT_TENSOR_INPUT);
+        make_integers(k, &g.leafs[g.cells - LEAF], SYNTH_I64);
+    }
     uint32_t x = node(&g, "GET_ROWS", "inp_embd", NONE, SYNTH_WIDTH,
                       weight_leaf(&g, NONE, "token_embd"), inp);
     for (uint32_t l = 0; l < k->plan->layers; l++) {
@@ -443,6 +487,10 @@ static void put_graph(maker *k, uint32_t id, uint32_t tokens)
         if (k->plan->bad_source && id == 1 && i == 2) t->src[0] = k->n_tensors + 5;
         tt_meta_put_tensor(&k->scratch, t);
     }
+    if (k->plan->memory)
+        synth_put_backends(k, id);
+    else
+        tt_bytes_varint(&k->scratch, 0);
     put_record(k, TT_META_GRAPH);
 }
 
@@ -475,10 +523,11 @@ static void run_graph(maker *k, uint32_t run, bool open)
         uint32_t covers = k->tensors[i].op_name == rms;
         bool last = open && executed > k->n_nodes / 2;
         uint64_t begin = k->tick, release = 0;
-        uint64_t arrive[SYNTH_RINGS_MAX];
+        uint64_t arrive[SYNTH_RINGS_MAX], busy[SYNTH_RINGS_MAX];
         for (uint32_t lane = 0; lane < k->plan->lanes; lane++) {
             arrive[lane] = begin + 20 * lane + 200 + random_below(k, 3000);
             if (arrive[lane] > release) release = arrive[lane];
+            busy[lane] = arrive[lane] - begin - 20 * lane;
         }
         for (uint32_t lane = 0; lane < k->plan->lanes; lane++) {
             tt_op_record r = {begin + 20 * lane, arrive[lane], release + 30 * lane, run,
@@ -486,6 +535,7 @@ static void run_graph(maker *k, uint32_t run, bool open)
             if (last) r.arrive = r.release = 0;
             put_op(k, lane, r);
         }
+        if (k->plan->memory && !last) synth_put_details(k, run, i, busy);
         k->tick = release + 30 * k->plan->lanes + random_below(k, 100);
         executed += 1 + covers;
         i += covers;
@@ -502,14 +552,26 @@ static void put_clock(maker *k)
     put_record(k, TT_META_CLOCK);
 }
 
-static void put_batch(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position)
+#define SYNTH_BATCH_MAX 256u
+
+typedef struct batch_tokens {
+    int32_t ids[SYNTH_BATCH_MAX], positions[SYNTH_BATCH_MAX];
+    uint32_t first_sequence[SYNTH_BATCH_MAX + 1];
+    int32_t sequences[SYNTH_BATCH_MAX + 1]; /* the first token is of two */
+} batch_tokens;
+
+static void put_batch(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, batch_tokens *t)
 {
-    int32_t tokens[256] = {0}, positions[256] = {0};
+    memset(t, 0, sizeof *t);
     for (uint32_t i = 0; i < n_tokens; i++) {
-        tokens[i] = (int32_t)random_below(k, SYNTH_VOCAB);
-        positions[i] = (int32_t)(position + i);
+        t->ids[i] = (int32_t)random_below(k, SYNTH_VOCAB);
+        t->positions[i] = (int32_t)(position + i);
+        t->first_sequence[i + 1] = i + 2;
     }
-    if (id == 2) tokens[0] += k->plan->token_delta;
+    if (n_tokens > 0) t->sequences[1] = 1;
+    if (id == 2) t->ids[0] += k->plan->token_delta;
+    const tt_batch_sequences sequences = {t->first_sequence, t->sequences};
+    if (k->plan->memory) synth_put_token_texts(k, t->ids, n_tokens);
     tt_meta_batch b = {.id = id,
                        .context = 1,
                        .ticks = k->tick,
@@ -518,7 +580,11 @@ static void put_batch(maker *k, uint32_t id, uint32_t n_tokens, uint32_t positio
                        .n_outputs_plus_1 = 2,
                        .phase = n_tokens > 1 ? TT_PHASE_PROMPT : TT_PHASE_GENERATE,
                        .flags = TT_BATCH_TOKENS | TT_BATCH_POSITIONS};
-    tt_meta_put_batch(&k->scratch, &b, tokens, positions, NULL);
+    if (k->plan->memory) {
+        b.flags |= TT_BATCH_SEQUENCES;
+        b.vocabulary = SYNTH_VOCABULARY;
+    }
+    tt_meta_put_batch(&k->scratch, &b, t->ids, t->positions, &sequences);
     put_record(k, TT_META_BATCH);
     k->total_tokens += n_tokens;
 }
@@ -526,8 +592,10 @@ static void put_batch(maker *k, uint32_t id, uint32_t n_tokens, uint32_t positio
 static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, bool open)
 {
     uint64_t begin = k->tick;
+    batch_tokens tokens;
     k->tick += 50;
-    put_batch(k, id, n_tokens, position);
+    put_batch(k, id, n_tokens, position, &tokens);
+    if (k->plan->memory) synth_put_usage(k, id, TT_AT_BATCH_BEGIN);
     uint32_t graph = n_tokens > 1 ? 1 : 2;
     tt_meta_run r = {.id = id,
                      .batch = id,
@@ -538,15 +606,21 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
                      .thread = 100};
     tt_meta_put_run(&k->scratch, &r);
     put_record(k, TT_META_RUN);
+    if (k->plan->memory) {
+        synth_put_indices(k, id, "inp_tokens", tokens.ids, n_tokens);
+        synth_put_indices(k, id, "k_cells", tokens.positions, n_tokens);
+    }
     k->tick += 10;
     run_graph(k, id, open);
     if (open) return;
     tt_meta_end e = {id, k->tick += 10, 0};
     tt_meta_put_end(&k->scratch, &e);
     put_record(k, TT_META_RUN_END);
+    if (k->plan->memory) synth_put_usage(k, id, TT_AT_BATCH_END);
     e.ticks = k->tick += 5;
     tt_meta_put_end(&k->scratch, &e);
     put_record(k, TT_META_BATCH_END);
+    if (k->plan->memory) synth_put_residency(k, id, TT_AT_BATCH_END);
     tt_meta_decode d = {begin, k->tick += 5, n_tokens, 0, 100};
     if (!k->plan->no_counts) {
         tt_meta_put_decode(&k->scratch, &d);
@@ -565,6 +639,8 @@ static void put_counts(maker *k)
                   {"ops_dropped", p->counts_dropped_delta},
                   {"ops_unresolved", 0},
                   {"meta_dropped", 0},
+                  {"details", k->details},
+                  {"details_dropped", p->memory ? SYNTH_DETAILS_DROPPED : 0},
                   {"batches", 1 + p->generate},
                   {"runs", 1 + p->generate},
                   {"graphs", 2},
@@ -590,15 +666,35 @@ static void put_environment(maker *k)
     put_record(k, TT_META_ENVIRONMENT);
 }
 
+/* When recording begins or ends. */
+static void put_memory_at(maker *k, enum tt_moment moment)
+{
+    synth_put_usage(k, 0, moment);
+    synth_put_residency(k, 0, moment);
+    if (moment != TT_AT_END) return;
+    synth_put_detail_loss(k);
+    synth_put_model_check(k);
+}
+
+static void flush_rings(maker *k, bool all)
+{
+    for (uint32_t i = 0; i < k->plan->lanes; i++) {
+        flush_ring(k, i, all);
+        synth_flush_details(k, i, all);
+    }
+}
+
 static void put_all(maker *k)
 {
     synth_plan *p = k->plan;
     put_environment(k);
+    if (p->memory) synth_put_capture_environment(k);
     k->tick = FIRST_TICK;
     put_clock(k);
     make_weights(k);
     if (!p->no_model) put_model(k);
     put_buffers(k);
+    if (p->memory) put_memory_at(k, TT_AT_BEGIN);
     for (uint32_t i = 0; i < p->lanes; i++) {
         tt_meta_put_ring(&k->scratch, i, 100 + i, k->tick);
         put_record(k, TT_META_RING);
@@ -611,14 +707,13 @@ static void put_all(maker *k)
         decode(k, i + 2, 1, p->prompt_tokens + i, p->last_run_open && i + 1 == p->generate);
     if (p->edit_ops) p->edit_ops(p, k->rings);
     /* An OPS chunk before the META chunk that describes its runs: readers must cope. */
-    for (uint32_t i = 0; i < p->lanes; i++)
-        flush_ring(k, i, false);
+    flush_rings(k, false);
     k->tick += 1000;
+    if (p->memory) put_memory_at(k, TT_AT_END);
     if (!p->no_clock_end) put_clock(k);
     if (!p->no_counts) put_counts(k);
     flush_meta(k);
-    for (uint32_t i = 0; i < p->lanes; i++)
-        flush_ring(k, i, true);
+    flush_rings(k, true);
 }
 
 static void put_end(maker *k)
@@ -642,6 +737,7 @@ synth_plan synth_default(void)
                         .lanes = 2,
                         .prompt_tokens = 5,
                         .generate = 4,
+                        .experts_used = 2,
                         .codec = TT_CODEC_ZSTD,
                         .chunk_records = 200,
                         .seed = 1};
@@ -654,6 +750,7 @@ bool synth_build(synth_plan *plan, tt_bytes *out)
     k->plan = plan;
     k->out = out;
     k->random = plan->seed;
+    k->memory_random = plan->seed + 1;
     k->n_strings = 1;
     k->strings = calloc(4096, sizeof *k->strings);
     k->tensors = calloc(TENSORS_MAX, sizeof *k->tensors);
@@ -672,8 +769,10 @@ bool synth_build(synth_plan *plan, tt_bytes *out)
     }
     plan->n_records = k->ops;
     bool ok = k->strings && k->tensors && k->index && !out->failed;
-    for (uint32_t i = 0; i < SYNTH_RINGS_MAX; i++)
+    for (uint32_t i = 0; i < SYNTH_RINGS_MAX; i++) {
         free(k->rings[i].records);
+        free(k->rings[i].details);
+    }
     free(k->strings);
     free(k->tensors);
     free(k->index);

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "format/chunk.h"
+#include "format/detail.h"
 #include "format/meta.h"
 #include "format/ops.h"
 
@@ -21,14 +22,17 @@
 typedef struct synth_ring {
     tt_op_record *records;
     size_t n, capacity;
+    tt_detail *details;
+    size_t n_details, detail_capacity;
 } synth_ring;
 
 typedef struct synth_plan {
     uint32_t layers;
     uint32_t lanes;
     uint32_t prompt_tokens;
-    uint32_t generate; /* batches of one token */
-    uint32_t experts;  /* > 0: the FFN is a mixture, two of them a token */
+    uint32_t generate;     /* batches of one token */
+    uint32_t experts;      /* > 0: the FFN is a mixture */
+    uint32_t experts_used; /* by a token */
     uint8_t codec;
     unsigned tick_shift;
     uint32_t chunk_records;
@@ -39,6 +43,10 @@ typedef struct synth_plan {
     bool no_counts;     /* no COUNTS and no DECODE records */
     bool last_run_open; /* killed inside the last run */
     bool no_index;      /* the file just ends */
+    /* Also all that is told of memory: texts and sequences of tokens, row numbers, the kernel's
+     * counters (flags: 7 - batch id % 8), pages in RAM, what became of the model, backends,
+     * allocators, details of ops (and three lost ones). */
+    bool memory;
     /* Faults, one check of `verify` each: */
     uint64_t weight_size_delta;   /* of the model's first layer weight */
     uint64_t weight_offset_delta; /* likewise, not followed by the mapping */

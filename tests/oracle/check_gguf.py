@@ -2,9 +2,9 @@
 
 Usage: check_gguf.py TENSORTRACE WORKDIR
 
-For every preset of `tensortrace synth`, every type it can make, a split model and
-a file written by gguf.GGUFWriter with every type the package knows: names, types,
-shapes, offsets and sizes must be equal, experts' slices must tile their tensors,
+For every preset of `tensortrace synth`, every type it can make, a split model, an
+adapter and a file written by gguf.GGUFWriter with every type the package knows:
+names, types, shapes, offsets and sizes must be equal, experts' slices must tile their tensors,
 and the weights must decode to finite values of a sane size. Exits with 1 and a
 list when anything differs.
 """
@@ -168,6 +168,10 @@ def main():
             "token_embd.weight", "blk.0.attn_v.weight", "blk.21.ffn_down.weight", "output_norm.weight"})
         if preset == "moe":
             compare_experts(tool, path, 8)
+            adapter = work / "lora.gguf"
+            run(tool, "synth", "--lora-for", path, "-o", adapter, "--force")
+            compare_whole(tool, [adapter])
+            adapter.unlink()
         path.unlink()
     for name in SYNTH_TYPES:
         path = work / f"{name}.gguf"

@@ -1,6 +1,7 @@
 #include "tests.h"
 
 #include "gguf/layout.h"
+#include "gguf/lora.h"
 #include "gguf/memory_map.h"
 #include "gguf/quantize.h"
 #include "gguf/reader.h"
@@ -693,6 +694,43 @@ static void test_synth_writes_what_it_says(void **state)
     assert_int_equal(unlink("m.gguf"), 0);
 }
 
+static void expect_lora(const char *name, const uint64_t ne[3])
+{
+    const tt_gguf_tensor *t = tt_gguf_tensor_find(&model, name);
+    assert_non_null(t);
+    assert_int_equal(t->type->id, TT_GGML_F16);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(t->ne[i], ne[i]);
+}
+
+static void test_lora_fits_its_model(void **state)
+{
+    (void)state;
+    tt_synth_config c = smallest();
+    c.n_experts = 4;
+    c.n_experts_used = 1;
+    write_model(&c, "m.gguf");
+    tt_lora_config lora = {.model = "m.gguf", .rank = 4, .alpha = 8, .type = TT_GGML_F16};
+    uint64_t total = 0;
+    assert_int_equal(tt_lora_write(&lora, "l.gguf", false, NULL, NULL, &total, &error), TT_OK);
+    assert_int_equal(tt_gguf_open(&model, "l.gguf", &error), TT_OK);
+    assert_int_equal(model.size_bytes, total);
+    assert_int_equal(model.n_tensors, 2 * 7); /* neither router nor norms nor embeddings */
+    expect_lora("blk.0.attn_k.weight.lora_a", (const uint64_t[3]){256, 4, 1});
+    expect_lora("blk.0.attn_k.weight.lora_b", (const uint64_t[3]){4, 128, 1});
+    expect_lora("blk.0.ffn_down_exps.weight.lora_a", (const uint64_t[3]){512, 4, 4});
+    expect_lora("blk.0.ffn_down_exps.weight.lora_b", (const uint64_t[3]){4, 256, 4});
+    tt_span text = tt_gguf_kv_string(tt_gguf_find(&model, "general.type"));
+    assert_int_equal(text.size, 7);
+    assert_memory_equal(text.data, "adapter", 7);
+    tt_gguf_close(&model);
+    assert_int_equal(tt_lora_write(&lora, "l.gguf", false, NULL, NULL, NULL, &error), TT_E_EXISTS);
+    lora.rank = TT_LORA_RANK_MAX + 1;
+    assert_int_equal(tt_lora_write(&lora, "n.gguf", false, NULL, NULL, NULL, &error), TT_E_USAGE);
+    assert_int_not_equal(access("n.gguf", F_OK), 0);
+    assert_int_equal(unlink("m.gguf") | unlink("l.gguf"), 0);
+}
+
 static void impossible(const tt_synth_config *c, const char *words)
 {
     assert_int_equal(tt_synth_write(c, "never.gguf", false, NULL, NULL, NULL, &error), TT_E_USAGE);
@@ -856,6 +894,7 @@ int main(void)
         cmocka_unit_test(test_synth_is_deterministic),
         cmocka_unit_test(test_synth_keeps_existing_files),
         cmocka_unit_test(test_synth_writes_what_it_says),
+        cmocka_unit_test(test_lora_fits_its_model),
         cmocka_unit_test(test_synth_refuses_impossible_shapes),
         cmocka_unit_test(test_vocabulary_is_unique),
         cmocka_unit_test(test_split_models),

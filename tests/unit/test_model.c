@@ -2,6 +2,7 @@
 
 #include "../golden/rechecksum.h"
 #include "../golden/synth_trace.c"
+#include "hand_trace.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -212,6 +213,265 @@ static void odd_records_are_taken_or_named(void **state)
     tt_bytes_free(&record);
 }
 
+/* --- what later records tell, on traces made by hand --- */
+
+static void put_buffer(hand *h, tt_meta_buffer b)
+{
+    tt_meta_put_buffer(&h->record, &b);
+    hand_put(h, TT_META_BUFFER);
+}
+
+/* A graph of one node that reads w0, which lies in that buffer. */
+static void put_user(hand *h, uint32_t graph, uint64_t buffer, uint64_t location)
+{
+    tt_meta_tensor *t = hand_tensor(h, "out", "MUL_MAT", 4, 4, 1);
+    hand_source(t, 1);
+    t = hand_tensor(h, "w0", "NONE", 4, 4, 16);
+    t->buffer = buffer;
+    t->location = location;
+    hand_graph(h, graph, 1);
+}
+
+static const char *file_of(const tt_model *m, uint32_t graph)
+{
+    const tt_tensor *t = tensor(m, graph, "w0");
+    return t->weight == TT_NONE ? "none" : m->files[m->weights[t->weight].file].path;
+}
+
+/* A model, another one, the first one again; none of them mapped. */
+static void weights_of_one_name_are_told_apart(void **state)
+{
+    hand h;
+    (void)state;
+    hand_begin(&h);
+    hand_model(&h, 1, "/a.gguf", 2);
+    put_buffer(&h, (tt_meta_buffer){.id = 1, .usage = 1, .size_bytes = 4096, .model = 1});
+    hand_model(&h, 2, "/b.gguf", 2);
+    put_buffer(&h, (tt_meta_buffer){.id = 2, .usage = 1, .size_bytes = 4096, .model = 2});
+    /* Not among them: has no w0, so the newest before it is meant. */
+    hand_model(&h, 3, "/adapter.gguf", 0);
+    put_buffer(&h, (tt_meta_buffer){.id = 3, .usage = 1, .size_bytes = 4096, .model = 3});
+    hand_model(&h, 4, "/a-again.gguf", 2);
+    put_buffer(&h, (tt_meta_buffer){.id = 4, .usage = 1, .size_bytes = 4096, .model = 4});
+    /* The first one again, known by its id. */
+    put_buffer(&h, (tt_meta_buffer){.id = 5, .usage = 1, .size_bytes = 4096, .model = 1});
+    /* Described once more when other models were open. */
+    put_buffer(&h, (tt_meta_buffer){.id = 2, .usage = 1, .size_bytes = 4096, .model = 4});
+    for (uint32_t i = 1; i <= 5; i++)
+        put_user(&h, i, i, 0);
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(m->n_problems, 0);
+    static const char *const files[] = {"/a.gguf", "/b.gguf", "/b.gguf", "/a-again.gguf",
+                                        "/a.gguf"};
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_string_equal(file_of(m, i), files[i]);
+        assert_int_equal(tensor(m, i, "w0")->origin, TT_ORIGIN_BUFFER);
+    }
+    hand_close(&h, m);
+}
+
+/* Both models have the tensor at the same place of their files. */
+static void mapped_weights_are_told_apart(void **state)
+{
+    hand h;
+    (void)state;
+    hand_begin(&h);
+    hand_model(&h, 1, "/a.gguf", 2);
+    hand_model(&h, 2, "/b.gguf", 2);
+    uint32_t a = hand_string(&h, "/a.gguf"), b = hand_string(&h, "/b.gguf");
+    const uint8_t mapped = TT_BUFFER_FILE | TT_BUFFER_HOST;
+    put_buffer(&h, (tt_meta_buffer){.id = 1, .flags = mapped, .path = b, .size_bytes = 9999});
+    put_buffer(
+        &h, (tt_meta_buffer){.id = 2, .flags = mapped, .path = a, .size_bytes = 9999, .model = 2});
+    put_buffer(&h, (tt_meta_buffer){.id = 3, .flags = TT_BUFFER_PLACE_UNKNOWN, .usage = 1});
+    put_user(&h, 1, 1, 4096);
+    put_user(&h, 2, 2, 4096);
+    put_user(&h, 3, 2, 4097); /* in the mapping, but not where w0 is */
+    put_user(&h, 4, 3, 0);
+    put_user(&h, 5, 0, 0x7f00);
+    tt_model *m = hand_open(&h, true);
+    assert_string_equal(file_of(m, 0), "/b.gguf");
+    assert_string_equal(file_of(m, 1), "/a.gguf");
+    assert_int_equal(tensor(m, 0, "w0")->origin, TT_ORIGIN_DISK);
+    assert_int_equal(tensor(m, 1, "w0")->origin, TT_ORIGIN_DISK);
+    for (uint32_t i = 2; i < 5; i++)
+        assert_int_equal(tensor(m, i, "w0")->origin, TT_ORIGIN_UNKNOWN);
+    hand_close(&h, m);
+}
+
+static void buffers_have_a_kind(void **state)
+{
+    hand h;
+    tt_meta_tensor *t;
+    (void)state;
+    hand_begin(&h);
+    hand_model(&h, 1, "/a.gguf", 1);
+    uint32_t llama = hand_string(&h, "libllama.so.0"), ggml = hand_string(&h, "libggml.so");
+    for (uint64_t i = 1; i <= 8; i++)
+        put_buffer(&h, (tt_meta_buffer){.id = i,
+                                        .usage = i == 6 ? 2 : 0,
+                                        .allocator = i < 8 ? llama : ggml,
+                                        .size_bytes = 10000});
+    t = hand_tensor(&h, "out", "MUL_MAT", 4, 4, 1);
+    t->buffer = 4;
+    hand_source(t, 2);
+    t = hand_tensor(&h, "cache_k_l0 (view)", "SET_ROWS", 4, 4, 1);
+    t->view_src = 3 + 1;
+    t->buffer = 2;
+    static const char *const leafs[] = {"w0", "cache_k_l0", "cache_s_l9", "inp_pos"};
+    for (uint64_t i = 0; i < 4; i++) {
+        t = hand_tensor(&h, leafs[i], "NONE", 4, 4, 16);
+        t->buffer = i < 3 ? i + 1 : 5;
+    }
+    hand_graph(&h, 1, 2);
+    tt_model *m = hand_open(&h, true);
+    static const char *const kinds[] = {"weights", "kv_cache", "kv_cache", "compute",
+                                        "other",   "compute",  "output",   "other"};
+    for (uint32_t i = 0; i < 8; i++)
+        assert_string_equal(tt_buffer_kind_name(m->buffers[i].kind), kinds[i]);
+    assert_string_equal(m->buffers[7].allocator, "libggml.so");
+    assert_int_equal(m->buffers[0].last_file, TT_NONE);
+    hand_close(&h, m);
+}
+
+static void batches_have_sequences_and_texts(void **state)
+{
+    static const int32_t tokens[] = {4, 5, 6}, ids[] = {0, 2, 7, -1};
+    static const uint32_t first[] = {0, 3, 3, 4};
+    const tt_batch_sequences sequences = {first, ids};
+    tt_meta_batch b = {
+        .id = 1, .n_tokens = 3, .flags = TT_BATCH_TOKENS | TT_BATCH_SEQUENCES, .vocabulary = 2};
+    hand h;
+    size_t n;
+    (void)state;
+    hand_begin(&h);
+    tt_meta_put_batch(&h.record, &b, tokens, NULL, &sequences);
+    hand_put(&h, TT_META_BATCH);
+    tt_meta_put_token_text(&h.record, 2, 5, (tt_span){(const uint8_t *)"a\0b", 3});
+    hand_put(&h, TT_META_TOKEN_TEXT);
+    tt_meta_put_token_text(&h.record, 2, 5, hand_span("other"));
+    hand_put(&h, TT_META_TOKEN_TEXT);
+    tt_meta_put_token_text(&h.record, 1, -5, hand_span(""));
+    hand_put(&h, TT_META_TOKEN_TEXT);
+    tt_model *m = hand_open(&h, true);
+    const tt_batch *got = &m->batches[0];
+    assert_memory_equal(got->sequence_first, first, sizeof first);
+    assert_memory_equal(got->sequences, ids, sizeof ids);
+    assert_int_equal(got->vocabulary, 2);
+    assert_memory_equal(tt_model_token_text(m, 2, 5, &n), "a\0b", 4);
+    assert_int_equal(n, 3);
+    assert_string_equal(tt_model_token_text(m, 1, -5, NULL), "");
+    assert_null(tt_model_token_text(m, 1, 5, NULL));
+    assert_int_equal(m->n_token_texts, 3);
+    hand_close(&h, m);
+}
+
+static void put_residency(hand *h, uint32_t model, uint64_t n_pages, uint64_t first_page)
+{
+    tt_meta_residency r = {.model = model,
+                           .moment = TT_AT_BEGIN,
+                           .page_bytes = 4096,
+                           .first_page = first_page,
+                           .n_pages = n_pages,
+                           .n_stretches = 3};
+    tt_residency_put(&h->record, &r);
+    for (uint64_t i = 0; i < 3; i++)
+        tt_bytes_varint(&h->record, i);
+    hand_put(h, TT_META_RESIDENCY);
+}
+
+static void the_physical_side_is_there(void **state)
+{
+    static const int64_t rows[] = {5, -3};
+    hand h;
+    (void)state;
+    hand_begin(&h);
+    hand_model(&h, 3, "/a.gguf", 1);
+    tt_meta_put_batch(&h.record, &(tt_meta_batch){.id = 8}, NULL, NULL, NULL);
+    hand_put(&h, TT_META_BATCH);
+    put_user(&h, 1, 0, 0);
+    hand_indices(&h, 20, 1, rows, 2); /* before its run */
+    hand_run(&h, 20, 8, 1);
+    hand_run(&h, 10, 8, 1);
+    hand_indices(&h, 10, 0, rows, 1);
+    tt_usage_put(&h.record, &(tt_meta_usage){.batch = 8, .flags = TT_USAGE_FAULTS, .minor = 4});
+    hand_put(&h, TT_META_USAGE);
+    put_residency(&h, 3, 3, 0);
+    tt_meta_put_model_check(&h.record, &(tt_meta_model_check){3, 1, TT_MODEL_REPLACED});
+    hand_put(&h, TT_META_MODEL_CHECK);
+    tt_meta_put_loss(&h.record, 0, 7, 9);
+    hand_put(&h, TT_META_DETAIL_LOSS);
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(m->n_problems, 0);
+    assert_int_equal(m->n_indices, 2);
+    const tt_indices *x = tt_model_indices(m, tt_model_run(m, 20), 1);
+    assert_true(x && x->n == 2 && x->values[1] == -3);
+    assert_non_null(tt_model_indices(m, tt_model_run(m, 10), 0));
+    assert_null(tt_model_indices(m, tt_model_run(m, 10), 1));
+    assert_true(m->n_usages == 1 && m->usages[0].batch == 0 && m->usages[0].minor == 4);
+    assert_true(m->n_residencies == 1 && m->residencies[0].file == 0);
+    assert_int_equal(m->residencies[0].batch, TT_NONE);
+    assert_int_equal(m->residencies[0].stretches[2], 2);
+    assert_true(m->files[0].checked_at_end && m->files[0].end_state == TT_MODEL_REPLACED);
+    assert_true(m->detail_losses_total == 9 && m->losses_total == 0);
+    hand_close(&h, m);
+}
+
+static void records_that_lead_nowhere_are_dropped(void **state)
+{
+    static const int64_t rows[] = {5};
+    hand h;
+    (void)state;
+    hand_begin(&h);
+    hand_model(&h, 3, "/a.gguf", 1);
+    put_user(&h, 1, 0, 0);
+    hand_run(&h, 1, 0, 1);
+    hand_indices(&h, 1, 1, rows, 1);
+    hand_indices(&h, 1, 1, rows, 1); /* twice */
+    hand_indices(&h, 1, 2, rows, 1); /* no such tensor */
+    hand_indices(&h, 5, 1, rows, 1); /* no such run */
+    put_residency(&h, 3, 4, 0);      /* three pages are told */
+    put_residency(&h, 4, 3, 0);      /* no such file */
+    put_residency(&h, 3, 3, UINT64_MAX - 1);
+    tt_usage_put(&h.record, &(tt_meta_usage){.batch = 8});
+    hand_put(&h, TT_META_USAGE);
+    tt_meta_put_model_check(&h.record, &(tt_meta_model_check){9, 1, 0});
+    hand_put(&h, TT_META_MODEL_CHECK);
+    put_buffer(&h, (tt_meta_buffer){.id = 1, .model = 77});
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(m->n_indices, 1);
+    assert_int_equal(m->n_residencies, 0);
+    assert_true(m->n_usages == 1 && m->usages[0].batch == TT_NONE);
+    assert_int_equal(m->buffers[0].last_file, TT_NONE);
+    assert_false(m->files[0].checked_at_end);
+    assert_int_equal(m->n_problems, 9);
+    hand_close(&h, m);
+}
+
+static void nodes_have_backends(void **state)
+{
+    hand h;
+    (void)state;
+    hand_begin(&h);
+    uint32_t cpu = hand_string(&h, "CPU"), gpu = hand_string(&h, "Vulkan0");
+    for (uint32_t i = 0; i < 4; i++)
+        (void)hand_tensor(&h, "n", "ADD", 1, 1, 1);
+    tt_meta_graph g = {1, 4, 4};
+    tt_meta_put_graph(&h.record, &g);
+    for (uint32_t i = 0; i < 4; i++)
+        tt_meta_put_tensor(&h.record, &h.tensors[i]);
+    const uint32_t stretches[] = {2, cpu, 2, gpu, 1};
+    for (size_t i = 0; i < sizeof stretches / sizeof *stretches; i++)
+        tt_bytes_varint(&h.record, stretches[i]);
+    hand_put(&h, TT_META_GRAPH);
+    h.n_tensors = 0;
+    tt_model *m = hand_open(&h, true);
+    static const char *const names[] = {"CPU", "CPU", "Vulkan0", ""};
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(m->graphs[0].tensors[i].backend, names[i]);
+    hand_close(&h, m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +481,13 @@ int main(void)
         cmocka_unit_test(ticks_become_time),
         cmocka_unit_test(damaged_meta_ends_there),
         cmocka_unit_test(odd_records_are_taken_or_named),
+        cmocka_unit_test(weights_of_one_name_are_told_apart),
+        cmocka_unit_test(mapped_weights_are_told_apart),
+        cmocka_unit_test(buffers_have_a_kind),
+        cmocka_unit_test(batches_have_sequences_and_texts),
+        cmocka_unit_test(the_physical_side_is_there),
+        cmocka_unit_test(records_that_lead_nowhere_are_dropped),
+        cmocka_unit_test(nodes_have_backends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

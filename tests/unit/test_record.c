@@ -3,10 +3,12 @@
 #include "tests.h"
 
 #include "base/clock.h"
+#include "format/detail.h"
 #include "format/meta.h"
 #include "format/ops.h"
 #include "read/trace.h"
 #include "record/area.h"
+#include "record/detail_writer.h"
 #include "record/place.h"
 #include "record/recorder.h"
 #include "record/recover.h"
@@ -53,43 +55,67 @@ typedef struct producer {
     tt_area_map *map;
     uint32_t thread;
     uint32_t runs;
-    uint64_t written;
-    uint64_t dropped;
-    bool paced; /* waits for room instead of dropping */
+    uint64_t written, dropped;
+    uint64_t details, details_dropped;
+    bool paced;    /* waits for room instead of dropping */
+    bool detailed; /* writes details of each op */
 } producer;
 
-/* Opens a record; the one before becomes final. */
-static tt_op_record *begin(producer *p, tt_ring *ring, uint64_t *head)
+static void wait_for_room(const producer *p, tt_ring *ring)
 {
     uint64_t size = p->map->area->ring_records;
-    while (*head - atomic_load_explicit(&ring->tail, memory_order_acquire) >= size) {
-        if (!p->paced) {
-            uint32_t n = atomic_load(&ring->n_losses);
-            atomic_fetch_add(&ring->dropped, 1);
-            if (n < TT_AREA_LOSSES) {
-                ring->losses[n] = (tt_area_loss){*head, 0};
-                atomic_store(&ring->n_losses, ++n);
-            }
-            ring->losses[n - 1].dropped++;
-            p->dropped++;
-            return NULL;
-        }
+    while (p->paced && atomic_load_explicit(&ring->head, memory_order_relaxed) -
+                               atomic_load_explicit(&ring->tail, memory_order_acquire) >=
+                           size)
         (void)usleep(200);
+}
+
+static tt_detail make_detail(uint32_t run, uint32_t node, uint32_t lane)
+{
+    tt_detail d = {.run = run};
+    if (node % 2) {
+        d.faults = (tt_detail_faults){node, run, (uint64_t)run << 20 | node, UINT64_MAX};
+        d.place = tt_detail_place(node, lane, TT_DETAIL_FAULTS);
+    } else {
+        d.experts = (tt_detail_experts){.token = run, .n = 2, .expert = {(uint16_t)node, 7}};
+        d.place = tt_detail_place(node, lane, TT_DETAIL_EXPERTS);
     }
-    uint32_t index = (uint32_t)(ring - p->map->rings);
-    return &tt_area_slots(p->map, index)[*head & (size - 1)];
+    return d;
+}
+
+static void produce_detail(producer *p, tt_detail_writer *w, uint32_t run, uint32_t node)
+{
+    wait_for_room(p, w->ring);
+    tt_detail *slot = tt_detail_next(w);
+    if (!slot) {
+        p->details_dropped++;
+        return;
+    }
+    tt_detail d = make_detail(run, node, p->thread);
+    slot->run = run;
+    slot->experts = d.experts; /* the largest: all of the payload */
+    tt_detail_complete(slot, d.place);
+    p->details++;
 }
 
 static void *produce(void *argument)
 {
     producer *p = argument;
     tt_ring *ring = tt_area_claim(p->map, p->thread);
-    uint64_t head = atomic_load(&ring->head);
-    uint64_t now = tt_ticks();
+    tt_detail_writer w = {0};
+    uint32_t index = (uint32_t)(ring - p->map->rings);
+    uint64_t head = atomic_load(&ring->head), size = p->map->area->ring_records;
+    uint64_t room = 0, dropped_at = 0, now = tt_ticks();
+    if (p->detailed && !tt_detail_writer_begin(&w, p->map, index)) abort();
     for (uint32_t run = 1; run <= p->runs; run++) {
         for (uint32_t node = 0; node < NODES; node++) {
-            tt_op_record *r = begin(p, ring, &head);
-            if (!r) continue;
+            if (p->detailed) produce_detail(p, &w, run, node);
+            wait_for_room(p, ring);
+            if (head >= room && !tt_ring_make_room(ring, head, size, &room, &dropped_at)) {
+                p->dropped++;
+                continue;
+            }
+            tt_op_record *r = &tt_area_slots(p->map, index)[head & (size - 1)];
             *r = (tt_op_record){.start = now, .run = run, .place = tt_op_place(node, p->thread, 0)};
             atomic_store_explicit(&ring->head, ++head, memory_order_release);
             __atomic_store_n(&r->arrive, now + 100 + node * 7, __ATOMIC_RELAXED);
@@ -106,9 +132,23 @@ static void *produce(void *argument)
 
 typedef struct content {
     uint64_t ops, meta_records, ops_dropped, losses, strings;
+    uint64_t details, details_counted, details_dropped, detail_losses;
     bool contiguous;
     bool ascending;
 } content;
+
+static void read_count(tt_span name, uint64_t value, content *c)
+{
+    const struct {
+        const char *name;
+        uint64_t *to;
+    } known[] = {{"ops_dropped", &c->ops_dropped},
+                 {"details", &c->details_counted},
+                 {"details_dropped", &c->details_dropped}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (name.size == strlen(known[i].name) && memcmp(name.data, known[i].name, name.size) == 0)
+            *known[i].to = value;
+}
 
 static void read_meta(tt_span payload, content *c)
 {
@@ -121,15 +161,45 @@ static void read_meta(tt_span payload, content *c)
         uint64_t position, dropped;
         c->meta_records++;
         c->strings += type == TT_META_STRING;
-        if (type == TT_META_LOSS && tt_meta_get_loss(&r, &ring, &position, &dropped)) c->losses += dropped;
+        if ((type == TT_META_LOSS || type == TT_META_DETAIL_LOSS) &&
+            tt_meta_get_loss(&r, &ring, &position, &dropped))
+            *(type == TT_META_LOSS ? &c->losses : &c->detail_losses) += dropped;
         if (type != TT_META_COUNTS || !tt_meta_get_count(&r, &n, 2)) continue;
         for (uint32_t i = 0; i < n; i++) {
             tt_span name = tt_cursor_str(&r);
             uint64_t value = tt_cursor_varint(&r);
-            if (name.size == 11 && memcmp(name.data, "ops_dropped", 11) == 0) c->ops_dropped = value;
+            read_count(name, value, c);
         }
     }
     assert_false(at.failed);
+}
+
+static void read_ops(const tt_chunk_header *h, tt_span payload, content *c)
+{
+    tt_ops_block block;
+    tt_error err;
+    if (tt_ops_decode(payload, h->count, true, &block, &err) != TT_OK) fail_msg("%s", err.message);
+    for (size_t k = 0; k < block.n; k++)
+        if (block.start[k] > block.arrive[k] || block.arrive[k] > block.release[k])
+            c->ascending = false;
+    c->ops += block.n;
+    tt_ops_block_free(&block);
+}
+
+/* As produce_detail wrote them. */
+static void read_details(const tt_index_entry *e, tt_span payload, content *c)
+{
+    tt_detail *d;
+    size_t n;
+    tt_error err;
+    if (tt_detail_decode(payload, e->count, &d, &n, &err) != TT_OK) fail_msg("%s", err.message);
+    for (size_t i = 0; i < n; i++) {
+        tt_detail is = make_detail(d[i].run, tt_detail_node(&d[i]), tt_detail_lane(&d[i]));
+        assert_memory_equal(&d[i], &is, sizeof is);
+    }
+    if (n > 0) assert_true(e->run_min == d[0].run && e->run_max == d[n - 1].run);
+    c->details += n;
+    free(d);
 }
 
 static content read_trace(const char *path)
@@ -138,24 +208,24 @@ static content read_trace(const char *path)
     tt_error err;
     tt_unpacker u;
     content c = {.contiguous = true, .ascending = true};
-    uint64_t next[TT_AREA_RINGS] = {0};
+    uint64_t next[2][TT_AREA_RINGS] = {{0}};
     if (tt_trace_open(&t, path, &err) != TT_OK) fail_msg("%s", err.message);
     assert_true(t.complete);
     tt_unpacker_init(&u);
     for (size_t i = 0; i < t.n_chunks; i++) {
         tt_chunk_header h;
         tt_span payload;
-        if (tt_trace_chunk(&t, i, SIZE_MAX, &u, &h, &payload, &err) != TT_OK) fail_msg("%s", err.message);
+        if (tt_trace_chunk(&t, i, SIZE_MAX, &u, &h, &payload, &err) != TT_OK)
+            fail_msg("%s", err.message);
         if (h.type == TT_CHUNK_META) read_meta(payload, &c);
-        if (h.type != TT_CHUNK_OPS) continue;
-        tt_ops_block block;
-        if (tt_ops_decode(payload, h.count, true, &block, &err) != TT_OK) fail_msg("%s", err.message);
-        if (h.position != next[h.stream - 1]) c.contiguous = false;
-        next[h.stream - 1] = h.position + h.count;
-        for (size_t k = 0; k < block.n; k++)
-            if (block.start[k] > block.arrive[k] || block.arrive[k] > block.release[k]) c.ascending = false;
-        c.ops += block.n;
-        tt_ops_block_free(&block);
+        if (h.type != TT_CHUNK_OPS && h.type != TT_CHUNK_DETAIL) continue;
+        uint64_t *at = &next[h.type == TT_CHUNK_DETAIL][h.stream - 1];
+        if (h.position != *at) c.contiguous = false;
+        *at = h.position + h.count;
+        if (h.type == TT_CHUNK_OPS)
+            read_ops(&h, payload, &c);
+        else
+            read_details(&t.chunks[i], payload, &c);
     }
     tt_unpacker_free(&u);
     tt_trace_close(&t);
@@ -199,8 +269,10 @@ static void test_threads_lose_nothing(void **state)
     char path[256];
     tt_recorder *r;
     tt_error err;
-    producer p[4] = {{.runs = 2000, .paced = true}, {.runs = 1500, .paced = true},
-                     {.runs = 1000, .paced = true}, {.runs = 500, .paced = true}};
+    producer p[4] = {{.runs = 2000, .paced = true, .detailed = true},
+                     {.runs = 1500, .paced = true},
+                     {.runs = 1000, .paced = true, .detailed = true},
+                     {.runs = 500, .paced = true, .detailed = true}};
     struct stat st;
     (void)state;
     path_in(path, "threads.ttrace");
@@ -212,8 +284,10 @@ static void test_threads_lose_nothing(void **state)
     close_and_free(r, false);
     content c = read_trace(path);
     assert_int_equal(c.ops, 5000u * NODES);
+    assert_int_equal(c.details, 3500u * NODES); /* many times around the ring */
+    assert_int_equal(c.details_counted, c.details);
     assert_int_equal(c.strings, 200);
-    assert_int_equal(c.ops_dropped, 0);
+    assert_int_equal(c.ops_dropped + c.details_dropped, 0);
     assert_true(c.contiguous && c.ascending);
     assert_int_equal(access(area, F_OK), -1);
     assert_int_equal(stat(path, &st), 0);
@@ -225,7 +299,7 @@ static void test_full_rings_are_counted(void **state)
     char path[256];
     tt_recorder *r;
     tt_error err;
-    producer p[2] = {{.runs = 20000}, {.runs = 20000}};
+    producer p[2] = {{.runs = 20000, .detailed = true}, {.runs = 20000}};
     (void)state;
     path_in(path, "full.ttrace");
     tt_recorder_options o = {.path = path, .ring_bytes = TT_AREA_RING_BYTES_MIN};
@@ -238,6 +312,11 @@ static void test_full_rings_are_counted(void **state)
     assert_int_equal(c.losses, c.ops_dropped);
     assert_int_equal(c.ops + c.ops_dropped, 2u * 20000u * NODES);
     assert_true(c.ops_dropped > 0);
+    assert_int_equal(c.details, p[0].details);
+    assert_int_equal(c.details_dropped, p[0].details_dropped);
+    assert_int_equal(c.detail_losses, c.details_dropped);
+    assert_int_equal(c.details + c.details_dropped, 20000u * NODES);
+    assert_true(c.details_dropped > 0);
 }
 
 static void test_a_limit_is_kept(void **state)
@@ -245,7 +324,7 @@ static void test_a_limit_is_kept(void **state)
     char path[256];
     tt_recorder *r;
     tt_error err;
-    producer p[1] = {{.runs = 20000}};
+    producer p[1] = {{.runs = 20000, .detailed = true}};
     struct stat st;
     (void)state;
     path_in(path, "limit.ttrace");
@@ -256,6 +335,8 @@ static void test_a_limit_is_kept(void **state)
     content c = read_trace(path);
     assert_int_equal(c.ops + c.ops_dropped, 20000u * NODES);
     assert_int_equal(c.losses, c.ops_dropped);
+    assert_int_equal(c.details + c.details_dropped, 20000u * NODES);
+    assert_int_equal(c.detail_losses, c.details_dropped);
     assert_int_equal(stat(path, &st), 0);
     assert_true(st.st_size < (100 << 10) + (32 << 10));
 }
@@ -294,30 +375,29 @@ static void test_existing_files_are_kept(void **state)
     close_and_free(r, true);
 }
 
-/* A child that records until it kills itself; returns the records it had written. */
-static uint64_t record_and_die(const char *path, uint32_t runs)
+/* A child that records until it kills itself; returns what it had written. */
+static producer record_and_die(const char *path, uint32_t runs)
 {
     int ends[2];
-    uint64_t written = 0;
+    producer p = {.runs = runs, .paced = true, .thread = 1, .detailed = true};
     assert_int_equal(pipe(ends), 0);
     pid_t pid = fork();
     if (pid == 0) {
         tt_recorder *r;
         tt_recorder_options o = {.path = path, .replace = true, .ring_bytes = 64 << 10};
-        producer p = {.runs = runs, .paced = true, .thread = 1};
         if (tt_recorder_open(&r, &o, NULL) != TT_OK) _exit(1);
         push_string(r, 1);
         p.map = tt_recorder_area(r);
         (void)produce(&p);
         push_string(r, 2);
-        (void)!write(ends[1], &p.written, sizeof p.written);
+        (void)!write(ends[1], &p, sizeof p);
         (void)kill(getpid(), SIGKILL);
     }
     (void)close(ends[1]);
-    assert_int_equal(read(ends[0], &written, sizeof written), (ssize_t)sizeof written);
+    assert_int_equal(read(ends[0], &p, sizeof p), (ssize_t)sizeof p);
     (void)close(ends[0]);
     (void)waitpid(pid, NULL, 0);
-    return written;
+    return p;
 }
 
 static void test_a_killed_process_loses_nothing(void **state)
@@ -329,16 +409,106 @@ static void test_a_killed_process_loses_nothing(void **state)
     path_in(path, "killed.ttrace");
     (void)snprintf(part, sizeof part, "%s.part", path);
     for (uint32_t runs = 1; runs <= 3000; runs = runs * 5 + 1) {
-        uint64_t written = record_and_die(path, runs);
-        if (tt_recover(part, TT_RECOVER_REPLACE, &report, &err) != TT_OK) fail_msg("%s", err.message);
+        producer p = record_and_die(path, runs);
+        if (tt_recover(part, TT_RECOVER_REPLACE, &report, &err) != TT_OK)
+            fail_msg("%s", err.message);
         assert_true(report.area_found);
         content c = read_trace(path);
-        assert_int_equal(c.ops, written);
+        assert_int_equal(c.ops, p.written);
+        assert_int_equal(c.details, p.details);
+        assert_int_equal(c.details_counted, p.details);
         assert_int_equal(c.strings, 2);
         assert_true(c.contiguous);
         /* Once is enough. */
         assert_int_equal(tt_recover(path, 0, &report, &err), TT_E_EXISTS);
     }
+}
+
+/* Killed at any moment: of the details the one under way is missing, and nothing else. */
+static void test_a_kill_in_the_middle_of_a_detail(void **state)
+{
+    char path[256], part[300];
+    tt_recover_report report;
+    tt_error err;
+    (void)state;
+    path_in(path, "midway.ttrace");
+    (void)snprintf(part, sizeof part, "%s.part", path);
+    for (useconds_t wait_us = 200; wait_us < 100000; wait_us *= 3) {
+        int ends[2];
+        char byte = 0;
+        assert_int_equal(pipe(ends), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            tt_recorder *r;
+            tt_recorder_options o = {.path = path, .replace = true, .ring_bytes = 64 << 10};
+            producer p = {.runs = UINT32_MAX, .paced = true, .thread = 1, .detailed = true};
+            if (tt_recorder_open(&r, &o, NULL) != TT_OK) _exit(1);
+            (void)!write(ends[1], &byte, 1);
+            p.map = tt_recorder_area(r);
+            (void)produce(&p);
+        }
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        (void)usleep(wait_us);
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        if (tt_recover(part, TT_RECOVER_REPLACE, &report, &err) != TT_OK)
+            fail_msg("%s", err.message);
+        content c = read_trace(path);
+        assert_true(c.contiguous);
+        /* An op follows its detail: they differ by what was under way. */
+        assert_true(c.details_counted - c.ops <= 1 && c.details_counted - c.details <= 1);
+    }
+}
+
+/* A slot that was taken but not completed hides what the lap before left in it. */
+static void test_an_unfinished_detail_is_left_out(void **state)
+{
+    char path[256];
+    tt_recorder *r;
+    tt_error err;
+    tt_detail_writer w;
+    const uint32_t slots = TT_AREA_RING_BYTES_MIN / sizeof(tt_detail);
+    (void)state;
+    path_in(path, "unfinished.ttrace");
+    tt_recorder_options o = {.path = path, .ring_bytes = TT_AREA_RING_BYTES_MIN};
+    assert_int_equal(tt_recorder_open(&r, &o, &err), TT_OK);
+    producer p = {.map = tt_recorder_area(r), .thread = 1, .paced = true};
+    tt_ring *ring = tt_area_claim(p.map, p.thread);
+    uint32_t index = (uint32_t)(ring - p.map->rings);
+    assert_null(tt_area_detail_ring(p.map, index));
+    assert_true(tt_detail_writer_begin(&w, p.map, index));
+    for (uint32_t i = 0; i < slots + 5; i++)
+        produce_detail(&p, &w, 1 + i / NODES, i % NODES);
+    wait_for_room(&p, w.ring);
+    assert_non_null(tt_detail_next(&w));
+    close_and_free(r, false);
+    content c = read_trace(path);
+    assert_int_equal(c.details, slots + 5);
+    assert_int_equal(c.details_counted, slots + 6);
+    assert_true(c.contiguous);
+}
+
+static void test_no_memory_for_details(void **state)
+{
+    tt_area_map map;
+    tt_error err;
+    tt_detail_writer w;
+    const uint8_t id[16] = {5, 2, 3, (uint8_t)getpid(), (uint8_t)(getpid() >> 8)};
+    (void)state;
+    if (tt_area_create(&map, 0, id, dir, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_int_equal(unlink(map.path), 0);
+    assert_ptr_equal(tt_area_claim(&map, 1), &map.rings[0]);
+    assert_ptr_equal(tt_area_claim(&map, 2), &map.rings[1]);
+    assert_true(tt_detail_writer_begin(&w, &map, 0));
+    atomic_store(&map.area->details_refused, 1);
+    assert_false(tt_detail_writer_begin(&w, &map, 1));
+    assert_null(w.ring);
+    assert_null(tt_area_detail_ring(&map, 1));
+    assert_true(tt_detail_writer_begin(&w, &map, 0)); /* has its memory already */
+    assert_non_null(w.ring);
+    tt_area_unmap(&map);
 }
 
 /* A file cut at any byte, with the area there or gone, is finished without losing a whole
@@ -364,7 +534,8 @@ static void test_a_cut_file_is_finished(void **state)
         f = fopen(copy, "w");
         (void)fwrite(bytes, 1, cut, f);
         (void)fclose(f);
-        if (tt_recover(copy, TT_RECOVER_REPLACE, &report, &err) != TT_OK) fail_msg("cut at %zu: %s", cut, err.message);
+        if (tt_recover(copy, TT_RECOVER_REPLACE, &report, &err) != TT_OK)
+            fail_msg("cut at %zu: %s", cut, err.message);
         assert_false(report.area_found);
         content c = read_trace(report.path);
         assert_true(c.contiguous);
@@ -445,7 +616,7 @@ static void record_finished(finished *t, const char *name, bool keep_area)
 {
     tt_recorder *r;
     tt_error err;
-    producer p[1] = {{.runs = 3000}};
+    producer p[1] = {{.runs = 3000, .detailed = true}};
     char area[TT_AREA_PATH_MAX], kept[TT_AREA_PATH_MAX + 8];
     path_in(t->path, name);
     (void)snprintf(t->part, sizeof t->part, "%s.part", t->path);
@@ -498,7 +669,7 @@ static void test_totals_are_written_once(void **state)
     tt_error err;
     (void)state;
     record_finished(&t, "totals.ttrace", true);
-    assert_true(t.content.ops_dropped > 0);
+    assert_true(t.content.ops_dropped > 0 && t.content.details_dropped > 0);
     write_file(t.part, t.bytes, (size_t)t.index_at);
     if (tt_recover(t.part, 0, &report, &err) != TT_OK) fail_msg("%s", err.message);
     assert_true(report.area_found);
@@ -507,6 +678,9 @@ static void test_totals_are_written_once(void **state)
     assert_int_equal(c.ops, t.content.ops);
     assert_int_equal(c.ops_dropped, t.content.ops_dropped);
     assert_int_equal(c.losses, t.content.losses);
+    assert_int_equal(c.details, t.content.details);
+    assert_int_equal(c.details_dropped, t.content.details_dropped);
+    assert_int_equal(c.detail_losses, t.content.detail_losses);
     assert_int_equal(c.meta_records, t.content.meta_records + 1); /* a CLOCK */
     /* Without the area the totals that are there stay. */
     write_file(t.part, t.bytes, (size_t)t.index_at);
@@ -662,7 +836,8 @@ static void test_many_sequences_are_packed_in_time(void **state)
     tt_error err;
     (void)state;
     for (size_t i = 0; i < n; i++)
-        records[i] = (tt_op_record){.start = i, .arrive = i, .run = 1, .place = tt_op_place((uint32_t)i, 0, 0)};
+        records[i] = (tt_op_record){
+            .start = i, .arrive = i, .run = 1, .place = tt_op_place((uint32_t)i, 0, 0)};
     tt_bytes_init(&out, TT_CHUNK_PAYLOAD_MAX);
     assert_true(tt_ops_encode(&out, records, n, 0));
     if (tt_ops_decode((tt_span){out.data, out.size}, n, true, &block, &err) != TT_OK)
@@ -723,6 +898,9 @@ int main(void)
         cmocka_unit_test(test_a_limit_is_kept),
         cmocka_unit_test(test_existing_files_are_kept),
         cmocka_unit_test(test_a_killed_process_loses_nothing),
+        cmocka_unit_test(test_a_kill_in_the_middle_of_a_detail),
+        cmocka_unit_test(test_an_unfinished_detail_is_left_out),
+        cmocka_unit_test(test_no_memory_for_details),
         cmocka_unit_test(test_a_cut_file_is_finished),
         cmocka_unit_test(test_a_closed_descriptor_is_not_written_to),
         cmocka_unit_test(test_an_index_without_its_tail_is_enough),

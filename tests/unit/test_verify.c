@@ -4,6 +4,7 @@
 #include "../golden/rechecksum.h"
 #include "../golden/synth_trace.c"
 #include "analyze/verify.h"
+#include "hand_trace.h"
 
 #include <string.h>
 
@@ -373,6 +374,257 @@ static void what_is_not_there_is_not_passed(void **state)
     }
 }
 
+/* --- what surrounds the ops, on traces made by hand --- */
+
+/* Nodes and leafs of the graph: w1 has 16 experts, of which two are chosen for each of 3 rows. */
+enum { GATHER, STORE, FIRST_MATMUL, SECOND_MATMUL, EXECUTED, UNUSED = EXECUTED, LEAFS };
+enum { LEAF_W0 = LEAFS, LEAF_W1, LEAF_ROWS, LEAF_IDS, LEAF_CACHE };
+
+static void begin(hand *h)
+{
+    tt_meta_tensor *t;
+    hand_begin(h);
+    hand_model(h, 1, "/m.gguf", 2);
+    t = hand_tensor(h, "gather", "GET_ROWS", 4, 3, 1);
+    hand_source(t, LEAF_W0);
+    hand_source(t, LEAF_ROWS);
+    t = hand_tensor(h, "store", "SET_ROWS", 4, 20, 1);
+    hand_source(t, GATHER);
+    hand_source(t, LEAF_ROWS);
+    t->view_src = LEAF_CACHE + 1;
+    for (uint32_t i = FIRST_MATMUL; i <= SECOND_MATMUL; i++) {
+        t = hand_tensor(h, "matmul", "MUL_MAT_ID", 4, 2, 3);
+        hand_source(t, LEAF_W1);
+        hand_source(t, GATHER);
+        hand_source(t, LEAF_IDS);
+    }
+    hand_tensor(h, "unused", "VIEW", 4, 4, 1)->flags = 0;
+    (void)hand_tensor(h, "w0", "NONE", 4, 64, 1);
+    (void)hand_tensor(h, "w1", "NONE", 4, 4, 16);
+    (void)hand_tensor(h, "rows", "NONE", 3, 1, 1);
+    (void)hand_tensor(h, "ids", "NONE", 2, 3, 1);
+    (void)hand_tensor(h, "cache", "NONE", 4, 20, 1);
+    hand_graph(h, 1, LEAFS);
+    tt_meta_run r = {.id = 1, .graph = 1, .observed = TT_OBSERVED_BOUNDS};
+    tt_meta_put_run(&h->record, &r);
+    hand_put(h, TT_META_RUN);
+    tt_meta_put_end(&h->record, &(tt_meta_end){.id = 1, .ticks = 9});
+    hand_put(h, TT_META_RUN_END);
+}
+
+static void expect_of_hand(hand *h, const char *check, const char *words)
+{
+    tt_model *m = hand_open(h, true);
+    expect(&h->file, check, words);
+    hand_close(h, m);
+}
+
+static tt_detail experts(uint32_t node, uint32_t token, uint16_t a, uint16_t b)
+{
+    return (tt_detail){.run = 1,
+                       .place = tt_detail_place(node, 0, TT_DETAIL_EXPERTS),
+                       .experts = {.token = token, .n = 2, .expert = {a, b}}};
+}
+
+static tt_detail faults(uint32_t run, uint32_t node, uint32_t lane)
+{
+    return (tt_detail){.run = run, .place = tt_detail_place(node, lane, TT_DETAIL_FAULTS)};
+}
+
+static void details_belong_to_ops(void **state)
+{
+    const tt_detail good[] = {experts(FIRST_MATMUL, 0, 0, 15), experts(FIRST_MATMUL, 1, 0, 1),
+                              experts(FIRST_MATMUL, 2, 3, 4), faults(1, GATHER, 0),
+                              faults(1, GATHER, 1)};
+    const struct {
+        tt_detail instead; /* of the first */
+        const char *words;
+    } bad[] = {{experts(FIRST_MATMUL, 0, 0, 16), "chooses expert 16 of 16"},
+               {experts(FIRST_MATMUL, 3, 0, 1), "of row 3"},
+               {experts(SECOND_MATMUL, 0, 0, 1), "not the first that uses"},
+               {experts(FIRST_MATMUL, 1, 0, 1), "not every rank"},
+               {faults(1, UNUSED, 0), "not executed"},
+               {faults(1, 99, 0), "not executed"},
+               {faults(7, GATHER, 0), "run 7, which is not there"},
+               {faults(1, GATHER, 1), "told twice"}};
+    hand h;
+    (void)state;
+    begin(&h);
+    hand_details(&h, good, 5);
+    expect_of_hand(&h, NULL, "");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tt_detail list[5];
+        begin(&h);
+        memcpy(list, good, sizeof list);
+        list[0] = bad[i].instead;
+        hand_details(&h, list, 5);
+        expect_of_hand(&h, "details", bad[i].words);
+    }
+}
+
+static void count_details(hand *h, uint64_t details, uint64_t dropped)
+{
+    tt_bytes_varint(&h->record, 2);
+    tt_bytes_str(&h->record, "details", 7);
+    tt_bytes_varint(&h->record, details);
+    tt_bytes_str(&h->record, "details_dropped", 15);
+    tt_bytes_varint(&h->record, dropped);
+    hand_put(h, TT_META_COUNTS);
+}
+
+static void details_are_counted(void **state)
+{
+    const tt_detail one[] = {faults(1, GATHER, 0)};
+    hand h;
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++) {
+        begin(&h);
+        tt_meta_put_loss(&h.record, 0, 1, 5);
+        hand_put(&h, TT_META_DETAIL_LOSS);
+        count_details(&h, i == 1 ? 2 : 1, i == 2 ? 6 : 5);
+        hand_details(&h, one, 1);
+        expect_of_hand(&h, i ? "details" : NULL, i == 2 ? "account for 5" : "the trace holds 1");
+    }
+    /* The parts of their stream follow each other, too. */
+    begin(&h);
+    hand_details(&h, one, 1);
+    h.detail_position++;
+    const tt_detail other[] = {faults(1, GATHER, 1)};
+    hand_details(&h, other, 1);
+    expect_of_hand(&h, "references", "chunks are missing");
+    /* And the index names their runs. */
+    begin(&h);
+    hand_details(&h, one, 1);
+    h.index[h.n_index - 1].run_min = h.index[h.n_index - 1].run_max = 2;
+    expect_of_hand(&h, "index", "holds details of others");
+}
+
+static void row_numbers_are_rows(void **state)
+{
+    const struct {
+        int64_t values[3];
+        uint32_t n;
+        const char *words;
+    } cases[] = {{{19, 0, 3}, 3, NULL},
+                 {{20, 0, 3}, 3, "names row 20 of 20"}, /* the cache has fewer than w0 */
+                 {{0, -1, 3}, 3, "names row -1"},
+                 {{0, 1, 0}, 2, "2 row numbers"}};
+    hand h;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(&h);
+        hand_indices(&h, 1, LEAF_ROWS, cases[i].values, cases[i].n);
+        expect_of_hand(&h, cases[i].words ? "indices" : NULL, cases[i].words);
+    }
+}
+
+static void put_usage(hand *h, uint8_t moment, uint64_t ticks, uint64_t minor, uint64_t device)
+{
+    tt_meta_usage u = {.moment = moment,
+                       .ticks = ticks,
+                       .flags = TT_USAGE_FAULTS | TT_USAGE_DEVICES,
+                       .minor = minor,
+                       .n_devices = 2,
+                       .devices = {{1, 5, 5}, {2, device, device}}};
+    tt_usage_put(&h->record, &u);
+    hand_put(h, TT_META_USAGE);
+}
+
+static void totals_never_fall(void **state)
+{
+    const struct {
+        uint64_t ticks, minor, device;
+        const char *words;
+    } cases[] = {{10, 10, 10, NULL},
+                 {9, 10, 10, "ticks"},
+                 {10, 9, 10, "minor faults"},
+                 {10, 10, 9, "read from a device"}};
+    hand h;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(&h);
+        put_usage(&h, TT_AT_BEGIN, 10, 10, 10);
+        put_usage(&h, TT_AT_END, cases[i].ticks, cases[i].minor, cases[i].device);
+        expect_of_hand(&h, cases[i].words ? "usage" : NULL, cases[i].words);
+    }
+}
+
+/* The file has 6144 bytes: two pages. */
+static void put_pages(hand *h, uint8_t moment, uint64_t first, uint64_t n)
+{
+    tt_meta_residency r = {.model = 1,
+                           .moment = moment,
+                           .page_bytes = 4096,
+                           .first_page = first,
+                           .n_pages = n,
+                           .n_stretches = 1};
+    tt_residency_put(&h->record, &r);
+    tt_bytes_varint(&h->record, n);
+    hand_put(h, TT_META_RESIDENCY);
+}
+
+static void pages_are_those_of_the_file(void **state)
+{
+    hand h;
+    (void)state;
+    begin(&h);
+    put_pages(&h, TT_AT_BEGIN, 0, 1);
+    put_pages(&h, TT_AT_END, 0, 2); /* another moment in between */
+    put_pages(&h, TT_AT_BEGIN, 1, 1);
+    expect_of_hand(&h, NULL, "");
+    begin(&h);
+    put_pages(&h, TT_AT_BEGIN, 0, 3);
+    expect_of_hand(&h, "residency", "not inside");
+    begin(&h);
+    put_pages(&h, TT_AT_BEGIN, 0, 1);
+    expect_of_hand(&h, "residency", "only 1 of 2");
+    begin(&h);
+    put_pages(&h, TT_AT_BEGIN, 1, 1);
+    expect_of_hand(&h, "residency", "go on at 1 instead of 0");
+}
+
+static void texts_and_sequences(void **state)
+{
+    static const int32_t ids[] = {0};
+    static const uint32_t first[] = {0, 1, 1};
+    const tt_batch_sequences sequences = {first, ids};
+    hand h;
+    (void)state;
+    begin(&h);
+    for (int i = 0; i < 2; i++) {
+        tt_meta_put_token_text(&h.record, 1, 5, hand_span("same"));
+        hand_put(&h, TT_META_TOKEN_TEXT);
+    }
+    expect_of_hand(&h, "text", "token 5 of vocabulary 1 has two texts");
+    for (uint32_t n = 1; n <= 2; n++) {
+        begin(&h);
+        tt_meta_batch b = {.id = 1, .n_tokens = n, .flags = TT_BATCH_SEQUENCES};
+        tt_meta_put_batch(&h.record, &b, NULL, NULL, &sequences);
+        hand_put(&h, TT_META_BATCH);
+        expect_of_hand(&h, n == 2 ? "tokens" : NULL, "token 1 of batch 0 belongs to no sequence");
+    }
+}
+
+/* Why nothing is there, in the words of the recorder. */
+static void what_was_not_captured_says_why(void **state)
+{
+    const tt_meta_pair pair = {hand_span("capture_residency"),
+                               hand_span("not observed: mincore is not permitted")};
+    tt_check checks[TT_CHECKS_MAX];
+    size_t n;
+    hand h;
+    (void)state;
+    begin(&h);
+    tt_meta_put_pairs(&h.record, &pair, 1);
+    hand_put(&h, TT_META_ENVIRONMENT);
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(tt_verify(m, checks, &n, NULL, NULL, NULL), TT_OK);
+    const tt_check *c = find(checks, n, "residency");
+    assert_int_equal(c->verdict, TT_CHECK_NOT_OBSERVED);
+    assert_string_equal(c->detail, "mincore is not permitted");
+    hand_close(&h, m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +643,13 @@ int main(void)
         cmocka_unit_test(tokens),
         cmocka_unit_test(drops),
         cmocka_unit_test(what_is_not_there_is_not_passed),
+        cmocka_unit_test(details_belong_to_ops),
+        cmocka_unit_test(details_are_counted),
+        cmocka_unit_test(row_numbers_are_rows),
+        cmocka_unit_test(totals_never_fall),
+        cmocka_unit_test(pages_are_those_of_the_file),
+        cmocka_unit_test(texts_and_sequences),
+        cmocka_unit_test(what_was_not_captured_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,11 +58,19 @@ struct gguf_init_params {
 };
 
 /* struct llama_batch, larger than any version's: the callee reads what it knows of its
- * own copy on the stack (System V and AAPCS64 pass such structs in memory). */
-struct llama_batch_blob {
+ * own copy on the stack (System V and AAPCS64 pass such structs in memory). The fields named
+ * stand first in every version. */
+struct llama_batch_mirror {
     int32_t n_tokens;
-    uint8_t rest[124];
+    int32_t *token; /* or embd */
+    float *embd;
+    int32_t *pos;      /* NULL: positions go on by themselves */
+    int32_t *n_seq_id; /* sequences of each token; NULL with seq_id: one, number 0 */
+    int32_t **seq_id;
+    uint8_t rest[80];
 };
+
+_Static_assert(sizeof(struct llama_batch_mirror) == 128, "larger than any version's");
 
 struct ggml_cgraph;
 struct ggml_threadpool;

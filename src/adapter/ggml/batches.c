@@ -1,6 +1,9 @@
 #include "adapter/ggml/batches.h"
 
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/process.h"
+#include "adapter/ggml/tokens.h"
+#include "adapter/ggml/values.h"
 #include "base/clock.h"
 #include "format/meta.h"
 
@@ -28,6 +31,14 @@ static bool is_op(const tt_engine *e, const struct ggml_tensor *t, const char *n
     return strcmp(e->op_name(t->op), name) == 0;
 }
 
+bool tt_batches_is_tokens(const tt_engine *e, const struct ggml_tensor *node, int s)
+{
+    const struct ggml_tensor *t = node->src[s], *table = node->src[0];
+    if (!t) return false;
+    return is_named(t, "inp_tokens") ||
+           (s == 1 && table && is_op(e, node, "GET_ROWS") && is_named(table, "token_embd.weight"));
+}
+
 /* Inputs have names only in newer engines; in older ones what uses them tells: the
  * embedding's row numbers are the tokens, the angles of ROPE come from the positions. */
 static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, inputs *in)
@@ -39,9 +50,7 @@ static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, inp
         if (t->view_src) t = t->view_src;
         if (!(t->flags & GGML_MIRROR_FLAG_INPUT)) continue;
         bool gathers = s == 1 && node->src[0] && is_op(e, node, "GET_ROWS");
-        if (!in->tokens &&
-            (is_named(t, "inp_tokens") || (gathers && is_named(node->src[0], "token_embd.weight"))))
-            in->tokens = t;
+        if (!in->tokens && tt_batches_is_tokens(e, node, s)) in->tokens = t;
         if (!in->positions && (is_named(t, "inp_pos") || (s == 1 && is_op(e, node, "ROPE")) ||
                                (gathers && is_named(node->src[0], "position_embd.weight"))))
             in->positions = t;
@@ -72,16 +81,8 @@ static inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
 /* The 32-bit values of an input tensor, wherever it lives; NULL when they cannot be had. */
 static int32_t *read_values(const tt_engine *e, const struct ggml_tensor *t, uint32_t n)
 {
-    if (!t || !t->data || n == 0) return NULL;
-    size_t bytes = n * sizeof(int32_t);
-    if (strcmp(e->type_name(t->type), "i32") != 0 || e->nbytes(t) < bytes) return NULL;
-    int32_t *out = malloc(bytes);
-    if (!out) return NULL;
-    if (!t->buffer || e->buffer_is_host(t->buffer))
-        memcpy(out, t->data, bytes);
-    else
-        e->tensor_get(t, out, 0, bytes);
-    return out;
+    if (!t || strcmp(e->type_name(t->type), "i32") != 0) return NULL;
+    return tt_values_copy(e, t, n * sizeof(int32_t));
 }
 
 /* generate: every token continues a sequence whose logits the batch before computed, one
@@ -113,13 +114,18 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     if (in.output && in.output->ne[1] >= 0) b.n_outputs_plus_1 = (uint32_t)in.output->ne[1] + 1;
     int32_t *tokens = read_values(e, in.tokens, b.n_tokens);
     int32_t *positions = read_values(e, in.positions, b.n_tokens);
-    if (tokens) b.flags |= TT_BATCH_TOKENS;
+    tt_batch_sequences sequences;
+    if (tt_tokens_match(tokens, positions, b.n_tokens, &sequences)) b.flags |= TT_BATCH_SEQUENCES;
+    if (tokens && tt_capture_options.text) {
+        b.flags |= TT_BATCH_TOKENS;
+        b.vocabulary = tt_tokens_vocabulary();
+    }
     if (positions) b.flags |= TT_BATCH_POSITIONS;
     b.phase = find_phase(context, positions, b.n_tokens);
     context->had_output = b.n_outputs_plus_1 != 1;
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_meta_put_batch(&payload, &b, tokens, positions, NULL);
+    tt_meta_put_batch(&payload, &b, tokens, positions, &sequences);
     (void)tt_process_put(r, TT_META_BATCH, &payload);
     free(tokens);
     free(positions);

@@ -13,6 +13,8 @@
  * tt_process_lock is held. */
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
                           struct ggml_cgraph *graph);
+/* Whether source s of the node holds token ids. */
+bool tt_batches_is_tokens(const tt_engine *e, const struct ggml_tensor *node, int s);
 void tt_batches_end(tt_recorder *r, uint32_t batch, int status);
 
 #endif

@@ -1,5 +1,6 @@
 #include "adapter/ggml/buffers.h"
 
+#include "adapter/ggml/models.h"
 #include "adapter/ggml/names.h"
 #include "adapter/ggml/process.h"
 #include "base/clock.h"
@@ -13,13 +14,21 @@
 
 #define LIVE_MAX 65536u
 
+enum place { IS_UNKNOWN, IS_MEMORY, IS_FILE };
+
 typedef struct live {
     void *buffer;
     uint64_t id;
     uint64_t base;
     uint64_t size;
     int usage;
+    uint32_t model;     /* opened last when it came */
+    uint32_t allocator; /* string id */
     bool allocation_seen;
+    bool host;
+    enum place place; /* of memory of the host */
+    char *path;       /* of the file that it maps, with IS_FILE */
+    uint64_t file_offset;
 } live;
 
 static live *table; /* those that exist now; few, so a list */
@@ -45,27 +54,27 @@ static live *find(const void *buffer)
     return NULL;
 }
 
-/* Whether [base, base + 1) is a mapping of a file, and which byte of it base is. */
-static bool find_mapping(uint64_t base, char path[4096], uint64_t *offset)
+/* Whether the byte at base is in a mapping of a file, and which byte of it it is. */
+static enum place find_mapping(uint64_t base, char path[4096], uint64_t *offset)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     char *line = NULL;
     size_t size = 0;
-    bool found = false;
-    if (!maps) return false;
-    while (!found && getline(&line, &size, maps) > 0) {
+    enum place found = IS_UNKNOWN;
+    if (!maps) return IS_UNKNOWN;
+    while (found == IS_UNKNOWN && getline(&line, &size, maps) > 0) {
         uint64_t begin, end, at;
         int name = 0;
         if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &begin, &end, &at,
                    &name) < 3)
             continue;
         if (base < begin || base >= end) continue;
+        found = IS_MEMORY;
         if (!name || line[name] != '/') break;
         line[strcspn(line, "\n")] = '\0';
         (void)snprintf(path, 4096, "%s", line + name);
         *offset = at + (base - begin);
-        found = strncmp(path, "/dev/shm/", 9) != 0 && strncmp(path, "/memfd:", 7) != 0;
-        break;
+        if (strncmp(path, "/dev/shm/", 9) != 0 && strncmp(path, "/memfd:", 7) != 0) found = IS_FILE;
     }
     free(line);
     (void)fclose(maps);
@@ -76,30 +85,48 @@ static bool find_mapping(uint64_t base, char path[4096], uint64_t *offset)
 static void record(tt_recorder *r, const tt_engine *e, live copy)
 {
     const live *b = &copy;
-    char path[4096];
     tt_bytes payload;
     tt_meta_buffer m = {.id = b->id, .ticks = tt_ticks(), .base = b->base, .size_bytes = b->size};
     m.name = tt_names_id(r, e->buffer_name(b->buffer));
     m.usage = (uint8_t)b->usage;
+    m.model = b->model;
+    m.allocator = b->allocator;
     if (b->allocation_seen) m.flags |= TT_BUFFER_ALLOC_SEEN;
-    if (e->buffer_is_host(b->buffer)) {
-        m.flags |= TT_BUFFER_HOST;
-        if (find_mapping(b->base, path, &m.file_offset_bytes)) {
-            m.flags |= TT_BUFFER_FILE;
-            m.path = tt_names_id(r, path);
-        }
+    if (b->host) m.flags |= TT_BUFFER_HOST;
+    if (b->host && b->place == IS_UNKNOWN) m.flags |= TT_BUFFER_PLACE_UNKNOWN;
+    if (b->place == IS_FILE) {
+        m.flags |= TT_BUFFER_FILE;
+        m.path = tt_names_id(r, b->path);
+        m.file_offset_bytes = b->file_offset;
     }
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_buffer(&payload, &m);
     (void)tt_process_put(r, TT_META_BUFFER, &payload);
 }
 
-static live *add(tt_recorder *r, const tt_engine *e, void *buffer, bool allocation_seen)
+static void find_place(tt_recorder *r, live *b)
 {
-    live fresh = {.buffer = buffer, .allocation_seen = allocation_seen};
+    char path[4096];
+    b->place = find_mapping(b->base, path, &b->file_offset);
+    if (b->place == IS_UNKNOWN)
+        tt_process_environment(r, "capture_mappings",
+                               "not observed: /proc/self/maps cannot be read, or does not list a "
+                               "buffer's memory");
+    if (b->place != IS_FILE) return;
+    b->path = strdup(path);
+    if (!b->path) b->place = IS_UNKNOWN;
+}
+
+static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+                 const char *allocator)
+{
+    live fresh = {.buffer = buffer, .allocation_seen = birth != TT_BUFFER_MET};
     fresh.base = (uint64_t)(uintptr_t)e->buffer_base(buffer);
     fresh.size = e->buffer_size(buffer);
     fresh.usage = e->buffer_usage ? e->buffer_usage(buffer) : 0;
+    fresh.model = tt_models_last_opened();
+    fresh.allocator = tt_names_id(r, allocator);
+    fresh.host = e->buffer_is_host(buffer);
     if (find(buffer)) return find(buffer);
     if (n_live == capacity) {
         uint32_t larger = capacity ? capacity * 2 : 64;
@@ -109,15 +136,14 @@ static live *add(tt_recorder *r, const tt_engine *e, void *buffer, bool allocati
         capacity = larger;
     }
     fresh.id = ++last_id;
+    if (birth == TT_BUFFER_ALLOCATED)
+        fresh.place = IS_MEMORY;
+    else if (fresh.host)
+        find_place(r, &fresh);
     table[n_live++] = fresh;
     generation++;
     record(r, e, fresh);
     return find(buffer);
-}
-
-void tt_buffers_allocated(tt_recorder *r, const tt_engine *e, void *buffer)
-{
-    if (!find(buffer)) (void)add(r, e, buffer, true);
 }
 
 void tt_buffers_freed(tt_recorder *r, void *buffer)
@@ -128,16 +154,46 @@ void tt_buffers_freed(tt_recorder *r, void *buffer)
     tt_bytes_init(&payload, 64);
     tt_meta_put_buffer_free(&payload, b->id, tt_ticks());
     (void)tt_process_put(r, TT_META_BUFFER_FREE, &payload);
+    free(b->path);
     *b = table[--n_live];
     generation++;
+}
+
+uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *size_bytes)
+{
+    for (uint32_t i = 0; i < n_live; i++) {
+        const live *b = &table[i];
+        if (b->place != IS_FILE || strcmp(b->path, path) != 0) continue;
+        *offset_bytes = b->file_offset;
+        *size_bytes = b->size;
+        return (uint8_t *)(uintptr_t)b->base;
+    }
+    return NULL;
+}
+
+/* A buffer at this address that is not the one we know: its end was not seen. */
+static void drop_stale(tt_recorder *r, const tt_engine *e, void *buffer)
+{
+    live *b = find(buffer);
+    if (b && (b->base != (uint64_t)(uintptr_t)e->buffer_base(buffer) ||
+              b->size != e->buffer_size(buffer)))
+        tt_buffers_freed(r, buffer);
+}
+
+void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+                     const char *allocator)
+{
+    drop_stale(r, e, buffer);
+    if (!find(buffer)) (void)add(r, e, buffer, birth, allocator);
 }
 
 tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t)
 {
     uint64_t address = (uint64_t)(uintptr_t)t->data;
     void *buffer = t->buffer ? t->buffer : t->view_src ? t->view_src->buffer : NULL;
+    if (buffer) drop_stale(r, e, buffer);
     live *b = buffer ? find(buffer) : NULL;
-    if (buffer && !b) b = add(r, e, buffer, false);
+    if (buffer && !b) b = add(r, e, buffer, TT_BUFFER_MET, "");
     int usage = b && e->buffer_usage ? e->buffer_usage(buffer) : 0;
     b = buffer ? find(buffer) : NULL;
     if (!b) return (tt_location){0, address};

@@ -17,10 +17,22 @@ typedef struct tt_location {
 
 /* The location of the tensor's data; a buffer met for the first time is recorded. */
 tt_location tt_buffers_locate(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t);
-/* The engine has allocated `buffer` (not NULL). */
-void tt_buffers_allocated(tt_recorder *r, const tt_engine *e, void *buffer);
+/* How the engine came to a buffer. */
+enum tt_buffer_birth {
+    TT_BUFFER_ALLOCATED, /* memory of its own */
+    TT_BUFFER_WRAPPED,   /* over memory that was there already: of a mapping, maybe */
+    TT_BUFFER_MET        /* was not seen: first met in a graph */
+};
+
+/* The engine has made `buffer` (not NULL). allocator: the file name of the library that asked for
+ * it, "" when not known. */
+void tt_buffers_made(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffer_birth birth,
+                     const char *allocator);
 /* The engine is about to free it. */
 void tt_buffers_freed(tt_recorder *r, void *buffer);
+/* A buffer that is a mapping of that model file (by its path), if there is one: the address that
+ * byte *offset_bytes of the file is mapped at, and how many bytes are. NULL without. */
+uint8_t *tt_buffers_mapping(const char *path, uint64_t *offset_bytes, uint64_t *size_bytes);
 /* Changes whenever a buffer comes or goes: until then an address means the same bytes. */
 uint64_t tt_buffers_generation(void);
 

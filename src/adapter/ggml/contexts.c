@@ -76,6 +76,7 @@ void tt_contexts_drop(void *sched)
         tt_context *c = *at;
         if (c->sched != sched) continue;
         *at = c->next;
+        free(c->taps.list);
         free(c);
         return;
     }

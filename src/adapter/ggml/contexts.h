@@ -4,6 +4,7 @@
 #define TT_ADAPTER_GGML_CONTEXTS_H
 
 #include "adapter/ggml/engine.h"
+#include "adapter/ggml/taps.h"
 #include "record/recorder.h"
 
 #include <stdbool.h>
@@ -21,6 +22,8 @@ typedef struct tt_context {
     tt_eval_callback user_callback;
     void *user_data;
     bool user_wants; /* it asked for the node under way */
+    tt_taps taps;    /* of the run under way, with `callback` */
+    uint32_t next_tap;
     struct tt_context *next;
 } tt_context;
 

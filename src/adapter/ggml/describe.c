@@ -1,5 +1,6 @@
 #include "adapter/ggml/describe.h"
 
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/process.h"
 
 #include <fcntl.h>
@@ -32,9 +33,10 @@ static void describe_command(tt_recorder *r)
     char *text = malloc(COMMAND_MAX_BYTES);
     if (!text) return;
     size_t n = read_small_file("/proc/self/cmdline", text, COMMAND_MAX_BYTES);
-    for (size_t i = 0; i + 1 < n; i++)
+    /* Without text, the program's name alone: its arguments may hold a prompt. */
+    for (size_t i = 0; i + 1 < n && tt_capture_options.text; i++)
         if (text[i] == '\0') text[i] = ' ';
-    tt_process_environment(r, "command", text);
+    if (n > 0) tt_process_environment(r, "command", text);
     free(text);
 }
 

@@ -10,7 +10,6 @@
 
 /* sizeof(struct ggml_object) + sizeof(struct ggml_tensor). */
 #define TENSOR_OVERHEAD (32u + 336u)
-#define OPS_KNOWN_MIN 60 /* every traceable version has more ops than that */
 
 static tt_engine engine;
 static pthread_mutex_t look_up_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -46,6 +45,7 @@ static bool find_all(const void *caller, tt_engine *e)
     find(caller, &e->tensor_get, "ggml_backend_tensor_get");
     find(caller, &e->sched_n_backends, "ggml_backend_sched_get_n_backends");
     find(caller, &e->sched_backend, "ggml_backend_sched_get_backend");
+    find(caller, &e->sched_tensor_backend, "ggml_backend_sched_get_tensor_backend");
     find(caller, &e->backend_device, "ggml_backend_get_device");
     find(caller, &e->backend_name, "ggml_backend_name");
     find(caller, &e->device_type, "ggml_backend_dev_type");
@@ -56,14 +56,26 @@ static bool find_all(const void *caller, tt_engine *e)
            e->tensor_get;
 }
 
-static void find_empty_ops(const tt_engine *e)
+static int32_t find_op(const tt_engine *e, const char *wanted)
 {
-    static const char *const names[] = {"NONE", "RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
-    for (int op = 0; op < OPS_KNOWN_MIN; op++) {
+    for (int32_t op = 0; op < TT_ENGINE_OPS_KNOWN; op++) {
         const char *name = e->op_name(op);
-        for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
-            if (strcmp(name, names[i]) == 0) tt_engine_empty_ops[op] = 1;
+        if (name && strcmp(name, wanted) == 0) return op;
     }
+    return -1;
+}
+
+static void find_ops(tt_engine *e)
+{
+    static const char *const empty[] = {"NONE", "RESHAPE", "VIEW", "PERMUTE", "TRANSPOSE"};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+        int32_t op = find_op(e, empty[i]);
+        if (op >= 0) tt_engine_empty_ops[op] = 1;
+    }
+    e->op_mul_mat_id = find_op(e, "MUL_MAT_ID");
+    e->op_get_rows = find_op(e, "GET_ROWS");
+    e->op_mul = find_op(e, "MUL");
+    e->op_sum_rows = find_op(e, "SUM_ROWS");
 }
 
 static bool look_up(const void *caller)
@@ -78,7 +90,7 @@ static bool look_up(const void *caller)
         refuse("its struct ggml_tensor has a layout that this tensortrace does not know");
         return false;
     }
-    find_empty_ops(&engine);
+    find_ops(&engine);
     return true;
 }
 

@@ -24,13 +24,16 @@ typedef struct tt_engine {
     bool (*buffer_is_host)(void *);
     int (*buffer_usage)(void *); /* optional */
     void (*tensor_get)(const struct ggml_tensor *, void *, size_t, size_t);
-    int (*sched_n_backends)(void *);     /* optional */
-    void *(*sched_backend)(void *, int); /* optional */
-    void *(*backend_device)(void *);     /* optional */
-    const char *(*backend_name)(void *); /* optional */
-    int (*device_type)(void *);          /* optional */
-    const char *(*version)(void);        /* optional: ggml_version */
-    const char *(*commit)(void);         /* optional: ggml_commit */
+    int (*sched_n_backends)(void *);                                   /* optional */
+    void *(*sched_backend)(void *, int);                               /* optional */
+    void *(*sched_tensor_backend)(void *, const struct ggml_tensor *); /* optional */
+    void *(*backend_device)(void *);                                   /* optional */
+    const char *(*backend_name)(void *);                               /* optional */
+    int (*device_type)(void *);                                        /* optional */
+    const char *(*version)(void);                                      /* optional: ggml_version */
+    const char *(*commit)(void);                                       /* optional: ggml_commit */
+    /* Numbers of ops, which move between versions; -1: there is none. */
+    int32_t op_mul_mat_id, op_get_rows, op_mul, op_sum_rows;
 } tt_engine;
 
 /* The functions, looked up once from the library at `caller`; NULL when this engine
@@ -42,6 +45,7 @@ const tt_engine *tt_engine_get(const void *caller);
 void tt_engine_forget_locks(void);
 
 #define TT_ENGINE_OPS_MAX 256
+#define TT_ENGINE_OPS_KNOWN 60 /* every traceable version has more ops than that */
 
 /* One for each op number that never computes; filled before anything is recorded. */
 extern uint8_t tt_engine_empty_ops[TT_ENGINE_OPS_MAX];

@@ -1,6 +1,8 @@
 #include "adapter/ggml/graphs.h"
 
+#include "adapter/ggml/batches.h"
 #include "adapter/ggml/buffers.h"
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/names.h"
 #include "adapter/ggml/process.h"
 #include "base/checksum.h"
@@ -24,6 +26,14 @@ typedef struct map {
     uint32_t capacity, used;
 } map;
 
+/* What is kept of a recorded graph. */
+typedef struct recorded {
+    tt_graph_input *inputs;
+    uint32_t n_inputs;
+} recorded;
+
+static recorded *graphs; /* by id - 1 */
+static uint32_t graphs_capacity;
 static map by_address, by_topology;
 static uint64_t by_address_generation;
 static uint32_t last_graph;
@@ -70,7 +80,11 @@ void tt_graphs_forget(void)
 {
     map_clear(&by_address);
     map_clear(&by_topology);
-    last_graph = 0;
+    for (uint32_t i = 0; i < last_graph && i < graphs_capacity; i++)
+        free(graphs[i].inputs);
+    free(graphs);
+    graphs = NULL;
+    graphs_capacity = last_graph = 0;
 }
 
 bool tt_graphs_any_compute(struct ggml_tensor *const *nodes, int n_nodes)
@@ -172,9 +186,101 @@ static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, ui
     tt_meta_put_tensor(out, &m);
 }
 
+/* --- inputs --- */
+
+const struct ggml_tensor *tt_graphs_input_leaf(const struct ggml_tensor *node)
+{
+    const struct ggml_tensor *t = node->src[1];
+    while (t && t->view_src)
+        t = t->view_src;
+    return t;
+}
+
+/* GET_ROWS and SET_ROWS of row numbers that are there before the graph runs. Where values are
+ * scattered one by one (a transposed cache), the numbers would outweigh all else. */
+static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node)
+{
+    const char *op = node->src[1] ? e->op_name(node->op) : "";
+    if (strcmp(op, "GET_ROWS") != 0 && strcmp(op, "SET_ROWS") != 0) return false;
+    const struct ggml_tensor *leaf = tt_graphs_input_leaf(node);
+    if (leaf->op != OP_NONE || leaf->flags & GGML_MIRROR_FLAG_OUTPUT) return false;
+    if (op[0] == 'S' && node->ne[0] <= 1) return false;
+    return tt_capture_options.text || !tt_batches_is_tokens(e, node, 1);
+}
+
+/* Keeps which leafs hold row numbers: each once. False without memory. */
+static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, recorded *out)
+{
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        bool known = !takes_rows(e, g->list[i]);
+        uint32_t leaf = known ? 0 : number_of(g, tt_graphs_input_leaf(g->list[i]));
+        for (uint32_t k = 0; !known && k < out->n_inputs; k++)
+            known = out->inputs[k].tensor == leaf;
+        if (known) continue;
+        tt_graph_input *more = realloc(out->inputs, (out->n_inputs + 1) * sizeof *more);
+        if (!more) return false;
+        out->inputs = more;
+        out->inputs[out->n_inputs++] = (tt_graph_input){i, leaf};
+    }
+    return true;
+}
+
+static void keep_recorded(uint32_t id, recorded *what)
+{
+    if (id > graphs_capacity) {
+        uint32_t larger = graphs_capacity ? graphs_capacity * 2 : 64;
+        recorded *more = realloc(graphs, larger * sizeof *more);
+        if (!more) return;
+        memset(more + graphs_capacity, 0, (larger - graphs_capacity) * sizeof *more);
+        graphs = more;
+        graphs_capacity = larger;
+    }
+    graphs[id - 1] = *what;
+    *what = (recorded){0};
+}
+
+const tt_graph_input *tt_graphs_inputs(uint32_t graph, uint32_t *n)
+{
+    bool known = graph > 0 && graph <= graphs_capacity;
+    *n = known ? graphs[graph - 1].n_inputs : 0;
+    return known ? graphs[graph - 1].inputs : NULL;
+}
+
+/* --- backends --- */
+
+static const char *backend_of(const tt_engine *e, void *sched, const struct ggml_tensor *node)
+{
+    if (!sched) return "CPU";
+    if (!e->sched_tensor_backend || !e->backend_name) return "";
+    void *backend = e->sched_tensor_backend(sched, node);
+    return backend ? e->backend_name(backend) : "";
+}
+
+static void put_backends(tt_recorder *r, const tt_engine *e, void *sched,
+                         struct ggml_tensor *const *nodes, uint32_t n_nodes, tt_bytes *out)
+{
+    uint32_t n = 0, begin = 0, last = 0;
+    tt_bytes stretches;
+    tt_bytes_init(&stretches, TT_META_RECORD_MAX);
+    for (uint32_t i = 0; i <= n_nodes; i++) {
+        uint32_t name = i < n_nodes ? tt_names_id(r, backend_of(e, sched, nodes[i])) : 0;
+        if (i == 0) last = name;
+        if (i < n_nodes && name == last) continue;
+        tt_bytes_varint(&stretches, last);
+        tt_bytes_varint(&stretches, i - begin);
+        begin = i;
+        last = name;
+        n++;
+    }
+    tt_bytes_varint(out, n);
+    tt_bytes_put(out, stretches.data, stretches.size);
+    out->failed |= stretches.failed;
+    tt_bytes_free(&stretches);
+}
+
 /* Everything of the GRAPH payload after the id. */
 static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
-                     uint32_t n_nodes, tt_bytes *out)
+                     uint32_t n_nodes, void *sched, tt_bytes *out, recorded *keep)
 {
     numbering g;
     bool any_compute = tt_graphs_any_compute(nodes, (int)n_nodes);
@@ -184,10 +290,12 @@ static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **no
     /* Describing one tensor may number new leafs, which are described in turn. */
     for (uint32_t i = 0; ok && i < g.n; i++)
         describe_tensor(r, e, &g, i, n_nodes, any_compute, &tensors);
+    if (ok) ok = find_inputs(e, &g, n_nodes, keep);
     if (ok) {
         tt_bytes_varint(out, n_nodes);
         tt_bytes_varint(out, g.n);
         tt_bytes_put(out, tensors.data, tensors.size);
+        put_backends(r, e, sched, nodes, n_nodes, out);
         ok = !tensors.failed && !out->failed;
     }
     numbering_end(&g);
@@ -196,13 +304,14 @@ static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **no
 }
 
 static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
-                             uint32_t n_nodes)
+                             uint32_t n_nodes, void *sched)
 {
     tt_bytes body, payload;
+    recorded keep = {0};
     uint32_t id = 0;
     tt_bytes_init(&body, TT_META_RECORD_MAX);
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    if (describe(r, e, nodes, n_nodes, &body)) {
+    if (describe(r, e, nodes, n_nodes, sched, &body, &keep)) {
         uint64_t hash = tt_checksum(body.data, body.size);
         id = map_get(&by_topology, hash);
         if (!id) {
@@ -211,10 +320,12 @@ static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_ten
             if (tt_process_put(r, TT_META_GRAPH, &payload)) {
                 id = ++last_graph;
                 map_put(&by_topology, hash, id);
+                keep_recorded(id, &keep);
                 atomic_fetch_add(&tt_recorder_area(r)->area->counts.graphs, 1);
             }
         }
     }
+    free(keep.inputs);
     tt_bytes_free(&body);
     tt_bytes_free(&payload);
     return id;
@@ -232,7 +343,7 @@ static uint64_t hash_node(const struct ggml_tensor *t, uint64_t hash)
 }
 
 uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
-                            int n_nodes)
+                            int n_nodes, void *sched)
 {
     if (n_nodes <= 0 || (uint32_t)n_nodes > TT_OPS_NODE_MAX) return 0;
     if (by_address_generation != tt_buffers_generation()) {
@@ -244,7 +355,7 @@ uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tens
         hash = hash_node(nodes[i], hash);
     uint32_t id = map_get(&by_address, hash);
     if (id) return id;
-    id = record_graph(r, e, nodes, (uint32_t)n_nodes);
+    id = record_graph(r, e, nodes, (uint32_t)n_nodes, sched);
     /* Describing it may have met new buffers. */
     if (by_address_generation != tt_buffers_generation()) {
         map_clear(&by_address);

@@ -8,11 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A leaf that row numbers are read from when the graph runs. */
+typedef struct tt_graph_input {
+    uint32_t node;   /* that gathers or scatters rows by it: source 1 */
+    uint32_t tensor; /* the leaf's number in the recorded graph */
+} tt_graph_input;
+
 /* The id of this graph, recording it if no identical one was met before; 0 when it could
  * not be recorded. Every tensor's memory is read, so the graph must not be changing.
- * tt_process_lock is held. */
+ * sched: the scheduler that chose the nodes' backends; NULL: all on the CPU. tt_process_lock is
+ * held. */
 uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
-                            int n_nodes);
+                            int n_nodes, void *sched);
+/* The inputs of a graph with that id; valid while tt_process_lock is held. */
+const tt_graph_input *tt_graphs_inputs(uint32_t graph, uint32_t *n);
+/* The leaf that source 1 of a node is, or is a view of. */
+const struct ggml_tensor *tt_graphs_input_leaf(const struct ggml_tensor *node);
 /* Whether the tensor has no elements: llama.cpp's graphs have such rows for batches that need
  * no output. */
 static inline bool tt_graphs_is_empty(const struct ggml_tensor *t)

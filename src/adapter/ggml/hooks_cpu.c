@@ -87,9 +87,9 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
     const tt_engine *e = r ? tt_engine_get(TT_CALLER) : NULL;
     if (e && tt_runs_by_callback(e->graph_nodes(graph), e->graph_n_nodes(graph))) e = NULL;
     uint8_t observed = is_hooked() ? TT_OBSERVED_HOOK : TT_OBSERVED_BOUNDS;
-    uint32_t run =
-        e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan), __builtin_frame_address(0))
-          : 0;
+    uint32_t run = e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan),
+                                     __builtin_frame_address(0), NULL)
+                     : 0;
     int status = real(graph, plan);
     if (run) tt_runs_end(r, run, observed, status);
     return status;

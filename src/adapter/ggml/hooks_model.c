@@ -1,8 +1,11 @@
 /* Hooks on model files and on llama.cpp's entry points. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/process.h"
+#include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
+#include "adapter/ggml/tokens.h"
 #include "base/clock.h"
 #include "format/meta.h"
 
@@ -13,8 +16,8 @@
 
 void *gguf_init_from_file(const char *path, struct gguf_init_params params);
 void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params params);
-int llama_decode(void *context, struct llama_batch_blob batch);
-int llama_encode(void *context, struct llama_batch_blob batch);
+int llama_decode(void *context, struct llama_batch_mirror batch);
+int llama_encode(void *context, struct llama_batch_mirror batch);
 
 static tt_real real_init = {.name = "gguf_init_from_file"};
 static tt_real real_init_ptr = {.name = "gguf_init_from_file_ptr"};
@@ -26,7 +29,12 @@ static void opened(const void *caller, const char *path, void *gguf, void **tens
     if (!gguf || !path) return;
     tt_process_saw_model();
     tt_recorder *r = tt_process_recorder();
-    if (r) tt_models_opened(r, caller, path, gguf, tensors ? *tensors : NULL);
+    if (!r) return;
+    tt_models_opened(r, caller, path, gguf, tensors ? *tensors : NULL);
+    if (!tt_capture_options.residency_every) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_residency_begin(r);
+    (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
 TT_EXPORT void *gguf_init_from_file(const char *path, struct gguf_init_params params)
@@ -54,36 +62,43 @@ TT_EXPORT void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params para
     return gguf;
 }
 
-typedef int (*decode_function)(void *, struct llama_batch_blob);
+typedef int (*decode_function)(void *, struct llama_batch_mirror);
 
-static int traced_decode(decode_function real, void *context, const struct llama_batch_blob *batch)
+static void record_call(tt_recorder *r, const tt_meta_decode *d)
 {
-    tt_meta_decode d = {.begin_ticks = tt_ticks()};
-    int status = real(context, *batch);
-    tt_recorder *r = tt_process_recorder_if_open();
-    if (!r) return status;
     tt_area_counts *counts = &tt_recorder_area(r)->area->counts;
-    d.end_ticks = tt_ticks();
-    d.n_tokens = batch->n_tokens > 0 ? (uint32_t)batch->n_tokens : 0;
-    d.status = status;
-    d.thread = (uint32_t)syscall(SYS_gettid);
-    atomic_fetch_add(&counts->decode_calls, 1);
-    if (status == 0) atomic_fetch_add(&counts->decode_tokens, d.n_tokens);
     tt_bytes payload;
+    atomic_fetch_add(&counts->decode_calls, 1);
+    if (d->status == 0) atomic_fetch_add(&counts->decode_tokens, d->n_tokens);
     tt_bytes_init(&payload, 64);
-    tt_meta_put_decode(&payload, &d);
+    tt_meta_put_decode(&payload, d);
     (void)tt_process_put(r, TT_META_DECODE, &payload);
-    return status;
 }
 
-TT_EXPORT int llama_decode(void *context, struct llama_batch_blob batch)
+static int traced_decode(decode_function real, void *context,
+                         const struct llama_batch_mirror *batch)
+{
+    tt_recorder *r = tt_process_recorder();
+    if (r) tt_tokens_begin(r, *(void **)&real, context, batch);
+    tt_meta_decode d = {.begin_ticks = tt_ticks()};
+    d.status = real(context, *batch);
+    d.end_ticks = tt_ticks();
+    tt_tokens_end();
+    d.n_tokens = batch->n_tokens > 0 ? (uint32_t)batch->n_tokens : 0;
+    d.thread = (uint32_t)syscall(SYS_gettid);
+    r = tt_process_recorder_if_open();
+    if (r) record_call(r, &d);
+    return (int)d.status;
+}
+
+TT_EXPORT int llama_decode(void *context, struct llama_batch_mirror batch)
 {
     decode_function real;
     *(void **)&real = tt_real_get(&real_decode, TT_CALLER);
     return real ? traced_decode(real, context, &batch) : -1;
 }
 
-TT_EXPORT int llama_encode(void *context, struct llama_batch_blob batch)
+TT_EXPORT int llama_encode(void *context, struct llama_batch_mirror batch)
 {
     decode_function real;
     *(void **)&real = tt_real_get(&real_encode, TT_CALLER);

@@ -2,13 +2,19 @@
  * ops cannot be hooked one by one. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/batches.h"
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/contexts.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/process.h"
+#include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
 #include "adapter/ggml/runs.h"
+#include "adapter/ggml/usage.h"
+#include "adapter/ggml/values.h"
 #include "format/meta.h"
+
+#include <stdlib.h>
 
 typedef void (*set_callback)(void *sched, tt_eval_callback callback, void *user_data);
 
@@ -29,7 +35,23 @@ static __thread struct {
     uint32_t cursor;
     bool any_compute;
     tt_op_record *record; /* of the node under way; the barriers inside it are not its end */
+    const tt_engine *engine;
 } current __attribute__((tls_model("initial-exec")));
+
+/* What the taps of the node ask for: every node before it is computed, wherever. */
+static void copy_taps(tt_context *c, tt_lane *l, uint32_t node)
+{
+    for (; c->next_tap < c->taps.n; c->next_tap++) {
+        const tt_tap *t = &c->taps.list[c->next_tap];
+        if (t->node > node) return;
+        if (t->node < node || !tt_lane_claim_details(l)) continue;
+        size_t stride = tt_tap_stride(t);
+        size_t bytes = stride * (t->tokens - 1) + t->ranks * sizeof(int32_t);
+        void *values = tt_values_copy(current.engine, t->values, bytes);
+        if (values) tt_tap_copy(t, values, stride, current.run, &l->details);
+        free(values);
+    }
+}
 
 /* The scheduler asks before it computes a node, and shows it when it is done. */
 static bool on_ask(tt_context *c, struct ggml_tensor *t)
@@ -48,7 +70,12 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     if (node == current.n_nodes || !tt_lane_claim(l)) return c->user_wants;
     current.cursor = node + 1;
     l->run = current.run;
+    copy_taps(c, l, node);
     tt_lane_open(l, node, 0, 0, tt_ticks());
+    if (tt_capture_options.faults && l->open && tt_lane_claim_details(l)) {
+        tt_faults_count(&l->faults, TT_FAULTS_OF_PROCESS);
+        tt_faults_begin(&l->faults, &l->details, l->run, node, 0, true);
+    }
     current.record = l->open;
     l->open = NULL;
     return true;
@@ -62,6 +89,8 @@ static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
         uint64_t now = tt_ticks();
         __atomic_store_n(&current.record->arrive, now, __ATOMIC_RELAXED);
         __atomic_store_n(&current.record->release, now, __ATOMIC_RELAXED);
+        tt_faults_arrive(&tt_lane_self.faults);
+        tt_lane_self.faults.open = NULL;
     }
     current.record = NULL;
     /* Answering false would end the graph: only the program may do that. */
@@ -103,13 +132,28 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
         set(c->sched, on_eval, c);
         c->installed = true;
     }
-    current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0, frame);
+    current.run = tt_runs_begin(r, e, graph, TT_OBSERVED_CALLBACK, 0, frame, c->sched);
     current.recorder = r;
     current.nodes = e->graph_nodes(graph);
     current.n_nodes = (uint32_t)e->graph_n_nodes(graph);
     current.cursor = 0;
+    current.engine = e;
+    tt_taps_find(&c->taps, e, current.nodes, current.n_nodes);
+    c->next_tap = 0;
     current.any_compute = tt_graphs_any_compute(current.nodes, (int)current.n_nodes);
     return current.run;
+}
+
+/* The kernel's counters and the page cache, around a batch. */
+static void observe_memory(tt_recorder *r, uint32_t batch, enum tt_moment moment)
+{
+    uint32_t every = tt_capture_options.residency_every;
+    bool pages = every && moment == TT_AT_BATCH_END && batch % every == 0;
+    if (!tt_capture_options.faults && !pages) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    if (tt_capture_options.faults) tt_usage_record(r, batch, moment);
+    if (pages) tt_residency_record(r, batch, moment);
+    (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
 TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph)
@@ -130,6 +174,7 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     if (!c) return real(sched, graph);
     tt_runs_batch = batch;
     current.run = 0;
+    observe_memory(r, batch, TT_AT_BATCH_BEGIN);
     if (c->callback)
         (void)begin_callback_run(r, e, c, graph, TT_CALLER, __builtin_frame_address(0));
     int status = real(sched, graph);
@@ -137,7 +182,9 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     current.run = 0;
     tt_runs_asked = NULL;
     tt_runs_batch = 0;
-    if (tt_process_recorder_if_open() == r) tt_batches_end(r, batch, status);
+    if (tt_process_recorder_if_open() != r) return status;
+    tt_batches_end(r, batch, status);
+    observe_memory(r, batch, TT_AT_BATCH_END);
     return status;
 }
 

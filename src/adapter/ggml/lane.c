@@ -1,6 +1,8 @@
 #include "adapter/ggml/lane.h"
 
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/process.h"
+#include "adapter/ggml/tokens.h"
 #include "format/meta.h"
 
 #include <pthread.h>
@@ -20,6 +22,7 @@ typedef struct active_run {
     uint32_t capacity;
     pthread_t thread;
     const void *frame;
+    tt_taps taps;
 } active_run;
 
 __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
@@ -75,7 +78,7 @@ static bool enter(active_run *a, uint32_t run, struct ggml_tensor *const *nodes,
 }
 
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
-                        const void *frame)
+                        const void *frame, const tt_engine *e)
 {
     bool entered = false;
     uint32_t i = 0;
@@ -83,7 +86,10 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
     drop_unwound(frame);
     while (i < RUNS_MAX && runs[i].run)
         i++;
-    if (i < RUNS_MAX) entered = enter(&runs[i], run, nodes, n_nodes, frame);
+    if (i < RUNS_MAX) {
+        tt_taps_find(&runs[i].taps, e, nodes, n_nodes);
+        entered = enter(&runs[i], run, nodes, n_nodes, frame);
+    }
     (void)pthread_mutex_unlock(&runs_lock);
     return entered;
 }
@@ -120,6 +126,7 @@ void tt_lanes_forget(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     runs_lock = fresh;
+    tt_faults_close(&tt_lane_self.faults);
     memset(&tt_lane_self, 0, sizeof tt_lane_self);
     clear_runs();
 }
@@ -130,6 +137,8 @@ static void leave_ring(void *argument)
     tt_lane *l = &tt_lane_self;
     (void)argument;
     tt_ring *ring = l->ring;
+    tt_faults_close(&l->faults);
+    tt_tokens_thread_ends();
     memset(l, 0, sizeof *l);
     if (ring) atomic_store_explicit(&ring->owner, 0, memory_order_release);
 }
@@ -195,12 +204,46 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
             l->n_nodes = run->n_nodes;
             l->cursor = 0;
             l->release = 0;
+            l->taps = run->taps.list;
+            l->n_taps = run->taps.n;
+            l->watched = (l->n_taps > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
+            tt_faults_count(&l->faults, TT_FAULTS_OF_THREAD);
         }
         l->epoch = atomic_load(&tt_runs_epoch);
     }
     (void)pthread_mutex_unlock(&runs_lock);
     if (!run) tt_lane_count_lost();
     return run != NULL;
+}
+
+bool tt_lane_claim_details(tt_lane *l)
+{
+    if (l->details.ring) return true;
+    tt_recorder *r = l->ring ? tt_process_recorder_if_open() : NULL;
+    if (!r) return false;
+    tt_area_map *map = tt_recorder_area(r);
+    return tt_detail_writer_begin(&l->details, map, (uint32_t)(l->ring - map->rings));
+}
+
+/* Values are the same for all threads: the first one copies them. */
+static void copy_taps(tt_lane *l, uint32_t node)
+{
+    while (l->n_taps && l->taps->node <= node) {
+        const tt_tap *t = l->taps;
+        if (t->node == node && t->values->data)
+            tt_tap_copy(t, t->values->data, tt_tap_stride(t), l->run, &l->details);
+        l->taps++;
+        l->n_taps--;
+    }
+}
+
+void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
+{
+    if (lane == 0 && l->n_taps) copy_taps(l, node);
+    if (tt_capture_options.faults && l->open)
+        tt_faults_begin(&l->faults, &l->details, l->run, node, lane, fresh);
+    else
+        l->faults.open = NULL;
 }
 
 void tt_lane_count_lost(void)
@@ -213,24 +256,7 @@ void tt_lane_count_lost(void)
     tt_lane_self.release = 0;
 }
 
-/* Notes one dropped record; losses in a row make one entry. */
-static void count_drop(tt_lane *l)
-{
-    tt_ring *ring = l->ring;
-    uint32_t n = atomic_load_explicit(&ring->n_losses, memory_order_relaxed);
-    atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
-    if (l->dropped_at != l->head + 1 && n < TT_AREA_LOSSES) {
-        ring->losses[n] = (tt_area_loss){l->head, 0};
-        atomic_store_explicit(&ring->n_losses, ++n, memory_order_release);
-    }
-    l->dropped_at = l->head + 1;
-    ring->losses[n - 1].dropped++;
-}
-
 bool tt_lane_make_room(tt_lane *l)
 {
-    l->room = atomic_load_explicit(&l->ring->tail, memory_order_acquire) + l->mask + 1;
-    if (l->head < l->room) return true;
-    count_drop(l);
-    return false;
+    return tt_ring_make_room(l->ring, l->head, l->mask + 1, &l->room, &l->dropped_at);
 }

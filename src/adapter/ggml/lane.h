@@ -8,6 +8,8 @@
 
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/engine.h"
+#include "adapter/ggml/faults.h"
+#include "adapter/ggml/taps.h"
 #include "base/clock.h"
 #include "record/area.h"
 
@@ -29,6 +31,12 @@ typedef struct tt_lane {
     uint64_t head;
     uint64_t room;       /* head may grow to here without a look at the drain's progress */
     uint64_t dropped_at; /* head when the last record was dropped, + 1 */
+    /* Details, of runs that have any: */
+    bool watched;
+    const tt_tap *taps; /* those of the run that are still to come */
+    uint32_t n_taps;
+    tt_detail_writer details; /* .ring NULL: no memory for them yet */
+    tt_faults faults;
 } tt_lane;
 
 extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
@@ -41,7 +49,7 @@ void tt_lanes_prepare(void);
  * caller's stack frame. Runs of this thread whose frames are gone, left by an exception or a
  * longjmp, are dropped. False when too many are under way. */
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
-                        const void *frame);
+                        const void *frame, const tt_engine *e);
 /* False when the run is not under way any more. */
 bool tt_lanes_run_end(uint32_t run);
 /* No op is recorded from here on. */
@@ -54,6 +62,10 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
 bool tt_lane_make_room(tt_lane *l);
 /* Gives this thread a ring, if it has none. */
 bool tt_lane_claim(tt_lane *l);
+/* An op of a watched run begins: copies what its taps ask for, opens its counters. */
+void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
+/* Whether this thread has a ring for details. */
+bool tt_lane_claim_details(tt_lane *l);
 /* Counts an op that cannot be recorded: there is no ring for this thread. */
 void tt_lane_count_lost(void);
 
@@ -106,13 +118,16 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
         tt_lane_count_lost();
         return;
     }
-    tt_lane_open(l, node, (uint32_t)params->ith & TT_OPS_LANE_MAX, covers,
-                 l->release ? l->release : tt_ticks());
+    bool fresh = l->release == 0;
+    uint32_t lane = (uint32_t)params->ith & TT_OPS_LANE_MAX;
+    tt_lane_open(l, node, lane, covers, fresh ? tt_ticks() : l->release);
+    if (__builtin_expect(l->watched, 0)) tt_lane_watch(l, node, lane, fresh);
 }
 
 static inline void tt_lane_arrive(tt_lane *l)
 {
     __atomic_store_n(&l->open->arrive, tt_ticks(), __ATOMIC_RELAXED);
+    if (__builtin_expect(l->watched, 0)) tt_faults_arrive(&l->faults);
 }
 
 static inline void tt_lane_release(tt_lane *l)

@@ -5,11 +5,13 @@
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
 #include "base/checksum.h"
+#include "base/clock.h"
 #include "format/meta.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,6 @@
 #include <unistd.h>
 
 #define HEAD_BYTES (64u << 10)
-#define MODELS_MAX 256u
 
 /* The engine's GGUF interface. Indices became 64-bit and results of counts too in 2025:
  * arguments are passed as 64-bit, results taken as 32-bit, which fits both. */
@@ -165,37 +166,97 @@ static void put_weight(tt_recorder *r, const tt_engine *e, const gguf_api *g, vo
     tt_meta_put_weight(out, &w);
 }
 
-static bool identify_file(const char *path, tt_meta_model *m)
+static bool stat_file(const char *path, tt_meta_model *m)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        if (fd >= 0) (void)close(fd);
-        return false;
-    }
+    if (stat(path, &st) != 0) return false;
     m->size_bytes = (uint64_t)st.st_size;
     m->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
     m->device = (uint64_t)st.st_dev;
     m->inode = (uint64_t)st.st_ino;
+    return true;
+}
+
+static bool identify_file(const char *path, tt_meta_model *m)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool ok = stat_file(path, m);
     uint8_t *head = malloc(HEAD_BYTES);
     ssize_t n = head ? pread(fd, head, HEAD_BYTES, 0) : -1;
     if (n > 0) m->head_hash = tt_checksum(head, (size_t)n);
     free(head);
     (void)close(fd);
-    return true;
+    return ok;
 }
 
-/* Whether that very file is in the trace already; it is from now on. */
-static bool is_known(const tt_meta_model *m)
+static bool same_file(const tt_meta_model *a, const tt_meta_model *b)
 {
-    static tt_meta_model known[MODELS_MAX];
-    static uint32_t n;
-    for (uint32_t i = 0; i < n; i++)
-        if (known[i].device == m->device && known[i].inode == m->inode &&
-            known[i].size_bytes == m->size_bytes && known[i].mtime_ns == m->mtime_ns)
-            return true;
-    if (n < MODELS_MAX) known[n++] = *m;
-    return false;
+    return a->device == b->device && a->inode == b->inode;
+}
+
+static bool same_content(const tt_meta_model *a, const tt_meta_model *b)
+{
+    return a->size_bytes == b->size_bytes && a->mtime_ns == b->mtime_ns;
+}
+
+/* Files that are in the trace; what is left out of a full table is recorded again. */
+static tt_model_seen known[TT_MODELS_MAX];
+static _Atomic uint32_t n_known;
+static _Atomic uint64_t opened_count;
+static __thread uint32_t last_opened __attribute__((tls_model("initial-exec")));
+
+uint32_t tt_models_last_opened(void)
+{
+    return last_opened;
+}
+
+uint64_t tt_models_opened_count(void)
+{
+    return atomic_load(&opened_count);
+}
+
+uint32_t tt_models_list(const tt_model_seen **list)
+{
+    *list = known;
+    return atomic_load(&n_known);
+}
+
+/* The id of that very file if it is in the trace already, else 0. */
+static uint32_t find_known(const tt_meta_model *m)
+{
+    for (uint32_t i = 0; i < atomic_load(&n_known); i++)
+        if (same_file(&known[i].file, m) && same_content(&known[i].file, m))
+            return known[i].file.id;
+    return 0;
+}
+
+static void add_known(const tt_meta_model *m, const char *path)
+{
+    uint32_t n = atomic_load(&n_known);
+    char *copy = n < TT_MODELS_MAX ? strdup(path) : NULL;
+    if (!copy) return;
+    known[n] = (tt_model_seen){.file = *m, .path = copy};
+    known[n].file.path = (tt_span){(const uint8_t *)copy, strlen(copy)};
+    atomic_store(&n_known, n + 1);
+}
+
+void tt_models_check(tt_recorder *r)
+{
+    for (uint32_t i = 0; i < atomic_load(&n_known); i++) {
+        tt_meta_model now = {0};
+        tt_meta_model_check check = {.model = known[i].file.id, .ticks = tt_ticks()};
+        if (!stat_file(known[i].path, &now))
+            check.state = TT_MODEL_GONE;
+        else if (!same_file(&now, &known[i].file))
+            check.state = TT_MODEL_REPLACED;
+        else if (!same_content(&now, &known[i].file))
+            check.state = TT_MODEL_CHANGED;
+        tt_bytes payload;
+        tt_bytes_init(&payload, 64);
+        tt_meta_put_model_check(&payload, &check);
+        (void)tt_process_put(r, TT_META_MODEL_CHECK, &payload);
+    }
 }
 
 static void record(tt_recorder *r, const tt_engine *e, const gguf_api *g, tt_meta_model *m,
@@ -235,12 +296,15 @@ void tt_models_opened(tt_recorder *r, const void *caller, const char *path, void
     if (!realpath(path, real)) (void)snprintf(real, sizeof real, "%s", path);
     if (!identify_file(real, &m)) return;
     (void)pthread_mutex_lock(&tt_process_lock);
-    if (!is_known(&m)) {
-        m.id = ++last_id;
+    atomic_fetch_add(&opened_count, 1);
+    last_opened = find_known(&m);
+    if (!last_opened) {
+        last_opened = m.id = ++last_id;
         m.path = (tt_span){(const uint8_t *)real, strlen(real)};
         m.data_offset_bytes = g.data_offset(gguf);
         m.n_kv = (uint32_t)g.n_kv(gguf);
         record(r, e, &g, &m, gguf, tensors);
+        add_known(&m, real);
     }
     (void)pthread_mutex_unlock(&tt_process_lock);
 }

@@ -1,10 +1,15 @@
 #include "adapter/ggml/process.h"
 
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/describe.h"
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
+#include "adapter/ggml/models.h"
+#include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
+#include "adapter/ggml/tokens.h"
+#include "adapter/ggml/usage.h"
 #include "format/meta.h"
 #include "record/place.h"
 #include "record/session.h"
@@ -19,6 +24,7 @@
 
 #define REPLAY_MAX_BYTES (64u << 20)
 #define REPLAY_TRIES 500
+#define LOCK_WAIT_S 2
 
 enum state {
     OFF,   /* not asked to trace, failed, or ended */
@@ -91,15 +97,43 @@ bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload)
     return taken;
 }
 
+static const char *on_or_off(bool on)
+{
+    return on ? "on" : "off";
+}
+
 static void describe_capture(tt_recorder *r)
 {
     static const char *const modes[] = {
         [TT_MODE_AUTO] = "auto", [TT_MODE_HOOK] = "hook", [TT_MODE_CALLBACK] = "callback"};
-    char text[128];
+    const tt_capture *c = &tt_capture_options;
+    char text[192];
     uint64_t ring_bytes = options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
-    (void)snprintf(text, sizeof text, "mode=%s ring_bytes=%" PRIu64 " limit_bytes=%" PRIu64,
-                   modes[mode], ring_bytes, options.limit_bytes);
+    (void)snprintf(text, sizeof text,
+                   "mode=%s ring_bytes=%" PRIu64 " limit_bytes=%" PRIu64
+                   " text=%d faults=%d residency_every=%" PRIu32,
+                   modes[mode], ring_bytes, options.limit_bytes, c->text, c->faults,
+                   c->residency_every);
     tt_process_environment(r, "capture", text);
+    tt_process_environment(r, "capture_text", on_or_off(c->text));
+    tt_process_environment(r, "capture_experts", "on");
+    tt_process_environment(r, "capture_faults", on_or_off(c->faults));
+    tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
+}
+
+/* The physical side of memory when recording begins or ends; r is open, or about to be. */
+static void observe_memory(tt_recorder *r, enum tt_moment moment)
+{
+    struct timespec until;
+    if (clock_gettime(CLOCK_REALTIME, &until) != 0) return;
+    until.tv_sec += LOCK_WAIT_S;
+    /* At the exit a thread that is no more may have held it. */
+    if (pthread_mutex_timedlock(&tt_process_lock, &until) != 0) return;
+    if (tt_capture_options.faults) tt_usage_record(r, 0, moment);
+    if (moment == TT_AT_END && tt_capture_options.residency_every)
+        tt_residency_record(r, 0, moment);
+    if (moment == TT_AT_END) tt_models_check(r);
+    (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
 /* More than the meta stream holds at once is possible: the drain makes room. Before the child's
@@ -155,6 +189,7 @@ static void open_recorder(void)
     replay_records(recorder);
     describe_capture(recorder);
     tt_describe_run(recorder);
+    observe_memory(recorder, TT_AT_BEGIN);
     atomic_store_explicit(&state, RECORDING, memory_order_release);
 }
 
@@ -195,6 +230,8 @@ static void in_child(void)
     tt_lanes_forget();
     if (atomic_load(&state) != RECORDING) return;
     tt_graphs_forget();
+    tt_tokens_forget();
+    tt_usage_forget();
     tt_recorder_forget(recorder);
     recorder = NULL;
     atomic_store(&state, READY);
@@ -237,6 +274,7 @@ __attribute__((constructor)) static void begin(void)
     if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
     tt_bytes_init(&replay, REPLAY_MAX_BYTES);
+    tt_capture_read();
     tt_lanes_prepare();
     (void)pthread_atfork(before_fork, in_parent, in_child);
     atomic_store(&state, READY);
@@ -248,6 +286,7 @@ static void finish(void)
     if (atomic_exchange(&state, OFF) != RECORDING) return;
     tt_lanes_stop();
     bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;
+    if (!nothing) observe_memory(recorder, TT_AT_END);
     tt_error err = {.message = ""};
     tt_status status = tt_recorder_close(recorder, nothing, &err);
     if (status != TT_OK) tt_process_problem(err.message);

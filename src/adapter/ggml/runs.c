@@ -1,6 +1,7 @@
 #include "adapter/ggml/runs.h"
 
 #include "adapter/ggml/graphs.h"
+#include "adapter/ggml/indices.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/libraries.h"
 #include "adapter/ggml/process.h"
@@ -22,7 +23,7 @@ bool tt_runs_by_callback(struct ggml_tensor *const *nodes, int n_nodes)
 }
 
 uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *graph,
-                       uint8_t observed, uint32_t threads, const void *frame)
+                       uint8_t observed, uint32_t threads, const void *frame, void *sched)
 {
     struct ggml_tensor **nodes = e->graph_nodes(graph);
     int n_nodes = e->graph_n_nodes(graph);
@@ -32,7 +33,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_process_at_first_run();
     tt_libraries_describe(r, e);
-    run.graph = tt_graphs_identify(r, e, nodes, n_nodes);
+    run.graph = tt_graphs_identify(r, e, nodes, n_nodes, sched);
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (!run.graph) {
         /* The trace must say, once, that it is not whole. */
@@ -49,8 +50,11 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     tt_bytes_init(&payload, 128);
     tt_meta_put_run(&payload, &run);
     if (!tt_process_put(r, TT_META_RUN, &payload)) return 0;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_indices_record(r, e, run.id, run.graph, nodes);
+    (void)pthread_mutex_unlock(&tt_process_lock);
     if (observed == TT_OBSERVED_HOOK &&
-        !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes, frame))
+        !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes, frame, e))
         return 0;
     return run.id;
 }

@@ -20,9 +20,9 @@ bool tt_runs_by_callback(struct ggml_tensor *const *nodes, int n_nodes);
 
 /* Records that a graph is about to be computed; its id, or 0 when that failed. With
  * TT_OBSERVED_HOOK, threads find the run by its nodes until tt_runs_end; frame is the hook's
- * stack frame, see tt_lanes_run_begin. */
+ * stack frame, see tt_lanes_run_begin; sched as in tt_graphs_identify. */
 uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *graph,
-                       uint8_t observed, uint32_t threads, const void *frame);
+                       uint8_t observed, uint32_t threads, const void *frame, void *sched);
 /* Nothing is recorded if recording has stopped, or changed hands by a fork, meanwhile. */
 void tt_runs_end(tt_recorder *r, uint32_t run, uint8_t observed, int status);
 

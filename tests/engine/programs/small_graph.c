@@ -82,6 +82,25 @@ void small_graph_open(const char *engine)
     release = (fn_free)need(base, "ggml_free");
 }
 
+void *small_graph_find(const char *name)
+{
+    return need(base, name);
+}
+
+void *small_graph_begin(size_t bytes)
+{
+    struct init_params params = {bytes, NULL, false};
+    return init(params);
+}
+
+void small_graph_end(void *ctx, void *out, int threads)
+{
+    void *graph = new_graph(ctx);
+    expand(graph, out);
+    if (compute(ctx, graph, threads) != 0) exit(1);
+    release(ctx);
+}
+
 static double one_round(int round, int threads)
 {
     struct init_params params = {16u << 20, NULL, false};

@@ -1,0 +1,19 @@
+/* What is to be recorded besides ops: set from the environment before anything is. */
+#ifndef TT_ADAPTER_GGML_CAPTURE_H
+#define TT_ADAPTER_GGML_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tt_capture {
+    bool text;                /* token ids and texts, and the command's arguments */
+    bool faults;              /* the kernel's counters, per op and per batch */
+    uint32_t residency_every; /* batches between two looks at the page cache; 0: none */
+} tt_capture;
+
+extern tt_capture tt_capture_options;
+
+/* Reads the variables of record/session.h. */
+void tt_capture_read(void);
+
+#endif

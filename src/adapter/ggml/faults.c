@@ -1,0 +1,121 @@
+#include "adapter/ggml/faults.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define DESCRIPTOR_MIN 512 /* low numbers are the program's: it may expect them free */
+#define NOT_OBSERVED UINT64_MAX
+
+int tt_faults_open_io(enum tt_faults_of whose)
+{
+    const char *path = whose == TT_FAULTS_OF_THREAD ? "/proc/thread-self/io" : "/proc/self/io";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
+    if (high < 0) return fd;
+    (void)close(fd);
+    return high;
+}
+
+/* "name: N" in the text. */
+static bool find_value(const char *text, const char *name, uint64_t *value)
+{
+    const char *at = strstr(text, name);
+    if (!at) return false;
+    *value = strtoull(at + strlen(name), NULL, 10);
+    return true;
+}
+
+bool tt_faults_read_io(int fd, uint64_t *read_bytes, uint64_t *rchar)
+{
+    char text[512];
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    if (rchar && !find_value(text, "rchar: ", rchar)) return false;
+    return find_value(text, "\nread_bytes: ", read_bytes);
+}
+
+static uint64_t read_io(tt_faults *f)
+{
+    uint64_t bytes;
+    if (f->io == 0) {
+        int fd = tt_faults_open_io(f->whose);
+        f->io = fd < 0 ? -1 : fd + 1;
+    }
+    return f->io > 0 && tt_faults_read_io(f->io - 1, &bytes, NULL) ? bytes : NOT_OBSERVED;
+}
+
+static void read_faults(tt_faults *f)
+{
+    struct rusage u;
+    if (getrusage(f->whose == TT_FAULTS_OF_THREAD ? RUSAGE_THREAD : RUSAGE_SELF, &u) != 0) return;
+    f->last_minor = (uint64_t)u.ru_minflt;
+    f->last_major = (uint64_t)u.ru_majflt;
+}
+
+static uint64_t cpu_ns(const tt_faults *f)
+{
+    return tt_clock_ns(f->whose == TT_FAULTS_OF_THREAD ? CLOCK_THREAD_CPUTIME_ID
+                                                       : CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void tt_faults_count(tt_faults *f, enum tt_faults_of whose)
+{
+    if (f->whose == whose) return;
+    tt_faults_close(f);
+    f->whose = whose;
+}
+
+void tt_faults_begin(tt_faults *f, tt_detail_writer *w, uint32_t run, uint32_t node, uint32_t lane,
+                     bool fresh)
+{
+    int before = errno;
+    f->open = tt_detail_next(w);
+    if (!f->open) {
+        f->running = false;
+        return;
+    }
+    f->open->run = run;
+    f->place = tt_detail_place(node, lane, TT_DETAIL_FAULTS);
+    if (fresh || !f->running) {
+        read_faults(f);
+        f->last_read_bytes = read_io(f);
+    }
+    f->minor = f->last_minor;
+    f->major = f->last_major;
+    f->read_bytes = f->last_read_bytes;
+    f->cpu_ns = cpu_ns(f);
+    f->running = true;
+    errno = before;
+}
+
+void tt_faults_arrive(tt_faults *f)
+{
+    if (!f->open) return;
+    int before = errno;
+    uint64_t faults = f->last_minor + f->last_major, cpu = cpu_ns(f);
+    read_faults(f);
+    if (f->last_minor + f->last_major != faults) f->last_read_bytes = read_io(f);
+    tt_detail_faults *d = &f->open->faults;
+    d->minor = (uint32_t)(f->last_minor - f->minor);
+    d->major = (uint32_t)(f->last_major - f->major);
+    d->cpu_ns = cpu - f->cpu_ns;
+    d->read_bytes = f->last_read_bytes == NOT_OBSERVED || f->read_bytes == NOT_OBSERVED
+                        ? NOT_OBSERVED
+                        : f->last_read_bytes - f->read_bytes;
+    tt_detail_complete(f->open, f->place);
+    errno = before;
+}
+
+void tt_faults_close(tt_faults *f)
+{
+    if (f->io > 0) (void)close(f->io - 1);
+    memset(f, 0, sizeof *f);
+}

@@ -1,0 +1,42 @@
+/* What the kernel counts while a thread works on an op: page faults, CPU time, bytes read from a
+ * device. getrusage and a CPU clock at an op's begin and at each barrier it comes to; the bytes,
+ * which cost more, only when a fault was counted, as nothing else in an op reads files. */
+#ifndef TT_ADAPTER_GGML_FAULTS_H
+#define TT_ADAPTER_GGML_FAULTS_H
+
+#include "record/detail_writer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whose counters: where ops are observed by the scheduler's callback, threads of which nothing is
+ * known work on them. */
+enum tt_faults_of { TT_FAULTS_OF_THREAD, TT_FAULTS_OF_PROCESS };
+
+typedef struct tt_faults {
+    tt_detail *open; /* of the op under way; NULL: none */
+    uint32_t place;
+    uint64_t minor, major, cpu_ns, read_bytes; /* when the op began */
+    uint64_t last_minor, last_major, last_read_bytes;
+    int io; /* descriptor of the io file + 1; 0: not opened yet, -1: cannot be */
+    enum tt_faults_of whose;
+    bool running; /* the counters at the end of the op before still hold */
+} tt_faults;
+
+/* Whose counters are meant from here on; at first the thread's. */
+void tt_faults_count(tt_faults *f, enum tt_faults_of whose);
+/* Opens a detail for the op. fresh: the thread did something else since the op before. */
+void tt_faults_begin(tt_faults *f, tt_detail_writer *w, uint32_t run, uint32_t node, uint32_t lane,
+                     bool fresh);
+/* The op's work is done, for all that is known now; the last call counts. */
+void tt_faults_arrive(tt_faults *f);
+/* The thread ends, or is another process's from now on. */
+void tt_faults_close(tt_faults *f);
+
+/* Bytes that were fetched from a device, out of an open /proc/.../io file; false when they cannot
+ * be read. rchar may be NULL. */
+bool tt_faults_read_io(int fd, uint64_t *read_bytes, uint64_t *rchar);
+/* Opens the io file of this thread or process at a high descriptor; -1 with errno. */
+int tt_faults_open_io(enum tt_faults_of whose);
+
+#endif

@@ -1,0 +1,316 @@
+#include "adapter/ggml/tokens.h"
+
+#include "adapter/ggml/capture.h"
+#include "adapter/ggml/models.h"
+#include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKENS_MAX (1 << 20)
+#define SEQUENCES_MAX 4096 /* of one token */
+#define VOCABULARIES_MAX 64u
+#define ENGINES_MAX 8u
+#define TEXT_MAX 1024
+
+/* The call under way on this thread, in memory of our own: when an exception passes it, what is
+ * left behind must not point into the program. */
+typedef struct call {
+    uint32_t n; /* 0: none */
+    uint32_t vocabulary;
+    bool has_tokens, has_positions;
+    int32_t *tokens;
+    int32_t *positions;
+    uint32_t *first; /* n + 1 */
+    int32_t *ids;
+    uint8_t *used;
+    uint32_t next; /* the row behind the one that was matched last */
+    size_t ids_capacity;
+    uint32_t capacity;
+    /* What tt_tokens_match gives out. */
+    uint32_t *out_first;
+    int32_t *out_ids;
+    size_t out_capacity;
+} call;
+
+static __thread call *current __attribute__((tls_model("initial-exec")));
+
+/* --- the call's rows --- */
+
+static bool grow(call *c, uint32_t n)
+{
+    if (n <= c->capacity) return true;
+    struct {
+        void **at;
+        size_t bytes;
+    } arrays[] = {{(void **)&c->tokens, n * sizeof *c->tokens},
+                  {(void **)&c->positions, n * sizeof *c->positions},
+                  {(void **)&c->first, (n + 1) * sizeof *c->first},
+                  {(void **)&c->out_first, (n + 1) * sizeof *c->out_first},
+                  {(void **)&c->used, n}};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        void *more = realloc(*arrays[i].at, arrays[i].bytes);
+        if (!more) return false;
+        *arrays[i].at = more;
+    }
+    c->capacity = n;
+    return true;
+}
+
+static bool add_id(call *c, size_t at, int32_t id)
+{
+    if (at == c->ids_capacity) {
+        size_t larger = at ? at * 2 : 64;
+        int32_t *more = realloc(c->ids, larger * sizeof *more);
+        if (!more) return false;
+        c->ids = more;
+        c->ids_capacity = larger;
+    }
+    c->ids[at] = id;
+    return true;
+}
+
+/* A batch without sequences belongs to sequence 0, as llama_batch_get_one's. */
+static bool copy_sequences(call *c, const struct llama_batch_mirror *b, uint32_t n)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        c->first[i] = (uint32_t)at;
+        int32_t count = b->seq_id && b->n_seq_id ? b->n_seq_id[i] : 1;
+        if (count < 0 || count > SEQUENCES_MAX) return false;
+        for (int32_t k = 0; k < count; k++) {
+            const int32_t *ids = b->seq_id ? b->seq_id[i] : NULL;
+            if (b->seq_id && !ids) return false;
+            if (!add_id(c, at++, ids ? ids[k] : 0)) return false;
+        }
+    }
+    c->first[n] = (uint32_t)at;
+    return true;
+}
+
+static void copy_rows(call *c, const struct llama_batch_mirror *b)
+{
+    c->n = 0;
+    c->next = 0;
+    if (b->n_tokens <= 0 || b->n_tokens > TOKENS_MAX) return;
+    uint32_t n = (uint32_t)b->n_tokens;
+    if (!grow(c, n) || !copy_sequences(c, b, n)) return;
+    c->has_tokens = b->token != NULL;
+    c->has_positions = b->pos != NULL;
+    if (b->token) memcpy(c->tokens, b->token, n * sizeof *c->tokens);
+    if (b->pos) memcpy(c->positions, b->pos, n * sizeof *c->positions);
+    memset(c->used, 0, n);
+    c->n = n;
+}
+
+/* --- texts --- */
+
+typedef struct vocabulary {
+    const void *engine_vocab;
+    uint64_t models_opened; /* an address may come again with another model */
+    uint8_t *seen;          /* a bit a token */
+    uint32_t n_tokens;
+} vocabulary;
+
+/* The engine's functions on vocabularies, which took the model itself before 2025. */
+typedef struct text_api {
+    const void *(*model)(const void *context);
+    const void *(*vocab)(const void *model); /* NULL: the model is the vocabulary */
+    int32_t (*size)(const void *vocab);
+    int32_t (*piece)(const void *vocab, int32_t token, char *out, int32_t size, int32_t lstrip,
+                     bool special);
+} text_api;
+
+static vocabulary vocabularies[VOCABULARIES_MAX];
+static uint32_t n_vocabularies;
+static pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void find(const void *in_engine, void *member, const char *name)
+{
+    *(void **)member = tt_resolve(in_engine, name);
+}
+
+static text_api find_api(const void *in_engine)
+{
+    text_api a = {0};
+    find(in_engine, &a.model, "llama_get_model");
+    find(in_engine, &a.vocab, "llama_model_get_vocab");
+    find(in_engine, &a.size, a.vocab ? "llama_vocab_n_tokens" : "llama_n_vocab");
+    find(in_engine, &a.piece, "llama_token_to_piece");
+    return a;
+}
+
+/* The functions of the library that this address is in, looked up once; false when some are
+ * missing. Asks the dynamic linker, so not under tt_process_lock. */
+static bool get_api(const void *in_engine, text_api *a)
+{
+    static struct {
+        const void *in_engine;
+        text_api api;
+    } known[ENGINES_MAX];
+    static uint32_t n;
+    uint32_t i = 0;
+    (void)pthread_mutex_lock(&api_lock);
+    while (i < n && known[i].in_engine != in_engine)
+        i++;
+    if (i == n && n < ENGINES_MAX) {
+        known[n].in_engine = in_engine;
+        known[n++].api = find_api(in_engine);
+    }
+    *a = i < n ? known[i].api : (text_api){0};
+    (void)pthread_mutex_unlock(&api_lock);
+    return a->model && a->size && a->piece;
+}
+
+/* The id, from 1, of a vocabulary; 0 when there are too many. */
+static uint32_t identify(const text_api *a, const void *engine_vocab)
+{
+    uint64_t opened = tt_models_opened_count();
+    for (uint32_t i = n_vocabularies; i-- > 0;)
+        if (vocabularies[i].engine_vocab == engine_vocab && vocabularies[i].models_opened == opened)
+            return i + 1;
+    if (n_vocabularies == VOCABULARIES_MAX) return 0;
+    int32_t size = a->size(engine_vocab);
+    vocabulary *v = &vocabularies[n_vocabularies];
+    *v = (vocabulary){.engine_vocab = engine_vocab, .models_opened = opened};
+    v->n_tokens = size > 0 && size <= 1 << 24 ? (uint32_t)size : 0;
+    v->seen = calloc(v->n_tokens / 8 + 1, 1);
+    if (!v->seen) return 0;
+    return ++n_vocabularies;
+}
+
+static void record_text(tt_recorder *r, const text_api *a, uint32_t id, int32_t token)
+{
+    vocabulary *v = &vocabularies[id - 1];
+    char text[TEXT_MAX];
+    /* The engine throws on an id that it does not know. */
+    if (token < 0 || (uint32_t)token >= v->n_tokens) return;
+    if (v->seen[token / 8] & 1 << token % 8) return;
+    int32_t n = a->piece(v->engine_vocab, token, text, sizeof text, 0, true);
+    if (n < 0) return;
+    tt_bytes payload;
+    tt_bytes_init(&payload, 2 * TEXT_MAX);
+    tt_meta_put_token_text(&payload, id, token, (tt_span){(const uint8_t *)text, (size_t)n});
+    if (tt_process_put(r, TT_META_TOKEN_TEXT, &payload))
+        v->seen[token / 8] |= (uint8_t)(1 << token % 8);
+}
+
+static void record_texts(tt_recorder *r, const void *in_engine, const void *context, call *c)
+{
+    text_api a;
+    c->vocabulary = 0;
+    if (!c->has_tokens || !get_api(in_engine, &a)) return;
+    const void *model = a.model(context);
+    const void *vocab = model && a.vocab ? a.vocab(model) : model;
+    if (!vocab) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    c->vocabulary = identify(&a, vocab);
+    for (uint32_t i = 0; c->vocabulary && i < c->n; i++)
+        record_text(r, &a, c->vocabulary, c->tokens[i]);
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
+void tt_tokens_begin(tt_recorder *r, const void *in_engine, void *context,
+                     const struct llama_batch_mirror *batch)
+{
+    if (!current) current = calloc(1, sizeof *current);
+    if (!current) return;
+    copy_rows(current, batch);
+    if (tt_capture_options.text) record_texts(r, in_engine, context, current);
+}
+
+void tt_tokens_end(void)
+{
+    if (current) current->n = 0;
+}
+
+void tt_tokens_thread_ends(void)
+{
+    call *c = current;
+    current = NULL;
+    if (!c) return;
+    free(c->tokens);
+    free(c->positions);
+    free(c->first);
+    free(c->ids);
+    free(c->used);
+    free(c->out_first);
+    free(c->out_ids);
+    free(c);
+}
+
+void tt_tokens_forget(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    api_lock = fresh;
+    for (uint32_t i = 0; i < n_vocabularies; i++)
+        free(vocabularies[i].seen);
+    n_vocabularies = 0;
+    if (current) current->n = 0;
+}
+
+uint32_t tt_tokens_vocabulary(void)
+{
+    return current && current->n ? current->vocabulary : 0;
+}
+
+/* --- matching --- */
+
+static bool fits(const call *c, uint32_t row, const int32_t *token, const int32_t *position)
+{
+    return !c->used[row] && (!token || !c->has_tokens || c->tokens[row] == *token) &&
+           (!position || !c->has_positions || c->positions[row] == *position);
+}
+
+static bool same_sequences(const call *c, uint32_t a, uint32_t b)
+{
+    uint32_t n = c->first[a + 1] - c->first[a];
+    return n == c->first[b + 1] - c->first[b] &&
+           memcmp(c->ids + c->first[a], c->ids + c->first[b], n * sizeof *c->ids) == 0;
+}
+
+/* Rows mostly keep their order. Where they do not, the engine has gathered those of a sequence:
+ * of several that fit, the one that goes on with the sequence of the row before is meant. */
+static uint32_t find_row(const call *c, const int32_t *token, const int32_t *position)
+{
+    uint32_t first = UINT32_MAX;
+    if (c->next < c->n && fits(c, c->next, token, position)) return c->next;
+    for (uint32_t row = 0; row < c->n; row++) {
+        if (!fits(c, row, token, position)) continue;
+        if (c->next == 0 || same_sequences(c, row, c->next - 1)) return row;
+        if (first == UINT32_MAX) first = row;
+    }
+    return first;
+}
+
+static bool give(call *c, uint32_t at, uint32_t row)
+{
+    uint32_t n = c->first[row + 1] - c->first[row], begin = c->out_first[at];
+    if ((size_t)begin + n > c->out_capacity) {
+        size_t larger = ((size_t)begin + n) * 2 + 64;
+        int32_t *more = realloc(c->out_ids, larger * sizeof *more);
+        if (!more) return false;
+        c->out_ids = more;
+        c->out_capacity = larger;
+    }
+    if (n) memcpy(c->out_ids + begin, c->ids + c->first[row], n * sizeof *c->ids);
+    c->out_first[at + 1] = begin + n;
+    return true;
+}
+
+bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n,
+                     tt_batch_sequences *s)
+{
+    call *c = current;
+    if (!c || n == 0 || n > c->n) return false;
+    c->out_first[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = find_row(c, tokens ? &tokens[i] : NULL, positions ? &positions[i] : NULL);
+        if (row == UINT32_MAX || !give(c, i, row)) return false;
+        c->used[row] = 1;
+        c->next = row + 1;
+    }
+    *s = (tt_batch_sequences){c->out_first, c->out_ids};
+    return true;
+}

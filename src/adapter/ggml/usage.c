@@ -1,0 +1,128 @@
+#include "adapter/ggml/usage.h"
+
+#include "adapter/ggml/faults.h"
+#include "adapter/ggml/models.h"
+#include "adapter/ggml/process.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define SECTOR_BYTES 512u /* of the kernel's block statistics, whatever the device's are */
+
+/* The devices that model files lie on. */
+static struct {
+    uint64_t device;
+    int fd; /* of its statistics; -1: there are none */
+} devices[TT_USAGE_DEVICES_MAX];
+static uint32_t n_devices;
+static uint32_t models_seen;
+static int io_fd = -2; /* not opened yet */
+
+static int open_statistics(uint64_t device)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "/sys/dev/block/%u:%u/stat", major((dev_t)device),
+                   minor((dev_t)device));
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void find_devices(tt_recorder *r)
+{
+    const tt_model_seen *models;
+    uint32_t n = tt_models_list(&models);
+    for (; models_seen < n; models_seen++) {
+        uint64_t device = models[models_seen].file.device;
+        bool known = false;
+        for (uint32_t i = 0; i < n_devices; i++)
+            known |= devices[i].device == device;
+        if (known || n_devices == TT_USAGE_DEVICES_MAX) continue;
+        int fd = open_statistics(device);
+        if (fd < 0)
+            tt_process_environment(r, "capture_devices",
+                                   "not observed: the kernel keeps no statistics of the device "
+                                   "that a model lies on (a virtual file system)");
+        devices[n_devices].device = device;
+        devices[n_devices++].fd = fd;
+    }
+}
+
+static void read_faults(tt_meta_usage *u)
+{
+    struct rusage self;
+    if (getrusage(RUSAGE_SELF, &self) != 0) return;
+    u->flags |= TT_USAGE_FAULTS;
+    u->minor = (uint64_t)self.ru_minflt;
+    u->major = (uint64_t)self.ru_majflt;
+    u->user_ns =
+        (uint64_t)self.ru_utime.tv_sec * 1000000000u + (uint64_t)self.ru_utime.tv_usec * 1000u;
+    u->system_ns =
+        (uint64_t)self.ru_stime.tv_sec * 1000000000u + (uint64_t)self.ru_stime.tv_usec * 1000u;
+}
+
+static void read_io(tt_recorder *r, tt_meta_usage *u)
+{
+    if (io_fd == -2) {
+        io_fd = tt_faults_open_io(TT_FAULTS_OF_PROCESS);
+        if (io_fd < 0) {
+            char text[128];
+            (void)snprintf(text, sizeof text, "not observed: /proc/self/io: %s", strerror(errno));
+            tt_process_environment(r, "capture_io", text);
+        }
+    }
+    if (io_fd >= 0 && tt_faults_read_io(io_fd, &u->read_bytes, &u->rchar)) u->flags |= TT_USAGE_IO;
+}
+
+/* The first and third number: requests completed, sectors read. */
+static bool read_statistics(int fd, tt_usage_device *d)
+{
+    char text[512];
+    unsigned long long reads, merged, sectors;
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    if (sscanf(text, "%llu %llu %llu", &reads, &merged, &sectors) != 3) return false;
+    d->reads = reads;
+    d->read_bytes = sectors * SECTOR_BYTES;
+    return true;
+}
+
+static void read_devices(tt_meta_usage *u)
+{
+    for (uint32_t i = 0; i < n_devices; i++) {
+        tt_usage_device *d = &u->devices[u->n_devices];
+        if (devices[i].fd < 0 || !read_statistics(devices[i].fd, d)) continue;
+        d->device = devices[i].device;
+        u->n_devices++;
+    }
+    if (u->n_devices) u->flags |= TT_USAGE_DEVICES;
+}
+
+void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)
+{
+    tt_meta_usage u = {.batch = batch, .moment = (uint8_t)moment};
+    tt_bytes payload;
+    find_devices(r);
+    u.ticks = tt_ticks();
+    read_faults(&u);
+    read_io(r, &u);
+    read_devices(&u);
+    tt_bytes_init(&payload, 1024);
+    tt_usage_put(&payload, &u);
+    (void)tt_process_put(r, TT_META_USAGE, &payload);
+}
+
+void tt_usage_forget(void)
+{
+    if (io_fd >= 0) (void)close(io_fd);
+    io_fd = -2;
+    for (uint32_t i = 0; i < n_devices; i++)
+        if (devices[i].fd >= 0) (void)close(devices[i].fd);
+    n_devices = models_seen = 0;
+}

@@ -1,0 +1,15 @@
+/* What the kernel counted for the process and its devices, at a batch's begin and end. */
+#ifndef TT_ADAPTER_GGML_USAGE_H
+#define TT_ADAPTER_GGML_USAGE_H
+
+#include "format/usage.h"
+#include "record/recorder.h"
+
+#include <stdint.h>
+
+/* Records a USAGE; batch is 0 at the begin and end of recording. tt_process_lock is held. */
+void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment);
+/* In a forked child: the counters that are open are the parent's. */
+void tt_usage_forget(void);
+
+#endif

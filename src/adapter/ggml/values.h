@@ -1,0 +1,16 @@
+/* Values of tensors, as the program's memory or a device holds them. */
+#ifndef TT_ADAPTER_GGML_VALUES_H
+#define TT_ADAPTER_GGML_VALUES_H
+
+#include "adapter/ggml/engine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the tensor's bytes can be read where t->data points to. */
+bool tt_values_are_here(const tt_engine *e, const struct ggml_tensor *t);
+/* A malloc'ed copy of the tensor's first `bytes` bytes; NULL when it has fewer, has no place yet,
+ * or without memory. Nothing may be writing to it. */
+void *tt_values_copy(const tt_engine *e, const struct ggml_tensor *t, size_t bytes);
+
+#endif

@@ -1,0 +1,251 @@
+#include "analyze/buffers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned __int128 wide;
+
+/* A tensor's place in a buffer. */
+typedef struct place {
+    uint32_t buffer;
+    uint64_t begin, end;
+    const char *name; /* one string of the trace is one pointer */
+} place;
+
+typedef struct held_layer {
+    uint32_t buffer;
+    int32_t layer;
+} held_layer;
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the buffers");
+}
+
+/* Sums of sizes that a file claims may pass 64 bits. */
+static uint64_t clamp(wide v)
+{
+    return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
+}
+
+tt_backing tt_buffer_backing(const tt_buffer *b)
+{
+    if (b->flags & TT_BUFFER_FILE) return TT_BACKING_FILE;
+    return b->flags & TT_BUFFER_PLACE_UNKNOWN ? TT_BACKING_UNKNOWN : TT_BACKING_ALLOCATED;
+}
+
+const char *tt_backing_name(tt_backing backing)
+{
+    static const char *const names[] = {"allocated", "file", "unknown"};
+    return names[backing];
+}
+
+/* --- what is in them --- */
+
+static bool is_root(const tt_graph *g, uint32_t i)
+{
+    return g->tensors[i].root == i && g->tensors[i].buffer != TT_NONE;
+}
+
+/* Layers are told of what stays in a buffer: values on their way through a compute buffer
+ * belong to all of them. */
+static bool holds_layer(const tt_graph *g, uint32_t i)
+{
+    return i >= g->n_nodes && g->tensors[i].place.layer_id >= 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end) return x->end < y->end ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int by_layer(const void *a, const void *b)
+{
+    const held_layer *x = a, *y = b;
+    if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
+    return x->layer < y->layer ? -1 : x->layer > y->layer;
+}
+
+static void sum_places(tt_buffers *b, const place *list, size_t n)
+{
+    uint64_t covered_to = 0;
+    for (size_t i = 0; i < n; i++) {
+        tt_buffer_use *u = &b->uses[list[i].buffer];
+        bool first = i == 0 || list[i].buffer != list[i - 1].buffer;
+        if (first) covered_to = 0;
+        if (first || by_place(&list[i - 1], &list[i]) != 0) u->n_tensors++;
+        uint64_t begin = list[i].begin > covered_to ? list[i].begin : covered_to;
+        if (list[i].end <= begin) continue;
+        u->used_bytes += list[i].end - begin;
+        covered_to = list[i].end;
+    }
+}
+
+static bool sum_layers(tt_buffers *b, const held_layer *list, size_t n)
+{
+    size_t kept = 0;
+    b->layers = calloc(n + 1, sizeof *b->layers);
+    if (!b->layers) return false;
+    for (size_t i = 0; i < n; i++) {
+        tt_buffer_use *u = &b->uses[list[i].buffer];
+        if (i > 0 && by_layer(&list[i - 1], &list[i]) == 0) continue;
+        if (u->n_layers++ == 0) u->layers = b->layers + kept;
+        b->layers[kept++] = list[i].layer;
+    }
+    return true;
+}
+
+static void collect(const tt_model *m, place *places, size_t *n, held_layer *layers,
+                    size_t *n_layers)
+{
+    for (uint32_t k = 0; k < m->n_graphs; k++) {
+        const tt_graph *g = &m->graphs[k];
+        for (uint32_t i = 0; i < g->n_tensors; i++) {
+            const tt_tensor *t = &g->tensors[i];
+            if (!is_root(g, i)) continue;
+            uint64_t room = m->buffers[t->buffer].size_bytes;
+            uint64_t begin = t->location < room ? t->location : room;
+            uint64_t end = t->size_bytes < room - begin ? begin + t->size_bytes : room;
+            places[(*n)++] = (place){t->buffer, begin, end, t->name};
+            if (holds_layer(g, i))
+                layers[(*n_layers)++] = (held_layer){t->buffer, t->place.layer_id};
+        }
+    }
+}
+
+static bool find_uses(tt_buffers *b, const tt_model *m)
+{
+    size_t most = 1, most_layers = 1, n = 0, n_layers = 0;
+    for (uint32_t k = 0; k < m->n_graphs; k++)
+        for (uint32_t i = 0; i < m->graphs[k].n_tensors; i++) {
+            if (!is_root(&m->graphs[k], i)) continue;
+            most++;
+            most_layers += holds_layer(&m->graphs[k], i);
+        }
+    place *places = calloc(most, sizeof *places);
+    held_layer *layers = calloc(most_layers, sizeof *layers);
+    bool ok = places && layers;
+    if (ok) {
+        collect(m, places, &n, layers, &n_layers);
+        qsort(places, n, sizeof *places, by_place);
+        qsort(layers, n_layers, sizeof *layers, by_layer);
+        sum_places(b, places, n);
+        ok = sum_layers(b, layers, n_layers);
+    }
+    free(places);
+    free(layers);
+    return ok;
+}
+
+/* --- when they were there --- */
+
+/* At one moment frees come first, but a buffer must come before it goes. */
+static unsigned rank(const tt_buffer_event *e, const tt_model *m)
+{
+    if (!e->is_free) return 1;
+    return m->buffers[e->buffer].alloc_ticks < e->ticks ? 0 : 2;
+}
+
+static int by_time(const void *a, const void *b, void *model)
+{
+    const tt_buffer_event *x = a, *y = b;
+    unsigned of_x = rank(x, model), of_y = rank(y, model);
+    if (x->ticks != y->ticks) return x->ticks < y->ticks ? -1 : 1;
+    if (of_x != of_y) return of_x < of_y ? -1 : 1;
+    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static void sum_events(tt_buffers *b, const tt_model *m)
+{
+    wide now[TT_BACKINGS] = {0}, most[TT_BACKINGS] = {0};
+    uint32_t n_active = 0;
+    for (uint32_t i = 0; i < b->n_events; i++) {
+        tt_buffer_event *e = &b->events[i];
+        const tt_buffer *buffer = &m->buffers[e->buffer];
+        tt_backing backing = tt_buffer_backing(buffer);
+        if (e->is_free) {
+            now[backing] -= buffer->size_bytes;
+            n_active--;
+            b->uses[e->buffer].free_event = i;
+        } else {
+            now[backing] += buffer->size_bytes;
+            n_active++;
+            b->uses[e->buffer].alloc_event = i;
+        }
+        e->n_active = n_active;
+        for (unsigned k = 0; k < TT_BACKINGS; k++) {
+            e->bytes[k] = clamp(now[k]);
+            if (now[k] <= most[k]) continue;
+            most[k] = now[k];
+            b->peak[k] = i;
+        }
+    }
+}
+
+static bool find_events(tt_buffers *b, const tt_model *m)
+{
+    b->events = calloc(2 * (size_t)m->n_buffers + 1, sizeof *b->events);
+    if (!b->events) return false;
+    for (uint32_t i = 0; i < m->n_buffers; i++) {
+        const tt_buffer *buffer = &m->buffers[i];
+        b->events[b->n_events++] = (tt_buffer_event){.ticks = buffer->alloc_ticks, .buffer = i};
+        if (!buffer->free_ticks) continue;
+        /* A free before its allocation is `verify`'s business; here it must not count twice. */
+        bool sane = buffer->free_ticks >= buffer->alloc_ticks;
+        b->events[b->n_events++] = (tt_buffer_event){
+            .ticks = sane ? buffer->free_ticks : buffer->alloc_ticks, .buffer = i, .is_free = true};
+    }
+    qsort_r(b->events, b->n_events, sizeof *b->events, by_time, (void *)m);
+    sum_events(b, m);
+    return true;
+}
+
+tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
+{
+    *out = NULL;
+    tt_buffers *b = calloc(1, sizeof *b);
+    if (!b) return no_memory(err);
+    for (unsigned k = 0; k < TT_BACKINGS; k++)
+        b->peak[k] = TT_NONE;
+    b->uses = calloc((size_t)m->n_buffers + 1, sizeof *b->uses);
+    bool ok = b->uses != NULL;
+    for (uint32_t i = 0; ok && i < m->n_buffers; i++)
+        b->uses[i].alloc_event = b->uses[i].free_event = TT_NONE;
+    ok = ok && find_events(b, m) && find_uses(b, m);
+    if (!ok) {
+        tt_buffers_free(b);
+        return no_memory(err);
+    }
+    *out = b;
+    return TT_OK;
+}
+
+void tt_buffers_free(tt_buffers *b)
+{
+    if (!b) return;
+    free(b->uses);
+    free(b->events);
+    free(b->layers);
+    free(b);
+}
+
+bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event)
+{
+    const tt_buffer_use *u = &b->uses[buffer];
+    return u->alloc_event <= event && (u->free_event == TT_NONE || u->free_event > event);
+}
+
+void tt_buffers_by_kind(const tt_buffers *b, const tt_model *m, uint32_t event, tt_backing backing,
+                        uint64_t bytes[TT_BUFFER_KINDS])
+{
+    wide sums[TT_BUFFER_KINDS] = {0};
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        if (tt_buffer_backing(&m->buffers[i]) == backing && tt_buffers_active(b, i, event))
+            sums[m->buffers[i].kind] += m->buffers[i].size_bytes;
+    for (unsigned k = 0; k < TT_BUFFER_KINDS; k++)
+        bytes[k] = clamp(sums[k]);
+}

@@ -1,0 +1,62 @@
+/* The buffers of a trace over time: what lived when, how much there was in all, what is in
+ * each. Sums are of what the engine asked for; how much of it was in RAM is another question. */
+#ifndef TT_ANALYZE_BUFFERS_H
+#define TT_ANALYZE_BUFFERS_H
+
+#include "base/status.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What stands behind a buffer's addresses. */
+typedef enum tt_backing {
+    TT_BACKING_ALLOCATED = 0, /* memory that was allocated for it */
+    TT_BACKING_FILE,          /* a mapping of a file: no memory of its own */
+    TT_BACKING_UNKNOWN        /* which of the two was not observed */
+} tt_backing;
+
+#define TT_BACKINGS 3u
+#define TT_BUFFER_KINDS ((unsigned)TT_BUFFER_OUTPUT + 1u)
+
+/* What the graphs of the trace have in a buffer. Tensors that are views do not count; those of
+ * one name at one place, in several graphs, count once. */
+typedef struct tt_buffer_use {
+    uint64_t n_tensors;
+    uint64_t used_bytes; /* of the buffer, that any tensor covered at any time */
+    uint32_t n_layers;
+    const int32_t *layers; /* ascending: of the weights and caches in it */
+    uint32_t alloc_event;  /* in tt_buffers.events */
+    uint32_t free_event;   /* likewise, or TT_NONE */
+} tt_buffer_use;
+
+typedef struct tt_buffer_event {
+    uint64_t ticks;
+    uint32_t buffer; /* in tt_model.buffers */
+    bool is_free;    /* else allocated, or seen for the first time */
+    uint32_t n_active;
+    uint64_t bytes[TT_BACKINGS]; /* of the active ones, after it */
+} tt_buffer_event;
+
+typedef struct tt_buffers {
+    tt_buffer_use *uses; /* by tt_model.buffers */
+    tt_buffer_event *events;
+    uint32_t n_events;
+    uint32_t peak[TT_BACKINGS]; /* the first event with the most of it; TT_NONE: there was none */
+    int32_t *layers;            /* private: of all buffers */
+} tt_buffers;
+
+/* *out is freed with tt_buffers_free; NULL on failure. */
+tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err);
+void tt_buffers_free(tt_buffers *b);
+
+tt_backing tt_buffer_backing(const tt_buffer *b);
+const char *tt_backing_name(tt_backing backing); /* "allocated", "file", "unknown" */
+
+/* Whether the buffer was there after that event. */
+bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event);
+/* What was there after the event, by kind, of that backing. */
+void tt_buffers_by_kind(const tt_buffers *b, const tt_model *m, uint32_t event, tt_backing backing,
+                        uint64_t bytes[TT_BUFFER_KINDS]);
+
+#endif

@@ -1,0 +1,481 @@
+#include "analyze/faults.h"
+
+#include "analyze/kernel.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_WEIGHT "(no weight)"
+
+struct tt_faults {
+    const tt_model *m;
+    tt_faults_by by;
+    tt_filter filter;
+    tt_kernel *kernel;
+    tt_faults_row *rows;
+    size_t n_rows, rows_capacity;
+    tt_idmap row_of_key;
+    tt_arena keys;
+    tt_faults_row total;
+    tt_fault_counts batches;
+    uint64_t *file_base; /* where a file's bytes begin when all files lie one behind the other */
+    uint32_t last_run;
+    uint64_t stray;
+    bool failed;
+};
+
+tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter)
+{
+    tt_faults *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    *f = (tt_faults){.m = m, .by = by, .filter = *filter, .last_run = TT_NONE};
+    f->total = (tt_faults_row){.key = "all", .number = -1, .weight = TT_NONE};
+    tt_arena_init(&f->keys, TT_MODEL_MEMORY_MAX);
+    f->kernel = tt_kernel_new(m);
+    f->file_base = calloc((size_t)m->n_files + 1, sizeof *f->file_base);
+    if (!f->kernel || !f->file_base) {
+        tt_faults_free(f);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < m->n_files; i++)
+        if (__builtin_add_overflow(f->file_base[i], m->files[i].size_bytes, &f->file_base[i + 1]))
+            f->file_base[i + 1] = UINT64_MAX;
+    return f;
+}
+
+static void free_row(tt_faults_row *r)
+{
+    tt_ranges_free(&r->tokens);
+    tt_ranges_free(&r->used);
+    tt_ranges_free(&r->mapped);
+}
+
+void tt_faults_free(tt_faults *f)
+{
+    if (!f) return;
+    for (size_t i = 0; i < f->n_rows; i++)
+        free_row(&f->rows[i]);
+    free_row(&f->total);
+    free(f->rows);
+    free(f->file_base);
+    tt_idmap_free(&f->row_of_key);
+    tt_arena_free(&f->keys);
+    tt_kernel_free(f->kernel);
+    free(f);
+}
+
+static bool grow_rows(tt_faults *f)
+{
+    if (f->n_rows < f->rows_capacity) return true;
+    size_t more = f->rows_capacity ? f->rows_capacity * 2 : 64;
+    tt_faults_row *rows = reallocarray(f->rows, more, sizeof *rows);
+    if (!rows) return false;
+    f->rows = rows;
+    f->rows_capacity = more;
+    return true;
+}
+
+/* The row of that key, made at the first need; NULL without memory. `text` is copied. */
+static tt_faults_row *row_of(tt_faults *f, uint64_t key, const char *text, int64_t number)
+{
+    uint32_t was;
+    if (!grow_rows(f) || f->n_rows >= TT_NONE ||
+        !tt_idmap_add(&f->row_of_key, key, (uint32_t)f->n_rows, &was)) {
+        f->failed = true;
+        return NULL;
+    }
+    if (was != TT_NONE) return &f->rows[was];
+    const char *copy = tt_arena_text(&f->keys, text, strlen(text));
+    f->failed |= !copy;
+    f->rows[f->n_rows] =
+        (tt_faults_row){.key = copy ? copy : "", .number = number, .weight = TT_NONE};
+    return &f->rows[f->n_rows++];
+}
+
+static tt_faults_row *numbered_row(tt_faults *f, int64_t number)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "%" PRId64, number);
+    return row_of(f, (uint64_t)number, number < 0 ? "-" : text, number < 0 ? -1 : number);
+}
+
+static tt_faults_row *named_row(tt_faults *f, const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *c = name; *c; c++)
+        hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
+    return row_of(f, hash, name, -1);
+}
+
+/* --- what goes into a row --- */
+
+static void add_counts(tt_fault_counts *sum, const tt_fault_counts *c)
+{
+    sum->observed += c->observed;
+    sum->minor += c->minor;
+    sum->major += c->major;
+    sum->cpu_ns += c->cpu_ns;
+    sum->read_bytes += c->read_bytes;
+    sum->observed_reads += c->observed_reads;
+}
+
+uint64_t tt_faults_share(uint64_t total, uint64_t before, uint64_t size, uint64_t all)
+{
+    if (all == 0) return before == 0 ? total : 0;
+    unsigned __int128 to = (unsigned __int128)total * (before + size) / all;
+    return (uint64_t)(to - (unsigned __int128)total * before / all);
+}
+
+static tt_fault_counts share_counts(const tt_fault_counts *c, uint64_t before, uint64_t size,
+                                    uint64_t all)
+{
+    return (tt_fault_counts){
+        .observed = c->observed,
+        .minor = tt_faults_share(c->minor, before, size, all),
+        .major = tt_faults_share(c->major, before, size, all),
+        .cpu_ns = tt_faults_share(c->cpu_ns, before, size, all),
+        .read_bytes = tt_faults_share(c->read_bytes, before, size, all),
+        .observed_reads = c->observed_reads,
+    };
+}
+
+/* One op, or its part of one weight or thread. */
+typedef struct part {
+    tt_fault_counts counts;
+    uint64_t ticks;          /* of the op */
+    uint64_t busy, busy_cpu; /* of the threads whose times and counters are both there */
+    bool read;
+} part;
+
+static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const part *p)
+{
+    const uint32_t batch = f->m->runs[op->run].batch;
+    const uint64_t start = op->times->start;
+    row->count++;
+    add_counts(&row->counts, &p->counts);
+    row->busy_ticks += p->busy;
+    row->busy_cpu_ns += p->busy_cpu;
+    if (p->counts.observed) row->time_ticks += p->ticks;
+    if (!p->read) return;
+    row->reading_count++;
+    row->reading_ticks += p->ticks;
+    if (!row->first_known || start < row->first_ticks) row->first_ticks = start;
+    if (!row->first_known || start > row->last_ticks) row->last_ticks = start;
+    row->first_known = true;
+    if (batch != TT_NONE) tt_ranges_add(&row->tokens, batch, (uint64_t)batch + 1);
+}
+
+/* Whether these bytes may have to come from disk when they are read. */
+static bool is_mapped(const tt_fault_op *op, const tt_access *a)
+{
+    return op->op->graph->tensors[a->tensor].origin != TT_ORIGIN_BUFFER;
+}
+
+static void add_access(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const tt_access *a)
+{
+    const tt_weight *w = &f->m->weights[a->weight];
+    uint64_t begin, end;
+    row->accessed_bytes += a->size_bytes;
+    row->at_most |= a->at_most;
+    if (w->file >= f->m->n_files ||
+        __builtin_add_overflow(f->file_base[w->file], a->offset_bytes, &begin) ||
+        __builtin_add_overflow(begin, a->size_bytes, &end))
+        return;
+    tt_ranges_add(&row->used, begin, end);
+    if (is_mapped(op, a)) tt_ranges_add(&row->mapped, begin, end);
+}
+
+static part whole_op(const tt_fault_op *op)
+{
+    part p = {.counts = op->counts,
+              .ticks = op->times->open ? 0 : tt_joined_ticks(op->times),
+              .read = tt_fault_op_read(op)};
+    for (size_t i = 0; i < op->n_details; i++) {
+        if (op->busy[i] == TT_FAULTS_NO_TIME) continue;
+        p.busy += op->busy[i];
+        p.busy_cpu += op->details[i].faults.cpu_ns;
+    }
+    return p;
+}
+
+static void add_op(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const part *p)
+{
+    if (!row) return;
+    add_part(f, row, op, p);
+    for (size_t i = 0; i < op->n_accesses; i++)
+        add_access(f, row, op, &op->accesses[i]);
+}
+
+/* --- by tensor --- */
+
+/* Whether an access before this one is of the same weight. */
+static bool is_repeated(const tt_fault_op *op, size_t at)
+{
+    for (size_t i = at; i-- > 0;)
+        if (op->accesses[i].weight == op->accesses[at].weight) return true;
+    return false;
+}
+
+/* What the counts are shared by: bytes in mappings, or all where there are none. */
+typedef struct sharing {
+    bool by_mapped;
+    uint64_t all, before;
+} sharing;
+
+static sharing sharing_of(const tt_fault_op *op)
+{
+    sharing s = {.all = 0};
+    for (size_t i = 0; i < op->n_accesses; i++)
+        if (is_mapped(op, &op->accesses[i])) s.all += op->accesses[i].size_bytes;
+    s.by_mapped = s.all > 0;
+    if (!s.by_mapped) s.all = op->accessed_bytes;
+    return s;
+}
+
+static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, size_t at,
+                       sharing *s)
+{
+    const tt_access *first = &op->accesses[at];
+    uint64_t size = 0;
+    tt_faults_row *row = row_of(f, first->weight, f->m->weights[first->weight].name, -1);
+    if (!row) return;
+    for (size_t i = at; i < op->n_accesses; i++) {
+        const tt_access *a = &op->accesses[i];
+        if (a->weight != first->weight) continue;
+        if (!s->by_mapped || is_mapped(op, a)) size += a->size_bytes;
+        add_access(f, row, op, a);
+    }
+    part p = *whole;
+    p.counts = share_counts(&whole->counts, s->before, size, s->all);
+    p.busy = tt_faults_share(whole->busy, s->before, size, s->all);
+    p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, size, s->all);
+    p.read = p.counts.major > 0 || p.counts.read_bytes > 0;
+    row->weight = first->weight;
+    row->origin = op->op->graph->tensors[first->tensor].origin;
+    row->shared |= whole->counts.observed && size < s->all;
+    add_part(f, row, op, &p);
+    s->before += size;
+}
+
+static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
+{
+    if (op->n_accesses == 0) {
+        tt_faults_row *row = row_of(f, UINT64_MAX, NO_WEIGHT, -1);
+        if (row) add_part(f, row, op, whole);
+        return;
+    }
+    /* Sums that no longer fit are of no real file; their shares would not fit either. */
+    if (op->accessed_bytes == UINT64_MAX) return;
+    sharing s = sharing_of(op);
+    for (size_t i = 0; i < op->n_accesses && !f->failed; i++) {
+        /* The accesses of one source stand together. */
+        if (i > 0 && op->accesses[i].weight == op->accesses[i - 1].weight) continue;
+        if (!is_repeated(op, i)) add_weight(f, op, whole, i, &s);
+    }
+}
+
+/* --- by thread --- */
+
+static void add_threads(tt_faults *f, const tt_fault_op *op)
+{
+    for (size_t i = 0; i < op->n_details; i++) {
+        const tt_detail_faults *d = &op->details[i].faults;
+        const bool timed = op->busy[i] != TT_FAULTS_NO_TIME;
+        const bool reads = d->read_bytes != UINT64_MAX;
+        part p = {.counts = {.observed = 1,
+                             .minor = d->minor,
+                             .major = d->major,
+                             .cpu_ns = d->cpu_ns,
+                             .read_bytes = reads ? d->read_bytes : 0,
+                             .observed_reads = reads},
+                  .ticks = timed ? op->busy[i] : 0,
+                  .busy = timed ? op->busy[i] : 0,
+                  .busy_cpu = timed ? d->cpu_ns : 0,
+                  .read = d->major > 0 || (reads && d->read_bytes > 0)};
+        tt_faults_row *row = numbered_row(f, tt_detail_lane(&op->details[i]));
+        if (row) add_part(f, row, op, &p);
+    }
+}
+
+/* --- the walk --- */
+
+static void finish_row(tt_faults *f, tt_faults_row *r)
+{
+    if (r->done) return;
+    r->done = true;
+    tt_ranges_merge(&r->tokens);
+    tt_ranges_merge(&r->used);
+    tt_ranges_merge(&r->mapped);
+    r->used_bytes = tt_ranges_total(&r->used);
+    r->mapped_bytes = tt_ranges_total(&r->mapped);
+    r->time_ns = tt_model_span_ns(f->m, r->time_ticks);
+    r->reading_ns = tt_model_span_ns(f->m, r->reading_ticks);
+    r->busy_ns = tt_model_span_ns(f->m, r->busy_ticks);
+    r->first_ns = r->first_known ? tt_model_ns(f->m, r->first_ticks) : 0;
+    r->last_ns = r->first_known ? tt_model_ns(f->m, r->last_ticks) : 0;
+    f->failed |= r->tokens.failed || r->used.failed || r->mapped.failed;
+    tt_ranges_free(&r->used);
+    tt_ranges_free(&r->mapped);
+}
+
+/* A token's row is complete after its last run: which bytes it used need not be kept. */
+static void finish_token(tt_faults *f, uint32_t next_run)
+{
+    const uint32_t run = f->last_run;
+    f->last_run = next_run;
+    if (f->by != TT_FAULTS_BY_TOKEN || run == TT_NONE || run == next_run) return;
+    const uint32_t batch = f->m->runs[run].batch;
+    if (batch == TT_NONE || f->m->batches[batch].last_run != run) return;
+    const uint32_t row = tt_idmap_get(&f->row_of_key, batch);
+    if (row != TT_NONE) finish_row(f, &f->rows[row]);
+}
+
+static bool add_visited(void *context, const tt_fault_op *op)
+{
+    tt_faults *f = context;
+    const uint32_t batch = f->m->runs[op->run].batch;
+    const part whole = whole_op(op);
+    finish_token(f, op->run);
+    if (batch != TT_NONE && op->counts.observed) {
+        tt_kernel_sum window;
+        tt_kernel_batch(f->kernel, batch, &window);
+        if (window.windows) add_counts(&f->batches, &op->counts);
+    }
+    if (!op->passes) return true;
+    add_op(f, &f->total, op, &whole);
+    switch (f->by) {
+    case TT_FAULTS_BY_TENSOR:
+        add_weights(f, op, &whole);
+        break;
+    case TT_FAULTS_BY_TOKEN:
+        add_op(f, numbered_row(f, batch == TT_NONE ? -1 : (int64_t)batch), op, &whole);
+        break;
+    case TT_FAULTS_BY_LAYER:
+        add_op(f, numbered_row(f, op->op->place.layer_id), op, &whole);
+        break;
+    case TT_FAULTS_BY_OP:
+        add_op(f, named_row(f, op->op->op), op, &whole);
+        break;
+    case TT_FAULTS_BY_THREAD:
+        add_threads(f, op);
+        break;
+    }
+    return !f->failed;
+}
+
+tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err)
+{
+    tt_faults_walker w = {.filter = &f->filter,
+                          .visit = add_visited,
+                          .progress = progress,
+                          .context = f,
+                          .progress_context = context};
+    tt_status status = tt_faults_walk(f->m, &w, err);
+    if (status != TT_OK) return status;
+    f->stray = w.stray;
+    finish_row(f, &f->total);
+    for (size_t i = 0; i < f->n_rows; i++)
+        finish_row(f, &f->rows[i]);
+    if (!f->failed) return TT_OK;
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the sums of faults");
+}
+
+double tt_faults_amplification(const tt_faults_row *r)
+{
+    if (r->counts.observed_reads == 0 || r->mapped_bytes == 0) return NAN;
+    return (double)r->counts.read_bytes / (double)r->mapped_bytes;
+}
+
+double tt_faults_rate(const tt_faults_row *r)
+{
+    if (r->counts.observed_reads == 0 || r->counts.read_bytes == 0 || !(r->reading_ns > 0))
+        return NAN;
+    return (double)r->counts.read_bytes / r->reading_ns * 1e9;
+}
+
+double tt_faults_blocked_ns(const tt_faults_row *r)
+{
+    double cpu = (double)r->busy_cpu_ns;
+    return r->busy_ns > cpu ? r->busy_ns - cpu : 0;
+}
+
+/* --- order --- */
+
+static double sort_value(const tt_faults_row *r, tt_faults_sort by)
+{
+    double rate;
+    switch (by) {
+    case TT_FAULTS_SORT_MAJOR:
+        return (double)r->counts.major;
+    case TT_FAULTS_SORT_MINOR:
+        return (double)r->counts.minor;
+    case TT_FAULTS_SORT_USED:
+        return (double)r->mapped_bytes;
+    case TT_FAULTS_SORT_TIME:
+        return r->time_ns;
+    case TT_FAULTS_SORT_BLOCKED:
+        return tt_faults_blocked_ns(r);
+    case TT_FAULTS_SORT_RATE:
+        rate = tt_faults_rate(r);
+        return isnan(rate) ? -1 : rate;
+    case TT_FAULTS_SORT_READ:
+    case TT_FAULTS_SORT_KEY:
+        break;
+    }
+    return (double)r->counts.read_bytes;
+}
+
+typedef struct order {
+    const tt_model *m;
+    tt_faults_sort by;
+} order;
+
+static int compare_keys(const order *o, const tt_faults_row *x, const tt_faults_row *y)
+{
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    if (x->weight != y->weight && x->weight != TT_NONE && y->weight != TT_NONE) {
+        const tt_weight *a = &o->m->weights[x->weight], *b = &o->m->weights[y->weight];
+        if (a->file != b->file) return a->file < b->file ? -1 : 1;
+        if (a->offset_bytes != b->offset_bytes) return a->offset_bytes < b->offset_bytes ? -1 : 1;
+    }
+    return x->weight != y->weight ? (x->weight < y->weight ? -1 : 1) : strcmp(x->key, y->key);
+}
+
+static int compare(const void *a, const void *b, void *context)
+{
+    const tt_faults_row *x = a, *y = b;
+    const order *o = context;
+    const tt_faults_sort then[] = {o->by, TT_FAULTS_SORT_MAJOR, TT_FAULTS_SORT_MINOR};
+    if (o->by == TT_FAULTS_SORT_KEY) return compare_keys(o, x, y);
+    for (size_t i = 0; i < sizeof then / sizeof *then; i++) {
+        double u = sort_value(x, then[i]), v = sort_value(y, then[i]);
+        if (u != v) return u > v ? -1 : 1;
+    }
+    return compare_keys(o, x, y);
+}
+
+const tt_faults_row *tt_faults_rows(tt_faults *f, tt_faults_sort sort, size_t *n)
+{
+    order o = {f->m, sort};
+    if (f->n_rows) qsort_r(f->rows, f->n_rows, sizeof *f->rows, compare, &o);
+    *n = f->n_rows;
+    return f->rows;
+}
+
+const tt_faults_row *tt_faults_total(const tt_faults *f)
+{
+    return &f->total;
+}
+
+const tt_fault_counts *tt_faults_batches(const tt_faults *f)
+{
+    return &f->batches;
+}
+
+uint64_t tt_faults_stray(const tt_faults *f)
+{
+    return f->stray;
+}

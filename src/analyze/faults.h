@@ -1,0 +1,142 @@
+/* Page faults, reads from devices and CPU time of the executed ops, joined to the weights that the
+ * ops read.
+ *
+ * The kernel counts for a thread, and the recorder takes the counts at an op's start and arrive:
+ * what is known is which op a thread was in when it faulted. An op of several weights shares its
+ * counts among them in proportion to the bytes it accessed of each (`shared`), among those in file
+ * mappings if there are any: the others do not come from disk. Counts include
+ * faults on memory that is no weight; what the device was asked for includes the kernel's
+ * read-ahead, which may bring pages of the next weight, or of one that the engine has copied. */
+#ifndef TT_ANALYZE_FAULTS_H
+#define TT_ANALYZE_FAULTS_H
+
+#include "analyze/access.h"
+#include "analyze/filter.h"
+#include "analyze/join.h"
+#include "analyze/ranges.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_FAULTS_NO_TIME UINT64_MAX
+
+typedef struct tt_fault_counts {
+    uint64_t observed; /* times an op was counted on a thread; 0: the rest means nothing */
+    uint64_t minor, major;
+    uint64_t cpu_ns;
+    uint64_t read_bytes;     /* over those whose reads were observed */
+    uint64_t observed_reads; /* how many of `observed` these are */
+} tt_fault_counts;
+
+/* An executed op with all that was observed of it. */
+typedef struct tt_fault_op {
+    uint32_t run; /* in tt_model.runs */
+    const tt_op *op;
+    const tt_joined *times;
+    const tt_detail *details; /* kind FAULTS, by ascending lane */
+    const uint64_t *busy;     /* for each, ticks from that lane's start to its arrive; or
+                                 TT_FAULTS_NO_TIME: there is no record of it */
+    size_t n_details;
+    tt_fault_counts counts; /* their sum */
+    const tt_access *accesses;
+    size_t n_accesses;
+    uint64_t accessed_bytes;
+    bool passes; /* the whole filter; without: only its token and phase */
+} tt_fault_op;
+
+/* Returns false to stop. */
+typedef bool tt_faults_visit(void *context, const tt_fault_op *op);
+/* Called now and then with the runs done and the runs in all. */
+typedef void tt_faults_progress(void *context, uint64_t done, uint64_t total);
+
+typedef struct tt_faults_walker {
+    const tt_filter *filter;
+    tt_faults_visit *visit;
+    tt_faults_progress *progress; /* or NULL */
+    void *context;
+    void *progress_context;
+    uint64_t stray; /* set by the walk: FAULTS details whose op is not in the trace */
+} tt_faults_walker;
+
+/* All ops of the runs that pass, run by run, in the order in which they began. Needs a clock. */
+tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err);
+
+/* Whether the op had to wait for a device, as far as was observed. */
+bool tt_fault_op_read(const tt_fault_op *op);
+
+typedef enum tt_faults_by {
+    TT_FAULTS_BY_TENSOR,
+    TT_FAULTS_BY_TOKEN,
+    TT_FAULTS_BY_LAYER,
+    TT_FAULTS_BY_OP,
+    TT_FAULTS_BY_THREAD
+} tt_faults_by;
+
+typedef struct tt_faults_row {
+    const char *key;        /* as text */
+    int64_t number;         /* of a layer, token or thread; -1: none */
+    uint32_t weight;        /* by tensor: in tt_model.weights, or TT_NONE: ops without one */
+    tt_origin origin;       /* by tensor: where the ops read it */
+    uint64_t count;         /* executed ops; by thread: those counted on it */
+    uint64_t reading_count; /* that had major faults or reads */
+    tt_fault_counts counts;
+    bool shared;              /* some counts were shared among an op's weights */
+    bool at_most;             /* accessed and used bytes are upper bounds */
+    uint64_t accessed_bytes;  /* of weights, each time an op read them */
+    uint64_t used_bytes;      /* of these, each byte of a file once */
+    uint64_t mapped_bytes;    /* of used_bytes, those read in a mapping of the file: what may have
+                                 to come from disk; also where their place is not known */
+    double time_ns;           /* of the ops that were counted */
+    double reading_ns;        /* of those that had reads */
+    double busy_ns;           /* what the counted threads spent in them, summed over threads */
+    uint64_t busy_cpu_ns;     /* of counts.cpu_ns, what belongs to busy_ns */
+    bool first_known;         /* something was read: first_ns .. tokens hold */
+    double first_ns, last_ns; /* begin of the first and the last op that read */
+    tt_ranges tokens;         /* in which something was read, merged */
+    /* Private: */
+    uint64_t time_ticks, reading_ticks, busy_ticks, first_ticks, last_ticks;
+    tt_ranges used, mapped;
+    bool done;
+} tt_faults_row;
+
+typedef struct tt_faults tt_faults;
+
+/* NULL without memory. The filter is copied (its texts are not). */
+tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter);
+void tt_faults_free(tt_faults *f);
+tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err);
+
+typedef enum tt_faults_sort {
+    TT_FAULTS_SORT_READ, /* the largest first; then major, minor */
+    TT_FAULTS_SORT_MAJOR,
+    TT_FAULTS_SORT_MINOR,
+    TT_FAULTS_SORT_USED,
+    TT_FAULTS_SORT_TIME,
+    TT_FAULTS_SORT_BLOCKED,
+    TT_FAULTS_SORT_RATE,
+    TT_FAULTS_SORT_KEY /* ascending; tensors by place in their file */
+} tt_faults_sort;
+
+const tt_faults_row *tt_faults_rows(tt_faults *f, tt_faults_sort sort, size_t *n);
+/* Ops that passed the filter, each once. */
+const tt_faults_row *tt_faults_total(const tt_faults *f);
+/* All ops of the batches whose token and phase pass: what tt_kernel_batches is compared with. */
+const tt_fault_counts *tt_faults_batches(const tt_faults *f);
+/* Details without their op, left out of everything. */
+uint64_t tt_faults_stray(const tt_faults *f);
+
+/* Bytes read / bytes used in mappings; NAN when either is not known or nothing was. */
+double tt_faults_amplification(const tt_faults_row *r);
+/* Bytes read a second, over the time of the ops that read; NAN when not known. */
+double tt_faults_rate(const tt_faults_row *r);
+/* Time that the counted threads spent in the ops without the CPU: waiting for a device, or for a
+ * processor. */
+double tt_faults_blocked_ns(const tt_faults_row *r);
+
+/* Pure: part i of `total` shared among parts of these sizes: the parts add up to it. `before`:
+ * the sizes of the parts before i, summed; `all`: of all parts. */
+uint64_t tt_faults_share(uint64_t total, uint64_t before, uint64_t size, uint64_t all);
+
+#endif

@@ -1,0 +1,169 @@
+#include "analyze/faults.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_EVERY 64u
+
+/* The FAULTS details of one run, by node and lane. */
+typedef struct counted {
+    tt_detail *details;
+    uint64_t *busy; /* for each: ticks, or TT_FAULTS_NO_TIME */
+    size_t n, capacity;
+} counted;
+
+typedef struct walk {
+    const tt_model *m;
+    tt_faults_walker *w;
+    tt_join join;
+    tt_accesses *accesses;
+    counted counted;
+    bool stopped;
+} walk;
+
+static int compare_place(const void *a, const void *b)
+{
+    const tt_detail *x = a, *y = b;
+    if (tt_detail_node(x) != tt_detail_node(y))
+        return tt_detail_node(x) < tt_detail_node(y) ? -1 : 1;
+    return tt_detail_lane(x) < tt_detail_lane(y) ? -1 : tt_detail_lane(x) > tt_detail_lane(y);
+}
+
+static bool make_room(counted *c, size_t n)
+{
+    if (n <= c->capacity) return true;
+    tt_detail *details = reallocarray(c->details, n, sizeof *details);
+    if (details) c->details = details;
+    uint64_t *busy = reallocarray(c->busy, n, sizeof *busy);
+    if (busy) c->busy = busy;
+    if (!details || !busy) return false;
+    c->capacity = n;
+    return true;
+}
+
+static tt_status load_details(walk *k, uint32_t run_id, tt_error *err)
+{
+    const tt_detail *list;
+    size_t n;
+    counted *c = &k->counted;
+    tt_status status = tt_details_of_run(k->m->details, run_id, &list, &n, err);
+    c->n = 0;
+    if (status != TT_OK) return status;
+    if (!make_room(c, n))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's counters");
+    for (size_t i = 0; i < n; i++) {
+        if (tt_detail_kind_of(&list[i]) != TT_DETAIL_FAULTS) continue;
+        c->busy[c->n] = TT_FAULTS_NO_TIME;
+        c->details[c->n++] = list[i];
+    }
+    return TT_OK;
+}
+
+/* The time that each counted lane spent in its ops. */
+static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
+{
+    counted *c = &k->counted;
+    size_t n, first = tt_pieces_of_run(k->m->pieces, run_id, &n);
+    for (size_t i = 0; c->n > 0 && i < n; i++) {
+        tt_piece_ops p;
+        tt_status status = tt_pieces_get(k->m->pieces, first + i, &p, err);
+        if (status != TT_OK) return status;
+        if (p.open) continue;
+        for (size_t r = 0; r < p.n; r++) {
+            if (p.node[r] > TT_OPS_NODE_MAX || p.lane > TT_OPS_LANE_MAX) continue;
+            const tt_detail key = {.place = tt_detail_place(p.node[r], p.lane, TT_DETAIL_FAULTS)};
+            tt_detail *d = bsearch(&key, c->details, c->n, sizeof key, compare_place);
+            if (d && p.arrive[r] >= p.start[r]) c->busy[d - c->details] = p.arrive[r] - p.start[r];
+        }
+    }
+    return TT_OK;
+}
+
+/* The first detail of that node, or where it would be. */
+static size_t details_at(const counted *c, uint32_t node)
+{
+    size_t low = 0, high = c->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tt_detail_node(&c->details[middle]) < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void count(tt_fault_counts *sum, const tt_detail *d)
+{
+    const tt_detail_faults *f = &d->faults;
+    sum->observed++;
+    sum->minor += f->minor;
+    sum->major += f->major;
+    sum->cpu_ns += f->cpu_ns;
+    if (f->read_bytes == UINT64_MAX) return;
+    sum->observed_reads++;
+    sum->read_bytes += f->read_bytes;
+}
+
+static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched, tt_error *err)
+{
+    tt_op described;
+    const counted *c = &k->counted;
+    const size_t at = details_at(c, node);
+    tt_fault_op op = {.run = run,
+                      .op = &described,
+                      .times = &k->join.ops[node],
+                      .details = c->details + at,
+                      .busy = c->busy + at};
+    while (at + op.n_details < c->n && tt_detail_node(&op.details[op.n_details]) == node)
+        count(&op.counts, &op.details[op.n_details++]);
+    *matched += op.n_details;
+    tt_op_describe(k->m, k->join.graph, node, op.times->covers, &described);
+    op.passes = tt_filter_op(k->w->filter, &described);
+    tt_status status = tt_accesses_of(k->accesses, &described, &op.accesses, &op.n_accesses, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < op.n_accesses; i++)
+        if (__builtin_add_overflow(op.accessed_bytes, op.accesses[i].size_bytes,
+                                   &op.accessed_bytes))
+            op.accessed_bytes = UINT64_MAX;
+    k->stopped = !k->w->visit(k->w->context, &op);
+    return TT_OK;
+}
+
+static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
+{
+    const uint32_t id = k->m->runs[run].id;
+    size_t matched = 0;
+    tt_status status = tt_join_run(&k->join, k->m, run, err);
+    if (status == TT_OK) status = tt_accesses_run(k->accesses, run, err);
+    if (status == TT_OK) status = load_details(k, id, err);
+    /* In callback mode the counters are the whole process's: no thread's time belongs to them. */
+    if (status == TT_OK && k->m->runs[run].observed == TT_OBSERVED_HOOK)
+        status = load_times(k, id, err);
+    for (uint32_t i = 0; i < k->join.n_touched && status == TT_OK && !k->stopped; i++)
+        status = visit_op(k, run, k->join.touched[i], &matched, err);
+    if (!k->stopped) k->w->stray += k->counted.n - matched;
+    return status;
+}
+
+tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
+{
+    walk k = {.m = m, .w = w, .accesses = tt_accesses_new(m)};
+    tt_status status = k.accesses ? tt_model_need_clock(m, err)
+                                  : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    w->stray = 0;
+    for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {
+        if (tt_filter_run(w->filter, m, &m->runs[i])) status = walk_run(&k, i, err);
+        if (w->progress && i % PROGRESS_EVERY == 0) w->progress(w->progress_context, i, m->n_runs);
+    }
+    tt_join_free(&k.join);
+    tt_accesses_free(k.accesses);
+    free(k.counted.details);
+    free(k.counted.busy);
+    return status;
+}
+
+bool tt_fault_op_read(const tt_fault_op *op)
+{
+    return op->counts.major > 0 || op->counts.read_bytes > 0;
+}

@@ -1,0 +1,391 @@
+#include "analyze/kvcache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An op of a graph that writes keys into a cache. */
+typedef struct write {
+    uint32_t node;
+    uint32_t tensor; /* in kv.tensors */
+} write;
+
+typedef struct writes {
+    write *list;
+    uint32_t n;
+    bool known;
+} writes;
+
+typedef struct follower {
+    const tt_model *m;
+    tt_kv *kv;
+    writes *of_graph;
+    uint32_t *cache_of; /* by tensor */
+    uint64_t cells;     /* with bits, over all tensors */
+    uint64_t work;      /* cells looked at */
+} follower;
+
+/* Past this many tensors in a buffer, or cells written in all, a trace is not what an engine
+ * makes: what is beyond is not followed, and counts are lower bounds. */
+#define TENSORS_MAX 4096u
+#define WORK_MAX ((uint64_t)1 << 32)
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the KV caches");
+}
+
+/* --- which tensors --- */
+
+/* "cache_k_l12": role k, layer 12. */
+static bool parse_name(const char *name, char *role, int32_t *layer)
+{
+    uint32_t v = 0;
+    const char *digits = name + 9;
+    if (strncmp(name, "cache_", 6) != 0 || name[6] < 'a' || name[6] > 'z') return false;
+    if (name[7] != '_' || name[8] != 'l' || !*digits) return false;
+    for (; *digits; digits++) {
+        if (*digits < '0' || *digits > '9' || v > 100000) return false;
+        v = v * 10 + (uint32_t)(*digits - '0');
+    }
+    *role = name[6];
+    *layer = (int32_t)v;
+    return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const tt_kv_tensor *x = a, *y = b;
+    if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
+    if (x->offset_bytes != y->offset_bytes) return x->offset_bytes < y->offset_bytes ? -1 : 1;
+    if (x->size_bytes != y->size_bytes) return x->size_bytes < y->size_bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool as_cache(const tt_graph *g, uint32_t i, tt_kv_tensor *out)
+{
+    const tt_tensor *t = &g->tensors[i];
+    if (i < g->n_nodes || t->root != i) return false;
+    *out = (tt_kv_tensor){.name = t->name,
+                          .type_name = t->type_name,
+                          .buffer = t->buffer,
+                          .offset_bytes = t->location,
+                          .size_bytes = t->size_bytes};
+    return parse_name(t->name, &out->role, &out->layer_id);
+}
+
+static bool find_tensors(follower *f)
+{
+    size_t n = 0, kept = 0;
+    tt_kv_tensor t;
+    for (uint32_t k = 0; k < f->m->n_graphs; k++)
+        for (uint32_t i = f->m->graphs[k].n_nodes; i < f->m->graphs[k].n_tensors; i++)
+            n += as_cache(&f->m->graphs[k], i, &t);
+    tt_kv_tensor *list = calloc(n + 1, sizeof *list);
+    if (!list) return false;
+    n = 0;
+    for (uint32_t k = 0; k < f->m->n_graphs; k++)
+        for (uint32_t i = f->m->graphs[k].n_nodes; i < f->m->graphs[k].n_tensors; i++)
+            n += as_cache(&f->m->graphs[k], i, &list[n]);
+    qsort(list, n, sizeof *list, by_place);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || by_place(&list[kept - 1], &list[i]) != 0) list[kept++] = list[i];
+    f->kv->tensors = list;
+    f->kv->n_tensors = (uint32_t)kept;
+    return true;
+}
+
+/* The layer's keys in the same buffer; tensors are sorted by buffer. */
+static uint32_t find_leader(const tt_kv *kv, uint32_t first, uint32_t n, uint32_t of)
+{
+    for (uint32_t i = first; i < first + n; i++)
+        if (kv->tensors[i].role == 'k' && kv->tensors[i].layer_id == kv->tensors[of].layer_id)
+            return i;
+    return TT_NONE;
+}
+
+static bool find_caches(follower *f)
+{
+    tt_kv *kv = f->kv;
+    kv->caches = calloc((size_t)kv->n_tensors + 1, sizeof *kv->caches);
+    f->cache_of = calloc((size_t)kv->n_tensors + 1, sizeof *f->cache_of);
+    if (!kv->caches || !f->cache_of) return false;
+    for (uint32_t i = 0; i < kv->n_tensors; i++) {
+        tt_kv_tensor *t = &kv->tensors[i];
+        if (i == 0 || t->buffer != kv->tensors[i - 1].buffer)
+            kv->caches[kv->n_caches++] = (tt_kv_cache){.buffer = t->buffer, .first = i};
+        tt_kv_cache *c = &kv->caches[kv->n_caches - 1];
+        c->n_tensors++;
+        if (__builtin_add_overflow(c->size_bytes, t->size_bytes, &c->size_bytes))
+            c->size_bytes = UINT64_MAX;
+        f->cache_of[i] = kv->n_caches - 1;
+        t->leader = TT_NONE;
+    }
+    for (uint32_t k = 0; k < kv->n_caches; k++) {
+        const tt_kv_cache *c = &kv->caches[k];
+        if (c->n_tensors > TENSORS_MAX) continue;
+        for (uint32_t i = c->first; i < c->first + c->n_tensors; i++) {
+            if (kv->tensors[i].role == 'k') kv->tensors[i].leader = i;
+            if (kv->tensors[i].role == 'v')
+                kv->tensors[i].leader = find_leader(kv, c->first, c->n_tensors, i);
+        }
+    }
+    return true;
+}
+
+/* --- which ops write to them --- */
+
+static uint32_t find_tensor(const follower *f, const tt_graph *g, uint32_t root)
+{
+    tt_kv_tensor t;
+    if (!as_cache(g, root, &t) || t.role != 'k') return TT_NONE;
+    const tt_kv_tensor *at =
+        bsearch(&t, f->kv->tensors, f->kv->n_tensors, sizeof *f->kv->tensors, by_place);
+    if (!at || at->leader == TT_NONE) return TT_NONE;
+    return (uint32_t)(at - f->kv->tensors);
+}
+
+/* An op whose result is a view of the cache, and whose input is not: shifting and moving what is
+ * in the cache fills no new cell. */
+static uint32_t written_tensor(const follower *f, const tt_graph *g, uint32_t node)
+{
+    const tt_tensor *t = &g->tensors[node];
+    if (!(t->flags & TT_TENSOR_EXECUTES) || t->root == node || t->root < g->n_nodes) return TT_NONE;
+    if (strcmp(t->op_name, "SET_ROWS") != 0 && strcmp(t->op_name, "CPY") != 0) return TT_NONE;
+    if (t->n_src == 0 || t->src[0] == TT_NONE) return TT_NONE;
+    return g->tensors[t->src[0]].root == t->root ? TT_NONE : find_tensor(f, g, t->root);
+}
+
+static bool find_writes(const follower *f, const tt_graph *g, writes *w)
+{
+    uint32_t n = 0;
+    w->known = true;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        n += written_tensor(f, g, i) != TT_NONE;
+    if (n == 0) return true;
+    w->list = calloc(n, sizeof *w->list);
+    if (!w->list) return false;
+    for (uint32_t i = 0; i < g->n_nodes && w->n < n; i++) {
+        uint32_t tensor = written_tensor(f, g, i);
+        if (tensor != TT_NONE) w->list[w->n++] = (write){i, tensor};
+    }
+    return true;
+}
+
+/* --- which cells --- */
+
+/* False: without memory. A cache of another shape than before, or one past the limit, is not
+ * followed. */
+static bool shape(follower *f, tt_kv_tensor *t, uint64_t row_bytes, bool *fits)
+{
+    *fits = false;
+    if (row_bytes == 0 || t->size_bytes < row_bytes) return true;
+    if (t->bits) {
+        *fits = row_bytes == t->row_bytes;
+        return true;
+    }
+    uint64_t cells = t->size_bytes / row_bytes;
+    if (cells > TT_KV_CELLS_MAX - f->cells) return true;
+    t->bits = calloc((size_t)(cells / 64 + 1), sizeof *t->bits);
+    if (!t->bits) return false;
+    f->cells += cells;
+    t->cells = cells;
+    t->row_bytes = row_bytes;
+    *fits = true;
+    return true;
+}
+
+static void set_cell(tt_kv_tensor *t, uint64_t cell)
+{
+    uint64_t bit = (uint64_t)1 << (cell % 64);
+    if (t->bits[cell / 64] & bit) return;
+    t->bits[cell / 64] |= bit;
+    t->written++;
+}
+
+/* The row numbers of a SET_ROWS; NULL when they were not observed. */
+static const tt_indices *find_rows(const follower *f, uint32_t run, const tt_graph *g,
+                                   const tt_tensor *t)
+{
+    if (t->n_src < 2 || t->src[1] == TT_NONE) return NULL;
+    const tt_tensor *index = &g->tensors[t->src[1]];
+    const tt_indices *rows = tt_model_indices(f->m, run, t->src[1]);
+    if (!rows && index->root_offset_bytes == 0) {
+        /* A view of all of them will do. */
+        rows = tt_model_indices(f->m, run, index->root);
+        if (rows && g->tensors[index->root].size_bytes != index->size_bytes) rows = NULL;
+    }
+    return rows;
+}
+
+/* Whether the follower may look at n more cells. */
+static bool afford(follower *f, uint64_t n)
+{
+    if (n > WORK_MAX - f->work) return false;
+    f->work += n;
+    return true;
+}
+
+/* Both: false without memory; *done: the cells are known. */
+static bool set_rows(follower *f, uint32_t run, const tt_graph *g, const write *w, bool *done)
+{
+    const tt_tensor *t = &g->tensors[w->node];
+    tt_kv_tensor *to = &f->kv->tensors[w->tensor];
+    uint64_t row_bytes = t->nb[1];
+    bool fits;
+    *done = false;
+    if (!shape(f, to, row_bytes, &fits)) return false;
+    const tt_indices *rows = find_rows(f, run, g, t);
+    if (!rows || !fits || t->ne[2] > 1 || t->ne[3] > 1 || t->root_offset_bytes % row_bytes != 0)
+        return true;
+    uint64_t first = t->root_offset_bytes / row_bytes;
+    *done = afford(f, rows->n);
+    for (uint32_t i = 0; i < rows->n && *done; i++) {
+        uint64_t row = (uint64_t)rows->values[i];
+        *done = rows->values[i] >= 0 && first < to->cells && row < to->cells - first;
+        if (*done) set_cell(to, first + row);
+    }
+    return true;
+}
+
+static bool copy_rows(follower *f, uint32_t run, const tt_graph *g, const write *w, bool *done)
+{
+    const tt_tensor *t = &g->tensors[w->node];
+    tt_kv_tensor *to = &f->kv->tensors[w->tensor];
+    uint32_t batch = f->m->runs[run].batch, n = 0;
+    bool fits;
+    *done = false;
+    /* The batch has as many positions as tokens; each gets a row, side by side. */
+    if (batch != TT_NONE) n = f->m->batches[batch].n_tokens;
+    if (n == 0 || t->size_bytes % n != 0) return true;
+    uint64_t row_bytes = t->size_bytes / n;
+    if (!shape(f, to, row_bytes, &fits)) return false;
+    if (!fits || t->root_offset_bytes % row_bytes != 0) return true;
+    uint64_t first = t->root_offset_bytes / row_bytes;
+    if (first >= to->cells || n > to->cells - first || !afford(f, n)) return true;
+    for (uint32_t i = 0; i < n; i++)
+        set_cell(to, first + i);
+    *done = true;
+    return true;
+}
+
+/* --- over the runs --- */
+
+uint64_t tt_kv_written_bytes(const tt_kv *kv, const tt_kv_tensor *t)
+{
+    const tt_kv_tensor *leader = t->leader == TT_NONE ? NULL : &kv->tensors[t->leader];
+    if (!leader || leader->cells == 0) return 0;
+    return (uint64_t)((unsigned __int128)t->size_bytes * leader->written / leader->cells);
+}
+
+static void sum_up(tt_kv *kv, tt_kv_cache *c)
+{
+    c->cells = c->written = c->written_bytes = 0;
+    for (uint32_t i = c->first; i < c->first + c->n_tensors; i++) {
+        const tt_kv_tensor *t = &kv->tensors[i];
+        if (t->cells > c->cells) c->cells = t->cells;
+        if (t->written > c->written) c->written = t->written;
+        c->at_least |= t->at_least;
+        c->observed |= t->observed;
+        uint64_t bytes = tt_kv_written_bytes(kv, t);
+        if (__builtin_add_overflow(c->written_bytes, bytes, &c->written_bytes))
+            c->written_bytes = UINT64_MAX;
+    }
+}
+
+static bool add_step(tt_kv *kv, tt_kv_cache *c, uint32_t batch)
+{
+    sum_up(kv, c);
+    if (batch == TT_NONE) return true;
+    if (c->n_steps == 0 || c->steps[c->n_steps - 1].batch != batch) {
+        if (c->n_steps == c->capacity) {
+            uint32_t larger = c->capacity ? c->capacity * 2 : 64;
+            tt_kv_step *steps = reallocarray(c->steps, larger, sizeof *steps);
+            if (!steps) return false;
+            c->steps = steps;
+            c->capacity = larger;
+        }
+        c->n_steps++;
+    }
+    c->steps[c->n_steps - 1] = (tt_kv_step){batch, c->written, c->written_bytes};
+    return true;
+}
+
+static bool follow_run(follower *f, uint32_t run)
+{
+    const tt_run *r = &f->m->runs[run];
+    if (r->graph == TT_NONE) return true;
+    const tt_graph *g = &f->m->graphs[r->graph];
+    writes *w = &f->of_graph[r->graph];
+    if (!w->known && !find_writes(f, g, w)) return false;
+    for (uint32_t i = 0; i < w->n; i++) {
+        tt_kv_tensor *t = &f->kv->tensors[w->list[i].tensor];
+        bool rows = strcmp(g->tensors[w->list[i].node].op_name, "SET_ROWS") == 0, done = false;
+        /* Of a run that was cut off it is not known how far it came. */
+        bool ok = !r->ended || (rows ? set_rows(f, run, g, &w->list[i], &done)
+                                     : copy_rows(f, run, g, &w->list[i], &done));
+        if (!ok) return false;
+        t->observed |= done;
+        t->at_least |= !done;
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        uint32_t cache = f->cache_of[w->list[i].tensor];
+        bool next = i + 1 < w->n && f->cache_of[w->list[i + 1].tensor] == cache;
+        if (!next && !add_step(f->kv, &f->kv->caches[cache], r->batch)) return false;
+    }
+    return true;
+}
+
+/* Values take their cells from the keys. */
+static void lead(tt_kv *kv)
+{
+    for (uint32_t i = 0; i < kv->n_tensors; i++) {
+        tt_kv_tensor *t = &kv->tensors[i];
+        if (t->leader == TT_NONE || t->leader == i) continue;
+        const tt_kv_tensor *k = &kv->tensors[t->leader];
+        t->cells = k->cells;
+        t->written = k->written;
+        t->observed = k->observed;
+        t->at_least = k->at_least;
+    }
+}
+
+static bool follow(follower *f)
+{
+    const tt_model *m = f->m;
+    if (!find_tensors(f) || !find_caches(f)) return false;
+    f->of_graph = calloc((size_t)m->n_graphs + 1, sizeof *f->of_graph);
+    if (!f->of_graph) return false;
+    bool ok = true;
+    for (uint32_t i = 0; i < m->n_runs && f->kv->n_tensors && ok; i++)
+        ok = follow_run(f, i);
+    for (uint32_t i = 0; i < m->n_graphs; i++)
+        free(f->of_graph[i].list);
+    lead(f->kv);
+    return ok;
+}
+
+tt_status tt_kv_analyze(const tt_model *m, tt_kv **out, tt_error *err)
+{
+    follower f = {.m = m, .kv = calloc(1, sizeof *f.kv)};
+    *out = f.kv;
+    bool ok = f.kv && follow(&f);
+    free(f.of_graph);
+    free(f.cache_of);
+    if (ok) return TT_OK;
+    tt_kv_free(f.kv);
+    *out = NULL;
+    return no_memory(err);
+}
+
+void tt_kv_free(tt_kv *kv)
+{
+    if (!kv) return;
+    for (uint32_t i = 0; i < kv->n_tensors; i++)
+        free(kv->tensors[i].bits);
+    for (uint32_t i = 0; i < kv->n_caches; i++)
+        free(kv->caches[i].steps);
+    free(kv->tensors);
+    free(kv->caches);
+    free(kv);
+}

@@ -1,0 +1,133 @@
+#include "analyze/ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAPACITY 16u
+
+void tt_ranges_free(tt_ranges *r)
+{
+    free(r->list);
+    free(r->before);
+    memset(r, 0, sizeof *r);
+}
+
+void tt_ranges_clear(tt_ranges *r)
+{
+    r->n = 0;
+    r->failed = false;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const tt_range *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static void sort_and_join(tt_ranges *r)
+{
+    size_t n = 0;
+    if (r->n < 2) return;
+    qsort(r->list, r->n, sizeof *r->list, compare);
+    for (size_t i = 1; i < r->n; i++) {
+        if (r->list[i].begin > r->list[n].end)
+            r->list[++n] = r->list[i];
+        else if (r->list[i].end > r->list[n].end)
+            r->list[n].end = r->list[i].end;
+    }
+    r->n = n + 1;
+}
+
+static bool make_room(tt_ranges *r)
+{
+    if (r->n < r->capacity) return true;
+    /* What is added again and again must not make the list longer. */
+    sort_and_join(r);
+    if (r->n < r->capacity / 2) return true;
+    size_t more = r->capacity ? r->capacity * 2 : FIRST_CAPACITY;
+    tt_range *list = reallocarray(r->list, more, sizeof *list);
+    if (!list) return false;
+    r->list = list;
+    r->capacity = more;
+    return true;
+}
+
+void tt_ranges_add(tt_ranges *r, uint64_t begin, uint64_t end)
+{
+    if (end <= begin || r->failed) return;
+    if (r->n > 0) {
+        tt_range *last = &r->list[r->n - 1];
+        if (begin >= last->begin && begin <= last->end) {
+            if (end > last->end) last->end = end;
+            return;
+        }
+    }
+    if (make_room(r))
+        r->list[r->n++] = (tt_range){begin, end};
+    else
+        r->failed = true;
+}
+
+void tt_ranges_merge(tt_ranges *r)
+{
+    uint64_t sum = 0;
+    sort_and_join(r);
+    if (r->before_capacity < r->n) {
+        uint64_t *before = reallocarray(r->before, r->capacity, sizeof *before);
+        if (!before) {
+            r->failed = true;
+            r->n = 0;
+            return;
+        }
+        r->before = before;
+        r->before_capacity = r->capacity;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        r->before[i] = sum;
+        sum += r->list[i].end - r->list[i].begin;
+    }
+}
+
+uint64_t tt_ranges_total(const tt_ranges *r)
+{
+    if (r->n == 0) return 0;
+    return r->before[r->n - 1] + r->list[r->n - 1].end - r->list[r->n - 1].begin;
+}
+
+/* How many numbers of the set are below `limit`. */
+static uint64_t below(const tt_ranges *r, uint64_t limit)
+{
+    size_t low = 0, high = r->n; /* ranges [0, low) begin below the limit */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->list[middle].begin < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0) return 0;
+    const tt_range *last = &r->list[low - 1];
+    return r->before[low - 1] + (limit < last->end ? limit : last->end) - last->begin;
+}
+
+uint64_t tt_ranges_within(const tt_ranges *r, uint64_t begin, uint64_t end)
+{
+    return end <= begin ? 0 : below(r, end) - below(r, begin);
+}
+
+void tt_ranges_both(const tt_ranges *a, const tt_ranges *b, tt_ranges *out)
+{
+    tt_ranges_clear(out);
+    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+        const tt_range *x = &a->list[i], *y = &b->list[k];
+        tt_ranges_add(out, x->begin > y->begin ? x->begin : y->begin,
+                      x->end < y->end ? x->end : y->end);
+        if (x->end < y->end)
+            i++;
+        else
+            k++;
+    }
+    tt_ranges_merge(out);
+    out->failed |= a->failed || b->failed;
+}

@@ -1,0 +1,73 @@
+/* The routers of a trace: its choices of experts, layer by layer, with the experts' bytes in the
+ * file; and the texts (stretches of one sequence in one phase) with the experts that each used. */
+#ifndef TT_ANALYZE_ROUTERS_H
+#define TT_ANALYZE_ROUTERS_H
+
+#include "analyze/filter.h"
+#include "analyze/routing.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_ROUTERS_SLICES_MAX 16u
+#define TT_ROUTERS_TEXTS_MAX 256u
+
+/* A tensor of which each expert has a slice. */
+typedef struct tt_router_slice {
+    uint32_t weight;       /* in tt_model.weights */
+    uint64_t expert_bytes; /* expert i's begin at the weight's offset + i x this */
+} tt_router_slice;
+
+typedef struct tt_router_layer {
+    int32_t layer_id; /* TT_LAYER_NONE: not known */
+    uint32_t file;    /* of the experts, in tt_model.files; TT_NONE: not known */
+    uint32_t n_experts;
+    uint32_t n_slices;
+    tt_router_slice slices[TT_ROUTERS_SLICES_MAX];
+    uint64_t expert_bytes; /* of one expert, all slices; 0: not known */
+    uint64_t unplaced;     /* tokens whose row in the batch is not known */
+    tt_router *router;
+    size_t first_count; /* of its experts, in a text's counts */
+} tt_router_layer;
+
+/* Tokens of one sequence, in one phase, one behind the other. */
+typedef struct tt_router_text {
+    uint32_t context;
+    bool has_sequence;
+    int32_t sequence;
+    uint8_t phase;        /* enum tt_phase */
+    uint32_t first_batch; /* in tt_model.batches */
+    uint32_t last_batch;
+    uint64_t tokens;
+    uint32_t *counts; /* choices by layer and expert, n_counts of them */
+    size_t n_counts;
+} tt_router_text;
+
+typedef struct tt_routers tt_routers;
+typedef void tt_routers_progress(void *context, uint64_t done, uint64_t total);
+
+/* NULL without memory. The filter's token, phase and time are looked at; it is copied.
+ * `texts_of`: the phase of the texts that are listed (enum tt_phase). */
+tt_routers *tt_routers_new(const tt_model *m, const tt_filter *filter, uint8_t texts_of);
+void tt_routers_free(tt_routers *r);
+tt_status tt_routers_walk(tt_routers *r, tt_routers_progress *progress, void *context,
+                          tt_error *err);
+
+/* By file and layer. */
+const tt_router_layer *tt_routers_layers(const tt_routers *r, size_t *n);
+/* In the order observed, at most TT_ROUTERS_TEXTS_MAX; *left_out: how many more there were. */
+const tt_router_text *tt_routers_texts(const tt_routers *r, size_t *n, uint64_t *left_out);
+/* Sequences were not observed: all tokens of a context were taken for one. */
+bool tt_routers_sequences_assumed(const tt_routers *r);
+/* Expert matmuls among the executed nodes of the trace's graphs. */
+uint64_t tt_routers_expert_nodes(const tt_model *m);
+/* Whether the counts of both's texts mean the same experts. */
+bool tt_routers_same_shape(const tt_routers *a, const tt_routers *b);
+
+/* Of two texts whose routers have the same shape. */
+double tt_router_texts_jaccard(const tt_router_text *a, const tt_router_text *b);
+double tt_router_texts_cosine(const tt_router_text *a, const tt_router_text *b);
+
+#endif

@@ -1,0 +1,301 @@
+#include "analyze/topology.h"
+
+#include "analyze/access.h"
+#include "analyze/join.h"
+#include "analyze/ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the graph");
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    uint64_t v;
+    return __builtin_add_overflow(a, b, &v) ? UINT64_MAX : v;
+}
+
+/* --- edges and counts --- */
+
+uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_EDGES_MAX])
+{
+    const tt_tensor *t = &g->tensors[tensor];
+    uint32_t n = 0;
+    bool viewed = t->view_src == TT_NONE;
+    for (uint32_t i = 0; i < t->n_src; i++) {
+        if (t->src[i] == TT_NONE) continue;
+        /* ggml says of a view of a view only whose bytes they are in the end. One source may be
+         * there twice; what is viewed is marked once. */
+        bool is_view = !viewed && g->tensors[t->src[i]].root == t->root;
+        viewed |= is_view;
+        out[n++] = (tt_edge){t->src[i], tensor, i, is_view};
+    }
+    if (!viewed) out[n++] = (tt_edge){t->view_src, tensor, TT_NONE, true};
+    return n;
+}
+
+static void count_tensors(tt_topology *t)
+{
+    const tt_graph *g = t->graph;
+    tt_edge edges[TT_EDGES_MAX];
+    t->n_leafs = g->n_tensors - g->n_nodes;
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        const tt_tensor *x = &g->tensors[i];
+        t->n_edges += tt_topology_edges(g, i, edges);
+        t->n_inputs += (x->flags & TT_TENSOR_INPUT) != 0;
+        t->n_outputs += (x->flags & TT_TENSOR_OUTPUT) != 0;
+        if (i < g->n_nodes) {
+            t->n_views += !(x->flags & TT_TENSOR_EXECUTES);
+        } else if (x->weight != TT_NONE && x->root == i) {
+            t->n_weights++;
+            t->weights_size_bytes = plus(t->weights_size_bytes, x->size_bytes);
+        }
+    }
+}
+
+static void count_runs(tt_topology *t, uint32_t graph)
+{
+    uint32_t last = TT_NONE;
+    for (uint32_t i = 0; i < t->m->n_runs; i++) {
+        const tt_run *r = &t->m->runs[i];
+        if (r->graph != graph) continue;
+        t->n_runs++;
+        /* Runs of one batch follow each other. */
+        t->n_batches += r->batch != TT_NONE && r->batch != last;
+        last = r->batch;
+    }
+}
+
+uint32_t tt_topology_last_run(const tt_model *m, uint32_t graph)
+{
+    for (uint32_t i = m->n_runs; i-- > 0;)
+        if (m->runs[i].graph == graph) return i;
+    return TT_NONE;
+}
+
+uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n)
+{
+    uint32_t best = TT_NONE;
+    *n = 0;
+    for (uint32_t i = 0; i < m->n_runs; i++) {
+        const tt_run *r = &m->runs[i];
+        if (r->batch != batch || r->graph == TT_NONE) continue;
+        ++*n;
+        if (best == TT_NONE || m->graphs[r->graph].n_nodes > m->graphs[m->runs[best].graph].n_nodes)
+            best = i;
+    }
+    return best;
+}
+
+/* --- ops --- */
+
+static void set_op(tt_topology *t, tt_topology_sum *sum, const tt_op *op, const tt_joined *joined)
+{
+    bool timed = joined && !joined->open;
+    uint64_t ticks = timed ? tt_joined_ticks(joined) : 0;
+    for (uint32_t i = 0; i < op->n_nodes; i++) {
+        tt_topology_node *n = &t->nodes[op->nodes[i]];
+        /* Where records contradict each other, the first op that claims a node has it. */
+        if (i > 0 && n->op != TT_NONE) continue;
+        n->op = op->node;
+        n->n_nodes = op->n_nodes;
+        n->timed = timed;
+        n->layer_id = op->place.layer_id;
+    }
+    t->nodes[op->node].ticks = ticks;
+    t->nodes[op->node].weight_bytes = op->weight_bytes;
+    t->nodes[op->node].at_most = op->at_most;
+    *sum = (tt_topology_sum){.layer_id = op->place.layer_id,
+                             .count = 1,
+                             .timed = timed,
+                             .ticks = ticks,
+                             .weight_bytes = op->weight_bytes,
+                             .at_most = op->at_most};
+    (void)snprintf(sum->key, sizeof sum->key, "%s", op->op);
+}
+
+/* Every recorded op of the run, with what it picked as far as that was observed. */
+static tt_status describe_run(tt_topology *t, const tt_join *join, tt_topology_sum *ops,
+                              tt_error *err)
+{
+    tt_accesses *accesses = tt_accesses_new(t->m);
+    if (!accesses) return no_memory(err);
+    tt_status status = tt_accesses_run(accesses, t->run, err);
+    for (uint32_t i = 0; i < join->n_touched && status == TT_OK; i++) {
+        const tt_joined *joined = &join->ops[join->touched[i]];
+        const tt_access *list;
+        size_t n;
+        tt_op op;
+        tt_op_describe(t->m, t->graph, join->touched[i], joined->covers, &op);
+        status = tt_accesses_of(accesses, &op, &list, &n, err);
+        if (status != TT_OK) break;
+        tt_access_apply(&op, list, n);
+        set_op(t, &ops[t->n_ops++], &op, joined);
+        t->n_fused_ops += op.n_nodes > 1;
+        t->n_fused_nodes += op.n_nodes > 1 ? op.n_nodes : 0;
+    }
+    tt_accesses_free(accesses);
+    return status;
+}
+
+/* Executing nodes without a record; when there are none but these, each counts as an op. Returns
+ * how many ops there are. */
+static uint32_t describe_rest(tt_topology *t, tt_topology_sum *ops)
+{
+    const tt_graph *g = t->graph;
+    uint32_t n = t->n_ops;
+    tt_op op;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (!(g->tensors[i].flags & TT_TENSOR_EXECUTES) || t->nodes[i].op != TT_NONE) continue;
+        t->n_missing++;
+        if (t->n_ops) continue;
+        tt_op_describe(t->m, g, i, 0, &op);
+        set_op(t, &ops[n++], &op, NULL);
+        t->nodes[i].op = TT_NONE;
+    }
+    return n;
+}
+
+/* --- sums --- */
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const tt_topology_sum *)a)->key, ((const tt_topology_sum *)b)->key);
+}
+
+static int by_layer(const void *a, const void *b)
+{
+    const tt_topology_sum *x = a, *y = b;
+    return x->layer_id < y->layer_id ? -1 : x->layer_id > y->layer_id;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const tt_topology_sum *x = a, *y = b;
+    if (x->ticks != y->ticks) return x->ticks > y->ticks ? -1 : 1;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    return strcmp(x->key, y->key);
+}
+
+static void add(tt_topology_sum *to, const tt_topology_sum *from)
+{
+    to->count += from->count;
+    to->timed += from->timed;
+    to->ticks = plus(to->ticks, from->ticks);
+    to->weight_bytes = plus(to->weight_bytes, from->weight_bytes);
+    to->at_most |= from->at_most;
+}
+
+typedef int compare(const void *, const void *);
+
+/* Sorts the ops and adds up what compares equal, into a list of its own. */
+static bool sum_by(tt_topology_sums *sums, tt_topology_sum *ops, uint32_t n, compare *same)
+{
+    qsort(ops, n, sizeof *ops, same);
+    uint32_t groups = 0;
+    for (uint32_t i = 0; i < n; i++)
+        groups += i == 0 || same(&ops[i - 1], &ops[i]) != 0;
+    sums->list = calloc((size_t)groups + 1, sizeof *sums->list);
+    if (!sums->list) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || same(&ops[i - 1], &ops[i]) != 0)
+            sums->list[sums->n++] = ops[i];
+        else
+            add(&sums->list[sums->n - 1], &ops[i]);
+    }
+    return true;
+}
+
+static bool sum_backends(tt_topology *t, tt_topology_sum *room)
+{
+    const tt_graph *g = t->graph;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (!(g->tensors[i].flags & TT_TENSOR_EXECUTES)) continue;
+        room[n] = (tt_topology_sum){.count = 1};
+        (void)snprintf(room[n].key, sizeof room[n].key, "%s",
+                       g->tensors[i].backend ? g->tensors[i].backend : "");
+        n++;
+    }
+    return sum_by(&t->by_backend, room, n, by_key);
+}
+
+/* A view without a name of its own belongs where what it views does. */
+static void place_views(tt_topology *t)
+{
+    for (uint32_t i = 0; i < t->graph->n_nodes; i++) {
+        const tt_tensor *x = &t->graph->tensors[i];
+        if (x->flags & TT_TENSOR_EXECUTES || t->nodes[i].layer_id >= 0 || x->root == i) continue;
+        t->nodes[i].layer_id = x->root < t->graph->n_nodes
+                                   ? t->nodes[x->root].layer_id
+                                   : t->graph->tensors[x->root].place.layer_id;
+    }
+}
+
+static tt_status sum_up(tt_topology *t, const tt_join *join, tt_error *err)
+{
+    tt_topology_sum *ops = calloc((size_t)t->graph->n_nodes + 1, sizeof *ops);
+    if (!ops) return no_memory(err);
+    tt_status status = join->n_touched ? describe_run(t, join, ops, err) : TT_OK;
+    if (status == TT_OK) {
+        uint32_t n = describe_rest(t, ops);
+        place_views(t);
+        for (uint32_t i = 0; i < n; i++)
+            add(&t->total, &ops[i]);
+        if (!sum_by(&t->by_op, ops, n, by_key) || !sum_by(&t->by_layer, ops, n, by_layer) ||
+            !sum_backends(t, ops))
+            status = no_memory(err);
+        else
+            qsort(t->by_op.list, t->by_op.n, sizeof *t->by_op.list, by_size);
+    }
+    free(ops);
+    return status;
+}
+
+static tt_status fill(tt_topology *t, uint32_t graph, const tt_join *join, tt_error *err)
+{
+    t->nodes = calloc((size_t)t->graph->n_nodes + 1, sizeof *t->nodes);
+    if (!t->nodes) return no_memory(err);
+    for (uint32_t i = 0; i < t->graph->n_nodes; i++)
+        t->nodes[i] = (tt_topology_node){
+            .op = TT_NONE, .n_nodes = 1, .layer_id = t->graph->tensors[i].place.layer_id};
+    count_tensors(t);
+    count_runs(t, graph);
+    return sum_up(t, join, err);
+}
+
+tt_status tt_topology_make(const tt_model *m, uint32_t graph, uint32_t run, tt_topology **out,
+                           tt_error *err)
+{
+    tt_join join = {0};
+    *out = NULL;
+    tt_status status = run == TT_NONE ? TT_OK : tt_join_run(&join, m, run, err);
+    tt_topology *t = calloc(1, sizeof *t);
+    if (status == TT_OK && !t) status = no_memory(err);
+    if (status == TT_OK) {
+        t->m = m;
+        t->graph = &m->graphs[graph];
+        t->run = run;
+        status = fill(t, graph, &join, err);
+    }
+    tt_join_free(&join);
+    if (status == TT_OK)
+        *out = t;
+    else
+        tt_topology_free(t);
+    return status;
+}
+
+void tt_topology_free(tt_topology *t)
+{
+    if (!t) return;
+    free(t->nodes);
+    free(t->by_op.list);
+    free(t->by_layer.list);
+    free(t->by_backend.list);
+    free(t);
+}

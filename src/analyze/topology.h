@@ -1,0 +1,85 @@
+/* A graph as it was computed in one run: its nodes and what each is joined to, the ops that
+ * computed them (several nodes by one op: fused), their time and the weights they read. */
+#ifndef TT_ANALYZE_TOPOLOGY_H
+#define TT_ANALYZE_TOPOLOGY_H
+
+#include "base/status.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TT_EDGES_MAX (TT_SRC_MAX + 1u) /* into one tensor */
+
+/* From a source to the tensor computed from it, or from a tensor to a view of it. */
+typedef struct tt_edge {
+    uint32_t source; /* tensors of the graph */
+    uint32_t target;
+    uint32_t slot; /* of the target's sources; TT_NONE: it is only viewed */
+    bool is_view;
+} tt_edge;
+
+/* What the run tells of a node that executes. */
+typedef struct tt_topology_node {
+    uint32_t op;      /* the node whose op computed it: itself, or that of a fused op before it;
+                         TT_NONE: no op was recorded */
+    uint32_t n_nodes; /* of that op: more than one, it is fused */
+    uint64_t ticks;   /* of the op, in its first node; 0 in the others */
+    bool timed;       /* the op's end was seen */
+    int32_t layer_id; /* of the op; without one of the tensor */
+    uint64_t weight_bytes; /* read by the op, in its first node */
+    bool at_most;
+} tt_topology_node;
+
+/* Ops of one kind, layer or backend. */
+typedef struct tt_topology_sum {
+    char key[96];     /* the op's or the backend's name */
+    int32_t layer_id; /* of sums by layer */
+    uint64_t count;
+    uint64_t timed; /* of these */
+    uint64_t ticks;
+    uint64_t weight_bytes;
+    bool at_most;
+} tt_topology_sum;
+
+typedef struct tt_topology_sums {
+    tt_topology_sum *list;
+    uint32_t n;
+} tt_topology_sums;
+
+typedef struct tt_topology {
+    const tt_model *m;
+    const tt_graph *graph;
+    uint32_t run;            /* in tt_model.runs, or TT_NONE */
+    tt_topology_node *nodes; /* graph->n_nodes */
+    uint32_t n_leafs, n_views, n_inputs, n_outputs, n_weights;
+    uint64_t n_edges;
+    uint64_t weights_size_bytes; /* of the weights among the leafs */
+    uint32_t n_ops;              /* recorded in the run */
+    uint32_t n_fused_ops, n_fused_nodes;
+    uint32_t n_missing; /* executing nodes of which no op was recorded */
+    uint32_t n_runs;    /* that computed this very graph */
+    uint32_t n_batches;
+    tt_topology_sum total;
+    tt_topology_sums by_op;      /* the longest first */
+    tt_topology_sums by_layer;   /* ascending, TT_LAYER_NONE first */
+    tt_topology_sums by_backend; /* of executing nodes; "" not observed */
+} tt_topology;
+
+/* The graph with that index in m->graphs, as the run with that index (TT_NONE: none) computed it.
+ * Without a run, or where it recorded no op, each executing node counts as an op without time, and
+ * fusions are not known. *out is freed with tt_topology_free; NULL on failure. m outlives it. */
+tt_status tt_topology_make(const tt_model *m, uint32_t graph, uint32_t run, tt_topology **out,
+                           tt_error *err);
+void tt_topology_free(tt_topology *t);
+
+/* The edges into that tensor, by slot. */
+uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_EDGES_MAX]);
+
+/* The run of that batch (in m->batches) with the largest graph, or TT_NONE; *n gets the number of
+ * its runs with a known graph. */
+uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n);
+/* The last run of that graph, or TT_NONE. */
+uint32_t tt_topology_last_run(const tt_model *m, uint32_t graph);
+
+#endif

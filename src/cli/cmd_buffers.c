@@ -1,0 +1,106 @@
+/* tensortrace buffers FILE: what memory the engine asked for, when, and for what. */
+#include "cli/buffers.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/trace_options.h"
+
+#define TABLE_LIMIT 100u
+
+enum { OPT_TIMELINE = 256, OPT_KV, OPT_LIMIT };
+
+struct options {
+    tt_input input;
+    bool timeline;
+    bool cache;
+    uint64_t limit; /* 0: none */
+};
+
+static const struct argp_option option_table[] = {
+    {"timeline", OPT_TIMELINE, 0, 0, "Allocations and frees in order, with what there was in all",
+     1},
+    {"kv", OPT_KV, 0, 0, "The KV cache by layer, and how it fills token by token", 1},
+    {"limit", OPT_LIMIT, "N", 0,
+     "Only the first N events or tokens; 0: all (the default is 100, with --json all)", 1},
+    {0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        return 0;
+    case OPT_TIMELINE:
+        o->timeline = true;
+        return 0;
+    case OPT_KV:
+        o->cache = true;
+        return 0;
+    case OPT_LIMIT:
+        o->limit = tt_trace_limit_option(arg, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const char *tt_buffer_usage_name(unsigned usage)
+{
+    static const char *const names[] = {"any", "weights", "compute"};
+    return usage < sizeof names / sizeof *names ? names[usage] : "other";
+}
+
+static int analyze_and_print(const struct options *o, const tt_model *m)
+{
+    tt_error err;
+    tt_buffers *buffers = NULL;
+    tt_kv *kv = NULL;
+    tt_status status = tt_buffers_analyze(m, &buffers, &err);
+    if (status == TT_OK) status = tt_kv_analyze(m, &kv, &err);
+    int code;
+    if (status != TT_OK) {
+        code = tt_report_error(&err);
+    } else {
+        tt_buffers_report r = {.path = o->input.path,
+                               .m = m,
+                               .buffers = buffers,
+                               .kv = kv,
+                               .timeline = o->timeline,
+                               .cache = o->cache,
+                               .limit = o->limit};
+        if (tt_model_need_clock(m, &err) != TT_OK)
+            tt_report_note("%s; times are left out", err.message);
+        code =
+            tt_report_output(o->input.json ? tt_buffers_print_json(&r) : tt_buffers_print_text(&r));
+    }
+    tt_buffers_free(buffers);
+    tt_kv_free(kv);
+    return code;
+}
+
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
+
+int tt_cmd_buffers(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "FILE",
+        "The buffers of the engine in the trace FILE: size, kind, lifetime, place, what is in "
+        "them, and the most there was at once.\v"
+        "Times are counted from the first batch: what was allocated while the model was loaded "
+        "has a negative one. A mapping of a file is no memory that was allocated, so both are "
+        "summed apart. --json has everything, --timeline and --kv included.",
+        children,
+        NULL,
+        NULL};
+    struct options o = {.limit = TABLE_LIMIT};
+    tt_model *m = NULL;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    int code = tt_input_open_trace(&o.input, false, &m);
+    if (code == TT_EXIT_OK) code = analyze_and_print(&o, m);
+    tt_model_close(m);
+    return code;
+}

@@ -1,0 +1,276 @@
+/* tensortrace faults FILE: what had to come from disk, for which weights, when. */
+#include "cli/command.h"
+#include "cli/faults_reads.h"
+#include "cli/faults_view.h"
+#include "cli/report.h"
+#include "cli/trace_options.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_LIMIT 30u /* rows of a table, unless --limit says otherwise */
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT, OPT_RESIDENCY, OPT_READS };
+
+static const tt_faults_dimension dimensions[] = {
+    {"tensor", "TENSOR", "tensor", false, TT_FAULTS_BY_TENSOR, TT_FAULTS_SORT_READ},
+    {"token", "TOKEN", "token_id", true, TT_FAULTS_BY_TOKEN, TT_FAULTS_SORT_KEY},
+    {"layer", "LAYER", "layer_id", true, TT_FAULTS_BY_LAYER, TT_FAULTS_SORT_KEY},
+    {"op", "OP", "op", false, TT_FAULTS_BY_OP, TT_FAULTS_SORT_READ},
+    {"thread", "THREAD", "thread_id", true, TT_FAULTS_BY_THREAD, TT_FAULTS_SORT_KEY},
+};
+
+static const struct {
+    const char *name;
+    tt_faults_sort sort;
+} sorts[] = {
+    {"read", TT_FAULTS_SORT_READ},   {"major", TT_FAULTS_SORT_MAJOR},
+    {"minor", TT_FAULTS_SORT_MINOR}, {"used", TT_FAULTS_SORT_USED},
+    {"time", TT_FAULTS_SORT_TIME},   {"blocked", TT_FAULTS_SORT_BLOCKED},
+    {"rate", TT_FAULTS_SORT_RATE},   {"key", TT_FAULTS_SORT_KEY},
+};
+
+static const struct argp_option option_table[] = {
+    {"by", OPT_BY, "WHAT", 0, "Sum up by tensor (default), token, layer, op or thread", 1},
+    {"sort", OPT_SORT, "COLUMN", 0, "By read, major, minor, used, time, blocked, rate or key", 1},
+    {"limit", OPT_LIMIT, "N", 0,
+     "Only the first N rows; 0: all (the default is 30, with --json all)", 1},
+    {"reads", OPT_READS, 0, 0, "Each op that had to wait for a device, in the order of time", 1},
+    {"residency", OPT_RESIDENCY, 0, 0,
+     "Which bytes of the model were in RAM: by token, or with --by tensor", 1},
+    {0},
+};
+
+static void set_by(tt_faults_options *o, const char *arg, struct argp_state *state)
+{
+    for (size_t i = 0; i < COUNT(dimensions); i++) {
+        if (strcmp(arg, dimensions[i].name) != 0) continue;
+        o->by = &dimensions[i];
+        o->by_given = true;
+        return;
+    }
+    argp_error(state, "--by: \"%.40s\" is not tensor, token, layer, op or thread", arg);
+}
+
+static void set_sort(tt_faults_options *o, const char *arg, struct argp_state *state)
+{
+    for (size_t i = 0; i < COUNT(sorts); i++) {
+        if (strcmp(arg, sorts[i].name) != 0) continue;
+        o->sort = sorts[i].sort;
+        o->sorted = true;
+        return;
+    }
+    argp_error(state,
+               "--sort: \"%.40s\" is not read, major, minor, used, time, blocked, rate or key",
+               arg);
+}
+
+static void check_together(const tt_faults_options *o, struct argp_state *state)
+{
+    if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
+    if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_TOKEN)
+        argp_error(state, "--residency is by token or by tensor");
+    if (o->residency && o->sorted) argp_error(state, "--sort does not go with --residency");
+    if (o->reads && (o->by_given || o->sorted))
+        argp_error(state, "--reads lists ops in the order of time, without --by and --sort");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    tt_faults_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        state->child_inputs[1] = &o->filter;
+        return 0;
+    case OPT_BY:
+        set_by(o, arg, state);
+        return 0;
+    case OPT_SORT:
+        set_sort(o, arg, state);
+        return 0;
+    case OPT_LIMIT:
+        o->limit = tt_trace_limit_option(arg, state);
+        o->limited = true;
+        return 0;
+    case OPT_RESIDENCY:
+        o->residency = true;
+        return 0;
+    case OPT_READS:
+        o->reads = true;
+        return 0;
+    case ARGP_KEY_END:
+        check_together(o, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- what is shown --- */
+
+bool tt_faults_passes_batch(const tt_faults_view *v, uint32_t batch)
+{
+    const tt_filter *f = &v->o->filter;
+    if (f->has_token && (batch == TT_NONE || batch < f->token_first || batch > f->token_last))
+        return false;
+    return !f->phase || (batch != TT_NONE && v->m->batches[batch].phase == f->phase);
+}
+
+bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
+{
+    const tt_filter *f = &v->o->filter;
+    if (f->has_layer && w->place.layer_id != f->layer) return false;
+    return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
+}
+
+const char *tt_faults_moment(uint8_t moment)
+{
+    switch (moment) {
+    case TT_AT_BATCH_BEGIN:
+        return "batch_begin";
+    case TT_AT_BATCH_END:
+        return "batch_end";
+    case TT_AT_BEGIN:
+        return "recording_begin";
+    case TT_AT_END:
+        return "recording_end";
+    default:
+        return "unknown";
+    }
+}
+
+static void add_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
+{
+    tt_faults_view *v = context;
+    tt_faults_file *f = &v->files[s->file];
+    (void)now;
+    if (f->samples++ == 0) {
+        f->first = *s;
+        f->least_bytes = s->resident_bytes;
+    }
+    f->last = *s;
+    if (s->resident_bytes < f->least_bytes) f->least_bytes = s->resident_bytes;
+    if (s->resident_bytes > f->most_bytes) f->most_bytes = s->resident_bytes;
+    f->came_bytes += s->came_bytes;
+    f->went_bytes += s->went_bytes;
+    if (!tt_faults_passes_batch(v, s->batch)) return;
+    if (v->n_samples == v->samples_capacity) {
+        size_t more = v->samples_capacity ? v->samples_capacity * 2 : 64;
+        tt_residency_sample *samples = reallocarray(v->samples, more, sizeof *samples);
+        if (!samples) {
+            v->failed = true;
+            return;
+        }
+        v->samples = samples;
+        v->samples_capacity = more;
+    }
+    v->samples[v->n_samples++] = *s;
+}
+
+static tt_status work_out(tt_faults_view *v, tt_error *err)
+{
+    tt_progress bar;
+    tt_status status = TT_OK;
+    v->kernel = tt_kernel_new(v->m);
+    v->files = calloc((size_t)v->m->n_files + 1, sizeof *v->files);
+    v->weights = calloc((size_t)v->m->n_weights + 1, sizeof *v->weights);
+    if (v->counted) v->sums = tt_faults_new(v->m, v->o->by->by, &v->o->filter);
+    if (!v->kernel || !v->files || !v->weights || (v->counted && !v->sums))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    tt_kernel_batches(v->kernel, &v->o->filter, &v->batches);
+    tt_kernel_recording(v->kernel, &v->recording);
+    tt_progress_begin(&bar, "reading", v->m->n_runs, "runs");
+    if (v->sums && !v->o->residency)
+        status = tt_faults_sum(v->sums, tt_progress_callback, &bar, err);
+    tt_progress_end(&bar);
+    if (status == TT_OK) status = tt_residency_walk(v->m, add_sample, v, v->weights, err);
+    if (status == TT_OK && v->failed)
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    return status;
+}
+
+/* Why something is not in the trace, as its recorder said; or which option would have had it. */
+static void reason_text(const tt_model *m, const char *key, const char *option, char *out,
+                        size_t room)
+{
+    const char *said = tt_model_environment(m, key);
+    char text[300];
+    if (said && strncmp(said, "not observed", strlen("not observed")) == 0)
+        (void)snprintf(out, room, "%s", tt_trace_text(text, sizeof text, said));
+    else if (said && strcmp(said, "on") == 0)
+        (void)snprintf(out, room, "%s was on, but nothing was recorded", option);
+    else
+        (void)snprintf(out, room, "run with %s", option);
+}
+
+/* TT_EXIT_OK when there is something to show. What there is not is told. */
+static int tell_missing(const tt_faults_view *v)
+{
+    char reason[320];
+    const tt_model *m = v->m;
+    if (v->o->residency) {
+        if (m->n_residencies) return TT_EXIT_OK;
+        reason_text(m, "capture_residency", "--residency", reason, sizeof reason);
+        return tt_report_usage("residency was not recorded: %s", reason);
+    }
+    if (v->counted) return TT_EXIT_OK;
+    reason_text(m, "capture_faults", "--faults", reason, sizeof reason);
+    if (v->o->reads || (!m->n_residencies && !m->n_usages))
+        return tt_report_usage("faults were not recorded: %s", reason);
+    tt_report_note("faults of ops were not recorded: %s", reason);
+    return TT_EXIT_OK;
+}
+
+static int show(const tt_faults_options *o, const tt_model *m)
+{
+    tt_faults_view v = {.o = o, .m = m, .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
+    tt_error err;
+    int code = tell_missing(&v);
+    if (code != TT_EXIT_OK) return code;
+    if (o->reads) return tt_faults_print_reads(o, m);
+    if (work_out(&v, &err) != TT_OK)
+        code = tt_report_error(&err);
+    else
+        code =
+            tt_report_output(o->input.json ? tt_faults_print_json(&v) : tt_faults_print_text(&v));
+    tt_faults_free(v.sums);
+    tt_kernel_free(v.kernel);
+    free(v.samples);
+    free(v.files);
+    free(v.weights);
+    return code;
+}
+
+static const struct argp_child children[] = {
+    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
+
+int tt_cmd_faults(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "FILE",
+        "What had to come from disk in the trace FILE: page faults and bytes read, for which "
+        "weights, when, at what rate, by which token.\v"
+        "Needs a trace that was made with --faults (and --residency for what was in RAM). READ is "
+        "what the kernel asked a device for while a thread was in the op, read-ahead included. "
+        "USED is the bytes of weights that the ops read in the mapped file, each byte once. "
+        "BLOCKED is the threads' "
+        "time in the ops without a processor.",
+        children,
+        NULL,
+        NULL};
+    tt_faults_options o = {.by = &dimensions[0]};
+    tt_model *m = NULL;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    if (!o.sorted) o.sort = o.by->sort;
+    if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
+    int code = tt_input_open_trace(&o.input, false, &m);
+    if (code == TT_EXIT_OK) code = show(&o, m);
+    tt_model_close(m);
+    return code;
+}

@@ -1,0 +1,301 @@
+/* tensortrace graph FILE: what was computed from what. */
+#include "base/outfile.h"
+#include "cli/command.h"
+#include "cli/graph.h"
+#include "cli/graphviz.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/trace_options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPT_GRAPH = 256, OPT_RUN, OPT_DOT, OPT_SVG, OPT_COLOR, OPT_COLLAPSE, OPT_FORCE };
+
+enum form { FORM_TEXT = 0, FORM_DOT, FORM_SVG };
+
+struct options {
+    tt_input input;
+    bool has_token, has_graph, has_run;
+    uint32_t token, graph, run;
+    bool has_layer;
+    int32_t layer;
+    enum form form;
+    bool colored; /* --color was given */
+    tt_graph_color color;
+    bool collapse;
+    const char *output;
+    bool force;
+};
+
+static const struct argp_option option_table[] = {
+    {"token", TT_OPT_TOKEN, "N", 0,
+     "As computed for this batch (0 is the first; default: the last one generated)", 1},
+    {"run", OPT_RUN, "ID", 0, "As computed by this run", 1},
+    {"graph", OPT_GRAPH, "ID", 0, "This graph, as its last run computed it", 1},
+    {"layer", TT_OPT_LAYER, "N", 0,
+     "Only this layer's nodes (none: outside any) and, in pictures, what they are joined to", 1},
+    {"dot", OPT_DOT, 0, 0, "Print it in Graphviz's language", 2},
+    {"svg", OPT_SVG, 0, 0, "Print it as a picture, drawn by Graphviz's dot", 2},
+    {"color", OPT_COLOR, "WHAT", 0,
+     "Colour the picture by time, bytes (of weights read), op or none (default)", 2},
+    {"collapse", OPT_COLLAPSE, 0, 0, "One box a layer in the picture", 2},
+    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 3},
+    {"force", OPT_FORCE, 0, 0, "Overwrite FILE if it exists", 3},
+    {0},
+};
+
+static uint32_t number(const char *what, const char *arg, struct argp_state *state)
+{
+    tt_error err;
+    int64_t v = 0;
+    if (tt_units_parse_int(arg, what, 0, UINT32_MAX - 1, &v, &err) != TT_OK)
+        argp_error(state, "%s", err.message);
+    return (uint32_t)v;
+}
+
+static void set_color(struct options *o, const char *arg, struct argp_state *state)
+{
+    static const char *const names[] = {"none", "time", "bytes", "op"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(arg, names[i]) != 0) continue;
+        o->color = (tt_graph_color)i;
+        o->colored = true;
+        return;
+    }
+    argp_error(state, "--color: \"%.40s\" is not time, bytes, op or none", arg);
+}
+
+static void set_layer(struct options *o, char *arg, struct argp_state *state)
+{
+    tt_filter filter = {0};
+    (void)tt_trace_filter_option(TT_OPT_LAYER, arg, state, &filter);
+    o->has_layer = true;
+    o->layer = filter.layer;
+}
+
+static void check(const struct options *o, struct argp_state *state)
+{
+    if (o->has_token + o->has_graph + o->has_run > 1)
+        argp_error(state, "--token, --run and --graph exclude each other");
+    if (o->form != FORM_TEXT && o->input.json)
+        argp_error(state, "--json, --dot and --svg exclude each other");
+    if (o->form == FORM_TEXT && (o->colored || o->collapse))
+        argp_error(state, "--color and --collapse are for pictures: --dot or --svg");
+    if (o->collapse && (o->has_layer || o->color == TT_COLOR_OP))
+        argp_error(state, "--collapse shows all layers, and no single ops");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        return 0;
+    case TT_OPT_TOKEN:
+        o->has_token = true;
+        o->token = number("--token", arg, state);
+        return 0;
+    case OPT_RUN:
+        o->has_run = true;
+        o->run = number("--run", arg, state);
+        return 0;
+    case OPT_GRAPH:
+        o->has_graph = true;
+        o->graph = number("--graph", arg, state);
+        return 0;
+    case TT_OPT_LAYER:
+        set_layer(o, arg, state);
+        return 0;
+    case OPT_DOT:
+    case OPT_SVG:
+        if (o->form != FORM_TEXT) argp_error(state, "--dot or --svg, once");
+        o->form = key == OPT_DOT ? FORM_DOT : FORM_SVG;
+        return 0;
+    case OPT_COLOR:
+        set_color(o, arg, state);
+        return 0;
+    case OPT_COLLAPSE:
+        o->collapse = true;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case OPT_FORCE:
+        o->force = true;
+        return 0;
+    case ARGP_KEY_END:
+        check(o, state);
+        return ARGP_ERR_UNKNOWN;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- which graph --- */
+
+static uint32_t last_generated(const tt_model *m)
+{
+    for (uint32_t i = m->n_batches; i-- > 0;)
+        if (m->batches[i].phase == TT_PHASE_GENERATE && m->batches[i].n_runs) return i;
+    for (uint32_t i = m->n_batches; i-- > 0;)
+        if (m->batches[i].n_runs) return i;
+    return TT_NONE;
+}
+
+static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
+{
+    uint32_t n;
+    if (m->n_batches == 0) return tt_report_usage("the trace holds no token; try --graph");
+    if (token >= m->n_batches)
+        return tt_report_usage("there is no token %" PRIu32 ": the last one is %" PRIu32, token,
+                               m->n_batches - 1);
+    *run = tt_topology_run_of(m, token, &n);
+    if (*run == TT_NONE)
+        return tt_report_usage("no graph of token %" PRIu32 " was recorded", token);
+    if (n > 1)
+        tt_report_note("token %" PRIu32 " took %" PRIu32
+                       " runs; this is the one with the largest graph, --run shows others",
+                       token, n);
+    return TT_EXIT_OK;
+}
+
+static int choose_graph(const tt_model *m, uint32_t id, uint32_t *graph, uint32_t *run)
+{
+    for (uint32_t i = 0; i < m->n_graphs; i++) {
+        if (m->graphs[i].id != id) continue;
+        *graph = i;
+        *run = tt_topology_last_run(m, i);
+        return TT_EXIT_OK;
+    }
+    return tt_report_usage("there is no graph %" PRIu32 " in the trace", id);
+}
+
+static int choose(const struct options *o, const tt_model *m, uint32_t *graph, uint32_t *run)
+{
+    uint32_t token = o->has_token ? o->token : last_generated(m);
+    int code = TT_EXIT_OK;
+    *run = TT_NONE;
+    if (o->has_graph) return choose_graph(m, o->graph, graph, run);
+    if (o->has_run) {
+        *run = tt_model_run(m, o->run);
+        if (*run == TT_NONE)
+            return tt_report_usage("there is no run %" PRIu32 " in the trace", o->run);
+    } else if (token != TT_NONE) {
+        code = choose_token(m, token, run);
+    } else if (m->n_graphs > 0) {
+        return choose_graph(m, m->graphs[m->n_graphs - 1].id, graph, run);
+    } else {
+        return tt_report_usage("the trace holds no graph");
+    }
+    if (code != TT_EXIT_OK) return code;
+    *graph = m->runs[*run].graph;
+    if (*graph == TT_NONE)
+        return tt_report_usage("the graph of run %" PRIu32 " is not in the trace", o->run);
+    return TT_EXIT_OK;
+}
+
+/* --- output --- */
+
+static bool print_dot(const struct options *o, const tt_graph_view *v, FILE *out)
+{
+    return o->collapse ? tt_graph_print_collapsed(v, out) : tt_graph_print_dot(v, out);
+}
+
+/* Through a file without a name: dot reads all before it writes, but nothing says so. */
+static tt_status print_svg(const struct options *o, const tt_graph_view *v, FILE *out,
+                           tt_error *err)
+{
+    FILE *dot = tmpfile();
+    tt_status status = TT_OK;
+    if (!dot || !print_dot(o, v, dot) || fflush(out) != 0)
+        status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write: %s", strerror(errno));
+    if (status == TT_OK) status = tt_graphviz_svg(fileno(dot), fileno(out), err);
+    if (dot) (void)fclose(dot);
+    return status;
+}
+
+static tt_status print(const struct options *o, const tt_graph_view *v, FILE *out, tt_error *err)
+{
+    if (o->form == FORM_SVG) return print_svg(o, v, out, err);
+    bool ok = o->form == FORM_DOT ? print_dot(o, v, out)
+              : o->input.json     ? tt_graph_print_json(v, out)
+                                  : tt_graph_print_text(v, out);
+    if (ok && !ferror(out)) return TT_OK;
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write: %s",
+                        strerror(errno ? errno : EIO));
+}
+
+static int write_view(const struct options *o, const tt_graph_view *v)
+{
+    tt_error err;
+    tt_outfile file;
+    if (!o->output) {
+        if (print(o, v, stdout, &err) != TT_OK) return tt_report_error(&err);
+        return tt_report_output(true);
+    }
+    if (tt_outfile_open(&file, o->output, o->force, &err) != TT_OK) return tt_report_error(&err);
+    if (print(o, v, file.stream, &err) != TT_OK) {
+        tt_outfile_abandon(&file);
+        return tt_report_error(&err);
+    }
+    return tt_outfile_commit(&file, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+}
+
+static bool any_shown(const tt_graph_view *v)
+{
+    for (uint32_t i = 0; i < v->t->graph->n_tensors; i++)
+        if (v->shown[i] == TT_SHOW_ASKED) return true;
+    return false;
+}
+
+static int show(const struct options *o, const tt_model *m)
+{
+    tt_error err;
+    tt_topology *t;
+    uint32_t graph = TT_NONE, run = TT_NONE;
+    int code = choose(o, m, &graph, &run);
+    if (code != TT_EXIT_OK) return code;
+    if (tt_topology_make(m, graph, run, &t, &err) != TT_OK) return tt_report_error(&err);
+    tt_graph_view v = {.path = o->input.path,
+                       .t = t,
+                       .has_layer = o->has_layer,
+                       .layer = o->layer,
+                       .color = o->color};
+    if (!tt_graph_view_choose(&v))
+        code = tt_report_usage("out of memory");
+    else if (!any_shown(&v))
+        code = tt_report_usage("the graph has no such layer");
+    else
+        code = write_view(o, &v);
+    tt_graph_view_free(&v);
+    tt_topology_free(t);
+    return code;
+}
+
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
+
+int tt_cmd_graph(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "FILE",
+        "One graph in the trace FILE, as it was computed for one token: its nodes, what they are "
+        "computed from, which were fused, their time and the weights they read.\v"
+        "Which nodes one op computes together, and times, are those of the run that is shown. "
+        "Large models have many nodes: --layer and --collapse make pictures that can be read.",
+        children,
+        NULL,
+        NULL};
+    struct options o = {0};
+    tt_model *m = NULL;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    int code = tt_input_open_trace(&o.input, false, &m);
+    if (code == TT_EXIT_OK) code = show(&o, m);
+    tt_model_close(m);
+    return code;
+}

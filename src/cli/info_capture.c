@@ -1,0 +1,133 @@
+/* `tensortrace info`: what was captured besides the ops, and the buffers by kind. */
+#include "cli/info.h"
+#include "cli/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CAPTURES 4u
+
+/* What the environment says under capture_NAME. */
+typedef struct capture {
+    const char *name;
+    const char *state;  /* "on", "off", "not observed"; NULL: the trace does not say */
+    const char *reason; /* with "not observed" */
+} capture;
+
+static capture find_capture(const tt_model *m, unsigned i)
+{
+    static const char *const names[CAPTURES] = {"experts", "text", "faults", "residency"};
+    static const char none[] = "not observed";
+    char key[32];
+    (void)snprintf(key, sizeof key, "capture_%s", names[i]);
+    const char *value = tt_model_environment(m, key);
+    capture c = {.name = names[i], .state = value};
+    if (!value || strncmp(value, none, sizeof none - 1) != 0) return c;
+    value += sizeof none - 1;
+    c.state = none;
+    c.reason = value + strspn(value, ": ");
+    return c;
+}
+
+const char *tt_info_end_state(const tt_model_file *f)
+{
+    static const char *const names[] = {[TT_MODEL_SAME] = "same",
+                                        [TT_MODEL_CHANGED] = "changed",
+                                        [TT_MODEL_REPLACED] = "replaced",
+                                        [TT_MODEL_GONE] = "removed"};
+    if (!f->checked_at_end) return NULL;
+    return f->end_state < sizeof names / sizeof *names ? names[f->end_state] : "changed";
+}
+
+/* "experts, text; off: faults, residency", and what could not be captured, with the reason. */
+static void capture_lines(const tt_model *m)
+{
+    char on[64] = "", off[64] = "";
+    bool any = false;
+    for (unsigned i = 0; i < CAPTURES; i++) {
+        capture c = find_capture(m, i);
+        any |= c.state != NULL;
+        if (!c.state || c.reason) continue;
+        char *list = strcmp(c.state, "on") == 0 ? on : off;
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof on - used, "%s%s", used ? ", " : "", c.name);
+    }
+    if (!any) return;
+    tt_info_line("captured", "%s%s%s", on[0] ? on : "only the ops", off[0] ? "; off: " : "", off);
+    for (unsigned i = 0; i < CAPTURES; i++) {
+        capture c = find_capture(m, i);
+        if (c.reason) tt_info_line("", "%s not observed: %s", c.name, c.reason);
+    }
+}
+
+static void detail_lines(const tt_info *info)
+{
+    const tt_model *m = info->m;
+    char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
+    if (info->summary.details || m->detail_losses_total)
+        tt_info_line("details", "%s of ops, %s dropped", tt_units_count(a, info->summary.details),
+                     tt_units_count(b, m->detail_losses_total));
+    if (m->n_usages || m->n_residencies)
+        tt_info_line("counters", "%s readings of the kernel's, %s of pages in RAM",
+                     tt_units_count(a, m->n_usages), tt_units_count(b, m->n_residencies));
+    if (m->n_token_texts)
+        tt_info_line("texts", "of %s tokens", tt_units_count(a, m->n_token_texts));
+    if (info->summary.sequences_observed)
+        tt_info_line("sequences", "%s", tt_units_count(a, info->summary.sequences));
+}
+
+static void buffer_line(const tt_summary *s)
+{
+    char text[256] = "";
+    size_t used = 0;
+    for (unsigned i = TT_BUFFER_WEIGHTS; i <= TT_BUFFER_OUTPUT + 1u; i++) {
+        unsigned kind = i <= TT_BUFFER_OUTPUT ? i : TT_BUFFER_OTHER; /* "other" comes last */
+        char size[TT_UNITS_TEXT];
+        if (s->buffers[kind].count == 0) continue;
+        int n = snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "",
+                         tt_buffer_kind_name((tt_buffer_kind)kind),
+                         tt_units_bytes(size, s->buffers[kind].size_bytes));
+        if (n > 0 && s->buffers[kind].count > 1)
+            n += snprintf(text + used + n, sizeof text - used - (size_t)n, " in %u",
+                          s->buffers[kind].count);
+        used = n > 0 && used + (size_t)n < sizeof text ? used + (size_t)n : sizeof text - 1;
+    }
+    if (used) tt_info_line("buffers", "%s", text);
+}
+
+void tt_info_capture_text(const tt_info *info)
+{
+    capture_lines(info->m);
+    detail_lines(info);
+    buffer_line(&info->summary);
+}
+
+void tt_info_capture_json(tt_json *j, const tt_info *info)
+{
+    tt_json_key(j, "captured");
+    tt_json_object(j);
+    for (unsigned i = 0; i < CAPTURES; i++) {
+        capture c = find_capture(info->m, i);
+        tt_json_key(j, c.name);
+        if (!c.state) {
+            tt_json_null(j);
+            continue;
+        }
+        tt_json_object(j);
+        tt_json_kv_string(j, "state", c.state);
+        if (c.reason) tt_json_kv_string(j, "reason", c.reason);
+        tt_json_object_end(j);
+    }
+    tt_json_object_end(j);
+    tt_json_key(j, "buffers");
+    tt_json_array(j);
+    for (unsigned i = 0; i <= TT_BUFFER_OUTPUT; i++) {
+        if (info->summary.buffers[i].count == 0) continue;
+        tt_json_object(j);
+        tt_json_kv_string(j, "kind", tt_buffer_kind_name((tt_buffer_kind)i));
+        tt_json_kv_u64(j, "count", info->summary.buffers[i].count);
+        tt_json_kv_u64(j, "size_bytes", info->summary.buffers[i].size_bytes);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""The batches of a trace hold the rows that the program gave to llama_decode.
+
+Usage: check_tokens.py TENSORTRACE TRACE ROWS N_UBATCH
+
+ROWS is what programs/sequences.c printed: "decode N" and its rows for each call, and
+"piece TOKEN HEX" for the text of each token. Every row of a call must be in exactly one
+batch of it, with its token, position and sequences, in whatever order; no batch may have
+more than N_UBATCH rows; every token has its text; both readers are of one opinion.
+"""
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import traces
+
+SPECIAL_BELOW = 3  # tokens of a synthetic vocabulary whose text is a matter of taste
+
+
+def read_rows(path):
+    calls, pieces = [], {}
+    for line in Path(path).read_text().splitlines():
+        word, *rest = line.split()
+        if word == "decode":
+            calls.append([])
+        elif word == "row":
+            token, position, sequences = rest
+            calls[-1].append((int(token), int(position), tuple(sorted(map(int, sequences.split(","))))))
+        elif word == "piece":
+            pieces[int(rest[0])] = bytes.fromhex(rest[1] if len(rest) > 1 else "")
+    return calls, pieces
+
+
+def rows_of(batch):
+    """(token, position, sequences) of each row; None for what was not observed."""
+    unknown = [None] * batch["n_tokens"]
+    sequences = batch.get("sequences")
+    return list(zip(batch.get("tokens") or unknown, batch.get("positions") or unknown,
+                    [tuple(sorted(s)) for s in sequences] if sequences else unknown))
+
+
+def compare_calls(complain, trace, calls, n_ubatch):
+    decodes = traces.records(trace, "decode")
+    batches = traces.records(trace, "batch")
+    complain.expect("calls of llama_decode", len(calls), len(decodes))
+    taken = 0
+    for number, (decode, wanted) in enumerate(zip(decodes, calls)):
+        inside = [b for b in batches if decode["begin_ticks"] <= b["ticks"] <= decode["end_ticks"]]
+        taken += len(inside)
+        got = [row for b in inside for row in rows_of(b)]
+        complain.expect(f"call {number}: n_tokens", len(wanted), decode["n_tokens"])
+        for row, n in (Counter(wanted) - Counter(got)).items():
+            complain(f"call {number}: row {row}, {n} times: not in the trace")
+        for row, n in (Counter(got) - Counter(wanted)).items():
+            complain(f"call {number}: row {row}, {n} times: in the trace, but not decoded")
+        for b in inside:
+            if b["n_tokens"] > n_ubatch:
+                complain(f"call {number}: a batch of {b['n_tokens']} rows")
+    complain.expect("batches outside of any call", 0, len(batches) - taken)
+
+
+def compare_texts(complain, trace, pieces):
+    texts = {}
+    for record in traces.records(trace, "token_text"):
+        if (record["vocabulary"], record["token"]) in texts:
+            complain(f"token {record['token']}: its text is there twice")
+        texts[record["vocabulary"], record["token"]] = bytes(record["bytes"])
+    vocabularies = {b.get("vocabulary", 0) for b in traces.records(trace, "batch")}
+    complain.expect("the vocabulary of all batches", {1}, vocabularies)
+    for token, piece in pieces.items():
+        got = texts.get((1, token))
+        if got is None or (got != piece and token >= SPECIAL_BELOW):
+            complain(f"token {token}: text {got}, expected {piece}: another text")
+
+
+def compare_readers(complain, trace, info):
+    shown = info["batches"]
+    for number, (a, b) in enumerate(zip(shown, traces.records(trace, "batch"))):
+        for key in ("n_tokens", "tokens", "positions", "sequences"):
+            if a.get(key) != b.get(key):
+                complain(f"batch {number}: {key}: info has {a.get(key)}, the other decoder {b.get(key)}")
+
+
+def main(words):
+    binary, path, rows, n_ubatch = words
+    complain = traces.Problems(Path(path).name)
+    calls, pieces = read_rows(rows)
+    trace = traces.decoded(path)
+    if "cut" in trace:
+        complain(f"not whole: {trace['cut']}")
+    compare_calls(complain, trace, calls, int(n_ubatch))
+    compare_texts(complain, trace, pieces)
+    compare_readers(complain, trace, traces.info_of(binary, path))
+    complain.finish(f"{len(calls)} calls, {sum(map(len, calls))} rows, {len(pieces)} texts")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,31 @@
+# Tokens of every batch: ids, texts, positions and sequences, also of parallel sequences and
+# of prompts cut into several batches; and none of it with --no-text.
+. "$TT_SOURCE_DIR/tests/engine/lib.sh"
+need_python
+model tiny
+for engine in $(engines); do
+    for how in shared streams; do
+        about="$engine $how"
+        set -- "$TT_PROGRAMS/sequences" "$TT_ENGINES/$engine" tiny.gguf $how
+        "$@" >plain.txt 2>plain.err || fail "$about: untraced exit code"
+        rm -f s.ttrace
+        "$TT_BIN" run -q -o s.ttrace -- "$@" >traced.txt 2>traced.err || fail "$about: exit code"
+        same "$about: text" plain.txt traced.txt
+        verified s.ttrace
+        expect "$about: mode of the file" 600 "$(stat -c %a s.ttrace)"
+        check check_tokens s.ttrace plain.txt 16
+    done
+
+    about="$engine --no-text, program"
+    rm -f s.ttrace
+    "$TT_BIN" run -q --no-text -o s.ttrace -- "$@" wisteria >traced.txt 2>traced.err || fail "$about: exit code"
+    same "$about: text" plain.txt traced.txt
+    [ -f s.ttrace ] && verified s.ttrace && check check_no_text s.ttrace wisteria
+
+    about="$engine --no-text, runner"
+    rm -f s.ttrace
+    "$TT_BIN" run -q --no-text -o s.ttrace -m tiny.gguf --engine "$TT_ENGINES/$engine" -n 4 --ignore-eos \
+        -p "a wisteria in the garden" >traced.txt 2>traced.err || fail "$about: exit code"
+    [ -f s.ttrace ] && verified s.ttrace && check check_no_text s.ttrace wisteria garden
+done
+finish

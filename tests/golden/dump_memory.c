@@ -1,0 +1,223 @@
+/* dump_memory FILE: what the C reader makes of the records on memory, as JSON, for decode.py to
+ * compare with. The commands show it joined and summed up; this shows it as it is. */
+#include "base/json.h"
+#include "model/model.h"
+
+#include <stdlib.h>
+
+static uint64_t batch_id(const tt_model *m, uint32_t batch)
+{
+    return batch == TT_NONE ? 0 : m->batches[batch].id;
+}
+
+static void put_buffers(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "buffers");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_buffers; i++) {
+        const tt_buffer *b = &m->buffers[i];
+        tt_json_object(j);
+        tt_json_kv_u64(j, "id", b->id);
+        tt_json_kv_string(j, "name", b->name);
+        tt_json_kv_u64(j, "flags", b->flags);
+        tt_json_kv_u64(j, "model", b->last_file == TT_NONE ? 0 : m->files[b->last_file].id);
+        tt_json_kv_string(j, "allocator", b->allocator);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void put_backends(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "backends");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_graphs; i++) {
+        tt_json_array(j);
+        for (uint32_t k = 0; k < m->graphs[i].n_nodes; k++)
+            tt_json_string(j, m->graphs[i].tensors[k].backend);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void put_batches(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "batches");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const tt_batch *b = &m->batches[i];
+        tt_json_object(j);
+        tt_json_kv_u64(j, "id", b->id);
+        tt_json_kv_u64(j, "vocabulary", b->vocabulary);
+        tt_json_key(j, "sequences");
+        if (b->sequences) tt_json_array(j);
+        for (uint32_t t = 0; b->sequences && t < b->n_tokens; t++) {
+            tt_json_array(j);
+            for (uint32_t s = b->sequence_first[t]; s < b->sequence_first[t + 1]; s++)
+                tt_json_i64(j, b->sequences[s]);
+            tt_json_array_end(j);
+        }
+        if (b->sequences)
+            tt_json_array_end(j);
+        else
+            tt_json_null(j);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void put_tokens_and_rows(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "token_texts");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_token_texts; i++) {
+        const tt_token_text *t = &m->token_texts[i];
+        tt_json_array(j);
+        tt_json_u64(j, t->vocabulary);
+        tt_json_i64(j, t->token);
+        for (size_t k = 0; k < t->n; k++) /* bytes: they need not be characters */
+            tt_json_u64(j, (unsigned char)t->text[k]);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+    tt_json_key(j, "indices");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_indices; i++) {
+        const tt_indices *x = &m->indices[i];
+        tt_json_array(j);
+        tt_json_u64(j, m->runs[x->run].id);
+        tt_json_u64(j, x->tensor);
+        for (uint32_t k = 0; k < x->n; k++)
+            tt_json_i64(j, x->values[k]);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void put_usages(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "usages");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_usages; i++) {
+        const tt_meta_usage *u = &m->usages[i];
+        const uint64_t head[] = {batch_id(m, u->batch), u->moment, u->ticks, u->flags};
+        const uint64_t faults[] = {u->minor, u->major, u->user_ns, u->system_ns};
+        tt_json_array(j);
+        for (size_t k = 0; k < 4; k++)
+            tt_json_u64(j, head[k]);
+        for (size_t k = 0; (u->flags & TT_USAGE_FAULTS) && k < 4; k++)
+            tt_json_u64(j, faults[k]);
+        if (u->flags & TT_USAGE_IO) {
+            tt_json_u64(j, u->read_bytes);
+            tt_json_u64(j, u->rchar);
+        }
+        for (uint32_t k = 0; k < u->n_devices; k++) {
+            tt_json_u64(j, u->devices[k].device);
+            tt_json_u64(j, u->devices[k].read_bytes);
+            tt_json_u64(j, u->devices[k].reads);
+        }
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void put_residencies(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "residencies");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_residencies; i++) {
+        const tt_residency *r = &m->residencies[i];
+        const uint64_t head[] = {
+            m->files[r->file].id, batch_id(m, r->batch), r->moment,     r->begin_ticks,
+            r->end_ticks,         r->page_bytes,         r->first_page, r->n_pages};
+        tt_json_array(j);
+        for (size_t k = 0; k < sizeof head / sizeof *head; k++)
+            tt_json_u64(j, head[k]);
+        for (uint32_t k = 0; k < r->n_stretches; k++)
+            tt_json_u64(j, r->stretches[k]);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+    tt_json_key(j, "end_states");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_files; i++)
+        tt_json_i64(j, m->files[i].checked_at_end ? m->files[i].end_state : -1);
+    tt_json_array_end(j);
+}
+
+static void put_detail(tt_json *j, const tt_detail *d)
+{
+    const uint64_t faults[] = {d->faults.minor, d->faults.major, d->faults.cpu_ns,
+                               d->faults.read_bytes};
+    tt_json_array(j);
+    tt_json_u64(j, d->run);
+    tt_json_u64(j, tt_detail_node(d));
+    tt_json_u64(j, tt_detail_lane(d));
+    tt_json_u64(j, tt_detail_kind_of(d));
+    if (tt_detail_kind_of(d) == TT_DETAIL_FAULTS) {
+        for (size_t k = 0; k < 4; k++)
+            tt_json_u64(j, faults[k]);
+    } else {
+        tt_json_u64(j, d->experts.token);
+        tt_json_u64(j, d->experts.first_rank);
+        for (unsigned k = 0; k < d->experts.n; k++)
+            tt_json_u64(j, tt_detail_kind_of(d) == TT_DETAIL_EXPERTS
+                               ? d->experts.expert[k]
+                               : tt_load_u32(&d->weights.weight[k])); /* its bits */
+    }
+    tt_json_array_end(j);
+}
+
+static bool put_details(tt_json *j, const tt_model *m, tt_error *err)
+{
+    tt_json_key(j, "detail_losses");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_detail_losses; i++) {
+        tt_json_array(j);
+        tt_json_u64(j, m->detail_losses[i].ring);
+        tt_json_u64(j, m->detail_losses[i].position);
+        tt_json_u64(j, m->detail_losses[i].dropped);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+    tt_json_key(j, "details");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_runs; i++) {
+        const tt_detail *list;
+        size_t n;
+        if (tt_details_of_run(m->details, m->runs[i].id, &list, &n, err) != TT_OK) return false;
+        for (size_t k = 0; k < n; k++)
+            put_detail(j, &list[k]);
+    }
+    tt_json_array_end(j);
+    return tt_details_damaged(m->details, err) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    tt_model *m;
+    tt_error err;
+    tt_json j;
+    if (argc != 2) {
+        fprintf(stderr, "usage: dump_memory FILE\n");
+        return 2;
+    }
+    if (tt_model_open(argv[1], &m, &err) != TT_OK) {
+        fprintf(stderr, "dump_memory: %s\n", err.message);
+        return 2;
+    }
+    tt_json_begin(&j, stdout, 0);
+    tt_json_object(&j);
+    put_buffers(&j, m);
+    put_backends(&j, m);
+    put_batches(&j, m);
+    put_tokens_and_rows(&j, m);
+    put_usages(&j, m);
+    put_residencies(&j, m);
+    bool ok = put_details(&j, m, &err);
+    if (!ok) fprintf(stderr, "dump_memory: %s\n", err.message);
+    tt_json_object_end(&j);
+    ok = tt_json_end(&j) && ok;
+    tt_model_close(m);
+    return ok ? 0 : 1;
+}
