@@ -2,10 +2,12 @@
  * (so that more than the checksums is tried) with right checksums. */
 #include "../golden/rechecksum.h"
 #include "analyze/access.h"
+#include "analyze/heat.h"
 #include "analyze/log.h"
 #include "analyze/stats.h"
 #include "analyze/summary.h"
 #include "analyze/verify.h"
+#include "analyze/whatif.h"
 
 #include <stdlib.h>
 
@@ -51,6 +53,33 @@ static void look_at_memory(const tt_model *m)
     tt_accesses_free(accesses);
 }
 
+/* No rule fetches less than belady, and sets add up, whatever the trace says. */
+static void look_at_reads(const tt_model *m)
+{
+    const tt_filter any = {0};
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
+    const uint64_t ram = 64 << 10;
+    tt_whatif_result lru, belady;
+    tt_whatif *w;
+    tt_reads reads;
+    tt_heat heat;
+    tt_error err;
+    if (tt_pieces_records(m->pieces) > LOG_OPS_MAX) return;
+    if (tt_reads_collect(m, &any, &reads, NULL, NULL, &err) == TT_OK) {
+        if (tt_heat_measure(m, &reads, &any, TT_HEAT_EXPERT, &heat, &err) == TT_OK &&
+            heat.every.bytes + heat.some.bytes + heat.never.bytes != heat.model_bytes)
+            abort();
+        tt_heat_free(&heat);
+        if (tt_whatif_new(m, &reads, &plan, &w, &err) == TT_OK &&
+            tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, 1, &lru, &err) == TT_OK &&
+            tt_whatif_run(w, TT_POLICY_BELADY, &ram, 1, 1, &belady, &err) == TT_OK &&
+            belady.total.missed_bytes > lru.total.missed_bytes)
+            abort();
+        tt_whatif_free(w);
+    }
+    tt_reads_free(&reads);
+}
+
 static void look_at(const tt_model *m)
 {
     static const tt_stats_by by[] = {TT_BY_OP, TT_BY_TENSOR, TT_BY_THREAD, TT_BY_TOKEN};
@@ -64,6 +93,7 @@ static void look_at(const tt_model *m)
                     some = {.has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
     tt_summarize(m, &summary);
     look_at_memory(m);
+    look_at_reads(m);
     for (size_t i = 0; i < sizeof by / sizeof *by; i++)
         if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
     if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
