@@ -25,13 +25,16 @@ static void add_part(void *context, const tt_reused *part)
 bool tt_cache_by_distance(const tt_cache_job *job)
 {
     tt_reuse reuse = {0};
-    bool ok = true;
+    uint32_t *hints = calloc((size_t)job->stream->n_extents + 1, sizeof *hints);
+    bool ok = hints != NULL;
     by_distance d = {.job = job};
     for (tt_stream_at a = {0}; ok && tt_stream_next(job->stream, &a);) {
         d.group = a.group;
         d.counts = a.counts;
-        ok = tt_reuse_read(&reuse, a.extent->begin, a.extent->end, add_part, &d);
+        ok = tt_reuse_read(&reuse, a.extent->begin, a.extent->end,
+                           hints + (a.extent - job->stream->extents), add_part, &d);
     }
+    free(hints);
     tt_reuse_free(&reuse);
     return ok;
 }

@@ -22,19 +22,13 @@ typedef struct cache {
 static void keep(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
 {
     if (begin >= end) return;
-    if (!c->whole) {
+    if (!c->whole && begin > 0) {
         /* Stretches that meet and rank the same are one, or they would never get fewer. */
-        const tt_order_node *p = tt_order_before(&c->places, 0, begin);
+        const tt_order_node *p = tt_order_before(&c->places, 0, begin - 1);
         if (p && p->note == rank && p->begin + p->size == begin) {
             begin = p->begin;
             tt_order_drop(&c->places, 0, begin);
             tt_order_drop(&c->ranks, rank, begin);
-        }
-        p = tt_order_behind(&c->places, 0, end);
-        if (p && p->note == rank && p->begin == end) {
-            end += p->size;
-            tt_order_drop(&c->ranks, rank, p->begin);
-            tt_order_drop(&c->places, 0, p->begin);
         }
     }
     if (!tt_order_put(&c->places, 0, begin, end - begin, rank) ||

@@ -11,6 +11,9 @@ void tt_check_offend(tt_check *c, uint64_t offset, const char *fmt, ...)
 /* False where the trace was cut off: what is missing may have stood behind the cut. */
 bool tt_check_has_end(const tt_model *m);
 void tt_check_not_observed(tt_check *c, const char *why);
+/* Nothing of the kind is in the trace: why, when the recorder told under that environment key
+ * (NULL: it has none). */
+void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c);
 
 tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_index(const tt_model *m, tt_check *c, tt_error *err);

@@ -5,7 +5,6 @@
 #include "analyze/slices.h"
 
 #include <fnmatch.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 typedef struct unit {
     uint32_t row; /* or TT_NONE: not looked at */
     uint32_t tokens;
+    uint32_t hint;  /* for tt_reuse_read */
     uint32_t stamp; /* batch counted last, + 1 */
     uint64_t touched;
     uint64_t read;
@@ -153,7 +153,7 @@ static bool add_read(measure *q, const tt_read_range *r, size_t op)
         if (!tt_slices_overlap(&q->slices, q->m, r, i, &begin, &end)) continue;
         tt_heat_row *row = &q->heat->rows[q->unit->row];
         q->farthest = 0;
-        if (!tt_reuse_read(&q->reuse, begin, end, note_part, q)) return false;
+        if (!tt_reuse_read(&q->reuse, begin, end, &q->unit->hint, note_part, q)) return false;
         if (q->farthest > 0 && !add_sample(q, q->unit->row)) return false;
         q->unit->read += end - begin;
         row->at_most |= r->at_most;
@@ -251,6 +251,7 @@ static void add_sets(measure *q)
         tt_heat_set *set = every ? &h->every : u->read > 0 ? &h->some : &h->never;
         set->units++;
         if (u->read > 0) set->bytes += u->touched;
+        h->partly += u->read > 0 && u->touched < size;
         h->never.bytes += size - u->touched;
         h->rows[u->row].touched_bytes += u->touched;
         h->rows[u->row].read_bytes += u->read;
@@ -386,50 +387,4 @@ void tt_heat_free(tt_heat *heat)
     tt_quantiles_free(&heat->steps.forward_bytes);
     tt_quantiles_free(&heat->steps.backward_bytes);
     memset(heat, 0, sizeof *heat);
-}
-
-typedef struct sorting {
-    const tt_model *m;
-    tt_heat_sort by;
-} sorting;
-
-static double sort_value(const tt_heat_row *r, tt_heat_sort by)
-{
-    switch (by) {
-    case TT_HEAT_SORT_ACCESSES:
-        return (double)r->accesses;
-    case TT_HEAT_SORT_READ:
-        return (double)r->read_bytes;
-    case TT_HEAT_SORT_SIZE:
-        return (double)r->size_bytes;
-    case TT_HEAT_SORT_TIME:
-        return r->time_ns;
-    case TT_HEAT_SORT_REUSE:
-        return (double)r->reuse_p50_bytes;
-    case TT_HEAT_SORT_FIRST:
-        return r->accesses ? -(double)r->first_ticks : -INFINITY;
-    case TT_HEAT_SORT_LAST:
-        return r->accesses ? -(double)r->last_ticks : -INFINITY;
-    case TT_HEAT_SORT_KEY:
-        break;
-    }
-    return 0;
-}
-
-static int compare(const void *a, const void *b, void *context)
-{
-    const tt_heat_row *x = a, *y = b;
-    const sorting *s = context;
-    double u = sort_value(x, s->by), v = sort_value(y, s->by);
-    if (u != v) return u > v ? -1 : 1;
-    const tt_weight *w = &s->m->weights[x->weight], *z = &s->m->weights[y->weight];
-    if (w->file != z->file) return w->file < z->file ? -1 : 1;
-    if (w->offset_bytes != z->offset_bytes) return w->offset_bytes < z->offset_bytes ? -1 : 1;
-    return x->expert < y->expert ? -1 : x->expert > y->expert;
-}
-
-void tt_heat_rows_sort(tt_heat *heat, const tt_model *m, tt_heat_sort by)
-{
-    sorting s = {m, by};
-    if (heat->n_rows) qsort_r(heat->rows, heat->n_rows, sizeof *heat->rows, compare, &s);
 }

@@ -89,7 +89,8 @@ typedef struct tt_heat {
     double curve_reads[TT_HEAT_CURVE];     /* share of the bytes read ... */
     double curve_bytes[TT_HEAT_CURVE];     /* ... that is read of this share of model_bytes */
     tt_heat_steps steps;
-    bool sliced; /* some choices of experts were observed */
+    uint64_t partly; /* units of which some bytes were read and some never */
+    bool sliced;     /* some choices of experts were observed */
     bool at_most;
     bool all_weights; /* weights that were not read are rows, too */
 } tt_heat;

@@ -96,19 +96,18 @@ bool tt_order_put(tt_order *o, uint64_t rank, uint64_t begin, uint64_t size, uin
 
 void tt_order_drop(tt_order *o, uint64_t rank, uint64_t begin)
 {
-    const tt_order_node *there = tt_order_before(o, rank, begin);
+    tt_order_node *there = tt_order_before(o, rank, begin), *nodes = o->nodes;
     if (!there || there->rank != rank || there->begin != begin) return;
-    tt_order_node *nodes = o->nodes;
-    uint64_t size = there->size;
     uint32_t *link = &o->root;
     while (&nodes[*link] != there) {
         tt_order_node *n = &nodes[*link];
-        n->sum -= size;
+        n->sum -= there->size;
         link = &n->child[!less(rank, begin, n)];
     }
     uint32_t at = *link;
-    *link = merge(nodes, nodes[at].child[0], nodes[at].child[1]);
-    nodes[at].child[0] = o->unused;
+    *link = merge(nodes, there->child[0], there->child[1]);
+    there->size = 0;
+    there->child[0] = o->unused;
     o->unused = at;
 }
 

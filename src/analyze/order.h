@@ -13,7 +13,7 @@
 typedef struct tt_order_node {
     uint64_t rank;
     uint64_t begin;
-    uint64_t size;
+    uint64_t size; /* 0 of a node that is not used */
     uint64_t note; /* the caller's own */
     /* Private: */
     uint64_t sum; /* of the sizes in its subtree */

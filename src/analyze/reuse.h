@@ -16,9 +16,14 @@
 
 /* Zero-filled is ready: nothing was read. */
 typedef struct tt_reuse {
-    tt_order places;  /* what was read, by address; the note is the number of the last read */
-    tt_order recency; /* the same by (last read, address) */
     uint64_t reads;
+    /* Private: what was read as stretches of one last read each. */
+    tt_order places;    /* by address; the note is twice the slot, + 1 when it is not alone in it */
+    tt_order fragments; /* by (slot, address): those that share a slot */
+    uint64_t *sums;     /* a Fenwick tree of the sizes, by slot */
+    uint64_t *number;   /* of the read that a slot stands for */
+    uint32_t slots, next_slot;
+    uint64_t total;
 } tt_reuse;
 
 /* Part of a read whose bytes share their past. `last`: number of the read before, from 0. */
@@ -31,8 +36,10 @@ typedef struct tt_reused {
 
 typedef void tt_reuse_visit(void *context, const tt_reused *part);
 
-/* Reads [begin, end) and visits its parts by ascending address. False without memory. */
-bool tt_reuse_read(tt_reuse *r, uint64_t begin, uint64_t end, tt_reuse_visit *visit, void *context);
+/* Reads [begin, end) and visits its parts by ascending address. `hint`, one for each range that
+ * is read again and again, 0 at first, makes it fast; NULL: none. False without memory. */
+bool tt_reuse_read(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t *hint, tt_reuse_visit *visit,
+                   void *context);
 void tt_reuse_free(tt_reuse *r);
 
 #endif

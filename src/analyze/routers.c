@@ -14,12 +14,13 @@ typedef struct follower {
     uint8_t phase;
     int64_t position;
     uint32_t text; /* in texts; TT_NONE: not listed */
+    uint32_t here; /* rows in the batch at hand */
 } follower;
 
 /* The tokens of a batch. */
 typedef struct batch_rows {
     uint32_t batch; /* TT_NONE: none yet */
-    uint32_t *text; /* by token: in texts, or TT_NONE */
+    uint32_t *text; /* by token and sequence: in texts, or TT_NONE */
     size_t capacity;
 } batch_rows;
 
@@ -186,11 +187,17 @@ static const int64_t *picked_rows(const tt_routers *r, uint32_t run, uint32_t ro
 
 /* --- sequences and texts --- */
 
-static uint64_t sequence_key(const tt_batch *b, uint32_t token)
+/* The sequences of a token stand at these places of the batch's list; without a list each token
+ * is taken to be of the one sequence 0. */
+static void places_of(const tt_batch *b, uint32_t token, uint32_t *first, uint32_t *end)
 {
-    int32_t sequence = 0;
-    if (b->sequences && b->sequence_first[token + 1] > b->sequence_first[token])
-        sequence = b->sequences[b->sequence_first[token]];
+    *first = b->sequences ? b->sequence_first[token] : token;
+    *end = b->sequences ? b->sequence_first[token + 1] : token + 1;
+}
+
+static uint64_t sequence_key(const tt_batch *b, uint32_t place)
+{
+    const int32_t sequence = b->sequences ? b->sequences[place] : 0;
     return (uint64_t)b->context << 32 | (uint32_t)sequence;
 }
 
@@ -229,61 +236,73 @@ static uint32_t new_text(tt_routers *r, const tt_batch *b, uint64_t key, uint8_t
  * then that of a prompt: a token alone behind what its sequence had before is generated. */
 static uint8_t phase_of(const tt_batch *b, const follower *f, uint32_t token)
 {
-    const uint64_t key = sequence_key(b, token);
     if (b->phase != TT_PHASE_PROMPT || b->n_tokens < 2 || !f->any || !b->sequences) return b->phase;
-    bool alone = (token == 0 || sequence_key(b, token - 1) != key) &&
-                 (token + 1 == b->n_tokens || sequence_key(b, token + 1) != key);
-    bool follows = f->placed && b->positions && b->positions[token] == f->position + 1;
-    return alone && follows ? TT_PHASE_GENERATE : b->phase;
+    bool follows = f->placed && b->positions && (int64_t)b->positions[token] - 1 == f->position;
+    return f->here == 1 && follows ? TT_PHASE_GENERATE : b->phase;
 }
 
-static void place_token(tt_routers *r, const tt_batch *b, uint32_t token)
+static void place_token(tt_routers *r, const tt_batch *b, uint32_t token, uint32_t place)
 {
-    const uint64_t key = sequence_key(b, token);
+    const uint64_t key = sequence_key(b, place);
     follower *f = follower_of(r, key);
-    r->rows.text[token] = TT_NONE;
+    r->rows.text[place] = TT_NONE;
     if (!f) return;
     const bool placed = b->positions != NULL;
     const uint8_t phase = phase_of(b, f, token);
     bool goes_on = f->any && f->phase == phase && f->placed == placed &&
-                   (!placed || b->positions[token] == f->position + 1);
+                   (!placed || (int64_t)b->positions[token] - 1 == f->position);
     if (!goes_on) f->text = new_text(r, b, key, phase);
     f->any = true;
     f->placed = placed;
     f->phase = phase;
     f->position = placed ? b->positions[token] : 0;
-    r->rows.text[token] = f->text;
+    r->rows.text[place] = f->text;
     if (f->text == TT_NONE) return;
     r->texts[f->text].tokens++;
     r->texts[f->text].last_batch = r->rows.batch;
+}
+
+/* Once with 0, then with the rows: how many each sequence has in this batch. */
+static void count_rows(tt_routers *r, const tt_batch *b, uint32_t n, bool clear)
+{
+    for (uint32_t i = 0; i < n && !r->failed; i++) {
+        follower *f = follower_of(r, sequence_key(b, i));
+        if (f) f->here = clear ? 0 : f->here + 1;
+    }
 }
 
 /* Learns the tokens of a batch, once. */
 static void enter_batch(tt_routers *r, uint32_t batch)
 {
     const tt_batch *b = &r->m->batches[batch];
+    const uint32_t n = b->sequences ? b->sequence_first[b->n_tokens] : b->n_tokens;
     if (r->rows.batch == batch) return;
     r->rows.batch = batch;
-    if (b->n_tokens > r->rows.capacity) {
-        uint32_t *text = reallocarray(r->rows.text, b->n_tokens, sizeof *text);
+    if (n > r->rows.capacity) {
+        uint32_t *text = reallocarray(r->rows.text, n, sizeof *text);
         if (!text) {
             r->failed = true;
             return;
         }
         r->rows.text = text;
-        r->rows.capacity = b->n_tokens;
+        r->rows.capacity = n;
     }
     if (!b->sequences) r->sequences_assumed = true;
-    for (uint32_t i = 0; i < b->n_tokens && !r->failed; i++)
-        place_token(r, b, i);
+    count_rows(r, b, n, true);
+    count_rows(r, b, n, false);
+    for (uint32_t i = 0; i < b->n_tokens && !r->failed; i++) {
+        uint32_t first, end;
+        places_of(b, i, &first, &end);
+        for (uint32_t place = first; place < end && !r->failed; place++)
+            place_token(r, b, i, place);
+    }
 }
 
 /* --- choices --- */
 
-static void count_in_text(tt_routers *r, const tt_router_layer *layer, uint32_t token,
+static void count_in_text(tt_routers *r, const tt_router_layer *layer, uint32_t at,
                           const tt_routed *routed)
 {
-    const uint32_t at = r->rows.text[token];
     if (at == TT_NONE) return;
     tt_router_text *text = &r->texts[at];
     if (text->n_counts < r->n_counts) {
@@ -301,12 +320,29 @@ static void count_in_text(tt_routers *r, const tt_router_layer *layer, uint32_t 
             text->counts[layer->first_count + routed->experts[i]]++;
 }
 
+/* Finds the token among its sequences and in its texts. `keys` has room for
+ * TT_ROUTERS_SEQUENCES_MAX. */
+static void find_place(tt_routers *r, const tt_batch *b, const tt_router_layer *layer,
+                       uint32_t token, uint64_t *keys, tt_routed *routed)
+{
+    uint32_t first, end;
+    places_of(b, token, &first, &end);
+    for (uint32_t place = first; place < end; place++) {
+        count_in_text(r, layer, r->rows.text[place], routed);
+        if (b->positions && routed->n_sequences < TT_ROUTERS_SEQUENCES_MAX)
+            keys[routed->n_sequences++] = sequence_key(b, place);
+    }
+    routed->sequences = keys;
+    routed->position = b->positions ? b->positions[token] : 0;
+}
+
 /* The choices of one router for one row. */
 static void add_row(tt_routers *r, uint32_t run, uint32_t layer_at, const int64_t *picked,
                     bool whole, const tt_choice *list, size_t n)
 {
     uint32_t experts[TT_ROUTER_CHOSEN_MAX];
     float weights[TT_ROUTER_CHOSEN_MAX];
+    uint64_t keys[TT_ROUTERS_SEQUENCES_MAX];
     const uint32_t batch = r->m->runs[run].batch;
     tt_router_layer *layer = &r->layers[layer_at];
     tt_routed routed = {.batch = batch, .experts = experts, .weights = weights};
@@ -315,17 +351,11 @@ static void add_row(tt_routers *r, uint32_t run, uint32_t layer_at, const int64_
         weights[routed.n] = list[routed.n].weight;
     }
     const tt_batch *b = batch == TT_NONE ? NULL : &r->m->batches[batch];
-    uint64_t token = list->token;
     if (b && (whole || picked)) {
-        if (picked) token = (uint64_t)picked[token];
-        if (token < b->n_tokens) {
-            routed.sequence = sequence_key(b, (uint32_t)token);
-            routed.placed = b->positions != NULL;
-            routed.position = routed.placed ? b->positions[token] : 0;
-            count_in_text(r, layer, (uint32_t)token, &routed);
-        }
+        uint64_t token = picked ? (uint64_t)picked[list->token] : list->token;
+        if (token < b->n_tokens) find_place(r, b, layer, (uint32_t)token, keys, &routed);
     }
-    layer->unplaced += !routed.placed;
+    layer->unplaced += routed.n_sequences == 0;
     r->failed |= !tt_router_add(layer->router, &routed);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define TT_ROUTERS_SLICES_MAX 16u
+#define TT_ROUTERS_SEQUENCES_MAX 64u /* of one token; others are not followed */
 #define TT_ROUTERS_TEXTS_MAX 256u
 #define TT_ROUTERS_EXPERTS_MAX (1u << 18) /* in all layers: ten times what models have */
 

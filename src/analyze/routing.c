@@ -132,21 +132,29 @@ static bool has(const uint32_t *list, size_t n, uint32_t value)
     return false;
 }
 
+static void compare_with(tt_router *r, const newest *last, const tt_routed *t,
+                         const uint32_t *chosen, uint32_t n)
+{
+    if (last->n == 0 || n == 0 || t->position == INT64_MIN || t->position - 1 != last->position)
+        return;
+    r->neighbours++;
+    r->stayed_of += n;
+    for (uint32_t i = 0; i < n; i++)
+        r->stayed += has(r->kept + last->first, last->n, chosen[i]);
+}
+
+/* The token counts as a neighbour once, and is the newest of all its sequences. */
 static bool follow(tt_router *r, const tt_routed *t, const uint32_t *chosen, uint32_t n)
 {
-    if (!t->placed) return true;
-    newest *last = newest_of(r, t->sequence);
-    if (!last) return false;
-    if (last->n > 0 && n > 0 && t->position > INT64_MIN && t->position - 1 == last->position) {
-        r->neighbours++;
-        r->stayed_of += n;
-        for (uint32_t i = 0; i < n; i++)
-            r->stayed += has(r->kept + last->first, last->n, chosen[i]);
+    for (size_t s = 0; s < t->n_sequences; s++) {
+        newest *last = newest_of(r, t->sequences[s]);
+        if (!last) return false;
+        if (s == 0) compare_with(r, last, t, chosen, n);
+        if (!keep_room(r, last, n)) return false;
+        last->position = t->position;
+        last->n = n;
+        if (n) memcpy(r->kept + last->first, chosen, n * sizeof *chosen);
     }
-    if (!keep_room(r, last, n)) return false;
-    last->position = t->position;
-    last->n = n;
-    if (n) memcpy(r->kept + last->first, chosen, n * sizeof *chosen);
     return true;
 }
 

@@ -28,8 +28,8 @@ typedef struct tt_router tt_router;
 
 /* A token's choices. */
 typedef struct tt_routed {
-    bool placed; /* sequence and position are known */
-    uint64_t sequence;
+    const uint64_t *sequences; /* that it belongs to; the predecessor is looked for in the first */
+    size_t n_sequences;        /* 0: they, or the position, are not known */
     int64_t position;
     uint64_t batch;          /* which tokens were computed together */
     const uint32_t *experts; /* n of them */

@@ -66,6 +66,14 @@ void tt_check_not_observed(tt_check *c, const char *why)
     (void)snprintf(c->detail, sizeof c->detail, "%s", why);
 }
 
+void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c)
+{
+    static const char prefix[] = "not observed: ";
+    const char *value = key ? tt_model_environment(m, key) : NULL;
+    bool told = value && strncmp(value, prefix, sizeof prefix - 1) == 0;
+    tt_check_not_observed(c, told ? value + sizeof prefix - 1 : "nothing of the kind was captured");
+}
+
 /* A recovered trace has its end when the recorder's memory was still there: then its
  * totals were written. Otherwise recovery could only cut the broken end off. */
 bool tt_check_has_end(const tt_model *m)

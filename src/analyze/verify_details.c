@@ -167,6 +167,6 @@ tt_status tt_check_details(const tt_model *m, tt_check *c, tt_error *err)
     bool damaged = c->verdict == TT_CHECK_NOT_OBSERVED;
     if (status == TT_OK && !damaged) status = check_runs(m, c, err);
     if (status == TT_OK && !damaged) check_totals(m, records, c);
-    if (records == 0) tt_check_not_observed(c, "the trace holds no details of ops");
+    if (records == 0) tt_check_not_captured(m, "capture_experts", c);
     return status;
 }

@@ -7,17 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing of a kind is there: why, when the recorder told. */
-static void not_captured(const tt_model *m, const char *key, const char *otherwise, tt_check *c)
-{
-    static const char prefix[] = "not observed: ";
-    const char *value = tt_model_environment(m, key);
-    if (value && strncmp(value, prefix, sizeof prefix - 1) == 0)
-        tt_check_not_observed(c, value + sizeof prefix - 1);
-    else
-        tt_check_not_observed(c, otherwise);
-}
-
 /* --- usage --- */
 
 static void fell(const tt_meta_usage *u, const char *what, uint64_t was, uint64_t is, tt_check *c)
@@ -77,7 +66,7 @@ tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err)
         tt_idmap_set(&last, thread, i);
     }
     tt_idmap_free(&last);
-    if (m->n_usages == 0) tt_check_not_observed(c, "the trace holds no counters of the kernel");
+    if (m->n_usages == 0) tt_check_not_captured(m, "capture_faults", c);
     return status;
 }
 
@@ -134,8 +123,7 @@ tt_status tt_check_residency(const tt_model *m, tt_check *c, tt_error *err)
             tt_check_offend(c, TT_NO_OFFSET,
                             "of %.120s only %" PRIu64 " of %" PRIu64 " pages were looked at",
                             m->files[moments[i].file].path, moments[i].next_page, moments[i].pages);
-    if (m->n_residencies == 0)
-        not_captured(m, "capture_residency", "the trace does not say which pages were in RAM", c);
+    if (m->n_residencies == 0) tt_check_not_captured(m, "capture_residency", c);
     tt_idmap_free(&slots);
     free(moments);
     return status;
@@ -153,8 +141,7 @@ tt_status tt_check_text(const tt_model *m, tt_check *c, tt_error *err)
             tt_check_offend(c, TT_NO_OFFSET, "token %d of vocabulary %u has two texts", t->token,
                             t->vocabulary);
     }
-    if (m->n_token_texts == 0)
-        not_captured(m, "capture_text", "the trace holds no texts of tokens", c);
+    if (m->n_token_texts == 0) tt_check_not_captured(m, "capture_text", c);
     return TT_OK;
 }
 
@@ -219,6 +206,6 @@ tt_status tt_check_indices(const tt_model *m, tt_check *c, tt_error *err)
     if (!limits || status != TT_OK)
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to check row numbers");
     free(limits);
-    if (m->n_indices == 0) tt_check_not_observed(c, "the trace holds no row numbers");
+    if (m->n_indices == 0) tt_check_not_captured(m, NULL, c);
     return status;
 }

@@ -72,6 +72,38 @@ static bool print_json(const tt_input *input, const tt_model *m, const tt_check 
     return tt_json_end(&j);
 }
 
+/* What was not observed: checks with the same reason on one line. */
+static void print_unseen(const tt_check *checks, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char text[TT_CHECK_TEXT];
+        bool told = checks[i].verdict != TT_CHECK_NOT_OBSERVED;
+        for (size_t k = 0; k < i && !told; k++)
+            told = checks[k].verdict == TT_CHECK_NOT_OBSERVED &&
+                   strcmp(checks[k].detail, checks[i].detail) == 0;
+        if (told) continue;
+        printf("%s", checks[i].name);
+        for (size_t k = i + 1; k < n; k++)
+            if (checks[k].verdict == TT_CHECK_NOT_OBSERVED &&
+                strcmp(checks[k].detail, checks[i].detail) == 0)
+                printf(", %s", checks[k].name);
+        printf(" not observed: %s\n", tt_trace_text(text, sizeof text, checks[i].detail));
+    }
+}
+
+static void print_failed(const tt_check *checks, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const tt_check *c = &checks[i];
+        char text[TT_CHECK_TEXT];
+        if (c->verdict != TT_CHECK_FAILED) continue;
+        printf("%s failed: %s", c->name, tt_trace_text(text, sizeof text, c->detail));
+        if (c->offset_bytes != TT_NO_OFFSET) printf(" (at byte %" PRIu64 ")", c->offset_bytes);
+        if (c->offences > 1) printf("; %" PRIu64 " more like it", c->offences - 1);
+        putchar('\n');
+    }
+}
+
 static bool print_text(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
 {
     tt_table *t = tt_table_new(stdout);
@@ -89,16 +121,8 @@ static bool print_text(const tt_input *input, const tt_model *m, const tt_check 
         tt_table_row(t, cells);
     }
     if (!tt_table_print(t)) return false;
-    for (size_t i = 0; i < n; i++) {
-        const tt_check *c = &checks[i];
-        char text[TT_CHECK_TEXT];
-        if (c->verdict == TT_CHECK_PASSED) continue;
-        printf("%s %s: %s", c->name, tt_verdict_name(c->verdict),
-               tt_trace_text(text, sizeof text, c->detail));
-        if (c->offset_bytes != TT_NO_OFFSET) printf(" (at byte %" PRIu64 ")", c->offset_bytes);
-        if (c->offences > 1) printf("; %" PRIu64 " more like it", c->offences - 1);
-        putchar('\n');
-    }
+    print_unseen(checks, n);
+    print_failed(checks, n);
     size_t failed = count_verdict(checks, n, TT_CHECK_FAILED);
     size_t unseen = count_verdict(checks, n, TT_CHECK_NOT_OBSERVED);
     printf("%s: %zu of %zu checks passed", input->path, n - failed - unseen, n);
@@ -149,7 +173,8 @@ int tt_cmd_verify(int argc, char **argv)
         "FILE",
         "Checks that the trace FILE is whole and consistent, or says what is missing.\v"
         "Exit code 0: no check failed; 1: one failed, and its first offence is named, or the "
-        "file is cut off or damaged; 2: the file is no trace. A check whose facts are not in the trace is \"not observed\", which "
+        "file is cut off or damaged; 2: the file is no trace. A check whose facts are not in the "
+        "trace is \"not observed\", which "
         "is neither.",
         children,
         NULL,

@@ -111,6 +111,7 @@ static void summary(tt_json *j, tt_heat *h)
     set(j, "every_token", &h->every);
     set(j, "some_tokens", &h->some);
     set(j, "never", &h->never);
+    tt_json_kv_u64(j, "units_read_in_part", h->partly);
     tt_json_key(j, "curve");
     tt_json_array(j);
     for (size_t i = 0; i < TT_HEAT_CURVE && h->read_bytes; i++) {

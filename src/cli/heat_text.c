@@ -56,17 +56,24 @@ static void print_phase(const char *what, const tt_heat *h, const tt_heat_phase 
          "%" PRIu64 " token%s in %" PRIu64 " batch%s: %s%s of weights a batch%s%s%s, %.1f %% of "
          "the model",
          p->tokens, p->tokens == 1 ? "" : "s", p->batches, p->batches == 1 ? "" : "es",
-         bound(h->at_most), distinct, p->batches > 1 ? " (at most " : "",
+         bound(h->at_most), distinct, p->batches > 1 ? " (the most: " : "",
          p->batches > 1 ? tt_units_bytes(most, p->distinct_bytes_max) : "",
          p->batches > 1 ? ")" : "", percent(p->distinct_bytes / p->batches, h->model_bytes));
 }
 
-static void print_set(const char *what, const tt_heat *h, const tt_heat_set *s)
+/* `partly`: units of which part is in this set. */
+static void print_set(const char *what, const tt_heat *h, const tt_heat_set *s, uint64_t partly)
 {
-    char bytes[TT_UNITS_TEXT], count[TT_UNITS_TEXT];
-    line(what, "%s, %.1f %%: %s %s%s", tt_units_bytes(bytes, s->bytes),
-         percent(s->bytes, h->model_bytes), tt_units_count(count, s->units),
-         h->sliced ? "tensor or expert" : "tensor", s->units == 1 ? "" : "s");
+    char bytes[TT_UNITS_TEXT], whole[TT_UNITS_TEXT], parts[TT_UNITS_TEXT];
+    const bool one = (partly ? partly : s->units) == 1;
+    tt_units_count(whole, s->units);
+    tt_units_count(parts, partly);
+    line(what, "%s, %.1f %%: %s%s%s%s%s", tt_units_bytes(bytes, s->bytes),
+         percent(s->bytes, h->model_bytes), s->units || !partly ? whole : "",
+         s->units && partly ? " and " : "", partly ? "parts of " : "", partly ? parts : "",
+         h->sliced ? one ? " tensor or expert" : " tensors or experts"
+         : one     ? " tensor"
+                   : " tensors");
 }
 
 static void print_jumps(char *out, size_t room, uint64_t n, uint64_t steps, tt_quantiles *q)
@@ -74,7 +81,7 @@ static void print_jumps(char *out, size_t room, uint64_t n, uint64_t steps, tt_q
     char middle[TT_UNITS_TEXT], most[TT_UNITS_TEXT];
     int at = snprintf(out, room, "%.1f %%", percent(n, steps));
     if (n == 0 || q->failed || at < 0 || (size_t)at >= room) return;
-    (void)snprintf(out + at, room - (size_t)at, " (median %s, at most %s)",
+    (void)snprintf(out + at, room - (size_t)at, " (median %s, longest %s)",
                    tt_units_bytes(middle, (uint64_t)tt_quantiles_at(q, 0.5)),
                    tt_units_bytes(most, q->max));
 }
@@ -114,9 +121,9 @@ static void print_summary(tt_heat *h)
          tt_units_count(ops, h->ops));
     print_phase("prompt", h, &h->prompt);
     print_phase("generate", h, &h->generate);
-    print_set("every batch", h, &h->every);
-    print_set("some batches", h, &h->some);
-    if (h->all_weights) print_set("never read", h, &h->never);
+    print_set("every batch", h, &h->every, 0);
+    print_set("some batches", h, &h->some, 0);
+    if (h->all_weights) print_set("never read", h, &h->never, h->partly);
     print_curve(h);
     print_steps(h);
     putchar('\n');
@@ -197,7 +204,7 @@ static bool print_rows(const tt_heat_view *v, const tt_model *m, const tt_heat *
     }
     bool ok = tt_table_print(t);
     if (v->cold && n == 0)
-        tt_report_note("each row of which weights were looked for was read");
+        tt_report_note("nothing is cold: of every row something was read");
     else if (v->limit && n > v->limit)
         tt_report_note("%" PRIu64 " more row%s; --limit 0 shows all", n - v->limit,
                        n - v->limit == 1 ? "" : "s");

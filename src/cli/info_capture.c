@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CAPTURES 4u
+#define CAPTURES 6u
 
 /* What the environment says under capture_NAME. */
 typedef struct capture {
@@ -16,7 +16,8 @@ typedef struct capture {
 
 static capture find_capture(const tt_model *m, unsigned i)
 {
-    static const char *const names[CAPTURES] = {"experts", "text", "faults", "residency"};
+    static const char *const names[CAPTURES] = {"experts",   "text", "faults",
+                                                "residency", "io",   "devices"};
     static const char none[] = "not observed";
     char key[32];
     (void)snprintf(key, sizeof key, "capture_%s", names[i]);

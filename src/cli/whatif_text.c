@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define COLUMNS 10
 /* Below this width the columns marked optional are left out. */
@@ -106,10 +107,13 @@ static void print_head(const tt_whatif_view *v)
     const tt_whatif_result *r = &v->results[0];
     char touched[TT_UNITS_TEXT], model[TT_UNITS_TEXT], text[TT_UNITS_TEXT], count[TT_UNITS_TEXT];
     const char *bound = v->at_most ? "<= " : "";
-    printf("weights   %s%s of %s are read, in %s reads; cached by %s", bound,
-           tt_units_bytes(touched, v->touched_bytes), tt_units_bytes(model, v->model_bytes),
-           tt_units_count(count, v->reads), v->unit);
-    if (v->page_bytes) printf(" of %s", tt_units_bytes(text, v->page_bytes));
+    printf("weights   %s; %s reads touch %s%s, in whole %s%s",
+           tt_units_bytes(model, v->model_bytes), tt_units_count(count, v->reads), bound,
+           tt_units_bytes(touched, v->touched_bytes),
+           v->page_bytes                    ? "pages of "
+           : strcmp(v->unit, "expert") == 0 ? "tensors or experts"
+                                            : "tensors",
+           v->page_bytes ? tt_units_bytes(text, v->page_bytes) : "");
     printf("\ndemand    ");
     if (r->prompt.tokens)
         printf("prompt %s%s a token", bound,

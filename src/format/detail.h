@@ -32,7 +32,7 @@ typedef struct tt_detail_faults {
 
 /* The experts chosen for one token of a batch, ranks first_rank to first_rank + n - 1. */
 typedef struct tt_detail_experts {
-    uint32_t token; /* row of the batch */
+    uint32_t token; /* row of the ids, see docs/format.md */
     uint16_t first_rank;
     uint16_t n;
     uint16_t expert[TT_DETAIL_EXPERTS_MAX];

@@ -2,18 +2,24 @@
  * (so that more than the checksums is tried) with right checksums. */
 #include "../golden/rechecksum.h"
 #include "analyze/access.h"
+#include "analyze/buffers.h"
 #include "analyze/faults.h"
+#include "analyze/heat.h"
 #include "analyze/kernel.h"
+#include "analyze/kvcache.h"
 #include "analyze/log.h"
 #include "analyze/residency.h"
 #include "analyze/routers.h"
 #include "analyze/stats.h"
 #include "analyze/summary.h"
+#include "analyze/topology.h"
 #include "analyze/verify.h"
+#include "analyze/whatif.h"
 
 #include <stdlib.h>
 
 #define LOG_OPS_MAX 5000u
+#define GRAPHS_MAX 8u
 #define RUNS_MAX 100u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,6 +29,32 @@ static bool visit(void *context, const tt_log_op *op)
     unsigned *left = context;
     if (op->op->n_sources > TT_OP_SOURCES_MAX || op->op->node >= op->op->graph->n_nodes) abort();
     return --*left > 0;
+}
+
+static void look_at_buffers(const tt_model *m)
+{
+    tt_buffers *buffers;
+    tt_kv *kv;
+    tt_error err;
+    if (tt_buffers_analyze(m, &buffers, &err) == TT_OK)
+        for (uint32_t i = 0; i < m->n_buffers; i++)
+            if (buffers->uses[i].used_bytes > m->buffers[i].size_bytes) abort();
+    tt_buffers_free(buffers);
+    if (tt_kv_analyze(m, &kv, &err) == TT_OK)
+        for (uint32_t i = 0; i < kv->n_tensors; i++)
+            if (kv->tensors[i].written > kv->tensors[i].cells) abort();
+    tt_kv_free(kv);
+}
+
+static void look_at_graphs(const tt_model *m)
+{
+    tt_error err;
+    for (uint32_t i = 0; i < m->n_graphs && i < GRAPHS_MAX; i++) {
+        tt_topology *t;
+        if (tt_topology_make(m, i, tt_topology_last_run(m, i), &t, &err) != TT_OK) continue;
+        if (t->n_ops > t->graph->n_nodes || t->n_views > t->graph->n_nodes) abort();
+        tt_topology_free(t);
+    }
 }
 
 /* In order, and within what the format allows. */
@@ -110,61 +142,86 @@ static void look_at_pages_and_experts(const tt_model *m)
         }
     }
     tt_routers_free(r);
-}
-
-static void look_at(const tt_model *m)
-{
-    static const tt_stats_by by[] = {TT_BY_OP, TT_BY_TENSOR, TT_BY_THREAD, TT_BY_TOKEN};
-    tt_stats *stats[sizeof by / sizeof *by];
-    tt_check checks[TT_CHECKS_MAX];
-    tt_error err;
-    tt_summary summary;
-    size_t n;
-    unsigned left = LOG_OPS_MAX;
-    const tt_filter any = {0},
-                    some = {.has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
-    tt_summarize(m, &summary);
-    look_at_memory(m);
-    look_at_faults(m);
-    look_at_pages_and_experts(m);
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
-        if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
-    if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
-        const tt_stats_row *rows = tt_stats_rows(stats[0], TT_SORT_TOTAL, &n);
-        uint64_t count = 0;
-        for (size_t i = 0; i < n; i++)
-            count += rows[i].count;
-        if (count != tt_stats_total(stats[0])->count) abort();
-    } else if (err.status == TT_OK || !err.message[0]) {
-        abort();
+    /* No rule fetches less than belady, and sets add up, whatever the trace says. */
+    static void look_at_reads(const tt_model *m)
+        const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
+    const uint64_t ram = 64 << 10;
+    tt_whatif_result lru, belady;
+    tt_whatif *w;
+    tt_reads reads;
+    tt_heat heat;
+    if (tt_pieces_records(m->pieces) > LOG_OPS_MAX) return;
+    if (tt_reads_collect(m, &any, &reads, NULL, NULL, &err) == TT_OK) {
+        if (tt_heat_measure(m, &reads, &any, TT_HEAT_EXPERT, &heat, &err) == TT_OK &&
+            heat.every.bytes + heat.some.bytes + heat.never.bytes != heat.model_bytes)
+            abort();
+        tt_heat_free(&heat);
+        if (tt_whatif_new(m, &reads, &plan, &w, &err) == TT_OK &&
+            tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, 1, &lru, &err) == TT_OK &&
+            tt_whatif_run(w, TT_POLICY_BELADY, &ram, 1, 1, &belady, &err) == TT_OK &&
+            belady.total.missed_bytes > lru.total.missed_bytes)
+            abort();
+        tt_whatif_free(w);
+        tt_reads_free(&reads);
     }
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
-        tt_stats_free(stats[i]);
-    (void)tt_verify(m, checks, &n, NULL, NULL, &err);
-    (void)tt_log_walk(m, &any, false, visit, &left, &err);
-    left = LOG_OPS_MAX;
-    (void)tt_log_walk(m, &some, true, visit, &left, &err);
-}
 
-static void try_bytes(const uint8_t *data, size_t size)
-{
-    tt_model *m = NULL;
-    tt_error err = {TT_OK, 0, ""};
-    if (tt_model_open_memory(data, size, &m, &err) == TT_OK)
-        look_at(m);
-    else if (m || err.status == TT_OK || !err.message[0])
-        abort();
-    tt_model_close(m);
-}
+    static void look_at(const tt_model *m)
+    {
+        static const tt_stats_by by[] = {TT_BY_OP, TT_BY_TENSOR, TT_BY_THREAD, TT_BY_TOKEN};
+        tt_stats *stats[sizeof by / sizeof *by];
+        tt_check checks[TT_CHECKS_MAX];
+        tt_error err;
+        tt_summary summary;
+        size_t n;
+        unsigned left = LOG_OPS_MAX;
+        const tt_filter any = {0},
+                        some = {
+                            .has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
+        tt_summarize(m, &summary);
+        look_at_memory(m);
+        look_at_buffers(m);
+        look_at_graphs(m);
+        look_at_faults(m);
+        look_at_pages_and_experts(m);
+        look_at_reads(m);
+        for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+            if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
+        if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
+            const tt_stats_row *rows = tt_stats_rows(stats[0], TT_SORT_TOTAL, &n);
+            uint64_t count = 0;
+            for (size_t i = 0; i < n; i++)
+                count += rows[i].count;
+            if (count != tt_stats_total(stats[0])->count) abort();
+        } else if (err.status == TT_OK || !err.message[0]) {
+            abort();
+        }
+        for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+            tt_stats_free(stats[i]);
+        (void)tt_verify(m, checks, &n, NULL, NULL, &err);
+        (void)tt_log_walk(m, &any, false, visit, &left, &err);
+        left = LOG_OPS_MAX;
+        (void)tt_log_walk(m, &some, true, visit, &left, &err);
+    }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    try_bytes(data, size);
-    uint8_t *right = malloc(size + 1);
-    if (!right) return 0;
-    if (size) memcpy(right, data, size);
-    rechecksum(right, size);
-    try_bytes(right, size);
-    free(right);
-    return 0;
-}
+    static void try_bytes(const uint8_t *data, size_t size)
+    {
+        tt_model *m = NULL;
+        tt_error err = {TT_OK, 0, ""};
+        if (tt_model_open_memory(data, size, &m, &err) == TT_OK)
+            look_at(m);
+        else if (m || err.status == TT_OK || !err.message[0])
+            abort();
+        tt_model_close(m);
+    }
+
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+    {
+        try_bytes(data, size);
+        uint8_t *right = malloc(size + 1);
+        if (!right) return 0;
+        if (size) memcpy(right, data, size);
+        rechecksum(right, size);
+        try_bytes(right, size);
+        free(right);
+        return 0;
+    }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BLOCKS 64u
-#define READS 120u
+#define READS 250u
 #define EXTENTS 24u
 #define GROUPS 3u
 #define NEVER UINT64_MAX
@@ -166,7 +166,7 @@ static void check(const sample *s, tt_policy policy)
 static void blocks_as_one_by_one(void **state)
 {
     (void)state;
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 25; round++) {
         sample s;
         make_sample(&s, false);
         for (int policy = 0; policy < TT_POLICIES; policy++)
@@ -234,7 +234,7 @@ static void wholes_as_one_by_one(void **state)
 {
     static const tt_policy policies[] = {TT_POLICY_LRU, TT_POLICY_LFU, TT_POLICY_BELADY};
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 50; round++) {
         sample s;
         make_sample(&s, true);
         for (size_t p = 0; p < 3; p++)
@@ -320,12 +320,14 @@ static void distances_as_counted(void **state)
         size_t n, at = 0;
         seen got;
         tt_reuse r = {0};
+        uint32_t hints[EXTENTS] = {0};
         make_sample(&s, false);
         s.stream.twice = false;
         step *steps = steps_of(&s.stream, &n);
         for (size_t i = 0; i < s.stream.n; i++) {
             const tt_extent *e = &s.extents[s.order[i]];
-            assert_true(tt_reuse_read(&r, e->begin, e->end, note, &got));
+            uint32_t *hint = round % 2 ? &hints[s.order[i]] : NULL;
+            assert_true(tt_reuse_read(&r, e->begin, e->end, hint, note, &got));
             for (uint64_t b = e->begin; b < e->end; b++, at++) {
                 bool between[2 * BLOCKS] = {false};
                 uint64_t distance = 0;

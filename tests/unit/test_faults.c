@@ -279,8 +279,10 @@ static void choices_reach_their_layers(void **state)
             in_texts += texts[i].counts[k];
     }
     assert_int_equal(left_out, 0);
-    assert_int_equal(of_texts, p.prompt_tokens);
-    assert_int_equal(in_texts, 3ull * p.prompt_tokens * p.layers);
+    /* The first token is of two sequences. */
+    assert_int_equal(n, 2);
+    assert_int_equal(of_texts, p.prompt_tokens + 1);
+    assert_int_equal(in_texts, 3ull * (p.prompt_tokens + 1) * p.layers);
     assert_true(tt_routers_same_shape(r, r));
     tt_routers_free(r);
     tt_model_close(m);

@@ -169,8 +169,8 @@ static void streams_add_up(void **state)
         assert_non_null(r);
         make(&s, 1 + below(TOKENS));
         for (size_t t = 0; t < s.n; t++) {
-            const tt_routed token = {.placed = s.placed[t],
-                                     .sequence = s.sequence[t],
+            const tt_routed token = {.sequences = &s.sequence[t],
+                                     .n_sequences = s.placed[t],
                                      .position = s.position[t],
                                      .batch = s.batch[t],
                                      .experts = s.experts[t],
@@ -188,6 +188,7 @@ static void a_known_case(void **state)
 {
     const uint32_t even[4][2] = {{0, 1}, {2, 3}, {0, 1}, {2, 3}}, same[2] = {1, 0};
     const float weights[2] = {0.75f, 0.25f};
+    const uint64_t first = 7, both[] = {8, 9};
     tt_router_sum s;
     tt_router *r = tt_router_new(4);
     (void)state;
@@ -195,16 +196,20 @@ static void a_known_case(void **state)
     assert_true(isnan(s.stickiness) && isnan(s.evenness) && isnan(s.working_set[0]));
     assert_int_equal(s.unused, 4);
     for (int64_t t = 0; t < 4; t++)
-        assert_true(tt_router_add(r, &(tt_routed){true, 7, t, (uint64_t)t, even[t], weights, 2}));
+        assert_true(tt_router_add(r, &(tt_routed){&first, 1, t, (uint64_t)t, even[t], weights, 2}));
     tt_router_sum_up(r, &s);
     assert_true(is_same(s.entropy_bits, 2) && is_same(s.evenness, 1));
     assert_true(is_same(s.stickiness, 0) && s.neighbours == 3);
     assert_true(is_same(s.chance, 0.5) && is_same(s.working_set[0], 2));
     for (int64_t t = 0; t < 8; t++)
-        assert_true(tt_router_add(r, &(tt_routed){true, 8, t, 9, same, weights, 2}));
+        assert_true(tt_router_add(r, &(tt_routed){both, 2, t, 9, same, weights, 2}));
     tt_router_sum_up(r, &s);
     assert_true(is_same(s.stickiness, 7.0 / 10) && s.neighbours == 10);
     assert_true(is_same(s.top_share[1], 20.0 / 24));
+    /* A row of two sequences comes before the next one of either. */
+    assert_true(tt_router_add(r, &(tt_routed){both + 1, 1, 8, 10, even[1], weights, 2}));
+    tt_router_sum_up(r, &s);
+    assert_true(is_same(s.stickiness, 7.0 / 11) && s.neighbours == 11);
     tt_router_free(r);
 }
 
@@ -213,14 +218,15 @@ static void wild_choices(void **state)
 {
     const uint32_t experts[] = {1, 9, 1, 4000000000u};
     const float weights[] = {1, 1, 1, 1};
+    const uint64_t zero = 0;
     tt_router_sum s;
     tt_router *r = tt_router_new(4);
     (void)state;
     assert_null(tt_router_new(0));
     assert_null(tt_router_new(TT_ROUTER_EXPERTS_MAX + 1));
-    assert_true(tt_router_add(r, &(tt_routed){true, 0, INT64_MIN, 0, experts, weights, 4}));
-    assert_true(tt_router_add(r, &(tt_routed){true, 0, INT64_MIN, 0, experts, weights, 0}));
-    assert_true(tt_router_add(r, &(tt_routed){true, 0, INT64_MAX, 0, experts, weights, 1}));
+    assert_true(tt_router_add(r, &(tt_routed){&zero, 1, INT64_MIN, 0, experts, weights, 4}));
+    assert_true(tt_router_add(r, &(tt_routed){&zero, 1, INT64_MIN, 0, experts, weights, 0}));
+    assert_true(tt_router_add(r, &(tt_routed){&zero, 1, INT64_MAX, 0, experts, weights, 1}));
     tt_router_sum_up(r, &s);
     assert_int_equal(s.choices, 2);
     assert_int_equal(s.out_of_range, 3);

@@ -49,6 +49,28 @@ static void what_is_no_size_is_named(void **state)
     }
 }
 
+static void rates_of_disks(void **state)
+{
+    static const struct {
+        const char *text;
+        double want;
+    } good[] = {{"2.5G", 2.5e9},      {"500M", 5e8}, {"500MB/s", 5e8}, {"3GiB/s", 3221225472.0},
+                {"200000", 200000.0}, {"7k", 7000},  {"1T/s", 1e12},   {"64KiB", 65536}};
+    static const char *const bad[] = {"",     "G",   "0",    "-1G",  "1e9", "1.2.3G", "2X",
+                                      "2G/m", "2 G", "0x10", "2GBs", "inf", "2Gi/",   "2/s/s"};
+    double rate;
+    tt_error err;
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(tt_units_parse_rate(good[i].text, &rate, NULL), TT_OK);
+        assert_true(rate == good[i].want);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(tt_units_parse_rate(bad[i], &rate, &err), TT_E_USAGE);
+        assert_non_null(strstr(err.message, bad[i]));
+    }
+}
+
 static void whole_numbers(void **state)
 {
     static const char *const bad[] = {
@@ -106,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_read),  cmocka_unit_test(what_is_no_size_is_named),
         cmocka_unit_test(whole_numbers),   cmocka_unit_test(bytes_and_counts),
-        cmocka_unit_test(times_and_rates),
+        cmocka_unit_test(times_and_rates), cmocka_unit_test(rates_of_disks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

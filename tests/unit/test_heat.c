@@ -1,0 +1,342 @@
+/* heat and whatif on small models whose numbers can be worked out by hand, and against slow
+ * counts on a made-up trace. */
+#include "tests.h"
+
+#include "../golden/synth_trace.c"
+#include "analyze/heat.h"
+#include "analyze/heat_steps.h"
+#include "analyze/whatif.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file of 100 bytes: a norm (0..9), an expert tensor of four (20..59), an embedding of
+ * rows (60..99); 10..19 is padding and nobody's. */
+enum { NORM, EXPERTS, ROWS };
+
+static tt_weight weights[] = {
+    {.name = "norm",
+     .n_dims = 1,
+     .ne = {10, 1, 1, 1},
+     .offset_bytes = 0,
+     .size_bytes = 10,
+     .place = {0, "norm", "norm"}},
+    {.name = "exps",
+     .n_dims = 3,
+     .ne = {2, 5, 4, 1},
+     .offset_bytes = 20,
+     .size_bytes = 40,
+     .place = {0, "ffn", "exps"}},
+    {.name = "rows",
+     .n_dims = 2,
+     .ne = {4, 10, 1, 1},
+     .offset_bytes = 60,
+     .size_bytes = 40,
+     .place = {TT_LAYER_NONE, "input", "rows"}},
+};
+
+static tt_model_file files[] = {{.size_bytes = 100, .n_weights = 3}};
+
+static tt_batch batches[] = {
+    {.n_tokens = 4, .phase = TT_PHASE_PROMPT, .ended = true, .begin_ticks = 0, .end_ticks = 1000},
+    {.n_tokens = 1,
+     .phase = TT_PHASE_GENERATE,
+     .ended = true,
+     .begin_ticks = 1000,
+     .end_ticks = 1100},
+    {.n_tokens = 1,
+     .phase = TT_PHASE_GENERATE,
+     .ended = true,
+     .begin_ticks = 1100,
+     .end_ticks = 1200},
+};
+
+static tt_model make_model(void)
+{
+    tt_model m = {0};
+    m.weights = weights;
+    m.n_weights = 3;
+    m.files = files;
+    m.n_files = 1;
+    m.batches = batches;
+    m.n_batches = 3;
+    m.clock.known = true;
+    m.clock.ns_per_tick = 1;
+    return m;
+}
+
+static tt_read_range ranges[] = {
+    {NORM, TT_EXPERT_NONE, 0, 10, false},
+    {EXPERTS, 0, 20, 10, false},
+    {EXPERTS, 1, 30, 10, false},
+    {EXPERTS, 2, 40, 10, false},
+    {ROWS, TT_EXPERT_NONE, 60, 12, false},
+    {ROWS, TT_EXPERT_NONE, 64, 4, false},
+    {EXPERTS, TT_EXPERT_NONE, 20, 40, true},
+};
+
+/* rows 0-2, norm, experts 0 1 | row 1, norm, expert 1 | row 1, norm, expert 2 */
+static uint32_t order[] = {4, 0, 1, 2, 5, 0, 2, 5, 0, 3};
+static tt_read_op ops[] = {
+    {0, 0, true, 10, 5},        {1, 0, true, 20, 7},   {2, 0, true, 30, 100},
+    {4, 1, true, 1010, 1},      {5, 1, true, 1020, 2}, {6, 1, true, 1030, 3},
+    {7, 2, true, 1110, 1},      {8, 2, true, 1120, 2}, {9, 2, false, 1130, 0},
+    {10, TT_NONE, false, 0, 0},
+};
+
+static tt_reads make_reads(void)
+{
+    return (tt_reads){
+        .ranges = ranges, .order = order, .ops = ops, .n_ranges = 6, .n = 10, .n_ops = 9};
+}
+
+static const tt_heat_row *find(const tt_heat *h, uint32_t weight, int32_t expert)
+{
+    for (size_t i = 0; i < h->n_rows; i++)
+        if (h->rows[i].weight == weight && h->rows[i].expert == expert) return &h->rows[i];
+    fail_msg("no row of weight %u, expert %d", weight, expert);
+    return NULL;
+}
+
+static void experts_by_hand(void **state)
+{
+    const tt_model m = make_model();
+    const tt_reads r = make_reads();
+    const tt_filter all = {0};
+    tt_heat h;
+    (void)state;
+    assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_EXPERT, &h, NULL), TT_OK);
+    assert_int_equal(h.n_rows, 6);
+    const tt_heat_row *norm = find(&h, NORM, TT_EXPERT_NONE), *one = find(&h, EXPERTS, 1);
+    const tt_heat_row *three = find(&h, EXPERTS, 3), *rows = find(&h, ROWS, TT_EXPERT_NONE);
+    assert_int_equal(norm->accesses, 3);
+    assert_int_equal(norm->tokens, 3);
+    assert_int_equal(norm->read_bytes, 30);
+    assert_true(fabs(norm->time_ns - 11) < 1e-9);
+    /* norm, experts 0 and 1, row 1; then norm, expert 1, row 1. */
+    assert_int_equal(norm->reuses, 2);
+    assert_int_equal(norm->reuse_p50_bytes, 24);
+    assert_int_equal(norm->reuse_max_bytes, 34);
+    assert_true(fabs(norm->reuse_mean_bytes - 29) < 1e-9);
+    assert_int_equal(one->accesses, 2);
+    assert_int_equal(one->first_batch, 0);
+    assert_int_equal(one->last_batch, 1);
+    assert_int_equal(one->last_ticks, 1030);
+    assert_int_equal(one->reuse_p50_bytes, 24);
+    assert_int_equal(three->accesses, 0);
+    assert_int_equal(three->size_bytes, 10);
+    assert_int_equal(rows->touched_bytes, 12);
+    assert_int_equal(rows->read_bytes, 20);
+    assert_int_equal(find(&h, EXPERTS, 2)->timed, 0);
+    /* Sets: the norm; rows 0-2 and experts 0-2; expert 3 and the other rows. */
+    assert_int_equal(h.model_bytes, 90);
+    assert_int_equal(h.every.units, 1);
+    assert_int_equal(h.every.bytes, 10);
+    assert_int_equal(h.some.units, 4);
+    assert_int_equal(h.some.bytes, 42);
+    assert_int_equal(h.never.units, 1);
+    assert_int_equal(h.never.bytes, 38);
+    assert_int_equal(h.partly, 1);
+    assert_int_equal(h.prompt.distinct_bytes, 42);
+    assert_int_equal(h.generate.distinct_bytes, 48);
+    assert_int_equal(h.generate.distinct_bytes_max, 24);
+    /* 90 bytes were read; the norm (30 of 10) is the hottest, then expert 1 (20 of 10). */
+    assert_int_equal(h.read_bytes, 90);
+    assert_true(fabs(h.curve_bytes[0] - (10 + 7.5) / 90) < 1e-9);
+    assert_true(fabs(h.curve_bytes[5] - 52.0 / 90) < 1e-9);
+    tt_heat_rows_sort(&h, &m, TT_HEAT_SORT_FIRST);
+    assert_int_equal(h.rows[0].weight, ROWS);
+    assert_int_equal(h.rows[5].accesses, 0);
+    tt_heat_free(&h);
+}
+
+/* Rows that are sums: an op of two experts is one access. */
+static void tensors_and_layers_by_hand(void **state)
+{
+    const tt_model m = make_model();
+    const tt_reads r = make_reads();
+    const tt_filter all = {0};
+    tt_heat h;
+    (void)state;
+    assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+    assert_int_equal(h.n_rows, 3);
+    const tt_heat_row *exps = find(&h, EXPERTS, TT_EXPERT_NONE);
+    assert_int_equal(exps->accesses, 3);
+    assert_int_equal(exps->size_bytes, 40);
+    assert_int_equal(exps->touched_bytes, 30);
+    assert_int_equal(exps->read_bytes, 40);
+    assert_int_equal(exps->reuses, 1);
+    tt_heat_free(&h);
+    assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_LAYER, &h, NULL), TT_OK);
+    assert_int_equal(h.n_rows, 2);
+    assert_int_equal(find(&h, NORM, TT_EXPERT_NONE)->accesses, 6);
+    tt_heat_free(&h);
+}
+
+/* A batch whose choices were lost reads all experts, at most. */
+static void what_was_not_observed(void **state)
+{
+    const tt_model m = make_model();
+    const tt_filter all = {0};
+    uint32_t mixed[] = {1, 6};
+    tt_read_op mixed_ops[] = {{0, 0, true, 1, 1}, {1, 1, true, 2, 1}, {2, TT_NONE, false, 0, 0}};
+    const tt_reads r = {.ranges = ranges,
+                        .order = mixed,
+                        .ops = mixed_ops,
+                        .n_ranges = 7,
+                        .n = 2,
+                        .n_ops = 2,
+                        .at_most = true};
+    tt_heat h;
+    (void)state;
+    assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_EXPERT, &h, NULL), TT_OK);
+    assert_int_equal(find(&h, EXPERTS, 0)->accesses, 2);
+    assert_int_equal(find(&h, EXPERTS, 3)->accesses, 1);
+    assert_true(find(&h, EXPERTS, 3)->at_most);
+    assert_true(h.at_most);
+    tt_heat_free(&h);
+}
+
+static void filters_name_what_is_missed(void **state)
+{
+    const tt_model m = make_model();
+    const tt_reads none = {0};
+    tt_heat h;
+    (void)state;
+    tt_filter f = {.has_layer = true, .layer = 0};
+    assert_int_equal(tt_heat_measure(&m, &none, &f, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+    assert_int_equal(h.n_rows, 2);
+    assert_int_equal(h.never.bytes, 50);
+    tt_heat_free(&h);
+    f = (tt_filter){.tensor = "ro*"};
+    assert_int_equal(tt_heat_measure(&m, &none, &f, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+    assert_int_equal(h.n_rows, 1);
+    tt_heat_free(&h);
+    f = (tt_filter){.op = "MUL_MAT"};
+    assert_int_equal(tt_heat_measure(&m, &none, &f, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+    assert_int_equal(h.n_rows, 0);
+    assert_false(h.all_weights);
+    tt_heat_free(&h);
+}
+
+static void steps_by_hand(void **state)
+{
+    static const tt_heat_place places[] = {
+        {0, 0, 1000, 100000},       {0, 1000, 5000, 100000},   {0, 9095, 10000, 100000},
+        {0, 14096, 20000, 100000},  {0, 14096, 20000, 100000}, {0, 5000, 6000, 100000},
+        {0, 99000, 100000, 100000}, {0, 0, 1000, 100000},      {1, 1000, 2000, 5000},
+    };
+    tt_heat h = {0};
+    (void)state;
+    for (size_t i = 1; i < sizeof places / sizeof *places; i++)
+        tt_heat_step(&h.steps, &places[i - 1], &places[i]);
+    assert_int_equal(h.steps.steps, 8);
+    assert_int_equal(h.steps.adjacent, 2); /* at once, and behind 4095 bytes */
+    assert_int_equal(h.steps.forward, 2);  /* behind 4096, behind 93000 */
+    assert_int_equal(h.steps.again, 1);
+    assert_int_equal(h.steps.backward, 2); /* by 9096, by 99000 */
+    assert_int_equal(h.steps.sweeps, 1);
+    assert_int_equal(h.steps.other_file, 1);
+    assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.forward_bytes, 0.5), 4096);
+    assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.backward_bytes, 1), 99000);
+    tt_heat_free(&h);
+}
+
+static void whatif_by_hand(void **state)
+{
+    const tt_model m = make_model();
+    const tt_reads r = make_reads();
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT};
+    const uint64_t ram[] = {0, 30, 90};
+    tt_whatif_result got[3];
+    tt_whatif *w;
+    (void)state;
+    assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, NULL), TT_OK);
+    /* Whole: rows 40, norm 10, experts 0 1 2 of 10. */
+    assert_int_equal(tt_whatif_touched(w), 80);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 3, 1e9, got, NULL), TT_OK);
+    assert_int_equal(got[0].total.read_bytes, 190);
+    assert_int_equal(got[0].total.asked_bytes, 90);
+    assert_int_equal(got[0].total.missed_bytes, 190);
+    assert_int_equal(got[0].total.first_bytes, 80);
+    /* Into 30 the rows never fit; norm and expert 1 stay, then expert 2 comes. */
+    assert_int_equal(got[1].prompt.missed_bytes, 70);
+    assert_int_equal(got[1].generate.missed_bytes, 40 + 50);
+    assert_int_equal(got[1].steady.missed_bytes, 50);
+    assert_int_equal(got[2].total.missed_bytes, 80);
+    assert_int_equal(got[2].steady.missed_bytes, 10);
+    /* 50 bytes at 1 byte a ns, and 100 ns of computing. */
+    assert_true(fabs(tt_whatif_disk_ns(&got[1].steady) - 50) < 1e-9);
+    assert_true(fabs(tt_whatif_compute_ns(&got[1].steady) - 100) < 1e-9);
+    assert_true(fabs(tt_whatif_rate_apart(&got[1].steady) - 1e9 / 150) < 1e-3);
+    assert_true(fabs(tt_whatif_rate_overlap(&got[1].steady) - 1e9 / 100) < 1e-3);
+    tt_whatif_free(w);
+}
+
+static void whatif_warm_and_by_page(void **state)
+{
+    const tt_model m = make_model();
+    const tt_reads r = make_reads();
+    tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 8, .warm = true};
+    const uint64_t ram[] = {7, 1000};
+    tt_whatif_result got[2];
+    tt_whatif *w;
+    (void)state;
+    assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, NULL), TT_OK);
+    /* Pages 7 8 (rows), 0 1 (norm), 2 3, 3 4, 5 6 (experts). */
+    assert_int_equal(tt_whatif_touched(w), 8 * 8 + 8);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 2, 1, got, NULL), TT_OK);
+    assert_int_equal(got[0].total.missed_bytes, got[0].total.read_bytes);
+    assert_int_equal(got[0].total.first_bytes, 0);
+    assert_int_equal(got[1].total.missed_bytes, 0);
+    tt_whatif_free(w);
+}
+
+/* A trace from end to end: what heat sums up is what the op list says. */
+static void a_whole_trace(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    tt_model *m;
+    tt_reads r;
+    tt_heat h;
+    const tt_filter all = {0};
+    uint64_t read = 0, accesses = 0;
+    (void)state;
+    tt_bytes_init(&b, SIZE_MAX / 2);
+    assert_true(synth_build(&p, &b));
+    assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
+    assert_int_equal(tt_reads_collect(m, &all, &r, NULL, NULL, NULL), TT_OK);
+    for (size_t i = 0; i < r.n; i++)
+        read += r.ranges[r.order[i]].size_bytes;
+    assert_true(r.n_ops > 0 && r.ops[r.n_ops].first == r.n);
+    for (size_t i = 1; i < r.n_ops; i++)
+        assert_true(r.ops[i].start_ticks >= r.ops[i - 1].start_ticks);
+    assert_int_equal(tt_heat_measure(m, &r, &all, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+    assert_true(h.read_bytes == read);
+    assert_true(h.every.bytes + h.some.bytes + h.never.bytes == h.model_bytes);
+    assert_true(h.prompt.read_bytes + h.generate.read_bytes + h.other.read_bytes == read);
+    read = 0;
+    for (size_t i = 0; i < h.n_rows; i++) {
+        read += h.rows[i].read_bytes;
+        accesses += h.rows[i].accesses;
+        assert_true(h.rows[i].touched_bytes <= h.rows[i].size_bytes);
+    }
+    assert_true(read == h.read_bytes && accesses >= h.ops);
+    tt_heat_free(&h);
+    tt_reads_free(&r);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(experts_by_hand),         cmocka_unit_test(tensors_and_layers_by_hand),
+        cmocka_unit_test(what_was_not_observed),   cmocka_unit_test(filters_name_what_is_missed),
+        cmocka_unit_test(steps_by_hand),           cmocka_unit_test(whatif_by_hand),
+        cmocka_unit_test(whatif_warm_and_by_page), cmocka_unit_test(a_whole_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
