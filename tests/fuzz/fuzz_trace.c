@@ -142,9 +142,14 @@ static void look_at_pages_and_experts(const tt_model *m)
         }
     }
     tt_routers_free(r);
-    /* No rule fetches less than belady, and sets add up, whatever the trace says. */
-    static void look_at_reads(const tt_model *m)
-        const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
+}
+
+/* No rule fetches less than belady, and sets add up, whatever the trace says. */
+static void look_at_reads(const tt_model *m)
+{
+    const tt_filter any = {0};
+    tt_error err;
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
     const uint64_t ram = 64 << 10;
     tt_whatif_result lru, belady;
     tt_whatif *w;
