@@ -142,9 +142,14 @@ static void look_at_pages_and_experts(const tt_model *m)
         }
     }
     tt_routers_free(r);
-    /* No rule fetches less than belady, and sets add up, whatever the trace says. */
-    static void look_at_reads(const tt_model *m)
-        const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
+}
+
+/* No rule fetches less than belady, and sets add up, whatever the trace says. */
+static void look_at_reads(const tt_model *m)
+{
+    const tt_filter any = {0};
+    tt_error err;
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
     const uint64_t ram = 64 << 10;
     tt_whatif_result lru, belady;
     tt_whatif *w;
@@ -164,64 +169,64 @@ static void look_at_pages_and_experts(const tt_model *m)
         tt_whatif_free(w);
         tt_reads_free(&reads);
     }
+}
 
-    static void look_at(const tt_model *m)
-    {
-        static const tt_stats_by by[] = {TT_BY_OP, TT_BY_TENSOR, TT_BY_THREAD, TT_BY_TOKEN};
-        tt_stats *stats[sizeof by / sizeof *by];
-        tt_check checks[TT_CHECKS_MAX];
-        tt_error err;
-        tt_summary summary;
-        size_t n;
-        unsigned left = LOG_OPS_MAX;
-        const tt_filter any = {0},
-                        some = {
-                            .has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
-        tt_summarize(m, &summary);
-        look_at_memory(m);
-        look_at_buffers(m);
-        look_at_graphs(m);
-        look_at_faults(m);
-        look_at_pages_and_experts(m);
-        look_at_reads(m);
-        for (size_t i = 0; i < sizeof by / sizeof *by; i++)
-            if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
-        if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
-            const tt_stats_row *rows = tt_stats_rows(stats[0], TT_SORT_TOTAL, &n);
-            uint64_t count = 0;
-            for (size_t i = 0; i < n; i++)
-                count += rows[i].count;
-            if (count != tt_stats_total(stats[0])->count) abort();
-        } else if (err.status == TT_OK || !err.message[0]) {
-            abort();
-        }
-        for (size_t i = 0; i < sizeof by / sizeof *by; i++)
-            tt_stats_free(stats[i]);
-        (void)tt_verify(m, checks, &n, NULL, NULL, &err);
-        (void)tt_log_walk(m, &any, false, visit, &left, &err);
-        left = LOG_OPS_MAX;
-        (void)tt_log_walk(m, &some, true, visit, &left, &err);
+static void look_at(const tt_model *m)
+{
+    static const tt_stats_by by[] = {TT_BY_OP, TT_BY_TENSOR, TT_BY_THREAD, TT_BY_TOKEN};
+    tt_stats *stats[sizeof by / sizeof *by];
+    tt_check checks[TT_CHECKS_MAX];
+    tt_error err;
+    tt_summary summary;
+    size_t n;
+    unsigned left = LOG_OPS_MAX;
+    const tt_filter any = {0},
+                    some = {.has_layer = true, .layer = 1, .tensor = "*attn*", .has_lane = true};
+    tt_summarize(m, &summary);
+    look_at_memory(m);
+    look_at_buffers(m);
+    look_at_graphs(m);
+    look_at_faults(m);
+    look_at_pages_and_experts(m);
+    look_at_reads(m);
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+        if (!(stats[i] = tt_stats_new(m, by[i], NULL))) abort();
+    if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
+        const tt_stats_row *rows = tt_stats_rows(stats[0], TT_SORT_TOTAL, &n);
+        uint64_t count = 0;
+        for (size_t i = 0; i < n; i++)
+            count += rows[i].count;
+        if (count != tt_stats_total(stats[0])->count) abort();
+    } else if (err.status == TT_OK || !err.message[0]) {
+        abort();
     }
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+        tt_stats_free(stats[i]);
+    (void)tt_verify(m, checks, &n, NULL, NULL, &err);
+    (void)tt_log_walk(m, &any, false, visit, &left, &err);
+    left = LOG_OPS_MAX;
+    (void)tt_log_walk(m, &some, true, visit, &left, &err);
+}
 
-    static void try_bytes(const uint8_t *data, size_t size)
-    {
-        tt_model *m = NULL;
-        tt_error err = {TT_OK, 0, ""};
-        if (tt_model_open_memory(data, size, &m, &err) == TT_OK)
-            look_at(m);
-        else if (m || err.status == TT_OK || !err.message[0])
-            abort();
-        tt_model_close(m);
-    }
+static void try_bytes(const uint8_t *data, size_t size)
+{
+    tt_model *m = NULL;
+    tt_error err = {TT_OK, 0, ""};
+    if (tt_model_open_memory(data, size, &m, &err) == TT_OK)
+        look_at(m);
+    else if (m || err.status == TT_OK || !err.message[0])
+        abort();
+    tt_model_close(m);
+}
 
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-    {
-        try_bytes(data, size);
-        uint8_t *right = malloc(size + 1);
-        if (!right) return 0;
-        if (size) memcpy(right, data, size);
-        rechecksum(right, size);
-        try_bytes(right, size);
-        free(right);
-        return 0;
-    }
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    try_bytes(data, size);
+    uint8_t *right = malloc(size + 1);
+    if (!right) return 0;
+    if (size) memcpy(right, data, size);
+    rechecksum(right, size);
+    try_bytes(right, size);
+    free(right);
+    return 0;
+}
