@@ -43,6 +43,7 @@ bool tt_cache_run(const tt_cache_job *job)
 {
     memset(job->missed, 0, job->n * job->stream->n_groups * sizeof *job->missed);
     if (job->policy == TT_POLICY_PIN_HOT) return tt_cache_by_pins(job);
+    if (job->ahead > 0) return tt_cache_by_block(job);
     if (job->policy == TT_POLICY_LRU && !job->whole) return tt_cache_by_distance(job);
     return tt_cache_by_rank(job);
 }

@@ -33,10 +33,18 @@ typedef struct tt_cache_job {
      * fits; one that is larger than the cache is not kept. (belady is then a good rule, not
      * the best one; pin-hot passes over those that do not fit.) */
     bool whole;
+    /* lru of blocks only: a missing block b is fetched with those missing of the `ahead` blocks
+     * from b - ahead / 2 on, within its file, as Linux does for mapped files. 0: b alone. */
+    uint32_t ahead;
+    const uint64_t *files; /* with ahead: where the files begin, and behind the last the end */
+    size_t n_files;
     const uint64_t *capacities; /* in blocks */
     size_t n;
     uint64_t *missed; /* n x groups, filled in: blocks fetched */
 } tt_cache_job;
+
+/* With `ahead`, the space has at most so many blocks. */
+#define TT_CACHE_AHEAD_BLOCKS_MAX ((uint64_t)1 << 26)
 
 /* False without memory. */
 bool tt_cache_run(const tt_cache_job *job);

@@ -10,7 +10,8 @@ struct tt_whatif {
     tt_whatif_plan plan;
     tt_stream stream;
     tt_extent *extents;
-    uint32_t *order; /* NULL: the reads' own */
+    uint64_t *layout; /* of pages: where the files begin */
+    uint32_t *order;  /* NULL: the reads' own */
     tt_section *sections;
     uint64_t *asked, *read, *first; /* by group: batch, the last one outside any */
     uint64_t touched;               /* in blocks of the stream */
@@ -20,6 +21,7 @@ struct tt_whatif {
 void tt_whatif_free(tt_whatif *w)
 {
     if (!w) return;
+    free(w->layout);
     free(w->extents);
     free(w->order);
     free(w->sections);
@@ -32,7 +34,7 @@ void tt_whatif_free(tt_whatif *w)
 static bool make_pages(tt_whatif *w, const tt_reads *reads)
 {
     const uint64_t page = w->plan.page_bytes;
-    uint64_t *layout = tt_reads_layout(w->m, page);
+    uint64_t *layout = w->layout = tt_reads_layout(w->m, page);
     w->extents = calloc(reads->n_ranges + 1, sizeof *w->extents);
     for (size_t i = 0; layout && w->extents && i < reads->n_ranges; i++) {
         const tt_read_range *r = &reads->ranges[i];
@@ -43,9 +45,7 @@ static bool make_pages(tt_whatif *w, const tt_reads *reads)
     w->stream.n_extents = (uint32_t)reads->n_ranges;
     w->stream.order = reads->order;
     w->stream.n = reads->n;
-    bool ok = layout && w->extents;
-    free(layout);
-    return ok;
+    return layout && w->extents;
 }
 
 /* The slices of an op's reads; the one before is not told again (rows of one tensor). */
@@ -152,6 +152,13 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
         *out = NULL;
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to replay all reads");
     }
+    if (plan->readahead_bytes && w->layout[m->n_files] > TT_CACHE_AHEAD_BLOCKS_MAX) {
+        tt_whatif_free(w);
+        *out = NULL;
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the model has too many pages to replay reading ahead; larger pages "
+                            "(--page-size) make fewer");
+    }
     w->first_generated = TT_NONE;
     for (uint32_t i = m->n_batches; i-- > 0;)
         if (m->batches[i].phase == TT_PHASE_GENERATE && w->read[i] > 0) w->first_generated = i;
@@ -210,8 +217,15 @@ tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_byte
     bool ok = capacities && missed;
     for (size_t i = 0; ok && i < n; i++)
         capacities[i] = ram_bytes[i] / block_bytes(w);
-    const tt_cache_job job = {&w->stream, policy, w->plan.unit != TT_WHATIF_PAGE,
-                              capacities, n,      missed};
+    const tt_cache_job job = {.stream = &w->stream,
+                              .policy = policy,
+                              .whole = w->plan.unit != TT_WHATIF_PAGE,
+                              .ahead = (uint32_t)(w->plan.readahead_bytes / block_bytes(w)),
+                              .files = w->layout,
+                              .n_files = w->m->n_files,
+                              .capacities = capacities,
+                              .n = n,
+                              .missed = missed};
     ok = ok && tt_cache_run(&job);
     for (size_t i = 0; ok && i < n; i++) {
         results[i] = (tt_whatif_result){.ram_bytes = ram_bytes[i]};

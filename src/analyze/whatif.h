@@ -20,7 +20,10 @@ typedef enum tt_whatif_unit {
 typedef struct tt_whatif_plan {
     tt_whatif_unit unit;
     uint64_t page_bytes; /* > 0 */
-    bool warm;           /* the cache holds what the same reads left in it; else nothing */
+    /* Window of the kernel's reading ahead, a multiple of page_bytes; 0: none. With pages only, and
+     * then only lru can be asked for. */
+    uint64_t readahead_bytes;
+    bool warm; /* the cache holds what the same reads left in it; else nothing */
 } tt_whatif_plan;
 
 /* Sums over batches. Bytes are those of whole units, except asked_bytes. */

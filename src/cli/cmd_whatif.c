@@ -15,8 +15,19 @@
 #define PAGE_BYTES 4096u
 #define PAGE_BYTES_MIN 512u
 #define PAGE_BYTES_MAX (1u << 30)
+#define READAHEAD_BYTES_MAX (1u << 30)
 
-enum { OPT_RAM = 256, OPT_CURVE, OPT_DISK, OPT_POLICY, OPT_UNIT, OPT_PAGE, OPT_WARM, OPT_RESERVE };
+enum {
+    OPT_RAM = 256,
+    OPT_CURVE,
+    OPT_DISK,
+    OPT_POLICY,
+    OPT_UNIT,
+    OPT_PAGE,
+    OPT_WARM,
+    OPT_RESERVE,
+    OPT_AHEAD
+};
 
 static const char *const policy_names[TT_POLICIES] = {"lru", "lfu", "belady", "pin-hot"};
 static const char *const unit_names[] = {"page", "tensor", "expert"};
@@ -41,6 +52,8 @@ static const struct argp_option option_table[] = {
     {"unit", OPT_UNIT, "UNIT", 0,
      "What is read and dropped at once: page (default), tensor, expert", 1},
     {"page-size", OPT_PAGE, "SIZE", 0, "Of a page (default: 4K)", 1},
+    {"readahead", OPT_AHEAD, "SIZE", 0,
+     "Fetch so much around each missing page, as the kernel does (with lru and pages)", 1},
     {"warm", OPT_WARM, 0, 0, "Begin with what the same run would have left in the cache", 1},
     {"reserve", OPT_RESERVE, "SIZE", 0, "So much of the RAM is needed for other things", 1},
     {0},
@@ -99,6 +112,14 @@ static void set_page(struct options *o, const char *arg, struct argp_state *stat
     o->plan.page_bytes = bytes;
 }
 
+static void set_ahead(struct options *o, const char *arg, struct argp_state *state)
+{
+    uint64_t bytes = parse_size("--readahead", arg, state);
+    if (bytes == 0 || bytes > READAHEAD_BYTES_MAX)
+        argp_error(state, "--readahead: \"%.40s\" is not a size up to 1G", arg);
+    o->plan.readahead_bytes = bytes;
+}
+
 static void set_disk(struct options *o, const char *arg, struct argp_state *state)
 {
     tt_error err;
@@ -117,6 +138,12 @@ static void check(struct options *o, struct argp_state *state)
     for (size_t i = 0; i < TT_POLICIES; i++)
         any |= o->policy[i];
     if (!any) o->policy[TT_POLICY_LRU] = true;
+    if (!o->plan.readahead_bytes) return;
+    for (size_t i = 0; i < TT_POLICIES; i++)
+        if (o->plan.unit != TT_WHATIF_PAGE || (o->policy[i] && i != TT_POLICY_LRU))
+            argp_error(state, "--readahead goes with --policy lru and --unit page only");
+    if (o->plan.readahead_bytes % o->plan.page_bytes)
+        argp_error(state, "--readahead: not a multiple of the page size");
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -143,6 +170,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_PAGE:
         set_page(o, arg, state);
+        return 0;
+    case OPT_AHEAD:
+        set_ahead(o, arg, state);
         return 0;
     case OPT_WARM:
         o->plan.warm = true;
@@ -206,6 +236,24 @@ static void note_faults(const tt_model *m)
                        most - least);
 }
 
+/* A disk that reads ahead far more than is asked decides what a cache is worth. */
+static void note_readahead(const tt_model *m)
+{
+    static const char suffix[] = "_read_ahead_bytes";
+    for (uint32_t i = 0; i < m->n_environment; i++) {
+        const char *key = m->environment[i].key;
+        char bytes[TT_UNITS_TEXT];
+        size_t n = strlen(key);
+        if (strncmp(key, "device_", 7) != 0 || n < sizeof suffix ||
+            strcmp(key + n - (sizeof suffix - 1), suffix) != 0)
+            continue;
+        tt_report_note("the traced machine read ahead %s around a missing page; --readahead "
+                       "replays that",
+                       tt_units_bytes(bytes, strtoull(m->environment[i].value, NULL, 10)));
+        return;
+    }
+}
+
 static void note_what_is_missing(const tt_model *m, const tt_reads *reads)
 {
     if (reads->n == 0)
@@ -236,9 +284,11 @@ static int simulate(const struct options *o, const tt_model *m)
         code = tt_report_error(&err);
     } else {
         note_what_is_missing(m, &reads);
+        if (o->plan.unit == TT_WHATIF_PAGE && !o->plan.readahead_bytes) note_readahead(m);
         tt_whatif_view v = {.path = o->input.path,
                             .unit = unit_names[o->plan.unit],
                             .page_bytes = o->plan.unit == TT_WHATIF_PAGE ? o->plan.page_bytes : 0,
+                            .readahead_bytes = o->plan.readahead_bytes,
                             .warm = o->plan.warm,
                             .at_most = reads.at_most,
                             .has_disk = o->disk_bytes_per_s > 0,

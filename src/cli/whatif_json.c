@@ -47,6 +47,7 @@ bool tt_whatif_print_json(const tt_whatif_view *v)
         tt_json_u64(&j, v->page_bytes);
     else
         tt_json_null(&j);
+    tt_json_kv_u64(&j, "readahead_bytes", v->readahead_bytes);
     tt_json_kv_bool(&j, "warm", v->warm);
     tt_json_kv_bool(&j, "at_most", v->at_most);
     maybe(&j, "disk_bytes_per_s", v->has_disk, v->disk_bytes_per_s);

@@ -125,6 +125,9 @@ static void print_head(const tt_whatif_view *v)
     print_compute(v);
     printf("start     %s\n", v->warm ? "warm: the cache holds what the same reads left in it"
                                      : "cold: the first read of each byte comes from disk");
+    if (v->readahead_bytes)
+        printf("readahead %s are fetched around each missing page\n",
+               tt_units_bytes(text, v->readahead_bytes));
     if (v->has_disk)
         printf("disk      %s; tokens/s from \"computing waits for each read\" to \"all reading "
                "hides behind computing\"\n",

@@ -9,7 +9,8 @@
 typedef struct tt_whatif_view {
     const char *path;
     const char *unit;
-    uint64_t page_bytes; /* 0: not of pages */
+    uint64_t page_bytes;      /* 0: not of pages */
+    uint64_t readahead_bytes; /* 0: none */
     bool warm;
     bool at_most;
     bool has_disk;

@@ -144,12 +144,110 @@ static void slow_pins(const tt_stream *s, uint64_t capacity, uint64_t *missed)
     free(steps);
 }
 
+/* A list of blocks, the one used last in front. */
+static void to_front(uint64_t *list, size_t *used, uint64_t capacity, uint64_t block)
+{
+    size_t at = 0;
+    while (at < *used && list[at] != block)
+        at++;
+    if (at == *used) ++*used;
+    memmove(list + 1, list, at * sizeof *list);
+    list[0] = block;
+    if (*used > capacity) *used = (size_t)capacity;
+}
+
+static bool holds(const uint64_t *list, size_t used, uint64_t block)
+{
+    for (size_t i = 0; i < used; i++)
+        if (list[i] == block) return true;
+    return false;
+}
+
+static void slow_ahead(const tt_stream *s, uint64_t capacity, uint32_t ahead, const uint64_t *files,
+                       uint64_t *missed)
+{
+    size_t n, used = 0;
+    uint64_t list[2 * BLOCKS + 1];
+    step *steps = steps_of(s, &n);
+    memset(missed, 0, GROUPS * sizeof *missed);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t block = steps[i].block;
+        size_t file = block >= files[1];
+        if (!holds(list, used, block)) {
+            int64_t begin = (int64_t)block - ahead / 2;
+            if (begin < (int64_t)files[file]) begin = (int64_t)files[file];
+            int64_t end = begin + ahead;
+            if (end > (int64_t)files[file + 1]) end = (int64_t)files[file + 1];
+            if (end <= (int64_t)block) end = (int64_t)block + 1;
+            for (; begin < end; begin++) {
+                if (holds(list, used, (uint64_t)begin)) continue;
+                to_front(list, &used, capacity, (uint64_t)begin);
+                if (steps[i].counts) missed[steps[i].group]++;
+            }
+        }
+        to_front(list, &used, capacity, block);
+    }
+    free(steps);
+}
+
+static void reading_ahead_as_block_by_block(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        sample s;
+        make_sample(&s, false);
+        const uint64_t files[3] = {0, 1 + below(BLOCKS), 2 * BLOCKS};
+        uint64_t capacity = below(BLOCKS + 20), missed[GROUPS], want[GROUPS];
+        uint32_t ahead = 1 + below(20);
+        const tt_cache_job job = {.stream = &s.stream,
+                                  .policy = TT_POLICY_LRU,
+                                  .ahead = ahead,
+                                  .files = files,
+                                  .n_files = 2,
+                                  .capacities = &capacity,
+                                  .n = 1,
+                                  .missed = missed};
+        assert_true(tt_cache_run(&job));
+        slow_ahead(&s.stream, capacity, ahead, files, want);
+        assert_memory_equal(missed, want, sizeof want);
+    }
+}
+
+/* A window of one block is no reading ahead. */
+static void a_window_of_one_is_plain_lru(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 20; round++) {
+        sample s;
+        make_sample(&s, false);
+        const uint64_t files[2] = {0, 2 * BLOCKS};
+        uint64_t capacity = below(BLOCKS), missed[GROUPS], want[GROUPS];
+        tt_cache_job job = {.stream = &s.stream,
+                            .policy = TT_POLICY_LRU,
+                            .ahead = 1,
+                            .files = files,
+                            .n_files = 1,
+                            .capacities = &capacity,
+                            .n = 1,
+                            .missed = missed};
+        assert_true(tt_cache_run(&job));
+        job.ahead = 0;
+        job.missed = want;
+        assert_true(tt_cache_run(&job));
+        assert_memory_equal(missed, want, sizeof want);
+    }
+}
+
 static void check(const sample *s, tt_policy policy)
 {
     uint64_t capacities[BLOCKS + 2], missed[(BLOCKS + 2) * GROUPS], want[GROUPS];
     for (uint64_t c = 0; c < BLOCKS + 2; c++)
         capacities[c] = c;
-    tt_cache_job job = {&s->stream, policy, false, capacities, BLOCKS + 2, missed};
+    tt_cache_job job = {.stream = &s->stream,
+                        .policy = policy,
+                        .capacities = capacities,
+                        .n = BLOCKS + 2,
+                        .missed = missed};
     assert_true(tt_cache_run(&job));
     for (uint64_t c = 0; c < BLOCKS + 2; c++) {
         if (policy == TT_POLICY_PIN_HOT)
@@ -182,7 +280,11 @@ static void both_ways_of_lru_agree(void **state)
         sample s;
         uint64_t capacities[] = {0, 1, 2, 3, 5, 8, 13, 21, 34, 55}, a[10 * GROUPS], b[10 * GROUPS];
         make_sample(&s, round % 2);
-        tt_cache_job job = {&s.stream, TT_POLICY_LRU, false, capacities, 10, a};
+        tt_cache_job job = {.stream = &s.stream,
+                            .policy = TT_POLICY_LRU,
+                            .capacities = capacities,
+                            .n = 10,
+                            .missed = a};
         assert_true(tt_cache_run(&job));
         job.missed = b;
         memset(b, 0, sizeof b);
@@ -240,7 +342,12 @@ static void wholes_as_one_by_one(void **state)
         for (size_t p = 0; p < 3; p++)
             for (uint64_t c = 0; c < BLOCKS; c++) {
                 uint64_t missed[GROUPS], want[GROUPS];
-                tt_cache_job job = {&s.stream, policies[p], true, &c, 1, missed};
+                tt_cache_job job = {.stream = &s.stream,
+                                    .policy = policies[p],
+                                    .whole = true,
+                                    .capacities = &c,
+                                    .n = 1,
+                                    .missed = missed};
                 assert_true(tt_cache_run(&job));
                 slow_whole(&s.stream, policies[p], c, want);
                 assert_memory_equal(missed, want, sizeof want);
@@ -258,7 +365,12 @@ static void wholes_that_are_pinned(void **state)
     const uint64_t capacities[] = {1, 2, 5, 6, 9};
     uint64_t missed[5];
     (void)state;
-    tt_cache_job job = {&s, TT_POLICY_PIN_HOT, true, capacities, 5, missed};
+    tt_cache_job job = {.stream = &s,
+                        .policy = TT_POLICY_PIN_HOT,
+                        .whole = true,
+                        .capacities = capacities,
+                        .n = 5,
+                        .missed = missed};
     assert_true(tt_cache_run(&job));
     /* 22 blocks are read. Into 5 go the second and the third, as the first does not fit. */
     assert_int_equal(missed[0], 22);
@@ -281,7 +393,8 @@ static void a_loop_by_hand(void **state)
     assert_true(tt_cache_demand(&s, &read, &first));
     assert_int_equal(read, 40);
     assert_int_equal(first, 10);
-    tt_cache_job job = {&s, TT_POLICY_LRU, false, capacities, 4, missed};
+    tt_cache_job job = {
+        .stream = &s, .policy = TT_POLICY_LRU, .capacities = capacities, .n = 4, .missed = missed};
     assert_true(tt_cache_run(&job));
     /* Each block is dropped just before it is read again, until all fit. */
     assert_int_equal(missed[0], 40);
@@ -381,9 +494,14 @@ static void order_against_a_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_against_a_list), cmocka_unit_test(distances_as_counted),
-        cmocka_unit_test(blocks_as_one_by_one), cmocka_unit_test(both_ways_of_lru_agree),
-        cmocka_unit_test(wholes_as_one_by_one), cmocka_unit_test(wholes_that_are_pinned),
+        cmocka_unit_test(order_against_a_list),
+        cmocka_unit_test(distances_as_counted),
+        cmocka_unit_test(blocks_as_one_by_one),
+        cmocka_unit_test(reading_ahead_as_block_by_block),
+        cmocka_unit_test(a_window_of_one_is_plain_lru),
+        cmocka_unit_test(both_ways_of_lru_agree),
+        cmocka_unit_test(wholes_as_one_by_one),
+        cmocka_unit_test(wholes_that_are_pinned),
         cmocka_unit_test(a_loop_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
