@@ -5,7 +5,12 @@
 need_python
 model tiny
 for engine in $(engines); do
-    for how in remap:same touch:changed replace:replaced delete:removed; do
+    # What becomes of a file is the same for every engine: two of them will do.
+    case $engine in
+    b4234 | v0.5.0) ways="remap:same touch:changed replace:replaced delete:removed" ;;
+    *) ways="remap:same" ;;
+    esac
+    for how in $ways; do
         about="$engine ${how%:*}"
         cp tiny.gguf used.gguf
         "$TT_PROGRAMS/churn" "$TT_ENGINES/$engine" used.gguf "${how%:*}" >plain.txt 2>plain.err || fail "$about: untraced exit code"
