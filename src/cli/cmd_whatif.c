@@ -1,4 +1,5 @@
 /* tensortrace whatif FILE: replays the reads of weights against a cache. */
+#include "analyze/kernel.h"
 #include "analyze/whatif.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -244,6 +245,7 @@ static int simulate(const struct options *o, const tt_model *m)
                             .has_disk = o->disk_bytes_per_s > 0,
                             .disk_bytes_per_s = o->disk_bytes_per_s,
                             .reserve_bytes = o->reserve_bytes,
+                            .read_ahead_bytes = tt_kernel_read_ahead(m),
                             .reads = reads.n};
         for (uint32_t i = 0; i < m->n_weights; i++)
             v.model_bytes += m->weights[i].size_bytes;
