@@ -45,7 +45,7 @@ static const struct {
     [PHASE] = {"PHASE", TT_COLUMN_LEFT, WIDTH_MIDDLE},
     [ORIGIN] = {"ORIGIN", TT_COLUMN_LEFT, WIDTH_MIDDLE},
     [OPS] = {"OPS", TT_COLUMN_RIGHT, WIDTH_FULL},
-    [MINOR] = {"MINOR", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
+    [MINOR] = {"MINOR", TT_COLUMN_RIGHT, WIDTH_FULL},
     [MAJOR] = {"MAJOR", TT_COLUMN_RIGHT, 0},
     [READ] = {"READ", TT_COLUMN_RIGHT, 0},
     [USED] = {"USED", TT_COLUMN_RIGHT, 0},
@@ -53,7 +53,7 @@ static const struct {
     [RATE] = {"RATE", TT_COLUMN_RIGHT, 0},
     [TIME] = {"TIME", TT_COLUMN_RIGHT, WIDTH_FULL},
     [BLOCKED] = {"BLOCKED", TT_COLUMN_RIGHT, 0},
-    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
+    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT, WIDTH_FULL},
     [TOKENS] = {"TOKENS", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
 };
 
@@ -67,6 +67,8 @@ static bool is_shown(const tt_faults_view *v, enum column c)
         return by == TT_FAULTS_BY_TOKEN;
     case ORIGIN:
         return by == TT_FAULTS_BY_TENSOR;
+    case RATE: /* rather the whole name */
+        return by != TT_FAULTS_BY_TENSOR || width == 0 || width >= WIDTH_MIDDLE;
     case USED:
     case AMPLIFICATION:
         return by != TT_FAULTS_BY_THREAD;

@@ -56,7 +56,7 @@ static const char *const layer_titles[LAYER_COLUMNS] = {
 /* Places that a terminal must have to show a column: what is known anyway, or follows from a
  * neighbour, goes first. */
 static const size_t layer_widths[LAYER_COLUMNS] = {
-    0, 0, 0, 120, 100, 0, 0, 100, 120, 0, 0, 0, 0, 0, 100,
+    0, 0, 0, 120, 100, 0, 84, 100, 120, 0, 0, 0, 0, 0, 100,
 };
 
 /* A column of working sets is left out when no layer has had so many tokens. */
