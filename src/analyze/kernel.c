@@ -121,3 +121,19 @@ void tt_kernel_recording(const tt_kernel *k, tt_kernel_sum *sum)
     memset(sum, 0, sizeof *sum);
     add_window(k, k->recording, sum);
 }
+
+uint64_t tt_kernel_readahead(const tt_model *m)
+{
+    static const char begin[] = "device_", end[] = "_read_ahead_bytes";
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < m->n_environment; i++) {
+        const char *key = m->environment[i].key;
+        const size_t length = strlen(key);
+        if (length < sizeof begin + sizeof end - 2 || strncmp(key, begin, sizeof begin - 1) != 0 ||
+            strcmp(key + length - (sizeof end - 1), end) != 0)
+            continue;
+        const uint64_t bytes = strtoull(m->environment[i].value, NULL, 10);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}

@@ -44,4 +44,8 @@ void tt_kernel_batches(const tt_kernel *k, const tt_filter *filter, tt_kernel_su
  * included. */
 void tt_kernel_recording(const tt_kernel *k, tt_kernel_sum *sum);
 
+/* Bytes that the devices of the model files were set to read ahead, the most of them; 0 when
+ * that was not recorded. */
+uint64_t tt_kernel_readahead(const tt_model *m);
+
 #endif

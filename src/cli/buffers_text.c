@@ -95,8 +95,9 @@ static void peak_line(const tt_buffers_report *r, const char *what, tt_backing b
     tt_buffers_by_kind(b, r->m, at, backing, bytes);
     kinds_text(bytes, kinds, sizeof kinds);
     const char *time = time_text(r->m, when, b->events[at].ticks);
-    line(what, "%s at most%s%s: %s", tt_units_bytes(size, b->events[at].bytes[backing]),
-         time[0] ? ", from " : "", time, kinds);
+    line(what, "%s at the peak%s%s", tt_units_bytes(size, b->events[at].bytes[backing]),
+         time[0] ? ", reached at " : "", time);
+    line("", "%s", kinds);
 }
 
 static void cache_line(const tt_buffers_report *r, const tt_kv_cache *c, const char *what)

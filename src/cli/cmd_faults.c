@@ -215,12 +215,12 @@ static int tell_missing(const tt_faults_view *v)
     if (v->o->residency) {
         if (m->n_residencies) return TT_EXIT_OK;
         reason_text(m, "capture_residency", "--residency", reason, sizeof reason);
-        return tt_report_usage("residency was not recorded: %s", reason);
+        return tt_report_usage("%s: residency was not recorded: %s", v->o->input.path, reason);
     }
     if (v->counted) return TT_EXIT_OK;
     reason_text(m, "capture_faults", "--faults", reason, sizeof reason);
     if (v->o->reads || (!m->n_residencies && !m->n_usages))
-        return tt_report_usage("faults were not recorded: %s", reason);
+        return tt_report_usage("%s: faults were not recorded: %s", v->o->input.path, reason);
     tt_report_note("faults of ops were not recorded: %s", reason);
     return TT_EXIT_OK;
 }

@@ -121,8 +121,9 @@ static int print(struct options *o, const tt_model *m, tt_heat *heat)
         if (m->n_weights == 0)
             tt_report_note("the trace names no weights of a model");
         else
-            tt_report_note(tt_pieces_records(m->pieces) ? "no op that passes reads weights"
-                                                        : "the trace holds no ops");
+            tt_report_note(tt_pieces_records(m->pieces)
+                               ? "no op that passes the filters reads weights"
+                               : "the trace holds no ops");
         return TT_EXIT_OK;
     }
     return tt_report_output(tt_heat_print_text(&view, m, heat));

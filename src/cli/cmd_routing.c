@@ -95,7 +95,8 @@ static int tell_none(const tt_routing_view *v)
     if (said && strncmp(said, "not observed", strlen("not observed")) == 0)
         return tt_report_usage("%s: experts were not recorded: %s", v->path,
                                tt_trace_text(text, sizeof text, said));
-    return tt_report_usage("%s: experts were not recorded", v->path);
+    return tt_report_usage(
+        "%s: experts were not recorded: an older version traced it, or they were dropped", v->path);
 }
 
 static bool sum_up(tt_routing_view *v)

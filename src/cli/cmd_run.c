@@ -127,7 +127,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
         if (args->program && args->runner.any)
             argp_error(state,
-                       "-m and the other options of the built-in runner do not go with a PROGRAM");
+                       "\"%s\" is taken for a PROGRAM, and -m and the other options of the "
+                       "built-in runner do not go with one",
+                       args->program[0]);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

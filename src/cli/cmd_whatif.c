@@ -1,4 +1,5 @@
 /* tensortrace whatif FILE: replays the reads of weights against a cache. */
+#include "analyze/kernel.h"
 #include "analyze/whatif.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -236,24 +237,6 @@ static void note_faults(const tt_model *m)
                        most - least);
 }
 
-/* A disk that reads ahead far more than is asked decides what a cache is worth. */
-static void note_readahead(const tt_model *m)
-{
-    static const char suffix[] = "_read_ahead_bytes";
-    for (uint32_t i = 0; i < m->n_environment; i++) {
-        const char *key = m->environment[i].key;
-        char bytes[TT_UNITS_TEXT];
-        size_t n = strlen(key);
-        if (strncmp(key, "device_", 7) != 0 || n < sizeof suffix ||
-            strcmp(key + n - (sizeof suffix - 1), suffix) != 0)
-            continue;
-        tt_report_note("the traced machine read ahead %s around a missing page; --readahead "
-                       "replays that",
-                       tt_units_bytes(bytes, strtoull(m->environment[i].value, NULL, 10)));
-        return;
-    }
-}
-
 static void note_what_is_missing(const tt_model *m, const tt_reads *reads)
 {
     if (reads->n == 0)
@@ -284,7 +267,6 @@ static int simulate(const struct options *o, const tt_model *m)
         code = tt_report_error(&err);
     } else {
         note_what_is_missing(m, &reads);
-        if (o->plan.unit == TT_WHATIF_PAGE && !o->plan.readahead_bytes) note_readahead(m);
         tt_whatif_view v = {.path = o->input.path,
                             .unit = unit_names[o->plan.unit],
                             .page_bytes = o->plan.unit == TT_WHATIF_PAGE ? o->plan.page_bytes : 0,
@@ -294,6 +276,7 @@ static int simulate(const struct options *o, const tt_model *m)
                             .has_disk = o->disk_bytes_per_s > 0,
                             .disk_bytes_per_s = o->disk_bytes_per_s,
                             .reserve_bytes = o->reserve_bytes,
+                            .traced_readahead_bytes = tt_kernel_readahead(m),
                             .reads = reads.n};
         for (uint32_t i = 0; i < m->n_weights; i++)
             v.model_bytes += m->weights[i].size_bytes;

@@ -45,7 +45,7 @@ static const struct {
     [PHASE] = {"PHASE", TT_COLUMN_LEFT, WIDTH_MIDDLE},
     [ORIGIN] = {"ORIGIN", TT_COLUMN_LEFT, WIDTH_MIDDLE},
     [OPS] = {"OPS", TT_COLUMN_RIGHT, WIDTH_FULL},
-    [MINOR] = {"MINOR", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
+    [MINOR] = {"MINOR", TT_COLUMN_RIGHT, WIDTH_FULL},
     [MAJOR] = {"MAJOR", TT_COLUMN_RIGHT, 0},
     [READ] = {"READ", TT_COLUMN_RIGHT, 0},
     [USED] = {"USED", TT_COLUMN_RIGHT, 0},
@@ -53,7 +53,7 @@ static const struct {
     [RATE] = {"RATE", TT_COLUMN_RIGHT, 0},
     [TIME] = {"TIME", TT_COLUMN_RIGHT, WIDTH_FULL},
     [BLOCKED] = {"BLOCKED", TT_COLUMN_RIGHT, 0},
-    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
+    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT, WIDTH_FULL},
     [TOKENS] = {"TOKENS", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
 };
 
@@ -67,6 +67,8 @@ static bool is_shown(const tt_faults_view *v, enum column c)
         return by == TT_FAULTS_BY_TOKEN;
     case ORIGIN:
         return by == TT_FAULTS_BY_TENSOR;
+    case RATE: /* rather the whole name */
+        return by != TT_FAULTS_BY_TENSOR || width == 0 || width >= WIDTH_MIDDLE;
     case USED:
     case AMPLIFICATION:
         return by != TT_FAULTS_BY_THREAD;
@@ -315,17 +317,28 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+enum { FILE_COLUMNS = 9 };
+
+static const char *const file_titles[FILE_COLUMNS] = {"MODEL", "SIZE", "SAMPLES", "FIRST", "LAST",
+                                                      "LEAST", "MOST", "CAME",    "WENT"};
+
+/* Without "SAMPLES" and "LEAST" on a narrow terminal. */
+static bool is_file_column(size_t column)
+{
+    const size_t width = tt_table_width(stdout);
+    return width == 0 || width >= WIDTH_MIDDLE || (column != 2 && column != 5);
+}
+
 static bool print_files(const tt_faults_view *v)
 {
     if (v->m->n_residencies == 0) return true;
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
-    (void)puts("");
-    tt_table_column(t, "IN RAM OF", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    static const char *const titles[] = {"SIZE",  "SAMPLES", "FIRST", "LAST",
-                                         "LEAST", "MOST",    "CAME",  "WENT"};
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        tt_table_column(t, titles[i], TT_COLUMN_RIGHT);
+    (void)puts("\nIn RAM, of each model file");
+    for (size_t i = 0; i < FILE_COLUMNS; i++)
+        if (is_file_column(i))
+            tt_table_column(t, file_titles[i],
+                            i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
     for (uint32_t i = 0; i < v->m->n_files; i++) {
         const tt_faults_file *f = &v->files[i];
         char name[256], size[7][TT_UNITS_TEXT], samples[TT_UNITS_TEXT];
@@ -339,10 +352,21 @@ static bool print_files(const tt_faults_view *v)
                                     f->went_bytes};
         for (int k = 0; k < 7; k++)
             tt_units_bytes(size[k], values[k]);
-        tt_table_row(
-            t, (const char *[]){tt_trace_text(name, sizeof name, base_name(v->m->files[i].path)),
-                                size[0], tt_units_count(samples, f->samples), size[1], size[2],
-                                size[3], size[4], size[5], size[6]});
+        const char *all[FILE_COLUMNS] = {
+            tt_trace_text(name, sizeof name, base_name(v->m->files[i].path)),
+            size[0],
+            tt_units_count(samples, f->samples),
+            size[1],
+            size[2],
+            size[3],
+            size[4],
+            size[5],
+            size[6]};
+        const char *cells[FILE_COLUMNS];
+        size_t n = 0;
+        for (size_t k = 0; k < FILE_COLUMNS; k++)
+            if (is_file_column(k)) cells[n++] = all[k];
+        tt_table_row(t, cells);
     }
     return tt_table_print(t);
 }

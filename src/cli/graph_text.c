@@ -58,8 +58,12 @@ static void op_line(const tt_topology *t, FILE *out)
              t->run == TT_NONE ? "" : " in this run");
         return;
     }
-    line(out, "ops", "%" PRIu32 " recorded, %" PRIu32 " of them fused of %" PRIu32 " nodes",
-         t->n_ops, t->n_fused_ops, t->n_fused_nodes);
+    if (t->n_fused_ops)
+        line(out, "ops",
+             "%" PRIu32 " recorded; %" PRIu32 " of them computed %" PRIu32 " nodes (fused)",
+             t->n_ops, t->n_fused_ops, t->n_fused_nodes);
+    else
+        line(out, "ops", "%" PRIu32 " recorded, none of fused nodes", t->n_ops);
     if (t->n_missing)
         line(out, "", "of %" PRIu32 " node%s that execute%s no op was recorded", t->n_missing,
              plural(t->n_missing), t->n_missing == 1 ? "s" : "");

@@ -80,7 +80,7 @@ static void set(tt_json *j, const char *key, const tt_heat_set *s)
     tt_json_key(j, key);
     tt_json_object(j);
     tt_json_kv_u64(j, "units", s->units);
-    tt_json_kv_u64(j, "bytes", s->bytes);
+    tt_json_kv_u64(j, "size_bytes", s->bytes);
     tt_json_object_end(j);
 }
 
@@ -103,21 +103,21 @@ static void summary(tt_json *j, tt_heat *h)
     tt_json_kv_u64(j, "read_bytes", h->read_bytes);
     tt_json_kv_bool(j, "at_most", h->at_most);
     tt_json_kv_bool(j, "experts_observed", h->sliced);
-    tt_json_kv_u64(j, "model_bytes", h->model_bytes);
+    tt_json_kv_u64(j, "weights_size_bytes", h->model_bytes);
     tt_json_kv_u64(j, "touched_bytes", h->touched_bytes);
     tt_json_kv_u64(j, "batches", h->batches);
     phase(j, "prompt", &h->prompt);
     phase(j, "generate", &h->generate);
-    set(j, "every_token", &h->every);
-    set(j, "some_tokens", &h->some);
-    set(j, "never", &h->never);
+    set(j, "every_batch", &h->every);
+    set(j, "some_batches", &h->some);
+    set(j, "never_read", &h->never);
     tt_json_kv_u64(j, "units_read_in_part", h->partly);
     tt_json_key(j, "curve");
     tt_json_array(j);
     for (size_t i = 0; i < TT_HEAT_CURVE && h->read_bytes; i++) {
         tt_json_object(j);
         tt_json_kv_double(j, "share_of_reads", h->curve_reads[i]);
-        tt_json_kv_double(j, "share_of_model", h->curve_bytes[i]);
+        tt_json_kv_double(j, "share_of_weights", h->curve_bytes[i]);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define COLUMNS 10
 /* Below this width the columns marked optional are left out. */
@@ -15,13 +16,18 @@
 static const struct {
     const char *title;
     bool optional;
-} columns[COLUMNS] = {{NULL, false},     {"ACCESSES", false}, {"TOKENS", false}, {"SIZE", false},
-                      {"TOUCHED", true}, {"READ", false},     {"TIME", false},   {"FIRST", true},
-                      {"LAST", true},    {"REUSE", false}};
+    bool cold; /* says something about what was never read */
+} columns[COLUMNS] = {
+    {NULL, false, true},     {"ACCESSES", false, false}, {"TOKENS", false, false},
+    {"SIZE", false, true},   {"TOUCHED", true, false},   {"READ", false, false},
+    {"TIME", false, false},  {"FIRST", true, false},     {"LAST", true, false},
+    {"REUSE", false, false},
+};
 
-static bool shown(size_t column)
+static bool shown(const tt_heat_view *v, size_t column)
 {
     size_t width = tt_table_width(stdout);
+    if (v->cold) return columns[column].cold;
     return width == 0 || width >= WIDTH_FULL || !columns[column].optional;
 }
 
@@ -49,31 +55,34 @@ static void line(const char *what, const char *fmt, ...)
 
 static void print_phase(const char *what, const tt_heat *h, const tt_heat_phase *p)
 {
-    char distinct[TT_UNITS_TEXT], most[TT_UNITS_TEXT];
+    char distinct[TT_UNITS_TEXT], most[TT_UNITS_TEXT], largest[TT_UNITS_TEXT + 24] = "";
+    char tokens[TT_UNITS_TEXT], batches[TT_UNITS_TEXT];
     if (p->batches == 0) return;
     tt_units_bytes(distinct, p->distinct_bytes / p->batches);
-    line(what,
-         "%" PRIu64 " token%s in %" PRIu64 " batch%s: %s%s of weights a batch%s%s%s, %.1f %% of "
-         "the model",
-         p->tokens, p->tokens == 1 ? "" : "s", p->batches, p->batches == 1 ? "" : "es",
-         bound(h->at_most), distinct, p->batches > 1 ? " (the most: " : "",
-         p->batches > 1 ? tt_units_bytes(most, p->distinct_bytes_max) : "",
-         p->batches > 1 ? ")" : "", percent(p->distinct_bytes / p->batches, h->model_bytes));
+    tt_units_bytes(most, p->distinct_bytes_max);
+    if (strcmp(distinct, most) != 0) (void)snprintf(largest, sizeof largest, ", largest %s", most);
+    line(what, "%s token%s in %s batch%s, each reads %s%s (%.1f %%%s)",
+         tt_units_count(tokens, p->tokens), p->tokens == 1 ? "" : "s",
+         tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es", bound(h->at_most),
+         distinct, percent(p->distinct_bytes / p->batches, h->model_bytes), largest);
 }
 
 /* `partly`: units of which part is in this set. */
 static void print_set(const char *what, const tt_heat *h, const tt_heat_set *s, uint64_t partly)
 {
-    char bytes[TT_UNITS_TEXT], whole[TT_UNITS_TEXT], parts[TT_UNITS_TEXT];
-    const bool one = (partly ? partly : s->units) == 1;
-    tt_units_count(whole, s->units);
-    tt_units_count(parts, partly);
-    line(what, "%s, %.1f %%: %s%s%s%s%s", tt_units_bytes(bytes, s->bytes),
-         percent(s->bytes, h->model_bytes), s->units || !partly ? whole : "",
-         s->units && partly ? " and " : "", partly ? "parts of " : "", partly ? parts : "",
-         h->sliced ? one ? " tensor or expert" : " tensors or experts"
-         : one     ? " tensor"
-                   : " tensors");
+    char bytes[TT_UNITS_TEXT], text[TT_UNITS_TEXT], whole[TT_UNITS_TEXT + 24] = "";
+    char parts[TT_UNITS_TEXT + 40] = "";
+    const char *unit = h->sliced ? "tensors and experts" : s->units == 1 ? "tensor" : "tensors";
+    if (s->units || !partly)
+        (void)snprintf(whole, sizeof whole, "%s %s", tt_units_count(text, s->units), unit);
+    if (partly)
+        (void)snprintf(parts, sizeof parts, "%sparts of %s %s", s->units ? ", and " : "",
+                       tt_units_count(text, partly),
+                       s->units      ? "more"
+                       : partly == 1 ? "tensor"
+                                     : "tensors");
+    line(what, "%s, %.1f %%: %s%s", tt_units_bytes(bytes, s->bytes),
+         percent(s->bytes, h->model_bytes), whole, parts);
 }
 
 static void print_jumps(char *out, size_t room, uint64_t n, uint64_t steps, tt_quantiles *q)
@@ -89,12 +98,12 @@ static void print_jumps(char *out, size_t room, uint64_t n, uint64_t steps, tt_q
 static void print_steps(tt_heat *h)
 {
     tt_heat_steps *s = &h->steps;
-    char forward[128], backward[128];
+    char forward[128], backward[128], steps[TT_UNITS_TEXT];
     if (s->steps == 0) return;
     print_jumps(forward, sizeof forward, s->forward, s->steps, &s->forward_bytes);
     print_jumps(backward, sizeof backward, s->backward, s->steps, &s->backward_bytes);
-    line("order", "of %" PRIu64 " steps from read to read %.1f %% go on where the last read ended,",
-         s->steps, percent(s->adjacent, s->steps));
+    line("order", "%s steps from read to read: %.1f %% go on where the last ended,",
+         tt_units_count(steps, s->steps), percent(s->adjacent, s->steps));
     line("", "forward jumps %s,", forward);
     line("", "backward jumps %s%s", backward, s->again || s->other_file ? "," : "");
     if (s->again || s->other_file)
@@ -106,11 +115,13 @@ static void print_steps(tt_heat *h)
 
 static void print_curve(const tt_heat *h)
 {
-    printf("%-12s ", "concentrated");
+    printf("%-12s of all bytes read ", "concentrated");
     for (size_t i = 0; i < TT_HEAT_CURVE; i++)
-        printf("%s%.0f %% in %.1f %%", i == 0 ? "" : ", ", 100 * h->curve_reads[i],
-               100 * h->curve_bytes[i]);
-    printf("\n%-12s (so much of the bytes read comes from so much of the model)\n", "");
+        printf("%s%.0f %%", i == 0 ? "" : ", ", 100 * h->curve_reads[i]);
+    printf("\n%-12s come from       ", "");
+    for (size_t i = 0; i < TT_HEAT_CURVE; i++)
+        printf("%s%.1f", i == 0 ? "" : ", ", 100 * h->curve_bytes[i]);
+    printf(" %% of the weights\n");
 }
 
 static void print_summary(tt_heat *h)
@@ -184,24 +195,28 @@ static void table_row(tt_table *t, const tt_heat_view *v, const tt_model *m, con
     const char *cells[COLUMNS];
     size_t n = 0;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (shown(i)) cells[n++] = all[i];
+        if (shown(v, i)) cells[n++] = all[i];
     tt_table_row(t, cells);
 }
 
 static bool print_rows(const tt_heat_view *v, const tt_model *m, const tt_heat *heat)
 {
-    uint64_t n = 0;
+    uint64_t n = 0, size_bytes = 0;
+    char size[TT_UNITS_TEXT];
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     for (size_t i = 0; i < COLUMNS; i++)
-        if (shown(i))
+        if (shown(v, i))
             tt_table_column(t, columns[i].title ? columns[i].title : v->title,
                             i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
     for (size_t i = 0; i < heat->n_rows; i++) {
         if (!tt_heat_shows(v, &heat->rows[i])) continue;
+        size_bytes += heat->rows[i].size_bytes;
         if (!v->limit || n < v->limit) table_row(t, v, m, &heat->rows[i]);
         n++;
     }
+    if (v->cold && n > 1)
+        tt_table_row(t, (const char *[]){"all", tt_units_bytes(size, size_bytes)});
     bool ok = tt_table_print(t);
     if (v->cold && n == 0)
         tt_report_note("nothing is cold: of every row something was read");

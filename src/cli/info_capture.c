@@ -1,4 +1,5 @@
 /* `tensortrace info`: what was captured besides the ops, and the buffers by kind. */
+#include "analyze/kernel.h"
 #include "cli/info.h"
 #include "cli/units.h"
 
@@ -66,11 +67,16 @@ static void detail_lines(const tt_info *info)
     const tt_model *m = info->m;
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     if (info->summary.details || m->detail_losses_total)
-        tt_info_line("details", "%s of ops, %s dropped", tt_units_count(a, info->summary.details),
+        tt_info_line("details", "%s (rows, experts, faults and so on of ops), %s dropped",
+                     tt_units_count(a, info->summary.details),
                      tt_units_count(b, m->detail_losses_total));
     if (m->n_usages || m->n_residencies)
-        tt_info_line("counters", "%s readings of the kernel's, %s of pages in RAM",
+        tt_info_line("readings", "%s of the kernel's totals, %s of pages in RAM",
                      tt_units_count(a, m->n_usages), tt_units_count(b, m->n_residencies));
+    const uint64_t read_ahead = tt_kernel_readahead(m);
+    if (read_ahead)
+        tt_info_line("read-ahead", "up to %s at a time, on the model's device",
+                     tt_units_bytes(a, read_ahead));
     if (m->n_token_texts)
         tt_info_line("texts", "of %s tokens", tt_units_count(a, m->n_token_texts));
     if (info->summary.sequences_observed)

@@ -307,6 +307,11 @@ static void print_next(const tt_info *info)
               : batches == 1 ? " --token 0 --lanes"
                              : " --lanes",
               batches ? "what each thread did for a token" : "what each thread did");
+    if (tt_details_has(info->m->details, TT_DETAIL_FAULTS))
+        next_line(info, "faults", "", "what came from disk, for which weights");
+    if (info->m->n_weights) next_line(info, "heat", "", "which weights are hot");
+    if (tt_details_has(info->m->details, TT_DETAIL_EXPERTS))
+        next_line(info, "routing", "", "which experts were chosen");
     next_line(info, "verify", "", "checks that the trace is whole, or says what is missing");
 }
 

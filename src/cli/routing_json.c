@@ -74,7 +74,7 @@ static void layer_object(tt_json *j, const tt_routing_options *o, const tt_routi
         tt_json_i64(j, layer->layer_id);
     tt_json_kv_string(j, "model", layer->file == TT_NONE ? NULL : v->m->files[layer->file].path);
     tt_json_kv_u64(j, "n_experts", s->experts);
-    tt_json_kv_u64(j, "n_used", s->chosen_most);
+    tt_json_kv_u64(j, "n_picked", s->chosen_most);
     tt_json_kv_u64(j, "tokens", s->tokens);
     tt_json_kv_u64(j, "choices", s->choices);
     tt_json_kv_u64(j, "unused_experts", s->unused);

@@ -47,29 +47,47 @@ static void layer_text(char out[TT_UNITS_TEXT], const tt_router_layer *layer)
 
 /* --- layers --- */
 
-enum { LAYER_COLUMNS = 15 };
+enum { TOP_K = 8, SETS = 12, LAYER_COLUMNS = 15 };
 
 static const char *const layer_titles[LAYER_COLUMNS] = {
     "LAYER", "EXPERTS", "PICKED", "TOKENS", "ENTROPY", "EVEN", "TOP 1", "TOP 4",
     "TOP k", "UNUSED",  "STICKY", "CHANCE", "A TOKEN", "IN 8", "IN 64"};
 
-/* Columns that a narrow terminal does without. */
-static bool is_shown(size_t column)
+/* Places that a terminal must have to show a column: what is known anyway, or follows from a
+ * neighbour, goes first. */
+static const size_t layer_widths[LAYER_COLUMNS] = {
+    0, 0, 0, 120, 100, 0, 84, 100, 120, 0, 0, 0, 0, 0, 100,
+};
+
+/* A column of working sets is left out when no layer has had so many tokens. */
+static bool is_shown(const tt_routing_view *v, size_t column)
 {
     const size_t width = tt_table_width(stdout);
-    return width == 0 || width >= 120 || (column != 3 && column != 8 && column != 13);
+    if (width != 0 && width < layer_widths[column]) return false;
+    if (column < SETS) return true;
+    for (size_t i = 0; i < v->n_layers; i++)
+        if (!isnan(v->sums[i].working_set[column - SETS])) return true;
+    return column == SETS;
 }
 
-static void shown_row(tt_table *t, const char *const *all)
+static void shown_row(tt_table *t, const tt_routing_view *v, const char *const *all)
 {
     const char *cells[LAYER_COLUMNS];
     size_t n = 0;
     for (size_t i = 0; i < LAYER_COLUMNS; i++)
-        if (is_shown(i)) cells[n++] = all[i];
+        if (is_shown(v, i)) cells[n++] = all[i];
     tt_table_row(t, cells);
 }
 
-static void layer_row(tt_table *t, const tt_router_layer *layer, const tt_router_sum *s)
+static void explain_columns(const tt_routing_view *v)
+{
+    (void)printf("A TOKEN%s%s: bytes of the different experts that so many tokens in a row use\n",
+                 is_shown(v, SETS + 1) ? ", IN 8" : "", is_shown(v, SETS + 2) ? ", IN 64" : "");
+    if (is_shown(v, TOP_K)) (void)puts("TOP k: as many experts as a token picks");
+}
+
+static void layer_row(tt_table *t, const tt_routing_view *v, const tt_router_layer *layer,
+                      const tt_router_sum *s)
 {
     char text[LAYER_COLUMNS][TT_UNITS_TEXT];
     const double size = layer->expert_bytes ? (double)layer->expert_bytes : NAN;
@@ -86,11 +104,11 @@ static void layer_row(tt_table *t, const tt_router_layer *layer, const tt_router
     percent(text[10], s->stickiness);
     percent(text[11], s->chance);
     for (size_t i = 0; i < TT_ROUTER_WINDOWS; i++)
-        bytes(text[12 + i], s->working_set[i] * size);
+        bytes(text[SETS + i], s->working_set[i] * size);
     const char *all[LAYER_COLUMNS];
     for (size_t i = 0; i < LAYER_COLUMNS; i++)
         all[i] = text[i];
-    shown_row(t, all);
+    shown_row(t, v, all);
 }
 
 /* Sums and means over the layers; a mean leaves out where there is nothing. */
@@ -118,7 +136,7 @@ static void add_layer(over_layers *a, const tt_router_layer *layer, const tt_rou
         a->sets[i] += layer->expert_bytes ? s->working_set[i] * (double)layer->expert_bytes : NAN;
 }
 
-static void all_row(tt_table *t, const over_layers *a)
+static void all_row(tt_table *t, const tt_routing_view *v, const over_layers *a)
 {
     char experts[TT_UNITS_TEXT], even[TT_UNITS_TEXT], unused[TT_UNITS_TEXT], sticky[TT_UNITS_TEXT];
     char chance[TT_UNITS_TEXT], sets[TT_ROUTER_WINDOWS][TT_UNITS_TEXT];
@@ -131,7 +149,7 @@ static void all_row(tt_table *t, const over_layers *a)
         bytes(sets[i], a->sets[i]);
     const char *all[LAYER_COLUMNS] = {"all", experts, "",     "",     "",      even,    "",     "",
                                       "",    unused,  sticky, chance, sets[0], sets[1], sets[2]};
-    shown_row(t, all);
+    shown_row(t, v, all);
 }
 
 bool tt_routing_print_layers(const tt_routing_options *o, const tt_routing_view *v)
@@ -140,15 +158,14 @@ bool tt_routing_print_layers(const tt_routing_options *o, const tt_routing_view 
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     for (size_t i = 0; i < LAYER_COLUMNS; i++)
-        if (is_shown(i)) tt_table_column(t, layer_titles[i], TT_COLUMN_RIGHT);
+        if (is_shown(v, i)) tt_table_column(t, layer_titles[i], TT_COLUMN_RIGHT);
     for (size_t i = 0; i < v->n_layers; i++) {
-        if (!o->limit || i < o->limit) layer_row(t, &v->layers[i], &v->sums[i]);
+        if (!o->limit || i < o->limit) layer_row(t, v, &v->layers[i], &v->sums[i]);
         add_layer(&all, &v->layers[i], &v->sums[i]);
     }
-    all_row(t, &all);
+    all_row(t, v, &all);
     if (!tt_table_print(t)) return false;
-    (void)puts("TOP k: as many experts as a token picks. A TOKEN, IN 8, IN 64: bytes of the "
-               "different experts\nthat so many tokens in a row use, on average.");
+    explain_columns(v);
     note_more(o->limit, v->n_layers);
     return true;
 }

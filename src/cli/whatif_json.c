@@ -22,8 +22,8 @@ static void part(tt_json *j, const tt_whatif_view *v, const char *key, const tt_
     tt_json_object(j);
     tt_json_kv_u64(j, "batches", p->batches);
     tt_json_kv_u64(j, "tokens", p->tokens);
-    tt_json_kv_u64(j, "asked_bytes", p->asked_bytes);
-    tt_json_kv_u64(j, "read_bytes", p->read_bytes);
+    tt_json_kv_u64(j, "read_bytes", p->asked_bytes);
+    tt_json_kv_u64(j, "whole_units_bytes", p->read_bytes);
     tt_json_kv_u64(j, "first_bytes", p->first_bytes);
     tt_json_kv_u64(j, "missed_bytes", p->missed_bytes);
     maybe(j, "miss_ratio", p->read_bytes > 0, ratio(p->missed_bytes, p->read_bytes));
@@ -52,7 +52,12 @@ bool tt_whatif_print_json(const tt_whatif_view *v)
     tt_json_kv_bool(&j, "at_most", v->at_most);
     maybe(&j, "disk_bytes_per_s", v->has_disk, v->disk_bytes_per_s);
     tt_json_kv_u64(&j, "reserve_bytes", v->reserve_bytes);
-    tt_json_kv_u64(&j, "model_bytes", v->model_bytes);
+    tt_json_key(&j, "traced_readahead_bytes");
+    if (v->traced_readahead_bytes)
+        tt_json_u64(&j, v->traced_readahead_bytes);
+    else
+        tt_json_null(&j);
+    tt_json_kv_u64(&j, "weights_size_bytes", v->model_bytes);
     tt_json_kv_u64(&j, "touched_bytes", v->touched_bytes);
     tt_json_kv_u64(&j, "reads", v->reads);
     tt_json_key(&j, "results");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define COLUMNS 10
+#define FIRST 5 /* the column */
 /* Below this width the columns marked optional are left out. */
 #define WIDTH_FULL 110
 
@@ -31,7 +32,10 @@ static bool shown(const tt_whatif_view *v, size_t column)
 static void share(char *out, size_t room, uint64_t part, uint64_t all)
 {
     out[0] = '\0';
-    if (all) (void)snprintf(out, room, "%.1f %%", 100.0 * (double)part / (double)all);
+    if (all && part >= all)
+        (void)snprintf(out, room, "%s", part > all ? "> 100 %" : "100.0 %");
+    else if (all)
+        (void)snprintf(out, room, "%.1f %%", 100.0 * (double)part / (double)all);
 }
 
 static void per_token(char out[TT_UNITS_TEXT], uint64_t bytes, uint64_t tokens)
@@ -129,13 +133,19 @@ static void print_head(const tt_whatif_view *v)
         printf("readahead %s are fetched around each missing page\n",
                tt_units_bytes(text, v->readahead_bytes));
     if (v->has_disk)
-        printf("disk      %s; tokens/s from \"computing waits for each read\" to \"all reading "
-               "hides behind computing\"\n",
+        printf("disk      %s; TOKENS/S: from where computing waits for each read\n"
+               "          to where all reading hides behind computing\n",
                tt_units_rate(text, v->disk_bytes_per_s));
     if (v->reserve_bytes)
         printf("reserved  %s of the RAM are not for weights\n",
                tt_units_bytes(text, v->reserve_bytes));
-    printf("\nRead from disk, a token: in the prompt, the FIRST generated, each further TOKEN\n");
+    if (v->traced_readahead_bytes && !v->readahead_bytes)
+        printf("not told  what the kernel reads ahead in vain, here up to %s at a time:\n"
+               "          see --readahead\n",
+               tt_units_bytes(text, v->traced_readahead_bytes));
+    printf("\nFrom disk, for each token: of the PROMPT, %s\n",
+           shown(v, FIRST) ? "the FIRST generated, each TOKEN after it"
+                           : "each TOKEN generated after the first");
 }
 
 bool tt_whatif_print_text(const tt_whatif_view *v)

@@ -16,6 +16,8 @@ typedef struct tt_whatif_view {
     bool has_disk;
     double disk_bytes_per_s;
     uint64_t reserve_bytes;
+    uint64_t
+        traced_readahead_bytes; /* of the devices of the traced run, the most; 0: not observed */
     uint64_t model_bytes;
     uint64_t touched_bytes;
     uint64_t reads;

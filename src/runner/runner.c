@@ -177,7 +177,9 @@ static bool is_mapped(const char *path)
     bool found = false;
     while (!found && fgets(line, sizeof line, maps)) {
         char *name = strchr(line, '/');
-        if (!name) continue;
+        const char *access = strchr(line, ' ');
+        /* What cannot be read holds no weights: somebody asks the kernel about the pages. */
+        if (!name || !access || access[1] != 'r') continue;
         name[strcspn(name, "\n")] = '\0';
         found = strcmp(name, real) == 0;
     }

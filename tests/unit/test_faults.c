@@ -289,6 +289,22 @@ static void choices_reach_their_layers(void **state)
     tt_bytes_free(&b);
 }
 
+static void the_furthest_read_ahead_counts(void **state)
+{
+    (void)state;
+    tt_pair pairs[] = {{"device_8:0_read_ahead_bytes", "131072"},
+                       {"device_254:0_read_ahead_bytes", "8388608"},
+                       {"device_8:1_read_ahead_bytes", "no number"},
+                       {"device_read_ahead_bytes", "1"},
+                       {"device_", "99999999999"},
+                       {"x_read_ahead_bytes", "99999999999"},
+                       {"device_8:2_read_ahead_bytes_", "99999999999"}};
+    tt_model m = {.environment = pairs, .n_environment = sizeof pairs / sizeof *pairs};
+    assert_int_equal(tt_kernel_read_ahead(&m), 8388608);
+    m.n_environment = 0;
+    assert_int_equal(tt_kernel_read_ahead(&m), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +313,7 @@ int main(void)
         cmocka_unit_test(each_used_byte_counts_once),
         cmocka_unit_test(parts_add_up_to_the_whole),
         cmocka_unit_test(the_kernel_agrees),
+        cmocka_unit_test(the_furthest_read_ahead_counts),
         cmocka_unit_test(choices_reach_their_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

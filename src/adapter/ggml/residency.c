@@ -47,7 +47,7 @@ static const char *map_file(const tt_model_seen *model, uint64_t page_bytes, map
     } else if (!kernel_tells(fd, model->path)) {
         problem = "the kernel tells it only to a file's owner, or who may write it";
     } else {
-        void *at = mmap(NULL, (size_t)model->file.size_bytes, PROT_READ, MAP_SHARED, fd, 0);
+        void *at = mmap(NULL, (size_t)model->file.size_bytes, PROT_NONE, MAP_SHARED, fd, 0);
         if (at == MAP_FAILED)
             problem = strerror(errno);
         else
