@@ -257,7 +257,7 @@ int tt_cmd_faults(int argc, char **argv)
         "What had to come from disk in the trace FILE: page faults and bytes read, for which "
         "weights, when, at what rate, by which token.\v"
         "Needs a trace that was made with --faults (and --residency for what was in RAM). READ is "
-        "what the kernel asked a device for while a thread was in the op, read-ahead included. "
+        "what the kernel asked a device for while a thread was in the op, readahead included. "
         "USED is the bytes of weights that the ops read in the mapped file, each byte once. "
         "BLOCKED is the threads' "
         "time in the ops without a processor.",

@@ -75,7 +75,7 @@ static void detail_lines(const tt_info *info)
                      tt_units_count(a, m->n_usages), tt_units_count(b, m->n_residencies));
     const uint64_t read_ahead = tt_kernel_readahead(m);
     if (read_ahead)
-        tt_info_line("read-ahead", "up to %s at a time, on the model's device",
+        tt_info_line("readahead", "up to %s at a time, on the model's device",
                      tt_units_bytes(a, read_ahead));
     if (m->n_token_texts)
         tt_info_line("texts", "of %s tokens", tt_units_count(a, m->n_token_texts));

@@ -300,9 +300,9 @@ static void the_furthest_read_ahead_counts(void **state)
                        {"x_read_ahead_bytes", "99999999999"},
                        {"device_8:2_read_ahead_bytes_", "99999999999"}};
     tt_model m = {.environment = pairs, .n_environment = sizeof pairs / sizeof *pairs};
-    assert_int_equal(tt_kernel_read_ahead(&m), 8388608);
+    assert_int_equal(tt_kernel_readahead(&m), 8388608);
     m.n_environment = 0;
-    assert_int_equal(tt_kernel_read_ahead(&m), 0);
+    assert_int_equal(tt_kernel_readahead(&m), 0);
 }
 
 int main(void)
