@@ -5,8 +5,8 @@ Usage: check_tokens.py TENSORTRACE TRACE ROWS N_UBATCH
 
 ROWS is what programs/sequences.c printed: "decode N" and its rows for each call, and
 "piece TOKEN HEX" for the text of each token. Every row of a call must be in exactly one
-batch of it, with its token, position and sequences, in whatever order; no batch may have
-more than N_UBATCH rows; every token has its text; both readers are of one opinion.
+batch of it, with its token, position and sequences, in whatever order; but a batch begins with
+the first row of the call that was in none before; no batch may have more than N_UBATCH rows; every token has its text; both readers are of one opinion.
 """
 
 import sys
@@ -40,6 +40,19 @@ def rows_of(batch):
                     [tuple(sorted(s)) for s in sequences] if sequences else unknown))
 
 
+def compare_first_rows(complain, number, inside, wanted):
+    """However llama.cpp splits a call, it begins a batch with the first row that is left."""
+    left = list(wanted)
+    for b in inside:
+        rows = rows_of(b)
+        if rows[0] != left[0]:
+            complain(f"call {number}: a batch begins with {rows[0]}, left is {left[0]} first")
+        for row in rows:
+            if row not in left:
+                return
+            left.remove(row)
+
+
 def compare_calls(complain, trace, calls, n_ubatch):
     decodes = traces.records(trace, "decode")
     batches = traces.records(trace, "batch")
@@ -54,6 +67,7 @@ def compare_calls(complain, trace, calls, n_ubatch):
             complain(f"call {number}: row {row}, {n} times: not in the trace")
         for row, n in (Counter(got) - Counter(wanted)).items():
             complain(f"call {number}: row {row}, {n} times: in the trace, but not decoded")
+        compare_first_rows(complain, number, inside, wanted)
         for b in inside:
             if b["n_tokens"] > n_ubatch:
                 complain(f"call {number}: a batch of {b['n_tokens']} rows")
