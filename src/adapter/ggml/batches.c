@@ -20,7 +20,7 @@ typedef struct inputs {
     const struct ggml_tensor *positions;
     const struct ggml_tensor *embeddings;
     const struct ggml_tensor *output; /* logits or pooled embeddings: a row an output */
-    bool no_tokens;                   /* what would gather by them is not computed this time */
+    const struct ggml_tensor *idle;   /* as tokens, but nothing that is computed gathers by them */
 } inputs;
 
 static bool is_named(const struct ggml_tensor *t, const char *name)
@@ -58,7 +58,7 @@ static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, boo
         if (!t) continue;
         /* Multimodal models use slices of inp_pos. */
         if (t->view_src) t = t->view_src;
-        if (!is_computed && tt_batches_is_tokens(e, node, s)) in->no_tokens = true;
+        if (!is_computed && tt_batches_is_tokens(e, node, s)) in->idle = t;
         if (!is_computed || !(t->flags & GGML_MIRROR_FLAG_INPUT) || tt_batches_is_copy(t)) continue;
         bool gathers = s == 1 && node->src[0] && is_op(e, node, "GET_ROWS");
         if (!in->tokens && tt_batches_is_tokens(e, node, s)) in->tokens = t;
@@ -79,8 +79,7 @@ static inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
         look_at_node(e, nodes[i], !any_compute || nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE, &in);
     /* With several backends the nodes refer to copies, which are made later; the inputs
      * themselves are still leafs of the graph. */
-    if (!in.tokens && !in.no_tokens && e->graph_tensor)
-        in.tokens = e->graph_tensor(graph, "inp_tokens");
+    if (!in.tokens && !in.idle && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
     if (!in.positions && e->graph_tensor) in.positions = e->graph_tensor(graph, "inp_pos");
     for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--) {
         if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled"))
@@ -116,7 +115,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
                           struct ggml_cgraph *graph)
 {
     inputs in = find_inputs(e, graph);
-    const struct ggml_tensor *counted = in.tokens;
+    const struct ggml_tensor *counted = in.tokens ? in.tokens : in.idle;
     tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
     b.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.batches, 1) + 1;
     b.thread = (uint32_t)syscall(SYS_gettid);

@@ -10,7 +10,8 @@
  *   3. Half way sequence 1 is removed; a new prompt takes its id, in the same decodes as the
  *      others' next tokens.
  *   4. Sequences 1 and 2 are removed and get the same prompt again, one after the other in one
- *      decode, longer than what is computed of them at once. */
+ *      decode, longer than what is computed of them at once.
+ *   5. Sequence 3 goes on with embeddings. */
 #include "llama_program.h"
 
 #include <stdio.h>
@@ -122,6 +123,14 @@ static void twins(const char *text)
     flush();
 }
 
+static void go_on_with_embeddings(void)
+{
+    sequence *s = &all[3];
+    for (int32_t i = 0; i < N_UBATCH + 4; i++)
+        add_row(-1, s->next++, 3, 1, false);
+    flush();
+}
+
 static void print_results(void)
 {
     char piece[256];
@@ -164,6 +173,7 @@ int main(int argc, char **argv)
     replace(1, "a new story that begins in the middle of the others and is a little longer");
     generate(STEPS / 2);
     twins("the river and the house were old and the road was long and nobody knew");
+    go_on_with_embeddings();
     print_results();
     program_api.context_free(context);
     program_api.model_free(model);
