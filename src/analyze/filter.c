@@ -3,13 +3,16 @@
 #include <fnmatch.h>
 #include <strings.h>
 
+bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch)
+{
+    if (f->has_token && (batch == TT_NONE || batch < f->token_first || batch > f->token_last))
+        return false;
+    return !f->phase || (batch != TT_NONE && m->batches[batch].phase == f->phase);
+}
+
 bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run)
 {
-    if (f->has_token &&
-        (run->batch == TT_NONE || run->batch < f->token_first || run->batch > f->token_last))
-        return false;
-    if (f->phase && (run->batch == TT_NONE || m->batches[run->batch].phase != f->phase))
-        return false;
+    if (!tt_filter_batch(f, m, run->batch)) return false;
     if (f->has_to && tt_model_ns(m, run->begin_ticks) > f->to_ns) return false;
     return !(f->has_from && run->ended && tt_model_ns(m, run->end_ticks) < f->from_ns);
 }

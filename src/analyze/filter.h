@@ -25,6 +25,8 @@ typedef struct tt_filter {
     double from_ns, to_ns; /* of the op's start, since the trace's first batch */
 } tt_filter;
 
+/* Whether the batch (in m->batches, or TT_NONE: none) passes: token, phase. */
+bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch);
 /* Whether the run can hold ops that pass (token, phase, time). */
 bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run);
 /* Whether the op passes, time and lane aside. */

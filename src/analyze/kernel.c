@@ -106,8 +106,7 @@ void tt_kernel_batches(const tt_kernel *k, const tt_filter *filter, tt_kernel_su
     uint64_t last_end = 0;
     memset(sum, 0, sizeof *sum);
     for (uint32_t i = 0; i < k->m->n_batches; i++) {
-        if (filter->has_token && (i < filter->token_first || i > filter->token_last)) continue;
-        if (filter->phase && k->m->batches[i].phase != filter->phase) continue;
+        if (!tt_filter_batch(filter, k->m, i)) continue;
         ends e = k->batches[i];
         add_window(k, e, sum);
         if (e.begin == TT_NONE || e.end == TT_NONE) continue;

@@ -112,14 +112,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 /* --- what is shown --- */
 
-bool tt_faults_passes_batch(const tt_faults_view *v, uint32_t batch)
-{
-    const tt_filter *f = &v->o->filter;
-    if (f->has_token && (batch == TT_NONE || batch < f->token_first || batch > f->token_last))
-        return false;
-    return !f->phase || (batch != TT_NONE && v->m->batches[batch].phase == f->phase);
-}
-
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
 {
     const tt_filter *f = &v->o->filter;
@@ -157,7 +149,7 @@ static void add_sample(void *context, const tt_residency_sample *s, const tt_ran
     if (s->resident_bytes > f->most_bytes) f->most_bytes = s->resident_bytes;
     f->came_bytes += s->came_bytes;
     f->went_bytes += s->went_bytes;
-    if (!tt_faults_passes_batch(v, s->batch)) return;
+    if (!tt_filter_batch(&v->o->filter, v->m, s->batch)) return;
     if (v->n_samples == v->samples_capacity) {
         size_t more = v->samples_capacity ? v->samples_capacity * 2 : 64;
         tt_residency_sample *samples = reallocarray(v->samples, more, sizeof *samples);

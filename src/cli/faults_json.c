@@ -214,7 +214,7 @@ static void sample(void *context, const tt_residency_sample *r, const tt_ranges 
 {
     const samples *s = context;
     tt_json *j = s->j;
-    if (!tt_faults_passes_batch(s->v, r->batch)) return;
+    if (!tt_filter_batch(&s->v->o->filter, s->v->m, r->batch)) return;
     tt_json_object(j);
     tt_json_kv_string(j, "model", s->v->m->files[r->file].path);
     kv_u64_or_null(j, "token_id", r->batch != TT_NONE, r->batch);

@@ -55,8 +55,6 @@ typedef struct tt_faults_view {
     bool failed;                  /* memory ran out */
 } tt_faults_view;
 
-/* Whether the batch's token and phase pass; no batch passes when neither is asked for. */
-bool tt_faults_passes_batch(const tt_faults_view *v, uint32_t batch);
 /* Whether the weight's layer and name pass. */
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w);
 /* "batch_begin", "batch_end", "recording_begin", "recording_end" */

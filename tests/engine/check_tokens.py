@@ -4,9 +4,9 @@
 Usage: check_tokens.py TENSORTRACE TRACE ROWS N_UBATCH
 
 ROWS is what programs/sequences.c printed: "decode N" and its rows for each call, and
-"piece TOKEN HEX" for the text of each token. Every row of a call must be in exactly one
-batch of it, with its token, position and sequences, in whatever order; no batch may have
-more than N_UBATCH rows; every token has its text; both readers are of one opinion.
+"piece TOKEN HEX" for the text of each token; token -1 is an embedding. Every row of a call must be in exactly one
+batch of it, with its token, position and sequences, in whatever order; but a batch begins with
+the first row of the call that was in none before; no batch may have more than N_UBATCH rows; every token has its text; both readers are of one opinion.
 """
 
 import sys
@@ -26,7 +26,7 @@ def read_rows(path):
             calls.append([])
         elif word == "row":
             token, position, sequences = rest
-            calls[-1].append((int(token), int(position), tuple(sorted(map(int, sequences.split(","))))))
+            calls[-1].append((int(token) if int(token) >= 0 else None, int(position), tuple(sorted(map(int, sequences.split(","))))))
         elif word == "piece":
             pieces[int(rest[0])] = bytes.fromhex(rest[1] if len(rest) > 1 else "")
     return calls, pieces
@@ -38,6 +38,19 @@ def rows_of(batch):
     sequences = batch.get("sequences")
     return list(zip(batch.get("tokens") or unknown, batch.get("positions") or unknown,
                     [tuple(sorted(s)) for s in sequences] if sequences else unknown))
+
+
+def compare_first_rows(complain, number, inside, wanted):
+    """However llama.cpp splits a call, it begins a batch with the first row that is left."""
+    left = list(wanted)
+    for b in inside:
+        rows = rows_of(b)
+        if rows[0] != left[0]:
+            complain(f"call {number}: a batch begins with {rows[0]}, left is {left[0]} first")
+        for row in rows:
+            if row not in left:
+                return
+            left.remove(row)
 
 
 def compare_calls(complain, trace, calls, n_ubatch):
@@ -54,6 +67,7 @@ def compare_calls(complain, trace, calls, n_ubatch):
             complain(f"call {number}: row {row}, {n} times: not in the trace")
         for row, n in (Counter(got) - Counter(wanted)).items():
             complain(f"call {number}: row {row}, {n} times: in the trace, but not decoded")
+        compare_first_rows(complain, number, inside, wanted)
         for b in inside:
             if b["n_tokens"] > n_ubatch:
                 complain(f"call {number}: a batch of {b['n_tokens']} rows")
@@ -66,8 +80,8 @@ def compare_texts(complain, trace, pieces):
         if (record["vocabulary"], record["token"]) in texts:
             complain(f"token {record['token']}: its text is there twice")
         texts[record["vocabulary"], record["token"]] = bytes(record["bytes"])
-    vocabularies = {b.get("vocabulary", 0) for b in traces.records(trace, "batch")}
-    complain.expect("the vocabulary of all batches", {1}, vocabularies)
+    vocabularies = {b.get("vocabulary", 0) for b in traces.records(trace, "batch") if b.get("tokens")}
+    complain.expect("the vocabulary of all batches with tokens", {1}, vocabularies)
     for token, piece in pieces.items():
         got = texts.get((1, token))
         if got is None or (got != piece and token >= SPECIAL_BELOW):

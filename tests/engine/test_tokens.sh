@@ -3,6 +3,7 @@
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
 need_python
 model tiny
+python3 "$TT_SOURCE_DIR/tests/engine/make_no_vocab.py" tiny.gguf no_vocab.gguf || fail "no_vocab.gguf"
 for engine in $(engines); do
     for how in shared streams; do
         about="$engine $how"
@@ -15,6 +16,13 @@ for engine in $(engines); do
         expect "$about: mode of the file" 600 "$(stat -c %a s.ttrace)"
         check check_tokens s.ttrace plain.txt 16
     done
+
+    # The engine aborts when it is asked for a text of a model without a vocabulary.
+    about="$engine, no vocabulary"
+    rm -f v.ttrace
+    "$TT_BIN" run -q -o v.ttrace -- "$TT_PROGRAMS/contexts" "$TT_ENGINES/$engine" no_vocab.gguf 1 \
+        >traced.txt 2>traced.err || fail "$about: exit code"
+    [ -f v.ttrace ] && verified v.ttrace && expect "$about: texts" 0 "$(field v.ttrace token_texts)"
 
     about="$engine --no-text, program"
     rm -f s.ttrace

@@ -1,6 +1,7 @@
 #include "adapter/ggml/batches.h"
 
 #include "adapter/ggml/capture.h"
+#include "adapter/ggml/graphs.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/values.h"
@@ -19,6 +20,7 @@ typedef struct inputs {
     const struct ggml_tensor *positions;
     const struct ggml_tensor *embeddings;
     const struct ggml_tensor *output; /* logits or pooled embeddings: a row an output */
+    const struct ggml_tensor *idle;   /* as tokens, but nothing that is computed gathers by them */
 } inputs;
 
 static bool is_named(const struct ggml_tensor *t, const char *name)
@@ -35,20 +37,29 @@ bool tt_batches_is_tokens(const tt_engine *e, const struct ggml_tensor *node, in
 {
     const struct ggml_tensor *t = node->src[s], *table = node->src[0];
     if (!t) return false;
-    return is_named(t, "inp_tokens") ||
+    return is_named(t, "inp_tokens") || memmem(t->name, sizeof t->name, "#inp_tokens#", 12) ||
            (s == 1 && table && is_op(e, node, "GET_ROWS") && is_named(table, "token_embd.weight"));
 }
 
+bool tt_batches_is_copy(const struct ggml_tensor *t)
+{
+    return memchr(t->name, '#', strnlen(t->name, sizeof t->name)) != NULL;
+}
+
 /* Inputs have names only in newer engines; in older ones what uses them tells: the
- * embedding's row numbers are the tokens, the angles of ROPE come from the positions. */
-static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, inputs *in)
+ * embedding's row numbers are the tokens, the angles of ROPE come from the positions. Since 2026
+ * graphs hold both ways in, by tokens and by embeddings: one is computed, the other's input has
+ * old values. */
+static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, bool is_computed,
+                         inputs *in)
 {
     for (int s = 0; s < 4; s++) {
         const struct ggml_tensor *t = node->src[s];
         if (!t) continue;
         /* Multimodal models use slices of inp_pos. */
         if (t->view_src) t = t->view_src;
-        if (!(t->flags & GGML_MIRROR_FLAG_INPUT)) continue;
+        if (!is_computed && tt_batches_is_tokens(e, node, s)) in->idle = t;
+        if (!is_computed || !(t->flags & GGML_MIRROR_FLAG_INPUT) || tt_batches_is_copy(t)) continue;
         bool gathers = s == 1 && node->src[0] && is_op(e, node, "GET_ROWS");
         if (!in->tokens && tt_batches_is_tokens(e, node, s)) in->tokens = t;
         if (!in->positions && (is_named(t, "inp_pos") || (s == 1 && is_op(e, node, "ROPE")) ||
@@ -63,11 +74,12 @@ static inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
     inputs in = {0};
     struct ggml_tensor **nodes = e->graph_nodes(graph);
     int n_nodes = e->graph_n_nodes(graph);
+    bool any_compute = tt_graphs_any_compute(nodes, n_nodes);
     for (int i = 0; i < n_nodes && !(in.tokens && in.positions); i++)
-        look_at_node(e, nodes[i], &in);
+        look_at_node(e, nodes[i], !any_compute || nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE, &in);
     /* With several backends the nodes refer to copies, which are made later; the inputs
      * themselves are still leafs of the graph. */
-    if (!in.tokens && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
+    if (!in.tokens && !in.idle && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
     if (!in.positions && e->graph_tensor) in.positions = e->graph_tensor(graph, "inp_pos");
     for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--) {
         if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled"))
@@ -103,7 +115,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
                           struct ggml_cgraph *graph)
 {
     inputs in = find_inputs(e, graph);
-    const struct ggml_tensor *counted = in.tokens;
+    const struct ggml_tensor *counted = in.tokens ? in.tokens : in.idle;
     tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
     b.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.batches, 1) + 1;
     b.thread = (uint32_t)syscall(SYS_gettid);

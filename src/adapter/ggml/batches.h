@@ -15,6 +15,9 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
                           struct ggml_cgraph *graph);
 /* Whether source s of the node holds token ids. */
 bool tt_batches_is_tokens(const tt_engine *e, const struct ggml_tensor *node, int s);
+/* Whether the scheduler made the tensor, "BACKEND#NAME#N", to copy another one into while the graph
+ * runs: until then it has old values. */
+bool tt_batches_is_copy(const struct ggml_tensor *t);
 void tt_batches_end(tt_recorder *r, uint32_t batch, int status);
 
 #endif

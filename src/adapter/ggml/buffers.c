@@ -54,6 +54,15 @@ static live *find(const void *buffer)
     return NULL;
 }
 
+/* Not shared memory or a driver's, which the kernel gives names like files'. */
+static bool is_disk_path(const char *path)
+{
+    static const char *const memory[] = {"/dev/", "/memfd:", "/SYSV", "/anon_hugepage"};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        if (strncmp(path, memory[i], strlen(memory[i])) == 0) return false;
+    return true;
+}
+
 /* Whether the byte at base is in a mapping of a file, and which byte of it it is. */
 static enum place find_mapping(uint64_t base, char path[4096], uint64_t *offset)
 {
@@ -74,7 +83,7 @@ static enum place find_mapping(uint64_t base, char path[4096], uint64_t *offset)
         line[strcspn(line, "\n")] = '\0';
         (void)snprintf(path, 4096, "%s", line + name);
         *offset = at + (base - begin);
-        if (strncmp(path, "/dev/shm/", 9) != 0 && strncmp(path, "/memfd:", 7) != 0) found = IS_FILE;
+        if (is_disk_path(path)) found = IS_FILE;
     }
     free(line);
     (void)fclose(maps);

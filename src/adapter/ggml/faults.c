@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DESCRIPTOR_MIN 512 /* low numbers are the program's: it may expect them free */
@@ -38,17 +39,33 @@ bool tt_faults_read_io(int fd, uint64_t *read_bytes, uint64_t *rchar)
     ssize_t n = pread(fd, text, sizeof text - 1, 0);
     if (n <= 0) return false;
     text[n] = '\0';
+    /* The program may have closed it, and opened another file under its number. */
+    if (strncmp(text, "rchar: ", 7) != 0) return false;
     if (rchar && !find_value(text, "rchar: ", rchar)) return false;
     return find_value(text, "\nread_bytes: ", read_bytes);
+}
+
+static void open_io(tt_faults *f)
+{
+    struct stat st;
+    int fd = tt_faults_open_io(f->whose);
+    f->io = fd < 0 ? -1 : fd + 1;
+    if (fd < 0 || fstat(fd, &st) != 0) return;
+    f->io_device = (uint64_t)st.st_dev;
+    f->io_inode = (uint64_t)st.st_ino;
+}
+
+static bool is_io_ours(const tt_faults *f)
+{
+    struct stat st;
+    return f->io > 0 && fstat(f->io - 1, &st) == 0 && (uint64_t)st.st_dev == f->io_device &&
+           (uint64_t)st.st_ino == f->io_inode;
 }
 
 static uint64_t read_io(tt_faults *f)
 {
     uint64_t bytes;
-    if (f->io == 0) {
-        int fd = tt_faults_open_io(f->whose);
-        f->io = fd < 0 ? -1 : fd + 1;
-    }
+    if (f->io == 0) open_io(f);
     return f->io > 0 && tt_faults_read_io(f->io - 1, &bytes, NULL) ? bytes : NOT_OBSERVED;
 }
 
@@ -116,6 +133,6 @@ void tt_faults_arrive(tt_faults *f)
 
 void tt_faults_close(tt_faults *f)
 {
-    if (f->io > 0) (void)close(f->io - 1);
+    if (is_io_ours(f)) (void)close(f->io - 1);
     memset(f, 0, sizeof *f);
 }

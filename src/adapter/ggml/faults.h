@@ -19,6 +19,7 @@ typedef struct tt_faults {
     uint64_t minor, major, cpu_ns, read_bytes; /* when the op began */
     uint64_t last_minor, last_major, last_read_bytes;
     int io; /* descriptor of the io file + 1; 0: not opened yet, -1: cannot be */
+    uint64_t io_device, io_inode; /* the program may close it and open a file of its own there */
     enum tt_faults_of whose;
     bool running; /* the counters at the end of the op before still hold */
 } tt_faults;

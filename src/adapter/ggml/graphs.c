@@ -197,22 +197,26 @@ const struct ggml_tensor *tt_graphs_input_leaf(const struct ggml_tensor *node)
 }
 
 /* GET_ROWS and SET_ROWS of row numbers that are there before the graph runs. Where values are
- * scattered one by one (a transposed cache), the numbers would outweigh all else. */
-static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node)
+ * scattered one by one (a transposed cache), the numbers would outweigh all else. split: what the
+ * scheduler copies for the graph has been copied. */
+static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node, bool split)
 {
     const char *op = node->src[1] ? e->op_name(node->op) : "";
     if (strcmp(op, "GET_ROWS") != 0 && strcmp(op, "SET_ROWS") != 0) return false;
     const struct ggml_tensor *leaf = tt_graphs_input_leaf(node);
     if (leaf->op != OP_NONE || leaf->flags & GGML_MIRROR_FLAG_OUTPUT) return false;
+    if (!split && tt_batches_is_copy(leaf)) return false;
     if (op[0] == 'S' && node->ne[0] <= 1) return false;
     return tt_capture_options.text || !tt_batches_is_tokens(e, node, 1);
 }
 
 /* Keeps which leafs hold row numbers: each once. False without memory. */
-static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, recorded *out)
+static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, bool any_compute,
+                        bool split, recorded *out)
 {
     for (uint32_t i = 0; i < n_nodes; i++) {
-        bool known = !takes_rows(e, g->list[i]);
+        bool known =
+            !tt_graphs_executes(g->list[i], any_compute) || !takes_rows(e, g->list[i], split);
         uint32_t leaf = known ? 0 : number_of(g, tt_graphs_input_leaf(g->list[i]));
         for (uint32_t k = 0; !known && k < out->n_inputs; k++)
             known = out->inputs[k].tensor == leaf;
@@ -290,7 +294,7 @@ static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **no
     /* Describing one tensor may number new leafs, which are described in turn. */
     for (uint32_t i = 0; ok && i < g.n; i++)
         describe_tensor(r, e, &g, i, n_nodes, any_compute, &tensors);
-    if (ok) ok = find_inputs(e, &g, n_nodes, keep);
+    if (ok) ok = find_inputs(e, &g, n_nodes, any_compute, !sched, keep);
     if (ok) {
         tt_bytes_varint(out, n_nodes);
         tt_bytes_varint(out, g.n);

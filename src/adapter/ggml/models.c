@@ -291,12 +291,12 @@ void tt_models_opened(tt_recorder *r, const void *caller, const char *path, void
     char real[PATH_MAX];
     gguf_api g;
     tt_meta_model m = {0};
+    atomic_fetch_add(&opened_count, 1);
     const tt_engine *e = tt_engine_get(caller);
     if (!e || !tensors || !find_api(caller, &g) || g.n_tensors(gguf) <= 0) return;
     if (!realpath(path, real)) (void)snprintf(real, sizeof real, "%s", path);
     if (!identify_file(real, &m)) return;
     (void)pthread_mutex_lock(&tt_process_lock);
-    atomic_fetch_add(&opened_count, 1);
     last_opened = find_known(&m);
     if (!last_opened) {
         last_opened = m.id = ++last_id;

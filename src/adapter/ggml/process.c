@@ -130,6 +130,8 @@ static void observe_memory(tt_recorder *r, enum tt_moment moment)
     /* At the exit a thread that is no more may have held it. */
     if (pthread_mutex_timedlock(&tt_process_lock, &until) != 0) return;
     if (tt_capture_options.faults) tt_usage_record(r, 0, moment);
+    /* A forked child begins with its parent's models. */
+    if (moment == TT_AT_BEGIN && tt_capture_options.residency_every) tt_residency_begin(r);
     if (moment == TT_AT_END && tt_capture_options.residency_every)
         tt_residency_record(r, 0, moment);
     if (moment == TT_AT_END) tt_models_check(r);
@@ -232,6 +234,7 @@ static void in_child(void)
     tt_graphs_forget();
     tt_tokens_forget();
     tt_usage_forget();
+    tt_residency_forget();
     tt_recorder_forget(recorder);
     recorder = NULL;
     atomic_store(&state, READY);

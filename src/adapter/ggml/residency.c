@@ -8,18 +8,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#define NOBODY 65534u            /* the kernel's overflow user and group, unless changed */
 #define PAGES_AT_ONCE 16384u     /* a call of mincore */
 #define STRETCHES_MAX (1u << 17) /* of one record, so that it stays well below the meta stream */
 
 typedef struct mapping {
     uint8_t *at; /* NULL: cannot be had */
+    size_t size_bytes;
     uint64_t n_pages;
 } mapping;
 
@@ -27,12 +31,22 @@ typedef struct mapping {
 static mapping mappings[TT_MODELS_MAX];
 static uint32_t n_mappings;
 
+/* Whether this process counts as the file's owner by CAP_FOWNER, which holds for users and groups
+ * that its user namespace has: others show up as "nobody". */
+static bool stands_in_for_owner(const struct stat *st)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    if (syscall(SYS_capget, &head, caps) != 0) return false;
+    return (caps[0].effective & 1u << CAP_FOWNER) && st->st_uid != NOBODY && st->st_gid != NOBODY;
+}
+
 /* Of files that one neither owns nor may write the kernel says that all pages are there. */
 static bool kernel_tells(int fd, const char *path)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return false;
-    return geteuid() == 0 || st.st_uid == geteuid() || eaccess(path, W_OK) == 0;
+    return st.st_uid == geteuid() || stands_in_for_owner(&st) || eaccess(path, W_OK) == 0;
 }
 
 static const char *map_file(const tt_model_seen *model, uint64_t page_bytes, mapping *m)
@@ -47,11 +61,12 @@ static const char *map_file(const tt_model_seen *model, uint64_t page_bytes, map
     } else if (!kernel_tells(fd, model->path)) {
         problem = "the kernel tells it only to a file's owner, or who may write it";
     } else {
-        void *at = mmap(NULL, (size_t)model->file.size_bytes, PROT_NONE, MAP_SHARED, fd, 0);
+        size_t size = (size_t)model->file.size_bytes;
+        void *at = mmap(NULL, size, PROT_NONE, MAP_SHARED, fd, 0);
         if (at == MAP_FAILED)
             problem = strerror(errno);
         else
-            *m = (mapping){at, (model->file.size_bytes + page_bytes - 1) / page_bytes};
+            *m = (mapping){at, size, (size + page_bytes - 1) / page_bytes};
     }
     (void)close(fd);
     return problem;
@@ -193,4 +208,12 @@ void tt_residency_begin(tt_recorder *r)
                        problem);
         tt_process_environment(r, "capture_residency", text);
     }
+}
+
+void tt_residency_forget(void)
+{
+    for (uint32_t i = 0; i < n_mappings; i++)
+        if (mappings[i].at) (void)munmap(mappings[i].at, mappings[i].size_bytes);
+    memset(mappings, 0, sizeof mappings);
+    n_mappings = 0;
 }

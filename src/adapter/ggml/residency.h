@@ -14,5 +14,7 @@ void tt_residency_record(tt_recorder *r, uint32_t batch, enum tt_moment moment);
 /* For model files that are new since the last call: how they are before they are loaded. When
  * their pages cannot be told, the environment says why. tt_process_lock is held. */
 void tt_residency_begin(tt_recorder *r);
+/* In a forked child: the new trace has no pages yet, all model files are new. */
+void tt_residency_forget(void);
 
 #endif

@@ -13,6 +13,8 @@
 #define VOCABULARIES_MAX 64u
 #define ENGINES_MAX 8u
 #define TEXT_MAX 1024
+#define NONE UINT32_MAX /* of rows */
+#define NO_VOCABULARY 0 /* LLAMA_VOCAB_TYPE_NONE */
 
 /* The call under way on this thread, in memory of our own: when an exception passes it, what is
  * left behind must not point into the program. */
@@ -25,7 +27,7 @@ typedef struct call {
     uint32_t *first; /* n + 1 */
     int32_t *ids;
     uint8_t *used;
-    uint32_t next; /* the row behind the one that was matched last */
+    uint32_t first_unused; /* rows before it are used up */
     size_t ids_capacity;
     uint32_t capacity;
     /* What tt_tokens_match gives out. */
@@ -92,7 +94,7 @@ static bool copy_sequences(call *c, const struct llama_batch_mirror *b, uint32_t
 static void copy_rows(call *c, const struct llama_batch_mirror *b)
 {
     c->n = 0;
-    c->next = 0;
+    c->first_unused = 0;
     if (b->n_tokens <= 0 || b->n_tokens > TOKENS_MAX) return;
     uint32_t n = (uint32_t)b->n_tokens;
     if (!grow(c, n) || !copy_sequences(c, b, n)) return;
@@ -107,6 +109,7 @@ static void copy_rows(call *c, const struct llama_batch_mirror *b)
 /* --- texts --- */
 
 typedef struct vocabulary {
+    uint32_t id;
     const void *engine_vocab;
     uint64_t models_opened; /* an address may come again with another model */
     uint8_t *seen;          /* a bit a token */
@@ -117,6 +120,7 @@ typedef struct vocabulary {
 typedef struct text_api {
     const void *(*model)(const void *context);
     const void *(*vocab)(const void *model); /* NULL: the model is the vocabulary */
+    int (*type)(const void *vocab);
     int32_t (*size)(const void *vocab);
     int32_t (*piece)(const void *vocab, int32_t token, char *out, int32_t size, int32_t lstrip,
                      bool special);
@@ -124,6 +128,7 @@ typedef struct text_api {
 
 static vocabulary vocabularies[VOCABULARIES_MAX];
 static uint32_t n_vocabularies;
+static uint32_t last_id;
 static pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void find(const void *in_engine, void *member, const char *name)
@@ -136,6 +141,7 @@ static text_api find_api(const void *in_engine)
     text_api a = {0};
     find(in_engine, &a.model, "llama_get_model");
     find(in_engine, &a.vocab, "llama_model_get_vocab");
+    find(in_engine, &a.type, "llama_vocab_type");
     find(in_engine, &a.size, a.vocab ? "llama_vocab_n_tokens" : "llama_n_vocab");
     find(in_engine, &a.piece, "llama_token_to_piece");
     return a;
@@ -160,29 +166,35 @@ static bool get_api(const void *in_engine, text_api *a)
     }
     *a = i < n ? known[i].api : (text_api){0};
     (void)pthread_mutex_unlock(&api_lock);
-    return a->model && a->size && a->piece;
+    return a->model && a->type && a->size && a->piece;
 }
 
-/* The id, from 1, of a vocabulary; 0 when there are too many. */
-static uint32_t identify(const text_api *a, const void *engine_vocab)
+/* The entry of the vocabulary at this address; what was there before another model came is
+ * forgotten. NULL when there are too many; with id 0 when it has no texts. */
+static vocabulary *identify(const text_api *a, const void *engine_vocab)
 {
     uint64_t opened = tt_models_opened_count();
-    for (uint32_t i = n_vocabularies; i-- > 0;)
-        if (vocabularies[i].engine_vocab == engine_vocab && vocabularies[i].models_opened == opened)
-            return i + 1;
-    if (n_vocabularies == VOCABULARIES_MAX) return 0;
-    int32_t size = a->size(engine_vocab);
-    vocabulary *v = &vocabularies[n_vocabularies];
-    *v = (vocabulary){.engine_vocab = engine_vocab, .models_opened = opened};
-    v->n_tokens = size > 0 && size <= 1 << 24 ? (uint32_t)size : 0;
-    v->seen = calloc(v->n_tokens / 8 + 1, 1);
-    if (!v->seen) return 0;
-    return ++n_vocabularies;
+    uint32_t i = 0;
+    while (i < n_vocabularies && vocabularies[i].engine_vocab != engine_vocab)
+        i++;
+    if (i == VOCABULARIES_MAX) return NULL;
+    vocabulary *v = &vocabularies[i];
+    if (i < n_vocabularies && v->models_opened == opened) return v;
+    /* The engine aborts when it is asked for a text of a model that has none. */
+    int32_t size = a->type(engine_vocab) != NO_VOCABULARY ? a->size(engine_vocab) : 0;
+    uint32_t n_tokens = size > 0 && size <= 1 << 24 ? (uint32_t)size : 0;
+    uint8_t *seen = calloc(n_tokens / 8 + 1, 1);
+    if (!seen) return NULL;
+    if (i == n_vocabularies)
+        n_vocabularies++;
+    else
+        free(v->seen);
+    *v = (vocabulary){n_tokens ? ++last_id : 0, engine_vocab, opened, seen, n_tokens};
+    return v;
 }
 
-static void record_text(tt_recorder *r, const text_api *a, uint32_t id, int32_t token)
+static void record_text(tt_recorder *r, const text_api *a, vocabulary *v, int32_t token)
 {
-    vocabulary *v = &vocabularies[id - 1];
     char text[TEXT_MAX];
     /* The engine throws on an id that it does not know. */
     if (token < 0 || (uint32_t)token >= v->n_tokens) return;
@@ -191,7 +203,7 @@ static void record_text(tt_recorder *r, const text_api *a, uint32_t id, int32_t 
     if (n < 0) return;
     tt_bytes payload;
     tt_bytes_init(&payload, 2 * TEXT_MAX);
-    tt_meta_put_token_text(&payload, id, token, (tt_span){(const uint8_t *)text, (size_t)n});
+    tt_meta_put_token_text(&payload, v->id, token, (tt_span){(const uint8_t *)text, (size_t)n});
     if (tt_process_put(r, TT_META_TOKEN_TEXT, &payload))
         v->seen[token / 8] |= (uint8_t)(1 << token % 8);
 }
@@ -200,14 +212,15 @@ static void record_texts(tt_recorder *r, const void *in_engine, const void *cont
 {
     text_api a;
     c->vocabulary = 0;
-    if (!c->has_tokens || !get_api(in_engine, &a)) return;
+    if (!c->n || !c->has_tokens || !get_api(in_engine, &a)) return;
     const void *model = a.model(context);
     const void *vocab = model && a.vocab ? a.vocab(model) : model;
     if (!vocab) return;
     (void)pthread_mutex_lock(&tt_process_lock);
-    c->vocabulary = identify(&a, vocab);
+    vocabulary *v = identify(&a, vocab);
+    if (v) c->vocabulary = v->id;
     for (uint32_t i = 0; c->vocabulary && i < c->n; i++)
-        record_text(r, &a, c->vocabulary, c->tokens[i]);
+        record_text(r, &a, v, c->tokens[i]);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
@@ -246,7 +259,7 @@ void tt_tokens_forget(void)
     api_lock = fresh;
     for (uint32_t i = 0; i < n_vocabularies; i++)
         free(vocabularies[i].seen);
-    n_vocabularies = 0;
+    n_vocabularies = last_id = 0;
     if (current) current->n = 0;
 }
 
@@ -271,17 +284,22 @@ static bool same_sequences(const call *c, uint32_t a, uint32_t b)
 }
 
 /* Rows mostly keep their order. Where they do not, the engine has gathered those of a sequence:
- * of several that fit, the one that goes on with the sequence of the row before is meant. */
-static uint32_t find_row(const call *c, const int32_t *token, const int32_t *position)
+ * of several that fit, the one that goes on with the sequence of the row before is meant. The
+ * search begins at row `at`, behind it, where it mostly ends soon. before: that row; NONE at a
+ * batch's begin. */
+static uint32_t find_row(const call *c, uint32_t at, uint32_t before, const int32_t *token,
+                         const int32_t *position)
 {
-    uint32_t first = UINT32_MAX;
-    if (c->next < c->n && fits(c, c->next, token, position)) return c->next;
-    for (uint32_t row = 0; row < c->n; row++) {
+    uint32_t other = NONE;
+    if (at < c->n && fits(c, at, token, position)) return at;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t row = at + i < c->n ? at + i : at + i - c->n;
         if (!fits(c, row, token, position)) continue;
-        if (c->next == 0 || same_sequences(c, row, c->next - 1)) return row;
-        if (first == UINT32_MAX) first = row;
+        if (before == NONE || same_sequences(c, row, before)) return row;
+        /* The next group begins with what comes first in the call. */
+        if (row < other) other = row;
     }
-    return first;
+    return other;
 }
 
 static bool give(call *c, uint32_t at, uint32_t row)
@@ -304,12 +322,15 @@ bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n
 {
     call *c = current;
     if (!c || n == 0 || n > c->n) return false;
+    /* However the engine splits a call, a batch begins with the first row that was in none: not
+     * with the one behind the last row, which may be another sequence's same token. */
+    while (c->first_unused < c->n && c->used[c->first_unused])
+        c->first_unused++;
     c->out_first[0] = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t row = find_row(c, tokens ? &tokens[i] : NULL, positions ? &positions[i] : NULL);
-        if (row == UINT32_MAX || !give(c, i, row)) return false;
+    for (uint32_t i = 0, at = c->first_unused, row = NONE; i < n; i++, at = row + 1) {
+        row = find_row(c, at, row, tokens ? &tokens[i] : NULL, positions ? &positions[i] : NULL);
+        if (row == NONE || !give(c, i, row)) return false;
         c->used[row] = 1;
-        c->next = row + 1;
     }
     *s = (tt_batch_sequences){c->out_first, c->out_ids};
     return true;

@@ -16,14 +16,12 @@
 
 #define SECTOR_BYTES 512u /* of the kernel's block statistics, whatever the device's are */
 
-/* The devices that model files lie on. */
-static struct {
-    uint64_t device;
-    int fd; /* of its statistics; -1: there are none */
-} devices[TT_USAGE_DEVICES_MAX];
+/* The devices that model files lie on. Their statistics, and the process's, are opened each time:
+ * a batch is long, and the program may close descriptors and expect them not to come back. */
+static uint64_t devices[TT_USAGE_DEVICES_MAX];
 static uint32_t n_devices;
 static uint32_t models_seen;
-static int io_fd = -2; /* not opened yet */
+static bool io_told; /* that it cannot be read */
 
 static int open_statistics(uint64_t device)
 {
@@ -58,15 +56,16 @@ static void find_devices(tt_recorder *r)
         uint64_t device = models[models_seen].file.device;
         bool known = false;
         for (uint32_t i = 0; i < n_devices; i++)
-            known |= devices[i].device == device;
+            known |= devices[i] == device;
         if (known || n_devices == TT_USAGE_DEVICES_MAX) continue;
         int fd = open_statistics(device);
         if (fd < 0)
             tt_process_environment(r, "capture_devices",
                                    "not observed: the kernel keeps no statistics of the device "
                                    "that a model lies on (a virtual file system)");
-        devices[n_devices].device = device;
-        devices[n_devices++].fd = fd;
+        else
+            (void)close(fd);
+        devices[n_devices++] = device;
         describe_read_ahead(r, device);
     }
 }
@@ -86,15 +85,17 @@ static void read_faults(tt_meta_usage *u)
 
 static void read_io(tt_recorder *r, tt_meta_usage *u)
 {
-    if (io_fd == -2) {
-        io_fd = tt_faults_open_io(TT_FAULTS_OF_PROCESS);
-        if (io_fd < 0) {
-            char text[128];
-            (void)snprintf(text, sizeof text, "not observed: /proc/self/io: %s", strerror(errno));
-            tt_process_environment(r, "capture_io", text);
-        }
+    char text[128];
+    int fd = tt_faults_open_io(TT_FAULTS_OF_PROCESS);
+    if (fd >= 0) {
+        if (tt_faults_read_io(fd, &u->read_bytes, &u->rchar)) u->flags |= TT_USAGE_IO;
+        (void)close(fd);
+        return;
     }
-    if (io_fd >= 0 && tt_faults_read_io(io_fd, &u->read_bytes, &u->rchar)) u->flags |= TT_USAGE_IO;
+    if (io_told) return;
+    (void)snprintf(text, sizeof text, "not observed: /proc/self/io: %s", strerror(errno));
+    tt_process_environment(r, "capture_io", text);
+    io_told = true;
 }
 
 /* The first and third number: requests completed, sectors read. */
@@ -115,9 +116,11 @@ static void read_devices(tt_meta_usage *u)
 {
     for (uint32_t i = 0; i < n_devices; i++) {
         tt_usage_device *d = &u->devices[u->n_devices];
-        if (devices[i].fd < 0 || !read_statistics(devices[i].fd, d)) continue;
-        d->device = devices[i].device;
-        u->n_devices++;
+        int fd = open_statistics(devices[i]);
+        if (fd < 0) continue;
+        d->device = devices[i];
+        if (read_statistics(fd, d)) u->n_devices++;
+        (void)close(fd);
     }
     if (u->n_devices) u->flags |= TT_USAGE_DEVICES;
 }
@@ -138,9 +141,6 @@ void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)
 
 void tt_usage_forget(void)
 {
-    if (io_fd >= 0) (void)close(io_fd);
-    io_fd = -2;
-    for (uint32_t i = 0; i < n_devices; i++)
-        if (devices[i].fd >= 0) (void)close(devices[i].fd);
+    io_told = false;
     n_devices = models_seen = 0;
 }

@@ -189,6 +189,22 @@ typedef struct batch {
     int8_t *logits;
 } batch;
 
+/* Of n rows, some or other, for rows that are no tokens. */
+static float *make_embeddings(struct tt_llama_context *context, int32_t n)
+{
+    struct tt_llama_model *(*model_of)(struct tt_llama_context *) =
+        (struct tt_llama_model * (*)(struct tt_llama_context *))
+            program_find("llama_get_model", NULL);
+    int32_t (*size)(struct tt_llama_model *) =
+        (int32_t(*)(struct tt_llama_model *))program_find("llama_model_n_embd", "llama_n_embd");
+    if (!model_of || !size) program_fail("the size of embeddings is not known");
+    size_t values = (size_t)n * (size_t)size(model_of(context));
+    float *out = malloc(values * sizeof *out);
+    for (size_t i = 0; out && i < values; i++)
+        out[i] = (float)(i % 7) / 7;
+    return out;
+}
+
 static void print_rows(const program_row *rows, int32_t n)
 {
     (void)printf("decode %d\n", (int)n);
@@ -217,8 +233,10 @@ void program_decode_rows(struct tt_llama_context *context, const program_row *ro
     }
     seq[n] = NULL;
     tt_abi_blob blob = {0};
-    const batch b = {n, token, NULL, pos, n_seq, seq, logits};
+    float *embeddings = n > 0 && rows[0].token < 0 ? make_embeddings(context, n) : NULL;
+    const batch b = {n, embeddings ? NULL : token, embeddings, pos, n_seq, seq, logits};
     memcpy(blob.u.bytes, &b, sizeof b);
     int32_t code = program_api.decode(context, blob);
+    free(embeddings);
     if (code != 0) program_fail("llama_decode returned %d", (int)code);
 }

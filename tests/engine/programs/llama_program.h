@@ -56,7 +56,8 @@ typedef struct program_row {
 } program_row;
 
 /* llama_decode of these rows, at most 1024; prints them first: "decode N", then for each
- * "row TOKEN POSITION SEQUENCE,SEQUENCE". */
+ * "row TOKEN POSITION SEQUENCE,SEQUENCE". When the first token is -1, all are: the rows are
+ * embeddings. */
 void program_decode_rows(struct tt_llama_context *context, const program_row *rows, int32_t n);
 
 #endif

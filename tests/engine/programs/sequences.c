@@ -8,7 +8,10 @@
  *      cache for each sequence cannot share rows).
  *   2. All generate together, a row each a decode.
  *   3. Half way sequence 1 is removed; a new prompt takes its id, in the same decodes as the
- *      others' next tokens. */
+ *      others' next tokens.
+ *   4. Sequences 1 and 2 are removed and get the same prompt again, one after the other in one
+ *      decode, longer than what is computed of them at once.
+ *   5. Sequence 3 goes on with embeddings. */
 #include "llama_program.h"
 
 #include <stdio.h>
@@ -107,6 +110,27 @@ static void replace(int32_t id, const char *text)
     flush();
 }
 
+/* Sequences 1 and 2 start anew with the same rows: nothing but their order tells them apart. */
+static void twins(const char *text)
+{
+    for (int32_t id = 1; id <= 2; id++) {
+        sequence *s = &all[id];
+        program_forget(context, id);
+        begin(id, text);
+        for (; s->next < s->n_prompt; s->next++)
+            add_row(s->prompt[s->next], s->next, id, 1, s->next + 1 == s->n_prompt);
+    }
+    flush();
+}
+
+static void go_on_with_embeddings(void)
+{
+    sequence *s = &all[3];
+    for (int32_t i = 0; i < N_UBATCH + 4; i++)
+        add_row(-1, s->next++, 3, 1, false);
+    flush();
+}
+
 static void print_results(void)
 {
     char piece[256];
@@ -148,6 +172,8 @@ int main(int argc, char **argv)
     generate(STEPS / 2);
     replace(1, "a new story that begins in the middle of the others and is a little longer");
     generate(STEPS / 2);
+    twins("the river and the house were old and the road was long and nobody knew");
+    go_on_with_embeddings();
     print_results();
     program_api.context_free(context);
     program_api.model_free(model);
