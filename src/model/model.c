@@ -72,8 +72,9 @@ const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t ten
         else
             high = middle;
     }
+    if (low == m->n_indices) return NULL;
     const tt_indices *found = &m->indices[low];
-    return low < m->n_indices && found->run == run && found->tensor == tensor ? found : NULL;
+    return found->run == run && found->tensor == tensor ? found : NULL;
 }
 
 const char *tt_model_environment(const tt_model *m, const char *key)

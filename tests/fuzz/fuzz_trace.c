@@ -149,7 +149,9 @@ static void look_at_reads(const tt_model *m)
 {
     const tt_filter any = {0};
     tt_error err;
-    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096},
+                         ahead = {
+                             .unit = TT_WHATIF_PAGE, .page_bytes = 4096, .readahead_bytes = 32768};
     const uint64_t ram = 64 << 10;
     tt_whatif_result lru, belady;
     tt_whatif *w;
@@ -167,8 +169,11 @@ static void look_at_reads(const tt_model *m)
             belady.total.missed_bytes > lru.total.missed_bytes)
             abort();
         tt_whatif_free(w);
-        tt_reads_free(&reads);
+        if (tt_whatif_new(m, &reads, &ahead, &w, &err) == TT_OK)
+            (void)tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, 1, &lru, &err);
+        tt_whatif_free(w);
     }
+    tt_reads_free(&reads);
 }
 
 static void look_at(const tt_model *m)
