@@ -113,8 +113,8 @@ static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched,
     tt_fault_op op = {.run = run,
                       .op = &described,
                       .times = &k->join.ops[node],
-                      .details = c->details + at,
-                      .busy = c->busy + at};
+                      .details = c->n ? c->details + at : NULL,
+                      .busy = c->n ? c->busy + at : NULL};
     while (at + op.n_details < c->n && tt_detail_node(&op.details[op.n_details]) == node)
         count(&op.counts, &op.details[op.n_details++]);
     *matched += op.n_details;
