@@ -44,30 +44,6 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static void set_by(tt_faults_options *o, const char *arg, struct argp_state *state)
-{
-    for (size_t i = 0; i < COUNT(dimensions); i++) {
-        if (strcmp(arg, dimensions[i].name) != 0) continue;
-        o->by = &dimensions[i];
-        o->by_given = true;
-        return;
-    }
-    argp_error(state, "--by: \"%.40s\" is not tensor, token, layer, op or thread", arg);
-}
-
-static void set_sort(tt_faults_options *o, const char *arg, struct argp_state *state)
-{
-    for (size_t i = 0; i < COUNT(sorts); i++) {
-        if (strcmp(arg, sorts[i].name) != 0) continue;
-        o->sort = sorts[i].sort;
-        o->sorted = true;
-        return;
-    }
-    argp_error(state,
-               "--sort: \"%.40s\" is not read, major, minor, used, time, blocked, rate or key",
-               arg);
-}
-
 static void check_together(const tt_faults_options *o, struct argp_state *state)
 {
     if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
@@ -87,10 +63,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->filter;
         return 0;
     case OPT_BY:
-        set_by(o, arg, state);
+        o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
+                                                 sizeof *dimensions)];
+        o->by_given = true;
         return 0;
     case OPT_SORT:
-        set_sort(o, arg, state);
+        o->sort =
+            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
+                .sort;
+        o->sorted = true;
         return 0;
     case OPT_LIMIT:
         o->limit = tt_trace_limit_option(arg, state);

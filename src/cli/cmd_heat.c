@@ -60,27 +60,6 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static void set_by(struct options *o, const char *arg, struct argp_state *state)
-{
-    for (size_t i = 0; i < COUNT(dimensions); i++)
-        if (strcmp(arg, dimensions[i].name) == 0) o->by = &dimensions[i];
-    if (!o->by || strcmp(arg, o->by->name) != 0)
-        argp_error(state, "--by: \"%.40s\" is not tensor, expert, layer or component", arg);
-}
-
-static void set_sort(struct options *o, const char *arg, struct argp_state *state)
-{
-    for (size_t i = 0; i < COUNT(sorts); i++) {
-        if (strcmp(arg, sorts[i].name) != 0) continue;
-        o->sort = sorts[i].sort;
-        o->sorted = true;
-        return;
-    }
-    argp_error(state,
-               "--sort: \"%.40s\" is not accesses, read, size, time, reuse, first, last or key",
-               arg);
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
@@ -90,10 +69,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->filter;
         return 0;
     case OPT_BY:
-        set_by(o, arg, state);
+        o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
+                                                 sizeof *dimensions)];
         return 0;
     case OPT_SORT:
-        set_sort(o, arg, state);
+        o->sort =
+            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
+                .sort;
+        o->sorted = true;
         return 0;
     case OPT_LIMIT:
         o->limit = tt_trace_limit_option(arg, state);

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"
+#include "cli/trace_options.h"
 #include "cli/units.h"
 #include "cli/whatif_view.h"
 
@@ -95,16 +96,6 @@ static void add_policies(struct options *o, char *arg, struct argp_state *state)
     }
 }
 
-static void set_unit(struct options *o, const char *arg, struct argp_state *state)
-{
-    for (unsigned i = 0; i < sizeof unit_names / sizeof *unit_names; i++) {
-        if (strcmp(arg, unit_names[i]) != 0) continue;
-        o->plan.unit = (tt_whatif_unit)i;
-        return;
-    }
-    argp_error(state, "--unit: \"%.40s\" is not page, tensor or expert", arg);
-}
-
 static void set_page(struct options *o, const char *arg, struct argp_state *state)
 {
     uint64_t bytes = parse_size("--page-size", arg, state);
@@ -167,7 +158,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         add_policies(o, arg, state);
         return 0;
     case OPT_UNIT:
-        set_unit(o, arg, state);
+        o->plan.unit = (tt_whatif_unit)tt_trace_name_option("--unit", arg, state, unit_names,
+                                                            sizeof unit_names / sizeof *unit_names,
+                                                            sizeof *unit_names);
         return 0;
     case OPT_PAGE:
         set_page(o, arg, state);

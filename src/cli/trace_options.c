@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define NAMES_TEXT 256 /* of all rows of a table */
+
 static bool parse_u32(const char *text, const char *end, uint32_t *out)
 {
     uint64_t v = 0;
@@ -143,6 +145,29 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 
 const struct argp tt_trace_filter_argp = {filter_options, parse_filter, NULL, NULL,
                                           NULL,           NULL,         NULL};
+
+static const char *row_name(const void *table, size_t i, size_t row_bytes)
+{
+    const char *name;
+    memcpy(&name, (const char *)table + i * row_bytes, sizeof name);
+    return name;
+}
+
+size_t tt_trace_name_option(const char *option, const char *arg, struct argp_state *state,
+                            const void *table, size_t n, size_t row_bytes)
+{
+    char names[NAMES_TEXT] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = row_name(table, i, row_bytes);
+        if (strcmp(arg, name) == 0) return i;
+        const char *between = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+        int wrote = snprintf(names + used, sizeof names - used, "%s%s", between, name);
+        if (wrote > 0 && (size_t)wrote < sizeof names - used) used += (size_t)wrote;
+    }
+    argp_error(state, "%s: \"%.40s\" is not %s", option, arg, names);
+    return 0; /* argp_error has ended the process */
+}
 
 uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state)
 {

@@ -8,6 +8,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -28,6 +29,11 @@ extern const struct argp tt_trace_filter_argp;
 /* Takes one of the options above; argp_error (exit 2) when its value is off.
  * False: another key. */
 bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_filter *filter);
+
+/* Which row of a table the value of `option` ("--by") names; argp_error, which lists the names,
+ * when none. Each of the n rows, row_bytes long, begins with its name (const char *). */
+size_t tt_trace_name_option(const char *option, const char *arg, struct argp_state *state,
+                            const void *table, size_t n, size_t row_bytes);
 
 /* The value of --limit. */
 uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state);

@@ -15,5 +15,7 @@ extern tt_capture tt_capture_options;
 
 /* Reads the variables of record/session.h. */
 void tt_capture_read(void);
+/* The number in an environment variable; 0 without. */
+uint64_t tt_capture_number(const char *name);
 
 #endif

@@ -251,12 +251,6 @@ static void in_parent(void)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-static uint64_t number_from(const char *name)
-{
-    const char *text = getenv(name);
-    return text ? strtoull(text, NULL, 10) : 0;
-}
-
 __attribute__((constructor)) static void begin(void)
 {
     static char path[PATH_MAX];
@@ -272,8 +266,8 @@ __attribute__((constructor)) static void begin(void)
         return;
     }
     options.path = path;
-    options.ring_bytes = number_from(TT_ENV_RING);
-    options.limit_bytes = number_from(TT_ENV_LIMIT);
+    options.ring_bytes = tt_capture_number(TT_ENV_RING);
+    options.limit_bytes = tt_capture_number(TT_ENV_LIMIT);
     if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
     tt_bytes_init(&replay, REPLAY_MAX_BYTES);
