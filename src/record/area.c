@@ -1,5 +1,7 @@
 #include "record/area.h"
 
+#include "base/descriptor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +13,6 @@
 #include <unistd.h>
 
 #define AREA_VERSION 3u
-#define DESCRIPTOR_MIN 512     /* low numbers are the program's: it may expect them free */
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
 #define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
@@ -77,11 +78,7 @@ static int create_file(tt_area_map *map, const char *dir, const uint8_t run_id[1
         errno = ENAMETOOLONG;
         return -1;
     }
-    int fd = open(map->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
-    if (high < 0) return fd;
-    (void)close(fd);
-    return high;
+    return tt_descriptor_raise(open(map->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
 /* 0 or an errno. Files are sparse: a page without memory behind it is a SIGBUS when /dev/shm
@@ -234,17 +231,9 @@ tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
     return TT_OK;
 }
 
-/* The traced program may have closed it, and opened a file of its own under the number. */
-static bool is_fd_ours(const tt_area_map *map)
-{
-    struct stat st;
-    return map->fd >= 0 && fstat(map->fd, &st) == 0 && (uint64_t)st.st_dev == map->device &&
-           (uint64_t)st.st_ino == map->inode;
-}
-
 void tt_area_unmap(tt_area_map *map)
 {
-    if (is_fd_ours(map)) (void)close(map->fd);
+    if (tt_descriptor_is(map->fd, map->device, map->inode)) (void)close(map->fd);
     map->fd = -1;
     if (map->area) (void)munmap(map->area, (size_t)map->area->total_bytes);
     map->area = NULL;
@@ -271,7 +260,7 @@ void tt_area_populate(tt_area_map *map, uint32_t ring)
 static bool reserve_part(tt_area_map *map, uint8_t *from, size_t bytes)
 {
     /* Without the descriptor the kernel may still tell instead of raising SIGBUS. */
-    if (!is_fd_ours(map)) return prefault(from, bytes);
+    if (!tt_descriptor_is(map->fd, map->device, map->inode)) return prefault(from, bytes);
     return reserve(map->fd, (size_t)(from - (uint8_t *)map->area), bytes) == 0;
 }
 

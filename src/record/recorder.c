@@ -1,6 +1,7 @@
 #include "record/recorder.h"
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "format/meta.h"
 #include "record/drain.h"
 #include "record/place.h"
@@ -22,7 +23,6 @@
 #define FLUSH_NS 2000000000ull /* everything final goes to the file */
 #define SPARE_RINGS 2u         /* made ready before a thread asks */
 #define DRAIN_STACK_BYTES (512u << 10)
-#define DESCRIPTOR_MIN 512 /* low numbers are the program's: it may expect them free */
 
 struct tt_recorder {
     tt_area_map map;
@@ -186,11 +186,7 @@ static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
     if (*fd < 0)
         return tt_error_set(err, errno == EEXIST ? TT_E_EXISTS : TT_E_IO, TT_NO_OFFSET,
                             "cannot create %s: %s", part, strerror(errno));
-    int high = fcntl(*fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
-    if (high >= 0) {
-        (void)close(*fd);
-        *fd = high;
-    }
+    *fd = tt_descriptor_raise(*fd);
     /* Tells `tensortrace recover` that somebody writes it, also across pid namespaces. Ends with
      * the last copy of the descriptor; some file systems have no locks. */
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

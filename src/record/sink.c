@@ -1,5 +1,7 @@
 #include "record/sink.h"
 
+#include "base/descriptor.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,19 +12,10 @@
 
 #define PACK_MIN_BYTES 256u
 
-/* The traced program may close descriptors that it did not open, and open its own files under
- * their numbers: those must not be written to. */
-static bool is_our_file(const tt_sink *s)
-{
-    struct stat st;
-    return fstat(s->fd, &st) == 0 && (uint64_t)st.st_dev == s->device &&
-           (uint64_t)st.st_ino == s->inode;
-}
-
 static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
 {
     uint64_t at = s->offset;
-    if (!is_our_file(s))
+    if (!tt_descriptor_is(s->fd, s->device, s->inode))
         return tt_error_set(err, TT_E_IO, s->offset,
                             "the traced program has closed the trace's file");
     while (n > 0) {
@@ -162,7 +155,7 @@ tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
 
 void tt_sink_forget(tt_sink *s)
 {
-    if (s->fd >= 0 && is_our_file(s)) (void)close(s->fd);
+    if (s->fd >= 0 && tt_descriptor_is(s->fd, s->device, s->inode)) (void)close(s->fd);
     s->fd = -1;
 }
 

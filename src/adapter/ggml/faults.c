@@ -1,6 +1,7 @@
 #include "adapter/ggml/faults.h"
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,18 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DESCRIPTOR_MIN 512 /* low numbers are the program's: it may expect them free */
 #define NOT_OBSERVED UINT64_MAX
 
 int tt_faults_open_io(enum tt_faults_of whose)
 {
     const char *path = whose == TT_FAULTS_OF_THREAD ? "/proc/thread-self/io" : "/proc/self/io";
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
-    if (high < 0) return fd;
-    (void)close(fd);
-    return high;
+    return tt_descriptor_raise(open(path, O_RDONLY | O_CLOEXEC));
 }
 
 /* "name: N" in the text. */
@@ -57,9 +52,7 @@ static void open_io(tt_faults *f)
 
 static bool is_io_ours(const tt_faults *f)
 {
-    struct stat st;
-    return f->io > 0 && fstat(f->io - 1, &st) == 0 && (uint64_t)st.st_dev == f->io_device &&
-           (uint64_t)st.st_ino == f->io_inode;
+    return f->io > 0 && tt_descriptor_is(f->io - 1, f->io_device, f->io_inode);
 }
 
 static uint64_t read_io(tt_faults *f)

@@ -1,0 +1,15 @@
+/* Descriptors of our own in a program that is not ours. */
+#ifndef TT_BASE_DESCRIPTOR_H
+#define TT_BASE_DESCRIPTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Moves fd to a high number: low ones are the program's, which may expect them free. The new
+ * number; fd itself when that failed, or when it is negative. */
+int tt_descriptor_raise(int fd);
+/* Whether fd is open on that file (st_dev, st_ino): the program may close descriptors that it did
+ * not open, and open files of its own under their numbers. */
+bool tt_descriptor_is(int fd, uint64_t device, uint64_t inode);
+
+#endif
