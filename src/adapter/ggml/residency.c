@@ -4,6 +4,7 @@
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/process.h"
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "format/meta.h"
 
 #include <errno.h>
@@ -51,12 +52,10 @@ static bool kernel_tells(int fd, const char *path)
 
 static const char *map_file(const tt_model_seen *model, uint64_t page_bytes, mapping *m)
 {
-    struct stat st;
     const char *problem = NULL;
     int fd = open(model->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return strerror(errno);
-    if (fstat(fd, &st) != 0 || (uint64_t)st.st_ino != model->file.inode ||
-        (uint64_t)st.st_dev != model->file.device) {
+    if (!tt_descriptor_is(fd, model->file.device, model->file.inode)) {
         problem = "the file was replaced meanwhile";
     } else if (!kernel_tells(fd, model->path)) {
         problem = "the kernel tells it only to a file's owner, or who may write it";
@@ -122,7 +121,7 @@ typedef struct engine_mapping {
 
 static engine_mapping find_engine_mapping(const char *path, uint64_t page_bytes)
 {
-    uint64_t offset, size;
+    uint64_t offset = 0, size = 0;
     engine_mapping e = {.base = tt_buffers_mapping(path, &offset, &size)};
     uint64_t skip = (page_bytes - offset % page_bytes) % page_bytes;
     if (!e.base || skip >= size || ((uintptr_t)e.base + skip) % page_bytes != 0)
