@@ -2,6 +2,7 @@
 
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/values.h"
@@ -10,8 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define TOKENS_MAX (1 << 20)
 
@@ -118,7 +117,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     const struct ggml_tensor *counted = in.tokens ? in.tokens : in.idle;
     tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
     b.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.batches, 1) + 1;
-    b.thread = (uint32_t)syscall(SYS_gettid);
+    b.thread = tt_owner_thread();
     if (counted && counted->ne[0] > 0 && counted->ne[0] <= TOKENS_MAX)
         b.n_tokens = (uint32_t)counted->ne[0];
     else if (in.embeddings && in.embeddings->ne[1] > 0 && in.embeddings->ne[1] <= TOKENS_MAX)

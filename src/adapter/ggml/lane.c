@@ -1,6 +1,7 @@
 #include "adapter/ggml/lane.h"
 
 #include "adapter/ggml/capture.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
 #include "format/meta.h"
@@ -8,8 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define RUNS_MAX 256u
 
@@ -154,7 +153,7 @@ bool tt_lane_claim(tt_lane *l)
     tt_recorder *r = tt_process_recorder_if_open();
     if (!r) return false;
     tt_area_map *map = tt_recorder_area(r);
-    uint32_t thread = (uint32_t)syscall(SYS_gettid);
+    uint32_t thread = tt_owner_thread();
     /* Without a key the ring would not come free at the thread's end. */
     tt_ring *ring = has_key ? tt_area_claim(map, thread) : NULL;
     if (!ring) return false;

@@ -4,11 +4,9 @@
 #include "adapter/ggml/indices.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/libraries.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "format/meta.h"
-
-#include <sys/syscall.h>
-#include <unistd.h>
 
 __thread uint32_t tt_runs_batch __attribute__((tls_model("initial-exec")));
 __thread const struct ggml_tensor *tt_runs_asked __attribute__((tls_model("initial-exec")));
@@ -44,7 +42,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     }
     run.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.runs, 1) + 1;
     if (run.id == 0) return 0;
-    run.thread = (uint32_t)syscall(SYS_gettid);
+    run.thread = tt_owner_thread();
     run.ticks = tt_ticks();
     tt_bytes payload;
     tt_bytes_init(&payload, 128);
