@@ -63,10 +63,12 @@ static tt_status load_details(walk *k, uint32_t run_id, tt_error *err)
 static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
 {
     counted *c = &k->counted;
-    size_t n, first = tt_pieces_of_run(k->m->pieces, run_id, &n);
-    for (size_t i = 0; c->n > 0 && i < n; i++) {
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(k->m->pieces, run_id, &pieces, &n, err);
+    for (size_t i = 0; status == TT_OK && c->n > 0 && i < n; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(k->m->pieces, first + i, &p, err);
+        status = tt_pieces_get(k->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (p.open) continue;
         for (size_t r = 0; r < p.n; r++) {
@@ -76,7 +78,7 @@ static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
             if (d && p.arrive[r] >= p.start[r]) c->busy[d - c->details] = p.arrive[r] - p.start[r];
         }
     }
-    return TT_OK;
+    return status;
 }
 
 /* The first detail of that node, or where it would be. */

@@ -45,7 +45,10 @@ static bool make_room(tt_join *j, size_t need)
 tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err)
 {
     const tt_run *r = &m->runs[run];
-    size_t n, first = tt_pieces_of_run(m->pieces, r->id, &n);
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(m->pieces, r->id, &pieces, &n, err);
+    if (status != TT_OK) return status;
     j->graph = r->graph == TT_NONE ? NULL : &m->graphs[r->graph];
     j->n_touched = 0;
     if (n > 0 && j->graph && !make_room(j, j->graph->n_nodes))
@@ -57,7 +60,7 @@ tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err
     }
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(m->pieces, first + i, &p, err);
+        status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (j->graph)
             add_piece(j, &p);

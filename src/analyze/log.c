@@ -65,10 +65,12 @@ static tt_status load_joined(walker *w, uint32_t run, active *a, tt_error *err)
 
 static tt_status load_lanes(walker *w, uint32_t run, active *a, tt_error *err)
 {
-    size_t n, capacity = 0, first = tt_pieces_of_run(w->m->pieces, w->m->runs[run].id, &n);
-    for (size_t i = 0; i < n; i++) {
+    const tt_piece *pieces;
+    size_t n, capacity = 0;
+    tt_status status = tt_pieces_of_run(w->m->pieces, w->m->runs[run].id, &pieces, &n, err);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(w->m->pieces, first + i, &p, err);
+        status = tt_pieces_get(w->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (w->filter->has_lane && p.lane != w->filter->lane) continue;
         if (a->n + p.n > capacity) {
@@ -91,7 +93,7 @@ static tt_status load_lanes(walker *w, uint32_t run, active *a, tt_error *err)
                                       p.open};
         }
     }
-    return TT_OK;
+    return status;
 }
 
 /* Takes the next run into the active ones, when it has ops to give. */

@@ -285,11 +285,13 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
 static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
 {
     const tt_run *run = &s->m->runs[at];
-    size_t n, first = tt_pieces_of_run(s->m->pieces, run->id, &n);
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(s->m->pieces, run->id, &pieces, &n, err);
     node_info *nodes = n ? nodes_of(s, run->graph) : NULL;
     for (size_t i = 0; nodes && i < n && !s->failed; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(s->m->pieces, first + i, &p, err);
+        status = tt_pieces_get(s->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (s->filter.has_lane && p.lane != s->filter.lane) continue;
         uint32_t row = numbered_row(s, p.lane);
@@ -307,7 +309,7 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
             add(&s->total, &own, own.busy, 0, false);
         }
     }
-    return TT_OK;
+    return status;
 }
 
 static tt_status no_memory(tt_error *err)
@@ -337,14 +339,15 @@ static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, ui
 }
 
 /* Records of runs that the trace does not describe. */
-static uint64_t unknown_runs(const tt_model *m)
+static tt_status count_unknown_runs(const tt_model *m, uint64_t *records, tt_error *err)
 {
-    size_t n;
-    uint64_t count = 0;
-    const tt_piece *list = tt_pieces_list(m->pieces, &n);
-    for (size_t i = 0; i < n; i++)
-        count += tt_model_run(m, list[i].run) == TT_NONE ? list[i].count : 0;
-    return count;
+    uint32_t *ids = malloc(((size_t)m->n_runs + 1) * sizeof *ids);
+    if (!ids) return no_memory(err);
+    for (uint32_t i = 0; i < m->n_runs; i++)
+        ids[i] = m->runs[i].id;
+    tt_status status = tt_pieces_count_others(m->pieces, ids, m->n_runs, records, err);
+    free(ids);
+    return status;
 }
 
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
@@ -359,7 +362,9 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
         status = walk_run(list, n, m, i, &j, accesses, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
     }
-    uint64_t stray = j.stray + unknown_runs(m);
+    uint64_t stray = 0;
+    if (status == TT_OK) status = count_unknown_runs(m, &stray, err);
+    stray += j.stray;
     tt_join_free(&j);
     tt_accesses_free(accesses);
     for (size_t i = 0; i < n && status == TT_OK; i++) {

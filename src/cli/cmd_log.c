@@ -253,6 +253,7 @@ static int print_log(const struct options *o, const tt_model *m)
     tt_progress_begin(&p.bar, "reading", 0, "rows");
     tt_status status = tt_log_walk(m, &o->filter, o->by_lane, print_op, &p, &err);
     tt_progress_end(&p.bar);
+    tt_trace_note_damage(m);
     for (unsigned i = 0; i < RUNS_KEPT; i++)
         tt_accesses_free(p.picks[i].accesses);
     if (status == TT_OK && p.err.status != TT_OK) {
@@ -297,7 +298,7 @@ int tt_cmd_log(int argc, char **argv)
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
-    int code = tt_input_open_trace(&o.input, false, &m);
+    int code = tt_input_open_trace(&o.input, TT_INPUT_WALKS, &m);
     if (code == TT_EXIT_OK) code = print_log(&o, m);
     tt_model_close(m);
     return code;
