@@ -1,5 +1,7 @@
 #include "analyze/faults.h"
 
+#include "analyze/op_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,7 @@ typedef struct walk {
     tt_faults_walker *w;
     tt_join join;
     tt_accesses *accesses;
+    tt_op_table *ops;
     counted counted;
     bool stopped;
 } walk;
@@ -109,20 +112,19 @@ static void count(tt_fault_counts *sum, const tt_detail *d)
 
 static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched, tt_error *err)
 {
-    tt_op described;
     const counted *c = &k->counted;
     const size_t at = details_at(c, node);
     tt_fault_op op = {.run = run,
-                      .op = &described,
                       .times = &k->join.ops[node],
                       .details = c->n ? c->details + at : NULL,
                       .busy = c->n ? c->busy + at : NULL};
     while (at + op.n_details < c->n && tt_detail_node(&op.details[op.n_details]) == node)
         count(&op.counts, &op.details[op.n_details++]);
     *matched += op.n_details;
-    tt_op_describe(k->m, k->join.graph, node, op.times->covers, &described);
-    op.passes = tt_filter_op(k->w->filter, &described);
-    tt_status status = tt_accesses_of(k->accesses, &described, &op.accesses, &op.n_accesses, err);
+    op.op = tt_op_table_get(k->ops, k->m->runs[run].graph, node, op.times->covers);
+    if (!op.op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    op.passes = tt_filter_op(k->w->filter, op.op);
+    tt_status status = tt_accesses_of(k->accesses, op.op, &op.accesses, &op.n_accesses, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < op.n_accesses; i++)
         if (__builtin_add_overflow(op.accessed_bytes, op.accesses[i].size_bytes,
@@ -150,9 +152,10 @@ static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
 
 tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
 {
-    walk k = {.m = m, .w = w, .accesses = tt_accesses_new(m)};
-    tt_status status = k.accesses ? tt_model_need_clock(m, err)
-                                  : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    walk k = {.m = m, .w = w, .accesses = tt_accesses_new(m), .ops = tt_op_table_new(m)};
+    tt_status status = k.accesses && k.ops
+                           ? tt_model_need_clock(m, err)
+                           : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     w->stray = 0;
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {
         if (tt_filter_run(w->filter, m, &m->runs[i])) status = walk_run(&k, i, err);
@@ -160,6 +163,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
     }
     tt_join_free(&k.join);
     tt_accesses_free(k.accesses);
+    tt_op_table_free(k.ops);
     free(k.counted.details);
     free(k.counted.busy);
     return status;

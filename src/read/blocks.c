@@ -197,6 +197,12 @@ tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, const tt_block **out, tt_e
     return TT_OK;
 }
 
+bool tt_blocks_holds(const tt_blocks *b, uint32_t chunk, const uint64_t *start)
+{
+    const tt_block *block = b->of_chunk[chunk];
+    return block && start >= block->ops.start && start < block->ops.start + block->ops.n;
+}
+
 /* The segments stand at the payload's front: unpacks as little as will do. */
 static tt_status read_front(tt_blocks *b, uint32_t chunk, tt_ops_block *ops, tt_error *why)
 {

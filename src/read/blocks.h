@@ -36,6 +36,8 @@ void tt_blocks_free(tt_blocks *b);
  * without memory, when the file cannot be read, and when chunks are asked for again and again
  * without end. */
 tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, const tt_block **out, tt_error *err);
+/* Whether the chunk's block is still the one whose column of starts `start` points into. */
+bool tt_blocks_holds(const tt_blocks *b, uint32_t chunk, const uint64_t *start);
 /* The segments only, which stand at the chunk's front. *ops is the caller's, to be freed with
  * tt_ops_block_free; empty (n 0) when the chunk is damaged. */
 tt_status tt_blocks_front(tt_blocks *b, uint32_t chunk, tt_ops_block *ops, tt_error *err);

@@ -285,6 +285,21 @@ tt_status tt_pieces_get(tt_pieces *p, const tt_piece *piece, tt_piece_ops *ops, 
     return TT_OK;
 }
 
+tt_status tt_pieces_get_together(tt_pieces *p, const tt_piece *pieces, size_t n, tt_piece_ops *ops,
+                                 bool *together, tt_error *err)
+{
+    *together = false;
+    for (size_t i = 0; i < n; i++) {
+        tt_status status = tt_pieces_get(p, &pieces[i], &ops[i], err);
+        if (status != TT_OK) return status;
+    }
+    /* The later ones may have pushed the earlier ones out. */
+    for (size_t i = 0; i < n; i++)
+        if (!tt_blocks_holds(p->blocks, pieces[i].chunk, ops[i].start)) return TT_OK;
+    *together = true;
+    return TT_OK;
+}
+
 static size_t position_of(const uint32_t *known, size_t n, uint64_t run)
 {
     size_t low = 0, high = n;

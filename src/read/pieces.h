@@ -61,6 +61,11 @@ tt_status tt_pieces_of_run(tt_pieces *p, uint32_t run, const tt_piece **list, si
  * damage when the chunk's front was good, but not the rest. */
 tt_status tt_pieces_get(tt_pieces *p, const tt_piece *piece, tt_piece_ops *ops, tt_error *err);
 
+/* The records of n pieces, ops[i] of pieces[i], all valid until the next call of any of these.
+ * *together is false, and the others hold nothing, when they are more than the cache holds. */
+tt_status tt_pieces_get_together(tt_pieces *p, const tt_piece *pieces, size_t n, tt_piece_ops *ops,
+                                 bool *together, tt_error *err);
+
 /* Looks at each chunk's front, once: then all pieces are listed, and damage is known that shows
  * there. Fails when there are more than TT_PIECES_MAX. */
 tt_status tt_pieces_survey(tt_pieces *p, tt_error *err);
