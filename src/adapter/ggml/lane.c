@@ -1,6 +1,7 @@
 #include "adapter/ggml/lane.h"
 
 #include "adapter/ggml/capture.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
 #include "format/meta.h"
@@ -8,8 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define RUNS_MAX 256u
 
@@ -30,6 +29,7 @@ _Atomic uint32_t tt_runs_epoch = 1;
 _Atomic uint32_t tt_runs_hooked;
 
 static active_run runs[RUNS_MAX];
+static uint32_t runs_used; /* entries from here on were never taken */
 static pthread_mutex_t runs_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
@@ -52,7 +52,7 @@ static void leave(active_run *a)
 static void drop_unwound(const void *frame)
 {
     pthread_t self = pthread_self();
-    for (uint32_t i = 0; i < RUNS_MAX; i++)
+    for (uint32_t i = 0; i < runs_used; i++)
         if (runs[i].run && pthread_equal(runs[i].thread, self) &&
             (uintptr_t)runs[i].frame <= (uintptr_t)frame)
             leave(&runs[i]);
@@ -84,9 +84,10 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
     uint32_t i = 0;
     (void)pthread_mutex_lock(&runs_lock);
     drop_unwound(frame);
-    while (i < RUNS_MAX && runs[i].run)
+    while (i < runs_used && runs[i].run)
         i++;
     if (i < RUNS_MAX) {
+        if (i == runs_used) runs_used++;
         tt_taps_find(&runs[i].taps, e, nodes, n_nodes);
         entered = enter(&runs[i], run, nodes, n_nodes, frame);
     }
@@ -98,7 +99,7 @@ bool tt_lanes_run_end(uint32_t run)
 {
     bool was_under_way = false;
     (void)pthread_mutex_lock(&runs_lock);
-    for (uint32_t i = 0; !was_under_way && i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; !was_under_way && i < runs_used; i++) {
         if (runs[i].run != run) continue;
         leave(&runs[i]);
         was_under_way = true;
@@ -109,7 +110,7 @@ bool tt_lanes_run_end(uint32_t run)
 
 static void clear_runs(void)
 {
-    for (uint32_t i = 0; i < RUNS_MAX; i++)
+    for (uint32_t i = 0; i < runs_used; i++)
         runs[i].run = 0;
     atomic_store(&tt_runs_hooked, 0);
     next_epoch();
@@ -154,7 +155,7 @@ bool tt_lane_claim(tt_lane *l)
     tt_recorder *r = tt_process_recorder_if_open();
     if (!r) return false;
     tt_area_map *map = tt_recorder_area(r);
-    uint32_t thread = (uint32_t)syscall(SYS_gettid);
+    uint32_t thread = tt_owner_thread();
     /* Without a key the ring would not come free at the thread's end. */
     tt_ring *ring = has_key ? tt_area_claim(map, thread) : NULL;
     if (!ring) return false;
@@ -180,7 +181,7 @@ void tt_lanes_prepare(void)
 
 static const active_run *run_of(const struct ggml_tensor *op)
 {
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < runs_used; i++) {
         if (!runs[i].run) continue;
         for (uint32_t k = 0; k < runs[i].n_nodes; k++)
             if (runs[i].nodes[k] == op) return &runs[i];
