@@ -187,7 +187,10 @@ tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, 
     w->n_runs = m->n_runs;
     for (uint32_t i = 0; i < m->n_runs; i++)
         w->order[i] = i;
-    if (m->n_runs) qsort_r(w->order, m->n_runs, sizeof *w->order, by_begin, m->runs);
+    uint32_t sorted = 1;
+    while (sorted < m->n_runs && m->runs[sorted - 1].begin_ticks <= m->runs[sorted].begin_ticks)
+        sorted++;
+    if (sorted < m->n_runs) qsort_r(w->order, m->n_runs, sizeof *w->order, by_begin, m->runs);
     tt_status status = walk(w, err);
     for (size_t i = 0; i < w->n_active; i++)
         free(w->active[i].items);

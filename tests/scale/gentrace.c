@@ -41,7 +41,6 @@ typedef struct writer {
     tt_drain drain;
     tt_ring *rings[SYNTH_RINGS_MAX];
     uint32_t lanes;
-    tt_bytes record;
     uint64_t random;
     double factors[FACTORS];
     tt_status status;
@@ -181,12 +180,10 @@ static void put_meta(void *context, uint8_t type, const tt_bytes *payload)
 {
     writer *w = context;
     tt_area *a = w->map.area;
-    tt_bytes_clear(&w->record);
-    tt_meta_put_record(&w->record, type, payload);
-    if (atomic_load(&a->meta_head) - atomic_load(&a->meta_tail) + w->record.size + META_ROOM >
+    if (atomic_load(&a->meta_head) - atomic_load(&a->meta_tail) + payload->size + META_ROOM >
         a->meta_bytes)
         step(w, TT_DRAIN_ALL);
-    (void)tt_area_meta_push(&w->map, w->record.data, w->record.size);
+    (void)tt_area_meta_push(&w->map, type, payload);
     if (type == TT_META_BATCH) atomic_fetch_add(&a->counts.batches, 1);
     if (type == TT_META_RUN) atomic_fetch_add(&a->counts.runs, 1);
     if (type == TT_META_GRAPH) atomic_fetch_add(&a->counts.graphs, 1);
@@ -245,7 +242,6 @@ static tt_status open_writer(writer *w, const options *o, const char *path, tt_e
     }
     w->lanes = o->plan.lanes;
     w->random = o->plan.seed;
-    tt_bytes_init(&w->record, TT_META_RECORD_MAX + 16);
     make_factors(w);
     return status;
 }
