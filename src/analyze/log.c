@@ -1,6 +1,7 @@
 #include "analyze/log.h"
 
 #include "analyze/join.h"
+#include "analyze/op_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@ typedef struct walker {
     uint32_t n_runs, next_run;
     active active[TT_LOG_RUNS_MAX];
     size_t n_active;
-    tt_op op; /* described last */
+    tt_op_table *ops;
+    bool failed; /* out of memory */
 } walker;
 
 static int by_start(const void *a, const void *b)
@@ -126,15 +128,20 @@ static active *earliest(walker *w)
 
 static bool give(walker *w, const active *a, const item *i)
 {
-    bool same = w->op.graph == a->graph && w->op.node == i->node &&
-                w->op.n_nodes == (uint32_t)i->covers + 1;
-    if (!same) tt_op_describe(w->m, a->graph, i->node, i->covers, &w->op);
-    if (!tt_filter_op(w->filter, &w->op)) return true;
+    const uint32_t graph = a->run->graph;
+    const tt_op *op = tt_op_table_get(w->ops, graph, i->node, i->covers);
+    w->failed |= !op;
+    if (!op) return false;
+    if (!tt_filter_op(w->filter, op)) return true;
     if ((w->filter->has_from || w->filter->has_to) &&
         !tt_filter_time(w->filter, tt_model_ns(w->m, i->start)))
         return true;
-    tt_log_op out = {&w->op,   a->run,    i->lane,    i->lanes, i->open,
-                     i->start, i->arrive, i->release, i->busy,  i->wait};
+    tt_log_op out = {op,         tt_op_table_note(w->ops, graph, i->node),
+                     a->run,     i->lane,
+                     i->lanes,   i->open,
+                     i->start,   i->arrive,
+                     i->release, i->busy,
+                     i->wait};
     return w->visit(w->context, &out);
 }
 
@@ -175,7 +182,9 @@ tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, 
     }
     walker *w = calloc(1, sizeof *w);
     if (w) w->order = malloc(((size_t)m->n_runs + 1) * sizeof *w->order);
-    if (!w || !w->order) {
+    if (w) w->ops = tt_op_table_new(m);
+    if (!w || !w->order || !w->ops) {
+        free(w ? w->order : NULL);
         free(w);
         return no_memory(err);
     }
@@ -192,9 +201,11 @@ tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, 
         sorted++;
     if (sorted < m->n_runs) qsort_r(w->order, m->n_runs, sizeof *w->order, by_begin, m->runs);
     tt_status status = walk(w, err);
+    if (status == TT_OK && w->failed) status = no_memory(err);
     for (size_t i = 0; i < w->n_active; i++)
         free(w->active[i].items);
     tt_join_free(&w->join);
+    tt_op_table_free(w->ops);
     free(w->order);
     free(w);
     return status;

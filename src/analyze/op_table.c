@@ -5,7 +5,14 @@
 typedef struct entry {
     tt_op op;
     uint32_t covers;
+    void *note;
 } entry;
+
+static void free_entry(entry *e)
+{
+    if (e) free(e->note);
+    free(e);
+}
 
 struct tt_op_table {
     const tt_model *m;
@@ -28,7 +35,7 @@ static void forget(tt_op_table *t)
 {
     for (uint32_t g = 0; g < t->m->n_graphs; g++) {
         for (uint32_t i = 0; t->of_graph[g] && i < t->m->graphs[g].n_nodes; i++)
-            free(t->of_graph[g][i]);
+            free_entry(t->of_graph[g][i]);
         free(t->of_graph[g]);
         t->of_graph[g] = NULL;
     }
@@ -59,11 +66,19 @@ const tt_op *tt_op_table_get(tt_op_table *t, uint32_t graph, uint32_t node, uint
         t->bytes += list_bytes;
     }
     if (!nodes[node]) {
-        nodes[node] = malloc(sizeof *nodes[node]);
+        nodes[node] = calloc(1, sizeof *nodes[node]);
         if (!nodes[node]) return NULL;
         t->bytes += sizeof *nodes[node];
     }
+    free(nodes[node]->note);
+    nodes[node]->note = NULL;
     tt_op_describe(t->m, g, node, covers, &nodes[node]->op);
     nodes[node]->covers = covers;
     return &nodes[node]->op;
+}
+
+void **tt_op_table_note(tt_op_table *t, uint32_t graph, uint32_t node)
+{
+    entry **nodes = t->of_graph[graph];
+    return nodes && nodes[node] ? &nodes[node]->note : NULL;
 }

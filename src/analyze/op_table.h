@@ -19,5 +19,8 @@ void tt_op_table_free(tt_op_table *t);
 /* The op at `node` of the graph (in m->graphs, both in range) that also covers the `covers`
  * executing nodes behind it. Valid until the next call; NULL without memory. */
 const tt_op *tt_op_table_get(tt_op_table *t, uint32_t graph, uint32_t node, uint32_t covers);
+/* Something that the user keeps with the description got last, made by malloc: freed with it. *it
+ * is NULL at first. */
+void **tt_op_table_note(tt_op_table *t, uint32_t graph, uint32_t node);
 
 #endif
