@@ -17,7 +17,8 @@ static void expect_same(double v)
         (void)snprintf(want, sizeof want, "%.*g", digits, v);
         if (strtod(want, NULL) == v) break;
     }
-    assert_int_equal(tt_decimal_write(v, got), strlen(got));
+    size_t n = tt_decimal_write(v, got);
+    assert_int_equal(n, strlen(got));
     if (strcmp(got, want) != 0) fail_msg("%a: \"%s\" instead of \"%s\"", v, got, want);
 }
 
