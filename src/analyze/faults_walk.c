@@ -20,6 +20,8 @@ typedef struct walk {
     tt_join join;
     tt_accesses *accesses;
     tt_op_table *ops;
+    tt_filter_ops passing;
+    uint8_t *verdicts; /* on the run's graph */
     counted counted;
     bool stopped;
 } walk;
@@ -123,7 +125,8 @@ static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched,
     *matched += op.n_details;
     op.op = tt_op_table_get(k->ops, k->m->runs[run].graph, node, op.times->covers);
     if (!op.op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    op.passes = tt_filter_op(k->w->filter, op.op);
+    op.passes =
+        tt_filter_ops_pass(&k->passing, k->verdicts, k->m->runs[run].graph, node, op.times->covers);
     tt_status status = tt_accesses_of(k->accesses, op.op, &op.accesses, &op.n_accesses, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < op.n_accesses; i++)
@@ -141,6 +144,9 @@ static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
     tt_status status = tt_join_run(&k->join, k->m, run, err);
     if (status == TT_OK) status = tt_accesses_run(k->accesses, run, err);
     if (status == TT_OK) status = load_details(k, id, err);
+    if (k->join.n_touched) k->verdicts = tt_filter_ops_of(&k->passing, k->m->runs[run].graph);
+    if (status == TT_OK && k->passing.failed)
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     /* In callback mode the counters are the whole process's: no thread's time belongs to them. */
     if (status == TT_OK && k->m->runs[run].observed == TT_OBSERVED_HOOK)
         status = load_times(k, id, err);
@@ -157,6 +163,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
                            ? tt_model_need_clock(m, err)
                            : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     w->stray = 0;
+    k.passing = (tt_filter_ops){.m = m, .filter = w->filter};
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {
         if (tt_filter_run(w->filter, m, &m->runs[i])) status = walk_run(&k, i, err);
         if (w->progress && i % PROGRESS_EVERY == 0) w->progress(w->progress_context, i, m->n_runs);
@@ -164,6 +171,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
     tt_join_free(&k.join);
     tt_accesses_free(k.accesses);
     tt_op_table_free(k.ops);
+    tt_filter_ops_free(&k.passing);
     free(k.counted.details);
     free(k.counted.busy);
     return status;
