@@ -330,6 +330,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     } else {
         (void)unlink(session_path);
         session_path[0] = '\0';
+        tt_session_settle(session);
         code = conclude(args, session, output, &end);
     }
     if (session_path[0]) (void)unlink(session_path);
