@@ -15,7 +15,7 @@ static void wrap(tt_bytes *out, const uint8_t *data, size_t size)
                              .raw_bytes = (uint32_t)size,
                              .count = 1};
     tt_file_header_encode(&file, head);
-    tt_chunk_header_encode(&chunk, data, chunk_head);
+    tt_chunk_header_encode(&chunk, 0, data, chunk_head);
     tt_bytes_put(out, head, sizeof head);
     tt_bytes_put(out, chunk_head, sizeof chunk_head);
     tt_bytes_put(out, data, size);
