@@ -51,7 +51,7 @@ static inline uint32_t tt_op_covers(const tt_op_record *r)
     return r->place >> 29;
 }
 
-/* Appends the payload for n > 0 records (at most TT_OPS_CHUNK_RECORDS_MAX) of one
+/* Appends the payload (encoding 2) for n > 0 records (at most TT_OPS_CHUNK_RECORDS_MAX) of one
  * ring in the order they were recorded. False when memory or the limit ran out;
  * then out->failed is set. */
 bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigned tick_shift);
@@ -78,10 +78,24 @@ typedef struct tt_ops_block {
     unsigned tick_shift;
 } tt_ops_block;
 
-/* Decodes only the segments when `times` is false (columns stay NULL, node and
- * covers are filled). Fills *block, to be freed with tt_ops_block_free; on failure
- * it is empty. n: the chunk header's record count, checked. */
+/* Decodes a payload of encoding 1 or 2; only the segments when `times` is false (columns stay NULL,
+ * node and covers are filled). Fills *block, to be freed with tt_ops_block_free; on failure it is
+ * empty. n: the chunk header's record count, checked. */
 tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block, tt_error *err);
 void tt_ops_block_free(tt_ops_block *block);
+
+/* What the parts of a payload take, in bytes of the payload: they add up to it. */
+typedef struct tt_ops_cost {
+    size_t front_bytes;    /* encoding, shift, first time, granule */
+    size_t sequence_bytes; /* nodes and covers */
+    size_t segment_bytes;  /* runs and lanes */
+    size_t gap_bytes;      /* frames and what is packed in them, like the next two */
+    size_t busy_bytes;
+    size_t wait_bytes;
+    size_t exception_bytes; /* of the three columns: values that stand apart (encoding 2 only) */
+} tt_ops_cost;
+
+/* Decodes a payload to see what its parts take; errors as of tt_ops_decode. */
+tt_status tt_ops_cost_of(tt_span payload, size_t n, tt_ops_cost *cost, tt_error *err);
 
 #endif
