@@ -27,8 +27,9 @@ void tt_bits_put(tt_bytes *out, const uint64_t *values, size_t n, unsigned width
     out->size += bytes;
 }
 
-static void get_near_end(const uint8_t *from, size_t readable, uint64_t *values, size_t n,
-                         unsigned width)
+/* For all that the loop below does not do: near the end, and values that may span nine bytes. */
+static void get_carefully(const uint8_t *from, size_t readable, uint64_t *values, size_t n,
+                          unsigned width, uint64_t factor, uint64_t base)
 {
     const uint64_t mask = tt_bits_mask(width);
     size_t bit = 0;
@@ -38,24 +39,25 @@ static void get_near_end(const uint8_t *from, size_t readable, uint64_t *values,
         uint64_t v = 0;
         memcpy(&v, from + at, readable - at < 8 ? readable - at : 8);
         v >>= shift;
-        /* A value that spans nine bytes takes its last bits from the ninth. */
         if (shift + width > 64) v |= (uint64_t)from[at + 8] << (64 - shift);
-        values[i] = v & mask;
+        values[i] = (v & mask) * factor + base;
     }
 }
 
-void tt_bits_get(const uint8_t *from, size_t readable, uint64_t *values, size_t n, unsigned width)
+void tt_bits_get(const uint8_t *from, size_t readable, uint64_t *values, size_t n, unsigned width,
+                 uint64_t factor, uint64_t base)
 {
     const uint64_t mask = tt_bits_mask(width);
     size_t bit = 0;
     if (width == 0) {
-        memset(values, 0, n * sizeof *values);
+        for (size_t i = 0; i < n; i++)
+            values[i] = base;
         return;
     }
     if (width > WIDTH_OF_ONE_LOAD || readable < tt_bits_bytes(n, width) + 8) {
-        get_near_end(from, readable, values, n, width);
+        get_carefully(from, readable, values, n, width, factor, base);
         return;
     }
     for (size_t i = 0; i < n; i++, bit += width)
-        values[i] = (tt_load_u64(from + bit / 8) >> (bit % 8)) & mask;
+        values[i] = ((tt_load_u64(from + bit / 8) >> (bit % 8)) & mask) * factor + base;
 }

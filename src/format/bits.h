@@ -10,7 +10,7 @@
 
 static inline unsigned tt_bits_width(uint64_t v)
 {
-    return v ? 64u - (unsigned)__builtin_clzll(v) : 0u;
+    return 64u - (unsigned)__builtin_clzll(v | 1) - (v == 0); /* no branch */
 }
 
 static inline uint64_t tt_bits_mask(unsigned width)
@@ -25,8 +25,10 @@ static inline size_t tt_bits_bytes(size_t n, unsigned width)
 
 /* Appends the low `width` (0 to 64) bits of n values. */
 void tt_bits_put(tt_bytes *out, const uint64_t *values, size_t n, unsigned width);
-/* Reads n values of `width` (0 to 64) bits. `readable` bytes stand at `from`: at least those that
- * the values take; eight more make it faster. */
-void tt_bits_get(const uint8_t *from, size_t readable, uint64_t *values, size_t n, unsigned width);
+/* Reads n values of `width` (0 to 64) bits: each times `factor` plus `base`, modulo 2^64.
+ * `readable` bytes stand at `from`: at least those that the values take; eight more make it
+ * faster. */
+void tt_bits_get(const uint8_t *from, size_t readable, uint64_t *values, size_t n, unsigned width,
+                 uint64_t factor, uint64_t base);
 
 #endif

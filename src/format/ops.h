@@ -76,13 +76,27 @@ typedef struct tt_ops_block {
     tt_ops_segment *segments;
     size_t n_segments;
     unsigned tick_shift;
+    void *memory; /* of the columns and segments, in one piece */
+    size_t memory_bytes;
 } tt_ops_block;
+
+/* Memory that decoding needs meanwhile. Zero-filled at first, one per thread. */
+typedef struct tt_ops_scratch {
+    void *memory;
+    size_t memory_bytes;
+} tt_ops_scratch;
 
 /* Decodes a payload of encoding 1 or 2; only the segments when `times` is false (columns stay NULL,
  * node and covers are filled). Fills *block, to be freed with tt_ops_block_free; on failure it is
  * empty. n: the chunk header's record count, checked. */
 tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block, tt_error *err);
+/* The same for one chunk after the other: *block is zero-filled or from an earlier call, and its
+ * memory is used again, as is that of *scratch. Memory given back and asked for again for each
+ * chunk costs more than decoding does. */
+tt_status tt_ops_decode_again(tt_span payload, size_t n, bool times, tt_ops_block *block,
+                              tt_ops_scratch *scratch, tt_error *err);
 void tt_ops_block_free(tt_ops_block *block);
+void tt_ops_scratch_free(tt_ops_scratch *scratch);
 
 /* What the parts of a payload take, in bytes of the payload: they add up to it. */
 typedef struct tt_ops_cost {

@@ -43,60 +43,57 @@ static size_t next_frame(framing *f)
 
 /* --- put --- */
 
-static size_t exception_bytes_of(unsigned width, unsigned frame_width)
-{
-    return 1u + (width - frame_width + 6u) / 7u;
-}
+typedef struct plan {
+    unsigned width;
+    unsigned exceptions; /* values that do not fit in it */
+} plan;
 
-/* The width that makes the frame smallest: values that do not fit in it become exceptions. Only
- * the widths of values need be looked at. */
-static unsigned choose_width(const uint64_t *offsets, size_t n)
+/* The width that makes the frame smallest: values that do not fit in it become exceptions, of an
+ * index byte and a byte for each 7 bits too many. */
+static plan plan_frame(const uint64_t *offsets, size_t n)
 {
     uint8_t count[65] = {0};
-    unsigned __int128 present = 0;
+    uint8_t spaced[7] = {0}; /* values wider than w, by their width modulo 7 */
+    uint64_t all = 0;
     for (size_t i = 0; i < n; i++) {
-        unsigned width = tt_bits_width(offsets[i]);
-        count[width]++;
-        present |= (unsigned __int128)1 << width;
+        count[tt_bits_width(offsets[i])]++;
+        all |= offsets[i];
     }
-    unsigned widths[65], n_wider = 0, best = WIDTH_MAX;
-    size_t best_bytes = SIZE_MAX, exceptions = 0;
-    for (unsigned w = 65; w-- > 0;) {
-        if (!(present >> w & 1)) continue;
-        size_t bytes = tt_bits_bytes(n, w);
-        for (unsigned i = 0; i < n_wider; i++)
-            bytes += count[widths[i]] * exception_bytes_of(widths[i], w);
+    unsigned w = tt_bits_width(all), exceptions = 0;
+    plan best = {0, 0};
+    size_t best_bytes = SIZE_MAX, exception_bytes = 0;
+    for (;; w--) {
+        size_t bytes = tt_bits_bytes(n, w) + exception_bytes;
         if (w <= WIDTH_MAX && bytes < best_bytes) {
-            best = w;
+            best = (plan){w, exceptions};
             best_bytes = bytes;
         }
+        if (w == 0 || exception_bytes >= best_bytes) return best;
+        /* With a bit less, those of w bits do not fit either, and some need a further byte. */
         exceptions += count[w];
-        if (2 * exceptions >= best_bytes) break;
-        widths[n_wider++] = w;
+        exception_bytes += 2u * count[w] + spaced[w % 7];
+        spaced[w % 7] = (uint8_t)(spaced[w % 7] + count[w]);
     }
-    return best;
 }
 
 static void put_frame(tt_bytes *out, uint64_t *values, size_t n)
 {
     int64_t base = (int64_t)values[0];
     for (size_t i = 1; i < n; i++)
-        if ((int64_t)values[i] < base) base = (int64_t)values[i];
+        base = (int64_t)values[i] < base ? (int64_t)values[i] : base;
     for (size_t i = 0; i < n; i++)
         values[i] -= (uint64_t)base;
-    unsigned width = choose_width(values, n), exceptions = 0;
-    for (size_t i = 0; i < n; i++)
-        exceptions += values[i] >> width != 0;
-    unsigned said = exceptions < MANY_EXCEPTIONS ? exceptions : MANY_EXCEPTIONS;
-    tt_bytes_u8(out, (uint8_t)(width | said << WIDTH_BITS));
-    if (said == MANY_EXCEPTIONS) tt_bytes_u8(out, (uint8_t)exceptions);
+    plan p = plan_frame(values, n);
+    unsigned said = p.exceptions < MANY_EXCEPTIONS ? p.exceptions : MANY_EXCEPTIONS;
+    tt_bytes_u8(out, (uint8_t)(p.width | said << WIDTH_BITS));
+    if (said == MANY_EXCEPTIONS) tt_bytes_u8(out, (uint8_t)p.exceptions);
     tt_bytes_zigzag(out, base);
-    tt_bits_put(out, values, n, width);
-    for (size_t i = 0; exceptions && i < n; i++) {
-        if (values[i] >> width == 0) continue;
+    tt_bits_put(out, values, n, p.width);
+    for (size_t i = 0; p.exceptions > 0; i++) {
+        if (values[i] >> p.width == 0) continue;
         tt_bytes_u8(out, (uint8_t)i);
-        tt_bytes_varint(out, values[i] >> width);
-        exceptions--;
+        tt_bytes_varint(out, values[i] >> p.width);
+        p.exceptions--;
     }
 }
 
@@ -156,14 +153,14 @@ void tt_ops_column_put(tt_bytes *out, uint64_t *values, size_t n, const tt_ops_l
 
 /* --- get --- */
 
-static bool get_exceptions(tt_cursor *c, unsigned count, unsigned width, uint64_t *offsets,
-                           size_t n)
+static bool get_exceptions(tt_cursor *c, unsigned count, unsigned width, uint64_t *values, size_t n,
+                           uint64_t granule)
 {
     for (unsigned i = 0; i < count; i++) {
         uint8_t index = tt_cursor_u8(c);
         uint64_t high = tt_cursor_varint(c);
         if (c->failed || index >= n || high > UINT64_MAX >> width) return false;
-        offsets[index] |= high << width;
+        values[index] += (high << width) * granule;
     }
     return true;
 }
@@ -178,15 +175,12 @@ static bool get_frame(tt_cursor *c, uint64_t *values, size_t n, uint64_t granule
     size_t readable = tt_cursor_left(c);
     tt_span packed = tt_cursor_take(c, tt_bits_bytes(n, width));
     if (c->failed || exceptions > n) return false;
-    tt_bits_get(packed.data, readable, values, n, width);
-    if (exceptions) {
-        size_t before = c->at;
-        if (!get_exceptions(c, exceptions, width, values, n)) return false;
-        *exception_bytes += c->at - before;
-    }
-    for (size_t i = 0; i < n; i++)
-        values[i] = (values[i] + base) * granule;
-    return true;
+    tt_bits_get(packed.data, readable, values, n, width, granule, base * granule);
+    if (exceptions == 0) return true;
+    size_t before = c->at;
+    bool ok = get_exceptions(c, exceptions, width, values, n, granule);
+    *exception_bytes += c->at - before;
+    return ok;
 }
 
 /* Adds what a list of places and numbers says, times `factor`, to the values. */

@@ -11,7 +11,8 @@ typedef struct decoder {
     tt_ops_block *block;
     uint64_t encoding;
     uint64_t t0;
-    uint32_t *node; /* the sequences' nodes, one after the other */
+    tt_ops_scratch *scratch; /* memory of all that follows */
+    uint32_t *node;          /* the sequences' nodes, one after the other */
     uint8_t *covers;
     uint32_t *begin; /* per sequence, where it begins; one more for the end */
     size_t n_sequences;
@@ -26,12 +27,9 @@ typedef struct decoder {
 static const char *get_sequences(decoder *d, size_t n)
 {
     uint64_t count = tt_cursor_varint(&d->c);
-    if (d->c.failed || count > n) return "too many sequences";
-    d->begin = calloc((size_t)count + 1, sizeof *d->begin);
-    d->node = malloc((n + 1) * sizeof *d->node);
-    d->covers = malloc(n + 1);
-    if (!d->begin || !d->node || !d->covers) return "no memory";
+    if (d->c.failed || count > n || count > d->c.size) return "too many sequences";
     size_t total = 0;
+    d->begin[0] = 0;
     for (uint64_t s = 0; s < count; s++) {
         uint64_t length = tt_cursor_varint(&d->c);
         if (d->c.failed || length == 0 || length > n - total) return "a sequence is too long";
@@ -93,10 +91,7 @@ static const char *get_segments(decoder *d, size_t n)
 {
     tt_ops_block *b = d->block;
     uint64_t count = tt_cursor_varint(&d->c);
-    if (d->c.failed || count == 0 || count > n) return "too many segments";
-    b->segments = calloc((size_t)count, sizeof *b->segments);
-    d->parts = malloc((size_t)count * sizeof *d->parts);
-    if (!b->segments || !d->parts) return "no memory";
+    if (d->c.failed || count == 0 || count > n || count > d->c.size) return "too many segments";
     int64_t run = 0;
     size_t first = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -110,19 +105,14 @@ static const char *get_segments(decoder *d, size_t n)
     return first == n ? NULL : "the segments hold fewer records than the chunk";
 }
 
-static const char *fill_nodes(decoder *d, size_t n)
+static void fill_nodes(decoder *d)
 {
     tt_ops_block *b = d->block;
-    b->n = n;
-    b->node = malloc(n * sizeof *b->node);
-    b->covers = malloc(n);
-    if (!b->node || !b->covers) return "no memory";
     for (size_t i = 0; i < b->n_segments; i++) {
         const tt_ops_part *p = &d->parts[i];
         memcpy(b->node + p->first, d->node + p->position, p->count * sizeof *b->node);
         memcpy(b->covers + p->first, d->covers + p->position, p->count);
     }
-    return NULL;
 }
 
 static const char *get_front(decoder *d, size_t n)
@@ -203,67 +193,125 @@ static void sum_up(decoder *d)
     }
 }
 
-static const char *get_times(decoder *d)
+/* Content is lost. */
+static bool have_room(void **memory, size_t *memory_bytes, size_t bytes)
+{
+    if (*memory && *memory_bytes >= bytes) return true;
+    free(*memory);
+    *memory = malloc(bytes);
+    *memory_bytes = *memory ? bytes : 0;
+    return *memory != NULL;
+}
+
+/* The block's arrays in one piece of memory, what is only needed meanwhile in another. Sequences
+ * and segments take bytes of the payload each, so that these bound their number. */
+static bool take_memory(decoder *d, size_t n, bool times)
 {
     tt_ops_block *b = d->block;
-    b->start = malloc(b->n * sizeof *b->start);
-    b->arrive = malloc(b->n * sizeof *b->arrive);
-    b->release = malloc(b->n * sizeof *b->release);
-    d->gap = malloc(3 * b->n * sizeof *d->gap);
-    if (!b->start || !b->arrive || !b->release || !d->gap ||
-        !tt_ops_layout_make(&d->layout, d->parts, b->n_segments, d->begin[d->n_sequences]))
-        return "no memory";
-    d->busy = d->gap + b->n;
-    d->wait = d->busy + b->n;
+    const size_t n_timed = times ? n : 0, most = n < d->c.size ? n : d->c.size;
+    const size_t rounding = 64; /* of tt_ops_cut, and items more than n */
+    if (!have_room(&b->memory, &b->memory_bytes,
+                   n_timed * 3 * sizeof *b->start + most * sizeof *b->segments +
+                       n * (sizeof *b->node + sizeof *b->covers) + rounding) ||
+        !have_room(&d->scratch->memory, &d->scratch->memory_bytes,
+                   n_timed * (3 * sizeof *d->gap + 2 * sizeof *d->layout.ends) +
+                       most * (sizeof *d->parts + sizeof *d->begin) +
+                       n * (sizeof *d->node + sizeof *d->covers) + rounding))
+        return false;
+    uint8_t *left = b->memory;
+    if (times) {
+        b->start = tt_ops_cut(&left, n, sizeof *b->start);
+        b->arrive = tt_ops_cut(&left, n, sizeof *b->arrive);
+        b->release = tt_ops_cut(&left, n, sizeof *b->release);
+    }
+    b->segments = tt_ops_cut(&left, most, sizeof *b->segments);
+    b->node = tt_ops_cut(&left, n, sizeof *b->node);
+    b->covers = tt_ops_cut(&left, n, sizeof *b->covers);
+    left = d->scratch->memory;
+    d->gap = tt_ops_cut(&left, n_timed, sizeof *d->gap);
+    d->busy = tt_ops_cut(&left, n_timed, sizeof *d->busy);
+    d->wait = tt_ops_cut(&left, n_timed, sizeof *d->wait);
+    d->layout.ends = tt_ops_cut(&left, n_timed + 1, sizeof *d->layout.ends);
+    d->layout.next = tt_ops_cut(&left, n_timed, sizeof *d->layout.next);
+    d->parts = tt_ops_cut(&left, most, sizeof *d->parts);
+    d->begin = tt_ops_cut(&left, most + 1, sizeof *d->begin);
+    d->node = tt_ops_cut(&left, n, sizeof *d->node);
+    d->covers = tt_ops_cut(&left, n, sizeof *d->covers);
+    return true;
+}
+
+static const char *get_payload(decoder *d, size_t n, bool times)
+{
+    if (!take_memory(d, n, times)) return "no memory";
+    const char *wrong = get_front(d, n);
+    if (wrong) return wrong;
+    d->block->n = n;
+    fill_nodes(d);
+    if (!times) return NULL;
+    tt_ops_layout_fill(&d->layout, d->parts, d->block->n_segments, d->begin[d->n_sequences]);
     if (!get_columns(d)) return "a column is malformed";
     sum_up(d);
     return NULL;
 }
 
-static tt_status decode(tt_span payload, size_t n, bool times, tt_ops_block *block,
-                        tt_ops_cost *cost, tt_error *err)
+static tt_status decode(decoder *d, size_t n, bool times, tt_error *err)
 {
-    decoder d = {.c = tt_cursor_of(payload.data, payload.size), .block = block, .cost = cost};
-    memset(block, 0, sizeof *block);
-    memset(cost, 0, sizeof *cost);
-    if (n == 0 || n > TT_OPS_CHUNK_RECORDS_MAX)
+    tt_ops_block *b = d->block;
+    *b = (tt_ops_block){.memory = b->memory, .memory_bytes = b->memory_bytes};
+    if (n == 0 || n > TT_OPS_CHUNK_RECORDS_MAX) {
+        tt_ops_block_free(b);
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "an OPS chunk of %zu records (1 to %u)",
                             n, TT_OPS_CHUNK_RECORDS_MAX);
-    const char *wrong = get_front(&d, n);
-    if (!wrong) wrong = fill_nodes(&d, n);
-    if (!wrong && times) wrong = get_times(&d);
-    tt_ops_layout_free(&d.layout);
-    free(d.node);
-    free(d.covers);
-    free(d.begin);
-    free(d.parts);
-    free(d.gap);
+    }
+    const char *wrong = get_payload(d, n, times);
     if (!wrong) return TT_OK;
-    tt_ops_block_free(block);
+    tt_ops_block_free(b);
     return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "an OPS chunk is malformed: %s", wrong);
+}
+
+tt_status tt_ops_decode_again(tt_span payload, size_t n, bool times, tt_ops_block *block,
+                              tt_ops_scratch *scratch, tt_error *err)
+{
+    tt_ops_cost cost = {0};
+    decoder d = {.c = tt_cursor_of(payload.data, payload.size),
+                 .block = block,
+                 .scratch = scratch,
+                 .cost = &cost};
+    return decode(&d, n, times, err);
 }
 
 tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block, tt_error *err)
 {
-    tt_ops_cost cost;
-    return decode(payload, n, times, block, &cost, err);
+    tt_ops_scratch scratch = {0};
+    memset(block, 0, sizeof *block);
+    tt_status status = tt_ops_decode_again(payload, n, times, block, &scratch, err);
+    tt_ops_scratch_free(&scratch);
+    return status;
 }
 
 tt_status tt_ops_cost_of(tt_span payload, size_t n, tt_ops_cost *cost, tt_error *err)
 {
-    tt_ops_block block;
-    tt_status status = decode(payload, n, true, &block, cost, err);
-    if (status == TT_OK) tt_ops_block_free(&block);
+    tt_ops_block block = {0};
+    tt_ops_scratch scratch = {0};
+    decoder d = {.c = tt_cursor_of(payload.data, payload.size),
+                 .block = &block,
+                 .scratch = &scratch,
+                 .cost = cost};
+    memset(cost, 0, sizeof *cost);
+    tt_status status = decode(&d, n, true, err);
+    tt_ops_block_free(&block);
+    tt_ops_scratch_free(&scratch);
     return status;
+}
+
+void tt_ops_scratch_free(tt_ops_scratch *scratch)
+{
+    free(scratch->memory);
+    memset(scratch, 0, sizeof *scratch);
 }
 
 void tt_ops_block_free(tt_ops_block *block)
 {
-    free(block->node);
-    free(block->covers);
-    free(block->start);
-    free(block->arrive);
-    free(block->release);
-    free(block->segments);
+    free(block->memory);
     memset(block, 0, sizeof *block);
 }

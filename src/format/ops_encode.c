@@ -30,6 +30,7 @@ typedef struct encoder {
     const tt_op_record *records;
     size_t n;
     unsigned shift;
+    void *memory;       /* of the arrays of as many items as there are records */
     uint32_t *place;    /* node and covers per record, for hashing and comparing */
     tt_ops_part *parts; /* of the segments */
     segment *segments;
@@ -53,24 +54,18 @@ static bool continues(const tt_op_record *a, const tt_op_record *b)
 
 static bool find_segments(encoder *e)
 {
-    size_t n_segments = 1;
-    e->place[0] = e->records[0].place & ~LANE_BITS;
-    for (size_t i = 1; i < e->n; i++) {
-        e->place[i] = e->records[i].place & ~LANE_BITS;
-        n_segments += !continues(&e->records[i - 1], &e->records[i]);
-    }
-    e->n_segments = n_segments;
-    e->parts = malloc(n_segments * sizeof *e->parts);
-    e->segments = malloc(n_segments * sizeof *e->segments);
-    e->sequences = malloc(n_segments * sizeof *e->sequences);
-    if (!e->parts || !e->segments || !e->sequences) return false;
     uint32_t first = 0;
-    for (uint32_t i = 1, k = 0; i <= e->n; i++) {
-        if (i < e->n && continues(&e->records[i - 1], &e->records[i])) continue;
-        e->parts[k++] = (tt_ops_part){.first = first, .count = i - first};
+    e->place[0] = e->records[0].place & ~LANE_BITS;
+    for (uint32_t i = 1; i < e->n; i++) {
+        e->place[i] = e->records[i].place & ~LANE_BITS;
+        if (continues(&e->records[i - 1], &e->records[i])) continue;
+        e->parts[e->n_segments++] = (tt_ops_part){.first = first, .count = i - first};
         first = i;
     }
-    return true;
+    e->parts[e->n_segments++] = (tt_ops_part){.first = first, .count = (uint32_t)e->n - first};
+    e->segments = malloc(e->n_segments * sizeof *e->segments);
+    e->sequences = malloc(e->n_segments * sizeof *e->sequences);
+    return e->segments && e->sequences;
 }
 
 static bool make_table(encoder *e)
@@ -210,13 +205,23 @@ static void put_times(tt_bytes *out, encoder *e)
 
 static bool prepare(encoder *e)
 {
-    e->place = malloc(e->n * sizeof *e->place);
-    e->gap = malloc(3 * e->n * sizeof *e->gap);
-    if (!e->place || !e->gap || !find_segments(e) || !make_table(e)) return false;
-    e->busy = e->gap + e->n;
-    e->wait = e->busy + e->n;
+    const size_t n = e->n;
+    e->memory = malloc(n * (3 * sizeof *e->gap + sizeof *e->place + sizeof *e->parts +
+                            2 * sizeof *e->layout.ends) +
+                       64);
+    if (!e->memory) return false;
+    uint8_t *left = e->memory;
+    e->gap = tt_ops_cut(&left, n, sizeof *e->gap);
+    e->busy = tt_ops_cut(&left, n, sizeof *e->busy);
+    e->wait = tt_ops_cut(&left, n, sizeof *e->wait);
+    e->place = tt_ops_cut(&left, n, sizeof *e->place);
+    e->parts = tt_ops_cut(&left, n, sizeof *e->parts);
+    e->layout.ends = tt_ops_cut(&left, n + 1, sizeof *e->layout.ends);
+    e->layout.next = tt_ops_cut(&left, n, sizeof *e->layout.next);
+    if (!find_segments(e) || !make_table(e)) return false;
     find_sequences(e);
-    return tt_ops_layout_make(&e->layout, e->parts, e->n_segments, e->n_positions);
+    tt_ops_layout_fill(&e->layout, e->parts, e->n_segments, e->n_positions);
+    return true;
 }
 
 bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigned tick_shift)
@@ -232,12 +237,9 @@ bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigne
     } else {
         out->failed = true;
     }
-    tt_ops_layout_free(&e.layout);
-    free(e.place);
-    free(e.parts);
+    free(e.memory);
     free(e.segments);
     free(e.sequences);
     free(e.table);
-    free(e.gap);
     return !out->failed;
 }

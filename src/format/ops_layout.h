@@ -27,10 +27,19 @@ typedef struct tt_ops_layout {
                        in order and counts it up */
 } tt_ops_layout;
 
-/* For parts whose positions are below n_positions (more than 0), to be freed with
- * tt_ops_layout_free. False when memory ran out; then it is empty. */
-bool tt_ops_layout_make(tt_ops_layout *l, const tt_ops_part *parts, size_t n_parts,
+/* Fills the layout for parts whose positions are below n_positions (more than 0). The caller has
+ * given it its arrays: `ends` of n_positions + 1, `next` of n_positions. */
+void tt_ops_layout_fill(tt_ops_layout *l, const tt_ops_part *parts, size_t n_parts,
                         size_t n_positions);
-void tt_ops_layout_free(tt_ops_layout *l);
+
+/* Cuts an array of n items of `size` bytes off a piece of memory: all that a chunk needs comes as
+ * one, since a dozen large ones given back and asked for again for each chunk are, each time,
+ * pages that the kernel has to clear. */
+static inline void *tt_ops_cut(uint8_t **memory, size_t n, size_t size)
+{
+    void *array = *memory;
+    *memory += (n * size + 7) & ~(size_t)7;
+    return array;
+}
 
 #endif

@@ -99,7 +99,7 @@ bool tt_unpack_column(tt_cursor *c, uint64_t *values, size_t n)
         size_t readable = tt_cursor_left(c);
         tt_span packed = tt_cursor_take(c, tt_bits_bytes(count, width));
         if (c->failed) goto bad;
-        tt_bits_get(packed.data, readable, v, count, width);
+        tt_bits_get(packed.data, readable, v, count, width, 1, 0);
         if (!get_exceptions(c, exceptions, width, v, count)) goto bad;
         if (header & DELTA_BIT) {
             uint64_t last = base;

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AREA_VERSION 3u
+#define AREA_VERSION 4u
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
 #define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
@@ -195,7 +195,7 @@ static const char *check_header(const tt_area *a, uint64_t size)
     if (a->total_bytes != size) return "the file has another size than its header says";
     if (!a->n_rings || a->n_rings > 65536 || !is_power_of_two(a->ring_records) ||
         a->ring_records > TT_AREA_RING_BYTES_MAX || !is_power_of_two(a->meta_bytes) ||
-        a->meta_bytes > TT_AREA_RING_BYTES_MAX || a->tick_shift > 32)
+        a->meta_bytes > TT_AREA_RING_BYTES_MAX)
         return "its header is damaged";
     if (area_bytes(a->n_rings, a->meta_bytes, ring_bytes_of(a)) != size)
         return "its header does not fit its size";
