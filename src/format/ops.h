@@ -76,7 +76,7 @@ typedef struct tt_ops_block {
     tt_ops_segment *segments;
     size_t n_segments;
     unsigned tick_shift;
-    void *memory; /* of the columns and segments, in one piece */
+    void *memory; /* of the columns, in one piece */
     size_t memory_bytes;
 } tt_ops_block;
 

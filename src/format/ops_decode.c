@@ -92,6 +92,8 @@ static const char *get_segments(decoder *d, size_t n)
     tt_ops_block *b = d->block;
     uint64_t count = tt_cursor_varint(&d->c);
     if (d->c.failed || count == 0 || count > n || count > d->c.size) return "too many segments";
+    b->segments = malloc((size_t)count * sizeof *b->segments);
+    if (!b->segments) return "no memory";
     int64_t run = 0;
     size_t first = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -211,8 +213,8 @@ static bool take_memory(decoder *d, size_t n, bool times)
     const size_t n_timed = times ? n : 0, most = n < d->c.size ? n : d->c.size;
     const size_t rounding = 64; /* of tt_ops_cut, and items more than n */
     if (!have_room(&b->memory, &b->memory_bytes,
-                   n_timed * 3 * sizeof *b->start + most * sizeof *b->segments +
-                       n * (sizeof *b->node + sizeof *b->covers) + rounding) ||
+                   n_timed * 3 * sizeof *b->start + n * (sizeof *b->node + sizeof *b->covers) +
+                       rounding) ||
         !have_room(&d->scratch->memory, &d->scratch->memory_bytes,
                    n_timed * (3 * sizeof *d->gap + 2 * sizeof *d->layout.ends) +
                        most * (sizeof *d->parts + sizeof *d->begin) +
@@ -224,7 +226,6 @@ static bool take_memory(decoder *d, size_t n, bool times)
         b->arrive = tt_ops_cut(&left, n, sizeof *b->arrive);
         b->release = tt_ops_cut(&left, n, sizeof *b->release);
     }
-    b->segments = tt_ops_cut(&left, most, sizeof *b->segments);
     b->node = tt_ops_cut(&left, n, sizeof *b->node);
     b->covers = tt_ops_cut(&left, n, sizeof *b->covers);
     left = d->scratch->memory;
@@ -257,6 +258,7 @@ static const char *get_payload(decoder *d, size_t n, bool times)
 static tt_status decode(decoder *d, size_t n, bool times, tt_error *err)
 {
     tt_ops_block *b = d->block;
+    free(b->segments);
     *b = (tt_ops_block){.memory = b->memory, .memory_bytes = b->memory_bytes};
     if (n == 0 || n > TT_OPS_CHUNK_RECORDS_MAX) {
         tt_ops_block_free(b);
@@ -313,5 +315,6 @@ void tt_ops_scratch_free(tt_ops_scratch *scratch)
 void tt_ops_block_free(tt_ops_block *block)
 {
     free(block->memory);
+    free(block->segments);
     memset(block, 0, sizeof *block);
 }
