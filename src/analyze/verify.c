@@ -122,6 +122,8 @@ tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_verify_pr
 tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
 {
     tt_unpacker u;
+    tt_ops_block b = {0};
+    tt_ops_scratch scratch = {0};
     tt_status status = TT_OK;
     const tt_trace *t = &m->trace;
     tt_unpacker_init(&u);
@@ -129,12 +131,10 @@ tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
         tt_chunk_header h;
         tt_span payload;
         tt_error why;
-        tt_ops_block b;
         status = tt_trace_chunk(t, i, SIZE_MAX, &u, &h, &payload, &why);
         c->examined++;
         if (status == TT_OK && t->chunks[i].type == TT_CHUNK_OPS) {
-            status = tt_ops_decode(payload, h.count, true, &b, &why);
-            if (status == TT_OK) tt_ops_block_free(&b);
+            status = tt_ops_decode_again(payload, h.count, true, &b, &scratch, &why);
         } else if (status == TT_OK && t->chunks[i].type == TT_CHUNK_DETAIL) {
             tt_detail *details = NULL;
             size_t n;
@@ -152,6 +152,8 @@ tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
                             why.message);
         status = TT_OK;
     }
+    tt_ops_block_free(&b);
+    tt_ops_scratch_free(&scratch);
     tt_unpacker_free(&u);
     if (status == TT_OK && m->meta_damage.status != TT_OK && c->verdict == TT_CHECK_PASSED &&
         !strstr(m->meta_damage.message, "index says"))

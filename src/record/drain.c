@@ -135,7 +135,7 @@ static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, si
     find_runs(d, &entry);
     tt_bytes_clear(&d->raw);
     if (s->of_details ? !tt_detail_encode(&d->raw, d->records, n)
-                      : !tt_ops_encode(&d->raw, d->records, n, d->map->area->tick_shift))
+                      : !tt_ops_encode(&d->raw, d->records, n, 0))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
     return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
 }
