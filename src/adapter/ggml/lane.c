@@ -30,7 +30,8 @@ _Atomic uint32_t tt_runs_hooked;
 
 static active_run runs[RUNS_MAX];
 static uint32_t runs_used; /* entries from here on were never taken */
-static pthread_mutex_t runs_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Threads of a run come all at once to look it up: they must not queue for it. */
+static pthread_rwlock_t runs_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key;
@@ -82,7 +83,7 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
 {
     bool entered = false;
     uint32_t i = 0;
-    (void)pthread_mutex_lock(&runs_lock);
+    (void)pthread_rwlock_wrlock(&runs_lock);
     drop_unwound(frame);
     while (i < runs_used && runs[i].run)
         i++;
@@ -91,20 +92,20 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
         tt_taps_find(&runs[i].taps, e, nodes, n_nodes);
         entered = enter(&runs[i], run, nodes, n_nodes, frame);
     }
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
     return entered;
 }
 
 bool tt_lanes_run_end(uint32_t run)
 {
     bool was_under_way = false;
-    (void)pthread_mutex_lock(&runs_lock);
+    (void)pthread_rwlock_wrlock(&runs_lock);
     for (uint32_t i = 0; !was_under_way && i < runs_used; i++) {
         if (runs[i].run != run) continue;
         leave(&runs[i]);
         was_under_way = true;
     }
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
     return was_under_way;
 }
 
@@ -118,14 +119,14 @@ static void clear_runs(void)
 
 void tt_lanes_stop(void)
 {
-    (void)pthread_mutex_lock(&runs_lock);
+    (void)pthread_rwlock_wrlock(&runs_lock);
     clear_runs();
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
 }
 
 void tt_lanes_forget(void)
 {
-    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    const pthread_rwlock_t fresh = PTHREAD_RWLOCK_INITIALIZER;
     runs_lock = fresh;
     tt_faults_close(&tt_lane_self.faults);
     memset(&tt_lane_self, 0, sizeof tt_lane_self);
@@ -196,7 +197,7 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     /* Without a ring the ops are followed all the same, and counted. */
     (void)tt_lane_claim(l);
     /* While the lock is held no run ends, so that the nodes may be read. */
-    (void)pthread_mutex_lock(&runs_lock);
+    (void)pthread_rwlock_rdlock(&runs_lock);
     const active_run *run = run_of(op);
     if (run) {
         if (l->run != run->run) {
@@ -212,7 +213,7 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
         }
         l->epoch = atomic_load(&tt_runs_epoch);
     }
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
     if (!run) tt_lane_count_lost();
     return run != NULL;
 }
