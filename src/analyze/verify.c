@@ -181,6 +181,18 @@ static bool names_runs(const tt_model *m, size_t i, tt_unpacker *u)
     return ok;
 }
 
+/* Whether a META chunk holds what the index says; of one that cannot be read other checks tell. */
+static bool describes_meta(const tt_model *m, size_t i, tt_unpacker *u)
+{
+    tt_chunk_header h;
+    tt_span payload;
+    tt_index_meta about;
+    uint32_t n;
+    if (tt_trace_chunk(&m->trace, i, SIZE_MAX, u, &h, &payload, NULL) != TT_OK) return true;
+    tt_meta_describe(payload, &about, &n);
+    return memcmp(&about, &m->trace.chunks[i].meta, sizeof about) == 0;
+}
+
 /* The lowest and highest run of an OPS chunk, from its segments. */
 static void runs_of_chunk(const tt_model *m, size_t n_chunks, uint32_t *low, uint32_t *high)
 {
@@ -231,6 +243,9 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
                             "entry %zu says runs %" PRIu64 " to %" PRIu64
                             "; the chunk holds runs %u to %u",
                             i, e->run_min, e->run_max, low[i], high[i]);
+        else if (e->type == TT_CHUNK_META && e->meta.kinds && !describes_meta(m, i, &u))
+            tt_check_offend(c, e->offset, "entry %zu describes other records than the chunk holds",
+                            i);
         else if (e->type == TT_CHUNK_DETAIL && !names_runs(m, i, &u))
             tt_check_offend(c, e->offset,
                             "entry %zu says runs %" PRIu64 " to %" PRIu64

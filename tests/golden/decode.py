@@ -175,7 +175,40 @@ def read_index(payload):
             entry["run_min"] = r.varint()
             entry["run_max"] = entry["run_min"] + r.varint()
         entries.append(entry)
-    return entries, r.u8()
+    flags = r.u8()
+    if flags & 8:
+        for entry in entries:
+            if entry["type"] == 1:
+                about = {k: r.varint() for k in ("kinds", "batches", "runs", "run_ends")}
+                for what in ("batch", "run", "tick"):
+                    low = r.varint()
+                    about[what] = [low, low + r.varint()]
+                entry["about"] = about
+    return entries, flags & 7
+
+
+def about_meta(records):
+    """What META records are about: (type number, record) each."""
+    about = {"kinds": 0, "batches": 0, "runs": 0, "run_ends": 0}
+    found = {"batch": [], "run": [], "tick": []}
+    for number, record in records:
+        about["kinds"] |= 1 << (min(number, 32) - 1)
+        if number in (7, 8, 9, 10):
+            found["tick"].append(record["ticks"])
+        if number in (7, 8):
+            found["batch"].append(record["id"])
+        if number in (9, 10):
+            found["run"].append(record["id"])
+        if number in (9, 18, 19):
+            found["batch"].append(record["batch"])
+        if number == 17:
+            found["run"].append(record["run"])
+        for kind, counted in ((7, "batches"), (9, "runs"), (10, "run_ends")):
+            about[counted] += number == kind
+    for what, values in found.items():
+        values = [v for v in values if v or what == "tick"]
+        about[what] = [min(values), max(values)] if values else [0, 0]
+    return about
 
 
 # --- META ---
@@ -321,13 +354,16 @@ RECORDS = {
 
 
 def read_meta(payload, out):
-    r = Reader(payload)
+    r, numbered = Reader(payload), []
     while not r.done():
         kind = r.u8()
         body = Reader(r.take(r.varint()))
+        numbered.append((kind, None))
         if kind in RECORDS:
             name, read = RECORDS[kind]
             out.append((name, read(body)))
+            numbered[-1] = (kind, out[-1][1])
+    return numbered
 
 
 # --- OPS ---
@@ -539,7 +575,7 @@ def decode(data):
                 break
             at = following
             if chunk["type"] == 1:
-                read_meta(payload, trace["meta"])
+                chunk["about"] = about_meta(read_meta(payload, trace["meta"]))
             elif chunk["type"] == 2:
                 trace["ops"] += [(chunk["stream"],) + record for record in read_ops(payload, chunk["count"])]
             elif chunk["type"] == 4:
@@ -554,7 +590,7 @@ def decode(data):
         listed = [{k: e[k] for k in ("offset", "type", "stream", "position", "count")} for e in index]
         trace["index_agrees"] = found == listed and all(
             c.get("runs", runs_of(e)) == runs_of(e) for c, e in zip(trace["chunks"], index)
-        )
+        ) and all(e.get("about", c.get("about")) == c.get("about") for c, e in zip(trace["chunks"], index))
     return trace
 
 
