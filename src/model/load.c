@@ -364,6 +364,12 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     tt_status status = tt_trace_chunk(&l->m->trace, i, SIZE_MAX, u, &h, &payload, damage);
     if (status != TT_OK) return status;
     l->chunk_offset = l->m->trace.chunks[i].offset;
+    if (h.position != l->next_position)
+        return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
+                            "META is missing before this chunk: it is at %" PRIu64
+                            " of its stream, %" PRIu64 " were read",
+                            h.position, l->next_position);
+    l->next_position += payload.size;
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     while (tt_meta_next(&c, &type, &record)) {
         tt_cursor rc = tt_cursor_of(record.data, record.size);
@@ -390,7 +396,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
 {
     tt_unpacker u;
     tt_model *m = l->m;
-    bool *skip = NULL;
+    bool *skip = NULL, skipped = false;
     uint32_t batches = 0; /* in the chunks so far */
     tt_status status = l->part ? tt_part_choose(l, &skip, err) : TT_OK;
     if (status != TT_OK) return status;
@@ -399,7 +405,14 @@ static tt_status load_all(tt_loader *l, tt_error *err)
         if (m->trace.chunks[i].type != TT_CHUNK_META) continue;
         if (skip) l->numbered = batches - m->n_batches;
         batches += m->trace.chunks[i].meta.n_batches;
-        if (!skip || !skip[i]) status = load_chunk(l, i, &u, &m->meta_damage);
+        if (skip && skip[i]) {
+            skipped = true;
+            continue;
+        }
+        /* What was left out on purpose is not missing. */
+        if (skipped) l->next_position = m->trace.chunks[i].position;
+        skipped = false;
+        status = load_chunk(l, i, &u, &m->meta_damage);
     }
     tt_unpacker_free(&u);
     free(skip);

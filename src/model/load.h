@@ -16,10 +16,11 @@ typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
     uint32_t n_strings;
-    const tt_part *part;   /* NULL: all of it */
-    uint32_t numbered;     /* added to the index of a batch gives its number */
-    uint64_t first_ticks;  /* of a part: of the trace's first batch or run */
-    uint64_t chunk_offset; /* of the META chunk being read */
+    const tt_part *part;    /* NULL: all of it */
+    uint32_t numbered;      /* added to the index of a batch gives its number */
+    uint64_t first_ticks;   /* of a part: of the trace's first batch or run */
+    uint64_t chunk_offset;  /* of the META chunk being read */
+    uint64_t next_position; /* in the META stream, behind what was read */
     bool no_memory;
     struct tt_capacities { /* of the model's arrays */
         size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses,

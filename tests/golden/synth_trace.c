@@ -47,7 +47,7 @@ typedef struct maker {
     uint64_t ring_position[SYNTH_RINGS_MAX];
     tt_index_entry *index;
     size_t n_index;
-    uint64_t random;
+    uint64_t random, seed;
     uint64_t tick;
     uint64_t total_tokens, ops;
     /* Of a plan with `memory`: */
@@ -109,7 +109,7 @@ static void put_chunk(maker *k, tt_chunk_header h, const tt_bytes *raw, tt_index
     else
         tt_bytes_put(&packed, raw->data, raw->size);
     h.stored_bytes = (uint32_t)packed.size;
-    tt_chunk_header_encode(&h, packed.data, head);
+    tt_chunk_header_encode(&h, k->seed, packed.data, head);
     entry.offset = k->out->size;
     entry.type = h.type;
     entry.stream = h.stream;
@@ -808,7 +808,8 @@ static void put_file(maker *k)
     uint8_t head[TT_FILE_HEADER_BYTES];
     tt_file_header h = {TT_FORMAT_MAJOR, TT_FORMAT_MINOR, {0}, 1700000000123456789u, 4242};
     for (uint8_t i = 0; i < 16; i++)
-        h.run_id[i] = (uint8_t)(i * 17);
+        h.run_id[i] = (uint8_t)(i * 17 + k->plan->seed);
+    k->seed = tt_file_header_seed(&h);
     tt_file_header_encode(&h, head);
     tt_bytes_put(k->out, head, sizeof head);
     put_all(k);
