@@ -11,7 +11,7 @@ bin=$build/bench/bin
 work=$PWD/bench/work
 results=$PWD/bench/results
 quick=${BENCH_QUICK:-}
-cpus=$(nproc)
+cpus=${BENCH_CPUS:-$(nproc)}
 mkdir -p "$work" "$results"
 
 note() { printf 'bench: %s\n' "$*" >&2; }

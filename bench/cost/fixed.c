@@ -29,7 +29,9 @@ typedef struct writer {
     record prepared;
 } writer;
 
-static void cost_open(void) {}
+static void cost_open(void)
+{
+}
 
 static void cost_begin(cost_thread *t)
 {

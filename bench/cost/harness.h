@@ -7,11 +7,10 @@
  *   static void cost_open(void);                          once, before any thread
  *   static void cost_begin(cost_thread *t);               in each thread
  *   static void cost_round(cost_thread *t);               before each round, not timed
- *   static bool cost_has_room(cost_thread *t);            of COST_ROUND ops, where that can be known
- *   static inline void cost_first(cost_thread *t, uint32_t i);    the two boundaries
- *   static inline void cost_second(cost_thread *t, uint32_t i);
- *   static void cost_end(cost_thread *t);
- *   static uint64_t cost_close(void);                     once: ops that were lost
+ *   static bool cost_has_room(cost_thread *t);            of COST_ROUND ops, where that can be
+ * known static inline void cost_first(cost_thread *t, uint32_t i);    the two boundaries static
+ * inline void cost_second(cost_thread *t, uint32_t i); static void cost_end(cost_thread *t); static
+ * uint64_t cost_close(void);                     once: ops that were lost
  *
  * A round is: some ops to warm up; COST_BATCH ops timed as a whole, for the mean; COST_SINGLES ops
  * timed one by one, and as many boundaries, for the percentiles; and the same with nothing in

@@ -2,7 +2,9 @@
 #ifndef BENCH_COST_NOTHING_H
 #define BENCH_COST_NOTHING_H
 
-static void cost_open(void) {}
+static void cost_open(void)
+{
+}
 
 static void cost_begin(cost_thread *t)
 {

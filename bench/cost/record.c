@@ -63,8 +63,7 @@ static bool cost_has_room(cost_thread *t)
 {
     const tt_lane *l = &tt_lane_self;
     (void)t;
-    return !l->ring ||
-           l->head + COST_ROUND <= atomic_load(&l->ring->tail) + l->mask + 1;
+    return !l->ring || l->head + COST_ROUND <= atomic_load(&l->ring->tail) + l->mask + 1;
 }
 
 /* As ggml_cpu_extra_compute_forward and then ggml_barrier do. */

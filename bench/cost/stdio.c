@@ -14,7 +14,9 @@ typedef struct record {
     uint32_t run, node;
 } record;
 
-static void cost_open(void) {}
+static void cost_open(void)
+{
+}
 
 static void cost_begin(cost_thread *t)
 {
