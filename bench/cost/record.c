@@ -1,17 +1,25 @@
 /* tensortrace's own path: the inline code of the hooks (lane.h), writing into a ring of a real
  * area, which the real drain empties into a real trace, $TENSORTRACE_OUT. Linked with the hook
  * library's sources. Without that variable nothing is recorded: then this measures what hooks
- * cost a program that is not traced ("disabled"). */
+ * cost a program that is not traced ("disabled"). With COST_HOOKS the same path is reached as an
+ * engine reaches it: by calls of its own functions, which the hooks stand before and pass on. */
 #ifdef COST_DISABLED
 #define COST_NAME "disabled"
+#elif defined(COST_HOOKS)
+#define COST_NAME "tensortrace: calls and all"
 #else
 #define COST_NAME "tensortrace"
 #endif
+#ifdef COST_HOOKS
+#define COST_HALVES 0
+#else
 #define COST_HALVES 1
+#endif
 #include "harness.h"
 
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/process.h"
+#include "engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +74,18 @@ static bool cost_has_room(cost_thread *t)
     return !l->ring || l->head + COST_ROUND <= atomic_load(&l->ring->tail) + l->mask + 1;
 }
 
+#ifdef COST_HOOKS
+static inline void cost_first(cost_thread *t, uint32_t i)
+{
+    engine_op(t->own, &tensors[i]);
+}
+
+static inline void cost_second(cost_thread *t, uint32_t i)
+{
+    (void)t;
+    (void)i;
+}
+#else
 /* As ggml_cpu_extra_compute_forward and then ggml_barrier do. */
 static inline void cost_first(cost_thread *t, uint32_t i)
 {
@@ -82,6 +102,7 @@ static inline void cost_second(cost_thread *t, uint32_t i)
     tt_lane *l = &tt_lane_self;
     if (l->open) tt_lane_release(l);
 }
+#endif
 
 static void cost_end(cost_thread *t)
 {
