@@ -55,6 +55,7 @@ static double at_scale(const uint64_t *times, size_t n, double ticks, uint64_t s
     double sum = 0;
     size_t pairs = 0, end = 0;
     for (size_t i = 0; i < n; i += n / PLACES + 1) {
+        if (end < i) end = i;
         while (end < n && times[end] - times[i] < scale)
             end++;
         if (end == n) break;
