@@ -364,6 +364,12 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     tt_status status = tt_trace_chunk(&l->m->trace, i, SIZE_MAX, u, &h, &payload, damage);
     if (status != TT_OK) return status;
     l->chunk_offset = l->m->trace.chunks[i].offset;
+    if (h.position != l->next_position)
+        return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
+                            "META is missing before this chunk: it is at %" PRIu64
+                            " of its stream, %" PRIu64 " were read",
+                            h.position, l->next_position);
+    l->next_position += payload.size;
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     while (tt_meta_next(&c, &type, &record)) {
         tt_cursor rc = tt_cursor_of(record.data, record.size);

@@ -16,7 +16,8 @@ typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
     uint32_t n_strings;
-    uint64_t chunk_offset; /* of the META chunk being read */
+    uint64_t chunk_offset;  /* of the META chunk being read */
+    uint64_t next_position; /* in the META stream, behind what was read */
     bool no_memory;
     struct tt_capacities { /* of the model's arrays */
         size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses,

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AREA_VERSION 3u
+#define AREA_VERSION 4u
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
 #define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
@@ -162,7 +162,6 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", map->path,
                             strerror(errno));
     tt_area *a = (tt_area *)base;
-    memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
     a->version = AREA_VERSION;
     a->n_rings = TT_AREA_RINGS;
     atomic_store(&a->n_usable, TT_AREA_RINGS);
@@ -173,6 +172,9 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
     a->pid = (uint64_t)getpid();
     read_boot_id(a->boot_id);
     set_parts(map, base);
+    /* Last: an area without it was never finished, and holds nothing. */
+    atomic_thread_fence(memory_order_release);
+    memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
     return TT_OK;
 }
 
@@ -194,12 +196,23 @@ static const char *check_header(const tt_area *a, uint64_t size)
     if (a->version != AREA_VERSION) return "written by another version of tensortrace";
     if (a->total_bytes != size) return "the file has another size than its header says";
     if (!a->n_rings || a->n_rings > 65536 || !is_power_of_two(a->ring_records) ||
-        a->ring_records > TT_AREA_RING_BYTES_MAX || !is_power_of_two(a->meta_bytes) ||
-        a->meta_bytes > TT_AREA_RING_BYTES_MAX || a->tick_shift > 32)
+        a->ring_records > TT_AREA_RING_BYTES_MAX || ring_bytes_of(a) < TT_AREA_RING_BYTES_MIN ||
+        !is_power_of_two(a->meta_bytes) || a->meta_bytes > TT_AREA_RING_BYTES_MAX ||
+        a->tick_shift > 32)
         return "its header is damaged";
     if (area_bytes(a->n_rings, a->meta_bytes, ring_bytes_of(a)) != size)
         return "its header does not fit its size";
     return NULL;
+}
+
+tt_status tt_area_view(tt_area_map *map, void *base, uint64_t size, tt_error *err)
+{
+    const char *wrong = size < sizeof(tt_area) ? "not a recording area" : check_header(base, size);
+    map->fd = -1;
+    map->area = NULL;
+    if (wrong) return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: %s", map->path, wrong);
+    set_parts(map, base);
+    return TT_OK;
 }
 
 tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
@@ -222,13 +235,22 @@ tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
     (void)close(fd);
     if (base == MAP_FAILED)
         return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: not a recording area", path);
-    const char *wrong = check_header((const tt_area *)base, (uint64_t)st.st_size);
-    if (wrong) {
-        (void)munmap(base, (size_t)st.st_size);
-        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: %s", path, wrong);
-    }
-    set_parts(map, base);
-    return TT_OK;
+    tt_status status = tt_area_view(map, base, (uint64_t)st.st_size, err);
+    if (status != TT_OK) (void)munmap(base, (size_t)st.st_size);
+    return status;
+}
+
+void tt_area_remove_unmade(const char *path)
+{
+    char magic[sizeof AREA_MAGIC], zero[sizeof AREA_MAGIC] = {0};
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return;
+    ssize_t n = read(fd, magic, sizeof magic);
+    bool unmade = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                  (n == 0 || (n == (ssize_t)sizeof magic && memcmp(magic, zero, sizeof zero) == 0));
+    (void)close(fd);
+    if (unmade) (void)unlink(path);
 }
 
 void tt_area_unmap(tt_area_map *map)
@@ -354,20 +376,30 @@ void tt_area_prepare_spares(tt_area_map *map, uint32_t n)
     }
 }
 
-bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n)
+static void meta_copy_in(const tt_area_map *map, uint64_t to, const uint8_t *data, size_t n)
+{
+    const tt_area *a = map->area;
+    size_t at = (size_t)(to & (a->meta_bytes - 1));
+    size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
+    if (first) memcpy(map->meta + at, data, first);
+    if (first < n) memcpy(map->meta, data + first, n - first);
+}
+
+bool tt_area_meta_push(tt_area_map *map, uint8_t type, const tt_bytes *payload)
 {
     tt_area *a = map->area;
-    uint64_t head = atomic_load_explicit(&a->meta_head, memory_order_relaxed);
+    uint8_t head[1 + TT_VARINT_MAX] = {type};
+    size_t n_head = 1 + tt_varint_put(head + 1, payload->size);
+    uint64_t at = atomic_load_explicit(&a->meta_head, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&a->meta_tail, memory_order_acquire);
-    if (n > a->meta_bytes - (head - tail)) {
+    uint64_t room = a->meta_bytes - (at - tail);
+    if (payload->failed || payload->size > room || n_head > room - payload->size) {
         atomic_fetch_add_explicit(&a->counts.meta_dropped, 1, memory_order_relaxed);
         return false;
     }
-    size_t at = (size_t)(head & (a->meta_bytes - 1));
-    size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
-    memcpy(map->meta + at, data, first);
-    memcpy(map->meta, (const uint8_t *)data + first, n - first);
-    atomic_store_explicit(&a->meta_head, head + n, memory_order_release);
+    meta_copy_in(map, at, head, n_head);
+    meta_copy_in(map, at + n_head, payload->data, payload->size);
+    atomic_store_explicit(&a->meta_head, at + n_head + payload->size, memory_order_release);
     return true;
 }
 
@@ -378,6 +410,12 @@ void tt_area_meta_copy(const tt_area_map *map, uint64_t from, uint8_t *out, size
     size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
     memcpy(out, map->meta + at, first);
     memcpy(out + first, map->meta, n - first);
+}
+
+uint32_t tt_area_rings_used(const tt_area_map *map)
+{
+    uint32_t n = atomic_load_explicit(&map->area->n_claimed, memory_order_acquire);
+    return n < map->area->n_rings ? n : map->area->n_rings;
 }
 
 uint64_t tt_area_kept(const tt_area_map *map, const tt_ring *ring)
@@ -396,14 +434,14 @@ static void add_totals(const tt_area_map *map, const tt_ring *ring, uint64_t *ta
 void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped)
 {
     *ops = *dropped = 0;
-    for (uint32_t r = 0; r < map->area->n_rings; r++)
+    for (uint32_t r = 0, n = tt_area_rings_used(map); r < n; r++)
         add_totals(map, &map->rings[r], ops, dropped);
 }
 
 void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *dropped)
 {
     *details = *dropped = 0;
-    for (uint32_t r = 0; r < map->area->n_rings; r++) {
+    for (uint32_t r = 0, n = tt_area_rings_used(map); r < n; r++) {
         const tt_ring *ring = tt_area_detail_ring(map, r);
         if (ring) add_totals(map, ring, details, dropped);
     }
@@ -411,7 +449,12 @@ void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *
 
 tt_ring *tt_area_claim(tt_area_map *map, uint32_t thread)
 {
-    for (uint32_t i = 0; i < atomic_load(&map->area->n_usable); i++)
-        if (take(map, i, thread)) return &map->rings[i];
+    for (uint32_t i = 0; i < atomic_load(&map->area->n_usable); i++) {
+        if (!take(map, i, thread)) continue;
+        uint32_t known = atomic_load(&map->area->n_claimed);
+        while (known <= i && !atomic_compare_exchange_weak(&map->area->n_claimed, &known, i + 1))
+            continue;
+        return &map->rings[i];
+    }
     return NULL;
 }

@@ -72,6 +72,7 @@ typedef struct tt_area {
     uint64_t tick_hz; /* measured at the start, roughly: CLOCK records are exact */
     uint32_t tick_shift;
     _Atomic uint32_t n_usable;        /* rings from here on found no memory: nobody claims them */
+    _Atomic uint32_t n_claimed;       /* rings from here on never had a thread: nothing in them */
     _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */
     char boot_id[40];                 /* of the kernel whose ticks these are; "" when not known */
     tt_area_counts counts;
@@ -99,6 +100,11 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
                          const char *fallback_dir, tt_error *err);
 /* Maps an existing area after checking its header against the file's size. */
 tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err);
+/* Removes an area whose process died before it had made it; nothing else. */
+void tt_area_remove_unmade(const char *path);
+/* tt_area_open for the bytes of an area that are in memory already (aligned as a tt_area is), which
+ * the caller keeps: not to be unmapped. */
+tt_status tt_area_view(tt_area_map *map, void *base, uint64_t size, tt_error *err);
 /* Also closes the file. */
 void tt_area_unmap(tt_area_map *map);
 /* Makes a claimed ring's pages present where the kernel can, so that stores on the hot path do
@@ -128,12 +134,16 @@ bool tt_area_reserve_detail(tt_area_map *map, uint32_t ring);
 bool tt_ring_make_room(tt_ring *ring, uint64_t head, uint64_t slots, uint64_t *room,
                        uint64_t *dropped_at);
 
-/* Appends to the meta stream; false (and meta_dropped counted) when it is full. One
- * producer at a time: the caller serializes. */
-bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n);
+/* Appends a META record (enum tt_meta_type) with this payload to the stream; false, and counted in
+ * meta_dropped, when the payload failed or the stream is full. One producer at a time: the caller
+ * serializes. */
+bool tt_area_meta_push(tt_area_map *map, uint8_t type, const tt_bytes *payload);
 /* Copies n bytes at stream position `at` out of the meta ring. */
 void tt_area_meta_copy(const tt_area_map *map, uint64_t at, uint8_t *out, size_t n);
 
+/* The rings that may hold something are those below this. Each has pages of its own: to look at
+ * all of them takes longer than to drain those in use. */
+uint32_t tt_area_rings_used(const tt_area_map *map);
 /* Records of a ring that are not in the container yet; 0 in a damaged one. */
 uint64_t tt_area_kept(const tt_area_map *map, const tt_ring *ring);
 /* Op records that are in the container, and those that never will be: dropped by full rings, or

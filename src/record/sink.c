@@ -48,13 +48,14 @@ tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64
 {
     uint8_t bytes[TT_FILE_HEADER_BYTES];
     struct iovec part = {bytes, sizeof bytes};
-    tt_sink_continue(s, fd, 0, NULL, 0);
+    tt_sink_continue(s, fd, tt_file_header_seed(header), 0, NULL, 0);
     s->limit = limit;
     tt_file_header_encode(header, bytes);
     return write_all(s, &part, 1, err);
 }
 
-void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index, size_t n_index)
+void tt_sink_continue(tt_sink *s, int fd, uint64_t seed, uint64_t offset, tt_index_entry *index,
+                      size_t n_index)
 {
     struct stat st;
     memset(s, 0, sizeof *s);
@@ -63,6 +64,7 @@ void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index
         s->device = (uint64_t)st.st_dev;
         s->inode = (uint64_t)st.st_ino;
     }
+    s->seed = seed;
     s->offset = offset;
     s->index = index;
     s->n_index = s->capacity = n_index;
@@ -74,7 +76,7 @@ static tt_status put_chunk(tt_sink *s, tt_chunk_header *h, tt_span stored, tt_er
 {
     static const uint8_t zeros[8];
     uint8_t header[TT_CHUNK_HEADER_BYTES];
-    tt_chunk_header_encode(h, stored.data, header);
+    tt_chunk_header_encode(h, s->seed, stored.data, header);
     struct iovec parts[3] = {
         {header, sizeof header},
         {(void *)(uintptr_t)stored.data, stored.size},
