@@ -2,9 +2,12 @@
  * area, which the real drain empties into a real trace, $TENSORTRACE_OUT. Linked with the hook
  * library's sources. Without that variable nothing is recorded: then this measures what hooks
  * cost a program that is not traced ("disabled"). With COST_HOOKS the same path is reached as an
- * engine reaches it: by calls of its own functions, which the hooks stand before and pass on. */
+ * engine reaches it: by calls of its own functions, which the hooks stand before and pass on; with
+ * COST_ALONE, too, the engine's pool has one thread, which waits for nobody. */
 #ifdef COST_DISABLED
 #define COST_NAME "disabled"
+#elif defined(COST_ALONE)
+#define COST_NAME "tensortrace: a pool of one thread"
 #elif defined(COST_HOOKS)
 #define COST_NAME "tensortrace: calls and all"
 #else
@@ -55,6 +58,11 @@ static void cost_begin(cost_thread *t)
 {
     static __thread struct ggml_compute_params params;
     params.ith = (int32_t)t->index;
+#ifdef COST_ALONE
+    params.nth = 1;
+#else
+    params.nth = 2;
+#endif
     t->own = &params;
 }
 
@@ -92,7 +100,7 @@ static inline void cost_first(cost_thread *t, uint32_t i)
     tt_lane_begin(t->own, &tensors[i], 0);
     COST_COMPILER_FENCE();
     tt_lane *l = &tt_lane_self;
-    if (l->open) tt_lane_arrive(l);
+    if (l->open) (void)tt_lane_arrive(l);
 }
 
 static inline void cost_second(cost_thread *t, uint32_t i)
@@ -100,7 +108,7 @@ static inline void cost_second(cost_thread *t, uint32_t i)
     (void)t;
     (void)i;
     tt_lane *l = &tt_lane_self;
-    if (l->open) tt_lane_release(l);
+    if (l->open) tt_lane_release(l, tt_ticks());
 }
 #endif
 

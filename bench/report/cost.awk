@@ -60,17 +60,21 @@ function table(setting, title,    i) {
 function verdict(ok) { return ok ? "yes" : "**no**" }
 
 # The targets, a line each: what, target, measured, met.
-function put_targets(    g, b, u, setting, v, worst, where) {
+function put_targets(    g, b, u, setting, v, worst, where, bare) {
     for (v = 1; v <= 3; v++) {
         setting = v == 1 ? "one" : v == 2 ? "all" : "shared"
         g = setting SUBSEP "tensortrace"
         b = against(g, setting SUBSEP "time stamp", "-") / 2
         if (v == 1 || b > worst) worst = b
         u = median_of(b999, g, n[g])
-        if (v == 1 || u > where) where = u
+        if (v == 1 || u > where) {
+            where = u
+            bare = median_of(b999, setting SUBSEP "time stamp", n[setting SUBSEP "time stamp"])
+        }
     }
+    if (worst < 0) worst = 0 # less than can be told apart
     printf "| cost of a recorded boundary above the bare time stamp (worst of three settings) | <= 5 ns | %.1f ns | %s |\n", worst, verdict(worst <= 5) >targets
-    printf "| p99.9 of a recorded boundary, the time stamp included (worst of three settings) | <= 60 ns | %.0f ns | %s |\n", where, verdict(where <= 60) >targets
+    printf "| p99.9 of a recorded boundary, the time stamp included (worst of three settings; a bare time stamp's there: %.0f ns) | <= 60 ns | %.0f ns | %s |\n", bare, where, verdict(where <= 60) >targets
     put_rival("LTTng-UST")
     put_rival("uftrace")
 }
@@ -92,7 +96,7 @@ END {
         table("all", threads["all"] " threads at once: all CPUs, so that whatever writes the file competes with them")
     table("shared", "One thread, on the same CPU as whatever writes the file")
     g = "flat" SUBSEP "tensortrace"
-    printf "\nAs fast as the drain makes room, %d threads, nothing lost: %.0f ns of CPU time an op for everything: ", threads["flat"], median_of(cpu, g, n_cpu[g])
+    printf "\nAs fast as the drain makes room (%d at once), nothing lost: %.0f ns of CPU time an op for everything: ", threads["flat"], median_of(cpu, g, n_cpu[g])
     printf "recording, encoding, compressing, writing the file, and waiting for room.\n"
     any = 0
     for (i = 1; i <= n_ways; i++)

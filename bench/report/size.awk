@@ -23,11 +23,29 @@ file == 1 {
 }
 file == 2 {
     g = at("model") SUBSEP at("threads")
-    if (!(at("part") in is_part)) { is_part[at("part")] = 1; parts[++n_parts] = at("part") }
-    part[g, at("part")] = at("bytes")
+    k = at("part") (at("column") ? ": " at("column") : "")
+    if (!(k in is_part)) { is_part[k] = 1; parts[++n_parts] = k }
+    part[g, k] = at("stored_bytes")
 }
 
 function name_of(model) { return model == "tinyllama" ? "TinyLlama shape" : model }
+
+# A hundredth of a byte for some model; what is not adds to "everything else".
+function is_large(name,    i, large) {
+    for (i = 1; i <= n; i++)
+        if (part[groups[i], name] / records[groups[i]] >= 0.01) large = 1
+    for (i = 1; i <= n && !large; i++) part[groups[i], "everything else"] += part[groups[i], name]
+    return large
+}
+
+function put_part(name,    i, g) {
+    printf "| %s |", name
+    for (i = 1; i <= n; i++) {
+        g = groups[i] SUBSEP name
+        printf " %s |", (g in part) && part[g] != "" ? sprintf("%.3f", part[g] / records[groups[i]]) : "-"
+    }
+    print ""
+}
 
 END {
     printf "\nA trace of %d generated tokens, everything in the file counted, bytes for an op on a lane:\n\n", tokens
@@ -48,18 +66,14 @@ END {
         printf "\"%s\" %.3f 0\n", names[i], rival[names[i]] >data
     }
     if (n_parts) {
-        print "\nWhere the bytes are, bytes for an op on a lane before a chunk is compressed as a whole:\n"
-        printf "| model | threads |"
-        for (k = 1; k <= n_parts; k++) printf " %s |", substr(parts[k], 1, length(parts[k]) - 6)
-        printf "\n|---|--:|"
-        for (k = 1; k <= n_parts; k++) printf "--:|"
+        print "\nWhere the bytes are, stored bytes for an op on a lane:\n"
+        printf "| part of the file |"
+        for (i = 1; i <= n; i++) { split(groups[i], p, SUBSEP); printf " %s, %s |", name_of(p[1]), p[2] }
+        printf "\n|---|"
+        for (i = 1; i <= n; i++) printf "--:|"
         print ""
-        for (i = 1; i <= n; i++) {
-            g = groups[i]; split(g, p, SUBSEP)
-            printf "| %s | %s |", name_of(p[1]), p[2]
-            for (k = 1; k <= n_parts; k++) printf " %.3f |", part[g, parts[k]] / records[g]
-            print ""
-        }
+        for (k = 1; k <= n_parts; k++) if (is_large(parts[k])) put_part(parts[k])
+        put_part("everything else")
     }
     print "\nThe least that is known to be possible, bits for an op on a lane:\n"
     print "| model | threads | clock's step, ticks | which op | within a step | gap before it | busy | release |"

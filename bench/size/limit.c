@@ -192,13 +192,13 @@ static int by_value(const void *a, const void *b)
 }
 
 /* From lane 0's times, in order. */
-static clock_step find_step(tt_pieces *pieces, size_t n_pieces)
+static clock_step find_step(tt_pieces *pieces, const tt_piece *list, size_t n_pieces)
 {
     tt_piece_ops ops;
     size_t n = 0, capacity = (size_t)tt_pieces_records(pieces) * 3;
     uint64_t *times = allocate(capacity + 1, sizeof *times);
     for (size_t i = 0; i < n_pieces; i++) {
-        if (tt_pieces_get(pieces, i, &ops, NULL) != TT_OK) fail("cannot read the trace");
+        if (tt_pieces_get(pieces, &list[i], &ops, NULL) != TT_OK) fail("cannot read the trace");
         for (size_t k = 0; k < ops.n && ops.lane == 0 && !ops.open; k++) {
             times[n++] = ops.start[k];
             times[n++] = ops.arrive[k];
@@ -215,11 +215,11 @@ static void price_trace(tt_pieces *pieces)
 {
     size_t n;
     const tt_piece *list = tt_pieces_list(pieces, &n);
-    clock_step s = find_step(pieces, n);
+    clock_step s = find_step(pieces, list, n);
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops ops;
         if (list[i].lane >= LANES_MAX) fail("too many lanes");
-        if (tt_pieces_get(pieces, i, &ops, NULL) != TT_OK) fail("cannot read the trace");
+        if (tt_pieces_get(pieces, &list[i], &ops, NULL) != TT_OK) fail("cannot read the trace");
         for (size_t k = 0; k < ops.n; k++)
             if (ops.node[k] >= NODES_MAX) fail("too many nodes");
         if (!ops.open) add_piece(&ops, &s);
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
     tt_error err = {.message = ""};
     if (argc != 2) fail("usage: limit TRACE");
     if (tt_trace_open(&trace, argv[1], &err) != TT_OK ||
-        tt_pieces_open(&trace, &pieces, &err) != TT_OK)
+        tt_pieces_open(&trace, &pieces, &err) != TT_OK || tt_pieces_survey(pieces, &err) != TT_OK)
         fail(err.message);
     memories = allocate(NODES_MAX, sizeof *memories);
     nodes_model = allocate(1, sizeof *nodes_model);
