@@ -37,7 +37,7 @@ check: ## install what is needed, build four ways, run all tests
 demo: ## from nothing to a trace: dependencies, build, model, run, findings
 	@scripts/demo
 
-bench: ## measure what tracing costs, write bench/report.md (an hour; BENCH_QUICK=1: minutes)
+bench: ## measure what tracing costs, write bench/report.md (40 minutes; BENCH_QUICK=1: 3)
 	@bench/run "$(BUILD)"
 
 fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
