@@ -110,6 +110,11 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
         return tt_error_set(err, TT_E_LIMIT, offset + 8,
                             "a chunk of %" PRIu32 " bytes (%" PRIu32 " unpacked); the limit is %u",
                             h->stored_bytes, h->raw_bytes, TT_CHUNK_PAYLOAD_MAX);
+    if (!tt_chunk_ratio_ok(h->stored_bytes, h->raw_bytes))
+        return tt_error_set(err, TT_E_LIMIT, offset + 8,
+                            "a chunk of %" PRIu32 " bytes says that it unpacks to %" PRIu32
+                            "; the limit is %u times its size",
+                            h->stored_bytes, h->raw_bytes, TT_CHUNK_RATIO_MAX);
     if (h->stored_bytes > size - TT_CHUNK_HEADER_BYTES)
         return tt_error_set(err, TT_E_TRUNCATED, offset,
                             "a chunk announces %" PRIu32 " bytes, the file ends after %" PRIu64,

@@ -14,6 +14,9 @@
 #define TT_CHUNK_HEADER_BYTES 40u
 #define TT_TAIL_BYTES 16u
 #define TT_CHUNK_PAYLOAD_MAX (64u << 20)
+/* A chunk unpacks to no more than this many times its bytes in the file, so that a small file
+ * cannot ask for much memory. Real ones come to 20. */
+#define TT_CHUNK_RATIO_MAX 64u
 #define TT_FORMAT_MAJOR 1u
 #define TT_FORMAT_MINOR 1u
 
@@ -57,6 +60,12 @@ typedef struct tt_index_entry {
 static inline uint64_t tt_pad8(uint64_t n)
 {
     return (n + 7u) & ~(uint64_t)7u;
+}
+
+/* Whether a payload of raw_bytes may be stored in that few. */
+static inline bool tt_chunk_ratio_ok(uint64_t stored_bytes, uint64_t raw_bytes)
+{
+    return raw_bytes <= TT_CHUNK_RATIO_MAX * (TT_CHUNK_HEADER_BYTES + stored_bytes);
 }
 
 void tt_file_header_encode(const tt_file_header *h, uint8_t out[TT_FILE_HEADER_BYTES]);

@@ -15,13 +15,13 @@ typedef struct tt_text {
 typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
-    uint32_t n_strings;
+    uint32_t n_strings, string_gaps;
     uint64_t chunk_offset;  /* of the META chunk being read */
     uint64_t next_position; /* in the META stream, behind what was read */
     bool no_memory;
     struct tt_capacities { /* of the model's arrays */
-        size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses,
-            detail_losses, indices, usages, residencies, token_texts;
+        size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
+            losses, detail_losses, indices, usages, residencies, token_texts;
     } capacity;
     tt_meta_clock first_clock, last_clock;
 } tt_loader;

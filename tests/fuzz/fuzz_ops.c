@@ -1,6 +1,6 @@
 /* OPS payloads. With an odd first byte: bytes as a payload, which must be decoded or refused.
  * Else: bytes as records (a damaged area may hold any), which must come back as they were. */
-#include "allocations.h"
+#include "../golden/allocations.h"
 #include "format/ops.h"
 
 #include <string.h>
