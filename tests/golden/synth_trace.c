@@ -761,7 +761,7 @@ bool synth_build(synth_plan *plan, tt_bytes *out)
         uint8_t head[TT_FILE_HEADER_BYTES];
         tt_file_header h = {TT_FORMAT_MAJOR, TT_FORMAT_MINOR, {0}, 1700000000123456789u, 4242};
         for (uint8_t i = 0; i < 16; i++)
-            h.run_id[i] = (uint8_t)(i * 17 + plan->seed);
+            h.run_id[i] = (uint8_t)(i * 17 + plan->seed - 1);
         k->seed = tt_file_header_seed(&h);
         tt_file_header_encode(&h, head);
         tt_bytes_put(out, head, sizeof head);
