@@ -73,14 +73,8 @@ void tt_bytes_u64(tt_bytes *b, uint64_t v)
 
 void tt_bytes_varint(tt_bytes *b, uint64_t v)
 {
-    uint8_t out[10];
-    size_t n = 0;
-    while (v >= 0x80) {
-        out[n++] = (uint8_t)(v | 0x80);
-        v >>= 7;
-    }
-    out[n++] = (uint8_t)v;
-    tt_bytes_put(b, out, n);
+    uint8_t out[TT_VARINT_MAX];
+    tt_bytes_put(b, out, tt_varint_put(out, v));
 }
 
 void tt_bytes_zigzag(tt_bytes *b, int64_t v)
@@ -134,7 +128,7 @@ uint64_t tt_cursor_u64(tt_cursor *c)
     return take_le(c, 8);
 }
 
-uint64_t tt_cursor_varint(tt_cursor *c)
+uint64_t tt_cursor_long_varint(tt_cursor *c)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

@@ -172,11 +172,11 @@ static inline void facts_of_rest(facts *f, const tt_model *m)
 static inline bool facts_of_ops(facts *f, const tt_model *m)
 {
     size_t n;
+    bool whole = tt_pieces_survey(m->pieces, NULL) == TT_OK;
     const tt_piece *list = tt_pieces_list(m->pieces, &n);
-    bool whole = true;
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops ops;
-        if (tt_pieces_get(m->pieces, i, &ops, NULL) != TT_OK) {
+        if (tt_pieces_get(m->pieces, &list[i], &ops, NULL) != TT_OK) {
             whole = false;
             continue;
         }

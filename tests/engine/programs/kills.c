@@ -214,13 +214,15 @@ static void finish_trace(setup *s, attempt *a)
 /* Every lane has recorded each executed node of the run. */
 static bool is_run_whole(const tt_model *m, const tt_run *r)
 {
-    size_t n, first = tt_pieces_of_run(m->pieces, r->id, &n);
+    size_t n;
+    const tt_piece *list;
     uint64_t nodes = 0;
     bool hooked = r->observed == TT_OBSERVED_HOOK;
     if (!r->ended || r->graph == TT_NONE || (hooked && !r->threads)) return false;
-    for (size_t i = first; i < first + n; i++) {
+    if (tt_pieces_of_run(m->pieces, r->id, &list, &n, NULL) != TT_OK) return false;
+    for (size_t i = 0; i < n; i++) {
         tt_piece_ops ops;
-        if (tt_pieces_get(m->pieces, i, &ops, NULL) != TT_OK || ops.open) return false;
+        if (tt_pieces_get(m->pieces, &list[i], &ops, NULL) != TT_OK || ops.open) return false;
         for (size_t k = 0; k < ops.n; k++)
             nodes += 1u + ops.covers[k];
     }
