@@ -150,8 +150,18 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
     tt_bytes_u8(out, end_flags);
 }
 
-tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
-                          tt_error *err)
+/* The first entry that cannot be where it says; NULL when all can. */
+static const tt_index_entry *find_misplaced(const tt_index_entry *list, size_t n, uint64_t offset)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].offset < TT_FILE_HEADER_BYTES || list[i].offset >= offset ||
+            (i > 0 && list[i].offset <= list[i - 1].offset))
+            return &list[i];
+    return NULL;
+}
+
+tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **entries, size_t *n,
+                          uint8_t *end_flags, tt_error *err)
 {
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     uint64_t count = tt_cursor_varint(&c);
@@ -182,6 +192,14 @@ tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, 
     if (c.failed) {
         free(list);
         return tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET, "the index ends inside an entry");
+    }
+    const tt_index_entry *misplaced = find_misplaced(list, (size_t)count, offset);
+    if (misplaced) {
+        tt_status status =
+            tt_error_set(err, TT_E_FORMAT, offset, "the index lists a chunk at byte %" PRIu64,
+                         misplaced->offset);
+        free(list);
+        return status;
     }
     *entries = list;
     *n = (size_t)count;

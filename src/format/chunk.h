@@ -86,9 +86,10 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
 
 /* Appends the INDEX payload. */
 void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags);
-/* *entries is allocated with malloc; the caller frees it. */
-tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
-                          tt_error *err);
+/* offset: of the INDEX chunk, before which what it lists has to lie. *entries is allocated with
+ * malloc; the caller frees it. */
+tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **entries, size_t *n,
+                          uint8_t *end_flags, tt_error *err);
 
 /* How many entries, from the first on, are in order: in each stream the positions ascend, and no
  * chunk begins before the end of the one before it. What a scan finds behind them was not written

@@ -42,6 +42,20 @@ static bool chunk_at(const scan *s, uint64_t at, tt_chunk_header *h)
                                   h, NULL) == TT_OK;
 }
 
+/* Whether the chunk at `at` is an INDEX that a reader can use. */
+static bool is_index(const scan *s, uint64_t at, const tt_chunk_header *h)
+{
+    tt_index_entry *entries;
+    size_t n;
+    uint8_t flags;
+    tt_span payload = {s->data + at + TT_CHUNK_HEADER_BYTES, h->stored_bytes};
+    if (h->type != TT_CHUNK_INDEX || h->codec != TT_CODEC_NONE || h->raw_bytes != h->stored_bytes ||
+        tt_index_decode(payload, at, &entries, &n, &flags, NULL) != TT_OK)
+        return false;
+    free(entries);
+    return true;
+}
+
 /* A file with a whole index and tail has had its end, whatever is wrong inside: cutting it at
  * a damaged chunk would throw away the rest. */
 static bool has_end(const scan *s)
@@ -51,7 +65,7 @@ static bool has_end(const scan *s)
     if (s->size < TT_FILE_HEADER_BYTES + TT_TAIL_BYTES ||
         !tt_tail_decode(s->data + s->size - TT_TAIL_BYTES, &at) || at >= s->size)
         return false;
-    return chunk_at(s, at, &h) && h.type == TT_CHUNK_INDEX;
+    return chunk_at(s, at, &h) && is_index(s, at, &h);
 }
 
 static tt_status walk_chunks(scan *s, tt_error *err)
@@ -63,7 +77,8 @@ static tt_status walk_chunks(scan *s, tt_error *err)
         uint64_t bytes = tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes);
         if (bytes > s->size - s->end) break;
         if (h.type == TT_CHUNK_INDEX) {
-            s->index_end = s->end + bytes;
+            /* One that says nothing is written anew. */
+            if (is_index(s, s->end, &h)) s->index_end = s->end + bytes;
             return TT_OK;
         }
         if (s->n == s->capacity) {
