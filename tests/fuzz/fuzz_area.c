@@ -37,7 +37,7 @@ static _Alignas(4096) uint8_t image[IMAGE_MAX];
 /* Few most of the time, which is fast, and too many now and then. */
 static uint16_t few(uint16_t n, uint16_t most)
 {
-    return n < 0xf000 ? n % most : n;
+    return (uint16_t)(n < 0xf000 ? n % most : n);
 }
 
 static void set_ring(tt_ring *ring, const ring_input *in)
