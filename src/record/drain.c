@@ -27,21 +27,11 @@ void tt_drain_end(tt_drain *d)
     tt_bytes_free(&d->raw);
 }
 
-static uint32_t count_meta(tt_span raw)
-{
-    tt_cursor c = tt_cursor_of(raw.data, raw.size);
-    uint32_t n = 0;
-    uint8_t type;
-    tt_span payload;
-    while (tt_meta_next(&c, &type, &payload))
-        n++;
-    return n;
-}
-
 static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
 {
     tt_span raw = {d->raw.data, d->raw.size};
-    tt_index_entry entry = {.type = TT_CHUNK_META, .position = position, .count = count_meta(raw)};
+    tt_index_entry entry = {.type = TT_CHUNK_META, .position = position};
+    tt_meta_describe(raw, &entry.meta, &entry.count);
     return tt_sink_put(d->sink, &entry, raw, err);
 }
 
@@ -135,7 +125,7 @@ static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, si
     find_runs(d, &entry);
     tt_bytes_clear(&d->raw);
     if (s->of_details ? !tt_detail_encode(&d->raw, d->records, n)
-                      : !tt_ops_encode(&d->raw, d->records, n, d->map->area->tick_shift))
+                      : !tt_ops_encode(&d->raw, d->records, n, 0))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
     return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
 }

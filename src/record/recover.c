@@ -42,18 +42,46 @@ static bool chunk_at(const scan *s, uint64_t at, tt_chunk_header *h)
                                   h, NULL) == TT_OK;
 }
 
+/* The raw payload of the chunk at `at`, unpacked into *unpacked when need be. */
+static bool payload_at(const scan *s, uint64_t at, const tt_chunk_header *h, tt_codec_zstd *zstd,
+                       tt_bytes *unpacked, tt_span *payload)
+{
+    tt_span stored = {s->data + at + TT_CHUNK_HEADER_BYTES, h->stored_bytes};
+    if (h->codec == TT_CODEC_NONE) {
+        *payload = stored;
+        return h->raw_bytes == h->stored_bytes;
+    }
+    if (!zstd || h->codec != TT_CODEC_ZSTD ||
+        !tt_codec_zstd_unpack(zstd, stored, h->raw_bytes, unpacked))
+        return false;
+    *payload = (tt_span){unpacked->data, unpacked->size};
+    return true;
+}
+
+static bool chunk_payload(const scan *s, const tt_index_entry *e, tt_codec_zstd *zstd,
+                          tt_bytes *unpacked, tt_span *payload)
+{
+    tt_chunk_header h;
+    return chunk_at(s, e->offset, &h) && payload_at(s, e->offset, &h, zstd, unpacked, payload);
+}
+
 /* Whether the chunk at `at` is an INDEX that a reader can use. */
 static bool is_index(const scan *s, uint64_t at, const tt_chunk_header *h)
 {
-    tt_index_entry *entries;
+    tt_index_entry *entries = NULL;
     size_t n;
     uint8_t flags;
-    tt_span payload = {s->data + at + TT_CHUNK_HEADER_BYTES, h->stored_bytes};
-    if (h->type != TT_CHUNK_INDEX || h->codec != TT_CODEC_NONE || h->raw_bytes != h->stored_bytes ||
-        tt_index_decode(payload, at, &entries, &n, &flags, NULL) != TT_OK)
-        return false;
+    tt_span payload;
+    tt_bytes unpacked;
+    if (h->type != TT_CHUNK_INDEX) return false;
+    tt_bytes_init(&unpacked, TT_CHUNK_PAYLOAD_MAX);
+    tt_codec_zstd *zstd = h->codec == TT_CODEC_ZSTD ? tt_codec_zstd_new() : NULL;
+    bool ok = payload_at(s, at, h, zstd, &unpacked, &payload) &&
+              tt_index_decode(payload, at, &entries, &n, &flags, NULL) == TT_OK;
     free(entries);
-    return true;
+    tt_codec_zstd_free(zstd);
+    tt_bytes_free(&unpacked);
+    return ok;
 }
 
 /* A file with a whole index and tail has had its end, whatever is wrong inside: cutting it at
@@ -89,7 +117,7 @@ static tt_status walk_chunks(scan *s, tt_error *err)
             s->index = index;
         }
         tt_index_entry *e = &s->index[s->n++];
-        *e = (tt_index_entry){s->end, h.type, h.stream, h.position, h.count, 0, 0};
+        *e = (tt_index_entry){s->end, h.type, h.stream, h.position, h.count, 0, 0, {0}};
         s->end += bytes;
     }
     return TT_OK;
@@ -123,24 +151,6 @@ static bool is_more_behind(const scan *s)
         found += whole;
     }
     return found > 1;
-}
-
-/* The raw payload of the chunk, unpacked into *unpacked when need be. */
-static bool chunk_payload(const scan *s, const tt_index_entry *e, tt_codec_zstd *zstd,
-                          tt_bytes *unpacked, tt_span *payload)
-{
-    tt_chunk_header h;
-    if (!chunk_at(s, e->offset, &h)) return false;
-    tt_span stored = {s->data + e->offset + TT_CHUNK_HEADER_BYTES, h.stored_bytes};
-    if (h.codec == TT_CODEC_NONE) {
-        *payload = stored;
-        return true;
-    }
-    if (!zstd || h.codec != TT_CODEC_ZSTD ||
-        !tt_codec_zstd_unpack(zstd, stored, h.raw_bytes, unpacked))
-        return false;
-    *payload = (tt_span){unpacked->data, unpacked->size};
-    return true;
 }
 
 static bool has_counts(tt_span payload)
@@ -202,6 +212,8 @@ static tt_status read_payloads(scan *s, told *t, tt_error *err)
         } else if (e->type == TT_CHUNK_DETAIL) {
             status = read_detail_runs(payload, e, err);
         } else if (e->type == TT_CHUNK_META) {
+            uint32_t n;
+            tt_meta_describe(payload, &e->meta, &n);
             if (!t->area[0]) tt_meta_find_environment(payload, "area", t->area, sizeof t->area);
             if (i == s->n - 1) t->ends_in_counts = has_counts(payload);
         }
