@@ -15,7 +15,7 @@ typedef struct tt_text {
 typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
-    uint32_t n_strings;
+    uint32_t n_strings, string_gaps;
     const tt_part *part;    /* NULL: all of it */
     uint32_t numbered;      /* added to the index of a batch gives its number */
     uint64_t first_ticks;   /* of a part: of the trace's first batch or run */
@@ -24,8 +24,8 @@ typedef struct tt_loader {
     bool skipped;           /* what follows that was passed over on purpose */
     bool no_memory;
     struct tt_capacities { /* of the model's arrays */
-        size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses,
-            detail_losses, indices, usages, residencies, token_texts;
+        size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
+            losses, detail_losses, indices, usages, residencies, token_texts;
     } capacity;
     tt_meta_clock first_clock, last_clock;
 } tt_loader;

@@ -119,7 +119,8 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
     tt_span stored = raw;
     if (raw.size > TT_CHUNK_PAYLOAD_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "a chunk of %zu bytes", raw.size);
-    if (s->zstd && worth_packing(entry, raw) && tt_codec_zstd_pack(s->zstd, raw, &s->packed)) {
+    if (s->zstd && worth_packing(entry, raw) && tt_codec_zstd_pack(s->zstd, raw, &s->packed) &&
+        tt_chunk_ratio_ok(s->packed.size, raw.size)) {
         stored = (tt_span){s->packed.data, s->packed.size};
         h.codec = TT_CODEC_ZSTD;
         h.stored_bytes = (uint32_t)stored.size;
