@@ -402,14 +402,22 @@ static uint64_t batch_tokens(const tt_model *m, tt_check *c)
         for (uint32_t k = 0; b->sequences && k < b->n_tokens; k++)
             if (b->sequence_first[k] == b->sequence_first[k + 1])
                 tt_check_offend(c, TT_NO_OFFSET, "token %u of batch %u belongs to no sequence", k,
-                                i);
+                                tt_model_token(m, i));
         for (uint32_t k = 0; b->tokens && n_vocab && k < b->n_tokens; k++)
             if (b->tokens[k] < 0 || (uint64_t)b->tokens[k] >= n_vocab)
                 tt_check_offend(c, TT_NO_OFFSET,
-                                "token %u of batch %u is %d; the vocabulary has %" PRIu64, k, i,
-                                b->tokens[k], n_vocab);
+                                "token %u of batch %u is %d; the vocabulary has %" PRIu64, k,
+                                tt_model_token(m, i), b->tokens[k], n_vocab);
     }
     return sum;
+}
+
+static uint64_t left_out_batches(const tt_model *m)
+{
+    uint64_t not_asked = 0, after_limit = 0;
+    (void)tt_model_count(m, "batches_not_asked", &not_asked);
+    (void)tt_model_count(m, "batches_after_limit", &after_limit);
+    return not_asked + after_limit;
 }
 
 tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
@@ -425,7 +433,9 @@ tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
     for (uint32_t i = 0; i < m->n_batches; i++)
         under_way |= !m->batches[i].ended;
     bool has_count = tt_model_count(m, "decode_tokens", &counted);
-    if (!tt_check_has_end(m) || under_way) {
+    if (left_out_batches(m)) {
+        tt_check_not_observed(c, "not every batch was recorded, as was asked for");
+    } else if (!tt_check_has_end(m) || under_way) {
         tt_check_not_observed(c, "the program was cut off: its last call may be half there");
     } else if (m->n_decodes == 0 && (!has_count || counted == 0)) {
         tt_check_not_observed(c, "no call of llama_decode was seen");

@@ -153,7 +153,7 @@ static void batches(tt_json *j, const tt_model *m)
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
         tt_json_object(j);
-        tt_json_kv_u64(j, "token_id", i);
+        tt_json_kv_u64(j, "token_id", tt_model_token(m, i));
         tt_json_kv_string(j, "phase", tt_phase_name(b->phase));
         tt_json_kv_u64(j, "context_id", b->context);
         maybe_ns(j, "start_ns", m, true, b->begin_ticks);

@@ -300,12 +300,13 @@ static void next_line(const tt_info *info, const char *verb, const char *options
 static void print_next(const tt_info *info)
 {
     uint32_t batches = info->m->n_batches;
+    char lanes[48] = " --lanes";
+    if (batches)
+        (void)snprintf(lanes, sizeof lanes, " --token %" PRIu32 " --lanes",
+                       tt_model_token(info->m, batches > 1));
     printf("\nNext\n");
     next_line(info, "stats", " --by layer", "time and bytes of each layer");
-    next_line(info, "log",
-              batches > 1    ? " --token 1 --lanes"
-              : batches == 1 ? " --token 0 --lanes"
-                             : " --lanes",
+    next_line(info, "log", lanes,
               batches ? "what each thread did for a token" : "what each thread did");
     if (tt_details_has(info->m->details, TT_DETAIL_FAULTS))
         next_line(info, "faults", "", "what came from disk, for which weights");

@@ -137,7 +137,8 @@ typedef struct tt_graph {
     uint64_t chunk_offset_bytes; /* of the META chunk that holds it */
 } tt_graph;
 
-/* One scheduler graph computation: what the commands call a token, counted from 0. */
+/* One scheduler graph computation: what the commands call a token, counted from 0 (see
+ * tt_model_token). */
 typedef struct tt_batch {
     uint32_t id;
     uint32_t context;
@@ -283,6 +284,12 @@ void tt_model_close(tt_model *m);
 /* Index by id, or TT_NONE. */
 uint32_t tt_model_run(const tt_model *m, uint32_t id);
 uint32_t tt_model_batch(const tt_model *m, uint32_t id);
+/* The number that the commands give a batch (in tt_model.batches): counted from 0 since recording
+ * began, also over batches that the trace does not hold. */
+static inline uint32_t tt_model_token(const tt_model *m, uint32_t batch)
+{
+    return m->batches[batch].id - 1;
+}
 /* The first weight of that name, or TT_NONE; others by next_same_name. */
 uint32_t tt_model_weight(const tt_model *m, const char *name);
 /* A token's text (not all of it need be UTF-8), or NULL: not observed. *n, when not NULL, gets

@@ -12,7 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AREA_VERSION 3u
+#define AREA_VERSION 4u
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
 #define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
@@ -398,6 +398,15 @@ void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped)
     *ops = *dropped = 0;
     for (uint32_t r = 0; r < map->area->n_rings; r++)
         add_totals(map, &map->rings[r], ops, dropped);
+}
+
+tt_outcome tt_area_outcome(const tt_area_map *map)
+{
+    const tt_area_counts *c = &map->area->counts;
+    tt_outcome o = {.batches = atomic_load(&c->batches),
+                    .batches_after_limit = atomic_load(&c->batches_after_limit)};
+    tt_area_totals(map, &o.ops, &o.dropped);
+    return o;
 }
 
 void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *dropped)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define META_PILE_BYTES (256u << 10)
+#define PACKED_RECORD_BYTES 6u
+#define LIMIT_SPARE 16u /* of the limit, for what comes until the stop is noticed */
 
 tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err)
 {
@@ -183,11 +185,36 @@ static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt
     return drain_stream(d, &s, what, err);
 }
 
+/* What the area still holds will be about this long in the file: records as they pack in real
+ * runs, and half as much again. */
+static uint64_t expected_bytes(const tt_drain *d)
+{
+    const tt_area *a = d->map->area;
+    uint64_t records = 0;
+    for (uint32_t r = 0; r < a->n_rings; r++) {
+        const tt_ring *details = tt_area_detail_ring(d->map, r);
+        records += tt_area_kept(d->map, &d->map->rings[r]);
+        if (details) records += tt_area_kept(d->map, details);
+    }
+    return records * PACKED_RECORD_BYTES +
+           (atomic_load(&a->meta_head) - atomic_load(&a->meta_tail));
+}
+
+/* Early enough for what is under way to fit as well: a trace that ends between two batches. */
+static void stop_at_limit(tt_drain *d)
+{
+    uint64_t limit = d->sink->limit;
+    if (limit && d->sink->offset + expected_bytes(d) + limit / LIMIT_SPARE >= limit)
+        atomic_store(&d->map->area->stopped, 1);
+}
+
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
+    stop_at_limit(d);
     tt_status status = drain_meta(d, what, err);
     for (uint32_t r = 0; status == TT_OK && !d->full && r < d->map->area->n_rings; r++)
         status = drain_ring(d, r, what, err);
+    stop_at_limit(d);
     if (status != TT_E_LIMIT) return status;
     d->full = true;
     return TT_OK;
@@ -239,7 +266,10 @@ static void put_counts(tt_drain *d, tt_bytes *payload)
                   {"details", details},
                   {"details_dropped", details_dropped},
                   {"batches", atomic_load(&c->batches)},
+                  {"batches_not_asked", atomic_load(&c->batches_not_asked)},
+                  {"batches_after_limit", atomic_load(&c->batches_after_limit)},
                   {"runs", atomic_load(&c->runs)},
+                  {"runs_left_out", atomic_load(&c->runs_left_out)},
                   {"graphs", atomic_load(&c->graphs)},
                   {"decode_calls", atomic_load(&c->decode_calls)},
                   {"decode_tokens", atomic_load(&c->decode_tokens)}};

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +31,7 @@ struct tt_recorder {
     tt_drain drain;
     char path[PATH_MAX];
     bool replace;
+    bool stop_told;            /* the trace says why nothing more was recorded */
     pthread_mutex_t meta_lock; /* the meta stream's producers */
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
@@ -103,6 +105,27 @@ static long next_poll(long poll_ns, uint64_t sixteenths)
     return poll_ns > POLL_MAX_NS ? POLL_MAX_NS : poll_ns;
 }
 
+static void put_environment(tt_recorder *r, const char *key, const char *value)
+{
+    tt_bytes payload;
+    tt_bytes_init(&payload, 1024);
+    tt_meta_pair pair = {{(const uint8_t *)key, strlen(key)},
+                         {(const uint8_t *)value, strlen(value)}};
+    tt_meta_put_pairs(&payload, &pair, 1);
+    (void)tt_recorder_meta(r, TT_META_ENVIRONMENT, &payload);
+    tt_bytes_free(&payload);
+}
+
+static void tell_stopped(tt_recorder *r)
+{
+    char text[96];
+    if (r->stop_told || !atomic_load(&r->map.area->stopped)) return;
+    r->stop_told = true;
+    (void)snprintf(text, sizeof text, "the trace came to its limit of %" PRIu64 " bytes",
+                   r->sink.limit);
+    put_environment(r, "stopped", text);
+}
+
 static void *drain_main(void *argument)
 {
     tt_recorder *r = argument;
@@ -129,6 +152,7 @@ static void *drain_main(void *argument)
         /* On a full disk what cannot be written stays in the rings until they are full, and is
          * counted as dropped from then on. */
         if (status == TT_OK) status = tt_drain_step(&r->drain, what, NULL);
+        tell_stopped(r);
         tt_area_prepare_spares(&r->map, SPARE_RINGS);
         (void)pthread_mutex_lock(&r->stop_lock);
     }

@@ -15,7 +15,7 @@ typedef struct tt_recorder tt_recorder;
 typedef struct tt_recorder_options {
     const char *path;     /* of the finished trace; "<path>.part" until then */
     bool replace;         /* an existing trace may be replaced at the end */
-    uint64_t ring_bytes;  /* a thread; 0: the default */
+    uint64_t ring_bytes;  /* memory of a thread's ring; 0: the default */
     uint64_t limit_bytes; /* of the trace; 0: none */
 } tt_recorder_options;
 

@@ -260,7 +260,7 @@ static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *re
         status = tt_drain_begin(&drain, map, &sink, err);
         if (status == TT_OK) status = tt_drain_step(&drain, TT_DRAIN_LAST, err);
         if (status == TT_OK) status = tt_drain_finish(&drain, TT_END_RECOVERED, err);
-        tt_area_totals(map, &report->ops, &report->dropped);
+        report->outcome = tt_area_outcome(map);
         tt_drain_end(&drain);
     }
     tt_sink_close(&sink);

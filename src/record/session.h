@@ -4,6 +4,7 @@
 #define TT_RECORD_SESSION_H
 
 #include "base/status.h"
+#include "record/outcome.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,14 +12,17 @@
 #include <stdint.h>
 
 /* Read by the preloaded library. Without TT_ENV_OUT it does nothing at all. */
-#define TT_ENV_OUT "TENSORTRACE_OUT"             /* path of the trace */
-#define TT_ENV_MODE "TENSORTRACE_MODE"           /* auto, hook or callback */
-#define TT_ENV_RING "TENSORTRACE_RING"           /* bytes a thread */
-#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"         /* bytes of the trace */
-#define TT_ENV_TEXT "TENSORTRACE_TEXT"           /* 0: no token ids and texts, no arguments */
-#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"       /* 1: the kernel's counters */
-#define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY" /* every so many batches, the pages in RAM */
-#define TT_ENV_SESSION "TENSORTRACE_SESSION"     /* path of the session file */
+#define TT_ENV_OUT "TENSORTRACE_OUT"              /* path of the trace */
+#define TT_ENV_MODE "TENSORTRACE_MODE"            /* auto, hook or callback */
+#define TT_ENV_THREAD "TENSORTRACE_THREAD_MEMORY" /* bytes of a thread's records on their way */
+#define TT_ENV_RING "TENSORTRACE_RING"            /* bytes of the trace, of which the last stay */
+#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"          /* bytes of the trace at which recording stops */
+#define TT_ENV_TOKENS "TENSORTRACE_TOKENS"        /* "A..B": only these batches, from 0 */
+#define TT_ENV_EVERY "TENSORTRACE_EVERY"          /* every so many of them */
+#define TT_ENV_TEXT "TENSORTRACE_TEXT"            /* 0: no token ids and texts, no arguments */
+#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"        /* 1: the kernel's counters */
+#define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY"  /* every so many batches, the pages in RAM */
+#define TT_ENV_SESSION "TENSORTRACE_SESSION"      /* path of the session file */
 
 #define TT_SESSION_FILES 64u
 
@@ -32,9 +36,8 @@ enum tt_session_state {
 typedef struct tt_session_file {
     _Atomic uint32_t state; /* enum tt_session_state */
     uint32_t pid;
-    uint64_t ops;     /* records in the finished trace */
-    uint64_t dropped; /* records that are not in it: a ring was full, or the file's limit reached */
-    char path[4096];  /* the finished trace's; without ".part" */
+    tt_outcome outcome; /* of a finished trace */
+    char path[4096];    /* the finished trace's; without ".part" */
 } tt_session_file;
 
 typedef struct tt_session {

@@ -102,19 +102,41 @@ static const char *on_or_off(bool on)
     return on ? "on" : "off";
 }
 
+/* What keeps a trace from holding all there was: each said by itself when it is so. */
+static void describe_choice(tt_recorder *r)
+{
+    const tt_capture *c = &tt_capture_options;
+    char text[96];
+    if (c->token_first > 0 || c->token_last != UINT64_MAX) {
+        int n = snprintf(text, sizeof text, "%" PRIu64 "..", c->token_first);
+        if (c->token_last != UINT64_MAX && n > 0)
+            (void)snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64, c->token_last);
+        tt_process_environment(r, "capture_tokens", text);
+    }
+    if (c->token_every > 1) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, c->token_every);
+        tt_process_environment(r, "capture_every", text);
+    }
+    if (options.limit_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, options.limit_bytes);
+        tt_process_environment(r, "capture_limit_bytes", text);
+    }
+}
+
 static void describe_capture(tt_recorder *r)
 {
     static const char *const modes[] = {
         [TT_MODE_AUTO] = "auto", [TT_MODE_HOOK] = "hook", [TT_MODE_CALLBACK] = "callback"};
     const tt_capture *c = &tt_capture_options;
-    char text[192];
+    char text[256];
     uint64_t ring_bytes = options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
     (void)snprintf(text, sizeof text,
-                   "mode=%s ring_bytes=%" PRIu64 " limit_bytes=%" PRIu64
+                   "mode=%s thread_memory_bytes=%" PRIu64 " limit_bytes=%" PRIu64
                    " text=%d faults=%d residency_every=%" PRIu32,
                    modes[mode], ring_bytes, options.limit_bytes, c->text, c->faults,
                    c->residency_every);
     tt_process_environment(r, "capture", text);
+    describe_choice(r);
     tt_process_environment(r, "capture_text", on_or_off(c->text));
     tt_process_environment(r, "capture_experts", "on");
     tt_process_environment(r, "capture_faults", on_or_off(c->faults));
@@ -266,7 +288,7 @@ __attribute__((constructor)) static void begin(void)
         return;
     }
     options.path = path;
-    options.ring_bytes = tt_capture_number(TT_ENV_RING);
+    options.ring_bytes = tt_capture_number(TT_ENV_THREAD);
     options.limit_bytes = tt_capture_number(TT_ENV_LIMIT);
     if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
@@ -288,7 +310,7 @@ static void finish(void)
     tt_status status = tt_recorder_close(recorder, nothing, &err);
     if (status != TT_OK) tt_process_problem(err.message);
     if (session_file && status == TT_OK) {
-        tt_area_totals(tt_recorder_area(recorder), &session_file->ops, &session_file->dropped);
+        session_file->outcome = tt_area_outcome(tt_recorder_area(recorder));
         (void)snprintf(session_file->path, sizeof session_file->path, "%s",
                        tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);
