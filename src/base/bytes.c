@@ -73,14 +73,8 @@ void tt_bytes_u64(tt_bytes *b, uint64_t v)
 
 void tt_bytes_varint(tt_bytes *b, uint64_t v)
 {
-    uint8_t out[10];
-    size_t n = 0;
-    while (v >= 0x80) {
-        out[n++] = (uint8_t)(v | 0x80);
-        v >>= 7;
-    }
-    out[n++] = (uint8_t)v;
-    tt_bytes_put(b, out, n);
+    uint8_t out[TT_VARINT_MAX];
+    tt_bytes_put(b, out, tt_varint_put(out, v));
 }
 
 void tt_bytes_zigzag(tt_bytes *b, int64_t v)

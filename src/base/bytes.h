@@ -76,6 +76,20 @@ int64_t tt_cursor_zigzag(tt_cursor *c);
 /* A varint length, then the bytes; not NUL-terminated. */
 tt_span tt_cursor_str(tt_cursor *c);
 
+#define TT_VARINT_MAX 10u
+
+/* Writes v; how many bytes that took. */
+static inline size_t tt_varint_put(uint8_t out[TT_VARINT_MAX], uint64_t v)
+{
+    size_t n = 0;
+    while (v >= 0x80) {
+        out[n++] = (uint8_t)(v | 0x80);
+        v >>= 7;
+    }
+    out[n++] = (uint8_t)v;
+    return n;
+}
+
 static inline uint64_t tt_zigzag_map(int64_t v)
 {
     return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);

@@ -354,20 +354,30 @@ void tt_area_prepare_spares(tt_area_map *map, uint32_t n)
     }
 }
 
-bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n)
+static void meta_copy_in(const tt_area_map *map, uint64_t to, const uint8_t *data, size_t n)
+{
+    const tt_area *a = map->area;
+    size_t at = (size_t)(to & (a->meta_bytes - 1));
+    size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
+    if (first) memcpy(map->meta + at, data, first);
+    if (first < n) memcpy(map->meta, data + first, n - first);
+}
+
+bool tt_area_meta_push(tt_area_map *map, uint8_t type, const tt_bytes *payload)
 {
     tt_area *a = map->area;
-    uint64_t head = atomic_load_explicit(&a->meta_head, memory_order_relaxed);
+    uint8_t head[1 + TT_VARINT_MAX] = {type};
+    size_t n_head = 1 + tt_varint_put(head + 1, payload->size);
+    uint64_t at = atomic_load_explicit(&a->meta_head, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&a->meta_tail, memory_order_acquire);
-    if (n > a->meta_bytes - (head - tail)) {
+    uint64_t room = a->meta_bytes - (at - tail);
+    if (payload->failed || payload->size > room || n_head > room - payload->size) {
         atomic_fetch_add_explicit(&a->counts.meta_dropped, 1, memory_order_relaxed);
         return false;
     }
-    size_t at = (size_t)(head & (a->meta_bytes - 1));
-    size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
-    memcpy(map->meta + at, data, first);
-    memcpy(map->meta, (const uint8_t *)data + first, n - first);
-    atomic_store_explicit(&a->meta_head, head + n, memory_order_release);
+    meta_copy_in(map, at, head, n_head);
+    meta_copy_in(map, at + n_head, payload->data, payload->size);
+    atomic_store_explicit(&a->meta_head, at + n_head + payload->size, memory_order_release);
     return true;
 }
 
@@ -378,6 +388,12 @@ void tt_area_meta_copy(const tt_area_map *map, uint64_t from, uint8_t *out, size
     size_t first = n < a->meta_bytes - at ? n : (size_t)(a->meta_bytes - at);
     memcpy(out, map->meta + at, first);
     memcpy(out + first, map->meta, n - first);
+}
+
+uint32_t tt_area_rings_used(const tt_area_map *map)
+{
+    uint32_t n = atomic_load_explicit(&map->area->n_claimed, memory_order_acquire);
+    return n < map->area->n_rings ? n : map->area->n_rings;
 }
 
 uint64_t tt_area_kept(const tt_area_map *map, const tt_ring *ring)
@@ -396,7 +412,7 @@ static void add_totals(const tt_area_map *map, const tt_ring *ring, uint64_t *ta
 void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped)
 {
     *ops = *dropped = 0;
-    for (uint32_t r = 0; r < map->area->n_rings; r++)
+    for (uint32_t r = 0, n = tt_area_rings_used(map); r < n; r++)
         add_totals(map, &map->rings[r], ops, dropped);
 }
 
@@ -412,7 +428,7 @@ tt_outcome tt_area_outcome(const tt_area_map *map)
 void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *dropped)
 {
     *details = *dropped = 0;
-    for (uint32_t r = 0; r < map->area->n_rings; r++) {
+    for (uint32_t r = 0, n = tt_area_rings_used(map); r < n; r++) {
         const tt_ring *ring = tt_area_detail_ring(map, r);
         if (ring) add_totals(map, ring, details, dropped);
     }
@@ -420,7 +436,12 @@ void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *
 
 tt_ring *tt_area_claim(tt_area_map *map, uint32_t thread)
 {
-    for (uint32_t i = 0; i < atomic_load(&map->area->n_usable); i++)
-        if (take(map, i, thread)) return &map->rings[i];
+    for (uint32_t i = 0; i < atomic_load(&map->area->n_usable); i++) {
+        if (!take(map, i, thread)) continue;
+        uint32_t known = atomic_load(&map->area->n_claimed);
+        while (known <= i && !atomic_compare_exchange_weak(&map->area->n_claimed, &known, i + 1))
+            continue;
+        return &map->rings[i];
+    }
     return NULL;
 }

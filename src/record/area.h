@@ -76,6 +76,7 @@ typedef struct tt_area {
     uint64_t tick_hz; /* measured at the start, roughly: CLOCK records are exact */
     uint32_t tick_shift;
     _Atomic uint32_t n_usable;        /* rings from here on found no memory: nobody claims them */
+    _Atomic uint32_t n_claimed;       /* rings from here on never had a thread: nothing in them */
     _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */
     _Atomic uint32_t stopped; /* the limit is reached: what is under way is recorded, nothing new */
     char boot_id[40];         /* of the kernel whose ticks these are; "" when not known */
@@ -133,12 +134,16 @@ bool tt_area_reserve_detail(tt_area_map *map, uint32_t ring);
 bool tt_ring_make_room(tt_ring *ring, uint64_t head, uint64_t slots, uint64_t *room,
                        uint64_t *dropped_at);
 
-/* Appends to the meta stream; false (and meta_dropped counted) when it is full. One
- * producer at a time: the caller serializes. */
-bool tt_area_meta_push(tt_area_map *map, const void *data, size_t n);
+/* Appends a META record (enum tt_meta_type) with this payload to the stream; false, and counted in
+ * meta_dropped, when the payload failed or the stream is full. One producer at a time: the caller
+ * serializes. */
+bool tt_area_meta_push(tt_area_map *map, uint8_t type, const tt_bytes *payload);
 /* Copies n bytes at stream position `at` out of the meta ring. */
 void tt_area_meta_copy(const tt_area_map *map, uint64_t at, uint8_t *out, size_t n);
 
+/* The rings that may hold something are those below this. Each has pages of its own: to look at
+ * all of them takes longer than to drain those in use. */
+uint32_t tt_area_rings_used(const tt_area_map *map);
 /* Records of a ring that are not in the container yet; 0 in a damaged one. */
 uint64_t tt_area_kept(const tt_area_map *map, const tt_ring *ring);
 /* Op records that are in the container, and those that never will be: dropped by full rings, or

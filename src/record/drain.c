@@ -212,7 +212,8 @@ tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
     stop_at_limit(d);
     tt_status status = drain_meta(d, what, err);
-    for (uint32_t r = 0; status == TT_OK && !d->full && r < d->map->area->n_rings; r++)
+    uint32_t n = tt_area_rings_used(d->map);
+    for (uint32_t r = 0; status == TT_OK && !d->full && r < n; r++)
         status = drain_ring(d, r, what, err);
     stop_at_limit(d);
     if (status != TT_E_LIMIT) return status;
@@ -243,7 +244,7 @@ static void put_losses_of(tt_drain *d, uint8_t type, uint32_t number, tt_ring *r
 
 static void put_losses(tt_drain *d, tt_bytes *payload)
 {
-    for (uint32_t r = 0; r < d->map->area->n_rings; r++) {
+    for (uint32_t r = 0, n = tt_area_rings_used(d->map); r < n; r++) {
         tt_ring *details = tt_area_detail_ring(d->map, r);
         put_losses_of(d, TT_META_LOSS, r, &d->map->rings[r], payload);
         if (details) put_losses_of(d, TT_META_DETAIL_LOSS, r, details, payload);

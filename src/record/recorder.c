@@ -52,18 +52,9 @@ const char *tt_recorder_path(const tt_recorder *r)
 
 bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload)
 {
-    tt_bytes whole;
-    tt_bytes_init(&whole, TT_META_RECORD_MAX);
-    tt_meta_put_record(&whole, type, payload);
-    bool ok = !whole.failed;
-    if (ok) {
-        (void)pthread_mutex_lock(&r->meta_lock);
-        ok = tt_area_meta_push(&r->map, whole.data, whole.size);
-        (void)pthread_mutex_unlock(&r->meta_lock);
-    } else {
-        atomic_fetch_add(&r->map.area->counts.meta_dropped, 1);
-    }
-    tt_bytes_free(&whole);
+    (void)pthread_mutex_lock(&r->meta_lock);
+    bool ok = tt_area_meta_push(&r->map, type, payload);
+    (void)pthread_mutex_unlock(&r->meta_lock);
     return ok;
 }
 
@@ -86,7 +77,7 @@ void tt_recorder_clock(tt_recorder *r)
 static uint64_t fullest_ring(const tt_recorder *r)
 {
     uint64_t most = 0;
-    for (uint32_t i = 0; i < r->map.area->n_rings; i++) {
+    for (uint32_t i = 0, used = tt_area_rings_used(&r->map); i < used; i++) {
         const tt_ring *details = tt_area_detail_ring(&r->map, i);
         uint64_t n = tt_area_kept(&r->map, &r->map.rings[i]);
         uint64_t n_details = details ? tt_area_kept(&r->map, details) : 0;

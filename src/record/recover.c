@@ -215,7 +215,7 @@ static void skip_written(const scan *s, tt_area_map *map)
 static uint64_t records_left(const tt_area_map *map)
 {
     uint64_t n = 0;
-    for (uint32_t r = 0; r < map->area->n_rings; r++)
+    for (uint32_t r = 0, used = tt_area_rings_used(map); r < used; r++)
         n += tt_area_kept(map, &map->rings[r]);
     return n;
 }
@@ -232,16 +232,13 @@ static void take_back_counts(scan *s)
  * not those of its records. */
 static void push_clock(tt_area_map *map)
 {
-    tt_bytes payload, record;
+    tt_bytes payload;
     if (!tt_area_is_of_this_boot(map)) return;
     tt_meta_clock k = {tt_ticks(), tt_clock_ns(CLOCK_MONOTONIC), tt_clock_ns(CLOCK_REALTIME)};
     tt_bytes_init(&payload, 64);
-    tt_bytes_init(&record, 128);
     tt_meta_put_clock(&payload, &k);
-    tt_meta_put_record(&record, TT_META_CLOCK, &payload);
-    if (!record.failed) (void)tt_area_meta_push(map, record.data, record.size);
+    (void)tt_area_meta_push(map, TT_META_CLOCK, &payload);
     tt_bytes_free(&payload);
-    tt_bytes_free(&record);
 }
 
 static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *report, tt_error *err)

@@ -2,6 +2,7 @@
 
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/values.h"
@@ -10,18 +11,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define TOKENS_MAX (1 << 20)
-
-typedef struct inputs {
-    const struct ggml_tensor *tokens;
-    const struct ggml_tensor *positions;
-    const struct ggml_tensor *embeddings;
-    const struct ggml_tensor *output; /* logits or pooled embeddings: a row an output */
-    const struct ggml_tensor *idle;   /* as tokens, but nothing that is computed gathers by them */
-} inputs;
 
 static bool is_named(const struct ggml_tensor *t, const char *name)
 {
@@ -51,7 +42,7 @@ bool tt_batches_is_copy(const struct ggml_tensor *t)
  * graphs hold both ways in, by tokens and by embeddings: one is computed, the other's input has
  * old values. */
 static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, bool is_computed,
-                         inputs *in)
+                         tt_batch_inputs *in)
 {
     for (int s = 0; s < 4; s++) {
         const struct ggml_tensor *t = node->src[s];
@@ -77,9 +68,9 @@ static const struct ggml_tensor *find_output(struct ggml_tensor *const *nodes, i
     return NULL;
 }
 
-static inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
+static tt_batch_inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
 {
-    inputs in = {0};
+    tt_batch_inputs in = {0};
     struct ggml_tensor **nodes = e->graph_nodes(graph);
     int n_nodes = e->graph_n_nodes(graph);
     bool any_compute = tt_graphs_any_compute(nodes, n_nodes);
@@ -91,6 +82,18 @@ static inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
     if (!in.positions && e->graph_tensor) in.positions = e->graph_tensor(graph, "inp_pos");
     in.output = find_output(nodes, n_nodes);
     return in;
+}
+
+/* In an unchanged layout the inputs are those of the batch before. */
+static tt_batch_inputs get_inputs(const tt_engine *e, tt_context *c, struct ggml_cgraph *graph,
+                                  uint64_t layout)
+{
+    if (!layout || c->inputs_layout != layout || c->graph != graph) {
+        c->inputs = find_inputs(e, graph);
+        c->inputs_layout = layout;
+        c->graph = graph;
+    }
+    return c->inputs;
 }
 
 /* The 32-bit values of an input tensor, wherever it lives; NULL when they cannot be had. */
@@ -135,15 +138,15 @@ bool tt_batches_may_follow(tt_recorder *r, int32_t n_tokens)
 }
 
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
-                          struct ggml_cgraph *graph)
+                          struct ggml_cgraph *graph, uint64_t layout)
 {
     tt_area *area = tt_recorder_area(r)->area;
     tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
     b.id = (uint32_t)atomic_fetch_add(&area->counts.batches, 1) + 1;
     if (leave_out(area, b.id, e, context, graph)) return 0;
-    inputs in = find_inputs(e, graph);
+    tt_batch_inputs in = get_inputs(e, context, graph, layout);
     const struct ggml_tensor *counted = in.tokens ? in.tokens : in.idle;
-    b.thread = (uint32_t)syscall(SYS_gettid);
+    b.thread = tt_owner_thread();
     if (counted && counted->ne[0] > 0 && counted->ne[0] <= TOKENS_MAX)
         b.n_tokens = (uint32_t)counted->ne[0];
     else if (in.embeddings && in.embeddings->ne[1] > 0 && in.embeddings->ne[1] <= TOKENS_MAX)

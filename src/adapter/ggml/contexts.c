@@ -8,6 +8,7 @@
 
 static tt_context *contexts;
 static uint32_t last_id;
+static uint64_t last_layout;
 
 /* The first backend that is a GPU: its ops do not pass the CPU's hooks. */
 static void *find_gpu(const tt_engine *e, void *sched)
@@ -68,6 +69,12 @@ tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
     tt_process_environment(r, "mode", c->callback ? "callback" : "hook");
     tt_process_environment(r, "mode_reason", why);
     return c;
+}
+
+void tt_contexts_laid_out(void *sched)
+{
+    for (tt_context *c = contexts; c; c = c->next)
+        if (c->sched == sched) c->layout = ++last_layout;
 }
 
 void tt_contexts_drop(void *sched)

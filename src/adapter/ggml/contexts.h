@@ -10,6 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The tensors of a batch's graph that say what it is about; NULL: there is none. */
+typedef struct tt_batch_inputs {
+    const struct ggml_tensor *tokens;
+    const struct ggml_tensor *positions;
+    const struct ggml_tensor *embeddings;
+    const struct ggml_tensor *output; /* logits or pooled embeddings: a row an output */
+    const struct ggml_tensor *idle;   /* as tokens, but nothing that is computed gathers by them */
+} tt_batch_inputs;
+
 typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *user_data);
 
 typedef struct tt_context {
@@ -18,6 +27,11 @@ typedef struct tt_context {
     bool callback;   /* ops are seen by the scheduler callback */
     bool installed;  /* our callback is set in the scheduler */
     bool had_output; /* the batch before computed logits or embeddings */
+    /* Which layout of graphs the scheduler holds, see tt_contexts_laid_out; 0: not observed. */
+    uint64_t layout;
+    const struct ggml_cgraph *graph; /* whose inputs are known */
+    uint64_t inputs_layout;          /* and in which layout that was so */
+    tt_batch_inputs inputs;
     /* The program's own callback, which ours calls. */
     tt_eval_callback user_callback;
     void *user_data;
@@ -30,6 +44,9 @@ typedef struct tt_context {
 /* The context of a scheduler; made, its mode decided, at the first call. NULL without
  * memory. tt_process_lock is held. */
 tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched);
+/* The scheduler gets another graph, or places its tensors anew: what was known of its graph does
+ * not hold. Layouts are numbered through all schedulers. tt_process_lock is held. */
+void tt_contexts_laid_out(void *sched);
 /* The scheduler is about to be freed. */
 void tt_contexts_drop(void *sched);
 

@@ -15,6 +15,8 @@
 #define IDENTITY_BYTES (offsetof(struct ggml_tensor, name) + GGML_MIRROR_NAME)
 #define OP_NONE 0 /* GGML_OP_NONE: a leaf, unless it is a view */
 #define GRAPHS_MAX (1u << 20)
+#define PREFETCH_AHEAD 4
+#define LAID_OUT 64u /* a power of two */
 
 /* A hash to graph id map, open addressing. Two serve: by addresses and contents (cheap,
  * valid while no buffer comes or goes), and by the recorded topology. */
@@ -37,6 +39,13 @@ static uint32_t graphs_capacity;
 static map by_address, by_topology;
 static uint64_t by_address_generation;
 static uint32_t last_graph;
+/* Graphs met in layouts that may still hold, by address; a newcomer takes the other's place. */
+static struct {
+    struct ggml_tensor **nodes;
+    int n_nodes;
+    uint32_t id;
+    uint64_t layout, generation;
+} laid_out[LAID_OUT];
 
 static uint32_t *map_slot(map *m, uint64_t hash)
 {
@@ -80,6 +89,7 @@ void tt_graphs_forget(void)
 {
     map_clear(&by_address);
     map_clear(&by_topology);
+    memset(laid_out, 0, sizeof laid_out);
     for (uint32_t i = 0; i < last_graph && i < graphs_capacity; i++)
         free(graphs[i].inputs);
     free(graphs);
@@ -335,28 +345,42 @@ static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_ten
     return id;
 }
 
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
 /* The node's address and content, and those of its leafs: the engine reuses addresses for
  * other tensors. */
 static uint64_t hash_node(const struct ggml_tensor *t, uint64_t hash)
 {
-    hash = XXH3_64bits_withSeed(t, IDENTITY_BYTES, hash + (uint64_t)(uintptr_t)t);
+    hash = mix(hash, tt_checksum(t, IDENTITY_BYTES) + (uint64_t)(uintptr_t)t);
     for (int i = 0; i < GGML_MIRROR_SRC; i++)
         if (t->src[i] && t->src[i]->op == OP_NONE)
-            hash = XXH3_64bits_withSeed(t->src[i], IDENTITY_BYTES, hash);
+            hash = mix(hash, tt_checksum(t->src[i], IDENTITY_BYTES));
     return hash;
 }
 
-uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
-                            int n_nodes, void *sched)
+/* Between two batches the weights have pushed all else out of the caches. */
+static void prefetch(const struct ggml_tensor *t)
 {
-    if (n_nodes <= 0 || (uint32_t)n_nodes > TT_OPS_NODE_MAX) return 0;
+    for (size_t at = 0; at < IDENTITY_BYTES; at += 64)
+        __builtin_prefetch((const uint8_t *)t + at);
+}
+
+static uint32_t identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
+                         int n_nodes, void *sched)
+{
     if (by_address_generation != tt_buffers_generation()) {
         map_clear(&by_address);
         by_address_generation = tt_buffers_generation();
     }
     uint64_t hash = (uint64_t)n_nodes;
-    for (int i = 0; i < n_nodes; i++)
+    for (int i = 0; i < n_nodes; i++) {
+        if (i + PREFETCH_AHEAD < n_nodes) prefetch(nodes[i + PREFETCH_AHEAD]);
         hash = hash_node(nodes[i], hash);
+    }
     uint32_t id = map_get(&by_address, hash);
     if (id) return id;
     id = record_graph(r, e, nodes, (uint32_t)n_nodes, sched);
@@ -366,5 +390,22 @@ uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tens
         by_address_generation = tt_buffers_generation();
     }
     if (id) map_put(&by_address, hash, id);
+    return id;
+}
+
+uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
+                            int n_nodes, void *sched, uint64_t layout)
+{
+    if (n_nodes <= 0 || (uint32_t)n_nodes > TT_OPS_NODE_MAX) return 0;
+    uint32_t at = hash_pointer(nodes, LAID_OUT);
+    if (layout && laid_out[at].layout == layout && laid_out[at].nodes == nodes &&
+        laid_out[at].n_nodes == n_nodes && laid_out[at].generation == tt_buffers_generation())
+        return laid_out[at].id;
+    uint32_t id = identify(r, e, nodes, n_nodes, sched);
+    laid_out[at].nodes = nodes;
+    laid_out[at].n_nodes = n_nodes;
+    laid_out[at].id = id;
+    laid_out[at].layout = id ? layout : 0;
+    laid_out[at].generation = tt_buffers_generation();
     return id;
 }

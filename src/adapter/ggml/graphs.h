@@ -16,10 +16,11 @@ typedef struct tt_graph_input {
 
 /* The id of this graph, recording it if no identical one was met before; 0 when it could
  * not be recorded. Every tensor's memory is read, so the graph must not be changing.
- * sched: the scheduler that chose the nodes' backends; NULL: all on the CPU. tt_process_lock is
- * held. */
+ * sched: the scheduler that chose the nodes' backends; NULL: all on the CPU. layout: as long as
+ * it is the same, so are the tensors of a graph at the same address, which then need not be
+ * looked at; 0: not known. tt_process_lock is held. */
 uint32_t tt_graphs_identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
-                            int n_nodes, void *sched);
+                            int n_nodes, void *sched, uint64_t layout);
 /* The inputs of a graph with that id; valid while tt_process_lock is held. */
 const tt_graph_input *tt_graphs_inputs(uint32_t graph, uint32_t *n);
 /* The leaf that source 1 of a node is, or is a view of. */

@@ -53,9 +53,11 @@ TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
         if (real) real(pool);
         return;
     }
-    tt_lane_arrive(l);
+    uint64_t arrived = tt_lane_arrive(l);
     if (real) real(pool);
-    tt_lane_release(l);
+    /* A thread alone passes without a wait: one reading of the clock, which costs more than all
+     * else here, is both. */
+    tt_lane_release(l, l->alone ? arrived : tt_ticks());
 }
 
 /* The third field of struct ggml_cplan, after work_size and work_data. */

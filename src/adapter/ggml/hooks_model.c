@@ -3,6 +3,7 @@
 #include "adapter/ggml/batches.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/models.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
@@ -12,7 +13,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 void *gguf_init_from_file(const char *path, struct gguf_init_params params);
@@ -88,7 +88,7 @@ static int traced_decode(decode_function real, void *context,
     d.end_ticks = tt_ticks();
     tt_tokens_end();
     d.n_tokens = batch->n_tokens > 0 ? (uint32_t)batch->n_tokens : 0;
-    d.thread = (uint32_t)syscall(SYS_gettid);
+    d.thread = tt_owner_thread();
     r = tt_process_recorder_if_open();
     if (r) record_call(r, &d, wanted);
     return (int)d.status;

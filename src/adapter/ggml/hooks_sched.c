@@ -10,6 +10,7 @@
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
 #include "adapter/ggml/runs.h"
+#include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
 #include "adapter/ggml/values.h"
 #include "format/meta.h"
@@ -21,10 +22,16 @@ typedef void (*set_callback)(void *sched, tt_eval_callback callback, void *user_
 int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cgraph *graph);
 void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callback callback, void *user_data);
 void ggml_backend_sched_free(void *sched);
+bool ggml_backend_sched_alloc_graph(void *sched, struct ggml_cgraph *graph);
+void ggml_backend_sched_split_graph(void *sched, struct ggml_cgraph *graph);
+void ggml_backend_sched_reset(void *sched);
 
 static tt_real real_compute = {.name = "ggml_backend_sched_graph_compute_async"};
 static tt_real real_set_callback = {.name = "ggml_backend_sched_set_eval_callback"};
 static tt_real real_free = {.name = "ggml_backend_sched_free"};
+static tt_real real_alloc_graph = {.name = "ggml_backend_sched_alloc_graph"};
+static tt_real real_split_graph = {.name = "ggml_backend_sched_split_graph"};
+static tt_real real_reset = {.name = "ggml_backend_sched_reset"};
 
 /* The callback run of this thread: the scheduler calls back on the thread that computes. */
 static __thread struct {
@@ -133,6 +140,7 @@ static int compute_unseen(tt_context *c, struct ggml_cgraph *graph, const void *
         c->installed = false;
     }
     tt_runs_batch = 0;
+    tt_runs_layout = 0;
     current.run = 0;
     return real(c->sched, graph);
 }
@@ -183,7 +191,10 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     if (e) {
         (void)pthread_mutex_lock(&tt_process_lock);
         c = tt_contexts_get(r, e, sched);
-        if (c) batch = tt_batches_begin(r, e, c, graph);
+        /* llama.cpp computes a graph again as it is unless it has asked for memory for another
+         * one. Programs of other kinds may change theirs in place. */
+        tt_runs_layout = c && tt_tokens_in_call() ? c->layout : 0;
+        if (c) batch = tt_batches_begin(r, e, c, graph, tt_runs_layout);
         (void)pthread_mutex_unlock(&tt_process_lock);
     }
     if (!c) return real(sched, graph);
@@ -198,6 +209,7 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
     current.run = 0;
     tt_runs_asked = NULL;
     tt_runs_batch = 0;
+    tt_runs_layout = 0;
     if (tt_process_recorder_if_open() != r) return status;
     tt_batches_end(r, batch, status);
     observe_memory(r, batch, TT_AT_BATCH_END);
@@ -212,5 +224,37 @@ TT_EXPORT void ggml_backend_sched_free(void *sched)
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_contexts_drop(sched);
     (void)pthread_mutex_unlock(&tt_process_lock);
+    if (real) real(sched);
+}
+
+static void laid_out(void *sched)
+{
+    if (!tt_process_recorder_if_open()) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_contexts_laid_out(sched);
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
+TT_EXPORT bool ggml_backend_sched_alloc_graph(void *sched, struct ggml_cgraph *graph)
+{
+    bool (*real)(void *, struct ggml_cgraph *);
+    *(void **)&real = tt_real_get(&real_alloc_graph, TT_CALLER);
+    laid_out(sched);
+    return real ? real(sched, graph) : false;
+}
+
+TT_EXPORT void ggml_backend_sched_split_graph(void *sched, struct ggml_cgraph *graph)
+{
+    void (*real)(void *, struct ggml_cgraph *);
+    *(void **)&real = tt_real_get(&real_split_graph, TT_CALLER);
+    laid_out(sched);
+    if (real) real(sched, graph);
+}
+
+TT_EXPORT void ggml_backend_sched_reset(void *sched)
+{
+    void (*real)(void *);
+    *(void **)&real = tt_real_get(&real_reset, TT_CALLER);
+    laid_out(sched);
     if (real) real(sched);
 }

@@ -1,6 +1,7 @@
 #include "adapter/ggml/lane.h"
 
 #include "adapter/ggml/capture.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
 #include "format/meta.h"
@@ -8,8 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define RUNS_MAX 256u
 
@@ -30,7 +29,9 @@ _Atomic uint32_t tt_runs_epoch = 1;
 _Atomic uint32_t tt_runs_hooked;
 
 static active_run runs[RUNS_MAX];
-static pthread_mutex_t runs_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t runs_used; /* entries from here on were never taken */
+/* Threads of a run come all at once to look it up: they must not queue for it. */
+static pthread_rwlock_t runs_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key;
@@ -52,7 +53,7 @@ static void leave(active_run *a)
 static void drop_unwound(const void *frame)
 {
     pthread_t self = pthread_self();
-    for (uint32_t i = 0; i < RUNS_MAX; i++)
+    for (uint32_t i = 0; i < runs_used; i++)
         if (runs[i].run && pthread_equal(runs[i].thread, self) &&
             (uintptr_t)runs[i].frame <= (uintptr_t)frame)
             leave(&runs[i]);
@@ -82,34 +83,35 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
 {
     bool entered = false;
     uint32_t i = 0;
-    (void)pthread_mutex_lock(&runs_lock);
+    (void)pthread_rwlock_wrlock(&runs_lock);
     drop_unwound(frame);
-    while (i < RUNS_MAX && runs[i].run)
+    while (i < runs_used && runs[i].run)
         i++;
     if (i < RUNS_MAX) {
+        if (i == runs_used) runs_used++;
         tt_taps_find(&runs[i].taps, e, nodes, n_nodes);
         entered = enter(&runs[i], run, nodes, n_nodes, frame);
     }
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
     return entered;
 }
 
 bool tt_lanes_run_end(uint32_t run)
 {
     bool was_under_way = false;
-    (void)pthread_mutex_lock(&runs_lock);
-    for (uint32_t i = 0; !was_under_way && i < RUNS_MAX; i++) {
+    (void)pthread_rwlock_wrlock(&runs_lock);
+    for (uint32_t i = 0; !was_under_way && i < runs_used; i++) {
         if (runs[i].run != run) continue;
         leave(&runs[i]);
         was_under_way = true;
     }
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
     return was_under_way;
 }
 
 static void clear_runs(void)
 {
-    for (uint32_t i = 0; i < RUNS_MAX; i++)
+    for (uint32_t i = 0; i < runs_used; i++)
         runs[i].run = 0;
     atomic_store(&tt_runs_hooked, 0);
     next_epoch();
@@ -117,14 +119,14 @@ static void clear_runs(void)
 
 void tt_lanes_stop(void)
 {
-    (void)pthread_mutex_lock(&runs_lock);
+    (void)pthread_rwlock_wrlock(&runs_lock);
     clear_runs();
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
 }
 
 void tt_lanes_forget(void)
 {
-    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    const pthread_rwlock_t fresh = PTHREAD_RWLOCK_INITIALIZER;
     runs_lock = fresh;
     tt_faults_close(&tt_lane_self.faults);
     memset(&tt_lane_self, 0, sizeof tt_lane_self);
@@ -154,7 +156,7 @@ bool tt_lane_claim(tt_lane *l)
     tt_recorder *r = tt_process_recorder_if_open();
     if (!r) return false;
     tt_area_map *map = tt_recorder_area(r);
-    uint32_t thread = (uint32_t)syscall(SYS_gettid);
+    uint32_t thread = tt_owner_thread();
     /* Without a key the ring would not come free at the thread's end. */
     tt_ring *ring = has_key ? tt_area_claim(map, thread) : NULL;
     if (!ring) return false;
@@ -180,7 +182,7 @@ void tt_lanes_prepare(void)
 
 static const active_run *run_of(const struct ggml_tensor *op)
 {
-    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+    for (uint32_t i = 0; i < runs_used; i++) {
         if (!runs[i].run) continue;
         for (uint32_t k = 0; k < runs[i].n_nodes; k++)
             if (runs[i].nodes[k] == op) return &runs[i];
@@ -195,7 +197,7 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     /* Without a ring the ops are followed all the same, and counted. */
     (void)tt_lane_claim(l);
     /* While the lock is held no run ends, so that the nodes may be read. */
-    (void)pthread_mutex_lock(&runs_lock);
+    (void)pthread_rwlock_rdlock(&runs_lock);
     const active_run *run = run_of(op);
     if (run) {
         if (l->run != run->run) {
@@ -211,7 +213,7 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
         }
         l->epoch = atomic_load(&tt_runs_epoch);
     }
-    (void)pthread_mutex_unlock(&runs_lock);
+    (void)pthread_rwlock_unlock(&runs_lock);
     if (!run) tt_lane_count_lost();
     return run != NULL;
 }

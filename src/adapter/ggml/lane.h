@@ -24,6 +24,7 @@ typedef struct tt_lane {
     uint32_t n_nodes;
     uint32_t cursor; /* the first node that has not begun */
     uint32_t epoch;  /* of the last look-up; 0: none */
+    bool alone;      /* the run has this thread only: nobody to wait for at a barrier */
     uint32_t run;
     tt_ring *ring;
     tt_op_record *slots;
@@ -120,19 +121,22 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     }
     bool fresh = l->release == 0;
     uint32_t lane = (uint32_t)params->ith & TT_OPS_LANE_MAX;
+    l->alone = params->nth == 1;
     tt_lane_open(l, node, lane, covers, fresh ? tt_ticks() : l->release);
     if (__builtin_expect(l->watched, 0)) tt_lane_watch(l, node, lane, fresh);
 }
 
-static inline void tt_lane_arrive(tt_lane *l)
-{
-    __atomic_store_n(&l->open->arrive, tt_ticks(), __ATOMIC_RELAXED);
-    if (__builtin_expect(l->watched, 0)) tt_faults_arrive(&l->faults);
-}
-
-static inline void tt_lane_release(tt_lane *l)
+/* The time of it. */
+static inline uint64_t tt_lane_arrive(tt_lane *l)
 {
     uint64_t now = tt_ticks();
+    __atomic_store_n(&l->open->arrive, now, __ATOMIC_RELAXED);
+    if (__builtin_expect(l->watched, 0)) tt_faults_arrive(&l->faults);
+    return now;
+}
+
+static inline void tt_lane_release(tt_lane *l, uint64_t now)
+{
     __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
     l->release = now;
 }

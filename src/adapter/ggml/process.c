@@ -6,6 +6,7 @@
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/models.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
 #include "adapter/ggml/tokens.h"
@@ -39,7 +40,6 @@ static tt_session_file *session_file;
 static enum tt_mode mode;
 static tt_recorder_options options;
 static bool forked;
-static pid_t opened_by; /* the process that recorder belongs to */
 static bool exit_registered;
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
@@ -209,7 +209,7 @@ static void open_recorder(void)
     }
     if (session)
         session_file = tt_session_add(session, tt_recorder_path(recorder), (uint32_t)getpid());
-    opened_by = getpid();
+    tt_owner_mark();
     replay_records(recorder);
     describe_capture(recorder);
     tt_describe_run(recorder);
@@ -225,7 +225,7 @@ tt_recorder *tt_process_recorder_if_open(void)
 tt_recorder *tt_process_recorder(void)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
-    if (now == RECORDING && getpid() != opened_by) {
+    if (now == RECORDING && !tt_owner_is_self()) {
         /* A child whose fork passed our handlers by (_Fork, clone): the rings are its parent's. */
         atomic_store(&state, OFF);
         tt_process_problem("a child was made by _Fork or clone; only fork can be followed");
@@ -249,6 +249,7 @@ static void in_child(void)
     open_lock = fresh;
     tt_engine_forget_locks();
     tt_resolve_forget_locks();
+    tt_owner_forget();
     forked = true;
     session_file = NULL;
     tt_lanes_forget();
@@ -301,7 +302,7 @@ __attribute__((constructor)) static void begin(void)
 
 static void finish(void)
 {
-    if (atomic_load(&state) == RECORDING && getpid() != opened_by) return;
+    if (atomic_load(&state) == RECORDING && !tt_owner_is_self()) return;
     if (atomic_exchange(&state, OFF) != RECORDING) return;
     tt_lanes_stop();
     bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;

@@ -5,13 +5,12 @@
 #include "adapter/ggml/indices.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/libraries.h"
+#include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "format/meta.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 __thread uint32_t tt_runs_batch __attribute__((tls_model("initial-exec")));
+__thread uint64_t tt_runs_layout __attribute__((tls_model("initial-exec")));
 __thread const struct ggml_tensor *tt_runs_asked __attribute__((tls_model("initial-exec")));
 
 bool tt_runs_by_callback(struct ggml_tensor *const *nodes, int n_nodes)
@@ -44,7 +43,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_process_at_first_run();
     tt_libraries_describe(r, e);
-    run.graph = tt_graphs_identify(r, e, nodes, n_nodes, sched);
+    run.graph = tt_graphs_identify(r, e, nodes, n_nodes, sched, tt_runs_layout);
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (!run.graph) {
         /* The trace must say, once, that it is not whole. */
@@ -55,7 +54,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     }
     run.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.runs, 1) + 1;
     if (run.id == 0) return 0;
-    run.thread = (uint32_t)syscall(SYS_gettid);
+    run.thread = tt_owner_thread();
     run.ticks = tt_ticks();
     tt_bytes payload;
     tt_bytes_init(&payload, 128);

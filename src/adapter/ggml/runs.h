@@ -10,6 +10,8 @@
 
 /* The batch that this thread computes; 0: none. */
 extern __thread uint32_t tt_runs_batch;
+/* The layout of the graphs that this thread computes, as in tt_graphs_identify. */
+extern __thread uint64_t tt_runs_layout;
 /* The node that the scheduler has last asked about on this thread; NULL outside of a computation
  * that is observed by the callback. What it computes next ends with that node. */
 extern __thread const struct ggml_tensor *tt_runs_asked;

@@ -238,6 +238,11 @@ void tt_tokens_end(void)
     if (current) current->n = 0;
 }
 
+bool tt_tokens_in_call(void)
+{
+    return current && current->n;
+}
+
 void tt_tokens_thread_ends(void)
 {
     call *c = current;
@@ -265,7 +270,7 @@ void tt_tokens_forget(void)
 
 uint32_t tt_tokens_vocabulary(void)
 {
-    return current && current->n ? current->vocabulary : 0;
+    return tt_tokens_in_call() ? current->vocabulary : 0;
 }
 
 /* --- matching --- */

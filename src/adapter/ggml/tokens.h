@@ -20,6 +20,9 @@ void tt_tokens_begin(tt_recorder *r, const void *in_engine, void *context,
                      const struct llama_batch_mirror *batch);
 void tt_tokens_end(void);
 
+/* Whether such a call is under way on this thread. */
+bool tt_tokens_in_call(void);
+
 /* The sequences of n rows of a batch with these ids and positions (each may be NULL: not known),
  * out of the call under way; rows are used up. False when there is none, or when some row is not
  * in it. *s is valid until the next call on this thread. */
