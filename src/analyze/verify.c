@@ -75,12 +75,19 @@ void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c)
 }
 
 /* A recovered trace has its end when the recorder's memory was still there: then its
- * totals were written. Otherwise recovery could only cut the broken end off. */
+ * totals were written. Otherwise recovery could only cut the broken end off. A snapshot has none:
+ * the program went on. */
 bool tt_check_has_end(const tt_model *m)
 {
     uint64_t n;
-    return m->trace.complete &&
+    return m->trace.complete && !(m->trace.end_flags & TT_END_SNAPSHOT) &&
            (!(m->trace.end_flags & TT_END_RECOVERED) || tt_model_count(m, "ops", &n));
+}
+
+const char *tt_check_no_end(const tt_model *m, const char *cut)
+{
+    bool snapshot = m->trace.complete && m->trace.end_flags & TT_END_SNAPSHOT;
+    return snapshot ? "the trace is a snapshot: what was under way is there in part" : cut;
 }
 
 const char *tt_verdict_name(tt_verdict v)
@@ -198,7 +205,7 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
 {
     tt_unpacker u;
     const tt_trace *t = &m->trace;
-    uint64_t expected = TT_FILE_HEADER_BYTES;
+    uint64_t expected = TT_FILE_HEADER_BYTES + t->hole_bytes;
     tt_unpacker_init(&u);
     for (size_t i = 0; i < t->n_chunks; i++) {
         const tt_index_entry *e = &t->chunks[i];
@@ -287,7 +294,10 @@ static tt_status check_positions(const tt_model *m, tt_check *c, tt_error *err)
             status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to check positions");
             break;
         }
-        if (slot == TT_NONE) slot = (uint32_t)i;
+        if (slot == TT_NONE) {
+            slot = (uint32_t)i;
+            next[slot] = m->front.present ? h.position : 0; /* what was before it is gone */
+        }
         if (h.position != next[slot])
             tt_check_offend(c, e->offset,
                             "stream %u of type %u goes on at position %" PRIu64
@@ -327,6 +337,7 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
         uint32_t run = tt_model_run(m, list[i].run);
         uint64_t offset = m->trace.chunks[list[i].chunk].offset;
         c->examined++;
+        if (run == TT_NONE && m->front.present && list[i].run <= m->front.runs_cut) continue;
         if (run == TT_NONE) {
             /* The META record may stand behind the point of the cut. */
             if (tt_check_has_end(m))
@@ -433,10 +444,13 @@ tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
     for (uint32_t i = 0; i < m->n_batches; i++)
         under_way |= !m->batches[i].ended;
     bool has_count = tt_model_count(m, "decode_tokens", &counted);
-    if (left_out_batches(m)) {
+    if (m->front.present) {
+        tt_check_not_observed(c, "the trace holds the last of the run only");
+    } else if (left_out_batches(m)) {
         tt_check_not_observed(c, "not every batch was recorded, as was asked for");
     } else if (!tt_check_has_end(m) || under_way) {
-        tt_check_not_observed(c, "the program was cut off: its last call may be half there");
+        tt_check_not_observed(
+            c, tt_check_no_end(m, "the program was cut off: its last call may be half there"));
     } else if (m->n_decodes == 0 && (!has_count || counted == 0)) {
         tt_check_not_observed(c, "no call of llama_decode was seen");
     } else if (failed) {

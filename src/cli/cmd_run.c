@@ -26,6 +26,7 @@ enum {
     KEY_MODE,
     KEY_THREAD_MEMORY,
     KEY_LIMIT,
+    KEY_RING,
     KEY_TOKENS,
     KEY_EVERY,
     KEY_FAULTS,
@@ -34,6 +35,7 @@ enum {
 };
 
 #define LIMIT_MIN (64u << 10)
+#define RING_MIN (1u << 20)
 #define PROGRAM_NOT_FOUND 127
 
 typedef struct arguments {
@@ -44,6 +46,7 @@ typedef struct arguments {
     uint64_t every;           /* batches; 0: each */
     uint64_t thread_bytes;    /* 0: the default */
     uint64_t limit_bytes;     /* 0: none */
+    uint64_t keep_bytes;      /* 0: all */
     uint64_t residency_every; /* batches; 0: not asked for */
     bool faults;
     bool no_text;
@@ -74,6 +77,8 @@ static const struct argp_option options[] = {
      "Stop recording when the trace has come to this size; what is computed from then on is "
      "only counted",
      0},
+    {"ring", KEY_RING, "SIZE", 0,
+     "Keep only the last SIZE of the trace (a flight recorder), however long the program runs", 0},
     {"thread-memory", KEY_THREAD_MEMORY, "SIZE", 0,
      "Memory for a thread's records on their way to the trace (default: 1M)", 0},
     {"quiet", 'q', 0, 0, "Say nothing when all is well", 0},
@@ -123,6 +128,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         parse_size(state, "--thread-memory", arg, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX,
                    &args->thread_bytes);
         return 0;
+    case KEY_RING:
+        parse_size(state, "--ring", arg, RING_MIN, INT64_MAX, &args->keep_bytes);
+        return 0;
     case KEY_TOKENS: {
         uint32_t first, last;
         if (!tt_units_parse_range(arg, &first, &last))
@@ -154,6 +162,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!args->program && !args->runner.options.model)
             argp_error(state, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
+        if (args->keep_bytes && args->limit_bytes)
+            argp_error(state, "--ring keeps the last of the trace, --limit the first: not both");
         if (args->program && args->runner.any)
             argp_error(state,
                        "\"%s\" is taken for a PROGRAM, and -m and the other options of the "
@@ -241,10 +251,49 @@ static bool set_environment(const arguments *args, const char *hook, const char 
            setenv(TT_ENV_SESSION, session, 1) == 0 &&
            setenv(TT_ENV_MODE, args->mode ? args->mode : "auto", 1) == 0 &&
            set_number(TT_ENV_THREAD, args->thread_bytes) && set_number(TT_ENV_EVERY, args->every) &&
-           set_text(TT_ENV_TOKENS, args->tokens) && set_number(TT_ENV_LIMIT, args->limit_bytes) &&
-           set_number(TT_ENV_FAULTS, args->faults) &&
+           set_number(TT_ENV_RING, args->keep_bytes) && set_text(TT_ENV_TOKENS, args->tokens) &&
+           set_number(TT_ENV_LIMIT, args->limit_bytes) && set_number(TT_ENV_FAULTS, args->faults) &&
            set_number(TT_ENV_RESIDENCY, args->residency_every) &&
            set_text(TT_ENV_TEXT, args->no_text ? "0" : NULL);
+}
+
+/* --- snapshots --- */
+
+typedef struct snapshots {
+    tt_session *session;
+    uint32_t told[TT_SESSION_FILES]; /* the last one of each process that was spoken of */
+} snapshots;
+
+static void ask_snapshot(void *context)
+{
+    snapshots *s = context;
+    bool anybody = false;
+    uint32_t n = atomic_load(&s->session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        anybody |= atomic_load(&s->session->files[i].state) == TT_SESSION_WRITING;
+    if (!anybody) tt_report_note("no snapshot: nothing is being recorded yet");
+    if (anybody) atomic_fetch_add(&s->session->snapshots, 1);
+}
+
+/* Speaks of those that are done. Whether some are not. */
+static bool look_for_snapshots(void *context)
+{
+    snapshots *s = context;
+    bool due = false;
+    uint32_t n = atomic_load(&s->session->n_files), asked = atomic_load(&s->session->snapshots);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
+        tt_session_file *file = &s->session->files[i];
+        bool recording = atomic_load(&file->state) == TT_SESSION_WRITING;
+        uint32_t done = atomic_load(&file->snapshots);
+        due |= recording && done != asked;
+        if (done == s->told[i] || !file->snapshot[0]) continue;
+        s->told[i] = done;
+        if (atomic_load(&file->snapshot_failed))
+            tt_report_note("no snapshot: %s", file->snapshot);
+        else
+            tt_report_note("wrote the snapshot %s", file->snapshot);
+    }
+    return due;
 }
 
 /* --- after --- */
@@ -360,10 +409,12 @@ static int run_program(const arguments *args, char **argv, const char *output)
     if (tt_hook_path_find(hook, sizeof hook, &err) != TT_OK ||
         tt_session_create(&session, session_path, sizeof session_path, args->force, &err) != TT_OK)
         return tt_report_error(&err);
+    snapshots state = {.session = session};
+    const tt_spawn_watch watch = {ask_snapshot, look_for_snapshots, &state};
     int code;
     if (!set_environment(args, hook, output, session_path)) {
         code = tt_report_usage("cannot set up the program's environment");
-    } else if (tt_spawn_and_wait(argv, &end, &err) != TT_OK) {
+    } else if (tt_spawn_and_wait(argv, &watch, &end, &err) != TT_OK) {
         const char *dot = strrchr(argv[0], '.');
         (void)tt_report_error(&err);
         if (dot && strcmp(dot, ".gguf") == 0) tt_report_note("a model? run it with -m %s", argv[0]);
@@ -371,6 +422,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     } else {
         (void)unlink(session_path);
         session_path[0] = '\0';
+        (void)look_for_snapshots(&state);
         code = conclude(args, session, output, &end);
     }
     if (session_path[0]) (void)unlink(session_path);

@@ -80,6 +80,10 @@ static void choice_lines(const tt_model *m)
     if (not_asked + after)
         tt_info_line("batches", "%s of %s recorded%s", tt_units_count(held, m->n_batches),
                      tt_units_count(of, batches), why);
+    if (m->front.present)
+        tt_info_line("recorder", "a flight recorder of %s: the last %s of %s batches",
+                     tt_units_bytes(a, m->front.was.ring_bytes), tt_units_count(held, m->n_batches),
+                     batches ? tt_units_count(of, batches) : "an unknown number of");
     if (stopped) tt_info_line("stopped", "%s", stopped);
 }
 

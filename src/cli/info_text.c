@@ -96,9 +96,10 @@ static void ending_line(const tt_info *info)
         tt_info_line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
     else
         tt_info_line("ending", "%s%s",
-                     t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
-                     : t->end_flags & TT_END_NORMAL  ? "complete"
-                                                     : "complete, but not closed by itself",
+                     t->end_flags & TT_END_RECOVERED  ? "the program was cut off; recovered"
+                     : t->end_flags & TT_END_SNAPSHOT ? "a snapshot: the program went on"
+                     : t->end_flags & TT_END_NORMAL   ? "complete"
+                                                      : "complete, but not closed by itself",
                      damaged || info->m->meta_damage.status != TT_OK ? ", but damaged" : "");
     if (info->m->meta_damage.status != TT_OK)
         tt_info_line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,

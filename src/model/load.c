@@ -305,7 +305,12 @@ static bool load_detail_loss(tt_loader *l, tt_cursor *c)
 
 static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
 {
+    if (l->m->front.present && tt_is_cut(l, type, *c)) return true;
     switch (type) {
+    case TT_META_FRONT:
+        return tt_load_front(l, c);
+    case TT_META_GRAPHS_END:
+        return true;
     case TT_META_ENVIRONMENT:
         return load_environment(l, c);
     case TT_META_STRING:
@@ -386,19 +391,36 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     return TT_OK;
 }
 
+/* Of several BASE chunks the last one counts; n_chunks when there is none. */
+static size_t last_base(const tt_trace *t)
+{
+    size_t base = t->n_chunks;
+    for (size_t i = 0; i < t->n_chunks; i++)
+        if (t->chunks[i].type == TT_CHUNK_BASE) base = i;
+    return base;
+}
+
 static tt_status load_all(tt_loader *l, tt_error *err)
 {
     tt_unpacker u;
     tt_status status = TT_OK;
     tt_model *m = l->m;
     tt_unpacker_init(&u);
+    size_t base = last_base(&m->trace);
+    if (base != m->trace.n_chunks) {
+        l->base = m->trace.chunks[base].position;
+        status = load_chunk(l, base, &u, &m->meta_damage);
+        if (status == TT_OK) tt_find_cut(l);
+    }
     for (size_t i = 0; i < m->trace.n_chunks && status == TT_OK; i++)
-        if (m->trace.chunks[i].type == TT_CHUNK_META)
+        if (m->trace.chunks[i].type == TT_CHUNK_META && m->trace.chunks[i].position >= l->base)
             status = load_chunk(l, i, &u, &m->meta_damage);
     tt_unpacker_free(&u);
     if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT)
         return tt_error_set(err, status, m->meta_damage.offset, "%s", m->meta_damage.message);
     tt_model_link(l);
+    if (m->front.present && m->n_runs && m->runs[0].id - 1 > m->front.runs_cut)
+        m->front.runs_cut = m->runs[0].id - 1;
     if (l->no_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
     status = tt_details_open(&m->trace, &m->details, err);

@@ -18,7 +18,9 @@ typedef struct tt_loader {
     uint32_t n_strings;
     uint64_t chunk_offset; /* of the META chunk being read */
     bool no_memory;
-    struct tt_capacities { /* of the model's arrays */
+    uint64_t base;           /* META before this position is in the BASE chunk */
+    uint32_t last_cut_batch; /* batches up to this one have lost runs */
+    struct tt_capacities {   /* of the model's arrays */
         size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses,
             detail_losses, indices, usages, residencies, token_texts;
     } capacity;
@@ -44,6 +46,13 @@ bool tt_load_indices(tt_loader *l, tt_cursor *c);
 bool tt_load_usage(tt_loader *l, tt_cursor *c);
 bool tt_load_residency(tt_loader *l, tt_cursor *c);
 bool tt_load_model_check(tt_loader *l, tt_cursor *c);
+
+/* A FRONT record. */
+bool tt_load_front(tt_loader *l, tt_cursor *c);
+/* Which batches are not whole any more: those of runs that lost ops. */
+void tt_find_cut(tt_loader *l);
+/* Whether the record is about a batch or run that was cut off at the trace's begin. */
+bool tt_is_cut(tt_loader *l, uint8_t type, tt_cursor c);
 
 /* A token of a vocabulary in tt_model.text_by_token. */
 static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)

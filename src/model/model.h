@@ -237,9 +237,17 @@ typedef struct tt_clock_fit {
     uint64_t zero_ticks; /* times are shown relative to this: the first batch or run */
 } tt_clock_fit;
 
+/* Of a flight recorder's trace, which begins in the middle of the run. */
+typedef struct tt_front {
+    bool present;
+    tt_meta_front was; /* what was thrown away */
+    uint32_t runs_cut; /* up to this id, runs that are not whole are left out */
+} tt_front;
+
 typedef struct tt_model {
     tt_trace trace;
     tt_pieces *pieces;
+    tt_front front;       /* what was thrown away before the trace begins */
     tt_error meta_damage; /* status TT_OK, or why META was read no further */
     tt_pair *environment;
     tt_model_file *files;

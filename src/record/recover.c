@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "format/meta.h"
+#include "record/compact.h"
 #include "record/drain.h"
 #include "record/place.h"
 
@@ -20,7 +21,8 @@
 typedef struct scan {
     const uint8_t *data;
     uint64_t size;
-    uint64_t end; /* of the last whole chunk */
+    uint64_t end;      /* of the last whole chunk */
+    uint64_t hole_end; /* where a hole at the begin ends; 0: there is none */
     tt_file_header header;
     tt_index_entry *index;
     size_t n;
@@ -59,8 +61,13 @@ static tt_status scan_chunks(scan *s, tt_error *err)
         tt_chunk_header h;
         if (tt_chunk_header_decode(s->data + s->end, s->size - s->end, s->end, &h, NULL) != TT_OK)
             break;
-        uint64_t bytes = tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes);
+        uint64_t bytes = tt_chunk_extent(&h);
         if (bytes > s->size - s->end) break;
+        if (h.type == TT_CHUNK_HOLE) {
+            s->end += bytes;
+            if (s->n == 0) s->hole_end = s->end;
+            continue;
+        }
         if (h.type == TT_CHUNK_INDEX) {
             s->index_end = s->end + bytes;
             return TT_OK;
@@ -88,7 +95,7 @@ static bool is_more_behind(const scan *s)
          found < 2 && at < s->size && s->size - at >= TT_CHUNK_HEADER_BYTES;) {
         tt_chunk_header h;
         bool whole = tt_chunk_header_decode(s->data + at, s->size - at, at, &h, NULL) == TT_OK;
-        at += whole ? tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes) : 8;
+        at += whole && tt_chunk_extent(&h) < s->size - at ? tt_chunk_extent(&h) : 8;
         found += whole;
     }
     return found > 1;
@@ -172,7 +179,7 @@ static tt_status read_payloads(scan *s, told *t, tt_error *err)
             status = read_op_runs(payload, e, err);
         } else if (e->type == TT_CHUNK_DETAIL) {
             status = read_detail_runs(payload, e, err);
-        } else if (e->type == TT_CHUNK_META) {
+        } else if (e->type == TT_CHUNK_META || e->type == TT_CHUNK_BASE) {
             if (!t->area[0]) tt_meta_find_environment(payload, "area", t->area, sizeof t->area);
             if (i == s->n - 1) t->ends_in_counts = has_counts(payload);
         }
@@ -207,6 +214,8 @@ static void skip_written(const scan *s, tt_area_map *map)
         (void)tt_chunk_header_decode(s->data + e->offset, s->size - e->offset, e->offset, &h, NULL);
         if (e->type == TT_CHUNK_META)
             skip_to(&map->area->meta_tail, &map->area->meta_head, e->position + h.raw_bytes);
+        else if (e->type == TT_CHUNK_BASE)
+            skip_to(&map->area->meta_tail, &map->area->meta_head, e->position);
         else if (ring)
             skip_to(&ring->tail, &ring->head, e->position + e->count);
     }
@@ -241,22 +250,26 @@ static void push_clock(tt_area_map *map)
     tt_bytes_free(&payload);
 }
 
-static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *report, tt_error *err)
+static tt_status finish(scan *s, int fd, const char *part, tt_area_map *map,
+                        tt_recover_report *report, tt_error *err)
 {
     tt_sink sink;
     tt_drain drain;
     if (map) skip_written(s, map);
     tt_sink_continue(&sink, fd, s->end, s->index, s->n); /* takes over the index */
     s->index = NULL;
+    sink.unpaged = true;
+    sink.hole_end = s->hole_end;
     tt_status status = TT_OK;
     if (!map) {
+        (void)tt_compact(&sink, part, NULL); /* with its hole it is good as well */
         status = tt_sink_finish(&sink, TT_END_RECOVERED, err);
     } else {
         report->area_records = records_left(map);
         push_clock(map);
         status = tt_drain_begin(&drain, map, &sink, err);
         if (status == TT_OK) status = tt_drain_step(&drain, TT_DRAIN_LAST, err);
-        if (status == TT_OK) status = tt_drain_finish(&drain, TT_END_RECOVERED, err);
+        if (status == TT_OK) status = tt_drain_finish(&drain, TT_END_RECOVERED, part, err);
         report->outcome = tt_area_outcome(map);
         tt_drain_end(&drain);
     }
@@ -316,7 +329,7 @@ static tt_status name_finished(const char *part, unsigned how, tt_recover_report
 }
 
 /* The file's end, where it has none; the descriptor stays open, and the lock held. */
-static tt_status complete(scan *s, int fd, const told *t, tt_area_map *map,
+static tt_status complete(scan *s, int fd, const char *part, const told *t, tt_area_map *map,
                           tt_recover_report *report, tt_error *err)
 {
     if (s->complete) return TT_OK;
@@ -325,7 +338,7 @@ static tt_status complete(scan *s, int fd, const told *t, tt_area_map *map,
     if (copy < 0)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no descriptor: %s", strerror(errno));
     if (map && t->ends_in_counts) take_back_counts(s);
-    return finish(s, copy, map, report, err);
+    return finish(s, copy, part, map, report, err);
 }
 
 static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how,
@@ -349,7 +362,7 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     report->chunks = s->n;
     if (!s->complete && !s->index_end) report->cut_bytes = s->size - s->end;
     report->area_found = open_area(s, t.area, part, &map);
-    status = complete(s, fd, &t, report->area_found ? &map : NULL, report, err);
+    status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
     if (status == TT_OK) status = name_finished(part, how, report, err);
     if (report->area_found) {
         if (status == TT_OK) (void)unlink(map.path);

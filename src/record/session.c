@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '1', '\n'};
+static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '2', '\n'};
 
 static tt_session *map_file(int fd)
 {
@@ -71,6 +71,7 @@ tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t 
     if (i >= TT_SESSION_FILES) return NULL;
     tt_session_file *f = &session->files[i];
     f->pid = pid;
+    atomic_store(&f->snapshots, atomic_load(&session->snapshots)); /* earlier ones are not its */
     (void)snprintf(f->path, sizeof f->path, "%s", path);
     atomic_store(&f->state, TT_SESSION_WRITING);
     return f;

@@ -36,8 +36,11 @@ enum tt_session_state {
 typedef struct tt_session_file {
     _Atomic uint32_t state; /* enum tt_session_state */
     uint32_t pid;
-    tt_outcome outcome; /* of a finished trace */
-    char path[4096];    /* the finished trace's; without ".part" */
+    tt_outcome outcome;         /* of a finished trace */
+    _Atomic uint32_t snapshots; /* tt_session.snapshots that the last one that is over answers */
+    _Atomic uint32_t snapshot_failed; /* whether that failed: then `snapshot` says why */
+    char snapshot[4096];              /* its path */
+    char path[4096];                  /* the finished trace's; without ".part" */
 } tt_session_file;
 
 typedef struct tt_session {
@@ -47,6 +50,7 @@ typedef struct tt_session {
     _Atomic uint32_t models;     /* model files the engine opened */
     _Atomic uint32_t graphs;     /* graph computations that the hooks saw */
     _Atomic uint32_t path_taken; /* some process writes to the path that was asked for */
+    _Atomic uint32_t snapshots;  /* asked for so far */
     _Atomic uint32_t n_files;
     _Atomic uint32_t has_problem;
     char problem[320]; /* why a process could not be traced; the first one */

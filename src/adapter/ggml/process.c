@@ -12,6 +12,7 @@
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
 #include "format/meta.h"
+#include "record/lasting.h"
 #include "record/place.h"
 #include "record/session.h"
 
@@ -25,6 +26,7 @@
 
 #define REPLAY_MAX_BYTES (64u << 20)
 #define REPLAY_TRIES 500
+#define REPLAY_GROWTH_BYTES (1u << 20)
 #define LOCK_WAIT_S 2
 
 enum state {
@@ -43,10 +45,16 @@ static bool forked;
 static bool exit_registered;
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
+static size_t replay_tidied; /* its size when the last was thrown out that does not hold any more */
 
 /* Recursive: what the engine is asked under it may allocate a buffer, which is hooked. */
 pthread_mutex_t tt_process_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+uint64_t tt_process_keep_bytes(void)
+{
+    return options.keep_bytes;
+}
 
 enum tt_mode tt_process_mode(void)
 {
@@ -68,10 +76,31 @@ void tt_process_problem(const char *text)
     if (session) tt_session_problem(session, text);
 }
 
+/* Buffers come and go for as long as the program runs. */
+static void tidy_replay(void)
+{
+    tt_lasting lasting;
+    tt_bytes tidy;
+    uint32_t n;
+    tt_lasting_init(&lasting);
+    tt_bytes_init(&tidy, REPLAY_MAX_BYTES);
+    tt_lasting_add(&lasting, (tt_span){replay.data, replay.size});
+    tt_lasting_put(&lasting, &tidy, &n);
+    if (!lasting.failed && !tidy.failed) {
+        const tt_bytes before = replay;
+        replay = tidy;
+        tidy = before;
+    }
+    replay_tidied = replay.size;
+    tt_lasting_free(&lasting);
+    tt_bytes_free(&tidy);
+}
+
 /* Called with tt_process_lock held, which is also held across a fork. */
 static void keep_for_child(uint8_t type, const tt_bytes *payload)
 {
     tt_meta_put_record(&replay, type, payload);
+    if (replay.size >= replay_tidied + REPLAY_GROWTH_BYTES) tidy_replay();
 }
 
 void tt_process_environment(tt_recorder *r, const char *key, const char *value)
@@ -116,6 +145,10 @@ static void describe_choice(tt_recorder *r)
     if (c->token_every > 1) {
         (void)snprintf(text, sizeof text, "%" PRIu64, c->token_every);
         tt_process_environment(r, "capture_every", text);
+    }
+    if (options.keep_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, options.keep_bytes);
+        tt_process_environment(r, "capture_ring_bytes", text);
     }
     if (options.limit_bytes) {
         (void)snprintf(text, sizeof text, "%" PRIu64, options.limit_bytes);
@@ -209,6 +242,7 @@ static void open_recorder(void)
     }
     if (session)
         session_file = tt_session_add(session, tt_recorder_path(recorder), (uint32_t)getpid());
+    tt_recorder_follow(recorder, session, session_file);
     tt_owner_mark();
     replay_records(recorder);
     describe_capture(recorder);
@@ -291,6 +325,7 @@ __attribute__((constructor)) static void begin(void)
     options.path = path;
     options.ring_bytes = tt_capture_number(TT_ENV_THREAD);
     options.limit_bytes = tt_capture_number(TT_ENV_LIMIT);
+    options.keep_bytes = tt_capture_number(TT_ENV_RING);
     if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
     tt_bytes_init(&replay, REPLAY_MAX_BYTES);
