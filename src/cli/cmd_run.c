@@ -10,6 +10,7 @@
 #include "record/place.h"
 #include "record/recover.h"
 #include "record/session.h"
+#include "record/sweep.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -403,11 +404,13 @@ static int conclude(const arguments *args, tt_session *session, const char *outp
 static int run_program(const arguments *args, char **argv, const char *output)
 {
     tt_session *session;
+    int lock;
     tt_spawn_end end;
     char hook[PATH_MAX], session_path[PATH_MAX];
     tt_error err;
     if (tt_hook_path_find(hook, sizeof hook, &err) != TT_OK ||
-        tt_session_create(&session, session_path, sizeof session_path, args->force, &err) != TT_OK)
+        tt_session_create(&session, session_path, sizeof session_path, args->force, &lock, &err) !=
+            TT_OK)
         return tt_report_error(&err);
     snapshots state = {.session = session};
     const tt_spawn_watch watch = {ask_snapshot, look_for_snapshots, &state};
@@ -427,6 +430,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     }
     if (session_path[0]) (void)unlink(session_path);
     tt_session_close(session);
+    (void)close(lock);
     return code;
 }
 
@@ -440,6 +444,7 @@ int tt_cmd_run(int argc, char **argv)
     int code = choose_output(&args, output);
     if (code == TT_EXIT_OK) code = check_part(output);
     if (code != TT_EXIT_OK) return code;
+    (void)tt_sweep();
     if (args.program) return run_program(&args, args.program, output);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");

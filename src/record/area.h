@@ -79,7 +79,8 @@ typedef struct tt_area {
     _Atomic uint32_t n_claimed;       /* rings from here on never had a thread: nothing in them */
     _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */
     _Atomic uint32_t stopped; /* the limit is reached: what is under way is recorded, nothing new */
-    char boot_id[40];         /* of the kernel whose ticks these are; "" when not known */
+    char trace[TT_AREA_PATH_MAX]; /* path of the finished trace; "" when that is too long */
+    char boot_id[40];             /* of the kernel whose ticks these are; "" when not known */
     tt_area_counts counts;
     _Alignas(64) _Atomic uint64_t meta_head;
     _Alignas(64) _Atomic uint64_t meta_tail;
@@ -99,7 +100,8 @@ typedef struct tt_area_map {
 
 /* Creates an area file (mode 0600) in /dev/shm, or, when there is no room, in fallback_dir,
  * and maps it. ring_bytes: 32 bytes a record, rounded up to a power of two, between the bounds
- * above. Everything but the slots has its memory then; on failure nothing stays behind. May
+ * above. The file is locked for as long as
+ * it is open. Everything but the slots has its memory then; on failure nothing stays behind. May
  * raise SIGXFSZ in the calling thread. */
 tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
                          const char *fallback_dir, tt_error *err);

@@ -275,6 +275,8 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
         status = tt_area_create(&r->map, o->ring_bytes ? o->ring_bytes : TT_AREA_RING_BYTES_DEFAULT,
                                 header.run_id, dir, err);
     if (status != TT_OK) return status;
+    if (strlen(r->path) < sizeof r->map.area->trace)
+        memcpy(r->map.area->trace, r->path, strlen(r->path) + 1);
     r->map.area->tick_hz = measure_tick_hz();
     r->map.area->tick_shift = choose_tick_shift(r->map.area->tick_hz);
     status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);

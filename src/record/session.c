@@ -24,24 +24,27 @@ static int create_in(const char *dir, char *path, size_t size)
     return mkostemp(path, O_CLOEXEC);
 }
 
-tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace,
+tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace, int *lock,
                             tt_error *err)
 {
     int fd = create_in("/dev/shm", path, size);
     if (fd < 0) fd = create_in("/tmp", path, size);
     *session = NULL;
     if (fd >= 0) {
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        (void)fcntl(fd, F_OFD_SETLK, &whole);
         if (ftruncate(fd, sizeof(tt_session)) == 0) *session = map_file(fd);
-        (void)close(fd);
     }
     if (!*session) {
         int why = errno;
         if (fd >= 0) (void)unlink(path);
+        if (fd >= 0) (void)close(fd);
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
                             "cannot create a session file in /dev/shm or /tmp: %s", strerror(why));
     }
     memcpy((*session)->magic, MAGIC, sizeof MAGIC);
     (*session)->replace = replace;
+    *lock = fd;
     return TT_OK;
 }
 

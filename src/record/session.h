@@ -57,8 +57,9 @@ typedef struct tt_session {
     tt_session_file files[TT_SESSION_FILES];
 } tt_session;
 
-/* Creates the file (mode 0600) and maps it; path gets its name. */
-tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace,
+/* Creates the file (mode 0600) and maps it; path gets its name. It is locked until *lock is
+ * closed, so that tt_sweep knows that somebody is there. */
+tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace, int *lock,
                             tt_error *err);
 /* Maps an existing one; NULL when it cannot be. */
 tt_session *tt_session_open(const char *path);
