@@ -401,6 +401,17 @@ static int conclude(const arguments *args, tt_session *session, const char *outp
     return nothing ? TT_EXIT_NO_TRACE : end->code;
 }
 
+/* A limit on the size of files (ulimit -f) is to be an error here, not a signal. */
+static tt_status make_session(const arguments *args, tt_session **session, char path[PATH_MAX],
+                              int *lock, tt_error *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    (void)sigaction(SIGXFSZ, &ignore, &before);
+    tt_status status = tt_session_create(session, path, PATH_MAX, args->force, lock, err);
+    (void)sigaction(SIGXFSZ, &before, NULL);
+    return status;
+}
+
 static int run_program(const arguments *args, char **argv, const char *output)
 {
     tt_session *session;
@@ -409,8 +420,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     char hook[PATH_MAX], session_path[PATH_MAX];
     tt_error err;
     if (tt_hook_path_find(hook, sizeof hook, &err) != TT_OK ||
-        tt_session_create(&session, session_path, sizeof session_path, args->force, &lock, &err) !=
-            TT_OK)
+        make_session(args, &session, session_path, &lock, &err) != TT_OK)
         return tt_report_error(&err);
     snapshots state = {.session = session};
     const tt_spawn_watch watch = {ask_snapshot, look_for_snapshots, &state};
