@@ -1,5 +1,7 @@
 #include "analyze/faults.h"
 
+#include "analyze/op_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,9 @@ typedef struct walk {
     tt_faults_walker *w;
     tt_join join;
     tt_accesses *accesses;
+    tt_op_table *ops;
+    tt_filter_ops passing;
+    uint8_t *verdicts; /* on the run's graph */
     counted counted;
     bool stopped;
 } walk;
@@ -63,10 +68,12 @@ static tt_status load_details(walk *k, uint32_t run_id, tt_error *err)
 static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
 {
     counted *c = &k->counted;
-    size_t n, first = tt_pieces_of_run(k->m->pieces, run_id, &n);
-    for (size_t i = 0; c->n > 0 && i < n; i++) {
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(k->m->pieces, run_id, &pieces, &n, err);
+    for (size_t i = 0; status == TT_OK && c->n > 0 && i < n; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(k->m->pieces, first + i, &p, err);
+        status = tt_pieces_get(k->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (p.open) continue;
         for (size_t r = 0; r < p.n; r++) {
@@ -76,7 +83,7 @@ static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
             if (d && p.arrive[r] >= p.start[r]) c->busy[d - c->details] = p.arrive[r] - p.start[r];
         }
     }
-    return TT_OK;
+    return status;
 }
 
 /* The first detail of that node, or where it would be. */
@@ -107,20 +114,20 @@ static void count(tt_fault_counts *sum, const tt_detail *d)
 
 static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched, tt_error *err)
 {
-    tt_op described;
     const counted *c = &k->counted;
     const size_t at = details_at(c, node);
     tt_fault_op op = {.run = run,
-                      .op = &described,
                       .times = &k->join.ops[node],
                       .details = c->n ? c->details + at : NULL,
                       .busy = c->n ? c->busy + at : NULL};
     while (at + op.n_details < c->n && tt_detail_node(&op.details[op.n_details]) == node)
         count(&op.counts, &op.details[op.n_details++]);
     *matched += op.n_details;
-    tt_op_describe(k->m, k->join.graph, node, op.times->covers, &described);
-    op.passes = tt_filter_op(k->w->filter, &described);
-    tt_status status = tt_accesses_of(k->accesses, &described, &op.accesses, &op.n_accesses, err);
+    op.op = tt_op_table_get(k->ops, k->m->runs[run].graph, node, op.times->covers);
+    if (!op.op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    op.passes =
+        tt_filter_ops_pass(&k->passing, k->verdicts, k->m->runs[run].graph, node, op.times->covers);
+    tt_status status = tt_accesses_of(k->accesses, op.op, &op.accesses, &op.n_accesses, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < op.n_accesses; i++)
         if (__builtin_add_overflow(op.accessed_bytes, op.accesses[i].size_bytes,
@@ -137,6 +144,9 @@ static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
     tt_status status = tt_join_run(&k->join, k->m, run, err);
     if (status == TT_OK) status = tt_accesses_run(k->accesses, run, err);
     if (status == TT_OK) status = load_details(k, id, err);
+    if (k->join.n_touched) k->verdicts = tt_filter_ops_of(&k->passing, k->m->runs[run].graph);
+    if (status == TT_OK && k->passing.failed)
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     /* In callback mode the counters are the whole process's: no thread's time belongs to them. */
     if (status == TT_OK && k->m->runs[run].observed == TT_OBSERVED_HOOK)
         status = load_times(k, id, err);
@@ -148,16 +158,20 @@ static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
 
 tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
 {
-    walk k = {.m = m, .w = w, .accesses = tt_accesses_new(m)};
-    tt_status status = k.accesses ? tt_model_need_clock(m, err)
-                                  : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    walk k = {.m = m, .w = w, .accesses = tt_accesses_new(m), .ops = tt_op_table_new(m)};
+    tt_status status = k.accesses && k.ops
+                           ? tt_model_need_clock(m, err)
+                           : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     w->stray = 0;
+    k.passing = (tt_filter_ops){.m = m, .filter = w->filter};
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {
         if (tt_filter_run(w->filter, m, &m->runs[i])) status = walk_run(&k, i, err);
         if (w->progress && i % PROGRESS_EVERY == 0) w->progress(w->progress_context, i, m->n_runs);
     }
     tt_join_free(&k.join);
     tt_accesses_free(k.accesses);
+    tt_op_table_free(k.ops);
+    tt_filter_ops_free(&k.passing);
     free(k.counted.details);
     free(k.counted.busy);
     return status;

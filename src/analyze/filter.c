@@ -1,6 +1,8 @@
 #include "analyze/filter.h"
 
 #include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch)
@@ -56,4 +58,34 @@ bool tt_filter_op(const tt_filter *f, const tt_op *op)
 bool tt_filter_time(const tt_filter *f, double start_ns)
 {
     return !(f->has_from && start_ns < f->from_ns) && !(f->has_to && start_ns > f->to_ns);
+}
+
+uint8_t *tt_filter_ops_of(tt_filter_ops *f, uint32_t graph)
+{
+    const tt_filter *x = f->filter;
+    if (!x->has_layer && !x->op && !x->tensor && x->origin == TT_ORIGIN_UNKNOWN) return NULL;
+    if (!f->of_graph) f->of_graph = calloc((size_t)f->m->n_graphs + 1, sizeof *f->of_graph);
+    if (f->of_graph && !f->of_graph[graph])
+        f->of_graph[graph] = calloc((size_t)f->m->graphs[graph].n_nodes + 1, 1);
+    if (f->of_graph && f->of_graph[graph]) return f->of_graph[graph];
+    f->failed = true;
+    return NULL;
+}
+
+bool tt_filter_ops_judge(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, uint32_t node,
+                         uint8_t covers)
+{
+    tt_op op;
+    tt_op_describe(f->m, &f->m->graphs[graph], node, covers, &op);
+    bool passes = tt_filter_op(f->filter, &op);
+    verdicts[node] = (uint8_t)(1 | (passes ? 2 : 0) | covers << 2);
+    return passes;
+}
+
+void tt_filter_ops_free(tt_filter_ops *f)
+{
+    for (uint32_t i = 0; f->of_graph && i < f->m->n_graphs; i++)
+        free(f->of_graph[i]);
+    free(f->of_graph);
+    f->of_graph = NULL;
 }

@@ -33,4 +33,31 @@ bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run);
 bool tt_filter_op(const tt_filter *f, const tt_op *op);
 bool tt_filter_time(const tt_filter *f, double start_ns);
 
+/* Which ops of a model pass (tt_filter_op), each judged once. Zero-filled but for the two first
+ * fields is ready; freed with tt_filter_ops_free. */
+typedef struct tt_filter_ops {
+    const tt_model *m;
+    const tt_filter *filter;
+    uint8_t **of_graph; /* by graph, by node; NULL until met */
+    bool failed;        /* memory ran out: ops of graphs met since then do not pass */
+} tt_filter_ops;
+
+/* The verdicts on a graph's ops (in m->graphs), for tt_filter_ops_pass; NULL: all of them pass, or,
+ * with `failed`, memory ran out. */
+uint8_t *tt_filter_ops_of(tt_filter_ops *f, uint32_t graph);
+/* Private: judges the op and notes it. */
+bool tt_filter_ops_judge(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, uint32_t node,
+                         uint8_t covers);
+void tt_filter_ops_free(tt_filter_ops *f);
+
+/* Whether the op at that node of the graph passes. */
+static inline bool tt_filter_ops_pass(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph,
+                                      uint32_t node, uint8_t covers)
+{
+    if (!verdicts) return true;
+    uint8_t known = verdicts[node];
+    if ((known & 1) && known >> 2 == covers) return known & 2;
+    return tt_filter_ops_judge(f, verdicts, graph, node, covers);
+}
+
 #endif

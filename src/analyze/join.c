@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* More pieces than this are joined one by one. */
+#define UNIFORM_LANES_MAX TT_OPS_LANE_MAX
+
 static void add_piece(tt_join *j, const tt_piece_ops *p)
 {
     const uint32_t n_nodes = j->graph->n_nodes;
@@ -41,23 +44,67 @@ static bool make_room(tt_join *j, size_t need)
     return true;
 }
 
-/* Work is done per record only: a large graph of which little ran costs little. */
-tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err)
+static bool make_lanes(tt_join *j, size_t n)
 {
-    const tt_run *r = &m->runs[run];
-    size_t n, first = tt_pieces_of_run(m->pieces, r->id, &n);
-    j->graph = r->graph == TT_NONE ? NULL : &m->graphs[r->graph];
-    j->n_touched = 0;
-    if (n > 0 && j->graph && !make_room(j, j->graph->n_nodes))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's ops");
-    if (++j->stamp == 0) {
-        /* 2^32 runs on: old stamps must not be taken for new ones. */
-        if (j->capacity) memset(j->ops, 0, j->capacity * sizeof *j->ops);
-        j->stamp = 1;
+    if (n <= j->lanes_capacity) return true;
+    tt_piece_ops *lanes = reallocarray(j->lanes, n, sizeof *lanes);
+    if (!lanes) return false;
+    j->lanes = lanes;
+    j->lanes_capacity = n;
+    return true;
+}
+
+/* Whether each lane executed the same nodes in one piece, as lanes do: all but the runs that
+ * the end of a chunk cuts in two. Nodes ascend within a piece. */
+static bool is_uniform(const tt_join *j, size_t n)
+{
+    const tt_piece_ops *a = &j->lanes[0];
+    if (a->open || a->n == 0 || a->node[a->n - 1] >= j->graph->n_nodes) return false;
+    for (size_t i = 1; i < n; i++) {
+        const tt_piece_ops *b = &j->lanes[i];
+        if (b->lane == b[-1].lane || b->n != a->n || b->open ||
+            memcmp(a->node, b->node, a->n * sizeof *a->node) != 0 ||
+            memcmp(a->covers, b->covers, a->n) != 0)
+            return false;
     }
+    return true;
+}
+
+/* The same as add_piece for each lane, without looking where an op was left. */
+static void add_uniform(tt_join *j, size_t n_lanes)
+{
+    const tt_piece_ops *lanes = j->lanes;
+    const size_t n = lanes[0].n;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t start = lanes[0].start[i], arrive = lanes[0].arrive[i];
+        uint64_t release = lanes[0].release[i], busy = arrive - start, wait = release - arrive;
+        for (size_t l = 1; l < n_lanes; l++) {
+            uint64_t s = lanes[l].start[i], a = lanes[l].arrive[i], r = lanes[l].release[i];
+            busy += a - s;
+            wait += r - a;
+            start = s < start ? s : start;
+            arrive = a > arrive ? a : arrive;
+            release = r > release ? r : release;
+        }
+        j->ops[lanes[0].node[i]] = (tt_joined){.start = start,
+                                               .arrive = arrive,
+                                               .release = release,
+                                               .busy = busy,
+                                               .wait = wait,
+                                               .stamp = j->stamp,
+                                               .lanes = (uint32_t)n_lanes,
+                                               .covers = lanes[0].covers[i]};
+    }
+    memcpy(j->touched, lanes[0].node, n * sizeof *j->touched);
+    j->n_touched = (uint32_t)n;
+}
+
+static tt_status add_one_by_one(tt_join *j, const tt_model *m, const tt_piece *pieces, size_t n,
+                                tt_error *err)
+{
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(m->pieces, first + i, &p, err);
+        tt_status status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (j->graph)
             add_piece(j, &p);
@@ -67,9 +114,40 @@ tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err
     return TT_OK;
 }
 
+/* Work is done per record only: a large graph of which little ran costs little. */
+tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err)
+{
+    const tt_run *r = &m->runs[run];
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(m->pieces, r->id, &pieces, &n, err);
+    if (status != TT_OK) return status;
+    j->graph = r->graph == TT_NONE ? NULL : &m->graphs[r->graph];
+    j->n_touched = 0;
+    if (n > 0 && j->graph && !make_room(j, j->graph->n_nodes))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's ops");
+    if (++j->stamp == 0) {
+        /* 2^32 runs on: old stamps must not be taken for new ones. */
+        if (j->capacity) memset(j->ops, 0, j->capacity * sizeof *j->ops);
+        j->stamp = 1;
+    }
+    if (n == 0) return TT_OK;
+    if (j->graph && n <= UNIFORM_LANES_MAX && make_lanes(j, n)) {
+        bool together;
+        status = tt_pieces_get_together(m->pieces, pieces, n, j->lanes, &together, err);
+        if (status != TT_OK) return status;
+        if (together && is_uniform(j, n)) {
+            add_uniform(j, n);
+            return TT_OK;
+        }
+    }
+    return add_one_by_one(j, m, pieces, n, err);
+}
+
 void tt_join_free(tt_join *j)
 {
     free(j->ops);
     free(j->touched);
+    free(j->lanes);
     memset(j, 0, sizeof *j);
 }

@@ -14,8 +14,8 @@ typedef struct tt_joined {
     uint64_t release; /* the last lane's */
     uint64_t busy;    /* arrive - start, summed over lanes */
     uint64_t wait;    /* release - arrive, summed over lanes */
-    uint32_t lanes;   /* records */
     uint32_t stamp;   /* private: of the run this belongs to */
+    uint32_t lanes;   /* records */
     uint8_t covers;
     bool open; /* the end was not seen on some lane */
 } tt_joined;
@@ -28,6 +28,8 @@ typedef struct tt_join {
     uint32_t n_touched;
     uint32_t stamp;
     size_t capacity;
+    tt_piece_ops *lanes; /* private: one a piece */
+    size_t lanes_capacity;
     uint64_t stray; /* records, over all runs, without a known graph or node */
 } tt_join;
 

@@ -1,6 +1,7 @@
 #include "analyze/log.h"
 
 #include "analyze/join.h"
+#include "analyze/op_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,9 @@ typedef struct walker {
     uint32_t n_runs, next_run;
     active active[TT_LOG_RUNS_MAX];
     size_t n_active;
-    tt_op op; /* described last */
+    tt_op_table *ops;
+    tt_filter_ops passing;
+    bool failed; /* out of memory */
 } walker;
 
 static int by_start(const void *a, const void *b)
@@ -49,14 +52,26 @@ static tt_status no_memory(tt_error *err)
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's ops");
 }
 
+/* Whether the op is to be given out; its verdicts are those of the run's graph. */
+static bool passes(walker *w, const active *a, uint8_t *verdicts, uint32_t node, uint8_t covers,
+                   uint64_t start)
+{
+    if (!tt_filter_ops_pass(&w->passing, verdicts, a->run->graph, node, covers)) return false;
+    return (!w->filter->has_from && !w->filter->has_to) ||
+           tt_filter_time(w->filter, tt_model_ns(w->m, start));
+}
+
 static tt_status load_joined(walker *w, uint32_t run, active *a, tt_error *err)
 {
+    uint8_t *verdicts = tt_filter_ops_of(&w->passing, a->run->graph);
+    if (w->passing.failed) return no_memory(err);
     tt_status status = tt_join_run(&w->join, w->m, run, err);
     if (status != TT_OK || w->join.n_touched == 0) return status;
     a->items = malloc(w->join.n_touched * sizeof *a->items);
     if (!a->items) return no_memory(err);
     for (uint32_t i = 0; i < w->join.n_touched; i++) {
         const tt_joined *o = &w->join.ops[w->join.touched[i]];
+        if (!passes(w, a, verdicts, w->join.touched[i], o->covers, o->start)) continue;
         a->items[a->n++] = (item){o->start,           o->arrive, o->release, o->busy,   o->wait,
                                   w->join.touched[i], TT_NONE,   o->lanes,   o->covers, o->open};
     }
@@ -65,10 +80,14 @@ static tt_status load_joined(walker *w, uint32_t run, active *a, tt_error *err)
 
 static tt_status load_lanes(walker *w, uint32_t run, active *a, tt_error *err)
 {
-    size_t n, capacity = 0, first = tt_pieces_of_run(w->m->pieces, w->m->runs[run].id, &n);
-    for (size_t i = 0; i < n; i++) {
+    const tt_piece *pieces;
+    size_t n, capacity = 0;
+    uint8_t *verdicts = tt_filter_ops_of(&w->passing, a->run->graph);
+    if (w->passing.failed) return no_memory(err);
+    tt_status status = tt_pieces_of_run(w->m->pieces, w->m->runs[run].id, &pieces, &n, err);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(w->m->pieces, first + i, &p, err);
+        status = tt_pieces_get(w->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (w->filter->has_lane && p.lane != w->filter->lane) continue;
         if (a->n + p.n > capacity) {
@@ -78,7 +97,9 @@ static tt_status load_lanes(walker *w, uint32_t run, active *a, tt_error *err)
             a->items = more;
         }
         for (size_t k = 0; k < p.n; k++) {
-            if (p.node[k] >= a->graph->n_nodes) continue;
+            if (p.node[k] >= a->graph->n_nodes ||
+                !passes(w, a, verdicts, p.node[k], p.covers[k], p.start[k]))
+                continue;
             a->items[a->n++] = (item){p.start[k],
                                       p.arrive[k],
                                       p.release[k],
@@ -91,7 +112,7 @@ static tt_status load_lanes(walker *w, uint32_t run, active *a, tt_error *err)
                                       p.open};
         }
     }
-    return TT_OK;
+    return status;
 }
 
 /* Takes the next run into the active ones, when it has ops to give. */
@@ -107,7 +128,10 @@ static tt_status load_run(walker *w, tt_error *err)
         free(a->items);
         return status;
     }
-    qsort(a->items, a->n, sizeof *a->items, by_start);
+    size_t sorted = 1;
+    while (sorted < a->n && by_start(&a->items[sorted - 1], &a->items[sorted]) <= 0)
+        sorted++;
+    if (sorted < a->n) qsort(a->items, a->n, sizeof *a->items, by_start);
     w->n_active++;
     return TT_OK;
 }
@@ -124,15 +148,16 @@ static active *earliest(walker *w)
 
 static bool give(walker *w, const active *a, const item *i)
 {
-    bool same = w->op.graph == a->graph && w->op.node == i->node &&
-                w->op.n_nodes == (uint32_t)i->covers + 1;
-    if (!same) tt_op_describe(w->m, a->graph, i->node, i->covers, &w->op);
-    if (!tt_filter_op(w->filter, &w->op)) return true;
-    if ((w->filter->has_from || w->filter->has_to) &&
-        !tt_filter_time(w->filter, tt_model_ns(w->m, i->start)))
-        return true;
-    tt_log_op out = {&w->op,   a->run,    i->lane,    i->lanes, i->open,
-                     i->start, i->arrive, i->release, i->busy,  i->wait};
+    const uint32_t graph = a->run->graph;
+    const tt_op *op = tt_op_table_get(w->ops, graph, i->node, i->covers);
+    w->failed |= !op;
+    if (!op) return false;
+    tt_log_op out = {op,         tt_op_table_note(w->ops, graph, i->node),
+                     a->run,     i->lane,
+                     i->lanes,   i->open,
+                     i->start,   i->arrive,
+                     i->release, i->busy,
+                     i->wait};
     return w->visit(w->context, &out);
 }
 
@@ -173,23 +198,32 @@ tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, 
     }
     walker *w = calloc(1, sizeof *w);
     if (w) w->order = malloc(((size_t)m->n_runs + 1) * sizeof *w->order);
-    if (!w || !w->order) {
+    if (w) w->ops = tt_op_table_new(m);
+    if (!w || !w->order || !w->ops) {
+        free(w ? w->order : NULL);
         free(w);
         return no_memory(err);
     }
     w->m = m;
     w->filter = filter;
+    w->passing = (tt_filter_ops){.m = m, .filter = filter};
     w->by_lane = by_lane || filter->has_lane;
     w->visit = visit;
     w->context = context;
     w->n_runs = m->n_runs;
     for (uint32_t i = 0; i < m->n_runs; i++)
         w->order[i] = i;
-    if (m->n_runs) qsort_r(w->order, m->n_runs, sizeof *w->order, by_begin, m->runs);
+    uint32_t sorted = 1;
+    while (sorted < m->n_runs && m->runs[sorted - 1].begin_ticks <= m->runs[sorted].begin_ticks)
+        sorted++;
+    if (sorted < m->n_runs) qsort_r(w->order, m->n_runs, sizeof *w->order, by_begin, m->runs);
     tt_status status = walk(w, err);
+    if (status == TT_OK && w->failed) status = no_memory(err);
     for (size_t i = 0; i < w->n_active; i++)
         free(w->active[i].items);
     tt_join_free(&w->join);
+    tt_op_table_free(w->ops);
+    tt_filter_ops_free(&w->passing);
     free(w->order);
     free(w);
     return status;

@@ -13,6 +13,7 @@
 
 typedef struct tt_log_op {
     const tt_op *op;
+    void **note; /* the visitor's, of this op: NULL at first; freed with free, when it pleases */
     const tt_run *run;
     uint32_t lane;  /* TT_NONE: all lanes of the op together */
     uint32_t lanes; /* how many executed it */

@@ -4,17 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values below 256 have a bucket each; above, every power of two has 128. */
-#define SUB_BITS 7u
+#define SUB_BITS TT_QUANTILES_SUB_BITS
 #define SUB (1u << SUB_BITS)
 #define BUCKETS ((65u - SUB_BITS) * SUB)
-
-static size_t bucket_of(uint64_t v)
-{
-    if (v < 2 * SUB) return (size_t)v;
-    unsigned shift = 63u - SUB_BITS - (unsigned)__builtin_clzll(v);
-    return ((size_t)shift << SUB_BITS) + (size_t)(v >> shift);
-}
 
 static double middle_of(size_t bucket)
 {
@@ -31,14 +23,19 @@ static void spill(tt_quantiles *q)
         q->failed = true;
         return;
     }
-    for (size_t i = 0; i < TT_QUANTILES_EXACT; i++)
-        q->buckets[bucket_of(q->values[i])]++;
+    for (size_t i = 0; i < q->n; i++)
+        q->buckets[tt_quantiles_bucket(q->values[i])]++;
     free(q->values);
     q->values = NULL;
 }
 
-static void keep(tt_quantiles *q, uint64_t value)
+void tt_quantiles_keep(tt_quantiles *q, uint64_t value)
 {
+    if (q->failed) return;
+    if (q->n == TT_QUANTILES_EXACT) {
+        spill(q);
+        return;
+    }
     if (q->n == q->capacity) {
         size_t more = q->capacity ? q->capacity * 2 : 16;
         uint64_t *values = reallocarray(q->values, more, sizeof *values);
@@ -52,18 +49,20 @@ static void keep(tt_quantiles *q, uint64_t value)
     q->values[q->n] = value;
 }
 
-void tt_quantiles_add(tt_quantiles *q, uint64_t value)
+void tt_quantiles_merge(tt_quantiles *q, const tt_quantiles *from)
 {
-    if (!q->failed && !q->buckets) {
-        if (q->n < TT_QUANTILES_EXACT)
-            keep(q, value);
-        else
-            spill(q);
+    q->failed |= from->failed;
+    if (!from->buckets && !from->failed) {
+        for (uint64_t i = 0; i < from->n; i++)
+            tt_quantiles_add(q, from->values[i]);
+        return;
     }
-    if (q->buckets) q->buckets[bucket_of(value)]++;
-    if (value > q->max) q->max = value;
-    q->sum += value;
-    q->n++;
+    if (!q->buckets && !q->failed) spill(q);
+    for (size_t i = 0; i < BUCKETS && q->buckets && from->buckets; i++)
+        q->buckets[i] += from->buckets[i];
+    if (from->max > q->max) q->max = from->max;
+    q->sum += from->sum;
+    q->n += from->n;
 }
 
 static int compare(const void *a, const void *b)

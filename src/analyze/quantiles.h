@@ -20,7 +20,30 @@ typedef struct tt_quantiles {
     bool failed;       /* memory ran out: quantiles are unknown */
 } tt_quantiles;
 
-void tt_quantiles_add(tt_quantiles *q, uint64_t value);
+/* Private: values below 256 have a bucket each; above, every power of two has 128. */
+#define TT_QUANTILES_SUB_BITS 7u
+
+static inline size_t tt_quantiles_bucket(uint64_t v)
+{
+    if (v < 2u << TT_QUANTILES_SUB_BITS) return (size_t)v;
+    unsigned shift = 63u - TT_QUANTILES_SUB_BITS - (unsigned)__builtin_clzll(v);
+    return ((size_t)shift << TT_QUANTILES_SUB_BITS) + (size_t)(v >> shift);
+}
+
+/* Private: while there are no buckets. */
+void tt_quantiles_keep(tt_quantiles *q, uint64_t value);
+
+static inline void tt_quantiles_add(tt_quantiles *q, uint64_t value)
+{
+    if (!q->buckets) tt_quantiles_keep(q, value);
+    if (q->buckets) q->buckets[tt_quantiles_bucket(value)]++;
+    if (value > q->max) q->max = value;
+    q->sum += value;
+    q->n++;
+}
+
+/* As if all values of `from` were added to q. */
+void tt_quantiles_merge(tt_quantiles *q, const tt_quantiles *from);
 /* The smallest value that at least share (0..1) of all values do not pass; 0 of none. */
 double tt_quantiles_at(tt_quantiles *q, double share);
 void tt_quantiles_free(tt_quantiles *q);

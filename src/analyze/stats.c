@@ -1,6 +1,7 @@
 #include "analyze/stats.h"
 
 #include "analyze/access.h"
+#include "analyze/op_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ typedef struct share {
 
 /* What is the same each time a node is executed. */
 typedef struct node_info {
+    uint32_t row;   /* of the only share, when there is one */
     uint32_t first; /* of its shares, in tt_stats.shares */
     uint8_t n;
     uint8_t covers;
@@ -38,12 +40,18 @@ struct tt_stats {
     tt_idmap row_of_key; /* by weight, number, or hash of the text */
     tt_stats_row total;
     node_info **nodes; /* by graph; NULL until the graph is met */
+    tt_op_table *ops;  /* of nodes that pick; made at the first one */
     share *shares;
     size_t n_shares, shares_capacity;
     tt_arena keys;
     uint64_t stray;
     bool failed;
 };
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
+}
 
 tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filter)
 {
@@ -67,6 +75,7 @@ void tt_stats_free(tt_stats *s)
     for (size_t i = 0; i < s->n_rows; i++)
         tt_quantiles_free(&s->rows[i].ticks);
     tt_quantiles_free(&s->total.ticks);
+    tt_op_table_free(s->ops);
     free(s->nodes);
     free(s->rows);
     free(s->shares);
@@ -120,6 +129,7 @@ static void add_share(tt_stats *s, node_info *info, uint32_t row, uint64_t bytes
         return;
     }
     if (info->n++ == 0) info->first = (uint32_t)s->n_shares;
+    info->row = row;
     s->shares[s->n_shares++] = (share){row, bytes, at_most};
 }
 
@@ -180,8 +190,8 @@ static node_info *nodes_of(tt_stats *s, uint32_t graph)
     return s->nodes[graph];
 }
 
-static void add(tt_stats_row *row, const tt_joined *op, uint64_t ticks, uint64_t bytes,
-                bool at_most)
+static inline void add(tt_stats_row *row, const tt_joined *op, uint64_t ticks, uint64_t bytes,
+                       bool at_most)
 {
     row->count++;
     if (!op->open) {
@@ -192,6 +202,23 @@ static void add(tt_stats_row *row, const tt_joined *op, uint64_t ticks, uint64_t
     row->wait_ticks += op->wait;
     row->weight_bytes += bytes;
     row->at_most |= at_most;
+}
+
+/* Whether each op is in exactly one row until the end: then the total is the sum of the rows. */
+static bool rows_are_parts(const tt_stats *s)
+{
+    return s->by != TT_BY_TENSOR && s->by != TT_BY_TOKEN;
+}
+
+static void add_row(tt_stats_row *total, const tt_stats_row *row)
+{
+    total->count += row->count;
+    tt_quantiles_merge(&total->ticks, &row->ticks);
+    total->timed_weight_bytes += row->timed_weight_bytes;
+    total->busy_ticks += row->busy_ticks;
+    total->wait_ticks += row->wait_ticks;
+    total->weight_bytes += row->weight_bytes;
+    total->at_most |= row->at_most;
 }
 
 static uint32_t row_of_run(tt_stats *s, const tt_run *run)
@@ -224,15 +251,17 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
 
 /* What the run's op read, where that differs from run to run. The shares of the node stay those
  * of its first run; here they get this run's bytes: by tensor one a weight, else one in all. */
-static tt_status measure_picks(tt_stats *s, const tt_join *j, uint32_t node, tt_accesses *accesses,
+static tt_status measure_picks(tt_stats *s, uint32_t graph, uint32_t node, tt_accesses *accesses,
                                node_info *info, tt_error *err)
 {
-    tt_op op;
     const tt_access *list;
     size_t n;
-    tt_op_describe(s->m, j->graph, node, info->covers, &op);
-    tt_status status = tt_accesses_of(accesses, &op, &list, &n, err);
+    if (!s->ops) s->ops = tt_op_table_new(s->m);
+    const tt_op *described = s->ops ? tt_op_table_get(s->ops, graph, node, info->covers) : NULL;
+    if (!described) return no_memory(err);
+    tt_status status = tt_accesses_of(accesses, described, &list, &n, err);
     if (status != TT_OK) return status;
+    tt_op op = *described;
     tt_access_apply(&op, list, n);
     info->weight_bytes = op.weight_bytes;
     info->at_most = op.at_most;
@@ -250,12 +279,22 @@ static tt_status measure_picks(tt_stats *s, const tt_join *j, uint32_t node, tt_
     return TT_OK;
 }
 
+/* An op that is in no row of its own, or in several. */
+static void add_to_shares(tt_stats *s, const node_info *info, const tt_joined *op, uint64_t ticks)
+{
+    for (uint32_t k = 0; k < info->n; k++) {
+        const share *part = &s->shares[info->first + k];
+        add(&s->rows[part->row], op, ticks, part->weight_bytes, part->at_most);
+    }
+}
+
 static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses *accesses,
                          tt_error *err)
 {
     const tt_run *run = &s->m->runs[at];
     node_info *nodes = j->n_touched ? nodes_of(s, run->graph) : NULL;
     if (!nodes || s->failed) return TT_OK;
+    const bool parts = rows_are_parts(s);
     uint32_t run_row = row_of_run(s, run);
     for (uint32_t i = 0; i < j->n_touched; i++) {
         uint32_t node = j->touched[i];
@@ -265,16 +304,16 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
             learn_node(s, j->graph, node, op->covers, info);
         if (s->failed) return TT_OK;
         if (!info->passes) continue;
-        tt_status status = info->picks ? measure_picks(s, j, node, accesses, info, err) : TT_OK;
+        tt_status status =
+            info->picks ? measure_picks(s, run->graph, node, accesses, info, err) : TT_OK;
         if (status != TT_OK) return status;
         uint64_t ticks = tt_joined_ticks(op);
-        add(&s->total, op, ticks, info->weight_bytes, info->at_most);
-        if (run_row != TT_NONE)
-            add(&s->rows[run_row], op, ticks, info->weight_bytes, info->at_most);
-        for (uint32_t k = 0; k < info->n; k++) {
-            const share *part = &s->shares[info->first + k];
-            add(&s->rows[part->row], op, ticks, part->weight_bytes, part->at_most);
-        }
+        if (!parts) add(&s->total, op, ticks, info->weight_bytes, info->at_most);
+        if (run_row != TT_NONE || info->n == 1)
+            add(&s->rows[run_row != TT_NONE ? run_row : info->row], op, ticks, info->weight_bytes,
+                info->at_most);
+        else
+            add_to_shares(s, info, op, ticks);
     }
     /* A token's row is complete after its last run: its values need not be kept. */
     if (s->by == TT_BY_TOKEN && run->batch != TT_NONE && s->m->batches[run->batch].last_run == at)
@@ -286,11 +325,13 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
 static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
 {
     const tt_run *run = &s->m->runs[at];
-    size_t n, first = tt_pieces_of_run(s->m->pieces, run->id, &n);
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(s->m->pieces, run->id, &pieces, &n, err);
     node_info *nodes = n ? nodes_of(s, run->graph) : NULL;
     for (size_t i = 0; nodes && i < n && !s->failed; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(s->m->pieces, first + i, &p, err);
+        status = tt_pieces_get(s->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (s->filter.has_lane && p.lane != s->filter.lane) continue;
         uint32_t row = numbered_row(s, p.lane);
@@ -305,15 +346,9 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
                                    .wait = p.release[k] - p.arrive[k],
                                    .open = p.open};
             add(&s->rows[row], &own, own.busy, 0, false);
-            add(&s->total, &own, own.busy, 0, false);
         }
     }
-    return TT_OK;
-}
-
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
+    return status;
 }
 
 static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, uint32_t run,
@@ -338,14 +373,15 @@ static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, ui
 }
 
 /* Records of runs that the trace does not describe. */
-static uint64_t unknown_runs(const tt_model *m)
+static tt_status count_unknown_runs(const tt_model *m, uint64_t *records, tt_error *err)
 {
-    size_t n;
-    uint64_t count = 0;
-    const tt_piece *list = tt_pieces_list(m->pieces, &n);
-    for (size_t i = 0; i < n; i++)
-        count += tt_model_run(m, list[i].run) == TT_NONE ? list[i].count : 0;
-    return count;
+    uint32_t *ids = malloc(((size_t)m->n_runs + 1) * sizeof *ids);
+    if (!ids) return no_memory(err);
+    for (uint32_t i = 0; i < m->n_runs; i++)
+        ids[i] = m->runs[i].id;
+    tt_status status = tt_pieces_count_others(m->pieces, ids, m->n_runs, records, err);
+    free(ids);
+    return status;
 }
 
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
@@ -360,10 +396,14 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
         status = walk_run(list, n, m, i, &j, accesses, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
     }
-    uint64_t stray = j.stray + unknown_runs(m);
+    uint64_t stray = 0;
+    if (status == TT_OK) status = count_unknown_runs(m, &stray, err);
+    stray += j.stray;
     tt_join_free(&j);
     tt_accesses_free(accesses);
     for (size_t i = 0; i < n && status == TT_OK; i++) {
+        for (size_t k = 0; k < list[i]->n_rows && rows_are_parts(list[i]); k++)
+            add_row(&list[i]->total, &list[i]->rows[k]);
         finish_row(m, &list[i]->total);
         for (size_t k = 0; k < list[i]->n_rows; k++)
             finish_row(m, &list[i]->rows[k]);

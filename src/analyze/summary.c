@@ -54,6 +54,8 @@ static void add_chunks(const tt_model *m, tt_summary *s)
 static void add_lanes(const tt_model *m, tt_summary *s)
 {
     size_t n;
+    /* Without it the number of lanes stays 0: unknown. */
+    (void)tt_pieces_survey(m->pieces, NULL);
     const tt_piece *list = tt_pieces_list(m->pieces, &n);
     uint32_t lanes = 0;
     for (size_t i = 0; i < n; i++) {

@@ -98,8 +98,10 @@ const char *tt_verdict_name(tt_verdict v)
 tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_verify_progress *progress,
                     void *context, tt_error *err)
 {
-    bool ops_damaged = tt_pieces_damaged(m->pieces, NULL) > 0;
+    tt_status surveyed = tt_pieces_survey(m->pieces, err);
     *n = 0;
+    if (surveyed != TT_OK) return surveyed;
+    bool ops_damaged = tt_pieces_damaged(m->pieces, NULL) > 0;
     for (size_t i = 0; i < ROWS; i++) {
         tt_check *c = &checks[(*n)++];
         tt_status status = TT_OK;
@@ -349,7 +351,7 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
         if (m->runs[run].graph == TT_NONE) continue; /* among the model's problems */
         const tt_graph *g = &m->graphs[m->runs[run].graph];
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(m->pieces, i, &p, err);
+        tt_status status = tt_pieces_get(m->pieces, &list[i], &p, err);
         if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT) return status;
         if (status != TT_OK) continue;
         for (size_t k = 0; k < p.n; k++) {

@@ -57,13 +57,12 @@ tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err)
         uint64_t thread = u->batch == TT_NONE ? UINT64_MAX : (uint64_t)m->batches[u->batch].thread;
         uint32_t was;
         c->examined++;
-        if (!tt_idmap_add(&last, thread, i, &was)) {
+        if (!tt_idmap_add(&last, thread, i, &was) || !tt_idmap_set(&last, thread, i)) {
             status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to check counters");
             break;
         }
         if (was == TT_NONE) continue;
         compare_usage(&m->usages[was], u, c);
-        tt_idmap_set(&last, thread, i);
     }
     tt_idmap_free(&last);
     if (m->n_usages == 0) tt_check_not_captured(m, "capture_faults", c);

@@ -22,7 +22,7 @@ static tt_status walk(const tt_model *m, tt_check *c, bool any_run, piece_visit 
         tt_piece_ops p;
         uint32_t run = tt_model_run(m, list[i].run);
         if (run == TT_NONE && !any_run) continue;
-        tt_status status = tt_pieces_get(m->pieces, i, &p, err);
+        tt_status status = tt_pieces_get(m->pieces, &list[i], &p, err);
         if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT) return status;
         if (status != TT_OK) continue;
         c->examined += p.n;
@@ -202,13 +202,15 @@ static void check_order(void *context, const tt_model *m, const tt_run *run, con
 /* Lanes of a run are numbered from 0 without a gap. 0 lanes: nothing was recorded. */
 static uint32_t lanes_of_run(const tt_model *m, const tt_run *run, uint32_t *highest)
 {
-    size_t n, first = tt_pieces_of_run(m->pieces, run->id, &n);
-    const tt_piece *list = tt_pieces_list(m->pieces, &(size_t){0});
+    const tt_piece *list;
+    size_t n;
     uint32_t lanes = 0;
     *highest = 0;
+    /* After the survey this reads nothing and cannot fail. */
+    (void)tt_pieces_of_run(m->pieces, run->id, &list, &n, NULL);
     for (size_t i = 0; i < n; i++) {
-        if (i == 0 || list[first + i].lane != list[first + i - 1].lane) lanes++;
-        *highest = list[first + i].lane;
+        if (i == 0 || list[i].lane != list[i - 1].lane) lanes++;
+        *highest = list[i].lane;
     }
     return lanes;
 }

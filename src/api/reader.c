@@ -139,12 +139,13 @@ tt_status tt_reader_walk_ops(tt_reader *reader, uint32_t run, tt_reader_visit *v
     if (run >= m->n_runs)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "run %u: the trace has %u", run,
                             m->n_runs);
-    size_t n, first = tt_pieces_of_run(m->pieces, m->runs[run].id, &n);
-    for (size_t i = 0; i < n; i++) {
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(m->pieces, m->runs[run].id, &pieces, &n, err);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops p;
-        tt_status status = tt_pieces_get(m->pieces, first + i, &p, err);
-        if (status != TT_OK) return status;
-        if (give_piece(m, &p, visit, context)) break;
+        status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
+        if (status == TT_OK && give_piece(m, &p, visit, context)) break;
     }
-    return TT_OK;
+    return status;
 }

@@ -128,7 +128,7 @@ uint64_t tt_cursor_u64(tt_cursor *c)
     return take_le(c, 8);
 }
 
-uint64_t tt_cursor_varint(tt_cursor *c)
+uint64_t tt_cursor_long_varint(tt_cursor *c)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

@@ -69,7 +69,14 @@ uint8_t tt_cursor_u8(tt_cursor *c);
 uint16_t tt_cursor_u16(tt_cursor *c);
 uint32_t tt_cursor_u32(tt_cursor *c);
 uint64_t tt_cursor_u64(tt_cursor *c);
-uint64_t tt_cursor_varint(tt_cursor *c);
+/* Private: of any length. */
+uint64_t tt_cursor_long_varint(tt_cursor *c);
+/* Most are one byte. */
+static inline uint64_t tt_cursor_varint(tt_cursor *c)
+{
+    if (!c->failed && c->at < c->size && c->data[c->at] < 0x80) return c->data[c->at++];
+    return tt_cursor_long_varint(c);
+}
 /* Zero, and failed, when it does not fit in 32 bits. */
 uint32_t tt_cursor_varint32(tt_cursor *c);
 int64_t tt_cursor_zigzag(tt_cursor *c);

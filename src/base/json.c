@@ -1,20 +1,47 @@
 #include "base/json.h"
 
+#include "base/decimal.h"
+
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 void tt_json_begin(tt_json *j, FILE *out, int indent)
 {
-    memset(j, 0, sizeof *j);
+    memset(j, 0, offsetof(tt_json, buffer));
     j->out = out;
     j->indent = indent;
 }
 
+static void flush(tt_json *j)
+{
+    (void)fwrite(j->buffer, 1, j->used, j->out);
+    j->used = 0;
+    j->flushes++;
+}
+
+static void put(tt_json *j, const char *text, size_t n)
+{
+    if (n > sizeof j->buffer - j->used) flush(j);
+    if (n > sizeof j->buffer) {
+        (void)fwrite(text, 1, n, j->out);
+        return;
+    }
+    memcpy(j->buffer + j->used, text, n);
+    j->used += n;
+}
+
+static void put_char(tt_json *j, char c)
+{
+    if (j->used == sizeof j->buffer) flush(j);
+    j->buffer[j->used++] = c;
+}
+
 bool tt_json_end(tt_json *j)
 {
-    putc('\n', j->out);
+    put_char(j, '\n');
+    flush(j);
     if (fflush(j->out) != 0) return false;
     if (ferror(j->out)) {
         /* The write that failed is past, and its errno with it. */
@@ -26,7 +53,10 @@ bool tt_json_end(tt_json *j)
 
 static void new_line(tt_json *j)
 {
-    if (j->indent > 0) fprintf(j->out, "\n%*s", j->indent * (int)j->depth, "");
+    if (j->indent <= 0) return;
+    put_char(j, '\n');
+    for (unsigned i = 0; i < (unsigned)j->indent * j->depth; i++)
+        put_char(j, ' ');
 }
 
 /* What stands before a value or a key: a comma, and the place on the next line. */
@@ -37,7 +67,7 @@ static void before_item(tt_json *j)
         return;
     }
     if (j->depth == 0 || j->depth >= TT_JSON_DEPTH_MAX) return;
-    if (j->has_item[j->depth]) putc(',', j->out);
+    if (j->has_item[j->depth]) put_char(j, ',');
     j->has_item[j->depth] = true;
     new_line(j);
 }
@@ -45,7 +75,7 @@ static void before_item(tt_json *j)
 static void open_container(tt_json *j, char bracket)
 {
     before_item(j);
-    putc(bracket, j->out);
+    put_char(j, bracket);
     j->depth++;
     if (j->depth < TT_JSON_DEPTH_MAX) j->has_item[j->depth] = false;
 }
@@ -55,7 +85,7 @@ static void close_container(tt_json *j, char bracket)
     bool had_item = j->depth < TT_JSON_DEPTH_MAX && j->has_item[j->depth];
     if (j->depth > 0) j->depth--;
     if (had_item) new_line(j);
-    putc(bracket, j->out);
+    put_char(j, bracket);
 }
 
 void tt_json_object(tt_json *j)
@@ -102,57 +132,58 @@ size_t tt_utf8_length(const void *text, size_t n)
     return length;
 }
 
-static void put_ascii(FILE *out, unsigned char c)
+static void put_escaped(tt_json *j, unsigned char c)
 {
-    switch (c) {
-    case '"':
-        fputs("\\\"", out);
-        break;
-    case '\\':
-        fputs("\\\\", out);
-        break;
-    case '\n':
-        fputs("\\n", out);
-        break;
-    case '\r':
-        fputs("\\r", out);
-        break;
-    case '\t':
-        fputs("\\t", out);
-        break;
-    default:
-        if (c < 0x20 || c == 0x7f)
-            fprintf(out, "\\u%04x", c);
-        else
-            putc(c, out);
+    static const char names[] = "\"\\\n\r\t", letters[] = "\"\\nrt", hex[] = "0123456789abcdef";
+    const char *name = c ? strchr(names, c) : NULL;
+    put_char(j, '\\');
+    if (name) {
+        put_char(j, letters[name - names]);
+        return;
     }
+    put(j, "u00", 3);
+    put_char(j, hex[c >> 4]);
+    put_char(j, hex[c & 15]);
 }
 
-static void put_quoted(FILE *out, const char *text, size_t n)
+/* Bytes at the front of a text that stand for themselves. */
+static size_t plain_length(const unsigned char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\')
+        i++;
+    return i;
+}
+
+static void put_quoted(tt_json *j, const char *text, size_t n)
 {
     const unsigned char *s = (const unsigned char *)text;
-    putc('"', out);
+    put_char(j, '"');
     while (n > 0) {
-        size_t length = tt_utf8_length(s, n);
+        size_t length = plain_length(s, n);
         if (length == 0) {
-            fputs("\\ufffd", out);
-            length = 1;
-        } else if (length == 1) {
-            put_ascii(out, s[0]);
+            length = tt_utf8_length(s, n);
+            if (length == 1) put_escaped(j, s[0]);
+            if (length > 1) put(j, (const char *)s, length);
+            if (length == 0) {
+                put(j, "\\ufffd", 6);
+                length = 1;
+            }
         } else {
-            fwrite(s, 1, length, out);
+            put(j, (const char *)s, length);
         }
         s += length;
         n -= length;
     }
-    putc('"', out);
+    put_char(j, '"');
 }
 
 void tt_json_key(tt_json *j, const char *key)
 {
     before_item(j);
-    put_quoted(j->out, key, strlen(key));
-    fputs(j->indent > 0 ? ": " : ":", j->out);
+    put_quoted(j, key, strlen(key));
+    put_char(j, ':');
+    if (j->indent > 0) put_char(j, ' ');
     j->after_key = true;
 }
 
@@ -167,50 +198,53 @@ void tt_json_string(tt_json *j, const char *s)
 void tt_json_string_n(tt_json *j, const char *s, size_t n)
 {
     before_item(j);
-    put_quoted(j->out, s, n);
+    put_quoted(j, s, n);
+}
+
+static void put_digits(tt_json *j, uint64_t v)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + v % 10);
+    while (v /= 10);
+    put(j, digits + at, sizeof digits - at);
 }
 
 void tt_json_u64(tt_json *j, uint64_t v)
 {
     before_item(j);
-    fprintf(j->out, "%llu", (unsigned long long)v);
+    put_digits(j, v);
 }
 
 void tt_json_i64(tt_json *j, int64_t v)
 {
     before_item(j);
-    fprintf(j->out, "%lld", (long long)v);
+    if (v < 0) put_char(j, '-');
+    put_digits(j, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
 void tt_json_double(tt_json *j, double v)
 {
-    char text[40];
+    char text[TT_DECIMAL_TEXT];
     if (!isfinite(v)) {
         tt_json_null(j);
         return;
     }
     before_item(j);
-    for (int digits = 15; digits <= 17; digits++) {
-        (void)snprintf(text, sizeof text, "%.*g", digits, v);
-        double back = strtod(text, NULL);
-        if (memcmp(&back, &v, sizeof v) == 0) break;
-    }
-    /* A program that uses this may live in a locale with a decimal comma. */
-    char *comma = strchr(text, ',');
-    if (comma) *comma = '.';
-    fputs(text, j->out);
+    put(j, text, tt_decimal_write(v, text));
 }
 
 void tt_json_bool(tt_json *j, bool v)
 {
     before_item(j);
-    fputs(v ? "true" : "false", j->out);
+    put(j, v ? "true" : "false", v ? 4 : 5);
 }
 
 void tt_json_null(tt_json *j)
 {
     before_item(j);
-    fputs("null", j->out);
+    put(j, "null", 4);
 }
 
 void tt_json_kv_string(tt_json *j, const char *key, const char *s)
@@ -241,4 +275,22 @@ void tt_json_kv_bool(tt_json *j, const char *key, bool v)
 {
     tt_json_key(j, key);
     tt_json_bool(j, v);
+}
+
+tt_json_place tt_json_mark(tt_json *j, size_t room)
+{
+    if (room > sizeof j->buffer - j->used) flush(j);
+    return (tt_json_place){j->flushes, j->used};
+}
+
+const char *tt_json_since(const tt_json *j, tt_json_place mark, size_t *n)
+{
+    if (j->flushes != mark.flushes) return NULL;
+    *n = j->used - mark.at;
+    return j->buffer + mark.at;
+}
+
+void tt_json_again(tt_json *j, const char *text, size_t n)
+{
+    put(j, text, n);
 }

@@ -1,6 +1,7 @@
 /* A streaming JSON writer: no tree in memory, so a million rows cost no more
  * than one. Keys and strings are escaped; bytes that are not UTF-8 become U+FFFD.
- * Numbers that JSON cannot hold (NaN, infinities) are written as null. */
+ * Numbers that JSON cannot hold (NaN, infinities) are written as null. Until tt_json_end some of
+ * the text is in the writer. */
 #ifndef TT_BASE_JSON_H
 #define TT_BASE_JSON_H
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 
 #define TT_JSON_DEPTH_MAX 32
+#define TT_JSON_BUFFER_BYTES 16384u
 
 typedef struct tt_json {
     FILE *out;
@@ -17,6 +19,9 @@ typedef struct tt_json {
     unsigned depth;
     bool has_item[TT_JSON_DEPTH_MAX]; /* the open container at that depth has an item */
     bool after_key;
+    uint64_t flushes;
+    size_t used;                       /* of the buffer: what is not in `out` yet */
+    char buffer[TT_JSON_BUFFER_BYTES]; /* a call of stdio for every comma would cost the most */
 } tt_json;
 
 void tt_json_begin(tt_json *j, FILE *out, int indent);
@@ -43,6 +48,19 @@ void tt_json_kv_u64(tt_json *j, const char *key, uint64_t v);
 void tt_json_kv_i64(tt_json *j, const char *key, int64_t v);
 void tt_json_kv_double(tt_json *j, const char *key, double v);
 void tt_json_kv_bool(tt_json *j, const char *key, bool v);
+
+/* Text that is written again and again: what was put since a mark, as it stands in the document,
+ * commas included. tt_json_mark sees to `room` bytes (at most TT_JSON_BUFFER_BYTES) behind it;
+ * tt_json_since is NULL when what was put was more, and valid until the next call. */
+typedef struct tt_json_place {
+    uint64_t flushes;
+    size_t at;
+} tt_json_place;
+tt_json_place tt_json_mark(tt_json *j, size_t room);
+const char *tt_json_since(const tt_json *j, tt_json_place mark, size_t *n);
+/* Puts such a text, in a container that has an item already when it had one then, and of which as
+ * many levels are open at its end as at its begin. */
+void tt_json_again(tt_json *j, const char *text, size_t n);
 
 /* Length of the well-formed UTF-8 sequence at text (n > 0 bytes there), 0 when there
  * is none: over-long forms, surrogates and values past U+10FFFF are refused. */

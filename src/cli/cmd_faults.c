@@ -242,7 +242,7 @@ int tt_cmd_faults(int argc, char **argv)
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (!o.sorted) o.sort = o.by->sort;
     if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
-    int code = tt_input_open_trace(&o.input, false, &m);
+    int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = show(&o, m);
     tt_model_close(m);
     return code;

@@ -154,7 +154,7 @@ int tt_cmd_heat(int argc, char **argv)
     struct options o = {0};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
-    int code = tt_input_open_trace(&o.input, false, &m);
+    int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = measure_and_print(&o, m);
     tt_model_close(m);
     return code;

@@ -67,7 +67,7 @@ int tt_cmd_info(int argc, char **argv)
     struct options o = {0};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
-    int code = tt_input_open_trace(&o.input, true, &m);
+    int code = tt_input_open_trace(&o.input, TT_INPUT_TELLS, &m);
     if (code == TT_EXIT_OK) code = find_and_print(&o, m);
     tt_model_close(m);
     return code;

@@ -11,6 +11,7 @@
 #include "cli/units.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #define TABLE_LIMIT 100u  /* rows of a table, unless --limit says otherwise */
@@ -142,6 +143,16 @@ static void sources_text(const tt_op *op, const tt_access *list, size_t n, char 
     }
 }
 
+/* The sources' text is the same each time, unless what is read of them is picked. */
+static const char *kept_sources(const tt_log_op *o, const tt_op *op, const tt_access *list,
+                                size_t n, char out[SOURCES_TEXT])
+{
+    if (o->note && *o->note) return *o->note;
+    sources_text(op, list, n, out);
+    if (o->note && !op->picks) *o->note = strdup(out);
+    return out;
+}
+
 static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_access *list,
                      size_t n_accesses)
 {
@@ -159,7 +170,6 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
         tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
         tt_units_ns(wait, tt_model_span_ns(m, o->wait_ticks));
     }
-    sources_text(op, list, n_accesses, sources);
     const char *cells[9];
     size_t n = 0;
     cells[n++] = begun;
@@ -170,7 +180,7 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
     cells[n++] = tt_trace_text(name, sizeof name, o->op->name);
     cells[n++] = duration;
     cells[n++] = wait;
-    cells[n++] = sources;
+    cells[n++] = kept_sources(o, op, list, n_accesses, sources);
     tt_table_row(p->table, cells);
     if (++p->block_rows < BLOCK_ROWS) return;
     p->failed |= !tt_table_print(p->table) || !new_table(p);
@@ -253,6 +263,7 @@ static int print_log(const struct options *o, const tt_model *m)
     tt_progress_begin(&p.bar, "reading", 0, "rows");
     tt_status status = tt_log_walk(m, &o->filter, o->by_lane, print_op, &p, &err);
     tt_progress_end(&p.bar);
+    tt_trace_note_damage(m);
     for (unsigned i = 0; i < RUNS_KEPT; i++)
         tt_accesses_free(p.picks[i].accesses);
     if (status == TT_OK && p.err.status != TT_OK) {
@@ -297,7 +308,7 @@ int tt_cmd_log(int argc, char **argv)
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
-    int code = tt_input_open_trace(&o.input, false, &m);
+    int code = tt_input_open_trace(&o.input, TT_INPUT_WALKS, &m);
     if (code == TT_EXIT_OK) code = print_log(&o, m);
     tt_model_close(m);
     return code;

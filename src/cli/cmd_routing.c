@@ -117,7 +117,7 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     const uint8_t texts_of = (uint8_t)(o->filter.phase ? o->filter.phase : TT_PHASE_PROMPT);
     tt_filter filter = o->filter;
     *v = (tt_routing_view){.path = path};
-    int code = tt_input_open_trace(&input, false, &v->m);
+    int code = tt_input_open_trace(&input, TT_INPUT_NOTES, &v->m);
     if (code != TT_EXIT_OK) return code;
     /* A batch may hold a prompt and a generated token: texts are told apart token by token. */
     if (o->overlap) filter.phase = 0;

@@ -290,9 +290,9 @@ static bool look_for_snapshots(void *context)
         if (done == s->told[i] || !file->snapshot[0]) continue;
         s->told[i] = done;
         if (atomic_load(&file->snapshot_failed))
-            tt_report_note("no snapshot: %s", file->snapshot);
+            tt_report_note("no snapshot: %.4000s", file->snapshot);
         else
-            tt_report_note("wrote the snapshot %s", file->snapshot);
+            tt_report_note("wrote the snapshot %.4000s", file->snapshot);
     }
     return due;
 }
@@ -322,6 +322,31 @@ static void recover(const arguments *args, tt_session_file *file, const char *ou
         tt_report_note("process %" PRIu32
                        " did not end by itself; what it recorded until then is in the trace",
                        file->pid);
+}
+
+static bool is_listed(tt_session *session, const char *path)
+{
+    uint32_t n = atomic_load(&session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        if (strcmp(session->files[i].path, path) == 0) return true;
+    return false;
+}
+
+/* A process that died while it opened its trace could not tell of it, and had recorded nothing:
+ * what it left would only be in the way of the next run. */
+static void remove_unlisted(tt_session *session, const char *output)
+{
+    tt_recover_report report;
+    tt_error err;
+    struct stat st;
+    char part[PATH_MAX];
+    if (is_listed(session, output) || tt_place_part(part, sizeof part, output, NULL) != TT_OK ||
+        stat(part, &st) != 0)
+        return;
+    if (tt_recover(part, 0, &report, &err) == TT_OK)
+        (void)unlink(report.path);
+    else if (st.st_size == 0)
+        (void)unlink(part);
 }
 
 static void report_file(const arguments *args, const tt_session_file *file)
@@ -359,6 +384,7 @@ static uint32_t finish_files(const arguments *args, tt_session *session, const c
         tt_report_note("traces not listed here, of more processes: %" PRIu32
                        "; one that is still called .part needs `tensortrace recover`",
                        n - TT_SESSION_FILES);
+    remove_unlisted(session, output);
     return finished;
 }
 
@@ -435,6 +461,7 @@ static int run_program(const arguments *args, char **argv, const char *output)
     } else {
         (void)unlink(session_path);
         session_path[0] = '\0';
+        tt_session_settle(session);
         (void)look_for_snapshots(&state);
         code = conclude(args, session, output, &end);
     }

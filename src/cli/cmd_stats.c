@@ -241,6 +241,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
     tt_progress_begin(&bar, "reading", m->n_runs, "runs");
     tt_status status = tt_stats_walk(&s, 1, m, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
+    tt_trace_note_damage(m);
     int code;
     if (status != TT_OK) {
         code = tt_report_error(&err);
@@ -279,7 +280,7 @@ int tt_cmd_stats(int argc, char **argv)
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (!o.sorted) o.sort = o.by->sort;
-    int code = tt_input_open_trace(&o.input, false, &m);
+    int code = tt_input_open_trace(&o.input, TT_INPUT_WALKS, &m);
     if (code == TT_EXIT_OK) code = sum_and_print(&o, m);
     tt_model_close(m);
     return code;

@@ -182,7 +182,7 @@ int tt_cmd_verify(int argc, char **argv)
     tt_input input = {0};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &input);
-    int code = tt_input_open_trace(&input, true, &m);
+    int code = tt_input_open_trace(&input, TT_INPUT_TELLS, &m);
     if (code == TT_EXIT_OK) code = check_and_print(&input, m);
     tt_model_close(m);
     return code;

@@ -298,7 +298,7 @@ int tt_cmd_whatif(int argc, char **argv)
     struct options o = {.plan = {.unit = TT_WHATIF_PAGE, .page_bytes = PAGE_BYTES}};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
-    int code = tt_input_open_trace(&o.input, false, &m);
+    int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = simulate(&o, m);
     tt_model_close(m);
     return code;

@@ -58,7 +58,7 @@ bool tt_input_is_trace(const char *path)
     return true;
 }
 
-int tt_input_open_trace(const tt_input *input, bool tells_damage, tt_model **m)
+int tt_input_open_trace(const tt_input *input, tt_input_damage damage, tt_model **m)
 {
     tt_error err;
     if (tt_model_open(input->path, m, &err) != TT_OK) {
@@ -67,6 +67,9 @@ int tt_input_open_trace(const tt_input *input, bool tells_damage, tt_model **m)
                                    tt_report_program(), input->path);
         return tt_report_error(&err);
     }
-    if (!tells_damage) tt_trace_note_damage(*m);
+    if (damage != TT_INPUT_WALKS && tt_pieces_survey((*m)->pieces, &err) != TT_OK)
+        return tt_report_error(&err);
+    if (damage != TT_INPUT_TELLS) tt_trace_note_cut(*m);
+    if (damage == TT_INPUT_NOTES) tt_trace_note_damage(*m);
     return TT_EXIT_OK;
 }

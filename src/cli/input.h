@@ -19,10 +19,17 @@ typedef struct tt_input {
  * parent's parser, `case ARGP_KEY_INIT: state->child_inputs[I] = &input;`. */
 extern const struct argp tt_input_argp;
 
-/* Opens the trace; *m is closed with tt_model_close. Damage is told on stderr, unless the
- * command's own output has it (`tells_damage`). Returns the exit code; when that is not
- * TT_EXIT_OK, the reason was told and *m is NULL. */
-int tt_input_open_trace(const tt_input *input, bool tells_damage, tt_model **m);
+/* Who says what is missing or damaged in a trace. */
+typedef enum tt_input_damage {
+    TT_INPUT_NOTES, /* opening it, on stderr, after a look at every chunk (tt_pieces_survey) */
+    TT_INPUT_TELLS, /* the command's own output; every chunk was looked at */
+    TT_INPUT_WALKS  /* of chunks the command, with tt_trace_note_damage when it has read what it
+                       wants: no chunk was looked at, so that a part costs no more than a part */
+} tt_input_damage;
+
+/* Opens the trace; *m is closed with tt_model_close. Returns the exit code; when that is not
+ * TT_EXIT_OK, the reason was told (*m may be there all the same). */
+int tt_input_open_trace(const tt_input *input, tt_input_damage damage, tt_model **m);
 
 /* For commands that want another kind of file. */
 bool tt_input_is_trace(const char *path);

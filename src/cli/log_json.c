@@ -2,6 +2,12 @@
 
 #include "cli/trace_options.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of a description that is kept: long names are written anew each time. */
+#define DESCRIPTION_KEPT_MAX 8192u
+
 void tt_log_json_place(tt_json *j, const tt_model *m, const tt_graph *g, uint32_t tensor)
 {
     const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
@@ -104,12 +110,10 @@ static void place(tt_json *j, const tt_model *m, const tt_log_op *o)
         tt_json_kv_u64(j, "thread_id", o->lane);
 }
 
-void tt_log_json_op(tt_json *j, const tt_model *m, const tt_log_op *row, const tt_op *op,
-                    const tt_access *accesses, size_t n)
+/* What is the same each time the op is executed, unless it picks what it reads. */
+static void description(tt_json *j, const tt_model *m, const tt_op *op, const tt_access *accesses,
+                        size_t n)
 {
-    tt_json_object(j);
-    times(j, m, row);
-    place(j, m, row);
     tt_json_kv_string(j, "op", op->op);
     tt_json_kv_string(j, "name", op->name);
     tt_json_key(j, "layer_id");
@@ -130,5 +134,40 @@ void tt_log_json_op(tt_json *j, const tt_model *m, const tt_log_op *row, const t
     tt_json_object(j);
     tt_log_json_place(j, m, op->graph, op->nodes[op->n_nodes - 1]);
     tt_json_object_end(j);
+}
+
+/* A description as text, kept with the op. */
+typedef struct kept_text {
+    size_t n;
+    char text[];
+} kept_text;
+
+static void keep_description(tt_json *j, const tt_model *m, const tt_op *op, void **note)
+{
+    size_t n;
+    tt_json_place mark = tt_json_mark(j, DESCRIPTION_KEPT_MAX);
+    description(j, m, op, NULL, 0);
+    const char *text = tt_json_since(j, mark, &n);
+    if (!text || n > DESCRIPTION_KEPT_MAX) return;
+    kept_text *kept = malloc(sizeof *kept + n);
+    if (!kept) return;
+    kept->n = n;
+    memcpy(kept->text, text, n);
+    *note = kept;
+}
+
+void tt_log_json_op(tt_json *j, const tt_model *m, const tt_log_op *row, const tt_op *op,
+                    const tt_access *accesses, size_t n)
+{
+    const kept_text *kept = op->picks || !row->note ? NULL : *row->note;
+    tt_json_object(j);
+    times(j, m, row);
+    place(j, m, row);
+    if (kept)
+        tt_json_again(j, kept->text, kept->n);
+    else if (op->picks || !row->note)
+        description(j, m, op, accesses, n);
+    else
+        keep_description(j, m, op, row->note);
     tt_json_object_end(j);
 }

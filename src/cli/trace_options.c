@@ -157,16 +157,20 @@ uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state)
     return (uint64_t)n;
 }
 
-void tt_trace_note_damage(const tt_model *m)
+void tt_trace_note_cut(const tt_model *m)
 {
-    tt_error damage;
-    size_t n = tt_pieces_damaged(m->pieces, &damage);
     if (!m->trace.complete)
         tt_report_note("the trace was cut off at byte %" PRIu64 ": %s; what is before is shown",
                        m->trace.end_bytes, m->trace.cut.message);
     if (m->meta_damage.status != TT_OK)
         tt_report_note("damaged at byte %" PRIu64 ": %s; runs described behind it are not shown",
                        m->meta_damage.offset, m->meta_damage.message);
+}
+
+void tt_trace_note_damage(const tt_model *m)
+{
+    tt_error damage;
+    size_t n = tt_pieces_damaged(m->pieces, &damage);
     if (n > 0)
         tt_report_note("%zu damaged OPS chunk%s left out; the first at byte %" PRIu64 ": %s", n,
                        n == 1 ? " is" : "s are", damage.offset, damage.message);

@@ -41,7 +41,10 @@ uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state);
 /* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. */
 bool tt_trace_parse_time(const char *text, double *ns);
 
-/* Says on stderr what is missing or damaged; the command goes on. */
+/* Both say it on stderr, and the command goes on: what is missing behind a cut, and descriptions
+ * that are damaged ... */
+void tt_trace_note_cut(const tt_model *m);
+/* ... and chunks of ops that turned out to be damaged so far. */
 void tt_trace_note_damage(const tt_model *m);
 
 /* Says on stderr that there is no op to show, and why. */

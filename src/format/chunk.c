@@ -57,16 +57,22 @@ tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header
     return TT_OK;
 }
 
-static uint64_t chunk_checksum(const uint8_t *header, const void *payload, size_t payload_bytes)
+uint64_t tt_file_header_seed(const tt_file_header *h)
 {
-    XXH3_state_t state;
-    XXH3_64bits_reset(&state);
+    return h->minor >= 1 ? tt_load_u64(h->run_id) : 0;
+}
+
+static uint64_t chunk_checksum(uint64_t seed, const uint8_t *header, const void *payload,
+                               size_t payload_bytes)
+{
+    XXH3_state_t state = {0}; /* the call below looks whether the seed is another one */
+    XXH3_64bits_reset_withSeed(&state, seed);
     XXH3_64bits_update(&state, header, 32);
     XXH3_64bits_update(&state, payload, payload_bytes);
     return XXH3_64bits_digest(&state);
 }
 
-void tt_chunk_header_encode(tt_chunk_header *h, const void *payload,
+void tt_chunk_header_encode(tt_chunk_header *h, uint64_t seed, const void *payload,
                             uint8_t out[TT_CHUNK_HEADER_BYTES])
 {
     const uint32_t magic = CHUNK_MAGIC;
@@ -79,11 +85,11 @@ void tt_chunk_header_encode(tt_chunk_header *h, const void *payload,
     put(out, 16, &h->stream, 4);
     put(out, 20, &h->count, 4);
     put(out, 24, &h->position, 8);
-    h->checksum = chunk_checksum(out, payload, h->stored_bytes);
+    h->checksum = chunk_checksum(seed, out, payload, h->stored_bytes);
     put(out, 32, &h->checksum, 8);
 }
 
-tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t offset,
+tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t offset, uint64_t seed,
                                  tt_chunk_header *h, tt_error *err)
 {
     if (size < TT_CHUNK_HEADER_BYTES)
@@ -108,7 +114,7 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
         return tt_error_set(err, TT_E_TRUNCATED, offset,
                             "a chunk announces %" PRIu32 " bytes, the file ends after %" PRIu64,
                             h->stored_bytes, size - TT_CHUNK_HEADER_BYTES);
-    if (chunk_checksum(data, data + TT_CHUNK_HEADER_BYTES, h->stored_bytes) != h->checksum)
+    if (chunk_checksum(seed, data, data + TT_CHUNK_HEADER_BYTES, h->stored_bytes) != h->checksum)
         return tt_error_set(err, TT_E_CHECKSUM, offset, "a chunk's checksum does not match");
     if (h->type == TT_CHUNK_HOLE &&
         (h->stored_bytes || h->position % 8 || h->position < TT_CHUNK_HEADER_BYTES))
@@ -178,6 +184,41 @@ tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, 
     *entries = list;
     *n = (size_t)count;
     return TT_OK;
+}
+
+/* By stream, then as they lie in the file. */
+static int by_stream(const void *a, const void *b)
+{
+    const tt_index_entry *x = *(const tt_index_entry *const *)a;
+    const tt_index_entry *y = *(const tt_index_entry *const *)b;
+    if (x->type != y->type) return x->type < y->type ? -1 : 1;
+    if (x->stream != y->stream) return x->stream < y->stream ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* How long a META chunk is, an entry does not say: it has a byte at least. */
+static bool follows(const tt_index_entry *before, const tt_index_entry *e)
+{
+    uint64_t length = has_runs(before) ? before->count : 1;
+    return e->position >= before->position && e->position - before->position >= length;
+}
+
+size_t tt_index_in_order(const tt_index_entry *entries, size_t n)
+{
+    size_t good = n;
+    const tt_index_entry **list = n ? malloc(n * sizeof *list) : NULL;
+    if (!list) return n;
+    for (size_t i = 0; i < n; i++)
+        list[i] = &entries[i];
+    qsort(list, n, sizeof *list, by_stream);
+    for (size_t i = 1; i < n; i++) {
+        bool same = list[i]->type == list[i - 1]->type && list[i]->stream == list[i - 1]->stream;
+        size_t at = (size_t)(list[i] - entries);
+        bool known = list[i]->type == TT_CHUNK_META || has_runs(list[i]);
+        if (same && known && !follows(list[i - 1], list[i]) && at < good) good = at;
+    }
+    free(list);
+    return good;
 }
 
 void tt_tail_encode(uint64_t index_offset, uint8_t out[TT_TAIL_BYTES])

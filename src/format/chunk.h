@@ -15,7 +15,7 @@
 #define TT_TAIL_BYTES 16u
 #define TT_CHUNK_PAYLOAD_MAX (64u << 20)
 #define TT_FORMAT_MAJOR 1u
-#define TT_FORMAT_MINOR 0u
+#define TT_FORMAT_MINOR 1u
 
 enum tt_chunk_type {
     TT_CHUNK_META = 1,
@@ -78,12 +78,16 @@ void tt_file_header_encode(const tt_file_header *h, uint8_t out[TT_FILE_HEADER_B
 /* size: bytes available at data. Refuses a wrong magic, a newer major version, a bad checksum. */
 tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h, tt_error *err);
 
-/* Computes the checksum over header and payload (h->stored_bytes of it) and writes the header. */
-void tt_chunk_header_encode(tt_chunk_header *h, const void *payload,
+/* With what the checksums of the file's chunks are seeded: a chunk of another run does not fit. */
+uint64_t tt_file_header_seed(const tt_file_header *h);
+
+/* Computes the checksum over header and payload (h->stored_bytes of it) and writes the header.
+ * seed: of the file, see tt_file_header_seed. */
+void tt_chunk_header_encode(tt_chunk_header *h, uint64_t seed, const void *payload,
                             uint8_t out[TT_CHUNK_HEADER_BYTES]);
 /* Decodes and checks the header at data (file offset `offset`, for messages) and the
  * payload behind it: magic, sizes against `size` bytes available, checksum. */
-tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t offset,
+tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t offset, uint64_t seed,
                                  tt_chunk_header *h, tt_error *err);
 
 /* Appends the INDEX payload. */
@@ -91,6 +95,11 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
 /* *entries is allocated with malloc; the caller frees it. */
 tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
                           tt_error *err);
+
+/* How many entries, from the first on, are in order: in each stream the positions ascend, and no
+ * chunk begins before the end of the one before it. What a scan finds behind them was not written
+ * there. n without memory for the look. */
+size_t tt_index_in_order(const tt_index_entry *entries, size_t n);
 
 void tt_tail_encode(uint64_t index_offset, uint8_t out[TT_TAIL_BYTES]);
 /* False when the last bytes of the file are not a tail. */

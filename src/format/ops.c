@@ -272,7 +272,7 @@ static const char *get_segments(decoder *d, size_t n)
             return "a run is out of range";
         run += step;
         if (d->c.failed || run < 0 || run > UINT32_MAX) return "a run is out of range";
-        if (lane >= OPEN_LANE + TT_OPS_LANE_MAX + 1) return "a lane is out of range";
+        if ((lane & ~(uint64_t)OPEN_LANE) > TT_OPS_LANE_MAX) return "a lane is out of range";
         if (which >= d->n_sequences) return "a segment names no sequence";
         s->run = (uint32_t)run;
         s->lane = (uint32_t)(lane & (OPEN_LANE - 1));

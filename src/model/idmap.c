@@ -24,15 +24,32 @@ static struct tt_idmap_slot *find(struct tt_idmap_slot *slots, size_t capacity, 
     return &slots[at];
 }
 
+/* Whether all keys so far are in a row and this one is the next. */
+static bool is_next(const tt_idmap *m, uint64_t key, uint32_t index)
+{
+    return m->capacity == 0 && (m->n == 0 || (key == m->first_key + m->n && key >= m->first_key &&
+                                              index == m->first_index + m->n));
+}
+
+static bool is_in_row(const tt_idmap *m, uint64_t key)
+{
+    return key >= m->first_key && key - m->first_key < m->n;
+}
+
 static bool grow(tt_idmap *m)
 {
     size_t capacity = m->capacity ? m->capacity * 2 : 64;
+    while (capacity < m->n * 2 + 2)
+        capacity *= 2;
     struct tt_idmap_slot *slots = malloc(capacity * sizeof *slots);
     if (!slots) return false;
     for (size_t i = 0; i < capacity; i++)
         slots[i].index = TT_NONE;
     for (size_t i = 0; i < m->capacity; i++)
         if (m->slots[i].index != TT_NONE) *find(slots, capacity, m->slots[i].key) = m->slots[i];
+    for (size_t i = 0; i < m->n && m->capacity == 0; i++)
+        *find(slots, capacity, m->first_key + i) =
+            (struct tt_idmap_slot){m->first_key + i, m->first_index + (uint32_t)i};
     free(m->slots);
     m->slots = slots;
     m->capacity = capacity;
@@ -47,6 +64,18 @@ void tt_idmap_free(tt_idmap *m)
 
 bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was)
 {
+    if (is_next(m, key, index)) {
+        if (m->n++ == 0) {
+            m->first_key = key;
+            m->first_index = index;
+        }
+        *was = TT_NONE;
+        return true;
+    }
+    if (m->capacity == 0 && is_in_row(m, key)) {
+        *was = m->first_index + (uint32_t)(key - m->first_key);
+        return true;
+    }
     if (m->n * 2 >= m->capacity && !grow(m)) return false;
     struct tt_idmap_slot *s = find(m->slots, m->capacity, key);
     *was = s->index;
@@ -58,12 +87,16 @@ bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was)
     return true;
 }
 
-void tt_idmap_set(tt_idmap *m, uint64_t key, uint32_t index)
+bool tt_idmap_set(tt_idmap *m, uint64_t key, uint32_t index)
 {
-    if (m->capacity) find(m->slots, m->capacity, key)->index = index;
+    if (tt_idmap_get(m, key) == index) return true;
+    if (m->capacity == 0 && !grow(m)) return false;
+    find(m->slots, m->capacity, key)->index = index;
+    return true;
 }
 
 uint32_t tt_idmap_get(const tt_idmap *m, uint64_t key)
 {
-    return m->capacity ? find(m->slots, m->capacity, key)->index : TT_NONE;
+    if (m->capacity) return find(m->slots, m->capacity, key)->index;
+    return is_in_row(m, key) ? m->first_index + (uint32_t)(key - m->first_key) : TT_NONE;
 }

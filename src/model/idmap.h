@@ -1,5 +1,8 @@
 /* A map from a 64-bit key to a 32-bit index: ids to places in an array, hashes of
- * names to weights. Keys are unique. Zero-filled is an empty map. */
+ * names to weights. Keys are unique. Zero-filled is an empty map.
+ *
+ * Ids that count up as indexes do, as recorders give them out, take no memory and no search: the
+ * map is a list of them until another key comes. */
 #ifndef TT_MODEL_IDMAP_H
 #define TT_MODEL_IDMAP_H
 
@@ -13,13 +16,15 @@ typedef struct tt_idmap {
     struct tt_idmap_slot *slots;
     size_t capacity; /* a power of two, or 0 */
     size_t n;
+    uint64_t first_key; /* of n keys in a row, while there are no slots */
+    uint32_t first_index;
 } tt_idmap;
 
 void tt_idmap_free(tt_idmap *m);
 /* False without memory. *was: the index that the key had, which stays, or TT_NONE. */
 bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was);
-/* Replaces the index of a key that is there. */
-void tt_idmap_set(tt_idmap *m, uint64_t key, uint32_t index);
+/* Replaces the index of a key that is there. False without memory. */
+bool tt_idmap_set(tt_idmap *m, uint64_t key, uint32_t index);
 uint32_t tt_idmap_get(const tt_idmap *m, uint64_t key);
 
 #endif

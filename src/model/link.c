@@ -139,12 +139,16 @@ static int by_id(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void link_runs(tt_model *m)
+static void link_runs(tt_loader *l)
 {
-    if (m->n_runs) qsort(m->runs, m->n_runs, sizeof *m->runs, by_id);
+    tt_model *m = l->m;
+    uint32_t sorted = 1;
+    while (sorted < m->n_runs && m->runs[sorted - 1].id <= m->runs[sorted].id)
+        sorted++;
+    if (sorted < m->n_runs) qsort(m->runs, m->n_runs, sizeof *m->runs, by_id);
     for (uint32_t i = 0; i < m->n_runs; i++) {
         tt_run *r = &m->runs[i];
-        tt_idmap_set(&m->run_by_id, r->id, i);
+        if (sorted < m->n_runs && !tt_idmap_set(&m->run_by_id, r->id, i)) l->no_memory = true;
         if (r->batch == TT_NONE) continue;
         m->batches[r->batch].n_runs++;
         m->batches[r->batch].last_run = i;
@@ -196,7 +200,7 @@ void tt_model_link(tt_loader *l)
     for (uint32_t i = 0; i < l->m->n_graphs; i++)
         link_graph(l, &l->m->graphs[i]);
     tt_link_buffers(l);
-    link_runs(l->m);
+    link_runs(l);
     tt_link_records(l);
     fit_clock(l);
 }

@@ -51,7 +51,10 @@ static void link_indices(tt_loader *l)
     uint32_t n = 0;
     for (uint32_t i = 0; i < m->n_indices; i++)
         if (link_one(l, &m->indices[i])) m->indices[n++] = m->indices[i];
-    if (n) qsort(m->indices, n, sizeof *m->indices, by_run_and_tensor);
+    uint32_t sorted = 1;
+    while (sorted < n && by_run_and_tensor(&m->indices[sorted - 1], &m->indices[sorted]) <= 0)
+        sorted++;
+    if (sorted < n) qsort(m->indices, n, sizeof *m->indices, by_run_and_tensor);
     m->n_indices = 0;
     for (uint32_t i = 0; i < n; i++) {
         const tt_indices *x = &m->indices[i];

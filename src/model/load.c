@@ -369,6 +369,13 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     tt_status status = tt_trace_chunk(&l->m->trace, i, SIZE_MAX, u, &h, &payload, damage);
     if (status != TT_OK) return status;
     l->chunk_offset = l->m->trace.chunks[i].offset;
+    bool is_base = h.type == TT_CHUNK_BASE;
+    if (!is_base && h.position != l->next_position)
+        return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
+                            "META is missing before this chunk: it is at %" PRIu64
+                            " of its stream, %" PRIu64 " were read",
+                            h.position, l->next_position);
+    l->next_position = h.position + (is_base ? 0 : payload.size);
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     while (tt_meta_next(&c, &type, &record)) {
         tt_cursor rc = tt_cursor_of(record.data, record.size);
@@ -419,8 +426,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT)
         return tt_error_set(err, status, m->meta_damage.offset, "%s", m->meta_damage.message);
     tt_model_link(l);
-    if (m->front.present && m->n_runs && m->runs[0].id - 1 > m->front.runs_cut)
-        m->front.runs_cut = m->runs[0].id - 1;
+    if (m->front.present) tt_end_cut(l);
     if (l->no_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
     status = tt_details_open(&m->trace, &m->details, err);

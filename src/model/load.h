@@ -16,7 +16,8 @@ typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
     uint32_t n_strings;
-    uint64_t chunk_offset; /* of the META chunk being read */
+    uint64_t chunk_offset;  /* of the META chunk being read */
+    uint64_t next_position; /* in the META stream, behind what was read */
     bool no_memory;
     uint64_t base;           /* META before this position is in the BASE chunk */
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
@@ -51,6 +52,8 @@ bool tt_load_model_check(tt_loader *l, tt_cursor *c);
 bool tt_load_front(tt_loader *l, tt_cursor *c);
 /* Which batches are not whole any more: those of runs that lost ops. */
 void tt_find_cut(tt_loader *l);
+/* After all records, the runs in order. */
+void tt_end_cut(tt_loader *l);
 /* Whether the record is about a batch or run that was cut off at the trace's begin. */
 bool tt_is_cut(tt_loader *l, uint8_t type, tt_cursor c);
 

@@ -25,7 +25,7 @@ static void index_weight(tt_loader *l, uint32_t at)
     m->weights[was].next_same_name = at;
 }
 
-static bool load_weight(tt_loader *l, tt_cursor *c)
+static bool load_weight(tt_loader *l, uint32_t file, tt_cursor *c)
 {
     tt_meta_weight w;
     tt_model *m = l->m;
@@ -39,7 +39,7 @@ static bool load_weight(tt_loader *l, tt_cursor *c)
                       .n_dims = w.n_dims,
                       .offset_bytes = w.offset_bytes,
                       .size_bytes = w.size_bytes,
-                      .file = m->n_files,
+                      .file = file,
                       .next_same_name = TT_NONE,
                       .place = tt_loader_place(l, &name)};
     memcpy(to->ne, w.ne, sizeof to->ne);
@@ -66,10 +66,8 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
     }
     /* A weight takes six bytes at least. */
     if (!tt_meta_get_count(c, &n, 6)) return false;
-    uint32_t first = m->n_weights, was;
-    for (uint32_t i = 0; i < n && !l->no_memory; i++)
-        if (!load_weight(l, c)) return false;
-    if (!tt_idmap_add(&m->file_by_id, f.id, m->n_files, &was))
+    uint32_t first = m->n_weights, was, at = m->n_files;
+    if (!tt_idmap_add(&m->file_by_id, f.id, at, &was))
         l->no_memory = true;
     else if (was != TT_NONE)
         tt_loader_problem(l, "model file %" PRIu32 " is described twice", f.id);
@@ -83,9 +81,13 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
                                              .data_offset_bytes = f.data_offset_bytes,
                                              .kvs = kvs,
                                              .n_kvs = f.n_kv,
-                                             .first_weight = first,
-                                             .n_weights = m->n_weights - first};
-    return true;
+                                             .first_weight = first};
+    /* The file is there before its weights: those in front of a malformed one name it too. */
+    bool ok = true;
+    for (uint32_t i = 0; i < n && ok && !l->no_memory; i++)
+        ok = load_weight(l, at, c);
+    m->files[at].n_weights = m->n_weights - first;
+    return ok;
 }
 
 /* A reference of the format (index + 1, 0 for none) as an index. */

@@ -1,38 +1,37 @@
 #include "read/pieces.h"
 
+#include "read/blocks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-/* What is unpacked of a chunk to find its segments, at first; more when needed. */
-#define FRONT_BYTES 65536u
-#define RECORD_BYTES (sizeof(uint32_t) + 1 + 3 * sizeof(uint64_t))
-/* Records decoded in all, before a trace counts as too scattered to be walked. */
-#define DECODE_FREE (64u << 20)
-#define DECODE_FACTOR 64u
+/* Chunks looked at for runs, over all calls, a run's usual ones aside, before a trace counts as
+ * too scattered to be walked. */
+#define VISITS_FREE ((uint64_t)256 << 20)
 
-typedef struct cached {
-    tt_ops_block block;
-    uint64_t used; /* when, in requests */
+/* An OPS chunk, by the index. */
+typedef struct listed {
     uint32_t chunk;
-    struct cached *next;
-} cached;
+    uint32_t run_min, run_max;
+    uint32_t run_max_so_far; /* over this and all chunks before it in the list */
+} listed;
 
 struct tt_pieces {
     const tt_trace *trace;
-    tt_unpacker unpacker;
-    tt_piece *list;
-    size_t n;
-    size_t capacity;
-    uint64_t records;
-    size_t n_damaged;
-    tt_error damage;
-    cached **of_chunk; /* per chunk: its decoded block, or NULL */
-    cached *all;
-    size_t cache_bytes;
-    size_t cache_limit;
-    uint64_t requests;
-    uint64_t decoded; /* records, over all decodes */
+    tt_blocks *blocks;
+    listed *chunks; /* by ascending run_min */
+    size_t n_chunks;
+    uint64_t records; /* as the index counts them; of good fronts after a survey */
+    bool surveyed;
+    tt_piece *list; /* all of them, after a survey; else those of the run asked for last */
+    size_t n, capacity;
+    uint64_t visits;
 };
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -43,136 +42,141 @@ static int compare(const void *a, const void *b)
     return x->segment < y->segment ? -1 : x->segment > y->segment;
 }
 
-static tt_status add_pieces(tt_pieces *p, uint32_t chunk, const tt_ops_block *b, tt_error *err)
+static tt_status make_room(tt_pieces *p, size_t more_pieces, tt_error *err)
 {
-    size_t need = p->n + b->n_segments;
-    if (need > TT_PIECES_MAX)
-        return tt_error_set(err, TT_E_LIMIT, p->trace->chunks[chunk].offset,
-                            "more than %u stretches of ops; the trace is damaged or was not "
-                            "written by tensortrace",
-                            TT_PIECES_MAX);
-    if (need > p->capacity) {
-        size_t more = p->capacity ? p->capacity : 256;
-        while (more < need)
-            more *= 2;
-        tt_piece *list = reallocarray(p->list, more, sizeof *list);
-        if (!list)
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
-        p->list = list;
-        p->capacity = more;
-    }
-    for (size_t i = 0; i < b->n_segments; i++)
-        p->list[p->n++] = (tt_piece){b->segments[i].run, b->segments[i].lane, chunk, (uint32_t)i,
-                                     b->segments[i].count};
-    p->records += b->n;
+    size_t need = p->n + more_pieces;
+    if (need <= p->capacity) return TT_OK;
+    size_t more = p->capacity ? p->capacity : 256;
+    while (more < need)
+        more *= 2;
+    tt_piece *list = reallocarray(p->list, more, sizeof *list);
+    if (!list) return no_memory(err);
+    p->list = list;
+    p->capacity = more;
     return TT_OK;
 }
 
-/* The segments stand at the payload's front: unpacks as little as will do. */
-static tt_status read_front(tt_pieces *p, size_t chunk, tt_ops_block *b, tt_error *err)
+static void add_piece(tt_pieces *p, uint32_t chunk, const tt_ops_block *b, uint32_t segment)
 {
-    for (size_t want = FRONT_BYTES;; want *= 8) {
-        tt_chunk_header h;
-        tt_span payload;
-        tt_status status = tt_trace_chunk(p->trace, chunk, want, &p->unpacker, &h, &payload, err);
-        if (status != TT_OK) return status;
-        status = tt_ops_decode(payload, h.count, false, b, err);
-        if (status != TT_E_FORMAT || payload.size >= h.raw_bytes) {
-            if (status != TT_OK && err && err->offset == TT_NO_OFFSET)
-                err->offset = p->trace->chunks[chunk].offset;
-            return status;
-        }
+    const tt_ops_segment *s = &b->segments[segment];
+    p->list[p->n++] = (tt_piece){s->run, s->lane, chunk, segment, s->count};
+}
+
+/* --- by the index --- */
+
+static int by_run_min(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+    if (x->run_min != y->run_min) return x->run_min < y->run_min ? -1 : 1;
+    return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+/* Runs are 32-bit numbers; an index that says otherwise is found out when the chunk is read. */
+static uint32_t run_of(uint64_t run)
+{
+    return run > UINT32_MAX ? UINT32_MAX : (uint32_t)run;
+}
+
+static void list_chunks(tt_pieces *p)
+{
+    uint32_t highest = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < p->trace->n_chunks; i++) {
+        const tt_index_entry *e = &p->trace->chunks[i];
+        if (e->type != TT_CHUNK_OPS) continue;
+        p->records += e->count;
+        listed *c = &p->chunks[p->n_chunks++];
+        *c = (listed){(uint32_t)i, run_of(e->run_min), run_of(e->run_max), 0};
+        sorted &= c == p->chunks || c[-1].run_min <= c->run_min;
+    }
+    if (!sorted) qsort(p->chunks, p->n_chunks, sizeof *p->chunks, by_run_min);
+    for (size_t i = 0; i < p->n_chunks; i++) {
+        if (p->chunks[i].run_max > highest) highest = p->chunks[i].run_max;
+        p->chunks[i].run_max_so_far = highest;
     }
 }
 
-static tt_status find_pieces(tt_pieces *p, tt_error *err)
+/* A chunk whose runs are not those that the index says would be looked for in vain. */
+static bool is_as_listed(tt_pieces *p, const listed *c, const tt_block *b)
 {
-    tt_status status = TT_OK;
-    for (size_t i = 0; i < p->trace->n_chunks && status == TT_OK; i++) {
-        tt_ops_block b;
-        tt_error damage;
-        if (p->trace->chunks[i].type != TT_CHUNK_OPS) continue;
-        status = read_front(p, i, &b, &damage);
-        if (status == TT_OK) {
-            status = add_pieces(p, (uint32_t)i, &b, err);
-            tt_ops_block_free(&b);
-        } else if (status == TT_E_MEMORY || status == TT_E_IO) {
-            if (err) *err = damage;
-        } else {
-            if (p->n_damaged++ == 0) p->damage = damage;
-            status = TT_OK;
-        }
-    }
+    const tt_ops_segment *s = b->ops.segments;
+    uint32_t first = s[tt_block_at(b, 0)].run, last = s[tt_block_at(b, b->ops.n_segments - 1)].run;
+    if (first == c->run_min && last == c->run_max) return true;
+    tt_error why;
+    (void)tt_error_set(&why, TT_E_FORMAT, p->trace->chunks[c->chunk].offset,
+                       "a chunk holds runs %u to %u, the index says %u to %u", first, last,
+                       c->run_min, c->run_max);
+    tt_blocks_leave_out(p->blocks, c->chunk, &why);
+    return false;
+}
+
+/* The chunk's pieces of runs first to last. */
+static tt_status collect(tt_pieces *p, const listed *c, uint32_t first, uint32_t last,
+                         tt_error *err)
+{
+    const tt_block *b;
+    tt_status status = tt_blocks_get(p->blocks, c->chunk, &b, err);
+    if (status != TT_OK || !b || !is_as_listed(p, c, b)) return status;
+    size_t from = tt_block_segment(b, first), to = tt_block_segment(b, (uint64_t)last + 1);
+    status = make_room(p, to - from, err);
+    for (size_t i = from; i < to && status == TT_OK; i++)
+        add_piece(p, c->chunk, &b->ops, tt_block_at(b, i));
     return status;
 }
 
-/* Chunks come round robin from the streams, so two a stream are the ones in use. */
-static size_t cache_limit(const tt_trace *trace)
+static tt_status find_run(tt_pieces *p, uint32_t run, tt_error *err)
 {
-    uint32_t highest = 0, largest = 0;
-    for (size_t i = 0; i < trace->n_chunks; i++) {
-        const tt_index_entry *e = &trace->chunks[i];
-        if (e->type != TT_CHUNK_OPS) continue;
-        if (e->stream > highest) highest = e->stream;
-        if (e->count > largest) largest = e->count;
+    size_t end = 0, high = p->n_chunks;
+    p->n = 0;
+    while (end < high) { /* behind the last chunk that begins with this run or before it */
+        size_t middle = end + (high - end) / 2;
+        if (p->chunks[middle].run_min <= run)
+            end = middle + 1;
+        else
+            high = middle;
     }
-    uint64_t need = 2 * ((uint64_t)highest + 1) * RECORD_BYTES;
-    if (largest > TT_OPS_CHUNK_RECORDS_MAX) largest = TT_OPS_CHUNK_RECORDS_MAX;
-    need *= largest;
-    if (need < TT_PIECES_CACHE_MIN) return TT_PIECES_CACHE_MIN;
-    return need < TT_PIECES_CACHE_MAX ? (size_t)need : TT_PIECES_CACHE_MAX;
-}
-
-tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
-{
-    *out = NULL;
-    tt_pieces *p = calloc(1, sizeof *p);
-    if (!p || trace->n_chunks > UINT32_MAX) {
-        free(p);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
+    for (size_t i = end; i-- > 0 && p->chunks[i].run_max_so_far >= run;) {
+        if (++p->visits > VISITS_FREE)
+            return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                                "the runs are scattered over the chunks too widely to be walked");
+        if (p->chunks[i].run_max < run) continue;
+        tt_status status = collect(p, &p->chunks[i], run, run, err);
+        if (status != TT_OK) return status;
     }
-    p->trace = trace;
-    p->cache_limit = cache_limit(trace);
-    tt_unpacker_init(&p->unpacker);
-    p->of_chunk = calloc(trace->n_chunks + 1, sizeof(cached *));
-    tt_status status =
-        p->of_chunk ? find_pieces(p, err)
-                    : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
-    if (status != TT_OK) {
-        tt_pieces_free(p);
-        return status;
-    }
-    if (p->n) qsort(p->list, p->n, sizeof *p->list, compare);
-    *out = p;
+    size_t i = 1;
+    while (i < p->n && compare(&p->list[i - 1], &p->list[i]) < 0)
+        i++;
+    if (i < p->n) qsort(p->list, p->n, sizeof *p->list, compare);
     return TT_OK;
 }
 
-static void drop(tt_pieces *p, cached *c)
-{
-    p->of_chunk[c->chunk] = NULL;
-    p->cache_bytes -= c->block.n * RECORD_BYTES;
-    tt_ops_block_free(&c->block);
-    free(c);
-}
+/* --- by a survey --- */
 
-void tt_pieces_free(tt_pieces *p)
+tt_status tt_pieces_survey(tt_pieces *p, tt_error *err)
 {
-    if (!p) return;
-    while (p->all) {
-        cached *c = p->all;
-        p->all = c->next;
-        drop(p, c);
+    if (p->surveyed) return TT_OK;
+    p->n = 0;
+    p->records = 0;
+    for (size_t i = 0; i < p->trace->n_chunks; i++) {
+        tt_ops_block b;
+        if (p->trace->chunks[i].type != TT_CHUNK_OPS) continue;
+        tt_status status = tt_blocks_front(p->blocks, (uint32_t)i, &b, err);
+        if (status != TT_OK) return status;
+        if (p->n + b.n_segments > TT_PIECES_MAX)
+            status = tt_error_set(err, TT_E_LIMIT, p->trace->chunks[i].offset,
+                                  "more than %u stretches of ops; the trace is damaged or was not "
+                                  "written by tensortrace",
+                                  TT_PIECES_MAX);
+        if (status == TT_OK) status = make_room(p, b.n_segments, err);
+        for (uint32_t s = 0; s < b.n_segments && status == TT_OK; s++)
+            add_piece(p, (uint32_t)i, &b, s);
+        p->records += b.n;
+        tt_ops_block_free(&b);
+        if (status != TT_OK) return status;
     }
-    tt_unpacker_free(&p->unpacker);
-    free(p->of_chunk);
-    free(p->list);
-    free(p);
-}
-
-const tt_piece *tt_pieces_list(const tt_pieces *p, size_t *n)
-{
-    *n = p->n;
-    return p->list;
+    if (p->n) qsort(p->list, p->n, sizeof *p->list, compare);
+    p->surveyed = true;
+    return TT_OK;
 }
 
 static size_t lower_bound(const tt_pieces *p, uint64_t run)
@@ -188,80 +192,82 @@ static size_t lower_bound(const tt_pieces *p, uint64_t run)
     return low;
 }
 
-size_t tt_pieces_of_run(const tt_pieces *p, uint32_t run, size_t *n)
+/* --- either way --- */
+
+tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
 {
-    size_t first = lower_bound(p, run);
-    *n = lower_bound(p, (uint64_t)run + 1) - first;
-    return first;
+    *out = NULL;
+    tt_pieces *p = calloc(1, sizeof *p);
+    if (!p || trace->n_chunks > UINT32_MAX) {
+        free(p);
+        return no_memory(err);
+    }
+    p->trace = trace;
+    p->blocks = tt_blocks_new(trace);
+    p->chunks = calloc(trace->n_chunks + 1, sizeof *p->chunks);
+    tt_status status = p->blocks && p->chunks ? TT_OK : no_memory(err);
+    if (status == TT_OK) {
+        list_chunks(p);
+        /* A list that was rebuilt by scanning does not say which runs a chunk holds. */
+        if (!trace->complete) status = tt_pieces_survey(p, err);
+    }
+    if (status == TT_OK)
+        *out = p;
+    else
+        tt_pieces_free(p);
+    return status;
+}
+
+void tt_pieces_free(tt_pieces *p)
+{
+    if (!p) return;
+    tt_blocks_free(p->blocks);
+    free(p->chunks);
+    free(p->list);
+    free(p);
+}
+
+const tt_piece *tt_pieces_list(const tt_pieces *p, size_t *n)
+{
+    *n = p->surveyed ? p->n : 0;
+    return p->list;
+}
+
+tt_status tt_pieces_of_run(tt_pieces *p, uint32_t run, const tt_piece **list, size_t *n,
+                           tt_error *err)
+{
+    tt_status status = p->surveyed ? TT_OK : find_run(p, run, err);
+    size_t first = p->surveyed ? lower_bound(p, run) : 0;
+    *list = p->list ? p->list + first : NULL;
+    *n = status != TT_OK ? 0 : p->surveyed ? lower_bound(p, (uint64_t)run + 1) - first : p->n;
+    return status;
 }
 
 uint64_t tt_pieces_records(const tt_pieces *p)
 {
-    return p->records;
+    uint64_t lost = p->surveyed ? 0 : tt_blocks_lost(p->blocks);
+    return p->records > lost ? p->records - lost : 0;
 }
 
 size_t tt_pieces_damaged(const tt_pieces *p, tt_error *first)
 {
-    if (first) {
-        *first = p->damage;
-        if (!p->n_damaged) first->status = TT_OK;
-    }
-    return p->n_damaged;
+    return tt_blocks_damaged(p->blocks, first);
 }
 
-/* Drops the blocks unused for longest until `need` more bytes fit. */
-static void make_room(tt_pieces *p, size_t need)
+tt_status tt_pieces_get(tt_pieces *p, const tt_piece *piece, tt_piece_ops *ops, tt_error *err)
 {
-    while (p->all && p->cache_bytes + need > p->cache_limit) {
-        cached **oldest = &p->all;
-        for (cached **c = &p->all; *c; c = &(*c)->next)
-            if ((*c)->used < (*oldest)->used) oldest = c;
-        cached *c = *oldest;
-        *oldest = c->next;
-        drop(p, c);
-    }
-}
-
-static tt_status decode(tt_pieces *p, uint32_t chunk, cached **out, tt_error *err)
-{
-    tt_chunk_header h;
-    tt_span payload;
-    tt_status status = tt_trace_chunk(p->trace, chunk, SIZE_MAX, &p->unpacker, &h, &payload, err);
-    if (status != TT_OK) return status;
-    if (p->decoded / DECODE_FACTOR > p->records + DECODE_FREE / DECODE_FACTOR)
-        return tt_error_set(err, TT_E_LIMIT, p->trace->chunks[chunk].offset,
-                            "the runs are scattered over the chunks too widely to be walked");
-    make_room(p, h.count * RECORD_BYTES);
-    cached *c = calloc(1, sizeof *c);
-    if (!c) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a chunk's ops");
-    status = tt_ops_decode(payload, h.count, true, &c->block, err);
-    if (status != TT_OK) {
-        if (err && err->offset == TT_NO_OFFSET) err->offset = p->trace->chunks[chunk].offset;
-        free(c);
-        return status;
-    }
-    p->decoded += h.count;
-    p->cache_bytes += c->block.n * RECORD_BYTES;
-    c->chunk = chunk;
-    c->next = p->all;
-    p->all = c;
-    p->of_chunk[chunk] = c;
-    *out = c;
-    return TT_OK;
-}
-
-tt_status tt_pieces_get(tt_pieces *p, size_t i, tt_piece_ops *ops, tt_error *err)
-{
-    const tt_piece *piece = &p->list[i];
     const tt_index_entry *e = &p->trace->chunks[piece->chunk];
-    cached *c = p->of_chunk[piece->chunk];
-    memset(ops, 0, sizeof *ops);
-    if (!c) {
-        tt_status status = decode(p, piece->chunk, &c, err);
-        if (status != TT_OK) return status;
+    const tt_block *block;
+    tt_status status = tt_blocks_get(p->blocks, piece->chunk, &block, err);
+    *ops = (tt_piece_ops){.run = piece->run, .lane = piece->lane, .stream = e->stream};
+    if (status != TT_OK) return status;
+    if (!block || piece->segment >= block->ops.n_segments) {
+        tt_error damage;
+        (void)tt_blocks_damaged(p->blocks, &damage);
+        return tt_error_set(err, TT_E_FORMAT, e->offset, "a chunk of ops is damaged: %s",
+                            damage.message);
     }
-    c->used = ++p->requests;
-    const tt_ops_block *b = &c->block;
+    const tt_ops_block *b = &block->ops;
     const tt_ops_segment *s = &b->segments[piece->segment];
     *ops = (tt_piece_ops){.run = piece->run,
                           .lane = piece->lane,
@@ -276,5 +282,65 @@ tt_status tt_pieces_get(tt_pieces *p, size_t i, tt_piece_ops *ops, tt_error *err
                           .start = b->start + s->first,
                           .arrive = b->arrive + s->first,
                           .release = b->release + s->first};
+    return TT_OK;
+}
+
+tt_status tt_pieces_get_together(tt_pieces *p, const tt_piece *pieces, size_t n, tt_piece_ops *ops,
+                                 bool *together, tt_error *err)
+{
+    *together = false;
+    for (size_t i = 0; i < n; i++) {
+        tt_status status = tt_pieces_get(p, &pieces[i], &ops[i], err);
+        if (status != TT_OK) return status;
+    }
+    /* The later ones may have pushed the earlier ones out. */
+    for (size_t i = 0; i < n; i++)
+        if (!tt_blocks_holds(p->blocks, pieces[i].chunk, ops[i].start)) return TT_OK;
+    *together = true;
+    return TT_OK;
+}
+
+static size_t position_of(const uint32_t *known, size_t n, uint64_t run)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (known[middle] < run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t count_others(const tt_pieces *p, const uint32_t *known, size_t n_known)
+{
+    uint64_t records = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        size_t at = position_of(known, n_known, p->list[i].run);
+        if (at == n_known || known[at] != p->list[i].run) records += p->list[i].count;
+    }
+    return records;
+}
+
+tt_status tt_pieces_count_others(tt_pieces *p, const uint32_t *known, size_t n_known,
+                                 uint64_t *records, tt_error *err)
+{
+    *records = 0;
+    if (p->surveyed) {
+        *records = count_others(p, known, n_known);
+        return TT_OK;
+    }
+    for (size_t i = 0; i < p->n_chunks; i++) {
+        const listed *c = &p->chunks[i];
+        if (c->run_max < c->run_min) continue;
+        size_t first = position_of(known, n_known, c->run_min);
+        size_t end = position_of(known, n_known, (uint64_t)c->run_max + 1);
+        if (end - first == (uint64_t)c->run_max - c->run_min + 1) continue;
+        p->n = 0;
+        tt_status status = collect(p, c, c->run_min, c->run_max, err);
+        if (status != TT_OK) return status;
+        *records += count_others(p, known, n_known);
+    }
     return TT_OK;
 }

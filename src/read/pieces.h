@@ -1,9 +1,10 @@
 /* Which stretches of op records belong to which run, and their records on demand.
  *
- * Every OPS chunk is looked into once, at its front, where its segments stand; the
- * records themselves are decoded when asked for and kept in a bounded cache, so
- * walking the runs in order decodes each chunk about once and a trace of any
- * length takes the same memory. One thread at a time. */
+ * The index says which runs an OPS chunk holds, so the records of a run are found by decoding
+ * the few chunks that may have some: what a run costs does not depend on the trace's length. The
+ * list of all pieces is made by a survey, which looks into each chunk's front. Chunks come from a
+ * bounded cache (read/blocks.h): walking the runs in order decodes each about once, and a trace
+ * of any length takes the same memory. One thread at a time. */
 #ifndef TT_READ_PIECES_H
 #define TT_READ_PIECES_H
 
@@ -15,12 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Segments in a trace, all chunks together: 5 x 10^9 records of a usual graph. */
+/* Segments that a survey lists, all chunks together: 5 x 10^9 records of a usual graph. */
 #define TT_PIECES_MAX (16u << 20)
-/* Memory of decoded chunks kept at once: two of the largest a stream, in between
- * these bounds. Walking the runs in order needs about one a stream. */
-#define TT_PIECES_CACHE_MIN (16u << 20)
-#define TT_PIECES_CACHE_MAX (512u << 20)
 
 /* Where one stretch of records of one run and lane lies. */
 typedef struct tt_piece {
@@ -50,21 +47,38 @@ typedef struct tt_piece_ops {
 
 typedef struct tt_pieces tt_pieces;
 
-/* *out is freed with tt_pieces_free, before the trace is closed. A chunk that cannot
- * be read is left out and counted. */
+/* *out is freed with tt_pieces_free, before the trace is closed. Surveys when the trace has no
+ * index; else reads nothing. A chunk that cannot be read is left out and counted when it is
+ * met. */
 tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err);
 void tt_pieces_free(tt_pieces *p);
 
-/* All pieces, sorted by run, lane and place in the file. */
+/* The pieces of a run, by ascending lane and place in the file. The list is valid until the next
+ * call; more than two a chunk and lane are few. */
+tt_status tt_pieces_of_run(tt_pieces *p, uint32_t run, const tt_piece **list, size_t *n,
+                           tt_error *err);
+/* The records of a piece; pointers are valid until the next call of any of these. Fails with the
+ * damage when the chunk's front was good, but not the rest. */
+tt_status tt_pieces_get(tt_pieces *p, const tt_piece *piece, tt_piece_ops *ops, tt_error *err);
+
+/* The records of n pieces, ops[i] of pieces[i], all valid until the next call of any of these.
+ * *together is false, and the others hold nothing, when they are more than the cache holds. */
+tt_status tt_pieces_get_together(tt_pieces *p, const tt_piece *pieces, size_t n, tt_piece_ops *ops,
+                                 bool *together, tt_error *err);
+
+/* Looks at each chunk's front, once: then all pieces are listed, and damage is known that shows
+ * there. Fails when there are more than TT_PIECES_MAX. */
+tt_status tt_pieces_survey(tt_pieces *p, tt_error *err);
+/* After a survey: all pieces, sorted by run, lane and place in the file. */
 const tt_piece *tt_pieces_list(const tt_pieces *p, size_t *n);
-/* Index of a run's first piece in that list, and how many it has. */
-size_t tt_pieces_of_run(const tt_pieces *p, uint32_t run, size_t *n);
-/* Records in all pieces. */
+/* Records in all chunks; before a survey, those of chunks not yet known to be damaged. */
 uint64_t tt_pieces_records(const tt_pieces *p);
-/* Chunks left out, and the error of the first one (status TT_OK: none). */
+/* Chunks left out so far, and the error of the first one (status TT_OK: none). */
 size_t tt_pieces_damaged(const tt_pieces *p, tt_error *first);
 
-/* The records of piece i; pointers are valid until the next call. */
-tt_status tt_pieces_get(tt_pieces *p, size_t i, tt_piece_ops *ops, tt_error *err);
+/* Records in pieces of runs that `known` (ids, ascending, each once) does not hold. Looks only
+ * into chunks that may have some. */
+tt_status tt_pieces_count_others(tt_pieces *p, const uint32_t *known, size_t n_known,
+                                 uint64_t *records, tt_error *err);
 
 #endif

@@ -18,6 +18,7 @@ typedef struct tt_source {
     const uint8_t *data; /* in memory, else NULL */
     uint8_t *owned;      /* what data points to when it is ours to free */
     uint64_t size;
+    uint64_t seed; /* of its chunks' checksums; set when the file header is read */
 } tt_source;
 
 /* Opens for reading. Errors name the path and the system's reason. */

@@ -134,11 +134,16 @@ static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
     tt_status status = tt_trace_scan(&t->source, &scan, err);
     if (status != TT_OK) return status;
     t->chunks = scan.chunks;
-    t->n_chunks = scan.n_chunks;
+    t->n_chunks = tt_index_in_order(scan.chunks, scan.n_chunks);
     t->hole_bytes = scan.hole_bytes;
     t->end_bytes = scan.end_bytes;
     /* A scan that met an INDEX says nothing new: the INDEX or tail itself is at fault. */
     t->cut = scan.index_offset ? *why : scan.stop;
+    if (t->n_chunks < scan.n_chunks) {
+        t->end_bytes = scan.chunks[t->n_chunks].offset;
+        (void)tt_error_set(&t->cut, TT_E_FORMAT, t->end_bytes,
+                           "a chunk repeats or precedes one before it");
+    }
     return TT_OK;
 }
 
@@ -158,6 +163,7 @@ static tt_status open_source(tt_trace *t, tt_error *err)
     if (status == TT_OK) status = tt_file_header_decode(head, n, &t->header, err);
     tt_bytes_free(&scratch);
     if (status != TT_OK) return status;
+    t->source.seed = tt_file_header_seed(&t->header);
     if (read_index(t, &why) == TT_OK) return TT_OK;
     if (why.status == TT_E_MEMORY || why.status == TT_E_IO)
         return tt_error_set(err, why.status, why.offset, "%s", why.message);

@@ -35,7 +35,7 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
         /* The decoder finds out, and must not look behind the end. */
         left = left < want ? left : want;
     }
-    status = tt_chunk_header_decode(at, left, offset, h, err);
+    status = tt_chunk_header_decode(at, left, offset, s->seed, h, err);
     if (status != TT_OK) return status;
     *stored = (tt_span){at + TT_CHUNK_HEADER_BYTES, h->stored_bytes};
     return TT_OK;

@@ -165,7 +165,6 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", map->path,
                             strerror(errno));
     tt_area *a = (tt_area *)base;
-    memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
     a->version = AREA_VERSION;
     a->n_rings = TT_AREA_RINGS;
     atomic_store(&a->n_usable, TT_AREA_RINGS);
@@ -176,6 +175,9 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
     a->pid = (uint64_t)getpid();
     read_boot_id(a->boot_id);
     set_parts(map, base);
+    /* Last: an area without it was never finished, and holds nothing. */
+    atomic_thread_fence(memory_order_release);
+    memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
     return TT_OK;
 }
 
@@ -197,12 +199,23 @@ static const char *check_header(const tt_area *a, uint64_t size)
     if (a->version != AREA_VERSION) return "written by another version of tensortrace";
     if (a->total_bytes != size) return "the file has another size than its header says";
     if (!a->n_rings || a->n_rings > 65536 || !is_power_of_two(a->ring_records) ||
-        a->ring_records > TT_AREA_RING_BYTES_MAX || !is_power_of_two(a->meta_bytes) ||
-        a->meta_bytes > TT_AREA_RING_BYTES_MAX || a->tick_shift > 32)
+        a->ring_records > TT_AREA_RING_BYTES_MAX || ring_bytes_of(a) < TT_AREA_RING_BYTES_MIN ||
+        !is_power_of_two(a->meta_bytes) || a->meta_bytes > TT_AREA_RING_BYTES_MAX ||
+        a->tick_shift > 32)
         return "its header is damaged";
     if (area_bytes(a->n_rings, a->meta_bytes, ring_bytes_of(a)) != size)
         return "its header does not fit its size";
     return NULL;
+}
+
+tt_status tt_area_view(tt_area_map *map, void *base, uint64_t size, tt_error *err)
+{
+    const char *wrong = size < sizeof(tt_area) ? "not a recording area" : check_header(base, size);
+    map->fd = -1;
+    map->area = NULL;
+    if (wrong) return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: %s", map->path, wrong);
+    set_parts(map, base);
+    return TT_OK;
 }
 
 tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
@@ -225,13 +238,22 @@ tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err)
     (void)close(fd);
     if (base == MAP_FAILED)
         return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: not a recording area", path);
-    const char *wrong = check_header((const tt_area *)base, (uint64_t)st.st_size);
-    if (wrong) {
-        (void)munmap(base, (size_t)st.st_size);
-        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%s: %s", path, wrong);
-    }
-    set_parts(map, base);
-    return TT_OK;
+    tt_status status = tt_area_view(map, base, (uint64_t)st.st_size, err);
+    if (status != TT_OK) (void)munmap(base, (size_t)st.st_size);
+    return status;
+}
+
+void tt_area_remove_unmade(const char *path)
+{
+    char magic[sizeof AREA_MAGIC], zero[sizeof AREA_MAGIC] = {0};
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return;
+    ssize_t n = read(fd, magic, sizeof magic);
+    bool unmade = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                  (n == 0 || (n == (ssize_t)sizeof magic && memcmp(magic, zero, sizeof zero) == 0));
+    (void)close(fd);
+    if (unmade) (void)unlink(path);
 }
 
 void tt_area_unmap(tt_area_map *map)

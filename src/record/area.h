@@ -107,6 +107,11 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
                          const char *fallback_dir, tt_error *err);
 /* Maps an existing area after checking its header against the file's size. */
 tt_status tt_area_open(tt_area_map *map, const char *path, tt_error *err);
+/* Removes an area whose process died before it had made it; nothing else. */
+void tt_area_remove_unmade(const char *path);
+/* tt_area_open for the bytes of an area that are in memory already (aligned as a tt_area is), which
+ * the caller keeps: not to be unmapped. */
+tt_status tt_area_view(tt_area_map *map, void *base, uint64_t size, tt_error *err);
 /* Also closes the file. */
 void tt_area_unmap(tt_area_map *map);
 /* Makes a claimed ring's pages present where the kernel can, so that stores on the hot path do

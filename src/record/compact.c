@@ -23,7 +23,7 @@ tt_status tt_copy_begin(tt_copy *c, const tt_sink *from, int fd, tt_error *err)
 {
     memset(c, 0, sizeof *c);
     c->from = from;
-    tt_sink_continue(&c->to, fd, TT_FILE_HEADER_BYTES, NULL, 0);
+    tt_sink_continue(&c->to, fd, from->seed, TT_FILE_HEADER_BYTES, NULL, 0);
     c->to.unpaged = true;
     tt_bytes_init(&c->chunk, TT_CHUNK_PAYLOAD_MAX + TT_CHUNK_HEADER_BYTES + 8);
     tt_status status = copy_header(c, err);

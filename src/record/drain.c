@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define META_PILE_BYTES (256u << 10)
+#define META_RING_PART 32u
 #define PACKED_RECORD_BYTES 6u
 #define LIMIT_SPARE 16u /* of the limit, for what comes until the stop is noticed */
 
@@ -48,14 +49,21 @@ static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
     return tt_sink_put(d->sink, &entry, raw, err);
 }
 
+/* What describes the ops is to be thrown away with them, not later: in small steps of a small
+ * ring. */
+static size_t meta_pile(const tt_drain *d)
+{
+    uint64_t part = d->sink->ring_bytes / META_RING_PART;
+    return part && part < META_PILE_BYTES ? (size_t)part : META_PILE_BYTES;
+}
+
 static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
     tt_area *a = d->map->area;
     uint64_t head = atomic_load_explicit(&a->meta_head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&a->meta_tail, memory_order_relaxed);
     size_t n = (size_t)(head - tail);
-    if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < META_PILE_BYTES))
-        return TT_OK;
+    if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < meta_pile(d))) return TT_OK;
     tt_bytes_clear(&d->raw);
     if (!tt_bytes_reserve(&d->raw, n))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");

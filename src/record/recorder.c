@@ -387,11 +387,12 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
         tt_recorder_clock(r);
         status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
         if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, part, err);
-        if (status == TT_OK)
-            status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
     }
-    /* When finishing failed, part file and area stay for `tensortrace recover`. */
+    /* When finishing failed, part file and area stay for `tensortrace recover`. A finished file
+     * needs the area no more: killed before the renaming, nobody would look for it again. */
     if (discard || status == TT_OK) (void)unlink(r->map.path);
+    if (!discard && status == TT_OK)
+        status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
     tt_drain_end(&r->drain);
     tt_sink_close(&r->sink);
     unguard_size(&guard);

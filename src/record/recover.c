@@ -37,6 +37,13 @@ static bool is_part(const char *path)
     return n > suffix && strcmp(path + n - suffix, TT_PLACE_PART_SUFFIX) == 0;
 }
 
+/* The chunk at `at`, checked. */
+static bool chunk_at(const scan *s, uint64_t at, tt_chunk_header *h)
+{
+    return tt_chunk_header_decode(s->data + at, s->size - at, at, tt_file_header_seed(&s->header),
+                                  h, NULL) == TT_OK;
+}
+
 /* A file with a whole index and tail has had its end, whatever is wrong inside: cutting it at
  * a damaged chunk would throw away the rest. */
 static bool has_end(const scan *s)
@@ -46,21 +53,15 @@ static bool has_end(const scan *s)
     if (s->size < TT_FILE_HEADER_BYTES + TT_TAIL_BYTES ||
         !tt_tail_decode(s->data + s->size - TT_TAIL_BYTES, &at) || at >= s->size)
         return false;
-    return tt_chunk_header_decode(s->data + at, s->size - at, at, &h, NULL) == TT_OK &&
-           h.type == TT_CHUNK_INDEX;
+    return chunk_at(s, at, &h) && h.type == TT_CHUNK_INDEX;
 }
 
-static tt_status scan_chunks(scan *s, tt_error *err)
+static tt_status walk_chunks(scan *s, tt_error *err)
 {
-    tt_status status = tt_file_header_decode(s->data, (size_t)s->size, &s->header, err);
-    if (status != TT_OK) return status;
     s->end = TT_FILE_HEADER_BYTES;
-    s->complete = has_end(s);
-    if (s->complete) return TT_OK;
     while (s->end < s->size) {
         tt_chunk_header h;
-        if (tt_chunk_header_decode(s->data + s->end, s->size - s->end, s->end, &h, NULL) != TT_OK)
-            break;
+        if (!chunk_at(s, s->end, &h)) break;
         uint64_t bytes = tt_chunk_extent(&h);
         if (bytes > s->size - s->end) break;
         if (h.type == TT_CHUNK_HOLE) {
@@ -86,6 +87,21 @@ static tt_status scan_chunks(scan *s, tt_error *err)
     return TT_OK;
 }
 
+static tt_status scan_chunks(scan *s, tt_error *err)
+{
+    tt_status status = tt_file_header_decode(s->data, (size_t)s->size, &s->header, err);
+    if (status != TT_OK) return status;
+    s->complete = has_end(s);
+    if (s->complete) return TT_OK;
+    status = walk_chunks(s, err);
+    size_t good = tt_index_in_order(s->index, s->n);
+    if (good == s->n) return status;
+    s->end = s->index[good].offset;
+    s->n = good;
+    s->index_end = 0;
+    return status;
+}
+
 /* Whether more than one whole chunk stands behind a damaged one. What a kill leaves behind is
  * half a chunk at most: then somebody should know before more is cut off. */
 static bool is_more_behind(const scan *s)
@@ -94,7 +110,7 @@ static bool is_more_behind(const scan *s)
     for (uint64_t at = tt_pad8(s->end + 1);
          found < 2 && at < s->size && s->size - at >= TT_CHUNK_HEADER_BYTES;) {
         tt_chunk_header h;
-        bool whole = tt_chunk_header_decode(s->data + at, s->size - at, at, &h, NULL) == TT_OK;
+        bool whole = chunk_at(s, at, &h);
         at += whole && tt_chunk_extent(&h) < s->size - at ? tt_chunk_extent(&h) : 8;
         found += whole;
     }
@@ -106,9 +122,7 @@ static bool chunk_payload(const scan *s, const tt_index_entry *e, tt_codec_zstd 
                           tt_bytes *unpacked, tt_span *payload)
 {
     tt_chunk_header h;
-    if (tt_chunk_header_decode(s->data + e->offset, s->size - e->offset, e->offset, &h, NULL) !=
-        TT_OK)
-        return false;
+    if (!chunk_at(s, e->offset, &h)) return false;
     tt_span stored = {s->data + e->offset + TT_CHUNK_HEADER_BYTES, h.stored_bytes};
     if (h.codec == TT_CODEC_NONE) {
         *payload = stored;
@@ -211,7 +225,7 @@ static void skip_written(const scan *s, tt_area_map *map)
         const tt_index_entry *e = &s->index[i];
         tt_ring *ring = ring_of(e, map);
         tt_chunk_header h;
-        (void)tt_chunk_header_decode(s->data + e->offset, s->size - e->offset, e->offset, &h, NULL);
+        if (!chunk_at(s, e->offset, &h)) continue;
         if (e->type == TT_CHUNK_META)
             skip_to(&map->area->meta_tail, &map->area->meta_head, e->position + h.raw_bytes);
         else if (e->type == TT_CHUNK_BASE)
@@ -256,7 +270,8 @@ static tt_status finish(scan *s, int fd, const char *part, tt_area_map *map,
     tt_sink sink;
     tt_drain drain;
     if (map) skip_written(s, map);
-    tt_sink_continue(&sink, fd, s->end, s->index, s->n); /* takes over the index */
+    tt_sink_continue(&sink, fd, tt_file_header_seed(&s->header), s->end, s->index,
+                     s->n); /* takes over the index */
     s->index = NULL;
     sink.unpaged = true;
     sink.hole_end = s->hole_end;
@@ -291,7 +306,10 @@ static bool open_area_in(const scan *s, const char *dir, tt_area_map *map)
     for (int i = 0; i < 8; i++)
         (void)snprintf(id + 2 * i, 3, "%02x", s->header.run_id[i]);
     int n = snprintf(path, sizeof path, "%s/tensortrace-%s.area", dir, id);
-    return n > 0 && (size_t)n < sizeof path && open_area_at(s, path, map);
+    if (n < 0 || (size_t)n >= sizeof path) return false;
+    if (open_area_at(s, path, map)) return true;
+    tt_area_remove_unmade(path);
+    return false;
 }
 
 /* The area of this very run. Its path is in the ENVIRONMENT record, unless that had not been
@@ -363,12 +381,12 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     if (!s->complete && !s->index_end) report->cut_bytes = s->size - s->end;
     report->area_found = open_area(s, t.area, part, &map);
     status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
-    if (status == TT_OK) status = name_finished(part, how, report, err);
     if (report->area_found) {
+        /* Before the file has its name: killed in between, nobody would look for it again. */
         if (status == TT_OK) (void)unlink(map.path);
         tt_area_unmap(&map);
     }
-    return status;
+    return status == TT_OK ? name_finished(part, how, report, err) : status;
 }
 
 /* Whoever writes the file holds a lock on it, a second recovery too. */

@@ -68,6 +68,16 @@ void tt_session_close(tt_session *session)
     if (session) (void)munmap(session, sizeof *session);
 }
 
+void tt_session_settle(tt_session *session)
+{
+    session->problem[sizeof session->problem - 1] = '\0';
+    for (uint32_t i = 0; i < TT_SESSION_FILES; i++) {
+        tt_session_file *f = &session->files[i];
+        f->path[sizeof f->path - 1] = f->snapshot[sizeof f->snapshot - 1] = '\0';
+        if (f->path[0] != '/') atomic_store(&f->state, TT_SESSION_EMPTY);
+    }
+}
+
 tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t pid)
 {
     uint32_t i = atomic_fetch_add(&session->n_files, 1);

@@ -64,6 +64,9 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
 /* Maps an existing one; NULL when it cannot be. */
 tt_session *tt_session_open(const char *path);
 void tt_session_close(tt_session *session);
+/* Before what the traced processes wrote is looked at: they are other people's programs, which
+ * may have written anything there. Texts end, and a trace without an absolute path is none. */
+void tt_session_settle(tt_session *session);
 
 /* Enters a trace; NULL when the table is full. */
 tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t pid);

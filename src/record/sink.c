@@ -49,7 +49,7 @@ tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64
 {
     uint8_t bytes[TT_FILE_HEADER_BYTES];
     struct iovec part = {bytes, sizeof bytes};
-    tt_sink_continue(s, fd, 0, NULL, 0);
+    tt_sink_continue(s, fd, tt_file_header_seed(header), 0, NULL, 0);
     s->limit = limit;
     s->ring_bytes = s->front.ring_bytes = ring_bytes;
     tt_file_header_encode(header, bytes);
@@ -61,7 +61,8 @@ tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64
     return status;
 }
 
-void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index, size_t n_index)
+void tt_sink_continue(tt_sink *s, int fd, uint64_t seed, uint64_t offset, tt_index_entry *index,
+                      size_t n_index)
 {
     struct stat st;
     memset(s, 0, sizeof *s);
@@ -70,6 +71,7 @@ void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index
         s->device = (uint64_t)st.st_dev;
         s->inode = (uint64_t)st.st_ino;
     }
+    s->seed = seed;
     s->offset = offset;
     s->index = index;
     s->n_index = s->capacity = n_index;
@@ -81,7 +83,7 @@ static tt_status put_chunk(tt_sink *s, tt_chunk_header *h, tt_span stored, tt_er
 {
     static const uint8_t zeros[8];
     uint8_t header[TT_CHUNK_HEADER_BYTES];
-    tt_chunk_header_encode(h, stored.data, header);
+    tt_chunk_header_encode(h, s->seed, stored.data, header);
     struct iovec parts[3] = {
         {header, sizeof header},
         {(void *)(uintptr_t)stored.data, stored.size},
@@ -204,7 +206,8 @@ tt_status tt_sink_read(const tt_sink *s, uint64_t offset, tt_bytes *out, tt_chun
     if (stored > TT_CHUNK_PAYLOAD_MAX)
         return tt_error_set(err, TT_E_FORMAT, offset, "a chunk is not as it was written");
     status = read_all(s, offset, (size_t)tt_pad8(TT_CHUNK_HEADER_BYTES + stored), out, err);
-    return status == TT_OK ? tt_chunk_header_decode(out->data, out->size, offset, h, err) : status;
+    return status == TT_OK ? tt_chunk_header_decode(out->data, out->size, offset, s->seed, h, err)
+                           : status;
 }
 
 /* Puts the entries of a page, and of those before it, in front of the list's n. */

@@ -19,6 +19,7 @@
 typedef struct tt_sink {
     int fd;
     uint64_t device, inode; /* of the file behind fd: a traced program may close descriptors */
+    uint64_t seed;          /* of the chunks' checksums */
     uint64_t offset;        /* where the next chunk goes */
     uint64_t limit; /* of the file's size in bytes, beyond which go META chunks only; 0: none */
     tt_index_entry *index; /* of the chunks since the last page */
@@ -41,8 +42,9 @@ typedef struct tt_sink {
 tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64_t limit,
                         uint64_t ring_bytes, tt_error *err);
 /* Takes over a file that has chunks already: `index` (malloc'ed, taken over) lists
- * them, the next one goes to `offset`. */
-void tt_sink_continue(tt_sink *s, int fd, uint64_t offset, tt_index_entry *index, size_t n_index);
+ * them, the next one goes to `offset`. seed: tt_file_header_seed of its header. */
+void tt_sink_continue(tt_sink *s, int fd, uint64_t seed, uint64_t offset, tt_index_entry *index,
+                      size_t n_index);
 /* Appends one chunk; stream, position, count and runs are taken from *entry. On failure
  * (TT_E_LIMIT, TT_E_IO) the file ends with the chunk before. */
 tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *err);

@@ -85,7 +85,7 @@ static tt_status write_hole(tt_sink *s, uint64_t end, tt_error *err)
 {
     uint8_t bytes[TT_CHUNK_HEADER_BYTES];
     tt_chunk_header h = {.type = TT_CHUNK_HOLE, .position = end - TT_FILE_HEADER_BYTES};
-    tt_chunk_header_encode(&h, NULL, bytes);
+    tt_chunk_header_encode(&h, s->seed, NULL, bytes);
     if (!tt_descriptor_is(s->fd, s->device, s->inode) ||
         pwrite(s->fd, bytes, sizeof bytes, TT_FILE_HEADER_BYTES) != (ssize_t)sizeof bytes)
         return tt_error_set(err, TT_E_IO, TT_FILE_HEADER_BYTES, "writing the trace failed: %s",

@@ -38,11 +38,11 @@ XXHASH = shared_library("xxhash")
 ZSTD = shared_library("zstd")
 
 
-def xxh3(data):
+def xxh3(data, seed=0):
     if XXHASH is None:
         return None
-    XXHASH.XXH3_64bits.restype = ctypes.c_uint64
-    return XXHASH.XXH3_64bits(ctypes.c_char_p(data), ctypes.c_size_t(len(data)))
+    XXHASH.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    return XXHASH.XXH3_64bits_withSeed(ctypes.c_char_p(data), ctypes.c_size_t(len(data)), ctypes.c_uint64(seed))
 
 
 def unzstd(data, size):
@@ -153,7 +153,9 @@ def read_chunk(data, at):
     payload = data[at + 40 : at + 40 + stored]
     if len(payload) < stored:
         raise Bad("a chunk is cut off")
-    if xxh3(data[at : at + 32] + payload) not in (None, checksum):
+    # From minor version 1 on, a run's checksums are its own.
+    minor, run = struct.unpack("<H", data[10:12])[0], struct.unpack("<Q", data[16:24])[0]
+    if xxh3(data[at : at + 32] + payload, run if minor else 0) not in (None, checksum):
         raise Bad("chunk checksum")
     if codec == 1:
         payload = unzstd(payload, raw)

@@ -24,12 +24,37 @@ static void spoil_detail(tt_bytes *b)
     tt_chunk_header h;
     for (size_t at = TT_FILE_HEADER_BYTES; at < b->size;
          at += tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes)) {
-        if (tt_chunk_header_decode(b->data + at, b->size - at, at, &h, NULL) != TT_OK) return;
+        if (tt_chunk_header_decode(b->data + at, b->size - at, at, rechecksum_seed(b->data), &h,
+                                   NULL) != TT_OK)
+            return;
         if (h.type != TT_CHUNK_DETAIL) continue;
         b->data[at + TT_CHUNK_HEADER_BYTES] = 99;
         break;
     }
     rechecksum(b->data, b->size);
+}
+
+/* The header of another run before the chunks of this one. */
+static void change_run(tt_bytes *b)
+{
+    b->data[16] ^= 1;
+    uint64_t sum = tt_checksum(b->data, 56);
+    memcpy(b->data + 56, &sum, sizeof sum);
+}
+
+/* The last chunk before the INDEX once more, in a file that was cut off behind it. */
+static void repeat_chunk(tt_bytes *b)
+{
+    tt_chunk_header h;
+    size_t at = TT_FILE_HEADER_BYTES, last = at;
+    while (tt_chunk_header_decode(b->data + at, b->size - at, at, rechecksum_seed(b->data), &h,
+                                  NULL) == TT_OK &&
+           h.type != TT_CHUNK_INDEX) {
+        last = at;
+        at += (size_t)tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes);
+    }
+    b->size = at;
+    if (tt_bytes_reserve(b, at - last)) tt_bytes_put(b, b->data + last, at - last);
 }
 
 /* Cuts or changes the file's bytes, for kinds that are damaged. */
@@ -44,6 +69,8 @@ static void damage(const char *kind, tt_bytes *b)
     }
     if (strcmp(kind, "bad-chunk") == 0) b->data[b->size / 2] ^= 0x40;
     if (strcmp(kind, "bad-memory-detail") == 0) spoil_detail(b);
+    if (strcmp(kind, "bad-other-run") == 0) change_run(b);
+    if (strcmp(kind, "bad-repeated") == 0) repeat_chunk(b);
     if (strcmp(kind, "bad-empty") == 0) b->size = 0;
     if (strcmp(kind, "bad-headless") == 0) b->size = 40;
 }

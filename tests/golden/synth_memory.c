@@ -18,12 +18,13 @@ static uint32_t synth_memory_below(maker *k, uint32_t n)
 
 static void synth_put_capture_environment(maker *k)
 {
-    const tt_meta_pair pairs[] = {{span("capture_text"), span("on")},
-                                  {span("capture_experts"), span("on")},
-                                  {span("capture_faults"), span("on")},
-                                  {span("capture_residency"), span("on")},
-                                  {span("capture_io"), span("not observed: permission denied")},
-                                  {span("capture_io"), span("on")}};
+    const tt_meta_pair pairs[] = {
+        {span("capture_text"), span("on")},
+        {span("capture_experts"), span("on")},
+        {span("capture_faults"), span(k->plan->no_faults ? "off" : "on")},
+        {span("capture_residency"), span(k->plan->no_usage ? "off" : "on")},
+        {span("capture_io"), span("not observed: permission denied")},
+        {span("capture_io"), span("on")}};
     tt_meta_put_pairs(&k->scratch, pairs, sizeof pairs / sizeof *pairs);
     put_record(k, TT_META_ENVIRONMENT);
 }
@@ -59,7 +60,7 @@ static void synth_put_token_texts(maker *k, const int32_t *tokens, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         char text[32];
-        uint32_t token = (uint32_t)tokens[i] % SYNTH_VOCAB;
+        uint32_t token = (uint32_t)tokens[i] % k->plan->vocab;
         if (k->has_text[token]) continue;
         k->has_text[token] = true;
         int length = snprintf(text, sizeof text, token % 5 ? " t%u" : "\xe2\x96", token);
@@ -86,6 +87,7 @@ static void synth_put_indices(maker *k, uint32_t run, const char *name, const in
 
 static void synth_put_usage(maker *k, uint32_t batch, enum tt_moment moment)
 {
+    if (k->plan->no_usage) return;
     tt_meta_usage u = {
         .batch = batch,
         .moment = (uint8_t)moment,
@@ -139,6 +141,7 @@ static void synth_put_pages(maker *k, tt_meta_residency r)
 /* In two records of half the file each. */
 static void synth_put_residency(maker *k, uint32_t batch, enum tt_moment moment)
 {
+    if (k->plan->no_usage) return;
     uint64_t pages = (k->file_size + SYNTH_PAGE_BYTES - 1) / SYNTH_PAGE_BYTES, half = pages / 2;
     tt_meta_residency r = {.model = 1,
                            .batch = batch,
@@ -167,6 +170,10 @@ static void synth_put_model_check(maker *k)
 static void synth_put_detail(maker *k, uint32_t ring, tt_detail d)
 {
     synth_ring *to = &k->rings[ring];
+    if (k->plan->stream) {
+        k->plan->stream->detail(k->plan->stream->context, ring, &d);
+        return;
+    }
     if (to->n_details + 1 >= to->detail_capacity) {
         to->detail_capacity = to->detail_capacity ? to->detail_capacity * 2 : 1024;
         to->details = reallocarray(to->details, to->detail_capacity, sizeof *to->details);
@@ -222,7 +229,7 @@ static void synth_put_choice(maker *k, uint32_t run, uint32_t node, uint32_t lan
 static void synth_put_details(maker *k, uint32_t run, uint32_t node, const uint64_t *busy_ticks)
 {
     const tt_meta_tensor *t = &k->tensors[node];
-    for (uint32_t lane = 0; lane < k->plan->lanes; lane++)
+    for (uint32_t lane = 0; lane < k->plan->lanes && !k->plan->no_faults; lane++)
         synth_put_faults(k, run, node, lane, busy_ticks[lane] / SYNTH_TICKS_PER_NS);
     if (strncmp(k->strings[t->name], "ffn_moe_up", 10) != 0) return;
     for (uint32_t token = 0; token < t->ne[1]; token++)

@@ -6,10 +6,14 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#define TENSORS_MAX 4096u
+#define STRINGS_MAX(layers) (4096u + 40u * (layers))
+#define TENSORS_MAX(layers) (4096u + 64u * (layers))
+#define WEIGHTS_MAX(layers) (16u + 8u * (layers))
+#define LEAFS_MAX(layers) (64u + 16u * (layers))
 #define TYPE_F32 0u
 #define TYPE_Q8_0 8u
 #define MAP_BASE 0x7f0000000000u
+#define SYNTH_CELLS 256u
 #define DATA_OFFSET 4096u
 #define FIRST_TICK 1000000000u
 #define FIRST_MONO_NS 500000000u
@@ -34,7 +38,7 @@ typedef struct maker {
     tt_bytes scratch; /* one record */
     char (*strings)[64];
     uint32_t n_strings;
-    synth_weight weights[256];
+    synth_weight *weights;
     uint32_t n_weights;
     uint64_t file_size;
     tt_meta_tensor *tensors; /* of the graph being made */
@@ -43,7 +47,7 @@ typedef struct maker {
     uint64_t ring_position[SYNTH_RINGS_MAX];
     tt_index_entry *index;
     size_t n_index;
-    uint64_t random;
+    uint64_t random, seed;
     uint64_t tick;
     uint64_t total_tokens, ops;
     /* Of a plan with `memory`: */
@@ -51,7 +55,7 @@ typedef struct maker {
     uint64_t details, residencies;
     uint64_t detail_position[SYNTH_RINGS_MAX];
     uint64_t minor, major, cpu_ns, read_bytes; /* of all details so far, and a little more */
-    bool has_text[SYNTH_VOCAB];
+    bool *has_text;                            /* by token */
 } maker;
 
 static uint32_t random_below(maker *k, uint32_t n)
@@ -67,7 +71,10 @@ static tt_span span(const char *s)
 
 static void put_record(maker *k, uint8_t type)
 {
-    tt_meta_put_record(&k->meta, type, &k->scratch);
+    if (k->plan->stream)
+        k->plan->stream->meta(k->plan->stream->context, type, &k->scratch);
+    else
+        tt_meta_put_record(&k->meta, type, &k->scratch);
     tt_bytes_clear(&k->scratch);
     k->meta_count++;
 }
@@ -102,7 +109,7 @@ static void put_chunk(maker *k, tt_chunk_header h, const tt_bytes *raw, tt_index
     else
         tt_bytes_put(&packed, raw->data, raw->size);
     h.stored_bytes = (uint32_t)packed.size;
-    tt_chunk_header_encode(&h, packed.data, head);
+    tt_chunk_header_encode(&h, k->seed, packed.data, head);
     entry.offset = k->out->size;
     entry.type = h.type;
     entry.stream = h.stream;
@@ -118,7 +125,7 @@ static void put_chunk(maker *k, tt_chunk_header h, const tt_bytes *raw, tt_index
 
 static void flush_meta(maker *k)
 {
-    if (k->meta_count == 0) return;
+    if (k->meta_count == 0 || k->plan->stream) return;
     tt_chunk_header h = {
         .type = TT_CHUNK_META, .count = k->meta_count, .position = k->meta_position};
     put_chunk(k, h, &k->meta, (tt_index_entry){0});
@@ -184,11 +191,11 @@ static void add_layer_weight(maker *k, uint32_t layer, const char *what, uint32_
 
 static void make_weights(maker *k)
 {
-    const uint32_t w = SYNTH_WIDTH, f = SYNTH_FFN, e = k->plan->experts;
+    const uint32_t w = k->plan->width, f = k->plan->ffn, e = k->plan->experts;
     k->file_size = DATA_OFFSET;
-    add_weight(k, "token_embd.weight", w, SYNTH_VOCAB, 1, TYPE_Q8_0);
+    add_weight(k, "token_embd.weight", w, k->plan->vocab, 1, TYPE_Q8_0);
     add_weight(k, "output_norm.weight", w, 1, 1, TYPE_F32);
-    add_weight(k, "output.weight", w, SYNTH_VOCAB, 1, TYPE_Q8_0);
+    add_weight(k, "output.weight", w, k->plan->vocab, 1, TYPE_Q8_0);
     for (uint32_t l = 0; l < k->plan->layers; l++) {
         add_layer_weight(k, l, "attn_norm", w, 1, 1, TYPE_F32);
         add_layer_weight(k, l, "attn_q", w, w, 1, TYPE_Q8_0);
@@ -301,7 +308,7 @@ static tt_meta_tensor *new_tensor(maker *k, const char *name, const char *op, ui
 
 typedef struct graph_maker {
     maker *k;
-    tt_meta_tensor leafs[512];
+    tt_meta_tensor *leafs;
     uint32_t n_leafs;
     uint32_t tokens;
     uint32_t cells; /* with `memory`: the leaf that says where keys go */
@@ -393,8 +400,8 @@ static uint32_t view(graph_maker *g, const char *op, uint32_t of, const char *su
 static uint32_t norm(graph_maker *g, const char *base, uint32_t layer, const char *weight,
                      uint32_t x)
 {
-    uint32_t n = node(g, "RMS_NORM", "norm", layer, SYNTH_WIDTH, x, NONE);
-    return node(g, "MUL", base, layer, SYNTH_WIDTH, n, weight_leaf(g, layer, weight));
+    uint32_t n = node(g, "RMS_NORM", "norm", layer, g->k->plan->width, x, NONE);
+    return node(g, "MUL", base, layer, g->k->plan->width, n, weight_leaf(g, layer, weight));
 }
 
 /* SET_ROWS writes into what it names as a view. */
@@ -412,7 +419,7 @@ static void write_through(maker *k, uint32_t set, uint32_t cache)
 
 static uint32_t make_attention(graph_maker *g, uint32_t l, uint32_t x)
 {
-    const uint32_t w = SYNTH_WIDTH;
+    const uint32_t w = g->k->plan->width;
     uint32_t q = node(g, "MUL_MAT", "Qcur", l, w, weight_leaf(g, l, "attn_q"), x);
     uint32_t qr = view(g, "RESHAPE", q, "reshaped");
     uint32_t rope = node(g, "ROPE", "Qcur", l, w, qr, NONE);
@@ -420,13 +427,13 @@ static uint32_t make_attention(graph_maker *g, uint32_t l, uint32_t x)
     uint32_t v = node(g, "MUL_MAT", "Vcur", l, w, weight_leaf(g, l, "attn_v"), x);
     char name[64];
     (void)snprintf(name, sizeof name, "cache_k_l%u", l);
-    uint32_t cache = plain_leaf(g, name, w, 256, BUFFER_KV, 0);
+    uint32_t cache = plain_leaf(g, name, w, SYNTH_CELLS, BUFFER_KV, 0);
     uint32_t cv = view(g, "VIEW", cache, "view");
     uint32_t set =
         node(g, "SET_ROWS", "node_17", UINT32_MAX, w, key, g->k->plan->memory ? g->cells : cv);
     if (g->k->plan->memory) write_through(g->k, set, cv);
-    uint32_t kq = node(g, "MUL_MAT", "kq", l, 256, cv, rope);
-    uint32_t soft = node(g, "SOFT_MAX", "kq_soft_max", l, 256, kq, NONE);
+    uint32_t kq = node(g, "MUL_MAT", "kq", l, SYNTH_CELLS, cv, rope);
+    uint32_t soft = node(g, "SOFT_MAX", "kq_soft_max", l, SYNTH_CELLS, kq, NONE);
     uint32_t kqv = node(g, "MUL_MAT", "kqv", l, w, v, soft);
     return node(g, "MUL_MAT", "kqv_out", l, w, weight_leaf(g, l, "attn_output"), kqv);
 }
@@ -434,17 +441,19 @@ static uint32_t make_attention(graph_maker *g, uint32_t l, uint32_t x)
 static uint32_t make_ffn(graph_maker *g, uint32_t l, uint32_t x)
 {
     if (!g->k->plan->experts) {
-        uint32_t up = node(g, "MUL_MAT", "ffn_up", l, SYNTH_FFN, weight_leaf(g, l, "ffn_up"), x);
-        uint32_t act = node(g, "UNARY", "ffn_silu", l, SYNTH_FFN, up, NONE);
+        uint32_t up =
+            node(g, "MUL_MAT", "ffn_up", l, g->k->plan->ffn, weight_leaf(g, l, "ffn_up"), x);
+        uint32_t act = node(g, "UNARY", "ffn_silu", l, g->k->plan->ffn, up, NONE);
         g->k->tensors[act].op_desc = string_id(g->k, "SILU");
-        return node(g, "MUL_MAT", "ffn_out", l, SYNTH_WIDTH, weight_leaf(g, l, "ffn_down"), act);
+        return node(g, "MUL_MAT", "ffn_out", l, g->k->plan->width, weight_leaf(g, l, "ffn_down"),
+                    act);
     }
     uint32_t ids = node(g, "ARGSORT", "ffn_moe_topk", l, g->k->plan->experts_used, x, NONE);
     make_integers(g->k, &g->k->tensors[ids], SYNTH_I32);
-    uint32_t up =
-        node(g, "MUL_MAT_ID", "ffn_moe_up", l, SYNTH_FFN, weight_leaf(g, l, "ffn_up_exps"), x);
+    uint32_t up = node(g, "MUL_MAT_ID", "ffn_moe_up", l, g->k->plan->ffn,
+                       weight_leaf(g, l, "ffn_up_exps"), x);
     g->k->tensors[up].src[g->k->tensors[up].n_src++] = ids + 1;
-    uint32_t down = node(g, "MUL_MAT_ID", "ffn_moe_down", l, SYNTH_WIDTH,
+    uint32_t down = node(g, "MUL_MAT_ID", "ffn_moe_down", l, g->k->plan->width,
                          weight_leaf(g, l, "ffn_down_exps"), up);
     g->k->tensors[down].src[g->k->tensors[down].n_src++] = ids + 1;
     return down;
@@ -452,10 +461,9 @@ static uint32_t make_ffn(graph_maker *g, uint32_t l, uint32_t x)
 
 static void put_graph(maker *k, uint32_t id, uint32_t tokens)
 {
-    static graph_maker g; /* large, and the tests have one thread */
-    memset(&g, 0, sizeof g);
-    g.k = k;
-    g.tokens = tokens;
+    graph_maker g = {.k = k, .tokens = tokens};
+    g.leafs = calloc(LEAFS_MAX(k->plan->layers), sizeof *g.leafs);
+    if (!g.leafs) abort();
     k->n_tensors = 0;
     uint32_t inp = plain_leaf(&g, "inp_tokens", tokens, 1, BUFFER_COMPUTE, TT_TENSOR_INPUT);
     make_integers(k, &g.leafs[inp - LEAF], SYNTH_I32);
@@ -463,21 +471,23 @@ static void put_graph(maker *k, uint32_t id, uint32_t tokens)
         g.cells = plain_leaf(&g, "k_cells", tokens, 1, BUFFER_COMPUTE, TT_TENSOR_INPUT);
         make_integers(k, &g.leafs[g.cells - LEAF], SYNTH_I64);
     }
-    uint32_t x = node(&g, "GET_ROWS", "inp_embd", NONE, SYNTH_WIDTH,
+    uint32_t x = node(&g, "GET_ROWS", "inp_embd", NONE, k->plan->width,
                       weight_leaf(&g, NONE, "token_embd"), inp);
     for (uint32_t l = 0; l < k->plan->layers; l++) {
         uint32_t a = make_attention(&g, l, norm(&g, "attn_norm", l, "attn_norm", x));
-        uint32_t mid = node(&g, "ADD", "ffn_inp", l, SYNTH_WIDTH, a, x);
+        uint32_t mid = node(&g, "ADD", "ffn_inp", l, k->plan->width, a, x);
         uint32_t f = make_ffn(&g, l, norm(&g, "ffn_norm", l, "ffn_norm", mid));
-        x = node(&g, "ADD", "l_out", l, SYNTH_WIDTH, f, mid);
+        x = node(&g, "ADD", "l_out", l, k->plan->width, f, mid);
     }
     x = norm(&g, "result_norm", NONE, "output_norm", x);
-    x = node(&g, "MUL_MAT", "result_output", NONE, SYNTH_VOCAB, weight_leaf(&g, NONE, "output"), x);
+    x = node(&g, "MUL_MAT", "result_output", NONE, k->plan->vocab, weight_leaf(&g, NONE, "output"),
+             x);
     k->tensors[x].flags |= TT_TENSOR_OUTPUT;
     k->n_nodes = k->n_tensors;
     tt_meta_graph head = {id, k->n_nodes, k->n_nodes + g.n_leafs};
     for (uint32_t i = 0; i < g.n_leafs; i++)
         k->tensors[k->n_tensors++] = g.leafs[i];
+    free(g.leafs);
     tt_meta_put_graph(&k->scratch, &head);
     for (uint32_t i = 0; i < k->n_tensors; i++) {
         tt_meta_tensor *t = &k->tensors[i];
@@ -504,13 +514,24 @@ static bool executes(const maker *k, uint32_t i)
 static void put_op(maker *k, uint32_t ring, tt_op_record r)
 {
     synth_ring *to = &k->rings[ring];
+    k->ops++;
+    if (k->plan->stream) {
+        k->plan->stream->op(k->plan->stream->context, ring, &r);
+        return;
+    }
     if (to->n == to->capacity) {
         to->capacity = to->capacity ? to->capacity * 2 : 1024;
         to->records = reallocarray(to->records, to->capacity, sizeof *to->records);
         if (!to->records) abort();
     }
     to->records[to->n++] = r;
-    k->ops++;
+}
+
+static uint64_t busy_ticks(maker *k, uint32_t node)
+{
+    const synth_stream *s = k->plan->stream;
+    return s ? s->busy_ticks(s->context, k->tensors, node, k->strings[k->tensors[node].op_name])
+             : 200 + random_below(k, 3000);
 }
 
 /* One run over the graph in k->tensors. The norms are fused with the MUL behind them. */
@@ -525,7 +546,7 @@ static void run_graph(maker *k, uint32_t run, bool open)
         uint64_t begin = k->tick, release = 0;
         uint64_t arrive[SYNTH_RINGS_MAX], busy[SYNTH_RINGS_MAX];
         for (uint32_t lane = 0; lane < k->plan->lanes; lane++) {
-            arrive[lane] = begin + 20 * lane + 200 + random_below(k, 3000);
+            arrive[lane] = begin + 20 * lane + busy_ticks(k, i);
             if (arrive[lane] > release) release = arrive[lane];
             busy[lane] = arrive[lane] - begin - 20 * lane;
         }
@@ -564,7 +585,7 @@ static void put_batch(maker *k, uint32_t id, uint32_t n_tokens, uint32_t positio
 {
     memset(t, 0, sizeof *t);
     for (uint32_t i = 0; i < n_tokens; i++) {
-        t->ids[i] = (int32_t)random_below(k, SYNTH_VOCAB);
+        t->ids[i] = (int32_t)random_below(k, k->plan->vocab);
         t->positions[i] = (int32_t)(position + i);
         t->first_sequence[i + 1] = i + 2;
     }
@@ -608,6 +629,9 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
     put_record(k, TT_META_RUN);
     if (k->plan->memory) {
         synth_put_indices(k, id, "inp_tokens", tokens.ids, n_tokens);
+        /* The cache is a ring of cells. */
+        for (uint32_t i = 0; i < n_tokens; i++)
+            tokens.positions[i] %= (int32_t)SYNTH_CELLS;
         synth_put_indices(k, id, "k_cells", tokens.positions, n_tokens);
     }
     k->tick += 10;
@@ -632,6 +656,7 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
 static void put_counts(maker *k)
 {
     const synth_plan *p = k->plan;
+    if (p->stream) return;
     const struct {
         const char *name;
         uint64_t value;
@@ -672,13 +697,13 @@ static void put_memory_at(maker *k, enum tt_moment moment)
     synth_put_usage(k, 0, moment);
     synth_put_residency(k, 0, moment);
     if (moment != TT_AT_END) return;
-    synth_put_detail_loss(k);
+    if (!k->plan->stream) synth_put_detail_loss(k);
     synth_put_model_check(k);
 }
 
 static void flush_rings(maker *k, bool all)
 {
-    for (uint32_t i = 0; i < k->plan->lanes; i++) {
+    for (uint32_t i = 0; i < k->plan->lanes && !k->plan->stream; i++) {
         flush_ring(k, i, all);
         synth_flush_details(k, i, all);
     }
@@ -734,6 +759,9 @@ static void put_end(maker *k)
 synth_plan synth_default(void)
 {
     return (synth_plan){.layers = 3,
+                        .width = SYNTH_WIDTH,
+                        .ffn = SYNTH_FFN,
+                        .vocab = SYNTH_VOCAB,
                         .lanes = 2,
                         .prompt_tokens = 5,
                         .generate = 4,
@@ -741,6 +769,46 @@ synth_plan synth_default(void)
                         .codec = TT_CODEC_ZSTD,
                         .chunk_records = 200,
                         .seed = 1};
+}
+
+static bool make_room(maker *k)
+{
+    const synth_plan *p = k->plan;
+    k->strings = calloc(STRINGS_MAX(p->layers), sizeof *k->strings);
+    k->tensors = calloc(TENSORS_MAX(p->layers), sizeof *k->tensors);
+    k->weights = calloc(WEIGHTS_MAX(p->layers), sizeof *k->weights);
+    k->has_text = calloc(p->vocab, sizeof *k->has_text);
+    k->index = calloc(1 << 20, sizeof *k->index);
+    return k->strings && k->tensors && k->weights && k->has_text && k->index;
+}
+
+static void free_room(maker *k)
+{
+    for (uint32_t i = 0; i < SYNTH_RINGS_MAX; i++) {
+        free(k->rings[i].records);
+        free(k->rings[i].details);
+    }
+    free(k->strings);
+    free(k->tensors);
+    free(k->weights);
+    free(k->has_text);
+    free(k->index);
+    tt_bytes_free(&k->meta);
+    tt_bytes_free(&k->scratch);
+    free(k);
+}
+
+static void put_file(maker *k)
+{
+    uint8_t head[TT_FILE_HEADER_BYTES];
+    tt_file_header h = {TT_FORMAT_MAJOR, TT_FORMAT_MINOR, {0}, 1700000000123456789u, 4242};
+    for (uint8_t i = 0; i < 16; i++)
+        h.run_id[i] = (uint8_t)(i * 17 + k->plan->seed);
+    k->seed = tt_file_header_seed(&h);
+    tt_file_header_encode(&h, head);
+    tt_bytes_put(k->out, head, sizeof head);
+    put_all(k);
+    if (!k->plan->no_index) put_end(k);
 }
 
 bool synth_build(synth_plan *plan, tt_bytes *out)
@@ -752,32 +820,15 @@ bool synth_build(synth_plan *plan, tt_bytes *out)
     k->random = plan->seed;
     k->memory_random = plan->seed + 1;
     k->n_strings = 1;
-    k->strings = calloc(4096, sizeof *k->strings);
-    k->tensors = calloc(TENSORS_MAX, sizeof *k->tensors);
-    k->index = calloc(1 << 20, sizeof *k->index);
     tt_bytes_init(&k->meta, TT_CHUNK_PAYLOAD_MAX);
     tt_bytes_init(&k->scratch, TT_CHUNK_PAYLOAD_MAX);
-    if (k->strings && k->tensors && k->index) {
-        uint8_t head[TT_FILE_HEADER_BYTES];
-        tt_file_header h = {TT_FORMAT_MAJOR, TT_FORMAT_MINOR, {0}, 1700000000123456789u, 4242};
-        for (uint8_t i = 0; i < 16; i++)
-            h.run_id[i] = (uint8_t)(i * 17);
-        tt_file_header_encode(&h, head);
-        tt_bytes_put(out, head, sizeof head);
+    bool ok = make_room(k);
+    if (ok && plan->stream)
         put_all(k);
-        if (!plan->no_index) put_end(k);
-    }
+    else if (ok)
+        put_file(k);
     plan->n_records = k->ops;
-    bool ok = k->strings && k->tensors && k->index && !out->failed;
-    for (uint32_t i = 0; i < SYNTH_RINGS_MAX; i++) {
-        free(k->rings[i].records);
-        free(k->rings[i].details);
-    }
-    free(k->strings);
-    free(k->tensors);
-    free(k->index);
-    tt_bytes_free(&k->meta);
-    tt_bytes_free(&k->scratch);
-    free(k);
-    return ok;
+    plan->n_tokens = k->total_tokens;
+    free_room(k);
+    return ok && (plan->stream || !out->failed);
 }

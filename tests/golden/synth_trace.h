@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SYNTH_RINGS_MAX 8
+#define SYNTH_RINGS_MAX 64
 #define SYNTH_WIDTH 64u
 #define SYNTH_FFN 192u
 #define SYNTH_VOCAB 128u
@@ -26,8 +26,20 @@ typedef struct synth_ring {
     size_t n_details, detail_capacity;
 } synth_ring;
 
+/* Where a trace of any length goes, record by record. */
+typedef struct synth_stream {
+    void *context;
+    void (*meta)(void *context, uint8_t type, const tt_bytes *payload);
+    void (*op)(void *context, uint32_t ring, const tt_op_record *record);
+    void (*detail)(void *context, uint32_t ring, const tt_detail *detail);
+    /* Ticks that a lane works on a node; all_tensors[node] is it. */
+    uint64_t (*busy_ticks)(void *context, const tt_meta_tensor *all_tensors, uint32_t node,
+                           const char *op_name);
+} synth_stream;
+
 typedef struct synth_plan {
     uint32_t layers;
+    uint32_t width, ffn, vocab; /* of the model */
     uint32_t lanes;
     uint32_t prompt_tokens;
     uint32_t generate;     /* batches of one token */
@@ -47,6 +59,11 @@ typedef struct synth_plan {
      * counters (flags: 7 - batch id % 8), pages in RAM, what became of the model, backends,
      * allocators, details of ops (and three lost ones). */
     bool memory;
+    bool no_faults; /* of what `memory` adds: no FAULTS details ... */
+    bool no_usage;  /* ... and neither counters of the kernel nor pages in RAM */
+    /* Not NULL: nothing is appended to `out`. Chunks, COUNTS, INDEX and all that the plan says of
+     * them are the stream's business, and no details are lost. */
+    const synth_stream *stream;
     /* Faults, one check of `verify` each: */
     uint64_t weight_size_delta;   /* of the model's first layer weight */
     uint64_t weight_offset_delta; /* likewise, not followed by the mapping */
@@ -62,6 +79,7 @@ typedef struct synth_plan {
     /* Filled in while building: */
     uint64_t n_executed; /* nodes of a graph, covered ones included */
     uint64_t n_records;
+    uint64_t n_tokens;
 } synth_plan;
 
 /* A plan of 3 layers, 2 lanes, a prompt of 5 tokens and 4 generated ones, zstd. */

@@ -62,7 +62,7 @@ static inline void hand_chunk(hand *h, tt_chunk_header head, const tt_bytes *pay
     uint8_t encoded[TT_CHUNK_HEADER_BYTES];
     static const uint8_t zeros[8];
     head.stored_bytes = head.raw_bytes = (uint32_t)payload->size;
-    tt_chunk_header_encode(&head, payload->data, encoded);
+    tt_chunk_header_encode(&head, 0, payload->data, encoded);
     entry.offset = h->file.size;
     entry.type = head.type;
     entry.stream = head.stream;

@@ -193,7 +193,7 @@ static void odd_records_are_taken_or_named(void **state)
     tt_chunk_header c = {.type = TT_CHUNK_META, .count = 5};
     c.stored_bytes = c.raw_bytes = (uint32_t)meta.size;
     tt_file_header_encode(&h, head);
-    tt_chunk_header_encode(&c, meta.data, chunk);
+    tt_chunk_header_encode(&c, 0, meta.data, chunk);
     tt_bytes_put(&file, head, sizeof head);
     tt_bytes_put(&file, chunk, sizeof chunk);
     tt_bytes_put(&file, meta.data, meta.size);

@@ -22,6 +22,7 @@ static uint64_t records_in(const tt_trace *t)
     tt_pieces *p;
     tt_error err;
     assert_int_equal(tt_pieces_open(t, &p, &err), TT_OK);
+    assert_int_equal(tt_pieces_survey(p, &err), TT_OK);
     assert_int_equal(tt_pieces_damaged(p, NULL), 0);
     uint64_t n = tt_pieces_records(p);
     tt_pieces_free(p);
@@ -119,6 +120,7 @@ static void a_damaged_chunk_is_left_out(void **state)
         victim++;
     b.data[t.chunks[victim].offset + TT_CHUNK_HEADER_BYTES + 5] ^= 1;
     assert_int_equal(tt_pieces_open(&t, &p, NULL), TT_OK);
+    assert_int_equal(tt_pieces_survey(p, NULL), TT_OK);
     assert_int_equal(tt_pieces_damaged(p, &damage), 1);
     assert_int_equal(damage.status, TT_E_CHECKSUM);
     assert_true(damage.offset == t.chunks[victim].offset);
@@ -142,11 +144,33 @@ static void unknown_chunks_are_skipped_unknown_codecs_named(void **state)
     rechecksum(b.data, b.size);
     assert_int_equal(tt_trace_open_memory(&t, b.data, b.size, NULL), TT_OK);
     assert_int_equal(tt_pieces_open(&t, &p, NULL), TT_OK);
+    assert_int_equal(tt_pieces_survey(p, NULL), TT_OK);
     assert_int_equal(tt_pieces_damaged(p, &err), 1);
     assert_int_equal(err.status, TT_E_UNSUPPORTED);
     tt_pieces_free(p);
     tt_trace_close(&t);
     tt_bytes_free(&b);
+}
+
+/* The index leads to the same pieces as looking into every chunk. */
+static void runs_are_found_without_a_survey(const tt_trace *t, const tt_piece *all, size_t n_all)
+{
+    tt_pieces *p;
+    const tt_piece *list;
+    size_t n, at = 0;
+    assert_int_equal(tt_pieces_open(t, &p, NULL), TT_OK);
+    for (uint32_t run = 0; run < 10; run++) {
+        assert_int_equal(tt_pieces_of_run(p, run, &list, &n, NULL), TT_OK);
+        assert_true(n <= n_all - at);
+        if (n) assert_memory_equal(list, all + at, n * sizeof *list);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(list[i].run, run);
+        at += n;
+    }
+    assert_true(at == n_all);
+    (void)tt_pieces_list(p, &n);
+    assert_true(n == 0);
+    tt_pieces_free(p);
 }
 
 /* Pieces come in the order of run, lane and time, and hold every record once. */
@@ -156,7 +180,7 @@ static void pieces_are_in_order(void **state)
     tt_trace t;
     tt_pieces *p;
     tt_piece_ops ops;
-    size_t n, in_run;
+    size_t n;
     uint64_t seen = 0;
     (void)state;
     plan.lanes = 3;
@@ -164,23 +188,19 @@ static void pieces_are_in_order(void **state)
     tt_bytes b = build(plan);
     assert_int_equal(tt_trace_open_memory(&t, b.data, b.size, NULL), TT_OK);
     assert_int_equal(tt_pieces_open(&t, &p, NULL), TT_OK);
+    assert_int_equal(tt_pieces_survey(p, NULL), TT_OK);
     const tt_piece *list = tt_pieces_list(p, &n);
     uint64_t end = 0;
     for (size_t i = 0; i < n; i++) {
         bool same = i > 0 && list[i].run == list[i - 1].run && list[i].lane == list[i - 1].lane;
-        assert_int_equal(tt_pieces_get(p, i, &ops, NULL), TT_OK);
+        assert_int_equal(tt_pieces_get(p, &list[i], &ops, NULL), TT_OK);
         assert_int_equal(ops.run, list[i].run);
         if (same) assert_true(ops.start[0] >= end);
         end = ops.release[ops.n - 1];
         seen += ops.n;
     }
     assert_true(seen == tt_pieces_records(p));
-    size_t first = tt_pieces_of_run(p, 2, &in_run);
-    assert_true(in_run >= 3);
-    assert_int_equal(list[first].run, 2);
-    assert_true(first == 0 || list[first - 1].run == 1);
-    (void)tt_pieces_of_run(p, 999, &in_run);
-    assert_int_equal(in_run, 0);
+    runs_are_found_without_a_survey(&t, list, n);
     tt_pieces_free(p);
     tt_trace_close(&t);
     tt_bytes_free(&b);
@@ -205,6 +225,7 @@ static void files_and_pipes_read_alike(void **state)
     assert_int_equal(truncate(path, 100), 0);
     tt_pieces *p;
     assert_int_equal(tt_pieces_open(&t, &p, &err), TT_OK);
+    assert_int_equal(tt_pieces_survey(p, NULL), TT_OK);
     assert_true(tt_pieces_damaged(p, &err) > 0);
     tt_pieces_free(p);
     tt_trace_close(&t);

@@ -28,12 +28,13 @@ typedef struct slow_op {
 static slow_op *slow_ops(const tt_model *m, size_t *n)
 {
     size_t pieces;
+    assert_int_equal(tt_pieces_survey(m->pieces, NULL), TT_OK);
     const tt_piece *list = tt_pieces_list(m->pieces, &pieces);
     slow_op *ops = calloc(tt_pieces_records(m->pieces) + 1, sizeof *ops);
     *n = 0;
     for (size_t i = 0; i < pieces; i++) {
         tt_piece_ops p;
-        assert_int_equal(tt_pieces_get(m->pieces, i, &p, NULL), TT_OK);
+        assert_int_equal(tt_pieces_get(m->pieces, &list[i], &p, NULL), TT_OK);
         for (size_t k = 0; k < p.n; k++) {
             slow_op *op = ops;
             while (op < ops + *n && (op->run != list[i].run || op->node != p.node[k]))

@@ -75,6 +75,35 @@ static void a_file_gets_everything(void **state)
     expect(true, "80", all);
 }
 
+/* Tables of ASCII only are printed another way: the lines are the same. */
+static void ascii_is_laid_out_alike(void **state)
+{
+    static const char *const rows[][4] = {{"a", "1", "x y", ""},
+                                          {"", "", "", ""},
+                                          {"long name", "12,345", "", "9 ms"},
+                                          {"b", "7", "{1,2}~", "  "},
+                                          {"\xc3\xbc", "", "z", "1"}};
+    char text[2][512];
+    (void)state;
+    for (size_t with = 0; with < 2; with++) {
+        FILE *out = tmpfile();
+        assert_non_null(out);
+        tt_table *t = tt_table_new(out);
+        tt_table_column(t, "left", TT_COLUMN_LEFT);
+        tt_table_column(t, "right", TT_COLUMN_RIGHT);
+        tt_table_column(t, "shrink", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+        tt_table_column(t, "last", TT_COLUMN_RIGHT);
+        for (size_t i = 0; i < 4 + with; i++)
+            tt_table_row(t, rows[i]);
+        assert_true(tt_table_print(t));
+        rewind(out);
+        text[with][fread(text[with], 1, sizeof text[with] - 1, out)] = '\0';
+        (void)fclose(out);
+    }
+    assert_true(strlen(text[0]) < strlen(text[1]));
+    assert_memory_equal(text[0], text[1], strlen(text[0]));
+}
+
 static void a_narrow_terminal_cuts(void **state)
 {
     (void)state;
@@ -141,11 +170,9 @@ static void a_full_disk_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_gets_everything),
-        cmocka_unit_test(a_narrow_terminal_cuts),
-        cmocka_unit_test(never_below_what_is_readable),
-        cmocka_unit_test(hostile_bytes_do_no_harm),
-        cmocka_unit_test(no_rows),
+        cmocka_unit_test(a_file_gets_everything),   cmocka_unit_test(ascii_is_laid_out_alike),
+        cmocka_unit_test(a_narrow_terminal_cuts),   cmocka_unit_test(never_below_what_is_readable),
+        cmocka_unit_test(hostile_bytes_do_no_harm), cmocka_unit_test(no_rows),
         cmocka_unit_test(a_full_disk_is_told),
     };
     if (!setlocale(LC_CTYPE, "C.UTF-8")) return 77;

@@ -1,0 +1,254 @@
+#include "read/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is unpacked of a chunk to find its segments, at first; more when needed. */
+#define FRONT_BYTES 65536u
+#define RECORD_BYTES (sizeof(uint32_t) + 1 + 3 * sizeof(uint64_t))
+/* Records decoded in all, before a trace counts as too scattered to be walked. */
+#define DECODE_FREE (64u << 20)
+#define DECODE_FACTOR 64u
+
+enum { STATE_NEW, STATE_GOOD, STATE_DAMAGED };
+
+struct tt_blocks {
+    const tt_trace *trace;
+    tt_unpacker unpacker;
+    tt_block **of_chunk; /* per chunk: its decoded block, or NULL */
+    uint8_t *state;      /* per chunk */
+    tt_block *all;
+    size_t cache_bytes;
+    size_t cache_limit;
+    uint64_t requests;
+    uint64_t decoded; /* records, over all decodes */
+    uint64_t records; /* of chunks decoded at least once */
+    uint64_t lost;
+    size_t n_damaged;
+    tt_error damage;
+};
+
+/* Chunks come round robin from the streams, so two a stream are the ones in use. */
+static size_t cache_limit(const tt_trace *trace)
+{
+    uint32_t highest = 0, largest = 0;
+    for (size_t i = 0; i < trace->n_chunks; i++) {
+        const tt_index_entry *e = &trace->chunks[i];
+        if (e->type != TT_CHUNK_OPS) continue;
+        if (e->stream > highest) highest = e->stream;
+        if (e->count > largest) largest = e->count;
+    }
+    uint64_t need = 2 * ((uint64_t)highest + 1) * RECORD_BYTES;
+    if (largest > TT_OPS_CHUNK_RECORDS_MAX) largest = TT_OPS_CHUNK_RECORDS_MAX;
+    need *= largest;
+    if (need < TT_BLOCKS_CACHE_MIN) return TT_BLOCKS_CACHE_MIN;
+    return need < TT_BLOCKS_CACHE_MAX ? (size_t)need : TT_BLOCKS_CACHE_MAX;
+}
+
+tt_blocks *tt_blocks_new(const tt_trace *trace)
+{
+    tt_blocks *b = calloc(1, sizeof *b);
+    if (!b) return NULL;
+    b->trace = trace;
+    b->cache_limit = cache_limit(trace);
+    tt_unpacker_init(&b->unpacker);
+    b->of_chunk = calloc(trace->n_chunks + 1, sizeof(tt_block *));
+    b->state = calloc(trace->n_chunks + 1, 1);
+    if (b->of_chunk && b->state) return b;
+    tt_blocks_free(b);
+    return NULL;
+}
+
+static void drop(tt_blocks *b, tt_block *block)
+{
+    b->of_chunk[block->chunk] = NULL;
+    b->cache_bytes -= block->ops.n * RECORD_BYTES;
+    tt_ops_block_free(&block->ops);
+    free(block->by_run);
+    free(block);
+}
+
+void tt_blocks_free(tt_blocks *b)
+{
+    if (!b) return;
+    while (b->all) {
+        tt_block *block = b->all;
+        b->all = block->next;
+        drop(b, block);
+    }
+    tt_unpacker_free(&b->unpacker);
+    free(b->of_chunk);
+    free(b->state);
+    free(b);
+}
+
+/* Drops the blocks unused for longest until `need` more bytes fit. */
+static void make_room(tt_blocks *b, size_t need)
+{
+    while (b->all && b->cache_bytes + need > b->cache_limit) {
+        tt_block **oldest = &b->all;
+        for (tt_block **c = &b->all; *c; c = &(*c)->next)
+            if ((*c)->used < (*oldest)->used) oldest = c;
+        tt_block *block = *oldest;
+        *oldest = block->next;
+        drop(b, block);
+    }
+}
+
+void tt_blocks_leave_out(tt_blocks *b, uint32_t chunk, const tt_error *why)
+{
+    if (b->state[chunk] == STATE_DAMAGED) return;
+    b->state[chunk] = STATE_DAMAGED;
+    b->lost += b->trace->chunks[chunk].count;
+    if (b->n_damaged++ == 0) b->damage = *why;
+}
+
+/* A damaged chunk is left out; what else may go wrong is passed on. */
+static tt_status judge(tt_blocks *b, uint32_t chunk, tt_status status, tt_error *why, tt_error *err)
+{
+    if (status == TT_OK) {
+        if (b->state[chunk] == STATE_NEW) b->records += b->trace->chunks[chunk].count;
+        b->state[chunk] = STATE_GOOD;
+        return TT_OK;
+    }
+    if (why->offset == TT_NO_OFFSET) why->offset = b->trace->chunks[chunk].offset;
+    if (status == TT_E_MEMORY || status == TT_E_IO) {
+        if (err) *err = *why;
+        return status;
+    }
+    tt_blocks_leave_out(b, chunk, why);
+    return TT_OK;
+}
+
+typedef struct numbered {
+    uint32_t run, segment;
+} numbered;
+
+static int by_run(const void *x, const void *y)
+{
+    const numbered *a = x, *b = y;
+    if (a->run != b->run) return a->run < b->run ? -1 : 1;
+    return a->segment < b->segment ? -1 : a->segment > b->segment;
+}
+
+/* Runs ascend in what one thread recorded, unless the trace was made up. */
+static bool sort_segments(tt_block *block)
+{
+    const tt_ops_block *o = &block->ops;
+    size_t n = o->n_segments, i = 1;
+    while (i < n && o->segments[i - 1].run <= o->segments[i].run)
+        i++;
+    if (i >= n) return true;
+    numbered *list = malloc(n * sizeof *list);
+    block->by_run = malloc(n * sizeof *block->by_run);
+    if (list && block->by_run) {
+        for (i = 0; i < n; i++)
+            list[i] = (numbered){o->segments[i].run, (uint32_t)i};
+        qsort(list, n, sizeof *list, by_run);
+        for (i = 0; i < n; i++)
+            block->by_run[i] = list[i].segment;
+    }
+    free(list);
+    return list && block->by_run;
+}
+
+static tt_status decode(tt_blocks *b, uint32_t chunk, tt_block *block, tt_error *why)
+{
+    tt_chunk_header h;
+    tt_span payload;
+    tt_status status = tt_trace_chunk(b->trace, chunk, SIZE_MAX, &b->unpacker, &h, &payload, why);
+    if (status != TT_OK) return status;
+    make_room(b, h.count * RECORD_BYTES);
+    status = tt_ops_decode(payload, h.count, true, &block->ops, why);
+    if (status == TT_OK && !sort_segments(block)) {
+        tt_ops_block_free(&block->ops);
+        status = tt_error_set(why, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a chunk's ops");
+    }
+    if (status == TT_OK) b->decoded += h.count;
+    return status;
+}
+
+tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, const tt_block **out, tt_error *err)
+{
+    tt_error why;
+    tt_block *block = b->of_chunk[chunk];
+    *out = NULL;
+    if (b->state[chunk] == STATE_DAMAGED) return TT_OK;
+    if (!block) {
+        if (b->decoded / DECODE_FACTOR > b->records + DECODE_FREE / DECODE_FACTOR)
+            return tt_error_set(err, TT_E_LIMIT, b->trace->chunks[chunk].offset,
+                                "the runs are scattered over the chunks too widely to be walked");
+        block = calloc(1, sizeof *block);
+        if (!block)
+            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a chunk's ops");
+        tt_status status = judge(b, chunk, decode(b, chunk, block, &why), &why, err);
+        if (status != TT_OK || b->state[chunk] == STATE_DAMAGED) {
+            free(block);
+            return status;
+        }
+        block->chunk = chunk;
+        block->next = b->all;
+        b->all = block;
+        b->cache_bytes += block->ops.n * RECORD_BYTES;
+        b->of_chunk[chunk] = block;
+    }
+    block->used = ++b->requests;
+    *out = block;
+    return TT_OK;
+}
+
+bool tt_blocks_holds(const tt_blocks *b, uint32_t chunk, const uint64_t *start)
+{
+    const tt_block *block = b->of_chunk[chunk];
+    return block && start >= block->ops.start && start < block->ops.start + block->ops.n;
+}
+
+/* The segments stand at the payload's front: unpacks as little as will do. */
+static tt_status read_front(tt_blocks *b, uint32_t chunk, tt_ops_block *ops, tt_error *why)
+{
+    for (size_t want = FRONT_BYTES;; want *= 8) {
+        tt_chunk_header h;
+        tt_span payload;
+        tt_status status = tt_trace_chunk(b->trace, chunk, want, &b->unpacker, &h, &payload, why);
+        if (status != TT_OK) return status;
+        status = tt_ops_decode(payload, h.count, false, ops, why);
+        if (status != TT_E_FORMAT || payload.size >= h.raw_bytes) return status;
+    }
+}
+
+tt_status tt_blocks_front(tt_blocks *b, uint32_t chunk, tt_ops_block *ops, tt_error *err)
+{
+    tt_error why;
+    memset(ops, 0, sizeof *ops);
+    if (b->state[chunk] == STATE_DAMAGED) return TT_OK;
+    tt_status status = read_front(b, chunk, ops, &why);
+    if (status != TT_OK) memset(ops, 0, sizeof *ops);
+    return judge(b, chunk, status, &why, err);
+}
+
+uint64_t tt_blocks_lost(const tt_blocks *b)
+{
+    return b->lost;
+}
+
+size_t tt_blocks_damaged(const tt_blocks *b, tt_error *first)
+{
+    if (first) {
+        *first = b->damage;
+        if (!b->n_damaged) first->status = TT_OK;
+    }
+    return b->n_damaged;
+}
+
+size_t tt_block_segment(const tt_block *b, uint64_t run)
+{
+    size_t low = 0, high = b->ops.n_segments;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->ops.segments[tt_block_at(b, middle)].run < run)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
