@@ -213,6 +213,17 @@ static void head(tt_json *j, const tt_info *info)
     tt_json_kv_u64(j, "pid", m->trace.header.pid);
     tt_json_kv_bool(j, "complete", m->trace.complete);
     tt_json_kv_bool(j, "recovered", (m->trace.end_flags & TT_END_RECOVERED) != 0);
+    tt_json_kv_bool(j, "snapshot", (m->trace.end_flags & TT_END_SNAPSHOT) != 0);
+    tt_json_key(j, "flight_recorder");
+    if (m->front.present) {
+        tt_json_object(j);
+        tt_json_kv_u64(j, "ring_bytes", m->front.was.ring_bytes);
+        tt_json_kv_u64(j, "op_records_gone", m->front.was.ops);
+        tt_json_kv_u64(j, "gone_bytes", m->front.was.bytes);
+        tt_json_object_end(j);
+    } else {
+        tt_json_null(j);
+    }
     tt_json_key(j, "cut_off");
     if (m->trace.complete) {
         tt_json_null(j);

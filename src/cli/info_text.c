@@ -285,8 +285,9 @@ static bool print_findings(const tt_info *info)
     ok = ok && thread_table(info);
     if (tt_stats_stray(info->by_op)) {
         char count[TT_UNITS_TEXT];
-        printf("\n%s records belong to runs that the trace does not describe\n",
-               tt_units_count(count, tt_stats_stray(info->by_op)));
+        printf("\n%s records belong to runs that the trace does not describe%s\n",
+               tt_units_count(count, tt_stats_stray(info->by_op)),
+               info->m->front.present ? " any more: the begin of what was kept" : "");
     }
     return ok;
 }
