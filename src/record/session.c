@@ -17,34 +17,40 @@ static tt_session *map_file(int fd)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static int create_in(const char *dir, char *path, size_t size)
+/* Locked before it says what it is. With memory behind all of it: in a full /dev/shm a page that is
+ * touched later would be a SIGBUS, in other people's programs too. */
+static tt_session *create_in(const char *dir, char *path, size_t size, int *lock)
 {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    tt_session *s = NULL;
     int n = snprintf(path, size, "%s/tensortrace-XXXXXX", dir);
-    if (n < 0 || (size_t)n >= size) return -1;
-    return mkostemp(path, O_CLOEXEC);
+    if (n < 0 || (size_t)n >= size) return NULL;
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) return NULL;
+    (void)fcntl(fd, F_OFD_SETLK, &whole);
+    int why = posix_fallocate(fd, 0, sizeof(tt_session));
+    if (!why && !(s = map_file(fd))) why = errno;
+    if (s) {
+        *lock = fd;
+        return s;
+    }
+    (void)unlink(path);
+    (void)close(fd);
+    errno = why;
+    return NULL;
 }
 
 tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace, int *lock,
                             tt_error *err)
 {
-    int fd = create_in("/dev/shm", path, size);
-    if (fd < 0) fd = create_in("/tmp", path, size);
-    *session = NULL;
-    if (fd >= 0) {
-        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        (void)fcntl(fd, F_OFD_SETLK, &whole);
-        if (ftruncate(fd, sizeof(tt_session)) == 0) *session = map_file(fd);
-    }
-    if (!*session) {
-        int why = errno;
-        if (fd >= 0) (void)unlink(path);
-        if (fd >= 0) (void)close(fd);
+    *session = create_in("/dev/shm", path, size, lock);
+    if (!*session) *session = create_in("/tmp", path, size, lock);
+    if (!*session)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
-                            "cannot create a session file in /dev/shm or /tmp: %s", strerror(why));
-    }
+                            "cannot create a session file in /dev/shm or /tmp: %s",
+                            strerror(errno));
     memcpy((*session)->magic, MAGIC, sizeof MAGIC);
     (*session)->replace = replace;
-    *lock = fd;
     return TT_OK;
 }
 
