@@ -37,8 +37,7 @@ check: ## install what is needed, build four ways, run all tests
 demo: ## from nothing to a trace: dependencies, build, model, run, findings
 	@scripts/demo
 
-bench: all ## measure what tracing costs
-	@test -x bench/run || { echo "there is no bench/run" >&2; exit 1; }
+bench: ## measure what tracing costs, write bench/report.md (40 minutes; BENCH_QUICK=1: 3)
 	@bench/run "$(BUILD)"
 
 fuzz: ## run each fuzzer for SECONDS_EACH (default 60)

@@ -129,6 +129,8 @@ tt_status tt_verify(const tt_model *m, tt_check *checks, size_t *n, tt_verify_pr
 tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
 {
     tt_unpacker u;
+    tt_ops_block b = {0};
+    tt_ops_scratch scratch = {0};
     tt_status status = TT_OK;
     const tt_trace *t = &m->trace;
     tt_unpacker_init(&u);
@@ -136,12 +138,10 @@ tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
         tt_chunk_header h;
         tt_span payload;
         tt_error why;
-        tt_ops_block b;
         status = tt_trace_chunk(t, i, SIZE_MAX, &u, &h, &payload, &why);
         c->examined++;
         if (status == TT_OK && t->chunks[i].type == TT_CHUNK_OPS) {
-            status = tt_ops_decode(payload, h.count, true, &b, &why);
-            if (status == TT_OK) tt_ops_block_free(&b);
+            status = tt_ops_decode_again(payload, h.count, true, &b, &scratch, &why);
         } else if (status == TT_OK && t->chunks[i].type == TT_CHUNK_DETAIL) {
             tt_detail *details = NULL;
             size_t n;
@@ -159,6 +159,8 @@ tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
                             why.message);
         status = TT_OK;
     }
+    tt_ops_block_free(&b);
+    tt_ops_scratch_free(&scratch);
     tt_unpacker_free(&u);
     if (status == TT_OK && m->meta_damage.status != TT_OK && c->verdict == TT_CHECK_PASSED &&
         !strstr(m->meta_damage.message, "index says"))
@@ -184,6 +186,18 @@ static bool names_runs(const tt_model *m, size_t i, tt_unpacker *u)
     bool ok = n == 0 || (list[0].run >= e->run_min && list[n - 1].run <= e->run_max);
     free(list);
     return ok;
+}
+
+/* Whether a META chunk holds what the index says; of one that cannot be read other checks tell. */
+static bool describes_meta(const tt_model *m, size_t i, tt_unpacker *u)
+{
+    tt_chunk_header h;
+    tt_span payload;
+    tt_index_meta about;
+    uint32_t n;
+    if (tt_trace_chunk(&m->trace, i, SIZE_MAX, u, &h, &payload, NULL) != TT_OK) return true;
+    tt_meta_describe(payload, &about, &n);
+    return memcmp(&about, &m->trace.chunks[i].meta, sizeof about) == 0;
 }
 
 /* The lowest and highest run of an OPS chunk, from its segments. */
@@ -236,6 +250,9 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
                             "entry %zu says runs %" PRIu64 " to %" PRIu64
                             "; the chunk holds runs %u to %u",
                             i, e->run_min, e->run_max, low[i], high[i]);
+        else if (e->type == TT_CHUNK_META && e->meta.kinds && !describes_meta(m, i, &u))
+            tt_check_offend(c, e->offset, "entry %zu describes other records than the chunk holds",
+                            i);
         else if (e->type == TT_CHUNK_DETAIL && !names_runs(m, i, &u))
             tt_check_offend(c, e->offset,
                             "entry %zu says runs %" PRIu64 " to %" PRIu64

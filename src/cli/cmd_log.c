@@ -83,8 +83,10 @@ typedef struct printer {
     uint64_t rows;
     uint64_t block_rows;
     bool narrow;
-    bool reports; /* progress */
-    bool more;    /* there are ops behind the limit */
+    bool reports;         /* progress */
+    bool ended;           /* nobody wants further rows */
+    uint64_t after_ticks; /* ops begun then or before are printed already; 0: none */
+    bool more;            /* there are ops behind the limit */
     bool failed;
 } printer;
 
@@ -234,22 +236,52 @@ static bool print_row(printer *p, const tt_log_op *row)
 static bool print_op(void *context, const tt_log_op *op)
 {
     printer *p = context;
+    if (p->after_ticks && op->start_ticks <= p->after_ticks) return true;
+    /* Of a part of the trace the ops behind its end are not all there. */
+    if (p->m->partial && op->start_ticks > p->m->until_ticks) return false;
+    p->ended = true; /* unless this returns true */
     if (p->o->limit && p->rows == p->o->limit) {
         p->more = true;
         return false;
     }
     p->rows++;
     if (p->reports) tt_progress_update(&p->bar, p->rows);
-    return print_row(p, op) && !p->failed && !ferror(stdout);
+    if (!print_row(p, op) || p->failed || ferror(stdout)) return false;
+    p->ended = false;
+    return true;
 }
 
-static int print_log(const struct options *o, const tt_model *m)
+static void forget_picks(printer *p)
 {
-    printer p = {.o = o, .m = m};
+    for (unsigned i = 0; i < RUNS_KEPT; i++)
+        tt_accesses_free(p->picks[i].accesses);
+    memset(p->picks, 0, sizeof p->picks);
+}
+
+/* What a part of the trace did not have comes from all of it. */
+static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
+{
+    uint64_t until = (*m)->until_ticks;
+    bool all = !(*m)->partial || until == UINT64_MAX;
+    tt_status status = tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
+    if (status != TT_OK || p->err.status != TT_OK || p->ended || all) return status;
+    forget_picks(p);
+    tt_model_close(*m);
+    *m = NULL;
+    status = tt_model_open(p->o->input.path, m, err);
+    if (status != TT_OK) return status;
+    p->m = *m;
+    p->after_ticks = until;
+    return tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
+}
+
+static int print_log(const struct options *o, tt_model **m)
+{
+    printer p = {.o = o, .m = *m};
     tt_error err;
     size_t width = tt_table_width(stdout);
     p.narrow = width > 0 && width < WIDTH_FULL;
-    if (tt_model_need_clock(m, &err) != TT_OK) return tt_report_error(&err);
+    if (tt_model_need_clock(*m, &err) != TT_OK) return tt_report_error(&err);
     if (o->input.json) {
         tt_json_begin(&p.json, stdout, 0);
         tt_json_object(&p.json);
@@ -261,11 +293,10 @@ static int print_log(const struct options *o, const tt_model *m)
     }
     p.reports = !isatty(STDOUT_FILENO);
     tt_progress_begin(&p.bar, "reading", 0, "rows");
-    tt_status status = tt_log_walk(m, &o->filter, o->by_lane, print_op, &p, &err);
+    tt_status status = walk_on(&p, m, &err);
     tt_progress_end(&p.bar);
-    tt_trace_note_damage(m);
-    for (unsigned i = 0; i < RUNS_KEPT; i++)
-        tt_accesses_free(p.picks[i].accesses);
+    if (*m) tt_trace_note_damage(*m);
+    forget_picks(&p);
     if (status == TT_OK && p.err.status != TT_OK) {
         err = p.err;
         status = err.status;
@@ -281,8 +312,8 @@ static int print_log(const struct options *o, const tt_model *m)
         if (p.more)
             tt_report_note("there are more than %" PRIu64 " row%s; --limit 0 shows all", p.rows,
                            p.rows == 1 ? "" : "s");
-        else if (p.rows == 0)
-            tt_trace_note_none(m);
+        else if (p.rows == 0 && *m)
+            tt_trace_note_none(*m);
     }
     return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
 }
@@ -308,8 +339,17 @@ int tt_cmd_log(int argc, char **argv)
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
-    int code = tt_input_open_trace(&o.input, TT_INPUT_WALKS, &m);
-    if (code == TT_EXIT_OK) code = print_log(&o, m);
+    const tt_filter *f = &o.filter;
+    const tt_part part = {.has_tokens = f->has_token,
+                          .token_first = f->token_first,
+                          .token_last = f->token_last,
+                          .has_from = f->has_from,
+                          .has_to = f->has_to,
+                          .from_ns = f->from_ns,
+                          .to_ns = f->to_ns,
+                          .first_only = o.limit > 0};
+    int code = tt_input_open_part(&o.input, &part, &m);
+    if (code == TT_EXIT_OK) code = print_log(&o, &m);
     tt_model_close(m);
     return code;
 }

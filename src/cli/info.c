@@ -10,7 +10,9 @@ tt_status tt_info_collect(tt_info *info, const tt_model *m, const char *path, bo
     info->m = m;
     info->path = path;
     tt_summarize(m, &info->summary);
-    if (!findings || !m->clock.known) return TT_OK;
+    if (!findings) return TT_OK;
+    tt_status status = tt_content_measure(m, &info->content, err);
+    if (status != TT_OK || !m->clock.known) return status;
     info->by_category = tt_stats_new(m, TT_BY_CATEGORY, NULL);
     info->by_op = tt_stats_new(m, TT_BY_OP, NULL);
     info->by_tensor = tt_stats_new(m, TT_BY_TENSOR, NULL);

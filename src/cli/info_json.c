@@ -264,6 +264,7 @@ bool tt_info_print_json(const tt_info *info)
         rows(&j, "busiest_tensors", "tensor", info->by_tensor, TT_SORT_TOTAL, 10);
         rows(&j, "by_thread", "thread_id", info->by_thread, TT_SORT_KEY, SIZE_MAX);
     }
+    if (info->content.n) tt_info_content_json(&j, info);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }

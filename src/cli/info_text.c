@@ -323,6 +323,7 @@ bool tt_info_print_text(const tt_info *info)
     bool ok = true;
     print_head(info);
     if (info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
+    if (info->content.n) ok = tt_info_content_text(info) && ok;
     if (info->m->n_runs == 0)
         printf(
             "\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");

@@ -58,15 +58,26 @@ bool tt_input_is_trace(const char *path)
     return true;
 }
 
+static int refuse(const tt_input *input, const tt_error *err)
+{
+    if (err->status == TT_E_FORMAT && is_gguf(input->path))
+        return tt_report_usage("%s: this is a GGUF model: try \"%s gguf %s\"", input->path,
+                               tt_report_program(), input->path);
+    return tt_report_error(err);
+}
+
+int tt_input_open_part(const tt_input *input, const tt_part *part, tt_model **m)
+{
+    tt_error err;
+    if (tt_model_open_part(input->path, part, m, &err) != TT_OK) return refuse(input, &err);
+    tt_trace_note_cut(*m);
+    return TT_EXIT_OK;
+}
+
 int tt_input_open_trace(const tt_input *input, tt_input_damage damage, tt_model **m)
 {
     tt_error err;
-    if (tt_model_open(input->path, m, &err) != TT_OK) {
-        if (err.status == TT_E_FORMAT && is_gguf(input->path))
-            return tt_report_usage("%s: this is a GGUF model: try \"%s gguf %s\"", input->path,
-                                   tt_report_program(), input->path);
-        return tt_report_error(&err);
-    }
+    if (tt_model_open(input->path, m, &err) != TT_OK) return refuse(input, &err);
     if (damage != TT_INPUT_WALKS && tt_pieces_survey((*m)->pieces, &err) != TT_OK)
         return tt_report_error(&err);
     if (damage != TT_INPUT_TELLS) tt_trace_note_cut(*m);

@@ -31,6 +31,10 @@ typedef enum tt_input_damage {
  * TT_EXIT_OK, the reason was told (*m may be there all the same). */
 int tt_input_open_trace(const tt_input *input, tt_input_damage damage, tt_model **m);
 
+/* Opens the part of the trace that is asked for, or more of it (tt_model_open_part), as with
+ * TT_INPUT_WALKS. */
+int tt_input_open_part(const tt_input *input, const tt_part *part, tt_model **m);
+
 /* For commands that want another kind of file. */
 bool tt_input_is_trace(const char *path);
 

@@ -128,6 +128,50 @@ static bool has_runs(const tt_index_entry *e)
     return e->type == TT_CHUNK_OPS || e->type == TT_CHUNK_DETAIL;
 }
 
+/* Behind the flags, when each META chunk is described. */
+#define FLAG_META 8u
+
+static bool is_described(const tt_index_entry *entries, size_t n)
+{
+    size_t described = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (entries[i].type != TT_CHUNK_META) continue;
+        if (entries[i].meta.kinds == 0) return false;
+        described++;
+    }
+    return described > 0;
+}
+
+static void put_meta(tt_bytes *out, const tt_index_meta *m)
+{
+    tt_bytes_varint(out, m->kinds);
+    tt_bytes_varint(out, m->n_batches);
+    tt_bytes_varint(out, m->n_runs);
+    tt_bytes_varint(out, m->n_run_ends);
+    tt_bytes_varint(out, m->batch_min);
+    tt_bytes_varint(out, m->batch_max - m->batch_min);
+    tt_bytes_varint(out, m->run_min);
+    tt_bytes_varint(out, m->run_max - m->run_min);
+    tt_bytes_varint(out, m->tick_min);
+    tt_bytes_varint(out, m->tick_max - m->tick_min);
+}
+
+static void get_meta(tt_cursor *c, tt_index_meta *m)
+{
+    m->kinds = tt_cursor_varint32(c);
+    m->n_batches = tt_cursor_varint32(c);
+    m->n_runs = tt_cursor_varint32(c);
+    m->n_run_ends = tt_cursor_varint32(c);
+    m->batch_min = tt_cursor_varint32(c);
+    m->batch_max = m->batch_min + tt_cursor_varint32(c);
+    m->run_min = tt_cursor_varint32(c);
+    m->run_max = m->run_min + tt_cursor_varint32(c);
+    m->tick_min = tt_cursor_varint(c);
+    m->tick_max = m->tick_min + tt_cursor_varint(c);
+    if (m->batch_max < m->batch_min || m->run_max < m->run_min || m->tick_max < m->tick_min)
+        c->failed = true;
+}
+
 void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags)
 {
     uint64_t previous = 0;
@@ -145,7 +189,10 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
             tt_bytes_varint(out, e->run_max - e->run_min);
         }
     }
-    tt_bytes_u8(out, end_flags);
+    bool described = is_described(entries, n);
+    tt_bytes_u8(out, (uint8_t)(end_flags | (described ? FLAG_META : 0)));
+    for (size_t i = 0; i < n && described; i++)
+        if (entries[i].type == TT_CHUNK_META) put_meta(out, &entries[i].meta);
 }
 
 tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
@@ -177,6 +224,9 @@ tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, 
         }
     }
     *end_flags = tt_cursor_u8(&c);
+    for (uint64_t i = 0; i < count && *end_flags & FLAG_META; i++)
+        if (list[i].type == TT_CHUNK_META) get_meta(&c, &list[i].meta);
+    *end_flags &= (uint8_t)~FLAG_META;
     if (c.failed) {
         free(list);
         return tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET, "the index ends inside an entry");

@@ -51,6 +51,16 @@ typedef struct tt_chunk_header {
 /* How a finished trace ended (INDEX flags). */
 enum { TT_END_NORMAL = 1, TT_END_RECOVERED = 2, TT_END_SNAPSHOT = 4 };
 
+/* What the records of a META chunk are about. Ranges are those of ids and times in records of any
+ * type; both ends are 0 where there are none. */
+typedef struct tt_index_meta {
+    uint32_t kinds; /* bit (type - 1) of each type there is, 31 of those from 32 on; 0: not told */
+    uint32_t n_batches, n_runs, n_run_ends; /* BATCH, RUN and RUN_END records */
+    uint32_t batch_min, batch_max;
+    uint32_t run_min, run_max;
+    uint64_t tick_min, tick_max; /* of BATCH, BATCH_END, RUN, RUN_END */
+} tt_index_meta;
+
 /* One chunk, as the INDEX lists it. */
 typedef struct tt_index_entry {
     uint64_t offset; /* of the chunk header in the file */
@@ -60,6 +70,7 @@ typedef struct tt_index_entry {
     uint32_t count;
     uint64_t run_min; /* OPS and DETAIL only, else 0 */
     uint64_t run_max;
+    tt_index_meta meta; /* META only, else zero */
 } tt_index_entry;
 
 static inline uint64_t tt_pad8(uint64_t n)
@@ -92,7 +103,7 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
 
 /* Appends the INDEX payload. */
 void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags);
-/* *entries is allocated with malloc; the caller frees it. */
+/* *entries is allocated with malloc; the caller frees it. *end_flags: TT_END_* only. */
 tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
                           tt_error *err);
 

@@ -232,12 +232,14 @@ static const char *get_kind(tt_cursor *c, tt_detail *list, size_t n, size_t kind
     return wrong;
 }
 
-static const char *get_payload(tt_cursor *c, size_t count, tt_detail *list, size_t *n)
+static const char *get_payload(tt_cursor *c, size_t count, tt_detail *list, size_t *n,
+                               size_t *kind_bytes)
 {
     uint64_t encoding = tt_cursor_varint(c), before = TT_DETAIL_NONE;
     if (c->failed) return "it is cut off";
     if (encoding != ENCODING) return "an encoding this build does not know";
     while (tt_cursor_left(c) > 0) {
+        size_t begin = before == TT_DETAIL_NONE ? 0 : c->at;
         uint64_t kind = tt_cursor_varint(c), more = tt_cursor_varint(c);
         if (c->failed) return "it is cut off";
         if (kind <= before) return "its kinds do not ascend";
@@ -247,6 +249,8 @@ static const char *get_payload(tt_cursor *c, size_t count, tt_detail *list, size
         if (wrong) return wrong;
         *n += (size_t)more;
         before = kind;
+        kind_bytes[kind] = c->at - begin;
+        kind_bytes[TT_DETAIL_NONE] -= kind_bytes[kind];
     }
     return NULL;
 }
@@ -274,6 +278,13 @@ static int compare(const void *x, const void *y)
 tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, size_t *n,
                            tt_error *err)
 {
+    size_t kind_bytes[KINDS];
+    return tt_detail_decode_measured(payload, count, details, n, kind_bytes, err);
+}
+
+tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **details, size_t *n,
+                                    size_t kind_bytes[TT_DETAIL_WEIGHTS_F32 + 1], tt_error *err)
+{
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     *details = NULL;
     *n = 0;
@@ -283,7 +294,9 @@ tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, s
                             TT_DETAIL_CHUNK_RECORDS_MAX);
     tt_detail *list = malloc(count * sizeof *list);
     if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for details");
-    const char *wrong = get_payload(&c, count, list, n);
+    memset(kind_bytes, 0, KINDS * sizeof *kind_bytes);
+    kind_bytes[TT_DETAIL_NONE] = payload.size;
+    const char *wrong = get_payload(&c, count, list, n, kind_bytes);
     if (wrong) {
         free(list);
         *n = 0;

@@ -97,5 +97,9 @@ bool tt_detail_encode(tt_bytes *out, const tt_detail *details, size_t n);
  * came before it is the result. */
 tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, size_t *n,
                            tt_error *err);
+/* The same, and how many bytes of the payload each kind takes, the first with what stands before
+ * it; as that of kind NONE what is of none that this build knows. */
+tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **details, size_t *n,
+                                    size_t kind_bytes[TT_DETAIL_WEIGHTS_F32 + 1], tt_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #define TT_FORMAT_META_H
 
 #include "base/bytes.h"
+#include "format/chunk.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -247,6 +248,9 @@ void tt_meta_put_loss(tt_bytes *out, uint32_t ring, uint64_t position, uint64_t 
 /* The next record of a META chunk's payload. False at the end (c->failed tells whether
  * by damage). */
 bool tt_meta_next(tt_cursor *c, uint8_t *type, tt_span *payload);
+/* What the records of a META payload are about, and how many they are. A record that is malformed
+ * ends it: then `kinds` is 0. */
+void tt_meta_describe(tt_span meta, tt_index_meta *about, uint32_t *n);
 /* The value of `key` in the first ENVIRONMENT record of a META payload that has it, cut to
  * size and NUL-terminated; false when there is none. */
 bool tt_meta_find_environment(tt_span meta, const char *key, char *out, size_t size);

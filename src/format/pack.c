@@ -1,17 +1,12 @@
 #include "format/pack.h"
 
-#include <string.h>
+#include "format/bits.h"
 
 #define DELTA_BIT 0x80u
 
-static unsigned bit_width(uint64_t v)
-{
-    return v ? 64u - (unsigned)__builtin_clzll(v) : 0u;
-}
-
 static unsigned varint_bytes(uint64_t v)
 {
-    return v < 0x80 ? 1u : (bit_width(v) + 6u) / 7u;
+    return v < 0x80 ? 1u : (tt_bits_width(v) + 6u) / 7u;
 }
 
 typedef struct plan {
@@ -25,7 +20,7 @@ static plan plan_frame(const uint64_t *offsets, size_t n)
 {
     unsigned histogram[65] = {0};
     for (size_t i = 0; i < n; i++)
-        histogram[bit_width(offsets[i])]++;
+        histogram[tt_bits_width(offsets[i])]++;
     unsigned top = 64;
     while (top > 0 && !histogram[top])
         top--;
@@ -42,46 +37,18 @@ static plan plan_frame(const uint64_t *offsets, size_t n)
     return best;
 }
 
-static uint64_t low_mask(unsigned width)
-{
-    return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
-}
-
-static void put_bits(tt_bytes *out, const uint64_t *offsets, size_t n, unsigned width)
-{
-    size_t bytes = (n * width + 7) / 8;
-    if (!bytes || !tt_bytes_reserve(out, bytes)) return;
-    uint8_t *to = out->data + out->size;
-    memset(to, 0, bytes);
-    size_t bit = 0;
-    for (size_t i = 0; i < n; i++, bit += width) {
-        uint64_t v = offsets[i] & low_mask(width);
-        size_t at = bit / 8;
-        unsigned shift = (unsigned)(bit % 8);
-        unsigned left = width;
-        /* The first byte takes what is left of it, the rest go whole. */
-        to[at] = (uint8_t)(to[at] | (uint8_t)(v << shift));
-        unsigned done = 8 - shift;
-        while (done < left) {
-            to[++at] = (uint8_t)(v >> done);
-            done += 8;
-        }
-    }
-    out->size += bytes;
-}
-
 static void put_frame(tt_bytes *out, const uint64_t *offsets, size_t n, unsigned width,
                       uint64_t base, unsigned mode)
 {
     uint8_t exceptions = 0;
     for (size_t i = 0; i < n; i++)
-        exceptions = (uint8_t)(exceptions + (bit_width(offsets[i]) > width));
+        exceptions = (uint8_t)(exceptions + (tt_bits_width(offsets[i]) > width));
     tt_bytes_u8(out, (uint8_t)(width | mode));
     tt_bytes_varint(out, base);
     tt_bytes_u8(out, exceptions);
-    put_bits(out, offsets, n, width);
+    tt_bits_put(out, offsets, n, width);
     for (size_t i = 0; i < n; i++) {
-        if (bit_width(offsets[i]) <= width) continue;
+        if (tt_bits_width(offsets[i]) <= width) continue;
         tt_bytes_u8(out, (uint8_t)i);
         tt_bytes_varint(out, offsets[i] >> width);
     }
@@ -107,26 +74,6 @@ void tt_pack_column(tt_bytes *out, const uint64_t *values, size_t n)
     }
 }
 
-static void get_bits(const uint8_t *from, size_t bytes, uint64_t *offsets, size_t n, unsigned width)
-{
-    const uint64_t mask = low_mask(width);
-    size_t bit = 0;
-    for (size_t i = 0; i < n; i++, bit += width) {
-        size_t at = bit / 8;
-        unsigned shift = (unsigned)(bit % 8);
-        uint64_t v = 0;
-        if (at + 8 <= bytes) {
-            v = tt_load_u64(from + at) >> shift;
-        } else {
-            memcpy(&v, from + at, bytes - at);
-            v >>= shift;
-        }
-        /* A value that spans nine bytes takes its last bits from the ninth. */
-        if (shift + width > 64) v |= (uint64_t)from[at + 8] << (64 - shift);
-        offsets[i] = v & mask;
-    }
-}
-
 static bool get_exceptions(tt_cursor *c, unsigned count, unsigned width, uint64_t *offsets,
                            size_t n)
 {
@@ -149,13 +96,10 @@ bool tt_unpack_column(tt_cursor *c, uint64_t *values, size_t n)
         uint64_t base = tt_cursor_varint(c);
         unsigned exceptions = tt_cursor_u8(c);
         if (c->failed || width > 64 || exceptions > count) goto bad;
-        size_t bytes = (count * width + 7) / 8;
-        tt_span packed = tt_cursor_take(c, bytes);
+        size_t readable = tt_cursor_left(c);
+        tt_span packed = tt_cursor_take(c, tt_bits_bytes(count, width));
         if (c->failed) goto bad;
-        if (width)
-            get_bits(packed.data, bytes, v, count, width);
-        else
-            memset(v, 0, count * sizeof *v);
+        tt_bits_get(packed.data, readable, v, count, width, 1, 0);
         if (!get_exceptions(c, exceptions, width, v, count)) goto bad;
         if (header & DELTA_BIT) {
             uint64_t last = base;

@@ -190,7 +190,8 @@ static void fit_clock(tt_loader *l)
         k->zero_ticks = l->m->runs[i].begin_ticks;
         any = true;
     }
-    if (!any) k->zero_ticks = k->ticks;
+    if (l->m->partial) k->zero_ticks = l->first_ticks;
+    if (!any && !l->m->partial) k->zero_ticks = k->ticks;
 }
 
 void tt_model_link(tt_loader *l)

@@ -370,12 +370,13 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     if (status != TT_OK) return status;
     l->chunk_offset = l->m->trace.chunks[i].offset;
     bool is_base = h.type == TT_CHUNK_BASE;
-    if (!is_base && h.position != l->next_position)
+    if (!is_base && !l->skipped && h.position != l->next_position)
         return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
                             "META is missing before this chunk: it is at %" PRIu64
                             " of its stream, %" PRIu64 " were read",
                             h.position, l->next_position);
     l->next_position = h.position + (is_base ? 0 : payload.size);
+    l->skipped = false;
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     while (tt_meta_next(&c, &type, &record)) {
         tt_cursor rc = tt_cursor_of(record.data, record.size);
@@ -410,8 +411,10 @@ static size_t last_base(const tt_trace *t)
 static tt_status load_all(tt_loader *l, tt_error *err)
 {
     tt_unpacker u;
-    tt_status status = TT_OK;
     tt_model *m = l->m;
+    bool *skip = NULL;
+    tt_status status = l->part ? tt_part_choose(l, &skip, err) : TT_OK;
+    if (status != TT_OK) return status;
     tt_unpacker_init(&u);
     size_t base = last_base(&m->trace);
     if (base != m->trace.n_chunks) {
@@ -419,10 +422,16 @@ static tt_status load_all(tt_loader *l, tt_error *err)
         status = load_chunk(l, base, &u, &m->meta_damage);
         if (status == TT_OK) tt_find_cut(l);
     }
-    for (size_t i = 0; i < m->trace.n_chunks && status == TT_OK; i++)
-        if (m->trace.chunks[i].type == TT_CHUNK_META && m->trace.chunks[i].position >= l->base)
+    for (size_t i = 0; i < m->trace.n_chunks && status == TT_OK; i++) {
+        const tt_index_entry *e = &m->trace.chunks[i];
+        if (e->type != TT_CHUNK_META || e->position < l->base) continue;
+        if (skip && skip[i])
+            l->skipped = true;
+        else
             status = load_chunk(l, i, &u, &m->meta_damage);
+    }
     tt_unpacker_free(&u);
+    free(skip);
     if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT)
         return tt_error_set(err, status, m->meta_damage.offset, "%s", m->meta_damage.message);
     tt_model_link(l);
@@ -433,9 +442,10 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     return status == TT_OK ? tt_pieces_open(&m->trace, &m->pieces, err) : status;
 }
 
-static tt_status open_model(tt_model *m, tt_model **out, tt_status status, tt_error *err)
+static tt_status open_model(tt_model *m, const tt_part *part, tt_model **out, tt_status status,
+                            tt_error *err)
 {
-    tt_loader l = {.m = m};
+    tt_loader l = {.m = m, .part = part};
     if (status == TT_OK) {
         tt_arena_init(&m->arena, TT_MODEL_MEMORY_MAX);
         m->meta_damage.status = TT_OK;
@@ -454,7 +464,7 @@ tt_status tt_model_open(const char *path, tt_model **out, tt_error *err)
     *out = NULL;
     tt_model *m = calloc(1, sizeof *m);
     if (!m) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    return open_model(m, out, tt_trace_open(&m->trace, path, err), err);
+    return open_model(m, NULL, out, tt_trace_open(&m->trace, path, err), err);
 }
 
 tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt_error *err)
@@ -462,5 +472,13 @@ tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt
     *out = NULL;
     tt_model *m = calloc(1, sizeof *m);
     if (!m) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    return open_model(m, out, tt_trace_open_memory(&m->trace, data, size, err), err);
+    return open_model(m, NULL, out, tt_trace_open_memory(&m->trace, data, size, err), err);
+}
+
+tt_status tt_model_open_part(const char *path, const tt_part *part, tt_model **out, tt_error *err)
+{
+    *out = NULL;
+    tt_model *m = calloc(1, sizeof *m);
+    if (!m) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    return open_model(m, part, out, tt_trace_open(&m->trace, path, err), err);
 }

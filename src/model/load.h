@@ -16,8 +16,11 @@ typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
     uint32_t n_strings;
+    const tt_part *part;    /* NULL: all of it */
+    uint64_t first_ticks;   /* of a part: of the trace's first batch or run */
     uint64_t chunk_offset;  /* of the META chunk being read */
     uint64_t next_position; /* in the META stream, behind what was read */
+    bool skipped;           /* what follows that was passed over on purpose */
     bool no_memory;
     uint64_t base;           /* META before this position is in the BASE chunk */
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
@@ -63,6 +66,9 @@ static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)
     return (uint64_t)vocabulary << 32 | (uint32_t)token;
 }
 
+/* Which chunks need not be loaded for l->part, one a chunk, malloc'ed; NULL: all are to be loaded.
+ * Sets m->partial, m->until_ticks and l->first_ticks. */
+tt_status tt_part_choose(tt_loader *l, bool **skip, tt_error *err);
 /* After all records: references, views, weights, origins, the clock. */
 void tt_model_link(tt_loader *l);
 /* Ids in indices, usages, residencies and buffers become indexes; needs the runs in order.

@@ -140,6 +140,7 @@ typedef struct tt_graph {
 /* One scheduler graph computation: what the commands call a token, counted from 0 (see
  * tt_model_token). */
 typedef struct tt_batch {
+    uint32_t number; /* what the commands call it, see tt_model_token */
     uint32_t id;
     uint32_t context;
     uint32_t thread;
@@ -243,6 +244,14 @@ typedef struct tt_front {
     tt_meta_front was; /* what was thrown away */
     uint32_t runs_cut; /* up to this id, runs that are not whole are left out */
 } tt_front;
+/* The part of a trace that somebody wants to see: some tokens, or some time. */
+typedef struct tt_part {
+    bool has_tokens;
+    uint32_t token_first, token_last; /* batch numbers */
+    bool has_from, has_to;
+    double from_ns, to_ns; /* since the trace's first batch */
+    bool first_only;       /* not all of that time need be in the model: its first part will do */
+} tt_part;
 
 typedef struct tt_model {
     tt_trace trace;
@@ -275,6 +284,10 @@ typedef struct tt_model {
     uint64_t unknown_records; /* META records of a type this build does not know */
     tt_problem problems[TT_MODEL_PROBLEMS_MAX];
     uint32_t n_problems; /* found; only the first TT_MODEL_PROBLEMS_MAX are kept */
+    /* Not all of META was read: batches and runs of other parts are missing, and what refers to
+     * them is among the problems. Ops that began after until_ticks may be missing. */
+    bool partial;
+    uint64_t until_ticks;
     /* Private: */
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
@@ -285,7 +298,11 @@ typedef struct tt_model {
  * failure. Traces that were cut off or are damaged behind their header open: see
  * trace.complete, meta_damage, tt_pieces_damaged. */
 tt_status tt_model_open(const char *path, tt_model **out, tt_error *err);
-/* The same for bytes in memory, which the caller keeps until tt_model_close. */
+/* tt_model_open, but where the index tells which descriptions matter for a part of the trace,
+ * others may be left out: then model.partial is set, and opening takes the time of the part. What
+ * is not of batches and runs (files, weights, buffers, graphs) is always complete. */
+tt_status tt_model_open_part(const char *path, const tt_part *part, tt_model **out, tt_error *err);
+/* For bytes in memory, which the caller keeps until tt_model_close. */
 tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt_error *err);
 void tt_model_close(tt_model *m);
 
@@ -296,7 +313,7 @@ uint32_t tt_model_batch(const tt_model *m, uint32_t id);
  * began, also over batches that the trace does not hold. */
 static inline uint32_t tt_model_token(const tt_model *m, uint32_t batch)
 {
-    return m->batches[batch].id - 1;
+    return m->batches[batch].number;
 }
 /* The first weight of that name, or TT_NONE; others by next_same_name. */
 uint32_t tt_model_weight(const tt_model *m, const char *name);

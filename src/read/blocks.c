@@ -18,6 +18,8 @@ struct tt_blocks {
     tt_block **of_chunk; /* per chunk: its decoded block, or NULL */
     uint8_t *state;      /* per chunk */
     tt_block *all;
+    tt_ops_block spare; /* of the block dropped last: memory for the next */
+    tt_ops_scratch scratch;
     size_t cache_bytes;
     size_t cache_limit;
     uint64_t requests;
@@ -63,7 +65,8 @@ static void drop(tt_blocks *b, tt_block *block)
 {
     b->of_chunk[block->chunk] = NULL;
     b->cache_bytes -= block->ops.n * RECORD_BYTES;
-    tt_ops_block_free(&block->ops);
+    tt_ops_block_free(&b->spare);
+    b->spare = block->ops;
     free(block->by_run);
     free(block);
 }
@@ -76,6 +79,8 @@ void tt_blocks_free(tt_blocks *b)
         b->all = block->next;
         drop(b, block);
     }
+    tt_ops_block_free(&b->spare);
+    tt_ops_scratch_free(&b->scratch);
     tt_unpacker_free(&b->unpacker);
     free(b->of_chunk);
     free(b->state);
@@ -159,7 +164,9 @@ static tt_status decode(tt_blocks *b, uint32_t chunk, tt_block *block, tt_error 
     tt_status status = tt_trace_chunk(b->trace, chunk, SIZE_MAX, &b->unpacker, &h, &payload, why);
     if (status != TT_OK) return status;
     make_room(b, h.count * RECORD_BYTES);
-    status = tt_ops_decode(payload, h.count, true, &block->ops, why);
+    block->ops = b->spare;
+    b->spare = (tt_ops_block){0};
+    status = tt_ops_decode_again(payload, h.count, true, &block->ops, &b->scratch, why);
     if (status == TT_OK && !sort_segments(block)) {
         tt_ops_block_free(&block->ops);
         status = tt_error_set(why, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a chunk's ops");

@@ -200,8 +200,7 @@ static const char *check_header(const tt_area *a, uint64_t size)
     if (a->total_bytes != size) return "the file has another size than its header says";
     if (!a->n_rings || a->n_rings > 65536 || !is_power_of_two(a->ring_records) ||
         a->ring_records > TT_AREA_RING_BYTES_MAX || ring_bytes_of(a) < TT_AREA_RING_BYTES_MIN ||
-        !is_power_of_two(a->meta_bytes) || a->meta_bytes > TT_AREA_RING_BYTES_MAX ||
-        a->tick_shift > 32)
+        !is_power_of_two(a->meta_bytes) || a->meta_bytes > TT_AREA_RING_BYTES_MAX)
         return "its header is damaged";
     if (area_bytes(a->n_rings, a->meta_bytes, ring_bytes_of(a)) != size)
         return "its header does not fit its size";

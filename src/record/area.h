@@ -73,8 +73,7 @@ typedef struct tt_area {
     uint64_t total_bytes;
     uint8_t run_id[16];
     uint64_t pid;
-    uint64_t tick_hz; /* measured at the start, roughly: CLOCK records are exact */
-    uint32_t tick_shift;
+    uint64_t tick_hz;                 /* measured at the start, roughly: CLOCK records are exact */
     _Atomic uint32_t n_usable;        /* rings from here on found no memory: nobody claims them */
     _Atomic uint32_t n_claimed;       /* rings from here on never had a thread: nothing in them */
     _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */

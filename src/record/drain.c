@@ -31,21 +31,11 @@ void tt_drain_end(tt_drain *d)
     tt_bytes_free(&d->raw);
 }
 
-static uint32_t count_meta(tt_span raw)
-{
-    tt_cursor c = tt_cursor_of(raw.data, raw.size);
-    uint32_t n = 0;
-    uint8_t type;
-    tt_span payload;
-    while (tt_meta_next(&c, &type, &payload))
-        n++;
-    return n;
-}
-
 static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
 {
     tt_span raw = {d->raw.data, d->raw.size};
-    tt_index_entry entry = {.type = TT_CHUNK_META, .position = position, .count = count_meta(raw)};
+    tt_index_entry entry = {.type = TT_CHUNK_META, .position = position};
+    tt_meta_describe(raw, &entry.meta, &entry.count);
     return tt_sink_put(d->sink, &entry, raw, err);
 }
 
@@ -146,7 +136,7 @@ static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, si
     find_runs(d, &entry);
     tt_bytes_clear(&d->raw);
     if (s->of_details ? !tt_detail_encode(&d->raw, d->records, n)
-                      : !tt_ops_encode(&d->raw, d->records, n, d->map->area->tick_shift))
+                      : !tt_ops_encode(&d->raw, d->records, n, 0))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
     return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
 }
@@ -305,7 +295,7 @@ static void put_counts(const tt_drain *d, bool ended, tt_bytes *payload, tt_byte
     put_record(out, TT_META_COUNTS, payload);
 }
 
-bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out, uint32_t *n)
+bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out)
 {
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
@@ -313,15 +303,13 @@ bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out, uint32_t *n)
     put_losses(d, ended, &payload, out);
     put_counts(d, ended, &payload, out);
     tt_bytes_free(&payload);
-    *n = count_meta((tt_span){out->data, out->size});
     return !out->failed;
 }
 
 tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_error *err)
 {
-    uint32_t n;
     d->sink->hold = true; /* nothing is thrown away that is not replaced by something */
-    if (!tt_drain_totals(d, true, &d->raw, &n))
+    if (!tt_drain_totals(d, true, &d->raw))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
     /* With its hole a trace is good as well: a disk that is full does not hinder its end. */

@@ -36,7 +36,7 @@ tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err);
  * the totals, closes a hole, and writes the index and the tail. path: where the container is. */
 tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_error *err);
 /* The losses and totals as they stand, as META records, replacing what is in *out. What is only on
- * its way is neither in the trace nor lost; `ended`: it is lost. *n: records. */
-bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out, uint32_t *n);
+ * its way is neither in the trace nor lost; `ended`: it is lost. */
+bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out);
 
 #endif

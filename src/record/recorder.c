@@ -232,15 +232,6 @@ static uint64_t measure_tick_hz(void)
     return (tt_ticks() - ticks) * 1000000 / passed * 1000;
 }
 
-/* The largest shift that keeps a tick at or below a nanosecond: finer is noise. */
-static unsigned choose_tick_shift(uint64_t tick_hz)
-{
-    unsigned shift = 0;
-    while (tick_hz >> (shift + 1) >= 1000000000u)
-        shift++;
-    return shift;
-}
-
 static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
 {
     char part[PATH_MAX];
@@ -278,7 +269,6 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     if (strlen(r->path) < sizeof r->map.area->trace)
         memcpy(r->map.area->trace, r->path, strlen(r->path) + 1);
     r->map.area->tick_hz = measure_tick_hz();
-    r->map.area->tick_shift = choose_tick_shift(r->map.area->tick_hz);
     status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);
     if (status == TT_OK) {
         tt_area_prepare_spares(&r->map, SPARE_RINGS);

@@ -81,7 +81,7 @@ static tt_status walk_chunks(scan *s, tt_error *err)
             s->index = index;
         }
         tt_index_entry *e = &s->index[s->n++];
-        *e = (tt_index_entry){s->end, h.type, h.stream, h.position, h.count, 0, 0};
+        *e = (tt_index_entry){s->end, h.type, h.stream, h.position, h.count, 0, 0, {0}};
         s->end += bytes;
     }
     return TT_OK;
@@ -194,6 +194,8 @@ static tt_status read_payloads(scan *s, told *t, tt_error *err)
         } else if (e->type == TT_CHUNK_DETAIL) {
             status = read_detail_runs(payload, e, err);
         } else if (e->type == TT_CHUNK_META || e->type == TT_CHUNK_BASE) {
+            uint32_t n;
+            if (e->type == TT_CHUNK_META) tt_meta_describe(payload, &e->meta, &n);
             if (!t->area[0]) tt_meta_find_environment(payload, "area", t->area, sizeof t->area);
             if (i == s->n - 1) t->ends_in_counts = has_counts(payload);
         }

@@ -27,7 +27,7 @@ tt_status tt_snapshot_begin(tt_snapshot *s, tt_drain *d, const char *trace, uint
     s->position = atomic_load(&d->map->area->meta_tail);
     d->sink->hold = true;
     status = tt_copy_begin(&s->copy, d->sink, fd, err);
-    if (status == TT_OK && !tt_drain_totals(d, false, &s->totals, &s->n_totals))
+    if (status == TT_OK && !tt_drain_totals(d, false, &s->totals))
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
     if (status != TT_OK) tt_snapshot_stop(s, d);
     return status;
@@ -35,9 +35,11 @@ tt_status tt_snapshot_begin(tt_snapshot *s, tt_drain *d, const char *trace, uint
 
 static tt_status finish(tt_snapshot *s, tt_error *err)
 {
-    tt_index_entry entry = {.type = TT_CHUNK_META, .position = s->position, .count = s->n_totals};
+    tt_index_entry entry = {.type = TT_CHUNK_META, .position = s->position};
+    tt_span totals = {s->totals.data, s->totals.size};
     tt_sink *to = &s->copy.to;
-    tt_status status = tt_sink_put(to, &entry, (tt_span){s->totals.data, s->totals.size}, err);
+    tt_meta_describe(totals, &entry.meta, &entry.count);
+    tt_status status = tt_sink_put(to, &entry, totals, err);
     if (status == TT_OK) status = tt_sink_finish(to, TT_END_SNAPSHOT, err);
     return status == TT_OK ? tt_place_rename(s->part, s->path, sizeof s->path, false, err) : status;
 }

@@ -12,8 +12,7 @@
 typedef struct tt_snapshot {
     bool active;
     tt_copy copy;
-    tt_bytes totals; /* losses and counts as they were when it began */
-    uint32_t n_totals;
+    tt_bytes totals;   /* losses and counts as they were when it began */
     uint64_t position; /* of them in the meta stream */
     char part[PATH_MAX];
     char path[PATH_MAX]; /* "FILE-snapshot-N.ttrace"; when it is done, where it really is */

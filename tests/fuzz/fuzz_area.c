@@ -24,9 +24,9 @@ typedef struct ring_input {
 } ring_input;
 
 typedef struct area_input {
-    uint8_t rings, records_log, meta_log, tick_shift;
+    uint8_t rings, records_log, meta_log;
     uint8_t detailed;
-    uint8_t unused;
+    uint8_t unused[2];
     uint16_t meta_length;
     uint64_t meta_tail;
     ring_input ops[RINGS_MAX], details[RINGS_MAX];
@@ -79,7 +79,6 @@ static bool make_area(const area_input *in, tt_cursor *rest, tt_area_map *map)
     a->n_rings = 1 + in->rings % RINGS_MAX;
     a->ring_records = (uint64_t)256 << in->records_log % 2;
     a->meta_bytes = (uint64_t)1 << in->meta_log % 13;
-    a->tick_shift = in->tick_shift % 40;
     a->total_bytes = total_bytes(a);
     atomic_store(&a->meta_tail, in->meta_tail);
     atomic_store(&a->meta_head, in->meta_tail + in->meta_length);

@@ -180,7 +180,40 @@ def read_index(payload):
             entry["run_min"] = r.varint()
             entry["run_max"] = entry["run_min"] + r.varint()
         entries.append(entry)
-    return entries, r.u8()
+    flags = r.u8()
+    if flags & 8:
+        for entry in entries:
+            if entry["type"] == 1:
+                about = {k: r.varint() for k in ("kinds", "batches", "runs", "run_ends")}
+                for what in ("batch", "run", "tick"):
+                    low = r.varint()
+                    about[what] = [low, low + r.varint()]
+                entry["about"] = about
+    return entries, flags & 7
+
+
+def about_meta(records):
+    """What META records are about: (type number, record) each."""
+    about = {"kinds": 0, "batches": 0, "runs": 0, "run_ends": 0}
+    found = {"batch": [], "run": [], "tick": []}
+    for number, record in records:
+        about["kinds"] |= 1 << (min(number, 32) - 1)
+        if number in (7, 8, 9, 10):
+            found["tick"].append(record["ticks"])
+        if number in (7, 8):
+            found["batch"].append(record["id"])
+        if number in (9, 10):
+            found["run"].append(record["id"])
+        if number in (9, 18, 19):
+            found["batch"].append(record["batch"])
+        if number == 17:
+            found["run"].append(record["run"])
+        for kind, counted in ((7, "batches"), (9, "runs"), (10, "run_ends")):
+            about[counted] += number == kind
+    for what, values in found.items():
+        values = [v for v in values if v or what == "tick"]
+        about[what] = [min(values), max(values)] if values else [0, 0]
+    return about
 
 
 # --- META ---
@@ -328,13 +361,16 @@ RECORDS = {
 
 
 def read_meta(payload, out):
-    r = Reader(payload)
+    r, numbered = Reader(payload), []
     while not r.done():
         kind = r.u8()
         body = Reader(r.take(r.varint()))
+        numbered.append((kind, None))
         if kind in RECORDS:
             name, read = RECORDS[kind]
             out.append((name, read(body)))
+            numbered[-1] = (kind, out[-1][1])
+    return numbered
 
 
 def cut_front(meta):
@@ -388,10 +424,66 @@ def unpack_column(r, n):
     return values
 
 
+def quotient_column(r, ends, granule):
+    """A column of encoding 2; ends: where each group of its values ends."""
+    n, values, form = ends[-1], [], r.u8()
+    if form == 0:
+        values = [0] * n
+        for place, step in scattered(r, n, r.zigzag):
+            values[place] = step * granule
+    elif form == 1:
+        group = 0
+        while len(values) < n:
+            begin = len(values)
+            at_begin_of_group = begin == (ends[group - 1] if group else 0)
+            end = begin
+            while end - begin < (8 if at_begin_of_group else 1) and group < len(ends):
+                if ends[group] - begin > 64:
+                    end = begin + 64
+                    break
+                end, group = ends[group], group + 1
+            values += [v * granule for v in quotient_frame(r, end - begin)]
+    else:
+        raise Bad("a column's form")
+    for place, remainder in scattered(r, n, r.varint):
+        if remainder >= granule:
+            raise Bad("a remainder is too large")
+        values[place] += remainder
+    return values
+
+
+def quotient_frame(r, n):
+    header = r.u8()
+    width, n_exceptions = header & 63, header >> 6
+    if n_exceptions == 3:
+        n_exceptions = r.u8()
+    base = r.zigzag()
+    bits = int.from_bytes(r.take((n * width + 7) // 8), "little")
+    offsets = [bits >> (i * width) & ((1 << width) - 1) for i in range(n)]
+    for _ in range(n_exceptions):
+        index, high = r.u8(), r.varint()
+        if index >= n or high << width > M64:
+            raise Bad("an exception is out of range")
+        offsets[index] |= high << width
+    return [base + offset for offset in offsets]
+
+
+def scattered(r, n, read):
+    """Pairs of a place below n and what is read there."""
+    found, place = [], -1
+    for _ in range(r.varint()):
+        place += r.varint() + 1
+        if place >= n:
+            raise Bad("a place is out of range")
+        found.append((place, read()))
+    return found
+
+
 def read_ops(payload, n):
     """The n records of an OPS payload: (run, lane, node, covers, open, start, arrive, release)."""
     r = Reader(payload)
-    if r.varint() != 1:
+    encoding = r.varint()
+    if encoding not in (1, 2):
         raise Bad("encoding")
     shift, t0 = r.varint(), r.u64()
     sequences = []
@@ -402,30 +494,54 @@ def read_ops(payload, n):
             previous += 1 + v // 2
             nodes.append((previous, r.varint() if v & 1 else 0))
         sequences.append(nodes)
-    segments, run_id, first = [], 0, 0
+    segments, run_id, n_records = [], 0, 0
     for _ in range(r.varint()):
         run_id += r.zigzag()
         lane, sequence = r.varint(), r.varint()
-        segments.append((run_id, lane, sequence, first))
-        first += len(sequences[sequence])
-    if first != n:
-        raise Bad("the segments hold %d records, the header says %d" % (first, n))
-    order = []
-    for s, nodes in enumerate(sequences):
-        firsts = [seg[3] for seg in segments if seg[2] == s]
-        order += [at + position for position in range(len(nodes)) for at in firsts]
+        skipped, part = 0, 0
+        if encoding == 2:
+            sequence, part = divmod(sequence, 2)
+        count = len(sequences[sequence])
+        if part:
+            skipped, count = r.varint(), r.varint()
+            if count == 0 or skipped + count > len(sequences[sequence]):
+                raise Bad("a segment is no part of its sequence")
+        segments.append((run_id, lane, sequence, skipped, count))
+        n_records += count
+    if n_records != n:
+        raise Bad("the segments hold %d records, the header says %d" % (n_records, n))
+    # The records of each position of each sequence, in the order of the segments.
+    groups = [[[] for _ in nodes] for nodes in sequences]
+    record = 0
+    for run_id, lane, sequence, skipped, count in segments:
+        for position in range(skipped, skipped + count):
+            groups[sequence][position].append(record)
+            record += 1
+    order = [i for of_sequence in groups for group in of_sequence for i in group]
+    ends, end = [], 0
+    for of_sequence in groups:
+        for group in of_sequence:
+            end += len(group)
+            ends.append(end)
+    granule = r.varint() if encoding == 2 else 1
+    if not 1 <= granule < 1 << 32:
+        raise Bad("the granule is out of range")
     columns = []
     for _ in range(3):
-        stored, column = [unzigzag(v) for v in unpack_column(r, n)], [0] * n
-        for place, value in zip(order, stored):
-            column[place] = value
+        if encoding == 1:
+            stored = [unzigzag(v) for v in unpack_column(r, n)]
+        else:
+            stored = quotient_column(r, ends, granule)
+        column = [0] * n
+        for i, value in zip(order, stored):
+            column[i] = value
         columns.append(column)
     records, last = [], t0
-    for run_id, lane, sequence, first in segments:
-        for i, (node, covers) in enumerate(sequences[sequence]):
-            start = (last + columns[0][first + i]) & M64
-            arrive = (start + columns[1][first + i]) & M64
-            last = (arrive + columns[2][first + i]) & M64
+    for run_id, lane, sequence, skipped, count in segments:
+        for node, covers in sequences[sequence][skipped : skipped + count]:
+            start = (last + columns[0][len(records)]) & M64
+            arrive = (start + columns[1][len(records)]) & M64
+            last = (arrive + columns[2][len(records)]) & M64
             times = [(t << shift) & M64 for t in (start, arrive, last)]
             records.append((run_id, lane & 0xFFFF, node, covers, bool(lane >> 16), *times))
     return records
@@ -499,10 +615,11 @@ def decode(data):
                 continue
             if chunk["type"] in (1, 6):
                 records = []
-                read_meta(payload, records)
+                about = about_meta(read_meta(payload, records))
                 if chunk["type"] == 6:
                     base = (chunk["position"], records)
                 else:
+                    chunk["about"] = about
                     streams.append((chunk["position"], records))
             elif chunk["type"] == 2:
                 trace["ops"] += [(chunk["stream"],) + record for record in read_ops(payload, chunk["count"])]
@@ -521,7 +638,7 @@ def decode(data):
         listed = [{k: e[k] for k in ("offset", "type", "stream", "position", "count")} for e in index]
         trace["index_agrees"] = found == listed and all(
             c.get("runs", runs_of(e)) == runs_of(e) for c, e in zip(trace["chunks"], index)
-        )
+        ) and all(e.get("about", c.get("about")) == c.get("about") for c, e in zip(trace["chunks"], index))
     return trace
 
 

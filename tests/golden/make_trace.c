@@ -97,6 +97,7 @@ int main(int argc, char **argv)
         p.experts_used = 10; /* more than one record of a token */
     }
     if (strstr(kind, "killed")) p.last_run_open = p.no_index = true;
+    if (strcmp(kind, "good-described") == 0) p.described = true;
     if (strcmp(kind, "good-one-clock") == 0) p.no_clock_end = p.tick_hz = true;
     if (strcmp(kind, "bad-cut") == 0) p.tick_hz = true;
     if (strcmp(kind, "bad-no-clock") == 0) p.no_clock_end = true;

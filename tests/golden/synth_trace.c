@@ -128,7 +128,10 @@ static void flush_meta(maker *k)
     if (k->meta_count == 0 || k->plan->stream) return;
     tt_chunk_header h = {
         .type = TT_CHUNK_META, .count = k->meta_count, .position = k->meta_position};
-    put_chunk(k, h, &k->meta, (tt_index_entry){0});
+    tt_index_entry e = {0};
+    if (k->plan->described)
+        tt_meta_describe((tt_span){k->meta.data, k->meta.size}, &e.meta, &k->meta_count);
+    put_chunk(k, h, &k->meta, e);
     k->meta_position += k->meta.size;
     k->meta_count = 0;
     tt_bytes_clear(&k->meta);
@@ -728,8 +731,10 @@ static void put_all(maker *k)
     decode(k, 1, p->prompt_tokens, 0, false);
     flush_meta(k);
     put_graph(k, 2, 1);
-    for (uint32_t i = 0; i < p->generate; i++)
+    for (uint32_t i = 0; i < p->generate; i++) {
         decode(k, i + 2, 1, p->prompt_tokens + i, p->last_run_open && i + 1 == p->generate);
+        if (p->described) flush_meta(k);
+    }
     if (p->edit_ops) p->edit_ops(p, k->rings);
     /* An OPS chunk before the META chunk that describes its runs: readers must cope. */
     flush_rings(k, false);

@@ -24,7 +24,6 @@
 #define SPIKE_EVERY 4096u  /* ops: a thread loses the processor */
 #define OP_NS 350.0        /* of an op that reads next to nothing */
 #define BYTES_PER_NS 12.0  /* that a lane reads from memory */
-#define TICK_SHIFT 1u      /* what the recorder chooses for 2 ticks a ns */
 #define META_ROOM (1u << 20)
 
 typedef struct options {
@@ -231,7 +230,6 @@ static tt_status open_writer(writer *w, const options *o, const char *path, tt_e
     header.pid = 4242;
     for (uint8_t i = 0; i < sizeof header.run_id; i++)
         header.run_id[i] = (uint8_t)(o->plan.seed + i * 17);
-    w->map.area->tick_shift = TICK_SHIFT;
     status = tt_sink_begin(&w->sink, fd, &header, 0, 0, err);
     if (status == TT_OK) status = tt_drain_begin(&w->drain, &w->map, &w->sink, err);
     for (uint32_t i = 0; status == TT_OK && i < o->plan.lanes; i++) {

@@ -357,10 +357,12 @@ static void a_chunk_is_its_checksum(void **state)
 
 static void an_index_comes_back(void **state)
 {
-    const tt_index_entry in[] = {{64, TT_CHUNK_META, 0, 0, 9, 0, 0},
-                                 {640, TT_CHUNK_OPS, 3, 1ull << 40, 200, 7, 1ull << 31},
-                                 {6400, TT_CHUNK_DETAIL, 3, 17, 20, 4, 9},
-                                 {1ull << 40, 99, 4, 5, 6, 0, 0}};
+    const tt_index_meta about = {1u << 31 | 5, 2, 3, 4,          1,
+                                 UINT32_MAX,   6, 7, 1ull << 40, 1ull << 50};
+    const tt_index_entry in[] = {{64, TT_CHUNK_META, 0, 0, 9, 0, 0, about},
+                                 {640, TT_CHUNK_OPS, 3, 1ull << 40, 200, 7, 1ull << 31, {0}},
+                                 {6400, TT_CHUNK_DETAIL, 3, 17, 20, 4, 9, {0}},
+                                 {1ull << 40, 99, 4, 5, 6, 0, 0, {0}}};
     enum { N = sizeof in / sizeof *in };
     tt_index_entry *back;
     size_t n;
@@ -378,12 +380,55 @@ static void an_index_comes_back(void **state)
         assert_int_equal(back[i].type, in[i].type);
         assert_int_equal(back[i].stream, in[i].stream);
         assert_int_equal(back[i].count, in[i].count);
+        assert_memory_equal(&back[i].meta, &in[i].meta, sizeof in[i].meta);
     }
     free(back);
     for (size_t cut = 0; cut < b.size; cut++)
         assert_int_not_equal(tt_index_decode((tt_span){b.data, cut}, &back, &n, &flags, NULL),
                              TT_OK);
     tt_bytes_free(&b);
+}
+
+static void put_meta_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
+{
+    tt_meta_put_record(out, type, payload);
+    tt_bytes_clear(payload);
+}
+
+/* What the index says of a META chunk; of one with a record that is cut off, nothing. */
+static void meta_is_described(void **state)
+{
+    tt_bytes b, r;
+    tt_index_meta about;
+    uint32_t n;
+    (void)state;
+    tt_bytes_init(&b, 1 << 16);
+    tt_bytes_init(&r, 1 << 16);
+    const tt_meta_batch batch = {.id = 7, .ticks = 500};
+    tt_meta_put_batch(&r, &batch, NULL, NULL, NULL);
+    put_meta_record(&b, TT_META_BATCH, &r);
+    const tt_meta_run run = {.id = 40, .batch = 6, .graph = 1, .ticks = 510};
+    tt_meta_put_run(&r, &run);
+    put_meta_record(&b, TT_META_RUN, &r);
+    const tt_meta_indices x = {.run = 44, .tensor = 1};
+    tt_meta_put_indices(&r, &x);
+    put_meta_record(&b, TT_META_INDICES, &r);
+    const tt_meta_end end = {39, 499, 0};
+    tt_meta_put_end(&r, &end);
+    put_meta_record(&b, TT_META_RUN_END, &r);
+    const size_t good = b.size;
+    tt_bytes_u8(&r, 1);
+    put_meta_record(&b, 77, &r);
+    tt_meta_describe((tt_span){b.data, b.size}, &about, &n);
+    const tt_index_meta want = {
+        1u << 6 | 1u << 8 | 1u << 9 | 1u << 16 | 1u << 31, 1, 1, 1, 6, 7, 39, 44, 499, 510};
+    assert_int_equal(n, 5);
+    assert_memory_equal(&about, &want, sizeof want);
+    tt_meta_describe((tt_span){b.data, good - 1}, &about, &n);
+    assert_int_equal(n, 3);
+    assert_int_equal(about.kinds, 0);
+    tt_bytes_free(&b);
+    tt_bytes_free(&r);
 }
 
 static void meta_records_come_back(void **state)
@@ -455,6 +500,7 @@ int main(void)
         cmocka_unit_test(headers_come_back),
         cmocka_unit_test(a_chunk_is_its_checksum),
         cmocka_unit_test(an_index_comes_back),
+        cmocka_unit_test(meta_is_described),
         cmocka_unit_test(meta_records_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

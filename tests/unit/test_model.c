@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static tt_model *open_plan(synth_plan *p, tt_bytes *b)
 {
@@ -31,6 +32,65 @@ static const tt_tensor *tensor(const tt_model *m, uint32_t graph, const char *na
         if (strcmp(g->tensors[i].name, name) == 0) return &g->tensors[i];
     fail_msg("no tensor %s", name);
     return NULL;
+}
+
+/* A part says of its batches and runs what the whole says. */
+static void expect_part(const tt_model *all, const tt_part *part, uint32_t first, uint32_t last,
+                        bool leaves_out)
+{
+    tt_model *m;
+    tt_error err;
+    if (tt_model_open_part("part.ttrace", part, &m, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_true(m->partial);
+    assert_true(m->n_graphs == all->n_graphs && m->n_weights == all->n_weights);
+    assert_true(m->clock.zero_ticks == all->clock.zero_ticks);
+    assert_true(m->clock.ns_per_tick == all->clock.ns_per_tick);
+    if (leaves_out) assert_true(m->n_batches < all->n_batches);
+    for (uint32_t i = first; i <= last; i++) {
+        const tt_batch *want = &all->batches[i];
+        uint32_t at = tt_model_batch(m, want->id), run = tt_model_run(m, all->runs[i].id);
+        assert_true(at != TT_NONE && run != TT_NONE);
+        const tt_batch *b = &m->batches[at];
+        const tt_run *r = &m->runs[run];
+        assert_int_equal(b->number, i);
+        assert_true(b->begin_ticks == want->begin_ticks && b->end_ticks == want->end_ticks);
+        assert_true(r->batch == at && r->ended && r->begin_ticks == all->runs[i].begin_ticks);
+        assert_true(r->end_ticks == all->runs[i].end_ticks);
+        assert_int_equal(r->graph, all->runs[i].graph);
+    }
+    tt_model_close(m);
+}
+
+static void a_part_is_like_the_whole(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    (void)state;
+    p.described = true;
+    p.memory = true;
+    p.generate = 40;
+    tt_model *all = open_plan(&p, &b);
+    assert_false(all->partial);
+    FILE *f = fopen("part.ttrace", "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(b.data, 1, b.size, f), b.size);
+    assert_int_equal(fclose(f), 0);
+    for (uint32_t i = 0; i < all->n_batches; i++) {
+        double begin = tt_model_ns(all, all->runs[i].begin_ticks);
+        double end = tt_model_ns(all, all->runs[i].end_ticks);
+        expect_part(all, &(tt_part){.has_tokens = true, .token_first = i, .token_last = i}, i, i,
+                    true);
+        expect_part(all,
+                    &(tt_part){.has_from = true, .has_to = true, .from_ns = begin, .to_ns = end}, i,
+                    i, true);
+        expect_part(all, &(tt_part){.has_from = true, .from_ns = end, .first_only = true}, i, i,
+                    i < 30);
+    }
+    expect_part(all, &(tt_part){.first_only = true}, 0, 1, true);
+    expect_part(all, &(tt_part){.has_tokens = true, .token_last = 999}, 0, all->n_batches - 1,
+                false);
+    assert_int_equal(unlink("part.ttrace"), 0);
+    close_both(all, &b);
 }
 
 static void everything_is_there(void **state)
@@ -475,6 +535,7 @@ static void nodes_have_backends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_is_like_the_whole),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(weights_are_found_where_they_lie),
         cmocka_unit_test(nodes_have_a_place),

@@ -105,6 +105,12 @@ static void drop_entry(tt_index_entry *entries, size_t n)
     entries[0].position += 3;
 }
 
+static void blur_description(tt_index_entry *entries, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].meta.n_batches) entries[i].meta.tick_max++;
+}
+
 static void index_disagrees(void **state)
 {
     synth_plan p = synth_default();
@@ -113,6 +119,9 @@ static void index_disagrees(void **state)
     expect_of_plan(p, "index", "the chunk holds runs");
     p.edit_index = drop_entry;
     expect_of_plan(p, "index", "the chunk says");
+    p.described = true;
+    p.edit_index = blur_description;
+    expect_of_plan(p, "index", "describes other records");
 }
 
 static void references(void **state)

@@ -71,23 +71,6 @@ static bool watch(void *of, bool ask, void *unused)
     return true;
 }
 
-/* cb_eval and its user data are two null pointers before type_k and type_v, both F16 (1). */
-static void set_callback(tt_engine_params *p)
-{
-    static const uint8_t pattern[24] = {[16] = 1, [20] = 1};
-    bool (*callback)(void *, bool, void *) = watch;
-    size_t found = 0;
-    for (size_t at = 32; at + sizeof pattern <= TT_ABI_BLOB_SIZE; at += 8) {
-        bool same = memcmp(p->blob.u.bytes + at, pattern, sizeof pattern) == 0;
-        for (size_t i = 0; i < sizeof pattern; i++)
-            same = same && p->written[at + i];
-        if (same && found) program_fail("where is cb_eval?");
-        if (same) found = at;
-    }
-    if (!found) program_fail("cb_eval is not found");
-    memcpy(p->blob.u.bytes + found, &callback, sizeof(void *));
-}
-
 int main(int argc, char **argv)
 {
     int32_t tokens[40];
@@ -99,7 +82,7 @@ int main(int argc, char **argv)
     if (!tt_engine_params_sizes_ok(&p)) program_fail("unknown context parameters");
     tt_engine_params_set_u32(&p, 0, 256);
     tt_engine_params_set_u32(&p, 8, 16); /* n_ubatch */
-    if (argc > 4) set_callback(&p);
+    if (argc > 4) program_set_callback(&p, watch);
     struct tt_llama_context *context = program_api.context_new(model, p.blob);
     if (!context) program_fail("no context");
     program_api.set_n_threads(context, PROGRAM_THREADS, PROGRAM_THREADS);

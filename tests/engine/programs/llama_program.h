@@ -30,6 +30,10 @@ typedef struct program_sizes {
 } program_sizes;
 
 struct tt_llama_context *program_context(struct tt_llama_model *model, const program_sizes *sizes);
+/* The engine's eval callback: asked (ask) which nodes it wants to see, then shown them. */
+typedef bool (*program_callback)(void *tensor, bool ask, void *user);
+/* Puts it into context parameters that are still the engine's defaults there. */
+void program_set_callback(tt_engine_params *params, program_callback callback);
 /* Tokens of a text, begin of text included. Returns how many. */
 int32_t program_tokenize(const struct tt_llama_model *model, const char *text, int32_t *tokens,
                          int32_t n_max);

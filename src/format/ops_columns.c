@@ -1,0 +1,223 @@
+#include "format/ops_columns.h"
+
+#include "format/bits.h"
+
+#include <string.h>
+
+#define FORM_SPARSE 0u
+#define FORM_FRAMES 1u
+/* A column is sparse when no more than one value in that many is not zero. */
+#define SPARSE_RATIO 16u
+#define FRAME_LEAST 8u /* values that are worth a header */
+#define FRAME_MOST 64u
+#define WIDTH_MAX 63u
+#define WIDTH_BITS 6u
+#define MANY_EXCEPTIONS 3u /* in the header's upper bits: their number follows */
+
+/* Goes from frame to frame; where they end follows from the groups alone. */
+typedef struct framing {
+    const tt_ops_layout *layout;
+    size_t position; /* the group in which, or at whose begin, the next frame begins */
+    size_t at;       /* the place where it begins */
+    bool inside;     /* not at the begin of a group */
+} framing;
+
+/* The number of values in the next frame: whole groups until it is worth its header, or a part of
+ * a group that is too large for one. 0 behind the last. */
+static size_t next_frame(framing *f)
+{
+    const tt_ops_layout *l = f->layout;
+    size_t begin = f->at, end = begin, least = f->inside ? 1 : FRAME_LEAST;
+    f->inside = false;
+    while (end - begin < least && f->position < l->n_positions) {
+        if (l->ends[f->position] > begin + FRAME_MOST) {
+            end = begin + FRAME_MOST;
+            f->inside = true;
+            break;
+        }
+        end = l->ends[f->position++];
+    }
+    f->at = end;
+    return end - begin;
+}
+
+/* --- put --- */
+
+typedef struct plan {
+    unsigned width;
+    unsigned exceptions; /* values that do not fit in it */
+} plan;
+
+/* The width that makes the frame smallest: values that do not fit in it become exceptions, of an
+ * index byte and a byte for each 7 bits too many. */
+static plan plan_frame(const uint64_t *offsets, size_t n)
+{
+    uint8_t count[65] = {0};
+    uint8_t spaced[7] = {0}; /* values wider than w, by their width modulo 7 */
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        count[tt_bits_width(offsets[i])]++;
+        all |= offsets[i];
+    }
+    unsigned w = tt_bits_width(all), exceptions = 0;
+    plan best = {0, 0};
+    size_t best_bytes = SIZE_MAX, exception_bytes = 0;
+    for (;; w--) {
+        size_t bytes = tt_bits_bytes(n, w) + exception_bytes;
+        if (w <= WIDTH_MAX && bytes < best_bytes) {
+            best = (plan){w, exceptions};
+            best_bytes = bytes;
+        }
+        if (w == 0 || exception_bytes >= best_bytes) return best;
+        /* With a bit less, those of w bits do not fit either, and some need a further byte. */
+        exceptions += count[w];
+        exception_bytes += 2u * count[w] + spaced[w % 7];
+        spaced[w % 7] = (uint8_t)(spaced[w % 7] + count[w]);
+    }
+}
+
+static void put_frame(tt_bytes *out, uint64_t *values, size_t n)
+{
+    int64_t base = (int64_t)values[0];
+    for (size_t i = 1; i < n; i++)
+        base = (int64_t)values[i] < base ? (int64_t)values[i] : base;
+    for (size_t i = 0; i < n; i++)
+        values[i] -= (uint64_t)base;
+    plan p = plan_frame(values, n);
+    unsigned said = p.exceptions < MANY_EXCEPTIONS ? p.exceptions : MANY_EXCEPTIONS;
+    tt_bytes_u8(out, (uint8_t)(p.width | said << WIDTH_BITS));
+    if (said == MANY_EXCEPTIONS) tt_bytes_u8(out, (uint8_t)p.exceptions);
+    tt_bytes_zigzag(out, base);
+    tt_bits_put(out, values, n, p.width);
+    for (size_t i = 0; p.exceptions > 0; i++) {
+        if (values[i] >> p.width == 0) continue;
+        tt_bytes_u8(out, (uint8_t)i);
+        tt_bytes_varint(out, values[i] >> p.width);
+        p.exceptions--;
+    }
+}
+
+static void put_sparse(tt_bytes *out, const uint64_t *values, size_t n, size_t n_values)
+{
+    size_t next = 0;
+    tt_bytes_varint(out, n_values);
+    for (size_t i = 0; n_values && i < n; i++) {
+        if (!values[i]) continue;
+        tt_bytes_varint(out, i - next);
+        tt_bytes_zigzag(out, (int64_t)values[i]);
+        next = i + 1;
+        n_values--;
+    }
+}
+
+/* Makes quotients of the values and lists the remainders. The number of those that are not zero. */
+static size_t split(uint64_t *values, size_t n, const tt_ops_granule *granule, tt_bytes *remainders,
+                    size_t *n_remainders)
+{
+    size_t next = 0, n_values = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t remainder = 0;
+        if (values[i] == 0) continue;
+        if (granule->ticks > 1) values[i] = tt_ops_granule_split(granule, values[i], &remainder);
+        n_values += values[i] != 0;
+        if (remainder == 0) continue;
+        tt_bytes_varint(remainders, i - next);
+        tt_bytes_varint(remainders, remainder);
+        next = i + 1;
+        ++*n_remainders;
+    }
+    return n_values;
+}
+
+void tt_ops_column_put(tt_bytes *out, uint64_t *values, size_t n, const tt_ops_layout *l,
+                       const tt_ops_granule *granule)
+{
+    tt_bytes remainders;
+    size_t n_remainders = 0;
+    tt_bytes_init(&remainders, out->limit);
+    size_t n_values = split(values, n, granule, &remainders, &n_remainders);
+    if (n_values <= n / SPARSE_RATIO) {
+        tt_bytes_u8(out, FORM_SPARSE);
+        put_sparse(out, values, n, n_values);
+    } else {
+        framing f = {.layout = l};
+        tt_bytes_u8(out, FORM_FRAMES);
+        for (size_t at = 0, count; (count = next_frame(&f)) > 0; at += count)
+            put_frame(out, values + at, count);
+    }
+    tt_bytes_varint(out, n_remainders);
+    tt_bytes_put(out, remainders.data, remainders.size);
+    out->failed |= remainders.failed;
+    tt_bytes_free(&remainders);
+}
+
+/* --- get --- */
+
+static bool get_exceptions(tt_cursor *c, unsigned count, unsigned width, uint64_t *values, size_t n,
+                           uint64_t granule)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t index = tt_cursor_u8(c);
+        uint64_t high = tt_cursor_varint(c);
+        if (c->failed || index >= n || high > UINT64_MAX >> width) return false;
+        values[index] += (high << width) * granule;
+    }
+    return true;
+}
+
+static bool get_frame(tt_cursor *c, uint64_t *values, size_t n, uint64_t granule,
+                      size_t *exception_bytes)
+{
+    uint8_t header = tt_cursor_u8(c);
+    unsigned width = header & WIDTH_MAX, exceptions = header >> WIDTH_BITS;
+    if (exceptions == MANY_EXCEPTIONS) exceptions = tt_cursor_u8(c);
+    uint64_t base = (uint64_t)tt_cursor_zigzag(c);
+    size_t readable = tt_cursor_left(c);
+    tt_span packed = tt_cursor_take(c, tt_bits_bytes(n, width));
+    if (c->failed || exceptions > n) return false;
+    tt_bits_get(packed.data, readable, values, n, width, granule, base * granule);
+    if (exceptions == 0) return true;
+    size_t before = c->at;
+    bool ok = get_exceptions(c, exceptions, width, values, n, granule);
+    *exception_bytes += c->at - before;
+    return ok;
+}
+
+/* Adds what a list of places and numbers says, times `factor`, to the values. */
+static bool get_list(tt_cursor *c, uint64_t *values, size_t n, bool is_signed, uint64_t limit,
+                     uint64_t factor)
+{
+    uint64_t count = tt_cursor_varint(c), at = 0;
+    if (c->failed || count > n) return false;
+    for (uint64_t i = 0; i < count; i++, at++) {
+        uint64_t step = tt_cursor_varint(c);
+        uint64_t v = is_signed ? (uint64_t)tt_cursor_zigzag(c) : tt_cursor_varint(c);
+        if (c->failed || step >= n - at || v > limit) return false;
+        at += step;
+        values[at] += v * factor;
+    }
+    return true;
+}
+
+bool tt_ops_column_get(tt_cursor *c, uint64_t *values, size_t n, const tt_ops_layout *l,
+                       uint32_t granule, size_t *exception_bytes)
+{
+    uint8_t form = tt_cursor_u8(c);
+    size_t before = c->at;
+    bool ok = !c->failed;
+    if (form == FORM_SPARSE) {
+        memset(values, 0, n * sizeof *values);
+        ok = ok && get_list(c, values, n, true, UINT64_MAX, granule);
+        *exception_bytes += c->at - before;
+    } else {
+        framing f = {.layout = l};
+        ok = ok && form == FORM_FRAMES;
+        for (size_t at = 0, count; ok && (count = next_frame(&f)) > 0; at += count)
+            ok = get_frame(c, values + at, count, granule, exception_bytes);
+    }
+    before = c->at;
+    ok = ok && get_list(c, values, n, false, granule - 1, 1);
+    *exception_bytes += c->at - before;
+    if (!ok) c->failed = true;
+    return ok;
+}

@@ -1,0 +1,320 @@
+#include "format/ops.h"
+#include "format/ops_columns.h"
+#include "format/ops_layout.h"
+#include "format/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct decoder {
+    tt_cursor c;
+    tt_ops_block *block;
+    uint64_t encoding;
+    uint64_t t0;
+    tt_ops_scratch *scratch; /* memory of all that follows */
+    uint32_t *node;          /* the sequences' nodes, one after the other */
+    uint8_t *covers;
+    uint32_t *begin; /* per sequence, where it begins; one more for the end */
+    size_t n_sequences;
+    tt_ops_part *parts; /* as many as the block has segments */
+    tt_ops_layout layout;
+    uint64_t *gap, *busy, *wait; /* columns, in the layout's order */
+    tt_ops_cost *cost;
+} decoder;
+
+/* --- the front: what is needed to know the nodes --- */
+
+static const char *get_sequences(decoder *d, size_t n)
+{
+    uint64_t count = tt_cursor_varint(&d->c);
+    if (d->c.failed || count > n || count > d->c.size) return "too many sequences";
+    size_t total = 0;
+    d->begin[0] = 0;
+    for (uint64_t s = 0; s < count; s++) {
+        uint64_t length = tt_cursor_varint(&d->c);
+        if (d->c.failed || length == 0 || length > n - total) return "a sequence is too long";
+        int64_t node = -1;
+        for (uint64_t i = 0; i < length; i++) {
+            uint64_t v = tt_cursor_varint(&d->c);
+            uint64_t covers = v & 1 ? tt_cursor_varint(&d->c) : 0;
+            if (v / 2 > TT_OPS_NODE_MAX || covers > TT_OPS_COVERS_MAX)
+                return "a node is out of range";
+            node += 1 + (int64_t)(v / 2);
+            if (node > TT_OPS_NODE_MAX) return "a node is out of range";
+            d->node[total] = (uint32_t)node;
+            d->covers[total++] = (uint8_t)covers;
+        }
+        d->begin[s + 1] = (uint32_t)total;
+    }
+    d->n_sequences = (size_t)count;
+    return d->c.failed ? "the sequences are cut off" : NULL;
+}
+
+/* Which positions a segment's records are of. */
+static const char *get_part(decoder *d, tt_ops_part *part)
+{
+    uint64_t which = tt_cursor_varint(&d->c);
+    bool is_part = d->encoding != TT_OPS_ENCODING_1 && which & 1;
+    if (d->encoding != TT_OPS_ENCODING_1) which /= 2;
+    if (d->c.failed || which >= d->n_sequences) return "a segment names no sequence";
+    part->position = d->begin[which];
+    part->count = d->begin[which + 1] - d->begin[which];
+    if (!is_part) return NULL;
+    uint64_t skipped = tt_cursor_varint(&d->c);
+    uint64_t count = tt_cursor_varint(&d->c);
+    if (d->c.failed || skipped >= part->count || count == 0 || count > part->count - skipped)
+        return "a segment is no part of its sequence";
+    part->position += (uint32_t)skipped;
+    part->count = (uint32_t)count;
+    return NULL;
+}
+
+static const char *get_segment(decoder *d, int64_t *run, tt_ops_segment *s, tt_ops_part *part)
+{
+    int64_t step = tt_cursor_zigzag(&d->c);
+    uint64_t lane = tt_cursor_varint(&d->c);
+    if (d->c.failed || step < -(int64_t)UINT32_MAX || step > (int64_t)UINT32_MAX)
+        return "a run is out of range";
+    *run += step;
+    if (*run < 0 || *run > UINT32_MAX) return "a run is out of range";
+    if ((lane & ~(uint64_t)TT_OPS_OPEN_LANE) > TT_OPS_LANE_MAX) return "a lane is out of range";
+    const char *wrong = get_part(d, part);
+    s->run = (uint32_t)*run;
+    s->lane = (uint32_t)(lane & (TT_OPS_OPEN_LANE - 1));
+    s->open = (lane & TT_OPS_OPEN_LANE) != 0;
+    s->first = part->first;
+    s->count = part->count;
+    return wrong;
+}
+
+static const char *get_segments(decoder *d, size_t n)
+{
+    tt_ops_block *b = d->block;
+    uint64_t count = tt_cursor_varint(&d->c);
+    if (d->c.failed || count == 0 || count > n || count > d->c.size) return "too many segments";
+    b->segments = malloc((size_t)count * sizeof *b->segments);
+    if (!b->segments) return "no memory";
+    int64_t run = 0;
+    size_t first = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        d->parts[i].first = (uint32_t)first;
+        const char *wrong = get_segment(d, &run, &b->segments[i], &d->parts[i]);
+        if (wrong) return wrong;
+        if (d->parts[i].count > n - first) return "the segments hold more records than the chunk";
+        first += d->parts[i].count;
+    }
+    b->n_segments = (size_t)count;
+    return first == n ? NULL : "the segments hold fewer records than the chunk";
+}
+
+static void fill_nodes(decoder *d)
+{
+    tt_ops_block *b = d->block;
+    for (size_t i = 0; i < b->n_segments; i++) {
+        const tt_ops_part *p = &d->parts[i];
+        memcpy(b->node + p->first, d->node + p->position, p->count * sizeof *b->node);
+        memcpy(b->covers + p->first, d->covers + p->position, p->count);
+    }
+}
+
+static const char *get_front(decoder *d, size_t n)
+{
+    d->encoding = tt_cursor_varint(&d->c);
+    uint64_t shift = tt_cursor_varint(&d->c);
+    d->t0 = tt_cursor_u64(&d->c);
+    if (d->c.failed) return "it is cut off";
+    if (d->encoding != TT_OPS_ENCODING_1 && d->encoding != TT_OPS_ENCODING_2)
+        return "an encoding this build does not know";
+    if (shift > TT_OPS_SHIFT_MAX) return "the tick shift is out of range";
+    d->block->tick_shift = (unsigned)shift;
+    d->cost->front_bytes = d->c.at;
+    const char *wrong = get_sequences(d, n);
+    d->cost->sequence_bytes = d->c.at - d->cost->front_bytes;
+    if (!wrong) wrong = get_segments(d, n);
+    d->cost->segment_bytes = d->c.at - d->cost->front_bytes - d->cost->sequence_bytes;
+    return wrong;
+}
+
+/* --- the times --- */
+
+static bool get_column_1(decoder *d, uint64_t *values, size_t *bytes)
+{
+    size_t before = d->c.at;
+    if (!tt_unpack_column(&d->c, values, d->block->n)) return false;
+    for (size_t i = 0; i < d->block->n; i++)
+        values[i] = (uint64_t)tt_zigzag_unmap(values[i]);
+    *bytes = d->c.at - before;
+    return true;
+}
+
+static bool get_column_2(decoder *d, uint64_t *values, uint32_t granule, size_t *bytes)
+{
+    size_t before = d->c.at, exceptions = 0;
+    if (!tt_ops_column_get(&d->c, values, d->block->n, &d->layout, granule, &exceptions))
+        return false;
+    d->cost->exception_bytes += exceptions;
+    *bytes = d->c.at - before - exceptions;
+    return true;
+}
+
+static bool get_columns(decoder *d)
+{
+    tt_ops_cost *cost = d->cost;
+    if (d->encoding == TT_OPS_ENCODING_1)
+        return get_column_1(d, d->gap, &cost->gap_bytes) &&
+               get_column_1(d, d->busy, &cost->busy_bytes) &&
+               get_column_1(d, d->wait, &cost->wait_bytes);
+    size_t before = d->c.at;
+    uint32_t granule = tt_cursor_varint32(&d->c);
+    cost->front_bytes += d->c.at - before;
+    return granule > 0 && get_column_2(d, d->gap, granule, &cost->gap_bytes) &&
+           get_column_2(d, d->busy, granule, &cost->busy_bytes) &&
+           get_column_2(d, d->wait, granule, &cost->wait_bytes);
+}
+
+/* From differences in the layout's order to times in the records' order. */
+static void sum_up(decoder *d)
+{
+    tt_ops_block *b = d->block;
+    const unsigned shift = b->tick_shift;
+    uint64_t end = d->t0;
+    for (size_t i = 0; i < b->n_segments; i++) {
+        const tt_ops_part *p = &d->parts[i];
+        uint32_t *next = d->layout.next + p->position;
+        uint64_t *starts = b->start + p->first, *arrives = b->arrive + p->first,
+                 *releases = b->release + p->first;
+        for (uint32_t k = 0; k < p->count; k++) {
+            uint32_t at = next[k]++;
+            uint64_t start = end + d->gap[at];
+            uint64_t arrive = start + d->busy[at];
+            end = arrive + d->wait[at];
+            starts[k] = start << shift;
+            arrives[k] = arrive << shift;
+            releases[k] = end << shift;
+        }
+    }
+}
+
+/* Content is lost. */
+static bool have_room(void **memory, size_t *memory_bytes, size_t bytes)
+{
+    if (*memory && *memory_bytes >= bytes) return true;
+    free(*memory);
+    *memory = malloc(bytes);
+    *memory_bytes = *memory ? bytes : 0;
+    return *memory != NULL;
+}
+
+/* The block's arrays in one piece of memory, what is only needed meanwhile in another. Sequences
+ * and segments take bytes of the payload each, so that these bound their number. */
+static bool take_memory(decoder *d, size_t n, bool times)
+{
+    tt_ops_block *b = d->block;
+    const size_t n_timed = times ? n : 0, most = n < d->c.size ? n : d->c.size;
+    const size_t rounding = 64; /* of tt_ops_cut, and items more than n */
+    if (!have_room(&b->memory, &b->memory_bytes,
+                   n_timed * 3 * sizeof *b->start + n * (sizeof *b->node + sizeof *b->covers) +
+                       rounding) ||
+        !have_room(&d->scratch->memory, &d->scratch->memory_bytes,
+                   n_timed * (3 * sizeof *d->gap + 2 * sizeof *d->layout.ends) +
+                       most * (sizeof *d->parts + sizeof *d->begin) +
+                       n * (sizeof *d->node + sizeof *d->covers) + rounding))
+        return false;
+    uint8_t *left = b->memory;
+    if (times) {
+        b->start = tt_ops_cut(&left, n, sizeof *b->start);
+        b->arrive = tt_ops_cut(&left, n, sizeof *b->arrive);
+        b->release = tt_ops_cut(&left, n, sizeof *b->release);
+    }
+    b->node = tt_ops_cut(&left, n, sizeof *b->node);
+    b->covers = tt_ops_cut(&left, n, sizeof *b->covers);
+    left = d->scratch->memory;
+    d->gap = tt_ops_cut(&left, n_timed, sizeof *d->gap);
+    d->busy = tt_ops_cut(&left, n_timed, sizeof *d->busy);
+    d->wait = tt_ops_cut(&left, n_timed, sizeof *d->wait);
+    d->layout.ends = tt_ops_cut(&left, n_timed + 1, sizeof *d->layout.ends);
+    d->layout.next = tt_ops_cut(&left, n_timed, sizeof *d->layout.next);
+    d->parts = tt_ops_cut(&left, most, sizeof *d->parts);
+    d->begin = tt_ops_cut(&left, most + 1, sizeof *d->begin);
+    d->node = tt_ops_cut(&left, n, sizeof *d->node);
+    d->covers = tt_ops_cut(&left, n, sizeof *d->covers);
+    return true;
+}
+
+static const char *get_payload(decoder *d, size_t n, bool times)
+{
+    if (!take_memory(d, n, times)) return "no memory";
+    const char *wrong = get_front(d, n);
+    if (wrong) return wrong;
+    d->block->n = n;
+    fill_nodes(d);
+    if (!times) return NULL;
+    tt_ops_layout_fill(&d->layout, d->parts, d->block->n_segments, d->begin[d->n_sequences]);
+    if (!get_columns(d)) return "a column is malformed";
+    sum_up(d);
+    return NULL;
+}
+
+static tt_status decode(decoder *d, size_t n, bool times, tt_error *err)
+{
+    tt_ops_block *b = d->block;
+    free(b->segments);
+    *b = (tt_ops_block){.memory = b->memory, .memory_bytes = b->memory_bytes};
+    if (n == 0 || n > TT_OPS_CHUNK_RECORDS_MAX) {
+        tt_ops_block_free(b);
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "an OPS chunk of %zu records (1 to %u)",
+                            n, TT_OPS_CHUNK_RECORDS_MAX);
+    }
+    const char *wrong = get_payload(d, n, times);
+    if (!wrong) return TT_OK;
+    tt_ops_block_free(b);
+    return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "an OPS chunk is malformed: %s", wrong);
+}
+
+tt_status tt_ops_decode_again(tt_span payload, size_t n, bool times, tt_ops_block *block,
+                              tt_ops_scratch *scratch, tt_error *err)
+{
+    tt_ops_cost cost = {0};
+    decoder d = {.c = tt_cursor_of(payload.data, payload.size),
+                 .block = block,
+                 .scratch = scratch,
+                 .cost = &cost};
+    return decode(&d, n, times, err);
+}
+
+tt_status tt_ops_decode(tt_span payload, size_t n, bool times, tt_ops_block *block, tt_error *err)
+{
+    tt_ops_scratch scratch = {0};
+    memset(block, 0, sizeof *block);
+    tt_status status = tt_ops_decode_again(payload, n, times, block, &scratch, err);
+    tt_ops_scratch_free(&scratch);
+    return status;
+}
+
+tt_status tt_ops_cost_of(tt_span payload, size_t n, tt_ops_cost *cost, tt_error *err)
+{
+    tt_ops_block block = {0};
+    tt_ops_scratch scratch = {0};
+    decoder d = {.c = tt_cursor_of(payload.data, payload.size),
+                 .block = &block,
+                 .scratch = &scratch,
+                 .cost = cost};
+    memset(cost, 0, sizeof *cost);
+    tt_status status = decode(&d, n, true, err);
+    tt_ops_block_free(&block);
+    tt_ops_scratch_free(&scratch);
+    return status;
+}
+
+void tt_ops_scratch_free(tt_ops_scratch *scratch)
+{
+    free(scratch->memory);
+    memset(scratch, 0, sizeof *scratch);
+}
+
+void tt_ops_block_free(tt_ops_block *block)
+{
+    free(block->memory);
+    free(block->segments);
+    memset(block, 0, sizeof *block);
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# test_memory.sh TENSORTRACE GENTRACE: what reading takes does not grow with the op records. A trace
+# that is larger than all the memory the reader may have (its libraries included) is checked,
+# summed up and paged through; the answers are those given without a limit.
+set -eu
+tensortrace=$1 gentrace=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+kib=90000 # of address space
+
+"$gentrace" --records 24000000 -o large.ttrace >made
+bytes=$(wc -c <large.ttrace)
+"$gentrace" --records 500000 --lanes 3 --experts 8 --layers 6 --faults --usage -o small.ttrace >made
+"$tensortrace" verify small.ttrace >out || { cat out; exit 1; }
+
+# limited ARGS...: the same output, with and without the limit.
+limited() {
+    "$tensortrace" "$@" >free.out
+    if ! (ulimit -v $kib && exec "$tensortrace" "$@") >limited.out; then
+        echo "FAILED within $kib KiB: tensortrace $*"
+        exit 1
+    fi
+    cmp free.out limited.out || { echo "FAILED: $* says something else under a limit"; exit 1; }
+}
+
+[ "$bytes" -gt $((kib * 1024)) ] || { echo "FAILED: a trace of $bytes bytes is no test"; exit 1; }
+limited stats --json large.ttrace
+limited stats --json --by layer large.ttrace
+limited log --json --token 20000 large.ttrace
+limited log --json --token 33000..33001 --lanes --op MUL_MAT large.ttrace
+limited log --limit 50 large.ttrace
+limited log --tensor "*ffn_out-7" --limit 30000 large.ttrace
+count=$("$tensortrace" stats --json --by thread large.ttrace | awk -F '[:,]' '/"count"/ { n = $2 } END { print n }')
+records=$("$gentrace" --records 24000000 -o large.ttrace | awk '{ print $1 + 0 }')
+[ "$count" -eq "$records" ] || { echo "FAILED: $count of $records records"; exit 1; }
+echo "passed: $bytes bytes of trace within $kib KiB"

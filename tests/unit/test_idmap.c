@@ -1,0 +1,79 @@
+/* Maps of ids: in a row, with gaps, out of order, changed. */
+#include "tests.h"
+
+#include "model/idmap.h"
+
+static uint32_t add(tt_idmap *m, uint64_t key, uint32_t index)
+{
+    uint32_t was;
+    assert_true(tt_idmap_add(m, key, index, &was));
+    return was;
+}
+
+static void ids_in_a_row_take_no_memory(void **state)
+{
+    tt_idmap m = {0};
+    (void)state;
+    assert_int_equal(tt_idmap_get(&m, 0), TT_NONE);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(add(&m, 5000 + i, i), TT_NONE);
+    assert_null(m.slots);
+    assert_int_equal(add(&m, 5003, 77), 3);
+    assert_int_equal(tt_idmap_get(&m, 5999), 999);
+    assert_int_equal(tt_idmap_get(&m, 6000), TT_NONE);
+    assert_int_equal(tt_idmap_get(&m, 4999), TT_NONE);
+    tt_idmap_free(&m);
+}
+
+/* A gap, an id that comes late, an index out of the row, keys at the end of all numbers. */
+static void other_ids_are_found_too(void **state)
+{
+    static const uint64_t keys[] = {10, 11, 12, 14, 9, 0, UINT64_MAX, UINT64_MAX - 1, 13};
+    (void)state;
+    for (size_t n = 1; n <= sizeof keys / sizeof *keys; n++) {
+        tt_idmap m = {0};
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(add(&m, keys[i], (uint32_t)i), TT_NONE);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(tt_idmap_get(&m, keys[i]), i);
+            assert_int_equal(add(&m, keys[i], 99), i);
+        }
+        for (size_t i = n; i < sizeof keys / sizeof *keys; i++)
+            assert_int_equal(tt_idmap_get(&m, keys[i]), TT_NONE);
+        tt_idmap_free(&m);
+    }
+    tt_idmap m = {0};
+    assert_int_equal(add(&m, UINT64_MAX, 0), TT_NONE);
+    assert_int_equal(add(&m, 0, 1), TT_NONE);
+    assert_int_equal(add(&m, 1, 3), TT_NONE);
+    assert_int_equal(tt_idmap_get(&m, 0), 1);
+    assert_int_equal(tt_idmap_get(&m, 1), 3);
+    assert_int_equal(tt_idmap_get(&m, UINT64_MAX), 0);
+    tt_idmap_free(&m);
+}
+
+static void an_index_changes(void **state)
+{
+    tt_idmap m = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 300; i++)
+        (void)add(&m, i + 1, i);
+    assert_true(tt_idmap_set(&m, 7, 6));
+    assert_null(m.slots);
+    assert_true(tt_idmap_set(&m, 7, 1000));
+    for (uint32_t i = 0; i < 300; i++)
+        assert_int_equal(tt_idmap_get(&m, i + 1), i == 6 ? 1000 : i);
+    assert_int_equal(add(&m, 301, 300), TT_NONE);
+    assert_int_equal(tt_idmap_get(&m, 301), 300);
+    tt_idmap_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_in_a_row_take_no_memory),
+        cmocka_unit_test(other_ids_are_found_too),
+        cmocka_unit_test(an_index_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
