@@ -27,8 +27,8 @@ struct tt_accesses {
     size_t n, capacity;
     uint64_t *offsets; /* of rows in their source */
     size_t offsets_capacity;
-    tally *tallies; /* by expert; all zero between two uses */
-    uint32_t *met;  /* experts with a tally */
+    tally *tallies; /* by expert; all zero between two uses; NULL until experts are met */
+    uint32_t *met;  /* experts with a tally; likewise */
 };
 
 tt_accesses *tt_accesses_new(const tt_model *m)
@@ -38,9 +38,7 @@ tt_accesses *tt_accesses_new(const tt_model *m)
     a->m = m;
     a->run = TT_NONE;
     a->routers_of = calloc((size_t)m->n_graphs + 1, sizeof *a->routers_of);
-    a->tallies = calloc(EXPERTS_MAX, sizeof *a->tallies);
-    a->met = calloc(EXPERTS_MAX, sizeof *a->met);
-    if (a->routers_of && a->tallies && a->met) return a;
+    if (a->routers_of) return a;
     tt_accesses_free(a);
     return NULL;
 }
@@ -287,6 +285,13 @@ static int by_expert(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
+static bool make_tallies(tt_accesses *a)
+{
+    if (!a->tallies) a->tallies = calloc(EXPERTS_MAX, sizeof *a->tallies);
+    if (!a->met) a->met = calloc(EXPERTS_MAX, sizeof *a->met);
+    return a->tallies && a->met;
+}
+
 static bool add_experts(tt_accesses *a, const tt_op_source *s, uint32_t ids, uint64_t stride)
 {
     uint32_t router = a->routers[ids], n_met = 0;
@@ -295,6 +300,7 @@ static bool add_experts(tt_accesses *a, const tt_op_source *s, uint32_t ids, uin
     uint64_t size = picked_bytes(t, dimension);
     size_t n;
     if (!tt_accesses_router_known(a, router)) return add_whole(a, s, true);
+    if (!make_tallies(a)) return false;
     size_t first = choices_of(a, router, &n);
     for (size_t i = first; i < first + n; i++) {
         const tt_choice *c = &a->choices[i];

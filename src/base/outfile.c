@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define TEMPORARY_TRIES 100
+#define OWN_DESCRIPTORS "/proc/self/fd"
 
 static tt_status io_error(tt_error *err, const char *what, const char *path)
 {
@@ -25,19 +26,50 @@ static tt_status memory_error(tt_error *err)
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
 }
 
-/* Creates a file beside f->path. Not mkstemp: its mode 0600 would have to be
- * widened again, and the umask cannot be read without a moment of changing it. */
-static int create_temporary(tt_outfile *f)
+/* A file in the folder of f->path that has no name, so that nothing stays of it when the program
+ * is interrupted or killed; -1 where the file system has no such files, or no name could be given
+ * to it later. */
+static int create_nameless(tt_outfile *f)
 {
+    char *folder = strdup(f->path);
+    if (!folder || access(OWN_DESCRIPTORS, X_OK) != 0) {
+        free(folder);
+        return -1;
+    }
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = '\0';
+    int fd = open(slash ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    free(folder);
+    f->nameless = fd >= 0;
+    return fd;
+}
+
+/* Gives the file behind fd, or a new one (fd -1), a name beside f->path; the descriptor. Not
+ * mkstemp: its mode 0600 would have to be widened again, and the umask cannot be read without a
+ * moment of changing it. */
+static int name_temporary(tt_outfile *f, int fd)
+{
+    char own[64];
     size_t size = strlen(f->path) + 40;
-    f->temporary = malloc(size);
-    if (!f->temporary) return -1;
+    (void)snprintf(own, sizeof own, OWN_DESCRIPTORS "/%d", fd);
     for (int i = 0; i < TEMPORARY_TRIES; i++) {
         (void)snprintf(f->temporary, size, "%s.%ld-%d.part", f->path, (long)getpid(), i);
-        int fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) return fd;
+        int got;
+        if (fd < 0)
+            got = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        else
+            got = linkat(AT_FDCWD, own, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0 ? fd : -1;
+        if (got >= 0 || errno != EEXIST) return got;
     }
     return -1;
+}
+
+static int create_temporary(tt_outfile *f)
+{
+    f->temporary = malloc(strlen(f->path) + 40);
+    if (!f->temporary) return -1;
+    int fd = create_nameless(f);
+    return fd >= 0 ? fd : name_temporary(f, -1);
 }
 
 static void forget(tt_outfile *f)
@@ -55,7 +87,7 @@ static tt_status open_stream(tt_outfile *f, int fd, const char *path, tt_error *
     status = io_error(err, "create", path);
     if (fd >= 0) {
         (void)close(fd);
-        if (f->temporary) (void)unlink(f->temporary);
+        if (f->temporary && !f->nameless) (void)unlink(f->temporary);
     }
     forget(f);
     return status;
@@ -97,6 +129,10 @@ tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
     if (fflush(f->stream) != 0) bad = true;
     if (!bad && f->temporary && fsync(fileno(f->stream)) != 0) bad = true;
     if (bad) status = io_error(err, "write", f->path);
+    if (status == TT_OK && f->nameless) {
+        if (name_temporary(f, fileno(f->stream)) < 0) status = io_error(err, "create", f->path);
+        f->nameless = status != TT_OK;
+    }
     if (fclose(f->stream) != 0 && status == TT_OK) status = io_error(err, "write", f->path);
     f->stream = NULL;
     if (status == TT_OK && f->temporary && rename_into_place(f) != 0)
@@ -112,6 +148,6 @@ tt_status tt_outfile_commit(tt_outfile *f, tt_error *err)
 void tt_outfile_abandon(tt_outfile *f)
 {
     if (f->stream) (void)fclose(f->stream);
-    if (f->temporary) (void)unlink(f->temporary);
+    if (f->temporary && !f->nameless) (void)unlink(f->temporary);
     forget(f);
 }

@@ -1,5 +1,6 @@
-/* A file that appears whole or not at all: written under a temporary name in the
- * same folder, synced and renamed when everything is there. */
+/* A file that appears whole or not at all: written without a name (where the file system has no
+ * such files: under a temporary name in the same folder), synced and named when everything is
+ * there. Interrupted or killed before, it is gone. */
 #ifndef TT_BASE_OUTFILE_H
 #define TT_BASE_OUTFILE_H
 
@@ -12,6 +13,7 @@ typedef struct tt_outfile {
     FILE *stream; /* write here */
     char *path;
     char *temporary; /* NULL for a device or a pipe, which is written directly */
+    bool nameless;   /* the file has the temporary name only while it gets its own */
     bool force;
 } tt_outfile;
 

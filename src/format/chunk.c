@@ -110,6 +110,11 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
         return tt_error_set(err, TT_E_LIMIT, offset + 8,
                             "a chunk of %" PRIu32 " bytes (%" PRIu32 " unpacked); the limit is %u",
                             h->stored_bytes, h->raw_bytes, TT_CHUNK_PAYLOAD_MAX);
+    if (!tt_chunk_ratio_ok(h->stored_bytes, h->raw_bytes))
+        return tt_error_set(err, TT_E_LIMIT, offset + 8,
+                            "a chunk of %" PRIu32 " bytes says that it unpacks to %" PRIu32
+                            "; the limit is %u times its size",
+                            h->stored_bytes, h->raw_bytes, TT_CHUNK_RATIO_MAX);
     if (h->stored_bytes > size - TT_CHUNK_HEADER_BYTES)
         return tt_error_set(err, TT_E_TRUNCATED, offset,
                             "a chunk announces %" PRIu32 " bytes, the file ends after %" PRIu64,
@@ -195,8 +200,18 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
         if (entries[i].type == TT_CHUNK_META) put_meta(out, &entries[i].meta);
 }
 
-tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
-                          tt_error *err)
+/* The first entry that cannot be where it says; NULL when all can. */
+static const tt_index_entry *find_misplaced(const tt_index_entry *list, size_t n, uint64_t offset)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].offset < TT_FILE_HEADER_BYTES || list[i].offset >= offset ||
+            (i > 0 && list[i].offset <= list[i - 1].offset))
+            return &list[i];
+    return NULL;
+}
+
+tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **entries, size_t *n,
+                          uint8_t *end_flags, tt_error *err)
 {
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     uint64_t count = tt_cursor_varint(&c);
@@ -230,6 +245,14 @@ tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, 
     if (c.failed) {
         free(list);
         return tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET, "the index ends inside an entry");
+    }
+    const tt_index_entry *misplaced = find_misplaced(list, (size_t)count, offset);
+    if (misplaced) {
+        tt_status status =
+            tt_error_set(err, TT_E_FORMAT, offset, "the index lists a chunk at byte %" PRIu64,
+                         misplaced->offset);
+        free(list);
+        return status;
     }
     *entries = list;
     *n = (size_t)count;

@@ -14,6 +14,9 @@
 #define TT_CHUNK_HEADER_BYTES 40u
 #define TT_TAIL_BYTES 16u
 #define TT_CHUNK_PAYLOAD_MAX (64u << 20)
+/* A chunk unpacks to no more than this many times its bytes in the file, so that a small file
+ * cannot ask for much memory. Real ones come to 20. */
+#define TT_CHUNK_RATIO_MAX 64u
 #define TT_FORMAT_MAJOR 1u
 #define TT_FORMAT_MINOR 1u
 
@@ -85,6 +88,12 @@ static inline uint64_t tt_chunk_extent(const tt_chunk_header *h)
                                     : TT_CHUNK_HEADER_BYTES + tt_pad8(h->stored_bytes);
 }
 
+/* Whether a payload of raw_bytes may be stored in that few. */
+static inline bool tt_chunk_ratio_ok(uint64_t stored_bytes, uint64_t raw_bytes)
+{
+    return raw_bytes <= TT_CHUNK_RATIO_MAX * (TT_CHUNK_HEADER_BYTES + stored_bytes);
+}
+
 void tt_file_header_encode(const tt_file_header *h, uint8_t out[TT_FILE_HEADER_BYTES]);
 /* size: bytes available at data. Refuses a wrong magic, a newer major version, a bad checksum. */
 tt_status tt_file_header_decode(const uint8_t *data, size_t size, tt_file_header *h, tt_error *err);
@@ -103,9 +112,10 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
 
 /* Appends the INDEX payload. */
 void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uint8_t end_flags);
-/* *entries is allocated with malloc; the caller frees it. *end_flags: TT_END_* only. */
-tt_status tt_index_decode(tt_span payload, tt_index_entry **entries, size_t *n, uint8_t *end_flags,
-                          tt_error *err);
+/* offset: of the INDEX chunk, before which what it lists has to lie. *entries is allocated with
+ * malloc; the caller frees it. *end_flags: TT_END_* only. */
+tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **entries, size_t *n,
+                          uint8_t *end_flags, tt_error *err);
 
 /* How many entries, from the first on, are in order: in each stream the positions ascend, and no
  * chunk begins before the end of the one before it. What a scan finds behind them was not written

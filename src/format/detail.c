@@ -304,6 +304,8 @@ tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **d
                             wrong);
     }
     qsort(list, *n, sizeof *list, compare);
-    *details = list;
+    /* The header may have said more than there is, and lists are kept. */
+    tt_detail *fit = *n && *n < count ? realloc(list, *n * sizeof *list) : NULL;
+    *details = fit ? fit : list;
     return TT_OK;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STRING_GAP_MAX (1u << 20)
+#define STRING_GAPS_MAX 65536u /* ids without a string, all together */
 #define ENVIRONMENT_MAX 4096u
 
 bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size)
@@ -85,7 +85,8 @@ static bool load_string(tt_loader *l, tt_cursor *c)
     if (id > l->n_strings && !(id == 1 && l->n_strings == 0))
         tt_loader_problem(l, "string %" PRIu32 " follows string %" PRIu32, id,
                           l->n_strings ? l->n_strings - 1 : 0);
-    if (id - l->n_strings > STRING_GAP_MAX) return true;
+    if (id - l->n_strings > STRING_GAPS_MAX - l->string_gaps) return true;
+    l->string_gaps += id - l->n_strings;
     while (l->n_strings <= id) {
         if (!TT_GROW(l, l->strings, l->n_strings, l->capacity.strings)) return true;
         l->strings[l->n_strings++] = (tt_text){0};
@@ -103,20 +104,13 @@ static bool load_environment(tt_loader *l, tt_cursor *c)
         tt_loader_problem(l, "more than %u environment values", ENVIRONMENT_MAX);
         return true;
     }
-    /* Records are few; each makes the list longer and the later value wins. */
-    tt_pair *all = tt_arena_take(&m->arena, (size_t)m->n_environment + n, sizeof *all);
-    if (!all) {
-        l->no_memory = true;
-        return true;
-    }
-    if (m->n_environment) memcpy(all, m->environment, m->n_environment * sizeof *all);
     for (uint32_t i = 0; i < n; i++) {
         tt_span key = tt_cursor_str(c), value = tt_cursor_str(c);
         if (c->failed) return false;
-        all[m->n_environment + i] = (tt_pair){tt_loader_text(l, key), tt_loader_text(l, value)};
+        if (!TT_GROW(l, m->environment, m->n_environment, l->capacity.environment)) return true;
+        m->environment[m->n_environment++] =
+            (tt_pair){tt_loader_text(l, key), tt_loader_text(l, value)};
     }
-    m->environment = all;
-    m->n_environment += n;
     return true;
 }
 
@@ -387,7 +381,7 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
         if (l->no_memory)
             return tt_error_set(damage, TT_E_LIMIT, l->chunk_offset,
                                 "the trace's descriptions need more than %zu MiB of memory",
-                                TT_MODEL_MEMORY_MAX >> 20);
+                                l->m->arena.limit_bytes >> 20);
         n++;
     }
     if (c.failed)
@@ -442,12 +436,20 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     return status == TT_OK ? tt_pieces_open(&m->trace, &m->pieces, err) : status;
 }
 
+/* What a file can ask for depends on how large it is: see TT_MODEL_MEMORY_FACTOR. */
+static size_t memory_limit(uint64_t file_bytes)
+{
+    uint64_t most = (TT_MODEL_MEMORY_MAX - TT_MODEL_MEMORY_FREE) / TT_MODEL_MEMORY_FACTOR;
+    if (file_bytes > most) return TT_MODEL_MEMORY_MAX;
+    return TT_MODEL_MEMORY_FREE + (size_t)file_bytes * TT_MODEL_MEMORY_FACTOR;
+}
+
 static tt_status open_model(tt_model *m, const tt_part *part, tt_model **out, tt_status status,
                             tt_error *err)
 {
     tt_loader l = {.m = m, .part = part};
     if (status == TT_OK) {
-        tt_arena_init(&m->arena, TT_MODEL_MEMORY_MAX);
+        tt_arena_init(&m->arena, memory_limit(m->trace.source.size));
         m->meta_damage.status = TT_OK;
         status = load_all(&l, err);
         free(l.strings);

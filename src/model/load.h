@@ -15,7 +15,7 @@ typedef struct tt_text {
 typedef struct tt_loader {
     tt_model *m;
     tt_text *strings; /* by id; 0 is the empty string */
-    uint32_t n_strings;
+    uint32_t n_strings, string_gaps;
     const tt_part *part;    /* NULL: all of it */
     uint64_t first_ticks;   /* of a part: of the trace's first batch or run */
     uint64_t chunk_offset;  /* of the META chunk being read */
@@ -25,8 +25,8 @@ typedef struct tt_loader {
     uint64_t base;           /* META before this position is in the BASE chunk */
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
     struct tt_capacities {   /* of the model's arrays */
-        size_t strings, files, weights, buffers, graphs, batches, runs, decodes, rings, losses,
-            detail_losses, indices, usages, residencies, token_texts;
+        size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
+            losses, detail_losses, indices, usages, residencies, token_texts;
     } capacity;
     tt_meta_clock first_clock, last_clock;
 } tt_loader;

@@ -11,6 +11,7 @@ void tt_model_close(tt_model *m)
     if (!m) return;
     tt_pieces_free(m->pieces);
     tt_details_free(m->details);
+    free(m->environment);
     free(m->files);
     free(m->weights);
     free(m->buffers);

@@ -22,7 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The memory of a model: no more than FREE + FACTOR x the size of its file, and never more than
+ * MAX. A chunk unpacks to 64 times its size at most, and what is made of a META record is some 16
+ * times as large, the most. */
 #define TT_MODEL_MEMORY_MAX ((size_t)2 << 30)
+#define TT_MODEL_MEMORY_FREE ((size_t)16 << 20)
+#define TT_MODEL_MEMORY_FACTOR 1024u
 #define TT_MODEL_PROBLEMS_MAX 32u
 #define TT_VIEW_DEPTH_MAX 32u
 #define TT_LAYER_NONE (-1)

@@ -30,6 +30,8 @@ struct tt_blocks {
     tt_error damage;
 };
 
+#define CACHE_FACTOR 64u /* a record takes ten times in memory what it takes in the file */
+
 /* Chunks come round robin from the streams, so two a stream are the ones in use. */
 static size_t cache_limit(const tt_trace *trace)
 {
@@ -43,6 +45,9 @@ static size_t cache_limit(const tt_trace *trace)
     uint64_t need = 2 * ((uint64_t)highest + 1) * RECORD_BYTES;
     if (largest > TT_OPS_CHUNK_RECORDS_MAX) largest = TT_OPS_CHUNK_RECORDS_MAX;
     need *= largest;
+    /* Streams and counts are as high as a file says: it pays for them with its size. */
+    uint64_t paid = TT_BLOCKS_CACHE_MIN + CACHE_FACTOR * trace->source.size;
+    if (need > paid) need = paid;
     if (need < TT_BLOCKS_CACHE_MIN) return TT_BLOCKS_CACHE_MIN;
     return need < TT_BLOCKS_CACHE_MAX ? (size_t)need : TT_BLOCKS_CACHE_MAX;
 }

@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory of decoded chunks kept at once: two of the largest a stream, in between these bounds.
+/* Memory of decoded chunks kept at once: two of the largest a stream, in between these bounds
+ * and no more than in proportion to the file.
  * Walking the runs in order needs about one a stream. */
 #define TT_BLOCKS_CACHE_MIN (16u << 20)
 #define TT_BLOCKS_CACHE_MAX (512u << 20)

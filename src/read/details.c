@@ -8,6 +8,7 @@
 /* Memory of decoded chunks kept at once: two of the largest a stream, in between. */
 #define CACHE_MIN ((size_t)16 << 20)
 #define CACHE_MAX ((size_t)256 << 20)
+#define CACHE_FACTOR 64u
 /* Details of one run: a token each of a long prompt, many layers, all experts. */
 #define RUN_DETAILS_MAX ((size_t)16 << 20)
 /* Work in all, in details, before a trace counts as too scattered to be walked. */
@@ -85,6 +86,9 @@ tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err
         if (e->stream > streams && e->stream <= TT_OPS_LANE_MAX) streams = e->stream;
     }
     uint64_t need = 2 * streams * largest * sizeof(tt_detail);
+    /* Streams are as many as a file says: it pays for them with its size. */
+    if (need > CACHE_MIN + CACHE_FACTOR * trace->source.size)
+        need = CACHE_MIN + CACHE_FACTOR * trace->source.size;
     d->cache_limit = need < CACHE_MIN ? CACHE_MIN : need > CACHE_MAX ? CACHE_MAX : (size_t)need;
     /* A list that was rebuilt by scanning does not say which runs a chunk holds. */
     d->ranges_known = trace->complete;

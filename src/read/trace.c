@@ -105,14 +105,7 @@ static tt_status read_index(tt_trace *t, tt_error *err)
         status = tt_error_set(err, TT_E_FORMAT, offset, "the tail names a chunk that is no index");
     if (status == TT_OK) status = tt_chunk_unpack(&h, stored, offset, SIZE_MAX, &u, &payload, err);
     if (status == TT_OK)
-        status = tt_index_decode(payload, &t->chunks, &t->n_chunks, &t->end_flags, err);
-    for (size_t i = 0; status == TT_OK && i < t->n_chunks; i++) {
-        const tt_index_entry *e = &t->chunks[i];
-        if (e->offset < TT_FILE_HEADER_BYTES || e->offset >= offset ||
-            (i > 0 && e->offset <= e[-1].offset))
-            status = tt_error_set(err, TT_E_FORMAT, offset,
-                                  "the index lists a chunk at byte %" PRIu64, e->offset);
-    }
+        status = tt_index_decode(payload, offset, &t->chunks, &t->n_chunks, &t->end_flags, err);
     if (status == TT_OK) find_hole(t, &u);
     tt_unpacker_free(&u);
     if (status == TT_OK) {

@@ -2,6 +2,10 @@
 
 #include <zstd.h>
 
+/* zstd's own least, and what the largest chunk is worth. */
+#define WINDOW_LOG_MIN 10
+#define WINDOW_LOG_MAX 26
+
 void tt_unpacker_init(tt_unpacker *u)
 {
     tt_bytes_init(&u->stored, TT_CHUNK_PAYLOAD_MAX + TT_CHUNK_HEADER_BYTES);
@@ -41,6 +45,25 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
     return TT_OK;
 }
 
+/* The front of a frame. A stream needs memory for the window that the frame says it has: no more
+ * than its content is worth. False when it cannot be had so. */
+static bool stream_front(tt_unpacker *u, tt_span stored, size_t capacity, size_t want)
+{
+    ZSTD_outBuffer to = {u->raw.data, want, 0};
+    ZSTD_inBuffer from = {stored.data, stored.size, 0};
+    size_t result;
+    int window_log = WINDOW_LOG_MIN;
+    while (window_log < WINDOW_LOG_MAX && (size_t)1 << window_log < capacity)
+        window_log++;
+    (void)ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+    (void)ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, window_log);
+    do
+        result = ZSTD_decompressStream(u->zstd, &to, &from);
+    while (!ZSTD_isError(result) && result != 0 && to.pos < to.size && from.pos < from.size);
+    u->raw.size = to.pos;
+    return !ZSTD_isError(result);
+}
+
 static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t offset, size_t want,
                             tt_unpacker *u, tt_error *err)
 {
@@ -50,19 +73,13 @@ static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t o
     if (!u->zstd || !tt_bytes_reserve(&u->raw, capacity + 1))
         return tt_error_set(err, TT_E_MEMORY, offset, "no memory to unpack a chunk of %zu bytes",
                             capacity);
-    size_t result;
-    if (want >= capacity) {
+    size_t result = 0;
+    /* What cannot be had as a stream may still be had whole. */
+    if (want >= capacity || !stream_front(u, stored, capacity, want)) {
+        want = capacity;
         /* One byte of room more than announced, so that a longer frame is noticed. */
         result = ZSTD_decompressDCtx(u->zstd, u->raw.data, capacity + 1, stored.data, stored.size);
         u->raw.size = ZSTD_isError(result) ? 0 : result;
-    } else {
-        ZSTD_outBuffer to = {u->raw.data, want, 0};
-        ZSTD_inBuffer from = {stored.data, stored.size, 0};
-        (void)ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
-        do
-            result = ZSTD_decompressStream(u->zstd, &to, &from);
-        while (!ZSTD_isError(result) && result != 0 && to.pos < to.size && from.pos < from.size);
-        u->raw.size = to.pos;
     }
     if (ZSTD_isError(result))
         return tt_error_set(err, TT_E_FORMAT, offset, "a chunk cannot be unpacked: %s",

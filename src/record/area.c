@@ -12,7 +12,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define AREA_VERSION 4u
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
 #define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
@@ -165,7 +164,7 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", map->path,
                             strerror(errno));
     tt_area *a = (tt_area *)base;
-    a->version = AREA_VERSION;
+    a->version = TT_AREA_VERSION;
     a->n_rings = TT_AREA_RINGS;
     atomic_store(&a->n_usable, TT_AREA_RINGS);
     a->ring_records = records;
@@ -196,7 +195,7 @@ static bool is_power_of_two(uint64_t n)
 static const char *check_header(const tt_area *a, uint64_t size)
 {
     if (memcmp(a->magic, AREA_MAGIC, sizeof a->magic) != 0) return "not a recording area";
-    if (a->version != AREA_VERSION) return "written by another version of tensortrace";
+    if (a->version != TT_AREA_VERSION) return "written by another version of tensortrace";
     if (a->total_bytes != size) return "the file has another size than its header says";
     if (!a->n_rings || a->n_rings > 65536 || !is_power_of_two(a->ring_records) ||
         a->ring_records > TT_AREA_RING_BYTES_MAX || ring_bytes_of(a) < TT_AREA_RING_BYTES_MIN ||

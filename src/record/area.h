@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TT_AREA_VERSION 4u
 #define TT_AREA_RINGS 256u
 #define TT_AREA_RING_BYTES_DEFAULT (1u << 20)
 #define TT_AREA_RING_BYTES_MIN (1u << 13)

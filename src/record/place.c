@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NUMBERS_MAX 10000L
@@ -63,17 +64,24 @@ tt_status tt_place_snapshot(char *out, size_t size, const char *path, long n, tt
     return number(out, size, path, "-snapshot", n, err);
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* Like rename, but refuses to replace (EEXIST). */
 static int rename_new(const char *part, const char *path)
 {
-    /* link refuses on every file system; some have no links, some of those no RENAME_NOREPLACE. */
+    if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
+    if (errno == EEXIST && is_same_file(part, path)) return unlink(part); /* see below */
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
+    /* A file system that cannot tell. Killed between the two calls, it has two names. */
     if (link(part, path) == 0) {
         (void)unlink(part);
         return 0;
     }
-    if (errno == EEXIST) return -1;
-    if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
-    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
+    if (errno == EEXIST) return is_same_file(part, path) ? unlink(part) : -1;
     if (access(path, F_OK) == 0) {
         errno = EEXIST;
         return -1;

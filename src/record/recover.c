@@ -44,6 +44,48 @@ static bool chunk_at(const scan *s, uint64_t at, tt_chunk_header *h)
                                   h, NULL) == TT_OK;
 }
 
+/* The raw payload of the chunk at `at`, unpacked into *unpacked when need be. */
+static bool payload_at(const scan *s, uint64_t at, const tt_chunk_header *h, tt_codec_zstd *zstd,
+                       tt_bytes *unpacked, tt_span *payload)
+{
+    tt_span stored = {s->data + at + TT_CHUNK_HEADER_BYTES, h->stored_bytes};
+    if (h->codec == TT_CODEC_NONE) {
+        *payload = stored;
+        return h->raw_bytes == h->stored_bytes;
+    }
+    if (!zstd || h->codec != TT_CODEC_ZSTD ||
+        !tt_codec_zstd_unpack(zstd, stored, h->raw_bytes, unpacked))
+        return false;
+    *payload = (tt_span){unpacked->data, unpacked->size};
+    return true;
+}
+
+static bool chunk_payload(const scan *s, const tt_index_entry *e, tt_codec_zstd *zstd,
+                          tt_bytes *unpacked, tt_span *payload)
+{
+    tt_chunk_header h;
+    return chunk_at(s, e->offset, &h) && payload_at(s, e->offset, &h, zstd, unpacked, payload);
+}
+
+/* Whether the chunk at `at` is an INDEX that a reader can use. */
+static bool is_index(const scan *s, uint64_t at, const tt_chunk_header *h)
+{
+    tt_index_entry *entries = NULL;
+    size_t n;
+    uint8_t flags;
+    tt_span payload;
+    tt_bytes unpacked;
+    if (h->type != TT_CHUNK_INDEX) return false;
+    tt_bytes_init(&unpacked, TT_CHUNK_PAYLOAD_MAX);
+    tt_codec_zstd *zstd = h->codec == TT_CODEC_ZSTD ? tt_codec_zstd_new() : NULL;
+    bool ok = payload_at(s, at, h, zstd, &unpacked, &payload) &&
+              tt_index_decode(payload, at, &entries, &n, &flags, NULL) == TT_OK;
+    free(entries);
+    tt_codec_zstd_free(zstd);
+    tt_bytes_free(&unpacked);
+    return ok;
+}
+
 /* A file with a whole index and tail has had its end, whatever is wrong inside: cutting it at
  * a damaged chunk would throw away the rest. */
 static bool has_end(const scan *s)
@@ -53,7 +95,7 @@ static bool has_end(const scan *s)
     if (s->size < TT_FILE_HEADER_BYTES + TT_TAIL_BYTES ||
         !tt_tail_decode(s->data + s->size - TT_TAIL_BYTES, &at) || at >= s->size)
         return false;
-    return chunk_at(s, at, &h) && h.type == TT_CHUNK_INDEX;
+    return chunk_at(s, at, &h) && is_index(s, at, &h);
 }
 
 static tt_status walk_chunks(scan *s, tt_error *err)
@@ -70,7 +112,8 @@ static tt_status walk_chunks(scan *s, tt_error *err)
             continue;
         }
         if (h.type == TT_CHUNK_INDEX) {
-            s->index_end = s->end + bytes;
+            /* One that says nothing is written anew. */
+            if (is_index(s, s->end, &h)) s->index_end = s->end + bytes;
             return TT_OK;
         }
         if (s->n == s->capacity) {
@@ -115,24 +158,6 @@ static bool is_more_behind(const scan *s)
         found += whole;
     }
     return found > 1;
-}
-
-/* The raw payload of the chunk, unpacked into *unpacked when need be. */
-static bool chunk_payload(const scan *s, const tt_index_entry *e, tt_codec_zstd *zstd,
-                          tt_bytes *unpacked, tt_span *payload)
-{
-    tt_chunk_header h;
-    if (!chunk_at(s, e->offset, &h)) return false;
-    tt_span stored = {s->data + e->offset + TT_CHUNK_HEADER_BYTES, h.stored_bytes};
-    if (h.codec == TT_CODEC_NONE) {
-        *payload = stored;
-        return true;
-    }
-    if (!zstd || h.codec != TT_CODEC_ZSTD ||
-        !tt_codec_zstd_unpack(zstd, stored, h.raw_bytes, unpacked))
-        return false;
-    *payload = (tt_span){unpacked->data, unpacked->size};
-    return true;
 }
 
 static bool has_counts(tt_span payload)

@@ -126,7 +126,8 @@ static tt_status put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *e
     tt_span stored = raw;
     if (raw.size > TT_CHUNK_PAYLOAD_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "a chunk of %zu bytes", raw.size);
-    if (s->zstd && worth_packing(entry, raw) && tt_codec_zstd_pack(s->zstd, raw, &s->packed)) {
+    if (s->zstd && worth_packing(entry, raw) && tt_codec_zstd_pack(s->zstd, raw, &s->packed) &&
+        tt_chunk_ratio_ok(s->packed.size, raw.size)) {
         stored = (tt_span){s->packed.data, s->packed.size};
         h.codec = TT_CODEC_ZSTD;
         h.stored_bytes = (uint32_t)stored.size;
@@ -233,7 +234,7 @@ static tt_status add_pages(const tt_sink *s, tt_index_entry **list, size_t *n, t
         status = tt_sink_read(s, at, &chunk, &h, err);
         if (status != TT_OK) break;
         tt_span payload = {chunk.data + TT_CHUNK_HEADER_BYTES, h.stored_bytes};
-        status = tt_index_decode(payload, &page, &n_page, &flags, err);
+        status = tt_index_decode(payload, at, &page, &n_page, &flags, err);
         if (status != TT_OK) break;
         tt_index_entry *more = realloc(page, (n_page + *n) * sizeof *more);
         if (!more) {

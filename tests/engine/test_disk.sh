@@ -39,9 +39,10 @@ unshare -m true 2>/dev/null || {
 within() {
     unshare -m sh -c "$1"
 }
-export TT_BIN program
+longer="$TT_PROGRAMS/endless $engine tiny.gguf 30000"
+export TT_BIN program longer
 mkdir -p disk
-within 'mount -t tmpfs -o size=600k none disk || exit 99
+within 'mount -t tmpfs -o size=300k none disk || exit 99
     "$TT_BIN" run -o disk/t.ttrace -- $program >out.txt 2>err.txt
     echo $? >code
     "$TT_BIN" info disk/t.ttrace.part >part.txt 2>&1 || "$TT_BIN" info disk/t.ttrace >part.txt 2>&1
@@ -56,20 +57,26 @@ verified full.ttrace
 # A flight recorder on a disk with room for it, but not for its copy at the end.
 rm -f full.ttrace
 within 'mount -t tmpfs -o size=1500k none disk || exit 99
-    "$TT_BIN" run --ring 1M -o disk/t.ttrace -- $program >out.txt 2>err.txt
+    "$TT_BIN" run --ring 1M -o disk/t.ttrace -- $longer >out.txt 2>err.txt
     echo $? >code
     cp disk/t.ttrace full.ttrace'
 code=$(cat code)
+cp plain.txt plain.short
+$longer >plain.txt 2>plain.err
 ended "flight recorder, no room for a copy"
+grep -q "wrote" err.txt || fail "flight recorder, no room for a copy: $(cat err.txt)"
+"$TT_BIN" info full.ttrace | grep -q "a flight recorder of 1.0 MiB: the last" ||
+    fail "flight recorder, no room for a copy: info does not say what it is"
 verified full.ttrace
 
 # A file system that does not take back parts of files is refused, in words.
 within 'mount -t ramfs none disk || exit 99
-    "$TT_BIN" run --ring 1M -o disk/t.ttrace -- $program >out.txt 2>err.txt
+    "$TT_BIN" run --ring 1M -o disk/t.ttrace -- $longer >out.txt 2>err.txt
     echo $? >code
     ls disk >left.txt'
 code=$(cat code)
 ended "no holes" 3
+mv plain.short plain.txt
 grep -q "cannot take back the space" err.txt || fail "no holes: $(cat err.txt)"
 [ ! -s left.txt ] || fail "no holes: left are $(cat left.txt)"
 

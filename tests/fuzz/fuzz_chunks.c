@@ -1,7 +1,7 @@
 /* Bytes as a file of chunks: opened with and without its index, each chunk unpacked and decoded by
  * its kind; as they are and with right checksums. What a model makes of them is fuzz_meta's. */
 #include "../golden/rechecksum.h"
-#include "allocations.h"
+#include "../golden/allocations.h"
 #include "decode_chunk.h"
 #include "read/trace.h"
 
@@ -51,5 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Without its end the file is scanned. */
     if (size > TT_TAIL_BYTES) try_bytes(right, size - TT_TAIL_BYTES);
     free(right);
+    allocations_check(allocations_allowed(size));
     return 0;
 }

@@ -1,7 +1,7 @@
 /* DETAIL payloads. With an odd first byte: bytes as a payload, which must be decoded or refused.
  * Else: bytes as details (a damaged area may hold any), of which all that are sane must come
  * back, and the same from what comes back. */
-#include "allocations.h"
+#include "../golden/allocations.h"
 #include "format/detail.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Bytes as the payload of a META chunk in a file that is right otherwise: what a model makes of
  * them, and that all of it can be read. */
 #include "../golden/facts.h"
-#include "allocations.h"
+#include "../golden/allocations.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (m || err.status == TT_OK || !err.message[0])
         abort();
     tt_model_close(m);
+    allocations_check(allocations_allowed(size));
     tt_bytes_free(&file);
     return 0;
 }

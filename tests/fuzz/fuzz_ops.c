@@ -1,6 +1,6 @@
 /* OPS payloads. With an odd first byte: bytes as a payload, which must be decoded or refused.
  * Else: bytes as records (a damaged area may hold any), which must come back as they were. */
-#include "allocations.h"
+#include "../golden/allocations.h"
 #include "format/ops.h"
 
 #include <string.h>
@@ -28,17 +28,45 @@ static void check_block(const tt_ops_block *b, size_t n, bool times)
     if (records != n) abort();
 }
 
+/* Into memory that another chunk has used before: the same comes out. */
+static void decode_again(tt_span payload, size_t n, const tt_ops_block *first)
+{
+    static tt_ops_block again;
+    static tt_ops_scratch scratch;
+    if (tt_ops_decode_again(payload, n, true, &again, &scratch, NULL) != TT_OK) abort();
+    if (again.n_segments != first->n_segments || again.tick_shift != first->tick_shift ||
+        memcmp(again.node, first->node, n * sizeof *again.node) != 0 ||
+        memcmp(again.covers, first->covers, n) != 0 ||
+        memcmp(again.start, first->start, n * sizeof *again.start) != 0 ||
+        memcmp(again.arrive, first->arrive, n * sizeof *again.arrive) != 0 ||
+        memcmp(again.release, first->release, n * sizeof *again.release) != 0)
+        abort();
+}
+
+static void check_cost(tt_span payload, size_t n)
+{
+    tt_ops_cost c;
+    if (tt_ops_cost_of(payload, n, &c, NULL) != TT_OK) abort();
+    size_t sum = c.front_bytes + c.sequence_bytes + c.segment_bytes + c.gap_bytes + c.busy_bytes +
+                 c.wait_bytes + c.exception_bytes;
+    if (sum > payload.size) abort();
+}
+
 static void decode(const uint8_t *data, size_t size)
 {
     tt_error err = {TT_OK, 0, ""};
     size_t n = size < 2 ? 1 : 1 + ((size_t)data[0] | (size_t)data[1] << 8) % RECORDS_MAX;
     size_t skip = size < 2 ? size : 2;
+    const tt_span payload = {data + skip, size - skip};
     for (unsigned times = 0; times < 2; times++) {
         tt_ops_block b;
-        if (tt_ops_decode((tt_span){data + skip, size - skip}, n, times, &b, &err) == TT_OK)
+        if (tt_ops_decode(payload, n, times, &b, &err) == TT_OK) {
             check_block(&b, n, times);
-        else if (err.status == TT_OK || !err.message[0] || b.segments || b.node)
+            if (times) decode_again(payload, n, &b);
+            if (times) check_cost(payload, n);
+        } else if (err.status == TT_OK || !err.message[0] || b.segments || b.node) {
             abort();
+        }
         tt_ops_block_free(&b);
     }
     allocations_check(MEMORY_FREE + RECORD_MEMORY * n);

@@ -150,6 +150,8 @@ def read_chunk(data, at):
         raise Bad("no chunk here")
     if stored > 64 << 20 or raw > 64 << 20:
         raise Bad("a chunk is too large")
+    if raw > 64 * (40 + stored):
+        raise Bad("a chunk unpacks to more than 64 times its size")
     payload = data[at + 40 : at + 40 + stored]
     if len(payload) < stored:
         raise Bad("a chunk is cut off")

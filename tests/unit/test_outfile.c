@@ -3,9 +3,12 @@
 #include "base/outfile.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/tt-outfile-XXXXXX";
@@ -51,6 +54,29 @@ static int files_here(void)
         n += e->d_name[0] != '.';
     (void)closedir(d);
     return n;
+}
+
+static bool has_nameless_files(void)
+{
+    int fd = open(".", O_WRONLY | O_TMPFILE, 0600);
+    if (fd >= 0) (void)close(fd);
+    return fd >= 0;
+}
+
+static void nothing_stays_of_a_killed_program(void **state)
+{
+    int status = 0;
+    (void)state;
+    if (!has_nameless_files()) skip();
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (tt_outfile_open(&file, "out", false, &error) != TT_OK) _exit(1);
+        (void)fputs("half", file.stream);
+        (void)fflush(file.stream);
+        (void)raise(SIGKILL);
+    }
+    assert_true(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+    assert_int_equal(files_here(), 0);
 }
 
 static void appears_at_commit(void **state)
@@ -152,6 +178,7 @@ static void failures_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_stays_of_a_killed_program),
         cmocka_unit_test(appears_at_commit),
         cmocka_unit_test(abandon_leaves_nothing),
         cmocka_unit_test(existing_is_kept_unless_forced),

@@ -1,0 +1,77 @@
+#!/bin/sh
+# check_damaged.sh TENSORTRACE: every command that reads a trace, on traces damaged in many ways:
+# it ends, in time, with 0, 1 or 2, and says something when it is not 0.
+set -u
+program=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failed=0
+runs=0
+unset COLUMNS
+export LC_ALL=C
+
+# zeros FILE FROM BYTES: as a power cut leaves a block.
+zeros() {
+    dd if=/dev/zero of="$1" bs=1 seek="$2" count="$3" conv=notrunc 2>/dev/null
+}
+
+# letter FILE FROM: one byte is another.
+letter() {
+    printf '\125' | dd of="$1" bs=1 seek="$2" count=1 conv=notrunc 2>/dev/null
+}
+
+try() {
+    for command in "info" "info --json" "stats" "stats --by tensor --json" "log --limit 50" \
+        "log --json --limit 5" "buffers" "buffers --json" "graph" "graph --json" "heat" \
+        "heat --by tensor --json" "routing" "routing --json" "faults" "faults --json" \
+        "whatif --ram 1M --disk 1G" "verify" "verify --json"; do
+        # shellcheck disable=SC2086 # words
+        set -- $command
+        verb=$1
+        shift
+        timeout 60 "$program" "$verb" "$work/t.ttrace" "$@" >"$work/out" 2>"$work/err"
+        code=$?
+        runs=$((runs + 1))
+        case $code in
+        0) ;;
+        1 | 2) [ -s "$work/out" ] || [ -s "$work/err" ] || {
+            echo "FAILED: $command on $what: $code, and not a word"
+            failed=$((failed + 1))
+        } ;;
+        *)
+            echo "FAILED: $command on $what: exit code $code"
+            head -n 20 "$work/err"
+            failed=$((failed + 1))
+            ;;
+        esac
+    done
+}
+
+for file in good-memory-experts good-zstd; do
+    size=$(wc -c <"$here/$file.ttrace")
+    part=0
+    while [ $part -lt 8 ]; do
+        at=$((size * part / 8 + part * 7))
+        what="$file, cut at $at"
+        head -c $at "$here/$file.ttrace" >"$work/t.ttrace"
+        try
+        what="$file, zeros from $at"
+        cp "$here/$file.ttrace" "$work/t.ttrace"
+        zeros "$work/t.ttrace" $at 600
+        try
+        what="$file, a letter at $at and $((at / 2))"
+        cp "$here/$file.ttrace" "$work/t.ttrace"
+        letter "$work/t.ttrace" $at
+        letter "$work/t.ttrace" $((at / 2))
+        try
+        part=$((part + 1))
+    done
+done
+for file in "$here"/bad-*.ttrace; do
+    what=${file##*/}
+    cp "$file" "$work/t.ttrace"
+    try
+done
+echo "$runs commands, $failed failures"
+[ $failed = 0 ] && [ $runs -gt 100 ]
