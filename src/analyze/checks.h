@@ -10,6 +10,8 @@ void tt_check_offend(tt_check *c, uint64_t offset, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* False where the trace was cut off: what is missing may have stood behind the cut. */
 bool tt_check_has_end(const tt_model *m);
+/* Why it has none: `cut` unless the trace is a snapshot. */
+const char *tt_check_no_end(const tt_model *m, const char *cut);
 void tt_check_not_observed(tt_check *c, const char *why);
 /* Nothing of the kind is in the trace: why, when the recorder told under that environment key
  * (NULL: it has none). */

@@ -150,9 +150,15 @@ typedef struct part {
     bool read;
 } part;
 
+/* -1: outside of any. */
+static int64_t token_of(const tt_faults *f, uint32_t batch)
+{
+    return batch == TT_NONE ? -1 : (int64_t)tt_model_token(f->m, batch);
+}
+
 static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const part *p)
 {
-    const uint32_t batch = f->m->runs[op->run].batch;
+    const int64_t token = token_of(f, f->m->runs[op->run].batch);
     const uint64_t start = op->times->start;
     row->count++;
     add_counts(&row->counts, &p->counts);
@@ -165,7 +171,7 @@ static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, co
     if (!row->first_known || start < row->first_ticks) row->first_ticks = start;
     if (!row->first_known || start > row->last_ticks) row->last_ticks = start;
     row->first_known = true;
-    if (batch != TT_NONE) tt_ranges_add(&row->tokens, batch, (uint64_t)batch + 1);
+    if (token >= 0) tt_ranges_add(&row->tokens, (uint64_t)token, (uint64_t)token + 1);
 }
 
 /* Whether these bytes may have to come from disk when they are read. */
@@ -329,7 +335,7 @@ static void finish_token(tt_faults *f, uint32_t next_run)
     if (f->by != TT_FAULTS_BY_TOKEN || run == TT_NONE || run == next_run) return;
     const uint32_t batch = f->m->runs[run].batch;
     if (batch == TT_NONE || f->m->batches[batch].last_run != run) return;
-    const uint32_t row = tt_idmap_get(&f->row_of_key, batch);
+    const uint32_t row = tt_idmap_get(&f->row_of_key, tt_model_token(f->m, batch));
     if (row != TT_NONE) finish_row(f, &f->rows[row]);
 }
 
@@ -351,7 +357,7 @@ static bool add_visited(void *context, const tt_fault_op *op)
         add_weights(f, op, &whole);
         break;
     case TT_FAULTS_BY_TOKEN:
-        add_op(f, numbered_row(f, batch == TT_NONE ? -1 : (int64_t)batch), op, &whole);
+        add_op(f, numbered_row(f, token_of(f, batch)), op, &whole);
         break;
     case TT_FAULTS_BY_LAYER:
         add_op(f, numbered_row(f, op->op->place.layer_id), op, &whole);

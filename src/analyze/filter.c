@@ -7,7 +7,7 @@
 
 bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch)
 {
-    uint32_t number = batch == TT_NONE ? TT_NONE : m->batches[batch].number;
+    uint32_t number = batch == TT_NONE ? TT_NONE : tt_model_token(m, batch);
     if (f->has_token && (batch == TT_NONE || number < f->token_first || number > f->token_last))
         return false;
     return !f->phase || (batch != TT_NONE && m->batches[batch].phase == f->phase);

@@ -11,7 +11,7 @@
 /* Zero-filled passes everything. Texts belong to the caller. */
 typedef struct tt_filter {
     bool has_token;
-    uint32_t token_first; /* batch numbers, counted from 0 */
+    uint32_t token_first; /* of tt_model_token */
     uint32_t token_last;
     bool has_layer;
     int32_t layer;

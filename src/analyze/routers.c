@@ -227,8 +227,8 @@ static uint32_t new_text(tt_routers *r, const tt_batch *b, uint64_t key, uint8_t
                                             .has_sequence = b->sequences != NULL,
                                             .sequence = (int32_t)(uint32_t)key,
                                             .phase = phase,
-                                            .first_batch = r->rows.batch,
-                                            .last_batch = r->rows.batch};
+                                            .first_token = tt_model_token(r->m, r->rows.batch),
+                                            .last_token = tt_model_token(r->m, r->rows.batch)};
     return (uint32_t)r->n_texts++;
 }
 
@@ -259,7 +259,7 @@ static void place_token(tt_routers *r, const tt_batch *b, uint32_t token, uint32
     r->rows.text[place] = f->text;
     if (f->text == TT_NONE) return;
     r->texts[f->text].tokens++;
-    r->texts[f->text].last_batch = r->rows.batch;
+    r->texts[f->text].last_token = tt_model_token(r->m, r->rows.batch);
 }
 
 /* Once with 0, then with the rows: how many each sequence has in this batch. */

@@ -40,8 +40,8 @@ typedef struct tt_router_text {
     bool has_sequence;
     int32_t sequence;
     uint8_t phase;        /* enum tt_phase */
-    uint32_t first_batch; /* in tt_model.batches */
-    uint32_t last_batch;
+    uint32_t first_token; /* tt_model_token of the first batch */
+    uint32_t last_token;
     uint64_t tokens;
     uint32_t *counts; /* choices by layer and expert, n_counts of them */
     size_t n_counts;

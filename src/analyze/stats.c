@@ -224,7 +224,8 @@ static void add_row(tt_stats_row *total, const tt_stats_row *row)
 static uint32_t row_of_run(tt_stats *s, const tt_run *run)
 {
     if (s->by == TT_BY_TOKEN)
-        return numbered_row(s, run->batch == TT_NONE ? -1 : (int64_t)run->batch);
+        return numbered_row(s,
+                            run->batch == TT_NONE ? -1 : (int64_t)tt_model_token(s->m, run->batch));
     if (s->by == TT_BY_PHASE)
         return row_of(s,
                       tt_phase_name(run->batch == TT_NONE ? TT_PHASE_UNKNOWN

@@ -75,12 +75,19 @@ void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c)
 }
 
 /* A recovered trace has its end when the recorder's memory was still there: then its
- * totals were written. Otherwise recovery could only cut the broken end off. */
+ * totals were written. Otherwise recovery could only cut the broken end off. A snapshot has none:
+ * the program went on. */
 bool tt_check_has_end(const tt_model *m)
 {
     uint64_t n;
-    return m->trace.complete &&
+    return m->trace.complete && !(m->trace.end_flags & TT_END_SNAPSHOT) &&
            (!(m->trace.end_flags & TT_END_RECOVERED) || tt_model_count(m, "ops", &n));
+}
+
+const char *tt_check_no_end(const tt_model *m, const char *cut)
+{
+    bool snapshot = m->trace.complete && m->trace.end_flags & TT_END_SNAPSHOT;
+    return snapshot ? "the trace is a snapshot: what was under way is there in part" : cut;
 }
 
 const char *tt_verdict_name(tt_verdict v)
@@ -214,7 +221,7 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
 {
     tt_unpacker u;
     const tt_trace *t = &m->trace;
-    uint64_t expected = TT_FILE_HEADER_BYTES;
+    uint64_t expected = TT_FILE_HEADER_BYTES + t->hole_bytes;
     tt_unpacker_init(&u);
     for (size_t i = 0; i < t->n_chunks; i++) {
         const tt_index_entry *e = &t->chunks[i];
@@ -306,7 +313,10 @@ static tt_status check_positions(const tt_model *m, tt_check *c, tt_error *err)
             status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to check positions");
             break;
         }
-        if (slot == TT_NONE) slot = (uint32_t)i;
+        if (slot == TT_NONE) {
+            slot = (uint32_t)i;
+            next[slot] = m->front.present ? h.position : 0; /* what was before it is gone */
+        }
         if (h.position != next[slot])
             tt_check_offend(c, e->offset,
                             "stream %u of type %u goes on at position %" PRIu64
@@ -346,6 +356,7 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
         uint32_t run = tt_model_run(m, list[i].run);
         uint64_t offset = m->trace.chunks[list[i].chunk].offset;
         c->examined++;
+        if (run == TT_NONE && m->front.present && list[i].run <= m->front.runs_cut) continue;
         if (run == TT_NONE) {
             /* The META record may stand behind the point of the cut. */
             if (tt_check_has_end(m))
@@ -421,14 +432,22 @@ static uint64_t batch_tokens(const tt_model *m, tt_check *c)
         for (uint32_t k = 0; b->sequences && k < b->n_tokens; k++)
             if (b->sequence_first[k] == b->sequence_first[k + 1])
                 tt_check_offend(c, TT_NO_OFFSET, "token %u of batch %u belongs to no sequence", k,
-                                i);
+                                tt_model_token(m, i));
         for (uint32_t k = 0; b->tokens && n_vocab && k < b->n_tokens; k++)
             if (b->tokens[k] < 0 || (uint64_t)b->tokens[k] >= n_vocab)
                 tt_check_offend(c, TT_NO_OFFSET,
-                                "token %u of batch %u is %d; the vocabulary has %" PRIu64, k, i,
-                                b->tokens[k], n_vocab);
+                                "token %u of batch %u is %d; the vocabulary has %" PRIu64, k,
+                                tt_model_token(m, i), b->tokens[k], n_vocab);
     }
     return sum;
+}
+
+static uint64_t left_out_batches(const tt_model *m)
+{
+    uint64_t not_asked = 0, after_limit = 0;
+    (void)tt_model_count(m, "batches_not_asked", &not_asked);
+    (void)tt_model_count(m, "batches_after_limit", &after_limit);
+    return not_asked + after_limit;
 }
 
 tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
@@ -444,8 +463,13 @@ tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
     for (uint32_t i = 0; i < m->n_batches; i++)
         under_way |= !m->batches[i].ended;
     bool has_count = tt_model_count(m, "decode_tokens", &counted);
-    if (!tt_check_has_end(m) || under_way) {
-        tt_check_not_observed(c, "the program was cut off: its last call may be half there");
+    if (m->front.present) {
+        tt_check_not_observed(c, "the trace holds the last of the run only");
+    } else if (left_out_batches(m)) {
+        tt_check_not_observed(c, "not every batch was recorded, as was asked for");
+    } else if (!tt_check_has_end(m) || under_way) {
+        tt_check_not_observed(
+            c, tt_check_no_end(m, "the program was cut off: its last call may be half there"));
     } else if (m->n_decodes == 0 && (!has_count || counted == 0)) {
         tt_check_not_observed(c, "no call of llama_decode was seen");
     } else if (failed) {

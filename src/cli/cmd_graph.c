@@ -140,9 +140,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static uint32_t last_generated(const tt_model *m)
 {
     for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].phase == TT_PHASE_GENERATE && m->batches[i].n_runs) return i;
+        if (m->batches[i].phase == TT_PHASE_GENERATE && m->batches[i].n_runs)
+            return tt_model_token(m, i);
     for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].n_runs) return i;
+        if (m->batches[i].n_runs) return tt_model_token(m, i);
     return TT_NONE;
 }
 
@@ -150,10 +151,12 @@ static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
 {
     uint32_t n;
     if (m->n_batches == 0) return tt_report_usage("the trace holds no token; try --graph");
-    if (token >= m->n_batches)
-        return tt_report_usage("there is no token %" PRIu32 ": the last one is %" PRIu32, token,
-                               m->n_batches - 1);
-    *run = tt_topology_run_of(m, token, &n);
+    uint32_t batch = token == UINT32_MAX ? TT_NONE : tt_model_batch(m, token + 1);
+    if (batch == TT_NONE)
+        return tt_report_usage("there is no token %" PRIu32 ": the trace has %" PRIu32
+                               ", the last one is %" PRIu32,
+                               token, m->n_batches, tt_model_token(m, m->n_batches - 1));
+    *run = tt_topology_run_of(m, batch, &n);
     if (*run == TT_NONE)
         return tt_report_usage("no graph of token %" PRIu32 " was recorded", token);
     if (n > 1)

@@ -162,7 +162,7 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
     char wait[TT_UNITS_TEXT] = "", name[128], sources[SOURCES_TEXT];
     const tt_model *m = p->m;
     bool in_batch = o->run->batch != TT_NONE;
-    if (in_batch) (void)snprintf(token, sizeof token, "%" PRIu32, m->batches[o->run->batch].number);
+    if (in_batch) (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(m, o->run->batch));
     (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(m, o->start_ticks) / 1e6);
     (void)snprintf(lane, sizeof lane, "%" PRIu32, o->lane == TT_NONE ? o->lanes : o->lane);
     if (o->open) {

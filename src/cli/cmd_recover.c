@@ -6,6 +6,7 @@
 #include "cli/input.h"
 #include "cli/report.h"
 #include "record/place.h"
+#include "record/sweep.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -113,5 +114,6 @@ int tt_cmd_recover(int argc, char **argv)
         return tt_report_output(!o.input.json || print_json_complete(path));
     }
     if (status != TT_OK) return tt_report_error(&err);
+    (void)tt_sweep();
     return tt_report_output(o.input.json ? print_json(&report) : print_text(&report));
 }

@@ -10,6 +10,7 @@
 #include "record/place.h"
 #include "record/recover.h"
 #include "record/session.h"
+#include "record/sweep.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -21,17 +22,32 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_FORCE = 0x5400, KEY_MODE, KEY_RING, KEY_LIMIT, KEY_FAULTS, KEY_RESIDENCY, KEY_NO_TEXT };
+enum {
+    KEY_FORCE = 0x5400,
+    KEY_MODE,
+    KEY_THREAD_MEMORY,
+    KEY_LIMIT,
+    KEY_RING,
+    KEY_TOKENS,
+    KEY_EVERY,
+    KEY_FAULTS,
+    KEY_RESIDENCY,
+    KEY_NO_TEXT
+};
 
 #define LIMIT_MIN (64u << 10)
+#define RING_MIN (1u << 20)
 #define PROGRAM_NOT_FOUND 127
 
 typedef struct arguments {
     tt_runner_args runner;
     const char *output;
     const char *mode;
-    uint64_t ring_bytes;      /* 0: the default */
+    const char *tokens;       /* "A..B"; NULL: all */
+    uint64_t every;           /* batches; 0: each */
+    uint64_t thread_bytes;    /* 0: the default */
     uint64_t limit_bytes;     /* 0: none */
+    uint64_t keep_bytes;      /* 0: all */
     uint64_t residency_every; /* batches; 0: not asked for */
     bool faults;
     bool no_text;
@@ -55,9 +71,17 @@ static const struct argp_option options[] = {
      "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0},
     {"no-text", KEY_NO_TEXT, 0, 0,
      "Keep token ids, their texts and the program's arguments out of the trace", 0},
-    {"ring", KEY_RING, "SIZE", 0, "Memory for a thread's records on their way (default: 1M)", 0},
+    {"tokens", KEY_TOKENS, "A..B", 0,
+     "Record only these batches, counted from 0 (also N, A.. and ..B)", 0},
+    {"every", KEY_EVERY, "N", 0, "Record only every Nth batch (of --tokens, from A on)", 0},
     {"limit", KEY_LIMIT, "SIZE", 0,
-     "Size of the trace beyond which no op is added; those are counted as dropped", 0},
+     "Stop recording when the trace has come to this size; what is computed from then on is "
+     "only counted",
+     0},
+    {"ring", KEY_RING, "SIZE", 0,
+     "Keep only the last SIZE of the trace (a flight recorder), however long the program runs", 0},
+    {"thread-memory", KEY_THREAD_MEMORY, "SIZE", 0,
+     "Memory for a thread's records on their way to the trace (default: 1M)", 0},
     {"quiet", 'q', 0, 0, "Say nothing when all is well", 0},
     {0}};
 
@@ -73,11 +97,12 @@ static void parse_size(struct argp_state *state, const char *option, const char 
                    tt_units_bytes(least, min), tt_units_bytes(most, max));
 }
 
-static void parse_every(struct argp_state *state, const char *text, uint64_t *every)
+static void parse_every(struct argp_state *state, const char *option, const char *text,
+                        uint64_t *every)
 {
     tt_error err;
     int64_t n = 1;
-    if (text && tt_units_parse_int(text, "--residency", 1, INT32_MAX, &n, &err) != TT_OK)
+    if (text && tt_units_parse_int(text, option, 1, INT32_MAX, &n, &err) != TT_OK)
         argp_error(state, "%s", err.message);
     *every = (uint64_t)n;
 }
@@ -100,9 +125,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--mode: \"%s\" is not auto, hook or callback", arg);
         args->mode = arg;
         return 0;
+    case KEY_THREAD_MEMORY:
+        parse_size(state, "--thread-memory", arg, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX,
+                   &args->thread_bytes);
+        return 0;
     case KEY_RING:
-        parse_size(state, "--ring", arg, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX,
-                   &args->ring_bytes);
+        parse_size(state, "--ring", arg, RING_MIN, INT64_MAX, &args->keep_bytes);
+        return 0;
+    case KEY_TOKENS: {
+        uint32_t first, last;
+        if (!tt_units_parse_range(arg, &first, &last))
+            argp_error(state, "--tokens: \"%.40s\" is not a number or a range like 3..9", arg);
+        args->tokens = arg;
+        return 0;
+    }
+    case KEY_EVERY:
+        parse_every(state, "--every", arg, &args->every);
         return 0;
     case KEY_LIMIT:
         parse_size(state, "--limit", arg, LIMIT_MIN, INT64_MAX, &args->limit_bytes);
@@ -111,7 +149,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         args->faults = true;
         return 0;
     case KEY_RESIDENCY:
-        parse_every(state, arg, &args->residency_every);
+        parse_every(state, "--residency", arg, &args->residency_every);
         return 0;
     case KEY_NO_TEXT:
         args->no_text = true;
@@ -125,6 +163,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!args->program && !args->runner.options.model)
             argp_error(state, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
+        if (args->keep_bytes && args->limit_bytes)
+            argp_error(state, "--ring keeps the last of the trace, --limit the first: not both");
         if (args->program && args->runner.any)
             argp_error(state,
                        "\"%s\" is taken for a PROGRAM, and -m and the other options of the "
@@ -193,6 +233,11 @@ static bool set_number(const char *name, uint64_t value)
     return setenv(name, text, 1) == 0;
 }
 
+static bool set_text(const char *name, const char *value)
+{
+    return (value ? setenv(name, value, 1) : unsetenv(name)) == 0;
+}
+
 /* The environment that the program is started with; this process's own, which needs it
  * no more. */
 static bool set_environment(const arguments *args, const char *hook, const char *output,
@@ -206,10 +251,50 @@ static bool set_environment(const arguments *args, const char *hook, const char 
     return setenv("LD_PRELOAD", preload, 1) == 0 && setenv(TT_ENV_OUT, output, 1) == 0 &&
            setenv(TT_ENV_SESSION, session, 1) == 0 &&
            setenv(TT_ENV_MODE, args->mode ? args->mode : "auto", 1) == 0 &&
-           set_number(TT_ENV_RING, args->ring_bytes) &&
+           set_number(TT_ENV_THREAD, args->thread_bytes) && set_number(TT_ENV_EVERY, args->every) &&
+           set_number(TT_ENV_RING, args->keep_bytes) && set_text(TT_ENV_TOKENS, args->tokens) &&
            set_number(TT_ENV_LIMIT, args->limit_bytes) && set_number(TT_ENV_FAULTS, args->faults) &&
            set_number(TT_ENV_RESIDENCY, args->residency_every) &&
-           (args->no_text ? setenv(TT_ENV_TEXT, "0", 1) : unsetenv(TT_ENV_TEXT)) == 0;
+           set_text(TT_ENV_TEXT, args->no_text ? "0" : NULL);
+}
+
+/* --- snapshots --- */
+
+typedef struct snapshots {
+    tt_session *session;
+    uint32_t told[TT_SESSION_FILES]; /* the last one of each process that was spoken of */
+} snapshots;
+
+static void ask_snapshot(void *context)
+{
+    snapshots *s = context;
+    bool anybody = false;
+    uint32_t n = atomic_load(&s->session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        anybody |= atomic_load(&s->session->files[i].state) == TT_SESSION_WRITING;
+    if (!anybody) tt_report_note("no snapshot: nothing is being recorded yet");
+    if (anybody) atomic_fetch_add(&s->session->snapshots, 1);
+}
+
+/* Speaks of those that are done. Whether some are not. */
+static bool look_for_snapshots(void *context)
+{
+    snapshots *s = context;
+    bool due = false;
+    uint32_t n = atomic_load(&s->session->n_files), asked = atomic_load(&s->session->snapshots);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
+        tt_session_file *file = &s->session->files[i];
+        bool recording = atomic_load(&file->state) == TT_SESSION_WRITING;
+        uint32_t done = atomic_load(&file->snapshots);
+        due |= recording && done != asked;
+        if (done == s->told[i] || !file->snapshot[0]) continue;
+        s->told[i] = done;
+        if (atomic_load(&file->snapshot_failed))
+            tt_report_note("no snapshot: %.4000s", file->snapshot);
+        else
+            tt_report_note("wrote the snapshot %.4000s", file->snapshot);
+    }
+    return due;
 }
 
 /* --- after --- */
@@ -230,8 +315,7 @@ static void recover(const arguments *args, tt_session_file *file, const char *ou
             "what was recorded is kept: when that is mended, run `tensortrace recover %s`", part);
         return;
     }
-    file->ops = report.ops;
-    file->dropped = report.dropped;
+    file->outcome = report.outcome;
     (void)snprintf(file->path, sizeof file->path, "%s", report.path);
     atomic_store(&file->state, TT_SESSION_FINISHED);
     if (!args->quiet)
@@ -272,13 +356,18 @@ static void report_file(const arguments *args, const tt_session_file *file)
     if (stat(file->path, &st) != 0) return;
     (void)tt_units_bytes(size, (uint64_t)st.st_size);
     /* A trace that is not whole is worth a word even when asked to be quiet. */
-    if (file->dropped)
+    const tt_outcome *o = &file->outcome;
+    if (o->dropped)
         tt_report_note("wrote %s (%s); it has %s records, %s more were dropped (%s)", file->path,
-                       size, tt_units_count(ops, file->ops), tt_units_count(dropped, file->dropped),
-                       args->limit_bytes ? "see --limit and --ring"
-                                         : "a ring was full: see --ring");
-    else if (!args->quiet)
+                       size, tt_units_count(ops, o->ops), tt_units_count(dropped, o->dropped),
+                       args->limit_bytes ? "see --limit and --thread-memory"
+                                         : "a thread's memory was full: see --thread-memory");
+    else if (!args->quiet || o->batches_after_limit)
         tt_report_note("wrote %s (%s)", file->path, size);
+    if (o->batches_after_limit)
+        tt_report_note("recording stopped at the limit: %" PRIu64 " of %" PRIu64
+                       " batches were computed before",
+                       o->batches - o->batches_after_limit, o->batches);
 }
 
 static uint32_t finish_files(const arguments *args, tt_session *session, const char *output)
@@ -308,12 +397,14 @@ static bool has_unfinished(tt_session *session)
     return false;
 }
 
-static const char *why_nothing(tt_session *session)
+static const char *why_nothing(const arguments *args, tt_session *session)
 {
     if (atomic_load(&session->has_problem)) return session->problem;
     if (!atomic_load(&session->attached))
         return "the preload library was not loaded: the program is statically linked, has more "
                "privileges than you (setuid), or drops LD_PRELOAD";
+    if (atomic_load(&session->graphs) && (args->tokens || args->every))
+        return "none of the batches that --tokens and --every ask for was computed";
     if (atomic_load(&session->models)) return "a model was opened, but no graph was computed";
     return "no ggml shared library computed anything in it: it does not use ggml, links it "
            "statically, or ended before it computed";
@@ -327,7 +418,7 @@ static int conclude(const arguments *args, tt_session *session, const char *outp
     bool built_in_failed = !args->program && end->code != 0;
     bool nothing = traces == 0 && !built_in_failed && !has_unfinished(session);
     if (nothing) {
-        tt_report_note("nothing was traced: %s%s", why_nothing(session),
+        tt_report_note("nothing was traced: %s%s", why_nothing(args, session),
                        args->program ? " (see `tensortrace doctor -- PROGRAM`)" : "");
         if (!end->signal && end->code != 0)
             tt_report_note("the program itself exited with %d", end->code);
@@ -336,19 +427,33 @@ static int conclude(const arguments *args, tt_session *session, const char *outp
     return nothing ? TT_EXIT_NO_TRACE : end->code;
 }
 
+/* A limit on the size of files (ulimit -f) is to be an error here, not a signal. */
+static tt_status make_session(const arguments *args, tt_session **session, char path[PATH_MAX],
+                              int *lock, tt_error *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    (void)sigaction(SIGXFSZ, &ignore, &before);
+    tt_status status = tt_session_create(session, path, PATH_MAX, args->force, lock, err);
+    (void)sigaction(SIGXFSZ, &before, NULL);
+    return status;
+}
+
 static int run_program(const arguments *args, char **argv, const char *output)
 {
     tt_session *session;
+    int lock;
     tt_spawn_end end;
     char hook[PATH_MAX], session_path[PATH_MAX];
     tt_error err;
     if (tt_hook_path_find(hook, sizeof hook, &err) != TT_OK ||
-        tt_session_create(&session, session_path, sizeof session_path, args->force, &err) != TT_OK)
+        make_session(args, &session, session_path, &lock, &err) != TT_OK)
         return tt_report_error(&err);
+    snapshots state = {.session = session};
+    const tt_spawn_watch watch = {ask_snapshot, look_for_snapshots, &state};
     int code;
     if (!set_environment(args, hook, output, session_path)) {
         code = tt_report_usage("cannot set up the program's environment");
-    } else if (tt_spawn_and_wait(argv, &end, &err) != TT_OK) {
+    } else if (tt_spawn_and_wait(argv, &watch, &end, &err) != TT_OK) {
         const char *dot = strrchr(argv[0], '.');
         (void)tt_report_error(&err);
         if (dot && strcmp(dot, ".gguf") == 0) tt_report_note("a model? run it with -m %s", argv[0]);
@@ -357,10 +462,12 @@ static int run_program(const arguments *args, char **argv, const char *output)
         (void)unlink(session_path);
         session_path[0] = '\0';
         tt_session_settle(session);
+        (void)look_for_snapshots(&state);
         code = conclude(args, session, output, &end);
     }
     if (session_path[0]) (void)unlink(session_path);
     tt_session_close(session);
+    (void)close(lock);
     return code;
 }
 
@@ -374,6 +481,7 @@ int tt_cmd_run(int argc, char **argv)
     int code = choose_output(&args, output);
     if (code == TT_EXIT_OK) code = check_part(output);
     if (code != TT_EXIT_OK) return code;
+    (void)tt_sweep();
     if (args.program) return run_program(&args, args.program, output);
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");

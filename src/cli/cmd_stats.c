@@ -246,7 +246,8 @@ static int sum_and_print(const struct options *o, const tt_model *m)
     if (status != TT_OK) {
         code = tt_report_error(&err);
     } else {
-        if (tt_stats_stray(s))
+        /* Where a flight recorder's trace begins, there always are some. */
+        if (tt_stats_stray(s) && !m->front.present)
             tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
                            tt_stats_stray(s));
         else if (tt_stats_total(s)->count == 0)

@@ -120,9 +120,10 @@ static void row_key(tt_json *j, const tt_faults_view *v, const tt_faults_row *r)
     }
     if (by->by == TT_FAULTS_BY_TOKEN && r->number >= 0) {
         tt_kernel_sum k;
-        tt_kernel_batch(v->kernel, (uint32_t)r->number, &k);
-        tt_json_kv_string(j, "phase", tt_phase_name(v->m->batches[r->number].phase));
-        tt_json_kv_u64(j, "tokens", v->m->batches[r->number].n_tokens);
+        const uint32_t batch = tt_model_batch(v->m, (uint32_t)r->number + 1);
+        tt_kernel_batch(v->kernel, batch, &k);
+        tt_json_kv_string(j, "phase", tt_phase_name(v->m->batches[batch].phase));
+        tt_json_kv_u64(j, "tokens", v->m->batches[batch].n_tokens);
         kernel_sum(j, "process", &k);
     }
 }
@@ -217,7 +218,8 @@ static void sample(void *context, const tt_residency_sample *r, const tt_ranges 
     if (!tt_filter_batch(&s->v->o->filter, s->v->m, r->batch)) return;
     tt_json_object(j);
     tt_json_kv_string(j, "model", s->v->m->files[r->file].path);
-    kv_u64_or_null(j, "token_id", r->batch != TT_NONE, r->batch);
+    bool in_batch = r->batch != TT_NONE;
+    kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(s->v->m, r->batch) : 0);
     tt_json_kv_string(j, "moment", tt_faults_moment(r->moment));
     tt_json_kv_double(j, "start_relative_ns", tt_model_ns(s->v->m, r->begin_ticks));
     tt_json_kv_double(j, "end_relative_ns", tt_model_ns(s->v->m, r->end_ticks));

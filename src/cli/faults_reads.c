@@ -103,7 +103,8 @@ static void table_op(printer *p, const tt_fault_op *op)
     char major[TT_UNITS_TEXT], read[TT_UNITS_TEXT] = "-", rate[TT_UNITS_TEXT] = "";
     const uint32_t batch = p->m->runs[op->run].batch;
     (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(p->m, op->times->start) / 1e6);
-    if (batch != TT_NONE) (void)snprintf(token, sizeof token, "%" PRIu32, batch);
+    if (batch != TT_NONE)
+        (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(p->m, batch));
     tt_units_count(major, op->counts.major);
     if (op->counts.observed_reads) tt_units_bytes(read, op->counts.read_bytes);
     if (!op->times->open) tt_units_ns(took, tt_model_span_ns(p->m, op_ticks(op)));

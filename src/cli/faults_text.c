@@ -127,8 +127,9 @@ static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row 
     if (r->shared) sign = "~";
     if (c->observed_reads < c->observed) sign = ">= ";
     if (r->number >= 0 && v->o->by->by == TT_FAULTS_BY_TOKEN)
-        (void)snprintf(text[PHASE], sizeof text[PHASE], "%s",
-                       tt_phase_name(v->m->batches[r->number].phase));
+        (void)snprintf(
+            text[PHASE], sizeof text[PHASE], "%s",
+            tt_phase_name(v->m->batches[tt_model_batch(v->m, (uint32_t)r->number + 1)].phase));
     if (r->weight != TT_NONE)
         (void)snprintf(text[ORIGIN], sizeof text[ORIGIN], "%s", tt_origin_name(r->origin));
     tt_units_count(text[OPS], r->count);
@@ -393,7 +394,8 @@ static bool print_samples(const tt_faults_view *v)
         const tt_residency_sample *s = &v->samples[i];
         char token[16] = "-", begun[TT_UNITS_TEXT], name[256], share[16] = "";
         char here[TT_UNITS_TEXT], came[TT_UNITS_TEXT] = "", went[TT_UNITS_TEXT] = "";
-        if (s->batch != TT_NONE) (void)snprintf(token, sizeof token, "%" PRIu32, s->batch);
+        if (s->batch != TT_NONE)
+            (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(v->m, s->batch));
         (void)snprintf(begun, sizeof begun, "%.3f", tt_model_ns(v->m, s->begin_ticks) / 1e6);
         if (s->observed_bytes)
             (void)snprintf(share, sizeof share, "%.1f %%",

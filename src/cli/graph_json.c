@@ -131,7 +131,7 @@ static void put_summary(tt_json *j, const tt_graph_view *v)
     bool in_batch = r && r->batch != TT_NONE;
     tt_json_kv_string(j, "file", v->path);
     tt_json_kv_u64(j, "graph_id", t->graph->id);
-    kv_or_null(j, "token_id", in_batch, in_batch ? r->batch : 0);
+    kv_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(t->m, r->batch) : 0);
     tt_json_kv_string(j, "phase",
                       tt_phase_name(in_batch ? t->m->batches[r->batch].phase : TT_PHASE_UNKNOWN));
     kv_or_null(j, "run_id", r != NULL, r ? r->id : 0);

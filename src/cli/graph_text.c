@@ -38,7 +38,8 @@ static void run_lines(const tt_topology *t, FILE *out)
     }
     const tt_run *r = &m->runs[t->run];
     if (r->batch != TT_NONE)
-        line(out, "token", "%" PRIu32 " (%s)", r->batch, tt_phase_name(m->batches[r->batch].phase));
+        line(out, "token", "%" PRIu32 " (%s)", tt_model_token(m, r->batch),
+             tt_phase_name(m->batches[r->batch].phase));
     else
         line(out, "token", "none: the run was outside any batch");
     if (m->clock.known) {

@@ -14,7 +14,8 @@ static void maybe_u64(tt_json *j, const char *key, bool known, uint64_t value)
 static void use(tt_json *j, const tt_model *m, const char *token, const char *ns, bool used,
                 uint32_t batch, uint64_t ticks)
 {
-    maybe_u64(j, token, used && batch != TT_NONE, batch);
+    const bool in_batch = used && batch != TT_NONE;
+    maybe_u64(j, token, in_batch, in_batch ? tt_model_token(m, batch) : 0);
     maybe_u64(j, ns, used && m->clock.known, tt_trace_round_ns(tt_model_ns(m, ticks)));
 }
 

@@ -159,10 +159,10 @@ static void row_name(char *out, size_t room, const tt_heat_view *v, const tt_mod
         (void)snprintf(out, room, "%s", text);
 }
 
-static void token(char *out, size_t room, const tt_heat_row *r, uint32_t batch)
+static void token(char *out, size_t room, const tt_model *m, const tt_heat_row *r, uint32_t batch)
 {
     if (r->accesses && batch != TT_NONE)
-        (void)snprintf(out, room, "%" PRIu32, batch);
+        (void)snprintf(out, room, "%" PRIu32, tt_model_token(m, batch));
     else
         (void)snprintf(out, room, "%s", r->accesses ? "-" : "");
 }
@@ -173,8 +173,8 @@ static void table_row(tt_table *t, const tt_heat_view *v, const tt_model *m, con
     char touched[TT_UNITS_TEXT] = "", read[TT_UNITS_TEXT + 4] = "", text[TT_UNITS_TEXT];
     char time[TT_UNITS_TEXT] = "", first[16], last[16], reuse[TT_UNITS_TEXT] = "";
     row_name(name, sizeof name, v, m, r);
-    token(first, sizeof first, r, r->first_batch);
-    token(last, sizeof last, r, r->last_batch);
+    token(first, sizeof first, m, r, r->first_batch);
+    token(last, sizeof last, m, r, r->last_batch);
     if (r->accesses) {
         tt_units_bytes(touched, r->touched_bytes);
         (void)snprintf(read, sizeof read, "%s%s", bound(r->at_most),

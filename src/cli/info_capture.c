@@ -62,6 +62,31 @@ static void capture_lines(const tt_model *m)
     }
 }
 
+/* Which batches the trace holds, when it is not all that were computed. */
+static void choice_lines(const tt_model *m)
+{
+    char held[TT_UNITS_TEXT], of[TT_UNITS_TEXT], a[TT_UNITS_TEXT], why[128] = "";
+    uint64_t batches = 0, not_asked = 0, after = 0;
+    const char *tokens = tt_model_environment(m, "capture_tokens");
+    const char *every = tt_model_environment(m, "capture_every");
+    const char *stopped = tt_model_environment(m, "stopped");
+    (void)tt_model_count(m, "batches", &batches);
+    (void)tt_model_count(m, "batches_not_asked", &not_asked);
+    (void)tt_model_count(m, "batches_after_limit", &after);
+    if (tokens || every)
+        tt_info_line("asked for", "tokens %s%s%s", tokens ? tokens : "0..",
+                     every ? ", one of every " : "", every ? every : "");
+    if (after) (void)snprintf(why, sizeof why, "; %s after the limit", tt_units_count(a, after));
+    if (not_asked + after)
+        tt_info_line("batches", "%s of %s recorded%s", tt_units_count(held, m->n_batches),
+                     tt_units_count(of, batches), why);
+    if (m->front.present)
+        tt_info_line("recorder", "a flight recorder of %s: the last %s of %s batches",
+                     tt_units_bytes(a, m->front.was.ring_bytes), tt_units_count(held, m->n_batches),
+                     batches ? tt_units_count(of, batches) : "an unknown number of");
+    if (stopped) tt_info_line("stopped", "%s", stopped);
+}
+
 static void detail_lines(const tt_info *info)
 {
     const tt_model *m = info->m;
@@ -104,6 +129,7 @@ static void buffer_line(const tt_summary *s)
 
 void tt_info_capture_text(const tt_info *info)
 {
+    choice_lines(info->m);
     capture_lines(info->m);
     detail_lines(info);
     buffer_line(&info->summary);

@@ -153,7 +153,7 @@ static void batches(tt_json *j, const tt_model *m)
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
         tt_json_object(j);
-        tt_json_kv_u64(j, "token_id", i);
+        tt_json_kv_u64(j, "token_id", tt_model_token(m, i));
         tt_json_kv_string(j, "phase", tt_phase_name(b->phase));
         tt_json_kv_u64(j, "context_id", b->context);
         maybe_ns(j, "start_ns", m, true, b->begin_ticks);
@@ -213,6 +213,17 @@ static void head(tt_json *j, const tt_info *info)
     tt_json_kv_u64(j, "pid", m->trace.header.pid);
     tt_json_kv_bool(j, "complete", m->trace.complete);
     tt_json_kv_bool(j, "recovered", (m->trace.end_flags & TT_END_RECOVERED) != 0);
+    tt_json_kv_bool(j, "snapshot", (m->trace.end_flags & TT_END_SNAPSHOT) != 0);
+    tt_json_key(j, "flight_recorder");
+    if (m->front.present) {
+        tt_json_object(j);
+        tt_json_kv_u64(j, "ring_bytes", m->front.was.ring_bytes);
+        tt_json_kv_u64(j, "op_records_gone", m->front.was.ops);
+        tt_json_kv_u64(j, "gone_bytes", m->front.was.bytes);
+        tt_json_object_end(j);
+    } else {
+        tt_json_null(j);
+    }
     tt_json_key(j, "cut_off");
     if (m->trace.complete) {
         tt_json_null(j);

@@ -96,9 +96,10 @@ static void ending_line(const tt_info *info)
         tt_info_line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
     else
         tt_info_line("ending", "%s%s",
-                     t->end_flags & TT_END_RECOVERED ? "the program was cut off; recovered"
-                     : t->end_flags & TT_END_NORMAL  ? "complete"
-                                                     : "complete, but not closed by itself",
+                     t->end_flags & TT_END_RECOVERED  ? "the program was cut off; recovered"
+                     : t->end_flags & TT_END_SNAPSHOT ? "a snapshot: the program went on"
+                     : t->end_flags & TT_END_NORMAL   ? "complete"
+                                                      : "complete, but not closed by itself",
                      damaged || info->m->meta_damage.status != TT_OK ? ", but damaged" : "");
     if (info->m->meta_damage.status != TT_OK)
         tt_info_line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,
@@ -284,8 +285,9 @@ static bool print_findings(const tt_info *info)
     ok = ok && thread_table(info);
     if (tt_stats_stray(info->by_op)) {
         char count[TT_UNITS_TEXT];
-        printf("\n%s records belong to runs that the trace does not describe\n",
-               tt_units_count(count, tt_stats_stray(info->by_op)));
+        printf("\n%s records belong to runs that the trace does not describe%s\n",
+               tt_units_count(count, tt_stats_stray(info->by_op)),
+               info->m->front.present ? " any more: the begin of what was kept" : "");
     }
     return ok;
 }
@@ -300,12 +302,13 @@ static void next_line(const tt_info *info, const char *verb, const char *options
 static void print_next(const tt_info *info)
 {
     uint32_t batches = info->m->n_batches;
+    char lanes[48] = " --lanes";
+    if (batches)
+        (void)snprintf(lanes, sizeof lanes, " --token %" PRIu32 " --lanes",
+                       tt_model_token(info->m, batches > 1));
     printf("\nNext\n");
     next_line(info, "stats", " --by layer", "time and bytes of each layer");
-    next_line(info, "log",
-              batches > 1    ? " --token 1 --lanes"
-              : batches == 1 ? " --token 0 --lanes"
-                             : " --lanes",
+    next_line(info, "log", lanes,
               batches ? "what each thread did for a token" : "what each thread did");
     if (tt_details_has(info->m->details, TT_DETAIL_FAULTS))
         next_line(info, "faults", "", "what came from disk, for which weights");

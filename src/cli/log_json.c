@@ -95,7 +95,7 @@ static void place(tt_json *j, const tt_model *m, const tt_log_op *o)
     bool in_batch = o->run->batch != TT_NONE;
     tt_json_key(j, "token_id");
     if (in_batch)
-        tt_json_u64(j, m->batches[o->run->batch].number);
+        tt_json_u64(j, tt_model_token(m, o->run->batch));
     else
         tt_json_null(j);
     tt_json_kv_string(j, "phase",

@@ -320,8 +320,8 @@ static bool overlap_json(const tt_routing_options *o, const numbered *list, size
         else
             tt_json_null(&j);
         tt_json_kv_string(&j, "phase", tt_phase_name(x->phase));
-        tt_json_kv_u64(&j, "first_token_id", x->first_batch);
-        tt_json_kv_u64(&j, "last_token_id", x->last_batch);
+        tt_json_kv_u64(&j, "first_token_id", x->first_token);
+        tt_json_kv_u64(&j, "last_token_id", x->last_token);
         tt_json_kv_u64(&j, "tokens", x->tokens);
         tt_json_object_end(&j);
     }
@@ -357,10 +357,10 @@ static bool texts_table(const numbered *list, size_t n)
         char number[24], file[256], sequence[16] = "-", batches[32], tokens[TT_UNITS_TEXT];
         (void)snprintf(number, sizeof number, "%zu", i);
         if (x->has_sequence) (void)snprintf(sequence, sizeof sequence, "%" PRId32, x->sequence);
-        (void)snprintf(batches, sizeof batches, "%" PRIu32 "..%" PRIu32, x->first_batch,
-                       x->last_batch);
-        if (x->first_batch == x->last_batch)
-            (void)snprintf(batches, sizeof batches, "%" PRIu32, x->first_batch);
+        (void)snprintf(batches, sizeof batches, "%" PRIu32 "..%" PRIu32, x->first_token,
+                       x->last_token);
+        if (x->first_token == x->last_token)
+            (void)snprintf(batches, sizeof batches, "%" PRIu32, x->first_token);
         tt_table_row(t,
                      (const char *[]){number, tt_trace_text(file, sizeof file, list[i].view->path),
                                       tt_phase_name(x->phase), sequence, batches,

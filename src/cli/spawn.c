@@ -7,13 +7,15 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t child; /* who gets the signals passed on */
 
-static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR2, SIGCONT, SIGWINCH};
 static const int keyboard[] = {SIGINT, SIGQUIT};
 
+#define LOOK_NS 20000000L
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void pass_on(int signal)
@@ -68,6 +70,13 @@ static void restore_dispositions(const dispositions *before)
     (void)sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
+/* What tt_spawn_and_wait waits for: blocked, so that none comes between two looks. */
+static void add_awaited(sigset_t *set)
+{
+    (void)sigaddset(set, SIGCHLD);
+    (void)sigaddset(set, SIGUSR1);
+}
+
 /* In the child: the program, or its errno into the pipe. */
 static void __attribute__((noreturn)) become(char **argv, int pipe_end)
 {
@@ -89,7 +98,9 @@ static tt_status start(char **argv, pid_t *pid, dispositions *before, tt_error *
         become(argv, ends[1]);
     }
     child = *pid;
-    (void)sigprocmask(SIG_SETMASK, &before->mask, NULL);
+    sigset_t mask = before->mask;
+    add_awaited(&mask);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     (void)close(ends[1]);
     if (*pid < 0) {
         why = errno;
@@ -109,15 +120,35 @@ static tt_status start(char **argv, pid_t *pid, dispositions *before, tt_error *
                         "cannot run %s: %s", argv[0], strerror(why));
 }
 
-tt_status tt_spawn_and_wait(char **argv, tt_spawn_end *end, tt_error *err)
+/* Until the child is gone; its status. */
+static int wait_for(pid_t pid, const tt_spawn_watch *watch)
+{
+    const struct timespec soon = {.tv_nsec = LOOK_NS};
+    bool due = false;
+    int status = 0;
+    sigset_t awaited;
+    (void)sigemptyset(&awaited);
+    add_awaited(&awaited);
+    for (;;) {
+        pid_t gone = waitpid(pid, &status, WNOHANG);
+        if (gone == pid || (gone < 0 && errno != EINTR)) return status;
+        int got = due ? sigtimedwait(&awaited, NULL, &soon) : sigwaitinfo(&awaited, NULL);
+        if (got == SIGUSR1) {
+            watch->asked(watch->context);
+            due = true;
+        }
+        if (due) due = watch->look(watch->context);
+    }
+}
+
+tt_status tt_spawn_and_wait(char **argv, const tt_spawn_watch *watch, tt_spawn_end *end,
+                            tt_error *err)
 {
     dispositions before;
     pid_t pid = 0;
-    int status = 0;
     tt_status started = start(argv, &pid, &before, err);
     if (started != TT_OK) return started;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    int status = wait_for(pid, watch);
     child = 0;
     restore_dispositions(&before);
     end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -4,15 +4,26 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
+
 typedef struct tt_spawn_end {
     int code;   /* exit code */
     int signal; /* that killed it; 0: it exited */
 } tt_spawn_end;
 
+/* What is done about SIGUSR1, which is not passed on. */
+typedef struct tt_spawn_watch {
+    void (*asked)(void *context); /* it came */
+    bool (*look)(void *context);  /* from time to time until it answers false: nothing is due */
+    void *context;
+} tt_spawn_watch;
+
 /* Runs argv with this process's environment and waits. Keyboard signals from the
  * terminal reach the program as well and are ignored here; signals that are sent to this
- * process are passed on. TT_E_NOT_FOUND: no such program; TT_E_IO: it cannot be executed. */
-tt_status tt_spawn_and_wait(char **argv, tt_spawn_end *end, tt_error *err);
+ * process are passed on, but for SIGUSR1, which `watch` is told of. TT_E_NOT_FOUND: no such
+ * program; TT_E_IO: it cannot be executed. */
+tt_status tt_spawn_and_wait(char **argv, const tt_spawn_watch *watch, tt_spawn_end *end,
+                            tt_error *err);
 
 /* Ends this process by that signal, without a core dump of its own. */
 void tt_spawn_die_by(int signal) __attribute__((noreturn));

@@ -10,27 +10,6 @@
 
 #define NAMES_TEXT 256 /* of all rows of a table */
 
-static bool parse_u32(const char *text, const char *end, uint32_t *out)
-{
-    uint64_t v = 0;
-    if (text == end) return false;
-    for (; text < end; text++) {
-        if (*text < '0' || *text > '9') return false;
-        v = v * 10 + (unsigned)(*text - '0');
-        if (v >= UINT32_MAX) return false;
-    }
-    *out = (uint32_t)v;
-    return true;
-}
-
-bool tt_trace_parse_range(const char *text, uint32_t *first, uint32_t *last)
-{
-    const char *dots = strstr(text, ".."), *end = text + strlen(text);
-    if (!parse_u32(text, dots ? dots : end, first)) return false;
-    *last = *first;
-    return !dots || (parse_u32(dots + 2, end, last) && *last >= *first);
-}
-
 bool tt_trace_parse_time(const char *text, double *ns)
 {
     static const struct {
@@ -56,7 +35,7 @@ static void set_layer(const char *arg, struct argp_state *state, tt_filter *f)
     f->has_layer = true;
     f->layer = TT_LAYER_NONE;
     if (strcmp(arg, "none") == 0) return;
-    if (!parse_u32(arg, arg + strlen(arg), &layer) || layer > INT32_MAX)
+    if (!tt_units_parse_u32(arg, arg + strlen(arg), &layer) || layer > INT32_MAX)
         argp_error(state, "--layer: \"%.40s\" is not a layer's number (or none)", arg);
     f->layer = (int32_t)layer;
 }
@@ -93,7 +72,7 @@ bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_fil
     switch (key) {
     case TT_OPT_TOKEN:
         f->has_token = true;
-        if (!tt_trace_parse_range(arg, &f->token_first, &f->token_last))
+        if (!tt_units_parse_range(arg, &f->token_first, &f->token_last))
             argp_error(state, "--token: \"%.40s\" is not a number or a range like 3..9", arg);
         return true;
     case TT_OPT_LAYER:
@@ -110,7 +89,7 @@ bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_fil
         return true;
     case TT_OPT_THREAD:
         f->has_lane = true;
-        if (!parse_u32(arg, arg + strlen(arg), &f->lane))
+        if (!tt_units_parse_u32(arg, arg + strlen(arg), &f->lane))
             argp_error(state, "--thread: \"%.40s\" is not a thread's number", arg);
         return true;
     case TT_OPT_ORIGIN:

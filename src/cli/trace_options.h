@@ -38,8 +38,6 @@ size_t tt_trace_name_option(const char *option, const char *arg, struct argp_sta
 /* The value of --limit. */
 uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state);
 
-/* "12" or "12..20"; false when it is neither. */
-bool tt_trace_parse_range(const char *text, uint32_t *first, uint32_t *last);
 /* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. */
 bool tt_trace_parse_time(const char *text, double *ns);
 

@@ -175,3 +175,27 @@ char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s)
     (void)snprintf(out, TT_UNITS_TEXT, "%.*f %s", unit == 0 ? 0 : decimals(v), v, units[unit]);
     return out;
 }
+
+bool tt_units_parse_u32(const char *text, const char *end, uint32_t *out)
+{
+    uint64_t v = 0;
+    if (text == end) return false;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9') return false;
+        v = v * 10 + (unsigned)(*text - '0');
+        if (v >= UINT32_MAX) return false;
+    }
+    *out = (uint32_t)v;
+    return true;
+}
+
+bool tt_units_parse_range(const char *text, uint32_t *first, uint32_t *last)
+{
+    const char *dots = strstr(text, ".."), *end = text + strlen(text);
+    bool from_begin = dots == text, to_end = dots && !dots[2];
+    *first = 0;
+    if (from_begin && to_end) return false;
+    if (!from_begin && !tt_units_parse_u32(text, dots ? dots : end, first)) return false;
+    *last = dots ? UINT32_MAX - 1 : *first;
+    return !dots || to_end || (tt_units_parse_u32(dots + 2, end, last) && *last >= *first);
+}

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,10 @@ char *tt_units_bytes(char out[TT_UNITS_TEXT], uint64_t bytes);    /* "705.3 MiB"
 char *tt_units_ns(char out[TT_UNITS_TEXT], double ns);            /* "12.3 us", "1.02 s" */
 char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n);        /* "1,234,567" */
 char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s); /* "12.4 GB/s" (10^9) */
+
+/* The digits from text to end, below UINT32_MAX; false when they are something else. */
+bool tt_units_parse_u32(const char *text, const char *end, uint32_t *out);
+/* "12", "12..20", "12.." or "..20"; false when it is none of these. */
+bool tt_units_parse_range(const char *text, uint32_t *first, uint32_t *last);
 
 #endif

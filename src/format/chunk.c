@@ -121,6 +121,9 @@ tt_status tt_chunk_header_decode(const uint8_t *data, uint64_t size, uint64_t of
                             h->stored_bytes, size - TT_CHUNK_HEADER_BYTES);
     if (chunk_checksum(seed, data, data + TT_CHUNK_HEADER_BYTES, h->stored_bytes) != h->checksum)
         return tt_error_set(err, TT_E_CHECKSUM, offset, "a chunk's checksum does not match");
+    if (h->type == TT_CHUNK_HOLE &&
+        (h->stored_bytes || h->position % 8 || h->position < TT_CHUNK_HEADER_BYTES))
+        return tt_error_set(err, TT_E_FORMAT, offset, "a hole of %" PRIu64 " bytes", h->position);
     return TT_OK;
 }
 

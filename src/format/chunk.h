@@ -20,7 +20,15 @@
 #define TT_FORMAT_MAJOR 1u
 #define TT_FORMAT_MINOR 1u
 
-enum tt_chunk_type { TT_CHUNK_META = 1, TT_CHUNK_OPS = 2, TT_CHUNK_INDEX = 3, TT_CHUNK_DETAIL = 4 };
+enum tt_chunk_type {
+    TT_CHUNK_META = 1,
+    TT_CHUNK_OPS = 2,
+    TT_CHUNK_INDEX = 3,
+    TT_CHUNK_DETAIL = 4,
+    TT_CHUNK_HOLE = 5, /* where retired chunks were; its position is its length in bytes */
+    TT_CHUNK_BASE = 6, /* what META records before its position said that still holds */
+    TT_CHUNK_PAGE = 7  /* a part of the index, for the writer; its position: the page before */
+};
 
 enum tt_codec { TT_CODEC_NONE = 0, TT_CODEC_ZSTD = 1 };
 
@@ -44,7 +52,7 @@ typedef struct tt_chunk_header {
 } tt_chunk_header;
 
 /* How a finished trace ended (INDEX flags). */
-enum { TT_END_NORMAL = 1, TT_END_RECOVERED = 2 };
+enum { TT_END_NORMAL = 1, TT_END_RECOVERED = 2, TT_END_SNAPSHOT = 4 };
 
 /* What the records of a META chunk are about. Ranges are those of ids and times in records of any
  * type; both ends are 0 where there are none. */
@@ -71,6 +79,13 @@ typedef struct tt_index_entry {
 static inline uint64_t tt_pad8(uint64_t n)
 {
     return (n + 7u) & ~(uint64_t)7u;
+}
+
+/* Bytes from the begin of the chunk to that of the next. */
+static inline uint64_t tt_chunk_extent(const tt_chunk_header *h)
+{
+    return h->type == TT_CHUNK_HOLE ? h->position
+                                    : TT_CHUNK_HEADER_BYTES + tt_pad8(h->stored_bytes);
 }
 
 /* Whether a payload of raw_bytes may be stored in that few. */

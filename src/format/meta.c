@@ -426,6 +426,30 @@ bool tt_meta_get_ring(tt_cursor *c, uint32_t *ring, uint32_t *thread, uint64_t *
     return !c->failed;
 }
 
+void tt_meta_put_front(tt_bytes *out, const tt_meta_front *f)
+{
+    tt_bytes_varint(out, f->ring_bytes);
+    tt_bytes_varint(out, f->last_run);
+    tt_bytes_varint(out, f->ops);
+    tt_bytes_varint(out, f->details);
+    tt_bytes_varint(out, f->bytes);
+}
+
+bool tt_meta_get_front(tt_cursor *c, tt_meta_front *f)
+{
+    f->ring_bytes = tt_cursor_varint(c);
+    f->last_run = tt_cursor_varint(c);
+    f->ops = tt_cursor_varint(c);
+    f->details = tt_cursor_varint(c);
+    f->bytes = tt_cursor_varint(c);
+    return !c->failed;
+}
+
+void tt_meta_put_graphs_end(tt_bytes *out, uint32_t graph)
+{
+    tt_bytes_varint(out, graph);
+}
+
 void tt_meta_put_decode(tt_bytes *out, const tt_meta_decode *d)
 {
     tt_bytes_u64(out, d->begin_ticks);

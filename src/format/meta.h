@@ -31,7 +31,9 @@ enum tt_meta_type {
     TT_META_USAGE = 18,     /* format/usage.h */
     TT_META_RESIDENCY = 19, /* format/usage.h */
     TT_META_MODEL_CHECK = 20,
-    TT_META_DETAIL_LOSS = 21
+    TT_META_DETAIL_LOSS = 21,
+    TT_META_FRONT = 22,
+    TT_META_GRAPHS_END = 23
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -188,6 +190,15 @@ typedef struct tt_meta_clock {
     uint64_t unix_ns;
 } tt_meta_clock;
 
+/* FRONT: of a trace that keeps the last of what was recorded, what was thrown away before. */
+typedef struct tt_meta_front {
+    uint64_t ring_bytes; /* about what is kept */
+    uint64_t last_run;   /* runs up to this one have lost ops, or all of them */
+    uint64_t ops;        /* records of OPS chunks thrown away */
+    uint64_t details;    /* of DETAIL chunks */
+    uint64_t bytes;      /* of the chunks */
+} tt_meta_front;
+
 typedef struct tt_meta_decode {
     uint64_t begin_ticks;
     uint64_t end_ticks;
@@ -224,6 +235,9 @@ void tt_meta_put_run(tt_bytes *out, const tt_meta_run *r);
 void tt_meta_put_end(tt_bytes *out, const tt_meta_end *e);
 void tt_meta_put_clock(tt_bytes *out, const tt_meta_clock *k);
 void tt_meta_put_ring(tt_bytes *out, uint32_t ring, uint32_t thread, uint64_t ticks);
+void tt_meta_put_front(tt_bytes *out, const tt_meta_front *f);
+/* GRAPHS_END: no later run is of a graph with an id up to this. */
+void tt_meta_put_graphs_end(tt_bytes *out, uint32_t graph);
 void tt_meta_put_decode(tt_bytes *out, const tt_meta_decode *d);
 /* LOSS and DETAIL_LOSS. */
 void tt_meta_put_loss(tt_bytes *out, uint32_t ring, uint64_t position, uint64_t dropped);
@@ -263,6 +277,7 @@ bool tt_meta_get_run(tt_cursor *c, tt_meta_run *r);
 bool tt_meta_get_end(tt_cursor *c, tt_meta_end *e);
 bool tt_meta_get_clock(tt_cursor *c, tt_meta_clock *k);
 bool tt_meta_get_ring(tt_cursor *c, uint32_t *ring, uint32_t *thread, uint64_t *ticks);
+bool tt_meta_get_front(tt_cursor *c, tt_meta_front *f);
 bool tt_meta_get_decode(tt_cursor *c, tt_meta_decode *d);
 bool tt_meta_get_loss(tt_cursor *c, uint32_t *ring, uint64_t *position, uint64_t *dropped);
 

@@ -299,7 +299,12 @@ static bool load_detail_loss(tt_loader *l, tt_cursor *c)
 
 static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
 {
+    if (l->m->front.present && tt_is_cut(l, type, *c)) return true;
     switch (type) {
+    case TT_META_FRONT:
+        return tt_load_front(l, c);
+    case TT_META_GRAPHS_END:
+        return true;
     case TT_META_ENVIRONMENT:
         return load_environment(l, c);
     case TT_META_STRING:
@@ -358,12 +363,13 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     tt_status status = tt_trace_chunk(&l->m->trace, i, SIZE_MAX, u, &h, &payload, damage);
     if (status != TT_OK) return status;
     l->chunk_offset = l->m->trace.chunks[i].offset;
-    if (!l->skipped && h.position != l->next_position)
+    bool is_base = h.type == TT_CHUNK_BASE;
+    if (!is_base && !l->skipped && h.position != l->next_position)
         return tt_error_set(damage, TT_E_FORMAT, l->chunk_offset,
                             "META is missing before this chunk: it is at %" PRIu64
                             " of its stream, %" PRIu64 " were read",
                             h.position, l->next_position);
-    l->next_position = h.position + payload.size;
+    l->next_position = h.position + (is_base ? 0 : payload.size);
     l->skipped = false;
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     while (tt_meta_next(&c, &type, &record)) {
@@ -387,19 +393,32 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     return TT_OK;
 }
 
+/* Of several BASE chunks the last one counts; n_chunks when there is none. */
+static size_t last_base(const tt_trace *t)
+{
+    size_t base = t->n_chunks;
+    for (size_t i = 0; i < t->n_chunks; i++)
+        if (t->chunks[i].type == TT_CHUNK_BASE) base = i;
+    return base;
+}
+
 static tt_status load_all(tt_loader *l, tt_error *err)
 {
     tt_unpacker u;
     tt_model *m = l->m;
     bool *skip = NULL;
-    uint32_t batches = 0; /* in the chunks so far */
     tt_status status = l->part ? tt_part_choose(l, &skip, err) : TT_OK;
     if (status != TT_OK) return status;
     tt_unpacker_init(&u);
+    size_t base = last_base(&m->trace);
+    if (base != m->trace.n_chunks) {
+        l->base = m->trace.chunks[base].position;
+        status = load_chunk(l, base, &u, &m->meta_damage);
+        if (status == TT_OK) tt_find_cut(l);
+    }
     for (size_t i = 0; i < m->trace.n_chunks && status == TT_OK; i++) {
-        if (m->trace.chunks[i].type != TT_CHUNK_META) continue;
-        if (skip) l->numbered = batches - m->n_batches;
-        batches += m->trace.chunks[i].meta.n_batches;
+        const tt_index_entry *e = &m->trace.chunks[i];
+        if (e->type != TT_CHUNK_META || e->position < l->base) continue;
         if (skip && skip[i])
             l->skipped = true;
         else
@@ -410,6 +429,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT)
         return tt_error_set(err, status, m->meta_damage.offset, "%s", m->meta_damage.message);
     tt_model_link(l);
+    if (m->front.present) tt_end_cut(l);
     if (l->no_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
     status = tt_details_open(&m->trace, &m->details, err);

@@ -17,13 +17,14 @@ typedef struct tt_loader {
     tt_text *strings; /* by id; 0 is the empty string */
     uint32_t n_strings, string_gaps;
     const tt_part *part;    /* NULL: all of it */
-    uint32_t numbered;      /* added to the index of a batch gives its number */
     uint64_t first_ticks;   /* of a part: of the trace's first batch or run */
     uint64_t chunk_offset;  /* of the META chunk being read */
     uint64_t next_position; /* in the META stream, behind what was read */
     bool skipped;           /* what follows that was passed over on purpose */
     bool no_memory;
-    struct tt_capacities { /* of the model's arrays */
+    uint64_t base;           /* META before this position is in the BASE chunk */
+    uint32_t last_cut_batch; /* batches up to this one have lost runs */
+    struct tt_capacities {   /* of the model's arrays */
         size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
             losses, detail_losses, indices, usages, residencies, token_texts;
     } capacity;
@@ -49,6 +50,15 @@ bool tt_load_indices(tt_loader *l, tt_cursor *c);
 bool tt_load_usage(tt_loader *l, tt_cursor *c);
 bool tt_load_residency(tt_loader *l, tt_cursor *c);
 bool tt_load_model_check(tt_loader *l, tt_cursor *c);
+
+/* A FRONT record. */
+bool tt_load_front(tt_loader *l, tt_cursor *c);
+/* Which batches are not whole any more: those of runs that lost ops. */
+void tt_find_cut(tt_loader *l);
+/* After all records, the runs in order. */
+void tt_end_cut(tt_loader *l);
+/* Whether the record is about a batch or run that was cut off at the trace's begin. */
+bool tt_is_cut(tt_loader *l, uint8_t type, tt_cursor c);
 
 /* A token of a vocabulary in tt_model.text_by_token. */
 static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)

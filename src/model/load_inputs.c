@@ -85,7 +85,7 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
         tt_loader_problem(l, "batch %" PRIu32 " is defined twice", b.id);
         return true;
     }
-    m->batches[m->n_batches] = (tt_batch){.number = m->n_batches + l->numbered,
+    m->batches[m->n_batches] = (tt_batch){.number = b.id - 1,
                                           .id = b.id,
                                           .context = b.context,
                                           .thread = b.thread,

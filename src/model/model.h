@@ -142,9 +142,10 @@ typedef struct tt_graph {
     uint64_t chunk_offset_bytes; /* of the META chunk that holds it */
 } tt_graph;
 
-/* One scheduler graph computation: what the commands call a token, counted from 0. */
+/* One scheduler graph computation: what the commands call a token, counted from 0 (see
+ * tt_model_token). */
 typedef struct tt_batch {
-    uint32_t number; /* what the commands call it: its index, unless the model is of a part */
+    uint32_t number; /* what the commands call it, see tt_model_token */
     uint32_t id;
     uint32_t context;
     uint32_t thread;
@@ -242,6 +243,12 @@ typedef struct tt_clock_fit {
     uint64_t zero_ticks; /* times are shown relative to this: the first batch or run */
 } tt_clock_fit;
 
+/* Of a flight recorder's trace, which begins in the middle of the run. */
+typedef struct tt_front {
+    bool present;
+    tt_meta_front was; /* what was thrown away */
+    uint32_t runs_cut; /* up to this id, runs that are not whole are left out */
+} tt_front;
 /* The part of a trace that somebody wants to see: some tokens, or some time. */
 typedef struct tt_part {
     bool has_tokens;
@@ -254,6 +261,7 @@ typedef struct tt_part {
 typedef struct tt_model {
     tt_trace trace;
     tt_pieces *pieces;
+    tt_front front;       /* what was thrown away before the trace begins */
     tt_error meta_damage; /* status TT_OK, or why META was read no further */
     tt_pair *environment;
     tt_model_file *files;
@@ -306,6 +314,12 @@ void tt_model_close(tt_model *m);
 /* Index by id, or TT_NONE. */
 uint32_t tt_model_run(const tt_model *m, uint32_t id);
 uint32_t tt_model_batch(const tt_model *m, uint32_t id);
+/* The number that the commands give a batch (in tt_model.batches): counted from 0 since recording
+ * began, also over batches that the trace does not hold. */
+static inline uint32_t tt_model_token(const tt_model *m, uint32_t batch)
+{
+    return m->batches[batch].number;
+}
 /* The first weight of that name, or TT_NONE; others by next_same_name. */
 uint32_t tt_model_weight(const tt_model *m, const char *name);
 /* A token's text (not all of it need be UTF-8), or NULL: not observed. *n, when not NULL, gets

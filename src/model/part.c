@@ -34,7 +34,8 @@ static bool is_told(chooser *c, bool by_time)
     for (size_t i = 0; i < c->trace->n_chunks; i++) {
         const tt_index_meta *m = meta_of(c, i);
         uint16_t type = c->trace->chunks[i].type;
-        if (!m && type != TT_CHUNK_OPS && type != TT_CHUNK_DETAIL) return false;
+        if (!m && type != TT_CHUNK_OPS && type != TT_CHUNK_DETAIL && type != TT_CHUNK_PAGE)
+            return false;
         if (m && m->kinds == 0) return false;
         if (!m || m->tick_max == 0) continue;
         runs += m->n_runs;
@@ -87,15 +88,14 @@ static bool read_clocks(chooser *c)
            c->last.mono_ns > c->first.mono_ns;
 }
 
+/* A batch's number is its id less 1. */
 static void want_tokens(chooser *c, const tt_part *part)
 {
-    uint64_t number = 0;
     for (size_t i = 0; i < c->trace->n_chunks; i++) {
         const tt_index_meta *m = meta_of(c, i);
-        if (!m || m->n_batches == 0) continue;
-        if (number <= part->token_last && number + m->n_batches > part->token_first)
-            c->wanted[i] = true;
-        number += m->n_batches;
+        if (!m || m->batch_min == 0) continue;
+        c->wanted[i] =
+            m->batch_min - 1 <= part->token_last && m->batch_max - 1 >= part->token_first;
     }
 }
 

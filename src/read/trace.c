@@ -23,6 +23,14 @@ static tt_status push_chunk(tt_scan *scan, size_t *capacity, uint64_t offset,
     return TT_OK;
 }
 
+/* Only at the begin, and inside the file. */
+static bool is_hole(const tt_source *s, uint64_t at, const tt_chunk_header *h, tt_error *err)
+{
+    if (at == TT_FILE_HEADER_BYTES && h->position <= s->size - at) return true;
+    (void)tt_error_set(err, TT_E_FORMAT, at, "a hole of %" PRIu64 " bytes", h->position);
+    return false;
+}
+
 tt_status tt_trace_scan(const tt_source *s, tt_scan *scan, tt_error *err)
 {
     tt_unpacker u;
@@ -46,8 +54,13 @@ tt_status tt_trace_scan(const tt_source *s, tt_scan *scan, tt_error *err)
             scan->index_offset = at;
             break;
         }
-        status = push_chunk(scan, &capacity, at, &h, err);
-        at += TT_CHUNK_HEADER_BYTES + tt_pad8(h.stored_bytes);
+        if (h.type == TT_CHUNK_HOLE) {
+            if (!is_hole(s, at, &h, &scan->stop)) break;
+            scan->hole_bytes = h.position;
+        } else {
+            status = push_chunk(scan, &capacity, at, &h, err);
+        }
+        at += tt_chunk_extent(&h);
     }
     tt_unpacker_free(&u);
     if (status != TT_OK) {
@@ -55,6 +68,17 @@ tt_status tt_trace_scan(const tt_source *s, tt_scan *scan, tt_error *err)
         memset(scan, 0, sizeof *scan);
     }
     return status;
+}
+
+/* With an index nothing is looked for at the begin; what is not there shows when it is checked. */
+static void find_hole(tt_trace *t, tt_unpacker *u)
+{
+    tt_chunk_header h;
+    tt_span stored;
+    if (t->n_chunks && t->chunks[0].offset == TT_FILE_HEADER_BYTES) return;
+    if (tt_chunk_load(&t->source, TT_FILE_HEADER_BYTES, u, &h, &stored, NULL) == TT_OK &&
+        h.type == TT_CHUNK_HOLE && is_hole(&t->source, TT_FILE_HEADER_BYTES, &h, NULL))
+        t->hole_bytes = h.position;
 }
 
 /* Reads the INDEX that the tail names. Leaves *t alone when there is none to trust. */
@@ -82,6 +106,7 @@ static tt_status read_index(tt_trace *t, tt_error *err)
     if (status == TT_OK) status = tt_chunk_unpack(&h, stored, offset, SIZE_MAX, &u, &payload, err);
     if (status == TT_OK)
         status = tt_index_decode(payload, offset, &t->chunks, &t->n_chunks, &t->end_flags, err);
+    if (status == TT_OK) find_hole(t, &u);
     tt_unpacker_free(&u);
     if (status == TT_OK) {
         t->complete = true;
@@ -103,6 +128,7 @@ static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
     if (status != TT_OK) return status;
     t->chunks = scan.chunks;
     t->n_chunks = tt_index_in_order(scan.chunks, scan.n_chunks);
+    t->hole_bytes = scan.hole_bytes;
     t->end_bytes = scan.end_bytes;
     /* A scan that met an INDEX says nothing new: the INDEX or tail itself is at fault. */
     t->cut = scan.index_offset ? *why : scan.stop;

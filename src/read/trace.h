@@ -19,6 +19,7 @@ typedef struct tt_trace {
     tt_file_header header;
     tt_index_entry *chunks; /* in file order, the INDEX itself left out */
     size_t n_chunks;
+    uint64_t hole_bytes;   /* at the begin: chunks that were thrown away; 0: none */
     bool complete;         /* ends with an INDEX and a tail that are whole */
     uint8_t end_flags;     /* TT_END_*, when complete */
     uint64_t index_offset; /* when complete */
@@ -42,6 +43,7 @@ tt_status tt_trace_chunk(const tt_trace *t, size_t i, size_t at_least, tt_unpack
 typedef struct tt_scan {
     tt_index_entry *chunks; /* malloc'ed, the caller frees; runs are not filled in */
     size_t n_chunks;
+    uint64_t hole_bytes;   /* of a HOLE at the begin; 0: there is none */
     uint64_t end_bytes;    /* of the last whole chunk */
     uint64_t index_offset; /* of the INDEX chunk at which the scan ended, or 0 */
     tt_error stop;         /* why it ended; status TT_OK at an INDEX */

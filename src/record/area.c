@@ -138,6 +138,9 @@ static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_i
         errno = why;
         return NULL;
     }
+    /* Tells tt_sweep that somebody uses it. */
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_OFD_SETLK, &whole);
     map->fd = fd;
     map->device = (uint64_t)st.st_dev;
     map->inode = (uint64_t)st.st_ino;
@@ -434,6 +437,15 @@ void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped)
     *ops = *dropped = 0;
     for (uint32_t r = 0, n = tt_area_rings_used(map); r < n; r++)
         add_totals(map, &map->rings[r], ops, dropped);
+}
+
+tt_outcome tt_area_outcome(const tt_area_map *map)
+{
+    const tt_area_counts *c = &map->area->counts;
+    tt_outcome o = {.batches = atomic_load(&c->batches),
+                    .batches_after_limit = atomic_load(&c->batches_after_limit)};
+    tt_area_totals(map, &o.ops, &o.dropped);
+    return o;
 }
 
 void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *dropped)

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "format/detail.h"
 #include "format/ops.h"
+#include "record/outcome.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,8 +55,11 @@ typedef struct tt_ring {
 typedef struct tt_area_counts {
     _Atomic uint64_t ops_unresolved;
     _Atomic uint64_t meta_dropped;
-    _Atomic uint64_t batches;
+    _Atomic uint64_t batches;             /* all that were seen; the last one's id */
+    _Atomic uint64_t batches_not_asked;   /* of those, not recorded: by the choice of batches */
+    _Atomic uint64_t batches_after_limit; /* likewise: the trace's limit was reached before */
     _Atomic uint64_t runs;
+    _Atomic uint64_t runs_left_out; /* of such batches; or of none, and only some were asked for */
     _Atomic uint64_t graphs;
     _Atomic uint64_t decode_calls;
     _Atomic uint64_t decode_tokens;
@@ -74,7 +78,9 @@ typedef struct tt_area {
     _Atomic uint32_t n_usable;        /* rings from here on found no memory: nobody claims them */
     _Atomic uint32_t n_claimed;       /* rings from here on never had a thread: nothing in them */
     _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */
-    char boot_id[40];                 /* of the kernel whose ticks these are; "" when not known */
+    _Atomic uint32_t stopped; /* the limit is reached: what is under way is recorded, nothing new */
+    char trace[TT_AREA_PATH_MAX]; /* path of the finished trace; "" when that is too long */
+    char boot_id[40];             /* of the kernel whose ticks these are; "" when not known */
     tt_area_counts counts;
     _Alignas(64) _Atomic uint64_t meta_head;
     _Alignas(64) _Atomic uint64_t meta_tail;
@@ -94,7 +100,8 @@ typedef struct tt_area_map {
 
 /* Creates an area file (mode 0600) in /dev/shm, or, when there is no room, in fallback_dir,
  * and maps it. ring_bytes: 32 bytes a record, rounded up to a power of two, between the bounds
- * above. Everything but the slots has its memory then; on failure nothing stays behind. May
+ * above. The file is locked for as long as
+ * it is open. Everything but the slots has its memory then; on failure nothing stays behind. May
  * raise SIGXFSZ in the calling thread. */
 tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
                          const char *fallback_dir, tt_error *err);
@@ -149,7 +156,9 @@ uint64_t tt_area_kept(const tt_area_map *map, const tt_ring *ring);
 /* Op records that are in the container, and those that never will be: dropped by full rings, or
  * kept in a ring that nobody drains any more. */
 void tt_area_totals(const tt_area_map *map, uint64_t *ops, uint64_t *dropped);
-/* The same of details. */
+/* What became of what was seen, as it stands. */
+tt_outcome tt_area_outcome(const tt_area_map *map);
+/* As tt_area_totals, of details. */
 void tt_area_detail_totals(const tt_area_map *map, uint64_t *details, uint64_t *dropped);
 
 /* Takes a free ring for the OS thread `thread`, and reserves its slots; NULL when all are taken

@@ -1,11 +1,15 @@
 #include "record/drain.h"
 
 #include "format/meta.h"
+#include "record/compact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define META_PILE_BYTES (256u << 10)
+#define META_RING_PART 32u
+#define PACKED_RECORD_BYTES 6u
+#define LIMIT_SPARE 16u /* of the limit, for what comes until the stop is noticed */
 
 tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err)
 {
@@ -35,14 +39,21 @@ static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
     return tt_sink_put(d->sink, &entry, raw, err);
 }
 
+/* What describes the ops is to be thrown away with them, not later: in small steps of a small
+ * ring. */
+static size_t meta_pile(const tt_drain *d)
+{
+    uint64_t part = d->sink->ring_bytes / META_RING_PART;
+    return part && part < META_PILE_BYTES ? (size_t)part : META_PILE_BYTES;
+}
+
 static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
     tt_area *a = d->map->area;
     uint64_t head = atomic_load_explicit(&a->meta_head, memory_order_acquire);
     uint64_t tail = atomic_load_explicit(&a->meta_tail, memory_order_relaxed);
     size_t n = (size_t)(head - tail);
-    if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < META_PILE_BYTES))
-        return TT_OK;
+    if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < meta_pile(d))) return TT_OK;
     tt_bytes_clear(&d->raw);
     if (!tt_bytes_reserve(&d->raw, n))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
@@ -173,12 +184,44 @@ static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt
     return drain_stream(d, &s, what, err);
 }
 
+/* Records that are still on their way. */
+static void count_kept(const tt_drain *d, uint64_t *ops, uint64_t *details)
+{
+    *ops = *details = 0;
+    for (uint32_t r = 0, n = tt_area_rings_used(d->map); r < n; r++) {
+        const tt_ring *companion = tt_area_detail_ring(d->map, r);
+        *ops += tt_area_kept(d->map, &d->map->rings[r]);
+        if (companion) *details += tt_area_kept(d->map, companion);
+    }
+}
+
+/* What the area still holds will be about this long in the file: records as they pack in real
+ * runs, and half as much again. */
+static uint64_t expected_bytes(const tt_drain *d)
+{
+    const tt_area *a = d->map->area;
+    uint64_t ops, details;
+    count_kept(d, &ops, &details);
+    return (ops + details) * PACKED_RECORD_BYTES +
+           (atomic_load(&a->meta_head) - atomic_load(&a->meta_tail));
+}
+
+/* Early enough for what is under way to fit as well: a trace that ends between two batches. */
+static void stop_at_limit(tt_drain *d)
+{
+    uint64_t limit = d->sink->limit;
+    if (limit && d->sink->offset + expected_bytes(d) + limit / LIMIT_SPARE >= limit)
+        atomic_store(&d->map->area->stopped, 1);
+}
+
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
+    stop_at_limit(d);
     tt_status status = drain_meta(d, what, err);
     uint32_t n = tt_area_rings_used(d->map);
     for (uint32_t r = 0; status == TT_OK && !d->full && r < n; r++)
         status = drain_ring(d, r, what, err);
+    stop_at_limit(d);
     if (status != TT_E_LIMIT) return status;
     d->full = true;
     return TT_OK;
@@ -190,35 +233,41 @@ static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
     tt_bytes_clear(payload);
 }
 
-static void put_losses_of(tt_drain *d, uint8_t type, uint32_t number, tt_ring *ring,
-                          tt_bytes *payload)
+static void put_losses_of(const tt_drain *d, bool ended, uint8_t type, uint32_t number,
+                          tt_ring *ring, tt_bytes *payload, tt_bytes *out)
 {
     uint32_t n = atomic_load(&ring->n_losses);
-    uint64_t kept = tt_area_kept(d->map, ring);
+    uint64_t kept = ended ? tt_area_kept(d->map, ring) : 0;
     if (kept) {
         tt_meta_put_loss(payload, number, atomic_load(&ring->tail), kept);
-        put_record(&d->raw, type, payload);
+        put_record(out, type, payload);
     }
     for (uint32_t i = 0; i < n && i < TT_AREA_LOSSES; i++) {
         tt_meta_put_loss(payload, number, ring->losses[i].position, ring->losses[i].dropped);
-        put_record(&d->raw, type, payload);
+        put_record(out, type, payload);
     }
 }
 
-static void put_losses(tt_drain *d, tt_bytes *payload)
+static void put_losses(const tt_drain *d, bool ended, tt_bytes *payload, tt_bytes *out)
 {
     for (uint32_t r = 0, n = tt_area_rings_used(d->map); r < n; r++) {
         tt_ring *details = tt_area_detail_ring(d->map, r);
-        put_losses_of(d, TT_META_LOSS, r, &d->map->rings[r], payload);
-        if (details) put_losses_of(d, TT_META_DETAIL_LOSS, r, details, payload);
+        put_losses_of(d, ended, TT_META_LOSS, r, &d->map->rings[r], payload, out);
+        if (details) put_losses_of(d, ended, TT_META_DETAIL_LOSS, r, details, payload, out);
     }
 }
 
-static void put_counts(tt_drain *d, tt_bytes *payload)
+static void put_counts(const tt_drain *d, bool ended, tt_bytes *payload, tt_bytes *out)
 {
     uint64_t ops, ops_dropped, details, details_dropped;
     tt_area_totals(d->map, &ops, &ops_dropped);
     tt_area_detail_totals(d->map, &details, &details_dropped);
+    if (!ended) {
+        uint64_t kept_ops, kept_details;
+        count_kept(d, &kept_ops, &kept_details);
+        ops_dropped -= kept_ops < ops_dropped ? kept_ops : ops_dropped;
+        details_dropped -= kept_details < details_dropped ? kept_details : details_dropped;
+    }
     tt_area_counts *c = &d->map->area->counts;
     const struct {
         const char *name;
@@ -230,7 +279,10 @@ static void put_counts(tt_drain *d, tt_bytes *payload)
                   {"details", details},
                   {"details_dropped", details_dropped},
                   {"batches", atomic_load(&c->batches)},
+                  {"batches_not_asked", atomic_load(&c->batches_not_asked)},
+                  {"batches_after_limit", atomic_load(&c->batches_after_limit)},
                   {"runs", atomic_load(&c->runs)},
+                  {"runs_left_out", atomic_load(&c->runs_left_out)},
                   {"graphs", atomic_load(&c->graphs)},
                   {"decode_calls", atomic_load(&c->decode_calls)},
                   {"decode_tokens", atomic_load(&c->decode_tokens)}};
@@ -240,20 +292,27 @@ static void put_counts(tt_drain *d, tt_bytes *payload)
         tt_bytes_str(payload, counts[i].name, strlen(counts[i].name));
         tt_bytes_varint(payload, counts[i].value);
     }
-    put_record(&d->raw, TT_META_COUNTS, payload);
+    put_record(out, TT_META_COUNTS, payload);
 }
 
-tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err)
+bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out)
 {
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_bytes_clear(&d->raw);
-    put_losses(d, &payload);
-    put_counts(d, &payload);
+    tt_bytes_clear(out);
+    put_losses(d, ended, &payload, out);
+    put_counts(d, ended, &payload, out);
     tt_bytes_free(&payload);
-    if (d->raw.failed)
+    return !out->failed;
+}
+
+tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_error *err)
+{
+    d->sink->hold = true; /* nothing is thrown away that is not replaced by something */
+    if (!tt_drain_totals(d, true, &d->raw))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
-    if (status == TT_OK) status = tt_sink_finish(d->sink, end_flags, err);
-    return status;
+    /* With its hole a trace is good as well: a disk that is full does not hinder its end. */
+    if (status == TT_OK) (void)tt_compact(d->sink, path, NULL);
+    return status == TT_OK ? tt_sink_finish(d->sink, end_flags, err) : status;
 }

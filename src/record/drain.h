@@ -27,12 +27,16 @@ typedef struct tt_drain {
 
 tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err);
 void tt_drain_end(tt_drain *d);
-/* One pass over the meta stream and all rings, those of details too. When the sink's limit is
- * reached, records stay in the rings until those are full and producers count what they drop. On
+/* One pass over the meta stream and all rings, those of details too. Shortly before the sink's
+ * limit is reached, tt_area.stopped is set: the producers begin nothing new. Where that comes too
+ * late, records stay in the rings until those are full and producers count what they drop. On
  * failure what was not written stays in the area. One thread at a time. */
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err);
 /* After the last step: appends the losses (also of what the limit has kept in the rings) and
- * the totals, the index and the tail. */
-tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, tt_error *err);
+ * the totals, closes a hole, and writes the index and the tail. path: where the container is. */
+tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_error *err);
+/* The losses and totals as they stand, as META records, replacing what is in *out. What is only on
+ * its way is neither in the trace nor lost; `ended`: it is lost. */
+bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out);
 
 #endif

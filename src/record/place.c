@@ -45,12 +45,23 @@ tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err)
     return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
 }
 
-tt_status tt_place_numbered(char *out, size_t size, const char *path, long number, tt_error *err)
+static tt_status number(char *out, size_t size, const char *path, const char *what, long n,
+                        tt_error *err)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
     size_t stem = dot && dot > (slash ? slash + 1 : path) ? (size_t)(dot - path) : strlen(path);
-    int n = snprintf(out, size, "%.*s-%ld%s", (int)stem, path, number, path + stem);
-    return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
+    int wrote = snprintf(out, size, "%.*s%s-%ld%s", (int)stem, path, what, n, path + stem);
+    return wrote < 0 || (size_t)wrote >= size ? too_long(path, err) : TT_OK;
+}
+
+tt_status tt_place_numbered(char *out, size_t size, const char *path, long n, tt_error *err)
+{
+    return number(out, size, path, "", n, err);
+}
+
+tt_status tt_place_snapshot(char *out, size_t size, const char *path, long n, tt_error *err)
+{
+    return number(out, size, path, "-snapshot", n, err);
 }
 
 static bool is_same_file(const char *a, const char *b)

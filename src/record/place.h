@@ -17,6 +17,8 @@ void tt_place_dir(char *out, size_t size, const char *path);
 tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err);
 /* path with "-<n>" before its extension: "run.ttrace", 17 -> "run-17.ttrace". */
 tt_status tt_place_numbered(char *out, size_t size, const char *path, long n, tt_error *err);
+/* path with "-snapshot-<n>" before its extension. */
+tt_status tt_place_snapshot(char *out, size_t size, const char *path, long n, tt_error *err);
 /* Gives `part` its final name `path` (of `size` bytes of room). Without `replace` an
  * existing file is kept and the trace gets the first free "-2", "-3", ... ; path then says
  * which. */

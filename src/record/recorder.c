@@ -6,9 +6,11 @@
 #include "record/drain.h"
 #include "record/place.h"
 #include "record/sink.h"
+#include "record/snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +32,12 @@ struct tt_recorder {
     tt_drain drain;
     char path[PATH_MAX];
     bool replace;
+    tt_session *_Atomic session; /* that may ask for snapshots; NULL: none */
+    tt_session_file *file;
+    tt_snapshot snapshot;
+    uint32_t snapshot_asked; /* the session's count that the last one answers */
+    uint32_t n_snapshots;
+    bool stop_told;            /* the trace says why nothing more was recorded */
     pthread_mutex_t meta_lock; /* the meta stream's producers */
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
@@ -94,6 +102,71 @@ static long next_poll(long poll_ns, uint64_t sixteenths)
     return poll_ns > POLL_MAX_NS ? POLL_MAX_NS : poll_ns;
 }
 
+static void put_environment(tt_recorder *r, const char *key, const char *value)
+{
+    tt_bytes payload;
+    tt_bytes_init(&payload, 1024);
+    tt_meta_pair pair = {{(const uint8_t *)key, strlen(key)},
+                         {(const uint8_t *)value, strlen(value)}};
+    tt_meta_put_pairs(&payload, &pair, 1);
+    (void)tt_recorder_meta(r, TT_META_ENVIRONMENT, &payload);
+    tt_bytes_free(&payload);
+}
+
+static void tell_stopped(tt_recorder *r)
+{
+    char text[96];
+    if (r->stop_told || !atomic_load(&r->map.area->stopped)) return;
+    r->stop_told = true;
+    (void)snprintf(text, sizeof text, "the trace came to its limit of %" PRIu64 " bytes",
+                   r->sink.limit);
+    put_environment(r, "stopped", text);
+}
+
+void tt_recorder_follow(tt_recorder *r, tt_session *session, tt_session_file *file)
+{
+    r->file = file;
+    atomic_store(&r->session, file ? session : NULL);
+}
+
+static void enter_snapshot(tt_recorder *r, const tt_error *failed)
+{
+    tt_session_file *file = r->file;
+    (void)snprintf(file->snapshot, sizeof file->snapshot, "%s",
+                   failed ? failed->message : r->snapshot.path);
+    atomic_store(&file->snapshot_failed, failed != NULL);
+    atomic_store(&file->snapshots, r->snapshot_asked);
+}
+
+static tt_status begin_snapshot(tt_recorder *r, uint32_t asked)
+{
+    tt_error err = {.message = ""};
+    r->snapshot_asked = asked;
+    tt_recorder_clock(r);
+    tt_status status = tt_drain_step(&r->drain, TT_DRAIN_ALL, NULL);
+    if (tt_snapshot_begin(&r->snapshot, &r->drain, r->path, ++r->n_snapshots, &err) != TT_OK)
+        enter_snapshot(r, &err);
+    return status;
+}
+
+/* TT_OK, or what the drain met: when a snapshot goes wrong, that is told and concerns nothing
+ * else. */
+static tt_status serve_snapshots(tt_recorder *r)
+{
+    tt_session *session = atomic_load(&r->session);
+    tt_error err = {.message = ""};
+    if (!session) return TT_OK;
+    if (!r->snapshot.active) {
+        uint32_t asked = atomic_load(&session->snapshots);
+        return asked == atomic_load(&r->file->snapshots) ? TT_OK : begin_snapshot(r, asked);
+    }
+    if (tt_snapshot_step(&r->snapshot, &r->drain, &err) != TT_OK)
+        enter_snapshot(r, &err);
+    else if (!r->snapshot.active)
+        enter_snapshot(r, NULL);
+    return TT_OK;
+}
+
 static void *drain_main(void *argument)
 {
     tt_recorder *r = argument;
@@ -120,6 +193,8 @@ static void *drain_main(void *argument)
         /* On a full disk what cannot be written stays in the rings until they are full, and is
          * counted as dropped from then on. */
         if (status == TT_OK) status = tt_drain_step(&r->drain, what, NULL);
+        tell_stopped(r);
+        if (status == TT_OK) status = serve_snapshots(r);
         tt_area_prepare_spares(&r->map, SPARE_RINGS);
         (void)pthread_mutex_lock(&r->stop_lock);
     }
@@ -186,11 +261,13 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     if (getrandom(header.run_id, sizeof header.run_id, 0) != (ssize_t)sizeof header.run_id)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no random bytes: %s", strerror(errno));
     tt_place_dir(dir, sizeof dir, r->path);
-    tt_status status = tt_sink_begin(&r->sink, fd, &header, o->limit_bytes, err);
+    tt_status status = tt_sink_begin(&r->sink, fd, &header, o->limit_bytes, o->keep_bytes, err);
     if (status == TT_OK)
         status = tt_area_create(&r->map, o->ring_bytes ? o->ring_bytes : TT_AREA_RING_BYTES_DEFAULT,
                                 header.run_id, dir, err);
     if (status != TT_OK) return status;
+    if (strlen(r->path) < sizeof r->map.area->trace)
+        memcpy(r->map.area->trace, r->path, strlen(r->path) + 1);
     r->map.area->tick_hz = measure_tick_hz();
     status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);
     if (status == TT_OK) {
@@ -292,13 +369,14 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     tt_status status = TT_OK;
     size_guard guard = guard_size();
     stop_thread(r);
+    tt_snapshot_stop(&r->snapshot, &r->drain);
     (void)tt_place_part(part, sizeof part, r->path, NULL);
     if (discard) {
         (void)unlink(part);
     } else {
         tt_recorder_clock(r);
         status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
-        if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, err);
+        if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, part, err);
     }
     /* When finishing failed, part file and area stay for `tensortrace recover`. A finished file
      * needs the area no more: killed before the renaming, nobody would look for it again. */

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "record/area.h"
+#include "record/session.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +16,9 @@ typedef struct tt_recorder tt_recorder;
 typedef struct tt_recorder_options {
     const char *path;     /* of the finished trace; "<path>.part" until then */
     bool replace;         /* an existing trace may be replaced at the end */
-    uint64_t ring_bytes;  /* a thread; 0: the default */
+    uint64_t ring_bytes;  /* memory of a thread's ring; 0: the default */
     uint64_t limit_bytes; /* of the trace; 0: none */
+    uint64_t keep_bytes;  /* of the trace, of which only the last stay; 0: all */
 } tt_recorder_options;
 
 /* Creates "<path>.part" (mode 0600; TT_E_EXISTS when it, or without `replace` path, is
@@ -24,6 +26,9 @@ typedef struct tt_recorder_options {
  * signals. On failure nothing stays behind. */
 tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *options,
                            tt_error *err);
+/* From here on the recorder makes the snapshots that the session asks for, and enters them in
+ * `file`. Both outlive the recorder's thread. */
+void tt_recorder_follow(tt_recorder *r, tt_session *session, tt_session_file *file);
 tt_area_map *tt_recorder_area(tt_recorder *r);
 const char *tt_recorder_path(const tt_recorder *r);
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "format/meta.h"
+#include "record/compact.h"
 #include "record/drain.h"
 #include "record/place.h"
 
@@ -20,7 +21,8 @@
 typedef struct scan {
     const uint8_t *data;
     uint64_t size;
-    uint64_t end; /* of the last whole chunk */
+    uint64_t end;      /* of the last whole chunk */
+    uint64_t hole_end; /* where a hole at the begin ends; 0: there is none */
     tt_file_header header;
     tt_index_entry *index;
     size_t n;
@@ -102,8 +104,13 @@ static tt_status walk_chunks(scan *s, tt_error *err)
     while (s->end < s->size) {
         tt_chunk_header h;
         if (!chunk_at(s, s->end, &h)) break;
-        uint64_t bytes = tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes);
+        uint64_t bytes = tt_chunk_extent(&h);
         if (bytes > s->size - s->end) break;
+        if (h.type == TT_CHUNK_HOLE) {
+            s->end += bytes;
+            if (s->n == 0) s->hole_end = s->end;
+            continue;
+        }
         if (h.type == TT_CHUNK_INDEX) {
             /* One that says nothing is written anew. */
             if (is_index(s, s->end, &h)) s->index_end = s->end + bytes;
@@ -147,7 +154,7 @@ static bool is_more_behind(const scan *s)
          found < 2 && at < s->size && s->size - at >= TT_CHUNK_HEADER_BYTES;) {
         tt_chunk_header h;
         bool whole = chunk_at(s, at, &h);
-        at += whole ? tt_pad8((uint64_t)TT_CHUNK_HEADER_BYTES + h.stored_bytes) : 8;
+        at += whole && tt_chunk_extent(&h) < s->size - at ? tt_chunk_extent(&h) : 8;
         found += whole;
     }
     return found > 1;
@@ -211,9 +218,9 @@ static tt_status read_payloads(scan *s, told *t, tt_error *err)
             status = read_op_runs(payload, e, err);
         } else if (e->type == TT_CHUNK_DETAIL) {
             status = read_detail_runs(payload, e, err);
-        } else if (e->type == TT_CHUNK_META) {
+        } else if (e->type == TT_CHUNK_META || e->type == TT_CHUNK_BASE) {
             uint32_t n;
-            tt_meta_describe(payload, &e->meta, &n);
+            if (e->type == TT_CHUNK_META) tt_meta_describe(payload, &e->meta, &n);
             if (!t->area[0]) tt_meta_find_environment(payload, "area", t->area, sizeof t->area);
             if (i == s->n - 1) t->ends_in_counts = has_counts(payload);
         }
@@ -248,6 +255,8 @@ static void skip_written(const scan *s, tt_area_map *map)
         if (!chunk_at(s, e->offset, &h)) continue;
         if (e->type == TT_CHUNK_META)
             skip_to(&map->area->meta_tail, &map->area->meta_head, e->position + h.raw_bytes);
+        else if (e->type == TT_CHUNK_BASE)
+            skip_to(&map->area->meta_tail, &map->area->meta_head, e->position);
         else if (ring)
             skip_to(&ring->tail, &ring->head, e->position + e->count);
     }
@@ -282,7 +291,8 @@ static void push_clock(tt_area_map *map)
     tt_bytes_free(&payload);
 }
 
-static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *report, tt_error *err)
+static tt_status finish(scan *s, int fd, const char *part, tt_area_map *map,
+                        tt_recover_report *report, tt_error *err)
 {
     tt_sink sink;
     tt_drain drain;
@@ -290,16 +300,19 @@ static tt_status finish(scan *s, int fd, tt_area_map *map, tt_recover_report *re
     tt_sink_continue(&sink, fd, tt_file_header_seed(&s->header), s->end, s->index,
                      s->n); /* takes over the index */
     s->index = NULL;
+    sink.unpaged = true;
+    sink.hole_end = s->hole_end;
     tt_status status = TT_OK;
     if (!map) {
+        (void)tt_compact(&sink, part, NULL); /* with its hole it is good as well */
         status = tt_sink_finish(&sink, TT_END_RECOVERED, err);
     } else {
         report->area_records = records_left(map);
         push_clock(map);
         status = tt_drain_begin(&drain, map, &sink, err);
         if (status == TT_OK) status = tt_drain_step(&drain, TT_DRAIN_LAST, err);
-        if (status == TT_OK) status = tt_drain_finish(&drain, TT_END_RECOVERED, err);
-        tt_area_totals(map, &report->ops, &report->dropped);
+        if (status == TT_OK) status = tt_drain_finish(&drain, TT_END_RECOVERED, part, err);
+        report->outcome = tt_area_outcome(map);
         tt_drain_end(&drain);
     }
     tt_sink_close(&sink);
@@ -361,7 +374,7 @@ static tt_status name_finished(const char *part, unsigned how, tt_recover_report
 }
 
 /* The file's end, where it has none; the descriptor stays open, and the lock held. */
-static tt_status complete(scan *s, int fd, const told *t, tt_area_map *map,
+static tt_status complete(scan *s, int fd, const char *part, const told *t, tt_area_map *map,
                           tt_recover_report *report, tt_error *err)
 {
     if (s->complete) return TT_OK;
@@ -370,7 +383,7 @@ static tt_status complete(scan *s, int fd, const told *t, tt_area_map *map,
     if (copy < 0)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no descriptor: %s", strerror(errno));
     if (map && t->ends_in_counts) take_back_counts(s);
-    return finish(s, copy, map, report, err);
+    return finish(s, copy, part, map, report, err);
 }
 
 static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how,
@@ -394,7 +407,7 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     report->chunks = s->n;
     if (!s->complete && !s->index_end) report->cut_bytes = s->size - s->end;
     report->area_found = open_area(s, t.area, part, &map);
-    status = complete(s, fd, &t, report->area_found ? &map : NULL, report, err);
+    status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
     if (report->area_found) {
         /* Before the file has its name: killed in between, nobody would look for it again. */
         if (status == TT_OK) (void)unlink(map.path);

@@ -3,6 +3,7 @@
 #define TT_RECORD_RECOVER_H
 
 #include "base/status.h"
+#include "record/outcome.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@ typedef struct tt_recover_report {
     uint64_t chunks;       /* that were whole in the file */
     uint64_t cut_bytes;    /* of a broken end that was cut off */
     uint64_t area_records; /* op records that were still in the area */
-    uint64_t ops, dropped; /* of the whole trace; known when the area was found */
+    tt_outcome outcome;    /* of the whole trace; known when the area was found */
     bool area_found;
     char path[4096]; /* of the finished trace */
 } tt_recover_report;

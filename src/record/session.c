@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '1', '\n'};
+static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '2', '\n'};
 
 static tt_session *map_file(int fd)
 {
@@ -17,29 +17,38 @@ static tt_session *map_file(int fd)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static int create_in(const char *dir, char *path, size_t size)
+/* Locked before it says what it is. With memory behind all of it: in a full /dev/shm a page that is
+ * touched later would be a SIGBUS, in other people's programs too. */
+static tt_session *create_in(const char *dir, char *path, size_t size, int *lock)
 {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    tt_session *s = NULL;
     int n = snprintf(path, size, "%s/tensortrace-XXXXXX", dir);
-    if (n < 0 || (size_t)n >= size) return -1;
-    return mkostemp(path, O_CLOEXEC);
+    if (n < 0 || (size_t)n >= size) return NULL;
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) return NULL;
+    (void)fcntl(fd, F_OFD_SETLK, &whole);
+    int why = posix_fallocate(fd, 0, sizeof(tt_session));
+    if (!why && !(s = map_file(fd))) why = errno;
+    if (s) {
+        *lock = fd;
+        return s;
+    }
+    (void)unlink(path);
+    (void)close(fd);
+    errno = why;
+    return NULL;
 }
 
-tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace,
+tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace, int *lock,
                             tt_error *err)
 {
-    int fd = create_in("/dev/shm", path, size);
-    if (fd < 0) fd = create_in("/tmp", path, size);
-    *session = NULL;
-    if (fd >= 0) {
-        if (ftruncate(fd, sizeof(tt_session)) == 0) *session = map_file(fd);
-        (void)close(fd);
-    }
-    if (!*session) {
-        int why = errno;
-        if (fd >= 0) (void)unlink(path);
+    *session = create_in("/dev/shm", path, size, lock);
+    if (!*session) *session = create_in("/tmp", path, size, lock);
+    if (!*session)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
-                            "cannot create a session file in /dev/shm or /tmp: %s", strerror(why));
-    }
+                            "cannot create a session file in /dev/shm or /tmp: %s",
+                            strerror(errno));
     memcpy((*session)->magic, MAGIC, sizeof MAGIC);
     (*session)->replace = replace;
     return TT_OK;
@@ -70,7 +79,7 @@ void tt_session_settle(tt_session *session)
     session->problem[sizeof session->problem - 1] = '\0';
     for (uint32_t i = 0; i < TT_SESSION_FILES; i++) {
         tt_session_file *f = &session->files[i];
-        f->path[sizeof f->path - 1] = '\0';
+        f->path[sizeof f->path - 1] = f->snapshot[sizeof f->snapshot - 1] = '\0';
         if (f->path[0] != '/') atomic_store(&f->state, TT_SESSION_EMPTY);
     }
 }
@@ -81,6 +90,7 @@ tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t 
     if (i >= TT_SESSION_FILES) return NULL;
     tt_session_file *f = &session->files[i];
     f->pid = pid;
+    atomic_store(&f->snapshots, atomic_load(&session->snapshots)); /* earlier ones are not its */
     (void)snprintf(f->path, sizeof f->path, "%s", path);
     atomic_store(&f->state, TT_SESSION_WRITING);
     return f;

@@ -4,6 +4,7 @@
 #define TT_RECORD_SESSION_H
 
 #include "base/status.h"
+#include "record/outcome.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,14 +12,17 @@
 #include <stdint.h>
 
 /* Read by the preloaded library. Without TT_ENV_OUT it does nothing at all. */
-#define TT_ENV_OUT "TENSORTRACE_OUT"             /* path of the trace */
-#define TT_ENV_MODE "TENSORTRACE_MODE"           /* auto, hook or callback */
-#define TT_ENV_RING "TENSORTRACE_RING"           /* bytes a thread */
-#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"         /* bytes of the trace */
-#define TT_ENV_TEXT "TENSORTRACE_TEXT"           /* 0: no token ids and texts, no arguments */
-#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"       /* 1: the kernel's counters */
-#define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY" /* every so many batches, the pages in RAM */
-#define TT_ENV_SESSION "TENSORTRACE_SESSION"     /* path of the session file */
+#define TT_ENV_OUT "TENSORTRACE_OUT"              /* path of the trace */
+#define TT_ENV_MODE "TENSORTRACE_MODE"            /* auto, hook or callback */
+#define TT_ENV_THREAD "TENSORTRACE_THREAD_MEMORY" /* bytes of a thread's records on their way */
+#define TT_ENV_RING "TENSORTRACE_RING"            /* bytes of the trace, of which the last stay */
+#define TT_ENV_LIMIT "TENSORTRACE_LIMIT"          /* bytes of the trace at which recording stops */
+#define TT_ENV_TOKENS "TENSORTRACE_TOKENS"        /* "A..B": only these batches, from 0 */
+#define TT_ENV_EVERY "TENSORTRACE_EVERY"          /* every so many of them */
+#define TT_ENV_TEXT "TENSORTRACE_TEXT"            /* 0: no token ids and texts, no arguments */
+#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"        /* 1: the kernel's counters */
+#define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY"  /* every so many batches, the pages in RAM */
+#define TT_ENV_SESSION "TENSORTRACE_SESSION"      /* path of the session file */
 
 #define TT_SESSION_FILES 64u
 
@@ -32,9 +36,11 @@ enum tt_session_state {
 typedef struct tt_session_file {
     _Atomic uint32_t state; /* enum tt_session_state */
     uint32_t pid;
-    uint64_t ops;     /* records in the finished trace */
-    uint64_t dropped; /* records that are not in it: a ring was full, or the file's limit reached */
-    char path[4096];  /* the finished trace's; without ".part" */
+    tt_outcome outcome;         /* of a finished trace */
+    _Atomic uint32_t snapshots; /* tt_session.snapshots that the last one that is over answers */
+    _Atomic uint32_t snapshot_failed; /* whether that failed: then `snapshot` says why */
+    char snapshot[4096];              /* its path */
+    char path[4096];                  /* the finished trace's; without ".part" */
 } tt_session_file;
 
 typedef struct tt_session {
@@ -44,14 +50,16 @@ typedef struct tt_session {
     _Atomic uint32_t models;     /* model files the engine opened */
     _Atomic uint32_t graphs;     /* graph computations that the hooks saw */
     _Atomic uint32_t path_taken; /* some process writes to the path that was asked for */
+    _Atomic uint32_t snapshots;  /* asked for so far */
     _Atomic uint32_t n_files;
     _Atomic uint32_t has_problem;
     char problem[320]; /* why a process could not be traced; the first one */
     tt_session_file files[TT_SESSION_FILES];
 } tt_session;
 
-/* Creates the file (mode 0600) and maps it; path gets its name. */
-tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace,
+/* Creates the file (mode 0600) and maps it; path gets its name. It is locked until *lock is
+ * closed, so that tt_sweep knows that somebody is there. */
+tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace, int *lock,
                             tt_error *err);
 /* Maps an existing one; NULL when it cannot be. */
 tt_session *tt_session_open(const char *path);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define PACK_MIN_BYTES 256u
+#define PAGE_ENTRIES 4096u /* 200 KiB of memory */
 /* Columns of ops are packed as they are: what zstd still finds in a large chunk of them (about
  * 8 %) costs a third of the time of making it, here and again in each reader. In a small one the
  * lists of nodes are worth it. */
@@ -48,14 +49,20 @@ static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
 }
 
 tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64_t limit,
-                        tt_error *err)
+                        uint64_t ring_bytes, tt_error *err)
 {
     uint8_t bytes[TT_FILE_HEADER_BYTES];
     struct iovec part = {bytes, sizeof bytes};
     tt_sink_continue(s, fd, tt_file_header_seed(header), 0, NULL, 0);
     s->limit = limit;
+    s->ring_bytes = s->front.ring_bytes = ring_bytes;
     tt_file_header_encode(header, bytes);
-    return write_all(s, &part, 1, err);
+    tt_status status = write_all(s, &part, 1, err);
+    if (status == TT_OK && ring_bytes && !tt_sink_punch(fd, TT_FILE_HEADER_BYTES, 4096))
+        return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
+                            "the file system cannot take back the space of old records: a ring "
+                            "needs one that can (ext4, xfs, btrfs, tmpfs)");
+    return status;
 }
 
 void tt_sink_continue(tt_sink *s, int fd, uint64_t seed, uint64_t offset, tt_index_entry *index,
@@ -103,11 +110,11 @@ static bool remember(tt_sink *s, const tt_index_entry *entry)
 
 static bool worth_packing(const tt_index_entry *entry, tt_span raw)
 {
-    return raw.size >= PACK_MIN_BYTES &&
+    return raw.size >= PACK_MIN_BYTES && entry->type != TT_CHUNK_PAGE &&
            (entry->type != TT_CHUNK_OPS || raw.size <= PACK_OPS_MAX_BYTES);
 }
 
-tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *err)
+static tt_status put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *err)
 {
     tt_chunk_header h = {.type = entry->type,
                          .codec = TT_CODEC_NONE,
@@ -125,8 +132,8 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
         h.codec = TT_CODEC_ZSTD;
         h.stored_bytes = (uint32_t)stored.size;
     }
-    if (s->limit && entry->type != TT_CHUNK_META &&
-        s->offset + TT_CHUNK_HEADER_BYTES + stored.size > s->limit)
+    bool is_op = entry->type == TT_CHUNK_OPS || entry->type == TT_CHUNK_DETAIL;
+    if (s->limit && is_op && s->offset + TT_CHUNK_HEADER_BYTES + stored.size > s->limit)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "the trace has reached its limit of %" PRIu64 " bytes", s->limit);
     entry->offset = s->offset;
@@ -137,20 +144,167 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
     return status;
 }
 
+/* The entries so far go into the file. */
+static tt_status turn_page(tt_sink *s, tt_error *err)
+{
+    tt_bytes payload;
+    tt_index_entry page = {.type = TT_CHUNK_PAGE, .position = s->page, .count = PAGE_ENTRIES};
+    tt_bytes_init(&payload, TT_CHUNK_PAYLOAD_MAX);
+    tt_index_encode(&payload, s->index, s->n_index, 0);
+    tt_status status = TT_E_MEMORY;
+    if (payload.failed)
+        tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    else
+        status = put(s, &page, (tt_span){payload.data, payload.size}, err);
+    tt_bytes_free(&payload);
+    if (status != TT_OK) return status;
+    s->page = page.offset;
+    s->index[0] = page;
+    s->n_index = 1;
+    return TT_OK;
+}
+
+tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *err)
+{
+    tt_status status = TT_OK;
+    if (!s->ring_bytes && !s->unpaged && s->n_index == PAGE_ENTRIES) status = turn_page(s, err);
+    if (status == TT_OK) status = put(s, entry, raw, err);
+    /* When that fails the file is longer than it should be, and no worse. */
+    if (status == TT_OK && entry->type != TT_CHUNK_BASE) (void)tt_sink_retire(s, NULL);
+    return status;
+}
+
+tt_status tt_sink_put_copy(tt_sink *s, const tt_index_entry *entry, tt_span chunk, tt_error *err)
+{
+    struct iovec part = {(void *)(uintptr_t)chunk.data, chunk.size};
+    tt_index_entry copy = *entry;
+    copy.offset = s->offset;
+    if (!remember(s, &copy))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    tt_status status = write_all(s, &part, 1, err);
+    if (status != TT_OK) s->n_index--;
+    return status;
+}
+
+/* --- reading back --- */
+
+static tt_status read_all(const tt_sink *s, uint64_t offset, size_t n, tt_bytes *out, tt_error *err)
+{
+    tt_bytes_clear(out);
+    if (!tt_bytes_reserve(out, n))
+        return tt_error_set(err, TT_E_MEMORY, offset, "no memory to read a chunk");
+    while (out->size < n) {
+        ssize_t done =
+            pread(s->fd, out->data + out->size, n - out->size, (off_t)(offset + out->size));
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0)
+            return tt_error_set(err, TT_E_IO, offset, "reading the trace back failed: %s",
+                                done < 0 ? strerror(errno) : "it ends");
+        out->size += (size_t)done;
+    }
+    return TT_OK;
+}
+
+tt_status tt_sink_read(const tt_sink *s, uint64_t offset, tt_bytes *out, tt_chunk_header *h,
+                       tt_error *err)
+{
+    if (!tt_descriptor_is(s->fd, s->device, s->inode))
+        return tt_error_set(err, TT_E_IO, offset, "the traced program has closed the trace's file");
+    tt_status status = read_all(s, offset, TT_CHUNK_HEADER_BYTES, out, err);
+    if (status != TT_OK) return status;
+    uint64_t stored = tt_load_u32(out->data + 8);
+    if (stored > TT_CHUNK_PAYLOAD_MAX)
+        return tt_error_set(err, TT_E_FORMAT, offset, "a chunk is not as it was written");
+    status = read_all(s, offset, (size_t)tt_pad8(TT_CHUNK_HEADER_BYTES + stored), out, err);
+    return status == TT_OK ? tt_chunk_header_decode(out->data, out->size, offset, s->seed, h, err)
+                           : status;
+}
+
+/* Puts the entries of a page, and of those before it, in front of the list's n. */
+static tt_status add_pages(const tt_sink *s, tt_index_entry **list, size_t *n, tt_error *err)
+{
+    tt_bytes chunk;
+    tt_status status = TT_OK;
+    tt_bytes_init(&chunk, TT_CHUNK_PAYLOAD_MAX + TT_CHUNK_HEADER_BYTES + 8);
+    for (uint64_t at = s->page; at && status == TT_OK;) {
+        tt_chunk_header h;
+        tt_index_entry *page = NULL;
+        size_t n_page = 0;
+        uint8_t flags;
+        status = tt_sink_read(s, at, &chunk, &h, err);
+        if (status != TT_OK) break;
+        tt_span payload = {chunk.data + TT_CHUNK_HEADER_BYTES, h.stored_bytes};
+        status = tt_index_decode(payload, at, &page, &n_page, &flags, err);
+        if (status != TT_OK) break;
+        tt_index_entry *more = realloc(page, (n_page + *n) * sizeof *more);
+        if (!more) {
+            free(page);
+            status = tt_error_set(err, TT_E_MEMORY, at, "no memory for the index");
+            break;
+        }
+        if (*n) memcpy(more + n_page, *list, *n * sizeof *more);
+        free(*list);
+        *list = more;
+        *n += n_page;
+        at = h.position < at ? h.position : 0;
+    }
+    tt_bytes_free(&chunk);
+    return status;
+}
+
+static tt_status all_entries(const tt_sink *s, tt_index_entry **list, size_t *n, tt_error *err)
+{
+    *n = s->n_index;
+    *list = malloc((s->n_index + 1) * sizeof **list);
+    if (!*list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    if (s->n_index) memcpy(*list, s->index, s->n_index * sizeof **list);
+    tt_status status = add_pages(s, list, n, err);
+    if (status == TT_OK) return TT_OK;
+    free(*list);
+    *list = NULL;
+    return status;
+}
+
+tt_status tt_sink_entries(const tt_sink *s, tt_index_entry **list, size_t *n, tt_error *err)
+{
+    size_t all, base = SIZE_MAX, kept = 0;
+    tt_status status = all_entries(s, list, &all, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < all; i++)
+        if ((*list)[i].type == TT_CHUNK_BASE) base = i;
+    uint64_t from = base == SIZE_MAX ? 0 : (*list)[base].position;
+    tt_index_entry first = base == SIZE_MAX ? (tt_index_entry){0} : (*list)[base];
+    for (size_t i = 0; i < all; i++) {
+        const tt_index_entry e = (*list)[i];
+        bool is_in_base = e.type == TT_CHUNK_META && e.position < from;
+        if (e.type != TT_CHUNK_BASE && e.type != TT_CHUNK_PAGE && !is_in_base) (*list)[kept++] = e;
+    }
+    if (base != SIZE_MAX) {
+        memmove(*list + 1, *list, kept++ * sizeof **list);
+        (*list)[0] = first;
+    }
+    *n = kept;
+    return TT_OK;
+}
+
 tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
 {
     tt_bytes payload;
+    tt_index_entry *list = NULL;
+    size_t n = 0;
+    tt_status status = all_entries(s, &list, &n, err);
+    if (status != TT_OK) return status;
     tt_bytes_init(&payload, TT_CHUNK_PAYLOAD_MAX);
-    tt_index_encode(&payload, s->index, s->n_index, end_flags);
+    tt_index_encode(&payload, list, n, end_flags);
+    free(list);
     uint64_t index_offset = s->offset;
-    tt_status status = TT_E_MEMORY;
     if (payload.failed) {
-        tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
     } else {
         tt_chunk_header h = {.type = TT_CHUNK_INDEX,
                              .stored_bytes = (uint32_t)payload.size,
                              .raw_bytes = (uint32_t)payload.size,
-                             .count = (uint32_t)s->n_index};
+                             .count = (uint32_t)n};
         status = put_chunk(s, &h, (tt_span){payload.data, payload.size}, err);
     }
     if (status == TT_OK) {

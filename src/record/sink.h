@@ -1,10 +1,16 @@
-/* The container writer: appends chunks to a file, remembers them for the index. */
+/* The container writer: appends chunks to a file, remembers them for the index.
+ *
+ * As a flight recorder (ring_bytes) it throws the oldest chunks away: they become one HOLE at the
+ * file's begin, whose pages go back to the file system. What their META records said that still
+ * holds is carried over into a BASE chunk. Memory is bounded in every case: entries of the index
+ * that would be too many are kept in PAGE chunks of the file. */
 #ifndef TT_RECORD_SINK_H
 #define TT_RECORD_SINK_H
 
 #include "base/bytes.h"
 #include "base/status.h"
 #include "format/chunk.h"
+#include "format/meta.h"
 #include "record/codec.h"
 
 #include <stdbool.h>
@@ -16,16 +22,25 @@ typedef struct tt_sink {
     uint64_t seed;          /* of the chunks' checksums */
     uint64_t offset;        /* where the next chunk goes */
     uint64_t limit; /* of the file's size in bytes, beyond which go META chunks only; 0: none */
-    tt_index_entry *index;
+    tt_index_entry *index; /* of the chunks since the last page */
     size_t n_index;
     size_t capacity;
+    bool unpaged;        /* the whole index stays in memory */
+    uint64_t page;       /* offset of the last PAGE chunk; 0: none */
+    uint64_t ring_bytes; /* of chunks that are kept; 0: all are */
+    uint64_t hole_end;   /* where the hole at the file's begin ends; 0: there is none */
+    uint64_t punched;    /* what was given back to the file system */
+    uint64_t retired_at; /* `offset` when chunks were last thrown away */
+    tt_meta_front front; /* what was thrown away */
+    bool hold;           /* nothing is thrown away for the time being */
     tt_codec_zstd *zstd; /* NULL: chunks are stored uncompressed */
     tt_bytes packed;
 } tt_sink;
 
-/* Takes over fd (positioned writes only) and writes the file header. */
+/* Takes over fd (positioned writes only) and writes the file header. With ring_bytes,
+ * TT_E_UNSUPPORTED when the file system cannot give back the pages of what is thrown away. */
 tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64_t limit,
-                        tt_error *err);
+                        uint64_t ring_bytes, tt_error *err);
 /* Takes over a file that has chunks already: `index` (malloc'ed, taken over) lists
  * them, the next one goes to `offset`. seed: tt_file_header_seed of its header. */
 void tt_sink_continue(tt_sink *s, int fd, uint64_t seed, uint64_t offset, tt_index_entry *index,
@@ -33,6 +48,19 @@ void tt_sink_continue(tt_sink *s, int fd, uint64_t seed, uint64_t offset, tt_ind
 /* Appends one chunk; stream, position, count and runs are taken from *entry. On failure
  * (TT_E_LIMIT, TT_E_IO) the file ends with the chunk before. */
 tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *err);
+/* Appends a whole chunk, header and padding included, of another file. */
+tt_status tt_sink_put_copy(tt_sink *s, const tt_index_entry *entry, tt_span chunk, tt_error *err);
+/* The entries of the chunks that count, malloc'ed: BASE first, then what is not in it, in file
+ * order. */
+tt_status tt_sink_entries(const tt_sink *s, tt_index_entry **list, size_t *n, tt_error *err);
+/* The chunk at `offset` of the file, header and padding included; valid until *out changes. */
+tt_status tt_sink_read(const tt_sink *s, uint64_t offset, tt_bytes *out, tt_chunk_header *h,
+                       tt_error *err);
+/* Throws old chunks away when there are more than ring_bytes. Of sink_ring.c, for sink.c. */
+tt_status tt_sink_retire(tt_sink *s, tt_error *err);
+/* Writes zeros over the bytes of `fd`'s file from .. to as the file system does it best: it takes
+ * their pages back. False when it cannot. */
+bool tt_sink_punch(int fd, uint64_t from, uint64_t to);
 /* Writes INDEX and tail, cutting off whatever stood behind. */
 tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err);
 /* In the child of a fork: closes the file, if it is still ours, and touches nothing else. */

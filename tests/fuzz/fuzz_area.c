@@ -105,12 +105,12 @@ static tt_sink *sink(void)
     static tt_sink s;
     static const tt_file_header header = {.major = TT_FORMAT_MAJOR};
     if (s.offset == 0 &&
-        tt_sink_begin(&s, memfd_create("fuzz_area", MFD_CLOEXEC), &header, 0, NULL) != TT_OK)
+        tt_sink_begin(&s, memfd_create("fuzz_area", MFD_CLOEXEC), &header, 0, 0, NULL) != TT_OK)
         abort();
     tt_codec_zstd_free(s.zstd);
     s.zstd = NULL;
     s.offset = TT_FILE_HEADER_BYTES;
-    s.n_index = 0;
+    s.n_index = s.page = 0;
     return &s;
 }
 
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tt_sink *s = sink();
     if (tt_drain_begin(&drain, &map, s, NULL) != TT_OK ||
         tt_drain_step(&drain, TT_DRAIN_LAST, NULL) != TT_OK ||
-        tt_drain_finish(&drain, TT_END_RECOVERED, NULL) != TT_OK)
+        tt_drain_finish(&drain, TT_END_RECOVERED, "fuzz", NULL) != TT_OK)
         abort();
     tt_drain_end(&drain);
     check_file(s->fd);

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     try_units(text);
     try_names(text);
-    if (tt_trace_parse_range(text, &first, &last) && last < first) abort();
+    if (tt_units_parse_range(text, &first, &last) && last < first) abort();
     if (setenv("TENSORTRACE_FUZZ", text, 1) != 0) abort();
     (void)tt_capture_number("TENSORTRACE_FUZZ");
     return 0;

@@ -10,6 +10,8 @@ failed=0
 runs=0
 unset COLUMNS
 export LC_ALL=C
+# What a sanitizer finds is not a check that failed.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:exitcode=99" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}:exitcode=99"
 
 # zeros FILE FROM BYTES: as a power cut leaves a block.
 zeros() {

@@ -164,7 +164,12 @@ def read_chunk(data, at):
     elif codec != 0 or raw != stored:
         raise Bad("codec %d" % codec)
     chunk = {"offset": at, "type": kind, "stream": stream, "count": count, "position": position}
-    return chunk, payload, at + 40 + (stored + 7) // 8 * 8
+    following = at + 40 + (stored + 7) // 8 * 8
+    if kind == 5:
+        if at != 64 or stored or position < 40 or position % 8 or position > len(data) - at:
+            raise Bad("a hole of %d bytes" % position)
+        following = at + position
+    return chunk, payload, following
 
 
 def read_index(payload):
@@ -352,6 +357,8 @@ RECORDS = {
     19: ("residency", residency),
     20: ("model_check", fields(("model", V), ("ticks", U64), ("state", Reader.u8))),
     21: ("detail_loss", fields(("ring", V), ("position", V), ("dropped", V))),
+    22: ("front", fields(("ring_bytes", V), ("last_run", V), ("ops", V), ("details", V), ("bytes", V))),
+    23: ("graphs_end", fields(("graph", V))),
 }
 
 
@@ -366,6 +373,36 @@ def read_meta(payload, out):
             out.append((name, read(body)))
             numbered[-1] = (kind, out[-1][1])
     return numbered
+
+
+def cut_front(meta):
+    """Leaves out what is about runs and batches that are not whole any more."""
+    fronts = [record for kind, record in meta if kind == "front"]
+    if not fronts:
+        return meta
+    last = fronts[-1]["last_run"]
+    b = max((r["batch"] for kind, r in meta if kind == "run" and r["id"] <= last), default=0)
+    batches = {r["id"] for kind, r in meta if kind == "batch" and r["id"] > b}
+    runs = {
+        r["id"]
+        for kind, r in meta
+        if kind == "run" and r["id"] > last and (r["batch"] == 0 or r["batch"] in batches)
+    }
+
+    def stays(kind, r):
+        if kind in ("run", "run_end"):
+            return r["id"] in runs
+        if kind in ("batch", "batch_end"):
+            return r["id"] in batches
+        if kind == "indices":
+            return r["run"] in runs
+        if kind == "usage":
+            return r["batch"] == 0 or r["batch"] in batches
+        if kind == "residency":
+            return r["batch"] in batches or (r["batch"] == 0 and r["moment"] != 2)
+        return True
+
+    return [(kind, r) for kind, r in meta if stays(kind, r)]
 
 
 # --- OPS ---
@@ -567,7 +604,7 @@ def runs_of(entry):
 def decode(data):
     trace = {"header": file_header(data), "complete": False, "end_flags": 0}
     trace.update(chunks=[], meta=[], ops=[], details=[])
-    at, index = 64, None
+    at, index, base, streams = 64, None, (0, []), []
     try:
         while True:
             chunk, payload, following = read_chunk(data, at)
@@ -576,8 +613,16 @@ def decode(data):
                 trace["complete"] = data[following:] == struct.pack("<Q", at) + b"TTRACEND"
                 break
             at = following
-            if chunk["type"] == 1:
-                chunk["about"] = about_meta(read_meta(payload, trace["meta"]))
+            if chunk["type"] == 5:
+                continue
+            if chunk["type"] in (1, 6):
+                records = []
+                about = about_meta(read_meta(payload, records))
+                if chunk["type"] == 6:
+                    base = (chunk["position"], records)
+                else:
+                    chunk["about"] = about
+                    streams.append((chunk["position"], records))
             elif chunk["type"] == 2:
                 trace["ops"] += [(chunk["stream"],) + record for record in read_ops(payload, chunk["count"])]
             elif chunk["type"] == 4:
@@ -587,6 +632,9 @@ def decode(data):
             trace["chunks"].append(chunk)
     except Bad as why:
         trace["cut"] = {"offset": at, "reason": str(why)}
+    for position, records in [base] + [s for s in streams if s[0] >= base[0]]:
+        trace["meta"] += records
+    trace["meta"] = cut_front(trace["meta"])
     if index is not None:
         found = [{k: c[k] for k in ("offset", "type", "stream", "position", "count")} for c in trace["chunks"]]
         listed = [{k: e[k] for k in ("offset", "type", "stream", "position", "count")} for e in index]
@@ -616,8 +664,8 @@ class View:
         self.graphs = {g["id"]: g for g in self.all("graph")}
         self.runs = {r["id"]: r for r in self.all("run")}
         self.batches = {}
-        for number, b in enumerate(self.all("batch")):
-            self.batches[b["id"]] = dict(b, number=number)
+        for b in self.all("batch"):
+            self.batches[b["id"]] = dict(b, number=b["id"] - 1)
         clocks = self.all("clock")
         self.clock = clocks[0]
         if len(clocks) > 1:

@@ -230,7 +230,7 @@ static tt_status open_writer(writer *w, const options *o, const char *path, tt_e
     header.pid = 4242;
     for (uint8_t i = 0; i < sizeof header.run_id; i++)
         header.run_id[i] = (uint8_t)(o->plan.seed + i * 17);
-    status = tt_sink_begin(&w->sink, fd, &header, 0, err);
+    status = tt_sink_begin(&w->sink, fd, &header, 0, 0, err);
     if (status == TT_OK) status = tt_drain_begin(&w->drain, &w->map, &w->sink, err);
     for (uint32_t i = 0; status == TT_OK && i < o->plan.lanes; i++) {
         w->rings[i] = tt_area_claim(&w->map, 100 + i);
@@ -253,7 +253,7 @@ static tt_status write_trace(writer *w, synth_plan *plan)
     atomic_store(&w->map.area->counts.decode_tokens, plan->n_tokens);
     if (!ok) return tt_error_set(&w->err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     step(w, TT_DRAIN_LAST);
-    if (w->status == TT_OK) w->status = tt_drain_finish(&w->drain, TT_END_NORMAL, &w->err);
+    if (w->status == TT_OK) w->status = tt_drain_finish(&w->drain, TT_END_NORMAL, NULL, &w->err);
     return w->status;
 }
 

@@ -872,8 +872,9 @@ static void test_sessions(void **state)
     char path[256];
     tt_session *ours, *theirs;
     tt_error err;
+    int lock;
     (void)state;
-    assert_int_equal(tt_session_create(&ours, path, sizeof path, true, &err), TT_OK);
+    assert_int_equal(tt_session_create(&ours, path, sizeof path, true, &lock, &err), TT_OK);
     theirs = tt_session_open(path);
     assert_non_null(theirs);
     assert_int_equal(theirs->replace, 1);
@@ -885,6 +886,7 @@ static void test_sessions(void **state)
     assert_string_equal(ours->problem, "first");
     tt_session_close(theirs);
     tt_session_close(ours);
+    (void)close(lock);
     (void)unlink(path);
     assert_null(tt_session_open(path));
     assert_null(tt_session_open("/dev/null"));

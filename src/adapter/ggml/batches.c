@@ -60,6 +60,14 @@ static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, boo
     }
 }
 
+static const struct ggml_tensor *find_output(struct ggml_tensor *const *nodes, int n_nodes)
+{
+    for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--)
+        if (is_named(nodes[i], "result_output") || is_named(nodes[i], "result_embd_pooled"))
+            return nodes[i];
+    return NULL;
+}
+
 static tt_batch_inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph)
 {
     tt_batch_inputs in = {0};
@@ -72,12 +80,7 @@ static tt_batch_inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph
      * themselves are still leafs of the graph. */
     if (!in.tokens && !in.idle && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
     if (!in.positions && e->graph_tensor) in.positions = e->graph_tensor(graph, "inp_pos");
-    for (int i = n_nodes - 1; i >= 0 && i > n_nodes - 32; i--) {
-        if (!is_named(nodes[i], "result_output") && !is_named(nodes[i], "result_embd_pooled"))
-            continue;
-        in.output = nodes[i];
-        break;
-    }
+    in.output = find_output(nodes, n_nodes);
     return in;
 }
 
@@ -114,13 +117,35 @@ static uint8_t find_phase(const tt_context *c, const int32_t *positions, uint32_
     return TT_PHASE_GENERATE;
 }
 
+/* Counts a batch that is not to be recorded. Its outputs tell what the next one is. */
+static bool leave_out(tt_area *a, uint32_t id, const tt_engine *e, tt_context *context,
+                      struct ggml_cgraph *graph)
+{
+    bool stopped = atomic_load_explicit(&a->stopped, memory_order_relaxed);
+    if (!stopped && tt_capture_wants(id - 1u, id - 1u)) return false;
+    atomic_fetch_add(stopped ? &a->counts.batches_after_limit : &a->counts.batches_not_asked, 1);
+    const struct ggml_tensor *output = find_output(e->graph_nodes(graph), e->graph_n_nodes(graph));
+    context->had_output = !output || output->ne[1] != 0;
+    return true;
+}
+
+bool tt_batches_may_follow(tt_recorder *r, int32_t n_tokens)
+{
+    const tt_area *a = tt_recorder_area(r)->area;
+    uint64_t next = atomic_load_explicit(&a->counts.batches, memory_order_relaxed);
+    return !atomic_load_explicit(&a->stopped, memory_order_relaxed) &&
+           tt_capture_wants(next, next + (n_tokens > 1 ? (uint64_t)n_tokens - 1 : 0));
+}
+
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
                           struct ggml_cgraph *graph, uint64_t layout)
 {
+    tt_area *area = tt_recorder_area(r)->area;
+    tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
+    b.id = (uint32_t)atomic_fetch_add(&area->counts.batches, 1) + 1;
+    if (leave_out(area, b.id, e, context, graph)) return 0;
     tt_batch_inputs in = get_inputs(e, context, graph, layout);
     const struct ggml_tensor *counted = in.tokens ? in.tokens : in.idle;
-    tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
-    b.id = (uint32_t)atomic_fetch_add(&tt_recorder_area(r)->area->counts.batches, 1) + 1;
     b.thread = tt_owner_thread();
     if (counted && counted->ne[0] > 0 && counted->ne[0] <= TOKENS_MAX)
         b.n_tokens = (uint32_t)counted->ne[0];

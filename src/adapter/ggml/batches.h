@@ -8,11 +8,15 @@
 
 #include <stdint.h>
 
-/* Records a BATCH for the graph that is about to be computed and returns its id. Reads
- * the graph's inputs (inp_tokens, inp_pos), which hold their values by then. layout as in
+/* Records a BATCH for the graph that is about to be computed and returns its id; 0 when it is only
+ * counted: not among the batches that were asked for, or behind the trace's limit. Reads the
+ * graph's inputs (inp_tokens, inp_pos), which hold their values by then. layout as in
  * tt_graphs_identify. tt_process_lock is held. */
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
                           struct ggml_cgraph *graph, uint64_t layout);
+/* Whether a call with so many tokens may lead to a batch that is recorded: to no more than one a
+ * token. */
+bool tt_batches_may_follow(tt_recorder *r, int32_t n_tokens);
 /* Whether source s of the node holds token ids. */
 bool tt_batches_is_tokens(const tt_engine *e, const struct ggml_tensor *node, int s);
 /* Whether the scheduler made the tensor, "BACKEND#NAME#N", to copy another one into while the graph

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-tt_capture tt_capture_options = {.text = true};
+tt_capture tt_capture_options = {.text = true, .token_last = UINT64_MAX, .token_every = 1};
 
 uint64_t tt_capture_number(const char *name)
 {
@@ -13,8 +13,40 @@ uint64_t tt_capture_number(const char *name)
     return text ? strtoull(text, NULL, 10) : 0;
 }
 
+bool tt_capture_chooses(void)
+{
+    const tt_capture *c = &tt_capture_options;
+    return c->token_first > 0 || c->token_last != UINT64_MAX || c->token_every > 1;
+}
+
+bool tt_capture_wants(uint64_t from, uint64_t to)
+{
+    const tt_capture *c = &tt_capture_options;
+    if (to > c->token_last) to = c->token_last;
+    if (to < c->token_first || from > to) return false;
+    uint64_t next =
+        from <= c->token_first
+            ? c->token_first
+            : from + (c->token_every - (from - c->token_first) % c->token_every) % c->token_every;
+    return next <= to;
+}
+
+/* "A..B", "A..", "..B" or "N". */
+static void read_tokens(const char *text)
+{
+    tt_capture *c = &tt_capture_options;
+    const char *dots = strstr(text, "..");
+    c->token_first = strtoull(text, NULL, 10);
+    c->token_last = dots ? UINT64_MAX : c->token_first;
+    if (dots && dots[2]) c->token_last = strtoull(dots + 2, NULL, 10);
+}
+
 void tt_capture_read(void)
 {
+    const char *tokens = getenv(TT_ENV_TOKENS);
+    uint64_t token_every = tt_capture_number(TT_ENV_EVERY);
+    if (tokens && tokens[0]) read_tokens(tokens);
+    if (token_every) tt_capture_options.token_every = token_every;
     const char *text = getenv(TT_ENV_TEXT);
     tt_capture_options.text = !text || strcmp(text, "0") != 0;
     tt_capture_options.faults = tt_capture_number(TT_ENV_FAULTS) != 0;

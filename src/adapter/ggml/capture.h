@@ -9,9 +9,16 @@ typedef struct tt_capture {
     bool text;                /* token ids and texts, and the command's arguments */
     bool faults;              /* the kernel's counters, per op and per batch */
     uint32_t residency_every; /* batches between two looks at the page cache; 0: none */
+    /* Which batches are recorded, by their numbers from 0: every so many of first .. last. */
+    uint64_t token_first, token_last, token_every;
 } tt_capture;
 
 extern tt_capture tt_capture_options;
+
+/* Whether only some batches are to be recorded. */
+bool tt_capture_chooses(void);
+/* Whether one of the batches with the numbers from .. to is. */
+bool tt_capture_wants(uint64_t from, uint64_t to);
 
 /* Reads the variables of record/session.h. */
 void tt_capture_read(void);

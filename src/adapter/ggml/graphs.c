@@ -13,8 +13,11 @@
 
 /* What of a tensor tells whether it is the same as before: everything up to its name. */
 #define IDENTITY_BYTES (offsetof(struct ggml_tensor, name) + GGML_MIRROR_NAME)
-#define OP_NONE 0 /* GGML_OP_NONE: a leaf, unless it is a view */
-#define GRAPHS_MAX (1u << 20)
+#define OP_NONE 0            /* GGML_OP_NONE: a leaf, unless it is a view */
+#define GRAPHS_MAX 16384u    /* known at a time */
+#define ADDRESSES_MAX 65536u /* graphs by address, known at a time */
+#define KEPT_PART 8u         /* of a flight recorder's size: what known graphs take at most */
+#define KEPT_MIN_BYTES 262144u
 #define PREFETCH_AHEAD 4
 #define LAID_OUT 64u /* a power of two */
 
@@ -34,8 +37,11 @@ typedef struct recorded {
     uint32_t n_inputs;
 } recorded;
 
-static recorded *graphs; /* by id - 1 */
+static recorded *graphs; /* by id - 1 - graphs_before */
 static uint32_t graphs_capacity;
+static uint32_t graphs_before; /* ids of graphs that are not known any more */
+static uint32_t ended;         /* ids that the trace says are not used any more */
+static uint64_t known_bytes;   /* of the records of known graphs */
 static map by_address, by_topology;
 static uint64_t by_address_generation;
 static uint32_t last_graph;
@@ -67,34 +73,73 @@ static void map_clear(map *m)
     memset(m, 0, sizeof *m);
 }
 
+static bool grow(map *m, map *larger)
+{
+    larger->slot = calloc(larger->capacity, sizeof *larger->slot);
+    if (!larger->slot) return false;
+    for (uint32_t i = 0; i < m->capacity; i++)
+        if (m->slot[i].id) *map_slot(larger, m->slot[i].hash) = m->slot[i].id;
+    larger->used = m->used;
+    map_clear(m);
+    *m = *larger;
+    return true;
+}
+
 static void map_put(map *m, uint64_t hash, uint32_t id)
 {
     if (m->used >= m->capacity / 2) {
         map larger = {.capacity = m->capacity ? m->capacity * 2 : 1024};
-        if (larger.capacity > GRAPHS_MAX) return;
-        larger.slot = calloc(larger.capacity, sizeof *larger.slot);
-        if (!larger.slot) return;
-        for (uint32_t i = 0; i < m->capacity; i++)
-            if (m->slot[i].id) *map_slot(&larger, m->slot[i].hash) = m->slot[i].id;
-        larger.used = m->used;
-        map_clear(m);
-        *m = larger;
+        if (larger.capacity > ADDRESSES_MAX) {
+            /* Those that are still in use come again. */
+            memset(m->slot, 0, m->capacity * sizeof *m->slot);
+            m->used = 0;
+            larger.capacity = 0;
+        }
+        if (larger.capacity && !grow(m, &larger)) return;
     }
     uint32_t *slot = map_slot(m, hash);
     if (!*slot) m->used++;
     *slot = id;
 }
 
-void tt_graphs_forget(void)
+/* None of the graphs so far is known any more; one that is computed again gets a new id. */
+static void forget_known(void)
 {
     map_clear(&by_address);
     map_clear(&by_topology);
     memset(laid_out, 0, sizeof laid_out);
-    for (uint32_t i = 0; i < last_graph && i < graphs_capacity; i++)
+    for (uint32_t i = 0; i < graphs_capacity; i++)
         free(graphs[i].inputs);
     free(graphs);
     graphs = NULL;
-    graphs_capacity = last_graph = 0;
+    graphs_capacity = 0;
+    graphs_before = last_graph;
+    known_bytes = 0;
+}
+
+void tt_graphs_forget(void)
+{
+    forget_known();
+    graphs_before = last_graph = ended = 0;
+}
+
+/* Programs may compute ever new graphs. Those of the last time are said to be over only now: by
+ * then no run of them can be still on its way into the trace. */
+static void keep_bounded(tt_recorder *r, size_t next_bytes)
+{
+    uint64_t most = tt_process_keep_bytes() / KEPT_PART;
+    if (most && most < KEPT_MIN_BYTES) most = KEPT_MIN_BYTES;
+    bool many = last_graph - graphs_before >= GRAPHS_MAX;
+    bool large = most && known_bytes && known_bytes + next_bytes > most;
+    if (!many && !large) return;
+    if (ended) {
+        tt_bytes payload;
+        tt_bytes_init(&payload, 64);
+        tt_meta_put_graphs_end(&payload, ended);
+        (void)tt_process_put(r, TT_META_GRAPHS_END, &payload);
+    }
+    ended = last_graph;
+    forget_known();
 }
 
 bool tt_graphs_any_compute(struct ggml_tensor *const *nodes, int n_nodes)
@@ -241,7 +286,8 @@ static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, bool
 
 static void keep_recorded(uint32_t id, recorded *what)
 {
-    if (id > graphs_capacity) {
+    uint32_t at = id - graphs_before;
+    if (at > graphs_capacity) {
         uint32_t larger = graphs_capacity ? graphs_capacity * 2 : 64;
         recorded *more = realloc(graphs, larger * sizeof *more);
         if (!more) return;
@@ -249,15 +295,16 @@ static void keep_recorded(uint32_t id, recorded *what)
         graphs = more;
         graphs_capacity = larger;
     }
-    graphs[id - 1] = *what;
+    graphs[at - 1] = *what;
     *what = (recorded){0};
 }
 
 const tt_graph_input *tt_graphs_inputs(uint32_t graph, uint32_t *n)
 {
-    bool known = graph > 0 && graph <= graphs_capacity;
-    *n = known ? graphs[graph - 1].n_inputs : 0;
-    return known ? graphs[graph - 1].inputs : NULL;
+    bool known = graph > graphs_before && graph - graphs_before <= graphs_capacity;
+    const recorded *kept = known ? &graphs[graph - graphs_before - 1] : NULL;
+    *n = known ? kept->n_inputs : 0;
+    return known ? kept->inputs : NULL;
 }
 
 /* --- backends --- */
@@ -329,10 +376,12 @@ static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_ten
         uint64_t hash = tt_checksum(body.data, body.size);
         id = map_get(&by_topology, hash);
         if (!id) {
+            keep_bounded(r, body.size);
             tt_bytes_varint(&payload, last_graph + 1);
             tt_bytes_put(&payload, body.data, body.size);
             if (tt_process_put(r, TT_META_GRAPH, &payload)) {
                 id = ++last_graph;
+                known_bytes += body.size;
                 map_put(&by_topology, hash, id);
                 keep_recorded(id, &keep);
                 atomic_fetch_add(&tt_recorder_area(r)->area->counts.graphs, 1);

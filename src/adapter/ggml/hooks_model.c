@@ -1,5 +1,6 @@
 /* Hooks on model files and on llama.cpp's entry points. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/batches.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/owner.h"
@@ -64,12 +65,13 @@ TT_EXPORT void *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params para
 
 typedef int (*decode_function)(void *, struct llama_batch_mirror);
 
-static void record_call(tt_recorder *r, const tt_meta_decode *d)
+static void record_call(tt_recorder *r, const tt_meta_decode *d, bool wanted)
 {
     tt_area_counts *counts = &tt_recorder_area(r)->area->counts;
     tt_bytes payload;
     atomic_fetch_add(&counts->decode_calls, 1);
     if (d->status == 0) atomic_fetch_add(&counts->decode_tokens, d->n_tokens);
+    if (!wanted) return;
     tt_bytes_init(&payload, 64);
     tt_meta_put_decode(&payload, d);
     (void)tt_process_put(r, TT_META_DECODE, &payload);
@@ -79,7 +81,8 @@ static int traced_decode(decode_function real, void *context,
                          const struct llama_batch_mirror *batch)
 {
     tt_recorder *r = tt_process_recorder();
-    if (r) tt_tokens_begin(r, *(void **)&real, context, batch);
+    bool wanted = r && tt_batches_may_follow(r, batch->n_tokens);
+    if (wanted) tt_tokens_begin(r, *(void **)&real, context, batch);
     tt_meta_decode d = {.begin_ticks = tt_ticks()};
     d.status = real(context, *batch);
     d.end_ticks = tt_ticks();
@@ -87,7 +90,7 @@ static int traced_decode(decode_function real, void *context,
     d.n_tokens = batch->n_tokens > 0 ? (uint32_t)batch->n_tokens : 0;
     d.thread = tt_owner_thread();
     r = tt_process_recorder_if_open();
-    if (r) record_call(r, &d);
+    if (r) record_call(r, &d, wanted);
     return (int)d.status;
 }
 

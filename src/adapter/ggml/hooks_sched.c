@@ -129,6 +129,22 @@ TT_EXPORT void ggml_backend_sched_set_eval_callback(void *sched, tt_eval_callbac
     if (real) real(sched, callback, user_data);
 }
 
+/* A batch that is not recorded: without our callback the scheduler need not stop at the nodes. */
+static int compute_unseen(tt_context *c, struct ggml_cgraph *graph, const void *caller,
+                          int (*real)(void *, struct ggml_cgraph *))
+{
+    set_callback set = NULL;
+    if (c->installed) *(void **)&set = tt_resolve(caller, real_set_callback.name);
+    if (set) {
+        set(c->sched, c->user_callback, c->user_data);
+        c->installed = false;
+    }
+    tt_runs_batch = 0;
+    tt_runs_layout = 0;
+    current.run = 0;
+    return real(c->sched, graph);
+}
+
 static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_context *c,
                                    struct ggml_cgraph *graph, const void *caller, const void *frame)
 {
@@ -182,6 +198,7 @@ TT_EXPORT int ggml_backend_sched_graph_compute_async(void *sched, struct ggml_cg
         (void)pthread_mutex_unlock(&tt_process_lock);
     }
     if (!c) return real(sched, graph);
+    if (!batch) return compute_unseen(c, graph, TT_CALLER, real);
     tt_runs_batch = batch;
     current.run = 0;
     observe_memory(r, batch, TT_AT_BATCH_BEGIN);

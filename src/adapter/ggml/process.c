@@ -12,6 +12,7 @@
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
 #include "format/meta.h"
+#include "record/lasting.h"
 #include "record/place.h"
 #include "record/session.h"
 
@@ -25,6 +26,7 @@
 
 #define REPLAY_MAX_BYTES (64u << 20)
 #define REPLAY_TRIES 500
+#define REPLAY_GROWTH_BYTES (1u << 20)
 #define LOCK_WAIT_S 2
 
 enum state {
@@ -43,10 +45,16 @@ static bool forked;
 static bool exit_registered;
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
+static size_t replay_tidied; /* its size when the last was thrown out that does not hold any more */
 
 /* Recursive: what the engine is asked under it may allocate a buffer, which is hooked. */
 pthread_mutex_t tt_process_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+uint64_t tt_process_keep_bytes(void)
+{
+    return options.keep_bytes;
+}
 
 enum tt_mode tt_process_mode(void)
 {
@@ -68,10 +76,31 @@ void tt_process_problem(const char *text)
     if (session) tt_session_problem(session, text);
 }
 
+/* Buffers come and go for as long as the program runs. */
+static void tidy_replay(void)
+{
+    tt_lasting lasting;
+    tt_bytes tidy;
+    uint32_t n;
+    tt_lasting_init(&lasting);
+    tt_bytes_init(&tidy, REPLAY_MAX_BYTES);
+    tt_lasting_add(&lasting, (tt_span){replay.data, replay.size});
+    tt_lasting_put(&lasting, &tidy, &n);
+    if (!lasting.failed && !tidy.failed) {
+        const tt_bytes before = replay;
+        replay = tidy;
+        tidy = before;
+    }
+    replay_tidied = replay.size;
+    tt_lasting_free(&lasting);
+    tt_bytes_free(&tidy);
+}
+
 /* Called with tt_process_lock held, which is also held across a fork. */
 static void keep_for_child(uint8_t type, const tt_bytes *payload)
 {
     tt_meta_put_record(&replay, type, payload);
+    if (replay.size >= replay_tidied + REPLAY_GROWTH_BYTES) tidy_replay();
 }
 
 void tt_process_environment(tt_recorder *r, const char *key, const char *value)
@@ -102,19 +131,45 @@ static const char *on_or_off(bool on)
     return on ? "on" : "off";
 }
 
+/* What keeps a trace from holding all there was: each said by itself when it is so. */
+static void describe_choice(tt_recorder *r)
+{
+    const tt_capture *c = &tt_capture_options;
+    char text[96];
+    if (c->token_first > 0 || c->token_last != UINT64_MAX) {
+        int n = snprintf(text, sizeof text, "%" PRIu64 "..", c->token_first);
+        if (c->token_last != UINT64_MAX && n > 0)
+            (void)snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64, c->token_last);
+        tt_process_environment(r, "capture_tokens", text);
+    }
+    if (c->token_every > 1) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, c->token_every);
+        tt_process_environment(r, "capture_every", text);
+    }
+    if (options.keep_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, options.keep_bytes);
+        tt_process_environment(r, "capture_ring_bytes", text);
+    }
+    if (options.limit_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, options.limit_bytes);
+        tt_process_environment(r, "capture_limit_bytes", text);
+    }
+}
+
 static void describe_capture(tt_recorder *r)
 {
     static const char *const modes[] = {
         [TT_MODE_AUTO] = "auto", [TT_MODE_HOOK] = "hook", [TT_MODE_CALLBACK] = "callback"};
     const tt_capture *c = &tt_capture_options;
-    char text[192];
+    char text[256];
     uint64_t ring_bytes = options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
     (void)snprintf(text, sizeof text,
-                   "mode=%s ring_bytes=%" PRIu64 " limit_bytes=%" PRIu64
+                   "mode=%s thread_memory_bytes=%" PRIu64 " limit_bytes=%" PRIu64
                    " text=%d faults=%d residency_every=%" PRIu32,
                    modes[mode], ring_bytes, options.limit_bytes, c->text, c->faults,
                    c->residency_every);
     tt_process_environment(r, "capture", text);
+    describe_choice(r);
     tt_process_environment(r, "capture_text", on_or_off(c->text));
     tt_process_environment(r, "capture_experts", "on");
     tt_process_environment(r, "capture_faults", on_or_off(c->faults));
@@ -187,6 +242,7 @@ static void open_recorder(void)
     }
     if (session)
         session_file = tt_session_add(session, tt_recorder_path(recorder), (uint32_t)getpid());
+    tt_recorder_follow(recorder, session, session_file);
     tt_owner_mark();
     replay_records(recorder);
     describe_capture(recorder);
@@ -267,8 +323,9 @@ __attribute__((constructor)) static void begin(void)
         return;
     }
     options.path = path;
-    options.ring_bytes = tt_capture_number(TT_ENV_RING);
+    options.ring_bytes = tt_capture_number(TT_ENV_THREAD);
     options.limit_bytes = tt_capture_number(TT_ENV_LIMIT);
+    options.keep_bytes = tt_capture_number(TT_ENV_RING);
     if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
     tt_bytes_init(&replay, REPLAY_MAX_BYTES);
@@ -289,7 +346,7 @@ static void finish(void)
     tt_status status = tt_recorder_close(recorder, nothing, &err);
     if (status != TT_OK) tt_process_problem(err.message);
     if (session_file && status == TT_OK) {
-        tt_area_totals(tt_recorder_area(recorder), &session_file->ops, &session_file->dropped);
+        session_file->outcome = tt_area_outcome(tt_recorder_area(recorder));
         (void)snprintf(session_file->path, sizeof session_file->path, "%s",
                        tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);

@@ -22,6 +22,8 @@ tt_recorder *tt_process_recorder_if_open(void);
 extern pthread_mutex_t tt_process_lock;
 
 enum tt_mode tt_process_mode(void);
+/* The size of the trace, of which only the last is kept; 0: all is. */
+uint64_t tt_process_keep_bytes(void);
 
 /* For the session, if there is one: what was seen, and why it could not be traced. */
 void tt_process_saw_model(void);

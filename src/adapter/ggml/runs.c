@@ -1,5 +1,6 @@
 #include "adapter/ggml/runs.h"
 
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/indices.h"
 #include "adapter/ggml/lane.h"
@@ -21,6 +22,15 @@ bool tt_runs_by_callback(struct ggml_tensor *const *nodes, int n_nodes)
     return false;
 }
 
+static bool leave_out(tt_area *a)
+{
+    if (tt_runs_batch) return false;
+    if (!atomic_load_explicit(&a->stopped, memory_order_relaxed) && !tt_capture_chooses())
+        return false;
+    atomic_fetch_add_explicit(&a->counts.runs_left_out, 1, memory_order_relaxed);
+    return true;
+}
+
 uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *graph,
                        uint8_t observed, uint32_t threads, const void *frame, void *sched)
 {
@@ -29,6 +39,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     tt_meta_run run = {.batch = tt_runs_batch, .observed = observed, .threads = threads};
     if (n_nodes <= 0) return 0;
     tt_process_saw_graph();
+    if (leave_out(tt_recorder_area(r)->area)) return 0;
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_process_at_first_run();
     tt_libraries_describe(r, e);

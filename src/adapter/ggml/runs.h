@@ -20,7 +20,8 @@ extern __thread const struct ggml_tensor *tt_runs_asked;
  * out. One that was left by an exception does not count. */
 bool tt_runs_by_callback(struct ggml_tensor *const *nodes, int n_nodes);
 
-/* Records that a graph is about to be computed; its id, or 0 when that failed. With
+/* Records that a graph is about to be computed; its id, or 0 when that failed or it is not to be
+ * recorded: part of a batch that is not, or of none while only some batches are. With
  * TT_OBSERVED_HOOK, threads find the run by its nodes until tt_runs_end; frame is the hook's
  * stack frame, see tt_lanes_run_begin; sched as in tt_graphs_identify. */
 uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *graph,

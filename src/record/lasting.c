@@ -1,0 +1,196 @@
+#include "record/lasting.h"
+
+#include "format/meta.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LASTING_MAX_BYTES ((size_t)512 << 20)
+
+void tt_lasting_init(tt_lasting *l)
+{
+    memset(l, 0, sizeof *l);
+    tt_bytes_init(&l->data, LASTING_MAX_BYTES);
+}
+
+void tt_lasting_free(tt_lasting *l)
+{
+    tt_bytes_free(&l->data);
+    free(l->records);
+    memset(l, 0, sizeof *l);
+}
+
+static void keep(tt_lasting *l, uint8_t type, uint64_t key, tt_span payload)
+{
+    tt_bytes view = {.data = (uint8_t *)(uintptr_t)payload.data, .size = payload.size};
+    if (l->n == l->capacity) {
+        size_t larger = l->capacity ? l->capacity * 2 : 256;
+        tt_lasting_record *more = realloc(l->records, larger * sizeof *more);
+        if (!more) {
+            l->failed = true;
+            return;
+        }
+        l->records = more;
+        l->capacity = larger;
+    }
+    size_t at = l->data.size;
+    tt_meta_put_record(&l->data, type, &view);
+    l->failed |= l->data.failed;
+    l->records[l->n++] = (tt_lasting_record){at, l->data.size - at, key, type};
+}
+
+/* The payload of a kept record. */
+static tt_cursor payload_of(const tt_lasting *l, const tt_lasting_record *r)
+{
+    tt_cursor c = tt_cursor_of(l->data.data + r->at, r->size);
+    uint8_t type;
+    tt_span payload = {NULL, 0};
+    (void)tt_meta_next(&c, &type, &payload);
+    return tt_cursor_of(payload.data, payload.size);
+}
+
+static void drop(tt_lasting *l, uint8_t type, uint64_t first, uint64_t last)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->records[i].type == type && l->records[i].key >= first && l->records[i].key <= last)
+            l->records[i].size = 0;
+}
+
+/* --- one kind each --- */
+
+static uint64_t key_hash(tt_span key)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a: keys are few */
+    for (size_t i = 0; i < key.size; i++)
+        hash = (hash ^ key.data[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* Each key by itself, as later values replace earlier ones. */
+static void add_environment(tt_lasting *l, tt_cursor c)
+{
+    uint32_t n;
+    if (!tt_meta_get_count(&c, &n, 2)) return;
+    for (uint32_t i = 0; i < n; i++) {
+        tt_meta_pair pair = {.key = tt_cursor_str(&c)};
+        pair.value = tt_cursor_str(&c);
+        if (c.failed) return;
+        tt_bytes one;
+        tt_bytes_init(&one, TT_META_RECORD_MAX);
+        tt_meta_put_pairs(&one, &pair, 1);
+        uint64_t key = key_hash(pair.key);
+        drop(l, TT_META_ENVIRONMENT, key, key);
+        if (!one.failed) keep(l, TT_META_ENVIRONMENT, key, (tt_span){one.data, one.size});
+        tt_bytes_free(&one);
+    }
+}
+
+/* The first record of a buffer tells what was seen of its allocation, the last one all else. */
+static void add_buffer(tt_lasting *l, tt_cursor c, tt_span payload)
+{
+    tt_meta_buffer b;
+    size_t seen = 0;
+    if (!tt_meta_get_buffer(&c, &b)) return;
+    for (size_t i = 0; i < l->n; i++) {
+        tt_lasting_record *r = &l->records[i];
+        if (r->type == TT_META_BUFFER && r->key == b.id && r->size && seen++ > 0) r->size = 0;
+    }
+    keep(l, TT_META_BUFFER, b.id, payload);
+}
+
+static bool graph_uses(const tt_lasting *l, const tt_lasting_record *r, uint64_t buffer)
+{
+    tt_meta_graph g;
+    tt_cursor c = payload_of(l, r);
+    if (!tt_meta_get_graph(&c, &g)) return false;
+    for (uint32_t i = 0; i < g.n_tensors; i++) {
+        tt_meta_tensor t;
+        if (!tt_meta_get_tensor(&c, &t)) return false;
+        if (t.buffer == buffer) return true;
+    }
+    return false;
+}
+
+/* Ids of buffers never come again: no graph in it will be computed any more. */
+static void add_buffer_free(tt_lasting *l, tt_cursor c)
+{
+    uint64_t id, ticks;
+    if (!tt_meta_get_buffer_free(&c, &id, &ticks)) return;
+    drop(l, TT_META_BUFFER, id, id);
+    for (size_t i = 0; i < l->n; i++) {
+        tt_lasting_record *r = &l->records[i];
+        if (r->type == TT_META_GRAPH && r->size && graph_uses(l, r, id)) r->size = 0;
+    }
+}
+
+static void add_ring(tt_lasting *l, tt_cursor c, tt_span payload)
+{
+    uint32_t ring, thread;
+    uint64_t ticks;
+    if (!tt_meta_get_ring(&c, &ring, &thread, &ticks)) return;
+    drop(l, TT_META_RING, ring, ring);
+    keep(l, TT_META_RING, ring, payload);
+}
+
+static bool has_clock(const tt_lasting *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->records[i].type == TT_META_CLOCK) return true;
+    return false;
+}
+
+static void add(tt_lasting *l, uint8_t type, tt_span payload)
+{
+    tt_cursor c = tt_cursor_of(payload.data, payload.size);
+    switch (type) {
+    case TT_META_ENVIRONMENT:
+        add_environment(l, c);
+        break;
+    case TT_META_STRING:
+    case TT_META_MODEL:
+    case TT_META_TOKEN_TEXT:
+        keep(l, type, 0, payload);
+        break;
+    case TT_META_BUFFER:
+        add_buffer(l, c, payload);
+        break;
+    case TT_META_BUFFER_FREE:
+        add_buffer_free(l, c);
+        break;
+    case TT_META_GRAPH:
+        keep(l, type, tt_cursor_varint(&c), payload);
+        break;
+    case TT_META_GRAPHS_END:
+        drop(l, TT_META_GRAPH, 0, tt_cursor_varint(&c));
+        break;
+    case TT_META_RING:
+        add_ring(l, c, payload);
+        break;
+    case TT_META_CLOCK:
+        /* The first one: with the last it gives the most exact rate. */
+        if (!has_clock(l)) keep(l, type, 0, payload);
+        break;
+    default:
+        break; /* passes: about a moment that is gone */
+    }
+}
+
+void tt_lasting_add(tt_lasting *l, tt_span meta)
+{
+    tt_cursor c = tt_cursor_of(meta.data, meta.size);
+    uint8_t type;
+    tt_span payload;
+    while (tt_meta_next(&c, &type, &payload))
+        add(l, type, payload);
+}
+
+void tt_lasting_put(const tt_lasting *l, tt_bytes *out, uint32_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const tt_lasting_record *r = &l->records[i];
+        if (!r->size) continue;
+        tt_bytes_put(out, l->data.data + r->at, r->size);
+        ++*n;
+    }
+}
