@@ -86,7 +86,7 @@ TT_API uint32_t tt_reader_count_tensors(const tt_reader *reader, uint32_t graph)
 TT_API tt_status tt_reader_get_tensor(const tt_reader *reader, uint32_t graph, uint32_t index,
                                       tt_reader_tensor *out);
 
-/* Called per op; nonzero ends the walk. */
+/* Called per op; nonzero ends the walk. It must not begin another walk of the same reader. */
 typedef int tt_reader_visit(void *context, const tt_reader_op *op);
 /* The ops of the run with that index, thread after thread, each in the order of time. */
 TT_API tt_status tt_reader_walk_ops(tt_reader *reader, uint32_t run, tt_reader_visit *visit,

@@ -64,12 +64,12 @@ void tt_idmap_free(tt_idmap *m)
 
 bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was)
 {
+    *was = TT_NONE;
     if (is_next(m, key, index)) {
         if (m->n++ == 0) {
             m->first_key = key;
             m->first_index = index;
         }
-        *was = TT_NONE;
         return true;
     }
     if (m->capacity == 0 && is_in_row(m, key)) {

@@ -127,8 +127,9 @@ static uint64_t first_until(const chooser *c, uint64_t from)
     return until[1];
 }
 
-/* Runs that are under way in a time begin before its end and end after its begin; what is
- * described behind its begin names the oldest of them. */
+/* Runs that are under way in a time begin before its end and end after its begin: what is
+ * described before its end names the newest of them, what is described behind its begin the
+ * oldest. All that happens in the time itself may be that ops of one run are computed. */
 static void want_times(chooser *c, uint64_t from, uint64_t to)
 {
     uint32_t oldest = UINT32_MAX, newest = 0;
@@ -136,9 +137,8 @@ static void want_times(chooser *c, uint64_t from, uint64_t to)
         const tt_index_meta *m = meta_of(c, i);
         if (!m || m->tick_max == 0) continue;
         if (m->tick_max >= from && m->run_min && m->run_min < oldest) oldest = m->run_min;
-        if (m->tick_max < from || m->tick_min > to) continue;
-        c->wanted[i] = true;
-        if (m->run_max > newest) newest = m->run_max;
+        if (m->tick_min <= to && m->run_max > newest) newest = m->run_max;
+        if (m->tick_max >= from && m->tick_min <= to) c->wanted[i] = true;
     }
     for (size_t i = 0; i < c->trace->n_chunks; i++) {
         const tt_index_meta *m = meta_of(c, i);

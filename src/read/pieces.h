@@ -54,7 +54,8 @@ tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err);
 void tt_pieces_free(tt_pieces *p);
 
 /* The pieces of a run, by ascending lane and place in the file. The list is valid until the next
- * call; more than two a chunk and lane are few. */
+ * call of this, tt_pieces_survey or tt_pieces_count_others; more than two a chunk and lane are
+ * few. */
 tt_status tt_pieces_of_run(tt_pieces *p, uint32_t run, const tt_piece **list, size_t *n,
                            tt_error *err);
 /* The records of a piece; pointers are valid until the next call of any of these. Fails with the

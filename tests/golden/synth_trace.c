@@ -638,6 +638,7 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
         synth_put_indices(k, id, "k_cells", tokens.positions, n_tokens);
     }
     k->tick += 10;
+    if (k->plan->runs_split) flush_meta(k);
     run_graph(k, id, open);
     if (open) return;
     tt_meta_end e = {id, k->tick += 10, 0};

@@ -56,6 +56,7 @@ typedef struct synth_plan {
     bool last_run_open; /* killed inside the last run */
     bool no_index;      /* the file just ends */
     bool described;     /* META in a chunk a batch, and the index says what each is about */
+    bool runs_split;    /* what began a run is in another META chunk than its end */
     /* Also all that is told of memory: texts and sequences of tokens, row numbers, the kernel's
      * counters (flags: 7 - batch id % 8), pages in RAM, what became of the model, backends,
      * allocators, details of ops (and three lost ones). */

@@ -34,6 +34,14 @@ static const tt_tensor *tensor(const tt_model *m, uint32_t graph, const char *na
     return NULL;
 }
 
+static void write_part(const tt_bytes *b)
+{
+    FILE *f = fopen("part.ttrace", "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(b->data, 1, b->size, f), b->size);
+    assert_int_equal(fclose(f), 0);
+}
+
 /* A part says of its batches and runs what the whole says. */
 static void expect_part(const tt_model *all, const tt_part *part, uint32_t first, uint32_t last,
                         bool leaves_out)
@@ -71,10 +79,7 @@ static void a_part_is_like_the_whole(void **state)
     p.generate = 40;
     tt_model *all = open_plan(&p, &b);
     assert_false(all->partial);
-    FILE *f = fopen("part.ttrace", "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(b.data, 1, b.size, f), b.size);
-    assert_int_equal(fclose(f), 0);
+    write_part(&b);
     for (uint32_t i = 0; i < all->n_batches; i++) {
         double begin = tt_model_ns(all, all->runs[i].begin_ticks);
         double end = tt_model_ns(all, all->runs[i].end_ticks);
@@ -89,6 +94,30 @@ static void a_part_is_like_the_whole(void **state)
     expect_part(all, &(tt_part){.first_only = true}, 0, 1, true);
     expect_part(all, &(tt_part){.has_tokens = true, .token_last = 999}, 0, all->n_batches - 1,
                 false);
+    assert_int_equal(unlink("part.ttrace"), 0);
+    close_both(all, &b);
+}
+
+/* A time inside a run of which nothing is told then: what began it was told long before. */
+static void a_part_within_a_run_has_the_run(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    (void)state;
+    p.described = true;
+    p.runs_split = true;
+    p.layers = 40; /* runs take far more than what times are rounded by */
+    p.generate = 9;
+    tt_model *all = open_plan(&p, &b);
+    write_part(&b);
+    for (uint32_t i = 0; i < all->n_batches; i++) {
+        double begin = tt_model_ns(all, all->runs[i].begin_ticks);
+        double end = tt_model_ns(all, all->runs[i].end_ticks), middle = (begin + end) / 2;
+        assert_true(tt_model_span_ns(all, 3000) < (end - begin) / 2);
+        expect_part(
+            all, &(tt_part){.has_from = true, .has_to = true, .from_ns = middle, .to_ns = middle},
+            i, i, true);
+    }
     assert_int_equal(unlink("part.ttrace"), 0);
     close_both(all, &b);
 }
@@ -536,6 +565,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_is_like_the_whole),
+        cmocka_unit_test(a_part_within_a_run_has_the_run),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(weights_are_found_where_they_lie),
         cmocka_unit_test(nodes_have_a_place),
