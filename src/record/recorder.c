@@ -22,9 +22,8 @@
 
 #define POLL_MIN_NS 2000000L  /* the drain looks for piled-up rings: often when they fill */
 #define POLL_MAX_NS 20000000L /* fast, seldom otherwise, as each look takes a core away */
-#define FLUSH_NS                                                                                   \
-    10000000000ull     /* everything goes to the file; more often, a slow run's chunks             \
-                        * would be small */
+/* Everything goes to the file then; more often, a slow run's chunks would be small. */
+#define FLUSH_NS 10000000000ull
 #define SPARE_RINGS 2u /* made ready before a thread asks */
 #define DRAIN_STACK_BYTES (512u << 10)
 
