@@ -16,6 +16,12 @@ held=$(field l.ttrace batches)
 grep -q "stopped at the limit: $((300 - after)) of 300" err.txt || fail "limit: nothing is said"
 [ $((held + after)) -eq 300 ] || fail "limit: of 300 batches $held are held, $after left out"
 verified l.ttrace
+hook=$("$TT_BIN" doctor --json 2>/dev/null | sed -n 's/.*"hook_library": "\(.*\)".*/\1/p')
+rm -f e.ttrace
+LD_PRELOAD=$hook TENSORTRACE_OUT=e.ttrace TENSORTRACE_LIMIT=64k "$TT_BIN" runner "$@" >traced.txt 2>/dev/null
+same "limit in the environment: text" plain.txt traced.txt
+expect "limit in the environment: batches" 300 $(($(field e.ttrace batches) + $(field e.ttrace batches_after_limit)))
+[ "$(field e.ttrace batches_after_limit)" -gt 0 ] || fail "limit in the environment: not kept"
 "$TT_BIN" run --force -q --tokens 7..11 --every 2 -o t.ttrace "$@" >traced.txt 2>err.txt
 expect "tokens: exit code" 0 $?
 same "tokens: text" plain.txt traced.txt

@@ -4,7 +4,7 @@
 model tiny
 engine=$(engines | tail -n 1)
 hook=$("$TT_BIN" doctor --json 2>/dev/null | sed -n 's/.*"hook_library": "\(.*\)".*/\1/p')
-LD_PRELOAD=$hook TENSORTRACE_OUT=r.ttrace TENSORTRACE_RING=65536 "$TT_BIN" runner -m tiny.gguf \
+LD_PRELOAD=$hook TENSORTRACE_OUT=r.ttrace TENSORTRACE_THREAD_MEMORY=64K "$TT_BIN" runner -m tiny.gguf \
     --engine "$TT_ENGINES/$engine" -p Hello -n 100000 -c 4096 --ignore-eos -t 1 >/dev/null 2>&1 &
 program=$!
 # Some of it in the file, the rest in shared memory.

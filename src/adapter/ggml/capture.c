@@ -2,6 +2,7 @@
 
 #include "record/session.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,17 @@ uint64_t tt_capture_number(const char *name)
 {
     const char *text = getenv(name);
     return text ? strtoull(text, NULL, 10) : 0;
+}
+
+uint64_t tt_capture_bytes(const char *name)
+{
+    static const char suffixes[] = "KMGT";
+    const char *text = getenv(name);
+    char *end = NULL;
+    uint64_t n = text ? strtoull(text, &end, 10) : 0;
+    const char *suffix = n && *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+    return n > UINT64_MAX >> shift ? UINT64_MAX : n << shift;
 }
 
 bool tt_capture_chooses(void)

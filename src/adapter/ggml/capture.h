@@ -24,5 +24,7 @@ bool tt_capture_wants(uint64_t from, uint64_t to);
 void tt_capture_read(void);
 /* The number in an environment variable; 0 without. */
 uint64_t tt_capture_number(const char *name);
+/* A size in bytes, which may end in K, M, G or T (powers of 1024); 0 without. */
+uint64_t tt_capture_bytes(const char *name);
 
 #endif

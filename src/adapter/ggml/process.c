@@ -323,9 +323,9 @@ __attribute__((constructor)) static void begin(void)
         return;
     }
     options.path = path;
-    options.ring_bytes = tt_capture_number(TT_ENV_THREAD);
-    options.limit_bytes = tt_capture_number(TT_ENV_LIMIT);
-    options.keep_bytes = tt_capture_number(TT_ENV_RING);
+    options.ring_bytes = tt_capture_bytes(TT_ENV_THREAD);
+    options.limit_bytes = tt_capture_bytes(TT_ENV_LIMIT);
+    options.keep_bytes = tt_capture_bytes(TT_ENV_RING);
     if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
     tt_bytes_init(&replay, REPLAY_MAX_BYTES);
