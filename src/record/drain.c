@@ -207,21 +207,21 @@ static uint64_t expected_bytes(const tt_drain *d)
 }
 
 /* Early enough for what is under way to fit as well: a trace that ends between two batches. */
-static void stop_at_limit(tt_drain *d)
+static bool nears_limit(const tt_drain *d)
 {
     uint64_t limit = d->sink->limit;
-    if (limit && d->sink->offset + expected_bytes(d) + limit / LIMIT_SPARE >= limit)
-        atomic_store(&d->map->area->stopped, 1);
+    return limit && d->sink->offset + expected_bytes(d) + limit / LIMIT_SPARE >= limit;
 }
 
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
-    stop_at_limit(d);
+    /* What is on its way mostly takes less than expected: how much is known when it is written. */
+    if (what == TT_DRAIN_PILED && nears_limit(d)) what = TT_DRAIN_ALL;
     tt_status status = drain_meta(d, what, err);
     uint32_t n = tt_area_rings_used(d->map);
     for (uint32_t r = 0; status == TT_OK && !d->full && r < n; r++)
         status = drain_ring(d, r, what, err);
-    stop_at_limit(d);
+    if (nears_limit(d)) atomic_store(&d->map->area->stopped, 1);
     if (status != TT_E_LIMIT) return status;
     d->full = true;
     return TT_OK;
