@@ -121,10 +121,19 @@ static tt_status read_index(tt_trace *t, tt_error *err)
     return status;
 }
 
+#define RESCANS_MAX 16
+
 static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
 {
     tt_scan scan;
     tt_status status = tt_trace_scan(&t->source, &scan, err);
+    /* A flight recorder's hole may have grown over what the scan was about to read. */
+    for (int i = 0;
+         i < RESCANS_MAX && status == TT_OK && tt_chunk_hole_bytes(&t->source) != scan.hole_bytes;
+         i++) {
+        free(scan.chunks);
+        status = tt_trace_scan(&t->source, &scan, err);
+    }
     if (status != TT_OK) return status;
     t->chunks = scan.chunks;
     t->n_chunks = tt_index_in_order(scan.chunks, scan.n_chunks);

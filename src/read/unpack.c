@@ -21,8 +21,23 @@ void tt_unpacker_free(tt_unpacker *u)
     u->zstd = NULL;
 }
 
-tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_chunk_header *h,
-                        tt_span *stored, tt_error *err)
+uint64_t tt_chunk_hole_bytes(const tt_source *s)
+{
+    const uint8_t *at;
+    tt_bytes scratch;
+    tt_chunk_header h;
+    tt_bytes_init(&scratch, TT_CHUNK_HEADER_BYTES);
+    bool found = tt_source_read(s, TT_FILE_HEADER_BYTES, TT_CHUNK_HEADER_BYTES, &scratch, &at,
+                                NULL) == TT_OK &&
+                 tt_chunk_header_decode(at, TT_CHUNK_HEADER_BYTES, TT_FILE_HEADER_BYTES, s->seed,
+                                        &h, NULL) == TT_OK &&
+                 h.type == TT_CHUNK_HOLE;
+    tt_bytes_free(&scratch);
+    return found ? h.position : 0;
+}
+
+static tt_status load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_chunk_header *h,
+                      tt_span *stored, tt_error *err)
 {
     const uint8_t *at;
     uint64_t left = offset < s->size ? s->size - offset : 0;
@@ -43,6 +58,19 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
     if (status != TT_OK) return status;
     *stored = (tt_span){at + TT_CHUNK_HEADER_BYTES, h->stored_bytes};
     return TT_OK;
+}
+
+tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_chunk_header *h,
+                        tt_span *stored, tt_error *err)
+{
+    tt_status status = load(s, offset, u, h, stored, err);
+    /* What a reader knew a moment ago, a flight recorder may have thrown away since. */
+    if (status == TT_OK || status == TT_E_IO || status == TT_E_MEMORY ||
+        offset <= TT_FILE_HEADER_BYTES || tt_chunk_hole_bytes(s) <= offset - TT_FILE_HEADER_BYTES)
+        return status;
+    return tt_error_set(err, TT_E_IO, offset,
+                        "the flight recorder threw this part away while it was being read: read "
+                        "the file again, or take a snapshot (SIGUSR1 to `tensortrace run`)");
 }
 
 /* The front of a frame. A stream needs memory for the window that the frame says it has: no more

@@ -19,9 +19,13 @@ void tt_unpacker_init(tt_unpacker *u);
 void tt_unpacker_free(tt_unpacker *u);
 
 /* Reads and checks the chunk at `offset`: header, sizes, checksum. *stored is its
- * payload as stored, valid until the next call with the same unpacker. */
+ * payload as stored, valid until the next call with the same unpacker. TT_E_IO when the file is
+ * being written by a flight recorder, which has thrown the chunk away. */
 tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_chunk_header *h,
                         tt_span *stored, tt_error *err);
+
+/* Of the HOLE at the begin, as it is now; 0: there is none. */
+uint64_t tt_chunk_hole_bytes(const tt_source *s);
 
 /* *payload: the unpacked payload, or (when at_least is smaller) its first
  * at_least bytes or more: what stands at its front costs no more than that. Valid
