@@ -6,11 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+tt_status tt_model_share(const tt_model *m, tt_model **out, tt_error *err)
+{
+    *out = NULL;
+    tt_model *share = malloc(sizeof *share);
+    if (!share) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    *share = *m;
+    share->is_share = true;
+    share->pieces = NULL;
+    share->details = NULL;
+    tt_status status = tt_details_open(&m->trace, &share->details, err);
+    if (status == TT_OK) status = tt_pieces_open(&m->trace, &share->pieces, err);
+    if (status == TT_OK)
+        *out = share;
+    else
+        tt_model_close(share);
+    return status;
+}
+
 void tt_model_close(tt_model *m)
 {
     if (!m) return;
     tt_pieces_free(m->pieces);
     tt_details_free(m->details);
+    if (m->is_share) {
+        free(m);
+        return;
+    }
     free(m->environment);
     free(m->files);
     free(m->weights);

@@ -5,7 +5,7 @@
  * Nothing here fails for want of consistency: a reference that leads nowhere is
  * TT_NONE or an empty string and is listed under `problems`. Everything is owned by
  * the tt_model and lives until tt_model_close. Reading (const) is safe from several
- * threads; tt_pieces_get is not. */
+ * threads; pieces and details are of one thread at a time, see tt_model_share. */
 #ifndef TT_MODEL_MODEL_H
 #define TT_MODEL_MODEL_H
 
@@ -294,6 +294,7 @@ typedef struct tt_model {
     bool partial;
     uint64_t until_ticks;
     /* Private: */
+    bool is_share; /* only pieces and details are its own */
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token;
@@ -309,6 +310,9 @@ tt_status tt_model_open(const char *path, tt_model **out, tt_error *err);
 tt_status tt_model_open_part(const char *path, const tt_part *part, tt_model **out, tt_error *err);
 /* For bytes in memory, which the caller keeps until tt_model_close. */
 tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt_error *err);
+/* The same model for another thread, which can then walk ops and details at the same time. m stays
+ * open until *out is closed. */
+tt_status tt_model_share(const tt_model *m, tt_model **out, tt_error *err);
 void tt_model_close(tt_model *m);
 
 /* Index by id, or TT_NONE. */

@@ -1,0 +1,170 @@
+#include "base/outdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMPORARY_TRIES 100
+#define OPEN_FOLDERS 16 /* at once, while a tree is removed */
+
+static tt_status io_error(tt_error *err, const char *what, const char *path)
+{
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot %s %s: %s", what, path,
+                        strerror(errno));
+}
+
+static tt_status exists_error(tt_error *err, const char *path)
+{
+    return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists; --force replaces it", path);
+}
+
+/* Makes the folders above the last name of `path`, which is changed and put right again. */
+static bool make_parents(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool failed = mkdir(path, 0777) != 0 && errno != EEXIST;
+        *slash = '/';
+        if (failed) return false;
+    }
+    return true;
+}
+
+tt_status tt_outdir_make(const char *path, tt_error *err)
+{
+    struct stat st;
+    char *copy = strdup(path);
+    if (!copy) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    bool ok = make_parents(copy) && (mkdir(copy, 0777) == 0 || errno == EEXIST);
+    if (ok && stat(copy, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR;
+        ok = false;
+    }
+    free(copy);
+    return ok ? TT_OK : io_error(err, "create", path);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+    (void)st;
+    (void)walk;
+    return kind == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+bool tt_outdir_remove(const char *path)
+{
+    return nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS) == 0;
+}
+
+static void forget(tt_outdir *d)
+{
+    free(d->path);
+    free(d->temporary);
+    memset(d, 0, sizeof *d);
+}
+
+static bool make_temporary(tt_outdir *d)
+{
+    size_t size = strlen(d->path) + 40;
+    d->temporary = malloc(size);
+    for (int i = 0; d->temporary && i < TEMPORARY_TRIES; i++) {
+        (void)snprintf(d->temporary, size, "%s.%ld-%d.part", d->path, (long)getpid(), i);
+        if (mkdir(d->temporary, 0777) == 0) return true;
+        if (errno != EEXIST) return false;
+    }
+    return false;
+}
+
+tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *err)
+{
+    struct stat st;
+    memset(d, 0, sizeof *d);
+    d->force = force;
+    bool exists = lstat(path, &st) == 0;
+    if (exists && !force) return exists_error(err, path);
+    /* Through a symbolic link the folder it points to is replaced, not the link. */
+    d->path = exists ? realpath(path, NULL) : NULL;
+    if (!d->path) d->path = strdup(path);
+    if (!d->path) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    for (size_t n = strlen(d->path); n > 1 && d->path[n - 1] == '/'; n--)
+        d->path[n - 1] = '\0';
+    tt_status status = TT_OK;
+    if (exists && (stat(d->path, &st) != 0 || !S_ISDIR(st.st_mode)))
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is not a folder", path);
+    else if (!*d->path)
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a folder needs a name");
+    else if (!make_parents(d->path) || !make_temporary(d))
+        status = io_error(err, "create", path);
+    if (status != TT_OK) forget(d);
+    return status;
+}
+
+FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err)
+{
+    FILE *file = NULL;
+    size_t size = strlen(d->temporary) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (!path) {
+        (void)tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        return NULL;
+    }
+    (void)snprintf(path, size, "%s/%s", d->temporary, name);
+    if (make_parents(path)) file = fopen(path, "wxe");
+    if (!file) (void)io_error(err, "create", path);
+    free(path);
+    return file;
+}
+
+tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
+{
+    bool bad = ferror(file) != 0;
+    if (fflush(file) != 0 || fsync(fileno(file)) != 0) bad = true;
+    tt_status status = bad ? io_error(err, "write", name) : TT_OK;
+    if (fclose(file) != 0 && status == TT_OK) status = io_error(err, "write", name);
+    return status;
+}
+
+/* Puts the temporary folder in the place of the one that is there. */
+static tt_status replace(tt_outdir *d, tt_error *err)
+{
+    if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_EXCHANGE) != 0)
+        return errno == ENOENT && rename(d->temporary, d->path) == 0
+                   ? TT_OK
+                   : io_error(err, "replace", d->path);
+    if (!tt_outdir_remove(d->temporary))
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                            "%s is written, but what was there before is left as %s: %s", d->path,
+                            d->temporary, strerror(errno));
+    return TT_OK;
+}
+
+tt_status tt_outdir_commit(tt_outdir *d, tt_error *err)
+{
+    tt_status status = TT_OK;
+    if (d->force) {
+        status = replace(d, err);
+    } else if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_NOREPLACE) != 0) {
+        /* A file system that cannot tell: rename refuses a folder that is not empty. */
+        bool cannot_tell = errno == EINVAL || errno == ENOSYS;
+        if (errno == EEXIST)
+            status = exists_error(err, d->path);
+        else if (!cannot_tell || rename(d->temporary, d->path) != 0)
+            status = io_error(err, "create", d->path);
+    }
+    if (status != TT_OK) {
+        tt_outdir_abandon(d);
+        return status;
+    }
+    forget(d);
+    return TT_OK;
+}
+
+void tt_outdir_abandon(tt_outdir *d)
+{
+    if (d->temporary) (void)tt_outdir_remove(d->temporary);
+    forget(d);
+}

@@ -1,0 +1,36 @@
+/* A folder that appears whole or not at all: filled under a temporary name beside its place,
+ * and renamed when everything is there. */
+#ifndef TT_BASE_OUTDIR_H
+#define TT_BASE_OUTDIR_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct tt_outdir {
+    char *path;
+    char *temporary; /* write below this */
+    bool force;
+} tt_outdir;
+
+/* Makes the temporary folder, and the folders above `path` that are missing. An existing path is
+ * TT_E_EXISTS unless `force`; then it stays as it is until the commit, and must be a folder. */
+tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *err);
+/* A new file NAME in the folder, for writing; NAME may begin with folders, which are made. NULL
+ * with the reason in *err. The caller ends it with tt_outdir_close. */
+FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err);
+/* Ends a file: an error of any write before it is told here. `name` is for the message. */
+tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
+/* Renames into place; what was there with `force` is exchanged for it in one step and then
+ * removed. On failure the temporary folder is removed. */
+tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
+/* Gives up: removes the temporary folder. Harmless after commit. */
+void tt_outdir_abandon(tt_outdir *d);
+
+/* Makes the folder and those above it that are missing. */
+tt_status tt_outdir_make(const char *path, tt_error *err);
+/* Removes a folder and everything below it, following no links. False with errno set. */
+bool tt_outdir_remove(const char *path);
+
+#endif

@@ -1,0 +1,61 @@
+/* The formats that a trace can be written as: one file of this room a format, one row each in
+ * formats.c. They write what the model says and print nothing. */
+#ifndef TT_EXPORT_EXPORT_H
+#define TT_EXPORT_EXPORT_H
+
+#include "analyze/filter.h"
+#include "base/status.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum tt_compress { TT_COMPRESS_NONE, TT_COMPRESS_ZSTD, TT_COMPRESS_GZIP } tt_compress;
+
+/* Called now and then, by one thread at a time; in units of the format's own. */
+typedef void tt_export_progress(void *context, uint64_t done, uint64_t total);
+/* A sentence for the person who exports: what was left out, what was assumed. */
+typedef void tt_export_note(void *context, const char *text);
+
+typedef struct tt_export_options {
+    const tt_filter *filter;   /* NULL: everything */
+    unsigned threads;          /* 0: as many as there are processors */
+    bool force;                /* replace what is there */
+    const char *model_path;    /* where the model file is now; NULL: where the trace says */
+    const char *command;       /* the command line, for formats that keep it; NULL: none */
+    bool has_experts, experts; /* slices of expert tensors one by one; without has_experts: when
+                                  the model has experts */
+    tt_compress compress;
+    bool flows;                   /* also from which op to which a value went */
+    tt_export_progress *progress; /* or NULL */
+    void *progress_context;
+    tt_export_note *note; /* or NULL */
+    void *note_context;
+} tt_export_options;
+
+/* Which options mean something to a format; others are refused. */
+enum {
+    TT_EXPORT_TAKES_FILTER = 1,
+    TT_EXPORT_TAKES_MODEL = 2, /* model_path */
+    TT_EXPORT_TAKES_EXPERTS = 4,
+    TT_EXPORT_TAKES_COMPRESS = 8,
+    TT_EXPORT_TAKES_FLOWS = 16
+};
+
+typedef struct tt_export_format {
+    const char *name;    /* as in --format */
+    const char *summary; /* one line, for --help */
+    unsigned takes;      /* TT_EXPORT_TAKES_* */
+    /* Writes to `path`, whole or not at all: on failure nothing of it is left, and what was there
+     * is as it was. */
+    tt_status (*write)(const tt_model *m, const char *path, const tt_export_options *options,
+                       tt_error *err);
+} tt_export_format;
+
+/* All of them, in the order of --help. */
+const tt_export_format *const *tt_export_formats(size_t *n);
+/* NULL: there is no such format. */
+const tt_export_format *tt_export_find(const char *name);
+
+#endif

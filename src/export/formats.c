@@ -1,0 +1,22 @@
+#include "export/export.h"
+
+#include <string.h>
+
+static const tt_export_format *const formats[] = {
+    NULL,
+};
+
+#define FORMAT_COUNT (sizeof formats / sizeof *formats - 1)
+
+const tt_export_format *const *tt_export_formats(size_t *n)
+{
+    *n = FORMAT_COUNT;
+    return formats;
+}
+
+const tt_export_format *tt_export_find(const char *name)
+{
+    for (const tt_export_format *const *f = formats; *f; f++)
+        if (strcmp((*f)->name, name) == 0) return *f;
+    return NULL;
+}
