@@ -1,0 +1,39 @@
+/* The format `dataset`: a folder of JSON about one run, as earlier pipelines wrote it. Written step
+ * by step, so that who asks for it can tell of each. */
+#ifndef TT_EXPORT_DATASET_H
+#define TT_EXPORT_DATASET_H
+
+#include "export/export.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tt_dataset tt_dataset;
+
+/* What a step wrote. */
+typedef struct tt_dataset_sum {
+    uint64_t n_files;
+    uint64_t size_bytes; /* as stored */
+    uint64_t n_items;    /* tensors, entries, nodes, buffer events */
+} tt_dataset_sum;
+
+/* Begins a dataset that becomes `path`; nothing is there before the commit. `*options` and what it
+ * points to stay valid until then. Checks that the trace has what a dataset needs: a clock, at least
+ * one batch, the model file's layout. */
+tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_options *options,
+                          tt_dataset **out, tt_error *err);
+/* The steps, each once, in any order. *sum may be NULL. */
+tt_status tt_dataset_experiment(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
+tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
+tt_status tt_dataset_traces(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
+tt_status tt_dataset_graphs(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
+tt_status tt_dataset_buffers(tt_dataset *d, tt_dataset_sum *sum, tt_error *err);
+/* The id that all of its files carry: the trace's run id. Lives as long as d. */
+const char *tt_dataset_id(const tt_dataset *d);
+/* The folder being written, for a caller's own files. */
+const char *tt_dataset_folder(const tt_dataset *d);
+/* Frees d in either case. */
+tt_status tt_dataset_commit(tt_dataset *d, tt_error *err);
+void tt_dataset_abandon(tt_dataset *d);
+
+#endif
