@@ -10,7 +10,13 @@
  * fewer observations than they look. The variance of the rank sum is multiplied by the integrated
  * autocorrelation time of the series (Geyer 1992, initial positive sequence), n / that is the
  * effective number of samples, and quantiles are those of Student's t with that many less one
- * degrees of freedom. */
+ * degrees of freedom.
+ *
+ * Noise that lasts longer than a run (another program, a clock rate, where the pages came to lie)
+ * cannot be seen in it. It is taken to be as large as what lasts a sixteenth of the run (an eighth
+ * of short ones): the standard deviation of the medians of as many stretches, by Student's t. A p
+ * value is the larger one of both tests, an interval covers both. Repeated runs need no such
+ * guess: tt_shift_of_runs. */
 #ifndef TT_ANALYZE_DIFF_STATS_H
 #define TT_ANALYZE_DIFF_STATS_H
 
@@ -28,7 +34,7 @@ typedef struct tt_shift {
     double estimate; /* NAN without samples */
     /* Private: */
     bool by_levels;
-    double se, df;        /* by_levels */
+    double se, df;        /* of runs; of tokens: of stretches of them */
     const double *sorted; /* else; the caller's */
 } tt_shift;
 
