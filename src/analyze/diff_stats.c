@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define BISECTIONS 60u
+#define PRECISION 1e-7 /* of logarithms of times */
 #define FRACTION_STEPS 300u
 #define TINY 1e-300
 /* Standard errors that an autocorrelation time is taken longer than it was estimated: of short
@@ -177,7 +178,7 @@ static double averages_above(const double *sorted, size_t n, double at)
 static double place_with(const tt_shift *s, double averages)
 {
     double low = s->sorted[0], high = s->sorted[s->n - 1];
-    for (unsigned i = 0; i < BISECTIONS && low < high; i++) {
+    for (unsigned i = 0; i < BISECTIONS && high - low > PRECISION; i++) {
         double middle = low + (high - low) / 2;
         if (averages_above(s->sorted, s->n, middle) > averages)
             low = middle;
@@ -226,7 +227,9 @@ void tt_shift_of_tokens(tt_shift *s, double *d, size_t n)
     s->n_effective = (double)n / tt_autocorrelation_time(d, n);
     find_slow_noise(s, d, n);
     tt_sort_doubles(d, n);
-    s->estimate = place_with(s, all_averages(s) / 2);
+    /* Between the two in the middle, when they are even. */
+    s->estimate =
+        (place_with(s, all_averages(s) / 2 + 0.25) + place_with(s, all_averages(s) / 2 - 0.25)) / 2;
     s->tested = n >= TT_SHIFT_SAMPLES_MIN && s->n_effective >= TT_SHIFT_EFFECTIVE_MIN;
 }
 
