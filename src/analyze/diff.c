@@ -206,6 +206,16 @@ uint64_t tt_diff_common(const tt_diff *d)
     return n;
 }
 
+bool tt_diff_comparable(const tt_diff *d)
+{
+    uint64_t a = 0, b = 0;
+    for (size_t i = 0; i < TT_DIFF_PHASES; i++) {
+        a += d->phases[i].structure.nodes_a;
+        b += d->phases[i].structure.nodes_b;
+    }
+    return a > 0 && b > 0;
+}
+
 uint64_t tt_diff_changes(const tt_diff *d)
 {
     uint64_t n = 0;

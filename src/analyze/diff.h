@@ -68,6 +68,7 @@ typedef struct tt_diff_row {
     double p, p_adjusted;     /* that there is no change; NAN: not tested */
     double p_matters;         /* that it is no more than the threshold; adjusted */
     bool significant, matters;
+    bool identical; /* every sample of B is that of A, to the tick */
 } tt_diff_row;
 
 enum {
@@ -189,8 +190,10 @@ void tt_diff_free(tt_diff *d);
 /* The phase that the verdict is about: generating, when any of it was compared; else the prompt,
  * else what is neither. NULL: nothing was compared. */
 const tt_diff_phase *tt_diff_main(const tt_diff *d);
-/* Ops that both sides have, in any phase. */
+/* Nodes that both sides have computed, in any phase. */
 uint64_t tt_diff_common(const tt_diff *d);
+/* Whether both sides computed any: without, nothing was compared. */
+bool tt_diff_comparable(const tt_diff *d);
 /* Nodes that are there on both sides and differ, or on one only, in any phase. */
 uint64_t tt_diff_changes(const tt_diff *d);
 /* Whether a phase's time differs by more than the threshold, as far as could be shown. */

@@ -40,9 +40,23 @@ static tt_status correct_family(tt_diff_row *rows, size_t n, double level, tt_er
     return ok ? TT_OK : no_memory(err);
 }
 
+/* A token may take as long though its ops do not. */
+static bool all_identical(const tt_diff_phase *p)
+{
+    bool all = p->rows[TT_DIFF_TOTAL][0].identical;
+    for (size_t i = 0; i < p->n_rows[TT_DIFF_OPS] && all; i++) {
+        const tt_diff_row *r = &p->rows[TT_DIFF_OPS][i];
+        all = r->identical || (r->a.n_samples == 0 && r->b.n_samples == 0);
+    }
+    return all;
+}
+
 static tt_diff_verdict judge_total(const tt_diff_row *total, double threshold)
 {
-    if (!total->shift.tested) return TT_DIFF_UNTESTED;
+    if (total->identical) return TT_DIFF_SAME;
+    /* Many tokens that are as good as few, all of one stretch of noise, leave it open. */
+    if (!total->shift.tested)
+        return total->shift.n < TT_SHIFT_SAMPLES_MIN ? TT_DIFF_UNTESTED : TT_DIFF_UNDECIDED;
     if (total->matters) return total->change > 0 ? TT_DIFF_SLOWER : TT_DIFF_FASTER;
     /* exp(low) - 1 and exp(high) - 1 against 1 +- threshold. */
     bool inside = total->low >= -threshold && total->high <= threshold;
@@ -179,6 +193,7 @@ tt_status tt_diff_judge_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     for (size_t f = TT_DIFF_PARTS; f < TT_DIFF_FAMILIES && status == TT_OK; f++)
         status = correct_family(p->rows[f], p->n_rows[f], level / (double)others, err);
     if (status != TT_OK) return status;
+    p->rows[TT_DIFF_TOTAL][0].identical = all_identical(p);
     p->verdict = judge_total(&p->rows[TT_DIFF_TOTAL][0], d->options.threshold);
     if (p->verdict != TT_DIFF_SLOWER && p->verdict != TT_DIFF_FASTER && any_matters(p))
         p->verdict = TT_DIFF_SHIFTED;

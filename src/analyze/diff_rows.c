@@ -151,7 +151,8 @@ static double log_time(const summer *s, size_t file, double ns)
     return log(ns > least ? ns : least);
 }
 
-static void shift_of_two(summer *s, tt_shift *shift)
+/* Returns whether all of B's are those of A. */
+static bool shift_of_two(summer *s, tt_shift *shift)
 {
     const size_t n = s->p->n_samples;
     size_t k = 0;
@@ -159,6 +160,7 @@ static void shift_of_two(summer *s, tt_shift *shift)
         if (!isnan(s->times[i]) && !isnan(s->times[n + i]))
             s->work[k++] = log_time(s, 1, s->times[n + i]) - log_time(s, 0, s->times[i]);
     tt_shift_of_tokens(shift, s->work, k);
+    return k > 0 && s->work[0] == 0 && s->work[k - 1] == 0;
 }
 
 /* Each run's level: how its tokens compare with the mean of all runs' same tokens, typically. */
@@ -192,7 +194,7 @@ static void test_row(summer *s, tt_diff_row *row, double token_ns)
 {
     double low, high;
     if (s->d->n_files == 2)
-        shift_of_two(s, &row->shift);
+        row->identical = shift_of_two(s, &row->shift);
     else
         shift_of_many(s, &row->shift);
     row->change = expm1(row->shift.estimate);

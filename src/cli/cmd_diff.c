@@ -119,13 +119,20 @@ static int write_page(const struct options *o, const tt_diff_view *v)
 static int show(const struct options *o, const tt_diff *d)
 {
     const tt_diff_view v = {d, o->paths, o->limit, o->strict};
-    if (!tt_diff_main(d))
-        return tt_report_usage("nothing to compare: no token or computation that both have with "
-                               "ops of known graphs (`tensortrace info` says what a trace holds)");
+    if (!tt_diff_main(d) || !tt_diff_comparable(d))
+        return tt_report_usage("nothing to compare: there is no token of which both traces have "
+                               "ops; `tensortrace info` says what a trace holds");
     int code = o->html ? write_page(o, &v) : TT_EXIT_OK;
     if (code != TT_EXIT_OK) return code;
     code = tt_report_output(o->json ? tt_diff_print_json(&v) : tt_diff_print_text(&v));
-    return code == TT_EXIT_OK ? tt_diff_exit_code(&v) : code;
+    if (code != TT_EXIT_OK) return code;
+    code = tt_diff_exit_code(&v);
+    if (code == TT_EXIT_USAGE)
+        tt_report_note(
+            "what was computed is the same, but whether the times are could not be "
+            "tested: that takes %u tokens, or repeats; --structure-only leaves times out",
+            TT_SHIFT_SAMPLES_MIN);
+    return code;
 }
 
 static int compare(const struct options *o, tt_model *const *models)
@@ -161,7 +168,7 @@ int tt_cmd_diff(int argc, char **argv)
         "side are repeats: then what differs between them is the noise.\n\n"
         "Exit codes: 0 no difference that matters was found; 1 something else was computed, "
         "or a token's time (or that of a part of it) changed by more than the threshold; 2 "
-        "wrong usage or nothing to compare.",
+        "wrong usage, nothing to compare, or too few tokens to compare their times.",
         NULL,
         NULL,
         NULL};

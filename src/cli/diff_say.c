@@ -156,8 +156,11 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         add(out, TT_DIFF_SENTENCE, "B is faster, by %.1f %% of the time", -100 * total->change);
         break;
     case TT_DIFF_SAME:
-        add(out, TT_DIFF_SENTENCE, "no difference in time that matters (%s)",
-            tt_diff_percent(change, total->change));
+        if (total->identical)
+            add(out, TT_DIFF_SENTENCE, "the times are exactly equal");
+        else
+            add(out, TT_DIFF_SENTENCE, "no difference in time that matters (%s)",
+                tt_diff_percent(change, total->change));
         break;
     case TT_DIFF_UNDECIDED:
         add(out, TT_DIFF_SENTENCE, "not decided whether B's time differs by more than %.4g %% (%s)",
@@ -168,13 +171,14 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
             tt_diff_percent(change, total->change));
         break;
     case TT_DIFF_UNTESTED:
-        add(out, TT_DIFF_SENTENCE, "too few %ss to tell a difference from noise (%zu; %s)",
-            unit_of(p), total->shift.n, tt_diff_percent(change, total->change));
+        add(out, TT_DIFF_SENTENCE, "too few %s%s to tell a difference from noise (%zu; %s)",
+            unit_of(p), p->phase == TT_PHASE_PROMPT ? "es" : "s", total->shift.n,
+            tt_diff_percent(change, total->change));
         break;
     }
     add(out, TT_DIFF_SENTENCE, "; ");
     add_medians(out, p);
-    if (total->shift.tested) {
+    if (total->shift.tested && !total->identical) {
         add(out, TT_DIFF_SENTENCE, ", ");
         add_interval(v, out, total);
     }
@@ -217,9 +221,10 @@ char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
 int tt_diff_exit_code(const tt_diff_view *v)
 {
     const tt_diff *d = v->d;
+    const tt_diff_phase *p = tt_diff_main(d);
     if (tt_diff_common(d) == 0 || tt_diff_changes(d) > 0 || tt_diff_times_differ(d))
         return TT_EXIT_DIFFERS;
-    const tt_diff_phase *p = tt_diff_main(d);
-    bool decided = p && p->verdict == TT_DIFF_SAME;
-    return v->strict && !d->options.structure_only && !decided ? TT_EXIT_DIFFERS : TT_EXIT_OK;
+    if (d->options.structure_only) return TT_EXIT_OK;
+    if (p->verdict == TT_DIFF_UNTESTED) return TT_EXIT_USAGE;
+    return v->strict && p->verdict != TT_DIFF_SAME ? TT_EXIT_DIFFERS : TT_EXIT_OK;
 }
