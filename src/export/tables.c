@@ -1,0 +1,305 @@
+#include "export/tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Facts of ops kept from part to part; with more, all are made anew. */
+#define FACTS_BYTES_MAX ((size_t)64 << 20)
+#define TEXTS_BYTES_MAX ((size_t)16 << 20)
+
+static const tt_export_table *const tables[] = {
+    &tt_table_run,
+    &tt_table_tokens,
+    &tt_table_ops,
+    &tt_table_lanes,
+};
+
+const tt_export_table *const *tt_export_tables(size_t *n)
+{
+    *n = sizeof tables / sizeof *tables;
+    return tables;
+}
+
+/* --- parts --- */
+
+const tt_filter *tt_tables_filter(const tt_filter *filter)
+{
+    static const tt_filter everything;
+    return filter ? filter : &everything;
+}
+
+bool tt_tables_run_passes(const tt_model *m, const tt_filter *filter, uint32_t run)
+{
+    return m->runs[run].graph != TT_NONE && tt_filter_batch(filter, m, m->runs[run].batch);
+}
+
+uint32_t tt_parts_of(uint64_t n, uint32_t each)
+{
+    return (uint32_t)(n / each + (n % each != 0));
+}
+
+/* first: of each part its first item, and the end; NULL: only counted. */
+static uint32_t cut(const tt_parting *p, const tt_model *m, const tt_filter *filter,
+                    uint32_t *first)
+{
+    uint32_t n = 0, n_items = p->items(m);
+    uint64_t sum = 0;
+    filter = tt_tables_filter(filter);
+    for (uint32_t i = 0; i < n_items; i++) {
+        uint64_t weight = p->weight(m, filter, i);
+        if (weight == 0) continue;
+        if (n == 0 || sum + weight > p->rows_max) {
+            if (first) first[n] = i;
+            n++;
+            sum = 0;
+        }
+        sum += weight;
+    }
+    if (first) first[n] = n_items;
+    return n;
+}
+
+uint32_t tt_parting_parts(const tt_parting *p, const tt_model *m, const tt_filter *filter)
+{
+    return cut(p, m, filter, NULL);
+}
+
+tt_status tt_parting_range(const tt_parting *p, tt_tables_own *own, const tt_filter *filter,
+                           uint32_t part, uint32_t *first, uint32_t *end, tt_error *err)
+{
+    if (own->parted != p) {
+        uint32_t n = cut(p, own->m, filter, NULL);
+        uint32_t *list = reallocarray(own->part_first, (size_t)n + 1, sizeof *list);
+        if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+        own->part_first = list;
+        own->n_parts = cut(p, own->m, filter, list);
+        own->parted = p;
+    }
+    if (part >= own->n_parts)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a table has no part %u",
+                            (unsigned)part);
+    *first = own->part_first[part];
+    *end = own->part_first[part + 1];
+    return TT_OK;
+}
+
+/* --- what is kept --- */
+
+static void free_facts(tt_tables_own *own)
+{
+    for (uint32_t i = 0; own->facts && i < own->m->n_graphs; i++) {
+        free(own->facts[i]);
+        own->facts[i] = NULL;
+    }
+    own->facts_bytes = 0;
+    tt_arena_free(&own->texts);
+    tt_arena_init(&own->texts, TEXTS_BYTES_MAX);
+}
+
+void tt_tables_own_free(tt_tables_own *own)
+{
+    if (!own) return;
+    free_facts(own);
+    tt_arena_free(&own->texts);
+    free(own->facts);
+    tt_join_free(&own->join);
+    tt_op_table_free(own->ops);
+    tt_accesses_free(own->accesses);
+    tt_buffers_free(own->buffers);
+    free(own->part_first);
+    free(own->lanes);
+    free(own->cursors);
+    free(own);
+}
+
+static tt_tables_own *make_own(const tt_model *m)
+{
+    tt_tables_own *own = calloc(1, sizeof *own);
+    if (!own) return NULL;
+    own->m = m;
+    own->accesses_run = TT_NONE;
+    tt_arena_init(&own->texts, TEXTS_BYTES_MAX);
+    for (int i = 0; i < 16; i++)
+        (void)snprintf(own->run_id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    own->ops = tt_op_table_new(m);
+    own->facts = calloc((size_t)m->n_graphs + 1, sizeof *own->facts);
+    if (own->ops && own->facts) return own;
+    tt_tables_own_free(own);
+    return NULL;
+}
+
+tt_status tt_tables_begin(tt_rows *rows, const tt_export_table *table, const tt_model *m,
+                          tt_tables_own **own, tt_error *err)
+{
+    if (!rows->own) rows->own = make_own(m);
+    if (!rows->own) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    tt_rows_begin(rows, table);
+    *own = rows->own;
+    /* Not in the middle of a part, whose dictionaries point to texts of theirs. Codes are of one
+     * part only. */
+    bool many = rows->own->facts_bytes > FACTS_BYTES_MAX ||
+                rows->own->texts.total_bytes > TEXTS_BYTES_MAX / 2;
+    if (++rows->own->stamp == 0 || many) {
+        free_facts(rows->own);
+        rows->own->stamp = 1;
+    }
+    return TT_OK;
+}
+
+tt_status tt_tables_end(const tt_rows *rows, tt_error *err)
+{
+    if (!rows->failed) return TT_OK;
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for texts of the table %s",
+                        rows->table->name);
+}
+
+tt_status tt_tables_accesses(tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    if (own->accesses_run == run) return TT_OK;
+    if (!own->accesses) own->accesses = tt_accesses_new(own->m);
+    if (!own->accesses)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    own->accesses_run = TT_NONE;
+    tt_status status = tt_accesses_run(own->accesses, run, err);
+    if (status == TT_OK) own->accesses_run = run;
+    return status;
+}
+
+/* --- runs --- */
+
+uint32_t tt_tables_runs(const tt_model *m)
+{
+    return m->n_runs;
+}
+
+tt_status tt_tables_fill_runs(const tt_export_table *table, const tt_parting *parting,
+                              tt_tables_put_run *put, const tt_model *m, const tt_filter *filter,
+                              uint32_t part, tt_rows *rows, tt_error *err)
+{
+    tt_tables_own *own;
+    uint32_t first = 0, end = 0;
+    tt_status status = tt_tables_begin(rows, table, m, &own, err);
+    if (status == TT_OK) status = tt_parting_range(parting, own, filter, part, &first, &end, err);
+    for (uint32_t i = first; status == TT_OK && i < end; i++)
+        if (tt_tables_run_passes(m, tt_tables_filter(filter), i)) status = put(rows, own, i, err);
+    if (status != TT_OK) return status;
+    tt_tables_run_id(rows, 0, rows->n);
+    return tt_tables_end(rows, err);
+}
+
+/* --- ops --- */
+
+static tt_op_facts *facts_of(tt_tables_own *own, uint32_t graph)
+{
+    if (own->facts[graph]) return own->facts[graph];
+    size_t n = own->m->graphs[graph].n_nodes;
+    own->facts[graph] = calloc(n, sizeof(tt_op_facts));
+    if (own->facts[graph]) own->facts_bytes += n * sizeof(tt_op_facts);
+    return own->facts[graph];
+}
+
+static bool describe(tt_tables_own *own, tt_op_facts *f, uint32_t graph, uint32_t node,
+                     uint8_t covers)
+{
+    const tt_op *op = tt_op_table_get(own->ops, graph, node, covers);
+    if (!op) return false;
+    const tt_tensor *t = &op->graph->tensors[op->nodes[op->n_nodes - 1]];
+    const tt_tensor *first = &op->graph->tensors[node];
+    *f = (tt_op_facts){.size_bytes = t->size_bytes,
+                       .weight_bytes = op->weight_bytes,
+                       .op = op->n_nodes == 1 ? first->op_name
+                                              : tt_arena_text(&own->texts, op->op, strlen(op->op)),
+                       .name = op->name,
+                       .category = op->place.category,
+                       .component = op->place.component,
+                       .type = t->type_name,
+                       .backend = first->backend && first->backend[0] ? first->backend : NULL,
+                       .n_nodes = op->n_nodes,
+                       .layer_id = op->place.layer_id,
+                       .covers = covers,
+                       .made = true,
+                       .at_most = op->at_most,
+                       .picks = op->picks};
+    memcpy(f->ne, t->ne, sizeof f->ne);
+    return f->op != NULL;
+}
+
+static void encode(tt_op_facts *f, tt_rows *rows, const uint32_t columns[6])
+{
+    const char *const texts[6] = {f->op, f->name, f->category, f->component, f->type, f->backend};
+    for (size_t i = 0; i < 6; i++) {
+        if (!texts[i]) continue;
+        f->codes[i] =
+            tt_dictionary_code(&rows->columns[columns[i]].dictionary, texts[i], strlen(texts[i]));
+        rows->failed |= f->codes[i] == TT_NONE;
+    }
+}
+
+const tt_op_facts *tt_tables_op(tt_tables_own *own, tt_rows *rows, uint32_t graph, uint32_t node,
+                                uint8_t covers, const uint32_t columns[6])
+{
+    tt_op_facts *all = facts_of(own, graph);
+    if (!all) return NULL;
+    tt_op_facts *f = &all[node];
+    if ((!f->made || f->covers != covers) && !describe(own, f, graph, node, covers)) return NULL;
+    if (f->stamp != own->stamp) encode(f, rows, columns);
+    f->stamp = own->stamp;
+    return f;
+}
+
+/* --- columns that many tables have --- */
+
+void tt_tables_run_id(tt_rows *rows, size_t first, size_t n)
+{
+    tt_values *v = &rows->columns[0];
+    uint32_t code = tt_dictionary_code(&v->dictionary, rows->own->run_id, 32);
+    rows->failed |= code == TT_NONE;
+    for (size_t i = first; i < first + n; i++)
+        ((uint32_t *)v->values)[i] = code;
+}
+
+int64_t tt_tables_mono_ns(const tt_model *m, uint64_t ticks)
+{
+    uint64_t ns = tt_model_mono_ns(m, ticks);
+    return ns < (uint64_t)INT64_MAX ? (int64_t)ns : INT64_MAX;
+}
+
+int64_t tt_tables_relative_ns(const tt_model *m, uint64_t ticks)
+{
+    double ns = tt_model_ns(m, ticks);
+    return ns > 9e18 ? INT64_MAX : ns < -9e18 ? INT64_MIN : (int64_t)llround(ns);
+}
+
+void tt_tables_put_relative(tt_rows *rows, uint32_t column, const tt_model *m, uint64_t ticks)
+{
+    if (m->clock.known)
+        tt_rows_integer(rows, column, (uint64_t)tt_tables_relative_ns(m, ticks));
+    else
+        tt_rows_null(rows, column);
+}
+
+void tt_tables_put_mono(tt_rows *rows, uint32_t column, const tt_model *m, uint64_t ticks)
+{
+    if (m->clock.known)
+        tt_rows_integer(rows, column, (uint64_t)tt_tables_mono_ns(m, ticks));
+    else
+        tt_rows_null(rows, column);
+}
+
+void tt_tables_put_utc(tt_rows *rows, uint32_t column, const tt_model *m, uint64_t ticks)
+{
+    if (tt_tables_has_utc(m))
+        tt_rows_integer(rows, column, (uint64_t)tt_tables_utc_ns(m, tt_tables_mono_ns(m, ticks)));
+    else
+        tt_rows_null(rows, column);
+}
+
+void tt_tables_put_known(tt_rows *rows, uint32_t column, bool known, uint64_t v)
+{
+    if (known)
+        tt_rows_integer(rows, column, v);
+    else
+        tt_rows_null(rows, column);
+}
