@@ -22,6 +22,32 @@ const tt_export_table *const *tt_export_tables(size_t *n)
     return tables;
 }
 
+void tt_tables_tell(const tt_model *m, const tt_export_options *options,
+                    const tt_tables_counts *counts)
+{
+    size_t n;
+    uint64_t rows = 0;
+    char empty[320] = "";
+    const tt_export_table *const *list = tt_export_tables(&n);
+    for (size_t i = 0, used = 0; i < n; i++) {
+        rows += counts->rows[i];
+        if (counts->rows[i] || used >= sizeof empty) continue;
+        int more =
+            snprintf(empty + used, sizeof empty - used, "%s%s", used ? ", " : "", list[i]->name);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    if (options->sum) *options->sum = (tt_export_sum){rows, "rows"};
+    if (!options->note) return;
+    if (!m->clock.known)
+        options->note(options->note_context,
+                      "the trace does not tell how long a tick is: columns of times are empty");
+    if (!*empty) return;
+    char text[400];
+    (void)snprintf(text, sizeof text, "without rows, as the trace has nothing of the kind: %s",
+                   empty);
+    options->note(options->note_context, text);
+}
+
 /* --- parts --- */
 
 const tt_filter *tt_tables_filter(const tt_filter *filter)
