@@ -78,7 +78,8 @@ enum {
     TT_CHANGE_SHAPE = 8,
     TT_CHANGE_SOURCES = 16, /* number of them, or their types */
     TT_CHANGE_FUSION = 32,
-    TT_CHANGE_BACKEND = 64
+    TT_CHANGE_BACKEND = 64,
+    TT_CHANGE_ORDER = 128 /* of what it comes before and after */
 };
 
 /* A node that differs. */

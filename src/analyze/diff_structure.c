@@ -19,7 +19,9 @@ typedef struct aligned {
     tt_diff_phase *phase;
     side a, b;
     size_t file_b;   /* in the phase's lists; a's is the first */
-    uint32_t *match; /* by node of a */
+    uint32_t *match; /* by node of a, in the order of both */
+    uint32_t *moved; /* by node of a: the same node of b, at another place in the order */
+    uint8_t *taken;  /* by node of b: it was moved */
     bool shapes;
     uint32_t *parent; /* of slots, a's and then b's: those that belong together */
     tt_idmap seen;    /* changes that are listed */
@@ -76,6 +78,40 @@ static tt_status match_nodes(aligned *x, tt_error *err)
         status = tt_align(x->a.keys, n_a, x->b.keys, n_b, x->match, err);
     }
     return status;
+}
+
+/* Nodes of one name and kind that are alone with it on each side, and crossed what was matched. */
+static tt_status match_moved(aligned *x, tt_error *err)
+{
+    const uint32_t n_a = x->a.c->n_nodes, n_b = x->b.c->n_nodes;
+    const uint32_t many = TT_NONE - 1;
+    tt_idmap b = {0}, a = {0};
+    bool ok = true;
+    uint32_t was;
+    uint8_t *in_order = calloc((size_t)n_b + 1, 1);
+    for (uint32_t i = 0; i < n_a && in_order; i++)
+        if (x->match[i] != TT_NONE) in_order[x->match[i]] = 1;
+    for (uint32_t j = 0; j < n_b && ok && in_order; j++) {
+        const tt_tensor *t = tensor_of(&x->b, j);
+        if (in_order[j] || !t || !*tt_profile_name(t->name)) continue;
+        ok = tt_idmap_add(&b, key_of(&x->b, j, 0), j, &was);
+        if (ok && was != TT_NONE) ok = tt_idmap_set(&b, key_of(&x->b, j, 0), many);
+    }
+    for (uint32_t i = 0; i < n_a && ok; i++) {
+        x->moved[i] = TT_NONE;
+        if (x->match[i] != TT_NONE) continue;
+        uint64_t key = key_of(&x->a, i, 0);
+        uint32_t j = tt_idmap_get(&b, key);
+        ok = tt_idmap_add(&a, key, i, &was);
+        if (j >= many || was != TT_NONE) continue;
+        x->moved[i] = j;
+        x->taken[j] = 1;
+    }
+    tt_idmap_free(&a);
+    tt_idmap_free(&b);
+    ok &= in_order != NULL;
+    free(in_order);
+    return ok ? TT_OK : no_memory(err);
 }
 
 /* --- what belongs together --- */
@@ -174,6 +210,14 @@ static tt_status add_change(aligned *x, uint32_t i, uint32_t j, unsigned what, t
     return TT_OK;
 }
 
+static tt_status add_common(aligned *x, uint32_t i, uint32_t j, unsigned what, tt_error *err)
+{
+    x->phase->structure.common++;
+    join_slots(x, x->a.c->nodes[i].slot, x->b.c->nodes[j].slot);
+    what |= differences(x, i, j);
+    return what ? add_change(x, i, j, what, err) : TT_OK;
+}
+
 /* In the order of both: what only A has stands before what B has in its place. */
 static tt_status list_changes(aligned *x, tt_error *err)
 {
@@ -186,19 +230,17 @@ static tt_status list_changes(aligned *x, tt_error *err)
     for (uint32_t i = 0; i < n_a && status == TT_OK; i++) {
         uint32_t other = x->match[i];
         if (other == TT_NONE) {
-            status = add_change(x, i, TT_NONE, 0, err);
+            status = x->moved[i] == TT_NONE ? add_change(x, i, TT_NONE, 0, err)
+                                            : add_common(x, i, x->moved[i], TT_CHANGE_ORDER, err);
             continue;
         }
         for (; j < other && status == TT_OK; j++)
-            status = add_change(x, TT_NONE, j, 0, err);
+            if (!x->taken[j]) status = add_change(x, TT_NONE, j, 0, err);
         j = other + 1;
-        s->common++;
-        join_slots(x, x->a.c->nodes[i].slot, x->b.c->nodes[other].slot);
-        unsigned what = differences(x, i, other);
-        if (what && status == TT_OK) status = add_change(x, i, other, what, err);
+        if (status == TT_OK) status = add_common(x, i, other, 0, err);
     }
     for (; j < n_b && status == TT_OK; j++)
-        status = add_change(x, TT_NONE, j, 0, err);
+        if (!x->taken[j]) status = add_change(x, TT_NONE, j, 0, err);
     return status;
 }
 
@@ -222,11 +264,17 @@ static tt_status align_pair(aligned *x, size_t k, tt_error *err)
     x->a.keys = reallocarray(NULL, (size_t)x->a.c->n_nodes + 1, sizeof *x->a.keys);
     x->b.keys = reallocarray(NULL, (size_t)x->b.c->n_nodes + 1, sizeof *x->b.keys);
     x->match = reallocarray(NULL, (size_t)x->a.c->n_nodes + 1, sizeof *x->match);
-    tt_status status = x->a.keys && x->b.keys && x->match ? match_nodes(x, err) : no_memory(err);
+    x->moved = reallocarray(NULL, (size_t)x->a.c->n_nodes + 1, sizeof *x->moved);
+    x->taken = calloc((size_t)x->b.c->n_nodes + 1, 1);
+    bool ok = x->a.keys && x->b.keys && x->match && x->moved && x->taken;
+    tt_status status = ok ? match_nodes(x, err) : no_memory(err);
+    if (status == TT_OK) status = match_moved(x, err);
     if (status == TT_OK) status = list_changes(x, err);
     free(x->a.keys);
     free(x->b.keys);
     free(x->match);
+    free(x->moved);
+    free(x->taken);
     return status;
 }
 

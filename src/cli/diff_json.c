@@ -81,8 +81,8 @@ static void rows(tt_json *j, const char *key, const tt_diff_phase *p, tt_diff_fa
 
 static void change(tt_json *j, const tt_diff_change *c)
 {
-    static const char *const names[] = {"name",    "op",     "type",   "shape",
-                                        "sources", "fusion", "backend"};
+    static const char *const names[] = {"name",    "op",     "type",    "shape",
+                                        "sources", "fusion", "backend", "order"};
     char text[512];
     tt_json_object(j);
     tt_json_kv_string(j, "kind", !c->a ? "added" : !c->b ? "removed" : "changed");

@@ -242,6 +242,7 @@ char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room)
     char text[200];
     out[0] = '\0';
     if (!c->a || !c->b) return strncat(out, c->a ? "gone" : "new", room - 1);
+    if (c->what & TT_CHANGE_ORDER) add(out, room, ", ", "at another place in the order");
     if (c->what & TT_CHANGE_OP) add(out, room, ", ", "another op");
     if (c->what & TT_CHANGE_FUSION) {
         (void)snprintf(text, sizeof text, "computed by %.80s -> %.80s", c->op_a, c->op_b);
