@@ -5,6 +5,8 @@
 #include "../golden/synth_trace.c"
 #include "analyze/diff.h"
 #include "analyze/diff_align.h"
+#include "base/json.h"
+#include "cli/diff_view.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -491,6 +493,71 @@ static void one_prompt_is_too_few_to_test(void **state)
     close_plan(&b);
 }
 
+/* Names are anybody's: in the page they are text, and the page stays UTF-8. */
+static void hostile_names_stay_text(void **state)
+{
+    static const char hostile[] = "</td><script>alert('1')</script>\"&\n\x01\xff\xc0\xaf";
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false), b = open_plan(p, true);
+    for (uint32_t g = 0; g < b.m->n_graphs; g++)
+        for (uint32_t i = 0; i < b.m->graphs[g].n_tensors; i += 3) {
+            tt_tensor *t = &b.m->graphs[g].tensors[i];
+            t->name = t->type_name = t->op_name = t->place.component = hostile;
+        }
+    for (uint32_t i = 0; i < b.m->n_environment; i++)
+        b.m->environment[i].value = hostile;
+    tt_diff *d = compare(&a, &b, &usual);
+    const char *paths[] = {hostile, "b.ttrace"};
+    const tt_diff_view v = {d, paths, 0, false};
+    char *page = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&page, &size);
+    assert_true(tt_diff_write_html(&v, out));
+    assert_int_equal(fclose(out), 0);
+    assert_null(strstr(page, "<script"));
+    assert_non_null(
+        strstr(page, "&lt;/td&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;"));
+    assert_int_equal(strlen(page), size);
+    for (size_t i = 0; i < size;) {
+        size_t n = tt_utf8_length(page + i, size - i);
+        assert_true(n > 0 && ((unsigned char)page[i] >= 0x20 || page[i] == '\n'));
+        i += n;
+    }
+    free(page);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+/* B computes two nodes in the other order: they are the same nodes. */
+static void order_is_told_apart_from_new_and_gone(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false), b = open_plan(p, false);
+    for (uint32_t g = 0; g < b.m->n_graphs; g++) {
+        tt_tensor *q = NULL, *k = NULL, *t = b.m->graphs[g].tensors;
+        for (uint32_t i = 0; i < b.m->graphs[g].n_nodes; i++) {
+            if (strcmp(t[i].op_name, "MUL_MAT") != 0) continue;
+            if (strcmp(t[i].name, "Kcur-1") == 0) q = &t[i];
+            if (strcmp(t[i].name, "Vcur-1") == 0) k = &t[i];
+        }
+        assert_true(q && k);
+        const char *name = q->name;
+        q->name = k->name;
+        k->name = name;
+    }
+    tt_diff *d = compare(&a, &b, &usual);
+    const tt_diff_structure *s = &tt_diff_main(d)->structure;
+    assert_int_equal(s->added + s->removed, 0);
+    assert_int_equal(s->changed, 1);
+    assert_true(s->list[0].what & TT_CHANGE_ORDER);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
 static void sides_need_files(void **state)
 {
     tt_diff *d;
@@ -537,6 +604,8 @@ int main(void)
         cmocka_unit_test(a_change_is_found_and_noise_is_not),
         cmocka_unit_test(repeats_are_compared_as_runs),
         cmocka_unit_test(one_prompt_is_too_few_to_test),
+        cmocka_unit_test(hostile_names_stay_text),
+        cmocka_unit_test(order_is_told_apart_from_new_and_gone),
         cmocka_unit_test(sides_need_files),
         cmocka_unit_test(samples_are_bounded),
     };
