@@ -4,6 +4,8 @@
 
 static const tt_export_format *const formats[] = {
     &tt_export_perfetto,
+    &tt_export_bin64,
+    &tt_export_dot,
     NULL,
 };
 

@@ -34,7 +34,8 @@ static tt_status put_out(tt_perfetto *p, const tt_bytes *b, tt_error *err)
     if (b->failed)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
     if (b->size == 0 || fwrite(b->data, 1, b->size, p->out) == b->size) return TT_OK;
-    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write: %s", strerror(errno));
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", p->path,
+                        strerror(errno));
 }
 
 tt_status tt_perfetto_write(tt_perfetto *p, tt_bytes *b, tt_error *err)
@@ -53,39 +54,19 @@ static tt_status take(void *perfetto, uint32_t part, const tt_bytes *made, tt_er
     return put_out(perfetto, made, err);
 }
 
-/* So that a part has about PART_RECORDS records. */
-static tt_status divide(tt_perfetto *p, tt_error *err)
-{
-    uint64_t records = 0;
-    p->parts = calloc((size_t)p->runs.n + 2, sizeof *p->parts);
-    if (!p->parts)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
-    for (uint32_t i = 0; i < p->runs.n; i++) {
-        const tt_run *r = &p->m->runs[p->runs.spans[i].item];
-        if (i == 0 || records >= PART_RECORDS) {
-            p->parts[p->n_parts++] = i;
-            records = 0;
-        }
-        if (r->graph == TT_NONE) continue;
-        records += (uint64_t)p->m->graphs[r->graph].n_executed * (r->threads ? r->threads : 1);
-    }
-    p->parts[p->n_parts] = p->runs.n;
-    return TT_OK;
-}
-
 static tt_status prepare(tt_perfetto *p, tt_error *err)
 {
-    tt_status status = tt_perfetto_rows_of_runs(&p->runs, p->m, p->filter, err);
+    tt_status status = tt_runs_divide(&p->parts, p->m, p->filter, PART_RECORDS, err);
+    if (status == TT_OK) status = tt_perfetto_rows_of_runs(&p->runs, p->m, &p->parts, err);
     if (status == TT_OK) status = tt_perfetto_rows_of_batches(&p->batches, p->m, p->filter, err);
     if (status == TT_OK) status = tt_perfetto_names_collect(&p->names, p->m, err);
-    if (status == TT_OK) status = divide(p, err);
     p->has_faults = tt_details_has(p->m->details, TT_DETAIL_FAULTS);
     return status;
 }
 
 static tt_status write_all(tt_perfetto *p, tt_error *err)
 {
-    const tt_workers_plan plan = {.n_parts = p->n_parts,
+    const tt_workers_plan plan = {.n_parts = p->parts.n_parts,
                                   .threads = p->options->threads,
                                   .make = tt_perfetto_make,
                                   .take = take,
@@ -140,6 +121,7 @@ static tt_status write_perfetto(const tt_model *m, const char *path,
         p->options = options;
         p->filter = options->filter ? options->filter : &everything;
         p->out = file.stream;
+        p->path = path;
         tt_bytes_init(&p->packed, SIZE_MAX / 2);
         status = prepare(p, err);
         if (status == TT_OK) status = write_all(p, err);
@@ -148,7 +130,7 @@ static tt_status write_perfetto(const tt_model *m, const char *path,
         tt_perfetto_rows_free(&p->batches);
         tt_perfetto_names_free(&p->names);
         tt_bytes_free(&p->packed);
-        free(p->parts);
+        tt_runs_free(&p->parts);
         free(p);
     } else {
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");

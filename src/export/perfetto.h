@@ -17,6 +17,7 @@
 #include "base/bytes.h"
 #include "export/export.h"
 #include "export/protobuf.h"
+#include "export/runs.h"
 #include "model/idmap.h"
 #include "model/model.h"
 
@@ -108,7 +109,7 @@ typedef struct tt_perfetto_rows {
     uint64_t left_out; /* spans that overlap with too many others */
 } tt_perfetto_rows;
 
-tt_status tt_perfetto_rows_of_runs(tt_perfetto_rows *r, const tt_model *m, const tt_filter *filter,
+tt_status tt_perfetto_rows_of_runs(tt_perfetto_rows *r, const tt_model *m, const tt_runs *runs,
                                    tt_error *err);
 tt_status tt_perfetto_rows_of_batches(tt_perfetto_rows *r, const tt_model *m,
                                       const tt_filter *filter, tt_error *err);
@@ -234,10 +235,10 @@ typedef struct tt_perfetto {
     const tt_filter *filter;
     tt_perfetto_names names;
     tt_perfetto_rows runs, batches;
-    uint32_t *parts; /* the first span of runs of each, and the end */
-    uint32_t n_parts;
+    tt_runs parts; /* of the same runs */
     bool has_faults;
     FILE *out;
+    const char *path; /* of it */
     tt_bytes packed;        /* of what the calling thread compresses */
     _Atomic uint64_t moved; /* ops whose times were outside of their computation or overlapped */
     _Atomic uint64_t stray; /* records of nodes that their graph does not have */

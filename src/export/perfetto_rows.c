@@ -67,7 +67,7 @@ static tt_status no_memory(tt_error *err)
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tracks");
 }
 
-tt_status tt_perfetto_rows_of_runs(tt_perfetto_rows *r, const tt_model *m, const tt_filter *filter,
+tt_status tt_perfetto_rows_of_runs(tt_perfetto_rows *r, const tt_model *m, const tt_runs *runs,
                                    tt_error *err)
 {
     uint32_t *contexts;
@@ -75,10 +75,10 @@ tt_status tt_perfetto_rows_of_runs(tt_perfetto_rows *r, const tt_model *m, const
         free(contexts);
         return no_memory(err);
     }
-    for (uint32_t i = 0; i < m->n_runs; i++) {
-        const tt_run *run = &m->runs[i];
-        contexts[i] = run->batch == TT_NONE ? TT_NONE : m->batches[run->batch].context;
-        if (tt_filter_run(filter, m, run)) add(r, i, run->begin_ticks, run->ended, run->end_ticks);
+    for (uint32_t i = 0; i < runs->n; i++) {
+        const tt_run *run = &m->runs[runs->order[i]];
+        contexts[runs->order[i]] = run->batch == TT_NONE ? TT_NONE : m->batches[run->batch].context;
+        add(r, runs->order[i], run->begin_ticks, run->ended, run->end_ticks);
     }
     arrange(r, contexts);
     free(contexts);

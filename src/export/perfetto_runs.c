@@ -385,7 +385,7 @@ tt_status tt_perfetto_make(void *perfetto, void *maker, const tt_model *m, uint3
         if (!k->accesses || !k->ops) return no_memory(err);
     }
     memset(k->tracks_said, 0, sizeof k->tracks_said);
-    for (uint32_t i = p->parts[part]; i < p->parts[part + 1] && status == TT_OK; i++)
+    for (uint32_t i = p->parts.parts[part]; i < p->parts.parts[part + 1] && status == TT_OK; i++)
         status = put_run(k, &p->runs.spans[i], out, err);
     if (status == TT_OK && (k->lane.head.failed || k->extra.failed)) status = no_memory(err);
     if (status == TT_OK && p->options->compress != TT_COMPRESS_NONE)
