@@ -100,7 +100,7 @@ static void tell(tt_perfetto *p)
     note(o, p->batches.left_out,
          "batches are left out: they overlap with more others than there are tracks");
     note(o, atomic_load(&p->moved),
-         "ops were moved or cut to lie inside their graph computation, one behind the other");
+         "op records were bent to lie inside their graph computation, one behind the other");
     note(o, atomic_load(&p->stray), "records are left out: their graph has no such node");
 }
 

@@ -75,9 +75,9 @@ enum {
     TT_PERFETTO_RUN, /* the track that all others are under, so that their order can be said */
     TT_PERFETTO_ABOUT,
     TT_PERFETTO_TOKEN_RATE,
-    TT_PERFETTO_RESIDENT,
     TT_PERFETTO_BUFFERS = 0x20,    /* + backing x kinds + kind */
     TT_PERFETTO_KV = 0x100,        /* + 2 x cache: cells, bytes */
+    TT_PERFETTO_RESIDENT = 0x800,  /* + file */
     TT_PERFETTO_TOKENS = 0x1000,   /* + row */
     TT_PERFETTO_GRAPHS = 0x2000,   /* + row */
     TT_PERFETTO_FAULTS = 0x4000,   /* + 4 x row: minor, major, bytes */
@@ -85,6 +85,7 @@ enum {
 };
 #define TT_PERFETTO_ROWS_MAX 256u
 #define TT_PERFETTO_CACHES_MAX 64u
+#define TT_PERFETTO_FILES_MAX 2048u
 
 /* A stretch of time of a graph computation or a batch, beside others of its kind. */
 typedef struct tt_perfetto_span {
@@ -238,7 +239,7 @@ typedef struct tt_perfetto {
     tt_runs parts; /* of the same runs */
     bool has_faults;
     FILE *out;
-    const char *path; /* of it */
+    const char *path;       /* of it */
     tt_bytes packed;        /* of what the calling thread compresses */
     _Atomic uint64_t moved; /* ops whose times were outside of their computation or overlapped */
     _Atomic uint64_t stray; /* records of nodes that their graph does not have */

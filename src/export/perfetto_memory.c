@@ -1,9 +1,11 @@
 /* Counters of memory: buffers by kind, cells of KV caches, pages of model files in RAM. */
 #include "analyze/buffers.h"
 #include "analyze/kvcache.h"
+#include "analyze/residency.h"
 #include "export/perfetto.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #define FLUSH_BYTES ((size_t)1 << 20)
 
@@ -106,36 +108,50 @@ static tt_status put_caches(tt_perfetto *p, tt_bytes *b, tt_error *err)
 
 /* --- pages of model files --- */
 
-static uint64_t present_bytes(const tt_residency *r)
+typedef struct resident {
+    tt_perfetto *p;
+    tt_bytes *b;
+    bool *said; /* by file */
+    tt_status status;
+    tt_error *err;
+} resident;
+
+static void say_resident(const tt_perfetto *p, uint32_t file, tt_bytes *b)
 {
-    uint64_t pages = 0;
-    for (uint32_t i = 1; i < r->n_stretches; i += 2)
-        pages += r->stretches[i];
-    return pages * r->page_bytes;
+    char name[96];
+    const char *path = p->m->files[file].path, *slash = strrchr(path, '/');
+    (void)snprintf(name, sizeof name, "in RAM: %.80s", slash ? slash + 1 : path);
+    tt_perfetto_track_put(
+        b, &(tt_perfetto_track){.uuid = TT_PERFETTO_RESIDENT + file,
+                                .parent = TT_PERFETTO_RUN,
+                                .name = name,
+                                .rank = 500 + (int32_t)file,
+                                .unit = "bytes",
+                                .about = "Pages of the model file that were in the page cache."});
+}
+
+static void put_resident(void *context, const tt_residency_sample *s, const tt_ranges *now)
+{
+    resident *r = context;
+    (void)now;
+    if (r->status != TT_OK || s->file >= TT_PERFETTO_FILES_MAX) return;
+    if (!r->said[s->file]) say_resident(r->p, s->file, r->b);
+    r->said[s->file] = true;
+    tt_perfetto_counter(r->b, tt_model_mono_ns(r->p->m, s->end_ticks),
+                        TT_PERFETTO_RESIDENT + s->file, clamp(s->resident_bytes));
+    r->status = flush(r->p, r->b, r->err);
 }
 
 static tt_status put_residency(tt_perfetto *p, tt_bytes *b, tt_error *err)
 {
-    tt_status status = TT_OK;
-    bool said = false;
-    for (uint32_t i = 0; i < p->m->n_residencies && status == TT_OK; i++) {
-        const tt_residency *r = &p->m->residencies[i];
-        if (r->file != 0) continue; /* one counter: that of the first file */
-        if (!said)
-            tt_perfetto_track_put(
-                b, &(tt_perfetto_track){.uuid = TT_PERFETTO_RESIDENT,
-                                        .parent = TT_PERFETTO_RUN,
-                                        .name = "model file in RAM",
-                                        .rank = 500,
-                                        .unit = "bytes",
-                                        .about = "Pages of the first model file that were in the "
-                                                 "page cache."});
-        said = true;
-        tt_perfetto_counter(b, tt_model_mono_ns(p->m, r->end_ticks), TT_PERFETTO_RESIDENT,
-                            clamp(present_bytes(r)));
-        status = flush(p, b, err);
-    }
-    return status;
+    resident r = {.p = p, .b = b, .err = err};
+    if (p->m->n_residencies == 0) return TT_OK;
+    r.said = calloc((size_t)p->m->n_files + 1, sizeof *r.said);
+    if (!r.said)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
+    tt_status status = tt_residency_walk(p->m, put_resident, &r, NULL, err);
+    free(r.said);
+    return status == TT_OK ? r.status : status;
 }
 
 tt_status tt_perfetto_put_memory(tt_perfetto *p, tt_error *err)

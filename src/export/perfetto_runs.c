@@ -252,6 +252,12 @@ static uint64_t within(uint64_t v, uint64_t low, uint64_t high)
     return v < low ? low : v > high ? high : v;
 }
 
+/* By more than what times are rounded to. */
+static bool is_moved(const tt_piece_ops *ops, uint64_t to, uint64_t from)
+{
+    return (to > from ? to - from : from - to) >> ops->tick_shift > 1;
+}
+
 /* One record. What a damaged trace says of times is bent so that slices nest, and counted. */
 static tt_status put_record(tt_perfetto_maker *k, const tt_perfetto_span *span,
                             const tt_piece_ops *ops, size_t i, tt_bytes *out, uint64_t *moved,
@@ -263,8 +269,9 @@ static tt_status put_record(tt_perfetto_maker *k, const tt_perfetto_span *span,
     uint64_t start = within(ops->start[i], k->lane.cursor, span->end);
     uint64_t arrive = within(ops->arrive[i], start, span->end);
     uint64_t release = within(ops->release[i], arrive, span->end);
-    *moved += start != ops->start[i] ||
-              (!ops->open && (arrive != ops->arrive[i] || release != ops->release[i]));
+    *moved += is_moved(ops, start, ops->start[i]) ||
+              (!ops->open &&
+               (is_moved(ops, arrive, ops->arrive[i]) || is_moved(ops, release, ops->release[i])));
     close_open(k, start, out);
     put_extra(k, span, ops->node[i], ops->open);
     uint64_t start_ns = tt_model_mono_ns(k->m, start), arrive_ns = tt_model_mono_ns(k->m, arrive);
