@@ -49,7 +49,7 @@ _Static_assert(sizeof(record) == 64, "the records are 64 bytes");
 
 /* What could not be said in the fields there are. */
 typedef struct losses {
-    uint64_t sizes, layers, experts, ops;
+    uint64_t sizes, experts, ops;
 } losses;
 
 /* A source's record without what differs from time to time. */
@@ -71,7 +71,7 @@ typedef struct bin64 {
     tt_runs runs;
     FILE *out;
     const char *path;                             /* of it */
-    _Atomic uint64_t sizes, layers, experts, ops; /* lost, see losses */
+    _Atomic uint64_t sizes, experts, ops; /* lost, see losses */
     _Atomic uint64_t unobserved;                  /* expert matmuls */
 } bin64;
 
@@ -136,11 +136,10 @@ static void describe(const tt_model *m, const tt_op *op, const tt_op_source *s, 
     const uint32_t type = g->tensors[s->node].op;
     *out = (source){.router = s->slot == 0 ? tt_access_router(g, s->node) : TT_NONE};
     record *r = &out->r;
-    r->layer_id = NONE_16;
-    if (op->place.layer_id >= NONE_16)
-        out->lost.layers++;
-    else if (op->place.layer_id >= 0)
-        r->layer_id = (uint16_t)op->place.layer_id;
+    /* A model knows no layer beyond that: names with larger numbers belong to none. */
+    r->layer_id = op->place.layer_id >= 0 && op->place.layer_id < NONE_16
+                      ? (uint16_t)op->place.layer_id
+                      : NONE_16;
     out->lost.ops += type > UINT8_MAX;
     r->operation_type = type > UINT8_MAX ? UINT8_MAX : (uint8_t)type;
     r->tensor_idx = t->weight == TT_NONE ? NONE_32 : t->weight;
@@ -187,7 +186,6 @@ static void put(maker *k, const source *s, const record *now, tt_bytes *out)
     r->phase = now->phase;
     out->size += sizeof *r;
     k->lost.sizes += s->lost.sizes;
-    k->lost.layers += s->lost.layers;
     k->lost.ops += s->lost.ops;
 }
 
@@ -371,7 +369,6 @@ static void close_maker(void *own)
 {
     maker *k = own;
     atomic_fetch_add(&k->b->sizes, k->lost.sizes);
-    atomic_fetch_add(&k->b->layers, k->lost.layers);
     atomic_fetch_add(&k->b->experts, k->lost.experts);
     atomic_fetch_add(&k->b->ops, k->lost.ops);
     atomic_fetch_add(&k->b->unobserved, k->unobserved);
@@ -393,7 +390,6 @@ static void note(const bin64 *b, uint64_t n, const char *what)
 static void tell(const bin64 *b)
 {
     note(b, b->sizes, "records say a size of 4294967295 bytes: it was as much or more");
-    note(b, b->layers, "records say no layer: its number is 65535 or more");
     note(b, b->ops, "records say the operation 255: its number is more");
     note(b, b->experts, "records say the expert or the rank 255: its number is as much or more");
     note(b, b->unobserved,
