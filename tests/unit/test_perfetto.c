@@ -380,7 +380,11 @@ static void failures_name_the_path(void **state)
 {
     hand h;
     tt_error err;
+    char path[] = "/tmp/tt-export-XXXXXX";
+    int fd = mkstemp(path);
     (void)state;
+    assert_true(fd >= 0);
+    (void)close(fd);
     hand_begin(&h);
     two_nodes(&h, 1, "a", "b");
     tt_model *m = hand_open(&h, true);
@@ -394,7 +398,9 @@ static void failures_name_the_path(void **state)
     m = hand_open(&h, true);
     assert_int_equal(tt_export_perfetto.write(m, "/dev/null/x", &o, &err), TT_E_IO);
     assert_non_null(strstr(err.message, "/dev/null/x"));
-    assert_int_equal(tt_export_perfetto.write(m, "/", &o, &err), TT_E_EXISTS);
+    assert_int_equal(tt_export_perfetto.write(m, path, &o, &err), TT_E_EXISTS);
+    assert_non_null(strstr(err.message, path));
+    assert_int_equal(unlink(path), 0);
     o.compress = TT_COMPRESS_ZSTD;
     assert_int_equal(tt_export_perfetto.write(m, "/nowhere/x", &o, &err), TT_E_USAGE);
     hand_close(&h, m);
