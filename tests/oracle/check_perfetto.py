@@ -7,12 +7,15 @@ of tensortrace's: packets, interned texts and defaults as a reader of the format
 by a stack for each track, events by time and then by place, as Perfetto's trace processor sorts them.
 Then each slice on a thread's track has to be a row of `log --json --lanes`, with equal times,
 arguments and sources, and a wait behind it; batches, graph computations, counters and flows have to
-be what the other commands say. Without TRACE the golden ones. Exits with 1 when anything differs.
+be what the other commands say. The SQL of docs/perfetto.md is run on tables as the trace processor makes
+them (in SQLite, which it is built on). Without TRACE the golden ones. Exits with 1 when anything differs.
 """
 
 import bisect
 import json
 import os
+import re
+import sqlite3
 import sys
 import zlib
 from collections import defaultdict
@@ -414,6 +417,66 @@ def check_about(t, info, complain):
         complain("the process is not named after the run")
 
 
+class Tables:
+    """Tables of the trace processor, as far as the documentation's queries use them."""
+
+    def __init__(self, t):
+        self.db, self.values, self.sets = sqlite3.connect(":memory:"), {}, 0
+        self.db.create_function("EXTRACT_ARG", 2, lambda n, key: self.values.get((n, key)), deterministic=True)
+        self.db.executescript("""
+            CREATE TABLE slice (ts INT, dur INT, track_id INT, category TEXT, name TEXT, arg_set_id INT);
+            CREATE TABLE track (id INT, name TEXT); CREATE TABLE counter_track (id INT, name TEXT);
+            CREATE TABLE counter (ts INT, track_id INT, value REAL);
+            CREATE TABLE args (arg_set_id INT, key TEXT, int_value INT, string_value TEXT, real_value REAL);""")
+        for uuid, x in t.tracks.items():
+            table = "counter_track" if x.HasField("counter") else "track"
+            self.db.execute(f"INSERT INTO {table} VALUES (?, ?)", (uuid, x.name))
+            for s in t.slices[uuid]:
+                self.slice(s.begin, -1 if s.end is None else s.duration(), uuid, s.categories, s.name, s.args)
+            for time, value in t.counters[uuid]:
+                self.db.execute("INSERT INTO counter VALUES (?, ?, ?)", (time, uuid, value))
+        for name, args in t.instants:
+            self.slice(0, 0, 3, [], name, args)
+
+    def slice(self, begin, length, track, categories, name, args):
+        self.sets += 1
+        for key, v in args.items():
+            self.arg(f"debug.{key}", v)
+        self.db.execute("INSERT INTO slice VALUES (?, ?, ?, ?, ?, ?)",
+                        (begin, length, track, ",".join(categories) or None, name, self.sets))
+
+    def arg(self, key, v):
+        if isinstance(v, dict):
+            for k, x in v.items():
+                self.arg(f"{key}.{k}", x)
+        elif isinstance(v, list):
+            for i, x in enumerate(v):
+                self.arg(f"{key}[{i}]", x)
+        else:
+            self.values[(self.sets, key)] = v
+            self.db.execute("INSERT INTO args VALUES (?, ?, ?, ?, ?)",
+                            (self.sets, key, v if isinstance(v, int) else None, v if isinstance(v, str) else None,
+                             v if isinstance(v, float) else None))
+
+
+def check_sql(t, tool, trace, complain):
+    page = (Path(os.environ["TT_SOURCE_DIR"]) / "docs" / "perfetto.md").read_text()
+    queries = re.findall(r"^```sql\n(.*?)^```$", page, re.M | re.S)
+    db = Tables(t).db
+    results = [db.execute(q).fetchall() for q in queries]
+    for q, rows in zip(queries, results):
+        if not rows or all(None in r[1:] for r in rows):
+            complain(f"a query of the documentation gives nothing: {q.split(chr(10))[0]}")
+    busy = defaultdict(int)
+    for r in traces.tool(tool, "log", "--json", "--limit", "0", "--lanes", trace)["ops"]:
+        busy[r["op"]] += r["duration_ns"] or 0
+    for op, _, ms, _ in results[0]:
+        if not near(ms * 1e6, busy[op], 2 + busy[op] / 100):
+            complain(f"the first query says {ms} ms of {op}: {busy[op] / 1e6}")
+    complain.expect("ops of the first query", sorted(busy), sorted(r[0] for r in results[0]))
+    return len(queries)
+
+
 def main():
     tool, work = sys.argv[1], Path(sys.argv[2])
     golden = Path(os.environ["TT_SOURCE_DIR"]) / "tests" / "golden"
@@ -437,11 +500,13 @@ def main():
         sums["counter values"] += check_buffers(t, tool, path, complain)
         sums["counted ops"] += check_faults(t, tool, path, complain)
         sums["flows"] += check_flows(t, tool, path, complain)
+        if path.stem in ("good-memory", "good-memory-experts"):
+            sums["queries"] += check_sql(t, tool, path, complain)
         for name, n in (("op slices", ops), ("waits", waits), ("tokens", tokens), ("computations", computations)):
             sums[name] += n
         if sum(map(len, complain.found.values())) > before:
             print(f"perfetto: in {path.name}:")
-    for needed in ("op slices", "waits", "flows", "counted ops", "counter values"):
+    for needed in ("op slices", "waits", "flows", "counted ops", "counter values", "queries"):
         if not sums[needed] and len(sys.argv) <= 3:
             complain(f"nothing was compared of: {needed}")
     complain.finish(", ".join(f"{n} {name}" for name, n in sums.items()) + " as the other commands say")
