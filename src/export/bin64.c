@@ -70,9 +70,10 @@ typedef struct bin64 {
     const tt_export_options *options;
     tt_runs runs;
     FILE *out;
-    const char *path;                             /* of it */
+    uint64_t n_records;
+    const char *path;                     /* of it */
     _Atomic uint64_t sizes, experts, ops; /* lost, see losses */
-    _Atomic uint64_t unobserved;                  /* expert matmuls */
+    _Atomic uint64_t unobserved;          /* expert matmuls */
 } bin64;
 
 /* An op of a run, over its lanes. */
@@ -349,6 +350,7 @@ static tt_status take(void *context, uint32_t part, const tt_bytes *made, tt_err
 {
     bin64 *b = context;
     (void)part;
+    b->n_records += made->size / sizeof(record);
     if (made->size == 0 || fwrite(made->data, 1, made->size, b->out) == made->size) return TT_OK;
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", b->path,
                         strerror(errno));
@@ -389,6 +391,7 @@ static void note(const bin64 *b, uint64_t n, const char *what)
 
 static void tell(const bin64 *b)
 {
+    if (b->options->sum) *b->options->sum = (tt_export_sum){b->n_records, "records"};
     note(b, b->sizes, "records say a size of 4294967295 bytes: it was as much or more");
     note(b, b->ops, "records say the operation 255: its number is more");
     note(b, b->experts, "records say the expert or the rank 255: its number is as much or more");

@@ -239,10 +239,11 @@ typedef struct tt_perfetto {
     tt_runs parts; /* of the same runs */
     bool has_faults;
     FILE *out;
-    const char *path;       /* of it */
-    tt_bytes packed;        /* of what the calling thread compresses */
-    _Atomic uint64_t moved; /* ops whose times were outside of their computation or overlapped */
-    _Atomic uint64_t stray; /* records of nodes that their graph does not have */
+    const char *path;          /* of it */
+    tt_bytes packed;           /* of what the calling thread compresses */
+    _Atomic uint64_t n_slices; /* of threads */
+    _Atomic uint64_t moved;    /* ops whose times were outside of their computation or overlapped */
+    _Atomic uint64_t stray;    /* records of nodes that their graph does not have */
 } tt_perfetto;
 
 /* Writes what b holds, packed if that is wanted, and empties it. */

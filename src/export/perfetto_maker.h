@@ -22,9 +22,10 @@ typedef struct tt_perfetto_lane {
     uint32_t lane;
     uint64_t cursor; /* ticks: where the last slice ended */
     bool open;       /* the last slice is not ended yet */
-    tt_bytes head;   /* of each event that begins a slice */
-    tt_bytes tail;   /* arguments that all of them have */
-    tt_bytes end;    /* the event that ends a slice */
+    uint64_t n_slices;
+    tt_bytes head; /* of each event that begins a slice */
+    tt_bytes tail; /* arguments that all of them have */
+    tt_bytes end;  /* the event that ends a slice */
 } tt_perfetto_lane;
 
 typedef struct tt_perfetto_maker {

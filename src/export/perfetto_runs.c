@@ -205,6 +205,7 @@ static void begin_lane(tt_perfetto_maker *k, const tt_perfetto_span *span, uint3
     l->lane = lane;
     l->cursor = span->begin;
     l->open = false;
+    l->n_slices = 0;
     tt_bytes_clear(&l->head);
     tt_proto_uint(&l->head, PB_TYPE, PB_SLICE_BEGIN);
     tt_proto_uint(&l->head, PB_TRACK_UUID, track);
@@ -279,12 +280,14 @@ static tt_status put_record(tt_perfetto_maker *k, const tt_perfetto_span *span,
     put_event(out, start_ns, &k->lane.head, (tt_span){b->data, b->n_op}, &k->lane.tail, &k->extra);
     k->lane.cursor = start;
     k->lane.open = ops->open;
+    k->lane.n_slices++;
     if (ops->open) return TT_OK;
     put_event(out, arrive_ns, &k->lane.end, (tt_span){0}, &nothing, &nothing);
     if (release_ns > arrive_ns) {
         put_event(out, arrive_ns, &k->lane.head, (tt_span){b->data + b->n_op, b->n_wait},
                   &k->lane.tail, &nothing);
         put_event(out, release_ns, &k->lane.end, (tt_span){0}, &nothing, &nothing);
+        k->lane.n_slices++;
     }
     k->lane.cursor = release;
     return TT_OK;
@@ -313,7 +316,9 @@ static tt_status put_lanes(tt_perfetto_maker *k, const tt_perfetto_span *span, t
             else
                 stray++;
         }
-        if (i + 1 == n || pieces[i].lane != pieces[i + 1].lane) close_open(k, span->end, out);
+        if (i + 1 < n && pieces[i].lane == pieces[i + 1].lane) continue;
+        close_open(k, span->end, out);
+        atomic_fetch_add(&k->p->n_slices, k->lane.n_slices);
     }
     atomic_fetch_add(&k->p->moved, moved);
     atomic_fetch_add(&k->p->stray, stray);
