@@ -8,7 +8,7 @@
 #include "export/perfetto_flows.h"
 #include "export/protobuf.h"
 
-#define EVENTS_MAX 512
+#define EVENTS_MAX 1024
 
 typedef struct field {
     uint32_t number, wire;
@@ -261,6 +261,30 @@ static void impossible_times_are_bent_and_counted(void **state)
     free(w.data);
 }
 
+static void what_overlaps_too_much_is_left_out_and_said(void **state)
+{
+    hand h;
+    unsigned open;
+    (void)state;
+    hand_begin(&h);
+    hand_clock(&h, 0, 1000);
+    hand_clock(&h, 1000000, 1001000);
+    two_nodes(&h, 1, "a", "b");
+    for (uint32_t i = 1; i <= 260; i++) {
+        hand_batch_at(&h, i, i, 100 + i);
+        hand_run_at(&h, i, i, 1, 100 + i);
+        hand_end(&h, TT_META_RUN_END, i, 5000 + i);
+        hand_end(&h, TT_META_BATCH_END, i, 5000 + i);
+    }
+    written w = of(&h, (tt_export_options){.threads = 2});
+    events all = read_events(&w);
+    assert_int_equal(slices_of(&all, GRAPHS(255), &open), 1);
+    assert_int_equal(slices_of(&all, GRAPHS(256), &open), 0);
+    assert_non_null(strstr(w.notes, "4 graph computations are left out"));
+    assert_non_null(strstr(w.notes, "4 batches are left out"));
+    free(w.data);
+}
+
 static void hostile_names_become_utf8(void **state)
 {
     hand h;
@@ -413,6 +437,7 @@ int main(void)
         cmocka_unit_test(one_context_after_the_other_shares_its_track),
         cmocka_unit_test(what_did_not_end_stays_open),
         cmocka_unit_test(impossible_times_are_bent_and_counted),
+        cmocka_unit_test(what_overlaps_too_much_is_left_out_and_said),
         cmocka_unit_test(hostile_names_become_utf8),
         cmocka_unit_test(any_number_of_threads_writes_the_same),
         cmocka_unit_test(a_cache_passes_values_on),
