@@ -38,6 +38,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
     a->wait_ns = tt_model_span_ns(a->m, w->wait_ticks);
     a->idle_ns = tt_model_span_ns(a->m, w->idle_ticks);
     a->between_ns = tt_model_span_ns(a->m, w->between_ticks) * a->lanes;
+    a->threads_observed = a->summary.runs_hooked > 0;
     a->total_ns = a->compute_ns + a->wait_ns + a->idle_ns + a->between_ns;
     return tt_rollups_make(a) ? TT_OK : no_memory(err);
 }
@@ -102,10 +103,11 @@ static tt_status add_reads(tt_analysis *a, tt_error *err)
 
 static tt_status add_routers(tt_analysis *a, tt_error *err)
 {
+    const tt_filter all = {0};
     stage s = {&a->options, 800, 900};
     a->expert_nodes = tt_routers_expert_nodes(a->m);
     if (a->expert_nodes == 0) return TT_OK;
-    a->routers = tt_routers_new(a->m, NULL, TT_PHASE_GENERATE);
+    a->routers = tt_routers_new(a->m, &all, TT_PHASE_GENERATE);
     if (!a->routers) return no_memory(err);
     return tt_routers_walk(a->routers, tell, &s, err);
 }
@@ -119,7 +121,7 @@ static tt_status add_faults(tt_analysis *a, tt_error *err)
     tt_kernel_batches(a->kernel, &all, &a->kernel_batches);
     tt_kernel_recording(a->kernel, &a->kernel_recording);
     if (!tt_details_has(a->m->details, TT_DETAIL_FAULTS) || !a->timed) return TT_OK;
-    a->faults = tt_faults_new(a->m, TT_FAULTS_BY_TOKEN, NULL);
+    a->faults = tt_faults_new(a->m, TT_FAULTS_BY_TOKEN, &all);
     if (!a->faults) return no_memory(err);
     return tt_faults_sum(a->faults, tell, &s, err);
 }

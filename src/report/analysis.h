@@ -89,7 +89,8 @@ typedef struct tt_analysis {
     bool timed;      /* there is a clock; without, nothing that needs times */
     double total_ns; /* of threads: compute + wait + idle + between batches x threads */
     double compute_ns, wait_ns, idle_ns, between_ns;
-    uint32_t lanes;                              /* the most of a window */
+    uint32_t lanes;        /* the most of a window */
+    bool threads_observed; /* some runs were hooked; else ops are seen as wholes, and no waiting */
     tt_rollups by_part, by_op, by_layer, points; /* the longest first; layers ascending */
     tt_bounds bounds;                            /* of all */
     tt_bounds generate;                          /* of generated tokens */

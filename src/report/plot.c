@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LABEL_CHARS 44u
+#define LABEL_CHARS 44u /* of names of a trace */
+#define TEXT_CHARS 100u
 
 tt_series *tt_plot_series(tt_plot *p, const char *name, tt_series_style style, unsigned color,
                           size_t capacity)
@@ -71,18 +72,29 @@ bool tt_plot_is_empty(const tt_plot *p)
 }
 
 /* In double quotes. What could end the text, or mean something to gnuplot, becomes '?': quotes,
- * backslashes, backquotes, '%' and all that is not ASCII. Long ones are cut. */
-static void quoted(const char *text, FILE *out)
+ * backslashes, backquotes, and all that is not ASCII. Long ones are cut. */
+static void quoted_with(const char *text, const char *others, size_t most, FILE *out)
 {
-    static const char others[] = " _.+-()/,:<>=";
     size_t n = 0;
     fputc('"', out);
-    for (const char *c = text; *c && n < LABEL_CHARS; c++, n++) {
+    for (const char *c = text; *c && n < most; c++, n++) {
         bool harmless = (*c >= '0' && *c <= '9') || ((*c | 32) >= 'a' && (*c | 32) <= 'z') ||
                         strchr(others, *c) != NULL;
         fputc(harmless ? *c : '?', out);
     }
-    fputs(n == LABEL_CHARS ? "...\"" : "\"", out);
+    fputs(text[n] ? "...\"" : "\"", out);
+}
+
+/* A name of the trace: at tics, '%' would mean something, too. */
+static void quoted(const char *text, FILE *out)
+{
+    quoted_with(text, " _.+-()/,:<>=", LABEL_CHARS, out);
+}
+
+/* A text of this program's. */
+static void quoted_text(const char *text, FILE *out)
+{
+    quoted_with(text, " _.+-()/,:<>=%'", TEXT_CHARS, out);
 }
 
 /* --- data --- */
@@ -98,7 +110,7 @@ static void data(const tt_series *s, unsigned at, FILE *out)
     fputs("END\n", out);
 }
 
-static void series(const tt_series *s, unsigned at, const tt_plot *p, FILE *out)
+static void series(const tt_series *s, unsigned at, FILE *out)
 {
     static const int marks[] = {7, 7, 9, 5, 13, 11, 15};
     static const int dashes[] = {1, 1, 2, 4, 3, 5, 1};
@@ -135,11 +147,10 @@ static void series(const tt_series *s, unsigned at, const tt_plot *p, FILE *out)
         break;
     }
     fputs(s->name[0] ? " title " : " notitle", out);
-    if (s->name[0]) quoted(s->name, out);
+    if (s->name[0]) quoted_text(s->name, out);
     if (s->style == TT_SERIES_POINTS && s->texts)
         fprintf(out, ", $d%u using 1:2:5 with labels left offset 1,0.1 tc rgb '#000102' notitle",
                 at);
-    (void)p;
 }
 
 /* --- axes --- */
@@ -162,12 +173,12 @@ static void axes(const tt_plot *p, FILE *out)
 {
     if (p->x_label[0]) {
         fputs("set xlabel ", out);
-        quoted(p->x_label, out);
+        quoted_text(p->x_label, out);
         fputs(" textcolor rgb '#000102'\n", out);
     }
     if (p->y_label[0]) {
         fputs("set ylabel ", out);
-        quoted(p->y_label, out);
+        quoted_text(p->y_label, out);
         fputs(" textcolor rgb '#000102'\n", out);
     }
     if (p->log_x) fputs("set logscale x\n", out);
@@ -198,7 +209,7 @@ void tt_plot_write(const tt_plot *p, FILE *out)
     for (unsigned i = 0; i < p->n_series; i++) {
         if (p->series[i].n == 0) continue;
         fputs(any ? ", " : "plot ", out);
-        series(&p->series[i], i, p, out);
+        series(&p->series[i], i, out);
         any = true;
     }
     fputc('\n', out);

@@ -49,6 +49,14 @@ const char *tt_say_flops(tt_page *p, double flops_per_s)
     return tt_page_format(p, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[unit]);
 }
 
+const char *tt_say_number(tt_page *p, double v)
+{
+    if (!isfinite(v)) return "";
+    if (v == 0) return "0";
+    if (v < 0.0995) return tt_page_format(p, "%.2g", v);
+    return tt_page_format(p, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
+}
+
 const char *tt_say_layer(tt_page *p, int64_t layer)
 {
     return layer < 0 ? "no layer" : tt_page_format(p, "%lld", (long long)layer);
@@ -62,11 +70,13 @@ static void summarize(tt_page *p, const tt_analysis *a)
     if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
         tt_page_summary(
-            p,
-            "Of the threads' time, %s was computing, %s waiting for other threads, %s idle in "
-            "batches, %s between "
-            "them; %s took most, %s.",
-            tt_percent(p, a->compute_ns, a->total_ns), tt_percent(p, a->wait_ns, a->total_ns),
+            p, "Of the time, %s, %s was idle in batches, %s between them; %s took most, %s.",
+            a->threads_observed
+                ? tt_page_format(p, "%s was computing, %s waiting for other threads",
+                                 tt_percent(p, a->compute_ns, a->total_ns),
+                                 tt_percent(p, a->wait_ns, a->total_ns))
+                : tt_page_format(p, "%s was spent in ops",
+                                 tt_percent(p, a->compute_ns, a->total_ns)),
             tt_percent(p, a->idle_ns, a->total_ns), tt_percent(p, a->between_ns, a->total_ns),
             a->by_op.list[0].key,
             tt_percent(p, a->by_op.list[0].compute_ns + a->by_op.list[0].wait_ns, a->total_ns));

@@ -34,6 +34,7 @@ const char *tt_say_bytes(tt_page *p, double bytes);
 const char *tt_say_count(tt_page *p, double n);
 const char *tt_say_rate(tt_page *p, double bytes_per_s);
 const char *tt_say_flops(tt_page *p, double flops_per_s); /* "1.23 TFLOP/s" */
+const char *tt_say_number(tt_page *p, double v);          /* three digits: "3.07", "48.4" */
 const char *tt_say_layer(tt_page *p, int64_t layer);      /* "12", "no layer" */
 
 #endif

@@ -105,10 +105,11 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
         if (!isnan(s.stickiness)) kept += s.stickiness, with_kept++;
     }
     tt_page_say(p, TT_BLOCK_ANSWER,
-                "A token uses %.3g of %.4g experts in a layer, %.1f %% of them%s; over the run %s "
+                "A token uses %s of %s experts in a layer, %.1f %% of them%s; over the run %s "
                 "of %s experts were never "
                 "chosen.",
-                picked / (double)n, experts / (double)n, 100 * picked / experts,
+                tt_say_number(p, picked / (double)n), tt_say_number(p, experts / (double)n),
+                100 * picked / experts,
                 all > 0
                     ? tt_page_format(p, " (%s of %s)", tt_say_bytes(p, token), tt_say_bytes(p, all))
                     : "",

@@ -1,16 +1,12 @@
-/* What ran, how fast, in how much memory; and what is missing of it. */
+/* What ran, and what is missing of it. */
 #include "report/sections.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define TOKENS_DRAWN 400u
-#define EVENTS_DRAWN 4000u
 #define LIBRARIES_SHOWN 12u
-#define MIB 1048576.0
 
 static const char *file_name(const char *path)
 {
@@ -37,6 +33,18 @@ static const char *created(tt_page *p, const tt_model *m)
 
 /* --- the head --- */
 
+static void speed_figure(tt_page *p, const char *what, const tt_phase_summary *s)
+{
+    if (s->tokens_per_s <= 0) return;
+    tt_page_figure_add(p,
+                       tt_page_format(p, "%s tokens/s",
+                                      s->tokens_per_s < 999.5
+                                          ? tt_say_number(p, s->tokens_per_s)
+                                          : tt_say_count(p, round(s->tokens_per_s))),
+                       tt_page_format(p, "%s, %s token%s", what, tt_say_count(p, (double)s->tokens),
+                                      s->tokens == 1 ? "" : "s"));
+}
+
 void tt_page_head(tt_page *p, const tt_analysis *a)
 {
     const tt_summary *s = &a->summary;
@@ -49,22 +57,11 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
                                  engine ? " · llama.cpp " : "", engine ? engine : "",
                                  host || cpu ? " · " : "", cpu ? cpu : "", cpu && host ? ", " : "",
                                  host ? host : "", " · ", "trace ", file_name(a->path));
-    if (s->generate.tokens_per_s > 0)
-        tt_page_figure_add(p,
-                           tt_page_format(p, "%.*f tokens/s",
-                                          s->generate.tokens_per_s < 100 ? 1 : 0,
-                                          s->generate.tokens_per_s),
-                           tt_page_format(p, "generating, %s tokens",
-                                          tt_say_count(p, (double)s->generate.tokens)));
-    if (s->prompt.tokens_per_s > 0)
-        tt_page_figure_add(
-            p,
-            tt_page_format(p, "%.*f tokens/s", s->prompt.tokens_per_s < 100 ? 1 : 0,
-                           s->prompt.tokens_per_s),
-            tt_page_format(p, "prompt, %s tokens", tt_say_count(p, (double)s->prompt.tokens)));
+    speed_figure(p, "generating", &s->generate);
+    speed_figure(p, "prompt", &s->prompt);
     if (a->timed && s->elapsed_ns > 0)
         tt_page_figure_add(p, tt_say_ns(p, s->elapsed_ns), "first batch to last");
-    if (a->lanes)
+    if (a->lanes && a->threads_observed)
         tt_page_figure_add(p, tt_say_count(p, a->lanes), a->lanes == 1 ? "thread" : "threads");
     if (s->model_bytes)
         tt_page_figure_add(p, tt_say_bytes(p, (double)s->model_bytes),
@@ -77,205 +74,6 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
         "given.",
         TT_VERSION, file_name(a->path), m->trace.header.run_id[0], m->trace.header.run_id[1],
         m->trace.header.run_id[2], m->trace.header.run_id[3]);
-}
-
-/* --- speed over the run --- */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The smallest value that at least `share` of them do not pass; sorts. */
-static double quantile(double *values, size_t n, double share)
-{
-    qsort(values, n, sizeof *values, by_value);
-    size_t at = (size_t)ceil(share * (double)n);
-    return values[at ? at - 1 : 0];
-}
-
-/* Batches of generated tokens that ended, in ns a token. */
-static size_t token_times(const tt_model *m, double *ns, double *tokens, double *slowest)
-{
-    size_t n = 0;
-    double most = 0;
-    for (uint32_t i = 0; i < m->n_batches; i++) {
-        const tt_batch *b = &m->batches[i];
-        if (b->phase != TT_PHASE_GENERATE || !b->ended || b->n_tokens == 0 ||
-            b->end_ticks < b->begin_ticks)
-            continue;
-        tokens[n] = tt_model_token(m, i);
-        ns[n] = tt_model_span_ns(m, b->end_ticks - b->begin_ticks) / b->n_tokens;
-        if (ns[n] > most) {
-            most = ns[n];
-            *slowest = tokens[n];
-        }
-        n++;
-    }
-    return n;
-}
-
-static void plot_tokens(tt_page *p, const double *ns, const double *tokens, size_t n)
-{
-    double copy[64];
-    size_t step = n / TOKENS_DRAWN + 1;
-    if (step > 64) step = (n + TOKENS_DRAWN * 10 - 1) / (TOKENS_DRAWN * 10);
-    tt_plot *plot = tt_page_plot(
-        p,
-        step > 1
-            ? tt_page_format(p, "Time of a generated token (of %zu each: median, slowest)", step)
-            : "Time of each generated token",
-        "token", "ms");
-    tt_series *most = tt_plot_series(plot, step > 1 ? "slowest" : "", TT_SERIES_POINTS,
-                                     step > 1 ? 2 : 1, n / step + 1);
-    tt_series *middle = tt_plot_series(plot, "median", TT_SERIES_LINE, 1, n / step + 1);
-    if (!plot) return;
-    plot->has_y = true;
-    for (size_t i = 0; i < n; i += step) {
-        size_t k = n - i < step ? n - i : step;
-        double top = 0;
-        for (size_t j = 0; j < k; j++) {
-            top = fmax(top, ns[i + j]);
-            if (j < 64) copy[j] = ns[i + j];
-        }
-        tt_series_add(most, tokens[i], top / 1e6, 0, 0);
-        if (step > 1)
-            tt_series_add(middle, tokens[i], quantile(copy, k < 64 ? k : 64, 0.5) / 1e6, 0, 0);
-        plot->y_max = fmax(plot->y_max, top / 1e6 * 1.05);
-    }
-    plot->height = 260;
-    tt_plot_describe(
-        plot, "The time that each generated token took, over the run. The table has the spread.");
-}
-
-static void spread_table(tt_page *p, double *ns, size_t n)
-{
-    const char *titles[] = {"Fastest>", "Median>", "95 % take at most>", "Slowest>"};
-    tt_page_table *t = tt_page_table_begin(p, "Time of a generated token", 4, titles);
-    const char *cells[] = {tt_say_ns(p, quantile(ns, n, 0)), tt_say_ns(p, quantile(ns, n, 0.5)),
-                           tt_say_ns(p, quantile(ns, n, 0.95)), tt_say_ns(p, quantile(ns, n, 1))};
-    if (t) t->head = false;
-    tt_page_table_row(p, t, cells);
-}
-
-/* In the order of the run; sorts parts of `ns`. */
-static void say_drift(tt_page *p, double *ns, size_t n)
-{
-    const size_t quarter = n / 4;
-    if (quarter < 4) return;
-    double first = quantile(ns, quarter, 0.5), last = quantile(ns + n - quarter, quarter, 0.5);
-    if (first > 0)
-        tt_page_say(p, TT_BLOCK_TEXT,
-                    "The median of the last quarter of them is %s, that of the first %s: %+.1f %%.",
-                    tt_say_ns(p, last), tt_say_ns(p, first), 100 * (last / first - 1));
-}
-
-static void say_tokens(tt_page *p, double *ns, const double *tokens, size_t n, double slowest)
-{
-    double *sorted = calloc(n, sizeof *sorted);
-    p->failed |= !sorted;
-    if (!sorted) return;
-    memcpy(sorted, ns, n * sizeof *sorted);
-    tt_page_say(p, TT_BLOCK_ANSWER,
-                "A generated token took %s in the middle (median), 95 %% took at most %s, and the "
-                "slowest, token %.0f, %s.",
-                tt_say_ns(p, quantile(sorted, n, 0.5)), tt_say_ns(p, quantile(sorted, n, 0.95)),
-                slowest, tt_say_ns(p, quantile(sorted, n, 1)));
-    plot_tokens(p, ns, tokens, n);
-    say_drift(p, ns, n);
-    spread_table(p, sorted, n);
-    free(sorted);
-}
-
-void tt_section_speed(tt_page *p, const tt_analysis *a)
-{
-    const size_t most = (size_t)a->m->n_batches + 1;
-    double *ns = calloc(most, sizeof *ns), *tokens = calloc(most, sizeof *tokens), slowest = 0;
-    tt_page_section_begin(p, "speed", "How even was the speed?");
-    p->failed |= !ns || !tokens;
-    size_t n = a->timed && ns && tokens ? token_times(a->m, ns, tokens, &slowest) : 0;
-    if (n == 0)
-        tt_page_say(p, TT_BLOCK_ANSWER,
-                    "Not known: the trace holds no generated token with a known end.");
-    else
-        say_tokens(p, ns, tokens, n, slowest);
-    free(ns);
-    free(tokens);
-}
-
-/* --- buffers --- */
-
-static void plot_buffers(tt_page *p, const tt_analysis *a)
-{
-    const tt_buffers *b = a->buffers;
-    const size_t step = b->n_events / EVENTS_DRAWN + 1;
-    const double scale = 1e6;
-    tt_plot *plot = tt_page_plot(p, "Buffers over time",
-                                 "ms since the first batch (before it: loading)", "MiB");
-    tt_series *of[TT_BACKINGS];
-    of[TT_BACKING_ALLOCATED] =
-        tt_plot_series(plot, "allocated", TT_SERIES_STEPS, 1, EVENTS_DRAWN + 2);
-    of[TT_BACKING_FILE] =
-        tt_plot_series(plot, "mapped from files", TT_SERIES_STEPS, 2, EVENTS_DRAWN + 2);
-    of[TT_BACKING_UNKNOWN] =
-        tt_plot_series(plot, "which of the two is unknown", TT_SERIES_STEPS, 4, EVENTS_DRAWN + 2);
-    if (!plot) return;
-    plot->has_y = true;
-    for (unsigned k = 0; k < TT_BACKINGS; k++) {
-        bool any = false;
-        double end = a->summary.elapsed_ns / scale, y = 0;
-        for (size_t i = 0; i < b->n_events; i += step) {
-            const tt_buffer_event *e = &b->events[i];
-            y = (double)e->bytes[k] / MIB;
-            any |= e->bytes[k] > 0;
-            double x = tt_model_ns(a->m, e->ticks) / scale;
-            tt_series_add(of[k], x, y, 0, 0);
-            end = fmax(end, x);
-            plot->y_max = fmax(plot->y_max, y * 1.08);
-        }
-        tt_series_add(of[k], end, y, 0, 0);
-        if (!any && of[k]) of[k]->n = 0;
-    }
-    plot->height = 260;
-    tt_plot_describe(plot, "How many bytes of buffers there were at each moment: allocated memory "
-                           "and mapped files. The "
-                           "table has what they were for.");
-}
-
-void tt_section_buffers(tt_page *p, const tt_analysis *a)
-{
-    const tt_buffers *b = a->buffers;
-    tt_page_section_begin(p, "memory", "How much memory was there?");
-    if (!b || b->n_events == 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not observed: the trace holds no buffers.");
-        return;
-    }
-    double peak[TT_BACKINGS];
-    for (unsigned k = 0; k < TT_BACKINGS; k++)
-        peak[k] = b->peak[k] == TT_NONE ? 0 : (double)b->events[b->peak[k]].bytes[k];
-    tt_page_say(p, TT_BLOCK_ANSWER, "At most %s of buffers were allocated%s%s.",
-                tt_say_bytes(p, peak[TT_BACKING_ALLOCATED]),
-                peak[TT_BACKING_FILE] > 0 ? tt_page_format(p, ", and %s mapped from files",
-                                                           tt_say_bytes(p, peak[TT_BACKING_FILE]))
-                                          : "",
-                peak[TT_BACKING_UNKNOWN] > 0
-                    ? tt_page_format(p, "; of %s it was not observed which of the two",
-                                     tt_say_bytes(p, peak[TT_BACKING_UNKNOWN]))
-                    : "");
-    if (a->timed) plot_buffers(p, a);
-    const char *titles[] = {"For", "Buffers>", "Size>"};
-    tt_page_table *t = tt_page_table_begin(p, "Buffers by what they were for", 3, titles);
-    for (unsigned i = 0; i <= TT_BUFFER_OUTPUT; i++) {
-        const tt_kind_summary *k = &a->summary.buffers[i];
-        const char *cells[] = {tt_buffer_kind_name((tt_buffer_kind)i), tt_say_count(p, k->count),
-                               tt_say_bytes(p, (double)k->size_bytes)};
-        if (k->count) tt_page_table_row(p, t, cells);
-    }
-    tt_page_say(p, TT_BLOCK_NOTE,
-                "Sizes are what the engine asked for; how much of a mapped file was in RAM is "
-                "another question. The "
-                "table sums up all that there ever were.");
 }
 
 /* --- what is missing --- */
@@ -440,13 +238,37 @@ static void file_rows(tt_page *p, tt_page_table *t, const tt_model *m)
     }
 }
 
+static const char *phase_text(tt_page *p, const char *what, const tt_phase_summary *s)
+{
+    if (s->tokens == 0) return "";
+    return tt_page_format(p, "; %s %s token%s%s%s", tt_say_count(p, (double)s->tokens), what,
+                          s->tokens == 1 ? "" : "s", s->total_ns > 0 ? " in " : "",
+                          s->total_ns > 0 ? tt_say_ns(p, s->total_ns) : "");
+}
+
+static void say_run(tt_page *p, const tt_analysis *a)
+{
+    const char *engine = environment(a, "engine_version"), *cpu = environment(a, "cpu");
+    tt_page_say(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s.",
+                a->m->n_files ? file_name(a->m->files[0].path) : "A model that was not observed",
+                engine ? tt_page_format(p, "llama.cpp %s", engine) : "an engine of unknown version",
+                cpu ? ", " : "", cpu ? cpu : "",
+                a->lanes && a->threads_observed
+                    ? tt_page_format(p, ", %u thread%s", a->lanes, a->lanes == 1 ? "" : "s")
+                    : "",
+                phase_text(p, "prompt", &a->summary.prompt),
+                phase_text(p, "generated", &a->summary.generate),
+                phase_text(p, "other", &a->summary.unknown));
+}
+
 void tt_section_run(tt_page *p, const tt_analysis *a)
 {
     static const char *const keys[] = {"command", "host", "cpu", "processors", "kernel"};
-    const char *titles[] = {"What", ""};
+    const char *titles[] = {"What", "Value"};
     const tt_model *m = a->m;
     char id[33];
     tt_page_section_begin(p, "run", "What ran?");
+    say_run(p, a);
     for (size_t i = 0; i < 16; i++)
         (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
     tt_page_table *t = tt_page_table_begin(p, "The run", 2, titles);

@@ -7,6 +7,7 @@
 
 #define ORDER_BATCHES 3u
 #define ORDER_READS_MAX 4000u
+#define ORDER_ROWS 40u
 #define HOT_ROWS 10u
 #define MIB 1048576.0
 
@@ -72,26 +73,58 @@ static void plot_order(tt_page *p, const tt_analysis *a)
     free(layout);
 }
 
+static void say_order(tt_page *p, const tt_analysis *a)
+{
+    const tt_heat_steps *s = &a->heat.steps;
+    const double batches = a->heat.batches ? a->heat.batches : 1;
+    const double sweeps = (double)s->sweeps / batches;
+    if (s->steps == 0) {
+        tt_page_say(p, TT_BLOCK_ANSWER, "Not told: there was one read only.");
+        return;
+    }
+    tt_page_say(p, TT_BLOCK_ANSWER,
+                "%s: %s of %s steps from one read to the next go on where the last one ended; the "
+                "file is swept %.1f times a batch.",
+                (double)s->adjacent >= 0.9 * (double)s->steps ? "In order"
+                : sweeps <= 1.5                               ? "From front to back, with jumps"
+                                                              : "With jumps",
+                tt_percent(p, (double)s->adjacent, (double)s->steps),
+                tt_say_count(p, (double)s->steps), sweeps);
+    tt_page_say(p, TT_BLOCK_TEXT, "A read of a weight is %s%s long on average, in one piece.",
+                a->reads.at_most ? "at most " : "",
+                tt_say_bytes(p, (double)a->heat.read_bytes / (double)a->heat.reads));
+}
+
+static void order_table(tt_page *p, const tt_analysis *a)
+{
+    const char *titles[] = {"Read by", "At>", "Tensor", "Offset in its file>", "Size>"};
+    tt_page_table *t = tt_page_table_begin(p, "The first reads, one by one", 5, titles);
+    if (t) t->folded = true;
+    for (size_t i = 0, rows = 0; i < a->reads.n_ops && rows < ORDER_ROWS; i++) {
+        const tt_read_op *op = &a->reads.ops[i];
+        for (size_t k = op->first; k < a->reads.ops[i + 1].first && rows < ORDER_ROWS;
+             k++, rows++) {
+            const tt_read_range *r = &a->reads.ranges[a->reads.order[k]];
+            const char *cells[] = {
+                op->batch == TT_NONE
+                    ? "no batch"
+                    : tt_page_format(p, "batch %u", tt_model_token(a->m, op->batch)),
+                a->timed ? tt_say_ns(p, tt_model_span_ns(a->m, op->start_ticks -
+                                                                   a->reads.ops[0].start_ticks))
+                         : "",
+                a->m->weights[r->weight].name, tt_say_bytes(p, (double)r->offset_bytes),
+                tt_say_bytes(p, (double)r->size_bytes)};
+            tt_page_table_row(p, t, cells);
+        }
+    }
+}
+
 void tt_section_order(tt_page *p, tt_analysis *a)
 {
     tt_page_section_begin(p, "order", "Is the model file read in order, or at random?");
     if (say_no_reads(p, a)) return;
     tt_heat_steps *s = &a->heat.steps;
-    const double share = s->steps ? (double)s->adjacent / (double)s->steps : 1;
-    if (s->steps == 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not told: there was one read only.");
-    } else {
-        tt_page_say(p, TT_BLOCK_ANSWER,
-                    "%s: %s of %s steps from one read to the next go on where the last one ended, "
-                    "and the file is "
-                    "swept %.1f times a batch.",
-                    share >= 0.9   ? "In order, nearly all of it"
-                    : share >= 0.5 ? "Mostly in order"
-                                   : "Mostly not in order",
-                    tt_percent(p, (double)s->adjacent, (double)s->steps),
-                    tt_say_count(p, (double)s->steps),
-                    a->heat.batches ? (double)s->sweeps / a->heat.batches : (double)s->sweeps);
-    }
+    say_order(p, a);
     if (a->timed) plot_order(p, a);
     const char *titles[] = {"Step", "Share>", "Times>", "Median length>", "Longest>"};
     tt_page_table *t =
@@ -113,6 +146,7 @@ void tt_section_order(tt_page *p, tt_analysis *a)
                                lengths ? tt_say_bytes(p, (double)rows[i].q->max) : ""};
         tt_page_table_row(p, t, cells);
     }
+    order_table(p, a);
     tt_page_say(p, TT_BLOCK_NOTE,
                 "These are the reads that the ops name, in the order in which the ops began; "
                 "within an op its "
@@ -182,9 +216,10 @@ static void tables_of_heat(tt_page *p, tt_analysis *a)
                                tt_say_count(p, (double)sets[i].set->units)};
         tt_page_table_row(p, t, cells);
     }
-    tt_heat_rows_sort(h, a->m, TT_HEAT_SORT_ACCESSES);
+    /* Without experts all weights are read alike often: there the largest come first. */
+    tt_heat_rows_sort(h, a->m, h->sliced ? TT_HEAT_SORT_ACCESSES : TT_HEAT_SORT_READ);
     t = tt_page_table_begin(
-        p, h->sliced ? "The hottest tensors and experts" : "The tensors read most often", 6,
+        p, h->sliced ? "The hottest tensors and experts" : "The tensors of which most is read", 6,
         titles);
     for (size_t i = 0; i < h->n_rows && i < HOT_ROWS; i++)
         heat_row(p, t, a, &h->rows[i]);
@@ -222,8 +257,8 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
     tables_of_heat(p, a);
     if (h->partly)
         tt_page_say(p, TT_BLOCK_NOTE,
-                    "Of %s tensors only a part was read; it counts as read, the rest as never.",
-                    tt_say_count(p, (double)h->partly));
+                    "Of %s tensor%s only a part was read; it counts as read, the rest as never.",
+                    tt_say_count(p, (double)h->partly), h->partly == 1 ? "" : "s");
     say_cut(p, a);
 }
 
@@ -242,7 +277,7 @@ static const tt_whatif_part *part_of(const tt_whatif_result *r)
 
 static const char *tokens_per_s(tt_page *p, double rate)
 {
-    return rate > 0 ? tt_page_format(p, "%.3g", rate) : "";
+    return rate > 0 ? tt_say_number(p, rate) : "";
 }
 
 static void whatif_table(tt_page *p, const tt_analysis *a)
@@ -302,12 +337,13 @@ static void say_whatif(tt_page *p, const tt_analysis *a)
                 tt_say_bytes(p, per_token(best)));
     if (!(apart > 0 && overlap > 0)) return;
     tt_page_say(p, TT_BLOCK_TEXT,
-                "At %s from disk%s that half would run at %.3g tokens/s; a prefetcher that hid all "
+                "At %s from disk%s that half would run at %s tokens/s; a prefetcher that hid all "
                 "reading behind "
-                "computing would make it %.3g (%+.0f %%), and all of the RAM %.3g.",
+                "computing would make it %s (%+.0f %%), and all of the RAM %s.",
                 tt_say_rate(p, a->disk_bytes_per_s),
-                a->options.disk_bytes_per_s > 0 ? "" : " (an assumption; --disk sets it)", apart,
-                overlap, 100 * (overlap / apart - 1), tt_whatif_rate_apart(part_of(&a->lru[all])));
+                a->options.disk_bytes_per_s > 0 ? "" : " (an assumption; --disk sets it)",
+                tt_say_number(p, apart), tt_say_number(p, overlap), 100 * (overlap / apart - 1),
+                tt_say_number(p, tt_whatif_rate_apart(part_of(&a->lru[all]))));
 }
 
 void tt_section_whatif(tt_page *p, const tt_analysis *a)

@@ -7,9 +7,24 @@
 #define ROWS_MAX 12u
 #define LANES_SHOWN 16u
 #define POINTS_SHOWN 16u
-#define POINTS_LABELLED 6u
 
 /* --- where the time went --- */
+
+/* Where ops were seen as wholes, their waiting is in them. */
+static const char *compute_word(const tt_analysis *a)
+{
+    return a->threads_observed ? "compute" : "in ops";
+}
+
+static const char *wait_word(const tt_analysis *a)
+{
+    return a->threads_observed ? "wait at barriers" : "";
+}
+
+static const char *wait_share(tt_page *p, const tt_analysis *a, double wait_ns)
+{
+    return a->threads_observed ? tt_percent(p, wait_ns, a->total_ns) : "";
+}
 
 static void rollup_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const char *key,
                        const tt_rollup *r)
@@ -17,7 +32,7 @@ static void rollup_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const
     const char *cells[] = {key,
                            tt_percent(p, r->compute_ns + r->wait_ns, a->total_ns),
                            tt_percent(p, r->compute_ns, a->total_ns),
-                           tt_percent(p, r->wait_ns, a->total_ns),
+                           wait_share(p, a, r->wait_ns),
                            r->timed ? tt_say_ns(p, r->wall_ns) : "",
                            tt_say_count(p, (double)r->count),
                            r->timed ? tt_say_ns(p, r->wall_ns / (double)r->timed) : ""};
@@ -37,8 +52,8 @@ static void plot_parts(tt_page *p, const tt_analysis *a)
     const size_t n = a->by_part.n < ROWS_MAX ? a->by_part.n : ROWS_MAX;
     tt_plot *plot =
         tt_page_plot(p, "The threads' time by part of the network", "% of the threads' time", "");
-    tt_series *compute = tt_plot_series(plot, "compute", TT_SERIES_BARS, 1, n);
-    tt_series *wait = tt_plot_series(plot, "wait at barriers", TT_SERIES_BARS, 2, n);
+    tt_series *compute = tt_plot_series(plot, compute_word(a), TT_SERIES_BARS, 1, n);
+    tt_series *wait = tt_plot_series(plot, wait_word(a), TT_SERIES_BARS, 2, n);
     tt_series *rest = tt_plot_series(plot, "in no op", TT_SERIES_BARS, 3, 2);
     if (!plot) return;
     plot->y_rows = true;
@@ -74,8 +89,8 @@ static void plot_layers(tt_page *p, const tt_analysis *a)
     if (n - first < 2) return;
     tt_plot *plot =
         tt_page_plot(p, "The threads' time by layer", "layer", "% of the threads' time");
-    tt_series *compute = tt_plot_series(plot, "compute", TT_SERIES_COLUMNS, 1, n);
-    tt_series *wait = tt_plot_series(plot, "wait at barriers", TT_SERIES_COLUMNS, 2, n);
+    tt_series *compute = tt_plot_series(plot, compute_word(a), TT_SERIES_COLUMNS, 1, n);
+    tt_series *wait = tt_plot_series(plot, wait_word(a), TT_SERIES_COLUMNS, 2, n);
     if (!plot) return;
     const double all = a->total_ns / 100;
     plot->has_x = plot->has_y = plot->x_integers = true;
@@ -99,7 +114,6 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
     tt_page_table *t = rollup_table(p, "By part of the network", "Part");
     for (size_t i = 0; i < a->by_part.n && i < ROWS_MAX; i++)
         rollup_row(p, t, a, a->by_part.list[i].key, &a->by_part.list[i]);
-    tt_rollup idle = {.timed = 0};
     const char *rest[] = {
         "idle in a batch", tt_percent(p, a->idle_ns, a->total_ns), "", "", "", "", ""};
     const char *between[] = {
@@ -107,11 +121,10 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
     const char *all[] = {"all",
                          tt_percent(p, a->total_ns, a->total_ns),
                          tt_percent(p, a->compute_ns, a->total_ns),
-                         tt_percent(p, a->wait_ns, a->total_ns),
+                         wait_share(p, a, a->wait_ns),
                          "",
                          "",
                          ""};
-    (void)idle;
     tt_page_table_row(p, t, rest);
     tt_page_table_row(p, t, between);
     tt_page_table_row(p, t, all);
@@ -128,6 +141,26 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
         rollup_row(p, t, a, tt_say_layer(p, a->by_layer.list[i].number), &a->by_layer.list[i]);
 }
 
+static void say_shares(tt_page *p, const tt_analysis *a)
+{
+    const char *span = tt_say_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
+    if (a->threads_observed)
+        tt_page_say(p, TT_BLOCK_ANSWER,
+                    "Of the time of %u thread%s over %s, %s was computing, %s waiting at a barrier "
+                    "for other threads, %s idle within a batch, and %s between batches.",
+                    a->lanes, a->lanes == 1 ? "" : "s", span,
+                    tt_percent(p, a->compute_ns, a->total_ns),
+                    tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns),
+                    tt_percent(p, a->between_ns, a->total_ns));
+    else
+        tt_page_say(
+            p, TT_BLOCK_ANSWER,
+            "Of %s, %s was spent in ops, %s in a batch but in no op, and %s between batches; "
+            "how much of it threads waited for each other was not observed.",
+            span, tt_percent(p, a->compute_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns),
+            tt_percent(p, a->between_ns, a->total_ns));
+}
+
 void tt_section_time(tt_page *p, const tt_analysis *a)
 {
     tt_page_section_begin(p, "time", "Where did the time go?");
@@ -137,14 +170,7 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
                              : "the trace cannot turn its ticks into time");
         return;
     }
-    tt_page_say(
-        p, TT_BLOCK_ANSWER,
-        "Of the time of %u thread%s over %s, %s was computing, %s waiting at a barrier for other "
-        "threads, %s idle within a batch, and %s between batches.",
-        a->lanes, a->lanes == 1 ? "" : "s",
-        tt_say_ns(p, tt_model_span_ns(a->m, a->work.span_ticks)),
-        tt_percent(p, a->compute_ns, a->total_ns), tt_percent(p, a->wait_ns, a->total_ns),
-        tt_percent(p, a->idle_ns, a->total_ns), tt_percent(p, a->between_ns, a->total_ns));
+    say_shares(p, a);
     if (a->by_part.n > 0 && a->by_op.n > 0)
         tt_page_say(
             p, TT_BLOCK_TEXT,
@@ -183,24 +209,47 @@ static const char *phase_word(uint8_t phase)
                                         : "unknown";
 }
 
+/* Weights that a batch reads; 0: not known. */
+static double batch_bytes(const tt_analysis *a)
+{
+    const tt_heat_phase *h = a->heat.generate.batches ? &a->heat.generate : &a->heat.prompt;
+    return a->has_heat && h->batches ? (double)h->distinct_bytes / (double)h->batches : 0;
+}
+
+/* Then memory's edge is not theirs. */
+static bool fits_cache(const tt_analysis *a)
+{
+    return a->options.edges.bandwidth_from == TT_EDGES_MEASURED && batch_bytes(a) > 0 &&
+           batch_bytes(a) < (double)a->options.edges.machine.cache_bytes;
+}
+
 bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
 {
     const tt_edges *e = &a->options.edges;
     const bool generated = a->generate.all_ns > 0;
     const tt_bounds *b = generated ? &a->generate : &a->bounds;
     const double memory = b->wall_ns[TT_BOUND_MEMORY], compute = b->wall_ns[TT_BOUND_COMPUTE];
+    const double reached = memory > 0 ? b->bytes / memory * 1e9 / e->bytes_per_s : 0;
     const char *what = generated ? "Generating" : "The run";
     if (!a->timed || e->bytes_per_s <= 0 || e->flops_per_s <= 0 || b->all_ns <= 0) return false;
+    if (fits_cache(a)) {
+        (void)snprintf(
+            out, room,
+            "What bounds the run is not told: the %.1f MiB of weights that a batch reads "
+            "fit into this machine's last cache (%.1f MiB), whose speed was not measured.",
+            batch_bytes(a) / 1048576, (double)e->machine.cache_bytes / 1048576);
+        return true;
+    }
     if (memory >= compute && memory >= b->all_ns / 2)
         (void)snprintf(
             out, room,
-            "%s is memory-bound: %.1f %% of the ops' time is in ops that take longer to move "
-            "their data than to compute, and these move %.1f GB/s, %.2f of the %.1f GB/s that "
-            "%s.",
-            what, 100 * memory / b->all_ns, b->bytes / memory,
-            b->bytes / memory * 1e9 / e->bytes_per_s, e->bytes_per_s / 1e9,
-            e->bandwidth_from == TT_EDGES_GIVEN ? "were given for the machine"
-                                                : "as many threads read on this machine");
+            "%s is memory-bound: %.1f %% of the ops' time is in ops that move data for longer than "
+            "they compute, at %.1f GB/s, %.2f of the %.1f GB/s %s%s.",
+            what, 100 * memory / b->all_ns, b->bytes / memory, reached, e->bytes_per_s / 1e9,
+            e->bandwidth_from == TT_EDGES_GIVEN ? "given for the machine"
+                                                : "measured on this machine",
+            reached > 1.05 ? " (more than all of it: caches helped, or the machine is busier now)"
+                           : "");
     else if (compute > memory && compute >= b->all_ns / 2)
         (void)snprintf(
             out, room,
@@ -236,7 +285,6 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
 {
     const tt_edges *e = &a->options.edges;
     double from = INFINITY, to = 0;
-    unsigned shown = 0;
     for (size_t i = 0; i < a->points.n; i++) {
         const tt_rollup *r = &a->points.list[i];
         if (!is_point(r)) continue;
@@ -247,7 +295,8 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
     if (e->bytes_per_s > 0) to = fmax(to, fmax(e->flops_per_s, e->int8_ops_per_s) / e->bytes_per_s);
     from = pow(10, floor(log10(from)));
     to = pow(10, ceil(log10(to * 1.5)));
-    tt_plot *plot = tt_page_plot(p, "Roofline", "FLOP per byte moved", "GFLOP/s");
+    tt_plot *plot = tt_page_plot(p, "Roofline (numbers: the rows of the table)",
+                                 "FLOP per byte moved", "GFLOP/s");
     tt_series *ints = tt_plot_series(plot, e->int8_ops_per_s > 0 ? "edge, 8-bit integers" : "edge",
                                      TT_SERIES_LINE, 1, 4);
     tt_series *floats = tt_plot_series(plot, "edge, float32", TT_SERIES_LINE, 3, 4);
@@ -271,8 +320,8 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
         tt_series *s = of[r->phase < 3 ? r->phase : 0];
         if (!is_point(r)) continue;
         tt_series_add(s, r->flops / r->moved_bytes, r->flops / r->wall_ns, 0, 0);
-        if (shown++ < POINTS_LABELLED)
-            tt_series_label(plot, s, tt_page_format(p, "%s %s", r->key, r->part));
+        /* Their numbers in the table: names would lie on top of each other. */
+        tt_series_label(plot, s, i < POINTS_SHOWN ? tt_page_format(p, "%zu", i + 1) : "");
     }
     tt_plot_describe(
         plot, "A point for each kind of op, part of the network and phase: FLOP per byte across, "
@@ -280,31 +329,42 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
               "set. The table of ops has the same figures.");
 }
 
+static const char *point_flops(tt_page *p, const tt_rollup *r)
+{
+    if (!r->flops_known) return "not known";
+    if (r->wall_ns <= 0) return "";
+    if (r->flops <= 0) return "nothing";
+    return tt_page_format(p, "%s%s", r->flops_at_most ? "<= " : "",
+                          tt_say_flops(p, r->flops / r->wall_ns * 1e9));
+}
+
+static const char *point_bytes(tt_page *p, const tt_rollup *r)
+{
+    if (r->wall_ns <= 0) return "";
+    return tt_page_format(p, "%s%s", r->bytes_at_most ? "<= " : "",
+                          tt_say_rate(p, r->moved_bytes / r->wall_ns * 1e9));
+}
+
 static void table_of_points(tt_page *p, const tt_analysis *a)
 {
-    const char *titles[] = {"Op",        "Part",   "Phase",    "Time>",       "FLOP/byte>",
-                            "Computes>", "Moves>", "Bound by", "Of the edge>"};
-    tt_page_table *t = tt_page_table_begin(p, "What ops compute and move", 9, titles);
+    const char *titles[] = {"Op",        "Part",   "Phase",    "Time>", "FLOP/byte>",
+                            "Computes>", "Moves>", "Bound by", "Edge>"};
+    tt_page_table *t = tt_page_table_begin(
+        p, "What ops compute and move, and how much of the nearer edge that is", 9, titles);
     for (size_t i = 0; i < a->points.n && i < POINTS_SHOWN; i++) {
         const tt_rollup *r = &a->points.list[i];
         double share;
         tt_bound bound = tt_bound_of(&a->options.edges, r, &share);
-        const bool timed = r->wall_ns > 0;
-        const char *f = r->flops_at_most ? "at most " : "", *b = r->bytes_at_most ? "at most " : "";
+        bool intensity = r->flops_known && r->moved_bytes > 0;
         const char *cells[] = {
-            r->key,
+            tt_page_format(p, "%zu %s", i + 1, r->key),
             r->part,
             phase_word(r->phase),
             tt_percent(p, r->wall_ns, a->bounds.all_ns),
-            r->flops_known && r->moved_bytes > 0
-                ? tt_page_format(p, "%.3g", r->flops / r->moved_bytes)
-                : "not known",
-            !r->flops_known ? "not known"
-            : timed ? tt_page_format(p, "%s%s", f, tt_say_flops(p, r->flops / r->wall_ns * 1e9))
-                    : "",
-            timed ? tt_page_format(p, "%s%s", b, tt_say_rate(p, r->moved_bytes / r->wall_ns * 1e9))
-                  : "",
-            tt_bound_name(bound),
+            intensity ? tt_say_number(p, r->flops / r->moved_bytes) : "not known",
+            point_flops(p, r),
+            point_bytes(p, r),
+            fits_cache(a) && bound == TT_BOUND_MEMORY ? "memory or cache" : tt_bound_name(bound),
             bound == TT_BOUND_UNKNOWN ? "" : tt_page_format(p, "%.2f", share)};
         tt_page_table_row(p, t, cells);
     }
@@ -366,14 +426,9 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
     else
         tt_page_say(p, TT_BLOCK_ANSWER, "Not known: the trace holds no op with a known time.");
     if (a->bounds.all_ns <= 0) return;
-    const double reached = a->generate.wall_ns[TT_BOUND_MEMORY] > 0
-                               ? a->generate.bytes / a->generate.wall_ns[TT_BOUND_MEMORY] * 1e9
-                               : 0;
-    if (a->options.edges.bytes_per_s > 0 && reached > a->options.edges.bytes_per_s * 1.05)
-        tt_page_say(p, TT_BLOCK_TEXT,
-                    "That is more than the edge: part of the data came out of caches, or the "
-                    "machine was less "
-                    "busy when the trace was made than when the edge was measured.");
+    if (fits_cache(a))
+        tt_page_say(p, TT_BLOCK_NOTE,
+                    "The edge of memory is drawn, but what comes out of a cache may pass it.");
     plot_roofline(p, a);
     table_of_points(p, a);
     if (a->points.n > POINTS_SHOWN)
