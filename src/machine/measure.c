@@ -15,8 +15,8 @@
 #define BUFFER_BYTES_MIN ((uint64_t)256 << 20)
 #define BUFFER_BYTES_MAX ((uint64_t)1 << 30)
 #define STEP_BYTES 1024u
-#define READ_NS 400000000u    /* in all */
-#define COMPUTE_NS 150000000u /* in all, of each kind */
+#define READ_NS 300000000u    /* in all */
+#define COMPUTE_NS 100000000u /* in all, of each kind */
 #define TRIES_MIN 3u
 #define ROUNDS_FIRST 2000u
 #define TRY_NS 30000000u

@@ -16,9 +16,9 @@
 
 #include <stdbool.h>
 
-/* Reads of weights are looked at over at most so many ops: some 300 MB of them. Of a longer trace
- * it is the first batches. */
-#define TT_ANALYSIS_READS_OPS_MAX 4000000u
+/* Reads of weights are looked at over at most so many ops: some 30 MB of them, seconds of
+ * replaying. Of a longer trace it is the first batches. */
+#define TT_ANALYSIS_READS_OPS_MAX 1000000u
 #define TT_ANALYSIS_RAM_SIZES 10u
 #define TT_ANALYSIS_DISK_BYTES_PER_S 2e9 /* when nobody says another: a common NVMe disk */
 

@@ -53,6 +53,7 @@ const char *tt_say_number(tt_page *p, double v)
 {
     if (!isfinite(v)) return "";
     if (v == 0) return "0";
+    if (v >= 999.5) return tt_say_count(p, round(v));
     if (v < 0.0995) return tt_page_format(p, "%.2g", v);
     return tt_page_format(p, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
 }

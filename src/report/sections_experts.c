@@ -53,10 +53,9 @@ static void plot_experts(tt_page *p, const tt_router_layer *layers, size_t n)
 
 static void experts_table(tt_page *p, const tt_router_layer *layers, size_t n)
 {
-    const char *titles[] = {
-        "Layer",     "Experts>",  "A token picks>",   "Tokens>",
-        "Unused>",   "Evenness>", "Most used takes>", "Kept from the token before>",
-        "By chance>"};
+    const char *titles[] = {"Layer",     "Experts>",  "A token picks>",   "Tokens>",
+                            "Unused>",   "Evenness>", "Most used takes>", "Kept from token before>",
+                            "By chance>"};
     tt_page_table *t = tt_page_table_begin(p, "Experts by layer", 9, titles);
     for (size_t i = 0; i < n && i < LAYERS_SHOWN; i++) {
         tt_router_sum s;
@@ -87,7 +86,8 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
     if (n == 0) {
         tt_page_say(
             p, TT_BLOCK_ANSWER, "%s",
-            a->expert_nodes == 0
+            a->summary.records == 0 ? "Not observed: the trace holds no ops."
+            : a->expert_nodes == 0
                 ? "There are none: no op of the trace chooses experts."
                 : "Not observed: the model has experts, but the trace does not hold which ones "
                   "were chosen.");
@@ -104,16 +104,14 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
         if (!isnan(s.evenness)) evenness += s.evenness, with_evenness++;
         if (!isnan(s.stickiness)) kept += s.stickiness, with_kept++;
     }
-    tt_page_say(p, TT_BLOCK_ANSWER,
-                "A token uses %s of %s experts in a layer, %.1f %% of them%s; over the run %s "
-                "of %s experts were never "
-                "chosen.",
-                tt_say_number(p, picked / (double)n), tt_say_number(p, experts / (double)n),
-                100 * picked / experts,
-                all > 0
-                    ? tt_page_format(p, " (%s of %s)", tt_say_bytes(p, token), tt_say_bytes(p, all))
-                    : "",
-                tt_say_count(p, unused), tt_say_count(p, experts));
+    tt_page_say(
+        p, TT_BLOCK_ANSWER,
+        "A token uses %.3g of %.4g experts in a layer, %.1f %% of them%s; %s of the %s experts of "
+        "all layers was chosen at least once.",
+        picked / (double)n, experts / (double)n, 100 * picked / experts,
+        all > 0 ? tt_page_format(p, " (%s of %s)", tt_say_bytes(p, token), tt_say_bytes(p, all))
+                : "",
+        unused > 0 ? tt_say_count(p, experts - unused) : "each", tt_say_count(p, experts));
     tt_page_say(
         p, TT_BLOCK_TEXT, "%s%s",
         with_evenness
@@ -167,9 +165,12 @@ static void plot_resident(tt_page *p, const tt_analysis *a)
         for (uint32_t k = 1; k < r->n_stretches; k += 2)
             pages += r->stretches[k];
         tt_series_add(s, tt_model_ns(m, r->begin_ticks) / 1e6, 0, 0, 0);
-        if (s && s->n) s->y[s->n - 1] = (double)pages * r->page_bytes / MIB;
+        if (!s || s->n == 0) continue;
+        s->y[s->n - 1] = (double)pages * r->page_bytes / MIB;
+        plot->y_max = fmax(plot->y_max, s->y[s->n - 1] * 1.08);
     }
     if (plot) plot->height = 240;
+    if (plot) plot->has_y = plot->y_max > 0;
     tt_plot_describe(
         plot, "How much of the first model file was in RAM each time its pages were looked at.");
 }
@@ -227,8 +228,7 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
             p, TT_BLOCK_ANSWER,
             "%s was read from devices in the %s in which batches were computed: %s on average%s.",
             tt_say_bytes(p, (double)k->read_bytes), tt_say_ns(p, seconds * 1e9),
-            tt_say_rate(p, (double)k->read_bytes / seconds),
-            k->read_bytes == 0 ? ", so all was in RAM already" : "");
+            tt_say_rate(p, (double)k->read_bytes / seconds), "");
     else if (ops)
         tt_page_say(p, TT_BLOCK_ANSWER, "The ops read %s from devices.",
                     tt_say_bytes(p, (double)total->counts.read_bytes));

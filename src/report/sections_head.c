@@ -2,7 +2,6 @@
 #include "report/sections.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -36,11 +35,7 @@ static const char *created(tt_page *p, const tt_model *m)
 static void speed_figure(tt_page *p, const char *what, const tt_phase_summary *s)
 {
     if (s->tokens_per_s <= 0) return;
-    tt_page_figure_add(p,
-                       tt_page_format(p, "%s tokens/s",
-                                      s->tokens_per_s < 999.5
-                                          ? tt_say_number(p, s->tokens_per_s)
-                                          : tt_say_count(p, round(s->tokens_per_s))),
+    tt_page_figure_add(p, tt_page_format(p, "%s tokens/s", tt_say_number(p, s->tokens_per_s)),
                        tt_page_format(p, "%s, %s token%s", what, tt_say_count(p, (double)s->tokens),
                                       s->tokens == 1 ? "" : "s"));
 }
@@ -193,7 +188,8 @@ void tt_section_missing(tt_page *p, const tt_analysis *a)
                 dropped ? tt_page_format(p, "%s op records were dropped, of %s",
                                          tt_say_count(p, (double)dropped),
                                          tt_say_count(p, (double)(dropped + a->summary.records)))
-                        : "No op was dropped",
+                : whole ? "No op was dropped"
+                        : "No dropped op is known of",
                 whole ? "the trace is whole"
                       : "the trace is not whole, and this page is about the part that it holds");
     tt_page_table *t = tt_page_table_begin(p, "What this page does not know", 2, titles);

@@ -198,11 +198,31 @@ static void heat_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const t
     tt_page_table_row(p, t, cells);
 }
 
+static const char *const heat_titles[] = {"Tensor", "Reads>",      "Batches>",
+                                          "Size>",  "Bytes read>", "Time of the ops>"};
+
+/* Experts' slices alone: all else is read in each batch. */
+static void expert_tables(tt_page *p, tt_analysis *a)
+{
+    tt_heat *h = &a->heat;
+    tt_heat_rows_sort(h, a->m, TT_HEAT_SORT_ACCESSES);
+    tt_page_table *t = tt_page_table_begin(p, "The hottest experts", 6, heat_titles);
+    for (size_t i = 0, n = 0; i < h->n_rows && n < HOT_ROWS; i++) {
+        if (h->rows[i].expert == TT_EXPERT_NONE) continue;
+        heat_row(p, t, a, &h->rows[i]);
+        n++;
+    }
+    t = tt_page_table_begin(p, "The coldest experts", 6, heat_titles);
+    for (size_t i = h->n_rows, n = 0; i > 0 && n < HOT_ROWS; i--) {
+        if (h->rows[i - 1].expert == TT_EXPERT_NONE) continue;
+        heat_row(p, t, a, &h->rows[i - 1]);
+        n++;
+    }
+}
+
 static void tables_of_heat(tt_page *p, tt_analysis *a)
 {
     tt_heat *h = &a->heat;
-    const char *unit = h->sliced ? "Tensor [expert]" : "Tensor";
-    const char *titles[] = {unit, "Reads>", "Batches>", "Size>", "Bytes read>", "Time of the ops>"};
     const char *set_titles[] = {"Weights", "Share>", "Size>", "Tensors or experts>"};
     tt_page_table *t = tt_page_table_begin(p, "What is read in how many batches", 4, set_titles);
     const struct {
@@ -216,20 +236,14 @@ static void tables_of_heat(tt_page *p, tt_analysis *a)
                                tt_say_count(p, (double)sets[i].set->units)};
         tt_page_table_row(p, t, cells);
     }
-    /* Without experts all weights are read alike often: there the largest come first. */
-    tt_heat_rows_sort(h, a->m, h->sliced ? TT_HEAT_SORT_ACCESSES : TT_HEAT_SORT_READ);
-    t = tt_page_table_begin(
-        p, h->sliced ? "The hottest tensors and experts" : "The tensors of which most is read", 6,
-        titles);
+    if (h->sliced) {
+        expert_tables(p, a);
+        return;
+    }
+    tt_heat_rows_sort(h, a->m, TT_HEAT_SORT_READ);
+    t = tt_page_table_begin(p, "The tensors of which most is read", 6, heat_titles);
     for (size_t i = 0; i < h->n_rows && i < HOT_ROWS; i++)
         heat_row(p, t, a, &h->rows[i]);
-    size_t read = h->n_rows;
-    while (read > 0 && h->rows[read - 1].accesses == 0)
-        read--;
-    if (!h->sliced || read <= HOT_ROWS) return;
-    t = tt_page_table_begin(p, "The coldest that were read", 6, titles);
-    for (size_t i = 0; i < HOT_ROWS && i < read - HOT_ROWS; i++)
-        heat_row(p, t, a, &h->rows[read - 1 - i]);
 }
 
 void tt_section_heat(tt_page *p, tt_analysis *a)

@@ -356,16 +356,16 @@ static void table_of_points(tt_page *p, const tt_analysis *a)
         double share;
         tt_bound bound = tt_bound_of(&a->options.edges, r, &share);
         bool intensity = r->flops_known && r->moved_bytes > 0;
-        const char *cells[] = {
-            tt_page_format(p, "%zu %s", i + 1, r->key),
-            r->part,
-            phase_word(r->phase),
-            tt_percent(p, r->wall_ns, a->bounds.all_ns),
-            intensity ? tt_say_number(p, r->flops / r->moved_bytes) : "not known",
-            point_flops(p, r),
-            point_bytes(p, r),
-            fits_cache(a) && bound == TT_BOUND_MEMORY ? "memory or cache" : tt_bound_name(bound),
-            bound == TT_BOUND_UNKNOWN ? "" : tt_page_format(p, "%.2f", share)};
+        const char *cells[] = {tt_page_format(p, "%zu %s", i + 1, r->key),
+                               r->part,
+                               phase_word(r->phase),
+                               tt_percent(p, r->wall_ns, a->bounds.all_ns),
+                               intensity ? tt_say_number(p, r->flops / r->moved_bytes)
+                                         : "not known",
+                               point_flops(p, r),
+                               point_bytes(p, r),
+                               tt_bound_name(bound),
+                               bound == TT_BOUND_UNKNOWN ? "" : tt_page_format(p, "%.2f", share)};
         tt_page_table_row(p, t, cells);
     }
 }
@@ -424,11 +424,14 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
             tt_say_rate(p, bytes / a->bounds.all_ns * 1e9),
             tt_say_flops(p, flops / a->bounds.all_ns * 1e9));
     else
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not known: the trace holds no op with a known time.");
+        tt_page_say(p, TT_BLOCK_ANSWER, "Not known: %s.",
+                    a->timed ? "the trace holds no op with a known time"
+                             : "the trace cannot turn its ticks into time");
     if (a->bounds.all_ns <= 0) return;
     if (fits_cache(a))
         tt_page_say(p, TT_BLOCK_NOTE,
-                    "The edge of memory is drawn, but what comes out of a cache may pass it.");
+                    "The edge is memory's all the same, below and in the table; what comes out of "
+                    "a cache may pass it.");
     plot_roofline(p, a);
     table_of_points(p, a);
     if (a->points.n > POINTS_SHOWN)
