@@ -1,8 +1,10 @@
+#include "export/csv.h"
 #include "export/export.h"
 
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
+    &tt_format_csv,
     NULL,
 };
 
