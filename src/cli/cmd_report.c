@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -274,12 +275,27 @@ static int write_page(const struct options *o, const tt_page *p, tt_analysis *a,
     return code;
 }
 
-/* Before minutes of work: what is there already, and may not be replaced. */
-static bool is_taken(const struct options *o, const char *path)
+/* Before all the work: what is there already and may not be replaced, and the trace itself. */
+static int check_target(const struct options *o, const char *path)
 {
-    if (!path || o->force || access(path, F_OK) != 0) return false;
-    (void)tt_report_usage("%s exists; --force replaces it", path);
-    return true;
+    struct stat st;
+    if (!path) return TT_EXIT_OK;
+    if (tt_input_is_within(&o->input, path))
+        return tt_report_usage("%s is, or holds, the trace that is read; name another -o", path);
+    if (o->force || stat(path, &st) != 0 || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+        return TT_EXIT_OK;
+    return tt_report_usage("%s exists; --force overwrites it", path);
+}
+
+static int check_targets(const struct options *o, const char *path)
+{
+    char *folder = NULL;
+    int code = check_target(o, path);
+    if (code != TT_EXIT_OK || !path || !o->markdown) return code;
+    if (asprintf(&folder, "%s.plots", path) < 0) return tt_report_usage("out of memory");
+    code = check_target(o, folder);
+    free(folder);
+    return code;
 }
 
 static int make_report(const struct options *o, const tt_model *m, const char *path)
@@ -328,8 +344,8 @@ int tt_cmd_report(int argc, char **argv)
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     char *path = choose_output(&o);
-    int code =
-        is_taken(&o, path) ? TT_EXIT_USAGE : tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
+    int code = check_targets(&o, path);
+    if (code == TT_EXIT_OK) code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = make_report(&o, m, path);
     tt_model_close(m);
     free(path);
