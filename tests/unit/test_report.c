@@ -1,9 +1,12 @@
 /* A report's page: what hostile texts become, what bounds an op, what a plot tells gnuplot. */
 #include "tests.h"
 
+#include "../golden/synth_trace.c"
+#include "base/json.h"
 #include "report/analysis.h"
 #include "report/page.h"
 #include "report/render.h"
+#include "report/sections.h"
 #include "report/svg.h"
 #include "report/text.h"
 
@@ -175,12 +178,97 @@ static void what_bounds_an_op(void **state)
     assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_UNKNOWN);
 }
 
+/* --- a whole page --- */
+
+#define POISON "</td></table><script>x</script>\"'`%s|\n\xff\xf0 \\ $(x) @"
+
+static void poison(tt_model *m)
+{
+    for (uint32_t i = 0; i < m->n_weights; i++) {
+        m->weights[i].name = POISON;
+        m->weights[i].place.component = m->weights[i].place.category = POISON;
+    }
+    for (uint32_t g = 0; g < m->n_graphs; g++) {
+        for (uint32_t i = 0; i < m->graphs[g].n_tensors; i++) {
+            tt_tensor *t = &m->graphs[g].tensors[i];
+            t->name = POISON;
+            t->place.component = t->place.category = POISON;
+            if (i % 5 == 0) t->op_name = t->op_desc = t->type_name = POISON;
+        }
+    }
+    for (uint32_t i = 0; i < m->n_environment; i++)
+        m->environment[i].value = POISON;
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        m->buffers[i].name = POISON;
+    for (uint32_t i = 0; i < m->n_files; i++)
+        m->files[i].path = POISON;
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+/* Every name of the trace means something to HTML, gnuplot or a shell. */
+static void a_hostile_trace(void **state)
+{
+    synth_plan plan = synth_default();
+    tt_bytes b;
+    tt_model *m;
+    tt_analysis a;
+    tt_page p;
+    tt_drawings d;
+    tt_error err = {.status = TT_OK};
+    char *out = NULL;
+    size_t size = 0;
+    const tt_analysis_options options = {.edges = {.bandwidth_from = TT_EDGES_GIVEN,
+                                                   .peak_from = TT_EDGES_GIVEN,
+                                                   .bytes_per_s = 1e10,
+                                                   .flops_per_s = 1e11}};
+    (void)state;
+    tt_bytes_init(&b, SIZE_MAX / 2);
+    plan.experts = 8;
+    plan.experts_used = 2;
+    plan.memory = true;
+    assert_true(synth_build(&plan, &b));
+    assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
+    poison(m);
+    assert_int_equal(tt_analysis_make(m, POISON, &options, &a, NULL), TT_OK);
+    tt_page_open(&p);
+    tt_report_page(&p, &a);
+    assert_false(p.failed);
+    tt_status status = tt_drawings_make(&p, &d, &err);
+    /* gnuplot need not be there; but when it is, no name makes it fail. */
+    if (status != TT_OK && status != TT_E_NOT_FOUND) fail_msg("%s", err.message);
+    FILE *f = open_memstream(&out, &size);
+    tt_page_html(&p, &d, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(count(out, "<script"), 0);
+    assert_int_equal(count(out, "<table>"), count(out, "</table>"));
+    assert_true(count(out, "&lt;script&gt;") > 5);
+    assert_int_equal(strlen(out), size);
+    for (size_t i = 0; i < size;) {
+        size_t n = tt_utf8_length(out + i, size - i);
+        assert_true(n > 0);
+        i += n;
+    }
+    free(out);
+    tt_drawings_free(&d);
+    tt_page_close(&p);
+    tt_analysis_free(&a);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_texts),         cmocka_unit_test(pages_hold_their_texts),
         cmocka_unit_test(names_are_no_commands), cmocka_unit_test(colours_become_variables),
-        cmocka_unit_test(what_bounds_an_op),
+        cmocka_unit_test(what_bounds_an_op),     cmocka_unit_test(a_hostile_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
