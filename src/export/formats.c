@@ -2,7 +2,10 @@
 
 #include <string.h>
 
+extern const tt_export_format tt_export_parquet; /* parquet.c */
+
 static const tt_export_format *const formats[] = {
+    &tt_export_parquet,
     NULL,
 };
 
