@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-#define ZSTD_LEVEL 1
-/* Pages that lose less than this part of their size are stored as they are: packed times, say. */
-#define GAIN_LEAST 16u
+/* Codes repeat, differences do not: they get what looks for repetitions only, and fast. */
+#define LEVEL_CODES 1
+#define LEVEL_OTHERS (-1)
+/* Pages whose begin loses less than this part of its size are stored as they are: packed times. */
+#define GAIN_LEAST 8u
+#define TRIAL_BYTES 32768u
 
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 }; /* PageType */
 
@@ -47,8 +50,7 @@ tt_parquet_encoder *tt_parquet_encoder_open(void)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tt_bytes_init(all[i], TT_PARQUET_GROUP_MAX);
     e->zstd = ZSTD_createCCtx();
-    if (!e->zstd ||
-        ZSTD_isError(ZSTD_CCtx_setParameter(e->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL))) {
+    if (!e->zstd) {
         tt_parquet_encoder_close(e);
         return NULL;
     }
@@ -90,15 +92,14 @@ static void put_page_header(tt_bytes *out, int type, size_t unpacked, size_t pac
     tt_thrift_end(&t);
 }
 
-/* False, with out->failed, without memory. */
-static bool compress(tt_parquet_encoder *e, const tt_bytes *raw)
+/* False without memory. */
+static bool compress(tt_parquet_encoder *e, const uint8_t *raw, size_t n, int level)
 {
     tt_bytes_clear(&e->packed);
-    if (!tt_bytes_reserve(&e->packed, ZSTD_compressBound(raw->size))) return false;
-    size_t n = ZSTD_compress2(e->zstd, e->packed.data, e->packed.capacity, raw->data, raw->size);
-    if (ZSTD_isError(n)) return false;
-    e->packed.size = n;
-    return true;
+    if (!tt_bytes_reserve(&e->packed, ZSTD_compressBound(n))) return false;
+    e->packed.size =
+        ZSTD_compressCCtx(e->zstd, e->packed.data, e->packed.capacity, raw, n, level);
+    return !ZSTD_isError(e->packed.size);
 }
 
 static void put_page(tt_parquet_encoder *e, int type, const tt_bytes *raw, size_t n_values,
@@ -108,7 +109,8 @@ static void put_page(tt_parquet_encoder *e, int type, const tt_bytes *raw, size_
     const tt_bytes *body = raw;
     if (raw->failed) out->failed = true;
     if (chunk->compressed) {
-        if (!compress(e, raw)) out->failed = true;
+        int level = chunk->encoding == TT_PARQUET_DICTIONARY ? LEVEL_CODES : LEVEL_OTHERS;
+        if (!compress(e, raw->data, raw->size, level)) out->failed = true;
         body = &e->packed;
     }
     put_page_header(out, type, raw->size, body->size, n_values, encoding);
@@ -160,10 +162,11 @@ static size_t count_valid(const uint8_t *valid, size_t n)
     return sum;
 }
 
-/* Whether zstd gains enough, judged by the first page. */
+/* Whether zstd gains enough, judged by the begin of the first page. */
 static bool compression_pays(tt_parquet_encoder *e)
 {
-    return !compress(e, &e->page) || e->packed.size < e->page.size - e->page.size / GAIN_LEAST;
+    size_t n = e->page.size < TRIAL_BYTES ? e->page.size : TRIAL_BYTES;
+    return !compress(e, e->page.data, n, LEVEL_OTHERS) || e->packed.size < n - n / GAIN_LEAST;
 }
 
 static void put_data_pages(tt_parquet_encoder *e, const content *c, size_t n_rows,

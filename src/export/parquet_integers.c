@@ -1,9 +1,8 @@
 #include "export/parquet_integers.h"
 #include "export/parquet_pack.h"
+#include "export/parquet_simd.h"
 
 #include <stdlib.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 #define STRETCH 128u  /* values of a sample that stand together */
 #define STRETCHES 8u  /* in a sample */
@@ -43,14 +42,14 @@ void tt_parquet_lookup_free(tt_parquet_lookup *l)
     memset(l, 0, sizeof *l);
 }
 
-INLINE uint64_t raw(const tt_parquet_integers *v, size_t i, bool wide)
+TT_INLINE uint64_t raw(const tt_parquet_integers *v, size_t i, bool wide)
 {
     return wide ? ((const uint64_t *)v->values)[i] : ((const uint32_t *)v->values)[i];
 }
 
 /* ---- bounds ---- */
 
-INLINE void bounds(tt_parquet_integers *v, bool wide)
+TT_INLINE void bounds(tt_parquet_integers *v, bool wide)
 {
     uint64_t least = UINT64_MAX, most = 0, bias = v->bias;
     for (size_t i = 0; i < v->n; i++) {
@@ -62,9 +61,19 @@ INLINE void bounds(tt_parquet_integers *v, bool wide)
     v->most = most;
 }
 
-void tt_parquet_integers_bounds(tt_parquet_integers *v)
+TT_MODERN static void bounds_modern(tt_parquet_integers *v)
 {
     if (v->wide)
+        bounds(v, true);
+    else
+        bounds(v, false);
+}
+
+void tt_parquet_integers_bounds(tt_parquet_integers *v)
+{
+    if (tt_is_modern())
+        bounds_modern(v);
+    else if (v->wide)
         bounds(v, true);
     else
         bounds(v, false);
@@ -88,7 +97,7 @@ static double constant_share(const tt_parquet_integers *v)
 
 /* ---- a list of the distinct values ---- */
 
-INLINE void code_direct(const tt_parquet_integers *v, tt_parquet_lookup *l, bool wide)
+TT_INLINE void code_direct(const tt_parquet_integers *v, tt_parquet_lookup *l, bool wide)
 {
     uint64_t base = v->least, bias = v->bias, span = v->most - v->least;
     uint32_t n = 0;
@@ -110,7 +119,7 @@ INLINE void code_direct(const tt_parquet_integers *v, tt_parquet_lookup *l, bool
 }
 
 /* The code of a value, which may be new; EMPTY when there are too many. */
-INLINE uint16_t code_of(tt_parquet_lookup *l, uint64_t value)
+TT_INLINE uint16_t code_of(tt_parquet_lookup *l, uint64_t value)
 {
     size_t slot = (size_t)((value * GOLDEN) >> 50); /* 14 bits: TT_PARQUET_SLOTS */
     while (l->slots[slot] != EMPTY && l->keys[slot] != value)
@@ -129,7 +138,7 @@ static void forget(tt_parquet_lookup *l)
     l->n_distinct = 0;
 }
 
-INLINE bool code_hashed(const tt_parquet_integers *v, tt_parquet_lookup *l, bool wide)
+TT_INLINE bool code_hashed(const tt_parquet_integers *v, tt_parquet_lookup *l, bool wide)
 {
     forget(l);
     for (size_t i = 0; i < v->n; i++) {

@@ -1,4 +1,5 @@
 #include "export/parquet_pack.h"
+#include "export/parquet_simd.h"
 
 #define GROUP 8u   /* values: packed stretches are multiples of it */
 #define BLOCK 128u /* values whose differences have the least one in common */
@@ -7,20 +8,18 @@
 #define SLACK 16u /* bytes that packing may write behind its end */
 #define SAMPLE_BLOCKS 8u
 
-#define INLINE static inline __attribute__((always_inline))
-
 unsigned tt_parquet_width(uint64_t max)
 {
     return max ? 64u - (unsigned)__builtin_clzll(max) : 0;
 }
 
-INLINE void store_u64(uint8_t *out, uint64_t v)
+TT_INLINE void store_u64(uint8_t *out, uint64_t v)
 {
     memcpy(out, &v, sizeof v);
 }
 
 /* Eight values of at most 16 bits each; writes `width` bytes that count, up to SLACK in all. */
-INLINE void pack_narrow(uint8_t *out, const uint64_t v[GROUP], unsigned width)
+TT_INLINE void pack_narrow(uint8_t *out, const uint64_t v[GROUP], unsigned width)
 {
     unsigned half = 4 * width;
     uint64_t low = v[0] | v[1] << width | v[2] << 2 * width | v[3] << 3 * width;
@@ -31,6 +30,19 @@ INLINE void pack_narrow(uint8_t *out, const uint64_t v[GROUP], unsigned width)
         store_u64(out, half < 64 ? low | high << half : low);
         store_u64(out + 8, half < 64 ? high >> (64 - half) : high);
     }
+}
+
+/* Eight values of 17 to 32 bits each, four at a time; behind an odd width the second four begin in
+ * the middle of a byte. */
+TT_INLINE void pack_medium(uint8_t *out, const uint64_t v[GROUP], unsigned width)
+{
+    typedef unsigned __int128 u128;
+    unsigned half = 4 * width, rest = half % 8;
+    u128 low = (u128)(v[0] | v[1] << width) | (u128)(v[2] | v[3] << width) << 2 * width;
+    u128 high = (u128)(v[4] | v[5] << width) | (u128)(v[6] | v[7] << width) << 2 * width;
+    if (rest) high = high << rest | low >> (half - rest);
+    memcpy(out, &low, sizeof low);
+    memcpy(out + half / 8, &high, sizeof high);
 }
 
 /* Eight values of any width. */
@@ -51,10 +63,12 @@ static void pack_any(uint8_t *out, const uint64_t v[GROUP], unsigned width)
     store_u64(out, (uint64_t)acc);
 }
 
-INLINE void pack_group(uint8_t *out, const uint64_t v[GROUP], unsigned width)
+TT_INLINE void pack_group(uint8_t *out, const uint64_t v[GROUP], unsigned width)
 {
     if (width <= 16)
         pack_narrow(out, v, width);
+    else if (width <= 32)
+        pack_medium(out, v, width);
     else
         pack_any(out, v, width);
 }
@@ -73,12 +87,12 @@ void tt_parquet_run(tt_bytes *out, uint32_t value, size_t n, unsigned width)
     tt_bytes_put(out, &value, (width + 7) / 8);
 }
 
-INLINE uint32_t value_at(const void *values, size_t i, bool bytes)
+TT_INLINE uint32_t value_at(const void *values, size_t i, bool bytes)
 {
     return bytes ? ((const uint8_t *)values)[i] : ((const uint32_t *)values)[i];
 }
 
-INLINE bool group_is_equal(const void *values, size_t i, bool bytes)
+TT_INLINE bool group_is_equal(const void *values, size_t i, bool bytes)
 {
     if (bytes) {
         uint64_t v = tt_load_u64((const uint8_t *)values + i);
@@ -92,7 +106,7 @@ INLINE bool group_is_equal(const void *values, size_t i, bool bytes)
 }
 
 /* How many values from i on are the same. */
-INLINE size_t run_length(const void *values, size_t i, size_t n, bool bytes)
+TT_INLINE size_t run_length(const void *values, size_t i, size_t n, bool bytes)
 {
     uint32_t v = value_at(values, i, bytes);
     size_t at = i;
@@ -104,7 +118,7 @@ INLINE size_t run_length(const void *values, size_t i, size_t n, bool bytes)
 }
 
 /* A packed stretch; behind the last value zeros fill its group. */
-INLINE void put_packed(tt_bytes *out, const void *values, size_t n, unsigned width, bool bytes)
+TT_INLINE void put_packed(tt_bytes *out, const void *values, size_t n, unsigned width, bool bytes)
 {
     size_t groups = (n + GROUP - 1) / GROUP;
     if (n == 0) return;
@@ -125,13 +139,13 @@ INLINE void put_packed(tt_bytes *out, const void *values, size_t n, unsigned wid
     out->size += groups * width;
 }
 
-INLINE const void *from(const void *values, size_t i, bool bytes)
+TT_INLINE const void *from(const void *values, size_t i, bool bytes)
 {
     return bytes ? (const void *)((const uint8_t *)values + i)
                  : (const void *)((const uint32_t *)values + i);
 }
 
-INLINE void put_hybrid(tt_bytes *out, const void *values, size_t n, unsigned width, bool bytes)
+TT_INLINE void put_hybrid(tt_bytes *out, const void *values, size_t n, unsigned width, bool bytes)
 {
     size_t pays = run_pays(width), packed = 0, i = 0; /* packed .. i - 1 are to be packed */
     while (i + GROUP <= n) {
@@ -175,7 +189,7 @@ void tt_parquet_bits(tt_bytes *out, const uint8_t *values, size_t n)
 
 /* ---- differences ---- */
 
-INLINE int64_t delta_at(const void *values, size_t i, bool wide)
+TT_INLINE int64_t delta_at(const void *values, size_t i, bool wide)
 {
     if (wide) {
         const uint64_t *v = values;
@@ -187,17 +201,20 @@ INLINE int64_t delta_at(const void *values, size_t i, bool wide)
 
 /* The differences of values[i .. i + n - 1] to their predecessors, less the least of them, and the
  * width of each part; behind the last value zeros. Returns the least. */
-INLINE int64_t block_of(const void *values, size_t i, size_t n, bool wide, uint64_t out[BLOCK],
-                        uint8_t widths[MINIS])
+TT_INLINE int64_t block_of(const void *values, size_t i, size_t n, bool wide, uint64_t out[BLOCK],
+                           uint8_t widths[MINIS])
 {
-    int64_t *deltas = (int64_t *)(void *)out, least = INT64_MAX;
+    int64_t *deltas = (int64_t *)(void *)out, least;
     if (n == BLOCK)
         for (size_t k = 0; k < BLOCK; k++)
             deltas[k] = delta_at(values, i + k, wide);
     else
         for (size_t k = 0; k < n; k++)
             deltas[k] = delta_at(values, i + k, wide);
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = n; k < BLOCK; k++)
+        deltas[k] = deltas[0];
+    least = deltas[0];
+    for (size_t k = 0; k < BLOCK; k++)
         least = deltas[k] < least ? deltas[k] : least;
     for (size_t k = n; k < BLOCK; k++)
         deltas[k] = least;
@@ -212,7 +229,7 @@ INLINE int64_t block_of(const void *values, size_t i, size_t n, bool wide, uint6
     return least;
 }
 
-INLINE void put_blocks(tt_bytes *out, const void *values, size_t n, bool wide)
+TT_INLINE void put_blocks(tt_bytes *out, const void *values, size_t n, bool wide)
 {
     uint64_t rests[BLOCK];
     for (size_t i = 1; i < n; i += BLOCK) {
@@ -230,17 +247,38 @@ INLINE void put_blocks(tt_bytes *out, const void *values, size_t n, bool wide)
     }
 }
 
+TT_MODERN static void put_wide_modern(tt_bytes *out, const void *values, size_t n)
+{
+    put_blocks(out, values, n, true);
+}
+
+TT_MODERN static void put_narrow_modern(tt_bytes *out, const void *values, size_t n)
+{
+    put_blocks(out, values, n, false);
+}
+
+static void put_wide(tt_bytes *out, const void *values, size_t n)
+{
+    put_blocks(out, values, n, true);
+}
+
+static void put_narrow(tt_bytes *out, const void *values, size_t n)
+{
+    put_blocks(out, values, n, false);
+}
+
 void tt_parquet_delta(tt_bytes *out, const void *values, size_t n, bool wide)
 {
     tt_bytes_varint(out, BLOCK);
     tt_bytes_varint(out, MINIS);
     tt_bytes_varint(out, n);
+    bool modern = tt_is_modern();
     if (wide) {
         tt_bytes_zigzag(out, n ? ((const int64_t *)values)[0] : 0);
-        put_blocks(out, values, n, true);
+        (modern ? put_wide_modern : put_wide)(out, values, n);
     } else {
         tt_bytes_zigzag(out, n ? ((const int32_t *)values)[0] : 0);
-        put_blocks(out, values, n, false);
+        (modern ? put_narrow_modern : put_narrow)(out, values, n);
     }
 }
 
