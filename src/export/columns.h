@@ -6,8 +6,8 @@
 #ifndef TT_EXPORT_COLUMNS_H
 #define TT_EXPORT_COLUMNS_H
 
-#include "analyze/filter.h"
 #include "base/status.h"
+#include "export/export.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -92,6 +92,17 @@ struct tt_export_table {
 /* run, tokens, ops, lanes, sources, tensors, buffers, buffer_events, nodes, edges, routing, faults,
  * values. */
 const tt_export_table *const *tt_export_tables(size_t *n);
+#define TT_EXPORT_TABLES 13u
+
+/* Rows written of each, in that order. */
+typedef struct tt_tables_counts {
+    uint64_t rows[TT_EXPORT_TABLES];
+} tt_tables_counts;
+
+/* Tells the person who exports which tables are empty, and what else is not there (options->note),
+ * and sums up the rows (options->sum). For formats made of tables. */
+void tt_tables_tell(const tt_model *m, const tt_export_options *options,
+                    const tt_tables_counts *counts);
 
 /* Empties the rows and sets the table that they are of. */
 void tt_rows_begin(tt_rows *rows, const tt_export_table *table);

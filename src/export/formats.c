@@ -1,11 +1,12 @@
+#include "export/csv.h"
 #include "export/export.h"
+#include "export/parquet.h"
 
 #include <string.h>
 
-extern const tt_export_format tt_export_parquet; /* parquet.c */
-
 static const tt_export_format *const formats[] = {
-    &tt_export_parquet,
+    &tt_format_csv,
+    &tt_format_parquet,
     NULL,
 };
 

@@ -1,8 +1,5 @@
-/* The format `parquet`: a dataset that holds many runs, DIR/TABLE/run_id=HEX/part-0.parquet. The
- * run id is in the folders' names alone: a reader that also found it in the files would have to
- * choose (and pyarrow refuses to). */
+#include "export/parquet.h"
 #include "export/columns.h"
-#include "export/export.h"
 #include "export/parquet_file.h"
 #include "export/parquet_group.h"
 #include "export/parquet_place.h"
@@ -144,7 +141,7 @@ static tt_status write_parquet(const tt_model *m, const char *path,
     return status;
 }
 
-const tt_export_format tt_export_parquet = {
+const tt_export_format tt_format_parquet = {
     .name = "parquet",
     .summary = "Parquet tables, for DuckDB, pandas, Spark: one folder takes many runs",
     .takes = TT_EXPORT_TAKES_FILTER,

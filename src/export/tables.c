@@ -9,17 +9,43 @@
 #define FACTS_BYTES_MAX ((size_t)64 << 20)
 #define TEXTS_BYTES_MAX ((size_t)16 << 20)
 
-static const tt_export_table *const tables[] = {
-    &tt_table_run,
-    &tt_table_tokens,
-    &tt_table_ops,
-    &tt_table_lanes,
+static const tt_export_table *const tables[TT_EXPORT_TABLES] = {
+    &tt_table_run,     &tt_table_tokens,  &tt_table_ops,     &tt_table_lanes,
+    &tt_table_sources, &tt_table_tensors, &tt_table_buffers, &tt_table_buffer_events,
+    &tt_table_nodes,   &tt_table_edges,   &tt_table_routing, &tt_table_faults,
+    &tt_table_values,
 };
 
 const tt_export_table *const *tt_export_tables(size_t *n)
 {
-    *n = sizeof tables / sizeof *tables;
+    *n = TT_EXPORT_TABLES;
     return tables;
+}
+
+void tt_tables_tell(const tt_model *m, const tt_export_options *options,
+                    const tt_tables_counts *counts)
+{
+    size_t n;
+    uint64_t rows = 0;
+    char empty[320] = "";
+    const tt_export_table *const *list = tt_export_tables(&n);
+    for (size_t i = 0, used = 0; i < n; i++) {
+        rows += counts->rows[i];
+        if (counts->rows[i] || used >= sizeof empty) continue;
+        int more =
+            snprintf(empty + used, sizeof empty - used, "%s%s", used ? ", " : "", list[i]->name);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    if (options->sum) *options->sum = (tt_export_sum){rows, "rows"};
+    if (!options->note) return;
+    if (!m->clock.known)
+        options->note(options->note_context,
+                      "the trace does not tell how long a tick is: columns of times are empty");
+    if (!*empty) return;
+    char text[400];
+    (void)snprintf(text, sizeof text, "without rows, as the trace has nothing of the kind: %s",
+                   empty);
+    options->note(options->note_context, text);
 }
 
 /* --- parts --- */
@@ -89,9 +115,11 @@ tt_status tt_parting_range(const tt_parting *p, tt_tables_own *own, const tt_fil
 
 static void free_facts(tt_tables_own *own)
 {
-    for (uint32_t i = 0; own->facts && i < own->m->n_graphs; i++) {
+    for (uint32_t i = 0; own->facts && own->places && i < own->m->n_graphs; i++) {
         free(own->facts[i]);
+        free(own->places[i]);
         own->facts[i] = NULL;
+        own->places[i] = NULL;
     }
     own->facts_bytes = 0;
     tt_arena_free(&own->texts);
@@ -104,6 +132,7 @@ void tt_tables_own_free(tt_tables_own *own)
     free_facts(own);
     tt_arena_free(&own->texts);
     free(own->facts);
+    free(own->places);
     tt_join_free(&own->join);
     tt_op_table_free(own->ops);
     tt_accesses_free(own->accesses);
@@ -125,7 +154,8 @@ static tt_tables_own *make_own(const tt_model *m)
         (void)snprintf(own->run_id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
     own->ops = tt_op_table_new(m);
     own->facts = calloc((size_t)m->n_graphs + 1, sizeof *own->facts);
-    if (own->ops && own->facts) return own;
+    own->places = calloc((size_t)m->n_graphs + 1, sizeof *own->places);
+    if (own->ops && own->facts && own->places) return own;
     tt_tables_own_free(own);
     return NULL;
 }
@@ -167,6 +197,11 @@ tt_status tt_tables_accesses(tt_tables_own *own, uint32_t run, tt_error *err)
     return status;
 }
 
+tt_status tt_tables_buffers(tt_tables_own *own, tt_error *err)
+{
+    return own->buffers ? TT_OK : tt_buffers_analyze(own->m, &own->buffers, err);
+}
+
 /* --- runs --- */
 
 uint32_t tt_tables_runs(const tt_model *m)
@@ -187,6 +222,28 @@ tt_status tt_tables_fill_runs(const tt_export_table *table, const tt_parting *pa
     if (status != TT_OK) return status;
     tt_tables_run_id(rows, 0, rows->n);
     return tt_tables_end(rows, err);
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    tt_join *join = &own->join;
+    tt_status status = tt_join_run(join, own->m, run, err);
+    uint32_t sorted = 1;
+    if (status != TT_OK) {
+        join->n_touched = 0;
+        return status;
+    }
+    while (sorted < join->n_touched && join->touched[sorted - 1] < join->touched[sorted])
+        sorted++;
+    if (sorted < join->n_touched)
+        qsort(join->touched, join->n_touched, sizeof *join->touched, by_node);
+    return TT_OK;
 }
 
 /* --- ops --- */
@@ -247,6 +304,64 @@ const tt_op_facts *tt_tables_op(tt_tables_own *own, tt_rows *rows, uint32_t grap
     if (f->stamp != own->stamp) encode(f, rows, columns);
     f->stamp = own->stamp;
     return f;
+}
+
+/* --- places --- */
+
+static tt_place_codes *codes_of(tt_tables_own *own, uint32_t graph)
+{
+    if (own->places[graph]) return own->places[graph];
+    size_t n = own->m->graphs[graph].n_tensors;
+    own->places[graph] = calloc(n, sizeof(tt_place_codes));
+    if (own->places[graph]) own->facts_bytes += n * sizeof(tt_place_codes);
+    return own->places[graph];
+}
+
+static uint32_t code_of(tt_rows *rows, uint32_t column, const char *text)
+{
+    uint32_t code = tt_dictionary_code(&rows->columns[column].dictionary, text, strlen(text));
+    rows->failed |= code == TT_NONE;
+    return code;
+}
+
+static void encode_place(const tt_model *m, tt_rows *rows, uint32_t first, const tt_tensor *t,
+                         const tt_tensor *root, tt_place_codes *c)
+{
+    c->name = code_of(rows, first + TT_PLACE_NAME, t->name);
+    if (root != t) c->view_of = code_of(rows, first + TT_PLACE_VIEW_OF, root->name);
+    c->type = code_of(rows, first + TT_PLACE_TYPE, t->type_name);
+    c->origin = code_of(rows, first + TT_PLACE_ORIGIN, tt_origin_name(t->origin));
+    if (t->weight != TT_NONE)
+        c->file = code_of(rows, first + TT_PLACE_FILE, m->files[m->weights[t->weight].file].path);
+}
+
+void tt_tables_place(tt_rows *rows, tt_tables_own *own, uint32_t first, uint32_t graph,
+                     uint32_t tensor)
+{
+    const tt_model *m = own->m;
+    const tt_graph *g = &m->graphs[graph];
+    const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
+    const bool weight = t->weight != TT_NONE;
+    const uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
+    tt_place_codes *all = codes_of(own, graph), *c = all + (all ? tensor : 0);
+    if (!all) {
+        rows->failed = true;
+        return;
+    }
+    if (c->stamp != own->stamp) encode_place(m, rows, first, t, root, c);
+    c->stamp = own->stamp;
+    tt_rows_integer(rows, first + TT_PLACE_NAME, c->name);
+    tt_tables_put_known(rows, first + TT_PLACE_VIEW_OF, root != t, c->view_of);
+    tt_rows_integer(rows, first + TT_PLACE_TYPE, c->type);
+    tt_rows_integer(rows, first + TT_PLACE_SIZE, t->size_bytes);
+    tt_rows_integer(rows, first + TT_PLACE_ORIGIN, c->origin);
+    tt_tables_put_known(rows, first + TT_PLACE_FILE, weight, c->file);
+    tt_tables_put_known(rows, first + TT_PLACE_FILE_OFFSET, weight,
+                        weight ? m->weights[t->weight].offset_bytes + t->root_offset_bytes : 0);
+    tt_tables_put_known(rows, first + TT_PLACE_BUFFER, buffer != TT_NONE,
+                        buffer != TT_NONE ? m->buffers[buffer].id : 0);
+    tt_tables_put_known(rows, first + TT_PLACE_BUFFER_OFFSET, buffer != TT_NONE,
+                        t->buffer != TT_NONE ? t->location : root->location + t->root_offset_bytes);
 }
 
 /* --- columns that many tables have --- */

@@ -49,6 +49,26 @@ typedef struct tt_op_facts {
     bool made, at_most, picks;
 } tt_op_facts;
 
+/* Where a tensor of a graph lies: nine columns that several tables have, in this order. */
+enum {
+    TT_PLACE_NAME,
+    TT_PLACE_VIEW_OF,
+    TT_PLACE_TYPE,
+    TT_PLACE_SIZE,
+    TT_PLACE_ORIGIN,
+    TT_PLACE_FILE,
+    TT_PLACE_FILE_OFFSET,
+    TT_PLACE_BUFFER,
+    TT_PLACE_BUFFER_OFFSET,
+    TT_PLACE_COLUMNS
+};
+
+/* The codes of its texts, in the part `stamp`. */
+typedef struct tt_place_codes {
+    uint32_t stamp;
+    uint32_t name, view_of, type, origin, file;
+} tt_place_codes;
+
 struct tt_tables_own {
     const tt_model *m;
     char run_id[33];
@@ -60,10 +80,11 @@ struct tt_tables_own {
     const tt_parting *parted; /* whose parts these are */
     uint32_t *part_first;     /* n_parts + 1 items */
     uint32_t n_parts;
-    tt_op_facts **facts; /* by graph, by node; NULL until met */
-    size_t facts_bytes;
-    uint32_t stamp; /* of the part being filled */
-    tt_arena texts; /* of fused ops */
+    tt_op_facts **facts;     /* by graph, by node; NULL until met */
+    tt_place_codes **places; /* by graph, by tensor; NULL until met */
+    size_t facts_bytes;      /* of both */
+    uint32_t stamp;          /* of the part being filled */
+    tt_arena texts;          /* of fused ops */
     tt_piece_ops *lanes;
     struct tt_lane_cursor *cursors;
     size_t lanes_capacity;
@@ -95,11 +116,21 @@ tt_status tt_tables_fill_runs(const tt_export_table *table, const tt_parting *pa
 
 /* The column run_id of n rows from `first` on. */
 void tt_tables_run_id(tt_rows *rows, size_t first, size_t n);
+/* own->join gets the run's ops, `touched` by ascending node: as their op_id is. */
+tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err);
+/* own->buffers, made once. */
+tt_status tt_tables_buffers(tt_tables_own *own, tt_error *err);
 /* Loads what the run picked of weights, unless it is loaded. */
 tt_status tt_tables_accesses(tt_tables_own *own, uint32_t run, tt_error *err);
 /* What is known of the op; its codes are those of the part. NULL without memory. */
 const tt_op_facts *tt_tables_op(tt_tables_own *own, tt_rows *rows, uint32_t graph, uint32_t node,
                                 uint8_t covers, const uint32_t columns[6]);
+
+/* The nine columns from `first` on, for a tensor of the graph (in tt_model.graphs). */
+void tt_tables_place(tt_rows *rows, tt_tables_own *own, uint32_t first, uint32_t graph,
+                     uint32_t tensor);
+/* Rows of a run by lane, for a tt_parting. */
+uint64_t tt_tables_lane_rows(const tt_model *m, const tt_filter *filter, uint32_t run);
 
 /* A moment of CLOCK_MONOTONIC, as `log --json` has it; since the trace's first batch; UTC. */
 int64_t tt_tables_mono_ns(const tt_model *m, uint64_t ticks);

@@ -36,7 +36,7 @@ typedef struct tt_lane_cursor {
     uint32_t node;     /* of that record; TT_NONE: none is left */
 } cursor;
 
-static uint64_t weight(const tt_model *m, const tt_filter *filter, uint32_t run)
+uint64_t tt_tables_lane_rows(const tt_model *m, const tt_filter *filter, uint32_t run)
 {
     const tt_run *r = &m->runs[run];
     if (!tt_tables_run_passes(m, filter, run)) return 0;
@@ -46,7 +46,7 @@ static uint64_t weight(const tt_model *m, const tt_filter *filter, uint32_t run)
     return m->graphs[r->graph].n_executed * threads;
 }
 
-static const tt_parting by_run = {tt_tables_runs, weight, TT_ROWS_MAX};
+static const tt_parting by_run = {tt_tables_runs, tt_tables_lane_rows, TT_ROWS_MAX};
 
 static uint32_t parts(const tt_model *m, const tt_filter *filter)
 {

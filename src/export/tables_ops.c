@@ -1,7 +1,6 @@
 /* The table `ops`. */
 #include "export/tables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -94,12 +93,6 @@ static const tt_parting by_run = {tt_tables_runs, weight, TT_ROWS_MAX / 2};
 static uint32_t parts(const tt_model *m, const tt_filter *filter)
 {
     return tt_parting_parts(&by_run, m, filter);
-}
-
-static int by_node(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
 }
 
 /* Each column is filled in a loop of its own. */
@@ -255,15 +248,10 @@ static tt_status put_ops(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_err
 
 static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
 {
-    tt_join *join = &own->join;
-    tt_status status = tt_join_run(join, own->m, run, err);
+    const tt_join *join = &own->join;
+    tt_status status = tt_tables_join(own, run, err);
     if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + join->n_touched, err);
     if (status != TT_OK || join->n_touched == 0) return status;
-    uint32_t sorted = 1;
-    while (sorted < join->n_touched && join->touched[sorted - 1] < join->touched[sorted])
-        sorted++;
-    if (sorted < join->n_touched)
-        qsort(join->touched, join->n_touched, sizeof *join->touched, by_node);
     put_run(rows, own->m, &own->m->runs[run], join->n_touched);
     put_times(rows, own->m, join);
     return put_ops(rows, own, run, err);
