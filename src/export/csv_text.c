@@ -7,51 +7,49 @@
 #include <stdbool.h>
 #include <time.h>
 
-static char *put_eight(char *p, uint32_t v)
+void tt_csv_digits_make(tt_csv_digits *d)
 {
-    uint64_t digits = tt_csv_digits(v) | TT_CSV_ZEROS;
-    memcpy(p, &digits, 8);
-    return p + 8;
-}
-
-char *tt_csv_put_long(char *p, uint64_t v, tt_csv_front *front)
-{
-    uint64_t high = v / 100000000;
-    if (front->value != high + 1) {
-        char *end = front->text;
-        if (high >= 100000000) {
-            end = tt_csv_put_u32(end, (uint32_t)(high / 100000000));
-            end = put_eight(end, (uint32_t)(high % 100000000));
-        } else {
-            end = tt_csv_put_u32(end, (uint32_t)high);
-        }
-        front->n = (size_t)(end - front->text);
-        front->value = high + 1;
+    for (uint32_t i = 0; i < 10000; i++) {
+        const char text[4] = {(char)('0' + i / 1000), (char)('0' + i / 100 % 10),
+                              (char)('0' + i / 10 % 10), (char)('0' + i % 10)};
+        memcpy(&d->four[i], text, sizeof text);
     }
-    memcpy(p, front->text, 16);
-    return put_eight(p + front->n, (uint32_t)(v % 100000000));
 }
 
-char *tt_csv_put_time(char *p, int64_t ns, tt_csv_front *front)
+/* value > 0, so that a zero-filled front is that of no number. */
+void tt_csv_set_front(tt_csv_front *front, uint64_t value, const tt_csv_digits *d)
+{
+    char *end = front->text;
+    if (value >= 100000000) {
+        end = tt_csv_put_short(end, (uint32_t)(value / 100000000), d);
+        end = tt_csv_put_eight(end, (uint32_t)(value % 100000000), d);
+    } else {
+        end = tt_csv_put_short(end, (uint32_t)value, d);
+    }
+    front->n = (size_t)(end - front->text);
+    front->value = value;
+}
+
+char *tt_csv_put_time(char *p, int64_t ns, tt_csv_front *front, const tt_csv_digits *d)
 {
     int64_t second = ns / 1000000000, rest = ns % 1000000000;
     if (rest < 0) {
         rest += 1000000000;
         second--;
     }
-    if (front->value != (uint64_t)second + 1 || front->n == 0) {
+    if (front->value != (uint64_t)second || front->n == 0) {
         struct tm tm;
         time_t t = (time_t)second;
         char text[sizeof front->text] = "";
         /* The years of 64 bits of ns have four digits. */
         if (gmtime_r(&t, &tm)) front->n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S.", &tm);
         memcpy(front->text, text, sizeof text);
-        front->value = (uint64_t)second + 1;
+        front->value = (uint64_t)second;
     }
     memcpy(p, front->text, sizeof front->text);
     p += front->n;
     *p++ = (char)('0' + rest / 100000000);
-    p = put_eight(p, (uint32_t)(rest % 100000000));
+    p = tt_csv_put_eight(p, (uint32_t)(rest % 100000000), d);
     *p++ = 'Z';
     return p;
 }

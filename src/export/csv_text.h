@@ -11,66 +11,65 @@
 #include <string.h>
 
 #define TT_CSV_SLACK 16u
-#define TT_CSV_NUMBER_MAX 40u /* of a number or time */
+#define TT_CSV_NUMBER_MAX 32u /* of a number or time */
+
+/* What numbers are written with. Filled by tt_csv_digits_make; then const. */
+typedef struct tt_csv_digits {
+    uint32_t four[10000]; /* the four digits of a number, the first in the lowest byte */
+} tt_csv_digits;
 
 /* The front of the number before, or the second of the time before, in a column: in most columns
  * it is that of the next one too. Zero-filled is ready. */
 typedef struct tt_csv_front {
-    uint64_t value; /* of the front + 1 */
-    size_t n;
+    uint64_t value;
+    size_t n; /* 0: none yet */
     char text[32];
 } tt_csv_front;
 
-/* Private: 8 digits of v < 10^8, the first in the lowest byte, each 0 to 9. All at once: halves,
- * pairs and digits are divided side by side in one word. */
-static inline uint64_t tt_csv_digits(uint32_t v)
+void tt_csv_digits_make(tt_csv_digits *d);
+
+/* Private: of v < 10^8, all eight digits. */
+static inline char *tt_csv_put_eight(char *p, uint32_t v, const tt_csv_digits *d)
 {
-    uint64_t x = (uint64_t)(v / 10000) | (uint64_t)(v % 10000) << 32;
-    uint64_t hundreds = (x * 10486 >> 20) & 0x7f0000007f;
-    x = hundreds | (x - hundreds * 100) << 16;
-    uint64_t tens = (x * 103 >> 10) & 0x000f000f000f000f;
-    return tens | (x - tens * 10) << 8;
+    memcpy(p, &d->four[v / 10000], 4);
+    memcpy(p + 4, &d->four[v % 10000], 4);
+    return p + 8;
 }
 
-#define TT_CSV_ZEROS 0x3030303030303030u
-
-static inline char *tt_csv_put_u32(char *p, uint32_t v)
+/* Private: of v < 10^8. Without a branch: how many digits a number has cannot be foretold. */
+static inline char *tt_csv_put_short(char *p, uint32_t v, const tt_csv_digits *d)
 {
-    uint64_t digits = tt_csv_digits(v % 100000000);
-    if (v >= 100000000) {
-        uint32_t high = v / 100000000;
-        if (high >= 10) *p++ = (char)('0' + high / 10);
-        *p++ = (char)('0' + high % 10);
-        digits |= TT_CSV_ZEROS;
-        memcpy(p, &digits, 8);
-        return p + 8;
-    }
-    unsigned zeros = digits ? (unsigned)__builtin_ctzll(digits) / 8 : 7;
-    digits = (digits | TT_CSV_ZEROS) >> zeros * 8;
+    uint64_t digits = (uint64_t)d->four[v / 10000] | (uint64_t)d->four[v % 10000] << 32;
+    unsigned zeros = (unsigned)__builtin_ctzll((digits & 0x0f0f0f0f0f0f0f) | (uint64_t)1 << 56) / 8;
+    digits >>= zeros * 8;
     memcpy(p, &digits, 8);
     return p + 8 - zeros;
 }
 
-/* Private: of more than eight digits. */
-char *tt_csv_put_long(char *p, uint64_t v, tt_csv_front *front);
+/* Private: changes the front of a number of more than eight digits. */
+void tt_csv_set_front(tt_csv_front *front, uint64_t value, const tt_csv_digits *d);
 
-static inline char *tt_csv_put_u64(char *p, uint64_t v, tt_csv_front *front)
+static inline char *tt_csv_put_u64(char *p, uint64_t v, tt_csv_front *front, const tt_csv_digits *d)
 {
-    return v < 100000000 ? tt_csv_put_u32(p, (uint32_t)v) : tt_csv_put_long(p, v, front);
+    if (v < 100000000) return tt_csv_put_short(p, (uint32_t)v, d);
+    uint64_t value = v / 100000000;
+    if (front->value != value) tt_csv_set_front(front, value, d);
+    memcpy(p, front->text, 16);
+    return tt_csv_put_eight(p + front->n, (uint32_t)(v - value * 100000000), d);
 }
 
-static inline char *tt_csv_put_i64(char *p, int64_t v, tt_csv_front *front)
+static inline char *tt_csv_put_i64(char *p, int64_t v, tt_csv_front *front, const tt_csv_digits *d)
 {
     if (v < 0) *p++ = '-';
-    return tt_csv_put_u64(p, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, front);
+    return tt_csv_put_u64(p, v < 0 ? 0 - (uint64_t)v : (uint64_t)v, front, d);
 }
 
 /* ns since 1970 as "2026-11-21T12:53:05.000000000Z". */
-char *tt_csv_put_time(char *p, int64_t ns, tt_csv_front *front);
+char *tt_csv_put_time(char *p, int64_t ns, tt_csv_front *front, const tt_csv_digits *d);
 /* Shortest decimal that reads back the same; nothing for what is no number. */
 char *tt_csv_put_real(char *p, double v);
 
-/* Copies n bytes, of which there are TT_CSV_SLACK more. */
+/* Copies n bytes, behind which there are TT_CSV_SLACK more. */
 static inline char *tt_csv_copy(char *p, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i += 16)
