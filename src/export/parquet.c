@@ -143,6 +143,6 @@ static tt_status write_parquet(const tt_model *m, const char *path,
 
 const tt_export_format tt_format_parquet = {
     .name = "parquet",
-    .summary = "Parquet tables, for DuckDB, pandas, Spark: one folder takes many runs",
+    .summary = "a dataset of Parquet tables, which takes many runs",
     .takes = TT_EXPORT_TAKES_FILTER,
     .write = write_parquet};
