@@ -43,7 +43,7 @@ void tt_tables_tell(const tt_model *m, const tt_export_options *options,
                       "the trace does not tell how long a tick is: columns of times are empty");
     if (!*empty) return;
     char text[400];
-    (void)snprintf(text, sizeof text, "without rows, as the trace has nothing of the kind: %s",
+    (void)snprintf(text, sizeof text, "without rows, as nothing of the kind was found: %s",
                    empty);
     options->note(options->note_context, text);
 }
