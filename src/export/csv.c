@@ -29,7 +29,7 @@ typedef struct scribe {
 typedef struct writing {
     const tt_export_options *options;
     const tt_export_table *table;
-    char name[80]; /* of its file */
+    char *shown; /* path of its file, for messages */
     FILE *file;
     uint64_t n_rows;
     uint64_t parts_before, parts_all; /* for the progress */
@@ -79,7 +79,7 @@ static tt_status make(void *context, void *own, const tt_model *m, uint32_t part
 static tt_status put(const writing *w, const uint8_t *data, size_t n, tt_error *err)
 {
     if (fwrite(data, 1, n, w->file) == n) return TT_OK;
-    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", w->name,
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", w->shown,
                         strerror(errno));
 }
 
@@ -131,16 +131,21 @@ static tt_status write_table(writing *w, const tt_model *m, const tt_outdir *d, 
                                   .limit_bytes = PART_BYTES_MAX,
                                   .progress = o->progress ? progress : NULL,
                                   .progress_context = w};
-    (void)snprintf(w->name, sizeof w->name, "%s.csv%s", w->table->name,
-                   tt_compress_suffix(o->compress));
-    w->file = tt_outdir_file(d, w->name, err);
-    if (!w->file) return TT_E_IO;
+    char name[80];
+    (void)snprintf(name, sizeof name, "%s.csv%s", w->table->name, tt_compress_suffix(o->compress));
+    if (asprintf(&w->shown, "%s/%s", d->path, name) < 0) {
+        w->shown = NULL;
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the tables");
+    }
     w->n_rows = 0;
-    tt_status status = write_header(w, err);
+    w->file = tt_outdir_file(d, name, err);
+    tt_status status = w->file ? write_header(w, err) : TT_E_IO;
     if (status == TT_OK) status = tt_workers_run(m, &plan, err);
     w->parts_before += plan.n_parts;
     tt_error ignored;
-    tt_status closed = tt_outdir_close(w->file, w->name, status == TT_OK ? err : &ignored);
+    tt_status closed =
+        w->file ? tt_outdir_close(w->file, w->shown, status == TT_OK ? err : &ignored) : TT_OK;
+    free(w->shown);
     return status == TT_OK ? closed : status;
 }
 
