@@ -267,7 +267,10 @@ static int tell(const struct options *o, const tt_export_sum *sum)
     struct stat st;
     bool is_folder = stat(o->output, &st) == 0 && S_ISDIR(st.st_mode);
     found = (written){0};
-    (void)nftw(o->output, count_file, 16, FTW_PHYS);
+    if (sum->n_files)
+        found = (written){sum->n_files, sum->size_bytes};
+    else
+        (void)nftw(o->output, count_file, 16, FTW_PHYS);
     if (o->input.json) {
         print_json(o, sum, is_folder);
         return tt_report_output(!ferror(stdout));
@@ -304,7 +307,7 @@ int tt_cmd_export(int argc, char **argv)
     tt_model *m;
     tt_report_parse(&argp, argc, argv, 0, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK && holds_trace(o.output, o.input.path))
+    if (code == TT_EXIT_OK && !o.format->adds && holds_trace(o.output, o.input.path))
         code =
             tt_report_usage("%s is, or holds, the trace that is read; name another -o", o.output);
     if (code == TT_EXIT_OK) code = check_filter(&o, m);

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLES_MAX 32u
 #define RUN_ID_BYTES 16u
 #define FIRST_COLUMN 1u /* behind run_id */
+/* Each holds a part's rows and two encoded ones: up to 150 MiB. */
+#define THREADS_MAX 16u
 
 typedef struct job {
     const tt_model *m;
@@ -20,6 +21,7 @@ typedef struct job {
     uint64_t parts_done, parts; /* of all tables */
     const tt_export_table *table;
     tt_parquet_file file;
+    uint64_t size_bytes; /* of all files */
 } job;
 
 /* A thread's own memory. */
@@ -73,8 +75,9 @@ static void progress(void *context, uint64_t done, uint64_t total)
 
 static tt_status write_parts(job *j, tt_error *err)
 {
+    unsigned threads = tt_workers_threads(j->options->threads);
     tt_workers_plan plan = {.n_parts = j->table->parts(j->m, j->options->filter),
-                            .threads = j->options->threads,
+                            .threads = threads < THREADS_MAX ? threads : THREADS_MAX,
                             .make = make_part,
                             .take = take_part,
                             .open = open_own,
@@ -98,21 +101,45 @@ static tt_status end_file(job *j, tt_error *err)
     return tt_parquet_file_end(&j->file, pairs, host ? 4 : 3, err);
 }
 
+static tt_status write_file(job *j, FILE *out, const char *path, tt_error *err)
+{
+    tt_error late;
+    tt_status status = tt_parquet_file_begin(&j->file, out, path, j->table, FIRST_COLUMN, err);
+    if (status == TT_OK) status = write_parts(j, err);
+    if (status == TT_OK) status = end_file(j, err);
+    j->size_bytes += j->file.size_bytes;
+    tt_parquet_file_free(&j->file);
+    tt_status closed = tt_outdir_close(out, path, &late);
+    if (status != TT_OK || closed == TT_OK) return status;
+    *err = late;
+    return closed;
+}
+
 static tt_status write_table(job *j, const tt_export_table *table, tt_error *err)
 {
+    char *path;
     j->table = table;
     FILE *out = tt_parquet_place_file(&j->place, table->name, err);
     if (!out) return err->status;
-    tt_status status = tt_parquet_file_begin(&j->file, out, table, FIRST_COLUMN, err);
-    if (status == TT_OK) status = write_parts(j, err);
-    if (status == TT_OK) status = end_file(j, err);
-    tt_parquet_file_free(&j->file);
-    tt_error late;
-    tt_status closed = tt_parquet_place_close(out, table->name, &late);
-    if (status == TT_OK && closed != TT_OK) {
-        status = closed;
-        *err = late;
+    if (asprintf(&path, "%s/%s/run_id=%s", j->place.path, table->name, j->run_id) < 0) {
+        (void)fclose(out);
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the tables");
     }
+    tt_status status = write_file(j, out, path, err);
+    free(path);
+    return status;
+}
+
+static tt_status write_tables(job *j, const tt_export_table *const *tables, size_t n,
+                              tt_tables_counts *counts, tt_error *err)
+{
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
+        status = write_table(j, tables[i], err);
+        counts->rows[i] = j->file.n_rows;
+    }
+    if (status == TT_OK) return tt_parquet_place_commit(&j->place, err);
+    tt_parquet_place_abandon(&j->place);
     return status;
 }
 
@@ -120,29 +147,32 @@ static tt_status write_parquet(const tt_model *m, const char *path,
                                const tt_export_options *options, tt_error *err)
 {
     job j = {.m = m, .options = options};
-    const char *names[TABLES_MAX];
+    const char *names[TT_EXPORT_TABLES];
+    tt_tables_counts counts = {0};
     size_t n;
     const tt_export_table *const *tables = tt_export_tables(&n);
     for (size_t i = 0; i < RUN_ID_BYTES; i++)
         (void)snprintf(j.run_id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
-    if (n > TABLES_MAX)
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %u tables", TABLES_MAX);
     for (size_t i = 0; i < n; i++) {
         names[i] = tables[i]->name;
         j.parts += tables[i]->parts(m, options->filter);
     }
     tt_status status =
         tt_parquet_place_open(&j.place, path, j.run_id, names, n, options->force, err);
+    if (status == TT_OK) status = write_tables(&j, tables, n, &counts, err);
     if (status != TT_OK) return status;
-    for (size_t i = 0; i < n && status == TT_OK; i++)
-        status = write_table(&j, tables[i], err);
-    if (status == TT_OK) return tt_parquet_place_commit(&j.place, err);
-    tt_parquet_place_abandon(&j.place);
-    return status;
+    tt_tables_tell(m, options, &counts);
+    if (options->sum) {
+        options->sum->n_files = n;
+        options->sum->size_bytes = j.size_bytes;
+    }
+    return TT_OK;
 }
 
 const tt_export_format tt_format_parquet = {
     .name = "parquet",
     .summary = "a dataset of Parquet tables, which takes many runs",
     .takes = TT_EXPORT_TAKES_FILTER,
-    .write = write_parquet};
+    .adds = true,
+    .write = write_parquet,
+};

@@ -42,17 +42,18 @@ static const stored_type stored_types[] = {
 static tt_status put(tt_parquet_file *f, const void *bytes, size_t n, tt_error *err)
 {
     if (n && fwrite(bytes, 1, n, f->out) != n)
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write the table %s: %s",
-                            f->table->name, strerror(errno));
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", f->name,
+                            strerror(errno));
     f->size_bytes += n;
     return TT_OK;
 }
 
-tt_status tt_parquet_file_begin(tt_parquet_file *f, FILE *out, const tt_export_table *table,
-                                uint32_t first, tt_error *err)
+tt_status tt_parquet_file_begin(tt_parquet_file *f, FILE *out, const char *name,
+                                const tt_export_table *table, uint32_t first, tt_error *err)
 {
     memset(f, 0, sizeof *f);
     f->out = out;
+    f->name = name;
     f->table = table;
     f->first = first;
     tt_bytes_init(&f->groups, TT_PARQUET_FOOTER_MAX);
@@ -249,7 +250,7 @@ tt_status tt_parquet_file_end(tt_parquet_file *f, const tt_parquet_pair *pairs, 
     tt_bytes_put(&footer, magic, sizeof magic);
     tt_status status = footer.failed || f->groups.failed
                            ? tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
-                                          "no memory for the footer of table %s", f->table->name)
+                                          "no memory for the footer of %s", f->name)
                            : put(f, footer.data, footer.size, err);
     tt_bytes_free(&footer);
     return status;

@@ -24,6 +24,7 @@ typedef struct tt_parquet_pair {
 
 typedef struct tt_parquet_file {
     FILE *out;
+    const char *name; /* of the file, for messages */
     const tt_export_table *table;
     uint32_t first; /* column that the file begins with */
     uint64_t size_bytes, n_rows;
@@ -32,9 +33,9 @@ typedef struct tt_parquet_file {
 } tt_parquet_file;
 
 /* Begins a file of the table's columns from `first` on. `out` stays the caller's, who also learns
- * of failed writes when he closes it; here they end the work early. */
-tt_status tt_parquet_file_begin(tt_parquet_file *f, FILE *out, const tt_export_table *table,
-                                uint32_t first, tt_error *err);
+ * of failed writes when he closes it; here they end the work early. `name` stays valid. */
+tt_status tt_parquet_file_begin(tt_parquet_file *f, FILE *out, const char *name,
+                                const tt_export_table *table, uint32_t first, tt_error *err);
 /* Appends what tt_parquet_group_encode made; nothing when that is empty. */
 tt_status tt_parquet_file_group(tt_parquet_file *f, const tt_bytes *made, tt_error *err);
 /* Writes the footer. */

@@ -97,8 +97,7 @@ static bool compress(tt_parquet_encoder *e, const uint8_t *raw, size_t n, int le
 {
     tt_bytes_clear(&e->packed);
     if (!tt_bytes_reserve(&e->packed, ZSTD_compressBound(n))) return false;
-    e->packed.size =
-        ZSTD_compressCCtx(e->zstd, e->packed.data, e->packed.capacity, raw, n, level);
+    e->packed.size = ZSTD_compressCCtx(e->zstd, e->packed.data, e->packed.capacity, raw, n, level);
     return !ZSTD_isError(e->packed.size);
 }
 

@@ -244,11 +244,6 @@ FILE *tt_parquet_place_file(const tt_parquet_place *p, const char *table, tt_err
     return tt_outdir_file(&p->staged, name, err);
 }
 
-tt_status tt_parquet_place_close(FILE *file, const char *table, tt_error *err)
-{
-    return tt_outdir_close(file, table, err);
-}
-
 /* READY stays until all is as it was: whoever finds it in between, places the new. */
 static void undo(const tt_parquet_place *p, size_t n)
 {

@@ -33,9 +33,8 @@ typedef struct tt_parquet_place {
 tt_status tt_parquet_place_open(tt_parquet_place *p, const char *path, const char *run_id,
                                 const char *const *tables, size_t n, bool force, tt_error *err);
 /* A table's file, for writing; every table gets one. NULL with the reason in *err. Ended with
- * tt_parquet_place_close. */
+ * tt_outdir_close. */
 FILE *tt_parquet_place_file(const tt_parquet_place *p, const char *table, tt_error *err);
-tt_status tt_parquet_place_close(FILE *file, const char *table, tt_error *err);
 /* Everything that was written takes its place, and that of what is there. On failure the dataset
  * is as it was. Nothing is left to be freed. */
 tt_status tt_parquet_place_commit(tt_parquet_place *p, tt_error *err);

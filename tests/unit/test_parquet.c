@@ -355,7 +355,7 @@ static void write_file(FILE *out, FILE *told, const size_t *sizes, size_t n_grou
     make_table(&table, columns, text);
     tt_parquet_encoder *e = tt_parquet_encoder_open();
     assert_non_null(e);
-    assert_int_equal(tt_parquet_file_begin(&f, out, &table, 1, &err), TT_OK);
+    assert_int_equal(tt_parquet_file_begin(&f, out, "full", &table, 1, &err), TT_OK);
     if (j) tt_json_begin(j, told, 0);
     if (j) tt_json_array(j);
     for (size_t g = 0; g < n_groups; g++) {
@@ -432,7 +432,7 @@ static void test_full_disk(void **unused)
     FILE *out = fopen("/dev/full", "wb");
     if (!out) skip();
     setvbuf(out, NULL, _IONBF, 0);
-    assert_int_equal(tt_parquet_file_begin(&f, out, &table, 1, &err), TT_E_IO);
+    assert_int_equal(tt_parquet_file_begin(&f, out, "full", &table, 1, &err), TT_E_IO);
     assert_non_null(strstr(err.message, "full: "));
     tt_parquet_file_free(&f);
     (void)fclose(out);

@@ -70,7 +70,7 @@ static tt_status stage(tt_parquet_place *p, const char *run, char c, bool force,
         FILE *f = tt_parquet_place_file(p, tables[i], err);
         assert_non_null(f);
         assert_int_equal(fputc(c, f), c);
-        status = tt_parquet_place_close(f, tables[i], err);
+        status = tt_outdir_close(f, tables[i], err);
     }
     return status;
 }
