@@ -2,7 +2,8 @@
 
 Usage: check_spark.py TENSORTRACE WORKDIR
 
-Their results must be duckdb's, row by row. Needs a Java runtime (exit 77 without). Exits with 1 and a
+Their results must be duckdb's, row by row, and random columns (tests/unit/test_parquet.c) what pyarrow
+reads. Needs a Java runtime (exit 77 without). Exits with 1 and a
 list when anything differs.
 """
 
@@ -16,7 +17,10 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
+import parquet_random
 import recipes
 
 sys.path.insert(0, str(recipes.SOURCE / "tests" / "engine"))
@@ -65,6 +69,25 @@ def compare(title, want, got):
     return len(want)
 
 
+def check_columns(spark, folder):
+    """Random columns of every type, of several pages and row groups."""
+    n = 0
+    for path in [folder / f"random-{i}.parquet" for i in (1, 2, 4, 6, 8, 9)]:
+        names = pq.ParquetFile(path).schema_arrow.names
+        if pq.ParquetFile(path).metadata.num_rows > 20000:
+            names = [name for name in names if name in ("u16", "i32_null", "u64", "time_null", "name")]
+        table, rows = pq.read_table(path, columns=names), spark.read.parquet(str(path)).select(names).collect()
+        for k, field in enumerate(table.schema):
+            column = table.column(k)
+            want = (column.cast(pa.int64()) if pa.types.is_timestamp(field.type) else column).to_pylist()
+            got = [plain(row[k]) for row in rows]
+            # NaN is NaN here.
+            if list(map(repr, want)) != list(map(repr, got)):
+                complain(f"{path.name} {field.name}: values differ for Spark")
+            n += len(want)
+    return n
+
+
 def main():
     if not shutil.which("java"):
         print("skipped: there is no Java runtime")
@@ -85,10 +108,12 @@ def main():
     [wait] = [text for title, text in starred if title.startswith("How long did each thread wait")]
     want = [{k: r[k] for k in ("run_id", "thread_id", "busy_ms", "wait_ms")} for r in duck.sql(wait).to_arrow_table().to_pylist()]
     rows += compare("the program", want, [r.asDict() for r in scope["result"].collect()])
+    columns = work / "random"
+    values = check_columns(spark, parquet_random.make(columns))
     spark.stop()
     if len(starred) < 8:
         complain(f"only {len(starred)} recipes are for Spark")
-    complain.finish(f"{len(starred)} recipes and the program, {rows} rows as duckdb has them")
+    complain.finish(f"{len(starred)} recipes and the program, {rows} rows as duckdb has them; {values} random values")
 
 
 if __name__ == "__main__":

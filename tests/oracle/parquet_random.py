@@ -1,7 +1,9 @@
 """Random columns, as tests/unit/test_parquet.c wrote them, read by pyarrow and duckdb."""
 
 import json
-import struct
+import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import duckdb
@@ -12,6 +14,15 @@ import pyarrow.parquet as pq
 INTEGERS = {"bool": pa.bool_(), "u8": pa.uint8(), "u16": pa.uint16(), "u32": pa.uint32(), "u64": pa.uint64(),
             "i32": pa.int32(), "i64": pa.int64()}
 REALS = {"f32": (np.uint32, np.float32, pa.float32()), "f64": (np.uint64, np.float64, pa.float64())}
+
+
+def make(folder):
+    """Has the unit test write them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    subprocess.run([os.environ["TT_TEST_PARQUET"]], env={**os.environ, "TT_PARQUET_FOLDER": str(folder)}, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return folder
 
 
 def text(hexadecimal):
