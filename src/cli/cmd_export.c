@@ -256,7 +256,10 @@ static int tell(const struct options *o, const tt_export_sum *sum)
     struct stat st;
     bool is_folder = stat(o->output, &st) == 0 && S_ISDIR(st.st_mode);
     found = (written){0};
-    (void)nftw(o->output, count_file, 16, FTW_PHYS);
+    if (sum->n_files)
+        found = (written){sum->n_files, sum->size_bytes};
+    else
+        (void)nftw(o->output, count_file, 16, FTW_PHYS);
     if (o->input.json) {
         print_json(o, sum, is_folder);
         return tt_report_output(!ferror(stdout));
@@ -293,7 +296,7 @@ int tt_cmd_export(int argc, char **argv)
     tt_model *m;
     tt_report_parse(&argp, argc, argv, 0, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK && tt_input_is_within(&o.input, o.output))
+    if (code == TT_EXIT_OK && !o.format->adds && tt_input_is_within(&o.input, o.output))
         code =
             tt_report_usage("%s is, or holds, the trace that is read; name another -o", o.output);
     if (code == TT_EXIT_OK) code = check_filter(&o, m);
