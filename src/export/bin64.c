@@ -391,7 +391,8 @@ static void note(const bin64 *b, uint64_t n, const char *what)
 
 static void tell(const bin64 *b)
 {
-    if (b->options->sum) *b->options->sum = (tt_export_sum){b->n_records, "records"};
+    if (b->options->sum)
+        *b->options->sum = (tt_export_sum){.n_items = b->n_records, .items = "records"};
     note(b, b->sizes, "records say a size of 4294967295 bytes: it was as much or more");
     note(b, b->ops, "records say the operation 255: its number is more");
     note(b, b->experts, "records say the expert or the rank 255: its number is as much or more");
