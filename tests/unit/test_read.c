@@ -257,6 +257,35 @@ static void errors_name_the_file(void **state)
     tt_trace_close(&t);
 }
 
+/* What a flight recorder does under a reader: its hole grows over chunks that the reader knows. */
+static void what_is_thrown_away_meanwhile_is_told(void **state)
+{
+    tt_bytes b = build(synth_default());
+    tt_trace t;
+    tt_unpacker u;
+    tt_chunk_header h;
+    tt_span payload;
+    tt_error err;
+    (void)state;
+    assert_int_equal(tt_trace_open_memory(&t, b.data, b.size, NULL), TT_OK);
+    assert_true(t.n_chunks > 2);
+    size_t last = t.n_chunks - 1;
+    tt_chunk_header hole = {.type = TT_CHUNK_HOLE,
+                            .position = t.chunks[last].offset - TT_FILE_HEADER_BYTES};
+    memset(b.data + TT_FILE_HEADER_BYTES, 0, (size_t)hole.position);
+    tt_chunk_header_encode(&hole, t.source.seed, NULL, b.data + TT_FILE_HEADER_BYTES);
+    tt_unpacker_init(&u);
+    assert_int_equal(tt_trace_chunk(&t, last - 1, SIZE_MAX, &u, &h, &payload, &err), TT_E_IO);
+    assert_non_null(strstr(err.message, "read the file again"));
+    assert_int_equal(tt_trace_chunk(&t, last, SIZE_MAX, &u, &h, &payload, &err), TT_OK);
+    /* Damage behind the hole is damage. */
+    b.data[t.chunks[last].offset] ^= 1;
+    assert_int_equal(tt_trace_chunk(&t, last, SIZE_MAX, &u, &h, &payload, &err), TT_E_FORMAT);
+    tt_unpacker_free(&u);
+    tt_trace_close(&t);
+    tt_bytes_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +296,7 @@ int main(void)
         cmocka_unit_test(a_damaged_chunk_is_left_out),
         cmocka_unit_test(unknown_chunks_are_skipped_unknown_codecs_named),
         cmocka_unit_test(pieces_are_in_order),
+        cmocka_unit_test(what_is_thrown_away_meanwhile_is_told),
         cmocka_unit_test(files_and_pipes_read_alike),
         cmocka_unit_test(errors_name_the_file),
     };

@@ -1,0 +1,150 @@
+#include "tests.h"
+
+#include "base/outdir.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/tt-outdir-XXXXXX";
+static tt_outdir dir;
+static tt_error error;
+
+static int enter_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    return chdir("/") == 0 && tt_outdir_remove(folder) ? 0 : -1;
+}
+
+static void put(const char *name, const char *content)
+{
+    FILE *f = tt_outdir_file(&dir, name, &error);
+    assert_non_null(f);
+    fputs(content, f);
+    assert_int_equal(tt_outdir_close(f, name, &error), TT_OK);
+}
+
+static void expect(const char *path, const char *wanted)
+{
+    char got[64] = "";
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    got[fread(got, 1, sizeof got - 1, f)] = '\0';
+    (void)fclose(f);
+    assert_string_equal(got, wanted);
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+static void it_appears_when_it_is_whole(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_outdir_open(&dir, "a/b/out/", false, &error), TT_OK);
+    char *temporary = strdup(dir.temporary);
+    put("x.txt", "x");
+    put("deep/er/y.txt", "y");
+    assert_false(exists("a/b/out"));
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    expect("a/b/out/x.txt", "x");
+    expect("a/b/out/deep/er/y.txt", "y");
+    assert_false(exists(temporary));
+    free(temporary);
+}
+
+static void what_is_there_is_kept_without_force(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_outdir_open(&dir, "kept", false, &error), TT_OK);
+    put("old", "old");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    assert_int_equal(tt_outdir_open(&dir, "kept", false, &error), TT_E_EXISTS);
+    assert_non_null(strstr(error.message, "--force"));
+    assert_int_equal(tt_outdir_open(&dir, "kept", true, &error), TT_OK);
+    put("new", "new");
+    expect("kept/old", "old");
+    tt_outdir_abandon(&dir);
+    expect("kept/old", "old");
+    assert_int_equal(tt_outdir_open(&dir, "kept", true, &error), TT_OK);
+    put("new", "new");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    expect("kept/new", "new");
+    assert_false(exists("kept/old"));
+}
+
+/* Something of that name comes into being while the folder is filled. */
+static void what_came_meanwhile_is_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_outdir_open(&dir, "late", false, &error), TT_OK);
+    char *temporary = strdup(dir.temporary);
+    assert_int_equal(mkdir("late", 0777), 0);
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+    assert_false(exists(temporary));
+    assert_int_equal(rmdir("late"), 0);
+    free(temporary);
+}
+
+static void a_file_is_no_folder(void **state)
+{
+    (void)state;
+    FILE *f = fopen("file", "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(tt_outdir_open(&dir, "file", true, &error), TT_E_USAGE);
+    assert_int_equal(tt_outdir_open(&dir, "file/below", false, &error), TT_E_IO);
+    assert_non_null(strstr(error.message, "file/below"));
+    assert_int_equal(tt_outdir_open(&dir, "", false, &error), TT_E_USAGE);
+    assert_int_equal(tt_outdir_make("file", &error), TT_E_IO);
+    assert_int_equal(tt_outdir_make("made/deep", &error), TT_OK);
+    assert_int_equal(tt_outdir_make("made/deep", &error), TT_OK);
+}
+
+/* Links below a folder that is removed are removed; what they lead to is not. */
+static void removing_follows_no_links(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("target", 0777), 0);
+    assert_int_equal(mkdir("target/kept", 0777), 0);
+    assert_int_equal(mkdir("gone", 0777), 0);
+    assert_int_equal(symlink("../target", "gone/link"), 0);
+    assert_true(tt_outdir_remove("gone"));
+    assert_false(exists("gone"));
+    assert_true(exists("target/kept"));
+}
+
+/* /dev/full fails every write; the folder's file is put there by a link. */
+static void a_write_that_failed_is_told(void **state)
+{
+    (void)state;
+    FILE *f = fopen("/dev/full", "w");
+    assert_non_null(f);
+    fputs("lost", f);
+    assert_int_equal(tt_outdir_close(f, "full.json", &error), TT_E_IO);
+    assert_non_null(strstr(error.message, "full.json"));
+    assert_non_null(strstr(error.message, strerror(ENOSPC)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_appears_when_it_is_whole),
+        cmocka_unit_test(what_is_there_is_kept_without_force),
+        cmocka_unit_test(what_came_meanwhile_is_kept),
+        cmocka_unit_test(a_file_is_no_folder),
+        cmocka_unit_test(removing_follows_no_links),
+        cmocka_unit_test(a_write_that_failed_is_told),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
