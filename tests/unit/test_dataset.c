@@ -427,6 +427,54 @@ static void a_changed_file_is_not_read(void **state)
     tt_model_close(m);
 }
 
+/* Metadata too are in the trace. */
+static void the_trace_alone_tells_the_shape(void **state)
+{
+    static const tt_file_kv kvs[] = {{"general.architecture", "llama", 8},
+                                     {"general.name", "It \"is\"", 8},
+                                     {"llama.block_count", "3", 4},
+                                     {"llama.embedding_length", "18446744073709551615", 10},
+                                     {"llama.attention.head_count", "[u32 x 3]", 9},
+                                     {"llama.rope.freq_base", "10000", 6},
+                                     {"tokenizer.ggml.tokens", "[str x 77]", 9}};
+    tt_model *m = open_golden("good-plain.ttrace");
+    (void)state;
+    m->files[0].kvs = kvs;
+    m->files[0].n_kvs = sizeof kvs / sizeof *kvs;
+    json_t *map = exported_map(m, NULL);
+    const json_t *about = in(map, "metadata");
+    expect_text(map, "model_name", "It \"is\"");
+    assert_int_equal(count(about, "n_layers"), 3);
+    assert_int_equal(count(about, "n_vocab"), 77);
+    assert_true(json_is_null(in(about, "n_embd")));  /* more than a number can be */
+    assert_true(json_is_null(in(about, "n_heads"))); /* one a layer: the trace holds their number */
+    json_decref(map);
+    tt_model_close(m);
+}
+
+/* Adapters and drafts are files of their own: their tensors are told apart by it. */
+static void several_files_are_told_apart(void **state)
+{
+    tt_model *m = open_golden("good-plain.ttrace");
+    tt_model_file *one = m->files, two[2] = {m->files[0], m->files[0]};
+    (void)state;
+    two[1].path = "/else/synth.gguf";
+    m->files = two;
+    m->n_files = 2;
+    m->weights[m->n_weights - 1].file = 1;
+    assert_int_equal(export_model(m, "several", &(tt_export_options){0}), TT_OK);
+    expect_verified("several");
+    json_t *map = load("several/memory-map.json");
+    size_t n = json_array_size(in(map, "tensors"));
+    expect_text(at(in(map, "tensors"), 0), "file", "synth.gguf");
+    expect_text(at(in(map, "tensors"), n - 1), "file", "synth.gguf (2)");
+    assert_int_equal(count(map, "total_size_bytes"), 2 * one->size_bytes);
+    json_decref(map);
+    m->files = one;
+    m->n_files = 1;
+    tt_model_close(m);
+}
+
 /* --- what cannot be written --- */
 
 static void what_is_missing_is_told(void **state)
@@ -541,6 +589,8 @@ int main(void)
         cmocka_unit_test(the_file_is_read_when_it_is_the_same),
         cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(a_changed_file_is_not_read),
+        cmocka_unit_test(the_trace_alone_tells_the_shape),
+        cmocka_unit_test(several_files_are_told_apart),
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(an_existing_folder_is_kept),
         cmocka_unit_test(a_full_disk_leaves_nothing),
