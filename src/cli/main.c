@@ -1,4 +1,5 @@
 /* tensortrace VERB ...: finds the command and lets it run. */
+#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/report.h"
 
@@ -58,43 +59,13 @@ static const tt_command *find_command(const char *name)
     return NULL;
 }
 
-#define NAME_MAX_COMPARED 15
-
-/* Edits (insert, drop, replace a letter) between two short words. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_COMPARED + 1];
-    size_t n = strlen(b);
-    if (n > NAME_MAX_COMPARED) return SIZE_MAX;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 static int unknown_command(const char *name)
 {
-    const char *nearest = NULL;
-    /* Two slips (one in a short word) are a typing mistake, more is another word. */
-    size_t least = strlen(name) > 3 ? 3 : 2;
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        size_t distance = commands[i].hidden ? least : edit_distance(name, commands[i].name);
-        if (distance < least) {
-            least = distance;
-            nearest = commands[i].name;
-        }
-    }
-    if (nearest) return tt_report_usage("no command \"%s\"; did you mean \"%s\"?", name, nearest);
+    tt_nearest nearest = tt_nearest_begin(name);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!commands[i].hidden) tt_nearest_try(&nearest, commands[i].name);
+    if (nearest.name)
+        return tt_report_usage("no command \"%s\"; did you mean \"%s\"?", name, nearest.name);
     return tt_report_usage("no command \"%s\"; `tensortrace --help` lists them", name);
 }
 

@@ -18,6 +18,12 @@ typedef void tt_export_progress(void *context, uint64_t done, uint64_t total);
 /* A sentence for the person who exports: what was left out, what was assumed. */
 typedef void tt_export_note(void *context, const char *text);
 
+/* What was written, as far as the format counts it. */
+typedef struct tt_export_sum {
+    uint64_t n_items;
+    const char *items; /* what they are: "rows"; NULL: not counted */
+} tt_export_sum;
+
 typedef struct tt_export_options {
     const tt_filter *filter;   /* NULL: everything */
     unsigned threads;          /* 0: as many as there are processors */
@@ -32,6 +38,7 @@ typedef struct tt_export_options {
     void *progress_context;
     tt_export_note *note; /* or NULL */
     void *note_context;
+    tt_export_sum *sum; /* set by the format, if it likes; or NULL */
 } tt_export_options;
 
 /* Which options mean something to a format; others are refused. */
@@ -52,8 +59,6 @@ typedef struct tt_export_format {
     tt_status (*write)(const tt_model *m, const char *path, const tt_export_options *options,
                        tt_error *err);
 } tt_export_format;
-
-extern const tt_export_format tt_export_dataset;
 
 /* All of them, in the order of --help. */
 const tt_export_format *const *tt_export_formats(size_t *n);

@@ -1,9 +1,12 @@
+#include "export/csv.h"
+#include "export/dataset.h"
 #include "export/export.h"
 
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
-    &tt_export_dataset,
+    &tt_format_dataset,
+    &tt_format_csv,
     NULL,
 };
 

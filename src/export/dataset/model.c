@@ -58,7 +58,7 @@ static const char *differs(const char *path, const tt_model_file *f)
     struct stat st;
     uint8_t *head = malloc(HEAD_BYTES);
     const char *why = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     if (!head || fd < 0 || fstat(fd, &st) != 0) {
         why = strerror(errno);
     } else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != f->size_bytes) {

@@ -13,7 +13,7 @@
 #define LANE_ROOM 160u
 #define EXPERT_ROOM 16u
 /* Texts longer than this (hostile names) are made anew each time. */
-#define KEPT_MAX ((size_t)64 << 10)
+#define KEPT_MAX ((size_t)8 << 10)
 
 /* An op's text that does not change. */
 typedef struct op_text {
