@@ -5,7 +5,6 @@
 #include "dataset/text.h"
 #include "dataset/verify.h"
 #include "export/dataset.h"
-#include "export/dataset/digits.h"
 #include "export/dataset/file.h"
 #include "gguf/synth.h"
 
@@ -104,37 +103,6 @@ static void expect_verified(const char *path)
         if (checks[i].verdict == TT_CHECK_FAILED)
             print_error("%s: %s\n", checks[i].name, checks[i].detail);
         assert_int_not_equal(checks[i].verdict, TT_CHECK_FAILED);
-    }
-}
-
-/* --- numbers --- */
-
-static void expect_digits(uint64_t v)
-{
-    char got[TT_DIGITS_MAX + 2], wanted[32];
-    *tt_digits(got, v) = '\0';
-    (void)snprintf(wanted, sizeof wanted, "%" PRIu64, v);
-    assert_string_equal(got, wanted);
-    *tt_digits_ms(got, v / 1000) = '\0';
-    (void)snprintf(wanted, sizeof wanted, "%" PRIu64 ".%06u", v / 1000 / 1000000,
-                   (unsigned)(v / 1000 % 1000000));
-    assert_string_equal(got, wanted);
-}
-
-static void digits_are_those_of_printf(void **state)
-{
-    uint64_t random = 88172645463325252u;
-    (void)state;
-    for (uint64_t power = 1; power <= UINT64_MAX / 10; power *= 10)
-        for (uint64_t d = 0; d < 3; d++)
-            expect_digits(power * 10 - 1 + d);
-    expect_digits(0);
-    expect_digits(UINT64_MAX);
-    for (unsigned i = 0; i < 20000; i++) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        expect_digits(random >> (i % 64));
     }
 }
 
@@ -579,7 +547,6 @@ static void steps_tell_what_they_wrote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(a_file_reads_back_however_it_is_packed),
         cmocka_unit_test(a_file_takes_texts_of_any_length),
         cmocka_unit_test(goldens_are_written_and_verified),
