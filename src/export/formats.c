@@ -6,6 +6,9 @@
 
 static const tt_export_format *const formats[] = {
     &tt_format_csv,
+    &tt_export_perfetto,
+    &tt_export_bin64,
+    &tt_export_dot,
     &tt_format_parquet,
     NULL,
 };
