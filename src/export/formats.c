@@ -1,5 +1,6 @@
 #include "export/csv.h"
 #include "export/export.h"
+#include "export/parquet.h"
 
 #include <string.h>
 
@@ -8,6 +9,7 @@ static const tt_export_format *const formats[] = {
     &tt_export_perfetto,
     &tt_export_bin64,
     &tt_export_dot,
+    &tt_format_parquet,
     NULL,
 };
 
