@@ -1,7 +1,7 @@
 /* The sentences of `diff`. */
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/diff_view.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <math.h>

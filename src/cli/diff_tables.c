@@ -1,6 +1,6 @@
 /* The tables of `diff`: what the ops computed and how long they took. */
+#include "base/units.h"
 #include "cli/diff_view.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <math.h>
