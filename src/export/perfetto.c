@@ -95,7 +95,7 @@ static void note(const tt_export_options *o, uint64_t n, const char *what)
 static void tell(tt_perfetto *p)
 {
     const tt_export_options *o = p->options;
-    if (o->sum) *o->sum = (tt_export_sum){atomic_load(&p->n_slices), "slices"};
+    if (o->sum) *o->sum = (tt_export_sum){.n_items = atomic_load(&p->n_slices), .items = "slices"};
     note(o, p->runs.left_out,
          "graph computations are left out: they overlap with more others than there are tracks");
     note(o, p->batches.left_out,
@@ -141,7 +141,7 @@ static tt_status write_perfetto(const tt_model *m, const char *path,
     return status;
 }
 
-const tt_export_format tt_export_perfetto = {
+const tt_export_format tt_format_perfetto = {
     .name = "perfetto",
     .summary = "a timeline for Perfetto's UI and trace processor (one file)",
     .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_FLOWS | TT_EXPORT_TAKES_COMPRESS,
