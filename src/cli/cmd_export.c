@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/export_interrupt.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
@@ -284,6 +285,7 @@ static int export(struct options *o, const tt_model *m)
     o->export.progress_context = &progress;
     o->export.note = note;
     o->export.sum = &sum;
+    tt_export_guard(o->output);
     tt_progress_begin(&progress, "exporting", 0, "parts");
     tt_status status = o->format->write(m, o->output, &o->export, &err);
     tt_progress_end(&progress);

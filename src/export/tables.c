@@ -374,12 +374,6 @@ void tt_tables_run_id(tt_rows *rows, size_t first, size_t n)
         ((uint32_t *)v->values)[i] = code;
 }
 
-int64_t tt_tables_mono_ns(const tt_model *m, uint64_t ticks)
-{
-    uint64_t ns = tt_model_mono_ns(m, ticks);
-    return ns < (uint64_t)INT64_MAX ? (int64_t)ns : INT64_MAX;
-}
-
 int64_t tt_tables_relative_ns(const tt_model *m, uint64_t ticks)
 {
     double ns = tt_model_ns(m, ticks);
