@@ -1,4 +1,5 @@
 /* tensortrace VERB ...: finds the command and lets it run. */
+#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/report.h"
 
@@ -23,6 +24,8 @@ static const tt_command commands[] = {
     {"routing", "which experts were chosen, how evenly, and what stays", tt_cmd_routing, 0},
     {"export", "a trace in the formats of other tools: CSV, Parquet, Perfetto, ...", tt_cmd_export,
      0},
+    {"experiment", "trace a model by a settings file, and keep what others read", tt_cmd_experiment,
+     0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
     {"gguf", "the tensors of a model file and where they lie", tt_cmd_gguf, 0},
@@ -40,8 +43,9 @@ static void print_help(FILE *out)
           "Commands:\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!commands[i].hidden) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-    fputs("  help      the options of a command: tensortrace help COMMAND\n\n"
+        if (!commands[i].hidden)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help       the options of a command: tensortrace help COMMAND\n\n"
           "A first look, with a model of yours:\n"
           "  tensortrace run -o my.ttrace -m MODEL.gguf -p \"Hello\" -n 16\n"
           "  tensortrace info my.ttrace\n\n"
@@ -58,43 +62,13 @@ static const tt_command *find_command(const char *name)
     return NULL;
 }
 
-#define NAME_MAX_COMPARED 15
-
-/* Edits (insert, drop, replace a letter) between two short words. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_COMPARED + 1];
-    size_t n = strlen(b);
-    if (n > NAME_MAX_COMPARED) return SIZE_MAX;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 static int unknown_command(const char *name)
 {
-    const char *nearest = NULL;
-    /* Two slips (one in a short word) are a typing mistake, more is another word. */
-    size_t least = strlen(name) > 3 ? 3 : 2;
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        size_t distance = commands[i].hidden ? least : edit_distance(name, commands[i].name);
-        if (distance < least) {
-            least = distance;
-            nearest = commands[i].name;
-        }
-    }
-    if (nearest) return tt_report_usage("no command \"%s\"; did you mean \"%s\"?", name, nearest);
+    tt_nearest nearest = tt_nearest_begin(name);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!commands[i].hidden) tt_nearest_try(&nearest, commands[i].name);
+    if (nearest.name)
+        return tt_report_usage("no command \"%s\"; did you mean \"%s\"?", name, nearest.name);
     return tt_report_usage("no command \"%s\"; `tensortrace --help` lists them", name);
 }
 
