@@ -53,6 +53,8 @@ typedef struct tt_export_format {
                        tt_error *err);
 } tt_export_format;
 
+extern const tt_export_format tt_export_dataset;
+
 /* All of them, in the order of --help. */
 const tt_export_format *const *tt_export_formats(size_t *n);
 /* NULL: there is no such format. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
+    &tt_export_dataset,
     NULL,
 };
 
