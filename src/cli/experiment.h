@@ -72,6 +72,19 @@ char *tt_experiment_options(const tt_experiment *e);
 /* The prompt, or the name of its file. */
 const char *tt_experiment_prompt(const tt_experiment *e);
 
+/* --- being interrupted --- */
+
+/* From now on a signal to end (SIGINT, SIGTERM, SIGHUP) takes the name from `folder`, so that no
+ * writer in it gets any further, whichever it is; a second one ends the process at once. */
+void tt_interrupt_guard(const char *folder);
+/* Removes the folder, by whichever name, unless it was given another place; signals have their
+ * usual meaning again. */
+void tt_interrupt_end(void);
+/* A program that was run meanwhile was asked to end by this signal. */
+void tt_interrupt_note(int signal);
+/* The signal that came; 0: none. */
+int tt_interrupted(void);
+
 /* --- running --- */
 
 typedef enum tt_outcome_state {

@@ -142,7 +142,7 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
 static int wait_for(pid_t pid, const tt_spawn_watch *watch)
 {
     const struct timespec soon = {.tv_nsec = LOOK_NS};
-    bool due = false;
+    bool due = true; /* once at least, to hear whether there is more to come */
     int status = 0;
     sigset_t awaited;
     (void)sigemptyset(&awaited);

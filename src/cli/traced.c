@@ -82,11 +82,12 @@ static void ask_snapshot(void *context)
     if (anybody) atomic_fetch_add(&s->session->snapshots, 1);
 }
 
-/* Speaks of those that are done. Whether some are not. */
-static bool look_for_snapshots(void *context)
+/* Speaks of those that are done. Whether some are not, or there is another reason to look again. */
+static bool look_around(void *context)
 {
     snapshots *s = context;
-    bool due = false;
+    bool due = s->t->tick != NULL;
+    if (s->t->tick) s->t->tick(s->t->context, atomic_load(&s->session->graphs));
     uint32_t n = atomic_load(&s->session->n_files), asked = atomic_load(&s->session->snapshots);
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
         tt_session_file *file = &s->session->files[i];
@@ -247,13 +248,13 @@ static tt_status run_in(const tt_traced *t, char **argv, tt_session *session, ch
                         tt_traced_end *end, tt_error *err)
 {
     snapshots state = {.t = t, .session = session};
-    const tt_spawn_watch watch = {ask_snapshot, look_for_snapshots, &state};
+    const tt_spawn_watch watch = {ask_snapshot, look_around, &state};
     tt_status status = tt_spawn_and_wait(argv, t->setup, &watch, &end->program, err);
     end->not_started = status != TT_OK;
     (void)unlink(session_path);
     if (status != TT_OK) return status;
     tt_session_settle(session);
-    (void)look_for_snapshots(&state);
+    (void)look_around(&state);
     conclude(t, session, end);
     return TT_OK;
 }

@@ -31,6 +31,8 @@ typedef struct tt_traced {
     bool quiet;                  /* no word of what went well */
     /* A sentence for the person: what was written, what is missing. */
     void (*note)(void *context, const char *text);
+    /* From time to time while it runs: graph computations so far. NULL: nobody is woken for it. */
+    void (*tick)(void *context, uint64_t graphs);
     void *context;
 } tt_traced;
 

@@ -74,6 +74,7 @@ static void put_settings(tt_json *j, const tt_settings *s, const tt_experiment *
     for (size_t i = 0; i < TT_SET_COUNT; i++) {
         if (!e->of[i] || i == TT_SET_PROGRAM_ARGUMENTS) continue;
         const char *section = tt_setting_section((tt_setting)i);
+        if (strcmp(section, "paths") == 0) continue; /* of where, not of what */
         char key[64];
         bool plain = strcmp(section, "experiment") == 0;
         (void)snprintf(key, sizeof key, "%s%s%s", plain ? "" : section, plain ? "" : ".",
@@ -205,6 +206,7 @@ void tt_result_free(tt_result *r)
 static tt_status read_file(tt_result *r, const char *path, tt_error *err)
 {
     FILE *f = fopen(path, "rbe");
+    memset(r, 0, sizeof *r);
     if (!f)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot read %.200s: %s", path,
                             strerror(errno));
@@ -223,29 +225,41 @@ static tt_status read_file(tt_result *r, const char *path, tt_error *err)
     return status;
 }
 
-static tt_status add(tt_results *results, const char *folder, const char *id, tt_error *err)
+bool tt_results_add(tt_results *results, tt_result *r)
 {
-    char path[PATH_MAX + 64];
-    tt_error why;
     if (results->n == results->capacity) {
         size_t more = results->capacity ? 2 * results->capacity : 16;
         tt_result *list = realloc(results->list, more * sizeof *list);
-        if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        if (!list) return false;
         results->list = list;
         results->capacity = more;
     }
-    tt_result *r = &results->list[results->n];
+    results->list[results->n++] = *r;
     memset(r, 0, sizeof *r);
+    return true;
+}
+
+const tt_result *tt_results_by_id(const tt_results *results, const char *id)
+{
+    for (size_t i = results->n; i-- > 0;)
+        if (strcmp(results->list[i].id, id) == 0) return &results->list[i];
+    return NULL;
+}
+
+static tt_status add_file(tt_results *results, const char *folder, const char *id, tt_error *err)
+{
+    char path[PATH_MAX + 64];
+    tt_error why;
+    tt_result r;
     (void)snprintf(path, sizeof path, "%s/%s/" TT_RESULT_FILE, folder, id);
-    tt_status status = read_file(r, path, &why);
-    if (status == TT_OK && strcmp(r->id, id) != 0)
+    tt_status status = read_file(&r, path, &why);
+    if (status == TT_OK && strcmp(r.id, id) != 0)
         status =
             tt_error_set(&why, TT_E_FORMAT, TT_NO_OFFSET, "%.200s is of another experiment", path);
-    if (status == TT_OK) {
-        results->n++;
-        return TT_OK;
-    }
-    tt_result_free(r);
+    if (status == TT_OK && !tt_results_add(results, &r))
+        (void)tt_error_set(err, status = TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    tt_result_free(&r);
+    if (status == TT_OK || status == TT_E_MEMORY) return status;
     if (results->n_unreadable++ == 0)
         (void)snprintf(results->unreadable, sizeof results->unreadable, "%.319s", why.message);
     return TT_OK;
@@ -275,7 +289,7 @@ tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err
             status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                                   "%.250s holds more than %u experiments", folder, TT_RESULTS_MAX);
         else
-            status = add(results, folder, entry->d_name, err);
+            status = add_file(results, folder, entry->d_name, err);
     }
     (void)closedir(dir);
     if (results->n) qsort(results->list, results->n, sizeof *results->list, by_time);

@@ -74,6 +74,10 @@ typedef struct tt_results {
 /* Those in a folder. A folder that is not there has none. */
 tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err);
 void tt_results_free(tt_results *results);
+/* Takes over *r, which is empty then. False without memory. */
+bool tt_results_add(tt_results *results, tt_result *r);
+/* The one of that id, or NULL. */
+const tt_result *tt_results_by_id(const tt_results *results, const char *id);
 /* The newest with this identity; NULL when there is none. When one differs only in what is not its
  * settings, *changed (of at least 64 bytes) says in what: "the model, the engine". */
 const tt_result *tt_results_find(const tt_results *results, const tt_identity *wanted,

@@ -27,6 +27,9 @@ static const char *const names[] = {
     "graphs",          "buffer-timeline.json",   "buffer-timeline.json.zst",
     "traces",          "buffer-timeline.json.gz"};
 #define NAMES (sizeof names / sizeof *names)
+/* And these. */
+static const char *const other_names[] = {CURRENT, INDEX};
+#define OTHER_NAMES (sizeof other_names / sizeof *other_names)
 
 static tt_status io_error(tt_error *err, const char *what, const char *path)
 {
@@ -62,20 +65,32 @@ bool tt_store_current(const char *folder, char id[TT_RESULT_ID])
 
 /* --- what others left --- */
 
-static bool is_ours(const char *path, const char *name)
+static bool leads_to(const char *path, const char *wanted)
 {
-    char target[64], wanted[64];
+    char target[64];
     ssize_t n = readlink(path, target, sizeof target - 1);
     if (n < 0) return false;
     target[n] = '\0';
-    (void)snprintf(wanted, sizeof wanted, CURRENT "/%s", name);
-    return strcmp(name, CURRENT) == 0 ? tt_store_is_id(target) : strcmp(target, wanted) == 0;
+    return strcmp(target, wanted) == 0;
 }
 
-static bool is_foreign(const char *folder, const char *name, char path[PATH_MAX])
+static bool is_ours(const char *path, const char *name)
+{
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, CURRENT "/%s", name);
+    return leads_to(path, wanted);
+}
+
+/* Name number i, when something of others has it; its path goes to out. */
+static const char *foreign(const char *folder, size_t i, char out[PATH_MAX])
 {
     struct stat st;
-    return put_path(path, folder, name) && lstat(path, &st) == 0 && !is_ours(path, name);
+    char id[TT_RESULT_ID];
+    const char *name = i < NAMES ? names[i] : other_names[i - NAMES];
+    if (!put_path(out, folder, name) || lstat(out, &st) != 0) return NULL;
+    /* The list is no link; it is ours where the other names are. */
+    bool ours = i < NAMES ? is_ours(out, name) : tt_store_current(folder, id);
+    return ours ? NULL : name;
 }
 
 size_t tt_store_foreign(const char *folder, void (*found)(void *context, const char *name),
@@ -83,36 +98,44 @@ size_t tt_store_foreign(const char *folder, void (*found)(void *context, const c
 {
     char path[PATH_MAX];
     size_t n = 0;
-    for (size_t i = 0; i <= NAMES; i++) {
-        const char *name = i < NAMES ? names[i] : CURRENT;
-        if (!is_foreign(folder, name, path)) continue;
-        found(context, name);
+    for (size_t i = 0; i < NAMES + OTHER_NAMES; i++) {
+        const char *name = foreign(folder, i, path);
+        if (!name) continue;
+        if (found) found(context, name);
         n++;
     }
     return n;
 }
 
-tt_status tt_store_move_foreign(const char *folder, char out[PATH_MAX], tt_error *err)
+/* A new folder OUT/earlier-DATE-TIME. */
+static tt_status make_earlier(const char *folder, char out[PATH_MAX], tt_error *err)
 {
-    char from[PATH_MAX], to[PATH_MAX], name[64], stamp[32];
+    char name[64], stamp[32];
     time_t now = time(NULL);
     struct tm local;
-    bool made = false;
     (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
-    for (int i = 0; i < EARLIER_TRIES && !made; i++) {
-        (void)snprintf(name, sizeof name, "earlier-%s%s%.0d", stamp, i ? "-" : "", i);
+    for (int i = 1; i <= EARLIER_TRIES; i++) {
+        char number[16] = "";
+        if (i > 1) (void)snprintf(number, sizeof number, "-%d", i);
+        (void)snprintf(name, sizeof name, "earlier-%s%s", stamp, number);
         if (!put_path(out, folder, name)) return too_long(folder, err);
-        made = mkdir(out, 0777) == 0;
-        if (!made && errno != EEXIST) break;
+        if (mkdir(out, 0777) == 0) return TT_OK;
+        if (errno != EEXIST) break;
     }
-    if (!made) return io_error(err, "create", out);
-    for (size_t i = 0; i <= NAMES; i++) {
-        const char *each = i < NAMES ? names[i] : CURRENT;
-        if (!is_foreign(folder, each, from)) continue;
-        if (!put_path(to, out, each)) return too_long(out, err);
-        if (rename(from, to) != 0) return io_error(err, "move", from);
+    return io_error(err, "create", out);
+}
+
+tt_status tt_store_move_foreign(const char *folder, char out[PATH_MAX], tt_error *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    tt_status status = make_earlier(folder, out, err);
+    for (size_t i = 0; status == TT_OK && i < NAMES + OTHER_NAMES; i++) {
+        const char *name = foreign(folder, i, from);
+        if (!name) continue;
+        if (!put_path(to, out, name)) return too_long(out, err);
+        if (rename(from, to) != 0) status = io_error(err, "move", from);
     }
-    return TT_OK;
+    return status;
 }
 
 /* --- the folder --- */
@@ -219,30 +242,26 @@ static tt_status put_names(const char *folder, const char *id, tt_error *err)
     return TT_OK;
 }
 
-static tt_status put_index(const char *folder, tt_error *err)
+static tt_status put_index(const char *folder, const tt_results *results, tt_error *err)
 {
     char path[PATH_MAX];
-    tt_results results;
     tt_outfile file;
     tt_json j;
     if (!put_path(path, folder, INDEX)) return too_long(folder, err);
-    tt_status status = tt_results_scan(&results, folder, err);
+    tt_status status = tt_outfile_open(&file, path, true, err);
     if (status != TT_OK) return status;
-    status = tt_outfile_open(&file, path, true, err);
-    if (status == TT_OK) {
-        tt_json_begin(&j, file.stream, 2);
-        tt_results_json(&j, &results);
-        (void)tt_json_end(&j); /* a failure stays in the stream, for the commit */
-        status = tt_outfile_commit(&file, err);
-    }
-    tt_results_free(&results);
-    return status;
+    tt_json_begin(&j, file.stream, 2);
+    tt_results_json(&j, results);
+    (void)tt_json_end(&j); /* a failure stays in the stream, for the commit */
+    return tt_outfile_commit(&file, err);
 }
 
-tt_status tt_store_publish(const tt_store *s, const char *id, tt_error *err)
+tt_status tt_store_publish(const tt_store *s, const char *id, tt_results *results, tt_error *err)
 {
     tt_status status = put_link(s->folder, CURRENT, id, err);
     if (status == TT_OK) status = put_names(s->folder, id, err);
-    if (status == TT_OK) status = put_index(s->folder, err);
-    return status;
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < results->n; i++)
+        results->list[i].is_current = strcmp(results->list[i].id, id) == 0;
+    return put_index(s->folder, results, err);
 }

@@ -26,7 +26,7 @@ bool tt_store_is_id(const char *name);
 bool tt_store_current(const char *folder, char id[TT_RESULT_ID]);
 
 /* Names in OUT that readers open and that are there, but are none of ours: of an earlier pipeline.
- * Calls `found` for each; how many. */
+ * Calls `found` (or NULL) for each; how many. */
 size_t tt_store_foreign(const char *folder, void (*found)(void *context, const char *name),
                         void *context);
 /* Moves them into a new folder in OUT, whose path goes to out. */
@@ -48,7 +48,8 @@ size_t tt_store_clean(const tt_store *s);
 tt_status tt_store_begin(const tt_store *s, char out[PATH_MAX], tt_error *err);
 /* Gives `made` its place OUT/ID. */
 tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_error *err);
-/* Lets the names in OUT lead to OUT/ID, and writes experiments.json. */
-tt_status tt_store_publish(const tt_store *s, const char *id, tt_error *err);
+/* Lets the names in OUT lead to OUT/ID, and writes experiments.json: these results, which are those
+ * in OUT. Their is_current is set. */
+tt_status tt_store_publish(const tt_store *s, const char *id, tt_results *results, tt_error *err);
 
 #endif
