@@ -212,18 +212,19 @@ static int first_code(const tt_experiment_end *ends, size_t n)
 static int run_all(tt_bench *b, bool json)
 {
     char took[TT_UNITS_TEXT];
-    size_t n = tt_settings_experiments(&b->settings), failed = 0, tried = 0;
+    size_t n = tt_settings_experiments(&b->settings), failed = 0, there = 0;
     tt_experiment_end *ends = calloc(n, sizeof *ends);
     if (!ends) return tt_report_usage("out of memory");
     tt_log_common(&b->log);
-    for (; tried < n && !tt_interrupted(); tried++) {
-        tt_experiment_run(b, tried, &ends[tried]);
-        failed += ends[tried].state == TT_OUTCOME_FAILED;
+    for (size_t i = 0; i < n && !tt_interrupted(); i++) {
+        tt_experiment_run(b, i, &ends[i]);
+        failed += ends[i].state == TT_OUTCOME_FAILED;
+        there += ends[i].state == TT_OUTCOME_DONE || ends[i].state == TT_OUTCOME_UP_TO_DATE;
     }
     b->log.counter[0] = '\0';
     if (n > 1)
-        tt_log_say(&b->log, "summary", "%zu of %zu experiments are in %s, %zu failed, %s",
-                   tried - failed - (tt_interrupted() != 0), n, b->store.folder, failed,
+        tt_log_say(&b->log, "summary", "%zu of %zu experiments are in %s, %zu failed, %s", there, n,
+                   b->store.folder, failed,
                    tt_units_ns(took, (double)(tt_clock_ns(CLOCK_MONOTONIC) - b->begun_ns)));
     int written = tt_report_output(tt_experiment_summary(b, ends, n, json));
     int code = first_code(ends, n);
@@ -279,6 +280,7 @@ static int experiment(const struct options *o, const char *command)
 {
     tt_bench b = {.command = command, .force = o->force, .store = {.lock = -1}};
     b.begun_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_interrupt_outlive_pipes();
     tt_log_begin(&b.log);
     int code = load_settings(&b, o);
     if (code == TT_EXIT_OK) code = verify(&b);

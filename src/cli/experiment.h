@@ -74,8 +74,13 @@ const char *tt_experiment_prompt(const tt_experiment *e);
 
 /* --- being interrupted --- */
 
+/* From now on a broken pipe is an error of that output, not the end: nobody has to look on. */
+void tt_interrupt_outlive_pipes(void);
+/* Signals to end wait until the next call of tt_interrupt_guard. */
+void tt_interrupt_hold(void);
 /* From now on a signal to end (SIGINT, SIGTERM, SIGHUP) takes the name from `folder`, so that no
- * writer in it gets any further, whichever it is; a second one ends the process at once. */
+ * writer in it gets any further, whichever it is; a second one ends the process at once. NULL:
+ * there is none, signals have their usual meaning. */
 void tt_interrupt_guard(const char *folder);
 /* Removes the folder, by whichever name, unless it was given another place; signals have their
  * usual meaning again. */
@@ -91,7 +96,8 @@ typedef enum tt_outcome_state {
     TT_OUTCOME_OPEN = 0, /* not tried: the command was interrupted before */
     TT_OUTCOME_DONE,
     TT_OUTCOME_UP_TO_DATE,
-    TT_OUTCOME_FAILED
+    TT_OUTCOME_FAILED,
+    TT_OUTCOME_INTERRUPTED
 } tt_outcome_state;
 
 /* What became of one experiment of the command. */

@@ -47,7 +47,8 @@ static void complain_of_model(const char *path, const tt_settings *s, const tt_e
     if (access(path, F_OK) != 0)
         tt_complain(complaints, "the model %s: %s%s", path, strerror(errno), relative);
     else
-        tt_complain(complaints, "the model %s: %s", path, why->message);
+        tt_complain(complaints, "the model %s%s%s", strstr(why->message, path) ? "" : path,
+                    strstr(why->message, path) ? "" : ": ", why->message);
 }
 
 static tt_status check_model(const char *path, const tt_settings *s, tt_ingredient *out,
@@ -87,7 +88,8 @@ static tt_status check_engine(const char *dir, tt_ingredient *out, tt_complaints
     tt_error why;
     tt_bytes stamp;
     if (tt_engine_find(dir, &engine, &why) != TT_OK) {
-        tt_complain(complaints, "the engine: %s", why.message);
+        tt_complain(complaints, "the engine%s: %s", dir ? " (experiment.engine_path)" : "",
+                    why.message);
         return TT_OK;
     }
     tt_bytes_init(&stamp, TT_STAMP_BYTES_MAX);

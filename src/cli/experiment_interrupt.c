@@ -23,17 +23,51 @@ static void on_signal(int signal)
     errno = saved;
 }
 
-void tt_interrupt_guard(const char *folder)
+static void on_pipe(int signal)
+{
+    (void)signal;
+}
+
+void tt_interrupt_outlive_pipes(void)
+{
+    /* Not SIG_IGN, which the traced program would inherit. */
+    (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_pipe, .sa_flags = SA_RESTART},
+                    NULL);
+}
+
+static void set_blocked(int how)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < SIGNALS; i++)
+        (void)sigaddset(&set, signals[i]);
+    (void)sigprocmask(how, &set, NULL);
+}
+
+void tt_interrupt_hold(void)
+{
+    set_blocked(SIG_BLOCK);
+}
+
+static void set_handlers(void)
 {
     struct sigaction action = {.sa_handler = on_signal,
                                .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
-    (void)snprintf(guarded, sizeof guarded, "%s", folder);
-    (void)snprintf(renamed, sizeof renamed, "%s.gone", guarded);
     for (size_t i = 0; i < SIGNALS; i++) {
         (void)sigaction(signals[i], NULL, &before[i]);
         /* What was ignored (nohup) stays so. */
         if (before[i].sa_handler != SIG_IGN) (void)sigaction(signals[i], &action, NULL);
     }
+}
+
+void tt_interrupt_guard(const char *folder)
+{
+    if (folder) {
+        (void)snprintf(guarded, sizeof guarded, "%s", folder);
+        (void)snprintf(renamed, sizeof renamed, "%s.gone", guarded);
+        set_handlers();
+    }
+    set_blocked(SIG_UNBLOCK);
 }
 
 void tt_interrupt_end(void)

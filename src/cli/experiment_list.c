@@ -107,11 +107,10 @@ bool tt_experiment_list(const tt_results *results, const char *folder, bool json
 
 /* --- of one command --- */
 
-static const char *state_name(const tt_experiment_end *end)
-{
-    static const char *const names[] = {"not tried", "done", "up to date", "failed"};
-    return names[end->state];
-}
+static const char *const state_names[] = {"not tried", "done", "up to date", "failed",
+                                          "interrupted"};
+static const char *const state_keys[] = {"not_tried", "done", "up_to_date", "failed",
+                                         "interrupted"};
 
 static size_t count(const tt_experiment_end *ends, size_t n, tt_outcome_state state)
 {
@@ -128,7 +127,7 @@ static void put_end(tt_json *j, const tt_bench *b, size_t number, const tt_exper
     const tt_result *r = end->id[0] ? tt_results_by_id(&b->results, end->id) : NULL;
     tt_settings_experiment(&b->settings, number, &e);
     tt_json_object(j);
-    tt_json_kv_string(j, "state", state_name(end));
+    tt_json_kv_string(j, "state", state_keys[end->state]);
     if (end->stage) tt_json_kv_string(j, "failed_stage", end->stage);
     if (end->stage) tt_json_kv_string(j, "cause", end->cause);
     (void)snprintf(path, sizeof path, "%s/%s", b->store.folder, end->id);
@@ -151,7 +150,8 @@ static bool print_json(const tt_bench *b, const tt_experiment_end *ends, size_t 
     tt_json_kv_u64(&j, "n_done", count(ends, n, TT_OUTCOME_DONE));
     tt_json_kv_u64(&j, "n_up_to_date", count(ends, n, TT_OUTCOME_UP_TO_DATE));
     tt_json_kv_u64(&j, "n_failed", count(ends, n, TT_OUTCOME_FAILED));
-    tt_json_kv_u64(&j, "n_not_tried", count(ends, n, TT_OUTCOME_OPEN));
+    tt_json_kv_u64(&j, "n_not_tried",
+                   count(ends, n, TT_OUTCOME_OPEN) + count(ends, n, TT_OUTCOME_INTERRUPTED));
     tt_json_key(&j, "experiments");
     tt_json_array(&j);
     for (size_t i = 0; i < n; i++)
@@ -189,7 +189,7 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
         tt_setting_show(TT_SET_TOKENS_TO_GENERATE, e.of[TT_SET_TOKENS_TO_GENERATE], tokens),
         r || e.of[TT_SET_THREADS] ? threads : "",
         shorten(options, given ? given : ""),
-        state_name(end),
+        state_names[end->state],
         id,
         batches,
         r ? rate(speed, r->tokens_per_s) : "",

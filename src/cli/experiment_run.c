@@ -246,8 +246,10 @@ static bool run_program(work *w)
                         .note = note,
                         .tick = isatty(STDERR_FILENO) ? tick : NULL,
                         .context = w};
-    tt_status status = tt_traced_run(&traced, w->words, &end, &err);
+    tt_status status = TT_OK;
+    if (!tt_interrupted()) status = tt_traced_run(&traced, w->words, &end, &err);
     close_streams(&setup);
+    if (tt_interrupted()) return false;
     tt_progress_end(&w->progress);
     if (status != TT_OK)
         return end.not_started
@@ -488,19 +490,22 @@ static void run_stages(work *w)
 {
     tt_error err;
     w->stage = inference;
-    if (tt_store_begin(&w->b->store, w->folder, &err) != TT_OK) {
+    tt_interrupt_hold(); /* a folder that nobody knows of yet would stay */
+    tt_status status = tt_store_begin(&w->b->store, w->folder, &err);
+    tt_interrupt_guard(status == TT_OK ? w->folder : NULL);
+    if (status != TT_OK) {
         (void)fail_with(w, &err);
         return;
     }
-    tt_interrupt_guard(w->folder);
     (void)(run_inference(w) && write_dataset(w) && summarize(w));
     tt_progress_end(&w->progress);
     tt_dataset_abandon(w->dataset);
     tt_model_close(w->m);
     tt_interrupt_end();
-    if (tt_interrupted() && w->end->state == TT_OUTCOME_OPEN)
-        tt_log_say(&w->b->log, w->stage, "interrupted (%s); nothing of this experiment is kept",
-                   strsignal(tt_interrupted()));
+    if (!tt_interrupted() || w->end->state != TT_OUTCOME_OPEN) return;
+    w->end->state = TT_OUTCOME_INTERRUPTED;
+    tt_log_say(&w->b->log, w->stage, "interrupted (%s); nothing of this experiment is kept",
+               strsignal(tt_interrupted()));
 }
 
 void tt_experiment_run(tt_bench *b, size_t number, tt_experiment_end *end)
