@@ -25,14 +25,17 @@ const tt_map_tensor *tt_dataset_find_tensor(const tt_dataset_verifier *v, const 
     return bsearch(&key, v->tensors, v->n_tensors, sizeof key, by_name);
 }
 
-/* Length of the name of the tensor that the entry is a slice of. */
-static size_t sliced_length(const char *name, const json_t *expert)
+/* Length of the name of the tensor that the entry is a slice of: without "[3]". */
+static size_t sliced_length(tt_dataset_verifier *v, const char *name, uint64_t expert)
 {
-    char end[32];
-    int n = snprintf(end, sizeof end, "[%" PRId64 "]", (int64_t)json_integer_value(expert));
-    size_t size = strlen(name);
-    bool fits = expert && size > (size_t)n && strcmp(name + size - (size_t)n, end) == 0;
-    return fits ? size - (size_t)n : size;
+    char right[32];
+    const char *open = strrchr(name, '[');
+    (void)snprintf(right, sizeof right, "[%" PRIu64 "]", expert);
+    if (!open || strcmp(open, right) != 0)
+        TT_OFFEND(v, TT_CHECK_MAP,
+                  "%.80s has the expert_id %" PRIu64 ": its name is that of another slice", name,
+                  expert);
+    return open ? (size_t)(open - name) : strlen(name);
 }
 
 /* Takes an entry into the tensors: a further slice of the last one, or a tensor of its own. */
@@ -41,7 +44,7 @@ static void take_entry(tt_dataset_verifier *v, const json_t *t)
     const char *name = tt_text_of(t, "name"), *file = tt_text_of(t, "file");
     const json_t *expert = json_object_get(t, "expert_id");
     uint64_t start = tt_count_of(t, "offset_start"), end = tt_count_of(t, "offset_end");
-    size_t length = expert ? sliced_length(name, expert) : strlen(name);
+    size_t length = expert ? sliced_length(v, name, tt_count_of(t, "expert_id")) : strlen(name);
     tt_map_tensor *last = v->n_tensors ? &v->tensors[v->n_tensors - 1] : NULL;
     if (expert && last && last->slices && strcmp(last->file, file ? file : "") == 0 &&
         strlen(last->name) == length && strncmp(last->name, name, length) == 0) {
