@@ -200,8 +200,8 @@ tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
 {
     tt_dataset_json j;
     const tt_gguf *g = &d->model.gguf;
-    bool experts =
-        d->options->has_experts ? d->options->experts : tt_gguf_shape_of(g).n_experts > 0;
+    /* Of a model without experts nothing is sliced. */
+    bool experts = !d->options->has_experts || d->options->experts;
     tt_status status = tt_dataset_json_open(d, &j, "memory-map.json", err);
     if (status != TT_OK) return status;
     tt_memory_map_json(g, d->model.source, d->id, experts, &j.json);
