@@ -20,3 +20,9 @@ bool tt_descriptor_is(int fd, uint64_t device, uint64_t inode)
     return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_dev == device &&
            (uint64_t)st.st_ino == inode;
 }
+
+bool tt_descriptor_lock(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &whole) == 0;
+}

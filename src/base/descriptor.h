@@ -11,5 +11,9 @@ int tt_descriptor_raise(int fd);
 /* Whether fd is open on that file (st_dev, st_ino): the program may close descriptors that it did
  * not open, and open files of its own under their numbers. */
 bool tt_descriptor_is(int fd, uint64_t device, uint64_t inode);
+/* Locks the whole file against others that do the same, in this process too, until the last copy of
+ * fd is closed. False with errno: EAGAIN or EACCES when somebody holds it; some file systems have
+ * no locks. */
+bool tt_descriptor_lock(int fd);
 
 #endif

@@ -139,8 +139,7 @@ static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_i
         return NULL;
     }
     /* Tells tt_sweep that somebody uses it. */
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(fd, F_OFD_SETLK, &whole);
+    (void)tt_descriptor_lock(fd);
     map->fd = fd;
     map->device = (uint64_t)st.st_dev;
     map->inode = (uint64_t)st.st_ino;

@@ -100,9 +100,8 @@ typedef struct tt_area_map {
 
 /* Creates an area file (mode 0600) in /dev/shm, or, when there is no room, in fallback_dir,
  * and maps it. ring_bytes: 32 bytes a record, rounded up to a power of two, between the bounds
- * above. The file is locked for as long as
- * it is open. Everything but the slots has its memory then; on failure nothing stays behind. May
- * raise SIGXFSZ in the calling thread. */
+ * above. The file is locked for as long as it is open. Everything but the slots has its memory
+ * then; on failure nothing stays behind. May raise SIGXFSZ in the calling thread. */
 tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
                          const char *fallback_dir, tt_error *err);
 /* Maps an existing area after checking its header against the file's size. */

@@ -59,8 +59,7 @@ static int create(const char *path)
 {
     (void)unlink(path);
     int fd = tt_descriptor_raise(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fd >= 0) (void)fcntl(fd, F_OFD_SETLK, &whole);
+    if (fd >= 0) (void)tt_descriptor_lock(fd);
     return fd;
 }
 

@@ -247,8 +247,7 @@ static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
     *fd = tt_descriptor_raise(*fd);
     /* Tells `tensortrace recover` that somebody writes it, also across pid namespaces. Ends with
      * the last copy of the descriptor; some file systems have no locks. */
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(*fd, F_OFD_SETLK, &whole);
+    (void)tt_descriptor_lock(*fd);
     return TT_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "record/recover.h"
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "format/meta.h"
 #include "record/compact.h"
 #include "record/drain.h"
@@ -420,8 +421,7 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
 static tt_status lock(int fd, const char *part, tt_error *err)
 {
     struct stat ours, named;
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(fd, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES))
+    if (!tt_descriptor_lock(fd) && (errno == EAGAIN || errno == EACCES))
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "%s is still being written: wait for the end of its program", part);
     if (fstat(fd, &ours) != 0 || stat(part, &named) != 0 || ours.st_dev != named.st_dev ||

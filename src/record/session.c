@@ -1,5 +1,7 @@
 #include "record/session.h"
 
+#include "base/descriptor.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,13 +23,12 @@ static tt_session *map_file(int fd)
  * touched later would be a SIGBUS, in other people's programs too. */
 static tt_session *create_in(const char *dir, char *path, size_t size, int *lock)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     tt_session *s = NULL;
     int n = snprintf(path, size, "%s/tensortrace-XXXXXX", dir);
     if (n < 0 || (size_t)n >= size) return NULL;
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) return NULL;
-    (void)fcntl(fd, F_OFD_SETLK, &whole);
+    (void)tt_descriptor_lock(fd);
     int why = posix_fallocate(fd, 0, sizeof(tt_session));
     if (!why && !(s = map_file(fd))) why = errno;
     if (s) {

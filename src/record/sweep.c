@@ -1,5 +1,6 @@
 #include "record/sweep.h"
 
+#include "base/descriptor.h"
 #include "record/area.h"
 #include "record/place.h"
 #include "record/session.h"
@@ -16,12 +17,6 @@
 
 #define FILES_MAX 65536u /* looked at */
 static const char PREFIX[] = "tensortrace-";
-
-static bool is_free(int fd)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_OFD_SETLK, &whole) == 0;
-}
 
 /* The trace that the area belongs to is not there any more, where it can be told. */
 static bool is_done(const char *trace)
@@ -58,7 +53,7 @@ static bool sweep_file(const char *path)
     /* What it is comes before the lock: it is written under its owner's. */
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
         stale = is_area ? is_stale_area(path) : is_stale_session(path);
-    stale = stale && is_free(fd) && unlink(path) == 0;
+    stale = stale && tt_descriptor_lock(fd) && unlink(path) == 0;
     (void)close(fd);
     return stale;
 }
