@@ -184,6 +184,8 @@ static void read_count(reading *r, const tt_key *k, const json_t *v, tt_setting_
 static void read_array(reading *r, const tt_key *k, const json_t *v, tt_setting_values *list)
 {
     size_t n = json_array_size(v);
+    /* The memory tells that the key is there, also when its values are of no use. */
+    if (!reserve(r, list, n && n <= TT_SETTINGS_VALUES_MAX ? n : 1)) return;
     if (n == 0 && k->type != TT_KEY_TEXTS) {
         tt_complain(r->complaints, "%s.%s: an empty array: no experiment could be made of it",
                     k->section, k->key);
@@ -194,7 +196,6 @@ static void read_array(reading *r, const tt_key *k, const json_t *v, tt_setting_
                     TT_SETTINGS_VALUES_MAX);
         return;
     }
-    if (n == 0 || !reserve(r, list, n)) return;
     for (size_t i = 0; i < n; i++)
         if (read_value(r, k, json_array_get(v, i), &list->values[list->n])) list->n++;
 }

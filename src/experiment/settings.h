@@ -1,9 +1,9 @@
 /* settings.json: what `tensortrace experiment` is asked for.
  *
- * The form is that of earlier pipelines (docs/experiment.md has all keys): an object of sections,
- * each an object of keys. Where one value is expected in the section "experiment" an array of them
- * is a sweep: one experiment for each combination. Nothing here looks at the files that are named.
- */
+ * The form is that of earlier pipelines; man/tensortrace-experiment.1 has all keys: an object of
+ * sections, each an object of keys. Where one value is expected in the section "experiment" an
+ * array of them is a sweep: one experiment for each combination. Nothing here looks at the files
+ * that are named. */
 #ifndef TT_EXPERIMENT_SETTINGS_H
 #define TT_EXPERIMENT_SETTINGS_H
 
