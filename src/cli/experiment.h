@@ -69,6 +69,8 @@ void tt_words_free(char **words);
 char *tt_words_quote(char *const *words);
 /* "seed=3 mmap=false": the settings that a table has no column for; to be freed. */
 char *tt_experiment_options(const tt_experiment *e);
+/* Whether tables have a column for it. */
+bool tt_experiment_has_column(tt_setting setting);
 /* The prompt, or the name of its file. */
 const char *tt_experiment_prompt(const tt_experiment *e);
 

@@ -49,6 +49,9 @@ static bool print_list(const tt_results *results)
 {
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
+    bool options_given = false;
+    for (size_t i = 0; i < results->n; i++)
+        options_given |= results->list[i].options && results->list[i].options[0];
     tt_table_column(t, "", 0);
     tt_table_column(t, "ID", 0);
     tt_table_column(t, "STARTED (UTC)", 0);
@@ -60,7 +63,7 @@ static bool print_list(const tt_results *results)
     tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
     tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
     tt_table_column(t, "ENGINE", TT_COLUMN_SHRINK);
-    tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
+    if (options_given) tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
     for (size_t i = 0; i < results->n; i++) {
         const tt_result *r = &results->list[i];
         char id[ID_SHOWN], time[32], model[TEXT_SHOWN + 8], prompt[TEXT_SHOWN + 8],
@@ -161,7 +164,21 @@ static bool print_json(const tt_bench *b, const tt_experiment_end *ends, size_t 
     return tt_json_end(&j);
 }
 
-static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_experiment_end *end)
+/* Columns that only some commands have something for. */
+typedef struct optional {
+    bool options, cause;
+} optional;
+
+static optional find_optional(const tt_bench *b, const tt_experiment_end *ends, size_t n)
+{
+    optional has = {.cause = count(ends, n, TT_OUTCOME_FAILED) > 0};
+    for (size_t i = TT_SET_ENGINE_PATH; i < TT_SET_PROGRAM_ARGUMENTS; i++)
+        has.options |= b->settings.of[i].n && !tt_experiment_has_column((tt_setting)i);
+    return has;
+}
+
+static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_experiment_end *end,
+                    optional has)
 {
     tt_experiment e;
     char n[24], id[ID_SHOWN], model[TEXT_SHOWN + 8], prompt[TEXT_SHOWN + 8],
@@ -182,20 +199,21 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
         (void)snprintf(threads, sizeof threads, "%" PRId64, e.of[TT_SET_THREADS]->integer);
     }
     if (end->stage) (void)snprintf(why, sizeof why, "%s: %s", end->stage, end->cause);
+    (void)tt_trace_text(why, sizeof why, why);
     const char *cells[] = {
         n,
         shorten(model, base_name(e.of[TT_SET_MODEL_PATH]->text)),
         shorten(prompt, tt_experiment_prompt(&e)),
         tt_setting_show(TT_SET_TOKENS_TO_GENERATE, e.of[TT_SET_TOKENS_TO_GENERATE], tokens),
         r || e.of[TT_SET_THREADS] ? threads : "",
-        shorten(options, given ? given : ""),
         state_names[end->state],
         id,
         batches,
         r ? rate(speed, r->tokens_per_s) : "",
         took,
         size,
-        tt_trace_text(why, sizeof why, why)};
+        has.options ? shorten(options, given ? given : "") : why,
+        why};
     tt_table_row(t, cells);
     free(given);
 }
@@ -204,21 +222,22 @@ static bool print_table(const tt_bench *b, const tt_experiment_end *ends, size_t
 {
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
+    optional has = find_optional(b, ends, n);
     tt_table_column(t, "#", TT_COLUMN_RIGHT);
     tt_table_column(t, "MODEL", TT_COLUMN_SHRINK);
     tt_table_column(t, "PROMPT", TT_COLUMN_SHRINK);
     tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT);
     tt_table_column(t, "THREADS", TT_COLUMN_RIGHT);
-    tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
     tt_table_column(t, "STATE", 0);
     tt_table_column(t, "ID", 0);
     tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT);
     tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
     tt_table_column(t, "INFERENCE", TT_COLUMN_RIGHT);
     tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "CAUSE", TT_COLUMN_SHRINK);
+    if (has.options) tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
+    if (has.cause) tt_table_column(t, "CAUSE", TT_COLUMN_SHRINK);
     for (size_t i = 0; i < n; i++)
-        put_row(t, b, i, &ends[i]);
+        put_row(t, b, i, &ends[i], has);
     return tt_table_print(t);
 }
 

@@ -162,16 +162,21 @@ char *tt_words_quote(char *const *words)
     return NULL;
 }
 
+bool tt_experiment_has_column(tt_setting setting)
+{
+    return setting == TT_SET_MODEL_PATH || setting == TT_SET_PROMPT ||
+           setting == TT_SET_PROMPT_FILE || setting == TT_SET_TOKENS_TO_GENERATE ||
+           setting == TT_SET_THREADS;
+}
+
 char *tt_experiment_options(const tt_experiment *e)
 {
     char *line = NULL, shown[TT_SETTING_TEXT];
     size_t size = 0;
     FILE *out = open_memstream(&line, &size);
     if (!out) return NULL;
-    for (size_t i = TT_SET_ENGINE_PATH; i < TT_SET_PROGRAM_ARGUMENTS; i++) {
-        bool has_column = i == TT_SET_PROMPT || i == TT_SET_PROMPT_FILE ||
-                          i == TT_SET_TOKENS_TO_GENERATE || i == TT_SET_THREADS;
-        if (has_column || !e->of[i]) continue;
+    for (size_t i = 0; i < TT_SET_PROGRAM_ARGUMENTS; i++) {
+        if (!e->of[i] || tt_experiment_has_column((tt_setting)i)) continue;
         fprintf(out, "%s%s=%s", ftell(out) > 0 ? " " : "",
                 i == TT_SET_REPETITIONS ? "repetition" : tt_setting_key((tt_setting)i),
                 tt_setting_show((tt_setting)i, e->of[i], shown));

@@ -118,8 +118,9 @@ static void recover(const tt_traced *t, tt_session_file *file)
     bool replace = t->force && strcmp(file->path, t->output) == 0;
     if (tt_recover(part, replace ? TT_RECOVER_REPLACE : 0, &report, &err) != TT_OK) {
         say(t, "the trace could not be finished: %s", err.message);
-        say(t, "what was recorded is kept: when that is mended, run `tensortrace recover %s`",
-            part);
+        if (!t->discards)
+            say(t, "what was recorded is kept: when that is mended, run `tensortrace recover %s`",
+                part);
         return;
     }
     file->outcome = report.outcome;

@@ -29,6 +29,7 @@ typedef struct tt_traced {
     const tt_spawn_setup *setup; /* NULL: the program has this process's streams */
     bool force;                  /* an existing output may be replaced */
     bool quiet;                  /* no word of what went well */
+    bool discards;               /* a trace that cannot be finished is removed by the caller */
     /* A sentence for the person: what was written, what is missing. */
     void (*note)(void *context, const char *text);
     /* From time to time while it runs: graph computations so far. NULL: nobody is woken for it. */

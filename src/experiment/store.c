@@ -205,6 +205,19 @@ tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_
     return io_error(err, "create", path);
 }
 
+bool tt_store_has_data(const tt_store *s, const char *id)
+{
+    static const char *const folders[] = {"traces", "graphs"};
+    char path[PATH_MAX];
+    struct stat st;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        int n = snprintf(path, sizeof path, "%s/%s/%s", s->folder, id, folders[i]);
+        if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+            return false;
+    }
+    return true;
+}
+
 /* --- the names that readers open --- */
 
 /* Makes or replaces a link, in one step. */

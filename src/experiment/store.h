@@ -48,6 +48,8 @@ size_t tt_store_clean(const tt_store *s);
 tt_status tt_store_begin(const tt_store *s, char out[PATH_MAX], tt_error *err);
 /* Gives `made` its place OUT/ID. */
 tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_error *err);
+/* Whether OUT/ID still has the per-token files: people remove what is large. */
+bool tt_store_has_data(const tt_store *s, const char *id);
 /* Lets the names in OUT lead to OUT/ID, and writes experiments.json: these results, which are those
  * in OUT. Their is_current is set. */
 tt_status tt_store_publish(const tt_store *s, const char *id, tt_results *results, tt_error *err);

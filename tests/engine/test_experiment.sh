@@ -114,6 +114,25 @@ grep -q "^Hello 'world'" named/current/output.txt || fail "the program's text is
 grep -q '"state": "done"' out.txt || fail "--json does not say what was done"
 expect "named: batches" 3 "$(ls named/traces/ | wc -l)"
 
+# A program that starts two others: the data are of the first, both traces are kept.
+cat >llama/build/bin/twice <<'END'
+#!/bin/sh
+"$(dirname "$0")/llama-completion" "$@" && "$(dirname "$0")/llama-completion" "$@"
+END
+chmod +x llama/build/bin/twice
+sed 's/llama-completion/twice/; s#"named"#"twice"#' named.json >twice.json
+experiment 0 twice.json
+says twice "2 processes were traced"
+whole twice
+expect "twice: traces" 2 "$(ls twice/current/*.ttrace | wc -l)"
+grep -q '"n_files": 13' twice/current/run.json || fail "twice: n_files is not 13"
+
+# Data that somebody removed are made again.
+rm -r twice/current/traces
+experiment 0 twice.json
+says "data removed" "were removed since"
+expect "data removed" 2 "$(ids twice | wc -l)"
+
 # --- failures: the stage, the cause, what to do; and nothing is left ---
 kept=$(ids named)
 named ', "threads": [1, 2], "program_arguments": ["--exit", "9"]'
@@ -150,14 +169,34 @@ says "settings" 'load settings:   experiment.thread: no such key; did you mean "
 expect "failures: nothing new" "$kept" "$(ids named)"
 no_leftovers failures named
 
-# A full disk, or what is like one: files may not become large.
+# No room for what the processes tell each other.
 named ', "seed": 5'
 (ulimit -f 20; "$TT_BIN" experiment named.json >out.txt 2>err.txt)
-expect "full disk: exit code" 2 $?
-says "full disk" "FAILED: "
-says "full disk" "what to do: see to it that the output folder"
-expect "full disk: nothing new" "$kept" "$(ids named)"
-no_leftovers "full disk" named
+expect "file size limit: exit code" 2 $?
+says "file size limit" "run inference: FAILED: cannot create a session file"
+expect "file size limit: nothing new" "$kept" "$(ids named)"
+no_leftovers "file size limit" named
+
+# Disks of any size that is too small: one stage or another cannot write, nothing stays, and what
+# was there is as it was.
+if unshare -m true 2>/dev/null; then
+    mkdir -p disk
+    export TT_BIN
+    for kib in 4 12 100 280; do
+        unshare -m sh -c "mount -t tmpfs -o size=${kib}k none disk || exit 99
+            \"$TT_BIN\" experiment -o disk/data named.json >out.txt 2>err.txt
+            echo \$? >code
+            ls -A disk/data >ls.txt"
+        expect "disk of $kib KiB: exit code" 2 "$(cat code)"
+        grep -qE "FAILED: .*(No space left|could not be finished)" err.txt || {
+            fail "disk of $kib KiB: no reason"
+            cat err.txt
+        }
+        expect "disk of $kib KiB: nothing is left" "" "$(cat ls.txt)"
+    done
+else
+    echo "file systems of our own cannot be had: full disks are left out"
+fi
 
 # What is not ours stays, until somebody says so.
 mkdir -p theirs/traces

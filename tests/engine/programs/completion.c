@@ -1,6 +1,6 @@
-/* completion -m MODEL -p TEXT -n N -no-cnv [-t N] [-c N] [--exit CODE] [--raise SIGNAL] [--hold]:
- * stands in for llama-completion, which no package of the engines has: takes the words that earlier
- * pipelines gave it, and like it refuses others. The engine is in $TENSORTRACE_ENGINE.
+/* completion -m MODEL -p TEXT -n N -no-cnv [-t N] [-c N] [-s N] [--exit CODE] [--raise SIGNAL]
+ * [--hold]: stands in for llama-completion, which no package of the engines has: takes the words
+ * that earlier pipelines gave it, and like it refuses others. The engine is in $TENSORTRACE_ENGINE.
  *
  * Prints the prompt and what is generated. --exit and --raise: how it ends; --hold: behind the last
  * token it waits for a signal, once it has said "holding" on standard error. */
@@ -34,7 +34,7 @@ static bool take_number(const char *word, const char *value, words *w)
     else if (strcmp(word, "--raise") == 0)
         w->signal = v;
     else
-        return strcmp(word, "-c") == 0;
+        return strcmp(word, "-c") == 0 || strcmp(word, "-s") == 0;
     return true;
 }
 
