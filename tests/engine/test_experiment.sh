@@ -51,7 +51,7 @@ whole() {
 
 # --- a sweep of two prompts ---
 cat >sweep.json <<END
-{ "experiment": { "model_path": "tiny.gguf", "tokens_to_generate": 3, "prompt": ["Hello world", "Once upon"], "threads": 2 },
+{ "experiment": { "model_path": "tiny.gguf", "tokens_to_generate": 3, "prompt": ["Hello world", "Once upon"], "threads": 1 },
   "paths": { "webui_data_dir": "$data" },
   "temp_files": { "trace_bin": "/tmp/tensor_trace.bin" } }
 END
@@ -68,7 +68,7 @@ says temp_files "temp_files is ignored"
 grep -q "Once upon" $data/experiment.json || fail "the newest is not where readers look"
 expect "token files" "token-00000.json token-00001.json token-00002.json " "$(ls $data/traces/ | tr '\n' ' ')"
 expect "graphs as traces" "$(ls $data/traces/)" "$(ls $data/graphs/)"
-"$TT_BIN" runner -q -m tiny.gguf -p "Once upon" -n 3 -t 2 >plain.txt
+"$TT_BIN" runner -q -m tiny.gguf -p "Once upon" -n 3 -t 1 >plain.txt
 same "the generated text" plain.txt $data/current/output.txt
 "$TT_BIN" experiment list --json $data >list.json || fail "list --json"
 expect "list --json" 2 "$(grep -c '"experiment_id"' list.json)"
@@ -101,7 +101,7 @@ cp tiny.gguf llama/
 # named MORE: settings with these further keys of "experiment".
 named() {
     cat >named.json <<END
-{ "experiment": { "model_path": "tiny.gguf", "tokens_to_generate": 3, "prompt": "Hello 'world'" ${1:-} },
+{ "experiment": { "model_path": "tiny.gguf", "tokens_to_generate": 3, "prompt": "Hello 'world'", "threads": 1 ${1:-} },
   "paths": { "llama_cpp_dir": "llama", "llama_binary": "build/bin/llama-completion", "webui_data_dir": "named" } }
 END
 }
@@ -109,7 +109,7 @@ named
 experiment 0 named.json --json
 whole named
 no_leftovers named named
-says "named" "llama-completion -m .*/llama/tiny.gguf -p 'Hello '\\\\''world'\\\\''' -n 3 -no-cnv$"
+says "named" "llama-completion -m .*/llama/tiny.gguf -p 'Hello '\\\\''world'\\\\''' -n 3 -no-cnv -t 1$"
 grep -q "^Hello 'world'" named/current/output.txt || fail "the program's text is not kept"
 grep -q '"state": "done"' out.txt || fail "--json does not say what was done"
 expect "named: batches" 3 "$(ls named/traces/ | wc -l)"
@@ -135,7 +135,7 @@ expect "data removed" 2 "$(ids twice | wc -l)"
 
 # --- failures: the stage, the cause, what to do; and nothing is left ---
 kept=$(ids named)
-named ', "threads": [1, 2], "program_arguments": ["--exit", "9"]'
+named ', "seed": [1, 2], "program_arguments": ["--exit", "9"]'
 experiment 1 named.json
 says "program fails" "run inference: FAILED: the program failed with exit code 9"
 says "program fails" "run inference:   this is the reason"
@@ -249,6 +249,23 @@ experiment 0 named.json
 says "after a kill" "removed what 1 experiment that was killed had left"
 rmdir named/.unfinished || fail "what is not of ours was removed"
 no_leftovers "after a kill" named
+
+# Interrupted while it writes: no writer goes on to the end.
+named
+sed -i 's/"tokens_to_generate": 3/"tokens_to_generate": 240/' named.json
+kept=$(ids named)
+env --default-signal=INT "$TT_BIN" experiment named.json >out.txt 2>err.txt &
+pid=$!
+for i in $(seq 400); do
+    grep -qs "memory map: " err.txt && break
+    sleep 0.02
+done
+kill -INT $pid
+wait $pid
+expect "while it writes: exit code" 130 $?
+says "while it writes" "interrupted .*nothing of this experiment is kept"
+expect "while it writes: nothing new" "$kept" "$(ids named)"
+no_leftovers "while it writes" named
 
 # Killed or interrupted at any moment.
 named ', "repetitions": 2'

@@ -2,10 +2,12 @@
 
 #include "base/nearest.h"
 #include "base/outdir.h"
+#include "cli/experiment.h"
 #include "experiment/results.h"
 #include "experiment/settings.h"
 #include "experiment/store.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +245,10 @@ static void what_changed_is_told(void **state)
     assert_true(tt_results_add(&results, &a));
     assert_true(tt_results_add(&results, &b));
     assert_string_equal(tt_results_find(&results, &wanted, changed)->id, ID_B);
+    wanted.engine[0] = 'x';
+    assert_null(tt_results_find(&results, &wanted, changed));
+    assert_string_equal(changed, "the engine");
+    wanted.engine[0] = 'e';
     wanted.model[0] = 'x';
     assert_null(tt_results_find(&results, &wanted, changed));
     assert_string_equal(changed, "the model");
@@ -369,6 +375,28 @@ static void one_at_a_time_and_leftovers_go(void **state)
     tt_store_close(&other);
 }
 
+static void a_signal_stops_all_writers(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("work", 0777), 0);
+    assert_int_equal(mkdir("work/deep", 0777), 0);
+    put("work/deep/a.txt", "a");
+    tt_interrupt_hold();
+    assert_int_equal(raise(SIGTERM), 0); /* waits until somebody knows of the folder */
+    assert_int_equal(tt_interrupted(), 0);
+    tt_interrupt_guard("work");
+    assert_int_equal(tt_interrupted(), SIGTERM);
+    assert_null(fopen("work/deep/b.txt", "w"));
+    tt_interrupt_end();
+    assert_false(exists("work"));
+    assert_false(exists("work.gone"));
+    /* Without a signal the folder is removed too: what is to stay was moved away. */
+    assert_int_equal(mkdir("work", 0777), 0);
+    tt_interrupt_guard("work");
+    tt_interrupt_end();
+    assert_false(exists("work"));
+}
+
 static void folders_are_listed(void **state)
 {
     (void)state;
@@ -416,7 +444,8 @@ int main(void)
     const struct CMUnitTest folder_tests[] = {cmocka_unit_test(names_lead_to_the_last_one),
                                               cmocka_unit_test(what_others_made_is_not_touched),
                                               cmocka_unit_test(one_at_a_time_and_leftovers_go),
-                                              cmocka_unit_test(folders_are_listed)};
+                                              cmocka_unit_test(folders_are_listed),
+                                              cmocka_unit_test(a_signal_stops_all_writers)};
     int failed = cmocka_run_group_tests_name("settings", settings_tests, NULL, forget);
     return failed + cmocka_run_group_tests_name("folder", folder_tests, enter_folder, leave_folder);
 }
