@@ -34,6 +34,12 @@ tt_backing tt_buffer_backing(const tt_buffer *b)
     return b->flags & TT_BUFFER_PLACE_UNKNOWN ? TT_BACKING_UNKNOWN : TT_BACKING_ALLOCATED;
 }
 
+const char *tt_buffer_usage_name(unsigned usage)
+{
+    static const char *const names[] = {"any", "weights", "compute"};
+    return usage < sizeof names / sizeof *names ? names[usage] : "other";
+}
+
 const char *tt_backing_name(tt_backing backing)
 {
     static const char *const names[] = {"allocated", "file", "unknown"};

@@ -52,6 +52,8 @@ void tt_buffers_free(tt_buffers *b);
 
 tt_backing tt_buffer_backing(const tt_buffer *b);
 const char *tt_backing_name(tt_backing backing); /* "allocated", "file", "unknown" */
+/* Of tt_buffer.usage: "any", "weights", "compute"; "other" for one this build does not know. */
+const char *tt_buffer_usage_name(unsigned usage);
 
 /* Whether the buffer was there after that event. */
 bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event);

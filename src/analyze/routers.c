@@ -164,10 +164,10 @@ static uint32_t layer_of(tt_routers *r, uint32_t graph, uint32_t node)
 
 /* The last layer works on the rows only whose output is wanted: a GET_ROWS of all tokens by
  * known, ascending numbers, before the router. NULL: not observed. */
-static const int64_t *picked_rows(const tt_routers *r, uint32_t run, uint32_t router, uint64_t rows,
+static const int64_t *picked_rows(const tt_model *m, uint32_t run, uint32_t router, uint64_t rows,
                                   uint64_t n_tokens)
 {
-    const tt_graph *g = &r->m->graphs[r->m->runs[run].graph];
+    const tt_graph *g = &m->graphs[m->runs[run].graph];
     for (uint32_t i = router; i-- > 0;) {
         const tt_tensor *t = &g->tensors[i];
         if (strcmp(t->op_name, "GET_ROWS") != 0 || t->n_src < 2 || t->src[0] >= g->n_tensors ||
@@ -175,7 +175,7 @@ static const int64_t *picked_rows(const tt_routers *r, uint32_t run, uint32_t ro
             continue;
         const tt_tensor *from = &g->tensors[t->src[0]];
         if (from->weight != TT_NONE || from->ne[1] != n_tokens) continue;
-        const tt_indices *x = tt_model_indices(r->m, run, t->src[1]);
+        const tt_indices *x = tt_model_indices(m, run, t->src[1]);
         bool ok = x && x->n == rows;
         for (uint32_t k = 0; ok && k < x->n; k++)
             ok = x->values[k] >= 0 && (uint64_t)x->values[k] < n_tokens &&
@@ -183,6 +183,18 @@ static const int64_t *picked_rows(const tt_routers *r, uint32_t run, uint32_t ro
         if (ok) return x->values;
     }
     return NULL;
+}
+
+tt_router_rows tt_routers_rows(const tt_model *m, uint32_t run, uint32_t router)
+{
+    const tt_run *at = &m->runs[run];
+    const tt_graph *g = &m->graphs[at->graph];
+    const uint64_t n_tokens = at->batch == TT_NONE ? 0 : m->batches[at->batch].n_tokens;
+    tt_router_rows out = {.n = g->tensors[g->tensors[router].src[2]].ne[1]};
+    const bool whole = out.n == n_tokens;
+    if (!whole && n_tokens) out.picked = picked_rows(m, run, router, out.n, n_tokens);
+    out.known = at->batch != TT_NONE && (whole || out.picked);
+    return out;
 }
 
 /* --- sequences and texts --- */
@@ -337,8 +349,8 @@ static void find_place(tt_routers *r, const tt_batch *b, const tt_router_layer *
 }
 
 /* The choices of one router for one row. */
-static void add_row(tt_routers *r, uint32_t run, uint32_t layer_at, const int64_t *picked,
-                    bool whole, const tt_choice *list, size_t n)
+static void add_row(tt_routers *r, uint32_t run, uint32_t layer_at, const tt_router_rows *rows,
+                    const tt_choice *list, size_t n)
 {
     uint32_t experts[TT_ROUTER_CHOSEN_MAX];
     float weights[TT_ROUTER_CHOSEN_MAX];
@@ -351,8 +363,8 @@ static void add_row(tt_routers *r, uint32_t run, uint32_t layer_at, const int64_
         weights[routed.n] = list[routed.n].weight;
     }
     const tt_batch *b = batch == TT_NONE ? NULL : &r->m->batches[batch];
-    if (b && (whole || picked)) {
-        uint64_t token = picked ? (uint64_t)picked[list->token] : list->token;
+    if (b && rows->known) {
+        uint64_t token = tt_router_rows_token(rows, list->token);
         if (token < b->n_tokens) find_place(r, b, layer, (uint32_t)token, keys, &routed);
     }
     layer->unplaced += routed.n_sequences == 0;
@@ -365,15 +377,11 @@ static void add_node(tt_routers *r, uint32_t run, const tt_choice *list, size_t 
     const tt_run *at = &r->m->runs[run];
     const uint32_t node = list->node, layer = layer_of(r, at->graph, node);
     if (layer == TT_NONE) return;
-    const tt_graph *g = &r->m->graphs[at->graph];
-    const uint64_t rows = g->tensors[g->tensors[node].src[2]].ne[1];
-    const uint64_t n_tokens = at->batch == TT_NONE ? 0 : r->m->batches[at->batch].n_tokens;
-    const bool whole = rows == n_tokens;
-    const int64_t *picked = whole || !n_tokens ? NULL : picked_rows(r, run, node, rows, n_tokens);
+    const tt_router_rows rows = tt_routers_rows(r->m, run, node);
     for (size_t i = 0, end; i < n && !r->failed; i = end) {
         for (end = i; end < n && list[end].token == list[i].token;)
             end++;
-        if (list[i].token < rows) add_row(r, run, layer, picked, whole, list + i, end - i);
+        if (list[i].token < rows.n) add_row(r, run, layer, &rows, list + i, end - i);
     }
 }
 

@@ -64,6 +64,22 @@ const tt_router_layer *tt_routers_layers(const tt_routers *r, size_t *n);
 const tt_router_text *tt_routers_texts(const tt_routers *r, size_t *n, uint64_t *left_out);
 /* Sequences were not observed: all tokens of a context were taken for one. */
 bool tt_routers_sequences_assumed(const tt_routers *r);
+/* Which token of its batch each row of a router's ids is: of most layers the token of the same
+ * number; of the last one, that works only on the rows whose output is wanted, one of them. */
+typedef struct tt_router_rows {
+    uint64_t n;
+    bool known;
+    const int64_t *picked; /* n tokens, ascending; NULL: row i is token i */
+} tt_router_rows;
+
+/* Of a run whose graph is known and a router in it (as of tt_access_router). */
+tt_router_rows tt_routers_rows(const tt_model *m, uint32_t run, uint32_t router);
+/* The token (< the batch's n_tokens, or beyond) of a row < n, when they are known. */
+static inline uint64_t tt_router_rows_token(const tt_router_rows *rows, uint32_t row)
+{
+    return rows->picked ? (uint64_t)rows->picked[row] : row;
+}
+
 /* Expert matmuls among the executed nodes of the trace's graphs. */
 uint64_t tt_routers_expert_nodes(const tt_model *m);
 /* Whether the counts of both's texts mean the same experts. */

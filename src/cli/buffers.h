@@ -26,7 +26,4 @@ bool tt_buffers_print_json(const tt_buffers_report *r);
 /* Memory over time, a line for each kind, on stdout. False without memory. */
 bool tt_buffers_plot(const tt_buffers_report *r);
 
-/* "any", "weights", "compute"; "other" for one this build does not know. */
-const char *tt_buffer_usage_name(unsigned usage);
-
 #endif

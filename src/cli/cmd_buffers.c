@@ -46,12 +46,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-const char *tt_buffer_usage_name(unsigned usage)
-{
-    static const char *const names[] = {"any", "weights", "compute"};
-    return usage < sizeof names / sizeof *names ? names[usage] : "other";
-}
-
 static int analyze_and_print(const struct options *o, const tt_model *m)
 {
     tt_error err;

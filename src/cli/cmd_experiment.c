@@ -1,10 +1,10 @@
 /* tensortrace experiment [SETTINGS] | list [DIR|SETTINGS]: from a settings file to a folder that
  * others read, in one command. */
 #include "base/clock.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment.h"
 #include "cli/spawn.h"
-#include "cli/units.h"
 #include "record/place.h"
 #include "record/sweep.h"
 

@@ -1,14 +1,21 @@
 /* tensortrace export FILE --format NAME -o PATH: a trace in the formats of other tools. */
+#include "analyze/filter.h"
+#include "base/json.h"
+#include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/export_interrupt.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "cli/units.h"
 #include "export/export.h"
 
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     OPT_FORMAT = 256,
@@ -42,7 +49,8 @@ static const struct argp_option option_table[] = {
     {"experts", OPT_EXPERTS, 0, 0,
      "dataset: one entry for each expert's slice (default: when the model has experts)", 3},
     {"no-experts", OPT_NO_EXPERTS, 0, 0, "dataset: expert tensors as wholes", 3},
-    {"compress", OPT_COMPRESS, "zstd|gzip", 0, "dataset, csv: compress each file", 3},
+    {"compress", OPT_COMPRESS, "zstd|gzip", 0,
+     "dataset, csv: compress each file; perfetto: gzip, its packets", 3},
     {"flows", OPT_FLOWS, 0, 0, "perfetto: arrows from op to op, where values went", 3},
     {0},
 };
@@ -50,14 +58,19 @@ static const struct argp_option option_table[] = {
 static void set_format(struct options *o, const char *arg, struct argp_state *state)
 {
     size_t n;
-    o->format = tt_export_find(arg);
-    if (o->format) return;
+    tt_nearest nearest = tt_nearest_begin(arg);
     char names[200] = "";
     const tt_export_format *const *list = tt_export_formats(&n);
-    for (size_t i = 0; i < n; i++)
-        (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
-                       list[i]->name);
-    argp_error(state, "--format: \"%.40s\" is none of %s", arg, names);
+    o->format = tt_export_find(arg);
+    if (o->format) return;
+    for (size_t i = 0; i < n; i++) {
+        size_t used = strlen(names);
+        tt_nearest_try(&nearest, list[i]->name);
+        (void)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", list[i]->name);
+    }
+    if (nearest.name)
+        argp_error(state, "--format: no format \"%.40s\"; did you mean \"%s\"?", arg, nearest.name);
+    argp_error(state, "--format: no format \"%.40s\"; there are: %s", arg, names);
 }
 
 static void set_compress(struct options *o, const char *arg, struct argp_state *state)
@@ -183,24 +196,113 @@ static void note(void *context, const char *text)
     tt_report_note("%s", text);
 }
 
+/* --- before --- */
+
+/* That nothing was asked for is a slip, not an empty export. */
+static int check_filter(const struct options *o, const tt_model *m)
+{
+    uint32_t first = UINT32_MAX, last = 0;
+    if (!(o->given & TT_EXPORT_TAKES_FILTER)) return TT_EXIT_OK;
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        if (tt_filter_batch(&o->filter, m, i)) return TT_EXIT_OK;
+        const uint32_t token = tt_model_token(m, i);
+        first = token < first ? token : first;
+        last = token > last ? token : last;
+    }
+    if (m->n_batches == 0) return tt_report_usage("%s: the trace has no batches", o->input.path);
+    return tt_report_usage("%s: none of the batches %" PRIu32 " to %" PRIu32
+                           " is what --token and --phase ask for",
+                           o->input.path, first, last);
+}
+
+/* --- after --- */
+
+typedef struct written {
+    uint64_t n_files;
+    uint64_t size_bytes;
+} written;
+
+/* nftw has no room for a context. */
+static written found;
+
+static int count_file(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+    (void)path;
+    (void)walk;
+    if (kind != FTW_F || !S_ISREG(st->st_mode)) return 0;
+    found.n_files++;
+    found.size_bytes += (uint64_t)st->st_size;
+    return 0;
+}
+
+static void print_json(const struct options *o, const tt_export_sum *sum, bool is_folder)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "file", o->input.path);
+    tt_json_kv_string(&j, "format", o->format->name);
+    tt_json_kv_string(&j, "output", o->output);
+    if (is_folder) tt_json_kv_u64(&j, "files", found.n_files);
+    if (sum->items) tt_json_kv_u64(&j, sum->items, sum->n_items);
+    tt_json_kv_u64(&j, "size_bytes", found.size_bytes);
+    tt_json_object_end(&j);
+    (void)tt_json_end(&j);
+}
+
+/* "wrote DIR: 13 files, 1,234 rows, 5.0 MiB" */
+static int tell(const struct options *o, const tt_export_sum *sum)
+{
+    char items[TT_UNITS_TEXT], bytes[TT_UNITS_TEXT], counted[64] = "", files[40] = "";
+    struct stat st;
+    bool is_folder = stat(o->output, &st) == 0 && S_ISDIR(st.st_mode);
+    found = (written){0};
+    if (sum->n_files)
+        found = (written){sum->n_files, sum->size_bytes};
+    else
+        (void)nftw(o->output, count_file, 16, FTW_PHYS);
+    if (o->input.json) {
+        print_json(o, sum, is_folder);
+        return tt_report_output(!ferror(stdout));
+    }
+    if (found.n_files == 0) return TT_EXIT_OK; /* a pipe or a device: its reader knows */
+    if (is_folder) (void)snprintf(files, sizeof files, "%" PRIu64 " files, ", found.n_files);
+    if (sum->items)
+        (void)snprintf(counted, sizeof counted, "%s %s, ", tt_units_count(items, sum->n_items),
+                       sum->items);
+    tt_report_note("wrote %s: %s%s%s", o->output, files, counted,
+                   tt_units_bytes(bytes, found.size_bytes));
+    return TT_EXIT_OK;
+}
+
+static int export(struct options *o, const tt_model *m)
+{
+    tt_progress progress;
+    tt_error err = {.status = TT_OK};
+    tt_export_sum sum = {0};
+    o->export.filter = &o->filter;
+    o->export.progress = tt_progress_callback;
+    o->export.progress_context = &progress;
+    o->export.note = note;
+    o->export.sum = &sum;
+    tt_export_guard(o->output);
+    tt_progress_begin(&progress, "exporting", 0, "parts");
+    tt_status status = o->format->write(m, o->output, &o->export, &err);
+    tt_progress_end(&progress);
+    return status == TT_OK ? tell(o, &sum) : tt_report_error(&err);
+}
+
 int tt_cmd_export(int argc, char **argv)
 {
     struct options o = {0};
-    tt_progress progress;
     tt_model *m;
-    tt_error err = {.status = TT_OK};
     tt_report_parse(&argp, argc, argv, 0, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK) {
-        o.export.filter = &o.filter;
-        o.export.progress = tt_progress_callback;
-        o.export.progress_context = &progress;
-        o.export.note = note;
-        tt_progress_begin(&progress, "exporting", 0, "parts");
-        tt_status status = o.format->write(m, o.output, &o.export, &err);
-        tt_progress_end(&progress);
-        if (status != TT_OK) code = tt_report_error(&err);
-    }
+    if (code == TT_EXIT_OK && !o.format->adds && tt_input_is_within(&o.input, o.output))
+        code =
+            tt_report_usage("%s is, or holds, the trace that is read; name another -o", o.output);
+    if (code == TT_EXIT_OK) code = check_filter(&o, m);
+    if (code == TT_EXIT_OK) code = export(&o, m);
     tt_model_close(m);
     return code;
 }

@@ -4,7 +4,7 @@
 #include "cli/report.h"
 #include "cli/runner_options.h"
 #include "cli/traced.h"
-#include "cli/units.h"
+#include "base/units.h"
 #include "record/area.h"
 #include "record/place.h"
 #include "record/sweep.h"

@@ -1,7 +1,7 @@
 /* Before anything is run: is everything there? */
+#include "base/units.h"
 #include "cli/experiment.h"
 #include "cli/hook_path.h"
-#include "cli/units.h"
 #include "gguf/reader.h"
 #include "runner/engine_find.h"
 #include "runner/program_probe.h"

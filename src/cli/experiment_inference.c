@@ -1,8 +1,8 @@
 /* Running the program: the stage "run inference". */
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment_work.h"
 #include "cli/traced.h"
-#include "cli/units.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* What experiments there are, and what became of those of a command: tables and JSON. */
 #include "base/clock.h"
+#include "base/units.h"
 #include "cli/experiment.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "analyze/summary.h"
 #include "base/clock.h"
 #include "base/outdir.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment_work.h"
-#include "cli/units.h"
 
 #include <dirent.h>
 #include <errno.h>

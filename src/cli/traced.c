@@ -1,7 +1,7 @@
 #include "cli/traced.h"
 
+#include "base/units.h"
 #include "cli/hook_path.h"
-#include "cli/units.h"
 #include "record/place.h"
 #include "record/recover.h"
 #include "record/session.h"

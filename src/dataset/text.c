@@ -1,10 +1,13 @@
 #include "dataset/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -87,18 +90,22 @@ static tt_status read_zstd(reader *r)
     return status;
 }
 
+/* The next piece of the file for z; false at its end. */
+static bool more_in(reader *r, z_stream *z)
+{
+    if (z->avail_in > 0) return true;
+    z->next_in = r->piece;
+    z->avail_in = (uInt)fread(r->piece, 1, PIECE_BYTES, r->in);
+    return z->avail_in > 0;
+}
+
+/* A gzip file may be several members, one behind the other (RFC 1952). */
 static tt_status unpack_gzip(reader *r, z_stream *z)
 {
-    int at = Z_OK;
-    while (at != Z_STREAM_END) {
-        if (z->avail_in == 0) {
-            z->next_in = r->piece;
-            z->avail_in = (uInt)fread(r->piece, 1, PIECE_BYTES, r->in);
-            if (z->avail_in == 0 && ferror(r->in)) return io_error(r);
-            if (z->avail_in == 0)
-                return tt_error_set(r->err, TT_E_TRUNCATED, TT_NO_OFFSET,
-                                    "it is cut off: the compressed text has no end");
-        }
+    int at = Z_STREAM_END;
+    while (more_in(r, z)) {
+        if (at == Z_STREAM_END && inflateReset(z) != Z_OK)
+            return tt_error_set(r->err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to unpack it");
         size_t n = room(r);
         if (n == 0) return too_large(r);
         z->next_out = r->text->data + r->text->size;
@@ -109,9 +116,10 @@ static tt_status unpack_gzip(reader *r, z_stream *z)
             return tt_error_set(r->err, TT_E_FORMAT, TT_NO_OFFSET, "it cannot be unpacked: %s",
                                 z->msg ? z->msg : "damaged");
     }
-    if (z->avail_in == 0 && fgetc(r->in) == EOF) return TT_OK;
-    return tt_error_set(r->err, TT_E_FORMAT, TT_NO_OFFSET,
-                        "something stands behind the compressed text's end");
+    if (ferror(r->in)) return io_error(r);
+    if (at == Z_STREAM_END) return TT_OK;
+    return tt_error_set(r->err, TT_E_TRUNCATED, TT_NO_OFFSET,
+                        "it is cut off: the compressed text has no end");
 }
 
 static tt_status read_gzip(reader *r)
@@ -122,6 +130,21 @@ static tt_status read_gzip(reader *r)
     tt_status status = unpack_gzip(r, &z);
     (void)inflateEnd(&z);
     return status;
+}
+
+/* Not what would have to be waited for: a pipe in the place of a file. */
+static FILE *open_file(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return NULL;
+    bool known = fstat(fd, &st) == 0;
+    if (known && S_ISREG(st.st_mode)) return fdopen(fd, "rb");
+    if (known) errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+    int why = errno;
+    (void)close(fd);
+    errno = why;
+    return NULL;
 }
 
 static bool ends_in(const char *path, const char *end)
@@ -135,7 +158,7 @@ tt_status tt_dataset_text_read(const char *path, tt_bytes *text, tt_error *err)
     reader r = {.text = text, .err = err};
     tt_status status;
     tt_bytes_clear(text);
-    r.in = fopen(path, "rbe");
+    r.in = open_file(path);
     if (!r.in) return io_error(&r);
     r.piece = malloc(PIECE_BYTES);
     if (!r.piece)

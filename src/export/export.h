@@ -18,6 +18,13 @@ typedef void tt_export_progress(void *context, uint64_t done, uint64_t total);
 /* A sentence for the person who exports: what was left out, what was assumed. */
 typedef void tt_export_note(void *context, const char *text);
 
+/* What was written, as far as the format counts it. */
+typedef struct tt_export_sum {
+    uint64_t n_items;
+    const char *items; /* what they are: "rows"; NULL: not counted */
+    uint64_t n_files, size_bytes; /* of what was added to a folder; 0: all that is there is new */
+} tt_export_sum;
+
 typedef struct tt_export_options {
     const tt_filter *filter;   /* NULL: everything */
     unsigned threads;          /* 0: as many as there are processors */
@@ -32,6 +39,7 @@ typedef struct tt_export_options {
     void *progress_context;
     tt_export_note *note; /* or NULL */
     void *note_context;
+    tt_export_sum *sum; /* set by the format, if it likes; or NULL */
 } tt_export_options;
 
 /* Which options mean something to a format; others are refused. */
@@ -47,13 +55,14 @@ typedef struct tt_export_format {
     const char *name;    /* as in --format */
     const char *summary; /* one line, for --help */
     unsigned takes;      /* TT_EXPORT_TAKES_* */
+    bool adds;           /* to a folder that may be there; others make or replace the path */
     /* Writes to `path`, whole or not at all: on failure nothing of it is left, and what was there
      * is as it was. */
     tt_status (*write)(const tt_model *m, const char *path, const tt_export_options *options,
                        tt_error *err);
 } tt_export_format;
 
-extern const tt_export_format tt_export_dataset;
+extern const tt_export_format tt_export_perfetto, tt_export_bin64, tt_export_dot;
 
 /* All of them, in the order of --help. */
 const tt_export_format *const *tt_export_formats(size_t *n);

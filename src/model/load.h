@@ -22,6 +22,7 @@ typedef struct tt_loader {
     uint64_t next_position; /* in the META stream, behind what was read */
     bool skipped;           /* what follows that was passed over on purpose */
     bool no_memory;
+    uint64_t bare_tokens;    /* of batches of which nothing else is recorded */
     uint64_t base;           /* META before this position is in the BASE chunk */
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
     struct tt_capacities {   /* of the model's arrays */

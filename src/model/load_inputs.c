@@ -65,6 +65,19 @@ static const int32_t *load_sequences(tt_loader *l, tt_cursor *c, uint32_t n, uin
     return c->failed ? NULL : ids;
 }
 
+/* A number alone can claim any number of tokens, which analyses then walk: no more than in
+ * proportion to the file. */
+#define BARE_TOKENS_FREE ((uint64_t)1 << 20)
+#define BARE_TOKENS_FACTOR 64u
+
+static bool is_likely(tt_loader *l, const tt_meta_batch *b)
+{
+    if (b->flags & (TT_BATCH_TOKENS | TT_BATCH_POSITIONS | TT_BATCH_SEQUENCES)) return true;
+    l->bare_tokens += b->n_tokens;
+    return l->bare_tokens <=
+           BARE_TOKENS_FREE + l->m->trace.source.size * (uint64_t)BARE_TOKENS_FACTOR;
+}
+
 bool tt_load_batch(tt_loader *l, tt_cursor *c)
 {
     tt_meta_batch b;
@@ -79,6 +92,11 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
     const int32_t *sequences =
         b.flags & TT_BATCH_SEQUENCES ? load_sequences(l, c, b.n_tokens, &first) : NULL;
     if (!tt_meta_get_batch_end(c, &b)) return false;
+    if (!is_likely(l, &b)) {
+        tt_loader_problem(l, "batch %" PRIu32 " of %" PRIu32 " tokens: too many for this file",
+                          b.id, b.n_tokens);
+        return true;
+    }
     if (!TT_GROW(l, m->batches, m->n_batches, l->capacity.batches)) return true;
     if (!tt_idmap_add(&m->batch_by_id, b.id, m->n_batches, &was)) l->no_memory = true;
     if (was != TT_NONE || b.id == 0) {

@@ -5,7 +5,6 @@
 #include "dataset/text.h"
 #include "dataset/verify.h"
 #include "export/dataset.h"
-#include "export/dataset/digits.h"
 #include "export/dataset/file.h"
 #include "gguf/synth.h"
 
@@ -104,37 +103,6 @@ static void expect_verified(const char *path)
         if (checks[i].verdict == TT_CHECK_FAILED)
             print_error("%s: %s\n", checks[i].name, checks[i].detail);
         assert_int_not_equal(checks[i].verdict, TT_CHECK_FAILED);
-    }
-}
-
-/* --- numbers --- */
-
-static void expect_digits(uint64_t v)
-{
-    char got[TT_DIGITS_MAX + 2], wanted[32];
-    *tt_digits(got, v) = '\0';
-    (void)snprintf(wanted, sizeof wanted, "%" PRIu64, v);
-    assert_string_equal(got, wanted);
-    *tt_digits_ms(got, v / 1000) = '\0';
-    (void)snprintf(wanted, sizeof wanted, "%" PRIu64 ".%06u", v / 1000 / 1000000,
-                   (unsigned)(v / 1000 % 1000000));
-    assert_string_equal(got, wanted);
-}
-
-static void digits_are_those_of_printf(void **state)
-{
-    uint64_t random = 88172645463325252u;
-    (void)state;
-    for (uint64_t power = 1; power <= UINT64_MAX / 10; power *= 10)
-        for (uint64_t d = 0; d < 3; d++)
-            expect_digits(power * 10 - 1 + d);
-    expect_digits(0);
-    expect_digits(UINT64_MAX);
-    for (unsigned i = 0; i < 20000; i++) {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        expect_digits(random >> (i % 64));
     }
 }
 
@@ -427,6 +395,54 @@ static void a_changed_file_is_not_read(void **state)
     tt_model_close(m);
 }
 
+/* Metadata too are in the trace. */
+static void the_trace_alone_tells_the_shape(void **state)
+{
+    static const tt_file_kv kvs[] = {{"general.architecture", "llama", 8},
+                                     {"general.name", "It \"is\"", 8},
+                                     {"llama.block_count", "3", 4},
+                                     {"llama.embedding_length", "18446744073709551615", 10},
+                                     {"llama.attention.head_count", "[u32 x 3]", 9},
+                                     {"llama.rope.freq_base", "10000", 6},
+                                     {"tokenizer.ggml.tokens", "[str x 77]", 9}};
+    tt_model *m = open_golden("good-plain.ttrace");
+    (void)state;
+    m->files[0].kvs = kvs;
+    m->files[0].n_kvs = sizeof kvs / sizeof *kvs;
+    json_t *map = exported_map(m, NULL);
+    const json_t *about = in(map, "metadata");
+    expect_text(map, "model_name", "It \"is\"");
+    assert_int_equal(count(about, "n_layers"), 3);
+    assert_int_equal(count(about, "n_vocab"), 77);
+    assert_true(json_is_null(in(about, "n_embd")));  /* more than a number can be */
+    assert_true(json_is_null(in(about, "n_heads"))); /* one a layer: the trace holds their number */
+    json_decref(map);
+    tt_model_close(m);
+}
+
+/* Adapters and drafts are files of their own: their tensors are told apart by it. */
+static void several_files_are_told_apart(void **state)
+{
+    tt_model *m = open_golden("good-plain.ttrace");
+    tt_model_file *one = m->files, two[2] = {m->files[0], m->files[0]};
+    (void)state;
+    two[1].path = "/else/synth.gguf";
+    m->files = two;
+    m->n_files = 2;
+    m->weights[m->n_weights - 1].file = 1;
+    assert_int_equal(export_model(m, "several", &(tt_export_options){0}), TT_OK);
+    expect_verified("several");
+    json_t *map = load("several/memory-map.json");
+    size_t n = json_array_size(in(map, "tensors"));
+    expect_text(at(in(map, "tensors"), 0), "file", "synth.gguf");
+    expect_text(at(in(map, "tensors"), n - 1), "file", "synth.gguf (2)");
+    assert_int_equal(count(map, "total_size_bytes"), 2 * one->size_bytes);
+    json_decref(map);
+    m->files = one;
+    m->n_files = 1;
+    tt_model_close(m);
+}
+
 /* --- what cannot be written --- */
 
 static void what_is_missing_is_told(void **state)
@@ -531,7 +547,6 @@ static void steps_tell_what_they_wrote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digits_are_those_of_printf),
         cmocka_unit_test(a_file_reads_back_however_it_is_packed),
         cmocka_unit_test(a_file_takes_texts_of_any_length),
         cmocka_unit_test(goldens_are_written_and_verified),
@@ -541,6 +556,8 @@ int main(void)
         cmocka_unit_test(the_file_is_read_when_it_is_the_same),
         cmocka_unit_test(another_file_is_refused),
         cmocka_unit_test(a_changed_file_is_not_read),
+        cmocka_unit_test(the_trace_alone_tells_the_shape),
+        cmocka_unit_test(several_files_are_told_apart),
         cmocka_unit_test(what_is_missing_is_told),
         cmocka_unit_test(an_existing_folder_is_kept),
         cmocka_unit_test(a_full_disk_leaves_nothing),

@@ -443,10 +443,16 @@ static void damaged_packing_is_told(void **state)
     verify("g");
     expect_failed("json", "memory-map.json.gz: ");
     text[n / 2] ^= 0x55;
-    text[n] = 'x';
-    write_all(paths[1], text, n + 1);
+    text[n] = text[n + 1] = 'x';
+    write_all(paths[1], text, n + 2);
     verify("g");
-    expect_failed("json", "something stands behind");
+    expect_failed("json", "cannot be unpacked");
+    /* A further member goes on with the text, and there must be none behind the document. */
+    text = realloc(text, (size_t)16 << 20);
+    memcpy(text + n, text, n);
+    write_all(paths[1], text, 2 * n);
+    verify("g");
+    expect_failed("json", "end of file expected");
     free(text);
     write_dataset("z", TT_COMPRESS_ZSTD);
     text = read_all("z/memory-map.json.zst", &n);

@@ -226,9 +226,9 @@ static tt_status write_dataset(const tt_model *m, const char *path,
     return status;
 }
 
-const tt_export_format tt_export_dataset = {
+const tt_export_format tt_format_dataset = {
     .name = "dataset",
-    .summary = "a folder of JSON: experiment, memory map, buffers, and two files a token",
+    .summary = "a folder of JSON, with two files for each token",
     .takes = TT_EXPORT_TAKES_MODEL | TT_EXPORT_TAKES_EXPERTS | TT_EXPORT_TAKES_COMPRESS,
     .write = write_dataset,
 };

@@ -5,11 +5,9 @@
 
 #include "base/bytes.h"
 #include "base/outdir.h"
-#include "export/export.h"
+#include "export/compress.h"
 
 #include <stdio.h>
-#include <zlib.h>
-#include <zstd.h>
 
 /* Zero-filled is closed and ready. One thread at a time. */
 typedef struct tt_dataset_file {
@@ -18,9 +16,8 @@ typedef struct tt_dataset_file {
     tt_compress compress;
     char *text; /* not yet passed on */
     size_t used, capacity;
-    ZSTD_CCtx *zstd;
-    z_stream *gzip;
-    uint8_t *packed;
+    tt_compressor *compressor; /* NULL: it is not compressed */
+    tt_bytes packed;
     uint64_t size_bytes; /* as stored, so far */
     int failed;          /* errno of the first write that failed */
 } tt_dataset_file;

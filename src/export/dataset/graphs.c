@@ -1,7 +1,6 @@
 /* graphs/token-NNNNN.json: the graphs that a batch computed. Most batches compute the same ones,
  * so a thread keeps the text of the last. */
 #include "analyze/topology.h"
-#include "export/dataset/digits.h"
 #include "export/dataset/tokens.h"
 
 #include <stdlib.h>
@@ -79,8 +78,8 @@ static void put_shape(tt_json *j, const tt_tensor *t)
 
 static void put_id(tt_json *j, const char *key, uint64_t node)
 {
-    char text[8 + TT_DIGITS_MAX] = "node_";
-    *tt_digits(text + 5, node) = '\0';
+    char text[32];
+    (void)snprintf(text, sizeof text, "node_%llu", (unsigned long long)node);
     tt_json_kv_string(j, key, text);
 }
 

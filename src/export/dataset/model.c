@@ -58,7 +58,7 @@ static const char *differs(const char *path, const tt_model_file *f)
     struct stat st;
     uint8_t *head = malloc(HEAD_BYTES);
     const char *why = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
     if (!head || fd < 0 || fstat(fd, &st) != 0) {
         why = strerror(errno);
     } else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != f->size_bytes) {
@@ -131,6 +131,18 @@ static tt_status check_file(tt_dataset *d, uint32_t file, tt_error *err)
 
 /* --- from the trace --- */
 
+static void put_number(uint8_t *at, uint64_t v, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* Room for any value as put_value stores it. */
+static size_t value_room(const tt_file_kv *kv)
+{
+    return 8 + strlen(kv->value);
+}
+
 /* The value as a GGUF file stores it: what tt_gguf_shape_of asks for are texts, whole numbers, and
  * lengths of arrays. Others are left out. */
 static bool put_value(const tt_file_kv *kv, uint8_t *at, tt_gguf_kv *out)
@@ -141,7 +153,10 @@ static bool put_value(const tt_file_kv *kv, uint8_t *at, tt_gguf_kv *out)
                         .kind = (tt_gguf_kind)kv->type,
                         .count = 1};
     if (kv->type == TT_GGUF_STRING) {
-        out->value = (tt_span){(const uint8_t *)kv->value, strlen(kv->value)};
+        uint64_t n = strlen(kv->value);
+        put_number(at, n, 8);
+        memcpy(at + 8, kv->value, n);
+        out->value = (tt_span){at, n + 8};
         return true;
     }
     if (kv->type == TT_GGUF_ARRAY) {
@@ -157,8 +172,7 @@ static bool put_value(const tt_file_kv *kv, uint8_t *at, tt_gguf_kv *out)
     errno = 0;
     v = strtoull(kv->value, &end, 10);
     if (errno || *end || end == kv->value) return false;
-    for (size_t i = 0; i < size; i++)
-        at[i] = (uint8_t)(v >> (8 * i));
+    put_number(at, v, size);
     out->value = (tt_span){at, size};
     return true;
 }
@@ -220,8 +234,12 @@ static void fill_parts(tt_dataset *d, uint32_t main)
                 t->ne[n] = n < w->n_dims ? w->ne[n] : 1;
         }
     }
-    for (uint32_t k = 0; k < m->files[main].n_kvs; k++)
-        if (put_value(&m->files[main].kvs[k], o->values + (size_t)8 * k, &o->kvs[n_kvs])) n_kvs++;
+    uint8_t *at = o->values;
+    for (uint32_t k = 0; k < m->files[main].n_kvs; k++) {
+        const tt_file_kv *kv = &m->files[main].kvs[k];
+        if (put_value(kv, at, &o->kvs[n_kvs])) n_kvs++;
+        at += value_room(kv);
+    }
     o->parts[0].kvs = o->kvs;
     o->parts[0].n_kvs = n_kvs;
 }
@@ -230,6 +248,7 @@ static tt_status from_trace(tt_dataset *d, uint32_t main, tt_error *err)
 {
     const tt_model *m = d->m;
     tt_dataset_model *o = &d->model;
+    size_t values = 8;
     for (uint32_t i = 0; i < m->n_weights; i++)
         if (m->weights[i].n_dims == 0)
             return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
@@ -241,7 +260,9 @@ static tt_status from_trace(tt_dataset *d, uint32_t main, tt_error *err)
     o->tensors = calloc((size_t)m->n_weights + 1, sizeof *o->tensors);
     o->types = calloc((size_t)m->n_weights + 1, sizeof *o->types);
     o->kvs = calloc((size_t)m->files[main].n_kvs + 1, sizeof *o->kvs);
-    o->values = calloc((size_t)m->files[main].n_kvs + 1, 8);
+    for (uint32_t k = 0; k < m->files[main].n_kvs; k++)
+        values += value_room(&m->files[main].kvs[k]);
+    o->values = malloc(values);
     if (!o->parts || !o->tensors || !o->types || !o->kvs || !o->values) return no_memory(err);
     fill_parts(d, main);
     o->gguf.parts = o->parts;

@@ -2,7 +2,7 @@
  * into text once for each op; the rest is digits. */
 #include "analyze/access.h"
 #include "analyze/op_table.h"
-#include "export/dataset/digits.h"
+#include "export/csv_text.h"
 #include "export/dataset/entries.h"
 #include "export/dataset/tokens.h"
 
@@ -10,10 +10,10 @@
 #include <string.h>
 
 #define ENTRY_ROOM 512u /* what an entry has besides its text and its lanes */
-#define LANE_ROOM 160u
-#define EXPERT_ROOM 16u
+#define LANE_ROOM 192u
+#define EXPERT_ROOM 64u
 /* Texts longer than this (hostile names) are made anew each time. */
-#define KEPT_MAX ((size_t)64 << 10)
+#define KEPT_MAX ((size_t)8 << 10)
 
 /* An op's text that does not change. */
 typedef struct op_text {
@@ -30,7 +30,28 @@ typedef struct tracer {
     uint32_t experts_of; /* the run whose choices are loaded, or TT_NONE */
     tt_entries entries;
     op_text *scratch;
+    tt_csv_digits digits;
+    tt_csv_front times, others; /* fronts of numbers: those of times are long, and the same */
 } tracer;
+
+static char *put_time(tracer *t, char *at, uint64_t ns)
+{
+    return tt_csv_put_u64(at, ns, &t->times, &t->digits);
+}
+
+static char *put_number(tracer *t, char *at, uint64_t v)
+{
+    return tt_csv_put_u64(at, v, &t->others, &t->digits);
+}
+
+/* ns as ms with all their digits: "1.500000". */
+static char *put_ms(tracer *t, char *at, uint64_t ns)
+{
+    at = put_number(t, at, ns / 1000000);
+    char *end = put_number(t, at, 1000000 + ns % 1000000);
+    *at = '.'; /* in the place of the first digit, which keeps the zeros behind it */
+    return end;
+}
 
 static void close_tracer(void *own)
 {
@@ -49,6 +70,7 @@ static void *open_tracer(tt_dataset *d)
     if (!t) return NULL;
     t->d = d;
     t->experts_of = TT_NONE;
+    tt_csv_digits_make(&t->digits);
     return t;
 }
 
@@ -216,13 +238,13 @@ static tt_status put_experts(tracer *t, const tt_model *m, uint32_t run, uint32_
         char *at = tt_dataset_file_room(file, EXPERT_ROOM), *end = at;
         if (!at) return no_memory(err);
         if (i > first) *end++ = ',';
-        end = tt_digits(end, list[i].expert);
+        end = put_number(t, end, list[i].expert);
         file->used += (size_t)(end - at);
     }
     char *at = tt_dataset_file_room(file, ENTRY_ROOM), *end = at;
     if (!at) return no_memory(err);
     memcpy(end, "],\"num_experts\":", 16);
-    end = tt_digits(end + 16, last - first);
+    end = put_number(t, end + 16, last - first);
     file->used += (size_t)(end - at);
     return TT_OK;
 }
@@ -240,47 +262,47 @@ typedef struct front {
 
 #define PUT(at, literal) (memcpy((at), (literal), sizeof(literal) - 1), (at) + sizeof(literal) - 1)
 
-static char *put_front(char *at, const tt_model *m, const front *f, const tt_entry *e,
+static char *put_front(tracer *t, char *at, const tt_model *m, const front *f, const tt_entry *e,
                        const op_text *text, size_t number)
 {
     uint64_t start = tt_model_mono_ns(m, e->start);
     at = number ? PUT(at, ",\n{\"entry_id\":") : PUT(at, "\n{\"entry_id\":");
-    at = tt_digits(at, number);
+    at = put_number(t, at, number);
     at = PUT(at, ",\"timestamp_ns\":");
-    at = tt_digits(at, start);
+    at = put_time(t, at, start);
     at = PUT(at, ",\"timestamp_relative_ms\":");
-    at = tt_digits_ms(at, start - f->begin_ns);
+    at = put_ms(t, at, start - f->begin_ns);
     memcpy(at, f->text, f->n);
     at += f->n;
     memcpy(at, text->text, text->layer_n);
-    at = tt_digits(at + text->layer_n, e->begun_by);
+    at = put_number(t, at + text->layer_n, e->begun_by);
     memcpy(at, f->phase, f->phase_n);
     return at + f->phase_n;
 }
 
-static char *put_lane(char *at, const tt_model *m, const tt_entry_lane *l, bool first)
+static char *put_lane(tracer *t, char *at, const tt_model *m, const tt_entry_lane *l, bool first)
 {
     at = first ? PUT(at, "{\"thread_id\":") : PUT(at, ",{\"thread_id\":");
-    at = tt_digits(at, l->lane);
+    at = put_number(t, at, l->lane);
     at = PUT(at, ",\"start_ns\":");
-    at = tt_digits(at, tt_model_mono_ns(m, l->start));
+    at = put_time(t, at, tt_model_mono_ns(m, l->start));
     if (l->open) return PUT(at, ",\"arrive_ns\":null,\"release_ns\":null}");
     at = PUT(at, ",\"arrive_ns\":");
-    at = tt_digits(at, tt_model_mono_ns(m, l->arrive));
+    at = put_time(t, at, tt_model_mono_ns(m, l->arrive));
     at = PUT(at, ",\"release_ns\":");
-    at = tt_digits(at, tt_model_mono_ns(m, l->release));
+    at = put_time(t, at, tt_model_mono_ns(m, l->release));
     *at++ = '}';
     return at;
 }
 
 /* As `log` tells it, rounded. */
-static char *put_duration(char *at, const tt_model *m, const tt_entry *e)
+static char *put_duration(tracer *t, char *at, const tt_model *m, const tt_entry *e)
 {
     at = PUT(at, ",\"duration_ns\":");
     if (e->open) return PUT(at, "null");
     uint64_t ticks = e->arrive > e->start ? e->arrive - e->start : 0;
     double ns = tt_model_span_ns(m, ticks);
-    return tt_digits(at, ns < 9e18 ? (uint64_t)(ns + 0.5) : UINT64_MAX);
+    return put_number(t, at, ns < 9e18 ? (uint64_t)(ns + 0.5) : UINT64_MAX);
 }
 
 static tt_status put_entry(tracer *t, const tt_model *m, const front *f, size_t number,
@@ -292,7 +314,7 @@ static tt_status put_entry(tracer *t, const tt_model *m, const front *f, size_t 
     if (!text) return no_memory(err);
     char *at = tt_dataset_file_room(file, ENTRY_ROOM + text->layer_n + text->n), *end;
     if (!at) return no_memory(err);
-    end = put_front(at, m, f, e, text, number);
+    end = put_front(t, at, m, f, e, text, number);
     memcpy(end, text->text + text->layer_n, text->n);
     file->used += (size_t)(end - at) + text->n;
     if (text->router != TT_NONE) {
@@ -301,15 +323,15 @@ static tt_status put_entry(tracer *t, const tt_model *m, const front *f, size_t 
     }
     at = tt_dataset_file_room(file, ENTRY_ROOM);
     if (!at) return no_memory(err);
-    end = put_duration(at, m, e);
+    end = put_duration(t, at, m, e);
     end = PUT(end, ",\"node_id\":\"node_");
-    end = tt_digits(end, e->first_node + op->nodes[op->n_nodes - 1]);
+    end = put_number(t, end, e->first_node + op->nodes[op->n_nodes - 1]);
     end = PUT(end, "\",\"threads\":[");
     file->used += (size_t)(end - at);
     for (uint32_t l = e->first; l != TT_NONE; l = t->entries.lanes[l].next) {
         at = tt_dataset_file_room(file, LANE_ROOM);
         if (!at) return no_memory(err);
-        file->used += (size_t)(put_lane(at, m, &t->entries.lanes[l], l == e->first) - at);
+        file->used += (size_t)(put_lane(t, at, m, &t->entries.lanes[l], l == e->first) - at);
     }
     tt_dataset_file_put(file, "]}", 2);
     return TT_OK;
