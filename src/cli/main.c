@@ -27,6 +27,8 @@ static const tt_command commands[] = {
      tt_cmd_report, 0},
     {"export", "a trace in the formats of other tools: CSV, Parquet, Perfetto, ...", tt_cmd_export,
      0},
+    {"experiment", "trace a model by a settings file, and keep what others read", tt_cmd_experiment,
+     0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
     {"gguf", "the tensors of a model file and where they lie", tt_cmd_gguf, 0},
@@ -44,8 +46,9 @@ static void print_help(FILE *out)
           "Commands:\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!commands[i].hidden) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-    fputs("  help      the options of a command: tensortrace help COMMAND\n\n"
+        if (!commands[i].hidden)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help       the options of a command: tensortrace help COMMAND\n\n"
           "A first look, with a model of yours:\n"
           "  tensortrace run -o my.ttrace -m MODEL.gguf -p \"Hello\" -n 16\n"
           "  tensortrace info my.ttrace\n\n"

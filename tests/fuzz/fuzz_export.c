@@ -1,7 +1,8 @@
 /* Bytes as a trace with right checksums, exported in the formats that are one file; a byte of the
  * file header chooses which (of the time of creation: nothing looks at it). */
 #include "../golden/rechecksum.h"
-#include "export/export.h"
+#include "export/bin64.h"
+#include "export/perfetto.h"
 
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void export(const tt_model *m, uint8_t choice)
 {
-    const tt_export_format *formats[] = {&tt_export_perfetto, &tt_export_bin64};
+    const tt_export_format *formats[] = {&tt_format_perfetto, &tt_format_bin64};
     const tt_filter filter = {.phase = choice & 2 ? TT_PHASE_GENERATE : 0};
     const tt_export_options options = {.filter = &filter,
                                        .threads = 1,
