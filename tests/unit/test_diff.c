@@ -317,6 +317,14 @@ static void parts_add_up(void **state)
     opened a = open_plan(p, false), b = open_plan(p, false);
     tt_diff *d = compare(&a, &b, &usual);
     const tt_diff_phase *g = tt_diff_main(d);
+    double whole = 0, n = 0;
+    for (uint32_t i = 0; i < a.m->n_batches; i++) {
+        const tt_batch *batch = &a.m->batches[i];
+        if (batch->phase != TT_PHASE_GENERATE) continue;
+        whole += tt_model_span_ns(a.m, batch->end_ticks - batch->begin_ticks);
+        n++;
+    }
+    assert_true(fabs(g->rows[TT_DIFF_TOTAL][0].a.mean_ns - whole / n) < 2);
     for (int f = TT_DIFF_PARTS; f < TT_DIFF_FAMILIES; f++) {
         double mean = 0, bytes = 0;
         for (size_t i = 0; i < g->n_rows[f]; i++) {
