@@ -1,0 +1,201 @@
+#include "base/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More decimals than this change nothing: 2^60 is the largest multiplier. */
+#define FRACTION_DIGITS_MAX 18
+
+static tt_status size_error(tt_error *err, const char *text, const char *why)
+{
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                        "\"%.64s\" is not a size%s: write a number with K, M, G or T after it",
+                        text, why);
+}
+
+/* The power of 1024 a suffix stands for; -1 when it is none. "B" alone is bytes. */
+static int suffix_power(const char *s)
+{
+    static const char letters[] = "KMGTPE";
+    int power = 0;
+    if (*s) {
+        const char *at = strchr(letters, *s >= 'a' && *s <= 'z' ? *s - 'a' + 'A' : *s);
+        if (at) {
+            power = (int)(at - letters) + 1;
+            s++;
+        }
+    }
+    if (power > 0 && s[0] == 'i' && s[1] == 'B') s++;
+    if (*s == 'B') s++;
+    return *s ? -1 : power;
+}
+
+tt_status tt_units_parse_size(const char *text, uint64_t *bytes, tt_error *err)
+{
+    const char *s = text;
+    unsigned __int128 whole = 0, fraction = 0, denominator = 1;
+    bool digits = false;
+    for (; *s >= '0' && *s <= '9'; s++, digits = true) {
+        whole = whole * 10 + (unsigned)(*s - '0');
+        if (whole > UINT64_MAX) return size_error(err, text, " below 16 EiB");
+    }
+    if (digits && *s == '.') {
+        int n = 0;
+        for (s++, digits = false; *s >= '0' && *s <= '9'; s++, digits = true) {
+            if (n++ >= FRACTION_DIGITS_MAX) continue;
+            fraction = fraction * 10 + (unsigned)(*s - '0');
+            denominator *= 10;
+        }
+    }
+    int power = suffix_power(s);
+    if (!digits || power < 0) return size_error(err, text, "");
+    unsigned shift = (unsigned)power * 10;
+    /* whole < 2^64 and shift <= 60, so this cannot pass 128 bits. */
+    unsigned __int128 total = (whole << shift) + (fraction << shift) / denominator;
+    if (total > UINT64_MAX) return size_error(err, text, " below 16 EiB");
+    *bytes = (uint64_t)total;
+    return TT_OK;
+}
+
+tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err)
+{
+    static const char letters[] = "kKMGT";
+    static const double powers[] = {1e3, 1e3, 1e6, 1e9, 1e12};
+    static const double binary[] = {0x1p10, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
+    const size_t digits = strspn(text, "0123456789.");
+    char *end;
+    double v = strtod(text, &end);
+    /* strtod also takes 0x10 and 1e3, which are slips here. */
+    bool ok = digits > 0 && end == text + digits;
+    const char *s = text + digits, *letter = *s ? strchr(letters, *s) : NULL;
+    if (letter) {
+        bool i = s[1] == 'i';
+        v *= (i ? binary : powers)[letter - letters];
+        s += 1 + i;
+    }
+    if (*s == 'B') s++;
+    if (strcmp(s, "/s") == 0) s += 2;
+    if (!ok || *s || !isfinite(v) || v <= 0)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "\"%.64s\" is not a rate: write bytes a second with K, M, G or T, "
+                            "as in 2.5G or 500MB/s",
+                            text);
+    *bytes_per_s = v;
+    return TT_OK;
+}
+
+tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, int64_t max,
+                             int64_t *value, tt_error *err)
+{
+    char *end;
+    const char *digits = *text == '-' ? text + 1 : text;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    /* strtoll takes blanks and a plus sign, which would hide a slip in a script. */
+    bool number = *digits >= '0' && *digits <= '9' && *end == '\0';
+    if (!number || errno == ERANGE || v < min || v > max)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%s: \"%.64s\" is not a whole number from %lld to %lld", what, text,
+                            (long long)min, (long long)max);
+    *value = v;
+    return TT_OK;
+}
+
+/* Three digits that matter: 1.02, 12.3, 123. */
+static int decimals(double v)
+{
+    double size = fabs(v);
+    return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+}
+
+char *tt_units_bytes(char out[TT_UNITS_TEXT], uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    double v = (double)bytes;
+    /* 1023.96 KiB would print as 1024.0 KiB. */
+    while (v >= (unit == 0 ? 1024.0 : 1023.95) && unit + 1 < sizeof units / sizeof *units) {
+        v /= 1024;
+        unit++;
+    }
+    (void)snprintf(out, TT_UNITS_TEXT, "%.*f %s", unit == 0 ? 0 : 1, v, units[unit]);
+    return out;
+}
+
+char *tt_units_ns(char out[TT_UNITS_TEXT], double ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    size_t unit = 0;
+    double v = ns;
+    if (!isfinite(ns)) {
+        (void)snprintf(out, TT_UNITS_TEXT, "-");
+        return out;
+    }
+    while (fabs(v) >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+        v /= 1000;
+        unit++;
+    }
+    bool whole = unit == 0 && floor(v) == v;
+    (void)snprintf(out, TT_UNITS_TEXT, "%.*f %s", whole ? 0 : decimals(v), v, units[unit]);
+    return out;
+}
+
+char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n)
+{
+    char digits[TT_UNITS_TEXT];
+    char *to = out;
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    /* 20 digits and 6 commas are two more than fit: past 10^18 the commas go. */
+    bool commas = length <= 18;
+    for (int i = 0; i < length; i++) {
+        if (commas && i > 0 && (length - i) % 3 == 0) *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return out;
+}
+
+char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s)
+{
+    static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+    size_t unit = 0;
+    double v = bytes_per_s;
+    if (!isfinite(v)) {
+        (void)snprintf(out, TT_UNITS_TEXT, "-");
+        return out;
+    }
+    while (fabs(v) >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+        v /= 1000;
+        unit++;
+    }
+    (void)snprintf(out, TT_UNITS_TEXT, "%.*f %s", unit == 0 ? 0 : decimals(v), v, units[unit]);
+    return out;
+}
+
+bool tt_units_parse_u32(const char *text, const char *end, uint32_t *out)
+{
+    uint64_t v = 0;
+    if (text == end) return false;
+    for (; text < end; text++) {
+        if (*text < '0' || *text > '9') return false;
+        v = v * 10 + (unsigned)(*text - '0');
+        if (v >= UINT32_MAX) return false;
+    }
+    *out = (uint32_t)v;
+    return true;
+}
+
+bool tt_units_parse_range(const char *text, uint32_t *first, uint32_t *last)
+{
+    const char *dots = strstr(text, ".."), *end = text + strlen(text);
+    bool from_begin = dots == text, to_end = dots && !dots[2];
+    *first = 0;
+    if (from_begin && to_end) return false;
+    if (!from_begin && !tt_units_parse_u32(text, dots ? dots : end, first)) return false;
+    *last = dots ? UINT32_MAX - 1 : *first;
+    return !dots || to_end || (tt_units_parse_u32(dots + 2, end, last) && *last >= *first);
+}
