@@ -1,4 +1,4 @@
-/* tensortrace verify FILE: checks that a trace is whole and consistent. */
+/* tensortrace verify FILE|DIR: checks that a trace, or a dataset, is whole and consistent. */
 #include "analyze/verify.h"
 #include "base/json.h"
 #include "cli/command.h"
@@ -7,8 +7,10 @@
 #include "cli/table.h"
 #include "cli/trace_options.h"
 #include "cli/units.h"
+#include "dataset/verify.h"
 
 #include <inttypes.h>
+#include <sys/stat.h>
 
 static size_t count_verdict(const tt_check *checks, size_t n, tt_verdict v)
 {
@@ -38,6 +40,30 @@ static bool passes(const tt_model *m, const tt_check *checks, size_t n)
     return m->trace.complete && !damaged(m) && count_verdict(checks, n, TT_CHECK_FAILED) == 0;
 }
 
+static void put_checks(tt_json *j, const tt_check *checks, size_t n)
+{
+    tt_json_key(j, "checks");
+    tt_json_array(j);
+    for (size_t i = 0; i < n; i++) {
+        const tt_check *c = &checks[i];
+        tt_json_object(j);
+        tt_json_kv_string(j, "check", c->name);
+        tt_json_kv_string(j, "verdict", tt_verdict_name(c->verdict));
+        tt_json_kv_string(j, "proves", c->what);
+        tt_json_kv_u64(j, "examined", c->examined);
+        tt_json_kv_string(j, "examined_what", c->examined_what);
+        tt_json_kv_u64(j, "offences", c->offences);
+        tt_json_kv_string(j, "detail", c->detail[0] ? c->detail : NULL);
+        tt_json_key(j, "offset_bytes");
+        if (c->offset_bytes == TT_NO_OFFSET)
+            tt_json_null(j);
+        else
+            tt_json_u64(j, c->offset_bytes);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
 static bool print_json(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
 {
     tt_json j;
@@ -48,26 +74,7 @@ static bool print_json(const tt_input *input, const tt_model *m, const tt_check 
     tt_json_kv_bool(&j, "complete", m->trace.complete);
     tt_json_kv_bool(&j, "damaged", damaged(m));
     tt_json_kv_u64(&j, "dropped_records", dropped_records(m));
-    tt_json_key(&j, "checks");
-    tt_json_array(&j);
-    for (size_t i = 0; i < n; i++) {
-        const tt_check *c = &checks[i];
-        tt_json_object(&j);
-        tt_json_kv_string(&j, "check", c->name);
-        tt_json_kv_string(&j, "verdict", tt_verdict_name(c->verdict));
-        tt_json_kv_string(&j, "proves", c->what);
-        tt_json_kv_u64(&j, "examined", c->examined);
-        tt_json_kv_string(&j, "examined_what", c->examined_what);
-        tt_json_kv_u64(&j, "offences", c->offences);
-        tt_json_kv_string(&j, "detail", c->detail[0] ? c->detail : NULL);
-        tt_json_key(&j, "offset_bytes");
-        if (c->offset_bytes == TT_NO_OFFSET)
-            tt_json_null(&j);
-        else
-            tt_json_u64(&j, c->offset_bytes);
-        tt_json_object_end(&j);
-    }
-    tt_json_array_end(&j);
+    put_checks(&j, checks, n);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }
@@ -104,7 +111,7 @@ static void print_failed(const tt_check *checks, size_t n)
     }
 }
 
-static bool print_text(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
+static bool print_table(const tt_check *checks, size_t n)
 {
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
@@ -120,7 +127,13 @@ static bool print_text(const tt_input *input, const tt_model *m, const tt_check 
                                checks[i].what};
         tt_table_row(t, cells);
     }
-    if (!tt_table_print(t)) return false;
+    return tt_table_print(t);
+}
+
+/* All but the end of the last line. */
+static bool print_checks(const tt_input *input, const tt_check *checks, size_t n)
+{
+    if (!print_table(checks, n)) return false;
     print_unseen(checks, n);
     print_failed(checks, n);
     size_t failed = count_verdict(checks, n, TT_CHECK_FAILED);
@@ -128,6 +141,12 @@ static bool print_text(const tt_input *input, const tt_model *m, const tt_check 
     printf("%s: %zu of %zu checks passed", input->path, n - failed - unseen, n);
     if (failed) printf(", %zu failed", failed);
     if (unseen) printf(", %zu not observed", unseen);
+    return true;
+}
+
+static bool print_text(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
+{
+    if (!print_checks(input, checks, n)) return false;
     if (!m->trace.complete) printf("; the trace was cut off at byte %" PRIu64, m->trace.end_bytes);
     if (damaged(m)) printf("; the trace is damaged");
     uint64_t dropped = dropped_records(m);
@@ -155,6 +174,42 @@ static int check_and_print(const tt_input *input, const tt_model *m)
     return code;
 }
 
+/* --- datasets --- */
+
+static bool print_dataset(const tt_input *input, const tt_check *checks, size_t n)
+{
+    tt_json j;
+    if (!input->json) return print_checks(input, checks, n) && putchar('\n') != EOF;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "folder", input->path);
+    tt_json_kv_bool(&j, "passed", count_verdict(checks, n, TT_CHECK_FAILED) == 0);
+    put_checks(&j, checks, n);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static int check_dataset(const tt_input *input)
+{
+    tt_error err;
+    tt_check checks[TT_CHECKS_MAX];
+    size_t n;
+    tt_progress bar;
+    tt_progress_begin(&bar, "checking", 0, "files");
+    tt_status status = tt_dataset_verify(input->path, checks, &n, tt_progress_callback, &bar, &err);
+    tt_progress_end(&bar);
+    if (status != TT_OK) return tt_report_error(&err);
+    int code = tt_report_output(print_dataset(input, checks, n));
+    if (code == TT_EXIT_OK && count_verdict(checks, n, TT_CHECK_FAILED)) code = TT_EXIT_DIFFERS;
+    return code;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
 
 static error_t pass_input(int key, char *arg, struct argp_state *state)
@@ -170,18 +225,19 @@ int tt_cmd_verify(int argc, char **argv)
     static const struct argp argp = {
         NULL,
         pass_input,
-        "FILE",
-        "Checks that the trace FILE is whole and consistent, or says what is missing.\v"
+        "FILE|DIR",
+        "Checks that the trace FILE, or the dataset in the folder DIR, is whole and consistent, or "
+        "says what is missing.\v"
         "Exit code 0: no check failed; 1: one failed, and its first offence is named, or the "
-        "file is cut off or damaged; 2: the file is no trace. A check whose facts are not in the "
-        "trace is \"not observed\", which "
-        "is neither.",
+        "file is cut off or damaged; 2: the file is no trace, or the folder no dataset. A check "
+        "whose facts are not there is \"not observed\", which is neither.",
         children,
         NULL,
         NULL};
-    tt_input input = {0};
+    tt_input input = {.what = "FILE or DIR"};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &input);
+    if (is_folder(input.path)) return check_dataset(&input);
     int code = tt_input_open_trace(&input, TT_INPUT_TELLS, &m);
     if (code == TT_EXIT_OK) code = check_and_print(&input, m);
     tt_model_close(m);

@@ -22,9 +22,12 @@ static const tt_command commands[] = {
     {"faults", "what had to come from disk: which weights, when, for which token", tt_cmd_faults,
      0},
     {"routing", "which experts were chosen, how evenly, and what stays", tt_cmd_routing, 0},
+    {"diff", "two runs compared: what was computed, how long it took, and where", tt_cmd_diff, 0},
     {"report", "one page that answers: time, bounds, waits, reads, heat, RAM, with plots",
      tt_cmd_report, 0},
     {"export", "a trace in the formats of other tools: CSV, Parquet, Perfetto, ...", tt_cmd_export,
+     0},
+    {"experiment", "trace a model by a settings file, and keep what others read", tt_cmd_experiment,
      0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
@@ -43,8 +46,9 @@ static void print_help(FILE *out)
           "Commands:\n",
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!commands[i].hidden) fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-    fputs("  help      the options of a command: tensortrace help COMMAND\n\n"
+        if (!commands[i].hidden)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("  help       the options of a command: tensortrace help COMMAND\n\n"
           "A first look, with a model of yours:\n"
           "  tensortrace run -o my.ttrace -m MODEL.gguf -p \"Hello\" -n 16\n"
           "  tensortrace info my.ttrace\n\n"

@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t child; /* who gets the signals passed on */
+static volatile sig_atomic_t asked; /* the last signal to end */
 
 static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR2, SIGCONT, SIGWINCH};
 static const int keyboard[] = {SIGINT, SIGQUIT};
@@ -21,6 +23,7 @@ static const int keyboard[] = {SIGINT, SIGQUIT};
 static void pass_on(int signal)
 {
     int saved = errno;
+    if (signal == SIGTERM || signal == SIGHUP) asked = signal;
     if (child > 0) (void)kill((pid_t)child, signal);
     errno = saved;
 }
@@ -29,6 +32,7 @@ static void pass_on(int signal)
 static void pass_on_if_sent(int signal, siginfo_t *info, void *context)
 {
     (void)context;
+    asked = signal;
     if (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE)
         pass_on(signal);
 }
@@ -77,17 +81,31 @@ static void add_awaited(sigset_t *set)
     (void)sigaddset(set, SIGUSR1);
 }
 
-/* In the child: the program, or its errno into the pipe. */
-static void __attribute__((noreturn)) become(char **argv, int pipe_end)
+static bool take(const tt_spawn_setup *setup, pid_t parent)
 {
-    (void)execvp(argv[0], argv);
+    if (dup2(setup->in, STDIN_FILENO) < 0 || dup2(setup->out, STDOUT_FILENO) < 0 ||
+        dup2(setup->error, STDERR_FILENO) < 0)
+        return false;
+    if (!setup->ends_with_parent) return true;
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return false;
+    if (getppid() != parent) (void)raise(SIGTERM); /* it was killed before it could be told */
+    return true;
+}
+
+/* In the child: the program, or its errno into the pipe. */
+static void __attribute__((noreturn))
+become(char **argv, const tt_spawn_setup *setup, pid_t parent, int pipe_end)
+{
+    if (!setup || take(setup, parent)) (void)execvp(argv[0], argv);
     int why = errno;
     (void)!write(pipe_end, &why, sizeof why);
     _exit(127);
 }
 
-static tt_status start(char **argv, pid_t *pid, dispositions *before, tt_error *err)
+static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dispositions *before,
+                       tt_error *err)
 {
+    pid_t parent = getpid();
     int ends[2], why = 0;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
@@ -95,7 +113,7 @@ static tt_status start(char **argv, pid_t *pid, dispositions *before, tt_error *
     *pid = fork();
     if (*pid == 0) {
         restore_dispositions(before);
-        become(argv, ends[1]);
+        become(argv, setup, parent, ends[1]);
     }
     child = *pid;
     sigset_t mask = before->mask;
@@ -124,7 +142,7 @@ static tt_status start(char **argv, pid_t *pid, dispositions *before, tt_error *
 static int wait_for(pid_t pid, const tt_spawn_watch *watch)
 {
     const struct timespec soon = {.tv_nsec = LOOK_NS};
-    bool due = false;
+    bool due = true; /* once at least, to hear whether there is more to come */
     int status = 0;
     sigset_t awaited;
     (void)sigemptyset(&awaited);
@@ -141,17 +159,19 @@ static int wait_for(pid_t pid, const tt_spawn_watch *watch)
     }
 }
 
-tt_status tt_spawn_and_wait(char **argv, const tt_spawn_watch *watch, tt_spawn_end *end,
-                            tt_error *err)
+tt_status tt_spawn_and_wait(char **argv, const tt_spawn_setup *setup, const tt_spawn_watch *watch,
+                            tt_spawn_end *end, tt_error *err)
 {
     dispositions before;
     pid_t pid = 0;
-    tt_status started = start(argv, &pid, &before, err);
+    asked = 0;
+    tt_status started = start(argv, setup, &pid, &before, err);
     if (started != TT_OK) return started;
     int status = wait_for(pid, watch);
     child = 0;
     restore_dispositions(&before);
     end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    end->asked = asked;
     end->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + end->signal;
     return TT_OK;
 }

@@ -9,7 +9,15 @@
 typedef struct tt_spawn_end {
     int code;   /* exit code */
     int signal; /* that killed it; 0: it exited */
+    int asked;  /* the last signal to end that came meanwhile (SIGINT, SIGQUIT, SIGTERM, SIGHUP), of
+                   which the program may have made what it likes; 0: none */
 } tt_spawn_end;
+
+/* What the program is given. */
+typedef struct tt_spawn_setup {
+    int in, out, error;    /* descriptors that become its first three */
+    bool ends_with_parent; /* it is asked to end (SIGTERM) when this process is killed */
+} tt_spawn_setup;
 
 /* What is done about SIGUSR1, which is not passed on. */
 typedef struct tt_spawn_watch {
@@ -18,12 +26,13 @@ typedef struct tt_spawn_watch {
     void *context;
 } tt_spawn_watch;
 
-/* Runs argv with this process's environment and waits. Keyboard signals from the
+/* Runs argv with this process's environment and waits. setup: NULL: it has this process's streams,
+ * and may outlive it. Keyboard signals from the
  * terminal reach the program as well and are ignored here; signals that are sent to this
  * process are passed on, but for SIGUSR1, which `watch` is told of. TT_E_NOT_FOUND: no such
  * program; TT_E_IO: it cannot be executed. */
-tt_status tt_spawn_and_wait(char **argv, const tt_spawn_watch *watch, tt_spawn_end *end,
-                            tt_error *err);
+tt_status tt_spawn_and_wait(char **argv, const tt_spawn_setup *setup, const tt_spawn_watch *watch,
+                            tt_spawn_end *end, tt_error *err);
 
 /* Ends this process by that signal, without a core dump of its own. */
 void tt_spawn_die_by(int signal) __attribute__((noreturn));

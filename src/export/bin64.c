@@ -1,9 +1,10 @@
 /* The format `bin64`: records of 64 bytes, one for each source of each op. docs/bin64.md says what
  * is in each field, and what where a number does not fit. */
+#include "export/bin64.h"
+
 #include "analyze/access.h"
 #include "analyze/op_table.h"
 #include "base/outfile.h"
-#include "export/export.h"
 #include "export/runs.h"
 #include "export/workers.h"
 
@@ -432,7 +433,7 @@ static tt_status write_bin64(const tt_model *m, const char *path, const tt_expor
     return status;
 }
 
-const tt_export_format tt_export_bin64 = {
+const tt_export_format tt_format_bin64 = {
     .name = "bin64",
     .summary = "records of 64 bytes, one for each source of each op (one file)",
     .takes = TT_EXPORT_TAKES_FILTER,

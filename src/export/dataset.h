@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+extern const tt_export_format tt_format_dataset;
+
 typedef struct tt_dataset tt_dataset;
 
 /* What a step wrote. */

@@ -2,11 +2,15 @@
 #ifndef TT_EXPORT_DOT_H
 #define TT_EXPORT_DOT_H
 
+#include "export/export.h"
 #include "export/graph_view.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* A folder of the pictures below: docs/dot.md. */
+extern const tt_export_format tt_format_dot;
 
 /* The text as part of a quoted label: at most `most` characters, the rest as "..."; whatever
  * has a meaning in the language is escaped, control bytes and what is not UTF-8 become '?'. */

@@ -3,7 +3,6 @@
  * token_NNNNN.dot for each batch that passes, as it was computed for that. */
 #include "base/outdir.h"
 #include "export/dot.h"
-#include "export/export.h"
 #include "export/workers.h"
 
 #include <errno.h>
@@ -135,8 +134,8 @@ static tt_status write_dot(const tt_model *m, const char *path, const tt_export_
     return status;
 }
 
-const tt_export_format tt_export_dot = {
+const tt_export_format tt_format_dot = {
     .name = "dot",
-    .summary = "graphs for Graphviz: a folder, each graph once (with --token: one a token)",
+    .summary = "a folder of graphs for Graphviz: each once, or one a token",
     .takes = TT_EXPORT_TAKES_FILTER,
     .write = write_dot};

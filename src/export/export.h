@@ -62,8 +62,6 @@ typedef struct tt_export_format {
                        tt_error *err);
 } tt_export_format;
 
-extern const tt_export_format tt_export_perfetto, tt_export_bin64, tt_export_dot;
-
 /* All of them, in the order of --help. */
 const tt_export_format *const *tt_export_formats(size_t *n);
 /* NULL: there is no such format. */

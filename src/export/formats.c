@@ -1,16 +1,16 @@
+#include "export/bin64.h"
 #include "export/csv.h"
+#include "export/dataset.h"
+#include "export/dot.h"
 #include "export/export.h"
 #include "export/parquet.h"
+#include "export/perfetto.h"
 
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
-    &tt_format_csv,
-    &tt_export_perfetto,
-    &tt_export_bin64,
-    &tt_export_dot,
-    &tt_format_parquet,
-    NULL,
+    &tt_format_dataset, &tt_format_csv, &tt_format_parquet, &tt_format_perfetto, &tt_format_bin64,
+    &tt_format_dot,     NULL,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats - 1)

@@ -141,7 +141,7 @@ static tt_status write_perfetto(const tt_model *m, const char *path,
     return status;
 }
 
-const tt_export_format tt_export_perfetto = {
+const tt_export_format tt_format_perfetto = {
     .name = "perfetto",
     .summary = "a timeline for Perfetto's UI and trace processor (one file)",
     .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_FLOWS | TT_EXPORT_TAKES_COMPRESS,

@@ -8,7 +8,8 @@
  *
  * All packets are of one sequence. The texts that ops use again and again are interned once, at its
  * front; what follows is made in parts, by several threads, each part some graph computations. The
- * bytes do not depend on the number of threads. Private to src/export/perfetto*.c. */
+ * bytes do not depend on the number of threads. All but the format is private to
+ * src/export/perfetto*.c. */
 #ifndef TT_EXPORT_PERFETTO_H
 #define TT_EXPORT_PERFETTO_H
 
@@ -25,6 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+extern const tt_export_format tt_format_perfetto;
 
 /* --- field numbers --- */
 

@@ -42,8 +42,9 @@ void tt_memory_map_entry(tt_memory_entry *entry, const tt_gguf_tensor *tensor, u
     entry->component = tt_layout_classify(entry->name);
 }
 
-static uint64_t count_entries(const tt_gguf *model, bool experts, int64_t n_experts)
+uint64_t tt_memory_map_count(const tt_gguf *model, bool experts)
 {
+    int64_t n_experts = tt_gguf_shape_of(model).n_experts;
     uint64_t n = 0;
     for (size_t i = 0; i < model->n_tensors; i++)
         n += experts ? tt_memory_map_slices(&model->tensors[i], n_experts) : 1;
@@ -100,7 +101,7 @@ void tt_memory_map_json(const tt_gguf *model, const char *source, const char *ex
     else
         tt_json_string(j, base_name(model->parts[0].path));
     tt_json_kv_u64(j, "total_size_bytes", model->size_bytes);
-    tt_json_kv_u64(j, "num_tensors", count_entries(model, experts, s.n_experts));
+    tt_json_kv_u64(j, "num_tensors", tt_memory_map_count(model, experts));
     tt_json_key(j, "metadata");
     tt_json_object(j);
     kv_known(j, "n_layers", s.n_layers);

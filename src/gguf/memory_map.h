@@ -30,6 +30,9 @@ uint32_t tt_memory_map_slices(const tt_gguf_tensor *tensor, int64_t n_experts);
 void tt_memory_map_entry(tt_memory_entry *entry, const tt_gguf_tensor *tensor, uint32_t slice,
                          uint32_t slices);
 
+/* Entries in all; `experts`: a slice for each expert. */
+uint64_t tt_memory_map_count(const tt_gguf *model, bool experts);
+
 /* The memory-map.json document, written into `j` as one object; `experts`: a
  * slice for each expert. `source` goes into the metadata. experiment_id NULL:
  * without that key. Entries of a split model also have `file`, the part's name. */

@@ -44,11 +44,9 @@ typedef struct tt_plot {
     bool log_x, log_y;
     bool has_x, has_y; /* then: */
     double x_min, x_max, y_min, y_max;
-    bool x_percent;
     unsigned height;
     bool y_rows;                 /* the y axis has `labels`, the first on top */
     bool x_integers, y_integers; /* whole numbers only on the axis */
-    bool key_below;
     const char *labels[TT_PLOT_LABELS_MAX];
     unsigned n_labels;
     tt_series series[TT_PLOT_SERIES_MAX];

@@ -85,8 +85,7 @@ static void summarize(tt_page *p, const tt_analysis *a)
         tt_page_summary(
             p,
             "A generated batch reads %s%s of weights, %s of the model; %s of the steps in the file "
-            "go on where the last "
-            "read ended.",
+            "go on where the last read ended.",
             h->at_most ? "at most " : "",
             tt_say_bytes(p, (double)h->generate.distinct_bytes / (double)h->generate.batches),
             tt_percent(p, (double)h->generate.distinct_bytes / (double)h->generate.batches,

@@ -44,11 +44,9 @@ static void plot_experts(tt_page *p, const tt_router_layer *layers, size_t n)
     plot->x_min = plot->y_min = -0.6;
     plot->x_max = experts - 0.4;
     plot->height = 90 + (drawn < 8 ? 28 : drawn < 20 ? 20 : 12) * (unsigned)drawn;
-    tt_plot_describe(
-        plot,
-        "A cell for each expert of each layer: the darker (in dark colours: the brighter), the "
-        "more "
-        "often it was chosen, relative to the layer's favourite. The table has each layer's sums.");
+    tt_plot_describe(plot, "A cell for each expert of each layer: the darker (in dark colours: the "
+                           "brighter), the more often it was chosen, relative to the layer's "
+                           "favourite. The table has each layer's sums.");
 }
 
 static void experts_table(tt_page *p, const tt_router_layer *layers, size_t n)
@@ -84,13 +82,11 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
     tt_page_section_begin(p, "experts", "How sparse are the experts?");
     const tt_router_layer *layers = a->routers ? tt_routers_layers(a->routers, &n) : NULL;
     if (n == 0) {
-        tt_page_say(
-            p, TT_BLOCK_ANSWER, "%s",
-            a->summary.records == 0 ? "Not observed: the trace holds no ops."
-            : a->expert_nodes == 0
-                ? "There are none: no op of the trace chooses experts."
-                : "Not observed: the model has experts, but the trace does not hold which ones "
-                  "were chosen.");
+        tt_page_say(p, TT_BLOCK_ANSWER, "%s",
+                    a->summary.records == 0 ? "Not observed: the trace holds no ops."
+                    : a->expert_nodes == 0  ? "There are none: no op of the trace chooses experts."
+                                            : "Not observed: the model has experts, but the trace "
+                                             "does not hold which ones were chosen.");
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -104,14 +100,14 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
         if (!isnan(s.evenness)) evenness += s.evenness, with_evenness++;
         if (!isnan(s.stickiness)) kept += s.stickiness, with_kept++;
     }
-    tt_page_say(
-        p, TT_BLOCK_ANSWER,
-        "A token uses %.3g of %.4g experts in a layer, %.1f %% of them%s; %s of the %s experts of "
-        "all layers was chosen at least once.",
-        picked / (double)n, experts / (double)n, 100 * picked / experts,
-        all > 0 ? tt_page_format(p, " (%s of %s)", tt_say_bytes(p, token), tt_say_bytes(p, all))
-                : "",
-        unused > 0 ? tt_say_count(p, experts - unused) : "each", tt_say_count(p, experts));
+    tt_page_say(p, TT_BLOCK_ANSWER,
+                "A token uses %.3g of %.4g experts in a layer, %.1f %% of them%s; %s of the %s "
+                "experts of all layers was chosen at least once.",
+                picked / (double)n, experts / (double)n, 100 * picked / experts,
+                all > 0
+                    ? tt_page_format(p, " (%s of %s)", tt_say_bytes(p, token), tt_say_bytes(p, all))
+                    : "",
+                unused > 0 ? tt_say_count(p, experts - unused) : "each", tt_say_count(p, experts));
     tt_page_say(
         p, TT_BLOCK_TEXT, "%s%s",
         with_evenness
@@ -130,7 +126,7 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
 
 /* --- disk --- */
 
-static void plot_disk(tt_page *p, const tt_analysis *a, const tt_faults_row *rows, size_t n)
+static void plot_disk(tt_page *p, const tt_faults_row *rows, size_t n)
 {
     const size_t step = n / TOKENS_DRAWN + 1;
     tt_plot *plot = tt_page_plot(p, "Read from disk while each token was computed", "token", "MiB");
@@ -148,7 +144,6 @@ static void plot_disk(tt_page *p, const tt_analysis *a, const tt_faults_row *row
     plot->height = 240;
     tt_plot_describe(plot, "A column a token: how many bytes its ops read from the device. The "
                            "sums are in the table.");
-    (void)a;
 }
 
 static void plot_resident(tt_page *p, const tt_analysis *a)
@@ -251,7 +246,7 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     if (a->faults && a->timed) {
         size_t n;
         const tt_faults_row *rows = tt_faults_rows(a->faults, TT_FAULTS_SORT_KEY, &n);
-        if (ops && total->counts.read_bytes > 0) plot_disk(p, a, rows, n);
+        if (ops && total->counts.read_bytes > 0) plot_disk(p, rows, n);
     }
     if (a->m->n_residencies > 0 && a->timed) plot_resident(p, a);
     disk_rows(p, a);

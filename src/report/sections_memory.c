@@ -68,8 +68,8 @@ static void plot_order(tt_page *p, const tt_analysis *a)
     if (plot) plot->height = 340;
     tt_plot_describe(
         plot,
-        "A stroke for each read of a weight: from when to when across, from where to where in "
-        "the model file upwards. In order, it climbs from the bottom to the top once a batch.");
+        "A stroke for each read of a weight: from when to when across, from where to where in the "
+        "model file upwards. In order, it climbs from the bottom to the top once a batch.");
     free(layout);
 }
 
@@ -149,9 +149,8 @@ void tt_section_order(tt_page *p, tt_analysis *a)
     order_table(p, a);
     tt_page_say(p, TT_BLOCK_NOTE,
                 "These are the reads that the ops name, in the order in which the ops began; "
-                "within an op its "
-                "threads read side by side. Weights that the engine copied count where the file "
-                "has them.%s",
+                "within an op its threads read side by side. Weights that the engine copied count "
+                "where the file has them.%s",
                 a->reads.at_most
                     ? " Where rows or experts were not observed, all are taken to be read."
                     : "");
@@ -254,8 +253,7 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
     const double model = (double)h->model_bytes;
     tt_page_say(p, TT_BLOCK_ANSWER,
                 "%s of the weights (%s of %s) are read in each batch, %s in some, and %s never; "
-                "%.0f %% of all bytes "
-                "read come from %.1f %% of the weights.",
+                "%.0f %% of all bytes read come from %.1f %% of the weights.",
                 tt_percent(p, (double)h->every.bytes, model),
                 tt_say_bytes(p, (double)h->every.bytes), tt_say_bytes(p, model),
                 tt_percent(p, (double)h->some.bytes, model),
@@ -332,10 +330,9 @@ static void plot_whatif(tt_page *p, const tt_analysis *a)
     }
     if (plot->y_max <= 0) plot->y_max = 1;
     if (plot->x_max <= 0) plot->has_x = false;
-    tt_plot_describe(
-        plot,
-        "How many bytes of weights a token would read from disk, for ten sizes of RAM, with two "
-        "rules for what is dropped. The table below has the figures.");
+    tt_plot_describe(plot,
+                     "How many bytes of weights a token would read from disk, for ten sizes of "
+                     "RAM, with two rules for what is dropped. The table below has the figures.");
 }
 
 static void say_whatif(tt_page *p, const tt_analysis *a)
@@ -345,15 +342,13 @@ static void say_whatif(tt_page *p, const tt_analysis *a)
     const double apart = tt_whatif_rate_apart(lru), overlap = tt_whatif_rate_overlap(lru);
     tt_page_say(p, TT_BLOCK_ANSWER,
                 "With %s of RAM for weights nothing but first reads comes from disk; with half of "
-                "that a token reads "
-                "%s as the kernel drops pages (LRU), and %s at best.",
+                "that a token reads %s as the kernel drops pages (LRU), and %s at best.",
                 tt_say_bytes(p, (double)a->touched_bytes), tt_say_bytes(p, per_token(lru)),
                 tt_say_bytes(p, per_token(best)));
     if (!(apart > 0 && overlap > 0)) return;
     tt_page_say(p, TT_BLOCK_TEXT,
                 "At %s from disk%s that half would run at %s tokens/s; a prefetcher that hid all "
-                "reading behind "
-                "computing would make it %s (%+.0f %%), and all of the RAM %s.",
+                "reading behind computing would make it %s (%+.0f %%), and all of the RAM %s.",
                 tt_say_rate(p, a->disk_bytes_per_s),
                 a->options.disk_bytes_per_s > 0 ? "" : " (an assumption; --disk sets it)",
                 tt_say_number(p, apart), tt_say_number(p, overlap), 100 * (overlap / apart - 1),
@@ -372,10 +367,9 @@ void tt_section_whatif(tt_page *p, const tt_analysis *a)
     whatif_table(p, a);
     tt_page_say(p, TT_BLOCK_NOTE,
                 "A simulation over pages of 4 KiB: the trace's reads of weights, in order, against "
-                "a cache that begins "
-                "empty; a token here is a generated one after the first, where there are such. "
-                "Computing takes as long "
-                "as in the trace%s. tensortrace whatif has other rules, units and disks.",
+                "a cache that begins empty; a token here is a generated one after the first, where "
+                "there are such. Computing takes as long as in the trace%s. tensortrace whatif has "
+                "other rules, units and disks.",
                 a->kernel_batches.has_faults && a->kernel_batches.major
                     ? ", whose own waiting for the disk is in it: trace a second run, with the "
                       "file in RAM, for better figures"

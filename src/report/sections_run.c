@@ -192,8 +192,7 @@ static void plot_buffers(tt_page *p, const tt_analysis *a)
     }
     plot->height = 260;
     tt_plot_describe(plot, "How many bytes of buffers there were at each moment: allocated memory "
-                           "and mapped files. The "
-                           "table has what they were for.");
+                           "and mapped files. The table has what they were for.");
 }
 
 static void event_table(tt_page *p, const tt_analysis *a)
@@ -251,6 +250,5 @@ void tt_section_buffers(tt_page *p, const tt_analysis *a)
     }
     tt_page_say(p, TT_BLOCK_NOTE,
                 "Sizes are what the engine asked for; how much of a mapped file was in RAM is "
-                "another question. The "
-                "table sums up all that there ever were.");
+                "another question. The table sums up all that there ever were.");
 }

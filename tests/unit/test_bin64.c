@@ -3,6 +3,8 @@
 
 #include "export_trace.h"
 
+#include "export/bin64.h"
+
 #include <string.h>
 
 static uint64_t number(const uint8_t *record, size_t at, size_t n)
@@ -29,7 +31,7 @@ static written end(hand *h, uint32_t batch)
     const tt_op_record op = hand_op(1, 0, 3, 110, 120, 130);
     hand_ops(h, 1, &op, 1);
     tt_model *m = hand_open(h, true);
-    written w = write_format(&tt_export_bin64, m, (tt_export_options){.threads = 2});
+    written w = write_format(&tt_format_bin64, m, (tt_export_options){.threads = 2});
     hand_close(h, m);
     return w;
 }

@@ -5,8 +5,8 @@
 #include "export_trace.h"
 
 #include "base/json.h"
+#include "export/perfetto.h"
 #include "export/perfetto_flows.h"
-#include "export/protobuf.h"
 
 #define EVENTS_MAX 1024
 
@@ -138,7 +138,7 @@ static void two_nodes(hand *h, uint32_t id, const char *first, const char *secon
 static written of(hand *h, tt_export_options options)
 {
     tt_model *m = hand_open(h, true);
-    written w = write_format(&tt_export_perfetto, m, options);
+    written w = write_format(&tt_format_perfetto, m, options);
     hand_close(h, m);
     return w;
 }
@@ -413,20 +413,20 @@ static void failures_name_the_path(void **state)
     two_nodes(&h, 1, "a", "b");
     tt_model *m = hand_open(&h, true);
     tt_export_options o = {.threads = 1};
-    assert_int_not_equal(tt_export_perfetto.write(m, "/nowhere/x", &o, &err), TT_OK);
+    assert_int_not_equal(tt_format_perfetto.write(m, "/nowhere/x", &o, &err), TT_OK);
     assert_non_null(strstr(err.message, "CLOCK"));
     hand_close(&h, m);
     hand_begin(&h);
     hand_clock(&h, 0, 1000);
     hand_clock(&h, 1000000, 1001000);
     m = hand_open(&h, true);
-    assert_int_equal(tt_export_perfetto.write(m, "/dev/null/x", &o, &err), TT_E_IO);
+    assert_int_equal(tt_format_perfetto.write(m, "/dev/null/x", &o, &err), TT_E_IO);
     assert_non_null(strstr(err.message, "/dev/null/x"));
-    assert_int_equal(tt_export_perfetto.write(m, path, &o, &err), TT_E_EXISTS);
+    assert_int_equal(tt_format_perfetto.write(m, path, &o, &err), TT_E_EXISTS);
     assert_non_null(strstr(err.message, path));
     assert_int_equal(unlink(path), 0);
     o.compress = TT_COMPRESS_ZSTD;
-    assert_int_equal(tt_export_perfetto.write(m, "/nowhere/x", &o, &err), TT_E_USAGE);
+    assert_int_equal(tt_format_perfetto.write(m, "/nowhere/x", &o, &err), TT_E_USAGE);
     hand_close(&h, m);
 }
 

@@ -1,0 +1,193 @@
+/* tensortrace diff A B: two runs compared. */
+#include "analyze/diff.h"
+#include "base/outfile.h"
+#include "cli/command.h"
+#include "cli/diff_view.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/trace_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_THRESHOLD = 256, OPT_CONFIDENCE, OPT_STRUCTURE, OPT_STRICT, OPT_LIMIT, OPT_HTML };
+enum { OPT_FORCE = 300, OPT_JSON };
+
+#define THRESHOLD_DEFAULT 0.03
+#define CONFIDENCE_DEFAULT 0.99
+#define LIMIT_DEFAULT 10u
+
+struct options {
+    const char *paths[TT_DIFF_FILES_MAX];
+    size_t n_files;
+    size_t n_behind; /* behind "--": B's; 0: there was none */
+    bool divided;
+    tt_diff_options diff;
+    uint64_t limit;
+    bool strict, json, force;
+    const char *html;
+};
+
+static const struct argp_option option_table[] = {
+    {"threshold", OPT_THRESHOLD, "PERCENT", 0,
+     "A change of a token's time by up to this much does not matter (default: 3%)", 1},
+    {"confidence", OPT_CONFIDENCE, "PERCENT", 0, "How sure a difference has to be (default: 99%)",
+     1},
+    {"structure-only", OPT_STRUCTURE, 0, 0, "Only what was computed: no times", 1},
+    {"strict", OPT_STRICT, 0, 0, "Exit with 1 also when noise leaves open whether the times differ",
+     1},
+    {"limit", OPT_LIMIT, "N", 0, "Rows of a table (default: 10; 0: all)", 2},
+    {"html", OPT_HTML, "FILE", 0, "Also write it as a page that needs no other file", 2},
+    {"force", OPT_FORCE, 0, 0, "Replace the page if it exists", 2},
+    {"json", OPT_JSON, 0, 0, "Print JSON", 9},
+    {0},
+};
+
+/* "3%", "3 %", "0.5"; of a hundred. */
+static double percent_option(const char *option, const char *arg, double least, double most,
+                             struct argp_state *state)
+{
+    char *end;
+    double v = strtod(arg, &end);
+    while (*end == ' ')
+        end++;
+    if (*end == '%') end++;
+    if (end == arg || *end || !(v >= least && v <= most))
+        argp_error(state, "%s: \"%.40s\" is not a percentage from %g to %g", option, arg, least,
+                   most);
+    return v / 100;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case OPT_THRESHOLD:
+        o->diff.threshold = percent_option("--threshold", arg, 0, 1000, state);
+        return 0;
+    case OPT_CONFIDENCE:
+        o->diff.level = 1 - percent_option("--confidence", arg, 50, 99.9999, state);
+        return 0;
+    case OPT_STRUCTURE:
+        o->diff.structure_only = true;
+        return 0;
+    case OPT_STRICT:
+        o->strict = true;
+        return 0;
+    case OPT_LIMIT:
+        o->limit = tt_trace_limit_option(arg, state);
+        return 0;
+    case OPT_HTML:
+        o->html = arg;
+        return 0;
+    case OPT_FORCE:
+        o->force = true;
+        return 0;
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->n_files == TT_DIFF_FILES_MAX)
+            argp_error(state, "at most %u files", TT_DIFF_FILES_MAX);
+        o->paths[o->n_files++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->divided && (o->n_behind == 0 || o->n_behind >= o->n_files))
+            argp_error(state, "name runs on both sides of \"--\"");
+        if (!o->divided && o->n_files != 2)
+            argp_error(state, o->n_files < 2 ? "which two traces?"
+                                             : "more than two traces: put \"--\" between the runs "
+                                               "of A and those of B");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int write_page(const struct options *o, const tt_diff_view *v)
+{
+    tt_error err;
+    tt_outfile f;
+    tt_status status = tt_outfile_open(&f, o->html, o->force, &err);
+    if (status == TT_OK) {
+        (void)tt_diff_write_html(v, f.stream);
+        status = tt_outfile_commit(&f, &err); /* says when anything could not be written */
+    }
+    return status == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+}
+
+static int show(const struct options *o, const tt_diff *d)
+{
+    const tt_diff_view v = {d, o->paths, o->limit, o->strict};
+    if (!tt_diff_main(d) || !tt_diff_comparable(d))
+        return tt_report_usage("nothing to compare: there is no token of which both traces have "
+                               "ops; `tensortrace info` says what a trace holds");
+    int code = o->html ? write_page(o, &v) : TT_EXIT_OK;
+    if (code != TT_EXIT_OK) return code;
+    code = tt_report_output(o->json ? tt_diff_print_json(&v) : tt_diff_print_text(&v));
+    if (code != TT_EXIT_OK) return code;
+    code = tt_diff_exit_code(&v);
+    if (code == TT_EXIT_USAGE)
+        tt_report_note(
+            "what was computed is the same, but whether the times are could not be "
+            "tested: that takes %u tokens, or repeats; --structure-only leaves times out",
+            TT_SHIFT_SAMPLES_MIN);
+    return code;
+}
+
+static int compare(const struct options *o, tt_model *const *models)
+{
+    tt_error err;
+    tt_progress bar;
+    tt_diff *d;
+    tt_diff_options options = o->diff;
+    size_t n_a = o->divided ? o->n_files - o->n_behind : 1;
+    tt_progress_begin(&bar, "comparing", 0, "tokens");
+    options.progress = tt_progress_callback;
+    options.context = &bar;
+    tt_status status =
+        tt_diff_make((const tt_model *const *)models, o->n_files, n_a, &options, &d, &err);
+    tt_progress_end(&bar);
+    for (size_t f = 0; f < o->n_files; f++)
+        tt_trace_note_damage(models[f]);
+    if (status != TT_OK) return tt_report_error(&err);
+    int code = show(o, d);
+    tt_diff_free(d);
+    return code;
+}
+
+int tt_cmd_diff(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "A B\nA1 A2 ... -- B1 B2 ...",
+        "Compares two runs: what was computed, how long it took and where, what was read, what was "
+        "around it.\v"
+        "Ops are aligned by name, kind and place, tokens by their position. Several runs on a "
+        "side are repeats: then what differs between them is the noise.\n\n"
+        "Exit codes: 0 no difference that matters was found; 1 something else was computed, "
+        "or a token's time (or that of a part of it) changed by more than the threshold; 2 "
+        "wrong usage, nothing to compare, or too few tokens to compare their times.",
+        NULL,
+        NULL,
+        NULL};
+    struct options o = {.diff = {.threshold = THRESHOLD_DEFAULT, .level = 1 - CONFIDENCE_DEFAULT},
+                        .limit = LIMIT_DEFAULT};
+    tt_model *models[TT_DIFF_FILES_MAX] = {NULL};
+    for (int i = 1; i < argc && !o.divided; i++) {
+        if (strcmp(argv[i], "--") != 0) continue;
+        o.divided = true;
+        o.n_behind = (size_t)(argc - i - 1);
+    }
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    int code = TT_EXIT_OK;
+    for (size_t f = 0; f < o.n_files && code == TT_EXIT_OK; f++) {
+        const tt_input input = {.path = o.paths[f]};
+        code = tt_input_open_trace(&input, TT_INPUT_WALKS, &models[f]);
+    }
+    if (code == TT_EXIT_OK) code = compare(&o, models);
+    for (size_t f = 0; f < o.n_files; f++)
+        tt_model_close(models[f]);
+    return code;
+}

@@ -1,0 +1,355 @@
+/* tensortrace experiment [SETTINGS] | list [DIR|SETTINGS]: from a settings file to a folder that
+ * others read, in one command. */
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/experiment.h"
+#include "cli/spawn.h"
+#include "record/place.h"
+#include "record/sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SETTINGS_DEFAULT "settings.json"
+#define SETTINGS_REMEDY                                                                            \
+    "correct the settings; `man tensortrace-experiment` has an example and all keys"
+
+enum { OPT_FORCE = 256, OPT_JSON, OPT_DRY_RUN };
+
+struct options {
+    bool list, force, json, dry_run;
+    const char *output;
+    const char *path; /* of the settings; with `list` also a folder */
+    unsigned n_words;
+};
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "DIR", 0, "The folder of the results (default: paths.webui_data_dir)", 0},
+    {"force", OPT_FORCE, 0, 0,
+     "Make again what is up to date, beside the result that is there; move aside what an earlier "
+     "pipeline left in the folder",
+     0},
+    {"dry-run", OPT_DRY_RUN, 0, 0, "Check everything and say what would be run", 0},
+    {"json", OPT_JSON, 0, 0, "Print JSON", 0},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'o':
+        o->output = arg;
+        return 0;
+    case OPT_FORCE:
+        o->force = true;
+        return 0;
+    case OPT_DRY_RUN:
+        o->dry_run = true;
+        return 0;
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->n_words++ == 0 && strcmp(arg, "list") == 0)
+            o->list = true;
+        else if (o->path)
+            argp_error(state, "one %s only", o->list ? "folder or settings file" : "settings file");
+        else
+            o->path = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->list && (o->force || o->dry_run))
+            argp_error(state, "list takes no --force and no --dry-run");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    option_table,
+    parse,
+    "[SETTINGS]\nlist [DIR|SETTINGS]",
+    "Runs a model under trace as SETTINGS (default: settings.json here) says, and keeps what was "
+    "observed as a dataset that others read; or lists the experiments there are.\v"
+    "Exit codes: 0 all experiments are there, 1 a traced program failed, 2 wrong usage, unusable "
+    "settings or a folder that cannot be written, 3 nothing could be traced. With several "
+    "experiments: that of the first that failed.",
+    NULL,
+    NULL,
+    NULL};
+
+/* --- before --- */
+
+static int stop(tt_bench *b, const char *stage, const tt_complaints *complaints, const char *cause,
+                const char *remedy)
+{
+    size_t at = 0;
+    const char *text;
+    tt_log_say(&b->log, stage, "FAILED: %s", cause);
+    while ((text = tt_complaints_next(complaints, &at)) != NULL)
+        tt_log_say(&b->log, stage, "  %s", text);
+    if (complaints->n > at) tt_log_say(&b->log, stage, "  and %zu more", complaints->n - at);
+    tt_log_say(&b->log, stage, "what to do: %s", remedy);
+    return TT_EXIT_USAGE;
+}
+
+static int load_settings(tt_bench *b, const struct options *o)
+{
+    static const char stage[] = "load settings";
+    tt_complaints complaints = {.n = 0};
+    char output[PATH_MAX];
+    tt_error err;
+    const char *path = o->path ? o->path : SETTINGS_DEFAULT;
+    tt_status status = tt_settings_read(&b->settings, path, &complaints, &err);
+    if (status == TT_OK && o->output) {
+        status = tt_place_absolute(output, sizeof output, o->output, &err);
+        char *copy = status == TT_OK ? strdup(output) : NULL;
+        if (copy) {
+            free(b->settings.output);
+            b->settings.output = copy;
+        }
+    }
+    int code = TT_EXIT_OK;
+    if (status != TT_OK)
+        code = stop(b, stage, &complaints, err.message,
+                    status == TT_E_NOT_FOUND ? "write one, or name another; `man "
+                                               "tensortrace-experiment` has an example"
+                                             : SETTINGS_REMEDY);
+    tt_complaints_free(&complaints);
+    if (code != TT_EXIT_OK) return code;
+    size_t n = tt_settings_experiments(&b->settings);
+    tt_log_say(&b->log, stage, "%s: %zu experiment%s", path, n, n == 1 ? "" : "s");
+    if (b->settings.has_temp_files)
+        tt_log_say(&b->log, stage,
+                   "temp_files is ignored: everything on the way is kept in the output folder");
+    return TT_EXIT_OK;
+}
+
+static void tell_ingredients(tt_bench *b, const char *stage)
+{
+    const tt_ingredients *in = &b->ingredients;
+    for (size_t i = 0; i < in->n_engines; i++)
+        tt_log_say(&b->log, stage, "%s: %s", b->settings.program ? "program" : "engine",
+                   in->engines[i].about);
+    for (size_t i = 0; i < in->n_models; i++)
+        tt_log_say(&b->log, stage, "model: %s: %s",
+                   b->settings.of[TT_SET_MODEL_PATH].values[i].text, in->models[i].about);
+    tt_log_say(&b->log, stage, "output folder: %s", b->settings.output);
+}
+
+static int verify(tt_bench *b)
+{
+    static const char stage[] = "verify prerequisites";
+    tt_complaints complaints = {.n = 0};
+    char cause[80];
+    tt_error err;
+    tt_status status =
+        tt_ingredients_check(&b->ingredients, &b->settings, b->force, &complaints, &err);
+    int code = TT_EXIT_OK;
+    (void)snprintf(cause, sizeof cause, "%zu thing%s missing or wrong", complaints.n,
+                   complaints.n == 1 ? " is" : "s are");
+    if (status != TT_OK)
+        code = stop(b, stage, &complaints, err.message, "see above");
+    else if (complaints.n)
+        code = stop(b, stage, &complaints, cause,
+                    "see to what is listed, or correct the paths in the settings");
+    else
+        tell_ingredients(b, stage);
+    tt_complaints_free(&complaints);
+    return code;
+}
+
+static int clean(tt_bench *b)
+{
+    static const char stage[] = "clean";
+    static const tt_complaints none;
+    char moved[PATH_MAX];
+    tt_error err;
+    const char *folder = b->settings.output;
+    if (tt_store_open(&b->store, folder, &err) != TT_OK)
+        return stop(b, stage, &none, err.message,
+                    err.status == TT_E_EXISTS
+                        ? "wait until that is done, or name another folder with -o"
+                        : "see to it that the folder can be written, or name another in "
+                          "paths.webui_data_dir or with -o");
+    (void)tt_sweep();
+    size_t n = tt_store_clean(&b->store);
+    if (b->store.lock < 0)
+        tt_log_say(&b->log, stage,
+                   "this file system has no locks: what experiments that were "
+                   "killed left is not looked for");
+    else if (n)
+        tt_log_say(&b->log, stage, "removed what %zu experiment%s that %s killed had left", n,
+                   n == 1 ? "" : "s", n == 1 ? "was" : "were");
+    else
+        tt_log_say(&b->log, stage, "nothing to remove");
+    if (b->force && tt_store_foreign(folder, NULL, NULL)) {
+        if (tt_store_move_foreign(folder, moved, &err) != TT_OK)
+            return stop(b, stage, &none, err.message, "move those files away yourself");
+        tt_log_say(&b->log, stage, "what an earlier pipeline had left is in %s now", moved);
+    }
+    if (tt_results_scan(&b->results, folder, &err) != TT_OK)
+        return stop(b, stage, &none, err.message, "name another folder with -o");
+    if (b->results.n_unreadable)
+        tt_log_say(&b->log, stage, "%zu folder%s passed over: %s", b->results.n_unreadable,
+                   b->results.n_unreadable == 1 ? " is" : "s are", b->results.unreadable);
+    return TT_EXIT_OK;
+}
+
+/* --- running --- */
+
+static int first_code(const tt_experiment_end *ends, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ends[i].state == TT_OUTCOME_FAILED || ends[i].code) return ends[i].code;
+    return TT_EXIT_OK;
+}
+
+static int run_all(tt_bench *b, bool json)
+{
+    char took[TT_UNITS_TEXT];
+    size_t n = tt_settings_experiments(&b->settings), failed = 0, there = 0;
+    tt_experiment_end *ends = calloc(n, sizeof *ends);
+    if (!ends) return tt_report_usage("out of memory");
+    tt_log_common(&b->log);
+    for (size_t i = 0; i < n && !tt_interrupted(); i++) {
+        tt_experiment_run(b, i, &ends[i]);
+        failed += ends[i].state == TT_OUTCOME_FAILED;
+        there += ends[i].state == TT_OUTCOME_DONE || ends[i].state == TT_OUTCOME_UP_TO_DATE;
+    }
+    b->log.counter[0] = '\0';
+    if (n > 1)
+        tt_log_say(&b->log, "summary", "%zu of %zu experiments are in %s, %zu failed, %s", there, n,
+                   b->store.folder, failed,
+                   tt_units_ns(took, (double)(tt_clock_ns(CLOCK_MONOTONIC) - b->begun_ns)));
+    int written = tt_report_output(tt_experiment_summary(b, ends, n, json));
+    int code = first_code(ends, n);
+    free(ends);
+    if (tt_interrupted()) tt_spawn_die_by(tt_interrupted());
+    return code == TT_EXIT_OK ? written : code;
+}
+
+/* What would be run, without a trace of having looked. */
+static int tell_plan(tt_bench *b)
+{
+    char changed[64];
+    tt_error err;
+    size_t n = tt_settings_experiments(&b->settings);
+    if (tt_results_scan(&b->results, b->settings.output, &err) != TT_OK)
+        return tt_report_error(&err);
+    for (size_t i = 0; i < n; i++) {
+        tt_experiment e;
+        tt_identity identity;
+        tt_settings_experiment(&b->settings, i, &e);
+        tt_log_experiment(&b->log, i, n);
+        if (tt_ingredients_identity(&b->ingredients, &b->settings, &e, &identity, &err) != TT_OK)
+            return tt_report_error(&err);
+        const tt_result *r = tt_results_find(&b->results, &identity, changed);
+        char **words = tt_experiment_words(&b->settings, &e);
+        char *line = words ? tt_words_quote(words) : NULL;
+        if (r && !b->force)
+            tt_log_say(&b->log, "dry run", "up to date: %s", r->id);
+        else
+            tt_log_say(&b->log, "dry run", "would run %s", line ? line : "(out of memory)");
+        free(line);
+        tt_words_free(words);
+    }
+    return TT_EXIT_OK;
+}
+
+static char *join_words(int argc, char **argv)
+{
+    char **words = calloc((size_t)argc + 2, sizeof *words);
+    char *line = NULL;
+    static char program[] = "tensortrace", verb[] = "experiment";
+    if (!words) return NULL;
+    words[0] = program;
+    words[1] = verb;
+    for (int i = 1; i < argc; i++)
+        words[i + 1] = argv[i];
+    line = tt_words_quote(words);
+    free(words);
+    return line;
+}
+
+static int experiment(const struct options *o, const char *command)
+{
+    tt_bench b = {.command = command, .force = o->force, .store = {.lock = -1}};
+    b.begun_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_interrupt_outlive_pipes();
+    tt_log_begin(&b.log);
+    int code = load_settings(&b, o);
+    if (code == TT_EXIT_OK) code = verify(&b);
+    if (code == TT_EXIT_OK && o->dry_run)
+        code = tell_plan(&b);
+    else if (code == TT_EXIT_OK && (code = clean(&b)) == TT_EXIT_OK)
+        code = run_all(&b, o->json);
+    tt_store_close(&b.store);
+    tt_results_free(&b.results);
+    tt_ingredients_free(&b.ingredients);
+    tt_settings_free(&b.settings);
+    tt_log_free(&b.log);
+    return code;
+}
+
+/* --- list --- */
+
+/* The folder that was named, or that of the settings. */
+static int find_folder(const struct options *o, char out[PATH_MAX])
+{
+    tt_complaints complaints = {.n = 0};
+    tt_settings settings;
+    struct stat st;
+    tt_error err;
+    const char *text, *path = o->output ? o->output : o->path ? o->path : SETTINGS_DEFAULT;
+    size_t at = 0;
+    if (o->output || (stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
+        (void)snprintf(out, PATH_MAX, "%s", path);
+        return TT_EXIT_OK;
+    }
+    if (tt_settings_read(&settings, path, &complaints, &err) == TT_OK) {
+        (void)snprintf(out, PATH_MAX, "%s", settings.output);
+        tt_settings_free(&settings);
+        return TT_EXIT_OK;
+    }
+    int code = tt_report_error(&err);
+    while ((text = tt_complaints_next(&complaints, &at)) != NULL)
+        tt_report_note("  %s", text);
+    tt_complaints_free(&complaints);
+    return code;
+}
+
+static int list(const struct options *o)
+{
+    char folder[PATH_MAX];
+    tt_results results;
+    struct stat st;
+    tt_error err;
+    int code = find_folder(o, folder);
+    if (code != TT_EXIT_OK) return code;
+    if (stat(folder, &st) == 0 && !S_ISDIR(st.st_mode))
+        return tt_report_usage("%s is not a folder", folder);
+    if (tt_results_scan(&results, folder, &err) != TT_OK) return tt_report_error(&err);
+    if (results.n_unreadable)
+        tt_report_note("%zu folder%s left out: %s", results.n_unreadable,
+                       results.n_unreadable == 1 ? " is" : "s are", results.unreadable);
+    code = tt_report_output(tt_experiment_list(&results, folder, o->json));
+    tt_results_free(&results);
+    return code;
+}
+
+int tt_cmd_experiment(int argc, char **argv)
+{
+    struct options o = {.path = NULL};
+    char *command = join_words(argc, argv);
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    int code = !command ? tt_report_usage("out of memory")
+               : o.list ? list(&o)
+                        : experiment(&o, command);
+    free(command);
+    return code;
+}

@@ -1,0 +1,171 @@
+/* A comparison as one page that needs nothing else: no script, no font, no picture from outside. */
+#include "base/json.h"
+#include "cli/diff_view.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct page {
+    FILE *out;
+
+    tt_diff_column kept[16];
+    size_t n;
+} page;
+
+static const char style[] =
+    ":root{color-scheme:light dark;--ink:#1b1f24;--dim:#59636e;--line:#d1d9e0;--back:#fff;"
+    "--more:#b35900;--less:#1f6feb}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--dim:#9198a1;--line:#3d444d;"
+    "--back:#0d1117;--more:#f0883e;--less:#58a6ff}}\n"
+    "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);"
+    "max-width:76rem;margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.3rem}h2{font-size:1.05rem;margin:2rem 0 .4rem}\n"
+    ".verdict{font-size:1.1rem;border-left:.3rem solid var(--more);padding:.4rem .8rem}\n"
+    ".verdict.same{border-color:var(--less)}\n"
+    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
+    "th,td{padding:.2rem .7rem;border-bottom:1px solid var(--line);text-align:left;"
+    "vertical-align:top;overflow-wrap:anywhere}\n"
+    "th{color:var(--dim);font-weight:600;font-size:.8rem}.n{text-align:right;white-space:nowrap}\n"
+    "tr.m td{font-weight:600}\n"
+    ".bar{width:9rem;padding:.2rem 0}.bar div{display:grid;grid-template-columns:1fr 1fr}\n"
+    ".bar i{display:block;height:.8rem;min-width:1px}\n"
+    ".bar .l{justify-self:end;background:var(--less)}.bar .r{background:var(--more)}\n"
+    "p.note,li{color:var(--dim)}dt{color:var(--dim)}dd{margin:0 0 .4rem;overflow-wrap:anywhere}\n";
+
+/* Text from a trace: any bytes. */
+static void escaped(FILE *out, const char *text)
+{
+    size_t n = strlen(text);
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)text[i];
+        size_t length = tt_utf8_length(text + i, n - i);
+        if (length == 0 || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
+            fputs("\xef\xbf\xbd", out);
+            i++;
+            continue;
+        }
+        switch (c) {
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        case '\'':
+            fputs("&#39;", out);
+            break;
+        default:
+            (void)fwrite(text + i, 1, length, out);
+        }
+        i += length;
+    }
+}
+
+static void heading(void *context, const char *text)
+{
+    page *p = context;
+    fputs("<h2>", p->out);
+    escaped(p->out, text);
+    fputs("</h2>\n", p->out);
+}
+
+static void line(void *context, const char *text)
+{
+    page *p = context;
+    fputs("<p class=\"note\">", p->out);
+    escaped(p->out, text);
+    fputs("</p>\n", p->out);
+}
+
+static void table(void *context, const tt_diff_column *columns, size_t n)
+{
+    page *p = context;
+    p->n = n < 16 ? n : 16;
+    memcpy(p->kept, columns, p->n * sizeof *columns);
+    fputs("<div class=\"scroll\"><table><thead><tr>", p->out);
+    for (size_t i = 0; i < p->n; i++) {
+        fputs(columns[i].right ? "<th class=\"n\">" : "<th>", p->out);
+        escaped(p->out, columns[i].title);
+        fputs("</th>", p->out);
+    }
+    fputs("<th></th></tr></thead><tbody>\n", p->out);
+}
+
+static void row(void *context, const char *const *cells, double bar, bool marked)
+{
+    page *p = context;
+    fputs(marked ? "<tr class=\"m\">" : "<tr>", p->out);
+    for (size_t i = 0; i < p->n; i++) {
+        fputs(p->kept[i].right ? "<td class=\"n\">" : "<td>", p->out);
+        escaped(p->out, cells[i] ? cells[i] : "");
+        fputs("</td>", p->out);
+    }
+    if (isfinite(bar)) {
+        /* Left of the middle B takes less, right of it more. */
+        double width = 100 * fmin(fabs(bar), 1);
+        fprintf(p->out,
+                "<td class=\"bar\"><div>%s<i class=\"%c\" style=\"width:%.1f%%\"></i></div></td>",
+                bar < 0 ? "" : "<span></span>", bar < 0 ? 'l' : 'r', width);
+    }
+    fputs("</tr>\n", p->out);
+}
+
+static void table_end(void *context)
+{
+    page *p = context;
+    fputs("</tbody></table></div>\n", p->out);
+}
+
+static void sides(const tt_diff_view *v, FILE *out)
+{
+    fputs("<dl>", out);
+    for (size_t f = 0; f < v->d->n_files; f++) {
+        const uint8_t *id = v->d->files[f]->trace.header.run_id;
+        fprintf(out, "<dt>%s</dt><dd>", f < v->d->n_a ? "A" : "B");
+        escaped(out, v->paths[f]);
+        fputs(", run ", out);
+        for (size_t i = 0; i < sizeof v->d->files[f]->trace.header.run_id; i++)
+            fprintf(out, "%02x", id[i]);
+        fputs("</dd>", out);
+    }
+    fputs("</dl>\n", out);
+}
+
+bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
+{
+    page p = {.out = out};
+    const tt_diff_sink sink = {&p, heading, line, table, row, table_end};
+    char text[TT_DIFF_SENTENCE];
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'\">\n<title>Two runs compared</title>\n<style>\n",
+          out);
+    fputs(style, out);
+    fprintf(out, "</style></head><body>\n<h1>Two runs compared</h1>\n<p class=\"verdict%s\">",
+            tt_diff_exit_code(v) == 0 ? " same" : "");
+    escaped(out, tt_diff_say_times(v, text));
+    fputs("<br>", out);
+    escaped(out, tt_diff_say_structure(v, text));
+    fputs("</p>\n", out);
+    sides(v, out);
+    tt_diff_tables(v, &sink);
+    fputs("<h2>To read this</h2>\n<ul>\n", out);
+    for (unsigned i = 0; i < TT_DIFF_NOTES; i++) {
+        if (!tt_diff_note(v, i, text)) continue;
+        fputs("<li>", out);
+        escaped(out, text);
+        fputs("</li>\n", out);
+    }
+    fprintf(out,
+            "<li>bold, !: sure to change a token's time by more than %.4g %%; *: sure to change at "
+            "all. Bars: what B takes more (right) or less (left).</li></ul>\n</body></html>\n",
+            100 * v->d->options.threshold);
+    return !ferror(out);
+}

@@ -1,0 +1,75 @@
+#include "cli/diff_view.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+
+#include <math.h>
+
+typedef struct terminal {
+    tt_table *table;
+    size_t columns;
+    bool ok;
+} terminal;
+
+#define COLUMNS_MAX 16u
+
+static void heading(void *context, const char *text)
+{
+    (void)context;
+    printf("\n%s\n", text);
+}
+
+static void line(void *context, const char *text)
+{
+    (void)context;
+    printf("%s\n", text);
+}
+
+static void table(void *context, const tt_diff_column *columns, size_t n)
+{
+    terminal *t = context;
+    t->table = tt_table_new(stdout);
+    t->columns = n;
+    t->ok &= t->table != NULL;
+    for (size_t i = 0; t->table && i < n; i++)
+        tt_table_column(t->table, columns[i].title,
+                        (columns[i].right ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT) |
+                            (columns[i].wide ? TT_COLUMN_SHRINK : 0));
+}
+
+static void row(void *context, const char *const *cells, double bar, bool marked)
+{
+    terminal *t = context;
+    char text[COLUMNS_MAX][512];
+    const char *safe[COLUMNS_MAX];
+    (void)bar;
+    (void)marked;
+    for (size_t i = 0; i < t->columns && i < COLUMNS_MAX; i++)
+        safe[i] = tt_trace_text(text[i], sizeof text[i], cells[i] ? cells[i] : "");
+    if (t->table) tt_table_row(t->table, safe);
+}
+
+static void table_end(void *context)
+{
+    terminal *t = context;
+    if (t->table) t->ok &= tt_table_print(t->table);
+    t->table = NULL;
+}
+
+bool tt_diff_print_text(const tt_diff_view *v)
+{
+    terminal t = {.ok = true};
+    const tt_diff_sink sink = {&t, heading, line, table, row, table_end};
+    char text[TT_DIFF_SENTENCE], safe[TT_DIFF_SENTENCE];
+    printf("%s\n", tt_trace_text(safe, sizeof safe, tt_diff_say_times(v, text)));
+    printf("%s\n", tt_trace_text(safe, sizeof safe, tt_diff_say_structure(v, text)));
+    tt_diff_tables(v, &sink);
+    bool any = false;
+    for (unsigned i = 0; i < TT_DIFF_NOTES; i++) {
+        if (!tt_diff_note(v, i, text)) continue;
+        if (!any) printf("\nTo read this\n");
+        any = true;
+        printf("- %s\n", text);
+    }
+    return t.ok;
+}

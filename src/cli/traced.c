@@ -1,0 +1,290 @@
+#include "cli/traced.h"
+
+#include "base/units.h"
+#include "cli/hook_path.h"
+#include "record/place.h"
+#include "record/recover.h"
+#include "record/session.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOTE_TEXT (PATH_MAX + 512)
+
+static void __attribute__((format(printf, 2, 3))) say(const tt_traced *t, const char *fmt, ...)
+{
+    char text[NOTE_TEXT];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    t->note(t->context, text);
+}
+
+/* --- before --- */
+
+static bool set_number(const char *name, uint64_t value)
+{
+    char text[32];
+    if (value == 0) return unsetenv(name) == 0;
+    (void)snprintf(text, sizeof text, "%" PRIu64, value);
+    return setenv(name, text, 1) == 0;
+}
+
+static bool set_text(const char *name, const char *value)
+{
+    return (value ? setenv(name, value, 1) : unsetenv(name)) == 0;
+}
+
+/* The environment that the program is started with: this process's own, for as long as that
+ * takes. */
+static bool set_environment(const tt_traced *t, const char *hook, const char *session)
+{
+    const tt_capture *c = &t->capture;
+    char preload[2 * PATH_MAX];
+    const char *before = getenv("LD_PRELOAD");
+    int n = snprintf(preload, sizeof preload, "%s%s%s", hook, before && before[0] ? ":" : "",
+                     before ? before : "");
+    if (n < 0 || (size_t)n >= sizeof preload) return false;
+    return setenv("LD_PRELOAD", preload, 1) == 0 && setenv(TT_ENV_OUT, t->output, 1) == 0 &&
+           setenv(TT_ENV_SESSION, session, 1) == 0 &&
+           setenv(TT_ENV_MODE, c->mode ? c->mode : "auto", 1) == 0 &&
+           set_number(TT_ENV_THREAD, c->thread_bytes) && set_number(TT_ENV_EVERY, c->every) &&
+           set_number(TT_ENV_RING, c->keep_bytes) && set_text(TT_ENV_TOKENS, c->tokens) &&
+           set_number(TT_ENV_LIMIT, c->limit_bytes) && set_number(TT_ENV_FAULTS, c->faults) &&
+           set_number(TT_ENV_RESIDENCY, c->residency_every) &&
+           set_text(TT_ENV_TEXT, c->no_text ? "0" : NULL);
+}
+
+/* --- snapshots --- */
+
+typedef struct snapshots {
+    const tt_traced *t;
+    tt_session *session;
+    uint32_t told[TT_SESSION_FILES]; /* the last one of each process that was spoken of */
+} snapshots;
+
+static void ask_snapshot(void *context)
+{
+    snapshots *s = context;
+    bool anybody = false;
+    uint32_t n = atomic_load(&s->session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        anybody |= atomic_load(&s->session->files[i].state) == TT_SESSION_WRITING;
+    if (!anybody) say(s->t, "no snapshot: nothing is being recorded yet");
+    if (anybody) atomic_fetch_add(&s->session->snapshots, 1);
+}
+
+/* Speaks of those that are done. Whether some are not, or there is another reason to look again. */
+static bool look_around(void *context)
+{
+    snapshots *s = context;
+    bool due = s->t->tick != NULL;
+    if (s->t->tick) s->t->tick(s->t->context, atomic_load(&s->session->graphs));
+    uint32_t n = atomic_load(&s->session->n_files), asked = atomic_load(&s->session->snapshots);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
+        tt_session_file *file = &s->session->files[i];
+        bool recording = atomic_load(&file->state) == TT_SESSION_WRITING;
+        uint32_t done = atomic_load(&file->snapshots);
+        due |= recording && done != asked;
+        if (done == s->told[i] || !file->snapshot[0]) continue;
+        s->told[i] = done;
+        if (atomic_load(&file->snapshot_failed))
+            say(s->t, "no snapshot: %.4000s", file->snapshot);
+        else
+            say(s->t, "wrote the snapshot %.4000s", file->snapshot);
+    }
+    return due;
+}
+
+/* --- after --- */
+
+/* Finishes the trace of a process that could not do it itself. */
+static void recover(const tt_traced *t, tt_session_file *file)
+{
+    tt_recover_report report;
+    tt_error err;
+    char part[PATH_MAX];
+    if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK || access(part, F_OK) != 0)
+        return;
+    /* Only the file that was asked for may replace one: children have names of our choice. */
+    bool replace = t->force && strcmp(file->path, t->output) == 0;
+    if (tt_recover(part, replace ? TT_RECOVER_REPLACE : 0, &report, &err) != TT_OK) {
+        say(t, "the trace could not be finished: %s", err.message);
+        if (!t->discards)
+            say(t, "what was recorded is kept: when that is mended, run `tensortrace recover %s`",
+                part);
+        return;
+    }
+    file->outcome = report.outcome;
+    (void)snprintf(file->path, sizeof file->path, "%s", report.path);
+    atomic_store(&file->state, TT_SESSION_FINISHED);
+    if (!t->quiet)
+        say(t,
+            "process %" PRIu32
+            " did not end by itself; what it recorded until then is in the trace",
+            file->pid);
+}
+
+static bool is_listed(tt_session *session, const char *path)
+{
+    uint32_t n = atomic_load(&session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        if (strcmp(session->files[i].path, path) == 0) return true;
+    return false;
+}
+
+/* A process that died while it opened its trace could not tell of it, and had recorded nothing:
+ * what it left would only be in the way of the next run. */
+static void remove_unlisted(const tt_traced *t, tt_session *session)
+{
+    tt_recover_report report;
+    tt_error err;
+    struct stat st;
+    char part[PATH_MAX];
+    if (is_listed(session, t->output) ||
+        tt_place_part(part, sizeof part, t->output, NULL) != TT_OK || stat(part, &st) != 0)
+        return;
+    if (tt_recover(part, 0, &report, &err) == TT_OK)
+        (void)unlink(report.path);
+    else if (st.st_size == 0)
+        (void)unlink(part);
+}
+
+static void report_file(const tt_traced *t, const tt_session_file *file)
+{
+    struct stat st;
+    char size[TT_UNITS_TEXT], ops[TT_UNITS_TEXT], dropped[TT_UNITS_TEXT];
+    if (stat(file->path, &st) != 0) return;
+    (void)tt_units_bytes(size, (uint64_t)st.st_size);
+    /* A trace that is not whole is worth a word even when asked to be quiet. */
+    const tt_outcome *o = &file->outcome;
+    if (o->dropped)
+        say(t, "wrote %s (%s); it has %s records, %s more were dropped (%s)", file->path, size,
+            tt_units_count(ops, o->ops), tt_units_count(dropped, o->dropped),
+            t->capture.limit_bytes ? "see --limit and --thread-memory"
+                                   : "a thread's memory was full: see --thread-memory");
+    else if (!t->quiet || o->batches_after_limit)
+        say(t, "wrote %s (%s)", file->path, size);
+    if (o->batches_after_limit)
+        say(t,
+            "recording stopped at the limit: %" PRIu64 " of %" PRIu64
+            " batches were computed before",
+            o->batches - o->batches_after_limit, o->batches);
+}
+
+static uint32_t finish_files(const tt_traced *t, tt_session *session)
+{
+    uint32_t n = atomic_load(&session->n_files), finished = 0;
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
+        tt_session_file *file = &session->files[i];
+        if (atomic_load(&file->state) == TT_SESSION_WRITING) recover(t, file);
+        if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
+        finished++;
+        report_file(t, file);
+    }
+    if (n > TT_SESSION_FILES)
+        say(t,
+            "traces not listed here, of more processes: %" PRIu32
+            "; one that is still called .part needs `tensortrace recover`",
+            n - TT_SESSION_FILES);
+    remove_unlisted(t, session);
+    return finished;
+}
+
+/* Whether a trace is there that could not be finished: that is not nothing. */
+static bool has_unfinished(tt_session *session)
+{
+    uint32_t n = atomic_load(&session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        if (atomic_load(&session->files[i].state) == TT_SESSION_WRITING) return true;
+    return false;
+}
+
+static const char *why_nothing(const tt_traced *t, tt_session *session)
+{
+    if (atomic_load(&session->has_problem)) return session->problem;
+    if (!atomic_load(&session->attached))
+        return "the preload library was not loaded: the program is statically linked, has more "
+               "privileges than you (setuid), or drops LD_PRELOAD";
+    if (atomic_load(&session->graphs) && (t->capture.tokens || t->capture.every))
+        return "none of the batches that --tokens and --every ask for was computed";
+    if (atomic_load(&session->models)) return "a model was opened, but no graph was computed";
+    return "no ggml shared library computed anything in it: it does not use ggml, links it "
+           "statically, or ended before it computed";
+}
+
+/* A limit on the size of files (ulimit -f) is to be an error here, not a signal. */
+static tt_status make_session(const tt_traced *t, tt_session **session, char path[PATH_MAX],
+                              int *lock, tt_error *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    (void)sigaction(SIGXFSZ, &ignore, &before);
+    tt_status status = tt_session_create(session, path, PATH_MAX, t->force, lock, err);
+    (void)sigaction(SIGXFSZ, &before, NULL);
+    return status;
+}
+
+/* What became of it, once the program is gone. */
+static void conclude(const tt_traced *t, tt_session *session, tt_traced_end *end)
+{
+    end->n_traces = finish_files(t, session);
+    end->unfinished = has_unfinished(session);
+    uint32_t n = atomic_load(&session->n_files);
+    for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
+        if (strcmp(session->files[i].path, t->output) == 0)
+            end->outcome = session->files[i].outcome;
+    if (end->n_traces == 0)
+        (void)snprintf(end->why_nothing, sizeof end->why_nothing, "%s", why_nothing(t, session));
+}
+
+static tt_status run_in(const tt_traced *t, char **argv, tt_session *session, char *session_path,
+                        tt_traced_end *end, tt_error *err)
+{
+    snapshots state = {.t = t, .session = session};
+    const tt_spawn_watch watch = {ask_snapshot, look_around, &state};
+    tt_status status = tt_spawn_and_wait(argv, t->setup, &watch, &end->program, err);
+    end->not_started = status != TT_OK;
+    (void)unlink(session_path);
+    if (status != TT_OK) return status;
+    tt_session_settle(session);
+    (void)look_around(&state);
+    conclude(t, session, end);
+    return TT_OK;
+}
+
+tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_error *err)
+{
+    tt_session *session;
+    int lock;
+    char hook[PATH_MAX], session_path[PATH_MAX];
+    const char *preload = getenv("LD_PRELOAD");
+    char *before = preload ? strdup(preload) : NULL;
+    memset(end, 0, sizeof *end);
+    if (preload && !before) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    tt_status status = tt_hook_path_find(hook, sizeof hook, err);
+    if (status == TT_OK) status = make_session(t, &session, session_path, &lock, err);
+    if (status != TT_OK) {
+        free(before);
+        return status;
+    }
+    if (set_environment(t, hook, session_path)) {
+        status = run_in(t, argv, session, session_path, end, err);
+    } else {
+        (void)unlink(session_path);
+        status =
+            tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot set up the program's environment");
+    }
+    (void)set_text("LD_PRELOAD", before);
+    free(before);
+    tt_session_close(session);
+    (void)close(lock);
+    return status;
+}

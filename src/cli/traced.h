@@ -1,0 +1,52 @@
+/* Running a program under the preload library, and seeing to it that its trace is whole when it
+ * ends, however it ends: what `run` and `experiment` share. */
+#ifndef TT_CLI_TRACED_H
+#define TT_CLI_TRACED_H
+
+#include "base/status.h"
+#include "cli/spawn.h"
+#include "record/outcome.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is recorded. Zero-filled: every op of every batch. */
+typedef struct tt_capture {
+    const char *mode;         /* auto, hook or callback; NULL: auto */
+    const char *tokens;       /* "A..B"; NULL: all */
+    uint64_t every;           /* batches; 0: each */
+    uint64_t thread_bytes;    /* 0: the default */
+    uint64_t limit_bytes;     /* 0: none */
+    uint64_t keep_bytes;      /* 0: all */
+    uint64_t residency_every; /* batches; 0: not asked for */
+    bool faults;
+    bool no_text;
+} tt_capture;
+
+typedef struct tt_traced {
+    tt_capture capture;
+    const char *output;          /* the trace, an absolute path */
+    const tt_spawn_setup *setup; /* NULL: the program has this process's streams */
+    bool force;                  /* an existing output may be replaced */
+    bool quiet;                  /* no word of what went well */
+    bool discards;               /* a trace that cannot be finished is removed by the caller */
+    /* A sentence for the person: what was written, what is missing. */
+    void (*note)(void *context, const char *text);
+    /* From time to time while it runs: graph computations so far. NULL: nobody is woken for it. */
+    void (*tick)(void *context, uint64_t graphs);
+    void *context;
+} tt_traced;
+
+typedef struct tt_traced_end {
+    tt_spawn_end program;
+    bool not_started;      /* on failure: it was the program that could not be run */
+    uint32_t n_traces;     /* finished: a program may start more programs */
+    bool unfinished;       /* a trace could not be finished; it is still called ".part" */
+    tt_outcome outcome;    /* of the trace at `output`; zeroes when there is none */
+    char why_nothing[400]; /* when n_traces is 0 */
+} tt_traced_end;
+
+/* Runs argv and waits. This process's environment is as before, but for TENSORTRACE_*. */
+tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_error *err);
+
+#endif

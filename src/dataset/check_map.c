@@ -1,0 +1,179 @@
+/* memory-map.json: tensors one behind the other, in the model file. */
+#include "dataset/verifier.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than any model has: what names more than that as a layer is wrong. */
+#define LAYERS_MAX 65536u
+
+static int by_name(const void *a, const void *b)
+{
+    const tt_map_tensor *x = a, *y = b;
+    int order = strcmp(x->file, y->file);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+const tt_map_tensor *tt_dataset_find_tensor(const tt_dataset_verifier *v, const char *file,
+                                            const char *name)
+{
+    /* The key is only read. */
+    const tt_map_tensor key = {.name = (char *)(uintptr_t)name,
+                               .file = (char *)(uintptr_t)(file ? file : "")};
+    if (v->n_tensors == 0) return NULL;
+    return bsearch(&key, v->tensors, v->n_tensors, sizeof key, by_name);
+}
+
+/* Length of the name of the tensor that the entry is a slice of: without "[3]". */
+static size_t sliced_length(tt_dataset_verifier *v, const char *name, uint64_t expert)
+{
+    char right[32];
+    const char *open = strrchr(name, '[');
+    (void)snprintf(right, sizeof right, "[%" PRIu64 "]", expert);
+    if (!open || strcmp(open, right) != 0)
+        TT_OFFEND(v, TT_CHECK_MAP,
+                  "%.80s has the expert_id %" PRIu64 ": its name is that of another slice", name,
+                  expert);
+    return open ? (size_t)(open - name) : strlen(name);
+}
+
+/* Takes an entry into the tensors: a further slice of the last one, or a tensor of its own. */
+static void take_entry(tt_dataset_verifier *v, const json_t *t)
+{
+    const char *name = tt_text_of(t, "name"), *file = tt_text_of(t, "file");
+    const json_t *expert = json_object_get(t, "expert_id");
+    uint64_t start = tt_count_of(t, "offset_start"), end = tt_count_of(t, "offset_end");
+    size_t length = expert ? sliced_length(v, name, tt_count_of(t, "expert_id")) : strlen(name);
+    tt_map_tensor *last = v->n_tensors ? &v->tensors[v->n_tensors - 1] : NULL;
+    if (expert && last && last->slices && strcmp(last->file, file ? file : "") == 0 &&
+        strlen(last->name) == length && strncmp(last->name, name, length) == 0) {
+        if (last->end != start || tt_count_of(t, "expert_id") != last->slices)
+            TT_OFFEND(v, TT_CHECK_MAP, "%.80s is not the slice behind the one before", name);
+        last->end = end;
+        last->slices++;
+        return;
+    }
+    if (expert && tt_count_of(t, "expert_id") != 0)
+        TT_OFFEND(v, TT_CHECK_MAP, "%.80s: the slices before it are missing", name);
+    tt_map_tensor *x = &v->tensors[v->n_tensors];
+    *x = (tt_map_tensor){strndup(name, length), strdup(file ? file : ""), start, end,
+                         expert != NULL};
+    if (x->name && x->file) {
+        v->n_tensors++;
+        return;
+    }
+    v->no_memory = true;
+    free(x->name);
+    free(x->file);
+}
+
+/* The entry itself, and what lies between it and the one before. */
+static void check_entry(tt_dataset_verifier *v, const json_t *t, const json_t *before)
+{
+    const char *name = tt_text_of(t, "name"), *file = tt_text_of(t, "file");
+    uint64_t start = tt_count_of(t, "offset_start"), end = tt_count_of(t, "offset_end"), size = 0;
+    v->checks[TT_CHECK_MAP].examined++;
+    if (end < start || end - start != tt_count_of(t, "size_bytes"))
+        TT_OFFEND(v, TT_CHECK_MAP, "%.80s: %" PRIu64 " to %" PRIu64 " are not %" PRIu64 " bytes",
+                  name, start, end, tt_count_of(t, "size_bytes"));
+    if (v->n_files > 1 && !tt_dataset_file_size(v, file, &size))
+        TT_OFFEND(v, TT_CHECK_MAP, "%.80s is in no file of experiment.json", name);
+    else if (tt_dataset_file_size(v, file, &size) && end > size)
+        TT_OFFEND(v, TT_CHECK_MAP, "%.80s ends at byte %" PRIu64 "; the model file has %" PRIu64,
+                  name, end, size);
+    const char *file_before = before ? tt_text_of(before, "file") : NULL;
+    if (!before || strcmp(file ? file : "", file_before ? file_before : "") != 0) return;
+    uint64_t end_before = tt_count_of(before, "offset_end");
+    if (start < end_before)
+        TT_OFFEND(v, TT_CHECK_MAP,
+                  "%.80s begins at byte %" PRIu64 ", before %.80s ends at %" PRIu64, name, start,
+                  tt_text_of(before, "name"), end_before);
+}
+
+/* The largest power of two that all tensors begin at multiples of: what is left between them to get
+ * there is less. Slices need not begin so. */
+static uint64_t alignment(const tt_dataset_verifier *v)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < v->n_tensors; i++)
+        all |= v->tensors[i].start;
+    return all ? all & (~all + 1) : 1;
+}
+
+static void check_gaps(tt_dataset_verifier *v)
+{
+    uint64_t align = alignment(v);
+    for (size_t i = 1; i < v->n_tensors; i++) {
+        const tt_map_tensor *a = &v->tensors[i - 1], *b = &v->tensors[i];
+        if (strcmp(a->file, b->file) != 0 || b->start < a->end || b->start - a->end < align)
+            continue;
+        TT_OFFEND(v, TT_CHECK_MAP,
+                  "%" PRIu64 " bytes between %.80s and %.80s belong to no tensor; the file's "
+                  "alignment explains less than %" PRIu64,
+                  b->start - a->end, a->name, b->name, align);
+    }
+}
+
+static void check_layers(tt_dataset_verifier *v, const json_t *tensors)
+{
+    const json_t *t;
+    size_t i;
+    uint64_t found = 0;
+    uint8_t *seen = calloc(LAYERS_MAX, 1);
+    v->no_memory |= !seen;
+    if (!seen) return;
+    json_array_foreach(tensors, i, t)
+    {
+        const json_t *layer = json_object_get(t, "layer_id");
+        if (json_is_null(layer)) continue;
+        uint64_t id = (uint64_t)json_integer_value(layer);
+        uint64_t limit = v->has_layers && v->n_layers < LAYERS_MAX ? v->n_layers : LAYERS_MAX;
+        if (!TT_EXAMINE(v, TT_CHECK_LAYERS, id < limit)) {
+            TT_OFFEND(v, TT_CHECK_LAYERS, "%.80s is in layer %" PRIu64 "; there are %" PRIu64,
+                      tt_text_of(t, "name"), id, limit);
+        } else {
+            found += !seen[id];
+            seen[id] = 1;
+        }
+    }
+    free(seen);
+    if (v->has_layers && !TT_EXAMINE(v, TT_CHECK_LAYERS, found == v->n_layers))
+        TT_OFFEND(v, TT_CHECK_LAYERS,
+                  "n_layers is %" PRIu64 "; the tensors are of %" PRIu64 " layers", v->n_layers,
+                  found);
+}
+
+void tt_dataset_check_map(tt_dataset_verifier *v, const json_t *file)
+{
+    const json_t *tensors = json_object_get(file, "tensors"), *t, *before = NULL;
+    const json_t *metadata = json_object_get(file, "metadata");
+    const json_t *layers = json_object_get(metadata, "n_layers");
+    uint64_t sum = 0;
+    size_t i, n = json_array_size(tensors);
+    v->has_map = true;
+    v->total_size_bytes = tt_count_of(file, "total_size_bytes");
+    v->has_layers = json_is_integer(layers);
+    v->n_layers = (uint64_t)json_integer_value(layers);
+    v->tensors = calloc(n + 1, sizeof *v->tensors);
+    v->no_memory |= !v->tensors;
+    if (!v->tensors) return;
+    json_array_foreach(tensors, i, t)
+    {
+        check_entry(v, t, before);
+        take_entry(v, t);
+        before = t;
+    }
+    check_gaps(v);
+    check_layers(v, tensors);
+    tt_dataset_check_count(v, "num_tensors", tt_count_of(file, "num_tensors"), n);
+    tt_dataset_check_count(v, "metadata.n_tensors", tt_count_of(metadata, "n_tensors"),
+                           v->n_tensors);
+    for (i = 0; i < v->n_files; i++)
+        sum += v->files[i].size_bytes;
+    if (v->n_files) tt_dataset_check_count(v, "total_size_bytes", v->total_size_bytes, sum);
+    qsort(v->tensors, v->n_tensors, sizeof *v->tensors, by_name);
+    for (i = 1; i < v->n_tensors; i++)
+        if (by_name(&v->tensors[i - 1], &v->tensors[i]) == 0)
+            TT_OFFEND(v, TT_CHECK_MAP, "%.80s is there twice", v->tensors[i].name);
+}

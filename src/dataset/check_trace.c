@@ -1,0 +1,209 @@
+/* traces/token-NNNNN.json: entries in the order of execution, sources that are where they are said
+ * to be. */
+#include "dataset/verifier.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An entry under way. */
+typedef struct place {
+    tt_dataset_verifier *v;
+    uint32_t number; /* of the token */
+    size_t entry;
+} place;
+
+#define OFFEND(p, check, format, ...)                                                              \
+    TT_OFFEND((p)->v, check, "entries[%zu]" format, (p)->entry, __VA_ARGS__)
+
+/* --- sources --- */
+
+static void check_offset(const place *p, const json_t *s, size_t i, uint64_t offset)
+{
+    tt_dataset_verifier *v = p->v;
+    const char *file = tt_text_of(s, "file"), *name = tt_text_of(s, "view_of");
+    uint64_t size = tt_count_of(s, "size_bytes"), end, file_size;
+    if (!name) name = tt_text_of(s, "name");
+    if (!v->has_map) return;
+    v->checks[TT_CHECK_OFFSETS].examined++;
+    bool fits = !__builtin_add_overflow(offset, size, &end);
+    if (!fits || !tt_dataset_file_size(v, file, &file_size) || end > file_size) {
+        OFFEND(p, TT_CHECK_OFFSETS,
+               ".sources[%zu]: byte %" PRIu64 " and the %" PRIu64
+               " behind it are not in the model file",
+               i, offset, size);
+        return;
+    }
+    const tt_map_tensor *t = tt_dataset_find_tensor(v, v->n_files > 1 ? file : NULL, name);
+    if (!t)
+        OFFEND(p, TT_CHECK_OFFSETS, ".sources[%zu]: %.80s is no tensor of the memory map", i, name);
+    else if (offset < t->start || end > t->end)
+        OFFEND(p, TT_CHECK_OFFSETS,
+               ".sources[%zu]: bytes %" PRIu64 " to %" PRIu64 " are not in %.80s, which is %" PRIu64
+               " to %" PRIu64,
+               i, offset, end, name, t->start, t->end);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void check_buffer(const place *p, size_t i, const json_t *id)
+{
+    tt_dataset_verifier *v = p->v;
+    uint64_t key = (uint64_t)json_integer_value(id);
+    if (json_is_null(id) || !v->has_buffers) return;
+    v->checks[TT_CHECK_BUFFERS].examined++;
+    if (v->n_buffers == 0 || !bsearch(&key, v->buffers, v->n_buffers, sizeof key, by_id))
+        OFFEND(p, TT_CHECK_BUFFERS, ".sources[%zu]: buffer %" PRIu64 " is not in the timeline", i,
+               key);
+}
+
+static void check_layer(const place *p, const json_t *layer)
+{
+    tt_dataset_verifier *v = p->v;
+    uint64_t id = (uint64_t)json_integer_value(layer);
+    if (json_is_null(layer)) return;
+    if (!TT_EXAMINE(v, TT_CHECK_LAYERS, !v->has_layers || id < v->n_layers))
+        OFFEND(p, TT_CHECK_LAYERS, ": layer %" PRIu64 "; there are %" PRIu64, id, v->n_layers);
+}
+
+/* Which of the keys is there depends on where the bytes are. */
+static void check_source(const place *p, const json_t *s, size_t i)
+{
+    const char *where = tt_text_of(s, "memory_source");
+    const json_t *offset = json_object_get(s, "disk_offset");
+    const json_t *buffer = json_object_get(s, "buffer_id");
+    const json_t *copied = json_object_get(s, "file_offset_bytes");
+    bool on_disk = where && strcmp(where, "DISK") == 0;
+    p->v->checks[TT_CHECK_KEYS].examined++;
+    if (on_disk ? !offset || buffer : offset || (where && !buffer))
+        OFFEND(p, TT_CHECK_KEYS, ".sources[%zu]: a source in %s has %s", i, where ? where : "null",
+               on_disk ? "disk_offset and no buffer_id" : "buffer_id and no disk_offset");
+    if (offset) check_offset(p, s, i, (uint64_t)json_integer_value(offset));
+    if (copied) check_offset(p, s, i, (uint64_t)json_integer_value(copied));
+    if (buffer) check_buffer(p, i, buffer);
+    check_layer(p, json_object_get(s, "layer_id"));
+}
+
+/* --- experts --- */
+
+static void check_experts(const place *p, const json_t *e)
+{
+    tt_dataset_verifier *v = p->v;
+    const json_t *ids = json_object_get(e, "expert_ids"), *id;
+    const json_t *first = json_array_get(json_object_get(e, "sources"), 0);
+    const json_t *told = json_object_get(e, "num_experts");
+    size_t i;
+    if (json_is_null(ids) != json_is_null(told) ||
+        (json_is_array(ids) && tt_count_of(e, "num_experts") != json_array_size(ids)))
+        OFFEND(p, TT_CHECK_COUNTS, ": num_experts is not how many expert_ids there are%s", "");
+    if (!v->has_map || !first) return;
+    const char *name = tt_text_of(first, "view_of");
+    const tt_map_tensor *t =
+        tt_dataset_find_tensor(v, v->n_files > 1 ? tt_text_of(first, "file") : NULL,
+                               name ? name : tt_text_of(first, "name"));
+    if (!t || t->slices == 0) return; /* the map does not tell the experts */
+    json_array_foreach(ids, i, id)
+    {
+        uint64_t n = (uint64_t)json_integer_value(id);
+        if (!TT_EXAMINE(v, TT_CHECK_EXPERTS, n < t->slices))
+            OFFEND(p, TT_CHECK_EXPERTS, ": expert %" PRIu64 " of %.80s, which has %u", n, t->name,
+                   (unsigned)t->slices);
+    }
+}
+
+/* --- times --- */
+
+static void check_threads(const place *p, const json_t *e, uint64_t start)
+{
+    const json_t *t;
+    size_t i;
+    bool begun = false;
+    json_array_foreach(json_object_get(e, "threads"), i, t)
+    {
+        const json_t *arrive = json_object_get(t, "arrive_ns");
+        const json_t *release = json_object_get(t, "release_ns");
+        uint64_t from = tt_count_of(t, "start_ns");
+        begun |= from == start && tt_count_of(t, "thread_id") == tt_count_of(e, "thread_id");
+        bool right = from >= start && json_is_null(arrive) == json_is_null(release);
+        if (right && !json_is_null(arrive))
+            right = (uint64_t)json_integer_value(arrive) >= from &&
+                    json_integer_value(release) >= json_integer_value(arrive);
+        if (!right)
+            OFFEND(p, TT_CHECK_ORDER, ".threads[%zu]: start, arrive and release do not ascend", i);
+    }
+    if (!begun) OFFEND(p, TT_CHECK_ORDER, ": no thread of it begins at its timestamp_ns%s", "");
+}
+
+static void check_place(const place *p, const json_t *e, uint64_t before, uint64_t start)
+{
+    uint64_t at = tt_count_of(e, "timestamp_ns");
+    double ms = tt_number_of(e, "timestamp_relative_ms");
+    p->v->checks[TT_CHECK_ORDER].examined++;
+    if (tt_count_of(e, "entry_id") != p->entry)
+        OFFEND(p, TT_CHECK_ORDER, " has the entry_id %" PRIu64, tt_count_of(e, "entry_id"));
+    if (tt_count_of(e, "token_id") != p->number)
+        OFFEND(p, TT_CHECK_ORDER, " has the token_id %" PRIu64, tt_count_of(e, "token_id"));
+    if (at < before)
+        OFFEND(p, TT_CHECK_ORDER, " begins before the one before it: %" PRIu64 " < %" PRIu64, at,
+               before);
+    if (at < start || fabs(ms - (double)(at - start) / 1e6) > 1e-6)
+        OFFEND(p, TT_CHECK_ORDER,
+               ": timestamp_relative_ms is %.6f; it is %.6f ms behind timestamp_start_ns", ms,
+               ((double)at - (double)start) / 1e6);
+    check_threads(p, e, at);
+}
+
+/* --- the file --- */
+
+static void check_entry(const place *p, const json_t *e)
+{
+    tt_dataset_verifier *v = p->v;
+    const json_t *sources = json_object_get(e, "sources"), *s;
+    const char *node = tt_text_of(e, "node_id");
+    uint64_t number;
+    size_t i;
+    if (!TT_EXAMINE(v, TT_CHECK_COUNTS, tt_count_of(e, "num_sources") == json_array_size(sources)))
+        OFFEND(p, TT_CHECK_COUNTS, ": num_sources is %" PRIu64 "; there are %zu",
+               tt_count_of(e, "num_sources"), json_array_size(sources));
+    json_array_foreach(sources, i, s) check_source(p, s, i);
+    check_layer(p, json_object_get(e, "layer_id"));
+    check_experts(p, e);
+    if (!node || !v->has_graph || v->graph_token != p->number) return;
+    bool right = tt_dataset_node_number(node, &number) && number < v->graph_nodes;
+    if (!TT_EXAMINE(v, TT_CHECK_GRAPHS, right))
+        OFFEND(p, TT_CHECK_GRAPHS, ": its graph has no node %.40s", node);
+}
+
+void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t number)
+{
+    const json_t *entries = json_object_get(file, "entries"), *e;
+    const json_t *m = json_object_get(file, "metadata");
+    uint64_t start = tt_count_of(m, "timestamp_start_ns"), before = 0;
+    uint64_t token = tt_count_of(file, "token_id");
+    place p = {.v = v, .number = number};
+    if (!TT_EXAMINE(v, TT_CHECK_ORDER, token == number))
+        TT_OFFEND(v, TT_CHECK_ORDER, "its token_id is %" PRIu64, token);
+    tt_dataset_check_count(v, "total_entries", tt_count_of(m, "total_entries"),
+                           json_array_size(entries));
+    json_array_foreach(entries, p.entry, e)
+    {
+        check_place(&p, e, before, start);
+        before = tt_count_of(e, "timestamp_ns");
+        check_entry(&p, e);
+    }
+    e = json_array_get(entries, 0);
+    if (e && tt_count_of(e, "timestamp_ns") != start)
+        TT_OFFEND(v, TT_CHECK_ORDER,
+                  "timestamp_start_ns is %" PRIu64 "; its first entry begins at %" PRIu64, start,
+                  tt_count_of(e, "timestamp_ns"));
+    if (e && tt_number_of(m, "duration_ms") + 1e-6 < (double)(before - start) / 1e6)
+        TT_OFFEND(v, TT_CHECK_ORDER,
+                  "its last entry begins %.6f ms after the first; duration_ms "
+                  "is %.6f",
+                  (double)(before - start) / 1e6, tt_number_of(m, "duration_ms"));
+}

@@ -1,0 +1,159 @@
+#include "dataset/verifier.h"
+
+#include "dataset/parse.h"
+#include "dataset/shape.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *what, *examined_what;
+} rows[TT_DATASET_CHECKS] = {
+    {"files", "every file is there, once: three, and a graph and a trace for each token", "files"},
+    {"json", "every file is JSON: UTF-8, no key twice, no number too large", "files"},
+    {"keys", "every key is there, with the type it has to have", "values"},
+    {"experiment-id", "all files are of one experiment", "files"},
+    {"counts", "totals are what there is", "totals"},
+    {"order", "entries stand in the order of execution, ids and times ascend", "entries"},
+    {"memory-map", "tensors do not overlap, leave no gaps, lie in the file", "tensors"},
+    {"disk-offsets", "every offset lies in the model file, in the tensor named", "offsets"},
+    {"layers", "every layer is one of the model's, and all of those are there", "layer ids"},
+    {"buffers", "the timeline adds up; sources name buffers that it has", "events"},
+    {"graphs", "edges lead from node to node; entries name nodes", "ids"},
+    {"experts", "experts chosen are experts of the tensor", "choices"},
+};
+
+void tt_dataset_verifier_begin(tt_dataset_verifier *v, tt_check *checks)
+{
+    memset(v, 0, sizeof *v);
+    memset(checks, 0, TT_DATASET_CHECKS * sizeof *checks);
+    v->checks = checks;
+    for (unsigned i = 0; i < TT_DATASET_CHECKS; i++) {
+        checks[i].name = rows[i].name;
+        checks[i].what = rows[i].what;
+        checks[i].offset_bytes = TT_NO_OFFSET;
+        (void)snprintf(checks[i].examined_what, sizeof checks[i].examined_what, "%s",
+                       rows[i].examined_what);
+    }
+}
+
+void tt_dataset_verifier_free(tt_dataset_verifier *v)
+{
+    for (size_t i = 0; i < v->n_tensors; i++) {
+        free(v->tensors[i].name);
+        free(v->tensors[i].file);
+    }
+    for (size_t i = 0; i < v->n_files; i++)
+        free(v->files[i].name);
+    free(v->tensors);
+    free(v->files);
+    free(v->buffers);
+    memset(v, 0, sizeof *v);
+}
+
+void tt_dataset_check_count(tt_dataset_verifier *v, const char *what, uint64_t is, uint64_t right)
+{
+    if (!TT_EXAMINE(v, TT_CHECK_COUNTS, is == right))
+        TT_OFFEND(v, TT_CHECK_COUNTS, "%s is %" PRIu64 "; there are %" PRIu64, what, is, right);
+}
+
+static void check_id(tt_dataset_verifier *v, const json_t *file)
+{
+    const char *id = tt_text_of(file, "experiment_id");
+    if (!v->id_name[0]) {
+        (void)snprintf(v->id, sizeof v->id, "%s", id);
+        (void)snprintf(v->id_name, sizeof v->id_name, "%s", v->name);
+    }
+    bool fits = *id && strlen(id) < sizeof v->id;
+    if (TT_EXAMINE(v, TT_CHECK_ID, fits && strcmp(id, v->id) == 0)) return;
+    if (!fits)
+        TT_OFFEND(v, TT_CHECK_ID, "the experiment_id has %zu characters", strlen(id));
+    else
+        TT_OFFEND(v, TT_CHECK_ID, "it is of experiment %.80s; %s is of %s", id, v->id_name, v->id);
+}
+
+static void check_parsed(tt_dataset_verifier *v, tt_dataset_part part, uint32_t number,
+                         const json_t *file)
+{
+    static const tt_shape_key *const shapes[TT_DATASET_PARTS] = {
+        tt_shape_experiment, tt_shape_memory_map, tt_shape_buffers, tt_shape_graph, tt_shape_trace};
+    char path[TT_SHAPE_PATH], why[TT_SHAPE_PATH];
+    if (!tt_shape_check(file, shapes[part], &v->checks[TT_CHECK_KEYS].examined, path, why)) {
+        /* What the others look at may not be there. */
+        TT_OFFEND(v, TT_CHECK_KEYS, "%s %s", path, why);
+        return;
+    }
+    check_id(v, file);
+    switch (part) {
+    case TT_DATASET_EXPERIMENT:
+        tt_dataset_check_experiment(v, file);
+        break;
+    case TT_DATASET_MEMORY_MAP:
+        tt_dataset_check_map(v, file);
+        break;
+    case TT_DATASET_BUFFERS:
+        tt_dataset_check_buffers(v, file);
+        break;
+    case TT_DATASET_GRAPH:
+        tt_dataset_check_graph(v, file, number);
+        break;
+    case TT_DATASET_TRACE:
+        tt_dataset_check_trace(v, file, number);
+        break;
+    }
+}
+
+void tt_dataset_verifier_file(tt_dataset_verifier *v, tt_dataset_part part, uint32_t number,
+                              const char *name, const char *text, size_t n)
+{
+    tt_error why;
+    v->name = name;
+    json_t *file = tt_dataset_parse(text, n, &why);
+    v->no_memory |= !file && why.status == TT_E_MEMORY;
+    v->checks[TT_CHECK_JSON].examined++;
+    if (file)
+        check_parsed(v, part, number, file);
+    else
+        TT_OFFEND(v, TT_CHECK_JSON, "%s", why.message);
+    json_decref(file);
+    v->name = NULL;
+}
+
+void tt_dataset_check_experiment(tt_dataset_verifier *v, const json_t *file)
+{
+    const json_t *files = json_object_get(file, "model_files"), *f;
+    size_t i;
+    v->has_batches = json_object_get(file, "num_batches") != NULL;
+    v->n_batches = tt_count_of(file, "num_batches");
+    v->files = calloc(json_array_size(files) + 1, sizeof *v->files);
+    v->no_memory |= !v->files;
+    if (!v->files) return;
+    json_array_foreach(files, i, f)
+    {
+        char *name = strdup(tt_text_of(f, "file"));
+        v->no_memory |= !name;
+        if (name) v->files[v->n_files++] = (tt_map_file){name, tt_count_of(f, "size_bytes")};
+    }
+}
+
+bool tt_dataset_file_size(const tt_dataset_verifier *v, const char *file, uint64_t *size_bytes)
+{
+    for (size_t i = 0; i < v->n_files; i++) {
+        if (v->n_files > 1 && strcmp(v->files[i].name, file ? file : "") != 0) continue;
+        *size_bytes = v->files[i].size_bytes;
+        return true;
+    }
+    *size_bytes = v->total_size_bytes;
+    return v->has_map && v->n_files == 0;
+}
+
+bool tt_dataset_node_number(const char *id, uint64_t *number)
+{
+    if (strncmp(id, "node_", 5) != 0 || id[5] < '0' || id[5] > '9') return false;
+    uint64_t v = 0;
+    for (id += 5; *id >= '0' && *id <= '9'; id++)
+        if (v < UINT64_MAX / 16) v = v * 10 + (uint64_t)(*id - '0');
+    *number = v;
+    return *id == '\0';
+}

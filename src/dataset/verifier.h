@@ -1,0 +1,118 @@
+/* The checks of a dataset, file by file: the folder's driver (verify.c) and the tests give it the
+ * text of each. Private to this room. */
+#ifndef TT_DATASET_VERIFIER_H
+#define TT_DATASET_VERIFIER_H
+
+#include "analyze/checks.h"
+#include "dataset/folder.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum tt_dataset_check {
+    TT_CHECK_FILES,
+    TT_CHECK_JSON,
+    TT_CHECK_KEYS,
+    TT_CHECK_ID,
+    TT_CHECK_COUNTS,
+    TT_CHECK_ORDER,
+    TT_CHECK_MAP,
+    TT_CHECK_OFFSETS,
+    TT_CHECK_LAYERS,
+    TT_CHECK_BUFFERS,
+    TT_CHECK_GRAPHS,
+    TT_CHECK_EXPERTS
+} tt_dataset_check;
+
+#define TT_DATASET_CHECKS 12u
+
+/* A tensor of the memory map, its slices together. */
+typedef struct tt_map_tensor {
+    char *name;
+    char *file; /* "" when the map names none */
+    uint64_t start, end;
+    uint32_t slices; /* 0: it is one entry */
+} tt_map_tensor;
+
+typedef struct tt_map_file {
+    char *name;
+    uint64_t size_bytes;
+} tt_map_file;
+
+typedef struct tt_dataset_verifier {
+    tt_check *checks; /* TT_DATASET_CHECKS of them */
+    const char *name; /* of the file under way */
+    bool no_memory;
+    /* From experiment.json: */
+    char id[80];
+    char id_name[TT_DATASET_NAME]; /* the file that had it first */
+    bool has_batches;
+    uint64_t n_batches;
+    tt_map_file *files;
+    size_t n_files;
+    /* From memory-map.json: */
+    bool has_map;
+    uint64_t total_size_bytes;
+    tt_map_tensor *tensors; /* by file, name */
+    size_t n_tensors;
+    bool has_layers;
+    uint64_t n_layers;
+    /* From buffer-timeline.json: */
+    bool has_buffers;
+    uint64_t *buffers; /* ids, ascending */
+    size_t n_buffers;
+    /* Of the token under way: */
+    bool has_graph;
+    uint32_t graph_token;
+    uint64_t graph_nodes;
+} tt_dataset_verifier;
+
+/* Names the checks, all passed so far. `checks` has room for TT_DATASET_CHECKS. */
+void tt_dataset_verifier_begin(tt_dataset_verifier *v, tt_check *checks);
+/* Judges a file's text. In the order of tt_dataset_part, and a token's graph before its trace: what
+ * came before is what a file is compared with. Without memory v->no_memory is set. */
+void tt_dataset_verifier_file(tt_dataset_verifier *v, tt_dataset_part part, uint32_t number,
+                              const char *name, const char *text, size_t n);
+void tt_dataset_verifier_free(tt_dataset_verifier *v);
+
+/* The checks of each kind of file; every key of it is there, with its type. */
+void tt_dataset_check_experiment(tt_dataset_verifier *v, const json_t *file);
+void tt_dataset_check_map(tt_dataset_verifier *v, const json_t *file);
+void tt_dataset_check_buffers(tt_dataset_verifier *v, const json_t *file);
+void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t number);
+void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t number);
+
+/* An offence against a check, in the file under way. */
+#define TT_OFFEND(v, check, format, ...)                                                           \
+    tt_check_offend(&(v)->checks[check], TT_NO_OFFSET, "%s: " format, (v)->name, __VA_ARGS__)
+
+/* Counts one thing examined; true when it is right. */
+#define TT_EXAMINE(v, check, right) ((v)->checks[check].examined++, (right))
+
+static inline uint64_t tt_count_of(const json_t *object, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static inline double tt_number_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+static inline const char *tt_text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* Whether a count is what it has to be: check `counts`. */
+void tt_dataset_check_count(tt_dataset_verifier *v, const char *what, uint64_t is, uint64_t right);
+/* The tensor of that name in that file (NULL: the map names none), or NULL. */
+const tt_map_tensor *tt_dataset_find_tensor(const tt_dataset_verifier *v, const char *file,
+                                            const char *name);
+/* Size of the model file, of the file named; false: not known. */
+bool tt_dataset_file_size(const tt_dataset_verifier *v, const char *file, uint64_t *size_bytes);
+/* N of "node_N"; false when it is nothing of the kind. */
+bool tt_dataset_node_number(const char *id, uint64_t *number);
+
+#endif

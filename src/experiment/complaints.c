@@ -1,0 +1,35 @@
+#include "experiment/complaints.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SENTENCE_MAX 6000
+
+void tt_complain(tt_complaints *c, const char *fmt, ...)
+{
+    char text[SENTENCE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+    if (c->n < TT_COMPLAINTS_MAX) c->texts[c->n] = strdup(text);
+    c->n++;
+}
+
+const char *tt_complaints_next(const tt_complaints *c, size_t *at)
+{
+    if (*at >= c->n || *at >= TT_COMPLAINTS_MAX) return NULL;
+    const char *text = c->texts[(*at)++];
+    return text ? text : "out of memory";
+}
+
+void tt_complaints_free(tt_complaints *c)
+{
+    for (size_t i = 0; i < c->n && i < TT_COMPLAINTS_MAX; i++)
+        free(c->texts[i]);
+    memset(c, 0, sizeof *c);
+}

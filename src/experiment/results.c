@@ -1,0 +1,340 @@
+#include "experiment/results.h"
+
+#include "experiment/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FORMAT_VERSION 1
+
+/* --- run.json --- */
+
+static void kv_text(tt_json *j, const char *key, const char *text)
+{
+    tt_json_kv_string(j, key, text && text[0] ? text : NULL);
+}
+
+static void kv_known(tt_json *j, const char *key, uint64_t v)
+{
+    tt_json_key(j, key);
+    if (v)
+        tt_json_u64(j, v);
+    else
+        tt_json_null(j);
+}
+
+void tt_result_json(tt_json *j, const tt_result *r)
+{
+    tt_json_kv_string(j, "experiment_id", r->id);
+    kv_text(j, "timestamp_start", r->timestamp_start);
+    kv_text(j, "model_file", r->model_file);
+    tt_json_kv_string(j, "prompt", r->prompt);
+    tt_json_kv_i64(j, "tokens_to_generate", r->tokens_to_generate);
+    kv_known(j, "threads", r->threads);
+    kv_text(j, "options", r->options);
+    kv_text(j, "engine", r->engine);
+    tt_json_kv_string(j, "tensortrace_version", r->identity.version);
+    tt_json_kv_u64(j, "n_batches", r->n_batches);
+    tt_json_key(j, "tokens_per_s");
+    if (r->tokens_per_s > 0)
+        tt_json_double(j, r->tokens_per_s);
+    else
+        tt_json_null(j);
+    tt_json_kv_u64(j, "inference_ns", r->inference_ns);
+    tt_json_kv_u64(j, "duration_ns", r->duration_ns);
+    tt_json_kv_u64(j, "n_files", r->n_files);
+    tt_json_kv_u64(j, "size_bytes", r->size_bytes);
+}
+
+static void put_value(tt_json *j, tt_setting setting, const tt_setting_value *v)
+{
+    char text[TT_SETTING_TEXT];
+    const char *shown = tt_setting_show(setting, v, text);
+    if (v->text)
+        tt_json_string(j, v->text);
+    else if (strcmp(shown, "true") == 0 || strcmp(shown, "false") == 0)
+        tt_json_bool(j, v->integer != 0);
+    else if (setting == TT_SET_TEMPERATURE)
+        tt_json_double(j, v->number);
+    else
+        tt_json_i64(j, v->integer);
+}
+
+static void put_settings(tt_json *j, const tt_settings *s, const tt_experiment *e)
+{
+    tt_json_key(j, "settings");
+    tt_json_object(j);
+    for (size_t i = 0; i < TT_SET_COUNT; i++) {
+        if (!e->of[i] || i == TT_SET_PROGRAM_ARGUMENTS) continue;
+        const char *section = tt_setting_section((tt_setting)i);
+        if (strcmp(section, "paths") == 0) continue; /* of where, not of what */
+        char key[64];
+        bool plain = strcmp(section, "experiment") == 0;
+        (void)snprintf(key, sizeof key, "%s%s%s", plain ? "" : section, plain ? "" : ".",
+                       tt_setting_key((tt_setting)i));
+        tt_json_key(j, key);
+        put_value(j, (tt_setting)i, e->of[i]);
+    }
+    const tt_setting_values *words = &s->of[TT_SET_PROGRAM_ARGUMENTS];
+    if (words->n) {
+        tt_json_key(j, tt_setting_key(TT_SET_PROGRAM_ARGUMENTS));
+        tt_json_array(j);
+        for (size_t i = 0; i < words->n; i++)
+            tt_json_string(j, words->values[i].text);
+        tt_json_array_end(j);
+    }
+    tt_json_object_end(j);
+}
+
+static void put_stages(tt_json *j, const tt_result *r)
+{
+    tt_json_key(j, "stages");
+    tt_json_array(j);
+    for (size_t i = 0; i < r->n_stages; i++) {
+        tt_json_object(j);
+        tt_json_kv_string(j, "name", r->stages[i].name);
+        tt_json_kv_u64(j, "duration_ns", r->stages[i].duration_ns);
+        tt_json_kv_u64(j, "n_files", r->stages[i].n_files);
+        tt_json_kv_u64(j, "size_bytes", r->stages[i].size_bytes);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+bool tt_result_write(const tt_result *r, const tt_settings *s, const tt_experiment *e, FILE *out)
+{
+    tt_json j;
+    tt_json_begin(&j, out, 2);
+    tt_json_object(&j);
+    tt_json_kv_u64(&j, "run_format", FORMAT_VERSION);
+    tt_result_json(&j, r);
+    tt_json_kv_string(&j, "command", r->command);
+    put_settings(&j, s, e);
+    put_stages(&j, r);
+    tt_json_key(&j, "identity");
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "settings", r->identity.settings);
+    tt_json_kv_string(&j, "model", r->identity.model);
+    tt_json_kv_string(&j, "engine", r->identity.engine);
+    tt_json_object_end(&j);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+/* --- reading it --- */
+
+static void get_text(const json_t *root, const char *key, char *out, size_t size)
+{
+    const char *text = json_string_value(json_object_get(root, key));
+    (void)snprintf(out, size, "%s", text ? text : "");
+}
+
+static char *copy_text(const json_t *root, const char *key)
+{
+    const char *text = json_string_value(json_object_get(root, key));
+    return text ? strdup(text) : NULL;
+}
+
+static uint64_t get_u64(const json_t *root, const char *key)
+{
+    json_int_t v = json_integer_value(json_object_get(root, key));
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+static bool read_result(tt_result *r, const json_t *root)
+{
+    const json_t *identity = json_object_get(root, "identity");
+    get_text(root, "experiment_id", r->id, sizeof r->id);
+    get_text(root, "timestamp_start", r->timestamp_start, sizeof r->timestamp_start);
+    get_text(root, "tensortrace_version", r->identity.version, sizeof r->identity.version);
+    get_text(identity, "settings", r->identity.settings, sizeof r->identity.settings);
+    get_text(identity, "model", r->identity.model, sizeof r->identity.model);
+    get_text(identity, "engine", r->identity.engine, sizeof r->identity.engine);
+    r->model_file = copy_text(root, "model_file");
+    r->prompt = copy_text(root, "prompt");
+    r->engine = copy_text(root, "engine");
+    r->options = copy_text(root, "options");
+    r->command = copy_text(root, "command");
+    r->tokens_to_generate = json_integer_value(json_object_get(root, "tokens_to_generate"));
+    r->threads = get_u64(root, "threads");
+    r->n_batches = get_u64(root, "n_batches");
+    r->inference_ns = get_u64(root, "inference_ns");
+    r->duration_ns = get_u64(root, "duration_ns");
+    r->n_files = get_u64(root, "n_files");
+    r->size_bytes = get_u64(root, "size_bytes");
+    double rate = json_number_value(json_object_get(root, "tokens_per_s"));
+    r->tokens_per_s = rate > 0 && isfinite(rate) ? rate : 0;
+    return tt_store_is_id(r->id) && json_is_object(identity);
+}
+
+tt_status tt_result_parse(tt_result *r, const char *text, size_t size, const char *name,
+                          tt_error *err)
+{
+    json_error_t where;
+    memset(r, 0, sizeof *r);
+    json_t *root = json_loadb(text, size, 0, &where);
+    if (!root)
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%.200s: line %d, column %d: not JSON",
+                            name, where.line, where.column);
+    bool ok = json_integer_value(json_object_get(root, "run_format")) == FORMAT_VERSION &&
+              read_result(r, root);
+    json_decref(root);
+    if (ok) return TT_OK;
+    return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                        "%.200s: not what this version of tensortrace writes", name);
+}
+
+void tt_result_free(tt_result *r)
+{
+    free(r->model_file);
+    free(r->prompt);
+    free(r->engine);
+    free(r->options);
+    free(r->command);
+    memset(r, 0, sizeof *r);
+}
+
+/* --- a folder of them --- */
+
+static tt_status read_file(tt_result *r, const char *path, tt_error *err)
+{
+    FILE *f = fopen(path, "rbe");
+    memset(r, 0, sizeof *r);
+    if (!f)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot read %.200s: %s", path,
+                            strerror(errno));
+    char *text = malloc(TT_RESULT_BYTES_MAX);
+    size_t n = text ? fread(text, 1, TT_RESULT_BYTES_MAX, f) : 0;
+    bool failed = ferror(f) != 0;
+    (void)fclose(f);
+    tt_status status;
+    if (!text)
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    else if (failed || n == TT_RESULT_BYTES_MAX)
+        status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot read %.200s", path);
+    else
+        status = tt_result_parse(r, text, n, path, err);
+    free(text);
+    return status;
+}
+
+bool tt_results_add(tt_results *results, tt_result *r)
+{
+    if (results->n == results->capacity) {
+        size_t more = results->capacity ? 2 * results->capacity : 16;
+        tt_result *list = realloc(results->list, more * sizeof *list);
+        if (!list) return false;
+        results->list = list;
+        results->capacity = more;
+    }
+    results->list[results->n++] = *r;
+    memset(r, 0, sizeof *r);
+    return true;
+}
+
+const tt_result *tt_results_by_id(const tt_results *results, const char *id)
+{
+    for (size_t i = results->n; i-- > 0;)
+        if (strcmp(results->list[i].id, id) == 0) return &results->list[i];
+    return NULL;
+}
+
+static tt_status add_file(tt_results *results, const char *folder, const char *id, tt_error *err)
+{
+    char path[PATH_MAX + 64];
+    tt_error why;
+    tt_result r;
+    (void)snprintf(path, sizeof path, "%s/%s/" TT_RESULT_FILE, folder, id);
+    tt_status status = read_file(&r, path, &why);
+    if (status == TT_OK && strcmp(r.id, id) != 0)
+        status =
+            tt_error_set(&why, TT_E_FORMAT, TT_NO_OFFSET, "%.200s is of another experiment", path);
+    if (status == TT_OK && !tt_results_add(results, &r))
+        (void)tt_error_set(err, status = TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    tt_result_free(&r);
+    if (status == TT_OK || status == TT_E_MEMORY) return status;
+    if (results->n_unreadable++ == 0)
+        (void)snprintf(results->unreadable, sizeof results->unreadable, "%.319s", why.message);
+    return TT_OK;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const tt_result *x = a, *y = b;
+    int order = strcmp(x->timestamp_start, y->timestamp_start);
+    return order ? order : strcmp(x->id, y->id);
+}
+
+tt_status tt_results_scan(tt_results *results, const char *folder, tt_error *err)
+{
+    char current[TT_RESULT_ID];
+    memset(results, 0, sizeof *results);
+    DIR *dir = opendir(folder);
+    if (!dir && errno == ENOENT) return TT_OK;
+    if (!dir)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot read %.250s: %s", folder,
+                            strerror(errno));
+    tt_status status = TT_OK;
+    const struct dirent *entry;
+    while (status == TT_OK && (entry = readdir(dir)) != NULL) {
+        if (!tt_store_is_id(entry->d_name)) continue;
+        if (results->n >= TT_RESULTS_MAX)
+            status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                                  "%.250s holds more than %u experiments", folder, TT_RESULTS_MAX);
+        else
+            status = add_file(results, folder, entry->d_name, err);
+    }
+    (void)closedir(dir);
+    if (results->n) qsort(results->list, results->n, sizeof *results->list, by_time);
+    if (tt_store_current(folder, current))
+        for (size_t i = 0; i < results->n; i++)
+            results->list[i].is_current = strcmp(results->list[i].id, current) == 0;
+    if (status != TT_OK) tt_results_free(results);
+    return status;
+}
+
+void tt_results_free(tt_results *results)
+{
+    for (size_t i = 0; i < results->n; i++)
+        tt_result_free(&results->list[i]);
+    free(results->list);
+    memset(results, 0, sizeof *results);
+}
+
+const tt_result *tt_results_find(const tt_results *results, const tt_identity *wanted,
+                                 char changed[64])
+{
+    changed[0] = '\0';
+    for (size_t i = results->n; i-- > 0;) {
+        const tt_identity *got = &results->list[i].identity;
+        if (strcmp(got->settings, wanted->settings) != 0) continue;
+        bool model = strcmp(got->model, wanted->model) != 0;
+        bool engine = strcmp(got->engine, wanted->engine) != 0;
+        bool version = strcmp(got->version, wanted->version) != 0;
+        if (!model && !engine && !version) return &results->list[i];
+        if (changed[0]) continue; /* the newest of these is what a person remembers */
+        (void)snprintf(changed, 64, "%s%s%s%s%s", model ? "the model" : "",
+                       model && engine ? ", " : "", engine ? "the engine" : "",
+                       (model || engine) && version ? ", " : "", version ? "tensortrace" : "");
+    }
+    return NULL;
+}
+
+void tt_results_json(tt_json *j, const tt_results *results)
+{
+    tt_json_array(j);
+    for (size_t i = 0; i < results->n; i++) {
+        tt_json_object(j);
+        tt_result_json(j, &results->list[i]);
+        tt_json_kv_bool(j, "is_current", results->list[i].is_current);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}

@@ -1,0 +1,280 @@
+#include "experiment/store.h"
+
+#include "base/outdir.h"
+#include "base/outfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CURRENT "current"
+#define INDEX "experiments.json"
+#define UNFINISHED ".unfinished-"
+#define ID_DIGITS 32u
+#define EARLIER_TRIES 100
+
+/* What readers open, and how a compressed one is called. */
+static const char *const names[] = {
+    "experiment.json", "experiment.json.zst",    "experiment.json.gz",
+    "memory-map.json", "memory-map.json.zst",    "memory-map.json.gz",
+    "graphs",          "buffer-timeline.json",   "buffer-timeline.json.zst",
+    "traces",          "buffer-timeline.json.gz"};
+#define NAMES (sizeof names / sizeof *names)
+/* And these. */
+static const char *const other_names[] = {CURRENT, INDEX};
+#define OTHER_NAMES (sizeof other_names / sizeof *other_names)
+
+static tt_status io_error(tt_error *err, const char *what, const char *path)
+{
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot %s %.250s: %s", what, path,
+                        strerror(errno));
+}
+
+static bool put_path(char out[PATH_MAX], const char *folder, const char *name)
+{
+    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    return n > 0 && n < PATH_MAX;
+}
+
+static tt_status too_long(const char *folder, tt_error *err)
+{
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "the path is too long: %.200s...", folder);
+}
+
+bool tt_store_is_id(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == ID_DIGITS && name[ID_DIGITS] == '\0';
+}
+
+bool tt_store_current(const char *folder, char id[TT_RESULT_ID])
+{
+    char path[PATH_MAX];
+    if (!put_path(path, folder, CURRENT)) return false;
+    ssize_t n = readlink(path, id, TT_RESULT_ID);
+    if (n != (ssize_t)ID_DIGITS) return false;
+    id[n] = '\0';
+    return tt_store_is_id(id);
+}
+
+/* --- what others left --- */
+
+static bool leads_to(const char *path, const char *wanted)
+{
+    char target[64];
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0) return false;
+    target[n] = '\0';
+    return strcmp(target, wanted) == 0;
+}
+
+static bool is_ours(const char *path, const char *name)
+{
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, CURRENT "/%s", name);
+    return leads_to(path, wanted);
+}
+
+/* Name number i, when something of others has it; its path goes to out. */
+static const char *foreign(const char *folder, size_t i, char out[PATH_MAX])
+{
+    struct stat st;
+    char id[TT_RESULT_ID];
+    const char *name = i < NAMES ? names[i] : other_names[i - NAMES];
+    if (!put_path(out, folder, name) || lstat(out, &st) != 0) return NULL;
+    /* The list is no link; it is ours where the other names are. */
+    bool ours = i < NAMES ? is_ours(out, name) : tt_store_current(folder, id);
+    return ours ? NULL : name;
+}
+
+size_t tt_store_foreign(const char *folder, void (*found)(void *context, const char *name),
+                        void *context)
+{
+    char path[PATH_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < NAMES + OTHER_NAMES; i++) {
+        const char *name = foreign(folder, i, path);
+        if (!name) continue;
+        if (found) found(context, name);
+        n++;
+    }
+    return n;
+}
+
+/* A new folder OUT/earlier-DATE-TIME. */
+static tt_status make_earlier(const char *folder, char out[PATH_MAX], tt_error *err)
+{
+    char name[64], stamp[32];
+    time_t now = time(NULL);
+    struct tm local;
+    (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    for (int i = 1; i <= EARLIER_TRIES; i++) {
+        char number[16] = "";
+        if (i > 1) (void)snprintf(number, sizeof number, "-%d", i);
+        (void)snprintf(name, sizeof name, "earlier-%s%s", stamp, number);
+        if (!put_path(out, folder, name)) return too_long(folder, err);
+        if (mkdir(out, 0777) == 0) return TT_OK;
+        if (errno != EEXIST) break;
+    }
+    return io_error(err, "create", out);
+}
+
+tt_status tt_store_move_foreign(const char *folder, char out[PATH_MAX], tt_error *err)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    tt_status status = make_earlier(folder, out, err);
+    for (size_t i = 0; status == TT_OK && i < NAMES + OTHER_NAMES; i++) {
+        const char *name = foreign(folder, i, from);
+        if (!name) continue;
+        if (!put_path(to, out, name)) return too_long(out, err);
+        if (rename(from, to) != 0) status = io_error(err, "move", from);
+    }
+    return status;
+}
+
+/* --- the folder --- */
+
+tt_status tt_store_open(tt_store *s, const char *folder, tt_error *err)
+{
+    memset(s, 0, sizeof *s);
+    s->lock = -1;
+    tt_status status = tt_outdir_make(folder, err);
+    if (status != TT_OK) return status;
+    if (access(folder, W_OK | X_OK) != 0) return io_error(err, "write into", folder);
+    s->folder = strdup(folder);
+    if (!s->folder) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    s->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->lock >= 0 && flock(s->lock, LOCK_EX | LOCK_NB) == 0) return TT_OK;
+    bool taken = errno == EWOULDBLOCK;
+    if (s->lock >= 0) (void)close(s->lock);
+    s->lock = -1;
+    if (!taken) return TT_OK;
+    tt_store_close(s);
+    return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                        "another `tensortrace experiment` is at work in %.250s", folder);
+}
+
+void tt_store_close(tt_store *s)
+{
+    if (s->lock >= 0) (void)close(s->lock);
+    free(s->folder);
+    memset(s, 0, sizeof *s);
+    s->lock = -1;
+}
+
+static bool is_leftover(const char *folder, const char *name, char path[PATH_MAX])
+{
+    struct stat st;
+    return strncmp(name, UNFINISHED, strlen(UNFINISHED)) == 0 && put_path(path, folder, name) &&
+           lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+size_t tt_store_clean(const tt_store *s)
+{
+    char path[PATH_MAX];
+    size_t n = 0;
+    DIR *dir = s->lock >= 0 ? opendir(s->folder) : NULL;
+    if (!dir) return 0;
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL)
+        if (is_leftover(s->folder, entry->d_name, path) && tt_outdir_remove(path)) n++;
+    (void)closedir(dir);
+    return n;
+}
+
+tt_status tt_store_begin(const tt_store *s, char out[PATH_MAX], tt_error *err)
+{
+    if (!put_path(out, s->folder, UNFINISHED "XXXXXX")) return too_long(s->folder, err);
+    return mkdtemp(out) ? TT_OK : io_error(err, "create a folder in", s->folder);
+}
+
+tt_status tt_store_keep(const tt_store *s, const char *made, const char *id, tt_error *err)
+{
+    char path[PATH_MAX];
+    if (!put_path(path, s->folder, id)) return too_long(s->folder, err);
+    if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return TT_OK;
+    /* A file system that cannot tell: rename refuses a folder that is not empty. */
+    bool cannot_tell = errno == EINVAL || errno == ENOSYS;
+    if (cannot_tell && rename(made, path) == 0) return TT_OK;
+    return io_error(err, "create", path);
+}
+
+bool tt_store_has_data(const tt_store *s, const char *id)
+{
+    static const char *const folders[] = {"traces", "graphs"};
+    char path[PATH_MAX];
+    struct stat st;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        int n = snprintf(path, sizeof path, "%s/%s/%s", s->folder, id, folders[i]);
+        if (n < 0 || (size_t)n >= sizeof path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+            return false;
+    }
+    return true;
+}
+
+/* --- the names that readers open --- */
+
+/* Makes or replaces a link, in one step. */
+static tt_status put_link(const char *folder, const char *name, const char *target, tt_error *err)
+{
+    char path[PATH_MAX], temporary[PATH_MAX], hidden[80];
+    (void)snprintf(hidden, sizeof hidden, ".%s.link", name);
+    if (!put_path(path, folder, name) || !put_path(temporary, folder, hidden))
+        return too_long(folder, err);
+    (void)unlink(temporary);
+    if (symlink(target, temporary) != 0 || rename(temporary, path) != 0) {
+        tt_status status = io_error(err, "make the link", path);
+        (void)unlink(temporary);
+        return status;
+    }
+    return TT_OK;
+}
+
+/* A link for each name that the experiment has, and none for others. */
+static tt_status put_names(const char *folder, const char *id, tt_error *err)
+{
+    char path[PATH_MAX], inside[PATH_MAX], target[64];
+    struct stat st;
+    for (size_t i = 0; i < NAMES; i++) {
+        (void)snprintf(target, sizeof target, CURRENT "/%s", names[i]);
+        if (!put_path(path, folder, names[i])) return too_long(folder, err);
+        int n = snprintf(inside, sizeof inside, "%s/%s/%s", folder, id, names[i]);
+        if (n < 0 || (size_t)n >= sizeof inside) return too_long(folder, err);
+        bool wanted = lstat(inside, &st) == 0, ours = is_ours(path, names[i]);
+        if (!wanted && ours) (void)unlink(path);
+        if (!wanted || ours) continue;
+        tt_status status = put_link(folder, names[i], target, err);
+        if (status != TT_OK) return status;
+    }
+    return TT_OK;
+}
+
+static tt_status put_index(const char *folder, const tt_results *results, tt_error *err)
+{
+    char path[PATH_MAX];
+    tt_outfile file;
+    tt_json j;
+    if (!put_path(path, folder, INDEX)) return too_long(folder, err);
+    tt_status status = tt_outfile_open(&file, path, true, err);
+    if (status != TT_OK) return status;
+    tt_json_begin(&j, file.stream, 2);
+    tt_results_json(&j, results);
+    (void)tt_json_end(&j); /* a failure stays in the stream, for the commit */
+    return tt_outfile_commit(&file, err);
+}
+
+tt_status tt_store_publish(const tt_store *s, const char *id, tt_results *results, tt_error *err)
+{
+    tt_status status = put_link(s->folder, CURRENT, id, err);
+    if (status == TT_OK) status = put_names(s->folder, id, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < results->n; i++)
+        results->list[i].is_current = strcmp(results->list[i].id, id) == 0;
+    return put_index(s->folder, results, err);
+}

@@ -1,0 +1,57 @@
+#include "base/decimal.h"
+#include "experiment/keys.h"
+#include "experiment/settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *tt_setting_key(tt_setting setting)
+{
+    return tt_keys[setting].key;
+}
+
+const char *tt_setting_section(tt_setting setting)
+{
+    return tt_keys[setting].section;
+}
+
+bool tt_setting_is_swept(tt_setting setting)
+{
+    return setting < TT_SET_PROGRAM_ARGUMENTS;
+}
+
+const char *tt_setting_show(tt_setting setting, const tt_setting_value *value,
+                            char out[TT_SETTING_TEXT])
+{
+    if (value->text) return value->text;
+    if (tt_keys[setting].type == TT_KEY_BOOL)
+        (void)snprintf(out, TT_SETTING_TEXT, "%s", value->integer ? "true" : "false");
+    else if (tt_keys[setting].type == TT_KEY_NUMBER)
+        (void)tt_decimal_write(value->number, out);
+    else
+        (void)snprintf(out, TT_SETTING_TEXT, "%" PRId64, value->integer);
+    return out;
+}
+
+size_t tt_settings_experiments(const tt_settings *s)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < TT_SET_COUNT; i++)
+        if (tt_setting_is_swept((tt_setting)i) && s->of[i].n > 1 &&
+            __builtin_mul_overflow(n, s->of[i].n, &n))
+            return SIZE_MAX;
+    return n;
+}
+
+void tt_settings_experiment(const tt_settings *s, size_t number, tt_experiment *e)
+{
+    memset(e, 0, sizeof *e);
+    for (size_t i = TT_SET_COUNT; i-- > 0;) {
+        const tt_setting_values *list = &s->of[i];
+        if (list->n == 0) continue;
+        bool swept = tt_setting_is_swept((tt_setting)i);
+        e->of[i] = &list->values[swept ? number % list->n : 0];
+        if (swept) number /= list->n;
+    }
+}

@@ -1,0 +1,234 @@
+#include "export/dataset.h"
+
+#include "export/dataset/parts.h"
+#include "gguf/memory_map.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the dataset");
+}
+
+void tt_dataset_note(const tt_dataset *d, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    if (!d->options->note) return;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    d->options->note(d->options->note_context, text);
+}
+
+/* --- open and commit --- */
+
+/* Runs outside any batch have no token to be listed under. */
+static bool list_runs(tt_dataset *d)
+{
+    const tt_model *m = d->m;
+    uint64_t outside = 0, batches = m->n_batches;
+    d->first_run = malloc(((size_t)m->n_batches + 1) * sizeof *d->first_run);
+    d->next_run = malloc(((size_t)m->n_runs + 1) * sizeof *d->next_run);
+    if (!d->first_run || !d->next_run) return false;
+    for (uint32_t b = 0; b < m->n_batches; b++)
+        d->first_run[b] = TT_NONE;
+    for (uint32_t r = m->n_runs; r-- > 0;) {
+        uint32_t batch = m->runs[r].batch;
+        outside += batch == TT_NONE;
+        if (batch == TT_NONE) continue;
+        d->next_run[r] = d->first_run[batch];
+        d->first_run[batch] = r;
+    }
+    d->total = 2 * batches + 3;
+    if (outside)
+        tt_dataset_note(d,
+                        "%" PRIu64 " graph computation%s outside any batch: a dataset has no "
+                        "place for %s",
+                        outside, outside == 1 ? " was" : "s were", outside == 1 ? "it" : "them");
+    return true;
+}
+
+static tt_status check_trace(const tt_model *m, tt_error *err)
+{
+    tt_status status = tt_model_need_clock(m, err);
+    if (status != TT_OK) return status;
+    if (m->n_batches == 0)
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                            "the trace holds no batch: a dataset has files for each of them");
+    if (m->n_weights == 0)
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                            "the trace does not hold the model file's layout, which a dataset "
+                            "needs: the program's opening of the model was not seen");
+    return TT_OK;
+}
+
+tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_options *options,
+                          tt_dataset **out, tt_error *err)
+{
+    *out = NULL;
+    tt_status status = check_trace(m, err);
+    if (status != TT_OK) return status;
+    tt_dataset *d = calloc(1, sizeof *d);
+    if (!d) return no_memory(err);
+    d->m = m;
+    d->options = options;
+    for (unsigned i = 0; i < 16; i++)
+        (void)snprintf(d->id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    /* The folder first: it is the cheapest to fail. */
+    status = tt_outdir_open(&d->folder, path, options->force, err);
+    if (status == TT_OK) status = tt_dataset_find_model(d, err);
+    if (status == TT_OK && !list_runs(d)) status = no_memory(err);
+    if (status != TT_OK) {
+        tt_dataset_abandon(d);
+        return status;
+    }
+    *out = d;
+    return TT_OK;
+}
+
+static void forget(tt_dataset *d)
+{
+    tt_dataset_forget_model(&d->model);
+    free(d->first_run);
+    free(d->next_run);
+    free(d);
+}
+
+tt_status tt_dataset_commit(tt_dataset *d, tt_error *err)
+{
+    tt_status status = tt_outdir_commit(&d->folder, err);
+    forget(d);
+    return status;
+}
+
+void tt_dataset_abandon(tt_dataset *d)
+{
+    if (!d) return;
+    tt_outdir_abandon(&d->folder);
+    forget(d);
+}
+
+const char *tt_dataset_id(const tt_dataset *d)
+{
+    return d->id;
+}
+
+const char *tt_dataset_folder(const tt_dataset *d)
+{
+    return d->folder.temporary;
+}
+
+/* --- what the files share --- */
+
+tt_status tt_dataset_json_open(tt_dataset *d, tt_dataset_json *j, const char *name, tt_error *err)
+{
+    memset(j, 0, sizeof *j);
+    tt_status status = tt_dataset_file_open(&j->file, &d->folder, name, d->options->compress, err);
+    if (status == TT_OK && !(j->stream = tt_dataset_file_stream(&j->file))) status = no_memory(err);
+    if (status != TT_OK) {
+        tt_dataset_file_free(&j->file);
+        return status;
+    }
+    tt_json_begin(&j->json, j->stream, 2);
+    return TT_OK;
+}
+
+tt_status tt_dataset_json_close(tt_dataset *d, tt_dataset_json *j, uint64_t n_items,
+                                tt_dataset_sum *sum, tt_error *err)
+{
+    /* What goes wrong on the way is kept by the file, and told when that is closed. */
+    (void)tt_json_end(&j->json);
+    (void)fclose(j->stream);
+    tt_status status = tt_dataset_file_close(&j->file, err);
+    if (sum) *sum = (tt_dataset_sum){1, j->file.size_bytes, n_items};
+    tt_dataset_file_free(&j->file);
+    d->done++;
+    if (d->options->progress) d->options->progress(d->options->progress_context, d->done, d->total);
+    return status;
+}
+
+void tt_dataset_known(tt_json *j, const char *key, bool known, uint64_t v)
+{
+    tt_json_key(j, key);
+    if (known)
+        tt_json_u64(j, v);
+    else
+        tt_json_null(j);
+}
+
+void tt_dataset_address(tt_json *j, const char *key, const tt_model *m, const tt_tensor *t)
+{
+    char text[24];
+    uint64_t base = t->buffer == TT_NONE ? 0 : m->buffers[t->buffer].base;
+    /* An offset in a buffer whose place is not known is no address. */
+    bool known = t->buffer == TT_NONE ? t->location != 0 : base != 0;
+    (void)snprintf(text, sizeof text, "0x%" PRIx64, base + t->location);
+    tt_json_kv_string(j, key, known ? text : NULL);
+}
+
+const char *tt_dataset_dtype(const tt_tensor *t)
+{
+    const tt_ggml_type *type = tt_ggml_type_find(t->type);
+    /* The engine's own name wins: its numbers may have moved. */
+    return type && strcasecmp(type->name, t->type_name) == 0 ? type->name : t->type_name;
+}
+
+bool tt_dataset_time(uint64_t unix_ns, char out[TT_DATASET_TIME_TEXT])
+{
+    struct tm utc;
+    char date[24];
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    if (unix_ns == 0 || !gmtime_r(&seconds, &utc) ||
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+        return false;
+    (void)snprintf(out, TT_DATASET_TIME_TEXT, "%s.%06uZ", date,
+                   (unsigned)(unix_ns % 1000000000u / 1000));
+    return true;
+}
+
+uint64_t tt_dataset_unix_ns(const tt_model *m, uint64_t ticks)
+{
+    if (!m->clock.known || m->clock.unix_ns == 0) return 0;
+    return tt_model_mono_ns(m, ticks) - m->clock.mono_ns + m->clock.unix_ns;
+}
+
+tt_status tt_dataset_memory_map(tt_dataset *d, tt_dataset_sum *sum, tt_error *err)
+{
+    tt_dataset_json j;
+    const tt_gguf *g = &d->model.gguf;
+    /* Of a model without experts nothing is sliced. */
+    bool experts = !d->options->has_experts || d->options->experts;
+    tt_status status = tt_dataset_json_open(d, &j, "memory-map.json", err);
+    if (status != TT_OK) return status;
+    tt_memory_map_json(g, d->model.source, d->id, experts, &j.json);
+    return tt_dataset_json_close(d, &j, tt_memory_map_count(g, experts), sum, err);
+}
+
+/* --- the format --- */
+
+static tt_status write_dataset(const tt_model *m, const char *path,
+                               const tt_export_options *options, tt_error *err)
+{
+    typedef tt_status step(tt_dataset *, tt_dataset_sum *, tt_error *);
+    static step *const steps[] = {tt_dataset_experiment, tt_dataset_memory_map, tt_dataset_buffers,
+                                  tt_dataset_graphs, tt_dataset_traces};
+    tt_dataset *d;
+    tt_status status = tt_dataset_open(m, path, options, &d, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && status == TT_OK; i++)
+        status = steps[i](d, NULL, err);
+    if (status == TT_OK) return tt_dataset_commit(d, err);
+    tt_dataset_abandon(d);
+    return status;
+}
+
+const tt_export_format tt_format_dataset = {
+    .name = "dataset",
+    .summary = "a folder of JSON, with two files for each token",
+    .takes = TT_EXPORT_TAKES_MODEL | TT_EXPORT_TAKES_EXPERTS | TT_EXPORT_TAKES_COMPRESS,
+    .write = write_dataset,
+};

@@ -1,0 +1,304 @@
+/* The model of a dataset: which file it is, whether it is still the one that was traced, and its
+ * layout from that file or, without it, from the trace. */
+#include "base/checksum.h"
+#include "export/dataset/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD_BYTES 65536u /* that a MODEL record's head_hash is of: docs/format.md */
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the model's layout");
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *file_value(const tt_model_file *f, const char *key)
+{
+    for (uint32_t i = 0; i < f->n_kvs; i++)
+        if (strcmp(f->kvs[i].key, key) == 0) return f->kvs[i].value;
+    return NULL;
+}
+
+/* The file that says what the model is: adapters and the like do not, nor do the later parts of a
+ * split model. */
+static uint32_t main_file(const tt_model *m)
+{
+    uint32_t best = 0;
+    bool found = false;
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        const tt_model_file *f = &m->files[i];
+        const char *type = file_value(f, "general.type");
+        if (!file_value(f, "general.architecture") || (type && strcmp(type, "model") != 0))
+            continue;
+        if (found && f->size_bytes <= m->files[best].size_bytes) continue;
+        best = i;
+        found = true;
+    }
+    return best;
+}
+
+/* --- the file --- */
+
+/* NULL: it is the file that was traced. Otherwise what speaks against that; errno text for one
+ * that cannot be read. */
+static const char *differs(const char *path, const tt_model_file *f)
+{
+    static const char other[] = "it is another file than was traced";
+    struct stat st;
+    uint8_t *head = malloc(HEAD_BYTES);
+    const char *why = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+    if (!head || fd < 0 || fstat(fd, &st) != 0) {
+        why = strerror(errno);
+    } else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != f->size_bytes) {
+        why = "its size is not that of the file that was traced";
+    } else {
+        ssize_t n = pread(fd, head, HEAD_BYTES, 0);
+        if (n < 0)
+            why = strerror(errno);
+        else if (tt_checksum(head, (size_t)n) != f->head_hash)
+            why = other;
+    }
+    if (fd >= 0) (void)close(fd);
+    free(head);
+    return why;
+}
+
+/* Whether the files of the trace are the parts of that model, no more and no fewer. (Sources say
+ * which part they are in by its name, so those must be as they were.) */
+static bool is_whole_model(const tt_gguf *g, const tt_model *m)
+{
+    if (g->n_parts != m->n_files) return false;
+    for (size_t p = 0; p < g->n_parts; p++) {
+        bool found = false;
+        for (uint32_t i = 0; i < m->n_files && !found; i++)
+            found = !differs(g->parts[p].path, &m->files[i]) &&
+                    (g->n_parts == 1 ||
+                     strcmp(base_name(g->parts[p].path), base_name(m->files[i].path)) == 0);
+        if (!found) return false;
+    }
+    return true;
+}
+
+/* Reads the layout from the file when that is all there is; the trace will do otherwise. */
+static void try_file(tt_dataset *d, const char *path)
+{
+    tt_error why;
+    tt_gguf *g = &d->model.gguf;
+    if (tt_gguf_open(g, path, &why) != TT_OK) return;
+    if (is_whole_model(g, d->m)) {
+        d->model.opened = true;
+        d->model.source = g->parts[0].path;
+    } else {
+        tt_gguf_close(g);
+    }
+}
+
+static tt_status check_file(tt_dataset *d, uint32_t file, tt_error *err)
+{
+    const char *given = d->options->model_path;
+    const tt_model_file *f = &d->m->files[file];
+    d->model.path = realpath(given ? given : f->path, NULL);
+    const char *path = given ? given : f->path;
+    const char *why = differs(path, f);
+    if (why && given)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "--model %s: %s (%s, %" PRIu64 " bytes)",
+                            given, why, f->path, f->size_bytes);
+    if (why) {
+        free(d->model.path);
+        d->model.path = NULL;
+        tt_dataset_note(d,
+                        "%s: %s; the memory map is what the trace holds of it (--model FILE "
+                        "names the file when it was moved)",
+                        path, why);
+        return TT_OK;
+    }
+    d->model.main_path = d->model.path ? d->model.path : path;
+    try_file(d, d->model.main_path);
+    return TT_OK;
+}
+
+/* --- from the trace --- */
+
+static void put_number(uint8_t *at, uint64_t v, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)(v >> (8 * i));
+}
+
+/* Room for any value as put_value stores it. */
+static size_t value_room(const tt_file_kv *kv)
+{
+    return 8 + strlen(kv->value);
+}
+
+/* The value as a GGUF file stores it: what tt_gguf_shape_of asks for are texts, whole numbers, and
+ * lengths of arrays. Others are left out. */
+static bool put_value(const tt_file_kv *kv, uint8_t *at, tt_gguf_kv *out)
+{
+    uint64_t v, count;
+    char *end;
+    *out = (tt_gguf_kv){.key = {(const uint8_t *)kv->key, strlen(kv->key)},
+                        .kind = (tt_gguf_kind)kv->type,
+                        .count = 1};
+    if (kv->type == TT_GGUF_STRING) {
+        uint64_t n = strlen(kv->value);
+        put_number(at, n, 8);
+        memcpy(at + 8, kv->value, n);
+        out->value = (tt_span){at, n + 8};
+        return true;
+    }
+    if (kv->type == TT_GGUF_ARRAY) {
+        const char *times = strstr(kv->value, " x ");
+        out->is_array = true;
+        out->kind = TT_GGUF_STRING;
+        if (!times || sscanf(times, " x %" SCNu64, &count) != 1) return false;
+        out->count = count;
+        return true;
+    }
+    size_t size = tt_gguf_kind_size(out->kind);
+    if (size == 0 || out->kind == TT_GGUF_F32 || out->kind == TT_GGUF_F64) return false;
+    errno = 0;
+    v = strtoull(kv->value, &end, 10);
+    if (errno || *end || end == kv->value) return false;
+    put_number(at, v, size);
+    out->value = (tt_span){at, size};
+    return true;
+}
+
+/* Files of one name in several folders are told apart by a number. */
+static bool name_files(tt_dataset *d)
+{
+    const tt_model *m = d->m;
+    d->model.names = calloc(m->n_files, sizeof *d->model.names);
+    if (!d->model.names) return false;
+    d->model.n_names = m->n_files;
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        const char *name = base_name(m->files[i].path);
+        uint32_t before = 0;
+        for (uint32_t k = 0; k < i; k++)
+            before += strcmp(name, base_name(m->files[k].path)) == 0;
+        size_t size = strlen(name) + 16;
+        char *text = d->model.names[i] = malloc(size);
+        if (!text) return false;
+        (void)snprintf(text, size, before ? "%s (%" PRIu32 ")" : "%s", name, before + 1);
+    }
+    return true;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const tt_gguf_tensor *x = a, *y = b;
+    if (x->part != y->part) return x->part < y->part ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void fill_parts(tt_dataset *d, uint32_t main)
+{
+    const tt_model *m = d->m;
+    tt_dataset_model *o = &d->model;
+    uint32_t n_kvs = 0;
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        /* The model's own file comes first: its metadata are the model's. */
+        uint32_t at = i == main ? 0 : i < main ? i + 1 : i;
+        tt_gguf_part *p = &o->parts[at];
+        *p = (tt_gguf_part){.path = o->names ? o->names[i] : (char *)(uintptr_t)m->files[i].path,
+                            .size_bytes = m->files[i].size_bytes,
+                            .data_offset = m->files[i].data_offset_bytes};
+        o->gguf.size_bytes += p->size_bytes;
+        for (uint32_t k = 0; k < m->n_weights; k++) {
+            const tt_weight *w = &m->weights[k];
+            if (w->file != i) continue;
+            o->types[k] = (tt_ggml_type){w->type, w->type_name, 1, 1};
+            const tt_ggml_type *known = tt_ggml_type_find(w->type);
+            tt_gguf_tensor *t = &o->tensors[o->gguf.n_tensors++];
+            *t = (tt_gguf_tensor){
+                .name = w->name,
+                .type = known && strcasecmp(known->name, w->type_name) == 0 ? known : &o->types[k],
+                .n_dims = w->n_dims,
+                .offset = w->offset_bytes,
+                .size_bytes = w->size_bytes,
+                .part = at};
+            for (uint32_t n = 0; n < TT_DIMS; n++)
+                t->ne[n] = n < w->n_dims ? w->ne[n] : 1;
+        }
+    }
+    uint8_t *at = o->values;
+    for (uint32_t k = 0; k < m->files[main].n_kvs; k++) {
+        const tt_file_kv *kv = &m->files[main].kvs[k];
+        if (put_value(kv, at, &o->kvs[n_kvs])) n_kvs++;
+        at += value_room(kv);
+    }
+    o->parts[0].kvs = o->kvs;
+    o->parts[0].n_kvs = n_kvs;
+}
+
+static tt_status from_trace(tt_dataset *d, uint32_t main, tt_error *err)
+{
+    const tt_model *m = d->m;
+    tt_dataset_model *o = &d->model;
+    size_t values = 8;
+    for (uint32_t i = 0; i < m->n_weights; i++)
+        if (m->weights[i].n_dims == 0)
+            return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                                "the shape of %.64s was not observed, and the model file is not "
+                                "where it was: name it with --model",
+                                m->weights[i].name);
+    if (m->n_files > 1 && !name_files(d)) return no_memory(err);
+    o->parts = calloc(m->n_files, sizeof *o->parts);
+    o->tensors = calloc((size_t)m->n_weights + 1, sizeof *o->tensors);
+    o->types = calloc((size_t)m->n_weights + 1, sizeof *o->types);
+    o->kvs = calloc((size_t)m->files[main].n_kvs + 1, sizeof *o->kvs);
+    for (uint32_t k = 0; k < m->files[main].n_kvs; k++)
+        values += value_room(&m->files[main].kvs[k]);
+    o->values = malloc(values);
+    if (!o->parts || !o->tensors || !o->types || !o->kvs || !o->values) return no_memory(err);
+    fill_parts(d, main);
+    o->gguf.parts = o->parts;
+    o->gguf.n_parts = m->n_files;
+    o->gguf.tensors = o->tensors;
+    qsort(o->tensors, o->gguf.n_tensors, sizeof *o->tensors, by_place);
+    o->source = "trace";
+    return TT_OK;
+}
+
+tt_status tt_dataset_find_model(tt_dataset *d, tt_error *err)
+{
+    uint32_t main = main_file(d->m);
+    d->model.main_path = d->m->files[main].path;
+    tt_status status = check_file(d, main, err);
+    if (status != TT_OK || (d->model.opened && d->m->n_files == 1)) return status;
+    if (!d->model.opened) return from_trace(d, main, err);
+    return name_files(d) ? TT_OK : no_memory(err);
+}
+
+const char *tt_dataset_file_name(const tt_dataset *d, uint32_t file)
+{
+    return d->model.names ? d->model.names[file] : NULL;
+}
+
+void tt_dataset_forget_model(tt_dataset_model *o)
+{
+    if (o->opened) tt_gguf_close(&o->gguf);
+    for (size_t i = 0; i < o->n_names; i++)
+        free(o->names[i]);
+    free(o->names);
+    free(o->parts);
+    free(o->kvs);
+    free(o->tensors);
+    free(o->types);
+    free(o->values);
+    free(o->path);
+    memset(o, 0, sizeof *o);
+}

@@ -1,0 +1,400 @@
+/* traces/token-NNNNN.json: the ops of a batch. What does not change from batch to batch is made
+ * into text once for each op; the rest is digits. */
+#include "analyze/access.h"
+#include "analyze/op_table.h"
+#include "export/csv_text.h"
+#include "export/dataset/entries.h"
+#include "export/dataset/tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRY_ROOM 512u /* what an entry has besides its text and its lanes */
+#define LANE_ROOM 192u
+#define EXPERT_ROOM 64u
+/* Texts longer than this (hostile names) are made anew each time. */
+#define KEPT_MAX ((size_t)8 << 10)
+
+/* An op's text that does not change. */
+typedef struct op_text {
+    uint32_t layer_n; /* of the text: up to thread_id's value */
+    uint32_t n;
+    uint32_t router; /* the node whose choices are the op's experts; TT_NONE: it has none */
+    char text[];
+} op_text;
+
+typedef struct tracer {
+    tt_dataset *d;
+    tt_op_table *ops; /* of the thread's share */
+    tt_accesses *accesses;
+    uint32_t experts_of; /* the run whose choices are loaded, or TT_NONE */
+    tt_entries entries;
+    op_text *scratch;
+    tt_csv_digits digits;
+    tt_csv_front times, others; /* fronts of numbers: those of times are long, and the same */
+} tracer;
+
+static char *put_time(tracer *t, char *at, uint64_t ns)
+{
+    return tt_csv_put_u64(at, ns, &t->times, &t->digits);
+}
+
+static char *put_number(tracer *t, char *at, uint64_t v)
+{
+    return tt_csv_put_u64(at, v, &t->others, &t->digits);
+}
+
+/* ns as ms with all their digits: "1.500000". */
+static char *put_ms(tracer *t, char *at, uint64_t ns)
+{
+    at = put_number(t, at, ns / 1000000);
+    char *end = put_number(t, at, 1000000 + ns % 1000000);
+    *at = '.'; /* in the place of the first digit, which keeps the zeros behind it */
+    return end;
+}
+
+static void close_tracer(void *own)
+{
+    tracer *t = own;
+    atomic_fetch_add(&t->d->stray_records, t->entries.stray);
+    tt_op_table_free(t->ops);
+    tt_accesses_free(t->accesses);
+    tt_entries_free(&t->entries);
+    free(t->scratch);
+    free(t);
+}
+
+static void *open_tracer(tt_dataset *d)
+{
+    tracer *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    t->d = d;
+    t->experts_of = TT_NONE;
+    tt_csv_digits_make(&t->digits);
+    return t;
+}
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for an op's text");
+}
+
+/* --- the text of an op --- */
+
+static void put_layer(tt_json *j, int32_t layer)
+{
+    tt_dataset_known(j, "layer_id", layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
+}
+
+static void put_source(tt_json *j, const tt_dataset *d, const tt_graph *g, uint32_t tensor)
+{
+    const tt_tensor *t = &g->tensors[tensor], *root = &g->tensors[t->root];
+    const tt_weight *w = t->weight == TT_NONE ? NULL : &d->m->weights[t->weight];
+    uint32_t buffer = t->buffer != TT_NONE ? t->buffer : root->buffer;
+    bool on_disk = t->origin == TT_ORIGIN_DISK && w;
+    tt_json_object(j);
+    tt_json_kv_string(j, "name", t->name);
+    if (root != t) tt_json_kv_string(j, "view_of", root->name);
+    tt_dataset_address(j, "tensor_ptr", d->m, t);
+    tt_json_kv_u64(j, "size_bytes", t->size_bytes);
+    put_layer(j, w ? w->place.layer_id : t->place.layer_id);
+    tt_json_kv_string(j, "memory_source",
+                      on_disk                         ? "DISK"
+                      : t->origin == TT_ORIGIN_BUFFER ? "BUFFER"
+                                                      : NULL);
+    if (on_disk)
+        tt_json_kv_u64(j, "disk_offset", w->offset_bytes + t->root_offset_bytes);
+    else
+        tt_dataset_known(j, "buffer_id", buffer != TT_NONE,
+                         buffer != TT_NONE ? d->m->buffers[buffer].id : 0);
+    /* A copy in a buffer: where in the file it came from. */
+    if (w && !on_disk)
+        tt_json_kv_u64(j, "file_offset_bytes", w->offset_bytes + t->root_offset_bytes);
+    if (w && tt_dataset_file_name(d, w->file))
+        tt_json_kv_string(j, "file", tt_dataset_file_name(d, w->file));
+    tt_json_object_end(j);
+}
+
+static uint32_t router_of(const tt_op *op)
+{
+    for (uint32_t i = 0; i < op->n_nodes; i++) {
+        uint32_t router = tt_access_router(op->graph, op->nodes[i]);
+        if (router != TT_NONE) return router;
+    }
+    return TT_NONE;
+}
+
+/* The members from layer_id on, without thread_id and phase, in one object. */
+static char *describe(const tt_dataset *d, const tt_op *op, bool experts, size_t *n)
+{
+    char *text = NULL;
+    tt_json j;
+    FILE *out = open_memstream(&text, n);
+    if (!out) return NULL;
+    tt_json_begin(&j, out, 0);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "operation_type", op->op);
+    tt_json_kv_string(&j, "dst_name", op->name);
+    tt_json_kv_u64(&j, "num_sources", op->n_sources);
+    tt_json_key(&j, "sources");
+    tt_json_array(&j);
+    for (uint32_t i = 0; i < op->n_sources; i++)
+        put_source(&j, d, op->graph, op->sources[i].tensor);
+    tt_json_array_end(&j);
+    if (!experts) {
+        tt_json_key(&j, "expert_ids");
+        tt_json_array(&j);
+        tt_json_array_end(&j);
+        tt_json_kv_u64(&j, "num_experts", 0);
+    }
+    tt_json_object_end(&j);
+    bool ok = tt_json_end(&j);
+    if (fclose(out) == 0 && ok) return text;
+    free(text);
+    return NULL;
+}
+
+static op_text *make_text(const tt_dataset *d, const tt_op *op)
+{
+    char layer[48] = ",\"layer_id\":null,\"thread_id\":";
+    size_t n;
+    uint32_t router = router_of(op);
+    char *text = describe(d, op, router != TT_NONE, &n);
+    if (!text) return NULL;
+    if (op->place.layer_id >= 0)
+        (void)snprintf(layer, sizeof layer,
+                       ",\"layer_id\":%d,\"thread_id\":", (int)op->place.layer_id);
+    size_t layer_n = strlen(layer);
+    op_text *o = malloc(sizeof *o + layer_n + n);
+    if (o) {
+        o->layer_n = (uint32_t)layer_n;
+        o->n = (uint32_t)(n - 2); /* without the brace and the end of the line */
+        o->router = router;
+        memcpy(o->text, layer, layer_n);
+        memcpy(o->text + layer_n, text, n);
+        o->text[layer_n] = ','; /* for the brace */
+    }
+    free(text);
+    return o;
+}
+
+/* Valid until the next call; NULL without memory. */
+static const op_text *text_of(tracer *t, const tt_model *m, const tt_entry *e, const tt_op **op)
+{
+    uint32_t graph = m->runs[e->run].graph;
+    if (!t->ops && !(t->ops = tt_op_table_new(m))) return NULL;
+    *op = tt_op_table_get(t->ops, graph, e->node, e->covers);
+    void **note = *op ? tt_op_table_note(t->ops, graph, e->node) : NULL;
+    if (!*op) return NULL;
+    if (note && *note) return *note;
+    op_text *made = make_text(t->d, *op);
+    if (made && note && made->n <= KEPT_MAX) {
+        *note = made;
+        return made;
+    }
+    free(t->scratch);
+    t->scratch = made;
+    return made;
+}
+
+/* --- experts --- */
+
+/* The choices under a router: first .. last - 1. */
+static void find_choices(const tt_choice *list, size_t n, uint32_t router, size_t *first,
+                         size_t *last)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle].node < router)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *first = *last = low;
+    while (*last < n && list[*last].node == router)
+        ++*last;
+}
+
+static tt_status put_experts(tracer *t, const tt_model *m, uint32_t run, uint32_t router,
+                             tt_dataset_file *file, tt_error *err)
+{
+    static const char unknown[] = ",\"expert_ids\":null,\"num_experts\":null";
+    size_t n, first, last;
+    if (!t->accesses && !(t->accesses = tt_accesses_new(m))) return no_memory(err);
+    if (t->experts_of != run) {
+        tt_status status = tt_accesses_run(t->accesses, run, err);
+        t->experts_of = status == TT_OK ? run : TT_NONE;
+        if (status != TT_OK) return status;
+    }
+    if (!tt_accesses_router_known(t->accesses, router)) {
+        tt_dataset_file_put(file, unknown, sizeof unknown - 1);
+        return TT_OK;
+    }
+    const tt_choice *list = tt_accesses_choices(t->accesses, &n);
+    find_choices(list, n, router, &first, &last);
+    tt_dataset_file_put(file, ",\"expert_ids\":[", 15);
+    for (size_t i = first; i < last; i++) {
+        char *at = tt_dataset_file_room(file, EXPERT_ROOM), *end = at;
+        if (!at) return no_memory(err);
+        if (i > first) *end++ = ',';
+        end = put_number(t, end, list[i].expert);
+        file->used += (size_t)(end - at);
+    }
+    char *at = tt_dataset_file_room(file, ENTRY_ROOM), *end = at;
+    if (!at) return no_memory(err);
+    memcpy(end, "],\"num_experts\":", 16);
+    end = put_number(t, end + 16, last - first);
+    file->used += (size_t)(end - at);
+    return TT_OK;
+}
+
+/* --- an entry --- */
+
+/* What is the same in each entry of a batch. */
+typedef struct front {
+    char text[64]; /* from token_id to layer_id */
+    size_t n;
+    char phase[40];
+    size_t phase_n;
+    uint64_t begin_ns;
+} front;
+
+#define PUT(at, literal) (memcpy((at), (literal), sizeof(literal) - 1), (at) + sizeof(literal) - 1)
+
+static char *put_front(tracer *t, char *at, const tt_model *m, const front *f, const tt_entry *e,
+                       const op_text *text, size_t number)
+{
+    uint64_t start = tt_model_mono_ns(m, e->start);
+    at = number ? PUT(at, ",\n{\"entry_id\":") : PUT(at, "\n{\"entry_id\":");
+    at = put_number(t, at, number);
+    at = PUT(at, ",\"timestamp_ns\":");
+    at = put_time(t, at, start);
+    at = PUT(at, ",\"timestamp_relative_ms\":");
+    at = put_ms(t, at, start - f->begin_ns);
+    memcpy(at, f->text, f->n);
+    at += f->n;
+    memcpy(at, text->text, text->layer_n);
+    at = put_number(t, at + text->layer_n, e->begun_by);
+    memcpy(at, f->phase, f->phase_n);
+    return at + f->phase_n;
+}
+
+static char *put_lane(tracer *t, char *at, const tt_model *m, const tt_entry_lane *l, bool first)
+{
+    at = first ? PUT(at, "{\"thread_id\":") : PUT(at, ",{\"thread_id\":");
+    at = put_number(t, at, l->lane);
+    at = PUT(at, ",\"start_ns\":");
+    at = put_time(t, at, tt_model_mono_ns(m, l->start));
+    if (l->open) return PUT(at, ",\"arrive_ns\":null,\"release_ns\":null}");
+    at = PUT(at, ",\"arrive_ns\":");
+    at = put_time(t, at, tt_model_mono_ns(m, l->arrive));
+    at = PUT(at, ",\"release_ns\":");
+    at = put_time(t, at, tt_model_mono_ns(m, l->release));
+    *at++ = '}';
+    return at;
+}
+
+/* As `log` tells it, rounded. */
+static char *put_duration(tracer *t, char *at, const tt_model *m, const tt_entry *e)
+{
+    at = PUT(at, ",\"duration_ns\":");
+    if (e->open) return PUT(at, "null");
+    uint64_t ticks = e->arrive > e->start ? e->arrive - e->start : 0;
+    double ns = tt_model_span_ns(m, ticks);
+    return put_number(t, at, ns < 9e18 ? (uint64_t)(ns + 0.5) : UINT64_MAX);
+}
+
+static tt_status put_entry(tracer *t, const tt_model *m, const front *f, size_t number,
+                           tt_dataset_file *file, tt_error *err)
+{
+    const tt_entry *e = &t->entries.list[number];
+    const tt_op *op;
+    const op_text *text = text_of(t, m, e, &op);
+    if (!text) return no_memory(err);
+    char *at = tt_dataset_file_room(file, ENTRY_ROOM + text->layer_n + text->n), *end;
+    if (!at) return no_memory(err);
+    end = put_front(t, at, m, f, e, text, number);
+    memcpy(end, text->text + text->layer_n, text->n);
+    file->used += (size_t)(end - at) + text->n;
+    if (text->router != TT_NONE) {
+        tt_status status = put_experts(t, m, e->run, text->router, file, err);
+        if (status != TT_OK) return status;
+    }
+    at = tt_dataset_file_room(file, ENTRY_ROOM);
+    if (!at) return no_memory(err);
+    end = put_duration(t, at, m, e);
+    end = PUT(end, ",\"node_id\":\"node_");
+    end = put_number(t, end, e->first_node + op->nodes[op->n_nodes - 1]);
+    end = PUT(end, "\",\"threads\":[");
+    file->used += (size_t)(end - at);
+    for (uint32_t l = e->first; l != TT_NONE; l = t->entries.lanes[l].next) {
+        at = tt_dataset_file_room(file, LANE_ROOM);
+        if (!at) return no_memory(err);
+        file->used += (size_t)(put_lane(t, at, m, &t->entries.lanes[l], l == e->first) - at);
+    }
+    tt_dataset_file_put(file, "]}", 2);
+    return TT_OK;
+}
+
+/* --- a batch --- */
+
+/* From the first op's start to the end of the last one's work. */
+static uint64_t duration_ns(const tt_model *m, const tt_entries *e, uint64_t begin_ns)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        uint64_t at = e->list[i].open ? e->list[i].start : e->list[i].arrive;
+        if (at > last) last = at;
+    }
+    uint64_t end = tt_model_mono_ns(m, last);
+    return e->n && end > begin_ns ? end - begin_ns : 0;
+}
+
+static void begin_front(front *f, const tt_model *m, uint32_t batch, const tt_entries *e)
+{
+    static const char *const phases[] = {"null", "\"PROMPT\"", "\"GENERATE\""};
+    unsigned phase = m->batches[batch].phase;
+    f->begin_ns = tt_model_mono_ns(m, e->n ? e->list[0].start : m->batches[batch].begin_ticks);
+    f->n = (size_t)snprintf(f->text, sizeof f->text, ",\"token_id\":%u", (unsigned)batch);
+    f->phase_n = (size_t)snprintf(f->phase, sizeof f->phase, ",\"phase\":%s",
+                                  phases[phase <= TT_PHASE_GENERATE ? phase : 0]);
+}
+
+static tt_status write_trace(const tt_dataset *d, void *own, const tt_model *m, uint32_t batch,
+                             tt_dataset_file *file, uint64_t *n_items, tt_error *err)
+{
+    tracer *t = own;
+    front f;
+    char head[512];
+    tt_entries *e = &t->entries;
+    tt_status status = tt_entries_load(e, m, d->first_run[batch], d->next_run, err);
+    if (status != TT_OK) return status;
+    begin_front(&f, m, batch, e);
+    double ms = (double)duration_ns(m, e, f.begin_ns) / 1e6;
+    int n =
+        snprintf(head, sizeof head,
+                 "{\"experiment_id\":\"%s\",\"token_id\":%u,\"metadata\":{\"total_entries\":%zu,"
+                 "\"duration_ms\":%.6f,\"timestamp_start_ns\":%llu,"
+                 "\"format_version\":\"tensortrace-1\",\"batch\":%u,\"n_tokens\":%u},"
+                 "\"entries\":[",
+                 d->id, (unsigned)batch, e->n, ms, (unsigned long long)f.begin_ns,
+                 (unsigned)tt_model_token(m, batch), (unsigned)m->batches[batch].n_tokens);
+    tt_dataset_file_put(file, head, (size_t)n);
+    for (size_t i = 0; i < e->n && status == TT_OK && !file->failed; i++)
+        status = put_entry(t, m, &f, i, file, err);
+    tt_dataset_file_put(file, "]}\n", 3);
+    *n_items = e->n;
+    return status;
+}
+
+tt_status tt_dataset_traces(tt_dataset *d, tt_dataset_sum *sum, tt_error *err)
+{
+    static const tt_dataset_kind kind = {"traces", open_tracer, close_tracer, write_trace};
+    tt_status status = tt_dataset_write_tokens(d, &kind, sum, err);
+    uint64_t stray = atomic_load(&d->stray_records);
+    if (status == TT_OK && stray)
+        tt_dataset_note(d, "%llu record%s of ops without a known graph or node: left out",
+                        (unsigned long long)stray, stray == 1 ? " is" : "s are");
+    return status;
+}

@@ -1,0 +1,613 @@
+/* Two runs compared: alignment, the statistics by simulation, and whole comparisons of traces that
+ * were made to differ in one thing. */
+#include "tests.h"
+
+#include "../golden/synth_trace.c"
+#include "analyze/diff.h"
+#include "analyze/diff_align.h"
+#include "base/json.h"
+#include "cli/diff_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- alignment --- */
+
+static void keys_of(const char *text, uint64_t *keys)
+{
+    for (size_t i = 0; text[i]; i++)
+        keys[i] = (uint64_t)(unsigned char)text[i];
+}
+
+/* The matches as a text: for each of a the letter of b it got, '-' for none. */
+static void expect_match(const char *a, const char *b, const char *want)
+{
+    uint64_t x[64], y[64];
+    uint32_t match[64];
+    char got[65] = "";
+    keys_of(a, x);
+    keys_of(b, y);
+    for (size_t i = 0; a[i]; i++)
+        match[i] = TT_NONE;
+    assert_int_equal(tt_align(x, strlen(a), y, strlen(b), match, NULL), TT_OK);
+    uint32_t last = 0;
+    for (size_t i = 0; a[i]; i++) {
+        got[i] = match[i] == TT_NONE ? '-' : b[match[i]];
+        if (match[i] == TT_NONE) continue;
+        assert_true(match[i] + 1 > last);
+        last = match[i] + 1;
+    }
+    assert_string_equal(got, want);
+}
+
+static void sequences_align_in_order(void **state)
+{
+    (void)state;
+    expect_match("abcdef", "abcdef", "abcdef");
+    expect_match("abcdef", "abxcdef", "abcdef");
+    expect_match("abcdef", "acdf", "a-cd-f");
+    expect_match("abc", "xyz", "---");
+    expect_match("", "xyz", "");
+    /* Keys that repeat lie between anchors. */
+    expect_match("nanbnc", "nanxbnc", "nanbnc");
+    expect_match("annb", "anb", "an-b");
+    /* Crossing ones: the longest order that both share. */
+    expect_match("abcd", "dabc", "abc-");
+}
+
+static void long_sequences_align(void **state)
+{
+    enum { N = 20000 };
+    uint64_t *a = malloc(N * sizeof *a), *b = malloc(N * sizeof *b);
+    uint32_t *match = malloc(N * sizeof *match);
+    (void)state;
+    /* All alike: no table of 4 x 10^8 cells, and still everything has a partner. */
+    for (uint32_t i = 0; i < N; i++) {
+        a[i] = i == 0 ? 1 : 7;
+        b[i] = i == 0 ? 2 : i == N - 1 ? 3 : 7;
+        match[i] = TT_NONE;
+    }
+    assert_int_equal(tt_align(a, N, b, N, match, NULL), TT_OK);
+    size_t n = 0;
+    for (uint32_t i = 0; i < N; i++)
+        n += match[i] != TT_NONE;
+    assert_int_equal(n, N - 2);
+    free(a);
+    free(b);
+    free(match);
+}
+
+/* --- numbers --- */
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+    double u = uniform(), v = uniform();
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+static void student_is_as_in_tables(void **state)
+{
+    (void)state;
+    assert_true(fabs(tt_student_cdf(0, 3) - 0.5) < 1e-12);
+    assert_true(fabs(tt_student_quantile(0.975, 10) - 2.228138852) < 1e-8);
+    assert_true(fabs(tt_student_quantile(0.995, 2) - 9.924843201) < 1e-7);
+    assert_true(fabs(tt_student_quantile(0.975, 1e6) - 1.959966) < 1e-5);
+    assert_true(fabs(tt_student_quantile(0.0001, 5) + tt_student_quantile(0.9999, 5)) < 1e-9);
+    assert_true(isnan(tt_student_quantile(0, 5)));
+}
+
+static void holm_steps_down(void **state)
+{
+    double p[] = {0.01, NAN, 0.04, 0.03, 0.005};
+    (void)state;
+    assert_true(tt_holm(p, 5));
+    assert_true(fabs(p[4] - 0.02) < 1e-12);
+    assert_true(fabs(p[0] - 0.03) < 1e-12);
+    assert_true(fabs(p[3] - 0.06) < 1e-12);
+    assert_true(fabs(p[2] - 0.06) < 1e-12); /* not less than the one before it */
+    assert_true(isnan(p[1]));
+}
+
+/* The estimate and the p value of a small sample, by going through all Walsh averages. */
+static void the_estimate_is_the_median_of_walsh_averages(void **state)
+{
+    double d[] = {0.3, -0.1, 0.2, 0.05, 0.4, 0.12, -0.02};
+    double low, high;
+    tt_shift s;
+    (void)state;
+    tt_shift_of_tokens(&s, d, 7);
+    assert_true(fabs(s.estimate - 0.1325) < 1e-6); /* numpy.median of all 28 */
+    assert_true(s.tested);
+    tt_shift_interval(&s, 0.1, &low, &high);
+    assert_true(low < s.estimate && s.estimate < high);
+    tt_shift_of_tokens(&s, d, 0);
+    assert_true(isnan(s.estimate) && !s.tested && isnan(tt_shift_p(&s, 0)));
+    tt_shift_of_tokens(&s, d, 3);
+    assert_false(s.tested);
+}
+
+static void equal_series_do_not_differ(void **state)
+{
+    double d[40] = {0}, low, high;
+    tt_shift s;
+    (void)state;
+    tt_shift_of_tokens(&s, d, 40);
+    assert_true(s.tested && s.estimate == 0 && tt_shift_p(&s, 0) == 1);
+    tt_shift_interval(&s, 0.01, &low, &high);
+    assert_true(fabs(low) < 1e-6 && fabs(high) < 1e-6);
+}
+
+/* Noise with a memory: what is left of it from token to token, and spikes. */
+static double share_found(size_t n, double memory, double shift, double from, double level,
+                          unsigned repeats)
+{
+    double *d = malloc(n * sizeof *d);
+    unsigned found = 0;
+    tt_shift s;
+    for (unsigned r = 0; r < repeats; r++) {
+        double x = normal();
+        for (size_t i = 0; i < n; i++) {
+            d[i] = shift + 0.03 * x + (uniform() < 0.03 ? 0.5 * normal() : 0);
+            x = memory * x + sqrt(1 - memory * memory) * normal();
+        }
+        tt_shift_of_tokens(&s, d, n);
+        found += s.tested && tt_shift_p(&s, from) < level;
+    }
+    free(d);
+    return (double)found / repeats;
+}
+
+static void noise_is_no_difference(void **state)
+{
+    static const size_t n[] = {16, 31, 64, 256};
+    static const double memory[] = {0, 0.5, 0.8};
+    (void)state;
+    seed = 2024;
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 3; k++) {
+            /* 600 repeats: 0.05 within three standard errors. */
+            double found = share_found(n[i], memory[k], 0, 0, 0.05, 600);
+            assert_true(found < 0.05 + 3 * 0.009);
+        }
+}
+
+static void autocorrelation_is_seen(void **state)
+{
+    enum { N = 2000 };
+    double d[N], x = 0;
+    (void)state;
+    seed = 7;
+    for (size_t i = 0; i < N; i++)
+        d[i] = normal();
+    assert_true(tt_autocorrelation_time(d, N) < 1.3);
+    /* (1 + 0.8) / (1 - 0.8) = 9 */
+    for (size_t i = 0; i < N; i++)
+        d[i] = x = 0.8 * x + 0.6 * normal();
+    double time = tt_autocorrelation_time(d, N);
+    assert_true(time > 6 && time < 16);
+    /* A spike of a thousand is one token, not a trend. */
+    for (size_t i = 0; i < N; i++)
+        d[i] = normal() + (i == 100 || i == 101 ? 1000 : 0);
+    assert_true(tt_autocorrelation_time(d, N) < 1.3);
+}
+
+static void shifts_are_found(void **state)
+{
+    (void)state;
+    seed = 99;
+    assert_true(share_found(256, 0, 0.12, log(1.03), 0.01, 200) > 0.98);
+    assert_true(share_found(256, 0.5, 0.12, log(1.03), 0.01, 200) > 0.85);
+    assert_true(share_found(64, 0, 0.15, log(1.03), 0.01, 200) > 0.95);
+    /* What is within the threshold is not found to be beyond it. */
+    assert_true(share_found(256, 0, 0.02, log(1.03), 0.01, 200) < 0.03);
+}
+
+static void runs_differ_by_more_than_their_noise(void **state)
+{
+    const double a[] = {0.00, 0.02, -0.02}, b[] = {0.10, 0.12, 0.11}, c[] = {0.2};
+    double low, high;
+    tt_shift s;
+    (void)state;
+    tt_shift_of_runs(&s, a, 3, b, 3);
+    assert_true(s.tested && fabs(s.estimate - 0.11) < 1e-12);
+    /* scipy.stats.ttest_ind([0, .02, -.02], [.1, .12, .11]): p = 0.00104091 */
+    assert_true(fabs(tt_shift_p(&s, 0) - 0.00104091) < 1e-8);
+    tt_shift_interval(&s, 0.05, &low, &high);
+    assert_true(low > 0.07 && high < 0.15);
+    tt_shift_of_runs(&s, a, 1, c, 1);
+    assert_false(s.tested);
+    tt_shift_of_runs(&s, a, 2, c, 1);
+    assert_true(s.tested);
+}
+
+/* --- whole traces --- */
+
+typedef struct opened {
+    tt_bytes bytes;
+    tt_model *m;
+} opened;
+
+static uint64_t noise;
+static uint8_t quicker[TT_OPS_NODE_MAX + 1]; /* nodes that take half the time */
+
+/* Times with noise, of some nodes half of them: the lane then waits longer. */
+static void make_noise(synth_plan *plan, synth_ring *rings)
+{
+    seed = noise;
+    for (uint32_t l = 0; l < plan->lanes; l++)
+        for (size_t i = 0; i < rings[l].n; i++) {
+            tt_op_record *r = &rings[l].records[i];
+            double busy = (double)(r->arrive - r->start) * exp(0.03 * normal());
+            if (quicker[tt_op_node(r)]) busy /= 2;
+            if (r->start + (uint64_t)busy < r->release) r->arrive = r->start + (uint64_t)busy;
+        }
+}
+
+static opened open_plan(synth_plan p, bool noisy)
+{
+    opened o = {.m = NULL};
+    if (noisy) p.edit_ops = make_noise;
+    tt_bytes_init(&o.bytes, SIZE_MAX / 2);
+    assert_true(synth_build(&p, &o.bytes));
+    assert_int_equal(tt_model_open_memory(o.bytes.data, o.bytes.size, &o.m, NULL), TT_OK);
+    return o;
+}
+
+static void close_plan(opened *o)
+{
+    tt_model_close(o->m);
+    tt_bytes_free(&o->bytes);
+}
+
+static const tt_diff_options usual = {.threshold = 0.03, .level = 0.01};
+
+static tt_diff *compare(const opened *a, const opened *b, const tt_diff_options *options)
+{
+    static const tt_model *files[2];
+    tt_diff *d;
+    tt_error err;
+    files[0] = a->m;
+    files[1] = b->m;
+    assert_int_equal(tt_diff_make(files, 2, 1, options, &d, &err), TT_OK);
+    return d;
+}
+
+static void a_run_is_equal_to_itself(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    p.generate = 24;
+    opened a = open_plan(p, false), b = open_plan(p, false);
+    tt_diff *d = compare(&a, &b, &usual);
+    const tt_diff_phase *g = tt_diff_main(d);
+    assert_int_equal(g->phase, TT_PHASE_GENERATE);
+    assert_int_equal(g->pairs.n, 24);
+    assert_true(g->pairs.by_position);
+    assert_int_equal(tt_diff_changes(d), 0);
+    assert_true(tt_diff_common(d) > 0);
+    assert_int_equal(g->verdict, TT_DIFF_SAME);
+    assert_true(g->rows[TT_DIFF_TOTAL][0].identical);
+    assert_false(tt_diff_times_differ(d));
+    assert_int_equal(d->around.n_settings, 0);
+    for (size_t i = 0; i < g->n_rows[TT_DIFF_OPS]; i++) {
+        const tt_diff_row *r = &g->rows[TT_DIFF_OPS][i];
+        assert_true(r->a.median_ns == r->b.median_ns && r->a.mean_ns == r->b.mean_ns);
+        assert_true(r->a.weight_bytes == r->b.weight_bytes);
+        assert_true(fabs(r->change) < 1e-6 || isnan(r->change));
+    }
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+/* Parts, layers and ops are sums of the same samples as the whole. */
+static void parts_add_up(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false), b = open_plan(p, false);
+    tt_diff *d = compare(&a, &b, &usual);
+    const tt_diff_phase *g = tt_diff_main(d);
+    for (int f = TT_DIFF_PARTS; f < TT_DIFF_FAMILIES; f++) {
+        double mean = 0, bytes = 0;
+        for (size_t i = 0; i < g->n_rows[f]; i++) {
+            mean += g->rows[f][i].a.mean_ns;
+            bytes += g->rows[f][i].a.weight_bytes;
+        }
+        assert_true(fabs(mean - g->rows[TT_DIFF_TOTAL][0].a.mean_ns) < 1e-6 * mean + 1e-9);
+        assert_true(fabs(bytes - g->rows[TT_DIFF_TOTAL][0].a.weight_bytes) < 0.5);
+    }
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+static void other_layers_are_added_or_gone(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false);
+    p.layers++;
+    opened b = open_plan(p, false);
+    tt_diff *d = compare(&a, &b, &usual);
+    const tt_diff_structure *s = &tt_diff_main(d)->structure;
+    assert_true(s->added > 0);
+    assert_int_equal(s->removed, 0);
+    assert_int_equal(s->common, s->nodes_a);
+    assert_int_equal(s->added, s->nodes_b - s->nodes_a);
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->list[i].a) assert_int_equal(s->list[i].b->place.layer_id, 3);
+    tt_diff_free(d);
+    d = compare(&b, &a, &usual);
+    assert_true(tt_diff_main(d)->structure.removed > 0);
+    assert_int_equal(tt_diff_main(d)->structure.added, 0);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+static void another_width_is_another_shape(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false);
+    p.width *= 2;
+    opened b = open_plan(p, false);
+    tt_diff *d = compare(&a, &b, &usual);
+    const tt_diff_structure *s = &tt_diff_main(d)->structure;
+    assert_int_equal(s->added + s->removed, 0);
+    assert_true(s->changed > 0);
+    bool shapes = false;
+    for (size_t i = 0; i < s->n; i++)
+        shapes |= (s->list[i].what & TT_CHANGE_SHAPE) != 0;
+    assert_true(shapes);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+static void threads_change_no_structure(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false);
+    p.lanes = 1;
+    opened b = open_plan(p, false);
+    tt_diff *d = compare(&a, &b, &usual);
+    assert_int_equal(tt_diff_changes(d), 0);
+    assert_int_equal(d->around.n_settings, 1);
+    assert_string_equal(d->around.settings[0].key, "threads");
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+static void structure_only_compares_no_times(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false), b = open_plan(p, false);
+    const tt_diff_options options = {.threshold = 0.03, .level = 0.01, .structure_only = true};
+    tt_diff *d = compare(&a, &b, &options);
+    assert_int_equal(tt_diff_changes(d), 0);
+    assert_true(tt_diff_common(d) > 0);
+    assert_int_equal(tt_diff_main(d)->n_rows[TT_DIFF_TOTAL], 0);
+    assert_false(tt_diff_times_differ(d));
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+static void make_quicker(const opened *o, const char *name)
+{
+    const tt_graph *g = &o->m->graphs[o->m->runs[o->m->n_runs - 1].graph];
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (strcmp(g->tensors[i].name, name) == 0) quicker[i] = 1;
+}
+
+/* A batch takes as long, but two of its ops take half the time: parts have changed, the whole has
+ * not, and the cause is named with its layers. */
+static void a_change_is_found_and_noise_is_not(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    p.generate = 200;
+    noise = 1;
+    opened a = open_plan(p, true);
+    noise = 2;
+    opened b = open_plan(p, true);
+    tt_diff *d = compare(&a, &b, &usual);
+    assert_false(tt_diff_times_differ(d));
+    tt_diff_free(d);
+    make_quicker(&a, "ffn_out-1");
+    make_quicker(&a, "ffn_out-2");
+    noise = 3;
+    opened c = open_plan(p, true);
+    memset(quicker, 0, sizeof quicker);
+    /* They are some hundredths of a token. */
+    const tt_diff_options fine = {.threshold = 0.003, .level = 0.01};
+    d = compare(&a, &c, &fine);
+    const tt_diff_phase *g = tt_diff_main(d);
+    assert_int_equal(g->verdict, TT_DIFF_SHIFTED);
+    const tt_diff_cause *cause = NULL;
+    for (size_t i = 0; i < g->n_causes; i++)
+        if (strcmp(g->causes[i].component, "ffn_down") == 0) cause = &g->causes[i];
+    assert_non_null(cause);
+    assert_true(cause->delta_ns < 0);
+    assert_string_equal(cause->title, "FFN Down");
+    assert_int_equal(cause->n_layers, 2);
+    assert_int_equal(cause->layers[0], 1);
+    assert_int_equal(cause->layers[1], 2);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+    close_plan(&c);
+}
+
+/* Repeats: each side's own spread is what a difference is measured by. */
+static void repeats_are_compared_as_runs(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened o[5];
+    const tt_model *files[5];
+    tt_diff *d;
+    for (unsigned i = 0; i < 5; i++) {
+        noise = 10 + i;
+        o[i] = open_plan(p, true);
+        files[i] = o[i].m;
+    }
+    assert_int_equal(tt_diff_make(files, 5, 2, &usual, &d, NULL), TT_OK);
+    const tt_diff_row *r = &tt_diff_main(d)->rows[TT_DIFF_TOTAL][0];
+    assert_true(r->shift.by_levels && r->shift.tested);
+    assert_int_equal(r->shift.n, 5);
+    assert_int_equal(tt_diff_main(d)->left_out, 0);
+    assert_false(tt_diff_times_differ(d));
+    tt_diff_free(d);
+    for (unsigned i = 0; i < 5; i++)
+        close_plan(&o[i]);
+}
+
+static void one_prompt_is_too_few_to_test(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false);
+    p.generate = 0;
+    opened b = open_plan(p, true);
+    tt_diff *d = compare(&a, &b, &usual);
+    assert_int_equal(d->phases[0].pairs.n, 0);
+    assert_int_equal(tt_diff_main(d)->phase, TT_PHASE_PROMPT);
+    assert_int_equal(tt_diff_main(d)->verdict, TT_DIFF_UNTESTED);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+/* Names are anybody's: in the page they are text, and the page stays UTF-8. */
+static void hostile_names_stay_text(void **state)
+{
+    static const char hostile[] = "</td><script>alert('1')</script>\"&\n\x01\xff\xc0\xaf";
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false), b = open_plan(p, true);
+    for (uint32_t g = 0; g < b.m->n_graphs; g++)
+        for (uint32_t i = 0; i < b.m->graphs[g].n_tensors; i += 3) {
+            tt_tensor *t = &b.m->graphs[g].tensors[i];
+            t->name = t->type_name = t->op_name = t->place.component = hostile;
+        }
+    for (uint32_t i = 0; i < b.m->n_environment; i++)
+        b.m->environment[i].value = hostile;
+    tt_diff *d = compare(&a, &b, &usual);
+    const char *paths[] = {hostile, "b.ttrace"};
+    const tt_diff_view v = {d, paths, 0, false};
+    char *page = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&page, &size);
+    assert_true(tt_diff_write_html(&v, out));
+    assert_int_equal(fclose(out), 0);
+    assert_null(strstr(page, "<script"));
+    assert_non_null(
+        strstr(page, "&lt;/td&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;"));
+    assert_int_equal(strlen(page), size);
+    for (size_t i = 0; i < size;) {
+        size_t n = tt_utf8_length(page + i, size - i);
+        assert_true(n > 0 && ((unsigned char)page[i] >= 0x20 || page[i] == '\n'));
+        i += n;
+    }
+    free(page);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+/* B computes two nodes in the other order: they are the same nodes. */
+static void order_is_told_apart_from_new_and_gone(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p, false), b = open_plan(p, false);
+    for (uint32_t g = 0; g < b.m->n_graphs; g++) {
+        tt_tensor *q = NULL, *k = NULL, *t = b.m->graphs[g].tensors;
+        for (uint32_t i = 0; i < b.m->graphs[g].n_nodes; i++) {
+            if (strcmp(t[i].op_name, "MUL_MAT") != 0) continue;
+            if (strcmp(t[i].name, "Kcur-1") == 0) q = &t[i];
+            if (strcmp(t[i].name, "Vcur-1") == 0) k = &t[i];
+        }
+        assert_true(q && k);
+        const char *name = q->name;
+        q->name = k->name;
+        k->name = name;
+    }
+    tt_diff *d = compare(&a, &b, &usual);
+    const tt_diff_structure *s = &tt_diff_main(d)->structure;
+    assert_int_equal(s->added + s->removed, 0);
+    assert_int_equal(s->changed, 1);
+    assert_true(s->list[0].what & TT_CHANGE_ORDER);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+static void sides_need_files(void **state)
+{
+    tt_diff *d;
+    const tt_model *files[2] = {NULL, NULL};
+    (void)state;
+    assert_int_equal(tt_diff_make(files, 2, 0, &usual, &d, NULL), TT_E_USAGE);
+    assert_int_equal(tt_diff_make(files, 2, 2, &usual, &d, NULL), TT_E_USAGE);
+    assert_null(d);
+}
+
+static void samples_are_bounded(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_profile_stride(0, 400), 1);
+    assert_int_equal(tt_profile_stride(1024, 400), 1);
+    assert_int_equal(tt_profile_stride(1025, 400), 2);
+    assert_int_equal(tt_profile_stride(1000000, 400), 977);
+    /* Large graphs keep fewer, but some. */
+    assert_int_equal(tt_profile_stride(6400, 1u << 20), 100);
+    assert_string_equal(tt_profile_name("node_21 (view)"), " (view)");
+    assert_string_equal(tt_profile_name("node_x"), "node_x");
+    assert_string_equal(tt_profile_name("Qcur-21"), "Qcur-21");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequences_align_in_order),
+        cmocka_unit_test(long_sequences_align),
+        cmocka_unit_test(student_is_as_in_tables),
+        cmocka_unit_test(holm_steps_down),
+        cmocka_unit_test(the_estimate_is_the_median_of_walsh_averages),
+        cmocka_unit_test(equal_series_do_not_differ),
+        cmocka_unit_test(noise_is_no_difference),
+        cmocka_unit_test(autocorrelation_is_seen),
+        cmocka_unit_test(shifts_are_found),
+        cmocka_unit_test(runs_differ_by_more_than_their_noise),
+        cmocka_unit_test(a_run_is_equal_to_itself),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(other_layers_are_added_or_gone),
+        cmocka_unit_test(another_width_is_another_shape),
+        cmocka_unit_test(threads_change_no_structure),
+        cmocka_unit_test(structure_only_compares_no_times),
+        cmocka_unit_test(a_change_is_found_and_noise_is_not),
+        cmocka_unit_test(repeats_are_compared_as_runs),
+        cmocka_unit_test(one_prompt_is_too_few_to_test),
+        cmocka_unit_test(hostile_names_stay_text),
+        cmocka_unit_test(order_is_told_apart_from_new_and_gone),
+        cmocka_unit_test(sides_need_files),
+        cmocka_unit_test(samples_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
