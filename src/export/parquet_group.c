@@ -10,8 +10,10 @@
 /* Codes repeat, differences do not: they get what looks for repetitions only, and fast. */
 #define LEVEL_CODES 1
 #define LEVEL_OTHERS (-1)
-/* Pages whose begin loses less than this part of its size are stored as they are: packed times. */
+/* Pages whose begin loses less than this part of its size are stored as they are. Packed times lose
+ * some, but most of the time of an export would go into that. */
 #define GAIN_LEAST 8u
+#define GAIN_LEAST_DELTA 3u
 #define TRIAL_BYTES 32768u
 
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 }; /* PageType */
@@ -162,10 +164,11 @@ static size_t count_valid(const uint8_t *valid, size_t n)
 }
 
 /* Whether zstd gains enough, judged by the begin of the first page. */
-static bool compression_pays(tt_parquet_encoder *e)
+static bool compression_pays(tt_parquet_encoder *e, tt_parquet_encoding encoding)
 {
     size_t n = e->page.size < TRIAL_BYTES ? e->page.size : TRIAL_BYTES;
-    return !compress(e, e->page.data, n, LEVEL_OTHERS) || e->packed.size < n - n / GAIN_LEAST;
+    size_t least = n / (encoding == TT_PARQUET_DELTA ? GAIN_LEAST_DELTA : GAIN_LEAST);
+    return !compress(e, e->page.data, n, LEVEL_OTHERS) || e->packed.size < n - least;
 }
 
 static void put_data_pages(tt_parquet_encoder *e, const content *c, size_t n_rows,
@@ -180,7 +183,7 @@ static void put_data_pages(tt_parquet_encoder *e, const content *c, size_t n_row
         put_values(&e->page, c, value, here);
         value += here;
         if (row == 0 && c->encoding != TT_PARQUET_DICTIONARY)
-            chunk->compressed = compression_pays(e);
+            chunk->compressed = compression_pays(e, c->encoding);
         put_page(e, PAGE_DATA, &e->page, rows, c->encoding, chunk, out);
         chunk->n_data_pages++;
     }
