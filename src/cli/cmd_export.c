@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/export_interrupt.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
@@ -48,7 +49,8 @@ static const struct argp_option option_table[] = {
     {"experts", OPT_EXPERTS, 0, 0,
      "dataset: one entry for each expert's slice (default: when the model has experts)", 3},
     {"no-experts", OPT_NO_EXPERTS, 0, 0, "dataset: expert tensors as wholes", 3},
-    {"compress", OPT_COMPRESS, "zstd|gzip", 0, "dataset, csv: compress each file", 3},
+    {"compress", OPT_COMPRESS, "zstd|gzip", 0,
+     "dataset, csv: compress each file; perfetto: gzip, its packets", 3},
     {"flows", OPT_FLOWS, 0, 0, "perfetto: arrows from op to op, where values went", 3},
     {0},
 };
@@ -196,18 +198,6 @@ static void note(void *context, const char *text)
 
 /* --- before --- */
 
-/* Whether writing to `output` would put something in the place of the trace that is read. */
-static bool holds_trace(const char *output, const char *trace)
-{
-    char *place = realpath(output, NULL), *file = realpath(trace, NULL);
-    size_t n = place ? strlen(place) : 0;
-    bool holds = place && file && strncmp(file, place, n) == 0 &&
-                 (file[n] == '\0' || file[n] == '/' || (n > 0 && place[n - 1] == '/'));
-    free(place);
-    free(file);
-    return holds;
-}
-
 /* That nothing was asked for is a slip, not an empty export. */
 static int check_filter(const struct options *o, const tt_model *m)
 {
@@ -267,7 +257,10 @@ static int tell(const struct options *o, const tt_export_sum *sum)
     struct stat st;
     bool is_folder = stat(o->output, &st) == 0 && S_ISDIR(st.st_mode);
     found = (written){0};
-    (void)nftw(o->output, count_file, 16, FTW_PHYS);
+    if (sum->n_files)
+        found = (written){sum->n_files, sum->size_bytes};
+    else
+        (void)nftw(o->output, count_file, 16, FTW_PHYS);
     if (o->input.json) {
         print_json(o, sum, is_folder);
         return tt_report_output(!ferror(stdout));
@@ -292,6 +285,7 @@ static int export(struct options *o, const tt_model *m)
     o->export.progress_context = &progress;
     o->export.note = note;
     o->export.sum = &sum;
+    tt_export_guard(o->output);
     tt_progress_begin(&progress, "exporting", 0, "parts");
     tt_status status = o->format->write(m, o->output, &o->export, &err);
     tt_progress_end(&progress);
@@ -304,7 +298,7 @@ int tt_cmd_export(int argc, char **argv)
     tt_model *m;
     tt_report_parse(&argp, argc, argv, 0, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK && holds_trace(o.output, o.input.path))
+    if (code == TT_EXIT_OK && !o.format->adds && tt_input_is_within(&o.input, o.output))
         code =
             tt_report_usage("%s is, or holds, the trace that is read; name another -o", o.output);
     if (code == TT_EXIT_OK) code = check_filter(&o, m);

@@ -29,6 +29,7 @@ int tt_cmd_graph(int argc, char **argv);
 int tt_cmd_faults(int argc, char **argv);
 int tt_cmd_routing(int argc, char **argv);
 int tt_cmd_export(int argc, char **argv);
+int tt_cmd_report(int argc, char **argv);
 int tt_cmd_verify(int argc, char **argv);
 int tt_cmd_recover(int argc, char **argv);
 int tt_cmd_gguf(int argc, char **argv);

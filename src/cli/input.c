@@ -6,6 +6,7 @@
 #include "read/trace.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OPT_JSON = 0x5500 };
@@ -56,6 +57,17 @@ bool tt_input_is_trace(const char *path)
     if (tt_trace_open(&t, path, NULL) != TT_OK) return false;
     tt_trace_close(&t);
     return true;
+}
+
+bool tt_input_is_within(const tt_input *input, const char *output)
+{
+    char *place = realpath(output, NULL), *file = realpath(input->path, NULL);
+    size_t n = place ? strlen(place) : 0;
+    bool holds = place && file && strncmp(file, place, n) == 0 &&
+                 (file[n] == '\0' || file[n] == '/' || (n > 0 && place[n - 1] == '/'));
+    free(place);
+    free(file);
+    return holds;
 }
 
 static int refuse(const tt_input *input, const tt_error *err)

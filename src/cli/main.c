@@ -22,6 +22,8 @@ static const tt_command commands[] = {
     {"faults", "what had to come from disk: which weights, when, for which token", tt_cmd_faults,
      0},
     {"routing", "which experts were chosen, how evenly, and what stays", tt_cmd_routing, 0},
+    {"report", "one page that answers: time, bounds, waits, reads, heat, RAM, with plots",
+     tt_cmd_report, 0},
     {"export", "a trace in the formats of other tools: CSV, Parquet, Perfetto, ...", tt_cmd_export,
      0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},

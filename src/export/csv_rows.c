@@ -8,8 +8,11 @@
 /* Of the texts of one column in one part. */
 #define TEXTS_BYTES_MAX ((size_t)1 << 30)
 
-/* Rows written together: column by column into slots, and from these row by row. */
+/* Rows written together: column by column into slots, and from these row by row. Of tables with
+ * many columns fewer, as the slots are to stay in the nearest cache. */
 #define BLOCK_ROWS 32u
+#define BLOCK_ROWS_WIDE 16u
+#define COLUMNS_WIDE 16u
 #define BLOCK_BYTES ((size_t)1 << 20)
 #define SLOT_BYTES (TT_CSV_NUMBER_MAX + TT_CSV_SLACK)
 
@@ -212,7 +215,8 @@ tt_status tt_csv_put(tt_csv *c, const tt_rows *rows, tt_bytes *out, tt_error *er
     size_t most;
     if (!prepare(c, rows, &most)) return no_memory(err);
     /* Rows of very long texts one by one: room for a block of them may be more than there is. */
-    const size_t each = most < BLOCK_BYTES / BLOCK_ROWS ? BLOCK_ROWS : 1;
+    const size_t block = rows->table->n_columns > COLUMNS_WIDE ? BLOCK_ROWS_WIDE : BLOCK_ROWS;
+    const size_t each = most < BLOCK_BYTES / BLOCK_ROWS ? block : 1;
     for (size_t row = 0; row < rows->n; row += each) {
         size_t n = rows->n - row < each ? rows->n - row : each;
         if (!tt_bytes_reserve(out, n * most + TT_CSV_SLACK)) return no_memory(err);

@@ -22,6 +22,7 @@ typedef void tt_export_note(void *context, const char *text);
 typedef struct tt_export_sum {
     uint64_t n_items;
     const char *items; /* what they are: "rows"; NULL: not counted */
+    uint64_t n_files, size_bytes; /* of what was added to a folder; 0: all that is there is new */
 } tt_export_sum;
 
 typedef struct tt_export_options {
@@ -54,11 +55,14 @@ typedef struct tt_export_format {
     const char *name;    /* as in --format */
     const char *summary; /* one line, for --help */
     unsigned takes;      /* TT_EXPORT_TAKES_* */
+    bool adds;           /* to a folder that may be there; others make or replace the path */
     /* Writes to `path`, whole or not at all: on failure nothing of it is left, and what was there
      * is as it was. */
     tt_status (*write)(const tt_model *m, const char *path, const tt_export_options *options,
                        tt_error *err);
 } tt_export_format;
+
+extern const tt_export_format tt_export_perfetto, tt_export_bin64, tt_export_dot;
 
 /* All of them, in the order of --help. */
 const tt_export_format *const *tt_export_formats(size_t *n);

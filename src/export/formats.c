@@ -1,12 +1,17 @@
 #include "export/csv.h"
 #include "export/dataset.h"
 #include "export/export.h"
+#include "export/parquet.h"
 
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
     &tt_format_dataset,
     &tt_format_csv,
+    &tt_export_perfetto,
+    &tt_export_bin64,
+    &tt_export_dot,
+    &tt_format_parquet,
     NULL,
 };
 

@@ -36,15 +36,14 @@ void tt_tables_tell(const tt_model *m, const tt_export_options *options,
             snprintf(empty + used, sizeof empty - used, "%s%s", used ? ", " : "", list[i]->name);
         used += more > 0 ? (size_t)more : 0;
     }
-    if (options->sum) *options->sum = (tt_export_sum){rows, "rows"};
+    if (options->sum) *options->sum = (tt_export_sum){.n_items = rows, .items = "rows"};
     if (!options->note) return;
     if (!m->clock.known)
         options->note(options->note_context,
                       "the trace does not tell how long a tick is: columns of times are empty");
     if (!*empty) return;
     char text[400];
-    (void)snprintf(text, sizeof text, "without rows, as nothing of the kind was found: %s",
-                   empty);
+    (void)snprintf(text, sizeof text, "without rows, as nothing of the kind was found: %s", empty);
     options->note(options->note_context, text);
 }
 
@@ -373,12 +372,6 @@ void tt_tables_run_id(tt_rows *rows, size_t first, size_t n)
     rows->failed |= code == TT_NONE;
     for (size_t i = first; i < first + n; i++)
         ((uint32_t *)v->values)[i] = code;
-}
-
-int64_t tt_tables_mono_ns(const tt_model *m, uint64_t ticks)
-{
-    uint64_t ns = tt_model_mono_ns(m, ticks);
-    return ns < (uint64_t)INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
 int64_t tt_tables_relative_ns(const tt_model *m, uint64_t ticks)

@@ -133,7 +133,11 @@ void tt_tables_place(tt_rows *rows, tt_tables_own *own, uint32_t first, uint32_t
 uint64_t tt_tables_lane_rows(const tt_model *m, const tt_filter *filter, uint32_t run);
 
 /* A moment of CLOCK_MONOTONIC, as `log --json` has it; since the trace's first batch; UTC. */
-int64_t tt_tables_mono_ns(const tt_model *m, uint64_t ticks);
+static inline int64_t tt_tables_mono_ns(const tt_model *m, uint64_t ticks)
+{
+    uint64_t ns = tt_model_mono_ns(m, ticks);
+    return ns < (uint64_t)INT64_MAX ? (int64_t)ns : INT64_MAX;
+}
 int64_t tt_tables_relative_ns(const tt_model *m, uint64_t ticks);
 static inline int64_t tt_tables_utc_ns(const tt_model *m, int64_t mono_ns)
 {

@@ -167,13 +167,3 @@ double tt_model_ns(const tt_model *m, uint64_t ticks)
 {
     return (double)(int64_t)(ticks - m->clock.zero_ticks) * m->clock.ns_per_tick;
 }
-
-uint64_t tt_model_mono_ns(const tt_model *m, uint64_t ticks)
-{
-    if (!m->clock.known) return 0;
-    double ns = (double)(int64_t)(ticks - m->clock.ticks) * m->clock.ns_per_tick;
-    /* What a damaged trace claims may not fit; a clock does not run before its start. */
-    if (ns < -(double)m->clock.mono_ns) return 0;
-    if (ns > 9e18) return UINT64_MAX;
-    return m->clock.mono_ns + (uint64_t)(int64_t)ns;
-}

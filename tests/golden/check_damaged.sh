@@ -27,7 +27,9 @@ try() {
     for command in "info" "info --json" "stats" "stats --by tensor --json" "log --limit 50" \
         "log --json --limit 5" "buffers" "buffers --json" "graph" "graph --json" "heat" \
         "heat --by tensor --json" "routing" "routing --json" "faults" "faults --json" \
-        "whatif --ram 1M --disk 1G" "verify" "verify --json"; do
+        "whatif --ram 1M --disk 1G" "export --format perfetto --flows -o /dev/null" \
+        "export --format bin64 -o /dev/null" "export --format dot --force -o $work/dot" "verify" \
+        "verify --json"; do
         # shellcheck disable=SC2086 # words
         set -- $command
         verb=$1

@@ -31,6 +31,13 @@ limited log --json --token 20000 large.ttrace
 limited log --json --token 33000..33001 --lanes --op MUL_MAT large.ttrace
 limited log --limit 50 large.ttrace
 limited log --tensor "*ffn_out-7" --limit 30000 large.ttrace
+# What is exported does not have to be in memory either.
+for format in perfetto bin64; do
+    (ulimit -v $kib && exec "$tensortrace" export --format $format --threads 1 -o /dev/null large.ttrace) || {
+        echo "FAILED within $kib KiB: export --format $format"
+        exit 1
+    }
+done
 count=$("$tensortrace" stats --json --by thread large.ttrace | awk -F '[:,]' '/"count"/ { n = $2 } END { print n }')
 records=$("$gentrace" --records 24000000 -o large.ttrace | awk '{ print $1 + 0 }')
 [ "$count" -eq "$records" ] || { echo "FAILED: $count of $records records"; exit 1; }

@@ -3,8 +3,7 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/topology.h"
-#include "cli/dot.h"
-#include "cli/graph.h"
+#include "export/dot.h"
 
 #include <stdlib.h>
 #include <string.h>

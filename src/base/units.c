@@ -1,4 +1,4 @@
-#include "cli/units.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,7 @@
-#include "cli/graph.h"
+#include "export/graph_view.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int32_t tt_graph_layer(const tt_topology *t, uint32_t tensor)

@@ -1,7 +1,6 @@
-/* `tensortrace graph --dot --collapse`: one node a layer, and what passes between them. */
-#include "cli/dot.h"
-#include "cli/graph.h"
-#include "cli/units.h"
+/* A graph in Graphviz's language, collapsed: one node a layer, and what passes between them. */
+#include "base/units.h"
+#include "export/dot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-#include "cli/dot.h"
+#include "export/dot.h"
 
 #include "base/json.h"
-#include "cli/units.h"
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <string.h>

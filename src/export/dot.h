@@ -1,8 +1,8 @@
 /* Writing Graphviz's language: texts from a trace, colours, legends. */
-#ifndef TT_CLI_DOT_H
-#define TT_CLI_DOT_H
+#ifndef TT_EXPORT_DOT_H
+#define TT_EXPORT_DOT_H
 
-#include "cli/graph.h"
+#include "export/graph_view.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +26,10 @@ void tt_dot_fill(FILE *out, const tt_dot_scale *scale, const char *op, uint64_t 
 
 /* The head of a picture up to its first node: its title and the legend of the scale. */
 void tt_dot_begin(FILE *out, const tt_graph_view *v, const tt_dot_scale *scale, const char *note);
+
+/* A graph, every node and leaf, layers as clusters; collapsed: a node a layer. Each false (with
+ * errno set) when memory ran out or the output failed. */
+bool tt_graph_print_dot(const tt_graph_view *v, FILE *out);
+bool tt_graph_print_collapsed(const tt_graph_view *v, FILE *out);
 
 #endif

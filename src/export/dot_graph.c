@@ -1,8 +1,7 @@
-/* `tensortrace graph --dot`: every node and leaf, layers as clusters. */
+/* A graph in Graphviz's language: every node and leaf, layers as clusters. */
 #include "analyze/ops.h"
-#include "cli/dot.h"
-#include "cli/graph.h"
-#include "cli/units.h"
+#include "base/units.h"
+#include "export/dot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,0 +1,425 @@
+#include "analyze/work.h"
+
+#include "analyze/access.h"
+#include "analyze/join.h"
+#include "analyze/op_table.h"
+#include "model/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_EVERY 64u
+#define PHASES 3u
+#define TEXTS_BYTES_MAX ((size_t)64 << 20)
+#define NO_LANE UINT32_MAX
+
+/* What is the same each time a node is executed. */
+typedef struct node_info {
+    uint32_t cells[PHASES]; /* + 1; 0: not met in that phase */
+    uint8_t covers;
+    bool known, picks;
+    tt_cost cost;
+    uint64_t weight_bytes;
+} node_info;
+
+/* Who arrived last at the barrier behind an op of the run at hand. */
+typedef struct arrival {
+    uint32_t stamp;
+    uint32_t lane;
+} arrival;
+
+typedef struct walk {
+    const tt_model *m;
+    tt_work *work;
+    node_info **nodes; /* by graph; NULL until met */
+    tt_idmap cell_of_key;
+    tt_op_table *ops;
+    tt_accesses *accesses;
+    tt_join join;
+    arrival *arrivals;
+    size_t arrivals_capacity;
+    uint32_t *window_of_batch; /* + 1 */
+    uint64_t *lane_waits;      /* n x n of the most lanes yet */
+    uint32_t waits_lanes;
+    size_t windows_capacity;
+} walk;
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to sum up the threads' time");
+}
+
+/* --- cells --- */
+
+static uint64_t hash(uint64_t key, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        key = (key ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
+    return key;
+}
+
+static uint64_t key_of(const tt_work_cell *c)
+{
+    uint64_t key = hash(0xcbf29ce484222325u, c->op, strlen(c->op) + 1);
+    key = hash(key, c->category, strlen(c->category) + 1);
+    key = hash(key, c->component, strlen(c->component) + 1);
+    key = hash(key, &c->layer_id, sizeof c->layer_id);
+    key = hash(key, &c->phase, sizeof c->phase);
+    key = hash(key, &c->integers, sizeof c->integers);
+    return hash(key, &c->flops_known, sizeof c->flops_known);
+}
+
+/* The place of such a cell + 1, made at the first need; 0 without memory. */
+static uint32_t cell_of(walk *w, tt_work_cell cell)
+{
+    tt_work *work = w->work;
+    uint32_t was;
+    if (work->n_cells >= TT_WORK_CELLS_MAX) {
+        was = tt_idmap_get(&w->cell_of_key, key_of(&cell));
+        if (was != TT_NONE) return was + 1;
+        cell.op = "(other)";
+        cell.category = cell.component = "other";
+        cell.layer_id = TT_LAYER_NONE;
+    }
+    if (!tt_idmap_add(&w->cell_of_key, key_of(&cell), (uint32_t)work->n_cells, &was)) return 0;
+    if (was != TT_NONE) return was + 1;
+    if (work->n_cells == work->cells_capacity) {
+        size_t more = work->cells_capacity ? work->cells_capacity * 2 : 64;
+        tt_work_cell *cells = reallocarray(work->cells, more, sizeof *cells);
+        if (!cells) return 0;
+        work->cells = cells;
+        work->cells_capacity = more;
+    }
+    cell.op = tt_arena_text(&work->texts, cell.op, strlen(cell.op));
+    if (!cell.op) return 0;
+    work->cells[work->n_cells] = cell;
+    return (uint32_t)++work->n_cells;
+}
+
+static tt_status learn(walk *w, uint32_t graph, uint32_t node, uint8_t covers, uint8_t phase,
+                       node_info *info, tt_error *err)
+{
+    const tt_op *op = tt_op_table_get(w->ops, graph, node, covers);
+    if (!op) return no_memory(err);
+    if (!info->known || info->covers != covers) {
+        *info = (node_info){.known = true, .covers = covers, .picks = op->picks};
+        info->weight_bytes = op->weight_bytes;
+        tt_cost_of(op, &info->cost);
+    }
+    info->cells[phase] = cell_of(w, (tt_work_cell){.op = op->op,
+                                                   .category = op->place.category,
+                                                   .component = op->place.component,
+                                                   .layer_id = op->place.layer_id,
+                                                   .phase = phase,
+                                                   .integers = tt_flops_in_integers(op),
+                                                   .flops_known = info->cost.flops.known});
+    return info->cells[phase] ? TT_OK : no_memory(err);
+}
+
+/* What this run's op read, where that differs from run to run. */
+static tt_status measure_picks(walk *w, uint32_t graph, uint32_t node, node_info *info,
+                               tt_error *err)
+{
+    const tt_access *list;
+    size_t n;
+    const tt_op *described = tt_op_table_get(w->ops, graph, node, info->covers);
+    if (!described) return no_memory(err);
+    tt_status status = tt_accesses_of(w->accesses, described, &list, &n, err);
+    if (status != TT_OK) return status;
+    tt_op op = *described;
+    tt_access_apply(&op, list, n);
+    tt_cost_of(&op, &info->cost);
+    info->weight_bytes = op.weight_bytes;
+    return TT_OK;
+}
+
+static void add_to_cell(tt_work_cell *c, const tt_joined *op, const node_info *info)
+{
+    c->count++;
+    c->busy_ticks += op->busy;
+    c->wait_ticks += op->wait;
+    c->bytes_at_most |= info->cost.at_most;
+    c->flops_at_most |= info->cost.flops.at_most;
+    if (op->open) return;
+    c->timed++;
+    c->ticks += tt_joined_ticks(op);
+    if (info->cost.flops.known) c->flops += (double)info->cost.flops.flops;
+    c->moved_bytes += (double)info->cost.read_bytes + (double)info->cost.write_bytes;
+    c->weight_bytes += (double)info->weight_bytes;
+}
+
+static tt_status add_ops(walk *w, uint32_t graph, uint8_t phase, tt_error *err)
+{
+    const tt_join *j = &w->join;
+    if (!w->nodes[graph])
+        w->nodes[graph] = calloc((size_t)w->m->graphs[graph].n_nodes + 1, sizeof **w->nodes);
+    node_info *nodes = w->nodes[graph];
+    if (!nodes) return no_memory(err);
+    for (uint32_t i = 0; i < j->n_touched; i++) {
+        const uint32_t node = j->touched[i];
+        const tt_joined *op = &j->ops[node];
+        node_info *info = &nodes[node];
+        tt_status status = TT_OK;
+        if (!info->known || info->covers != op->covers || !info->cells[phase])
+            status = learn(w, graph, node, op->covers, phase, info, err);
+        if (status == TT_OK && info->picks) status = measure_picks(w, graph, node, info, err);
+        if (status != TT_OK) return status;
+        add_to_cell(&w->work->cells[info->cells[phase] - 1], op, info);
+    }
+    return TT_OK;
+}
+
+/* --- windows --- */
+
+static tt_work_window *window_of(walk *w, const tt_run *run)
+{
+    tt_work *work = w->work;
+    if (run->batch != TT_NONE && w->window_of_batch[run->batch])
+        return &work->windows[w->window_of_batch[run->batch] - 1];
+    if (work->n_windows == w->windows_capacity) {
+        size_t more = w->windows_capacity ? w->windows_capacity * 2 : 64;
+        tt_work_window *windows = reallocarray(work->windows, more, sizeof *windows);
+        if (!windows) return NULL;
+        work->windows = windows;
+        w->windows_capacity = more;
+    }
+    const tt_batch *b = run->batch == TT_NONE ? NULL : &w->m->batches[run->batch];
+    uint64_t begin = b ? b->begin_ticks : run->begin_ticks;
+    bool ended = b ? b->ended : run->ended;
+    uint64_t end = b ? b->end_ticks : run->end_ticks;
+    work->windows[work->n_windows++] =
+        (tt_work_window){.begin_ticks = begin,
+                         .end_ticks = ended && end > begin ? end : begin,
+                         .batch = run->batch,
+                         .open = !ended};
+    if (b) w->window_of_batch[run->batch] = (uint32_t)work->n_windows;
+    return &work->windows[work->n_windows - 1];
+}
+
+/* A record may lie outside what the batch said of itself. */
+static void widen(tt_work_window *v, const tt_piece_ops *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        uint64_t end = p->open ? p->start[i] : p->release[i];
+        if (p->start[i] < v->begin_ticks) v->begin_ticks = p->start[i];
+        if (end > v->end_ticks) v->end_ticks = end;
+    }
+}
+
+/* --- lanes --- */
+
+static bool make_room(walk *w, uint32_t n_nodes, uint32_t lanes)
+{
+    if (n_nodes > w->arrivals_capacity) {
+        arrival *arrivals = reallocarray(w->arrivals, n_nodes, sizeof *arrivals);
+        if (!arrivals) return false;
+        memset(arrivals + w->arrivals_capacity, 0,
+               (n_nodes - w->arrivals_capacity) * sizeof *arrivals);
+        w->arrivals = arrivals;
+        w->arrivals_capacity = n_nodes;
+    }
+    if (lanes <= w->waits_lanes) return true;
+    uint64_t *waits = calloc((size_t)lanes * lanes, sizeof *waits);
+    if (!waits) return false;
+    for (uint32_t i = 0; i < w->waits_lanes; i++)
+        memcpy(waits + (size_t)i * lanes, w->lane_waits + (size_t)i * w->waits_lanes,
+               w->waits_lanes * sizeof *waits);
+    free(w->lane_waits);
+    w->lane_waits = waits;
+    w->waits_lanes = lanes;
+    return true;
+}
+
+static void add_lane(walk *w, const tt_piece_ops *p, tt_work_window *v)
+{
+    tt_work *work = w->work;
+    uint64_t busy = 0, wait = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        busy += p->arrive[i] - p->start[i];
+        wait += p->release[i] - p->arrive[i];
+    }
+    if (p->open) {
+        work->open_records += p->n;
+        busy = wait = 0;
+    }
+    v->busy_ticks += busy;
+    v->wait_ticks += wait;
+    widen(v, p);
+    if (p->lane >= TT_WORK_LANES_MAX) {
+        work->unknown_lane += p->n;
+        return;
+    }
+    if (p->lane >= work->n_lanes) work->n_lanes = p->lane + 1;
+    work->lanes[p->lane].ops += p->n;
+    work->lanes[p->lane].busy_ticks += busy;
+    work->lanes[p->lane].wait_ticks += wait;
+}
+
+/* The lane that arrived last at each op of two lanes or more, all of which ended. */
+static void note_last(walk *w, const tt_piece_ops *p)
+{
+    const tt_join *j = &w->join;
+    if (p->open || p->lane >= TT_WORK_LANES_MAX) return;
+    for (size_t i = 0; i < p->n; i++) {
+        const uint32_t node = p->node[i];
+        if (node >= j->graph->n_nodes) continue;
+        const tt_joined *op = &j->ops[node];
+        arrival *a = &w->arrivals[node];
+        if (op->lanes < 2 || op->open || p->arrive[i] != op->arrive || a->stamp == j->stamp)
+            continue;
+        *a = (arrival){j->stamp, p->lane};
+        w->work->lanes[p->lane].last++;
+        w->work->barriers++;
+    }
+}
+
+static void add_waits(walk *w, const tt_piece_ops *p)
+{
+    const tt_join *j = &w->join;
+    if (p->open || p->lane >= TT_WORK_LANES_MAX) return;
+    uint64_t *row = w->lane_waits + (size_t)p->lane * w->waits_lanes;
+    for (size_t i = 0; i < p->n; i++) {
+        const uint32_t node = p->node[i];
+        if (node >= j->graph->n_nodes || w->arrivals[node].stamp != j->stamp) continue;
+        row[w->arrivals[node].lane] += p->release[i] - p->arrive[i];
+    }
+}
+
+static tt_status add_pieces(walk *w, const tt_run *run, tt_work_window *v, tt_error *err)
+{
+    const tt_piece *pieces;
+    size_t n;
+    uint32_t lanes = 0;
+    tt_status status = tt_pieces_of_run(w->m->pieces, run->id, &pieces, &n, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < n; i++)
+        if (pieces[i].lane < TT_WORK_LANES_MAX && pieces[i].lane >= lanes)
+            lanes = pieces[i].lane + 1;
+    if (!make_room(w, w->join.graph->n_nodes, lanes)) return no_memory(err);
+    if (lanes > v->lanes) v->lanes = lanes;
+    for (unsigned pass = 0; pass < (lanes > 1 ? 2u : 1u); pass++) {
+        for (size_t i = 0; i < n; i++) {
+            tt_piece_ops p;
+            status = tt_pieces_get(w->m->pieces, &pieces[i], &p, err);
+            if (status != TT_OK) return status;
+            if (pass == 0) add_lane(w, &p, v);
+            if (pass == 0 && lanes > 1) note_last(w, &p);
+            if (pass == 1) add_waits(w, &p);
+        }
+    }
+    return TT_OK;
+}
+
+static tt_status add_run(walk *w, uint32_t at, tt_error *err)
+{
+    const tt_run *run = &w->m->runs[at];
+    const uint8_t phase =
+        run->batch == TT_NONE ? TT_PHASE_UNKNOWN : w->m->batches[run->batch].phase;
+    tt_status status = tt_join_run(&w->join, w->m, at, err);
+    if (status != TT_OK || !w->join.graph || w->join.n_touched == 0) return status;
+    tt_work_window *v = window_of(w, run);
+    if (!v) return no_memory(err);
+    /* The callback sees an op as a whole, on whichever threads it ran. */
+    if (run->observed == TT_OBSERVED_HOOK && run->threads <= TT_WORK_LANES_MAX &&
+        run->threads > v->lanes)
+        v->lanes = run->threads;
+    status = tt_accesses_run(w->accesses, at, err);
+    if (status == TT_OK)
+        status = add_ops(w, run->graph, phase < PHASES ? phase : TT_PHASE_UNKNOWN, err);
+    return status == TT_OK ? add_pieces(w, run, v, err) : status;
+}
+
+/* --- sums --- */
+
+static int by_begin(const void *a, const void *b)
+{
+    const tt_work_window *x = a, *y = b;
+    return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
+}
+
+static bool sum_windows(tt_work *work)
+{
+    tt_work_window *sorted = malloc((work->n_windows + 1) * sizeof *sorted);
+    uint64_t end = 0, covered = 0, all = 0;
+    if (!sorted) return false;
+    if (work->n_windows) memcpy(sorted, work->windows, work->n_windows * sizeof *sorted);
+    qsort(sorted, work->n_windows, sizeof *sorted, by_begin);
+    for (size_t i = 0; i < work->n_windows; i++) {
+        const tt_work_window *v = &sorted[i];
+        uint64_t from = i && v->begin_ticks < end ? end : v->begin_ticks;
+        if (v->end_ticks > from || i == 0) {
+            covered += v->end_ticks - from;
+            end = v->end_ticks;
+        }
+        all += v->end_ticks - v->begin_ticks;
+        uint64_t total = (v->end_ticks - v->begin_ticks) * v->lanes;
+        uint64_t used = v->busy_ticks + v->wait_ticks;
+        work->busy_ticks += v->busy_ticks;
+        work->wait_ticks += v->wait_ticks;
+        if (total > used) work->idle_ticks += total - used;
+    }
+    if (work->n_windows) work->span_ticks = end - sorted[0].begin_ticks;
+    work->between_ticks = work->span_ticks - covered;
+    work->overlap_ticks = all - covered;
+    free(sorted);
+    return true;
+}
+
+static bool open_walk(walk *w, const tt_model *m, tt_work *work)
+{
+    memset(work, 0, sizeof *work);
+    tt_arena_init(&work->texts, TEXTS_BYTES_MAX);
+    *w = (walk){.m = m,
+                .work = work,
+                .nodes = calloc((size_t)m->n_graphs + 1, sizeof *w->nodes),
+                .ops = tt_op_table_new(m),
+                .accesses = tt_accesses_new(m),
+                .window_of_batch = calloc((size_t)m->n_batches + 1, sizeof(uint32_t))};
+    return w->nodes && w->ops && w->accesses && w->window_of_batch;
+}
+
+static void close_walk(walk *w)
+{
+    for (uint32_t i = 0; w->nodes && i < w->m->n_graphs; i++)
+        free(w->nodes[i]);
+    free(w->nodes);
+    tt_idmap_free(&w->cell_of_key);
+    tt_op_table_free(w->ops);
+    tt_accesses_free(w->accesses);
+    tt_join_free(&w->join);
+    free(w->arrivals);
+    free(w->window_of_batch);
+    free(w->lane_waits);
+}
+
+static void hand_over_waits(walk *w)
+{
+    if (w->work->n_lanes < 2 || w->waits_lanes != w->work->n_lanes) return;
+    w->work->waits = w->lane_waits;
+    w->lane_waits = NULL;
+}
+
+tt_status tt_work_measure(const tt_model *m, tt_work *work, tt_work_progress *progress,
+                          void *context, tt_error *err)
+{
+    walk w;
+    tt_status status = open_walk(&w, m, work) ? TT_OK : no_memory(err);
+    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
+        status = add_run(&w, i, err);
+        if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
+    }
+    work->stray = w.join.stray;
+    if (status == TT_OK && !sum_windows(work)) status = no_memory(err);
+    hand_over_waits(&w);
+    close_walk(&w);
+    return status;
+}
+
+void tt_work_free(tt_work *work)
+{
+    free(work->cells);
+    free(work->windows);
+    free(work->waits);
+    tt_arena_free(&work->texts);
+    memset(work, 0, sizeof *work);
+}

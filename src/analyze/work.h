@@ -1,0 +1,90 @@
+/* Where the threads' time went, and what they did for it: one walk over all op records.
+ *
+ * Time is the threads' time. While a batch is computed, each of its threads is at any moment in one
+ * of three states: it works on an op (compute: from the op's start to the thread's arrival at the
+ * barrier behind it), it waits there for the others (wait: from arrival to release), or it is in
+ * no op (idle: before its first one, behind its last one, between two). Of a batch, the three add
+ * up to its threads x its time. An op's own, inner barriers are part of its compute. */
+#ifndef TT_ANALYZE_WORK_H
+#define TT_ANALYZE_WORK_H
+
+#include "analyze/flops.h"
+#include "model/arena.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Lanes beyond it wait and work in the sums, but who waited for whom is not told of them. */
+#define TT_WORK_LANES_MAX 512u
+/* Kinds and places told apart; what there is beyond goes into cells of the op "(other)". */
+#define TT_WORK_CELLS_MAX (1u << 18)
+
+/* All executions of ops of one kind, at one place of the network, in one phase. */
+typedef struct tt_work_cell {
+    const char *op; /* "MUL_MAT", "RMS_NORM+MUL" */
+    const char *category;
+    const char *component;
+    int32_t layer_id; /* TT_LAYER_NONE: none */
+    uint8_t phase;    /* enum tt_phase */
+    bool integers;    /* tt_flops_in_integers */
+    bool flops_known;
+    bool flops_at_most, bytes_at_most;
+    uint64_t count;      /* executions, all threads of one together */
+    uint64_t busy_ticks; /* of the threads, summed: compute */
+    uint64_t wait_ticks; /* likewise */
+    uint64_t timed;      /* executions of which the end was seen; of these: */
+    uint64_t ticks;      /* from the first thread's start to the last one's arrival */
+    double flops;        /* 0 unless known */
+    double moved_bytes;  /* read and written */
+    double weight_bytes; /* of these, of weights */
+} tt_work_cell;
+
+/* A stretch of time in which ops were computed: a batch, or a run outside any. */
+typedef struct tt_work_window {
+    uint64_t begin_ticks, end_ticks; /* the end, or (of one without) the last thing seen of it */
+    uint32_t batch;                  /* in tt_model.batches, or TT_NONE */
+    uint32_t lanes;
+    uint64_t busy_ticks, wait_ticks;
+    bool open; /* its end was not seen */
+} tt_work_window;
+
+typedef struct tt_work_lane {
+    uint64_t ops;
+    uint64_t busy_ticks, wait_ticks;
+    uint64_t last; /* times that this lane was the last to arrive, among two or more */
+} tt_work_lane;
+
+typedef struct tt_work {
+    tt_work_cell *cells;
+    size_t n_cells;
+    tt_work_window *windows; /* in the order observed */
+    size_t n_windows;
+    uint32_t n_lanes; /* highest lane + 1, at most TT_WORK_LANES_MAX */
+    tt_work_lane lanes[TT_WORK_LANES_MAX];
+    /* [waiting lane x n_lanes + lane that arrived last]: ticks. Where both are the same it is what
+     * the barrier itself took. Made when the trace has two lanes or more. */
+    uint64_t *waits;
+    uint64_t barriers; /* ops of two or more lanes, all of them ended */
+    /* Sums, in ticks: */
+    uint64_t busy_ticks, wait_ticks, idle_ticks; /* of threads; they add up to windows x lanes */
+    uint64_t span_ticks;    /* from the begin of the first window to the end of the last */
+    uint64_t between_ticks; /* of these, in no window */
+    uint64_t overlap_ticks; /* in two windows or more, counted for each but the first */
+    uint64_t unknown_lane;  /* records of lanes beyond the limit */
+    uint64_t open_records;  /* without an end: no time is known of them */
+    uint64_t stray;         /* records without a known run, graph or node: left out */
+    tt_arena texts;         /* private */
+    size_t cells_capacity;  /* private */
+} tt_work;
+
+typedef void tt_work_progress(void *context, uint64_t done, uint64_t total);
+
+/* *work is freed with tt_work_free, also after an error. progress may be NULL. Memory: a cell for
+ * each kind and place that the graphs have, a window a batch. */
+tt_status tt_work_measure(const tt_model *m, tt_work *work, tt_work_progress *progress,
+                          void *context, tt_error *err);
+void tt_work_free(tt_work *work);
+
+#endif

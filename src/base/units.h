@@ -1,0 +1,34 @@
+/* Numbers as people type and read them. */
+#ifndef TT_BASE_UNITS_H
+#define TT_BASE_UNITS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "4096", "64K", "1.5M", "2G", "1T" (powers of 1024; an optional trailing "B" or
+ * "iB") to bytes. TT_E_USAGE with a message that names the text otherwise. */
+tt_status tt_units_parse_size(const char *text, uint64_t *bytes, tt_error *err);
+/* "2.5G", "500MB/s", "3G/s" (powers of 1000, as disks are sold; "GiB/s": of 1024) to bytes a
+ * second, more than 0. TT_E_USAGE with a message that names the text otherwise. */
+tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err);
+/* A whole decimal number in [min, max]. `what` names the option in the message. */
+tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, int64_t max,
+                             int64_t *value, tt_error *err);
+
+/* A short text with its unit in the caller's buffer, which is also returned.
+ * 24 bytes are enough for each. */
+#define TT_UNITS_TEXT 24
+char *tt_units_bytes(char out[TT_UNITS_TEXT], uint64_t bytes);    /* "705.3 MiB" */
+char *tt_units_ns(char out[TT_UNITS_TEXT], double ns);            /* "12.3 us", "1.02 s" */
+char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n);        /* "1,234,567" */
+char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s); /* "12.4 GB/s" (10^9) */
+
+/* The digits from text to end, below UINT32_MAX; false when they are something else. */
+bool tt_units_parse_u32(const char *text, const char *end, uint32_t *out);
+/* "12", "12..20", "12.." or "..20"; false when it is none of these. */
+bool tt_units_parse_range(const char *text, uint32_t *first, uint32_t *last);
+
+#endif

@@ -1,0 +1,353 @@
+/* tensortrace report FILE: one page that answers what people ask of a run. */
+#include "analyze/work.h"
+#include "base/outdir.h"
+#include "base/outfile.h"
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/trace_options.h"
+#include "report/json.h"
+#include "report/render.h"
+#include "report/sections.h"
+#include "report/svg.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { OPT_MARKDOWN = 256, OPT_FORCE, OPT_BANDWIDTH, OPT_PEAK, OPT_NO_MEASURE, OPT_DISK };
+
+struct options {
+    tt_input input;
+    bool markdown, force, no_measure;
+    const char *output;                                /* NULL: not said; "-": standard output */
+    double bytes_per_s, flops_per_s, disk_bytes_per_s; /* 0: not said */
+};
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "FILE", 0,
+     "Write to FILE (- for standard output); default: standard output, or on a terminal a file "
+     "with the "
+     "trace's name and .html",
+     1},
+    {"markdown", OPT_MARKDOWN, 0, 0,
+     "Markdown instead of HTML; plots go into the folder FILE.plots beside FILE", 1},
+    {"force", OPT_FORCE, 0, 0, "Overwrite FILE if it exists", 1},
+    {"bandwidth", OPT_BANDWIDTH, "RATE", 0, "What the machine reads from memory a second: 25G", 2},
+    {"peak", OPT_PEAK, "FLOPS", 0, "What it computes a second: 400G, 1.5T", 2},
+    {"no-measure", OPT_NO_MEASURE, 0, 0,
+     "Measure nothing: without the two above, no edges of a roofline", 2},
+    {"disk", OPT_DISK, "RATE", 0, "What the disk reads a second (default: 2G)", 2},
+    {0},
+};
+
+static double rate(const char *option, const char *arg, struct argp_state *state)
+{
+    tt_error err;
+    double v = 0;
+    if (tt_units_parse_rate(arg, &v, &err) != TT_OK)
+        argp_error(state, "%s: %s", option, err.message);
+    return v;
+}
+
+static void check(const struct options *o, struct argp_state *state)
+{
+    if (o->markdown && o->input.json) argp_error(state, "--markdown and --json exclude each other");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case OPT_MARKDOWN:
+        o->markdown = true;
+        return 0;
+    case OPT_FORCE:
+        o->force = true;
+        return 0;
+    case OPT_BANDWIDTH:
+        o->bytes_per_s = rate("--bandwidth", arg, state);
+        return 0;
+    case OPT_PEAK:
+        o->flops_per_s = rate("--peak", arg, state);
+        return 0;
+    case OPT_NO_MEASURE:
+        o->no_measure = true;
+        return 0;
+    case OPT_DISK:
+        o->disk_bytes_per_s = rate("--disk", arg, state);
+        return 0;
+    case ARGP_KEY_END:
+        check(o, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- the machine --- */
+
+/* Whether the trace was made on this machine; else why nothing is measured. */
+static bool is_this_machine(const tt_model *m, char *why, size_t room)
+{
+    struct utsname here;
+    tt_doctor_host host;
+    const char *name = tt_model_environment(m, "host"), *cpu = tt_model_environment(m, "cpu");
+    memset(&host, 0, sizeof host);
+    tt_doctor_host_look(&host);
+    if (uname(&here) != 0) here.nodename[0] = '\0';
+    if (!name || !cpu)
+        (void)snprintf(why, room, "the trace does not say which machine it was made on");
+    else if (strcmp(name, here.nodename) != 0)
+        (void)snprintf(
+            why, room,
+            "the trace was made on another machine (%.60s; this one is %.60s): --bandwidth and "
+            "--peak say what that one can do",
+            name, here.nodename);
+    else if (strcmp(cpu, host.cpu) != 0)
+        (void)snprintf(
+            why, room,
+            "the trace was made on another processor (%.60s): --bandwidth and --peak say what it "
+            "can do",
+            cpu);
+    else
+        return true;
+    return false;
+}
+
+static uint32_t most_threads(const tt_model *m)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < m->n_runs; i++)
+        if (m->runs[i].threads > most && m->runs[i].threads <= TT_MACHINE_THREADS_MAX)
+            most = m->runs[i].threads;
+    return most;
+}
+
+static void find_edges(const struct options *o, const tt_model *m, tt_edges *e)
+{
+    tt_error err;
+    *e = (tt_edges){.bytes_per_s = o->bytes_per_s, .flops_per_s = o->flops_per_s};
+    if (o->bytes_per_s > 0) e->bandwidth_from = TT_EDGES_GIVEN;
+    if (o->flops_per_s > 0) e->peak_from = TT_EDGES_GIVEN;
+    if (e->bandwidth_from && e->peak_from) return;
+    if (o->no_measure) {
+        (void)snprintf(e->why_not, sizeof e->why_not, "--no-measure was given");
+        return;
+    }
+    if (m->n_runs == 0) {
+        (void)snprintf(e->why_not, sizeof e->why_not, "there are no ops to compare with them");
+        return;
+    }
+    if (!is_this_machine(m, e->why_not, sizeof e->why_not)) return;
+    if (tt_machine_measure(most_threads(m), &e->machine, &err) != TT_OK) {
+        (void)snprintf(e->why_not, sizeof e->why_not, "%.190s", err.message);
+        return;
+    }
+    if (!e->bandwidth_from) {
+        e->bandwidth_from = TT_EDGES_MEASURED;
+        e->bytes_per_s = e->machine.read_bytes_per_s;
+    }
+    if (!e->peak_from) {
+        e->peak_from = TT_EDGES_MEASURED;
+        e->flops_per_s = e->machine.flops_per_s;
+        e->int8_ops_per_s = e->machine.int8_ops_per_s;
+    }
+}
+
+/* --- writing --- */
+
+/* The plots as files of their own. */
+static tt_status write_plots(const tt_page *p, const tt_drawings *d, tt_outdir *dir, tt_error *err)
+{
+    tt_status status = TT_OK;
+    for (const tt_page_section *s = p->sections; s; s = s->next) {
+        for (const tt_page_block *b = s->blocks; b && status == TT_OK; b = b->next) {
+            size_t size;
+            char name[64];
+            const char *svg =
+                b->kind == TT_BLOCK_PLOT && b->plot ? tt_drawings_of(d, b->plot, &size) : NULL;
+            if (!svg) continue;
+            (void)snprintf(name, sizeof name, "%.40s.svg", b->plot->id);
+            FILE *out = tt_outdir_file(dir, name, err);
+            if (!out) return err->status;
+            (void)tt_svg_write(b->plot, svg, size, true, out);
+            status = tt_outdir_close(out, name, err);
+        }
+    }
+    return status;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* FILE.plots, then FILE: whoever finds FILE finds its plots. */
+static tt_status write_markdown(const tt_page *p, const tt_drawings *d, const char *path,
+                                bool force, tt_error *err)
+{
+    char *folder = NULL;
+    tt_outdir dir;
+    tt_outfile file;
+    if (asprintf(&folder, "%s.plots", path) < 0)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    tt_status status = tt_outfile_open(&file, path, force, err);
+    if (status == TT_OK) {
+        status = tt_outdir_open(&dir, folder, force, err);
+        if (status == TT_OK) {
+            tt_page_markdown(p, d, base_name(folder), file.stream);
+            status = write_plots(p, d, &dir, err);
+            if (status == TT_OK) status = tt_outdir_commit(&dir, err);
+            tt_outdir_abandon(&dir);
+        }
+        if (status == TT_OK) status = tt_outfile_commit(&file, err);
+        tt_outfile_abandon(&file);
+    }
+    free(folder);
+    return status;
+}
+
+static tt_status write_file(const struct options *o, const tt_page *p, const tt_drawings *d,
+                            tt_analysis *a, const char *path, tt_error *err)
+{
+    tt_outfile file;
+    tt_status status = tt_outfile_open(&file, path, o->force, err);
+    if (status != TT_OK) return status;
+    if (o->input.json)
+        (void)tt_report_json(p, a, file.stream);
+    else
+        tt_page_html(p, d, file.stream);
+    status = tt_outfile_commit(&file, err);
+    tt_outfile_abandon(&file);
+    return status;
+}
+
+/* Where to write: NULL for standard output. The name is for free(). */
+static char *choose_output(const struct options *o)
+{
+    char *name = NULL;
+    if (o->output) return strcmp(o->output, "-") == 0 ? NULL : strdup(o->output);
+    if (o->markdown || o->input.json || !isatty(STDOUT_FILENO)) return NULL;
+    const char *base = base_name(o->input.path), *end = strstr(base, ".ttrace");
+    int n = end && end[strlen(".ttrace")] == '\0' ? (int)(end - base) : (int)strlen(base);
+    return asprintf(&name, "%.*s.html", n, base) < 0 ? NULL : name;
+}
+
+static int write_page(const struct options *o, const tt_page *p, tt_analysis *a, const char *path)
+{
+    tt_error err;
+    tt_drawings d = {0};
+    tt_status status = TT_OK;
+    /* Markdown on standard output has no place for plots. */
+    if (!o->input.json && !(o->markdown && !path)) {
+        status = tt_drawings_make(p, &d, &err);
+        if (status != TT_OK) tt_report_note("%s; the page has its tables only", err.message);
+    }
+    status = TT_OK;
+    int code = TT_EXIT_OK;
+    if (path && o->markdown)
+        status = write_markdown(p, &d, path, o->force, &err);
+    else if (path)
+        status = write_file(o, p, &d, a, path, &err);
+    else if (o->input.json)
+        code = tt_report_output(tt_report_json(p, a, stdout));
+    else {
+        if (o->markdown)
+            tt_page_markdown(p, &d, NULL, stdout);
+        else
+            tt_page_html(p, &d, stdout);
+        code = tt_report_output(true);
+    }
+    if (status != TT_OK) code = tt_report_error(&err);
+    if (code == TT_EXIT_OK && path && !o->output) tt_report_note("wrote %s", path);
+    tt_drawings_free(&d);
+    return code;
+}
+
+/* Before all the work: what is there already and may not be replaced, and the trace itself. */
+static int check_target(const struct options *o, const char *path)
+{
+    struct stat st;
+    if (!path) return TT_EXIT_OK;
+    if (tt_input_is_within(&o->input, path))
+        return tt_report_usage("%s is, or holds, the trace that is read; name another -o", path);
+    if (o->force || stat(path, &st) != 0 || S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode))
+        return TT_EXIT_OK;
+    return tt_report_usage("%s exists; --force overwrites it", path);
+}
+
+static int check_targets(const struct options *o, const char *path)
+{
+    char *folder = NULL;
+    int code = check_target(o, path);
+    if (code != TT_EXIT_OK || !path || !o->markdown) return code;
+    if (asprintf(&folder, "%s.plots", path) < 0) return tt_report_usage("out of memory");
+    code = check_target(o, folder);
+    free(folder);
+    return code;
+}
+
+static int make_report(const struct options *o, const tt_model *m, const char *path)
+{
+    tt_error err;
+    tt_progress bar;
+    tt_analysis a;
+    tt_page page;
+    tt_analysis_options options = {
+        .disk_bytes_per_s = o->disk_bytes_per_s, .progress = tt_progress_callback, .context = &bar};
+    find_edges(o, m, &options.edges);
+    tt_progress_begin(&bar, "reading", 1000, "parts");
+    tt_status status = tt_analysis_make(m, o->input.path, &options, &a, &err);
+    tt_progress_end(&bar);
+    tt_page_open(&page);
+    int code;
+    if (status == TT_OK) {
+        tt_report_page(&page, &a);
+        code = page.failed ? tt_report_usage("out of memory") : write_page(o, &page, &a, path);
+    } else {
+        code = tt_report_error(&err);
+    }
+    tt_page_close(&page);
+    tt_analysis_free(&a);
+    return code;
+}
+
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
+
+int tt_cmd_report(int argc, char **argv)
+{
+    static const struct argp argp = {option_table,
+                                     parse_option,
+                                     "FILE",
+                                     "One self-contained page about the run of the trace FILE: "
+                                     "where the time went, what bounds it, who waited for "
+                                     "whom, how the model file is read, what is hot, what more RAM "
+                                     "would win, and what is missing.\v"
+                                     "On the machine that made the trace, memory bandwidth and "
+                                     "peak speed are measured, in some 1.5 s. Plots are "
+                                     "drawn by gnuplot; without it the page has its tables.",
+                                     children,
+                                     NULL,
+                                     NULL};
+    struct options o = {0};
+    tt_model *m = NULL;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    char *path = choose_output(&o);
+    int code = check_targets(&o, path);
+    if (code == TT_EXIT_OK) code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
+    if (code == TT_EXIT_OK) code = make_report(&o, m, path);
+    tt_model_close(m);
+    free(path);
+    return code;
+}

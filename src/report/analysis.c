@@ -1,0 +1,161 @@
+#include "report/analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Progress is told in parts of the whole: the walk over the ops, that over the reads, the rest. */
+#define PARTS 1000u
+
+typedef struct stage {
+    const tt_analysis_options *o;
+    uint64_t from, to;
+} stage;
+
+static void tell(void *context, uint64_t done, uint64_t total)
+{
+    const stage *s = context;
+    if (!s->o->progress) return;
+    uint64_t at = total ? (s->to - s->from) * done / total : 0;
+    s->o->progress(s->o->context, s->from + at, PARTS);
+}
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the report");
+}
+
+/* --- time --- */
+
+static tt_status add_times(tt_analysis *a, tt_error *err)
+{
+    const tt_work *w = &a->work;
+    stage s = {&a->options, 0, 600};
+    tt_status status = tt_work_measure(a->m, &a->work, tell, &s, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < w->n_windows; i++)
+        if (w->windows[i].lanes > a->lanes) a->lanes = w->windows[i].lanes;
+    a->compute_ns = tt_model_span_ns(a->m, w->busy_ticks);
+    a->wait_ns = tt_model_span_ns(a->m, w->wait_ticks);
+    a->idle_ns = tt_model_span_ns(a->m, w->idle_ticks);
+    a->between_ns = tt_model_span_ns(a->m, w->between_ticks) * a->lanes;
+    a->threads_observed = a->summary.runs_hooked > 0;
+    a->total_ns = a->compute_ns + a->wait_ns + a->idle_ns + a->between_ns;
+    return tt_rollups_make(a) ? TT_OK : no_memory(err);
+}
+
+/* --- reads --- */
+
+/* So many batches of the beginning as have no more ops than can be held. */
+static bool choose_batches(tt_analysis *a, tt_filter *filter)
+{
+    uint64_t ops = 0;
+    for (size_t i = 0; i < a->work.n_cells; i++)
+        ops += a->work.cells[i].count;
+    if (ops <= TT_ANALYSIS_READS_OPS_MAX || a->m->n_batches < 2) return false;
+    uint64_t keep = (uint64_t)((double)a->m->n_batches * TT_ANALYSIS_READS_OPS_MAX / (double)ops);
+    if (keep < 1) keep = 1;
+    filter->has_token = true;
+    filter->token_first = tt_model_token(a->m, 0);
+    filter->token_last = tt_model_token(a->m, (uint32_t)keep - 1);
+    a->reads_last_token = filter->token_last;
+    return true;
+}
+
+static tt_status add_whatif(tt_analysis *a, tt_error *err)
+{
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
+    uint64_t sizes[TT_ANALYSIS_RAM_SIZES];
+    tt_whatif *w = NULL;
+    tt_status status = tt_whatif_new(a->m, &a->reads, &plan, &w, err);
+    if (status == TT_OK) {
+        a->touched_bytes = tt_whatif_touched(w);
+        for (uint64_t i = 0; i < TT_ANALYSIS_RAM_SIZES; i++)
+            sizes[i] = i + 1 < TT_ANALYSIS_RAM_SIZES
+                           ? a->touched_bytes / TT_ANALYSIS_RAM_SIZES * (i + 1)
+                           : a->touched_bytes;
+        status = tt_whatif_run(w, TT_POLICY_LRU, sizes, TT_ANALYSIS_RAM_SIZES, a->disk_bytes_per_s,
+                               a->lru, err);
+    }
+    if (status == TT_OK)
+        status = tt_whatif_run(w, TT_POLICY_BELADY, sizes, TT_ANALYSIS_RAM_SIZES,
+                               a->disk_bytes_per_s, a->belady, err);
+    a->has_whatif = status == TT_OK;
+    tt_whatif_free(w);
+    return status;
+}
+
+static tt_status add_reads(tt_analysis *a, tt_error *err)
+{
+    tt_filter filter = {0};
+    stage s = {&a->options, 600, 800};
+    a->reads_cut = choose_batches(a, &filter);
+    tt_status status = tt_reads_collect(a->m, &filter, &a->reads, tell, &s, err);
+    if (status != TT_OK || a->reads.n == 0) return status;
+    a->has_reads = true;
+    status = tt_heat_measure(a->m, &a->reads, &filter,
+                             tt_heat_has_experts(&a->reads) ? TT_HEAT_EXPERT : TT_HEAT_TENSOR,
+                             &a->heat, err);
+    a->has_heat = status == TT_OK;
+    return status == TT_OK ? add_whatif(a, err) : status;
+}
+
+/* --- the rest --- */
+
+static tt_status add_routers(tt_analysis *a, tt_error *err)
+{
+    const tt_filter all = {0};
+    stage s = {&a->options, 800, 900};
+    a->expert_nodes = tt_routers_expert_nodes(a->m);
+    if (a->expert_nodes == 0) return TT_OK;
+    a->routers = tt_routers_new(a->m, &all, TT_PHASE_GENERATE);
+    if (!a->routers) return no_memory(err);
+    return tt_routers_walk(a->routers, tell, &s, err);
+}
+
+static tt_status add_faults(tt_analysis *a, tt_error *err)
+{
+    stage s = {&a->options, 900, 1000};
+    a->kernel = tt_kernel_new(a->m);
+    if (!a->kernel) return no_memory(err);
+    const tt_filter all = {0};
+    tt_kernel_batches(a->kernel, &all, &a->kernel_batches);
+    tt_kernel_recording(a->kernel, &a->kernel_recording);
+    if (!tt_details_has(a->m->details, TT_DETAIL_FAULTS) || !a->timed) return TT_OK;
+    a->faults = tt_faults_new(a->m, TT_FAULTS_BY_TOKEN, &all);
+    if (!a->faults) return no_memory(err);
+    return tt_faults_sum(a->faults, tell, &s, err);
+}
+
+tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysis_options *options,
+                           tt_analysis *a, tt_error *err)
+{
+    memset(a, 0, sizeof *a);
+    a->m = m;
+    a->path = path;
+    a->options = *options;
+    a->timed = tt_model_need_clock(m, NULL) == TT_OK;
+    a->disk_bytes_per_s =
+        options->disk_bytes_per_s > 0 ? options->disk_bytes_per_s : TT_ANALYSIS_DISK_BYTES_PER_S;
+    tt_summarize(m, &a->summary);
+    tt_status status = add_times(a, err);
+    if (status == TT_OK) status = add_reads(a, err);
+    if (status == TT_OK) status = add_routers(a, err);
+    if (status == TT_OK) status = add_faults(a, err);
+    if (status == TT_OK) status = tt_buffers_analyze(m, &a->buffers, err);
+    return status;
+}
+
+void tt_analysis_free(tt_analysis *a)
+{
+    tt_rollups *rollups[] = {&a->by_part, &a->by_op, &a->by_layer, &a->points};
+    tt_work_free(&a->work);
+    for (size_t i = 0; i < sizeof rollups / sizeof *rollups; i++)
+        free(rollups[i]->list);
+    tt_heat_free(&a->heat);
+    tt_reads_free(&a->reads);
+    tt_routers_free(a->routers);
+    tt_faults_free(a->faults);
+    tt_kernel_free(a->kernel);
+    tt_buffers_free(a->buffers);
+    memset(a, 0, sizeof *a);
+}

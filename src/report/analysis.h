@@ -1,0 +1,131 @@
+/* Everything that a report says of a trace, worked out once. */
+#ifndef TT_REPORT_ANALYSIS_H
+#define TT_REPORT_ANALYSIS_H
+
+#include "analyze/buffers.h"
+#include "analyze/faults.h"
+#include "analyze/heat.h"
+#include "analyze/kernel.h"
+#include "analyze/reads.h"
+#include "analyze/routers.h"
+#include "analyze/summary.h"
+#include "analyze/whatif.h"
+#include "analyze/work.h"
+#include "machine/measure.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+
+/* Reads of weights are looked at over at most so many ops: some 30 MB of them, seconds of
+ * replaying. Of a longer trace it is the first batches. */
+#define TT_ANALYSIS_READS_OPS_MAX 1000000u
+#define TT_ANALYSIS_RAM_SIZES 10u
+#define TT_ANALYSIS_DISK_BYTES_PER_S 2e9 /* when nobody says another: a common NVMe disk */
+
+/* Where the edges of the roofline come from. */
+typedef enum tt_edges_from { TT_EDGES_NONE, TT_EDGES_MEASURED, TT_EDGES_GIVEN } tt_edges_from;
+
+typedef struct tt_edges {
+    tt_edges_from bandwidth_from, peak_from;
+    double bytes_per_s;
+    double flops_per_s;
+    double int8_ops_per_s; /* 0: not known; then flops_per_s counts for all */
+    tt_machine machine;    /* with TT_EDGES_MEASURED */
+    char why_not[320];     /* with TT_EDGES_NONE: why nothing was measured */
+} tt_edges;
+
+typedef struct tt_analysis_options {
+    tt_edges edges;
+    double disk_bytes_per_s; /* 0: not said */
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+    void *context;
+} tt_analysis_options;
+
+/* A sum of cells (analyze/work.h). */
+typedef struct tt_rollup {
+    const char *key;  /* an op, a part of the network, ... */
+    const char *part; /* of points: the part */
+    int64_t number;   /* a layer; TT_LAYER_NONE */
+    uint8_t phase;
+    bool integers, flops_known, flops_at_most, bytes_at_most;
+    uint64_t count, timed;
+    double compute_ns, wait_ns; /* of threads */
+    double wall_ns;             /* of the timed ones */
+    double flops, moved_bytes, weight_bytes;
+} tt_rollup;
+
+typedef struct tt_rollups {
+    tt_rollup *list;
+    size_t n;
+} tt_rollups;
+
+typedef enum tt_bound {
+    TT_BOUND_UNKNOWN, /* no edges, or no FLOPs known */
+    TT_BOUND_MEMORY,  /* moving its bytes takes longer than computing, at the machine's best */
+    TT_BOUND_COMPUTE,
+    TT_BOUND_NEITHER /* it reaches less than a tenth of both */
+} tt_bound;
+
+typedef struct tt_bounds {
+    double wall_ns[TT_BOUND_NEITHER + 1];
+    double all_ns;
+    /* Of the memory-bound ones: */
+    double bytes, flops;
+} tt_bounds;
+
+typedef struct tt_layer_experts {
+    int32_t layer_id;
+    tt_router_sum sum;
+    uint64_t expert_bytes;
+    const tt_expert_use *uses;
+} tt_layer_experts;
+
+typedef struct tt_analysis {
+    const tt_model *m;
+    const char *path;
+    tt_analysis_options options;
+    tt_summary summary;
+    tt_work work;
+    bool timed;      /* there is a clock; without, nothing that needs times */
+    double total_ns; /* of threads: compute + wait + idle + between batches x threads */
+    double compute_ns, wait_ns, idle_ns, between_ns;
+    uint32_t lanes;        /* the most of a window */
+    bool threads_observed; /* some runs were hooked; else ops are seen as wholes, and no waiting */
+    tt_rollups by_part, by_op, by_layer, points; /* the longest first; layers ascending */
+    tt_bounds bounds;                            /* of all */
+    tt_bounds generate;                          /* of generated tokens */
+    uint64_t unknown_ops;      /* kinds without a formula are among these executions */
+    double unknown_ns;         /* their time */
+    bool reads_cut;            /* only the first batches were looked at for reads */
+    uint32_t reads_last_token; /* the last one of them */
+    tt_reads reads;
+    bool has_reads;
+    tt_heat heat;
+    bool has_heat;
+    bool has_whatif;
+    uint64_t touched_bytes;
+    double disk_bytes_per_s;
+    tt_whatif_result lru[TT_ANALYSIS_RAM_SIZES], belady[TT_ANALYSIS_RAM_SIZES];
+    tt_routers *routers;
+    uint64_t expert_nodes;
+    tt_faults *faults; /* by token; NULL: ops were not counted */
+    tt_kernel *kernel;
+    tt_kernel_sum kernel_batches, kernel_recording;
+    tt_buffers *buffers;
+} tt_analysis;
+
+/* *a is freed with tt_analysis_free, also after an error. m outlives it. */
+tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysis_options *options,
+                           tt_analysis *a, tt_error *err);
+void tt_analysis_free(tt_analysis *a);
+
+/* roofline.c: sums and what bounds them. */
+bool tt_rollups_make(tt_analysis *a);
+/* What bounds r on a machine with these edges; *share: of the bandwidth or of the peak, whichever
+ * is reached better, that it reaches. Pure. */
+tt_bound tt_bound_of(const tt_edges *e, const tt_rollup *r, double *share);
+const char *tt_bound_name(tt_bound bound); /* "memory", "compute", "neither", "unknown" */
+/* The machine's peak for what r computes: integers or floats; 0: not known. */
+double tt_edges_peak(const tt_edges *e, const tt_rollup *r);
+
+#endif

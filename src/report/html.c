@@ -1,0 +1,171 @@
+#include "report/render.h"
+
+#include "report/gnuplot.h"
+#include "report/style.h"
+#include "report/svg.h"
+#include "report/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- drawings --- */
+
+static bool is_drawn(const tt_page_block *b)
+{
+    return b->kind == TT_BLOCK_PLOT && b->plot && !tt_plot_is_empty(b->plot);
+}
+
+tt_status tt_drawings_make(const tt_page *p, tt_drawings *d, tt_error *err)
+{
+    tt_status status = TT_OK;
+    *d = (tt_drawings){.svg = calloc(p->n_plots + 1u, sizeof *d->svg),
+                       .sizes = calloc(p->n_plots + 1u, sizeof *d->sizes)};
+    if (!d->svg || !d->sizes)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the plots");
+    d->n = p->n_plots;
+    for (const tt_page_section *s = p->sections; s; s = s->next) {
+        for (const tt_page_block *b = s->blocks; b; b = b->next) {
+            if (!is_drawn(b) || status == TT_E_NOT_FOUND) continue;
+            unsigned at = (unsigned)strtoul(b->plot->id + strlen("plot-"), NULL, 10) - 1;
+            tt_error why;
+            tt_status one = tt_gnuplot_svg(b->plot, &d->svg[at], &d->sizes[at], &why);
+            if (one != TT_OK && status == TT_OK) {
+                status = one;
+                if (err) *err = why;
+            }
+        }
+    }
+    return status;
+}
+
+void tt_drawings_free(tt_drawings *d)
+{
+    for (unsigned i = 0; d->svg && i < d->n; i++)
+        free(d->svg[i]);
+    free(d->svg);
+    free(d->sizes);
+    memset(d, 0, sizeof *d);
+}
+
+const char *tt_drawings_of(const tt_drawings *d, const tt_plot *p, size_t *size)
+{
+    unsigned at = (unsigned)strtoul(p->id + strlen("plot-"), NULL, 10) - 1;
+    if (at >= d->n) return NULL;
+    *size = d->sizes[at];
+    return d->svg[at];
+}
+
+/* --- the page --- */
+
+static void element(const char *open, const char *text, const char *close, FILE *out)
+{
+    fputs(open, out);
+    tt_text_markup(text, out);
+    fputs(close, out);
+}
+
+static void cell(const tt_page_table *t, unsigned column, const char *text, bool title, FILE *out)
+{
+    const bool head = title || (t->head && column == 0);
+    fprintf(out, "<%s%s%s>", head ? "th" : "td",
+            title  ? " scope=\"col\""
+            : head ? " scope=\"row\""
+                   : "",
+            t->right[column] ? " class=\"n\"" : "");
+    tt_text_markup(text, out);
+    fputs(head ? "</th>" : "</td>", out);
+}
+
+static void table(const tt_page_table *t, FILE *out)
+{
+    if (t->folded) element("<details><summary>", t->caption, "</summary>\n", out);
+    fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", out);
+    tt_text_markup(t->caption, out);
+    fputs("\"><table>\n", out);
+    if (!t->folded) element("<caption>", t->caption, "</caption>\n", out);
+    fputs("<thead><tr>", out);
+    for (unsigned i = 0; i < t->n_columns; i++)
+        cell(t, i, t->titles[i], true, out);
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (const tt_page_row *r = t->rows; r; r = r->next) {
+        fputs("<tr>", out);
+        for (unsigned i = 0; i < t->n_columns; i++)
+            cell(t, i, r->cells[i], false, out);
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
+    if (t->folded) fputs("</details>\n", out);
+}
+
+static void plot(const tt_plot *p, const tt_drawings *d, FILE *out)
+{
+    size_t size;
+    const char *svg = tt_drawings_of(d, p, &size);
+    if (!svg) return;
+    element("<figure><figcaption>", p->title, "</figcaption>\n", out);
+    (void)tt_svg_write(p, svg, size, false, out);
+    fputs("</figure>\n", out);
+}
+
+static void block(const tt_page_block *b, const tt_drawings *d, FILE *out)
+{
+    switch (b->kind) {
+    case TT_BLOCK_ANSWER:
+        element("<p class=\"answer\">", b->text, "</p>\n", out);
+        return;
+    case TT_BLOCK_TEXT:
+        element("<p>", b->text, "</p>\n", out);
+        return;
+    case TT_BLOCK_NOTE:
+        element("<p class=\"note\">", b->text, "</p>\n", out);
+        return;
+    case TT_BLOCK_PLOT:
+        if (b->plot) plot(b->plot, d, out);
+        return;
+    case TT_BLOCK_TABLE:
+        if (b->table && b->table->rows) table(b->table, out);
+        return;
+    }
+}
+
+static void head(const tt_page *p, FILE *out)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+          "<meta name=\"generator\" content=\"tensortrace " TT_VERSION "\">\n",
+          out);
+    element("<title>", p->title, "</title>\n", out);
+    fprintf(out, "<style>\n%s\n%s\n</style>\n</head>\n<body>\n", tt_style_colors(),
+            tt_style_page());
+    element("<header>\n<h1>", p->title, "</h1>\n", out);
+    element("<p class=\"sub\">", p->subtitle, "</p>\n", out);
+    fputs("<div class=\"summary\">\n", out);
+    for (const tt_page_block *b = p->summary; b; b = b->next)
+        element("<p>", b->text, "</p>\n", out);
+    fputs("</div>\n", out);
+    if (p->figures) fputs("<dl class=\"figures\">\n", out);
+    for (const tt_page_figure *f = p->figures; f; f = f->next) {
+        element("<div><dt>", f->label, "</dt>", out);
+        element("<dd>", f->value, "</dd></div>\n", out);
+    }
+    if (p->figures) fputs("</dl>\n", out);
+    fputs("<nav aria-label=\"Sections\"><ul>\n", out);
+    for (const tt_page_section *s = p->sections; s; s = s->next) {
+        fprintf(out, "<li><a href=\"#%s\">", s->id);
+        element("", s->title, "</a></li>\n", out);
+    }
+    fputs("</ul></nav>\n</header>\n<main>\n", out);
+}
+
+void tt_page_html(const tt_page *p, const tt_drawings *d, FILE *out)
+{
+    head(p, out);
+    for (const tt_page_section *s = p->sections; s; s = s->next) {
+        fprintf(out, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">", s->id, s->id);
+        element("", s->title, "</h2>\n", out);
+        for (const tt_page_block *b = s->blocks; b; b = b->next)
+            block(b, d, out);
+        fputs("</section>\n", out);
+    }
+    element("</main>\n<footer><p>", p->footer, "</p></footer>\n</body>\n</html>\n", out);
+}

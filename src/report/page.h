@@ -1,0 +1,97 @@
+/* A report as what it says: sections of sentences, tables and plots, in no format yet.
+ *
+ * Texts are copied into the page and may hold any bytes: whoever writes them out escapes them. A
+ * failure (no memory) is sticky: `failed` is looked at once, at the end. One thread. */
+#ifndef TT_REPORT_PAGE_H
+#define TT_REPORT_PAGE_H
+
+#include "model/arena.h"
+#include "report/plot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TT_PAGE_COLUMNS_MAX 16u
+/* What a page's texts and plots may take. */
+#define TT_PAGE_BYTES_MAX ((size_t)64 << 20)
+
+typedef enum tt_block_kind {
+    TT_BLOCK_ANSWER, /* the sentence that answers the section's question */
+    TT_BLOCK_TEXT,
+    TT_BLOCK_NOTE, /* how it was come by, what it does not say */
+    TT_BLOCK_PLOT,
+    TT_BLOCK_TABLE
+} tt_block_kind;
+
+typedef struct tt_page_row {
+    const char *cells[TT_PAGE_COLUMNS_MAX];
+    struct tt_page_row *next;
+} tt_page_row;
+
+typedef struct tt_page_table {
+    const char *caption;
+    unsigned n_columns;
+    const char *titles[TT_PAGE_COLUMNS_MAX];
+    bool right[TT_PAGE_COLUMNS_MAX]; /* numbers */
+    bool folded;                     /* shown only when asked for: it repeats a plot */
+    bool head;                       /* the first column heads its row */
+    tt_page_row *rows, *last;
+} tt_page_table;
+
+typedef struct tt_page_block {
+    tt_block_kind kind;
+    const char *text;
+    tt_page_table *table;
+    tt_plot *plot;
+    struct tt_page_block *next;
+} tt_page_block;
+
+typedef struct tt_page_section {
+    const char *id; /* of letters and dashes */
+    const char *title;
+    tt_page_block *blocks, *last;
+    struct tt_page_section *next;
+} tt_page_section;
+
+/* A figure that stands at the top of the page. */
+typedef struct tt_page_figure {
+    const char *value;
+    const char *label;
+    struct tt_page_figure *next;
+} tt_page_figure;
+
+typedef struct tt_page {
+    const char *title;
+    const char *subtitle;
+    const char *footer;
+    tt_page_figure *figures, *last_figure;
+    tt_page_block *summary, *last_summary; /* sentences, the most important first */
+    tt_page_section *sections, *last;
+    unsigned n_plots;
+    tt_arena arena;
+    bool failed;
+} tt_page;
+
+void tt_page_open(tt_page *p);
+void tt_page_close(tt_page *p);
+
+/* A copy in the page's memory; never NULL. */
+const char *tt_page_text(tt_page *p, const char *text);
+const char *tt_page_format(tt_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void tt_page_figure_add(tt_page *p, const char *value, const char *label);
+void tt_page_summary(tt_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tt_page_section_begin(tt_page *p, const char *id, const char *title);
+/* These go into the section begun last. */
+void tt_page_say(tt_page *p, tt_block_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Titles that end in '>' are of columns of numbers. */
+tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,
+                                   const char *const *titles);
+/* As many cells as columns; copied; NULL is empty. */
+void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells);
+/* An empty plot in the section; its id is unique in the page. NULL without memory, which the calls
+ * of plot.h take. */
+tt_plot *tt_page_plot(tt_page *p, const char *title, const char *x_label, const char *y_label);
+
+#endif

@@ -1,0 +1,119 @@
+#include "report/sections.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *tt_percent(tt_page *p, double part, double all)
+{
+    return all > 0 ? tt_page_format(p, "%.1f %%", 100 * part / all) : "";
+}
+
+const char *tt_say_ns(tt_page *p, double ns)
+{
+    char text[TT_UNITS_TEXT];
+    return tt_page_text(p, tt_units_ns(text, ns));
+}
+
+const char *tt_say_bytes(tt_page *p, double bytes)
+{
+    char text[TT_UNITS_TEXT];
+    if (!isfinite(bytes)) return "";
+    return tt_page_text(p, tt_units_bytes(text, bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX));
+}
+
+const char *tt_say_count(tt_page *p, double n)
+{
+    char text[TT_UNITS_TEXT];
+    return tt_page_text(p, tt_units_count(text, n < 0x1p63 ? (uint64_t)n : UINT64_MAX));
+}
+
+const char *tt_say_rate(tt_page *p, double bytes_per_s)
+{
+    char text[TT_UNITS_TEXT];
+    return tt_page_text(p, tt_units_rate(text, bytes_per_s));
+}
+
+const char *tt_say_flops(tt_page *p, double flops_per_s)
+{
+    static const char *const units[] = {"FLOP/s",  "kFLOP/s", "MFLOP/s",
+                                        "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+    size_t unit = 0;
+    double v = flops_per_s;
+    if (!isfinite(v)) return "";
+    while (v >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+        v /= 1000;
+        unit++;
+    }
+    return tt_page_format(p, "%.*f %s", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v, units[unit]);
+}
+
+const char *tt_say_number(tt_page *p, double v)
+{
+    if (!isfinite(v)) return "";
+    if (v == 0) return "0";
+    if (v >= 999.5) return tt_say_count(p, round(v));
+    if (v < 0.0995) return tt_page_format(p, "%.2g", v);
+    return tt_page_format(p, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
+}
+
+const char *tt_say_layer(tt_page *p, int64_t layer)
+{
+    return layer < 0 ? "no layer" : tt_page_format(p, "%lld", (long long)layer);
+}
+
+/* The sentences at the top: what bounds it, where the time went, what the memory does. */
+static void summarize(tt_page *p, const tt_analysis *a)
+{
+    char text[640];
+    const tt_heat *h = &a->heat;
+    if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
+    if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
+        tt_page_summary(
+            p, "Of the time, %s, %s was idle in batches, %s between them; %s took most, %s.",
+            a->threads_observed
+                ? tt_page_format(p, "%s was computing, %s waiting for other threads",
+                                 tt_percent(p, a->compute_ns, a->total_ns),
+                                 tt_percent(p, a->wait_ns, a->total_ns))
+                : tt_page_format(p, "%s was spent in ops",
+                                 tt_percent(p, a->compute_ns, a->total_ns)),
+            tt_percent(p, a->idle_ns, a->total_ns), tt_percent(p, a->between_ns, a->total_ns),
+            a->by_op.list[0].key,
+            tt_percent(p, a->by_op.list[0].compute_ns + a->by_op.list[0].wait_ns, a->total_ns));
+    if (a->has_heat && h->generate.batches)
+        tt_page_summary(
+            p,
+            "A generated batch reads %s%s of weights, %s of the model; %s of the steps in the file "
+            "go on where the last "
+            "read ended.",
+            h->at_most ? "at most " : "",
+            tt_say_bytes(p, (double)h->generate.distinct_bytes / (double)h->generate.batches),
+            tt_percent(p, (double)h->generate.distinct_bytes / (double)h->generate.batches,
+                       (double)h->model_bytes),
+            h->steps.steps ? tt_percent(p, (double)h->steps.adjacent, (double)h->steps.steps)
+                           : "none");
+    if (!p->summary)
+        tt_page_summary(p, "%s",
+                        a->summary.records == 0
+                            ? "The trace holds no ops: there is nothing to sum up."
+                            : "The trace does not hold what the questions below need.");
+}
+
+void tt_report_page(tt_page *p, tt_analysis *a)
+{
+    tt_page_head(p, a);
+    summarize(p, a);
+    tt_section_time(p, a);
+    tt_section_bound(p, a);
+    tt_section_waits(p, a);
+    tt_section_order(p, a);
+    tt_section_heat(p, a);
+    tt_section_experts(p, a);
+    tt_section_disk(p, a);
+    tt_section_whatif(p, a);
+    tt_section_speed(p, a);
+    tt_section_buffers(p, a);
+    tt_section_missing(p, a);
+    tt_section_run(p, a);
+}

@@ -1,0 +1,274 @@
+/* A report's page: what hostile texts become, what bounds an op, what a plot tells gnuplot. */
+#include "tests.h"
+
+#include "../golden/synth_trace.c"
+#include "base/json.h"
+#include "report/analysis.h"
+#include "report/page.h"
+#include "report/render.h"
+#include "report/sections.h"
+#include "report/svg.h"
+#include "report/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *written(void write(const char *, FILE *), const char *text)
+{
+    char *out = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&out, &size);
+    write(text, f);
+    assert_int_equal(fclose(f), 0);
+    return out;
+}
+
+static void check_text(void write(const char *, FILE *), const char *text, const char *want)
+{
+    char *out = written(write, text);
+    assert_string_equal(out, want);
+    free(out);
+}
+
+static void hostile_texts(void **state)
+{
+    (void)state;
+    check_text(tt_text_markup, "a<b>&\"c'\nd\x01", "a&lt;b&gt;&amp;&quot;c&#39; d\xef\xbf\xbd");
+    check_text(tt_text_markup, "\xff\xc3\xa4\xed\xa0\x80",
+               "\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    /* What is UTF-8, but nothing that a document may hold. */
+    check_text(tt_text_markup, "\xc2\x85\xef\xbf\xbe\xf0\x9f\xbf\xbf",
+               "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    check_text(tt_text_markdown, "a|b*c_d`e[f](g)<h>\n# i",
+               "a\\|b\\*c\\_d\\`e\\[f\\](g)&lt;h\\> \\# i");
+}
+
+static void pages_hold_their_texts(void **state)
+{
+    tt_page p;
+    tt_drawings none = {0};
+    char *out = NULL;
+    size_t size = 0;
+    const char *titles[] = {"Name", "N>"}, *cells[] = {"<script>alert(1)</script>", "3"};
+    (void)state;
+    tt_page_open(&p);
+    p.title = tt_page_text(&p, "</title><b>");
+    tt_page_section_begin(&p, "one", "One?");
+    tt_page_say(&p, TT_BLOCK_ANSWER, "%s", "<i>yes</i>");
+    tt_page_table *t = tt_page_table_begin(&p, "A table", 2, titles);
+    tt_page_table_row(&p, t, cells);
+    (void)tt_page_table_begin(&p, "No rows", 2, titles);
+    assert_false(p.failed);
+    FILE *f = open_memstream(&out, &size);
+    tt_page_html(&p, &none, f);
+    assert_int_equal(fclose(f), 0);
+    assert_null(strstr(out, "<script"));
+    assert_null(strstr(out, "<i>"));
+    assert_non_null(strstr(out, "<title>&lt;/title&gt;&lt;b&gt;</title>"));
+    assert_non_null(strstr(out, "<th scope=\"row\">&lt;script&gt;alert(1)&lt;/script&gt;</th>"
+                                "<td class=\"n\">3</td>"));
+    assert_null(strstr(out, "No rows"));
+    free(out);
+    tt_page_close(&p);
+}
+
+static __attribute__((noinline)) char *script(tt_plot *plot)
+{
+    char *out = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&out, &size);
+    tt_plot_write(plot, f);
+    assert_int_equal(fclose(f), 0);
+    return out;
+}
+
+static void names_are_no_commands(void **state)
+{
+    tt_page p;
+    (void)state;
+    tt_page_open(&p);
+    tt_page_section_begin(&p, "one", "One?");
+    tt_plot *plot = tt_page_plot(&p, "A plot", "x", "y");
+    tt_series *s = tt_plot_series(plot, "s", TT_SERIES_BARS, 1, 3);
+    plot->y_rows = true;
+    tt_plot_label(plot, "a\" 0); system(\"touch /tmp/x\") #\n!touch x `touch y` %s @z $w \\n \xff");
+    tt_series_add(s, 0, 0, 1, 0);
+    tt_series_add(s, NAN, 0, 1, 0);
+    tt_series_add(s, 0, 0, INFINITY, 0);
+    assert_int_equal(s->n, 1);
+    char *text = script(plot);
+    const char *row = strstr(text, "set ytics scale 0 (\"");
+    assert_non_null(row);
+    row += strlen("set ytics scale 0 (\"");
+    const size_t n = strcspn(row, "\"'`\\%$@!#;\n\xff");
+    assert_true(n > 40 && n < 50);
+    assert_true(strncmp(row + n, "\" 0)\n", 5) == 0);
+    assert_true(strncmp(row, "a? 0)? system(?touch /tmp/x?) ", 30) == 0);
+    free(text);
+    /* More than there is room for is left out. */
+    for (int i = 0; i < 5; i++)
+        tt_series_add(s, i, 0, 1, 0);
+    assert_int_equal(s->n, 3);
+    assert_false(p.failed);
+    tt_page_close(&p);
+}
+
+static void colours_become_variables(void **state)
+{
+    static const char svg[] =
+        "<?xml?>\n<svg>\n<title>Gnuplot</title>\n<g id=\"gnuplot_canvas\">\n\n"
+        "<rect x=\"0\" y=\"0\" width=\"760\" height=\"300\" fill=\"none\"/>\n"
+        "<defs>\n\t<circle id='gpDot' r='0.5'/>\n<filter id='textbox'>\n"
+        "<feFlood/>\n</filter>\n</defs>\n"
+        "<g fill=\"none\" color=\"black\" stroke=\"currentColor\">\n</g>\n"
+        "\t<g id=\"gnuplot_plot_1\" ><title>$d0 using 1:2</title>\n"
+        "<path stroke='rgb(  0,   0,   3)' d='M1,2'/>\n"
+        "<use xlink:href='#gpPt6' color='rgb(  0,   1,   2)'/>\n"
+        "<polygon fill = 'rgb(255,   1,   0)'/>\n\t</g>\n</g>\n</svg>\n\n";
+    tt_page p;
+    char *out = NULL;
+    size_t size = 0;
+    (void)state;
+    tt_page_open(&p);
+    tt_page_section_begin(&p, "one", "One?");
+    tt_plot *plot = tt_page_plot(&p, "A <plot>", "x", "y");
+    FILE *f = open_memstream(&out, &size);
+    assert_true(tt_svg_write(plot, svg, sizeof svg - 1, false, f));
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(
+        out, "<svg class=\"plot\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 300\" "
+             "role=\"img\" aria-labelledby=\"plot-1-title plot-1-desc\">\n"
+             "<title id=\"plot-1-title\">A &lt;plot&gt;</title>\n<desc id=\"plot-1-desc\"></desc>\n"
+             "<g>\n<defs>\n<circle id='plot-1-gpDot' r='0.5'/>\n</defs>\n<g >\n"
+             "<path stroke='var(--c3)' d='M1,2'/>\n"
+             "<use href='#plot-1-gpPt6' color='var(--text)'/>\n"
+             "<polygon fill = 'color-mix(in srgb,var(--hot) 100%,var(--cold))'/>\n</g>\n</g>\n"
+             "</svg>\n");
+    free(out);
+    f = open_memstream(&out, &size);
+    assert_false(tt_svg_write(plot, "nothing", 7, false, f));
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(size, 0);
+    free(out);
+    tt_page_close(&p);
+}
+
+static void what_bounds_an_op(void **state)
+{
+    const tt_edges e = {.bytes_per_s = 10e9, .flops_per_s = 100e9, .int8_ops_per_s = 400e9};
+    const tt_edges none = {.bytes_per_s = 10e9};
+    /* 1 ms: 8 MB moved, 1 MFLOP computed. */
+    tt_rollup r = {.flops_known = true, .wall_ns = 1e6, .moved_bytes = 8e6, .flops = 1e6};
+    double share;
+    (void)state;
+    assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_MEMORY);
+    assert_true(fabs(share - 0.8) < 1e-9);
+    r.flops = 90e6;
+    assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_COMPUTE);
+    assert_true(fabs(share - 0.9) < 1e-9);
+    /* The same in integers, whose edge is higher. */
+    r.integers = true;
+    assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_MEMORY);
+    assert_true(fabs(tt_edges_peak(&e, &r) - 400e9) < 1);
+    r.wall_ns = 1e8;
+    assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_NEITHER);
+    assert_int_equal(tt_bound_of(&none, &r, &share), TT_BOUND_UNKNOWN);
+    r.flops_known = false;
+    assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_UNKNOWN);
+}
+
+/* --- a whole page --- */
+
+#define POISON "</td></table><script>x</script>\"'`%s|\n\xff\xf0 \\ $(x) @"
+
+static void poison(tt_model *m)
+{
+    for (uint32_t i = 0; i < m->n_weights; i++) {
+        m->weights[i].name = POISON;
+        m->weights[i].place.component = m->weights[i].place.category = POISON;
+    }
+    for (uint32_t g = 0; g < m->n_graphs; g++) {
+        for (uint32_t i = 0; i < m->graphs[g].n_tensors; i++) {
+            tt_tensor *t = &m->graphs[g].tensors[i];
+            t->name = POISON;
+            t->place.component = t->place.category = POISON;
+            if (i % 5 == 0) t->op_name = t->op_desc = t->type_name = POISON;
+        }
+    }
+    for (uint32_t i = 0; i < m->n_environment; i++)
+        m->environment[i].value = POISON;
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        m->buffers[i].name = POISON;
+    for (uint32_t i = 0; i < m->n_files; i++)
+        m->files[i].path = POISON;
+}
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+/* Every name of the trace means something to HTML, gnuplot or a shell. */
+static void a_hostile_trace(void **state)
+{
+    synth_plan plan = synth_default();
+    tt_bytes b;
+    tt_model *m;
+    tt_analysis a;
+    tt_page p;
+    tt_drawings d;
+    tt_error err = {.status = TT_OK};
+    char *out = NULL;
+    size_t size = 0;
+    const tt_analysis_options options = {.edges = {.bandwidth_from = TT_EDGES_GIVEN,
+                                                   .peak_from = TT_EDGES_GIVEN,
+                                                   .bytes_per_s = 1e10,
+                                                   .flops_per_s = 1e11}};
+    (void)state;
+    tt_bytes_init(&b, SIZE_MAX / 2);
+    plan.experts = 8;
+    plan.experts_used = 2;
+    plan.memory = true;
+    assert_true(synth_build(&plan, &b));
+    assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
+    poison(m);
+    assert_int_equal(tt_analysis_make(m, POISON, &options, &a, NULL), TT_OK);
+    tt_page_open(&p);
+    tt_report_page(&p, &a);
+    assert_false(p.failed);
+    tt_status status = tt_drawings_make(&p, &d, &err);
+    /* gnuplot need not be there; but when it is, no name makes it fail. */
+    if (status != TT_OK && status != TT_E_NOT_FOUND) fail_msg("%s", err.message);
+    FILE *f = open_memstream(&out, &size);
+    tt_page_html(&p, &d, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(count(out, "<script"), 0);
+    assert_int_equal(count(out, "<table>"), count(out, "</table>"));
+    assert_true(count(out, "&lt;script&gt;") > 5);
+    assert_int_equal(strlen(out), size);
+    for (size_t i = 0; i < size;) {
+        size_t n = tt_utf8_length(out + i, size - i);
+        assert_true(n > 0);
+        i += n;
+    }
+    free(out);
+    tt_drawings_free(&d);
+    tt_page_close(&p);
+    tt_analysis_free(&a);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_texts),         cmocka_unit_test(pages_hold_their_texts),
+        cmocka_unit_test(names_are_no_commands), cmocka_unit_test(colours_become_variables),
+        cmocka_unit_test(what_bounds_an_op),     cmocka_unit_test(a_hostile_trace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
