@@ -1,32 +1,39 @@
 /* What an op computes and moves, from its kind, shapes and types: FLOPs and bytes.
  *
  * A FLOP is one addition, subtraction, multiplication, division, comparison for a maximum, or call
- * of a function (exp, sqrt, sin, tanh) on a value; unpacking and converting numbers, finding rows
+ * of a function (exp, sqrt, sin, tanh) on a value. Unpacking and converting numbers, finding rows
  * and the angles of ROPE are none. With ne the dimensions as ggml has them (the first one is
  * contiguous), n(x) all elements of x, d the result, s0, s1, ... the sources:
  *
- *   MUL_MAT, MUL_MAT_ID   2 x s0.ne[0] x n(d): a multiplication and an addition for each element of
- *                         the row of s0 that makes an element of d (of each chosen expert's, for
- * ID) OUT_PROD              2 x s0.ne[1] x n(d) FLASH_ATTN_EXT        s0 = Q (ne: head size,
- * queries, heads), s1 = K, s2 = V: for each of the n(Q) / Q.ne[0] queries and each of the K.ne[1]
- * cells, 2 x Q.ne[0] (Q times K) + 2 x V.ne[0] (times V) + 4 (maximum, difference, exp, sum) + 1
- * for the scale + 1 with a mask (s3). Cells that the mask hides are skipped by some versions: at
- * most SOFT_MAX              5 x n(d) (scale, maximum, difference, exp, sum), 1 more each for a
- * mask (s1) and for the division RMS_NORM, L2_NORM     3 x n(d) (square, sum, scaling) + 3 for each
- * row NORM, GROUP_NORM      6 x n(d) (sum, difference, square, sum, scaling, ...) + 4 for each row
- *   ROPE                  3 x n(d): 4 multiplications and 2 additions for each pair; dimensions
- * that are not rotated are counted too: at most GLU                   n(d) x (that of the function
- * + 1): SWIGLU 5, GEGLU 9, REGLU 2, ... UNARY                 n(d) x that of the function: NEG,
- * ABS, SGN, STEP, RELU, EXP, TANH, ... 1; SIGMOID 3; SILU 4; GELU 8; GELU_QUICK 5; ... ADD, SUB,
- * MUL, DIV, SQR, SQRT, LOG, SIN, COS, SCALE, CLAMP, ADD1, ADD_ID, ACC, LEAKY_RELU, DIAG_MASK_INF 1,
- * SCALE with a bias not told apart, x n(d) SUM, SUM_ROWS, MEAN, CUMSUM, ARGMAX   1 x n(s0) SSM_CONV
- * 2 x s1.ne[0] x n(d) SSM_SCAN              s0 = state (ne[0]: its size), s1 = x, s3 = A: n(x) x
- * s0.ne[0] x 5, and 2 more (exp) where A has a value for each element of the state GET_ROWS,
- * SET_ROWS, CPY, DUP, CONT, CONCAT, REPEAT, PAD, ROLL, FILL, ARANGE, SET, IM2COL, ARGSORT, TOP_K 0:
- * they move or compare, and do not compute
+ *   MUL_MAT          2 x s0.ne[0] x n(d): a multiplication and an addition for each element of
+ *   MUL_MAT_ID       the row of s0 (of the chosen expert's) that makes an element of d
+ *   OUT_PROD         2 x s0.ne[1] x n(d)
+ *   FLASH_ATTN_EXT   s0 = Q (ne: head size, queries, heads), s1 = K, s2 = V: for each of the
+ *                    n(Q) / Q.ne[0] queries and each of the K.ne[1] cells, 2 x Q.ne[0] (Q times
+ *                    K) + 2 x V.ne[0] (times V) + 4 (maximum, difference, exp, sum) + 1 for the
+ *                    scale + 1 with a mask (s3). Some versions skip the cells that the mask
+ *                    hides: with a mask, at most
+ *   SOFT_MAX         6 x n(d): scale, maximum, difference, exp, sum, division; 7 with a mask (s1)
+ *   RMS_NORM L2_NORM 3 x n(d) (square, sum, scaling) + 3 a row
+ *   NORM GROUP_NORM  6 x n(d) (sum, difference, square, sum, two for the scaling) + 4 a row
+ *   ROPE             3 x n(d): 4 multiplications and 2 additions a pair; dimensions that are not
+ *                    rotated are counted, too: at most
+ *   UNARY            n(d) x that of the function: ABS, NEG, RELU, EXP, TANH, ... 1; SIGMOID 3;
+ *                    SILU 4; GELU 8; GELU_QUICK 5; all in the table in flops.c
+ *   GLU              n(d) x (that of the function + 1): SWIGLU 5, GEGLU 9, REGLU 2, ...
+ *   ADD ADD1 ADD_ID ACC SUB MUL DIV SQR SQRT LOG SIN COS SCALE CLAMP LEAKY_RELU DIAG_MASK_INF
+ *                    1 x n(d); that SCALE also adds, where it does, is not seen
+ *   SUM SUM_ROWS MEAN CUMSUM ARGMAX
+ *                    1 x n(s0)
+ *   SSM_CONV         2 x s1.ne[0] x n(d)
+ *   SSM_SCAN         s0 = state (ne[0]: its size), s1 = x, s3 = A: 5 x n(x) x s0.ne[0], and 2 x
+ *                    as many more (exp) where A has a value for each element of the state
+ *   GET_ROWS SET_ROWS CPY DUP CONT CONCAT REPEAT PAD ROLL FILL ARANGE SET IM2COL ARGSORT TOP_K
+ *                    0: they move or compare, and do not compute
  *
- * Sources: the loops of ggml/src/ggml-cpu/ops.cpp, ggml-cpu.c and vec.h in llama.cpp b4234 to
- * v0.5.0. Another op is not counted, and said to be unknown. */
+ * After the loops of ggml's CPU backend (ggml/src/ggml-cpu: ops.cpp, ggml-cpu.c, vec.h; 2024 to
+ * 2026); that a function counts one is this project's convention. Another op is not counted, and
+ * said to be unknown. */
 #ifndef TT_ANALYZE_FLOPS_H
 #define TT_ANALYZE_FLOPS_H
 

@@ -14,8 +14,10 @@
 
 /* The text of one part. */
 #define PART_BYTES_MAX ((size_t)1 << 31)
-/* Parts are held twice a thread, some ten to fifty MiB each: 16 threads fill any disk. */
-#define THREADS_MAX 16u
+/* Parts are held twice a thread, some ten to fifty MiB each, and less when they are compressed. So
+ * many threads fill any disk. */
+#define THREADS_MAX 8u
+#define THREADS_MAX_COMPRESSED 16u
 
 /* What a thread works with. */
 typedef struct scribe {
@@ -120,9 +122,10 @@ static tt_status write_header(const writing *w, tt_error *err)
 static tt_status write_table(writing *w, const tt_model *m, const tt_outdir *d, tt_error *err)
 {
     const tt_export_options *o = w->options;
-    unsigned threads = tt_workers_threads(o->threads);
+    const unsigned threads = tt_workers_threads(o->threads);
+    const unsigned most = o->compress ? THREADS_MAX_COMPRESSED : THREADS_MAX;
     const tt_workers_plan plan = {.n_parts = w->table->parts(m, o->filter),
-                                  .threads = threads < THREADS_MAX ? threads : THREADS_MAX,
+                                  .threads = threads < most ? threads : most,
                                   .make = make,
                                   .take = take,
                                   .open = open_scribe,

@@ -14,20 +14,27 @@
 
 #define BUFFER_BYTES_MIN ((uint64_t)256 << 20)
 #define BUFFER_BYTES_MAX ((uint64_t)1 << 30)
+#define CHUNK_BYTES ((size_t)16 << 20)
 #define STEP_BYTES 1024u
-#define READ_NS 300000000u    /* in all */
-#define COMPUTE_NS 100000000u /* in all, of each kind */
-#define TRIES_MIN 3u
-#define ROUNDS_FIRST 2000u
-#define TRY_NS 30000000u
+#define READ_NS 350000000u    /* in all */
+#define COMPUTE_NS 200000000u /* in all, of each kind */
+#define CHUNK_NS 700000u      /* of computing */
+#define CHUNKS_MAX 4096u
 
-/* One thing to measure. */
+/* Small enough to lie between two moments at which a thread loses its processor, large enough to be
+ * measured. */
+typedef struct chunk {
+    uint64_t begin_ns, end_ns;
+} chunk;
+
+/* One thing to measure, by threads that do it chunk by chunk for some time. */
 typedef struct job {
     const tt_kernel_compute *compute; /* NULL: reading */
+    uint64_t rounds;                  /* of a chunk of computing */
     uint8_t *data;
-    size_t bytes_each;
-    uint64_t rounds;
-    bool touch;      /* only write to the data, so that its pages are there */
+    size_t bytes_each, chunk_bytes;
+    uint64_t until_ns; /* set before the gate opens */
+    atomic_uint ready;
     atomic_int gate; /* 0 until all threads are there; then 1, or -1: they are not all */
 } job;
 
@@ -35,83 +42,122 @@ typedef struct worker {
     job *job;
     unsigned index;
     pthread_t thread;
-    uint64_t begin_ns, end_ns;
+    chunk *chunks; /* CHUNKS_MAX */
+    uint32_t n;
     volatile double sink; /* so that nothing is optimised away */
 } worker;
+
+static void do_chunk(worker *w, size_t *at)
+{
+    const job *j = w->job;
+    if (j->compute) {
+        w->sink = j->compute->run(j->rounds);
+        return;
+    }
+    w->sink = (double)tt_kernel_read(j->data + w->index * j->bytes_each + *at, j->chunk_bytes);
+    *at += j->chunk_bytes;
+    if (*at + j->chunk_bytes > j->bytes_each) *at = 0;
+}
 
 static void *work(void *arg)
 {
     worker *w = arg;
-    const job *j = w->job;
-    uint8_t *own = j->data ? j->data + w->index * j->bytes_each : NULL;
+    job *j = w->job;
+    size_t at = 0;
     int gate;
+    /* Pages come from where the thread runs that reads them. */
+    if (j->data) memset(j->data + w->index * j->bytes_each, 1, j->bytes_each);
+    (void)atomic_fetch_add(&j->ready, 1);
     while ((gate = atomic_load(&j->gate)) == 0)
         (void)sched_yield();
     if (gate < 0) return NULL;
-    w->begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
-    if (j->touch)
-        memset(own, 1, j->bytes_each);
-    else if (j->compute)
-        w->sink = j->compute->run(j->rounds);
-    else
-        w->sink = (double)tt_kernel_read(own, j->bytes_each);
-    w->end_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    for (uint64_t now = tt_clock_ns(CLOCK_MONOTONIC); now < j->until_ns && w->n < CHUNKS_MAX;) {
+        chunk *c = &w->chunks[w->n++];
+        c->begin_ns = now;
+        do_chunk(w, &at);
+        c->end_ns = now = tt_clock_ns(CLOCK_MONOTONIC);
+    }
     return NULL;
 }
 
-/* All threads, once: ns from the first one's begin to the last one's end; 0 when they could not all
- * be started. */
-static uint64_t one_try(job *j, worker *workers, unsigned n)
+/* Chunks, and parts of them, that w did between two moments; *from goes on from call to call. */
+static double done_between(const worker *w, uint64_t begin, uint64_t end, uint32_t *from)
 {
-    uint64_t begin = UINT64_MAX, end = 0;
+    double done = 0;
+    while (*from < w->n && w->chunks[*from].end_ns <= begin)
+        ++*from;
+    for (uint32_t i = *from; i < w->n && w->chunks[i].begin_ns < end; i++) {
+        const chunk *c = &w->chunks[i];
+        uint64_t b = c->begin_ns > begin ? c->begin_ns : begin;
+        uint64_t e = c->end_ns < end ? c->end_ns : end;
+        if (e > b) done += (double)(e - b) / (double)(c->end_ns - c->begin_ns);
+    }
+    return done;
+}
+
+/* Chunks a second of all threads together, in the best stretch that is one chunk of one of them. */
+static double best_rate(const worker *workers, unsigned n)
+{
+    uint32_t *from = calloc(n, sizeof *from);
+    double best = 0;
+    for (unsigned i = 0; from && i < n; i++) {
+        memset(from, 0, n * sizeof *from);
+        for (uint32_t k = 0; k < workers[i].n; k++) {
+            const chunk *c = &workers[i].chunks[k];
+            double done = 0;
+            if (c->end_ns <= c->begin_ns) continue;
+            for (unsigned t = 0; t < n; t++)
+                done += done_between(&workers[t], c->begin_ns, c->end_ns, &from[t]);
+            double rate = done / (double)(c->end_ns - c->begin_ns) * 1e9;
+            if (rate > best) best = rate;
+        }
+    }
+    free(from);
+    return best;
+}
+
+/* As many rounds as take long enough. */
+static void choose_rounds(job *j)
+{
+    volatile double sink;
+    for (uint64_t ns = 0; ns < CHUNK_NS && j->rounds < UINT64_MAX / 4; j->rounds *= 2) {
+        uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+        sink = j->compute->run(j->rounds);
+        ns = tt_clock_ns(CLOCK_MONOTONIC) - begin;
+    }
+    (void)sink;
+}
+
+static bool run_workers(job *j, worker *workers, unsigned n)
+{
     unsigned started = 0;
-    atomic_store(&j->gate, 0);
-    for (; started < n; started++) {
-        workers[started] = (worker){.job = j, .index = started};
+    for (; started < n; started++)
         if (pthread_create(&workers[started].thread, NULL, work, &workers[started]) != 0) break;
-    }
+    while (started == n && atomic_load(&j->ready) < n)
+        (void)sched_yield();
+    j->until_ns = tt_clock_ns(CLOCK_MONOTONIC) + (j->compute ? COMPUTE_NS : READ_NS);
     atomic_store(&j->gate, started == n ? 1 : -1);
-    for (unsigned i = 0; i < started; i++) {
+    for (unsigned i = 0; i < started; i++)
         (void)pthread_join(workers[i].thread, NULL);
-        if (workers[i].begin_ns < begin) begin = workers[i].begin_ns;
-        if (workers[i].end_ns > end) end = workers[i].end_ns;
-    }
-    if (started < n) return 0;
-    return end > begin ? end - begin : 1;
+    return started == n;
 }
 
-/* As many rounds as take long enough to be measured. */
-static void choose_rounds(job *j, worker *workers, unsigned n)
-{
-    uint64_t ns = 1;
-    while (ns && ns < TRY_NS / 2 && j->rounds < UINT64_MAX / 16) {
-        ns = one_try(j, workers, n);
-        if (ns < TRY_NS / 2) j->rounds *= ns < TRY_NS / 16 ? 8 : 2;
-    }
-}
-
-/* Operations, or bytes, a second: the best of what there is time for. */
+/* Operations, or bytes, a second. */
 static bool measure(job *j, unsigned n, double *rate)
 {
     worker *workers = calloc(n, sizeof *workers);
-    bool ok = workers != NULL;
-    if (ok && j->data) {
-        j->touch = true;
-        ok = one_try(j, workers, n) > 0;
-        j->touch = false;
-    }
-    if (ok && j->compute) choose_rounds(j, workers, n);
-    const uint64_t until = tt_clock_ns(CLOCK_MONOTONIC) + (j->compute ? COMPUTE_NS : READ_NS);
-    const double done =
-        j->compute ? j->compute->operations * (double)j->rounds : (double)j->bytes_each;
-    *rate = 0;
-    for (unsigned i = 0; ok && (i < TRIES_MIN || tt_clock_ns(CLOCK_MONOTONIC) < until); i++) {
-        uint64_t ns = one_try(j, workers, n);
-        ok = ns > 0;
-        if (ok && done * n / (double)ns * 1e9 > *rate) *rate = done * n / (double)ns * 1e9;
-    }
+    chunk *chunks = calloc((size_t)n * CHUNKS_MAX, sizeof *chunks);
+    bool ok = workers && chunks;
+    if (ok && j->compute) choose_rounds(j);
+    for (unsigned i = 0; ok && i < n; i++)
+        workers[i] = (worker){.job = j, .index = i, .chunks = chunks + (size_t)i * CHUNKS_MAX};
+    ok = ok && run_workers(j, workers, n);
+    if (ok)
+        *rate = best_rate(workers, n) *
+                (j->compute ? j->compute->operations * (double)j->rounds : (double)j->chunk_bytes);
     free(workers);
-    return ok;
+    free(chunks);
+    return ok && *rate > 0;
 }
 
 static uint64_t buffer_size(uint64_t cache_bytes, unsigned threads)
@@ -125,7 +171,8 @@ static uint64_t buffer_size(uint64_t cache_bytes, unsigned threads)
 static bool measure_reading(tt_machine *machine)
 {
     long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    job j = {.rounds = 1, .bytes_each = machine->buffer_bytes / machine->threads};
+    job j = {.bytes_each = machine->buffer_bytes / machine->threads};
+    j.chunk_bytes = j.bytes_each < CHUNK_BYTES ? j.bytes_each : CHUNK_BYTES;
     if (pages > 0 && page > 0 && (uint64_t)pages * (uint64_t)page / 2 < machine->buffer_bytes)
         return false;
     void *data = mmap(NULL, machine->buffer_bytes, PROT_READ | PROT_WRITE,
@@ -139,7 +186,7 @@ static bool measure_reading(tt_machine *machine)
 
 static bool measure_computing(unsigned threads, const tt_kernel_compute *compute, double *rate)
 {
-    job j = {.compute = compute, .rounds = ROUNDS_FIRST};
+    job j = {.compute = compute, .rounds = 1024};
     return measure(&j, threads, rate);
 }
 

@@ -7,6 +7,8 @@
 #define ROWS_MAX 12u
 #define LANES_SHOWN 16u
 #define POINTS_SHOWN 16u
+/* What was moved cannot be so many times what memory gives: then the edge is wrong. */
+#define REACHED_MAX 1.5
 
 /* --- where the time went --- */
 
@@ -240,6 +242,14 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
             batch_bytes(a) / 1048576, (double)e->machine.cache_bytes / 1048576);
         return true;
     }
+    if (reached > REACHED_MAX) {
+        (void)snprintf(out, room,
+                       "What bounds the run is not told: it moved %.1f GB/s, %.1f times the %.1f "
+                       "GB/s %s. Measure again when the machine is idle, or give --bandwidth.",
+                       b->bytes / memory, reached, e->bytes_per_s / 1e9,
+                       e->bandwidth_from == TT_EDGES_GIVEN ? "given" : "measured now");
+        return true;
+    }
     if (memory >= compute && memory >= b->all_ns / 2)
         (void)snprintf(
             out, room,
@@ -381,7 +391,7 @@ static void say_edges(tt_page *p, const tt_analysis *a)
             "memory "
             "(the last cache holds %s) at %s; multiplying and adding float32 numbers in %s "
             "registers at "
-            "%s%s. The best of several tries each; others who use the machine make it less.",
+            "%s%s. The best millisecond of each; others who use the machine make it less.",
             m->threads, m->threads == 1 ? "" : "s", tt_say_ns(p, m->took_ns),
             tt_say_bytes(p, (double)m->buffer_bytes),
             m->cache_bytes ? tt_say_bytes(p, (double)m->cache_bytes) : "an unknown amount",

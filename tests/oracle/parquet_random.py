@@ -1,6 +1,7 @@
 """Random columns, as tests/unit/test_parquet.c wrote them, read by pyarrow and duckdb."""
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -87,6 +88,8 @@ def check_bounds(column, array, where, complain):
             complain(f"{where}: no bounds")
         return
     low, high = statistics.min, statistics.max
+    if isinstance(low, float) and (math.copysign(1, low) > 0 and low == 0 or math.copysign(1, high) < 0 and high == 0):
+        complain(f"{where}: bounds {low} {high}: zeros that are below -0 or above +0 are left out")
     if pa.types.is_timestamp(array.type):
         low, high = (v.value for v in (low, high))
     if pa.types.is_string(array.type):

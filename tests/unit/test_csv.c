@@ -70,7 +70,7 @@ static void check_time(int64_t ns, tt_csv_front *front)
     char out[TT_CSV_NUMBER_MAX + TT_CSV_SLACK], second[32], expected[64];
     struct tm tm;
     time_t t = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
-    int64_t rest = ns - (int64_t)((__int128)t * 1000000000);
+    int64_t rest = (int64_t)(ns - (__int128)t * 1000000000);
     assert_non_null(gmtime_r(&t, &tm));
     (void)strftime(second, sizeof second, "%Y-%m-%dT%H:%M:%S", &tm);
     (void)snprintf(expected, sizeof expected, "%s.%09" PRId64 "Z", second, rest);

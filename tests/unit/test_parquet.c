@@ -202,7 +202,7 @@ static void test_delta_is_short(void **unused)
 static const char *const type_names[N_TYPES] = {"bool", "u8",  "u16", "u32",  "u64", "i32",
                                                 "i64",  "f32", "f64", "time", "name"};
 
-enum { CONSTANT, FLAGS, COUNTER, NOISY, SPREAD, FEW, MANY, RUNS, EXTREMES, N_PATTERNS };
+enum { CONSTANT, FLAGS, COUNTER, NOISY, SPREAD, FEW, MANY, SLOW, RUNS, EXTREMES, N_PATTERNS };
 
 static uint64_t next_value(unsigned pattern, size_t row, uint64_t seed, uint64_t last)
 {
@@ -219,6 +219,8 @@ static uint64_t next_value(unsigned pattern, size_t row, uint64_t seed, uint64_t
         return (seed + below(300)) * UINT64_C(0x9e3779b97f4a7c15);
     case MANY:
         return (seed + below(20000)) * UINT64_C(0x9e3779b97f4a7c15);
+    case SLOW: /* each some times, and in the end too many for a list */
+        return (seed + row / 6) * UINT64_C(0x9e3779b97f4a7c15);
     case RUNS:
         return row % (1 + seed % 500) ? last : random_u64();
     case EXTREMES:
