@@ -1,44 +1,12 @@
 #include "analyze/diff_profile.h"
 
-#include "analyze/access.h"
-#include "analyze/join.h"
-#include "analyze/op_table.h"
+#include "analyze/diff_walk.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PROGRESS_EVERY 64u
-
-/* What a node of a graph is, each time that it is executed. */
-typedef struct place {
-    uint32_t slot;
-    uint8_t covers;
-    bool known;
-    bool picks; /* what it reads of weights differs from run to run */
-    bool at_most;
-    uint64_t weight_bytes;
-} place;
-
-typedef struct map {
-    place *nodes;
-    uint32_t *nth;    /* by node: how many of its name and kind come before it */
-    uint32_t version; /* counts up when a node turns out to be another op */
-    bool picks;
-} map;
-
-typedef struct walker {
-    const tt_profile_plan *plan;
-    tt_profile *p;
-    map *maps; /* by graph */
-    size_t maps_bytes;
-    tt_join join;
-    tt_accesses *accesses;
-    tt_op_table *ops; /* of nodes that pick; made at the first one */
-    double ns_per_tick;
-    double inverse[TT_OPS_LANE_MAX + 2]; /* 1 / lanes */
-} walker;
 
 /* What a unit adds up to while its runs are read. */
 typedef struct totals {
@@ -50,30 +18,6 @@ typedef struct totals {
 static tt_status no_memory(tt_error *err)
 {
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
-}
-
-const char *tt_profile_name(const char *name)
-{
-    if (strncmp(name, "node_", 5) != 0 && strncmp(name, "leaf_", 5) != 0) return name;
-    if (!isdigit((unsigned char)name[5])) return name;
-    name += 5;
-    while (isdigit((unsigned char)*name))
-        name++;
-    return name;
-}
-
-uint64_t tt_profile_hash(uint64_t hash, const char *text)
-{
-    do
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    while (*text++);
-    return hash;
-}
-
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
 }
 
 uint32_t tt_profile_executed(const tt_model *m, const tt_units *units, const uint32_t *list,
@@ -101,126 +45,9 @@ uint32_t tt_profile_stride(size_t n, uint32_t executed)
     return stride == 0 ? 1 : stride < UINT32_MAX ? (uint32_t)stride : UINT32_MAX;
 }
 
-/* --- slots --- */
-
-static bool make_samples(tt_profile *p, tt_profile_slot *s)
-{
-    s->times_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->times_ns);
-    s->waits_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->waits_ns);
-    if (!s->times_ns || !s->waits_ns) return false;
-    for (uint32_t i = 0; i < p->n_samples; i++)
-        s->times_ns[i] = s->waits_ns[i] = NAN;
-    return true;
-}
-
-static tt_status add_slot(tt_profile *p, const tt_profile_slot *like, uint32_t *slot, tt_error *err)
-{
-    *slot = tt_idmap_get(&p->slot_of_key, like->key);
-    if (*slot != TT_NONE) return TT_OK;
-    if (p->n_slots >= TT_PROFILE_SLOTS_MAX ||
-        (p->n_samples > TT_PROFILE_SAMPLES_MIN &&
-         (size_t)p->n_slots * p->n_samples > 4 * TT_PROFILE_CELLS_MAX))
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
-                            "too many different ops to compare: more than %u", p->n_slots);
-    if (p->n_slots == p->slots_capacity) {
-        uint32_t more = p->slots_capacity ? p->slots_capacity * 2 : 256;
-        tt_profile_slot *slots = reallocarray(p->slots, more, sizeof *slots);
-        if (!slots) return no_memory(err);
-        p->slots = slots;
-        p->slots_capacity = more;
-    }
-    tt_profile_slot *s = &p->slots[p->n_slots];
-    uint32_t was;
-    *s = *like;
-    s->op = tt_arena_text(&p->texts, like->op, strlen(like->op));
-    bool ok = make_samples(p, s);
-    *slot = p->n_slots++; /* from here on freed with the others */
-    if (!ok || !s->op || !tt_idmap_add(&p->slot_of_key, like->key, *slot, &was))
-        return no_memory(err);
-    return TT_OK;
-}
-
-/* --- graphs --- */
-
-static uint64_t node_key(const tt_tensor *t)
-{
-    return tt_profile_hash(tt_profile_hash(TT_PROFILE_HASH, tt_profile_name(t->name)), t->op_name);
-}
-
-static void forget_maps(walker *w)
-{
-    for (uint32_t i = 0; i < w->plan->m->n_graphs; i++) {
-        if (!w->maps[i].nodes) continue;
-        free(w->maps[i].nodes);
-        free(w->maps[i].nth);
-        w->maps[i] = (map){.version = w->maps[i].version + 1};
-    }
-    w->maps_bytes = 0;
-}
-
-/* Numbers the nodes of one name and kind. */
-static bool number_nodes(const tt_graph *g, uint32_t *nth)
-{
-    tt_idmap seen = {0};
-    uint32_t was;
-    bool ok = true;
-    for (uint32_t i = 0; i < g->n_nodes && ok; i++) {
-        nth[i] = 0;
-        if (!(g->tensors[i].flags & TT_TENSOR_EXECUTES)) continue;
-        uint64_t key = node_key(&g->tensors[i]);
-        ok = tt_idmap_add(&seen, key, 0, &was);
-        if (!ok || was == TT_NONE) continue;
-        nth[i] = was + 1;
-        ok = tt_idmap_set(&seen, key, was + 1);
-    }
-    tt_idmap_free(&seen);
-    return ok;
-}
-
-static map *map_of(walker *w, uint32_t graph)
-{
-    const tt_graph *g = &w->plan->m->graphs[graph];
-    map *x = &w->maps[graph];
-    if (x->nodes) return x;
-    size_t bytes = ((size_t)g->n_nodes + 1) * (sizeof *x->nodes + sizeof *x->nth);
-    if (w->maps_bytes && w->maps_bytes + bytes > TT_PROFILE_MAPS_BYTES_MAX) forget_maps(w);
-    x->nodes = calloc((size_t)g->n_nodes + 1, sizeof *x->nodes);
-    x->nth = malloc(((size_t)g->n_nodes + 1) * sizeof *x->nth);
-    w->maps_bytes += bytes;
-    if (x->nodes && x->nth && number_nodes(g, x->nth)) return x;
-    free(x->nodes);
-    free(x->nth);
-    x->nodes = NULL;
-    x->nth = NULL;
-    return NULL;
-}
-
-static tt_status learn(walker *w, const tt_graph *g, map *x, uint32_t node, uint8_t covers,
-                       tt_error *err)
-{
-    tt_op op;
-    tt_op_describe(w->plan->m, g, node, covers, &op);
-    tt_profile_slot like = {.key = TT_PROFILE_HASH,
-                            .name = op.name,
-                            .op = op.op,
-                            .n_nodes = op.n_nodes,
-                            .place = op.place};
-    for (uint32_t i = 0; i < op.n_nodes; i++)
-        like.key = mix(mix(like.key, node_key(&g->tensors[op.nodes[i]])), x->nth[op.nodes[i]]);
-    place *at = &x->nodes[node];
-    if (at->known) x->version++;
-    *at = (place){.known = true,
-                  .covers = covers,
-                  .picks = op.picks && op.at_most,
-                  .at_most = op.at_most,
-                  .weight_bytes = op.weight_bytes};
-    x->picks |= at->picks;
-    return add_slot(w->p, &like, &at->slot, err);
-}
-
 /* --- runs --- */
 
-static tt_status measure_picks(walker *w, uint32_t graph, uint32_t node, const place *at,
+static tt_status measure_picks(tt_walk *w, uint32_t graph, uint32_t node, const tt_walk_place *at,
                                uint64_t *bytes, bool *at_most, tt_error *err)
 {
     const tt_access *list;
@@ -242,7 +69,7 @@ static inline void add_sample(float *cell, double value)
     *cell = isnan(*cell) ? (float)value : *cell + (float)value;
 }
 
-static inline void add_op(walker *w, const place *at, const tt_joined *op, totals *t)
+static inline void add_op(tt_walk *w, const tt_walk_place *at, const tt_joined *op, totals *t)
 {
     tt_profile_slot *s = &w->p->slots[at->slot];
     uint64_t ticks = tt_joined_ticks(op);
@@ -261,20 +88,20 @@ static inline void add_op(walker *w, const place *at, const tt_joined *op, total
 }
 
 /* The ops of the run in w->join. */
-static tt_status add_run(walker *w, uint32_t run, totals *t, tt_error *err)
+static tt_status add_run(tt_walk *w, uint32_t run, totals *t, tt_error *err)
 {
     const uint32_t graph = w->plan->m->runs[run].graph;
     const tt_join *j = &w->join;
     if (!j->graph || j->n_touched == 0) return TT_OK;
-    map *x = map_of(w, graph);
+    tt_walk_map *x = tt_walk_map_of(w, graph);
     if (!x) return no_memory(err);
     bool prepared = false;
     for (uint32_t i = 0; i < j->n_touched; i++) {
         const tt_joined *op = &j->ops[j->touched[i]];
-        place *at = &x->nodes[j->touched[i]];
+        tt_walk_place *at = &x->nodes[j->touched[i]];
         tt_status status = TT_OK;
         if (!at->known || at->covers != op->covers)
-            status = learn(w, j->graph, x, j->touched[i], op->covers, err);
+            status = tt_walk_learn(w, j->graph, x, j->touched[i], op->covers, err);
         uint64_t bytes = at->weight_bytes;
         bool at_most = at->at_most;
         if (status == TT_OK && at->picks && !prepared) {
@@ -292,28 +119,29 @@ static tt_status add_run(walker *w, uint32_t run, totals *t, tt_error *err)
         w->p->records += op->lanes;
         add_op(w, at, op, t);
     }
-    t->signature = mix(mix(mix(t->signature, graph), x->version), j->n_touched);
+    t->signature =
+        tt_walk_mix(tt_walk_mix(tt_walk_mix(t->signature, graph), x->version), j->n_touched);
     return TT_OK;
 }
 
 /* --- classes --- */
 
-static tt_status list_nodes(walker *w, const tt_unit *u, tt_profile_node *list, size_t room,
+static tt_status list_nodes(tt_walk *w, const tt_unit *u, tt_profile_node *list, size_t room,
                             size_t *n, tt_error *err)
 {
     for (uint32_t r = 0; r < u->n_runs; r++) {
         uint32_t run = w->plan->units->runs[u->first + r], covered[TT_OP_NODES_MAX];
         tt_status status = tt_join_run(&w->join, w->plan->m, run, err);
         const tt_join *j = &w->join;
-        map *x = status == TT_OK && j->graph && j->n_touched
-                     ? map_of(w, w->plan->m->runs[run].graph)
-                     : NULL;
+        tt_walk_map *x = status == TT_OK && j->graph && j->n_touched
+                             ? tt_walk_map_of(w, w->plan->m->runs[run].graph)
+                             : NULL;
         if (status != TT_OK) return status;
         for (uint32_t i = 0; x && i < j->n_touched; i++) {
             uint32_t node = j->touched[i];
             uint8_t covers = j->ops[node].covers;
             if (!x->nodes[node].known || x->nodes[node].covers != covers) /* forgotten meanwhile */
-                status = learn(w, j->graph, x, node, covers, err);
+                status = tt_walk_learn(w, j->graph, x, node, covers, err);
             if (status != TT_OK) return status;
             uint32_t slot = x->nodes[node].slot;
             uint32_t more = tt_op_covered(j->graph, node, j->ops[node].covers, covered + 1);
@@ -328,9 +156,10 @@ static tt_status list_nodes(walker *w, const tt_unit *u, tt_profile_node *list, 
 static tt_status add_class(tt_profile *p, tt_profile_node *nodes, size_t n, uint32_t *out,
                            tt_error *err)
 {
-    uint64_t key = mix(TT_PROFILE_HASH, n);
+    uint64_t key = tt_walk_mix(TT_PROFILE_HASH, n);
     for (size_t i = 0; i < n; i++)
-        key = mix(mix(key, (uint64_t)nodes[i].run << 32 | nodes[i].node), nodes[i].slot);
+        key = tt_walk_mix(tt_walk_mix(key, (uint64_t)nodes[i].run << 32 | nodes[i].node),
+                          nodes[i].slot);
     *out = tt_idmap_get(&p->class_of_key, key);
     if (*out != TT_NONE) return TT_OK;
     if (p->n_classes == p->classes_capacity) {
@@ -352,7 +181,7 @@ static tt_status add_class(tt_profile *p, tt_profile_node *nodes, size_t n, uint
 }
 
 /* The class of a unit with a signature that was not met before: its runs are read again. */
-static tt_status learn_class(walker *w, const tt_unit *u, uint64_t signature, uint32_t *out,
+static tt_status learn_class(tt_walk *w, const tt_unit *u, uint64_t signature, uint32_t *out,
                              tt_error *err)
 {
     size_t room = 0, n = 0;
@@ -379,7 +208,7 @@ static tt_status learn_class(walker *w, const tt_unit *u, uint64_t signature, ui
 
 /* --- units --- */
 
-static void add_between(walker *w, const tt_unit *u, const totals *t)
+static void add_between(tt_walk *w, const tt_unit *u, const totals *t)
 {
     tt_profile_slot *s = &w->p->slots[TT_PROFILE_BETWEEN];
     if (isnan(u->time_ns)) return;
@@ -393,15 +222,16 @@ static void add_between(walker *w, const tt_unit *u, const totals *t)
     s->waits_ns[t->sample] = 0;
 }
 
-static uint64_t signature_of_graphs(const walker *w, const tt_unit *u)
+static uint64_t signature_of_graphs(const tt_walk *w, const tt_unit *u)
 {
     uint64_t signature = TT_PROFILE_HASH;
     for (uint32_t r = 0; r < u->n_runs; r++)
-        signature = mix(signature, w->plan->m->runs[w->plan->units->runs[u->first + r]].graph);
+        signature =
+            tt_walk_mix(signature, w->plan->m->runs[w->plan->units->runs[u->first + r]].graph);
     return signature;
 }
 
-static tt_status add_unit(walker *w, size_t k, tt_error *err)
+static tt_status add_unit(tt_walk *w, size_t k, tt_error *err)
 {
     const tt_unit *u = &w->plan->units->list[w->plan->list[k]];
     const bool structure_only = w->plan->structure_only;
@@ -427,7 +257,7 @@ static tt_status add_unit(walker *w, size_t k, tt_error *err)
     return learn_class(w, u, t.signature, class_of, err);
 }
 
-static tt_status begin(walker *w, tt_error *err)
+static tt_status begin(tt_walk *w, tt_error *err)
 {
     static const tt_profile_slot between = {
         .name = "", .op = "", .place = {TT_LAYER_NONE, "between ops", "between ops"}};
@@ -449,7 +279,7 @@ static tt_status begin(walker *w, tt_error *err)
     w->ns_per_tick = p->m->clock.ns_per_tick;
     for (uint32_t i = 1; i < sizeof w->inverse / sizeof *w->inverse; i++)
         w->inverse[i] = 1 / (double)i;
-    return add_slot(p, &between, &slot, err);
+    return tt_walk_slot(p, &between, &slot, err);
 }
 
 tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_error *err)
@@ -457,7 +287,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
     *out = NULL;
     tt_status status = tt_model_need_clock(plan->m, err);
     if (status != TT_OK) return status;
-    walker w = {.plan = plan, .p = calloc(1, sizeof *w.p)};
+    tt_walk w = {.plan = plan, .p = calloc(1, sizeof *w.p)};
     if (!w.p) return no_memory(err);
     status = begin(&w, err);
     for (size_t k = 0; k < plan->n && status == TT_OK; k++) {
@@ -465,7 +295,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
         if (plan->progress && k % PROGRESS_EVERY == 0) plan->progress(plan->context, k, plan->n);
     }
     w.p->stray = w.join.stray;
-    if (w.maps) forget_maps(&w);
+    if (w.maps) tt_walk_forget(&w);
     free(w.maps);
     tt_join_free(&w.join);
     tt_accesses_free(w.accesses);

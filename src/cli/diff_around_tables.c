@@ -140,7 +140,8 @@ static void routing_table(const tt_diff_view *v, const tt_diff_sink *sink)
                                              {"JACCARD", true, false}};
     const tt_diff_around *x = &v->d->around;
     if (x->routed_a == 0 && x->routed_b == 0) return;
-    sink->heading(sink->context, "Routing: how the experts' shares differ (0 alike, 1 bit apart)");
+    sink->heading(sink->context,
+                  "Routing, whole runs: how the experts' shares differ (0 alike, 1 bit apart)");
     if (x->n_routers == 0) {
         sink->line(sink->context, "not compared: no layer's choices were observed in both");
         return;

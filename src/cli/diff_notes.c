@@ -125,6 +125,17 @@ static bool note_capture(const tt_diff_view *v, char *out)
         x->faults_a ? "A" : "B", x->faults_a ? "B" : "A");
 }
 
+static bool note_mode(const tt_diff_view *v, char *out)
+{
+    const char *a = tt_model_environment(v->d->files[0], "mode");
+    const char *b = tt_model_environment(v->d->files[v->d->n_a], "mode");
+    if (!a || !b || strcmp(a, b) == 0) return false;
+    return SAY(
+        "A was observed by %.40s, B by %.40s: where an op begins and ends is not seen alike, "
+        "and what is fused may not be seen at all",
+        a, b);
+}
+
 static bool note_losses(const tt_diff_view *v, char *out)
 {
     uint64_t lost = 0;
@@ -157,6 +168,8 @@ bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
         return note_capture(v, out);
     case 27:
         return note_losses(v, out);
+    case 28:
+        return note_mode(v, out);
     default:
         return false;
     }
