@@ -2,12 +2,12 @@
 #include "analyze/filter.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/export_interrupt.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 #include "export/export.h"
 
 #include <ftw.h>

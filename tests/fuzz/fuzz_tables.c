@@ -1,8 +1,8 @@
 /* Bytes as a trace with right checksums, written as tables: every part of one of them, which a byte
  * of the file header chooses (of the time of creation: nothing looks at it). */
 #include "../golden/rechecksum.h"
-#include "export/columns.h"
-#include "export/csv_rows.h"
+#include "export/csv/rows.h"
+#include "export/tables/columns.h"
 
 #include <stdlib.h>
 

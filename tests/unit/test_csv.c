@@ -2,10 +2,10 @@
 #include "tests.h"
 
 #include "base/decimal.h"
-#include "export/columns.h"
 #include "export/compress.h"
-#include "export/csv_rows.h"
-#include "export/csv_text.h"
+#include "export/csv/rows.h"
+#include "export/csv/text.h"
+#include "export/tables/columns.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  * into text once for each op; the rest is digits. */
 #include "analyze/access.h"
 #include "analyze/op_table.h"
-#include "export/csv_text.h"
+#include "export/csv/text.h"
 #include "export/dataset/entries.h"
 #include "export/dataset/tokens.h"
 
