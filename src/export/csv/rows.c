@@ -21,7 +21,7 @@ typedef struct field {
     tt_value_type type;
     const void *values;
     const uint8_t *valid;
-    tt_csv_front front;
+    tt_digits_front front;
     tt_bytes texts;  /* of the dictionary, as fields with their comma; TT_CSV_SLACK bytes behind */
     size_t *ends;    /* of each in texts */
     size_t capacity; /* of ends */
@@ -32,7 +32,7 @@ typedef struct field {
 } field;
 
 struct tt_csv {
-    tt_csv_digits digits;
+    tt_digits digits;
     field fields[TT_COLUMNS_MAX];
 };
 
@@ -40,7 +40,7 @@ tt_csv *tt_csv_new(void)
 {
     tt_csv *c = calloc(1, sizeof *c);
     if (!c) return NULL;
-    tt_csv_digits_make(&c->digits);
+    tt_digits_make(&c->digits);
     for (size_t i = 0; i < TT_COLUMNS_MAX; i++)
         tt_bytes_init(&c->fields[i].texts, TEXTS_BYTES_MAX);
     return c;
@@ -131,25 +131,25 @@ static char *put_bool(char *p, uint8_t v)
     return p + (v ? 4 : 5);
 }
 
-static void put_numbers(field *f, const tt_csv_digits *d, size_t first, size_t n)
+static void put_numbers(field *f, const tt_digits *d, size_t first, size_t n)
 {
-    tt_csv_front *const front = &f->front;
+    tt_digits_front *const front = &f->front;
     const void *const v = f->values;
     switch (f->type) {
     case TT_VALUE_BOOL:
         EACH_ROW(put_bool(p, ((const uint8_t *)v)[first + i]));
     case TT_VALUE_U8:
-        EACH_ROW(tt_csv_put_short(p, ((const uint8_t *)v)[first + i], d));
+        EACH_ROW(tt_digits_put_short(p, ((const uint8_t *)v)[first + i], d));
     case TT_VALUE_U16:
-        EACH_ROW(tt_csv_put_short(p, ((const uint16_t *)v)[first + i], d));
+        EACH_ROW(tt_digits_put_short(p, ((const uint16_t *)v)[first + i], d));
     case TT_VALUE_U32:
-        EACH_ROW(tt_csv_put_u64(p, ((const uint32_t *)v)[first + i], front, d));
+        EACH_ROW(tt_digits_put_u64(p, ((const uint32_t *)v)[first + i], front, d));
     case TT_VALUE_U64:
-        EACH_ROW(tt_csv_put_u64(p, ((const uint64_t *)v)[first + i], front, d));
+        EACH_ROW(tt_digits_put_u64(p, ((const uint64_t *)v)[first + i], front, d));
     case TT_VALUE_I32:
-        EACH_ROW(tt_csv_put_i64(p, ((const int32_t *)v)[first + i], front, d));
+        EACH_ROW(tt_digits_put_i64(p, ((const int32_t *)v)[first + i], front, d));
     case TT_VALUE_I64:
-        EACH_ROW(tt_csv_put_i64(p, ((const int64_t *)v)[first + i], front, d));
+        EACH_ROW(tt_digits_put_i64(p, ((const int64_t *)v)[first + i], front, d));
     case TT_VALUE_F32:
         EACH_ROW(tt_csv_put_real(p, (double)((const float *)v)[first + i]));
     case TT_VALUE_F64:
@@ -161,7 +161,7 @@ static void put_numbers(field *f, const tt_csv_digits *d, size_t first, size_t n
     }
 }
 
-static void put_column(field *f, const tt_csv_digits *d, size_t first, size_t n)
+static void put_column(field *f, const tt_digits *d, size_t first, size_t n)
 {
     if (f->type == TT_VALUE_NAME) {
         put_texts(f, first, n);
@@ -190,7 +190,7 @@ static bool prepare(tt_csv *c, const tt_rows *rows, size_t *most)
         f->type = rows->table->columns[i].type;
         f->values = v->values;
         f->valid = v->valid;
-        f->front = (tt_csv_front){0};
+        f->front = (tt_digits_front){0};
         if (f->type == TT_VALUE_NAME && !prepare_texts(f, &v->dictionary)) return false;
         *most += longest(f, &v->dictionary);
     }

@@ -7,30 +7,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-void tt_csv_digits_make(tt_csv_digits *d)
-{
-    for (uint32_t i = 0; i < 10000; i++) {
-        const char text[4] = {(char)('0' + i / 1000), (char)('0' + i / 100 % 10),
-                              (char)('0' + i / 10 % 10), (char)('0' + i % 10)};
-        memcpy(&d->four[i], text, sizeof text);
-    }
-}
-
-/* value > 0, so that a zero-filled front is that of no number. */
-void tt_csv_set_front(tt_csv_front *front, uint64_t value, const tt_csv_digits *d)
-{
-    char *end = front->text;
-    if (value >= 100000000) {
-        end = tt_csv_put_short(end, (uint32_t)(value / 100000000), d);
-        end = tt_csv_put_eight(end, (uint32_t)(value % 100000000), d);
-    } else {
-        end = tt_csv_put_short(end, (uint32_t)value, d);
-    }
-    front->n = (size_t)(end - front->text);
-    front->value = value;
-}
-
-char *tt_csv_put_time(char *p, int64_t ns, tt_csv_front *front, const tt_csv_digits *d)
+char *tt_csv_put_time(char *p, int64_t ns, tt_digits_front *front, const tt_digits *d)
 {
     int64_t second = ns / 1000000000, rest = ns % 1000000000;
     if (rest < 0) {
@@ -49,7 +26,7 @@ char *tt_csv_put_time(char *p, int64_t ns, tt_csv_front *front, const tt_csv_dig
     memcpy(p, front->text, sizeof front->text);
     p += front->n;
     *p++ = (char)('0' + rest / 100000000);
-    p = tt_csv_put_eight(p, (uint32_t)(rest % 100000000), d);
+    p = tt_digits_put_eight(p, (uint32_t)(rest % 100000000), d);
     *p++ = 'Z';
     return p;
 }
