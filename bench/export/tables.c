@@ -5,8 +5,8 @@
  *
  * Prints rows, seconds, encoded bytes and seconds of all processors. Nothing is written. */
 #include "base/clock.h"
-#include "export/columns.h"
-#include "export/parquet_group.h"
+#include "export/parquet/group.h"
+#include "export/tables/columns.h"
 #include "export/workers.h"
 
 #include <stdio.h>

@@ -22,10 +22,11 @@ static tt_status exists_error(tt_error *err, const char *path)
     return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists; --force replaces it", path);
 }
 
-/* Makes the folders above the last name of `path`, which is changed and put right again. */
-static bool make_parents(char *path)
+/* Makes the folders above the last name of `path`, behind its first `above` bytes; it is changed
+ * and put right again. */
+static bool make_parents(char *path, size_t above)
 {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + above, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         bool failed = mkdir(path, 0777) != 0 && errno != EEXIST;
         *slash = '/';
@@ -39,7 +40,7 @@ tt_status tt_outdir_make(const char *path, tt_error *err)
     struct stat st;
     char *copy = strdup(path);
     if (!copy) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    bool ok = make_parents(copy) && (mkdir(copy, 0777) == 0 || errno == EEXIST);
+    bool ok = make_parents(copy, 1) && (mkdir(copy, 0777) == 0 || errno == EEXIST);
     if (ok && stat(copy, &st) == 0 && !S_ISDIR(st.st_mode)) {
         errno = ENOTDIR;
         ok = false;
@@ -97,7 +98,7 @@ tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *e
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is not a folder", path);
     else if (!*d->path)
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a folder needs a name");
-    else if (!make_parents(d->path) || !make_temporary(d))
+    else if (!make_parents(d->path, 1) || !make_temporary(d))
         status = io_error(err, "create", path);
     if (status != TT_OK) forget(d);
     return status;
@@ -113,7 +114,8 @@ FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err)
         return NULL;
     }
     (void)snprintf(path, size, "%s/%s", d->temporary, name);
-    if (make_parents(path)) file = fopen(path, "wxe");
+    /* The folder itself is not made again: whoever took it away means to end this. */
+    if (make_parents(path, strlen(d->temporary) + 1)) file = fopen(path, "wxe");
     if (!file) (void)io_error(err, "create", path);
     free(path);
     return file;

@@ -1,7 +1,7 @@
 /* Memory over time as a few lines of text. */
+#include "base/units.h"
 #include "cli/buffers.h"
 #include "cli/table.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <langinfo.h>

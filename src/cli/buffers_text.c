@@ -1,9 +1,9 @@
 /* `tensortrace buffers` for people. */
+#include "base/units.h"
 #include "cli/buffers.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

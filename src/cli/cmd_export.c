@@ -2,12 +2,12 @@
 #include "analyze/filter.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/export_interrupt.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 #include "export/export.h"
 
 #include <ftw.h>
@@ -288,6 +288,7 @@ static int export(struct options *o, const tt_model *m)
     tt_export_guard(o->output);
     tt_progress_begin(&progress, "exporting", 0, "parts");
     tt_status status = o->format->write(m, o->output, &o->export, &err);
+    tt_export_guard_end();
     tt_progress_end(&progress);
     return status == TT_OK ? tell(o, &sum) : tt_report_error(&err);
 }

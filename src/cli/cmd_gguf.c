@@ -1,11 +1,11 @@
 /* tensortrace gguf MODEL: the tensors of a model file and where they lie. */
 #include "base/json.h"
 #include "base/outfile.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
-#include "cli/units.h"
 #include "gguf/memory_map.h"
 #include "gguf/reader.h"
 

@@ -6,7 +6,7 @@
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
-#include "export/dot.h"
+#include "export/dot/dot.h"
 
 #include <errno.h>
 #include <inttypes.h>

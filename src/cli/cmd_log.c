@@ -2,13 +2,13 @@
 #include "analyze/access.h"
 #include "analyze/log.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/log_json.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* tensortrace stats FILE: time and bytes, summed up. */
 #include "analyze/stats.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* tensortrace synth: a model, or an adapter for one, with made-up weights. */
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/report.h"
-#include "cli/units.h"
 #include "gguf/lora.h"
 #include "gguf/quantize.h"
 #include "gguf/synth.h"

@@ -1,12 +1,12 @@
 /* tensortrace verify FILE|DIR: checks that a trace, or a dataset, is whole and consistent. */
 #include "analyze/verify.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 #include "dataset/verify.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
 /* tensortrace whatif FILE: replays the reads of weights against a cache. */
 #include "analyze/kernel.h"
 #include "analyze/whatif.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 #include "cli/whatif_view.h"
 
 #include <inttypes.h>

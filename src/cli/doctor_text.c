@@ -1,6 +1,6 @@
+#include "base/units.h"
 #include "cli/doctor.h"
 #include "cli/table.h"
-#include "cli/units.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 static char folder[PATH_MAX];    /* that the output stands in */
 static char beginning[PATH_MAX]; /* of the names of temporary folders in it */
 static sigset_t awaited;
+static atomic_bool interrupted;
 
 /* Without its name none of the threads can make another file in it. */
 static void remove_one(const char *name)
@@ -46,6 +48,7 @@ static void *wait_for_signal(void *unused)
     int signal = 0;
     (void)unused;
     if (sigwait(&awaited, &signal) != 0) return NULL;
+    atomic_store(&interrupted, true);
     remove_unfinished();
     (void)pthread_sigmask(SIG_UNBLOCK, &awaited, NULL);
     (void)raise(signal);
@@ -83,4 +86,10 @@ void tt_export_guard(const char *output)
         (void)pthread_detach(thread);
     else
         (void)pthread_sigmask(SIG_UNBLOCK, &awaited, NULL);
+}
+
+void tt_export_guard_end(void)
+{
+    while (atomic_load(&interrupted))
+        (void)pause();
 }

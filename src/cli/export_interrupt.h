@@ -7,5 +7,8 @@
  * before other threads are made; signals that are ignored stay so. Files that are under way have
  * no name (base/outfile.h) and go by themselves. */
 void tt_export_guard(const char *output);
+/* When the export has come to its end, or failed: after such a signal it does not return, so that
+ * the folder is gone before the process is, and what failed for want of it is not told. */
+void tt_export_guard_end(void);
 
 #endif

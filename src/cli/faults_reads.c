@@ -1,10 +1,10 @@
 #include "cli/faults_reads.h"
 
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

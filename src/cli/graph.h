@@ -1,8 +1,9 @@
-/* How `tensortrace graph` shows a graph (export/graph_view.h); as a picture: export/dot.h. */
+/* How `tensortrace graph` shows a graph (export/dot/graph_view.h); as a picture: export/dot/dot.h.
+ */
 #ifndef TT_CLI_GRAPH_H
 #define TT_CLI_GRAPH_H
 
-#include "export/graph_view.h"
+#include "export/dot/graph_view.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* `tensortrace graph` for people. */
+#include "base/units.h"
 #include "cli/graph.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
+#include "base/units.h"
 #include "cli/heat_view.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* `tensortrace info`: what was captured besides the ops, and the buffers by kind. */
 #include "analyze/kernel.h"
+#include "base/units.h"
 #include "cli/info.h"
-#include "cli/units.h"
 
 #include <stdio.h>
 #include <string.h>

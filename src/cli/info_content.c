@@ -1,7 +1,7 @@
 /* `tensortrace info`: what the trace's bytes are. */
+#include "base/units.h"
 #include "cli/info.h"
 #include "cli/table.h"
-#include "cli/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

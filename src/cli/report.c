@@ -1,8 +1,8 @@
 #include "cli/report.h"
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "cli/command.h"
-#include "cli/units.h"
 
 #include <errno.h>
 #include <stdarg.h>

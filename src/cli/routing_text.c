@@ -1,10 +1,10 @@
 /* `tensortrace routing` as tables and as a map */
 #include "base/json.h"
+#include "base/units.h"
 #include "cli/report.h"
 #include "cli/routing_view.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 
 #include <inttypes.h>
 #include <math.h>

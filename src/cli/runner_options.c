@@ -1,6 +1,6 @@
 #include "cli/runner_options.h"
 
-#include "cli/units.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #define TT_CLI_TRACE_OPTIONS_H
 
 #include "analyze/filter.h"
-#include "cli/units.h"
+#include "base/units.h"
 #include "model/model.h"
 
 #include <argp.h>

@@ -1,5 +1,5 @@
+#include "base/units.h"
 #include "cli/table.h"
-#include "cli/units.h"
 #include "cli/whatif_view.h"
 
 #include <inttypes.h>

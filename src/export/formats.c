@@ -1,10 +1,10 @@
 #include "export/bin64.h"
-#include "export/csv.h"
+#include "export/csv/csv.h"
 #include "export/dataset.h"
-#include "export/dot.h"
+#include "export/dot/dot.h"
 #include "export/export.h"
-#include "export/parquet.h"
-#include "export/perfetto.h"
+#include "export/parquet/parquet.h"
+#include "export/perfetto/perfetto.h"
 
 #include <string.h>
 

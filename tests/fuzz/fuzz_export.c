@@ -2,7 +2,7 @@
  * file header chooses which (of the time of creation: nothing looks at it). */
 #include "../golden/rechecksum.h"
 #include "export/bin64.h"
-#include "export/perfetto.h"
+#include "export/perfetto/perfetto.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* Bytes as what people type: sizes, rates, whole numbers, ranges, times, names of files, and the
  * numbers of the environment. */
 #include "adapter/ggml/capture.h"
+#include "base/units.h"
 #include "cli/trace_options.h"
-#include "cli/units.h"
 #include "record/place.h"
 
 #include <math.h>

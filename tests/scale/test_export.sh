@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 kib=600000 # of address space
 
-"$gentrace" --records 3000000 -o large.ttrace >made
+"$gentrace" --records 2000000 -o large.ttrace >made
 if ! (ulimit -v $kib && exec "$tensortrace" export large.ttrace --format csv --compress zstd --threads 2 -o tables) 2>told; then
     echo "FAILED within $kib KiB: $(cat told)"
     exit 1

@@ -2,10 +2,10 @@
 #include "tests.h"
 
 #include "base/decimal.h"
-#include "export/columns.h"
 #include "export/compress.h"
-#include "export/csv_rows.h"
-#include "export/csv_text.h"
+#include "export/csv/rows.h"
+#include "export/csv/text.h"
+#include "export/tables/columns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,30 +18,30 @@
 
 /* --- numbers --- */
 
-static tt_csv_digits digits;
+static tt_digits digits;
 
-static void check_unsigned(uint64_t v, tt_csv_front *front)
+static void check_unsigned(uint64_t v, tt_digits_front *front)
 {
     char out[TT_CSV_NUMBER_MAX + TT_CSV_SLACK], expected[32];
     (void)snprintf(expected, sizeof expected, "%" PRIu64, v);
-    *tt_csv_put_u64(out, v, front, &digits) = '\0';
+    *tt_digits_put_u64(out, v, front, &digits) = '\0';
     assert_string_equal(out, expected);
 }
 
-static void check_signed(int64_t v, tt_csv_front *front)
+static void check_signed(int64_t v, tt_digits_front *front)
 {
     char out[TT_CSV_NUMBER_MAX + TT_CSV_SLACK], expected[32];
     (void)snprintf(expected, sizeof expected, "%" PRId64, v);
-    *tt_csv_put_i64(out, v, front, &digits) = '\0';
+    *tt_digits_put_i64(out, v, front, &digits) = '\0';
     assert_string_equal(out, expected);
 }
 
 static void whole_numbers_are_printfs(void **state)
 {
-    tt_csv_front front = {0};
+    tt_digits_front front = {0};
     uint64_t random = 88172645463325252u, power = 1;
     (void)state;
-    tt_csv_digits_make(&digits);
+    tt_digits_make(&digits);
     for (int i = 0; i < 20; i++, power *= 10) {
         check_unsigned(power, &front);
         check_unsigned(power - 1, &front);
@@ -65,7 +65,7 @@ static void whole_numbers_are_printfs(void **state)
     }
 }
 
-static void check_time(int64_t ns, tt_csv_front *front)
+static void check_time(int64_t ns, tt_digits_front *front)
 {
     char out[TT_CSV_NUMBER_MAX + TT_CSV_SLACK], second[32], expected[64];
     struct tm tm;
@@ -92,10 +92,10 @@ static void times_are_utc_to_the_ns(void **state)
                                     1795265379151207875,
                                     1795265379151207876,
                                     1795265380000000000};
-    tt_csv_front front = {0};
+    tt_digits_front front = {0};
     char out[TT_CSV_NUMBER_MAX + TT_CSV_SLACK];
     (void)state;
-    tt_csv_digits_make(&digits);
+    tt_digits_make(&digits);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         check_time(times[i], &front);
     *tt_csv_put_time(out, 1795265379151207875, &front, &digits) = '\0';

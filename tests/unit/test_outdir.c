@@ -63,6 +63,19 @@ static void it_appears_when_it_is_whole(void **state)
     free(temporary);
 }
 
+/* As an interrupted export does, while threads still make files. */
+static void a_folder_that_was_taken_away_stays_away(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_outdir_open(&dir, "taken", false, &error), TT_OK);
+    put("deep/x.txt", "x");
+    assert_true(tt_outdir_remove(dir.temporary));
+    assert_null(tt_outdir_file(&dir, "deep/y.txt", &error));
+    assert_null(tt_outdir_file(&dir, "z.txt", &error));
+    assert_false(exists(dir.temporary));
+    tt_outdir_abandon(&dir);
+}
+
 static void what_is_there_is_kept_without_force(void **state)
 {
     (void)state;
@@ -140,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_appears_when_it_is_whole),
+        cmocka_unit_test(a_folder_that_was_taken_away_stays_away),
         cmocka_unit_test(what_is_there_is_kept_without_force),
         cmocka_unit_test(what_came_meanwhile_is_kept),
         cmocka_unit_test(a_file_is_no_folder),

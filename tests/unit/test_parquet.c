@@ -2,10 +2,10 @@
  * files of random columns. With TT_PARQUET_FOLDER set the files stay there, each with what should
  * be read from it (NAME.json), for tests/oracle/check_parquet.py. */
 #include "base/json.h"
-#include "export/columns.h"
-#include "export/parquet_file.h"
-#include "export/parquet_group.h"
-#include "export/parquet_pack.h"
+#include "export/parquet/file.h"
+#include "export/parquet/group.h"
+#include "export/parquet/pack.h"
+#include "export/tables/columns.h"
 #include "tests.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* A run's place in a Parquet dataset: whole or not at all, also when killed. */
-#include "export/parquet_place.h"
+#include "export/parquet/place.h"
 #include "tests.h"
 
 #include <dirent.h>

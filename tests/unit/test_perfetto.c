@@ -5,8 +5,8 @@
 #include "export_trace.h"
 
 #include "base/json.h"
-#include "export/perfetto.h"
-#include "export/perfetto_flows.h"
+#include "export/perfetto/flows.h"
+#include "export/perfetto/perfetto.h"
 
 #define EVENTS_MAX 1024
 

@@ -5,8 +5,8 @@
 #include "hand_trace.h"
 
 #include "base/outdir.h"
-#include "export/columns.h"
-#include "export/csv.h"
+#include "export/csv/csv.h"
+#include "export/tables/columns.h"
 
 #include <ctype.h>
 #include <glob.h>

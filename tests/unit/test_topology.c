@@ -3,7 +3,7 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/topology.h"
-#include "export/dot.h"
+#include "export/dot/dot.h"
 
 #include <stdlib.h>
 #include <string.h>

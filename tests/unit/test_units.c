@@ -1,6 +1,6 @@
 #include "tests.h"
 
-#include "cli/units.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <string.h>

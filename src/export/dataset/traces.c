@@ -2,7 +2,7 @@
  * into text once for each op; the rest is digits. */
 #include "analyze/access.h"
 #include "analyze/op_table.h"
-#include "export/csv_text.h"
+#include "base/digits.h"
 #include "export/dataset/entries.h"
 #include "export/dataset/tokens.h"
 
@@ -30,18 +30,18 @@ typedef struct tracer {
     uint32_t experts_of; /* the run whose choices are loaded, or TT_NONE */
     tt_entries entries;
     op_text *scratch;
-    tt_csv_digits digits;
-    tt_csv_front times, others; /* fronts of numbers: those of times are long, and the same */
+    tt_digits digits;
+    tt_digits_front times, others; /* fronts of numbers: those of times are long, and the same */
 } tracer;
 
 static char *put_time(tracer *t, char *at, uint64_t ns)
 {
-    return tt_csv_put_u64(at, ns, &t->times, &t->digits);
+    return tt_digits_put_u64(at, ns, &t->times, &t->digits);
 }
 
 static char *put_number(tracer *t, char *at, uint64_t v)
 {
-    return tt_csv_put_u64(at, v, &t->others, &t->digits);
+    return tt_digits_put_u64(at, v, &t->others, &t->digits);
 }
 
 /* ns as ms with all their digits: "1.500000". */
@@ -70,7 +70,7 @@ static void *open_tracer(tt_dataset *d)
     if (!t) return NULL;
     t->d = d;
     t->experts_of = TT_NONE;
-    tt_csv_digits_make(&t->digits);
+    tt_digits_make(&t->digits);
     return t;
 }
 

@@ -1,0 +1,33 @@
+/* Values as the text of a CSV field (RFC 4180); integers are in base/digits.h. Each writes at p and
+ * returns the end; up to TT_CSV_SLACK bytes behind the end may be overwritten too. */
+#ifndef TT_EXPORT_CSV_TEXT_H
+#define TT_EXPORT_CSV_TEXT_H
+
+#include "base/bytes.h"
+#include "base/digits.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define TT_CSV_SLACK TT_DIGITS_SLACK
+#define TT_CSV_NUMBER_MAX 32u /* of a number or time */
+
+/* ns since 1970 as "2026-11-21T12:53:05.000000000Z". The front is that of the second. */
+char *tt_csv_put_time(char *p, int64_t ns, tt_digits_front *front, const tt_digits *d);
+/* Shortest decimal that reads back the same; nothing for what is no number. */
+char *tt_csv_put_real(char *p, double v);
+
+/* Copies n bytes, behind which there are TT_CSV_SLACK more. */
+static inline char *tt_csv_copy(char *p, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i += 16)
+        memcpy(p + i, text + i, 16);
+    return p + n;
+}
+
+/* Appends a text as a field: quoted when it is empty or has anything but plain characters in it;
+ * what is not UTF-8, and NUL, becomes U+FFFD. */
+void tt_csv_put_text(tt_bytes *out, const char *text, size_t n);
+
+#endif

@@ -1,0 +1,174 @@
+#include "export/dot/dot.h"
+
+#include "base/json.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* One character, as the two kinds of labels want it. Graphviz resolves entities in both. */
+static void put_character(FILE *out, const char *s, size_t n, bool html)
+{
+    if (n != 1) {
+        (void)fwrite(s, 1, n, out);
+        return;
+    }
+    unsigned char c = (unsigned char)*s;
+    if (c < 0x20 || c == 0x7f)
+        (void)fputc('?', out);
+    else if (c == '&')
+        (void)fputs("&amp;", out);
+    else if (c == '<' && html)
+        (void)fputs("&lt;", out);
+    else if (c == '>' && html)
+        (void)fputs("&gt;", out);
+    else if (c == '"' && html)
+        (void)fputs("&quot;", out);
+    else if ((c == '"' || c == '\\') && !html)
+        (void)fprintf(out, "\\%c", c);
+    else
+        (void)fputc(c, out);
+}
+
+static void put_text(FILE *out, const char *text, size_t most, bool html)
+{
+    size_t left = strlen(text), characters = 0;
+    while (left > 0) {
+        size_t n = tt_utf8_length(text, left);
+        if (characters++ == most) {
+            (void)fputs("...", out);
+            return;
+        }
+        if (n == 0)
+            (void)fputc('?', out);
+        else
+            put_character(out, text, n, html);
+        text += n ? n : 1;
+        left -= n ? n : 1;
+    }
+}
+
+void tt_dot_text(FILE *out, const char *text, size_t most)
+{
+    put_text(out, text, most, false);
+}
+
+void tt_dot_html(FILE *out, const char *text, size_t most)
+{
+    put_text(out, text, most, true);
+}
+
+/* --- colours --- */
+
+/* One of Graphviz's own Brewer schemes: from light to dark, told apart by colour-blind people and
+ * in grey print. */
+#define SCHEME "/ylgnbu9/"
+#define STEPS 9u
+#define STEP_DARK 6u /* from here on with white letters */
+
+/* Kinds of ops, in eight colours that colour-blind people can tell apart. */
+static const struct kind {
+    const char *name;
+    const char *fill;
+    bool dark;
+    const char *ops[14];
+} kinds[] = {
+    {"matmul", "#56b4e9", false, {"MUL_MAT", "MUL_MAT_ID", "OUT_PROD"}},
+    {"attention", "#0072b2", true, {"FLASH_ATTN_EXT", "SOFT_MAX"}},
+    {"norm", "#f0e442", false, {"RMS_NORM", "NORM", "GROUP_NORM", "L2_NORM"}},
+    {"position", "#cc79a7", false, {"ROPE", "TIMESTEP_EMBEDDING"}},
+    {"activation", "#e69f00", false, {"UNARY", "GLU", "SILU", "LEAKY_RELU"}},
+    {"element by element",
+     "#009e73",
+     true,
+     {"ADD", "ADD1", "ADD_ID", "SUB", "MUL", "DIV", "SCALE", "SQR", "SQRT", "CLAMP"}},
+    {"moves data",
+     "#d55e00",
+     true,
+     {"GET_ROWS", "SET_ROWS", "CPY", "CONT", "DUP", "SET", "CONCAT", "REPEAT", "PAD"}},
+    {"other", "#bbbbbb", false, {NULL}},
+};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static const struct kind *kind_of(const char *op)
+{
+    for (size_t i = 0; i + 1 < KINDS; i++)
+        for (size_t k = 0; k < sizeof kinds[i].ops / sizeof *kinds[i].ops && kinds[i].ops[k]; k++)
+            if (strcmp(kinds[i].ops[k], op) == 0) return &kinds[i];
+    return &kinds[KINDS - 1];
+}
+
+void tt_dot_fill(FILE *out, const tt_dot_scale *scale, const char *op, uint64_t value, bool known)
+{
+    if (scale->color == TT_COLOR_OP) {
+        const struct kind *kind = kind_of(op);
+        (void)fprintf(out, ", fillcolor=\"%s\"%s", kind->fill,
+                      kind->dark ? ", fontcolor=white" : "");
+    } else if (scale->color != TT_COLOR_NONE && known) {
+        uint64_t most = scale->most ? scale->most : 1;
+        unsigned __int128 at = (unsigned __int128)(value < most ? value : most) * STEPS / most;
+        unsigned step = at >= STEPS ? STEPS : (unsigned)at + 1;
+        (void)fprintf(out, ", fillcolor=\"" SCHEME "%u\"%s", step,
+                      step >= STEP_DARK ? ", fontcolor=white" : "");
+    }
+}
+
+/* --- title and legend --- */
+
+static void legend(FILE *out, const tt_graph_view *v, const tt_dot_scale *scale)
+{
+    char most[TT_UNITS_TEXT];
+    if (scale->color == TT_COLOR_NONE) return;
+    (void)fputs("<TR><TD><TABLE BORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"3\"><TR>", out);
+    if (scale->color == TT_COLOR_OP) {
+        for (size_t i = 0; i < KINDS; i++)
+            (void)fprintf(out, "<TD BGCOLOR=\"%s\"><FONT COLOR=\"%s\">%s</FONT></TD>",
+                          kinds[i].fill, kinds[i].dark ? "white" : "black", kinds[i].name);
+    } else {
+        bool time = scale->color == TT_COLOR_TIME;
+        (void)fprintf(out, "<TD>%s &nbsp; 0</TD>", time ? "time" : "weights read");
+        for (unsigned i = 1; i <= STEPS; i++)
+            (void)fprintf(out, "<TD BGCOLOR=\"" SCHEME "%u\">&nbsp;&nbsp;&nbsp;</TD>", i);
+        if (time)
+            tt_units_ns(most, tt_model_span_ns(v->t->m, scale->most));
+        else
+            tt_units_bytes(most, scale->most);
+        (void)fprintf(out, "<TD>%s &nbsp; (white: not observed)</TD>", most);
+    }
+    (void)fputs("</TR></TABLE></TD></TR>", out);
+}
+
+static void title(FILE *out, const tt_graph_view *v)
+{
+    const tt_topology *t = v->t;
+    const char *name = strrchr(v->path, '/');
+    tt_dot_html(out, name ? name + 1 : v->path, 80);
+    (void)fprintf(out, ": graph %" PRIu32, t->graph->id);
+    if (t->run == TT_NONE) return;
+    const tt_run *r = &t->m->runs[t->run];
+    if (r->batch != TT_NONE)
+        (void)fprintf(out, ", token %" PRIu32 " (%s)", tt_model_token(t->m, r->batch),
+                      tt_phase_name(t->m->batches[r->batch].phase));
+    (void)fprintf(out, ", run %" PRIu32, r->id);
+    if (v->has_layer && v->layer >= 0) (void)fprintf(out, ", layer %" PRId32, v->layer);
+    if (v->has_layer && v->layer < 0) (void)fputs(", outside any layer", out);
+}
+
+void tt_dot_begin(FILE *out, const tt_graph_view *v, const tt_dot_scale *scale, const char *note)
+{
+    (void)fputs("digraph tensortrace {\n"
+                "  charset=\"UTF-8\"; rankdir=TB; labelloc=t; fontname=\"Helvetica\"; "
+                "fontsize=14; nodesep=0.25; ranksep=0.35;\n"
+                "  node [shape=box, style=filled, fillcolor=white, fontname=\"Helvetica\", "
+                "fontsize=10, margin=\"0.08,0.04\", height=0.3];\n"
+                "  edge [fontname=\"Helvetica\", fontsize=8, fontcolor=\"#777777\", "
+                "color=\"#444444\", arrowsize=0.6];\n"
+                "  label=<<TABLE BORDER=\"0\" CELLSPACING=\"2\"><TR><TD><B>",
+                out);
+    title(out, v);
+    (void)fputs("</B></TD></TR><TR><TD>", out);
+    tt_dot_html(out, note, 400);
+    (void)fputs("</TD></TR>", out);
+    legend(out, v, scale);
+    (void)fputs("</TABLE>>;\n", out);
+}

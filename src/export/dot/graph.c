@@ -1,0 +1,295 @@
+/* A graph in Graphviz's language: every node and leaf, layers as clusters. */
+#include "analyze/ops.h"
+#include "base/units.h"
+#include "export/dot/dot.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_SHOWN 36u
+
+/* Of painter.copied, before any copy is made. */
+#define COPIES_ONLY (-2)    /* the leaf is there for layers alone */
+#define NO_COPIES_ONLY (-3) /* it also is, or is only, used outside them */
+
+typedef struct painter {
+    const tt_graph_view *v;
+    FILE *out;
+    tt_dot_scale scale;
+    uint32_t *order; /* tensors that are shown, by layer, then by number */
+    uint32_t n;
+    int32_t *copied; /* by tensor: the last layer that got a copy of it, see is_shared */
+    int indent;
+} painter;
+
+static uint64_t value_of(const painter *p, const tt_topology_node *n)
+{
+    return p->scale.color == TT_COLOR_TIME ? n->ticks : n->weight_bytes;
+}
+
+static tt_dot_scale find_scale(const tt_graph_view *v)
+{
+    painter p = {.v = v, .scale = {.color = v->color}};
+    for (uint32_t i = 0; i < v->t->graph->n_nodes; i++) {
+        uint64_t value = value_of(&p, &v->t->nodes[i]);
+        if (v->shown[i] == TT_SHOW_ASKED && value > p.scale.most) p.scale.most = value;
+    }
+    return p.scale;
+}
+
+/* --- one tensor --- */
+
+static void put_time(const painter *p, const tt_topology_node *n)
+{
+    char text[TT_UNITS_TEXT];
+    if (n->timed && p->v->t->m->clock.known)
+        (void)fprintf(p->out, "\\n%s", tt_units_ns(text, tt_model_span_ns(p->v->t->m, n->ticks)));
+}
+
+/* In a fused op the time is the op's, and stands at its frame. */
+static void put_node(const painter *p, uint32_t i)
+{
+    const tt_topology *t = p->v->t;
+    const tt_tensor *x = &t->graph->tensors[i];
+    const tt_topology_node *n = &t->nodes[i];
+    const tt_topology_node *op = n->op == TT_NONE ? n : &t->nodes[n->op];
+    bool executes = x->flags & TT_TENSOR_EXECUTES;
+    char shape[96];
+    (void)fprintf(p->out, "%*sn%" PRIu32 " [label=\"", p->indent, "", i);
+    tt_dot_text(p->out, x->name[0] ? x->name : "(no name)", NAME_SHOWN);
+    (void)fputs("\\n", p->out);
+    tt_dot_text(p->out, x->op_desc[0] ? x->op_desc : x->op_name, NAME_SHOWN);
+    (void)fprintf(p->out, "  %s", tt_graph_shape(x, shape, sizeof shape));
+    if (n->n_nodes == 1) put_time(p, n);
+    (void)fputs("\"", p->out);
+    if (!executes)
+        (void)fputs(", style=\"filled,dashed\", fontcolor=\"#666666\", color=\"#888888\"", p->out);
+    else if (p->v->shown[i] == TT_SHOW_NEIGHBOUR)
+        (void)fputs(", color=\"#aaaaaa\", fontcolor=\"#777777\"", p->out);
+    else
+        tt_dot_fill(p->out, &p->scale, t->graph->tensors[n->op == TT_NONE ? i : n->op].op_name,
+                    value_of(p, op),
+                    n->op != TT_NONE && (n->timed || p->v->color != TT_COLOR_TIME));
+    if (x->flags & TT_TENSOR_OUTPUT) (void)fputs(", peripheries=2", p->out);
+    (void)fputs("];\n", p->out);
+}
+
+static const char *leaf_shape(const tt_tensor *x)
+{
+    if (x->weight != TT_NONE) return "shape=note, fillcolor=\"#eeeeee\"";
+    if (strncmp(x->name, "cache_", 6) == 0) return "shape=cylinder, fillcolor=\"#eeeeee\"";
+    return x->flags & TT_TENSOR_INPUT ? "shape=parallelogram, fillcolor=\"#eeeeee\""
+                                      : "style=\"filled,rounded\", fillcolor=\"#eeeeee\"";
+}
+
+/* What all layers use, as the positions, would be joined to each of them by lines across the whole
+ * picture (and makes Graphviz slow): in such a one each layer has a copy of its own. */
+static bool is_shared(const painter *p, uint32_t source, uint32_t target)
+{
+    const tt_topology *t = p->v->t;
+    return !p->v->has_layer && source >= t->graph->n_nodes && tt_graph_layer(t, source) < 0 &&
+           tt_graph_layer(t, target) >= 0;
+}
+
+/* The picture's name of a tensor as a source of another. */
+static void put_source(const painter *p, uint32_t source, uint32_t target)
+{
+    (void)fprintf(p->out, "n%" PRIu32, source);
+    if (is_shared(p, source, target))
+        (void)fprintf(p->out, "_%" PRId32, tt_graph_layer(p->v->t, target));
+}
+
+static void put_leaf_label(const painter *p, uint32_t i)
+{
+    const tt_tensor *x = &p->v->t->graph->tensors[i];
+    char shape[96], size[TT_UNITS_TEXT];
+    (void)fputs(" [label=\"", p->out);
+    tt_dot_text(p->out, x->name[0] ? x->name : "(no name)", NAME_SHOWN);
+    (void)fputs("\\n", p->out);
+    tt_dot_text(p->out, x->type_name, 16);
+    (void)fprintf(p->out, "  %s\\n%s\", %s, fontsize=9%s];\n",
+                  tt_graph_shape(x, shape, sizeof shape), tt_units_bytes(size, x->size_bytes),
+                  leaf_shape(x),
+                  p->v->shown[i] == TT_SHOW_NEIGHBOUR ? ", fontcolor=\"#777777\"" : "");
+}
+
+static void put_leaf(const painter *p, uint32_t i)
+{
+    (void)fprintf(p->out, "%*sn%" PRIu32, p->indent, "", i);
+    put_leaf_label(p, i);
+}
+
+/* Once for each layer: nodes come by layer. */
+static void put_copies(painter *p, uint32_t node)
+{
+    tt_edge edges[TT_EDGES_MAX];
+    uint32_t n = tt_topology_edges(p->v->t->graph, node, edges);
+    int32_t layer = tt_graph_layer(p->v->t, node);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t source = edges[k].source;
+        if (!is_shared(p, source, node) || p->copied[source] == layer) continue;
+        p->copied[source] = layer;
+        (void)fprintf(p->out, "%*s", p->indent, "");
+        put_source(p, source, node);
+        put_leaf_label(p, source);
+    }
+}
+
+/* The nodes of a fused op in a frame with its name and time. */
+static void put_fused(painter *p, uint32_t first)
+{
+    const tt_topology *t = p->v->t;
+    const tt_topology_node *n = &t->nodes[first];
+    char text[TT_UNITS_TEXT] = "";
+    tt_op op;
+    tt_op_describe(t->m, t->graph, first, n->n_nodes - 1, &op);
+    if (n->timed && t->m->clock.known) tt_units_ns(text, tt_model_span_ns(t->m, n->ticks));
+    (void)fprintf(p->out, "%*ssubgraph cluster_op_%" PRIu32 " {\n", p->indent, "", first);
+    p->indent += 2;
+    (void)fprintf(p->out, "%*slabel=\"one op: ", p->indent, "");
+    tt_dot_text(p->out, op.op, 60);
+    (void)fprintf(p->out,
+                  "%s%s\"; style=\"rounded\"; color=\"#444444\"; bgcolor=white; "
+                  "fontsize=9; labeljust=l;\n",
+                  text[0] ? "  " : "", text);
+    for (uint32_t i = 0; i < op.n_nodes; i++)
+        if (t->nodes[op.nodes[i]].op == first && p->v->shown[op.nodes[i]] != TT_SHOW_NOT)
+            put_node(p, op.nodes[i]);
+    p->indent -= 2;
+    (void)fprintf(p->out, "%*s}\n", p->indent, "");
+}
+
+static void put_tensor(painter *p, uint32_t i)
+{
+    const tt_topology *t = p->v->t;
+    if (i >= t->graph->n_nodes) {
+        put_leaf(p, i);
+        return;
+    }
+    put_copies(p, i);
+    const tt_topology_node *n = &t->nodes[i];
+    /* A frame is drawn with its first node, if that is in the picture. */
+    bool framed = n->op != TT_NONE && n->n_nodes > 1 && p->v->shown[n->op] == p->v->shown[i];
+    if (framed && n->op == i) put_fused(p, i);
+    if (!framed) put_node(p, i);
+}
+
+/* --- clusters --- */
+
+static int by_layer(const void *a, const void *b, void *view)
+{
+    const tt_graph_view *v = view;
+    const uint32_t *x = a, *y = b;
+    int32_t of_x = tt_graph_layer(v->t, *x), of_y = tt_graph_layer(v->t, *y);
+    if (of_x != of_y) return of_x < of_y ? -1 : 1;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Neighbours stand outside the layer that was asked for. */
+static bool in_cluster(const painter *p, uint32_t i)
+{
+    return tt_graph_layer(p->v->t, i) >= 0 && p->v->shown[i] == TT_SHOW_ASKED;
+}
+
+static void put_layers(painter *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!in_cluster(p, p->order[i]) && p->copied[p->order[i]] != COPIES_ONLY)
+            put_tensor(p, p->order[i]);
+    for (uint32_t i = 0; i < p->n;) {
+        int32_t layer = tt_graph_layer(p->v->t, p->order[i]);
+        uint32_t end = i;
+        bool open = false;
+        for (; end < p->n && tt_graph_layer(p->v->t, p->order[end]) == layer; end++) {
+            if (!in_cluster(p, p->order[end])) continue;
+            if (!open) {
+                (void)fprintf(p->out,
+                              "  subgraph cluster_layer_%" PRId32 " {\n    label=\"layer %" PRId32
+                              "\"; style=\"filled,rounded\"; color=\"#cccccc\"; "
+                              "fillcolor=\"#f7f7f7\"; labeljust=l;\n",
+                              layer, layer);
+                p->indent = 4;
+                open = true;
+            }
+            put_tensor(p, p->order[end]);
+        }
+        if (open) (void)fputs("  }\n", p->out);
+        p->indent = 2;
+        i = end;
+    }
+}
+
+static void put_edges(const painter *p)
+{
+    const tt_graph *g = p->v->t->graph;
+    tt_edge edges[TT_EDGES_MAX];
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        uint32_t n = p->v->shown[i] == TT_SHOW_NOT ? 0 : tt_topology_edges(g, i, edges);
+        for (uint32_t k = 0; k < n; k++) {
+            const tt_edge *e = &edges[k];
+            uint8_t from = p->v->shown[e->source];
+            /* What joins two neighbours is not asked for. */
+            if (from == TT_SHOW_NOT ||
+                (from == TT_SHOW_NEIGHBOUR && p->v->shown[i] == TT_SHOW_NEIGHBOUR))
+                continue;
+            (void)fputs("  ", p->out);
+            put_source(p, e->source, i);
+            (void)fprintf(p->out, " -> n%" PRIu32 " [label=\"", i);
+            if (e->slot == TT_NONE)
+                (void)fputs("view", p->out);
+            else
+                (void)fprintf(p->out, "src %" PRIu32, e->slot);
+            (void)fprintf(p->out, "\"%s%s];\n", e->is_view ? ", style=dashed" : "",
+                          e->source >= g->n_nodes ? ", color=\"#999999\"" : "");
+        }
+    }
+}
+
+/* Which leafs are there for layers alone. */
+static void find_copies(painter *p)
+{
+    const tt_graph *g = p->v->t->graph;
+    tt_edge edges[TT_EDGES_MAX];
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        p->copied[i] = TT_LAYER_NONE;
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        uint32_t n = tt_topology_edges(g, i, edges);
+        for (uint32_t k = 0; k < n; k++) {
+            int32_t *copied = &p->copied[edges[k].source];
+            if (!is_shared(p, edges[k].source, i))
+                *copied = NO_COPIES_ONLY;
+            else if (*copied != NO_COPIES_ONLY)
+                *copied = COPIES_ONLY;
+        }
+    }
+}
+
+bool tt_graph_print_dot(const tt_graph_view *v, FILE *out)
+{
+    const tt_graph *g = v->t->graph;
+    painter p = {.v = v, .out = out, .scale = find_scale(v), .indent = 2};
+    p.order = calloc((size_t)g->n_tensors + 1, sizeof *p.order);
+    p.copied = calloc((size_t)g->n_tensors + 1, sizeof *p.copied);
+    if (!p.order || !p.copied) {
+        free(p.order);
+        free(p.copied);
+        return false;
+    }
+    find_copies(&p);
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        if (v->shown[i] != TT_SHOW_NOT) p.order[p.n++] = i;
+    qsort_r(p.order, p.n, sizeof *p.order, by_layer, (void *)v);
+    tt_dot_begin(out, v, &p.scale,
+                 v->t->n_ops
+                     ? "sheet: weight; drum: KV cache; slanted: input, once a layer; dashed: view; "
+                       "frame: one op computes several nodes"
+                     : "sheet: weight; drum: KV cache; slanted: input, once a layer; dashed: view; "
+                       "no op was recorded, so fusions are not known");
+    put_layers(&p);
+    put_edges(&p);
+    (void)fputs("}\n", out);
+    free(p.order);
+    free(p.copied);
+    return fflush(out) == 0 && !ferror(out);
+}

@@ -1,0 +1,91 @@
+/* Writing protocol buffers: what messages, integers and texts become on the wire.
+ *
+ * The encoding is https://protobuf.dev/programming-guides/encoding: a field is a varint tag (its
+ * number x 8 + the wire type), then the value; a message or text has its length in front. What is
+ * appended goes into a tt_bytes, whose failure is sticky. */
+#ifndef TT_EXPORT_PERFETTO_PROTOBUF_H
+#define TT_EXPORT_PERFETTO_PROTOBUF_H
+
+#include "base/bytes.h"
+#include "base/json.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { TT_PROTO_VARINT = 0, TT_PROTO_FIXED64 = 1, TT_PROTO_LENGTH = 2 };
+
+static inline void tt_proto_tag(tt_bytes *b, uint32_t field, uint32_t wire)
+{
+    tt_bytes_varint(b, (uint64_t)field << 3 | wire);
+}
+
+/* bool, enum, uint32, uint64; of int32 and int64 the value as unsigned 64 bits. */
+static inline void tt_proto_uint(tt_bytes *b, uint32_t field, uint64_t v)
+{
+    tt_proto_tag(b, field, TT_PROTO_VARINT);
+    tt_bytes_varint(b, v);
+}
+
+static inline void tt_proto_int(tt_bytes *b, uint32_t field, int64_t v)
+{
+    tt_proto_uint(b, field, (uint64_t)v);
+}
+
+static inline void tt_proto_fixed64(tt_bytes *b, uint32_t field, uint64_t v)
+{
+    tt_proto_tag(b, field, TT_PROTO_FIXED64);
+    tt_bytes_u64(b, v);
+}
+
+static inline void tt_proto_double(tt_bytes *b, uint32_t field, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    tt_proto_fixed64(b, field, bits);
+}
+
+/* A message in a message: what is appended up to tt_proto_end is its content. */
+static inline size_t tt_proto_begin(tt_bytes *b, uint32_t field)
+{
+    tt_proto_tag(b, field, TT_PROTO_LENGTH);
+    return b->size;
+}
+
+/* The length goes in front of the content, which makes room for it. */
+static inline void tt_proto_end(tt_bytes *b, size_t content)
+{
+    uint8_t length[TT_VARINT_MAX];
+    if (b->failed) return;
+    size_t size = b->size - content, n = tt_varint_put(length, size);
+    if (!tt_bytes_reserve(b, n)) return;
+    memmove(b->data + content + n, b->data + content, size);
+    memcpy(b->data + content, length, n);
+    b->size += n;
+}
+
+/* A `string` must be UTF-8: bytes that are not become U+FFFD, as in the JSON. */
+static inline void tt_proto_text_n(tt_bytes *b, uint32_t field, const char *text, size_t left)
+{
+    size_t at = tt_proto_begin(b, field);
+    while (left > 0) {
+        size_t n = 0, one;
+        while (n < left && (one = tt_utf8_length(text + n, left - n)) > 0)
+            n += one;
+        tt_bytes_put(b, text, n);
+        text += n;
+        left -= n;
+        if (left == 0) break;
+        tt_bytes_put(b, "\xef\xbf\xbd", 3);
+        text++;
+        left--;
+    }
+    tt_proto_end(b, at);
+}
+
+static inline void tt_proto_text(tt_bytes *b, uint32_t field, const char *text)
+{
+    tt_proto_text_n(b, field, text, strlen(text));
+}
+
+#endif

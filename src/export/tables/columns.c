@@ -1,0 +1,199 @@
+#include "export/tables/columns.h"
+
+#include "base/checksum.h"
+#include "export/tables/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- dictionaries --- */
+
+static void put_slot(tt_dictionary *d, uint32_t code)
+{
+    uint32_t mask = d->n_slots - 1;
+    uint32_t at = (uint32_t)tt_checksum(d->texts[code], d->lengths[code]) & mask;
+    while (d->slots[at] != TT_NONE)
+        at = (at + 1) & mask;
+    d->slots[at] = code;
+}
+
+/* Room for one more text, and half of the slots free. */
+static bool grow_dictionary(tt_dictionary *d)
+{
+    if (d->n == d->capacity) {
+        uint32_t more = d->capacity ? d->capacity * 2 : 64;
+        const char **texts =
+            more > d->capacity ? reallocarray(d->texts, more, sizeof *texts) : NULL;
+        if (!texts) return false;
+        d->texts = texts;
+        size_t *lengths = reallocarray(d->lengths, more, sizeof *lengths);
+        if (!lengths) return false;
+        d->lengths = lengths;
+        d->capacity = more;
+    }
+    if (d->n_slots > d->n * 2) return true;
+    uint32_t n_slots = d->n_slots ? d->n_slots * 2 : 256;
+    uint32_t *slots = n_slots > d->n_slots ? reallocarray(d->slots, n_slots, sizeof *slots) : NULL;
+    if (!slots) return false;
+    d->slots = slots;
+    d->n_slots = n_slots;
+    memset(slots, 0xff, n_slots * sizeof *slots);
+    for (uint32_t i = 0; i < d->n; i++)
+        put_slot(d, i);
+    return true;
+}
+
+uint32_t tt_dictionary_code(tt_dictionary *d, const char *text, size_t n)
+{
+    if (d->n_slots) {
+        uint32_t mask = d->n_slots - 1, at = (uint32_t)tt_checksum(text, n) & mask;
+        for (; d->slots[at] != TT_NONE; at = (at + 1) & mask) {
+            uint32_t code = d->slots[at];
+            if (d->lengths[code] == n && memcmp(d->texts[code], text, n) == 0) return code;
+        }
+    }
+    if (!grow_dictionary(d)) return TT_NONE;
+    d->texts[d->n] = text;
+    d->lengths[d->n] = n;
+    put_slot(d, d->n);
+    return d->n++;
+}
+
+void tt_dictionary_clear(tt_dictionary *d)
+{
+    if (d->n) memset(d->slots, 0xff, d->n_slots * sizeof *d->slots);
+    d->n = 0;
+}
+
+void tt_dictionary_free(tt_dictionary *d)
+{
+    free(d->texts);
+    free(d->lengths);
+    free(d->slots);
+    memset(d, 0, sizeof *d);
+}
+
+/* --- rows --- */
+
+size_t tt_value_size(tt_value_type type)
+{
+    static const uint8_t sizes[] = {
+        [TT_VALUE_BOOL] = 1, [TT_VALUE_U8] = 1,   [TT_VALUE_U16] = 2, [TT_VALUE_U32] = 4,
+        [TT_VALUE_U64] = 8,  [TT_VALUE_I32] = 4,  [TT_VALUE_I64] = 8, [TT_VALUE_F32] = 4,
+        [TT_VALUE_F64] = 8,  [TT_VALUE_TIME] = 8, [TT_VALUE_NAME] = 4};
+    return sizes[type];
+}
+
+static void free_columns(tt_rows *rows)
+{
+    for (size_t i = 0; i < TT_COLUMNS_MAX; i++) {
+        free(rows->columns[i].values);
+        free(rows->columns[i].valid_memory);
+        tt_dictionary_free(&rows->columns[i].dictionary);
+    }
+    memset(rows->columns, 0, sizeof rows->columns);
+    rows->n = rows->capacity = 0;
+}
+
+void tt_rows_begin(tt_rows *rows, const tt_export_table *table)
+{
+    if (rows->table != table) free_columns(rows);
+    rows->table = table;
+    rows->n = 0;
+    rows->failed = false;
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        rows->columns[i].valid = NULL;
+        tt_dictionary_clear(&rows->columns[i].dictionary);
+    }
+}
+
+void tt_rows_free(tt_rows *rows)
+{
+    free_columns(rows);
+    tt_tables_own_free(rows->own);
+    memset(rows, 0, sizeof *rows);
+}
+
+tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err)
+{
+    size_t more = rows->capacity ? rows->capacity : 64;
+    if (n <= rows->capacity) return TT_OK;
+    while (more < n)
+        more *= 2;
+    for (uint32_t i = 0; i < rows->table->n_columns; i++) {
+        tt_values *v = &rows->columns[i];
+        void *values = reallocarray(v->values, more, tt_value_size(rows->table->columns[i].type));
+        if (values) v->values = values;
+        uint8_t *valid = NULL;
+        if (values && rows->table->columns[i].nullable) {
+            valid = realloc(v->valid_memory, more);
+            if (valid) v->valid_memory = valid;
+            if (valid && v->valid) memset(valid + rows->capacity, 1, more - rows->capacity);
+            if (valid && v->valid) v->valid = valid;
+        }
+        if (!values || (rows->table->columns[i].nullable && !valid))
+            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
+                                "no memory for rows of the table %s", rows->table->name);
+    }
+    rows->capacity = more;
+    return TT_OK;
+}
+
+void tt_rows_integer(tt_rows *rows, uint32_t column, uint64_t v)
+{
+    void *values = rows->columns[column].values;
+    switch (tt_value_size(rows->table->columns[column].type)) {
+    case 1:
+        ((uint8_t *)values)[rows->n] = (uint8_t)v;
+        return;
+    case 2:
+        ((uint16_t *)values)[rows->n] = (uint16_t)v;
+        return;
+    case 4:
+        ((uint32_t *)values)[rows->n] = (uint32_t)v;
+        return;
+    default:
+        ((uint64_t *)values)[rows->n] = v;
+    }
+}
+
+void tt_rows_real(tt_rows *rows, uint32_t column, double v)
+{
+    void *values = rows->columns[column].values;
+    if (rows->table->columns[column].type == TT_VALUE_F32)
+        ((float *)values)[rows->n] = (float)v;
+    else
+        ((double *)values)[rows->n] = v;
+}
+
+void tt_rows_text(tt_rows *rows, uint32_t column, const char *text, size_t n)
+{
+    tt_values *v = &rows->columns[column];
+    uint32_t code = tt_dictionary_code(&v->dictionary, text, n);
+    rows->failed |= code == TT_NONE;
+    ((uint32_t *)v->values)[rows->n] = code;
+}
+
+void tt_rows_name(tt_rows *rows, uint32_t column, const char *text)
+{
+    if (text)
+        tt_rows_text(rows, column, text, strlen(text));
+    else
+        tt_rows_null(rows, column);
+}
+
+uint8_t *tt_rows_valid(tt_rows *rows, uint32_t column)
+{
+    tt_values *v = &rows->columns[column];
+    if (!v->valid) {
+        v->valid = v->valid_memory;
+        memset(v->valid, 1, rows->capacity);
+    }
+    return v->valid;
+}
+
+void tt_rows_null(tt_rows *rows, uint32_t column)
+{
+    tt_rows_valid(rows, column)[rows->n] = 0;
+    tt_rows_integer(rows, column, 0);
+}

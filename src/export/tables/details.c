@@ -1,0 +1,233 @@
+/* The tables `routing`, `faults` and `values`: what was observed of ops besides their times. */
+#include "export/tables/tables.h"
+
+#include "analyze/routers.h"
+
+#include <math.h>
+
+/* --- routing --- */
+
+enum {
+    ROUTING_RUN_ID,
+    ROUTING_OP_ID,
+    ROUTING_TOKEN_ID,
+    ROUTING_TOKEN_INDEX,
+    ROUTING_LAYER,
+    ROUTING_ROW,
+    ROUTING_RANK,
+    ROUTING_EXPERT,
+    ROUTING_WEIGHT,
+    ROUTING_COLUMNS
+};
+
+static const tt_column routing_columns[ROUTING_COLUMNS] = {
+    [ROUTING_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [ROUTING_OP_ID] = {"op_id", TT_VALUE_U64, false,
+                       "the first op, in `ops`, that computes with the experts chosen"},
+    [ROUTING_TOKEN_ID] = {"token_id", TT_VALUE_U32, true, "the batch; null: outside any"},
+    [ROUTING_TOKEN_INDEX] = {"token_index", TT_VALUE_U32, true,
+                             "the token in its batch, as in `tokens`; null: not known"},
+    [ROUTING_LAYER] = {"layer_id", TT_VALUE_I32, true, "layer"},
+    [ROUTING_ROW] = {"row", TT_VALUE_U32, false,
+                     "row of the router's output; the last layer has only rows that are wanted"},
+    [ROUTING_RANK] = {"rank", TT_VALUE_U32, false, "0: the token's first choice"},
+    [ROUTING_EXPERT] = {"expert_id", TT_VALUE_U32, false, "the expert chosen"},
+    [ROUTING_WEIGHT] = {"weight", TT_VALUE_F32, true, "its routing weight; null: not observed"},
+};
+
+/* A router for every few ops, at most; how many there are is known only from their records. */
+static uint64_t routing_weight(const tt_model *m, const tt_filter *filter, uint32_t run)
+{
+    if (!tt_tables_run_passes(m, filter, run)) return 0;
+    const tt_run *r = &m->runs[run];
+    uint64_t n_tokens = r->batch == TT_NONE ? 1 : m->batches[r->batch].n_tokens;
+    return 1 + (n_tokens + 1) * m->graphs[r->graph].n_executed / 4;
+}
+
+static const tt_parting routing_parting = {tt_tables_runs, routing_weight, TT_ROWS_MAX};
+
+static uint32_t routing_parts(const tt_model *m, const tt_filter *filter)
+{
+    if (!tt_details_has(m->details, TT_DETAIL_EXPERTS)) return 0;
+    return tt_parting_parts(&routing_parting, m, filter);
+}
+
+static void put_choice(tt_rows *rows, const tt_model *m, uint32_t run, const tt_choice *c,
+                       const tt_router_rows *of)
+{
+    const tt_run *r = &m->runs[run];
+    const bool in_batch = r->batch != TT_NONE;
+    const int32_t layer = m->graphs[r->graph].tensors[c->node].place.layer_id;
+    uint64_t token =
+        of->known && c->token < of->n ? tt_router_rows_token(of, c->token) : UINT64_MAX;
+    const bool placed = in_batch && token < m->batches[r->batch].n_tokens;
+    tt_rows_integer(rows, ROUTING_OP_ID, tt_op_id(r->id, c->node));
+    tt_tables_put_known(rows, ROUTING_TOKEN_ID, in_batch,
+                        in_batch ? tt_model_token(m, r->batch) : 0);
+    tt_tables_put_known(rows, ROUTING_TOKEN_INDEX, placed, token);
+    tt_tables_put_known(rows, ROUTING_LAYER, layer >= 0, (uint64_t)layer);
+    tt_rows_integer(rows, ROUTING_ROW, c->token);
+    tt_rows_integer(rows, ROUTING_RANK, c->rank);
+    tt_rows_integer(rows, ROUTING_EXPERT, c->expert);
+    if (isfinite(c->weight))
+        tt_rows_real(rows, ROUTING_WEIGHT, (double)c->weight);
+    else
+        tt_rows_null(rows, ROUTING_WEIGHT);
+    rows->n++;
+}
+
+static tt_status put_choices(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    size_t n = 0;
+    tt_router_rows of = {0};
+    tt_status status = tt_tables_accesses(own, run, err);
+    if (status != TT_OK) return status;
+    const tt_choice *list = tt_accesses_choices(own->accesses, &n);
+    status = tt_rows_reserve(rows, rows->n + n, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || list[i].node != list[i - 1].node)
+            of = tt_routers_rows(own->m, run, list[i].node);
+        put_choice(rows, own->m, run, &list[i], &of);
+    }
+    return TT_OK;
+}
+
+static tt_status fill_routing(const tt_model *m, const tt_filter *filter, uint32_t part,
+                              tt_rows *rows, tt_error *err)
+{
+    return tt_tables_fill_runs(&tt_table_routing, &routing_parting, put_choices, m, filter, part,
+                               rows, err);
+}
+
+const tt_export_table tt_table_routing = {
+    .name = "routing",
+    .about = "A row for each expert chosen for a token in a layer",
+    .columns = routing_columns,
+    .n_columns = ROUTING_COLUMNS,
+    .filtered = true,
+    .parts = routing_parts,
+    .fill = fill_routing,
+};
+
+/* --- faults --- */
+
+enum {
+    FAULTS_RUN_ID,
+    FAULTS_OP_ID,
+    FAULTS_THREAD,
+    FAULTS_MINOR,
+    FAULTS_MAJOR,
+    FAULTS_READ,
+    FAULTS_CPU,
+    FAULTS_COLUMNS
+};
+
+static const tt_column faults_columns[FAULTS_COLUMNS] = {
+    [FAULTS_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [FAULTS_OP_ID] = {"op_id", TT_VALUE_U64, false,
+                      "the executed op; not in `ops` when its record was lost"},
+    [FAULTS_THREAD] = {"thread_id", TT_VALUE_U16, true,
+                       "the thread; null: counted for the whole process (callback)"},
+    [FAULTS_MINOR] = {"minor_faults", TT_VALUE_U32, false, "page faults without a read"},
+    [FAULTS_MAJOR] = {"major_faults", TT_VALUE_U32, false, "page faults that had to read"},
+    [FAULTS_READ] = {"read_bytes", TT_VALUE_U64, true,
+                     "that devices were asked for, read-ahead included; null: not observed"},
+    [FAULTS_CPU] = {"cpu_ns", TT_VALUE_U64, false, "time on the processor"},
+};
+
+static const tt_parting faults_parting = {tt_tables_runs, tt_tables_lane_rows, TT_ROWS_MAX};
+
+static uint32_t faults_parts(const tt_model *m, const tt_filter *filter)
+{
+    if (!tt_details_has(m->details, TT_DETAIL_FAULTS)) return 0;
+    return tt_parting_parts(&faults_parting, m, filter);
+}
+
+static void put_fault(tt_rows *rows, const tt_run *r, const tt_detail *d)
+{
+    const tt_detail_faults *f = &d->faults;
+    tt_rows_integer(rows, FAULTS_OP_ID, tt_op_id(r->id, tt_detail_node(d)));
+    tt_tables_put_known(rows, FAULTS_THREAD, r->observed == TT_OBSERVED_HOOK, tt_detail_lane(d));
+    tt_rows_integer(rows, FAULTS_MINOR, f->minor);
+    tt_rows_integer(rows, FAULTS_MAJOR, f->major);
+    tt_tables_put_known(rows, FAULTS_READ, f->read_bytes != UINT64_MAX, f->read_bytes);
+    tt_rows_integer(rows, FAULTS_CPU, f->cpu_ns);
+    rows->n++;
+}
+
+static tt_status put_faults(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    const tt_run *r = &own->m->runs[run];
+    const uint32_t n_nodes = own->m->graphs[r->graph].n_nodes;
+    const tt_detail *list;
+    size_t n;
+    tt_status status = tt_details_of_run(own->m->details, r->id, &list, &n, err);
+    if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + n, err);
+    for (size_t i = 0; status == TT_OK && i < n; i++)
+        if (tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS && tt_detail_node(&list[i]) < n_nodes)
+            put_fault(rows, r, &list[i]);
+    return status;
+}
+
+static tt_status fill_faults(const tt_model *m, const tt_filter *filter, uint32_t part,
+                             tt_rows *rows, tt_error *err)
+{
+    return tt_tables_fill_runs(&tt_table_faults, &faults_parting, put_faults, m, filter, part, rows,
+                               err);
+}
+
+const tt_export_table tt_table_faults = {
+    .name = "faults",
+    .about = "A row for each executed op and thread, with what the kernel counted meanwhile",
+    .columns = faults_columns,
+    .n_columns = FAULTS_COLUMNS,
+    .filtered = true,
+    .parts = faults_parts,
+    .fill = fill_faults,
+};
+
+/* --- values --- */
+
+static const tt_column values_columns[] = {
+    {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    {"op_id", TT_VALUE_U64, false, "the executed op, in `ops`"},
+    {"token_id", TT_VALUE_U32, true, "the batch; null: outside any"},
+    {"node", TT_VALUE_U32, false, "the node whose value it is"},
+    {"name", TT_VALUE_NAME, false, "name of the tensor"},
+    {"type", TT_VALUE_NAME, false, "its type"},
+    {"n_elements", TT_VALUE_U64, false, "elements that were looked at"},
+    {"digest", TT_VALUE_U64, true, "fingerprint of its bytes"},
+    {"rms", TT_VALUE_F64, true, "square root of the mean square"},
+    {"min", TT_VALUE_F64, true, "the least number"},
+    {"max", TT_VALUE_F64, true, "the largest number"},
+    {"n_nan", TT_VALUE_U64, true, "elements that are no number"},
+    {"n_inf", TT_VALUE_U64, true, "elements that are infinite"},
+};
+
+/* Traces of this format hold no values. */
+static uint32_t values_parts(const tt_model *m, const tt_filter *filter)
+{
+    (void)m;
+    (void)filter;
+    return 0;
+}
+
+static tt_status fill_values(const tt_model *m, const tt_filter *filter, uint32_t part,
+                             tt_rows *rows, tt_error *err)
+{
+    tt_tables_own *own;
+    (void)filter;
+    (void)part;
+    return tt_tables_begin(rows, &tt_table_values, m, &own, err);
+}
+
+const tt_export_table tt_table_values = {
+    .name = "values",
+    .about = "A row for each value whose fingerprint was taken; empty, traces hold none yet",
+    .columns = values_columns,
+    .n_columns = sizeof values_columns / sizeof *values_columns,
+    .filtered = true,
+    .parts = values_parts,
+    .fill = fill_values,
+};

@@ -1,0 +1,216 @@
+/* The tables `nodes` and `edges`. */
+#include "export/tables/tables.h"
+
+#include "analyze/topology.h"
+
+/* Tensors of a part, over all graphs one behind the other. */
+#define TENSORS_EACH 16384u
+
+/* Calls `put` for each tensor of the part. */
+typedef tt_status put_tensor(tt_rows *rows, tt_tables_own *own, uint32_t graph, uint32_t tensor,
+                             tt_error *err);
+
+static uint32_t parts(const tt_model *m, const tt_filter *filter)
+{
+    uint64_t n = 0;
+    (void)filter;
+    for (uint32_t i = 0; i < m->n_graphs; i++)
+        n += m->graphs[i].n_tensors;
+    return tt_parts_of(n, TENSORS_EACH);
+}
+
+static tt_status fill(const tt_export_table *table, put_tensor *put, const tt_model *m,
+                      uint32_t part, tt_rows *rows, tt_error *err)
+{
+    tt_tables_own *own;
+    const uint64_t first = (uint64_t)part * TENSORS_EACH, end = first + TENSORS_EACH;
+    uint64_t at = 0;
+    tt_status status = tt_tables_begin(rows, table, m, &own, err);
+    for (uint32_t g = 0; g < m->n_graphs && at < end && status == TT_OK; g++) {
+        const uint64_t n = m->graphs[g].n_tensors;
+        for (uint64_t i = at < first ? first - at : 0; i < n && at + i < end && status == TT_OK;
+             i++)
+            status = put(rows, own, g, (uint32_t)i, err);
+        at += n;
+    }
+    if (status != TT_OK) return status;
+    tt_tables_run_id(rows, 0, rows->n);
+    return tt_tables_end(rows, err);
+}
+
+/* --- nodes --- */
+
+enum {
+    NODES_RUN_ID,
+    NODES_GRAPH,
+    NODES_NODE,
+    NODES_KIND,
+    NODES_PLACE,
+    NODES_OP = NODES_PLACE + TT_PLACE_COLUMNS,
+    NODES_OP_DESC,
+    NODES_NE0,
+    NODES_NB0 = NODES_NE0 + TT_DIMS,
+    NODES_LAYER = NODES_NB0 + TT_DIMS,
+    NODES_CATEGORY,
+    NODES_COMPONENT,
+    NODES_EXECUTES,
+    NODES_INPUT,
+    NODES_OUTPUT,
+    NODES_BACKEND,
+    NODES_SOURCES,
+    NODES_VIEW_OF_ID,
+    NODES_TENSOR,
+    NODES_COLUMNS
+};
+
+static const tt_column nodes_columns[NODES_COLUMNS] = {
+    [NODES_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [NODES_GRAPH] = {"graph_id", TT_VALUE_U32, false, "the graph; identical ones are there once"},
+    [NODES_NODE] = {"node", TT_VALUE_U32, false,
+                    "its number in the graph: nodes as they are executed, then leafs"},
+    [NODES_KIND] = {"kind", TT_VALUE_NAME, false, "node: computed; leaf: given"},
+    [NODES_PLACE + TT_PLACE_NAME] = {"name", TT_VALUE_NAME, false, "its name"},
+    [NODES_PLACE +
+        TT_PLACE_VIEW_OF] = {"view_of", TT_VALUE_NAME, true, "the tensor whose bytes it shows"},
+    [NODES_PLACE + TT_PLACE_TYPE] = {"type", TT_VALUE_NAME, false, "ggml's name of its type"},
+    [NODES_PLACE + TT_PLACE_SIZE] = {"size_bytes", TT_VALUE_U64, false, "its size"},
+    [NODES_PLACE + TT_PLACE_ORIGIN] = {"origin", TT_VALUE_NAME, false,
+                                       "disk: in a mapping of the model file; buffer; unknown"},
+    [NODES_PLACE + TT_PLACE_FILE] = {"file", TT_VALUE_NAME, true,
+                                     "of a weight, the model file that it comes from"},
+    [NODES_PLACE + TT_PLACE_FILE_OFFSET] = {"file_offset_bytes", TT_VALUE_U64, true,
+                                            "where it begins in that file"},
+    [NODES_PLACE + TT_PLACE_BUFFER] = {"buffer_id", TT_VALUE_U64, true, "buffer that holds it"},
+    [NODES_PLACE + TT_PLACE_BUFFER_OFFSET] = {"buffer_offset_bytes", TT_VALUE_U64, true,
+                                              "where it begins in that buffer"},
+    [NODES_OP] = {"op", TT_VALUE_NAME, false, "ggml's name of what computes it"},
+    [NODES_OP_DESC] = {"op_desc", TT_VALUE_NAME, false, "the same, with the function of a UNARY"},
+    [NODES_NE0] = {"ne0", TT_VALUE_U64, false, "shape, the contiguous dimension first"},
+    [NODES_NE0 + 1] = {"ne1", TT_VALUE_U64, false, "second dimension"},
+    [NODES_NE0 + 2] = {"ne2", TT_VALUE_U64, false, "third dimension"},
+    [NODES_NE0 + 3] = {"ne3", TT_VALUE_U64, false, "fourth dimension"},
+    [NODES_NB0] = {"nb0", TT_VALUE_U64, false, "distance in bytes along the first dimension"},
+    [NODES_NB0 + 1] = {"nb1", TT_VALUE_U64, false, "along the second"},
+    [NODES_NB0 + 2] = {"nb2", TT_VALUE_U64, false, "along the third"},
+    [NODES_NB0 + 3] = {"nb3", TT_VALUE_U64, false, "along the fourth"},
+    [NODES_LAYER] = {"layer_id", TT_VALUE_I32, true, "layer; null: belongs to none"},
+    [NODES_CATEGORY] = {"category", TT_VALUE_NAME, false,
+                        "input, attention, ffn, norm, output or other"},
+    [NODES_COMPONENT] = {"component", TT_VALUE_NAME, false, "part of the layer, as attn_q"},
+    [NODES_EXECUTES] = {"executes", TT_VALUE_BOOL, true,
+                        "it takes work: it is no view; null of a leaf"},
+    [NODES_INPUT] = {"is_input", TT_VALUE_BOOL, false, "the engine marks it as an input"},
+    [NODES_OUTPUT] = {"is_output", TT_VALUE_BOOL, false, "the engine marks it as an output"},
+    [NODES_BACKEND] = {"backend", TT_VALUE_NAME, true, "that is to compute it"},
+    [NODES_SOURCES] = {"sources", TT_VALUE_U32, false, "places for sources that it has"},
+    [NODES_VIEW_OF_ID] = {"view_of_id", TT_VALUE_U32, true, "the node that it is a view of"},
+    [NODES_TENSOR] = {"tensor_id", TT_VALUE_U32, true, "of a weight, its row in `tensors`"},
+};
+
+static void put_shape(tt_rows *rows, const tt_tensor *t)
+{
+    for (uint32_t d = 0; d < TT_DIMS; d++) {
+        tt_rows_integer(rows, NODES_NE0 + d, t->ne[d]);
+        tt_rows_integer(rows, NODES_NB0 + d, t->nb[d]);
+    }
+}
+
+static tt_status put_node(tt_rows *rows, tt_tables_own *own, uint32_t graph, uint32_t tensor,
+                          tt_error *err)
+{
+    const tt_graph *g = &own->m->graphs[graph];
+    const tt_tensor *t = &g->tensors[tensor];
+    const bool is_node = tensor < g->n_nodes;
+    tt_status status = tt_rows_reserve(rows, rows->n + 1, err);
+    if (status != TT_OK) return status;
+    tt_rows_integer(rows, NODES_GRAPH, g->id);
+    tt_rows_integer(rows, NODES_NODE, tensor);
+    tt_rows_name(rows, NODES_KIND, is_node ? "node" : "leaf");
+    tt_tables_place(rows, own, NODES_PLACE, graph, tensor);
+    tt_rows_name(rows, NODES_OP, t->op_name);
+    tt_rows_name(rows, NODES_OP_DESC, t->op_desc);
+    put_shape(rows, t);
+    tt_tables_put_known(rows, NODES_LAYER, t->place.layer_id >= 0, (uint64_t)t->place.layer_id);
+    tt_rows_name(rows, NODES_CATEGORY, t->place.category);
+    tt_rows_name(rows, NODES_COMPONENT, t->place.component);
+    tt_tables_put_known(rows, NODES_EXECUTES, is_node, (t->flags & TT_TENSOR_EXECUTES) != 0);
+    tt_rows_integer(rows, NODES_INPUT, (t->flags & TT_TENSOR_INPUT) != 0);
+    tt_rows_integer(rows, NODES_OUTPUT, (t->flags & TT_TENSOR_OUTPUT) != 0);
+    tt_rows_name(rows, NODES_BACKEND, t->backend && t->backend[0] ? t->backend : NULL);
+    tt_rows_integer(rows, NODES_SOURCES, t->n_src);
+    tt_tables_put_known(rows, NODES_VIEW_OF_ID, t->view_src != TT_NONE, t->view_src);
+    tt_tables_put_known(rows, NODES_TENSOR, t->weight != TT_NONE, t->weight);
+    rows->n++;
+    return TT_OK;
+}
+
+static tt_status fill_nodes(const tt_model *m, const tt_filter *filter, uint32_t part,
+                            tt_rows *rows, tt_error *err)
+{
+    (void)filter;
+    return fill(&tt_table_nodes, put_node, m, part, rows, err);
+}
+
+const tt_export_table tt_table_nodes = {
+    .name = "nodes",
+    .about = "A row for each tensor of each graph: nodes, which are computed, and leafs",
+    .columns = nodes_columns,
+    .n_columns = NODES_COLUMNS,
+    .parts = parts,
+    .fill = fill_nodes,
+};
+
+/* --- edges --- */
+
+enum {
+    EDGES_RUN_ID,
+    EDGES_GRAPH,
+    EDGES_SOURCE,
+    EDGES_TARGET,
+    EDGES_SLOT,
+    EDGES_IS_VIEW,
+    EDGES_COLUMNS
+};
+
+static const tt_column edges_columns[EDGES_COLUMNS] = {
+    [EDGES_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [EDGES_GRAPH] = {"graph_id", TT_VALUE_U32, false, "the graph"},
+    [EDGES_SOURCE] = {"source", TT_VALUE_U32, false, "from this tensor: `nodes.node`"},
+    [EDGES_TARGET] = {"target", TT_VALUE_U32, false, "to this one, computed from it or viewing it"},
+    [EDGES_SLOT] = {"slot", TT_VALUE_U16, true,
+                    "as which of the target's sources; null: it is only viewed"},
+    [EDGES_IS_VIEW] = {"is_view", TT_VALUE_BOOL, false, "the target shows the source's bytes"},
+};
+
+static tt_status put_edges(tt_rows *rows, tt_tables_own *own, uint32_t graph, uint32_t tensor,
+                           tt_error *err)
+{
+    tt_edge edges[TT_EDGES_MAX];
+    const tt_graph *g = &own->m->graphs[graph];
+    const uint32_t n = tt_topology_edges(g, tensor, edges);
+    tt_status status = tt_rows_reserve(rows, rows->n + n, err);
+    for (uint32_t i = 0; status == TT_OK && i < n; i++, rows->n++) {
+        tt_rows_integer(rows, EDGES_GRAPH, g->id);
+        tt_rows_integer(rows, EDGES_SOURCE, edges[i].source);
+        tt_rows_integer(rows, EDGES_TARGET, edges[i].target);
+        tt_tables_put_known(rows, EDGES_SLOT, edges[i].slot != TT_NONE, edges[i].slot);
+        tt_rows_integer(rows, EDGES_IS_VIEW, edges[i].is_view);
+    }
+    return status;
+}
+
+static tt_status fill_edges(const tt_model *m, const tt_filter *filter, uint32_t part,
+                            tt_rows *rows, tt_error *err)
+{
+    (void)filter;
+    return fill(&tt_table_edges, put_edges, m, part, rows, err);
+}
+
+const tt_export_table tt_table_edges = {
+    .name = "edges",
+    .about = "A row for each way from a tensor of a graph to another",
+    .columns = edges_columns,
+    .n_columns = EDGES_COLUMNS,
+    .parts = parts,
+    .fill = fill_edges,
+};

@@ -1,0 +1,184 @@
+/* The table `lanes`. */
+#include "export/tables/tables.h"
+
+#include <stdlib.h>
+
+enum {
+    LANES_RUN_ID,
+    LANES_OP_ID,
+    LANES_THREAD,
+    LANES_START,
+    LANES_ARRIVE,
+    LANES_RELEASE,
+    LANES_BUSY,
+    LANES_WAIT,
+    LANES_COLUMNS
+};
+
+static const tt_column columns[LANES_COLUMNS] = {
+    [LANES_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [LANES_OP_ID] = {"op_id", TT_VALUE_U64, false, "the executed op, in `ops`"},
+    [LANES_THREAD] = {"thread_id", TT_VALUE_U16, false,
+                      "number of the thread in the computation; 0 when observed by callback"},
+    [LANES_START] = {"start_ns", TT_VALUE_I64, true, "when it began, on CLOCK_MONOTONIC"},
+    [LANES_ARRIVE] = {"arrive_ns", TT_VALUE_I64, true,
+                      "when its work was done; null: the end was not seen"},
+    [LANES_RELEASE] = {"release_ns", TT_VALUE_I64, true,
+                       "when it went on, having waited for the others"},
+    [LANES_BUSY] = {"busy_ns", TT_VALUE_U64, true, "from start to arrive"},
+    [LANES_WAIT] = {"wait_ns", TT_VALUE_U64, true, "from arrive to release"},
+};
+
+/* Where a thread has got to, among the pieces of a run. */
+typedef struct tt_lane_cursor {
+    size_t piece, end; /* pieces left: piece .. end - 1 */
+    size_t at;         /* record of the piece */
+    uint32_t node;     /* of that record; TT_NONE: none is left */
+} cursor;
+
+uint64_t tt_tables_lane_rows(const tt_model *m, const tt_filter *filter, uint32_t run)
+{
+    const tt_run *r = &m->runs[run];
+    if (!tt_tables_run_passes(m, filter, run)) return 0;
+    /* Not observed by callback: then one thread tells of all. */
+    uint64_t threads = r->threads == 0 || r->observed != TT_OBSERVED_HOOK ? 1 : r->threads;
+    if (threads > TT_OPS_LANE_MAX) threads = TT_OPS_LANE_MAX;
+    return m->graphs[r->graph].n_executed * threads;
+}
+
+static const tt_parting by_run = {tt_tables_runs, tt_tables_lane_rows, TT_ROWS_MAX};
+
+static uint32_t parts(const tt_model *m, const tt_filter *filter)
+{
+    return tt_parting_parts(&by_run, m, filter);
+}
+
+static uint64_t ticks(uint64_t from, uint64_t to)
+{
+    return to > from ? to - from : 0;
+}
+
+static void put_row(tt_rows *rows, const tt_model *m, const tt_piece_ops *p, size_t i)
+{
+    const size_t n = rows->n++;
+    tt_values *c = rows->columns;
+    ((uint64_t *)c[LANES_OP_ID].values)[n] = tt_op_id(p->run, p->node[i]);
+    ((uint16_t *)c[LANES_THREAD].values)[n] = (uint16_t)p->lane;
+    ((int64_t *)c[LANES_START].values)[n] = tt_tables_mono_ns(m, p->start[i]);
+    ((int64_t *)c[LANES_ARRIVE].values)[n] = tt_tables_mono_ns(m, p->arrive[i]);
+    ((int64_t *)c[LANES_RELEASE].values)[n] = tt_tables_mono_ns(m, p->release[i]);
+    ((uint64_t *)c[LANES_BUSY].values)[n] = tt_tables_span_ns(m, ticks(p->start[i], p->arrive[i]));
+    ((uint64_t *)c[LANES_WAIT].values)[n] =
+        tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
+    if (!p->open && m->clock.known) return;
+    rows->n = n;
+    for (uint32_t k = m->clock.known ? LANES_ARRIVE : LANES_START; k <= LANES_WAIT; k++)
+        tt_rows_null(rows, k);
+    rows->n++;
+}
+
+/* To the next record of a node that the graph has. */
+static void advance(cursor *c, const tt_piece_ops *pieces, uint32_t n_nodes)
+{
+    for (; c->piece < c->end; c->piece++, c->at = 0)
+        for (; c->at < pieces[c->piece].n; c->at++)
+            if (pieces[c->piece].node[c->at] < n_nodes) {
+                c->node = pieces[c->piece].node[c->at];
+                return;
+            }
+    c->node = TT_NONE;
+}
+
+static size_t begin_cursors(tt_tables_own *own, size_t n_pieces, uint32_t n_nodes)
+{
+    size_t n = 0;
+    for (size_t i = 0, end; i < n_pieces; i = end) {
+        for (end = i + 1; end < n_pieces && own->lanes[end].lane == own->lanes[i].lane;)
+            end++;
+        own->cursors[n] = (cursor){.piece = i, .end = end};
+        advance(&own->cursors[n++], own->lanes, n_nodes);
+    }
+    return n;
+}
+
+/* Op by op, and of each thread by thread: the threads go through the nodes in step. */
+static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uint32_t n_nodes)
+{
+    const size_t n = begin_cursors(own, n_pieces, n_nodes);
+    for (;;) {
+        uint32_t node = TT_NONE;
+        for (size_t i = 0; i < n; i++)
+            if (own->cursors[i].node < node) node = own->cursors[i].node;
+        if (node == TT_NONE) return;
+        for (size_t i = 0; i < n; i++) {
+            cursor *c = &own->cursors[i];
+            if (c->node != node) continue;
+            put_row(rows, own->m, &own->lanes[c->piece], c->at++);
+            advance(c, own->lanes, n_nodes);
+        }
+    }
+}
+
+/* A run with more records than can be had at once: thread by thread. */
+static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pieces, size_t n,
+                           uint32_t n_nodes, tt_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        tt_piece_ops p;
+        tt_status status = tt_pieces_get(own->m->pieces, &pieces[i], &p, err);
+        if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + p.n, err);
+        if (status != TT_OK) return status;
+        for (size_t k = 0; k < p.n; k++)
+            if (p.node[k] < n_nodes) put_row(rows, own->m, &p, k);
+    }
+    return TT_OK;
+}
+
+static bool make_lanes(tt_tables_own *own, size_t n)
+{
+    if (n <= own->lanes_capacity) return true;
+    tt_piece_ops *lanes = reallocarray(own->lanes, n, sizeof *lanes);
+    if (lanes) own->lanes = lanes;
+    cursor *cursors = reallocarray(own->cursors, n, sizeof *cursors);
+    if (cursors) own->cursors = cursors;
+    if (!lanes || !cursors) return false;
+    own->lanes_capacity = n;
+    return true;
+}
+
+static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    const tt_run *r = &own->m->runs[run];
+    const uint32_t n_nodes = own->m->graphs[r->graph].n_nodes;
+    const tt_piece *pieces;
+    size_t n, records = 0;
+    bool together = false;
+    tt_status status = tt_pieces_of_run(own->m->pieces, r->id, &pieces, &n, err);
+    if (status != TT_OK || n == 0) return status;
+    if (!make_lanes(own, n))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    status = tt_pieces_get_together(own->m->pieces, pieces, n, own->lanes, &together, err);
+    if (status != TT_OK) return status;
+    if (!together) return put_apart(rows, own, pieces, n, n_nodes, err);
+    for (size_t i = 0; i < n; i++)
+        records += own->lanes[i].n;
+    status = tt_rows_reserve(rows, rows->n + records, err);
+    if (status == TT_OK) put_together(rows, own, n, n_nodes);
+    return status;
+}
+
+static tt_status fill(const tt_model *m, const tt_filter *filter, uint32_t part, tt_rows *rows,
+                      tt_error *err)
+{
+    return tt_tables_fill_runs(&tt_table_lanes, &by_run, fill_one, m, filter, part, rows, err);
+}
+
+const tt_export_table tt_table_lanes = {
+    .name = "lanes",
+    .about = "A row for each executed op on each thread",
+    .columns = columns,
+    .n_columns = LANES_COLUMNS,
+    .filtered = true,
+    .parts = parts,
+    .fill = fill,
+};

@@ -1,0 +1,274 @@
+/* The table `ops`. */
+#include "export/tables/tables.h"
+
+#include <string.h>
+
+enum {
+    OPS_RUN_ID,
+    OPS_OP_ID,
+    OPS_GRAPH_RUN,
+    OPS_TOKEN_ID,
+    OPS_PHASE,
+    OPS_GRAPH_ID,
+    OPS_NODE,
+    OPS_NODES,
+    OPS_OP,
+    OPS_NAME,
+    OPS_LAYER,
+    OPS_CATEGORY,
+    OPS_COMPONENT,
+    OPS_TYPE,
+    OPS_NE0,
+    OPS_NE1,
+    OPS_NE2,
+    OPS_NE3,
+    OPS_SIZE,
+    OPS_BACKEND,
+    OPS_OBSERVED,
+    OPS_THREADS,
+    OPS_START_TIME,
+    OPS_START_RELATIVE,
+    OPS_START,
+    OPS_ARRIVE,
+    OPS_RELEASE,
+    OPS_DURATION,
+    OPS_BUSY,
+    OPS_WAIT,
+    OPS_WEIGHT_BYTES,
+    OPS_AT_MOST,
+    OPS_COLUMNS
+};
+
+static const tt_column columns[OPS_COLUMNS] = {
+    [OPS_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [OPS_OP_ID] = {"op_id", TT_VALUE_U64, false,
+                   "graph_run x 2^20 + node: one execution of one op, ascending as executed"},
+    [OPS_GRAPH_RUN] = {"graph_run", TT_VALUE_U32, false,
+                       "the graph computation (run_id in `log --json`)"},
+    [OPS_TOKEN_ID] = {"token_id", TT_VALUE_U32, true, "its batch; null: outside any"},
+    [OPS_PHASE] = {"phase", TT_VALUE_NAME, false, "prompt, generate or unknown"},
+    [OPS_GRAPH_ID] = {"graph_id", TT_VALUE_U32, false, "the graph that was computed"},
+    [OPS_NODE] = {"node", TT_VALUE_U32, false, "the op's first node in it"},
+    [OPS_NODES] = {"nodes", TT_VALUE_U32, false, "nodes that the op computes; more than 1: fused"},
+    [OPS_OP] = {"op", TT_VALUE_NAME, false, "ggml's names of what it does, a fused op's with +"},
+    [OPS_NAME] = {"name", TT_VALUE_NAME, false, "name of the tensor that it computes"},
+    [OPS_LAYER] = {"layer_id", TT_VALUE_I32, true, "layer; null: belongs to none"},
+    [OPS_CATEGORY] = {"category", TT_VALUE_NAME, false,
+                      "input, attention, ffn, norm, output or other"},
+    [OPS_COMPONENT] = {"component", TT_VALUE_NAME, false, "part of the layer, as attn_q"},
+    [OPS_TYPE] = {"type", TT_VALUE_NAME, false, "type of the tensor that it computes"},
+    [OPS_NE0] = {"ne0", TT_VALUE_U64, false, "its shape, the contiguous dimension first"},
+    [OPS_NE1] = {"ne1", TT_VALUE_U64, false, "second dimension"},
+    [OPS_NE2] = {"ne2", TT_VALUE_U64, false, "third dimension"},
+    [OPS_NE3] = {"ne3", TT_VALUE_U64, false, "fourth dimension"},
+    [OPS_SIZE] = {"size_bytes", TT_VALUE_U64, false, "its size"},
+    [OPS_BACKEND] = {"backend", TT_VALUE_NAME, true, "that was to compute the node"},
+    [OPS_OBSERVED] = {"observed", TT_VALUE_NAME, false,
+                      "hook: by each thread; callback: by the scheduler, threads not known"},
+    [OPS_THREADS] = {"threads", TT_VALUE_U32, false, "threads of which there is a record"},
+    [OPS_START_TIME] = {"start_time", TT_VALUE_TIME, true, "when the first thread began, UTC"},
+    [OPS_START_RELATIVE] = {"start_relative_ns", TT_VALUE_I64, true,
+                            "the same since the trace's first batch"},
+    [OPS_START] = {"start_ns", TT_VALUE_I64, true, "the same on CLOCK_MONOTONIC"},
+    [OPS_ARRIVE] = {"arrive_ns", TT_VALUE_I64, true,
+                    "when the last thread had done its work; null: not seen on some thread"},
+    [OPS_RELEASE] = {"release_ns", TT_VALUE_I64, true,
+                     "when the last thread went on, having waited for the others"},
+    [OPS_DURATION] = {"duration_ns", TT_VALUE_U64, true, "from start to arrive"},
+    [OPS_BUSY] = {"busy_ns", TT_VALUE_U64, true, "work, summed over the threads"},
+    [OPS_WAIT] = {"wait_ns", TT_VALUE_U64, true, "waiting for the others, summed over the threads"},
+    [OPS_WEIGHT_BYTES] = {"weight_bytes", TT_VALUE_U64, false, "read from weights"},
+    [OPS_AT_MOST] = {"weight_bytes_at_most", TT_VALUE_BOOL, false,
+                     "rows or experts were not observed: an upper bound"},
+};
+
+static uint64_t weight(const tt_model *m, const tt_filter *filter, uint32_t run)
+{
+    if (!tt_tables_run_passes(m, filter, run)) return 0;
+    return m->graphs[m->runs[run].graph].n_executed;
+}
+
+static const tt_parting by_run = {tt_tables_runs, weight, TT_ROWS_MAX / 2};
+
+static uint32_t parts(const tt_model *m, const tt_filter *filter)
+{
+    return tt_parting_parts(&by_run, m, filter);
+}
+
+/* Each column is filled in a loop of its own. */
+#define VALUES(type, column) ((type *)rows->columns[column].values + rows->n)
+
+static void fill_u32(tt_rows *rows, uint32_t column, size_t n, uint32_t v)
+{
+    uint32_t *out = VALUES(uint32_t, column);
+    for (size_t i = 0; i < n; i++)
+        out[i] = v;
+}
+
+static void fill_name(tt_rows *rows, uint32_t column, size_t n, const char *text)
+{
+    uint32_t code = tt_dictionary_code(&rows->columns[column].dictionary, text, strlen(text));
+    rows->failed |= code == TT_NONE;
+    fill_u32(rows, column, n, code);
+}
+
+static void fill_nulls(tt_rows *rows, uint32_t column, size_t n)
+{
+    memset(tt_rows_valid(rows, column) + rows->n, 0, n);
+    size_t size = tt_value_size(rows->table->columns[column].type);
+    memset((uint8_t *)rows->columns[column].values + rows->n * size, 0, n * size);
+}
+
+/* What is the same for all ops of a graph computation. */
+static void put_run(tt_rows *rows, const tt_model *m, const tt_run *r, size_t n)
+{
+    bool in_batch = r->batch != TT_NONE;
+    fill_u32(rows, OPS_GRAPH_RUN, n, r->id);
+    if (in_batch)
+        fill_u32(rows, OPS_TOKEN_ID, n, tt_model_token(m, r->batch));
+    else
+        fill_nulls(rows, OPS_TOKEN_ID, n);
+    fill_name(rows, OPS_PHASE, n,
+              tt_phase_name(in_batch ? m->batches[r->batch].phase : TT_PHASE_UNKNOWN));
+    fill_u32(rows, OPS_GRAPH_ID, n, m->graphs[r->graph].id);
+    fill_name(rows, OPS_OBSERVED, n,
+              r->observed == TT_OBSERVED_HOOK       ? "hook"
+              : r->observed == TT_OBSERVED_CALLBACK ? "callback"
+                                                    : "bounds");
+}
+
+static void put_moments(tt_rows *rows, const tt_model *m, const tt_join *join)
+{
+    int64_t *start = VALUES(int64_t, OPS_START), *relative = VALUES(int64_t, OPS_START_RELATIVE);
+    int64_t *arrive = VALUES(int64_t, OPS_ARRIVE), *release = VALUES(int64_t, OPS_RELEASE);
+    int64_t *time = VALUES(int64_t, OPS_START_TIME);
+    for (uint32_t i = 0; i < join->n_touched; i++) {
+        const tt_joined *o = &join->ops[join->touched[i]];
+        start[i] = tt_tables_mono_ns(m, o->start);
+        arrive[i] = tt_tables_mono_ns(m, o->arrive);
+        release[i] = tt_tables_mono_ns(m, o->release);
+        relative[i] = tt_tables_relative_ns(m, o->start);
+        time[i] = tt_tables_utc_ns(m, start[i]);
+    }
+    if (!tt_tables_has_utc(m)) fill_nulls(rows, OPS_START_TIME, join->n_touched);
+}
+
+static void put_lengths(tt_rows *rows, const tt_model *m, const tt_join *join)
+{
+    uint64_t *duration = VALUES(uint64_t, OPS_DURATION), *busy = VALUES(uint64_t, OPS_BUSY);
+    uint64_t *wait = VALUES(uint64_t, OPS_WAIT);
+    for (uint32_t i = 0; i < join->n_touched; i++) {
+        const tt_joined *o = &join->ops[join->touched[i]];
+        duration[i] = tt_tables_span_ns(m, tt_joined_ticks(o));
+        busy[i] = tt_tables_span_ns(m, o->busy);
+        wait[i] = tt_tables_span_ns(m, o->wait);
+    }
+}
+
+/* Without a clock nothing is known of times, and of an op whose end was not seen only its begin. */
+static void put_times(tt_rows *rows, const tt_model *m, const tt_join *join)
+{
+    static const uint32_t ends[] = {OPS_ARRIVE, OPS_RELEASE, OPS_DURATION, OPS_BUSY, OPS_WAIT};
+    static const uint32_t starts[] = {OPS_START, OPS_START_RELATIVE, OPS_START_TIME};
+    const size_t n_ends = sizeof ends / sizeof *ends, at = rows->n;
+    if (!m->clock.known) {
+        for (size_t k = 0; k < n_ends; k++)
+            fill_nulls(rows, ends[k], join->n_touched);
+        for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
+            fill_nulls(rows, starts[k], join->n_touched);
+        return;
+    }
+    put_moments(rows, m, join);
+    put_lengths(rows, m, join);
+    for (uint32_t i = 0; i < join->n_touched; i++) {
+        if (!join->ops[join->touched[i]].open) continue;
+        rows->n = at + i;
+        for (size_t k = 0; k < n_ends; k++)
+            tt_rows_null(rows, ends[k]);
+    }
+    rows->n = at;
+}
+
+/* What the op read of weights in this very run. */
+static tt_status put_picked(tt_rows *rows, tt_tables_own *own, uint32_t run, uint32_t node,
+                            uint8_t covers, tt_error *err)
+{
+    tt_op measured;
+    const tt_access *list;
+    size_t n;
+    const tt_op *op = tt_op_table_get(own->ops, own->m->runs[run].graph, node, covers);
+    if (!op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    tt_status status = tt_tables_accesses(own, run, err);
+    if (status == TT_OK) status = tt_accesses_of(own->accesses, op, &list, &n, err);
+    if (status != TT_OK) return status;
+    measured = *op;
+    tt_access_apply(&measured, list, n);
+    tt_rows_integer(rows, OPS_WEIGHT_BYTES, measured.weight_bytes);
+    tt_rows_integer(rows, OPS_AT_MOST, measured.at_most);
+    return TT_OK;
+}
+
+static void put_facts(tt_rows *rows, const tt_op_facts *f)
+{
+    tt_rows_integer(rows, OPS_NODES, f->n_nodes);
+    tt_rows_integer(rows, OPS_OP, f->codes[0]);
+    tt_rows_integer(rows, OPS_NAME, f->codes[1]);
+    tt_rows_integer(rows, OPS_CATEGORY, f->codes[2]);
+    tt_rows_integer(rows, OPS_COMPONENT, f->codes[3]);
+    tt_rows_integer(rows, OPS_TYPE, f->codes[4]);
+    tt_tables_put_known(rows, OPS_BACKEND, f->backend, f->codes[5]);
+    tt_tables_put_known(rows, OPS_LAYER, f->layer_id >= 0, (uint64_t)f->layer_id);
+    for (uint32_t d = 0; d < TT_DIMS; d++)
+        tt_rows_integer(rows, OPS_NE0 + d, f->ne[d]);
+    tt_rows_integer(rows, OPS_SIZE, f->size_bytes);
+    tt_rows_integer(rows, OPS_WEIGHT_BYTES, f->weight_bytes);
+    tt_rows_integer(rows, OPS_AT_MOST, f->at_most);
+}
+
+static tt_status put_ops(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    static const uint32_t texts[6] = {OPS_OP,        OPS_NAME, OPS_CATEGORY,
+                                      OPS_COMPONENT, OPS_TYPE, OPS_BACKEND};
+    const tt_run *r = &own->m->runs[run];
+    const tt_join *join = &own->join;
+    tt_status status = TT_OK;
+    for (uint32_t i = 0; i < join->n_touched && status == TT_OK; i++, rows->n++) {
+        const uint32_t node = join->touched[i];
+        const tt_joined *o = &join->ops[node];
+        const tt_op_facts *f = tt_tables_op(own, rows, r->graph, node, o->covers, texts);
+        if (!f) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+        tt_rows_integer(rows, OPS_OP_ID, tt_op_id(r->id, node));
+        tt_rows_integer(rows, OPS_NODE, node);
+        tt_rows_integer(rows, OPS_THREADS, o->lanes);
+        put_facts(rows, f);
+        if (f->picks) status = put_picked(rows, own, run, node, o->covers, err);
+    }
+    return status;
+}
+
+static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    const tt_join *join = &own->join;
+    tt_status status = tt_tables_join(own, run, err);
+    if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + join->n_touched, err);
+    if (status != TT_OK || join->n_touched == 0) return status;
+    put_run(rows, own->m, &own->m->runs[run], join->n_touched);
+    put_times(rows, own->m, join);
+    return put_ops(rows, own, run, err);
+}
+
+static tt_status fill(const tt_model *m, const tt_filter *filter, uint32_t part, tt_rows *rows,
+                      tt_error *err)
+{
+    return tt_tables_fill_runs(&tt_table_ops, &by_run, fill_one, m, filter, part, rows, err);
+}
+
+const tt_export_table tt_table_ops = {
+    .name = "ops",
+    .about = "A row for each executed op, its threads put together",
+    .columns = columns,
+    .n_columns = OPS_COLUMNS,
+    .filtered = true,
+    .parts = parts,
+    .fill = fill,
+};

@@ -1,0 +1,336 @@
+/* The tables `run` and `tokens`. */
+#include "export/tables/tables.h"
+
+#include "analyze/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- run --- */
+
+enum {
+    RUN_ID,
+    RUN_CREATED,
+    RUN_HOST,
+    RUN_KERNEL,
+    RUN_CPU,
+    RUN_PROCESSORS,
+    RUN_PID,
+    RUN_COMMAND,
+    RUN_VERSION,
+    RUN_ENGINE,
+    RUN_GGML,
+    RUN_GGML_COMMIT,
+    RUN_MODE,
+    RUN_MODEL,
+    RUN_MODEL_NAME,
+    RUN_ARCHITECTURE,
+    RUN_MODEL_BYTES,
+    RUN_COMPLETE,
+    RUN_RECOVERED,
+    RUN_SNAPSHOT,
+    RUN_TEXT,
+    RUN_EXPERTS,
+    RUN_FAULTS,
+    RUN_RESIDENCY,
+    RUN_START_TIME,
+    RUN_START,
+    RUN_ELAPSED,
+    RUN_THREADS,
+    RUN_BATCHES,
+    RUN_RUNS,
+    RUN_GRAPHS,
+    RUN_BUFFERS,
+    RUN_WEIGHTS,
+    RUN_RECORDS,
+    RUN_LOSSES,
+    RUN_DETAIL_LOSSES,
+    RUN_COLUMNS
+};
+
+static const tt_column run_columns[RUN_COLUMNS] = {
+    [RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id, 32 hexadecimal digits"},
+    [RUN_CREATED] = {"created_time", TT_VALUE_TIME, false, "when recording began"},
+    [RUN_HOST] = {"host", TT_VALUE_NAME, true, "name of the machine"},
+    [RUN_KERNEL] = {"kernel", TT_VALUE_NAME, true, "its kernel and architecture"},
+    [RUN_CPU] = {"cpu", TT_VALUE_NAME, true, "its processor"},
+    [RUN_PROCESSORS] = {"processors", TT_VALUE_U32, true, "processors that the program might use"},
+    [RUN_PID] = {"pid", TT_VALUE_U32, false, "process id of the traced program"},
+    [RUN_COMMAND] = {"command", TT_VALUE_NAME, true, "its command line"},
+    [RUN_VERSION] = {"tensortrace_version", TT_VALUE_NAME, true, "version of the recorder"},
+    [RUN_ENGINE] = {"engine_version", TT_VALUE_NAME, true, "version of the engine"},
+    [RUN_GGML] = {"engine_ggml_version", TT_VALUE_NAME, true, "version of its ggml"},
+    [RUN_GGML_COMMIT] = {"engine_ggml_commit", TT_VALUE_NAME, true, "commit of its ggml"},
+    [RUN_MODE] = {"mode", TT_VALUE_NAME, true, "how ops were observed: hook or callback"},
+    [RUN_MODEL] = {"model", TT_VALUE_NAME, true, "path of the first model file"},
+    [RUN_MODEL_NAME] = {"model_name", TT_VALUE_NAME, true, "general.name in the model file"},
+    [RUN_ARCHITECTURE] = {"model_architecture", TT_VALUE_NAME, true,
+                          "general.architecture in the model file"},
+    [RUN_MODEL_BYTES] = {"model_bytes", TT_VALUE_U64, true,
+                         "size of all weights of all model files"},
+    [RUN_COMPLETE] = {"complete", TT_VALUE_BOOL, false, "the trace was ended, not cut off"},
+    [RUN_RECOVERED] = {"recovered", TT_VALUE_BOOL, false,
+                       "it was completed after the program had died"},
+    [RUN_SNAPSHOT] = {"snapshot", TT_VALUE_BOOL, false,
+                      "it is a copy taken while recording went on"},
+    [RUN_TEXT] = {"capture_text", TT_VALUE_NAME, true, "whether tokens' texts were recorded"},
+    [RUN_EXPERTS] = {"capture_experts", TT_VALUE_NAME, true,
+                     "whether the experts that were chosen were recorded"},
+    [RUN_FAULTS] = {"capture_faults", TT_VALUE_NAME, true,
+                    "whether page faults and reads were recorded"},
+    [RUN_RESIDENCY] = {"capture_residency", TT_VALUE_NAME, true,
+                       "whether the model's pages in RAM were recorded"},
+    [RUN_START_TIME] = {"start_time", TT_VALUE_TIME, true, "begin of the first batch, UTC"},
+    [RUN_START] = {"start_ns", TT_VALUE_I64, true,
+                   "the same on CLOCK_MONOTONIC: the zero of all relative times"},
+    [RUN_ELAPSED] = {"elapsed_ns", TT_VALUE_I64, true,
+                     "from the first batch or computation to the end of the last"},
+    [RUN_THREADS] = {"threads", TT_VALUE_U32, false, "the most threads in any graph computation"},
+    [RUN_BATCHES] = {"batches", TT_VALUE_U32, false, "batches in the trace"},
+    [RUN_RUNS] = {"runs", TT_VALUE_U32, false, "graph computations in the trace"},
+    [RUN_GRAPHS] = {"graphs", TT_VALUE_U32, false, "different graphs in the trace"},
+    [RUN_BUFFERS] = {"buffers", TT_VALUE_U32, false, "buffers in the trace"},
+    [RUN_WEIGHTS] = {"weights", TT_VALUE_U32, false, "tensors of the model files"},
+    [RUN_RECORDS] = {"op_records", TT_VALUE_U64, false,
+                     "records in the trace: executed ops x threads"},
+    [RUN_LOSSES] = {"losses", TT_VALUE_U64, false, "records that were lost while recording"},
+    [RUN_DETAIL_LOSSES] = {"detail_losses", TT_VALUE_U64, false,
+                           "details (faults, experts) that were lost"},
+};
+
+static uint32_t one_part(const tt_model *m, const tt_filter *filter)
+{
+    (void)m;
+    (void)filter;
+    return 1;
+}
+
+static void put_environment(tt_rows *rows, const tt_model *m)
+{
+    static const uint32_t columns[] = {
+        RUN_HOST,        RUN_KERNEL, RUN_CPU,  RUN_COMMAND, RUN_VERSION, RUN_ENGINE,   RUN_GGML,
+        RUN_GGML_COMMIT, RUN_MODE,   RUN_TEXT, RUN_EXPERTS, RUN_FAULTS,  RUN_RESIDENCY};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        tt_rows_name(rows, columns[i], tt_model_environment(m, run_columns[columns[i]].name));
+    const char *processors = tt_model_environment(m, "processors");
+    char *end = NULL;
+    unsigned long n = processors ? strtoul(processors, &end, 10) : 0;
+    tt_tables_put_known(rows, RUN_PROCESSORS, n > 0 && n <= UINT32_MAX && !*end, n);
+}
+
+static void put_model(tt_rows *rows, const tt_model *m, const tt_summary *s)
+{
+    const tt_file_kv *name = tt_model_file_kv(m, "general.name");
+    const tt_file_kv *architecture = tt_model_file_kv(m, "general.architecture");
+    tt_rows_name(rows, RUN_MODEL, m->n_files ? m->files[0].path : NULL);
+    tt_rows_name(rows, RUN_MODEL_NAME, name ? name->value : NULL);
+    tt_rows_name(rows, RUN_ARCHITECTURE, architecture ? architecture->value : NULL);
+    tt_tables_put_known(rows, RUN_MODEL_BYTES, m->n_weights > 0, s->model_bytes);
+}
+
+static void put_counts(tt_rows *rows, const tt_model *m, const tt_summary *s)
+{
+    tt_rows_integer(rows, RUN_THREADS, s->lanes);
+    tt_rows_integer(rows, RUN_BATCHES, m->n_batches);
+    tt_rows_integer(rows, RUN_RUNS, m->n_runs);
+    tt_rows_integer(rows, RUN_GRAPHS, m->n_graphs);
+    tt_rows_integer(rows, RUN_BUFFERS, m->n_buffers);
+    tt_rows_integer(rows, RUN_WEIGHTS, m->n_weights);
+    tt_rows_integer(rows, RUN_RECORDS, s->records);
+    tt_rows_integer(rows, RUN_LOSSES, m->losses_total);
+    tt_rows_integer(rows, RUN_DETAIL_LOSSES, m->detail_losses_total);
+}
+
+static tt_status fill_run(const tt_model *m, const tt_filter *filter, uint32_t part, tt_rows *rows,
+                          tt_error *err)
+{
+    tt_tables_own *own;
+    tt_summary s;
+    (void)filter;
+    (void)part;
+    tt_status status = tt_tables_begin(rows, &tt_table_run, m, &own, err);
+    if (status == TT_OK) status = tt_rows_reserve(rows, 1, err);
+    if (status != TT_OK) return status;
+    tt_summarize(m, &s);
+    tt_tables_run_id(rows, 0, 1);
+    tt_rows_integer(rows, RUN_CREATED, m->trace.header.created_unix_ns);
+    tt_rows_integer(rows, RUN_PID, m->trace.header.pid);
+    put_environment(rows, m);
+    put_model(rows, m, &s);
+    tt_rows_integer(rows, RUN_COMPLETE, m->trace.complete);
+    tt_rows_integer(rows, RUN_RECOVERED, (m->trace.end_flags & TT_END_RECOVERED) != 0);
+    tt_rows_integer(rows, RUN_SNAPSHOT, (m->trace.end_flags & TT_END_SNAPSHOT) != 0);
+    tt_tables_put_utc(rows, RUN_START_TIME, m, m->clock.zero_ticks);
+    tt_tables_put_mono(rows, RUN_START, m, m->clock.zero_ticks);
+    tt_tables_put_known(rows, RUN_ELAPSED, m->clock.known && s.elapsed_ns < 9e18,
+                        (uint64_t)(int64_t)(s.elapsed_ns < 9e18 ? s.elapsed_ns : 0));
+    put_counts(rows, m, &s);
+    rows->n++;
+    return tt_tables_end(rows, err);
+}
+
+const tt_export_table tt_table_run = {
+    .name = "run",
+    .about = "One row: what was traced, where, with what, and how much of it the trace holds",
+    .columns = run_columns,
+    .n_columns = RUN_COLUMNS,
+    .parts = one_part,
+    .fill = fill_run,
+};
+
+/* --- tokens --- */
+
+enum {
+    TOKENS_RUN_ID,
+    TOKENS_TOKEN_ID,
+    TOKENS_INDEX,
+    TOKENS_IS_FIRST,
+    TOKENS_N_TOKENS,
+    TOKENS_PHASE,
+    TOKENS_CONTEXT,
+    TOKENS_TEXT_ID,
+    TOKENS_TEXT,
+    TOKENS_POSITION,
+    TOKENS_SEQUENCE,
+    TOKENS_SEQUENCES,
+    TOKENS_START_TIME,
+    TOKENS_START_RELATIVE,
+    TOKENS_START,
+    TOKENS_END,
+    TOKENS_DURATION,
+    TOKENS_RATE,
+    TOKENS_RUNS,
+    TOKENS_COLUMNS
+};
+
+static const tt_column tokens_columns[TOKENS_COLUMNS] = {
+    [TOKENS_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [TOKENS_TOKEN_ID] = {"token_id", TT_VALUE_U32, false,
+                         "the batch, counted from 0: what all tables call a token"},
+    [TOKENS_INDEX] = {"token_index", TT_VALUE_U32, true,
+                      "the token in its batch, from 0; null: nothing was observed of its tokens"},
+    [TOKENS_IS_FIRST] = {"is_first", TT_VALUE_BOOL, false,
+                         "of each batch one row, the first: to count or sum batches"},
+    [TOKENS_N_TOKENS] = {"n_tokens", TT_VALUE_U32, false, "tokens in the batch"},
+    [TOKENS_PHASE] = {"phase", TT_VALUE_NAME, false, "prompt, generate or unknown"},
+    [TOKENS_CONTEXT] = {"context_id", TT_VALUE_U32, false,
+                        "context of the engine that computed it"},
+    [TOKENS_TEXT_ID] = {"text_id", TT_VALUE_I32, true, "the token's number in the vocabulary"},
+    [TOKENS_TEXT] = {"text", TT_VALUE_NAME, true, "its text, which may be a part of a character"},
+    [TOKENS_POSITION] = {"position", TT_VALUE_I32, true, "its position in its sequence"},
+    [TOKENS_SEQUENCE] = {"sequence", TT_VALUE_I32, true, "its sequence, the first of several"},
+    [TOKENS_SEQUENCES] = {"sequences", TT_VALUE_U32, true, "sequences that it belongs to"},
+    [TOKENS_START_TIME] = {"start_time", TT_VALUE_TIME, true, "begin of the batch, UTC"},
+    [TOKENS_START_RELATIVE] = {"start_relative_ns", TT_VALUE_I64, true,
+                               "the same since the trace's first batch"},
+    [TOKENS_START] = {"start_ns", TT_VALUE_I64, true, "the same on CLOCK_MONOTONIC"},
+    [TOKENS_END] = {"end_ns", TT_VALUE_I64, true,
+                    "end of the batch on CLOCK_MONOTONIC; null: it was not seen"},
+    [TOKENS_DURATION] = {"duration_ns", TT_VALUE_U64, true, "of the batch"},
+    [TOKENS_RATE] = {"tokens_per_s", TT_VALUE_F64, true, "n_tokens / duration_ns, a second"},
+    [TOKENS_RUNS] = {"runs", TT_VALUE_U32, false, "graph computations of the batch"},
+};
+
+/* A batch of which no token is known has one row. */
+static uint32_t rows_of_batch(const tt_batch *b)
+{
+    bool known = b->tokens || b->positions || b->sequence_first;
+    return known && b->n_tokens ? b->n_tokens : 1;
+}
+
+static uint32_t count_batches(const tt_model *m)
+{
+    return m->n_batches;
+}
+
+static uint64_t batch_weight(const tt_model *m, const tt_filter *filter, uint32_t batch)
+{
+    return tt_filter_batch(filter, m, batch) ? rows_of_batch(&m->batches[batch]) : 0;
+}
+
+static const tt_parting by_batch = {count_batches, batch_weight, TT_ROWS_MAX / 2};
+
+static uint32_t tokens_parts(const tt_model *m, const tt_filter *filter)
+{
+    return tt_parting_parts(&by_batch, m, filter);
+}
+
+static void put_token(tt_rows *rows, const tt_model *m, const tt_batch *b, uint32_t i)
+{
+    size_t n = 0;
+    const char *text = b->tokens ? tt_model_token_text(m, b->vocabulary, b->tokens[i], &n) : NULL;
+    bool known = b->tokens || b->positions || b->sequence_first;
+    tt_tables_put_known(rows, TOKENS_INDEX, known && b->n_tokens, i);
+    tt_tables_put_known(rows, TOKENS_TEXT_ID, b->tokens, b->tokens ? (uint64_t)b->tokens[i] : 0);
+    if (text)
+        tt_rows_text(rows, TOKENS_TEXT, text, n);
+    else
+        tt_rows_null(rows, TOKENS_TEXT);
+    tt_tables_put_known(rows, TOKENS_POSITION, b->positions,
+                        b->positions ? (uint64_t)b->positions[i] : 0);
+    uint32_t first = b->sequence_first ? b->sequence_first[i] : 0;
+    uint32_t sequences = b->sequence_first ? b->sequence_first[i + 1] - first : 0;
+    tt_tables_put_known(rows, TOKENS_SEQUENCE, sequences > 0,
+                        sequences ? (uint64_t)b->sequences[first] : 0);
+    tt_tables_put_known(rows, TOKENS_SEQUENCES, b->sequence_first, sequences);
+}
+
+static void put_batch(tt_rows *rows, const tt_model *m, uint32_t batch)
+{
+    const tt_batch *b = &m->batches[batch];
+    bool ended = b->ended && m->clock.known && b->end_ticks >= b->begin_ticks;
+    uint64_t duration = ended ? tt_tables_span_ns(m, b->end_ticks - b->begin_ticks) : 0;
+    tt_rows_integer(rows, TOKENS_TOKEN_ID, tt_model_token(m, batch));
+    tt_rows_integer(rows, TOKENS_N_TOKENS, b->n_tokens);
+    tt_rows_name(rows, TOKENS_PHASE, tt_phase_name(b->phase));
+    tt_rows_integer(rows, TOKENS_CONTEXT, b->context);
+    tt_tables_put_utc(rows, TOKENS_START_TIME, m, b->begin_ticks);
+    tt_tables_put_relative(rows, TOKENS_START_RELATIVE, m, b->begin_ticks);
+    tt_tables_put_mono(rows, TOKENS_START, m, b->begin_ticks);
+    if (b->ended)
+        tt_tables_put_mono(rows, TOKENS_END, m, b->end_ticks);
+    else
+        tt_rows_null(rows, TOKENS_END);
+    tt_tables_put_known(rows, TOKENS_DURATION, ended, duration);
+    if (duration)
+        tt_rows_real(rows, TOKENS_RATE, b->n_tokens * 1e9 / (double)duration);
+    else
+        tt_rows_null(rows, TOKENS_RATE);
+    tt_rows_integer(rows, TOKENS_RUNS, b->n_runs);
+}
+
+static tt_status fill_tokens(const tt_model *m, const tt_filter *filter, uint32_t part,
+                             tt_rows *rows, tt_error *err)
+{
+    tt_tables_own *own;
+    uint32_t first = 0, end = 0;
+    tt_status status = tt_tables_begin(rows, &tt_table_tokens, m, &own, err);
+    if (status == TT_OK) status = tt_parting_range(&by_batch, own, filter, part, &first, &end, err);
+    for (uint32_t i = first; status == TT_OK && i < end; i++) {
+        const tt_batch *b = &m->batches[i];
+        const uint32_t n = rows_of_batch(b);
+        if (!tt_filter_batch(tt_tables_filter(filter), m, i)) continue;
+        status = tt_rows_reserve(rows, rows->n + n, err);
+        if (status != TT_OK) return status;
+        for (uint32_t k = 0; k < n; k++) {
+            tt_rows_integer(rows, TOKENS_IS_FIRST, k == 0);
+            put_token(rows, m, b, k);
+            put_batch(rows, m, i);
+            rows->n++;
+        }
+    }
+    if (status != TT_OK) return status;
+    tt_tables_run_id(rows, 0, rows->n);
+    return tt_tables_end(rows, err);
+}
+
+const tt_export_table tt_table_tokens = {
+    .name = "tokens",
+    .about = "A row for each token of each batch; the batch's own columns are repeated",
+    .columns = tokens_columns,
+    .n_columns = TOKENS_COLUMNS,
+    .filtered = true,
+    .parts = tokens_parts,
+    .fill = fill_tokens,
+};

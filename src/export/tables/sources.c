@@ -1,0 +1,175 @@
+/* The table `sources`. */
+#include "export/tables/tables.h"
+
+enum {
+    SOURCES_RUN_ID,
+    SOURCES_OP_ID,
+    SOURCES_INDEX,
+    SOURCES_PART,
+    SOURCES_NODE,
+    SOURCES_SLOT,
+    SOURCES_SOURCE,
+    SOURCES_PLACE,
+    SOURCES_READ = SOURCES_PLACE + TT_PLACE_COLUMNS,
+    SOURCES_AT_MOST,
+    SOURCES_TENSOR,
+    SOURCES_LAYER,
+    SOURCES_COMPONENT,
+    SOURCES_EXPERT,
+    SOURCES_TOKENS,
+    SOURCES_COLUMNS
+};
+
+static const tt_column columns[SOURCES_COLUMNS] = {
+    [SOURCES_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
+    [SOURCES_OP_ID] = {"op_id", TT_VALUE_U64, false, "the executed op, in `ops`"},
+    [SOURCES_INDEX] = {"source_index", TT_VALUE_U16, false, "the source among the op's, from 0"},
+    [SOURCES_PART] = {"part", TT_VALUE_U32, false,
+                      "of a source that was read in several stretches (rows, experts), from 0"},
+    [SOURCES_NODE] = {"node", TT_VALUE_U32, false, "of the op's nodes, that takes it"},
+    [SOURCES_SLOT] = {"slot", TT_VALUE_U16, false, "as which of the node's own sources"},
+    [SOURCES_SOURCE] = {"source", TT_VALUE_U32, false, "the tensor in the graph: `nodes.node`"},
+    [SOURCES_PLACE + TT_PLACE_NAME] = {"name", TT_VALUE_NAME, false, "its name"},
+    [SOURCES_PLACE +
+        TT_PLACE_VIEW_OF] = {"view_of", TT_VALUE_NAME, true, "the tensor whose bytes it shows"},
+    [SOURCES_PLACE + TT_PLACE_TYPE] = {"type", TT_VALUE_NAME, false, "its type"},
+    [SOURCES_PLACE + TT_PLACE_SIZE] = {"size_bytes", TT_VALUE_U64, false, "its whole size"},
+    [SOURCES_PLACE + TT_PLACE_ORIGIN] = {"origin", TT_VALUE_NAME, false,
+                                         "disk: in a mapping of the model file; buffer; unknown"},
+    [SOURCES_PLACE + TT_PLACE_FILE] = {"file", TT_VALUE_NAME, true,
+                                       "of a weight, the model file that it comes from"},
+    [SOURCES_PLACE + TT_PLACE_FILE_OFFSET] = {"file_offset_bytes", TT_VALUE_U64, true,
+                                              "where what was read begins in that file"},
+    [SOURCES_PLACE + TT_PLACE_BUFFER] = {"buffer_id", TT_VALUE_U64, true, "buffer that holds it"},
+    [SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET] = {"buffer_offset_bytes", TT_VALUE_U64, true,
+                                                "where what was read begins in that buffer"},
+    [SOURCES_READ] = {"read_bytes", TT_VALUE_U64, false, "read of it by this op"},
+    [SOURCES_AT_MOST] = {"read_bytes_at_most", TT_VALUE_BOOL, false,
+                         "rows or experts were not observed: an upper bound"},
+    [SOURCES_TENSOR] = {"tensor_id", TT_VALUE_U32, true, "of a weight, its row in `tensors`"},
+    [SOURCES_LAYER] = {"layer_id", TT_VALUE_I32, true, "layer of the source"},
+    [SOURCES_COMPONENT] = {"component", TT_VALUE_NAME, false, "part of the layer"},
+    [SOURCES_EXPERT] = {"expert_id", TT_VALUE_I32, true, "the expert whose slice was read"},
+    [SOURCES_TOKENS] = {"tokens", TT_VALUE_U32, true, "tokens that chose that expert"},
+};
+
+/* Most ops have two or three, some of which are read in stretches. */
+static uint64_t weight(const tt_model *m, const tt_filter *filter, uint32_t run)
+{
+    if (!tt_tables_run_passes(m, filter, run)) return 0;
+    return (uint64_t)m->graphs[m->runs[run].graph].n_executed * 4;
+}
+
+static const tt_parting by_run = {tt_tables_runs, weight, TT_ROWS_MAX / 2};
+
+static uint32_t parts(const tt_model *m, const tt_filter *filter)
+{
+    return tt_parting_parts(&by_run, m, filter);
+}
+
+/* What all rows of a source have. */
+static void put_source(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt_op *op,
+                       uint32_t index)
+{
+    const tt_op_source *s = &op->sources[index];
+    const tt_run *r = &own->m->runs[run];
+    const tt_tensor *t = &op->graph->tensors[s->tensor];
+    tt_rows_integer(rows, SOURCES_OP_ID, tt_op_id(r->id, op->node));
+    tt_rows_integer(rows, SOURCES_INDEX, index);
+    tt_rows_integer(rows, SOURCES_PART, 0);
+    tt_rows_integer(rows, SOURCES_NODE, s->node);
+    tt_rows_integer(rows, SOURCES_SLOT, s->slot);
+    tt_rows_integer(rows, SOURCES_SOURCE, s->tensor);
+    tt_tables_place(rows, own, SOURCES_PLACE, r->graph, s->tensor);
+    tt_rows_integer(rows, SOURCES_READ, s->read_bytes);
+    tt_rows_integer(rows, SOURCES_AT_MOST, s->at_most);
+    tt_tables_put_known(rows, SOURCES_TENSOR, s->weight != TT_NONE, s->weight);
+    tt_tables_put_known(rows, SOURCES_LAYER, t->place.layer_id >= 0, (uint64_t)t->place.layer_id);
+    tt_rows_name(rows, SOURCES_COMPONENT, t->place.component);
+    tt_rows_null(rows, SOURCES_EXPERT);
+    tt_rows_null(rows, SOURCES_TOKENS);
+}
+
+/* Of one of the stretches that were read of it, what differs. */
+static void put_stretch(tt_rows *rows, const tt_model *m, const tt_tensor *t, const tt_access *a,
+                        uint32_t part)
+{
+    const uint32_t offset = SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET;
+    uint64_t begin = m->weights[a->weight].offset_bytes + t->root_offset_bytes;
+    tt_rows_integer(rows, SOURCES_PART, part);
+    tt_rows_integer(rows, SOURCES_PLACE + TT_PLACE_FILE_OFFSET, a->offset_bytes);
+    if (!rows->columns[offset].valid || rows->columns[offset].valid[rows->n])
+        ((uint64_t *)rows->columns[offset].values)[rows->n] += a->offset_bytes - begin;
+    tt_rows_integer(rows, SOURCES_READ, a->size_bytes);
+    tt_rows_integer(rows, SOURCES_AT_MOST, false);
+    if (a->expert == TT_EXPERT_NONE) return;
+    tt_rows_valid(rows, SOURCES_EXPERT)[rows->n] = 1;
+    tt_rows_valid(rows, SOURCES_TOKENS)[rows->n] = 1;
+    tt_rows_integer(rows, SOURCES_EXPERT, (uint64_t)a->expert);
+    tt_rows_integer(rows, SOURCES_TOKENS, a->uses);
+}
+
+/* The stretches that were observed of a source; without any, it has the one row that it has
+ * anyway. */
+static tt_status put_rows(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt_op *op,
+                          uint32_t index, const tt_access *list, size_t n, tt_error *err)
+{
+    const tt_op_source *s = &op->sources[index];
+    uint32_t stretches = 0;
+    for (size_t i = 0; i < n && s->picks; i++)
+        stretches += list[i].tensor == s->tensor && !list[i].at_most;
+    tt_status status = tt_rows_reserve(rows, rows->n + (stretches ? stretches : 1), err);
+    if (status != TT_OK) return status;
+    if (stretches == 0) {
+        put_source(rows, own, run, op, index);
+        rows->n++;
+        return TT_OK;
+    }
+    for (size_t i = 0, part = 0; i < n; i++) {
+        if (list[i].tensor != s->tensor || list[i].at_most) continue;
+        put_source(rows, own, run, op, index);
+        put_stretch(rows, own->m, &op->graph->tensors[s->tensor], &list[i], (uint32_t)part++);
+        rows->n++;
+    }
+    return TT_OK;
+}
+
+static tt_status put_op(tt_rows *rows, tt_tables_own *own, uint32_t run, uint32_t node,
+                        tt_error *err)
+{
+    const tt_access *list = NULL;
+    size_t n = 0;
+    const tt_op *op =
+        tt_op_table_get(own->ops, own->m->runs[run].graph, node, own->join.ops[node].covers);
+    if (!op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    tt_status status = TT_OK;
+    if (op->picks) status = tt_tables_accesses(own, run, err);
+    if (op->picks && status == TT_OK) status = tt_accesses_of(own->accesses, op, &list, &n, err);
+    for (uint32_t i = 0; i < op->n_sources && status == TT_OK; i++)
+        status = put_rows(rows, own, run, op, i, list, n, err);
+    return status;
+}
+
+static tt_status put_run(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)
+{
+    tt_status status = tt_tables_join(own, run, err);
+    for (uint32_t i = 0; i < own->join.n_touched && status == TT_OK; i++)
+        status = put_op(rows, own, run, own->join.touched[i], err);
+    return status;
+}
+
+static tt_status fill(const tt_model *m, const tt_filter *filter, uint32_t part, tt_rows *rows,
+                      tt_error *err)
+{
+    return tt_tables_fill_runs(&tt_table_sources, &by_run, put_run, m, filter, part, rows, err);
+}
+
+const tt_export_table tt_table_sources = {
+    .name = "sources",
+    .about = "A row for each source of each executed op, or for each stretch that was read of it",
+    .columns = columns,
+    .n_columns = SOURCES_COLUMNS,
+    .filtered = true,
+    .parts = parts,
+    .fill = fill,
+};
