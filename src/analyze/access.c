@@ -459,3 +459,18 @@ void tt_access_apply(tt_op *op, const tt_access *list, size_t n)
             op->weight_bytes = UINT64_MAX;
     }
 }
+
+void tt_choices_of(const tt_choice *list, size_t n, uint32_t router, size_t *first, size_t *end)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle].node < router)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *first = *end = low;
+    while (*end < n && list[*end].node == router)
+        ++*end;
+}

@@ -52,6 +52,9 @@ void tt_access_apply(tt_op *op, const tt_access *list, size_t n);
 /* The choices of the run, by ascending node, token, rank; valid until tt_accesses_run. Their
  * weights are joined from the routing weights. */
 const tt_choice *tt_accesses_choices(const tt_accesses *a, size_t *n);
+/* Of such a list, those under one router (a node of tt_access_router): list[*first] .. list[*end -
+ * 1]. */
+void tt_choices_of(const tt_choice *list, size_t n, uint32_t router, size_t *first, size_t *end);
 /* The node under which the choices of this expert matmul (a node of g) are listed: the first one
  * that uses the same ids; TT_NONE when it is no expert matmul. */
 uint32_t tt_access_router(const tt_graph *g, uint32_t node);

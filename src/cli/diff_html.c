@@ -1,6 +1,7 @@
 /* A comparison as one page that needs nothing else: no script, no font, no picture from outside. */
 #include "base/json.h"
 #include "cli/diff_view.h"
+#include "report/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,46 +33,11 @@ static const char style[] =
     ".bar .l{justify-self:end;background:var(--less)}.bar .r{background:var(--more)}\n"
     "p.note,li{color:var(--dim)}dt{color:var(--dim)}dd{margin:0 0 .4rem;overflow-wrap:anywhere}\n";
 
-/* Text from a trace: any bytes. */
-static void escaped(FILE *out, const char *text)
-{
-    size_t n = strlen(text);
-    for (size_t i = 0; i < n;) {
-        unsigned char c = (unsigned char)text[i];
-        size_t length = tt_utf8_length(text + i, n - i);
-        if (length == 0 || (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
-            fputs("\xef\xbf\xbd", out);
-            i++;
-            continue;
-        }
-        switch (c) {
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
-            (void)fwrite(text + i, 1, length, out);
-        }
-        i += length;
-    }
-}
-
 static void heading(void *context, const char *text)
 {
     page *p = context;
     fputs("<h2>", p->out);
-    escaped(p->out, text);
+    tt_text_markup(text, p->out);
     fputs("</h2>\n", p->out);
 }
 
@@ -79,7 +45,7 @@ static void line(void *context, const char *text)
 {
     page *p = context;
     fputs("<p class=\"note\">", p->out);
-    escaped(p->out, text);
+    tt_text_markup(text, p->out);
     fputs("</p>\n", p->out);
 }
 
@@ -91,7 +57,7 @@ static void table(void *context, const tt_diff_column *columns, size_t n)
     fputs("<div class=\"scroll\"><table><thead><tr>", p->out);
     for (size_t i = 0; i < p->n; i++) {
         fputs(columns[i].right ? "<th class=\"n\">" : "<th>", p->out);
-        escaped(p->out, columns[i].title);
+        tt_text_markup(columns[i].title, p->out);
         fputs("</th>", p->out);
     }
     fputs("<th></th></tr></thead><tbody>\n", p->out);
@@ -103,7 +69,7 @@ static void row(void *context, const char *const *cells, double bar, bool marked
     fputs(marked ? "<tr class=\"m\">" : "<tr>", p->out);
     for (size_t i = 0; i < p->n; i++) {
         fputs(p->kept[i].right ? "<td class=\"n\">" : "<td>", p->out);
-        escaped(p->out, cells[i] ? cells[i] : "");
+        tt_text_markup(cells[i] ? cells[i] : "", p->out);
         fputs("</td>", p->out);
     }
     if (isfinite(bar)) {
@@ -128,7 +94,7 @@ static void sides(const tt_diff_view *v, FILE *out)
     for (size_t f = 0; f < v->d->n_files; f++) {
         const uint8_t *id = v->d->files[f]->trace.header.run_id;
         fprintf(out, "<dt>%s</dt><dd>", f < v->d->n_a ? "A" : "B");
-        escaped(out, v->paths[f]);
+        tt_text_markup(v->paths[f], out);
         fputs(", run ", out);
         for (size_t i = 0; i < sizeof v->d->files[f]->trace.header.run_id; i++)
             fprintf(out, "%02x", id[i]);
@@ -150,9 +116,9 @@ bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
     fputs(style, out);
     fprintf(out, "</style></head><body>\n<h1>Two runs compared</h1>\n<p class=\"verdict%s\">",
             tt_diff_exit_code(v) == 0 ? " same" : "");
-    escaped(out, tt_diff_say_times(v, text));
+    tt_text_markup(tt_diff_say_times(v, text), out);
     fputs("<br>", out);
-    escaped(out, tt_diff_say_structure(v, text));
+    tt_text_markup(tt_diff_say_structure(v, text), out);
     fputs("</p>\n", out);
     sides(v, out);
     tt_diff_tables(v, &sink);
@@ -160,7 +126,7 @@ bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
     for (unsigned i = 0; i < TT_DIFF_NOTES; i++) {
         if (!tt_diff_note(v, i, text)) continue;
         fputs("<li>", out);
-        escaped(out, text);
+        tt_text_markup(text, out);
         fputs("</li>\n", out);
     }
     fprintf(out,

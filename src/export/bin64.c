@@ -213,25 +213,11 @@ static void put_choice(maker *k, const source *s, const tt_choice *c, const reco
     r->routing_score = score(c->weight);
 }
 
-/* The first choice of that router or a later one. */
-static size_t first_choice(const tt_choice *list, size_t n, uint32_t router)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].node < router)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool put_experts(maker *k, const source *s, const record *now, tt_bytes *out)
 {
-    size_t n;
+    size_t n, at, end;
     const tt_choice *list = tt_accesses_choices(k->accesses, &n);
-    size_t at = first_choice(list, n, s->router), end = first_choice(list, n, s->router + 1);
+    tt_choices_of(list, n, s->router, &at, &end);
     if (at == end) {
         if (!tt_bytes_reserve(out, sizeof(record))) return false;
         put(k, s, now, out);

@@ -1,65 +1,31 @@
 #include "report/gnuplot.h"
 
+#include "base/program.h"
+
 #include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* No plot of ours comes near: a million points would. */
 #define SVG_BYTES_MAX ((off_t)64 << 20)
 
-extern char **environ;
-
 enum { IN, OUT, ERR, FILES };
 
-static tt_status failed(tt_error *err, int why)
+static tt_status no_file(tt_error *err)
 {
-    if (why == ENOENT)
-        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "there is no `gnuplot` on the PATH to draw the plots: install Debian's "
-                            "package gnuplot-nox");
-    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run gnuplot: %s", strerror(why));
-}
-
-/* The last line that gnuplot said. */
-static void complaint(int fd, char *out, size_t room)
-{
-    char text[2048];
-    ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    out[0] = '\0';
-    if (n <= 0) return;
-    text[n] = '\0';
-    for (char *save = NULL, *line = strtok_r(text, "\n", &save); line;
-         line = strtok_r(NULL, "\n", &save))
-        if (strspn(line, " \t^") != strlen(line)) (void)snprintf(out, room, "%s", line);
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write a plot for gnuplot: %s",
+                        strerror(errno));
 }
 
 static tt_status run(const int files[FILES], tt_error *err)
 {
-    char program[] = "gnuplot", defaults[] = "-d", input[] = "-", said[256];
-    char *argv[] = {program, defaults, input, NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = 0;
-    int why = posix_spawn_file_actions_init(&actions);
-    if (why) return failed(err, why);
-    for (int i = 0; i < FILES && !why; i++)
-        why = posix_spawn_file_actions_adddup2(&actions, files[i], i);
-    if (!why) why = posix_spawnp(&pid, program, &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (why) return failed(err, why);
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR) return failed(err, errno);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return TT_OK;
-    complaint(files[ERR], said, sizeof said);
-    if (WIFSIGNALED(status))
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "gnuplot ended by signal %d",
-                            WTERMSIG(status));
-    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "gnuplot failed with exit code %d: %s",
-                        WEXITSTATUS(status), said);
+    char program[] = "gnuplot", defaults[] = "-d", input[] = "-";
+    return tt_program_run((char *[]){program, defaults, input, NULL}, files,
+                          "there is no `gnuplot` on the PATH to draw the plots: install Debian's "
+                          "package gnuplot-nox",
+                          err);
 }
 
 static bool write_script(const tt_plot *p, int fd)
@@ -98,8 +64,8 @@ tt_status tt_gnuplot_svg(const tt_plot *p, char **svg, size_t *size, tt_error *e
     for (int i = 0; i < FILES; i++)
         files[i] = memfd_create("tensortrace-plot", MFD_CLOEXEC);
     for (int i = 0; i < FILES; i++)
-        if (files[i] < 0) status = failed(err, errno);
-    if (status == TT_OK && !write_script(p, files[IN])) status = failed(err, errno);
+        if (files[i] < 0) status = no_file(err);
+    if (status == TT_OK && !write_script(p, files[IN])) status = no_file(err);
     if (status == TT_OK) status = run(files, err);
     if (status == TT_OK) status = read_all(files[OUT], svg, size, err);
     for (int i = 0; i < FILES; i++)

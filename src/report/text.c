@@ -23,16 +23,30 @@ static size_t wide(const char *text, size_t left, FILE *out)
     return n ? n : 1;
 }
 
+/* What is the same in all of them: writes the character at *text unless it is plain ASCII, which is
+ * the caller's. */
+static bool put_other(const char **text, const char *end, FILE *out)
+{
+    unsigned char c = (unsigned char)**text;
+    if (c >= 0x80) {
+        *text += wide(*text, (size_t)(end - *text), out);
+        return true;
+    }
+    if (c >= 0x20 && c != 0x7f) return false;
+    if (c == '\n' || c == '\t')
+        fputc(' ', out);
+    else
+        fputs("\xef\xbf\xbd", out);
+    ++*text;
+    return true;
+}
+
 void tt_text_markup(const char *text, FILE *out)
 {
     const char *end = text + strlen(text);
     while (text < end) {
-        unsigned char c = (unsigned char)*text;
-        if (c >= 0x80) {
-            text += wide(text, (size_t)(end - text), out);
-            continue;
-        }
-        text++;
+        if (put_other(&text, end, out)) continue;
+        char c = *text++;
         if (c == '&')
             fputs("&amp;", out);
         else if (c == '<')
@@ -43,10 +57,6 @@ void tt_text_markup(const char *text, FILE *out)
             fputs("&quot;", out);
         else if (c == '\'')
             fputs("&#39;", out);
-        else if (c == '\n' || c == '\t')
-            fputc(' ', out);
-        else if (c < 0x20 || c == 0x7f)
-            fputs("\xef\xbf\xbd", out);
         else
             fputc(c, out);
     }
@@ -56,21 +66,13 @@ void tt_text_markdown(const char *text, FILE *out)
 {
     const char *end = text + strlen(text);
     while (text < end) {
-        unsigned char c = (unsigned char)*text;
-        if (c >= 0x80) {
-            text += wide(text, (size_t)(end - text), out);
-            continue;
-        }
-        text++;
-        if (c == '<')
+        if (put_other(&text, end, out)) continue;
+        char c = *text++;
+        if (c == '<') {
             fputs("&lt;", out);
-        else if (c == '&')
+        } else if (c == '&') {
             fputs("&amp;", out);
-        else if (c == '\n' || c == '\t')
-            fputc(' ', out);
-        else if (c < 0x20 || c == 0x7f)
-            fputs("\xef\xbf\xbd", out);
-        else {
+        } else {
             if (strchr("\\`*_[]|>#!~$", c)) fputc('\\', out);
             fputc(c, out);
         }

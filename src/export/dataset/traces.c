@@ -199,23 +199,6 @@ static const op_text *text_of(tracer *t, const tt_model *m, const tt_entry *e, c
 
 /* --- experts --- */
 
-/* The choices under a router: first .. last - 1. */
-static void find_choices(const tt_choice *list, size_t n, uint32_t router, size_t *first,
-                         size_t *last)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].node < router)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first = *last = low;
-    while (*last < n && list[*last].node == router)
-        ++*last;
-}
-
 static tt_status put_experts(tracer *t, const tt_model *m, uint32_t run, uint32_t router,
                              tt_dataset_file *file, tt_error *err)
 {
@@ -232,7 +215,7 @@ static tt_status put_experts(tracer *t, const tt_model *m, uint32_t run, uint32_
         return TT_OK;
     }
     const tt_choice *list = tt_accesses_choices(t->accesses, &n);
-    find_choices(list, n, router, &first, &last);
+    tt_choices_of(list, n, router, &first, &last);
     tt_dataset_file_put(file, ",\"expert_ids\":[", 15);
     for (size_t i = first; i < last; i++) {
         char *at = tt_dataset_file_room(file, EXPERT_ROOM), *end = at;
