@@ -1,8 +1,10 @@
 #include "base/outdir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 
 #define TEMPORARY_TRIES 100
 #define OPEN_FOLDERS 16 /* at once, while a tree is removed */
+#define KINDS_MAX 64    /* of names in a folder that we write */
 
 static tt_status io_error(tt_error *err, const char *what, const char *path)
 {
@@ -80,12 +83,24 @@ static bool make_temporary(tt_outdir *d)
     return false;
 }
 
+/* Whether this process stands in the folder, or below it. */
+static bool is_around_us(const char *path)
+{
+    char here[PATH_MAX];
+    size_t n = strlen(path);
+    if (!getcwd(here, sizeof here) || strncmp(here, path, n) != 0) return false;
+    return here[n] == '\0' || here[n] == '/' || path[n - 1] == '/';
+}
+
 tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *err)
 {
     struct stat st;
     memset(d, 0, sizeof *d);
     d->force = force;
     bool exists = lstat(path, &st) == 0;
+    if (exists && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%s is there and is not a folder; name another place", path);
     if (exists && !force) return exists_error(err, path);
     /* Through a symbolic link the folder it points to is replaced, not the link. */
     d->path = exists ? realpath(path, NULL) : NULL;
@@ -94,8 +109,11 @@ tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *e
     for (size_t n = strlen(d->path); n > 1 && d->path[n - 1] == '/'; n--)
         d->path[n - 1] = '\0';
     tt_status status = TT_OK;
-    if (exists && (stat(d->path, &st) != 0 || !S_ISDIR(st.st_mode)))
-        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is not a folder", path);
+    if (exists && is_around_us(d->path))
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                              "%s is the current folder, or above it, and would be replaced as a "
+                              "whole; name another place",
+                              path);
     else if (!*d->path)
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a folder needs a name");
     else if (!make_parents(d->path, 1) || !make_temporary(d))
@@ -130,9 +148,70 @@ tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
     return status;
 }
 
+/* What names of one kind have in common: all but digits, and but what tells of compression. */
+static void kind_of(const char *name, char kind[NAME_MAX + 1])
+{
+    size_t n = 0, end = strlen(name);
+    if (end > 4 && strcmp(name + end - 4, ".zst") == 0) end -= 4;
+    if (end > 3 && strcmp(name + end - 3, ".gz") == 0) end -= 3;
+    for (size_t i = 0; i < end && n < NAME_MAX; i++)
+        if (name[i] < '0' || name[i] > '9') kind[n++] = name[i];
+    kind[n] = '\0';
+}
+
+/* The next name in the folder but "." and ".."; NULL: there is none. */
+static const char *next_name(DIR *folder)
+{
+    struct dirent *e;
+    do
+        e = readdir(folder);
+    while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
+    return e ? e->d_name : NULL;
+}
+
+/* The first name in `old` of a kind that the folder `made` has none of; "": there is none. */
+static void find_foreign(DIR *old, DIR *made, char foreign[NAME_MAX + 1])
+{
+    char kinds[KINDS_MAX][NAME_MAX + 1], kind[NAME_MAX + 1];
+    size_t n = 0, i = 0;
+    foreign[0] = '\0';
+    for (const char *name = next_name(made); name && n < KINDS_MAX; name = next_name(made)) {
+        kind_of(name, kinds[n]);
+        for (i = 0; strcmp(kinds[i], kinds[n]) != 0;)
+            i++;
+        n += i == n;
+    }
+    for (const char *name = next_name(old); name && !foreign[0]; name = next_name(old)) {
+        kind_of(name, kind);
+        for (i = 0; i < n && strcmp(kinds[i], kind) != 0;)
+            i++;
+        if (i == n) (void)snprintf(foreign, NAME_MAX + 1, "%s", name);
+    }
+}
+
+/* --force means what was written here before, not a folder of other things. */
+static tt_status check_old(const tt_outdir *d, tt_error *err)
+{
+    char foreign[NAME_MAX + 1] = "";
+    DIR *old = opendir(d->path), *made = opendir(d->temporary);
+    tt_status status = TT_OK;
+    if (old && made) find_foreign(old, made, foreign);
+    if (!made || (!old && errno != ENOENT)) status = io_error(err, "replace", d->path);
+    if (old) (void)closedir(old);
+    if (made) (void)closedir(made);
+    if (foreign[0])
+        status = tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                              "%s holds %s, which is not of this: it is not replaced; name another "
+                              "place, or remove it",
+                              d->path, foreign);
+    return status;
+}
+
 /* Puts the temporary folder in the place of the one that is there. */
 static tt_status replace(tt_outdir *d, tt_error *err)
 {
+    tt_status status = check_old(d, err);
+    if (status != TT_OK) return status;
     if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_EXCHANGE) != 0)
         return errno == ENOENT && rename(d->temporary, d->path) == 0
                    ? TT_OK

@@ -15,7 +15,8 @@ typedef struct tt_outdir {
 } tt_outdir;
 
 /* Makes the temporary folder, and the folders above `path` that are missing. An existing path is
- * TT_E_EXISTS unless `force`; then it stays as it is until the commit, and must be a folder. */
+ * TT_E_EXISTS unless `force`; then it stays as it is until the commit. It must be a folder, and not
+ * the current one or one above it. */
 tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *err);
 /* A new file NAME in the folder, for writing; NAME may begin with folders, which are made. NULL
  * with the reason in *err. The caller ends it with tt_outdir_close. */
@@ -23,7 +24,8 @@ FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err);
 /* Ends a file: an error of any write before it is told here. `name` is for the message. */
 tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
 /* Renames into place; what was there with `force` is exchanged for it in one step and then
- * removed. On failure the temporary folder is removed. */
+ * removed, unless there is something in it that this folder has nothing like (names are compared,
+ * digits and compression aside): TT_E_EXISTS. On failure the temporary folder is removed. */
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
 /* Gives up: removes the temporary folder. Harmless after commit. */
 void tt_outdir_abandon(tt_outdir *d);

@@ -85,15 +85,51 @@ static void what_is_there_is_kept_without_force(void **state)
     assert_int_equal(tt_outdir_open(&dir, "kept", false, &error), TT_E_EXISTS);
     assert_non_null(strstr(error.message, "--force"));
     assert_int_equal(tt_outdir_open(&dir, "kept", true, &error), TT_OK);
-    put("new", "new");
+    put("old", "new");
     expect("kept/old", "old");
     tt_outdir_abandon(&dir);
     expect("kept/old", "old");
     assert_int_equal(tt_outdir_open(&dir, "kept", true, &error), TT_OK);
-    put("new", "new");
+    put("old", "new");
     assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
-    expect("kept/new", "new");
-    assert_false(exists("kept/old"));
+    expect("kept/old", "new");
+}
+
+/* What is replaced is what was written before, not a folder that holds other things. */
+static void force_replaces_its_like_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_outdir_open(&dir, "like", false, &error), TT_OK);
+    put("graph_0001.dot.gz", "a");
+    put("graph_0002.dot.gz", "b");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    assert_int_equal(tt_outdir_open(&dir, "like", true, &error), TT_OK);
+    put("graph_0001.dot", "c");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    expect("like/graph_0001.dot", "c");
+    assert_false(exists("like/graph_0002.dot.gz"));
+    FILE *f = fopen("like/model.gguf", "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(tt_outdir_open(&dir, "like", true, &error), TT_OK);
+    char *temporary = strdup(dir.temporary);
+    put("graph_0001.dot", "d");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+    assert_non_null(strstr(error.message, "model.gguf"));
+    expect("like/graph_0001.dot", "c");
+    assert_true(exists("like/model.gguf"));
+    assert_false(exists(temporary));
+    free(temporary);
+    /* Neither the folder that one stands in nor one above it. */
+    assert_int_equal(tt_outdir_open(&dir, ".", true, &error), TT_E_USAGE);
+    assert_int_equal(tt_outdir_open(&dir, "..", true, &error), TT_E_USAGE);
+    assert_int_equal(tt_outdir_open(&dir, "/", true, &error), TT_E_USAGE);
+    /* An empty folder is anybody's. */
+    assert_int_equal(mkdir("empty", 0777), 0);
+    assert_int_equal(tt_outdir_open(&dir, "empty", true, &error), TT_OK);
+    put("x", "x");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    expect("empty/x", "x");
 }
 
 /* Something of that name comes into being while the folder is filled. */
@@ -155,6 +191,7 @@ int main(void)
         cmocka_unit_test(it_appears_when_it_is_whole),
         cmocka_unit_test(a_folder_that_was_taken_away_stays_away),
         cmocka_unit_test(what_is_there_is_kept_without_force),
+        cmocka_unit_test(force_replaces_its_like_alone),
         cmocka_unit_test(what_came_meanwhile_is_kept),
         cmocka_unit_test(a_file_is_no_folder),
         cmocka_unit_test(removing_follows_no_links),
