@@ -139,9 +139,12 @@ static void losses(tt_page *p, tt_page_table *t, const tt_analysis *a, uint64_t 
     const tt_model *m = a->m;
     const tt_work *w = &a->work;
     uint64_t n = 0;
+    const bool limited = tt_model_count(m, "batches_after_limit", &n) && n;
     item(p, t, "op records dropped",
-         dropped ? tt_page_format(p, "%s: a ring was full; run --ring makes it larger",
-                                  tt_say_count(p, (double)dropped))
+         dropped ? tt_page_format(p, "%s: %s", tt_say_count(p, (double)dropped),
+                                  limited ? "see run --limit and --thread-memory"
+                                          : "a thread's memory was full; run --thread-memory makes "
+                                            "it larger")
                  : "none");
     if (m->detail_losses_total)
         item(p, t, "details dropped", tt_say_count(p, (double)m->detail_losses_total));
