@@ -141,20 +141,21 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
 static void say_shares(tt_page *p, const tt_analysis *a)
 {
     const char *span = tt_say_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
+    const char *lost = tt_ops_are_lost(a) ? " or in ops that were lost" : "";
     if (a->threads_observed)
         tt_page_say(p, TT_BLOCK_ANSWER,
                     "Of the time of %u thread%s over %s, %s was computing, %s waiting at a barrier "
-                    "for other threads, %s idle within a batch, and %s between batches.",
+                    "for other threads, %s idle within a batch%s, and %s between batches.",
                     a->lanes, a->lanes == 1 ? "" : "s", span,
                     tt_percent(p, a->compute_ns, a->total_ns),
                     tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns),
-                    tt_percent(p, a->between_ns, a->total_ns));
+                    lost, tt_percent(p, a->between_ns, a->total_ns));
     else
         tt_page_say(p, TT_BLOCK_ANSWER,
-                    "Of %s, %s was spent in ops, %s in a batch but in no op, and %s between "
+                    "Of %s, %s was spent in ops, %s in a batch but in no op%s, and %s between "
                     "batches; how much of it threads waited for each other was not observed.",
                     span, tt_percent(p, a->compute_ns, a->total_ns),
-                    tt_percent(p, a->idle_ns, a->total_ns),
+                    tt_percent(p, a->idle_ns, a->total_ns), lost,
                     tt_percent(p, a->between_ns, a->total_ns));
 }
 
@@ -185,6 +186,10 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
         "have. What is left of a batch is idle: before the first op, behind the last one, between "
         "two. Barriers inside an op are part of its compute. Between batches the program samples, "
         "prints, or waits for its user; all threads count there, too.");
+    if (tt_ops_are_lost(a))
+        tt_page_say(p, TT_BLOCK_NOTE,
+                    "Not all ops of the run are in the trace: what lost ones took, computing and "
+                    "waiting, counts as idle within a batch.");
     if (a->work.overlap_ticks)
         tt_page_say(p, TT_BLOCK_NOTE,
                     "Batches overlap for %s: that time counts once for each of them.",
