@@ -316,7 +316,10 @@ static int find_folder(const struct options *o, char out[PATH_MAX])
         tt_settings_free(&settings);
         return TT_EXIT_OK;
     }
-    int code = tt_report_error(&err);
+    int code =
+        err.status == TT_E_NOT_FOUND
+            ? tt_report_usage("%.4000s: there is no such folder, and no such settings file", path)
+            : tt_report_error(&err);
     while ((text = tt_complaints_next(&complaints, &at)) != NULL)
         tt_report_note("  %s", text);
     tt_complaints_free(&complaints);

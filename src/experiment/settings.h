@@ -88,7 +88,8 @@ typedef struct tt_experiment {
  * failure *s is empty. */
 tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const char *name,
                             const char *folder, tt_complaints *complaints, tt_error *err);
-/* The same from a file. TT_E_IO, TT_E_NOT_FOUND: it cannot be read. */
+/* The same from a file, or from a pipe: then paths are relative to the current folder. TT_E_IO,
+ * TT_E_NOT_FOUND: it cannot be read. */
 tt_status tt_settings_read(tt_settings *s, const char *path, tt_complaints *complaints,
                            tt_error *err);
 void tt_settings_free(tt_settings *s);

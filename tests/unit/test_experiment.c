@@ -127,7 +127,10 @@ static void what_is_wrong_is_named(void **state)
     complains(EXPERIMENT(", \"threads\": 0") "}",
               "experiment.threads: 0 is out of range (1 to 512)");
     complains(EXPERIMENT(", \"threads\": 1.5") "}",
-              "experiment.threads: a whole number is expected, not a number with a fraction");
+              "experiment.threads: a whole number is expected, not a number with a fraction "
+              "or an exponent");
+    complains(EXPERIMENT(", \"threads\": 1e99") "}",
+              "experiment.threads: 1e+99 is out of range (1 to 512)");
     complains(EXPERIMENT(", \"threads\": null") "}",
               "experiment.threads: a whole number is expected, not null");
     complains(EXPERIMENT(", \"temperature\": 101") "}",
@@ -167,6 +170,11 @@ static void not_json_has_a_place(void **state)
     assert_int_equal(parse("{\"a\": 1, \"a\": 2}"), TT_E_FORMAT);
     assert_non_null(strstr(error.message, "duplicate"));
     assert_int_equal(parse(""), TT_E_FORMAT);
+    assert_string_equal(error.message, "s.json is empty");
+    assert_int_equal(parse(" \n"), TT_E_FORMAT);
+    assert_string_equal(error.message, "s.json is empty");
+    assert_int_equal(parse("{\n\"a\": 99999999999999999999}"), TT_E_FORMAT);
+    assert_string_equal(error.message, "s.json: line 2, column 25: a number that is too large");
     assert_int_equal(parse("{\"a\": \"\xff\"}"), TT_E_FORMAT);
     assert_int_equal(parse("{\"a\": \"\\u0000\"}"), TT_E_FORMAT);
 }
