@@ -97,6 +97,8 @@ void tt_settings_free(tt_settings *s);
 /* How many combinations there are, at least 1; and the one of that number. */
 size_t tt_settings_experiments(const tt_settings *s);
 void tt_settings_experiment(const tt_settings *s, size_t number, tt_experiment *e);
+/* The first with the values that this one has: itself, unless a value stands in an array twice. */
+size_t tt_settings_first_like(const tt_settings *s, size_t number);
 
 /* The key as it stands in the file: "threads", and its section: "experiment". */
 const char *tt_setting_key(tt_setting setting);
