@@ -117,6 +117,7 @@ typedef struct tt_diff_cause {
     const int32_t *layers; /* ascending: those that matter for it */
     bool all_layers;
     double delta_ns, delta_wait_ns;
+    bool significant; /* the component's own row is: it is sure by itself to have changed */
 } tt_diff_cause;
 
 typedef struct tt_diff_phase {

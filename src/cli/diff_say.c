@@ -29,11 +29,16 @@ const char *tt_diff_phase_title(unsigned phase)
     return phase == TT_PHASE_GENERATE ? "generate" : phase == TT_PHASE_PROMPT ? "prompt" : "other";
 }
 
-static const char *unit_of(const tt_diff_phase *p)
+static const char *short_unit_of(const tt_diff_phase *p)
 {
-    return p->phase == TT_PHASE_GENERATE ? "generated token"
+    return p->phase == TT_PHASE_GENERATE ? "token"
            : p->phase == TT_PHASE_PROMPT ? "prompt batch"
                                          : "computation";
+}
+
+static const char *unit_of(const tt_diff_phase *p)
+{
+    return p->phase == TT_PHASE_GENERATE ? "generated token" : short_unit_of(p);
 }
 
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
@@ -97,21 +102,46 @@ static void add_ns(char *out, double ns)
     add(out, TT_DIFF_SENTENCE, "%s%s", ns < 0 ? "-" : "+", tt_units_ns(text, fabs(ns)));
 }
 
+/* Which of the places changed for sure by itself: that the whole did does not show it of a part. */
+static void add_surety(char *out, const tt_diff_phase *p)
+{
+    size_t sure = 0;
+    for (size_t i = 0; i < p->n_causes; i++)
+        sure += p->causes[i].significant;
+    if (sure == p->n_causes) {
+        add(out, TT_DIFF_SENTENCE, sure == 1 ? ", sure by itself" : "; each sure by itself");
+        return;
+    }
+    if (sure == 0) {
+        add(out, TT_DIFF_SENTENCE,
+            p->n_causes == 1 ? ", not sure by itself" : "; none of these sure by itself");
+        return;
+    }
+    add(out, TT_DIFF_SENTENCE, "; sure by itself only");
+    for (size_t i = 0, said = 0; i < p->n_causes; i++)
+        if (p->causes[i].significant)
+            add(out, TT_DIFF_SENTENCE, "%s %s", said++ ? "," : "", p->causes[i].title);
+}
+
 static void add_causes(char *out, const tt_diff_phase *p)
 {
+    bool shifted = p->verdict == TT_DIFF_SHIFTED;
     double whole = p->rows[TT_DIFF_TOTAL][0].delta_ns;
+    if (p->n_causes == 0) return;
+    add(out, TT_DIFF_SENTENCE, shifted ? ". What changed:" : ". Most of the difference is in");
     for (size_t i = 0; i < p->n_causes; i++) {
         const tt_diff_cause *c = &p->causes[i];
-        add(out, TT_DIFF_SENTENCE, "%s %s", i ? ";" : ":", c->title);
+        add(out, TT_DIFF_SENTENCE, "%s %s", i ? ";" : "", c->title);
         add_layers(out, c);
         add(out, TT_DIFF_SENTENCE, "%s (", kind_of(c));
         add_ns(out, c->delta_ns);
-        if (i == 0 && p->verdict != TT_DIFF_SHIFTED) {
+        if (i == 0 && !shifted) {
             add(out, TT_DIFF_SENTENCE, " of ");
             add_ns(out, whole);
         }
         add(out, TT_DIFF_SENTENCE, ")");
     }
+    add_surety(out, p);
 }
 
 static void add_medians(char *out, const tt_diff_phase *p)
@@ -147,13 +177,12 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     if (same_run(v->d)) add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
     switch (p->verdict) {
     case TT_DIFF_SLOWER:
+    case TT_DIFF_FASTER:
         if (total->change >= TIMES_FROM)
             add(out, TT_DIFF_SENTENCE, "B takes %.2f times as long", 1 + total->change);
         else
-            add(out, TT_DIFF_SENTENCE, "B is %.1f %% slower", 100 * total->change);
-        break;
-    case TT_DIFF_FASTER:
-        add(out, TT_DIFF_SENTENCE, "B is faster, by %.1f %% of the time", -100 * total->change);
+            add(out, TT_DIFF_SENTENCE, "B takes %.1f %% %s time a %s", 100 * fabs(total->change),
+                total->change > 0 ? "more" : "less", short_unit_of(p));
         break;
     case TT_DIFF_SAME:
         if (total->identical)
@@ -182,10 +211,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         add(out, TT_DIFF_SENTENCE, ", ");
         add_interval(v, out, total);
     }
-    if (p->n_causes) {
-        add(out, TT_DIFF_SENTENCE, ". Most of it");
-        add_causes(out, p);
-    }
+    add_causes(out, p);
     return out;
 }
 

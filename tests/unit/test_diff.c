@@ -451,6 +451,7 @@ static void a_change_is_found_and_noise_is_not(void **state)
         if (strcmp(g->causes[i].component, "ffn_down") == 0) cause = &g->causes[i];
     assert_non_null(cause);
     assert_true(cause->delta_ns < 0);
+    assert_true(cause->significant);
     assert_string_equal(cause->title, "FFN Down");
     assert_int_equal(cause->n_layers, 2);
     assert_int_equal(cause->layers[0], 1);
@@ -496,6 +497,39 @@ static void one_prompt_is_too_few_to_test(void **state)
     assert_int_equal(d->phases[0].pairs.n, 0);
     assert_int_equal(tt_diff_main(d)->phase, TT_PHASE_PROMPT);
     assert_int_equal(tt_diff_main(d)->verdict, TT_DIFF_UNTESTED);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+/* That the whole changed does not show it of each place that it is said to be in. */
+static void places_are_sure_by_themselves_or_not(void **state)
+{
+    (void)state;
+    char text[TT_DIFF_SENTENCE];
+    opened a = open_plan(synth_default(), false), b = open_plan(synth_default(), false);
+    tt_diff *d = compare(&a, &b, &usual);
+    const char *paths[] = {"a.ttrace", "b.ttrace"};
+    const tt_diff_view v = {d, paths, 0, false};
+    tt_diff_phase *g = &d->phases[tt_diff_main(d) - d->phases];
+    g->verdict = TT_DIFF_FASTER;
+    g->rows[TT_DIFF_TOTAL][0].change = -0.27;
+    g->n_causes = 2;
+    g->causes[0] = (tt_diff_cause){.component = "ffn_up", .title = "FFN Up", .delta_ns = -2e3};
+    g->causes[1] = (tt_diff_cause){.component = "attn_q", .title = "Attention Q", .delta_ns = -1e3};
+    (void)tt_diff_say_times(&v, text);
+    assert_non_null(strstr(text, "B takes 27.0 % less time a token"));
+    assert_non_null(strstr(text, "Most of the difference is in FFN Up"));
+    assert_non_null(strstr(text, "; none of these sure by itself"));
+    g->causes[1].significant = true;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), "; sure by itself only Attention Q"));
+    g->causes[0].significant = true;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), "; each sure by itself"));
+    g->n_causes = 1;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), ", sure by itself"));
+    g->verdict = TT_DIFF_SLOWER;
+    g->rows[TT_DIFF_TOTAL][0].change = 0.12;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), "B takes 12.0 % more time a token"));
     tt_diff_free(d);
     close_plan(&a);
     close_plan(&b);
@@ -612,6 +646,7 @@ int main(void)
         cmocka_unit_test(a_change_is_found_and_noise_is_not),
         cmocka_unit_test(repeats_are_compared_as_runs),
         cmocka_unit_test(one_prompt_is_too_few_to_test),
+        cmocka_unit_test(places_are_sure_by_themselves_or_not),
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(order_is_told_apart_from_new_and_gone),
         cmocka_unit_test(sides_need_files),
