@@ -399,6 +399,52 @@ static void threads_change_no_structure(void **state)
     close_plan(&b);
 }
 
+static const tt_diff_setting *setting(const tt_diff *d, const char *key)
+{
+    for (size_t i = 0; i < d->around.n_settings; i++)
+        if (strcmp(d->around.settings[i].key, key) == 0) return &d->around.settings[i];
+    return NULL;
+}
+
+/* Engines have other numbers of libraries, models other architectures. */
+static void settings_are_found_wherever_they_are(void **state)
+{
+    (void)state;
+    tt_pair libraries[2][2] = {{{"engine_library_0", "/e/ggml-cpu/libllama.so"},
+                                {"engine_library_1", "/e/libggml-cpu-zen4.so"}},
+                               {{"engine_library_0", "/e/libggml-cpu-haswell.so"},
+                                {"engine_library_3", "/e/libother.so"}}};
+    const tt_file_kv kvs[2][2] = {
+        {{"general.architecture", "llama", 8}, {"llama.block_count", "4", 4}},
+        {{"general.architecture", "qwen2moe", 8}, {"qwen2moe.block_count", "24", 4}}};
+    opened side[2] = {open_plan(synth_default(), false), open_plan(synth_default(), false)};
+    tt_model kept[2];
+    tt_model_file file[2];
+    for (size_t i = 0; i < 2; i++) {
+        kept[i] = *side[i].m;
+        file[i] = side[i].m->files[0];
+        side[i].m->environment = libraries[i];
+        side[i].m->n_environment = 2;
+        assert_true(side[i].m->n_files > 0);
+        side[i].m->files[0].kvs = kvs[i];
+        side[i].m->files[0].n_kvs = 2;
+    }
+    tt_diff *d = compare(&side[0], &side[1], &usual);
+    const tt_diff_setting *cpu = setting(d, "engine_cpu_library"), *n = setting(d, "block_count");
+    assert_non_null(cpu);
+    assert_string_equal(cpu->a, "libggml-cpu-zen4.so");
+    assert_string_equal(cpu->b, "libggml-cpu-haswell.so");
+    assert_non_null(n);
+    assert_string_equal(n->a, "4");
+    assert_string_equal(n->b, "24");
+    tt_diff_free(d);
+    for (size_t i = 0; i < 2; i++) {
+        *side[i].m = kept[i];
+        side[i].m->files[0] = file[i];
+        close_plan(&side[i]);
+    }
+}
+
 static void structure_only_compares_no_times(void **state)
 {
     (void)state;
@@ -642,6 +688,7 @@ int main(void)
         cmocka_unit_test(other_layers_are_added_or_gone),
         cmocka_unit_test(another_width_is_another_shape),
         cmocka_unit_test(threads_change_no_structure),
+        cmocka_unit_test(settings_are_found_wherever_they_are),
         cmocka_unit_test(structure_only_compares_no_times),
         cmocka_unit_test(a_change_is_found_and_noise_is_not),
         cmocka_unit_test(repeats_are_compared_as_runs),
