@@ -51,6 +51,11 @@ double tt_shift_p(const tt_shift *s, double from);
  * few for the level, NAN when not tested. */
 void tt_shift_interval(const tt_shift *s, double level, double *low, double *high);
 
+/* How many of n samples have to be independent (`n_effective`) for such an interval to have ends:
+ * with fewer the rank test could not refuse any shift at that level. More than n: so many samples
+ * would be needed, all of them independent. */
+double tt_shift_effective_least(size_t n, double level);
+
 /* The integrated autocorrelation time of d, at least 1, at most n. Values beyond 3 standard
  * deviations (by the median absolute one) count as these: one spike tells nothing of stretches. */
 double tt_autocorrelation_time(const double *d, size_t n);

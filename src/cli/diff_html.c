@@ -123,15 +123,15 @@ bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
     sides(v, out);
     tt_diff_tables(v, &sink);
     fputs("<h2>To read this</h2>\n<ul>\n", out);
-    for (unsigned i = 0; i < TT_DIFF_NOTES; i++) {
-        if (!tt_diff_note(v, i, text)) continue;
+    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
+        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
+                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, true, text))
+            continue;
         fputs("<li>", out);
         tt_text_markup(text, out);
         fputs("</li>\n", out);
     }
-    fprintf(out,
-            "<li>bold, !: sure to change a token's time by more than %.4g %%; *: sure to change at "
-            "all. Bars: what B takes more (right) or less (left).</li></ul>\n</body></html>\n",
-            100 * v->d->options.threshold);
+    fputs("<li>bars: how much longer (right) or shorter (left) B takes</li></ul>\n</body></html>\n",
+          out);
     return !ferror(out);
 }

@@ -54,16 +54,33 @@ char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
     return out;
 }
 
-/* "99 % sure of +10.2 % to +14.0 %" */
-static void add_interval(const tt_diff_view *v, char *out, const tt_diff_row *total)
+/* "63 tokens", "1 prompt batch" */
+static void add_units(char *out, const tt_diff_phase *p, size_t n)
 {
+    const char *plural = p->phase == TT_PHASE_PROMPT ? "es" : "s";
+    add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, short_unit_of(p), n == 1 ? "" : plural);
+}
+
+/* "99 % sure of +10.2 % to +14.0 %", or what that would take. */
+static void add_interval(const tt_diff_view *v, char *out, const tt_diff_phase *p)
+{
+    const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
     char low[TT_DIFF_PERCENT], high[TT_DIFF_PERCENT];
     double sure = 100 * (1 - v->d->options.level);
-    if (!isfinite(total->low) || !isfinite(total->high))
-        add(out, TT_DIFF_SENTENCE, "too few tokens to be %.4g %% sure of anything", sure);
-    else
-        add(out, TT_DIFF_SENTENCE, "%.4g %% sure of %s to %s", sure,
+    if (total->shift.tested && (isfinite(total->high) || total->shift.by_levels)) {
+        add(out, TT_DIFF_SENTENCE, ", %.4g %% sure of %s to %s", sure,
             tt_diff_percent(low, total->low), tt_diff_percent(high, total->high));
+        return;
+    }
+    if (total->shift.n < TT_SHIFT_SAMPLES_MIN || total->shift.by_levels) return;
+    add(out, TT_DIFF_SENTENCE, "; ");
+    add_units(out, p, total->shift.n);
+    add(out, TT_DIFF_SENTENCE, " count as %.1f independent ones", total->shift.n_effective);
+    if (!total->shift.tested)
+        add(out, TT_DIFF_SENTENCE, ", and fewer than %g are not tested", TT_SHIFT_EFFECTIVE_MIN);
+    else
+        add(out, TT_DIFF_SENTENCE, ": to be %.4g %% sure of anything takes %.1f", sure,
+            tt_shift_effective_least(total->shift.n, v->d->options.level));
 }
 
 static void add_layers(char *out, const tt_diff_cause *c)
@@ -207,10 +224,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     }
     add(out, TT_DIFF_SENTENCE, "; ");
     add_medians(out, p);
-    if (total->shift.tested && !total->identical) {
-        add(out, TT_DIFF_SENTENCE, ", ");
-        add_interval(v, out, total);
-    }
+    if (!total->identical) add_interval(v, out, p);
     add_causes(out, p);
     return out;
 }

@@ -65,8 +65,10 @@ bool tt_diff_print_text(const tt_diff_view *v)
     printf("%s\n", tt_trace_text(safe, sizeof safe, tt_diff_say_structure(v, text)));
     tt_diff_tables(v, &sink);
     bool any = false;
-    for (unsigned i = 0; i < TT_DIFF_NOTES; i++) {
-        if (!tt_diff_note(v, i, text)) continue;
+    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
+        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
+                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, false, text))
+            continue;
         if (!any) printf("\nTo read this\n");
         any = true;
         printf("- %s\n", text);

@@ -29,6 +29,10 @@ char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 #define TT_DIFF_NOTES 48u
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);
 
+/* Likewise, of the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
+#define TT_DIFF_LEGEND 4u
+bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE]);
+
 /* "generate", "prompt"; "unknown phase" */
 const char *tt_diff_phase_title(unsigned phase);
 /* "+12.3 %", "2.31 x"; "" for NAN */

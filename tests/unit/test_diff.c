@@ -211,6 +211,32 @@ static void shifts_are_found(void **state)
     assert_true(share_found(256, 0, 0.02, log(1.03), 0.01, 200) < 0.03);
 }
 
+/* What is said to be needed for an interval is what it takes to get one. */
+static void intervals_have_ends_from_so_many_on(void **state)
+{
+    (void)state;
+    const double levels[] = {0.1, 0.05, 0.01, 0.001};
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
+        for (size_t n = TT_SHIFT_SAMPLES_MIN; n < 200; n++) {
+            double d[200], low, high, least = tt_shift_effective_least(n, levels[l]);
+            assert_true(least >= TT_SHIFT_EFFECTIVE_MIN);
+            for (size_t i = 0; i < n; i++)
+                d[i] = (double)(i * 7919 % n);
+            tt_shift s;
+            tt_shift_of_tokens(&s, d, n);
+            for (int k = -1; k <= 1; k++) {
+                s.n_effective = fmin(fmax(least + 0.02 * k, TT_SHIFT_EFFECTIVE_MIN), (double)n);
+                s.tested = true;
+                tt_shift_interval(&s, levels[l], &low, &high);
+                bool enough = s.n_effective >= least;
+                if (enough || k < 0) assert_int_equal(isfinite(low) && isfinite(high), enough);
+            }
+        }
+    assert_true(fabs(tt_shift_effective_least(63, 0.01) - 12.5) < 0.1);
+    assert_true(fabs(tt_shift_effective_least(63, 0.05) - 7.6) < 0.1);
+    assert_true(tt_shift_effective_least(8, 0.01) == 13);
+}
+
 static void runs_differ_by_more_than_their_noise(void **state)
 {
     const double a[] = {0.00, 0.02, -0.02}, b[] = {0.10, 0.12, 0.11}, c[] = {0.2};
@@ -682,6 +708,7 @@ int main(void)
         cmocka_unit_test(noise_is_no_difference),
         cmocka_unit_test(autocorrelation_is_seen),
         cmocka_unit_test(shifts_are_found),
+        cmocka_unit_test(intervals_have_ends_from_so_many_on),
         cmocka_unit_test(runs_differ_by_more_than_their_noise),
         cmocka_unit_test(a_run_is_equal_to_itself),
         cmocka_unit_test(parts_add_up),
