@@ -70,7 +70,8 @@ double tt_student_cdf(double t, double df);
 /* The t with P(T <= t) = q, 0 < q < 1. */
 double tt_student_quantile(double q, double df);
 
-/* The value at that share (0..1) of n > 0 sorted ones, between two as numpy's default has it. */
+/* The value at that share (0..1) of n > 0 sorted ones, between two as numpy's default has it: for
+ * estimates. Times that are shown are tt_quantiles_sorted's. */
 double tt_sorted_quantile(const double *sorted, size_t n, double share);
 void tt_sort_doubles(double *values, size_t n);
 

@@ -5,6 +5,7 @@
 #include "../golden/synth_trace.c"
 #include "analyze/diff.h"
 #include "analyze/diff_align.h"
+#include "analyze/quantiles.h"
 #include "base/json.h"
 #include "cli/diff_view.h"
 
@@ -344,13 +345,20 @@ static void parts_add_up(void **state)
     tt_diff *d = compare(&a, &b, &usual);
     const tt_diff_phase *g = tt_diff_main(d);
     double whole = 0, n = 0;
+    tt_quantiles all = {0};
     for (uint32_t i = 0; i < a.m->n_batches; i++) {
         const tt_batch *batch = &a.m->batches[i];
         if (batch->phase != TT_PHASE_GENERATE) continue;
         whole += tt_model_span_ns(a.m, batch->end_ticks - batch->begin_ticks);
+        tt_quantiles_add(&all, batch->end_ticks - batch->begin_ticks);
         n++;
     }
     assert_true(fabs(g->rows[TT_DIFF_TOTAL][0].a.mean_ns - whole / n) < 2);
+    /* A median that was measured, as in `stats`, of an even number of tokens too. */
+    assert_true((uint64_t)n % 2 == 0);
+    assert_true(fabs(g->rows[TT_DIFF_TOTAL][0].a.median_ns -
+                     tt_quantiles_at(&all, 0.5) * a.m->clock.ns_per_tick) < 1e-3);
+    tt_quantiles_free(&all);
     for (int f = TT_DIFF_PARTS; f < TT_DIFF_FAMILIES; f++) {
         double mean = 0, bytes = 0;
         for (size_t i = 0; i < g->n_rows[f]; i++) {
