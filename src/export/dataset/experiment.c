@@ -1,5 +1,6 @@
 /* experiment.json: what was run, where and when. */
 #include "base/bytes.h"
+#include "export/damage.h"
 #include "export/dataset/parts.h"
 
 #include <string.h>
@@ -165,12 +166,13 @@ static void put_model(tt_json *j, const tt_dataset *d)
     tt_json_array_end(j);
 }
 
-static void put_trace(tt_json *j, const tt_model *m)
+static void put_trace(tt_json *j, const tt_model *m, uint64_t damaged)
 {
     tt_json_key(j, "trace");
     tt_json_object(j);
-    tt_json_kv_bool(j, "complete", m->trace.complete);
+    tt_json_kv_bool(j, "complete", tt_damage_is_complete(m, damaged));
     tt_json_kv_u64(j, "dropped_records", m->losses_total);
+    tt_json_kv_u64(j, "damaged_chunks", damaged);
     tt_json_object_end(j);
 }
 
@@ -180,8 +182,9 @@ tt_status tt_dataset_experiment(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_json *j = &file.json;
     const tt_model *m = d->m;
     char time[TT_DATASET_TIME_TEXT];
-    uint64_t generated;
-    tt_status status = tt_dataset_json_open(d, &file, "experiment.json", err);
+    uint64_t generated, damaged;
+    tt_status status = tt_damage_count(m, &damaged, err);
+    if (status == TT_OK) status = tt_dataset_json_open(d, &file, "experiment.json", err);
     if (status != TT_OK) return status;
     tt_json_object(j);
     tt_json_kv_string(j, "experiment_id", d->id);
@@ -198,7 +201,7 @@ tt_status tt_dataset_experiment(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_json_kv_string(j, "command", tt_model_environment(m, "command"));
     tt_json_kv_string(j, "host", tt_model_environment(m, "host"));
     if (d->options->command) tt_json_kv_string(j, "export_command", d->options->command);
-    put_trace(j, m);
+    put_trace(j, m, damaged);
     tt_json_object_end(j);
     return tt_dataset_json_close(d, &file, 1, sum, err);
 }
