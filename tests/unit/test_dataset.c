@@ -429,6 +429,9 @@ static void several_files_are_told_apart(void **state)
     two[1].path = "/else/synth.gguf";
     m->files = two;
     m->n_files = 2;
+    two[0].n_weights--;
+    two[1].first_weight = two[0].n_weights;
+    two[1].n_weights = 1;
     m->weights[m->n_weights - 1].file = 1;
     assert_int_equal(export_model(m, "several", &(tt_export_options){0}), TT_OK);
     expect_verified("several");
@@ -482,8 +485,11 @@ static void an_existing_folder_is_kept(void **state)
     write_file("there/mine", "x", 1);
     assert_int_equal(export_model(m, "there", &(tt_export_options){0}), TT_E_EXISTS);
     assert_int_equal(access("there/mine", F_OK), 0);
+    assert_int_equal(export_model(m, "there", &(tt_export_options){.force = true}), TT_E_EXISTS);
+    assert_int_equal(access("there/mine", F_OK), 0);
+    assert_int_equal(rename("there/mine", "there/experiment.json.zst"), 0);
     assert_int_equal(export_model(m, "there", &(tt_export_options){.force = true}), TT_OK);
-    assert_int_equal(access("there/mine", F_OK), -1);
+    assert_int_equal(access("there/experiment.json.zst", F_OK), -1);
     expect_verified("there");
     tt_model_close(m);
 }
