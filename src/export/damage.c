@@ -2,12 +2,9 @@
 
 tt_status tt_damage_count(const tt_model *m, uint64_t *chunks, tt_error *err)
 {
-    const tt_detail *list;
-    size_t n;
     *chunks = 0;
     tt_status status = tt_pieces_survey(m->pieces, err);
-    /* No run has that id; to tell so, the chunks of details are decoded all the same. */
-    if (status == TT_OK) status = tt_details_of_run(m->details, TT_NONE, &list, &n, err);
+    if (status == TT_OK) status = tt_details_survey(m->details, err);
     if (status != TT_OK) return status;
     *chunks = tt_pieces_damaged(m->pieces, NULL) + tt_details_damaged(m->details, NULL);
     *chunks += m->meta_damage.status != TT_OK;

@@ -4,6 +4,7 @@
 #include "base/outdir.h"
 #include "dataset/text.h"
 #include "dataset/verify.h"
+#include "export/damage.h"
 #include "export/dataset.h"
 #include "export/dataset/parts.h"
 #include "gguf/synth.h"
@@ -461,6 +462,37 @@ static void several_files_are_told_apart(void **state)
     tt_model_close(m);
 }
 
+/* A byte in each chunk of ops and of details is changed: all are found, also those that nothing
+ * else has asked for. */
+static void damage_is_found_wherever_it_is(void **state)
+{
+    static uint8_t bytes[1 << 20];
+    tt_model *m = open_golden("good-memory-experts.ttrace");
+    uint64_t chunks, wanted = 0, of_details = 0;
+    FILE *f = fopen(GOLDEN "good-memory-experts.ttrace", "rb");
+    (void)state;
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(tt_damage_count(m, &chunks, &error), TT_OK);
+    assert_int_equal(chunks, 0);
+    assert_true(tt_damage_is_complete(m, chunks));
+    for (size_t i = 0; i < m->trace.n_chunks; i++) {
+        const tt_index_entry *e = &m->trace.chunks[i];
+        if (e->type != TT_CHUNK_OPS && e->type != TT_CHUNK_DETAIL) continue;
+        bytes[e->offset + TT_CHUNK_HEADER_BYTES + 1] ^= 0x55;
+        of_details += e->type == TT_CHUNK_DETAIL;
+        wanted++;
+    }
+    tt_model_close(m);
+    assert_true(of_details > 0 && wanted > of_details);
+    assert_int_equal(tt_model_open_memory(bytes, n, &m, &error), TT_OK);
+    assert_int_equal(tt_damage_count(m, &chunks, &error), TT_OK);
+    assert_int_equal(chunks, wanted);
+    assert_true(m->trace.complete && !tt_damage_is_complete(m, chunks));
+    tt_model_close(m);
+}
+
 /* --- what cannot be written --- */
 
 static void what_is_missing_is_told(void **state)
@@ -615,6 +647,7 @@ int main(void)
         cmocka_unit_test(the_trace_alone_tells_the_shape),
         cmocka_unit_test(several_files_are_told_apart),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(damage_is_found_wherever_it_is),
         cmocka_unit_test(an_existing_folder_is_kept),
         cmocka_unit_test(room_is_looked_for_first),
         cmocka_unit_test(a_full_disk_leaves_nothing),
