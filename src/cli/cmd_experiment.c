@@ -249,10 +249,13 @@ static int tell_plan(tt_bench *b)
         if (tt_ingredients_identity(&b->ingredients, &b->settings, &e, &identity, &err) != TT_OK)
             return tt_report_error(&err);
         const tt_result *r = tt_results_find(&b->results, &identity, changed);
+        size_t first = tt_settings_first_like(&b->settings, i);
         char **words = tt_experiment_words(&b->settings, &e);
         char *line = words ? tt_words_quote(words) : NULL;
         if (r && !b->force)
             tt_log_say(&b->log, "dry run", "up to date: %s", r->id);
+        else if (first < i && !b->force)
+            tt_log_say(&b->log, "dry run", "the same as %zu/%zu: not run again", first + 1, n);
         else
             tt_log_say(&b->log, "dry run", "would run %s", line ? line : "(out of memory)");
         free(line);
@@ -316,7 +319,10 @@ static int find_folder(const struct options *o, char out[PATH_MAX])
         tt_settings_free(&settings);
         return TT_EXIT_OK;
     }
-    int code = tt_report_error(&err);
+    int code =
+        err.status == TT_E_NOT_FOUND
+            ? tt_report_usage("%.4000s: there is no such folder, and no such settings file", path)
+            : tt_report_error(&err);
     while ((text = tt_complaints_next(&complaints, &at)) != NULL)
         tt_report_note("  %s", text);
     tt_complaints_free(&complaints);

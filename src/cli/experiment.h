@@ -81,8 +81,8 @@ void tt_interrupt_outlive_pipes(void);
 /* Signals to end wait until the next call of tt_interrupt_guard. */
 void tt_interrupt_hold(void);
 /* From now on a signal to end (SIGINT, SIGTERM, SIGHUP) takes the name from `folder`, so that no
- * writer in it gets any further, whichever it is; a second one ends the process at once. NULL:
- * there is none, signals have their usual meaning. */
+ * writer in it gets any further, whichever it is; more of them change nothing. NULL: there is none,
+ * signals have their usual meaning. */
 void tt_interrupt_guard(const char *folder);
 /* Removes the folder, by whichever name, unless it was given another place; signals have their
  * usual meaning again. */

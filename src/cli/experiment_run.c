@@ -95,6 +95,15 @@ const char *tt_work_word(const tt_experiment *e, tt_setting setting)
 
 /* --- the whole --- */
 
+/* A value that stands in the settings twice makes the same experiment twice. */
+static void tell_twin(tt_work *w)
+{
+    size_t first = tt_settings_first_like(&w->b->settings, w->number);
+    if (first < w->number)
+        tt_log_say(&w->b->log, w->stage, "the same as %zu/%zu: not run again", first + 1,
+                   tt_settings_experiments(&w->b->settings));
+}
+
 static bool is_up_to_date(tt_work *w)
 {
     char changed[64];
@@ -106,6 +115,7 @@ static bool is_up_to_date(tt_work *w)
     }
     if (r && !w->b->force) {
         w->stage = "up to date";
+        tell_twin(w);
         tt_log_say(&w->b->log, w->stage,
                    "%s/%s, made with these settings, model, engine and tensortrace; --force makes "
                    "it again",
@@ -148,7 +158,7 @@ static void run_stages(tt_work *w)
 void tt_experiment_run(tt_bench *b, size_t number, tt_experiment_end *end)
 {
     tt_error err;
-    tt_work w = {.b = b, .end = end, .begun_ns = tt_clock_ns(CLOCK_MONOTONIC)};
+    tt_work w = {.b = b, .number = number, .end = end, .begun_ns = tt_clock_ns(CLOCK_MONOTONIC)};
     memset(end, 0, sizeof *end);
     tt_settings_experiment(&b->settings, number, &w.e);
     tt_log_experiment(&b->log, number, tt_settings_experiments(&b->settings));

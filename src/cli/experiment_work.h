@@ -16,6 +16,7 @@
 typedef struct tt_work {
     tt_bench *b;
     tt_experiment e;
+    size_t number; /* of the sweep's, from 0 */
     tt_experiment_end *end;
     char folder[PATH_MAX]; /* of the unfinished one */
     char **words;

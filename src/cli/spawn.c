@@ -45,7 +45,7 @@ typedef struct dispositions {
 } dispositions;
 
 /* The signals stay blocked until there is a child to pass them on to. */
-static void set_dispositions(dispositions *before)
+static void set_dispositions(dispositions *before, bool keeps_ignored)
 {
     struct sigaction pass = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     struct sigaction sent = {.sa_sigaction = pass_on_if_sent, .sa_flags = SA_RESTART | SA_SIGINFO};
@@ -58,8 +58,11 @@ static void set_dispositions(dispositions *before)
         /* What was ignored (nohup) stays so. */
         if (before->passed_on[i].sa_handler != SIG_IGN) (void)sigaction(passed_on[i], &pass, NULL);
     }
-    for (size_t i = 0; i < COUNT(keyboard); i++)
-        (void)sigaction(keyboard[i], &sent, &before->keyboard[i]);
+    for (size_t i = 0; i < COUNT(keyboard); i++) {
+        (void)sigaction(keyboard[i], NULL, &before->keyboard[i]);
+        if (!keeps_ignored || before->keyboard[i].sa_handler != SIG_IGN)
+            (void)sigaction(keyboard[i], &sent, NULL);
+    }
     /* Where it is ignored, the kernel throws the exit code away. */
     (void)sigaction(SIGCHLD, &standard, &before->child);
 }
@@ -109,7 +112,7 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
     int ends[2], why = 0;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
-    set_dispositions(before);
+    set_dispositions(before, setup != NULL);
     *pid = fork();
     if (*pid == 0) {
         restore_dispositions(before);

@@ -27,10 +27,11 @@ typedef struct tt_spawn_watch {
 } tt_spawn_watch;
 
 /* Runs argv with this process's environment and waits. setup: NULL: it has this process's streams,
- * and may outlive it. Keyboard signals from the
- * terminal reach the program as well and are ignored here; signals that are sent to this
- * process are passed on, but for SIGUSR1, which `watch` is told of. TT_E_NOT_FOUND: no such
- * program; TT_E_IO: it cannot be executed. */
+ * and may outlive it. Keyboard signals from the terminal reach the program as well and are ignored
+ * here; signals that are sent to this process are passed on, but for SIGUSR1, which `watch` is told
+ * of. Those that this process ignores stay without effect; but a program with this process's
+ * streams, which may listen to SIGINT and SIGQUIT all the same (a shell gives its background jobs
+ * both ignored), gets these. TT_E_NOT_FOUND: no such program; TT_E_IO: it cannot be executed. */
 tt_status tt_spawn_and_wait(char **argv, const tt_spawn_setup *setup, const tt_spawn_watch *watch,
                             tt_spawn_end *end, tt_error *err);
 

@@ -3,7 +3,6 @@
 #include "base/nearest.h"
 #include "experiment/keys.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
@@ -159,9 +158,11 @@ static bool read_value(reading *r, const tt_key *k, const json_t *v, tt_setting_
         out->integer = json_is_true(v);
         return true;
     }
-    const char *got = json_is_real(v) && takes_integer ? "a number with a fraction" : type_name(v);
+    bool is_real = json_is_real(v) && takes_integer;
+    if (is_real && !read_number(r, k, json_real_value(v), out)) return false; /* 1e99 */
     tt_complain(r->complaints, "%s.%s: %s is expected, not %s", k->section, k->key,
-                wanted_name(k->type), got);
+                wanted_name(k->type),
+                is_real ? "a number with a fraction or an exponent" : type_name(v));
     return false;
 }
 
@@ -363,6 +364,26 @@ static tt_status read_root(reading *r, json_t *root, tt_error *err)
     return TT_OK;
 }
 
+/* What the JSON library says, as a person would. */
+static tt_status refuse_json(const char *name, const char *text, size_t size, json_error_t *where,
+                             tt_error *err)
+{
+    size_t at = 0;
+    while (at < size && strchr(" \t\r\n", text[at]) && text[at])
+        at++;
+    if (at == size) return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "%.100s is empty", name);
+    enum json_error_code code = json_error_code(where);
+    if (code == json_error_numeric_overflow)
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                            "%.100s: line %d, column %d: a number that is too large", name,
+                            where->line, where->column);
+    for (char *p = where->text; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+    return tt_error_set(err, code == json_error_stack_overflow ? TT_E_LIMIT : TT_E_FORMAT,
+                        TT_NO_OFFSET, "%.100s: line %d, column %d: %s", name, where->line,
+                        where->column, where->text);
+}
+
 tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const char *name,
                             const char *folder, tt_complaints *complaints, tt_error *err)
 {
@@ -374,14 +395,7 @@ tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "%.200s: more than %zu MiB of settings",
                             name, TT_SETTINGS_BYTES_MAX >> 20);
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
-    if (!root) {
-        tt_status status =
-            json_error_code(&where) == json_error_stack_overflow ? TT_E_LIMIT : TT_E_FORMAT;
-        for (char *p = where.text; *p; p++)
-            if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
-        return tt_error_set(err, status, TT_NO_OFFSET, "%.100s: line %d, column %d: %s", name,
-                            where.line, where.column, where.text);
-    }
+    if (!root) return refuse_json(name, text, size, &where, err);
     s->json = root;
     tt_status status = TT_OK;
     if (!json_is_object(root))
@@ -398,36 +412,6 @@ tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const
             tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%.100s: %zu thing%s wrong", name,
                          complaints->n - before, complaints->n - before == 1 ? " is" : "s are");
     if (status != TT_OK) tt_settings_free(s);
-    return status;
-}
-
-tt_status tt_settings_read(tt_settings *s, const char *path, tt_complaints *complaints,
-                           tt_error *err)
-{
-    char folder[PATH_MAX], real[PATH_MAX];
-    memset(s, 0, sizeof *s);
-    FILE *f = realpath(path, real) ? fopen(path, "rbe") : NULL;
-    if (!f)
-        return tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
-                            "cannot read the settings %.200s: %s", path, strerror(errno));
-    char *text = malloc(TT_SETTINGS_BYTES_MAX + 1);
-    size_t size = text ? fread(text, 1, TT_SETTINGS_BYTES_MAX + 1, f) : 0;
-    bool failed = ferror(f) != 0;
-    int why = errno;
-    (void)fclose(f);
-    tt_status status;
-    if (!text) {
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    } else if (failed) {
-        status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot read the settings %.200s: %s",
-                              path, strerror(why));
-    } else {
-        (void)snprintf(folder, sizeof folder, "%s", real);
-        char *slash = strrchr(folder, '/');
-        if (slash) slash[slash == folder] = '\0';
-        status = tt_settings_parse(s, text, size, path, folder, complaints, err);
-    }
-    free(text);
     return status;
 }
 

@@ -88,7 +88,8 @@ typedef struct tt_experiment {
  * failure *s is empty. */
 tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const char *name,
                             const char *folder, tt_complaints *complaints, tt_error *err);
-/* The same from a file. TT_E_IO, TT_E_NOT_FOUND: it cannot be read. */
+/* The same from a file, or from a pipe: then paths are relative to the current folder. TT_E_IO,
+ * TT_E_NOT_FOUND: it cannot be read. */
 tt_status tt_settings_read(tt_settings *s, const char *path, tt_complaints *complaints,
                            tt_error *err);
 void tt_settings_free(tt_settings *s);
@@ -96,6 +97,8 @@ void tt_settings_free(tt_settings *s);
 /* How many combinations there are, at least 1; and the one of that number. */
 size_t tt_settings_experiments(const tt_settings *s);
 void tt_settings_experiment(const tt_settings *s, size_t number, tt_experiment *e);
+/* The first with the values that this one has: itself, unless a value stands in an array twice. */
+size_t tt_settings_first_like(const tt_settings *s, size_t number);
 
 /* The key as it stands in the file: "threads", and its section: "experiment". */
 const char *tt_setting_key(tt_setting setting);

@@ -55,3 +55,26 @@ void tt_settings_experiment(const tt_settings *s, size_t number, tt_experiment *
         if (swept) number /= list->n;
     }
 }
+
+static bool is_same(const tt_setting_value *a, const tt_setting_value *b)
+{
+    if (a->text && b->text) return strcmp(a->text, b->text) == 0;
+    return a->text == b->text && a->integer == b->integer &&
+           memcmp(&a->number, &b->number, sizeof a->number) == 0;
+}
+
+size_t tt_settings_first_like(const tt_settings *s, size_t number)
+{
+    size_t first = 0, weight = 1;
+    for (size_t i = TT_SET_COUNT; i-- > 0;) {
+        const tt_setting_values *list = &s->of[i];
+        size_t at = 0;
+        if (!tt_setting_is_swept((tt_setting)i) || list->n == 0) continue;
+        while (!is_same(&list->values[at], &list->values[number % list->n]))
+            at++;
+        first += at * weight;
+        weight *= list->n;
+        number /= list->n;
+    }
+    return first;
+}

@@ -94,6 +94,11 @@ experiment 0 --force sweep.json
 expect "--force: made again" 6 "$(ids $data | wc -l)"
 whole $data
 
+sed 's/"Once upon"\]/"Twice", "Twice"]/' sweep.json >same.json
+experiment 0 same.json
+says "twice the same" "3/3 up to date: the same as 2/3"
+grep -q "2/3 up to date" err.txt && fail "twice the same: the first was not run"
+
 # --- a named program, as earlier pipelines ran it ---
 mkdir -p llama/build/bin
 cp "$TT_PROGRAMS/completion" llama/build/bin/llama-completion
@@ -250,10 +255,36 @@ says "after a kill" "removed what 1 experiment that was killed had left"
 rmdir named/.unfinished || fail "what is not of ours was removed"
 no_leftovers "after a kill" named
 
+# Whoever starts it with a signal ignored (a shell, its background jobs) has it without effect.
+cat >llama/build/bin/patient <<'END'
+#!/bin/sh
+"$(dirname "$0")/llama-completion" "$@"
+echo holding >&2
+until [ -e go-on ]; do sleep 0.05; done
+END
+chmod +x llama/build/bin/patient
+named ', "seed": 77'
+sed -i 's/llama-completion/patient/' named.json
+for signal in INT QUIT TERM; do
+    rm -f go-on
+    env --ignore-signal=$signal "$TT_BIN" experiment --force named.json >out.txt 2>err.txt &
+    pid=$!
+    until grep -qs holding named/.unfinished-*/messages.txt || ! kill -0 $pid 2>/dev/null; do
+        sleep 0.05
+    done
+    kill -$signal $pid
+    sleep 0.1
+    touch go-on
+    wait $pid
+    expect "$signal ignored: exit code" 0 $?
+    grep -q interrupted err.txt && fail "$signal ignored: it is not"
+done
+
 # Interrupted while it writes: no writer goes on to the end.
 named
 sed -i 's/"tokens_to_generate": 3/"tokens_to_generate": 240/' named.json
 kept=$(ids named)
+rm -f err.txt # of the one before
 env --default-signal=INT "$TT_BIN" experiment named.json >out.txt 2>err.txt &
 pid=$!
 for i in $(seq 400); do

@@ -4,16 +4,25 @@ model tiny
 engine=$TT_ENGINES/$(engines | tail -n 1)
 batches=60000
 
-# rss FILE BATCH: KiB of the process's own memory when so many tenths of the batches were done.
-rss() {
-    awk -v n="$2" '$1 == "rss" && ++i == n { print $3 }' "$1"
+# flat NAME FILE: what is lost a batch grows in each tenth of the run, by 375 KiB where it is 64
+# bytes. Buffers grow in steps, up to what the drain ever found piled up, and where the machine has
+# no time for it that may be any tenth, and several megabytes: at least three of the nine are to be
+# without growth.
+flat() {
+    expect "$1: tenths" 10 "$(grep -c '^rss ' "$2")"
+    third=$(awk '$1 == "rss" { if (++n > 1) print $3 - last; last = $3 }' "$2" | sort -n | sed -n 3p)
+    [ "$third" -lt 200 ] || {
+        fail "$1: memory grows all the time"
+        grep '^rss ' "$2"
+    }
 }
 
-# flat NAME FILE: from the fifth tenth to the last, less than two megabytes more: 64 bytes a batch.
-flat() {
-    half=$(rss "$2" 5)
-    whole=$(rss "$2" 10)
-    [ $((whole - half)) -lt 2048 ] || fail "$1: memory grows from $half to $whole KiB"
+# comes FILE PID: waits until the file is there, as long as the process is.
+comes() {
+    until [ -e "$1" ]; do
+        kill -0 "$2" 2>/dev/null || return
+        sleep 0.1
+    done
 }
 
 "$TT_PROGRAMS/endless" "$engine" tiny.gguf $batches >plain.txt 2>plain.err
@@ -27,7 +36,8 @@ same "ring: text" plain.txt flight.txt
 verified flight.ttrace
 flat "ring" flight.err
 size=$(wc -c <flight.ttrace)
-[ "$size" -le 1310720 ] || fail "ring: $size bytes"
+# What it may have too much: a step, and one chunk of a thread's memory.
+[ "$size" -le 2097152 ] || fail "ring: $size bytes"
 [ "$size" -ge 524288 ] || fail "ring: only $size bytes are left of a megabyte"
 held=$("$TT_BIN" stats --by token --json flight.ttrace | grep -c '"token_id"')
 [ "$held" -gt 1000 ] || fail "ring: it holds $held tokens"
@@ -57,12 +67,12 @@ for ring in "" "--ring 1M"; do
     "$TT_BIN" run $ring -o s.ttrace -- "$TT_PROGRAMS/endless" "$engine" tiny.gguf $batches >s.txt 2>s.err &
     pid=$!
     for n in 1 2; do
-        sleep 1
-        kill -USR1 $pid
-        for i in 1 2 3 4 5 6 7 8 9 10; do
-            [ -f s-snapshot-$n.ttrace ] && break
-            sleep 0.2
+        # So much of it is recorded, however long that takes here.
+        until [ "$(grep -c '^rss ' s.err)" -ge $n ] || ! kill -0 $pid 2>/dev/null; do
+            sleep 0.1
         done
+        kill -USR1 $pid
+        comes s-snapshot-$n.ttrace $pid
     done
     wait $pid
     expect "snapshot$ring: exit code" 0 $?
@@ -79,14 +89,26 @@ for ring in "" "--ring 1M"; do
     ls ./*.part >/dev/null 2>&1 && fail "snapshot$ring: a part is left"
 done
 
-# `info` of a part that is being written; what it was about to read may be thrown away under it,
-# which it then says.
+# `info` of a part that is being written. What it was about to read may be thrown away under it
+# each time, which it then says; of one that stands still it can be read.
 while_written() {
-    for try in 1 2 3 4 5 6 7 8 9 10; do
-        "$TT_BIN" info "$1" >while.txt 2>&1 && return
-        grep -q "the flight recorder threw this part away" while.txt || break
+    for try in 1 2 3 4 5; do
+        "$TT_BIN" info "$1" >while.txt 2>&1 ||
+            grep -q "the flight recorder threw this part away" while.txt ||
+            fail "a part that is written: $(cat while.txt)"
     done
-    fail "a part that is written: $(cat while.txt)"
+}
+standing_still() {
+    kill -STOP "$2"
+    until [ "$(awk '{ print $3 }' "/proc/$2/stat")" = T ]; do
+        sleep 0.1
+    done
+    "$TT_BIN" info "$1" >while.txt 2>&1 || fail "a part that stands still: $(cat while.txt)"
+}
+
+# length FILE: in bytes, of which a flight recorder has thrown most away; 0 while it is not there.
+length() {
+    stat -c %s "$1" 2>/dev/null || echo 0
 }
 
 # Killed in the middle: as it was, readable; finished, without its hole.
@@ -95,9 +117,13 @@ for i in 1 2 3; do
     "$TT_BIN" run -q --ring 1M -o k.ttrace -- "$TT_PROGRAMS/endless" "$engine" tiny.gguf 10000000 \
         >k.txt 2>k.err &
     pid=$!
-    sleep $((i + 1))
+    until [ "$(length k.ttrace.part)" -gt $((i * 1500000)) ] || ! kill -0 $pid 2>/dev/null; do
+        sleep 0.1
+    done
     while_written k.ttrace.part
-    kill -9 "$(pgrep -P $pid)"
+    program=$(pgrep -P $pid)
+    [ $i = 3 ] || standing_still k.ttrace.part "$program"
+    kill -9 "$program"
     wait $pid
     verified k.ttrace
     size=$(wc -c <k.ttrace)

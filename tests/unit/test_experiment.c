@@ -112,6 +112,25 @@ static void arrays_are_a_sweep(void **state)
                 }
 }
 
+static void what_stands_twice_is_known(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("{\"experiment\": {\"model_path\": [\"m\", \"n\", \"m\"], "
+                           "\"tokens_to_generate\": 3, \"prompt\": [\"a\", \"b\", \"a\"], "
+                           "\"temperature\": [0, 0.5, 0], \"repetitions\": 2}}"),
+                     TT_OK);
+    size_t n = tt_settings_experiments(&settings), firsts = 0;
+    assert_int_equal(n, 54);
+    for (size_t i = 0; i < n; i++) {
+        size_t first = tt_settings_first_like(&settings, i);
+        assert_true(first <= i);
+        assert_int_equal(tt_settings_first_like(&settings, first), first);
+        firsts += first == i;
+    }
+    assert_int_equal(firsts, 16);
+    assert_int_equal(tt_settings_first_like(&settings, 53), 1); /* the second repetition */
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
@@ -127,7 +146,10 @@ static void what_is_wrong_is_named(void **state)
     complains(EXPERIMENT(", \"threads\": 0") "}",
               "experiment.threads: 0 is out of range (1 to 512)");
     complains(EXPERIMENT(", \"threads\": 1.5") "}",
-              "experiment.threads: a whole number is expected, not a number with a fraction");
+              "experiment.threads: a whole number is expected, not a number with a fraction "
+              "or an exponent");
+    complains(EXPERIMENT(", \"threads\": 1e99") "}",
+              "experiment.threads: 1e+99 is out of range (1 to 512)");
     complains(EXPERIMENT(", \"threads\": null") "}",
               "experiment.threads: a whole number is expected, not null");
     complains(EXPERIMENT(", \"temperature\": 101") "}",
@@ -167,6 +189,11 @@ static void not_json_has_a_place(void **state)
     assert_int_equal(parse("{\"a\": 1, \"a\": 2}"), TT_E_FORMAT);
     assert_non_null(strstr(error.message, "duplicate"));
     assert_int_equal(parse(""), TT_E_FORMAT);
+    assert_string_equal(error.message, "s.json is empty");
+    assert_int_equal(parse(" \n"), TT_E_FORMAT);
+    assert_string_equal(error.message, "s.json is empty");
+    assert_int_equal(parse("{\n\"a\": 99999999999999999999}"), TT_E_FORMAT);
+    assert_string_equal(error.message, "s.json: line 2, column 25: a number that is too large");
     assert_int_equal(parse("{\"a\": \"\xff\"}"), TT_E_FORMAT);
     assert_int_equal(parse("{\"a\": \"\\u0000\"}"), TT_E_FORMAT);
 }
@@ -387,6 +414,7 @@ static void a_signal_stops_all_writers(void **state)
     tt_interrupt_guard("work");
     assert_int_equal(tt_interrupted(), SIGTERM);
     assert_null(fopen("work/deep/b.txt", "w"));
+    assert_int_equal(raise(SIGTERM), 0); /* an impatient one: the folder goes nevertheless */
     tt_interrupt_end();
     assert_false(exists("work"));
     assert_false(exists("work.gone"));
@@ -437,10 +465,11 @@ int main(void)
 {
     const struct CMUnitTest settings_tests[] = {
         cmocka_unit_test(the_earlier_form_is_read), cmocka_unit_test(paths_have_their_places),
-        cmocka_unit_test(arrays_are_a_sweep),       cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(all_of_it_at_once),        cmocka_unit_test(not_json_has_a_place),
-        cmocka_unit_test(no_more_than_the_limits),  cmocka_unit_test(a_result_comes_back),
-        cmocka_unit_test(what_changed_is_told),     cmocka_unit_test(names_are_near_or_not)};
+        cmocka_unit_test(arrays_are_a_sweep),       cmocka_unit_test(what_stands_twice_is_known),
+        cmocka_unit_test(what_is_wrong_is_named),   cmocka_unit_test(all_of_it_at_once),
+        cmocka_unit_test(not_json_has_a_place),     cmocka_unit_test(no_more_than_the_limits),
+        cmocka_unit_test(a_result_comes_back),      cmocka_unit_test(what_changed_is_told),
+        cmocka_unit_test(names_are_near_or_not)};
     const struct CMUnitTest folder_tests[] = {cmocka_unit_test(names_lead_to_the_last_one),
                                               cmocka_unit_test(what_others_made_is_not_touched),
                                               cmocka_unit_test(one_at_a_time_and_leftovers_go),
