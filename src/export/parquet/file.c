@@ -93,7 +93,7 @@ static void put_encoding_stats(tt_thrift *t, const tt_parquet_chunk *chunk)
     }
     tt_thrift_begin(t);
     tt_thrift_i32(t, 1, 0); /* DATA_PAGE */
-    tt_thrift_i32(t, 2, chunk->encoding);
+    tt_thrift_i32(t, 2, (int32_t)chunk->encoding);
     tt_thrift_i32(t, 3, (int32_t)chunk->n_data_pages);
     tt_thrift_end(t);
 }
@@ -102,7 +102,7 @@ static void put_encodings(tt_thrift *t, const tt_column *column, const tt_parque
 {
     bool dictionary = chunk->encoding == TT_PARQUET_DICTIONARY;
     tt_thrift_list(t, 2, TT_THRIFT_I32, 1u + dictionary + column->nullable);
-    tt_thrift_item_i32(t, chunk->encoding);
+    tt_thrift_item_i32(t, (int32_t)chunk->encoding);
     if (dictionary) tt_thrift_item_i32(t, TT_PARQUET_PLAIN);
     if (column->nullable) tt_thrift_item_i32(t, TT_PARQUET_RLE);
 }

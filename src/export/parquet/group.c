@@ -85,7 +85,7 @@ static void put_page_header(tt_bytes *out, int type, size_t unpacked, size_t pac
     tt_thrift_i32(&t, 3, (int32_t)packed);
     tt_thrift_struct(&t, type == PAGE_DATA ? 5 : 7);
     tt_thrift_i32(&t, 1, (int32_t)n_values);
-    tt_thrift_i32(&t, 2, encoding);
+    tt_thrift_i32(&t, 2, (int32_t)encoding);
     if (type == PAGE_DATA) {
         tt_thrift_i32(&t, 3, TT_PARQUET_RLE); /* definition levels ... */
         tt_thrift_i32(&t, 4, TT_PARQUET_RLE); /* ... and repetition levels, of which are none */
