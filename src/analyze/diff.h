@@ -46,7 +46,7 @@ typedef struct tt_diff_side {
     bool present;
     uint64_t count;   /* times its ops ran, all compared tokens and runs together */
     size_t n_samples; /* tokens in which any ran, of those that were kept */
-    double median_ns, p25_ns, p75_ns;
+    double median_ns, p25_ns, p75_ns; /* as tt_quantiles_sorted has them */
     double mean_ns;        /* over all tokens, not only the samples */
     double wait_median_ns; /* of the time, what its threads did not compute, averaged over them */
     double weight_bytes;   /* mean */
@@ -117,6 +117,7 @@ typedef struct tt_diff_cause {
     const int32_t *layers; /* ascending: those that matter for it */
     bool all_layers;
     double delta_ns, delta_wait_ns;
+    bool significant; /* the component's own row is: it is sure by itself to have changed */
 } tt_diff_cause;
 
 typedef struct tt_diff_phase {

@@ -45,12 +45,23 @@ static const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* "llama.block_count", "qwen2moe.block_count": as the model's architecture is called. */
+static const char *value_of_architecture(const tt_model *m, const char *what)
+{
+    char key[160];
+    const tt_file_kv *name = tt_model_file_kv(m, "general.architecture");
+    if (!name || !name->value) return NULL;
+    int n = snprintf(key, sizeof key, "%s.%s", name->value, what);
+    if (n < 0 || (size_t)n >= sizeof key) return NULL;
+    const tt_file_kv *v = tt_model_file_kv(m, key);
+    return v ? v->value : NULL;
+}
+
 /* The model's key figures: another path may be the same model. */
 static void compare_models(tt_diff_around *x, const tt_model *a, const tt_model *b)
 {
-    static const char *const keys[] = {"general.architecture",   "general.name",
-                                       "general.file_type",      "llama.block_count",
-                                       "llama.embedding_length", "llama.expert_count"};
+    static const char *const keys[] = {"general.architecture", "general.name", "general.file_type"};
+    static const char *const sizes[] = {"block_count", "embedding_length", "expert_count"};
     const tt_model_file *f = a->n_files ? &a->files[0] : NULL;
     const tt_model_file *g = b->n_files ? &b->files[0] : NULL;
     add_setting(x, "model_file", f ? keep(x, file_name(f->path)) : NULL,
@@ -66,6 +77,21 @@ static void compare_models(tt_diff_around *x, const tt_model *a, const tt_model 
         const tt_file_kv *v = tt_model_file_kv(a, keys[i]), *w = tt_model_file_kv(b, keys[i]);
         add_setting(x, keys[i], v ? v->value : NULL, w ? w->value : NULL);
     }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        add_setting(x, sizes[i], value_of_architecture(a, sizes[i]),
+                    value_of_architecture(b, sizes[i]));
+}
+
+/* The library that computes on the processor: its file's name tells for which ("zen4"). How many
+ * libraries come before it is the engine's affair. */
+static const char *cpu_library(const tt_model *m)
+{
+    for (uint32_t i = 0; i < m->n_environment; i++) {
+        if (strncmp(m->environment[i].key, "engine_library_", 15) != 0) continue;
+        const char *name = file_name(m->environment[i].value);
+        if (strstr(name, "ggml-cpu")) return name;
+    }
+    return NULL;
 }
 
 static void compare_settings(tt_diff *d, const tt_model *a, const tt_model *b)
@@ -82,7 +108,6 @@ static void compare_settings(tt_diff *d, const tt_model *a, const tt_model *b)
                                        "processors",
                                        "host",
                                        "kernel",
-                                       "engine_library_3",
                                        "command",
                                        "tensortrace_version"};
     tt_diff_around *x = &d->around;
@@ -91,11 +116,9 @@ static void compare_settings(tt_diff *d, const tt_model *a, const tt_model *b)
     compare_models(x, a, b);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *v = tt_model_environment(a, keys[i]), *w = tt_model_environment(b, keys[i]);
-        bool library = strncmp(keys[i], "engine_library", 14) == 0;
-        /* Of libraries the file's name tells the variant (for which processor). */
-        add_setting(x, keys[i], v && library ? keep(x, file_name(v)) : v,
-                    w && library ? keep(x, file_name(w)) : w);
+        add_setting(x, keys[i], v, w);
     }
+    add_setting(x, "engine_cpu_library", cpu_library(a), cpu_library(b));
     add_setting(x, "prompt_tokens", keep_number(x, true, x->summary_a.prompt.tokens),
                 keep_number(x, true, x->summary_b.prompt.tokens));
     add_setting(x, "generated_tokens", keep_number(x, true, x->summary_a.generate.tokens),

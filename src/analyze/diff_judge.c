@@ -174,8 +174,10 @@ static tt_status find_causes(tt_diff_phase *p, tt_error *err)
         if (p->n_causes > 0 && list[i].delta < CAUSE_MIN * list[0].delta) break;
         sum += list[i].delta;
         tt_diff_cause *c = &p->causes[p->n_causes];
-        *c = (tt_diff_cause){
-            .component = row->key, .delta_ns = row->delta_ns, .delta_wait_ns = row->delta_wait_ns};
+        *c = (tt_diff_cause){.component = row->key,
+                             .delta_ns = row->delta_ns,
+                             .delta_wait_ns = row->delta_wait_ns,
+                             .significant = row->significant};
         name_cause(c, p);
         find_layers(c, p, work, p->layers + 2 * ops * p->n_causes);
         p->n_causes++;

@@ -1,6 +1,8 @@
 /* What was measured of the ops that belong together, summed up in several ways. */
 #include "analyze/diff.h"
 
+#include "analyze/quantiles.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -137,11 +139,12 @@ static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_si
     if (units <= 0 || side->n_samples == 0) return;
     side->mean_ns = ns / units;
     side->weight_bytes = bytes / units;
-    side->median_ns = tt_sorted_quantile(s->work, side->n_samples, 0.5);
-    side->p25_ns = tt_sorted_quantile(s->work, side->n_samples, 0.25);
-    side->p75_ns = tt_sorted_quantile(s->work, side->n_samples, 0.75);
+    /* Times that people compare with those of `stats` and `report`: as these have them. */
+    side->median_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.5);
+    side->p25_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.25);
+    side->p75_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.75);
     size_t n = pool(s, s->waits, from, to);
-    side->wait_median_ns = n ? tt_sorted_quantile(s->work, n, 0.5) : 0;
+    side->wait_median_ns = n ? tt_quantiles_sorted(s->work, n, 0.5) : 0;
 }
 
 /* A clock's tick is the least that could be seen. */

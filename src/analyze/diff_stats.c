@@ -14,6 +14,7 @@
 #define CAUTION 0.5
 /* Pieces that a series is cut into to see noise that lasts. */
 #define STRETCHES_MAX 16u
+#define EFFECTIVE_MOST 1000.0 /* more than any level that can be asked for takes */
 
 static int ascending(const void *a, const void *b)
 {
@@ -194,10 +195,9 @@ static double all_averages(const tt_shift *s)
     return n * (n + 1) / 2;
 }
 
-static double rank_deviation(const tt_shift *s)
+static double rank_deviation(double n, double effective)
 {
-    double n = (double)s->n;
-    return sqrt(n * (n + 1) * (2 * n + 1) / 24 * n / s->n_effective);
+    return sqrt(n * (n + 1) * (2 * n + 1) / 24 * n / effective);
 }
 
 /* The standard deviation of the medians of stretches, each sorted in place. */
@@ -266,7 +266,8 @@ static double rank_p(const tt_shift *s, double from)
     double off = fabs(averages_above(s->sorted, s->n, from) - all_averages(s) / 2);
     /* A half for continuity, as the sum of ranks goes up in steps. */
     off = fmax(off - 0.5, 0);
-    double p = 2 * tt_student_cdf(-off / rank_deviation(s), s->n_effective - 1);
+    double p =
+        2 * tt_student_cdf(-off / rank_deviation((double)s->n, s->n_effective), s->n_effective - 1);
     /* All signs alike is the most that a rank test can see. */
     return fmin(fmax(p, exp2(1 - s->n_effective)), 1);
 }
@@ -279,6 +280,32 @@ double tt_shift_p(const tt_shift *s, double from)
     return s->by_levels ? p : fmax(p, rank_p(s, from));
 }
 
+/* Whether n samples that count as so many leave a rank test at that level anything to refuse. */
+static bool tells(double n, double effective, double level)
+{
+    double all = n * (n + 1) / 2, t = -tt_student_quantile(level / 2, effective - 1);
+    return all / 2 + t * rank_deviation(n, effective) + 0.5 < all && exp2(1 - effective) <= level;
+}
+
+double tt_shift_effective_least(size_t n, double level)
+{
+    double low = TT_SHIFT_EFFECTIVE_MIN, high = fmax((double)n, low);
+    /* Few samples do not tell it even when none depends on another: then how many would. */
+    if (!tells(high, high, level)) {
+        while (high < EFFECTIVE_MOST && !tells(high, high, level))
+            high = floor(high) + 1;
+        return high;
+    }
+    for (unsigned i = 0; i < BISECTIONS && high - low > 0.01; i++) {
+        double middle = low + (high - low) / 2;
+        if (tells((double)n, middle, level))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
 void tt_shift_interval(const tt_shift *s, double level, double *low, double *high)
 {
     *low = *high = NAN;
@@ -287,13 +314,13 @@ void tt_shift_interval(const tt_shift *s, double level, double *low, double *hig
     *low = s->estimate - slow;
     *high = s->estimate + slow;
     if (s->by_levels) return;
-    double t = -tt_student_quantile(level / 2, s->n_effective - 1);
-    double all = all_averages(s), reach = t * rank_deviation(s) + 0.5;
-    if (all / 2 + reach >= all || exp2(1 - s->n_effective) > level) {
+    if (!tells((double)s->n, s->n_effective, level)) {
         *low = -INFINITY;
         *high = INFINITY;
         return;
     }
+    double t = -tt_student_quantile(level / 2, s->n_effective - 1);
+    double all = all_averages(s), reach = t * rank_deviation((double)s->n, s->n_effective) + 0.5;
     *low = fmin(*low, place_with(s, all / 2 + reach));
     *high = fmax(*high, place_with(s, all / 2 - reach));
 }

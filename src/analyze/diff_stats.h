@@ -51,6 +51,11 @@ double tt_shift_p(const tt_shift *s, double from);
  * few for the level, NAN when not tested. */
 void tt_shift_interval(const tt_shift *s, double level, double *low, double *high);
 
+/* How many of n samples have to be independent (`n_effective`) for such an interval to have ends:
+ * with fewer the rank test could not refuse any shift at that level. More than n: so many samples
+ * would be needed, all of them independent. */
+double tt_shift_effective_least(size_t n, double level);
+
 /* The integrated autocorrelation time of d, at least 1, at most n. Values beyond 3 standard
  * deviations (by the median absolute one) count as these: one spike tells nothing of stretches. */
 double tt_autocorrelation_time(const double *d, size_t n);
@@ -65,7 +70,8 @@ double tt_student_cdf(double t, double df);
 /* The t with P(T <= t) = q, 0 < q < 1. */
 double tt_student_quantile(double q, double df);
 
-/* The value at that share (0..1) of n > 0 sorted ones, between two as numpy's default has it. */
+/* The value at that share (0..1) of n > 0 sorted ones, between two as numpy's default has it: for
+ * estimates. Times that are shown are tt_quantiles_sorted's. */
 double tt_sorted_quantile(const double *sorted, size_t n, double share);
 void tt_sort_doubles(double *values, size_t n);
 

@@ -71,12 +71,23 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* From 1 on. */
+static uint64_t nearest_rank(uint64_t n, double share)
+{
+    double rank = ceil(share * (double)n);
+    uint64_t want = rank < 1 ? 1 : (uint64_t)rank;
+    return want > n ? n : want;
+}
+
+double tt_quantiles_sorted(const double *values, uint64_t n, double share)
+{
+    return values[nearest_rank(n, share) - 1];
+}
+
 double tt_quantiles_at(tt_quantiles *q, double share)
 {
     if (q->n == 0 || q->failed) return 0;
-    double rank = ceil(share * (double)q->n);
-    uint64_t want = rank < 1 ? 1 : (uint64_t)rank;
-    if (want > q->n) want = q->n;
+    uint64_t want = nearest_rank(q->n, share);
     if (!q->buckets) {
         qsort(q->values, q->n, sizeof *q->values, compare);
         return (double)q->values[want - 1];

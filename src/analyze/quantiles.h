@@ -44,8 +44,11 @@ static inline void tt_quantiles_add(tt_quantiles *q, uint64_t value)
 
 /* As if all values of `from` were added to q. */
 void tt_quantiles_merge(tt_quantiles *q, const tt_quantiles *from);
-/* The smallest value that at least share (0..1) of all values do not pass; 0 of none. */
+/* The smallest value that at least share (0..1) of all values do not pass (the nearest rank; no
+ * mean of two); 0 of none. */
 double tt_quantiles_at(tt_quantiles *q, double share);
+/* The same of n > 0 values that are at hand, in ascending order. */
+double tt_quantiles_sorted(const double *values, uint64_t n, double share);
 void tt_quantiles_free(tt_quantiles *q);
 
 #endif

@@ -77,6 +77,14 @@ uint32_t tt_topology_last_run(const tt_model *m, uint32_t graph)
     return TT_NONE;
 }
 
+/* Of two runs of a batch (best may be TT_NONE) the one with the larger graph, else the first. */
+static uint32_t larger(const tt_model *m, uint32_t best, uint32_t run)
+{
+    if (best == TT_NONE) return run;
+    const tt_graph *a = &m->graphs[m->runs[best].graph], *b = &m->graphs[m->runs[run].graph];
+    return b->n_nodes > a->n_nodes ? run : best;
+}
+
 uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n)
 {
     uint32_t best = TT_NONE;
@@ -85,10 +93,37 @@ uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n)
         const tt_run *r = &m->runs[i];
         if (r->batch != batch || r->graph == TT_NONE) continue;
         ++*n;
-        if (best == TT_NONE || m->graphs[r->graph].n_nodes > m->graphs[m->runs[best].graph].n_nodes)
-            best = i;
+        best = larger(m, best, i);
     }
     return best;
+}
+
+/* n times TT_NONE. */
+static uint32_t *list_none(uint32_t n)
+{
+    uint32_t *list = malloc(((size_t)n + 1) * sizeof *list);
+    for (uint32_t i = 0; list && i < n; i++)
+        list[i] = TT_NONE;
+    return list;
+}
+
+uint32_t *tt_topology_run_of_each(const tt_model *m)
+{
+    uint32_t *list = list_none(m->n_batches);
+    for (uint32_t i = 0; list && i < m->n_runs; i++) {
+        const tt_run *r = &m->runs[i];
+        if (r->batch != TT_NONE && r->graph != TT_NONE)
+            list[r->batch] = larger(m, list[r->batch], i);
+    }
+    return list;
+}
+
+uint32_t *tt_topology_last_run_of_each(const tt_model *m)
+{
+    uint32_t *list = list_none(m->n_graphs);
+    for (uint32_t i = 0; list && i < m->n_runs; i++)
+        if (m->runs[i].graph != TT_NONE) list[m->runs[i].graph] = i;
+    return list;
 }
 
 /* --- ops --- */

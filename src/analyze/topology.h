@@ -79,6 +79,11 @@ uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_ED
 /* The run of that batch (in m->batches) with the largest graph, or TT_NONE; *n gets the number of
  * its runs with a known graph. */
 uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n);
+/* By batch: what tt_topology_run_of finds, in one pass over the runs. The caller frees it; NULL
+ * without memory. */
+uint32_t *tt_topology_run_of_each(const tt_model *m);
+/* By graph: its last run, or TT_NONE. Likewise. */
+uint32_t *tt_topology_last_run_of_each(const tt_model *m);
 /* The last run of that graph, or TT_NONE. */
 uint32_t tt_topology_last_run(const tt_model *m, uint32_t graph);
 

@@ -142,7 +142,7 @@ FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err)
 tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
 {
     bool bad = ferror(file) != 0;
-    if (fflush(file) != 0 || fsync(fileno(file)) != 0) bad = true;
+    if (fflush(file) != 0) bad = true;
     tt_status status = bad ? io_error(err, "write", name) : TT_OK;
     if (fclose(file) != 0 && status == TT_OK) status = io_error(err, "write", name);
     return status;
@@ -207,28 +207,65 @@ static tt_status check_old(const tt_outdir *d, tt_error *err)
     return status;
 }
 
+static tt_status remove_old(const tt_outdir *d, const char *old, tt_error *err)
+{
+    if (tt_outdir_remove(old)) return TT_OK;
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                        "%s is written, but what was there before is left as %s: %s", d->path, old,
+                        strerror(errno));
+}
+
+/* Where a file system cannot exchange: in between neither has the name. */
+static tt_status replace_in_steps(const tt_outdir *d, tt_error *err)
+{
+    char *old = NULL;
+    /* Not a name that an interrupted export is cleaned up by. */
+    if (asprintf(&old, "%s.old", d->temporary) < 0)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    tt_status status = TT_OK;
+    if (rename(d->path, old) != 0) {
+        status = io_error(err, "replace", d->path);
+    } else if (rename(d->temporary, d->path) != 0) {
+        status = io_error(err, "replace", d->path);
+        if (rename(old, d->path) != 0)
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                                  "cannot replace %s; what was there before is %s: %s", d->path,
+                                  old, strerror(errno));
+    } else {
+        status = remove_old(d, old, err);
+    }
+    free(old);
+    return status;
+}
+
 /* Puts the temporary folder in the place of the one that is there. */
-static tt_status replace(tt_outdir *d, tt_error *err)
+static tt_status replace(const tt_outdir *d, tt_error *err)
 {
     tt_status status = check_old(d, err);
     if (status != TT_OK) return status;
-    if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_EXCHANGE) != 0)
-        return errno == ENOENT && rename(d->temporary, d->path) == 0
-                   ? TT_OK
-                   : io_error(err, "replace", d->path);
-    if (!tt_outdir_remove(d->temporary))
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
-                            "%s is written, but what was there before is left as %s: %s", d->path,
-                            d->temporary, strerror(errno));
-    return TT_OK;
+    if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_EXCHANGE) == 0)
+        return remove_old(d, d->temporary, err);
+    if (errno == ENOENT && rename(d->temporary, d->path) == 0) return TT_OK;
+    if (errno == EINVAL || errno == ENOSYS) return replace_in_steps(d, err);
+    return io_error(err, "replace", d->path);
+}
+
+/* Once for all files and folders in it: one by one takes many times as long. */
+tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err)
+{
+    int fd = open(d->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    tt_status status = fd >= 0 && syncfs(fd) == 0 ? TT_OK : io_error(err, "write", d->path);
+    if (fd >= 0) (void)close(fd);
+    return status;
 }
 
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err)
 {
-    tt_status status = TT_OK;
-    if (d->force) {
+    tt_status status = tt_outdir_sync(d, err);
+    if (status == TT_OK && d->force) {
         status = replace(d, err);
-    } else if (renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_NOREPLACE) != 0) {
+    } else if (status == TT_OK &&
+               renameat2(AT_FDCWD, d->temporary, AT_FDCWD, d->path, RENAME_NOREPLACE) != 0) {
         /* A file system that cannot tell: rename refuses a folder that is not empty. */
         bool cannot_tell = errno == EINVAL || errno == ENOSYS;
         if (errno == EEXIST)

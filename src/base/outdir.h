@@ -21,11 +21,16 @@ tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *e
 /* A new file NAME in the folder, for writing; NAME may begin with folders, which are made. NULL
  * with the reason in *err. The caller ends it with tt_outdir_close. */
 FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err);
-/* Ends a file: an error of any write before it is told here. `name` is for the message. */
+/* Ends a file: an error of any write before it is told here, but for those that the disk itself
+ * tells later (see tt_outdir_sync). `name` is for the message. */
 tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
-/* Renames into place; what was there with `force` is exchanged for it in one step and then
- * removed, unless there is something in it that this folder has nothing like (names are compared,
- * digits and compression aside): TT_E_EXISTS. On failure the temporary folder is removed. */
+/* Waits until all that was written is on the disk, and tells what failed then; a commit begins with
+ * it. */
+tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err);
+/* Renames into place; what was there with `force` is exchanged for it in one step (in two where the
+ * file system has none) and then removed, unless there is something in it that this folder has
+ * nothing like (names are compared, digits and compression aside): TT_E_EXISTS. On failure the
+ * temporary folder is removed. */
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
 /* Gives up: removes the temporary folder. Harmless after commit. */
 void tt_outdir_abandon(tt_outdir *d);

@@ -104,25 +104,36 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static int write_page(const struct options *o, const tt_diff_view *v)
+/* Before all the work: a page that may not be written must not cost a comparison, and --force is no
+ * leave to put it in the place of a trace. */
+static int open_page(const struct options *o, tt_outfile *page)
 {
     tt_error err;
-    tt_outfile f;
-    tt_status status = tt_outfile_open(&f, o->html, o->force, &err);
-    if (status == TT_OK) {
-        (void)tt_diff_write_html(v, f.stream);
-        status = tt_outfile_commit(&f, &err); /* says when anything could not be written */
+    for (size_t f = 0; f < o->n_files; f++) {
+        const tt_input input = {.path = o->paths[f]};
+        if (tt_input_is_within(&input, o->html))
+            return tt_report_usage("%s is, or holds, a trace that is read; name another --html",
+                                   o->html);
     }
-    return status == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+    return tt_outfile_open(page, o->html, o->force, &err) == TT_OK ? TT_EXIT_OK
+                                                                   : tt_report_error(&err);
 }
 
-static int show(const struct options *o, const tt_diff *d)
+static int write_page(const tt_diff_view *v, tt_outfile *page)
+{
+    tt_error err;
+    (void)tt_diff_write_html(v, page->stream);
+    /* Says when anything could not be written. */
+    return tt_outfile_commit(page, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+}
+
+static int show(const struct options *o, tt_outfile *page, const tt_diff *d)
 {
     const tt_diff_view v = {d, o->paths, o->limit, o->strict};
     if (!tt_diff_main(d) || !tt_diff_comparable(d))
         return tt_report_usage("nothing to compare: there is no token of which both traces have "
                                "ops; `tensortrace info` says what a trace holds");
-    int code = o->html ? write_page(o, &v) : TT_EXIT_OK;
+    int code = o->html ? write_page(&v, page) : TT_EXIT_OK;
     if (code != TT_EXIT_OK) return code;
     code = tt_report_output(o->json ? tt_diff_print_json(&v) : tt_diff_print_text(&v));
     if (code != TT_EXIT_OK) return code;
@@ -135,7 +146,7 @@ static int show(const struct options *o, const tt_diff *d)
     return code;
 }
 
-static int compare(const struct options *o, tt_model *const *models)
+static int compare(const struct options *o, tt_outfile *page, tt_model *const *models)
 {
     tt_error err;
     tt_progress bar;
@@ -151,7 +162,7 @@ static int compare(const struct options *o, tt_model *const *models)
     for (size_t f = 0; f < o->n_files; f++)
         tt_trace_note_damage(models[f]);
     if (status != TT_OK) return tt_report_error(&err);
-    int code = show(o, d);
+    int code = show(o, page, d);
     tt_diff_free(d);
     return code;
 }
@@ -181,12 +192,14 @@ int tt_cmd_diff(int argc, char **argv)
         o.n_behind = (size_t)(argc - i - 1);
     }
     tt_report_parse(&argp, argc, argv, 0, &o);
-    int code = TT_EXIT_OK;
+    tt_outfile page = {0};
+    int code = o.html ? open_page(&o, &page) : TT_EXIT_OK;
     for (size_t f = 0; f < o.n_files && code == TT_EXIT_OK; f++) {
         const tt_input input = {.path = o.paths[f]};
         code = tt_input_open_trace(&input, TT_INPUT_WALKS, &models[f]);
     }
-    if (code == TT_EXIT_OK) code = compare(&o, models);
+    if (code == TT_EXIT_OK) code = compare(&o, &page, models);
+    tt_outfile_abandon(&page);
     for (size_t f = 0; f < o.n_files; f++)
         tt_model_close(models[f]);
     return code;

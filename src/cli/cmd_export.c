@@ -105,6 +105,9 @@ static void check(const struct options *o, struct argp_state *state)
                  {TT_EXPORT_TAKES_FLOWS, "--flows"}};
     if (!o->format) argp_error(state, "name a --format");
     if (!o->output) argp_error(state, "name the file or folder to write with -o");
+    if (strcmp(o->output, "-") == 0)
+        argp_error(state, "-o -: an export is a file or folder with a name, not standard output "
+                          "(./- names one that is called so)");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (o->given & names[i].flag & ~o->format->takes)
             argp_error(state, "%s: not for the format %s", names[i].option, o->format->name);

@@ -4,6 +4,7 @@
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
+#include "cli/export_interrupt.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
@@ -12,6 +13,7 @@
 #include "report/sections.h"
 #include "report/svg.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -166,6 +168,20 @@ static void find_edges(const struct options *o, const tt_model *m, tt_edges *e)
 
 /* --- writing --- */
 
+static tt_status write_plot(const tt_plot *plot, const char *svg, size_t size, tt_outdir *dir,
+                            tt_error *err)
+{
+    char name[64], *shown = NULL;
+    (void)snprintf(name, sizeof name, "%.40s.svg", plot->id);
+    if (asprintf(&shown, "%s/%s", dir->path, name) < 0)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    FILE *out = tt_outdir_file(dir, name, err);
+    if (out) (void)tt_svg_write(plot, svg, size, true, out);
+    tt_status status = out ? tt_outdir_close(out, shown, err) : err->status;
+    free(shown);
+    return status;
+}
+
 /* The plots as files of their own. */
 static tt_status write_plots(const tt_page *p, const tt_drawings *d, tt_outdir *dir, tt_error *err)
 {
@@ -173,15 +189,9 @@ static tt_status write_plots(const tt_page *p, const tt_drawings *d, tt_outdir *
     for (const tt_page_section *s = p->sections; s; s = s->next) {
         for (const tt_page_block *b = s->blocks; b && status == TT_OK; b = b->next) {
             size_t size;
-            char name[64];
             const char *svg =
                 b->kind == TT_BLOCK_PLOT && b->plot ? tt_drawings_of(d, b->plot, &size) : NULL;
-            if (!svg) continue;
-            (void)snprintf(name, sizeof name, "%.40s.svg", b->plot->id);
-            FILE *out = tt_outdir_file(dir, name, err);
-            if (!out) return err->status;
-            (void)tt_svg_write(b->plot, svg, size, true, out);
-            status = tt_outdir_close(out, name, err);
+            if (svg) status = write_plot(b->plot, svg, size, dir, err);
         }
     }
     return status;
@@ -193,27 +203,49 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* FILE.plots, then FILE: whoever finds FILE finds its plots. */
+/* FILE.plots, then FILE: whoever finds FILE finds its plots. What can fail for want of room has
+ * been written before either is there; plots whose FILE fails all the same go again. */
+static tt_status commit_both(tt_outdir *dir, tt_outfile *file, const char *folder, tt_error *err)
+{
+    struct stat st;
+    const bool replaces = lstat(folder, &st) == 0;
+    if (fflush(file->stream) != 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", file->path,
+                            strerror(errno));
+    tt_status status = tt_outdir_commit(dir, err);
+    if (status != TT_OK) return status;
+    status = tt_outfile_commit(file, err);
+    if (status != TT_OK && !replaces) (void)tt_outdir_remove(folder);
+    return status;
+}
+
+static tt_status write_both(const tt_page *p, const tt_drawings *d, const char *path,
+                            const char *folder, bool force, tt_error *err)
+{
+    tt_outdir dir;
+    tt_outfile file;
+    tt_status status = tt_outfile_open(&file, path, force, err);
+    if (status != TT_OK) return status;
+    status = tt_outdir_open(&dir, folder, force, err);
+    if (status == TT_OK) {
+        tt_page_markdown(p, d, base_name(folder), file.stream);
+        status = write_plots(p, d, &dir, err);
+        if (status == TT_OK) status = commit_both(&dir, &file, folder, err);
+        tt_outdir_abandon(&dir);
+    }
+    tt_outfile_abandon(&file);
+    return status;
+}
+
 static tt_status write_markdown(const tt_page *p, const tt_drawings *d, const char *path,
                                 bool force, tt_error *err)
 {
     char *folder = NULL;
-    tt_outdir dir;
-    tt_outfile file;
     if (asprintf(&folder, "%s.plots", path) < 0)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    tt_status status = tt_outfile_open(&file, path, force, err);
-    if (status == TT_OK) {
-        status = tt_outdir_open(&dir, folder, force, err);
-        if (status == TT_OK) {
-            tt_page_markdown(p, d, base_name(folder), file.stream);
-            status = write_plots(p, d, &dir, err);
-            if (status == TT_OK) status = tt_outdir_commit(&dir, err);
-            tt_outdir_abandon(&dir);
-        }
-        if (status == TT_OK) status = tt_outfile_commit(&file, err);
-        tt_outfile_abandon(&file);
-    }
+    tt_export_guard(folder);
+    tt_status status = write_both(p, d, path, folder, force, err);
+    tt_export_guard_end();
     free(folder);
     return status;
 }

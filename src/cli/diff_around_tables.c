@@ -17,7 +17,7 @@ static void settings_table(const tt_diff_view *v, const tt_diff_sink *sink)
         sink->line(sink->context, "none of those that are recorded");
         return;
     }
-    sink->table(sink->context, columns, sizeof columns / sizeof *columns);
+    sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (size_t i = 0; i < x->n_settings; i++) {
         const tt_diff_setting *s = &x->settings[i];
         const char *cells[] = {s->key, s->a ? s->a : "not recorded", s->b ? s->b : "not recorded"};
@@ -46,7 +46,7 @@ static void bytes_table(const tt_diff_sink *sink, const tt_diff_phase *p)
         sink->line(sink->context, text);
         return;
     }
-    sink->table(sink->context, columns, sizeof columns / sizeof *columns);
+    sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (size_t i = 0; i < p->n_rows[TT_DIFF_COMPONENTS]; i++) {
         const tt_diff_row *r = &p->rows[TT_DIFF_COMPONENTS][i];
         if (fabs(r->a.weight_bytes - r->b.weight_bytes) < 0.5) continue;
@@ -68,7 +68,7 @@ static void buffers_table(const tt_diff_view *v, const tt_diff_sink *sink)
     const tt_summary *a = &v->d->around.summary_a, *b = &v->d->around.summary_b;
     char size[2][TT_UNITS_TEXT], count[2][TT_UNITS_TEXT];
     sink->heading(sink->context, "Buffers, by what is in them");
-    sink->table(sink->context, columns, sizeof columns / sizeof *columns);
+    sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (unsigned k = 0; k <= TT_BUFFER_OUTPUT; k++) {
         const tt_kind_summary *x = &a->buffers[k], *y = &b->buffers[k];
         if (x->count == 0 && y->count == 0) continue;
@@ -123,10 +123,12 @@ static void faults_table(const tt_diff_view *v, const tt_diff_sink *sink)
         list[i - 1] = &x->faults[i];
     qsort(list, x->n_faults - 1, sizeof *list, most_read);
     sink->heading(sink->context, "Page faults, whole runs");
-    sink->table(sink->context, columns, sizeof columns / sizeof *columns);
+    sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     fault_row(sink, &x->faults[0]);
-    for (size_t i = 0; i + 1 < x->n_faults && (!v->limit || i < v->limit); i++)
+    for (size_t i = 0; i + 1 < x->n_faults; i++) {
+        if (v->limit && i == v->limit && !sink->more(sink->context, x->n_faults - 1 - i, "")) break;
         fault_row(sink, list[i]);
+    }
     sink->table_end(sink->context);
     free(list);
 }
@@ -146,7 +148,7 @@ static void routing_table(const tt_diff_view *v, const tt_diff_sink *sink)
         sink->line(sink->context, "not compared: no layer's choices were observed in both");
         return;
     }
-    sink->table(sink->context, columns, sizeof columns / sizeof *columns);
+    sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (size_t i = 0; i < x->n_routers && (!v->limit || i < v->limit); i++) {
         const tt_diff_router *r = &x->routers[i];
         char key[16], n[2][TT_UNITS_TEXT], bits[24] = "", jaccard[24] = "";

@@ -6,11 +6,15 @@
 #include <math.h>
 #include <string.h>
 
+#define COLUMNS_MAX 16u
+
 typedef struct page {
     FILE *out;
-
-    tt_diff_column kept[16];
+    tt_diff_column kept[COLUMNS_MAX];
+    char titles[COLUMNS_MAX][48]; /* of these: the caller's are gone when the rows unfold */
     size_t n;
+    char full_bar[32]; /* "": no bars */
+    bool folded;       /* in the rows that unfold */
 } page;
 
 static const char style[] =
@@ -23,14 +27,21 @@ static const char style[] =
     "h1{font-size:1.3rem}h2{font-size:1.05rem;margin:2rem 0 .4rem}\n"
     ".verdict{font-size:1.1rem;border-left:.3rem solid var(--more);padding:.4rem .8rem}\n"
     ".verdict.same{border-color:var(--less)}\n"
-    ".scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.2rem .7rem;border-bottom:1px solid var(--line);text-align:left;"
-    "vertical-align:top;overflow-wrap:anywhere}\n"
-    "th{color:var(--dim);font-weight:600;font-size:.8rem}.n{text-align:right;white-space:nowrap}\n"
+    ".scroll{overflow-x:auto}\n"
+    "table{border-collapse:collapse;font-size:.82rem;font-variant-numeric:tabular-nums}\n"
+    "th,td{padding:.2rem .4rem;border-bottom:1px solid var(--line);text-align:left;"
+    "vertical-align:top;white-space:nowrap}\n"
+    "th{color:var(--dim);font-weight:600;font-size:.72rem;white-space:normal;"
+    "vertical-align:bottom}.n{text-align:right}\n"
+    "td.w{white-space:normal;min-width:7rem;overflow-wrap:anywhere}\n"
     "tr.m td{font-weight:600}\n"
-    ".bar{width:9rem;padding:.2rem 0}.bar div{display:grid;grid-template-columns:1fr 1fr}\n"
-    ".bar i{display:block;height:.8rem;min-width:1px}\n"
+    ".bar{min-width:7.5rem;padding:.2rem .3rem}\n"
+    ".bar div{display:grid;grid-template-columns:1fr 1fr;align-items:center}\n"
+    "td.bar div{background:linear-gradient(var(--line),var(--line)) center/1px 100% no-repeat}\n"
+    "th.bar span+span{text-align:right}th.bar{font-weight:400;white-space:nowrap}\n"
+    ".bar i{display:block;height:.8rem;margin:.2rem 0;min-width:1px}\n"
     ".bar .l{justify-self:end;background:var(--less)}.bar .r{background:var(--more)}\n"
+    "summary{cursor:pointer;color:var(--dim);margin:.4rem 0}\n"
     "p.note,li{color:var(--dim)}dt{color:var(--dim)}dd{margin:0 0 .4rem;overflow-wrap:anywhere}\n";
 
 static void heading(void *context, const char *text)
@@ -49,18 +60,40 @@ static void line(void *context, const char *text)
     fputs("</p>\n", p->out);
 }
 
-static void table(void *context, const tt_diff_column *columns, size_t n)
+static const char *class_of(const tt_diff_column *c)
 {
-    page *p = context;
-    p->n = n < 16 ? n : 16;
-    memcpy(p->kept, columns, p->n * sizeof *columns);
+    return c->right ? " class=\"n\"" : c->wide ? " class=\"w\"" : "";
+}
+
+static void table_head(const page *p)
+{
     fputs("<div class=\"scroll\"><table><thead><tr>", p->out);
     for (size_t i = 0; i < p->n; i++) {
-        fputs(columns[i].right ? "<th class=\"n\">" : "<th>", p->out);
-        tt_text_markup(columns[i].title, p->out);
+        fprintf(p->out, "<th%s>", class_of(&p->kept[i]));
+        tt_text_markup(p->titles[i], p->out);
         fputs("</th>", p->out);
     }
-    fputs("<th></th></tr></thead><tbody>\n", p->out);
+    if (p->full_bar[0]) {
+        fputs("<th class=\"bar\"><div><span>-", p->out);
+        tt_text_markup(p->full_bar, p->out);
+        fputs("</span><span>+", p->out);
+        tt_text_markup(p->full_bar, p->out);
+        fputs("</span></div></th>", p->out);
+    }
+    fputs("</tr></thead><tbody>\n", p->out);
+}
+
+static void table(void *context, const tt_diff_column *columns, size_t n, const char *full_bar)
+{
+    page *p = context;
+    p->n = n < COLUMNS_MAX ? n : COLUMNS_MAX;
+    for (size_t i = 0; i < p->n; i++) {
+        p->kept[i] = columns[i];
+        (void)snprintf(p->titles[i], sizeof p->titles[i], "%s", columns[i].title);
+    }
+    (void)snprintf(p->full_bar, sizeof p->full_bar, "%s", full_bar ? full_bar : "");
+    p->folded = false;
+    table_head(p);
 }
 
 static void row(void *context, const char *const *cells, double bar, bool marked)
@@ -68,11 +101,11 @@ static void row(void *context, const char *const *cells, double bar, bool marked
     page *p = context;
     fputs(marked ? "<tr class=\"m\">" : "<tr>", p->out);
     for (size_t i = 0; i < p->n; i++) {
-        fputs(p->kept[i].right ? "<td class=\"n\">" : "<td>", p->out);
+        fprintf(p->out, "<td%s>", class_of(&p->kept[i]));
         tt_text_markup(cells[i] ? cells[i] : "", p->out);
         fputs("</td>", p->out);
     }
-    if (isfinite(bar)) {
+    if (isfinite(bar) && p->full_bar[0]) {
         /* Left of the middle B takes less, right of it more. */
         double width = 100 * fmin(fabs(bar), 1);
         fprintf(p->out,
@@ -82,10 +115,22 @@ static void row(void *context, const char *const *cells, double bar, bool marked
     fputs("</tr>\n", p->out);
 }
 
+/* A page has room for all: folded away. */
+static bool more(void *context, size_t n, const char *what)
+{
+    page *p = context;
+    fprintf(p->out, "</tbody></table></div>\n<details><summary>%zu more %s</summary>\n", n,
+            *what ? what : "rows");
+    p->folded = true;
+    table_head(p);
+    return true;
+}
+
 static void table_end(void *context)
 {
     page *p = context;
     fputs("</tbody></table></div>\n", p->out);
+    if (p->folded) fputs("</details>\n", p->out);
 }
 
 static void sides(const tt_diff_view *v, FILE *out)
@@ -106,7 +151,7 @@ static void sides(const tt_diff_view *v, FILE *out)
 bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
 {
     page p = {.out = out};
-    const tt_diff_sink sink = {&p, heading, line, table, row, table_end};
+    const tt_diff_sink sink = {&p, heading, line, table, row, more, table_end};
     char text[TT_DIFF_SENTENCE];
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -123,15 +168,16 @@ bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
     sides(v, out);
     tt_diff_tables(v, &sink);
     fputs("<h2>To read this</h2>\n<ul>\n", out);
-    for (unsigned i = 0; i < TT_DIFF_NOTES; i++) {
-        if (!tt_diff_note(v, i, text)) continue;
+    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
+        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
+                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, true, text))
+            continue;
         fputs("<li>", out);
         tt_text_markup(text, out);
         fputs("</li>\n", out);
     }
-    fprintf(out,
-            "<li>bold, !: sure to change a token's time by more than %.4g %%; *: sure to change at "
-            "all. Bars: what B takes more (right) or less (left).</li></ul>\n</body></html>\n",
-            100 * v->d->options.threshold);
+    fputs("<li>bars: B - A, from how much less B takes (left) to how much more "
+          "(right)</li></ul>\n</body></html>\n",
+          out);
     return !ferror(out);
 }

@@ -139,6 +139,7 @@ static void causes(tt_json *j, const tt_diff_phase *p)
         tt_json_array_end(j);
         number(j, "delta_ns", c->delta_ns);
         number(j, "delta_wait_ns", c->delta_wait_ns);
+        tt_json_kv_bool(j, "significant", c->significant);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);

@@ -3,6 +3,7 @@
 #include "cli/diff_view.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define SAY(...) (snprintf(out, TT_DIFF_SENTENCE, __VA_ARGS__) > 0)
@@ -170,6 +171,63 @@ bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
         return note_losses(v, out);
     case 28:
         return note_mode(v, out);
+    default:
+        return false;
+    }
+}
+
+/* --- marks --- */
+
+static bool matters(const tt_diff_row *r)
+{
+    return r->matters;
+}
+
+static bool only_changed(const tt_diff_row *r)
+{
+    return r->significant && !r->matters;
+}
+
+static bool without_interval(const tt_diff_row *r)
+{
+    return r->shift.tested && !isfinite(r->high);
+}
+
+static bool not_tested(const tt_diff_row *r)
+{
+    return !r->shift.tested;
+}
+
+static bool any_row(const tt_diff_phase *p, bool (*is)(const tt_diff_row *r))
+{
+    for (size_t f = 0; f < TT_DIFF_FAMILIES; f++)
+        for (size_t i = 0; i < p->n_rows[f]; i++)
+            if (is(&p->rows[f][i])) return true;
+    return false;
+}
+
+bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE])
+{
+    const tt_diff_phase *p = tt_diff_main(v->d);
+    const double sure = 100 * (1 - v->d->options.level);
+    if (!p || v->d->options.structure_only) return false;
+    switch (i) {
+    case 0:
+        return any_row(p, matters) && SAY("!%s: sure to change a token's time by more than %.4g %%",
+                                          page ? ", bold" : "", 100 * v->d->options.threshold);
+    case 1:
+        return any_row(p, only_changed) &&
+               SAY("*: sure to have changed, but not by more than that share of a token's time");
+    case 2:
+        return any_row(p, without_interval) &&
+               SAY("? .. ?: tested, but the row's tokens count as too few independent ones for an "
+                   "interval that is %.4g %% sure (of %u tokens %.1f)",
+                   sure, p->n_samples, tt_shift_effective_least(p->n_samples, v->d->options.level));
+    case 3:
+        return any_row(p, not_tested) &&
+               SAY("no interval and no P: not tested, as the row is on one side only, or in fewer "
+                   "than %u tokens, or its tokens count as fewer than %g independent ones",
+                   TT_SHIFT_SAMPLES_MIN, TT_SHIFT_EFFECTIVE_MIN);
     default:
         return false;
     }

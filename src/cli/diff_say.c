@@ -29,11 +29,16 @@ const char *tt_diff_phase_title(unsigned phase)
     return phase == TT_PHASE_GENERATE ? "generate" : phase == TT_PHASE_PROMPT ? "prompt" : "other";
 }
 
-static const char *unit_of(const tt_diff_phase *p)
+static const char *short_unit_of(const tt_diff_phase *p)
 {
-    return p->phase == TT_PHASE_GENERATE ? "generated token"
+    return p->phase == TT_PHASE_GENERATE ? "token"
            : p->phase == TT_PHASE_PROMPT ? "prompt batch"
                                          : "computation";
+}
+
+static const char *unit_of(const tt_diff_phase *p)
+{
+    return p->phase == TT_PHASE_GENERATE ? "generated token" : short_unit_of(p);
 }
 
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
@@ -49,16 +54,33 @@ char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
     return out;
 }
 
-/* "99 % sure of +10.2 % to +14.0 %" */
-static void add_interval(const tt_diff_view *v, char *out, const tt_diff_row *total)
+/* "63 tokens", "1 prompt batch" */
+static void add_units(char *out, const tt_diff_phase *p, size_t n)
 {
+    const char *plural = p->phase == TT_PHASE_PROMPT ? "es" : "s";
+    add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, short_unit_of(p), n == 1 ? "" : plural);
+}
+
+/* "99 % sure of +10.2 % to +14.0 %", or what that would take. */
+static void add_interval(const tt_diff_view *v, char *out, const tt_diff_phase *p)
+{
+    const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
     char low[TT_DIFF_PERCENT], high[TT_DIFF_PERCENT];
     double sure = 100 * (1 - v->d->options.level);
-    if (!isfinite(total->low) || !isfinite(total->high))
-        add(out, TT_DIFF_SENTENCE, "too few tokens to be %.4g %% sure of anything", sure);
-    else
-        add(out, TT_DIFF_SENTENCE, "%.4g %% sure of %s to %s", sure,
+    if (total->shift.tested && (isfinite(total->high) || total->shift.by_levels)) {
+        add(out, TT_DIFF_SENTENCE, ", %.4g %% sure of %s to %s", sure,
             tt_diff_percent(low, total->low), tt_diff_percent(high, total->high));
+        return;
+    }
+    if (total->shift.n < TT_SHIFT_SAMPLES_MIN || total->shift.by_levels) return;
+    add(out, TT_DIFF_SENTENCE, "; ");
+    add_units(out, p, total->shift.n);
+    add(out, TT_DIFF_SENTENCE, " count as %.1f independent ones", total->shift.n_effective);
+    if (!total->shift.tested)
+        add(out, TT_DIFF_SENTENCE, ", and fewer than %g are not tested", TT_SHIFT_EFFECTIVE_MIN);
+    else
+        add(out, TT_DIFF_SENTENCE, ": to be %.4g %% sure of anything takes %.1f", sure,
+            tt_shift_effective_least(total->shift.n, v->d->options.level));
 }
 
 static void add_layers(char *out, const tt_diff_cause *c)
@@ -97,21 +119,46 @@ static void add_ns(char *out, double ns)
     add(out, TT_DIFF_SENTENCE, "%s%s", ns < 0 ? "-" : "+", tt_units_ns(text, fabs(ns)));
 }
 
+/* Which of the places changed for sure by itself: that the whole did does not show it of a part. */
+static void add_surety(char *out, const tt_diff_phase *p)
+{
+    size_t sure = 0;
+    for (size_t i = 0; i < p->n_causes; i++)
+        sure += p->causes[i].significant;
+    if (sure == p->n_causes) {
+        add(out, TT_DIFF_SENTENCE, sure == 1 ? ", sure by itself" : "; each sure by itself");
+        return;
+    }
+    if (sure == 0) {
+        add(out, TT_DIFF_SENTENCE,
+            p->n_causes == 1 ? ", not sure by itself" : "; none of these sure by itself");
+        return;
+    }
+    add(out, TT_DIFF_SENTENCE, "; sure by itself only");
+    for (size_t i = 0, said = 0; i < p->n_causes; i++)
+        if (p->causes[i].significant)
+            add(out, TT_DIFF_SENTENCE, "%s %s", said++ ? "," : "", p->causes[i].title);
+}
+
 static void add_causes(char *out, const tt_diff_phase *p)
 {
+    bool shifted = p->verdict == TT_DIFF_SHIFTED;
     double whole = p->rows[TT_DIFF_TOTAL][0].delta_ns;
+    if (p->n_causes == 0) return;
+    add(out, TT_DIFF_SENTENCE, shifted ? ". What changed:" : ". Most of the difference is in");
     for (size_t i = 0; i < p->n_causes; i++) {
         const tt_diff_cause *c = &p->causes[i];
-        add(out, TT_DIFF_SENTENCE, "%s %s", i ? ";" : ":", c->title);
+        add(out, TT_DIFF_SENTENCE, "%s %s", i ? ";" : "", c->title);
         add_layers(out, c);
         add(out, TT_DIFF_SENTENCE, "%s (", kind_of(c));
         add_ns(out, c->delta_ns);
-        if (i == 0 && p->verdict != TT_DIFF_SHIFTED) {
+        if (i == 0 && !shifted) {
             add(out, TT_DIFF_SENTENCE, " of ");
             add_ns(out, whole);
         }
         add(out, TT_DIFF_SENTENCE, ")");
     }
+    add_surety(out, p);
 }
 
 static void add_medians(char *out, const tt_diff_phase *p)
@@ -147,13 +194,12 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     if (same_run(v->d)) add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
     switch (p->verdict) {
     case TT_DIFF_SLOWER:
+    case TT_DIFF_FASTER:
         if (total->change >= TIMES_FROM)
             add(out, TT_DIFF_SENTENCE, "B takes %.2f times as long", 1 + total->change);
         else
-            add(out, TT_DIFF_SENTENCE, "B is %.1f %% slower", 100 * total->change);
-        break;
-    case TT_DIFF_FASTER:
-        add(out, TT_DIFF_SENTENCE, "B is faster, by %.1f %% of the time", -100 * total->change);
+            add(out, TT_DIFF_SENTENCE, "B takes %.1f %% %s time a %s", 100 * fabs(total->change),
+                total->change > 0 ? "more" : "less", short_unit_of(p));
         break;
     case TT_DIFF_SAME:
         if (total->identical)
@@ -178,14 +224,8 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     }
     add(out, TT_DIFF_SENTENCE, "; ");
     add_medians(out, p);
-    if (total->shift.tested && !total->identical) {
-        add(out, TT_DIFF_SENTENCE, ", ");
-        add_interval(v, out, total);
-    }
-    if (p->n_causes) {
-        add(out, TT_DIFF_SENTENCE, ". Most of it");
-        add_causes(out, p);
-    }
+    if (!total->identical) add_interval(v, out, p);
+    add_causes(out, p);
     return out;
 }
 

@@ -67,7 +67,7 @@ static void whole_table(const tt_diff_view *v, const tt_diff_sink *sink)
                                       {"CHANGE", true, false},    {title, true, false},
                                       {"EFFECTIVE", true, false}, {"VERDICT", false, false}};
     sink->heading(sink->context, "Time of a token (medians)");
-    sink->table(sink->context, columns, sizeof columns / sizeof *columns);
+    sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (size_t i = 0; i < TT_DIFF_PHASES; i++) {
         const tt_diff_phase *p = &v->d->phases[i];
         if (p->pairs.n == 0 || p->n_rows[TT_DIFF_TOTAL] == 0) continue;
@@ -144,11 +144,12 @@ static void family_row(const tt_diff_sink *sink, tt_diff_family family, const tt
     sink->row(sink->context, cells, largest > 0 ? r->delta_ns / largest : NAN, r->matters);
 }
 
-static void family_columns(const tt_diff_view *v, const tt_diff_sink *sink, tt_diff_family family)
+static void family_columns(const tt_diff_view *v, const tt_diff_sink *sink, tt_diff_family family,
+                           double largest)
 {
     static const char *const titles[TT_DIFF_FAMILIES] = {"",   "PART",  "COMPONENT",
                                                          "OP", "LAYER", "NODE"};
-    char title[40];
+    char title[40], bar[TT_UNITS_TEXT];
     tt_diff_column columns[10];
     size_t n = 0;
     (void)snprintf(title, sizeof title, "%.4g %% SURE OF", 100 * (1 - v->d->options.level));
@@ -162,7 +163,7 @@ static void family_columns(const tt_diff_view *v, const tt_diff_sink *sink, tt_d
     columns[n++] = (tt_diff_column){title, true, false};
     columns[n++] = (tt_diff_column){"P", true, false};
     columns[n++] = (tt_diff_column){"", false, false};
-    sink->table(sink->context, columns, n);
+    sink->table(sink->context, columns, n, largest > 0 ? tt_units_ns(bar, largest) : NULL);
 }
 
 static void family_table(const tt_diff_view *v, const tt_diff_sink *sink, const tt_diff_phase *p,
@@ -191,14 +192,12 @@ static void family_table(const tt_diff_view *v, const tt_diff_sink *sink, const 
                                                  : "computation",
                    title, shown < n ? ": what changed most" : "");
     sink->heading(sink->context, heading);
-    family_columns(v, sink, family);
-    for (size_t i = 0; i < shown; i++)
+    family_columns(v, sink, family, largest);
+    for (size_t i = 0; i < n; i++) {
+        if (i == shown && !sink->more(sink->context, n - shown, "")) break;
         family_row(sink, family, &p->rows[family][list[i].at], largest);
-    sink->table_end(sink->context);
-    if (shown < n) {
-        (void)snprintf(heading, sizeof heading, "%zu more; --limit 0 shows all", n - shown);
-        sink->line(sink->context, heading);
     }
+    sink->table_end(sink->context);
     free(list);
 }
 
@@ -328,18 +327,15 @@ static void structure_table(const tt_diff_view *v, const tt_diff_sink *sink, con
     (void)snprintf(text, sizeof text, "What was computed (%s): nodes that differ",
                    tt_diff_phase_title(p->phase));
     sink->heading(sink->context, text);
-    sink->table(sink->context, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < shown; i++) {
+    sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
+    for (size_t i = 0; i < kinds; i++) {
+        if (i == shown && !sink->more(sink->context, kinds - shown, "kinds")) break;
         const tt_diff_change *c = list[i].first;
         const char *cells[] = {tt_units_count(count, list[i].count), op_of(c->a), op_of(c->b),
                                list[i].what, c->a ? c->a->name : c->b->name};
         sink->row(sink->context, cells, NAN, false);
     }
     sink->table_end(sink->context);
-    if (shown < kinds) {
-        (void)snprintf(text, sizeof text, "%zu more kinds; --limit 0 shows all", kinds - shown);
-        sink->line(sink->context, text);
-    }
     free(list);
 }
 

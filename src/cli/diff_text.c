@@ -8,6 +8,8 @@
 typedef struct terminal {
     tt_table *table;
     size_t columns;
+    size_t left_out; /* rows of the table, of which what_left_out says what they are */
+    const char *what_left_out;
     bool ok;
 } terminal;
 
@@ -25,9 +27,11 @@ static void line(void *context, const char *text)
     printf("%s\n", text);
 }
 
-static void table(void *context, const tt_diff_column *columns, size_t n)
+static void table(void *context, const tt_diff_column *columns, size_t n, const char *full_bar)
 {
     terminal *t = context;
+    (void)full_bar;
+    t->left_out = 0;
     t->table = tt_table_new(stdout);
     t->columns = n;
     t->ok &= t->table != NULL;
@@ -49,24 +53,37 @@ static void row(void *context, const char *const *cells, double bar, bool marked
     if (t->table) tt_table_row(t->table, safe);
 }
 
+static bool more(void *context, size_t n, const char *what)
+{
+    terminal *t = context;
+    t->left_out = n;
+    t->what_left_out = what;
+    return false;
+}
+
 static void table_end(void *context)
 {
     terminal *t = context;
     if (t->table) t->ok &= tt_table_print(t->table);
     t->table = NULL;
+    if (t->left_out)
+        printf("%zu more%s%s; --limit 0 shows all\n", t->left_out, *t->what_left_out ? " " : "",
+               t->what_left_out);
 }
 
 bool tt_diff_print_text(const tt_diff_view *v)
 {
     terminal t = {.ok = true};
-    const tt_diff_sink sink = {&t, heading, line, table, row, table_end};
+    const tt_diff_sink sink = {&t, heading, line, table, row, more, table_end};
     char text[TT_DIFF_SENTENCE], safe[TT_DIFF_SENTENCE];
     printf("%s\n", tt_trace_text(safe, sizeof safe, tt_diff_say_times(v, text)));
     printf("%s\n", tt_trace_text(safe, sizeof safe, tt_diff_say_structure(v, text)));
     tt_diff_tables(v, &sink);
     bool any = false;
-    for (unsigned i = 0; i < TT_DIFF_NOTES; i++) {
-        if (!tt_diff_note(v, i, text)) continue;
+    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
+        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
+                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, false, text))
+            continue;
         if (!any) printf("\nTo read this\n");
         any = true;
         printf("- %s\n", text);

@@ -29,6 +29,10 @@ char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 #define TT_DIFF_NOTES 48u
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);
 
+/* Likewise, of the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
+#define TT_DIFF_LEGEND 4u
+bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE]);
+
 /* "generate", "prompt"; "unknown phase" */
 const char *tt_diff_phase_title(unsigned phase);
 /* "+12.3 %", "2.31 x"; "" for NAN */
@@ -48,10 +52,14 @@ typedef struct tt_diff_sink {
     void *context;
     void (*heading)(void *context, const char *text);
     void (*line)(void *context, const char *text);
-    void (*table)(void *context, const tt_diff_column *columns, size_t n);
+    /* full_bar: what a bar of 1 stands for ("2.16 ms"); NULL: the rows have no bars. */
+    void (*table)(void *context, const tt_diff_column *columns, size_t n, const char *full_bar);
     /* n texts; bar: -1 .. 1, how much of the largest change in the table; NAN: no bar. `marked`:
      * it matters. */
     void (*row)(void *context, const char *const *cells, double bar, bool marked);
+    /* Before the rows that --limit would leave out, n of them ("kinds", or "" for rows): whether
+     * they are wanted all the same. */
+    bool (*more)(void *context, size_t n, const char *what);
     void (*table_end)(void *context);
 } tt_diff_sink;
 

@@ -411,11 +411,11 @@ static tt_status write_bin64(const tt_model *m, const char *path, const tt_expor
     ready.n_parts = b.runs.n_parts;
     if (status == TT_OK) status = tt_workers_run(m, &ready, err);
     tt_runs_free(&b.runs);
-    if (status == TT_OK) {
-        tell(&b);
-        return tt_outfile_commit(&file, err);
-    }
-    tt_outfile_abandon(&file);
+    if (status == TT_OK)
+        status = tt_outfile_commit(&file, err);
+    else
+        tt_outfile_abandon(&file);
+    if (status == TT_OK) tell(&b);
     return status;
 }
 

@@ -20,8 +20,8 @@ typedef struct tt_dataset_sum {
 } tt_dataset_sum;
 
 /* Begins a dataset that becomes `path`; nothing is there before the commit. `*options` and what it
- * points to stay valid until then. Checks that the trace has what a dataset needs: a clock, at least
- * one batch, the model file's layout. */
+ * points to stay valid until then. Checks that the trace has what a dataset needs: a clock, at
+ * least one batch, the model file's layout; and that there is room for about what it will be. */
 tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_options *options,
                           tt_dataset **out, tt_error *err);
 /* The steps, each once, in any order. *sum may be NULL. */

@@ -95,10 +95,9 @@ static void work(pool *p, const tt_model *m, void *own)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* A thread that cannot be provided for leaves its work to the others; the first must be. */
-static void *run_thread(void *argument)
+/* A thread that cannot be provided for leaves its work to the others; the calling one must be. */
+static void provide_and_work(pool *p, bool is_caller)
 {
-    pool *p = argument;
     tt_model *share;
     tt_error error;
     tt_status status = tt_model_share(p->m, &share, &error);
@@ -107,13 +106,18 @@ static void *run_thread(void *argument)
         status = tt_error_set(&error, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
     if (status == TT_OK) {
         work(p, share, own);
-    } else {
+    } else if (is_caller) {
         pthread_mutex_lock(&p->lock);
         fail(p, 0, &error);
         pthread_mutex_unlock(&p->lock);
     }
     if (own && p->plan->close) p->plan->close(own);
     tt_model_close(share);
+}
+
+static void *run_thread(void *argument)
+{
+    provide_and_work(argument, false);
     return NULL;
 }
 
@@ -124,7 +128,7 @@ static void run_all(pool *p, unsigned threads)
     /* This thread is one of them: where no other can be made, it does all the work. */
     while (n + 1 < threads && pthread_create(&list[n], NULL, run_thread, p) == 0)
         n++;
-    (void)run_thread(p);
+    provide_and_work(p, true);
     for (unsigned i = 0; i < n; i++)
         (void)pthread_join(list[i], NULL);
 }

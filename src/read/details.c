@@ -196,6 +196,14 @@ bool tt_details_has(tt_details *d, enum tt_detail_kind kind)
     return d->kinds_met & 1u << kind;
 }
 
+tt_status tt_details_survey(tt_details *d, tt_error *err)
+{
+    tt_status status = TT_OK;
+    for (; status == TT_OK && d->looked_into < d->n; d->looked_into += status == TT_OK)
+        status = load(d, &d->list[d->looked_into], err);
+    return status;
+}
+
 /* The first detail of a sorted list with that run or a later one. */
 static size_t lower_bound(const listed *c, uint64_t run)
 {

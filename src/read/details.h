@@ -24,6 +24,8 @@ bool tt_details_has(tt_details *d, enum tt_detail_kind kind);
  * valid until the next call. Chunks that cannot be read are left out and counted. */
 tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **list, size_t *n,
                             tt_error *err);
+/* Decodes each chunk that was not yet: then all damage is known. */
+tt_status tt_details_survey(tt_details *d, tt_error *err);
 /* Chunks left out so far, and the error of the first one (status TT_OK: none). */
 size_t tt_details_damaged(const tt_details *d, tt_error *first);
 

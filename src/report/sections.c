@@ -63,23 +63,27 @@ const char *tt_say_layer(tt_page *p, int64_t layer)
     return layer < 0 ? "no layer" : tt_page_format(p, "%lld", (long long)layer);
 }
 
-/* The sentences at the top: what bounds it, where the time went, what the memory does. */
+/* The sentences at the top: what is missing, what bounds it, where the time went, what the memory
+ * does. */
 static void summarize(tt_page *p, const tt_analysis *a)
 {
     char text[640];
     const tt_heat *h = &a->heat;
+    tt_say_incomplete(p, a);
+    const tt_page_block *before = p->last_summary;
     if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
         tt_page_summary(
-            p, "Of the time, %s, %s was idle in batches, %s between them; %s took most, %s.",
+            p, "Of the time, %s, %s was idle in batches%s, %s between them; %s took most, %s.",
             a->threads_observed
                 ? tt_page_format(p, "%s was computing, %s waiting for other threads",
                                  tt_percent(p, a->compute_ns, a->total_ns),
                                  tt_percent(p, a->wait_ns, a->total_ns))
                 : tt_page_format(p, "%s was spent in ops",
                                  tt_percent(p, a->compute_ns, a->total_ns)),
-            tt_percent(p, a->idle_ns, a->total_ns), tt_percent(p, a->between_ns, a->total_ns),
-            a->by_op.list[0].key,
+            tt_percent(p, a->idle_ns, a->total_ns),
+            tt_ops_are_lost(a) ? " or in ops that were lost" : "",
+            tt_percent(p, a->between_ns, a->total_ns), a->by_op.list[0].key,
             tt_percent(p, a->by_op.list[0].compute_ns + a->by_op.list[0].wait_ns, a->total_ns));
     if (a->has_heat && h->generate.batches)
         tt_page_summary(
@@ -92,7 +96,7 @@ static void summarize(tt_page *p, const tt_analysis *a)
                        (double)h->model_bytes),
             h->steps.steps ? tt_percent(p, (double)h->steps.adjacent, (double)h->steps.steps)
                            : "none");
-    if (!p->summary)
+    if (p->last_summary == before)
         tt_page_summary(p, "%s",
                         a->summary.records == 0
                             ? "The trace holds no ops: there is nothing to sum up."

@@ -23,6 +23,10 @@ void tt_section_missing(tt_page *p, const tt_analysis *a);
 void tt_section_run(tt_page *p, const tt_analysis *a);
 /* Title, figures at the top. */
 void tt_page_head(tt_page *p, const tt_analysis *a);
+/* A sentence for the summary where parts of the trace are missing; else nothing. */
+void tt_say_incomplete(tt_page *p, const tt_analysis *a);
+/* Ops were computed, or may have been, of which nothing is known: their time counts as idle. */
+bool tt_ops_are_lost(const tt_analysis *a);
 /* The sentence about what bounds the run, also for the summary; false: nothing can be said. */
 bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room);
 

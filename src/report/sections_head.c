@@ -73,6 +73,59 @@ void tt_page_head(tt_page *p, const tt_analysis *a)
 
 /* --- what is missing --- */
 
+static uint64_t dropped_ops(const tt_analysis *a)
+{
+    uint64_t counted, dropped = a->m->losses_total;
+    if (tt_model_count(a->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
+    return dropped;
+}
+
+/* Nothing of the trace itself is missing or damaged, as far as reading it showed. */
+static bool is_whole(const tt_analysis *a)
+{
+    const tt_model *m = a->m;
+    return m->trace.complete && !(m->trace.end_flags & TT_END_RECOVERED) && !m->front.present &&
+           m->meta_damage.status == TT_OK && tt_pieces_damaged(m->pieces, NULL) == 0 &&
+           m->n_problems == 0;
+}
+
+bool tt_ops_are_lost(const tt_analysis *a)
+{
+    uint64_t unresolved = 0;
+    (void)tt_model_count(a->m, "ops_unresolved", &unresolved);
+    return !is_whole(a) || dropped_ops(a) || unresolved || a->summary.runs_bounds ||
+           a->work.open_records || a->work.stray;
+}
+
+void tt_say_incomplete(tt_page *p, const tt_analysis *a)
+{
+    const tt_model *m = a->m;
+    const size_t damaged = tt_pieces_damaged(m->pieces, NULL);
+    const uint64_t dropped = dropped_ops(a);
+    const char *what[8];
+    size_t n = 0;
+    if (!m->trace.complete)
+        what[n++] = tt_page_format(p, "it is cut off at byte %" PRIu64, m->trace.end_bytes);
+    else if (m->trace.end_flags & TT_END_RECOVERED)
+        what[n++] = "the program was cut off";
+    if (m->front.present) what[n++] = "a flight recorder keeps the end only";
+    if (damaged)
+        what[n++] = tt_page_format(p, "%zu damaged chunk%s of ops %s left out", damaged,
+                                   damaged == 1 ? "" : "s", damaged == 1 ? "is" : "are");
+    if (m->meta_damage.status != TT_OK) what[n++] = "descriptions are damaged";
+    if (m->n_problems)
+        what[n++] = tt_page_format(p, "%u reference%s nowhere", m->n_problems,
+                                   m->n_problems == 1 ? " leads" : "s lead");
+    if (dropped)
+        what[n++] = tt_page_format(p, "%s op record%s dropped", tt_say_count(p, (double)dropped),
+                                   dropped == 1 ? " was" : "s were");
+    if (n == 0) return;
+    const char *all = what[0];
+    for (size_t i = 1; i < n; i++)
+        all = tt_page_format(p, "%s, %s", all, what[i]);
+    tt_page_summary(p, "The trace is not whole: %s. All figures are of what it holds.", all);
+}
+
 static void item(tt_page *p, tt_page_table *t, const char *what, const char *state)
 {
     const char *cells[] = {what, state};
@@ -139,9 +192,12 @@ static void losses(tt_page *p, tt_page_table *t, const tt_analysis *a, uint64_t 
     const tt_model *m = a->m;
     const tt_work *w = &a->work;
     uint64_t n = 0;
+    const bool limited = tt_model_count(m, "batches_after_limit", &n) && n;
     item(p, t, "op records dropped",
-         dropped ? tt_page_format(p, "%s: a ring was full; run --ring makes it larger",
-                                  tt_say_count(p, (double)dropped))
+         dropped ? tt_page_format(p, "%s: %s", tt_say_count(p, (double)dropped),
+                                  limited ? "see run --limit and --thread-memory"
+                                          : "a thread's memory was full; run --thread-memory makes "
+                                            "it larger")
                  : "none");
     if (m->detail_losses_total)
         item(p, t, "details dropped", tt_say_count(p, (double)m->detail_losses_total));
@@ -178,24 +234,24 @@ static void losses(tt_page *p, tt_page_table *t, const tt_analysis *a, uint64_t 
 void tt_section_missing(tt_page *p, const tt_analysis *a)
 {
     const char *titles[] = {"What", "State"};
-    uint64_t dropped = a->m->losses_total, counted;
+    const uint64_t dropped = dropped_ops(a);
+    const bool whole = is_whole(a);
     tt_page_section_begin(p, "missing", "What was dropped, or not observed?");
-    if (tt_model_count(a->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
-    const bool whole = a->m->trace.complete && !a->m->front.present &&
-                       a->m->meta_damage.status == TT_OK &&
-                       tt_pieces_damaged(a->m->pieces, NULL) == 0;
     tt_page_say(p, TT_BLOCK_ANSWER, "%s; %s.",
                 dropped ? tt_page_format(p, "%s op records were dropped, of %s",
                                          tt_say_count(p, (double)dropped),
                                          tt_say_count(p, (double)(dropped + a->summary.records)))
                 : whole ? "No op was dropped"
                         : "No dropped op is known of",
-                whole ? "the trace is whole"
+                whole ? "the trace could be read to its end, without damage"
                       : "the trace is not whole, and this page is about the part that it holds");
     tt_page_table *t = tt_page_table_begin(p, "What this page does not know", 2, titles);
     losses(p, t, a, dropped);
     flaws(p, t, a);
     captures(p, t, a);
+    tt_page_say(p, TT_BLOCK_NOTE,
+                "Whether what the trace holds fits together (times, orders, references) is not "
+                "checked here: tensortrace verify does.");
 }
 
 /* --- the run --- */

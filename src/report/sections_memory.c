@@ -219,6 +219,19 @@ static void expert_tables(tt_page *p, tt_analysis *a)
     }
 }
 
+/* How many units a set has; of what was never read it may be parts of tensors only. */
+static const char *say_units(tt_page *p, const tt_heat *h, const tt_heat_set *set)
+{
+    const char *whole = tt_say_count(p, (double)set->units);
+    const char *parts = tt_say_count(p, (double)h->partly);
+    if (set != &h->never || h->partly == 0) return whole;
+    return set->units ? tt_page_format(p, "%s, and parts of %s more", whole, parts)
+                      : tt_page_format(p, "parts of %s%s", parts,
+                                       h->sliced        ? ""
+                                       : h->partly == 1 ? " tensor"
+                                                        : " tensors");
+}
+
 static void tables_of_heat(tt_page *p, tt_analysis *a)
 {
     tt_heat *h = &a->heat;
@@ -229,10 +242,9 @@ static void tables_of_heat(tt_page *p, tt_analysis *a)
         const tt_heat_set *set;
     } sets[] = {{"in each batch", &h->every}, {"in some batches", &h->some}, {"never", &h->never}};
     for (size_t i = 0; i < 3; i++) {
-        const char *cells[] = {sets[i].name,
-                               tt_percent(p, (double)sets[i].set->bytes, (double)h->model_bytes),
-                               tt_say_bytes(p, (double)sets[i].set->bytes),
-                               tt_say_count(p, (double)sets[i].set->units)};
+        const char *cells[] = {
+            sets[i].name, tt_percent(p, (double)sets[i].set->bytes, (double)h->model_bytes),
+            tt_say_bytes(p, (double)sets[i].set->bytes), say_units(p, h, sets[i].set)};
         tt_page_table_row(p, t, cells);
     }
     if (h->sliced) {

@@ -1,4 +1,5 @@
 /* How fast, and in how much memory. */
+#include "analyze/quantiles.h"
 #include "report/sections.h"
 
 #include <math.h>
@@ -19,12 +20,11 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The smallest value that at least `share` of them do not pass; sorts. */
+/* As `stats` and `diff` have it; sorts. */
 static double quantile(double *values, size_t n, double share)
 {
     qsort(values, n, sizeof *values, by_value);
-    size_t at = (size_t)ceil(share * (double)n);
-    return values[at ? at - 1 : 0];
+    return tt_quantiles_sorted(values, n, share);
 }
 
 /* Batches of generated tokens that ended, in ns a token. */

@@ -141,20 +141,21 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
 static void say_shares(tt_page *p, const tt_analysis *a)
 {
     const char *span = tt_say_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
+    const char *lost = tt_ops_are_lost(a) ? " or in ops that were lost" : "";
     if (a->threads_observed)
         tt_page_say(p, TT_BLOCK_ANSWER,
                     "Of the time of %u thread%s over %s, %s was computing, %s waiting at a barrier "
-                    "for other threads, %s idle within a batch, and %s between batches.",
+                    "for other threads, %s idle within a batch%s, and %s between batches.",
                     a->lanes, a->lanes == 1 ? "" : "s", span,
                     tt_percent(p, a->compute_ns, a->total_ns),
                     tt_percent(p, a->wait_ns, a->total_ns), tt_percent(p, a->idle_ns, a->total_ns),
-                    tt_percent(p, a->between_ns, a->total_ns));
+                    lost, tt_percent(p, a->between_ns, a->total_ns));
     else
         tt_page_say(p, TT_BLOCK_ANSWER,
-                    "Of %s, %s was spent in ops, %s in a batch but in no op, and %s between "
+                    "Of %s, %s was spent in ops, %s in a batch but in no op%s, and %s between "
                     "batches; how much of it threads waited for each other was not observed.",
                     span, tt_percent(p, a->compute_ns, a->total_ns),
-                    tt_percent(p, a->idle_ns, a->total_ns),
+                    tt_percent(p, a->idle_ns, a->total_ns), lost,
                     tt_percent(p, a->between_ns, a->total_ns));
 }
 
@@ -185,6 +186,10 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
         "have. What is left of a batch is idle: before the first op, behind the last one, between "
         "two. Barriers inside an op are part of its compute. Between batches the program samples, "
         "prints, or waits for its user; all threads count there, too.");
+    if (tt_ops_are_lost(a))
+        tt_page_say(p, TT_BLOCK_NOTE,
+                    "Not all ops of the run are in the trace: what lost ones took, computing and "
+                    "waiting, counts as idle within a batch.");
     if (a->work.overlap_ticks)
         tt_page_say(p, TT_BLOCK_NOTE,
                     "Batches overlap for %s: that time counts once for each of them.",
@@ -251,11 +256,45 @@ static void table_of_waits(tt_page *p, const tt_analysis *a, uint32_t n)
         tt_page_say(p, TT_BLOCK_NOTE, "%u more threads are left out; --json has all.", n - shown);
 }
 
+/* What the others waited for this lane, in ticks. */
+static uint64_t waited_for(const tt_work *w, uint32_t lane)
+{
+    uint64_t ticks = 0;
+    for (uint32_t i = 0; i < w->n_lanes; i++)
+        if (i != lane) ticks += w->waits[(size_t)i * w->n_lanes + lane];
+    return ticks;
+}
+
+static const char *say_last(tt_page *p, const tt_analysis *a, uint32_t lane)
+{
+    return tt_percent(p, (double)a->work.lanes[lane].last, (double)a->work.barriers);
+}
+
+/* The thread that cost the most, which need not be the one that was last most often. */
+static void say_waits(tt_page *p, const tt_analysis *a)
+{
+    const tt_work *w = &a->work;
+    uint32_t dearest = 0, often = 0;
+    for (uint32_t i = 1; i < w->n_lanes; i++) {
+        if (waited_for(w, i) > waited_for(w, dearest)) dearest = i;
+        if (w->lanes[i].last > w->lanes[often].last) often = i;
+    }
+    tt_page_say(p, TT_BLOCK_ANSWER,
+                "The others waited longest for thread %u: %s, as it was the last to arrive at %s "
+                "of %s barriers%s; all threads together waited %s, %s of their time.",
+                dearest, tt_say_ns(p, tt_model_span_ns(a->m, waited_for(w, dearest))),
+                say_last(p, a, dearest), tt_say_count(p, (double)w->barriers),
+                often == dearest
+                    ? ""
+                    : tt_page_format(p, " (thread %u was at %s, and cost %s)", often,
+                                     say_last(p, a, often),
+                                     tt_say_ns(p, tt_model_span_ns(a->m, waited_for(w, often)))),
+                tt_say_ns(p, a->wait_ns), tt_percent(p, a->wait_ns, a->total_ns));
+}
+
 void tt_section_waits(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;
-    uint32_t most = 0;
-    uint64_t for_most = 0;
     tt_page_section_begin(p, "waits", "Which threads waited for whom?");
     if (!a->timed || w->barriers == 0 || !w->waits) {
         tt_page_say(p, TT_BLOCK_ANSWER, "%s",
@@ -266,17 +305,7 @@ void tt_section_waits(tt_page *p, const tt_analysis *a)
                         : "Not observed: no op of two or more threads has a known end.");
         return;
     }
-    for (uint32_t i = 0; i < w->n_lanes; i++)
-        if (w->lanes[i].last > w->lanes[most].last) most = i;
-    for (uint32_t i = 0; i < w->n_lanes; i++)
-        if (i != most) for_most += w->waits[(size_t)i * w->n_lanes + most];
-    tt_page_say(p, TT_BLOCK_ANSWER,
-                "Thread %u was the last to arrive at %s of %s barriers, and the others waited %s "
-                "for it; all threads together waited %s, %s of their time.",
-                most, tt_percent(p, (double)w->lanes[most].last, (double)w->barriers),
-                tt_say_count(p, (double)w->barriers),
-                tt_say_ns(p, tt_model_span_ns(a->m, for_most)), tt_say_ns(p, a->wait_ns),
-                tt_percent(p, a->wait_ns, a->total_ns));
+    say_waits(p, a);
     if (w->n_lanes > 1) plot_lanes(p, a, w->n_lanes < LANES_SHOWN ? w->n_lanes : LANES_SHOWN);
     table_of_waits(p, a, w->n_lanes);
     tt_page_say(p, TT_BLOCK_NOTE,

@@ -3,7 +3,7 @@
 Usage: check_recipes.py TENSORTRACE WORKDIR
 
 Each must have rows, and none of its columns may be empty; what some of them find is compared with
-what `tensortrace stats` and `routing` say of the same traces. Exits with 1 and a list otherwise.
+what `tensortrace stats`, `routing` and `report` say of the same traces. Exits with 1 and a list otherwise.
 """
 
 import io
@@ -34,6 +34,7 @@ def check_sql(duck, title, sql):
 
 # What a made-up trace has not.
 NOT_MADE_UP = ()
+IDS = {}  # of the traces' names
 
 
 def close(what, want, got, unit):
@@ -42,9 +43,9 @@ def close(what, want, got, unit):
         complain(f"{what}: expected {want}, got {got}")
 
 
-def check_stats(tool, work, duck, ids):
+def check_stats(tool, work, duck):
     """Sums by op as `stats` has them."""
-    for name, run_id in ids.items():
+    for name, run_id in IDS.items():
         stats = {r["op"]: r for r in traces.tool(tool, "stats", "--json", "--limit", "0", work / f"{name}.ttrace")["rows"]}
         rows = duck.execute("SELECT op, count(*), sum(duration_ns), sum(busy_ns), sum(wait_ns), sum(weight_bytes) FROM ops "
                             "WHERE run_id = ? GROUP BY op", [run_id]).fetchall()
@@ -58,6 +59,31 @@ def check_stats(tool, work, duck, ids):
         lanes = duck.execute("SELECT sum(busy_ns), sum(wait_ns) FROM lanes WHERE run_id = ?", [run_id]).fetchall()[0]
         close(f"{name}: busy_ns of lanes", sum(r["busy_ns"] for r in stats.values()), float(lanes[0]), 1e5)
         close(f"{name}: wait_ns of lanes", sum(r["wait_ns"] for r in stats.values()), float(lanes[1]), 1e5)
+
+
+def recipe(duck, title):
+    [sql] = [text for name, _, text in recipes.read() if name == title]
+    table = duck.sql(sql).to_arrow_table().to_pylist()
+    return {name: [r for r in table if r["run_id"] == run_id] for name, run_id in IDS.items()}
+
+
+def check_experts(tool, work, duck):
+    """Tokens that keep experts, as `routing` has them."""
+    for name, rows in recipe(duck, "Would the last token's experts have been the right ones?").items():
+        layers = traces.tool(tool, "routing", "--json", "--phase", "generate", work / f"{name}.ttrace")["layers"]
+        complain.expect(f"{name}: layers with experts", [r["layer_id"] for r in layers], [r["layer_id"] for r in rows])
+        for want, got in zip(layers, rows):
+            close(f"{name}: layer {want['layer_id']} keeps experts", want["stickiness"], got["hit_share"], 1e-9)
+
+
+def check_order(tool, work, duck):
+    """Steps in the file, as `report` has them."""
+    for name, rows in recipe(duck, "Is access to the file sequential?").items():
+        steps = traces.tool(tool, "report", "--json", "--no-measure", work / f"{name}.ttrace")["reads"]["steps"]
+        complain.expect(f"{name}: files", 1, len(rows))
+        complain.expect(f"{name}: steps", steps["steps"], rows[0]["n_steps"])
+        for key, share in {"adjacent": "next_share", "forward": "forward_share", "backward": "back_share"}.items():
+            complain.expect(f"{name}: {key} steps", steps[key], round(rows[0][share] * rows[0]["n_steps"]))
 
 
 def main():
@@ -76,8 +102,10 @@ def main():
             if not len(scope["result"]):
                 complain(f"{title}: no rows")
             n += 1
-    ids = {name: traces.info_of(tool, work / f"{name}.ttrace")["run_id"] for name in recipes.RUNS}
-    check_stats(tool, work, duck, ids)
+    IDS.update({name: traces.info_of(tool, work / f"{name}.ttrace")["run_id"] for name in recipes.RUNS})
+    check_stats(tool, work, duck)
+    check_experts(tool, work, duck)
+    check_order(tool, work, duck)
     complain.finish(f"{n} recipes run")
 
 

@@ -9,7 +9,9 @@ list when anything differs.
 
 import io
 import math
+import os
 import shutil
+import socketserver
 import sys
 from contextlib import redirect_stdout
 from datetime import datetime
@@ -40,6 +42,19 @@ SMALL = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
+
+
+def need_no_names():
+    """Spark looks this machine's name up, and pyspark localhost: a new system, or a container, may know neither."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    bind = socketserver.TCPServer.server_bind
+
+    def bind_by_number(server):
+        host, port = server.server_address
+        server.server_address = ("127.0.0.1" if host == "localhost" else host, port)
+        bind(server)
+
+    socketserver.TCPServer.server_bind = bind_by_number
 
 
 def plain(value):
@@ -93,6 +108,7 @@ def main():
         print("skipped: there is no Java runtime")
         sys.exit(77)
     tool, work = (Path(p).resolve() for p in sys.argv[1:3])
+    need_no_names()
     recipes.dataset(tool, work)
     [program] = [text for _, language, text in recipes.read() if "pyspark" in text and language == "python"]
     settings = "".join(f'.config("{key}", "{value}")' for key, value in SMALL.items())

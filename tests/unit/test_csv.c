@@ -266,6 +266,14 @@ static void many_rows_and_long_texts(void **state)
         }
         assert_int_equal(at, out.size);
     }
+    /* With less room than that the table is named. */
+    tt_bytes small;
+    tt_error err;
+    tt_bytes_init(&small, 1 << 20);
+    assert_int_equal(tt_csv_put(c, &rows, &small, &err), TT_E_LIMIT);
+    assert_non_null(strstr(err.message, table.name));
+    assert_non_null(strstr(err.message, " 1 MiB"));
+    tt_bytes_free(&small);
     free(text);
     free(line);
     tt_bytes_free(&out);

@@ -4,8 +4,9 @@
 #include "base/outdir.h"
 #include "dataset/text.h"
 #include "dataset/verify.h"
+#include "export/damage.h"
 #include "export/dataset.h"
-#include "export/dataset/file.h"
+#include "export/dataset/parts.h"
 #include "gguf/synth.h"
 
 #include <errno.h>
@@ -14,9 +15,24 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define GOLDEN TT_SOURCE_DIR "/tests/golden/"
+
+/* What file systems have free, when it is to be other than it is. */
+static uint64_t claimed_free;
+
+int statvfs(const char *path, struct statvfs *fs)
+{
+    struct statfs real;
+    if (statfs(path, &real) != 0) return -1;
+    uint64_t block = (uint64_t)real.f_bsize;
+    *fs = (struct statvfs){.f_frsize = block, .f_blocks = real.f_blocks};
+    fs->f_bavail = claimed_free ? claimed_free / block : real.f_bavail;
+    return 0;
+}
 
 static char folder[] = "/tmp/tt-dataset-XXXXXX";
 static tt_error error;
@@ -429,6 +445,9 @@ static void several_files_are_told_apart(void **state)
     two[1].path = "/else/synth.gguf";
     m->files = two;
     m->n_files = 2;
+    two[0].n_weights--;
+    two[1].first_weight = two[0].n_weights;
+    two[1].n_weights = 1;
     m->weights[m->n_weights - 1].file = 1;
     assert_int_equal(export_model(m, "several", &(tt_export_options){0}), TT_OK);
     expect_verified("several");
@@ -440,6 +459,37 @@ static void several_files_are_told_apart(void **state)
     json_decref(map);
     m->files = one;
     m->n_files = 1;
+    tt_model_close(m);
+}
+
+/* A byte in each chunk of ops and of details is changed: all are found, also those that nothing
+ * else has asked for. */
+static void damage_is_found_wherever_it_is(void **state)
+{
+    static uint8_t bytes[1 << 20];
+    tt_model *m = open_golden("good-memory-experts.ttrace");
+    uint64_t chunks, wanted = 0, of_details = 0;
+    FILE *f = fopen(GOLDEN "good-memory-experts.ttrace", "rb");
+    (void)state;
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(tt_damage_count(m, &chunks, &error), TT_OK);
+    assert_int_equal(chunks, 0);
+    assert_true(tt_damage_is_complete(m, chunks));
+    for (size_t i = 0; i < m->trace.n_chunks; i++) {
+        const tt_index_entry *e = &m->trace.chunks[i];
+        if (e->type != TT_CHUNK_OPS && e->type != TT_CHUNK_DETAIL) continue;
+        bytes[e->offset + TT_CHUNK_HEADER_BYTES + 1] ^= 0x55;
+        of_details += e->type == TT_CHUNK_DETAIL;
+        wanted++;
+    }
+    tt_model_close(m);
+    assert_true(of_details > 0 && wanted > of_details);
+    assert_int_equal(tt_model_open_memory(bytes, n, &m, &error), TT_OK);
+    assert_int_equal(tt_damage_count(m, &chunks, &error), TT_OK);
+    assert_int_equal(chunks, wanted);
+    assert_true(m->trace.complete && !tt_damage_is_complete(m, chunks));
     tt_model_close(m);
 }
 
@@ -482,10 +532,42 @@ static void an_existing_folder_is_kept(void **state)
     write_file("there/mine", "x", 1);
     assert_int_equal(export_model(m, "there", &(tt_export_options){0}), TT_E_EXISTS);
     assert_int_equal(access("there/mine", F_OK), 0);
+    assert_int_equal(export_model(m, "there", &(tt_export_options){.force = true}), TT_E_EXISTS);
+    assert_int_equal(access("there/mine", F_OK), 0);
+    assert_int_equal(rename("there/mine", "there/experiment.json.zst"), 0);
     assert_int_equal(export_model(m, "there", &(tt_export_options){.force = true}), TT_OK);
-    assert_int_equal(access("there/mine", F_OK), -1);
+    assert_int_equal(access("there/experiment.json.zst", F_OK), -1);
     expect_verified("there");
     tt_model_close(m);
+}
+
+/* A dataset is not begun where it cannot fit; the estimate is not above what it comes to. */
+static void room_is_looked_for_first(void **state)
+{
+    static const char *const names[] = {"good-plain.ttrace", "good-memory-experts.ttrace"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const tt_export_options o = {.note = note};
+        tt_model *m = open_golden(names[i]);
+        tt_dataset *d;
+        tt_dataset_sum graphs, traces;
+        double bytes;
+        assert_int_equal(tt_dataset_open(m, "roomy", &o, &d, &error), TT_OK);
+        assert_true(tt_dataset_estimate(d, &bytes));
+        assert_int_equal(tt_dataset_graphs(d, &graphs, &error), TT_OK);
+        assert_int_equal(tt_dataset_traces(d, &traces, &error), TT_OK);
+        tt_dataset_abandon(d);
+        double real = (double)(graphs.size_bytes + traces.size_bytes);
+        print_message("%s: %.0f estimated, %.0f written\n", names[i], bytes, real);
+        assert_true(bytes < real && bytes > real / 2);
+        claimed_free = 32768;
+        assert_int_equal(export_model(m, "roomy", &(tt_export_options){0}), TT_E_IO);
+        assert_non_null(strstr(error.message, "roomy"));
+        assert_non_null(strstr(error.message, "32.0 KiB are free"));
+        assert_int_equal(access("roomy", F_OK), -1);
+        claimed_free = 0;
+        tt_model_close(m);
+    }
 }
 
 /* Nothing is left of what did not fit. */
@@ -499,7 +581,11 @@ static void a_full_disk_leaves_nothing(void **state)
         tt_model_close(m);
         skip();
     }
+    tt_status refused = export_model(m, "small/out", &(tt_export_options){.threads = 2});
+    bool told = strstr(error.message, "64.0 KiB are free") != NULL;
+    claimed_free = (uint64_t)1 << 40; /* it seems to fit, and does not */
     tt_status status = export_model(m, "small/out", &(tt_export_options){.threads = 2});
+    claimed_free = 0;
     bool empty = access("small/out", F_OK) != 0;
     tt_status packed =
         export_model(m, "small/out", &(tt_export_options){.compress = TT_COMPRESS_GZIP});
@@ -509,6 +595,8 @@ static void a_full_disk_leaves_nothing(void **state)
     bool clean = tt_outdir_remove("small/sub") && access("small/out", F_OK) != 0;
     int unmounted = umount("small");
     assert_int_equal(unmounted, 0);
+    assert_int_equal(refused, TT_E_IO);
+    assert_true(told);
     assert_int_equal(status, TT_E_IO);
     assert_true(empty && clean);
     assert_true(packed == TT_OK || packed == TT_E_IO);
@@ -559,7 +647,9 @@ int main(void)
         cmocka_unit_test(the_trace_alone_tells_the_shape),
         cmocka_unit_test(several_files_are_told_apart),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(damage_is_found_wherever_it_is),
         cmocka_unit_test(an_existing_folder_is_kept),
+        cmocka_unit_test(room_is_looked_for_first),
         cmocka_unit_test(a_full_disk_leaves_nothing),
         cmocka_unit_test(steps_tell_what_they_wrote),
     };

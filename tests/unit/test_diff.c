@@ -5,6 +5,7 @@
 #include "../golden/synth_trace.c"
 #include "analyze/diff.h"
 #include "analyze/diff_align.h"
+#include "analyze/quantiles.h"
 #include "base/json.h"
 #include "cli/diff_view.h"
 
@@ -211,6 +212,32 @@ static void shifts_are_found(void **state)
     assert_true(share_found(256, 0, 0.02, log(1.03), 0.01, 200) < 0.03);
 }
 
+/* What is said to be needed for an interval is what it takes to get one. */
+static void intervals_have_ends_from_so_many_on(void **state)
+{
+    (void)state;
+    const double levels[] = {0.1, 0.05, 0.01, 0.001};
+    for (size_t l = 0; l < sizeof levels / sizeof *levels; l++)
+        for (size_t n = TT_SHIFT_SAMPLES_MIN; n < 200; n++) {
+            double d[200], low, high, least = tt_shift_effective_least(n, levels[l]);
+            assert_true(least >= TT_SHIFT_EFFECTIVE_MIN);
+            for (size_t i = 0; i < n; i++)
+                d[i] = (double)(i * 7919 % n);
+            tt_shift s;
+            tt_shift_of_tokens(&s, d, n);
+            for (int k = -1; k <= 1; k++) {
+                s.n_effective = fmin(fmax(least + 0.02 * k, TT_SHIFT_EFFECTIVE_MIN), (double)n);
+                s.tested = true;
+                tt_shift_interval(&s, levels[l], &low, &high);
+                bool enough = s.n_effective >= least;
+                if (enough || k < 0) assert_int_equal(isfinite(low) && isfinite(high), enough);
+            }
+        }
+    assert_true(fabs(tt_shift_effective_least(63, 0.01) - 12.5) < 0.1);
+    assert_true(fabs(tt_shift_effective_least(63, 0.05) - 7.6) < 0.1);
+    assert_true(tt_shift_effective_least(8, 0.01) == 13);
+}
+
 static void runs_differ_by_more_than_their_noise(void **state)
 {
     const double a[] = {0.00, 0.02, -0.02}, b[] = {0.10, 0.12, 0.11}, c[] = {0.2};
@@ -318,13 +345,20 @@ static void parts_add_up(void **state)
     tt_diff *d = compare(&a, &b, &usual);
     const tt_diff_phase *g = tt_diff_main(d);
     double whole = 0, n = 0;
+    tt_quantiles all = {0};
     for (uint32_t i = 0; i < a.m->n_batches; i++) {
         const tt_batch *batch = &a.m->batches[i];
         if (batch->phase != TT_PHASE_GENERATE) continue;
         whole += tt_model_span_ns(a.m, batch->end_ticks - batch->begin_ticks);
+        tt_quantiles_add(&all, batch->end_ticks - batch->begin_ticks);
         n++;
     }
     assert_true(fabs(g->rows[TT_DIFF_TOTAL][0].a.mean_ns - whole / n) < 2);
+    /* A median that was measured, as in `stats`, of an even number of tokens too. */
+    assert_true((uint64_t)n % 2 == 0);
+    assert_true(fabs(g->rows[TT_DIFF_TOTAL][0].a.median_ns -
+                     tt_quantiles_at(&all, 0.5) * a.m->clock.ns_per_tick) < 1e-3);
+    tt_quantiles_free(&all);
     for (int f = TT_DIFF_PARTS; f < TT_DIFF_FAMILIES; f++) {
         double mean = 0, bytes = 0;
         for (size_t i = 0; i < g->n_rows[f]; i++) {
@@ -399,6 +433,52 @@ static void threads_change_no_structure(void **state)
     close_plan(&b);
 }
 
+static const tt_diff_setting *setting(const tt_diff *d, const char *key)
+{
+    for (size_t i = 0; i < d->around.n_settings; i++)
+        if (strcmp(d->around.settings[i].key, key) == 0) return &d->around.settings[i];
+    return NULL;
+}
+
+/* Engines have other numbers of libraries, models other architectures. */
+static void settings_are_found_wherever_they_are(void **state)
+{
+    (void)state;
+    tt_pair libraries[2][2] = {{{"engine_library_0", "/e/ggml-cpu/libllama.so"},
+                                {"engine_library_1", "/e/libggml-cpu-zen4.so"}},
+                               {{"engine_library_0", "/e/libggml-cpu-haswell.so"},
+                                {"engine_library_3", "/e/libother.so"}}};
+    const tt_file_kv kvs[2][2] = {
+        {{"general.architecture", "llama", 8}, {"llama.block_count", "4", 4}},
+        {{"general.architecture", "qwen2moe", 8}, {"qwen2moe.block_count", "24", 4}}};
+    opened side[2] = {open_plan(synth_default(), false), open_plan(synth_default(), false)};
+    tt_model kept[2];
+    tt_model_file file[2];
+    for (size_t i = 0; i < 2; i++) {
+        kept[i] = *side[i].m;
+        file[i] = side[i].m->files[0];
+        side[i].m->environment = libraries[i];
+        side[i].m->n_environment = 2;
+        assert_true(side[i].m->n_files > 0);
+        side[i].m->files[0].kvs = kvs[i];
+        side[i].m->files[0].n_kvs = 2;
+    }
+    tt_diff *d = compare(&side[0], &side[1], &usual);
+    const tt_diff_setting *cpu = setting(d, "engine_cpu_library"), *n = setting(d, "block_count");
+    assert_non_null(cpu);
+    assert_string_equal(cpu->a, "libggml-cpu-zen4.so");
+    assert_string_equal(cpu->b, "libggml-cpu-haswell.so");
+    assert_non_null(n);
+    assert_string_equal(n->a, "4");
+    assert_string_equal(n->b, "24");
+    tt_diff_free(d);
+    for (size_t i = 0; i < 2; i++) {
+        *side[i].m = kept[i];
+        side[i].m->files[0] = file[i];
+        close_plan(&side[i]);
+    }
+}
+
 static void structure_only_compares_no_times(void **state)
 {
     (void)state;
@@ -451,6 +531,7 @@ static void a_change_is_found_and_noise_is_not(void **state)
         if (strcmp(g->causes[i].component, "ffn_down") == 0) cause = &g->causes[i];
     assert_non_null(cause);
     assert_true(cause->delta_ns < 0);
+    assert_true(cause->significant);
     assert_string_equal(cause->title, "FFN Down");
     assert_int_equal(cause->n_layers, 2);
     assert_int_equal(cause->layers[0], 1);
@@ -496,6 +577,39 @@ static void one_prompt_is_too_few_to_test(void **state)
     assert_int_equal(d->phases[0].pairs.n, 0);
     assert_int_equal(tt_diff_main(d)->phase, TT_PHASE_PROMPT);
     assert_int_equal(tt_diff_main(d)->verdict, TT_DIFF_UNTESTED);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
+/* That the whole changed does not show it of each place that it is said to be in. */
+static void places_are_sure_by_themselves_or_not(void **state)
+{
+    (void)state;
+    char text[TT_DIFF_SENTENCE];
+    opened a = open_plan(synth_default(), false), b = open_plan(synth_default(), false);
+    tt_diff *d = compare(&a, &b, &usual);
+    const char *paths[] = {"a.ttrace", "b.ttrace"};
+    const tt_diff_view v = {d, paths, 0, false};
+    tt_diff_phase *g = &d->phases[tt_diff_main(d) - d->phases];
+    g->verdict = TT_DIFF_FASTER;
+    g->rows[TT_DIFF_TOTAL][0].change = -0.27;
+    g->n_causes = 2;
+    g->causes[0] = (tt_diff_cause){.component = "ffn_up", .title = "FFN Up", .delta_ns = -2e3};
+    g->causes[1] = (tt_diff_cause){.component = "attn_q", .title = "Attention Q", .delta_ns = -1e3};
+    (void)tt_diff_say_times(&v, text);
+    assert_non_null(strstr(text, "B takes 27.0 % less time a token"));
+    assert_non_null(strstr(text, "Most of the difference is in FFN Up"));
+    assert_non_null(strstr(text, "; none of these sure by itself"));
+    g->causes[1].significant = true;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), "; sure by itself only Attention Q"));
+    g->causes[0].significant = true;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), "; each sure by itself"));
+    g->n_causes = 1;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), ", sure by itself"));
+    g->verdict = TT_DIFF_SLOWER;
+    g->rows[TT_DIFF_TOTAL][0].change = 0.12;
+    assert_non_null(strstr(tt_diff_say_times(&v, text), "B takes 12.0 % more time a token"));
     tt_diff_free(d);
     close_plan(&a);
     close_plan(&b);
@@ -602,16 +716,19 @@ int main(void)
         cmocka_unit_test(noise_is_no_difference),
         cmocka_unit_test(autocorrelation_is_seen),
         cmocka_unit_test(shifts_are_found),
+        cmocka_unit_test(intervals_have_ends_from_so_many_on),
         cmocka_unit_test(runs_differ_by_more_than_their_noise),
         cmocka_unit_test(a_run_is_equal_to_itself),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(other_layers_are_added_or_gone),
         cmocka_unit_test(another_width_is_another_shape),
         cmocka_unit_test(threads_change_no_structure),
+        cmocka_unit_test(settings_are_found_wherever_they_are),
         cmocka_unit_test(structure_only_compares_no_times),
         cmocka_unit_test(a_change_is_found_and_noise_is_not),
         cmocka_unit_test(repeats_are_compared_as_runs),
         cmocka_unit_test(one_prompt_is_too_few_to_test),
+        cmocka_unit_test(places_are_sure_by_themselves_or_not),
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(order_is_told_apart_from_new_and_gone),
         cmocka_unit_test(sides_need_files),

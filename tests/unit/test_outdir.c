@@ -3,10 +3,41 @@
 #include "base/outdir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Of a file system that cannot exchange; renames back to an old name may fail too. */
+static bool cannot_exchange, sync_fails;
+static const char *never_named;
+
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+    if (cannot_exchange && flags) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+}
+
+int rename(const char *from, const char *to)
+{
+    if (never_named && strcmp(to, never_named) == 0 && strstr(from, ".old") == NULL) {
+        errno = EACCES;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int syncfs(int fd)
+{
+    if (!sync_fails) return (int)syscall(SYS_syncfs, fd);
+    errno = EIO;
+    return -1;
+}
 
 static char folder[] = "/tmp/tt-outdir-XXXXXX";
 static tt_outdir dir;
@@ -132,6 +163,47 @@ static void force_replaces_its_like_alone(void **state)
     expect("empty/x", "x");
 }
 
+/* In steps, where there is no exchange; on failure what was there is there again. */
+static void it_is_replaced_on_any_file_system(void **state)
+{
+    (void)state;
+    cannot_exchange = true;
+    assert_int_equal(tt_outdir_open(&dir, "plain", false, &error), TT_OK);
+    put("x", "old");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    assert_int_equal(tt_outdir_open(&dir, "plain", true, &error), TT_OK);
+    char *temporary = strdup(dir.temporary), *path = strdup(dir.path), old[4096];
+    (void)snprintf(old, sizeof old, "%s.old", temporary);
+    put("x", "new");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    expect("plain/x", "new");
+    assert_false(exists(temporary) || exists(old));
+    never_named = path;
+    assert_int_equal(tt_outdir_open(&dir, "plain", true, &error), TT_OK);
+    put("x", "newer");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_IO);
+    never_named = NULL;
+    cannot_exchange = false;
+    expect("plain/x", "new");
+    assert_false(exists(temporary) || exists(old));
+    free(temporary);
+    free(path);
+}
+
+static void what_the_disk_refuses_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_outdir_open(&dir, "unsynced", false, &error), TT_OK);
+    char *temporary = strdup(dir.temporary);
+    put("x", "x");
+    sync_fails = true;
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_IO);
+    sync_fails = false;
+    assert_non_null(strstr(error.message, "unsynced"));
+    assert_false(exists("unsynced") || exists(temporary));
+    free(temporary);
+}
+
 /* Something of that name comes into being while the folder is filled. */
 static void what_came_meanwhile_is_kept(void **state)
 {
@@ -192,6 +264,8 @@ int main(void)
         cmocka_unit_test(a_folder_that_was_taken_away_stays_away),
         cmocka_unit_test(what_is_there_is_kept_without_force),
         cmocka_unit_test(force_replaces_its_like_alone),
+        cmocka_unit_test(it_is_replaced_on_any_file_system),
+        cmocka_unit_test(what_the_disk_refuses_is_told),
         cmocka_unit_test(what_came_meanwhile_is_kept),
         cmocka_unit_test(a_file_is_no_folder),
         cmocka_unit_test(removing_follows_no_links),

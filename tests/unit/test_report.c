@@ -263,12 +263,47 @@ static void a_hostile_trace(void **state)
     tt_bytes_free(&b);
 }
 
+/* Of ops that were dropped the page says which option would have kept them, and counts no idleness.
+ */
+static void what_was_dropped(void **state)
+{
+    synth_plan plan = synth_default();
+    tt_bytes b;
+    tt_model *m;
+    tt_analysis a;
+    tt_page p;
+    char *out = NULL;
+    size_t size = 0;
+    const tt_drawings none = {0};
+    const tt_analysis_options options = {.disk_bytes_per_s = 0};
+    (void)state;
+    tt_bytes_init(&b, SIZE_MAX / 2);
+    assert_true(synth_build(&plan, &b));
+    assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
+    m->losses_total = 5;
+    assert_int_equal(tt_analysis_make(m, "a.ttrace", &options, &a, NULL), TT_OK);
+    tt_page_open(&p);
+    tt_report_page(&p, &a);
+    FILE *f = open_memstream(&out, &size);
+    tt_page_markdown(&p, &none, NULL, f);
+    assert_int_equal(fclose(f), 0);
+    assert_non_null(strstr(out, "> **The trace is not whole: 5 op records were dropped."));
+    assert_non_null(strstr(out, "run --thread-memory makes it larger"));
+    assert_int_equal(count(out, "or in ops that were lost"), 2);
+    free(out);
+    tt_page_close(&p);
+    tt_analysis_free(&a);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_texts),         cmocka_unit_test(pages_hold_their_texts),
         cmocka_unit_test(names_are_no_commands), cmocka_unit_test(colours_become_variables),
         cmocka_unit_test(what_bounds_an_op),     cmocka_unit_test(a_hostile_trace),
+        cmocka_unit_test(what_was_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

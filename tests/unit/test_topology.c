@@ -43,6 +43,28 @@ static uint64_t sum_of(const tt_topology_sums *s, bool count)
     return all;
 }
 
+/* What is found in one pass is what is found one by one. */
+static void runs_are_found_for_all_at_once(void **state)
+{
+    opened o = open_plan(synth_default());
+    uint32_t n;
+    (void)state;
+    o.m->runs[3].graph = TT_NONE;
+    o.m->runs[1].batch = o.m->runs[2].batch; /* a batch of two, the first graph the larger */
+    o.m->runs[0].batch = TT_NONE;
+    uint32_t *run_of = tt_topology_run_of_each(o.m), *last = tt_topology_last_run_of_each(o.m);
+    assert_non_null(run_of);
+    assert_non_null(last);
+    for (uint32_t i = 0; i < o.m->n_batches; i++)
+        assert_int_equal(run_of[i], tt_topology_run_of(o.m, i, &n));
+    for (uint32_t i = 0; i < o.m->n_graphs; i++)
+        assert_int_equal(last[i], tt_topology_last_run(o.m, i));
+    assert_int_equal(run_of[o.m->runs[3].batch], TT_NONE);
+    free(run_of);
+    free(last);
+    close_plan(&o);
+}
+
 static void a_run_tells_ops_and_fusions(void **state)
 {
     opened o = open_plan(synth_default());
@@ -266,6 +288,7 @@ static void texts_are_cut_at_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_are_found_for_all_at_once),
         cmocka_unit_test(a_run_tells_ops_and_fusions),
         cmocka_unit_test(without_a_run_nothing_is_invented),
         cmocka_unit_test(edges_are_sources_and_views),

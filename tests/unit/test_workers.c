@@ -3,7 +3,9 @@
 #include "../golden/synth_trace.c"
 #include "export/workers.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define PARTS 200u
@@ -14,6 +16,8 @@ typedef struct sample {
     atomic_uint made, opened, closed, held, most_held;
     uint64_t progress;
     size_t part_bytes;
+    pthread_t caller;
+    enum { ALL_OPEN, CALLER_ALONE, CALLER_NOT } opens;
 } sample;
 
 static tt_model *m;
@@ -37,6 +41,9 @@ static int close_model(void **state)
 static void *open_own(void *context)
 {
     sample *s = context;
+    bool is_caller = pthread_equal(pthread_self(), s->caller);
+    if (s->opens == CALLER_ALONE && !is_caller) return NULL;
+    if (s->opens == CALLER_NOT && is_caller) return NULL;
     atomic_fetch_add(&s->opened, 1);
     return s;
 }
@@ -104,7 +111,7 @@ static tt_status run(sample *s, uint32_t parts, unsigned threads, tt_error *err)
 
 static sample whole(void)
 {
-    return (sample){.fail_make = TT_NONE, .fail_take = TT_NONE};
+    return (sample){.fail_make = TT_NONE, .fail_take = TT_NONE, .caller = pthread_self()};
 }
 
 static void parts_are_taken_in_order(void **state)
@@ -144,11 +151,29 @@ static void the_first_error_ends_it(void **state)
     }
 }
 
+/* Other threads are a help; without the calling one nothing is certain. */
+static void threads_without_memory_leave_it_to_the_others(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads < 9; threads++) {
+        tt_error err;
+        sample a = whole(), b = whole();
+        a.opens = CALLER_ALONE;
+        assert_int_equal(run(&a, PARTS, threads, &err), TT_OK);
+        assert_int_equal(a.taken, PARTS);
+        assert_int_equal(a.opened, 1);
+        b.opens = CALLER_NOT;
+        assert_int_equal(run(&b, PARTS, threads, &err), TT_E_MEMORY);
+        assert_int_equal(b.opened, b.closed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_taken_in_order),
         cmocka_unit_test(the_first_error_ends_it),
+        cmocka_unit_test(threads_without_memory_leave_it_to_the_others),
     };
     return cmocka_run_group_tests(tests, open_model, close_model);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* The text of one part. */
-#define PART_BYTES_MAX ((size_t)1 << 31)
+#define PART_BYTES_MAX ((size_t)256 << 20)
 /* Parts are held twice a thread, some ten to fifty MiB each, and less when they are compressed. So
  * many threads fill any disk. */
 #define THREADS_MAX 8u

@@ -210,6 +210,16 @@ static char *put_block(tt_csv *c, uint32_t n_columns, size_t first, size_t n, ch
     return p;
 }
 
+/* For n more bytes: over the limit, or no memory. */
+static tt_status no_room(const tt_rows *rows, const tt_bytes *out, size_t n, tt_error *err)
+{
+    if (n <= out->limit && out->size <= out->limit - n) return no_memory(err);
+    return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                        "the table %s: a part of it takes more than %zu MiB of text; names in the "
+                        "trace are very long, or it is damaged",
+                        rows->table->name, out->limit >> 20);
+}
+
 tt_status tt_csv_put(tt_csv *c, const tt_rows *rows, tt_bytes *out, tt_error *err)
 {
     size_t most;
@@ -219,7 +229,8 @@ tt_status tt_csv_put(tt_csv *c, const tt_rows *rows, tt_bytes *out, tt_error *er
     const size_t each = most < BLOCK_BYTES / BLOCK_ROWS ? block : 1;
     for (size_t row = 0; row < rows->n; row += each) {
         size_t n = rows->n - row < each ? rows->n - row : each;
-        if (!tt_bytes_reserve(out, n * most + TT_CSV_SLACK)) return no_memory(err);
+        if (!tt_bytes_reserve(out, n * most + TT_CSV_SLACK))
+            return no_room(rows, out, n * most + TT_CSV_SLACK, err);
         char *begin = (char *)out->data + out->size;
         char *end = put_block(c, rows->table->n_columns, row, n, begin);
         out->size += (size_t)(end - begin);

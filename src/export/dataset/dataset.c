@@ -82,6 +82,7 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
     status = tt_outdir_open(&d->folder, path, options->force, err);
     if (status == TT_OK) status = tt_dataset_find_model(d, err);
     if (status == TT_OK && !list_runs(d)) status = no_memory(err);
+    if (status == TT_OK) status = tt_dataset_check_room(d, err);
     if (status != TT_OK) {
         tt_dataset_abandon(d);
         return status;

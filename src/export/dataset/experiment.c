@@ -1,6 +1,8 @@
 /* experiment.json: what was run, where and when. */
 #include "base/bytes.h"
+#include "export/damage.h"
 #include "export/dataset/parts.h"
+#include "model/idmap.h"
 
 #include <string.h>
 
@@ -94,30 +96,38 @@ static void put_prompt(tt_dataset *d, tt_json *j)
 
 /* --- counts --- */
 
-/* Whether the next token was sampled from a batch of the prompt: the last one of its context
- * before that generates, or the very last. */
-static bool ends_prompt(const tt_model *m, uint32_t batch)
+/* Notes the batch's phase for its context; *next gets what was there, the phase of the context's
+ * next batch, or TT_NONE. False without memory. */
+static bool pass_batch(tt_idmap *phases, const tt_batch *b, uint32_t *next)
 {
-    for (uint32_t i = batch + 1; i < m->n_batches; i++)
-        if (m->batches[i].context == m->batches[batch].context)
-            return m->batches[i].phase == TT_PHASE_GENERATE;
-    return true;
+    return tt_idmap_add(phases, b->context, b->phase, next) &&
+           (*next == TT_NONE || tt_idmap_set(phases, b->context, b->phase));
 }
 
 /* Tokens that the engine was asked to predict: each batch that generates asks for one a sequence,
- * and so does the end of the prompt. False: that was not observed. */
-static bool count_generated(const tt_model *m, uint64_t *n)
+ * and so does the end of the prompt. *known is false where that was not observed. */
+static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt_error *err)
 {
+    tt_idmap phases = {0}; /* by context, of the batch behind */
+    bool memory = true;
     *n = 0;
-    for (uint32_t i = 0; i < m->n_batches; i++) {
+    *known = true;
+    for (uint32_t i = m->n_batches; i-- > 0 && *known;) {
         const tt_batch *b = &m->batches[i];
-        if (b->phase == TT_PHASE_PROMPT && !ends_prompt(m, i)) continue;
-        if (b->phase == TT_PHASE_UNKNOWN || b->n_outputs_plus_1 == 0) return false;
-        uint64_t outputs = b->n_outputs_plus_1 - 1;
+        uint32_t next;
+        memory = pass_batch(&phases, b, &next);
+        if (!memory) break;
+        /* The next token was sampled from a batch of the prompt when it is the last one of its
+         * context before that generates, or the very last. */
+        if (b->phase == TT_PHASE_PROMPT && next != TT_NONE && next != TT_PHASE_GENERATE) continue;
+        *known = b->phase != TT_PHASE_UNKNOWN && b->n_outputs_plus_1 != 0;
+        uint64_t outputs = *known ? b->n_outputs_plus_1 - 1 : 0;
         /* Programs that score a text ask for an output at each of its tokens. */
         *n += b->phase == TT_PHASE_PROMPT && outputs > 1 ? 1 : outputs;
     }
-    return true;
+    tt_idmap_free(&phases);
+    return memory ? TT_OK
+                  : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the dataset");
 }
 
 static uint32_t most_threads(const tt_model *m)
@@ -165,12 +175,13 @@ static void put_model(tt_json *j, const tt_dataset *d)
     tt_json_array_end(j);
 }
 
-static void put_trace(tt_json *j, const tt_model *m)
+static void put_trace(tt_json *j, const tt_model *m, uint64_t damaged)
 {
     tt_json_key(j, "trace");
     tt_json_object(j);
-    tt_json_kv_bool(j, "complete", m->trace.complete);
+    tt_json_kv_bool(j, "complete", tt_damage_is_complete(m, damaged));
     tt_json_kv_u64(j, "dropped_records", m->losses_total);
+    tt_json_kv_u64(j, "damaged_chunks", damaged);
     tt_json_object_end(j);
 }
 
@@ -180,8 +191,11 @@ tt_status tt_dataset_experiment(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_json *j = &file.json;
     const tt_model *m = d->m;
     char time[TT_DATASET_TIME_TEXT];
-    uint64_t generated;
-    tt_status status = tt_dataset_json_open(d, &file, "experiment.json", err);
+    uint64_t generated, damaged;
+    bool counted;
+    tt_status status = tt_damage_count(m, &damaged, err);
+    if (status == TT_OK) status = count_generated(m, &generated, &counted, err);
+    if (status == TT_OK) status = tt_dataset_json_open(d, &file, "experiment.json", err);
     if (status != TT_OK) return status;
     tt_json_object(j);
     tt_json_kv_string(j, "experiment_id", d->id);
@@ -189,7 +203,6 @@ tt_status tt_dataset_experiment(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_json_kv_string(j, "timestamp_start", timed ? time : NULL);
     put_model(j, d);
     put_prompt(d, j);
-    bool counted = count_generated(m, &generated);
     tt_dataset_known(j, "num_tokens_generated", counted, generated);
     tt_json_kv_u64(j, "num_batches", m->n_batches);
     tt_dataset_known(j, "threads", most_threads(m) > 0, most_threads(m));
@@ -198,7 +211,7 @@ tt_status tt_dataset_experiment(tt_dataset *d, tt_dataset_sum *sum, tt_error *er
     tt_json_kv_string(j, "command", tt_model_environment(m, "command"));
     tt_json_kv_string(j, "host", tt_model_environment(m, "host"));
     if (d->options->command) tt_json_kv_string(j, "export_command", d->options->command);
-    put_trace(j, m);
+    put_trace(j, m, damaged);
     tt_json_object_end(j);
     return tt_dataset_json_close(d, &file, 1, sum, err);
 }

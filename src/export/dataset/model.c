@@ -177,24 +177,49 @@ static bool put_value(const tt_file_kv *kv, uint8_t *at, tt_gguf_kv *out)
     return true;
 }
 
-/* Files of one name in several folders are told apart by a number. */
-static bool name_files(tt_dataset *d)
+typedef struct named {
+    const char *name;
+    uint32_t file;
+} named;
+
+static int by_name(const void *a, const void *b)
 {
-    const tt_model *m = d->m;
-    d->model.names = calloc(m->n_files, sizeof *d->model.names);
-    if (!d->model.names) return false;
-    d->model.n_names = m->n_files;
-    for (uint32_t i = 0; i < m->n_files; i++) {
-        const char *name = base_name(m->files[i].path);
-        uint32_t before = 0;
-        for (uint32_t k = 0; k < i; k++)
-            before += strcmp(name, base_name(m->files[k].path)) == 0;
+    const named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->file > y->file) - (x->file < y->file);
+}
+
+/* Of n files sorted by name. */
+static bool name_sorted(tt_dataset *d, const named *list, uint32_t n)
+{
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = list[i].name;
+        before = i > 0 && strcmp(name, list[i - 1].name) == 0 ? before + 1 : 0;
         size_t size = strlen(name) + 16;
-        char *text = d->model.names[i] = malloc(size);
+        char *text = d->model.names[list[i].file] = malloc(size);
         if (!text) return false;
         (void)snprintf(text, size, before ? "%s (%" PRIu32 ")" : "%s", name, before + 1);
     }
     return true;
+}
+
+/* Files of one name in several folders are told apart by a number. */
+static bool name_files(tt_dataset *d)
+{
+    const tt_model *m = d->m;
+    named *list = calloc(m->n_files, sizeof *list);
+    d->model.names = calloc(m->n_files, sizeof *d->model.names);
+    bool ok = list && d->model.names;
+    if (ok) d->model.n_names = m->n_files;
+    for (uint32_t i = 0; ok && i < m->n_files; i++)
+        list[i] = (named){base_name(m->files[i].path), i};
+    if (ok) {
+        qsort(list, m->n_files, sizeof *list, by_name);
+        ok = name_sorted(d, list, m->n_files);
+    }
+    free(list);
+    return ok;
 }
 
 static int by_place(const void *a, const void *b)
@@ -217,9 +242,9 @@ static void fill_parts(tt_dataset *d, uint32_t main)
                             .size_bytes = m->files[i].size_bytes,
                             .data_offset = m->files[i].data_offset_bytes};
         o->gguf.size_bytes += p->size_bytes;
-        for (uint32_t k = 0; k < m->n_weights; k++) {
+        for (uint32_t n = 0; n < m->files[i].n_weights; n++) {
+            const uint32_t k = m->files[i].first_weight + n;
             const tt_weight *w = &m->weights[k];
-            if (w->file != i) continue;
             o->types[k] = (tt_ggml_type){w->type, w->type_name, 1, 1};
             const tt_ggml_type *known = tt_ggml_type_find(w->type);
             tt_gguf_tensor *t = &o->tensors[o->gguf.n_tensors++];
@@ -230,8 +255,8 @@ static void fill_parts(tt_dataset *d, uint32_t main)
                 .offset = w->offset_bytes,
                 .size_bytes = w->size_bytes,
                 .part = at};
-            for (uint32_t n = 0; n < TT_DIMS; n++)
-                t->ne[n] = n < w->n_dims ? w->ne[n] : 1;
+            for (uint32_t dim = 0; dim < TT_DIMS; dim++)
+                t->ne[dim] = dim < w->n_dims ? w->ne[dim] : 1;
         }
     }
     uint8_t *at = o->values;

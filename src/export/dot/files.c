@@ -33,12 +33,11 @@ static bool is_filtered(const tt_filter *f)
     return f && (f->has_token || f->phase);
 }
 
-static void list_tokens(dot *d, const tt_filter *filter)
+static void list_tokens(dot *d, const tt_filter *filter, const uint32_t *run_of)
 {
     for (uint32_t i = 0; i < d->m->n_batches; i++) {
-        uint32_t n;
         if (!tt_filter_batch(filter, d->m, i)) continue;
-        uint32_t run = tt_topology_run_of(d->m, i, &n);
+        uint32_t run = run_of[i];
         if (run == TT_NONE)
             d->n_missing++;
         else
@@ -46,10 +45,25 @@ static void list_tokens(dot *d, const tt_filter *filter)
     }
 }
 
-static void list_graphs(dot *d)
+static void list_graphs(dot *d, const uint32_t *last_run)
 {
     for (uint32_t i = 0; i < d->m->n_graphs; i++)
-        d->list[d->n++] = (picture){i, tt_topology_last_run(d->m, i), d->m->graphs[i].id};
+        d->list[d->n++] = (picture){i, last_run[i], d->m->graphs[i].id};
+}
+
+static tt_status list_pictures(dot *d, const tt_filter *filter, tt_error *err)
+{
+    const tt_model *m = d->m;
+    uint32_t *runs = d->by_token ? tt_topology_run_of_each(m) : tt_topology_last_run_of_each(m);
+    d->list = calloc((size_t)m->n_graphs + m->n_batches + 1, sizeof *d->list);
+    bool ok = runs && d->list;
+    if (ok && d->by_token)
+        list_tokens(d, filter, runs);
+    else if (ok)
+        list_graphs(d, runs);
+    free(runs);
+    return ok ? TT_OK
+              : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of graphs");
 }
 
 static tt_status make(void *context, void *own, const tt_model *m, uint32_t part, tt_bytes *out,
@@ -109,9 +123,7 @@ static tt_status write_files(dot *d, const tt_export_options *options, tt_error 
                                   .progress = options->progress,
                                   .progress_context = options->progress_context};
     tt_status status = tt_workers_run(d->m, &plan, err);
-    if (status == TT_OK) status = tt_outdir_commit(&d->folder, err);
-    tt_outdir_abandon(&d->folder);
-    return status;
+    return status == TT_OK ? tt_outdir_commit(&d->folder, err) : status;
 }
 
 static tt_status write_dot(const tt_model *m, const char *path, const tt_export_options *options,
@@ -119,16 +131,13 @@ static tt_status write_dot(const tt_model *m, const char *path, const tt_export_
 {
     const uint8_t *id = m->trace.header.run_id;
     dot d = {.m = m, .by_token = is_filtered(options->filter)};
-    d.list = calloc((size_t)m->n_graphs + m->n_batches + 1, sizeof *d.list);
-    if (!d.list)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of graphs");
     (void)snprintf(d.title, sizeof d.title, "run %02x%02x%02x%02x", id[0], id[1], id[2], id[3]);
-    if (d.by_token)
-        list_tokens(&d, options->filter);
-    else
-        list_graphs(&d);
+    /* The folder first: it is the cheapest to fail. */
     tt_status status = tt_outdir_open(&d.folder, path, options->force, err);
+    if (status != TT_OK) return status;
+    status = list_pictures(&d, options->filter, err);
     if (status == TT_OK) status = write_files(&d, options, err);
+    tt_outdir_abandon(&d.folder);
     if (status == TT_OK) tell(&d, options);
     free(d.list);
     return status;

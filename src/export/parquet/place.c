@@ -256,8 +256,10 @@ static void undo(const tt_parquet_place *p, size_t n)
 
 tt_status tt_parquet_place_commit(tt_parquet_place *p, tt_error *err)
 {
-    tt_status status = TT_OK;
-    if (!make_file(p->hidden, READY)) status = io_error(err, "write to", p->path);
+    /* READY promises that the files are whole. */
+    tt_status status = tt_outdir_sync(&p->staged, err);
+    if (status == TT_OK && !make_file(p->hidden, READY))
+        status = io_error(err, "write to", p->path);
     for (size_t i = 0; i < p->n_tables && status == TT_OK; i++) {
         if (place_table(p->folder, p->hidden, p->tables[i], p->run_id, p->force)) continue;
         undo(p, i + 1);

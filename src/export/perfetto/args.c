@@ -99,6 +99,14 @@ void tt_perfetto_put_text(tt_bytes *b, uint32_t field, tt_perfetto_arg name,
     tt_proto_end(b, at);
 }
 
+void tt_perfetto_put_text_n(tt_bytes *b, uint32_t field, tt_perfetto_arg name, const char *text,
+                            size_t n)
+{
+    size_t at = tt_perfetto_put_begin(b, field, name);
+    tt_proto_text_n(b, PB_STRING_VALUE, text, n);
+    tt_proto_end(b, at);
+}
+
 /* --- packets --- */
 
 size_t tt_perfetto_packet(tt_bytes *b)

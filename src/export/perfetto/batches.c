@@ -40,7 +40,7 @@ static void put_token(const tt_model *m, const tt_batch *t, uint32_t i, tt_bytes
     if (t->tokens) {
         const char *text = tt_model_token_text(m, t->vocabulary, t->tokens[i], &n);
         tt_perfetto_put_int(b, PB_DICT_ENTRIES, ARG_TOKEN_ID, t->tokens[i]);
-        if (text) tt_perfetto_put_text(b, PB_DICT_ENTRIES, ARG_TEXT, NULL, text);
+        if (text) tt_perfetto_put_text_n(b, PB_DICT_ENTRIES, ARG_TEXT, text, n);
     }
     if (t->positions) tt_perfetto_put_int(b, PB_DICT_ENTRIES, ARG_POSITION, t->positions[i]);
     if (t->sequence_first) put_sequences(t, i, b);

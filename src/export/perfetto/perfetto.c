@@ -126,7 +126,12 @@ static tt_status write_perfetto(const tt_model *m, const char *path,
         tt_bytes_init(&p->packed, SIZE_MAX / 2);
         status = prepare(p, err);
         if (status == TT_OK) status = write_all(p, err);
-        if (status == TT_OK) tell(p);
+        if (status == TT_OK) {
+            status = tt_outfile_commit(&file, err);
+            if (status == TT_OK) tell(p);
+        } else {
+            tt_outfile_abandon(&file);
+        }
         tt_perfetto_rows_free(&p->runs);
         tt_perfetto_rows_free(&p->batches);
         tt_perfetto_names_free(&p->names);
@@ -135,9 +140,8 @@ static tt_status write_perfetto(const tt_model *m, const char *path,
         free(p);
     } else {
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
+        tt_outfile_abandon(&file);
     }
-    if (status == TT_OK) return tt_outfile_commit(&file, err);
-    tt_outfile_abandon(&file);
     return status;
 }
 

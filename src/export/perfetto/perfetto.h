@@ -204,6 +204,9 @@ void tt_perfetto_put_true(tt_bytes *b, uint32_t field, tt_perfetto_arg name);
 /* Interned when it is one of the names, else as it is. */
 void tt_perfetto_put_text(tt_bytes *b, uint32_t field, tt_perfetto_arg name,
                           const tt_perfetto_names *names, const char *text);
+/* n bytes, as they are: NUL is a character like others. */
+void tt_perfetto_put_text_n(tt_bytes *b, uint32_t field, tt_perfetto_arg name, const char *text,
+                            size_t n);
 /* A dictionary or list: what is put up to tt_proto_end. */
 size_t tt_perfetto_put_begin(tt_bytes *b, uint32_t field, tt_perfetto_arg name);
 

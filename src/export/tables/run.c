@@ -2,6 +2,7 @@
 #include "export/tables/tables.h"
 
 #include "analyze/summary.h"
+#include "export/damage.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ enum {
     RUN_RECORDS,
     RUN_LOSSES,
     RUN_DETAIL_LOSSES,
+    RUN_DAMAGED,
     RUN_COLUMNS
 };
 
@@ -69,7 +71,8 @@ static const tt_column run_columns[RUN_COLUMNS] = {
                           "general.architecture in the model file"},
     [RUN_MODEL_BYTES] = {"model_bytes", TT_VALUE_U64, true,
                          "size of all weights of all model files"},
-    [RUN_COMPLETE] = {"complete", TT_VALUE_BOOL, false, "the trace was ended, not cut off"},
+    [RUN_COMPLETE] = {"complete", TT_VALUE_BOOL, false,
+                      "the trace was ended, not cut off, and nothing of it is damaged"},
     [RUN_RECOVERED] = {"recovered", TT_VALUE_BOOL, false,
                        "it was completed after the program had died"},
     [RUN_SNAPSHOT] = {"snapshot", TT_VALUE_BOOL, false,
@@ -97,6 +100,8 @@ static const tt_column run_columns[RUN_COLUMNS] = {
     [RUN_LOSSES] = {"losses", TT_VALUE_U64, false, "records that were lost while recording"},
     [RUN_DETAIL_LOSSES] = {"detail_losses", TT_VALUE_U64, false,
                            "details (faults, experts) that were lost"},
+    [RUN_DAMAGED] = {"damaged_chunks", TT_VALUE_U64, false,
+                     "chunks of the trace that cannot be read; what they held is left out"},
 };
 
 static uint32_t one_part(const tt_model *m, const tt_filter *filter)
@@ -147,10 +152,12 @@ static tt_status fill_run(const tt_model *m, const tt_filter *filter, uint32_t p
 {
     tt_tables_own *own;
     tt_summary s;
+    uint64_t damaged = 0;
     (void)filter;
     (void)part;
     tt_status status = tt_tables_begin(rows, &tt_table_run, m, &own, err);
     if (status == TT_OK) status = tt_rows_reserve(rows, 1, err);
+    if (status == TT_OK) status = tt_damage_count(m, &damaged, err);
     if (status != TT_OK) return status;
     tt_summarize(m, &s);
     tt_tables_run_id(rows, 0, 1);
@@ -158,7 +165,7 @@ static tt_status fill_run(const tt_model *m, const tt_filter *filter, uint32_t p
     tt_rows_integer(rows, RUN_PID, m->trace.header.pid);
     put_environment(rows, m);
     put_model(rows, m, &s);
-    tt_rows_integer(rows, RUN_COMPLETE, m->trace.complete);
+    tt_rows_integer(rows, RUN_COMPLETE, tt_damage_is_complete(m, damaged));
     tt_rows_integer(rows, RUN_RECOVERED, (m->trace.end_flags & TT_END_RECOVERED) != 0);
     tt_rows_integer(rows, RUN_SNAPSHOT, (m->trace.end_flags & TT_END_SNAPSHOT) != 0);
     tt_tables_put_utc(rows, RUN_START_TIME, m, m->clock.zero_ticks);
@@ -166,6 +173,7 @@ static tt_status fill_run(const tt_model *m, const tt_filter *filter, uint32_t p
     tt_tables_put_known(rows, RUN_ELAPSED, m->clock.known && s.elapsed_ns < 9e18,
                         (uint64_t)(int64_t)(s.elapsed_ns < 9e18 ? s.elapsed_ns : 0));
     put_counts(rows, m, &s);
+    tt_rows_integer(rows, RUN_DAMAGED, damaged);
     rows->n++;
     return tt_tables_end(rows, err);
 }
