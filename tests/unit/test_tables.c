@@ -320,8 +320,7 @@ static void names_cannot_break_a_line(void **state)
         " ",
         "\xff\xfe",
         "<b>&amp;</b>",
-        "gr\xc3\xbc\xc3\x9f"
-        "e",
+        "gr\xc3\xbcn",
         "'",
         "\\N",
         "NULL",
