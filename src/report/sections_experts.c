@@ -86,7 +86,7 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
                     a->summary.records == 0 ? "Not observed: the trace holds no ops."
                     : a->expert_nodes == 0  ? "There are none: no op of the trace chooses experts."
                                             : "Not observed: the model has experts, but the trace "
-                                             "does not hold which ones were chosen.");
+                                              "does not hold which ones were chosen.");
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -227,6 +227,11 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     else if (ops)
         tt_page_say(p, TT_BLOCK_ANSWER, "The ops read %s from devices.",
                     tt_say_bytes(p, (double)total->counts.read_bytes));
+    else if (k->has_io)
+        tt_page_say(p, TT_BLOCK_ANSWER,
+                    "%s was read from devices while batches were computed; how long that took was "
+                    "not observed.",
+                    tt_say_bytes(p, (double)k->read_bytes));
     else
         tt_page_say(
             p, TT_BLOCK_ANSWER,

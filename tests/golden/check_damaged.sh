@@ -1,8 +1,10 @@
 #!/bin/sh
-# check_damaged.sh TENSORTRACE: every command that reads a trace, on traces damaged in many ways:
-# it ends, in time, with 0, 1 or 2, and says something when it is not 0.
+# check_damaged.sh TENSORTRACE [threads]: every command that reads a trace, or those that do it with
+# several threads, on traces damaged in many ways: it ends, in time, with 0, 1 or 2, and says
+# something when it is not 0.
 set -u
 program=$1
+which=${2:-all}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -23,13 +25,40 @@ letter() {
     printf '\125' | dd of="$1" bs=1 seek="$2" count=1 conv=notrunc 2>/dev/null
 }
 
+threaded="export --format perfetto --flows -o /dev/null
+export --format bin64 -o /dev/null
+export --format csv --force -o $work/csv
+export --format dataset --force -o $work/dataset
+export --format parquet --force -o $work/parquet
+diff $work/t.ttrace"
+
+# Nothing for a thread sanitizer to find.
+single="info
+info --json
+stats
+stats --by tensor --json
+log --limit 50
+log --json --limit 5
+buffers
+buffers --json
+graph
+graph --json
+heat
+heat --by tensor --json
+routing
+routing --json
+faults
+faults --json
+whatif --ram 1M --disk 1G
+export --format dot --force -o $work/dot
+report --no-measure --json
+verify
+verify --json"
+[ "$which" = threads ] && single=
+
 try() {
-    for command in "info" "info --json" "stats" "stats --by tensor --json" "log --limit 50" \
-        "log --json --limit 5" "buffers" "buffers --json" "graph" "graph --json" "heat" \
-        "heat --by tensor --json" "routing" "routing --json" "faults" "faults --json" \
-        "whatif --ram 1M --disk 1G" "export --format perfetto --flows -o /dev/null" \
-        "export --format bin64 -o /dev/null" "export --format dot --force -o $work/dot" "verify" \
-        "verify --json"; do
+    while read -r command <&3; do
+        [ "$command" ] || continue
         # shellcheck disable=SC2086 # words
         set -- $command
         verb=$1
@@ -49,7 +78,10 @@ try() {
             failed=$((failed + 1))
             ;;
         esac
-    done
+    done 3<<EOF
+$single
+$threaded
+EOF
 }
 
 for file in good-memory-experts good-zstd; do
