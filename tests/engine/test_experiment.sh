@@ -193,7 +193,7 @@ if unshare -m true 2>/dev/null; then
             echo \$? >code
             ls -A disk/data >ls.txt"
         expect "disk of $kib KiB: exit code" 2 "$(cat code)"
-        grep -qE "FAILED: .*(No space left|could not be finished)" err.txt || {
+        grep -qE "FAILED: .*(No space left|could not be finished|are free there)" err.txt || {
             fail "disk of $kib KiB: no reason"
             cat err.txt
         }
