@@ -1,0 +1,23 @@
+/* The endpoints of the API, one file api_NOUN.c each; docs/api-http.md describes them. */
+#ifndef TT_SERVE_ENDPOINT_H
+#define TT_SERVE_ENDPOINT_H
+
+#include "base/status.h"
+#include "serve/reply.h"
+#include "serve/request.h"
+
+/* Fills the reply. An error with TT_E_USAGE is the caller's (400); TT_E_NOT_FOUND 404; others 500.
+ * Called on worker threads, several at a time. */
+typedef tt_status tt_answer(tt_request *q, tt_reply *r, tt_error *err);
+
+typedef struct tt_endpoint {
+    const char *name; /* below /api/v1/traces/ID/ when of a trace, else below /api/v1/ */
+    bool of_trace;
+    tt_answer *answer;
+    const char *params; /* the parameters it knows, divided by spaces; others are refused */
+} tt_endpoint;
+
+/* All of them, by name (endpoints.c); ends with a NULL name. */
+extern const tt_endpoint tt_endpoints[];
+
+#endif

@@ -1,0 +1,30 @@
+/* A local web server for the viewer: the pages of ui/ and the API of docs/api-http.md. */
+#ifndef TT_SERVE_SERVER_H
+#define TT_SERVE_SERVER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TT_SERVE_TRACES_MAX 8u
+
+typedef struct tt_serve_options {
+    const char *const *paths; /* traces */
+    uint32_t n_paths;
+    uint16_t port;    /* 0: any that is free */
+    bool live;        /* traces may still be growing */
+    uint32_t workers; /* 0: as many as there are cores, at most 4 */
+} tt_serve_options;
+
+typedef struct tt_server tt_server;
+
+/* Opens the traces, binds 127.0.0.1 and answers on threads of its own. *out is ended with
+ * tt_server_stop; NULL on failure. */
+tt_status tt_server_start(const tt_serve_options *o, tt_server **out, tt_error *err);
+/* "http://127.0.0.1:PORT/open/SECRET": whoever opens it may use the server. */
+const char *tt_server_url(const tt_server *s);
+/* Returns when all threads have ended. */
+void tt_server_stop(tt_server *s);
+
+#endif

@@ -1,0 +1,26 @@
+/* A trace that is served: its model, shares of it for worker threads, and what was computed of it
+ * once and is asked for again. */
+#ifndef TT_SERVE_SOURCE_H
+#define TT_SERVE_SOURCE_H
+
+#include "base/status.h"
+#include "model/model.h"
+
+/* Computed once for each model (a live trace is opened anew as it grows), on the first worker that
+ * asks; others wait for it. `make` gets that worker's share. What it makes is immutable from then
+ * on, shared by all workers, and freed with `drop` when nobody uses the model any more. A failure
+ * is told to all who wait and is not kept. */
+typedef struct tt_source_memo {
+    tt_status (*make)(tt_model *m, void **out, tt_error *err);
+    void (*drop)(void *made);
+} tt_source_memo;
+
+typedef struct tt_request tt_request;
+
+/* What `memo` (static storage: its address is the key) made of the request's trace, or of the
+ * other one of a comparison. Valid while the request lasts. */
+tt_status tt_source_get(tt_request *q, const tt_source_memo *memo, const void **out, tt_error *err);
+tt_status tt_source_get_other(tt_request *q, const tt_source_memo *memo, const void **out,
+                              tt_error *err);
+
+#endif
