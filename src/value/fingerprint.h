@@ -1,0 +1,82 @@
+/* The fingerprint of a value: what can be said of a tensor's data in some 200 bytes, so that two
+ * engines, builds or settings can be compared without keeping the data.
+ *
+ * A value's elements are taken in logical order (dimension 0 runs fastest), whatever the strides
+ * are. They are divided into pieces of TT_VALUE_PIECE elements (times a power of two, so that there
+ * are at most TT_VALUE_PIECES_MAX), each of which any thread can take; what is put together in the
+ * end does not depend on who took which.
+ *
+ *   hash     XXH3-128 of the elements' native bytes; of a value of several pieces, XXH3-128 of the
+ *            pieces' hashes one behind the other, each as its 16 canonical bytes
+ *            (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md)
+ *   blake3   BLAKE3-256 of the elements as little-endian float32
+ *            (https://github.com/BLAKE3-team/BLAKE3-specs/blob/master/blake3.pdf)
+ *   mean     of the finite elements; RMS: sqrt(mean(x * x)); sums are of float64, piece by piece
+ *
+ * Nothing here allocates, locks or calls the system: it runs in a traced program. */
+#ifndef TT_VALUE_FINGERPRINT_H
+#define TT_VALUE_FINGERPRINT_H
+
+#include "value/type.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TT_VALUE_DIMS 4u
+#define TT_VALUE_PIECE 16384u /* elements: 64 KiB of float32, a subtree of 64 chunks of BLAKE3 */
+#define TT_VALUE_PIECES_MAX 4096u
+#define TT_VALUE_PREFIX 8u
+#define TT_VALUE_SAMPLES 16u
+#define TT_VALUE_NONE UINT64_MAX
+
+/* A tensor's data. Strides as ggml's nb: nb[0] between blocks of dimension 0. */
+typedef struct tt_value {
+    tt_value_type type;
+    uint64_t ne[TT_VALUE_DIMS];
+    uint64_t nb[TT_VALUE_DIMS];
+    const void *data;
+} tt_value;
+
+enum { TT_VALUE_WITH_BLAKE3 = 1 };
+
+/* What one piece is. */
+typedef struct tt_value_piece {
+    uint64_t n_nan, n_inf;
+    uint64_t first_bad; /* index of the first NaN or infinity; TT_VALUE_NONE */
+    float min, max;     /* of the finite ones; min > max: there are none */
+    double sum, sum_squares;
+    uint8_t hash[16];
+    uint8_t chaining[32]; /* BLAKE3's, of the subtree; of a single piece the digest */
+} tt_value_piece;
+
+typedef struct tt_fingerprint {
+    uint64_t n;
+    uint64_t n_nan, n_inf;
+    uint64_t first_bad; /* logical index, or TT_VALUE_NONE */
+    bool has_range;     /* some element is finite: min to rms hold */
+    float min, max;
+    double mean, rms;
+    uint8_t hash[16];
+    bool has_blake3;
+    uint8_t blake3[32];
+    uint32_t n_prefix;
+    float prefix[TT_VALUE_PREFIX]; /* the first elements */
+    uint32_t n_samples;
+    /* Elements i * (n - 1) / (n_samples - 1), rounded down, i = 0 .. n_samples - 1. */
+    float samples[TT_VALUE_SAMPLES];
+} tt_fingerprint;
+
+/* Elements; 0 when there are none, or the shape does not fit the type or a 64-bit number. */
+uint64_t tt_value_elements(const tt_value *v);
+/* Pieces of the value: at least 1 when it has elements. */
+uint32_t tt_value_pieces(const tt_value *v);
+/* Piece k < tt_value_pieces(v); other pieces may be taken on other threads at the same time. */
+void tt_value_take(const tt_value *v, uint32_t k, unsigned with, tt_value_piece *out);
+/* The whole, from all of its pieces; reads the prefix and the samples. The type is known. */
+void tt_value_finish(const tt_value *v, const tt_value_piece *pieces, unsigned with,
+                     tt_fingerprint *out);
+
+/* Index i of the n_samples that a value of n elements has. */
+uint64_t tt_value_sample_index(uint64_t n, uint32_t i);
+
+#endif

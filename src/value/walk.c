@@ -1,0 +1,41 @@
+#include "value/walk.h"
+
+#include <string.h>
+
+const uint8_t *tt_value_run(const tt_value *v, uint64_t first, uint64_t n, uint64_t *together)
+{
+    uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
+    uint64_t i0 = first % v->ne[0], rest = first / v->ne[0];
+    uint64_t i1 = rest % v->ne[1], i2 = rest / v->ne[1] % v->ne[2], i3 = rest / v->ne[1] / v->ne[2];
+    const uint8_t *at = (const uint8_t *)v->data + i0 / block * v->nb[0] + i1 * v->nb[1] +
+                        i2 * v->nb[2] + i3 * v->nb[3];
+    if (v->nb[0] != bytes) {
+        *together = block;
+        return at;
+    }
+    /* Rows, planes that lie close behind one another are one stretch. */
+    uint64_t here = v->ne[0] - i0, size = v->ne[0], row = size / block * bytes;
+    uint64_t index[TT_VALUE_DIMS] = {0, i1, i2, i3};
+    for (unsigned d = 1; d < TT_VALUE_DIMS && here < n; d++) {
+        if (v->ne[d] == 1) continue; /* its stride says nothing */
+        if (v->nb[d] != row) break;
+        here += (v->ne[d] - 1 - index[d]) * size;
+        size *= v->ne[d];
+        row *= v->ne[d];
+    }
+    *together = here < n ? here : n;
+    return at;
+}
+
+const uint8_t *tt_value_gather(const tt_value *v, uint64_t first, uint64_t n, uint8_t *out)
+{
+    uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
+    for (uint64_t done = 0; done < n;) {
+        uint64_t together;
+        const uint8_t *at = tt_value_run(v, first + done, n - done, &together);
+        if (together >= n && done == 0) return at;
+        memcpy(out + done / block * bytes, at, together / block * bytes);
+        done += together;
+    }
+    return out;
+}
