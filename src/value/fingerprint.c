@@ -159,14 +159,23 @@ static void put_hash(const tt_value_piece *pieces, uint32_t n, tt_fingerprint *o
     memcpy(out->hash, hash.digest, sizeof out->hash);
 }
 
-void tt_value_finish(const tt_value *v, const tt_value_piece *pieces, unsigned with,
-                     tt_fingerprint *out)
+void tt_value_look(const tt_value *v, tt_fingerprint *out)
 {
-    uint32_t n_pieces = tt_value_pieces(v);
-    double sum = 0, squares = 0;
     memset(out, 0, sizeof *out);
     out->n = tt_value_elements(v);
     out->first_bad = TT_VALUE_NONE;
+    out->n_prefix = (uint32_t)(out->n < TT_VALUE_PREFIX ? out->n : TT_VALUE_PREFIX);
+    for (uint32_t i = 0; i < out->n_prefix; i++)
+        out->prefix[i] = element(v, i);
+    out->n_samples = (uint32_t)(out->n < TT_VALUE_SAMPLES ? out->n : TT_VALUE_SAMPLES);
+    for (uint32_t i = 0; i < out->n_samples; i++)
+        out->samples[i] = element(v, tt_value_sample_index(out->n, i));
+}
+
+void tt_value_finish(const tt_value_piece *pieces, uint32_t n_pieces, unsigned with,
+                     tt_fingerprint *out)
+{
+    double sum = 0, squares = 0;
     out->min = INFINITY;
     out->max = -INFINITY;
     if (!n_pieces) return;
@@ -192,10 +201,4 @@ void tt_value_finish(const tt_value *v, const tt_value_piece *pieces, unsigned w
         memcpy(out->blake3, pieces->chaining, sizeof out->blake3);
     else if (out->has_blake3)
         tt_tree_root(pieces->chaining, sizeof *pieces, n_pieces, out->blake3);
-    out->n_prefix = (uint32_t)(out->n < TT_VALUE_PREFIX ? out->n : TT_VALUE_PREFIX);
-    for (uint32_t i = 0; i < out->n_prefix; i++)
-        out->prefix[i] = element(v, i);
-    out->n_samples = (uint32_t)(out->n < TT_VALUE_SAMPLES ? out->n : TT_VALUE_SAMPLES);
-    for (uint32_t i = 0; i < out->n_samples; i++)
-        out->samples[i] = element(v, tt_value_sample_index(out->n, i));
 }

@@ -35,6 +35,10 @@ typedef struct tt_value {
     uint64_t ne[TT_VALUE_DIMS];
     uint64_t nb[TT_VALUE_DIMS];
     const void *data;
+    /* Where dimension 1 is picked (what SET_ROWS wrote): ne[1] numbers, in units of nb[1], signed
+     * and of rows_bytes (4 or 8) each, none negative. NULL: 0, 1, 2, ... */
+    const void *rows;
+    uint32_t rows_bytes;
 } tt_value;
 
 enum { TT_VALUE_WITH_BLAKE3 = 1 };
@@ -72,8 +76,10 @@ uint64_t tt_value_elements(const tt_value *v);
 uint32_t tt_value_pieces(const tt_value *v);
 /* Piece k < tt_value_pieces(v); other pieces may be taken on other threads at the same time. */
 void tt_value_take(const tt_value *v, uint32_t k, unsigned with, tt_value_piece *out);
-/* The whole, from all of its pieces; reads the prefix and the samples. The type is known. */
-void tt_value_finish(const tt_value *v, const tt_value_piece *pieces, unsigned with,
+/* Begins a fingerprint: elements, prefix and samples, read from the data; the rest is zero. */
+void tt_value_look(const tt_value *v, tt_fingerprint *out);
+/* The rest of it, from all of the value's pieces; the data is not read any more. */
+void tt_value_finish(const tt_value_piece *pieces, uint32_t n_pieces, unsigned with,
                      tt_fingerprint *out);
 
 /* Index i of the n_samples that a value of n elements has. */

@@ -1,5 +1,5 @@
-/* print_fingerprint TYPE NE0 NE1 NE2 NE3 NB0 NB1 NB2 NB3 FILE: the fingerprint of a file's bytes as a
- * value, one "key value" a line, for check_fingerprint.py. */
+/* print_fingerprint TYPE NE0 NE1 NE2 NE3 NB0 NB1 NB2 NB3 FILE: the fingerprint of a file's bytes as
+ * a value, one "key value" a line, for check_fingerprint.py. */
 #include "value/fingerprint.h"
 
 #include <stdio.h>
@@ -37,7 +37,8 @@ int main(int argc, char **argv)
     if (!pieces || n == 0) return 2;
     for (uint32_t k = 0; k < n; k++)
         tt_value_take(&v, k, TT_VALUE_WITH_BLAKE3, &pieces[k]);
-    tt_value_finish(&v, pieces, TT_VALUE_WITH_BLAKE3, &f);
+    tt_value_look(&v, &f);
+    tt_value_finish(pieces, n, TT_VALUE_WITH_BLAKE3, &f);
     printf("n %llu\nn_nan %llu\nn_inf %llu\nfirst_bad %lld\n", (unsigned long long)f.n,
            (unsigned long long)f.n_nan, (unsigned long long)f.n_inf, (long long)f.first_bad);
     printf("min %.9g\nmax %.9g\nmean %.17g\nrms %.17g\n", (double)f.min, (double)f.max, f.mean,
