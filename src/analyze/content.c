@@ -12,7 +12,7 @@ enum {
     META,                                 /* + record type; + 0: of a type unknown here */
     OPS = META + TT_META_DETAIL_LOSS + 1, /* + column of OPS_COLUMNS */
     DETAIL = OPS + 6,                     /* + kind; + 0: of a kind unknown here */
-    ROWS = DETAIL + TT_DETAIL_WEIGHTS_F32 + 1
+    ROWS = DETAIL + TT_DETAIL_KINDS
 };
 
 _Static_assert(ROWS <= TT_CONTENT_ROWS_MAX, "each kind of content has its row");
@@ -56,6 +56,7 @@ static const struct {
     [DETAIL + TT_DETAIL_FAULTS] = {"detail", "faults"},
     [DETAIL + TT_DETAIL_EXPERTS] = {"detail", "experts"},
     [DETAIL + TT_DETAIL_WEIGHTS_F32] = {"detail", "weights"},
+    [DETAIL + TT_DETAIL_VALUE] = {"detail", "values"},
 };
 
 /* A chunk being shared out among the rows. */
@@ -105,7 +106,7 @@ static tt_status give_ops(share *s, tt_span payload, tt_error *err)
 static tt_status give_details(share *s, tt_span payload, tt_error *err)
 {
     tt_detail *details;
-    size_t n, bytes[TT_DETAIL_WEIGHTS_F32 + 1], counts[TT_DETAIL_WEIGHTS_F32 + 1] = {0};
+    size_t n, bytes[TT_DETAIL_KINDS], counts[TT_DETAIL_KINDS] = {0};
     tt_status status =
         tt_detail_decode_measured(payload, s->header->count, &details, &n, bytes, err);
     if (status != TT_OK) return status;

@@ -1,13 +1,14 @@
 /* tensortrace run: starts a program, or the built-in runner, under the preload library,
  * and sees to it that the trace is whole when it ends, however it ends. */
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/runner_options.h"
 #include "cli/traced.h"
-#include "base/units.h"
 #include "record/area.h"
 #include "record/place.h"
 #include "record/sweep.h"
+#include "value/select.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ enum {
     KEY_EVERY,
     KEY_FAULTS,
     KEY_RESIDENCY,
-    KEY_NO_TEXT
+    KEY_NO_TEXT,
+    KEY_VALUES
 };
 
 #define LIMIT_MIN (64u << 10)
@@ -55,6 +57,11 @@ static const struct argp_option options[] = {
      0},
     {"residency", KEY_RESIDENCY, "N", OPTION_ARG_OPTIONAL,
      "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0},
+    {"values", KEY_VALUES, "LEVEL[:SELECT]", 0,
+     "Also record what ops put out: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
+     "samples) or hash (with BLAKE3); SELECT: terms like blk.*, op=MUL_MAT, layer=0..3, token=5, "
+     "divided by commas (default: off)",
+     0},
     {"no-text", KEY_NO_TEXT, 0, 0,
      "Keep token ids, their texts and the program's arguments out of the trace", 0},
     {"tokens", KEY_TOKENS, "A..B", 0,
@@ -137,6 +144,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RESIDENCY:
         parse_every(state, "--residency", arg, &args->capture.residency_every);
         return 0;
+    case KEY_VALUES: {
+        tt_select select;
+        tt_error err;
+        if (tt_select_parse(arg, &select, &err) != TT_OK)
+            argp_error(state, "--values: %s", err.message);
+        args->capture.values = arg;
+        return 0;
+    }
     case KEY_NO_TEXT:
         args->capture.no_text = true;
         return 0;

@@ -58,7 +58,8 @@ static bool set_environment(const tt_traced *t, const char *hook, const char *se
            setenv(TT_ENV_MODE, c->mode ? c->mode : "auto", 1) == 0 &&
            set_number(TT_ENV_THREAD, c->thread_bytes) && set_number(TT_ENV_EVERY, c->every) &&
            set_number(TT_ENV_RING, c->keep_bytes) && set_text(TT_ENV_TOKENS, c->tokens) &&
-           set_number(TT_ENV_LIMIT, c->limit_bytes) && set_number(TT_ENV_FAULTS, c->faults) &&
+           set_text(TT_ENV_VALUES, c->values) && set_number(TT_ENV_LIMIT, c->limit_bytes) &&
+           set_number(TT_ENV_FAULTS, c->faults) &&
            set_number(TT_ENV_RESIDENCY, c->residency_every) &&
            set_text(TT_ENV_TEXT, c->no_text ? "0" : NULL);
 }

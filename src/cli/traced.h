@@ -14,6 +14,7 @@
 typedef struct tt_capture {
     const char *mode;         /* auto, hook or callback; NULL: auto */
     const char *tokens;       /* "A..B"; NULL: all */
+    const char *values;       /* as in value/select.h; NULL: off */
     uint64_t every;           /* batches; 0: each */
     uint64_t thread_bytes;    /* 0: the default */
     uint64_t limit_bytes;     /* 0: none */

@@ -8,21 +8,24 @@
 #define RANKS_MAX (1u << 16)
 
 /* What a column holds. Token, rank and count are at the same place in experts and weights. */
-enum column { RUN, NODE, LANE, MINOR, MAJOR, CPU, READ, TOKEN, RANK, COUNT };
+enum column { RUN, NODE, LANE, MINOR, MAJOR, CPU, READ, TOKEN, RANK, COUNT, PART };
 
 /* One kind: its columns, in the order of docs/format.md. */
 typedef struct shape {
     uint8_t n_columns;
     uint8_t columns[7];
     uint8_t items_max; /* experts or weights in one record; 0: it has no list */
+    uint8_t raw_bytes; /* of each record, behind the columns */
 } shape;
 
 static const shape SHAPES[] = {
-    [TT_DETAIL_FAULTS] = {7, {RUN, NODE, LANE, MINOR, MAJOR, CPU, READ}, 0},
-    [TT_DETAIL_EXPERTS] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_EXPERTS_MAX},
-    [TT_DETAIL_WEIGHTS_F32] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_WEIGHTS_MAX}};
+    [TT_DETAIL_FAULTS] = {7, {RUN, NODE, LANE, MINOR, MAJOR, CPU, READ}, 0, 0},
+    [TT_DETAIL_EXPERTS] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_EXPERTS_MAX, 0},
+    [TT_DETAIL_WEIGHTS_F32] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_WEIGHTS_MAX, 0},
+    [TT_DETAIL_VALUE] = {4, {RUN, NODE, LANE, PART}, 0, TT_DETAIL_VALUE_BYTES}};
 
-#define KINDS (sizeof SHAPES / sizeof *SHAPES)
+#define KINDS TT_DETAIL_KINDS
+_Static_assert(sizeof SHAPES / sizeof *SHAPES == KINDS, "each kind has a shape");
 
 static bool is_difference(enum column what)
 {
@@ -52,8 +55,15 @@ static uint64_t value_of(const tt_detail *d, enum column what)
         return d->experts.first_rank;
     case COUNT:
         return d->experts.n;
+    case PART:
+        return d->value.part;
     }
     return 0;
+}
+
+static bool is_part_sane(const tt_detail *d)
+{
+    return tt_detail_kind_of(d) != TT_DETAIL_VALUE || d->value.part < TT_DETAIL_VALUE_PARTS;
 }
 
 static bool is_list_sane(const tt_detail *d, unsigned items_max)
@@ -75,7 +85,8 @@ static uint64_t item_of(const tt_detail *d, unsigned i)
 static bool is_of_kind(const tt_detail *d, size_t kind)
 {
     /* A slot of a damaged area may hold anything: what could not be decoded is left out. */
-    return (size_t)tt_detail_kind_of(d) == kind && is_list_sane(d, SHAPES[kind].items_max);
+    return (size_t)tt_detail_kind_of(d) == kind && is_list_sane(d, SHAPES[kind].items_max) &&
+           is_part_sane(d);
 }
 
 static void put_column(tt_bytes *out, const tt_detail *details, size_t n, size_t kind,
@@ -115,6 +126,8 @@ static void put_kind(tt_bytes *out, const tt_detail *details, size_t n, size_t k
     for (unsigned c = 0; c < s->n_columns; c++)
         put_column(out, details, n, kind, (enum column)s->columns[c], scratch);
     if (s->items_max) put_items(out, details, n, kind, scratch);
+    for (size_t i = 0; s->raw_bytes && i < n; i++)
+        if (is_of_kind(&details[i], kind)) tt_bytes_put(out, details[i].value.bytes, s->raw_bytes);
 }
 
 bool tt_detail_encode(tt_bytes *out, const tt_detail *details, size_t n)
@@ -137,11 +150,17 @@ bool tt_detail_encode(tt_bytes *out, const tt_detail *details, size_t n)
 
 static bool set_value(tt_detail *d, enum column what, uint64_t v)
 {
-    static const uint64_t LIMITS[] = {[RUN] = UINT32_MAX,       [NODE] = TT_OPS_NODE_MAX,
-                                      [LANE] = TT_OPS_LANE_MAX, [MINOR] = UINT32_MAX,
-                                      [MAJOR] = UINT32_MAX,     [CPU] = UINT64_MAX,
-                                      [READ] = UINT64_MAX,      [TOKEN] = UINT32_MAX,
-                                      [RANK] = RANKS_MAX - 1,   [COUNT] = TT_DETAIL_EXPERTS_MAX};
+    static const uint64_t LIMITS[] = {[RUN] = UINT32_MAX,
+                                      [NODE] = TT_OPS_NODE_MAX,
+                                      [LANE] = TT_OPS_LANE_MAX,
+                                      [MINOR] = UINT32_MAX,
+                                      [MAJOR] = UINT32_MAX,
+                                      [CPU] = UINT64_MAX,
+                                      [READ] = UINT64_MAX,
+                                      [TOKEN] = UINT32_MAX,
+                                      [RANK] = RANKS_MAX - 1,
+                                      [COUNT] = TT_DETAIL_EXPERTS_MAX,
+                                      [PART] = TT_DETAIL_VALUE_PARTS - 1};
     if (v > LIMITS[what]) return false;
     switch (what) {
     case RUN:
@@ -173,6 +192,9 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
         break;
     case COUNT:
         d->experts.n = (uint16_t)v;
+        break;
+    case PART:
+        d->value.part = (uint8_t)v;
         break;
     }
     return true;
@@ -217,6 +239,14 @@ static const char *get_items(tt_cursor *c, tt_detail *list, size_t n, unsigned i
     return NULL;
 }
 
+static const char *get_raw(tt_cursor *c, tt_detail *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < TT_DETAIL_VALUE_BYTES; k++)
+            list[i].value.bytes[k] = tt_cursor_u8(c);
+    return c->failed ? "it is cut off" : NULL;
+}
+
 static const char *get_kind(tt_cursor *c, tt_detail *list, size_t n, size_t kind)
 {
     const shape *s = &SHAPES[kind];
@@ -228,6 +258,7 @@ static const char *get_kind(tt_cursor *c, tt_detail *list, size_t n, size_t kind
     for (unsigned i = 0; !wrong && i < s->n_columns; i++)
         wrong = get_column(c, list, n, (enum column)s->columns[i], scratch);
     if (!wrong && s->items_max) wrong = get_items(c, list, n, s->items_max, scratch);
+    if (!wrong && s->raw_bytes) wrong = get_raw(c, list, n);
     free(scratch);
     return wrong;
 }
@@ -267,7 +298,9 @@ static int compare(const void *x, const void *y)
     if (!order) order = order_of(tt_detail_node(a), tt_detail_node(b));
     if (!order) order = order_of(tt_detail_lane(a), tt_detail_lane(b));
     if (!order) order = order_of(a->place, b->place); /* only the kind is left of it */
-    if (!order && tt_detail_kind_of(a) != TT_DETAIL_FAULTS) {
+    if (!order && tt_detail_kind_of(a) == TT_DETAIL_VALUE) {
+        order = order_of(a->value.part, b->value.part);
+    } else if (!order && tt_detail_kind_of(a) != TT_DETAIL_FAULTS) {
         order = order_of(a->experts.token, b->experts.token);
         if (!order) order = order_of(a->experts.first_rank, b->experts.first_rank);
     }
@@ -283,7 +316,7 @@ tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, s
 }
 
 tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **details, size_t *n,
-                                    size_t kind_bytes[TT_DETAIL_WEIGHTS_F32 + 1], tt_error *err)
+                                    size_t kind_bytes[TT_DETAIL_KINDS], tt_error *err)
 {
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     *details = NULL;

@@ -12,15 +12,19 @@
 #include <stdint.h>
 
 #define TT_DETAIL_CHUNK_RECORDS_MAX TT_OPS_CHUNK_RECORDS_MAX
-#define TT_DETAIL_EXPERTS_MAX 8u /* ids in one record */
-#define TT_DETAIL_WEIGHTS_MAX 4u /* routing weights in one record */
+#define TT_DETAIL_EXPERTS_MAX 8u  /* ids in one record */
+#define TT_DETAIL_WEIGHTS_MAX 4u  /* routing weights in one record */
+#define TT_DETAIL_VALUE_BYTES 23u /* of a fingerprint in one record */
+#define TT_DETAIL_VALUE_PARTS 9u  /* records of one fingerprint, at most */
 
 enum tt_detail_kind {
     TT_DETAIL_NONE = 0, /* was never completed: not stored */
     TT_DETAIL_FAULTS = 1,
     TT_DETAIL_EXPERTS = 2,
-    TT_DETAIL_WEIGHTS_F32 = 3
+    TT_DETAIL_WEIGHTS_F32 = 3,
+    TT_DETAIL_VALUE = 4
 };
+#define TT_DETAIL_KINDS 5u
 
 /* What the kernel counted for the thread while it worked on an op (start to arrive). */
 typedef struct tt_detail_faults {
@@ -46,6 +50,13 @@ typedef struct tt_detail_weights {
     float weight[TT_DETAIL_WEIGHTS_MAX];
 } tt_detail_weights;
 
+/* A part of the fingerprint of an op's output (value/pack.h): the bytes from
+ * part * TT_DETAIL_VALUE_BYTES on. The node is the one whose output it is. */
+typedef struct tt_detail_value {
+    uint8_t part;
+    uint8_t bytes[TT_DETAIL_VALUE_BYTES];
+} tt_detail_value;
+
 /* One detail of one op on one lane, as the hot path writes it: the size of a tt_op_record.
  *
  *   0     4      8                            32
@@ -60,6 +71,7 @@ typedef struct tt_detail {
         tt_detail_faults faults;
         tt_detail_experts experts;
         tt_detail_weights weights;
+        tt_detail_value value;
     };
 } tt_detail;
 
@@ -91,15 +103,15 @@ static inline enum tt_detail_kind tt_detail_kind_of(const tt_detail *d)
 bool tt_detail_encode(tt_bytes *out, const tt_detail *details, size_t n);
 
 /* Decodes a payload. *details (malloc'ed, the caller frees it) gets *n of them, by ascending
- * run, node, lane, kind, token, rank. `count`: the chunk header's record count, an upper bound
- * (details of kind NONE count). NULL on failure. Kinds are stored in ascending order and cannot be
- * skipped without knowing their columns: from the first unknown kind on, nothing is read, and what
- * came before it is the result. */
+ * run, node, lane, kind, token, rank (of values: part). `count`: the chunk header's record count,
+ * an upper bound (details of kind NONE count). NULL on failure. Kinds are stored in ascending order
+ * and cannot be skipped without knowing their columns: from the first unknown kind on, nothing is
+ * read, and what came before it is the result. */
 tt_status tt_detail_decode(tt_span payload, size_t count, tt_detail **details, size_t *n,
                            tt_error *err);
 /* The same, and how many bytes of the payload each kind takes, the first with what stands before
  * it; as that of kind NONE what is of none that this build knows. */
 tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **details, size_t *n,
-                                    size_t kind_bytes[TT_DETAIL_WEIGHTS_F32 + 1], tt_error *err);
+                                    size_t kind_bytes[TT_DETAIL_KINDS], tt_error *err);
 
 #endif

@@ -250,6 +250,7 @@ static int by_place(const void *a, const void *b)
     if (lane_x != lane_y) return lane_x < lane_y ? -1 : 1;
     enum tt_detail_kind kind_x = tt_detail_kind_of(x), kind_y = tt_detail_kind_of(y);
     if (kind_x != kind_y) return kind_x < kind_y ? -1 : 1;
+    if (kind_x == TT_DETAIL_VALUE) return (int)x->value.part - (int)y->value.part;
     if (kind_x != TT_DETAIL_EXPERTS && kind_x != TT_DETAIL_WEIGHTS_F32) return 0;
     if (x->experts.token != y->experts.token) return x->experts.token < y->experts.token ? -1 : 1;
     return x->experts.first_rank - y->experts.first_rank;

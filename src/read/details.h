@@ -1,4 +1,4 @@
-/* The details of ops (faults, experts, routing weights), run by run.
+/* The details of ops (faults, experts, routing weights, values), run by run.
  *
  * Every DETAIL chunk is listed from the index; chunks are decoded when asked for and kept in a
  * bounded cache, so walking the runs in order decodes each about once. One thread at a time. */
@@ -20,7 +20,8 @@ void tt_details_free(tt_details *d);
 
 /* Whether the trace holds any detail of that kind: decodes until it has met one. */
 bool tt_details_has(tt_details *d, enum tt_detail_kind kind);
-/* All details of a run, over all rings, by ascending node, lane, kind, token, rank. The list is
+/* All details of a run, over all rings, by ascending node, lane, kind, token, rank (of
+ * values: part). The list is
  * valid until the next call. Chunks that cannot be read are left out and counted. */
 tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **list, size_t *n,
                             tt_error *err);

@@ -21,6 +21,7 @@
 #define TT_ENV_EVERY "TENSORTRACE_EVERY"          /* every so many of them */
 #define TT_ENV_TEXT "TENSORTRACE_TEXT"            /* 0: no token ids and texts, no arguments */
 #define TT_ENV_FAULTS "TENSORTRACE_FAULTS"        /* 1: the kernel's counters */
+#define TT_ENV_VALUES "TENSORTRACE_VALUES"        /* outputs, see value/select.h */
 #define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY"  /* every so many batches, the pages in RAM */
 #define TT_ENV_SESSION "TENSORTRACE_SESSION"      /* path of the session file */
 

@@ -18,9 +18,11 @@ static void check_list(const tt_detail *list, size_t n, size_t most)
     for (size_t i = 0; i < n; i++) {
         unsigned kind = tt_detail_kind_of(&list[i]);
         unsigned items = kind == TT_DETAIL_EXPERTS ? TT_DETAIL_EXPERTS_MAX : TT_DETAIL_WEIGHTS_MAX;
-        if (kind == TT_DETAIL_NONE || kind > TT_DETAIL_WEIGHTS_F32) abort();
+        if (kind == TT_DETAIL_NONE || kind >= TT_DETAIL_KINDS) abort();
         if (i > 0 && list[i].run < list[i - 1].run) abort();
-        if (kind != TT_DETAIL_FAULTS && (list[i].experts.n == 0 || list[i].experts.n > items))
+        if (kind == TT_DETAIL_VALUE && list[i].value.part >= TT_DETAIL_VALUE_PARTS) abort();
+        if (kind != TT_DETAIL_FAULTS && kind != TT_DETAIL_VALUE &&
+            (list[i].experts.n == 0 || list[i].experts.n > items))
             abort();
     }
 }

@@ -63,10 +63,12 @@ static void check_details(const tt_detail *list, size_t n, uint32_t run)
     for (size_t i = 0; i < n; i++) {
         const tt_detail *d = &list[i];
         unsigned kind = tt_detail_kind_of(d);
-        if (d->run != run || kind == TT_DETAIL_NONE || kind > TT_DETAIL_WEIGHTS_F32) abort();
+        if (d->run != run || kind == TT_DETAIL_NONE || kind >= TT_DETAIL_KINDS) abort();
         if (i > 0 && tt_detail_node(d) < tt_detail_node(d - 1)) abort();
         unsigned most = kind == TT_DETAIL_EXPERTS ? TT_DETAIL_EXPERTS_MAX : TT_DETAIL_WEIGHTS_MAX;
-        if (kind != TT_DETAIL_FAULTS && (d->experts.n == 0 || d->experts.n > most)) abort();
+        if (kind != TT_DETAIL_FAULTS && kind != TT_DETAIL_VALUE &&
+            (d->experts.n == 0 || d->experts.n > most))
+            abort();
     }
 }
 
@@ -75,7 +77,7 @@ static void look_at_memory(const tt_model *m)
     tt_accesses *accesses = tt_accesses_new(m);
     tt_error err;
     if (!accesses) abort();
-    for (unsigned kind = TT_DETAIL_FAULTS; kind <= TT_DETAIL_WEIGHTS_F32; kind++)
+    for (unsigned kind = TT_DETAIL_FAULTS; kind < TT_DETAIL_KINDS; kind++)
         (void)tt_details_has(m->details, (enum tt_detail_kind)kind);
     for (uint32_t i = 0; i < m->n_runs && i < RUNS_MAX; i++) {
         const tt_detail *list;

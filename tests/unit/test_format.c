@@ -168,18 +168,23 @@ static tt_detail make_detail(uint32_t run, uint32_t node, uint32_t lane, enum tt
         for (unsigned i = 0; i < d.weights.n; i++)
             d.weights.weight[i] = (float)(next_random() % 1000) / 7;
     }
+    if (kind == TT_DETAIL_VALUE) {
+        d.value.part = (uint8_t)(next_random() % TT_DETAIL_VALUE_PARTS);
+        for (unsigned i = 0; i < TT_DETAIL_VALUE_BYTES; i++)
+            d.value.bytes[i] = (uint8_t)next_random();
+    }
     return d;
 }
 
-/* By ascending (run, node, lane, kind), one of each; kinds 0, and above 3, that are not kept. */
+/* By ascending (run, node, lane, kind), one of each; kinds 0, and above 4, that are not kept. */
 static size_t make_details(tt_detail *d, size_t n, tt_detail *kept)
 {
     size_t n_kept = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t kind = (uint32_t)(next_random() % 5);
+        uint32_t kind = (uint32_t)(next_random() % 6);
         d[i] = make_detail((uint32_t)(i / 90) * 47721858u, (uint32_t)(i % 90) * 11781u,
                            (uint32_t)(next_random() % 512), (enum tt_detail_kind)kind);
-        if (kind >= TT_DETAIL_FAULTS && kind <= TT_DETAIL_WEIGHTS_F32) kept[n_kept++] = d[i];
+        if (kind >= TT_DETAIL_FAULTS && kind < TT_DETAIL_KINDS) kept[n_kept++] = d[i];
     }
     return n_kept;
 }

@@ -62,6 +62,9 @@ void tt_capture_read(void)
     const char *text = getenv(TT_ENV_TEXT);
     tt_capture_options.text = !text || strcmp(text, "0") != 0;
     tt_capture_options.faults = tt_capture_number(TT_ENV_FAULTS) != 0;
+    const char *values = getenv(TT_ENV_VALUES);
+    if (values && tt_select_parse(values, &tt_capture_options.values, NULL) != TT_OK)
+        tt_capture_options.values.level = TT_VALUES_OFF;
     uint64_t every = tt_capture_number(TT_ENV_RESIDENCY);
     tt_capture_options.residency_every = every > UINT32_MAX ? UINT32_MAX : (uint32_t)every;
 }

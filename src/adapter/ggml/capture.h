@@ -2,12 +2,15 @@
 #ifndef TT_ADAPTER_GGML_CAPTURE_H
 #define TT_ADAPTER_GGML_CAPTURE_H
 
+#include "value/select.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct tt_capture {
     bool text;                /* token ids and texts, and the command's arguments */
     bool faults;              /* the kernel's counters, per op and per batch */
+    tt_select values;         /* whose outputs, and what of them */
     uint32_t residency_every; /* batches between two looks at the page cache; 0: none */
     /* Which batches are recorded, by their numbers from 0: every so many of first .. last. */
     uint64_t token_first, token_last, token_every;

@@ -76,6 +76,7 @@ static void find_ops(tt_engine *e)
     e->op_get_rows = find_op(e, "GET_ROWS");
     e->op_mul = find_op(e, "MUL");
     e->op_sum_rows = find_op(e, "SUM_ROWS");
+    e->op_set_rows = find_op(e, "SET_ROWS");
 }
 
 static bool look_up(const void *caller)

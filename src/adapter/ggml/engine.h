@@ -33,7 +33,7 @@ typedef struct tt_engine {
     const char *(*version)(void);                                      /* optional: ggml_version */
     const char *(*commit)(void);                                       /* optional: ggml_commit */
     /* Numbers of ops, which move between versions; -1: there is none. */
-    int32_t op_mul_mat_id, op_get_rows, op_mul, op_sum_rows;
+    int32_t op_mul_mat_id, op_get_rows, op_mul, op_sum_rows, op_set_rows;
 } tt_engine;
 
 /* The functions, looked up once from the library at `caller`; NULL when this engine

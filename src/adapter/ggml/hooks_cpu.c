@@ -1,5 +1,6 @@
 /* Hooks in libggml-cpu: what every compute thread passes. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/process.h"
@@ -20,13 +21,23 @@ static tt_real real_rms_norm_mul = {.name = "ggml_compute_forward_rms_norm_mul_f
 static tt_real real_barrier = {.name = "ggml_barrier"};
 static tt_real real_graph_compute = {.name = "ggml_graph_compute"};
 
+/* last: the op's last node, whose output it puts out. */
+static inline void begin_op(const struct ggml_compute_params *params, const struct ggml_tensor *op,
+                            uint32_t covers, const struct ggml_tensor *last)
+{
+    bool values = __builtin_expect(tt_capture_options.values.level != TT_VALUES_OFF, 0);
+    if (values) tt_lane_take(params, op);
+    tt_lane_begin(params, op, covers);
+    if (values) tt_lane_expect(last);
+}
+
 /* Called by every thread at the start of every op that is not fused. */
 TT_EXPORT bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params,
                                               struct ggml_tensor *op)
 {
     bool (*real)(struct ggml_compute_params *, struct ggml_tensor *);
     *(void **)&real = tt_real_get(&real_extra, TT_CALLER);
-    tt_lane_begin(params, op, 0);
+    begin_op(params, op, 0, op);
     /* Its answer "not mine" makes the caller go on as if this function were not there. */
     return real ? real(params, op) : false;
 }
@@ -38,7 +49,7 @@ TT_EXPORT void ggml_compute_forward_rms_norm_mul_fused(struct ggml_compute_param
     void (*real)(struct ggml_compute_params *, struct ggml_tensor *, struct ggml_tensor *);
     *(void **)&real = tt_real_get(&real_rms_norm_mul, TT_CALLER);
     /* Unlike other ops, this one is called for empty tensors too, and does nothing. */
-    if (!tt_graphs_is_empty(norm)) tt_lane_begin(params, norm, 1);
+    if (!tt_graphs_is_empty(norm)) begin_op(params, norm, 1, mul);
     if (real) real(params, norm, mul);
 }
 
@@ -93,6 +104,7 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
                                      __builtin_frame_address(0), NULL)
                      : 0;
     int status = real(graph, plan);
+    if (run && status == 0) tt_lane_take_last();
     if (run) tt_runs_end(r, run, observed, status);
     return status;
 }

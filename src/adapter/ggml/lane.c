@@ -22,6 +22,7 @@ typedef struct active_run {
     pthread_t thread;
     const void *frame;
     tt_taps taps;
+    tt_fingerprints fingerprints;
 } active_run;
 
 __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
@@ -79,7 +80,7 @@ static bool enter(active_run *a, uint32_t run, struct ggml_tensor *const *nodes,
 }
 
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
-                        const void *frame, const tt_engine *e)
+                        uint64_t token, const void *frame, const tt_engine *e)
 {
     bool entered = false;
     uint32_t i = 0;
@@ -90,6 +91,8 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
     if (i < RUNS_MAX) {
         if (i == runs_used) runs_used++;
         tt_taps_find(&runs[i].taps, e, nodes, n_nodes);
+        tt_fingerprints_choose(&runs[i].fingerprints, e, &tt_capture_options.values, token, nodes,
+                               n_nodes);
         entered = enter(&runs[i], run, nodes, n_nodes, frame);
     }
     (void)pthread_rwlock_unlock(&runs_lock);
@@ -111,8 +114,10 @@ bool tt_lanes_run_end(uint32_t run)
 
 static void clear_runs(void)
 {
-    for (uint32_t i = 0; i < runs_used; i++)
+    for (uint32_t i = 0; i < runs_used; i++) {
+        tt_fingerprints_abandon(&runs[i].fingerprints);
         runs[i].run = 0;
+    }
     atomic_store(&tt_runs_hooked, 0);
     next_epoch();
 }
@@ -180,7 +185,7 @@ void tt_lanes_prepare(void)
     (void)pthread_once(&key_once, make_key);
 }
 
-static const active_run *run_of(const struct ggml_tensor *op)
+static active_run *run_of(const struct ggml_tensor *op)
 {
     for (uint32_t i = 0; i < runs_used; i++) {
         if (!runs[i].run) continue;
@@ -198,7 +203,7 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     (void)tt_lane_claim(l);
     /* While the lock is held no run ends, so that the nodes may be read. */
     (void)pthread_rwlock_rdlock(&runs_lock);
-    const active_run *run = run_of(op);
+    active_run *run = run_of(op);
     if (run) {
         if (l->run != run->run) {
             l->run = run->run;
@@ -209,6 +214,9 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
             l->taps = run->taps.list;
             l->n_taps = run->taps.n;
             l->watched = (l->n_taps > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
+            l->fingerprints = run->fingerprints.any ? &run->fingerprints : NULL;
+            l->pending = 0;
+            if (l->fingerprints) (void)tt_lane_claim_details(l);
             tt_faults_count(&l->faults, TT_FAULTS_OF_THREAD);
         }
         l->epoch = atomic_load(&tt_runs_epoch);
@@ -246,6 +254,41 @@ void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
         tt_faults_begin(&l->faults, &l->details, l->run, node, lane, fresh);
     else
         l->faults.open = NULL;
+}
+
+void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op)
+{
+    tt_lane *l = &tt_lane_self;
+    uint32_t node = l->pending, run = l->run;
+    if (!node) return;
+    l->pending = 0;
+    /* Other runs began or ended meanwhile; is it still the same one? */
+    if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
+        (!tt_lane_attach(l, op) || l->run != run))
+        return;
+    tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1, (uint32_t)params->ith,
+                         params->nth > 0 ? (uint32_t)params->nth : 1, &l->details);
+    l->release = 0; /* the time it took is no op's */
+}
+
+void tt_lane_expect(const struct ggml_tensor *op)
+{
+    tt_lane *l = &tt_lane_self;
+    if (!l->fingerprints || l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire))
+        return;
+    uint32_t node = l->cursor ? l->cursor - 1 : 0;
+    while (node < l->n_nodes && l->nodes[node] != op)
+        node++;
+    if (node < l->n_nodes && l->fingerprints->wanted[node]) l->pending = node + 1;
+}
+
+void tt_lane_take_last(void)
+{
+    tt_lane *l = &tt_lane_self;
+    uint32_t node = l->pending;
+    l->pending = 0;
+    if (!node || l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire)) return;
+    tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], l->run, node - 1, 0, 1, &l->details);
 }
 
 void tt_lane_count_lost(void)

@@ -9,6 +9,7 @@
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/faults.h"
+#include "adapter/ggml/fingerprints.h"
 #include "adapter/ggml/taps.h"
 #include "base/clock.h"
 #include "record/area.h"
@@ -38,6 +39,8 @@ typedef struct tt_lane {
     uint32_t n_taps;
     tt_detail_writer details; /* .ring NULL: no memory for them yet */
     tt_faults faults;
+    tt_fingerprints *fingerprints; /* of the run; NULL: none are taken of it */
+    uint32_t pending;              /* node + 1 whose output is to be taken; 0: none */
 } tt_lane;
 
 extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
@@ -46,11 +49,11 @@ extern _Atomic uint32_t tt_runs_hooked; /* hooked runs under way in the process 
 
 /* To be called before the program runs, which may take every thread-specific key there is. */
 void tt_lanes_prepare(void);
-/* Enters a run so that threads find it by its nodes (their addresses are copied). frame: the
- * caller's stack frame. Runs of this thread whose frames are gone, left by an exception or a
- * longjmp, are dropped. False when too many are under way. */
+/* Enters a run so that threads find it by its nodes (their addresses are copied). token: the
+ * batch's number. frame: the caller's stack frame. Runs of this thread whose frames are gone, left
+ * by an exception or a longjmp, are dropped. False when too many are under way. */
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
-                        const void *frame, const tt_engine *e);
+                        uint64_t token, const void *frame, const tt_engine *e);
 /* False when the run is not under way any more. */
 bool tt_lanes_run_end(uint32_t run);
 /* No op is recorded from here on. */
@@ -67,6 +70,14 @@ bool tt_lane_claim(tt_lane *l);
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
 /* Whether this thread has a ring for details. */
 bool tt_lane_claim_details(tt_lane *l);
+/* The op before has ended and `op` has not begun: takes this thread's share of what it put out, if
+ * that is wanted. All threads of the run come here with the same op. */
+void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op);
+/* What `op` puts out may be wanted, once it has ended: it has begun, as the last of its nodes. */
+void tt_lane_expect(const struct ggml_tensor *op);
+/* The graph has been computed: takes the output of its last op. On the thread that called for it.
+ */
+void tt_lane_take_last(void);
 /* Counts an op that cannot be recorded: there is no ring for this thread. */
 void tt_lane_count_lost(void);
 

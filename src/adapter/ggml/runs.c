@@ -64,7 +64,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     tt_indices_record(r, e, run.id, run.graph, nodes);
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (observed == TT_OBSERVED_HOOK &&
-        !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes, frame, e))
+        !tt_lanes_run_begin(run.id, nodes, (uint32_t)n_nodes, tt_runs_batch - 1u, frame, e))
         return 0;
     return run.id;
 }

@@ -1,0 +1,188 @@
+#include "adapter/ggml/fingerprints.h"
+
+#include "adapter/ggml/graphs.h"
+#include "adapter/ggml/values.h"
+#include "base/clock.h"
+#include "value/pack.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SPINS 4096u         /* before a waiting thread lets others run */
+#define PATIENCE_SECONDS 10 /* for a thread that does not come: a stopped one, say */
+
+/* --- choosing --- */
+
+/* "Qcur-3": what llama.cpp makes of the name and the layer. */
+static int32_t layer_of_name(const char *name)
+{
+    const char *dash = strrchr(name, '-');
+    char *end;
+    if (!dash || dash[1] < '0' || dash[1] > '9') return TT_SELECT_NO_LAYER;
+    long n = strtol(dash + 1, &end, 10);
+    /* "Qcur-3 (reshaped)": what is behind the number does not count. */
+    return n >= 0 && n < INT32_MAX && (*end == '\0' || *end == ' ') ? (int32_t)n
+                                                                    : TT_SELECT_NO_LAYER;
+}
+
+/* "blk.3.attn_q.weight", where the node itself is not named after its layer. */
+static int32_t layer_of(const struct ggml_tensor *t)
+{
+    int32_t layer = layer_of_name(t->name);
+    for (int i = 0; layer < 0 && i < GGML_MIRROR_SRC && t->src[i]; i++)
+        if (strncmp(t->src[i]->name, "blk.", 4) == 0) layer = atoi(t->src[i]->name + 4);
+    return layer;
+}
+
+static bool reserve(tt_fingerprints *f, uint32_t n_nodes)
+{
+    if (!f->pieces) f->pieces = malloc(TT_VALUE_PIECES_MAX * sizeof *f->pieces);
+    if (f->capacity < n_nodes) {
+        uint8_t *more = realloc(f->wanted, n_nodes);
+        if (!more) return false;
+        f->wanted = more;
+        f->capacity = n_nodes;
+    }
+    return f->pieces != NULL;
+}
+
+void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_select *s,
+                            uint64_t token, struct ggml_tensor *const *nodes, uint32_t n_nodes)
+{
+    f->engine = e;
+    f->with = s->level >= TT_VALUES_HASH ? TT_VALUE_WITH_BLAKE3 : 0;
+    f->any = false;
+    atomic_store(&f->arrived, 0);
+    atomic_store(&f->abandoned, false);
+    if (!tt_select_token(s, token) || !reserve(f, n_nodes)) return;
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        const struct ggml_tensor *t = nodes[i];
+        f->wanted[i] = !tt_engine_op_is_empty(t->op) &&
+                       tt_select_node(s, t->name, e->op_name(t->op), layer_of(t));
+        f->any |= f->wanted[i];
+    }
+}
+
+/* --- meeting --- */
+
+void tt_fingerprints_abandon(tt_fingerprints *f)
+{
+    atomic_store(&f->abandoned, true);
+}
+
+static bool is_late(const struct timespec *since)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_MONOTONIC, &now) == 0 &&
+           now.tv_sec - since->tv_sec > PATIENCE_SECONDS;
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* All nth threads have come; false when that is not waited for any more. */
+static bool meet(tt_fingerprints *f, uint32_t nth)
+{
+    uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
+    struct timespec since = {0};
+    if (nth == 1) return true;
+    if (atomic_fetch_add(&f->arrived, 1) + 1 == nth) {
+        atomic_store(&f->arrived, 0);
+        atomic_store_explicit(&f->generation, generation + 1, memory_order_release);
+        return true;
+    }
+    for (uint64_t i = 0; atomic_load_explicit(&f->generation, memory_order_acquire) == generation;
+         i++) {
+        if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return false;
+        if (i < SPINS) {
+            relax();
+            continue;
+        }
+        if (i == SPINS) (void)clock_gettime(CLOCK_MONOTONIC, &since);
+        (void)sched_yield();
+        if (i % SPINS == 0 && is_late(&since)) tt_fingerprints_abandon(f);
+    }
+    return true;
+}
+
+/* --- taking --- */
+
+/* What SET_ROWS wrote: rows of a cache, the rest of which is not its doing. */
+static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, tt_value *v)
+{
+    const struct ggml_tensor *from = t->src[0], *rows = t->src[1];
+    if (!from || !rows || !rows->data || !tt_values_are_here(e, rows)) return false;
+    tt_value_type type = tt_value_type_of(e->type_name(rows->type));
+    uint64_t n = (uint64_t)rows->ne[0], size = tt_value_block_bytes(type);
+    if (type != TT_VALUE_I32 && type != TT_VALUE_I64) return false;
+    if (rows->ne[0] <= 0 || rows->ne[1] != 1 || rows->ne[2] != 1 || rows->nb[0] != size)
+        return false;
+    for (uint64_t i = 0; i < n; i++) {
+        int64_t wide = 0;
+        int32_t narrow;
+        memcpy(type == TT_VALUE_I64 ? (void *)&wide : (void *)&narrow,
+               (const uint8_t *)rows->data + i * size, size);
+        if (type == TT_VALUE_I32) wide = narrow;
+        if (wide < 0 || wide >= t->ne[1]) return false;
+    }
+    v->rows = rows->data;
+    v->rows_bytes = (uint32_t)size;
+    v->ne[1] = n;
+    return true;
+}
+
+/* The output as a value; false when its data or its type is out of reach. */
+static bool output_of(const tt_engine *e, const struct ggml_tensor *t, tt_value *v)
+{
+    if (!tt_values_are_here(e, t)) return false;
+    *v = (tt_value){.type = tt_value_type_of(e->type_name(t->type)), .data = t->data};
+    for (unsigned d = 0; d < TT_VALUE_DIMS; d++) {
+        if (t->ne[d] <= 0) return false;
+        v->ne[d] = (uint64_t)t->ne[d];
+        v->nb[d] = t->nb[d];
+    }
+    return t->op != e->op_set_rows || written_rows(e, t, v);
+}
+
+static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t lane,
+                  tt_detail_writer *w)
+{
+    uint8_t packed[TT_DETAIL_VALUE_PARTS * TT_DETAIL_VALUE_BYTES] = {0};
+    _Static_assert(sizeof packed >= TT_VALUE_PACKED_MAX, "a fingerprint fits into its parts");
+    size_t size = tt_value_pack(f, packed);
+    for (uint8_t part = 0; part * TT_DETAIL_VALUE_BYTES < size; part++) {
+        tt_detail *d = tt_detail_next(w);
+        if (!d) continue; /* counted; a fingerprint of which a part is missing is left out later */
+        d->run = run;
+        d->value.part = part;
+        memcpy(d->value.bytes, packed + part * TT_DETAIL_VALUE_BYTES, TT_DETAIL_VALUE_BYTES);
+        tt_detail_complete(d, tt_detail_place(node, lane, TT_DETAIL_VALUE));
+    }
+}
+
+void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
+                          uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w)
+{
+    tt_value v;
+    tt_fingerprint out;
+    if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return;
+    /* All threads find the same: what is asked for does not change while they do. */
+    if (!output_of(f->engine, t, &v)) return;
+    uint32_t n = tt_value_pieces(&v), writer = node % nth;
+    if (!n) return;
+    if (ith == writer) tt_value_look(&v, &out);
+    for (uint32_t k = (ith + nth - writer) % nth; k < n; k += nth)
+        tt_value_take(&v, k, f->with, &f->pieces[k]);
+    if (!meet(f, nth) || ith != writer) return;
+    /* The pieces are this thread's until it comes to the next op's end, and so do all others. */
+    tt_value_finish(f->pieces, n, f->with, &out);
+    if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
+}

@@ -1,0 +1,44 @@
+/* Fingerprints of what ops put out, taken by the threads that compute.
+ *
+ * Outputs are in buffers that are used again at once, so the only moment at which one is there for
+ * certain is between two ops: when the next op begins on a thread, that thread has passed the
+ * barrier that ended the op before, and so all have done their work. There each thread takes its
+ * share of the output, and all meet once more before any goes on. */
+#ifndef TT_ADAPTER_GGML_FINGERPRINTS_H
+#define TT_ADAPTER_GGML_FINGERPRINTS_H
+
+#include "adapter/ggml/engine.h"
+#include "record/detail_writer.h"
+#include "value/fingerprint.h"
+#include "value/select.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of one run. Zero-filled is ready; memory is kept for the next run. */
+typedef struct tt_fingerprints {
+    const tt_engine *engine;
+    unsigned with;          /* of tt_value_take */
+    uint8_t *wanted;        /* by node; valid when `any` */
+    uint32_t capacity;      /* of wanted */
+    tt_value_piece *pieces; /* TT_VALUE_PIECES_MAX; NULL: no memory, nothing is taken */
+    bool any;
+    /* Where the threads meet. */
+    _Atomic uint32_t arrived, generation;
+    _Atomic bool abandoned; /* nobody waits any more: recording ends, or somebody did not come */
+} tt_fingerprints;
+
+/* Chooses the nodes of a run whose outputs are wanted; token: the batch's number. */
+void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_select *s,
+                            uint64_t token, struct ggml_tensor *const *nodes, uint32_t n_nodes);
+/* Nobody waits from here on, and no more is taken. Any thread. */
+void tt_fingerprints_abandon(tt_fingerprints *f);
+
+/* Takes the share of thread `ith` of `nth` of the node's output; all of them call this with the
+ * same node, and return when all have taken theirs. One of them writes the fingerprint into its w
+ * (ring NULL: it is lost). Never waits for long: see `abandoned`. */
+void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
+                          uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w);
+
+#endif
