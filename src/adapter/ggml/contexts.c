@@ -84,6 +84,7 @@ void tt_contexts_drop(void *sched)
         if (c->sched != sched) continue;
         *at = c->next;
         free(c->taps.list);
+        tt_fingerprints_free(&c->fingerprints);
         free(c);
         return;
     }

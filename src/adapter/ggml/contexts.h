@@ -4,6 +4,7 @@
 #define TT_ADAPTER_GGML_CONTEXTS_H
 
 #include "adapter/ggml/engine.h"
+#include "adapter/ggml/fingerprints.h"
 #include "adapter/ggml/taps.h"
 #include "record/recorder.h"
 
@@ -38,6 +39,7 @@ typedef struct tt_context {
     bool user_wants; /* it asked for the node under way */
     tt_taps taps;    /* of the run under way, with `callback` */
     uint32_t next_tap;
+    tt_fingerprints fingerprints; /* likewise */
     struct tt_context *next;
 } tt_context;
 

@@ -116,10 +116,10 @@ static bool meet(tt_fingerprints *f, uint32_t nth)
 /* --- taking --- */
 
 /* What SET_ROWS wrote: rows of a cache, the rest of which is not its doing. */
-static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, tt_value *v)
+static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, const void *numbers,
+                         tt_value *v)
 {
-    const struct ggml_tensor *from = t->src[0], *rows = t->src[1];
-    if (!from || !rows || !rows->data || !tt_values_are_here(e, rows)) return false;
+    const struct ggml_tensor *rows = t->src[1];
     tt_value_type type = tt_value_type_of(e->type_name(rows->type));
     uint64_t n = (uint64_t)rows->ne[0], size = tt_value_block_bytes(type);
     if (type != TT_VALUE_I32 && type != TT_VALUE_I64) return false;
@@ -129,27 +129,41 @@ static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, tt_val
         int64_t wide = 0;
         int32_t narrow;
         memcpy(type == TT_VALUE_I64 ? (void *)&wide : (void *)&narrow,
-               (const uint8_t *)rows->data + i * size, size);
+               (const uint8_t *)numbers + i * size, size);
         if (type == TT_VALUE_I32) wide = narrow;
         if (wide < 0 || wide >= t->ne[1]) return false;
     }
-    v->rows = rows->data;
+    v->rows = numbers;
     v->rows_bytes = (uint32_t)size;
     v->ne[1] = n;
     return true;
 }
 
-/* The output as a value; false when its data or its type is out of reach. */
-static bool output_of(const tt_engine *e, const struct ggml_tensor *t, tt_value *v)
+/* Whether only the rows that t->src[1] names were written. */
+static bool writes_rows(const tt_engine *e, const struct ggml_tensor *t)
 {
-    if (!tt_values_are_here(e, t)) return false;
-    *v = (tt_value){.type = tt_value_type_of(e->type_name(t->type)), .data = t->data};
+    return t->op == e->op_set_rows && t->src[0] && t->src[1];
+}
+
+/* The output as a value whose bytes are at `data`, those of the row numbers at `rows`; false when
+ * it is of no shape or type that is known. */
+static bool output_at(const tt_engine *e, const struct ggml_tensor *t, const void *data,
+                      const void *rows, tt_value *v)
+{
+    *v = (tt_value){.type = tt_value_type_of(e->type_name(t->type)), .data = data};
     for (unsigned d = 0; d < TT_VALUE_DIMS; d++) {
         if (t->ne[d] <= 0) return false;
         v->ne[d] = (uint64_t)t->ne[d];
         v->nb[d] = t->nb[d];
     }
-    return t->op != e->op_set_rows || written_rows(e, t, v);
+    return !writes_rows(e, t) || written_rows(e, t, rows, v);
+}
+
+static bool output_here(const tt_engine *e, const struct ggml_tensor *t, tt_value *v)
+{
+    const struct ggml_tensor *rows = writes_rows(e, t) ? t->src[1] : NULL;
+    if (!tt_values_are_here(e, t) || (rows && !tt_values_are_here(e, rows))) return false;
+    return output_at(e, t, t->data, rows ? rows->data : NULL, v);
 }
 
 static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t lane,
@@ -175,7 +189,7 @@ void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint3
     tt_fingerprint out;
     if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return;
     /* All threads find the same: what is asked for does not change while they do. */
-    if (!output_of(f->engine, t, &v)) return;
+    if (!output_here(f->engine, t, &v)) return;
     uint32_t n = tt_value_pieces(&v), writer = node % nth;
     if (!n) return;
     if (ith == writer) tt_value_look(&v, &out);
@@ -185,4 +199,42 @@ void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint3
     /* The pieces are this thread's until it comes to the next op's end, and so do all others. */
     tt_value_finish(f->pieces, n, f->with, &out);
     if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
+}
+
+static void take_all(tt_fingerprints *f, const tt_value *v, uint32_t run, uint32_t node,
+                     tt_detail_writer *w)
+{
+    tt_fingerprint out;
+    uint32_t n = tt_value_pieces(v);
+    if (!n) return;
+    tt_value_look(v, &out);
+    for (uint32_t k = 0; k < n; k++)
+        tt_value_take(v, k, f->with, &f->pieces[k]);
+    tt_value_finish(f->pieces, n, f->with, &out);
+    write(&out, run, node, 0, w);
+}
+
+void tt_fingerprints_take_alone(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
+                                uint32_t node, tt_detail_writer *w)
+{
+    const tt_engine *e = f->engine;
+    const struct ggml_tensor *rows = writes_rows(e, t) ? t->src[1] : NULL;
+    tt_value v;
+    if (output_here(e, t, &v)) {
+        take_all(f, &v, run, node, w);
+        return;
+    }
+    void *data = tt_values_copy(e, t, e->nbytes(t));
+    void *numbers = rows ? tt_values_copy(e, rows, e->nbytes(rows)) : NULL;
+    if (data && (!rows || numbers) && output_at(e, t, data, numbers, &v))
+        take_all(f, &v, run, node, w);
+    free(data);
+    free(numbers);
+}
+
+void tt_fingerprints_free(tt_fingerprints *f)
+{
+    free(f->wanted);
+    free(f->pieces);
+    memset(f, 0, sizeof *f);
 }

@@ -40,5 +40,10 @@ void tt_fingerprints_abandon(tt_fingerprints *f);
  * (ring NULL: it is lost). Never waits for long: see `abandoned`. */
 void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
                           uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w);
+/* The same by one thread, of an output that may be on a device: then it is copied from there.
+ * Nothing may be writing to it. Allocates. */
+void tt_fingerprints_take_alone(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
+                                uint32_t node, tt_detail_writer *w);
+void tt_fingerprints_free(tt_fingerprints *f);
 
 #endif

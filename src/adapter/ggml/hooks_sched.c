@@ -88,6 +88,15 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     return true;
 }
 
+/* The node has been computed, and the scheduler waits. */
+static void take_output(tt_context *c, const struct ggml_tensor *t)
+{
+    tt_lane *l = &tt_lane_self;
+    uint32_t node = current.cursor - 1;
+    if (c->fingerprints.any && c->fingerprints.wanted[node] && tt_lane_claim_details(l))
+        tt_fingerprints_take_alone(&c->fingerprints, t, current.run, node, &l->details);
+}
+
 static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
 {
     tt_context *c = user_data;
@@ -98,6 +107,7 @@ static bool on_eval(struct ggml_tensor *t, bool ask, void *user_data)
         __atomic_store_n(&current.record->release, now, __ATOMIC_RELAXED);
         tt_faults_arrive(&tt_lane_self.faults);
         tt_lane_self.faults.open = NULL;
+        take_output(c, t);
     }
     current.record = NULL;
     /* Answering false would end the graph: only the program may do that. */
@@ -163,6 +173,8 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
     current.engine = e;
     tt_taps_find(&c->taps, e, current.nodes, current.n_nodes);
     c->next_tap = 0;
+    tt_fingerprints_choose(&c->fingerprints, e, &tt_capture_options.values, tt_runs_batch - 1u,
+                           current.nodes, current.n_nodes);
     current.any_compute = tt_graphs_any_compute(current.nodes, (int)current.n_nodes);
     return current.run;
 }
