@@ -27,8 +27,18 @@ enum tt_chunk_type {
     TT_CHUNK_DETAIL = 4,
     TT_CHUNK_HOLE = 5, /* where retired chunks were; its position is its length in bytes */
     TT_CHUNK_BASE = 6, /* what META records before its position said that still holds */
-    TT_CHUNK_PAGE = 7  /* a part of the index, for the writer; its position: the page before */
+    TT_CHUNK_PAGE = 7, /* a part of the index, for the writer; its position: the page before */
+    TT_CHUNK_VALUE = 8 /* data of an output: see tt_value_position */
 };
+
+/* A VALUE chunk holds part `position & UINT32_MAX` of the output of node `stream` in the run with
+ * the id `position >> 32`: elements in their own type, in logical order, TT_VALUE_PART_ELEMENTS but
+ * for the last part. */
+#define TT_VALUE_PART_ELEMENTS (1u << 18)
+static inline uint64_t tt_value_position(uint32_t run, uint32_t part)
+{
+    return (uint64_t)run << 32 | part;
+}
 
 enum tt_codec { TT_CODEC_NONE = 0, TT_CODEC_ZSTD = 1 };
 

@@ -227,6 +227,20 @@ tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
     return TT_OK;
 }
 
+tt_status tt_drain_data(tt_drain *d, const tt_data_block *block, tt_error *err)
+{
+    tt_index_entry entry = {.type = TT_CHUNK_VALUE,
+                            .stream = block->node,
+                            .position = tt_value_position(block->run, block->part),
+                            .count = 1};
+    tt_status status =
+        d->full ? TT_E_LIMIT : tt_sink_put(d->sink, &entry, (tt_span){block->bytes, block->n}, err);
+    if (status != TT_OK) atomic_fetch_add(&d->map->area->counts.data_dropped, 1);
+    if (status != TT_E_LIMIT) return status;
+    d->full = true;
+    return TT_OK;
+}
+
 static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)
 {
     tt_meta_put_record(out, type, payload);
@@ -285,7 +299,8 @@ static void put_counts(const tt_drain *d, bool ended, tt_bytes *payload, tt_byte
                   {"runs_left_out", atomic_load(&c->runs_left_out)},
                   {"graphs", atomic_load(&c->graphs)},
                   {"decode_calls", atomic_load(&c->decode_calls)},
-                  {"decode_tokens", atomic_load(&c->decode_tokens)}};
+                  {"decode_tokens", atomic_load(&c->decode_tokens)},
+                  {"data_dropped", atomic_load(&c->data_dropped)}};
     size_t n = sizeof counts / sizeof *counts;
     tt_bytes_varint(payload, n);
     for (size_t i = 0; i < n; i++) {

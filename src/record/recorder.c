@@ -38,7 +38,8 @@ struct tt_recorder {
     tt_snapshot snapshot;
     uint32_t snapshot_asked; /* the session's count that the last one answers */
     uint32_t n_snapshots;
-    bool stop_told;            /* the trace says why nothing more was recorded */
+    bool stop_told; /* the trace says why nothing more was recorded */
+    tt_data_queue data;
     pthread_mutex_t meta_lock; /* the meta stream's producers */
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
@@ -63,6 +64,27 @@ bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload)
     bool ok = tt_area_meta_push(&r->map, type, payload);
     (void)pthread_mutex_unlock(&r->meta_lock);
     return ok;
+}
+
+void tt_recorder_data(tt_recorder *r, tt_data_block *block)
+{
+    if (!tt_data_queue_push(&r->data, block))
+        atomic_fetch_add(&r->map.area->counts.data_dropped, 1);
+}
+
+/* What has come of the data of outputs. */
+static tt_status drain_data(tt_recorder *r, tt_error *err)
+{
+    tt_status status = TT_OK;
+    for (tt_data_block *block = tt_data_queue_take(&r->data), *next; block; block = next) {
+        next = block->next;
+        if (status == TT_OK)
+            status = tt_drain_data(&r->drain, block, err);
+        else
+            atomic_fetch_add(&r->map.area->counts.data_dropped, 1);
+        free(block);
+    }
+    return status;
 }
 
 void tt_recorder_clock(tt_recorder *r)
@@ -194,6 +216,8 @@ static void *drain_main(void *argument)
         /* On a full disk what cannot be written stays in the rings until they are full, and is
          * counted as dropped from then on. */
         if (status == TT_OK) status = tt_drain_step(&r->drain, what, NULL);
+        if (status == TT_OK) status = drain_data(r, NULL);
+        if (status != TT_OK) tt_data_queue_close(&r->data); /* nobody shall wait for nothing */
         tell_stopped(r);
         if (status == TT_OK) status = serve_snapshots(r);
         tt_area_prepare_spares(&r->map, SPARE_RINGS);
@@ -320,6 +344,7 @@ static tt_status open_guarded(tt_recorder **recorder, const tt_recorder_options 
     tt_recorder *r = calloc(1, sizeof *r);
     if (!r) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the recorder");
     (void)pthread_mutex_init(&r->meta_lock, NULL);
+    tt_data_queue_init(&r->data);
     (void)pthread_mutex_init(&r->stop_lock, NULL);
     r->replace = options->replace;
     r->sink.fd = r->map.fd = -1;
@@ -368,6 +393,7 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     char part[PATH_MAX];
     tt_status status = TT_OK;
     size_guard guard = guard_size();
+    tt_data_queue_close(&r->data);
     stop_thread(r);
     tt_snapshot_stop(&r->snapshot, &r->drain);
     (void)tt_place_part(part, sizeof part, r->path, NULL);
@@ -376,6 +402,7 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     } else {
         tt_recorder_clock(r);
         status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
+        if (status == TT_OK) status = drain_data(r, err);
         if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, part, err);
     }
     /* When finishing failed, part file and area stay for `tensortrace recover`. A finished file

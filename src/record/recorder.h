@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "record/area.h"
+#include "record/data_queue.h"
 #include "record/session.h"
 
 #include <stdbool.h>
@@ -35,6 +36,9 @@ const char *tt_recorder_path(const tt_recorder *r);
 /* Appends a META record (enum tt_meta_type) with this payload; false when it was
  * dropped (payload failed, stream full): counted. Any thread. */
 bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload);
+/* Data of an output; takes the block over. It may wait for the disk, see tt_data_queue_push; what
+ * is dropped is counted. Any thread. */
+void tt_recorder_data(tt_recorder *r, tt_data_block *block);
 /* A CLOCK record of this moment. Any thread. */
 void tt_recorder_clock(tt_recorder *r);
 

@@ -132,7 +132,8 @@ static tt_status put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *e
         h.codec = TT_CODEC_ZSTD;
         h.stored_bytes = (uint32_t)stored.size;
     }
-    bool is_op = entry->type == TT_CHUNK_OPS || entry->type == TT_CHUNK_DETAIL;
+    bool is_op = entry->type == TT_CHUNK_OPS || entry->type == TT_CHUNK_DETAIL ||
+                 entry->type == TT_CHUNK_VALUE;
     if (s->limit && is_op && s->offset + TT_CHUNK_HEADER_BYTES + stored.size > s->limit)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "the trace has reached its limit of %" PRIu64 " bytes", s->limit);

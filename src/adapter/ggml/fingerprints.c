@@ -1,9 +1,11 @@
 #include "adapter/ggml/fingerprints.h"
 
-#include "adapter/ggml/graphs.h"
+#include "adapter/ggml/process.h"
 #include "adapter/ggml/values.h"
 #include "base/clock.h"
+#include "format/chunk.h"
 #include "value/pack.h"
+#include "value/walk.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 #include <time.h>
 
 #define SPINS 4096u         /* before a waiting thread lets others run */
-#define PATIENCE_SECONDS 10 /* for a thread that does not come: a stopped one, say */
+#define PATIENCE_SECONDS 30 /* for a thread that does not come: a stopped one, say */
 
 /* --- choosing --- */
 
@@ -53,6 +55,7 @@ void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_sel
 {
     f->engine = e;
     f->with = s->level >= TT_VALUES_HASH ? TT_VALUE_WITH_BLAKE3 : 0;
+    f->recorder = s->level == TT_VALUES_FULL ? tt_process_recorder_if_open() : NULL;
     f->any = false;
     atomic_store(&f->arrived, 0);
     atomic_store(&f->abandoned, false);
@@ -182,6 +185,26 @@ static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t
     }
 }
 
+/* The data goes into the trace. */
+static void keep(tt_recorder *r, const tt_value *v, uint32_t run, uint32_t node)
+{
+    uint64_t n = tt_value_elements(v);
+    uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
+    for (uint64_t first = 0; first < n; first += TT_VALUE_PART_ELEMENTS) {
+        uint64_t some = n - first < TT_VALUE_PART_ELEMENTS ? n - first : TT_VALUE_PART_ELEMENTS;
+        size_t size = some / block * bytes;
+        tt_data_block *b =
+            tt_data_block_new(run, node, (uint32_t)(first / TT_VALUE_PART_ELEMENTS), size);
+        if (!b) {
+            atomic_fetch_add(&tt_recorder_area(r)->area->counts.data_dropped, 1);
+            continue;
+        }
+        const uint8_t *at = tt_value_gather(v, first, some, b->bytes);
+        if (at != b->bytes) memcpy(b->bytes, at, size);
+        tt_recorder_data(r, b);
+    }
+}
+
 void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
                           uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w)
 {
@@ -193,6 +216,7 @@ void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint3
     uint32_t n = tt_value_pieces(&v), writer = node % nth;
     if (!n) return;
     if (ith == writer) tt_value_look(&v, &out);
+    if (ith == writer && f->recorder) keep(f->recorder, &v, run, node);
     for (uint32_t k = (ith + nth - writer) % nth; k < n; k += nth)
         tt_value_take(&v, k, f->with, &f->pieces[k]);
     if (!meet(f, nth) || ith != writer) return;
@@ -208,6 +232,7 @@ static void take_all(tt_fingerprints *f, const tt_value *v, uint32_t run, uint32
     uint32_t n = tt_value_pieces(v);
     if (!n) return;
     tt_value_look(v, &out);
+    if (f->recorder) keep(f->recorder, v, run, node);
     for (uint32_t k = 0; k < n; k++)
         tt_value_take(v, k, f->with, &f->pieces[k]);
     tt_value_finish(f->pieces, n, f->with, &out);

@@ -9,6 +9,7 @@
 
 #include "adapter/ggml/engine.h"
 #include "record/detail_writer.h"
+#include "record/recorder.h"
 #include "value/fingerprint.h"
 #include "value/select.h"
 
@@ -22,6 +23,7 @@ typedef struct tt_fingerprints {
     unsigned with;          /* of tt_value_take */
     uint8_t *wanted;        /* by node; valid when `any` */
     uint32_t capacity;      /* of wanted */
+    tt_recorder *recorder;  /* that the data goes to as well; NULL: none does */
     tt_value_piece *pieces; /* TT_VALUE_PIECES_MAX; NULL: no memory, nothing is taken */
     bool any;
     /* Where the threads meet. */
