@@ -16,20 +16,28 @@
 static atomic_int makes, drops;
 static atomic_bool fails;
 
+typedef struct of_model {
+    const tt_model *m;
+    uint32_t n_batches;
+} of_model;
+
 static tt_status make(tt_model *m, void **out, tt_error *err)
 {
     (void)atomic_fetch_add(&makes, 1);
     (void)usleep(20000); /* so that others come to wait */
     if (atomic_load(&fails)) return tt_error_set(err, TT_E_LIMIT, 17, "too much");
-    int *made = malloc(sizeof *made);
+    of_model *made = malloc(sizeof *made);
     if (!made) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    *made = (int)m->n_batches;
+    *made = (of_model){m, m->n_batches};
     *out = made;
     return TT_OK;
 }
 
 static void drop(void *made)
 {
+    const of_model *x = made;
+    /* As the analyses do: what they were made with is still there. */
+    assert_int_equal(x->m->n_batches, x->n_batches);
     (void)atomic_fetch_add(&drops, 1);
     free(made);
 }
@@ -91,7 +99,8 @@ static void test_once(void **state)
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(all[i].status, TT_OK);
         assert_ptr_equal(all[i].made, all[0].made);
-        assert_int_equal(*(const int *)all[i].made, (int)tt_generation_model(g)->n_batches);
+        assert_int_equal(((const of_model *)all[i].made)->n_batches,
+                         tt_generation_model(g)->n_batches);
     }
     assert_int_equal(atomic_load(&drops), 0);
     tt_generation_unref(g);
@@ -168,6 +177,25 @@ static void test_lives_while_held(void **state)
     tt_generation_unref(NULL);
 }
 
+/* More shares at once than are kept for later: the one that made something is not closed. */
+static void test_maker_stays(void **state)
+{
+    tt_model *shares[THREADS];
+    const void *made;
+    tt_generation *g = open_trace();
+    tt_request q = {.client = -1, .source = g};
+    (void)state;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(tt_generation_take(g, &shares[i], NULL), TT_OK);
+    q.m = shares[THREADS - 1];
+    assert_int_equal(tt_source_get(&q, &memo, &made, NULL), TT_OK);
+    for (int i = 0; i < THREADS; i++)
+        tt_generation_give(g, shares[i]);
+    const of_model *x = made;
+    assert_int_equal(x->m->n_batches, x->n_batches);
+    tt_generation_unref(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_failure_is_not_kept),
         cmocka_unit_test(test_two_memos_two_traces),
         cmocka_unit_test(test_lives_while_held),
+        cmocka_unit_test(test_maker_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
