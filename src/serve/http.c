@@ -129,6 +129,8 @@ static enum MHD_Result judge(exchange *x, const char *method)
     if (v.kind == TT_ACCESS_REFUSED) return tt_http_send_error(c, as_json, v.status, v.message);
     if (parsed != TT_OK)
         return tt_http_send_error(c, as_json, parsed == TT_E_LIMIT ? 414 : 400, err.message);
+    /* This is the only thread that looks at it. A HEAD is not the browser yet. */
+    if (v.used_once && strcmp(method, "GET") == 0) x->server->key.once[0] = '\0';
     if (v.kind != TT_ACCESS_GRANTED) return tt_http_send_entry(c, &x->server->key, v.kind);
     return serve(x);
 }
