@@ -11,4 +11,9 @@
 void tt_buffers_json(tt_json *j, const char *path, const tt_model *m, const tt_buffers *buffers,
                      const tt_kv *kv);
 
+/* One object: how much there was, moment by moment (tt_buffers_curve), in columns; and what there
+ * was at the point with the most of each backing. */
+void tt_buffers_curve_json(tt_json *j, const tt_model *m, const tt_buffers *buffers,
+                           const tt_buffers_point *points, uint32_t n);
+
 #endif
