@@ -1,9 +1,14 @@
-/* `tensortrace buffers --json`. */
-#include "base/json.h"
-#include "cli/buffers.h"
+#include "answer/buffers.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct about {
+    const tt_model *m;
+    const tt_buffers *buffers;
+    const tt_kv *kv;
+    uint64_t rows; /* 0: all */
+} about;
 
 static void kv_string_or_null(tt_json *j, const char *key, const char *text)
 {
@@ -47,11 +52,12 @@ static void put_times(tt_json *j, const tt_model *m, const tt_buffer *b)
     tt_json_kv_bool(j, "lifetime_at_least", !(b->flags & TT_BUFFER_ALLOC_SEEN));
 }
 
-static void put_buffer(tt_json *j, const tt_buffers_report *r, uint32_t i)
+static void put_buffer(tt_json *j, const about *r, uint32_t i)
 {
     const tt_buffer *b = &r->m->buffers[i];
     const tt_buffer_use *u = &r->buffers->uses[i];
     tt_json_object(j);
+    if (r->rows) tt_json_kv_u64(j, "buffer_index", i);
     tt_json_kv_u64(j, "buffer_id", b->id);
     tt_json_kv_string(j, "name", b->name);
     tt_json_kv_string(j, "kind", tt_buffer_kind_name(b->kind));
@@ -75,7 +81,7 @@ static void put_buffer(tt_json *j, const tt_buffers_report *r, uint32_t i)
     tt_json_object_end(j);
 }
 
-static void put_event(tt_json *j, const tt_buffers_report *r, const tt_buffer_event *e)
+static void put_event(tt_json *j, const about *r, const tt_buffer_event *e)
 {
     const tt_buffer *b = &r->m->buffers[e->buffer];
     tt_json_object(j);
@@ -93,7 +99,7 @@ static void put_event(tt_json *j, const tt_buffers_report *r, const tt_buffer_ev
     tt_json_object_end(j);
 }
 
-static void put_peak(tt_json *j, const tt_buffers_report *r, tt_backing backing)
+static void put_peak(tt_json *j, const about *r, tt_backing backing)
 {
     const tt_buffers *b = r->buffers;
     uint32_t at = b->peak[backing];
@@ -148,7 +154,14 @@ static void put_tensor(tt_json *j, const tt_kv *kv, const tt_kv_tensor *t)
     tt_json_object_end(j);
 }
 
-static void put_cache(tt_json *j, const tt_buffers_report *r, const tt_kv_cache *c)
+/* Of n steps, as many as are wanted, the first and the last among them. */
+static bool is_kept(const about *r, uint64_t i, uint64_t n)
+{
+    if (!r->rows || n <= r->rows || i == n - 1) return true;
+    return i * (r->rows - 1) / n != (i + 1) * (r->rows - 1) / n || i == 0;
+}
+
+static void put_cache(tt_json *j, const about *r, const tt_kv_cache *c)
 {
     tt_json_object(j);
     kv_buffer(j, r->m, c->buffer);
@@ -165,6 +178,7 @@ static void put_cache(tt_json *j, const tt_buffers_report *r, const tt_kv_cache 
     tt_json_key(j, "tokens");
     tt_json_array(j);
     for (uint32_t i = 0; i < c->n_steps && c->observed; i++) {
+        if (!is_kept(r, i, c->n_steps)) continue;
         tt_json_object(j);
         tt_json_kv_u64(j, "token_id", tt_model_token(r->m, c->steps[i].batch));
         tt_json_kv_u64(j, "cells_written", c->steps[i].cells_written);
@@ -175,32 +189,71 @@ static void put_cache(tt_json *j, const tt_buffers_report *r, const tt_kv_cache 
     tt_json_object_end(j);
 }
 
-bool tt_buffers_print_json(const tt_buffers_report *r)
+static int largest(const void *a, const void *b, void *context)
 {
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", r->path);
-    tt_json_key(&j, "buffers");
-    tt_json_array(&j);
-    for (uint32_t i = 0; i < r->m->n_buffers; i++)
-        put_buffer(&j, r, i);
-    tt_json_array_end(&j);
-    tt_json_key(&j, "events");
-    tt_json_array(&j);
-    for (uint32_t i = 0; i < r->buffers->n_events; i++)
-        put_event(&j, r, &r->buffers->events[i]);
-    tt_json_array_end(&j);
-    tt_json_key(&j, "peak");
-    tt_json_object(&j);
+    const tt_model *m = context;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const uint64_t p = m->buffers[x].size_bytes, q = m->buffers[y].size_bytes;
+    return p != q ? (p > q ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* All, or the largest ones, in the order of the trace. */
+static void put_buffers(tt_json *j, const about *r)
+{
+    const uint32_t n = r->m->n_buffers;
+    uint32_t *order = r->rows && n > r->rows ? calloc(n, sizeof *order) : NULL;
+    const uint32_t shown = order ? (uint32_t)r->rows : n;
+    for (uint32_t i = 0; order && i < n; i++)
+        order[i] = i;
+    if (order) {
+        qsort_r(order, n, sizeof *order, largest, (void *)r->m);
+        qsort(order, shown, sizeof *order, ascending);
+    }
+    tt_json_key(j, "buffers");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < shown; i++)
+        put_buffer(j, r, order ? order[i] : i);
+    tt_json_array_end(j);
+    free(order);
+}
+
+static void put_events(tt_json *j, const about *r)
+{
+    const tt_buffers *b = r->buffers;
+    tt_json_key(j, "events");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < b->n_events && (!r->rows || i < r->rows); i++)
+        put_event(j, r, &b->events[i]);
+    tt_json_array_end(j);
+}
+
+void tt_buffers_json(tt_json *j, const char *path, const tt_model *m, const tt_buffers *buffers,
+                     const tt_kv *kv, const tt_buffers_limits *limits)
+{
+    const about all = {m, buffers, kv, limits->rows}, *r = &all;
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", path);
+    put_buffers(j, r);
+    put_events(j, r);
+    tt_json_key(j, "peak");
+    tt_json_object(j);
     for (unsigned k = 0; k < TT_BACKINGS; k++)
-        put_peak(&j, r, (tt_backing)k);
-    tt_json_object_end(&j);
-    tt_json_key(&j, "kv_caches");
-    tt_json_array(&j);
+        put_peak(j, r, (tt_backing)k);
+    tt_json_object_end(j);
+    tt_json_key(j, "kv_caches");
+    tt_json_array(j);
     for (uint32_t i = 0; i < r->kv->n_caches; i++)
-        put_cache(&j, r, &r->kv->caches[i]);
-    tt_json_array_end(&j);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+        put_cache(j, r, &r->kv->caches[i]);
+    tt_json_array_end(j);
+    if (limits->rows) {
+        tt_json_kv_u64(j, "buffers_total", m->n_buffers);
+        tt_json_kv_u64(j, "events_total", buffers->n_events);
+    }
+    tt_json_object_end(j);
 }

@@ -1,8 +1,7 @@
-/* `tensortrace routing --json` */
-#include "base/json.h"
-#include "cli/routing_view.h"
+#include "answer/routing.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void bytes_or_null(tt_json *j, const char *key, double experts, uint64_t expert_bytes)
 {
@@ -27,7 +26,7 @@ static void expert_ranges(tt_json *j, const tt_routing_view *v, const tt_router_
     tt_json_array_end(j);
 }
 
-static void experts(tt_json *j, const tt_routing_options *o, const tt_routing_view *v,
+static void experts(tt_json *j, const tt_routing_choice *o, const tt_routing_view *v,
                     const tt_router_layer *layer, uint64_t choices)
 {
     uint32_t n;
@@ -62,11 +61,10 @@ static void windows(tt_json *j, const tt_router_sum *s, uint64_t expert_bytes)
     tt_json_array_end(j);
 }
 
-static void layer_object(tt_json *j, const tt_routing_options *o, const tt_routing_view *v,
-                         const tt_router_layer *layer, const tt_router_sum *s)
+void tt_routing_layer_json(tt_json *j, const tt_routing_view *v, const tt_router_layer *layer,
+                           const tt_router_sum *s)
 {
     const uint32_t tops[] = {1, 2, 4, s->chosen_most};
-    tt_json_object(j);
     tt_json_key(j, "layer_id");
     if (layer->layer_id < 0)
         tt_json_null(j);
@@ -101,26 +99,40 @@ static void layer_object(tt_json *j, const tt_routing_options *o, const tt_routi
     windows(j, s, layer->expert_bytes);
     tt_json_kv_double(j, "mean_experts_per_batch", s->batch_set);
     bytes_or_null(j, "mean_bytes_per_batch", s->batch_set, layer->expert_bytes);
+}
+
+static void layer_object(tt_json *j, const tt_routing_choice *o, const tt_routing_view *v,
+                         const tt_router_layer *layer, const tt_router_sum *s)
+{
+    tt_json_object(j);
+    tt_routing_layer_json(j, v, layer, s);
     experts(j, o, v, layer, s->choices);
     tt_json_object_end(j);
 }
 
-bool tt_routing_print_json(const tt_routing_options *o, const tt_routing_view *v)
+void tt_routing_json(tt_json *j, const tt_routing_view *v, const tt_routing_choice *o)
 {
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", v->path);
-    tt_json_kv_bool(&j, "sequences_observed", !tt_routers_sequences_assumed(v->routers));
-    tt_json_key(&j, "layers");
-    tt_json_array(&j);
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", v->path);
+    tt_json_kv_bool(j, "sequences_observed", !tt_routers_sequences_assumed(v->routers));
+    tt_json_key(j, "layers");
+    tt_json_array(j);
     uint64_t shown = 0;
     for (size_t i = 0; i < v->n_layers; i++) {
-        if (!tt_routing_passes(o, &v->layers[i])) continue;
+        if (o->has_layer && o->layer != v->layers[i].layer_id) continue;
         if (o->limit && shown++ == o->limit) break;
-        layer_object(&j, o, v, &v->layers[i], &v->sums[i]);
+        layer_object(j, o, v, &v->layers[i], &v->sums[i]);
     }
-    tt_json_array_end(&j);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    tt_json_array_end(j);
+    tt_json_object_end(j);
+}
+
+bool tt_routing_sum_up(tt_routing_view *v)
+{
+    v->layers = tt_routers_layers(v->routers, &v->n_layers);
+    v->texts = tt_routers_texts(v->routers, &v->n_texts, &v->texts_left_out);
+    v->sums = calloc(v->n_layers + 1, sizeof *v->sums);
+    for (size_t i = 0; v->sums && i < v->n_layers; i++)
+        tt_router_sum_up(v->layers[i].router, &v->sums[i]);
+    return v->sums != NULL;
 }
