@@ -5,5 +5,6 @@
 #include "serve/endpoint.h"
 
 tt_answer tt_answer_index, tt_answer_state, tt_answer_summary, tt_answer_tensors;
+tt_answer tt_answer_log_count, tt_answer_log_export, tt_answer_log_locate, tt_answer_log_rows;
 
 #endif
