@@ -12,6 +12,7 @@ const tt_endpoint tt_endpoints[] = {
     {"machine", false, tt_answer_machine, "measure threads", false},
     {"roofline", true, tt_answer_roofline, "", false},
     {"series", true, tt_answer_series, "by limit points " TT_REQUEST_FILTER_PARAMS, false},
+    {"find", true, tt_answer_find, "q limit", false},
     {"log/count", true, tt_answer_log_count, TT_LOG_FILTER_PARAMS, false},
     {"log/export", true, tt_answer_log_export, TT_LOG_FILTER_PARAMS " format", false},
     {"log/locate", true, tt_answer_log_locate, TT_LOG_FILTER_PARAMS " run node time_ns", false},
