@@ -7,7 +7,7 @@ import { count } from "../draw/format";
 import { bind } from "../input/keys";
 import { announce } from "../parts/announce";
 import { selection } from "../state/selection";
-import { find, groups, type Answer, type Found, type FoundGroup } from "./find";
+import { find, groups, type Answer, type Found, type FoundGroup } from "./found";
 import "./find.css";
 
 const isOpen = signal(false);
