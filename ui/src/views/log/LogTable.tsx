@@ -99,6 +99,7 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
   const begin = token === null ? null : (summary.value?.batches.begin_ns[batchIndex(token)] ?? null);
   const moment = time ? time[0] : begin;
   useEffect(() => {
+    rows.leftOut.value = false;
     if (op && own?.rows === rows && own.op.run === op.run && own.op.node === op.node) {
       located.value = { selected: own.row, reveal: null };
       return undefined;
@@ -109,7 +110,8 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
     void rows.locate(op ?? { time_ns: moment! }).then((place) => {
       if (!current || !place) return;
       located.value = { selected: op && place.found ? place.row : null, reveal: { row: place.row } };
-      if (op && !place.found) announce("The selected op is not among the rows: the filter leaves it out");
+      rows.leftOut.value = op !== null && !place.found;
+      if (rows.leftOut.value) announce("The selected op is not among the rows: the filter leaves it out");
     });
     return () => {
       current = false;

@@ -69,7 +69,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
       );
     },
   },
-  { id: "layer", title: "Layer", width: 52, number: true, cell: (r) => r.layer_id ?? "none" },
+  { id: "layer", title: "Layer", width: 60, number: true, cell: (r) => r.layer_id ?? "none" },
   { id: "op", title: "Op", width: 130, tip: (r) => r.op, cell: (r) => plainName(r.op) },
   {
     id: "name",
@@ -82,7 +82,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
   {
     id: "threads",
     title: "Threads",
-    width: 66,
+    width: 74,
     number: true,
     hint: "How many threads executed it, or which one.",
     cell: lanes,
@@ -98,7 +98,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
   {
     id: "bytes",
     title: "Weights read",
-    width: 98,
+    width: 112,
     number: true,
     hint: "Bytes of weights that it read.",
     cell: (r) => (r.weight_bytes_at_most ? "≤ " : "") + bytes(r.weight_bytes),

@@ -163,6 +163,7 @@ function Component() {
       </div>
       <p class="log-line">
         <CountLine rows={rows.value} /> · in the order of time · {selectedWords(selection.value)}
+        {rows.value?.leftOut.value && <strong> (the filter leaves the selected op out)</strong>}
       </p>
       <div class="log-rows">
         <LogTable terms={terms.value} lanes={lanes} onRows={(r) => (rows.value = r)} />

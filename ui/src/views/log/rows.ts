@@ -22,6 +22,8 @@ export class LogRowsCache {
   readonly version = signal(0);
   readonly count = signal<LogCount | null>(null);
   readonly error = signal<Error | null>(null);
+  /** The selected op is not among the rows. */
+  readonly leftOut = signal(false);
   private readonly blocks = new Map<number, (LogRow | undefined)[]>();
   private readonly abort = new AbortController();
   private wanted: Ask = { first: 0, n: BLOCK };
