@@ -1,5 +1,8 @@
 #include "analyze/diff_tokens.h"
 
+#include "analyze/join.h"
+#include "analyze/ops.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -116,4 +119,39 @@ tt_status tt_diff_pair_find(const tt_model *a, const tt_model *b, bool of_b, uin
     return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                         "%s has no token %" PRIu32 " that was computed to its end",
                         of_b ? "B" : "A", token);
+}
+
+/* --- the op of a row --- */
+
+static bool locate_in_run(const tt_model *m, const tt_join *join, uint32_t run, const char *name,
+                          tt_diff_located *out)
+{
+    tt_op op;
+    for (uint32_t i = 0; i < join->n_touched; i++) {
+        uint32_t node = join->touched[i];
+        tt_op_describe(m, join->graph, node, join->ops[node].covers, &op);
+        if (strcmp(op.name, name) != 0) continue;
+        *out = (tt_diff_located){run, node, TT_NONE};
+        for (uint32_t s = 0; s < op.n_sources && out->weight == TT_NONE; s++)
+            out->weight = op.sources[s].weight;
+        return true;
+    }
+    return false;
+}
+
+tt_status tt_diff_locate(const tt_model *m, uint32_t token, const char *name, tt_diff_located *out,
+                         tt_error *err)
+{
+    tt_join join = {0};
+    tt_status status = TT_OK;
+    bool found = false;
+    *out = (tt_diff_located){TT_NONE, TT_NONE, TT_NONE};
+    for (uint32_t r = 0; r < m->n_runs && !found && status == TT_OK; r++) {
+        uint32_t batch = m->runs[r].batch;
+        if (batch == TT_NONE || tt_model_token(m, batch) != token) continue;
+        status = tt_join_run(&join, m, r, err);
+        if (status == TT_OK && join.graph) found = locate_in_run(m, &join, r, name, out);
+    }
+    tt_join_free(&join);
+    return status;
 }

@@ -48,4 +48,15 @@ typedef struct tt_diff_pair {
 tt_status tt_diff_pair_find(const tt_model *a, const tt_model *b, bool of_b, uint32_t token,
                             tt_diff_pair *out, tt_error *err);
 
+/* An op by the name that the tables of a comparison give it, in one token of one side. */
+typedef struct tt_diff_located {
+    uint32_t run;    /* in tt_model.runs; TT_NONE: the token has no op of that name */
+    uint32_t node;   /* of its record, in the run's graph */
+    uint32_t weight; /* the first that it reads, or TT_NONE */
+} tt_diff_located;
+
+/* Reads the token's records: m must not be in use by another thread. */
+tt_status tt_diff_locate(const tt_model *m, uint32_t token, const char *name, tt_diff_located *out,
+                         tt_error *err);
+
 #endif

@@ -153,12 +153,46 @@ static void pairs_are_found_from_both_sides(void **state)
     close_plan(&b);
 }
 
+/* Each row of the table of nodes leads to an op that was recorded. */
+static void rows_lead_to_ops(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    opened a = open_plan(p), b = open_plan(p);
+    const tt_model *files[2] = {a.m, b.m};
+    tt_diff *d = compare(files);
+    const tt_diff_phase *g = tt_diff_main(d);
+    size_t found = 0, weights = 0;
+    for (size_t i = 0; i < g->n_rows[TT_DIFF_OPS]; i++) {
+        const tt_diff_row *row = &g->rows[TT_DIFF_OPS][i];
+        tt_diff_located at;
+        assert_int_equal(tt_diff_locate(a.m, 2, row->key, &at, NULL), TT_OK);
+        if (at.run == TT_NONE) continue;
+        found++;
+        assert_int_equal(tt_model_token(a.m, a.m->runs[at.run].batch), 2);
+        assert_true(at.node < a.m->graphs[a.m->runs[at.run].graph].n_nodes);
+        if (at.weight == TT_NONE) continue;
+        weights++;
+        assert_int_equal(a.m->weights[at.weight].place.layer_id, row->layer_id);
+    }
+    /* All but the time between ops. */
+    assert_int_equal(found, g->n_rows[TT_DIFF_OPS] - 1);
+    assert_true(weights > 5);
+    tt_diff_located at;
+    assert_int_equal(tt_diff_locate(a.m, 2, "no such op", &at, NULL), TT_OK);
+    assert_int_equal(at.run, TT_NONE);
+    tt_diff_free(d);
+    close_plan(&a);
+    close_plan(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_those_of_the_tables),
         cmocka_unit_test(spans_hold_what_samples_leave_out),
         cmocka_unit_test(pairs_are_found_from_both_sides),
+        cmocka_unit_test(rows_lead_to_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
