@@ -30,10 +30,9 @@ tt_diff_token tt_diff_sample(const tt_diff *d, const tt_diff_phase *p, size_t fi
     return tt_diff_token_of(d->files[file], &p->units[file], p->pairs.units[file][k * p->stride]);
 }
 
-void tt_diff_sample_span(const tt_diff *d, const tt_diff_phase *p, size_t file, size_t k,
-                         double *least_ns, double *most_ns)
+void tt_diff_sample_span(const tt_diff_phase *p, size_t file, size_t k, double *least_ns,
+                         double *most_ns)
 {
-    (void)d;
     *least_ns = *most_ns = NAN;
     for (size_t i = k * p->stride; i < (k + 1) * p->stride && i < p->pairs.n; i++) {
         double ns = p->units[file].list[p->pairs.units[file][i]].time_ns;

@@ -28,8 +28,8 @@ tt_diff_token tt_diff_token_of(const tt_model *m, const tt_units *units, size_t 
 tt_diff_token tt_diff_sample(const tt_diff *d, const tt_diff_phase *p, size_t file, size_t k);
 /* The least and the most time of the tokens from that sample to the next one: what the samples of a
  * long run leave out. NAN: none was observed. */
-void tt_diff_sample_span(const tt_diff *d, const tt_diff_phase *p, size_t file, size_t k,
-                         double *least_ns, double *most_ns);
+void tt_diff_sample_span(const tt_diff_phase *p, size_t file, size_t k, double *least_ns,
+                         double *most_ns);
 /* Fills out[0 .. p->n_samples - 1] with what the part p->rows[TT_DIFF_PARTS][part] took of each
  * sample in that file, the first of its side; NAN: nothing of it ran there. */
 void tt_diff_part_times(const tt_diff *d, const tt_diff_phase *p, size_t part, size_t file,

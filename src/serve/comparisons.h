@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "serve/comparison_make.h"
 #include "serve/request.h"
 
 /* Comparisons that are kept of one trace, with others or by other standards; of more, those that
@@ -12,20 +13,8 @@
 /* The JSON of one: some 70,000 rows. */
 #define TT_COMPARISON_BYTES_MAX ((size_t)48 << 20)
 
-typedef enum tt_comparison_part {
-    TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it */
-    TT_COMPARISON_TOKENS, /* the lines: docs/api-http.md, diff/tokens */
-    TT_COMPARISON_PARTS
-} tt_comparison_part;
-
-/* Standards of a comparison, see analyze/diff.h. */
-typedef struct tt_comparison_options {
-    double threshold;
-    double level;
-} tt_comparison_options;
-
 /* Puts the JSON of that part of comparing q->m (A) with q->other (B) into *out. The first who asks
- * computes it, others wait. A failure is not kept. TT_E_USAGE when nothing can be compared. */
+ * computes it, others wait. A failure is not kept. TT_E_NOT_FOUND when nothing can be compared. */
 tt_status tt_comparison_get(tt_request *q, const tt_comparison_options *o, tt_comparison_part part,
                             tt_bytes *out, tt_error *err);
 

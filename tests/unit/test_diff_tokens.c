@@ -88,7 +88,7 @@ static void samples_are_those_of_the_tables(void **state)
         before = x.token;
         assert_true(x.begin_ns == tt_model_ns(a.m, a.m->batches[x.token].begin_ticks));
         /* Nothing is between samples when all are. */
-        tt_diff_sample_span(d, g, 0, k, &least, &most);
+        tt_diff_sample_span(g, 0, k, &least, &most);
         assert_true(least == x.time_ns && most == x.time_ns);
     }
     tt_diff_free(d);
@@ -112,7 +112,7 @@ static void spans_hold_what_samples_leave_out(void **state)
     size_t differ = 0;
     for (size_t k = 0; k < g->n_samples; k++) {
         double least, most;
-        tt_diff_sample_span(d, g, 1, k, &least, &most);
+        tt_diff_sample_span(g, 1, k, &least, &most);
         double own = tt_diff_sample(d, g, 1, k).time_ns;
         double left_out = units[g->pairs.units[1][2 * k + 1]].time_ns;
         assert_true(least == fmin(own, left_out) && most == fmax(own, left_out));
