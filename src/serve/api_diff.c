@@ -1,8 +1,8 @@
 /* Two traces on the same axes: A is the trace of the address, B the one of the parameter `other`.
  */
 #include "analyze/diff_tokens.h"
-#include "serve/api.h"
 #include "serve/comparisons.h"
+#include "serve/endpoints.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,12 +41,12 @@ static tt_status compare(tt_request *q, tt_reply *r, tt_comparison_part part, tt
     return status;
 }
 
-tt_status tt_api_diff(tt_request *q, tt_reply *r, tt_error *err)
+tt_status tt_answer_diff(tt_request *q, tt_reply *r, tt_error *err)
 {
     return compare(q, r, TT_COMPARISON_TABLES, err);
 }
 
-tt_status tt_api_diff_tokens(tt_request *q, tt_reply *r, tt_error *err)
+tt_status tt_answer_diff_tokens(tt_request *q, tt_reply *r, tt_error *err)
 {
     return compare(q, r, TT_COMPARISON_TOKENS, err);
 }
@@ -103,7 +103,7 @@ static void put_side(tt_json *j, const char *key, const pair_side *s)
     tt_json_object_end(j);
 }
 
-tt_status tt_api_diff_pair(tt_request *q, tt_reply *r, tt_error *err)
+tt_status tt_answer_diff_pair(tt_request *q, tt_reply *r, tt_error *err)
 {
     static const char *const sides[] = {"a", "b", NULL};
     uint64_t token;
