@@ -8,14 +8,14 @@
 #include <string.h>
 
 #define THRESHOLD 0.03
-#define LEVEL 0.01
+#define LEVEL (1 - 0.99) /* as the command has it, to the last bit */
 
 static tt_status need_other(const tt_request *q, tt_error *err)
 {
     if (!q->other)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "other: which trace is compared with this one?");
-    if (q->other_source == q->source)
+    if (q->other_id == q->trace_id)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "other: a trace is compared with another one, not with itself");
     return TT_OK;
