@@ -4,8 +4,8 @@
 Serves each golden trace, good and bad, traces damaged in many ways, and one with hostile names, and
 asks every endpoint that the server lists (so new ones are in by themselves) with sane and with odd
 parameters, several at a time. The server must answer each in time, with valid HTTP; JSON must be
-strict and valid UTF-8; what is the caller's fault is 4xx, and nothing is 5xx but 503 for a trace
-that cannot be read. It must not use much memory, and end with 0 when it is told to: what a
+strict and valid UTF-8; what is the caller's or the trace's fault is 4xx, and nothing is 5xx but 503
+for a trace that cannot be read. It must not use much memory, and end with 0 when it is told to: what a
 sanitizer finds is another code. `threads`: only what runs at the same time, for the thread
 sanitizer.
 """
@@ -34,6 +34,9 @@ RESIDENT_KB_MAX = 600_000
 # What a parameter is asked for with, by its name; others get GENERAL.
 SANE = {
     "other": ["1"],
+    "side": ["a", "b"],
+    "threshold": ["0.03", "0.1"],
+    "level": ["0.01", "0.05"],
     "token": ["0", "1", "3"],
     "tokens": ["0..2", "1"],
     "layer": ["0", "1"],
@@ -212,7 +215,7 @@ class Check:
             self.statuses[status] = self.statuses.get(status, 0) + 1
             if status == 200 and sane:
                 self.answered.add(endpoint["name"])
-        if status >= 500 and status != 503 or status not in (200, 400, 404, 409, 413, 414, 503):
+        if status >= 500 and status != 503 or status not in (200, 400, 404, 413, 414, 422, 503):
             self.failures.add(f"{what}: {path[:200]}: {status} {body[:300]!r}")
         elif status == 200 and not kind:
             self.failures.add(f"{what}: {path[:200]}: no media type")
