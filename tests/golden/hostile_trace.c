@@ -24,7 +24,7 @@ static const change changes[] = {
     {"output_norm.weight", "__proto__.toString"},
     {"/models/synth.gguf", "/<svg onload=p>.gg"},
     /* Nodes, kinds of ops, buffers, settings. */
-    {"ffn_out-1", "<b>\"'\n\xff&"},
+    {"ffn_out-1", "<b>\"'\n\xff&&"},
     {"result_norm", "\xe2\x80\xae\xe2\x81\xa6\r<i>\\"},
     {"SOFT_MAX", "</td>\"'\xc3"},
     {"CPU compute", "\"><p>\xed\xa0\x80\x7f\x1b\n"},
