@@ -268,6 +268,28 @@ class Check:
         return server.host is not None
 
 
+def check_diff(check):
+    """What is served of two traces is what the command says, and the lines have its medians."""
+    paths = [os.path.join(HERE, name + ".ttrace") for name in ("good-zstd", "good-memory-experts")]
+    said = subprocess.run([check.program, "diff", "--json", *paths], stdout=subprocess.PIPE, check=False)
+    server = Server(check.program, paths, check.work)
+    client = Client(server)
+    served = [client.get(f"/api/v1/traces/0/{name}?other=1") for name in ("diff", "diff/tokens", "diff")]
+    server.stop()
+    if served[0] != served[2] or served[0][0] != 200 or strict(served[0][2]) != strict(said.stdout):
+        check.failures.add("diff: the server says other things than the command")
+    compared = 0
+    for phase, lines in zip(strict(said.stdout)["phases"], strict(served[1][2])["phases"]):
+        for side in ("a", "b"):
+            times = sorted(lines[side]["time_ns"])
+            median = times[(len(times) - 1) // 2]
+            compared += 1
+            if abs(median - phase["total"][side]["median_ns"]) > 1e-5 * median:
+                check.failures.add(f"diff/tokens: the median of {side} is {median}, in {phase['phase']}")
+    if compared < 2:
+        check.failures.add("diff/tokens: nothing was compared")
+
+
 def damaged(name):
     whole = open(os.path.join(HERE, name + ".ttrace"), "rb").read()
     for part in range(8):
@@ -292,6 +314,7 @@ def main():
             check.serve(name, os.path.join(HERE, name + ".ttrace"), 0.3 if threads else 1, 2 if threads else 1)
         subprocess.run([hostile, path], check=True)
         check.serve("hostile names", path, 0.3, beside="good-described.ttrace")
+        check_diff(check)
         missing = {e for e in check.answered}
         status_of_good = dict(check.statuses)
         opened = 0

@@ -1,7 +1,7 @@
 // What differs most: by part, component, kind of op, layer, and op.
 
 import { useMemo } from "preact/hooks";
-import { bytes, counted, duration, percent, plainName } from "../../draw/format";
+import { bytes, counted, duration, plainName } from "../../draw/format";
 import { VirtualTable, type Column, type Sorting } from "../../parts/VirtualTable";
 import { selection } from "../../state/selection";
 import { tensors } from "../../state/trace";
@@ -21,7 +21,7 @@ const FAMILIES: { id: Family; title: string; what: string }[] = [
 const family = urlParam("diff_by", "components");
 /** "component=ffn_up": only such nodes. */
 const filter = urlParam("diff_of", "");
-const sorted = urlParam("diff_sort", "");
+const sorted = urlParam("diff_sort", "-bar");
 
 function nameOf(row: Row, by: Family): string {
   if (by === "parts") return row.category ?? "";
@@ -59,7 +59,7 @@ function Bar(props: { delta: number | null; full: number }) {
 }
 
 function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
-  const sure = percent(1 - level);
+  const sure = `${Number((100 * (1 - level)).toPrecision(6))} %`;
   const name: Column<Row> = {
     id: "name",
     title: FAMILIES.find((f) => f.id === by)!.what,
@@ -74,12 +74,12 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
     { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Median over the tokens compared" },
     { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Median over the tokens compared" },
     { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's median less A's" },
-    { id: "bar", title: "", width: 90, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
-    { id: "wait", title: "of it waiting", width: 90, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "What of the change the threads did not compute, on average" },
+    { id: "bar", title: "", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
+    { id: "wait", title: "of it waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "What of the change the threads did not compute, on average" },
     { id: "change", title: "change", width: 75, number: true, cell: (row) => change(row.change), hint: "Of the same token, typically (Hodges-Lehmann estimate)" },
     { id: "interval", title: `${sure} sure of`, width: 140, number: true, cell: interval, hint: "An interval of the change; too few tokens: tested, but the tokens count as too few independent ones for an interval that sure" },
     { id: "p", title: "P", width: 70, number: true, cell: (row) => probability(row.p_adjusted), hint: "How often noise alone would show as much, corrected for the number of rows" },
-    { id: "sure", title: "shown?", width: 115, cell: (row) => <span class={`diff-${sureness(row)}`}>{SURENESS[sureness(row)]}</span>, hint: "! sure to change a token's time by more than the threshold; * sure to have changed, but not by that much" },
+    { id: "sure", title: "sure?", width: 115, cell: (row) => <span class={`diff-${sureness(row)}`}>{SURENESS[sureness(row)]}</span>, hint: "! sure to change a token's time by more than the threshold; * sure to have changed, but not by that much" },
   ];
 }
 
@@ -165,7 +165,7 @@ export function Tables(props: TablesProps) {
   const chosen = by === "nodes" && chosenRow.value ? rows.findIndex((r) => r.name === chosenRow.value!.name) : -1;
   const sort = (id: string) => {
     const now = sortingOf(sorted.value);
-    sorted.value = now?.id !== id ? `-${id}` : now.descending ? id : "";
+    sorted.value = now?.id === id && now.descending ? id : `-${id}`;
   };
   const onSelect = (_i: number, row: Row) => {
     if (by === "nodes") props.chooseNode(row);

@@ -35,7 +35,7 @@ function axes(samples: Samples, titles: boolean): uPlot.Axis[] {
   return [
     {
       ...common,
-      size: titles ? 34 : 4,
+      size: titles ? 20 : 4,
       show: titles,
       ...(titles ? { label: "token of A", labelSize: 14, labelFont: "11px system-ui, sans-serif" } : {}),
       incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500],
@@ -106,7 +106,7 @@ function base(samples: Samples, options: PlotOptions, titles: boolean): Omit<uPl
     width: options.width,
     height: options.height,
     legend: { show: false },
-    padding: [8, 12, 0, 0],
+    padding: [8, 12, titles ? 0 : 8, 0],
     cursor: {
       sync: { key: "diff" },
       drag: { x: true, y: false, setScale: false },
@@ -156,6 +156,12 @@ function fromZero(_u: uPlot, _least: number, most: number): uPlot.Range.MinMax {
   return [0, (most || 1) * 1.06];
 }
 
+function aroundZero(_u: uPlot, least: number | null, most: number | null): uPlot.Range.MinMax {
+  const [low, high] = [Math.min(0, least ?? 0), Math.max(0, most ?? 0)];
+  const margin = (high - low || 1) * 0.12;
+  return [low - margin, high + margin];
+}
+
 /** B - A. */
 export function plotDelta(samples: Samples, options: PlotOptions, into: HTMLElement): uPlot {
   const ink = themeColour("--ink-2");
@@ -164,7 +170,7 @@ export function plotDelta(samples: Samples, options: PlotOptions, into: HTMLElem
       ...base(samples, options, true),
       scales: {
         x: { time: false, auto: false },
-        y: { range: (_u, least, most) => [Math.min(0, least ?? 0) * 1.1 - 1, Math.max(0, most ?? 0) * 1.1 + 1] },
+        y: { range: aroundZero },
       },
       series: [{}, { stroke: ink, fill: css(sideColour("b"), 0.18), fillTo: 0, width: 1.4, points: { show: samples.n <= 120, size: 4 } }],
     },
