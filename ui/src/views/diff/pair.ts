@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
 import { index } from "../../state/trace";
-import { select, selection } from "../../state/selection";
+import { select, selection, type OpRef } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import type { Pair, Row } from "./answer";
 
@@ -107,6 +107,28 @@ export function chooseRow(row: Row, token: number | null): void {
     rowB.value = row.name_b ?? "";
   });
   void selectOp(side, selection.peek().token ?? token, row.layer_id ?? null);
+}
+
+/** Chooses an op that is known where it was clicked; its weight is asked for. */
+export async function chooseOp(
+  side: "a" | "b",
+  token: number,
+  what: { name: string; layer: number | null; op: OpRef },
+): Promise<void> {
+  const now = traces.peek();
+  if (!now) return;
+  batch(() => {
+    rowA.value = what.name;
+    rowB.value = "";
+    select({ trace: now[side], token, layer: what.layer, op: what.op, tensor: null });
+  });
+  try {
+    const found = (await askPair(now, side, token))[side]?.op;
+    const still = selection.peek().op;
+    if (found?.tensor && still?.run === what.op.run && still.node === what.op.node) select({ tensor: found.tensor }, true);
+  } catch (reason) {
+    choiceProblem.value = reason instanceof Error ? reason.message : String(reason);
+  }
 }
 
 /** Shows the other trace in the other views, at the token and op that belong to what is selected. */
