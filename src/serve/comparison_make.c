@@ -4,6 +4,7 @@
 #include "analyze/diff_tokens.h"
 #include "answer/diff.h"
 #include "base/json.h"
+#include "serve/traces.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -177,15 +178,23 @@ static tt_status write_part(const tt_diff_view *v, tt_comparison_part part, tt_b
     return status;
 }
 
-tt_status tt_comparison_make(const tt_model *const files[2], const char *const names[2],
-                             const tt_comparison_options *o, tt_bytes parts[TT_COMPARISON_PARTS],
-                             tt_error *err)
+static bool is_wanted(void *request)
 {
-    const tt_diff_options options = {.threshold = o->threshold, .level = o->level};
+    return !tt_request_is_over(request);
+}
+
+tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
+                             tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err)
+{
+    const tt_diff_options options = {
+        .threshold = o->threshold, .level = o->level, .wanted = is_wanted, .context = q};
+    const tt_model *const files[2] = {q->m, q->other};
+    const char *const paths[2] = {tt_traces_path(q->traces, q->trace_id),
+                                  tt_traces_path(q->traces, q->other_id)};
     tt_diff *d;
     tt_status status = tt_diff_make(files, 2, 1, &options, &d, err);
     if (status != TT_OK) return status;
-    const tt_diff_view v = {.d = d, .paths = names};
+    const tt_diff_view v = {.d = d, .paths = paths};
     if (!tt_diff_main(d) || !tt_diff_comparable(d))
         status =
             tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,

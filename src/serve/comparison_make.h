@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "model/model.h"
+#include "serve/request.h"
 
 typedef enum tt_comparison_part {
     TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it */
@@ -18,10 +18,9 @@ typedef struct tt_comparison_options {
     double level;
 } tt_comparison_options;
 
-/* Compares files[0] (A) with files[1] (B), no other thread using them, and appends the JSON to the
- * parts, each within its limit. TT_E_NOT_FOUND when there is nothing to compare. */
-tt_status tt_comparison_make(const tt_model *const files[2], const char *const names[2],
-                             const tt_comparison_options *o, tt_bytes parts[TT_COMPARISON_PARTS],
-                             tt_error *err);
+/* Compares q->m (A) with q->other (B) and appends the JSON to the parts, each within its limit.
+ * TT_E_NOT_FOUND when there is nothing to compare, TT_E_IO when nobody waits for it any more. */
+tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
+                             tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err);
 
 #endif

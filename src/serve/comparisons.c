@@ -1,7 +1,6 @@
 #include "serve/comparisons.h"
 
 #include "serve/source.h"
-#include "serve/traces.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -95,10 +94,7 @@ static tt_status make(table *t, comparison *c, tt_request *q, tt_error *err)
     for (size_t i = 0; i < TT_COMPARISON_PARTS; i++)
         tt_bytes_init(&parts[i], TT_COMPARISON_BYTES_MAX);
     pthread_mutex_unlock(&t->lock);
-    const tt_model *const files[2] = {q->m, q->other};
-    const char *const names[2] = {tt_traces_path(q->traces, q->trace_id),
-                                  tt_traces_path(q->traces, q->other_id)};
-    tt_status status = tt_comparison_make(files, names, &options, parts, err);
+    tt_status status = tt_comparison_make(q, &options, parts, err);
     pthread_mutex_lock(&t->lock);
     c->making = false;
     c->made = status == TT_OK;
