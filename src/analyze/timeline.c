@@ -251,11 +251,14 @@ static bool learn(tt_timeline_kinds *k, const tt_model *m, uint32_t graph, uint3
     if (kind == TT_STRIP_NO_KIND) return false;
     *out = (tt_timeline_node){.weight_bytes = op.weight_bytes,
                               .last = op.nodes[op.n_nodes - 1],
+                              .weight = TT_NONE,
                               .layer_id = op.place.layer_id,
                               .covers = covers,
                               .kind = kind,
                               .known = true,
                               .at_most = op.at_most || op.picks};
+    for (uint32_t i = 0; i < op.n_sources && out->weight == TT_NONE; i++)
+        out->weight = op.sources[i].weight;
     return true;
 }
 

@@ -79,6 +79,7 @@ typedef struct tt_tile_query {
     bool has_layer;        /* ops to be marked: */
     int32_t layer;
     const char *tensor; /* a weight that they read, or the tensor they compute; NULL: none */
+    bool layers;        /* also when each layer was computed */
 } tt_tile_query;
 
 #define TT_SLICE_OPEN 1u   /* its end was not seen: busy and wait are 0 */
@@ -92,7 +93,8 @@ typedef struct tt_tile_slice {
     double wait_ns; /* there */
     uint32_t run;   /* in tt_model.runs */
     uint32_t node;
-    uint32_t name; /* in tt_tile.names */
+    uint32_t name;   /* in tt_tile.names */
+    uint32_t weight; /* in tt_model.weights: the first that it reads, or TT_NONE */
     int32_t layer_id;
     uint16_t track;
     uint8_t kind;
@@ -110,6 +112,17 @@ typedef struct tt_tile_merged {
     double wait_ns;
 } tt_tile_merged;
 
+/* Layers computed one behind the other on the first lane of a row: one, or as many as it takes to
+ * be as wide as a bucket. */
+typedef struct tt_tile_layer {
+    double start_ns;
+    double end_ns;
+    uint32_t run;        /* in tt_model.runs */
+    int32_t first, last; /* TT_LAYER_NONE: ops of no layer */
+    uint32_t count;      /* changes of layer in it + 1 */
+    uint16_t row;
+} tt_tile_layer;
+
 typedef struct tt_tile {
     double from_ns, to_ns;
     uint32_t n_buckets;
@@ -119,14 +132,17 @@ typedef struct tt_tile {
     uint64_t stray;   /* records left out, of lanes or nodes that are not known */
     tt_tile_slice *slices;
     tt_tile_merged *merged;
-    uint32_t n_slices, n_merged;
+    tt_tile_layer *layers; /* from records only */
+    uint32_t n_slices, n_merged, n_layers;
     tt_timeline_kind *kinds; /* belong to the timeline */
     uint32_t n_kinds;
     const char **names; /* of tensors, belong to the model */
     uint32_t n_names;
-    size_t slices_capacity, merged_capacity, names_capacity; /* private */
+    size_t slices_capacity, merged_capacity, layers_capacity, names_capacity; /* private */
 } tt_tile;
 
+/* Whether the picture comes from the overview: the more of it is done, the more it shows. */
+bool tt_tile_from_overview(const tt_timeline *t, const tt_model *m, const tt_tile_query *q);
 /* *tile is freed with tt_tile_free, also after an error. From the overview when the buckets are as
  * wide as its own; then a bucket of it belongs where it begins. */
 tt_status tt_tile_make(const tt_timeline *t, const tt_model *m, const tt_tile_query *q,
@@ -153,10 +169,14 @@ typedef struct tt_timeline_sums {
     uint32_t n_kinds;
 } tt_timeline_sums;
 
-/* tracks: as of a tile. *sums is freed with tt_timeline_sums_free, also after an error. */
+/* Whether nobody waits for the result any more: asked now and then. */
+typedef bool tt_timeline_over(void *context);
+
+/* tracks: as of a tile. Reads all records of the window; `over` (or NULL) ends it with TT_E_IO.
+ * *sums is freed with tt_timeline_sums_free, also after an error. */
 tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double from_ns,
-                                double to_ns, const uint8_t *tracks, tt_timeline_sums *sums,
-                                tt_error *err);
+                                double to_ns, const uint8_t *tracks, tt_timeline_over *over,
+                                void *context, tt_timeline_sums *sums, tt_error *err);
 void tt_timeline_sums_free(tt_timeline_sums *sums);
 
 /* --- along a track --- */

@@ -60,7 +60,8 @@ typedef struct tt_timeline_span {
 /* What is the same each time a node is executed. */
 typedef struct tt_timeline_node {
     uint64_t weight_bytes;
-    uint32_t last; /* node of the graph: the last one that the op computes */
+    uint32_t last;   /* node of the graph: the last one that the op computes */
+    uint32_t weight; /* the first that it reads, or TT_NONE */
     int32_t layer_id;
     uint8_t covers;
     uint8_t kind;

@@ -6,6 +6,7 @@
 
 /* Runs behind or before one that are looked through for a lane's next op. */
 #define STEP_RUNS_MAX 256u
+#define ASK_EVERY 512u /* runs: some 10 ms */
 
 static tt_status no_memory(tt_error *err)
 {
@@ -88,8 +89,8 @@ static tt_status end_sums(summing *s, tt_timeline_sums *sums, tt_error *err)
 }
 
 tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double from_ns,
-                                double to_ns, const uint8_t *tracks, tt_timeline_sums *sums,
-                                tt_error *err)
+                                double to_ns, const uint8_t *tracks, tt_timeline_over *over,
+                                void *context, tt_timeline_sums *sums, tt_error *err)
 {
     memset(sums, 0, sizeof *sums);
     summing *s = calloc(1, sizeof *s);
@@ -97,11 +98,16 @@ tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double 
     *s = (summing){.t = t, .m = m, .first = INT64_MAX, .last = INT64_MIN};
     s->from = tt_timeline_tick_of(t, from_ns);
     s->to = tt_timeline_tick_of(t, to_ns);
-    size_t first, end;
+    size_t at, end;
     uint64_t stray = 0;
-    tt_timeline_spans(t, s->from, s->to, &first, &end);
-    tt_status status =
-        tt_timeline_walk(t, m, first, end, s->from, tracks, sum_piece, s, &stray, err);
+    tt_status status = TT_OK;
+    tt_timeline_spans(t, s->from, s->to, &at, &end);
+    for (; at < end && status == TT_OK; at += ASK_EVERY) {
+        size_t next = end - at < ASK_EVERY ? end : at + ASK_EVERY;
+        status = tt_timeline_walk(t, m, at, next, s->from, tracks, sum_piece, s, &stray, err);
+        if (status == TT_OK && over && over(context))
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for it any more");
+    }
     if (status == TT_OK) status = end_sums(s, sums, err);
     free(s);
     return status;

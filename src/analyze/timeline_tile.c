@@ -51,9 +51,15 @@ void tt_tile_free(tt_tile *tile)
 {
     free(tile->slices);
     free(tile->merged);
+    free(tile->layers);
     free(tile->kinds);
     free(tile->names);
     memset(tile, 0, sizeof *tile);
+}
+
+static bool wants(const tt_tile_query *q, uint32_t track)
+{
+    return !q->tracks || q->tracks[track];
 }
 
 static bool add_merged(tt_tile *tile, tt_tile_merged merged)
@@ -117,6 +123,7 @@ static bool add_slice(drawing *d, const tt_timeline_span *span, const tt_graph *
                         .run = span->run,
                         .node = node,
                         .name = name,
+                        .weight = info->weight,
                         .layer_id = info->layer_id,
                         .track = (uint16_t)track,
                         .kind = info->kind,
@@ -146,6 +153,53 @@ static bool add_small(drawing *d, const tt_timeline_span *span, const tt_graph *
     return true;
 }
 
+/* One more stretch of ops of one layer, put together with the one before it while that is narrower
+ * than a bucket. */
+static bool put_layer(drawing *d, tt_tile_layer next)
+{
+    tt_tile *tile = d->tile;
+    const double width = (tile->to_ns - tile->from_ns) / tile->n_buckets;
+    tt_tile_layer *last = tile->n_layers ? &tile->layers[tile->n_layers - 1] : NULL;
+    if (next.end_ns <= tile->from_ns || next.start_ns >= tile->to_ns) return true;
+    bool same = last && last->run == next.run && last->row == next.row;
+    /* More than there can be without overlap: all go into the last one. */
+    bool many = tile->n_layers > 4 * tile->n_buckets + 64;
+    if (last && ((same && (last->end_ns - last->start_ns < width ||
+                           (last->count == 1 && last->last == next.first))) ||
+                 many)) {
+        last->count += last->last != next.first;
+        last->last = next.last;
+        if (next.end_ns > last->end_ns) last->end_ns = next.end_ns;
+        return true;
+    }
+    if (!grow((void **)&tile->layers, tile->n_layers, &tile->layers_capacity, sizeof next))
+        return false;
+    tile->layers[tile->n_layers++] = next;
+    return true;
+}
+
+static bool add_layers(drawing *d, const tt_timeline_span *span, const tt_piece_ops *p,
+                       const tt_timeline_node *nodes, uint32_t track)
+{
+    const uint32_t n_nodes = d->m->graphs[d->m->runs[span->run].graph].n_nodes;
+    tt_tile_layer at = {.count = 0};
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->node[i] >= n_nodes) continue;
+        tt_lap lap = tt_timeline_lap(d->t, p, i);
+        int32_t layer = nodes[p->node[i]].layer_id;
+        if (at.count && layer != at.last && !put_layer(d, at)) return false;
+        if (!at.count || layer != at.last)
+            at = (tt_tile_layer){.start_ns = tt_timeline_ns(d->t, lap.start),
+                                 .run = span->run,
+                                 .first = layer,
+                                 .last = layer,
+                                 .count = 1,
+                                 .row = (uint16_t)(track / d->t->n_lanes)};
+        at.end_ns = tt_timeline_ns(d->t, lap.release);
+    }
+    return at.count == 0 || put_layer(d, at);
+}
+
 static tt_status draw_piece(void *context, const tt_timeline_span *span, const tt_piece_ops *p,
                             const tt_timeline_node *nodes, uint32_t track, tt_error *err)
 {
@@ -153,6 +207,9 @@ static tt_status draw_piece(void *context, const tt_timeline_span *span, const t
     const tt_graph *g = &d->m->graphs[d->m->runs[span->run].graph];
     const int64_t from = d->edges[0], to = d->edges[d->tile->n_buckets];
     const bool marks = d->q->has_layer || d->q->tensor;
+    if (d->q->layers && track % d->t->n_lanes == 0 && !add_layers(d, span, p, nodes, track))
+        return no_memory(err);
+    if (!wants(d->q, track)) return TT_OK;
     for (size_t i = 0; i < p->n; i++) {
         tt_lap lap = tt_timeline_lap(d->t, p, i);
         if (lap.start >= to || lap.release < from || (lap.release == from && lap.start < from))
@@ -231,11 +288,6 @@ static tt_status end_drawing(drawing *d, tt_error *err)
     return ok ? TT_OK : no_memory(err);
 }
 
-static bool wants(const tt_tile_query *q, uint32_t track)
-{
-    return !q->tracks || q->tracks[track];
-}
-
 static tt_status make_strips(drawing *d, tt_error *err)
 {
     const uint32_t n_tracks = tt_timeline_tracks(d->t, NULL), n = d->tile->n_buckets;
@@ -272,9 +324,14 @@ static tt_status from_records(drawing *d, size_t first, size_t end, tt_error *er
                             "all); ask for fewer tracks at once",
                             n_wanted, d->tile->n_buckets, CELLS_MAX);
     tt_status status = make_strips(d, err);
+    uint8_t *visited = d->q->tracks ? malloc(n_tracks) : NULL;
+    if (d->q->tracks && !visited) status = no_memory(err);
+    for (uint32_t i = 0; visited && i < n_tracks; i++)
+        visited[i] = d->q->tracks[i] || (d->q->layers && i % d->t->n_lanes == 0);
     if (status == TT_OK)
-        status = tt_timeline_walk(d->t, d->m, first, end, d->edges[0], d->q->tracks, draw_piece, d,
+        status = tt_timeline_walk(d->t, d->m, first, end, d->edges[0], visited, draw_piece, d,
                                   &d->tile->stray, err);
+    free(visited);
     if (status == TT_OK) status = end_drawing(d, err);
     for (uint32_t i = 0; i < n_tracks; i++) {
         if (d->strips) free(d->strips[i].cells);
@@ -357,6 +414,23 @@ static tt_status from_overview(drawing *d, tt_error *err)
     return ok ? TT_OK : no_memory(err);
 }
 
+/* The spans of the query's window. */
+static void spans_of(const tt_timeline *t, const tt_tile_query *q, size_t *first, size_t *end)
+{
+    tt_timeline_spans(t, tt_timeline_tick_of(t, q->from_ns), tt_timeline_tick_of(t, q->to_ns),
+                      first, end);
+}
+
+bool tt_tile_from_overview(const tt_timeline *t, const tt_model *m, const tt_tile_query *q)
+{
+    size_t first, end;
+    spans_of(t, q, &first, &end);
+    const double records =
+        (double)tt_pieces_records(m->pieces) * (double)(end - first) / (double)(t->n_spans + 1);
+    const double width = (q->to_ns - q->from_ns) / q->n_buckets;
+    return records > RECORDS_MANY || (records > RECORDS_FEW && width >= t->overview->bucket_ns);
+}
+
 tt_status tt_tile_make(const tt_timeline *t, const tt_model *m, const tt_tile_query *q,
                        tt_tile *tile, tt_error *err)
 {
@@ -369,15 +443,11 @@ tt_status tt_tile_make(const tt_timeline *t, const tt_model *m, const tt_tile_qu
                             "a picture needs from_ns < to_ns and 1 to %u buckets",
                             TT_TILE_BUCKETS_MAX);
     size_t first, end;
-    tt_timeline_spans(t, tt_timeline_tick_of(t, q->from_ns), tt_timeline_tick_of(t, q->to_ns),
-                      &first, &end);
-    const double records =
-        (double)tt_pieces_records(m->pieces) * (double)(end - first) / (double)(t->n_spans + 1);
-    const double width = (q->to_ns - q->from_ns) / q->n_buckets;
     tt_status status;
-    if (records > RECORDS_MANY || (records > RECORDS_FEW && width >= t->overview->bucket_ns)) {
+    if (tt_tile_from_overview(t, m, q)) {
         status = from_overview(&d, err);
     } else {
+        spans_of(t, q, &first, &end);
         tile->marks_known = true;
         status = from_records(&d, first, end, err);
     }

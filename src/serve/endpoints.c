@@ -4,8 +4,14 @@
 
 const tt_endpoint tt_endpoints[] = {
     {"", false, tt_answer_index, "", false},
+    {"counters", true, tt_answer_counters, "from_ns to_ns buckets", false},
+    {"op", true, tt_answer_op, "run node", false},
     {"state", true, tt_answer_state, "", true},
     {"summary", true, tt_answer_summary, "", false},
     {"tensors", true, tt_answer_tensors, "", false},
+    {"timeline", true, tt_answer_timeline, "from_ns to_ns buckets tracks layer tensor layers",
+     false},
+    {"timeline/aggregate", true, tt_answer_timeline_aggregate, "from_ns to_ns tracks", false},
+    {"timeline/overview", true, tt_answer_timeline_overview, "from_ns to_ns buckets", false},
     {0},
 };

@@ -5,5 +5,7 @@
 #include "serve/endpoint.h"
 
 tt_answer tt_answer_index, tt_answer_state, tt_answer_summary, tt_answer_tensors;
+tt_answer tt_answer_counters, tt_answer_op, tt_answer_timeline, tt_answer_timeline_aggregate,
+    tt_answer_timeline_overview;
 
 #endif
