@@ -4,7 +4,8 @@
 
 #include "serve/endpoint.h"
 
-tt_answer tt_answer_diff, tt_answer_diff_pair, tt_answer_diff_tokens, tt_answer_index,
-    tt_answer_state, tt_answer_summary, tt_answer_tensors;
+tt_answer tt_answer_counters, tt_answer_diff, tt_answer_diff_pair, tt_answer_diff_tokens,
+    tt_answer_index, tt_answer_op, tt_answer_state, tt_answer_summary, tt_answer_tensors,
+    tt_answer_timeline, tt_answer_timeline_aggregate, tt_answer_timeline_overview;
 
 #endif
