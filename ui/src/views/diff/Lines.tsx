@@ -189,7 +189,8 @@ export function Lines(props: LinesProps) {
     const now = latest.current;
     if (i < 0 || i >= now.samples.n) return;
     now.props.choose(now.samples, i);
-    announce(sentence(now.samples, i));
+    // The inspector tells of the token, too; who is here wants both times.
+    setTimeout(() => announce(sentence(now.samples, i)), 60);
   };
   useEffect(() => {
     const here = () => proxy.current !== null && proxy.current.contains(document.activeElement);

@@ -2,10 +2,10 @@
 
 import { effect, signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { Latest } from "../../api/client";
+import { getBinary, Latest, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { Axis, ticks, type Range } from "../../draw/axis";
-import { isDark, themeColour } from "../../draw/colour";
+import { CATEGORIES, categoryColour, css, isDark, themeColour } from "../../draw/colour";
 import { duration, moment, plainName } from "../../draw/format";
 import { createRects, pixelRatio, sizeCanvas, type RectRenderer } from "../../draw/rects";
 import { bind } from "../../input/keys";
@@ -14,10 +14,10 @@ import { CanvasView } from "../../parts/CanvasView";
 import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { selection } from "../../state/selection";
+import { readTile, type Tile } from "../timeline/tile";
 import type { Pair, PairSide } from "./answer";
 import { askPair, chooseOp, chosenRow, shownSide, traceName, type Traces } from "./pair";
-import { drawWords, HEAD, laneHeight, MARKED, sliceAt, stepSlice, stripOf, tracksOf, type Strip } from "./strip";
-import { askTile, type Tile } from "./stripTile";
+import { drawWords, HEAD, isMarked, laneHeight, sliceAt, stepSlice, stripOf, tracksOf, type Strip } from "./strip";
 import { layerName, signedDuration } from "./words";
 
 type SideName = "a" | "b";
@@ -51,7 +51,10 @@ function useTiles(now: Traces, pair: Pair, axis: Axis, width: number): Record<Si
       const begin = token.begin_ns;
       let asked: Range | null = null;
       const latest = new Latest<Range, Tile>(
-        (r) => askTile(now[side], { from_ns: begin + r.from, to_ns: begin + r.to, buckets: Math.round(width * 2), layer, tensor }),
+        async (r) => {
+          const params = { from_ns: begin + r.from, to_ns: begin + r.to, buckets: Math.round(width * 2), layer, tensor };
+          return readTile(await getBinary(ofTrace(now[side], "timeline"), params));
+        },
         (tile) => (tiles[side].value = tile),
         (reason) => (stripProblem.value = reason instanceof Error ? reason.message : String(reason)),
       );
@@ -174,20 +177,20 @@ function Both(props: { now: Traces; pair: Pair }) {
     const lane = laneHeight(Math.max(tracks.a, tracks.b));
     const topB = HEAD + tracks.a * lane + 6 + HEAD;
     const made = (side: SideName, tile: Tile | null, top: number) =>
-      tile && pair[side]?.begin_ns != null ? stripOf(tile, pair[side]!.begin_ns!, { top, lane, tracks: tracks[side] }) : null;
+      tile && pair[side]?.begin_ns != null ? stripOf(tile, pair[side]!.token, pair[side]!.begin_ns!, pair[side]!.begin_ns! + (pair[side]!.time_ns ?? 0), { top, lane, tracks: tracks[side] }) : null;
     return { a: made("a", tileA, HEAD), b: made("b", tileB, topB), topB, height: topB + tracks.b * lane + FOOT };
   }, [tileA, tileB, pair]);
   const latest = useRef({ strips, width });
   latest.current = { strips, width };
 
   const chosenName = chosenRow.value;
-  const isMeant = (side: SideName, i: number): boolean => {
+  const meaning = (side: SideName, i: number): "chosen" | "related" | null => {
     const { slices, names } = strips[side]!.tile;
-    if (cursor.value?.side === side && cursor.value.slice === i) return true;
-    const op = selection.value.op;
-    if (op && shownSide.value === side && slices.run[i] === op.run) return slices.node[i] === op.node;
-    if (chosenName) return names[slices.name[i]!] === (side === "a" ? chosenName.name : chosenName.name_b);
-    return selection.value.layer !== null && (slices.flags[i]! & MARKED) !== 0;
+    if (cursor.value?.side === side && cursor.value.slice === i) return "chosen";
+    const { op, layer, tensor } = selection.value;
+    if (op && shownSide.value === side && slices.run[i] === op.run && slices.node[i] === op.node) return "chosen";
+    if (chosenName && names[slices.name[i]!] === (side === "a" ? chosenName.name : chosenName.name_b)) return "chosen";
+    return (layer !== null || tensor !== null) && isMarked(strips[side]!.tile, i) ? "related" : null;
   };
 
   useLayoutEffect(() => {
@@ -216,7 +219,7 @@ function Both(props: { now: Traces; pair: Pair }) {
         if (!strip) continue;
         if (pair[side]?.time_ns != null)
           endLine(words, toX(pair[side]!.time_ns!), top, top + strip.place.tracks * strip.place.lane);
-        drawWords(words, strip, toX, width, (i) => isMeant(side, i), ink);
+        drawWords(words, strip, toX, width, (i) => meaning(side, i), ink);
       }
     });
     return () => {
@@ -250,7 +253,6 @@ function Both(props: { now: Traces; pair: Pair }) {
       layer: layer < 0 ? null : layer,
       op: { run: slices.run[found.slice]!, node: slices.node[found.slice]! },
     });
-    announce(`${found.side.toUpperCase()}: ${sliceText(strip, found.slice)}`);
   };
   const step = (by: 1 | -1) => {
     const side = cursor.peek()?.side ?? "a";
@@ -293,6 +295,14 @@ function Both(props: { now: Traces; pair: Pair }) {
           <canvas ref={wordCanvas} />
         </div>
       </CanvasView>
+      <p class="diff-legend">
+        {CATEGORIES.map((name) => (
+          <span key={name}>
+            <i style={{ background: css(categoryColour(name)) }} /> {name}
+          </span>
+        ))}
+        <span>full: working; low and pale: waiting; pale: other tokens; underlined: selected layer or tensor; framed: chosen</span>
+      </p>
       {hover.value && shown && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
           {hover.value.side.toUpperCase()}: {sliceText(shown, hover.value.slice)}

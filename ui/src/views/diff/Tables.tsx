@@ -28,10 +28,12 @@ function nameOf(row: Row, by: Family): string {
   if (by === "components") return row.component ?? "";
   if (by === "ops") return row.op ?? "";
   if (by === "layers") return row.layer_id == null ? "(no layer)" : `layer ${row.layer_id}`;
+  if (!row.name) return `(${row.category ?? "no name"})`;
   return row.name_b && row.name_b !== row.name ? `${row.name} -> ${row.name_b}` : (row.name ?? "");
 }
 
 function opOf(row: Row): string {
+  if (!row.op_a && !row.op_b) return "";
   if (!row.op_a) return `${row.op_b ?? ""} (B only)`;
   if (!row.op_b) return `${row.op_a} (A only)`;
   return row.op_a === row.op_b ? row.op_a : `${row.op_a} -> ${row.op_b}`;

@@ -88,10 +88,14 @@ function Head(props: { now: Traces }) {
 
 function Verdict(props: { diff: Diff }) {
   const { verdict } = props.diff;
+  // "B takes 27.0 % less time a token; a generated token takes ...": what matters comes first.
+  const end = verdict.text.indexOf("; ");
+  const [first, rest] = end < 0 ? [verdict.text, ""] : [verdict.text.slice(0, end), verdict.text.slice(end)];
   return (
     <div class={`diff-verdict ${verdict.differs ? "diff-differs" : ""}`}>
       <p>
-        <b>{verdict.text}.</b>
+        <b>{first}</b>
+        {rest}.
       </p>
       <p>{verdict.structure_text}.</p>
     </div>

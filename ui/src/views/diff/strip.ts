@@ -3,7 +3,7 @@
 
 import { categoryColour, inkOn, type Rgb } from "../../draw/colour";
 import type { RectBatch } from "../../draw/rects";
-import type { Tile } from "./stripTile";
+import { MARKED, OPEN, type Tile } from "../timeline/tile";
 
 /** Height of a lane and of the line of words above a strip, in CSS pixels. */
 export const HEAD = 18;
@@ -17,18 +17,17 @@ export interface StripPlace {
 
 export interface Strip {
   readonly tile: Tile;
+  /** Its number. */
+  readonly token: number;
   /** When the token began, on the clock of its trace. */
   readonly begin_ns: number;
   readonly place: StripPlace;
   readonly rects: RectBatch;
 }
 
-export const MARKED = 2;
-const OPEN = 1;
-
 /** The height of a lane, so that both strips are to be seen whole. */
 export function laneHeight(tracks: number): number {
-  return Math.max(3, Math.min(20, Math.floor(150 / Math.max(1, tracks))));
+  return Math.max(3, Math.min(26, Math.floor(150 / Math.max(1, tracks))));
 }
 
 export function tracksOf(tile: Tile): number {
@@ -55,28 +54,39 @@ class Rects {
   }
 }
 
+/** What belongs to other tokens. */
+const PALE = 0.28;
+
 /** Work is a full rectangle, waiting a low and pale one behind it; merged ops are as strong as they
  * fill their bucket. */
-export function stripOf(tile: Tile, begin_ns: number, place: StripPlace): Strip {
+export function stripOf(tile: Tile, token: number, begin_ns: number, end_ns: number, place: StripPlace): Strip {
   const { slices, merged, kinds } = tile;
   const rects = new Rects(slices.n * 2 + merged.n);
   const y = (track: number) => place.top + track * place.lane;
   const h = Math.max(2, place.lane - 1);
-  const bucket = (tile.to_ns - tile.from_ns) / tile.n_buckets;
+  const bucket = tile.bucket_ns;
   for (let i = 0; i < merged.n; i++) {
     const colour = categoryColour(kinds[merged.kind[i]!]?.category ?? "other");
     const share = Math.min(1, (merged.busy_ns[i]! + merged.wait_ns[i]!) / bucket);
-    rects.add(tile.from_ns - begin_ns + merged.bucket[i]! * bucket, bucket, y(merged.track[i]!), h, colour, 0.35 + 0.65 * share);
+    const x = tile.from_ns - begin_ns + merged.bucket[i]! * bucket;
+    const own = x + bucket > 0 && x + begin_ns < end_ns;
+    rects.add(x, bucket, y(merged.track[i]!), h, colour, (own ? 1 : PALE) * (0.35 + 0.65 * share));
   }
   for (let i = 0; i < slices.n; i++) {
     const colour = categoryColour(kinds[slices.kind[i]!]?.category ?? "other");
     const x = slices.start_ns[i]! - begin_ns;
     const top = y(slices.track[i]!);
+    const strength = slices.token[i] === token ? 1 : PALE;
     const busy = slices.flags[i]! & OPEN ? bucket : slices.busy_ns[i]!;
-    rects.add(x, busy, top, h, colour, 1);
-    if (slices.wait_ns[i]! > 0) rects.add(x + busy, slices.wait_ns[i]!, top + h * 0.6, h * 0.4, colour, 0.4);
+    rects.add(x, busy, top, h, colour, strength);
+    if (slices.wait_ns[i]! > 0) rects.add(x + busy, slices.wait_ns[i]!, top + h * 0.6, h * 0.4, colour, 0.4 * strength);
   }
-  return { tile, begin_ns, place, rects: { origin: 0, n: rects.n, place: rects.place, colour: rects.colour } };
+  return { tile, token, begin_ns, place, rects: { origin: 0, n: rects.n, place: rects.place, colour: rects.colour } };
+}
+
+/** Whether the server marked it: it is of the layer or tensor that is selected. */
+export function isMarked(tile: Tile, i: number): boolean {
+  return (tile.slices.flags[i]! & MARKED) !== 0;
 }
 
 /** The slice at a time since the token's begin and a height; -1: none. A narrow one is found within
@@ -112,13 +122,14 @@ export function stepSlice(strip: Strip, from: number, by: 1 | -1): number {
   return (at < 0 ? order[0] : order[at + by]) ?? from;
 }
 
-/** Words into slices that are wide enough, and frames around those that are meant. */
+/** Words into slices that are wide enough, frames around those that are chosen, and a line under
+ * those that have to do with what is selected. */
 export function drawWords(
   c: CanvasRenderingContext2D,
   strip: Strip,
   toX: (ns: number) => number,
   width: number,
-  isMeant: (i: number) => boolean,
+  meaning: (i: number) => "chosen" | "related" | null,
   ink: string,
 ): void {
   const { slices, kinds, names } = strip.tile;
@@ -130,6 +141,7 @@ export function drawWords(
     if (x > width || x + w < 0) continue;
     const y = strip.place.top + slices.track[i]! * strip.place.lane;
     const kind = kinds[slices.kind[i]!];
+    if (slices.token[i] !== strip.token) continue;
     if (w > 46 && strip.place.lane >= 12 && kind) {
       const left = Math.max(x, 0);
       c.save();
@@ -140,9 +152,14 @@ export function drawWords(
       c.fillText(`${kind.op} ${names[slices.name[i]!] ?? ""}`, left + 3, y + strip.place.lane / 2);
       c.restore();
     }
-    if (!isMeant(i)) continue;
-    c.strokeStyle = ink;
-    c.lineWidth = 2;
-    c.strokeRect(x - 1, y, w + 2, strip.place.lane - 1);
+    const meant = meaning(i);
+    if (meant === "chosen") {
+      c.strokeStyle = ink;
+      c.lineWidth = 2;
+      c.strokeRect(x - 1, y, w + 2, strip.place.lane - 1);
+    } else if (meant === "related") {
+      c.fillStyle = ink;
+      c.fillRect(x, y + strip.place.lane - 4, w, 3);
+    }
   }
 }
