@@ -1,5 +1,4 @@
-#include "base/json.h"
-#include "cli/diff_view.h"
+#include "answer/diff.h"
 
 #include <math.h>
 #include <string.h>
@@ -264,7 +263,7 @@ static void verdict(tt_json *j, const tt_diff_view *v)
     bool timed = p && tt_diff_common(v->d) > 0 && !v->d->options.structure_only;
     tt_json_key(j, "verdict");
     tt_json_object(j);
-    tt_json_kv_bool(j, "differs", tt_diff_exit_code(v) != 0);
+    tt_json_kv_bool(j, "differs", tt_diff_outcome_of(v) != TT_DIFF_ALIKE);
     tt_json_kv_bool(j, "structure_differs", tt_diff_common(v->d) == 0 || tt_diff_changes(v->d) > 0);
     tt_json_kv_string(j, "times", timed ? tt_diff_verdict_name(p->verdict) : NULL);
     tt_json_kv_string(j, "phase", p ? tt_phase_name(p->phase) : NULL);
@@ -282,34 +281,31 @@ static void files(tt_json *j, const tt_diff_view *v, const char *key, size_t fro
     tt_json_array_end(j);
 }
 
-bool tt_diff_print_json(const tt_diff_view *v)
+void tt_diff_json(tt_json *j, const tt_diff_view *v)
 {
-    tt_json j;
     const tt_diff *d = v->d;
     char text[TT_DIFF_SENTENCE];
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    files(&j, v, "files_a", 0, d->n_a);
-    files(&j, v, "files_b", d->n_a, d->n_files);
-    number(&j, "threshold", d->options.threshold);
-    number(&j, "level", d->options.level);
-    verdict(&j, v);
-    tt_json_key(&j, "notes");
-    tt_json_array(&j);
+    tt_json_object(j);
+    files(j, v, "files_a", 0, d->n_a);
+    files(j, v, "files_b", d->n_a, d->n_files);
+    number(j, "threshold", d->options.threshold);
+    number(j, "level", d->options.level);
+    verdict(j, v);
+    tt_json_key(j, "notes");
+    tt_json_array(j);
     for (unsigned i = 0; i < TT_DIFF_NOTES; i++)
-        if (tt_diff_note(v, i, text)) tt_json_string(&j, text);
-    tt_json_array_end(&j);
-    tt_json_key(&j, "phases");
-    tt_json_array(&j);
+        if (tt_diff_note(v, i, text)) tt_json_string(j, text);
+    tt_json_array_end(j);
+    tt_json_key(j, "phases");
+    tt_json_array(j);
     for (size_t i = 0; i < TT_DIFF_PHASES; i++)
-        if (d->phases[i].pairs.n > 0) phase(&j, v, &d->phases[i]);
-    tt_json_array_end(&j);
-    settings(&j, &d->around);
-    buffers(&j, &d->around);
-    faults(&j, &d->around);
-    routing(&j, &d->around);
-    tt_json_kv_u64(&j, "records", d->records);
-    tt_json_kv_u64(&j, "stray_records", d->stray);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+        if (d->phases[i].pairs.n > 0) phase(j, v, &d->phases[i]);
+    tt_json_array_end(j);
+    settings(j, &d->around);
+    buffers(j, &d->around);
+    faults(j, &d->around);
+    routing(j, &d->around);
+    tt_json_kv_u64(j, "records", d->records);
+    tt_json_kv_u64(j, "stray_records", d->stray);
+    tt_json_object_end(j);
 }

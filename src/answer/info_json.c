@@ -1,6 +1,4 @@
-/* `tensortrace info --json`. */
-#include "base/json.h"
-#include "cli/info.h"
+#include "answer/info.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -237,34 +235,31 @@ static void head(tt_json *j, const tt_info *info)
                    tt_pieces_damaged(m->pieces, NULL) + (m->meta_damage.status != TT_OK ? 1 : 0));
 }
 
-bool tt_info_print_json(const tt_info *info)
+void tt_info_json(tt_json *j, const tt_info *info)
 {
-    tt_json j;
     const tt_summary *s = &info->summary;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    head(&j, info);
-    environment(&j, info->m);
-    files(&j, info->m);
-    counts(&j, info);
-    tt_info_capture_json(&j, info);
+    tt_json_object(j);
+    head(j, info);
+    environment(j, info->m);
+    files(j, info->m);
+    counts(j, info);
+    tt_info_capture_json(j, info);
     bool has_times = info->m->clock.known;
-    maybe_double(&j, "elapsed_ns", has_times, s->elapsed_ns);
-    maybe_double(&j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);
-    maybe_double(&j, "bytes_per_record", s->records > 0,
+    maybe_double(j, "elapsed_ns", has_times, s->elapsed_ns);
+    maybe_double(j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);
+    maybe_double(j, "bytes_per_record", s->records > 0,
                  s->records ? (double)s->file_bytes / (double)s->records : 0);
-    phase(&j, "prompt", &s->prompt, has_times);
-    phase(&j, "generate", &s->generate, has_times);
-    phase(&j, "unknown", &s->unknown, has_times);
-    batches(&j, info->m);
+    phase(j, "prompt", &s->prompt, has_times);
+    phase(j, "generate", &s->generate, has_times);
+    phase(j, "unknown", &s->unknown, has_times);
+    batches(j, info->m);
     if (info->findings) {
-        rows(&j, "by_category", "category", info->by_category, TT_SORT_TOTAL, SIZE_MAX);
-        rows(&j, "by_op", "op", info->by_op, TT_SORT_TOTAL, SIZE_MAX);
-        rows(&j, "by_phase", "phase", info->by_phase, TT_SORT_TOTAL, SIZE_MAX);
-        rows(&j, "busiest_tensors", "tensor", info->by_tensor, TT_SORT_TOTAL, 10);
-        rows(&j, "by_thread", "thread_id", info->by_thread, TT_SORT_KEY, SIZE_MAX);
+        rows(j, "by_category", "category", info->by_category, TT_SORT_TOTAL, SIZE_MAX);
+        rows(j, "by_op", "op", info->by_op, TT_SORT_TOTAL, SIZE_MAX);
+        rows(j, "by_phase", "phase", info->by_phase, TT_SORT_TOTAL, SIZE_MAX);
+        rows(j, "busiest_tensors", "tensor", info->by_tensor, TT_SORT_TOTAL, 10);
+        rows(j, "by_thread", "thread_id", info->by_thread, TT_SORT_KEY, SIZE_MAX);
     }
-    if (info->content.n) tt_info_content_json(&j, info);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    if (info->content.n) tt_info_content_json(j, info);
+    tt_json_object_end(j);
 }

@@ -1,4 +1,4 @@
-#include "cli/info.h"
+#include "answer/info.h"
 
 #include <stdio.h>
 #include <string.h>

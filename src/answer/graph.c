@@ -1,10 +1,9 @@
-/* `tensortrace graph --json`. */
-#include "base/json.h"
-#include "cli/graph.h"
-#include "cli/log_json.h"
-#include "cli/trace_options.h"
+#include "answer/graph.h"
 
-#include <errno.h>
+#include "answer/log.h"
+#include "base/units.h"
+
+#include <stdio.h>
 
 static void kv_or_null(tt_json *j, const char *key, bool known, uint64_t v)
 {
@@ -42,7 +41,7 @@ static void put_run(tt_json *j, const tt_topology *t, uint32_t i)
     kv_or_null(j, "fused_into", fused, n->op);
     kv_or_null(j, "op_nodes", first, n->n_nodes);
     kv_or_null(j, "duration_ns", first && n->timed && t->m->clock.known,
-               tt_trace_round_ns(tt_model_span_ns(t->m, n->ticks)));
+               tt_units_round_ns(tt_model_span_ns(t->m, n->ticks)));
     kv_or_null(j, "weight_bytes", first, n->weight_bytes);
     if (first && n->at_most) tt_json_kv_bool(j, "weight_bytes_at_most", true);
 }
@@ -116,7 +115,7 @@ static void put_sums(tt_json *j, const tt_topology *t, const char *key,
             tt_json_kv_string(j, "op", s->key);
         tt_json_kv_u64(j, "count", s->count);
         kv_or_null(j, "total_ns", s->timed && t->m->clock.known,
-                   tt_trace_round_ns(tt_model_span_ns(t->m, s->ticks)));
+                   tt_units_round_ns(tt_model_span_ns(t->m, s->ticks)));
         tt_json_kv_u64(j, "weight_bytes", s->weight_bytes);
         tt_json_kv_bool(j, "weight_bytes_at_most", s->at_most);
         tt_json_object_end(j);
@@ -149,18 +148,15 @@ static void put_summary(tt_json *j, const tt_graph_view *v)
     put_sums(j, t, "layers", &t->by_layer, true);
 }
 
-bool tt_graph_print_json(const tt_graph_view *v, FILE *out)
+void tt_graph_json(tt_json *j, const tt_graph_view *v)
 {
-    tt_json j;
-    tt_json_begin(&j, out, 2);
-    tt_json_object(&j);
-    put_summary(&j, v);
-    tt_json_key(&j, "nodes");
-    tt_json_array(&j);
+    tt_json_object(j);
+    put_summary(j, v);
+    tt_json_key(j, "nodes");
+    tt_json_array(j);
     for (uint32_t i = 0; i < v->t->graph->n_tensors; i++)
-        if (v->shown[i] != TT_SHOW_NOT) put_tensor(&j, v->t, i);
-    tt_json_array_end(&j);
-    put_edges(&j, v);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+        if (v->shown[i] != TT_SHOW_NOT) put_tensor(j, v->t, i);
+    tt_json_array_end(j);
+    put_edges(j, v);
+    tt_json_object_end(j);
 }

@@ -1,6 +1,6 @@
-/* Rows of `tensortrace log --json`. */
-#ifndef TT_CLI_LOG_JSON_H
-#define TT_CLI_LOG_JSON_H
+/* Ops, one by one: the rows of `tensortrace log --json`. */
+#ifndef TT_ANSWER_LOG_H
+#define TT_ANSWER_LOG_H
 
 #include "analyze/access.h"
 #include "analyze/log.h"

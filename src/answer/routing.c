@@ -1,6 +1,4 @@
-/* `tensortrace routing --json` */
-#include "base/json.h"
-#include "cli/routing_view.h"
+#include "answer/routing.h"
 
 #include <math.h>
 
@@ -27,7 +25,7 @@ static void expert_ranges(tt_json *j, const tt_routing_view *v, const tt_router_
     tt_json_array_end(j);
 }
 
-static void experts(tt_json *j, const tt_routing_options *o, const tt_routing_view *v,
+static void experts(tt_json *j, const tt_routing_choice *o, const tt_routing_view *v,
                     const tt_router_layer *layer, uint64_t choices)
 {
     uint32_t n;
@@ -62,7 +60,7 @@ static void windows(tt_json *j, const tt_router_sum *s, uint64_t expert_bytes)
     tt_json_array_end(j);
 }
 
-static void layer_object(tt_json *j, const tt_routing_options *o, const tt_routing_view *v,
+static void layer_object(tt_json *j, const tt_routing_choice *o, const tt_routing_view *v,
                          const tt_router_layer *layer, const tt_router_sum *s)
 {
     const uint32_t tops[] = {1, 2, 4, s->chosen_most};
@@ -105,22 +103,19 @@ static void layer_object(tt_json *j, const tt_routing_options *o, const tt_routi
     tt_json_object_end(j);
 }
 
-bool tt_routing_print_json(const tt_routing_options *o, const tt_routing_view *v)
+void tt_routing_json(tt_json *j, const tt_routing_view *v, const tt_routing_choice *o)
 {
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", v->path);
-    tt_json_kv_bool(&j, "sequences_observed", !tt_routers_sequences_assumed(v->routers));
-    tt_json_key(&j, "layers");
-    tt_json_array(&j);
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", v->path);
+    tt_json_kv_bool(j, "sequences_observed", !tt_routers_sequences_assumed(v->routers));
+    tt_json_key(j, "layers");
+    tt_json_array(j);
     uint64_t shown = 0;
     for (size_t i = 0; i < v->n_layers; i++) {
-        if (!tt_routing_passes(o, &v->layers[i])) continue;
+        if (o->has_layer && o->layer != v->layers[i].layer_id) continue;
         if (o->limit && shown++ == o->limit) break;
-        layer_object(&j, o, v, &v->layers[i], &v->sums[i]);
+        layer_object(j, o, v, &v->layers[i], &v->sums[i]);
     }
-    tt_json_array_end(&j);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    tt_json_array_end(j);
+    tt_json_object_end(j);
 }

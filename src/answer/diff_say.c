@@ -1,7 +1,6 @@
 /* The sentences of `diff`. */
+#include "answer/diff.h"
 #include "base/units.h"
-#include "cli/command.h"
-#include "cli/diff_view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -258,13 +257,13 @@ char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
     return out;
 }
 
-int tt_diff_exit_code(const tt_diff_view *v)
+tt_diff_outcome tt_diff_outcome_of(const tt_diff_view *v)
 {
     const tt_diff *d = v->d;
     const tt_diff_phase *p = tt_diff_main(d);
     if (tt_diff_common(d) == 0 || tt_diff_changes(d) > 0 || tt_diff_times_differ(d))
-        return TT_EXIT_DIFFERS;
-    if (d->options.structure_only) return TT_EXIT_OK;
-    if (p->verdict == TT_DIFF_UNTESTED) return TT_EXIT_USAGE;
-    return v->strict && p->verdict != TT_DIFF_SAME ? TT_EXIT_DIFFERS : TT_EXIT_OK;
+        return TT_DIFF_DIFFERS;
+    if (d->options.structure_only) return TT_DIFF_ALIKE;
+    if (p->verdict == TT_DIFF_UNTESTED) return TT_DIFF_UNKNOWN;
+    return v->strict && p->verdict != TT_DIFF_SAME ? TT_DIFF_DIFFERS : TT_DIFF_ALIKE;
 }

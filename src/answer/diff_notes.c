@@ -1,6 +1,6 @@
 /* What a person has to know to read a comparison. */
+#include "answer/diff.h"
 #include "base/units.h"
-#include "cli/diff_view.h"
 
 #include <inttypes.h>
 #include <math.h>

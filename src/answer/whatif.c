@@ -1,5 +1,4 @@
-#include "base/json.h"
-#include "cli/whatif_view.h"
+#include "answer/whatif.h"
 
 static void maybe(tt_json *j, const char *key, bool known, double value)
 {
@@ -35,46 +34,43 @@ static void part(tt_json *j, const tt_whatif_view *v, const char *key, const tt_
     tt_json_object_end(j);
 }
 
-bool tt_whatif_print_json(const tt_whatif_view *v)
+void tt_whatif_json(tt_json *j, const tt_whatif_view *v)
 {
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", v->path);
-    tt_json_kv_string(&j, "unit", v->unit);
-    tt_json_key(&j, "page_bytes");
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", v->path);
+    tt_json_kv_string(j, "unit", v->unit);
+    tt_json_key(j, "page_bytes");
     if (v->page_bytes)
-        tt_json_u64(&j, v->page_bytes);
+        tt_json_u64(j, v->page_bytes);
     else
-        tt_json_null(&j);
-    tt_json_kv_u64(&j, "readahead_bytes", v->readahead_bytes);
-    tt_json_kv_bool(&j, "warm", v->warm);
-    tt_json_kv_bool(&j, "at_most", v->at_most);
-    maybe(&j, "disk_bytes_per_s", v->has_disk, v->disk_bytes_per_s);
-    tt_json_kv_u64(&j, "reserve_bytes", v->reserve_bytes);
-    tt_json_key(&j, "traced_readahead_bytes");
+        tt_json_null(j);
+    tt_json_kv_u64(j, "readahead_bytes", v->readahead_bytes);
+    tt_json_kv_bool(j, "warm", v->warm);
+    tt_json_kv_bool(j, "at_most", v->at_most);
+    maybe(j, "disk_bytes_per_s", v->has_disk, v->disk_bytes_per_s);
+    tt_json_kv_u64(j, "reserve_bytes", v->reserve_bytes);
+    tt_json_key(j, "traced_readahead_bytes");
     if (v->traced_readahead_bytes)
-        tt_json_u64(&j, v->traced_readahead_bytes);
+        tt_json_u64(j, v->traced_readahead_bytes);
     else
-        tt_json_null(&j);
-    tt_json_kv_u64(&j, "weights_size_bytes", v->model_bytes);
-    tt_json_kv_u64(&j, "touched_bytes", v->touched_bytes);
-    tt_json_kv_u64(&j, "reads", v->reads);
-    tt_json_key(&j, "results");
-    tt_json_array(&j);
+        tt_json_null(j);
+    tt_json_kv_u64(j, "weights_size_bytes", v->model_bytes);
+    tt_json_kv_u64(j, "touched_bytes", v->touched_bytes);
+    tt_json_kv_u64(j, "reads", v->reads);
+    tt_json_key(j, "results");
+    tt_json_array(j);
     for (size_t i = 0; i < v->n_policies * v->n_sizes; i++) {
         const tt_whatif_result *r = &v->results[i];
-        tt_json_object(&j);
-        tt_json_kv_string(&j, "policy", v->policies[i / v->n_sizes]);
-        tt_json_kv_u64(&j, "ram_bytes", r->ram_bytes + v->reserve_bytes);
-        tt_json_kv_u64(&j, "cache_bytes", r->ram_bytes);
-        part(&j, v, "prompt", &r->prompt);
-        part(&j, v, "generate", &r->generate);
-        part(&j, v, "steady", &r->steady);
-        part(&j, v, "total", &r->total);
-        tt_json_object_end(&j);
+        tt_json_object(j);
+        tt_json_kv_string(j, "policy", v->policies[i / v->n_sizes]);
+        tt_json_kv_u64(j, "ram_bytes", r->ram_bytes + v->reserve_bytes);
+        tt_json_kv_u64(j, "cache_bytes", r->ram_bytes);
+        part(j, v, "prompt", &r->prompt);
+        part(j, v, "generate", &r->generate);
+        part(j, v, "steady", &r->steady);
+        part(j, v, "total", &r->total);
+        tt_json_object_end(j);
     }
-    tt_json_array_end(&j);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    tt_json_array_end(j);
+    tt_json_object_end(j);
 }

@@ -1,9 +1,12 @@
-/* `tensortrace buffers --json`. */
-#include "base/json.h"
-#include "cli/buffers.h"
+#include "answer/buffers.h"
 
 #include <math.h>
-#include <stdio.h>
+
+typedef struct about {
+    const tt_model *m;
+    const tt_buffers *buffers;
+    const tt_kv *kv;
+} about;
 
 static void kv_string_or_null(tt_json *j, const char *key, const char *text)
 {
@@ -47,7 +50,7 @@ static void put_times(tt_json *j, const tt_model *m, const tt_buffer *b)
     tt_json_kv_bool(j, "lifetime_at_least", !(b->flags & TT_BUFFER_ALLOC_SEEN));
 }
 
-static void put_buffer(tt_json *j, const tt_buffers_report *r, uint32_t i)
+static void put_buffer(tt_json *j, const about *r, uint32_t i)
 {
     const tt_buffer *b = &r->m->buffers[i];
     const tt_buffer_use *u = &r->buffers->uses[i];
@@ -75,7 +78,7 @@ static void put_buffer(tt_json *j, const tt_buffers_report *r, uint32_t i)
     tt_json_object_end(j);
 }
 
-static void put_event(tt_json *j, const tt_buffers_report *r, const tt_buffer_event *e)
+static void put_event(tt_json *j, const about *r, const tt_buffer_event *e)
 {
     const tt_buffer *b = &r->m->buffers[e->buffer];
     tt_json_object(j);
@@ -93,7 +96,7 @@ static void put_event(tt_json *j, const tt_buffers_report *r, const tt_buffer_ev
     tt_json_object_end(j);
 }
 
-static void put_peak(tt_json *j, const tt_buffers_report *r, tt_backing backing)
+static void put_peak(tt_json *j, const about *r, tt_backing backing)
 {
     const tt_buffers *b = r->buffers;
     uint32_t at = b->peak[backing];
@@ -148,7 +151,7 @@ static void put_tensor(tt_json *j, const tt_kv *kv, const tt_kv_tensor *t)
     tt_json_object_end(j);
 }
 
-static void put_cache(tt_json *j, const tt_buffers_report *r, const tt_kv_cache *c)
+static void put_cache(tt_json *j, const about *r, const tt_kv_cache *c)
 {
     tt_json_object(j);
     kv_buffer(j, r->m, c->buffer);
@@ -175,32 +178,31 @@ static void put_cache(tt_json *j, const tt_buffers_report *r, const tt_kv_cache 
     tt_json_object_end(j);
 }
 
-bool tt_buffers_print_json(const tt_buffers_report *r)
+void tt_buffers_json(tt_json *j, const char *path, const tt_model *m, const tt_buffers *buffers,
+                     const tt_kv *kv)
 {
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", r->path);
-    tt_json_key(&j, "buffers");
-    tt_json_array(&j);
+    const about all = {m, buffers, kv}, *r = &all;
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", path);
+    tt_json_key(j, "buffers");
+    tt_json_array(j);
     for (uint32_t i = 0; i < r->m->n_buffers; i++)
-        put_buffer(&j, r, i);
-    tt_json_array_end(&j);
-    tt_json_key(&j, "events");
-    tt_json_array(&j);
+        put_buffer(j, r, i);
+    tt_json_array_end(j);
+    tt_json_key(j, "events");
+    tt_json_array(j);
     for (uint32_t i = 0; i < r->buffers->n_events; i++)
-        put_event(&j, r, &r->buffers->events[i]);
-    tt_json_array_end(&j);
-    tt_json_key(&j, "peak");
-    tt_json_object(&j);
+        put_event(j, r, &r->buffers->events[i]);
+    tt_json_array_end(j);
+    tt_json_key(j, "peak");
+    tt_json_object(j);
     for (unsigned k = 0; k < TT_BACKINGS; k++)
-        put_peak(&j, r, (tt_backing)k);
-    tt_json_object_end(&j);
-    tt_json_key(&j, "kv_caches");
-    tt_json_array(&j);
+        put_peak(j, r, (tt_backing)k);
+    tt_json_object_end(j);
+    tt_json_key(j, "kv_caches");
+    tt_json_array(j);
     for (uint32_t i = 0; i < r->kv->n_caches; i++)
-        put_cache(&j, r, &r->kv->caches[i]);
-    tt_json_array_end(&j);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+        put_cache(j, r, &r->kv->caches[i]);
+    tt_json_array_end(j);
+    tt_json_object_end(j);
 }

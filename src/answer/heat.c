@@ -1,6 +1,6 @@
-#include "base/json.h"
-#include "cli/heat_view.h"
-#include "cli/trace_options.h"
+#include "answer/heat.h"
+
+#include "base/units.h"
 
 static void maybe_u64(tt_json *j, const char *key, bool known, uint64_t value)
 {
@@ -16,7 +16,7 @@ static void use(tt_json *j, const tt_model *m, const char *token, const char *ns
 {
     const bool in_batch = used && batch != TT_NONE;
     maybe_u64(j, token, in_batch, in_batch ? tt_model_token(m, batch) : 0);
-    maybe_u64(j, ns, used && m->clock.known, tt_trace_round_ns(tt_model_ns(m, ticks)));
+    maybe_u64(j, ns, used && m->clock.known, tt_units_round_ns(tt_model_ns(m, ticks)));
 }
 
 static void row_key(tt_json *j, const tt_heat_view *v, const tt_model *m, const tt_heat_row *r)
@@ -134,27 +134,24 @@ static void summary(tt_json *j, tt_heat *h)
     tt_json_object_end(j);
 }
 
-bool tt_heat_print_json(const tt_heat_view *v, const tt_model *m, tt_heat *heat)
+void tt_heat_json(tt_json *j, const tt_heat_view *v, const tt_model *m, tt_heat *heat)
 {
-    tt_json j;
     uint64_t n = 0;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", v->path);
-    tt_json_kv_string(&j, "by", v->by);
-    tt_json_key(&j, "rows");
-    tt_json_array(&j);
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", v->path);
+    tt_json_kv_string(j, "by", v->by);
+    tt_json_key(j, "rows");
+    tt_json_array(j);
     for (size_t i = 0; i < heat->n_rows; i++) {
         if (!tt_heat_shows(v, &heat->rows[i])) continue;
-        if (!v->limit || n < v->limit) row(&j, v, m, &heat->rows[i]);
+        if (!v->limit || n < v->limit) row(j, v, m, &heat->rows[i]);
         n++;
     }
-    tt_json_array_end(&j);
-    tt_json_kv_u64(&j, "rows_total", n);
-    tt_json_key(&j, "summary");
-    tt_json_object(&j);
-    summary(&j, heat);
-    tt_json_object_end(&j);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    tt_json_array_end(j);
+    tt_json_kv_u64(j, "rows_total", n);
+    tt_json_key(j, "summary");
+    tt_json_object(j);
+    summary(j, heat);
+    tt_json_object_end(j);
+    tt_json_object_end(j);
 }

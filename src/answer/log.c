@@ -1,6 +1,6 @@
-#include "cli/log_json.h"
+#include "answer/log.h"
 
-#include "cli/trace_options.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void span(tt_json *j, const tt_model *m, const char *key, bool open, uint
     if (open)
         tt_json_null(j);
     else
-        tt_json_u64(j, tt_trace_round_ns(tt_model_span_ns(m, ticks)));
+        tt_json_u64(j, tt_units_round_ns(tt_model_span_ns(m, ticks)));
 }
 
 static void times(tt_json *j, const tt_model *m, const tt_log_op *o)

@@ -1,7 +1,6 @@
-/* `tensortrace faults --json` */
-#include "base/json.h"
-#include "cli/faults_view.h"
-#include "cli/trace_options.h"
+#include "answer/faults.h"
+
+#include "base/units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +18,7 @@ static void kv_u64_or_null(tt_json *j, const char *key, bool known, uint64_t val
 
 static void kv_ns(tt_json *j, const char *key, bool known, double ns)
 {
-    kv_u64_or_null(j, key, known, tt_trace_round_ns(ns));
+    kv_u64_or_null(j, key, known, tt_units_round_ns(ns));
 }
 
 static void counts(tt_json *j, const tt_fault_counts *c)
@@ -80,8 +79,8 @@ static void row(tt_json *j, const tt_faults_view *v, const tt_faults_row *r)
     const bool counted = r->counts.observed > 0;
     tt_json_kv_u64(j, "count", r->count);
     counts(j, &r->counts);
-    if (v->o->by->by == TT_FAULTS_BY_TENSOR) tt_json_kv_bool(j, "shared", r->shared);
-    if (v->o->by->by != TT_FAULTS_BY_THREAD || r == tt_faults_total(v->sums)) {
+    if (v->by->by == TT_FAULTS_BY_TENSOR) tt_json_kv_bool(j, "shared", r->shared);
+    if (v->by->by != TT_FAULTS_BY_THREAD || r == tt_faults_total(v->sums)) {
         tt_json_kv_u64(j, "accessed_bytes", r->accessed_bytes);
         tt_json_kv_u64(j, "used_bytes", r->used_bytes);
         tt_json_kv_u64(j, "used_mapped_bytes", r->mapped_bytes);
@@ -101,7 +100,7 @@ static void row(tt_json *j, const tt_faults_view *v, const tt_faults_row *r)
 
 static void row_key(tt_json *j, const tt_faults_view *v, const tt_faults_row *r)
 {
-    const tt_faults_dimension *by = v->o->by;
+    const tt_faults_dimension *by = v->by;
     tt_json_key(j, by->key);
     if (by->number && r->number < 0)
         tt_json_null(j);
@@ -131,9 +130,9 @@ static void row_key(tt_json *j, const tt_faults_view *v, const tt_faults_row *r)
 static void rows(tt_json *j, tt_faults_view *v)
 {
     size_t n = 0;
-    const uint64_t limit = v->o->limit;
-    const tt_faults_row *list = tt_faults_rows(v->sums, v->o->sort, &n);
-    tt_json_kv_string(j, "by", v->o->by->name);
+    const uint64_t limit = v->limit;
+    const tt_faults_row *list = tt_faults_rows(v->sums, v->sort, &n);
+    tt_json_kv_string(j, "by", v->by->name);
     tt_json_key(j, "rows");
     tt_json_array(j);
     for (size_t i = 0; i < n && (!limit || i < limit); i++) {
@@ -215,7 +214,7 @@ static void sample(void *context, const tt_residency_sample *r, const tt_ranges 
 {
     const samples *s = context;
     tt_json *j = s->j;
-    if (!tt_filter_batch(&s->v->o->filter, s->v->m, r->batch)) return;
+    if (!tt_filter_batch(s->v->filter, s->v->m, r->batch)) return;
     tt_json_object(j);
     tt_json_kv_string(j, "model", s->v->m->files[r->file].path);
     bool in_batch = r->batch != TT_NONE;
@@ -227,7 +226,7 @@ static void sample(void *context, const tt_residency_sample *r, const tt_ranges 
     tt_json_kv_u64(j, "resident_bytes", r->resident_bytes);
     kv_u64_or_null(j, "came_bytes", r->compared, r->came_bytes);
     kv_u64_or_null(j, "went_bytes", r->compared, r->went_bytes);
-    if (s->v->o->residency && s->v->o->by->by == TT_FAULTS_BY_TENSOR && s->v->o->by_given)
+    if (s->v->residency && s->v->by->by == TT_FAULTS_BY_TENSOR && s->v->by_given)
         sample_tensors(s, r, now);
     tt_json_object_end(j);
 }
@@ -270,17 +269,15 @@ static bool residency(tt_json *j, const tt_faults_view *v)
     return ok;
 }
 
-bool tt_faults_print_json(tt_faults_view *v)
+bool tt_faults_json(tt_json *j, tt_faults_view *v)
 {
-    tt_json j;
     bool ok = true;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", v->o->input.path);
-    tt_json_kv_bool(&j, "faults_recorded", v->counted);
-    if (v->sums && !v->o->residency) rows(&j, v);
-    if (!v->o->residency) kernel(&j, v);
-    if (v->m->n_residencies) ok = residency(&j, v);
-    tt_json_object_end(&j);
-    return tt_json_end(&j) && ok;
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", v->path);
+    tt_json_kv_bool(j, "faults_recorded", v->counted);
+    if (v->sums && !v->residency) rows(j, v);
+    if (!v->residency) kernel(j, v);
+    if (v->m->n_residencies) ok = residency(j, v);
+    tt_json_object_end(j);
+    return ok;
 }
