@@ -9,12 +9,14 @@
 
 /* Ranges of a unit that was touched in part are merged when so many more came. */
 #define RANGES_EACH 1024u
+/* Runs between two questions whether the result is still wanted. */
+#define RUNS_EACH 64u
 
 /* What the runs did at a node whose uses are the same each time: told to its units at the end,
  * or when what it covers changes. */
 typedef struct node_sum {
     uint64_t ops; /* 0: nothing to tell */
-    uint64_t ticks, first_ticks, last_ticks;
+    uint64_t timed, ticks, first_ticks, last_ticks;
     uint32_t first_batch, last_batch;
     uint32_t run;   /* one that executed it */
     uint8_t covers; /* it was looked at with so many nodes behind it ... */
@@ -99,6 +101,7 @@ static void add_ops(tt_unit_use *u, const node_sum *n)
         u->last_batch = n->last_batch;
     }
     u->accesses += n->ops;
+    u->timed += n->timed;
     u->ticks += n->ticks;
 }
 
@@ -147,7 +150,7 @@ static tt_status tell(measure *q, uint32_t graph, uint32_t node, node_sum *n, tt
     tt_op_describe(q->m, &q->m->graphs[graph], node, n->covers, &op);
     tt_status status = find_pieces(q, &op, n->run, err);
     if (status == TT_OK && !add_pieces(q, n)) status = no_memory(err);
-    n->ops = n->ticks = 0;
+    n->ops = n->timed = n->ticks = 0;
     return status;
 }
 
@@ -184,6 +187,7 @@ static tt_status add_op(measure *q, uint32_t run, uint32_t node, node_sum *n, tt
     }
     n->run = run;
     n->ops++;
+    n->timed += !o->open;
     if (!o->open) n->ticks += tt_joined_ticks(o);
     q->heat->ops++;
     if (status == TT_OK && n->picks) status = tell(q, r->graph, node, n, err);
@@ -270,7 +274,8 @@ static void free_measure(measure *q)
 }
 
 tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_filter *filter,
-                                tt_space_heat *heat, tt_error *err)
+                                tt_space_heat_wanted *wanted, void *context, tt_space_heat *heat,
+                                tt_error *err)
 {
     measure q = {.m = m, .s = s, .filter = filter, .heat = heat, .accesses_run = TT_NONE};
     tt_status status = TT_OK;
@@ -284,8 +289,11 @@ tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_
     q.accesses = tt_accesses_new(m);
     if (status == TT_OK && (!heat->units || !q.touched || !q.last_op || !q.sums || !q.accesses))
         status = no_memory(err);
-    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++)
+    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = walk_run(&q, i, err);
+        if (wanted && i % RUNS_EACH == RUNS_EACH - 1 && status == TT_OK && !wanted(context))
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for it any more");
+    }
     if (status == TT_OK) status = tell_all(&q, err);
     if (status == TT_OK && !finish(&q)) status = no_memory(err);
     free_measure(&q);

@@ -17,7 +17,8 @@ typedef struct tt_unit_use {
     uint64_t accesses; /* ops that read or wrote some of it; 0: the rest means nothing */
     uint64_t read_bytes, written_bytes;
     uint64_t touched_bytes;           /* distinct ones that were read or written */
-    uint64_t ticks;                   /* of the ops whose end was seen */
+    uint64_t timed;                   /* ops whose end was seen ... */
+    uint64_t ticks;                   /* ... and their time */
     uint64_t first_ticks, last_ticks; /* begin of the first and of the last op */
     uint32_t first_batch, last_batch; /* theirs; TT_NONE: outside any */
     bool at_most;                     /* rows or experts were not observed: upper bounds */
@@ -29,10 +30,14 @@ typedef struct tt_space_heat {
     uint64_t impossible; /* uses of places that no file or buffer has, left out */
 } tt_space_heat;
 
+/* Asked now and then; false: nobody waits for the result any more. */
+typedef bool tt_space_heat_wanted(void *context);
+
 /* Zero-filled, or freed with tt_space_heat_free, also after an error. Needs a clock when the filter
- * has times. */
+ * has times. `wanted` may be NULL; TT_E_IO when it says no. */
 tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_filter *filter,
-                                tt_space_heat *heat, tt_error *err);
+                                tt_space_heat_wanted *wanted, void *context, tt_space_heat *heat,
+                                tt_error *err);
 void tt_space_heat_free(tt_space_heat *heat);
 
 #endif

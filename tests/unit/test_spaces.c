@@ -4,7 +4,9 @@
 #include "../golden/synth_trace.c"
 #include "analyze/heat.h"
 #include "analyze/log.h"
+#include "analyze/residency.h"
 #include "analyze/space_heat.h"
+#include "analyze/space_residency.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,7 +142,7 @@ static void a_trace_without_a_model(void **state)
     assert_covered(o.s);
     for (uint32_t i = 0; i < o.s->n_spaces; i++)
         assert_false(o.s->spaces[i].is_file);
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, &h, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, NULL, &h, NULL), TT_OK);
     assert_true(h.ops > 0);
     tt_space_heat_free(&h);
     close_plan(&o);
@@ -275,7 +277,7 @@ static void assert_same_as_heat(const opened *o, const tt_filter *f)
     assert_int_equal(tt_reads_collect(o->m, f, &reads, NULL, NULL, NULL), TT_OK);
     assert_int_equal(tt_heat_measure(o->m, &reads, f, TT_HEAT_TENSOR, &by_tensor, NULL), TT_OK);
     assert_int_equal(tt_heat_measure(o->m, &reads, f, TT_HEAT_EXPERT, &by_expert, NULL), TT_OK);
-    assert_int_equal(tt_space_heat_measure(o->m, o->s, f, &h, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o->m, o->s, f, NULL, NULL, &h, NULL), TT_OK);
     for (size_t i = 0; i < by_tensor.n_rows + by_expert.n_rows; i++) {
         const tt_heat_row *row =
             i < by_tensor.n_rows ? &by_tensor.rows[i] : &by_expert.rows[i - by_tensor.n_rows];
@@ -287,6 +289,7 @@ static void assert_same_as_heat(const opened *o, const tt_filter *f)
         assert_true(u->touched_bytes == row->touched_bytes);
         assert_true(u->written_bytes == 0);
         assert_int_equal(u->at_most, row->at_most);
+        assert_true(u->timed == row->timed);
         if (row->accesses == 0) continue;
         assert_true(fabs(tt_model_span_ns(o->m, u->ticks) - row->time_ns) < 1e-3);
         assert_true(u->first_ticks == row->first_ticks && u->last_ticks == row->last_ticks);
@@ -371,7 +374,7 @@ static void buffers_are_as_hot_as_a_slow_count_says(void **state)
     k.last = calloc(o.s->n_regions, sizeof *k.last);
     k.written_bytes = calloc(o.s->n_regions, sizeof *k.written_bytes);
     assert_int_equal(tt_log_walk(o.m, &f, false, slow_visit, &k, NULL), TT_OK);
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, &h, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, NULL, &h, NULL), TT_OK);
     assert_true(h.ops == k.ops && h.ops > 0);
     for (uint32_t i = 0; i < o.s->n_regions; i++) {
         const tt_region *r = &o.s->regions[i];
@@ -402,11 +405,11 @@ static void tokens_add_up(void **state)
     const tt_filter all = {0};
     tt_space_heat whole, *part = calloc(o.m->n_batches + 1u, sizeof *part);
     (void)state;
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, &whole, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, NULL, &whole, NULL), TT_OK);
     for (uint32_t b = 0; b < o.m->n_batches; b++) {
         const uint32_t token = tt_model_token(o.m, b);
         const tt_filter f = {.has_token = true, .token_first = token, .token_last = token};
-        assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, &part[b], NULL), TT_OK);
+        assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, NULL, &part[b], NULL), TT_OK);
     }
     for (uint32_t i = 0; i < o.s->n_units; i++) {
         uint64_t accesses = 0, read = 0, ticks = 0;
@@ -425,6 +428,70 @@ static void tokens_add_up(void **state)
     close_plan(&o);
 }
 
+/* --- residency --- */
+
+/* What tt_residency_walk says that was in RAM of each weight, after the last sample that counts. */
+typedef struct slow_pages {
+    const opened *o;
+    uint32_t token;
+    uint64_t *bytes; /* by weight */
+    uint32_t samples;
+} slow_pages;
+
+static void see_pages(void *context, const tt_residency_sample *s, const tt_ranges *now)
+{
+    slow_pages *k = context;
+    if (s->batch == TT_NONE ? s->moment != TT_AT_BEGIN
+                            : tt_model_token(k->o->m, s->batch) > k->token)
+        return;
+    k->samples++;
+    for (uint32_t i = 0; i < k->o->m->n_weights; i++) {
+        const tt_weight *w = &k->o->m->weights[i];
+        if (w->file == s->file)
+            k->bytes[i] = tt_ranges_within(now, w->offset_bytes, w->offset_bytes + w->size_bytes);
+    }
+}
+
+static void pages_are_those_of_the_last_sample(void **state)
+{
+    opened o = open_plan(experts_plan());
+    uint64_t total = 0;
+    (void)state;
+    assert_true(o.m->n_residencies > 0);
+    for (uint32_t token = 0; token < 3; token++) {
+        const tt_space_moment moment = {.has_token = true, .token = token};
+        slow_pages k = {&o, token, calloc(o.m->n_weights, sizeof(uint64_t)), 0};
+        tt_space_residency r;
+        assert_int_equal(tt_residency_walk(o.m, see_pages, &k, NULL, NULL), TT_OK);
+        assert_int_equal(tt_space_residency_find(o.m, o.s, &moment, &r, NULL), TT_OK);
+        assert_true(k.samples > 0);
+        assert_int_not_equal(r.samples[0], TT_NONE);
+        for (uint32_t i = 0; i < o.m->n_weights; i++) {
+            const uint32_t at = o.s->region_of_weight[i];
+            const tt_region *region = &o.s->regions[at];
+            uint64_t sum = 0;
+            assert_true(r.units[at].resident_bytes == k.bytes[i]);
+            assert_true(r.units[at].resident_bytes <= r.units[at].observed_bytes);
+            for (uint32_t e = 0; e < region->n_slices; e++)
+                sum += r.units[region->first_slice + e].resident_bytes;
+            if (region->n_slices) assert_true(sum == k.bytes[i]);
+            total += k.bytes[i];
+        }
+        tt_space_residency_free(&r);
+        free(k.bytes);
+    }
+    assert_true(total > 0);
+    /* Before anything was looked at nothing is known. */
+    const tt_space_moment before = {.has_ns = true, .ns = -1e18};
+    tt_space_residency r;
+    assert_int_equal(tt_space_residency_find(o.m, o.s, &before, &r, NULL), TT_OK);
+    assert_int_equal(r.samples[0], TT_NONE);
+    for (uint32_t i = 0; i < o.s->n_units; i++)
+        assert_true(r.units[i].observed_bytes == 0);
+    tt_space_residency_free(&r);
+    close_plan(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +503,7 @@ int main(void)
         cmocka_unit_test(weights_are_as_hot_as_heat_says),
         cmocka_unit_test(buffers_are_as_hot_as_a_slow_count_says),
         cmocka_unit_test(tokens_add_up),
+        cmocka_unit_test(pages_are_those_of_the_last_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
