@@ -5,5 +5,7 @@
 #include "serve/endpoint.h"
 
 tt_answer tt_answer_index, tt_answer_state, tt_answer_summary, tt_answer_tensors;
+tt_answer tt_answer_memory, tt_answer_memory_heat, tt_answer_memory_residency,
+    tt_answer_memory_faults, tt_answer_memory_region;
 
 #endif
