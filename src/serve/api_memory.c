@@ -8,6 +8,7 @@
 #include "answer/faults.h"
 #include "answer/spaces.h"
 #include "serve/columns.h"
+#include "serve/request_filter.h"
 #include "serve/source.h"
 
 #include <math.h>
@@ -114,37 +115,6 @@ static tt_status no_memory(tt_error *err)
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the answer");
 }
 
-static bool has(const tt_request *q, const char *name)
-{
-    return tt_request_text(q, name) != NULL;
-}
-
-static tt_status read_filter(const tt_request *q, tt_filter *f, tt_error *err)
-{
-    uint64_t first, last, layer;
-    memset(f, 0, sizeof *f);
-    if (!tt_request_u64(q, "token_first", 0, UINT32_MAX, 0, &first, err) ||
-        !tt_request_u64(q, "token_last", 0, UINT32_MAX, UINT32_MAX, &last, err) ||
-        !tt_request_double(q, "from_ns", -1e18, 1e18, 0, &f->from_ns, err) ||
-        !tt_request_double(q, "to_ns", -1e18, 1e18, 0, &f->to_ns, err) ||
-        !tt_request_u64(q, "layer", 0, INT32_MAX, 0, &layer, err))
-        return TT_E_USAGE;
-    f->has_token = has(q, "token_first") || has(q, "token_last");
-    f->token_first = (uint32_t)first;
-    f->token_last = (uint32_t)last;
-    f->has_from = has(q, "from_ns");
-    f->has_to = has(q, "to_ns");
-    f->has_layer = has(q, "layer");
-    f->layer = (int32_t)layer;
-    f->op = tt_request_text(q, "op");
-    return TT_OK;
-}
-
-static bool is_whole(const tt_filter *f)
-{
-    return !f->has_token && !f->has_from && !f->has_to && !f->has_layer && !f->op;
-}
-
 /* --- memory, memory/region --- */
 
 tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
@@ -167,7 +137,7 @@ tt_status tt_answer_memory_region(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made;
     uint64_t region;
-    if (!has(q, "region"))
+    if (!tt_request_text(q, "region"))
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "region is missing: the number of a region of `memory`");
     if (!tt_request_u64(q, "region", 0, UINT32_MAX, 0, &region, err)) return TT_E_USAGE;
@@ -275,9 +245,9 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
     const void *made;
     tt_filter filter;
     tt_space_heat heat = {0};
-    tt_status status = read_filter(q, &filter, err);
-    if (status != TT_OK) return status;
-    if (is_whole(&filter)) {
+    tt_status status;
+    if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
+    if (tt_request_is_unfiltered(q)) {
         status = tt_source_get(q, &whole_memo, &made, err);
         if (status != TT_OK) return status;
         const whole *w = made;
@@ -341,13 +311,17 @@ tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made;
     tt_space_residency found = {0};
-    tt_filter f;
+    uint64_t token;
     tt_columns c;
-    tt_status status = read_filter(q, &f, err);
-    if (status == TT_OK) status = tt_source_get(q, &spaces_memo, &made, err);
+    tt_space_moment moment = {.has_token = tt_request_text(q, "token_to"),
+                              .has_ns = tt_request_text(q, "to_ns")};
+    if (!tt_request_u64(q, "token_to", 0, UINT32_MAX, 0, &token, err) ||
+        !tt_request_double(q, "to_ns", -1e18, 1e18, 0, &moment.ns, err))
+        return TT_E_USAGE;
+    moment.token = (uint32_t)token;
+    tt_status status = tt_source_get(q, &spaces_memo, &made, err);
     if (status != TT_OK) return status;
     const tt_spaces *s = made;
-    const tt_space_moment moment = {has(q, "token_last"), f.token_last, f.has_to, f.to_ns};
     status = tt_space_residency_find(q->m, s, &moment, &found, err);
     bool ok = tt_columns_begin(&c);
     if (ok && status == TT_OK) {
@@ -422,9 +396,9 @@ static tt_status reply_faults(const fault_rows *f, tt_reply *r, tt_error *err)
 tt_status tt_answer_memory_faults(tt_request *q, tt_reply *r, tt_error *err)
 {
     tt_filter filter;
-    tt_status status = read_filter(q, &filter, err);
-    if (status != TT_OK) return status;
-    if (is_whole(&filter)) {
+    tt_status status;
+    if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
+    if (tt_request_is_unfiltered(q)) {
         const void *made;
         status = tt_source_get(q, &faults_memo, &made, err);
         return status == TT_OK ? reply_faults(made, r, err) : status;

@@ -1,16 +1,23 @@
 #include "serve/endpoint.h"
 
 #include "serve/endpoints.h"
+#include "serve/request_filter.h"
 
 const tt_endpoint tt_endpoints[] = {
     {"", false, tt_answer_index, "", false},
     {"memory", true, tt_answer_memory, "", false},
-    {"memory/faults", true, tt_answer_memory_faults, "token_first token_last layer op", false},
-    {"memory/heat", true, tt_answer_memory_heat, "token_first token_last from_ns to_ns layer op",
-     false},
+    {"memory/faults", true, tt_answer_memory_faults, "token token_to phase layer op tensor", false},
+    {"memory/heat", true, tt_answer_memory_heat, TT_REQUEST_FILTER_PARAMS, false},
     {"memory/region", true, tt_answer_memory_region, "region", false},
-    {"memory/residency", true, tt_answer_memory_residency, "token_last to_ns", false},
+    {"memory/residency", true, tt_answer_memory_residency, "token_to to_ns", false},
+    {"buffers", true, tt_answer_buffers, "limit", false},
+    {"buffers_curve", true, tt_answer_buffers_curve, "from_ns to_ns points", false},
+    {"experts", true, tt_answer_experts, "token token_to phase", false},
+    {"machine", false, tt_answer_machine, "measure threads", false},
+    {"roofline", true, tt_answer_roofline, "", false},
+    {"series", true, tt_answer_series, "by limit points " TT_REQUEST_FILTER_PARAMS, false},
     {"state", true, tt_answer_state, "", true},
+    {"stats", true, tt_answer_stats, "by limit sort " TT_REQUEST_FILTER_PARAMS, false},
     {"summary", true, tt_answer_summary, "", false},
     {"tensors", true, tt_answer_tensors, "", false},
     {0},

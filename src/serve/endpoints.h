@@ -7,5 +7,7 @@
 tt_answer tt_answer_index, tt_answer_state, tt_answer_summary, tt_answer_tensors;
 tt_answer tt_answer_memory, tt_answer_memory_heat, tt_answer_memory_residency,
     tt_answer_memory_faults, tt_answer_memory_region;
+tt_answer tt_answer_stats, tt_answer_series, tt_answer_roofline, tt_answer_machine;
+tt_answer tt_answer_buffers, tt_answer_buffers_curve, tt_answer_experts;
 
 #endif
