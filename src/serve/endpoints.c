@@ -6,6 +6,11 @@
 
 const tt_endpoint tt_endpoints[] = {
     {"", false, tt_answer_index, "", false},
+    {"memory", true, tt_answer_memory, "", false},
+    {"memory/faults", true, tt_answer_memory_faults, "token token_to phase layer op tensor", false},
+    {"memory/heat", true, tt_answer_memory_heat, TT_REQUEST_FILTER_PARAMS, false},
+    {"memory/region", true, tt_answer_memory_region, "region", false},
+    {"memory/residency", true, tt_answer_memory_residency, "token_to to_ns", false},
     {"buffers", true, tt_answer_buffers, "limit", false},
     {"buffers_curve", true, tt_answer_buffers_curve, "from_ns to_ns points", false},
     {"counters", true, tt_answer_counters, "from_ns to_ns buckets", false},
