@@ -1,4 +1,5 @@
 /* tensortrace graph FILE: what was computed from what. */
+#include "answer/graph.h"
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/graph.h"
@@ -222,11 +223,19 @@ static tt_status print_svg(const struct options *o, const tt_graph_view *v, FILE
     return status;
 }
 
+static bool print_json(const tt_graph_view *v, FILE *out)
+{
+    tt_json j;
+    tt_json_begin(&j, out, 2);
+    tt_graph_json(&j, v);
+    return tt_json_end(&j);
+}
+
 static tt_status print(const struct options *o, const tt_graph_view *v, FILE *out, tt_error *err)
 {
     if (o->form == FORM_SVG) return print_svg(o, v, out, err);
     bool ok = o->form == FORM_DOT ? print_dot(o, v, out)
-              : o->input.json     ? tt_graph_print_json(v, out)
+              : o->input.json     ? print_json(v, out)
                                   : tt_graph_print_text(v, out);
     if (ok && !ferror(out)) return TT_OK;
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write: %s",

@@ -1,11 +1,11 @@
 /* tensortrace log FILE: the ops in the order in which they began. */
 #include "analyze/access.h"
 #include "analyze/log.h"
+#include "answer/log.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
-#include "cli/log_json.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"

@@ -131,6 +131,18 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     return v->n_layers ? TT_EXIT_OK : tell_none(v);
 }
 
+static bool print_json(const tt_routing_options *o, const tt_routing_view *v)
+{
+    const tt_routing_choice choice = {.has_layer = o->filter.has_layer,
+                                      .layer = o->filter.layer,
+                                      .limit = o->limit,
+                                      .ranges = o->ranges};
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_routing_json(&j, v, &choice);
+    return tt_json_end(&j);
+}
+
 static int show_one(const tt_routing_options *o, const tt_routing_view *v)
 {
     bool any = false;
@@ -140,7 +152,7 @@ static int show_one(const tt_routing_options *o, const tt_routing_view *v)
     if (tt_routers_sequences_assumed(v->routers))
         tt_report_note("which sequence a token belongs to was not observed: those of a context "
                        "were taken for one");
-    if (o->json) return tt_report_output(tt_routing_print_json(o, v));
+    if (o->json) return tt_report_output(print_json(o, v));
     if (o->matrix) return tt_report_output(tt_routing_print_matrix(o, v));
     if (o->filter.has_layer) return tt_report_output(tt_routing_print_experts(o, v));
     return tt_report_output(tt_routing_print_layers(o, v));

@@ -1,0 +1,38 @@
+/* Time and bytes, summed up: `tensortrace stats --json`. */
+#ifndef TT_ANSWER_STATS_H
+#define TT_ANSWER_STATS_H
+
+#include "analyze/stats.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What rows are by. */
+typedef struct tt_stats_dimension {
+    const char *name;
+    const char *title; /* of its column in a table */
+    const char *key;   /* what the row's key is called in JSON */
+    bool number;       /* the key is a number in JSON */
+    tt_stats_by by;
+    tt_stats_sort sort; /* unless something else is asked for */
+} tt_stats_dimension;
+
+#define TT_STATS_DIMENSIONS 8u
+extern const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS];
+
+/* Orders of rows, by name. */
+typedef struct tt_stats_order {
+    const char *name;
+    tt_stats_sort sort;
+} tt_stats_order;
+
+#define TT_STATS_ORDERS 8u
+extern const tt_stats_order tt_stats_orders[TT_STATS_ORDERS];
+
+/* One object. limit: rows; 0: all. Sorts the rows: s is of one thread at a time. */
+void tt_stats_json(tt_json *j, const char *path, const tt_stats_dimension *by, tt_stats_sort sort,
+                   uint64_t limit, tt_stats *s);
+
+#endif

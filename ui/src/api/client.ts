@@ -1,0 +1,109 @@
+// The server's API: requests, errors as values that can be shown, and coalescing.
+
+import { signal } from "@preact/signals";
+
+/** A request that was refused or could not be made; `message` is fit for people. */
+export class ApiError extends Error {
+  /** HTTP status; 0: the server did not answer. */
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Whether the server answered the last request; the shell tells when it did not. */
+export const serverReachable = signal(true);
+
+export type Params = Record<string, string | number | boolean | null | undefined>;
+
+const ROOT = "/api/v1/";
+
+function address(path: string, params: Params): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params))
+    if (value !== null && value !== undefined) query.set(name, String(value));
+  const text = query.toString();
+  return ROOT + path + (text ? "?" + text : "");
+}
+
+async function refusal(response: Response): Promise<ApiError> {
+  const fallback = `the server answered ${response.status} ${response.statusText}`;
+  try {
+    const body = (await response.json()) as { error?: { message?: string } };
+    return new ApiError(response.status, body.error?.message ?? fallback);
+  } catch {
+    return new ApiError(response.status, fallback);
+  }
+}
+
+async function get(path: string, params: Params, abort?: AbortSignal): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(address(path, params), { signal: abort ?? null, credentials: "same-origin" });
+  } catch (reason) {
+    if (reason instanceof DOMException && reason.name === "AbortError") throw reason;
+    serverReachable.value = false;
+    throw new ApiError(0, "the server does not answer; start `tensortrace serve` again");
+  }
+  serverReachable.value = true;
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+/** JSON below /api/v1/. Fails with ApiError, or AbortError when `abort` was used. */
+export async function getJson<T>(path: string, params: Params = {}, abort?: AbortSignal): Promise<T> {
+  return (await (await get(path, params, abort)).json()) as T;
+}
+
+/** Bytes below /api/v1/ (little-endian tiles). Fails like getJson. */
+export async function getBinary(path: string, params: Params = {}, abort?: AbortSignal): Promise<ArrayBuffer> {
+  return (await get(path, params, abort)).arrayBuffer();
+}
+
+/** The address of a file to save. */
+export function fileAddress(path: string, params: Params = {}): string {
+  return address(path, params);
+}
+
+/** The path of an endpoint of a trace. */
+export function ofTrace(trace: number, name: string): string {
+  return `traces/${trace}/${name}`;
+}
+
+export function isAbort(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === "AbortError";
+}
+
+/** One request under way at most, and the newest one waiting: who drags a slider over a thousand
+ * tokens asks for few of them, and sees the last. */
+export class Latest<Q, R> {
+  private busy = false;
+  private waiting: { ask: Q } | null = null;
+
+  constructor(
+    private readonly request: (ask: Q) => Promise<R>,
+    private readonly done: (result: R, ask: Q) => void,
+    private readonly failed: (reason: unknown, ask: Q) => void,
+  ) {}
+
+  ask(ask: Q): void {
+    this.waiting = { ask };
+    if (!this.busy) void this.run();
+  }
+
+  private async run(): Promise<void> {
+    this.busy = true;
+    while (this.waiting) {
+      const { ask } = this.waiting;
+      this.waiting = null;
+      try {
+        const result = await this.request(ask);
+        this.done(result, ask);
+      } catch (reason) {
+        if (!isAbort(reason)) this.failed(reason, ask);
+      }
+    }
+    this.busy = false;
+  }
+}

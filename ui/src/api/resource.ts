@@ -1,0 +1,43 @@
+// Something of the server that a component shows: asked for again when its question changes.
+
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { isAbort } from "./client";
+
+export interface Resource<T> {
+  /** The last answer, also while a newer one is on its way; null before the first. */
+  readonly data: ReadonlySignal<T | null>;
+  readonly error: ReadonlySignal<Error | null>;
+  readonly loading: ReadonlySignal<boolean>;
+}
+
+/** Loads when `key` changes (null: nothing is asked for). What was asked before is aborted. */
+export function useResource<T>(key: string | null, load: (abort: AbortSignal) => Promise<T>): Resource<T> {
+  const resource = useMemo(
+    () => ({ data: signal<T | null>(null), error: signal<Error | null>(null), loading: signal(false) }),
+    [],
+  );
+  useEffect(() => {
+    if (key === null) {
+      resource.data.value = null;
+      resource.error.value = null;
+      return undefined;
+    }
+    const controller = new AbortController();
+    resource.loading.value = true;
+    load(controller.signal)
+      .then((data) => {
+        if (controller.signal.aborted) return;
+        resource.data.value = data;
+        resource.error.value = null;
+        resource.loading.value = false;
+      })
+      .catch((reason: unknown) => {
+        if (isAbort(reason) || controller.signal.aborted) return;
+        resource.error.value = reason instanceof Error ? reason : new Error(String(reason));
+        resource.loading.value = false;
+      });
+    return () => controller.abort();
+  }, [key]);
+  return resource;
+}

@@ -1,0 +1,124 @@
+// A range of an axis (time, bytes) that is zoomed and panned, smoothly unless motion is reduced.
+
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { reducedMotion } from "./colour";
+
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+const EASE_SECONDS = 0.12;
+
+export class Axis {
+  private readonly current = signal<Range>({ from: 0, to: 1 });
+  private goal: Range = { from: 0, to: 1 };
+  private frame = 0;
+  private before = 0;
+  /** What can be shown at most. */
+  private whole: Range = { from: 0, to: 1 };
+
+  /** least: the smallest range that can be zoomed to. */
+  constructor(private readonly least: number) {}
+
+  /** What is shown now. */
+  get range(): ReadonlySignal<Range> {
+    return this.current;
+  }
+
+  /** Where it moves to. */
+  get target(): Range {
+    return this.goal;
+  }
+
+  get extent(): Range {
+    return this.whole;
+  }
+
+  /** Sets what there is; what is shown stays where it can. */
+  setExtent(from: number, to: number, show = false): void {
+    const before = this.whole;
+    const wasAll = this.goal.from <= before.from && this.goal.to >= before.to;
+    this.whole = { from, to: Math.max(to, from + this.least) };
+    this.go(show || wasAll ? this.whole : this.goal, true);
+  }
+
+  private bounded(r: Range): Range {
+    const size = Math.min(Math.max(r.to - r.from, this.least), this.whole.to - this.whole.from);
+    const middle = (r.from + r.to) / 2;
+    let from = middle - size / 2;
+    from = Math.max(this.whole.from, Math.min(from, this.whole.to - size));
+    return { from, to: from + size };
+  }
+
+  go(r: Range, atOnce = false): void {
+    this.goal = this.bounded(r);
+    if (atOnce || reducedMotion()) {
+      cancelAnimationFrame(this.frame);
+      this.frame = 0;
+      this.current.value = this.goal;
+    } else if (!this.frame) {
+      this.before = performance.now();
+      this.frame = requestAnimationFrame((now) => this.step(now));
+    }
+  }
+
+  private step(now: number): void {
+    const f = 1 - Math.exp(-(now - this.before) / 1000 / EASE_SECONDS);
+    this.before = now;
+    const { from, to } = this.current.value;
+    const next = { from: from + (this.goal.from - from) * f, to: to + (this.goal.to - to) * f };
+    const near = (this.goal.to - this.goal.from) / 2000;
+    if (Math.abs(next.from - this.goal.from) < near && Math.abs(next.to - this.goal.to) < near) {
+      this.current.value = this.goal;
+      this.frame = 0;
+      return;
+    }
+    this.current.value = next;
+    this.frame = requestAnimationFrame((t) => this.step(t));
+  }
+
+  /** factor < 1 shows less; `at` stays where it is. */
+  zoom(factor: number, at: number, atOnce = false): void {
+    const { from, to } = this.goal;
+    const size = Math.min(Math.max((to - from) * factor, this.least), this.whole.to - this.whole.from);
+    const share = (at - from) / (to - from);
+    this.go({ from: at - size * share, to: at + size * (1 - share) }, atOnce);
+  }
+
+  /** By a share of what is shown; > 0 to what is later. */
+  pan(share: number, atOnce = false): void {
+    const by = (this.goal.to - this.goal.from) * share;
+    this.go({ from: this.goal.from + by, to: this.goal.to + by }, atOnce);
+  }
+
+  /** Everything. */
+  all(): void {
+    this.go(this.whole);
+  }
+
+  /** A stretch in the middle, with a margin. */
+  fit(from: number, to: number): void {
+    const margin = Math.max((to - from) * 0.1, this.least / 2);
+    this.go({ from: from - margin, to: to + margin });
+  }
+
+  /** A stretch into the middle at the present scale; a longer one is fitted. */
+  centre(from: number, to: number): void {
+    const size = this.goal.to - this.goal.from;
+    if (to - from > size) return this.fit(from, to);
+    const middle = (from + to) / 2;
+    return this.go({ from: middle - size / 2, to: middle + size / 2 });
+  }
+}
+
+/** Round values of an axis, about one every `pixels_each`. */
+export function ticks(range: Range, pixels: number, pixels_each = 110): { values: number[]; step: number } {
+  const size = range.to - range.from;
+  const rough = size / Math.max(1, pixels / pixels_each);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? 10 * power;
+  const values: number[] = [];
+  for (let v = Math.ceil(range.from / step) * step; v <= range.to && values.length < 1000; v += step) values.push(v);
+  return { values, step };
+}

@@ -1,0 +1,82 @@
+// Numbers as people write them; the unit is always said.
+
+const TIMES: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "us"],
+  [1, "ns"],
+];
+
+function short(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return value.toFixed(digits);
+}
+
+/** "1.25 ms"; null: "not observed". */
+export function duration(ns: number | null | undefined): string {
+  if (ns === null || ns === undefined) return "not observed";
+  const size = Math.abs(ns);
+  for (const [unit, name] of TIMES) if (size >= unit) return `${short(ns / unit)} ${name}`;
+  return ns === 0 ? "0 ns" : `${short(ns)} ns`;
+}
+
+/** A moment since the trace's zero, with the digits that tell it from one `step_ns` away. */
+export function moment(ns: number, step_ns: number): string {
+  const [unit, name] = TIMES.find(([u]) => Math.max(Math.abs(ns), step_ns) >= u) ?? [1, "ns"];
+  const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step_ns / unit))));
+  return `${(ns / unit).toFixed(digits)} ${name}`;
+}
+
+const SIZES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+/** "12.5 MiB"; null: "not observed". */
+export function bytes(n: number | null | undefined): string {
+  if (n === null || n === undefined) return "not observed";
+  let i = 0;
+  while (Math.abs(n) >= 1024 && i < SIZES.length - 1) {
+    n /= 1024;
+    i++;
+  }
+  return i ? `${short(n)} ${SIZES[i]}` : `${n} B`;
+}
+
+const grouped = new Intl.NumberFormat("en");
+
+/** "1,234,567"; null: "not observed". */
+export function count(n: number | null | undefined): string {
+  return n === null || n === undefined ? "not observed" : grouped.format(n);
+}
+
+/** "1 op", "2,000 ops". */
+export function counted(n: number, one: string, many = one + "s"): string {
+  return `${grouped.format(n)} ${n === 1 ? one : many}`;
+}
+
+/** A share as per cent: "12.5 %". */
+export function percent(share: number | null | undefined): string {
+  if (share === null || share === undefined) return "not observed";
+  const value = share * 100;
+  return `${value !== 0 && Math.abs(value) < 0.1 ? value.toPrecision(1) : value.toFixed(1)} %`;
+}
+
+/** "4096 x 32000", without trailing ones. */
+export function shape(ne: readonly number[]): string {
+  let n = ne.length;
+  while (n > 1 && ne[n - 1] === 1) n--;
+  return ne.slice(0, n).join(" x ");
+}
+
+/** A token's text made visible: line ends, blanks and what is not printed as signs. */
+export function visible(text: string): string {
+  return text
+    .replace(/\n/g, "↵")
+    .replace(/\t/g, "⇥")
+    .replace(/ /g, "·")
+    // Controls and marks that turn the direction of the text around them.
+    .replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "�");
+}
+
+/** A name on one line, without what would disturb the text around it. */
+export function plainName(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, "�");
+}

@@ -1,0 +1,14 @@
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { isDark } from "./draw/colour";
+import { startKeys } from "./input/keys";
+import { App } from "./shell/App";
+import { startTrace } from "./state/trace";
+import "./style.css";
+
+effect(() => {
+  document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
+});
+startKeys();
+startTrace();
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,60 @@
+// A canvas that can be used without seeing it and without a mouse: it takes the focus, says what it
+// is and which keys work it, and is followed by a table of the same content.
+
+import type { ComponentChildren, JSX } from "preact";
+import type { MutableRef } from "preact/hooks";
+import { useId } from "preact/hooks";
+
+export interface CanvasViewProps {
+  /** What it is: "Timeline of 2 lanes". */
+  label: string;
+  /** How it is worked: "W and S zoom, ...". */
+  keys: string;
+  /** What is focused or selected in it, in words. */
+  value?: string;
+  /** The canvases, in the order they lie on each other. */
+  children: ComponentChildren;
+  /** The same content as a table (shown on demand, always there for screen readers). */
+  table?: ComponentChildren;
+  focusRef?: MutableRef<HTMLDivElement | null>;
+  on?: Pick<
+    JSX.HTMLAttributes<HTMLDivElement>,
+    | "onPointerDown"
+    | "onPointerMove"
+    | "onPointerUp"
+    | "onPointerLeave"
+    | "onPointerCancel"
+    | "onDblClick"
+    | "onKeyDown"
+    | "onFocus"
+    | "onBlur"
+  >;
+}
+
+export function CanvasView(props: CanvasViewProps) {
+  const id = useId();
+  return (
+    <div class="canvas-view">
+      <div
+        class="canvas-proxy"
+        role="application"
+        tabIndex={0}
+        aria-label={props.value ? `${props.label}. ${props.value}` : props.label}
+        aria-describedby={id}
+        ref={props.focusRef}
+        {...props.on}
+      >
+        {props.children}
+      </div>
+      <p class="sr-only" id={id}>
+        {props.keys}
+      </p>
+      {props.table && (
+        <details class="equivalent">
+          <summary>As a table</summary>
+          {props.table}
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,84 @@
+// The page: tabs above, what is always there (memory bar, minimap, scrubber) around one view, the
+// inspector beside it.
+
+import { useComputed } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { bind } from "../input/keys";
+import { announcement } from "../parts/announce";
+import { Empty, Failure, Loading } from "../parts/messages";
+import { clearSelection } from "../state/selection";
+import { loadIndex, loadTrace, summary, traceError } from "../state/trace";
+import { selectedTrace } from "../state/selection";
+import { currentView, showView } from "../state/view";
+import { VIEWS } from "../views/all";
+import { Bar as MemoryBar } from "../views/memory/Bar";
+import { Banner } from "./Banner";
+import { Find } from "./Find";
+import { Help } from "./Help";
+import { Inspector } from "./Inspector";
+import { Minimap } from "./Minimap";
+import { Palette } from "./Palette";
+import { Scrubber } from "./Scrubber";
+import { TopBar } from "./TopBar";
+
+function View() {
+  const view = VIEWS.find((v) => v.id === currentView()) ?? VIEWS[0]!;
+  const retry = () => {
+    void loadIndex();
+    void loadTrace(selectedTrace.value);
+  };
+  if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
+  if (!summary.value) return <Loading what="the trace" />;
+  if (summary.value.batches.token.length === 0 && summary.value.n_ops === 0)
+    return (
+      <Empty title="Nothing was recorded">
+        <p>The trace holds no batch and no op. `tensortrace info` tells what it holds.</p>
+      </Empty>
+    );
+  return <view.Component key={view.id} />;
+}
+
+export function App() {
+  useEffect(
+    () =>
+      bind(
+        { id: "select.clear", keys: ["Escape"], title: "Clear the selection", scope: "Everywhere", run: clearSelection },
+        ...VIEWS.map((view, i) => ({
+          id: `view.${view.id}`,
+          keys: [`Digit${i + 1}`, `Numpad${i + 1}`],
+          title: `Show ${view.title}: ${view.about.toLowerCase()}`,
+          scope: "Everywhere",
+          run: () => showView(view.id),
+        })),
+      ),
+    [],
+  );
+  const inMemory = useComputed(() => currentView() === "memory");
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => {
+        event.preventDefault();
+        document.getElementById("main")?.focus();
+      }}>
+        Skip to the view
+      </a>
+      <TopBar />
+      <Banner />
+      {!inMemory.value && summary.value && <MemoryBar />}
+      <div class="middle">
+        <main id="main" tabIndex={-1} role="tabpanel" aria-labelledby={`tab-${currentView()}`}>
+          <View />
+        </main>
+        {summary.value && <Inspector />}
+      </div>
+      {summary.value && <Minimap />}
+      {summary.value && <Scrubber />}
+      <Find />
+      <Palette />
+      <Help />
+      <div class="sr-only" aria-live="polite" role="status">
+        {announcement.value}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,6 @@
+// All key bindings.
+
+/** Opened by ?. */
+export function Help() {
+  return null;
+}

@@ -1,0 +1,6 @@
+// Every command by name.
+
+/** Opened by Ctrl+Shift+P. */
+export function Palette() {
+  return null;
+}

@@ -1,0 +1,69 @@
+// The name of what is shown, and the views as tabs.
+
+import { selectedTrace, select } from "../state/selection";
+import { index, summary } from "../state/trace";
+import { currentView, showView } from "../state/view";
+import { plainName } from "../draw/format";
+import { VIEWS } from "../views/all";
+
+function moveTab(event: KeyboardEvent, at: number): void {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.code];
+  const next = event.code === "Home" ? 0 : event.code === "End" ? VIEWS.length - 1 : step ? at + step : -1;
+  const view = VIEWS[(next + VIEWS.length) % VIEWS.length];
+  if (next < 0 && step === undefined) return;
+  event.preventDefault();
+  if (!view) return;
+  showView(view.id);
+  document.getElementById(`tab-${view.id}`)?.focus();
+}
+
+function TraceChoice() {
+  const traces = index.value?.traces ?? [];
+  const name = summary.value?.name ?? traces[selectedTrace.value]?.name ?? "";
+  if (traces.length < 2) return <span class="trace-name">{plainName(name)}</span>;
+  return (
+    <label class="trace-name">
+      <span class="sr-only">Trace</span>
+      <select
+        value={selectedTrace.value}
+        onChange={(event) => select({ trace: Number(event.currentTarget.value) })}
+      >
+        {traces.map((t) => (
+          <option value={t.id} key={t.id}>
+            {plainName(t.name)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function TopBar() {
+  return (
+    <header class="top">
+      <h1>tensortrace</h1>
+      <TraceChoice />
+      <div class="tabs" role="tablist" aria-label="Views">
+        {VIEWS.map((view, i) => {
+          const shown = view.id === currentView();
+          return (
+            <button
+              type="button"
+              role="tab"
+              id={`tab-${view.id}`}
+              key={view.id}
+              aria-selected={shown}
+              aria-controls="main"
+              tabIndex={shown ? 0 : -1}
+              title={`${view.about} (${i + 1})`}
+              onClick={() => showView(view.id)}
+              onKeyDown={(event) => moveTab(event, i)}
+            >
+              <kbd aria-hidden="true">{i + 1}</kbd> {view.title}
+            </button>
+          );
+        })}
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,69 @@
+// The served traces, and what is known of the one that is shown.
+
+import { computed, effect, signal } from "@preact/signals";
+import { getJson, isAbort, ofTrace } from "../api/client";
+import type { Index, Summary, Tensors } from "../api/types";
+import { selectedTrace } from "./selection";
+
+export const index = signal<Index | null>(null);
+export const summary = signal<Summary | null>(null);
+export const tensors = signal<Tensors | null>(null);
+/** Why there is nothing to show. */
+export const traceError = signal<Error | null>(null);
+/** Counts up when a live trace has grown: who caches what it was told, forgets it then. */
+export const generation = computed(() => summary.value?.generation ?? 0);
+
+export async function loadIndex(): Promise<void> {
+  try {
+    index.value = await getJson<Index>("");
+    traceError.value = null;
+  } catch (reason) {
+    traceError.value = reason instanceof Error ? reason : new Error(String(reason));
+  }
+}
+
+let underWay: AbortController | null = null;
+
+/** Loads the summary and the tensors of a trace, again when it has grown. */
+export async function loadTrace(trace: number): Promise<void> {
+  underWay?.abort();
+  const controller = new AbortController();
+  underWay = controller;
+  try {
+    const [s, t] = await Promise.all([
+      getJson<Summary>(ofTrace(trace, "summary"), {}, controller.signal),
+      getJson<Tensors>(ofTrace(trace, "tensors"), {}, controller.signal),
+    ]);
+    if (controller.signal.aborted) return;
+    summary.value = s;
+    tensors.value = t;
+    traceError.value = null;
+  } catch (reason) {
+    if (isAbort(reason)) return;
+    traceError.value = reason instanceof Error ? reason : new Error(String(reason));
+  }
+}
+
+/** Follows the selected trace; called once. */
+export function startTrace(): void {
+  void loadIndex();
+  effect(() => {
+    const trace = selectedTrace.value;
+    summary.value = null;
+    tensors.value = null;
+    void loadTrace(trace);
+  });
+}
+
+/** Index in `summary.batches` of the batch with that number, or -1. */
+export function batchIndex(token: number): number {
+  const numbers = summary.value?.batches.token ?? [];
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numbers[middle]! < token) low = middle + 1;
+    else high = middle;
+  }
+  return numbers[low] === token ? low : -1;
+}
