@@ -14,7 +14,10 @@ typedef struct tt_endpoint {
     const char *name; /* below /api/v1/traces/ID/ when of a trace, else below /api/v1/ */
     bool of_trace;
     tt_answer *answer;
-    const char *params; /* the parameters it knows, divided by spaces; others are refused */
+    /* The parameters it knows, divided by spaces; others are refused. `other` is the id of a second
+     * trace, which the request then holds too. */
+    const char *params;
+    bool early; /* answers also while the trace cannot be read yet; it gets no model then or ever */
 } tt_endpoint;
 
 /* All of them, by name (endpoints.c); ends with a NULL name. */

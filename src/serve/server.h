@@ -14,7 +14,7 @@ typedef struct tt_serve_options {
     uint32_t n_paths;
     uint16_t port;    /* 0: any that is free */
     bool live;        /* traces may still be growing */
-    uint32_t workers; /* 0: as many as there are cores, at most 4 */
+    uint32_t workers; /* answered at the same time, at most; 0: 8 */
 } tt_serve_options;
 
 typedef struct tt_server tt_server;

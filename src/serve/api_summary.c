@@ -1,0 +1,212 @@
+/* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
+#include "analyze/summary.h"
+#include "serve/endpoints.h"
+#include "serve/traces.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void maybe_double(tt_json *j, const char *key, bool known, double value)
+{
+    tt_json_key(j, key);
+    known ? tt_json_double(j, value) : tt_json_null(j);
+}
+
+static const char *architecture(const tt_model *m)
+{
+    const tt_file_kv *kv = tt_model_file_kv(m, "general.architecture");
+    return kv ? kv->value : NULL;
+}
+
+/* As the model file says; without one, one more than the highest that a tensor's name has. */
+static int64_t layers(const tt_model *m)
+{
+    char key[160];
+    const char *arch = architecture(m);
+    if (arch && (size_t)snprintf(key, sizeof key, "%s.block_count", arch) < sizeof key) {
+        const tt_file_kv *kv = tt_model_file_kv(m, key);
+        char *end = NULL;
+        long n = kv ? strtol(kv->value, &end, 10) : 0;
+        if (kv && end != kv->value && *end == '\0' && n > 0) return n;
+    }
+    int64_t most = -1;
+    for (uint32_t i = 0; i < m->n_weights; i++)
+        if (m->weights[i].place.layer_id > most) most = m->weights[i].place.layer_id;
+    return most < 0 ? -1 : most + 1;
+}
+
+static void put_head(tt_json *j, const tt_request *q, const tt_summary *s)
+{
+    const tt_model *m = q->m;
+    char id[33];
+    for (int i = 0; i < 16; i++)
+        (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    const tt_file_kv *name = tt_model_file_kv(m, "general.name");
+    int64_t n_layers = layers(m);
+    tt_json_kv_string(j, "file", tt_traces_path(q->traces, q->trace_id));
+    tt_json_kv_u64(j, "size_bytes", s->file_bytes);
+    tt_json_kv_string(j, "run_id", id);
+    tt_json_kv_u64(j, "created_unix_ns", m->trace.header.created_unix_ns);
+    tt_json_kv_u64(j, "pid", m->trace.header.pid);
+    tt_json_kv_bool(j, "complete", m->trace.complete);
+    tt_json_kv_bool(j, "flight_recorder", m->front.present);
+    tt_json_kv_string(j, "model", m->n_files ? m->files[0].path : NULL);
+    tt_json_kv_string(j, "model_name", name ? name->value : NULL);
+    tt_json_kv_string(j, "architecture", architecture(m));
+    tt_json_key(j, "layers");
+    n_layers >= 0 ? tt_json_i64(j, n_layers) : tt_json_null(j);
+    tt_json_kv_u64(j, "lanes", s->lanes);
+    tt_json_kv_bool(j, "has_clock", m->clock.known);
+    maybe_double(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
+    maybe_double(j, "elapsed_ns", m->clock.known, s->elapsed_ns);
+    maybe_double(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0, s->prompt.tokens_per_s);
+    maybe_double(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
+                 s->generate.tokens_per_s);
+}
+
+static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
+{
+    tt_json_key(j, "counts");
+    tt_json_object(j);
+    tt_json_kv_u64(j, "batches", m->n_batches);
+    tt_json_kv_u64(j, "runs", m->n_runs);
+    tt_json_kv_u64(j, "runs_open", s->runs_open);
+    tt_json_kv_u64(j, "runs_hooked", s->runs_hooked);
+    tt_json_kv_u64(j, "runs_called_back", s->runs_called_back);
+    tt_json_kv_u64(j, "runs_bounds", s->runs_bounds);
+    tt_json_kv_u64(j, "graphs", m->n_graphs);
+    tt_json_kv_u64(j, "buffers", m->n_buffers);
+    tt_json_kv_u64(j, "weights", m->n_weights);
+    tt_json_kv_u64(j, "op_records", s->records);
+    tt_json_kv_u64(j, "losses", m->losses_total);
+    tt_json_kv_u64(j, "details", s->details);
+    tt_json_kv_u64(j, "detail_losses", m->detail_losses_total);
+    tt_json_kv_u64(j, "usages", m->n_usages);
+    tt_json_kv_u64(j, "residencies", m->n_residencies);
+    tt_json_object_end(j);
+}
+
+static void put_files(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "files");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        const tt_model_file *f = &m->files[i];
+        tt_json_object(j);
+        tt_json_kv_string(j, "path", f->path);
+        tt_json_kv_u64(j, "size_bytes", f->size_bytes);
+        tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);
+        tt_json_kv_u64(j, "tensors", f->n_weights);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+/* What is not right with the trace, in words. */
+static void put_notes(tt_json *j, const tt_model *m)
+{
+    tt_error damage;
+    char text[400];
+    tt_json_key(j, "notes");
+    tt_json_array(j);
+    if (!m->trace.complete) {
+        (void)snprintf(text, sizeof text, "the trace is cut off: %s", m->trace.cut.message);
+        tt_json_string(j, text);
+    }
+    if (m->meta_damage.status != TT_OK) {
+        (void)snprintf(text, sizeof text, "descriptions are damaged: %s", m->meta_damage.message);
+        tt_json_string(j, text);
+    }
+    if (tt_pieces_damaged(m->pieces, &damage)) {
+        (void)snprintf(text, sizeof text, "op records are damaged: %s", damage.message);
+        tt_json_string(j, text);
+    }
+    if (m->losses_total)
+        tt_json_string(j, "op records were lost while it was recorded: the rings were full");
+    if (!m->clock.known) tt_json_string(j, "the trace has no clock: there are no times");
+    for (uint32_t i = 0; i < m->n_problems && i < TT_MODEL_PROBLEMS_MAX; i++)
+        tt_json_string(j, m->problems[i].text);
+    tt_json_array_end(j);
+}
+
+static void put_texts(tt_json *j, const tt_model *m, const tt_batch *b)
+{
+    if (!b->tokens) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_array(j);
+    for (uint32_t i = 0; i < b->n_tokens; i++) {
+        size_t n = 0;
+        const char *text = tt_model_token_text(m, b->vocabulary, b->tokens[i], &n);
+        text ? tt_json_string_n(j, text, n) : tt_json_null(j);
+    }
+    tt_json_array_end(j);
+}
+
+enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXTS, COLUMNS };
+
+static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column)
+{
+    const tt_batch *b = &m->batches[i];
+    switch (column) {
+    case TOKEN:
+        tt_json_u64(j, tt_model_token(m, i));
+        break;
+    case BEGIN_NS:
+        m->clock.known ? tt_json_double(j, tt_model_ns(m, b->begin_ticks)) : tt_json_null(j);
+        break;
+    case END_NS:
+        m->clock.known && b->ended ? tt_json_double(j, tt_model_ns(m, b->end_ticks))
+                                   : tt_json_null(j);
+        break;
+    case PHASE:
+        tt_json_string(j, tt_phase_name(b->phase));
+        break;
+    case N_TOKENS:
+        tt_json_u64(j, b->n_tokens);
+        break;
+    case CONTEXT_ID:
+        tt_json_u64(j, b->context);
+        break;
+    case RUNS:
+        tt_json_u64(j, b->n_runs);
+        break;
+    default:
+        put_texts(j, m, b);
+        break;
+    }
+}
+
+static void put_batches(tt_json *j, const tt_model *m)
+{
+    static const char *const names[COLUMNS] = {"token",    "begin_ns",   "end_ns", "phase",
+                                               "n_tokens", "context_id", "runs",   "texts"};
+    tt_json_key(j, "batches");
+    tt_json_object(j);
+    for (int column = 0; column < COLUMNS; column++) {
+        tt_json_key(j, names[column]);
+        tt_json_array(j);
+        for (uint32_t i = 0; i < m->n_batches; i++)
+            put_cell(j, m, i, (enum column)column);
+        tt_json_array_end(j);
+    }
+    tt_json_object_end(j);
+}
+
+tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
+{
+    tt_summary s;
+    tt_json *j = tt_reply_json(r);
+    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    tt_summarize(q->m, &s);
+    tt_json_object(j);
+    put_head(j, q, &s);
+    put_counts(j, q->m, &s);
+    put_files(j, q->m);
+    put_notes(j, q->m);
+    put_batches(j, q->m);
+    tt_json_object_end(j);
+    return TT_OK;
+}
