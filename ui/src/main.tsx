@@ -3,6 +3,9 @@ import { render } from "preact";
 import { isDark } from "./draw/colour";
 import { startKeys } from "./input/keys";
 import { App } from "./shell/App";
+import { startLive } from "./state/live";
+import { startPlayback } from "./state/playback";
+import { startTitle } from "./state/title";
 import { startTrace } from "./state/trace";
 import "./style.css";
 
@@ -11,4 +14,7 @@ effect(() => {
 });
 startKeys();
 startTrace();
+startPlayback();
+startLive();
+startTitle();
 render(<App />, document.getElementById("app")!);
