@@ -7,15 +7,6 @@ export interface Index {
   traces: { id: number; name: string }[];
 }
 
-/** How a trace stands: whether it can be read, and whether it grows. */
-export interface TraceState {
-  state: "waiting" | "opening" | "live" | "ended" | "failed";
-  /** Counts up when the trace has grown; 0: nothing could be read so far. */
-  generation: number;
-  opening_s: number;
-  error: string | null;
-}
-
 export interface Batches {
   /** Ascending. */
   token: number[];

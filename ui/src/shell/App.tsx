@@ -6,8 +6,8 @@ import { useEffect } from "preact/hooks";
 import { bind } from "../input/keys";
 import { announcement } from "../parts/announce";
 import { Empty, Failure, Loading } from "../parts/messages";
-import { isNotYet, traceState } from "../state/live";
 import { clearSelection } from "../state/selection";
+import { notYet, traceState } from "../state/live";
 import { loadIndex, loadTrace, summary, traceError } from "../state/trace";
 import { selectedTrace } from "../state/selection";
 import { currentView, showView } from "../state/view";
@@ -22,23 +22,18 @@ import { Palette } from "./Palette";
 import { Scrubber } from "./Scrubber";
 import { TopBar } from "./TopBar";
 
-function NotYet(props: { error: Error }) {
-  const state = traceState.value;
-  return (
-    <Empty title={state?.state === "waiting" ? "Waiting for the trace" : "The trace is being read"}>
-      <p>{state?.error ?? props.error.message}</p>
-      {state?.state === "opening" && <p>{Math.round(state.opening_s)} s so far; the page appears by itself.</p>}
-    </Empty>
-  );
-}
-
 function View() {
   const view = VIEWS.find((v) => v.id === currentView()) ?? VIEWS[0]!;
   const retry = () => {
     void loadIndex();
     void loadTrace(selectedTrace.value);
   };
-  if (!summary.value && isNotYet(traceError.value)) return <NotYet error={traceError.value!} />;
+  if (notYet.value)
+    return (
+      <Empty title={traceState.value?.state === "waiting" ? "Waiting for the trace" : "The trace is being read"}>
+        <p>{traceState.value?.error ?? "It will appear here by itself."}</p>
+      </Empty>
+    );
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
   if (!summary.value) return <Loading what="the trace" />;
   if (summary.value.batches.token.length === 0 && summary.value.n_ops === 0)

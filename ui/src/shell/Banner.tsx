@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { serverReachable } from "../api/client";
 import { counted, duration, plainName } from "../draw/format";
 import { announce } from "../parts/announce";
-import { following, traceState, tryAgain } from "../state/live";
+import { following, tryAgain } from "../state/live";
 import { summary, traceError } from "../state/trace";
 import "./banner.css";
 
@@ -58,7 +58,7 @@ function Growing() {
     <div class="banner" role="group" aria-label="Still recording">
       <p>
         <span class="dot" aria-hidden="true" /> <b>Still recording:</b> {counted(s.batches.token.length, "token")},{" "}
-        {duration(s.end_ns - s.begin_ns)} so far. {traceState.value?.error ?? "The page keeps up by itself."}
+        {duration(s.end_ns - s.begin_ns)} so far. The page keeps up by itself.
       </p>
       <button type="button" aria-pressed={following.value} onClick={() => (following.value = !following.value)}>
         Follow the newest token
