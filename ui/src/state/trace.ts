@@ -13,12 +13,16 @@ export const traceError = signal<Error | null>(null);
 /** Counts up when a live trace has grown: who caches what it was told, forgets it then. */
 export const generation = computed(() => summary.value?.generation ?? 0);
 
+let indexError: Error | null = null;
+
 export async function loadIndex(): Promise<void> {
   try {
     index.value = await getJson<Index>("");
-    traceError.value = null;
+    // Not what the trace itself was refused with meanwhile.
+    if (traceError.value === indexError) traceError.value = null;
   } catch (reason) {
-    traceError.value = reason instanceof Error ? reason : new Error(String(reason));
+    indexError = reason instanceof Error ? reason : new Error(String(reason));
+    traceError.value = indexError;
   }
 }
 
