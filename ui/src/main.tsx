@@ -4,6 +4,8 @@ import { isDark } from "./draw/colour";
 import { startKeys } from "./input/keys";
 import { App } from "./shell/App";
 import { startTrace } from "./state/trace";
+import { startOverview } from "./views/timeline/overview";
+import { startWindow } from "./views/timeline/window";
 import "./style.css";
 
 effect(() => {
@@ -11,4 +13,6 @@ effect(() => {
 });
 startKeys();
 startTrace();
+startWindow();
+startOverview();
 render(<App />, document.getElementById("app")!);
