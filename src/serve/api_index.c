@@ -22,9 +22,9 @@ tt_status tt_answer_index(tt_request *q, tt_reply *r, tt_error *err)
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
     tt_json_object(j);
-    tt_json_kv_u64(j, "api_version", 1);
-    tt_json_kv_string(j, "program", "tensortrace");
-    tt_json_kv_string(j, "program_version", TT_VERSION);
+    tt_json_kv_u64(j, "api", 1);
+    tt_json_kv_string(j, "version", TT_VERSION);
+    tt_json_kv_bool(j, "live", tt_traces_live(q->traces));
     tt_json_key(j, "traces");
     tt_json_array(j);
     for (uint32_t i = 0; i < tt_traces_count(q->traces); i++) {

@@ -8,8 +8,9 @@ void tt_state_put(tt_json *j, tt_traces *t, uint32_t id)
     tt_trace_news news;
     tt_traces_news(t, id, &news);
     bool opened = news.generation > 0;
-    tt_json_kv_u64(j, "trace_id", id);
-    tt_json_kv_string(j, "file", tt_traces_path(t, id));
+    tt_json_kv_u64(j, "id", id);
+    tt_json_kv_string(j, "name", tt_traces_name(t, id));
+    tt_json_kv_string(j, "path", tt_traces_path(t, id));
     tt_json_kv_string(j, "state", tt_trace_state_name(news.state));
     tt_json_kv_u64(j, "generation", news.generation);
     tt_json_key(j, "size_bytes");

@@ -1,11 +1,16 @@
 /* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
 #include "analyze/summary.h"
+#include "base/bytes.h"
 #include "serve/endpoints.h"
+#include "serve/generation.h"
 #include "serve/traces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of one batch's text: only the begin of one that is longer is shown. */
+#define TEXT_BYTES_MAX ((size_t)4 << 20)
 
 static void maybe_double(tt_json *j, const char *key, bool known, double value)
 {
@@ -13,53 +18,72 @@ static void maybe_double(tt_json *j, const char *key, bool known, double value)
     known ? tt_json_double(j, value) : tt_json_null(j);
 }
 
-static const char *architecture(const tt_model *m)
+/* A number that the model file says of its architecture; -1: none. */
+static int64_t metadata(const tt_model *m, const char *key)
 {
-    const tt_file_kv *kv = tt_model_file_kv(m, "general.architecture");
-    return kv ? kv->value : NULL;
+    char name[160];
+    const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
+    if (!arch || (size_t)snprintf(name, sizeof name, "%s.%s", arch->value, key) >= sizeof name)
+        return -1;
+    const tt_file_kv *kv = tt_model_file_kv(m, name);
+    char *end = NULL;
+    long n = kv ? strtol(kv->value, &end, 10) : -1;
+    return kv && end != kv->value && *end == '\0' && n >= 0 ? n : -1;
 }
 
-/* As the model file says; without one, one more than the highest that a tensor's name has. */
+/* As the model file says; else one more than the highest that a tensor's name has. */
 static int64_t layers(const tt_model *m)
 {
-    char key[160];
-    const char *arch = architecture(m);
-    if (arch && (size_t)snprintf(key, sizeof key, "%s.block_count", arch) < sizeof key) {
-        const tt_file_kv *kv = tt_model_file_kv(m, key);
-        char *end = NULL;
-        long n = kv ? strtol(kv->value, &end, 10) : 0;
-        if (kv && end != kv->value && *end == '\0' && n > 0) return n;
-    }
-    int64_t most = -1;
+    int64_t n = metadata(m, "block_count");
+    for (uint32_t i = 0; n < 0 && i < m->n_weights; i++)
+        if (m->weights[i].place.layer_id >= 0) n = 0;
+    if (n != 0) return n;
     for (uint32_t i = 0; i < m->n_weights; i++)
-        if (m->weights[i].place.layer_id > most) most = m->weights[i].place.layer_id;
-    return most < 0 ? -1 : most + 1;
+        if (m->weights[i].place.layer_id >= n) n = m->weights[i].place.layer_id + 1;
+    return n;
 }
 
-static void put_head(tt_json *j, const tt_request *q, const tt_summary *s)
+static void maybe_count(tt_json *j, const char *key, int64_t n)
+{
+    tt_json_key(j, key);
+    n >= 0 ? tt_json_i64(j, n) : tt_json_null(j);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
 {
     const tt_model *m = q->m;
     char id[33];
     for (int i = 0; i < 16; i++)
         (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
-    int64_t n_layers = layers(m);
-    tt_json_kv_string(j, "file", tt_traces_path(q->traces, q->trace_id));
+    const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
+    tt_json_kv_u64(j, "generation", tt_generation_number(q->source));
+    tt_json_kv_bool(j, "growing", tt_traces_live(q->traces) && !m->trace.complete);
+    tt_json_kv_string(j, "name", tt_traces_name(q->traces, q->trace_id));
+    tt_json_kv_string(j, "path", tt_traces_path(q->traces, q->trace_id));
     tt_json_kv_u64(j, "size_bytes", s->file_bytes);
     tt_json_kv_string(j, "run_id", id);
     tt_json_kv_u64(j, "created_unix_ns", m->trace.header.created_unix_ns);
     tt_json_kv_u64(j, "pid", m->trace.header.pid);
     tt_json_kv_bool(j, "complete", m->trace.complete);
     tt_json_kv_bool(j, "flight_recorder", m->front.present);
-    tt_json_kv_string(j, "model", m->n_files ? m->files[0].path : NULL);
+    tt_json_kv_string(j, "model", m->n_files ? base_name(m->files[0].path) : NULL);
     tt_json_kv_string(j, "model_name", name ? name->value : NULL);
-    tt_json_kv_string(j, "architecture", architecture(m));
-    tt_json_key(j, "layers");
-    n_layers >= 0 ? tt_json_i64(j, n_layers) : tt_json_null(j);
-    tt_json_kv_u64(j, "lanes", s->lanes);
-    tt_json_kv_bool(j, "has_clock", m->clock.known);
+    tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);
+    maybe_count(j, "n_layers", layers(m));
+    maybe_count(j, "n_experts", metadata(m, "expert_count"));
+    tt_json_kv_u64(j, "n_lanes", s->lanes);
+    tt_json_kv_u64(j, "n_ops", s->records);
+    tt_json_kv_bool(j, "clock", m->clock.known);
     maybe_double(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
-    maybe_double(j, "elapsed_ns", m->clock.known, s->elapsed_ns);
+    tt_json_kv_u64(j, "begin_ns", 0);
+    maybe_double(j, "end_ns", m->clock.known, s->elapsed_ns);
     maybe_double(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0, s->prompt.tokens_per_s);
     maybe_double(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
                  s->generate.tokens_per_s);
@@ -94,6 +118,7 @@ static void put_files(tt_json *j, const tt_model *m)
     for (uint32_t i = 0; i < m->n_files; i++) {
         const tt_model_file *f = &m->files[i];
         tt_json_object(j);
+        tt_json_kv_string(j, "name", base_name(f->path));
         tt_json_kv_string(j, "path", f->path);
         tt_json_kv_u64(j, "size_bytes", f->size_bytes);
         tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);
@@ -104,11 +129,11 @@ static void put_files(tt_json *j, const tt_model *m)
 }
 
 /* What is not right with the trace, in words. */
-static void put_notes(tt_json *j, const tt_model *m)
+static void put_problems(tt_json *j, const tt_model *m)
 {
     tt_error damage;
     char text[400];
-    tt_json_key(j, "notes");
+    tt_json_key(j, "problems");
     tt_json_array(j);
     if (!m->trace.complete) {
         (void)snprintf(text, sizeof text, "the trace is cut off: %s", m->trace.cut.message);
@@ -130,24 +155,30 @@ static void put_notes(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
 }
 
-static void put_texts(tt_json *j, const tt_model *m, const tt_batch *b)
+/* The texts of a batch's tokens in one, since a character may be of several. Null: none was
+ * observed. */
+static void put_text(tt_json *j, const tt_model *m, const tt_batch *b, tt_bytes *scratch)
 {
-    if (!b->tokens) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_array(j);
-    for (uint32_t i = 0; i < b->n_tokens; i++) {
+    bool any = false;
+    tt_bytes_clear(scratch);
+    for (uint32_t i = 0; b->tokens && i < b->n_tokens; i++) {
         size_t n = 0;
         const char *text = tt_model_token_text(m, b->vocabulary, b->tokens[i], &n);
-        text ? tt_json_string_n(j, text, n) : tt_json_null(j);
+        if (!text) continue;
+        if (n > TEXT_BYTES_MAX - scratch->size) break;
+        any = true;
+        tt_bytes_put(scratch, text, n);
     }
-    tt_json_array_end(j);
+    if (any && !scratch->failed)
+        tt_json_string_n(j, scratch->size ? (const char *)scratch->data : "", scratch->size);
+    else
+        tt_json_null(j);
 }
 
-enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXTS, COLUMNS };
+enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXT, COLUMNS };
 
-static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column)
+static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column,
+                     tt_bytes *scratch)
 {
     const tt_batch *b = &m->batches[i];
     switch (column) {
@@ -174,7 +205,7 @@ static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column colu
         tt_json_u64(j, b->n_runs);
         break;
     default:
-        put_texts(j, m, b);
+        put_text(j, m, b, scratch);
         break;
     }
 }
@@ -182,17 +213,20 @@ static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column colu
 static void put_batches(tt_json *j, const tt_model *m)
 {
     static const char *const names[COLUMNS] = {"token",    "begin_ns",   "end_ns", "phase",
-                                               "n_tokens", "context_id", "runs",   "texts"};
+                                               "n_tokens", "context_id", "runs",   "text"};
+    tt_bytes scratch;
+    tt_bytes_init(&scratch, TEXT_BYTES_MAX);
     tt_json_key(j, "batches");
     tt_json_object(j);
     for (int column = 0; column < COLUMNS; column++) {
         tt_json_key(j, names[column]);
         tt_json_array(j);
         for (uint32_t i = 0; i < m->n_batches; i++)
-            put_cell(j, m, i, (enum column)column);
+            put_cell(j, m, i, (enum column)column, &scratch);
         tt_json_array_end(j);
     }
     tt_json_object_end(j);
+    tt_bytes_free(&scratch);
 }
 
 tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
@@ -205,7 +239,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     put_head(j, q, &s);
     put_counts(j, q->m, &s);
     put_files(j, q->m);
-    put_notes(j, q->m);
+    put_problems(j, q->m);
     put_batches(j, q->m);
     tt_json_object_end(j);
     return TT_OK;

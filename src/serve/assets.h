@@ -1,4 +1,4 @@
-/* The pages of the viewer, in the binary. */
+/* The pages of ui/ as they were compiled in (ui/CMakeLists.txt makes the table). */
 #ifndef TT_SERVE_ASSETS_H
 #define TT_SERVE_ASSETS_H
 
@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 typedef struct tt_asset {
-    const char *path; /* "/", "/app.js" */
-    const char *type; /* media type */
+    const char *path; /* of the URL: "/", "/app.js" */
+    const char *type; /* the media type, with its charset */
     const unsigned char *data;
-    size_t size;
-    const char *etag; /* with its quotation marks; changes with the content */
-    bool gzipped;     /* the data is; the page is what it unpacks to */
+    size_t size;      /* of data, in bytes */
+    const char *etag; /* with its quotation marks; of the content, packed or not */
+    bool gzipped;     /* data is a gzip of the content */
 } tt_asset;
 
 /* Ends with a NULL path. */

@@ -121,6 +121,17 @@ uint32_t tt_traces_count(const tt_traces *t)
     return t->n;
 }
 
+bool tt_traces_live(const tt_traces *t)
+{
+    return t->live;
+}
+
+const char *tt_traces_name(const tt_traces *t, uint32_t id)
+{
+    const char *path = t->list[id].path, *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 const char *tt_traces_path(const tt_traces *t, uint32_t id)
 {
     return t->list[id].path;

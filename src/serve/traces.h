@@ -40,8 +40,12 @@ tt_status tt_traces_await(tt_traces *t, unsigned wait_ms, tt_error *err);
 void tt_traces_free(tt_traces *t);
 
 uint32_t tt_traces_count(const tt_traces *t);
+/* Whether they are followed. */
+bool tt_traces_live(const tt_traces *t);
 /* As it was asked for. */
 const char *tt_traces_path(const tt_traces *t, uint32_t id);
+/* The last part of that. */
+const char *tt_traces_name(const tt_traces *t, uint32_t id);
 void tt_traces_news(tt_traces *t, uint32_t id, tt_trace_news *out);
 /* "waiting", "opening", "live", "ended", "failed" */
 const char *tt_trace_state_name(tt_trace_state state);

@@ -51,10 +51,10 @@ async function run(browser, t, body) {
         /** A page on a server: of `options.server`, or of one of its own with `options.args`. */
         async open(names, options = {}) {
             const server = options.server ?? (await tools.serve(names, options.args));
-            const viewer = await Viewer.open(browser, server, options);
-            ends.push(() => viewer.close());
-            viewers.push(viewer);
-            return viewer;
+            return Viewer.open(browser, server, options, (viewer) => {
+                ends.push(() => viewer.close());
+                viewers.push(viewer);
+            });
         },
     };
     try {

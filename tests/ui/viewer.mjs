@@ -1,7 +1,7 @@
 // A page of the viewer in the browser, and what people do with it.
 import assert from 'node:assert/strict';
 
-const WAIT_MS = 30_000;
+const WAIT_MS = Number(process.env.TT_WAIT_MS ?? 30_000);
 
 export class Viewer {
     #noted = [];
@@ -13,9 +13,9 @@ export class Viewer {
         this.server = server;
     }
 
-    /** options: fragment ("view=log&token=3"), viewport, theme ("dark" or "light"), reducedMotion,
+    /** `born` gets it before anything can fail. options: fragment ("view=log&token=3"), viewport, theme ("dark" or "light"), reducedMotion,
      * forcedColors, noWebgl (the Canvas2D fallback), ready (false: do not wait for the trace). */
-    static async open(browser, server, options = {}) {
+    static async open(browser, server, options = {}, born = () => undefined) {
         const context = await browser.newContext({
             viewport: options.viewport ?? { width: 1440, height: 900 },
             colorScheme: options.theme ?? 'dark',
@@ -27,6 +27,7 @@ export class Viewer {
         const page = await context.newPage();
         const viewer = new Viewer(page, context, server);
         viewer.#listen();
+        born(viewer);
         if (options.noWebgl) await page.addInitScript(withoutWebgl);
         await page.goto(server.url, { waitUntil: 'load' });
         if (options.fragment) await viewer.show(options.fragment);
@@ -72,10 +73,14 @@ export class Viewer {
     /** The trace is there and a view shows it. */
     async ready() {
         await this.page.locator('main').waitFor();
-        await this.page.waitForFunction(() => {
-            const main = document.querySelector('main');
-            return main && main.childElementCount > 0 && !main.querySelector('.loading');
-        });
+        await this.until(
+            () =>
+                this.page.evaluate(() => {
+                    const view = document.getElementById('main');
+                    return view && view.childElementCount > 0 && !view.querySelector('.loading');
+                }),
+            'a view shows something',
+        );
     }
 
     /** Goes to another state of the same page by its address, as a pasted link does. */

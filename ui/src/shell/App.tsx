@@ -66,8 +66,10 @@ export function App() {
       <Banner />
       {!inMemory.value && summary.value && <MemoryBar />}
       <div class="middle">
-        <main id="main" tabIndex={-1} role="tabpanel" aria-labelledby={`tab-${currentView()}`}>
-          <View />
+        <main>
+          <div id="main" class="view" tabIndex={-1} role="tabpanel" aria-labelledby={`tab-${currentView()}`}>
+            <View />
+          </div>
         </main>
         {summary.value && <Inspector />}
       </div>
