@@ -44,6 +44,9 @@ export interface RectView {
   readonly scrollY: number;
   /** No rectangle is drawn narrower than this. */
   readonly minWidth: number;
+  /** CSS pixels left free at the right of those that are wide, so that neighbours of one colour
+   * are two; the default: 0. */
+  readonly gap?: number;
 }
 
 export interface RectRenderer {
@@ -91,7 +94,7 @@ layout(location = 1) in vec4 colour;
 layout(location = 2) in float pattern;
 uniform vec2 scale;   /* CSS pixels per unit, CSS pixel of the origin */
 uniform vec3 screen;  /* width, height, scroll */
-uniform vec2 least;   /* width; from which width on it is hatched */
+uniform vec3 least;   /* width; from which width on it is hatched; gap */
 out vec4 ink;
 flat out int hatch;
 void main() {
@@ -102,6 +105,7 @@ void main() {
   left = clamp(left, -4096.0, screen.x + 4096.0);
   right = clamp(right, -4096.0, screen.x + 4096.0);
   float width = max(right - left, least.x);
+  width -= width > 4.0 ? least.z : 0.0;
   float x = left + corner.x * width;
   float y = place.z + screen.z + corner.y * place.w;
   gl_Position = vec4(x / screen.x * 2.0 - 1.0, 1.0 - y / screen.y * 2.0, 0.0, 1.0);
@@ -217,7 +221,7 @@ class GlRects implements RectRenderer {
     gl.enable(gl.SCISSOR_TEST);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.useProgram(this.made);
-    gl.uniform2f(this.least, view.minWidth, HATCHED_FROM);
+    gl.uniform3f(this.least, view.minWidth, HATCHED_FROM, view.gap ?? 0);
     gl.uniform1f(this.ratio, ratio);
     gl.vertexAttrib1f(2, 0);
     const perUnit = view.width / (view.to - view.from);
@@ -316,7 +320,8 @@ class CanvasRects implements RectRenderer {
       // Clipped: what is far larger than the canvas is slow to fill.
       const x0 = batch.place[p]! * perUnit + shift;
       const x = Math.max(x0, left - 8);
-      const w = Math.min(Math.max(x0 + batch.place[p + 1]! * perUnit, x0 + view.minWidth), right + 8) - x;
+      const wide = Math.max(batch.place[p + 1]! * perUnit, view.minWidth);
+      const w = Math.min(x0 + wide - (wide > 4 ? (view.gap ?? 0) : 0), right + 8) - x;
       const y = batch.place[p + 2]! + scroll;
       const h = batch.place[p + 3]!;
       if (w <= 0 || x > right || y + h < top || y > bottom) continue;

@@ -6,9 +6,10 @@ import { duration } from "../draw/format";
 import { sizeCanvas } from "../draw/rects";
 import { isDark } from "../draw/colour";
 import { useSize } from "../parts/useSize";
-import { batchIndex, summary } from "../state/trace";
+import { summary } from "../state/trace";
 import { selection } from "../state/selection";
 import { overview } from "../views/timeline/overview";
+import { tokenStretch } from "../views/timeline/stretch";
 import { hasExtent, timeAxis } from "../views/timeline/window";
 import { drawMinimap } from "./minimap-draw";
 import "./minimap.css";
@@ -17,15 +18,6 @@ import "./minimap.css";
 const HANDLE = 6;
 
 type Grip = { kind: "from" | "to" | "both" | "new"; offset: number } | null;
-
-function selectedStretch(): readonly [number, number] | null {
-  const { time, token } = selection.value;
-  if (time) return time;
-  const i = token === null ? -1 : batchIndex(token);
-  const b = summary.value?.batches;
-  const begin = b?.begin_ns[i];
-  return begin == null ? null : [begin, b?.end_ns[i] ?? begin];
-}
 
 function useDragging(box: { current: HTMLElement | null }) {
   const grip = useRef<Grip>(null);
@@ -119,7 +111,7 @@ function Map() {
       window: timeAxis.range.value,
       overview: overview.value,
       batches: summary.value?.batches ?? null,
-      selected: selectedStretch(),
+      selected: selection.value.time ?? tokenStretch(selection.value.token),
     });
   });
   const words = useComputed(() => {

@@ -11,7 +11,7 @@ import { settled } from "./settled";
 /** Ops in a pixel, where they are too many to be told apart. */
 function mergedText(track: number): string {
   const n = settled.value.mergedPerPixel.get(track);
-  return n === undefined ? "" : `≈ ${count(Math.round(n))} ops a pixel`;
+  return n === undefined || n < 1.5 ? "" : `${count(Math.round(n))} ops a pixel`;
 }
 
 function GutterRow(props: { row: Row; current: boolean; pick: () => void }) {

@@ -15,6 +15,7 @@ import { OpTable } from "./OpTable";
 import { loadOverview, overview, overviewError } from "./overview";
 import { Panel } from "./Panel";
 import { hit, PointerInput } from "./pointer";
+import { followSelection } from "./reveal";
 import { Scene } from "./scene";
 import { settled } from "./settled";
 import { tileError } from "./tiles";
@@ -55,6 +56,7 @@ function Canvases() {
   });
   useEffect(() => bindKeys(() => scene.peek()), []);
   useEffect(() => followCounters(), []);
+  useEffect(() => followSelection(), []);
   useEffect(() => {
     const element = ref.current;
     const wheel = (event: WheelEvent) => input.peek()?.wheel(event);

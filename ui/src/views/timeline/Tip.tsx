@@ -3,9 +3,7 @@
 import { bytes, count, counted, duration, moment, percent, plainName } from "../../draw/format";
 import { Tooltip } from "../../parts/Tooltip";
 import { summary, tensors } from "../../state/trace";
-import { counterBucket, counters, counterText } from "./counters";
 import type { Hit } from "./hit";
-import { counterTitle } from "./rows";
 import { sliceName, sliceToken } from "./shapes";
 import { FUSED, NONE, OPEN } from "./tile";
 import { batchAt, batchText } from "./tokens";
@@ -64,7 +62,6 @@ function MergedTip(props: { hit: Extract<Hit, { kind: "merged" }> }) {
 function RowTip(props: { hit: Extract<Hit, { kind: "row" }> }) {
   const { row, at_ns } = props.hit;
   const b = summary.value?.batches;
-  const c = counters.value;
   if (row.kind === "tokens" && b) {
     const i = batchAt(b, at_ns);
     if (i < 0 || at_ns > (b.end_ns[i] ?? Infinity)) return null;
@@ -74,14 +71,6 @@ function RowTip(props: { hit: Extract<Hit, { kind: "row" }> }) {
         <strong>token {b.token[i]}</strong> ({b.phase[i]}, {counted(b.n_tokens[i]!, "token")})
         <div class="mono">{batchText(b, i)}</div>
         <div>{duration(took)}</div>
-      </>
-    );
-  }
-  if (row.kind === "counter" && c) {
-    const bucket = counterBucket(c, at_ns);
-    return (
-      <>
-        {counterTitle(row.id)}: <strong>{counterText(row.id, c.counters[row.id]?.[bucket])}</strong>
       </>
     );
   }
@@ -111,7 +100,7 @@ export function Tip(props: { hit: Hit | null; x: number; y: number }) {
       <MergedTip hit={hit} />
     ) : hit.kind === "layer" ? (
       <LayerTip hit={hit} />
-    ) : hit.row.kind === "tokens" || hit.row.kind === "counter" ? (
+    ) : hit.row.kind === "tokens" ? (
       <RowTip hit={hit} />
     ) : null;
   return (

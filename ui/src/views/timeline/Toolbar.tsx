@@ -57,13 +57,13 @@ export function Toolbar(props: { scene: Scene | null }) {
           {left_out} records left out
         </span>
       )}
-      <Legend />
       <button type="button" title="Save what is shown as a picture (Shift+E)" onClick={() => scene && void exportPicture(scene, "png")}>
         PNG
       </button>
       <button type="button" title="Save what is shown as a drawing (Shift+V)" onClick={() => scene && void exportPicture(scene, "svg")}>
         SVG
       </button>
+      <Legend />
     </div>
   );
 }

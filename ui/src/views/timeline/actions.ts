@@ -3,12 +3,13 @@
 import { duration } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { select, selection, type OpRef } from "../../state/selection";
-import { batchIndex, summary, tensors } from "../../state/trace";
+import { tensors } from "../../state/trace";
 import { selectLanes } from "./lanes";
 import { opDetails, opInWords, selectOp, type Step } from "./op";
 import { layout, toggleFold, togglePin, type Row } from "./rows";
 import type { Scene } from "./scene";
 import { sliceToken } from "./shapes";
+import { stretchOf } from "./stretch";
 import { NONE, type Tile } from "./tile";
 import { timeAxis } from "./window";
 
@@ -32,25 +33,11 @@ async function say(op: OpRef): Promise<void> {
   if (details) announce(opInWords(details, duration));
 }
 
-/** The stretch of time that is selected, in whatever way. */
-async function selectedStretch(): Promise<readonly [number, number] | null> {
-  const s = selection.peek();
-  if (s.op) {
-    const d = await opDetails(s.op).catch(() => null);
-    if (d) return [d.start_ns, d.end_ns ?? d.start_ns];
-  }
-  if (s.time) return s.time;
-  const b = summary.peek()?.batches;
-  const i = s.token === null ? -1 : batchIndex(s.token);
-  const begin = b?.begin_ns[i];
-  return begin == null ? null : [begin, b?.end_ns[i] ?? begin];
-}
-
 let centred: readonly number[] = [];
 
 /** The first time into the middle; again: as large as it goes. */
 export async function centre(): Promise<void> {
-  const stretch = await selectedStretch();
+  const stretch = await stretchOf(selection.peek());
   if (!stretch) {
     announce("Nothing is selected that has a time");
     return;

@@ -68,6 +68,6 @@ export function counterText(name: string, value: number | null | undefined): str
   if (value === null || value === undefined) return "not observed";
   if (name === "read_bytes_per_s") return `${bytes(Math.round(value))}/s`;
   if (name.endsWith("_bytes")) return bytes(value);
-  const text = value >= 100 ? count(Math.round(value)) : value.toFixed(value >= 10 ? 1 : 2);
+  const text = value === 0 ? "0" : value >= 100 ? count(Math.round(value)) : value.toFixed(value >= 10 ? 1 : 2);
   return name.endsWith("_per_s") ? `${text}/s` : text;
 }

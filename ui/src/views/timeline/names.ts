@@ -5,14 +5,14 @@ import { duration, plainName } from "../../draw/format";
 import { categoryColour } from "./look";
 import { cut, inRow, LETTER, type Pen } from "./pen";
 import type { Layout } from "./rows";
-import { sliceName } from "./shapes";
+import { DIM, sliceAlpha, sliceName, type Marks } from "./shapes";
 import type { Tile } from "./tile";
 
 /** Pixels from which on an op has its name on it. */
 const NAMED_FROM = 30;
 
 /** `from`, `to`: the part of the tile that is shown. */
-export function drawSliceNames(pen: Pen, l: Layout, tile: Tile, from: number, to: number): void {
+export function drawSliceNames(pen: Pen, l: Layout, tile: Tile, from: number, to: number, marks: Marks): void {
   const { c } = pen;
   const s = tile.slices;
   const least = (NAMED_FROM / pen.width) * (pen.range.to - pen.range.from);
@@ -29,14 +29,16 @@ export function drawSliceNames(pen: Pen, l: Layout, tile: Tile, from: number, to
     const name = cut(plainName(sliceName(tile, i)), room);
     if (!name) continue;
     inRow(pen, l, row, (top) => {
-      c.fillStyle = inkOn(categoryColour(kind.category));
+      c.fillStyle = sliceAlpha(tile, i, marks) === DIM ? pen.ink2 : inkOn(categoryColour(kind.category));
       c.fillText(name, left + 3, top + 10);
-      c.fillText(cut(`${kind.op} ${duration(busy)}`, room), left + 3, top + 24);
+      const whole = `${kind.op} ${duration(busy)}`;
+      c.fillText(whole.length * LETTER <= room ? whole : cut(kind.op, room), left + 3, top + 24);
     });
   }
 }
 
-export function drawLayerNames(pen: Pen, l: Layout, tile: Tile): void {
+/** layer: that is selected; null: none. */
+export function drawLayerNames(pen: Pen, l: Layout, tile: Tile, layer: number | null): void {
   const { c } = pen;
   const t = tile.layers;
   for (let i = 0; i < t.n; i++) {
@@ -54,7 +56,7 @@ export function drawLayerNames(pen: Pen, l: Layout, tile: Tile): void {
         c.fillStyle = pen.ground;
         c.fillRect(left + 1, top + 2, shown.length * LETTER + 4, row.height - 4);
       }
-      c.fillStyle = one ? "#fff" : pen.ink;
+      c.fillStyle = !one || (layer !== null && layer !== t.first[i]) ? pen.ink : "#fff";
       c.fillText(shown, left + 3, top + row.height / 2);
     });
   }

@@ -11,19 +11,25 @@ import { LETTER, type Pen } from "./pen";
 import { drawCounter } from "./plot";
 import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
 import { drawTokens } from "./tokens";
+import type { Marks } from "./shapes";
 import type { Shown } from "./shown";
 
-function drawAxis(pen: Pen): void {
+/** Lines where they lie on no op. */
+function drawAxis(pen: Pen, l: Layout): void {
   const { c } = pen;
   const { values, step } = ticks(pen.range, pen.width);
   c.strokeStyle = pen.line;
   c.lineWidth = 1;
   c.globalAlpha = 0.5;
   c.beginPath();
+  const plain = l.rows.filter((r) => r.kind === "counter").map((r) => [topOf(r, pen.scroll), r.height] as const);
   for (const v of values) {
     const x = Math.round(pen.x(v)) + 0.5;
-    c.moveTo(x, 0);
-    c.lineTo(x, pen.height);
+    for (const [top, height] of [[0, AXIS_HEIGHT] as const, ...plain]) {
+      if (top > 0 && top < l.fixed && top + height > l.fixed) continue;
+      c.moveTo(x, top);
+      c.lineTo(x, top + height);
+    }
   }
   c.stroke();
   c.globalAlpha = 1;
@@ -119,6 +125,7 @@ function drawPointer(pen: Pen): void {
 export interface Marked {
   /** A stretch that is being dragged; else what is selected. */
   readonly drag: Drag | null;
+  readonly marks: Marks;
   /** Ids of the lanes of the selected stretch; null: all. */
   readonly lanes: ReadonlySet<string> | null;
 }
@@ -136,15 +143,15 @@ function drawStretch(pen: Pen, l: Layout, marked: Marked): void {
 }
 
 export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked: Marked): void {
-  drawAxis(pen);
+  drawAxis(pen, l);
   let nth = 0;
   for (const row of l.rows) {
     if (row.kind === "tokens") drawTokens(pen, l, row);
     if (row.kind === "counter") drawCounter(pen, l, row, nth++);
   }
   for (const { tile, range } of shown) {
-    drawSliceNames(pen, l, tile, range.from, range.to);
-    drawLayerNames(pen, l, tile);
+    drawSliceNames(pen, l, tile, range.from, range.to, marked.marks);
+    drawLayerNames(pen, l, tile, selection.peek().layer);
   }
   drawUnread(pen, l);
   drawChosenOp(pen, l, shown);

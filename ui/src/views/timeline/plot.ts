@@ -5,6 +5,9 @@ import { counterBucket, counters, counterText } from "./counters";
 import { inRow, LETTER, type Pen } from "./pen";
 import type { Layout, Row } from "./rows";
 
+/** Above the line. */
+const TEXT_HEIGHT = 14;
+
 export function drawCounter(pen: Pen, l: Layout, row: Row, nth: number): void {
   const data = counters.peek();
   const values = data?.counters[row.id];
@@ -18,13 +21,14 @@ export function drawCounter(pen: Pen, l: Layout, row: Row, nth: number): void {
   inRow(pen, l, row, (top) => {
     const { c } = pen;
     const bottom = top + row.height - 1;
+    const room = row.folded ? row.height - 2 : row.height - TEXT_HEIGHT;
     const fill = (low: (y: number) => number) => {
       c.beginPath();
       for (let i = first; i < last; i++) {
         const v = values[i];
         if (v === null || v === undefined) continue;
         const x = pen.x(data.from_ns + i * width_ns);
-        const y = most ? bottom - (v / most) * (row.height - 6) : bottom;
+        const y = most ? bottom - (v / most) * room : bottom;
         c.rect(x, y, pen.x(data.from_ns + (i + 1) * width_ns) - x + 0.4, low(y));
       }
       c.fill();
@@ -35,7 +39,7 @@ export function drawCounter(pen: Pen, l: Layout, row: Row, nth: number): void {
     fill(() => 1.5);
     if (row.folded) return;
     c.fillStyle = pen.ink2;
-    c.fillText(`up to ${counterText(row.id, most)}`, 4, top + 9);
+    c.fillText(`up to ${counterText(row.id, most)}`, 4, top + TEXT_HEIGHT / 2);
     if (pen.pointer_ns !== null) drawValue(pen, row, top, counterText(row.id, values[counterBucket(data, pen.pointer_ns)]));
   });
 }

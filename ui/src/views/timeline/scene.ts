@@ -5,7 +5,7 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark } from "../../draw/colour";
 import { createRects, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
-import { batchIndex, generation, summary } from "../../state/trace";
+import { generation, summary } from "../../state/trace";
 import { selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { counters } from "./counters";
@@ -17,6 +17,7 @@ import { shapesOf, type Marks, type Shapes } from "./shapes";
 import { selectedLanes } from "./lanes";
 import { settle } from "./settled";
 import type { Shown } from "./shown";
+import { tokenStretch } from "./stretch";
 import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
 import { timeAxis } from "./window";
 
@@ -175,15 +176,10 @@ export class Scene {
 
   private marks(): Marks {
     const s = selection.peek();
-    const i = s.token === null ? -1 : batchIndex(s.token);
-    const b = summary.peek()?.batches;
-    const begin = b?.begin_ns[i];
-    const end = b?.end_ns[i];
-    const marked = s.layer !== null || s.tensor !== null;
     return {
       token: s.token,
-      token_ns: begin != null && end != null ? [begin, end] : null,
-      marked,
+      token_ns: tokenStretch(s.token),
+      marked: s.layer !== null || s.tensor !== null,
     };
   }
 
@@ -245,7 +241,7 @@ export class Scene {
       for (const kept of [...this.shapes.keys()]) this.forget(kept);
       this.shapesFrom = from;
     }
-    this.rects?.draw(this.items(range, l), { ...range, width, height, scrollY: 0, minWidth: 1 });
+    this.rects?.draw(this.items(range, l), { ...range, width, height, scrollY: 0, minWidth: 1, gap: 0.7 });
     this.drawAbove(range, l);
     settle(this.shown, range, this.nsPerPixel(range));
     if (measuring.value === "1") performance.measure("timeline frame", { start: began });
@@ -267,7 +263,11 @@ export class Scene {
   /** All but the rectangles. */
   annotate(c: Ink, range: Range, l: Layout, pointer_x: number | null): void {
     const pen = penOf(c, range, this.size.peek(), this.scroll.peek(), pointer_x);
-    drawOverlay(pen, l, this.shown, { drag: this.drag.peek(), lanes: selectedLanes.peek() });
+    drawOverlay(pen, l, this.shown, {
+      drag: this.drag.peek(),
+      marks: this.marks(),
+      lanes: selectedLanes.peek(),
+    });
   }
 
   /** The picture as it is, on one canvas. */

@@ -1,7 +1,8 @@
 // A tile as rectangles: ops, waits, what is merged, layers.
 
-import { categoryColour, PATTERN_OF, type Rgb } from "./look";
+import { CATEGORIES } from "../../draw/colour";
 import { PATTERN, type RectBatch } from "../../draw/rects";
+import { categoryColour, PATTERN_OF, type Rgb } from "./look";
 import type { Layout, Row } from "./rows";
 import { MARKED, NONE, type Tile } from "./tile";
 
@@ -19,7 +20,8 @@ export interface Shapes {
   readonly scrolling: RectBatch;
 }
 
-const DIM = 60;
+/** Alpha of what does not match what is selected, of 255. */
+export const DIM = 80;
 const WAIT: Rgb = [128, 134, 142];
 /** Of the row's height, what a wait takes: it is told from work by its form, too. */
 const WAIT_SHARE = 0.45;
@@ -65,7 +67,7 @@ class Builder {
   }
 }
 
-function sliceAlpha(tile: Tile, i: number, marks: Marks): number {
+export function sliceAlpha(tile: Tile, i: number, marks: Marks): number {
   const s = tile.slices;
   if (marks.marked && tile.marks_known) return s.flags[i]! & MARKED ? 255 : DIM;
   if (marks.token !== null) return s.token[i] === marks.token ? 255 : DIM;
@@ -102,8 +104,13 @@ function addSlices(tile: Tile, layout: Layout, marks: Marks, pick: Pick): void {
   }
 }
 
-/** A column a bucket: from below what worked, above it what waited, and a line at the top that says
- * that these are several ops. */
+const INKS = CATEGORIES.map((category) => [categoryColour(category), PATTERN_OF[category] ?? 0] as const);
+
+/** More merged buckets than this show only what worked longest: parts of a pixel on many lanes. */
+const PARTED_MAX = 40_000;
+
+/** A column a bucket: from below what worked, by category, above it what waited, and a line at the
+ * top that says that these are several ops. */
 function addMerged(tile: Tile, layout: Layout, marks: Marks, pick: Pick): void {
   const m = tile.merged;
   const width = tile.bucket_ns;
@@ -112,13 +119,24 @@ function addMerged(tile: Tile, layout: Layout, marks: Marks, pick: Pick): void {
     if (!row) continue;
     const to = pick(row);
     const alpha = mergedAlpha(tile, i, marks);
-    const { category } = tile.kinds[m.kind[i]!] ?? { category: "other" as const };
     const begin = tile.from_ns + m.bucket[i]! * width;
     const room = row.height - 3;
+    const bottom = row.top + row.height;
     const busy = Math.max(1, Math.min(1, m.busy_ns[i]! / width) * room);
     const wait = Math.min(1, m.wait_ns[i]! / width) * room;
-    const bottom = row.top + row.height;
-    to.add(begin, width, bottom - busy, busy, categoryColour(category), alpha, PATTERN_OF[category] ?? 0);
+    if (m.n > PARTED_MAX || m.busy_ns[i] === 0) {
+      const { category } = tile.kinds[m.kind[i]!] ?? { category: "other" };
+      to.add(begin, width, bottom - busy, busy, categoryColour(category), alpha, PATTERN_OF[category] ?? 0);
+    } else {
+      let at = bottom;
+      for (let k = 0; k < INKS.length; k++) {
+        const part = (m.shares[i * INKS.length + k]! / 255) * room;
+        if (part === 0) continue;
+        const [ink, pattern] = INKS[k]!;
+        at -= part;
+        to.add(begin, width, at, part, ink, alpha, pattern);
+      }
+    }
     if (wait > 0.25) to.add(begin, width, bottom - busy - wait, wait, WAIT, alpha * 0.6, PATTERN.plain);
     if (m.count[i]! > 1) to.add(begin, width, row.top, 1.5, WAIT, alpha, PATTERN.plain);
   }
@@ -144,7 +162,8 @@ function addLayers(tile: Tile, layout: Layout, layer: number | null, pick: Pick)
 }
 
 export function shapesOf(tile: Tile, layout: Layout, marks: Marks, layer: number | null): Shapes {
-  const room = tile.slices.n * 2 + tile.merged.n * 3 + tile.layers.n;
+  const parts = tile.merged.n > PARTED_MAX ? 1 : INKS.length;
+  const room = tile.slices.n * 2 + tile.merged.n * (parts + 2) + tile.layers.n;
   const fixed = new Builder(tile.from_ns, [...layout.byTrack.values()].some((r) => r.pinned) ? room : tile.layers.n);
   const scrolling = new Builder(tile.from_ns, room);
   const pick = (row: Row) => (row.pinned ? fixed : scrolling);
