@@ -7,7 +7,7 @@ import { selection } from "../../state/selection";
 import type { Drag } from "./scene";
 import { drawLayerNames, drawSliceNames } from "./names";
 import { overview } from "./overview";
-import { LETTER, type Pen } from "./pen";
+import { inRow, LETTER, type Pen } from "./pen";
 import { drawCounter } from "./plot";
 import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
 import { drawTokens } from "./tokens";
@@ -37,17 +37,28 @@ function drawAxis(pen: Pen, l: Layout): void {
   for (const v of values) c.fillText(moment(v, step), pen.x(v) + 4, AXIS_HEIGHT / 2);
 }
 
-/** Where nothing is known yet, because the server still reads. */
+/** That the server still reads, where nothing is drawn yet. */
 function drawUnread(pen: Pen, l: Layout): void {
   const o = overview.peek();
-  if (o && o.runs_done >= o.runs) return;
-  const known = o ? o.busy_share.findIndex((share) => share === null) : 0;
-  const part = !o || known < 0 ? 0 : known / o.busy_share.length;
-  const x = o ? pen.x(o.from_ns + part * (o.to_ns - o.from_ns)) : 0;
-  const share = o ? Math.floor((o.runs_done / o.runs) * 100) : 0;
-  if (x > pen.width) return;
+  const row = l.rows.find((r) => r.kind === "lane");
+  if (!row || (o && o.runs_done >= o.runs)) return;
+  const text = `reading the ops: ${o ? Math.floor((o.runs_done / o.runs) * 100) : 0} %`;
+  inRow(pen, l, row, (top) => {
+    const x = pen.width - text.length * LETTER - 12;
+    pen.c.fillStyle = pen.ground;
+    pen.c.fillRect(x - 4, top + 8, text.length * LETTER + 8, 18);
+    pen.c.fillStyle = pen.ink;
+    pen.c.fillText(text, x, top + row.height / 2);
+  });
+}
+
+/** Layers are told from records, which wide windows are not drawn from. */
+function drawNoLayers(pen: Pen, l: Layout, shown: readonly Shown[]): void {
+  if (shown.length === 0 || !shown.every(({ tile }) => tile.from_overview)) return;
   pen.c.fillStyle = pen.ink2;
-  pen.c.fillText(`reading the ops: ${share} %`, Math.max(0, x) + 8, l.fixed + 30);
+  for (const row of l.rows)
+    if (row.kind === "layers" && !row.folded)
+      inRow(pen, l, row, (top) => pen.c.fillText("zoom in to see the layers", 4, top + row.height / 2));
 }
 
 /** A box around the time and rows from the first to the last. */
@@ -154,6 +165,7 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
     drawLayerNames(pen, l, tile, selection.peek().layer);
   }
   drawUnread(pen, l);
+  drawNoLayers(pen, l, shown);
   drawChosenOp(pen, l, shown);
   drawStretch(pen, l, marked);
   drawPointer(pen);
