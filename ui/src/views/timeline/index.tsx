@@ -1,8 +1,9 @@
-import { Empty } from "../../parts/messages";
 import type { ViewModule } from "../module";
+import { Timeline } from "./Timeline";
 
-function Component() {
-  return <Empty title="Timeline" />;
-}
-
-export const view: ViewModule = { id: "timeline", title: "Timeline", about: "What each lane did when", Component };
+export const view: ViewModule = {
+  id: "timeline",
+  title: "Timeline",
+  about: "What each lane did when",
+  Component: Timeline,
+};
