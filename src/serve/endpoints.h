@@ -9,5 +9,7 @@ tt_answer tt_answer_memory, tt_answer_memory_heat, tt_answer_memory_residency,
     tt_answer_memory_faults, tt_answer_memory_region;
 tt_answer tt_answer_stats, tt_answer_series, tt_answer_roofline, tt_answer_machine;
 tt_answer tt_answer_buffers, tt_answer_buffers_curve, tt_answer_experts;
+tt_answer tt_answer_find, tt_answer_log_count, tt_answer_log_export, tt_answer_log_locate,
+    tt_answer_log_rows;
 
 #endif
