@@ -9,7 +9,7 @@ import { METRIC_TITLES } from "./heat";
 import { linesOf, type Fit } from "./geometry";
 import { barRows } from "./map";
 import { MapCanvas, type MapControls } from "./MapCanvas";
-import { scaleOver } from "./scaling";
+import { scalesOver } from "./scaling";
 import { useMapKeys } from "./keys";
 import "./memory.css";
 
@@ -19,13 +19,13 @@ export function Bar() {
   const axis = useMemo(() => new Axis(1), []);
   const controls = useRef<MapControls | null>(null);
   const lines = useComputed(() => (atlas.value ? linesOf(atlas.value, barRows(atlas.value), false) : []));
-  const scale = useComputed(() => scaleOver(known.value, metric.value, logScale.value === "log", nowNs.value));
+  const scales = useComputed(() => scalesOver(known.value, metric.value, logScale.value === "log", nowNs.value));
   const fit = useComputed<Fit>(() => "row");
   useMapKeys(controls, "Memory bar");
   if (lines.value.length === 0) return null;
   return (
     <section class={`memory-bar tracks-${lines.value.length}`} aria-label="Memory, minimised">
-      <MapCanvas label="Memory of the model and of the run" lines={lines} scale={scale} axis={axis} fit={fit} compact controls={controls} />
+      <MapCanvas label="Memory of the model and of the run" lines={lines} scales={scales} axis={axis} fit={fit} compact controls={controls} />
       <p>
         {METRIC_TITLES[metric.value]}, {partWords.value}
         <button type="button" onClick={() => showView("memory")}>

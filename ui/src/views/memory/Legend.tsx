@@ -3,40 +3,45 @@
 import { css, isDark, sequence } from "../../draw/colour";
 import { loadingHeat, partWords } from "./data";
 import { scaleWords, valueWords } from "./describe";
-import { METRIC_ABOUT, METRIC_TITLES, middleOf, type Scale } from "./heat";
+import { METRIC_TITLES, middleOf, type Scale, type Scales } from "./heat";
 
 function gradient(dark: boolean, reversed: boolean): string {
   const stops = Array.from({ length: 11 }, (_, i) => css(sequence((reversed ? 10 - i : i) / 10, dark)));
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
-export function Legend(props: { scale: Scale }) {
-  const { scale } = props;
-  const empty = scale.most === 0 && scale.metric !== "residency";
+function Ramp(props: { name: string; scale: Scale }) {
+  const { scale, name } = props;
+  if (scale.most === 0 && scale.metric !== "residency") return <span class="quiet">{name}: nothing in this part</span>;
+  const one = scale.least === scale.most;
+  return (
+    <span class="ramp">
+      <span class="quiet">{name}</span>
+      {one ? null : valueWords(scale.metric, scale.least)}
+      <i style={{ background: gradient(isDark.value, scale.metric === "recency") }} />
+      {valueWords(scale.metric, scale.most)}
+      {one ? <span class="quiet">(all the same)</span> : <span class="quiet" title="In the middle of the colours">· {valueWords(scale.metric, middleOf(scale))} ·</span>}
+    </span>
+  );
+}
+
+export function Legend(props: { scales: Scales }) {
+  const { metric, model, work } = props.scales;
+  const told = metric !== "residency" && metric !== "faults";
   return (
     <div class="legend" aria-label="Legend" role="group">
       <span>
-        <strong>{METRIC_TITLES[scale.metric]}</strong> ({METRIC_ABOUT[scale.metric]}), {partWords.value}
-        {loadingHeat.value ? " …" : ""}
+        <strong>{METRIC_TITLES[metric]}</strong>, {partWords.value}
+        {loadingHeat.value ? " …" : ""} <span class="quiet">({scaleWords(model)})</span>
       </span>
-      {empty ? (
-        <span class="quiet">nothing to show in this part</span>
-      ) : (
-        <span class="ramp">
-          {valueWords(scale.metric, scale.least)}
-          <i style={{ background: gradient(isDark.value, scale.metric === "recency") }} />
-          {valueWords(scale.metric, scale.most)}
-          <span class="quiet">
-            {scaleWords(scale)}, middle {valueWords(scale.metric, middleOf(scale))}
-          </span>
-        </span>
-      )}
+      <Ramp name="weights, KV" scale={model} />
+      {told && <Ramp name="compute" scale={work} />}
       <span class="signs">
         <i class="sign never" /> never touched
         <i class="sign unknown" /> not observed
-        <i class="sign merged" /> several, drawn as one
-        <i class="sign copied" /> read from a copy in a buffer
-        <b>≈</b> not to scale: small ones are widened
+        <i class="sign merged" /> several as one
+        <i class="sign copied" /> read from a copy
+        <b title="Small tensors are widened, and their neighbours give way">≈</b> not to scale
       </span>
     </div>
   );

@@ -15,7 +15,7 @@ import { across, along, bringIntoView, expertAt, firstSpot, middleOf, scrolledTo
 import { known, nowNs, widths } from "./data";
 import { regionTitle, sentence, valueWords } from "./describe";
 import { Geometry, type Fit, type Line } from "./geometry";
-import { valueOf, type Known, type Scale } from "./heat";
+import { valueOf, type Known, type Scales } from "./heat";
 import { markOf } from "./layout";
 import { isSmall, magnifierShapes, type Spot } from "./magnifier";
 import type { Atlas, Row } from "./map";
@@ -30,7 +30,7 @@ const RULER_HEIGHT = 18;
 export interface MapCanvasProps {
   label: string;
   lines: ReadonlySignal<readonly Line[]>;
-  scale: ReadonlySignal<Scale>;
+  scales: ReadonlySignal<Scales>;
   axis: Axis;
   fit: ReadonlySignal<Fit>;
   /** Without ruler, magnifier and names. */
@@ -108,7 +108,7 @@ export function MapCanvas(props: MapCanvasProps) {
     if (!k || width < 50) return null;
     const top = props.compact ? 0 : RULER_HEIGHT;
     const fitting = Math.floor((height - top) / Math.max(1, lines.value.length));
-    const lineHeight = Math.max(props.compact ? 14 : 18, Math.min(props.compact ? 24 : 28, fitting));
+    const lineHeight = Math.max(14, Math.min(props.compact ? 24 : 28, fitting));
     const labelWidth = props.compact ? 72 : LABEL_WIDTH;
     return new Geometry({
       map: k.map, lines: lines.value, width, labelWidth, top, lineHeight,
@@ -124,7 +124,7 @@ export function MapCanvas(props: MapCanvasProps) {
     const most = Math.max(0, g.height + g.input.top - size.value.height);
     return {
       known: k, geometry: g, range: props.axis.range.value, scrollY: Math.min(scrollY.value, most), height: size.value.height,
-      scale: props.scale.value, nowNs: nowNs.value, palette: paletteOf(isDark.value), compact: props.compact,
+      scales: props.scales.value, nowNs: nowNs.value, palette: paletteOf(isDark.value), compact: props.compact,
       selected: { tensor, layer, region: region && regionAt(k.map, region.space, region.from) },
     };
   });
@@ -258,7 +258,7 @@ function describeSpot(p: Picture, spot: Spot, expert: number | null): string {
   const region = regionOf(p, spot);
   const row = p.geometry.input.lines[spot.line]!.row!;
   const unit = expert === null ? region : p.known.map.regions.first_slice[region]! + expert;
-  const value = valueWords(p.scale.metric, valueOf(p.known, p.scale.metric, unit, region, p.nowNs));
+  const value = valueWords(p.scales.metric, valueOf(p.known, p.scales.metric, unit, region, p.nowNs));
   return `Row ${row.label}, ${regionTitle(p.known.map, region)}${expert === null ? "" : `, expert ${expert}`}: ${value}`;
 }
 

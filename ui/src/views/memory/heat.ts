@@ -184,6 +184,21 @@ export function shareOf(s: Scale, value: number): number {
   return s.metric === "recency" ? 1 - clamped : clamped;
 }
 
+/** Weights and caches are used a few times a token, the places of passing values by very many ops:
+ * each has a scale of its own, or the one would hide the other. */
+export interface Scales {
+  readonly metric: Metric;
+  readonly model: Scale;
+  readonly work: Scale;
+}
+
+export type Side = "model" | "work";
+
+export function sideOf(map: Atlas, region: number): Side {
+  const kind = map.regions.kind[region];
+  return kind === "compute" || kind === "input" ? "work" : "model";
+}
+
 /** The value in the middle of the colours, for the legend. */
 export function middleOf(s: Scale): number {
   return s.log ? Math.sqrt(s.least * s.most) : (s.least + s.most) / 2;

@@ -9,6 +9,7 @@ import { Empty, Failure, Loading } from "../../parts/messages";
 import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
+import { LogTable } from "../log/LogTable";
 import type { ViewModule } from "../module";
 import { atlas, failure, followMap, known, logScale, metric, nowNs, partWords, reload } from "./data";
 import { linesOf, type Fit } from "./geometry";
@@ -18,7 +19,7 @@ import { Legend } from "./Legend";
 import { fullRows, type Row } from "./map";
 import { MapCanvas, type MapControls } from "./MapCanvas";
 import { savePng, saveSvg } from "./save";
-import { scaleOver } from "./scaling";
+import { scalesOver } from "./scaling";
 import { TensorTable } from "./TensorTable";
 import { Toolbar, toolbarKeys } from "./Toolbar";
 import "./memory.css";
@@ -73,7 +74,7 @@ function MapView() {
     const map = atlas.value;
     return map ? linesOf(map, fullRows(map, new Set(openParam.value.split(","))), true) : [];
   });
-  const scale = useComputed(() => scaleOver(known.value, metric.value, logScale.value === "log", nowNs.value));
+  const scales = useComputed(() => scalesOver(known.value, metric.value, logScale.value === "log", nowNs.value));
   const fit = useComputed<Fit>(() => (fitParam.value === "same" ? "same" : "row"));
   const title = () => `${summary.peek()?.name ?? "trace"}: ${METRIC_TITLES[metric.peek()]}, ${partWords.peek()}`;
   const save = (as: typeof savePng) => {
@@ -90,14 +91,16 @@ function MapView() {
       <section class="memory-map" style={{ flexGrow: share }} aria-label="Memory map">
         <Toolbar fit={fitParam} save={savers} />
         <NoFile />
-        <Legend scale={scale.value} />
+        <Legend scales={scales.value} />
         <MapCanvas
           label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, layer ${layer} selected` : ""}`}
-          lines={lines} scale={scale} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={<TensorTable />}
+          lines={lines} scales={scales} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={<TensorTable />}
         />
       </section>
       <Divider label="Map and log" share={share} onShare={(s) => (splitParam.value = s.toFixed(3))} within={both} />
-      <section class="memory-log" style={{ flexGrow: 1 - share }} aria-label="Log of what is selected" />
+      <section class="memory-log" style={{ flexGrow: 1 - share }} aria-label="Log of what is selected">
+        <LogTable />
+      </section>
     </div>
   );
 }

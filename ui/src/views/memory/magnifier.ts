@@ -1,8 +1,8 @@
 // What is too small to be read, drawn large beside it, with an arrow to where it truly is.
 
 import { MAGNIFY_PX, type Geometry } from "./geometry";
-import { isTold, valueOf } from "./heat";
-import { fillOf, shortName, type Picture } from "./scene";
+import { isTold } from "./heat";
+import { regionFill, shortName, type Picture } from "./scene";
 import { fitted, type Shape } from "./shapes";
 
 /** The line and the item (of its row) that is pointed at or has the keyboard's focus. */
@@ -53,7 +53,7 @@ export function magnifierShapes(p: Picture, spot: Spot, x: number): Shape[] {
   ];
   items.forEach((item, i) => {
     const region = row.regions[item]!;
-    const fill = fillOf(valueOf(known, p.scale.metric, region, region, p.nowNs), palette, p.scale);
+    const fill = regionFill(p, region);
     const cell = left + 4 + i * CELL_WIDTH;
     out.push({ t: "rect", x: cell, y: y + 4, w: CELL_WIDTH - 2, h: CELL_HEIGHT, fill: fill.colour, pattern: fill.pattern, ink: palette.ink2 });
     const text = fitted(shortName(known, region), CELL_WIDTH - 8, 11);

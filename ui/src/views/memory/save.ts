@@ -13,7 +13,8 @@ const STEPS = 24;
 const PIXELS_MAX = 16000;
 
 function legendShapes(p: Picture, title: string, y: number): Shape[] {
-  const { scale, palette } = p;
+  const { palette } = p;
+  const scale = p.scales.model;
   const out: Shape[] = [
     { t: "text", x: 8, y: y + 12, text: title, ink: palette.ink, size: 12, align: "left", bold: true },
     { t: "text", x: 8, y: y + 32, text: `${METRIC_TITLES[scale.metric]} (${scaleWords(scale)})`, ink: palette.ink, size: 11, align: "left" },

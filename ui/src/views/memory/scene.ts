@@ -4,7 +4,7 @@ import type { Range } from "../../draw/axis";
 import { css, inkOn, sequence, themeColour } from "../../draw/colour";
 import { bytes, plainName } from "../../draw/format";
 import type { Geometry } from "./geometry";
-import { isTold, shareOf, valueOf, type Known, type Scale, type Shown } from "./heat";
+import { isTold, shareOf, sideOf, valueOf, type Known, type Scale, type Scales, type Shown } from "./heat";
 import type { Mark } from "./layout";
 import type { Row } from "./map";
 import { fitted, type Pattern, type Shape } from "./shapes";
@@ -34,7 +34,7 @@ export interface Picture {
   readonly range: Range;
   readonly scrollY: number;
   readonly height: number;
-  readonly scale: Scale;
+  readonly scales: Scales;
   readonly nowNs: number;
   readonly palette: Palette;
   readonly compact: boolean;
@@ -48,7 +48,7 @@ export interface Fill {
   readonly ink: string;
 }
 
-export function fillOf(shown: Shown | "gap", p: Palette, scale: Scale): Fill {
+export function fillOf(shown: Shown, p: Palette, scale: Scale): Fill {
   if (typeof shown === "number") {
     const colour = sequence(shareOf(scale, shown), p.dark);
     return { colour: css(colour), ink: inkOn(colour) };
@@ -56,8 +56,17 @@ export function fillOf(shown: Shown | "gap", p: Palette, scale: Scale): Fill {
   return { colour: shown === "never" ? p.ground3 : p.ground2, pattern: shown, ink: p.ink };
 }
 
+export function scaleFor(p: Picture, region: number): Scale {
+  return p.scales[sideOf(p.known.map, region)];
+}
+
+/** How a region looks. */
+export function regionFill(p: Picture, region: number): Fill {
+  return fillOf(valueOf(p.known, p.scales.metric, region, region, p.nowNs), p.palette, scaleFor(p, region));
+}
+
 /** Of several units the strongest: what is merged must not look colder than what is in it. */
-export function strongest(values: Iterable<Shown>, scale: Scale): Shown {
+function strongest(values: Iterable<Shown>, scale: Scale): Shown {
   let best: Shown = "unknown";
   for (const v of values) {
     if (typeof v !== "number") {
@@ -74,10 +83,12 @@ function* itemsOf(p: Picture, row: Row, mark: Mark): Generator<number> {
   }
 }
 
-function shownOf(p: Picture, row: Row, mark: Mark): Shown | "gap" {
+/** null: nothing but gaps. */
+function markFill(p: Picture, row: Row, mark: Mark): Fill | null {
   const regions = [...itemsOf(p, row, mark)];
-  if (regions.length === 0) return "gap";
-  return strongest(regions.map((r) => valueOf(p.known, p.scale.metric, r, r, p.nowNs)), p.scale);
+  if (regions.length === 0) return null;
+  const scale = scaleFor(p, regions[0]!);
+  return fillOf(strongest(regions.map((r) => valueOf(p.known, p.scales.metric, r, r, p.nowNs)), scale), p.palette, scale);
 }
 
 /** Experts of a tensor are told apart when it was observed which were chosen. */
@@ -87,7 +98,7 @@ export function slicesShown(k: Known, region: number): number {
 }
 
 function addSlices(p: Picture, region: number, x: number, width: number, y: number, h: number, out: Shape[]): void {
-  const n = p.scale.metric === "faults" ? 0 : slicesShown(p.known, region);
+  const n = p.scales.metric === "faults" ? 0 : slicesShown(p.known, region);
   if (!n || width < 8) return;
   const first = p.known.map.regions.first_slice[region]!;
   const columns = Math.min(n, Math.floor(width / 2));
@@ -98,8 +109,8 @@ function addSlices(p: Picture, region: number, x: number, width: number, y: numb
     const right = x + ((c + 1) * width) / columns;
     if (right < p.geometry.input.labelWidth || left > p.geometry.input.width) continue;
     const values: Shown[] = [];
-    for (let s = from; s < to; s++) values.push(valueOf(p.known, p.scale.metric, first + s, region, p.nowNs));
-    const fill = fillOf(strongest(values, p.scale), p.palette, p.scale);
+    for (let s = from; s < to; s++) values.push(valueOf(p.known, p.scales.metric, first + s, region, p.nowNs));
+    const fill = fillOf(strongest(values, scaleFor(p, region)), p.palette, scaleFor(p, region));
     out.push({ t: "rect", x: left, y, w: right - left - (width / columns > 4 ? 1 : 0), h, fill: fill.colour, pattern: fill.pattern, ink: p.palette.ink2 });
   }
 }
@@ -118,22 +129,21 @@ function addMark(p: Picture, row: Row, mark: Mark, top: number, out: Shape[]): v
   const left = geometry.input.labelWidth;
   const end = left + geometry.plotWidth;
   if (x + mark.width < left || x > end) return;
-  const h = geometry.input.lineHeight - (compact ? 3 : 4);
-  const y = top + 2;
+  const h = geometry.input.lineHeight - (compact ? 4 : 3);
+  const y = top + (compact ? 2 : 1);
   const from = Math.max(x, left);
   const to = Math.min(x + mark.width, end);
   const w = Math.max(1, to - from - (mark.width > 3 && to < end ? 1 : 0));
-  const shown = shownOf(p, row, mark);
+  const fill = markFill(p, row, mark);
   const region = row.regions[mark.first]!;
   if (row.breaks[mark.first] && mark.first > 0)
     out.push({ t: "line", x1: x - 1, y1: top, x2: x - 1, y2: y + h + 2, ink: palette.ink2, width: 1 });
-  if (shown === "gap") {
+  if (!fill) {
     out.push({ t: "rect", x: from, y: y + h / 2 - 1, w, h: 2, fill: palette.line, pattern: "gap" });
     if (w > 46 && !compact)
       out.push({ t: "text", x: from + w / 2, y: y + h / 2 - 5, text: fitted(shortName(known, region), w, 10), ink: palette.ink2, size: 10, align: "center" });
     return;
   }
-  const fill = fillOf(shown, palette, p.scale);
   out.push({ t: "rect", x: from, y, w, h, fill: fill.colour, pattern: fill.pattern, ink: palette.ink2 });
   const single = mark.first === mark.last;
   if (single && !compact) addSlices(p, region, x, mark.width, y + Math.ceil(h / 2), Math.floor(h / 2), out);
