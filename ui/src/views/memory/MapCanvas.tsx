@@ -17,7 +17,7 @@ import { regionTitle, sentence, valueWords } from "./describe";
 import { Geometry, type Fit, type Line } from "./geometry";
 import { valueOf, type Known, type Scales } from "./heat";
 import { markOf } from "./layout";
-import { isSmall, magnifierShapes, type Spot } from "./magnifier";
+import { isSmall, MAGNIFIER_HEIGHT, magnifierShapes, type Spot } from "./magnifier";
 import type { Atlas, Row } from "./map";
 import { MapTooltip } from "./MapTooltip";
 import { mapShapes, paletteOf, slicesShown, type Picture } from "./scene";
@@ -100,6 +100,8 @@ export function MapCanvas(props: MapCanvasProps) {
   const cursor = useSignal<Spot | null>(null);
   const expert = useSignal<number | null>(null);
   const focused = useSignal(false);
+  // Whether the cursor was moved last by keys: who points with a mouse does not want to see it.
+  const byKeys = useSignal(false);
   const lines = useComputed(() => props.lines.value);
 
   const geometry = useComputed(() => {
@@ -134,7 +136,7 @@ export function MapCanvas(props: MapCanvasProps) {
     if (pointed.value) return pointed.value;
     const p = picture.value;
     const spot = cursor.value;
-    if (!focused.value || !p || !spot || !p.geometry.input.lines[spot.line]?.row) return null;
+    if (!focused.value || !byKeys.value || !p || !spot || !p.geometry.input.lines[spot.line]?.row) return null;
     const within = proxy.current?.getBoundingClientRect();
     if (!within) return null;
     const y = p.geometry.lineTop(spot.line, p.scrollY) + p.geometry.input.lineHeight;
@@ -150,6 +152,7 @@ export function MapCanvas(props: MapCanvasProps) {
     cursor.value = spot;
     expert.value = null;
     pointed.value = null;
+    byKeys.value = true;
     scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY, p.height);
     bringIntoView(p.geometry, props.axis, spot);
     say(p, spot, null);
@@ -177,6 +180,7 @@ export function MapCanvas(props: MapCanvasProps) {
       if (!p || !spot) return;
       const n = slicesShown(p.known, regionOf(p, spot));
       if (!n) return;
+      byKeys.value = true;
       expert.value = expert.value === null ? (by > 0 ? 0 : n - 1) : (expert.value + by + n) % n;
       cursor.value = spot;
       say(p, spot, expert.value);
@@ -216,13 +220,19 @@ export function MapCanvas(props: MapCanvasProps) {
   }), []);
   if (props.controls) props.controls.current = controls;
 
-  usePointer({ props, proxy, picture, pointed, cursor, scrollY });
+  usePointer({ props, proxy, picture, pointed, cursor, byKeys, scrollY });
 
   const value = useComputed(() => {
     const p = picture.value;
     const a = active.value;
     return p && a ? describeSpot(p, a.spot, a.expert) : undefined;
   });
+  const magnified = () => {
+    const p = picture.value;
+    const a = active.value;
+    if (!p || !a || props.compact) return false;
+    return isSmall(p.geometry, a.spot, p.range, markOf(p.geometry.layout(a.spot.line, p.range), a.spot.item));
+  };
   return (
     <div class={props.compact ? "map compact" : "map"} ref={box}>
       <CanvasView
@@ -244,7 +254,7 @@ export function MapCanvas(props: MapCanvasProps) {
         <canvas ref={over} />
       </CanvasView>
       {active.value && picture.value && (
-        <MapTooltip known={picture.value.known} region={regionOf(picture.value, active.value.spot)} expert={active.value.expert} x={active.value.x} y={active.value.y} />
+        <MapTooltip known={picture.value.known} region={regionOf(picture.value, active.value.spot)} expert={active.value.expert} x={active.value.x} y={active.value.y + (magnified() ? MAGNIFIER_HEIGHT : 0)} />
       )}
     </div>
   );
@@ -311,13 +321,14 @@ interface PointerParts {
   picture: ReadonlySignal<Picture | null>;
   pointed: ReturnType<typeof signal<Pointed | null>>;
   cursor: ReturnType<typeof signal<Spot | null>>;
+  byKeys: ReturnType<typeof signal<boolean>>;
   scrollY: ReturnType<typeof signal<number>>;
 }
 
 /** Pixels that a pointer may move and still click. */
 const STILL_PX = 4;
 
-function usePointer({ props, proxy, picture, pointed, cursor, scrollY }: PointerParts): void {
+function usePointer({ props, proxy, picture, pointed, cursor, byKeys, scrollY }: PointerParts): void {
   useEffect(() => {
     const element = proxy.current;
     if (!element) return undefined;
@@ -337,6 +348,7 @@ function usePointer({ props, proxy, picture, pointed, cursor, scrollY }: Pointer
       return { spot, expert, x: event.clientX, y: event.clientY };
     };
     const down = (event: PointerEvent) => {
+      byKeys.value = false;
       if (event.button !== 0) return;
       const { from, to } = props.axis.target;
       drag = { x: event.clientX, y: event.clientY, from, to, scrollY: picture.value?.scrollY ?? 0, moved: false };

@@ -116,6 +116,7 @@ export function factsOf(k: Known, tensors: Tensors | null, region: number, exper
 export function valueWords(metric: Metric, value: Shown): string {
   if (value === "never") return "never";
   if (value === "unknown") return "not observed";
+  if (value === "pending") return "being counted";
   if (metric === "bytes") return bytes(value);
   if (metric === "time" || metric === "recency") return duration(value);
   return metric === "residency" ? percent(value) : count(Math.round(value));

@@ -17,6 +17,9 @@ const CELL_WIDTH = 74;
 const CELL_HEIGHT = 30;
 const GAP = 14;
 
+/** Pixels that the magnifier takes below its row. */
+export const MAGNIFIER_HEIGHT = GAP + CELL_HEIGHT + 8;
+
 /** Whether the mark that shows the spot needs magnifying. */
 export function isSmall(geometry: Geometry, spot: Spot, range: Picture["range"], markIndex: number): boolean {
   const mark = geometry.layout(spot.line, range).marks[markIndex];

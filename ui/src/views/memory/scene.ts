@@ -53,6 +53,7 @@ export function fillOf(shown: Shown, p: Palette, scale: Scale): Fill {
     const colour = sequence(shareOf(scale, shown), p.dark);
     return { colour: css(colour), ink: inkOn(colour) };
   }
+  if (shown === "pending") return { colour: p.ground3, ink: p.ink };
   return { colour: shown === "never" ? p.ground3 : p.ground2, pattern: shown, ink: p.ink };
 }
 
@@ -70,7 +71,7 @@ function strongest(values: Iterable<Shown>, scale: Scale): Shown {
   let best: Shown = "unknown";
   for (const v of values) {
     if (typeof v !== "number") {
-      if (v === "never" && best === "unknown") best = v;
+      if (typeof best !== "number" && (v === "never" || best === "unknown")) best = v;
     } else if (typeof best !== "number" || shareOf(scale, v) > shareOf(scale, best)) best = v;
   }
   return best;
@@ -140,7 +141,7 @@ function addMark(p: Picture, row: Row, mark: Mark, top: number, out: Shape[]): v
     out.push({ t: "line", x1: x - 1, y1: top, x2: x - 1, y2: y + h + 2, ink: palette.ink2, width: 1 });
   if (!fill) {
     out.push({ t: "rect", x: from, y: y + h / 2 - 1, w, h: 2, fill: palette.line, pattern: "gap" });
-    if (w > 46 && !compact)
+    if (w > 46 && h > 20)
       out.push({ t: "text", x: from + w / 2, y: y + h / 2 - 5, text: fitted(shortName(known, region), w, 10), ink: palette.ink2, size: 10, align: "center" });
     return;
   }
