@@ -113,7 +113,7 @@ export function MapCanvas(props: MapCanvasProps) {
     const lineHeight = Math.max(14, Math.min(props.compact ? 24 : 28, fitting));
     const labelWidth = props.compact ? 72 : LABEL_WIDTH;
     return new Geometry({
-      map: k.map, lines: lines.value, width, labelWidth, top, lineHeight,
+      map: k.map, lines: lines.value, width, height, labelWidth, top, lineHeight,
       widths: widths.value === "rank" ? "rank" : "bytes", fit: props.fit.value,
     });
   });
@@ -123,9 +123,8 @@ export function MapCanvas(props: MapCanvasProps) {
     const g = geometry.value;
     if (!k || !g || g.input.map !== k.map) return null;
     const { tensor, layer, region } = selection.value;
-    const most = Math.max(0, g.height + g.input.top - size.value.height);
     return {
-      known: k, geometry: g, range: props.axis.range.value, scrollY: Math.min(scrollY.value, most), height: size.value.height,
+      known: k, geometry: g, range: props.axis.range.value, scrollY: Math.min(scrollY.value, g.mostScroll), height: g.input.height,
       scales: props.scales.value, nowNs: nowNs.value, palette: paletteOf(isDark.value), compact: props.compact,
       selected: { tensor, layer, region: region && regionAt(k.map, region.space, region.from) },
     };
@@ -153,7 +152,7 @@ export function MapCanvas(props: MapCanvasProps) {
     expert.value = null;
     pointed.value = null;
     byKeys.value = true;
-    scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY, p.height);
+    scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY);
     bringIntoView(p.geometry, props.axis, spot);
     say(p, spot, null);
   };
@@ -209,7 +208,7 @@ export function MapCanvas(props: MapCanvasProps) {
       const chosen = p && (p.selected.region ?? (p.selected.tensor ? p.known.map.byName.get(p.selected.tensor)?.[0] : undefined));
       const spot = p && (chosen !== null && chosen !== undefined ? spotOf(p.geometry, chosen) : cursor.value);
       if (!p || !spot) return props.axis.all();
-      scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY, p.height);
+      scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY);
       const { from, to } = p.geometry.stretch(spot.line, spot.item);
       const shown = props.axis.target;
       const isCentred = Math.abs((shown.from + shown.to) / 2 - (from + to) / 2) < (shown.to - shown.from) * 0.02 || shown.to - shown.from >= 1;
@@ -404,8 +403,7 @@ function usePointer({ props, proxy, picture, pointed, cursor, byKeys, scrollY }:
         props.axis.zoom(Math.exp(delta * 0.002), from + (to - from) * Math.min(1, Math.max(0, share)));
       } else if (event.shiftKey || event.deltaX !== 0) props.axis.pan(delta / p.geometry.plotWidth);
       else {
-        const most = Math.max(0, p.geometry.height + p.geometry.input.top - p.height);
-        scrollY.value = Math.min(most, Math.max(0, p.scrollY + delta));
+        scrollY.value = Math.min(p.geometry.mostScroll, Math.max(0, p.scrollY + delta));
         pointed.value = null;
       }
     };

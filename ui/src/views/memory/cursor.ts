@@ -80,11 +80,11 @@ export function spotOf(g: Geometry, region: number): Spot | null {
 }
 
 /** Scrolls so that the line is seen; the new scrollY. */
-export function scrolledTo(g: Geometry, line: number, scrollY: number, height: number): number {
+export function scrolledTo(g: Geometry, line: number, scrollY: number): number {
   const { lineHeight, top } = g.input;
   const from = line * lineHeight;
-  if (from < scrollY) return from;
-  return Math.max(scrollY, from + lineHeight - (height - top));
+  if (line >= g.firstPinned) return scrollY;
+  return from < scrollY ? from : Math.max(scrollY, from + lineHeight - (g.bottom - top));
 }
 
 /** Pans, when the item is not to be seen at the present zoom. */

@@ -41,6 +41,8 @@ export interface GeometryInput {
   readonly width: number;
   readonly labelWidth: number;
   readonly top: number;
+  /** Of the canvas. */
+  readonly height: number;
   readonly lineHeight: number;
   readonly widths: Widths;
   readonly fit: Fit;
@@ -54,9 +56,15 @@ function startsOf(map: Atlas, row: Row, widths: Widths): Float64Array {
   return starts;
 }
 
+/** Of the canvas, what the lines at its bottom may take that do not scroll. */
+const PINNED_SHARE = 0.45;
+
 export class Geometry {
   readonly plotWidth: number;
   readonly longest: number;
+  /** Lines from this one on stay at the bottom, whatever is scrolled to: both tracks are always to
+   * be seen, unless there are too many buffers for that. */
+  readonly firstPinned: number;
   private readonly starts: Float64Array[];
   private readonly layouts = new Map<Row, { width: number; layout: Layout }>();
 
@@ -65,20 +73,38 @@ export class Geometry {
     this.plotWidth = Math.max(1, input.width - input.labelWidth - 22);
     this.starts = lines.map((l) => (l.row ? startsOf(map, l.row, widths) : new Float64Array(1)));
     this.longest = Math.max(1, ...this.starts.map((s) => s[s.length - 1] ?? 0));
+    const all = lines.length;
+    const buffers = lines.findIndex((l, i) => lines[i + 1]?.row?.track === "buffer" && l.row === null);
+    const pinned = buffers > 0 ? (all - buffers) * input.lineHeight : 0;
+    const scrolls = input.top + this.height > input.height;
+    this.firstPinned = scrolls && pinned > 0 && pinned < input.height * PINNED_SHARE ? buffers : all;
   }
 
+  /** Of all lines. */
   get height(): number {
     return this.input.lines.length * this.input.lineHeight;
   }
 
+  /** Where what scrolls ends on the canvas. */
+  get bottom(): number {
+    return this.input.height - (this.input.lines.length - this.firstPinned) * this.input.lineHeight;
+  }
+
+  get mostScroll(): number {
+    return Math.max(0, this.firstPinned * this.input.lineHeight - (this.bottom - this.input.top));
+  }
+
   lineTop(line: number, scrollY: number): number {
-    return this.input.top + line * this.input.lineHeight - scrollY;
+    const { top, lineHeight } = this.input;
+    return line >= this.firstPinned ? this.bottom + (line - this.firstPinned) * lineHeight : top + line * lineHeight - scrollY;
   }
 
   lineAt(y: number, scrollY: number): number {
-    if (y < this.input.top) return -1;
-    const line = Math.floor((y - this.input.top + scrollY) / this.input.lineHeight);
-    return line < this.input.lines.length ? line : -1;
+    const { top, lineHeight, lines } = this.input;
+    if (y < top) return -1;
+    const pinned = y >= this.bottom;
+    const line = pinned ? this.firstPinned + Math.floor((y - this.bottom) / lineHeight) : Math.floor((y - top + scrollY) / lineHeight);
+    return line < (pinned ? lines.length : this.firstPinned) ? line : -1;
   }
 
   /** The length of the line's row in the units of its scale. */

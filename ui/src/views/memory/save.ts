@@ -1,10 +1,10 @@
 // The map as a file: what the screen shows, all rows of it, with the legend's words.
 
 import { plainName } from "../../draw/format";
-import { mapShapes, type Picture } from "./scene";
-import { METRIC_TITLES } from "./heat";
 import { scaleWords, valueWords } from "./describe";
-import { fillOf } from "./scene";
+import { Geometry } from "./geometry";
+import { METRIC_TITLES } from "./heat";
+import { fillOf, mapShapes, type Picture } from "./scene";
 import { paint, svgDocument, type Shape } from "./shapes";
 
 const LEGEND_HEIGHT = 46;
@@ -44,7 +44,8 @@ function download(blob: Blob, name: string): void {
 
 function shapesOf(p: Picture, title: string): { shapes: Shape[]; width: number; height: number } {
   const height = p.geometry.input.top + p.geometry.height;
-  const shapes = mapShapes({ ...p, scrollY: 0, height });
+  const geometry = new Geometry({ ...p.geometry.input, height });
+  const shapes = mapShapes({ ...p, geometry, scrollY: 0, height });
   return {
     shapes: [...shapes, ...legendShapes(p, title, height)],
     width: p.geometry.input.width,

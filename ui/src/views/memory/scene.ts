@@ -124,6 +124,9 @@ export function shortName(p: Known, region: number): string {
   return plainName(component[region] ?? tensor[region] ?? "");
 }
 
+/** Marks of experts have no room for a name as well when they are lower. */
+const NAMED_PX = 18;
+
 function addMark(p: Picture, row: Row, mark: Mark, top: number, out: Shape[]): void {
   const { geometry, palette, compact, known } = p;
   const x = geometry.toX(mark.x, p.range);
@@ -147,7 +150,8 @@ function addMark(p: Picture, row: Row, mark: Mark, top: number, out: Shape[]): v
   }
   out.push({ t: "rect", x: from, y, w, h, fill: fill.colour, pattern: fill.pattern, ink: palette.ink2 });
   const single = mark.first === mark.last;
-  if (single && !compact) addSlices(p, region, x, mark.width, y + Math.ceil(h / 2), Math.floor(h / 2), out);
+  const strip = h < NAMED_PX ? 3 : Math.ceil(h / 2);
+  if (single && !compact) addSlices(p, region, x, mark.width, y + strip, h - strip, out);
   addSigns(p, row, mark, { x: from, y, w, h }, fill, out);
 }
 
@@ -174,7 +178,7 @@ function addSigns(p: Picture, row: Row, mark: Mark, b: Box, fill: Fill, out: Sha
   if (row.track === "disk" && weight !== null && weight !== undefined && known.map.copies.has(weight) && b.w >= 8)
     out.push({ t: "triangle", points: [b.x + b.w - 6, b.y, b.x + b.w, b.y, b.x + b.w, b.y + 6], fill: palette.accent });
   const sliced = slicesShown(known, region) > 0 && b.w >= 8;
-  const text = b.w > 34 ? fitted(shortName(known, region), b.w - 8, sliced ? 9 : 11) : "";
+  const text = b.w > 34 && (!sliced || b.h >= NAMED_PX) ? fitted(shortName(known, region), b.w - 8, sliced ? 9 : 11) : "";
   if (!text) return;
   const y = b.y + (sliced ? b.h / 4 : b.h / 2);
   // Letters on hatching need a ground of their own.
@@ -221,25 +225,36 @@ function addLabel(p: Picture, row: Row, line: number, top: number, out: Shape[])
     out.push({ t: "text", x: labelWidth + geometry.plotWidth + 12, y: middle, text: "≈", ink: palette.ink2, size: 13, align: "center" });
 }
 
+function addLine(p: Picture, line: number, out: Shape[]): void {
+  const { geometry, palette } = p;
+  const { lines, lineHeight } = geometry.input;
+  const top = geometry.lineTop(line, p.scrollY);
+  const { row, head } = lines[line]!;
+  if (!row) {
+    out.push({ t: "text", x: 8, y: top + lineHeight / 2 + 2, text: plainName(head!), ink: palette.ink2, size: 11, align: "left", bold: true });
+    return;
+  }
+  for (const mark of geometry.layout(line, p.range).marks) addMark(p, row, mark, top, out);
+  addSelected(p, line, row, top, out);
+  addLabel(p, row, line, top, out);
+}
+
 /** All lines that are to be seen. */
 export function mapShapes(p: Picture): Shape[] {
   const { geometry, palette } = p;
-  const { lines, lineHeight, top: head } = geometry.input;
+  const { lines, lineHeight, top, width } = geometry.input;
+  const { bottom, firstPinned } = geometry;
   const out: Shape[] = [];
-  const first = Math.max(0, Math.floor(p.scrollY / lineHeight));
-  for (let line = first; line < lines.length; line++) {
-    const top = geometry.lineTop(line, p.scrollY);
-    if (top > p.height) break;
-    const { row, head: title } = lines[line]!;
-    if (!row) {
-      out.push({ t: "text", x: 8, y: top + lineHeight / 2 + 2, text: plainName(title!), ink: palette.ink2, size: 11, align: "left", bold: true });
-      continue;
-    }
-    for (const mark of geometry.layout(line, p.range).marks) addMark(p, row, mark, top, out);
-    addSelected(p, line, row, top, out);
-    addLabel(p, row, line, top, out);
+  for (let line = Math.max(0, Math.floor(p.scrollY / lineHeight)); line < firstPinned; line++) {
+    if (geometry.lineTop(line, p.scrollY) > bottom) break;
+    addLine(p, line, out);
   }
-  // What scrolled under the ruler.
-  if (head > 0) out.push({ t: "rect", x: 0, y: 0, w: geometry.input.width, h: head, fill: palette.ground });
+  // What scrolled under the ruler and under the lines that stay.
+  if (top > 0) out.push({ t: "rect", x: 0, y: 0, w: width, h: top, fill: palette.ground });
+  if (firstPinned < lines.length) {
+    out.push({ t: "rect", x: 0, y: bottom, w: width, h: p.height - bottom, fill: palette.ground });
+    out.push({ t: "line", x1: 0, y1: bottom + 0.5, x2: width, y2: bottom + 0.5, ink: palette.line, width: 1 });
+  }
+  for (let line = firstPinned; line < lines.length; line++) addLine(p, line, out);
   return out;
 }
