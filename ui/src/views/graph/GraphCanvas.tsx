@@ -111,7 +111,18 @@ export function GraphCanvas(props: GraphCanvasProps) {
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
   usePainting(store, canvas, look, size);
 
-  useEffect(() => effect(() => store.camera.setSize(size.value)), []);
+  useEffect(() => {
+    let begun = false;
+    return effect(() => {
+      const scene = store.scene.value;
+      if (size.value.width === 0) return;
+      store.camera.setSize(size.value);
+      if (scene && !begun) {
+        begun = true;
+        store.begin(scene);
+      }
+    });
+  }, []);
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let first = true;

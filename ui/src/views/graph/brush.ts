@@ -57,7 +57,7 @@ export interface Brush {
 }
 
 /** Below that many CSS pixels nobody reads. */
-export const TEXT_LEAST = 8.5;
+export const TEXT_LEAST = 8;
 const FONT = '"DejaVu Sans Mono", ui-monospace, monospace';
 /** Width of a letter of that font, of its height. */
 export const LETTER = 0.602;

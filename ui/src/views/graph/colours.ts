@@ -81,7 +81,8 @@ export class Colouring {
   private amount(value: number | null | undefined, most: number): Fill {
     if (value === null || value === undefined) return { colour: null, share: null };
     const share = most ? value / most : 0;
-    return { colour: sequence(share, this.dark), share };
+    // By the root: a few large ones would leave all others in one colour. The bars are straight.
+    return { colour: sequence(Math.sqrt(share), this.dark), share };
   }
 
   private make(item: Item): Fill {

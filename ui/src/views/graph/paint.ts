@@ -28,7 +28,10 @@ function trace(b: Brush, line: Line): void {
   const x = (i: number) => (p[i]! - eye.x) * eye.scale;
   const y = (i: number) => (p[i + 1]! - eye.y) * eye.scale;
   c.moveTo(x(0), y(0));
-  if (eye.scale > 0.25)
+  if (!line.edges.length && line.tensors.length)
+    // Between parts: straight, with round corners.
+    for (let i = 2; i + 3 < n; i += 2) c.arcTo(x(i), y(i), x(i + 2), y(i + 2), 14 * eye.scale);
+  else if (eye.scale > 0.25)
     for (let i = 2; i + 3 < n; i += 2) c.quadraticCurveTo(x(i), y(i), (x(i) + x(i + 2)) / 2, (y(i) + y(i + 2)) / 2);
   else for (let i = 2; i + 3 < n; i += 2) c.lineTo(x(i), y(i));
   c.lineTo(x(n - 2), y(n - 2));
@@ -67,7 +70,7 @@ function drawLines(b: Brush, width: number, height: number): void {
     c.fill();
   }
   if (look.path) {
-    c.lineWidth = Math.max(3, Math.min(5, 5 * eye.scale));
+    c.lineWidth = Math.max(1.5, Math.min(5, 6 * eye.scale));
     c.strokeStyle = theme.mark;
     c.beginPath();
     for (const i of seen) if (look.path.lines.has(i)) trace(b, scene.lines[i]!);
@@ -84,8 +87,8 @@ function drawJumps(b: Brush): void {
   const { c, look, eye } = b;
   if (!look.path?.jumps.length) return;
   c.save();
-  c.lineWidth = 3;
-  c.setLineDash([7, 5]);
+  c.lineWidth = Math.max(1, Math.min(3, 4 * eye.scale));
+  c.setLineDash(eye.scale > 0.3 ? [7, 5] : [3, 2]);
   c.strokeStyle = look.theme.mark;
   c.beginPath();
   for (const [from, to] of look.path.jumps) {
@@ -100,23 +103,28 @@ function drawJumps(b: Brush): void {
   c.restore();
 }
 
-/** The number of the step on the critical path, at the corner of its box. */
-function drawSteps(b: Brush, i: number, r: Rect): void {
+/** The number of the step on the critical path beside its box, and a thick edge there. */
+function drawSteps(b: Brush, i: number, item: Item, r: Rect): void {
   const steps = b.look.path?.steps.get(i);
   if (!steps) return;
   const { c, look } = b;
-  c.lineWidth = Math.max(2, Math.min(4, 4 * b.eye.scale));
+  const thick = Math.max(1, Math.min(4, 4 * b.eye.scale));
+  c.lineWidth = thick;
   c.strokeStyle = look.theme.mark;
-  c.strokeRect(r.x, r.y, r.w, r.h);
+  c.fillStyle = look.theme.mark;
+  // Of closed parts nearly all are on the path: around each it would say nothing.
+  if (item.kind === "part") c.fillRect(r.x - thick, r.y, thick * 1.5, r.h);
+  else c.strokeRect(r.x, r.y, r.w, r.h);
   const label = steps.n === 1 ? String(steps.first) : `${steps.first}–${steps.last}`;
   const size = Math.min(11, 14 * b.eye.scale);
   if (size < TEXT_LEAST) return;
   const width = label.length * size * LETTER + 8;
-  c.fillStyle = look.theme.mark;
+  const left = item.kind === "part" ? r.x - thick - width - 3 : r.x - width + 3;
+  const middle = item.kind === "part" ? r.y + r.h / 2 : r.y;
   c.beginPath();
-  c.roundRect(r.x - width / 2, r.y - size * 0.75, width, size * 1.5, size * 0.75);
+  c.roundRect(left, middle - size * 0.75, width, size * 1.5, size * 0.75);
   c.fill();
-  text(b, label, r.x - width / 2 + 4, r.y, width, size, look.theme.ground, true);
+  text(b, label, left + 4, middle, width, size, look.theme.ground, true);
 }
 
 function outline(b: Brush, r: Rect, colour: string, width: number, dash: number[]): void {
@@ -156,7 +164,7 @@ function drawOpenPart(b: Brush, item: Item, r: Rect): void {
   c.beginPath();
   c.roundRect(r.x, r.y, r.w, high, 6 * eye.scale);
   c.fill();
-  const size = Math.min(12, high * 0.55);
+  const size = Math.min(12, high * 0.75);
   text(b, `▾ ${g.partSentence(item.part)}`, r.x + 10 * eye.scale, r.y + high / 2, r.w - 20 * eye.scale, size, theme.ink, true);
 }
 
@@ -180,6 +188,6 @@ export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: 
     else if (!open[item.part]) drawClosedPart(b, item, r);
   }
   drawJumps(b);
-  for (const [i, item, r] of seen) if (item.kind !== "part" || !open[item.part]) drawSteps(b, i, r);
+  for (const [i, item, r] of seen) if (item.kind !== "part" || !open[item.part]) drawSteps(b, i, item, r);
   for (const [i, , r] of seen) drawOutlines(b, i, r);
 }

@@ -104,9 +104,12 @@ export function drawOp(b: Brush, item: Item, r: Rect): void {
     c.restore();
   }
   shareBar(b, r, fill.share, fill.ink);
-  const size = Math.min(12, r.h * 0.29);
-  if (size < TEXT_LEAST) return;
-  const left = r.x + 6;
+  const size = Math.min(12, r.h * 0.32);
+  const left = r.x + Math.max(2, 6 * b.eye.scale);
+  if (size < TEXT_LEAST) {
+    text(b, g.op(item.tensor), left, r.y + r.h / 2, r.w - 4, Math.min(10, r.h * 0.62), fill.ink);
+    return;
+  }
   const time = g.reply.tensors.duration_ns[item.tensor];
   const used = text(b, g.op(item.tensor), left, r.y + r.h * 0.28, r.w - 12, size, fill.ink, true);
   const words = time === null || time === undefined ? "" : duration(time);
@@ -128,7 +131,7 @@ export function drawView(b: Brush, item: Item, r: Rect): void {
   c.fill();
   if (r.h > 4) c.stroke();
   c.restore();
-  text(b, look.g.op(item.tensor), r.x + r.h / 2, r.y + r.h / 2, r.w - r.h / 2 - 3, Math.min(11, r.h * 0.58), look.theme.ink2);
+  text(b, look.g.op(item.tensor), r.x + r.h / 2, r.y + r.h / 2, r.w - r.h / 2 - 3, Math.min(11, r.h * 0.66), look.theme.ink2);
 }
 
 export function drawLeaf(b: Brush, item: Item, r: Rect): void {
@@ -149,7 +152,7 @@ export function drawLeaf(b: Brush, item: Item, r: Rect): void {
   if (r.h > 4) c.stroke();
   if (r.h < 7) return;
   originMark(c, origin, r.x + r.h * 0.5, r.y + r.h / 2, r.h * 0.45, fill.ink);
-  text(b, g.component(item.tensor) || g.name(item.tensor), r.x + r.h, r.y + r.h / 2, r.w - r.h - 2, Math.min(11, r.h * 0.58), fill.ink);
+  text(b, g.component(item.tensor) || g.name(item.tensor), r.x + r.h, r.y + r.h / 2, r.w - r.h - 2, Math.min(11, r.h * 0.66), fill.ink);
 }
 
 /** A dot where a line enters or leaves the part; of a value that is used everywhere, its name. */
@@ -164,6 +167,6 @@ export function drawPort(b: Brush, item: Item, r: Rect): void {
   else c.arc(r.x + r.w / 2, r.y + r.h / 2, Math.max(1, r.w * 0.3), 0, 2 * Math.PI);
   c.fill();
   if (far) c.stroke();
-  if (far) text(b, `↖ ${look.g.name(item.tensor)}`, r.x + 4, r.y + r.h / 2, r.w - 8, Math.min(11, r.h * 0.58), look.theme.ink);
+  if (far) text(b, `↖ ${look.g.name(item.tensor)}`, r.x + 4, r.y + r.h / 2, r.w - 8, Math.min(11, r.h * 0.66), look.theme.ink);
 }
 

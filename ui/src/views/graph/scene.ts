@@ -1,7 +1,8 @@
 // The picture: where every box and line of a graph is, for the parts that are open.
 
+import { isChain, layoutInColumns } from "./columns";
 import type { TokenGraph } from "./graph";
-import { askOf, fits, interiorOf, type BoxKind, type Interior } from "./interior";
+import { askOf, fits, interiorOf, placeInterior, type BoxKind, type Interior } from "./interior";
 import type { Layouter } from "./layouter";
 import type { Layout, LayoutAsk } from "./layoutTypes";
 
@@ -167,14 +168,15 @@ export class SceneMaker {
     const first = this.items.length;
     const left = x + (w - layout.width) / 2;
     const top = y + HEADER + PAD;
+    const placed = placeInterior(interior, layout);
     interior.boxes.forEach((box, i) => {
       const item = this.items.length;
       this.items.push({
         kind: box.kind,
         part,
         tensor: box.tensor,
-        x: left + layout.at[i * 2]!,
-        y: top + layout.at[i * 2 + 1]!,
+        x: left + placed.at[i * 2]!,
+        y: top + placed.at[i * 2 + 1]!,
         w: box.width,
         h: box.height,
       });
@@ -182,7 +184,7 @@ export class SceneMaker {
       else this.boxesOf.set(box.tensor, [...(this.boxesOf.get(box.tensor) ?? []), item]);
     });
     interior.edges.forEach((edge, i) => {
-      const points = layout.routes[i]!.slice();
+      const points = placed.routes[i]!;
       for (let k = 0; k < points.length; k++) points[k]! += k % 2 ? top : left;
       this.lines.push({ from: first + edge.from, to: first + edge.to, points, edges: edge.edges, tensors: [] });
     });
@@ -216,7 +218,7 @@ export class SceneMaker {
     const { g } = this;
     await this.openParts();
     const ask = this.outerAsk();
-    const outer = await this.layouter.layout(ask);
+    const outer = isChain(ask.edges) ? layoutInColumns(ask.sizes, ask.edges) : await this.layouter.layout(ask);
     for (let part = 0; part < g.nParts; part++)
       this.addPart(part, outer.at[part * 2]!, outer.at[part * 2 + 1]!, ask.sizes[part * 2]!, ask.sizes[part * 2 + 1]!);
     this.passages.groups.forEach((group, i) => this.addGroup(group, outer.routes[i]!));
