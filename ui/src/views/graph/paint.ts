@@ -5,20 +5,11 @@ import type { Eye } from "./camera";
 import { drawClosedPart, drawLeaf, drawOp, drawPort, drawView } from "./paintBoxes";
 import { HEADER, type Item, type Line } from "./scene";
 
+/** Lines drawn at once. */
+const LINES_MAX = 3000;
+
 function visible(r: Rect, width: number, height: number): boolean {
   return r.x + r.w >= -8 && r.x <= width + 8 && r.y + r.h >= -8 && r.y <= height + 8;
-}
-
-function lineVisible(line: Line, eye: Eye, width: number, height: number): boolean {
-  const p = line.points;
-  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (let i = 0; i < p.length; i += 2) {
-    left = Math.min(left, p[i]!);
-    right = Math.max(right, p[i]!);
-    top = Math.min(top, p[i + 1]!);
-    bottom = Math.max(bottom, p[i + 1]!);
-  }
-  return visible(onScreen({ x: left, y: top, w: right - left, h: bottom - top }, eye), width, height);
 }
 
 function trace(b: Brush, line: Line): void {
@@ -53,7 +44,12 @@ function arrow(b: Brush, line: Line): void {
 function drawLines(b: Brush, width: number, height: number): void {
   const { c, look, eye } = b;
   const { theme, scene } = look;
-  const seen = scene.lines.flatMap((line, i) => (lineVisible(line, eye, width, height) ? [i] : []));
+  const seen: number[] = [];
+  scene.lines.forEach((line, i) => {
+    if (visible(onScreen(line.bounds, eye), width, height)) seen.push(i);
+  });
+  // So many that they would be one grey: those inside parts can be seen from nearer.
+  const plain = seen.length > LINES_MAX ? seen.filter((i) => scene.lines[i]!.tensors.length) : seen;
   const strong = (i: number) => {
     const line = scene.lines[i]!;
     return look.hoverLine === i || look.selected.has(line.from) || look.selected.has(line.to) || line.from === look.cursor || line.to === look.cursor;
@@ -61,7 +57,7 @@ function drawLines(b: Brush, width: number, height: number): void {
   c.lineWidth = eye.scale < 0.3 ? 0.5 : 1;
   c.strokeStyle = theme.ink2;
   c.beginPath();
-  for (const i of seen) trace(b, scene.lines[i]!);
+  for (const i of plain) trace(b, scene.lines[i]!);
   c.stroke();
   if (eye.scale > 0.35) {
     c.fillStyle = theme.ink2;

@@ -26,6 +26,8 @@ export interface Line {
   readonly edges: readonly number[];
   /** Tensors that pass, of a line between parts. */
   readonly tensors: readonly number[];
+  /** The box around it. */
+  readonly bounds: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
 }
 
 export interface Scene {
@@ -49,6 +51,17 @@ export const PART_WIDTH = 320;
 export const PART_HEIGHT = 46;
 /** A value used in more other parts than that is told by name, not by a line. */
 const LINES_MAX = 2;
+
+function boundsOf(points: Float32Array): Line["bounds"] {
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    left = Math.min(left, points[i]!);
+    right = Math.max(right, points[i]!);
+    top = Math.min(top, points[i + 1]!);
+    bottom = Math.max(bottom, points[i + 1]!);
+  }
+  return { x: left, y: top, w: right - left, h: bottom - top };
+}
 
 export interface Wishes {
   readonly open: ReadonlySet<string>;
@@ -159,6 +172,10 @@ export class SceneMaker {
     return { sizes, edges, top: [], bottom: [], rankGap: 26, nodeGap: 30 };
   }
 
+  private addLine(line: Omit<Line, "bounds">): void {
+    this.lines.push({ ...line, bounds: boundsOf(line.points) });
+  }
+
   private addPart(part: number, x: number, y: number, w: number, h: number): void {
     this.partItem[part] = this.items.length;
     this.items.push({ kind: "part", part, tensor: -1, x, y, w, h });
@@ -186,7 +203,7 @@ export class SceneMaker {
     interior.edges.forEach((edge, i) => {
       const points = placed.routes[i]!;
       for (let k = 0; k < points.length; k++) points[k]! += k % 2 ? top : left;
-      this.lines.push({ from: first + edge.from, to: first + edge.to, points, edges: edge.edges, tensors: [] });
+      this.addLine({ from: first + edge.from, to: first + edge.to, points, edges: edge.edges, tensors: [] });
     });
   }
 
@@ -209,7 +226,7 @@ export class SceneMaker {
       points.set([from.x, from.y]);
       points.set(between, 2);
       points.set([to.x, to.y], points.length - 2);
-      this.lines.push({ from: from.item, to: to.item, points, edges: [], tensors });
+      this.addLine({ from: from.item, to: to.item, points, edges: [], tensors });
     }
   }
 
