@@ -16,9 +16,10 @@ typedef struct memo {
     const tt_source_memo *key;
     enum memo_state state;
     void *made;
+    tt_model *by; /* the share it was made with, which it may point to */
+    struct memo *next;
     tt_error why;     /* FAILED */
     unsigned waiting; /* threads that still have to see the failure */
-    struct memo *next;
 } memo;
 
 struct tt_generation {
@@ -30,6 +31,8 @@ struct tt_generation {
     tt_model *spare[SPARE_MAX];
     unsigned n_spare;
     memo *memos;
+    tt_model **resting; /* shares that only what was made with them points to */
+    size_t n_resting;
 };
 
 tt_status tt_generation_new(tt_model *m, uint64_t number, tt_generation **out, tt_error *err)
@@ -64,6 +67,9 @@ static void destroy(tt_generation *g)
     }
     for (unsigned i = 0; i < g->n_spare; i++)
         tt_model_close(g->spare[i]);
+    for (size_t i = 0; i < g->n_resting; i++)
+        tt_model_close(g->resting[i]);
+    free(g->resting);
     tt_model_close(g->m);
     (void)pthread_cond_destroy(&g->made);
     (void)pthread_mutex_destroy(&g->lock);
@@ -98,12 +104,32 @@ tt_status tt_generation_take(tt_generation *g, tt_model **out, tt_error *err)
     return *out ? TT_OK : tt_model_share(g->m, out, err);
 }
 
+static bool has_made(const tt_generation *g, const tt_model *share)
+{
+    for (const memo *x = g->memos; x; x = x->next)
+        if (x->by == share) return true;
+    return false;
+}
+
+/* Without memory it keeps all it has: nothing else may be done with it. */
+static void rest(tt_generation *g, tt_model *share)
+{
+    tt_model **more = reallocarray(g->resting, g->n_resting + 1, sizeof *more);
+    if (!more) return;
+    g->resting = more;
+    more[g->n_resting++] = share;
+    tt_model_share_rest(share);
+}
+
 void tt_generation_give(tt_generation *g, tt_model *share)
 {
     if (!share) return;
     (void)pthread_mutex_lock(&g->lock);
     if (g->n_spare < SPARE_MAX) {
         g->spare[g->n_spare++] = share;
+        share = NULL;
+    } else if (has_made(g, share)) {
+        rest(g, share);
         share = NULL;
     }
     (void)pthread_mutex_unlock(&g->lock);
@@ -127,6 +153,7 @@ static tt_status make(tt_generation *g, tt_model *m, memo *x, tt_error *why)
     (void)pthread_mutex_lock(&g->lock);
     x->state = status == TT_OK ? MADE : FAILED;
     x->made = made;
+    x->by = m;
     if (status != TT_OK) {
         x->why = *why;
         unlink_memo(g, x);
