@@ -17,6 +17,7 @@ typedef struct memo {
     enum memo_state state;
     void *made;
     tt_model *by; /* the share it was made with, which it may point to */
+    bool keeps;   /* that share is here, and nobody else's any more */
     struct memo *next;
     tt_error why;     /* FAILED */
     unsigned waiting; /* threads that still have to see the failure */
@@ -31,8 +32,6 @@ struct tt_generation {
     tt_model *spare[SPARE_MAX];
     unsigned n_spare;
     memo *memos;
-    tt_model **resting; /* shares that only what was made with them points to */
-    size_t n_resting;
 };
 
 tt_status tt_generation_new(tt_model *m, uint64_t number, tt_generation **out, tt_error *err)
@@ -60,16 +59,15 @@ void tt_generation_ref(tt_generation *g)
 
 static void destroy(tt_generation *g)
 {
+    for (memo *x = g->memos; x; x = x->next)
+        if (x->state == MADE) x->key->drop(x->made);
     for (memo *x = g->memos, *next; x; x = next) {
         next = x->next;
-        if (x->state == MADE) x->key->drop(x->made);
+        if (x->keeps) tt_model_close(x->by);
         free(x);
     }
     for (unsigned i = 0; i < g->n_spare; i++)
         tt_model_close(g->spare[i]);
-    for (size_t i = 0; i < g->n_resting; i++)
-        tt_model_close(g->resting[i]);
-    free(g->resting);
     tt_model_close(g->m);
     (void)pthread_cond_destroy(&g->made);
     (void)pthread_mutex_destroy(&g->lock);
@@ -104,32 +102,26 @@ tt_status tt_generation_take(tt_generation *g, tt_model **out, tt_error *err)
     return *out ? TT_OK : tt_model_share(g->m, out, err);
 }
 
-static bool has_made(const tt_generation *g, const tt_model *share)
+/* Something that was made with the share, or NULL. */
+static memo *made_with(const tt_generation *g, const tt_model *share)
 {
-    for (const memo *x = g->memos; x; x = x->next)
-        if (x->by == share) return true;
-    return false;
-}
-
-/* Without memory it keeps all it has: nothing else may be done with it. */
-static void rest(tt_generation *g, tt_model *share)
-{
-    tt_model **more = reallocarray(g->resting, g->n_resting + 1, sizeof *more);
-    if (!more) return;
-    g->resting = more;
-    more[g->n_resting++] = share;
-    tt_model_share_rest(share);
+    memo *x = g->memos;
+    while (x && x->by != share)
+        x = x->next;
+    return x;
 }
 
 void tt_generation_give(tt_generation *g, tt_model *share)
 {
+    memo *x;
     if (!share) return;
     (void)pthread_mutex_lock(&g->lock);
     if (g->n_spare < SPARE_MAX) {
         g->spare[g->n_spare++] = share;
         share = NULL;
-    } else if (has_made(g, share)) {
-        rest(g, share);
+    } else if ((x = made_with(g, share)) != NULL) {
+        x->keeps = true;
+        tt_model_share_rest(share);
         share = NULL;
     }
     (void)pthread_mutex_unlock(&g->lock);
