@@ -5,6 +5,7 @@
 #include "serve/generation.h"
 #include "serve/traces.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,16 @@ static void put_text(tt_json *j, const tt_model *m, const tt_batch *b, tt_bytes 
 
 enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXT, COLUMNS };
 
+/* In whole ns: decimals of a hundred thousand batches are most of the reply, and of its time. */
+static void put_moment(tt_json *j, const tt_model *m, bool known, uint64_t ticks)
+{
+    double ns = m->clock.known && known ? tt_model_ns(m, ticks) : NAN;
+    if (ns > -9e18 && ns < 9e18)
+        tt_json_i64(j, llrint(ns));
+    else
+        tt_json_null(j);
+}
+
 static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column,
                      tt_bytes *scratch)
 {
@@ -192,11 +203,10 @@ static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column colu
         tt_json_u64(j, tt_model_token(m, i));
         break;
     case BEGIN_NS:
-        m->clock.known ? tt_json_double(j, tt_model_ns(m, b->begin_ticks)) : tt_json_null(j);
+        put_moment(j, m, true, b->begin_ticks);
         break;
     case END_NS:
-        m->clock.known && b->ended ? tt_json_double(j, tt_model_ns(m, b->end_ticks))
-                                   : tt_json_null(j);
+        put_moment(j, m, b->ended, b->end_ticks);
         break;
     case PHASE:
         tt_json_string(j, tt_phase_name(b->phase));

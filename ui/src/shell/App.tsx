@@ -7,6 +7,7 @@ import { bind } from "../input/keys";
 import { announcement } from "../parts/announce";
 import { Empty, Failure, Loading } from "../parts/messages";
 import { clearSelection } from "../state/selection";
+import { notYet, traceState } from "../state/live";
 import { index, loadIndex, loadTrace, summary, traceError } from "../state/trace";
 import { selectedTrace } from "../state/selection";
 import { currentView, showView } from "../state/view";
@@ -27,6 +28,12 @@ function View() {
     void loadIndex();
     void loadTrace(selectedTrace.value);
   };
+  if (notYet.value)
+    return (
+      <Empty title={traceState.value?.state === "waiting" ? "Waiting for the trace" : "The trace is being read"}>
+        <p>{traceState.value?.error ?? "It will appear here by itself."}</p>
+      </Empty>
+    );
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
   if (view.ofSeveralTraces && index.value) return <view.Component key={view.id} />;
   if (!summary.value) return <Loading what="the trace" />;
