@@ -16,7 +16,7 @@ const LAYER_COLUMNS: readonly Column<Layer>[] = [
   { id: "half", title: "For 50 %", width: 86, number: true, hint: "Experts that half of the choices went to, the most chosen first", cell: (l) => count(expertsFor(l, 0.5)) },
   { id: "most", title: "For 90 %", width: 86, number: true, hint: "Likewise, 9 of 10 choices", cell: (l) => count(expertsFor(l, 0.9)) },
   { id: "evenness", title: "Evenness", width: 90, number: true, hint: "Entropy of the shares, of what it is when all are used alike", cell: (l) => percent(l.evenness) },
-  { id: "stickiness", title: "Sticky", width: 74, number: true, hint: "Experts that the token before had chosen, too", cell: (l) => percent(l.stickiness) },
+  { id: "stickiness", title: "Sticky", width: 74, number: true, hint: "Experts that the token before had chosen, too", cell: (l) => (l.stickiness === null ? "no pair" : percent(l.stickiness)) },
   { id: "chance", title: "Chance", width: 74, number: true, hint: "What that would be if choices were independent and even", cell: (l) => percent(l.chance) },
   { id: "size", title: "An expert", width: 84, number: true, cell: (l) => bytes(l.expert_bytes) },
 ];

@@ -134,7 +134,9 @@ function Component() {
   const one = useResource(token === null ? null : JSON.stringify([trace, generation.value, token]), (abort) =>
     getJson<Experts>(ofTrace(trace, "experts"), { token }, abort),
   );
-  const chosen = useMemo(() => chosenOf(one.data.value?.layers), [one.data.value]);
+  // Of one token, the colours tell it already.
+  const marked = now === "token" ? undefined : one.data.value?.layers;
+  const chosen = useMemo(() => chosenOf(marked), [marked]);
   if (all.error.value) return <Failure error={all.error.value} />;
   const answer = all.data.value;
   if (!answer) return <Loading what="the choices of experts" />;
