@@ -123,12 +123,10 @@ static void put_sums(tt_json *j, const tt_topology *t, const char *key,
     tt_json_array_end(j);
 }
 
-static void put_summary(tt_json *j, const tt_graph_view *v)
+void tt_graph_json_summary(tt_json *j, const tt_topology *t)
 {
-    const tt_topology *t = v->t;
     const tt_run *r = t->run == TT_NONE ? NULL : &t->m->runs[t->run];
     bool in_batch = r && r->batch != TT_NONE;
-    tt_json_kv_string(j, "file", v->path);
     tt_json_kv_u64(j, "graph_id", t->graph->id);
     kv_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(t->m, r->batch) : 0);
     tt_json_kv_string(j, "phase",
@@ -151,7 +149,8 @@ static void put_summary(tt_json *j, const tt_graph_view *v)
 void tt_graph_json(tt_json *j, const tt_graph_view *v)
 {
     tt_json_object(j);
-    put_summary(j, v);
+    tt_json_kv_string(j, "file", v->path);
+    tt_graph_json_summary(j, v->t);
     tt_json_key(j, "nodes");
     tt_json_array(j);
     for (uint32_t i = 0; i < v->t->graph->n_tensors; i++)

@@ -139,14 +139,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 /* --- which graph --- */
 
-static uint32_t last_generated(const tt_model *m)
+static uint32_t usual_token(const tt_model *m)
 {
-    for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].phase == TT_PHASE_GENERATE && m->batches[i].n_runs)
-            return tt_model_token(m, i);
-    for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].n_runs) return tt_model_token(m, i);
-    return TT_NONE;
+    uint32_t batch = tt_topology_usual_batch(m);
+    return batch == TT_NONE ? TT_NONE : tt_model_token(m, batch);
 }
 
 static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
@@ -181,7 +177,7 @@ static int choose_graph(const tt_model *m, uint32_t id, uint32_t *graph, uint32_
 
 static int choose(const struct options *o, const tt_model *m, uint32_t *graph, uint32_t *run)
 {
-    uint32_t token = o->has_token ? o->token : last_generated(m);
+    uint32_t token = o->has_token ? o->token : usual_token(m);
     int code = TT_EXIT_OK;
     *run = TT_NONE;
     if (o->has_graph) return choose_graph(m, o->graph, graph, run);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#define STARS_MAX 8u
+
 static bool tokens(const tt_request *q, tt_filter *f, tt_error *err)
 {
     uint64_t first = 0, last = UINT32_MAX;
@@ -41,6 +43,19 @@ static bool layer(const tt_request *q, tt_filter *f, tt_error *err)
     return true;
 }
 
+/* A pattern's stars are tried at every place of a name, one within the other: few will do. */
+static bool pattern(const tt_request *q, tt_filter *f, tt_error *err)
+{
+    unsigned stars = 0;
+    f->tensor = tt_request_text(q, "tensor");
+    for (const char *p = f->tensor; p && *p; p++)
+        stars += *p == '*';
+    if (stars <= STARS_MAX) return true;
+    (void)tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "tensor=%.40s: more than %u stars", f->tensor,
+                       STARS_MAX);
+    return false;
+}
+
 bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err)
 {
     static const char *const phases[] = {"any", "prompt", "generate", NULL};
@@ -48,11 +63,10 @@ bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err)
     size_t phase = 0;
     memset(out, 0, sizeof *out);
     if (!tokens(q, out, err) || !times(q, out, err) || !layer(q, out, err) ||
-        !tt_request_choice(q, "phase", phases, 0, &phase, err))
+        !tt_request_choice(q, "phase", phases, 0, &phase, err) || !pattern(q, out, err))
         return false;
     out->phase = numbers[phase];
     out->op = tt_request_text(q, "op");
-    out->tensor = tt_request_text(q, "tensor");
     return true;
 }
 

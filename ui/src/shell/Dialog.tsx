@@ -3,17 +3,23 @@
 
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import "./dialog.css";
 
 export function Dialog(props: { open: Signal<boolean>; label: string; class?: string; children: ComponentChildren }) {
   const element = useRef<HTMLDialogElement>(null);
+  // Closings whose event is still to come: it may be open again by then.
+  const ours = useRef(0);
   const isOpen = props.open.value;
-  useEffect(() => {
+  // Before anything else can be typed: what is typed next is meant for it.
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (!dialog) return undefined;
     if (isOpen && !dialog.open) dialog.showModal();
-    if (!isOpen && dialog.open) dialog.close();
+    if (!isOpen && dialog.open) {
+      ours.current++;
+      dialog.close();
+    }
     return undefined;
   }, [isOpen]);
   const close = () => {
@@ -24,7 +30,14 @@ export function Dialog(props: { open: Signal<boolean>; label: string; class?: st
       ref={element}
       class={`dialog ${props.class ?? ""}`}
       aria-label={props.label}
-      onClose={close}
+      onClose={() => {
+        if (ours.current > 0) ours.current--;
+        else close();
+      }}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
       // The page's keys are not meant while it is open.
       onKeyDown={(event) => event.stopPropagation()}
       onPointerDown={(event) => {

@@ -1,6 +1,7 @@
 // All key bindings.
 
 import { signal } from "@preact/signals";
+import { Fragment } from "preact";
 import { useEffect } from "preact/hooks";
 import { allBindings, bind, chordText, type Binding } from "../input/keys";
 import { Dialog } from "./Dialog";
@@ -28,13 +29,15 @@ function byScope(list: readonly Binding[]): Map<string, Binding[]> {
 }
 
 function Keys(props: { binding: Binding }) {
+  // The digits of the number pad look like the others.
+  const texts = [...new Set(props.binding.keys.map(chordText))];
   return (
     <>
-      {props.binding.keys.map((key, i) => (
-        <>
+      {texts.map((text, i) => (
+        <Fragment key={text}>
           {i > 0 && " or "}
-          <kbd key={key}>{chordText(key)}</kbd>
-        </>
+          <kbd>{text}</kbd>
+        </Fragment>
       ))}
     </>
   );
@@ -54,7 +57,7 @@ function Sections() {
                     <Keys binding={binding} />
                   </th>
                   <td>
-                    {binding.title}
+                    {binding.title.replace(/: .*/, "")}
                     {binding.held && <span class="hint"> (hold)</span>}
                   </td>
                 </tr>

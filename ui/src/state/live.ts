@@ -49,6 +49,8 @@ function whileGone(): (() => void) | undefined {
 export function startLive(): void {
   effect(whileGrowing);
   effect(whileGone);
+  // Who comes back to the page learns at once whether the server is still there.
+  addEventListener("focus", () => void loadIndex());
   effect(() => {
     const n = summary.value?.batches.token.length ?? 0;
     if (following.value && summary.value?.growing && n > 0 && !playing.peek()) goToIndex(n - 1, true);

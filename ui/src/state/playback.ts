@@ -70,7 +70,8 @@ export function startPlayback(): void {
     if (!playing.value) return undefined;
     const period_ms = 1000 / (TOKENS_PER_S * speed.value);
     const timer = setInterval(() => {
-      if (!step(1, true)) playing.value = false;
+      // Who cleared the selection wants to see the whole run.
+      if (selectedIndex.peek() < 0 || !step(1, true)) playing.value = false;
     }, period_ms);
     return () => clearInterval(timer);
   });

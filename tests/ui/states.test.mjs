@@ -1,0 +1,100 @@
+// What the page says when something is missing: the server, the trace's end, permission.
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServer } from './server.mjs';
+import { suite, trace } from './harness.mjs';
+
+const { test } = suite();
+
+function folder(t) {
+    const path = mkdtempSync(join(tmpdir(), 'tt-ui-'));
+    t.after(() => rmSync(path, { recursive: true }));
+    return path;
+}
+
+/** Refused connections are what these tests are about. */
+function allowGone(v) {
+    v.allow(/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|ERR_CONNECTION_CLOSED/);
+}
+
+test('the server stops under the page: it says so, keeps what it shows, and comes back', async ({ open, serve, t }) => {
+    const server = await serve(['tiny']);
+    const v = await open([], { server, fragment: 'token=2' });
+    allowGone(v);
+    await server.stop();
+    // Whatever asks the server next notices.
+    await v.press('Digit2', 'Digit3', 'Digit4');
+    await v.page.evaluate(() => dispatchEvent(new Event('focus')));
+    const banner = v.page.getByRole('alert').filter({ hasText: 'The server has stopped' });
+    await banner.waitFor();
+    assert.match(await banner.textContent(), /tensortrace serve/);
+    await v.press('KeyN');
+    await v.untilFragment('token', '3');
+    await v.page.getByText('Token 3', { exact: false }).first().waitFor();
+    await banner.getByRole('button', { name: 'Try again' }).click();
+    await banner.waitFor();
+    // On the same port, as the page knows it; its cookie is of the server before.
+    const again = await startServer([trace('tiny')], ['--port', String(server.port)]);
+    t.after(() => again.stop());
+    v.allow(/40[13]/);
+    await v.page.getByRole('alert').filter({ hasText: /open the address/ }).waitFor();
+    const other = await v.context.newPage();
+    await other.goto(again.url);
+    await v.page.getByRole('button', { name: 'Try again' }).click();
+    await v.page.getByRole('alert').waitFor({ state: 'hidden' });
+});
+
+test('a trace that was cut off: what is left is shown, and what is missing is said', async ({ open }) => {
+    const v = await open(['cut']);
+    const banner = v.page.getByRole('group', { name: 'What is wrong with the trace' });
+    await banner.waitFor();
+    assert.match(await banner.textContent(), /cut off/);
+    assert.match(await banner.textContent(), /tensortrace verify/);
+    const whole = (await v.api('traces/0/summary')).batches.token.length;
+    assert.ok(whole > 0);
+    await v.press('KeyN');
+    await v.untilFragment('token', '0');
+    await banner.getByRole('button', { name: 'Hide' }).click();
+    await banner.waitFor({ state: 'hidden' });
+});
+
+test('a whole trace has no banner', async ({ open }) => {
+    const v = await open(['tiny']);
+    assert.equal(await v.page.locator('.banner').count(), 0);
+});
+
+test('a trace that is still being written: the page keeps up', async ({ open, t }) => {
+    const whole = readFileSync(trace('tiny'));
+    const path = join(folder(t), 'live.ttrace');
+    writeFileSync(path, whole.subarray(0, Math.floor(whole.length * 0.6)));
+    const v = await open([path], { args: ['--live'] });
+    const banner = v.page.getByRole('group', { name: 'Still recording' });
+    await banner.waitFor();
+    const before = (await v.api('traces/0/summary')).batches.token.length;
+    await banner.getByRole('button', { name: 'Follow the newest token' }).click();
+    copyFileSync(trace('tiny'), path);
+    await v.until(async () => (await v.page.locator('.tape-token').count()) > before, 'the new tokens are there');
+    await banner.waitFor({ state: 'hidden' });
+});
+
+test('an address with nonsense in it shows the trace all the same', async ({ open }) => {
+    for (const fragment of [
+        'view=nothing&token=x&layer=%00&op=1&time=5~&region=file:1',
+        'token=999999999999&tensor=%F0%9F%92%A9&layer=-5&op=99999.99999&region=buffer999:0-1&time=1e99~2e99',
+        'trace=7',
+        '%%%&=&==&#',
+    ]) {
+        const v = await open(['tiny'], { fragment });
+        v.allow(/404/);
+        assert.ok((await v.page.locator('#main').textContent()).length > 0, fragment);
+        await v.close();
+    }
+});
+
+test('no trace with that number: what to do is said', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'trace=7' });
+    v.allow(/404/);
+    await v.page.getByRole('alert').waitFor();
+});
