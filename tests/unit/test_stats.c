@@ -380,6 +380,29 @@ static void a_series_is_its_tokens_one_by_one(void **state)
     tt_bytes_free(&b);
 }
 
+static bool is_over(void *context)
+{
+    return ++*(unsigned *)context == 2;
+}
+
+static void a_walk_ends_when_nobody_waits(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    unsigned asked = 0;
+    tt_error err;
+    (void)state;
+    p.generate = 200;
+    tt_model *m = open_plan(&p, &b);
+    tt_stats *s = tt_stats_new(m, TT_BY_OP, NULL);
+    tt_stats_until(s, is_over, &asked);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, &err), TT_E_IO);
+    assert_int_equal(asked, 2);
+    tt_stats_free(s);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 static void rows_are_sorted_as_asked(void **state)
 {
     synth_plan p = synth_default();
@@ -440,6 +463,7 @@ int main(void)
         cmocka_unit_test(filters_leave_what_was_asked_for),
         cmocka_unit_test(times_leave_what_was_asked_for),
         cmocka_unit_test(a_series_is_its_tokens_one_by_one),
+        cmocka_unit_test(a_walk_ends_when_nobody_waits),
         cmocka_unit_test(rows_are_sorted_as_asked),
         cmocka_unit_test(quantiles_are_close),
     };

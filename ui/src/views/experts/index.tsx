@@ -60,7 +60,7 @@ function Head(props: { of: Of; token: number | null; layers: readonly Layer[] })
       </div>
       <label>
         Colour{" "}
-        <select value={measure().id} title={measure().about} onChange={(event) => setMeasure(event.currentTarget.value)}>
+        <select aria-label="What colour tells" value={measure().id} title={measure().about} onChange={(event) => setMeasure(event.currentTarget.value)}>
           {MEASURES.map((m) => (
             <option value={m.id} key={m.id}>
               {m.title}
