@@ -55,6 +55,12 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Then its missing end is no damage. */
+static bool is_growing(const tt_request *q)
+{
+    return tt_traces_live(q->traces) && !q->m->trace.complete;
+}
+
 static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
 {
     const tt_model *m = q->m;
@@ -64,7 +70,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
     const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
     tt_json_kv_u64(j, "generation", tt_generation_number(q->source));
-    tt_json_kv_bool(j, "growing", tt_traces_live(q->traces) && !m->trace.complete);
+    tt_json_kv_bool(j, "growing", is_growing(q));
     tt_json_kv_string(j, "name", tt_traces_name(q->traces, q->trace_id));
     tt_json_kv_string(j, "path", tt_traces_path(q->traces, q->trace_id));
     tt_json_kv_u64(j, "size_bytes", s->file_bytes);
@@ -129,13 +135,13 @@ static void put_files(tt_json *j, const tt_model *m)
 }
 
 /* What is not right with the trace, in words. */
-static void put_problems(tt_json *j, const tt_model *m)
+static void put_problems(tt_json *j, const tt_model *m, bool growing)
 {
     tt_error damage;
     char text[400];
     tt_json_key(j, "problems");
     tt_json_array(j);
-    if (!m->trace.complete) {
+    if (!m->trace.complete && !growing) {
         (void)snprintf(text, sizeof text, "the trace is cut off: %s", m->trace.cut.message);
         tt_json_string(j, text);
     }
@@ -239,7 +245,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     put_head(j, q, &s);
     put_counts(j, q->m, &s);
     put_files(j, q->m);
-    put_problems(j, q->m);
+    put_problems(j, q->m, is_growing(q));
     put_batches(j, q->m);
     tt_json_object_end(j);
     return TT_OK;

@@ -7,7 +7,7 @@ import { bind } from "../input/keys";
 import { announcement } from "../parts/announce";
 import { Empty, Failure, Loading } from "../parts/messages";
 import { clearSelection } from "../state/selection";
-import { loadIndex, loadTrace, summary, traceError } from "../state/trace";
+import { index, loadIndex, loadTrace, summary, traceError } from "../state/trace";
 import { selectedTrace } from "../state/selection";
 import { currentView, showView } from "../state/view";
 import { VIEWS } from "../views/all";
@@ -28,6 +28,7 @@ function View() {
     void loadTrace(selectedTrace.value);
   };
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
+  if (view.ofSeveralTraces && index.value) return <view.Component key={view.id} />;
   if (!summary.value) return <Loading what="the trace" />;
   if (summary.value.batches.token.length === 0 && summary.value.n_ops === 0)
     return (

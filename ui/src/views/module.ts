@@ -10,4 +10,6 @@ export interface ViewModule {
   /** A sentence for the palette and for screen readers. */
   readonly about: string;
   readonly Component: ComponentType;
+  /** It shows several traces, and stays as it is while another one is chosen and read. */
+  readonly ofSeveralTraces?: boolean;
 }

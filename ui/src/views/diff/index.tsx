@@ -198,4 +198,4 @@ function Component() {
   );
 }
 
-export const view: ViewModule = { id: "diff", title: "Diff", about: "Two runs on the same axes", Component };
+export const view: ViewModule = { id: "diff", title: "Diff", about: "Two runs on the same axes", Component, ofSeveralTraces: true };
