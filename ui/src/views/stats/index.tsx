@@ -42,7 +42,7 @@ function Head(props: { by: By; filters: readonly Filter[] }) {
         <>
           <label>
             By{" "}
-            <select value={props.by} onChange={(event) => setDimension(event.currentTarget.value as By)}>
+            <select aria-label="Sum up by" value={props.by} onChange={(event) => setDimension(event.currentTarget.value as By)}>
               {DIMENSIONS.filter((d) => shown() === "table" || d.id !== "token").map((d) => (
                 <option value={d.id} key={d.id}>
                   {d.title.toLowerCase()}
