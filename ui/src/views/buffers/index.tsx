@@ -9,7 +9,6 @@ import { css } from "../../draw/colour";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedTrace, selection } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
-import type { ViewModule } from "../module";
 import { backingText, kindText, type Buffers, type Curve, type CurveSeries } from "./answer";
 import { Lived } from "./Lived";
 import { List } from "./List";
@@ -116,7 +115,7 @@ function Shown(props: { answer: Buffers; curve: Curve }) {
   );
 }
 
-function Component() {
+export function Component() {
   const trace = selectedTrace.value;
   const clock = summary.value?.clock ?? false;
   const key = `${trace} ${generation.value}`;
@@ -143,5 +142,3 @@ function Component() {
     );
   return <Shown answer={answer} curve={curve.data.value} />;
 }
-
-export const view: ViewModule = { id: "buffers", title: "Buffers", about: "The engine's memory over time", Component };

@@ -8,7 +8,6 @@ import { plainName } from "../../draw/format";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedLayer, selectedToken, selectedTrace } from "../../state/selection";
 import { generation } from "../../state/trace";
-import type { ViewModule } from "../module";
 import type { Experts, Layer } from "./answer";
 import { Details, Legend } from "./Details";
 import type { Marks } from "./draw";
@@ -117,7 +116,7 @@ function Shown(props: { answer: Experts; of: Of; token: number | null; chosen: M
   );
 }
 
-function Component() {
+export function Component() {
   const trace = selectedTrace.value;
   const token = selectedToken.value;
   const now = of(token);
@@ -153,5 +152,3 @@ function Component() {
     );
   return <Shown answer={answer} of={now} token={token} chosen={chosen} />;
 }
-
-export const view: ViewModule = { id: "experts", title: "Experts", about: "Which experts the routers chose", Component };
