@@ -68,8 +68,9 @@ static tt_status find(op_answer *a, tt_error *err)
     const tt_model *m = a->q->m;
     tt_join j = {0};
     tt_status status = tt_join_run(&j, m, a->run, err);
-    bool there =
-        status == TT_OK && j.graph && a->node < j.graph->n_nodes && j.ops[a->node].stamp == j.stamp;
+    /* Without any record there is no table of ops. */
+    bool there = status == TT_OK && j.graph && j.n_touched > 0 && a->node < j.graph->n_nodes &&
+                 j.ops[a->node].stamp == j.stamp;
     if (there) {
         a->joined = j.ops[a->node];
         tt_op_describe(m, j.graph, a->node, a->joined.covers, &a->op);
