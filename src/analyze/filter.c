@@ -87,7 +87,10 @@ uint8_t *tt_filter_ops_of(tt_filter_ops *f, uint32_t graph)
     const tt_filter *x = f->filter;
     if (!x->has_layer && !x->op && !x->tensor && !x->text && x->origin == TT_ORIGIN_UNKNOWN)
         return NULL;
-    if (!f->of_graph) f->of_graph = calloc((size_t)f->m->n_graphs + 1, sizeof *f->of_graph);
+    if (!f->of_graph) {
+        f->of_graph = calloc((size_t)f->m->n_graphs + 1, sizeof *f->of_graph);
+        f->n_graphs = f->m->n_graphs;
+    }
     if (f->of_graph && !f->of_graph[graph])
         f->of_graph[graph] = calloc((size_t)f->m->graphs[graph].n_nodes + 1, 1);
     if (f->of_graph && f->of_graph[graph]) return f->of_graph[graph];
@@ -107,7 +110,7 @@ bool tt_filter_ops_judge(tt_filter_ops *f, uint8_t *verdicts, uint32_t graph, ui
 
 void tt_filter_ops_free(tt_filter_ops *f)
 {
-    for (uint32_t i = 0; f->of_graph && i < f->m->n_graphs; i++)
+    for (uint32_t i = 0; f->of_graph && i < f->n_graphs; i++)
         free(f->of_graph[i]);
     free(f->of_graph);
     f->of_graph = NULL;

@@ -45,6 +45,7 @@ typedef struct tt_filter_ops {
     const tt_model *m;
     const tt_filter *filter;
     uint8_t **of_graph; /* by graph, by node; NULL until met */
+    uint32_t n_graphs;  /* private: of of_graph */
     bool failed;        /* memory ran out: ops of graphs met since then do not pass */
 } tt_filter_ops;
 

@@ -125,7 +125,8 @@ static bool note_place(tt_log_index *x, const tt_log_place *at)
         return true;
     }
     if (!make_room(x, at->n_active)) return false;
-    x->places[x->n_places++] = (log_index_place){x->rows, x->n_active, at->next_run, at->n_active};
+    x->places[x->n_places++] =
+        (log_index_place){x->rows, x->latest_ticks, x->n_active, at->next_run, at->n_active};
     if (at->n_active)
         memcpy(x->active + x->n_active, at->active, at->n_active * sizeof *at->active);
     x->n_active += at->n_active;
@@ -183,6 +184,7 @@ static tt_status count_run(tt_log_index *x, bool *whole, uint64_t *rows, uint64_
     if (r->n == 0) return TT_OK;
     *whole = position + 1 == x->n_runs || r->last_ticks < m->runs[order[position + 1]].begin_ticks;
     if (!*whole) return TT_OK;
+    if (r->last_ticks > x->latest_ticks) x->latest_ticks = r->last_ticks;
     if (is_structural(x, r)) return count_set(x, r->set, rows, err);
     tt_status status = tt_log_load_run(&x->load, order[position], err);
     *rows = x->load.n;
@@ -204,7 +206,12 @@ static tt_status count_rows(tt_log_index *x, const tt_model *m, uint64_t *work, 
         status = tt_log_cursor_step(c, &event, err);
         if (status != TT_OK) break;
         *work += event == TT_LOG_LOOKED ? 1000 : 1;
-        x->rows += event == TT_LOG_ROW;
+        if (event == TT_LOG_ROW) {
+            uint32_t position;
+            uint64_t start = tt_log_cursor_item(c, &position)->start;
+            x->rows++;
+            if (start > x->latest_ticks) x->latest_ticks = start;
+        }
         bool between = tt_log_cursor_between(c, &next);
         if (x->rows % x->rows_apart != 0 && !between && *work < enough) continue;
         tt_log_cursor_save(c, &x->at);

@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* The last place for which `before` holds; it holds for the first one, and for all up to some. */
-typedef bool place_test(const tt_log_index *x, const log_index_place *p, uint64_t key);
+/* The last place for which `before` holds; it holds for all up to some. The first one when none. */
+typedef bool place_test(const log_index_place *p, const void *key);
 
-static const log_index_place *last_place(const tt_log_index *x, place_test *before, uint64_t key)
+static const log_index_place *last_place(const tt_log_index *x, place_test *before, const void *key)
 {
     uint32_t low = 0, high = x->n_places;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (before(x, &x->places[middle], key))
+        if (before(&x->places[middle], key))
             low = middle;
         else
             high = middle;
@@ -19,24 +19,25 @@ static const log_index_place *last_place(const tt_log_index *x, place_test *befo
     return &x->places[low];
 }
 
-static bool by_row(const tt_log_index *x, const log_index_place *p, uint64_t row)
+static bool by_row(const log_index_place *p, const void *row)
 {
-    (void)x;
-    return p->row <= row;
+    return p->row <= *(const uint64_t *)row;
 }
 
-static bool by_run(const tt_log_index *x, const log_index_place *p, uint64_t position)
+static bool by_run(const log_index_place *p, const void *position)
 {
-    (void)x;
-    return p->next_run <= position;
+    return p->next_run <= *(const uint32_t *)position;
 }
 
-/* Rows behind the run at next_run begin no earlier than it, and those in front of the place began
- * before. */
-static bool by_ticks(const tt_log_index *x, const log_index_place *p, uint64_t ticks)
+typedef struct moment {
+    const tt_model *m;
+    double ns;
+} moment;
+
+static bool by_time(const log_index_place *p, const void *key)
 {
-    const uint32_t *order = tt_log_survey_order(x->survey);
-    return p->next_run < x->n_runs && x->load.m->runs[order[p->next_run]].begin_ticks <= ticks;
+    const moment *k = key;
+    return p->row == 0 || tt_model_ns(k->m, p->latest_ticks) < k->ns;
 }
 
 static tt_status go_to(const tt_log_index *x, tt_log_cursor *c, const log_index_place *p,
@@ -57,7 +58,7 @@ tt_status tt_log_index_next(const tt_log_index *x, tt_log_cursor *c, uint64_t ro
     while (event == TT_LOG_LOOKED) {
         uint32_t next_run;
         if (tt_log_cursor_between(c, &next_run) && x->n_places) {
-            const log_index_place *p = last_place(x, by_row, row);
+            const log_index_place *p = last_place(x, by_row, &row);
             if (p->row == row && p->next_run > next_run) {
                 tt_status status = go_to(x, c, p, err);
                 if (status != TT_OK) return status;
@@ -84,7 +85,7 @@ static tt_status seek_from(const tt_log_index *x, tt_log_cursor *c, const log_in
 tt_status tt_log_index_seek(const tt_log_index *x, tt_log_cursor *c, uint64_t row, tt_error *err)
 {
     if (x->n_places == 0) return TT_OK;
-    return seek_from(x, c, last_place(x, by_row, row), row, err);
+    return seek_from(x, c, last_place(x, by_row, &row), row, err);
 }
 
 static bool is_op(const tt_model *m, uint32_t run, const tt_log_item *i, uint32_t node)
@@ -126,7 +127,7 @@ typedef struct wanted {
 static tt_status walk_to_op(const tt_log_index *x, const tt_model *m, tt_log_cursor *c,
                             const wanted *w, uint64_t *row, bool *found, tt_error *err)
 {
-    const log_index_place *p = last_place(x, by_run, w->position);
+    const log_index_place *p = last_place(x, by_run, &w->position);
     bool more = true, passed = false;
     tt_status status = go_to(x, c, p, err);
     *row = x->rows;
@@ -176,19 +177,9 @@ tt_status tt_log_index_locate_time(const tt_log_index *x, const tt_model *m, dou
     *row = 0;
     tt_status status = tt_model_need_clock(m, err);
     if (status != TT_OK || x->n_places == 0) return status;
-    /* A moment in ticks is found by asking for the runs' begins, which are what it is compared to.
-     */
+    const moment key = {m, ns};
+    const log_index_place *p = last_place(x, by_time, &key);
     const uint32_t *order = tt_log_survey_order(x->survey);
-    uint32_t low = 0, high = x->n_runs;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (tt_model_ns(m, m->runs[order[middle]].begin_ticks) <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint64_t ticks = low ? m->runs[order[low - 1]].begin_ticks : 0;
-    const log_index_place *p = last_place(x, by_ticks, ticks);
     status = tt_log_cursor_open(m, &x->filter, x->by_lane, order, &c, err);
     if (status == TT_OK) status = go_to(x, c, p, err);
     for (*row = p->row; status == TT_OK; (*row)++) {

@@ -7,7 +7,8 @@
 /* A tt_log_place in front of a row. Ascending by row and next_run. */
 typedef struct log_index_place {
     uint64_t row;
-    size_t first_active; /* in tt_log_index.active */
+    uint64_t latest_ticks; /* no row before it begins later */
+    size_t first_active;   /* in tt_log_index.active */
     uint32_t next_run;
     uint32_t n_active;
 } log_index_place;
@@ -29,6 +30,7 @@ struct tt_log_index {
     uint32_t runs_apart;
     /* Where counting stands: */
     uint64_t rows;
+    uint64_t latest_ticks; /* no row so far begins later */
     tt_log_place at;
     bool done;
     tt_error ended_by;

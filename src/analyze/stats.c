@@ -45,6 +45,11 @@ struct tt_stats {
     size_t n_shares, shares_capacity;
     tt_arena keys;
     uint64_t stray;
+    tt_stats_axis axis;        /* without buckets: no series */
+    uint32_t bucket;           /* of the run at hand, or TT_NONE */
+    tt_stats_is_over *is_over; /* or NULL */
+    void *over_context;
+    bool in_time; /* the filter names a time */
     bool failed;
 };
 
@@ -60,6 +65,7 @@ tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filte
     s->m = m;
     s->by = by;
     if (filter) s->filter = *filter;
+    s->in_time = s->filter.has_from || s->filter.has_to;
     tt_arena_init(&s->keys, TT_MODEL_MEMORY_MAX);
     s->nodes = calloc((size_t)m->n_graphs + 1, sizeof *s->nodes);
     if (s->nodes) return s;
@@ -72,9 +78,12 @@ void tt_stats_free(tt_stats *s)
     if (!s) return;
     for (uint32_t i = 0; s->nodes && i < s->m->n_graphs; i++)
         free(s->nodes[i]);
-    for (size_t i = 0; i < s->n_rows; i++)
+    for (size_t i = 0; i < s->n_rows; i++) {
         tt_quantiles_free(&s->rows[i].ticks);
+        free(s->rows[i].series);
+    }
     tt_quantiles_free(&s->total.ticks);
+    free(s->total.series);
     tt_op_table_free(s->ops);
     free(s->nodes);
     free(s->rows);
@@ -111,6 +120,10 @@ static uint32_t row_of(tt_stats *s, const char *text, int64_t number)
     const char *copy = tt_arena_text(&s->keys, text, strlen(text));
     s->failed |= !copy;
     s->rows[s->n_rows] = (tt_stats_row){.key = copy ? copy : "", .number = number};
+    if (s->axis.n_buckets && s->n_rows < TT_STATS_SERIES_ROWS_MAX) {
+        s->rows[s->n_rows].series = calloc(s->axis.n_buckets, sizeof(tt_stats_cell));
+        s->failed |= !s->rows[s->n_rows].series;
+    }
     return (uint32_t)s->n_rows++;
 }
 
@@ -190,13 +203,30 @@ static node_info *nodes_of(tt_stats *s, uint32_t graph)
     return s->nodes[graph];
 }
 
-static inline void add(tt_stats_row *row, const tt_joined *op, uint64_t ticks, uint64_t bytes,
-                       bool at_most)
+/* Whether each op is in exactly one row until the end: then the total is the sum of the rows. */
+static bool rows_are_parts(const tt_stats *s)
+{
+    return s->by != TT_BY_TENSOR && s->by != TT_BY_TOKEN;
+}
+
+/* What is in a row without a series is in that of the total all the same. */
+static void add_to_series(const tt_stats *s, const tt_stats_row *row, uint64_t ticks,
+                          uint64_t bytes)
+{
+    tt_stats_cell *series = row->series || !rows_are_parts(s) ? row->series : s->total.series;
+    if (!series || s->bucket == TT_NONE) return;
+    series[s->bucket].ticks += ticks;
+    series[s->bucket].weight_bytes += bytes;
+}
+
+static inline void add(const tt_stats *s, tt_stats_row *row, const tt_joined *op, uint64_t ticks,
+                       uint64_t bytes, bool at_most)
 {
     row->count++;
     if (!op->open) {
         tt_quantiles_add(&row->ticks, ticks);
         row->timed_weight_bytes += bytes;
+        if (s->axis.n_buckets) add_to_series(s, row, ticks, bytes);
     }
     row->busy_ticks += op->busy;
     row->wait_ticks += op->wait;
@@ -204,14 +234,12 @@ static inline void add(tt_stats_row *row, const tt_joined *op, uint64_t ticks, u
     row->at_most |= at_most;
 }
 
-/* Whether each op is in exactly one row until the end: then the total is the sum of the rows. */
-static bool rows_are_parts(const tt_stats *s)
+static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *row)
 {
-    return s->by != TT_BY_TENSOR && s->by != TT_BY_TOKEN;
-}
-
-static void add_row(tt_stats_row *total, const tt_stats_row *row)
-{
+    for (uint32_t i = 0; row->series && i < s->axis.n_buckets; i++) {
+        total->series[i].ticks += row->series[i].ticks;
+        total->series[i].weight_bytes += row->series[i].weight_bytes;
+    }
     total->count += row->count;
     tt_quantiles_merge(&total->ticks, &row->ticks);
     total->timed_weight_bytes += row->timed_weight_bytes;
@@ -284,8 +312,13 @@ static void add_to_shares(tt_stats *s, const node_info *info, const tt_joined *o
 {
     for (uint32_t k = 0; k < info->n; k++) {
         const share *part = &s->shares[info->first + k];
-        add(&s->rows[part->row], op, ticks, part->weight_bytes, part->at_most);
+        add(s, &s->rows[part->row], op, ticks, part->weight_bytes, part->at_most);
     }
+}
+
+static bool in_time(const tt_stats *s, uint64_t start_ticks)
+{
+    return tt_filter_time(&s->filter, tt_model_ns(s->m, start_ticks));
 }
 
 static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses *accesses,
@@ -303,15 +336,15 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
         if (!info->known || info->covers != op->covers)
             learn_node(s, j->graph, node, op->covers, info);
         if (s->failed) return TT_OK;
-        if (!info->passes) continue;
+        if (!info->passes || (s->in_time && !in_time(s, op->start))) continue;
         tt_status status =
             info->picks ? measure_picks(s, run->graph, node, accesses, info, err) : TT_OK;
         if (status != TT_OK) return status;
         uint64_t ticks = tt_joined_ticks(op);
-        if (!parts) add(&s->total, op, ticks, info->weight_bytes, info->at_most);
+        if (!parts) add(s, &s->total, op, ticks, info->weight_bytes, info->at_most);
         if (run_row != TT_NONE || info->n == 1)
-            add(&s->rows[run_row != TT_NONE ? run_row : info->row], op, ticks, info->weight_bytes,
-                info->at_most);
+            add(s, &s->rows[run_row != TT_NONE ? run_row : info->row], op, ticks,
+                info->weight_bytes, info->at_most);
         else
             add_to_shares(s, info, op, ticks);
     }
@@ -341,11 +374,11 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
             node_info *info = &nodes[p.node[k]];
             if (!info->known || info->covers != p.covers[k])
                 learn_node(s, g, p.node[k], p.covers[k], info);
-            if (!info->passes) continue;
+            if (!info->passes || (s->in_time && !in_time(s, p.start[k]))) continue;
             const tt_joined own = {.busy = p.arrive[k] - p.start[k],
                                    .wait = p.release[k] - p.arrive[k],
                                    .open = p.open};
-            add(&s->rows[row], &own, own.busy, 0, false);
+            add(s, &s->rows[row], &own, own.busy, 0, false);
         }
     }
     return status;
@@ -358,6 +391,8 @@ static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, ui
     for (size_t i = 0; i < n; i++) {
         tt_status status = TT_OK;
         if (!tt_filter_run(&list[i]->filter, m, &m->runs[run])) continue;
+        if (list[i]->axis.n_buckets)
+            list[i]->bucket = tt_stats_bucket(&list[i]->axis, m->runs[run].batch);
         if (list[i]->by == TT_BY_THREAD) {
             status = add_lanes(list[i], run, err);
         } else {
@@ -395,6 +430,9 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = walk_run(list, n, m, i, &j, accesses, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
+        if (n == 1 && i % PROGRESS_EVERY == 0 && list[0]->is_over && status == TT_OK &&
+            list[0]->is_over(list[0]->over_context))
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for the sums");
     }
     uint64_t stray = 0;
     if (status == TT_OK) status = count_unknown_runs(m, &stray, err);
@@ -403,7 +441,7 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
     tt_accesses_free(accesses);
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         for (size_t k = 0; k < list[i]->n_rows && rows_are_parts(list[i]); k++)
-            add_row(&list[i]->total, &list[i]->rows[k]);
+            add_row(list[i], &list[i]->total, &list[i]->rows[k]);
         finish_row(m, &list[i]->total);
         for (size_t k = 0; k < list[i]->n_rows; k++)
             finish_row(m, &list[i]->rows[k]);
@@ -417,41 +455,14 @@ double tt_stats_rate(const tt_stats_row *r)
     return r->total_ns > 0 ? (double)r->timed_weight_bytes / r->total_ns * 1e9 : 0;
 }
 
-static double sort_value(const tt_stats_row *r, tt_stats_sort by)
-{
-    switch (by) {
-    case TT_SORT_COUNT:
-        return (double)r->count;
-    case TT_SORT_MEAN:
-        return r->mean_ns;
-    case TT_SORT_MAX:
-        return r->max_ns;
-    case TT_SORT_WAIT:
-        return r->wait_ns;
-    case TT_SORT_BYTES:
-        return (double)r->weight_bytes;
-    case TT_SORT_RATE:
-        return tt_stats_rate(r);
-    case TT_SORT_TOTAL:
-    case TT_SORT_KEY:
-        break;
-    }
-    return r->total_ns;
-}
-
-static int compare(const void *a, const void *b, void *context)
-{
-    const tt_stats_row *x = a, *y = b;
-    tt_stats_sort by = *(const tt_stats_sort *)context;
-    double u = sort_value(x, by), v = sort_value(y, by);
-    if (by != TT_SORT_KEY && u != v) return u > v ? -1 : 1;
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    return strcmp(x->key, y->key);
-}
-
 const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n)
 {
-    if (s->n_rows) qsort_r(s->rows, s->n_rows, sizeof *s->rows, compare, &sort);
+    tt_stats_sort_rows(s->rows, s->n_rows, sort);
+    return tt_stats_unsorted(s, n);
+}
+
+const tt_stats_row *tt_stats_unsorted(const tt_stats *s, size_t *n)
+{
     *n = s->n_rows;
     return s->rows;
 }
@@ -464,4 +475,23 @@ const tt_stats_row *tt_stats_total(const tt_stats *s)
 uint64_t tt_stats_stray(const tt_stats *s)
 {
     return s->stray;
+}
+
+bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets)
+{
+    s->axis = tt_stats_axis_of(s->m, &s->filter, n_buckets);
+    if (s->axis.n_buckets == 0) return true;
+    s->total.series = calloc(s->axis.n_buckets, sizeof *s->total.series);
+    return s->total.series != NULL;
+}
+
+const tt_stats_axis *tt_stats_series_axis(const tt_stats *s)
+{
+    return &s->axis;
+}
+
+void tt_stats_until(tt_stats *s, tt_stats_is_over *is_over, void *context)
+{
+    s->is_over = is_over;
+    s->over_context = context;
 }

@@ -1,11 +1,13 @@
 #include "answer/buffers.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 typedef struct about {
     const tt_model *m;
     const tt_buffers *buffers;
     const tt_kv *kv;
+    uint64_t rows; /* 0: all */
 } about;
 
 static void kv_string_or_null(tt_json *j, const char *key, const char *text)
@@ -55,6 +57,7 @@ static void put_buffer(tt_json *j, const about *r, uint32_t i)
     const tt_buffer *b = &r->m->buffers[i];
     const tt_buffer_use *u = &r->buffers->uses[i];
     tt_json_object(j);
+    if (r->rows) tt_json_kv_u64(j, "buffer_index", i);
     tt_json_kv_u64(j, "buffer_id", b->id);
     tt_json_kv_string(j, "name", b->name);
     tt_json_kv_string(j, "kind", tt_buffer_kind_name(b->kind));
@@ -151,6 +154,13 @@ static void put_tensor(tt_json *j, const tt_kv *kv, const tt_kv_tensor *t)
     tt_json_object_end(j);
 }
 
+/* Of n steps, as many as are wanted, the first and the last among them. */
+static bool is_kept(const about *r, uint64_t i, uint64_t n)
+{
+    if (!r->rows || n <= r->rows || i == n - 1) return true;
+    return i * (r->rows - 1) / n != (i + 1) * (r->rows - 1) / n || i == 0;
+}
+
 static void put_cache(tt_json *j, const about *r, const tt_kv_cache *c)
 {
     tt_json_object(j);
@@ -168,6 +178,7 @@ static void put_cache(tt_json *j, const about *r, const tt_kv_cache *c)
     tt_json_key(j, "tokens");
     tt_json_array(j);
     for (uint32_t i = 0; i < c->n_steps && c->observed; i++) {
+        if (!is_kept(r, i, c->n_steps)) continue;
         tt_json_object(j);
         tt_json_kv_u64(j, "token_id", tt_model_token(r->m, c->steps[i].batch));
         tt_json_kv_u64(j, "cells_written", c->steps[i].cells_written);
@@ -178,22 +189,58 @@ static void put_cache(tt_json *j, const about *r, const tt_kv_cache *c)
     tt_json_object_end(j);
 }
 
-void tt_buffers_json(tt_json *j, const char *path, const tt_model *m, const tt_buffers *buffers,
-                     const tt_kv *kv)
+static int largest(const void *a, const void *b, void *context)
 {
-    const about all = {m, buffers, kv}, *r = &all;
-    tt_json_object(j);
-    tt_json_kv_string(j, "file", path);
+    const tt_model *m = context;
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const uint64_t p = m->buffers[x].size_bytes, q = m->buffers[y].size_bytes;
+    return p != q ? (p > q ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* All, or the largest ones, in the order of the trace. */
+static void put_buffers(tt_json *j, const about *r)
+{
+    const uint32_t n = r->m->n_buffers;
+    uint32_t *order = r->rows && n > r->rows ? calloc(n, sizeof *order) : NULL;
+    const uint32_t shown = order ? (uint32_t)r->rows : n;
+    for (uint32_t i = 0; order && i < n; i++)
+        order[i] = i;
+    if (order) {
+        qsort_r(order, n, sizeof *order, largest, (void *)r->m);
+        qsort(order, shown, sizeof *order, ascending);
+    }
     tt_json_key(j, "buffers");
     tt_json_array(j);
-    for (uint32_t i = 0; i < r->m->n_buffers; i++)
-        put_buffer(j, r, i);
+    for (uint32_t i = 0; i < shown; i++)
+        put_buffer(j, r, order ? order[i] : i);
     tt_json_array_end(j);
+    free(order);
+}
+
+static void put_events(tt_json *j, const about *r)
+{
+    const tt_buffers *b = r->buffers;
     tt_json_key(j, "events");
     tt_json_array(j);
-    for (uint32_t i = 0; i < r->buffers->n_events; i++)
-        put_event(j, r, &r->buffers->events[i]);
+    for (uint32_t i = 0; i < b->n_events && (!r->rows || i < r->rows); i++)
+        put_event(j, r, &b->events[i]);
     tt_json_array_end(j);
+}
+
+void tt_buffers_json(tt_json *j, const char *path, const tt_model *m, const tt_buffers *buffers,
+                     const tt_kv *kv, const tt_buffers_limits *limits)
+{
+    const about all = {m, buffers, kv, limits->rows}, *r = &all;
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", path);
+    put_buffers(j, r);
+    put_events(j, r);
     tt_json_key(j, "peak");
     tt_json_object(j);
     for (unsigned k = 0; k < TT_BACKINGS; k++)
@@ -204,5 +251,9 @@ void tt_buffers_json(tt_json *j, const char *path, const tt_model *m, const tt_b
     for (uint32_t i = 0; i < r->kv->n_caches; i++)
         put_cache(j, r, &r->kv->caches[i]);
     tt_json_array_end(j);
+    if (limits->rows) {
+        tt_json_kv_u64(j, "buffers_total", m->n_buffers);
+        tt_json_kv_u64(j, "events_total", buffers->n_events);
+    }
     tt_json_object_end(j);
 }

@@ -1,6 +1,7 @@
 #include "answer/routing.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void bytes_or_null(tt_json *j, const char *key, double experts, uint64_t expert_bytes)
 {
@@ -60,11 +61,10 @@ static void windows(tt_json *j, const tt_router_sum *s, uint64_t expert_bytes)
     tt_json_array_end(j);
 }
 
-static void layer_object(tt_json *j, const tt_routing_choice *o, const tt_routing_view *v,
-                         const tt_router_layer *layer, const tt_router_sum *s)
+void tt_routing_layer_json(tt_json *j, const tt_routing_view *v, const tt_router_layer *layer,
+                           const tt_router_sum *s)
 {
     const uint32_t tops[] = {1, 2, 4, s->chosen_most};
-    tt_json_object(j);
     tt_json_key(j, "layer_id");
     if (layer->layer_id < 0)
         tt_json_null(j);
@@ -99,6 +99,13 @@ static void layer_object(tt_json *j, const tt_routing_choice *o, const tt_routin
     windows(j, s, layer->expert_bytes);
     tt_json_kv_double(j, "mean_experts_per_batch", s->batch_set);
     bytes_or_null(j, "mean_bytes_per_batch", s->batch_set, layer->expert_bytes);
+}
+
+static void layer_object(tt_json *j, const tt_routing_choice *o, const tt_routing_view *v,
+                         const tt_router_layer *layer, const tt_router_sum *s)
+{
+    tt_json_object(j);
+    tt_routing_layer_json(j, v, layer, s);
     experts(j, o, v, layer, s->choices);
     tt_json_object_end(j);
 }
@@ -118,4 +125,14 @@ void tt_routing_json(tt_json *j, const tt_routing_view *v, const tt_routing_choi
     }
     tt_json_array_end(j);
     tt_json_object_end(j);
+}
+
+bool tt_routing_sum_up(tt_routing_view *v)
+{
+    v->layers = tt_routers_layers(v->routers, &v->n_layers);
+    v->texts = tt_routers_texts(v->routers, &v->n_texts, &v->texts_left_out);
+    v->sums = calloc(v->n_layers + 1, sizeof *v->sums);
+    for (size_t i = 0; v->sums && i < v->n_layers; i++)
+        tt_router_sum_up(v->layers[i].router, &v->sums[i]);
+    return v->sums != NULL;
 }

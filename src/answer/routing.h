@@ -30,6 +30,12 @@ typedef struct tt_routing_choice {
     bool ranges;    /* where in the file each expert's bytes lie */
 } tt_routing_choice;
 
+/* Fills the view from its routers, after their walk; sums is for free(). False without memory. */
+bool tt_routing_sum_up(tt_routing_view *v);
+
+/* Keys of the object under way: a layer's, without its experts. */
+void tt_routing_layer_json(tt_json *j, const tt_routing_view *v, const tt_router_layer *layer,
+                           const tt_router_sum *s);
 /* One object. */
 void tt_routing_json(tt_json *j, const tt_routing_view *v, const tt_routing_choice *choice);
 

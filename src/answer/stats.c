@@ -13,8 +13,9 @@ const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
 
 const tt_stats_order tt_stats_orders[TT_STATS_ORDERS] = {
     {"total", TT_SORT_TOTAL}, {"count", TT_SORT_COUNT}, {"mean", TT_SORT_MEAN},
-    {"max", TT_SORT_MAX},     {"wait", TT_SORT_WAIT},   {"bytes", TT_SORT_BYTES},
-    {"rate", TT_SORT_RATE},   {"key", TT_SORT_KEY},
+    {"p50", TT_SORT_P50},     {"p95", TT_SORT_P95},     {"max", TT_SORT_MAX},
+    {"wait", TT_SORT_WAIT},   {"bytes", TT_SORT_BYTES}, {"rate", TT_SORT_RATE},
+    {"key", TT_SORT_KEY},
 };
 
 /* null where no op of the row has an end. */
@@ -45,35 +46,128 @@ static void json_row(tt_json *j, const tt_stats_dimension *by, const tt_stats_ro
     json_time(j, "wait_ns", r, r->wait_ns);
 }
 
-void tt_stats_json(tt_json *j, const char *path, const tt_stats_dimension *by, tt_stats_sort sort,
-                   uint64_t limit, tt_stats *s)
+/* null where the row is of no layer, no batch. */
+static void row_key(tt_json *j, const tt_stats_dimension *by, const tt_stats_row *r)
 {
-    size_t n;
-    const tt_stats_row *rows = tt_stats_rows(s, sort, &n), *total = tt_stats_total(s);
+    tt_json_key(j, by->key);
+    if (!by->number)
+        tt_json_string(j, r->key);
+    else if (r->number < 0)
+        tt_json_null(j);
+    else
+        tt_json_i64(j, r->number);
+}
+
+void tt_stats_json(tt_json *j, const tt_stats_view *v)
+{
     tt_json_object(j);
-    tt_json_kv_string(j, "file", path);
-    tt_json_kv_string(j, "by", by->name);
+    tt_json_kv_string(j, "file", v->path);
+    tt_json_kv_string(j, "by", v->by->name);
     tt_json_key(j, "rows");
     tt_json_array(j);
-    for (size_t i = 0; i < n && (!limit || i < limit); i++) {
+    for (size_t i = 0; i < v->n_rows && (!v->limit || i < v->limit); i++) {
         tt_json_object(j);
-        tt_json_key(j, by->key);
-        if (!by->number)
-            tt_json_string(j, rows[i].key);
-        else if (rows[i].number < 0)
-            tt_json_null(j);
-        else
-            tt_json_i64(j, rows[i].number);
-        json_row(j, by, &rows[i], total->total_ns);
+        row_key(j, v->by, &v->rows[i]);
+        json_row(j, v->by, &v->rows[i], v->total->total_ns);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);
     tt_json_key(j, "total");
     tt_json_object(j);
-    json_row(j, by, total, total->total_ns);
+    json_row(j, v->by, v->total, v->total->total_ns);
     tt_json_object_end(j);
-    tt_json_kv_u64(j, "rows_total", n);
-    tt_json_kv_u64(j, "stray_records", tt_stats_stray(s));
+    tt_json_kv_u64(j, "rows_total", v->n_rows);
+    tt_json_kv_u64(j, "stray_records", v->stray);
     tt_json_kv_double(j, "quantile_error", 0.004);
+    tt_json_object_end(j);
+}
+
+/* --- series --- */
+
+static void axis_columns(tt_json *j, const tt_model *m, const tt_stats_axis *axis)
+{
+    tt_json_key(j, "first_token_id");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < axis->n_buckets; i++)
+        tt_json_u64(j, tt_model_token(m, tt_stats_bucket_begin(axis, i)));
+    tt_json_array_end(j);
+    tt_json_key(j, "last_token_id");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < axis->n_buckets; i++)
+        tt_json_u64(j, tt_model_token(m, tt_stats_bucket_begin(axis, i + 1) - 1));
+    tt_json_array_end(j);
+}
+
+/* null where no op of the bucket has a time: not a time of 0. */
+static void cells(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis,
+                  const tt_stats_cell *list)
+{
+    const tt_stats_cell *all = v->total->series;
+    tt_json_key(j, "total_ns");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < axis->n_buckets; i++)
+        if (all[i].ticks)
+            tt_json_double(j, tt_model_span_ns(v->m, list[i].ticks));
+        else
+            tt_json_null(j);
+    tt_json_array_end(j);
+    if (v->by->by == TT_BY_THREAD) return;
+    tt_json_key(j, "weight_bytes");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < axis->n_buckets; i++)
+        if (all[i].ticks)
+            tt_json_u64(j, list[i].weight_bytes);
+        else
+            tt_json_null(j);
+    tt_json_array_end(j);
+}
+
+/* What no row that is said has: by tensor an op counts for each of its weights, so that the rows
+ * may add up to more than there is. */
+static void others(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis, size_t said)
+{
+    tt_json_key(j, "other");
+    tt_json_object(j);
+    tt_json_kv_u64(j, "rows", v->n_rows - said);
+    tt_json_key(j, "total_ns");
+    tt_json_array(j);
+    for (uint32_t k = 0; k < axis->n_buckets; k++) {
+        uint64_t all = v->total->series[k].ticks, rows = 0;
+        for (size_t i = 0; i < said; i++)
+            if (v->rows[i].series) rows += v->rows[i].series[k].ticks;
+        if (all)
+            tt_json_double(j, tt_model_span_ns(v->m, all > rows ? all - rows : 0));
+        else
+            tt_json_null(j);
+    }
+    tt_json_array_end(j);
+    tt_json_object_end(j);
+}
+
+void tt_stats_series_json(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis)
+{
+    size_t said = 0;
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", v->path);
+    tt_json_kv_string(j, "by", v->by->name);
+    tt_json_kv_u64(j, "tokens", axis->n_batches);
+    axis_columns(j, v->m, axis);
+    tt_json_key(j, "rows");
+    tt_json_array(j);
+    for (; said < v->n_rows && (!v->limit || said < v->limit) && v->rows[said].series; said++) {
+        tt_json_object(j);
+        row_key(j, v->by, &v->rows[said]);
+        cells(j, v, axis, v->rows[said].series);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+    if (axis->n_buckets) {
+        others(j, v, axis, said);
+        tt_json_key(j, "all");
+        tt_json_object(j);
+        cells(j, v, axis, v->total->series);
+        tt_json_object_end(j);
+    }
+    tt_json_kv_u64(j, "rows_total", v->n_rows);
     tt_json_object_end(j);
 }

@@ -28,11 +28,25 @@ typedef struct tt_stats_order {
     tt_stats_sort sort;
 } tt_stats_order;
 
-#define TT_STATS_ORDERS 8u
+#define TT_STATS_ORDERS 10u
 extern const tt_stats_order tt_stats_orders[TT_STATS_ORDERS];
 
-/* One object. limit: rows; 0: all. Sorts the rows: s is of one thread at a time. */
-void tt_stats_json(tt_json *j, const char *path, const tt_stats_dimension *by, tt_stats_sort sort,
-                   uint64_t limit, tt_stats *s);
+/* What is said of a walk. */
+typedef struct tt_stats_view {
+    const char *path; /* of the trace */
+    const tt_model *m;
+    const tt_stats_dimension *by;
+    const tt_stats_row *rows; /* in the order in which they are to be said */
+    size_t n_rows;
+    uint64_t limit; /* rows; 0: all */
+    const tt_stats_row *total;
+    uint64_t stray;
+} tt_stats_view;
+
+/* One object. */
+void tt_stats_json(tt_json *j, const tt_stats_view *v);
+/* One object: the rows' sums bucket by bucket (tt_stats_keep_series), of the first `limit` rows;
+ * the others in one, "other". */
+void tt_stats_series_json(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis);
 
 #endif

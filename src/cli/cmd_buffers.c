@@ -49,9 +49,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static bool print_json(const tt_buffers_report *r)
 {
+    const tt_buffers_limits all = {0};
     tt_json j;
     tt_json_begin(&j, stdout, 2);
-    tt_buffers_json(&j, r->path, r->m, r->buffers, r->kv);
+    tt_buffers_json(&j, r->path, r->m, r->buffers, r->kv, &all);
     return tt_json_end(&j);
 }
 

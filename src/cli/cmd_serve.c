@@ -123,7 +123,7 @@ static int serve(const struct options *o)
     if (code == TT_EXIT_OK) {
         fprintf(stderr, "tensortrace: open this address in a browser on this machine; Ctrl-C "
                         "ends\n");
-        if (o->opens && has_display()) open_browser(tt_server_url(server));
+        if (o->opens && has_display()) open_browser(tt_server_once_url(server));
         while (sigwait(&signals, &which) == EINTR)
             ;
     }

@@ -26,7 +26,8 @@ struct options {
 static const struct argp_option option_table[] = {
     {"by", OPT_BY, "WHAT", 0,
      "Sum up by op (default), layer, component, category, tensor, thread, token or phase", 1},
-    {"sort", OPT_SORT, "COLUMN", 0, "By total, count, mean, max, wait, bytes, rate or key", 1},
+    {"sort", OPT_SORT, "COLUMN", 0,
+     "By total, count, mean, p50, p95, max, wait, bytes, rate or key", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
     {0},
 };
@@ -58,11 +59,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static bool print_json(const struct options *o, tt_stats *s)
+static bool print_json(const struct options *o, const tt_model *m, tt_stats *s)
 {
     tt_json j;
     tt_json_begin(&j, stdout, 2);
-    tt_stats_json(&j, o->input.path, o->by, o->sort, o->limit, s);
+    tt_stats_view v = {.path = o->input.path,
+                       .m = m,
+                       .by = o->by,
+                       .limit = o->limit,
+                       .total = tt_stats_total(s),
+                       .stray = tt_stats_stray(s)};
+    v.rows = tt_stats_rows(s, o->sort, &v.n_rows);
+    tt_stats_json(&j, &v);
     return tt_json_end(&j);
 }
 
@@ -170,7 +178,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         else if (tt_stats_total(s)->count == 0)
             tt_trace_note_none(m);
         if (o->input.json)
-            code = tt_report_output(print_json(o, s));
+            code = tt_report_output(print_json(o, m, s));
         else
             code = tt_report_output(tt_stats_total(s)->count == 0 || print_table(o, s));
     }

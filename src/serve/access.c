@@ -12,7 +12,7 @@
 
 static tt_access_verdict refuse(unsigned status, const char *message)
 {
-    return (tt_access_verdict){TT_ACCESS_REFUSED, status, message};
+    return (tt_access_verdict){TT_ACCESS_REFUSED, status, message, false};
 }
 
 bool tt_access_secret(char out[TT_ACCESS_SECRET_TEXT])
@@ -46,9 +46,10 @@ bool tt_access_same(const char *a, const char *b, size_t n)
     return differs == 0;
 }
 
-static bool is_secret(const tt_access_key *key, const char *text, size_t n)
+/* An empty secret is nobody's. */
+static bool is_secret(const char *secret, const char *text, size_t n)
 {
-    return n == SECRET_DIGITS && tt_access_same(text, key->secret, SECRET_DIGITS);
+    return n == SECRET_DIGITS && *secret && tt_access_same(text, secret, SECRET_DIGITS);
 }
 
 static bool has_cookie(const tt_access_key *key, const char *cookies)
@@ -60,7 +61,7 @@ static bool has_cookie(const tt_access_key *key, const char *cookies)
         cookies += strspn(cookies, " ;");
         size_t n = strcspn(cookies, ";");
         if (n > length && strncmp(cookies, name, length) == 0 && cookies[length] == '=' &&
-            is_secret(key, cookies + length + 1, n - length - 1))
+            is_secret(key->secret, cookies + length + 1, n - length - 1))
             return true;
         cookies += n;
     }
@@ -91,6 +92,19 @@ static bool is_own_site(const char *fetch_site)
     return !fetch_site || strcmp(fetch_site, "same-origin") == 0 || strcmp(fetch_site, "none") == 0;
 }
 
+static tt_access_verdict enter(const tt_access_key *key, const tt_access_request *q,
+                               const char *secret)
+{
+    size_t n = strlen(secret);
+    bool once = is_secret(key->once, secret, n);
+    if (!once && !is_secret(key->secret, secret, n))
+        return refuse(403, "this address is not, or no longer, right; use the one that "
+                           "`tensortrace serve` printed");
+    return (tt_access_verdict){is_own_site(q->fetch_site) ? TT_ACCESS_ENTERS
+                                                          : TT_ACCESS_ENTERS_FROM_ELSEWHERE,
+                               0, NULL, once};
+}
+
 tt_access_verdict tt_access_judge(const tt_access_key *key, const tt_access_request *q)
 {
     if (q->ambiguous) return refuse(400, "a header that has to be there once was sent twice");
@@ -102,20 +116,13 @@ tt_access_verdict tt_access_judge(const tt_access_key *key, const tt_access_requ
     if (strcmp(q->method, "GET") != 0 && strcmp(q->method, "HEAD") != 0)
         return refuse(405, "this server only answers GET and HEAD");
     if (q->has_body) return refuse(400, "a request to this server has no body");
-    size_t open = strlen(TT_ACCESS_OPEN_PATH);
-    if (strncmp(q->path, TT_ACCESS_OPEN_PATH, open) == 0) {
-        if (!is_secret(key, q->path + open, strlen(q->path + open)))
-            return refuse(403, "this address is not, or no longer, right; use the one that "
-                               "`tensortrace serve` printed");
-        return (tt_access_verdict){is_own_site(q->fetch_site) ? TT_ACCESS_ENTERS
-                                                              : TT_ACCESS_ENTERS_FROM_ELSEWHERE,
-                                   0, NULL};
-    }
+    if (strncmp(q->path, TT_ACCESS_OPEN_PATH, strlen(TT_ACCESS_OPEN_PATH)) == 0)
+        return enter(key, q, q->path + strlen(TT_ACCESS_OPEN_PATH));
     if (!is_own_site(q->fetch_site))
         return refuse(403, "a page of another site may not ask this server; open the address that "
                            "`tensortrace serve` printed");
     if (!has_cookie(key, q->cookie))
         return refuse(403, "this browser has not been let in yet; open the address that "
                            "`tensortrace serve` printed (it ends in /open/ and 32 characters)");
-    return (tt_access_verdict){TT_ACCESS_GRANTED, 0, NULL};
+    return (tt_access_verdict){TT_ACCESS_GRANTED, 0, NULL, false};
 }

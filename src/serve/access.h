@@ -21,6 +21,9 @@
 typedef struct tt_access_key {
     uint16_t port;
     char secret[TT_ACCESS_SECRET_TEXT];
+    /* Opens, too, but only the first time: for the command line of a browser, that other users of
+     * this machine can read. Then "". */
+    char once[TT_ACCESS_SECRET_TEXT];
 } tt_access_key;
 
 /* NULL: it was not sent. */
@@ -49,6 +52,7 @@ typedef struct tt_access_verdict {
     tt_access_kind kind;
     unsigned status;     /* when refused: of HTTP */
     const char *message; /* when refused: for people; static storage */
+    bool used_once;      /* it was the secret that holds once: it must not be taken again */
 } tt_access_verdict;
 
 tt_access_verdict tt_access_judge(const tt_access_key *key, const tt_access_request *q);

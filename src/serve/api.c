@@ -14,9 +14,23 @@ bool tt_api_owns(const char *path)
     return strncmp(path, "/api", 4) == 0 && (path[4] == '/' || path[4] == '\0');
 }
 
+/* 5xx is for what the server is to blame for: not for a trace that cannot tell what is asked. */
 static unsigned status_of(const tt_error *err)
 {
-    return err->status == TT_E_USAGE ? 400 : err->status == TT_E_NOT_FOUND ? 404 : 500;
+    switch (err->status) {
+    case TT_E_USAGE:
+        return 400;
+    case TT_E_NOT_FOUND:
+        return 404;
+    case TT_E_FORMAT:
+    case TT_E_TRUNCATED:
+    case TT_E_CHECKSUM:
+    case TT_E_UNSUPPORTED:
+    case TT_E_LIMIT:
+        return 422;
+    default:
+        return 500;
+    }
 }
 
 /* The number of a trace: TT_NONE when it is none of ours. */

@@ -58,7 +58,7 @@ static tt_status begin(tt_server *s, const tt_serve_options *o, tt_error *err)
     if (status != TT_OK) return status;
     status = tt_traces_open(o->paths, o->n_paths, o->live, &s->traces, err);
     if (status == TT_OK) status = tt_traces_await(s->traces, AWAIT_MS, err);
-    if (status == TT_OK && !tt_access_secret(s->key.secret))
+    if (status == TT_OK && (!tt_access_secret(s->key.secret) || !tt_access_secret(s->key.once)))
         status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no random numbers for the secret: %s",
                               strerror(errno));
     if (status == TT_OK) {
@@ -67,6 +67,8 @@ static tt_status begin(tt_server *s, const tt_serve_options *o, tt_error *err)
     }
     (void)snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u" TT_ACCESS_OPEN_PATH "%s",
                    s->key.port, s->key.secret);
+    (void)snprintf(s->once_url, sizeof s->once_url, "http://127.0.0.1:%u" TT_ACCESS_OPEN_PATH "%s",
+                   s->key.port, s->key.once);
     if (status == TT_OK) status = tt_http_start(s, listening, err);
     if (!s->daemon) (void)close(listening);
     return status;
@@ -92,6 +94,11 @@ tt_status tt_server_start(const tt_serve_options *o, tt_server **out, tt_error *
 const char *tt_server_url(const tt_server *s)
 {
     return s->url;
+}
+
+const char *tt_server_once_url(const tt_server *s)
+{
+    return s->once_url;
 }
 
 void tt_server_stop(tt_server *s)

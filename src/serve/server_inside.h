@@ -17,7 +17,7 @@ struct tt_server {
     tt_traces *traces;
     tt_pool *pool;
     atomic_bool is_ending;
-    char url[96];
+    char url[96], once_url[96];
 };
 
 #endif

@@ -39,6 +39,8 @@ export interface VirtualTableProps<R> {
   row: (i: number) => R | null;
   /** The row that is selected; the table scrolls to it when it changes. */
   selected?: number | null;
+  /** A row to be brought into view, whenever this is another object. */
+  reveal?: { readonly row: number } | null;
   /** Rows that have to do with what is selected elsewhere. */
   related?: (row: R) => boolean;
   onSelect?: (i: number, row: R) => void;
@@ -127,6 +129,12 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     cursor.value = props.selected;
     show(props.selected, true);
   }, [props.selected, scroll.bodyHeight > 0]);
+
+  useLayoutEffect(() => {
+    if (!props.reveal || scroll.bodyHeight === 0) return;
+    cursor.value = Math.min(props.reveal.row, Math.max(0, props.count - 1));
+    show(cursor.value, true);
+  }, [props.reveal, scroll.bodyHeight > 0]);
 
   const visible = useMemo(() => signal({ first: 0, n: 0 }), []);
   const first = Math.floor(top.value);
@@ -237,7 +245,11 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
             <div class="vt-rows" role="presentation" style={{ transform: `translateY(${(first - top.value) * ROW_HEIGHT}px)` }}>
               {rows}
             </div>
-            {props.count === 0 && <div class="vt-empty">{props.empty}</div>}
+            {props.count === 0 && (
+              <div class="vt-empty" style={{ width: `${size.value.width}px` }}>
+                {props.empty}
+              </div>
+            )}
           </div>
         </div>
       </div>

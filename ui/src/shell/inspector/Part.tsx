@@ -1,6 +1,7 @@
 // One thing that is selected: its name, its figures, and where to look at it.
 
 import type { ComponentChildren } from "preact";
+import { selectedToken } from "../../state/selection";
 import { showView } from "../../state/view";
 import { VIEWS } from "../../views/all";
 
@@ -17,11 +18,17 @@ export interface PartProps {
 /** Figures: pairs of a name and a value. */
 export function Figure(props: { name: string; children: ComponentChildren }) {
   return (
-    <div class="figure">
+    <dl class="figure">
       <dt>{props.name}</dt>
       <dd>{props.children}</dd>
-    </div>
+    </dl>
   );
+}
+
+/** What the figures below it are about: the selected token, or all of them. */
+export function Within() {
+  const token = selectedToken.value;
+  return <p class="within">{token === null ? "In the whole run" : `In token ${token}`}</p>;
 }
 
 export function Part(props: PartProps) {
@@ -37,7 +44,7 @@ export function Part(props: PartProps) {
           </button>
         )}
       </div>
-      <dl>{props.children}</dl>
+      <div class="figures">{props.children}</div>
       {props.views && (
         <p class="links">
           Show in{" "}

@@ -1,9 +1,10 @@
 // A tensor: where it lies, and what it is.
 
 import { bytes, count, plainName, shape } from "../../draw/format";
-import { select } from "../../state/selection";
+import { select, selectedToken } from "../../state/selection";
 import { summary, tensors } from "../../state/trace";
-import { Figure, Part } from "./Part";
+import { Figure, Part, Within } from "./Part";
+import { asPattern, Used } from "./Used";
 
 export function TensorPart(props: { name: string }) {
   const all = tensors.value;
@@ -40,6 +41,8 @@ export function TensorPart(props: { name: string }) {
         <span class="mono wrap">{file ? plainName(file.name) : "not known"}</span>
       </Figure>
       <Figure name="Offset">{count(all.offset_bytes[i])}</Figure>
+      <Within />
+      <Used filter={{ tensor: asPattern(props.name), token: selectedToken.value }} />
     </Part>
   );
 }

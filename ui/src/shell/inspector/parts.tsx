@@ -1,10 +1,11 @@
 // Token, layer, time range and region.
 
 import { bytes, count, counted, duration, plainName, visible } from "../../draw/format";
-import { select, type Region } from "../../state/selection";
+import { select, selectedToken, type Region } from "../../state/selection";
 import { batchIndex, summary, tensors } from "../../state/trace";
 import { phaseWord, spaceWords } from "../../state/words";
-import { Figure, Part } from "./Part";
+import { Figure, Part, Within } from "./Part";
+import { Used } from "./Used";
 
 /** Of a prompt, as much as one looks at. */
 const TEXT_MOST = 400;
@@ -34,6 +35,7 @@ export function TokenPart(props: { token: number }) {
       <Figure name="Took">{duration(took)}</Figure>
       <Figure name="Begins at">{duration(begin)}</Figure>
       <Figure name="Speed">{took ? `${((n_tokens / took) * 1e9).toPrecision(3)} tokens/s` : "not observed"}</Figure>
+      <Used filter={{ token: props.token }} />
     </Part>
   );
 }
@@ -51,6 +53,8 @@ export function LayerPart(props: { layer: number }) {
     <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts"]}>
       <Figure name="Weights">{all && n > 0 ? counted(n, "tensor") : "not known"}</Figure>
       <Figure name="Size">{all && n > 0 ? bytes(size) : "not known"}</Figure>
+      {n > 0 && <Within />}
+      {n > 0 && <Used filter={{ layer: props.layer, token: selectedToken.value }} />}
     </Part>
   );
 }
@@ -61,6 +65,9 @@ export function TimePart(props: { time: readonly [number, number] }) {
     <Part kind="Time" title={duration(to - from)} onClear={() => select({ time: null })} views={["timeline", "log"]}>
       <Figure name="From">{duration(from)}</Figure>
       <Figure name="To">{duration(to)}</Figure>
+      {to > 0 && to < Number.MAX_SAFE_INTEGER && (
+        <Used filter={{ from_ns: Math.max(0, Math.round(from)), to_ns: Math.round(to) }} />
+      )}
     </Part>
   );
 }

@@ -23,6 +23,12 @@ static const change changes[] = {
     {"blk.2.ffn_up.weight", "javascript:p//\xff\xfe\xc0\x80\xed"},
     {"output_norm.weight", "__proto__.toString"},
     {"/models/synth.gguf", "/<svg onload=p>.gg"},
+    /* Nodes, kinds of ops, buffers, settings. */
+    {"ffn_out-1", "<b>\"'\n\xff&&"},
+    {"result_norm", "\xe2\x80\xae\xe2\x81\xa6\r<i>\\"},
+    {"SOFT_MAX", "</td>\"'\xc3"},
+    {"CPU compute", "\"><p>\xed\xa0\x80\x7f\x1b\n"},
+    {"llama-cli -m synth.gguf", "<script>p</script>\"'\xff\n="},
 };
 
 /* Every place, whatever it is part of. False when there is none: the made-up trace has other names.

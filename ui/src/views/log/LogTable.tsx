@@ -1,0 +1,178 @@
+// The table of ops, to be put anywhere with a height. Without `terms` it shows what belongs to the
+// shared selection.
+
+import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { counted, duration, plainName } from "../../draw/format";
+import { announce } from "../../parts/announce";
+import { Empty, Failure } from "../../parts/messages";
+import { VirtualTable } from "../../parts/VirtualTable";
+import { select, selection, type OpRef, type Selection } from "../../state/selection";
+import { batchIndex, generation, summary } from "../../state/trace";
+import { urlParam } from "../../state/url";
+import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
+import { LogRowsCache } from "./rows";
+import { paramsOf, termsOfSelection, termsText, type Term } from "./terms";
+import type { LogPlace, LogRow } from "./types";
+import "./log.css";
+
+/** Shared by all log tables: who hides a column hides it for good. */
+export const columnChoice = urlParam("cols", DEFAULT_CHOICE);
+
+export interface LogTableProps {
+  /** Null or left out: what is selected (token, time, layer, tensor). */
+  terms?: readonly Term[] | null;
+  /** A row for each thread. */
+  lanes?: boolean;
+  /** Told when the rows are others (another filter, another trace). */
+  onRows?: (rows: LogRowsCache) => void;
+}
+
+/** Whether the row has to do with what is selected elsewhere. */
+export function isRelated(s: Selection, row: LogRow): boolean {
+  if (s.tensor !== null)
+    return (
+      row.destination.name === s.tensor ||
+      row.sources.some((x) => x.name === s.tensor || x.view_of === s.tensor)
+    );
+  const file = /^file(\d+)$/.exec(s.region?.space ?? "");
+  if (s.region && file) {
+    const { from, to } = s.region;
+    return row.sources.some((x) => {
+      const at = x.file_offset_bytes;
+      return at !== undefined && at < to && at + x.size_bytes > from;
+    });
+  }
+  if (s.layer !== null) return row.layer_id === s.layer;
+  if (s.time) return row.start_relative_ns >= s.time[0] && row.start_relative_ns <= s.time[1];
+  return s.token !== null && row.token_id === s.token;
+}
+
+function firstWeight(row: LogRow): string | null {
+  const source = row.sources.find((s) => s.file_offset_bytes !== undefined);
+  return source ? (source.view_of ?? source.name) : null;
+}
+
+/** What belongs to the selection, but not to an op chosen in this very table: that must not take the
+ * rows around it away. */
+function useSelectedTerms(): { readonly value: readonly Term[] } {
+  const kept = useSignal<readonly Term[]>(termsOfSelection(selection.peek()));
+  useSignalEffect(() => {
+    const s = selection.value;
+    if (s.op === null) kept.value = termsOfSelection(s);
+  });
+  return kept;
+}
+
+function useRows(terms: readonly Term[], lanes: boolean, onRows?: (rows: LogRowsCache) => void): LogRowsCache {
+  const trace = selection.value.trace;
+  const key = JSON.stringify([trace, generation.value, lanes, termsText(terms)]);
+  const rows = useMemo(
+    () => new LogRowsCache(trace, { ...paramsOf(terms), lanes: lanes ? 1 : null }),
+    [key],
+  );
+  useEffect(() => {
+    onRows?.(rows);
+    return () => rows.dispose();
+  }, [rows]);
+  return rows;
+}
+
+interface Shown {
+  /** Row of the selected op; null: none, or not among these rows. */
+  readonly selected: number | null;
+  /** To be brought into view. */
+  readonly reveal: { readonly row: number } | null;
+}
+
+/** A row that was chosen here: its place is known. */
+interface Own {
+  readonly rows: LogRowsCache;
+  readonly op: OpRef;
+  readonly row: number;
+}
+
+/** Asks where what is selected stands; null: nowhere, or nothing is. */
+async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null> {
+  if (s.op) return rows.locate(s.op);
+  if (s.tensor !== null || s.layer !== null) {
+    const place = await rows.first(paramsOf(termsOfSelection(s)));
+    if (place) return place;
+  }
+  const begin = s.token === null ? null : (summary.value?.batches.begin_ns[batchIndex(s.token)] ?? null);
+  const moment = s.time ? s.time[0] : begin;
+  return moment === null ? null : rows.locate({ time_ns: moment });
+}
+
+/** Where what is selected stands, asked for when it changes. */
+function useLocated(rows: LogRowsCache, own: Own | null): Shown {
+  const located = useMemo(() => signal<Shown>({ selected: null, reveal: null }), [rows]);
+  const s = selection.value;
+  const key = JSON.stringify([s.op, s.tensor, s.layer, s.time, s.token]);
+  useEffect(() => {
+    rows.leftOut.value = false;
+    if (s.op && own?.rows === rows && own.op.run === s.op.run && own.op.node === s.op.node) {
+      located.value = { selected: own.row, reveal: null };
+      return undefined;
+    }
+    located.value = { selected: null, reveal: null };
+    let current = true;
+    void locate(rows, s).then((place) => {
+      if (!current || !place) return;
+      located.value = { selected: s.op && place.found ? place.row : null, reveal: { row: place.row } };
+      rows.leftOut.value = s.op !== null && !place.found;
+      if (rows.leftOut.value) announce("The selected op is not among the rows: the filter leaves it out");
+    });
+    return () => {
+      current = false;
+    };
+  }, [rows, key]);
+  return located.value;
+}
+
+export function LogTable(props: LogTableProps) {
+  const selected = useSelectedTerms();
+  const rows = useRows(props.terms ?? selected.value, props.lanes ?? false, props.onRows);
+  const own = useRef<Own | null>(null);
+  const shown = useLocated(rows, own.current);
+  const choice = useComputed(() => choiceOf(columnChoice.value));
+  rows.version.value;
+  const s = selection.value;
+  const choose = (i: number, row: LogRow) => {
+    const op = { run: row.run, node: row.node };
+    own.current = { rows, op, row: i };
+    select({ op, token: row.token_id, layer: row.layer_id, tensor: firstWeight(row) });
+    const text = row.duration_ns === null ? "its end was not seen" : duration(row.duration_ns);
+    announce(`Selected ${plainName(row.op)} ${plainName(row.name)}, ${text}`);
+  };
+  const columns = choice.value.shown.map((id) => COLUMNS.find((c) => c.id === id)!);
+  if (rows.error.value) return <Failure error={rows.error.value} retry={() => rows.retry()} />;
+  const count = rows.count.value;
+  return (
+    <VirtualTable
+      label={`Ops in the order of time, ${count ? counted(rows.length, "row") : "being read"}`}
+      columns={columns}
+      count={rows.length}
+      row={(i) => rows.row(i)}
+      selected={shown.selected}
+      reveal={shown.reveal}
+      related={(row) => isRelated(s, row)}
+      onSelect={choose}
+      onVisible={(first, n) => rows.want(first, n)}
+      widths={choice.value.widths}
+      onWidth={(id, width) => {
+        const { shown: ids, widths } = choice.value;
+        columnChoice.value = choiceText({ shown: ids, widths: { ...widths, [id]: width } });
+      }}
+      empty={
+        count ? (
+          <Empty title="No op passes the filter">
+            <p>Take a filter away, or write * around a part of a tensor's name.</p>
+          </Empty>
+        ) : (
+          <p role="status">Reading…</p>
+        )
+      }
+    />
+  );
+}
