@@ -5,6 +5,7 @@
 #include "serve/generation.h"
 #include "serve/traces.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,12 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Then its missing end is no damage. */
+static bool is_growing(const tt_request *q)
+{
+    return tt_traces_live(q->traces) && !q->m->trace.complete;
+}
+
 static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
 {
     const tt_model *m = q->m;
@@ -64,7 +71,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
     const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
     tt_json_kv_u64(j, "generation", tt_generation_number(q->source));
-    tt_json_kv_bool(j, "growing", tt_traces_live(q->traces) && !m->trace.complete);
+    tt_json_kv_bool(j, "growing", is_growing(q));
     tt_json_kv_string(j, "name", tt_traces_name(q->traces, q->trace_id));
     tt_json_kv_string(j, "path", tt_traces_path(q->traces, q->trace_id));
     tt_json_kv_u64(j, "size_bytes", s->file_bytes);
@@ -129,13 +136,13 @@ static void put_files(tt_json *j, const tt_model *m)
 }
 
 /* What is not right with the trace, in words. */
-static void put_problems(tt_json *j, const tt_model *m)
+static void put_problems(tt_json *j, const tt_model *m, bool growing)
 {
     tt_error damage;
     char text[400];
     tt_json_key(j, "problems");
     tt_json_array(j);
-    if (!m->trace.complete) {
+    if (!m->trace.complete && !growing) {
         (void)snprintf(text, sizeof text, "the trace is cut off: %s", m->trace.cut.message);
         tt_json_string(j, text);
     }
@@ -177,6 +184,16 @@ static void put_text(tt_json *j, const tt_model *m, const tt_batch *b, tt_bytes 
 
 enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXT, COLUMNS };
 
+/* In whole ns: decimals of a hundred thousand batches are most of the reply, and of its time. */
+static void put_moment(tt_json *j, const tt_model *m, bool known, uint64_t ticks)
+{
+    double ns = m->clock.known && known ? tt_model_ns(m, ticks) : NAN;
+    if (ns > -9e18 && ns < 9e18)
+        tt_json_i64(j, llrint(ns));
+    else
+        tt_json_null(j);
+}
+
 static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column,
                      tt_bytes *scratch)
 {
@@ -186,11 +203,10 @@ static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column colu
         tt_json_u64(j, tt_model_token(m, i));
         break;
     case BEGIN_NS:
-        m->clock.known ? tt_json_double(j, tt_model_ns(m, b->begin_ticks)) : tt_json_null(j);
+        put_moment(j, m, true, b->begin_ticks);
         break;
     case END_NS:
-        m->clock.known && b->ended ? tt_json_double(j, tt_model_ns(m, b->end_ticks))
-                                   : tt_json_null(j);
+        put_moment(j, m, b->ended, b->end_ticks);
         break;
     case PHASE:
         tt_json_string(j, tt_phase_name(b->phase));
@@ -239,7 +255,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     put_head(j, q, &s);
     put_counts(j, q->m, &s);
     put_files(j, q->m);
-    put_problems(j, q->m);
+    put_problems(j, q->m, is_growing(q));
     put_batches(j, q->m);
     tt_json_object_end(j);
     return TT_OK;

@@ -16,9 +16,11 @@ typedef struct memo {
     const tt_source_memo *key;
     enum memo_state state;
     void *made;
+    tt_model *by; /* the share it was made with, which it may point to */
+    bool keeps;   /* that share is here, and nobody else's any more */
+    struct memo *next;
     tt_error why;     /* FAILED */
     unsigned waiting; /* threads that still have to see the failure */
-    struct memo *next;
 } memo;
 
 struct tt_generation {
@@ -57,9 +59,11 @@ void tt_generation_ref(tt_generation *g)
 
 static void destroy(tt_generation *g)
 {
+    for (memo *x = g->memos; x; x = x->next)
+        if (x->state == MADE) x->key->drop(x->made);
     for (memo *x = g->memos, *next; x; x = next) {
         next = x->next;
-        if (x->state == MADE) x->key->drop(x->made);
+        if (x->keeps) tt_model_close(x->by);
         free(x);
     }
     for (unsigned i = 0; i < g->n_spare; i++)
@@ -98,12 +102,26 @@ tt_status tt_generation_take(tt_generation *g, tt_model **out, tt_error *err)
     return *out ? TT_OK : tt_model_share(g->m, out, err);
 }
 
+/* Something that was made with the share, or NULL. */
+static memo *made_with(const tt_generation *g, const tt_model *share)
+{
+    memo *x = g->memos;
+    while (x && x->by != share)
+        x = x->next;
+    return x;
+}
+
 void tt_generation_give(tt_generation *g, tt_model *share)
 {
+    memo *x;
     if (!share) return;
     (void)pthread_mutex_lock(&g->lock);
     if (g->n_spare < SPARE_MAX) {
         g->spare[g->n_spare++] = share;
+        share = NULL;
+    } else if ((x = made_with(g, share)) != NULL) {
+        x->keeps = true;
+        tt_model_share_rest(share);
         share = NULL;
     }
     (void)pthread_mutex_unlock(&g->lock);
@@ -127,6 +145,7 @@ static tt_status make(tt_generation *g, tt_model *m, memo *x, tt_error *why)
     (void)pthread_mutex_lock(&g->lock);
     x->state = status == TT_OK ? MADE : FAILED;
     x->made = made;
+    x->by = m;
     if (status != TT_OK) {
         x->why = *why;
         unlink_memo(g, x);

@@ -8,6 +8,10 @@
 #include "serve/moment.h"
 #include "serve/traces_inside.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +19,8 @@
 #define LOOK_EVERY_MS 1000u
 /* A trace whose opening takes long is opened less often: at most a fifth of the time. */
 #define PAUSE_PER_OPENING 4u
+/* A recorder writes what it has several times a second. */
+#define STILL_NS 5000000000u
 
 static bool is_newer(const struct stat *a, const struct stat *b)
 {
@@ -91,10 +97,30 @@ static void tell_opened(tt_followed *f, const char *path, tt_generation *g, doub
     f->news.size_bytes = m->trace.source.size;
     f->news.opening_s = took_s;
     f->news.why = (tt_error){.status = TT_OK, .offset = TT_NO_OFFSET};
+    f->opened_ns = tt_clock_ns(CLOCK_MONOTONIC);
     set_path(&f->news, path);
     (void)pthread_cond_broadcast(&f->all->changed);
     (void)pthread_mutex_unlock(&f->all->lock);
     tt_generation_unref(old);
+}
+
+/* Nothing was added for a while, and its program cannot be seen: perhaps it died. */
+static void tell_still(tt_followed *f, const char *path)
+{
+    tt_error why;
+    (void)pthread_mutex_lock(&f->all->lock);
+    uint64_t pid = tt_generation_model(f->newest)->trace.header.pid;
+    if (f->news.state == TT_TRACE_LIVE && f->news.why.status == TT_OK &&
+        tt_clock_ns(CLOCK_MONOTONIC) - f->opened_ns > STILL_NS && pid > 0 && pid <= INT_MAX &&
+        kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+        (void)tt_error_set(&why, TT_E_TRUNCATED, TT_NO_OFFSET,
+                           "nothing is being added, and there is no process %" PRIu64
+                           " here; if the "
+                           "program died, `tensortrace recover %.160s` finishes its trace",
+                           pid, path);
+        f->news.why = why;
+    }
+    (void)pthread_mutex_unlock(&f->all->lock);
 }
 
 /* How long that took, in ms. */
@@ -109,7 +135,10 @@ static unsigned look(tt_followed *f)
         tell_absent(f);
         return 0;
     }
-    if (path && f->newest && is_same(&st, &f->seen)) return 0;
+    if (path && f->newest && is_same(&st, &f->seen)) {
+        tell_still(f, path);
+        return 0;
+    }
     if (!path) path = f->path; /* opening it says why */
     uint64_t began = tt_clock_ns(CLOCK_MONOTONIC);
     tt_status status = tt_model_open(path, &m, &err);

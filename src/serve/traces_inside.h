@@ -19,7 +19,8 @@ typedef struct tt_followed {
     /* With the lock: */
     tt_generation *newest;
     tt_trace_news news;
-    uint64_t began_ns; /* opening it */
+    uint64_t began_ns;  /* opening it, on CLOCK_MONOTONIC */
+    uint64_t opened_ns; /* the newest */
 } tt_followed;
 
 struct tt_traces {

@@ -17,7 +17,8 @@ function said(a, b) {
 
 async function shown(v) {
     await v.page.locator('.diff-verdict').waitFor();
-    await v.page.locator('.diff-table [role=row]').nth(1).waitFor();
+    // The page finds its size first.
+    await v.until(async () => (await rows(v)).length >= 3, 'the table has rows');
 }
 
 /** The cells of the table of what differs most, as far as it is drawn. */
@@ -46,7 +47,7 @@ test('the figures are those of diff --json', async ({ open }) => {
     const main = diff.phases.find((p) => p.phase === diff.verdict.phase);
     const want = [...main.components].sort((x, y) => Math.abs(y.delta_ns) - Math.abs(x.delta_ns));
     const got = await rows(v);
-    assert.ok(got.length >= 5);
+    assert.ok(got.length >= 3);
     got.forEach((cells, i) => {
         assert.equal(cells[0], want[i].component);
         assert.equal(cells[1], duration(want[i].a.median_ns));

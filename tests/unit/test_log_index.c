@@ -116,6 +116,8 @@ static void times_are_found(const tt_model *m, const tt_log_index *x, const rows
     }
 }
 
+static unsigned ended_early; /* walks that could not be ended */
+
 static void check_filter(const tt_model *m, tt_log_survey *s, const tt_filter *f, bool by_lane,
                          const rows *all, unsigned tries)
 {
@@ -140,6 +142,7 @@ static void check_filter(const tt_model *m, tt_log_survey *s, const tt_filter *f
     }
     assert_int_equal(count.rows, expected.n);
     assert_int_equal(count.ended_by.status, status);
+    ended_early += status != TT_OK;
     const uint32_t *order = tt_log_survey_order(s);
     windows_match(m, x, order, by_lane, &expected, tries);
     if (status == TT_OK) {
@@ -161,6 +164,8 @@ static void check_model(const tt_model *m, unsigned tries)
     tt_log_survey *s = tt_log_survey_new(m);
     assert_non_null(s);
     (void)tt_log_walk(m, &(tt_filter){0}, false, keep, &all, NULL);
+    const row *middle = all.n ? &all.list[all.n / 2] : NULL;
+    const double took = middle ? tt_model_span_ns(m, middle->arrive - middle->start) : 0;
     const double early = ns_of(&all, all.n / 3), late = ns_of(&all, all.n * 2 / 3);
     const tt_filter filters[] = {
         {0},
@@ -183,6 +188,7 @@ static void check_model(const tt_model *m, unsigned tries)
         {.has_least = true, .least_ns = 3000},
         {.has_most = true, .most_ns = 3000, .text = "attn"},
         {.has_least = true, .least_ns = 1e12},
+        {.has_least = true, .least_ns = took, .has_most = true, .most_ns = took},
         {.has_lane = true, .lane = 0, .has_layer = true, .layer = 0, .text = "q"},
     };
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
@@ -252,6 +258,30 @@ static uint64_t anywhere(uint32_t run)
     return (run * 2654435761u) % 5000000;
 }
 
+/* The last ops of each run come after the first ones of the next. */
+static void ends_late(synth_plan *plan, synth_ring *rings)
+{
+    (void)plan;
+    for (size_t r = 0; r < SYNTH_RINGS_MAX; r++) {
+        for (size_t i = 0; i < rings[r].n; i++) {
+            tt_op_record *o = &rings[r].records[i];
+            if (i + 5 < rings[r].n && o[5].run == o->run) continue;
+            o->start += 300000;
+            o->arrive += 300000;
+            if (o->release) o->release += 300000;
+        }
+    }
+}
+
+/* The same nodes, but in every other run one fused op is told to cover no other. */
+static void fused_or_not(synth_plan *plan, synth_ring *rings)
+{
+    (void)plan;
+    for (size_t r = 0; r < SYNTH_RINGS_MAX; r++)
+        for (size_t i = 0; i < rings[r].n; i++)
+            if (rings[r].records[i].run % 2) rings[r].records[i].place &= 0x1fffffffu;
+}
+
 static void two_at_once(synth_plan *plan, synth_ring *rings)
 {
     (void)plan;
@@ -272,7 +302,8 @@ static void without_order(synth_plan *plan, synth_ring *rings)
 
 static void runs_that_overlap(void **state)
 {
-    void (*const edits[])(synth_plan *, synth_ring *) = {two_at_once, all_at_once, without_order};
+    void (*const edits[])(synth_plan *, synth_ring *) = {two_at_once, all_at_once, without_order,
+                                                         ends_late};
     (void)state;
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
         synth_plan p = synth_default();
@@ -286,6 +317,9 @@ static void runs_that_overlap(void **state)
 static void traces_that_are_wrong(void **state)
 {
     (void)state;
+    synth_plan fused = synth_default();
+    fused.edit_ops = fused_or_not;
+    check_plan(fused, 10);
     for (unsigned i = 0; i < 6; i++) {
         synth_plan p = synth_default();
         p.no_clock_end = i == 0;
@@ -299,18 +333,18 @@ static void traces_that_are_wrong(void **state)
 }
 
 /* Bytes changed behind right checksums, so that the damage reaches what is tested here. */
-static void damaged_traces(void **state)
+static void damage(bool no_index, unsigned n)
 {
     synth_plan p = synth_default();
     tt_bytes b;
-    (void)state;
     p.codec = 0;
     p.chunk_records = 64;
+    p.no_index = no_index;
     tt_bytes_init(&b, SIZE_MAX / 2);
     assert_true(synth_build(&p, &b));
     uint8_t *bytes = malloc(b.size);
     assert_non_null(bytes);
-    for (unsigned i = 0; i < 250; i++) {
+    for (unsigned i = 0; i < n; i++) {
         memcpy(bytes, b.data, b.size);
         for (unsigned k = 0; k <= i % 4; k++)
             bytes[TT_FILE_HEADER_BYTES + any_below(b.size - TT_FILE_HEADER_BYTES)] ^=
@@ -319,6 +353,52 @@ static void damaged_traces(void **state)
         check_bytes(bytes, i % 5 ? b.size : 1 + any_below(b.size), 4);
     }
     free(bytes);
+    tt_bytes_free(&b);
+}
+
+static void damaged_traces(void **state)
+{
+    (void)state;
+    damage(false, 150);
+    damage(true, 150);
+    assert_true(ended_early > 0);
+}
+
+/* What the walk and the index have in common, worked out by hand. */
+static void durations_and_texts(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    tt_model *m;
+    (void)state;
+    tt_bytes_init(&b, SIZE_MAX / 2);
+    assert_true(synth_build(&p, &b));
+    assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
+    rows all = {.m = m}, some = {.m = m}, named = {.m = m}, upper = {.m = m};
+    assert_int_equal(tt_log_walk(m, &(tt_filter){0}, false, keep, &all, NULL), TT_OK);
+    const row *one = &all.list[all.n / 2];
+    const double took = tt_model_span_ns(m, one->arrive - one->start);
+    tt_filter f = {.has_least = true, .least_ns = took, .has_most = true, .most_ns = took * 2};
+    assert_int_equal(tt_log_walk(m, &f, false, keep, &some, NULL), TT_OK);
+    size_t expected = 0;
+    for (size_t i = 0; i < all.n; i++) {
+        double ns = tt_model_span_ns(m, all.list[i].arrive - all.list[i].start);
+        expected += ns >= took && ns <= took * 2;
+    }
+    assert_true(expected > 0 && expected < all.n);
+    assert_int_equal(some.n, expected);
+    /* A text is found wherever the tensor's pattern would find it, in any case. */
+    f = (tt_filter){.tensor = "*attn_q*"};
+    assert_int_equal(tt_log_walk(m, &f, false, keep, &named, NULL), TT_OK);
+    f = (tt_filter){.text = "ATTN_Q"};
+    assert_int_equal(tt_log_walk(m, &f, false, keep, &upper, NULL), TT_OK);
+    assert_true(named.n > 0 && named.n < all.n);
+    assert_int_equal(named.n, upper.n);
+    free(all.list);
+    free(some.list);
+    free(named.list);
+    free(upper.list);
+    tt_model_close(m);
     tt_bytes_free(&b);
 }
 
@@ -347,11 +427,9 @@ static void golden_traces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_one_after_the_other),
-        cmocka_unit_test(runs_that_overlap),
-        cmocka_unit_test(traces_that_are_wrong),
-        cmocka_unit_test(damaged_traces),
-        cmocka_unit_test(golden_traces),
+        cmocka_unit_test(runs_one_after_the_other), cmocka_unit_test(runs_that_overlap),
+        cmocka_unit_test(traces_that_are_wrong),    cmocka_unit_test(damaged_traces),
+        cmocka_unit_test(durations_and_texts),      cmocka_unit_test(golden_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

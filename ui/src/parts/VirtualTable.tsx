@@ -245,7 +245,11 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
             <div class="vt-rows" role="presentation" style={{ transform: `translateY(${(first - top.value) * ROW_HEIGHT}px)` }}>
               {rows}
             </div>
-            {props.count === 0 && <div class="vt-empty">{props.empty}</div>}
+            {props.count === 0 && (
+              <div class="vt-empty" role="row" style={{ width: `${size.value.width}px` }}>
+                <div role="gridcell">{props.empty}</div>
+              </div>
+            )}
           </div>
         </div>
       </div>

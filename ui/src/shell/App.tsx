@@ -7,10 +7,13 @@ import { bind } from "../input/keys";
 import { announcement } from "../parts/announce";
 import { Empty, Failure, Loading } from "../parts/messages";
 import { clearSelection } from "../state/selection";
-import { loadIndex, loadTrace, summary, traceError } from "../state/trace";
+import { notYet, traceState } from "../state/live";
+import { index, loadIndex, loadTrace, summary, traceError } from "../state/trace";
 import { selectedTrace } from "../state/selection";
 import { currentView, showView } from "../state/view";
 import { VIEWS } from "../views/all";
+import { fetchOthersWhenIdle, fetchView, loadedView } from "../views/loading";
+import type { ViewEntry } from "../views/module";
 import { Bar as MemoryBar } from "../views/memory/Bar";
 import { Banner } from "./Banner";
 import { Find } from "./Find";
@@ -21,13 +24,31 @@ import { Palette } from "./Palette";
 import { Scrubber } from "./Scrubber";
 import { TopBar } from "./TopBar";
 
+function Loaded(props: { view: ViewEntry }) {
+  const { view } = props;
+  const { Component, error } = loadedView(view);
+  useEffect(() => {
+    void fetchView(view).then(fetchOthersWhenIdle);
+  }, [view]);
+  if (Component) return <Component />;
+  if (error) return <Failure error={error} retry={() => void fetchView(view)} />;
+  return <Loading what={`the view ${view.title}`} />;
+}
+
 function View() {
   const view = VIEWS.find((v) => v.id === currentView()) ?? VIEWS[0]!;
   const retry = () => {
     void loadIndex();
     void loadTrace(selectedTrace.value);
   };
+  if (notYet.value)
+    return (
+      <Empty title={traceState.value?.state === "waiting" ? "Waiting for the trace" : "The trace is being read"}>
+        <p>{traceState.value?.error ?? "It will appear here by itself."}</p>
+      </Empty>
+    );
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
+  if (view.ofSeveralTraces && index.value) return <Loaded key={view.id} view={view} />;
   if (!summary.value) return <Loading what="the trace" />;
   if (summary.value.batches.token.length === 0 && summary.value.n_ops === 0)
     return (
@@ -35,7 +56,7 @@ function View() {
         <p>The trace holds no batch and no op. `tensortrace info` tells what it holds.</p>
       </Empty>
     );
-  return <view.Component key={view.id} />;
+  return <Loaded key={view.id} view={view} />;
 }
 
 export function App() {

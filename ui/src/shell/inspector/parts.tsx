@@ -53,8 +53,8 @@ export function LayerPart(props: { layer: number }) {
     <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts"]}>
       <Figure name="Weights">{all && n > 0 ? counted(n, "tensor") : "not known"}</Figure>
       <Figure name="Size">{all && n > 0 ? bytes(size) : "not known"}</Figure>
-      <Within />
-      <Used filter={{ layer: props.layer, token: selectedToken.value }} />
+      {n > 0 && <Within />}
+      {n > 0 && <Used filter={{ layer: props.layer, token: selectedToken.value }} />}
     </Part>
   );
 }
@@ -65,7 +65,9 @@ export function TimePart(props: { time: readonly [number, number] }) {
     <Part kind="Time" title={duration(to - from)} onClear={() => select({ time: null })} views={["timeline", "log"]}>
       <Figure name="From">{duration(from)}</Figure>
       <Figure name="To">{duration(to)}</Figure>
-      <Used filter={{ from_ns: Math.max(0, Math.round(from)), to_ns: Math.max(0, Math.round(to)) }} />
+      {to > 0 && to < Number.MAX_SAFE_INTEGER && (
+        <Used filter={{ from_ns: Math.max(0, Math.round(from)), to_ns: Math.round(to) }} />
+      )}
     </Part>
   );
 }

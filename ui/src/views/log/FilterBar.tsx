@@ -11,6 +11,7 @@ import { fault, termOf, termText, withTerm, type Term } from "./terms";
 export interface FilterBarProps {
   terms: readonly Term[];
   onTerms: (terms: Term[]) => void;
+  onClear: () => void;
   /** Names of ops to offer. */
   ops: () => Iterable<string>;
   inputRef: MutableRef<HTMLInputElement | null>;
@@ -125,6 +126,11 @@ export function FilterBar(props: FilterBarProps) {
           <Chip key={termText(term)} term={term} onRemove={() => remove(i)} onEdit={() => edit(i)} />
         ))}
       </ul>
+      {props.terms.length > 1 && (
+        <button type="button" title="Take all filters away (Shift+0)" onClick={props.onClear}>
+          Clear
+        </button>
+      )}
       <div class="log-entry">
         <input
           ref={props.inputRef}

@@ -13,7 +13,7 @@ import { urlParam } from "../../state/url";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
 import { LogRowsCache } from "./rows";
 import { paramsOf, termsOfSelection, termsText, type Term } from "./terms";
-import type { LogRow } from "./types";
+import type { LogPlace, LogRow } from "./types";
 import "./log.css";
 
 /** Shared by all log tables: who hides a column hides it for good. */
@@ -92,31 +92,41 @@ interface Own {
   readonly row: number;
 }
 
+/** Asks where what is selected stands; null: nowhere, or nothing is. */
+async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null> {
+  if (s.op) return rows.locate(s.op);
+  if (s.tensor !== null || s.layer !== null) {
+    const place = await rows.first(paramsOf(termsOfSelection(s)));
+    if (place) return place;
+  }
+  const begin = s.token === null ? null : (summary.value?.batches.begin_ns[batchIndex(s.token)] ?? null);
+  const moment = s.time ? s.time[0] : begin;
+  return moment === null ? null : rows.locate({ time_ns: moment });
+}
+
 /** Where what is selected stands, asked for when it changes. */
 function useLocated(rows: LogRowsCache, own: Own | null): Shown {
   const located = useMemo(() => signal<Shown>({ selected: null, reveal: null }), [rows]);
-  const { op, token, time } = selection.value;
-  const begin = token === null ? null : (summary.value?.batches.begin_ns[batchIndex(token)] ?? null);
-  const moment = time ? time[0] : begin;
+  const s = selection.value;
+  const key = JSON.stringify([s.op, s.tensor, s.layer, s.time, s.token]);
   useEffect(() => {
     rows.leftOut.value = false;
-    if (op && own?.rows === rows && own.op.run === op.run && own.op.node === op.node) {
+    if (s.op && own?.rows === rows && own.op.run === s.op.run && own.op.node === s.op.node) {
       located.value = { selected: own.row, reveal: null };
       return undefined;
     }
     located.value = { selected: null, reveal: null };
-    if (!op && moment === null) return undefined;
     let current = true;
-    void rows.locate(op ?? { time_ns: moment! }).then((place) => {
+    void locate(rows, s).then((place) => {
       if (!current || !place) return;
-      located.value = { selected: op && place.found ? place.row : null, reveal: { row: place.row } };
-      rows.leftOut.value = op !== null && !place.found;
+      located.value = { selected: s.op && place.found ? place.row : null, reveal: { row: place.row } };
+      rows.leftOut.value = s.op !== null && !place.found;
       if (rows.leftOut.value) announce("The selected op is not among the rows: the filter leaves it out");
     });
     return () => {
       current = false;
     };
-  }, [rows, op?.run, op?.node, moment]);
+  }, [rows, key]);
   return located.value;
 }
 

@@ -10,7 +10,7 @@ function tokenText(token: number): string | null {
   return at < 0 ? null : (summary.value?.batches.text[at] ?? null);
 }
 
-/** "disk 0x5918e00", "buffer 5 +4096": where the bytes begin. */
+/** "disk 4,096", "buffer 5 +4,096": where the bytes begin. */
 export function placeText(p: Place): string {
   if (p.origin === "disk" && p.file_offset_bytes !== undefined) return `disk ${count(p.file_offset_bytes)}`;
   if (p.buffer_id !== undefined) return `buffer ${p.buffer_id} +${count(p.buffer_offset_bytes ?? null)}`;
@@ -23,8 +23,11 @@ function expertsText(s: Source): string {
   return s.experts.length > 8 ? ` {${s.experts.length} experts}` : ` {${shown.join(",")}}`;
 }
 
+/** With the place in the model's file of a weight that was copied to a buffer. */
 function sourceText(s: Source): string {
-  return `${plainName(s.name)}${expertsText(s)} [${placeText(s)}]`;
+  const copied = s.origin !== "disk" && s.file_offset_bytes !== undefined;
+  const from = copied ? `, a copy of the file's bytes at ${count(s.file_offset_bytes)}` : "";
+  return `${plainName(s.name)}${expertsText(s)} [${placeText(s)}${from}]`;
 }
 
 function lanes(row: LogRow): string {

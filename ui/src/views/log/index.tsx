@@ -8,10 +8,10 @@ import { bind } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { selection, type Selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
-import type { ViewModule } from "../module";
-import { choiceOf, choiceText, COLUMNS } from "./columns";
+import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
 import { FilterBar } from "./FilterBar";
 import { columnChoice, LogTable } from "./LogTable";
+import { Menu } from "./Menu";
 import type { LogRowsCache } from "./rows";
 import { paramsOf, termsOf, termsOfSelection, termsText, withTerm, type Term } from "./terms";
 import "./log.css";
@@ -33,6 +33,11 @@ function filterBySelection(): void {
   }
   setLogFilter(terms.reduce<Term[]>((all, term) => withTerm(all, term), termsOf(filterText.value)));
   announce(`Filtered by the selection: ${termsText(terms)}`);
+}
+
+function unfilter(): void {
+  setLogFilter([]);
+  announce("No filter");
 }
 
 /** What is selected, in words. */
@@ -73,8 +78,7 @@ function ColumnChooser() {
     if (next.length) columnChoice.value = choiceText({ shown: next, widths });
   };
   return (
-    <details class="log-menu">
-      <summary>Columns</summary>
+    <Menu title="Columns">
       <fieldset>
         <legend class="sr-only">Columns that are shown</legend>
         {COLUMNS.map((c) => (
@@ -82,8 +86,11 @@ function ColumnChooser() {
             <input type="checkbox" checked={choice.value.shown.includes(c.id)} onChange={() => toggle(c.id)} /> {c.title}
           </label>
         ))}
+        <button type="button" onClick={() => (columnChoice.value = DEFAULT_CHOICE)}>
+          As at first
+        </button>
       </fieldset>
-    </details>
+    </Menu>
   );
 }
 
@@ -91,8 +98,7 @@ function ExportMenu(props: { terms: readonly Term[]; lanes: boolean; rows: LogRo
   const c = props.rows?.count.value;
   const what = c ? (c.done ? counted(c.rows, "row") : "all rows") : "rows";
   return (
-    <details class="log-menu">
-      <summary>Export {what}</summary>
+    <Menu title={`Export ${what}`}>
       <ul>
         {FORMATS.map((format) => (
           <li key={format}>
@@ -109,11 +115,11 @@ function ExportMenu(props: { terms: readonly Term[]; lanes: boolean; rows: LogRo
           </li>
         ))}
       </ul>
-    </details>
+    </Menu>
   );
 }
 
-function Component() {
+export function Component() {
   const terms = useComputed(() => termsOf(filterText.value));
   const rows = useSignal<LogRowsCache | null>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -134,10 +140,7 @@ function Component() {
           keys: ["Shift+Digit0"],
           title: "Take all filters away",
           scope: "Log",
-          run: () => {
-            setLogFilter([]);
-            announce("No filter");
-          },
+          run: unfilter,
         },
       ),
     [],
@@ -146,20 +149,22 @@ function Component() {
   return (
     <div class="log">
       <div class="log-bar">
-        <FilterBar terms={terms.value} onTerms={setLogFilter} ops={ops} inputRef={input} />
-        <button type="button" title="Filter by what is selected (Shift+F)" onClick={filterBySelection}>
-          Filter by selection
-        </button>
-        <label>
-          <input
-            type="checkbox"
-            checked={lanes}
-            onChange={(event) => (lanesText.value = event.currentTarget.checked ? "1" : "")}
-          />{" "}
-          A row for each thread
-        </label>
-        <ColumnChooser />
-        <ExportMenu terms={terms.value} lanes={lanes} rows={rows.value} />
+        <FilterBar terms={terms.value} onTerms={setLogFilter} onClear={unfilter} ops={ops} inputRef={input} />
+        <div class="log-tools">
+          <button type="button" title="Filter by what is selected (Shift+F)" onClick={filterBySelection}>
+            Filter by selection
+          </button>
+          <label>
+            <input
+              type="checkbox"
+              checked={lanes}
+              onChange={(event) => (lanesText.value = event.currentTarget.checked ? "1" : "")}
+            />{" "}
+            A row for each thread
+          </label>
+          <ColumnChooser />
+          <ExportMenu terms={terms.value} lanes={lanes} rows={rows.value} />
+        </div>
       </div>
       <p class="log-line">
         <CountLine rows={rows.value} /> · in the order of time · {selectedWords(selection.value)}
@@ -171,5 +176,3 @@ function Component() {
     </div>
   );
 }
-
-export const view: ViewModule = { id: "log", title: "Log", about: "Every op in the order of time", Component };

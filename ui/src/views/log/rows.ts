@@ -71,6 +71,22 @@ export class LogRowsCache {
     }
   }
 
+  /** Where the first row stands that also passes `more`; null: none does, or superseded. */
+  async first(more: Params): Promise<LogPlace | null> {
+    try {
+      for (;;) {
+        const found = await this.load<LogRows>("log/rows", { ...more, first: 0, n: 1 });
+        const [op] = found.ops;
+        const [run] = found.run;
+        if (op && run !== undefined) return await this.locate({ run, node: op.node });
+        if (found.done) return null;
+      }
+    } catch {
+      // Its failing is no failure of the rows: there is nothing to scroll to.
+      return null;
+    }
+  }
+
   /** All rows loaded so far (what can be offered of names). */
   *loaded(): Iterable<LogRow> {
     for (const block of this.blocks.values()) for (const row of block) if (row) yield row;
