@@ -21,7 +21,7 @@ async function openGraph(open, name, fragment = '', options = {}) {
     return v;
 }
 
-/** Nothing is being laid out, and the camera has come to rest. */
+/** Nothing is being laid out, and the address (written when the camera has come to rest) stays. */
 async function settled(v) {
     await v.until(async () => (await v.page.locator('.graph-busy progress').count()) === 0, 'the layout is done');
     let before = '';
@@ -29,7 +29,7 @@ async function settled(v) {
         const now = v.page.url();
         const same = now === before;
         before = now;
-        await v.page.waitForTimeout(500);
+        await v.page.waitForTimeout(900);
         return same;
     }, 'the address stays');
 }
@@ -161,18 +161,15 @@ test('searching counts, goes round, and opens where it leads', async ({ open }) 
     await v.until(async () => (await v.page.getByRole('search').textContent()).includes(`1 of ${found.total}`), 'the first is shown');
     await v.page.keyboard.press('Shift+Enter');
     await v.until(async () => (await v.page.getByRole('search').textContent()).includes(`${found.total} of ${found.total}`), 'the last is shown');
-    const opened = v.fragment().get('graph.open');
-    assert.ok(opened, 'parts were opened');
+    await v.until(() => v.fragment().get('graph.open') !== null, 'parts were opened');
     assert.equal(v.fragment().get('graph.q'), 'ffn down');
 });
 
-test('a click selects, a drag moves, the wheel scrolls and zooms, a double click opens', async ({ open }) => {
+test('a drag moves, the wheel scrolls and zooms, a double click opens', async ({ open }) => {
     const v = await openGraph(open, 'tiny', '&token=5');
     await v.press('Digit0');
     await settled(v);
     const box = await proxy(v).boundingBox();
-    const places = await v.api('traces/0/graph?token=5');
-    assert.equal(places.parts.layer_id.length, 6);
     const at = () => v.fragment().get('graph.at');
     const first = at();
     await v.page.mouse.move(box.x + 20, box.y + box.height - 20);
@@ -190,8 +187,8 @@ test('a click selects, a drag moves, the wheel scrolls and zooms, a double click
     await v.page.keyboard.up('Control');
     await v.until(() => Number(at().split('_')[2]) > Number(second.split('_')[2]), 'Ctrl and the wheel zoom');
     await v.press('Digit0');
-    await settled(v);
-    // In the middle of the whole is a part.
+    await v.until(() => at() === first, 'all is shown again');
+    // The first part: 320 x 46 at the top of the picture.
     const [x, y, scale] = at().split('_').map(Number);
     const spot = { x: box.x + (160 - x) * scale, y: box.y + (23 - y) * scale };
     await v.page.mouse.dblclick(spot.x, spot.y);

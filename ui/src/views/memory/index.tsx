@@ -10,7 +10,6 @@ import { selection } from "../../state/selection";
 import { summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { LogTable } from "../log/LogTable";
-import type { ViewModule } from "../module";
 import { atlas, failure, followMap, known, logScale, metric, nowNs, partWords, reload } from "./data";
 import { linesOf, type Fit } from "./geometry";
 import { METRIC_TITLES } from "./heat";
@@ -105,7 +104,7 @@ function MapView() {
   );
 }
 
-function Component() {
+export function Component() {
   useEffect(followMap, []);
   if (failure.value && !atlas.value) return <Failure error={failure.value} retry={reload} />;
   if (!atlas.value) return <Loading what="the memory map" />;
@@ -117,10 +116,3 @@ function Component() {
     );
   return <MapView />;
 }
-
-export const view: ViewModule = {
-  id: "memory",
-  title: "Memory",
-  about: "Where the model's bytes are, and how they are used",
-  Component,
-};

@@ -1,9 +1,1 @@
-import type { ViewModule } from "../module";
-import { Timeline } from "./Timeline";
-
-export const view: ViewModule = {
-  id: "timeline",
-  title: "Timeline",
-  about: "What each lane did when",
-  Component: Timeline,
-};
+export { Timeline as Component } from "./Timeline";
