@@ -38,10 +38,13 @@ const tip = (v) => v.page.locator('.tooltip');
 async function shown(v) {
     await canvas(v).waitFor();
     await v.until(async () => !/being counted/.test(await v.page.locator('.legend').innerText()), 'the legend has figures');
+    // The log, too, says aloud when it is there.
+    await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
 }
 
 /** The pixels of the map below the one that shows what is pointed at. */
 async function pixels(v, which = 0) {
+    v.allow(/willReadFrequently/);
     await v.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     return canvas(v).locator('canvas').nth(which).evaluate((c) => {
         const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
@@ -55,15 +58,27 @@ async function pixels(v, which = 0) {
     });
 }
 
-/** Moves the pointer along the rows until the tooltip is about that tensor. */
+/** Where on the screen the tensor is in its layer's row: the pointer goes there, in the page, where
+ * thousands of moves take no time, and the tooltip tells. */
 async function pointAt(v, name) {
-    const box = await canvas(v).boundingBox();
-    for (let y = box.y + 30; y < box.y + box.height; y += 9)
-        for (let x = box.x + 170; x < box.x + box.width - 30; x += 4) {
-            await v.page.mouse.move(x, y);
-            if ((await tip(v).count()) && (await tip(v).locator('strong').innerText()) === name) return { x, y };
+    const at = await canvas(v).evaluate(async (element, want) => {
+        const box = element.getBoundingClientRect();
+        const told = async (x, y) => {
+            element.dispatchEvent(new PointerEvent('pointermove', { clientX: x, clientY: y, bubbles: true }));
+            await new Promise((done) => setTimeout(done));
+            return document.querySelector('.tooltip strong')?.textContent ?? '';
+        };
+        const layer = want.split('.').slice(0, 2).join('.');
+        for (let y = box.top + 24; y < box.bottom; y += 7) {
+            if (!(await told(box.left + box.width / 2, y)).startsWith(layer)) continue;
+            for (let x = box.left + 160; x < box.right; x += 3) if ((await told(x, y)) === want) return { x, y };
         }
-    return assert.fail(`${name} is nowhere on the map`);
+        return null;
+    }, name);
+    assert.ok(at, `${name} is nowhere on the map`);
+    await v.page.mouse.move(at.x, at.y);
+    await v.until(async () => (await tip(v).locator('strong').innerText()) === name, 'the tooltip is about it');
+    return at;
 }
 
 for (const [name, by, args, query] of [
@@ -218,7 +233,7 @@ test('all of it is in the address', async ({ open }) => {
     await shown(v);
     await v.press('KeyL', 'KeyR', 'KeyX');
     await view(v).getByRole('button', { name: 'Time', exact: true }).click();
-    await v.page.getByRole('separator').focus();
+    await v.page.getByRole('separator', { name: 'Map and log' }).focus();
     await v.press('ArrowDown');
     await v.until(() => v.fragment().get('memory_split') !== null, 'the divider moved');
     await v.hold('KeyW', () => v.until(() => v.fragment().get('memory_x') !== null, 'zoomed'));
