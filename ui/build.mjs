@@ -15,7 +15,7 @@ import { constants, gzipSync } from 'node:zlib';
 import * as esbuild from 'esbuild';
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-// Issue 6 promises pages that weigh less; what makes them heavier has to be worth it.
+// Of what is loaded to show any one view. What makes it heavier has to be worth it.
 const GZIPPED_BYTES_MAX = 120 * 1024;
 const TYPES = {
     html: 'text/html; charset=utf-8',
@@ -34,39 +34,59 @@ const { values: options } = parseArgs({
     },
 });
 
-function workers() {
+function sourcesEnding(ending) {
     return readdirSync(join(HERE, 'src'), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile() && entry.name.endsWith('.worker.ts'))
-        .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+        .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+        .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+        .sort();
 }
 
-function bundling() {
-    const entryPoints = { app: join(HERE, 'src/main.tsx') };
-    for (const path of workers()) entryPoints[basename(path, '.ts')] = path;
-    return {
-        absWorkingDir: HERE,
-        entryPoints,
-        outdir: resolve(options.out),
-        bundle: true,
-        write: false,
-        metafile: true,
-        minify: !options.watch,
-        sourcemap: options.watch ? 'inline' : false,
-        // Classic scripts: a worker needs no more, and the page's own starts with `defer`.
-        format: 'iife',
-        target: ['chrome108', 'firefox110', 'safari16'],
-        jsx: 'automatic',
-        jsxImportSource: 'preact',
-        // Their licences are in licences.txt, as a whole.
-        legalComments: 'none',
-        logLevel: 'warning',
-    };
+const COMMON = {
+    absWorkingDir: HERE,
+    outdir: resolve(options.out),
+    bundle: true,
+    write: false,
+    metafile: true,
+    minify: !options.watch,
+    sourcemap: options.watch ? 'inline' : false,
+    target: ['chrome108', 'firefox110', 'safari16'],
+    // Their licences are in licences.txt, as a whole.
+    legalComments: 'none',
+    logLevel: 'warning',
+};
+
+/** The page's code: what all views need, and a chunk for each view, fetched when it is shown. */
+const PAGE = {
+    ...COMMON,
+    entryPoints: { app: join(HERE, 'src/main.tsx') },
+    format: 'esm',
+    splitting: true,
+    chunkNames: '[name]-[hash]',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    // One sheet for all of it, below: a chunk cannot bring its own along.
+    loader: { '.css': 'empty' },
+};
+
+/** Classic scripts, each whole: new Worker('/NAME.worker.js'). */
+function bundleWorkers() {
+    const entryPoints = Object.fromEntries(sourcesEnding('.worker.ts').map((path) => [basename(path, '.ts'), path]));
+    return esbuild.build({ ...COMMON, entryPoints, format: 'iife' });
+}
+
+/** What main.tsx says of the page first, then others' sheets, then each folder's own. */
+function bundleStyles(page) {
+    const imported = Object.keys(page.metafile.inputs).filter((path) => path.endsWith('.css'));
+    const order = (path) => (path === 'src/style.css' ? 0 : path.startsWith('node_modules/') ? 1 : 2);
+    imported.sort((a, b) => order(a) - order(b) || (a < b ? -1 : 1));
+    const contents = imported.map((path) => `@import "./${path}";`).join('\n');
+    return esbuild.build({ ...COMMON, stdin: { contents, resolveDir: HERE, loader: 'css' }, entryNames: 'app' });
 }
 
 /** Other people's work that is in the bundle comes with its licence. */
-function licences(metafile) {
+function licences(results) {
     const packages = new Set();
-    for (const input of Object.keys(metafile.inputs)) {
+    for (const input of results.flatMap((result) => Object.keys(result.metafile.inputs))) {
         const found = /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
         if (found) packages.add(found[1]);
     }
@@ -89,11 +109,12 @@ function asset(path, content) {
     return { path, type, content, gzip, etag };
 }
 
-function assetsOf(result) {
+function assetsOf(results) {
     const assets = [asset('/', readFileSync(join(HERE, 'index.html')))];
-    for (const file of result.outputFiles) assets.push(asset(`/${basename(file.path)}`, file.contents));
+    for (const file of results.flatMap((result) => result.outputFiles))
+        assets.push(asset(`/${basename(file.path)}`, file.contents));
     assets.push(asset('/icon.svg', readFileSync(join(HERE, 'icon.svg'))));
-    assets.push(asset('/licences.txt', licences(result.metafile)));
+    assets.push(asset('/licences.txt', licences(results)));
     return assets.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
@@ -131,29 +152,60 @@ function cTable(assets) {
     return parts.join('\n');
 }
 
-function say(assets) {
-    const row = (name, bytes, gzipped) => `${name.padEnd(24)}${String(bytes).padStart(9)}${String(gzipped).padStart(10)}`;
-    let total = 0;
-    console.log(`${'file'.padEnd(24)}${'bytes'.padStart(9)}${'gzipped'.padStart(10)}`);
-    for (const { path, content, gzip } of assets) {
-        console.log(row(path, content.length, gzip.length));
-        total += gzip.length;
+/** What is loaded to show each view, by its name: paths of assets. */
+function neededBy(page, workers) {
+    const outputs = page.metafile.outputs;
+    const at = (path) => `/${basename(path)}`;
+    const whole = (path, found = new Set()) => {
+        if (found.has(path)) return found;
+        found.add(path);
+        for (const each of outputs[path].imports) if (each.kind === 'import-statement') whole(each.path, found);
+        return found;
+    };
+    const app = Object.keys(outputs).find((path) => basename(path) === 'app.js');
+    const views = new Map();
+    for (const [path, output] of Object.entries(outputs)) {
+        const view = /^src\/views\/(\w+)\/index\.tsx$/.exec(output.entryPoint ?? '')?.[1];
+        if (!view) continue;
+        const needed = new Set(['/', '/app.css', '/icon.svg', ...[...whole(app), ...whole(path)].map(at)]);
+        for (const [worker, { entryPoint }] of Object.entries(workers.metafile.outputs))
+            if (entryPoint?.startsWith(`src/views/${view}/`)) needed.add(at(worker));
+        views.set(view, needed);
     }
-    console.log(row('total', assets.reduce((sum, each) => sum + each.content.length, 0), total));
-    return total;
+    return views;
 }
 
-function finish(result) {
-    const assets = assetsOf(result);
+function row(name, bytes, gzipped) {
+    return `${name.padEnd(32)}${String(bytes).padStart(9)}${String(gzipped).padStart(10)}`;
+}
+
+/** Prints what everything weighs; returns the heaviest view's gzipped bytes. */
+function say(assets, views) {
+    const sum = (list, bytes) => list.reduce((total, each) => total + each[bytes].length, 0);
+    console.log(row('file', 'bytes', 'gzipped'));
+    for (const { path, content, gzip } of assets) console.log(row(path, content.length, gzip.length));
+    console.log(row('all', sum(assets, 'content'), sum(assets, 'gzip')));
+    let most = 0;
+    for (const [view, needed] of views) {
+        const list = assets.filter(({ path }) => needed.has(path));
+        most = Math.max(most, sum(list, 'gzip'));
+        console.log(row(`to show ${view}`, sum(list, 'content'), sum(list, 'gzip')));
+    }
+    return most;
+}
+
+async function finish(page) {
+    const [workers, styles] = await Promise.all([bundleWorkers(), bundleStyles(page)]);
+    const assets = assetsOf([page, workers, styles]);
     const out = resolve(options.out);
     for (const { path, content, gzip } of assets) {
         const name = path === '/' ? 'index.html' : path.slice(1);
         put(join(out, name), content);
         put(join(out, `${name}.gz`), gzip);
     }
-    const total = say(assets);
-    if (options.weigh && total > GZIPPED_BYTES_MAX) {
-        console.error(`ui: the pages weigh ${total} bytes gzipped, more than the ${GZIPPED_BYTES_MAX} they may (ui/build.mjs)`);
+    const most = say(assets, neededBy(page, workers));
+    if (options.weigh && most > GZIPPED_BYTES_MAX) {
+        console.error(`ui: a view takes ${most} bytes gzipped, more than the ${GZIPPED_BYTES_MAX} it may (ui/build.mjs)`);
         process.exit(1);
     }
     if (options.c) put(resolve(options.c), cTable(assets));
@@ -161,14 +213,14 @@ function finish(result) {
 
 async function watch() {
     const context = await esbuild.context({
-        ...bundling(),
+        ...PAGE,
         plugins: [
             {
                 name: 'finish',
                 setup(build) {
-                    build.onEnd((result) => {
+                    build.onEnd(async (result) => {
                         if (result.errors.length > 0) return;
-                        finish(result);
+                        await finish(result).catch((error) => console.error(error.message));
                         console.log(`written to ${relative(process.cwd(), resolve(options.out)) || '.'}; reload the page`);
                     });
                 },
@@ -183,6 +235,5 @@ if (options.watch) {
 } else {
     rmSync(resolve(options.out), { recursive: true, force: true });
     // esbuild has said what is wrong with the sources; a stack of this script adds nothing.
-    const result = await esbuild.build(bundling()).catch(() => process.exit(1));
-    finish(result);
+    await finish(await esbuild.build(PAGE).catch(() => process.exit(1)));
 }

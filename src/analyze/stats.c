@@ -45,9 +45,11 @@ struct tt_stats {
     size_t n_shares, shares_capacity;
     tt_arena keys;
     uint64_t stray;
-    tt_stats_axis axis; /* without buckets: no series */
-    uint32_t bucket;    /* of the run at hand, or TT_NONE */
-    bool in_time;       /* the filter names a time */
+    tt_stats_axis axis;        /* without buckets: no series */
+    uint32_t bucket;           /* of the run at hand, or TT_NONE */
+    tt_stats_is_over *is_over; /* or NULL */
+    void *over_context;
+    bool in_time; /* the filter names a time */
     bool failed;
 };
 
@@ -428,6 +430,9 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = walk_run(list, n, m, i, &j, accesses, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
+        if (n == 1 && i % PROGRESS_EVERY == 0 && list[0]->is_over && status == TT_OK &&
+            list[0]->is_over(list[0]->over_context))
+            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for the sums");
     }
     uint64_t stray = 0;
     if (status == TT_OK) status = count_unknown_runs(m, &stray, err);
@@ -483,4 +488,10 @@ bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets)
 const tt_stats_axis *tt_stats_series_axis(const tt_stats *s)
 {
     return &s->axis;
+}
+
+void tt_stats_until(tt_stats *s, tt_stats_is_over *is_over, void *context)
+{
+    s->is_over = is_over;
+    s->over_context = context;
 }

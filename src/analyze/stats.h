@@ -84,6 +84,11 @@ uint32_t tt_stats_bucket_begin(const tt_stats_axis *axis, uint32_t bucket);
 /* Called now and then with the runs done and the runs in all. */
 typedef void tt_stats_progress(void *context, uint64_t done, uint64_t total);
 
+/* Asked now and then during a walk for s alone: whether nobody waits for it any more. Then it ends
+ * with TT_E_IO. */
+typedef bool tt_stats_is_over(void *context);
+void tt_stats_until(tt_stats *s, tt_stats_is_over *is_over, void *context);
+
 /* Walks the trace once for all n of them. Needs a clock (tt_model_need_clock). */
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
                         tt_stats_progress *progress, void *context, tt_error *err);

@@ -228,17 +228,32 @@ void tt_timeline_spans(const tt_timeline *t, int64_t from, int64_t to, size_t *f
 
 /* --- what ops are --- */
 
+static const char *const categories[TT_TIMELINE_CATEGORIES] = {"input", "norm",   "attention",
+                                                               "ffn",   "output", "other"};
+
+const char *tt_timeline_category_name(uint8_t category)
+{
+    return categories[category];
+}
+
+static uint8_t category_of(const char *name)
+{
+    uint8_t i = 0;
+    while (i + 1u < TT_TIMELINE_CATEGORIES && strcmp(categories[i], name) != 0)
+        i++;
+    return i;
+}
+
 /* The kind's place, added at the first need; the last one stands for those without room. */
-static uint8_t kind_of(tt_timeline_kinds *k, const char *op, const char *category)
+static uint8_t kind_of(tt_timeline_kinds *k, const char *op, uint8_t category)
 {
     for (uint32_t i = 0; i < k->n; i++)
-        if (strcmp(k->list[i].op, op) == 0 && strcmp(k->list[i].category, category) == 0)
-            return (uint8_t)i;
+        if (k->list[i].category == category && strcmp(k->list[i].op, op) == 0) return (uint8_t)i;
     if (k->n == TT_TIMELINE_KINDS_MAX) return TT_TIMELINE_KINDS_MAX - 1;
     bool last = k->n + 1 == TT_TIMELINE_KINDS_MAX;
     char *name = strdup(last ? "(other)" : op);
     if (!name) return TT_STRIP_NO_KIND;
-    k->list[k->n] = (tt_timeline_kind){name, last ? "other" : category};
+    k->list[k->n] = (tt_timeline_kind){name, last ? TT_TIMELINE_CATEGORIES - 1 : category};
     return (uint8_t)k->n++;
 }
 
@@ -247,7 +262,7 @@ static bool learn(tt_timeline_kinds *k, const tt_model *m, uint32_t graph, uint3
 {
     tt_op op;
     tt_op_describe(m, &m->graphs[graph], node, covers, &op);
-    uint8_t kind = kind_of(k, op.op, op.place.category);
+    uint8_t kind = kind_of(k, op.op, category_of(op.place.category));
     if (kind == TT_STRIP_NO_KIND) return false;
     *out = (tt_timeline_node){.weight_bytes = op.weight_bytes,
                               .last = op.nodes[op.n_nodes - 1],

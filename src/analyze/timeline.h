@@ -15,10 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Buckets of a picture, of the overview a track, and of the overview in all (24 bytes each). */
+/* Buckets of a picture, of the overview a track, and of the overview in all (48 bytes each). */
 #define TT_TILE_BUCKETS_MAX 8192u
 #define TT_OVERVIEW_BUCKETS_MAX (1u << 18)
-#define TT_OVERVIEW_CELLS_MAX (1u << 21)
+#define TT_OVERVIEW_CELLS_MAX (1u << 20)
 /* Computations at one time that are told apart; what goes beyond is drawn over the last one. */
 #define TT_TIMELINE_ROWS_MAX 8u
 #define TT_TIMELINE_TRACKS_MAX (TT_TIMELINE_ROWS_MAX * (TT_OPS_LANE_MAX + 1u))
@@ -27,11 +27,17 @@
 /* Runs whose end was not recorded and is looked for in their ops. */
 #define TT_TIMELINE_OPEN_RUNS_MAX 64u
 
+/* The categories of tt_place, in the order of tt_timeline_category_name. */
+#define TT_TIMELINE_CATEGORIES 6u
+
 /* What the pieces of a picture are told apart by. */
 typedef struct tt_timeline_kind {
-    const char *op;       /* "MUL_MAT", "RMS_NORM+MUL" */
-    const char *category; /* of tt_place: static */
+    const char *op; /* "MUL_MAT", "RMS_NORM+MUL" */
+    uint8_t category;
 } tt_timeline_kind;
+
+/* "input", "norm", "attention", "ffn", "output", "other" */
+const char *tt_timeline_category_name(uint8_t category);
 
 /* A lane of one of the computations under way at a time. */
 typedef struct tt_timeline_track {
@@ -110,6 +116,7 @@ typedef struct tt_tile_merged {
     uint8_t kind;   /* that worked longest */
     double busy_ns; /* inside the bucket */
     double wait_ns;
+    float category_ns[TT_TIMELINE_CATEGORIES]; /* what busy_ns is made of */
 } tt_tile_merged;
 
 /* Layers computed one behind the other on the first lane of a row: one, or as many as it takes to

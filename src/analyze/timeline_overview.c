@@ -48,6 +48,7 @@ tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err)
             o->strips[i].cells[b].kind = TT_STRIP_NO_KIND;
         o->strips[i].edges = o->edges;
         o->strips[i].n = o->n_buckets;
+        o->strips[i].kinds = t->kinds->list;
         o->strips[i].steps_left = TT_STRIP_STEPS(o->n_buckets);
     }
     return TT_OK;

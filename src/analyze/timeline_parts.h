@@ -20,17 +20,20 @@ typedef struct tt_strip_cell {
     uint64_t busy, wait; /* ticks */
     uint32_t count;
     uint8_t kind; /* that worked longest; TT_STRIP_NO_KIND: nothing began or worked here */
+    float category[TT_TIMELINE_CATEGORIES]; /* of busy; not yet of the bucket under way */
 } tt_strip_cell;
 
-/* One track's. Zero-filled, with the four first set, it is ready; the caller frees the cells. */
+/* One track's. Zero-filled, with the five first set, it is ready; the caller frees the cells. */
 typedef struct tt_strip {
     tt_strip_cell *cells;
     const int64_t *edges; /* n + 1, ascending */
     uint32_t n;
+    const tt_timeline_kind *kinds;
     uint64_t steps_left; /* buckets that may still be walked: many only where ops overlap */
     /* Private: */
     uint32_t current; /* the bucket of kind_ticks */
     uint64_t kind_ticks[TT_TIMELINE_KINDS_MAX + 1];
+    uint8_t first_kind;  /* of what began, worked or waited there; TT_STRIP_NO_KIND: nothing did */
     uint32_t kinds_used; /* of it: the highest + 1 */
 } tt_strip;
 
@@ -140,5 +143,11 @@ tt_status tt_timeline_walk(const tt_timeline *t, const tt_model *m, size_t first
 /* timeline_overview.c */
 tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err);
 void tt_overview_free(tt_overview *o, uint32_t n_tracks);
+
+/* timeline_tile.c; false without memory */
+bool tt_tile_add_merged(tt_tile *tile, tt_tile_merged merged);
+/* timeline_gather.c */
+tt_status tt_tile_of_overview(const tt_timeline *t, const tt_tile_query *q, tt_tile *tile,
+                              tt_error *err);
 
 #endif

@@ -31,13 +31,17 @@ uint32_t tt_strip_bucket(const tt_strip *s, int64_t at)
 void tt_strip_end(tt_strip *s)
 {
     tt_strip_cell *c = &s->cells[s->current];
-    uint32_t best = 0;
     if (s->kinds_used == 0) return;
-    for (uint32_t i = 1; i < s->kinds_used; i++)
-        if (s->kind_ticks[i] > s->kind_ticks[best]) best = i;
+    /* What only waited or began here still names the bucket, when nothing worked. */
+    uint8_t best = s->first_kind;
+    for (uint32_t i = 0; i < s->kinds_used; i++) {
+        if (s->kind_ticks[i] == 0) continue;
+        if (s->kind_ticks[i] > s->kind_ticks[best]) best = (uint8_t)i;
+        c->category[s->kinds[i].category] += (float)s->kind_ticks[i];
+    }
     /* A bucket that was left and is met again (ops that overlap) keeps its kind, unless most of
      * it came now. */
-    if (c->kind == TT_STRIP_NO_KIND || s->kind_ticks[best] > c->busy / 2) c->kind = (uint8_t)best;
+    if (c->kind == TT_STRIP_NO_KIND || s->kind_ticks[best] > c->busy / 2) c->kind = best;
     memset(s->kind_ticks, 0, s->kinds_used * sizeof *s->kind_ticks);
     s->kinds_used = 0;
 }
@@ -53,6 +57,7 @@ static tt_strip_cell *enter(tt_strip *s, uint32_t bucket)
 
 static void note_kind(tt_strip *s, uint8_t kind, uint64_t ticks)
 {
+    if (s->kinds_used == 0) s->first_kind = kind;
     s->kind_ticks[kind] += ticks;
     if (kind >= s->kinds_used) s->kinds_used = kind + 1u;
 }
@@ -70,8 +75,7 @@ static bool add_stretch(tt_strip *s, uint8_t kind, int64_t from, int64_t to, boo
         tt_strip_cell *c = enter(s, b);
         uint64_t ticks = (uint64_t)(end - from);
         *(wait ? &c->wait : &c->busy) += ticks;
-        /* What only waited here still names the bucket, when nothing worked. */
-        note_kind(s, kind, wait ? 1 : ticks + 1);
+        note_kind(s, kind, wait ? 0 : ticks);
         from = end;
     }
     return true;
@@ -83,7 +87,7 @@ bool tt_strip_add(tt_strip *s, uint8_t kind, const tt_lap *lap)
         uint32_t b = tt_strip_bucket(s, lap->start);
         tt_strip_cell *c = enter(s, b);
         c->count++;
-        note_kind(s, kind, 1);
+        note_kind(s, kind, 0);
         s->steps_left++;
         if (lap->release <= s->edges[b + 1]) { /* nearly always */
             c->busy += (uint64_t)(lap->arrive - lap->start);

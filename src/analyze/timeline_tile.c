@@ -62,7 +62,7 @@ static bool wants(const tt_tile_query *q, uint32_t track)
     return !q->tracks || q->tracks[track];
 }
 
-static bool add_merged(tt_tile *tile, tt_tile_merged merged)
+bool tt_tile_add_merged(tt_tile *tile, tt_tile_merged merged)
 {
     if (!grow((void **)&tile->merged, tile->n_merged, &tile->merged_capacity, sizeof merged))
         return false;
@@ -245,14 +245,17 @@ static bool end_track(drawing *d, uint32_t track, uint8_t *alone)
             alone[more->first - 1] = 1;
             continue;
         }
-        if (!add_merged(d->tile, (tt_tile_merged){.bucket = b,
-                                                  .count = c->count,
-                                                  .marked = more->marked,
-                                                  .track = (uint16_t)track,
-                                                  .kind = c->kind,
-                                                  .busy_ns = (double)c->busy * d->t->ns_per_tick,
-                                                  .wait_ns = (double)c->wait * d->t->ns_per_tick}))
-            return false;
+        const double ns = d->t->ns_per_tick;
+        tt_tile_merged merged = {.bucket = b,
+                                 .count = c->count,
+                                 .marked = more->marked,
+                                 .track = (uint16_t)track,
+                                 .kind = c->kind,
+                                 .busy_ns = (double)c->busy * ns,
+                                 .wait_ns = (double)c->wait * ns};
+        for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
+            merged.category_ns[k] = c->category[k] * (float)ns;
+        if (!tt_tile_add_merged(d->tile, merged)) return false;
     }
     return true;
 }
@@ -304,6 +307,7 @@ static tt_status make_strips(drawing *d, tt_error *err)
         *s = (tt_strip){.cells = calloc(n, sizeof *s->cells),
                         .edges = d->edges,
                         .n = n,
+                        .kinds = d->t->kinds->list,
                         .steps_left = TT_STRIP_STEPS(n)};
         d->more[i] = calloc(n, sizeof **d->more);
         if (!s->cells || !d->more[i]) return no_memory(err);
@@ -345,75 +349,6 @@ static tt_status from_records(drawing *d, size_t first, size_t end, tt_error *er
     return status;
 }
 
-/* --- from the overview --- */
-
-typedef struct gathering {
-    tt_tile *tile;
-    tt_tile_merged at;
-    bool any;
-    double kind_ns[TT_TIMELINE_KINDS_MAX + 1];
-} gathering;
-
-static bool gathered(gathering *g)
-{
-    uint8_t best = 0;
-    if (!g->any) return true;
-    for (uint32_t i = 0; i <= TT_TIMELINE_KINDS_MAX; i++)
-        if (g->kind_ns[i] > g->kind_ns[best]) best = (uint8_t)i;
-    g->at.kind = best;
-    g->any = false;
-    memset(g->kind_ns, 0, sizeof g->kind_ns);
-    return add_merged(g->tile, g->at);
-}
-
-static bool gather_track(drawing *d, uint32_t track)
-{
-    const tt_overview *o = d->t->overview;
-    const tt_strip *s = &o->strips[track];
-    const double width = (d->tile->to_ns - d->tile->from_ns) / d->tile->n_buckets,
-                 begin = ceil((d->tile->from_ns - o->origin_ns) / o->bucket_ns);
-    gathering g = {.tile = d->tile};
-    for (double at = begin > 0 ? begin : 0; at < o->n_buckets; at++) {
-        const double ns = o->origin_ns + at * o->bucket_ns;
-        const tt_strip_cell *c = &s->cells[(uint32_t)at];
-        if (ns >= d->tile->to_ns) break;
-        if (c->count == 0 && c->busy == 0 && c->wait == 0) continue;
-        uint32_t bucket = (uint32_t)((ns - d->tile->from_ns) / width);
-        if (bucket >= d->tile->n_buckets) break; /* rounding */
-        if (g.any && bucket != g.at.bucket && !gathered(&g)) return false;
-        if (!g.any) g.at = (tt_tile_merged){.bucket = bucket, .track = (uint16_t)track};
-        g.any = true;
-        g.at.count += c->count;
-        g.at.busy_ns += (double)c->busy * d->t->ns_per_tick;
-        g.at.wait_ns += (double)c->wait * d->t->ns_per_tick;
-        g.kind_ns[c->kind] += (double)c->busy + 1;
-    }
-    return gathered(&g);
-}
-
-static tt_status from_overview(drawing *d, tt_error *err)
-{
-    tt_overview *o = d->t->overview;
-    tt_tile *tile = d->tile;
-    const uint32_t n_tracks = tt_timeline_tracks(d->t, NULL);
-    bool ok = true;
-    /* Where records are too many, buckets get as wide as the overview's. */
-    if ((tile->to_ns - tile->from_ns) / tile->n_buckets < o->bucket_ns) {
-        tile->from_ns = floor(tile->from_ns / o->bucket_ns) * o->bucket_ns;
-        double n = ceil((tile->to_ns - tile->from_ns) / o->bucket_ns);
-        tile->n_buckets = n < 1 ? 1 : (uint32_t)fmin(n, TT_TILE_BUCKETS_MAX);
-        tile->to_ns = tile->from_ns + tile->n_buckets * o->bucket_ns;
-    }
-    tile->from_overview = true;
-    (void)pthread_mutex_lock(&o->lock);
-    for (uint32_t i = 0; i < n_tracks && ok; i++)
-        if (wants(d->q, i)) ok = gather_track(d, i);
-    if (o->next < d->t->n_spans) tile->until_ns = tt_timeline_ns(d->t, d->t->spans[o->next].begin);
-    tile->stray = o->stray;
-    (void)pthread_mutex_unlock(&o->lock);
-    return ok ? TT_OK : no_memory(err);
-}
-
 /* The spans of the query's window. */
 static void spans_of(const tt_timeline *t, const tt_tile_query *q, size_t *first, size_t *end)
 {
@@ -445,7 +380,7 @@ tt_status tt_tile_make(const tt_timeline *t, const tt_model *m, const tt_tile_qu
     size_t first, end;
     tt_status status;
     if (tt_tile_from_overview(t, m, q)) {
-        status = from_overview(&d, err);
+        status = tt_tile_of_overview(t, q, tile, err);
     } else {
         spans_of(t, q, &first, &end);
         tile->marks_known = true;

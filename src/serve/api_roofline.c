@@ -75,8 +75,9 @@ tt_status tt_answer_machine(tt_request *q, tt_reply *r, tt_error *err)
         !tt_request_u64(q, "threads", 1, TT_MACHINE_THREADS_MAX, cpus > 0 ? (uint64_t)cpus : 1,
                         &threads, err))
         return TT_E_USAGE;
-    tt_status status = wanted ? measure((unsigned)threads, err) : TT_OK;
-    if (status != TT_OK) return status;
+    /* That there is too little memory or too few threads at the moment is no fault of the server.
+     */
+    if (wanted && measure((unsigned)threads, err) != TT_OK) return err->status = TT_E_LIMIT;
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
     tt_json_object(j);

@@ -69,9 +69,17 @@ static void put_slices(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, tt_bytes_u8, t->slices, n, x->flags);
 }
 
+/* Six bytes: what share of the bucket ops of each category worked, in 255ths. */
+static void put_shares_of(tt_bytes *b, const tt_tile_merged *x, double bucket_ns)
+{
+    for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
+        tt_bytes_u8(b, (uint8_t)fmin(255, round(255 * (double)x->category_ns[k] / bucket_ns)));
+}
+
 static void put_merged(tt_bytes *b, const tt_tile *t)
 {
     const uint32_t n = t->n_merged;
+    const double bucket_ns = (t->to_ns - t->from_ns) / t->n_buckets;
     COLUMN(b, put_f64, t->merged, n, x->busy_ns);
     COLUMN(b, put_f64, t->merged, n, x->wait_ns);
     COLUMN(b, tt_bytes_u32, t->merged, n, x->bucket);
@@ -79,6 +87,9 @@ static void put_merged(tt_bytes *b, const tt_tile *t)
     COLUMN(b, tt_bytes_u32, t->merged, n, x->marked);
     COLUMN(b, tt_bytes_u16, t->merged, n, x->track);
     COLUMN(b, tt_bytes_u8, t->merged, n, x->kind);
+    for (uint32_t i = 0; i < n; i++)
+        put_shares_of(b, &t->merged[i], bucket_ns);
+    pad(b);
 }
 
 static void put_layers(tt_bytes *b, const tt_model *m, const tt_tile *t)
@@ -93,14 +104,6 @@ static void put_layers(tt_bytes *b, const tt_model *m, const tt_tile *t)
     COLUMN(b, tt_bytes_u16, t->layers, n, x->row);
 }
 
-static uint8_t category_number(const char *category)
-{
-    static const char *const names[] = {"input", "norm", "attention", "ffn", "output"};
-    for (uint8_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], category) == 0) return i;
-    return sizeof names / sizeof *names;
-}
-
 /* Where each text ends, counted from the first one's begin; then all of them. */
 static void put_texts(tt_bytes *b, const tt_tile *t)
 {
@@ -108,7 +111,7 @@ static void put_texts(tt_bytes *b, const tt_tile *t)
     for (uint32_t i = 0; i < t->n_kinds; i++)
         tt_bytes_u32(b, at += (uint32_t)strlen(t->kinds[i].op));
     pad(b);
-    COLUMN(b, tt_bytes_u8, t->kinds, t->n_kinds, category_number(x->category));
+    COLUMN(b, tt_bytes_u8, t->kinds, t->n_kinds, x->category);
     for (uint32_t i = 0; i < t->n_names; i++)
         tt_bytes_u32(b, at += (uint32_t)strlen(t->names[i]));
     pad(b);
@@ -175,7 +178,7 @@ tt_status tt_answer_timeline(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- overview --- */
 
-static void put_shares(tt_json *j, const char *key, const float *shares, uint64_t n)
+static void put_load(tt_json *j, const char *key, const float *shares, uint64_t n)
 {
     tt_json_key(j, key);
     tt_json_array(j);
@@ -222,8 +225,8 @@ tt_status tt_answer_timeline_overview(tt_request *q, tt_reply *r, tt_error *err)
     if (status == TT_OK) {
         tt_json_object(j);
         put_overview(j, t, from, to);
-        put_shares(j, "busy_share", shares, n);
-        put_shares(j, "wait_share", shares + n, n);
+        put_load(j, "busy_share", shares, n);
+        put_load(j, "wait_share", shares + n, n);
         tt_json_object_end(j);
     }
     free(shares);
@@ -255,7 +258,7 @@ static void put_sums(tt_json *j, const tt_timeline_sums *s)
         const tt_timeline_kind *kind = &s->kinds[s->list[i].kind];
         tt_json_object(j);
         tt_json_kv_string(j, "op", kind->op);
-        tt_json_kv_string(j, "category", kind->category);
+        tt_json_kv_string(j, "category", tt_timeline_category_name(kind->category));
         put_sum(j, &s->list[i]);
         tt_json_object_end(j);
     }

@@ -48,8 +48,12 @@ static bool pattern(const tt_request *q, tt_filter *f, tt_error *err)
 {
     unsigned stars = 0;
     f->tensor = tt_request_text(q, "tensor");
-    for (const char *p = f->tensor; p && *p; p++)
-        stars += *p == '*';
+    for (const char *p = f->tensor; p && *p; p++) {
+        if (*p == '\\' && p[1])
+            p++; /* what follows stands for itself */
+        else
+            stars += *p == '*';
+    }
     if (stars <= STARS_MAX) return true;
     (void)tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "tensor=%.40s: more than %u stars", f->tensor,
                        STARS_MAX);

@@ -24,10 +24,10 @@ test('a run is followed from its begin to its end', async ({ open, t }) => {
     const folder = mkdtempSync(join(tmpdir(), 'tt-live-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const path = join(folder, 'run.ttrace');
-    const v = await open([path], { args: ['--live'] });
+    const v = await open([path], { args: ['--live'], ready: false });
     v.allow(/503/);
     await v.page.getByText('Waiting for the trace').waitFor();
-    const run = record(path, 12000);
+    const run = record(path, 3000);
     t.after(() => run.child.kill('SIGKILL'));
     await v.page.getByRole('group', { name: 'Still recording' }).waitFor();
     const first = await v.api('traces/0/state');
@@ -41,6 +41,6 @@ test('a run is followed from its begin to its end', async ({ open, t }) => {
     assert.equal(last.complete, true);
     assert.match(last.reading, /run\.ttrace$/);
     const { batches, problems } = await v.api('traces/0/summary');
-    assert.equal(batches.token.length, 12000);
+    assert.equal(batches.token.length, 3000);
     assert.deepEqual(problems, []);
 });

@@ -279,22 +279,28 @@ static void test_oversize(void **state)
     }
 }
 
+/* Also what has a NUL in it. */
+#define BYTES(text)                                                                                \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+
 static void test_garbage(void **state)
 {
     static const struct {
         const char *text;
         size_t n;
     } all[] = {
-        {"\0\0\0\0\r\n\r\n", 8},
-        {"GET\r\n\r\n", 7},
-        {"GET / HTTP/9.9\r\n\r\n", 18},
-        {"GET /\0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 37},
-        {"GET / HTTP/1.1\r\nHost: 127.0.0.1\0evil\r\n\r\n", 41},
-        {"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", 58},
-        {"GET / HTTP/1.1\r\n Host: folded\r\n: \r\n\r\n", 39},
-        {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15}, /* TLS */
-        {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24},
-        {"\r\n\r\n\r\n\r\n", 8},
+        BYTES("\0\0\0\0\r\n\r\n"),
+        BYTES("GET\r\n\r\n"),
+        BYTES("GET / HTTP/9.9\r\n\r\n"),
+        BYTES("GET /\0 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
+        BYTES("GET / HTTP/1.1\r\nHost: 127.0.0.1\0evil\r\n\r\n"),
+        BYTES("GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+        BYTES("GET / HTTP/1.1\r\n Host: folded\r\n: \r\n\r\n"),
+        BYTES("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), /* TLS */
+        BYTES("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        BYTES("\r\n\r\n\r\n\r\n"),
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

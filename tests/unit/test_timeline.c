@@ -131,6 +131,10 @@ static slow painted(const tt_tile *tile, uint32_t n_tracks)
         const tt_tile_merged *x = &tile->merged[i];
         assert_true(x->track < n_tracks && x->bucket < s.n_buckets && x->kind < tile->n_kinds);
         size_t at = (size_t)x->track * s.n_buckets + x->bucket;
+        double parts = 0;
+        for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
+            parts += (double)x->category_ns[k];
+        assert_true(fabs(parts - x->busy_ns) <= 1e-4 * x->busy_ns);
         s.busy[at] += x->busy_ns;
         s.wait[at] += x->wait_ns;
         s.count[at] += x->count;
@@ -320,7 +324,8 @@ static void marks_and_tracks(void **state)
         if (!(tile.slices[i].flags & TT_SLICE_MARKED)) continue;
         marked++;
         assert_int_equal(tile.slices[i].layer_id, 1);
-        assert_string_equal(tile.kinds[tile.slices[i].kind].category, "attention");
+        assert_string_equal(tt_timeline_category_name(tile.kinds[tile.slices[i].kind].category),
+                            "attention");
     }
     for (uint32_t i = 0; i < tile.n_merged; i++)
         marked += tile.merged[i].marked;

@@ -7,6 +7,8 @@ import { startLive } from "./state/live";
 import { startPlayback } from "./state/playback";
 import { startTitle } from "./state/title";
 import { startTrace } from "./state/trace";
+import { startOverview } from "./views/timeline/overview";
+import { startWindow } from "./views/timeline/window";
 import "./style.css";
 
 effect(() => {
@@ -14,6 +16,8 @@ effect(() => {
 });
 startKeys();
 startTrace();
+startWindow();
+startOverview();
 startPlayback();
 startLive();
 startTitle();

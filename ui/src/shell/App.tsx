@@ -12,6 +12,8 @@ import { index, loadIndex, loadTrace, summary, traceError } from "../state/trace
 import { selectedTrace } from "../state/selection";
 import { currentView, showView } from "../state/view";
 import { VIEWS } from "../views/all";
+import { fetchOthersWhenIdle, fetchView, loadedView } from "../views/loading";
+import type { ViewEntry } from "../views/module";
 import { Bar as MemoryBar } from "../views/memory/Bar";
 import { Banner } from "./Banner";
 import { Find } from "./Find";
@@ -21,6 +23,17 @@ import { Minimap } from "./Minimap";
 import { Palette } from "./Palette";
 import { Scrubber } from "./Scrubber";
 import { TopBar } from "./TopBar";
+
+function Loaded(props: { view: ViewEntry }) {
+  const { view } = props;
+  const { Component, error } = loadedView(view);
+  useEffect(() => {
+    void fetchView(view).then(fetchOthersWhenIdle);
+  }, [view]);
+  if (Component) return <Component />;
+  if (error) return <Failure error={error} retry={() => void fetchView(view)} />;
+  return <Loading what={`the view ${view.title}`} />;
+}
 
 function View() {
   const view = VIEWS.find((v) => v.id === currentView()) ?? VIEWS[0]!;
@@ -35,7 +48,7 @@ function View() {
       </Empty>
     );
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
-  if (view.ofSeveralTraces && index.value) return <view.Component key={view.id} />;
+  if (view.ofSeveralTraces && index.value) return <Loaded key={view.id} view={view} />;
   if (!summary.value) return <Loading what="the trace" />;
   if (summary.value.batches.token.length === 0 && summary.value.n_ops === 0)
     return (
@@ -43,7 +56,7 @@ function View() {
         <p>The trace holds no batch and no op. `tensortrace info` tells what it holds.</p>
       </Empty>
     );
-  return <view.Component key={view.id} />;
+  return <Loaded key={view.id} view={view} />;
 }
 
 export function App() {

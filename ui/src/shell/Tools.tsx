@@ -54,7 +54,7 @@ export function Tools() {
         Keys
       </button>
       <select
-        aria-label="Colours"
+        aria-label="Light or dark"
         title="Dark, light, or as the system is"
         value={themeChoice.value}
         onChange={(event) => (themeChoice.value = event.currentTarget.value)}

@@ -68,7 +68,7 @@ function whileFollowed(): (() => void) | undefined {
 /** Asks whether the server is back. */
 export async function tryAgain(): Promise<void> {
   await loadIndex();
-  if (serverReachable.value && !traceError.value && !summary.value) await loadTrace(selectedTrace.peek());
+  if (serverReachable.value && (traceError.value || !summary.value)) await loadTrace(selectedTrace.peek());
 }
 
 function whileGone(): (() => void) | undefined {

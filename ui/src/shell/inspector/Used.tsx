@@ -5,7 +5,7 @@ import { useResource } from "../../api/resource";
 import { bytes, count, duration } from "../../draw/format";
 import { playing } from "../../state/playback";
 import { selectedTrace } from "../../state/selection";
-import { generation } from "../../state/trace";
+import { generation, summary } from "../../state/trace";
 import { Figure } from "./Part";
 
 interface Total {
@@ -25,11 +25,13 @@ export function asPattern(name: string): string {
 /** Of the ops that the filter leaves (parameters of `stats`). */
 export function Used(props: { filter: Params }) {
   // A token that is passed through is gone before its figures come.
-  const key = playing.value ? null : JSON.stringify([selectedTrace.value, generation.value, props.filter]);
+  const timed = summary.value?.clock ?? false;
+  const key = playing.value || !timed ? null : JSON.stringify([selectedTrace.value, generation.value, props.filter]);
   const { data, error } = useResource(key, async (abort) => {
     const params = { by: "op", limit: 1, ...props.filter };
     return (await getJson<{ total: Total }>(ofTrace(selectedTrace.peek(), "stats"), params, abort)).total;
   });
+  if (!timed) return <Figure name="Used">not known: this trace has no times</Figure>;
   if (error.value) return <Figure name="Used">not known: {error.value.message}</Figure>;
   const total = data.value;
   if (!total) return <Figure name="Ops">…</Figure>;

@@ -10,7 +10,6 @@ import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { select, selection } from "../../state/selection";
 import { index, summary } from "../../state/trace";
-import type { ViewModule } from "../module";
 import type { Diff, Tokens } from "./answer";
 import { Around, StructureChanges } from "./Around";
 import { Lines, phaseOf } from "./Lines";
@@ -171,7 +170,7 @@ function Comparison(props: { now: Traces }) {
   );
 }
 
-function Component() {
+export function Component() {
   useEffect(
     () =>
       bind(
@@ -197,5 +196,3 @@ function Component() {
     </div>
   );
 }
-
-export const view: ViewModule = { id: "diff", title: "Diff", about: "Two runs on the same axes", Component, ofSeveralTraces: true };

@@ -158,7 +158,8 @@ function fromZero(_u: uPlot, _least: number, most: number): uPlot.Range.MinMax {
 
 function aroundZero(_u: uPlot, least: number | null, most: number | null): uPlot.Range.MinMax {
   const [low, high] = [Math.min(0, least ?? 0), Math.max(0, most ?? 0)];
-  const margin = (high - low || 1) * 0.12;
+  // Less than a microsecond is no difference to look at.
+  const margin = Math.max((high - low) * 0.12, 500);
   return [low - margin, high + margin];
 }
 

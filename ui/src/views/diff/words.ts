@@ -8,6 +8,8 @@ export const NOT_OBSERVED = "not observed";
 /** "+1.25 ms". */
 export function signedDuration(ns: number | null | undefined): string {
   if (ns === null || ns === undefined) return "";
+  // Two clocks' rates differ in the last digits: less than half a nanosecond is nothing.
+  if (Math.abs(ns) < 0.5) return "0 ns";
   return (ns < 0 ? "-" : "+") + duration(Math.abs(ns));
 }
 
@@ -15,7 +17,8 @@ export function signedDuration(ns: number | null | undefined): string {
 export function change(share: number | null | undefined): string {
   if (share === null || share === undefined) return "";
   if (share >= 1) return `${(1 + share).toFixed(2)} x`;
-  return `${share < 0 ? "-" : "+"}${Math.abs(100 * share).toFixed(1)} %`;
+  const percent = Math.abs(100 * share).toFixed(1);
+  return `${percent === "0.0" ? "" : share < 0 ? "-" : "+"}${percent} %`;
 }
 
 /** What the change is, with the confidence asked for. */

@@ -65,13 +65,15 @@ export function Legend(props: { colouring: Colouring }) {
   const amount = by === "bytes" ? bytes : duration;
   return (
     <ul class="graph-legend" aria-label="Legend">
-      <li>
-        <b>{COLOUR_TITLES[by]}:</b>
-      </li>
+      {by !== "origin" && (
+        <li>
+          <b>{COLOUR_TITLES[by]}:</b>
+        </li>
+      )}
       {(by === "time" || by === "bytes") && (
         <li>
-          0 <Scale dark={dark} /> {amount(colouring.opMost)} (op), {amount(colouring.partMost)} (layer); the bar at the foot of
-          a box says the same; broken border: not observed
+          0 <Scale dark={dark} /> {amount(colouring.opMost)} (op), {amount(colouring.partMost)} (layer), by square root; bars: share of
+          the largest; broken border: not observed
         </li>
       )}
       {by === "category" &&
@@ -81,7 +83,7 @@ export function Legend(props: { colouring: Colouring }) {
           </li>
         ))}
       <li>
-        <b>Operands:</b>
+        <b>{COLOUR_TITLES.origin}:</b>
       </li>
       {ORIGINS.map((origin) => (
         <OriginEntry key={origin} origin={origin} />

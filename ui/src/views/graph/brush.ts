@@ -1,6 +1,6 @@
 // What everything that draws the picture draws with.
 
-import { css, inkOn, themeColour } from "../../draw/colour";
+import { themeColour } from "../../draw/colour";
 import type { Eye } from "./camera";
 import type { Colouring } from "./colours";
 import type { TokenGraph } from "./graph";
@@ -57,7 +57,7 @@ export interface Brush {
 }
 
 /** Below that many CSS pixels nobody reads. */
-export const TEXT_LEAST = 8.5;
+export const TEXT_LEAST = 8;
 const FONT = '"DejaVu Sans Mono", ui-monospace, monospace';
 /** Width of a letter of that font, of its height. */
 export const LETTER = 0.602;
@@ -90,11 +90,7 @@ export function onScreen(item: Rect, eye: Eye): Rect {
 }
 
 export function fillOf(b: Brush, item: Item): { style: string; ink: string; share: number | null; observed: boolean } {
-  const fill = b.look.colouring.of(item);
-  return {
-    style: fill.colour ? css(fill.colour) : b.look.theme.ground,
-    ink: fill.colour ? inkOn(fill.colour) : b.look.theme.ink,
-    share: fill.share,
-    observed: fill.colour !== null,
-  };
+  const { colour, style, ink, share } = b.look.colouring.of(item);
+  const { theme } = b.look;
+  return colour ? { style, ink, share, observed: true } : { style: theme.ground, ink: theme.ink, share, observed: false };
 }

@@ -1,7 +1,6 @@
 // What boxes are coloured by.
 
-import { categoryColour, sequence, type Rgb } from "../../draw/colour";
-import { bytes, duration } from "../../draw/format";
+import { categoryColour, css, inkOn, sequence, type Rgb } from "../../draw/colour";
 import type { Origin, TokenGraph } from "./graph";
 import type { Item } from "./scene";
 
@@ -31,6 +30,13 @@ export interface Fill {
   readonly colour: Rgb | null;
   /** Of the largest, for the bar that says the same without colour; null: there is none. */
   readonly share: number | null;
+  /** The same for a canvas, and what is read on it; "" when it was not observed. */
+  readonly style: string;
+  readonly ink: string;
+}
+
+function fillOf(colour: Rgb | null, share: number | null): Fill {
+  return { colour, share, style: colour ? css(colour) : "", ink: colour ? inkOn(colour) : "" };
 }
 
 /** Where an op's weights, or else what it reads at all, come from: the slowest place wins. */
@@ -79,9 +85,10 @@ export class Colouring {
   }
 
   private amount(value: number | null | undefined, most: number): Fill {
-    if (value === null || value === undefined) return { colour: null, share: null };
+    if (value === null || value === undefined) return fillOf(null, null);
     const share = most ? value / most : 0;
-    return { colour: sequence(share, this.dark), share };
+    // By the root: a few large ones would leave all others in one colour. The bars are straight.
+    return fillOf(sequence(Math.sqrt(share), this.dark), share);
   }
 
   private make(item: Item): Fill {
@@ -95,12 +102,9 @@ export class Colouring {
         : this.amount(ofOps[item.tensor], this.opMost);
     }
     if (by === "category")
-      return {
-        colour: categoryColour(item.kind === "part" ? mainCategory(g, item.part) : g.category(item.tensor)),
-        share: null,
-      };
+      return fillOf(categoryColour(item.kind === "part" ? mainCategory(g, item.part) : g.category(item.tensor)), null);
     const origin = item.kind === "part" ? mainOriginOfPart(g, item.part) : mainOrigin(g, item.tensor);
-    return { colour: originColour(origin), share: null };
+    return fillOf(originColour(origin), null);
   }
 
   of(item: Item): Fill {
@@ -112,15 +116,4 @@ export class Colouring {
     }
     return fill;
   }
-
-  /** Words for what a box's colour says. */
-  words(item: Item): string {
-    const { tensors, parts } = this.g.reply;
-    const ofPart = item.kind === "part";
-    if (this.by === "time") return duration(ofPart ? parts.total_ns[item.part] : tensors.duration_ns[item.tensor]);
-    if (this.by === "bytes") return bytes(ofPart ? parts.weight_bytes[item.part] : tensors.weight_bytes[item.tensor]);
-    if (this.by === "category") return ofPart ? mainCategory(this.g, item.part) : this.g.category(item.tensor);
-    return ofPart ? mainOriginOfPart(this.g, item.part) : mainOrigin(this.g, item.tensor);
-  }
 }
-

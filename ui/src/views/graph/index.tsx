@@ -8,7 +8,6 @@ import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedTrace, selection } from "../../state/selection";
 import { generation } from "../../state/trace";
-import type { ViewModule } from "../module";
 import { graphBindings, type Pointer } from "./bindings";
 import { Colouring } from "./colours";
 import "./graph.css";
@@ -98,7 +97,7 @@ function Busy(props: { store: GraphStore }) {
   );
 }
 
-function Component() {
+export function Component() {
   const store = useMemo(() => new GraphStore(), []);
   const pointer = useRef<Pointer>({ x: 0, y: 0, inside: false });
   const findBox = useRef<HTMLInputElement>(null);
@@ -158,5 +157,3 @@ function Component() {
     </div>
   );
 }
-
-export const view: ViewModule = { id: "graph", title: "Graph", about: "What computes what, for one token", Component };

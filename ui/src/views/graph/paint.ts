@@ -5,20 +5,11 @@ import type { Eye } from "./camera";
 import { drawClosedPart, drawLeaf, drawOp, drawPort, drawView } from "./paintBoxes";
 import { HEADER, type Item, type Line } from "./scene";
 
+/** Lines drawn at once. */
+const LINES_MAX = 3000;
+
 function visible(r: Rect, width: number, height: number): boolean {
   return r.x + r.w >= -8 && r.x <= width + 8 && r.y + r.h >= -8 && r.y <= height + 8;
-}
-
-function lineVisible(line: Line, eye: Eye, width: number, height: number): boolean {
-  const p = line.points;
-  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (let i = 0; i < p.length; i += 2) {
-    left = Math.min(left, p[i]!);
-    right = Math.max(right, p[i]!);
-    top = Math.min(top, p[i + 1]!);
-    bottom = Math.max(bottom, p[i + 1]!);
-  }
-  return visible(onScreen({ x: left, y: top, w: right - left, h: bottom - top }, eye), width, height);
 }
 
 function trace(b: Brush, line: Line): void {
@@ -28,7 +19,10 @@ function trace(b: Brush, line: Line): void {
   const x = (i: number) => (p[i]! - eye.x) * eye.scale;
   const y = (i: number) => (p[i + 1]! - eye.y) * eye.scale;
   c.moveTo(x(0), y(0));
-  if (eye.scale > 0.25)
+  if (!line.edges.length && line.tensors.length)
+    // Between parts: straight, with round corners.
+    for (let i = 2; i + 3 < n; i += 2) c.arcTo(x(i), y(i), x(i + 2), y(i + 2), 14 * eye.scale);
+  else if (eye.scale > 0.25)
     for (let i = 2; i + 3 < n; i += 2) c.quadraticCurveTo(x(i), y(i), (x(i) + x(i + 2)) / 2, (y(i) + y(i + 2)) / 2);
   else for (let i = 2; i + 3 < n; i += 2) c.lineTo(x(i), y(i));
   c.lineTo(x(n - 2), y(n - 2));
@@ -50,7 +44,12 @@ function arrow(b: Brush, line: Line): void {
 function drawLines(b: Brush, width: number, height: number): void {
   const { c, look, eye } = b;
   const { theme, scene } = look;
-  const seen = scene.lines.flatMap((line, i) => (lineVisible(line, eye, width, height) ? [i] : []));
+  const seen: number[] = [];
+  scene.lines.forEach((line, i) => {
+    if (visible(onScreen(line.bounds, eye), width, height)) seen.push(i);
+  });
+  // So many that they would be one grey: those inside parts can be seen from nearer.
+  const plain = seen.length > LINES_MAX ? seen.filter((i) => scene.lines[i]!.tensors.length) : seen;
   const strong = (i: number) => {
     const line = scene.lines[i]!;
     return look.hoverLine === i || look.selected.has(line.from) || look.selected.has(line.to) || line.from === look.cursor || line.to === look.cursor;
@@ -58,7 +57,7 @@ function drawLines(b: Brush, width: number, height: number): void {
   c.lineWidth = eye.scale < 0.3 ? 0.5 : 1;
   c.strokeStyle = theme.ink2;
   c.beginPath();
-  for (const i of seen) trace(b, scene.lines[i]!);
+  for (const i of plain) trace(b, scene.lines[i]!);
   c.stroke();
   if (eye.scale > 0.35) {
     c.fillStyle = theme.ink2;
@@ -67,7 +66,7 @@ function drawLines(b: Brush, width: number, height: number): void {
     c.fill();
   }
   if (look.path) {
-    c.lineWidth = Math.max(3, Math.min(5, 5 * eye.scale));
+    c.lineWidth = Math.max(1.5, Math.min(5, 6 * eye.scale));
     c.strokeStyle = theme.mark;
     c.beginPath();
     for (const i of seen) if (look.path.lines.has(i)) trace(b, scene.lines[i]!);
@@ -84,8 +83,8 @@ function drawJumps(b: Brush): void {
   const { c, look, eye } = b;
   if (!look.path?.jumps.length) return;
   c.save();
-  c.lineWidth = 3;
-  c.setLineDash([7, 5]);
+  c.lineWidth = Math.max(1, Math.min(3, 4 * eye.scale));
+  c.setLineDash(eye.scale > 0.3 ? [7, 5] : [3, 2]);
   c.strokeStyle = look.theme.mark;
   c.beginPath();
   for (const [from, to] of look.path.jumps) {
@@ -100,23 +99,28 @@ function drawJumps(b: Brush): void {
   c.restore();
 }
 
-/** The number of the step on the critical path, at the corner of its box. */
-function drawSteps(b: Brush, i: number, r: Rect): void {
+/** The number of the step on the critical path beside its box, and a thick edge there. */
+function drawSteps(b: Brush, i: number, item: Item, r: Rect): void {
   const steps = b.look.path?.steps.get(i);
   if (!steps) return;
   const { c, look } = b;
-  c.lineWidth = Math.max(2, Math.min(4, 4 * b.eye.scale));
+  const thick = Math.max(1, Math.min(4, 4 * b.eye.scale));
+  c.lineWidth = thick;
   c.strokeStyle = look.theme.mark;
-  c.strokeRect(r.x, r.y, r.w, r.h);
+  c.fillStyle = look.theme.mark;
+  // Of closed parts nearly all are on the path: around each it would say nothing.
+  if (item.kind === "part") c.fillRect(r.x - thick, r.y, thick * 1.5, r.h);
+  else c.strokeRect(r.x, r.y, r.w, r.h);
   const label = steps.n === 1 ? String(steps.first) : `${steps.first}–${steps.last}`;
   const size = Math.min(11, 14 * b.eye.scale);
   if (size < TEXT_LEAST) return;
   const width = label.length * size * LETTER + 8;
-  c.fillStyle = look.theme.mark;
+  const left = item.kind === "part" ? r.x - thick - width - 3 : r.x - width + 3;
+  const middle = item.kind === "part" ? r.y + r.h / 2 : r.y;
   c.beginPath();
-  c.roundRect(r.x - width / 2, r.y - size * 0.75, width, size * 1.5, size * 0.75);
+  c.roundRect(left, middle - size * 0.75, width, size * 1.5, size * 0.75);
   c.fill();
-  text(b, label, r.x - width / 2 + 4, r.y, width, size, look.theme.ground, true);
+  text(b, label, left + 4, middle, width, size, look.theme.ground, true);
 }
 
 function outline(b: Brush, r: Rect, colour: string, width: number, dash: number[]): void {
@@ -156,7 +160,7 @@ function drawOpenPart(b: Brush, item: Item, r: Rect): void {
   c.beginPath();
   c.roundRect(r.x, r.y, r.w, high, 6 * eye.scale);
   c.fill();
-  const size = Math.min(12, high * 0.55);
+  const size = Math.min(12, high * 0.75);
   text(b, `▾ ${g.partSentence(item.part)}`, r.x + 10 * eye.scale, r.y + high / 2, r.w - 20 * eye.scale, size, theme.ink, true);
 }
 
@@ -180,6 +184,6 @@ export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: 
     else if (!open[item.part]) drawClosedPart(b, item, r);
   }
   drawJumps(b);
-  for (const [i, item, r] of seen) if (item.kind !== "part" || !open[item.part]) drawSteps(b, i, r);
+  for (const [i, item, r] of seen) if (item.kind !== "part" || !open[item.part]) drawSteps(b, i, item, r);
   for (const [i, , r] of seen) drawOutlines(b, i, r);
 }

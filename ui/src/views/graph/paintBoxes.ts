@@ -32,6 +32,14 @@ export function originMark(c: CanvasRenderingContext2D, origin: Origin, x: numbe
   c.stroke();
 }
 
+/** Smaller than that, a box is a spot: its form cannot be seen. */
+const FORM_LEAST = 6;
+
+function spot(b: Brush, r: Rect, style: string): void {
+  b.c.fillStyle = style;
+  b.c.fillRect(r.x, r.y, Math.max(1, r.w), Math.max(1, r.h));
+}
+
 function shareBar(b: Brush, r: Rect, share: number | null, ink: string): void {
   if (share === null || r.h < 8) return;
   const high = Math.max(2, Math.min(4, r.h * 0.1));
@@ -85,7 +93,8 @@ export function drawOp(b: Brush, item: Item, r: Rect): void {
   const { c, look } = b;
   const { g, theme } = look;
   const fill = fillOf(b, item);
-  if (g.members(item.tensor).length > 1 && r.h > 10) {
+  if (r.h < FORM_LEAST) return spot(b, r, fill.observed ? fill.style : theme.ink2);
+  if (r.h > 10 && g.members(item.tensor).length > 1) {
     // Several nodes, computed at once: a pile.
     c.fillStyle = theme.ground3;
     c.strokeStyle = theme.ink2;
@@ -95,18 +104,18 @@ export function drawOp(b: Brush, item: Item, r: Rect): void {
   }
   c.fillStyle = fill.style;
   c.fillRect(r.x, r.y, r.w, r.h);
-  if (r.h > 4) {
-    c.save();
-    c.strokeStyle = theme.ink2;
-    c.lineWidth = 1;
-    if (!fill.observed) c.setLineDash([4, 3]);
-    c.strokeRect(r.x, r.y, r.w, r.h);
-    c.restore();
-  }
+  c.strokeStyle = theme.ink2;
+  c.lineWidth = 1;
+  if (!fill.observed) c.setLineDash([4, 3]);
+  c.strokeRect(r.x, r.y, r.w, r.h);
+  c.setLineDash([]);
   shareBar(b, r, fill.share, fill.ink);
-  const size = Math.min(12, r.h * 0.29);
-  if (size < TEXT_LEAST) return;
-  const left = r.x + 6;
+  const size = Math.min(12, r.h * 0.32);
+  const left = r.x + Math.max(2, 6 * b.eye.scale);
+  if (size < TEXT_LEAST) {
+    text(b, g.op(item.tensor), left, r.y + r.h / 2, r.w - 4, Math.min(10, r.h * 0.62), fill.ink);
+    return undefined;
+  }
   const time = g.reply.tensors.duration_ns[item.tensor];
   const used = text(b, g.op(item.tensor), left, r.y + r.h * 0.28, r.w - 12, size, fill.ink, true);
   const words = time === null || time === undefined ? "" : duration(time);
@@ -114,11 +123,12 @@ export function drawOp(b: Brush, item: Item, r: Rect): void {
   if (words && used + wide + 18 < r.w) text(b, words, r.x + r.w - wide - 6, r.y + r.h * 0.28, wide + 6, size, fill.ink);
   text(b, g.name(item.tensor), left, r.y + r.h * 0.66, r.w - 12, size * 0.95, fill.ink);
   operandMarks(b, item, r);
+  return undefined;
 }
 
 export function drawView(b: Brush, item: Item, r: Rect): void {
   const { c, look } = b;
-  c.save();
+  if (r.h < FORM_LEAST) return spot(b, r, look.theme.line);
   c.fillStyle = look.theme.ground;
   c.strokeStyle = look.theme.ink2;
   c.lineWidth = 1;
@@ -126,9 +136,10 @@ export function drawView(b: Brush, item: Item, r: Rect): void {
   c.beginPath();
   c.roundRect(r.x, r.y, r.w, r.h, r.h / 2);
   c.fill();
-  if (r.h > 4) c.stroke();
-  c.restore();
-  text(b, look.g.op(item.tensor), r.x + r.h / 2, r.y + r.h / 2, r.w - r.h / 2 - 3, Math.min(11, r.h * 0.58), look.theme.ink2);
+  c.stroke();
+  c.setLineDash([]);
+  text(b, look.g.op(item.tensor), r.x + r.h / 2, r.y + r.h / 2, r.w - r.h / 2 - 3, Math.min(11, r.h * 0.66), look.theme.ink2);
+  return undefined;
 }
 
 export function drawLeaf(b: Brush, item: Item, r: Rect): void {
@@ -138,6 +149,7 @@ export function drawLeaf(b: Brush, item: Item, r: Rect): void {
   const weight = g.reply.tensors.weight[item.tensor] !== null;
   const byOrigin = look.colouring.by === "origin" || look.colouring.by === "category";
   const fill = byOrigin ? fillOf(b, item) : { style: look.theme.ground3, ink: look.theme.ink };
+  if (r.h < FORM_LEAST) return spot(b, r, fill.style);
   c.fillStyle = fill.style;
   c.strokeStyle = look.theme.ink2;
   c.lineWidth = 1;
@@ -146,16 +158,17 @@ export function drawLeaf(b: Brush, item: Item, r: Rect): void {
   if (weight) c.roundRect(r.x, r.y, r.w, r.h, [0, r.h * 0.9, 0, r.h * 0.9]);
   else c.roundRect(r.x, r.y, r.w, r.h, [r.h * 0.4, r.h * 0.4, 0, 0]);
   c.fill();
-  if (r.h > 4) c.stroke();
-  if (r.h < 7) return;
+  c.stroke();
   originMark(c, origin, r.x + r.h * 0.5, r.y + r.h / 2, r.h * 0.45, fill.ink);
-  text(b, g.component(item.tensor) || g.name(item.tensor), r.x + r.h, r.y + r.h / 2, r.w - r.h - 2, Math.min(11, r.h * 0.58), fill.ink);
+  text(b, g.component(item.tensor) || g.name(item.tensor), r.x + r.h, r.y + r.h / 2, r.w - r.h - 2, Math.min(11, r.h * 0.66), fill.ink);
+  return undefined;
 }
 
 /** A dot where a line enters or leaves the part; of a value that is used everywhere, its name. */
 export function drawPort(b: Brush, item: Item, r: Rect): void {
   const { c, look } = b;
   const far = r.w > r.h * 1.5;
+  if (r.h < FORM_LEAST / 2) return undefined;
   c.fillStyle = far ? look.theme.ground : look.theme.ink2;
   c.strokeStyle = look.theme.ink2;
   c.lineWidth = 1;
@@ -164,6 +177,7 @@ export function drawPort(b: Brush, item: Item, r: Rect): void {
   else c.arc(r.x + r.w / 2, r.y + r.h / 2, Math.max(1, r.w * 0.3), 0, 2 * Math.PI);
   c.fill();
   if (far) c.stroke();
-  if (far) text(b, `↖ ${look.g.name(item.tensor)}`, r.x + 4, r.y + r.h / 2, r.w - 8, Math.min(11, r.h * 0.58), look.theme.ink);
+  if (far) text(b, `↖ ${look.g.name(item.tensor)}`, r.x + 4, r.y + r.h / 2, r.w - 8, Math.min(11, r.h * 0.66), look.theme.ink);
+  return undefined;
 }
 

@@ -1,7 +1,8 @@
 // The picture: where every box and line of a graph is, for the parts that are open.
 
+import { isChain, layoutInColumns } from "./columns";
 import type { TokenGraph } from "./graph";
-import { askOf, fits, interiorOf, type BoxKind, type Interior } from "./interior";
+import { askOf, fits, interiorOf, placeInterior, type BoxKind, type Interior } from "./interior";
 import type { Layouter } from "./layouter";
 import type { Layout, LayoutAsk } from "./layoutTypes";
 
@@ -25,6 +26,8 @@ export interface Line {
   readonly edges: readonly number[];
   /** Tensors that pass, of a line between parts. */
   readonly tensors: readonly number[];
+  /** The box around it. */
+  readonly bounds: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
 }
 
 export interface Scene {
@@ -48,6 +51,17 @@ export const PART_WIDTH = 320;
 export const PART_HEIGHT = 46;
 /** A value used in more other parts than that is told by name, not by a line. */
 const LINES_MAX = 2;
+
+function boundsOf(points: Float32Array): Line["bounds"] {
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    left = Math.min(left, points[i]!);
+    right = Math.max(right, points[i]!);
+    top = Math.min(top, points[i + 1]!);
+    bottom = Math.max(bottom, points[i + 1]!);
+  }
+  return { x: left, y: top, w: right - left, h: bottom - top };
+}
 
 export interface Wishes {
   readonly open: ReadonlySet<string>;
@@ -158,6 +172,10 @@ export class SceneMaker {
     return { sizes, edges, top: [], bottom: [], rankGap: 26, nodeGap: 30 };
   }
 
+  private addLine(line: Omit<Line, "bounds">): void {
+    this.lines.push({ ...line, bounds: boundsOf(line.points) });
+  }
+
   private addPart(part: number, x: number, y: number, w: number, h: number): void {
     this.partItem[part] = this.items.length;
     this.items.push({ kind: "part", part, tensor: -1, x, y, w, h });
@@ -167,14 +185,15 @@ export class SceneMaker {
     const first = this.items.length;
     const left = x + (w - layout.width) / 2;
     const top = y + HEADER + PAD;
+    const placed = placeInterior(interior, layout);
     interior.boxes.forEach((box, i) => {
       const item = this.items.length;
       this.items.push({
         kind: box.kind,
         part,
         tensor: box.tensor,
-        x: left + layout.at[i * 2]!,
-        y: top + layout.at[i * 2 + 1]!,
+        x: left + placed.at[i * 2]!,
+        y: top + placed.at[i * 2 + 1]!,
         w: box.width,
         h: box.height,
       });
@@ -182,9 +201,9 @@ export class SceneMaker {
       else this.boxesOf.set(box.tensor, [...(this.boxesOf.get(box.tensor) ?? []), item]);
     });
     interior.edges.forEach((edge, i) => {
-      const points = layout.routes[i]!.slice();
+      const points = placed.routes[i]!;
       for (let k = 0; k < points.length; k++) points[k]! += k % 2 ? top : left;
-      this.lines.push({ from: first + edge.from, to: first + edge.to, points, edges: edge.edges, tensors: [] });
+      this.addLine({ from: first + edge.from, to: first + edge.to, points, edges: edge.edges, tensors: [] });
     });
   }
 
@@ -207,7 +226,7 @@ export class SceneMaker {
       points.set([from.x, from.y]);
       points.set(between, 2);
       points.set([to.x, to.y], points.length - 2);
-      this.lines.push({ from: from.item, to: to.item, points, edges: [], tensors });
+      this.addLine({ from: from.item, to: to.item, points, edges: [], tensors });
     }
   }
 
@@ -216,7 +235,7 @@ export class SceneMaker {
     const { g } = this;
     await this.openParts();
     const ask = this.outerAsk();
-    const outer = await this.layouter.layout(ask);
+    const outer = isChain(ask.edges) ? layoutInColumns(ask.sizes, ask.edges) : await this.layouter.layout(ask);
     for (let part = 0; part < g.nParts; part++)
       this.addPart(part, outer.at[part * 2]!, outer.at[part * 2 + 1]!, ask.sizes[part * 2]!, ask.sizes[part * 2 + 1]!);
     this.passages.groups.forEach((group, i) => this.addGroup(group, outer.routes[i]!));

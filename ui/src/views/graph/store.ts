@@ -133,11 +133,11 @@ export class GraphStore {
     this.made = key;
     this.camera.setWhole(scene.width, scene.height);
     this.scene.value = scene;
-    if (!before) this.begin(scene);
-    else this.stay(before, scene);
+    if (before) this.stay(before, scene);
   }
 
-  private begin(scene: Scene): void {
+  /** What is shown at first; called when the picture and the canvas are there. */
+  begin(scene: Scene): void {
     const kept = keptEye();
     if (kept) {
       this.camera.go(kept, true);
@@ -239,7 +239,7 @@ export class GraphStore {
   centre(place: Place): void {
     const item = this.itemIndex(place);
     const box = item === null ? undefined : this.scene.peek()?.items[item];
-    if (box) this.camera.centre(box, 0.7);
+    if (box) this.camera.centre(box, 0.8);
   }
 
   /** The next (or the one before) of what was found. */

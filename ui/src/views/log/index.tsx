@@ -8,7 +8,6 @@ import { bind } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { selection, type Selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
-import type { ViewModule } from "../module";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
 import { FilterBar } from "./FilterBar";
 import { columnChoice, LogTable } from "./LogTable";
@@ -120,7 +119,7 @@ function ExportMenu(props: { terms: readonly Term[]; lanes: boolean; rows: LogRo
   );
 }
 
-function Component() {
+export function Component() {
   const terms = useComputed(() => termsOf(filterText.value));
   const rows = useSignal<LogRowsCache | null>(null);
   const input = useRef<HTMLInputElement>(null);
@@ -185,5 +184,3 @@ function Component() {
     </div>
   );
 }
-
-export const view: ViewModule = { id: "log", title: "Log", about: "Every op in the order of time", Component };

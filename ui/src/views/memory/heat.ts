@@ -124,21 +124,23 @@ export const METRIC_ABOUT: Record<Metric, string> = {
   faults: "page faults, major and minor, of the ops that read it",
 };
 
-/** What a unit shows: a number, or why there is none. */
-export type Shown = number | "never" | "unknown";
+/** What a unit shows: a number, or why there is none ("pending": the answer is on its way). */
+export type Shown = number | "never" | "unknown" | "pending";
 
 /** A region's own unit is its number; a slice shows its own heat, but its tensor's faults. */
 export function valueOf(k: Known, metric: Metric, unit: number, region: number, now_ns: number): Shown {
   if (metric === "residency") {
+    if (!k.residency && k.map.observed.residency) return "pending";
     const observed = k.residency?.observed[unit] ?? NaN;
     return observed > 0 ? k.residency!.resident[unit]! / observed : "unknown";
   }
   if (metric === "faults") {
+    if (!k.faults && k.map.observed.faults) return "pending";
     const weight = k.map.regions.weight[region];
     const major = weight === null || weight === undefined ? NaN : (k.faults?.major[weight] ?? NaN);
     return Number.isNaN(major) ? "unknown" : major + k.faults!.minor[weight!]!;
   }
-  if (!k.heat) return "unknown";
+  if (!k.heat) return "pending";
   if (k.heat.accesses[unit] === 0) return "never";
   if (metric === "accesses") return k.heat.accesses[unit]!;
   if (metric === "bytes") return k.heat.readBytes[unit]! + k.heat.writtenBytes[unit]!;
@@ -170,18 +172,36 @@ export function scaleOf(metric: Metric, log: boolean, values: Iterable<Shown>): 
     if (v > 0 && v < least) least = v;
   }
   if (most === 0) return { metric, log: false, least: 0, most: 0 };
-  return { metric, log, least: log ? least : 0, most };
+  return { metric, log, least: log || least === most ? least : 0, most };
 }
+
+/** Of the colours, where everything has the same value. */
+const ALIKE = 0.7;
 
 /** 0 ... 1, for draw/colour's sequence; what was used a moment ago is as strong as what is used most. */
 export function shareOf(s: Scale, value: number): number {
   if (s.most <= 0) return s.metric === "recency" ? 1 : 0;
-  const log = s.log && s.least < s.most;
-  const share = log
+  if (s.least === s.most) return ALIKE;
+  const share = s.log
     ? Math.log(Math.max(value, s.least) / s.least) / Math.log(s.most / s.least)
-    : s.least === s.most ? 1 : (value - s.least) / (s.most - s.least);
-  const clamped = Math.min(1, Math.max(0, s.log && !log ? 1 : share));
+    : (value - s.least) / (s.most - s.least);
+  const clamped = Math.min(1, Math.max(0, share));
   return s.metric === "recency" ? 1 - clamped : clamped;
+}
+
+/** Weights are used a few times a token, the places of passing values by very many ops: each has a
+ * scale of its own, or the one would hide the other. */
+export interface Scales {
+  readonly metric: Metric;
+  readonly model: Scale;
+  readonly work: Scale;
+}
+
+export type Side = "model" | "work";
+
+export function sideOf(map: Atlas, region: number): Side {
+  const kind = map.regions.kind[region];
+  return kind === "weight" ? "model" : "work";
 }
 
 /** The value in the middle of the colours, for the legend. */

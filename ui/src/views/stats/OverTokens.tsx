@@ -200,7 +200,7 @@ function Tools(props: { dimension: Dimension; series: Series }) {
       </span>
       <label>
         Show{" "}
-        <select value={m} onChange={(event) => (measure.value = event.currentTarget.value)}>
+        <select aria-label="What the plot shows" value={m} onChange={(event) => (measure.value = event.currentTarget.value)}>
           {MEASURES.filter((x) => x.id !== "bytes" || dimension.id !== "thread").map((x) => (
             <option value={x.id} key={x.id}>
               {x.title.toLowerCase()}

@@ -63,9 +63,10 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
   ];
 }
 
-/** Of a column, what rows are sorted by; null last. */
+/** Of a column, what rows are sorted by; null last, but for what is of no layer or token: first, as
+ * `tensortrace stats` has it. */
 export function sortValue(dimension: Dimension, row: StatsRow, id: string): string | number | null {
-  if (id === "key") return row[dimension.key] ?? null;
+  if (id === "key") return row[dimension.key] ?? -1;
   if (id === "wait_share") return waitShare(row);
   if (id === "share") return row.share;
   return (row[id as "total_ns"] as number | null | undefined) ?? null;

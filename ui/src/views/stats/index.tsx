@@ -5,7 +5,6 @@ import { bind } from "../../input/keys";
 import { Empty } from "../../parts/messages";
 import { selectedTrace } from "../../state/selection";
 import { summary } from "../../state/trace";
-import type { ViewModule } from "../module";
 import { DIMENSIONS, type By } from "./answer";
 import { Roofline } from "./Roofline";
 import { OverTokens } from "./OverTokens";
@@ -42,7 +41,7 @@ function Head(props: { by: By; filters: readonly Filter[] }) {
         <>
           <label>
             By{" "}
-            <select value={props.by} onChange={(event) => setDimension(event.currentTarget.value as By)}>
+            <select aria-label="Sum up by" value={props.by} onChange={(event) => setDimension(event.currentTarget.value as By)}>
               {DIMENSIONS.filter((d) => shown() === "table" || d.id !== "token").map((d) => (
                 <option value={d.id} key={d.id}>
                   {d.title.toLowerCase()}
@@ -63,7 +62,7 @@ function step(by: number): void {
   setDimension(DIMENSIONS[(at + by + DIMENSIONS.length) % DIMENSIONS.length]!.id);
 }
 
-function Component() {
+export function Component() {
   useEffect(
     () =>
       bind(
@@ -98,5 +97,3 @@ function Component() {
     </div>
   );
 }
-
-export const view: ViewModule = { id: "stats", title: "Stats", about: "Time and bytes by op, layer, part, thread", Component };

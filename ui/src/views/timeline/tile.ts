@@ -38,7 +38,10 @@ export interface Merged {
   readonly count: Uint32Array;
   readonly marked: Uint32Array;
   readonly track: Uint16Array;
+  /** That worked longest. */
   readonly kind: Uint8Array;
+  /** CATEGORIES.length each: the share of the bucket in which it worked, in 255ths. */
+  readonly shares: Uint8Array;
 }
 
 /** When layers were computed. */
@@ -136,6 +139,7 @@ function readMerged(r: Reader, n: number): Merged {
     marked: r.u32s(n),
     track: r.u16s(n),
     kind: r.u8s(n),
+    shares: r.u8s(n * CATEGORIES.length),
   };
 }
 
