@@ -182,7 +182,7 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
     if (status == TT_OK) {
         tt_json *j = look(&v, s, TT_SORT_TOTAL, &rows) ? tt_reply_json(r) : NULL;
         if (j)
-            tt_stats_series_json(j, &v, tt_stats_series_axis(s));
+            tt_stats_series_json(j, &v, s);
         else
             status = no_memory(err);
     }

@@ -136,13 +136,14 @@ static void series_are_those_of_the_walk(void **state)
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
     tt_stats_view v = {.path = TRACE, .m = m, .by = by, .limit = 2, .total = tt_stats_total(s)};
     v.rows = tt_stats_rows(s, TT_SORT_TOTAL, &v.n_rows);
-    tt_stats_series_json(begin(&d), &v, tt_stats_series_axis(s));
+    tt_stats_series_json(begin(&d), &v, s);
     assert_non_null(strstr(d.json.buffer, "\"other\":{\"rows\":"));
     is_what(&d, "/api/v1/traces/0/series?by=category&phase=generate&points=2&limit=2");
     tt_stats_free(s);
     /* No token passes: nothing, not zeros. */
     char *body = ask("/api/v1/traces/0/series?token=999");
-    assert_non_null(strstr(body, "\"first_token_id\":[],\"last_token_id\":[],\"rows\":[],"));
+    assert_non_null(
+        strstr(body, "\"first_token_id\":[],\"last_token_id\":[],\"batches\":[],\"rows\":[],"));
     assert_null(strstr(body, "\"all\""));
     free(body);
     tt_model_close(m);
