@@ -16,7 +16,7 @@ import { generation } from "../../state/trace";
 import { keyName, keyText, type Dimension, type Series, type SeriesRow } from "./answer";
 import { asText, copy } from "./copy";
 import { plotStacked, type Band, type Stacked } from "./stacked";
-import { filterParams, group, measure, type Filter } from "./state";
+import { filterParams, followed, group, measure, type Filter } from "./state";
 
 const GROUPS = 7;
 const POINTS = 400;
@@ -77,7 +77,7 @@ function Legend(props: { dimension: Dimension; bands: readonly Band[]; at: numbe
     <ul class="stats-legend" aria-label="Groups, from the bottom of the plot">
       {props.bands.map((b) => (
         <li key={b.label}>
-          <button type="button" aria-pressed={group.value === b.label} onClick={() => (group.value = group.value === b.label ? null : b.label)} title="Make it stand out">
+          <button type="button" aria-pressed={followed(props.dimension.id) === b.label} onClick={() => (group.value = group.value === b.label ? null : b.label)} title="Make it stand out">
             <span class="stats-swatch" style={{ background: css(b.colour) }} />
             {plainName(keyName(props.dimension, b.label))}
             {props.at !== null && <span class="mono">{text(props.measure, b.values[props.at] ?? null)}</span>}
@@ -127,7 +127,8 @@ function Plot(props: { dimension: Dimension; series: Series }) {
   const plot = useRef<uPlot | null>(null);
   const choose = (i: number) => select({ token: series.first_token_id[i] ?? null });
 
-  const chosen = group.value;
+  const followedNow = followed(dimension.id);
+  const chosen = bands.some((b) => b.label === followedNow) ? followedNow : null;
   const dark = isDark.value;
   const { width, height } = size.value;
   useEffect(() => {
@@ -143,7 +144,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
       onCursor: (i) => (at.value = i),
       onClick: choose,
       marked: () => series.first_token_id[bucketOf(series, selectedToken.peek())] ?? null,
-      chosen: () => (bands.some((b) => b.label === group.peek()) ? group.peek() : null),
+      chosen: () => chosen,
     });
     plot.current = made;
     return () => {
@@ -223,7 +224,7 @@ function Tools(props: { dimension: Dimension; series: Series }) {
 
 export function OverTokens(props: { trace: number; dimension: Dimension; filters: readonly Filter[] }) {
   const { trace, dimension } = props;
-  const params = { by: dimension.id, limit: GROUPS, points: POINTS, ...filterParams(props.filters) };
+  const params = { by: dimension.id, limit: GROUPS, points: POINTS, with: followed(dimension.id), ...filterParams(props.filters) };
   const resource = useResource(JSON.stringify([trace, generation.value, params]), (abort) =>
     getJson<Series>(ofTrace(trace, "series"), params, abort),
   );

@@ -22,6 +22,12 @@ export const opFilter = rawParam("stats_op");
 export const phaseFilter = rawParam("stats_phase");
 /** The row whose share is followed over the tokens. */
 export const group = rawParam("stats_group");
+/** Or, by layer and by tensor, what is selected. */
+export function followed(by: By): string | null {
+  const s = selection.value;
+  if (group.value !== null) return group.value;
+  return by === "layer" && s.layer !== null ? String(s.layer) : by === "tensor" ? s.tensor : null;
+}
 export const measure = urlParam("stats_measure", "share");
 
 export function dimension(): Dimension {
