@@ -246,8 +246,8 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
               {rows}
             </div>
             {props.count === 0 && (
-              <div class="vt-empty" style={{ width: `${size.value.width}px` }}>
-                {props.empty}
+              <div class="vt-empty" role="row" style={{ width: `${size.value.width}px` }}>
+                <div role="gridcell">{props.empty}</div>
               </div>
             )}
           </div>

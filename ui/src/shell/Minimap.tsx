@@ -119,7 +119,7 @@ function Map() {
     return `${duration(to - from)} from ${duration(from)} on`;
   });
   return (
-    <div class="minimap">
+    <section class="minimap" aria-label="The whole run">
       <div
         class={`minimap-area minimap-${drag.cursor.value}`}
         ref={ref}
@@ -141,7 +141,7 @@ function Map() {
       >
         <canvas ref={canvas} aria-hidden="true" />
       </div>
-    </div>
+    </section>
   );
 }
 
