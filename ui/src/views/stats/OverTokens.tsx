@@ -16,7 +16,7 @@ import { generation } from "../../state/trace";
 import { keyName, keyText, type Dimension, type Series, type SeriesRow } from "./answer";
 import { asText, copy } from "./copy";
 import { plotStacked, type Band, type Stacked } from "./stacked";
-import { filterParams, followed, group, measure, type Filter } from "./state";
+import { filterParams, follow, followed, measure, type Filter } from "./state";
 
 const GROUPS = 7;
 const POINTS = 400;
@@ -77,7 +77,7 @@ function Legend(props: { dimension: Dimension; bands: readonly Band[]; at: numbe
     <ul class="stats-legend" aria-label="Groups, from the bottom of the plot">
       {props.bands.map((b) => (
         <li key={b.label}>
-          <button type="button" aria-pressed={followed(props.dimension.id) === b.label} onClick={() => (group.value = group.value === b.label ? null : b.label)} title="Make it stand out">
+          <button type="button" aria-pressed={followed(props.dimension.id) === b.label} onClick={() => follow(props.dimension.id, followed(props.dimension.id) === b.label ? null : b.label)} title="Make it stand out">
             <span class="stats-swatch" style={{ background: css(b.colour) }} />
             {plainName(keyName(props.dimension, b.label))}
             {props.at !== null && <span class="mono">{text(props.measure, b.values[props.at] ?? null)}</span>}
