@@ -214,45 +214,43 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     );
   }
   return (
-    <div
-      class="vt"
-      ref={scroller}
-      role="grid"
-      tabIndex={0}
-      aria-label={props.label}
-      aria-rowcount={props.count + 1}
-      aria-colcount={props.columns.length}
-      aria-activedescendant={n > 0 && cursor.value >= first && cursor.value < first + n ? `${id}-${cursor.value}` : undefined}
-      onScroll={onScroll}
-      onKeyDown={onKeyDown}
-    >
-      <div class="vt-space" style={{ height: `${scrollHeight(scroll) + ROW_HEIGHT}px`, minWidth: `${total}px` }}>
-        <div class="vt-window" style={{ height: `${size.value.height}px`, "--vt-columns": widths.map((w) => `${w}px`).join(" ") }}>
-          <div class="vt-row vt-head" role="row" aria-rowindex={1}>
-            {props.columns.map((c, k) => (
-              <ColumnHead
-                key={c.id}
-                column={c}
-                index={k + 1}
-                width={widths[k]!}
-                sorting={props.sorting}
-                onSort={props.onSort}
-                onWidth={props.onWidth}
-              />
-            ))}
-          </div>
-          <div class="vt-body" role="rowgroup">
-            <div class="vt-rows" role="presentation" style={{ transform: `translateY(${(first - top.value) * ROW_HEIGHT}px)` }}>
-              {rows}
+    <div class="vt-frame">
+      <div
+        class="vt"
+        ref={scroller}
+        role="grid"
+        tabIndex={0}
+        aria-label={props.label}
+        aria-rowcount={props.count + 1}
+        aria-colcount={props.columns.length}
+        aria-activedescendant={n > 0 && cursor.value >= first && cursor.value < first + n ? `${id}-${cursor.value}` : undefined}
+        onScroll={onScroll}
+        onKeyDown={onKeyDown}
+      >
+        <div class="vt-space" style={{ height: `${scrollHeight(scroll) + ROW_HEIGHT}px`, minWidth: `${total}px` }}>
+          <div class="vt-window" style={{ height: `${size.value.height}px`, "--vt-columns": widths.map((w) => `${w}px`).join(" ") }}>
+            <div class="vt-row vt-head" role="row" aria-rowindex={1}>
+              {props.columns.map((c, k) => (
+                <ColumnHead
+                  key={c.id}
+                  column={c}
+                  index={k + 1}
+                  width={widths[k]!}
+                  sorting={props.sorting}
+                  onSort={props.onSort}
+                  onWidth={props.onWidth}
+                />
+              ))}
             </div>
-            {props.count === 0 && (
-              <div class="vt-empty" role="row" style={{ width: `${size.value.width}px` }}>
-                <div role="gridcell">{props.empty}</div>
+            <div class="vt-body" role="rowgroup">
+              <div class="vt-rows" role="presentation" style={{ transform: `translateY(${(first - top.value) * ROW_HEIGHT}px)` }}>
+                {rows}
               </div>
-            )}
+            </div>
           </div>
         </div>
       </div>
+      {props.count === 0 && <div class="vt-empty">{props.empty}</div>}
     </div>
   );
 }

@@ -25,7 +25,7 @@ import "./timeline.css";
 
 const KEYS =
   "W and S zoom, A and D move through time, 0 shows all, F centres what is selected, period and comma step along " +
-  "the track, Shift with arrow up and down goes to another track, P pins it, C folds it, M adds up what is shown.";
+  "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M adds up what is shown.";
 
 function useScene() {
   const scene = useSignal<Scene | null>(null);
@@ -126,6 +126,11 @@ export function Timeline() {
       {error && (
         <p class="tl-error" role="alert">
           {error.message}
+        </p>
+      )}
+      {summary.value.n_ops === 0 && (
+        <p class="tl-error" role="status">
+          No op was recorded: the lanes are empty. What was told of batches and buffers is shown.
         </p>
       )}
       <Canvases />
