@@ -1,7 +1,8 @@
 // All that is known of one op, kept for a while: stepping along a track asks again and again.
 
+import { effect, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
-import { selectedTrace, select, type OpRef } from "../../state/selection";
+import { selectedTrace, select, selection, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 
 export interface Step extends OpRef {
@@ -50,6 +51,22 @@ export function opDetails(op: OpRef): Promise<OpDetails> {
   }
   return details;
 }
+
+/** The selected op, when it is known where it is: a tile may have merged it with its neighbours. */
+export const chosenOp = signal<OpDetails | null>(null);
+
+effect(() => {
+  const { op } = selection.value;
+  if (!op) {
+    chosenOp.value = null;
+    return;
+  }
+  const still = () => selection.peek().op?.run === op.run && selection.peek().op?.node === op.node;
+  opDetails(op).then(
+    (details) => still() && (chosenOp.value = details),
+    () => still() && (chosenOp.value = null),
+  );
+});
 
 /** Selects an op, and what it belongs to. */
 export function selectOp(op: OpRef, token: number | null, layer: number | null, tensor: string | null): void {
