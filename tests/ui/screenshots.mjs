@@ -14,7 +14,7 @@ const LAYER = 'layer=11&tensor=blk.11.ffn_up.weight';
 const PICTURES = [
     { name: 'memory', fragment: `view=memory&token=12&${LAYER}` },
     { name: 'memory-light', theme: 'light', fragment: `view=memory&token=12&${LAYER}` },
-    { name: 'timeline', fragment: `view=timeline&token=12&${LAYER}`, act: (v) => v.press('KeyF') },
+    { name: 'timeline', fragment: `view=timeline&token=12&${LAYER}`, act: (v) => v.press('KeyF', 'KeyF') },
     { name: 'graph', fragment: `view=graph&token=12&${LAYER}` },
     { name: 'log', fragment: `view=log&token=12&layer=11` },
     { name: 'experts', trace: 'moe', fragment: 'view=experts&token=12&layer=2' },
@@ -28,7 +28,7 @@ const browser = await openBrowser();
 try {
     for (const { name, trace: shown = 'tinyllama', other, fragment, theme, act } of PICTURES) {
         const server = await startServer([shown, other].filter(Boolean).map(trace));
-        const v = await Viewer.open(browser, server, { fragment, theme, viewport: { width: 1280, height: 800 } });
+        const v = await Viewer.open(browser, server, { fragment, theme, viewport: { width: 1100, height: 700 } });
         await v.rest();
         await act?.(v);
         await v.rest();
