@@ -10,6 +10,7 @@ import { selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { counters } from "./counters";
 import { drawOverlay } from "./overlay";
+import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { FONT, penOf, type Ink } from "./pen";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
@@ -93,7 +94,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, selectedLanes, isDark, counters, overview, summary]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, overview, summary]) each.value;
   }
 
   private request(): void {
