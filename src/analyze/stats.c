@@ -46,6 +46,7 @@ struct tt_stats {
     tt_arena keys;
     uint64_t stray;
     tt_stats_axis axis;        /* without buckets: no series */
+    uint32_t *batches;         /* by bucket */
     uint32_t bucket;           /* of the run at hand, or TT_NONE */
     tt_stats_is_over *is_over; /* or NULL */
     void *over_context;
@@ -84,6 +85,7 @@ void tt_stats_free(tt_stats *s)
     }
     tt_quantiles_free(&s->total.ticks);
     free(s->total.series);
+    free(s->batches);
     tt_op_table_free(s->ops);
     free(s->nodes);
     free(s->rows);
@@ -482,7 +484,17 @@ bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets)
     s->axis = tt_stats_axis_of(s->m, &s->filter, n_buckets);
     if (s->axis.n_buckets == 0) return true;
     s->total.series = calloc(s->axis.n_buckets, sizeof *s->total.series);
-    return s->total.series != NULL;
+    s->batches = calloc(s->axis.n_buckets, sizeof *s->batches);
+    if (!s->total.series || !s->batches) return false;
+    for (uint32_t i = 0; i < s->axis.n_batches; i++)
+        if (tt_filter_batch(&s->filter, s->m, s->axis.first + i))
+            s->batches[tt_stats_bucket(&s->axis, s->axis.first + i)]++;
+    return true;
+}
+
+const uint32_t *tt_stats_series_batches(const tt_stats *s)
+{
+    return s->batches;
 }
 
 const tt_stats_axis *tt_stats_series_axis(const tt_stats *s)
