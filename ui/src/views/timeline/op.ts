@@ -2,7 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
-import { selectedTrace, select, selection, type OpRef } from "../../state/selection";
+import { select, selectedTrace, selection, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 
 export interface Step extends OpRef {
@@ -52,21 +52,26 @@ export function opDetails(op: OpRef): Promise<OpDetails> {
   return details;
 }
 
-/** The selected op, when it is known where it is: a tile may have merged it with its neighbours. */
+/** What is known of the selected op; null: none is, or it has not come yet. */
 export const chosenOp = signal<OpDetails | null>(null);
 
-effect(() => {
-  const { op } = selection.value;
-  if (!op) {
-    chosenOp.value = null;
-    return;
-  }
-  const still = () => selection.peek().op?.run === op.run && selection.peek().op?.node === op.node;
-  opDetails(op).then(
-    (details) => still() && (chosenOp.value = details),
-    () => still() && (chosenOp.value = null),
-  );
-});
+/** Follows the selection; stops when what is returned is called. */
+export function followOp(): () => void {
+  return effect(() => {
+    const { op } = selection.value;
+    generation.value;
+    const before = chosenOp.peek();
+    if (before && (before.run !== op?.run || before.node !== op.node)) chosenOp.value = null;
+    if (!op) return;
+    void opDetails(op)
+      .then((details) => {
+        const now = selection.peek().op;
+        if (now?.run === op.run && now.node === op.node) chosenOp.value = details;
+      })
+      // The inspector says why there is none.
+      .catch(() => undefined);
+  });
+}
 
 /** Selects an op, and what it belongs to. */
 export function selectOp(op: OpRef, token: number | null, layer: number | null, tensor: string | null): void {

@@ -95,22 +95,21 @@ function drawBox(pen: Pen, l: Layout, from_ns: number, to_ns: number, rows: read
   c.fillText(text, at, 9);
 }
 
-/** A frame around the selected op on each lane where it is in sight. */
+/** A frame around the selected op on each of its lanes, also where it is merged with others. */
 function drawChosenOp(pen: Pen, l: Layout): void {
   const { c } = pen;
   for (const lane of chosenOp.peek()?.lanes ?? []) {
     const row = lane.track === null ? undefined : l.byTrack.get(lane.track);
-    if (!row) continue;
-    const top = topOf(row, pen.scroll);
-    if (!row.pinned && top < l.fixed) continue;
     const left = pen.x(lane.start_ns);
     const width = Math.max(3, pen.x(lane.start_ns + (lane.busy_ns ?? 0)) - left);
-    c.strokeStyle = pen.ground;
-    c.lineWidth = 5;
-    c.strokeRect(left, top, width, row.height);
-    c.strokeStyle = pen.mark;
-    c.lineWidth = 2.5;
-    c.strokeRect(left, top, width, row.height);
+    if (!row || left > pen.width || left + width < 0) continue;
+    inRow(pen, l, row, (top) => {
+      for (const [ink, wide] of [[pen.ground, 5], [pen.mark, 2.5]] as const) {
+        c.strokeStyle = ink;
+        c.lineWidth = wide;
+        c.strokeRect(left, top + 1, width, row.height - 2);
+      }
+    });
   }
 }
 
