@@ -185,7 +185,7 @@ static uint32_t token_of(const tt_model *m, uint32_t batch)
 }
 
 /* Units that were used, by ascending number. */
-static bool put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, uint32_t n_units)
+static void put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, uint32_t n_units)
 {
     static const char *const names[HEAT_COLUMNS] = {"accesses",      "read_bytes", "written_bytes",
                                                     "touched_bytes", "time_ns",    "first_ns",
@@ -196,7 +196,7 @@ static bool put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, u
         n += h->units[i].accesses > 0;
     for (int column = 0; column < HEAT_COLUMNS; column++) {
         double *values = tt_columns_add(c, names[column], TT_COLUMN_F64, n);
-        if (!values) return false;
+        if (!values) return;
         at = 0;
         for (uint32_t i = 0; i < n_units; i++)
             if (h->units[i].accesses > 0)
@@ -204,7 +204,7 @@ static bool put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, u
     }
     for (int column = 0; column < 3; column++) {
         uint32_t *values = tt_columns_add(c, last_names[column], TT_COLUMN_U32, n);
-        if (!values) return false;
+        if (!values) return;
         at = 0;
         for (uint32_t i = 0; i < n_units; i++) {
             const tt_unit_use *u = &h->units[i];
@@ -218,7 +218,6 @@ static bool put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, u
     at = 0;
     for (uint32_t i = 0; flags && i < n_units; i++)
         if (h->units[i].accesses > 0) flags[at++] = h->units[i].at_most;
-    return flags != NULL;
 }
 
 static bool is_wanted(void *request)
@@ -230,14 +229,11 @@ static tt_status reply_heat(const tt_request *q, const tt_space_heat *h, uint32_
                             tt_reply *r, tt_error *err)
 {
     tt_columns c;
-    if (!tt_columns_begin(&c)) {
-        (void)tt_columns_end(&c, NULL, NULL);
-        return no_memory(err);
+    if (tt_columns_begin(&c)) {
+        tt_json_kv_u64(c.json, "ops", h->ops);
+        put_heat(&c, q->m, h, n_units);
     }
-    tt_json_kv_u64(c.json, "ops", h->ops);
-    if (put_heat(&c, q->m, h, n_units)) return tt_columns_end(&c, r, err);
-    (void)tt_columns_end(&c, NULL, NULL);
-    return no_memory(err);
+    return tt_columns_end(&c, r, err);
 }
 
 tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
@@ -286,7 +282,7 @@ static void put_samples(tt_json *j, const tt_model *m, const tt_space_residency 
     tt_json_array_end(j);
 }
 
-static bool put_residency(tt_columns *c, const tt_space_residency *p, uint32_t n_units)
+static void put_residency(tt_columns *c, const tt_space_residency *p, uint32_t n_units)
 {
     size_t n = 0, at = 0;
     for (uint32_t i = 0; i < n_units; i++)
@@ -297,14 +293,13 @@ static bool put_residency(tt_columns *c, const tt_space_residency *p, uint32_t n
     for (int column = 0; column < 2 && units; column++) {
         double *values =
             tt_columns_add(c, column ? "resident_bytes" : "observed_bytes", TT_COLUMN_F64, n);
-        if (!values) return false;
+        if (!values) return;
         at = 0;
         for (uint32_t i = 0; i < n_units; i++)
             if (p->units[i].observed_bytes > 0)
                 values[at++] =
                     (double)(column ? p->units[i].resident_bytes : p->units[i].observed_bytes);
     }
-    return units != NULL;
 }
 
 tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
@@ -323,16 +318,13 @@ tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     const tt_spaces *s = made;
     status = tt_space_residency_find(q->m, s, &moment, &found, err);
-    bool ok = tt_columns_begin(&c);
-    if (ok && status == TT_OK) {
-        put_samples(c.json, q->m, &found);
-        ok = put_residency(&c, &found, s->n_units);
-    }
-    if (status == TT_OK && !ok) status = no_memory(err);
-    if (status == TT_OK)
+    if (status == TT_OK) {
+        if (tt_columns_begin(&c)) {
+            put_samples(c.json, q->m, &found);
+            put_residency(&c, &found, s->n_units);
+        }
         status = tt_columns_end(&c, r, err);
-    else
-        (void)tt_columns_end(&c, NULL, NULL);
+    }
     tt_space_residency_free(&found);
     return status;
 }
@@ -358,7 +350,7 @@ static double fault_value(const tt_faults_row *row, enum fault_column column)
 }
 
 /* Rows of weights, in the order of the files. */
-static bool put_faults(tt_columns *c, const tt_faults_row *rows, size_t n_rows)
+static void put_faults(tt_columns *c, const tt_faults_row *rows, size_t n_rows)
 {
     static const char *const names[FAULT_COLUMNS] = {"major_faults", "minor_faults",
                                                      "disk_read_bytes", "ops"};
@@ -367,7 +359,7 @@ static bool put_faults(tt_columns *c, const tt_faults_row *rows, size_t n_rows)
         n += rows[i].weight != TT_NONE;
     for (int column = 0; column < FAULT_COLUMNS; column++) {
         double *values = tt_columns_add(c, names[column], TT_COLUMN_F64, n);
-        if (!values) return false;
+        if (!values) return;
         at = 0;
         for (size_t i = 0; i < n_rows; i++)
             if (rows[i].weight != TT_NONE)
@@ -381,16 +373,13 @@ static bool put_faults(tt_columns *c, const tt_faults_row *rows, size_t n_rows)
     at = 0;
     for (size_t i = 0; shared && i < n_rows; i++)
         if (rows[i].weight != TT_NONE) shared[at++] = rows[i].shared;
-    return shared != NULL;
 }
 
 static tt_status reply_faults(const fault_rows *f, tt_reply *r, tt_error *err)
 {
     tt_columns c;
-    bool ok = tt_columns_begin(&c) && put_faults(&c, f->rows, f->n);
-    if (ok) return tt_columns_end(&c, r, err);
-    (void)tt_columns_end(&c, NULL, NULL);
-    return no_memory(err);
+    if (tt_columns_begin(&c)) put_faults(&c, f->rows, f->n);
+    return tt_columns_end(&c, r, err);
 }
 
 tt_status tt_answer_memory_faults(tt_request *q, tt_reply *r, tt_error *err)

@@ -26,7 +26,8 @@ static void pad(tt_bytes *b)
 
 void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_t n)
 {
-    if (c->n == TT_COLUMNS_MAX || n > TT_REPLY_BYTES_MAX) return NULL;
+    c->data.failed |= c->n == TT_COLUMNS_MAX || n > TT_REPLY_BYTES_MAX;
+    if (c->data.failed) return NULL;
     pad(&c->data);
     const size_t size = n * type_sizes[type], at = c->data.size;
     if (!tt_bytes_reserve(&c->data, size + 1)) return NULL;
@@ -63,8 +64,9 @@ static bool end_header(tt_columns *c)
 
 tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err)
 {
-    bool ok = c->json && c->text && !c->data.failed && (!r || end_header(c));
-    if (r && ok) {
+    const bool begun = c->json && c->text, ok = begun && !c->data.failed;
+    bool written = ok && r && end_header(c);
+    if (written) {
         tt_bytes *out = tt_reply_binary(r);
         const size_t length = (c->header_size + 4 + 7) / 8 * 8 - 4;
         tt_bytes_u32(out, (uint32_t)length);
@@ -78,7 +80,8 @@ tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err)
     free(c->json);
     tt_bytes_free(&c->data);
     memset(c, 0, sizeof *c);
-    if (ok || !r) return TT_OK;
+    if (written || !r) return TT_OK;
+    if (ok || !begun) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to answer");
     return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                         "the answer would be larger than %zu MiB; ask for a part",
                         TT_REPLY_BYTES_MAX >> 20);

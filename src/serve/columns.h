@@ -40,10 +40,10 @@ typedef struct tt_columns {
 
 /* False without memory. Ended with tt_columns_end in both cases. */
 bool tt_columns_begin(tt_columns *c);
-/* A new column of n values, all zero, for the caller to fill before the next call; NULL: too large.
- * The name is static. */
+/* A new column of n values, all zero, for the caller to fill before the next call; NULL: too large,
+ * which tt_columns_end tells. The name is static. */
 void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_t n);
-/* Puts it all into the reply (NULL: throws it away). */
+/* Puts it all into the reply, or says why that cannot be. NULL: throws it away. */
 tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err);
 
 #endif
