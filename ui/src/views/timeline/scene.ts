@@ -5,7 +5,7 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark } from "../../draw/colour";
 import { createRects, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
-import { generation, summary } from "../../state/trace";
+import { generation, summary, tokenStretch } from "../../state/trace";
 import { selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { counters } from "./counters";
@@ -18,7 +18,6 @@ import { shapesOf, type Marks, type Shapes } from "./shapes";
 import { selectedLanes } from "./lanes";
 import { settle } from "./settled";
 import type { Shown } from "./shown";
-import { tokenStretch } from "./stretch";
 import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
 import { timeAxis } from "./window";
 
