@@ -72,6 +72,8 @@ typedef struct tt_stats_axis {
  * names. Not by token. False without memory. */
 bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets);
 const tt_stats_axis *tt_stats_series_axis(const tt_stats *s);
+/* By bucket: of its batches, those that the filter names. */
+const uint32_t *tt_stats_series_batches(const tt_stats *s);
 /* Pure: those from the first to the last batch that the filter names; no buckets when it names
  * none.
  */

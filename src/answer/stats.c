@@ -84,7 +84,8 @@ void tt_stats_json(tt_json *j, const tt_stats_view *v)
 
 /* --- series --- */
 
-static void axis_columns(tt_json *j, const tt_model *m, const tt_stats_axis *axis)
+static void axis_columns(tt_json *j, const tt_model *m, const tt_stats_axis *axis,
+                         const uint32_t *batches)
 {
     tt_json_key(j, "first_token_id");
     tt_json_array(j);
@@ -95,6 +96,11 @@ static void axis_columns(tt_json *j, const tt_model *m, const tt_stats_axis *axi
     tt_json_array(j);
     for (uint32_t i = 0; i < axis->n_buckets; i++)
         tt_json_u64(j, tt_model_token(m, tt_stats_bucket_begin(axis, i + 1) - 1));
+    tt_json_array_end(j);
+    tt_json_key(j, "batches");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < axis->n_buckets; i++)
+        tt_json_u64(j, batches[i]);
     tt_json_array_end(j);
 }
 
@@ -144,14 +150,15 @@ static void others(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis
     tt_json_object_end(j);
 }
 
-void tt_stats_series_json(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis)
+void tt_stats_series_json(tt_json *j, const tt_stats_view *v, const tt_stats *s)
 {
+    const tt_stats_axis *axis = tt_stats_series_axis(s);
     size_t said = 0;
     tt_json_object(j);
     tt_json_kv_string(j, "file", v->path);
     tt_json_kv_string(j, "by", v->by->name);
     tt_json_kv_u64(j, "tokens", axis->n_batches);
-    axis_columns(j, v->m, axis);
+    axis_columns(j, v->m, axis, tt_stats_series_batches(s));
     tt_json_key(j, "rows");
     tt_json_array(j);
     for (; said < v->n_rows && (!v->limit || said < v->limit) && v->rows[said].series; said++) {

@@ -47,6 +47,6 @@ typedef struct tt_stats_view {
 void tt_stats_json(tt_json *j, const tt_stats_view *v);
 /* One object: the rows' sums bucket by bucket (tt_stats_keep_series), of the first `limit` rows;
  * the others in one, "other". */
-void tt_stats_series_json(tt_json *j, const tt_stats_view *v, const tt_stats_axis *axis);
+void tt_stats_series_json(tt_json *j, const tt_stats_view *v, const tt_stats *s);
 
 #endif

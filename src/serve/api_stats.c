@@ -158,6 +158,18 @@ tt_status tt_answer_stats(tt_request *q, tt_reply *r, tt_error *err)
     return status;
 }
 
+/* Among the first `limit` rows there is the one of that key, wherever it stands. */
+static void list_too(tt_stats_row *rows, size_t n, uint64_t limit, const char *key)
+{
+    for (size_t i = limit; key && i < n; i++) {
+        if (strcmp(rows[i].key, key) != 0) continue;
+        tt_stats_row row = rows[i];
+        rows[i] = rows[limit - 1];
+        rows[limit - 1] = row;
+        return;
+    }
+}
+
 tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
 {
     uint64_t points;
@@ -181,8 +193,9 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = walk(q->m, s, err);
     if (status == TT_OK) {
         tt_json *j = look(&v, s, TT_SORT_TOTAL, &rows) ? tt_reply_json(r) : NULL;
+        if (j) list_too(rows, v.n_rows, v.limit, tt_request_text(q, "with"));
         if (j)
-            tt_stats_series_json(j, &v, tt_stats_series_axis(s));
+            tt_stats_series_json(j, &v, s);
         else
             status = no_memory(err);
     }

@@ -6,8 +6,8 @@
 #include "serve/reply.h"
 #include "serve/request.h"
 
-/* Fills the reply. An error with TT_E_USAGE is the caller's (400); TT_E_NOT_FOUND 404; others 500.
- * Called on worker threads, several at a time. */
+/* Fills the reply. An error with TT_E_USAGE is the caller's (400), TT_E_NOT_FOUND 404, what the
+ * trace is at fault for 422 (api.c), others 500. Called on worker threads, several at a time. */
 typedef tt_status tt_answer(tt_request *q, tt_reply *r, tt_error *err);
 
 typedef struct tt_endpoint {

@@ -29,7 +29,7 @@ const tt_endpoint tt_endpoints[] = {
     {"memory/residency", true, tt_answer_memory_residency, "token_to to_ns", false},
     {"op", true, tt_answer_op, "run node", false},
     {"roofline", true, tt_answer_roofline, "", false},
-    {"series", true, tt_answer_series, "by limit points " TT_REQUEST_FILTER_PARAMS, false},
+    {"series", true, tt_answer_series, "by limit points with " TT_REQUEST_FILTER_PARAMS, false},
     {"state", true, tt_answer_state, "", true},
     {"stats", true, tt_answer_stats, "by limit sort " TT_REQUEST_FILTER_PARAMS, false},
     {"summary", true, tt_answer_summary, "", false},

@@ -288,6 +288,43 @@ test('a layout that takes long says so and can be cancelled; the page goes on', 
     await walkTo(v, 'ArrowDown', /Graph: 2,400 nodes/);
 });
 
+test('of a token of several runs one is chosen, or that of the selected op', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log&token=5' });
+    const asked = [];
+    const runs = [
+        { run: 5, run_id: 6, graph_id: 1, nodes_total: 20, duration_ns: 1e6 },
+        { run: 6, run_id: 7, graph_id: 1, nodes_total: 20, duration_ns: null },
+    ];
+    await v.page.route(/\/graph\?/, (route) => {
+        const run = Number(new URL(route.request().url()).searchParams.get('run') ?? 5);
+        asked.push(run);
+        return route.fulfill({ json: { ...madeUp(20, (i) => (i ? [i - 1] : [])), run, run_id: run + 1, token_runs: runs } });
+    });
+    await v.show('view=graph&token=5');
+    await v.page.locator('.graph-view').waitFor();
+    const choice = v.page.getByRole('combobox', { name: 'Run', exact: true });
+    assert.deepEqual(await choice.locator('option').allTextContents(), ['6: 20 nodes, 1.00 ms', '7: 20 nodes, not observed']);
+    await choice.selectOption('6');
+    const facts = v.page.locator('.graph-facts').first();
+    await v.until(async () => /run 7/.test(await facts.textContent()), 'the chosen run is shown');
+    await v.show('view=graph&token=5&op=5.3&graph.run=6');
+    await v.until(async () => /run 6/.test(await facts.textContent()), "the selected op's run wins");
+    assert.deepEqual(asked, [5, 6, 5]);
+});
+
+test('boxes and lines say what they are under the pointer', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5');
+    const box = await proxy(v).boundingBox();
+    const [x, y, scale] = v.fragment().get('graph.at')?.split('_').map(Number) ?? [];
+    const at = (px, py) => v.page.mouse.move(box.x + (px - x) * scale, box.y + (py - y) * scale);
+    await at(160, 23);
+    const tip = v.page.locator('.graph-tip');
+    await v.until(async () => /Input.*nodes1, of which 1 execute/.test((await tip.textContent()) ?? ''), 'the part is told');
+    // Between the first part (46 high) and the second.
+    await at(160, 59);
+    await v.until(async () => /Input → Layer 0.*f32 \d+, [\d.]+ KiB/.test((await tip.textContent()) ?? ''), 'what passes is told, with its size');
+});
+
 test('graphs in circles, in a chain of thousands, of themselves: none hangs', async ({ open }) => {
     const forms = [
         ['circles', madeUp(300, (i) => [(i + 1) % 300, i, (i + 150) % 300])],

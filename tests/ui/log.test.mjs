@@ -2,7 +2,7 @@
 // the one selection. Finding by text.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, trace } from './harness.mjs';
@@ -180,6 +180,18 @@ test('what is selected elsewhere is scrolled to, and said when the filter leaves
     await row(v, ops.findIndex((op) => op.token_id === token));
 });
 
+test('what is selected is scrolled to also when its place is known before the rows', async ({ open }) => {
+    const ops = logged('tiny');
+    const token = ops.at(-1).token_id;
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await v.page.route('**/log/rows*', async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        await route.continue();
+    });
+    await v.show(`view=log&token=${token}`);
+    await row(v, ops.findIndex((op) => op.token_id === token));
+});
+
 test('the selection becomes the filter by one key', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=log&layer=1&token=2' });
     await grid(v).waitFor();
@@ -255,6 +267,32 @@ test('more rows than an element can be high: the wheel goes by rows, the end is 
     await grid(v).evaluate((e) => (e.scrollTop = (e.scrollHeight - e.clientHeight) / 2));
     await v.until(async () => Math.abs((await top()) - n / 2) < n / 1000, 'the middle is shown');
     await row(v, await top());
+});
+
+test('a trace that grows: new rows come below, and what is shown stays', async ({ open, t }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tt-log-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    // It describes each batch right before its ops.
+    const whole = join(process.env.TT_SOURCE_DIR, 'tests/golden/good-described.ttrace');
+    const path = join(folder, 'live.ttrace');
+    const bytes = readFileSync(whole);
+    writeFileSync(path, bytes.subarray(0, Math.floor(bytes.length * 0.9)));
+    const v = await open([path], { args: ['--live'], fragment: 'view=log' });
+    await row(v, 0);
+    const rows = async () => Number(await grid(v).getAttribute('aria-rowcount')) - 1;
+    const before = await rows();
+    assert.ok(before > 60, `${before} rows`);
+    await grid(v).focus();
+    await v.press('PageDown', 'PageDown');
+    const shown = () => grid(v).locator('.vt-cursor').getAttribute('aria-rowindex');
+    const cursor = await shown();
+    copyFileSync(whole, path);
+    await v.until(async () => (await rows()) > before, 'there are more rows');
+    assert.equal(await shown(), cursor);
+    await v.until(async () => (await rows()) === logged(whole).length, 'all rows are there');
+    assert.equal(await shown(), cursor);
+    await v.press('End');
+    await row(v, (await rows()) - 1);
 });
 
 test('hostile names and texts are shown as they are, and run nothing', async ({ open }) => {

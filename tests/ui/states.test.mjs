@@ -49,7 +49,7 @@ test('the server stops under the page: it says so, keeps what it shows, and come
 
 test('a trace that was cut off: what is left is shown, and what is missing is said', async ({ open }) => {
     const v = await open(['cut']);
-    const banner = v.page.getByRole('group', { name: 'What is wrong with the trace' });
+    const banner = v.page.getByRole('region', { name: 'What is wrong with the trace' });
     await banner.waitFor();
     assert.match(await banner.textContent(), /cut off/);
     assert.match(await banner.textContent(), /tensortrace verify/);
@@ -75,7 +75,7 @@ test('a trace that is still being written: the page keeps up', async ({ open, t 
     // As the recorder does it: FILE.part grows, and becomes FILE in the end.
     writeFileSync(`${path}.part`, whole.subarray(0, Math.floor(whole.length * 0.85)));
     const v = await open([path], { args: ['--live'] });
-    const banner = v.page.getByRole('group', { name: 'Still recording' });
+    const banner = v.page.getByRole('region', { name: 'Still recording' });
     await banner.waitFor();
     const before = (await v.api('traces/0/summary')).batches.token.length;
     await banner.getByRole('button', { name: 'Follow the newest token' }).click();

@@ -136,13 +136,28 @@ static void series_are_those_of_the_walk(void **state)
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
     tt_stats_view v = {.path = TRACE, .m = m, .by = by, .limit = 2, .total = tt_stats_total(s)};
     v.rows = tt_stats_rows(s, TT_SORT_TOTAL, &v.n_rows);
-    tt_stats_series_json(begin(&d), &v, tt_stats_series_axis(s));
+    tt_stats_series_json(begin(&d), &v, s);
     assert_non_null(strstr(d.json.buffer, "\"other\":{\"rows\":"));
     is_what(&d, "/api/v1/traces/0/series?by=category&phase=generate&points=2&limit=2");
     tt_stats_free(s);
+    /* The row with the least time is listed when it is asked for. */
+    char target[200];
+    s = tt_stats_new(m, by->by, NULL);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+    const tt_stats_row *least = tt_stats_rows(s, TT_SORT_TOTAL, &v.n_rows) + v.n_rows - 1;
+    (void)snprintf(target, sizeof target, "/api/v1/traces/0/series?by=category&limit=2&with=%s",
+                   least->key);
+    char *listed = ask(target), *key = NULL;
+    assert_true(asprintf(&key, "\"rows\":[{\"category\":\"%s\"", least->key) > 0);
+    assert_null(strstr(listed, key)); /* not the first */
+    assert_non_null(strstr(listed, key + strlen("\"rows\":[")));
+    free(key);
+    free(listed);
+    tt_stats_free(s);
     /* No token passes: nothing, not zeros. */
     char *body = ask("/api/v1/traces/0/series?token=999");
-    assert_non_null(strstr(body, "\"first_token_id\":[],\"last_token_id\":[],\"rows\":[],"));
+    assert_non_null(
+        strstr(body, "\"first_token_id\":[],\"last_token_id\":[],\"batches\":[],\"rows\":[],"));
     assert_null(strstr(body, "\"all\""));
     free(body);
     tt_model_close(m);

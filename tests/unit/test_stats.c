@@ -362,6 +362,9 @@ static void a_series_is_its_tokens_one_by_one(void **state)
             assert_int_equal(tt_stats_bucket_begin(x, 0), 0);
             assert_int_equal(tt_stats_bucket_begin(x, x->n_buckets), 13);
             for (uint32_t at = 0; at < x->n_buckets; at++)
+                assert_int_equal(tt_stats_series_batches(s)[at],
+                                 tt_stats_bucket_begin(x, at + 1) - tt_stats_bucket_begin(x, at));
+            for (uint32_t at = 0; at < x->n_buckets; at++)
                 check_bucket(m, s, by[i], at);
             tt_stats_free(s);
         }

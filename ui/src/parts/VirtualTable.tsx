@@ -124,17 +124,16 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     if (cursor.peek() >= props.count) cursor.value = Math.max(0, props.count - 1);
   }, [props.count, scroll.bodyHeight]);
 
-  useLayoutEffect(() => {
-    if (props.selected === null || props.selected === undefined || scroll.bodyHeight === 0) return;
-    cursor.value = props.selected;
-    show(props.selected, true);
-  }, [props.selected, scroll.bodyHeight > 0]);
-
-  useLayoutEffect(() => {
-    if (!props.reveal || scroll.bodyHeight === 0) return;
-    cursor.value = Math.min(props.reveal.row, Math.max(0, props.count - 1));
-    show(cursor.value, true);
-  }, [props.reveal, scroll.bodyHeight > 0]);
+  // What is to be shown may be told before the table knows how many rows it has.
+  const bring = (row: number | null | undefined) => {
+    if (row === null || row === undefined || scroll.bodyHeight === 0 || row >= props.count) return;
+    cursor.value = row;
+    show(row, true);
+  };
+  const wanted = props.reveal?.row;
+  const can = scroll.bodyHeight > 0;
+  useLayoutEffect(() => bring(props.selected), [props.selected, can && (props.selected ?? 0) < props.count]);
+  useLayoutEffect(() => bring(wanted), [props.reveal, can && (wanted ?? 0) < props.count]);
 
   const visible = useMemo(() => signal({ first: 0, n: 0 }), []);
   const first = Math.floor(top.value);
@@ -214,45 +213,43 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     );
   }
   return (
-    <div
-      class="vt"
-      ref={scroller}
-      role="grid"
-      tabIndex={0}
-      aria-label={props.label}
-      aria-rowcount={props.count + 1}
-      aria-colcount={props.columns.length}
-      aria-activedescendant={n > 0 && cursor.value >= first && cursor.value < first + n ? `${id}-${cursor.value}` : undefined}
-      onScroll={onScroll}
-      onKeyDown={onKeyDown}
-    >
-      <div class="vt-space" style={{ height: `${scrollHeight(scroll) + ROW_HEIGHT}px`, minWidth: `${total}px` }}>
-        <div class="vt-window" style={{ height: `${size.value.height}px`, "--vt-columns": widths.map((w) => `${w}px`).join(" ") }}>
-          <div class="vt-row vt-head" role="row" aria-rowindex={1}>
-            {props.columns.map((c, k) => (
-              <ColumnHead
-                key={c.id}
-                column={c}
-                index={k + 1}
-                width={widths[k]!}
-                sorting={props.sorting}
-                onSort={props.onSort}
-                onWidth={props.onWidth}
-              />
-            ))}
-          </div>
-          <div class="vt-body" role="rowgroup">
-            <div class="vt-rows" role="presentation" style={{ transform: `translateY(${(first - top.value) * ROW_HEIGHT}px)` }}>
-              {rows}
+    <div class="vt-frame">
+      <div
+        class="vt"
+        ref={scroller}
+        role="grid"
+        tabIndex={0}
+        aria-label={props.label}
+        aria-rowcount={props.count + 1}
+        aria-colcount={props.columns.length}
+        aria-activedescendant={n > 0 && cursor.value >= first && cursor.value < first + n ? `${id}-${cursor.value}` : undefined}
+        onScroll={onScroll}
+        onKeyDown={onKeyDown}
+      >
+        <div class="vt-space" style={{ height: `${scrollHeight(scroll) + ROW_HEIGHT}px`, minWidth: `${total}px` }}>
+          <div class="vt-window" style={{ height: `${size.value.height}px`, "--vt-columns": widths.map((w) => `${w}px`).join(" ") }}>
+            <div class="vt-row vt-head" role="row" aria-rowindex={1}>
+              {props.columns.map((c, k) => (
+                <ColumnHead
+                  key={c.id}
+                  column={c}
+                  index={k + 1}
+                  width={widths[k]!}
+                  sorting={props.sorting}
+                  onSort={props.onSort}
+                  onWidth={props.onWidth}
+                />
+              ))}
             </div>
-            {props.count === 0 && (
-              <div class="vt-empty" style={{ width: `${size.value.width}px` }}>
-                {props.empty}
+            <div class="vt-body" role="rowgroup">
+              <div class="vt-rows" role="presentation" style={{ transform: `translateY(${(first - top.value) * ROW_HEIGHT}px)` }}>
+                {rows}
               </div>
-            )}
+            </div>
           </div>
         </div>
       </div>
+      {props.count === 0 && <div class="vt-empty">{props.empty}</div>}
     </div>
   );
 }

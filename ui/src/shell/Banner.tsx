@@ -55,7 +55,7 @@ function Stale(props: { error: Error }) {
 function Growing() {
   const s = summary.value!;
   return (
-    <div class="banner" role="group" aria-label="Still recording">
+    <section class="banner" aria-label="Still recording">
       <p>
         <span class="dot" aria-hidden="true" /> <b>Still recording:</b> {counted(s.batches.token.length, "token")},{" "}
         {duration(s.end_ns - s.begin_ns)} so far. The page keeps up by itself.
@@ -63,7 +63,7 @@ function Growing() {
       <button type="button" aria-pressed={following.value} onClick={() => (following.value = !following.value)}>
         Follow the newest token
       </button>
-    </div>
+    </section>
   );
 }
 
@@ -71,7 +71,7 @@ function Damaged() {
   const s = summary.value!;
   const [first, ...others] = s.problems;
   return (
-    <div class="banner" role="group" aria-label="What is wrong with the trace">
+    <section class="banner" aria-label="What is wrong with the trace">
       <div class="words">
         <b>This trace is not whole.</b> {plainName(first!)}. What is shown is what could be read;{" "}
         <code>tensortrace verify</code> checks all of it.
@@ -89,7 +89,7 @@ function Damaged() {
       <button type="button" onClick={() => (dismissed.value = s.run_id)}>
         Hide
       </button>
-    </div>
+    </section>
   );
 }
 

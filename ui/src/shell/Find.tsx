@@ -47,10 +47,10 @@ function Results(props: { id: string; groups: readonly FoundGroup[]; at: number;
     <div class="find-results" ref={box} role="listbox" id={props.id} aria-label="What was found">
       {props.groups.map((g) => (
         <div role="group" aria-label={g.title} key={g.title}>
-          <h3>
+          <div class="find-group" role="presentation">
             {g.title}{" "}
             <small>{g.count > g.list.length ? `${count(g.list.length)} of ${count(g.count)}` : count(g.count)}</small>
-          </h3>
+          </div>
           {g.list.map((f) => {
             const at = i++;
             return (

@@ -6,10 +6,9 @@ import { duration } from "../draw/format";
 import { sizeCanvas } from "../draw/rects";
 import { isDark } from "../draw/colour";
 import { useSize } from "../parts/useSize";
-import { summary } from "../state/trace";
+import { summary, tokenStretch } from "../state/trace";
 import { selection } from "../state/selection";
 import { overview } from "../views/timeline/overview";
-import { tokenStretch } from "../views/timeline/stretch";
 import { hasExtent, timeAxis } from "../views/timeline/window";
 import { drawMinimap } from "./minimap-draw";
 import "./minimap.css";
@@ -119,7 +118,7 @@ function Map() {
     return `${duration(to - from)} from ${duration(from)} on`;
   });
   return (
-    <div class="minimap">
+    <section class="minimap" aria-label="The whole run">
       <div
         class={`minimap-area minimap-${drag.cursor.value}`}
         ref={ref}
@@ -141,7 +140,7 @@ function Map() {
       >
         <canvas ref={canvas} aria-hidden="true" />
       </div>
-    </div>
+    </section>
   );
 }
 

@@ -14,7 +14,7 @@ function Caches(props: { answer: Buffers }) {
   if (list.length === 0) return null;
   return (
     <>
-      <h3>KV cache</h3>
+      <h2>KV cache</h2>
       {list.map((c, i) => (
         <p key={i}>
           {c.cells_written === null || c.cells === null
@@ -53,7 +53,7 @@ export function Lived(props: { answer: Buffers; peak_ns: number | null }) {
   const all = list.reduce((sum, b) => sum + b.size_bytes, 0);
   return (
     <section class="buffers-lived" aria-label="What there was at that moment">
-      <h3>{chosen === null ? `What made the peak, at ${duration(at)}` : `What there was at ${duration(at)}`}</h3>
+      <h2>{chosen === null ? `What made the peak, at ${duration(at)}` : `What there was at ${duration(at)}`}</h2>
       <p>
         {counted(list.length, "buffer")}, {bytes(all)}
         {answer.buffers.length < answer.buffers_total && `, of the ${answer.buffers.length} largest of ${answer.buffers_total}`}

@@ -54,7 +54,7 @@ function Changes(props: { phase: Phase; choose: (layer: number | null) => void }
         {PHASES[props.phase.phase]}: {count(s.added)} new, {count(s.removed)} gone, {count(s.changed)} differ,{" "}
         {count(s.common)} common
       </h3>
-      <div class="diff-scroll">
+      <div class="diff-scroll" tabIndex={0} role="group" aria-label="Table">
         <table>
           <thead>
             <tr>
@@ -98,7 +98,7 @@ function Settings(props: { diff: Diff }) {
       {settings.length === 0 ? (
         <p>None of those that were recorded.</p>
       ) : (
-        <div class="diff-scroll">
+        <div class="diff-scroll" tabIndex={0} role="group" aria-label="Table">
           <table>
             <thead>
               <tr>
@@ -125,7 +125,7 @@ function Settings(props: { diff: Diff }) {
 
 function Figures(props: { head: string[]; rows: (string | number)[][] }) {
   return (
-    <div class="diff-scroll">
+    <div class="diff-scroll" tabIndex={0} role="group" aria-label="Table">
       <table>
         <thead>
           <tr>

@@ -76,7 +76,7 @@ function columnsOf(by: Family, full: number, level: number): Column<Row>[] {
     { id: "a", title: "A", width: 80, number: true, cell: (row) => sideText(row.a), tip: (row) => sideTip(row.a), hint: "Median over the tokens compared" },
     { id: "b", title: "B", width: 80, number: true, cell: (row) => sideText(row.b), tip: (row) => sideTip(row.b), hint: "Median over the tokens compared" },
     { id: "delta", title: "B - A", width: 85, number: true, cell: (row) => signedDuration(row.delta_ns), hint: "B's median less A's" },
-    { id: "bar", title: "", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
+    { id: "bar", title: "B - A drawn", width: 110, cell: (row) => <Bar delta={row.delta_ns} full={full} /> },
     { id: "wait", title: "of it waiting", width: 112, number: true, cell: (row) => signedDuration(row.delta_wait_ns), hint: "What of the change the threads did not compute, on average" },
     { id: "change", title: "change", width: 75, number: true, cell: (row) => change(row.change), hint: "Of the same token, typically (Hodges-Lehmann estimate)" },
     { id: "interval", title: `${sure} sure of`, width: 140, number: true, cell: interval, hint: "An interval of the change; too few tokens: tested, but the tokens count as too few independent ones for an interval that sure" },

@@ -88,8 +88,8 @@ function Head(props: { now: Traces }) {
 function Verdict(props: { diff: Diff }) {
   const { verdict } = props.diff;
   // "B takes 27.0 % less time a token; a generated token takes ...": what matters comes first.
-  const end = verdict.text.indexOf("; ");
-  const [first, rest] = end < 0 ? [verdict.text, ""] : [verdict.text.slice(0, end), verdict.text.slice(end)];
+  const first = /^(?:\([^)]*\)|[^;])*/.exec(verdict.text)?.[0] ?? "";
+  const rest = verdict.text.slice(first.length);
   return (
     <div class={`diff-verdict ${verdict.differs ? "diff-differs" : ""}`}>
       <p>

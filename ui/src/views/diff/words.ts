@@ -16,7 +16,7 @@ export function signedDuration(ns: number | null | undefined): string {
 /** "+12.3 %", from twice as long on "2.31 x"; "" for null. */
 export function change(share: number | null | undefined): string {
   if (share === null || share === undefined) return "";
-  if (share >= 1) return `${(1 + share).toFixed(2)} x`;
+  if (share >= 1) return `${(1 + share).toFixed(share < 9 ? 2 : 0)} x`;
   const percent = Math.abs(100 * share).toFixed(1);
   return `${percent === "0.0" ? "" : share < 0 ? "-" : "+"}${percent} %`;
 }

@@ -57,9 +57,9 @@ function Expert(props: { l: Layer; e: number }) {
   ];
   return (
     <>
-      <h3>
+      <h2>
         Expert {e} of {layerText(l)}
-      </h3>
+      </h2>
       <dl>
         {facts.map(([name, text]) => (
           <div key={name}>
@@ -89,7 +89,7 @@ export function Details(props: { layers: readonly Layer[] }) {
   return (
     <section class="experts-details" aria-label="Details">
       {e !== null && e < l.n_experts && <Expert l={l} e={e} />}
-      <h3>All of {layerText(l)}</h3>
+      <h2>All of {layerText(l)}</h2>
       <dl>
         {(
           [

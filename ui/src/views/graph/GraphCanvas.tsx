@@ -15,7 +15,7 @@ import { NodeTable } from "./NodeTable";
 import { paint } from "./paint";
 import type { PathInScene } from "./path";
 import { selectItem, type Marks } from "./select";
-import { keepEye } from "./state";
+import { keepEye, keptEye } from "./state";
 import type { GraphStore } from "./store";
 import { ItemTip, LineTip } from "./Tip";
 
@@ -114,15 +114,16 @@ export function GraphCanvas(props: GraphCanvasProps) {
   usePainting(store, canvas, look, size);
 
   useEffect(() => {
-    let begun = false;
+    let begun: unknown = null;
     return effect(() => {
       const scene = store.scene.value;
       if (size.value.width === 0) return;
       store.camera.setSize(size.value);
-      if (scene && !begun) {
-        begun = true;
-        store.begin(scene);
-      }
+      // Anew when the page took room away before anybody moved.
+      if (!scene || (begun && begun !== store.camera.target)) return;
+      const kept = keptEye() !== null;
+      store.begin(scene, !begun);
+      begun = kept ? {} : store.camera.target;
     });
   }, []);
   useEffect(() => {

@@ -65,15 +65,13 @@ export function Legend(props: { colouring: Colouring }) {
   const amount = by === "bytes" ? bytes : duration;
   return (
     <ul class="graph-legend" aria-label="Legend">
-      {by !== "origin" && (
-        <li>
-          <b>{COLOUR_TITLES[by]}:</b>
-        </li>
-      )}
+      <li>
+        <b>{by === "origin" ? "Colour and marks:" : `${COLOUR_TITLES[by]}:`}</b>
+      </li>
       {(by === "time" || by === "bytes") && (
-        <li>
-          0 <Scale dark={dark} /> {amount(colouring.opMost)} (op), {amount(colouring.partMost)} (layer), by square root; bars: share of
-          the largest; broken border: not observed
+        <li title="Colour: by square root. The bar at the foot of a box: the share of the largest, straight.">
+          0 <Scale dark={dark} /> {amount(colouring.opMost)} an op, {amount(colouring.partMost)} a layer; broken border: not
+          observed
         </li>
       )}
       {by === "category" &&
@@ -82,9 +80,11 @@ export function Legend(props: { colouring: Colouring }) {
             <Swatch colour={categoryColour(category)} /> {category}
           </li>
         ))}
-      <li>
-        <b>{COLOUR_TITLES.origin}:</b>
-      </li>
+      {by !== "origin" && (
+        <li>
+          <b>Operands:</b>
+        </li>
+      )}
       {ORIGINS.map((origin) => (
         <OriginEntry key={origin} origin={origin} />
       ))}

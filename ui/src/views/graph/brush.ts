@@ -78,6 +78,22 @@ export function text(b: Brush, what: string, x: number, y: number, width: number
   return Math.min(letters.length, most) * size * LETTER;
 }
 
+/** "7", or "13–23". */
+export function stepsLabel(steps: { first: number; last: number; n: number }): string {
+  return steps.n === 1 ? String(steps.first) : `${steps.first}–${steps.last}`;
+}
+
+/** Words in a round field of the colour of the critical path; y: its middle. Returns its width. */
+export function pill(b: Brush, label: string, x: number, y: number, size: number): number {
+  const width = label.length * size * LETTER + 8;
+  b.c.fillStyle = b.look.theme.mark;
+  b.c.beginPath();
+  b.c.roundRect(x, y - size * 0.75, width, size * 1.5, size * 0.75);
+  b.c.fill();
+  text(b, label, x + 4, y, width, size, b.look.theme.ground, true);
+  return width;
+}
+
 export interface Rect {
   readonly x: number;
   readonly y: number;

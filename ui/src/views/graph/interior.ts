@@ -33,7 +33,7 @@ export interface Interior {
 /** CSS pixels at scale 1. */
 const OP_HEIGHT = 40;
 const SMALL_HEIGHT = 20;
-const LETTER = 7;
+const LETTER = 7.3;
 const PORT = 10;
 /** Between an op and its leafs, and between these. */
 const LEAF_GAP = 12;
@@ -42,7 +42,7 @@ const LEAF_STEP = SMALL_HEIGHT + 4;
 export const STUB_WIDTH = 110;
 
 function widthOf(letters: number, least: number, most: number): number {
-  return Math.min(most, Math.max(least, Math.round(letters * LETTER) + 16));
+  return Math.min(most, Math.max(least, Math.round(letters * LETTER) + 18));
 }
 
 class Builder {
@@ -91,7 +91,7 @@ class Builder {
     let box: number;
     if (!g.isNode(tensor)) {
       if (!this.weights && g.reply.tensors.weight[tensor]) return null;
-      box = this.add("leaf", tensor, widthOf(g.component(tensor).length + 2, 70, 150), SMALL_HEIGHT);
+      box = this.add("leaf", tensor, widthOf(g.component(tensor).length + 3, 70, 170), SMALL_HEIGHT);
     } else if (this.isFar(tensor)) {
       box = this.add("entry", tensor, STUB_WIDTH, SMALL_HEIGHT);
     } else {

@@ -1,6 +1,6 @@
 // Draws the picture: only what is to be seen, texts only where they can be read.
 
-import { LETTER, onScreen, text, TEXT_LEAST, type Brush, type Look, type Rect } from "./brush";
+import { LETTER, onScreen, pill, stepsLabel, TEXT_LEAST, text, type Brush, type Look, type Rect } from "./brush";
 import type { Eye } from "./camera";
 import { drawClosedPart, drawLeaf, drawOp, drawPort, drawView } from "./paintBoxes";
 import { HEADER, type Item, type Line } from "./scene";
@@ -111,16 +111,11 @@ function drawSteps(b: Brush, i: number, item: Item, r: Rect): void {
   // Of closed parts nearly all are on the path: around each it would say nothing.
   if (item.kind === "part") c.fillRect(r.x - thick, r.y, thick * 1.5, r.h);
   else c.strokeRect(r.x, r.y, r.w, r.h);
-  const label = steps.n === 1 ? String(steps.first) : `${steps.first}–${steps.last}`;
-  const size = Math.min(11, 14 * b.eye.scale);
-  if (size < TEXT_LEAST) return;
+  const label = stepsLabel(steps);
+  const size = Math.max(TEXT_LEAST, Math.min(11, 14 * b.eye.scale));
+  if (item.kind === "part" || r.h < 2 * TEXT_LEAST) return;
   const width = label.length * size * LETTER + 8;
-  const left = item.kind === "part" ? r.x - thick - width - 3 : r.x - width + 3;
-  const middle = item.kind === "part" ? r.y + r.h / 2 : r.y;
-  c.beginPath();
-  c.roundRect(left, middle - size * 0.75, width, size * 1.5, size * 0.75);
-  c.fill();
-  text(b, label, left + 4, middle, width, size, look.theme.ground, true);
+  pill(b, label, r.x - width + 3, r.y, size);
 }
 
 function outline(b: Brush, r: Rect, colour: string, width: number, dash: number[]): void {

@@ -5,7 +5,7 @@ import { css } from "../../draw/colour";
 import { bytes, counted, duration } from "../../draw/format";
 import { originColour } from "./colours";
 import type { Origin } from "./graph";
-import { fillOf, text, TEXT_LEAST, type Brush, type Rect } from "./brush";
+import { fillOf, LETTER, pill, stepsLabel, TEXT_LEAST, text, type Brush, type Rect } from "./brush";
 import type { Item } from "./scene";
 
 /** A mark for where an operand comes from: disk round, buffer square, computed a triangle. */
@@ -65,13 +65,17 @@ export function drawClosedPart(b: Brush, item: Item, r: Rect): void {
   const title = `▸ ${g.partTitle(item.part)}`;
   const more = `${counted(parts.ops[item.part] || parts.nodes[item.part]!, parts.ops[item.part] ? "op" : "node")} · ${duration(parts.total_ns[item.part])} · ${bytes(parts.weight_bytes[item.part])}`;
   const left = r.x + Math.max(6, 12 * eye.scale);
-  const room = r.w - Math.max(10, 20 * eye.scale);
-  if (r.h * 0.34 >= TEXT_LEAST) {
-    const size = Math.min(13, r.h * 0.34);
+  const high = r.h * 0.34 >= TEXT_LEAST;
+  const size = high ? Math.min(13, r.h * 0.34) : Math.min(11, r.h * 0.8);
+  const steps = look.path?.steps.get(look.scene.partItem[item.part]!);
+  const label = steps ? stepsLabel(steps) : "";
+  const wide = steps && size >= TEXT_LEAST ? label.length * size * LETTER + 14 : 0;
+  if (wide) pill(b, label, r.x + r.w - wide + 2, r.y + r.h * (high ? 0.3 : 0.5), Math.min(11, size));
+  const room = r.w - Math.max(10, 20 * eye.scale) - wide;
+  if (high) {
     text(b, title, left, r.y + r.h * 0.28, room, size, fill.ink, true);
-    text(b, more, left, r.y + r.h * 0.64, room, size * 0.92, fill.ink);
+    text(b, more, left, r.y + r.h * 0.64, room + wide, size * 0.92, fill.ink);
   } else {
-    const size = Math.min(11, r.h * 0.8);
     const used = text(b, title, left, r.y + r.h / 2, room, size, fill.ink, true);
     if (used) text(b, more, left + used + 10, r.y + r.h / 2, room - used - 10, size, fill.ink);
   }
@@ -111,17 +115,19 @@ export function drawOp(b: Brush, item: Item, r: Rect): void {
   c.setLineDash([]);
   shareBar(b, r, fill.share, fill.ink);
   const size = Math.min(12, r.h * 0.32);
-  const left = r.x + Math.max(2, 6 * b.eye.scale);
+  const margin = Math.max(2, 6 * b.eye.scale);
+  const left = r.x + margin;
+  const room = r.w - 2 * margin;
   if (size < TEXT_LEAST) {
     text(b, g.op(item.tensor), left, r.y + r.h / 2, r.w - 4, Math.min(10, r.h * 0.62), fill.ink);
     return undefined;
   }
   const time = g.reply.tensors.duration_ns[item.tensor];
-  const used = text(b, g.op(item.tensor), left, r.y + r.h * 0.28, r.w - 12, size, fill.ink, true);
+  const used = text(b, g.op(item.tensor), left, r.y + r.h * 0.33, room, size, fill.ink, true);
   const words = time === null || time === undefined ? "" : duration(time);
   const wide = words.length * size * 0.61;
-  if (words && used + wide + 18 < r.w) text(b, words, r.x + r.w - wide - 6, r.y + r.h * 0.28, wide + 6, size, fill.ink);
-  text(b, g.name(item.tensor), left, r.y + r.h * 0.66, r.w - 12, size * 0.95, fill.ink);
+  if (words && used + wide + 18 < r.w) text(b, words, r.x + r.w - wide - 6, r.y + r.h * 0.33, wide + 6, size, fill.ink);
+  text(b, g.name(item.tensor), left, r.y + r.h * 0.69, room, size * 0.95, fill.ink);
   operandMarks(b, item, r);
   return undefined;
 }

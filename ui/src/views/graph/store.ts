@@ -136,9 +136,10 @@ export class GraphStore {
     if (before) this.stay(before, scene);
   }
 
-  /** What is shown at first; called when the picture and the canvas are there. */
-  begin(scene: Scene): void {
-    const kept = keptEye();
+  /** What is shown at first: what the address says, if it is asked; else all, or the begin of what
+   * is too large to be read. Called when the picture and the canvas are there. */
+  begin(scene: Scene, ask: boolean): void {
+    const kept = ask ? keptEye() : null;
     if (kept) {
       this.camera.go(kept, true);
       return;

@@ -66,11 +66,14 @@ function useSelectedTerms(): { readonly value: readonly Term[] } {
 
 function useRows(terms: readonly Term[], lanes: boolean, onRows?: (rows: LogRowsCache) => void): LogRowsCache {
   const trace = selection.value.trace;
-  const key = JSON.stringify([trace, generation.value, lanes, termsText(terms)]);
-  const rows = useMemo(
-    () => new LogRowsCache(trace, { ...paramsOf(terms), lanes: lanes ? 1 : null }),
-    [key],
-  );
+  const same = JSON.stringify([trace, lanes, termsText(terms)]);
+  const last = useRef<{ same: string; rows: LogRowsCache } | null>(null);
+  const rows = useMemo(() => {
+    const before = last.current?.same === same ? last.current.rows : null;
+    const made = new LogRowsCache(trace, { ...paramsOf(terms), lanes: lanes ? 1 : null }, before);
+    last.current = { same, rows: made };
+    return made;
+  }, [same, generation.value]);
   useEffect(() => {
     onRows?.(rows);
     return () => rows.dispose();
@@ -119,7 +122,9 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
     let current = true;
     void locate(rows, s).then((place) => {
       if (!current || !place) return;
-      located.value = { selected: s.op && place.found ? place.row : null, reveal: { row: place.row } };
+      // Behind the last row there is none to show.
+      const row = Math.min(place.row, Math.max(0, place.rows - 1));
+      located.value = { selected: s.op && place.found ? row : null, reveal: { row } };
       rows.leftOut.value = s.op !== null && !place.found;
       if (rows.leftOut.value) announce("The selected op is not among the rows: the filter leaves it out");
     });
@@ -128,6 +133,29 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
     };
   }, [rows, key]);
   return located.value;
+}
+
+/** Why there is no row. */
+function Nothing(props: { filtered: boolean; ended: string | null }) {
+  if (props.ended !== null)
+    return (
+      <Empty title="No op can be read">
+        <p>{props.ended}. `tensortrace verify` tells what is damaged.</p>
+      </Empty>
+    );
+  const records = summary.value?.n_ops ?? 0;
+  if (!props.filtered)
+    return (
+      <Empty title={records ? "No op can be shown" : "No op was recorded"}>
+        {records > 0 && <p>There are {counted(records, "op record")}, but what they belong to is not in the file.</p>}
+        <p>Of a run that is still going, ops appear here when they have been written.</p>
+      </Empty>
+    );
+  return (
+    <Empty title="No op passes the filter">
+      <p>Take a filter away, or write * around a part of a tensor's name.</p>
+    </Empty>
+  );
 }
 
 export function LogTable(props: LogTableProps) {
@@ -166,9 +194,7 @@ export function LogTable(props: LogTableProps) {
       }}
       empty={
         count ? (
-          <Empty title="No op passes the filter">
-            <p>Take a filter away, or write * around a part of a tensor's name.</p>
-          </Empty>
+          <Nothing filtered={(props.terms ?? selected.value).length > 0} ended={count.ended_by} />
         ) : (
           <p role="status">Reading…</p>
         )

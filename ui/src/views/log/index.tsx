@@ -136,6 +136,14 @@ export function Component() {
           run: filterBySelection,
         },
         {
+          // Worked by the table itself; here so that it is listed.
+          id: "log.rows",
+          keys: ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", "Enter"],
+          title: "Go from row to row; Enter selects",
+          scope: "Log",
+          when: () => false,
+        },
+        {
           id: "log.unfilter",
           keys: ["Shift+Digit0"],
           title: "Take all filters away",

@@ -25,6 +25,9 @@ export class LogRowsCache {
   /** The selected op is not among the rows. */
   readonly leftOut = signal(false);
   private readonly blocks = new Map<number, (LogRow | undefined)[]>();
+  /** Blocks of the trace before it grew: shown until they have come again. */
+  private readonly stale = new Set<number>();
+  private counted = false;
   private readonly abort = new AbortController();
   private wanted: Ask = { first: 0, n: BLOCK };
   private readonly latest: Latest<Ask, LogRows>;
@@ -32,7 +35,17 @@ export class LogRowsCache {
   constructor(
     private readonly trace: number,
     private readonly params: Params,
+    /** The same rows of the same trace before it grew. */
+    before: LogRowsCache | null = null,
   ) {
+    if (before) {
+      this.count.value = before.count.peek();
+      this.wanted = before.wanted;
+      for (const [at, block] of before.blocks) {
+        this.blocks.set(at, block);
+        this.stale.add(at);
+      }
+    }
     this.latest = new Latest<Ask, LogRows>(
       (ask) => this.load<LogRows>("log/rows", { first: ask.first, n: ask.n }),
       (rows) => this.keep(rows),
@@ -118,8 +131,7 @@ export class LogRowsCache {
     for (let b = from; b <= to; b++) {
       if (this.isWhole(b)) continue;
       // Rows that are not counted yet are asked for when they are.
-      if (count && !count.done && b * BLOCK >= count.rows) continue;
-      if (count?.done && b * BLOCK >= count.rows) continue;
+      if (count && b * BLOCK >= count.rows) continue;
       this.latest.ask({ first: b * BLOCK, n: Math.min(to - b + 1, 10) * BLOCK });
       return;
     }
@@ -128,7 +140,7 @@ export class LogRowsCache {
   private isWhole(b: number): boolean {
     const block = this.blocks.get(b);
     const count = this.count.peek();
-    if (!block || !count) return false;
+    if (!block || !count || this.stale.has(b)) return false;
     const end = count.done ? Math.min(BLOCK, count.rows - b * BLOCK) : BLOCK;
     return block.length >= end;
   }
@@ -140,12 +152,13 @@ export class LogRowsCache {
       const at = (rows.first + i) / BLOCK;
       this.blocks.delete(at);
       this.blocks.set(at, block);
+      this.stale.delete(at);
     }
     for (const oldest of this.blocks.keys()) {
       if (this.blocks.size <= BLOCKS_MAX) break;
       this.blocks.delete(oldest);
     }
-    const firstTime = this.count.peek() === null;
+    const firstTime = !this.counted;
     this.setCount(rows);
     this.version.value++;
     if (firstTime && !rows.done) void this.countOn();
@@ -153,7 +166,8 @@ export class LogRowsCache {
   }
 
   private setCount(c: LogCount): void {
-    if (this.count.peek()?.done) return;
+    if (this.counted && this.count.peek()?.done) return;
+    this.counted = true;
     this.count.value = {
       rows: c.rows,
       done: c.done,

@@ -13,17 +13,17 @@ import { Empty, Failure, Loading } from "../../parts/messages";
 import { useSize } from "../../parts/useSize";
 import { select, selectedToken } from "../../state/selection";
 import { generation } from "../../state/trace";
-import { keyText, type Dimension, type Series, type SeriesRow } from "./answer";
+import { keyName, keyText, type Dimension, type Series, type SeriesRow } from "./answer";
 import { asText, copy } from "./copy";
 import { plotStacked, type Band, type Stacked } from "./stacked";
-import { filterParams, group, measure, type Filter } from "./state";
+import { filterParams, follow, followed, measure, type Filter } from "./state";
 
 const GROUPS = 7;
 const POINTS = 400;
 const MEASURES = [
   { id: "share", title: "Share of the time" },
-  { id: "time", title: "Time" },
-  { id: "bytes", title: "Bytes of weights" },
+  { id: "time", title: "Time a token" },
+  { id: "bytes", title: "Bytes of weights a token" },
 ] as const;
 type Measure = (typeof MEASURES)[number]["id"];
 
@@ -33,21 +33,24 @@ function measureShown(d: Dimension): Measure {
 }
 
 function text(m: Measure, value: number | null): string {
-  return m === "share" ? percent(value) : m === "time" ? duration(value) : bytes(value);
+  return m === "share" ? percent(value) : m === "time" ? duration(value) : bytes(value === null ? null : Math.round(value));
 }
 
 /** One value of a group in a bucket. */
 function valueOf(m: Measure, series: Series, row: Pick<SeriesRow, "total_ns" | "weight_bytes">, i: number): number | null {
   const all = series.all?.total_ns[i] ?? null;
   if (all === null) return null;
-  if (m === "bytes") return row.weight_bytes?.[i] ?? null;
-  const ns = row.total_ns[i] ?? null;
-  return m === "time" || ns === null ? ns : all > 0 ? ns / all : 0;
+  const sum = (m === "bytes" ? row.weight_bytes : row.total_ns)?.[i] ?? null;
+  if (sum === null) return null;
+  // Steps need not be of the same number of tokens.
+  return m !== "share" ? sum / (series.batches[i] || 1) : all > 0 ? sum / all : 0;
 }
 
 function bandsOf(d: Dimension, m: Measure, series: Series): Band[] {
   const column = (row: Pick<SeriesRow, "total_ns" | "weight_bytes">) => series.first_token_id.map((_, i) => valueOf(m, series, row, i));
-  const bands = series.rows.map((row, i) => ({ label: keyText(d, row), colour: d.id === "category" ? categoryColour(keyText(d, row)) : seriesColour(i), values: column(row) }));
+  // Numbered groups lie in their order.
+  const rows = d.id === "layer" || d.id === "thread" ? series.rows.toSorted((a, b) => Number(a[d.key] ?? -1) - Number(b[d.key] ?? -1)) : series.rows;
+  const bands = rows.map((row, i) => ({ label: keyText(d, row), colour: d.id === "category" ? categoryColour(keyText(d, row)) : seriesColour(i), values: column(row) }));
   if (!series.other || series.other.rows === 0 || m === "bytes") return bands;
   return [...bands, { label: `${series.other.rows} others`, colour: seriesColour(GROUPS), values: column(series.other) }];
 }
@@ -69,14 +72,14 @@ function describe(series: Series, bands: readonly Band[], m: Measure, i: number)
   return `${tokensOf(series, i)}: ${parts.join(", ")}`;
 }
 
-function Legend(props: { bands: readonly Band[]; at: number | null; measure: Measure }) {
+function Legend(props: { dimension: Dimension; bands: readonly Band[]; at: number | null; measure: Measure }) {
   return (
     <ul class="stats-legend" aria-label="Groups, from the bottom of the plot">
       {props.bands.map((b) => (
         <li key={b.label}>
-          <button type="button" aria-pressed={group.value === b.label} onClick={() => (group.value = group.value === b.label ? null : b.label)} title="Make it stand out">
+          <button type="button" aria-pressed={followed(props.dimension.id) === b.label} onClick={() => follow(props.dimension.id, followed(props.dimension.id) === b.label ? null : b.label)} title="Make it stand out">
             <span class="stats-swatch" style={{ background: css(b.colour) }} />
-            {plainName(b.label)}
+            {plainName(keyName(props.dimension, b.label))}
             {props.at !== null && <span class="mono">{text(props.measure, b.values[props.at] ?? null)}</span>}
           </button>
         </li>
@@ -124,7 +127,8 @@ function Plot(props: { dimension: Dimension; series: Series }) {
   const plot = useRef<uPlot | null>(null);
   const choose = (i: number) => select({ token: series.first_token_id[i] ?? null });
 
-  const chosen = group.value;
+  const followedNow = followed(dimension.id);
+  const chosen = bands.some((b) => b.label === followedNow) ? followedNow : null;
   const dark = isDark.value;
   const { width, height } = size.value;
   useEffect(() => {
@@ -140,7 +144,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
       onCursor: (i) => (at.value = i),
       onClick: choose,
       marked: () => series.first_token_id[bucketOf(series, selectedToken.peek())] ?? null,
-      chosen: () => (bands.some((b) => b.label === group.peek()) ? group.peek() : null),
+      chosen: () => chosen,
     });
     plot.current = made;
     return () => {
@@ -165,7 +169,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
   };
   return (
     <>
-      <Legend bands={bands} at={here.value} measure={m} />
+      <Legend dimension={dimension} bands={bands} at={here.value} measure={m} />
       <div class="stats-plot">
         <CanvasView
           label={`${MEASURES.find((x) => x.id === m)!.title} by ${dimension.title.toLowerCase()}, over ${counted(series.tokens, "token")}`}
@@ -186,7 +190,7 @@ function Tools(props: { dimension: Dimension; series: Series }) {
   const m = measureShown(dimension);
   const run = (separator: "," | "\t") => {
     const bands = bandsOf(dimension, m, series);
-    const unit = m === "share" ? "share" : m === "time" ? "total_ns" : "weight_bytes";
+    const unit = m === "share" ? "share" : m === "time" ? "token_ns" : "token_weight_bytes";
     const head = ["first_token_id", "last_token_id", ...bands.map((b) => `${b.label} ${unit}`)];
     const rows = series.first_token_id.map((first, i) => [first, series.last_token_id[i], ...bands.map((b) => b.values[i])]);
     void copy(asText(head, rows, separator), `series-by-${dimension.id}.${separator === "," ? "csv" : "tsv"}`);
@@ -220,7 +224,7 @@ function Tools(props: { dimension: Dimension; series: Series }) {
 
 export function OverTokens(props: { trace: number; dimension: Dimension; filters: readonly Filter[] }) {
   const { trace, dimension } = props;
-  const params = { by: dimension.id, limit: GROUPS, points: POINTS, ...filterParams(props.filters) };
+  const params = { by: dimension.id, limit: GROUPS, points: POINTS, with: followed(dimension.id), ...filterParams(props.filters) };
   const resource = useResource(JSON.stringify([trace, generation.value, params]), (abort) =>
     getJson<Series>(ofTrace(trace, "series"), params, abort),
   );

@@ -21,7 +21,7 @@ const ROWS_MOST = 5000;
  * the group that is followed over the tokens. */
 function choose(d: Dimension, row: StatsRow): void {
   const text = keyText(d, row);
-  group.value = text;
+  if (d.id === "category" || d.id === "component" || d.id === "thread") group.value = text;
   if (d.id === "layer") select({ layer: typeof row.layer_id === "number" ? row.layer_id : null, tensor: null });
   if (d.id === "token") select({ token: typeof row.token_id === "number" ? row.token_id : null });
   if (d.id === "op") opFilter.value = text;

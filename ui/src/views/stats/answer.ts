@@ -45,6 +45,8 @@ export interface Series {
   readonly tokens: number;
   readonly first_token_id: readonly number[];
   readonly last_token_id: readonly number[];
+  /** How many tokens each step is of. */
+  readonly batches: readonly number[];
   readonly rows: readonly SeriesRow[];
   /** Not there when no token passes the filter. */
   readonly other?: { readonly rows: number; readonly total_ns: readonly (number | null)[] };
@@ -104,6 +106,11 @@ export const DIMENSIONS: readonly Dimension[] = [
   { id: "token", key: "token_id", title: "Token" },
   { id: "phase", key: "phase", title: "Phase" },
 ];
+
+/** For a legend: "layer 3", "ffn". */
+export function keyName(dimension: Dimension, text: string): string {
+  return /^\d+$/.test(text) ? `${dimension.id} ${text}` : text;
+}
 
 /** What a row is called; what is of no layer or no token says so. */
 export function keyText(dimension: Dimension, row: Keyed): string {

@@ -20,8 +20,21 @@ const sortParam = rawParam("stats_sort");
 /** An op's name and a phase that rows were clicked for: they are no part of the selection. */
 export const opFilter = rawParam("stats_op");
 export const phaseFilter = rawParam("stats_phase");
-/** The row whose share is followed over the tokens. */
+/** The row that is followed over the tokens, where no selection tells it. */
 export const group = rawParam("stats_group");
+/** The row that is followed over the tokens; by layer and by tensor it is the selected one. */
+export function followed(by: By): string | null {
+  const s = selection.value;
+  if (by === "layer") return s.layer === null ? null : String(s.layer);
+  return by === "tensor" ? s.tensor : group.value;
+}
+
+/** Follows another row; null: none. */
+export function follow(by: By, key: string | null): void {
+  if (by === "layer") select({ layer: key !== null && /^\d+$/.test(key) ? Number(key) : null, tensor: null });
+  else if (by === "tensor") select({ tensor: key });
+  else group.value = key;
+}
 export const measure = urlParam("stats_measure", "share");
 
 export function dimension(): Dimension {

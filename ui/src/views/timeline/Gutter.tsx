@@ -1,7 +1,7 @@
 // The names of the tracks, with what can be done to each.
 
-import { useSignalEffect } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { count } from "../../draw/format";
 import { foldRow, pinRow } from "./actions";
 import { layout, type Row } from "./rows";
@@ -43,7 +43,7 @@ function GutterRow(props: { row: Row; current: boolean; pick: () => void }) {
           class="tl-pin"
           aria-pressed={row.pinned}
           aria-label={`Pin ${row.title}`}
-          title={row.pinned ? "Let it scroll (P)" : "Keep it at the top (P)"}
+          title={row.pinned ? "Let it scroll (Shift+P)" : "Keep it at the top (Shift+P)"}
           onClick={() => pinRow(row)}
         >
           {row.pinned ? "●" : "○"}
@@ -56,9 +56,13 @@ function GutterRow(props: { row: Row; current: boolean; pick: () => void }) {
 export function Gutter(props: { scene: Scene | null }) {
   const moving = useRef<HTMLDivElement>(null);
   const { scene } = props;
-  useSignalEffect(() => {
-    if (moving.current) moving.current.style.transform = `translateY(${-(scene?.scroll.value ?? 0)}px)`;
-  });
+  useEffect(
+    () =>
+      effect(() => {
+        if (moving.current) moving.current.style.transform = `translateY(${-(scene?.scroll.value ?? 0)}px)`;
+      }),
+    [scene],
+  );
   const l = layout.value;
   const current = scene?.current.value;
   const rows = (pinned: boolean) =>

@@ -12,6 +12,7 @@ import { followCounters } from "./counters";
 import { Gutter } from "./Gutter";
 import { bindKeys } from "./keys";
 import { OpTable } from "./OpTable";
+import { followOp } from "./op";
 import { loadOverview, overview, overviewError } from "./overview";
 import { Panel } from "./Panel";
 import { hit, PointerInput } from "./pointer";
@@ -25,7 +26,7 @@ import "./timeline.css";
 
 const KEYS =
   "W and S zoom, A and D move through time, 0 shows all, F centres what is selected, period and comma step along " +
-  "the track, Shift with arrow up and down goes to another track, P pins it, C folds it, M adds up what is shown.";
+  "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M adds up what is shown.";
 
 function useScene() {
   const scene = useSignal<Scene | null>(null);
@@ -57,6 +58,7 @@ function Canvases() {
   useEffect(() => bindKeys(() => scene.peek()), []);
   useEffect(() => followCounters(), []);
   useEffect(() => followSelection(), []);
+  useEffect(() => followOp(), []);
   useEffect(() => {
     const element = ref.current;
     const wheel = (event: WheelEvent) => input.peek()?.wheel(event);
@@ -126,6 +128,11 @@ export function Timeline() {
       {error && (
         <p class="tl-error" role="alert">
           {error.message}
+        </p>
+      )}
+      {summary.value.n_ops === 0 && (
+        <p class="tl-error" role="status">
+          No op was recorded: the lanes are empty. What was told of batches and buffers is shown.
         </p>
       )}
       <Canvases />

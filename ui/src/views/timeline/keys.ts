@@ -67,7 +67,7 @@ export function bindKeys(scene: () => Scene | null): () => void {
     press("previous", ["Comma"], "Previous op along the track", (s) => void step(s, false)),
     press("down", ["Shift+ArrowDown", "PageDown"], "Go to the track below", (s) => changeRow(s, 1)),
     press("up", ["Shift+ArrowUp", "PageUp"], "Go to the track above", (s) => changeRow(s, -1)),
-    press("pin", ["KeyP"], "Pin the track to the top, or not", row(pinRow)),
+    press("pin", ["Shift+KeyP"], "Pin the track to the top, or not", row(pinRow)),
     press("fold", ["KeyC"], "Fold the track, or unfold it", row(foldRow)),
     press("select", ["KeyM"], "Select the time that is shown, and add up its ops", selectShown),
     press("png", ["Shift+KeyE"], "Save the timeline as a picture (PNG)", (s) => void exportPicture(s, "png")),

@@ -5,11 +5,12 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark } from "../../draw/colour";
 import { createRects, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
-import { generation, summary } from "../../state/trace";
+import { generation, summary, tokenStretch } from "../../state/trace";
 import { selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { counters } from "./counters";
 import { drawOverlay } from "./overlay";
+import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { FONT, penOf, type Ink } from "./pen";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
@@ -17,7 +18,6 @@ import { shapesOf, type Marks, type Shapes } from "./shapes";
 import { selectedLanes } from "./lanes";
 import { settle } from "./settled";
 import type { Shown } from "./shown";
-import { tokenStretch } from "./stretch";
 import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
 import { timeAxis } from "./window";
 
@@ -37,7 +37,8 @@ export interface Drag {
 /** Levels up and down from the one that is shown, in which something to stand in is looked for. */
 const STAND_INS = [1, 2, 3, 4, 5, 6, 8, 10, -1, -2];
 
-/** "measure=1" in the address: each frame is a measure among the browser's performance entries. */
+/** "measure=1" in the address: each frame is a measure among the browser's performance entries, and
+ * the first one that shows all of the window a mark (bench/viewer). */
 const measuring = urlParam("measure", "0");
 
 export class Scene {
@@ -57,6 +58,7 @@ export class Scene {
   private shapesFrom: readonly unknown[] = [];
   private rects: RectRenderer | null = null;
   private frame = 0;
+  private marked = false;
   private readonly stop: () => void;
 
   constructor(
@@ -91,7 +93,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, selectedLanes, isDark, counters, overview, summary]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, overview, summary]) each.value;
   }
 
   private request(): void {
@@ -244,7 +246,14 @@ export class Scene {
     this.rects?.draw(this.items(range, l), { ...range, width, height, scrollY: 0, minWidth: 1, gap: 0.7 });
     this.drawAbove(range, l);
     settle(this.shown, range, this.nsPerPixel(range));
-    if (measuring.value === "1") performance.measure("timeline frame", { start: began });
+    if (measuring.value === "1") this.measure(began);
+  }
+
+  private measure(began: number): void {
+    performance.measure("timeline frame", { start: began });
+    const whole = this.shown.length > 0 && this.shown.every(({ tile, range }) => tile.until_ns >= range.to);
+    if (whole && !this.marked) performance.mark("timeline whole");
+    this.marked ||= whole;
   }
 
   private drawAbove(range: Range, l: Layout): void {
