@@ -151,6 +151,7 @@ static void test_cookies(void **state)
                                       "tensortrace_4322=" SECRET,
                                       "xtensortrace_4321=" SECRET,
                                       "a=b, tensortrace_4321=" SECRET,
+                                      "tensortrace_4321x" SECRET,
                                       "tensortrace_4321 =" SECRET};
     static const char *const fine[] = {COOKIE, "a=b; " COOKIE, COOKIE "; a=b", "a=b;" COOKIE ";c",
                                        /* another program of this machine may have set it */
