@@ -3,7 +3,7 @@
 // Bundles the pages into DIR (default ./dist), each file also as gzip, prints what they weigh, and
 // with --c writes them as a table in C, which the program is linked with (src/serve/assets.h).
 // With --weigh pages that are too heavy are an error (a test asks that way: who builds the program
-// can do nothing about it). With --watch it stays and does so at every change, unminified: see CONTRIBUTING.md.
+// can do nothing about it). With --watch it stays and does so at every change, unminified (watch.mjs).
 //
 // Plain Node and esbuild; it must go on working with Debian 12's Node 18.
 import { createHash } from 'node:crypto';

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MAX ((int64_t)1 << 62)
-
 static tt_status no_memory(tt_error *err)
 {
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the timeline");
@@ -17,8 +15,8 @@ static tt_status no_memory(tt_error *err)
 int64_t tt_timeline_tick_of(const tt_timeline *t, double ns)
 {
     double tick = ceil(ns / t->ns_per_tick);
-    if (!(tick > -(double)TICK_MAX)) return -TICK_MAX;
-    return tick < (double)TICK_MAX ? (int64_t)tick : TICK_MAX;
+    if (!(tick > -(double)TT_TIMELINE_TICK_MAX)) return -TT_TIMELINE_TICK_MAX;
+    return tick < (double)TT_TIMELINE_TICK_MAX ? (int64_t)tick : TT_TIMELINE_TICK_MAX;
 }
 
 tt_lap tt_timeline_lap(const tt_timeline *t, const tt_piece_ops *p, size_t i)

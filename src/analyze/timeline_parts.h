@@ -102,9 +102,14 @@ struct tt_timeline {
     tt_overview *overview;
 };
 
+/* Ticks are kept in these bounds, whatever a damaged trace says: differences of two fit. */
+#define TT_TIMELINE_TICK_MAX ((int64_t)1 << 60)
+
 static inline int64_t tt_timeline_tick(const tt_timeline *t, uint64_t ticks)
 {
-    return (int64_t)(ticks - t->zero_ticks);
+    int64_t tick = (int64_t)(ticks - t->zero_ticks);
+    if (tick > TT_TIMELINE_TICK_MAX) return TT_TIMELINE_TICK_MAX;
+    return tick < -TT_TIMELINE_TICK_MAX ? -TT_TIMELINE_TICK_MAX : tick;
 }
 
 static inline double tt_timeline_ns(const tt_timeline *t, int64_t tick)

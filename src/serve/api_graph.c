@@ -6,6 +6,7 @@
 #include "answer/graph_columns.h"
 #include "export/dot/dot.h"
 #include "serve/endpoints.h"
+#include "serve/traces.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -164,7 +165,8 @@ tt_status tt_answer_graph_dot(tt_request *q, tt_reply *r, tt_error *err)
         return TT_E_USAGE;
     tt_status status = make(q, &t, err);
     if (status != TT_OK) return status;
-    tt_graph_view v = {.path = "graph", .t = t, .color = (tt_graph_color)color};
+    tt_graph_view v = {
+        .path = tt_traces_name(q->traces, q->trace_id), .t = t, .color = (tt_graph_color)color};
     FILE *out = tt_reply_file(r, "graph.dot", "text/vnd.graphviz");
     if (!out)
         status =

@@ -22,19 +22,6 @@ async function violations(v) {
     });
 }
 
-/** A view shows something that it did not have to wait for. */
-async function settled(v) {
-    await v.ready();
-    let before = '';
-    await v.until(async () => {
-        const now = await v.page.locator('main').innerHTML();
-        const same = now === before;
-        before = now;
-        await new Promise((resolve) => setTimeout(resolve, 150));
-        return same;
-    }, 'the view has come to rest');
-}
-
 for (const theme of ['dark', 'light'])
     test(`axe-core finds nothing in any view, ${theme}`, async ({ open }) => {
         const v = await open(['moe', 'tiny'], { theme });
@@ -42,7 +29,7 @@ for (const theme of ['dark', 'light'])
         for (const selected of ['', SELECTED])
             for (const view of VIEWS) {
                 await v.show(`view=${view}&${selected}`);
-                await settled(v);
+                await v.rest();
                 for (const each of await violations(v)) found.push(`${view}${selected && ', selected'}: ${each}`);
             }
         assert.deepEqual(found, []);
@@ -101,7 +88,7 @@ test('Tab reaches everything that can be worked, in every view, and each place i
     const v = await open(['moe', 'tiny']);
     for (const view of VIEWS) {
         await v.show(`view=${view}&${SELECTED}`);
-        await settled(v);
+        await v.rest();
         const seen = await walk(v);
         assert.match(seen[0].what, /Skip to the view/, view);
         for (const each of seen) {
@@ -122,7 +109,7 @@ test('every canvas is in something that takes the focus, has a name, and says th
     const v = await open(['moe', 'tiny']);
     for (const view of VIEWS) {
         await v.show(`view=${view}&token=2`);
-        await settled(v);
+        await v.rest();
         const bare = await v.page.evaluate(() => {
             const found = [];
             for (const canvas of document.querySelectorAll('canvas')) {

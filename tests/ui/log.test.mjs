@@ -180,6 +180,18 @@ test('what is selected elsewhere is scrolled to, and said when the filter leaves
     await row(v, ops.findIndex((op) => op.token_id === token));
 });
 
+test('what is selected is scrolled to also when its place is known before the rows', async ({ open }) => {
+    const ops = logged('tiny');
+    const token = ops.at(-1).token_id;
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await v.page.route('**/log/rows*', async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        await route.continue();
+    });
+    await v.show(`view=log&token=${token}`);
+    await row(v, ops.findIndex((op) => op.token_id === token));
+});
+
 test('the selection becomes the filter by one key', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=log&layer=1&token=2' });
     await grid(v).waitFor();

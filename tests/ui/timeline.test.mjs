@@ -26,7 +26,7 @@ async function closeTimeline(open, share = 1) {
 }
 
 async function drawn(v) {
-    await v.until(async () => (await v.page.locator('.canvas-view table tbody tr, .canvas-view caption').count()) > 0, 'the table is there');
+    await v.until(async () => (await v.page.locator('.timeline .equivalent caption').count()) > 0, 'the table is there');
     await v.until(async () => (await inkOf(v)).pixels > 500, 'something is drawn');
     await v.until(() => v.page.evaluate(() => !document.querySelector('.tl-waiting')), 'all pictures have come');
 }
@@ -34,7 +34,7 @@ async function drawn(v) {
 /** How much of the canvas of rectangles is painted, and a sum that changes with it. */
 function inkOf(v) {
     return v.page.evaluate(() => {
-        const canvas = document.querySelector('.canvas-proxy canvas');
+        const canvas = document.querySelector('.timeline .canvas-proxy canvas');
         const copy = document.createElement('canvas');
         copy.width = canvas.width;
         copy.height = canvas.height;
@@ -81,7 +81,7 @@ async function settled(v) {
     return shown(v);
 }
 
-const canvas = (v) => v.page.locator('.canvas-proxy').boundingBox();
+const canvas = (v) => v.page.locator('.timeline .canvas-proxy').boundingBox();
 
 /** The place of a row in the window. */
 async function rowMiddle(v, title) {
@@ -116,7 +116,7 @@ for (const renderer of ['webgl', 'canvas'])
         const rows = await v.page.locator('.tl-title').allTextContents();
         for (const title of ['tokens', 'layers', 'lane 0', 'lane 1', 'tokens/s', 'minor faults/s'])
             assert.ok(rows.some((row) => row.startsWith(title)), `${title} among ${rows}`);
-        const kind = await v.page.evaluate(() => (document.querySelector('.canvas-proxy canvas').getContext('2d') ? '2d' : 'webgl'));
+        const kind = await v.page.evaluate(() => (document.querySelector('.timeline .canvas-proxy canvas').getContext('2d') ? '2d' : 'webgl'));
         assert.equal(kind, renderer === 'canvas' ? '2d' : 'webgl');
         const before = await inkOf(v);
         await v.press('KeyW', 'KeyW', 'KeyW');
@@ -283,9 +283,9 @@ test('tracks are pinned and folded by key and button, and the address keeps it',
 
 test('the same as a table, from which an op is chosen by keyboard alone', async ({ open }) => {
     const v = await closeTimeline(open, 0.3);
-    await v.page.locator('.equivalent summary').focus();
+    await v.page.locator('.timeline .equivalent summary').focus();
     await v.press('Enter');
-    const button = v.page.locator('.equivalent tbody button').first();
+    const button = v.page.locator('.timeline .equivalent tbody button').first();
     await button.waitFor();
     await button.focus();
     const name = await button.textContent();

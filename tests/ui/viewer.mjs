@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 
 const WAIT_MS = Number(process.env.TT_WAIT_MS ?? 30_000);
+/** Without a request for so long: what follows from the last answer has been asked. */
+const QUIET_MS = 300;
 
 export class Viewer {
+    #underWay = new Set();
+    #lastAsked = 0;
     #noted = [];
     #allowed = [];
 
@@ -49,6 +53,15 @@ export class Viewer {
             if (protocol.startsWith('http') && origin !== this.server.origin)
                 this.#noted.push(`asks another host: ${request.url()}`);
         });
+        this.page.on('request', (request) => {
+            this.#underWay.add(request);
+            this.#lastAsked = Date.now();
+        });
+        for (const end of ['requestfinished', 'requestfailed'])
+            this.page.on(end, (request) => {
+                this.#underWay.delete(request);
+                this.#lastAsked = Date.now();
+            });
         this.page.on('response', (response) => {
             if (response.status() >= 400) this.#noted.push(`${response.status()} for ${response.url()}`);
         });
@@ -81,6 +94,20 @@ export class Viewer {
                 }),
             'a view shows something',
         );
+    }
+
+    /** The page has been answered all it asked, asks nothing more, and looks the same twice. Returns
+     * what it looks like (all of it, or an element). */
+    async rest(selector = 'body') {
+        let before = Buffer.alloc(0);
+        let now = before;
+        await this.until(async () => {
+            if (this.#underWay.size > 0 || Date.now() - this.#lastAsked < QUIET_MS) return false;
+            before = now;
+            now = await this.page.locator(selector).screenshot({ animations: 'disabled', caret: 'hide' });
+            return now.equals(before) && (await this.page.locator(`${selector} .loading`).count()) === 0;
+        }, 'the page has come to rest');
+        return now;
     }
 
     /** Goes to another state of the same page by its address, as a pasted link does. */

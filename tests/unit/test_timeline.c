@@ -408,6 +408,44 @@ static void steps_meet_each_op_once(void **state)
     tt_model_close(m);
 }
 
+/* Whatever opens is shown, or refused with a reason. */
+static void damaged_traces(void **state)
+{
+    static const char *const names[] = {"bad-times.ttrace",         "bad-chunk.ttrace",
+                                        "bad-index.ttrace",         "bad-other-run.ttrace",
+                                        "bad-memory-detail.ttrace", "bad-no-clock.ttrace",
+                                        "bad-repeated.ttrace",      "bad-cut.ttrace"};
+    uint32_t opened = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[512];
+        tt_model *m;
+        tt_timeline *t;
+        tt_tile tile;
+        tt_error err;
+        double from, to;
+        float load[64];
+        (void)snprintf(path, sizeof path, "%s/tests/golden/%s", TT_SOURCE_DIR, names[i]);
+        if (tt_model_open(path, &m, &err) != TT_OK) continue;
+        tt_status status = tt_timeline_new(m, &t, &err);
+        assert_true((status == TT_OK) == m->clock.known);
+        if (status == TT_OK) {
+            opened++;
+            (void)tt_timeline_advance(t, m, 0, &err);
+            tt_timeline_extent(t, &from, &to);
+            assert_true(from < to);
+            assert_int_equal(tt_timeline_load(t, from, to, 32, load, load + 32, &err), TT_OK);
+            const tt_tile_query q = {
+                .from_ns = from, .to_ns = to, .n_buckets = 777, .layers = true};
+            (void)tt_tile_make(t, m, &q, &tile, &err);
+            tt_tile_free(&tile);
+            tt_timeline_free(t);
+        }
+        tt_model_close(m);
+    }
+    assert_true(opened > 3);
+}
+
 static void nonsense_is_refused(void **state)
 {
     tt_tile tile;
@@ -446,6 +484,7 @@ int main(void)
         cmocka_unit_test(marks_and_tracks),
         cmocka_unit_test(a_selection_adds_up),
         cmocka_unit_test(steps_meet_each_op_once),
+        cmocka_unit_test(damaged_traces),
         cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

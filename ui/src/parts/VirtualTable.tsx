@@ -124,17 +124,16 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
     if (cursor.peek() >= props.count) cursor.value = Math.max(0, props.count - 1);
   }, [props.count, scroll.bodyHeight]);
 
-  useLayoutEffect(() => {
-    if (props.selected === null || props.selected === undefined || scroll.bodyHeight === 0) return;
-    cursor.value = props.selected;
-    show(props.selected, true);
-  }, [props.selected, scroll.bodyHeight > 0]);
-
-  useLayoutEffect(() => {
-    if (!props.reveal || scroll.bodyHeight === 0) return;
-    cursor.value = Math.min(props.reveal.row, Math.max(0, props.count - 1));
-    show(cursor.value, true);
-  }, [props.reveal, scroll.bodyHeight > 0]);
+  // What is to be shown may be told before the table knows how many rows it has.
+  const bring = (row: number | null | undefined) => {
+    if (row === null || row === undefined || scroll.bodyHeight === 0 || row >= props.count) return;
+    cursor.value = row;
+    show(row, true);
+  };
+  const wanted = props.reveal?.row;
+  const can = scroll.bodyHeight > 0;
+  useLayoutEffect(() => bring(props.selected), [props.selected, can && (props.selected ?? 0) < props.count]);
+  useLayoutEffect(() => bring(wanted), [props.reveal, can && (wanted ?? 0) < props.count]);
 
   const visible = useMemo(() => signal({ first: 0, n: 0 }), []);
   const first = Math.floor(top.value);

@@ -69,3 +69,11 @@ export function batchIndex(token: number): number {
   }
   return numbers[low] === token ? low : -1;
 }
+
+/** When a batch was computed, by its number; null: it is not there, or its time was not observed. */
+export function tokenStretch(token: number | null): readonly [number, number] | null {
+  const b = summary.peek()?.batches;
+  const i = token === null ? -1 : batchIndex(token);
+  const begin = b?.begin_ns[i];
+  return begin == null ? null : [begin, b?.end_ns[i] ?? begin];
+}

@@ -6,6 +6,7 @@ import { css } from "../../draw/colour";
 import { bytes, count, duration, plainName } from "../../draw/format";
 import { VirtualTable, type Column, type Sorting } from "../../parts/VirtualTable";
 import { selection } from "../../state/selection";
+import { tokenStretch } from "../../state/trace";
 import { backingText, kindText, type BufferRow } from "./answer";
 import { chooseBuffer, isChosenBuffer } from "./choose";
 import { axis } from "./state";
@@ -33,7 +34,7 @@ function Life(props: { b: BufferRow }) {
   const from = b.allocated_relative_ns;
   if (from === null) return <>not observed</>;
   const place = span(from, b.freed_relative_ns ?? axis.extent.to);
-  const time = selection.value.time;
+  const time = selection.value.time ?? tokenStretch(selection.value.token);
   const band = time && span(time[0], time[1]);
   const classes = ["buffers-bar", b.backing !== "allocated" && "mapped", !b.allocation_seen && "begun-before", b.freed_relative_ns === null && "open"];
   return (

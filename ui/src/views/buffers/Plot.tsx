@@ -8,6 +8,7 @@ import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { select, selection } from "../../state/selection";
+import { tokenStretch } from "../../state/trace";
 import { backingText, kindText, type Curve, type CurveSeries } from "./answer";
 import { draw, timeAt, type Frame } from "./draw";
 import { axis, lookAt, momentAt, totals } from "./state";
@@ -65,7 +66,7 @@ export function Plot(props: { curve: Curve; series: readonly CurveSeries[]; peak
   useSignalEffect(() => {
     const f = { ...size.value, range: axis.range.value };
     isDark.value;
-    const time = selection.value.time;
+    const time = selection.value.time ?? tokenStretch(selection.value.token);
     const at = momentAt();
     if (canvas.current && f.width > 0 && f.height > 0) draw(canvas.current, f, curve, series, { at, time, peak: peak_ns });
   });
@@ -73,7 +74,7 @@ export function Plot(props: { curve: Curve; series: readonly CurveSeries[]; peak
   const { width, height } = size.value;
   useEffect(() => {
     if (!canvas.current || width === 0 || height === 0) return;
-    draw(canvas.current, frame(), curve, series, { at: momentAt(), time: selection.peek().time, peak: peak_ns });
+    draw(canvas.current, frame(), curve, series, { at: momentAt(), time: selection.peek().time ?? tokenStretch(selection.peek().token), peak: peak_ns });
   }, [curve, series, width, height]);
 
   useEffect(() => {

@@ -122,7 +122,9 @@ function useLocated(rows: LogRowsCache, own: Own | null): Shown {
     let current = true;
     void locate(rows, s).then((place) => {
       if (!current || !place) return;
-      located.value = { selected: s.op && place.found ? place.row : null, reveal: { row: place.row } };
+      // Behind the last row there is none to show.
+      const row = Math.min(place.row, Math.max(0, place.rows - 1));
+      located.value = { selected: s.op && place.found ? row : null, reveal: { row } };
       rows.leftOut.value = s.op !== null && !place.found;
       if (rows.leftOut.value) announce("The selected op is not among the rows: the filter leaves it out");
     });

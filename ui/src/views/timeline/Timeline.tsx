@@ -12,6 +12,7 @@ import { followCounters } from "./counters";
 import { Gutter } from "./Gutter";
 import { bindKeys } from "./keys";
 import { OpTable } from "./OpTable";
+import { followOp } from "./op";
 import { loadOverview, overview, overviewError } from "./overview";
 import { Panel } from "./Panel";
 import { hit, PointerInput } from "./pointer";
@@ -57,6 +58,7 @@ function Canvases() {
   useEffect(() => bindKeys(() => scene.peek()), []);
   useEffect(() => followCounters(), []);
   useEffect(() => followSelection(), []);
+  useEffect(() => followOp(), []);
   useEffect(() => {
     const element = ref.current;
     const wheel = (event: WheelEvent) => input.peek()?.wheel(event);

@@ -1,7 +1,8 @@
 // All that is known of one op, kept for a while: stepping along a track asks again and again.
 
+import { effect, signal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
-import { selectedTrace, select, type OpRef } from "../../state/selection";
+import { select, selectedTrace, selection, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 
 export interface Step extends OpRef {
@@ -49,6 +50,27 @@ export function opDetails(op: OpRef): Promise<OpDetails> {
     if (kept.size > KEPT) kept.delete(kept.keys().next().value!);
   }
   return details;
+}
+
+/** What is known of the selected op; null: none is, or it has not come yet. */
+export const chosenOp = signal<OpDetails | null>(null);
+
+/** Follows the selection; stops when what is returned is called. */
+export function followOp(): () => void {
+  return effect(() => {
+    const { op } = selection.value;
+    generation.value;
+    const before = chosenOp.peek();
+    if (before && (before.run !== op?.run || before.node !== op.node)) chosenOp.value = null;
+    if (!op) return;
+    void opDetails(op)
+      .then((details) => {
+        const now = selection.peek().op;
+        if (now?.run === op.run && now.node === op.node) chosenOp.value = details;
+      })
+      // The inspector says why there is none.
+      .catch(() => undefined);
+  });
 }
 
 /** Selects an op, and what it belongs to. */

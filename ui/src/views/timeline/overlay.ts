@@ -6,6 +6,7 @@ import { duration, moment } from "../../draw/format";
 import { selection } from "../../state/selection";
 import type { Drag } from "./scene";
 import { drawLayerNames, drawSliceNames } from "./names";
+import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { inRow, LETTER, type Pen } from "./pen";
 import { drawCounter } from "./plot";
@@ -94,28 +95,21 @@ function drawBox(pen: Pen, l: Layout, from_ns: number, to_ns: number, rows: read
   c.fillText(text, at, 9);
 }
 
-/** A frame around the selected op on each lane where it is in sight. */
-function drawChosenOp(pen: Pen, l: Layout, shown: readonly Shown[]): void {
-  const op = selection.peek().op;
-  if (!op) return;
+/** A frame around the selected op on each of its lanes, also where it is merged with others. */
+function drawChosenOp(pen: Pen, l: Layout): void {
   const { c } = pen;
-  for (const { tile } of shown) {
-    const s = tile.slices;
-    for (let i = 0; i < s.n; i++) {
-      if (s.run[i] !== op.run || s.node[i] !== op.node) continue;
-      const row = l.byTrack.get(s.track[i]!);
-      if (!row) continue;
-      const top = topOf(row, pen.scroll);
-      if (!row.pinned && top < l.fixed) continue;
-      const left = pen.x(s.start_ns[i]!);
-      const width = Math.max(3, pen.x(s.start_ns[i]! + s.busy_ns[i]!) - left);
-      c.strokeStyle = pen.ground;
-      c.lineWidth = 5;
-      c.strokeRect(left, top, width, row.height);
-      c.strokeStyle = pen.mark;
-      c.lineWidth = 2.5;
-      c.strokeRect(left, top, width, row.height);
-    }
+  for (const lane of chosenOp.peek()?.lanes ?? []) {
+    const row = lane.track === null ? undefined : l.byTrack.get(lane.track);
+    const left = pen.x(lane.start_ns);
+    const width = Math.max(3, pen.x(lane.start_ns + (lane.busy_ns ?? 0)) - left);
+    if (!row || left > pen.width || left + width < 0) continue;
+    inRow(pen, l, row, (top) => {
+      for (const [ink, wide] of [[pen.ground, 5], [pen.mark, 2.5]] as const) {
+        c.strokeStyle = ink;
+        c.lineWidth = wide;
+        c.strokeRect(left, top + 1, width, row.height - 2);
+      }
+    });
   }
 }
 
@@ -166,7 +160,7 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
   }
   drawUnread(pen, l);
   drawNoLayers(pen, l, shown);
-  drawChosenOp(pen, l, shown);
+  drawChosenOp(pen, l);
   drawStretch(pen, l, marked);
   drawPointer(pen);
 }

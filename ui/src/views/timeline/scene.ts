@@ -5,11 +5,12 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark } from "../../draw/colour";
 import { createRects, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
-import { generation, summary } from "../../state/trace";
+import { generation, summary, tokenStretch } from "../../state/trace";
 import { selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { counters } from "./counters";
 import { drawOverlay } from "./overlay";
+import { chosenOp } from "./op";
 import { overview } from "./overview";
 import { FONT, penOf, type Ink } from "./pen";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
@@ -17,7 +18,6 @@ import { shapesOf, type Marks, type Shapes } from "./shapes";
 import { selectedLanes } from "./lanes";
 import { settle } from "./settled";
 import type { Shown } from "./shown";
-import { tokenStretch } from "./stretch";
 import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
 import { timeAxis } from "./window";
 
@@ -93,7 +93,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, selectedLanes, isDark, counters, overview, summary]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, overview, summary]) each.value;
   }
 
   private request(): void {

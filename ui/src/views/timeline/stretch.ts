@@ -1,7 +1,7 @@
 // When the selection was.
 
 import type { Selection } from "../../state/selection";
-import { batchIndex, summary } from "../../state/trace";
+import { tokenStretch } from "../../state/trace";
 import { opDetails } from "./op";
 
 /** Begin and end of the selected op; else of the time, else of the token; null: none has a time. */
@@ -12,12 +12,4 @@ export async function stretchOf(s: Selection): Promise<readonly [number, number]
   }
   if (s.time) return s.time;
   return tokenStretch(s.token);
-}
-
-/** When a batch was computed, by its number. */
-export function tokenStretch(token: number | null): readonly [number, number] | null {
-  const b = summary.peek()?.batches;
-  const i = token === null ? -1 : batchIndex(token);
-  const begin = b?.begin_ns[i];
-  return begin == null ? null : [begin, b?.end_ns[i] ?? begin];
 }
