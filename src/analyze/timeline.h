@@ -8,6 +8,7 @@
 #ifndef TT_ANALYZE_TIMELINE_H
 #define TT_ANALYZE_TIMELINE_H
 
+#include "analyze/over.h"
 #include "base/status.h"
 #include "model/model.h"
 
@@ -176,14 +177,11 @@ typedef struct tt_timeline_sums {
     uint32_t n_kinds;
 } tt_timeline_sums;
 
-/* Whether nobody waits for the result any more: asked now and then. */
-typedef bool tt_timeline_over(void *context);
-
-/* tracks: as of a tile. Reads all records of the window; `over` (or NULL) ends it with TT_E_IO.
+/* tracks: as of a tile. Reads all records of the window; `over` may be NULL.
  * *sums is freed with tt_timeline_sums_free, also after an error. */
 tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double from_ns,
-                                double to_ns, const uint8_t *tracks, tt_timeline_over *over,
-                                void *context, tt_timeline_sums *sums, tt_error *err);
+                                double to_ns, const uint8_t *tracks, const tt_over *over,
+                                tt_timeline_sums *sums, tt_error *err);
 void tt_timeline_sums_free(tt_timeline_sums *sums);
 
 /* --- along a track --- */

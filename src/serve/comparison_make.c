@@ -178,16 +178,11 @@ static tt_status write_part(const tt_diff_view *v, tt_comparison_part part, tt_b
     return status;
 }
 
-static bool is_wanted(void *request)
-{
-    return !tt_request_is_over(request);
-}
-
 tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
                              tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err)
 {
     const tt_diff_options options = {
-        .threshold = o->threshold, .level = o->level, .wanted = is_wanted, .context = q};
+        .threshold = o->threshold, .level = o->level, .over = tt_request_over(q)};
     const tt_model *const files[2] = {q->m, q->other};
     const char *const paths[2] = {tt_traces_path(q->traces, q->trace_id),
                                   tt_traces_path(q->traces, q->other_id)};
