@@ -309,7 +309,9 @@ function overlay(p: Picture, a: Pointed | null): Shape[] {
   const x = p.geometry.toX(mark.x, p.range);
   const top = p.geometry.lineTop(a.spot.line, p.scrollY);
   const h = p.geometry.input.lineHeight;
-  const frame: Shape = { t: "frame", x: x - 0.5, y: top + 0.5, w: mark.width, h: h - 1, ink: p.palette.accent, width: 2 };
+  const left = Math.max(x - 0.5, p.geometry.input.labelWidth - 1);
+  const right = Math.min(x + mark.width - 0.5, p.geometry.input.labelWidth + p.geometry.plotWidth + 1);
+  const frame: Shape = { t: "frame", x: left, y: top + 0.5, w: Math.max(2, right - left), h: h - 1, ink: p.palette.accent, width: 2 };
   const small = !p.compact && isSmall(p.geometry, a.spot, p.range, at);
   return small ? [frame, ...magnifierShapes(p, a.spot, x + mark.width / 2)] : [frame];
 }
