@@ -228,6 +228,32 @@ test('a click selects an op, period and comma step, F centres and fits, a reload
     await v.untilFragment('op', null);
 });
 
+test('a selected op is framed also where it is merged with others', async ({ open }) => {
+    const v = await timeline(open, 'tiny');
+    const overlay = () =>
+        v.page.evaluate(() => {
+            const canvas = document.querySelectorAll('.timeline .canvas-proxy canvas')[1];
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+            copy.drawImage(canvas, 0, 0);
+            const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+            const mark = getComputedStyle(document.documentElement).getPropertyValue('--mark').trim();
+            const want = [1, 3, 5].map((i) => parseInt(mark.slice(i, i + 2), 16));
+            let n = 0;
+            for (let i = 0; i < data.length; i += 4)
+                n += want.every((c, k) => Math.abs(data[i + k] - c) < 12) && data[i + 3] > 200;
+            return n;
+        });
+    assert.equal(await overlay(), 0);
+    const run = 3;
+    const node = await v.page.evaluate(async () => {
+        for (let n = 0; n < 200; n++) if ((await fetch(`/api/v1/traces/0/op?run=3&node=${n}`)).ok) return n;
+        return -1;
+    });
+    v.allow(/404/);
+    await v.show(`view=timeline&op=${run}.${node}`);
+    await v.until(async () => (await overlay()) > 20, 'a frame is drawn');
+});
+
 test('a drag adds up time and lanes, and the sums are those of the log', async ({ open }) => {
     const v = await timeline(open, 'tiny');
     const [from, to] = await settled(v);

@@ -492,6 +492,44 @@ static void pages_are_those_of_the_last_sample(void **state)
     close_plan(&o);
 }
 
+/* A large file's pages come in several records; the same pages again are another sample. */
+static void samples_are_told_apart(void **state)
+{
+    const uint64_t none[] = {2}, all[] = {0, 2};
+    tt_residency records[] = {
+        {.page_bytes = 10, .n_pages = 2, .n_stretches = 2, .stretches = all},
+        {.page_bytes = 10, .first_page = 2, .n_pages = 2, .n_stretches = 2, .stretches = all},
+        {.page_bytes = 10, .n_pages = 2, .n_stretches = 1, .stretches = none},
+    };
+    made k;
+    tt_spaces *s;
+    tt_space_residency r;
+    const tt_space_moment last = {0};
+    (void)state;
+    make_model(&k, 0, 1);
+    k.file = (tt_model_file){.path = "m", .size_bytes = 40};
+    k.m.files = &k.file;
+    k.m.n_files = 1;
+    for (size_t i = 0; i < 3; i++) {
+        records[i].batch = TT_NONE;
+        records[i].moment = TT_AT_END;
+    }
+    k.m.residencies = records;
+    assert_int_equal(tt_spaces_make(&k.m, &s, NULL), TT_OK);
+    assert_int_equal(s->n_regions, 1);
+    for (uint32_t n = 1; n <= 3; n++) {
+        static const uint64_t observed[] = {20, 40, 20}, resident[] = {20, 40, 0};
+        k.m.n_residencies = n;
+        assert_int_equal(tt_space_residency_find(&k.m, s, &last, &r, NULL), TT_OK);
+        assert_int_equal(r.samples[0], n == 3 ? 2 : 0);
+        assert_int_equal(r.units[0].observed_bytes, observed[n - 1]);
+        assert_int_equal(r.units[0].resident_bytes, resident[n - 1]);
+        tt_space_residency_free(&r);
+    }
+    tt_spaces_free(s);
+    free(k.tensors);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +542,7 @@ int main(void)
         cmocka_unit_test(buffers_are_as_hot_as_a_slow_count_says),
         cmocka_unit_test(tokens_add_up),
         cmocka_unit_test(pages_are_those_of_the_last_sample),
+        cmocka_unit_test(samples_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
