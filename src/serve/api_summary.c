@@ -19,7 +19,7 @@ static void maybe_double(tt_json *j, const char *key, bool known, double value)
     known ? tt_json_double(j, value) : tt_json_null(j);
 }
 
-/* A number that the model file says of its architecture; -1: none. */
+/* A number that the model file says of its architecture; -1: none, or no possible one. */
 static int64_t metadata(const tt_model *m, const char *key)
 {
     char name[160];
@@ -29,7 +29,7 @@ static int64_t metadata(const tt_model *m, const char *key)
     const tt_file_kv *kv = tt_model_file_kv(m, name);
     char *end = NULL;
     long n = kv ? strtol(kv->value, &end, 10) : -1;
-    return kv && end != kv->value && *end == '\0' && n >= 0 ? n : -1;
+    return kv && end != kv->value && *end == '\0' && n >= 0 && n <= INT32_MAX ? n : -1;
 }
 
 /* As the model file says; else one more than the highest that a tensor's name has. */
