@@ -13,12 +13,6 @@
 /* Of one batch's text: only the begin of one that is longer is shown. */
 #define TEXT_BYTES_MAX ((size_t)4 << 20)
 
-static void maybe_double(tt_json *j, const char *key, bool known, double value)
-{
-    tt_json_key(j, key);
-    known ? tt_json_double(j, value) : tt_json_null(j);
-}
-
 /* A number that the model file says of its architecture; -1: none, or no possible one. */
 static int64_t metadata(const tt_model *m, const char *key)
 {
@@ -44,12 +38,6 @@ static int64_t layers(const tt_model *m)
     return n;
 }
 
-static void maybe_count(tt_json *j, const char *key, int64_t n)
-{
-    tt_json_key(j, key);
-    n >= 0 ? tt_json_i64(j, n) : tt_json_null(j);
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -70,6 +58,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
         (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
     const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
+    const int64_t n_layers = layers(m), n_experts = metadata(m, "expert_count");
     tt_json_kv_u64(j, "generation", tt_generation_number(q->source));
     tt_json_kv_bool(j, "growing", is_growing(q));
     tt_json_kv_string(j, "name", tt_traces_name(q->traces, q->trace_id));
@@ -83,17 +72,18 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
     tt_json_kv_string(j, "model", m->n_files ? base_name(m->files[0].path) : NULL);
     tt_json_kv_string(j, "model_name", name ? name->value : NULL);
     tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);
-    maybe_count(j, "n_layers", layers(m));
-    maybe_count(j, "n_experts", metadata(m, "expert_count"));
+    tt_json_kv_u64_or_null(j, "n_layers", n_layers >= 0, (uint64_t)n_layers);
+    tt_json_kv_u64_or_null(j, "n_experts", n_experts >= 0, (uint64_t)n_experts);
     tt_json_kv_u64(j, "n_lanes", s->lanes);
     tt_json_kv_u64(j, "n_ops", s->records);
     tt_json_kv_bool(j, "clock", m->clock.known);
-    maybe_double(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
+    tt_json_kv_double_or_null(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
     tt_json_kv_u64(j, "begin_ns", 0);
-    maybe_double(j, "end_ns", m->clock.known, s->elapsed_ns);
-    maybe_double(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0, s->prompt.tokens_per_s);
-    maybe_double(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
-                 s->generate.tokens_per_s);
+    tt_json_kv_double_or_null(j, "end_ns", m->clock.known, s->elapsed_ns);
+    tt_json_kv_double_or_null(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0,
+                              s->prompt.tokens_per_s);
+    tt_json_kv_double_or_null(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
+                              s->generate.tokens_per_s);
 }
 
 static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
