@@ -1,11 +1,11 @@
 /* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
 #include "analyze/summary.h"
+#include "answer/whole_ns.h"
 #include "base/bytes.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,14 +174,9 @@ static void put_text(tt_json *j, const tt_model *m, const tt_batch *b, tt_bytes 
 
 enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXT, COLUMNS };
 
-/* In whole ns: decimals of a hundred thousand batches are most of the reply, and of its time. */
 static void put_moment(tt_json *j, const tt_model *m, bool known, uint64_t ticks)
 {
-    double ns = m->clock.known && known ? tt_model_ns(m, ticks) : NAN;
-    if (ns > -9e18 && ns < 9e18)
-        tt_json_i64(j, llrint(ns));
-    else
-        tt_json_null(j);
+    tt_answer_whole_ns(j, known && m->clock.known, tt_model_ns(m, ticks));
 }
 
 static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column,
