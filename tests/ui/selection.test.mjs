@@ -61,8 +61,10 @@ test('a row of the log selects an op: the inspector tells its lanes, timeline an
     const [run, node] = v.fragment().get('op').split('.');
     const part = inspector(v).getByRole('region', { name: 'Op', exact: true });
     await part.getByRole('heading', { name: 'Op MUL_MAT' }).waitFor();
-    await part.getByText(`${node} of run ${run}`).waitFor();
     const answer = await v.api(`traces/0/op?run=${run}&node=${node}`);
+    // By the run's id, as the log and the graph have it, which is not its index.
+    assert.notEqual(answer.log.run_id, Number(run));
+    await part.getByText(`${node} of run ${answer.log.run_id}`).waitFor();
     assert.equal(await part.getByRole('table').getByRole('row').count(), 1 + answer.lanes.length);
     for (const view of ['timeline', 'graph']) {
         await part.getByRole('button', { name: view, exact: false }).first().click();
@@ -116,4 +118,21 @@ test('the inspector folds away, and stays so', async ({ open }) => {
     await v.ready();
     await inspector(v).getByRole('button', { name: 'Show the inspector' }).click();
     await inspector(v).getByRole('heading', { name: 'The run' }).waitFor();
+});
+
+test('a buffer has one name wherever it is told, and the log marks what touches it', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=buffers' });
+    const { buffers } = await v.api('traces/0/summary');
+    const at = buffers.buffer_kind.indexOf('kv_cache');
+    const id = buffers.buffer_id[at];
+    assert.notEqual(id, at, 'an id is no index');
+    await v.page.locator('#main').getByRole('row').filter({ hasText: 'KV cache' }).click();
+    await v.until(() => v.fragment().get('region')?.startsWith(`buffer${at}:`), 'the buffer is in the address');
+    await inspector(v).getByRole('heading', { name: `Region buffer ${id} ` }).waitFor();
+    await v.until(async () => (await v.said()).includes(`buffer ${id} `), 'it is said by its id');
+    await v.press('Digit4');
+    await v.page.locator('.log-line').getByText(`buffer ${id} `).waitFor();
+    const marked = v.page.locator('#main .vt-related');
+    await marked.first().waitFor();
+    for (const text of await marked.allTextContents()) assert.match(text, new RegExp(`buffer ${id} `));
 });
