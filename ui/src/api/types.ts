@@ -37,6 +37,7 @@ export interface Summary {
   /** The trace was cut off or damaged: sentences. */
   problems: string[];
   files: { name: string; path: string; size_bytes: number }[];
+  counts: { graphs: number };
   /** By a buffer's index in the trace. */
   buffers: { buffer_id: number[]; name: string[]; buffer_kind: string[] };
   batches: Batches;
