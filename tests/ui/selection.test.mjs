@@ -136,3 +136,14 @@ test('a buffer has one name wherever it is told, and the log marks what touches 
     await marked.first().waitFor();
     for (const text of await marked.allTextContents()) assert.match(text, new RegExp(`buffer ${id} `));
 });
+
+test('another trace keeps token, layer and tensor, and lets go of what is only of the first one', async ({ open }) => {
+    const rest = `token=3&layer=1&tensor=${TENSOR}`;
+    const v = await open(['tiny', 'again'], { fragment: `view=log&op=3.5&time=1000~2000&region=buffer1:0-64&${rest}` });
+    await v.page.getByRole('banner').getByLabel('Trace').selectOption('1');
+    await v.untilFragment('trace', '1');
+    for (const name of ['op', 'time', 'region']) assert.equal(v.fragment().get(name), null, name);
+    for (const [name, value] of new URLSearchParams(rest)) assert.equal(v.fragment().get(name), value);
+    await v.page.goBack();
+    await v.untilFragment('op', '3.5');
+});
