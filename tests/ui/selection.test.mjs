@@ -129,7 +129,7 @@ test('a buffer has one name wherever it is told, and the log marks what touches 
     await v.page.locator('#main').getByRole('row').filter({ hasText: 'KV cache' }).click();
     await v.until(() => v.fragment().get('region')?.startsWith(`buffer${at}:`), 'the buffer is in the address');
     await inspector(v).getByRole('heading', { name: `Region buffer ${id} ` }).waitFor();
-    await v.until(async () => (await v.said()).includes(`buffer ${id} `), 'it is said by its id');
+    await v.until(async () => new RegExp(`buffer ${id}\\b`, 'i').test(await v.said()), 'it is said by its id');
     await v.press('Digit4');
     await v.page.locator('.log-line').getByText(`buffer ${id} `).waitFor();
     const marked = v.page.locator('#main .vt-related');
@@ -146,4 +146,16 @@ test('another trace keeps token, layer and tensor, and lets go of what is only o
     for (const [name, value] of new URLSearchParams(rest)) assert.equal(v.fragment().get(name), value);
     await v.page.goBack();
     await v.untilFragment('op', '3.5');
+});
+
+test('a view that goes away leaves the focus at the new one; an op is said by its name', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log' });
+    await v.page.locator('#main').getByRole('grid').focus();
+    await v.press('ArrowDown', 'Enter');
+    await v.until(async () => /^Selected [A-Z_+]+ /.test(await v.said()), 'the op is said by its name');
+    await v.press('Digit7');
+    await v.untilFragment('view', 'stats');
+    await v.until(async () => (await v.focused())?.id === 'main', 'the view has the focus');
+    await v.press('Tab');
+    assert.equal((await v.focused()).name, 'Table');
 });
