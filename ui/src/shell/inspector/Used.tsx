@@ -35,7 +35,7 @@ export function Used(props: { filter: Params }) {
   if (error.value) return <Figure name="Used">not known: {error.value.message}</Figure>;
   const total = data.value;
   if (!total) return <Figure name="Ops">…</Figure>;
-  if (total.count === 0) return <Figure name="Ops">none</Figure>;
+  if (total.count === 0) return <Figure name="Ops">none recorded</Figure>;
   return (
     <>
       <Figure name="Ops">{count(total.count)}</Figure>
