@@ -5,12 +5,12 @@ import { useRef } from "preact/hooks";
 import { duration } from "../draw/format";
 import { sizeCanvas } from "../draw/rects";
 import { isDark } from "../draw/colour";
-import { useSize } from "../parts/useSize";
+import { useSize, type Size } from "../parts/useSize";
 import { summary, tokenStretch } from "../state/trace";
 import { selection } from "../state/selection";
 import { overview } from "../views/timeline/overview";
 import { hasExtent, timeAxis } from "../views/timeline/window";
-import { drawMinimap } from "./minimap-draw";
+import { drawRun, drawWindow } from "./minimap-draw";
 import "./minimap.css";
 
 /** Pixels beside an end of the window that still take hold of it. */
@@ -91,27 +91,32 @@ function keyed(event: KeyboardEvent): void {
   move();
 }
 
+/** Ready to draw in CSS pixels; null: it has no size yet. */
+function contextOf(canvas: HTMLCanvasElement | null, size: Size): CanvasRenderingContext2D | null {
+  const c = canvas && size.width ? canvas.getContext("2d") : null;
+  if (!canvas || !c) return null;
+  sizeCanvas(canvas, size.width, size.height);
+  const ratio = canvas.width / size.width;
+  c.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return c;
+}
+
 function Map() {
   const { ref, size } = useSize<HTMLDivElement>();
-  const canvas = useRef<HTMLCanvasElement>(null);
+  const below = useRef<HTMLCanvasElement>(null);
+  const above = useRef<HTMLCanvasElement>(null);
   const drag = useDragging(ref);
   useSignalEffect(() => {
-    const element = canvas.current;
-    const { width, height } = size.value;
+    const c = contextOf(below.current, size.value);
     isDark.value;
-    if (!element || !width) return;
-    sizeCanvas(element, width, height);
-    const c = element.getContext("2d");
-    if (!c) return;
-    const ratio = element.width / width;
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawMinimap(c, { width, height }, {
-      whole: timeAxis.extent,
-      window: timeAxis.range.value,
-      overview: overview.value,
-      batches: summary.value?.batches ?? null,
-      selected: selection.value.time ?? tokenStretch(selection.value.token),
-    });
+    // Its extent changes with the summary.
+    if (c) drawRun(c, size.value, timeAxis.extent, overview.value, summary.value?.batches ?? null);
+  });
+  useSignalEffect(() => {
+    const c = contextOf(above.current, size.value);
+    isDark.value;
+    const { time, token } = selection.value;
+    if (c) drawWindow(c, size.value, timeAxis.extent, timeAxis.range.value, time ?? tokenStretch(token));
   });
   const words = useComputed(() => {
     const { from, to } = timeAxis.range.value;
@@ -138,7 +143,8 @@ function Map() {
         onDblClick={() => timeAxis.all()}
         onKeyDown={keyed}
       >
-        <canvas ref={canvas} aria-hidden="true" />
+        <canvas ref={below} aria-hidden="true" />
+        <canvas ref={above} aria-hidden="true" />
       </div>
     </section>
   );

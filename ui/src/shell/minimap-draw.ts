@@ -5,14 +5,6 @@ import type { Range } from "../draw/axis";
 import type { Batches } from "../api/types";
 import type { Overview } from "../views/timeline/overview";
 
-export interface MinimapContent {
-  readonly whole: Range;
-  readonly window: Range;
-  readonly overview: Overview | null;
-  readonly batches: Batches | null;
-  readonly selected: readonly [number, number] | null;
-}
-
 interface Size {
   readonly width: number;
   readonly height: number;
@@ -70,13 +62,25 @@ function drawPrompts(c: Context, b: Batches, x: (ns: number) => number): void {
   }
 }
 
-export function drawMinimap(c: Context, size: Size, content: MinimapContent): void {
-  const { whole, window, overview, batches, selected } = content;
+/** What stays as it is while the window moves: a canvas of its own. */
+export function drawRun(c: Context, size: Size, whole: Range, o: Overview | null, b: Batches | null): void {
   const x = (ns: number) => ((ns - whole.from) / (whole.to - whole.from)) * size.width;
   c.clearRect(0, 0, size.width, size.height);
-  if (batches && (!overview || overview.runs_done < overview.runs)) drawBatches(c, size, batches, x);
-  if (overview) drawLoad(c, size, overview, x);
-  if (batches) drawPrompts(c, batches, x);
+  if (b && (!o || o.runs_done < o.runs)) drawBatches(c, size, b, x);
+  if (o) drawLoad(c, size, o, x);
+  if (b) drawPrompts(c, b, x);
+}
+
+/** The window, and what is selected. */
+export function drawWindow(
+  c: Context,
+  size: Size,
+  whole: Range,
+  window: Range,
+  selected: readonly [number, number] | null,
+): void {
+  const x = (ns: number) => ((ns - whole.from) / (whole.to - whole.from)) * size.width;
+  c.clearRect(0, 0, size.width, size.height);
   if (selected) {
     c.fillStyle = themeColour("--mark");
     c.fillRect(x(selected[0]), 0, Math.max(2, x(selected[1]) - x(selected[0])), 4);

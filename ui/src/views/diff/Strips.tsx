@@ -4,10 +4,10 @@ import { effect, signal, useSignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { getBinary, Latest, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
-import { Axis, ticks, type Range } from "../../draw/axis";
-import { CATEGORIES, categoryColour, css, isDark, themeColour } from "../../draw/colour";
-import { duration, moment, plainName } from "../../draw/format";
-import { createRects, pixelRatio, sizeCanvas, type RectRenderer } from "../../draw/rects";
+import { Axis, type Range } from "../../draw/axis";
+import { CATEGORIES, categoryColour, css, isDark } from "../../draw/colour";
+import { duration, plainName } from "../../draw/format";
+import { createRects, type RectRenderer } from "../../draw/rects";
 import { bind } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
@@ -15,29 +15,10 @@ import { Tooltip } from "../../parts/Tooltip";
 import { useSize } from "../../parts/useSize";
 import { selection } from "../../state/selection";
 import { readTile, type Tile } from "../timeline/tile";
-import type { Pair, PairSide } from "./answer";
-import { askPair, chooseOp, chosenRow, shownSide, traceName, type Traces } from "./pair";
-import { drawWords, HEAD, isMarked, laneHeight, sliceAt, stepSlice, stripOf, tracksOf, type Strip } from "./strip";
-import { layerName, signedDuration } from "./words";
-
-type SideName = "a" | "b";
-const SIDES: readonly SideName[] = ["a", "b"];
-const FOOT = 20;
-
-interface Cursor {
-  readonly side: SideName;
-  readonly slice: number;
-}
-
-function sliceText(strip: Strip, i: number): string {
-  const { slices, kinds, names } = strip.tile;
-  const layer = slices.layer_id[i]!;
-  return (
-    `${kinds[slices.kind[i]!]?.op ?? "op"} ${plainName(names[slices.name[i]!] ?? "")}, ` +
-    `${layerName(layer < 0 ? null : layer)}, begins at ${duration(slices.start_ns[i]! - strip.begin_ns)}, ` +
-    `takes ${duration(slices.busy_ns[i])}, then waits ${duration(slices.wait_ns[i])}`
-  );
-}
+import type { Pair } from "./answer";
+import { askPair, chooseOp, shownSide, traceName, type Traces } from "./pair";
+import { sliceAt, stepSlice, type Strip } from "./strip";
+import { headText, layOut, paint, SIDES, sliceText, type BothStrips, type Cursor, type SideName } from "./stripPaint";
 
 /** The tiles of both sides for what is shown, asked for anew as it changes. */
 function useTiles(now: Traces, pair: Pair, axis: Axis, width: number): Record<SideName, Signal<Tile | null>> {
@@ -75,39 +56,6 @@ function useTiles(now: Traces, pair: Pair, axis: Axis, width: number): Record<Si
 }
 
 const stripProblem = signal("");
-
-function axisLine(c: CanvasRenderingContext2D, range: Range, width: number, y: number): void {
-  const { values, step } = ticks(range, width);
-  c.fillStyle = themeColour("--ink-2");
-  c.strokeStyle = themeColour("--line");
-  c.lineWidth = 1;
-  c.font = "11px system-ui, sans-serif";
-  c.textBaseline = "top";
-  for (const v of values) {
-    const x = ((v - range.from) / (range.to - range.from)) * width;
-    c.strokeRect(x, HEAD, 0, y - HEAD);
-    c.fillText(moment(v, step), x + 3, y + 4);
-  }
-}
-
-/** Where a side's token ends. */
-function endLine(c: CanvasRenderingContext2D, x: number, top: number, bottom: number): void {
-  c.save();
-  c.strokeStyle = themeColour("--ink");
-  c.setLineDash([4, 3]);
-  c.strokeRect(x, top - 2, 0, bottom - top + 2);
-  c.restore();
-}
-
-function headText(side: SideName, token: PairSide | null, other: PairSide | null): string {
-  const title = side.toUpperCase();
-  if (!token) return `${title}: this token was not compared with any of this run`;
-  const delta =
-    side === "b" && token.time_ns !== null && other?.time_ns != null
-      ? ` (${signedDuration(token.time_ns - other.time_ns)} against A)`
-      : "";
-  return `${title}: token ${token.token}, ${duration(token.time_ns)}${delta}`;
-}
 
 function OpTable(props: { strips: Record<SideName, Strip | null>; choose: (at: Cursor) => void }) {
   return (
@@ -153,6 +101,67 @@ function OpTable(props: { strips: Record<SideName, Strip | null>; choose: (at: C
   );
 }
 
+/** Finding, choosing and stepping through ops. */
+function usePicking(
+  pair: Pair,
+  axis: Axis,
+  canvas: { current: HTMLCanvasElement | null },
+  strips: () => BothStrips,
+  cursor: Signal<Cursor | null>,
+) {
+  const at = (event: PointerEvent | MouseEvent): Cursor | null => {
+    const box = canvas.current?.getBoundingClientRect();
+    if (!box) return null;
+    const { from, to } = axis.range.peek();
+    const ns = from + ((event.clientX - box.left) / box.width) * (to - from);
+    const y = event.clientY - box.top;
+    for (const side of SIDES) {
+      const strip = strips()[side];
+      const slice = strip ? sliceAt(strip, ns, y, ((to - from) / box.width) * 3) : -1;
+      if (slice >= 0) return { side, slice };
+    }
+    return null;
+  };
+  const choose = (found: Cursor) => {
+    const strip = strips()[found.side];
+    const token = pair[found.side];
+    if (!strip || !token) return;
+    cursor.value = found;
+    const { slices, names } = strip.tile;
+    const layer = slices.layer_id[found.slice]!;
+    void chooseOp(found.side, token.token, {
+      name: names[slices.name[found.slice]!] ?? "",
+      layer: layer < 0 ? null : layer,
+      op: { run: slices.run[found.slice]!, node: slices.node[found.slice]! },
+    });
+  };
+  const step = (by: 1 | -1) => {
+    const side = cursor.peek()?.side ?? "a";
+    const strip = strips()[side];
+    if (!strip) return;
+    const slice = stepSlice(strip, cursor.peek()?.slice ?? -1, by);
+    cursor.value = { side, slice };
+    const start = strip.tile.slices.start_ns[slice]! - strip.begin_ns;
+    const { from, to } = axis.target;
+    if (start < from || start > to) axis.centre(start, start);
+    announce(`${side.toUpperCase()}: ${sliceText(strip, slice)}`);
+  };
+  return { at, choose, step };
+}
+
+function Legend() {
+  return (
+    <p class="diff-legend">
+      {CATEGORIES.map((name) => (
+        <span key={name}>
+          <i style={{ background: css(categoryColour(name)) }} /> {name}
+        </span>
+      ))}
+      <span>full: working; low and pale: waiting; pale: other tokens; underlined: selected layer or tensor; framed: chosen</span>
+    </p>
+  );
+}
+
 function Both(props: { now: Traces; pair: Pair }) {
   const { now, pair } = props;
   const { ref, size } = useSize<HTMLDivElement>();
@@ -172,99 +181,23 @@ function Both(props: { now: Traces; pair: Pair }) {
   }, [pair]);
   const tiles = useTiles(now, pair, axis, width);
   const [tileA, tileB] = [tiles.a.value, tiles.b.value];
-  const strips = useMemo(() => {
-    const tracks = { a: tileA ? tracksOf(tileA) : 1, b: tileB ? tracksOf(tileB) : 1 };
-    const lane = laneHeight(Math.max(tracks.a, tracks.b));
-    const topB = HEAD + tracks.a * lane + 6 + HEAD;
-    const made = (side: SideName, tile: Tile | null, top: number) =>
-      tile && pair[side]?.begin_ns != null ? stripOf(tile, pair[side]!.token, pair[side]!.begin_ns!, pair[side]!.begin_ns! + (pair[side]!.time_ns ?? 0), { top, lane, tracks: tracks[side] }) : null;
-    return { a: made("a", tileA, HEAD), b: made("b", tileB, topB), topB, height: topB + tracks.b * lane + FOOT };
-  }, [tileA, tileB, pair]);
-  const latest = useRef({ strips, width });
-  latest.current = { strips, width };
-
-  const chosenName = chosenRow.value;
-  const meaning = (side: SideName, i: number): "chosen" | "related" | null => {
-    const { slices, names } = strips[side]!.tile;
-    if (cursor.value?.side === side && cursor.value.slice === i) return "chosen";
-    const { op, layer, tensor } = selection.value;
-    if (op && shownSide.value === side && slices.run[i] === op.run && slices.node[i] === op.node) return "chosen";
-    if (chosenName && names[slices.name[i]!] === (side === "a" ? chosenName.name : chosenName.name_b)) return "chosen";
-    return (layer !== null || tensor !== null) && isMarked(strips[side]!.tile, i) ? "related" : null;
-  };
+  const strips = useMemo(() => layOut(pair, tileA, tileB), [tileA, tileB, pair]);
+  const latest = useRef(strips);
+  latest.current = strips;
 
   useLayoutEffect(() => {
     const canvas = rectCanvas.current;
     const words = wordCanvas.current?.getContext("2d");
     if (!canvas || !words || width < 50) return undefined;
     const rects: RectRenderer | null = createRects(canvas, () => (context.value += 1));
-    const draw = effect(() => {
-      const range = axis.range.value;
-      const { height } = strips;
-      const toX = (ns: number) => ((ns - range.from) / (range.to - range.from)) * width;
-      const batches = SIDES.flatMap((side) => (strips[side] ? [strips[side]!.rects] : []));
-      rects?.draw(batches, { from: range.from, to: range.to, width, height, scrollY: 0, minWidth: 1 });
-      sizeCanvas(words.canvas, width, height);
-      words.setTransform(pixelRatio(), 0, 0, pixelRatio(), 0, 0);
-      words.clearRect(0, 0, width, height);
-      axisLine(words, range, width, height - FOOT);
-      const ink = themeColour("--ink");
-      for (const side of SIDES) {
-        const top = side === "a" ? HEAD : strips.topB;
-        words.fillStyle = ink;
-        words.font = "600 12px system-ui, sans-serif";
-        words.textBaseline = "middle";
-        words.fillText(headText(side, pair[side], pair.a), 4, top - HEAD / 2);
-        const strip = strips[side];
-        if (!strip) continue;
-        if (pair[side]?.time_ns != null)
-          endLine(words, toX(pair[side]!.time_ns!), top, top + strip.place.tracks * strip.place.lane);
-        drawWords(words, strip, toX, width, (i) => meaning(side, i), ink);
-      }
-    });
+    const draw = effect(() => paint(rects, words, pair, strips, axis.range.value, width, cursor.value));
     return () => {
       draw();
       rects?.dispose();
     };
   }, [strips, width, isDark.value, context.value, pair]);
 
-  const at = (event: PointerEvent | MouseEvent): Cursor | null => {
-    const box = rectCanvas.current?.getBoundingClientRect();
-    if (!box) return null;
-    const { from, to } = axis.range.peek();
-    const ns = from + ((event.clientX - box.left) / box.width) * (to - from);
-    const y = event.clientY - box.top;
-    for (const side of SIDES) {
-      const strip = latest.current.strips[side];
-      const slice = strip ? sliceAt(strip, ns, y, ((to - from) / box.width) * 3) : -1;
-      if (slice >= 0) return { side, slice };
-    }
-    return null;
-  };
-  const choose = (found: Cursor) => {
-    const strip = latest.current.strips[found.side];
-    const token = pair[found.side];
-    if (!strip || !token) return;
-    cursor.value = found;
-    const { slices, names } = strip.tile;
-    const layer = slices.layer_id[found.slice]!;
-    void chooseOp(found.side, token.token, {
-      name: names[slices.name[found.slice]!] ?? "",
-      layer: layer < 0 ? null : layer,
-      op: { run: slices.run[found.slice]!, node: slices.node[found.slice]! },
-    });
-  };
-  const step = (by: 1 | -1) => {
-    const side = cursor.peek()?.side ?? "a";
-    const strip = latest.current.strips[side];
-    if (!strip) return;
-    const slice = stepSlice(strip, cursor.peek()?.slice ?? -1, by);
-    cursor.value = { side, slice };
-    const start = strip.tile.slices.start_ns[slice]! - strip.begin_ns;
-    const { from, to } = axis.target;
-    if (start < from || start > to) axis.centre(start, start);
-    announce(`${side.toUpperCase()}: ${sliceText(strip, slice)}`);
-  };
+  const { at, choose, step } = usePicking(pair, axis, rectCanvas, () => latest.current, cursor);
   useStripKeys(axis, proxy, cursor, step, choose);
   useWheel(proxy, axis);
 
@@ -295,14 +228,7 @@ function Both(props: { now: Traces; pair: Pair }) {
           <canvas ref={wordCanvas} />
         </div>
       </CanvasView>
-      <p class="diff-legend">
-        {CATEGORIES.map((name) => (
-          <span key={name}>
-            <i style={{ background: css(categoryColour(name)) }} /> {name}
-          </span>
-        ))}
-        <span>full: working; low and pale: waiting; pale: other tokens; underlined: selected layer or tensor; framed: chosen</span>
-      </p>
+      <Legend />
       {hover.value && shown && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
           {hover.value.side.toUpperCase()}: {sliceText(shown, hover.value.slice)}

@@ -1,27 +1,28 @@
 // The map on a canvas: drawn, pointed at, worked with the keyboard.
 
-import { effect, signal, useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
+import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Axis } from "../../draw/axis";
 import { isDark } from "../../draw/colour";
-import { sizeCanvas } from "../../draw/rects";
 import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
-import { select, selection } from "../../state/selection";
+import { selection } from "../../state/selection";
 import { tensors } from "../../state/trace";
-import { across, along, bringIntoView, expertAt, firstSpot, middleOf, scrolledTo, spotAt, spotOf } from "./cursor";
+import { regionOf, selectRegion } from "./choose";
+import { across, along, bringIntoView, firstSpot, middleOf, scrolledTo, spotOf } from "./cursor";
 import { known, nowNs, widths } from "./data";
 import { regionTitle, sentence, valueWords } from "./describe";
+import { drawing, overlay } from "./drawing";
 import { Geometry, type Fit, type Line } from "./geometry";
-import { valueOf, type Known, type Scales } from "./heat";
+import { valueOf, type Scales } from "./heat";
 import { markOf } from "./layout";
-import { isSmall, MAGNIFIER_HEIGHT, magnifierShapes, type Spot } from "./magnifier";
+import { isSmall, MAGNIFIER_HEIGHT, type Spot } from "./magnifier";
 import type { Atlas, Row } from "./map";
 import { MapTooltip } from "./MapTooltip";
 import { mapShapes, paletteOf, slicesShown, type Picture } from "./scene";
-import { paint, type Shape } from "./shapes";
+import { usePointer, type Pointed } from "./pointer";
 import { rulerShapes } from "./ruler";
 
 const LABEL_WIDTH = 168;
@@ -54,15 +55,6 @@ export interface MapControls {
   readonly focused: ReadonlySignal<boolean>;
 }
 
-/** Something pointed at: where, and by what. */
-interface Pointed {
-  readonly spot: Spot;
-  readonly expert: number | null;
-  /** In the window, for the tooltip. */
-  readonly x: number;
-  readonly y: number;
-}
-
 function regionAt(map: Atlas, space: string, from: number): number | null {
   const s = map.spaces.space.indexOf(space);
   if (s < 0) return null;
@@ -72,22 +64,6 @@ function regionAt(map: Atlas, space: string, from: number): number | null {
     if (from >= begin && from < begin + map.regions.size_bytes[r]!) return r;
   }
   return null;
-}
-
-/** Selects what lies there: its tensor, its layer, its bytes. */
-export function selectRegion(k: Known, region: number, expert: number | null): void {
-  const { regions, spaces } = k.map;
-  const n = regions.n_slices[region]!;
-  const size = regions.size_bytes[region]!;
-  const each = expert === null ? size : Math.floor(size / n);
-  const from = regions.offset_bytes[region]! + (expert ?? 0) * each;
-  const to = expert === null || expert + 1 < n ? from + each : regions.offset_bytes[region]! + size;
-  select({
-    tensor: regions.tensor[region] ?? null,
-    layer: regions.layer_id[region] ?? null,
-    region: { space: spaces.space[k.map.spaceOf[region]!]!, from, to },
-    op: null,
-  });
 }
 
 export function MapCanvas(props: MapCanvasProps) {
@@ -259,10 +235,6 @@ export function MapCanvas(props: MapCanvasProps) {
   );
 }
 
-function regionOf(p: Picture, spot: Spot): number {
-  return p.geometry.input.lines[spot.line]!.row!.regions[spot.item]!;
-}
-
 function describeSpot(p: Picture, spot: Spot, expert: number | null): string {
   const region = regionOf(p, spot);
   const row = p.geometry.input.lines[spot.line]!.row!;
@@ -274,152 +246,4 @@ function describeSpot(p: Picture, spot: Spot, expert: number | null): string {
 function say(p: Picture, spot: Spot, expert: number | null): void {
   const row = p.geometry.input.lines[spot.line]!.row!;
   announce(`Row ${row.label}. ${sentence(p.known, tensors.peek(), regionOf(p, spot), expert)}`);
-}
-
-/** Draws at the next frame whenever something that it is made of has changed. */
-function drawing(canvas: { current: HTMLCanvasElement | null }, pictureOf: () => Picture | null, shapesOf: (p: Picture) => Shape[]): () => void {
-  let frame = 0;
-  const stop = effect(() => {
-    const p = pictureOf();
-    const shapes = p ? shapesOf(p) : [];
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(() => {
-      const element = canvas.current;
-      const c = element?.getContext("2d");
-      if (!element || !c || !p) return;
-      const { width } = p.geometry.input;
-      sizeCanvas(element, width, p.height);
-      c.setTransform(element.width / width, 0, 0, element.width / width, 0, 0);
-      c.clearRect(0, 0, width, p.height);
-      paint(c, shapes);
-    });
-  });
-  return () => {
-    stop();
-    cancelAnimationFrame(frame);
-  };
-}
-
-function overlay(p: Picture, a: Pointed | null): Shape[] {
-  if (!a || !p.geometry.input.lines[a.spot.line]?.row) return [];
-  const layout = p.geometry.layout(a.spot.line, p.range);
-  const at = markOf(layout, a.spot.item);
-  const mark = layout.marks[at];
-  if (!mark) return [];
-  const x = p.geometry.toX(mark.x, p.range);
-  const top = p.geometry.lineTop(a.spot.line, p.scrollY);
-  const h = p.geometry.input.lineHeight;
-  const frame: Shape = { t: "frame", x: x - 0.5, y: top + 0.5, w: mark.width, h: h - 1, ink: p.palette.accent, width: 2 };
-  const small = !p.compact && isSmall(p.geometry, a.spot, p.range, at);
-  return small ? [frame, ...magnifierShapes(p, a.spot, x + mark.width / 2)] : [frame];
-}
-
-interface PointerParts {
-  props: MapCanvasProps;
-  proxy: { current: HTMLDivElement | null };
-  picture: ReadonlySignal<Picture | null>;
-  pointed: ReturnType<typeof signal<Pointed | null>>;
-  cursor: ReturnType<typeof signal<Spot | null>>;
-  byKeys: ReturnType<typeof signal<boolean>>;
-  scrollY: ReturnType<typeof signal<number>>;
-}
-
-/** Pixels that a pointer may move and still click. */
-const STILL_PX = 4;
-
-function usePointer({ props, proxy, picture, pointed, cursor, byKeys, scrollY }: PointerParts): void {
-  useEffect(() => {
-    const element = proxy.current;
-    if (!element) return undefined;
-    let drag: { x: number; y: number; from: number; to: number; scrollY: number; moved: boolean } | null = null;
-    const place = (event: PointerEvent | MouseEvent) => {
-      const within = element.getBoundingClientRect();
-      return { x: event.clientX - within.left, y: event.clientY - within.top };
-    };
-    const find = (event: PointerEvent | MouseEvent): Pointed | null => {
-      const p = picture.value;
-      if (!p) return null;
-      const { x, y } = place(event);
-      const spot = spotAt(p.geometry, p.range, p.scrollY, x, y);
-      if (!spot) return null;
-      const n = slicesShown(p.known, regionOf(p, spot));
-      const expert = n ? expertAt(p.geometry, p.range, spot, x, n) : null;
-      return { spot, expert, x: event.clientX, y: event.clientY };
-    };
-    const down = (event: PointerEvent) => {
-      byKeys.value = false;
-      if (event.button !== 0) return;
-      const { from, to } = props.axis.target;
-      drag = { x: event.clientX, y: event.clientY, from, to, scrollY: picture.value?.scrollY ?? 0, moved: false };
-      element.setPointerCapture(event.pointerId);
-    };
-    const move = (event: PointerEvent) => {
-      const p = picture.value;
-      if (!drag || !p) {
-        pointed.value = find(event);
-        return;
-      }
-      const dx = event.clientX - drag.x;
-      const dy = event.clientY - drag.y;
-      drag.moved ||= Math.hypot(dx, dy) > STILL_PX;
-      if (!drag.moved || props.compact) return;
-      pointed.value = null;
-      const by = (-dx / p.geometry.plotWidth) * (drag.to - drag.from);
-      props.axis.go({ from: drag.from + by, to: drag.to + by }, true);
-      scrollY.value = Math.max(0, drag.scrollY - dy);
-    };
-    const up = (event: PointerEvent) => {
-      const was = drag;
-      drag = null;
-      const p = picture.value;
-      if (!was || was.moved || !p) return;
-      const { x, y } = place(event);
-      const hit = find(event);
-      const line = p.geometry.lineAt(y, p.scrollY);
-      const row = line < 0 ? null : p.geometry.input.lines[line]!.row;
-      if (hit) {
-        cursor.value = hit.spot;
-        selectRegion(p.known, regionOf(p, hit.spot), hit.expert);
-      } else if (row && x < p.geometry.input.labelWidth) {
-        if (row.layer !== null) select({ layer: row.layer });
-        else props.onLabel?.(row);
-      }
-    };
-    const twice = (event: MouseEvent) => {
-      const hit = find(event);
-      const p = picture.value;
-      if (!hit || !p || props.compact) return;
-      const { from, to } = p.geometry.stretch(hit.spot.line, hit.spot.item);
-      props.axis.fit(from, to);
-    };
-    const wheel = (event: WheelEvent) => {
-      const p = picture.value;
-      if (!p || props.compact) return;
-      const delta = event.deltaY || event.deltaX;
-      event.preventDefault();
-      if (event.ctrlKey || event.metaKey) {
-        const share = (place(event).x - p.geometry.input.labelWidth) / p.geometry.plotWidth;
-        const { from, to } = props.axis.target;
-        props.axis.zoom(Math.exp(delta * 0.002), from + (to - from) * Math.min(1, Math.max(0, share)));
-      } else if (event.shiftKey || event.deltaX !== 0) props.axis.pan(delta / p.geometry.plotWidth);
-      else {
-        scrollY.value = Math.min(p.geometry.mostScroll, Math.max(0, p.scrollY + delta));
-        pointed.value = null;
-      }
-    };
-    const leave = () => {
-      pointed.value = null;
-    };
-    const cancel = () => {
-      drag = null;
-    };
-    const listeners: [string, (event: never) => void][] = [
-      ["pointerdown", down], ["pointermove", move], ["pointerup", up], ["pointerleave", leave],
-      ["pointercancel", cancel], ["dblclick", twice], ["wheel", wheel],
-    ];
-    for (const [name, run] of listeners) element.addEventListener(name, run as EventListener, { passive: false });
-    return () => {
-      for (const [name, run] of listeners) element.removeEventListener(name, run as EventListener);
-    };
-  }, []);
 }

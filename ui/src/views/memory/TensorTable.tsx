@@ -8,7 +8,7 @@ import { known, metric, nowNs } from "./data";
 import { regionTitle, valueWords } from "./describe";
 import { isTold, METRICS, METRIC_TITLES, valueOf, type Known, type Metric } from "./heat";
 import { spaceTitle } from "./map";
-import { selectRegion } from "./MapCanvas";
+import { selectRegion } from "./choose";
 
 /** A region, or one of its experts. */
 interface Line {

@@ -98,21 +98,33 @@ export function slicesShown(k: Known, region: number): number {
   return n > 0 && k.map.observed.experts && !k.heat?.atMost[region] ? n : 0;
 }
 
+/** Narrower ones stand side by side without a line between. */
+const APART_PX = 10;
+
 function addSlices(p: Picture, region: number, x: number, width: number, y: number, h: number, out: Shape[]): void {
   const n = p.scales.metric === "faults" ? 0 : slicesShown(p.known, region);
   if (!n || width < 8) return;
+  const { labelWidth, width: end } = p.geometry.input;
   const first = p.known.map.regions.first_slice[region]!;
   const columns = Math.min(n, Math.floor(width / 2));
-  for (let c = 0; c < columns; c++) {
-    const from = Math.floor((c * n) / columns);
-    const to = Math.max(from + 1, Math.floor(((c + 1) * n) / columns));
-    const left = x + (c * width) / columns;
-    const right = x + ((c + 1) * width) / columns;
-    if (right < p.geometry.input.labelWidth || left > p.geometry.input.width) continue;
+  const each = width / columns;
+  const scale = scaleFor(p, region);
+  const gap = each > APART_PX ? 1 : 0;
+  const from = Math.max(0, Math.floor((labelWidth - x) / each));
+  const to = Math.min(columns, Math.ceil((end - x) / each));
+  let last: Extract<Shape, { t: "rect" }> | null = null;
+  for (let c = from; c < to; c++) {
+    const begin = Math.floor((c * n) / columns);
     const values: Shown[] = [];
-    for (let s = from; s < to; s++) values.push(valueOf(p.known, p.scales.metric, first + s, region, p.nowNs));
-    const fill = fillOf(strongest(values, scaleFor(p, region)), p.palette, scaleFor(p, region));
-    out.push({ t: "rect", x: left, y, w: right - left - (width / columns > 4 ? 1 : 0), h, fill: fill.colour, pattern: fill.pattern, ink: p.palette.ink2 });
+    for (let s = begin; s < Math.max(begin + 1, Math.floor(((c + 1) * n) / columns)); s++)
+      values.push(valueOf(p.known, p.scales.metric, first + s, region, p.nowNs));
+    const fill = fillOf(strongest(values, scale), p.palette, scale);
+    if (!gap && last && last.fill === fill.colour && last.pattern === fill.pattern) {
+      last.w += each;
+      continue;
+    }
+    last = { t: "rect", x: x + c * each, y, w: each - gap, h, fill: fill.colour, pattern: fill.pattern, ink: p.palette.ink2 };
+    out.push(last);
   }
 }
 

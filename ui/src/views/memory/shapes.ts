@@ -20,8 +20,36 @@ export type Shape =
     };
 
 const FONT = "system-ui, sans-serif";
-/** Distance of the lines of a pattern, pixels. */
-const PITCH: Record<Pattern, number> = { never: 6, unknown: 8, gap: 0 };
+
+/** Tiles of the patterns, by their ink: filling with one costs what a plain rectangle does. */
+const tiles = new Map<string, HTMLCanvasElement>();
+const TILE_PX = 8;
+
+/** Slanted lines say "never", dots "not observed". */
+function tileOf(pattern: "never" | "unknown", ink: string, ratio: number): HTMLCanvasElement {
+  const key = `${pattern} ${ink} ${ratio}`;
+  const known = tiles.get(key);
+  if (known) return known;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = Math.round(TILE_PX * ratio);
+  const c = tile.getContext("2d");
+  if (c) {
+    c.scale(tile.width / TILE_PX, tile.width / TILE_PX);
+    c.strokeStyle = c.fillStyle = ink;
+    if (pattern === "unknown") c.fillRect(3, 3, 1.5, 1.5);
+    else {
+      c.beginPath();
+      // Three of them, so that the corners of neighbouring tiles are whole.
+      for (const x of [-TILE_PX, 0, TILE_PX]) {
+        c.moveTo(x, TILE_PX);
+        c.lineTo(x + TILE_PX, 0);
+      }
+      c.stroke();
+    }
+  }
+  tiles.set(key, tile);
+  return tile;
+}
 
 /** Text cut so that it fits into so many pixels, by the usual width of letters; "" when nothing does. */
 export function fitted(text: string, pixels: number, size: number): string {
@@ -30,27 +58,14 @@ export function fitted(text: string, pixels: number, size: number): string {
   return n < 3 ? "" : text.slice(0, n - 1) + "…";
 }
 
-/** The lines of a pattern over a rectangle: slanted ones say "never", dots "not observed". */
 function hatch(c: CanvasRenderingContext2D, s: Extract<Shape, { t: "rect" }>): void {
   if (!s.pattern || s.pattern === "gap" || s.w < 2) return;
-  const pitch = PITCH[s.pattern];
-  c.save();
-  c.beginPath();
-  c.rect(s.x, s.y, s.w, s.h);
-  c.clip();
-  c.strokeStyle = c.fillStyle = s.ink ?? "#888";
-  c.lineWidth = 1;
-  c.beginPath();
-  if (s.pattern === "never")
-    for (let x = Math.floor((s.x - s.h) / pitch) * pitch; x < s.x + s.w; x += pitch) {
-      c.moveTo(x, s.y + s.h);
-      c.lineTo(x + s.h, s.y);
-    }
-  else
-    for (let x = Math.ceil(s.x / pitch) * pitch; x < s.x + s.w; x += pitch)
-      for (let y = s.y + 4; y < s.y + s.h; y += 6) c.rect(x, y, 1, 1);
-  c.stroke();
-  c.restore();
+  const ratio = c.getTransform().a || 1;
+  const pattern = c.createPattern(tileOf(s.pattern, s.ink ?? "#888", ratio), "repeat");
+  if (!pattern) return;
+  pattern.setTransform(new DOMMatrix([1 / ratio, 0, 0, 1 / ratio, 0, 0]));
+  c.fillStyle = pattern;
+  c.fillRect(s.x, s.y, s.w, s.h);
 }
 
 export function paint(c: CanvasRenderingContext2D, shapes: readonly Shape[]): void {
