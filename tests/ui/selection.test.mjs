@@ -159,3 +159,15 @@ test('a view that goes away leaves the focus at the new one; an op is said by it
     await v.press('Tab');
     assert.equal((await v.focused()).name, 'Table');
 });
+
+test('Back undoes one thing: what was changed just before it stays', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=stats&token=3' });
+    await v.rest();
+    // A setting, which makes no entry, and a selection before that is written.
+    await v.press('Shift+Digit2', 'KeyN');
+    await v.untilFragment('token', '4');
+    assert.equal(v.fragment().get('stats_show'), 'tokens');
+    await v.page.goBack();
+    await v.untilFragment('token', '3');
+    assert.equal(v.fragment().get('stats_show'), 'tokens');
+});
