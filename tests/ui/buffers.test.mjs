@@ -25,7 +25,7 @@ test('the list and the peak are those of the command', async ({ open }) => {
     const said = command('tiny');
     await grid(v).waitFor();
     const rows = await grid(v).locator('.vt-body [role=row]').evaluateAll((list) => list.map((row) => [...row.children].map((c) => c.textContent)));
-    const want = said.buffers.toSorted((a, b) => a.allocated_relative_ns - b.allocated_relative_ns);
+    const want = [...said.buffers].sort((a, b) => a.allocated_relative_ns - b.allocated_relative_ns);
     assert.deepEqual(rows.map((r) => [r[0], r[1], r[3], r[7]]), want.map((b) => [String(b.buffer_id), b.name, bytes(b.size_bytes), bytes(b.used_bytes)]));
     assert.match(await v.page.locator('.buffers-head').textContent(), new RegExp(`Most allocated: ${bytes(said.peak.allocated.size_bytes)}`));
     // Without mappings, what made the peak is what the command lists.
