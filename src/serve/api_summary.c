@@ -126,6 +126,29 @@ static void put_files(tt_json *j, const tt_model *m)
 }
 
 /* What is not right with the trace, in words. */
+/* By a buffer's index, as selections and regions have it: the id by which commands name it. */
+static void put_buffers(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "buffers");
+    tt_json_object(j);
+    tt_json_key(j, "buffer_id");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        tt_json_u64(j, m->buffers[i].id);
+    tt_json_array_end(j);
+    tt_json_key(j, "name");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        tt_json_string(j, m->buffers[i].name);
+    tt_json_array_end(j);
+    tt_json_key(j, "buffer_kind");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        tt_json_string(j, tt_buffer_kind_name(m->buffers[i].kind));
+    tt_json_array_end(j);
+    tt_json_object_end(j);
+}
+
 static void put_problems(tt_json *j, const tt_model *m, bool growing)
 {
     tt_error damage;
@@ -240,6 +263,7 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     put_head(j, q, &s);
     put_counts(j, q->m, &s);
     put_files(j, q->m);
+    put_buffers(j, q->m);
     put_problems(j, q->m, is_growing(q));
     put_batches(j, q->m);
     tt_json_object_end(j);

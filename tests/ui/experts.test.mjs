@@ -48,7 +48,7 @@ test('a cell selects the layer, the tensor and its bytes', async ({ open }) => {
     await v.untilFragment('tensor', slice.tensor);
     const from = slice.file_offset_bytes + 2 * slice.expert_bytes;
     await v.untilFragment('region', `file0:${from}-${from + slice.expert_bytes}`);
-    await v.untilFragment('expert', '2');
+    await v.untilFragment('expert', '1.2');
     await v.page.getByRole('heading', { name: 'Expert 2 of layer 1' }).waitFor();
     // The mouse reaches the same place.
     await v.press('Escape');
@@ -56,7 +56,7 @@ test('a cell selects the layer, the tensor and its bytes', async ({ open }) => {
     const box = await v.page.locator('.experts-host canvas').boundingBox();
     await v.page.mouse.click(box.x + 66 + 10, box.y + 20 + 10);
     await v.untilFragment('layer', '0');
-    await v.untilFragment('expert', '0');
+    await v.untilFragment('expert', '0.0');
     await v.page.reload();
     await v.ready();
     await v.page.getByRole('heading', { name: 'Expert 0 of layer 0' }).waitFor();

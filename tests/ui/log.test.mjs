@@ -336,6 +336,18 @@ test('Ctrl+F finds, Enter and Shift+Enter go through, each is selected; Esc goes
     assert.equal(v.fragment().get('tensor'), 'blk.0.attn_k.weight');
 });
 
+test('Enter that comes before the answer is done when the answer is there', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log' });
+    await v.page.route('**/find?*', async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        await route.continue();
+    });
+    await v.press('Control+KeyF');
+    await v.page.keyboard.type('blk.1.ffn_up');
+    await v.press('Enter');
+    await v.untilFragment('tensor', 'blk.1.ffn_up.weight');
+});
+
 test('ops, layers, tokens and buffers are found too', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=log' });
     await row(v, 0);

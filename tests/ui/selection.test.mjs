@@ -61,8 +61,10 @@ test('a row of the log selects an op: the inspector tells its lanes, timeline an
     const [run, node] = v.fragment().get('op').split('.');
     const part = inspector(v).getByRole('region', { name: 'Op', exact: true });
     await part.getByRole('heading', { name: 'Op MUL_MAT' }).waitFor();
-    await part.getByText(`${node} of run ${run}`).waitFor();
     const answer = await v.api(`traces/0/op?run=${run}&node=${node}`);
+    // By the run's id, as the log and the graph have it, which is not its index.
+    assert.notEqual(answer.log.run_id, Number(run));
+    await part.getByText(`${node} of run ${answer.log.run_id}`).waitFor();
     assert.equal(await part.getByRole('table').getByRole('row').count(), 1 + answer.lanes.length);
     for (const view of ['timeline', 'graph']) {
         await part.getByRole('button', { name: view, exact: false }).first().click();
@@ -116,4 +118,56 @@ test('the inspector folds away, and stays so', async ({ open }) => {
     await v.ready();
     await inspector(v).getByRole('button', { name: 'Show the inspector' }).click();
     await inspector(v).getByRole('heading', { name: 'The run' }).waitFor();
+});
+
+test('a buffer has one name wherever it is told, and the log marks what touches it', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=buffers' });
+    const { buffers } = await v.api('traces/0/summary');
+    const at = buffers.buffer_kind.indexOf('kv_cache');
+    const id = buffers.buffer_id[at];
+    assert.notEqual(id, at, 'an id is no index');
+    await v.page.locator('#main').getByRole('row').filter({ hasText: 'KV cache' }).click();
+    await v.until(() => v.fragment().get('region')?.startsWith(`buffer${at}:`), 'the buffer is in the address');
+    await inspector(v).getByRole('heading', { name: `Region buffer ${id} ` }).waitFor();
+    await v.until(async () => new RegExp(`buffer ${id}\\b`, 'i').test(await v.said()), 'it is said by its id');
+    await v.press('Digit4');
+    await v.page.locator('.log-line').getByText(`buffer ${id} `).waitFor();
+    const marked = v.page.locator('#main .vt-related');
+    await marked.first().waitFor();
+    for (const text of await marked.allTextContents()) assert.match(text, new RegExp(`buffer ${id} `));
+});
+
+test('another trace keeps token, layer and tensor, and lets go of what is only of the first one', async ({ open }) => {
+    const rest = `token=3&layer=1&tensor=${TENSOR}`;
+    const v = await open(['tiny', 'again'], { fragment: `view=log&op=3.5&time=1000~2000&region=buffer1:0-64&${rest}` });
+    await v.page.getByRole('banner').getByLabel('Trace').selectOption('1');
+    await v.untilFragment('trace', '1');
+    for (const name of ['op', 'time', 'region']) assert.equal(v.fragment().get(name), null, name);
+    for (const [name, value] of new URLSearchParams(rest)) assert.equal(v.fragment().get(name), value);
+    await v.page.goBack();
+    await v.untilFragment('op', '3.5');
+});
+
+test('a view that goes away leaves the focus at the new one; an op is said by its name', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log' });
+    await v.page.locator('#main').getByRole('grid').focus();
+    await v.press('ArrowDown', 'Enter');
+    await v.until(async () => /^Selected [A-Z_+]+ /.test(await v.said()), 'the op is said by its name');
+    await v.press('Digit7');
+    await v.untilFragment('view', 'stats');
+    await v.until(async () => (await v.focused())?.id === 'main', 'the view has the focus');
+    await v.press('Tab');
+    assert.equal((await v.focused()).name, 'Table');
+});
+
+test('Back undoes one thing: what was changed just before it stays', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=stats&token=3' });
+    await v.rest();
+    // A setting, which makes no entry, and a selection before that is written.
+    await v.press('Shift+Digit2', 'KeyN');
+    await v.untilFragment('token', '4');
+    assert.equal(v.fragment().get('stats_show'), 'tokens');
+    await v.page.goBack();
+    await v.untilFragment('token', '3');
+    assert.equal(v.fragment().get('stats_show'), 'tokens');
 });

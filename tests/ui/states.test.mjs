@@ -22,7 +22,8 @@ function allowGone(v) {
 
 test('the server stops under the page: it says so, keeps what it shows, and comes back', async ({ open, serve, t }) => {
     const server = await serve(['tiny']);
-    const v = await open([], { server, fragment: 'token=2' });
+    const v = await open([], { server, fragment: 'view=stats&token=2' });
+    await v.rest();
     allowGone(v);
     await server.stop();
     // Whatever asks the server next notices.
@@ -31,8 +32,10 @@ test('the server stops under the page: it says so, keeps what it shows, and come
     const banner = v.page.getByRole('alert').filter({ hasText: 'The server has stopped' });
     await banner.waitFor();
     assert.match(await banner.textContent(), /tensortrace serve/);
-    await v.press('KeyN');
+    await v.press('KeyN', 'Digit7');
     await v.untilFragment('token', '3');
+    const stats = v.page.locator('#main');
+    await stats.getByText('This could not be shown').waitFor();
     await v.page.getByText('Token 3', { exact: false }).first().waitFor();
     await banner.getByRole('button', { name: 'Try again' }).click();
     await banner.waitFor();
@@ -45,6 +48,24 @@ test('the server stops under the page: it says so, keeps what it shows, and come
     await other.goto(again.url);
     await v.page.locator('.banner').getByRole('button', { name: 'Try again' }).click();
     await v.page.locator('.banner').waitFor({ state: 'hidden' });
+    // What could not be shown is, without being asked for again.
+    await stats.getByText('MUL_MAT').first().waitFor();
+});
+
+test('a trace that ends before its first graph: no view says more than is known', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=experts' });
+    // Small traces have their graphs before their ops; of large ones a stump looks like this.
+    await v.page.route('**/traces/0/summary', async (route) => {
+        const response = await route.fetch();
+        const summary = await response.json();
+        assert.ok(summary.counts.graphs > 0);
+        summary.counts.graphs = 0;
+        await route.fulfill({ response, json: summary });
+    });
+    await v.page.reload();
+    await v.page.getByText('It is not known whether the model has experts').waitFor();
+    await v.show('view=graph');
+    await v.page.getByText('No graph was recorded').waitFor();
 });
 
 test('a trace that was cut off: what is left is shown, and what is missing is said', async ({ open }) => {

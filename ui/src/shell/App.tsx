@@ -2,7 +2,7 @@
 // inspector beside it.
 
 import { useComputed } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { bind } from "../input/keys";
 import { announcement } from "../parts/announce";
 import { Empty, Failure, Loading } from "../parts/messages";
@@ -59,6 +59,24 @@ function View() {
   return <Loaded key={view.id} view={view} />;
 }
 
+/** A view that goes away takes the focus with it: it is then at the begin of the new one, not at
+ * that of the page. */
+function useKeptFocus(): void {
+  const wasInside = useRef(false);
+  useEffect(() => {
+    const onFocus = (event: FocusEvent) => {
+      wasInside.current = document.getElementById("main")!.contains(event.target as Node);
+    };
+    document.addEventListener("focusin", onFocus);
+    return () => document.removeEventListener("focusin", onFocus);
+  }, []);
+  const view = currentView();
+  useEffect(() => {
+    if (wasInside.current && document.activeElement === document.body)
+      document.getElementById("main")!.focus({ preventScroll: true });
+  }, [view]);
+}
+
 export function App() {
   useEffect(
     () =>
@@ -74,6 +92,7 @@ export function App() {
       ),
     [],
   );
+  useKeptFocus();
   const inMemory = useComputed(() => currentView() === "memory");
   return (
     <>

@@ -24,7 +24,7 @@ function Gone() {
   return (
     <div class="banner bad" role="alert">
       <p>
-        <b>The server has stopped.</b> What is shown stays, but nothing more can be read. Start{" "}
+        <b>The server has stopped.</b> What it has answered may still be seen, but nothing more can be read. Start{" "}
         <code>tensortrace serve</code> again and open the address it prints; to come back to this place, put what is
         behind the # in this page's address behind that one.
       </p>
@@ -73,7 +73,7 @@ function Damaged() {
   return (
     <section class="banner" aria-label="What is wrong with the trace">
       <div class="words">
-        <b>This trace is not whole.</b> {plainName(first!)}. What is shown is what could be read;{" "}
+        <b>This trace is not whole:</b> {plainName(first!)}. What is shown is what could be read;{" "}
         <code>tensortrace verify</code> checks all of it.
         {others.length > 0 && (
           <details>

@@ -99,9 +99,16 @@ function Box() {
     void Promise.resolve(found.choose()).catch((reason: unknown) => announce(String(reason)));
     announce(`${i + 1} of ${list.length}: ${found.title}, ${found.about}`);
   };
+  // Enter may come before the answer: it is done when that is there.
+  const hurry = useRef(0);
   const step = (by: number) => {
+    const isAnswered = answer.value?.q === text.value || error.value !== null;
+    hurry.current = isAnswered ? 0 : by;
     if (list.length) choose(at.value < 0 ? (by > 0 ? 0 : list.length - 1) : (at.value + by + list.length) % list.length);
   };
+  useLayoutEffect(() => {
+    if (hurry.current && answer.value?.q === text.value) step(hurry.current);
+  }, [answer.value]);
   const onKeyDown = (event: KeyboardEvent) => {
     const by = { Enter: event.shiftKey ? -1 : 1, ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") close();
@@ -130,6 +137,7 @@ function Box() {
           onInput={(event) => {
             text.value = event.currentTarget.value;
             at.value = -1;
+            hurry.current = 0;
             latest.ask(text.value);
           }}
         />

@@ -1,7 +1,7 @@
 // What is selected, in words and figures.
 
 import { useSignalEffect } from "@preact/signals";
-import { announce } from "../parts/announce";
+import { announceCommon } from "../parts/announce";
 import { playing } from "../state/playback";
 import { urlParam } from "../state/url";
 import { clearSelection, hasSelection, selection } from "../state/selection";
@@ -18,7 +18,7 @@ const shown = urlParam("inspector", "1");
 function useSpoken(): void {
   useSignalEffect(() => {
     const words = selectionWords(selection.value);
-    if (hasSelection.value && !playing.value) announce(words);
+    if (hasSelection.value && !playing.value) announceCommon(words);
   });
 }
 

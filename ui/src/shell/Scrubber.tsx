@@ -105,7 +105,7 @@ function Readout() {
   const n = batches.token.length;
   const at = selectedIndex.value;
   if (selectedToken.value !== null && at < 0) return <p class="scrubber-readout">Token {selectedToken.value} is not in the trace</p>;
-  if (at < 0) return <p class="scrubber-readout">All {count(n)} tokens</p>;
+  if (at < 0) return <p class="scrubber-readout">{n === 0 ? "No token was recorded" : `All ${count(n)} tokens`}</p>;
   const n_tokens = batches.n_tokens[at]!;
   return (
     <p class="scrubber-readout">

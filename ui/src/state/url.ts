@@ -6,7 +6,13 @@ import { batch, effect, signal, type Signal } from "@preact/signals";
 const params = new Map<string, Signal<string | null>>();
 let applying = false;
 let scheduled = false;
+let timer: ReturnType<typeof setTimeout> | undefined;
 let wantsEntry = false;
+// Browsers refuse more than some 100 changes of the address in half a minute, and 200 entries in
+// ten seconds: a held key makes fewer.
+const CHANGE_MS = 300;
+const ENTRY_GAP_MS = 80;
+let entry_ms = -Infinity;
 
 function fragment(): URLSearchParams {
   return new URLSearchParams(location.hash.replace(/^#/, ""));
@@ -41,19 +47,21 @@ export function urlParam(name: string, otherwise: string): { value: string } {
   };
 }
 
-/** The next change of the address makes an entry in the browser's history: Back undoes it. */
+/** The next change of the address makes an entry in the browser's history: Back undoes it, and no
+ * more: what was changed before and is not yet written belongs to the entry before. */
 export function makeHistoryEntry(): void {
+  if (scheduled && !wantsEntry) write();
   wantsEntry = true;
 }
 
 function schedule(): void {
   if (scheduled) return;
   scheduled = true;
-  // Browsers refuse more than some 100 changes of the address in half a minute.
-  setTimeout(write, wantsEntry ? 0 : 300);
+  timer = setTimeout(write, wantsEntry ? Math.max(0, entry_ms + ENTRY_GAP_MS - performance.now()) : CHANGE_MS);
 }
 
 function write(): void {
+  clearTimeout(timer);
   scheduled = false;
   const next = fragment();
   for (const [name, param] of params) {
@@ -62,8 +70,10 @@ function write(): void {
   }
   const hash = "#" + next.toString();
   if (hash === (location.hash || "#")) return;
-  if (wantsEntry) history.pushState(null, "", hash);
-  else history.replaceState(null, "", hash);
+  if (wantsEntry) {
+    history.pushState(null, "", hash);
+    entry_ms = performance.now();
+  } else history.replaceState(null, "", hash);
   wantsEntry = false;
 }
 

@@ -31,9 +31,15 @@ export function tokenWords(token: number): string {
   return `token ${token}, ${phaseWord(batches.phase[i]!)}, ${quoted(batches.text[i] ?? null)}, ${time}`;
 }
 
-/** "file 0" or "buffer 7". */
+/** "tiny.gguf" or "buffer 7 CPU": named as the lists name them, which is not by the index that the
+ * selection has. */
 export function spaceWords(space: string): string {
-  return space.replace(/^([a-z]+)(\d+)$/, "$1 $2");
+  const at = Number(/\d+$/.exec(space)?.[0]);
+  const s = summary.value;
+  const isFile = space.startsWith("file");
+  const name = isFile ? s?.files[at]?.name : s?.buffers.name[at];
+  if (name === undefined) return `a ${isFile ? "file" : "buffer"} that the trace does not have`;
+  return isFile ? plainName(name) : `buffer ${s!.buffers.buffer_id[at]} ${plainName(name)}`;
 }
 
 export function regionWords(region: Region): string {
@@ -45,7 +51,7 @@ export function selectionWords(s: Selection): string {
   const parts: string[] = [];
   if (s.token !== null) parts.push(tokenWords(s.token));
   if (s.layer !== null) parts.push(`layer ${s.layer}`);
-  if (s.op) parts.push(`op ${s.op.node} of run ${s.op.run}`);
+  if (s.op) parts.push(`op, node ${s.op.node}`);
   if (s.tensor !== null) parts.push(`tensor ${plainName(s.tensor)}`);
   if (s.time) parts.push(`${duration(s.time[1] - s.time[0])} from ${duration(s.time[0])}`);
   if (s.region) parts.push(regionWords(s.region));

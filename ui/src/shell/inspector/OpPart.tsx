@@ -23,6 +23,7 @@ interface OpAnswer {
   ne: number[];
   weight: string | null;
   log: {
+    run_id: number;
     op: string;
     name: string;
     layer_id: number | null;
@@ -105,7 +106,7 @@ export function OpPart(props: { op: OpRef }) {
   const answer = data.value;
   if (error.value || !answer)
     return (
-      <Part kind="Op" title={`node ${node} of run ${run}`} onClear={clear}>
+      <Part kind="Op" title={`node ${node}`} onClear={clear}>
         <Figure name="Figures">{error.value ? error.value.message : "…"}</Figure>
       </Part>
     );
@@ -116,7 +117,7 @@ export function OpPart(props: { op: OpRef }) {
         <span class="mono">{plainName(log.name)}</span>, {shape(answer.ne)}
       </Figure>
       <Figure name="Node">
-        {node} of run {run}
+        {node} of run {log.run_id}
       </Figure>
       <Figure name="Layer">{log.layer_id ?? "none"}</Figure>
       <Figure name="Begins at">{duration(answer.start_ns)}</Figure>

@@ -2,7 +2,7 @@
 
 import { getJson, ofTrace, type Params } from "../../api/client";
 import { useResource } from "../../api/resource";
-import { bytes, count, duration } from "../../draw/format";
+import { bytes, count, duration, rate } from "../../draw/format";
 import { playing } from "../../state/playback";
 import { selectedTrace } from "../../state/selection";
 import { generation, summary } from "../../state/trace";
@@ -35,7 +35,7 @@ export function Used(props: { filter: Params }) {
   if (error.value) return <Figure name="Used">not known: {error.value.message}</Figure>;
   const total = data.value;
   if (!total) return <Figure name="Ops">…</Figure>;
-  if (total.count === 0) return <Figure name="Ops">none</Figure>;
+  if (total.count === 0) return <Figure name="Ops">none recorded</Figure>;
   return (
     <>
       <Figure name="Ops">{count(total.count)}</Figure>
@@ -46,7 +46,7 @@ export function Used(props: { filter: Params }) {
         {bytes(total.weight_bytes)}
       </Figure>
       {total.rate_bytes_per_s !== null && total.rate_bytes_per_s > 0 && (
-        <Figure name="Rate">{bytes(Math.round(total.rate_bytes_per_s))}/s</Figure>
+        <Figure name="Rate">{rate(total.rate_bytes_per_s)}</Figure>
       )}
     </>
   );

@@ -1,6 +1,6 @@
 // Token, layer, time range and region.
 
-import { bytes, count, counted, duration, plainName, visible } from "../../draw/format";
+import { bytes, count, counted, duration, perSecond, plainName, visible } from "../../draw/format";
 import { select, selectedToken, type Region } from "../../state/selection";
 import { batchIndex, summary, tensors } from "../../state/trace";
 import { phaseWord, spaceWords } from "../../state/words";
@@ -34,7 +34,7 @@ export function TokenPart(props: { token: number }) {
       {n_tokens > 1 && <Figure name="Tokens at once">{count(n_tokens)}</Figure>}
       <Figure name="Took">{duration(took)}</Figure>
       <Figure name="Begins at">{duration(begin)}</Figure>
-      <Figure name="Speed">{took ? `${((n_tokens / took) * 1e9).toPrecision(3)} tokens/s` : "not observed"}</Figure>
+      <Figure name="Speed">{took ? perSecond((n_tokens / took) * 1e9, "tokens") : "not observed"}</Figure>
       <Used filter={{ token: props.token }} />
     </Part>
   );

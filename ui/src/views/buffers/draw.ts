@@ -58,7 +58,9 @@ function drawAxes(c: CanvasRenderingContext2D, f: Frame, most: number, y: (v: nu
     c.fillStyle = themeColour("--ground-3");
     c.fillRect(Math.round(xOf(f, v)), TOP, 1, f.height - TOP - BOTTOM);
     c.fillStyle = themeColour("--ink-2");
-    c.fillText(moment(v, step), xOf(f, v), f.height - BOTTOM / 2);
+    const text = moment(v, step);
+    const half = c.measureText(text).width / 2;
+    c.fillText(text, Math.min(xOf(f, v), f.width - half - 1), f.height - BOTTOM / 2);
   }
 }
 

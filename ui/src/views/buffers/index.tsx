@@ -122,7 +122,11 @@ export function Component() {
   const buffers = useResource(key, (abort) => getJson<Buffers>(ofTrace(trace, "buffers"), { limit: BUFFERS_MOST }, abort));
   const curve = useResource(clock ? key : null, (abort) => getJson<Curve>(ofTrace(trace, "buffers_curve"), { points: POINTS }, abort));
   const error = buffers.error.value ?? curve.error.value;
-  if (error) return <Failure error={error} />;
+  const again = () => {
+    if (buffers.error.peek()) buffers.retry();
+    if (curve.error.peek()) curve.retry();
+  };
+  if (error) return <Failure error={error} retry={again} />;
   const answer = buffers.data.value;
   if (!answer || (clock && !curve.data.value)) return <Loading what="the buffers" />;
   if (answer.buffers.length === 0)

@@ -84,7 +84,7 @@ export function LayerTable(props: { layers: readonly Layer[] }) {
       row={(i) => layers[i] ?? null}
       selected={at >= 0 ? at : null}
       onSelect={(_, l) => {
-        setExpert(null);
+        setExpert(null, null);
         select({ layer: l.layer_id });
       }}
     />

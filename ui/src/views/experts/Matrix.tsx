@@ -84,7 +84,7 @@ export function Matrix(props: { layers: readonly Layer[]; measure: Measure; chos
     } else if (at.x < LEFT) {
       const l = layers[layerAt(grid, at.y)];
       if (!l) return;
-      setExpert(null);
+      setExpert(null, null);
       select({ layer: l.layer_id });
     }
   };

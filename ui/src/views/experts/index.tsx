@@ -7,7 +7,7 @@ import { bind } from "../../input/keys";
 import { plainName } from "../../draw/format";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedLayer, selectedToken, selectedTrace } from "../../state/selection";
-import { generation } from "../../state/trace";
+import { generation, summary } from "../../state/trace";
 import type { Experts, Layer } from "./answer";
 import { Details, Legend } from "./Details";
 import type { Marks } from "./draw";
@@ -19,6 +19,12 @@ import "./experts.css";
 
 function None(props: { answer: Experts }) {
   const { answer } = props;
+  if (answer.expert_matmuls === 0 && summary.value?.counts.graphs === 0)
+    return (
+      <Empty title="It is not known whether the model has experts">
+        <p>The trace holds no graph: it was cut off, or the run ended, before the first one was written.</p>
+      </Empty>
+    );
   if (answer.expert_matmuls === 0)
     return (
       <Empty title="This model has no experts">
@@ -136,7 +142,7 @@ export function Component() {
   // Of one token, the colours tell it already.
   const marked = now === "token" ? undefined : one.data.value?.layers;
   const chosen = useMemo(() => chosenOf(marked), [marked]);
-  if (all.error.value) return <Failure error={all.error.value} />;
+  if (all.error.value) return <Failure error={all.error.value} retry={all.retry} />;
   const answer = all.data.value;
   if (!answer) return <Loading what="the choices of experts" />;
   if (answer.layers.length === 0 && now === "all") return <None answer={answer} />;

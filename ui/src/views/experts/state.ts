@@ -2,6 +2,7 @@
 
 import type { Params } from "../../api/client";
 import { bytes, count, percent } from "../../draw/format";
+import { selectedLayer } from "../../state/selection";
 import { rawParam, urlParam } from "../../state/url";
 import type { Layer } from "./answer";
 
@@ -89,11 +90,11 @@ export function setMeasure(id: string): void {
   colourParam.value = id;
 }
 
-/** The chosen expert of the selected layer; null: none. */
+/** The chosen expert of the selected layer; null: none, or it was chosen in another layer. */
 export function expert(): number | null {
-  const text = expertParam.value;
-  return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;
+  const match = /^(\d{1,6})\.(\d{1,6})$/.exec(expertParam.value ?? "");
+  return match && Number(match[1]) === selectedLayer.value ? Number(match[2]) : null;
 }
-export function setExpert(e: number | null): void {
-  expertParam.value = e === null ? null : String(e);
+export function setExpert(layer: number | null, e: number | null): void {
+  expertParam.value = layer === null || e === null ? null : `${layer}.${e}`;
 }

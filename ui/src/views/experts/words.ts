@@ -16,7 +16,7 @@ export function cellWords(l: Layer, e: number, m: Measure): string {
 /** The layer, the first tensor that the expert is a part of, and its bytes there. */
 export function chooseCell(l: Layer, e: number, m: Measure): void {
   const slice = l.slices[0];
-  setExpert(e);
+  setExpert(l.layer_id, e);
   select({
     layer: l.layer_id,
     tensor: slice?.tensor ?? null,

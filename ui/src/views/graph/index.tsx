@@ -7,7 +7,7 @@ import { count, counted, duration, percent } from "../../draw/format";
 import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedTrace, selection } from "../../state/selection";
-import { generation } from "../../state/trace";
+import { generation, summary } from "../../state/trace";
 import { graphBindings, type Pointer } from "./bindings";
 import { Colouring } from "./colours";
 import "./graph.css";
@@ -42,7 +42,7 @@ function useQuestions(store: GraphStore): void {
       const g = store.graph.value;
       const q = question(g);
       const key = JSON.stringify(q);
-      if (key === asked) return;
+      if (key === asked || summary.value?.counts.graphs === 0) return;
       asked = key;
       // Another token of the run that is shown already: nothing new.
       if (q.run !== null && g?.reply.run === q.run && g.reply.token_id === q.token) return;
@@ -132,6 +132,12 @@ export function Component() {
   });
 
   const g = store.graph.value;
+  if (summary.value?.counts.graphs === 0)
+    return (
+      <Empty title="No graph was recorded">
+        <p>The trace was cut off, or the run ended, before the first graph was written: what was computed is not known.</p>
+      </Empty>
+    );
   if (store.error.value && !g) return <Failure error={store.error.value} retry={() => store.ask(question(null))} />;
   if (!g || !colouring.value) return <Loading what="the graph" />;
   if (g.nTensors === 0 || g.nNodes === 0)

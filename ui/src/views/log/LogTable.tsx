@@ -7,7 +7,7 @@ import { counted, duration, plainName } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Empty, Failure } from "../../parts/messages";
 import { VirtualTable } from "../../parts/VirtualTable";
-import { select, selection, type OpRef, type Selection } from "../../state/selection";
+import { select, selection, type OpRef, type Region, type Selection } from "../../state/selection";
 import { batchIndex, generation, summary } from "../../state/trace";
 import { urlParam } from "../../state/url";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
@@ -28,6 +28,20 @@ export interface LogTableProps {
   onRows?: (rows: LogRowsCache) => void;
 }
 
+/** Whether the op reads or writes bytes of the region. */
+function touches(region: Region, row: LogRow): boolean {
+  const index = Number(/\d+$/.exec(region.space)?.[0]);
+  const inFile = region.space.startsWith("file");
+  const path = summary.value?.files[index]?.path;
+  const buffer = summary.value?.buffers.buffer_id[index];
+  return [...row.sources, row.destination].some((x) => {
+    const at = inFile
+      ? x.file === path && x.file_offset_bytes
+      : x.buffer_id === buffer && x.buffer_offset_bytes;
+    return typeof at === "number" && at < region.to && at + x.size_bytes > region.from;
+  });
+}
+
 /** Whether the row has to do with what is selected elsewhere. */
 export function isRelated(s: Selection, row: LogRow): boolean {
   if (s.tensor !== null)
@@ -35,14 +49,7 @@ export function isRelated(s: Selection, row: LogRow): boolean {
       row.destination.name === s.tensor ||
       row.sources.some((x) => x.name === s.tensor || x.view_of === s.tensor)
     );
-  const file = /^file(\d+)$/.exec(s.region?.space ?? "");
-  if (s.region && file) {
-    const { from, to } = s.region;
-    return row.sources.some((x) => {
-      const at = x.file_offset_bytes;
-      return at !== undefined && at < to && at + x.size_bytes > from;
-    });
-  }
+  if (s.region) return touches(s.region, row);
   if (s.layer !== null) return row.layer_id === s.layer;
   if (s.time) return row.start_relative_ns >= s.time[0] && row.start_relative_ns <= s.time[1];
   return s.token !== null && row.token_id === s.token;

@@ -8,6 +8,7 @@ import { bind } from "../../input/keys";
 import { announce } from "../../parts/announce";
 import { selection, type Selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
+import { regionWords } from "../../state/words";
 import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
 import { FilterBar } from "./FilterBar";
 import { columnChoice, LogTable } from "./LogTable";
@@ -43,11 +44,12 @@ function unfilter(): void {
 /** What is selected, in words. */
 function selectedWords(s: Selection): string {
   const words: string[] = [];
-  if (s.op) words.push(`op of run ${s.op.run}, node ${s.op.node}`);
+  if (s.op) words.push(`op, node ${s.op.node}`);
   if (s.token !== null) words.push(`token ${s.token}`);
   if (s.time) words.push("a stretch of time");
   if (s.layer !== null) words.push(s.layer < 0 ? "no layer" : `layer ${s.layer}`);
   if (s.tensor !== null) words.push(plainName(s.tensor));
+  if (s.region) words.push(regionWords(s.region));
   return words.length ? `Selected: ${words.join(", ")}` : "Nothing is selected";
 }
 

@@ -229,7 +229,7 @@ export function OverTokens(props: { trace: number; dimension: Dimension; filters
     getJson<Series>(ofTrace(trace, "series"), params, abort),
   );
   const series = resource.data.value;
-  if (resource.error.value) return <Failure error={resource.error.value} />;
+  if (resource.error.value) return <Failure error={resource.error.value} retry={resource.retry} />;
   if (!series || series.by !== dimension.id) return <Loading what="the ops" />;
   if (series.first_token_id.length === 0 || !series.all?.total_ns.some((v) => v !== null))
     return (

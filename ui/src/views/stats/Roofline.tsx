@@ -4,14 +4,13 @@ import { useSignal } from "@preact/signals";
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { CATEGORIES, categoryColour, css } from "../../draw/colour";
-import { counted, duration, percent } from "../../draw/format";
+import { counted, duration, percent, rate } from "../../draw/format";
 import { announce } from "../../parts/announce";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { useSize } from "../../parts/useSize";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { generation } from "../../state/trace";
 import type { Machine, RoofPoint, Roofline as Answer } from "./answer";
-import { rate } from "./columns";
 import { edges, flopRate, logAxis, places, type Edge, type LogAxis, type Place } from "./roof";
 
 const LEFT = 90;
@@ -221,7 +220,11 @@ export function Roofline(props: { trace: number }) {
   };
   const answer = points.data.value;
   const error = points.error.value ?? failed.value;
-  if (error) return <Failure error={error} />;
+  const again = () => {
+    failed.value = null;
+    if (points.error.peek()) points.retry();
+  };
+  if (error) return <Failure error={error} retry={again} />;
   if (!answer) return <Loading what="the ops" />;
   if (answer.ops.length === 0) return <Empty title="The trace holds no ops with a known graph" />;
   const choose = (i: number) => {

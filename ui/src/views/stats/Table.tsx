@@ -110,7 +110,7 @@ export function Table(props: { trace: number; dimension: Dimension; filters: rea
     () => (current ? sorted(dimension, current.rows, order.id, order.descending) : []),
     [current, order.id, order.descending],
   );
-  if (resource.error.value) return <Failure error={resource.error.value} />;
+  if (resource.error.value) return <Failure error={resource.error.value} retry={resource.retry} />;
   if (!current) return <Loading what="the ops" />;
   if (current.total.count === 0)
     return (

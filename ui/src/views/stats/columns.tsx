@@ -1,14 +1,8 @@
 // The columns of the table of sums.
 
-import { bytes, count, duration, percent, plainName } from "../../draw/format";
+import { bytes, count, duration, percent, plainName, rate } from "../../draw/format";
 import type { Column } from "../../parts/VirtualTable";
 import { keyText, type Dimension, type StatsRow } from "./answer";
-
-/** "12.4 GB/s" (10^9), as `tensortrace stats` has it. */
-export function rate(bytes_per_s: number | null | undefined): string {
-  if (bytes_per_s === null || bytes_per_s === undefined) return "not observed";
-  return bytes_per_s >= 1e9 ? `${(bytes_per_s / 1e9).toFixed(1)} GB/s` : `${(bytes_per_s / 1e6).toFixed(1)} MB/s`;
-}
 
 /** Of the threads' time in the ops and at the barriers behind them. */
 export function waitShare(row: StatsRow): number | null {

@@ -81,7 +81,7 @@ export function Component() {
   if (!summary.value?.clock)
     return (
       <Empty title="There are no times to sum up">
-        <p>The trace has no clock: it was cut off before the recorder could write one. The log and the graph show what ran.</p>
+        <p>The trace has no clock: it was cut off before the recorder could write one. As far as it holds graphs, the log and the graph show what ran.</p>
       </Empty>
     );
   const trace = selectedTrace.value;
