@@ -3,7 +3,7 @@
 
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark } from "../../draw/colour";
-import { createRects, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
+import { createRects, pencil, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
 import { generation, summary, tokenStretch } from "../../state/trace";
 import { selection } from "../../state/selection";
@@ -259,7 +259,7 @@ export class Scene {
   private drawAbove(range: Range, l: Layout): void {
     const size = this.size.peek();
     sizeCanvas(this.above, size.width, size.height);
-    const c = this.above.getContext("2d");
+    const c = pencil(this.above);
     if (!c) return;
     const ratio = this.above.width / size.width;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
