@@ -5,7 +5,8 @@ import { batch, effect, signal, type Signal } from "@preact/signals";
 
 const params = new Map<string, Signal<string | null>>();
 let applying = false;
-let scheduled = false;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let changed_ms = 0;
 let wantsEntry = false;
 
 function fragment(): URLSearchParams {
@@ -46,15 +47,21 @@ export function makeHistoryEntry(): void {
   wantsEntry = true;
 }
 
+/** Browsers refuse more than some 100 changes of the address in half a minute, and each costs some
+ * milliseconds: while something moves there are few of them. */
+const STILL_MS = 300;
+const MOVING_MS = 2000;
+
 function schedule(): void {
-  if (scheduled) return;
-  scheduled = true;
-  // Browsers refuse more than some 100 changes of the address in half a minute.
-  setTimeout(write, wantsEntry ? 0 : 300);
+  const now = performance.now();
+  if (timer === undefined) changed_ms = now;
+  clearTimeout(timer);
+  timer = setTimeout(write, wantsEntry ? 0 : Math.max(0, Math.min(STILL_MS, changed_ms + MOVING_MS - now)));
 }
 
 function write(): void {
-  scheduled = false;
+  clearTimeout(timer);
+  timer = undefined;
   const next = fragment();
   for (const [name, param] of params) {
     if (param.value === null) next.delete(name);
@@ -79,5 +86,5 @@ function read(): void {
 addEventListener("popstate", read);
 addEventListener("hashchange", read);
 addEventListener("pagehide", () => {
-  if (scheduled) write();
+  if (timer !== undefined) write();
 });
