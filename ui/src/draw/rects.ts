@@ -297,14 +297,31 @@ function hatching(pattern: number, ink: string): CanvasPattern | null {
   return c.createPattern(tile, "repeat");
 }
 
+/** Red to alpha in one number, red the highest byte. */
+function inkAt(colour: Uint8Array, p: number): number {
+  return ((colour[p]! << 24) | (colour[p + 1]! << 16) | (colour[p + 2]! << 8) | colour[p + 3]!) >>> 0;
+}
+
 class CanvasRects implements RectRenderer {
   readonly kind = "canvas";
   private readonly hatched = new Map<string, CanvasPattern | null>();
+  private readonly colours = new Map<number, string>();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly context: CanvasRenderingContext2D,
   ) {}
+
+  /** As a canvas takes it; of few colours, each is written once. */
+  private colour(ink: number): string {
+    let made = this.colours.get(ink);
+    if (made === undefined) {
+      if (this.colours.size > 5000) this.colours.clear();
+      made = `#${ink.toString(16).padStart(8, "0")}`;
+      this.colours.set(ink, made);
+    }
+    return made;
+  }
 
   private hatch(pattern: number, ink: string): CanvasPattern | null {
     const key = `${pattern} ${ink}`;
@@ -353,18 +370,18 @@ class CanvasRects implements RectRenderer {
       const y = batch.place[p + 2]! + scroll;
       const h = batch.place[p + 3]!;
       if (w <= 0 || x > right || y + h < top || y > bottom) continue;
-      const [r, g, b, a] = [batch.colour[p]!, batch.colour[p + 1]!, batch.colour[p + 2]!, batch.colour[p + 3]!];
       const pattern = w < HATCHED_FROM ? 0 : (batch.pattern?.[i] ?? 0);
-      const ink = ((r * 256 + g) * 256 + b) * 256 + a;
-      if (ink !== last && pattern !== PATTERN.sparse) {
-        c.fillStyle = `rgb(${r} ${g} ${b} / ${a / 255})`;
+      const ink = inkAt(batch.colour, p);
+      if (pattern !== PATTERN.sparse) {
+        if (ink !== last) c.fillStyle = this.colour(ink);
         last = ink;
+        c.fillRect(x, y, w, h);
+        if (!pattern) continue;
       }
-      if (pattern !== PATTERN.sparse) c.fillRect(x, y, w, h);
-      const lines = pattern === PATTERN.sparse ? this.hatch(pattern, `rgb(${r} ${g} ${b} / ${a / 255})`)
-        : pattern ? this.hatch(pattern, `rgb(0 0 0 / ${(0.28 * a) / 255})`) : null;
-      if (!lines) continue;
-      c.fillStyle = lines;
+      const lines = pattern === PATTERN.sparse ? this.colour(ink) : `rgb(0 0 0 / ${(0.28 * (ink & 255)) / 255})`;
+      const hatch = this.hatch(pattern, lines);
+      if (!hatch) continue;
+      c.fillStyle = hatch;
       c.fillRect(x, y, w, h);
       last = -1;
     }
