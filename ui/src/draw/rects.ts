@@ -78,7 +78,7 @@ export function pencil(canvas: HTMLCanvasElement): CanvasRenderingContext2D | nu
 }
 
 /** Rectangles narrower than this (CSS pixels) are not hatched. */
-const HATCHED_FROM = 5;
+export const HATCHED_FROM = 5;
 
 function itemOf(of: RectBatch | RectItem): RectItem {
   return "batch" in of ? of : { batch: of };
@@ -282,7 +282,7 @@ class GlRects implements RectRenderer {
 }
 
 /** The lines of a pattern on a transparent ground, 30 pixels square: all periods divide it. */
-function hatching(pattern: number, ink: string): CanvasPattern | null {
+export function hatching(pattern: number, ink: string): CanvasPattern | null {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 30;
   const c = tile.getContext("2d");
