@@ -49,7 +49,7 @@ const COMMON = {
     metafile: true,
     minify: !options.watch,
     sourcemap: options.watch ? 'inline' : false,
-    target: ['chrome108', 'firefox110', 'safari16'],
+    target: ['chrome110', 'firefox115', 'safari16'],
     // Their licences are in licences.txt, as a whole.
     legalComments: 'none',
     logLevel: 'warning',

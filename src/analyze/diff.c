@@ -46,12 +46,6 @@ static void progress(void *context, uint64_t done, uint64_t total)
     pthread_mutex_unlock(&t->lock);
 }
 
-static bool wanted(void *context)
-{
-    const tt_diff_options *o = &((reader *)context)->team->d->options;
-    return o->wanted(o->context);
-}
-
 static void read_file(team *t, size_t f)
 {
     tt_error err;
@@ -64,8 +58,8 @@ static void read_file(team *t, size_t f)
                                   .stride = t->p->stride,
                                   .structure_only = d->options.structure_only,
                                   .progress = d->options.progress ? progress : NULL,
-                                  .wanted = d->options.wanted ? wanted : NULL,
-                                  .context = &r};
+                                  .context = &r,
+                                  .over = d->options.over};
     tt_status status = tt_profile_make(&plan, &t->p->profiles[f], &err);
     if (status == TT_OK) return;
     pthread_mutex_lock(&t->lock);

@@ -27,8 +27,8 @@ typedef struct tt_diff_options {
     double level;     /* how often noise may pass for a change: 0.01 */
     bool structure_only;
     tt_profile_progress *progress; /* or NULL; in units of both sides */
-    tt_profile_wanted *wanted;     /* or NULL; asked by several threads. TT_E_IO when it says no */
-    void *context;                 /* of both */
+    void *context;                 /* of that */
+    tt_over over;                  /* asked by several threads */
 } tt_diff_options;
 
 /* What the samples are summed up by. */

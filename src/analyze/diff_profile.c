@@ -294,8 +294,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
         status = add_unit(&w, k, err);
         if (k % PROGRESS_EVERY != 0) continue;
         if (plan->progress) plan->progress(plan->context, k, plan->n);
-        if (status == TT_OK && plan->wanted && !plan->wanted(plan->context))
-            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for the comparison");
+        if (status == TT_OK) status = tt_over_check(&plan->over, err);
     }
     w.p->stray = w.join.stray;
     if (w.maps) tt_walk_forget(&w);

@@ -8,6 +8,7 @@
 #define TT_ANALYZE_DIFF_PROFILE_H
 
 #include "analyze/diff_units.h"
+#include "analyze/over.h"
 #include "model/arena.h"
 #include "model/idmap.h"
 #include "model/model.h"
@@ -79,8 +80,6 @@ typedef struct tt_profile {
 } tt_profile;
 
 typedef void tt_profile_progress(void *context, uint64_t done, uint64_t total);
-/* False: nobody waits for it any more. */
-typedef bool tt_profile_wanted(void *context);
 
 typedef struct tt_profile_plan {
     const tt_model *m;
@@ -90,8 +89,8 @@ typedef struct tt_profile_plan {
     uint32_t stride;
     bool structure_only;           /* only classes: a graph met before is not read again */
     tt_profile_progress *progress; /* or NULL */
-    tt_profile_wanted *wanted;     /* likewise; TT_E_IO when it says no */
-    void *context;                 /* of both */
+    void *context;                 /* of that */
+    tt_over over;
 } tt_profile_plan;
 
 /* The stride for n units so that the samples of graphs with that many executed nodes fit. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-tt_diff_token tt_diff_token_of(const tt_model *m, const tt_units *units, size_t unit)
+static tt_diff_token token_of(const tt_model *m, const tt_units *units, size_t unit)
 {
     const tt_unit *u = &units->list[unit];
     tt_diff_token t = {.token = TT_NONE,
@@ -27,7 +27,7 @@ tt_diff_token tt_diff_token_of(const tt_model *m, const tt_units *units, size_t 
 
 tt_diff_token tt_diff_sample(const tt_diff *d, const tt_diff_phase *p, size_t file, size_t k)
 {
-    return tt_diff_token_of(d->files[file], &p->units[file], p->pairs.units[file][k * p->stride]);
+    return token_of(d->files[file], &p->units[file], p->pairs.units[file][k * p->stride]);
 }
 
 void tt_diff_sample_span(const tt_diff_phase *p, size_t file, size_t k, double *least_ns,
@@ -94,9 +94,9 @@ static tt_status find_in_phase(const tt_model *const *m, unsigned phase, size_t 
     if (*found && status == TT_OK) {
         size_t partner = partner_of(&pairs, side, unit);
         has[side] = true;
-        ends[side] = tt_diff_token_of(m[side], &units[side], unit);
+        ends[side] = token_of(m[side], &units[side], unit);
         has[!side] = partner != SIZE_MAX;
-        if (has[!side]) ends[!side] = tt_diff_token_of(m[!side], &units[!side], partner);
+        if (has[!side]) ends[!side] = token_of(m[!side], &units[!side], partner);
         *out = (tt_diff_pair){phase, has[0], has[1], ends[0], ends[1]};
         tt_unit_pairs_free(&pairs);
     }

@@ -21,9 +21,6 @@ typedef struct tt_diff_token {
     int32_t position; /* in the text, of its first token */
 } tt_diff_token;
 
-/* What a unit of a model is. */
-tt_diff_token tt_diff_token_of(const tt_model *m, const tt_units *units, size_t unit);
-
 /* One side of the sample k < p->n_samples; `file` is one of d->files. */
 tt_diff_token tt_diff_sample(const tt_diff *d, const tt_diff_phase *p, size_t file, size_t k);
 /* The least and the most time of the tokens from that sample to the next one: what the samples of a

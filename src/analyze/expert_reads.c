@@ -30,7 +30,7 @@ static bool visit(void *context, const tt_fault_op *op)
 
 tt_status tt_expert_reads_measure(const tt_model *m, const tt_filter *filter,
                                   const tt_router_layer *layers, size_t n_layers,
-                                  tt_expert_reads *out, tt_error *err)
+                                  const tt_over *over, tt_expert_reads *out, tt_error *err)
 {
     size_t n = 0;
     walk w = {.out = out};
@@ -49,6 +49,7 @@ tt_status tt_expert_reads_measure(const tt_model *m, const tt_filter *filter,
             w.n_experts[layers[i].slices[k].weight] = layers[i].n_experts;
         }
     tt_faults_walker walker = {.filter = filter, .visit = visit, .context = &w};
+    if (over) walker.over = *over;
     if (status == TT_OK) status = tt_faults_walk(m, &walker, err);
     free(w.first);
     free(w.n_experts);

@@ -5,6 +5,7 @@
 #ifndef TT_ANALYZE_EXPERT_READS_H
 #define TT_ANALYZE_EXPERT_READS_H
 
+#include "analyze/over.h"
 #include "analyze/routers.h"
 
 #include <stdbool.h>
@@ -16,9 +17,9 @@ typedef struct tt_expert_reads {
 } tt_expert_reads;
 
 /* Of the ops whose token and phase pass the filter. Needs a clock. out->bytes is for free(), also
- * after an error. */
+ * after an error. `over` may be NULL. */
 tt_status tt_expert_reads_measure(const tt_model *m, const tt_filter *filter,
                                   const tt_router_layer *layers, size_t n_layers,
-                                  tt_expert_reads *out, tt_error *err);
+                                  const tt_over *over, tt_expert_reads *out, tt_error *err);
 
 #endif

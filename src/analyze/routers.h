@@ -4,6 +4,7 @@
 #define TT_ANALYZE_ROUTERS_H
 
 #include "analyze/filter.h"
+#include "analyze/over.h"
 #include "analyze/routing.h"
 #include "model/model.h"
 
@@ -56,7 +57,7 @@ tt_routers *tt_routers_new(const tt_model *m, const tt_filter *filter, uint8_t t
 void tt_routers_free(tt_routers *r);
 /* Asked now and then during the walk: whether nobody waits for it any more. Then it ends with
  * TT_E_IO. */
-void tt_routers_until(tt_routers *r, bool (*is_over)(void *context), void *context);
+void tt_routers_until(tt_routers *r, tt_over over);
 /* TT_E_LIMIT for more than TT_ROUTERS_EXPERTS_MAX experts. */
 tt_status tt_routers_walk(tt_routers *r, tt_routers_progress *progress, void *context,
                           tt_error *err);

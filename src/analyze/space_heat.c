@@ -274,8 +274,7 @@ static void free_measure(measure *q)
 }
 
 tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_filter *filter,
-                                tt_space_heat_wanted *wanted, void *context, tt_space_heat *heat,
-                                tt_error *err)
+                                const tt_over *over, tt_space_heat *heat, tt_error *err)
 {
     measure q = {.m = m, .s = s, .filter = filter, .heat = heat, .accesses_run = TT_NONE};
     tt_status status = TT_OK;
@@ -291,8 +290,7 @@ tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_
         status = no_memory(err);
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = walk_run(&q, i, err);
-        if (wanted && i % RUNS_EACH == RUNS_EACH - 1 && status == TT_OK && !wanted(context))
-            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for it any more");
+        if (i % RUNS_EACH == RUNS_EACH - 1 && status == TT_OK) status = tt_over_check(over, err);
     }
     if (status == TT_OK) status = tell_all(&q, err);
     if (status == TT_OK && !finish(&q)) status = no_memory(err);

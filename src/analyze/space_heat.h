@@ -8,6 +8,7 @@
 #define TT_ANALYZE_SPACE_HEAT_H
 
 #include "analyze/filter.h"
+#include "analyze/over.h"
 #include "analyze/spaces.h"
 
 #include <stdbool.h>
@@ -30,14 +31,10 @@ typedef struct tt_space_heat {
     uint64_t impossible; /* uses of places that no file or buffer has, left out */
 } tt_space_heat;
 
-/* Asked now and then; false: nobody waits for the result any more. */
-typedef bool tt_space_heat_wanted(void *context);
-
 /* Zero-filled, or freed with tt_space_heat_free, also after an error. Needs a clock when the filter
- * has times. `wanted` may be NULL; TT_E_IO when it says no. */
+ * has times. `over` may be NULL. */
 tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_filter *filter,
-                                tt_space_heat_wanted *wanted, void *context, tt_space_heat *heat,
-                                tt_error *err);
+                                const tt_over *over, tt_space_heat *heat, tt_error *err);
 void tt_space_heat_free(tt_space_heat *heat);
 
 #endif

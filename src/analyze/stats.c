@@ -204,8 +204,7 @@ const tt_stats_axis *tt_stats_series_axis(const tt_stats *s)
     return &s->axis;
 }
 
-void tt_stats_until(tt_stats *s, tt_stats_is_over *is_over, void *context)
+void tt_stats_until(tt_stats *s, tt_over over)
 {
-    s->is_over = is_over;
-    s->over_context = context;
+    s->over = over;
 }

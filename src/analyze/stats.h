@@ -9,6 +9,7 @@
 
 #include "analyze/filter.h"
 #include "analyze/join.h"
+#include "analyze/over.h"
 #include "analyze/quantiles.h"
 #include "model/model.h"
 
@@ -86,10 +87,8 @@ uint32_t tt_stats_bucket_begin(const tt_stats_axis *axis, uint32_t bucket);
 /* Called now and then with the runs done and the runs in all. */
 typedef void tt_stats_progress(void *context, uint64_t done, uint64_t total);
 
-/* Asked now and then during a walk for s alone: whether nobody waits for it any more. Then it ends
- * with TT_E_IO. */
-typedef bool tt_stats_is_over(void *context);
-void tt_stats_until(tt_stats *s, tt_stats_is_over *is_over, void *context);
+/* Ends a walk for s alone early. */
+void tt_stats_until(tt_stats *s, tt_over over);
 
 /* Walks the trace once for all n of them. Needs a clock (tt_model_need_clock). */
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,

@@ -39,11 +39,10 @@ struct tt_stats {
     size_t n_shares, shares_capacity;
     tt_arena keys;
     uint64_t stray;
-    tt_stats_axis axis;        /* without buckets: no series */
-    uint32_t *batches;         /* by bucket */
-    uint32_t bucket;           /* of the run at hand, or TT_NONE */
-    tt_stats_is_over *is_over; /* or NULL */
-    void *over_context;
+    tt_stats_axis axis; /* without buckets: no series */
+    uint32_t *batches;  /* by bucket */
+    uint32_t bucket;    /* of the run at hand, or TT_NONE */
+    tt_over over;
     bool in_time; /* the filter names a time */
     bool failed;
 };

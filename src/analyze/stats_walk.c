@@ -239,9 +239,8 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = walk_run(list, n, m, i, &j, accesses, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
-        if (n == 1 && i % PROGRESS_EVERY == 0 && list[0]->is_over && status == TT_OK &&
-            list[0]->is_over(list[0]->over_context))
-            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for the sums");
+        if (n == 1 && i % PROGRESS_EVERY == 0 && status == TT_OK)
+            status = tt_over_check(&list[0]->over, err);
     }
     uint64_t stray = 0;
     if (status == TT_OK) status = count_unknown_runs(m, &stray, err);

@@ -190,11 +190,6 @@ uint32_t tt_timeline_tracks(const tt_timeline *t, uint32_t *n_lanes)
     return t->n_rows * t->n_lanes;
 }
 
-tt_timeline_track tt_timeline_track_at(const tt_timeline *t, uint32_t track)
-{
-    return (tt_timeline_track){track / t->n_lanes, track % t->n_lanes};
-}
-
 uint32_t tt_timeline_track_of(const tt_timeline *t, uint32_t run, uint32_t lane)
 {
     if (run >= t->n_runs || t->row_of_run[run] == 0 || lane >= t->n_lanes) return TT_NONE;

@@ -8,6 +8,7 @@
 #ifndef TT_ANALYZE_TIMELINE_H
 #define TT_ANALYZE_TIMELINE_H
 
+#include "analyze/over.h"
 #include "base/status.h"
 #include "model/model.h"
 
@@ -39,12 +40,6 @@ typedef struct tt_timeline_kind {
 /* "input", "norm", "attention", "ffn", "output", "other" */
 const char *tt_timeline_category_name(uint8_t category);
 
-/* A lane of one of the computations under way at a time. */
-typedef struct tt_timeline_track {
-    uint32_t row; /* 0, and higher ones where computations overlap */
-    uint32_t lane;
-} tt_timeline_track;
-
 typedef struct tt_timeline tt_timeline;
 
 /* Puts the runs in order. *out is freed with tt_timeline_free; NULL on failure (TT_E_NOT_FOUND: no
@@ -54,9 +49,9 @@ void tt_timeline_free(tt_timeline *t);
 
 /* When the first run or batch begins and the last one ends. */
 void tt_timeline_extent(const tt_timeline *t, double *from_ns, double *to_ns);
-/* By row and lane; row r has the tracks r x n_lanes .. */
+/* A track is a lane of one of the computations under way at a time: row r has the tracks
+ * r x n_lanes .., and rows beyond the first are there where computations overlap. */
 uint32_t tt_timeline_tracks(const tt_timeline *t, uint32_t *n_lanes);
-tt_timeline_track tt_timeline_track_at(const tt_timeline *t, uint32_t track);
 /* The track of that lane of a run (in m->runs); TT_NONE: there is none. */
 uint32_t tt_timeline_track_of(const tt_timeline *t, uint32_t run, uint32_t lane);
 /* The width of an overview's bucket: a power of two; its buckets begin at multiples of it. */
@@ -176,14 +171,11 @@ typedef struct tt_timeline_sums {
     uint32_t n_kinds;
 } tt_timeline_sums;
 
-/* Whether nobody waits for the result any more: asked now and then. */
-typedef bool tt_timeline_over(void *context);
-
-/* tracks: as of a tile. Reads all records of the window; `over` (or NULL) ends it with TT_E_IO.
+/* tracks: as of a tile. Reads all records of the window; `over` may be NULL.
  * *sums is freed with tt_timeline_sums_free, also after an error. */
 tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double from_ns,
-                                double to_ns, const uint8_t *tracks, tt_timeline_over *over,
-                                void *context, tt_timeline_sums *sums, tt_error *err);
+                                double to_ns, const uint8_t *tracks, const tt_over *over,
+                                tt_timeline_sums *sums, tt_error *err);
 void tt_timeline_sums_free(tt_timeline_sums *sums);
 
 /* --- along a track --- */

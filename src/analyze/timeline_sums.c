@@ -89,8 +89,8 @@ static tt_status end_sums(summing *s, tt_timeline_sums *sums, tt_error *err)
 }
 
 tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double from_ns,
-                                double to_ns, const uint8_t *tracks, tt_timeline_over *over,
-                                void *context, tt_timeline_sums *sums, tt_error *err)
+                                double to_ns, const uint8_t *tracks, const tt_over *over,
+                                tt_timeline_sums *sums, tt_error *err)
 {
     memset(sums, 0, sizeof *sums);
     summing *s = calloc(1, sizeof *s);
@@ -105,8 +105,7 @@ tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double 
     for (; at < end && status == TT_OK; at += ASK_EVERY) {
         size_t next = end - at < ASK_EVERY ? end : at + ASK_EVERY;
         status = tt_timeline_walk(t, m, at, next, s->from, tracks, sum_piece, s, &stray, err);
-        if (status == TT_OK && over && over(context))
-            status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for it any more");
+        if (status == TT_OK) status = tt_over_check(over, err);
     }
     if (status == TT_OK) status = end_sums(s, sums, err);
     free(s);

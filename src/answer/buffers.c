@@ -1,5 +1,7 @@
 #include "answer/buffers.h"
 
+#include "answer/whole_ns.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,12 +20,8 @@ static void kv_string_or_null(tt_json *j, const char *key, const char *text)
 /* Since the first batch; null without a clock. */
 static void relative_ns(tt_json *j, const char *key, const tt_model *m, uint64_t ticks)
 {
-    double ns = tt_model_ns(m, ticks);
     tt_json_key(j, key);
-    if (m->clock.known && fabs(ns) < 9e18)
-        tt_json_i64(j, (int64_t)llround(ns));
-    else
-        tt_json_null(j);
+    tt_answer_whole_ns(j, m->clock.known, tt_model_ns(m, ticks));
 }
 
 static void kv_buffer(tt_json *j, const tt_model *m, uint32_t buffer)
@@ -45,10 +43,7 @@ static void put_times(tt_json *j, const tt_model *m, const tt_buffer *b)
     else
         tt_json_kv_string(j, "freed_relative_ns", NULL);
     tt_json_key(j, "lifetime_ns");
-    if (lived)
-        tt_json_i64(j, (int64_t)llround(tt_model_span_ns(m, b->free_ticks - b->alloc_ticks)));
-    else
-        tt_json_null(j);
+    tt_answer_whole_ns(j, lived, tt_model_span_ns(m, b->free_ticks - b->alloc_ticks));
     tt_json_kv_bool(j, "lifetime_at_least", !(b->flags & TT_BUFFER_ALLOC_SEEN));
 }
 

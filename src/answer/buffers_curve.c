@@ -1,18 +1,13 @@
 #include "answer/buffers.h"
 
-#include <math.h>
+#include "answer/whole_ns.h"
 
 static void times(tt_json *j, const tt_model *m, const tt_buffers_point *points, uint32_t n)
 {
     tt_json_key(j, "time_relative_ns");
     tt_json_array(j);
-    for (uint32_t i = 0; i < n; i++) {
-        double ns = tt_model_ns(m, points[i].ticks);
-        if (m->clock.known && fabs(ns) < 9e18)
-            tt_json_i64(j, (int64_t)llround(ns));
-        else
-            tt_json_null(j);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        tt_answer_whole_ns(j, m->clock.known, tt_model_ns(m, points[i].ticks));
     tt_json_array_end(j);
 }
 

@@ -7,28 +7,19 @@
 #include <sys/sysmacros.h>
 #include <sys/types.h>
 
-static void kv_u64_or_null(tt_json *j, const char *key, bool known, uint64_t value)
-{
-    tt_json_key(j, key);
-    if (known)
-        tt_json_u64(j, value);
-    else
-        tt_json_null(j);
-}
-
 static void kv_ns(tt_json *j, const char *key, bool known, double ns)
 {
-    kv_u64_or_null(j, key, known, tt_units_round_ns(ns));
+    tt_json_kv_u64_or_null(j, key, known, tt_units_round_ns(ns));
 }
 
 static void counts(tt_json *j, const tt_fault_counts *c)
 {
     tt_json_kv_u64(j, "counted", c->observed);
-    kv_u64_or_null(j, "minor_faults", c->observed > 0, c->minor);
-    kv_u64_or_null(j, "major_faults", c->observed > 0, c->major);
-    kv_u64_or_null(j, "read_bytes", c->observed_reads > 0, c->read_bytes);
+    tt_json_kv_u64_or_null(j, "minor_faults", c->observed > 0, c->minor);
+    tt_json_kv_u64_or_null(j, "major_faults", c->observed > 0, c->major);
+    tt_json_kv_u64_or_null(j, "read_bytes", c->observed_reads > 0, c->read_bytes);
     tt_json_kv_bool(j, "read_bytes_at_least", c->observed_reads && c->observed_reads < c->observed);
-    kv_u64_or_null(j, "cpu_ns", c->observed > 0, c->cpu_ns);
+    tt_json_kv_u64_or_null(j, "cpu_ns", c->observed > 0, c->cpu_ns);
 }
 
 static void kernel_sum(tt_json *j, const char *key, const tt_kernel_sum *k)
@@ -39,12 +30,12 @@ static void kernel_sum(tt_json *j, const char *key, const tt_kernel_sum *k)
         return;
     }
     tt_json_object(j);
-    kv_u64_or_null(j, "minor_faults", k->has_faults, k->minor);
-    kv_u64_or_null(j, "major_faults", k->has_faults, k->major);
-    kv_u64_or_null(j, "read_bytes", k->has_io, k->read_bytes);
-    kv_u64_or_null(j, "read_call_bytes", k->has_io, k->rchar_bytes);
-    kv_u64_or_null(j, "user_ns", k->has_faults, k->user_ns);
-    kv_u64_or_null(j, "system_ns", k->has_faults, k->system_ns);
+    tt_json_kv_u64_or_null(j, "minor_faults", k->has_faults, k->minor);
+    tt_json_kv_u64_or_null(j, "major_faults", k->has_faults, k->major);
+    tt_json_kv_u64_or_null(j, "read_bytes", k->has_io, k->read_bytes);
+    tt_json_kv_u64_or_null(j, "read_call_bytes", k->has_io, k->rchar_bytes);
+    tt_json_kv_u64_or_null(j, "user_ns", k->has_faults, k->user_ns);
+    tt_json_kv_u64_or_null(j, "system_ns", k->has_faults, k->system_ns);
     tt_json_key(j, "devices");
     tt_json_array(j);
     for (uint32_t i = 0; i < k->n_devices; i++) {
@@ -218,14 +209,15 @@ static void sample(void *context, const tt_residency_sample *r, const tt_ranges 
     tt_json_object(j);
     tt_json_kv_string(j, "model", s->v->m->files[r->file].path);
     bool in_batch = r->batch != TT_NONE;
-    kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(s->v->m, r->batch) : 0);
+    tt_json_kv_u64_or_null(j, "token_id", in_batch,
+                           in_batch ? tt_model_token(s->v->m, r->batch) : 0);
     tt_json_kv_string(j, "moment", tt_faults_moment(r->moment));
     tt_json_kv_double(j, "start_relative_ns", tt_model_ns(s->v->m, r->begin_ticks));
     tt_json_kv_double(j, "end_relative_ns", tt_model_ns(s->v->m, r->end_ticks));
     tt_json_kv_u64(j, "observed_bytes", r->observed_bytes);
     tt_json_kv_u64(j, "resident_bytes", r->resident_bytes);
-    kv_u64_or_null(j, "came_bytes", r->compared, r->came_bytes);
-    kv_u64_or_null(j, "went_bytes", r->compared, r->went_bytes);
+    tt_json_kv_u64_or_null(j, "came_bytes", r->compared, r->came_bytes);
+    tt_json_kv_u64_or_null(j, "went_bytes", r->compared, r->went_bytes);
     if (s->v->residency && s->v->by->by == TT_FAULTS_BY_TENSOR && s->v->by_given)
         sample_tensors(s, r, now);
     tt_json_object_end(j);
@@ -241,12 +233,12 @@ static void residency_tensor(tt_json *j, const tt_faults_view *v, uint32_t at)
     tt_json_kv_string(j, "model", v->m->files[w->file].path);
     tt_json_kv_u64(j, "size_bytes", w->size_bytes);
     tt_json_kv_u64(j, "samples", r->samples);
-    kv_u64_or_null(j, "first_bytes", known, r->first_bytes);
-    kv_u64_or_null(j, "last_bytes", known, r->last_bytes);
-    kv_u64_or_null(j, "least_bytes", known, r->least_bytes);
-    kv_u64_or_null(j, "most_bytes", known, r->most_bytes);
-    kv_u64_or_null(j, "came_bytes", known, r->came_bytes);
-    kv_u64_or_null(j, "went_bytes", known, r->went_bytes);
+    tt_json_kv_u64_or_null(j, "first_bytes", known, r->first_bytes);
+    tt_json_kv_u64_or_null(j, "last_bytes", known, r->last_bytes);
+    tt_json_kv_u64_or_null(j, "least_bytes", known, r->least_bytes);
+    tt_json_kv_u64_or_null(j, "most_bytes", known, r->most_bytes);
+    tt_json_kv_u64_or_null(j, "came_bytes", known, r->came_bytes);
+    tt_json_kv_u64_or_null(j, "went_bytes", known, r->went_bytes);
     tt_json_object_end(j);
 }
 

@@ -5,15 +5,6 @@
 
 #include <stdio.h>
 
-static void kv_or_null(tt_json *j, const char *key, bool known, uint64_t v)
-{
-    tt_json_key(j, key);
-    if (known)
-        tt_json_u64(j, v);
-    else
-        tt_json_null(j);
-}
-
 static void put_dims(tt_json *j, const char *key, const uint64_t dims[TT_DIMS])
 {
     tt_json_key(j, key);
@@ -38,11 +29,11 @@ static void put_run(tt_json *j, const tt_topology *t, uint32_t i)
     const tt_topology_node *n = &t->nodes[i];
     bool first = n->op == i, fused = n->op != TT_NONE && !first;
     tt_json_kv_bool(j, "executes", t->graph->tensors[i].flags & TT_TENSOR_EXECUTES);
-    kv_or_null(j, "fused_into", fused, n->op);
-    kv_or_null(j, "op_nodes", first, n->n_nodes);
-    kv_or_null(j, "duration_ns", first && n->timed && t->m->clock.known,
-               tt_units_round_ns(tt_model_span_ns(t->m, n->ticks)));
-    kv_or_null(j, "weight_bytes", first, n->weight_bytes);
+    tt_json_kv_u64_or_null(j, "fused_into", fused, n->op);
+    tt_json_kv_u64_or_null(j, "op_nodes", first, n->n_nodes);
+    tt_json_kv_u64_or_null(j, "duration_ns", first && n->timed && t->m->clock.known,
+                           tt_units_round_ns(tt_model_span_ns(t->m, n->ticks)));
+    tt_json_kv_u64_or_null(j, "weight_bytes", first, n->weight_bytes);
     if (first && n->at_most) tt_json_kv_bool(j, "weight_bytes_at_most", true);
 }
 
@@ -59,7 +50,7 @@ static void put_tensor(tt_json *j, const tt_topology *t, uint32_t i)
     tt_json_kv_string(j, "op_desc", x->op_desc);
     put_dims(j, "ne", x->ne);
     put_dims(j, "nb", x->nb);
-    kv_or_null(j, "layer_id", layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
+    tt_json_kv_u64_or_null(j, "layer_id", layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
     tt_json_kv_string(j, "category", x->place.category);
     tt_json_kv_string(j, "component", x->place.component);
     put_flags(j, x);
@@ -69,7 +60,7 @@ static void put_tensor(tt_json *j, const tt_topology *t, uint32_t i)
     for (uint32_t k = 0; k < x->n_src; k++)
         if (x->src[k] != TT_NONE) tt_json_u64(j, x->src[k]);
     tt_json_array_end(j);
-    kv_or_null(j, "view_of_id", x->view_src != TT_NONE, x->view_src);
+    tt_json_kv_u64_or_null(j, "view_of_id", x->view_src != TT_NONE, x->view_src);
     if (is_node) put_run(j, t, i);
     tt_json_object_end(j);
 }
@@ -109,13 +100,13 @@ static void put_sums(tt_json *j, const tt_topology *t, const char *key,
         const tt_topology_sum *s = &sums->list[i];
         tt_json_object(j);
         if (layers)
-            kv_or_null(j, "layer_id", s->layer_id >= 0,
-                       (uint64_t)(s->layer_id >= 0 ? s->layer_id : 0));
+            tt_json_kv_u64_or_null(j, "layer_id", s->layer_id >= 0,
+                                   (uint64_t)(s->layer_id >= 0 ? s->layer_id : 0));
         else
             tt_json_kv_string(j, "op", s->key);
         tt_json_kv_u64(j, "count", s->count);
-        kv_or_null(j, "total_ns", s->timed && t->m->clock.known,
-                   tt_units_round_ns(tt_model_span_ns(t->m, s->ticks)));
+        tt_json_kv_u64_or_null(j, "total_ns", s->timed && t->m->clock.known,
+                               tt_units_round_ns(tt_model_span_ns(t->m, s->ticks)));
         tt_json_kv_u64(j, "weight_bytes", s->weight_bytes);
         tt_json_kv_bool(j, "weight_bytes_at_most", s->at_most);
         tt_json_object_end(j);
@@ -128,10 +119,10 @@ void tt_graph_json_summary(tt_json *j, const tt_topology *t)
     const tt_run *r = t->run == TT_NONE ? NULL : &t->m->runs[t->run];
     bool in_batch = r && r->batch != TT_NONE;
     tt_json_kv_u64(j, "graph_id", t->graph->id);
-    kv_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(t->m, r->batch) : 0);
+    tt_json_kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(t->m, r->batch) : 0);
     tt_json_kv_string(j, "phase",
                       tt_phase_name(in_batch ? t->m->batches[r->batch].phase : TT_PHASE_UNKNOWN));
-    kv_or_null(j, "run_id", r != NULL, r ? r->id : 0);
+    tt_json_kv_u64_or_null(j, "run_id", r != NULL, r ? r->id : 0);
     tt_json_kv_u64(j, "runs", t->n_runs);
     tt_json_kv_u64(j, "tokens", t->n_batches);
     tt_json_kv_u64(j, "nodes_total", t->graph->n_nodes);
@@ -139,8 +130,8 @@ void tt_graph_json_summary(tt_json *j, const tt_topology *t)
     tt_json_kv_u64(j, "edges_total", t->n_edges);
     tt_json_kv_u64(j, "views_total", t->n_views);
     tt_json_kv_u64(j, "ops_recorded", t->n_ops);
-    kv_or_null(j, "fused_ops", t->n_ops > 0, t->n_fused_ops);
-    kv_or_null(j, "fused_nodes", t->n_ops > 0, t->n_fused_nodes);
+    tt_json_kv_u64_or_null(j, "fused_ops", t->n_ops > 0, t->n_fused_ops);
+    tt_json_kv_u64_or_null(j, "fused_nodes", t->n_ops > 0, t->n_fused_nodes);
     tt_json_kv_u64(j, "weights_size_bytes", t->weights_size_bytes);
     put_sums(j, t, "ops", &t->by_op, false);
     put_sums(j, t, "layers", &t->by_layer, true);

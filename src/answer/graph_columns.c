@@ -16,18 +16,10 @@ void tt_graph_column(tt_graph_writer *w, const char *key, uint32_t n, tt_graph_p
     tt_json_array_end(w->j);
 }
 
-void tt_graph_u64_or_null(tt_json *j, bool known, uint64_t v)
-{
-    if (known)
-        tt_json_u64(j, v);
-    else
-        tt_json_null(j);
-}
-
 void tt_graph_span_or_null(const tt_graph_writer *w, bool known, uint64_t ticks)
 {
-    tt_graph_u64_or_null(w->j, known && w->m->clock.known,
-                         tt_units_round_ns(tt_model_span_ns(w->m, ticks)));
+    tt_json_u64_or_null(w->j, known && w->m->clock.known,
+                        tt_units_round_ns(tt_model_span_ns(w->m, ticks)));
 }
 
 /* --- parts --- */
@@ -35,7 +27,7 @@ void tt_graph_span_or_null(const tt_graph_writer *w, bool known, uint64_t ticks)
 static void put_part_layer(tt_graph_writer *w, uint32_t i)
 {
     int32_t layer = w->c->parts[i].layer_id;
-    tt_graph_u64_or_null(w->j, layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
+    tt_json_u64_or_null(w->j, layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
 }
 
 static void put_part_behind(tt_graph_writer *w, uint32_t i)
@@ -70,7 +62,7 @@ static void put_part_total(tt_graph_writer *w, uint32_t i)
 
 static void put_part_bytes(tt_graph_writer *w, uint32_t i)
 {
-    tt_graph_u64_or_null(w->j, w->c->parts[i].n_ops > 0, w->c->parts[i].weight_bytes);
+    tt_json_u64_or_null(w->j, w->c->parts[i].n_ops > 0, w->c->parts[i].weight_bytes);
 }
 
 static void put_part_at_most(tt_graph_writer *w, uint32_t i)
@@ -160,7 +152,7 @@ static void put_run(tt_graph_writer *w)
     const tt_run *r = w->t->run == TT_NONE ? NULL : &w->m->runs[w->t->run];
     bool ended = r && r->ended && r->end_ticks >= r->begin_ticks;
     tt_json_key(w->j, "run");
-    tt_graph_u64_or_null(w->j, r != NULL, w->t->run);
+    tt_json_u64_or_null(w->j, r != NULL, w->t->run);
     tt_json_key(w->j, "begin_ns");
     if (r && w->m->clock.known)
         tt_json_double(w->j, tt_model_ns(w->m, r->begin_ticks));

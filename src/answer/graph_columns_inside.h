@@ -29,7 +29,6 @@ typedef struct tt_graph_writer {
 typedef void tt_graph_put(tt_graph_writer *w, uint32_t i);
 
 void tt_graph_column(tt_graph_writer *w, const char *key, uint32_t n, tt_graph_put *put);
-void tt_graph_u64_or_null(tt_json *j, bool known, uint64_t v);
 /* A length of ticks in ns. */
 void tt_graph_span_or_null(const tt_graph_writer *w, bool known, uint64_t ticks);
 

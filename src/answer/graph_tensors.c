@@ -83,7 +83,7 @@ static void put_ne(tt_graph_writer *w, uint32_t i)
 static void put_layer(tt_graph_writer *w, uint32_t i)
 {
     int32_t layer = tt_graph_layer(w->t, i);
-    tt_graph_u64_or_null(w->j, layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
+    tt_json_u64_or_null(w->j, layer >= 0, (uint64_t)(layer >= 0 ? layer : 0));
 }
 
 static void put_part_of(tt_graph_writer *w, uint32_t i)
@@ -104,12 +104,12 @@ static void put_executes(tt_graph_writer *w, uint32_t i)
 static void put_fused_into(tt_graph_writer *w, uint32_t i)
 {
     uint32_t op = node(w, i)->op;
-    tt_graph_u64_or_null(w->j, op != TT_NONE && op != i, op);
+    tt_json_u64_or_null(w->j, op != TT_NONE && op != i, op);
 }
 
 static void put_op_nodes(tt_graph_writer *w, uint32_t i)
 {
-    tt_graph_u64_or_null(w->j, node(w, i)->op == i, node(w, i)->n_nodes);
+    tt_json_u64_or_null(w->j, node(w, i)->op == i, node(w, i)->n_nodes);
 }
 
 static void put_duration(tt_graph_writer *w, uint32_t i)
@@ -119,7 +119,7 @@ static void put_duration(tt_graph_writer *w, uint32_t i)
 
 static void put_weight_bytes(tt_graph_writer *w, uint32_t i)
 {
-    tt_graph_u64_or_null(w->j, node(w, i)->op == i, node(w, i)->weight_bytes);
+    tt_json_u64_or_null(w->j, node(w, i)->op == i, node(w, i)->weight_bytes);
 }
 
 static void put_at_most(tt_graph_writer *w, uint32_t i)
@@ -150,14 +150,14 @@ static void put_weight(tt_graph_writer *w, uint32_t i)
 static void put_file(tt_graph_writer *w, uint32_t i)
 {
     uint32_t weight = tensor(w, i)->weight;
-    tt_graph_u64_or_null(w->j, weight != TT_NONE,
-                         weight != TT_NONE ? w->m->weights[weight].file : 0);
+    tt_json_u64_or_null(w->j, weight != TT_NONE,
+                        weight != TT_NONE ? w->m->weights[weight].file : 0);
 }
 
 static void put_file_offset(tt_graph_writer *w, uint32_t i)
 {
     const tt_tensor *t = tensor(w, i);
-    tt_graph_u64_or_null(
+    tt_json_u64_or_null(
         w->j, t->weight != TT_NONE,
         t->weight != TT_NONE ? w->m->weights[t->weight].offset_bytes + t->root_offset_bytes : 0);
 }
@@ -174,19 +174,19 @@ static void put_buffer(tt_graph_writer *w, uint32_t i)
 {
     uint64_t offset;
     uint32_t buffer = buffer_of(w, i, &offset);
-    tt_graph_u64_or_null(w->j, buffer != TT_NONE, buffer);
+    tt_json_u64_or_null(w->j, buffer != TT_NONE, buffer);
 }
 
 static void put_buffer_offset(tt_graph_writer *w, uint32_t i)
 {
     uint64_t offset;
     uint32_t buffer = buffer_of(w, i, &offset);
-    tt_graph_u64_or_null(w->j, buffer != TT_NONE, offset);
+    tt_json_u64_or_null(w->j, buffer != TT_NONE, offset);
 }
 
 static void put_view_of(tt_graph_writer *w, uint32_t i)
 {
-    tt_graph_u64_or_null(w->j, tensor(w, i)->view_src != TT_NONE, tensor(w, i)->view_src);
+    tt_json_u64_or_null(w->j, tensor(w, i)->view_src != TT_NONE, tensor(w, i)->view_src);
 }
 
 static void put_flags(tt_graph_writer *w, uint32_t i)
@@ -247,7 +247,7 @@ static void edge_column(tt_graph_writer *w, const char *key, enum edge_field fie
             if (field == EDGE_IS_VIEW)
                 tt_json_bool(w->j, e->is_view);
             else if (field == EDGE_SLOT)
-                tt_graph_u64_or_null(w->j, e->slot != TT_NONE, e->slot);
+                tt_json_u64_or_null(w->j, e->slot != TT_NONE, e->slot);
             else
                 tt_json_u64(w->j, field == EDGE_SOURCE ? e->source : e->target);
         }

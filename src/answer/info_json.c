@@ -44,23 +44,6 @@ static void files(tt_json *j, const tt_model *m)
 }
 
 /* A time that the trace may not be able to tell: null then, not zero. */
-static void maybe_double(tt_json *j, const char *key, bool known, double value)
-{
-    tt_json_key(j, key);
-    if (known)
-        tt_json_double(j, value);
-    else
-        tt_json_null(j);
-}
-
-static void maybe_ns(tt_json *j, const char *key, const tt_model *m, bool known, uint64_t ticks)
-{
-    tt_json_key(j, key);
-    if (known && m->clock.known)
-        tt_json_u64(j, tt_model_mono_ns(m, ticks));
-    else
-        tt_json_null(j);
-}
 
 static void phase(tt_json *j, const char *name, const tt_phase_summary *p, bool has_times)
 {
@@ -68,8 +51,8 @@ static void phase(tt_json *j, const char *name, const tt_phase_summary *p, bool 
     tt_json_object(j);
     tt_json_kv_u64(j, "batches", p->batches);
     tt_json_kv_u64(j, "tokens", p->tokens);
-    maybe_double(j, "total_ns", has_times, p->total_ns);
-    maybe_double(j, "tokens_per_s", p->tokens_per_s > 0, p->tokens_per_s);
+    tt_json_kv_double_or_null(j, "total_ns", has_times, p->total_ns);
+    tt_json_kv_double_or_null(j, "tokens_per_s", p->tokens_per_s > 0, p->tokens_per_s);
     tt_json_object_end(j);
 }
 
@@ -154,8 +137,9 @@ static void batches(tt_json *j, const tt_model *m)
         tt_json_kv_u64(j, "token_id", tt_model_token(m, i));
         tt_json_kv_string(j, "phase", tt_phase_name(b->phase));
         tt_json_kv_u64(j, "context_id", b->context);
-        maybe_ns(j, "start_ns", m, true, b->begin_ticks);
-        maybe_ns(j, "end_ns", m, b->ended, b->end_ticks);
+        tt_json_kv_u64_or_null(j, "start_ns", m->clock.known, tt_model_mono_ns(m, b->begin_ticks));
+        tt_json_kv_u64_or_null(j, "end_ns", b->ended && m->clock.known,
+                               tt_model_mono_ns(m, b->end_ticks));
         tt_json_kv_u64(j, "n_tokens", b->n_tokens);
         tt_json_kv_u64(j, "runs", b->n_runs);
         tt_json_key(j, "tokens");
@@ -190,9 +174,10 @@ static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_
         else
             tt_json_kv_string(j, key, r[i].key);
         tt_json_kv_u64(j, "count", r[i].count);
-        maybe_double(j, "total_ns", r[i].timed > 0, r[i].total_ns);
-        maybe_double(j, "share", r[i].timed > 0, all_ns > 0 ? r[i].total_ns / all_ns : 0);
-        maybe_double(j, "wait_ns", r[i].timed > 0, r[i].wait_ns);
+        tt_json_kv_double_or_null(j, "total_ns", r[i].timed > 0, r[i].total_ns);
+        tt_json_kv_double_or_null(j, "share", r[i].timed > 0,
+                                  all_ns > 0 ? r[i].total_ns / all_ns : 0);
+        tt_json_kv_double_or_null(j, "wait_ns", r[i].timed > 0, r[i].wait_ns);
         tt_json_kv_u64(j, "weight_bytes", r[i].weight_bytes);
         tt_json_object_end(j);
     }
@@ -245,10 +230,10 @@ void tt_info_json(tt_json *j, const tt_info *info)
     counts(j, info);
     tt_info_capture_json(j, info);
     bool has_times = info->m->clock.known;
-    maybe_double(j, "elapsed_ns", has_times, s->elapsed_ns);
-    maybe_double(j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);
-    maybe_double(j, "bytes_per_record", s->records > 0,
-                 s->records ? (double)s->file_bytes / (double)s->records : 0);
+    tt_json_kv_double_or_null(j, "elapsed_ns", has_times, s->elapsed_ns);
+    tt_json_kv_double_or_null(j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);
+    tt_json_kv_double_or_null(j, "bytes_per_record", s->records > 0,
+                              s->records ? (double)s->file_bytes / (double)s->records : 0);
     phase(j, "prompt", &s->prompt, has_times);
     phase(j, "generate", &s->generate, has_times);
     phase(j, "unknown", &s->unknown, has_times);

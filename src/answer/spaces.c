@@ -1,9 +1,9 @@
 #include "answer/spaces.h"
 
 #include "analyze/buffers.h"
+#include "answer/whole_ns.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,11 +25,7 @@ static void layer_or_null(tt_json *j, int32_t layer)
 
 static void moment_or_null(tt_json *j, const tt_model *m, bool known, uint64_t ticks)
 {
-    const double ns = tt_model_ns(m, ticks);
-    if (known && m->clock.known && fabs(ns) < 9e15)
-        tt_json_i64(j, (int64_t)llround(ns));
-    else
-        tt_json_null(j);
+    tt_answer_whole_ns(j, known && m->clock.known, tt_model_ns(m, ticks));
 }
 
 static void put_name(tt_json *j, const tt_space *s)

@@ -1,14 +1,5 @@
 #include "answer/whatif.h"
 
-static void maybe(tt_json *j, const char *key, bool known, double value)
-{
-    tt_json_key(j, key);
-    if (known)
-        tt_json_double(j, value);
-    else
-        tt_json_null(j);
-}
-
 static double ratio(uint64_t part, uint64_t all)
 {
     return all ? (double)part / (double)all : 0;
@@ -25,12 +16,16 @@ static void part(tt_json *j, const tt_whatif_view *v, const char *key, const tt_
     tt_json_kv_u64(j, "whole_units_bytes", p->read_bytes);
     tt_json_kv_u64(j, "first_bytes", p->first_bytes);
     tt_json_kv_u64(j, "missed_bytes", p->missed_bytes);
-    maybe(j, "miss_ratio", p->read_bytes > 0, ratio(p->missed_bytes, p->read_bytes));
-    maybe(j, "missed_per_token_bytes", p->tokens > 0, ratio(p->missed_bytes, p->tokens));
-    maybe(j, "compute_per_token_ns", timed, tt_whatif_compute_ns(p));
-    maybe(j, "disk_per_token_ns", timed && v->has_disk, tt_whatif_disk_ns(p));
-    maybe(j, "tokens_per_s_no_overlap", timed && v->has_disk, tt_whatif_rate_apart(p));
-    maybe(j, "tokens_per_s_full_overlap", timed && v->has_disk, tt_whatif_rate_overlap(p));
+    tt_json_kv_double_or_null(j, "miss_ratio", p->read_bytes > 0,
+                              ratio(p->missed_bytes, p->read_bytes));
+    tt_json_kv_double_or_null(j, "missed_per_token_bytes", p->tokens > 0,
+                              ratio(p->missed_bytes, p->tokens));
+    tt_json_kv_double_or_null(j, "compute_per_token_ns", timed, tt_whatif_compute_ns(p));
+    tt_json_kv_double_or_null(j, "disk_per_token_ns", timed && v->has_disk, tt_whatif_disk_ns(p));
+    tt_json_kv_double_or_null(j, "tokens_per_s_no_overlap", timed && v->has_disk,
+                              tt_whatif_rate_apart(p));
+    tt_json_kv_double_or_null(j, "tokens_per_s_full_overlap", timed && v->has_disk,
+                              tt_whatif_rate_overlap(p));
     tt_json_object_end(j);
 }
 
@@ -47,7 +42,7 @@ void tt_whatif_json(tt_json *j, const tt_whatif_view *v)
     tt_json_kv_u64(j, "readahead_bytes", v->readahead_bytes);
     tt_json_kv_bool(j, "warm", v->warm);
     tt_json_kv_bool(j, "at_most", v->at_most);
-    maybe(j, "disk_bytes_per_s", v->has_disk, v->disk_bytes_per_s);
+    tt_json_kv_double_or_null(j, "disk_bytes_per_s", v->has_disk, v->disk_bytes_per_s);
     tt_json_kv_u64(j, "reserve_bytes", v->reserve_bytes);
     tt_json_key(j, "traced_readahead_bytes");
     if (v->traced_readahead_bytes)

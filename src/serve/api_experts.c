@@ -22,34 +22,30 @@ static void drop(void *made)
     free(c);
 }
 
-static bool is_over(void *request)
-{
-    return tt_request_is_over(request);
-}
-
-/* q: who waits for it; NULL: it is made for all who will ask. */
-static tt_status walk(choices *c, tt_model *m, const tt_filter *filter, tt_request *q,
+static tt_status walk(choices *c, tt_model *m, const tt_filter *filter, const tt_over *over,
                       tt_error *err)
 {
     c->view.routers = tt_routers_new(m, filter, TT_PHASE_PROMPT);
     if (!c->view.routers) return TT_E_MEMORY;
-    if (q) tt_routers_until(c->view.routers, is_over, q);
+    if (over) tt_routers_until(c->view.routers, *over);
     tt_status status = tt_routers_walk(c->view.routers, NULL, NULL, err);
     if (status != TT_OK) return status;
     if (!tt_routing_sum_up(&c->view)) return TT_E_MEMORY;
     if (c->view.n_layers == 0 || !m->clock.known || !tt_details_has(m->details, TT_DETAIL_FAULTS))
         return TT_OK;
     c->has_reads = true;
-    return tt_expert_reads_measure(m, filter, c->view.layers, c->view.n_layers, &c->reads, err);
+    return tt_expert_reads_measure(m, filter, c->view.layers, c->view.n_layers, over, &c->reads,
+                                   err);
 }
 
-static tt_status make_some(tt_model *m, const tt_filter *filter, tt_request *q, void **out,
+/* over: NULL when it is made for all who will ask. */
+static tt_status make_some(tt_model *m, const tt_filter *filter, const tt_over *over, void **out,
                            tt_error *err)
 {
     choices *c = calloc(1, sizeof *c);
     (void)tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts");
     if (!c) return TT_E_MEMORY;
-    tt_status status = walk(c, m, filter, q, err);
+    tt_status status = walk(c, m, filter, over, err);
     if (status != TT_OK)
         drop(c);
     else
@@ -69,9 +65,10 @@ tt_status tt_answer_experts(tt_request *q, tt_reply *r, tt_error *err)
     const void *shared = NULL;
     void *own = NULL;
     tt_filter filter;
+    const tt_over over = tt_request_over(q);
     if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
     tt_status status = tt_request_is_unfiltered(q) ? tt_source_get(q, &memo, &shared, err)
-                                                   : make_some(q->m, &filter, q, &own, err);
+                                                   : make_some(q->m, &filter, &over, &own, err);
     if (status != TT_OK) return status;
     const choices *c = own ? own : shared;
     tt_routing_view v = c->view;

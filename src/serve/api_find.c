@@ -60,15 +60,6 @@ static bool is_listed(search *s)
     return s->found++ < s->limit;
 }
 
-static void put_layer(tt_json *j, int32_t layer)
-{
-    tt_json_key(j, "layer_id");
-    if (layer < 0)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, layer);
-}
-
 static void find_tensors(search *s, const tt_names *names)
 {
     begin_group(s, "tensor");
@@ -79,7 +70,7 @@ static void find_tensors(search *s, const tt_names *names)
         tt_json_object(s->j);
         tt_json_kv_string(s->j, "name", n->name);
         tt_json_kv_bool(s->j, "weight", in_file);
-        put_layer(s->j, n->layer_id);
+        tt_json_kv_u64_or_null(s->j, "layer_id", n->layer_id >= 0, (uint64_t)n->layer_id);
         tt_json_kv_u64(s->j, "size_bytes",
                        in_file ? s->m->weights[n->weight].size_bytes
                                : s->m->graphs[n->graph].tensors[n->tensor].size_bytes);
@@ -115,7 +106,7 @@ static void find_layers(search *s, const tt_names *names)
     for (int64_t layer = first; layer < end && layer < n && s->found < s->limit; layer++) {
         s->found++;
         tt_json_object(s->j);
-        put_layer(s->j, (int32_t)layer);
+        tt_json_kv_u64(s->j, "layer_id", (uint64_t)layer);
         tt_json_object_end(s->j);
     }
     if (all) s->found = (uint64_t)n;

@@ -147,6 +147,9 @@ tt_status tt_answer_log_locate(tt_request *q, tt_reply *r, tt_error *err)
     const bool by_op = tt_request_text(q, "run") != NULL;
     if (by_op == (tt_request_text(q, "time_ns") != NULL))
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "ask for run and node, or for time_ns");
+    if (by_op != (tt_request_text(q, "node") != NULL))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "an op needs the parameters run and node");
     if (by_op && q->m->n_runs == 0)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "the trace has no run");
     if (!tt_log_filter_of(q, &f, &by_lane, err) ||

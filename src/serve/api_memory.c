@@ -53,8 +53,7 @@ static tt_status make_whole(tt_model *m, void **out, tt_error *err)
     *out = NULL;
     if (!w) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the heat");
     tt_status status = tt_spaces_make(m, &w->spaces, err);
-    if (status == TT_OK)
-        status = tt_space_heat_measure(m, w->spaces, &all, NULL, NULL, &w->heat, err);
+    if (status == TT_OK) status = tt_space_heat_measure(m, w->spaces, &all, NULL, &w->heat, err);
     if (status == TT_OK)
         *out = w;
     else
@@ -78,7 +77,8 @@ static void drop_faults(void *made)
     free(f);
 }
 
-static tt_status sum_faults(tt_model *m, const tt_filter *filter, fault_rows **out, tt_error *err)
+static tt_status sum_faults(tt_model *m, const tt_filter *filter, tt_over over, fault_rows **out,
+                            tt_error *err)
 {
     fault_rows *f = calloc(1, sizeof *f);
     *out = NULL;
@@ -87,6 +87,7 @@ static tt_status sum_faults(tt_model *m, const tt_filter *filter, fault_rows **o
         drop_faults(f);
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the faults");
     }
+    tt_faults_until(f->sums, over);
     tt_status status = tt_faults_sum(f->sums, NULL, NULL, err);
     if (status == TT_OK) {
         f->rows = tt_faults_rows(f->sums, TT_FAULTS_SORT_KEY, &f->n);
@@ -101,7 +102,7 @@ static tt_status make_faults(tt_model *m, void **out, tt_error *err)
 {
     const tt_filter all = {0};
     fault_rows *f;
-    tt_status status = sum_faults(m, &all, &f, err);
+    tt_status status = sum_faults(m, &all, (tt_over){0}, &f, err);
     *out = f;
     return status;
 }
@@ -220,11 +221,6 @@ static void put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, u
         if (h->units[i].accesses > 0) flags[at++] = h->units[i].at_most;
 }
 
-static bool is_wanted(void *request)
-{
-    return !tt_request_is_over(request);
-}
-
 static tt_status reply_heat(const tt_request *q, const tt_space_heat *h, uint32_t n_units,
                             tt_reply *r, tt_error *err)
 {
@@ -242,6 +238,7 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
     tt_filter filter;
     tt_space_heat heat = {0};
     tt_status status;
+    const tt_over over = tt_request_over(q);
     if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
     if (tt_request_is_unfiltered(q)) {
         status = tt_source_get(q, &whole_memo, &made, err);
@@ -252,7 +249,7 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
     status = tt_source_get(q, &spaces_memo, &made, err);
     if (status != TT_OK) return status;
     const tt_spaces *s = made;
-    status = tt_space_heat_measure(q->m, s, &filter, is_wanted, q, &heat, err);
+    status = tt_space_heat_measure(q->m, s, &filter, &over, &heat, err);
     if (status == TT_OK) status = reply_heat(q, &heat, s->n_units, r, err);
     tt_space_heat_free(&heat);
     return status;
@@ -393,7 +390,7 @@ tt_status tt_answer_memory_faults(tt_request *q, tt_reply *r, tt_error *err)
         return status == TT_OK ? reply_faults(made, r, err) : status;
     }
     fault_rows *f;
-    status = sum_faults(q->m, &filter, &f, err);
+    status = sum_faults(q->m, &filter, tt_request_over(q), &f, err);
     if (status == TT_OK) status = reply_faults(f, r, err);
     drop_faults(f);
     return status;

@@ -149,18 +149,6 @@ static void put_step(tt_json *j, const char *key, const tt_timeline_step *s)
     tt_json_object_end(j);
 }
 
-static void put_time(tt_json *j, const char *key, bool known, double ns)
-{
-    tt_json_key(j, key);
-    known ? tt_json_double(j, ns) : tt_json_null(j);
-}
-
-static void put_count(tt_json *j, const char *key, bool known, uint64_t n)
-{
-    tt_json_key(j, key);
-    known ? tt_json_u64(j, n) : tt_json_null(j);
-}
-
 static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, tt_error *err)
 {
     const tt_model *m = a->q->m;
@@ -172,14 +160,15 @@ static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, t
     const uint32_t track = tt_timeline_track_of(a->t, a->run, l->lane);
     tt_json_object(j);
     tt_json_kv_u64(j, "lane", l->lane);
-    put_count(j, "track", track != TT_NONE, track);
+    tt_json_kv_u64_or_null(j, "track", track != TT_NONE, track);
     tt_json_kv_double(j, "start_ns", tt_model_ns(m, l->start));
-    put_time(j, "busy_ns", !l->open, tt_model_span_ns(m, l->arrive - l->start));
-    put_time(j, "wait_ns", !l->open, tt_model_span_ns(m, l->release - l->arrive));
-    put_count(j, "minor_faults", f, f ? f->minor : 0);
-    put_count(j, "major_faults", f, f ? f->major : 0);
-    put_count(j, "cpu_ns", f, f ? f->cpu_ns : 0);
-    put_count(j, "read_bytes", f && f->read_bytes != UINT64_MAX, f ? f->read_bytes : 0);
+    tt_json_kv_double_or_null(j, "busy_ns", !l->open, tt_model_span_ns(m, l->arrive - l->start));
+    tt_json_kv_double_or_null(j, "wait_ns", !l->open, tt_model_span_ns(m, l->release - l->arrive));
+    tt_json_kv_u64_or_null(j, "minor_faults", f, f ? f->minor : 0);
+    tt_json_kv_u64_or_null(j, "major_faults", f, f ? f->major : 0);
+    tt_json_kv_u64_or_null(j, "cpu_ns", f, f ? f->cpu_ns : 0);
+    tt_json_kv_u64_or_null(j, "read_bytes", f && f->read_bytes != UINT64_MAX,
+                           f ? f->read_bytes : 0);
     put_step(j, "before", &before);
     put_step(j, "behind", &behind);
     tt_json_object_end(j);
@@ -194,9 +183,10 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
     tt_json_object(j);
     tt_json_kv_u64(j, "run", a->run);
     tt_json_kv_u64(j, "node", a->node);
-    put_count(j, "token", batch != TT_NONE, batch != TT_NONE ? tt_model_token(m, batch) : 0);
+    tt_json_kv_u64_or_null(j, "token", batch != TT_NONE,
+                           batch != TT_NONE ? tt_model_token(m, batch) : 0);
     tt_json_kv_double(j, "start_ns", tt_model_ns(m, a->joined.start));
-    put_time(j, "end_ns", !a->joined.open, tt_model_ns(m, a->joined.release));
+    tt_json_kv_double_or_null(j, "end_ns", !a->joined.open, tt_model_ns(m, a->joined.release));
     put_what(j, a);
     /* Only now: the accesses read details too, and a list of them is good until the next one. */
     status = find_faults(a, err);

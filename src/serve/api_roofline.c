@@ -44,19 +44,14 @@ static tt_status measure(unsigned threads, tt_error *err)
     return status;
 }
 
-static void positive(tt_json *j, const char *key, double v)
-{
-    tt_json_key(j, key);
-    v > 0 ? tt_json_double(j, v) : tt_json_null(j);
-}
-
 static void put_machine(tt_json *j, const tt_machine *x)
 {
     tt_json_object(j);
     tt_json_kv_u64(j, "threads", x->threads);
-    positive(j, "bandwidth_bytes_per_s", x->read_bytes_per_s);
-    positive(j, "peak_flops_per_s", x->flops_per_s);
-    positive(j, "peak_int8_ops_per_s", x->int8_ops_per_s);
+    tt_json_kv_double_or_null(j, "bandwidth_bytes_per_s", x->read_bytes_per_s > 0,
+                              x->read_bytes_per_s);
+    tt_json_kv_double_or_null(j, "peak_flops_per_s", x->flops_per_s > 0, x->flops_per_s);
+    tt_json_kv_double_or_null(j, "peak_int8_ops_per_s", x->int8_ops_per_s > 0, x->int8_ops_per_s);
     tt_json_kv_string(j, "vectors", x->vectors);
     tt_json_kv_string(j, "int8", x->int8);
     tt_json_kv_u64(j, "buffer_bytes", x->buffer_bytes);

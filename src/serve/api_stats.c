@@ -112,11 +112,6 @@ static bool look(tt_stats_view *v, const tt_stats *s, tt_stats_sort sort, tt_sta
     return true;
 }
 
-static bool is_over(void *request)
-{
-    return tt_request_is_over(request);
-}
-
 /* *own: to be freed, when it was made for this request. */
 static tt_status sums_of(tt_request *q, const tt_stats_dimension *by, const tt_stats **s,
                          tt_stats **own, tt_error *err)
@@ -131,7 +126,7 @@ static tt_status sums_of(tt_request *q, const tt_stats_dimension *by, const tt_s
     if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
     *s = *own = tt_stats_new(q->m, by->by, &filter);
     if (!*own) return no_memory(err);
-    tt_stats_until(*own, is_over, q);
+    tt_stats_until(*own, tt_request_over(q));
     return walk(q->m, *own, err);
 }
 
@@ -189,7 +184,7 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
         tt_stats_free(s);
         return no_memory(err);
     }
-    tt_stats_until(s, is_over, q);
+    tt_stats_until(s, tt_request_over(q));
     tt_status status = walk(q->m, s, err);
     if (status == TT_OK) {
         tt_json *j = look(&v, s, TT_SORT_TOTAL, &rows) ? tt_reply_json(r) : NULL;

@@ -1,11 +1,11 @@
 /* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
 #include "analyze/summary.h"
+#include "answer/whole_ns.h"
 #include "base/bytes.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,7 @@
 /* Of one batch's text: only the begin of one that is longer is shown. */
 #define TEXT_BYTES_MAX ((size_t)4 << 20)
 
-static void maybe_double(tt_json *j, const char *key, bool known, double value)
-{
-    tt_json_key(j, key);
-    known ? tt_json_double(j, value) : tt_json_null(j);
-}
-
-/* A number that the model file says of its architecture; -1: none. */
+/* A number that the model file says of its architecture; -1: none, or no possible one. */
 static int64_t metadata(const tt_model *m, const char *key)
 {
     char name[160];
@@ -29,7 +23,7 @@ static int64_t metadata(const tt_model *m, const char *key)
     const tt_file_kv *kv = tt_model_file_kv(m, name);
     char *end = NULL;
     long n = kv ? strtol(kv->value, &end, 10) : -1;
-    return kv && end != kv->value && *end == '\0' && n >= 0 ? n : -1;
+    return kv && end != kv->value && *end == '\0' && n >= 0 && n <= INT32_MAX ? n : -1;
 }
 
 /* As the model file says; else one more than the highest that a tensor's name has. */
@@ -42,12 +36,6 @@ static int64_t layers(const tt_model *m)
     for (uint32_t i = 0; i < m->n_weights; i++)
         if (m->weights[i].place.layer_id >= n) n = m->weights[i].place.layer_id + 1;
     return n;
-}
-
-static void maybe_count(tt_json *j, const char *key, int64_t n)
-{
-    tt_json_key(j, key);
-    n >= 0 ? tt_json_i64(j, n) : tt_json_null(j);
 }
 
 static const char *base_name(const char *path)
@@ -70,6 +58,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
         (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
     const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
+    const int64_t n_layers = layers(m), n_experts = metadata(m, "expert_count");
     tt_json_kv_u64(j, "generation", tt_generation_number(q->source));
     tt_json_kv_bool(j, "growing", is_growing(q));
     tt_json_kv_string(j, "name", tt_traces_name(q->traces, q->trace_id));
@@ -83,17 +72,18 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
     tt_json_kv_string(j, "model", m->n_files ? base_name(m->files[0].path) : NULL);
     tt_json_kv_string(j, "model_name", name ? name->value : NULL);
     tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);
-    maybe_count(j, "n_layers", layers(m));
-    maybe_count(j, "n_experts", metadata(m, "expert_count"));
+    tt_json_kv_u64_or_null(j, "n_layers", n_layers >= 0, (uint64_t)n_layers);
+    tt_json_kv_u64_or_null(j, "n_experts", n_experts >= 0, (uint64_t)n_experts);
     tt_json_kv_u64(j, "n_lanes", s->lanes);
     tt_json_kv_u64(j, "n_ops", s->records);
     tt_json_kv_bool(j, "clock", m->clock.known);
-    maybe_double(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
+    tt_json_kv_double_or_null(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
     tt_json_kv_u64(j, "begin_ns", 0);
-    maybe_double(j, "end_ns", m->clock.known, s->elapsed_ns);
-    maybe_double(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0, s->prompt.tokens_per_s);
-    maybe_double(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
-                 s->generate.tokens_per_s);
+    tt_json_kv_double_or_null(j, "end_ns", m->clock.known, s->elapsed_ns);
+    tt_json_kv_double_or_null(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0,
+                              s->prompt.tokens_per_s);
+    tt_json_kv_double_or_null(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
+                              s->generate.tokens_per_s);
 }
 
 static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
@@ -184,14 +174,9 @@ static void put_text(tt_json *j, const tt_model *m, const tt_batch *b, tt_bytes 
 
 enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXT, COLUMNS };
 
-/* In whole ns: decimals of a hundred thousand batches are most of the reply, and of its time. */
 static void put_moment(tt_json *j, const tt_model *m, bool known, uint64_t ticks)
 {
-    double ns = m->clock.known && known ? tt_model_ns(m, ticks) : NAN;
-    if (ns > -9e18 && ns < 9e18)
-        tt_json_i64(j, llrint(ns));
-    else
-        tt_json_null(j);
+    tt_answer_whole_ns(j, known && m->clock.known, tt_model_ns(m, ticks));
 }
 
 static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column,

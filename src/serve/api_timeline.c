@@ -235,11 +235,6 @@ tt_status tt_answer_timeline_overview(tt_request *q, tt_reply *r, tt_error *err)
 
 /* --- aggregate --- */
 
-static bool is_over(void *context)
-{
-    return tt_request_is_over(context);
-}
-
 static void put_sum(tt_json *j, const tt_timeline_sum *s)
 {
     tt_json_kv_u64(j, "count", s->count);
@@ -271,11 +266,12 @@ tt_status tt_answer_timeline_aggregate(tt_request *q, tt_reply *r, tt_error *err
     double from, to;
     uint8_t *tracks = NULL;
     tt_timeline_sums sums = {0};
+    const tt_over over = tt_request_over(q);
     tt_status status = tt_timeline_of_request(q, &t, err);
     if (status == TT_OK) status = tt_timeline_window(q, t, &from, &to, err);
     if (status == TT_OK) status = tt_timeline_tracks_param(q, t, &tracks, err);
     if (status != TT_OK) return status;
-    status = tt_timeline_aggregate(t, q->m, from, to, tracks, is_over, q, &sums, err);
+    status = tt_timeline_aggregate(t, q->m, from, to, tracks, &over, &sums, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (status == TT_OK && !j) status = no_memory(err);
     if (j) {

@@ -4,28 +4,12 @@
 #include "analyze/diff_tokens.h"
 #include "answer/diff.h"
 #include "base/json.h"
+#include "serve/reply_body.h"
 #include "serve/traces.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* --- JSON into a bounded buffer --- */
-
-static ssize_t append(void *cookie, const char *data, size_t n)
-{
-    tt_bytes *out = cookie;
-    tt_bytes_put(out, data, n);
-    return out->failed ? 0 : (ssize_t)n;
-}
-
-/* NULL without memory. */
-static FILE *stream_to(tt_bytes *out)
-{
-    FILE *stream = fopencookie(out, "w", (cookie_io_functions_t){.write = append});
-    if (stream) setvbuf(stream, NULL, _IONBF, 0); /* the writer has a buffer of its own */
-    return stream;
-}
 
 /* --- tokens --- */
 
@@ -158,7 +142,7 @@ static tt_status write_part(const tt_diff_view *v, tt_comparison_part part, tt_b
 {
     tt_status status = TT_OK;
     tt_json *j = malloc(sizeof *j);
-    FILE *stream = j ? stream_to(out) : NULL;
+    FILE *stream = j ? tt_reply_stream(out) : NULL;
     if (stream) {
         tt_json_begin(j, stream, 0);
         if (part == TT_COMPARISON_TABLES)
@@ -178,16 +162,11 @@ static tt_status write_part(const tt_diff_view *v, tt_comparison_part part, tt_b
     return status;
 }
 
-static bool is_wanted(void *request)
-{
-    return !tt_request_is_over(request);
-}
-
 tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
                              tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err)
 {
     const tt_diff_options options = {
-        .threshold = o->threshold, .level = o->level, .wanted = is_wanted, .context = q};
+        .threshold = o->threshold, .level = o->level, .over = tt_request_over(q)};
     const tt_model *const files[2] = {q->m, q->other};
     const char *const paths[2] = {tt_traces_path(q->traces, q->trace_id),
                                   tt_traces_path(q->traces, q->other_id)};

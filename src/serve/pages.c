@@ -20,7 +20,7 @@ static void put_escaped(tt_bytes *out, const char *text)
     }
 }
 
-const char *tt_page_status(unsigned status)
+static const char *name_of(unsigned status)
 {
     switch (status) {
     case 400:
@@ -52,7 +52,7 @@ static void head(tt_bytes *out, const char *more)
 void tt_page_error(tt_bytes *out, unsigned status, const char *message)
 {
     char heading[64];
-    (void)snprintf(heading, sizeof heading, "<h1>%u: %s</h1>\n<p>", status, tt_page_status(status));
+    (void)snprintf(heading, sizeof heading, "<h1>%u: %s</h1>\n<p>", status, name_of(status));
     head(out, "");
     put(out, heading);
     put_escaped(out, message);

@@ -8,7 +8,5 @@
 void tt_page_error(tt_bytes *out, unsigned status, const char *message);
 /* A page that sends the browser to "/" by itself. */
 void tt_page_enter(tt_bytes *out);
-/* "Forbidden" */
-const char *tt_page_status(unsigned status);
 
 #endif

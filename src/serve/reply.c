@@ -30,7 +30,6 @@ void tt_reply_free(tt_reply *r)
     tt_reply_init(r);
 }
 
-/* For stdio: a stream that ends in the body and stops at its limit. */
 static ssize_t append(void *body, const char *data, size_t n)
 {
     tt_bytes *b = body;
@@ -40,12 +39,18 @@ static ssize_t append(void *body, const char *data, size_t n)
     return 0;
 }
 
+FILE *tt_reply_stream(tt_bytes *out)
+{
+    FILE *stream = fopencookie(out, "w", (cookie_io_functions_t){.write = append});
+    if (stream) (void)setvbuf(stream, NULL, _IONBF, 0);
+    return stream;
+}
+
 tt_json *tt_reply_json(tt_reply *r)
 {
-    static const cookie_io_functions_t functions = {.write = append};
     r->type = "application/json";
     r->json = malloc(sizeof *r->json);
-    r->stream = r->json ? fopencookie(&r->body, "w", functions) : NULL;
+    r->stream = r->json ? tt_reply_stream(&r->body) : NULL;
     if (!r->stream) {
         free(r->json);
         r->json = NULL;

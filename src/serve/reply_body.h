@@ -23,6 +23,9 @@ struct tt_reply {
     FILE *stream;
 };
 
+/* A stream that ends in the bytes and stops at their limit; what writes to it has to have a buffer
+ * of its own. NULL without memory. */
+FILE *tt_reply_stream(tt_bytes *out);
 /* An empty one; what it holds is freed with tt_reply_free. */
 void tt_reply_init(tt_reply *r);
 void tt_reply_free(tt_reply *r);

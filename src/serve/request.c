@@ -15,6 +15,16 @@ bool tt_request_is_over(const tt_request *q)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+static bool is_over(void *request)
+{
+    return tt_request_is_over(request);
+}
+
+tt_over tt_request_over(tt_request *q)
+{
+    return (tt_over){is_over, q};
+}
+
 const char *tt_request_text(const tt_request *q, const char *name)
 {
     for (uint32_t i = 0; i < q->n_params; i++)

@@ -4,6 +4,7 @@
 #ifndef TT_SERVE_REQUEST_H
 #define TT_SERVE_REQUEST_H
 
+#include "analyze/over.h"
 #include "model/model.h"
 
 #include <stdatomic.h>
@@ -39,6 +40,8 @@ typedef struct tt_request {
 /* Whether nobody waits for the answer any more: the page asked for something newer, or was closed,
  * or the server ends. Long computations ask now and then (a system call), and return TT_E_IO. */
 bool tt_request_is_over(const tt_request *q);
+/* The same, for what walks on its behalf. */
+tt_over tt_request_over(tt_request *q);
 
 /* The value of a parameter, or NULL. */
 const char *tt_request_text(const tt_request *q, const char *name);

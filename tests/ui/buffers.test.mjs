@@ -25,7 +25,7 @@ test('the list and the peak are those of the command', async ({ open }) => {
     const said = command('tiny');
     await grid(v).waitFor();
     const rows = await grid(v).locator('.vt-body [role=row]').evaluateAll((list) => list.map((row) => [...row.children].map((c) => c.textContent)));
-    const want = said.buffers.toSorted((a, b) => a.allocated_relative_ns - b.allocated_relative_ns);
+    const want = [...said.buffers].sort((a, b) => a.allocated_relative_ns - b.allocated_relative_ns);
     assert.deepEqual(rows.map((r) => [r[0], r[1], r[3], r[7]]), want.map((b) => [String(b.buffer_id), b.name, bytes(b.size_bytes), bytes(b.used_bytes)]));
     assert.match(await v.page.locator('.buffers-head').textContent(), new RegExp(`Most allocated: ${bytes(said.peak.allocated.size_bytes)}`));
     // Without mappings, what made the peak is what the command lists.
@@ -80,13 +80,15 @@ test('a buffer becomes the selected region, a drag the selected time', async ({ 
 
 test('zooms and shows all again', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=buffers', reducedMotion: true });
-    const life = grid(v).locator('.buffers-bar').first();
-    const width = async () => parseFloat((await life.getAttribute('style')).match(/width: ([\d.]+)%/)[1]);
-    const before = await width();
+    // Not how long the first one is: it may live all the time, and be as wide as its cell in any part of it.
+    const begins = async () => (await grid(v).locator('.buffers-bar').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('style')))).map((style) => parseFloat(style.match(/left: ([-\d.e]+)%/)[1]));
+    const before = await begins();
+    const moved = async () => { const now = await begins(); return now.length !== before.length || now.some((left, i) => Math.abs(left - before[i]) > 0.002); };
+    assert.ok(before.length > 1);
     await v.page.locator('main').focus();
-    await v.hold('KeyW', () => v.until(async () => (await life.count()) === 0 || (await width()) !== before, 'the axis moved'));
+    await v.hold('KeyW', () => v.until(moved, 'the axis moved'));
     await v.press('Digit0');
-    await v.until(async () => (await life.count()) > 0 && Math.abs((await width()) - before) < 0.01, 'all is shown');
+    await v.until(async () => !(await moved()), 'all is shown');
 });
 
 test('a trace cut off and hostile names are shown', async ({ open }) => {

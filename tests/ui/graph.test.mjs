@@ -315,7 +315,9 @@ test('of a token of several runs one is chosen, or that of the selected op', asy
 test('boxes and lines say what they are under the pointer', async ({ open }) => {
     const v = await openGraph(open, 'tiny', '&token=5');
     const box = await proxy(v).boundingBox();
-    const [x, y, scale] = v.fragment().get('graph.at')?.split('_').map(Number) ?? [];
+    // The address is written a moment after the view has found its place.
+    await v.until(() => v.fragment().has('graph.at'), 'the place is in the address');
+    const [x, y, scale] = v.fragment().get('graph.at').split('_').map(Number);
     const at = (px, py) => v.page.mouse.move(box.x + (px - x) * scale, box.y + (py - y) * scale);
     await at(160, 23);
     const tip = v.page.locator('.graph-tip');

@@ -37,7 +37,7 @@ const tip = (v) => v.page.locator('.tooltip');
 
 async function shown(v) {
     await canvas(v).waitFor();
-    await v.until(async () => !/being counted/.test(await v.page.locator('.legend').innerText()), 'the legend has figures');
+    await v.until(async () => !/…/.test(await v.page.locator('.legend').innerText()), 'the legend has figures, and those of this part');
     // The log, too, says aloud when it is there.
     await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
 }
@@ -193,14 +193,25 @@ test('experts are reached by keys', async ({ open }) => {
 });
 
 test('tokens animate the heat; experts that a token did not use are never touched', async ({ open }) => {
-    const v = await open(['moe'], { fragment: 'view=memory&token=2' });
+    const v = await open(['moe'], { fragment: 'view=memory&token=2&tensor=blk.0.ffn_down_exps.weight' });
     await shown(v);
     const legend = () => v.page.locator('.legend').innerText();
-    assert.ok(/token 2/.test(await legend()));
+    const map = await v.api('traces/0/memory');
+    const first = unitOf(map, await v.api('traces/0/tensors'), 'blk.0.ffn_down_exps.weight', 0);
+    const used = async (token) => new Set((await columns(v, `traces/0/memory/heat?token=${token}`)).columns.unit);
+    const [two, three] = [await used(2), await used(3)];
+    const expert = [...Array(8).keys()].find((e) => !two.has(first + e) && three.has(first + e));
+    assert.notEqual(expert, undefined, 'tokens 2 and 3 use the same experts');
+    await canvas(v).focus();
+    for (let e = 0; e <= expert; e++) await v.press('Shift+ArrowRight');
+    const told = async () => (await canvas(v).getAttribute('aria-label')) ?? '';
+    await v.until(async () => (await told()).endsWith(`expert ${expert}: never`), 'token 2 never touched it');
     const one = await pixels(v);
     await v.press('KeyN');
     await v.untilFragment('token', '3');
-    await v.until(async () => /token 3/.test(await legend()) && (await pixels(v)).hash !== one.hash, 'other experts are lit');
+    await v.until(async () => (await told()).endsWith(`expert ${expert}: 1`), 'token 3 did');
+    assert.notEqual((await pixels(v)).hash, one.hash);
+    assert.match(await legend(), /token 3/);
     await v.press('KeyU');
     await v.untilFragment('memory_part', 'until');
     await v.until(async () => /tokens 0 to 3/.test(await legend()), 'the legend says up to it');

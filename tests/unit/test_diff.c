@@ -691,10 +691,10 @@ static void sides_need_files(void **state)
     assert_null(d);
 }
 
-static bool not_wanted(void *asked)
+static bool is_over(void *asked)
 {
     *(atomic_uint *)asked += 1;
-    return false;
+    return true;
 }
 
 static void what_nobody_waits_for_is_given_up(void **state)
@@ -704,8 +704,7 @@ static void what_nobody_waits_for_is_given_up(void **state)
     const tt_model *files[2] = {a.m, b.m};
     atomic_uint asked = 0;
     tt_diff_options options = usual;
-    options.wanted = not_wanted;
-    options.context = &asked;
+    options.over = (tt_over){is_over, &asked};
     tt_diff *d;
     assert_int_equal(tt_diff_make(files, 2, 1, &options, &d, NULL), TT_E_IO);
     assert_null(d);

@@ -235,6 +235,8 @@ static void what_makes_no_sense_is_refused(void **state)
         LOG "locate?run=4294967295&node=1",
         LOG "locate?run=99999&node=1",
         LOG "locate?node=1",
+        LOG "locate?run=0",
+        LOG "locate?time_ns=5&node=1",
         LOG "locate?time_ns=x",
         "/api/v1/traces/0/find",
         "/api/v1/traces/0/find?q=",

@@ -172,7 +172,8 @@ static void check_experts(tt_model *m, const tt_filter *filter, const char *targ
     assert_int_equal(tt_routers_walk(v.routers, NULL, NULL, NULL), TT_OK);
     assert_true(tt_routing_sum_up(&v));
     assert_true(v.n_layers > 0);
-    assert_int_equal(tt_expert_reads_measure(m, filter, v.layers, v.n_layers, &reads, NULL), TT_OK);
+    assert_int_equal(tt_expert_reads_measure(m, filter, v.layers, v.n_layers, NULL, &reads, NULL),
+                     TT_OK);
     tt_experts_json(begin(&d), &v, &reads);
     is_what(&d, target);
     tt_routers_free(v.routers);
@@ -222,7 +223,8 @@ static void reads_of_experts_add_up(void **state)
     v.routers = tt_routers_new(m, &all, TT_PHASE_PROMPT);
     assert_int_equal(tt_routers_walk(v.routers, NULL, NULL, NULL), TT_OK);
     assert_true(tt_routing_sum_up(&v));
-    assert_int_equal(tt_expert_reads_measure(m, &all, v.layers, v.n_layers, &reads, NULL), TT_OK);
+    assert_int_equal(tt_expert_reads_measure(m, &all, v.layers, v.n_layers, NULL, &reads, NULL),
+                     TT_OK);
     assert_true(reads.observed);
     slow_reads slow = {&v, calloc(v.n_layers, sizeof(uint64_t))};
     tt_faults_walker w = {.filter = &all, .visit = add_reads, .context = &slow};

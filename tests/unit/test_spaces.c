@@ -142,7 +142,7 @@ static void a_trace_without_a_model(void **state)
     assert_covered(o.s);
     for (uint32_t i = 0; i < o.s->n_spaces; i++)
         assert_false(o.s->spaces[i].is_file);
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, NULL, &h, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, &h, NULL), TT_OK);
     assert_true(h.ops > 0);
     tt_space_heat_free(&h);
     close_plan(&o);
@@ -277,7 +277,7 @@ static void assert_same_as_heat(const opened *o, const tt_filter *f)
     assert_int_equal(tt_reads_collect(o->m, f, &reads, NULL, NULL, NULL), TT_OK);
     assert_int_equal(tt_heat_measure(o->m, &reads, f, TT_HEAT_TENSOR, &by_tensor, NULL), TT_OK);
     assert_int_equal(tt_heat_measure(o->m, &reads, f, TT_HEAT_EXPERT, &by_expert, NULL), TT_OK);
-    assert_int_equal(tt_space_heat_measure(o->m, o->s, f, NULL, NULL, &h, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o->m, o->s, f, NULL, &h, NULL), TT_OK);
     for (size_t i = 0; i < by_tensor.n_rows + by_expert.n_rows; i++) {
         const tt_heat_row *row =
             i < by_tensor.n_rows ? &by_tensor.rows[i] : &by_expert.rows[i - by_tensor.n_rows];
@@ -374,7 +374,7 @@ static void buffers_are_as_hot_as_a_slow_count_says(void **state)
     k.last = calloc(o.s->n_regions, sizeof *k.last);
     k.written_bytes = calloc(o.s->n_regions, sizeof *k.written_bytes);
     assert_int_equal(tt_log_walk(o.m, &f, false, slow_visit, &k, NULL), TT_OK);
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, NULL, &h, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, &h, NULL), TT_OK);
     assert_true(h.ops == k.ops && h.ops > 0);
     for (uint32_t i = 0; i < o.s->n_regions; i++) {
         const tt_region *r = &o.s->regions[i];
@@ -405,11 +405,11 @@ static void tokens_add_up(void **state)
     const tt_filter all = {0};
     tt_space_heat whole, *part = calloc(o.m->n_batches + 1u, sizeof *part);
     (void)state;
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, NULL, &whole, NULL), TT_OK);
+    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, &whole, NULL), TT_OK);
     for (uint32_t b = 0; b < o.m->n_batches; b++) {
         const uint32_t token = tt_model_token(o.m, b);
         const tt_filter f = {.has_token = true, .token_first = token, .token_last = token};
-        assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, NULL, &part[b], NULL), TT_OK);
+        assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, &part[b], NULL), TT_OK);
     }
     for (uint32_t i = 0; i < o.s->n_units; i++) {
         uint64_t accesses = 0, read = 0, ticks = 0;

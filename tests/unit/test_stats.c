@@ -398,7 +398,7 @@ static void a_walk_ends_when_nobody_waits(void **state)
     p.generate = 200;
     tt_model *m = open_plan(&p, &b);
     tt_stats *s = tt_stats_new(m, TT_BY_OP, NULL);
-    tt_stats_until(s, is_over, &asked);
+    tt_stats_until(s, (tt_over){is_over, &asked});
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, &err), TT_E_IO);
     assert_int_equal(asked, 2);
     tt_stats_free(s);

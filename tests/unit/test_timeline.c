@@ -355,7 +355,7 @@ static void a_selection_adds_up(void **state)
         busy += overlap(all[i].start, all[i].arrive, a, b);
         wait += overlap(all[i].arrive, all[i].release, a, b);
     }
-    assert_int_equal(tt_timeline_aggregate(t, m, a, b, tracks, NULL, NULL, &sums, NULL), TT_OK);
+    assert_int_equal(tt_timeline_aggregate(t, m, a, b, tracks, NULL, &sums, NULL), TT_OK);
     assert_int_equal(sums.total.count, count);
     assert_true(fabs(sums.total.busy_ns - busy) < 4 * m->clock.ns_per_tick + busy * 1e-9);
     assert_true(fabs(sums.total.wait_ns - wait) < 4 * m->clock.ns_per_tick + wait * 1e-9);

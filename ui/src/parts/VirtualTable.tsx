@@ -249,7 +249,7 @@ export function VirtualTable<R>(props: VirtualTableProps<R>) {
           </div>
         </div>
       </div>
-      {props.count === 0 && <div class="vt-empty">{props.empty}</div>}
+      {props.count === 0 && <div class="vt-empty" tabIndex={0} role="group" aria-label="Why there are no rows">{props.empty}</div>}
     </div>
   );
 }

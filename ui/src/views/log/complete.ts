@@ -12,6 +12,8 @@ export interface Completion {
 }
 
 const OFFERS_MAX = 12;
+/** Numbers that are tried: a damaged trace may claim any number of layers. */
+const NUMBERS_MAX = 10_000;
 
 function value(key: Key, text: string, about = ""): Completion {
   return { text: termText({ key, value: text, sign: ":" }), about, whole: true };
@@ -19,7 +21,7 @@ function value(key: Key, text: string, about = ""): Completion {
 
 function numbered(key: Key, typed: string, n: number): Completion[] {
   const list: Completion[] = [];
-  for (let i = 0; i < n && list.length < OFFERS_MAX; i++)
+  for (let i = 0; i < Math.min(n, NUMBERS_MAX) && list.length < OFFERS_MAX; i++)
     if (String(i).startsWith(typed)) list.push(value(key, String(i)));
   return list;
 }
