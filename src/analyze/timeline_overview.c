@@ -107,8 +107,9 @@ tt_status tt_timeline_advance(const tt_timeline *t, const tt_model *m, uint64_t 
     tt_overview *o = t->overview;
     adding a = {t, m};
     tt_status status = TT_OK;
-    (void)pthread_mutex_lock(&o->lock);
+    /* From before the lock: of requests that come together, none waits for the budgets of all. */
     const uint64_t until = now_ns() + budget_ns;
+    (void)pthread_mutex_lock(&o->lock);
     bool was_done = o->next == t->n_spans;
     while (o->next < t->n_spans && status == TT_OK) {
         status = tt_timeline_walk(t, m, o->next, o->next + 1, INT64_MIN, NULL, add_piece, &a,

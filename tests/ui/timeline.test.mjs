@@ -371,12 +371,13 @@ test('it is saved as a picture and as a drawing', async ({ open }) => {
     assert.equal(png.data.subarray(1, 4).toString(), 'PNG');
     const svg = (await save('SVG')).data.toString();
     assert.match(svg, /^<svg xmlns/);
+    for (const name of ['lane 0', 'tokens', 'attention', 'waits']) assert.match(svg, new RegExp(`>${name}</text>`), 'tracks and colours have names');
     const parsed = await v.page.evaluate((text) => {
         const doc = new DOMParser().parseFromString(text, 'image/svg+xml');
         return {
             failed: doc.querySelector('parsererror') !== null,
             rects: doc.querySelectorAll('rect').length,
-            others: [...doc.querySelectorAll('*')].filter((e) => !['svg', 'title', 'rect', 'path', 'text', 'g', 'clipPath'].includes(e.tagName)).length,
+            others: [...doc.querySelectorAll('*')].filter((e) => !['svg', 'title', 'rect', 'path', 'text', 'g', 'clipPath', 'defs', 'pattern'].includes(e.tagName)).length,
         };
     }, svg);
     assert.deepEqual({ ...parsed, rects: parsed.rects > 20 }, { failed: false, rects: true, others: 0 });

@@ -1,4 +1,4 @@
-// Very many rectangles on a canvas: WebGL2 instances, or a 2D canvas where that is not to be had.
+// Very many rectangles on a canvas: by WebGL2, or a 2D canvas where that is not to be had.
 //
 // Horizontal places are in units of the data relative to the origin of their batch (float32 is not
 // enough for nanoseconds since the begin of a run); the shader turns them into pixels, so that
@@ -71,8 +71,14 @@ export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: num
   if (canvas.height !== h) canvas.height = h;
 }
 
+/** For drawing letters and lines, drawn by the processor: there are few of them, and where no GPU
+ * works, a canvas "of the GPU" is drawn by one that is imitated, many times slower. */
+export function pencil(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+  return canvas.getContext("2d", { willReadFrequently: true });
+}
+
 /** Rectangles narrower than this (CSS pixels) are not hatched. */
-const HATCHED_FROM = 5;
+export const HATCHED_FROM = 5;
 
 function itemOf(of: RectBatch | RectItem): RectItem {
   return "batch" in of ? of : { batch: of };
@@ -88,17 +94,29 @@ function seen(item: RectItem, view: RectView): [number, number, number, number] 
   return left < right && top < bottom ? [left, top, right, bottom] : null;
 }
 
+/* Rectangles are texels that six vertices each fetch. Instances would do the same, but where there
+ * is no GPU each instance costs as much as a draw call of its own. */
+const TEXELS = 1024;
+
 const VERTEX = `#version 300 es
-layout(location = 0) in vec4 place;
-layout(location = 1) in vec4 colour;
-layout(location = 2) in float pattern;
+precision highp float;
+precision highp usampler2D;
+uniform sampler2D places;  /* x, width, y, height */
+uniform usampler2D looks;  /* colour (red lowest), pattern */
 uniform vec2 scale;   /* CSS pixels per unit, CSS pixel of the origin */
 uniform vec3 screen;  /* width, height, scroll */
 uniform vec3 least;   /* width; from which width on it is hatched; gap */
 out vec4 ink;
 flat out int hatch;
 void main() {
-  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  int nth = gl_VertexID / 6;
+  int vertex = gl_VertexID % 6;
+  vertex = vertex < 3 ? vertex : 6 - vertex;
+  vec2 corner = vec2(vertex & 1, vertex >> 1);
+  ivec2 texel = ivec2(nth % ${TEXELS}, nth / ${TEXELS});
+  vec4 place = texelFetch(places, texel, 0);
+  uvec2 look = texelFetch(looks, texel, 0).xy;
+  vec4 colour = vec4((uvec4(look.x) >> uvec4(0, 8, 16, 24)) & 255u) / 255.0;
   float left = place.x * scale.x + scale.y;
   float right = left + place.y * scale.x;
   /* Far outside, float32 pixels would be coarse. */
@@ -110,7 +128,7 @@ void main() {
   float y = place.z + screen.z + corner.y * place.w;
   gl_Position = vec4(x / screen.x * 2.0 - 1.0, 1.0 - y / screen.y * 2.0, 0.0, 1.0);
   ink = vec4(colour.rgb * colour.a, colour.a);
-  hatch = width < least.y ? 0 : int(pattern + 0.5);
+  hatch = width < least.y ? 0 : int(look.y);
 }`;
 
 const FRAGMENT = `#version 300 es
@@ -153,8 +171,19 @@ function program(gl: WebGL2RenderingContext): WebGLProgram | null {
 }
 
 interface Uploaded {
-  array: WebGLVertexArrayObject;
-  buffers: WebGLBuffer[];
+  readonly places: WebGLTexture;
+  readonly looks: WebGLTexture;
+}
+
+/** Colour and pattern of each, as the shader takes them. */
+function looksOf(batch: RectBatch, texels: number): Uint32Array {
+  const looks = new Uint32Array(texels * 2);
+  for (let i = 0; i < batch.n; i++) {
+    const [r, g, b, a] = [0, 1, 2, 3].map((k) => batch.colour[i * 4 + k]!) as [number, number, number, number];
+    looks[i * 2] = r | (g << 8) | (b << 16) | (a << 24);
+    looks[i * 2 + 1] = batch.pattern?.[i] ?? 0;
+  }
+  return looks;
 }
 
 class GlRects implements RectRenderer {
@@ -164,6 +193,7 @@ class GlRects implements RectRenderer {
   private readonly screen: WebGLUniformLocation | null;
   private readonly least: WebGLUniformLocation | null;
   private readonly ratio: WebGLUniformLocation | null;
+  private readonly looks: WebGLUniformLocation | null;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -174,38 +204,34 @@ class GlRects implements RectRenderer {
     this.screen = gl.getUniformLocation(made, "screen");
     this.least = gl.getUniformLocation(made, "least");
     this.ratio = gl.getUniformLocation(made, "ratio");
+    this.looks = gl.getUniformLocation(made, "looks");
   }
 
   private upload(batch: RectBatch): Uploaded | null {
     const known = this.uploaded.get(batch);
     if (known) return known;
     const { gl } = this;
-    const array = gl.createVertexArray();
-    const place = gl.createBuffer();
-    const colour = gl.createBuffer();
-    if (!array || !place || !colour) return null;
-    gl.bindVertexArray(array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, place);
-    gl.bufferData(gl.ARRAY_BUFFER, batch.place.subarray(0, batch.n * 4), gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(0);
-    gl.vertexAttribPointer(0, 4, gl.FLOAT, false, 0, 0);
-    gl.vertexAttribDivisor(0, 1);
-    gl.bindBuffer(gl.ARRAY_BUFFER, colour);
-    gl.bufferData(gl.ARRAY_BUFFER, batch.colour.subarray(0, batch.n * 4), gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(1);
-    gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, true, 0, 0);
-    gl.vertexAttribDivisor(1, 1);
-    const made = { array, buffers: [place, colour] };
-    const pattern = batch.pattern && gl.createBuffer();
-    if (pattern) {
-      gl.bindBuffer(gl.ARRAY_BUFFER, pattern);
-      gl.bufferData(gl.ARRAY_BUFFER, batch.pattern.subarray(0, batch.n), gl.STATIC_DRAW);
-      gl.enableVertexAttribArray(2);
-      gl.vertexAttribPointer(2, 1, gl.UNSIGNED_BYTE, false, 0, 0);
-      gl.vertexAttribDivisor(2, 1);
-      made.buffers.push(pattern);
-    }
+    const rows = Math.ceil(batch.n / TEXELS);
+    const place = new Float32Array(rows * TEXELS * 4);
+    place.set(batch.place.subarray(0, batch.n * 4));
+    const places = this.texture();
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, TEXELS, rows, 0, gl.RGBA, gl.FLOAT, place);
+    const looks = this.texture();
+    const look = looksOf(batch, rows * TEXELS);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RG32UI, TEXELS, rows, 0, gl.RG_INTEGER, gl.UNSIGNED_INT, look);
+    if (!places || !looks) return null;
+    const made = { places, looks };
     this.uploaded.set(batch, made);
+    return made;
+  }
+
+  /** A texture of numbers, bound. */
+  private texture(): WebGLTexture | null {
+    const { gl } = this;
+    const made = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, made);
+    for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
+      gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
     return made;
   }
 
@@ -223,7 +249,7 @@ class GlRects implements RectRenderer {
     gl.useProgram(this.made);
     gl.uniform3f(this.least, view.minWidth, HATCHED_FROM, view.gap ?? 0);
     gl.uniform1f(this.ratio, ratio);
-    gl.vertexAttrib1f(2, 0);
+    gl.uniform1i(this.looks, 1);
     const perUnit = view.width / (view.to - view.from);
     for (const item of batches.map(itemOf)) {
       const box = seen(item, view);
@@ -233,17 +259,19 @@ class GlRects implements RectRenderer {
       gl.scissor(left, this.canvas.height - bottom, right - left, bottom - top);
       gl.uniform3f(this.screen, view.width, view.height, item.scrollY ?? view.scrollY);
       gl.uniform2f(this.scale, perUnit, (item.batch.origin - view.from) * perUnit);
-      gl.bindVertexArray(up.array);
-      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, item.batch.n);
+      gl.activeTexture(gl.TEXTURE1);
+      gl.bindTexture(gl.TEXTURE_2D, up.looks);
+      gl.activeTexture(gl.TEXTURE0);
+      gl.bindTexture(gl.TEXTURE_2D, up.places);
+      gl.drawArrays(gl.TRIANGLES, 0, 6 * item.batch.n);
     }
-    gl.bindVertexArray(null);
   }
 
   drop(batch: RectBatch): void {
     const up = this.uploaded.get(batch);
     if (!up) return;
-    this.gl.deleteVertexArray(up.array);
-    for (const buffer of up.buffers) this.gl.deleteBuffer(buffer);
+    this.gl.deleteTexture(up.places);
+    this.gl.deleteTexture(up.looks);
     this.uploaded.delete(batch);
   }
 
@@ -254,7 +282,7 @@ class GlRects implements RectRenderer {
 }
 
 /** The lines of a pattern on a transparent ground, 30 pixels square: all periods divide it. */
-function hatching(pattern: number, ink: string): CanvasPattern | null {
+export function hatching(pattern: number, ink: string): CanvasPattern | null {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 30;
   const c = tile.getContext("2d");
@@ -269,14 +297,31 @@ function hatching(pattern: number, ink: string): CanvasPattern | null {
   return c.createPattern(tile, "repeat");
 }
 
+/** Red to alpha in one number, red the highest byte. */
+function inkAt(colour: Uint8Array, p: number): number {
+  return ((colour[p]! << 24) | (colour[p + 1]! << 16) | (colour[p + 2]! << 8) | colour[p + 3]!) >>> 0;
+}
+
 class CanvasRects implements RectRenderer {
   readonly kind = "canvas";
   private readonly hatched = new Map<string, CanvasPattern | null>();
+  private readonly colours = new Map<number, string>();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly context: CanvasRenderingContext2D,
   ) {}
+
+  /** As a canvas takes it; of few colours, each is written once. */
+  private colour(ink: number): string {
+    let made = this.colours.get(ink);
+    if (made === undefined) {
+      if (this.colours.size > 5000) this.colours.clear();
+      made = `#${ink.toString(16).padStart(8, "0")}`;
+      this.colours.set(ink, made);
+    }
+    return made;
+  }
 
   private hatch(pattern: number, ink: string): CanvasPattern | null {
     const key = `${pattern} ${ink}`;
@@ -325,18 +370,18 @@ class CanvasRects implements RectRenderer {
       const y = batch.place[p + 2]! + scroll;
       const h = batch.place[p + 3]!;
       if (w <= 0 || x > right || y + h < top || y > bottom) continue;
-      const [r, g, b, a] = [batch.colour[p]!, batch.colour[p + 1]!, batch.colour[p + 2]!, batch.colour[p + 3]!];
       const pattern = w < HATCHED_FROM ? 0 : (batch.pattern?.[i] ?? 0);
-      const ink = ((r * 256 + g) * 256 + b) * 256 + a;
-      if (ink !== last && pattern !== PATTERN.sparse) {
-        c.fillStyle = `rgb(${r} ${g} ${b} / ${a / 255})`;
+      const ink = inkAt(batch.colour, p);
+      if (pattern !== PATTERN.sparse) {
+        if (ink !== last) c.fillStyle = this.colour(ink);
         last = ink;
+        c.fillRect(x, y, w, h);
+        if (!pattern) continue;
       }
-      if (pattern !== PATTERN.sparse) c.fillRect(x, y, w, h);
-      const lines = pattern === PATTERN.sparse ? this.hatch(pattern, `rgb(${r} ${g} ${b} / ${a / 255})`)
-        : pattern ? this.hatch(pattern, `rgb(0 0 0 / ${(0.28 * a) / 255})`) : null;
-      if (!lines) continue;
-      c.fillStyle = lines;
+      const lines = pattern === PATTERN.sparse ? this.colour(ink) : `rgb(0 0 0 / ${(0.28 * (ink & 255)) / 255})`;
+      const hatch = this.hatch(pattern, lines);
+      if (!hatch) continue;
+      c.fillStyle = hatch;
       c.fillRect(x, y, w, h);
       last = -1;
     }
@@ -364,6 +409,6 @@ export function createRects(canvas: HTMLCanvasElement, lost: () => void): RectRe
     }
     if (gl) return null;
   }
-  const context = canvas.getContext("2d");
+  const context = pencil(canvas);
   return context && new CanvasRects(canvas, context);
 }

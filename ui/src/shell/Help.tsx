@@ -11,7 +11,7 @@ export const helpOpen = signal(false);
 /** What the views have in common; keys are told by the registry, movements of the mouse are not. */
 const MOUSE: readonly (readonly [string, string])[] = [
   ["Click", "Select what is under the pointer"],
-  ["Drag", "Select a time range or a region"],
+  ["Drag", "On the timeline: select time and lanes; elsewhere: move what is shown"],
   ["Double-click", "Zoom to what is under the pointer"],
   ["Wheel", "Scroll"],
   ["Ctrl+Wheel", "Zoom at the pointer"],

@@ -1,5 +1,6 @@
 // What is selected, in words and figures.
 
+import { useRef } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import { announceCommon } from "../parts/announce";
 import { playing } from "../state/playback";
@@ -16,9 +17,11 @@ const shown = urlParam("inspector", "1");
 
 /** Screen readers hear what is selected, also when it was done far from where they are. */
 function useSpoken(): void {
+  const had = useRef(false);
   useSignalEffect(() => {
     const words = selectionWords(selection.value);
-    if (hasSelection.value && !playing.value) announceCommon(words);
+    if ((hasSelection.value || had.current) && !playing.value) announceCommon(words);
+    had.current = hasSelection.value;
   });
 }
 

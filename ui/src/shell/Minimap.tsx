@@ -3,7 +3,7 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { duration } from "../draw/format";
-import { sizeCanvas } from "../draw/rects";
+import { pencil, sizeCanvas } from "../draw/rects";
 import { isDark } from "../draw/colour";
 import { useSize, type Size } from "../parts/useSize";
 import { summary, tokenStretch } from "../state/trace";
@@ -93,7 +93,7 @@ function keyed(event: KeyboardEvent): void {
 
 /** Ready to draw in CSS pixels; null: it has no size yet. */
 function contextOf(canvas: HTMLCanvasElement | null, size: Size): CanvasRenderingContext2D | null {
-  const c = canvas && size.width ? canvas.getContext("2d") : null;
+  const c = canvas && size.width ? pencil(canvas) : null;
   if (!canvas || !c) return null;
   sizeCanvas(canvas, size.width, size.height);
   const ratio = canvas.width / size.width;

@@ -20,6 +20,8 @@ function drawLoad(c: Context, size: Size, o: Overview, x: (ns: number) => number
   const n = o.busy_share.length;
   const width_ns = (o.to_ns - o.from_ns) / n;
   const room = size.height - 4;
+  const busyInk = css(BUSY, 0.8);
+  const waitInk = css(WAIT, 0.6);
   for (let i = 0; i < n; i++) {
     const busy = o.busy_share[i];
     const wait = o.wait_share[i] ?? 0;
@@ -27,9 +29,9 @@ function drawLoad(c: Context, size: Size, o: Overview, x: (ns: number) => number
     const left = x(o.from_ns + i * width_ns);
     const width = x(o.from_ns + (i + 1) * width_ns) - left + 0.3;
     const high = Math.min(1, busy) * room;
-    c.fillStyle = css(BUSY, 0.8);
+    c.fillStyle = busyInk;
     c.fillRect(left, size.height - high, width, high);
-    c.fillStyle = css(WAIT, 0.6);
+    c.fillStyle = waitInk;
     c.fillRect(left, size.height - high - Math.min(1, wait) * room, width, Math.min(1, wait) * room);
   }
 }

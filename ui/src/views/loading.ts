@@ -38,6 +38,8 @@ export function loadedView(view: ViewEntry): LoadedView {
 }
 
 const IDLE_MS_MOST = 3000;
+/** A page that waits for its first answers is idle, too. */
+const FIRST_MS = 1500;
 
 function whenIdle(run: () => void): void {
   if ("requestIdleCallback" in globalThis) requestIdleCallback(run, { timeout: IDLE_MS_MOST });
@@ -45,6 +47,7 @@ function whenIdle(run: () => void): void {
 }
 
 let fetchingOthers = false;
+let begun = false;
 
 /** One after the other, so that what is shown goes before. */
 export function fetchOthersWhenIdle(): void {
@@ -54,10 +57,14 @@ export function fetchOthersWhenIdle(): void {
   );
   if (!next) return;
   fetchingOthers = true;
-  whenIdle(() => {
-    void fetchView(next).then(() => {
-      fetchingOthers = false;
-      fetchOthersWhenIdle();
+  const fetchNext = () =>
+    whenIdle(() => {
+      void fetchView(next).then(() => {
+        fetchingOthers = false;
+        fetchOthersWhenIdle();
+      });
     });
-  });
+  if (begun) fetchNext();
+  else setTimeout(fetchNext, FIRST_MS);
+  begun = true;
 }

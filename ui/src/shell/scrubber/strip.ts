@@ -1,6 +1,7 @@
 // Drawing the strip of tokens: a bar a token, as high as the token took long. Where several share a
 // pixel the longest one is drawn, so that no slow token hides.
 
+import { pencil } from "../../draw/rects";
 import { css, themeColour, type Rgb } from "../../draw/colour";
 import type { Batches } from "../../api/types";
 
@@ -86,7 +87,7 @@ function bar(context: CanvasRenderingContext2D, strip: Strip, i: number, x: numb
 
 /** Draws all of it; `ratio`: device pixels a CSS pixel. */
 export function drawStrip(canvas: HTMLCanvasElement, strip: Strip, selected: number, ratio: number): void {
-  const context = canvas.getContext("2d");
+  const context = pencil(canvas);
   if (!context) return;
   canvas.width = Math.max(1, Math.round(strip.width * ratio));
   canvas.height = Math.max(1, Math.round(strip.height * ratio));

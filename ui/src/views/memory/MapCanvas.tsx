@@ -173,8 +173,12 @@ export function MapCanvas(props: MapCanvasProps) {
     zoom: (factor) => {
       const p = picture.value;
       const { from, to } = props.axis.target;
-      const at = pointed.value ?? null;
-      const spot = at?.spot ?? (focused.value ? cursor.value : null);
+      const within = proxy.current?.getBoundingClientRect();
+      if (p && pointed.value && within) {
+        const share = (pointed.value.x - within.left - p.geometry.input.labelWidth) / p.geometry.plotWidth;
+        return props.axis.zoom(factor, from + (to - from) * Math.min(1, Math.max(0, share)));
+      }
+      const spot = focused.value ? cursor.value : null;
       const stretch = p && spot && p.geometry.input.lines[spot.line]?.row ? p.geometry.stretch(spot.line, spot.item) : null;
       const middle = stretch ? Math.min(to, Math.max(from, (stretch.from + stretch.to) / 2)) : (from + to) / 2;
       props.axis.zoom(factor, middle);

@@ -1,7 +1,7 @@
 // Drawing the map when something that it is made of has changed.
 
 import { effect } from "@preact/signals";
-import { sizeCanvas } from "../../draw/rects";
+import { pencil, sizeCanvas } from "../../draw/rects";
 import { markOf } from "./layout";
 import { isSmall, magnifierShapes } from "./magnifier";
 import type { Pointed } from "./pointer";
@@ -17,7 +17,7 @@ export function drawing(canvas: { current: HTMLCanvasElement | null }, pictureOf
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
       const element = canvas.current;
-      const c = element?.getContext("2d");
+      const c = element && pencil(element);
       if (!element || !c || !p) return;
       const { width } = p.geometry.input;
       sizeCanvas(element, width, p.height);

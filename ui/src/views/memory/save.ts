@@ -3,34 +3,48 @@
 import { plainName } from "../../draw/format";
 import { scaleWords, valueWords } from "./describe";
 import { Geometry } from "./geometry";
-import { METRIC_TITLES } from "./heat";
+import type { Scale } from "./heat";
 import { fillOf, mapShapes, type Picture } from "./scene";
 import { paint, svgDocument, type Shape } from "./shapes";
 
 const LEGEND_HEIGHT = 46;
-const STEPS = 24;
+const STEPS = 20;
+const STEP = 7;
 /** Browsers refuse larger canvases. */
 const PIXELS_MAX = 16000;
 
+/** The colours of one scale with its ends in figures. */
+function rampShapes(p: Picture, name: string, scale: Scale, x: number, y: number): Shape[] {
+  const { palette } = p;
+  const words = (text: string, left: number): Shape => ({ t: "text", x: left, y, text, ink: palette.ink2, size: 10, align: "left" });
+  if (scale.most === 0 && scale.metric !== "residency") return [words(`${name}: nothing in this part`, x)];
+  const at = (f: number) => (scale.log ? scale.least * (scale.most / scale.least) ** f : scale.least + (scale.most - scale.least) * f);
+  const one = scale.least === scale.most;
+  const least = `${name} ${one ? "" : valueWords(scale.metric, at(0))}`;
+  const left = x + least.length * 6 + 6;
+  const steps = one ? 3 : STEPS;
+  const out = [words(least, x)];
+  for (let i = 0; i < steps; i++)
+    out.push({ t: "rect", x: left + i * STEP, y: y - 6, w: STEP, h: 12, fill: fillOf(at((i + 0.5) / steps), palette, scale).colour });
+  out.push(words(valueWords(scale.metric, at(1)) + (one ? " (all the same)" : ""), left + steps * STEP + 6));
+  return out;
+}
+
 function legendShapes(p: Picture, title: string, y: number): Shape[] {
   const { palette } = p;
-  const scale = p.scales.model;
+  const { metric, model, work } = p.scales;
+  const told = metric !== "residency" && metric !== "faults";
+  const heading = `${title} (${scaleWords(model)})`;
   const out: Shape[] = [
-    { t: "text", x: 8, y: y + 12, text: title, ink: palette.ink, size: 12, align: "left", bold: true },
-    { t: "text", x: 8, y: y + 32, text: `${METRIC_TITLES[scale.metric]} (${scaleWords(scale)})`, ink: palette.ink, size: 11, align: "left" },
+    { t: "text", x: 8, y: y + 12, text: heading, ink: palette.ink, size: 12, align: "left", bold: true },
+    ...rampShapes(p, "weights", model, 8, y + 32),
+    ...(told ? rampShapes(p, "KV, compute", work, 330, y + 32) : []),
   ];
-  const left = 210;
-  const at = (f: number) => (scale.log ? scale.least * (scale.most / scale.least) ** f : scale.least + (scale.most - scale.least) * f);
-  for (let i = 0; i < STEPS; i++)
-    out.push({ t: "rect", x: left + i * 8, y: y + 26, w: 8, h: 12, fill: fillOf(at((i + 0.5) / STEPS), palette, scale).colour });
-  out.push({ t: "text", x: left - 6, y: y + 32, text: valueWords(scale.metric, at(0)), ink: palette.ink2, size: 10, align: "right" });
-  out.push({ t: "text", x: left + STEPS * 8 + 6, y: y + 32, text: valueWords(scale.metric, at(1)), ink: palette.ink2, size: 10, align: "left" });
-  const never = fillOf("never", palette, scale);
-  out.push({ t: "rect", x: left + 300, y: y + 26, w: 22, h: 12, fill: never.colour, pattern: never.pattern, ink: palette.ink2 });
-  out.push({ t: "text", x: left + 328, y: y + 32, text: "never touched", ink: palette.ink2, size: 10, align: "left" });
-  const unknown = fillOf("unknown", palette, scale);
-  out.push({ t: "rect", x: left + 420, y: y + 26, w: 22, h: 12, fill: unknown.colour, pattern: unknown.pattern, ink: palette.ink2 });
-  out.push({ t: "text", x: left + 448, y: y + 32, text: "not observed", ink: palette.ink2, size: 10, align: "left" });
+  for (const [x, value, text] of [[680, "never", "never touched"], [800, "unknown", "not observed"]] as const) {
+    const { colour, pattern } = fillOf(value, palette, model);
+    out.push({ t: "rect", x, y: y + 26, w: 22, h: 12, fill: colour, pattern, ink: palette.ink2 });
+    out.push({ t: "text", x: x + 28, y: y + 32, text, ink: palette.ink2, size: 10, align: "left" });
+  }
   return out;
 }
 

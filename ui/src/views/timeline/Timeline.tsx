@@ -11,6 +11,7 @@ import { summary } from "../../state/trace";
 import { followCounters } from "./counters";
 import { Gutter } from "./Gutter";
 import { bindKeys } from "./keys";
+import { followLanes } from "./lanes";
 import { OpTable } from "./OpTable";
 import { followOp } from "./op";
 import { loadOverview, overview, overviewError } from "./overview";
@@ -59,6 +60,7 @@ function Canvases() {
   useEffect(() => followCounters(), []);
   useEffect(() => followSelection(), []);
   useEffect(() => followOp(), []);
+  useEffect(() => followLanes(), []);
   useEffect(() => {
     const element = ref.current;
     const wheel = (event: WheelEvent) => input.peek()?.wheel(event);

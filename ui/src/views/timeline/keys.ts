@@ -61,7 +61,7 @@ export function bindKeys(scene: () => Scene | null): () => void {
     held("out", ["KeyS", "ArrowDown", "key:-", "NumpadSubtract"], "Zoom out", (s, t) => zoom(s, ZOOM_PER_S ** t, true)),
     held("earlier", ["KeyA", "ArrowLeft"], "Move to what is earlier", (_, t) => pan(-t * PAN_PER_S, true)),
     held("later", ["KeyD", "ArrowRight"], "Move to what is later", (_, t) => pan(t * PAN_PER_S, true)),
-    press("centre", ["KeyF"], "Centre the selection; again: fit it", () => void centre(), () => hasSelection.peek()),
+    press("centre", ["KeyF"], "Centre the selection; once more fits it", () => void centre(), () => hasSelection.peek()),
     press("all", ["Digit0", "Numpad0"], "Show all of the run", showAll),
     press("next", ["Period"], "Next op along the track", (s) => void step(s, true)),
     press("previous", ["Comma"], "Previous op along the track", (s) => void step(s, false)),

@@ -1,6 +1,7 @@
 // Which lanes a selected stretch of time is of: in the address, beside the stretch itself.
 
-import { computed } from "@preact/signals";
+import { computed, effect } from "@preact/signals";
+import { selection } from "../../state/selection";
 import { rawParam } from "../../state/url";
 
 const lanes = rawParam("lanes");
@@ -18,4 +19,11 @@ export const selectedTracks = computed(() => {
 
 export function selectLanes(ids: readonly string[] | null): void {
   lanes.value = ids?.join() ?? null;
+}
+
+/** Without a stretch there are none; stops when the function that is returned is called. */
+export function followLanes(): () => void {
+  return effect(() => {
+    if (!selection.value.time) lanes.value = null;
+  });
 }

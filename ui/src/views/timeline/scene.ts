@@ -3,7 +3,7 @@
 
 import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark } from "../../draw/colour";
-import { createRects, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
+import { createRects, pencil, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
 import { generation, summary, tokenStretch } from "../../state/trace";
 import { selection } from "../../state/selection";
@@ -12,7 +12,7 @@ import { counters } from "./counters";
 import { drawOverlay } from "./overlay";
 import { chosenOp } from "./op";
 import { overview } from "./overview";
-import { FONT, penOf, type Ink } from "./pen";
+import { FONT, penOf, type Ink, type Pen } from "./pen";
 import { AXIS_HEIGHT, layout, type Layout } from "./rows";
 import { shapesOf, type Marks, type Shapes } from "./shapes";
 import { selectedLanes } from "./lanes";
@@ -259,7 +259,7 @@ export class Scene {
   private drawAbove(range: Range, l: Layout): void {
     const size = this.size.peek();
     sizeCanvas(this.above, size.width, size.height);
-    const c = this.above.getContext("2d");
+    const c = pencil(this.above);
     if (!c) return;
     const ratio = this.above.width / size.width;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -269,30 +269,24 @@ export class Scene {
     this.annotate(c, range, l, this.pointer.peek()?.x ?? null);
   }
 
+  pen(c: Ink, range: Range, pointer_x: number | null): Pen {
+    return penOf(c, range, this.size.peek(), this.scroll.peek(), pointer_x);
+  }
+
   /** All but the rectangles. */
   annotate(c: Ink, range: Range, l: Layout, pointer_x: number | null): void {
-    const pen = penOf(c, range, this.size.peek(), this.scroll.peek(), pointer_x);
-    drawOverlay(pen, l, this.shown, {
+    drawOverlay(this.pen(c, range, pointer_x), l, this.shown, {
       drag: this.drag.peek(),
       marks: this.marks(),
       lanes: selectedLanes.peek(),
     });
   }
 
-  /** The picture as it is, on one canvas. */
-  picture(ground: string): HTMLCanvasElement {
+  /** Both canvases as they are now, the lower one first. */
+  canvases(): readonly HTMLCanvasElement[] {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     this.draw();
-    const canvas = document.createElement("canvas");
-    canvas.width = this.above.width;
-    canvas.height = this.above.height;
-    const c = canvas.getContext("2d");
-    if (!c) return canvas;
-    c.fillStyle = ground;
-    c.fillRect(0, 0, canvas.width, canvas.height);
-    c.drawImage(this.below, 0, 0);
-    c.drawImage(this.above, 0, 0);
-    return canvas;
+    return [this.below, this.above];
   }
 }

@@ -1,6 +1,6 @@
 // The timeline as a drawing: what the canvases show, as text.
 
-import type { RectItem } from "../../draw/rects";
+import { HATCHED_FROM, PATTERN, type RectItem } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
 import type { Ink } from "./pen";
 
@@ -16,6 +16,33 @@ function escape(text: string): string {
 
 function n(value: number): string {
   return Number(value.toFixed(2)).toString();
+}
+
+/** As the renderers do. */
+const GAP = 0.7;
+
+/** Lines by PATTERN, six pixels square. */
+const LINES = [
+  "",
+  "M-1 1L1 -1M0 6L6 0M5 7L7 5",
+  "M-1 5L1 7M0 0L6 6M5 -1L7 1",
+  "M0 3H6",
+  "M3 0V6",
+  "M2 3h2",
+  "M-1 5L1 7M0 0L6 6M5 -1L7 1",
+];
+
+export function hatchFill(pattern: number): string {
+  return `url(#hatch${pattern})`;
+}
+
+/** Thin dark lines; of the sparse one, wide lines of what lies below. */
+function hatchings(ground: string): string {
+  const one = (d: string, pattern: number) => {
+    const ink = pattern === PATTERN.sparse ? `${escape(ground)}" stroke-width="2` : `#000" stroke-opacity="0.28`;
+    return `<pattern id="hatch${pattern}" width="6" height="6" patternUnits="userSpaceOnUse"><path d="${d}" fill="none" stroke="${ink}"/></pattern>`;
+  };
+  return `<defs>${LINES.map((d, i) => (d ? one(d, i) : "")).join("")}</defs>`;
 }
 
 type Paint = CanvasRenderingContext2D["fillStyle"];
@@ -120,20 +147,30 @@ export class SvgInk implements Ink {
         this.globalAlpha = a / 255;
         const from = Math.max(at, left - 1);
         const to = Math.min(right + 1, at + Math.max(1, w * perUnit));
-        this.fillRect(from, y + (item.scrollY ?? 0), to - from, h);
+        const width = to - from - (to - from > 4 ? GAP : 0);
+        this.fillRect(from, y + (item.scrollY ?? 0), width, h);
+        const pattern = width < HATCHED_FROM ? 0 : (batch.pattern?.[i] ?? 0);
+        if (!pattern) continue;
+        this.fillStyle = hatchFill(pattern);
+        this.fillRect(from, y + (item.scrollY ?? 0), width, h);
       }
       this.globalAlpha = 1;
       this.restore();
     }
   }
 
-  document(size: { width: number; height: number }, ground: string, title: string): string {
+  /** size: of all. This is moved to the right by `left` pixels; `frame` is not. */
+  document(size: { width: number; height: number }, left: number, frame: SvgInk, ground: string, title: string): string {
     const { width, height } = size;
     return [
       `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`,
       ` font-family="system-ui, sans-serif" font-size="11" dominant-baseline="middle">`,
       `<title>${escape(title)}</title><rect width="${width}" height="${height}" fill="${escape(ground)}"/>`,
+      hatchings(ground),
+      `<g transform="translate(${left} 0)">`,
       ...this.out,
+      "</g>",
+      ...frame.out,
       "</svg>\n",
     ].join("");
   }

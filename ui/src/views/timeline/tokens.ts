@@ -45,6 +45,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
   const { c } = pen;
   const perPixel = (pen.range.to - pen.range.from) / pen.width;
   const chosen = selectedToken.peek();
+  const inks = { prompt: css(PROMPT, 0.45), other: css(GENERATE, 0.45) };
   inRow(pen, l, row, (top) => {
     let i = Math.max(0, batchAt(b, pen.range.from));
     while (i < b.token.length && (b.begin_ns[i] ?? 0) < pen.range.to) {
@@ -58,7 +59,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
         // All that begin within a few pixels are one block.
         const next = Math.max(i + 1, batchFrom(b, (b.begin_ns[i] ?? 0) + perPixel * NARROW));
         const until = Math.max(from + 1, Math.min(pen.x(end(b, next - 1)), from + NARROW));
-        c.fillStyle = css(b.phase[i] === "prompt" ? PROMPT : GENERATE, 0.45);
+        c.fillStyle = b.phase[i] === "prompt" ? inks.prompt : inks.other;
         c.fillRect(from, top, until - from, row.height);
         i = next;
         continue;
