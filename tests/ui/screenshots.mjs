@@ -10,10 +10,11 @@ const BYTES_MAX = 200_000;
 const folder = process.argv[2];
 const trace = (name) => join(process.env.TT_TRACES, `${name}.ttrace`);
 const LAYER = 'layer=11&tensor=blk.11.ffn_up.weight';
+const EXPERTS = 'layer=2&tensor=blk.2.ffn_down_exps.weight';
 
 const PICTURES = [
-    { name: 'memory', fragment: `view=memory&token=12&${LAYER}` },
-    { name: 'memory-light', theme: 'light', fragment: `view=memory&token=12&${LAYER}` },
+    { name: 'memory', trace: 'moe', fragment: `view=memory&${EXPERTS}` },
+    { name: 'memory-light', theme: 'light', trace: 'moe', fragment: `view=memory&${EXPERTS}` },
     { name: 'timeline', fragment: `view=timeline&token=12&${LAYER}`, act: (v) => v.press('KeyF', 'KeyF') },
     { name: 'graph', fragment: `view=graph&token=12&${LAYER}` },
     { name: 'log', fragment: `view=log&token=12&layer=11` },
