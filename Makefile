@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps install uninstall clean check demo bench fuzz format
+.PHONY: all help deps install uninstall clean check demo bench screenshots fuzz format
 
 all: ## build
 	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
@@ -40,8 +40,11 @@ demo: ## from nothing to a trace: dependencies, build, model, run, findings
 bench: ## measure what tracing costs, write bench/report.md (40 minutes; BENCH_QUICK=1: 3)
 	@bench/run "$(BUILD)"
 
+screenshots: all ## make docs/pictures/*.png anew, of a real trace, in a real browser
+	@scripts/screenshots "$(BUILD)"
+
 fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
 	@scripts/fuzz $(SECONDS_EACH)
 
 format: ## clang-format over the C sources
-	@find src include tests bench -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i
+	@find src include tests bench ui -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i

@@ -61,4 +61,18 @@ bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event);
 void tt_buffers_by_kind(const tt_buffers *b, const tt_model *m, uint32_t event, tt_backing backing,
                         uint64_t bytes[TT_BUFFER_KINDS]);
 
+/* What there was from an event on, until the next point. */
+typedef struct tt_buffers_point {
+    uint64_t ticks;
+    uint32_t event; /* in tt_buffers.events */
+    uint64_t bytes[TT_BACKINGS][TT_BUFFER_KINDS];
+} tt_buffers_point;
+
+/* The events within [from_ticks, to_ticks] and the last one before, as at most `most` (at least 4)
+ * points: when there are more, of each stretch of them the one with the most bytes and the last.
+ * *out is for free(), also after an error. */
+tt_status tt_buffers_curve(const tt_buffers *b, const tt_model *m, uint64_t from_ticks,
+                           uint64_t to_ticks, uint32_t most, tt_buffers_point **out, uint32_t *n,
+                           tt_error *err);
+
 #endif

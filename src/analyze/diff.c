@@ -58,7 +58,8 @@ static void read_file(team *t, size_t f)
                                   .stride = t->p->stride,
                                   .structure_only = d->options.structure_only,
                                   .progress = d->options.progress ? progress : NULL,
-                                  .context = &r};
+                                  .context = &r,
+                                  .over = d->options.over};
     tt_status status = tt_profile_make(&plan, &t->p->profiles[f], &err);
     if (status == TT_OK) return;
     pthread_mutex_lock(&t->lock);

@@ -27,7 +27,8 @@ typedef struct tt_diff_options {
     double level;     /* how often noise may pass for a change: 0.01 */
     bool structure_only;
     tt_profile_progress *progress; /* or NULL; in units of both sides */
-    void *context;
+    void *context;                 /* of that */
+    tt_over over;                  /* asked by several threads */
 } tt_diff_options;
 
 /* What the samples are summed up by. */
@@ -44,10 +45,10 @@ typedef enum tt_diff_family {
 /* One side of a row, over its samples; per token. */
 typedef struct tt_diff_side {
     bool present;
-    uint64_t count;   /* times its ops ran, all compared tokens and runs together */
-    size_t n_samples; /* tokens in which any ran, of those that were kept */
+    uint64_t count;                   /* times its ops ran, all compared tokens and runs together */
+    size_t n_samples;                 /* tokens in which any ran, of those that were kept */
     double median_ns, p25_ns, p75_ns; /* as tt_quantiles_sorted has them */
-    double mean_ns;        /* over all tokens, not only the samples */
+    double mean_ns;                   /* over all tokens, not only the samples */
     double wait_median_ns; /* of the time, what its threads did not compute, averaged over them */
     double weight_bytes;   /* mean */
     bool at_most;

@@ -292,7 +292,9 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
     status = begin(&w, err);
     for (size_t k = 0; k < plan->n && status == TT_OK; k++) {
         status = add_unit(&w, k, err);
-        if (plan->progress && k % PROGRESS_EVERY == 0) plan->progress(plan->context, k, plan->n);
+        if (k % PROGRESS_EVERY != 0) continue;
+        if (plan->progress) plan->progress(plan->context, k, plan->n);
+        if (status == TT_OK) status = tt_over_check(&plan->over, err);
     }
     w.p->stray = w.join.stray;
     if (w.maps) tt_walk_forget(&w);

@@ -8,6 +8,7 @@
 #define TT_ANALYZE_DIFF_PROFILE_H
 
 #include "analyze/diff_units.h"
+#include "analyze/over.h"
 #include "model/arena.h"
 #include "model/idmap.h"
 #include "model/model.h"
@@ -88,7 +89,8 @@ typedef struct tt_profile_plan {
     uint32_t stride;
     bool structure_only;           /* only classes: a graph met before is not read again */
     tt_profile_progress *progress; /* or NULL */
-    void *context;
+    void *context;                 /* of that */
+    tt_over over;
 } tt_profile_plan;
 
 /* The stride for n units so that the samples of graphs with that many executed nodes fit. */

@@ -23,6 +23,7 @@ struct tt_faults {
     tt_fault_counts batches;
     uint64_t *file_base; /* where a file's bytes begin when all files lie one behind the other */
     uint32_t last_run;
+    tt_over over;
     uint64_t stray;
     bool failed;
 };
@@ -372,13 +373,19 @@ static bool add_visited(void *context, const tt_fault_op *op)
     return !f->failed;
 }
 
+void tt_faults_until(tt_faults *f, tt_over over)
+{
+    f->over = over;
+}
+
 tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err)
 {
     tt_faults_walker w = {.filter = &f->filter,
                           .visit = add_visited,
                           .progress = progress,
                           .context = f,
-                          .progress_context = context};
+                          .progress_context = context,
+                          .over = f->over};
     tt_status status = tt_faults_walk(f->m, &w, err);
     if (status != TT_OK) return status;
     f->stray = w.stray;

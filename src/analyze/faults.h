@@ -13,6 +13,7 @@
 #include "analyze/access.h"
 #include "analyze/filter.h"
 #include "analyze/join.h"
+#include "analyze/over.h"
 #include "analyze/ranges.h"
 #include "model/model.h"
 
@@ -57,6 +58,7 @@ typedef struct tt_faults_walker {
     tt_faults_progress *progress; /* or NULL */
     void *context;
     void *progress_context;
+    tt_over over;   /* asked as often */
     uint64_t stray; /* set by the walk: FAULTS details whose op is not in the trace */
 } tt_faults_walker;
 
@@ -106,6 +108,8 @@ typedef struct tt_faults tt_faults;
 /* NULL without memory. The filter is copied (its texts are not). */
 tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter);
 void tt_faults_free(tt_faults *f);
+/* Ends the sum early. */
+void tt_faults_until(tt_faults *f, tt_over over);
 tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err);
 
 typedef enum tt_faults_sort {

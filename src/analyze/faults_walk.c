@@ -167,6 +167,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {
         if (tt_filter_run(w->filter, m, &m->runs[i])) status = walk_run(&k, i, err);
         if (w->progress && i % PROGRESS_EVERY == 0) w->progress(w->progress_context, i, m->n_runs);
+        if (status == TT_OK && i % PROGRESS_EVERY == 0) status = tt_over_check(&w->over, err);
     }
     tt_join_free(&k.join);
     tt_accesses_free(k.accesses);

@@ -21,17 +21,23 @@ typedef struct tt_filter {
     tt_origin origin;   /* of any source; TT_ORIGIN_UNKNOWN: any */
     const char *op;     /* name in any case, or one part of a fused op's; NULL: any */
     const char *tensor; /* fnmatch pattern for a node's or a source's name; NULL: any */
+    const char *text;   /* part of the op's, a node's or a source's name, in any case; NULL: any */
     bool has_from, has_to;
     double from_ns, to_ns; /* of the op's start, since the trace's first batch */
+    /* Of what tt_filter_duration is asked for: the ops of a log. */
+    bool has_least, has_most;
+    double least_ns, most_ns;
 } tt_filter;
 
 /* Whether the batch (in m->batches, or TT_NONE: none) passes: token, phase. */
 bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch);
 /* Whether the run can hold ops that pass (token, phase, time). */
 bool tt_filter_run(const tt_filter *f, const tt_model *m, const tt_run *run);
-/* Whether the op passes, time and lane aside. */
+/* Whether the op passes, time, duration and lane aside. */
 bool tt_filter_op(const tt_filter *f, const tt_op *op);
 bool tt_filter_time(const tt_filter *f, double start_ns);
+/* Whether an op that took so long passes; open: its end was not seen, so how long is not known. */
+bool tt_filter_duration(const tt_filter *f, bool open, double duration_ns);
 
 /* Which ops of a model pass (tt_filter_op), each judged once. Zero-filled but for the two first
  * fields is ready; freed with tt_filter_ops_free. */
@@ -39,6 +45,7 @@ typedef struct tt_filter_ops {
     const tt_model *m;
     const tt_filter *filter;
     uint8_t **of_graph; /* by graph, by node; NULL until met */
+    uint32_t n_graphs;  /* private: of of_graph */
     bool failed;        /* memory ran out: ops of graphs met since then do not pass */
 } tt_filter_ops;
 

@@ -41,6 +41,7 @@ struct tt_routers {
     size_t n_followers, followers_capacity;
     tt_idmap by_sequence;
     batch_rows rows;
+    tt_over over;
     bool sequences_assumed;
     bool too_many;
     bool failed;
@@ -443,6 +444,11 @@ static bool put_in_order(tt_routers *r)
     return true;
 }
 
+void tt_routers_until(tt_routers *r, tt_over over)
+{
+    r->over = over;
+}
+
 tt_status tt_routers_walk(tt_routers *r, tt_routers_progress *progress, void *context,
                           tt_error *err)
 {
@@ -450,6 +456,7 @@ tt_status tt_routers_walk(tt_routers *r, tt_routers_progress *progress, void *co
     for (uint32_t i = 0; i < r->m->n_runs && status == TT_OK; i++) {
         if (tt_filter_run(&r->filter, r->m, &r->m->runs[i])) status = walk_run(r, i, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, r->m->n_runs);
+        if (i % PROGRESS_EVERY == 0 && status == TT_OK) status = tt_over_check(&r->over, err);
     }
     if (status == TT_OK && !put_in_order(r))
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts");

@@ -4,6 +4,7 @@
 #define TT_ANALYZE_ROUTERS_H
 
 #include "analyze/filter.h"
+#include "analyze/over.h"
 #include "analyze/routing.h"
 #include "model/model.h"
 
@@ -54,6 +55,9 @@ typedef void tt_routers_progress(void *context, uint64_t done, uint64_t total);
  * `texts_of`: the phase of the texts that are listed (enum tt_phase). */
 tt_routers *tt_routers_new(const tt_model *m, const tt_filter *filter, uint8_t texts_of);
 void tt_routers_free(tt_routers *r);
+/* Asked now and then during the walk: whether nobody waits for it any more. Then it ends with
+ * TT_E_IO. */
+void tt_routers_until(tt_routers *r, tt_over over);
 /* TT_E_LIMIT for more than TT_ROUTERS_EXPERTS_MAX experts. */
 tt_status tt_routers_walk(tt_routers *r, tt_routers_progress *progress, void *context,
                           tt_error *err);

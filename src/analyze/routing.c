@@ -86,6 +86,8 @@ static void count_use(tt_router *r, uint32_t expert, float weight)
     r->last_token[expert] = r->tokens + 1;
     if (r->last_batch[expert] == r->batches) return;
     r->last_batch[expert] = r->batches;
+    use->batches++;
+    use->last_batch = r->batch;
     r->in_batch++;
 }
 

@@ -22,6 +22,8 @@ typedef struct tt_expert_use {
     uint64_t count;
     uint64_t weighted; /* of these, the routing weight was observed */
     double weight_sum;
+    uint64_t batches;    /* in which it was chosen */
+    uint64_t last_batch; /* the last of them, as told in tt_routed; when there is any */
 } tt_expert_use;
 
 typedef struct tt_router tt_router;

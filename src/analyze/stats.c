@@ -1,57 +1,11 @@
-#include "analyze/stats.h"
-
-#include "analyze/access.h"
-#include "analyze/op_table.h"
+#include "analyze/stats_parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS_EVERY 64u
 #define NO_WEIGHT "(no weight)"
-
-/* A node's share in a row. */
-typedef struct share {
-    uint32_t row;
-    uint64_t weight_bytes;
-    bool at_most;
-} share;
-
-/* What is the same each time a node is executed. */
-typedef struct node_info {
-    uint32_t row;   /* of the only share, when there is one */
-    uint32_t first; /* of its shares, in tt_stats.shares */
-    uint8_t n;
-    uint8_t covers;
-    bool known;
-    bool passes;
-    bool picks; /* rows or experts of a weight: bytes differ from run to run */
-    bool at_most;
-    uint64_t weight_bytes;
-} node_info;
-
-struct tt_stats {
-    const tt_model *m;
-    tt_stats_by by;
-    tt_filter filter;
-    tt_stats_row *rows;
-    size_t n_rows, rows_capacity;
-    tt_idmap row_of_key; /* by weight, number, or hash of the text */
-    tt_stats_row total;
-    node_info **nodes; /* by graph; NULL until the graph is met */
-    tt_op_table *ops;  /* of nodes that pick; made at the first one */
-    share *shares;
-    size_t n_shares, shares_capacity;
-    tt_arena keys;
-    uint64_t stray;
-    bool failed;
-};
-
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
-}
 
 tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filter)
 {
@@ -60,6 +14,7 @@ tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filte
     s->m = m;
     s->by = by;
     if (filter) s->filter = *filter;
+    s->in_time = s->filter.has_from || s->filter.has_to;
     tt_arena_init(&s->keys, TT_MODEL_MEMORY_MAX);
     s->nodes = calloc((size_t)m->n_graphs + 1, sizeof *s->nodes);
     if (s->nodes) return s;
@@ -72,9 +27,13 @@ void tt_stats_free(tt_stats *s)
     if (!s) return;
     for (uint32_t i = 0; s->nodes && i < s->m->n_graphs; i++)
         free(s->nodes[i]);
-    for (size_t i = 0; i < s->n_rows; i++)
+    for (size_t i = 0; i < s->n_rows; i++) {
         tt_quantiles_free(&s->rows[i].ticks);
+        free(s->rows[i].series);
+    }
     tt_quantiles_free(&s->total.ticks);
+    free(s->total.series);
+    free(s->batches);
     tt_op_table_free(s->ops);
     free(s->nodes);
     free(s->rows);
@@ -96,7 +55,7 @@ static bool grow(void **array, size_t n, size_t *capacity, size_t size)
 }
 
 /* The row of that key, made at the first need. */
-static uint32_t row_of(tt_stats *s, const char *text, int64_t number)
+uint32_t tt_stats_row_of(tt_stats *s, const char *text, int64_t number)
 {
     uint64_t key = 0xcbf29ce484222325u;
     for (const char *c = text; *c; c++)
@@ -111,17 +70,21 @@ static uint32_t row_of(tt_stats *s, const char *text, int64_t number)
     const char *copy = tt_arena_text(&s->keys, text, strlen(text));
     s->failed |= !copy;
     s->rows[s->n_rows] = (tt_stats_row){.key = copy ? copy : "", .number = number};
+    if (s->axis.n_buckets && s->n_rows < TT_STATS_SERIES_ROWS_MAX) {
+        s->rows[s->n_rows].series = calloc(s->axis.n_buckets, sizeof(tt_stats_cell));
+        s->failed |= !s->rows[s->n_rows].series;
+    }
     return (uint32_t)s->n_rows++;
 }
 
-static uint32_t numbered_row(tt_stats *s, int64_t number)
+uint32_t tt_stats_numbered_row(tt_stats *s, int64_t number)
 {
     char text[24];
     (void)snprintf(text, sizeof text, "%" PRId64, number);
-    return row_of(s, number < 0 ? "-" : text, number);
+    return tt_stats_row_of(s, number < 0 ? "-" : text, number);
 }
 
-static void add_share(tt_stats *s, node_info *info, uint32_t row, uint64_t bytes, bool at_most)
+static void add_share(tt_stats *s, stats_node *info, uint32_t row, uint64_t bytes, bool at_most)
 {
     if (!grow((void **)&s->shares, s->n_shares, &s->shares_capacity, sizeof *s->shares) ||
         s->n_shares >= TT_NONE) {
@@ -130,44 +93,45 @@ static void add_share(tt_stats *s, node_info *info, uint32_t row, uint64_t bytes
     }
     if (info->n++ == 0) info->first = (uint32_t)s->n_shares;
     info->row = row;
-    s->shares[s->n_shares++] = (share){row, bytes, at_most};
+    s->shares[s->n_shares++] = (stats_share){row, bytes, at_most};
 }
 
-static void add_weight_shares(tt_stats *s, node_info *info, const tt_op *op)
+static void add_weight_shares(tt_stats *s, stats_node *info, const tt_op *op)
 {
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const tt_op_source *from = &op->sources[i];
         if (from->weight != TT_NONE)
-            add_share(s, info, row_of(s, s->m->weights[from->weight].name, -1), from->read_bytes,
-                      from->at_most);
+            add_share(s, info, tt_stats_row_of(s, s->m->weights[from->weight].name, -1),
+                      from->read_bytes, from->at_most);
     }
-    if (info->n == 0) add_share(s, info, row_of(s, NO_WEIGHT, -1), 0, false);
+    if (info->n == 0) add_share(s, info, tt_stats_row_of(s, NO_WEIGHT, -1), 0, false);
 }
 
-static void learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t covers,
-                       node_info *info)
+void tt_stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t covers,
+                         stats_node *info)
 {
     tt_op op;
     tt_op_describe(s->m, g, node, covers, &op);
-    *info = (node_info){.known = true,
-                        .covers = covers,
-                        .passes = tt_filter_op(&s->filter, &op),
-                        .picks = op.picks,
-                        .at_most = op.at_most,
-                        .weight_bytes = op.weight_bytes};
+    *info = (stats_node){.known = true,
+                         .covers = covers,
+                         .passes = tt_filter_op(&s->filter, &op),
+                         .picks = op.picks,
+                         .at_most = op.at_most,
+                         .weight_bytes = op.weight_bytes};
     if (!info->passes) return;
     switch (s->by) {
     case TT_BY_OP:
-        add_share(s, info, row_of(s, op.op, -1), op.weight_bytes, op.at_most);
+        add_share(s, info, tt_stats_row_of(s, op.op, -1), op.weight_bytes, op.at_most);
         break;
     case TT_BY_LAYER:
-        add_share(s, info, numbered_row(s, op.place.layer_id), op.weight_bytes, op.at_most);
+        add_share(s, info, tt_stats_numbered_row(s, op.place.layer_id), op.weight_bytes,
+                  op.at_most);
         break;
     case TT_BY_COMPONENT:
-        add_share(s, info, row_of(s, op.place.component, -1), op.weight_bytes, op.at_most);
+        add_share(s, info, tt_stats_row_of(s, op.place.component, -1), op.weight_bytes, op.at_most);
         break;
     case TT_BY_CATEGORY:
-        add_share(s, info, row_of(s, op.place.category, -1), op.weight_bytes, op.at_most);
+        add_share(s, info, tt_stats_row_of(s, op.place.category, -1), op.weight_bytes, op.at_most);
         break;
     case TT_BY_TENSOR:
         add_weight_shares(s, info, &op);
@@ -180,7 +144,7 @@ static void learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t co
 }
 
 /* NULL when the graph is not known or there is no memory. */
-static node_info *nodes_of(tt_stats *s, uint32_t graph)
+stats_node *tt_stats_nodes_of(tt_stats *s, uint32_t graph)
 {
     if (graph == TT_NONE) return NULL;
     if (!s->nodes[graph]) {
@@ -190,268 +154,19 @@ static node_info *nodes_of(tt_stats *s, uint32_t graph)
     return s->nodes[graph];
 }
 
-static inline void add(tt_stats_row *row, const tt_joined *op, uint64_t ticks, uint64_t bytes,
-                       bool at_most)
-{
-    row->count++;
-    if (!op->open) {
-        tt_quantiles_add(&row->ticks, ticks);
-        row->timed_weight_bytes += bytes;
-    }
-    row->busy_ticks += op->busy;
-    row->wait_ticks += op->wait;
-    row->weight_bytes += bytes;
-    row->at_most |= at_most;
-}
-
-/* Whether each op is in exactly one row until the end: then the total is the sum of the rows. */
-static bool rows_are_parts(const tt_stats *s)
-{
-    return s->by != TT_BY_TENSOR && s->by != TT_BY_TOKEN;
-}
-
-static void add_row(tt_stats_row *total, const tt_stats_row *row)
-{
-    total->count += row->count;
-    tt_quantiles_merge(&total->ticks, &row->ticks);
-    total->timed_weight_bytes += row->timed_weight_bytes;
-    total->busy_ticks += row->busy_ticks;
-    total->wait_ticks += row->wait_ticks;
-    total->weight_bytes += row->weight_bytes;
-    total->at_most |= row->at_most;
-}
-
-static uint32_t row_of_run(tt_stats *s, const tt_run *run)
-{
-    if (s->by == TT_BY_TOKEN)
-        return numbered_row(s,
-                            run->batch == TT_NONE ? -1 : (int64_t)tt_model_token(s->m, run->batch));
-    if (s->by == TT_BY_PHASE)
-        return row_of(s,
-                      tt_phase_name(run->batch == TT_NONE ? TT_PHASE_UNKNOWN
-                                                          : s->m->batches[run->batch].phase),
-                      -1);
-    return TT_NONE;
-}
-
-static void finish_row(const tt_model *m, tt_stats_row *row)
-{
-    if (row->done) return;
-    row->done = true;
-    row->timed = row->ticks.n;
-    row->total_ns = tt_model_span_ns(m, row->ticks.sum);
-    row->mean_ns = row->timed ? row->total_ns / (double)row->timed : 0;
-    row->p50_ns = tt_quantiles_at(&row->ticks, 0.50) * m->clock.ns_per_tick;
-    row->p95_ns = tt_quantiles_at(&row->ticks, 0.95) * m->clock.ns_per_tick;
-    row->max_ns = tt_model_span_ns(m, row->ticks.max);
-    row->busy_ns = tt_model_span_ns(m, row->busy_ticks);
-    row->wait_ns = tt_model_span_ns(m, row->wait_ticks);
-    tt_quantiles_free(&row->ticks);
-}
-
-/* What the run's op read, where that differs from run to run. The shares of the node stay those
- * of its first run; here they get this run's bytes: by tensor one a weight, else one in all. */
-static tt_status measure_picks(tt_stats *s, uint32_t graph, uint32_t node, tt_accesses *accesses,
-                               node_info *info, tt_error *err)
-{
-    const tt_access *list;
-    size_t n;
-    if (!s->ops) s->ops = tt_op_table_new(s->m);
-    const tt_op *described = s->ops ? tt_op_table_get(s->ops, graph, node, info->covers) : NULL;
-    if (!described) return no_memory(err);
-    tt_status status = tt_accesses_of(accesses, described, &list, &n, err);
-    if (status != TT_OK) return status;
-    tt_op op = *described;
-    tt_access_apply(&op, list, n);
-    info->weight_bytes = op.weight_bytes;
-    info->at_most = op.at_most;
-    if (info->n == 0) return TT_OK;
-    share *part = &s->shares[info->first];
-    if (s->by != TT_BY_TENSOR) {
-        *part = (share){part->row, op.weight_bytes, op.at_most};
-        return TT_OK;
-    }
-    for (uint32_t i = 0, k = 0; i < op.n_sources && k < info->n; i++) {
-        if (op.sources[i].weight == TT_NONE) continue;
-        part[k].weight_bytes = op.sources[i].read_bytes;
-        part[k++].at_most = op.sources[i].at_most;
-    }
-    return TT_OK;
-}
-
-/* An op that is in no row of its own, or in several. */
-static void add_to_shares(tt_stats *s, const node_info *info, const tt_joined *op, uint64_t ticks)
-{
-    for (uint32_t k = 0; k < info->n; k++) {
-        const share *part = &s->shares[info->first + k];
-        add(&s->rows[part->row], op, ticks, part->weight_bytes, part->at_most);
-    }
-}
-
-static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses *accesses,
-                         tt_error *err)
-{
-    const tt_run *run = &s->m->runs[at];
-    node_info *nodes = j->n_touched ? nodes_of(s, run->graph) : NULL;
-    if (!nodes || s->failed) return TT_OK;
-    const bool parts = rows_are_parts(s);
-    uint32_t run_row = row_of_run(s, run);
-    for (uint32_t i = 0; i < j->n_touched; i++) {
-        uint32_t node = j->touched[i];
-        const tt_joined *op = &j->ops[node];
-        node_info *info = &nodes[node];
-        if (!info->known || info->covers != op->covers)
-            learn_node(s, j->graph, node, op->covers, info);
-        if (s->failed) return TT_OK;
-        if (!info->passes) continue;
-        tt_status status =
-            info->picks ? measure_picks(s, run->graph, node, accesses, info, err) : TT_OK;
-        if (status != TT_OK) return status;
-        uint64_t ticks = tt_joined_ticks(op);
-        if (!parts) add(&s->total, op, ticks, info->weight_bytes, info->at_most);
-        if (run_row != TT_NONE || info->n == 1)
-            add(&s->rows[run_row != TT_NONE ? run_row : info->row], op, ticks, info->weight_bytes,
-                info->at_most);
-        else
-            add_to_shares(s, info, op, ticks);
-    }
-    /* A token's row is complete after its last run: its values need not be kept. */
-    if (s->by == TT_BY_TOKEN && run->batch != TT_NONE && s->m->batches[run->batch].last_run == at)
-        finish_row(s->m, &s->rows[run_row]);
-    return TT_OK;
-}
-
-/* By thread: lane by lane, without joining. */
-static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
-{
-    const tt_run *run = &s->m->runs[at];
-    const tt_piece *pieces;
-    size_t n;
-    tt_status status = tt_pieces_of_run(s->m->pieces, run->id, &pieces, &n, err);
-    node_info *nodes = n ? nodes_of(s, run->graph) : NULL;
-    for (size_t i = 0; nodes && i < n && !s->failed; i++) {
-        tt_piece_ops p;
-        status = tt_pieces_get(s->m->pieces, &pieces[i], &p, err);
-        if (status != TT_OK) return status;
-        if (s->filter.has_lane && p.lane != s->filter.lane) continue;
-        uint32_t row = numbered_row(s, p.lane);
-        const tt_graph *g = &s->m->graphs[run->graph];
-        for (size_t k = 0; k < p.n && !s->failed; k++) {
-            if (p.node[k] >= g->n_nodes) continue;
-            node_info *info = &nodes[p.node[k]];
-            if (!info->known || info->covers != p.covers[k])
-                learn_node(s, g, p.node[k], p.covers[k], info);
-            if (!info->passes) continue;
-            const tt_joined own = {.busy = p.arrive[k] - p.start[k],
-                                   .wait = p.release[k] - p.arrive[k],
-                                   .open = p.open};
-            add(&s->rows[row], &own, own.busy, 0, false);
-        }
-    }
-    return status;
-}
-
-static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, uint32_t run,
-                          tt_join *j, tt_accesses *accesses, tt_error *err)
-{
-    bool joined = false;
-    for (size_t i = 0; i < n; i++) {
-        tt_status status = TT_OK;
-        if (!tt_filter_run(&list[i]->filter, m, &m->runs[run])) continue;
-        if (list[i]->by == TT_BY_THREAD) {
-            status = add_lanes(list[i], run, err);
-        } else {
-            if (!joined) status = tt_join_run(j, m, run, err);
-            if (!joined && status == TT_OK) status = tt_accesses_run(accesses, run, err);
-            joined = true;
-            if (status == TT_OK) status = add_run(list[i], run, j, accesses, err);
-        }
-        if (status == TT_OK && list[i]->failed) status = no_memory(err);
-        if (status != TT_OK) return status;
-    }
-    return TT_OK;
-}
-
-/* Records of runs that the trace does not describe. */
-static tt_status count_unknown_runs(const tt_model *m, uint64_t *records, tt_error *err)
-{
-    uint32_t *ids = malloc(((size_t)m->n_runs + 1) * sizeof *ids);
-    if (!ids) return no_memory(err);
-    for (uint32_t i = 0; i < m->n_runs; i++)
-        ids[i] = m->runs[i].id;
-    tt_status status = tt_pieces_count_others(m->pieces, ids, m->n_runs, records, err);
-    free(ids);
-    return status;
-}
-
-tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
-                        tt_stats_progress *progress, void *context, tt_error *err)
-{
-    tt_join j = {0};
-    tt_status status = tt_model_need_clock(m, err);
-    if (status != TT_OK) return status;
-    tt_accesses *accesses = tt_accesses_new(m);
-    if (!accesses) return no_memory(err);
-    for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
-        status = walk_run(list, n, m, i, &j, accesses, err);
-        if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
-    }
-    uint64_t stray = 0;
-    if (status == TT_OK) status = count_unknown_runs(m, &stray, err);
-    stray += j.stray;
-    tt_join_free(&j);
-    tt_accesses_free(accesses);
-    for (size_t i = 0; i < n && status == TT_OK; i++) {
-        for (size_t k = 0; k < list[i]->n_rows && rows_are_parts(list[i]); k++)
-            add_row(&list[i]->total, &list[i]->rows[k]);
-        finish_row(m, &list[i]->total);
-        for (size_t k = 0; k < list[i]->n_rows; k++)
-            finish_row(m, &list[i]->rows[k]);
-        list[i]->stray = stray;
-    }
-    return status;
-}
-
 double tt_stats_rate(const tt_stats_row *r)
 {
     return r->total_ns > 0 ? (double)r->timed_weight_bytes / r->total_ns * 1e9 : 0;
 }
 
-static double sort_value(const tt_stats_row *r, tt_stats_sort by)
-{
-    switch (by) {
-    case TT_SORT_COUNT:
-        return (double)r->count;
-    case TT_SORT_MEAN:
-        return r->mean_ns;
-    case TT_SORT_MAX:
-        return r->max_ns;
-    case TT_SORT_WAIT:
-        return r->wait_ns;
-    case TT_SORT_BYTES:
-        return (double)r->weight_bytes;
-    case TT_SORT_RATE:
-        return tt_stats_rate(r);
-    case TT_SORT_TOTAL:
-    case TT_SORT_KEY:
-        break;
-    }
-    return r->total_ns;
-}
-
-static int compare(const void *a, const void *b, void *context)
-{
-    const tt_stats_row *x = a, *y = b;
-    tt_stats_sort by = *(const tt_stats_sort *)context;
-    double u = sort_value(x, by), v = sort_value(y, by);
-    if (by != TT_SORT_KEY && u != v) return u > v ? -1 : 1;
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    return strcmp(x->key, y->key);
-}
-
 const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n)
 {
-    if (s->n_rows) qsort_r(s->rows, s->n_rows, sizeof *s->rows, compare, &sort);
+    tt_stats_sort_rows(s->rows, s->n_rows, sort);
+    return tt_stats_unsorted(s, n);
+}
+
+const tt_stats_row *tt_stats_unsorted(const tt_stats *s, size_t *n)
+{
     *n = s->n_rows;
     return s->rows;
 }
@@ -464,4 +179,32 @@ const tt_stats_row *tt_stats_total(const tt_stats *s)
 uint64_t tt_stats_stray(const tt_stats *s)
 {
     return s->stray;
+}
+
+bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets)
+{
+    s->axis = tt_stats_axis_of(s->m, &s->filter, n_buckets);
+    if (s->axis.n_buckets == 0) return true;
+    s->total.series = calloc(s->axis.n_buckets, sizeof *s->total.series);
+    s->batches = calloc(s->axis.n_buckets, sizeof *s->batches);
+    if (!s->total.series || !s->batches) return false;
+    for (uint32_t i = 0; i < s->axis.n_batches; i++)
+        if (tt_filter_batch(&s->filter, s->m, s->axis.first + i))
+            s->batches[tt_stats_bucket(&s->axis, s->axis.first + i)]++;
+    return true;
+}
+
+const uint32_t *tt_stats_series_batches(const tt_stats *s)
+{
+    return s->batches;
+}
+
+const tt_stats_axis *tt_stats_series_axis(const tt_stats *s)
+{
+    return &s->axis;
+}
+
+void tt_stats_until(tt_stats *s, tt_over over)
+{
+    s->over = over;
 }

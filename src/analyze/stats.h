@@ -9,6 +9,7 @@
 
 #include "analyze/filter.h"
 #include "analyze/join.h"
+#include "analyze/over.h"
 #include "analyze/quantiles.h"
 #include "model/model.h"
 
@@ -26,6 +27,16 @@ typedef enum tt_stats_by {
     TT_BY_PHASE
 } tt_stats_by;
 
+/* A row's share of some tokens. */
+typedef struct tt_stats_cell {
+    uint64_t ticks;        /* of the ops whose end was seen */
+    uint64_t weight_bytes; /* likewise */
+} tt_stats_cell;
+
+/* Rows beyond it are in a series' total only. */
+#define TT_STATS_SERIES_ROWS_MAX 4096u
+#define TT_STATS_SERIES_BUCKETS_MAX 1024u
+
 typedef struct tt_stats_row {
     const char *key; /* as text */
     int64_t number;  /* of a layer, thread or token; -1: none */
@@ -35,6 +46,7 @@ typedef struct tt_stats_row {
     double busy_ns, wait_ns;
     uint64_t weight_bytes; /* read from weights */
     bool at_most;          /* an upper bound: not all rows or experts picked are known */
+    tt_stats_cell *series; /* with tt_stats_keep_series, by bucket; else NULL */
     /* Private: */
     tt_quantiles ticks;
     uint64_t busy_ticks, wait_ticks;
@@ -48,8 +60,35 @@ typedef struct tt_stats tt_stats;
 tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filter);
 void tt_stats_free(tt_stats *s);
 
+/* The batches of a series, put into buckets: batch first + i (in tt_model.batches) is in the
+ * bucket i * n_buckets / n_batches. */
+typedef struct tt_stats_axis {
+    uint32_t first;
+    uint32_t n_batches;
+    uint32_t n_buckets;
+} tt_stats_axis;
+
+/* Before the walk: rows and total also keep their sums for each of at most n_buckets (1 to
+ * TT_STATS_SERIES_BUCKETS_MAX) stretches of the batches from the first to the last that the filter
+ * names. Not by token. False without memory. */
+bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets);
+const tt_stats_axis *tt_stats_series_axis(const tt_stats *s);
+/* By bucket: of its batches, those that the filter names. */
+const uint32_t *tt_stats_series_batches(const tt_stats *s);
+/* Pure: those from the first to the last batch that the filter names; no buckets when it names
+ * none.
+ */
+tt_stats_axis tt_stats_axis_of(const tt_model *m, const tt_filter *filter, uint32_t n_buckets);
+/* The bucket of a batch (in tt_model.batches), or TT_NONE. */
+uint32_t tt_stats_bucket(const tt_stats_axis *axis, uint32_t batch);
+/* The first batch of a bucket (<= n_buckets), as an index in tt_model.batches. */
+uint32_t tt_stats_bucket_begin(const tt_stats_axis *axis, uint32_t bucket);
+
 /* Called now and then with the runs done and the runs in all. */
 typedef void tt_stats_progress(void *context, uint64_t done, uint64_t total);
+
+/* Ends a walk for s alone early. */
+void tt_stats_until(tt_stats *s, tt_over over);
 
 /* Walks the trace once for all n of them. Needs a clock (tt_model_need_clock). */
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
@@ -59,6 +98,8 @@ typedef enum tt_stats_sort {
     TT_SORT_TOTAL, /* the largest first */
     TT_SORT_COUNT,
     TT_SORT_MEAN,
+    TT_SORT_P50,
+    TT_SORT_P95,
     TT_SORT_MAX,
     TT_SORT_WAIT,
     TT_SORT_BYTES,
@@ -66,12 +107,16 @@ typedef enum tt_stats_sort {
     TT_SORT_KEY /* ascending */
 } tt_stats_sort;
 
+/* Pure: of as many rows, of one tt_stats or copies of them. */
+void tt_stats_sort_rows(tt_stats_row *rows, size_t n, tt_stats_sort sort);
 /* After the walk: the rows, sorted. They belong to s. */
 const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n);
 /* All ops that passed the filter, each once, whatever the rows are by. */
 const tt_stats_row *tt_stats_total(const tt_stats *s);
 /* Records without a known run, graph or node, left out. */
 uint64_t tt_stats_stray(const tt_stats *s);
+/* After the walk: the rows in no particular order, for readers on several threads. */
+const tt_stats_row *tt_stats_unsorted(const tt_stats *s, size_t *n);
 /* Bytes of weights that the timed ops read / their time; 0 without either. */
 double tt_stats_rate(const tt_stats_row *r);
 

@@ -98,6 +98,15 @@ uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n)
     return best;
 }
 
+uint32_t tt_topology_usual_batch(const tt_model *m)
+{
+    for (uint32_t i = m->n_batches; i-- > 0;)
+        if (m->batches[i].phase == TT_PHASE_GENERATE && m->batches[i].n_runs) return i;
+    for (uint32_t i = m->n_batches; i-- > 0;)
+        if (m->batches[i].n_runs) return i;
+    return TT_NONE;
+}
+
 /* n times TT_NONE. */
 static uint32_t *list_none(uint32_t n)
 {

@@ -79,6 +79,9 @@ uint32_t tt_topology_edges(const tt_graph *g, uint32_t tensor, tt_edge out[TT_ED
 /* The run of that batch (in m->batches) with the largest graph, or TT_NONE; *n gets the number of
  * its runs with a known graph. */
 uint32_t tt_topology_run_of(const tt_model *m, uint32_t batch, uint32_t *n);
+/* The batch (in m->batches) that is shown when nobody names one: the last one generated with a run,
+ * or else the last one with a run; TT_NONE: there is none. */
+uint32_t tt_topology_usual_batch(const tt_model *m);
 /* By batch: what tt_topology_run_of finds, in one pass over the runs. The caller frees it; NULL
  * without memory. */
 uint32_t *tt_topology_run_of_each(const tt_model *m);

@@ -277,6 +277,29 @@ void tt_json_kv_bool(tt_json *j, const char *key, bool v)
     tt_json_bool(j, v);
 }
 
+void tt_json_u64_or_null(tt_json *j, bool known, uint64_t v)
+{
+    if (known)
+        tt_json_u64(j, v);
+    else
+        tt_json_null(j);
+}
+
+void tt_json_kv_u64_or_null(tt_json *j, const char *key, bool known, uint64_t v)
+{
+    tt_json_key(j, key);
+    tt_json_u64_or_null(j, known, v);
+}
+
+void tt_json_kv_double_or_null(tt_json *j, const char *key, bool known, double v)
+{
+    tt_json_key(j, key);
+    if (known)
+        tt_json_double(j, v);
+    else
+        tt_json_null(j);
+}
+
 tt_json_place tt_json_mark(tt_json *j, size_t room)
 {
     if (room > sizeof j->buffer - j->used) flush(j);

@@ -49,6 +49,11 @@ void tt_json_kv_i64(tt_json *j, const char *key, int64_t v);
 void tt_json_kv_double(tt_json *j, const char *key, double v);
 void tt_json_kv_bool(tt_json *j, const char *key, bool v);
 
+/* null for what is not known. */
+void tt_json_u64_or_null(tt_json *j, bool known, uint64_t v);
+void tt_json_kv_u64_or_null(tt_json *j, const char *key, bool known, uint64_t v);
+void tt_json_kv_double_or_null(tt_json *j, const char *key, bool known, double v);
+
 /* Text that is written again and again: what was put since a mark, as it stands in the document,
  * commas included. tt_json_mark sees to `room` bytes (at most TT_JSON_BUFFER_BYTES) behind it;
  * tt_json_since is NULL when what was put was more, and valid until the next call. */

@@ -199,3 +199,9 @@ bool tt_units_parse_range(const char *text, uint32_t *first, uint32_t *last)
     *last = dots ? UINT32_MAX - 1 : *first;
     return !dots || to_end || (tt_units_parse_u32(dots + 2, end, last) && *last >= *first);
 }
+
+uint64_t tt_units_round_ns(double ns)
+{
+    if (!(ns > 0)) return 0;
+    return ns < 9e18 ? (uint64_t)(ns + 0.5) : (uint64_t)9e18;
+}

@@ -26,6 +26,9 @@ char *tt_units_ns(char out[TT_UNITS_TEXT], double ns);            /* "12.3 us", 
 char *tt_units_count(char out[TT_UNITS_TEXT], uint64_t n);        /* "1,234,567" */
 char *tt_units_rate(char out[TT_UNITS_TEXT], double bytes_per_s); /* "12.4 GB/s" (10^9) */
 
+/* ns rounded to a whole number that JSON can hold; 0 when negative or no number. */
+uint64_t tt_units_round_ns(double ns);
+
 /* The digits from text to end, below UINT32_MAX; false when they are something else. */
 bool tt_units_parse_u32(const char *text, const char *end, uint32_t *out);
 /* "12", "12..20", "12.." or "..20"; false when it is none of these. */

@@ -1,4 +1,4 @@
-/* What `tensortrace buffers` shows, for people and as JSON. */
+/* What `tensortrace buffers` shows, for people. */
 #ifndef TT_CLI_BUFFERS_H
 #define TT_CLI_BUFFERS_H
 
@@ -19,9 +19,8 @@ typedef struct tt_buffers_report {
     uint64_t limit; /* rows of a table of events or tokens; 0: all */
 } tt_buffers_report;
 
-/* Both print to stdout; false when memory ran out or the output failed. */
+/* To stdout; false when memory ran out or the output failed. */
 bool tt_buffers_print_text(const tt_buffers_report *r);
-bool tt_buffers_print_json(const tt_buffers_report *r);
 
 /* Memory over time, a line for each kind, on stdout. False without memory. */
 bool tt_buffers_plot(const tt_buffers_report *r);

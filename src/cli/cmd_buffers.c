@@ -1,4 +1,5 @@
 /* tensortrace buffers FILE: what memory the engine asked for, when, and for what. */
+#include "answer/buffers.h"
 #include "cli/buffers.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -46,6 +47,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+static bool print_json(const tt_buffers_report *r)
+{
+    const tt_buffers_limits all = {0};
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_buffers_json(&j, r->path, r->m, r->buffers, r->kv, &all);
+    return tt_json_end(&j);
+}
+
 static int analyze_and_print(const struct options *o, const tt_model *m)
 {
     tt_error err;
@@ -66,8 +76,7 @@ static int analyze_and_print(const struct options *o, const tt_model *m)
                                .limit = o->limit};
         if (tt_model_need_clock(m, &err) != TT_OK)
             tt_report_note("%s; times are left out", err.message);
-        code =
-            tt_report_output(o->input.json ? tt_buffers_print_json(&r) : tt_buffers_print_text(&r));
+        code = tt_report_output(o->input.json ? print_json(&r) : tt_buffers_print_text(&r));
     }
     tt_buffers_free(buffers);
     tt_kv_free(kv);

@@ -119,6 +119,22 @@ static int open_page(const struct options *o, tt_outfile *page)
                                                                    : tt_report_error(&err);
 }
 
+static int exit_code(const tt_diff_view *v)
+{
+    static const int codes[] = {[TT_DIFF_ALIKE] = TT_EXIT_OK,
+                                [TT_DIFF_DIFFERS] = TT_EXIT_DIFFERS,
+                                [TT_DIFF_UNKNOWN] = TT_EXIT_USAGE};
+    return codes[tt_diff_outcome_of(v)];
+}
+
+static bool print_json(const tt_diff_view *v)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_diff_json(&j, v);
+    return tt_json_end(&j);
+}
+
 static int write_page(const tt_diff_view *v, tt_outfile *page)
 {
     tt_error err;
@@ -135,9 +151,9 @@ static int show(const struct options *o, tt_outfile *page, const tt_diff *d)
                                "ops; `tensortrace info` says what a trace holds");
     int code = o->html ? write_page(&v, page) : TT_EXIT_OK;
     if (code != TT_EXIT_OK) return code;
-    code = tt_report_output(o->json ? tt_diff_print_json(&v) : tt_diff_print_text(&v));
+    code = tt_report_output(o->json ? print_json(&v) : tt_diff_print_text(&v));
     if (code != TT_EXIT_OK) return code;
-    code = tt_diff_exit_code(&v);
+    code = exit_code(&v);
     if (code == TT_EXIT_USAGE)
         tt_report_note(
             "what was computed is the same, but whether the times are could not be "

@@ -5,9 +5,7 @@
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TABLE_LIMIT 30u /* rows of a table, unless --limit says otherwise */
@@ -91,81 +89,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* --- what is shown --- */
-
-bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
-{
-    const tt_filter *f = &v->o->filter;
-    if (f->has_layer && w->place.layer_id != f->layer) return false;
-    return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
-}
-
-const char *tt_faults_moment(uint8_t moment)
-{
-    switch (moment) {
-    case TT_AT_BATCH_BEGIN:
-        return "batch_begin";
-    case TT_AT_BATCH_END:
-        return "batch_end";
-    case TT_AT_BEGIN:
-        return "recording_begin";
-    case TT_AT_END:
-        return "recording_end";
-    default:
-        return "unknown";
-    }
-}
-
-static void add_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
-{
-    tt_faults_view *v = context;
-    tt_faults_file *f = &v->files[s->file];
-    (void)now;
-    if (f->samples++ == 0) {
-        f->first = *s;
-        f->least_bytes = s->resident_bytes;
-    }
-    f->last = *s;
-    if (s->resident_bytes < f->least_bytes) f->least_bytes = s->resident_bytes;
-    if (s->resident_bytes > f->most_bytes) f->most_bytes = s->resident_bytes;
-    f->came_bytes += s->came_bytes;
-    f->went_bytes += s->went_bytes;
-    if (!tt_filter_batch(&v->o->filter, v->m, s->batch)) return;
-    if (v->n_samples == v->samples_capacity) {
-        size_t more = v->samples_capacity ? v->samples_capacity * 2 : 64;
-        tt_residency_sample *samples = reallocarray(v->samples, more, sizeof *samples);
-        if (!samples) {
-            v->failed = true;
-            return;
-        }
-        v->samples = samples;
-        v->samples_capacity = more;
-    }
-    v->samples[v->n_samples++] = *s;
-}
-
-static tt_status work_out(tt_faults_view *v, tt_error *err)
-{
-    tt_progress bar;
-    tt_status status = TT_OK;
-    v->kernel = tt_kernel_new(v->m);
-    v->files = calloc((size_t)v->m->n_files + 1, sizeof *v->files);
-    v->weights = calloc((size_t)v->m->n_weights + 1, sizeof *v->weights);
-    if (v->counted) v->sums = tt_faults_new(v->m, v->o->by->by, &v->o->filter);
-    if (!v->kernel || !v->files || !v->weights || (v->counted && !v->sums))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    tt_kernel_batches(v->kernel, &v->o->filter, &v->batches);
-    tt_kernel_recording(v->kernel, &v->recording);
-    tt_progress_begin(&bar, "reading", v->m->n_runs, "runs");
-    if (v->sums && !v->o->residency)
-        status = tt_faults_sum(v->sums, tt_progress_callback, &bar, err);
-    tt_progress_end(&bar);
-    if (status == TT_OK) status = tt_residency_walk(v->m, add_sample, v, v->weights, err);
-    if (status == TT_OK && v->failed)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    return status;
-}
-
 /* Why something is not in the trace, as its recorder said; or which option would have had it. */
 static void reason_text(const tt_model *m, const char *key, const char *option, char *out,
                         size_t room)
@@ -181,40 +104,55 @@ static void reason_text(const tt_model *m, const char *key, const char *option, 
 }
 
 /* TT_EXIT_OK when there is something to show. What there is not is told. */
-static int tell_missing(const tt_faults_view *v)
+static int tell_missing(const tt_faults_options *o, const tt_faults_view *v)
 {
     char reason[320];
     const tt_model *m = v->m;
-    if (v->o->residency) {
+    if (v->residency) {
         if (m->n_residencies) return TT_EXIT_OK;
         reason_text(m, "capture_residency", "--residency", reason, sizeof reason);
-        return tt_report_usage("%s: residency was not recorded: %s", v->o->input.path, reason);
+        return tt_report_usage("%s: residency was not recorded: %s", v->path, reason);
     }
     if (v->counted) return TT_EXIT_OK;
     reason_text(m, "capture_faults", "--faults", reason, sizeof reason);
-    if (v->o->reads || (!m->n_residencies && !m->n_usages))
-        return tt_report_usage("%s: faults were not recorded: %s", v->o->input.path, reason);
+    if (o->reads || (!m->n_residencies && !m->n_usages))
+        return tt_report_usage("%s: faults were not recorded: %s", v->path, reason);
     tt_report_note("faults of ops were not recorded: %s", reason);
     return TT_EXIT_OK;
 }
 
+static bool print_json(tt_faults_view *v)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    bool ok = tt_faults_json(&j, v);
+    return tt_json_end(&j) && ok;
+}
+
 static int show(const tt_faults_options *o, const tt_model *m)
 {
-    tt_faults_view v = {.o = o, .m = m, .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
+    tt_faults_view v = {.path = o->input.path,
+                        .m = m,
+                        .filter = &o->filter,
+                        .by = o->by,
+                        .by_given = o->by_given,
+                        .sort = o->sort,
+                        .limit = o->limit,
+                        .residency = o->residency,
+                        .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
     tt_error err;
-    int code = tell_missing(&v);
+    int code = tell_missing(o, &v);
     if (code != TT_EXIT_OK) return code;
     if (o->reads) return tt_faults_print_reads(o, m);
-    if (work_out(&v, &err) != TT_OK)
+    tt_progress bar;
+    tt_progress_begin(&bar, "reading", m->n_runs, "runs");
+    tt_status status = tt_faults_collect(&v, tt_progress_callback, &bar, &err);
+    tt_progress_end(&bar);
+    if (status != TT_OK)
         code = tt_report_error(&err);
     else
-        code =
-            tt_report_output(o->input.json ? tt_faults_print_json(&v) : tt_faults_print_text(&v));
-    tt_faults_free(v.sums);
-    tt_kernel_free(v.kernel);
-    free(v.samples);
-    free(v.files);
-    free(v.weights);
+        code = tt_report_output(o->input.json ? print_json(&v) : tt_faults_print_text(&v));
+    tt_faults_view_free(&v);
     return code;
 }
 

@@ -1,4 +1,5 @@
 /* tensortrace graph FILE: what was computed from what. */
+#include "answer/graph.h"
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/graph.h"
@@ -138,14 +139,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 /* --- which graph --- */
 
-static uint32_t last_generated(const tt_model *m)
+static uint32_t usual_token(const tt_model *m)
 {
-    for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].phase == TT_PHASE_GENERATE && m->batches[i].n_runs)
-            return tt_model_token(m, i);
-    for (uint32_t i = m->n_batches; i-- > 0;)
-        if (m->batches[i].n_runs) return tt_model_token(m, i);
-    return TT_NONE;
+    uint32_t batch = tt_topology_usual_batch(m);
+    return batch == TT_NONE ? TT_NONE : tt_model_token(m, batch);
 }
 
 static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
@@ -180,7 +177,7 @@ static int choose_graph(const tt_model *m, uint32_t id, uint32_t *graph, uint32_
 
 static int choose(const struct options *o, const tt_model *m, uint32_t *graph, uint32_t *run)
 {
-    uint32_t token = o->has_token ? o->token : last_generated(m);
+    uint32_t token = o->has_token ? o->token : usual_token(m);
     int code = TT_EXIT_OK;
     *run = TT_NONE;
     if (o->has_graph) return choose_graph(m, o->graph, graph, run);
@@ -222,11 +219,19 @@ static tt_status print_svg(const struct options *o, const tt_graph_view *v, FILE
     return status;
 }
 
+static bool print_json(const tt_graph_view *v, FILE *out)
+{
+    tt_json j;
+    tt_json_begin(&j, out, 2);
+    tt_graph_json(&j, v);
+    return tt_json_end(&j);
+}
+
 static tt_status print(const struct options *o, const tt_graph_view *v, FILE *out, tt_error *err)
 {
     if (o->form == FORM_SVG) return print_svg(o, v, out, err);
     bool ok = o->form == FORM_DOT ? print_dot(o, v, out)
-              : o->input.json     ? tt_graph_print_json(v, out)
+              : o->input.json     ? print_json(v, out)
                                   : tt_graph_print_text(v, out);
     if (ok && !ferror(out)) return TT_OK;
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write: %s",

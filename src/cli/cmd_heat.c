@@ -90,16 +90,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+static bool print_json(const tt_heat_view *view, const tt_model *m, tt_heat *heat)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_heat_json(&j, view, m, heat);
+    return tt_json_end(&j);
+}
+
 static int print(struct options *o, const tt_model *m, tt_heat *heat)
 {
     const tt_heat_view view = {.path = o->input.path,
                                .by = o->by->name,
-                               .title = o->by->title,
                                .what = o->by->by,
                                .limit = o->limited || o->input.json ? o->limit : TABLE_ROWS,
                                .cold = o->cold};
     tt_heat_rows_sort(heat, m, o->sorted ? o->sort : o->cold ? TT_HEAT_SORT_SIZE : o->by->sort);
-    if (o->input.json) return tt_report_output(tt_heat_print_json(&view, m, heat));
+    if (o->input.json) return tt_report_output(print_json(&view, m, heat));
     if (heat->reads == 0) {
         if (m->n_weights == 0)
             tt_report_note("the trace names no weights of a model");
@@ -109,7 +116,7 @@ static int print(struct options *o, const tt_model *m, tt_heat *heat)
                                : "the trace holds no ops");
         return TT_EXIT_OK;
     }
-    return tt_report_output(tt_heat_print_text(&view, m, heat));
+    return tt_report_output(tt_heat_print_text(&view, o->by->title, m, heat));
 }
 
 static int measure_and_print(struct options *o, const tt_model *m)

@@ -32,6 +32,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+static bool print_json(const tt_info *info)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_info_json(&j, info);
+    return tt_json_end(&j);
+}
+
 static int find_and_print(const struct options *o, const tt_model *m)
 {
     tt_info info;
@@ -45,8 +53,7 @@ static int find_and_print(const struct options *o, const tt_model *m)
     if (status != TT_OK)
         code = tt_report_error(&err);
     else
-        code =
-            tt_report_output(o->input.json ? tt_info_print_json(&info) : tt_info_print_text(&info));
+        code = tt_report_output(o->input.json ? print_json(&info) : tt_info_print_text(&info));
     tt_info_free(&info);
     return code;
 }

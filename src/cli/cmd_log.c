@@ -1,11 +1,12 @@
 /* tensortrace log FILE: the ops in the order in which they began. */
 #include "analyze/access.h"
 #include "analyze/log.h"
+#include "analyze/log_picks.h"
+#include "answer/log.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
-#include "cli/log_json.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -18,8 +19,6 @@
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
 #define SOURCES_TEXT 512
 #define EXPERTS_SHOWN 8u /* by their numbers, in a table */
-/* Runs under way at once whose picks are kept: with more, they are loaded again and again. */
-#define RUNS_KEPT 4u
 /* Below this width the columns that repeat what TOKEN says are left out. */
 #define WIDTH_FULL 100
 
@@ -65,17 +64,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* What the ops of one run picked from weights. */
-typedef struct picks {
-    tt_accesses *accesses;
-    const tt_run *run;
-    uint64_t used; /* when, in rows */
-} picks;
-
 typedef struct printer {
     const struct options *o;
     const tt_model *m;
-    picks picks[RUNS_KEPT];
+    tt_log_picks picks;
     tt_error err; /* of the picks */
     tt_json json;
     tt_table *table;
@@ -188,44 +180,12 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
     p->failed |= !tt_table_print(p->table) || !new_table(p);
 }
 
-/* --- what was picked --- */
-
-/* The picks of that run, loaded when they are not kept; NULL on failure. */
-static tt_accesses *accesses_of(printer *p, const tt_run *run)
-{
-    picks *at = p->picks;
-    for (picks *k = p->picks; k < p->picks + RUNS_KEPT; k++) {
-        if (k->run == run) {
-            k->used = p->rows;
-            return k->accesses;
-        }
-        if (k->used < at->used) at = k;
-    }
-    if (!at->accesses) at->accesses = tt_accesses_new(p->m);
-    at->run = NULL;
-    if (!at->accesses) {
-        (void)tt_error_set(&p->err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-        return NULL;
-    }
-    if (tt_accesses_run(at->accesses, (uint32_t)(run - p->m->runs), &p->err) != TT_OK) return NULL;
-    at->run = run;
-    at->used = p->rows;
-    return at->accesses;
-}
-
 static bool print_row(printer *p, const tt_log_op *row)
 {
-    tt_op measured;
-    const tt_op *op = row->op;
-    const tt_access *list = NULL;
-    size_t n = 0;
-    if (op->picks) {
-        tt_accesses *accesses = accesses_of(p, row->run);
-        if (!accesses || tt_accesses_of(accesses, op, &list, &n, &p->err) != TT_OK) return false;
-        measured = *op;
-        tt_access_apply(&measured, list, n);
-        op = &measured;
-    }
+    const tt_op *op;
+    const tt_access *list;
+    size_t n;
+    if (tt_log_picks_of(&p->picks, row, &op, &list, &n, &p->err) != TT_OK) return false;
     if (p->o->input.json)
         tt_log_json_op(&p->json, p->m, row, op, list, n);
     else
@@ -251,13 +211,6 @@ static bool print_op(void *context, const tt_log_op *op)
     return true;
 }
 
-static void forget_picks(printer *p)
-{
-    for (unsigned i = 0; i < RUNS_KEPT; i++)
-        tt_accesses_free(p->picks[i].accesses);
-    memset(p->picks, 0, sizeof p->picks);
-}
-
 /* What a part of the trace did not have comes from all of it. */
 static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
 {
@@ -265,19 +218,20 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
     bool all = !(*m)->partial || until == UINT64_MAX;
     tt_status status = tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
     if (status != TT_OK || p->err.status != TT_OK || p->ended || all) return status;
-    forget_picks(p);
+    tt_log_picks_free(&p->picks);
     tt_model_close(*m);
     *m = NULL;
     status = tt_model_open(p->o->input.path, m, err);
     if (status != TT_OK) return status;
     p->m = *m;
+    p->picks.m = *m;
     p->after_ticks = until;
     return tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
 }
 
 static int print_log(const struct options *o, tt_model **m)
 {
-    printer p = {.o = o, .m = *m};
+    printer p = {.o = o, .m = *m, .picks = {.m = *m}};
     tt_error err;
     size_t width = tt_table_width(stdout);
     p.narrow = width > 0 && width < WIDTH_FULL;
@@ -296,7 +250,7 @@ static int print_log(const struct options *o, tt_model **m)
     tt_status status = walk_on(&p, m, &err);
     tt_progress_end(&p.bar);
     if (*m) tt_trace_note_damage(*m);
-    forget_picks(&p);
+    tt_log_picks_free(&p.picks);
     if (status == TT_OK && p.err.status != TT_OK) {
         err = p.err;
         status = err.status;

@@ -99,16 +99,6 @@ static int tell_none(const tt_routing_view *v)
         "%s: experts were not recorded: an older version traced it, or they were dropped", v->path);
 }
 
-static bool sum_up(tt_routing_view *v)
-{
-    v->layers = tt_routers_layers(v->routers, &v->n_layers);
-    v->texts = tt_routers_texts(v->routers, &v->n_texts, &v->texts_left_out);
-    v->sums = calloc(v->n_layers + 1, sizeof *v->sums);
-    for (size_t i = 0; v->sums && i < v->n_layers; i++)
-        tt_router_sum_up(v->layers[i].router, &v->sums[i]);
-    return v->sums != NULL;
-}
-
 static int open_view(const tt_routing_options *o, const char *path, tt_routing_view *v)
 {
     tt_error err;
@@ -127,8 +117,20 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     tt_status status = tt_routers_walk(v->routers, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     if (status != TT_OK) return tt_report_error(&err);
-    if (!sum_up(v)) return tt_report_usage("out of memory");
+    if (!tt_routing_sum_up(v)) return tt_report_usage("out of memory");
     return v->n_layers ? TT_EXIT_OK : tell_none(v);
+}
+
+static bool print_json(const tt_routing_options *o, const tt_routing_view *v)
+{
+    const tt_routing_choice choice = {.has_layer = o->filter.has_layer,
+                                      .layer = o->filter.layer,
+                                      .limit = o->limit,
+                                      .ranges = o->ranges};
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_routing_json(&j, v, &choice);
+    return tt_json_end(&j);
 }
 
 static int show_one(const tt_routing_options *o, const tt_routing_view *v)
@@ -140,7 +142,7 @@ static int show_one(const tt_routing_options *o, const tt_routing_view *v)
     if (tt_routers_sequences_assumed(v->routers))
         tt_report_note("which sequence a token belongs to was not observed: those of a context "
                        "were taken for one");
-    if (o->json) return tt_report_output(tt_routing_print_json(o, v));
+    if (o->json) return tt_report_output(print_json(o, v));
     if (o->matrix) return tt_report_output(tt_routing_print_matrix(o, v));
     if (o->filter.has_layer) return tt_report_output(tt_routing_print_experts(o, v));
     return tt_report_output(tt_routing_print_layers(o, v));

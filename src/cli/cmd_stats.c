@@ -1,6 +1,5 @@
 /* tensortrace stats FILE: time and bytes, summed up. */
-#include "analyze/stats.h"
-#include "base/json.h"
+#include "answer/stats.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
@@ -13,39 +12,11 @@
 
 enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT };
 
-/* The dimensions, and what their key is called in tables and in JSON. */
-static const struct dimension {
-    const char *name;
-    const char *title;
-    const char *key;
-    bool number; /* the key is a number in JSON */
-    tt_stats_by by;
-    tt_stats_sort sort; /* unless --sort says otherwise */
-} dimensions[] = {
-    {"op", "OP", "op", false, TT_BY_OP, TT_SORT_TOTAL},
-    {"layer", "LAYER", "layer_id", true, TT_BY_LAYER, TT_SORT_KEY},
-    {"component", "COMPONENT", "component", false, TT_BY_COMPONENT, TT_SORT_TOTAL},
-    {"category", "CATEGORY", "category", false, TT_BY_CATEGORY, TT_SORT_TOTAL},
-    {"tensor", "TENSOR", "tensor", false, TT_BY_TENSOR, TT_SORT_TOTAL},
-    {"thread", "THREAD", "thread_id", true, TT_BY_THREAD, TT_SORT_KEY},
-    {"token", "TOKEN", "token_id", true, TT_BY_TOKEN, TT_SORT_KEY},
-    {"phase", "PHASE", "phase", false, TT_BY_PHASE, TT_SORT_TOTAL},
-};
-
-static const struct {
-    const char *name;
-    tt_stats_sort sort;
-} sorts[] = {
-    {"total", TT_SORT_TOTAL}, {"count", TT_SORT_COUNT}, {"mean", TT_SORT_MEAN},
-    {"max", TT_SORT_MAX},     {"wait", TT_SORT_WAIT},   {"bytes", TT_SORT_BYTES},
-    {"rate", TT_SORT_RATE},   {"key", TT_SORT_KEY},
-};
-
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct options {
     tt_input input;
-    const struct dimension *by;
+    const tt_stats_dimension *by;
     tt_stats_sort sort;
     bool sorted;
     uint64_t limit; /* 0: none */
@@ -55,7 +26,8 @@ struct options {
 static const struct argp_option option_table[] = {
     {"by", OPT_BY, "WHAT", 0,
      "Sum up by op (default), layer, component, category, tensor, thread, token or phase", 1},
-    {"sort", OPT_SORT, "COLUMN", 0, "By total, count, mean, max, wait, bytes, rate or key", 1},
+    {"sort", OPT_SORT, "COLUMN", 0,
+     "By total, count, mean, p50, p95, max, wait, bytes, rate or key", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
     {0},
 };
@@ -69,13 +41,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[1] = &o->filter;
         return 0;
     case OPT_BY:
-        o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
-                                                 sizeof *dimensions)];
+        o->by = &tt_stats_dimensions[tt_trace_name_option("--by", arg, state, tt_stats_dimensions,
+                                                          TT_STATS_DIMENSIONS,
+                                                          sizeof *tt_stats_dimensions)];
         return 0;
     case OPT_SORT:
-        o->sort =
-            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
-                .sort;
+        o->sort = tt_stats_orders[tt_trace_name_option("--sort", arg, state, tt_stats_orders,
+                                                       TT_STATS_ORDERS, sizeof *tt_stats_orders)]
+                      .sort;
         o->sorted = true;
         return 0;
     case OPT_LIMIT:
@@ -86,66 +59,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* null where no op of the row has an end. */
-static void json_time(tt_json *j, const char *key, const tt_stats_row *r, double value)
-{
-    tt_json_key(j, key);
-    if (r->timed)
-        tt_json_double(j, value);
-    else
-        tt_json_null(j);
-}
-
-static void json_row(tt_json *j, const struct options *o, const tt_stats_row *r, double all_ns)
-{
-    if (o->by->by != TT_BY_THREAD) {
-        tt_json_kv_u64(j, "weight_bytes", r->weight_bytes);
-        tt_json_kv_bool(j, "weight_bytes_at_most", r->at_most);
-        json_time(j, "rate_bytes_per_s", r, tt_stats_rate(r));
-    }
-    tt_json_kv_u64(j, "count", r->count);
-    json_time(j, "share", r, all_ns > 0 ? r->total_ns / all_ns : 0);
-    json_time(j, "total_ns", r, r->total_ns);
-    json_time(j, "mean_ns", r, r->mean_ns);
-    json_time(j, "p50_ns", r, r->p50_ns);
-    json_time(j, "p95_ns", r, r->p95_ns);
-    json_time(j, "max_ns", r, r->max_ns);
-    json_time(j, "busy_ns", r, r->busy_ns);
-    json_time(j, "wait_ns", r, r->wait_ns);
-}
-
-static bool print_json(const struct options *o, tt_stats *s)
+static bool print_json(const struct options *o, const tt_model *m, tt_stats *s)
 {
     tt_json j;
-    size_t n;
-    const tt_stats_row *rows = tt_stats_rows(s, o->sort, &n), *total = tt_stats_total(s);
     tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", o->input.path);
-    tt_json_kv_string(&j, "by", o->by->name);
-    tt_json_key(&j, "rows");
-    tt_json_array(&j);
-    for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++) {
-        tt_json_object(&j);
-        tt_json_key(&j, o->by->key);
-        if (!o->by->number)
-            tt_json_string(&j, rows[i].key);
-        else if (rows[i].number < 0)
-            tt_json_null(&j);
-        else
-            tt_json_i64(&j, rows[i].number);
-        json_row(&j, o, &rows[i], total->total_ns);
-        tt_json_object_end(&j);
-    }
-    tt_json_array_end(&j);
-    tt_json_key(&j, "total");
-    tt_json_object(&j);
-    json_row(&j, o, total, total->total_ns);
-    tt_json_object_end(&j);
-    tt_json_kv_u64(&j, "rows_total", n);
-    tt_json_kv_u64(&j, "stray_records", tt_stats_stray(s));
-    tt_json_kv_double(&j, "quantile_error", 0.004);
-    tt_json_object_end(&j);
+    tt_stats_view v = {.path = o->input.path,
+                       .m = m,
+                       .by = o->by,
+                       .limit = o->limit,
+                       .total = tt_stats_total(s),
+                       .stray = tt_stats_stray(s)};
+    v.rows = tt_stats_rows(s, o->sort, &v.n_rows);
+    tt_stats_json(&j, &v);
     return tt_json_end(&j);
 }
 
@@ -253,7 +178,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         else if (tt_stats_total(s)->count == 0)
             tt_trace_note_none(m);
         if (o->input.json)
-            code = tt_report_output(print_json(o, s));
+            code = tt_report_output(print_json(o, m, s));
         else
             code = tt_report_output(tt_stats_total(s)->count == 0 || print_table(o, s));
     }
@@ -277,7 +202,7 @@ int tt_cmd_stats(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {.by = &dimensions[0]};
+    struct options o = {.by = &tt_stats_dimensions[0]};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (!o.sorted) o.sort = o.by->sort;

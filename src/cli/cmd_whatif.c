@@ -194,6 +194,14 @@ static size_t cache_sizes(const struct options *o, const tt_whatif *w, uint64_t 
     return CURVE_SIZES;
 }
 
+static bool print_json(const tt_whatif_view *v)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_whatif_json(&j, v);
+    return tt_json_end(&j);
+}
+
 static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_view *v)
 {
     tt_error err;
@@ -212,7 +220,7 @@ static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_vie
         if (status != TT_OK) return tt_report_error(&err);
         policies[v->n_policies++] = policy_names[i];
     }
-    return tt_report_output(o->input.json ? tt_whatif_print_json(v) : tt_whatif_print_text(v));
+    return tt_report_output(o->input.json ? print_json(v) : tt_whatif_print_text(v));
 }
 
 /* The compute times are those of the traced run, with all it waited for. */

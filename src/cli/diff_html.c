@@ -160,7 +160,7 @@ bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
           out);
     fputs(style, out);
     fprintf(out, "</style></head><body>\n<h1>Two runs compared</h1>\n<p class=\"verdict%s\">",
-            tt_diff_exit_code(v) == 0 ? " same" : "");
+            tt_diff_outcome_of(v) == TT_DIFF_ALIKE ? " same" : "");
     tt_text_markup(tt_diff_say_times(v, text), out);
     fputs("<br>", out);
     tt_text_markup(tt_diff_say_structure(v, text), out);

@@ -19,65 +19,9 @@ typedef struct printer {
     bool more;
 } printer;
 
-static uint64_t op_ticks(const tt_fault_op *op)
-{
-    return op->times->open ? 0 : tt_joined_ticks(op->times);
-}
-
 static double rate_of(const printer *p, const tt_fault_op *op)
 {
-    return (double)op->counts.read_bytes / tt_model_span_ns(p->m, op_ticks(op)) * 1e9;
-}
-
-static void json_weights(tt_json *j, const printer *p, const tt_fault_op *op)
-{
-    uint32_t last = TT_NONE;
-    tt_json_key(j, "tensors");
-    tt_json_array(j);
-    for (size_t i = 0; i < op->n_accesses; i++) {
-        if (op->accesses[i].weight == last) continue;
-        last = op->accesses[i].weight;
-        tt_json_string(j, p->m->weights[last].name);
-    }
-    tt_json_array_end(j);
-}
-
-static void json_op(printer *p, const tt_fault_op *op)
-{
-    tt_json *j = &p->json;
-    const tt_run *run = &p->m->runs[op->run];
-    tt_json_object(j);
-    tt_json_kv_u64(j, "start_ns", tt_model_mono_ns(p->m, op->times->start));
-    tt_json_kv_double(j, "start_relative_ns", tt_model_ns(p->m, op->times->start));
-    tt_json_key(j, "duration_ns");
-    if (op->times->open)
-        tt_json_null(j);
-    else
-        tt_json_u64(j, tt_trace_round_ns(tt_model_span_ns(p->m, op_ticks(op))));
-    tt_json_key(j, "token_id");
-    if (run->batch == TT_NONE)
-        tt_json_null(j);
-    else
-        tt_json_u64(j, run->batch);
-    tt_json_kv_u64(j, "run_id", run->id);
-    tt_json_kv_u64(j, "node", op->op->node);
-    tt_json_kv_string(j, "op", op->op->op);
-    tt_json_kv_string(j, "name", op->op->name);
-    tt_json_key(j, "layer_id");
-    if (op->op->place.layer_id < 0)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, op->op->place.layer_id);
-    tt_json_kv_u64(j, "minor_faults", op->counts.minor);
-    tt_json_kv_u64(j, "major_faults", op->counts.major);
-    tt_json_key(j, "read_bytes");
-    if (op->counts.observed_reads)
-        tt_json_u64(j, op->counts.read_bytes);
-    else
-        tt_json_null(j);
-    tt_json_kv_u64(j, "accessed_bytes", op->accessed_bytes);
-    json_weights(j, p, op);
-    tt_json_object_end(j);
+    return (double)op->counts.read_bytes / tt_model_span_ns(p->m, tt_fault_op_ticks(op)) * 1e9;
 }
 
 static void weights_text(const printer *p, const tt_fault_op *op, char *out, size_t room)
@@ -107,8 +51,8 @@ static void table_op(printer *p, const tt_fault_op *op)
         (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(p->m, batch));
     tt_units_count(major, op->counts.major);
     if (op->counts.observed_reads) tt_units_bytes(read, op->counts.read_bytes);
-    if (!op->times->open) tt_units_ns(took, tt_model_span_ns(p->m, op_ticks(op)));
-    if (op->counts.read_bytes && op_ticks(op)) tt_units_rate(rate, rate_of(p, op));
+    if (!op->times->open) tt_units_ns(took, tt_model_span_ns(p->m, tt_fault_op_ticks(op)));
+    if (op->counts.read_bytes && tt_fault_op_ticks(op)) tt_units_rate(rate, rate_of(p, op));
     weights_text(p, op, weights, sizeof weights);
     tt_table_row(p->table, (const char *[]){begun, token, op->op->op,
                                             tt_trace_text(name, sizeof name, op->op->name), major,
@@ -125,7 +69,7 @@ static bool visit(void *context, const tt_fault_op *op)
     }
     p->rows++;
     if (p->o->input.json)
-        json_op(p, op);
+        tt_fault_op_json(&p->json, p->m, op);
     else
         table_op(p, op);
     return !ferror(stdout);

@@ -60,7 +60,7 @@ static const struct {
 static bool is_shown(const tt_faults_view *v, enum column c)
 {
     const size_t width = tt_table_width(stdout);
-    const tt_faults_by by = v->o->by->by;
+    const tt_faults_by by = v->by->by;
     if (width != 0 && width < columns[c].width) return false;
     switch (c) {
     case PHASE:
@@ -126,7 +126,7 @@ static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row 
     size_t n = 0;
     if (r->shared) sign = "~";
     if (c->observed_reads < c->observed) sign = ">= ";
-    if (r->number >= 0 && v->o->by->by == TT_FAULTS_BY_TOKEN)
+    if (r->number >= 0 && v->by->by == TT_FAULTS_BY_TOKEN)
         (void)snprintf(
             text[PHASE], sizeof text[PHASE], "%s",
             tt_phase_name(v->m->batches[tt_model_batch(v->m, (uint32_t)r->number + 1)].phase));
@@ -160,13 +160,13 @@ static bool print_rows(tt_faults_view *v)
 {
     size_t n;
     bool shared = false;
-    const uint64_t limit = v->o->limit;
-    const tt_faults_row *rows = tt_faults_rows(v->sums, v->o->sort, &n);
+    const uint64_t limit = v->limit;
+    const tt_faults_row *rows = tt_faults_rows(v->sums, v->sort, &n);
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     for (int i = 0; i < COLUMNS; i++)
         if (is_shown(v, (enum column)i))
-            tt_table_column(t, i == KEY ? v->o->by->title : columns[i].title, columns[i].flags);
+            tt_table_column(t, i == KEY ? v->by->title : columns[i].title, columns[i].flags);
     for (size_t i = 0; i < n && (!limit || i < limit); i++) {
         table_row(t, v, &rows[i]);
         shared |= rows[i].shared;
@@ -390,7 +390,7 @@ static bool print_samples(const tt_faults_view *v)
                         i == 1   ? TT_COLUMN_LEFT
                         : i == 3 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK
                                  : TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < v->n_samples && (!v->o->limit || i < v->o->limit); i++) {
+    for (size_t i = 0; i < v->n_samples && (!v->limit || i < v->limit); i++) {
         const tt_residency_sample *s = &v->samples[i];
         char token[16] = "-", begun[TT_UNITS_TEXT], name[256], share[16] = "";
         char here[TT_UNITS_TEXT], came[TT_UNITS_TEXT] = "", went[TT_UNITS_TEXT] = "";
@@ -409,7 +409,7 @@ static bool print_samples(const tt_faults_view *v)
                             here, share, came, went});
     }
     bool ok = tt_table_print(t);
-    note_more(v->o->limit, v->n_samples);
+    note_more(v->limit, v->n_samples);
     return ok;
 }
 
@@ -450,18 +450,18 @@ static bool print_weights(const tt_faults_view *v)
     for (uint32_t i = 0; i < m->n_weights; i++)
         if (v->weights[i].samples && tt_faults_passes_weight(v, &m->weights[i])) order[n++] = i;
     if (n) qsort_r(order, n, sizeof *order, by_went, v->weights);
-    for (uint32_t i = 0; i < n && (!v->o->limit || i < v->o->limit); i++)
+    for (uint32_t i = 0; i < n && (!v->limit || i < v->limit); i++)
         weight_row(t, &m->weights[order[i]], &v->weights[order[i]]);
     free(order);
     bool ok = tt_table_print(t);
-    note_more(v->o->limit, n);
+    note_more(v->limit, n);
     return ok;
 }
 
 bool tt_faults_print_text(tt_faults_view *v)
 {
-    if (v->o->residency) {
-        bool by_tensor = v->o->by_given && v->o->by->by == TT_FAULTS_BY_TENSOR;
+    if (v->residency) {
+        bool by_tensor = v->by_given && v->by->by == TT_FAULTS_BY_TENSOR;
         return (by_tensor ? print_weights(v) : print_samples(v)) && print_files(v);
     }
     const bool rows = v->sums && tt_faults_total(v->sums)->count > 0;

@@ -8,8 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Each false (with errno set) when memory ran out or the output failed. */
+/* False (with errno set) when memory ran out or the output failed. */
 bool tt_graph_print_text(const tt_graph_view *v, FILE *out);
-bool tt_graph_print_json(const tt_graph_view *v, FILE *out);
 
 #endif

@@ -199,7 +199,8 @@ static void table_row(tt_table *t, const tt_heat_view *v, const tt_model *m, con
     tt_table_row(t, cells);
 }
 
-static bool print_rows(const tt_heat_view *v, const tt_model *m, const tt_heat *heat)
+static bool print_rows(const tt_heat_view *v, const char *title, const tt_model *m,
+                       const tt_heat *heat)
 {
     uint64_t n = 0, size_bytes = 0;
     char size[TT_UNITS_TEXT];
@@ -207,7 +208,7 @@ static bool print_rows(const tt_heat_view *v, const tt_model *m, const tt_heat *
     if (!t) return false;
     for (size_t i = 0; i < COLUMNS; i++)
         if (shown(v, i))
-            tt_table_column(t, columns[i].title ? columns[i].title : v->title,
+            tt_table_column(t, columns[i].title ? columns[i].title : title,
                             i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
     for (size_t i = 0; i < heat->n_rows; i++) {
         if (!tt_heat_shows(v, &heat->rows[i])) continue;
@@ -226,8 +227,8 @@ static bool print_rows(const tt_heat_view *v, const tt_model *m, const tt_heat *
     return ok;
 }
 
-bool tt_heat_print_text(const tt_heat_view *v, const tt_model *m, tt_heat *heat)
+bool tt_heat_print_text(const tt_heat_view *v, const char *title, const tt_model *m, tt_heat *heat)
 {
     if (!v->cold) print_summary(heat);
-    return print_rows(v, m, heat);
+    return print_rows(v, title, m, heat);
 }

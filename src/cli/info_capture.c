@@ -6,48 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CAPTURES 6u
-
-/* What the environment says under capture_NAME. */
-typedef struct capture {
-    const char *name;
-    const char *state;  /* "on", "off", "not observed"; NULL: the trace does not say */
-    const char *reason; /* with "not observed" */
-} capture;
-
-static capture find_capture(const tt_model *m, unsigned i)
-{
-    static const char *const names[CAPTURES] = {"experts",   "text", "faults",
-                                                "residency", "io",   "devices"};
-    static const char none[] = "not observed";
-    char key[32];
-    (void)snprintf(key, sizeof key, "capture_%s", names[i]);
-    const char *value = tt_model_environment(m, key);
-    capture c = {.name = names[i], .state = value};
-    if (!value || strncmp(value, none, sizeof none - 1) != 0) return c;
-    value += sizeof none - 1;
-    c.state = none;
-    c.reason = value + strspn(value, ": ");
-    return c;
-}
-
-const char *tt_info_end_state(const tt_model_file *f)
-{
-    static const char *const names[] = {[TT_MODEL_SAME] = "same",
-                                        [TT_MODEL_CHANGED] = "changed",
-                                        [TT_MODEL_REPLACED] = "replaced",
-                                        [TT_MODEL_GONE] = "removed"};
-    if (!f->checked_at_end) return NULL;
-    return f->end_state < sizeof names / sizeof *names ? names[f->end_state] : "changed";
-}
-
 /* "experts, text; off: faults, residency", and what could not be captured, with the reason. */
 static void capture_lines(const tt_model *m)
 {
     char on[64] = "", off[64] = "";
     bool any = false;
-    for (unsigned i = 0; i < CAPTURES; i++) {
-        capture c = find_capture(m, i);
+    for (unsigned i = 0; i < TT_INFO_CAPTURES; i++) {
+        tt_info_capture c = tt_info_find_capture(m, i);
         any |= c.state != NULL;
         if (!c.state || c.reason) continue;
         char *list = strcmp(c.state, "on") == 0 ? on : off;
@@ -56,8 +21,8 @@ static void capture_lines(const tt_model *m)
     }
     if (!any) return;
     tt_info_line("captured", "%s%s%s", on[0] ? on : "only the ops", off[0] ? "; off: " : "", off);
-    for (unsigned i = 0; i < CAPTURES; i++) {
-        capture c = find_capture(m, i);
+    for (unsigned i = 0; i < TT_INFO_CAPTURES; i++) {
+        tt_info_capture c = tt_info_find_capture(m, i);
         if (c.reason) tt_info_line("", "%s not observed: %s", c.name, c.reason);
     }
 }
@@ -133,34 +98,4 @@ void tt_info_capture_text(const tt_info *info)
     capture_lines(info->m);
     detail_lines(info);
     buffer_line(&info->summary);
-}
-
-void tt_info_capture_json(tt_json *j, const tt_info *info)
-{
-    tt_json_key(j, "captured");
-    tt_json_object(j);
-    for (unsigned i = 0; i < CAPTURES; i++) {
-        capture c = find_capture(info->m, i);
-        tt_json_key(j, c.name);
-        if (!c.state) {
-            tt_json_null(j);
-            continue;
-        }
-        tt_json_object(j);
-        tt_json_kv_string(j, "state", c.state);
-        if (c.reason) tt_json_kv_string(j, "reason", c.reason);
-        tt_json_object_end(j);
-    }
-    tt_json_object_end(j);
-    tt_json_key(j, "buffers");
-    tt_json_array(j);
-    for (unsigned i = 0; i <= TT_BUFFER_OUTPUT; i++) {
-        if (info->summary.buffers[i].count == 0) continue;
-        tt_json_object(j);
-        tt_json_kv_string(j, "kind", tt_buffer_kind_name((tt_buffer_kind)i));
-        tt_json_kv_u64(j, "count", info->summary.buffers[i].count);
-        tt_json_kv_u64(j, "size_bytes", info->summary.buffers[i].size_bytes);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
 }

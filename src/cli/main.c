@@ -25,6 +25,7 @@ static const tt_command commands[] = {
     {"diff", "two runs compared: what was computed, how long it took, and where", tt_cmd_diff, 0},
     {"report", "one page that answers: time, bounds, waits, reads, heat, RAM, with plots",
      tt_cmd_report, 0},
+    {"serve", "a page in the browser: every view of a trace, linked", tt_cmd_serve, 0},
     {"export", "a trace in the formats of other tools: CSV, Parquet, Perfetto, ...", tt_cmd_export,
      0},
     {"experiment", "trace a model by a settings file, and keep what others read", tt_cmd_experiment,

@@ -182,12 +182,6 @@ void tt_trace_note_none(const tt_model *m)
                                                 : "the trace holds no ops");
 }
 
-uint64_t tt_trace_round_ns(double ns)
-{
-    if (!(ns > 0)) return 0;
-    return ns < 9e18 ? (uint64_t)(ns + 0.5) : (uint64_t)9e18;
-}
-
 char *tt_trace_text(char *out, size_t room, const char *text)
 {
     size_t n = 0;

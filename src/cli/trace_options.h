@@ -50,9 +50,6 @@ void tt_trace_note_damage(const tt_model *m);
 /* Says on stderr that there is no op to show, and why. */
 void tt_trace_note_none(const tt_model *m);
 
-/* ns rounded to a whole number that JSON can hold. */
-uint64_t tt_trace_round_ns(double ns);
-
 /* A name from the file, made fit for a terminal: control bytes become '?'. In the
  * caller's buffer, which is also returned. */
 char *tt_trace_text(char *out, size_t room, const char *text);

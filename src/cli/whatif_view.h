@@ -2,34 +2,9 @@
 #ifndef TT_CLI_WHATIF_VIEW_H
 #define TT_CLI_WHATIF_VIEW_H
 
-#include "analyze/whatif.h"
+#include "answer/whatif.h"
 
-#include <stdbool.h>
-
-typedef struct tt_whatif_view {
-    const char *path;
-    const char *unit;
-    uint64_t page_bytes;      /* 0: not of pages */
-    uint64_t readahead_bytes; /* 0: none */
-    bool warm;
-    bool at_most;
-    bool has_disk;
-    double disk_bytes_per_s;
-    uint64_t reserve_bytes;
-    uint64_t
-        traced_readahead_bytes; /* of the devices of the traced run, the most; 0: not observed */
-    uint64_t model_bytes;
-    uint64_t touched_bytes;
-    uint64_t reads;
-    const char *const *policies; /* names */
-    size_t n_policies;
-    size_t n_sizes;
-    /* By policy, then size; ram_bytes without what is reserved. */
-    const tt_whatif_result *results;
-} tt_whatif_view;
-
-/* Each returns false when the output failed. */
-bool tt_whatif_print_json(const tt_whatif_view *v);
+/* False when the output failed. */
 bool tt_whatif_print_text(const tt_whatif_view *v);
 
 #endif

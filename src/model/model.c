@@ -24,6 +24,14 @@ tt_status tt_model_share(const tt_model *m, tt_model **out, tt_error *err)
     return status;
 }
 
+void tt_model_share_rest(tt_model *share)
+{
+    tt_pieces_free(share->pieces);
+    tt_details_free(share->details);
+    share->pieces = NULL;
+    share->details = NULL;
+}
+
 void tt_model_close(tt_model *m)
 {
     if (!m) return;

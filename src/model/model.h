@@ -313,6 +313,9 @@ tt_status tt_model_open_memory(const void *data, size_t size, tt_model **out, tt
 /* The same model for another thread, which can then walk ops and details at the same time. m stays
  * open until *out is closed. */
 tt_status tt_model_share(const tt_model *m, tt_model **out, tt_error *err);
+/* Gives up what only walking needs, of a share that nobody walks any more but that something still
+ * points to; it is closed as before. */
+void tt_model_share_rest(tt_model *share);
 void tt_model_close(tt_model *m);
 
 /* Index by id, or TT_NONE. */

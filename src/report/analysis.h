@@ -7,6 +7,7 @@
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
 #include "analyze/reads.h"
+#include "analyze/rollup.h"
 #include "analyze/routers.h"
 #include "analyze/summary.h"
 #include "analyze/whatif.h"
@@ -40,31 +41,6 @@ typedef struct tt_analysis_options {
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *context;
 } tt_analysis_options;
-
-/* A sum of cells (analyze/work.h). */
-typedef struct tt_rollup {
-    const char *key;  /* an op, a part of the network, ... */
-    const char *part; /* of points: the part */
-    int64_t number;   /* a layer; TT_LAYER_NONE */
-    uint8_t phase;
-    bool integers, flops_known, flops_at_most, bytes_at_most;
-    uint64_t count, timed;
-    double compute_ns, wait_ns; /* of threads */
-    double wall_ns;             /* of the timed ones */
-    double flops, moved_bytes, weight_bytes;
-} tt_rollup;
-
-typedef struct tt_rollups {
-    tt_rollup *list;
-    size_t n;
-} tt_rollups;
-
-typedef enum tt_bound {
-    TT_BOUND_UNKNOWN, /* no edges, or no FLOPs known */
-    TT_BOUND_MEMORY,  /* moving its bytes takes longer than computing, at the machine's best */
-    TT_BOUND_COMPUTE,
-    TT_BOUND_NEITHER /* it reaches less than a tenth of both */
-} tt_bound;
 
 typedef struct tt_bounds {
     double wall_ns[TT_BOUND_NEITHER + 1];
@@ -121,11 +97,9 @@ void tt_analysis_free(tt_analysis *a);
 
 /* roofline.c: sums and what bounds them. */
 bool tt_rollups_make(tt_analysis *a);
-/* What bounds r on a machine with these edges; *share: of the bandwidth or of the peak, whichever
- * is reached better, that it reaches. Pure. */
-tt_bound tt_bound_of(const tt_edges *e, const tt_rollup *r, double *share);
-const char *tt_bound_name(tt_bound bound); /* "memory", "compute", "neither", "unknown" */
-/* The machine's peak for what r computes: integers or floats; 0: not known. */
-double tt_edges_peak(const tt_edges *e, const tt_rollup *r);
+static inline tt_peaks tt_edges_peaks(const tt_edges *e)
+{
+    return (tt_peaks){e->bytes_per_s, e->flops_per_s, e->int8_ops_per_s};
+}
 
 #endif

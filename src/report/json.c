@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include "answer/roofline.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -91,28 +92,6 @@ static void edges(tt_json *j, const tt_edges *e)
     if (e->why_not[0]) tt_json_kv_string(j, "not_measured", e->why_not);
 }
 
-static void point(tt_json *j, const tt_analysis *a, const tt_rollup *r)
-{
-    double of;
-    tt_bound bound = tt_bound_of(&a->options.edges, r, &of);
-    tt_json_object(j);
-    tt_json_kv_string(j, "op", r->key);
-    tt_json_kv_string(j, "category", r->part);
-    tt_json_kv_string(j, "phase", tt_phase_name(r->phase));
-    tt_json_kv_bool(j, "integers", r->integers);
-    tt_json_kv_u64(j, "count", r->count);
-    tt_json_kv_u64(j, "timed", r->timed);
-    tt_json_kv_double(j, "total_ns", r->timed ? r->wall_ns : NAN);
-    tt_json_kv_double(j, "flops", r->flops_known ? r->flops : NAN);
-    tt_json_kv_bool(j, "flops_at_most", r->flops_at_most);
-    tt_json_kv_double(j, "moved_bytes", r->moved_bytes);
-    tt_json_kv_double(j, "weight_bytes", r->weight_bytes);
-    tt_json_kv_bool(j, "bytes_at_most", r->bytes_at_most);
-    tt_json_kv_string(j, "bound", tt_bound_name(bound));
-    tt_json_kv_double(j, "edge_share", bound == TT_BOUND_UNKNOWN ? NAN : of);
-    tt_json_object_end(j);
-}
-
 static void bounds(tt_json *j, const char *key, const tt_bounds *b)
 {
     tt_json_key(j, key);
@@ -127,6 +106,7 @@ static void bounds(tt_json *j, const char *key, const tt_bounds *b)
 
 static void roofline(tt_json *j, const tt_analysis *a)
 {
+    const tt_peaks peaks = tt_edges_peaks(&a->options.edges);
     tt_json_key(j, "roofline");
     tt_json_object(j);
     edges(j, &a->options.edges);
@@ -135,7 +115,7 @@ static void roofline(tt_json *j, const tt_analysis *a)
     tt_json_key(j, "ops");
     tt_json_array(j);
     for (size_t i = 0; i < a->points.n; i++)
-        point(j, a, &a->points.list[i]);
+        tt_roofline_point_json(j, &peaks, &a->points.list[i]);
     tt_json_array_end(j);
     tt_json_object_end(j);
 }

@@ -1,142 +1,5 @@
 #include "report/analysis.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* Below this share of both edges, neither is what an op waits for. */
-#define NEITHER_SHARE 0.1
-
-/* --- sums of cells --- */
-
-/* By what cells are put together; a NULL text or a zero flag does not tell them apart. */
-typedef struct rollup_key {
-    const char *key, *part;
-    int64_t number;
-    uint8_t phase;
-    bool integers;
-} rollup_key;
-
-typedef rollup_key key_of(const tt_work_cell *c);
-
-static rollup_key by_part(const tt_work_cell *c)
-{
-    return (rollup_key){.key = c->category, .number = TT_LAYER_NONE};
-}
-
-static rollup_key by_op(const tt_work_cell *c)
-{
-    return (rollup_key){.key = c->op, .number = TT_LAYER_NONE};
-}
-
-static rollup_key by_layer(const tt_work_cell *c)
-{
-    return (rollup_key){.key = "", .number = c->layer_id};
-}
-
-static rollup_key by_point(const tt_work_cell *c)
-{
-    return (rollup_key){.key = c->op,
-                        .part = c->category,
-                        .number = TT_LAYER_NONE,
-                        .phase = c->phase,
-                        .integers = c->integers};
-}
-
-static int compare_keys(const rollup_key *x, const rollup_key *y)
-{
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    if (x->phase != y->phase) return x->phase < y->phase ? -1 : 1;
-    if (x->integers != y->integers) return x->integers ? 1 : -1;
-    int order = strcmp(x->key, y->key);
-    return order ? order : strcmp(x->part ? x->part : "", y->part ? y->part : "");
-}
-
-typedef struct keyed {
-    rollup_key key;
-    const tt_work_cell *cell;
-} keyed;
-
-static int compare_keyed(const void *a, const void *b)
-{
-    const keyed *x = a, *y = b;
-    return compare_keys(&x->key, &y->key);
-}
-
-static void add(tt_rollup *r, const tt_work_cell *c, const tt_model *m)
-{
-    r->count += c->count;
-    r->timed += c->timed;
-    r->compute_ns += tt_model_span_ns(m, c->busy_ticks);
-    r->wait_ns += tt_model_span_ns(m, c->wait_ticks);
-    r->wall_ns += tt_model_span_ns(m, c->ticks);
-    r->flops += c->flops;
-    r->moved_bytes += c->moved_bytes;
-    r->weight_bytes += c->weight_bytes;
-    r->flops_known &= c->flops_known;
-    r->flops_at_most |= c->flops_at_most;
-    r->bytes_at_most |= c->bytes_at_most;
-}
-
-static int longest_first(const void *a, const void *b)
-{
-    const tt_rollup *x = a, *y = b;
-    double s = x->compute_ns + x->wait_ns, t = y->compute_ns + y->wait_ns;
-    return s > t ? -1 : s < t ? 1 : 0;
-}
-
-static bool roll_up(const tt_analysis *a, key_of *key, bool sort, tt_rollups *out)
-{
-    const size_t n = a->work.n_cells;
-    keyed *all = calloc(n + 1, sizeof *all);
-    out->list = calloc(n + 1, sizeof *out->list);
-    out->n = 0;
-    if (!all || !out->list) {
-        free(all);
-        return false;
-    }
-    for (size_t i = 0; i < n; i++)
-        all[i] = (keyed){key(&a->work.cells[i]), &a->work.cells[i]};
-    qsort(all, n, sizeof *all, compare_keyed);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || compare_keyed(&all[i], &all[i - 1]) != 0)
-            out->list[out->n++] = (tt_rollup){.key = all[i].key.key,
-                                              .part = all[i].key.part,
-                                              .number = all[i].key.number,
-                                              .phase = all[i].key.phase,
-                                              .integers = all[i].key.integers,
-                                              .flops_known = true};
-        add(&out->list[out->n - 1], all[i].cell, a->m);
-    }
-    if (sort) qsort(out->list, out->n, sizeof *out->list, longest_first);
-    free(all);
-    return true;
-}
-
-/* --- what bounds them --- */
-
-double tt_edges_peak(const tt_edges *e, const tt_rollup *r)
-{
-    return r->integers && e->int8_ops_per_s > 0 ? e->int8_ops_per_s : e->flops_per_s;
-}
-
-tt_bound tt_bound_of(const tt_edges *e, const tt_rollup *r, double *share)
-{
-    const double peak = tt_edges_peak(e, r);
-    *share = 0;
-    if (e->bytes_per_s <= 0 || peak <= 0 || !r->flops_known || r->wall_ns <= 0)
-        return TT_BOUND_UNKNOWN;
-    const double moving = r->moved_bytes / e->bytes_per_s, computing = r->flops / peak;
-    *share = (moving > computing ? moving : computing) / (r->wall_ns / 1e9);
-    if (*share < NEITHER_SHARE) return TT_BOUND_NEITHER;
-    return moving > computing ? TT_BOUND_MEMORY : TT_BOUND_COMPUTE;
-}
-
-const char *tt_bound_name(tt_bound bound)
-{
-    static const char *const names[] = {"unknown", "memory", "compute", "neither"};
-    return names[bound];
-}
-
 static void add_bound(tt_bounds *b, tt_bound bound, const tt_rollup *r)
 {
     b->wall_ns[bound] += r->wall_ns;
@@ -148,13 +11,16 @@ static void add_bound(tt_bounds *b, tt_bound bound, const tt_rollup *r)
 
 bool tt_rollups_make(tt_analysis *a)
 {
-    if (!roll_up(a, by_part, true, &a->by_part) || !roll_up(a, by_op, true, &a->by_op) ||
-        !roll_up(a, by_layer, false, &a->by_layer) || !roll_up(a, by_point, true, &a->points))
+    const tt_peaks peaks = tt_edges_peaks(&a->options.edges);
+    if (!tt_rollups_of(&a->work, a->m, TT_ROLLUP_PART, &a->by_part) ||
+        !tt_rollups_of(&a->work, a->m, TT_ROLLUP_OP, &a->by_op) ||
+        !tt_rollups_of(&a->work, a->m, TT_ROLLUP_LAYER, &a->by_layer) ||
+        !tt_rollups_of(&a->work, a->m, TT_ROLLUP_POINT, &a->points))
         return false;
     for (size_t i = 0; i < a->points.n; i++) {
         const tt_rollup *r = &a->points.list[i];
         double share;
-        tt_bound bound = tt_bound_of(&a->options.edges, r, &share);
+        tt_bound bound = tt_bound_of(&peaks, r, &share);
         add_bound(&a->bounds, bound, r);
         if (r->phase == TT_PHASE_GENERATE) add_bound(&a->generate, bound, r);
         if (r->flops_known) continue;

@@ -157,6 +157,7 @@ static const char *point_bytes(tt_page *p, const tt_rollup *r)
 
 static void table_of_points(tt_page *p, const tt_analysis *a)
 {
+    const tt_peaks peaks = tt_edges_peaks(&a->options.edges);
     const char *titles[] = {"Op",        "Part",   "Phase",    "Time>", "FLOP/byte>",
                             "Computes>", "Moves>", "Bound by", "Edge>"};
     tt_page_table *t = tt_page_table_begin(
@@ -164,7 +165,7 @@ static void table_of_points(tt_page *p, const tt_analysis *a)
     for (size_t i = 0; i < a->points.n && i < POINTS_SHOWN; i++) {
         const tt_rollup *r = &a->points.list[i];
         double share;
-        tt_bound bound = tt_bound_of(&a->options.edges, r, &share);
+        tt_bound bound = tt_bound_of(&peaks, r, &share);
         bool intensity = r->flops_known && r->moved_bytes > 0;
         const char *cells[] = {tt_page_format(p, "%zu %s", i + 1, r->key),
                                r->part,

@@ -4,8 +4,10 @@
 #ifndef TT_SERVE_REQUEST_H
 #define TT_SERVE_REQUEST_H
 
+#include "analyze/over.h"
 #include "model/model.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,16 +19,29 @@ typedef struct tt_param {
     const char *value; /* decoded; any bytes but NUL */
 } tt_param;
 
-typedef struct tt_source tt_source;
+/* A trace as it was at one moment (serve/generation.h). */
+typedef struct tt_generation tt_generation;
+/* All that are served (serve/traces.h). */
+typedef struct tt_traces tt_traces;
 
 typedef struct tt_request {
-    tt_source *source;       /* the trace asked for; NULL where none is needed */
-    tt_model *m;             /* of the source, this worker's own share: it may be walked */
-    tt_source *other_source; /* named by the parameter `other`; NULL: none */
-    tt_model *other;         /* likewise */
+    tt_generation *source;       /* of the trace asked for; NULL where none is needed */
+    tt_model *m;                 /* of the source, this request's own share: it may be walked */
+    tt_generation *other_source; /* of the one named by the parameter `other`; NULL: none */
+    tt_model *other;             /* likewise */
     uint32_t n_params;
     tt_param params[TT_REQUEST_PARAMS_MAX];
+    tt_traces *traces;
+    uint32_t trace_id, other_id;  /* TT_NONE: none */
+    int client;                   /* the connection's descriptor; -1: none */
+    const atomic_bool *is_ending; /* the server's; NULL: never */
 } tt_request;
+
+/* Whether nobody waits for the answer any more: the page asked for something newer, or was closed,
+ * or the server ends. Long computations ask now and then (a system call), and return TT_E_IO. */
+bool tt_request_is_over(const tt_request *q);
+/* The same, for what walks on its behalf. */
+tt_over tt_request_over(tt_request *q);
 
 /* The value of a parameter, or NULL. */
 const char *tt_request_text(const tt_request *q, const char *name);

@@ -14,7 +14,7 @@ typedef struct tt_serve_options {
     uint32_t n_paths;
     uint16_t port;    /* 0: any that is free */
     bool live;        /* traces may still be growing */
-    uint32_t workers; /* 0: as many as there are cores, at most 4 */
+    uint32_t workers; /* answered at the same time, at most; 0: 8 */
 } tt_serve_options;
 
 typedef struct tt_server tt_server;
@@ -24,6 +24,9 @@ typedef struct tt_server tt_server;
 tt_status tt_server_start(const tt_serve_options *o, tt_server **out, tt_error *err);
 /* "http://127.0.0.1:PORT/open/SECRET": whoever opens it may use the server. */
 const char *tt_server_url(const tt_server *s);
+/* The same with a secret that holds once: for the command line of a browser, that other users of
+ * this machine can read. */
+const char *tt_server_once_url(const tt_server *s);
 /* Returns when all threads have ended. */
 void tt_server_stop(tt_server *s);
 

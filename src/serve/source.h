@@ -1,5 +1,4 @@
-/* A trace that is served: its model, shares of it for worker threads, and what was computed of it
- * once and is asked for again. */
+/* What was computed of a trace once, and is asked for again. */
 #ifndef TT_SERVE_SOURCE_H
 #define TT_SERVE_SOURCE_H
 

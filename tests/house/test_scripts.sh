@@ -18,11 +18,11 @@ for script in scripts/* .ci/run tests/cli/run-case $(find tests bench -name '*.s
     fi
 done
 awk '/^#/ || /^$/ { next }
-     $1 !~ /^(build|engine|check|develop|bench)$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
+     $1 !~ /^(build|engine|check|develop|bench)(,(build|engine|check|develop|bench))*$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
      seen[$2]++ { print "packages.txt:" NR ": " $2 " is there twice"; bad = 1 }
      END { exit bad }' packages.txt || bad=1
 # Lock files name packages and their checksums, not hosts they once came from.
-for lock in engines/package-lock.json tests/engine/package-lock.json; do
+for lock in engines/package-lock.json tests/engine/package-lock.json tests/ui/package-lock.json ui/package-lock.json; do
     if grep -q '"resolved"' "$lock"; then
         echo "$lock holds addresses; see engines/.npmrc"
         bad=1

@@ -114,6 +114,84 @@ static void nonsense_is_not_counted_twice(void **state)
     tt_buffers_free(b);
 }
 
+static uint64_t at_point(const tt_buffers_point *p, tt_backing backing)
+{
+    uint64_t sum = 0;
+    for (unsigned k = 0; k < TT_BUFFER_KINDS; k++)
+        sum += p->bytes[backing][k];
+    return sum;
+}
+
+/* Every point of a curve says what its event says; kinds as tt_buffers_by_kind has them. */
+static void check_points(const tt_buffers *b, const tt_model *m, const tt_buffers_point *points,
+                         uint32_t n)
+{
+    uint64_t kinds[TT_BUFFER_KINDS];
+    for (uint32_t i = 0; i < n; i++) {
+        const tt_buffer_event *e = &b->events[points[i].event];
+        assert_true(points[i].ticks == e->ticks);
+        if (i > 0) assert_true(points[i].event > points[i - 1].event);
+        for (unsigned k = 0; k < TT_BACKINGS; k++) {
+            assert_true(at_point(&points[i], (tt_backing)k) == e->bytes[k]);
+            tt_buffers_by_kind(b, m, points[i].event, (tt_backing)k, kinds);
+            assert_memory_equal(kinds, points[i].bytes[k], sizeof kinds);
+        }
+    }
+}
+
+static void a_curve_keeps_the_peaks(void **state)
+{
+    enum { N = 300 };
+    static tt_buffer list[N];
+    uint64_t random = 3, most = 0;
+    uint32_t n, peak = 0;
+    tt_buffers_point *points;
+    (void)state;
+    for (uint32_t i = 0; i < N; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        list[i] = (tt_buffer){.id = i,
+                              .alloc_ticks = random >> 40 & 0xffff,
+                              .size_bytes = random >> 33 & 0xfff,
+                              .kind = (tt_buffer_kind)(random >> 20 & 3),
+                              .flags = random >> 25 & 1 ? TT_BUFFER_FILE : 0};
+        list[i].free_ticks = random >> 50 & 1 ? list[i].alloc_ticks + 1 + (random >> 52) : 0;
+    }
+    const tt_model m = {.buffers = list, .n_buffers = N};
+    tt_buffers *b = analyze(list, N);
+    assert_int_equal(tt_buffers_curve(b, &m, 0, UINT64_MAX, 2000, &points, &n, NULL), TT_OK);
+    assert_int_equal(n, b->n_events);
+    check_points(b, &m, points, n);
+    free(points);
+    for (uint32_t i = 0; i < b->n_events; i++) {
+        uint64_t sum = b->events[i].bytes[0] + b->events[i].bytes[1];
+        if (sum > most) {
+            most = sum;
+            peak = i;
+        }
+    }
+    for (uint32_t room = 4; room < 60; room += 7) {
+        bool kept = false;
+        assert_int_equal(tt_buffers_curve(b, &m, 0, UINT64_MAX, room, &points, &n, NULL), TT_OK);
+        assert_true(n <= room);
+        check_points(b, &m, points, n);
+        for (uint32_t i = 0; i < n; i++)
+            kept |= points[i].event == peak;
+        assert_true(kept);
+        assert_int_equal(points[n - 1].event, b->n_events - 1);
+        free(points);
+    }
+    /* A part: it begins with what was there before. */
+    const uint64_t from = b->events[100].ticks + 1, to = b->events[140].ticks;
+    assert_int_equal(tt_buffers_curve(b, &m, from, to, 2000, &points, &n, NULL), TT_OK);
+    check_points(b, &m, points, n);
+    assert_true(points[0].ticks < from);
+    assert_true(points[1].ticks >= from);
+    assert_true(points[n - 1].ticks <= to);
+    assert_true(b->events[points[n - 1].event + 1].ticks > to);
+    free(points);
+    tt_buffers_free(b);
+}
+
 /* Bytes of a buffer that any tensor covers, one by one. */
 static uint64_t slow_used(const tt_model *m, uint32_t buffer)
 {
@@ -345,6 +423,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_follow_allocations_and_frees),
         cmocka_unit_test(nonsense_is_not_counted_twice),
+        cmocka_unit_test(a_curve_keeps_the_peaks),
         cmocka_unit_test(buffers_know_what_is_in_them),
         cmocka_unit_test(set_rows_fill_cells),
         cmocka_unit_test(rows_not_observed_are_told),

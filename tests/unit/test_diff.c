@@ -10,6 +10,7 @@
 #include "cli/diff_view.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -690,6 +691,28 @@ static void sides_need_files(void **state)
     assert_null(d);
 }
 
+static bool is_over(void *asked)
+{
+    *(atomic_uint *)asked += 1;
+    return true;
+}
+
+static void what_nobody_waits_for_is_given_up(void **state)
+{
+    (void)state;
+    opened a = open_plan(synth_default(), false), b = open_plan(synth_default(), false);
+    const tt_model *files[2] = {a.m, b.m};
+    atomic_uint asked = 0;
+    tt_diff_options options = usual;
+    options.over = (tt_over){is_over, &asked};
+    tt_diff *d;
+    assert_int_equal(tt_diff_make(files, 2, 1, &options, &d, NULL), TT_E_IO);
+    assert_null(d);
+    assert_true(asked > 0);
+    close_plan(&a);
+    close_plan(&b);
+}
+
 static void samples_are_bounded(void **state)
 {
     (void)state;
@@ -732,6 +755,7 @@ int main(void)
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(order_is_told_apart_from_new_and_gone),
         cmocka_unit_test(sides_need_files),
+        cmocka_unit_test(what_nobody_waits_for_is_given_up),
         cmocka_unit_test(samples_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

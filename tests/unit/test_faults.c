@@ -305,6 +305,29 @@ static void the_furthest_read_ahead_counts(void **state)
     assert_int_equal(tt_kernel_readahead(&m), 0);
 }
 
+static bool is_over(void *asked)
+{
+    ++*(unsigned *)asked;
+    return true;
+}
+
+static void what_nobody_waits_for_is_given_up(void **state)
+{
+    synth_plan p = memory_plan();
+    tt_bytes b;
+    unsigned asked = 0;
+    tt_filter all = {0};
+    (void)state;
+    tt_model *m = open_memory_plan(&p, &b);
+    tt_faults *f = tt_faults_new(m, TT_FAULTS_BY_TENSOR, &all);
+    tt_faults_until(f, (tt_over){is_over, &asked});
+    assert_int_equal(tt_faults_sum(f, NULL, NULL, NULL), TT_E_IO);
+    assert_int_equal(asked, 1);
+    tt_faults_free(f);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +338,7 @@ int main(void)
         cmocka_unit_test(the_kernel_agrees),
         cmocka_unit_test(the_furthest_read_ahead_counts),
         cmocka_unit_test(choices_reach_their_layers),
+        cmocka_unit_test(what_nobody_waits_for_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

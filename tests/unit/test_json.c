@@ -1,5 +1,6 @@
 #include "tests.h"
 
+#include "answer/whole_ns.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -47,6 +48,28 @@ static void one_line(void **state)
     tt_json_object_end(j);
     expect("{\"a\":18446744073709551615,\"b\":-9223372036854775808,\"c\":false,\"d\":null,"
            "\"e\":[[],{},null]}\n");
+}
+
+static void what_is_not_known_is_null(void **state)
+{
+    (void)state;
+    tt_json *j = begin(0);
+    tt_json_object(j);
+    tt_json_kv_u64_or_null(j, "a", true, 0);
+    tt_json_kv_u64_or_null(j, "b", false, 7);
+    tt_json_kv_double_or_null(j, "c", true, 0.5);
+    tt_json_kv_double_or_null(j, "d", false, 0.5);
+    tt_json_key(j, "e");
+    tt_json_array(j);
+    tt_json_u64_or_null(j, true, 3);
+    tt_json_u64_or_null(j, false, 3);
+    tt_answer_whole_ns(j, true, -2.5);
+    tt_answer_whole_ns(j, false, 1);
+    tt_answer_whole_ns(j, true, 1e19);
+    tt_answer_whole_ns(j, true, NAN);
+    tt_json_array_end(j);
+    tt_json_object_end(j);
+    expect("{\"a\":0,\"b\":null,\"c\":0.5,\"d\":null,\"e\":[3,null,-3,null,null,null]}\n");
 }
 
 static void indented(void **state)
@@ -154,6 +177,7 @@ int main(void)
         cmocka_unit_test(only_utf8_comes_out),
         cmocka_unit_test(doubles_read_back),
         cmocka_unit_test(what_is_no_number_is_null),
+        cmocka_unit_test(what_is_not_known_is_null),
         cmocka_unit_test(a_full_disk_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

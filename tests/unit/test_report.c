@@ -156,8 +156,8 @@ static void colours_become_variables(void **state)
 
 static void what_bounds_an_op(void **state)
 {
-    const tt_edges e = {.bytes_per_s = 10e9, .flops_per_s = 100e9, .int8_ops_per_s = 400e9};
-    const tt_edges none = {.bytes_per_s = 10e9};
+    const tt_peaks e = {.bytes_per_s = 10e9, .flops_per_s = 100e9, .int8_ops_per_s = 400e9};
+    const tt_peaks none = {.bytes_per_s = 10e9};
     /* 1 ms: 8 MB moved, 1 MFLOP computed. */
     tt_rollup r = {.flops_known = true, .wall_ns = 1e6, .moved_bytes = 8e6, .flops = 1e6};
     double share;
@@ -170,7 +170,7 @@ static void what_bounds_an_op(void **state)
     /* The same in integers, whose edge is higher. */
     r.integers = true;
     assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_MEMORY);
-    assert_true(fabs(tt_edges_peak(&e, &r) - 400e9) < 1);
+    assert_true(fabs(tt_peaks_flops(&e, &r) - 400e9) < 1);
     r.wall_ns = 1e8;
     assert_int_equal(tt_bound_of(&e, &r, &share), TT_BOUND_NEITHER);
     assert_int_equal(tt_bound_of(&none, &r, &share), TT_BOUND_UNKNOWN);

@@ -117,15 +117,20 @@ static void check(const stream *s, const tt_router *r)
     assert_int_equal(sum.tokens, s->n);
     assert_int_equal(sum.choices, s->n * PICKED);
     for (uint32_t e = 0; e < EXPERTS; e++) {
-        size_t count = 0;
+        size_t count = 0, in = 0;
+        uint64_t last = UINT64_MAX;
         double weight = 0;
         for (size_t t = 0; t < s->n; t++)
             for (size_t i = 0; i < PICKED; i++) {
                 if (s->experts[t][i] != e) continue;
                 count++;
+                in += s->batch[t] != last;
+                last = s->batch[t];
                 if (!isnan(s->weights[t][i])) weight += (double)s->weights[t][i];
             }
         assert_int_equal(uses[e].count, count);
+        assert_int_equal(uses[e].batches, in);
+        if (in) assert_true(uses[e].last_batch == last);
         assert_true(is_same(uses[e].weight_sum, weight));
         unused += count == 0;
         shares[e] = (double)count / (double)sum.choices;

@@ -288,6 +288,149 @@ static void filters_leave_what_was_asked_for(void **state)
     tt_bytes_free(&b);
 }
 
+/* Ops that begin at some moment, also in the middle of a run. */
+static void times_leave_what_was_asked_for(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    (void)state;
+    tt_model *m = open_plan(&p, &b);
+    const double begin = tt_model_ns(m, m->runs[1].begin_ticks);
+    const double end = tt_model_ns(m, m->runs[1].end_ticks);
+    for (unsigned i = 1; i < 8; i++) {
+        const tt_filter f = {.has_from = true,
+                             .from_ns = begin + (end - begin) * i / 10,
+                             .has_to = true,
+                             .to_ns = begin + (end - begin) * (i + 2) / 10};
+        const uint64_t n = filtered(m, f);
+        assert_true(n > 0);
+        assert_true(n < p.n_records / p.lanes / 5);
+        assert_int_equal(logged(m, f, false), n);
+        tt_stats *s = tt_stats_new(m, TT_BY_THREAD, &f);
+        assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+        assert_int_equal(tt_stats_total(s)->count, logged(m, f, true));
+        tt_stats_free(s);
+    }
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+/* The same sums as of the tokens of one bucket alone. */
+static void check_bucket(const tt_model *m, tt_stats *series, tt_stats_by by, uint32_t bucket)
+{
+    size_t n;
+    const tt_stats_axis *x = tt_stats_series_axis(series);
+    const uint32_t first = tt_stats_bucket_begin(x, bucket);
+    const uint32_t end = tt_stats_bucket_begin(x, bucket + 1);
+    const tt_filter f = {.has_token = true,
+                         .token_first = tt_model_token(m, first),
+                         .token_last = tt_model_token(m, end - 1)};
+    assert_true(end > first);
+    tt_stats *alone = tt_stats_new(m, by, &f);
+    assert_int_equal(tt_stats_walk(&alone, 1, m, NULL, NULL, NULL), TT_OK);
+    const tt_stats_row *rows = tt_stats_rows(alone, TT_SORT_KEY, &n);
+    for (size_t i = 0; i < n; i++) {
+        const tt_stats_cell *c = &row(series, rows[i].key)->series[bucket];
+        assert_true(fabs(tt_model_span_ns(m, c->ticks) - rows[i].total_ns) < 1e-3);
+        assert_true(c->weight_bytes == rows[i].weight_bytes);
+    }
+    const tt_stats_cell *all = &tt_stats_total(series)->series[bucket];
+    assert_true(fabs(tt_model_span_ns(m, all->ticks) - tt_stats_total(alone)->total_ns) < 1e-3);
+    assert_true(all->weight_bytes == tt_stats_total(alone)->weight_bytes);
+    tt_stats_free(alone);
+}
+
+static void a_series_is_its_tokens_one_by_one(void **state)
+{
+    static const tt_stats_by by[] = {TT_BY_OP,     TT_BY_LAYER,  TT_BY_COMPONENT, TT_BY_CATEGORY,
+                                     TT_BY_TENSOR, TT_BY_THREAD, TT_BY_PHASE};
+    static const uint32_t wanted[] = {1, 4, 13, 500};
+    synth_plan p = synth_default();
+    tt_bytes b;
+    (void)state;
+    p.generate = 12;
+    p.experts = 4;
+    tt_model *m = open_plan(&p, &b);
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+        for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+            tt_stats *s = tt_stats_new(m, by[i], NULL);
+            assert_true(tt_stats_keep_series(s, wanted[k]));
+            assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+            const tt_stats_axis *x = tt_stats_series_axis(s);
+            assert_int_equal(x->n_batches, 13);
+            assert_int_equal(x->n_buckets, wanted[k] < 13 ? wanted[k] : 13);
+            assert_int_equal(tt_stats_bucket_begin(x, 0), 0);
+            assert_int_equal(tt_stats_bucket_begin(x, x->n_buckets), 13);
+            for (uint32_t at = 0; at < x->n_buckets; at++)
+                assert_int_equal(tt_stats_series_batches(s)[at],
+                                 tt_stats_bucket_begin(x, at + 1) - tt_stats_bucket_begin(x, at));
+            for (uint32_t at = 0; at < x->n_buckets; at++)
+                check_bucket(m, s, by[i], at);
+            tt_stats_free(s);
+        }
+    /* Only some tokens; none. */
+    const tt_filter some = {.has_token = true, .token_first = 3, .token_last = 5};
+    tt_stats_axis axis = tt_stats_axis_of(m, &some, 100);
+    assert_int_equal(axis.first, 3);
+    assert_int_equal(axis.n_buckets, 3);
+    assert_int_equal(tt_stats_bucket(&axis, 2), TT_NONE);
+    assert_int_equal(tt_stats_bucket(&axis, 5), 2);
+    assert_int_equal(tt_stats_bucket(&axis, 6), TT_NONE);
+    const tt_filter none = {.has_token = true, .token_first = 99, .token_last = 99};
+    axis = tt_stats_axis_of(m, &none, 100);
+    assert_int_equal(axis.n_buckets, 0);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+static bool is_over(void *context)
+{
+    return ++*(unsigned *)context == 2;
+}
+
+static void a_walk_ends_when_nobody_waits(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    unsigned asked = 0;
+    tt_error err;
+    (void)state;
+    p.generate = 200;
+    tt_model *m = open_plan(&p, &b);
+    tt_stats *s = tt_stats_new(m, TT_BY_OP, NULL);
+    tt_stats_until(s, (tt_over){is_over, &asked});
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, &err), TT_E_IO);
+    assert_int_equal(asked, 2);
+    tt_stats_free(s);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
+static void rows_are_sorted_as_asked(void **state)
+{
+    synth_plan p = synth_default();
+    tt_bytes b;
+    size_t n;
+    (void)state;
+    tt_model *m = open_plan(&p, &b);
+    tt_stats *s = tt_stats_new(m, TT_BY_COMPONENT, NULL);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_P50, &n);
+    for (size_t i = 1; i < n; i++)
+        assert_true(rows[i].p50_ns <= rows[i - 1].p50_ns);
+    tt_stats_row *copies = calloc(n, sizeof *copies);
+    memcpy(copies, rows, n * sizeof *copies);
+    tt_stats_sort_rows(copies, n, TT_SORT_P95);
+    for (size_t i = 1; i < n; i++) {
+        assert_true(copies[i].p95_ns <= copies[i - 1].p95_ns);
+        assert_true(rows[i].p50_ns <= rows[i - 1].p50_ns); /* they stayed as they were */
+    }
+    free(copies);
+    tt_stats_free(s);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 static void quantiles_are_close(void **state)
 {
     static const double shares[] = {0.01, 0.25, 0.5, 0.95, 0.999, 1};
@@ -321,6 +464,10 @@ int main(void)
         cmocka_unit_test(bytes_of_weights),
         cmocka_unit_test(threads_are_counted_apart),
         cmocka_unit_test(filters_leave_what_was_asked_for),
+        cmocka_unit_test(times_leave_what_was_asked_for),
+        cmocka_unit_test(a_series_is_its_tokens_one_by_one),
+        cmocka_unit_test(a_walk_ends_when_nobody_waits),
+        cmocka_unit_test(rows_are_sorted_as_asked),
         cmocka_unit_test(quantiles_are_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,12 +3,27 @@ import { render } from "preact";
 import { isDark } from "./draw/colour";
 import { startKeys } from "./input/keys";
 import { App } from "./shell/App";
+import { startLive } from "./state/live";
+import { startPlayback } from "./state/playback";
+import { startTitle } from "./state/title";
 import { startTrace } from "./state/trace";
+import { currentView } from "./state/view";
+import { VIEWS } from "./views/all";
+import { fetchView } from "./views/loading";
+import { startOverview } from "./views/timeline/overview";
+import { startWindow } from "./views/timeline/window";
 import "./style.css";
 
 effect(() => {
   document.documentElement.dataset.theme = isDark.value ? "dark" : "light";
 });
+// While the trace is asked for, not after it.
+void fetchView(VIEWS.find(({ id }) => id === currentView()) ?? VIEWS[0]!);
 startKeys();
 startTrace();
+startWindow();
+startOverview();
+startPlayback();
+startLive();
+startTitle();
 render(<App />, document.getElementById("app")!);

@@ -15,6 +15,10 @@ export class ApiError extends Error {
 /** Whether the server answered the last request; the shell tells when it did not. */
 export const serverReachable = signal(true);
 
+let isLost = false;
+/** Counts up when the server answers again: after it was gone, or did not know this browser. */
+export const comebacks = signal(0);
+
 export type Params = Record<string, string | number | boolean | null | undefined>;
 
 const ROOT = "/api/v1/";
@@ -43,11 +47,17 @@ async function get(path: string, params: Params, abort?: AbortSignal): Promise<R
     response = await fetch(address(path, params), { signal: abort ?? null, credentials: "same-origin" });
   } catch (reason) {
     if (reason instanceof DOMException && reason.name === "AbortError") throw reason;
+    isLost = true;
     serverReachable.value = false;
     throw new ApiError(0, "the server does not answer; start `tensortrace serve` again");
   }
   serverReachable.value = true;
+  if (response.status === 401 || response.status === 403) isLost = true;
   if (!response.ok) throw await refusal(response);
+  if (isLost) {
+    isLost = false;
+    comebacks.value++;
+  }
   return response;
 }
 

@@ -1,26 +1,39 @@
 // Something of the server that a component shows: asked for again when its question changes.
 
-import { signal, type ReadonlySignal } from "@preact/signals";
+import { signal, useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { isAbort } from "./client";
+import { comebacks, isAbort } from "./client";
 
 export interface Resource<T> {
   /** The last answer, also while a newer one is on its way; null before the first. */
   readonly data: ReadonlySignal<T | null>;
   readonly error: ReadonlySignal<Error | null>;
   readonly loading: ReadonlySignal<boolean>;
+  /** Asks again for what failed. */
+  readonly retry: () => void;
 }
 
 /** Loads when `key` changes (null: nothing is asked for). What was asked before is aborted. */
 export function useResource<T>(key: string | null, load: (abort: AbortSignal) => Promise<T>): Resource<T> {
+  const attempt = useSignal(0);
   const resource = useMemo(
-    () => ({ data: signal<T | null>(null), error: signal<Error | null>(null), loading: signal(false) }),
+    () => ({
+      data: signal<T | null>(null),
+      error: signal<Error | null>(null),
+      loading: signal(false),
+      retry: () => void attempt.value++,
+    }),
     [],
   );
+  // A server that is back is asked for what it owes, unbidden.
+  useSignalEffect(() => {
+    if (comebacks.value > 0 && resource.error.peek()) resource.retry();
+  });
   useEffect(() => {
     if (key === null) {
       resource.data.value = null;
       resource.error.value = null;
+      resource.loading.value = false;
       return undefined;
     }
     const controller = new AbortController();
@@ -38,6 +51,6 @@ export function useResource<T>(key: string | null, load: (abort: AbortSignal) =>
         resource.loading.value = false;
       });
     return () => controller.abort();
-  }, [key]);
+  }, [key, attempt.value]);
   return resource;
 }

@@ -36,7 +36,10 @@ export interface Summary {
   n_ops: number;
   /** The trace was cut off or damaged: sentences. */
   problems: string[];
-  files: { name: string; size_bytes: number }[];
+  files: { name: string; path: string; size_bytes: number }[];
+  counts: { graphs: number };
+  /** By a buffer's index in the trace. */
+  buffers: { buffer_id: number[]; name: string[]; buffer_kind: string[] };
   batches: Batches;
 }
 

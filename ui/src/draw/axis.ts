@@ -8,13 +8,14 @@ export interface Range {
   readonly to: number;
 }
 
-const EASE_SECONDS = 0.12;
+const MOVE_SECONDS = 0.18;
 
 export class Axis {
   private readonly current = signal<Range>({ from: 0, to: 1 });
   private goal: Range = { from: 0, to: 1 };
+  private start: Range = { from: 0, to: 1 };
+  private started = 0;
   private frame = 0;
-  private before = 0;
   /** What can be shown at most. */
   private whole: Range = { from: 0, to: 1 };
 
@@ -51,31 +52,38 @@ export class Axis {
     return { from, to: from + size };
   }
 
+  /** Moves there; with `atOnce` (or reduced motion) in no time. */
   go(r: Range, atOnce = false): void {
     this.goal = this.bounded(r);
     if (atOnce || reducedMotion()) {
       cancelAnimationFrame(this.frame);
       this.frame = 0;
       this.current.value = this.goal;
-    } else if (!this.frame) {
-      this.before = performance.now();
-      this.frame = requestAnimationFrame((now) => this.step(now));
-    }
-  }
-
-  private step(now: number): void {
-    const f = 1 - Math.exp(-(now - this.before) / 1000 / EASE_SECONDS);
-    this.before = now;
-    const { from, to } = this.current.value;
-    const next = { from: from + (this.goal.from - from) * f, to: to + (this.goal.to - to) * f };
-    const near = (this.goal.to - this.goal.from) / 2000;
-    if (Math.abs(next.from - this.goal.from) < near && Math.abs(next.to - this.goal.to) < near) {
-      this.current.value = this.goal;
-      this.frame = 0;
       return;
     }
-    this.current.value = next;
-    this.frame = requestAnimationFrame((t) => this.step(t));
+    this.start = this.current.peek();
+    this.started = performance.now();
+    if (!this.frame) this.frame = requestAnimationFrame((now) => this.step(now));
+  }
+
+  /** Sizes change by equal factors in equal times, around the place that stays where it is: going
+   * from a whole run to one op, nothing rushes past. */
+  private step(now: number): void {
+    const t = Math.min(1, Math.max(0, (now - this.started) / 1000 / MOVE_SECONDS));
+    if (t === 1) {
+      this.frame = 0;
+      this.current.value = this.goal;
+      return;
+    }
+    const p = 1 - (1 - t) ** 3;
+    const { from, to } = this.start;
+    const before = to - from;
+    const after = this.goal.to - this.goal.from;
+    const size = before * (after / before) ** p;
+    const share = Math.abs(after - before) < before * 1e-9 ? p : (size - before) / (after - before);
+    const at = from + (this.goal.from - from) * share;
+    this.current.value = { from: at, to: at + size };
+    this.frame = requestAnimationFrame((next) => this.step(next));
   }
 
   /** factor < 1 shows less; `at` stays where it is. */

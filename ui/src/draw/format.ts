@@ -40,6 +40,23 @@ export function bytes(n: number | null | undefined): string {
   return i ? `${short(n)} ${SIZES[i]}` : `${n} B`;
 }
 
+/** "12.4 GB/s" (10^9), as `tensortrace stats` has it; null: "not observed". */
+export function rate(bytes_per_s: number | null | undefined): string {
+  if (bytes_per_s === null || bytes_per_s === undefined) return "not observed";
+  const units = ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"];
+  let i = 0;
+  while (bytes_per_s >= 999.5 && i < units.length - 1) {
+    bytes_per_s /= 1000;
+    i++;
+  }
+  return `${i ? short(bytes_per_s) : bytes_per_s.toFixed(0)} ${units[i]}`;
+}
+
+/** "45.5 tokens/s", "1,142 tokens/s". */
+export function perSecond(n: number, what: string): string {
+  return `${n >= 1000 ? grouped.format(Math.round(n)) : short(n)} ${what}/s`;
+}
+
 const grouped = new Intl.NumberFormat("en");
 
 /** "1,234,567"; null: "not observed". */

@@ -1,4 +1,4 @@
-// Very many rectangles on a canvas: WebGL2 instances, or a 2D canvas where that is not to be had.
+// Very many rectangles on a canvas: by WebGL2, or a 2D canvas where that is not to be had.
 //
 // Horizontal places are in units of the data relative to the origin of their batch (float32 is not
 // enough for nanoseconds since the begin of a run); the shader turns them into pixels, so that
@@ -14,6 +14,24 @@ export interface RectBatch {
   readonly place: Float32Array;
   /** Four bytes a rectangle: red, green, blue, alpha (not premultiplied). */
   readonly colour: Uint8Array;
+  /** One a rectangle: how it is hatched where it is wide enough to show it; absent: plain. */
+  readonly pattern?: Uint8Array;
+}
+
+/** Ways of hatching, so that nothing is told by colour alone. */
+export const PATTERN = { plain: 0, rising: 1, falling: 2, level: 3, upright: 4, dots: 5, sparse: 6 } as const;
+
+/** A batch, and where it may be seen. */
+export interface RectItem {
+  readonly batch: RectBatch;
+  /** Units of the data: nothing is drawn outside. */
+  readonly from?: number;
+  readonly to?: number;
+  /** CSS pixels from the canvas's upper edge, likewise. */
+  readonly top?: number;
+  readonly bottom?: number;
+  /** Instead of the view's. */
+  readonly scrollY?: number;
 }
 
 export interface RectView {
@@ -26,11 +44,14 @@ export interface RectView {
   readonly scrollY: number;
   /** No rectangle is drawn narrower than this. */
   readonly minWidth: number;
+  /** CSS pixels left free at the right of those that are wide, so that neighbours of one colour
+   * are two; the default: 0. */
+  readonly gap?: number;
 }
 
 export interface RectRenderer {
   readonly kind: "webgl2" | "canvas";
-  draw(batches: readonly RectBatch[], view: RectView): void;
+  draw(batches: readonly (RectBatch | RectItem)[], view: RectView): void;
   /** Forgets what was kept for a batch. */
   drop(batch: RectBatch): void;
   dispose(): void;
@@ -50,28 +71,85 @@ export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: num
   if (canvas.height !== h) canvas.height = h;
 }
 
+/** For drawing letters and lines, drawn by the processor: there are few of them, and where no GPU
+ * works, a canvas "of the GPU" is drawn by one that is imitated, many times slower. */
+export function pencil(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+  return canvas.getContext("2d", { willReadFrequently: true });
+}
+
+/** Rectangles narrower than this (CSS pixels) are not hatched. */
+export const HATCHED_FROM = 5;
+
+function itemOf(of: RectBatch | RectItem): RectItem {
+  return "batch" in of ? of : { batch: of };
+}
+
+/** What may be seen of the item, in CSS pixels: left, top, right, bottom; null: nothing. */
+function seen(item: RectItem, view: RectView): [number, number, number, number] | null {
+  const perUnit = view.width / (view.to - view.from);
+  const left = item.from === undefined ? 0 : Math.max(0, (item.from - view.from) * perUnit);
+  const right = item.to === undefined ? view.width : Math.min(view.width, (item.to - view.from) * perUnit);
+  const top = Math.max(0, item.top ?? 0);
+  const bottom = Math.min(view.height, item.bottom ?? view.height);
+  return left < right && top < bottom ? [left, top, right, bottom] : null;
+}
+
+/* Rectangles are texels that six vertices each fetch. Instances would do the same, but where there
+ * is no GPU each instance costs as much as a draw call of its own. */
+const TEXELS = 1024;
+
 const VERTEX = `#version 300 es
-layout(location = 0) in vec4 place;
-layout(location = 1) in vec4 colour;
-uniform vec2 scale;   /* pixels per unit, pixel of the origin */
+precision highp float;
+precision highp usampler2D;
+uniform sampler2D places;  /* x, width, y, height */
+uniform usampler2D looks;  /* colour (red lowest), pattern */
+uniform vec2 scale;   /* CSS pixels per unit, CSS pixel of the origin */
 uniform vec3 screen;  /* width, height, scroll */
-uniform float least;
+uniform vec3 least;   /* width; from which width on it is hatched; gap */
 out vec4 ink;
+flat out int hatch;
 void main() {
-  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  int nth = gl_VertexID / 6;
+  int vertex = gl_VertexID % 6;
+  vertex = vertex < 3 ? vertex : 6 - vertex;
+  vec2 corner = vec2(vertex & 1, vertex >> 1);
+  ivec2 texel = ivec2(nth % ${TEXELS}, nth / ${TEXELS});
+  vec4 place = texelFetch(places, texel, 0);
+  uvec2 look = texelFetch(looks, texel, 0).xy;
+  vec4 colour = vec4((uvec4(look.x) >> uvec4(0, 8, 16, 24)) & 255u) / 255.0;
   float left = place.x * scale.x + scale.y;
-  float width = max(place.y * scale.x, least);
+  float right = left + place.y * scale.x;
+  /* Far outside, float32 pixels would be coarse. */
+  left = clamp(left, -4096.0, screen.x + 4096.0);
+  right = clamp(right, -4096.0, screen.x + 4096.0);
+  float width = max(right - left, least.x);
+  width -= width > 4.0 ? least.z : 0.0;
   float x = left + corner.x * width;
   float y = place.z + screen.z + corner.y * place.w;
   gl_Position = vec4(x / screen.x * 2.0 - 1.0, 1.0 - y / screen.y * 2.0, 0.0, 1.0);
   ink = vec4(colour.rgb * colour.a, colour.a);
+  hatch = width < least.y ? 0 : int(look.y);
 }`;
 
 const FRAGMENT = `#version 300 es
-precision mediump float;
+precision highp float;
 in vec4 ink;
+flat in int hatch;
+uniform float ratio; /* device pixels per CSS pixel */
 out vec4 pixel;
-void main() { pixel = ink; }`;
+void main() {
+  pixel = ink;
+  if (hatch == 0) return;
+  vec2 p = floor(gl_FragCoord.xy / ratio);
+  bool line = hatch == 1 ? mod(p.x - p.y, 6.0) < 1.0
+    : hatch == 2 ? mod(p.x + p.y, 6.0) < 1.0
+    : hatch == 3 ? mod(p.y, 5.0) < 1.0
+    : hatch == 4 ? mod(p.x, 5.0) < 1.0
+    : hatch == 5 ? mod(p.x, 5.0) < 1.5 && mod(p.y, 5.0) < 1.5
+    : mod(p.x + p.y, 6.0) < 3.0;
+  if (hatch == 6) pixel = line ? ink : vec4(0.0);
+  else if (line) pixel = vec4(ink.rgb * 0.72, ink.a);
+}`;
 
 function shader(gl: WebGL2RenderingContext, type: number, source: string): WebGLShader | null {
   const made = gl.createShader(type);
@@ -93,8 +171,19 @@ function program(gl: WebGL2RenderingContext): WebGLProgram | null {
 }
 
 interface Uploaded {
-  array: WebGLVertexArrayObject;
-  buffers: WebGLBuffer[];
+  readonly places: WebGLTexture;
+  readonly looks: WebGLTexture;
+}
+
+/** Colour and pattern of each, as the shader takes them. */
+function looksOf(batch: RectBatch, texels: number): Uint32Array {
+  const looks = new Uint32Array(texels * 2);
+  for (let i = 0; i < batch.n; i++) {
+    const [r, g, b, a] = [0, 1, 2, 3].map((k) => batch.colour[i * 4 + k]!) as [number, number, number, number];
+    looks[i * 2] = r | (g << 8) | (b << 16) | (a << 24);
+    looks[i * 2 + 1] = batch.pattern?.[i] ?? 0;
+  }
+  return looks;
 }
 
 class GlRects implements RectRenderer {
@@ -103,6 +192,8 @@ class GlRects implements RectRenderer {
   private readonly scale: WebGLUniformLocation | null;
   private readonly screen: WebGLUniformLocation | null;
   private readonly least: WebGLUniformLocation | null;
+  private readonly ratio: WebGLUniformLocation | null;
+  private readonly looks: WebGLUniformLocation | null;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -112,59 +203,75 @@ class GlRects implements RectRenderer {
     this.scale = gl.getUniformLocation(made, "scale");
     this.screen = gl.getUniformLocation(made, "screen");
     this.least = gl.getUniformLocation(made, "least");
+    this.ratio = gl.getUniformLocation(made, "ratio");
+    this.looks = gl.getUniformLocation(made, "looks");
   }
 
   private upload(batch: RectBatch): Uploaded | null {
     const known = this.uploaded.get(batch);
     if (known) return known;
     const { gl } = this;
-    const array = gl.createVertexArray();
-    const place = gl.createBuffer();
-    const colour = gl.createBuffer();
-    if (!array || !place || !colour) return null;
-    gl.bindVertexArray(array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, place);
-    gl.bufferData(gl.ARRAY_BUFFER, batch.place.subarray(0, batch.n * 4), gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(0);
-    gl.vertexAttribPointer(0, 4, gl.FLOAT, false, 0, 0);
-    gl.vertexAttribDivisor(0, 1);
-    gl.bindBuffer(gl.ARRAY_BUFFER, colour);
-    gl.bufferData(gl.ARRAY_BUFFER, batch.colour.subarray(0, batch.n * 4), gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(1);
-    gl.vertexAttribPointer(1, 4, gl.UNSIGNED_BYTE, true, 0, 0);
-    gl.vertexAttribDivisor(1, 1);
-    const made = { array, buffers: [place, colour] };
+    const rows = Math.ceil(batch.n / TEXELS);
+    const place = new Float32Array(rows * TEXELS * 4);
+    place.set(batch.place.subarray(0, batch.n * 4));
+    const places = this.texture();
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, TEXELS, rows, 0, gl.RGBA, gl.FLOAT, place);
+    const looks = this.texture();
+    const look = looksOf(batch, rows * TEXELS);
+    gl.texImage2D(gl.TEXTURE_2D, 0, gl.RG32UI, TEXELS, rows, 0, gl.RG_INTEGER, gl.UNSIGNED_INT, look);
+    if (!places || !looks) return null;
+    const made = { places, looks };
     this.uploaded.set(batch, made);
     return made;
   }
 
-  draw(batches: readonly RectBatch[], view: RectView): void {
+  /** A texture of numbers, bound. */
+  private texture(): WebGLTexture | null {
+    const { gl } = this;
+    const made = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, made);
+    for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER])
+      gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
+    return made;
+  }
+
+  draw(batches: readonly (RectBatch | RectItem)[], view: RectView): void {
     const { gl } = this;
     sizeCanvas(this.canvas, view.width, view.height);
+    const ratio = this.canvas.width / view.width;
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.disable(gl.SCISSOR_TEST);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.enable(gl.BLEND);
+    gl.enable(gl.SCISSOR_TEST);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.useProgram(this.made);
-    gl.uniform3f(this.screen, view.width, view.height, view.scrollY);
-    gl.uniform1f(this.least, view.minWidth);
+    gl.uniform3f(this.least, view.minWidth, HATCHED_FROM, view.gap ?? 0);
+    gl.uniform1f(this.ratio, ratio);
+    gl.uniform1i(this.looks, 1);
     const perUnit = view.width / (view.to - view.from);
-    for (const batch of batches) {
-      const up = batch.n ? this.upload(batch) : null;
-      if (!up) continue;
-      gl.uniform2f(this.scale, perUnit, (batch.origin - view.from) * perUnit);
-      gl.bindVertexArray(up.array);
-      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, batch.n);
+    for (const item of batches.map(itemOf)) {
+      const box = seen(item, view);
+      const up = box && item.batch.n ? this.upload(item.batch) : null;
+      if (!up || !box) continue;
+      const [left, top, right, bottom] = box.map((v) => Math.round(v * ratio)) as typeof box;
+      gl.scissor(left, this.canvas.height - bottom, right - left, bottom - top);
+      gl.uniform3f(this.screen, view.width, view.height, item.scrollY ?? view.scrollY);
+      gl.uniform2f(this.scale, perUnit, (item.batch.origin - view.from) * perUnit);
+      gl.activeTexture(gl.TEXTURE1);
+      gl.bindTexture(gl.TEXTURE_2D, up.looks);
+      gl.activeTexture(gl.TEXTURE0);
+      gl.bindTexture(gl.TEXTURE_2D, up.places);
+      gl.drawArrays(gl.TRIANGLES, 0, 6 * item.batch.n);
     }
-    gl.bindVertexArray(null);
   }
 
   drop(batch: RectBatch): void {
     const up = this.uploaded.get(batch);
     if (!up) return;
-    this.gl.deleteVertexArray(up.array);
-    for (const buffer of up.buffers) this.gl.deleteBuffer(buffer);
+    this.gl.deleteTexture(up.places);
+    this.gl.deleteTexture(up.looks);
     this.uploaded.delete(batch);
   }
 
@@ -174,39 +281,109 @@ class GlRects implements RectRenderer {
   }
 }
 
+/** The lines of a pattern on a transparent ground, 30 pixels square: all periods divide it. */
+export function hatching(pattern: number, ink: string): CanvasPattern | null {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 30;
+  const c = tile.getContext("2d");
+  if (!c) return null;
+  c.fillStyle = ink;
+  for (let y = 0; y < 30; y++)
+    for (let x = 0; x < 30; x++) {
+      const sum = (x + y) % 6;
+      const line = [false, (x - y + 30) % 6 < 1, sum < 1, y % 5 < 1, x % 5 < 1, x % 5 < 2 && y % 5 < 2, sum < 3];
+      if (line[pattern]) c.fillRect(x, y, 1, 1);
+    }
+  return c.createPattern(tile, "repeat");
+}
+
+/** Red to alpha in one number, red the highest byte. */
+function inkAt(colour: Uint8Array, p: number): number {
+  return ((colour[p]! << 24) | (colour[p + 1]! << 16) | (colour[p + 2]! << 8) | colour[p + 3]!) >>> 0;
+}
+
 class CanvasRects implements RectRenderer {
   readonly kind = "canvas";
+  private readonly hatched = new Map<string, CanvasPattern | null>();
+  private readonly colours = new Map<number, string>();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly context: CanvasRenderingContext2D,
   ) {}
 
-  draw(batches: readonly RectBatch[], view: RectView): void {
+  /** As a canvas takes it; of few colours, each is written once. */
+  private colour(ink: number): string {
+    let made = this.colours.get(ink);
+    if (made === undefined) {
+      if (this.colours.size > 5000) this.colours.clear();
+      made = `#${ink.toString(16).padStart(8, "0")}`;
+      this.colours.set(ink, made);
+    }
+    return made;
+  }
+
+  private hatch(pattern: number, ink: string): CanvasPattern | null {
+    const key = `${pattern} ${ink}`;
+    let made = this.hatched.get(key);
+    if (made === undefined) {
+      if (this.hatched.size > 200) this.hatched.clear();
+      made = hatching(pattern, ink);
+      this.hatched.set(key, made);
+    }
+    return made;
+  }
+
+  draw(batches: readonly (RectBatch | RectItem)[], view: RectView): void {
     sizeCanvas(this.canvas, view.width, view.height);
     const c = this.context;
     const ratio = this.canvas.width / view.width;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     c.clearRect(0, 0, view.width, view.height);
+    for (const item of batches.map(itemOf)) {
+      const box = seen(item, view);
+      if (!box) continue;
+      c.save();
+      c.beginPath();
+      c.rect(box[0], box[1], box[2] - box[0], box[3] - box[1]);
+      c.clip();
+      this.fill(item, view, box);
+      c.restore();
+    }
+  }
+
+  private fill(item: RectItem, view: RectView, box: readonly number[]): void {
+    const c = this.context;
+    const { batch } = item;
     const perUnit = view.width / (view.to - view.from);
-    for (const batch of batches) {
-      const shift = (batch.origin - view.from) * perUnit;
-      let last = -1;
-      for (let i = 0; i < batch.n; i++) {
-        const p = i * 4;
-        const x = batch.place[p]! * perUnit + shift;
-        const w = Math.max(batch.place[p + 1]! * perUnit, view.minWidth);
-        const y = batch.place[p + 2]! + view.scrollY;
-        const h = batch.place[p + 3]!;
-        if (x + w < 0 || x > view.width || y + h < 0 || y > view.height) continue;
-        const [r, g, b, a] = [batch.colour[p]!, batch.colour[p + 1]!, batch.colour[p + 2]!, batch.colour[p + 3]!];
-        const ink = ((r * 256 + g) * 256 + b) * 256 + a;
-        if (ink !== last) {
-          c.fillStyle = `rgb(${r} ${g} ${b} / ${a / 255})`;
-          last = ink;
-        }
+    const shift = (batch.origin - view.from) * perUnit;
+    const scroll = item.scrollY ?? view.scrollY;
+    const [left, top, right, bottom] = box as [number, number, number, number];
+    let last = -1;
+    for (let i = 0; i < batch.n; i++) {
+      const p = i * 4;
+      // Clipped: what is far larger than the canvas is slow to fill.
+      const x0 = batch.place[p]! * perUnit + shift;
+      const x = Math.max(x0, left - 8);
+      const wide = Math.max(batch.place[p + 1]! * perUnit, view.minWidth);
+      const w = Math.min(x0 + wide - (wide > 4 ? (view.gap ?? 0) : 0), right + 8) - x;
+      const y = batch.place[p + 2]! + scroll;
+      const h = batch.place[p + 3]!;
+      if (w <= 0 || x > right || y + h < top || y > bottom) continue;
+      const pattern = w < HATCHED_FROM ? 0 : (batch.pattern?.[i] ?? 0);
+      const ink = inkAt(batch.colour, p);
+      if (pattern !== PATTERN.sparse) {
+        if (ink !== last) c.fillStyle = this.colour(ink);
+        last = ink;
         c.fillRect(x, y, w, h);
+        if (!pattern) continue;
       }
+      const lines = pattern === PATTERN.sparse ? this.colour(ink) : `rgb(0 0 0 / ${(0.28 * (ink & 255)) / 255})`;
+      const hatch = this.hatch(pattern, lines);
+      if (!hatch) continue;
+      c.fillStyle = hatch;
+      c.fillRect(x, y, w, h);
+      last = -1;
     }
   }
 
@@ -232,6 +409,6 @@ export function createRects(canvas: HTMLCanvasElement, lost: () => void): RectRe
     }
     if (gl) return null;
   }
-  const context = canvas.getContext("2d");
+  const context = pencil(canvas);
   return context && new CanvasRects(canvas, context);
 }

@@ -116,6 +116,11 @@ const NAMES: Record<string, string> = {
   Minus: "-",
   Period: ".",
   Comma: ",",
+  Slash: "/",
+  BracketLeft: "[",
+  BracketRight: "]",
+  PageUp: "Page up",
+  PageDown: "Page down",
 };
 
 /** A chord as people write it: "Ctrl+Shift+P". */

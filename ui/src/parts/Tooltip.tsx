@@ -4,6 +4,12 @@ import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
 const GAP = 14;
+const MARGIN = 4;
+
+/** What it tells of may itself be outside of the window: keys go there, too. */
+function within(at: number, most: number): number {
+  return Math.max(MARGIN, Math.min(at, most - MARGIN));
+}
 
 /** x, y: CSS pixels in the window. */
 export function Tooltip(props: { x: number; y: number; children: ComponentChildren }) {
@@ -14,7 +20,7 @@ export function Tooltip(props: { x: number; y: number; children: ComponentChildr
     const { width, height } = element.getBoundingClientRect();
     const x = props.x + GAP + width > innerWidth ? props.x - GAP - width : props.x + GAP;
     const y = props.y + GAP + height > innerHeight ? props.y - GAP - height : props.y + GAP;
-    element.style.transform = `translate(${Math.max(4, x)}px, ${Math.max(4, y)}px)`;
+    element.style.transform = `translate(${within(x, innerWidth - width)}px, ${within(y, innerHeight - height)}px)`;
   });
   return (
     <div class="tooltip" ref={box} role="presentation">

@@ -15,10 +15,13 @@ export function useSize<E extends HTMLElement>(): { ref: MutableRef<E | null>; s
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return undefined;
-    const observer = new ResizeObserver(() => {
+    const measure = () => {
       const { clientWidth: width, clientHeight: height } = element;
       if (size.peek().width !== width || size.peek().height !== height) size.value = { width, height };
-    });
+    };
+    // At once, too: what is drawn must not wait for the observer's frame.
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
   }, []);

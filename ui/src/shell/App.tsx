@@ -2,15 +2,18 @@
 // inspector beside it.
 
 import { useComputed } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { bind } from "../input/keys";
 import { announcement } from "../parts/announce";
 import { Empty, Failure, Loading } from "../parts/messages";
 import { clearSelection } from "../state/selection";
-import { loadIndex, loadTrace, summary, traceError } from "../state/trace";
+import { notYet, traceState } from "../state/live";
+import { index, loadIndex, loadTrace, summary, traceError } from "../state/trace";
 import { selectedTrace } from "../state/selection";
 import { currentView, showView } from "../state/view";
 import { VIEWS } from "../views/all";
+import { fetchOthersWhenIdle, fetchView, loadedView } from "../views/loading";
+import type { ViewEntry } from "../views/module";
 import { Bar as MemoryBar } from "../views/memory/Bar";
 import { Banner } from "./Banner";
 import { Find } from "./Find";
@@ -21,13 +24,31 @@ import { Palette } from "./Palette";
 import { Scrubber } from "./Scrubber";
 import { TopBar } from "./TopBar";
 
+function Loaded(props: { view: ViewEntry }) {
+  const { view } = props;
+  const { Component, error } = loadedView(view);
+  useEffect(() => {
+    void fetchView(view).then(fetchOthersWhenIdle);
+  }, [view]);
+  if (Component) return <Component />;
+  if (error) return <Failure error={error} retry={() => void fetchView(view)} />;
+  return <Loading what={`the view ${view.title}`} />;
+}
+
 function View() {
   const view = VIEWS.find((v) => v.id === currentView()) ?? VIEWS[0]!;
   const retry = () => {
     void loadIndex();
     void loadTrace(selectedTrace.value);
   };
+  if (notYet.value)
+    return (
+      <Empty title={traceState.value?.state === "waiting" ? "Waiting for the trace" : "The trace is being read"}>
+        <p>{traceState.value?.error ?? "It will appear here by itself."}</p>
+      </Empty>
+    );
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
+  if (view.ofSeveralTraces && index.value) return <Loaded key={view.id} view={view} />;
   if (!summary.value) return <Loading what="the trace" />;
   if (summary.value.batches.token.length === 0 && summary.value.n_ops === 0)
     return (
@@ -35,7 +56,25 @@ function View() {
         <p>The trace holds no batch and no op. `tensortrace info` tells what it holds.</p>
       </Empty>
     );
-  return <view.Component key={view.id} />;
+  return <Loaded key={view.id} view={view} />;
+}
+
+/** A view that goes away takes the focus with it: it is then at the begin of the new one, not at
+ * that of the page. */
+function useKeptFocus(): void {
+  const wasInside = useRef(false);
+  useEffect(() => {
+    const onFocus = (event: FocusEvent) => {
+      wasInside.current = document.getElementById("main")!.contains(event.target as Node);
+    };
+    document.addEventListener("focusin", onFocus);
+    return () => document.removeEventListener("focusin", onFocus);
+  }, []);
+  const view = currentView();
+  useEffect(() => {
+    if (wasInside.current && document.activeElement === document.body)
+      document.getElementById("main")!.focus({ preventScroll: true });
+  }, [view]);
 }
 
 export function App() {
@@ -53,6 +92,7 @@ export function App() {
       ),
     [],
   );
+  useKeptFocus();
   const inMemory = useComputed(() => currentView() === "memory");
   return (
     <>
@@ -66,8 +106,10 @@ export function App() {
       <Banner />
       {!inMemory.value && summary.value && <MemoryBar />}
       <div class="middle">
-        <main id="main" tabIndex={-1} role="tabpanel" aria-labelledby={`tab-${currentView()}`}>
-          <View />
+        <main>
+          <div id="main" class="view" tabIndex={-1} role="tabpanel" aria-labelledby={`tab-${currentView()}`}>
+            <View />
+          </div>
         </main>
         {summary.value && <Inspector />}
       </div>

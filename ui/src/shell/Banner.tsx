@@ -1,6 +1,105 @@
 // What is wrong with the server or the trace, above everything.
 
+import { signal } from "@preact/signals";
+import { serverReachable } from "../api/client";
+import { counted, duration, plainName } from "../draw/format";
+import { announce } from "../parts/announce";
+import { following, tryAgain } from "../state/live";
+import { summary, traceError } from "../state/trace";
+import "./banner.css";
+
+/** Of the trace whose damage was read and put away. */
+const dismissed = signal<string | null>(null);
+
+async function copyPlace(): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(location.hash);
+    announce("Copied");
+  } catch {
+    announce("The browser did not allow copying");
+  }
+}
+
+function Gone() {
+  return (
+    <div class="banner bad" role="alert">
+      <p>
+        <b>The server has stopped.</b> What it has answered may still be seen, but nothing more can be read. Start{" "}
+        <code>tensortrace serve</code> again and open the address it prints; to come back to this place, put what is
+        behind the # in this page's address behind that one.
+      </p>
+      <button type="button" onClick={() => void copyPlace()}>
+        Copy this place
+      </button>
+      <button type="button" onClick={() => void tryAgain()}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+/** Of a trace that was shown and could not be read again. */
+function Stale(props: { error: Error }) {
+  return (
+    <div class="banner bad" role="alert">
+      <p>
+        <b>The trace could not be read again:</b> {props.error.message}
+      </p>
+      <button type="button" onClick={() => void tryAgain()}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+function Growing() {
+  const s = summary.value!;
+  return (
+    <section class="banner" aria-label="Still recording">
+      <p>
+        <span class="dot" aria-hidden="true" /> <b>Still recording:</b> {counted(s.batches.token.length, "token")},{" "}
+        {duration(s.end_ns - s.begin_ns)} so far. The page keeps up by itself.
+      </p>
+      <button type="button" aria-pressed={following.value} onClick={() => (following.value = !following.value)}>
+        Follow the newest token
+      </button>
+    </section>
+  );
+}
+
+function Damaged() {
+  const s = summary.value!;
+  const [first, ...others] = s.problems;
+  return (
+    <section class="banner" aria-label="What is wrong with the trace">
+      <div class="words">
+        <b>This trace is not whole:</b> {plainName(first!)}. What is shown is what could be read;{" "}
+        <code>tensortrace verify</code> checks all of it.
+        {others.length > 0 && (
+          <details>
+            <summary>{counted(others.length, "more problem")}</summary>
+            <ul>
+              {others.map((each, i) => (
+                <li key={i}>{plainName(each)}</li>
+              ))}
+            </ul>
+          </details>
+        )}
+      </div>
+      <button type="button" onClick={() => (dismissed.value = s.run_id)}>
+        Hide
+      </button>
+    </section>
+  );
+}
+
 /** Shown when the server does not answer, or the trace is damaged or still growing. */
 export function Banner() {
+  const s = summary.value;
+  if (!serverReachable.value) return s && <Gone />;
+  if (traceError.value && s) return <Stale error={traceError.value} />;
+  if (!s) return null;
+  if (s.growing) return <Growing />;
+  if (s.problems.length > 0 && dismissed.value !== s.run_id) return <Damaged />;
   return null;
 }

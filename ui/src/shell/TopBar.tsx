@@ -5,6 +5,7 @@ import { index, summary } from "../state/trace";
 import { currentView, showView } from "../state/view";
 import { plainName } from "../draw/format";
 import { VIEWS } from "../views/all";
+import { Tools } from "./Tools";
 
 function moveTab(event: KeyboardEvent, at: number): void {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.code];
@@ -64,6 +65,7 @@ export function TopBar() {
           );
         })}
       </div>
+      <Tools />
     </header>
   );
 }

@@ -88,6 +88,9 @@ export const selectedTensor = computed(() => selection.value.tensor);
  * unless `transient` (playback, a drag under way). */
 export function select(patch: Partial<Selection>, transient = false): void {
   if (!transient) makeHistoryEntry();
+  // Times, ops and regions are those of one trace: in another they mean something else.
+  if (patch.trace !== undefined && patch.trace !== selection.peek().trace)
+    patch = { time: null, op: null, region: null, ...patch };
   batch(() => {
     if (patch.trace !== undefined) raw.trace.value = patch.trace ? String(patch.trace) : null;
     if (patch.token !== undefined) raw.token.value = patch.token === null ? null : String(patch.token);

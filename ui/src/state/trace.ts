@@ -8,17 +8,19 @@ import { selectedTrace } from "./selection";
 export const index = signal<Index | null>(null);
 export const summary = signal<Summary | null>(null);
 export const tensors = signal<Tensors | null>(null);
-/** Why there is nothing to show. */
-export const traceError = signal<Error | null>(null);
+const indexError = signal<Error | null>(null);
+const loadError = signal<Error | null>(null);
+/** Why there is nothing to show, or nothing newer. */
+export const traceError = computed(() => loadError.value ?? indexError.value);
 /** Counts up when a live trace has grown: who caches what it was told, forgets it then. */
 export const generation = computed(() => summary.value?.generation ?? 0);
 
 export async function loadIndex(): Promise<void> {
   try {
     index.value = await getJson<Index>("");
-    traceError.value = null;
+    indexError.value = null;
   } catch (reason) {
-    traceError.value = reason instanceof Error ? reason : new Error(String(reason));
+    indexError.value = reason instanceof Error ? reason : new Error(String(reason));
   }
 }
 
@@ -37,10 +39,10 @@ export async function loadTrace(trace: number): Promise<void> {
     if (controller.signal.aborted) return;
     summary.value = s;
     tensors.value = t;
-    traceError.value = null;
+    loadError.value = null;
   } catch (reason) {
     if (isAbort(reason)) return;
-    traceError.value = reason instanceof Error ? reason : new Error(String(reason));
+    loadError.value = reason instanceof Error ? reason : new Error(String(reason));
   }
 }
 
@@ -66,4 +68,12 @@ export function batchIndex(token: number): number {
     else high = middle;
   }
   return numbers[low] === token ? low : -1;
+}
+
+/** When a batch was computed, by its number; null: it is not there, or its time was not observed. */
+export function tokenStretch(token: number | null): readonly [number, number] | null {
+  const b = summary.peek()?.batches;
+  const i = token === null ? -1 : batchIndex(token);
+  const begin = b?.begin_ns[i];
+  return begin == null ? null : [begin, b?.end_ns[i] ?? begin];
 }

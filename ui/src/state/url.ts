@@ -5,8 +5,16 @@ import { batch, effect, signal, type Signal } from "@preact/signals";
 
 const params = new Map<string, Signal<string | null>>();
 let applying = false;
-let scheduled = false;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let changed_ms = 0;
 let wantsEntry = false;
+let entryWaits = false;
+// Browsers refuse more than some 100 changes of the address in half a minute, and 200 entries in ten
+// seconds, and each costs some milliseconds: while something moves, or a key is held, there are few.
+const STILL_MS = 300;
+const MOVING_MS = 2000;
+const ENTRY_GAP_MS = 80;
+let entry_ms = -Infinity;
 
 function fragment(): URLSearchParams {
   return new URLSearchParams(location.hash.replace(/^#/, ""));
@@ -41,20 +49,28 @@ export function urlParam(name: string, otherwise: string): { value: string } {
   };
 }
 
-/** The next change of the address makes an entry in the browser's history: Back undoes it. */
+/** The next change of the address makes an entry in the browser's history: Back undoes it, and no
+ * more: what was changed before and is not yet written belongs to the entry before. */
 export function makeHistoryEntry(): void {
+  if (timer !== undefined && !wantsEntry) write();
   wantsEntry = true;
 }
 
 function schedule(): void {
-  if (scheduled) return;
-  scheduled = true;
-  // Browsers refuse more than some 100 changes of the address in half a minute.
-  setTimeout(write, wantsEntry ? 0 : 300);
+  const now = performance.now();
+  // An entry waits for the one before it, and no change that follows puts it off.
+  if (timer !== undefined && wantsEntry && entryWaits) return;
+  if (timer === undefined) changed_ms = now;
+  clearTimeout(timer);
+  entryWaits = wantsEntry;
+  const wait = wantsEntry ? entry_ms + ENTRY_GAP_MS - now : Math.min(STILL_MS, changed_ms + MOVING_MS - now);
+  timer = setTimeout(write, Math.max(0, wait));
 }
 
 function write(): void {
-  scheduled = false;
+  clearTimeout(timer);
+  timer = undefined;
+  entryWaits = false;
   const next = fragment();
   for (const [name, param] of params) {
     if (param.value === null) next.delete(name);
@@ -62,8 +78,10 @@ function write(): void {
   }
   const hash = "#" + next.toString();
   if (hash === (location.hash || "#")) return;
-  if (wantsEntry) history.pushState(null, "", hash);
-  else history.replaceState(null, "", hash);
+  if (wantsEntry) {
+    history.pushState(null, "", hash);
+    entry_ms = performance.now();
+  } else history.replaceState(null, "", hash);
   wantsEntry = false;
 }
 
@@ -79,5 +97,5 @@ function read(): void {
 addEventListener("popstate", read);
 addEventListener("hashchange", read);
 addEventListener("pagehide", () => {
-  if (scheduled) write();
+  if (timer !== undefined) write();
 });

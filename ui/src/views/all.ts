@@ -1,13 +1,25 @@
-// The views, in the order of their tabs: 1 is the first.
+// The views, in the order of their tabs: 1 is the first. Each is a bundle of its own.
 
-import { view as buffers } from "./buffers";
-import { view as diff } from "./diff";
-import { view as experts } from "./experts";
-import { view as graph } from "./graph";
-import { view as log } from "./log";
-import { view as memory } from "./memory";
-import { view as stats } from "./stats";
-import { view as timeline } from "./timeline";
-import type { ViewModule } from "./module";
+import type { ViewEntry } from "./module";
 
-export const VIEWS: readonly ViewModule[] = [memory, timeline, graph, log, experts, buffers, stats, diff];
+export const VIEWS: readonly ViewEntry[] = [
+  {
+    id: "memory",
+    title: "Memory",
+    about: "Where the model's bytes are, and how they are used",
+    load: () => import("./memory"),
+  },
+  { id: "timeline", title: "Timeline", about: "What each lane did when", load: () => import("./timeline") },
+  { id: "graph", title: "Graph", about: "What computes what, for one token", load: () => import("./graph") },
+  { id: "log", title: "Log", about: "Every op in the order of time", load: () => import("./log") },
+  { id: "experts", title: "Experts", about: "Which experts the routers chose", load: () => import("./experts") },
+  { id: "buffers", title: "Buffers", about: "The engine's memory over time", load: () => import("./buffers") },
+  { id: "stats", title: "Stats", about: "Time and bytes by op, layer, part, thread", load: () => import("./stats") },
+  {
+    id: "diff",
+    title: "Diff",
+    about: "Two runs on the same axes",
+    ofSeveralTraces: true,
+    load: () => import("./diff"),
+  },
+];

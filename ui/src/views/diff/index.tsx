@@ -1,8 +1,198 @@
-import { Empty } from "../../parts/messages";
-import type { ViewModule } from "../module";
+// Two runs on the same axes: the verdict, their times token by token, one token of both side by
+// side, and what differs most.
 
-function Component() {
-  return <Empty title="Diff" />;
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { getJson, ofTrace } from "../../api/client";
+import { useResource } from "../../api/resource";
+import { plainName } from "../../draw/format";
+import { bind } from "../../input/keys";
+import { Empty, Failure, Loading } from "../../parts/messages";
+import { select, selection } from "../../state/selection";
+import { index, summary } from "../../state/trace";
+import type { Diff, Tokens } from "./answer";
+import { Around, StructureChanges } from "./Around";
+import { Lines, phaseOf } from "./Lines";
+import { chooseRow, choiceProblem, chosenRow, compareTraces, shownSide, showSide, swapSides, traceName, traces, type Traces } from "./pair";
+import { sampleAt, type Samples } from "./samples";
+import { Strips } from "./Strips";
+import { Tables } from "./Tables";
+import "./diff.css";
+
+function OnlyOne() {
+  const name = summary.value?.name ?? "run.ttrace";
+  return (
+    <Empty title="A comparison takes two runs">
+      <p>
+        One trace is served. Name another one too, of another build, another number of threads or another model:
+      </p>
+      <p>
+        <code>tensortrace serve {plainName(name)} other.ttrace</code>
+      </p>
+      <p>With three or more, any two of them can be chosen here.</p>
+    </Empty>
+  );
 }
 
-export const view: ViewModule = { id: "diff", title: "Diff", about: "Two runs on the same axes", Component };
+function SideChoice(props: { side: "a" | "b"; now: Traces }) {
+  const all = index.value?.traces ?? [];
+  const id = props.now[props.side];
+  const title = props.side.toUpperCase();
+  return (
+    <label class="diff-side">
+      <b>{title}</b>
+      {all.length > 2 ? (
+        <select
+          value={id}
+          aria-label={`Trace ${title}`}
+          onChange={(event) => {
+            const chosen = Number(event.currentTarget.value);
+            compareTraces(props.side === "a" ? chosen : props.now.a, props.side === "b" ? chosen : props.now.b);
+          }}
+        >
+          {all.map((t) => (
+            <option value={t.id} key={t.id}>
+              {plainName(t.name)}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <span>{plainName(traceName(id))}</span>
+      )}
+    </label>
+  );
+}
+
+function Head(props: { now: Traces }) {
+  const shown = shownSide.value;
+  return (
+    <div class="diff-head">
+      <SideChoice side="a" now={props.now} />
+      <button type="button" onClick={swapSides} title="Swap A and B (X)">
+        Swap
+      </button>
+      <SideChoice side="b" now={props.now} />
+      <div class="diff-shown" role="group" aria-label="Which run the other views show">
+        <span>Other views show</span>
+        {(["a", "b"] as const).map((side) => (
+          <button type="button" key={side} aria-pressed={shown === side} onClick={() => void showSide(side)}>
+            {side.toUpperCase()}
+          </button>
+        ))}
+        {shown === null && <span>(now: {plainName(traceName(selection.value.trace))})</span>}
+      </div>
+    </div>
+  );
+}
+
+function Verdict(props: { diff: Diff }) {
+  const { verdict } = props.diff;
+  // "B takes 27.0 % less time a token; a generated token takes ...": what matters comes first.
+  const first = /^(?:\([^)]*\)|[^;])*/.exec(verdict.text)?.[0] ?? "";
+  const rest = verdict.text.slice(first.length);
+  return (
+    <div class={`diff-verdict ${verdict.differs ? "diff-differs" : ""}`}>
+      <p>
+        <b>{first}</b>
+        {rest}.
+      </p>
+      <p>{verdict.structure_text}.</p>
+    </div>
+  );
+}
+
+/** The selected token of the trace that the other views show, as a sample. */
+function selectedSample(samples: Samples): number {
+  const { token } = selection.value;
+  const side = shownSide.value;
+  return token === null || side === null ? -1 : sampleAt(samples, side, token);
+}
+
+function chooseSample(now: Traces, samples: Samples, i: number): void {
+  const side = shownSide.peek() ?? "a";
+  const token = (side === "a" ? samples.tokenA : samples.tokenB)[i];
+  if (token != null) select({ trace: now[side], token, op: null, time: null });
+}
+
+function Compared(props: { now: Traces; diff: Diff; tokens: Tokens }) {
+  const { now, diff } = props;
+  const phase = diff.phases.find((p) => p.phase === phaseOf(diff)) ?? diff.phases.find((p) => p.phase === diff.verdict.phase) ?? diff.phases[0];
+  const lines = props.tokens.phases.find((p) => p.phase === phase?.phase);
+  /** Looked at while none is selected: in the middle, where a run is warm. */
+  const usual = lines ? (shownSide.value === "b" ? lines.b : lines.a).token[lines.samples >> 1] ?? null : null;
+  const chooseLayer = (layer: number | null) => select({ trace: now[shownSide.peek() ?? "a"], layer, op: null, tensor: null });
+  return (
+    <>
+      <Verdict diff={diff} />
+      {choiceProblem.value && <p role="status" class="diff-problem">{plainName(choiceProblem.value)}</p>}
+      <Lines diff={diff} tokens={props.tokens} selected={selectedSample} choose={(samples, i) => chooseSample(now, samples, i)} />
+      <Strips now={now} usual={usual} />
+      {phase && <Tables phase={phase} threshold={diff.threshold} level={diff.level} chooseLayer={chooseLayer} chooseNode={(row) => chooseRow(row, usual)} />}
+      <StructureChanges diff={diff} choose={chooseLayer} />
+      <Around diff={diff} />
+    </>
+  );
+}
+
+function Comparison(props: { now: Traces }) {
+  const { a, b } = props.now;
+  // A run that still grows is compared when somebody asks for it: each comparison reads all of it.
+  const asked = useSignal(0);
+  const key = `${a}.${b}.${asked.value}`;
+  const diff = useResource(key, (abort) => getJson<Diff>(ofTrace(a, "diff"), { other: b }, abort));
+  const tokens = useResource(key, (abort) => getJson<Tokens>(ofTrace(a, "diff/tokens"), { other: b }, abort));
+  const error = diff.error.value ?? tokens.error.value;
+  const again = () => (asked.value += 1);
+  const body = useMemo(
+    () =>
+      error ? (
+        <Failure error={error} retry={again} />
+      ) : !diff.data.value || !tokens.data.value || diff.loading.value || tokens.loading.value ? (
+        <Loading what="both runs; long ones take some seconds" />
+      ) : (
+        <Compared now={props.now} diff={diff.data.value} tokens={tokens.data.value} />
+      ),
+    [error, diff.data.value, tokens.data.value, diff.loading.value, tokens.loading.value, props.now],
+  );
+  return (
+    <>
+      <Head now={props.now} />
+      {index.value?.live && (
+        <p class="diff-live">
+          A run may still be growing; this is how both were when they were compared.{" "}
+          <button type="button" onClick={again}>
+            Compare again
+          </button>
+        </p>
+      )}
+      {body}
+    </>
+  );
+}
+
+export function Component() {
+  useEffect(
+    () =>
+      bind(
+        { id: "diff.swap", keys: ["KeyX"], title: "Swap A and B", scope: "Diff", run: swapSides },
+        {
+          id: "diff.show",
+          keys: ["KeyT"],
+          title: "Show the other run in the other views",
+          scope: "Diff",
+          run: () => void showSide(shownSide.peek() === "a" ? "b" : "a"),
+        },
+      ),
+    [],
+  );
+  const now = traces.value;
+  if (!now) return <OnlyOne />;
+  return (
+    <div class="diff">
+      <Comparison now={now} key={`${now.a}.${now.b}`} />
+      <span class="sr-only" role="status">
+        {chosenRow.value ? `${plainName(chosenRow.value.name)} is chosen` : ""}
+      </span>
+    </div>
+  );
+}

@@ -1,8 +1,188 @@
-import { Empty } from "../../parts/messages";
-import type { ViewModule } from "../module";
+// The log: every op in the order in which it began.
 
-function Component() {
-  return <Empty title="Log" />;
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { fileAddress, ofTrace } from "../../api/client";
+import { count, counted, percent, plainName } from "../../draw/format";
+import { bind } from "../../input/keys";
+import { announce } from "../../parts/announce";
+import { selection, type Selection } from "../../state/selection";
+import { urlParam } from "../../state/url";
+import { regionWords } from "../../state/words";
+import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
+import { FilterBar } from "./FilterBar";
+import { columnChoice, LogTable } from "./LogTable";
+import { Menu } from "./Menu";
+import type { LogRowsCache } from "./rows";
+import { paramsOf, termsOf, termsOfSelection, termsText, withTerm, type Term } from "./terms";
+import "./log.css";
+
+const filterText = urlParam("log", "");
+const lanesText = urlParam("lanes", "");
+const FORMATS = ["csv", "tsv", "json"] as const;
+
+/** The log with these filters, from anywhere. */
+export function setLogFilter(terms: readonly Term[]): void {
+  filterText.value = termsText(terms);
 }
 
-export const view: ViewModule = { id: "log", title: "Log", about: "Every op in the order of time", Component };
+function filterBySelection(): void {
+  const terms = termsOfSelection(selection.peek());
+  if (!terms.length) {
+    announce("Nothing is selected to filter by");
+    return;
+  }
+  setLogFilter(terms.reduce<Term[]>((all, term) => withTerm(all, term), termsOf(filterText.value)));
+  announce(`Filtered by the selection: ${termsText(terms)}`);
+}
+
+function unfilter(): void {
+  setLogFilter([]);
+  announce("No filter");
+}
+
+/** What is selected, in words. */
+function selectedWords(s: Selection): string {
+  const words: string[] = [];
+  if (s.op) words.push(`op, node ${s.op.node}`);
+  if (s.token !== null) words.push(`token ${s.token}`);
+  if (s.time) words.push("a stretch of time");
+  if (s.layer !== null) words.push(s.layer < 0 ? "no layer" : `layer ${s.layer}`);
+  if (s.tensor !== null) words.push(plainName(s.tensor));
+  if (s.region) words.push(regionWords(s.region));
+  return words.length ? `Selected: ${words.join(", ")}` : "Nothing is selected";
+}
+
+function CountLine(props: { rows: LogRowsCache | null }) {
+  const c = props.rows?.count.value;
+  if (!c) return <span role="status">Reading…</span>;
+  if (!c.done) {
+    const share = c.runs ? c.runs_done / c.runs : 0;
+    return (
+      <span role="status">
+        {count(c.rows)} of about {count(c.rows_estimate)} rows, counting <progress value={share} max={1} /> {percent(share)}
+      </span>
+    );
+  }
+  return (
+    <span role="status">
+      {counted(c.rows, "row")}
+      {c.ended_by !== null && <strong class="log-ended"> The log ends early: {c.ended_by}</strong>}
+    </span>
+  );
+}
+
+function ColumnChooser() {
+  const choice = useComputed(() => choiceOf(columnChoice.value));
+  const toggle = (id: string) => {
+    const { shown, widths } = choice.value;
+    const next = shown.includes(id) ? shown.filter((x) => x !== id) : COLUMNS.map((c) => c.id).filter((x) => x === id || shown.includes(x));
+    if (next.length) columnChoice.value = choiceText({ shown: next, widths });
+  };
+  return (
+    <Menu title="Columns">
+      <fieldset>
+        <legend class="sr-only">Columns that are shown</legend>
+        {COLUMNS.map((c) => (
+          <label key={c.id}>
+            <input type="checkbox" checked={choice.value.shown.includes(c.id)} onChange={() => toggle(c.id)} /> {c.title}
+          </label>
+        ))}
+        <button type="button" onClick={() => (columnChoice.value = DEFAULT_CHOICE)}>
+          As at first
+        </button>
+      </fieldset>
+    </Menu>
+  );
+}
+
+function ExportMenu(props: { terms: readonly Term[]; lanes: boolean; rows: LogRowsCache | null }) {
+  const c = props.rows?.count.value;
+  const what = c ? (c.done ? counted(c.rows, "row") : "all rows") : "rows";
+  return (
+    <Menu title={`Export ${what}`}>
+      <ul>
+        {FORMATS.map((format) => (
+          <li key={format}>
+            <a
+              download={`log.${format}`}
+              href={fileAddress(ofTrace(selection.value.trace, "log/export"), {
+                ...paramsOf(props.terms),
+                lanes: props.lanes ? 1 : null,
+                format,
+              })}
+            >
+              {format.toUpperCase()}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Menu>
+  );
+}
+
+export function Component() {
+  const terms = useComputed(() => termsOf(filterText.value));
+  const rows = useSignal<LogRowsCache | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const lanes = lanesText.value === "1";
+  useEffect(
+    () =>
+      bind(
+        { id: "log.filter", keys: ["key:/"], title: "Type a filter", scope: "Log", run: () => input.current?.focus() },
+        {
+          id: "log.by-selection",
+          keys: ["Shift+KeyF"],
+          title: "Filter by what is selected",
+          scope: "Log",
+          run: filterBySelection,
+        },
+        {
+          // Worked by the table itself; here so that it is listed.
+          id: "log.rows",
+          keys: ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", "Enter"],
+          title: "Go from row to row; Enter selects",
+          scope: "Log",
+          when: () => false,
+        },
+        {
+          id: "log.unfilter",
+          keys: ["Shift+Digit0"],
+          title: "Take all filters away",
+          scope: "Log",
+          run: unfilter,
+        },
+      ),
+    [],
+  );
+  const ops = () => new Set([...(rows.value?.loaded() ?? [])].map((r) => r.op));
+  return (
+    <div class="log">
+      <div class="log-bar">
+        <FilterBar terms={terms.value} onTerms={setLogFilter} onClear={unfilter} ops={ops} inputRef={input} />
+        <div class="log-tools">
+          <button type="button" title="Filter by what is selected (Shift+F)" onClick={filterBySelection}>
+            Filter by selection
+          </button>
+          <label>
+            <input
+              type="checkbox"
+              checked={lanes}
+              onChange={(event) => (lanesText.value = event.currentTarget.checked ? "1" : "")}
+            />{" "}
+            A row for each thread
+          </label>
+          <ColumnChooser />
+          <ExportMenu terms={terms.value} lanes={lanes} rows={rows.value} />
+        </div>
+      </div>
+      <p class="log-line">
+        <CountLine rows={rows.value} /> · in the order of time · {selectedWords(selection.value)}
+        {rows.value?.leftOut.value && <strong> (the filter leaves the selected op out)</strong>}
+      </p>
+      <div class="log-rows">
+        <LogTable terms={terms.value} lanes={lanes} onRows={(r) => (rows.value = r)} />
+      </div>
+    </div>
+  );
+}

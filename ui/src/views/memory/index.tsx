@@ -1,8 +1,118 @@
-import { Empty } from "../../parts/messages";
-import type { ViewModule } from "../module";
+// The memory map: the model's file and the buffers, by what is done to them.
 
-function Component() {
-  return <Empty title="Memory" />;
+import { effect, useComputed } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Axis } from "../../draw/axis";
+import { Divider } from "../../parts/Divider";
+import { announce } from "../../parts/announce";
+import { Empty, Failure, Loading } from "../../parts/messages";
+import { selection } from "../../state/selection";
+import { summary } from "../../state/trace";
+import { urlParam } from "../../state/url";
+import { LogTable } from "../log/LogTable";
+import { atlas, failure, followMap, known, logScale, metric, nowNs, partWords, reload } from "./data";
+import { linesOf, type Fit } from "./geometry";
+import { METRIC_TITLES } from "./heat";
+import { useMapKeys, useViewKeys } from "./keys";
+import { Legend } from "./Legend";
+import { fullRows, type Row } from "./map";
+import { MapCanvas, type MapControls } from "./MapCanvas";
+import { savePng, saveSvg } from "./save";
+import { scalesOver } from "./scaling";
+import { TensorTable } from "./TensorTable";
+import { Toolbar, toolbarKeys } from "./Toolbar";
+import "./memory.css";
+
+const openParam = urlParam("memory_open", "");
+const fitParam = urlParam("memory_fit", "row");
+const splitParam = urlParam("memory_split", "0.7");
+const rangeParam = urlParam("memory_x", "");
+
+/** No more of the axis can be zoomed away: a byte of a terabyte is still to be seen. */
+const LEAST = 1e-9;
+
+function toggle(row: Row): void {
+  if (!row.opens) return;
+  const id = row.id.split(".")[0]!;
+  const open = new Set(openParam.value.split(",").filter(Boolean));
+  if (!open.delete(id)) open.add(id);
+  openParam.value = [...open].join(",");
+  announce(`${row.label}: ${open.has(id) ? "by layers" : "one row"}`);
 }
 
-export const view: ViewModule = { id: "memory", title: "Memory", about: "Where the model's bytes are, and how they are used", Component };
+/** The part of the rows that is shown is in the address, too. */
+function useRange(): Axis {
+  const axis = useMemo(() => new Axis(LEAST), []);
+  useEffect(() => {
+    const [from, to] = rangeParam.value.split("~").map(Number);
+    if (from !== undefined && to !== undefined && from >= 0 && from < to && to <= 1) axis.go({ from, to }, true);
+    return effect(() => {
+      const { from: f, to: t } = axis.range.value;
+      rangeParam.value = f <= 0 && t >= 1 ? "" : `${f.toPrecision(10)}~${t.toPrecision(10)}`;
+    });
+  }, []);
+  return axis;
+}
+
+function NoFile() {
+  const map = atlas.value;
+  if (!map || map.spaces.kind.includes("file")) return null;
+  return (
+    <p class="note" role="note">
+      The trace knows no model file, so there is no DISK track: what the engine read was not observed. The buffers and
+      what ran in them are below.
+    </p>
+  );
+}
+
+function MapView() {
+  const axis = useRange();
+  const controls = useRef<MapControls | null>(null);
+  const both = useRef<HTMLDivElement>(null);
+  const lines = useComputed(() => {
+    const map = atlas.value;
+    return map ? linesOf(map, fullRows(map, new Set(openParam.value.split(","))), true) : [];
+  });
+  const scales = useComputed(() => scalesOver(known.value, metric.value, logScale.value === "log", nowNs.value));
+  const fit = useComputed<Fit>(() => (fitParam.value === "same" ? "same" : "row"));
+  const title = () => `${summary.peek()?.name ?? "trace"}: ${METRIC_TITLES[metric.peek()]}, ${partWords.peek()}`;
+  const save = (as: typeof savePng) => {
+    const picture = controls.current?.picture();
+    if (picture) as(picture, title(), `memory-${metric.peek()}`);
+  };
+  const savers = { png: () => save(savePng), svg: () => save(saveSvg) };
+  useMapKeys(controls, "Memory map");
+  useViewKeys(controls, axis, toolbarKeys(fitParam, savers));
+  const share = Math.min(0.85, Math.max(0.15, Number(splitParam.value) || 0.7));
+  const { tensor, layer } = selection.value;
+  return (
+    <div class="memory" ref={both}>
+      <section class="memory-map" style={{ flexGrow: share }} aria-label="Memory map">
+        <Toolbar fit={fitParam} save={savers} />
+        <NoFile />
+        <Legend scales={scales.value} />
+        <MapCanvas
+          label={`Memory map${tensor ? `, ${tensor} selected` : layer !== null ? `, layer ${layer} selected` : ""}`}
+          lines={lines} scales={scales} axis={axis} fit={fit} compact={false} onLabel={toggle} controls={controls} table={<TensorTable />}
+        />
+      </section>
+      <Divider label="Map and log" share={share} onShare={(s) => (splitParam.value = s.toFixed(3))} within={both} />
+      <section class="memory-log" style={{ flexGrow: 1 - share }} aria-label="Log of what is selected">
+        <LogTable />
+      </section>
+    </div>
+  );
+}
+
+export function Component() {
+  useEffect(followMap, []);
+  if (failure.value && !atlas.value) return <Failure error={failure.value} retry={reload} />;
+  if (!atlas.value) return <Loading what="the memory map" />;
+  if (atlas.value.spaces.space.length === 0)
+    return (
+      <Empty title="No memory was observed">
+        <p>The trace knows neither a model file nor a buffer. Record it again with `tensortrace run`, which sees both.</p>
+      </Empty>
+    );
+  return <MapView />;
+}

@@ -1,8 +1,99 @@
-import { Empty } from "../../parts/messages";
-import type { ViewModule } from "../module";
+// Time and bytes summed up: as a table, token by token, and against what the machine can do.
 
-function Component() {
-  return <Empty title="Stats" />;
+import { useEffect } from "preact/hooks";
+import { bind } from "../../input/keys";
+import { Empty } from "../../parts/messages";
+import { selectedTrace } from "../../state/selection";
+import { summary } from "../../state/trace";
+import { DIMENSIONS, type By } from "./answer";
+import { Roofline } from "./Roofline";
+import { OverTokens } from "./OverTokens";
+import { Table } from "./Table";
+import { dimension, filters, setDimension, setShown, shown, SHOWS, type Filter } from "./state";
+import "./stats.css";
+
+function Chips(props: { filters: readonly Filter[] }) {
+  if (props.filters.length === 0) return <span class="stats-all">All ops of the run</span>;
+  return (
+    <ul class="stats-chips" aria-label="Only ops of">
+      {props.filters.map((f) => (
+        <li key={f.id}>
+          <button type="button" onClick={f.remove} title="Remove this filter" aria-label={`Remove the filter: ${f.words}`}>
+            {f.words} <span aria-hidden="true">×</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
-export const view: ViewModule = { id: "stats", title: "Stats", about: "Time and bytes by op, layer, part, thread", Component };
+function Head(props: { by: By; filters: readonly Filter[] }) {
+  return (
+    <div class="stats-head">
+      <div class="stats-group" role="group" aria-label="Show">
+        {SHOWS.map((s) => (
+          <button type="button" key={s.id} aria-pressed={shown() === s.id} title={s.about} onClick={() => setShown(s.id)}>
+            {s.title}
+          </button>
+        ))}
+      </div>
+      {shown() !== "roofline" && (
+        <>
+          <label>
+            By{" "}
+            <select aria-label="Sum up by" value={props.by} onChange={(event) => setDimension(event.currentTarget.value as By)}>
+              {DIMENSIONS.filter((d) => shown() === "table" || d.id !== "token").map((d) => (
+                <option value={d.id} key={d.id}>
+                  {d.title.toLowerCase()}
+                </option>
+              ))}
+            </select>
+          </label>
+          <Chips filters={props.filters} />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** The next dimension, for who does not use a mouse. */
+function step(by: number): void {
+  const at = DIMENSIONS.findIndex((d) => d.id === dimension().id);
+  setDimension(DIMENSIONS[(at + by + DIMENSIONS.length) % DIMENSIONS.length]!.id);
+}
+
+export function Component() {
+  useEffect(
+    () =>
+      bind(
+        { id: "stats.next", keys: ["BracketRight"], title: "Sum up by the next thing", scope: "Stats", run: () => step(1) },
+        { id: "stats.previous", keys: ["BracketLeft"], title: "Sum up by the previous thing", scope: "Stats", run: () => step(-1) },
+        ...SHOWS.map((s, i) => ({
+          id: `stats.${s.id}`,
+          keys: [`Shift+Digit${i + 1}`],
+          title: `Statistics: ${s.title.toLowerCase()}`,
+          scope: "Stats",
+          run: () => setShown(s.id),
+        })),
+      ),
+    [],
+  );
+  if (!summary.value?.clock)
+    return (
+      <Empty title="There are no times to sum up">
+        <p>The trace has no clock: it was cut off before the recorder could write one. As far as it holds graphs, the log and the graph show what ran.</p>
+      </Empty>
+    );
+  const trace = selectedTrace.value;
+  const by = shown() === "tokens" && dimension().id === "token" ? DIMENSIONS[3]! : dimension();
+  // Over the tokens, the selected one is a mark.
+  const list = filters(by.id).filter((f) => shown() === "table" || f.id !== "token");
+  return (
+    <div class="stats">
+      <Head by={by.id} filters={list} />
+      {shown() === "table" && <Table trace={trace} dimension={by} filters={list} />}
+      {shown() === "tokens" && <OverTokens trace={trace} dimension={by} filters={list} />}
+      {shown() === "roofline" && <Roofline trace={trace} />}
+    </div>
+  );
+}

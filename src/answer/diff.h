@@ -1,0 +1,52 @@
+/* What a comparison of two runs says: sentences, and `tensortrace diff --json`. */
+#ifndef TT_ANSWER_DIFF_H
+#define TT_ANSWER_DIFF_H
+
+#include "analyze/diff.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct tt_diff_view {
+    const tt_diff *d;
+    const char *const *paths; /* by file, of A first */
+    uint64_t limit;           /* rows of a table; 0: all */
+    bool strict;
+} tt_diff_view;
+
+/* What a verdict comes to. */
+typedef enum tt_diff_outcome {
+    TT_DIFF_ALIKE,
+    TT_DIFF_DIFFERS, /* what was computed or, for sure, the times; with strict: not surely alike */
+    TT_DIFF_UNKNOWN  /* too little was recorded to tell */
+} tt_diff_outcome;
+tt_diff_outcome tt_diff_outcome_of(const tt_diff_view *v);
+
+#define TT_DIFF_SENTENCE 1024
+/* The verdict: what differs in time, and where. */
+char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
+/* The verdict on what was computed. */
+char *tt_diff_say_structure(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
+/* What a person has to know to read the figures: how many there are, and the i-th. False: the
+ * i-th does not apply. */
+#define TT_DIFF_NOTES 48u
+bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE]);
+
+/* Likewise, of the marks in the tables of the verdict's phase; on a page, marked rows are bold. */
+#define TT_DIFF_LEGEND 4u
+bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DIFF_SENTENCE]);
+
+/* "generate", "prompt"; "unknown phase" */
+const char *tt_diff_phase_title(unsigned phase);
+/* "+12.3 %", "2.31 x"; "" for NAN */
+#define TT_DIFF_PERCENT 24
+char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
+/* What differs in a node: "type f16 -> q8_0, fused differently". */
+char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room);
+
+/* One object. */
+void tt_diff_json(tt_json *j, const tt_diff_view *v);
+
+#endif

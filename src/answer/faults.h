@@ -1,0 +1,72 @@
+/* What had to come from disk, and what was in RAM: `tensortrace faults --json`. */
+#ifndef TT_ANSWER_FAULTS_H
+#define TT_ANSWER_FAULTS_H
+
+#include "analyze/faults.h"
+#include "analyze/kernel.h"
+#include "analyze/residency.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What rows are by, and what their key is called in tables and in JSON. */
+typedef struct tt_faults_dimension {
+    const char *name;
+    const char *title;
+    const char *key;
+    bool number; /* the key is a number in JSON */
+    tt_faults_by by;
+    tt_faults_sort sort; /* unless --sort says otherwise */
+} tt_faults_dimension;
+
+/* A model file over its residency samples. */
+typedef struct tt_faults_file {
+    uint64_t samples;
+    tt_residency_sample first, last;
+    uint64_t least_bytes, most_bytes;
+    uint64_t came_bytes, went_bytes;
+} tt_faults_file;
+
+typedef struct tt_faults_view {
+    /* What is asked for. */
+    const char *path;
+    const tt_model *m;
+    const tt_filter *filter;
+    const tt_faults_dimension *by;
+    bool by_given;
+    tt_faults_sort sort;
+    uint64_t limit; /* rows; 0: all */
+    bool residency; /* the pages instead of the faults */
+    /* What tt_faults_collect finds. */
+    bool counted;    /* the trace has counters of ops */
+    tt_faults *sums; /* NULL when it has none */
+    tt_kernel *kernel;
+    tt_kernel_sum batches, recording;
+    tt_residency_sample *samples; /* those that pass the filter */
+    size_t n_samples, samples_capacity;
+    tt_faults_file *files;        /* m->n_files, over all samples */
+    tt_residency_weight *weights; /* m->n_weights, over all samples */
+    bool failed;                  /* memory ran out */
+} tt_faults_view;
+
+/* Whether the weight's layer and name pass. */
+bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w);
+/* "batch_begin", "batch_end", "recording_begin", "recording_end" */
+const char *tt_faults_moment(uint8_t moment);
+
+/* Walks the trace for what the view asks for. Freed with tt_faults_view_free, also after an
+ * error. */
+tt_status tt_faults_collect(tt_faults_view *v, tt_faults_progress *progress, void *context,
+                            tt_error *err);
+void tt_faults_view_free(tt_faults_view *v);
+
+/* One object, of what was collected. False without memory. */
+bool tt_faults_json(tt_json *j, tt_faults_view *v);
+/* One object: an op that had to wait for a device. The trace has a clock. */
+void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op);
+/* From the first thread that began it to the last that had done its work; 0: its end was not
+ * seen. */
+uint64_t tt_fault_op_ticks(const tt_fault_op *op);
+
+#endif

@@ -1,0 +1,51 @@
+/* What a trace holds, and findings: `tensortrace info --json`. */
+#ifndef TT_ANSWER_INFO_H
+#define TT_ANSWER_INFO_H
+
+#include "analyze/content.h"
+#include "analyze/stats.h"
+#include "analyze/summary.h"
+#include "base/json.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+
+typedef struct tt_info {
+    const tt_model *m;
+    const char *path;
+    tt_summary summary;
+    bool findings; /* the five below are there */
+    tt_stats *by_category, *by_op, *by_tensor, *by_phase, *by_thread;
+    tt_content content; /* without rows: not asked for */
+} tt_info;
+
+/* Reads the ops when `findings` is set: for the content, and, when the trace has a clock, for the
+ * times. Free it with
+ * tt_info_free also after a failure. */
+tt_status tt_info_collect(tt_info *info, const tt_model *m, const char *path, bool findings,
+                          tt_stats_progress *progress, void *context, tt_error *err);
+void tt_info_free(tt_info *info);
+/* One object. */
+void tt_info_json(tt_json *j, const tt_info *info);
+/* Keys of the object under way: "captured" and "buffers"; "content". */
+void tt_info_capture_json(tt_json *j, const tt_info *info);
+void tt_info_content_json(tt_json *j, const tt_info *info);
+
+#define TT_INFO_CAPTURES 6u
+/* What the environment says under capture_NAME. */
+typedef struct tt_info_capture {
+    const char *name;
+    const char *state;  /* "on", "off", "not observed"; NULL: the trace does not say */
+    const char *reason; /* with "not observed" */
+} tt_info_capture;
+/* i < TT_INFO_CAPTURES */
+tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i);
+/* "same", "changed", "replaced", "removed"; NULL: the file was not looked at when recording
+ * ended. */
+const char *tt_info_end_state(const tt_model_file *f);
+/* The trace's run id as 32 hex digits. */
+void tt_info_run_id(const tt_info *info, char out[33]);
+/* The row of that key, or NULL. */
+const tt_stats_row *tt_info_row(tt_stats *s, const char *key);
+
+#endif

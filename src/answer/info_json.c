@@ -1,0 +1,250 @@
+#include "answer/info.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void environment(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "environment");
+    tt_json_object(j);
+    for (uint32_t i = 0; i < m->n_environment; i++) {
+        const char *key = m->environment[i].key;
+        /* Later values win; each key is written once. */
+        if (tt_model_environment(m, key) == m->environment[i].value)
+            tt_json_kv_string(j, key, m->environment[i].value);
+    }
+    tt_json_object_end(j);
+}
+
+static void files(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "models");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        const tt_model_file *f = &m->files[i];
+        tt_json_object(j);
+        tt_json_kv_string(j, "path", f->path);
+        tt_json_kv_u64(j, "size_bytes", f->size_bytes);
+        tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);
+        tt_json_kv_u64(j, "tensors", f->n_weights);
+        const char *state = tt_info_end_state(f);
+        tt_json_key(j, "end_state");
+        if (state)
+            tt_json_string(j, state);
+        else
+            tt_json_null(j);
+        tt_json_key(j, "metadata");
+        tt_json_object(j);
+        for (uint32_t k = 0; k < f->n_kvs; k++)
+            tt_json_kv_string(j, f->kvs[k].key, f->kvs[k].value);
+        tt_json_object_end(j);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+/* A time that the trace may not be able to tell: null then, not zero. */
+
+static void phase(tt_json *j, const char *name, const tt_phase_summary *p, bool has_times)
+{
+    tt_json_key(j, name);
+    tt_json_object(j);
+    tt_json_kv_u64(j, "batches", p->batches);
+    tt_json_kv_u64(j, "tokens", p->tokens);
+    tt_json_kv_double_or_null(j, "total_ns", has_times, p->total_ns);
+    tt_json_kv_double_or_null(j, "tokens_per_s", p->tokens_per_s > 0, p->tokens_per_s);
+    tt_json_object_end(j);
+}
+
+static void counts(tt_json *j, const tt_info *info)
+{
+    const tt_model *m = info->m;
+    tt_json_key(j, "counts");
+    tt_json_object(j);
+    tt_json_kv_u64(j, "batches", m->n_batches);
+    tt_json_kv_u64(j, "runs", m->n_runs);
+    tt_json_kv_u64(j, "runs_open", info->summary.runs_open);
+    tt_json_kv_u64(j, "graphs", m->n_graphs);
+    tt_json_kv_u64(j, "buffers", m->n_buffers);
+    tt_json_kv_u64(j, "weights", m->n_weights);
+    tt_json_kv_u64(j, "op_records", info->summary.records);
+    tt_json_kv_u64(j, "threads", info->summary.lanes);
+    tt_json_kv_u64(j, "losses", m->losses_total);
+    tt_json_kv_u64(j, "details", info->summary.details);
+    tt_json_kv_u64(j, "detail_losses", m->detail_losses_total);
+    tt_json_kv_u64(j, "indices", m->n_indices);
+    tt_json_kv_u64(j, "usages", m->n_usages);
+    tt_json_kv_u64(j, "residencies", m->n_residencies);
+    tt_json_kv_u64(j, "token_texts", m->n_token_texts);
+    tt_json_key(j, "sequences");
+    if (info->summary.sequences_observed)
+        tt_json_u64(j, info->summary.sequences);
+    else
+        tt_json_null(j);
+    tt_json_object_end(j);
+    tt_json_key(j, "recorder_counts");
+    tt_json_object(j);
+    for (uint32_t i = 0; i < m->n_counts; i++)
+        tt_json_kv_u64(j, m->counts[i].name, m->counts[i].value);
+    tt_json_object_end(j);
+}
+
+/* A list for each token; null when sequences were not observed. */
+static void batch_sequences(tt_json *j, const tt_batch *b)
+{
+    tt_json_key(j, "sequences");
+    if (!b->sequence_first) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_array(j);
+    for (uint32_t i = 0; i < b->n_tokens; i++) {
+        tt_json_array(j);
+        for (uint32_t k = b->sequence_first[i]; k < b->sequence_first[i + 1]; k++)
+            tt_json_i64(j, b->sequences[k]);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+/* A text or null for each token; null when token ids were not observed. */
+static void batch_texts(tt_json *j, const tt_model *m, const tt_batch *b)
+{
+    tt_json_key(j, "texts");
+    if (!b->tokens) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_array(j);
+    for (uint32_t i = 0; i < b->n_tokens; i++) {
+        size_t n = 0;
+        const char *text = tt_model_token_text(m, b->vocabulary, b->tokens[i], &n);
+        if (text)
+            tt_json_string_n(j, text, n);
+        else
+            tt_json_null(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void batches(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "batches");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const tt_batch *b = &m->batches[i];
+        tt_json_object(j);
+        tt_json_kv_u64(j, "token_id", tt_model_token(m, i));
+        tt_json_kv_string(j, "phase", tt_phase_name(b->phase));
+        tt_json_kv_u64(j, "context_id", b->context);
+        tt_json_kv_u64_or_null(j, "start_ns", m->clock.known, tt_model_mono_ns(m, b->begin_ticks));
+        tt_json_kv_u64_or_null(j, "end_ns", b->ended && m->clock.known,
+                               tt_model_mono_ns(m, b->end_ticks));
+        tt_json_kv_u64(j, "n_tokens", b->n_tokens);
+        tt_json_kv_u64(j, "runs", b->n_runs);
+        tt_json_key(j, "tokens");
+        if (b->tokens) tt_json_array(j);
+        for (uint32_t k = 0; b->tokens && k < b->n_tokens; k++)
+            tt_json_i64(j, b->tokens[k]);
+        b->tokens ? tt_json_array_end(j) : tt_json_null(j);
+        tt_json_key(j, "positions");
+        if (b->positions) tt_json_array(j);
+        for (uint32_t k = 0; b->positions && k < b->n_tokens; k++)
+            tt_json_i64(j, b->positions[k]);
+        b->positions ? tt_json_array_end(j) : tt_json_null(j);
+        batch_sequences(j, b);
+        batch_texts(j, m, b);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_stats_sort sort,
+                 size_t limit)
+{
+    size_t n;
+    const tt_stats_row *r = tt_stats_rows(s, sort, &n);
+    double all_ns = tt_stats_total(s)->total_ns;
+    tt_json_key(j, name);
+    tt_json_array(j);
+    for (size_t i = 0; i < n && i < limit; i++) {
+        tt_json_object(j);
+        if (sort == TT_SORT_KEY) /* threads have numbers */
+            tt_json_kv_u64(j, key, (uint64_t)r[i].number);
+        else
+            tt_json_kv_string(j, key, r[i].key);
+        tt_json_kv_u64(j, "count", r[i].count);
+        tt_json_kv_double_or_null(j, "total_ns", r[i].timed > 0, r[i].total_ns);
+        tt_json_kv_double_or_null(j, "share", r[i].timed > 0,
+                                  all_ns > 0 ? r[i].total_ns / all_ns : 0);
+        tt_json_kv_double_or_null(j, "wait_ns", r[i].timed > 0, r[i].wait_ns);
+        tt_json_kv_u64(j, "weight_bytes", r[i].weight_bytes);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+static void head(tt_json *j, const tt_info *info)
+{
+    const tt_model *m = info->m;
+    char id[33];
+    tt_info_run_id(info, id);
+    tt_json_kv_string(j, "file", info->path);
+    tt_json_kv_u64(j, "size_bytes", info->summary.file_bytes);
+    tt_json_kv_string(j, "run_id", id);
+    tt_json_kv_u64(j, "created_unix_ns", m->trace.header.created_unix_ns);
+    tt_json_kv_u64(j, "pid", m->trace.header.pid);
+    tt_json_kv_bool(j, "complete", m->trace.complete);
+    tt_json_kv_bool(j, "recovered", (m->trace.end_flags & TT_END_RECOVERED) != 0);
+    tt_json_kv_bool(j, "snapshot", (m->trace.end_flags & TT_END_SNAPSHOT) != 0);
+    tt_json_key(j, "flight_recorder");
+    if (m->front.present) {
+        tt_json_object(j);
+        tt_json_kv_u64(j, "ring_bytes", m->front.was.ring_bytes);
+        tt_json_kv_u64(j, "op_records_gone", m->front.was.ops);
+        tt_json_kv_u64(j, "gone_bytes", m->front.was.bytes);
+        tt_json_object_end(j);
+    } else {
+        tt_json_null(j);
+    }
+    tt_json_key(j, "cut_off");
+    if (m->trace.complete) {
+        tt_json_null(j);
+    } else {
+        tt_json_object(j);
+        tt_json_kv_u64(j, "offset_bytes", m->trace.end_bytes);
+        tt_json_kv_string(j, "reason", m->trace.cut.message);
+        tt_json_object_end(j);
+    }
+    tt_json_kv_u64(j, "damaged_chunks",
+                   tt_pieces_damaged(m->pieces, NULL) + (m->meta_damage.status != TT_OK ? 1 : 0));
+}
+
+void tt_info_json(tt_json *j, const tt_info *info)
+{
+    const tt_summary *s = &info->summary;
+    tt_json_object(j);
+    head(j, info);
+    environment(j, info->m);
+    files(j, info->m);
+    counts(j, info);
+    tt_info_capture_json(j, info);
+    bool has_times = info->m->clock.known;
+    tt_json_kv_double_or_null(j, "elapsed_ns", has_times, s->elapsed_ns);
+    tt_json_kv_double_or_null(j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);
+    tt_json_kv_double_or_null(j, "bytes_per_record", s->records > 0,
+                              s->records ? (double)s->file_bytes / (double)s->records : 0);
+    phase(j, "prompt", &s->prompt, has_times);
+    phase(j, "generate", &s->generate, has_times);
+    phase(j, "unknown", &s->unknown, has_times);
+    batches(j, info->m);
+    if (info->findings) {
+        rows(j, "by_category", "category", info->by_category, TT_SORT_TOTAL, SIZE_MAX);
+        rows(j, "by_op", "op", info->by_op, TT_SORT_TOTAL, SIZE_MAX);
+        rows(j, "by_phase", "phase", info->by_phase, TT_SORT_TOTAL, SIZE_MAX);
+        rows(j, "busiest_tensors", "tensor", info->by_tensor, TT_SORT_TOTAL, 10);
+        rows(j, "by_thread", "thread_id", info->by_thread, TT_SORT_KEY, SIZE_MAX);
+    }
+    if (info->content.n) tt_info_content_json(j, info);
+    tt_json_object_end(j);
+}

@@ -1,0 +1,14 @@
+/* What ops compute and move, against what a machine can do at most: the points of a roofline. */
+#ifndef TT_ANSWER_ROOFLINE_H
+#define TT_ANSWER_ROOFLINE_H
+
+#include "analyze/rollup.h"
+#include "base/json.h"
+
+/* One object: a point. */
+void tt_roofline_point_json(tt_json *j, const tt_peaks *peaks, const tt_rollup *r);
+/* One object: all points, and how much of the time they account for. */
+void tt_roofline_json(tt_json *j, const char *path, const tt_rollups *points,
+                      const tt_peaks *peaks);
+
+#endif

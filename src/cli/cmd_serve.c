@@ -1,0 +1,154 @@
+/* tensortrace serve FILE...: the viewer, as a page of a local web server. */
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "serve/server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a computation under way may still take when the user wants to end. */
+#define END_WITHIN_S 3u
+
+enum { OPT_PORT = 256, OPT_NO_OPEN, OPT_LIVE };
+
+struct options {
+    const char *paths[TT_SERVE_TRACES_MAX];
+    tt_serve_options serve;
+    bool opens;
+};
+
+static const struct argp_option option_table[] = {
+    {"port", OPT_PORT, "N", 0, "Listen on this port; without it on one that is free", 1},
+    {"no-open", OPT_NO_OPEN, 0, 0, "Print the address only; do not open a browser", 1},
+    {"live", OPT_LIVE, 0, 0, "Follow traces that are still being recorded", 1},
+    {0},
+};
+
+static void parse_port(struct argp_state *state, const char *arg, uint16_t *port)
+{
+    int64_t value = 0;
+    tt_error err;
+    if (tt_units_parse_int(arg, "--port", 0, 65535, &value, &err) != TT_OK)
+        argp_error(state, "%s", err.message);
+    *port = (uint16_t)value;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case OPT_PORT:
+        parse_port(state, arg, &o->serve.port);
+        return 0;
+    case OPT_NO_OPEN:
+        o->opens = false;
+        return 0;
+    case OPT_LIVE:
+        o->serve.live = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->serve.n_paths == TT_SERVE_TRACES_MAX)
+            argp_error(state, "%u traces at most", TT_SERVE_TRACES_MAX);
+        o->paths[o->serve.n_paths++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->serve.n_paths == 0) argp_error(state, "which FILE?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static bool has_display(void)
+{
+    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    return (x && *x) || (wayland && *wayland);
+}
+
+/* Not waited for, and not our child: what it says is not ours to show. */
+static void open_browser(const char *url)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        sigset_t none;
+        (void)sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        (void)signal(SIGPIPE, SIG_DFL);
+        if (fork() != 0) _exit(0);
+        (void)setsid();
+        if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
+            !freopen("/dev/null", "w", stderr))
+            _exit(127);
+        (void)execlp("xdg-open", "xdg-open", url, (char *)NULL);
+        _exit(127);
+    }
+    if (child > 0) (void)waitpid(child, NULL, 0);
+}
+
+static void give_up(int signal)
+{
+    (void)signal;
+    _exit(TT_EXIT_OK);
+}
+
+/* A second signal ends the program at once, and so does a computation that takes too long. */
+static void hurry(const sigset_t *signals)
+{
+    (void)signal(SIGALRM, give_up);
+    (void)pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+    (void)alarm(END_WITHIN_S);
+}
+
+static int serve(const struct options *o)
+{
+    tt_server *server;
+    tt_error err;
+    sigset_t signals;
+    int which = 0;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGHUP);
+    /* Before there are threads: they inherit it, so that sigwait gets them all. */
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    if (tt_server_start(&o->serve, &server, &err) != TT_OK) return tt_report_error(&err);
+    int code = tt_report_output(puts(tt_server_url(server)) >= 0);
+    if (code == TT_EXIT_OK) {
+        fprintf(stderr, "tensortrace: open this address in a browser on this machine; Ctrl-C "
+                        "ends\n");
+        if (o->opens && has_display()) open_browser(tt_server_once_url(server));
+        while (sigwait(&signals, &which) == EINTR)
+            ;
+    }
+    hurry(&signals);
+    tt_server_stop(server);
+    (void)alarm(0);
+    return code;
+}
+
+int tt_cmd_serve(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "FILE...",
+        "The traces FILE... as a page in the browser: memory, timeline, graph, log, experts, "
+        "buffers, statistics and differences, linked. Prints the page's address, which only this "
+        "machine can reach, and which holds a secret: whoever has it can see the "
+        "traces.\v"
+        "See also: tensortrace report and diff.",
+        NULL,
+        NULL,
+        NULL};
+    struct options o = {.opens = true};
+    o.serve.paths = o.paths;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    return serve(&o);
+}

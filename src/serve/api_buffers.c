@@ -1,0 +1,94 @@
+/* /api/v1/traces/ID/buffers: the engine's buffers; /buffers_curve: how much memory there was. */
+#include "answer/buffers.h"
+#include "serve/endpoints.h"
+#include "serve/source.h"
+#include "serve/traces.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define POINTS_DEFAULT 1000u
+#define POINTS_MAX 20000u
+
+typedef struct about {
+    tt_buffers *buffers;
+    tt_kv *kv;
+} about;
+
+static void drop(void *made)
+{
+    about *a = made;
+    tt_buffers_free(a->buffers);
+    tt_kv_free(a->kv);
+    free(a);
+}
+
+static tt_status make(tt_model *m, void **out, tt_error *err)
+{
+    about *a = calloc(1, sizeof *a);
+    if (!a) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the buffers");
+    tt_status status = tt_buffers_analyze(m, &a->buffers, err);
+    if (status == TT_OK) status = tt_kv_analyze(m, &a->kv, err);
+    if (status != TT_OK)
+        drop(a);
+    else
+        *out = a;
+    return status;
+}
+
+static const tt_source_memo memo = {make, drop};
+
+tt_status tt_answer_buffers(tt_request *q, tt_reply *r, tt_error *err)
+{
+    const void *made = NULL;
+    tt_buffers_limits limits = {0};
+    if (!tt_request_u64(q, "limit", 1, POINTS_MAX, POINTS_DEFAULT, &limits.rows, err))
+        return TT_E_USAGE;
+    tt_status status = tt_source_get(q, &memo, &made, err);
+    if (status != TT_OK) return status;
+    const about *a = made;
+    tt_json *j = tt_reply_json(r);
+    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    tt_buffers_json(j, tt_traces_path(q->traces, q->trace_id), q->m, a->buffers, a->kv, &limits);
+    return TT_OK;
+}
+
+/* A time since the trace's zero, in ticks. */
+static uint64_t ticks_of(const tt_model *m, double ns)
+{
+    const double ticks = ns / m->clock.ns_per_tick;
+    if (ticks >= 0)
+        return ticks < (double)(UINT64_MAX - m->clock.zero_ticks)
+                   ? m->clock.zero_ticks + (uint64_t)ticks
+                   : UINT64_MAX;
+    return -ticks < (double)m->clock.zero_ticks ? m->clock.zero_ticks - (uint64_t)-ticks : 0;
+}
+
+tt_status tt_answer_buffers_curve(tt_request *q, tt_reply *r, tt_error *err)
+{
+    const void *made = NULL;
+    uint64_t points_most;
+    double from, to;
+    tt_buffers_point *points = NULL;
+    uint32_t n = 0;
+    if (!tt_request_u64(q, "points", 4, POINTS_MAX, POINTS_DEFAULT, &points_most, err) ||
+        !tt_request_double(q, "from_ns", -1e18, 1e18, -1e18, &from, err) ||
+        !tt_request_double(q, "to_ns", -1e18, 1e18, 1e18, &to, err))
+        return TT_E_USAGE;
+    if (tt_model_need_clock(q->m, err) != TT_OK) return err->status;
+    tt_status status = tt_source_get(q, &memo, &made, err);
+    if (status != TT_OK) return status;
+    const about *a = made;
+    status = tt_buffers_curve(a->buffers, q->m, from <= -1e18 ? 0 : ticks_of(q->m, from),
+                              to >= 1e18 ? UINT64_MAX : ticks_of(q->m, to), (uint32_t)points_most,
+                              &points, &n, err);
+    if (status == TT_OK) {
+        tt_json *j = tt_reply_json(r);
+        if (j)
+            tt_buffers_curve_json(j, q->m, a->buffers, points, n);
+        else
+            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    }
+    free(points);
+    return status;
+}

@@ -1,0 +1,177 @@
+/* /api/v1/traces/ID/log/count, log/rows, log/locate: the ops in the order of time. */
+#include "analyze/log_picks.h"
+#include "answer/log.h"
+#include "serve/endpoints.h"
+#include "serve/log_filter.h"
+#include "serve/log_shelf.h"
+
+#include <stdlib.h>
+
+#define ROWS_MAX 1000u
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for rows of the log");
+}
+
+/* How many rows there are, as far as that is known. */
+static void put_count(tt_json *j, const tt_model *m, const tt_log_count *c)
+{
+    tt_json_kv_u64(j, "rows", c->rows);
+    tt_json_kv_bool(j, "done", c->done);
+    tt_json_kv_u64(j, "runs_done", c->runs_done);
+    tt_json_kv_u64(j, "runs", c->runs);
+    tt_json_key(j, "rows_estimate");
+    if (c->done)
+        tt_json_u64(j, c->rows);
+    else if (c->runs_done == 0)
+        tt_json_u64(j, tt_pieces_records(m->pieces));
+    else
+        tt_json_u64(j, (uint64_t)((double)c->rows / c->runs_done * c->runs));
+    tt_json_kv_string(j, "ended_by", c->ended_by.status != TT_OK ? c->ended_by.message : NULL);
+}
+
+tt_status tt_answer_log_count(tt_request *q, tt_reply *r, tt_error *err)
+{
+    tt_filter f;
+    bool by_lane;
+    tt_log_loan loan;
+    if (!tt_log_filter_of(q, &f, &by_lane, err)) return TT_E_USAGE;
+    tt_status status = tt_log_shelf_borrow(q, &f, by_lane, UINT64_MAX, &loan, err);
+    if (status != TT_OK) return status;
+    tt_log_shelf_give(&loan);
+    tt_json *j = tt_reply_json(r);
+    if (!j) return no_memory(err);
+    tt_json_object(j);
+    put_count(j, q->m, &loan.count);
+    tt_json_object_end(j);
+    return TT_OK;
+}
+
+typedef struct rows {
+    const tt_model *m;
+    tt_log_cursor *cursor;
+    tt_log_picks picks;
+    uint32_t runs[ROWS_MAX]; /* in m->runs, of each row */
+    uint32_t n;
+} rows;
+
+static tt_status put_row(rows *w, tt_json *j, tt_error *err)
+{
+    tt_log_op row;
+    const tt_op *op;
+    const tt_access *list;
+    size_t n;
+    if (!tt_log_cursor_op(w->cursor, &row)) return no_memory(err);
+    tt_status status = tt_log_picks_of(&w->picks, &row, &op, &list, &n, err);
+    if (status != TT_OK) return status;
+    tt_log_json_op(j, w->m, &row, op, list, n);
+    w->runs[w->n++] = (uint32_t)(row.run - w->m->runs);
+    return TT_OK;
+}
+
+static tt_status put_rows(rows *w, const tt_log_index *x, uint64_t first, uint64_t n, tt_json *j,
+                          tt_error *err)
+{
+    bool more = true;
+    tt_status status = tt_log_index_seek(x, w->cursor, first, err);
+    for (uint64_t i = 0; i < n && more && status == TT_OK; i++) {
+        status = tt_log_index_next(x, w->cursor, first + i, &more, err);
+        if (status == TT_OK && more) status = put_row(w, j, err);
+    }
+    return status;
+}
+
+tt_status tt_answer_log_rows(tt_request *q, tt_reply *r, tt_error *err)
+{
+    tt_filter f;
+    bool by_lane;
+    tt_log_loan loan;
+    uint64_t first, n;
+    if (!tt_log_filter_of(q, &f, &by_lane, err) ||
+        !tt_request_u64(q, "first", 0, UINT64_MAX / 2, 0, &first, err) ||
+        !tt_request_u64(q, "n", 1, ROWS_MAX, 100, &n, err))
+        return TT_E_USAGE;
+    tt_json *j = tt_reply_json(r);
+    rows *w = calloc(1, sizeof *w);
+    if (!w || !j) {
+        free(w);
+        return no_memory(err);
+    }
+    w->m = w->picks.m = q->m;
+    tt_status status = tt_log_shelf_borrow(q, &f, by_lane, first + n, &loan, err);
+    if (status == TT_OK) {
+        tt_json_object(j);
+        tt_json_kv_u64(j, "first", first);
+        put_count(j, q->m, &loan.count);
+        tt_json_key(j, "ops");
+        tt_json_array(j);
+        status = tt_log_cursor_open(q->m, tt_log_index_filter(loan.index), by_lane, loan.order,
+                                    &w->cursor, err);
+        if (status == TT_OK) status = put_rows(w, loan.index, first, n, j, err);
+        tt_log_cursor_close(w->cursor);
+        tt_log_shelf_give(&loan);
+        tt_json_array_end(j);
+        tt_json_key(j, "run");
+        tt_json_array(j);
+        for (uint32_t i = 0; i < w->n; i++)
+            tt_json_u64(j, w->runs[i]);
+        tt_json_array_end(j);
+        tt_json_object_end(j);
+    }
+    tt_log_picks_free(&w->picks);
+    free(w);
+    return status;
+}
+
+/* Where the op or moment that the request names stands among the rows that are counted. */
+static tt_status locate(tt_request *q, const tt_log_loan *loan, uint64_t run, uint64_t node,
+                        uint64_t *row, bool *found, tt_error *err)
+{
+    double ns;
+    if (tt_request_text(q, "run"))
+        return tt_log_index_locate_op(loan->index, q->m, (uint32_t)run, (uint32_t)node, row, found,
+                                      err);
+    if (!tt_request_double(q, "time_ns", -1e18, 1e18, 0, &ns, err)) return TT_E_USAGE;
+    tt_status status = tt_log_index_locate_time(loan->index, q->m, ns, row, err);
+    *found = status == TT_OK && *row < loan->count.rows;
+    return status;
+}
+
+tt_status tt_answer_log_locate(tt_request *q, tt_reply *r, tt_error *err)
+{
+    tt_filter f;
+    bool by_lane, found = false;
+    tt_log_loan loan;
+    uint64_t run, node, row = 0;
+    const bool by_op = tt_request_text(q, "run") != NULL;
+    if (by_op == (tt_request_text(q, "time_ns") != NULL))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "ask for run and node, or for time_ns");
+    if (by_op != (tt_request_text(q, "node") != NULL))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "an op needs the parameters run and node");
+    if (by_op && q->m->n_runs == 0)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "the trace has no run");
+    if (!tt_log_filter_of(q, &f, &by_lane, err) ||
+        !tt_request_u64(q, "run", 0, q->m->n_runs ? q->m->n_runs - 1 : 0, 0, &run, err) ||
+        !tt_request_u64(q, "node", 0, UINT32_MAX - 1, 0, &node, err))
+        return TT_E_USAGE;
+    /* Among what is known already, else among more. What is not counted then may be found later:
+     * the reply says how far it is. */
+    for (unsigned i = 0; i < 2 && !found; i++) {
+        tt_status status = tt_log_shelf_borrow(q, &f, by_lane, i ? UINT64_MAX : 0, &loan, err);
+        if (status != TT_OK) return status;
+        status = locate(q, &loan, run, node, &row, &found, err);
+        tt_log_shelf_give(&loan);
+        if (status != TT_OK) return status;
+        if (loan.count.done) break;
+    }
+    tt_json *j = tt_reply_json(r);
+    if (!j) return no_memory(err);
+    tt_json_object(j);
+    tt_json_kv_u64(j, "row", row);
+    tt_json_kv_bool(j, "found", found);
+    put_count(j, q->m, &loan.count);
+    tt_json_object_end(j);
+    return TT_OK;
+}

@@ -1,0 +1,227 @@
+/* /api/v1/traces/ID/op: all that is known of one executed op. */
+#include "analyze/access.h"
+#include "analyze/join.h"
+#include "analyze/log.h"
+#include "answer/log.h"
+#include "serve/endpoints.h"
+#include "serve/timeline_memo.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What was counted on one lane. */
+typedef struct lane_times {
+    uint32_t lane;
+    bool open;
+    uint64_t start, arrive, release;
+    const tt_detail *faults; /* NULL: not observed */
+} lane_times;
+
+typedef struct op_answer {
+    tt_request *q;
+    const tt_timeline *t;
+    uint32_t run, node;
+    tt_joined joined;
+    lane_times lanes[TT_OPS_LANE_MAX + 1];
+    uint32_t n_lanes;
+    tt_op op;
+    tt_accesses *accesses;
+    const tt_access *list;
+    size_t n_list;
+} op_answer;
+
+static tt_status find_lanes(op_answer *a, tt_error *err)
+{
+    const tt_model *m = a->q->m;
+    const tt_piece *pieces;
+    size_t n;
+    tt_status status = tt_pieces_of_run(m->pieces, m->runs[a->run].id, &pieces, &n, err);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
+        tt_piece_ops p;
+        status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
+        for (size_t k = 0; status == TT_OK && k < p.n && a->n_lanes <= TT_OPS_LANE_MAX; k++)
+            if (p.node[k] == a->node)
+                a->lanes[a->n_lanes++] =
+                    (lane_times){p.lane, p.open, p.start[k], p.arrive[k], p.release[k], NULL};
+    }
+    return status;
+}
+
+static tt_status find_faults(op_answer *a, tt_error *err)
+{
+    const tt_model *m = a->q->m;
+    const tt_detail *list;
+    size_t n;
+    tt_status status = tt_details_of_run(m->details, m->runs[a->run].id, &list, &n, err);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
+        if (tt_detail_node(&list[i]) != a->node || tt_detail_kind_of(&list[i]) != TT_DETAIL_FAULTS)
+            continue;
+        for (uint32_t k = 0; k < a->n_lanes; k++)
+            if (a->lanes[k].lane == tt_detail_lane(&list[i])) a->lanes[k].faults = &list[i];
+    }
+    return status;
+}
+
+static tt_status find(op_answer *a, tt_error *err)
+{
+    const tt_model *m = a->q->m;
+    tt_join j = {0};
+    tt_status status = tt_join_run(&j, m, a->run, err);
+    /* Without any record there is no table of ops. */
+    bool there = status == TT_OK && j.graph && j.n_touched > 0 && a->node < j.graph->n_nodes &&
+                 j.ops[a->node].stamp == j.stamp;
+    if (there) {
+        a->joined = j.ops[a->node];
+        tt_op_describe(m, j.graph, a->node, a->joined.covers, &a->op);
+    }
+    tt_join_free(&j);
+    if (status != TT_OK) return status;
+    if (!there)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "no op was recorded at node %u of run %u", a->node, a->run);
+    status = find_lanes(a, err);
+    if (status == TT_OK && a->op.picks) {
+        a->accesses = tt_accesses_new(m);
+        if (!a->accesses) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+        status = tt_accesses_run(a->accesses, a->run, err);
+        if (status == TT_OK)
+            status = tt_accesses_of(a->accesses, &a->op, &a->list, &a->n_list, err);
+        if (status == TT_OK) tt_access_apply(&a->op, a->list, a->n_list);
+    }
+    return status;
+}
+
+static void put_shape(tt_json *j, const tt_tensor *t)
+{
+    tt_json_array(j);
+    for (unsigned i = 0; i < TT_DIMS; i++)
+        tt_json_u64(j, t->ne[i]);
+    tt_json_array_end(j);
+}
+
+static void put_what(tt_json *j, op_answer *a)
+{
+    const tt_model *m = a->q->m;
+    const tt_log_op row = {.op = &a->op,
+                           .run = &m->runs[a->run],
+                           .lane = TT_NONE,
+                           .lanes = a->joined.lanes,
+                           .open = a->joined.open,
+                           .start_ticks = a->joined.start,
+                           .arrive_ticks = a->joined.arrive,
+                           .release_ticks = a->joined.release,
+                           .busy_ticks = a->joined.busy,
+                           .wait_ticks = a->joined.wait};
+    const char *weight = NULL;
+    tt_json_key(j, "log");
+    tt_log_json_op(j, m, &row, &a->op, a->list, a->n_list);
+    tt_json_key(j, "ne");
+    put_shape(j, &a->op.graph->tensors[a->op.nodes[a->op.n_nodes - 1]]);
+    tt_json_key(j, "sources_ne");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < a->op.n_sources; i++) {
+        const tt_op_source *s = &a->op.sources[i];
+        put_shape(j, &a->op.graph->tensors[s->tensor]);
+        if (!weight && s->weight != TT_NONE) weight = m->weights[s->weight].name;
+    }
+    tt_json_array_end(j);
+    tt_json_kv_string(j, "weight", weight);
+    tt_json_key(j, "nodes");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < a->op.n_nodes; i++)
+        tt_json_string(j, a->op.graph->tensors[a->op.nodes[i]].name);
+    tt_json_array_end(j);
+}
+
+static void put_step(tt_json *j, const char *key, const tt_timeline_step *s)
+{
+    tt_json_key(j, key);
+    if (s->run == TT_NONE) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_object(j);
+    tt_json_kv_u64(j, "run", s->run);
+    tt_json_kv_u64(j, "node", s->node);
+    tt_json_kv_double(j, "start_ns", s->start_ns);
+    tt_json_kv_double(j, "end_ns", s->end_ns);
+    tt_json_object_end(j);
+}
+
+static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, tt_error *err)
+{
+    const tt_model *m = a->q->m;
+    const tt_detail_faults *f = l->faults ? &l->faults->faults : NULL;
+    tt_timeline_step before, behind;
+    tt_status status =
+        tt_timeline_neighbours(a->t, m, a->run, a->node, l->lane, &before, &behind, err);
+    if (status != TT_OK) return status;
+    const uint32_t track = tt_timeline_track_of(a->t, a->run, l->lane);
+    tt_json_object(j);
+    tt_json_kv_u64(j, "lane", l->lane);
+    tt_json_kv_u64_or_null(j, "track", track != TT_NONE, track);
+    tt_json_kv_double(j, "start_ns", tt_model_ns(m, l->start));
+    tt_json_kv_double_or_null(j, "busy_ns", !l->open, tt_model_span_ns(m, l->arrive - l->start));
+    tt_json_kv_double_or_null(j, "wait_ns", !l->open, tt_model_span_ns(m, l->release - l->arrive));
+    tt_json_kv_u64_or_null(j, "minor_faults", f, f ? f->minor : 0);
+    tt_json_kv_u64_or_null(j, "major_faults", f, f ? f->major : 0);
+    tt_json_kv_u64_or_null(j, "cpu_ns", f, f ? f->cpu_ns : 0);
+    tt_json_kv_u64_or_null(j, "read_bytes", f && f->read_bytes != UINT64_MAX,
+                           f ? f->read_bytes : 0);
+    put_step(j, "before", &before);
+    put_step(j, "behind", &behind);
+    tt_json_object_end(j);
+    return TT_OK;
+}
+
+static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
+{
+    const tt_model *m = a->q->m;
+    const uint32_t batch = m->runs[a->run].batch;
+    tt_status status = TT_OK;
+    tt_json_object(j);
+    tt_json_kv_u64(j, "run", a->run);
+    tt_json_kv_u64(j, "node", a->node);
+    tt_json_kv_u64_or_null(j, "token", batch != TT_NONE,
+                           batch != TT_NONE ? tt_model_token(m, batch) : 0);
+    tt_json_kv_double(j, "start_ns", tt_model_ns(m, a->joined.start));
+    tt_json_kv_double_or_null(j, "end_ns", !a->joined.open, tt_model_ns(m, a->joined.release));
+    put_what(j, a);
+    /* Only now: the accesses read details too, and a list of them is good until the next one. */
+    status = find_faults(a, err);
+    tt_json_key(j, "lanes");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < a->n_lanes && status == TT_OK; i++)
+        status = put_lane(j, a, &a->lanes[i], err);
+    tt_json_array_end(j);
+    tt_json_object_end(j);
+    return status;
+}
+
+tt_status tt_answer_op(tt_request *q, tt_reply *r, tt_error *err)
+{
+    uint64_t run, node;
+    if (!tt_request_u64(q, "run", 0, UINT32_MAX - 1, UINT32_MAX, &run, err) ||
+        !tt_request_u64(q, "node", 0, UINT32_MAX - 1, UINT32_MAX, &node, err))
+        return TT_E_USAGE;
+    if (run == UINT32_MAX || node == UINT32_MAX)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "an op needs the parameters run and node");
+    if (run >= q->m->n_runs)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no run %u; there are %u",
+                            (unsigned)run, q->m->n_runs);
+    op_answer *a = calloc(1, sizeof *a);
+    if (!a) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    a->q = q;
+    a->run = (uint32_t)run;
+    a->node = (uint32_t)node;
+    tt_status status = tt_timeline_of_request(q, &a->t, err);
+    if (status == TT_OK) status = find(a, err);
+    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
+    if (status == TT_OK)
+        status = j ? put_op(j, a, err) : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    tt_accesses_free(a->accesses);
+    free(a);
+    return status;
+}

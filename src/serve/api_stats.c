@@ -1,0 +1,200 @@
+/* /api/v1/traces/ID/stats and /series: time and bytes of the ops, summed up; and token by token. */
+#include "answer/stats.h"
+#include "serve/endpoints.h"
+#include "serve/request_filter.h"
+#include "serve/source.h"
+#include "serve/traces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_DEFAULT 1000u
+#define ROWS_MAX 20000u
+#define SERIES_ROWS_DEFAULT 8u
+#define SERIES_ROWS_MAX 64u
+#define POINTS_DEFAULT 400u
+
+/* --- whole traces, once --- */
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
+}
+
+static tt_status walk(tt_model *m, tt_stats *s, tt_error *err)
+{
+    return tt_stats_walk(&s, 1, m, NULL, NULL, err);
+}
+
+static tt_status make(tt_model *m, tt_stats_by by, void **out, tt_error *err)
+{
+    tt_stats *s = tt_stats_new(m, by, NULL);
+    if (!s) return no_memory(err);
+    tt_status status = walk(m, s, err);
+    if (status != TT_OK)
+        tt_stats_free(s);
+    else
+        *out = s;
+    return status;
+}
+
+static void drop(void *made)
+{
+    tt_stats_free(made);
+}
+
+/* One a dimension: who looks at one does not wait for the others. */
+#define MEMO(by)                                                                                   \
+    static tt_status make_##by(tt_model *m, void **out, tt_error *err)                             \
+    {                                                                                              \
+        return make(m, by, out, err);                                                              \
+    }                                                                                              \
+    static const tt_source_memo memo_##by = {make_##by, drop};
+
+MEMO(TT_BY_OP)
+MEMO(TT_BY_LAYER)
+MEMO(TT_BY_COMPONENT)
+MEMO(TT_BY_CATEGORY)
+MEMO(TT_BY_TENSOR)
+MEMO(TT_BY_THREAD)
+MEMO(TT_BY_TOKEN)
+MEMO(TT_BY_PHASE)
+
+static const tt_source_memo *const memos[] = {
+    [TT_BY_OP] = &memo_TT_BY_OP,
+    [TT_BY_LAYER] = &memo_TT_BY_LAYER,
+    [TT_BY_COMPONENT] = &memo_TT_BY_COMPONENT,
+    [TT_BY_CATEGORY] = &memo_TT_BY_CATEGORY,
+    [TT_BY_TENSOR] = &memo_TT_BY_TENSOR,
+    [TT_BY_THREAD] = &memo_TT_BY_THREAD,
+    [TT_BY_TOKEN] = &memo_TT_BY_TOKEN,
+    [TT_BY_PHASE] = &memo_TT_BY_PHASE,
+};
+
+/* --- what is asked for --- */
+
+static bool which(const tt_request *q, const tt_stats_dimension **by, tt_error *err)
+{
+    const char *names[TT_STATS_DIMENSIONS + 1] = {NULL};
+    size_t at = 0;
+    for (size_t i = 0; i < TT_STATS_DIMENSIONS; i++)
+        names[i] = tt_stats_dimensions[i].name;
+    if (!tt_request_choice(q, "by", names, 0, &at, err)) return false;
+    *by = &tt_stats_dimensions[at];
+    return true;
+}
+
+static bool order(const tt_request *q, const tt_stats_dimension *by, tt_stats_sort *sort,
+                  tt_error *err)
+{
+    const char *names[TT_STATS_ORDERS + 1] = {NULL};
+    size_t at = 0;
+    *sort = by->sort;
+    if (!tt_request_text(q, "sort")) return true;
+    for (size_t i = 0; i < TT_STATS_ORDERS; i++)
+        names[i] = tt_stats_orders[i].name;
+    if (!tt_request_choice(q, "sort", names, 0, &at, err)) return false;
+    *sort = tt_stats_orders[at].sort;
+    return true;
+}
+
+/* Fills the view from a walk that others may be reading, with rows of its own to sort. */
+static bool look(tt_stats_view *v, const tt_stats *s, tt_stats_sort sort, tt_stats_row **rows)
+{
+    const tt_stats_row *all = tt_stats_unsorted(s, &v->n_rows);
+    *rows = calloc(v->n_rows + 1, sizeof **rows);
+    if (!*rows) return false;
+    if (v->n_rows) memcpy(*rows, all, v->n_rows * sizeof *all);
+    tt_stats_sort_rows(*rows, v->n_rows, sort);
+    v->rows = *rows;
+    v->total = tt_stats_total(s);
+    v->stray = tt_stats_stray(s);
+    return true;
+}
+
+/* *own: to be freed, when it was made for this request. */
+static tt_status sums_of(tt_request *q, const tt_stats_dimension *by, const tt_stats **s,
+                         tt_stats **own, tt_error *err)
+{
+    tt_filter filter;
+    if (tt_request_is_unfiltered(q)) {
+        const void *made = NULL;
+        tt_status status = tt_source_get(q, memos[by->by], &made, err);
+        *s = made;
+        return status;
+    }
+    if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
+    *s = *own = tt_stats_new(q->m, by->by, &filter);
+    if (!*own) return no_memory(err);
+    tt_stats_until(*own, tt_request_over(q));
+    return walk(q->m, *own, err);
+}
+
+tt_status tt_answer_stats(tt_request *q, tt_reply *r, tt_error *err)
+{
+    const tt_stats *s = NULL;
+    tt_stats *own = NULL;
+    tt_stats_row *rows = NULL;
+    tt_stats_sort sort;
+    tt_stats_view v = {.path = tt_traces_path(q->traces, q->trace_id), .m = q->m};
+    if (!which(q, &v.by, err) || !order(q, v.by, &sort, err) ||
+        !tt_request_u64(q, "limit", 1, ROWS_MAX, ROWS_DEFAULT, &v.limit, err))
+        return TT_E_USAGE;
+    tt_status status = sums_of(q, v.by, &s, &own, err);
+    if (status == TT_OK) {
+        tt_json *j = look(&v, s, sort, &rows) ? tt_reply_json(r) : NULL;
+        if (j)
+            tt_stats_json(j, &v);
+        else
+            status = no_memory(err);
+    }
+    free(rows);
+    tt_stats_free(own);
+    return status;
+}
+
+/* Among the first `limit` rows there is the one of that key, wherever it stands. */
+static void list_too(tt_stats_row *rows, size_t n, uint64_t limit, const char *key)
+{
+    for (size_t i = limit; key && i < n; i++) {
+        if (strcmp(rows[i].key, key) != 0) continue;
+        tt_stats_row row = rows[i];
+        rows[i] = rows[limit - 1];
+        rows[limit - 1] = row;
+        return;
+    }
+}
+
+tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
+{
+    uint64_t points;
+    tt_filter filter;
+    tt_stats_row *rows = NULL;
+    tt_stats_view v = {.path = tt_traces_path(q->traces, q->trace_id), .m = q->m};
+    if (!which(q, &v.by, err) || !tt_request_filter(q, &filter, err) ||
+        !tt_request_u64(q, "points", 2, TT_STATS_SERIES_BUCKETS_MAX, POINTS_DEFAULT, &points,
+                        err) ||
+        !tt_request_u64(q, "limit", 1, SERIES_ROWS_MAX, SERIES_ROWS_DEFAULT, &v.limit, err))
+        return TT_E_USAGE;
+    if (v.by->by == TT_BY_TOKEN)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "a series is token by token already: by must be another");
+    tt_stats *s = tt_stats_new(q->m, v.by->by, &filter);
+    if (!s || !tt_stats_keep_series(s, (uint32_t)points)) {
+        tt_stats_free(s);
+        return no_memory(err);
+    }
+    tt_stats_until(s, tt_request_over(q));
+    tt_status status = walk(q->m, s, err);
+    if (status == TT_OK) {
+        tt_json *j = look(&v, s, TT_SORT_TOTAL, &rows) ? tt_reply_json(r) : NULL;
+        if (j) list_too(rows, v.n_rows, v.limit, tt_request_text(q, "with"));
+        if (j)
+            tt_stats_series_json(j, &v, s);
+        else
+            status = no_memory(err);
+    }
+    free(rows);
+    tt_stats_free(s);
+    return status;
+}

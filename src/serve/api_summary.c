@@ -1,0 +1,271 @@
+/* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
+#include "analyze/summary.h"
+#include "answer/whole_ns.h"
+#include "base/bytes.h"
+#include "serve/endpoints.h"
+#include "serve/generation.h"
+#include "serve/traces.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one batch's text: only the begin of one that is longer is shown. */
+#define TEXT_BYTES_MAX ((size_t)4 << 20)
+
+/* A number that the model file says of its architecture; -1: none, or no possible one. */
+static int64_t metadata(const tt_model *m, const char *key)
+{
+    char name[160];
+    const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
+    if (!arch || (size_t)snprintf(name, sizeof name, "%s.%s", arch->value, key) >= sizeof name)
+        return -1;
+    const tt_file_kv *kv = tt_model_file_kv(m, name);
+    char *end = NULL;
+    long n = kv ? strtol(kv->value, &end, 10) : -1;
+    return kv && end != kv->value && *end == '\0' && n >= 0 && n <= INT32_MAX ? n : -1;
+}
+
+/* As the model file says; else one more than the highest that a tensor's name has. */
+static int64_t layers(const tt_model *m)
+{
+    int64_t n = metadata(m, "block_count");
+    for (uint32_t i = 0; n < 0 && i < m->n_weights; i++)
+        if (m->weights[i].place.layer_id >= 0) n = 0;
+    if (n != 0) return n;
+    for (uint32_t i = 0; i < m->n_weights; i++)
+        if (m->weights[i].place.layer_id >= n) n = m->weights[i].place.layer_id + 1;
+    return n;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Then its missing end is no damage. */
+static bool is_growing(const tt_request *q)
+{
+    return tt_traces_live(q->traces) && !q->m->trace.complete;
+}
+
+static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
+{
+    const tt_model *m = q->m;
+    char id[33];
+    for (int i = 0; i < 16; i++)
+        (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    const tt_file_kv *name = tt_model_file_kv(m, "general.name");
+    const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
+    const int64_t n_layers = layers(m), n_experts = metadata(m, "expert_count");
+    tt_json_kv_u64(j, "generation", tt_generation_number(q->source));
+    tt_json_kv_bool(j, "growing", is_growing(q));
+    tt_json_kv_string(j, "name", tt_traces_name(q->traces, q->trace_id));
+    tt_json_kv_string(j, "path", tt_traces_path(q->traces, q->trace_id));
+    tt_json_kv_u64(j, "size_bytes", s->file_bytes);
+    tt_json_kv_string(j, "run_id", id);
+    tt_json_kv_u64(j, "created_unix_ns", m->trace.header.created_unix_ns);
+    tt_json_kv_u64(j, "pid", m->trace.header.pid);
+    tt_json_kv_bool(j, "complete", m->trace.complete);
+    tt_json_kv_bool(j, "flight_recorder", m->front.present);
+    tt_json_kv_string(j, "model", m->n_files ? base_name(m->files[0].path) : NULL);
+    tt_json_kv_string(j, "model_name", name ? name->value : NULL);
+    tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);
+    tt_json_kv_u64_or_null(j, "n_layers", n_layers >= 0, (uint64_t)n_layers);
+    tt_json_kv_u64_or_null(j, "n_experts", n_experts >= 0, (uint64_t)n_experts);
+    tt_json_kv_u64(j, "n_lanes", s->lanes);
+    tt_json_kv_u64(j, "n_ops", s->records);
+    tt_json_kv_bool(j, "clock", m->clock.known);
+    tt_json_kv_double_or_null(j, "ns_per_tick", m->clock.known, m->clock.ns_per_tick);
+    tt_json_kv_u64(j, "begin_ns", 0);
+    tt_json_kv_double_or_null(j, "end_ns", m->clock.known, s->elapsed_ns);
+    tt_json_kv_double_or_null(j, "prompt_tokens_per_s", s->prompt.tokens_per_s > 0,
+                              s->prompt.tokens_per_s);
+    tt_json_kv_double_or_null(j, "generate_tokens_per_s", s->generate.tokens_per_s > 0,
+                              s->generate.tokens_per_s);
+}
+
+static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
+{
+    tt_json_key(j, "counts");
+    tt_json_object(j);
+    tt_json_kv_u64(j, "batches", m->n_batches);
+    tt_json_kv_u64(j, "runs", m->n_runs);
+    tt_json_kv_u64(j, "runs_open", s->runs_open);
+    tt_json_kv_u64(j, "runs_hooked", s->runs_hooked);
+    tt_json_kv_u64(j, "runs_called_back", s->runs_called_back);
+    tt_json_kv_u64(j, "runs_bounds", s->runs_bounds);
+    tt_json_kv_u64(j, "graphs", m->n_graphs);
+    tt_json_kv_u64(j, "buffers", m->n_buffers);
+    tt_json_kv_u64(j, "weights", m->n_weights);
+    tt_json_kv_u64(j, "op_records", s->records);
+    tt_json_kv_u64(j, "losses", m->losses_total);
+    tt_json_kv_u64(j, "details", s->details);
+    tt_json_kv_u64(j, "detail_losses", m->detail_losses_total);
+    tt_json_kv_u64(j, "usages", m->n_usages);
+    tt_json_kv_u64(j, "residencies", m->n_residencies);
+    tt_json_object_end(j);
+}
+
+static void put_files(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "files");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        const tt_model_file *f = &m->files[i];
+        tt_json_object(j);
+        tt_json_kv_string(j, "name", base_name(f->path));
+        tt_json_kv_string(j, "path", f->path);
+        tt_json_kv_u64(j, "size_bytes", f->size_bytes);
+        tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);
+        tt_json_kv_u64(j, "tensors", f->n_weights);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+/* What is not right with the trace, in words. */
+/* By a buffer's index, as selections and regions have it: the id by which commands name it. */
+static void put_buffers(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "buffers");
+    tt_json_object(j);
+    tt_json_key(j, "buffer_id");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        tt_json_u64(j, m->buffers[i].id);
+    tt_json_array_end(j);
+    tt_json_key(j, "name");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        tt_json_string(j, m->buffers[i].name);
+    tt_json_array_end(j);
+    tt_json_key(j, "buffer_kind");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        tt_json_string(j, tt_buffer_kind_name(m->buffers[i].kind));
+    tt_json_array_end(j);
+    tt_json_object_end(j);
+}
+
+static void put_problems(tt_json *j, const tt_model *m, bool growing)
+{
+    tt_error damage;
+    char text[400];
+    tt_json_key(j, "problems");
+    tt_json_array(j);
+    if (!m->trace.complete && !growing) {
+        (void)snprintf(text, sizeof text, "the trace is cut off: %s", m->trace.cut.message);
+        tt_json_string(j, text);
+    }
+    if (m->meta_damage.status != TT_OK) {
+        (void)snprintf(text, sizeof text, "descriptions are damaged: %s", m->meta_damage.message);
+        tt_json_string(j, text);
+    }
+    if (tt_pieces_damaged(m->pieces, &damage)) {
+        (void)snprintf(text, sizeof text, "op records are damaged: %s", damage.message);
+        tt_json_string(j, text);
+    }
+    if (m->losses_total)
+        tt_json_string(j, "op records were lost while it was recorded: the rings were full");
+    if (!m->clock.known) tt_json_string(j, "the trace has no clock: there are no times");
+    for (uint32_t i = 0; i < m->n_problems && i < TT_MODEL_PROBLEMS_MAX; i++)
+        tt_json_string(j, m->problems[i].text);
+    tt_json_array_end(j);
+}
+
+/* The texts of a batch's tokens in one, since a character may be of several. Null: none was
+ * observed. */
+static void put_text(tt_json *j, const tt_model *m, const tt_batch *b, tt_bytes *scratch)
+{
+    bool any = false;
+    tt_bytes_clear(scratch);
+    for (uint32_t i = 0; b->tokens && i < b->n_tokens; i++) {
+        size_t n = 0;
+        const char *text = tt_model_token_text(m, b->vocabulary, b->tokens[i], &n);
+        if (!text) continue;
+        if (n > TEXT_BYTES_MAX - scratch->size) break;
+        any = true;
+        tt_bytes_put(scratch, text, n);
+    }
+    if (any && !scratch->failed)
+        tt_json_string_n(j, scratch->size ? (const char *)scratch->data : "", scratch->size);
+    else
+        tt_json_null(j);
+}
+
+enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXT, COLUMNS };
+
+static void put_moment(tt_json *j, const tt_model *m, bool known, uint64_t ticks)
+{
+    tt_answer_whole_ns(j, known && m->clock.known, tt_model_ns(m, ticks));
+}
+
+static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column,
+                     tt_bytes *scratch)
+{
+    const tt_batch *b = &m->batches[i];
+    switch (column) {
+    case TOKEN:
+        tt_json_u64(j, tt_model_token(m, i));
+        break;
+    case BEGIN_NS:
+        put_moment(j, m, true, b->begin_ticks);
+        break;
+    case END_NS:
+        put_moment(j, m, b->ended, b->end_ticks);
+        break;
+    case PHASE:
+        tt_json_string(j, tt_phase_name(b->phase));
+        break;
+    case N_TOKENS:
+        tt_json_u64(j, b->n_tokens);
+        break;
+    case CONTEXT_ID:
+        tt_json_u64(j, b->context);
+        break;
+    case RUNS:
+        tt_json_u64(j, b->n_runs);
+        break;
+    default:
+        put_text(j, m, b, scratch);
+        break;
+    }
+}
+
+static void put_batches(tt_json *j, const tt_model *m)
+{
+    static const char *const names[COLUMNS] = {"token",    "begin_ns",   "end_ns", "phase",
+                                               "n_tokens", "context_id", "runs",   "text"};
+    tt_bytes scratch;
+    tt_bytes_init(&scratch, TEXT_BYTES_MAX);
+    tt_json_key(j, "batches");
+    tt_json_object(j);
+    for (int column = 0; column < COLUMNS; column++) {
+        tt_json_key(j, names[column]);
+        tt_json_array(j);
+        for (uint32_t i = 0; i < m->n_batches; i++)
+            put_cell(j, m, i, (enum column)column, &scratch);
+        tt_json_array_end(j);
+    }
+    tt_json_object_end(j);
+    tt_bytes_free(&scratch);
+}
+
+tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
+{
+    tt_summary s;
+    tt_json *j = tt_reply_json(r);
+    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    tt_summarize(q->m, &s);
+    tt_json_object(j);
+    put_head(j, q, &s);
+    put_counts(j, q->m, &s);
+    put_files(j, q->m);
+    put_buffers(j, q->m);
+    put_problems(j, q->m, is_growing(q));
+    put_batches(j, q->m);
+    tt_json_object_end(j);
+    return TT_OK;
+}

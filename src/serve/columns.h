@@ -1,0 +1,49 @@
+/* Binary replies in columns: a header in JSON that says what is in it, then the columns.
+ *
+ *     u32  length of the header
+ *     the header, filled up with blanks so that what follows begins at a multiple of 8
+ *     the columns, each at a multiple of 8
+ *
+ * The header is one object. Its "columns" are objects {"name", "type" ("u8", "u32" or "f64"),
+ * "offset_bytes" (from the end of the header), "n"}. */
+#ifndef TT_SERVE_COLUMNS_H
+#define TT_SERVE_COLUMNS_H
+
+#include "base/status.h"
+#include "serve/reply.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TT_COLUMNS_MAX 16u
+/* In a u32 and an f64 column: not known. */
+#define TT_COLUMNS_NO_U32 UINT32_MAX
+
+typedef enum tt_column_type { TT_COLUMN_U8, TT_COLUMN_U32, TT_COLUMN_F64 } tt_column_type;
+
+typedef struct tt_columns {
+    tt_json *json; /* inside the header's object: the caller may put what else is to be said */
+    /* Private: */
+    tt_bytes data;
+    struct {
+        const char *name;
+        tt_column_type type;
+        size_t offset, n;
+    } list[TT_COLUMNS_MAX];
+    size_t n;
+    FILE *text;
+    char *header;
+    size_t header_size;
+} tt_columns;
+
+/* False without memory. Ended with tt_columns_end in both cases. */
+bool tt_columns_begin(tt_columns *c);
+/* A new column of n values, all zero, for the caller to fill before the next call; NULL: too large,
+ * which tt_columns_end tells. The name is static. */
+void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_t n);
+/* Puts it all into the reply, or says why that cannot be. NULL: throws it away. */
+tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err);
+
+#endif

@@ -1,0 +1,188 @@
+#include "serve/http.h"
+
+#include "serve/api.h"
+#include "serve/http_send.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* A browser opens six connections a host; a hostile page can open more. */
+#define CONNECTIONS_MAX 128u
+#define IDLE_S 30u
+/* Of one connection: the first line and the headers of a request have to fit, and those of the
+ * answer. */
+#define CONNECTION_BYTES (32u << 10)
+
+enum stage { NEW, WHOLE, HELD /* in the pool, or about to be */, ANSWERED };
+
+/* One request and its answer. */
+typedef struct exchange {
+    tt_job job;
+    tt_server *server;
+    struct MHD_Connection *connection;
+    int client;
+    enum stage stage;
+    char *raw; /* the target, as it was sent */
+    tt_target target;
+    tt_reply reply;
+} exchange;
+
+/* Called with the target before anything is undone in it. What it returns is the exchange. */
+static void *begin(void *server, const char *target, struct MHD_Connection *c)
+{
+    exchange *x = calloc(1, sizeof *x);
+    (void)c;
+    if (!x) return NULL;
+    x->server = server;
+    tt_reply_init(&x->reply);
+    x->raw = strdup(target);
+    return x;
+}
+
+static void end(void *server, struct MHD_Connection *c, void **context,
+                enum MHD_RequestTerminationCode why)
+{
+    exchange *x = *context;
+    (void)server;
+    (void)c;
+    (void)why;
+    if (!x) return;
+    tt_reply_free(&x->reply);
+    free(x->raw);
+    free(x);
+    *context = NULL;
+}
+
+/* Escapes are undone in tt_target_parse, where a NUL does not end the text. */
+static size_t leave_escapes(void *server, struct MHD_Connection *c, char *text)
+{
+    (void)server;
+    (void)c;
+    return strlen(text);
+}
+
+static enum MHD_Result note_header(void *request, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    tt_access_request *q = request;
+    const struct {
+        const char *name;
+        const char **to;
+    } wanted[] = {{"Host", &q->host}, {"Origin", &q->origin}, {"Sec-Fetch-Site", &q->fetch_site}};
+    (void)kind;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (strcasecmp(name, wanted[i].name) != 0) continue;
+        if (*wanted[i].to) q->ambiguous = true;
+        *wanted[i].to = value ? value : "";
+    }
+    if (strcasecmp(name, "Cookie") == 0) q->cookie = value;
+    if (strcasecmp(name, "Transfer-Encoding") == 0) q->has_body = true;
+    if (strcasecmp(name, "Content-Length") == 0 && value && strcmp(value, "0") != 0)
+        q->has_body = true;
+    return MHD_YES;
+}
+
+static void work(tt_job *job)
+{
+    exchange *x = (exchange *)job; /* its first member */
+    tt_api_answer(x->server->traces, &x->target, x->client, &x->server->is_ending, &x->reply);
+    x->stage = ANSWERED;
+    MHD_resume_connection(x->connection);
+}
+
+static enum MHD_Result hold(exchange *x)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    x->client = info ? info->connect_fd : -1;
+    x->stage = HELD;
+    x->job.work = work;
+    MHD_suspend_connection(x->connection);
+    if (tt_pool_add(x->server->pool, &x->job)) return MHD_YES;
+    x->reply.retry_after_s = 1;
+    tt_reply_error(&x->reply, 503, "the server is ending, or has no thread for this; ask again");
+    x->stage = ANSWERED;
+    MHD_resume_connection(x->connection);
+    return MHD_YES;
+}
+
+static enum MHD_Result serve(exchange *x)
+{
+    const char *path = x->target.path;
+    if (tt_api_owns(path)) return hold(x);
+    for (const tt_asset *a = tt_assets; a->path; a++)
+        if (strcmp(a->path, path) == 0) return tt_http_send_asset(x->connection, a);
+    return tt_http_send_error(x->connection, false, 404,
+                              "there is no such page; the viewer is at /");
+}
+
+static enum MHD_Result judge(exchange *x, const char *method)
+{
+    struct MHD_Connection *c = x->connection;
+    tt_error err;
+    tt_status parsed = tt_target_parse(&x->target, x->raw, strlen(x->raw), &err);
+    bool as_json = strncmp(x->raw, "/api", 4) == 0;
+    tt_access_request q = {.method = method, .path = x->target.path};
+    (void)MHD_get_connection_values(c, MHD_HEADER_KIND, note_header, &q);
+    tt_access_verdict v = tt_access_judge(&x->server->key, &q);
+    if (v.kind == TT_ACCESS_REFUSED) return tt_http_send_error(c, as_json, v.status, v.message);
+    if (parsed != TT_OK)
+        return tt_http_send_error(c, as_json, parsed == TT_E_LIMIT ? 414 : 400, err.message);
+    /* This is the only thread that looks at it. A HEAD is not the browser yet. */
+    if (v.used_once && strcmp(method, "GET") == 0) x->server->key.once[0] = '\0';
+    if (v.kind != TT_ACCESS_GRANTED) return tt_http_send_entry(c, &x->server->key, v.kind);
+    return serve(x);
+}
+
+/* An answer before the request's end closes the connection: for what nobody should send. */
+static bool waits_for_body(struct MHD_Connection *c, const char *method)
+{
+    tt_access_request q = {.method = method};
+    (void)MHD_get_connection_values(c, MHD_HEADER_KIND, note_header, &q);
+    return q.has_body || (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0);
+}
+
+/* Called when the headers are there, at the request's end, and when a held connection goes on. */
+static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **context)
+{
+    exchange *x = *context;
+    (void)server;
+    (void)url;
+    (void)version;
+    (void)upload;
+    (void)upload_size;
+    if (!x || !x->raw) return MHD_NO;
+    if (x->stage == ANSWERED) return tt_http_send_reply(c, &x->reply);
+    if (x->stage == HELD) return MHD_YES;
+    if (x->stage == NEW && !waits_for_body(c, method)) {
+        x->stage = WHOLE;
+        return MHD_YES;
+    }
+    x->connection = c;
+    return judge(x, method);
+}
+
+tt_status tt_http_start(tt_server *s, int listening, tt_error *err)
+{
+    /* Not with epoll: there, libmicrohttpd 0.9.75 does not notice that a client has gone when its
+     * last bytes came together with its end, and keeps the connection until it was idle too long.
+     */
+    s->daemon = MHD_start_daemon(
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, s,
+        MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+        begin, s, MHD_OPTION_NOTIFY_COMPLETED, end, s, MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes,
+        s, MHD_OPTION_END);
+    if (s->daemon) return TT_OK;
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "the web server could not be started");
+}
+
+void tt_http_stop(tt_server *s)
+{
+    if (s->daemon) MHD_stop_daemon(s->daemon);
+    s->daemon = NULL;
+}

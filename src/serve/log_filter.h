@@ -1,0 +1,15 @@
+/* Which rows of the log a request asks for: the filter that others take too, and more. */
+#ifndef TT_SERVE_LOG_FILTER_H
+#define TT_SERVE_LOG_FILTER_H
+
+#include "analyze/filter.h"
+#include "serve/request_filter.h"
+
+/* For the endpoint's row: */
+#define TT_LOG_FILTER_PARAMS                                                                       \
+    TT_REQUEST_FILTER_PARAMS " text thread origin min_duration_ns max_duration_ns lanes"
+
+/* Its texts are the request's. False, and *err says which parameter must be what. */
+bool tt_log_filter_of(const tt_request *q, tt_filter *f, bool *by_lane, tt_error *err);
+
+#endif

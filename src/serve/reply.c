@@ -1,0 +1,126 @@
+#include "serve/reply.h"
+
+#include "serve/reply_body.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+void tt_reply_init(tt_reply *r)
+{
+    memset(r, 0, sizeof *r);
+    r->status = 200;
+    tt_bytes_init(&r->body, TT_REPLY_BYTES_MAX);
+}
+
+static void drop(tt_reply *r)
+{
+    if (r->stream) (void)fclose(r->stream);
+    if (r->file) (void)fclose(r->file);
+    free(r->json);
+    tt_bytes_free(&r->body);
+    r->stream = r->file = NULL;
+    r->json = NULL;
+}
+
+void tt_reply_free(tt_reply *r)
+{
+    drop(r);
+    tt_reply_init(r);
+}
+
+static ssize_t append(void *body, const char *data, size_t n)
+{
+    tt_bytes *b = body;
+    tt_bytes_put(b, data, n);
+    if (!b->failed) return (ssize_t)n;
+    errno = ENOMEM;
+    return 0;
+}
+
+FILE *tt_reply_stream(tt_bytes *out)
+{
+    FILE *stream = fopencookie(out, "w", (cookie_io_functions_t){.write = append});
+    if (stream) (void)setvbuf(stream, NULL, _IONBF, 0);
+    return stream;
+}
+
+tt_json *tt_reply_json(tt_reply *r)
+{
+    r->type = "application/json";
+    r->json = malloc(sizeof *r->json);
+    r->stream = r->json ? tt_reply_stream(&r->body) : NULL;
+    if (!r->stream) {
+        free(r->json);
+        r->json = NULL;
+        return NULL;
+    }
+    tt_json_begin(r->json, r->stream, 0);
+    return r->json;
+}
+
+tt_bytes *tt_reply_binary(tt_reply *r)
+{
+    r->type = "application/octet-stream";
+    return &r->body;
+}
+
+FILE *tt_reply_file(tt_reply *r, const char *name, const char *type)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n >= sizeof r->name || name[0] == '.' ||
+        name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")]) {
+        errno = EINVAL;
+        return NULL;
+    }
+    r->file = tmpfile();
+    if (!r->file) return NULL;
+    memcpy(r->name, name, n + 1);
+    r->type = type;
+    return r->file;
+}
+
+tt_status tt_reply_finish(tt_reply *r, tt_error *err)
+{
+    bool written = true;
+    if (r->json) {
+        written = tt_json_end(r->json);
+        if (fclose(r->stream) != 0) written = false;
+        r->stream = NULL;
+        free(r->json);
+        r->json = NULL;
+    }
+    if (r->file && (fflush(r->file) != 0 || ferror(r->file)))
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%s could not be written: %s", r->name,
+                            strerror(errno));
+    if (r->body.failed || !written)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the answer has more than %zu MiB; ask for a smaller part",
+                            TT_REPLY_BYTES_MAX >> 20);
+    if (!r->type)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "the endpoint answered nothing");
+    return TT_OK;
+}
+
+void tt_reply_error(tt_reply *r, unsigned status, const char *message)
+{
+    uint64_t generation = r->generation;
+    unsigned retry = r->retry_after_s;
+    drop(r);
+    tt_reply_init(r);
+    r->status = status;
+    r->generation = generation;
+    r->retry_after_s = retry;
+    tt_json *j = tt_reply_json(r);
+    r->type = "application/json";
+    if (!j) return; /* no memory: the status alone has to do */
+    tt_json_object(j);
+    tt_json_key(j, "error");
+    tt_json_object(j);
+    tt_json_kv_u64(j, "status", status);
+    tt_json_kv_string(j, "message", message);
+    tt_json_object_end(j);
+    tt_json_object_end(j);
+    (void)tt_reply_finish(r, NULL);
+}

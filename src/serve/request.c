@@ -1,0 +1,90 @@
+#include "serve/request.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool tt_request_is_over(const tt_request *q)
+{
+    if (q->is_ending && atomic_load(q->is_ending)) return true;
+    if (q->client < 0) return false;
+    struct pollfd p = {.fd = q->client, .events = POLLRDHUP};
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+static bool is_over(void *request)
+{
+    return tt_request_is_over(request);
+}
+
+tt_over tt_request_over(tt_request *q)
+{
+    return (tt_over){is_over, q};
+}
+
+const char *tt_request_text(const tt_request *q, const char *name)
+{
+    for (uint32_t i = 0; i < q->n_params; i++)
+        if (strcmp(q->params[i].name, name) == 0) return q->params[i].value;
+    return NULL;
+}
+
+bool tt_request_u64(const tt_request *q, const char *name, uint64_t least, uint64_t most,
+                    uint64_t otherwise, uint64_t *out, tt_error *err)
+{
+    const char *text = tt_request_text(q, name);
+    *out = otherwise;
+    if (!text) return true;
+    /* strtoull takes blanks and signs, and wraps negative numbers round. */
+    char *end = NULL;
+    errno = 0;
+    uint64_t value = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    if (!end || *end || errno != 0 || value < least || value > most) {
+        (void)tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                           "%s=%.40s: not a whole number from %" PRIu64 " to %" PRIu64, name, text,
+                           least, most);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool tt_request_double(const tt_request *q, const char *name, double least, double most,
+                       double otherwise, double *out, tt_error *err)
+{
+    const char *text = tt_request_text(q, name);
+    *out = otherwise;
+    if (!text) return true;
+    /* Nor "inf", "nan", or hexadecimal. */
+    char *end = NULL;
+    double value = *text && text[strspn(text, "+-.0123456789eE")] == '\0' ? strtod(text, &end) : 0;
+    if (!end || *end || !(value >= least && value <= most)) {
+        (void)tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s=%.40s: not a number from %g to %g",
+                           name, text, least, most);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool tt_request_choice(const tt_request *q, const char *name, const char *const *names,
+                       size_t otherwise, size_t *out, tt_error *err)
+{
+    const char *text = tt_request_text(q, name);
+    char known[160] = "";
+    *out = otherwise;
+    if (!text) return true;
+    for (size_t i = 0, used = 0; names[i]; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+        int n = snprintf(known + used, sizeof known - used, " %s", names[i]);
+        if (n > 0 && used + (size_t)n < sizeof known) used += (size_t)n;
+    }
+    (void)tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s=%.40s: not one of%s", name, text, known);
+    return false;
+}

@@ -1,0 +1,347 @@
+// The graph of a token: what is in it, opening it, walking it, and graphs that cannot be.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { suite, trace } from './harness.mjs';
+
+const { test } = suite();
+
+function graphJson(name, token) {
+    const text = execFileSync(process.env.TT_BIN, ['graph', '--json', '-t', String(token), trace(name)], {
+        maxBuffer: 1 << 28,
+        stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return JSON.parse(text);
+}
+
+async function openGraph(open, name, fragment = '', options = {}) {
+    const v = await open([name], { fragment: `view=graph${fragment}`, ...options });
+    await v.page.locator('.graph-view').waitFor();
+    await settled(v);
+    return v;
+}
+
+/** Nothing is being laid out, and the address (written when the camera has come to rest) stays. */
+async function settled(v) {
+    await v.until(async () => (await v.page.locator('.graph-busy progress').count()) === 0, 'the layout is done');
+    let before = '';
+    await v.until(async () => {
+        const now = v.page.url();
+        const same = now === before;
+        before = now;
+        await v.page.waitForTimeout(900);
+        return same;
+    }, 'the address stays');
+}
+
+const proxy = (v) => v.page.getByRole('application', { name: /^Graph of the token/ });
+const label = (v) => proxy(v).getAttribute('aria-label');
+
+async function walkTo(v, key, pattern) {
+    await v.press(key);
+    await v.until(async () => pattern.test(await label(v)), `${key} leads to ${pattern} (it is ${await label(v)})`);
+}
+
+test('counts are those of graph --json, in the API and in words', async ({ open }) => {
+    for (const [name, token] of [['tiny', 0], ['tiny', 5], ['moe', 3]]) {
+        const told = graphJson(name, token);
+        const v = await openGraph(open, name, `&token=${token}`);
+        const reply = await v.api(`traces/0/graph?token=${token}`);
+        for (const key of ['nodes_total', 'leafs_total', 'edges_total', 'ops_recorded', 'fused_ops', 'run_id', 'graph_id'])
+            assert.equal(reply[key], told[key], `${name} ${token}: ${key}`);
+        assert.equal(reply.tensors.name.length, told.nodes.length);
+        assert.equal(reply.edges.source.length, told.edges.length);
+        const keyOf = (e) => `${e.source} ${e.target} ${e.label} ${e.is_view}`;
+        const edges = reply.edges.source.map((source, i) => {
+            const slot = reply.edges.slot[i];
+            return keyOf({ source, target: reply.edges.target[i], label: slot === null ? 'view' : `src ${slot}`, is_view: reply.edges.is_view[i] });
+        });
+        assert.deepEqual(edges.sort(), told.edges.map(keyOf).sort());
+        told.nodes.forEach((n, i) => {
+            assert.equal(reply.tensors.name[i], n.name);
+            if (n.kind !== 'node') return;
+            assert.equal(reply.tensors.duration_ns[i], n.duration_ns);
+            assert.equal(reply.tensors.fused_into[i], n.fused_into);
+            assert.equal(reply.tensors.weight_bytes[i], n.weight_bytes);
+        });
+        const facts = await v.page.locator('.graph-facts').first().textContent();
+        const grouped = new Intl.NumberFormat('en');
+        assert.match(facts, new RegExp(`token ${token} `));
+        assert.ok(facts.includes(`${grouped.format(told.nodes_total)} nodes, ${grouped.format(told.leafs_total)} leafs, ${grouped.format(told.edges_total)} edges`), facts);
+    }
+});
+
+test('the critical path is one: each step needs the one before, and no longer than the run', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5');
+    const g = await v.api('traces/0/graph?token=5');
+    const path = g.critical_path;
+    assert.ok(path.nodes.length > 10);
+    assert.ok(path.total_ns <= g.duration_ns && path.total_ns > 0);
+    const sum = path.nodes.reduce((all, n) => all + g.tensors.duration_ns[n], 0);
+    assert.ok(Math.abs(sum - path.total_ns) <= path.nodes.length, `${sum} is not ${path.total_ns}`);
+    assert.equal(path.ignored_sources, 0);
+    await proxy(v).focus();
+    await v.press('KeyC');
+    await v.untilFragment('graph.path', '0');
+    assert.equal(await v.page.getByLabel('Critical path').isChecked(), false);
+});
+
+test('layers open by keys, ops are walked to and selected, and a reload shows the same', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5');
+    await proxy(v).focus();
+    await walkTo(v, 'ArrowDown', /Input: /);
+    await walkTo(v, 'ArrowDown', /Layer 0: /);
+    await walkTo(v, 'ArrowRight', /Layer 1: /);
+    await walkTo(v, 'ArrowUp', /Layer 0: /);
+    await v.press('Enter');
+    await v.untilFragment('graph.open', '0');
+    await settled(v);
+    await walkTo(v, 'ArrowDown', /RMS_NORM\+MUL .*computed from .*blk\.0\.attn_norm\.weight \((disk|buffer)\)/);
+    await walkTo(v, 'ArrowDown', /MUL_MAT .*cur-0, Layer 0/);
+    await walkTo(v, 'ArrowUp', /RMS_NORM\+MUL/);
+    await v.press('Enter');
+    await v.untilFragment('tensor', 'blk.0.attn_norm.weight');
+    assert.equal(v.fragment().get('layer'), '0');
+    const [run, node] = v.fragment().get('op').split('.').map(Number);
+    const g = await v.api('traces/0/graph?token=5');
+    assert.equal(run, g.run);
+    assert.match(g.tensors.name[node], /norm-0/);
+    await settled(v);
+    const before = v.page.url();
+    const [x, y, scale] = v.fragment().get('graph.at').split('_').map(Number);
+    assert.ok(Number.isFinite(x) && Number.isFinite(y) && scale > 0);
+    await v.page.reload();
+    await v.ready();
+    await v.page.locator('.graph-view').waitFor();
+    await settled(v);
+    assert.equal(v.page.url(), before);
+    // Escape clears what is selected, not what is open.
+    await v.press('Escape');
+    await v.untilFragment('op', null);
+    assert.equal(v.fragment().get('graph.open'), '0');
+});
+
+test('another token keeps what is open and where one looks; only times change', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5&graph.open=1');
+    const at = v.fragment().get('graph.at');
+    const times = [];
+    for (const token of [6, 7]) {
+        await v.press('KeyN');
+        await v.untilFragment('token', String(token));
+        await v.until(async () => (await v.page.locator('.graph-facts').first().textContent()).startsWith(`token ${token} `), 'its graph is shown');
+        await settled(v);
+        times.push(await v.page.locator('.graph-facts').first().textContent());
+    }
+    assert.notEqual(times[0], times[1]);
+    assert.equal(v.fragment().get('graph.open'), '1');
+    assert.equal(v.fragment().get('graph.at'), at);
+});
+
+test('what another view selected is shown with F, its layer opened for that', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5&tensor=blk.2.ffn_up.weight');
+    assert.equal(v.fragment().get('graph.open'), null);
+    await v.press('KeyF');
+    await v.untilFragment('graph.open', '2');
+    await v.until(async () => /blk\.2\.ffn_up\.weight/.test(await label(v)), 'the cursor is at the weight');
+    const one = v.fragment().get('graph.at');
+    await settled(v);
+    await v.press('KeyF');
+    await v.until(async () => v.fragment().get('graph.at') !== one, 'a second F comes nearer');
+});
+
+test('searching counts, goes round, and opens where it leads', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5');
+    await proxy(v).focus();
+    await v.press('Slash');
+    await v.page.keyboard.type('ffn down');
+    const found = await v.api('traces/0/graph/search?token=5&q=ffn%20down');
+    assert.ok(found.total >= 8, 'an op and a weight of each layer');
+    await v.until(async () => (await v.page.getByRole('search').textContent()).includes(String(found.total)), 'the count is told');
+    await v.page.keyboard.press('Enter');
+    await v.until(async () => (await v.page.getByRole('search').textContent()).includes(`1 of ${found.total}`), 'the first is shown');
+    await v.page.keyboard.press('Shift+Enter');
+    await v.until(async () => (await v.page.getByRole('search').textContent()).includes(`${found.total} of ${found.total}`), 'the last is shown');
+    await v.until(() => v.fragment().get('graph.open') !== null, 'parts were opened');
+    assert.equal(v.fragment().get('graph.q'), 'ffn down');
+});
+
+test('a drag moves, the wheel scrolls and zooms, a double click opens', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5');
+    await v.press('Digit0');
+    await settled(v);
+    const box = await proxy(v).boundingBox();
+    const at = () => v.fragment().get('graph.at');
+    const first = at();
+    await v.page.mouse.move(box.x + 20, box.y + box.height - 20);
+    await v.page.mouse.down();
+    await v.page.mouse.move(box.x + 120, box.y + box.height - 60, { steps: 4 });
+    await v.page.mouse.up();
+    await v.until(() => at() !== first, 'a drag moves');
+    await settled(v);
+    const second = at();
+    await v.page.mouse.wheel(0, 120);
+    await v.until(() => at() !== second, 'the wheel scrolls');
+    assert.equal(at().split('_')[2], second.split('_')[2], 'and does not zoom');
+    await v.page.keyboard.down('Control');
+    await v.page.mouse.wheel(0, -240);
+    await v.page.keyboard.up('Control');
+    await v.until(() => Number(at().split('_')[2]) > Number(second.split('_')[2]), 'Ctrl and the wheel zoom');
+    await v.press('Digit0');
+    await v.until(() => at() === first, 'all is shown again');
+    // The first part: 320 x 46 at the top of the picture.
+    const [x, y, scale] = at().split('_').map(Number);
+    const spot = { x: box.x + (160 - x) * scale, y: box.y + (23 - y) * scale };
+    await v.page.mouse.dblclick(spot.x, spot.y);
+    await v.untilFragment('graph.open', 'in');
+});
+
+test('the table has every node, its inputs and its place', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5');
+    await v.page.getByText('As a table').click();
+    const grid = v.page.getByRole('grid', { name: /^Nodes and leafs/ });
+    const g = await v.api('traces/0/graph?token=5');
+    assert.equal(Number(await grid.getAttribute('aria-rowcount')) >= g.tensors.name.length, true);
+    const row = grid.getByRole('row').nth(2);
+    const words = await row.textContent();
+    assert.ok(words.includes(g.tensors.name[1]), words);
+    await row.click();
+    await v.until(() => v.fragment().get('op') !== null, 'a click selects');
+    // The second node is the first norm: with its MUL one op.
+    assert.equal(v.fragment().get('op').split('.')[1], '1');
+});
+
+test('SVG is well-formed and complete, PNG a picture, DOT what Graphviz reads', async ({ open }) => {
+    const v = await openGraph(open, 'hostile', '&graph.open=in.0.1.2.out');
+    const save = async (name) => {
+        const waiting = v.page.waitForEvent('download');
+        await v.page.getByRole(name === 'DOT' ? 'link' : 'button', { name, exact: true }).click();
+        return readFileSync(await (await waiting).path());
+    };
+    const svg = String(await save('SVG'));
+    const checked = await v.page.evaluate((text) => {
+        const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+        return {
+            broken: parsed.querySelector('parsererror')?.textContent ?? null,
+            foreign: [...parsed.querySelectorAll('*')].map((e) => e.localName).filter((n) => !['svg', 'g', 'rect', 'text', 'title', 'polyline', 'circle', 'path', 'marker', 'defs'].includes(n)),
+            boxes: parsed.querySelectorAll('g > title').length,
+        };
+    }, svg);
+    assert.equal(checked.broken, null);
+    assert.deepEqual(checked.foreign, []);
+    const g = await v.api('traces/0/graph');
+    const ops = g.tensors.executes.filter((e, i) => e && g.tensors.fused_into[i] === null).length;
+    assert.ok(checked.boxes >= ops, `${checked.boxes} boxes for ${ops} ops`);
+    assert.deepEqual([...(await save('PNG')).subarray(1, 4)], [...Buffer.from('PNG')]);
+    assert.match(String(await save('DOT')), /^digraph tensortrace \{/);
+});
+
+/** A reply like the server's, of a graph of any form. */
+function madeUp(n, sources) {
+    const fill = (value, of = n) => Array.from({ length: of }, () => value);
+    const edges = { source: [], target: [], slot: [], is_view: [] };
+    for (let i = 0; i < n; i++)
+        sources(i).forEach((source, slot) => {
+            edges.source.push(source);
+            edges.target.push(i);
+            edges.slot.push(slot);
+            edges.is_view.push(false);
+        });
+    return {
+        graph_id: 1, token_id: 5, phase: 'generate', run: 5, run_id: 6, runs: 1, tokens: 1, nodes_total: n, leafs_total: 0,
+        edges_total: edges.source.length, views_total: 0, ops_recorded: n, missing_ops: 0, fused_ops: 0, fused_nodes: 0,
+        begin_ns: 0, duration_ns: 1e6, total_ns: 1e6, token_runs: [],
+        words: ['ADD', 'f32', 'other', 'x', 'unknown', 'CPU'],
+        tensors: {
+            name: Array.from({ length: n }, (_, i) => `node_${i}`), op: fill(0), op_desc: fill(0), type: fill(1), ne: fill(1, 4 * n),
+            layer_id: fill(null), category: fill(2), component: fill(3), flag: fill(''), size_bytes: fill(4), origin: fill(4),
+            computed: fill(true), weight: fill(null), file: fill(null), file_offset_bytes: fill(null), buffer: fill(null),
+            buffer_offset_bytes: fill(null), view_of_id: fill(null), backend: fill(5), part: fill(0), executes: fill(true),
+            fused_into: fill(null), op_nodes: fill(1), duration_ns: fill(100), weight_bytes: fill(0), weight_bytes_at_most: fill(false),
+        },
+        edges,
+        parts: { layer_id: [null], behind: [false], shape: [0], nodes: [n], executes: [n], ops: [n], total_ns: [1e6], weight_bytes: [0], weight_bytes_at_most: [false] },
+        shapes: [`made-up-${n}`], structure: `made-up-${n}`, passages: { source: [], target: [], id: [] },
+        critical_path: { nodes: [0, n - 1], total_ns: 200, untimed_ops: 0, ignored_sources: 0 }, buffers: [],
+    };
+}
+
+async function openMadeUp(open, reply, fragment) {
+    const v = await open(['tiny'], { fragment: 'view=log&token=5' });
+    await v.page.route(/\/graph\?/, (route) => route.fulfill({ json: reply }));
+    await v.show(`view=graph&token=5${fragment}`);
+    await v.page.locator('.graph-view').waitFor();
+    return v;
+}
+
+test('a layout that takes long says so and can be cancelled; the page goes on', async ({ open }) => {
+    // Each of 2,400 nodes needs three others: dagre takes long for that.
+    const v = await openMadeUp(open, madeUp(2400, (i) => (i < 40 ? [] : [i - 1 - (i * 7) % 37, i - 1 - (i * 11) % 29, i - 3])), '');
+    await settled(v);
+    await proxy(v).focus();
+    await v.press('KeyE');
+    const cancel = v.page.getByRole('button', { name: 'Cancel' });
+    await cancel.waitFor();
+    await cancel.click();
+    await v.until(async () => (await cancel.count()) === 0, 'nothing is laid out any more');
+    await v.untilFragment('graph.open', null);
+    await v.until(async () => /cancelled/.test(await v.said()), 'it is said');
+    await walkTo(v, 'ArrowDown', /Graph: 2,400 nodes/);
+});
+
+test('of a token of several runs one is chosen, or that of the selected op', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=log&token=5' });
+    const asked = [];
+    const runs = [
+        { run: 5, run_id: 6, graph_id: 1, nodes_total: 20, duration_ns: 1e6 },
+        { run: 6, run_id: 7, graph_id: 1, nodes_total: 20, duration_ns: null },
+    ];
+    await v.page.route(/\/graph\?/, (route) => {
+        const run = Number(new URL(route.request().url()).searchParams.get('run') ?? 5);
+        asked.push(run);
+        return route.fulfill({ json: { ...madeUp(20, (i) => (i ? [i - 1] : [])), run, run_id: run + 1, token_runs: runs } });
+    });
+    await v.show('view=graph&token=5');
+    await v.page.locator('.graph-view').waitFor();
+    const choice = v.page.getByRole('combobox', { name: 'Run', exact: true });
+    assert.deepEqual(await choice.locator('option').allTextContents(), ['6: 20 nodes, 1.00 ms', '7: 20 nodes, not observed']);
+    await choice.selectOption('6');
+    const facts = v.page.locator('.graph-facts').first();
+    await v.until(async () => /run 7/.test(await facts.textContent()), 'the chosen run is shown');
+    await v.show('view=graph&token=5&op=5.3&graph.run=6');
+    await v.until(async () => /run 6/.test(await facts.textContent()), "the selected op's run wins");
+    assert.deepEqual(asked, [5, 6, 5]);
+});
+
+test('boxes and lines say what they are under the pointer', async ({ open }) => {
+    const v = await openGraph(open, 'tiny', '&token=5');
+    const box = await proxy(v).boundingBox();
+    // The address is written a moment after the view has found its place.
+    await v.until(() => v.fragment().has('graph.at'), 'the place is in the address');
+    const [x, y, scale] = v.fragment().get('graph.at').split('_').map(Number);
+    const at = (px, py) => v.page.mouse.move(box.x + (px - x) * scale, box.y + (py - y) * scale);
+    await at(160, 23);
+    const tip = v.page.locator('.graph-tip');
+    await v.until(async () => /Input.*nodes1, of which 1 execute/.test((await tip.textContent()) ?? ''), 'the part is told');
+    // Between the first part (46 high) and the second.
+    await at(160, 59);
+    await v.until(async () => /Input → Layer 0.*f32 \d+, [\d.]+ KiB/.test((await tip.textContent()) ?? ''), 'what passes is told, with its size');
+});
+
+test('graphs in circles, in a chain of thousands, of themselves: none hangs', async ({ open }) => {
+    const forms = [
+        ['circles', madeUp(300, (i) => [(i + 1) % 300, i, (i + 150) % 300])],
+        ['a chain', madeUp(12000, (i) => (i ? [i - 1] : []))],
+        ['one of all', madeUp(3000, (i) => (i ? [0, 2999] : []))],
+    ];
+    for (const [what, reply] of forms) {
+        const v = await openMadeUp(open, reply, '&graph.open=in');
+        await settled(v);
+        await proxy(v).focus();
+        await walkTo(v, 'ArrowDown', /Graph: /);
+        await walkTo(v, 'ArrowDown', /ADD node_/);
+        await v.press('Digit0');
+        await settled(v);
+        assert.ok(v.fragment().get('graph.at'), what);
+        await v.close();
+    }
+});

@@ -1,0 +1,86 @@
+// What every test of the pages stands on: a server of its own, a real browser, and the rule that
+// nothing may go wrong unnoticed.
+//
+//     import { suite } from './harness.mjs';
+//     const { test } = suite();
+//     test('a click selects an op', async ({ open }) => {
+//         const v = await open(['tiny']);
+//         await v.press('Digit2');
+//         await v.until(() => v.fragment().get('view') === 'timeline', 'the timeline is shown');
+//     });
+//
+// Environment (tests/ui/CMakeLists.txt): TT_BIN the program, TT_TRACES a folder of traces that
+// make-traces.mjs made, TT_PICTURES where screenshots go.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { openBrowser } from './browser.mjs';
+import { startServer } from './server.mjs';
+import { Viewer } from './viewer.mjs';
+
+/** The path of a trace by its short name; a path stays one. */
+export function trace(name) {
+    return name.includes('/') ? name : join(process.env.TT_TRACES, `${name}.ttrace`);
+}
+
+/** One browser a file of tests; each test gets pages and servers that end with it. */
+export function suite() {
+    let browser;
+    if (!existsSync(trace('tiny'))) {
+        // CTest takes 77 for a skip.
+        console.log('skipped: there are no traces; make-traces.mjs says why');
+        process.exit(77);
+    }
+    before(async () => {
+        browser = await openBrowser();
+    });
+    after(() => browser?.close());
+    return {
+        test: (name, body) => test(name, { timeout: 120_000 }, (t) => run(browser, t, body)),
+    };
+}
+
+async function run(browser, t, body) {
+    const ends = [];
+    const viewers = [];
+    const tools = {
+        t,
+        browser,
+        /** A server of the traces, without a page: { url, origin, secret, stop() }. */
+        async serve(names, args = []) {
+            const server = await startServer(names.map(trace), args);
+            ends.push(() => server.stop());
+            return server;
+        },
+        /** A page on a server: of `options.server`, or of one of its own with `options.args`. */
+        async open(names, options = {}) {
+            const server = options.server ?? (await tools.serve(names, options.args));
+            return Viewer.open(browser, server, options, (viewer) => {
+                ends.push(() => viewer.close());
+                viewers.push(viewer);
+            });
+        },
+    };
+    try {
+        await body(tools);
+        for (const viewer of viewers) assert.deepEqual(await viewer.problems(), [], 'the page had problems');
+    } catch (error) {
+        await keepPicture(viewers, t.name);
+        for (const viewer of viewers) for (const each of viewer.seen()) t.diagnostic(each);
+        throw error;
+    } finally {
+        for (const end of ends.reverse()) await end();
+    }
+}
+
+/** What the page looked like when it failed, into the build tree. */
+async function keepPicture(viewers, name) {
+    const folder = process.env.TT_PICTURES;
+    if (!folder) return;
+    mkdirSync(folder, { recursive: true });
+    for (const viewer of viewers)
+        await viewer.page
+            .screenshot({ path: join(folder, `failed-${name.replace(/\W+/g, '-')}.png`), timeout: 5000 })
+            .catch(() => undefined);
+}

@@ -1,0 +1,338 @@
+// The memory map: its figures are those of `heat --json`, what is small is found, and choosing in it
+// shows everywhere.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { suite, trace } from './harness.mjs';
+
+const { test } = suite();
+
+function heat(name, ...args) {
+    return JSON.parse(execFileSync(process.env.TT_BIN, ['heat', '--json', '--limit', '0', ...args, trace(name)]));
+}
+
+/** A reply in columns: { header, columns: { name: [...] } }. */
+async function columns(v, path) {
+    return v.page.evaluate(async (at) => {
+        const data = await (await fetch(`/api/v1/${at}`)).arrayBuffer();
+        const length = new DataView(data).getUint32(0, true);
+        const header = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, length)));
+        const types = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
+        const found = header.columns.map((c) => [c.name, [...new types[c.type](data, 4 + length + c.offset_bytes, c.n)]]);
+        return { header, columns: Object.fromEntries(found) };
+    }, path);
+}
+
+/** What the page was told of a weight's region, or of one of its experts. */
+function unitOf(map, tensors, name, expert) {
+    const weight = tensors.name.indexOf(name);
+    const region = map.regions.weight.indexOf(weight);
+    assert.ok(region >= 0, `${name} has no region`);
+    return expert === null ? region : map.regions.first_slice[region] + expert;
+}
+
+const view = (v) => v.page.getByRole('region', { name: 'Memory map' });
+const canvas = (v) => view(v).getByRole('application');
+const tip = (v) => v.page.locator('.tooltip');
+
+async function shown(v) {
+    await canvas(v).waitFor();
+    await v.until(async () => !/…/.test(await v.page.locator('.legend').innerText()), 'the legend has figures, and those of this part');
+    // The log, too, says aloud when it is there.
+    await v.page.locator('.memory-log [role=row]').nth(1).waitFor();
+}
+
+/** The pixels of the map below the one that shows what is pointed at. */
+async function pixels(v, which = 0) {
+    v.allow(/willReadFrequently/);
+    await v.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    return canvas(v).locator('canvas').nth(which).evaluate((c) => {
+        const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+        let hash = 0;
+        let inked = 0;
+        for (let i = 0; i < data.length; i += 4) {
+            inked += data[i + 3] > 0;
+            hash = (hash * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2]) % 2147483647;
+        }
+        return { hash, inked };
+    });
+}
+
+/** Where on the screen the tensor is in its layer's row: the pointer goes there, in the page, where
+ * thousands of moves take no time, and the tooltip tells. */
+async function pointAt(v, name) {
+    const at = await canvas(v).evaluate(async (element, want) => {
+        const box = element.getBoundingClientRect();
+        const told = async (x, y) => {
+            element.dispatchEvent(new PointerEvent('pointermove', { clientX: x, clientY: y, bubbles: true }));
+            await new Promise((done) => setTimeout(done));
+            return document.querySelector('.tooltip strong')?.textContent ?? '';
+        };
+        const layer = want.split('.').slice(0, 2).join('.');
+        for (let y = box.top + 24; y < box.bottom; y += 7) {
+            if (!(await told(box.left + box.width / 2, y)).startsWith(layer)) continue;
+            for (let x = box.left + 160; x < box.right; x += 3) if ((await told(x, y)) === want) return { x, y };
+        }
+        return null;
+    }, name);
+    assert.ok(at, `${name} is nowhere on the map`);
+    await v.page.mouse.move(at.x, at.y);
+    await v.until(async () => (await tip(v).locator('strong').innerText()) === name, 'the tooltip is about it');
+    return at;
+}
+
+for (const [name, by, args, query] of [
+    ['moe', 'expert', [], ''],
+    ['moe', 'tensor', ['--token', '3'], '?token=3'],
+    ['moe', 'expert', ['--token', '2..5'], '?token=2&token_to=5'],
+    ['tiny', 'tensor', ['--layer', '1'], '?layer=1'],
+])
+    test(`the figures are those of heat --by ${by} ${args.join(' ')}`, async ({ open }) => {
+        const want = heat(name, '--by', by, ...args).rows;
+        const v = await open([name]);
+        const [map, tensors] = [await v.api('traces/0/memory'), await v.api('traces/0/tensors')];
+        const { columns: got } = await columns(v, `traces/0/memory/heat${query}`);
+        let read = 0;
+        for (const row of want) {
+            const at = got.unit.indexOf(unitOf(map, tensors, row.tensor, row.expert_id ?? null));
+            assert.equal(at >= 0 ? got.accesses[at] : 0, row.accesses, `${row.tensor} ${row.expert_id}`);
+            if (at < 0) continue;
+            read++;
+            assert.equal(got.read_bytes[at], row.read_bytes);
+            assert.equal(got.touched_bytes[at], row.touched_bytes);
+            assert.ok(Math.abs(got.time_ns[at] - row.time_ns) < 1);
+            assert.equal(got.first_token[at], row.first_token_id);
+            assert.equal(got.last_token[at], row.last_token_id);
+            assert.ok(Math.abs(got.last_ns[at] - row.last_ns) < 1);
+        }
+        assert.ok(read > 5);
+    });
+
+test('the table says what heat --json says', async ({ open }) => {
+    const want = new Map(heat('tiny', '--by', 'tensor').rows.map((row) => [row.tensor, row]));
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
+    await view(v).getByText('As a table').click();
+    const rows = await view(v).locator('.map-table [role=row]').evaluateAll((all) =>
+        all.slice(1).map((row) => [...row.querySelectorAll('[role=gridcell]')].map((cell) => cell.textContent)));
+    assert.ok(rows.length >= 5);
+    const told = rows.filter((cells) => want.has(cells[1]));
+    assert.ok(told.length >= 5);
+    for (const cells of told) assert.equal(cells[6], String(want.get(cells[1]).accesses), cells.join(' '));
+});
+
+test('what is pointed at is told and what is clicked is selected, in all views', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
+    const at = await pointAt(v, 'blk.1.ffn_down.weight');
+    const facts = await tip(v).innerText();
+    for (const fact of ['ffn_down', 'Offset', 'Size', 'Accesses', 'Origin', 'First use', 'Last use']) assert.ok(facts.includes(fact), fact);
+    const before = await pixels(v);
+    await v.page.mouse.click(at.x, at.y);
+    await v.untilFragment('tensor', 'blk.1.ffn_down.weight');
+    assert.equal(v.fragment().get('layer'), '1');
+    const tensors = await v.api('traces/0/tensors');
+    const row = tensors.name.indexOf('blk.1.ffn_down.weight');
+    assert.equal(v.fragment().get('region'), `file0:${tensors.offset_bytes[row]}-${tensors.offset_bytes[row] + tensors.size_bytes[row]}`);
+    await v.until(async () => (await pixels(v)).hash !== before.hash, 'the map shows the selection');
+    // The log below follows.
+    await v.until(
+        async () => /^1\b|MUL_MAT/.test(await v.page.locator('.memory-log').innerText()) && !/attn_q/.test(await v.page.locator('.memory-log').innerText()),
+        'the log shows the ops of that tensor only',
+    );
+    await v.press('Escape');
+    await v.untilFragment('tensor', null);
+});
+
+test('a tiny tensor is magnified, and its arrow drawn', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
+    await pointAt(v, 'blk.1.ffn_down.weight');
+    const large = (await pixels(v, 1)).inked;
+    await pointAt(v, 'blk.1.attn_norm.weight');
+    const small = (await pixels(v, 1)).inked;
+    // A frame around the one; a box of neighbours and an arrow for the other.
+    assert.ok(small > large * 3, `${small} pixels against ${large}`);
+});
+
+test('the keyboard goes along tensors and rows, and selects', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(v);
+    await canvas(v).focus();
+    await v.press('ArrowRight');
+    await v.until(async () => /token_embd\.weight/.test(await v.said()), 'the first tensor is told');
+    await v.press('ArrowDown', 'ArrowDown', 'ArrowUp');
+    await v.until(async () => /Row L0/.test(await v.said()), 'the row below is told');
+    await v.press('Home', 'Enter');
+    await v.until(() => v.fragment().get('layer') === '0', 'a tensor of layer 0 is selected');
+    const first = v.fragment().get('tensor');
+    await v.press('ArrowRight', 'Enter');
+    await v.until(() => v.fragment().get('tensor') !== first, 'the next one is selected');
+    // F fits what is selected; 0 shows all again.
+    await v.press('KeyF');
+    await v.until(() => v.fragment().get('memory_x') !== null, 'zoomed');
+    await v.press('Digit0');
+    await v.untilFragment('memory_x', null);
+    await v.hold('KeyW', () => v.until(() => v.fragment().get('memory_x') !== null, 'zoomed by holding W'));
+});
+
+test('experts are reached by keys', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory&tensor=blk.0.ffn_down_exps.weight' });
+    await shown(v);
+    await canvas(v).focus();
+    await v.press('Shift+ArrowRight', 'Shift+ArrowRight');
+    await v.until(async () => /Expert: 1 of/.test(await v.said()), 'the second expert is told');
+    await v.press('Enter');
+    await v.until(() => v.fragment().get('region') !== null, 'its bytes are selected');
+    const [from, to] = v.fragment().get('region').split(':')[1].split('-').map(Number);
+    const tensors = await v.api('traces/0/tensors');
+    const row = tensors.name.indexOf('blk.0.ffn_down_exps.weight');
+    const each = Math.floor(tensors.size_bytes[row] / tensors.ne[row][2]);
+    assert.equal(from, tensors.offset_bytes[row] + each);
+    assert.equal(to - from, each);
+});
+
+test('tokens animate the heat; experts that a token did not use are never touched', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory&token=2&tensor=blk.0.ffn_down_exps.weight' });
+    await shown(v);
+    const legend = () => v.page.locator('.legend').innerText();
+    const map = await v.api('traces/0/memory');
+    const first = unitOf(map, await v.api('traces/0/tensors'), 'blk.0.ffn_down_exps.weight', 0);
+    const used = async (token) => new Set((await columns(v, `traces/0/memory/heat?token=${token}`)).columns.unit);
+    const [two, three] = [await used(2), await used(3)];
+    const expert = [...Array(8).keys()].find((e) => !two.has(first + e) && three.has(first + e));
+    assert.notEqual(expert, undefined, 'tokens 2 and 3 use the same experts');
+    await canvas(v).focus();
+    for (let e = 0; e <= expert; e++) await v.press('Shift+ArrowRight');
+    const told = async () => (await canvas(v).getAttribute('aria-label')) ?? '';
+    await v.until(async () => (await told()).endsWith(`expert ${expert}: never`), 'token 2 never touched it');
+    const one = await pixels(v);
+    await v.press('KeyN');
+    await v.untilFragment('token', '3');
+    await v.until(async () => (await told()).endsWith(`expert ${expert}: 1`), 'token 3 did');
+    assert.notEqual((await pixels(v)).hash, one.hash);
+    assert.match(await legend(), /token 3/);
+    await v.press('KeyU');
+    await v.untilFragment('memory_part', 'until');
+    await v.until(async () => /tokens 0 to 3/.test(await legend()), 'the legend says up to it');
+    const most = async () => (await columns(v, 'traces/0/memory/heat?token=0&token_to=3')).columns.accesses;
+    assert.ok((await most()).length > (await columns(v, 'traces/0/memory/heat?token=3')).columns.accesses.length);
+});
+
+test('colours by pages and faults where they were observed, and only there', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory' });
+    await shown(v);
+    const button = (name) => view(v).getByRole('button', { name, exact: true });
+    const before = await pixels(v);
+    await button('In RAM').click();
+    await v.untilFragment('memory_by', 'residency');
+    await v.until(async () => /In RAM/.test(await v.page.locator('.legend').innerText()) && (await pixels(v)).hash !== before.hash, 'other colours');
+    await pointAt(v, 'blk.0.attn_norm.weight');
+    assert.ok(/In RAM/.test(await tip(v).innerText()));
+    await button('Page faults').click();
+    await v.until(async () => (await v.page.locator('.legend').innerText()).startsWith('Page faults'), 'faults');
+    await v.press('KeyC');
+    await v.untilFragment('memory_by', null);
+    const w = await open(['tiny'], { fragment: 'view=memory' });
+    await shown(w);
+    assert.ok(await view(w).getByRole('button', { name: 'In RAM', exact: true }).isDisabled());
+    assert.match(await view(w).getByRole('button', { name: 'Page faults', exact: true }).getAttribute('title'), /--faults/);
+});
+
+test('all of it is in the address', async ({ open }) => {
+    const v = await open(['moe'], { fragment: 'view=memory' });
+    await shown(v);
+    await v.press('KeyL', 'KeyR', 'KeyX');
+    await view(v).getByRole('button', { name: 'Time', exact: true }).click();
+    await v.page.getByRole('separator', { name: 'Map and log' }).focus();
+    await v.press('ArrowDown');
+    await v.until(() => v.fragment().get('memory_split') !== null, 'the divider moved');
+    await v.hold('KeyW', () => v.until(() => v.fragment().get('memory_x') !== null, 'zoomed'));
+    await v.until(async () => {
+        const was = v.page.url();
+        await new Promise((done) => setTimeout(done, 700));
+        return v.page.url() === was;
+    }, 'the zoom has come to rest');
+    const want = v.page.url();
+    const picture = await pixels(v);
+    await v.page.reload();
+    await shown(v);
+    await v.until(async () => (await pixels(v)).hash === picture.hash, 'the same picture after a reload');
+    assert.equal(v.page.url(), want);
+    assert.deepEqual(
+        ['memory_by', 'memory_scale', 'memory_widths', 'memory_fit'].map((name) => v.fragment().get(name)),
+        ['time', 'linear', 'rank', 'same'],
+    );
+});
+
+test('the bar stands above the other views, and selects', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=stats' });
+    const bar = v.page.getByRole('region', { name: 'Memory, minimised' });
+    const proxy = bar.getByRole('application');
+    await proxy.focus();
+    await v.press('ArrowRight', 'ArrowRight', 'Enter');
+    await v.until(() => v.fragment().get('tensor') !== null, 'a tensor is selected');
+    assert.equal(v.fragment().get('view'), 'stats');
+    await v.press('ArrowDown');
+    await v.until(async () => /Row BUFFER/.test(await v.said()), 'the other track is told');
+    await bar.getByRole('button', { name: 'Full map' }).click();
+    await v.until(() => (v.fragment().get('view') ?? 'memory') === 'memory', 'the whole map');
+    await v.until(async () => (await bar.count()) === 0, 'no bar above the map itself');
+});
+
+test('pictures are saved, and names in them are text', async ({ open }) => {
+    const v = await open(['hostile'], { fragment: 'view=memory&memory_widths=rank' });
+    await shown(v);
+    const save = async (name) => {
+        const [file] = await Promise.all([v.page.waitForEvent('download'), view(v).getByRole('button', { name, exact: true }).click()]);
+        return { name: file.suggestedFilename(), content: readFileSync(await file.path()) };
+    };
+    const png = await save('PNG');
+    assert.equal(png.name, 'memory-accesses.png');
+    assert.deepEqual([...png.content.subarray(0, 4)], [0x89, 0x50, 0x4e, 0x47]);
+    const svg = await save('SVG');
+    const text = svg.content.toString();
+    assert.ok(text.startsWith('<svg') && text.endsWith('</svg>'));
+    assert.ok(!/<(script|img|foreignObject)/i.test(text), 'markup of a name is in the picture');
+    assert.equal(await v.page.evaluate((t) => new DOMParser().parseFromString(t, 'image/svg+xml').querySelector('parsererror') === null, text), true);
+});
+
+test('a trace that knows no model file says so, and shows the buffers', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=stats', ready: false });
+    await v.page.route('**/traces/0/memory', async (route) => {
+        const reply = await route.fetch();
+        const map = await reply.json();
+        const n = map.spaces.n_regions[0];
+        // Regions stay where they are: no space has those of the file any more.
+        for (const column of Object.values(map.spaces)) column.shift();
+        assert.equal(map.spaces.first_region[0], n);
+        await route.fulfill({ response: reply, json: map });
+    });
+    await v.page.reload();
+    await v.show('view=memory');
+    await shown(v);
+    assert.match(await v.page.getByRole('note').innerText(), /no DISK track/);
+    await canvas(v).focus();
+    await v.press('ArrowRight');
+    await v.until(async () => /Row weights/.test(await v.said()), 'the first buffer is told');
+});
+
+test('a server that fails is told, and asked again', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=stats' });
+    v.allow(/500/);
+    await v.page.route('**/traces/0/memory', (route) => route.fulfill({ status: 500, json: { error: { status: 500, message: 'the disk is on fire' } } }));
+    await v.page.reload();
+    await v.show('view=memory');
+    await v.page.getByRole('alert').getByText('the disk is on fire').waitFor();
+    await v.page.unroute('**/traces/0/memory');
+    await v.page.getByRole('button', { name: 'Try again' }).click();
+    await shown(v);
+});
+
+test('zooming jumps where motion is reduced', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'view=memory&tensor=blk.1.ffn_down.weight', reducedMotion: true });
+    await shown(v);
+    const before = await pixels(v);
+    await v.press('KeyF');
+    assert.notEqual((await pixels(v)).hash, before.hash);
+});

@@ -1,0 +1,29 @@
+// The page comes up, says what it shows, and keeps its rules.
+import assert from 'node:assert/strict';
+import { suite } from './harness.mjs';
+
+const { test } = suite();
+
+test('a trace is shown, and nothing goes wrong', async ({ open }) => {
+    const v = await open(['tiny']);
+    await v.until(async () => /tiny/.test(await v.page.title()), 'the title names the trace');
+    assert.equal(await v.page.getByRole('tab').count(), 8);
+    assert.equal(await v.page.getByRole('tab', { selected: true }).count(), 1);
+});
+
+test('digits switch the views, and Back goes back', async ({ open }) => {
+    const v = await open(['tiny']);
+    const ids = await v.page.getByRole('tab').evaluateAll((tabs) => tabs.map((tab) => tab.id.replace('tab-', '')));
+    for (let i = ids.length - 1; i >= 1; i--) {
+        await v.press(`Digit${i + 1}`);
+        await v.untilFragment('view', ids[i]);
+        assert.equal(await v.page.getByRole('tab', { selected: true }).getAttribute('id'), `tab-${ids[i]}`);
+    }
+    await v.page.goBack();
+    await v.untilFragment('view', ids[2]);
+});
+
+test('the secret is not left in the address', async ({ open }) => {
+    const v = await open(['tiny']);
+    assert.ok(!v.page.url().includes(v.server.secret), v.page.url());
+});

@@ -1,0 +1,122 @@
+// The strip of tokens: stepping, dragging, playing, and traces of many tokens.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from './harness.mjs';
+
+const { test } = suite();
+
+const slider = (v) => v.page.getByRole('slider', { name: 'Token', exact: true });
+
+test('n and p go from token to token, and stop at the ends', async ({ open }) => {
+    const v = await open(['tiny']);
+    await v.press('KeyN');
+    await v.untilFragment('token', '0');
+    await v.press('KeyP');
+    await v.press('KeyN', 'KeyN');
+    await v.untilFragment('token', '2');
+    await v.press('KeyP');
+    await v.untilFragment('token', '1');
+    await v.press('Escape');
+    await v.untilFragment('token', null);
+    await v.press('KeyP');
+    const last = (await v.api('traces/0/summary')).batches.token.at(-1);
+    await v.untilFragment('token', String(last));
+    await v.press('KeyN');
+    assert.equal(v.fragment().get('token'), String(last));
+});
+
+test('the slider says which token it is, with its text, and obeys its keys', async ({ open }) => {
+    const v = await open(['tiny']);
+    const { batches } = await v.api('traces/0/summary');
+    await slider(v).focus();
+    await v.press('Home');
+    await v.untilFragment('token', '0');
+    const said = await slider(v).getAttribute('aria-valuetext');
+    assert.match(said, /token 0, prompt/);
+    assert.match(said, /Once·upon·a·time/);
+    await v.press('ArrowRight', 'ArrowRight');
+    await v.untilFragment('token', '2');
+    assert.equal(await slider(v).getAttribute('aria-valuenow'), '2');
+    await v.press('End');
+    await v.untilFragment('token', String(batches.token.at(-1)));
+    await v.until(async () => /token \d+, generated/.test(await v.said()), 'the live region tells the token');
+});
+
+test('the text of the tokens is there to read, and a click on one selects it', async ({ open }) => {
+    const v = await open(['tiny']);
+    const { batches } = await v.api('traces/0/summary');
+    const shown = await v.page.locator('.tape-token').allTextContents();
+    assert.equal(shown.length, batches.token.length);
+    assert.equal(shown[3], batches.text[3].replaceAll(' ', '·'));
+    await v.page.locator('.tape-token').nth(3).click();
+    await v.untilFragment('token', String(batches.token[3]));
+});
+
+test('dragging on the bars scrubs', async ({ open }) => {
+    const v = await open(['tiny']);
+    const { batches } = await v.api('traces/0/summary');
+    const box = await slider(v).boundingBox();
+    await v.page.mouse.move(box.x + 2, box.y + 20);
+    await v.page.mouse.down();
+    await v.untilFragment('token', '0');
+    await v.page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 5 });
+    await v.untilFragment('token', String(batches.token.at(-1)));
+    await v.page.mouse.up();
+    await v.page.mouse.move(box.x + 2, box.y + 20);
+    assert.equal(v.fragment().get('token'), String(batches.token.at(-1)));
+});
+
+test('Space plays from the first token to the last, in order, and Esc ends it', async ({ open }) => {
+    const v = await open(['tiny'], { fragment: 'speed=4' });
+    const { batches } = await v.api('traces/0/summary');
+    // Every state that the page shows, not only those that a poll happens to see.
+    await v.page.evaluate(() => {
+        window.seen = [];
+        const note = () => window.seen.push(Number(document.querySelector('.strip').getAttribute('aria-valuenow')));
+        new MutationObserver(note).observe(document.querySelector('.strip'), { attributeFilter: ['aria-valuenow'] });
+    });
+    await v.press('Space');
+    await v.page.getByRole('button', { name: 'Pause' }).waitFor();
+    await v.untilFragment('token', String(batches.token.at(-1)));
+    await v.page.getByRole('button', { name: 'Play the tokens' }).waitFor();
+    const seen = await v.page.evaluate(() => window.seen);
+    assert.deepEqual(seen, batches.token.map((_, i) => i).slice(seen[0]));
+    assert.ok(seen[0] <= 1);
+    await v.press('Space');
+    await v.page.getByRole('button', { name: 'Pause' }).waitFor();
+    await v.press('Escape');
+    await v.page.getByRole('button', { name: 'Play the tokens' }).waitFor();
+    await v.untilFragment('token', null);
+});
+
+test('the speed is chosen by keys, too, and kept in the address', async ({ open }) => {
+    const v = await open(['tiny']);
+    await v.press('BracketRight', 'BracketRight');
+    await v.untilFragment('speed', '4');
+    await v.press('BracketRight', 'BracketLeft', 'BracketLeft', 'BracketLeft', 'BracketLeft');
+    await v.untilFragment('speed', '0.5');
+    await v.page.reload();
+    await v.ready();
+    assert.equal(await v.page.getByLabel('Speed').inputValue(), '0.5');
+});
+
+test('5,000 tokens: few elements, and every one can be reached', async ({ open, t }) => {
+    if (!process.env.TT_GENTRACE) return t.skip('TT_GENTRACE names no gentrace');
+    const folder = mkdtempSync(join(tmpdir(), 'tt-ui-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'many.ttrace');
+    execFileSync(process.env.TT_GENTRACE, ['-o', path, '--tokens', '5000', '--layers', '1', '--width', '64', '--vocab', '300']);
+    const v = await open([path]);
+    const { batches } = await v.api('traces/0/summary');
+    assert.ok(batches.token.length >= 5000);
+    await slider(v).focus();
+    await v.press('End');
+    await v.untilFragment('token', String(batches.token.at(-1)));
+    assert.ok((await v.page.locator('.tape-token').count()) < 200);
+    await v.page.locator('.tape-token[data-current]').waitFor();
+    await v.press('ArrowLeft');
+    await v.untilFragment('token', String(batches.token.at(-2)));
+});

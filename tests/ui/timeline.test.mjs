@@ -1,0 +1,416 @@
+// The timeline and the minimap: zoom, pan, selection, aggregates, tracks, export, keyboard.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { suite } from './harness.mjs';
+
+const { test } = suite();
+
+/** The timeline of a trace, with its ops drawn. */
+async function timeline(open, name = 'tiny', fragment = '', options = {}) {
+    const v = await open([name], { fragment: `view=timeline${fragment && `&${fragment}`}`, ...options });
+    await v.page.locator('.tl-gutter').getByText('lane 0', { exact: true }).waitFor();
+    await drawn(v);
+    return v;
+}
+
+/** The timeline with a part of one token in sight, in which ops stand on their own. */
+async function closeTimeline(open, share = 1) {
+    const v = await timeline(open, 'tiny');
+    const { batches } = await v.api('traces/0/summary');
+    const [begin, end] = [batches.begin_ns[3], batches.end_ns[3]];
+    const window = `${Math.round(begin)}~${Math.round(begin + share * (end - begin))}`;
+    await v.show(`view=timeline&window=${window}`);
+    await settled(v);
+    await drawn(v);
+    return v;
+}
+
+async function drawn(v) {
+    await v.until(async () => (await v.page.locator('.timeline .equivalent caption').count()) > 0, 'the table is there');
+    await v.until(async () => (await inkOf(v)).pixels > 500, 'something is drawn');
+    await v.until(() => v.page.evaluate(() => !document.querySelector('.tl-waiting')), 'all pictures have come');
+}
+
+/** How much of the canvas of rectangles is painted, and a sum that changes with it. */
+function inkOf(v) {
+    return v.page.evaluate(() => {
+        const canvas = document.querySelector('.timeline .canvas-proxy canvas');
+        const copy = document.createElement('canvas');
+        copy.width = canvas.width;
+        copy.height = canvas.height;
+        const c = copy.getContext('2d', { willReadFrequently: true });
+        c.drawImage(canvas, 0, 0);
+        const { data } = c.getImageData(0, 0, copy.width, copy.height);
+        let pixels = 0;
+        let alpha = 0;
+        let sum = 0;
+        for (let i = 0; i < data.length; i += 4) {
+            pixels += data[i + 3] > 0;
+            alpha += data[i + 3];
+            sum = (sum * 31 + data[i] + 3 * data[i + 1] + 7 * data[i + 2] + 11 * data[i + 3]) % 1e9;
+        }
+        return { pixels, alpha, sum };
+    });
+}
+
+/** What is shown, ns, by the address; all of the run without it. */
+async function shown(v) {
+    const text = v.fragment().get('window');
+    if (text) return text.split('~').map(Number);
+    const s = await v.api('traces/0/summary');
+    return [s.begin_ns, s.end_ns];
+}
+
+/** Once the address says what `is` wants of [from, to]; it is written a little later than drawn. */
+async function untilShown(v, is, what) {
+    await v.until(async () => is(...(await shown(v))), what);
+    return settled(v);
+}
+
+/** When nothing has moved for a while. */
+async function settled(v) {
+    let before = '';
+    let still = 0;
+    await v.until(async () => {
+        await v.page.waitForTimeout(200);
+        const now = (await shown(v)).join();
+        still = now === before ? still + 1 : 0;
+        before = now;
+        return still >= 3;
+    }, 'nothing moves');
+    return shown(v);
+}
+
+const canvas = (v) => v.page.locator('.timeline .canvas-proxy').boundingBox();
+
+/** The place of a row in the window. */
+async function rowMiddle(v, title) {
+    const box = await v.page.locator('.tl-name', { hasText: title }).boundingBox();
+    return box.y + box.height / 2;
+}
+
+/** A slice of lane 0 that is wide enough to be clicked, and where it is. */
+async function widest(v) {
+    const [from, to] = await settled(v);
+    const box = await canvas(v);
+    const rows = await v.page.evaluate(async ([a, b]) => {
+        const reply = await fetch(`/api/v1/traces/0/timeline?from_ns=${a}&to_ns=${b}&buckets=1024&tracks=0`);
+        const data = await reply.arrayBuffer();
+        const view = new DataView(data);
+        const n = view.getUint32(44, true);
+        const at = 72;
+        return Array.from({ length: n }, (_, i) => ({
+            start: view.getFloat64(at + 8 * i, true),
+            busy: view.getFloat64(at + 8 * (n + i), true),
+            run: view.getUint32(at + 24 * n + 4 * i, true),
+            node: view.getUint32(at + 24 * n + Math.ceil((4 * n) / 8) * 8 + 4 * i, true),
+        }));
+    }, [from, to]);
+    const slice = rows.filter((s) => s.start > from && s.start + s.busy < to).reduce((a, b) => (b.busy > a.busy ? b : a));
+    return { ...slice, x: box.x + ((slice.start + slice.busy / 2 - from) / (to - from)) * box.width, y: await rowMiddle(v, 'lane 0') };
+}
+
+for (const renderer of ['webgl', 'canvas'])
+    test(`the lanes are drawn (${renderer})`, async ({ open }) => {
+        const v = await timeline(open, 'moe', renderer === 'canvas' ? 'renderer=canvas' : '');
+        const rows = await v.page.locator('.tl-title').allTextContents();
+        for (const title of ['tokens', 'layers', 'lane 0', 'lane 1', 'tokens/s', 'minor faults/s'])
+            assert.ok(rows.some((row) => row.startsWith(title)), `${title} among ${rows}`);
+        const kind = await v.page.evaluate(() => (document.querySelector('.timeline .canvas-proxy canvas').getContext('2d') ? '2d' : 'webgl'));
+        assert.equal(kind, renderer === 'canvas' ? '2d' : 'webgl');
+        const before = await inkOf(v);
+        await v.press('KeyW', 'KeyW', 'KeyW');
+        await v.until(async () => (await inkOf(v)).sum !== before.sum, 'zooming in changes the picture');
+    });
+
+test('a browser without WebGL gets the other renderer', async ({ open }) => {
+    await timeline(open, 'tiny', '', { noWebgl: true });
+});
+
+test('counters that were not observed are not there', async ({ open }) => {
+    const v = await timeline(open, 'tiny');
+    const rows = await v.page.locator('.tl-title').allTextContents();
+    assert.ok(!rows.some((row) => /faults|bytes read|CPU/.test(row)), `${rows}`);
+    const { counters } = await v.api('traces/0/counters');
+    assert.ok(!('minor_faults_per_s' in counters) && 'tokens_per_s' in counters);
+});
+
+test('keys zoom and pan', async ({ open }) => {
+    const v = await timeline(open);
+    const all = await settled(v);
+    await v.press('KeyW', 'KeyW', 'KeyW', 'KeyW');
+    const closer = await untilShown(v, (from, to) => to - from < 0.98 * (all[1] - all[0]), 'it has zoomed in');
+    const size = async () => {
+        const [from, to] = await shown(v);
+        return to - from;
+    };
+    await v.hold('ArrowUp', () => v.until(async () => (await size()) < 0.5 * (closer[1] - closer[0]), 'a held key goes on'));
+    const close = await settled(v);
+    await v.hold('KeyD', () => v.until(async () => (await shown(v))[0] > close[0], 'it moves to what is later'));
+    const later = await settled(v);
+    assert.ok(Math.abs(later[1] - later[0] - (close[1] - close[0])) < 2, 'panning keeps the scale');
+    await v.hold('ArrowLeft', () => v.until(async () => (await shown(v))[0] < later[0], 'it moves back'));
+    await settled(v);
+    const part = await size();
+    await v.press('-');
+    await v.until(async () => (await size()) > part, '- zooms out');
+    const wider = await size();
+    await v.press('+', '+');
+    await v.until(async () => (await size()) < wider, '+ zooms in');
+    await v.press('Digit0');
+    await v.untilFragment('window', null);
+});
+
+test('the wheel scrolls, with Ctrl it zooms at the pointer, with Shift it pans', async ({ open }) => {
+    const v = await timeline(open);
+    const all = await settled(v);
+    const box = await canvas(v);
+    await v.page.mouse.move(box.x + box.width * 0.3, box.y + 80);
+    await v.page.keyboard.down('Control');
+    await v.page.mouse.wheel(0, -240);
+    await v.page.mouse.wheel(0, -240);
+    await v.page.keyboard.up('Control');
+    const close = await untilShown(v, (from, to) => to - from < 0.5 * (all[1] - all[0]), 'it has zoomed in');
+    const under = (r) => r[0] + 0.3 * (r[1] - r[0]);
+    assert.ok(Math.abs(under(close) - under(all)) < 0.01 * (all[1] - all[0]), 'what is under the pointer stays there');
+    await v.page.keyboard.down('Shift');
+    await v.page.mouse.wheel(0, 200);
+    await v.page.keyboard.up('Shift');
+    const later = await untilShown(v, (from) => from > close[0], 'it has moved to what is later');
+    await v.page.mouse.wheel(0, 100);
+    assert.deepEqual(await settled(v), later, 'scrolling moves no time');
+});
+
+test('tracks that do not fit scroll, and a pinned one stays', async ({ open }) => {
+    const v = await timeline(open, 'moe', 'pins=lane1', { viewport: { width: 1000, height: 460 } });
+    const box = await canvas(v);
+    const top = (await rowMiddle(v, 'lane 0')) - 0;
+    const pinned = await rowMiddle(v, 'lane 1');
+    assert.ok(pinned < top, 'the pinned lane is above');
+    await v.page.mouse.move(box.x + 200, box.y + 60);
+    await v.page.mouse.wheel(0, 60);
+    await v.until(async () => (await rowMiddle(v, 'lane 0')) < top - 20, 'lane 0 has moved up');
+    assert.equal(await rowMiddle(v, 'lane 1'), pinned);
+    await v.press('Shift+ArrowUp', 'Shift+ArrowUp', 'Shift+ArrowUp');
+    await v.page.locator('.tl-current').waitFor();
+});
+
+test('a click selects an op, period and comma step, F centres and fits, a reload restores it', async ({ open }) => {
+    const v = await closeTimeline(open);
+    const slice = await widest(v);
+    const before = await inkOf(v);
+    await v.page.mouse.click(slice.x, slice.y);
+    await v.untilFragment('op', `${slice.run}.${slice.node}`);
+    const op = await v.api(`traces/0/op?run=${slice.run}&node=${slice.node}`);
+    assert.equal(v.fragment().get('token'), String(op.token));
+    assert.equal(v.fragment().get('layer'), op.log.layer_id === null ? null : String(op.log.layer_id));
+    assert.equal(v.fragment().get('tensor'), op.weight);
+    await v.until(async () => (await v.said()).includes(op.log.name), 'the op is said');
+    await v.until(async () => (await inkOf(v)).alpha < before.alpha * 0.9, 'the others are dimmed');
+
+    const next = op.lanes[0].behind;
+    await v.press('Period');
+    await v.untilFragment('op', `${next.run}.${next.node}`);
+    await v.press('Comma');
+    await v.untilFragment('op', `${slice.run}.${slice.node}`);
+
+    await v.press('KeyF');
+    const middle = (op.start_ns + op.end_ns) / 2;
+    await untilShown(v, (from, to) => Math.abs((from + to) / 2 - middle) < 2, 'the op is in the middle');
+    await v.press('KeyF');
+    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (op.end_ns - op.start_ns), 'the second time it fits');
+    await v.page.reload();
+    await v.ready();
+    await drawn(v);
+    assert.equal(v.fragment().get('op'), `${slice.run}.${slice.node}`);
+    assert.deepEqual(await settled(v), fitted);
+    await v.press('Escape');
+    await v.untilFragment('op', null);
+});
+
+test('a selected op is framed also where it is merged with others', async ({ open }) => {
+    const v = await timeline(open, 'tiny');
+    const overlay = () =>
+        v.page.evaluate(() => {
+            const canvas = document.querySelectorAll('.timeline .canvas-proxy canvas')[1];
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+            copy.drawImage(canvas, 0, 0);
+            const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+            const mark = getComputedStyle(document.documentElement).getPropertyValue('--mark').trim();
+            const want = [1, 3, 5].map((i) => parseInt(mark.slice(i, i + 2), 16));
+            let n = 0;
+            for (let i = 0; i < data.length; i += 4)
+                n += want.every((c, k) => Math.abs(data[i + k] - c) < 12) && data[i + 3] > 200;
+            return n;
+        });
+    assert.equal(await overlay(), 0);
+    const run = 3;
+    const node = await v.page.evaluate(async () => {
+        for (let n = 0; n < 200; n++) if ((await fetch(`/api/v1/traces/0/op?run=3&node=${n}`)).ok) return n;
+        return -1;
+    });
+    v.allow(/404/);
+    await v.show(`view=timeline&op=${run}.${node}`);
+    await v.until(async () => (await overlay()) > 20, 'a frame is drawn');
+});
+
+test('a drag adds up time and lanes, and the sums are those of the log', async ({ open }) => {
+    const v = await timeline(open, 'tiny');
+    const [from, to] = await settled(v);
+    const box = await canvas(v);
+    const y = await rowMiddle(v, 'lane 1');
+    await v.page.mouse.move(box.x + box.width * 0.2, y);
+    await v.page.mouse.down();
+    await v.page.mouse.move(box.x + box.width * 0.5, y, { steps: 5 });
+    await v.page.mouse.move(box.x + box.width * 0.7, y, { steps: 5 });
+    await v.page.mouse.up();
+    await v.until(() => v.fragment().get('time') !== null, 'time is selected');
+    assert.equal(v.fragment().get('lanes'), 'lane1');
+    const time = v.fragment().get('time').split('~').map(Number);
+    assert.ok(Math.abs(time[0] - (from + 0.2 * (to - from))) < 0.01 * (to - from));
+    await v.page.locator('.tl-panel tfoot').waitFor();
+    const whole = await v.api(`traces/0/timeline/aggregate?from_ns=${time[0]}&to_ns=${time[1]}&tracks=1`);
+    const both = await v.api(`traces/0/timeline/aggregate?from_ns=${time[0]}&to_ns=${time[1]}`);
+    assert.ok(whole.count > 10 && whole.count < both.count);
+    assert.equal(whole.ops.reduce((sum, op) => sum + op.count, 0), whole.count);
+    const cell = await v.page.locator('.tl-panel tfoot td').nth(1).textContent();
+    assert.equal(cell.replaceAll(',', ''), String(whole.count));
+    // A lane can do no more than there is time.
+    assert.ok(whole.busy_ns + whole.wait_ns <= time[1] - time[0]);
+    await v.page.getByRole('button', { name: 'Close' }).click();
+    await v.untilFragment('time', null);
+    await v.press('KeyM');
+    await v.until(() => v.fragment().get('time') !== null, 'what is shown is selected by key');
+    assert.equal(v.fragment().get('lanes'), null);
+});
+
+test('a double click zooms, and fits an op', async ({ open }) => {
+    const v = await closeTimeline(open);
+    const slice = await widest(v);
+    await v.page.mouse.dblclick(slice.x, slice.y);
+    const { start_ns, end_ns } = await v.api(`traces/0/op?run=${slice.run}&node=${slice.node}`);
+    const fitted = await untilShown(v, (from, to) => to - from < 1.5 * (end_ns - start_ns), 'the op fits the window');
+    assert.ok(fitted[0] <= slice.start && fitted[1] >= slice.start + slice.busy);
+});
+
+test('tracks are pinned and folded by key and button, and the address keeps it', async ({ open }) => {
+    const v = await timeline(open);
+    await v.page.locator('.tl-name', { hasText: 'lane 1' }).locator('.tl-title').click();
+    await v.press('Shift+KeyP');
+    await v.untilFragment('pins', 'lane1');
+    assert.ok((await rowMiddle(v, 'lane 1')) < (await rowMiddle(v, 'lane 0')));
+    await v.press('KeyC');
+    await v.untilFragment('folds', 'lane1');
+    await v.page.getByRole('button', { name: 'Unfold lane 1' }).click();
+    await v.untilFragment('folds', null);
+    await v.page.getByRole('button', { name: 'Pin lane 1' }).click();
+    await v.untilFragment('pins', null);
+});
+
+test('the same as a table, from which an op is chosen by keyboard alone', async ({ open }) => {
+    const v = await closeTimeline(open, 0.3);
+    await v.page.locator('.timeline .equivalent summary').focus();
+    await v.press('Enter');
+    const button = v.page.locator('.timeline .equivalent tbody button').first();
+    await button.waitFor();
+    await button.focus();
+    const name = await button.textContent();
+    await v.press('Enter');
+    await v.until(() => v.fragment().get('op') !== null, 'an op is selected');
+    const [run, node] = v.fragment().get('op').split('.');
+    assert.equal((await v.api(`traces/0/op?run=${run}&node=${node}`)).log.name, name);
+});
+
+test('the minimap moves the window, under every view', async ({ open }) => {
+    const v = await timeline(open);
+    const all = await settled(v);
+    await v.press('Digit4');
+    await v.untilFragment('view', 'log');
+    const box = await v.page.locator('.minimap-area').boundingBox();
+    const at = (share) => box.x + box.width * share;
+    await v.page.mouse.move(at(0.2), box.y + 10);
+    await v.page.mouse.down();
+    await v.page.mouse.move(at(0.4), box.y + 10, { steps: 4 });
+    await v.page.mouse.up();
+    const size = all[1] - all[0];
+    const near = (a, share) => Math.abs(a - (all[0] + share * size)) < 0.01 * size;
+    await untilShown(v, (from, to) => near(from, 0.2) && near(to, 0.4), 'what was dragged over is the window');
+    await v.page.mouse.move(at(0.3), box.y + 10);
+    await v.page.mouse.down();
+    await v.page.mouse.move(at(0.6), box.y + 10, { steps: 4 });
+    await v.page.mouse.up();
+    await untilShown(v, (from, to) => near(from, 0.5) && near(to, 0.7), 'the window was dragged');
+    await v.page.locator('.minimap-area').focus();
+    await v.press('ArrowLeft');
+    await untilShown(v, (from) => near(from, 0.45), 'a quarter of the window to the left');
+    await v.press('Digit2');
+    await v.page.locator('.tl-gutter').waitFor();
+    const [from, to] = await settled(v);
+    assert.ok(near(from, 0.45) && near(to, 0.65), 'the timeline shows that part');
+});
+
+test('what is selected elsewhere comes into sight', async ({ open }) => {
+    const v = await closeTimeline(open);
+    const s = await v.api('traces/0/summary');
+    const last = s.batches.token.length - 1;
+    await v.show(`view=timeline&window=${v.fragment().get('window')}&token=${s.batches.token[last]}`);
+    await v.until(async () => {
+        const [from, to] = await shown(v);
+        return from < s.batches.end_ns[last] && to > s.batches.begin_ns[last];
+    }, 'the last token is in sight');
+});
+
+test('it is saved as a picture and as a drawing', async ({ open }) => {
+    const v = await timeline(open, 'hostile');
+    const save = async (button) => {
+        const [download] = await Promise.all([v.page.waitForEvent('download'), v.page.getByRole('button', { name: button, exact: true }).click()]);
+        return { name: download.suggestedFilename(), data: await readFile(await download.path()) };
+    };
+    const png = await save('PNG');
+    assert.match(png.name, /^[A-Za-z0-9._-]+-timeline\.png$/);
+    assert.equal(png.data.subarray(1, 4).toString(), 'PNG');
+    const svg = (await save('SVG')).data.toString();
+    assert.match(svg, /^<svg xmlns/);
+    for (const name of ['lane 0', 'tokens', 'attention', 'waits']) assert.match(svg, new RegExp(`>${name}</text>`), 'tracks and colours have names');
+    const parsed = await v.page.evaluate((text) => {
+        const doc = new DOMParser().parseFromString(text, 'image/svg+xml');
+        return {
+            failed: doc.querySelector('parsererror') !== null,
+            rects: doc.querySelectorAll('rect').length,
+            others: [...doc.querySelectorAll('*')].filter((e) => !['svg', 'title', 'rect', 'path', 'text', 'g', 'clipPath', 'defs', 'pattern'].includes(e.tagName)).length,
+        };
+    }, svg);
+    assert.deepEqual({ ...parsed, rects: parsed.rects > 20 }, { failed: false, rects: true, others: 0 });
+});
+
+test('hostile names are text', async ({ open }) => {
+    const v = await timeline(open, 'hostile');
+    const box = await canvas(v);
+    for (let x = 10; x < box.width; x += 40) {
+        await v.page.mouse.move(box.x + x, await rowMiddle(v, 'lane 0'));
+        if (await v.page.locator('.tooltip').count()) break;
+    }
+    await v.page.locator('.tooltip').waitFor();
+    assert.equal(await v.page.locator('.tooltip img, .tooltip script').count(), 0);
+});
+
+test('a trace that was cut off before any op says so', async ({ open }) => {
+    const v = await open(['cut'], { fragment: 'view=timeline' });
+    await v.page.locator('.tl-gutter').getByText('lane 0', { exact: true }).waitFor();
+    assert.equal((await v.api('traces/0/summary')).n_ops, 0);
+    await v.page.getByText('No op was recorded').waitFor();
+});
+
+test('parameters that make no sense are refused', async ({ open }) => {
+    const v = await timeline(open);
+    const status = (path) => v.page.evaluate(async (at) => (await fetch(`/api/v1/traces/0/${at}`)).status, path);
+    v.allow(/400|404/);
+    for (const path of [
+        'timeline?from_ns=5&to_ns=5', 'timeline?buckets=0', 'timeline?buckets=8193', 'timeline?tracks=9', 'timeline?tracks=1,,2',
+        'timeline?tracks=1..0', 'timeline?layer=-1', 'timeline?layers=2', 'timeline?from_ns=nan', 'timeline?width=3',
+        'timeline/aggregate?tracks=x', 'timeline/overview?buckets=4097', 'counters?buckets=9999', 'op', 'op?run=0', 'op?run=0&node=-1',
+    ])
+        assert.equal(await status(path), 400, path);
+    assert.equal(await status('op?run=99999&node=0'), 404);
+    assert.equal(await status('op?run=0&node=1048000'), 404);
+});

@@ -1,0 +1,255 @@
+// A table of any number of rows, of which only those to be seen exist. The rows come from the
+// caller, by number; it also sorts. An ARIA grid: the arrow keys, Page Up and Down, Home and End
+// move the cursor, Enter chooses the row.
+
+import { signal, useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { ColumnHead } from "./ColumnHead";
+import { announce } from "./announce";
+import { clampTop, isScaled, ROW_HEIGHT, scrollHeight, scrollTopOf, topOf, topShowing, type RowScroll } from "./rowScroll";
+import { useSize } from "./useSize";
+import "./VirtualTable.css";
+
+export interface Column<R> {
+  readonly id: string;
+  readonly title: string;
+  /** CSS pixels, unless the user has chosen another width. */
+  readonly width: number;
+  /** Right-aligned figures. */
+  readonly number?: boolean;
+  /** What it says, in a sentence: shown at the header. */
+  readonly hint?: string;
+  /** The whole text of a cell that may be cut off, shown when pointed at. */
+  readonly tip?: (row: R) => string | undefined;
+  readonly cell: (row: R) => ComponentChildren;
+}
+
+export interface Sorting {
+  readonly id: string;
+  readonly descending: boolean;
+}
+
+export interface VirtualTableProps<R> {
+  /** What it is a table of. */
+  label: string;
+  columns: readonly Column<R>[];
+  count: number;
+  /** Row i; null: not there yet. */
+  row: (i: number) => R | null;
+  /** The row that is selected; the table scrolls to it when it changes. */
+  selected?: number | null;
+  /** A row to be brought into view, whenever this is another object. */
+  reveal?: { readonly row: number } | null;
+  /** Rows that have to do with what is selected elsewhere. */
+  related?: (row: R) => boolean;
+  onSelect?: (i: number, row: R) => void;
+  /** Which rows are to be seen: first ... first + n - 1. */
+  onVisible?: (first: number, n: number) => void;
+  /** How the caller has sorted; without onSort headers are no buttons. */
+  sorting?: Sorting | null;
+  onSort?: (id: string) => void;
+  /** Widths that the user chose, by column; kept by the caller. */
+  widths?: Readonly<Record<string, number>>;
+  onWidth?: (id: string, width: number) => void;
+  /** Instead of rows when there is none. */
+  empty?: ComponentChildren;
+}
+
+/** Rows that Page Up and Page Down move by. */
+function page(s: RowScroll): number {
+  return Math.max(1, Math.floor(s.bodyHeight / ROW_HEIGHT) - 1);
+}
+
+/** Where a key moves the cursor; null: it is no key of the table. */
+function moved(key: string, cursor: number, s: RowScroll): number | null {
+  const steps: Record<string, number> = {
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: page(s),
+    PageUp: -page(s),
+    Home: -s.count,
+    End: s.count,
+  };
+  const step = steps[key];
+  return step === undefined ? null : Math.min(Math.max(0, cursor + step), s.count - 1);
+}
+
+export function VirtualTable<R>(props: VirtualTableProps<R>) {
+  const id = useId();
+  const { ref: scroller, size } = useSize<HTMLDivElement>();
+  const top = useSignal(0);
+  const cursor = useSignal(props.selected ?? 0);
+  const latest = useRef(props);
+  latest.current = props;
+  // Where this component put the scrollbar: its own scroll events tell nothing new.
+  const placed = useRef(0);
+
+  const scroll: RowScroll = { count: props.count, bodyHeight: Math.max(0, size.value.height - ROW_HEIGHT) };
+  const state = useRef(scroll);
+  state.current = scroll;
+
+  const goTo = (next: number) => {
+    top.value = clampTop(state.current, next);
+    const element = scroller.current;
+    if (!element) return;
+    element.scrollTop = scrollTopOf(state.current, top.value);
+    placed.current = element.scrollTop;
+  };
+  const show = (row: number, centre: boolean) => goTo(topShowing(state.current, top.peek(), row, centre));
+
+  const onScroll = () => {
+    const element = scroller.current;
+    if (!element || Math.abs(element.scrollTop - placed.current) < 1) return;
+    placed.current = element.scrollTop;
+    top.value = topOf(state.current, element.scrollTop);
+  };
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    const onWheel = (event: WheelEvent) => {
+      if (!isScaled(state.current) || event.ctrlKey || event.shiftKey || event.deltaY === 0) return;
+      event.preventDefault();
+      const unit = event.deltaMode === 1 ? 1 : event.deltaMode === 2 ? page(state.current) : 1 / ROW_HEIGHT;
+      goTo(top.peek() + event.deltaY * unit);
+    };
+    element.addEventListener("wheel", onWheel, { passive: false });
+    return () => element.removeEventListener("wheel", onWheel);
+  }, []);
+
+  // Rows that went away, or a table that became higher.
+  useLayoutEffect(() => {
+    goTo(top.peek());
+    if (cursor.peek() >= props.count) cursor.value = Math.max(0, props.count - 1);
+  }, [props.count, scroll.bodyHeight]);
+
+  // What is to be shown may be told before the table knows how many rows it has.
+  const bring = (row: number | null | undefined) => {
+    if (row === null || row === undefined || scroll.bodyHeight === 0 || row >= props.count) return;
+    cursor.value = row;
+    show(row, true);
+  };
+  const wanted = props.reveal?.row;
+  const can = scroll.bodyHeight > 0;
+  useLayoutEffect(() => bring(props.selected), [props.selected, can && (props.selected ?? 0) < props.count]);
+  useLayoutEffect(() => bring(wanted), [props.reveal, can && (wanted ?? 0) < props.count]);
+
+  const visible = useMemo(() => signal({ first: 0, n: 0 }), []);
+  const first = Math.floor(top.value);
+  const n = Math.max(0, Math.min(props.count - first, Math.ceil(scroll.bodyHeight / ROW_HEIGHT) + 1));
+  useLayoutEffect(() => {
+    visible.value = { first, n };
+  }, [first, n]);
+  useSignalEffect(() => {
+    const { first: from, n: many } = visible.value;
+    latest.current.onVisible?.(from, many);
+  });
+
+  const choose = (i: number) => {
+    cursor.value = i;
+    const row = props.row(i);
+    if (row !== null) props.onSelect?.(i, row);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || props.count === 0) return;
+    if (event.target !== event.currentTarget) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      choose(cursor.value);
+      return;
+    }
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      event.preventDefault();
+      scroller.current?.scrollBy({ left: event.key === "ArrowLeft" ? -60 : 60 });
+      return;
+    }
+    const next = moved(event.key, cursor.value, state.current);
+    if (next === null) return;
+    event.preventDefault();
+    cursor.value = next;
+    show(next, false);
+    if (props.row(next) === null) announce(`row ${next + 1}, being read`);
+  };
+  // Dragging over text marks it, to be copied: that selects no row.
+  const onClick = (i: number) => {
+    if (getSelection()?.isCollapsed === false) return;
+    choose(i);
+  };
+
+  const widths = props.columns.map((c) => props.widths?.[c.id] ?? c.width);
+  const total = widths.reduce((sum, w) => sum + w, 0);
+  const rows: ComponentChildren[] = [];
+  for (let i = first; i < first + n; i++) {
+    const row = props.row(i);
+    const selected = i === props.selected;
+    const classes = [
+      "vt-row",
+      i === cursor.value && "vt-cursor",
+      row !== null && !selected && props.related?.(row) && "vt-related",
+    ];
+    rows.push(
+      <div
+        key={i}
+        id={`${id}-${i}`}
+        role="row"
+        class={classes.filter(Boolean).join(" ")}
+        aria-rowindex={i + 2}
+        aria-selected={selected}
+        onClick={() => onClick(i)}
+      >
+        {props.columns.map((c, k) => (
+          <div
+            key={c.id}
+            role="gridcell"
+            aria-colindex={k + 1}
+            class={c.number ? "vt-cell vt-number" : "vt-cell"}
+            title={row === null ? undefined : c.tip?.(row)}
+          >
+            {row === null ? (k === 0 ? "…" : "") : c.cell(row)}
+          </div>
+        ))}
+      </div>,
+    );
+  }
+  return (
+    <div class="vt-frame">
+      <div
+        class="vt"
+        ref={scroller}
+        role="grid"
+        tabIndex={0}
+        aria-label={props.label}
+        aria-rowcount={props.count + 1}
+        aria-colcount={props.columns.length}
+        aria-activedescendant={n > 0 && cursor.value >= first && cursor.value < first + n ? `${id}-${cursor.value}` : undefined}
+        onScroll={onScroll}
+        onKeyDown={onKeyDown}
+      >
+        <div class="vt-space" style={{ height: `${scrollHeight(scroll) + ROW_HEIGHT}px`, minWidth: `${total}px` }}>
+          <div class="vt-window" style={{ height: `${size.value.height}px`, "--vt-columns": widths.map((w) => `${w}px`).join(" ") }}>
+            <div class="vt-row vt-head" role="row" aria-rowindex={1}>
+              {props.columns.map((c, k) => (
+                <ColumnHead
+                  key={c.id}
+                  column={c}
+                  index={k + 1}
+                  width={widths[k]!}
+                  sorting={props.sorting}
+                  onSort={props.onSort}
+                  onWidth={props.onWidth}
+                />
+              ))}
+            </div>
+            <div class="vt-body" role="rowgroup">
+              <div class="vt-rows" role="presentation" style={{ transform: `translateY(${(first - top.value) * ROW_HEIGHT}px)` }}>
+                {rows}
+              </div>
+            </div>
+          </div>
+        </div>
+      </div>
+      {props.count === 0 && <div class="vt-empty" tabIndex={0} role="group" aria-label="Why there are no rows">{props.empty}</div>}
+    </div>
+  );
+}

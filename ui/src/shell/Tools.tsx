@@ -1,0 +1,70 @@
+// What the top bar offers besides the views: commands, keys, and dark or light.
+
+import { useEffect } from "preact/hooks";
+import { themeChoice } from "../draw/colour";
+import { bind } from "../input/keys";
+import { announce } from "../parts/announce";
+import { helpOpen } from "./Help";
+import { paletteOpen } from "./Palette";
+
+const THEMES = [
+  ["system", "System", "As the system is"],
+  ["dark", "Dark", "Dark"],
+  ["light", "Light", "Light"],
+] as const;
+
+function useCommands(): void {
+  useEffect(
+    () =>
+      bind(
+        ...THEMES.map(([id, , title]) => ({
+          id: `theme.${id}`,
+          keys: [],
+          title: `Colours: ${title.toLowerCase()}`,
+          scope: "Everywhere",
+          run: () => {
+            themeChoice.value = id;
+          },
+        })),
+        {
+          id: "link.copy",
+          keys: [],
+          title: "Copy the address of what is shown",
+          scope: "Everywhere",
+          run: () => {
+            navigator.clipboard.writeText(location.href).then(
+              () => announce("The address is copied"),
+              () => announce("The browser did not allow copying"),
+            );
+          },
+        },
+      ),
+    [],
+  );
+}
+
+export function Tools() {
+  useCommands();
+  return (
+    <div class="tools" role="group" aria-label="Page">
+      <button type="button" title="Run a command by its name (Ctrl+Shift+P)" onClick={() => (paletteOpen.value = true)}>
+        Commands
+      </button>
+      <button type="button" title="List all keys (?)" onClick={() => (helpOpen.value = true)}>
+        Keys
+      </button>
+      <select
+        aria-label="Light or dark"
+        title="Dark, light, or as the system is"
+        value={themeChoice.value}
+        onChange={(event) => (themeChoice.value = event.currentTarget.value)}
+      >
+        {THEMES.map(([id, title]) => (
+          <option key={id} value={id}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

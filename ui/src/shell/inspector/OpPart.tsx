@@ -1,0 +1,132 @@
+// An executed op: what it computed from what, and how long each lane took.
+
+import { getJson, ofTrace } from "../../api/client";
+import { useResource } from "../../api/resource";
+import { bytes, count, duration, plainName, shape } from "../../draw/format";
+import { select, selectedTrace, type OpRef } from "../../state/selection";
+import { generation } from "../../state/trace";
+import { Figure, Part } from "./Part";
+
+interface Operand {
+  name: string;
+  type: string;
+  size_bytes: number;
+  origin: string;
+  read_bytes?: number | null;
+}
+
+/** Of the endpoint `op`. */
+interface OpAnswer {
+  token: number | null;
+  start_ns: number;
+  end_ns: number | null;
+  ne: number[];
+  weight: string | null;
+  log: {
+    run_id: number;
+    op: string;
+    name: string;
+    layer_id: number | null;
+    busy_ns: number | null;
+    wait_ns: number | null;
+    weight_bytes: number | null;
+    threads: number;
+    sources: Operand[];
+  };
+  lanes: {
+    lane: number;
+    busy_ns: number | null;
+    wait_ns: number | null;
+    minor_faults: number | null;
+    major_faults: number | null;
+  }[];
+}
+
+function Lanes(props: { lanes: OpAnswer["lanes"] }) {
+  const counted = props.lanes.some((l) => l.minor_faults !== null);
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Lane</th>
+          <th scope="col" class="number">
+            Works
+          </th>
+          <th scope="col" class="number">
+            Waits
+          </th>
+          {counted && (
+            <th scope="col" class="number">
+              Faults
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {props.lanes.map((l) => (
+          <tr key={l.lane}>
+            <th scope="row">{l.lane}</th>
+            <td class="number">{duration(l.busy_ns)}</td>
+            <td class="number">{duration(l.wait_ns)}</td>
+            {counted && (
+              <td class="number">
+                {l.minor_faults === null ? "not observed" : count(l.minor_faults + (l.major_faults ?? 0))}
+              </td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Sources(props: { sources: Operand[] }) {
+  return (
+    <>
+      {props.sources.map((s, i) => (
+        <div key={i}>
+          <button type="button" class="link mono" onClick={() => select({ tensor: s.name })}>
+            {plainName(s.name)}
+          </button>
+          <span class="origin">
+            {plainName(s.type)}, {bytes(s.size_bytes)}, from {s.origin}
+          </span>
+        </div>
+      ))}
+    </>
+  );
+}
+
+export function OpPart(props: { op: OpRef }) {
+  const { run, node } = props.op;
+  const clear = () => select({ op: null });
+  const { data, error } = useResource(`${selectedTrace.value} ${generation.value} ${run}.${node}`, (abort) =>
+    getJson<OpAnswer>(ofTrace(selectedTrace.peek(), "op"), { run, node }, abort),
+  );
+  const answer = data.value;
+  if (error.value || !answer)
+    return (
+      <Part kind="Op" title={`node ${node}`} onClear={clear}>
+        <Figure name="Figures">{error.value ? error.value.message : "…"}</Figure>
+      </Part>
+    );
+  const { log } = answer;
+  return (
+    <Part kind="Op" title={<span class="mono">{plainName(log.op)}</span>} onClear={clear} views={["timeline", "graph", "log"]}>
+      <Figure name="Result">
+        <span class="mono">{plainName(log.name)}</span>, {shape(answer.ne)}
+      </Figure>
+      <Figure name="Node">
+        {node} of run {log.run_id}
+      </Figure>
+      <Figure name="Layer">{log.layer_id ?? "none"}</Figure>
+      <Figure name="Begins at">{duration(answer.start_ns)}</Figure>
+      <Figure name="Took">{answer.end_ns === null ? "not observed" : duration(answer.end_ns - answer.start_ns)}</Figure>
+      <Figure name="Weights read">{bytes(log.weight_bytes)}</Figure>
+      <Figure name="Operands">
+        <Sources sources={log.sources} />
+      </Figure>
+      <Lanes lanes={answer.lanes} />
+    </Part>
+  );
+}

@@ -1,0 +1,30 @@
+// The run as a whole, when nothing of it is selected.
+
+import { count, duration, plainName } from "../../draw/format";
+import { summary } from "../../state/trace";
+import { Figure, Part } from "./Part";
+
+export function RunPart() {
+  const s = summary.value!;
+  const text = (value: string | null) =>
+    value === null ? "not observed" : <span class="wrap">{plainName(value)}</span>;
+  return (
+    <>
+      <Part kind="Run" title={<span class="mono">{s.run_id.slice(0, 8)}</span>}>
+        <Figure name="Trace">{text(s.name)}</Figure>
+        <Figure name="Model">{text(s.model)}</Figure>
+        <Figure name="Architecture">{text(s.architecture)}</Figure>
+        <Figure name="Layers">{count(s.n_layers)}</Figure>
+        {s.n_experts !== null && s.n_experts > 0 && <Figure name="Experts a layer">{count(s.n_experts)}</Figure>}
+        <Figure name="Tokens">{count(s.batches.token.length)}</Figure>
+        <Figure name="Lanes">{count(s.n_lanes)}</Figure>
+        <Figure name="Ops">{count(s.n_ops)}</Figure>
+        <Figure name="Time">{s.clock ? duration(s.end_ns - s.begin_ns) : "not observed"}</Figure>
+      </Part>
+      <p class="hint">
+        Select something in any view, and all of them show it. <kbd>N</kbd> and <kbd>P</kbd> go from token to token,{" "}
+        <kbd>Space</kbd> plays them, <kbd>?</kbd> lists all keys.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+// A tensor: where it lies, and what it is.
+
+import { bytes, count, plainName, shape } from "../../draw/format";
+import { select, selectedToken } from "../../state/selection";
+import { summary, tensors } from "../../state/trace";
+import { Figure, Part, Within } from "./Part";
+import { asPattern, Used } from "./Used";
+
+export function TensorPart(props: { name: string }) {
+  const all = tensors.value;
+  const i = all ? all.name.indexOf(props.name) : -1;
+  const clear = () => select({ tensor: null });
+  const title = <span class="mono wrap">{plainName(props.name)}</span>;
+  if (!all || i < 0)
+    return (
+      <Part kind="Tensor" title={title} onClear={clear} views={["graph", "log"]}>
+        <Figure name="Weight">no: it is computed, or this trace does not have it</Figure>
+      </Part>
+    );
+  const layer = all.layer_id[i] ?? null;
+  const file = summary.value?.files[all.file[i]!];
+  return (
+    <Part kind="Tensor" title={title} onClear={clear} views={["memory", "timeline", "graph", "log", "stats"]}>
+      <Figure name="Type">{plainName(all.type[i]!)}</Figure>
+      <Figure name="Shape">{shape(all.ne[i]!)}</Figure>
+      <Figure name="Size">{bytes(all.size_bytes[i])}</Figure>
+      <Figure name="Part">
+        {all.category[i]}
+        {all.component[i] !== all.category[i] && `, ${plainName(all.component[i]!)}`}
+      </Figure>
+      <Figure name="Layer">
+        {layer === null ? (
+          "none"
+        ) : (
+          <button type="button" class="link" onClick={() => select({ layer })}>
+            {layer}
+          </button>
+        )}
+      </Figure>
+      <Figure name="File">
+        <span class="mono wrap">{file ? plainName(file.name) : "not known"}</span>
+      </Figure>
+      <Figure name="Offset">{count(all.offset_bytes[i])}</Figure>
+      <Within />
+      <Used filter={{ tensor: asPattern(props.name), token: selectedToken.value }} />
+    </Part>
+  );
+}

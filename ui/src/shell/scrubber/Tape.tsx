@@ -1,0 +1,64 @@
+// The text of the tokens around the selected one, to read along. Only those in sight are there,
+// however long the text is.
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Batches } from "../../api/types";
+import { visible } from "../../draw/format";
+import { goToIndex } from "../../state/playback";
+
+/** Tokens before and behind; more than fit on any screen. */
+const AROUND = 70;
+/** Of a prompt that is one batch. */
+const LONGEST = 60;
+
+function shortened(text: string): string {
+  const shown = visible(text);
+  return shown.length > LONGEST ? `${shown.slice(0, LONGEST / 2)} … ${shown.slice(-LONGEST / 2)}` : shown;
+}
+
+export function Tape(props: { batches: Batches; selected: number }) {
+  const { batches, selected } = props;
+  const window_ = useRef<HTMLDivElement>(null);
+  const n = batches.token.length;
+  const middle = Math.max(0, selected);
+  const from = Math.max(0, middle - AROUND);
+  const to = Math.min(n, middle + AROUND + 1);
+  useLayoutEffect(() => {
+    const box = window_.current;
+    const current = box?.querySelector<HTMLElement>("[data-current]");
+    if (!box) return;
+    const wanted = current ? current.offsetLeft + current.offsetWidth / 2 - box.clientWidth / 2 : 0;
+    box.scrollLeft = wanted;
+  });
+  const tokens = [];
+  for (let i = from; i < to; i++) {
+    const text = batches.text[i] ?? null;
+    tokens.push(
+      <span
+        key={batches.token[i]}
+        class={`tape-token ${batches.phase[i]}`}
+        data-index={i}
+        data-current={i === selected ? "" : undefined}
+        title={`token ${batches.token[i]}`}
+      >
+        {text === null ? "?" : shortened(text) || "∅"}
+      </span>,
+    );
+  }
+  return (
+    // The slider below says the same to those who do not see it.
+    <div
+      class="tape mono"
+      aria-hidden="true"
+      ref={window_}
+      onClick={(event) => {
+        const at = (event.target as Element).closest<HTMLElement>("[data-index]");
+        if (at) goToIndex(Number(at.dataset.index));
+      }}
+    >
+      {from > 0 && <span class="tape-more">…</span>}
+      {tokens}
+      {to < n && <span class="tape-more">…</span>}
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+// Figures of a comparison as people write them, the same as `tensortrace diff` does.
+
+import { duration } from "../../draw/format";
+import type { Row } from "./answer";
+
+export const NOT_OBSERVED = "not observed";
+
+/** "+1.25 ms". */
+export function signedDuration(ns: number | null | undefined): string {
+  if (ns === null || ns === undefined) return "";
+  // Two clocks' rates differ in the last digits: less than half a nanosecond is nothing.
+  if (Math.abs(ns) < 0.5) return "0 ns";
+  return (ns < 0 ? "-" : "+") + duration(Math.abs(ns));
+}
+
+/** "+12.3 %", from twice as long on "2.31 x"; "" for null. */
+export function change(share: number | null | undefined): string {
+  if (share === null || share === undefined) return "";
+  if (share >= 1) return `${(1 + share).toFixed(share < 9 ? 2 : 0)} x`;
+  const percent = Math.abs(100 * share).toFixed(1);
+  return `${percent === "0.0" ? "" : share < 0 ? "-" : "+"}${percent} %`;
+}
+
+/** What the change is, with the confidence asked for. */
+export function interval(row: Row): string {
+  if (row.samples_effective === null) return "not tested";
+  if (row.change_high === null) return "too few tokens";
+  return `${row.change_low === null ? "-100 %" : change(row.change_low)} to ${change(row.change_high)}`;
+}
+
+export type Sureness = "matters" | "changed" | "open" | "untested";
+
+export function sureness(row: Row): Sureness {
+  if (row.matters) return "matters";
+  if (row.significant) return "changed";
+  return row.samples_effective === null ? "untested" : "open";
+}
+
+/** A sign and a word each: never colour alone. */
+export const SURENESS: Record<Sureness, string> = {
+  matters: "! sure, matters",
+  changed: "* sure, small",
+  open: "not shown",
+  untested: "not tested",
+};
+
+/** "< 0.0001", "0.0335". */
+export function probability(p: number | null): string {
+  if (p === null) return "";
+  return p < 0.0001 ? "< 0.0001" : p.toFixed(4);
+}
+
+export function layerName(layer: number | null | undefined): string {
+  return layer === null || layer === undefined ? "no layer" : `layer ${layer}`;
+}
+
+export const PHASES: Record<string, string> = {
+  generate: "Generated tokens",
+  prompt: "Prompt batches",
+  unknown: "Other computations",
+};

@@ -1,0 +1,93 @@
+// What colours, marks and forms say.
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { CATEGORIES, categoryColour, css, isDark, sequence, type Rgb } from "../../draw/colour";
+import { bytes, duration } from "../../draw/format";
+import { COLOUR_TITLES, ORIGINS, type Colouring } from "./colours";
+import type { Origin } from "./graph";
+import { originMark } from "./paintBoxes";
+import { readTheme } from "./brush";
+
+/** Draws on a small canvas: styles in the page are not allowed to name colours of data. */
+function Drawn(props: { width: number; height: number; draw: (c: CanvasRenderingContext2D) => void }) {
+  const ref = useRef<HTMLCanvasElement>(null);
+  useLayoutEffect(() => {
+    const c = ref.current?.getContext("2d");
+    if (!c) return;
+    c.setTransform(2, 0, 0, 2, 0, 0);
+    c.clearRect(0, 0, props.width, props.height);
+    props.draw(c);
+  });
+  return <canvas ref={ref} class="graph-swatch" width={props.width * 2} height={props.height * 2} aria-hidden="true" />;
+}
+
+function Swatch(props: { colour: Rgb }) {
+  return (
+    <Drawn
+      width={14}
+      height={14}
+      draw={(c) => {
+        c.fillStyle = css(props.colour);
+        c.fillRect(1, 1, 12, 12);
+      }}
+    />
+  );
+}
+
+function Scale(props: { dark: boolean }) {
+  return (
+    <Drawn
+      width={90}
+      height={14}
+      draw={(c) => {
+        for (let i = 0; i < 90; i++) {
+          c.fillStyle = css(sequence(i / 89, props.dark));
+          c.fillRect(i, 1, 1, 12);
+        }
+      }}
+    />
+  );
+}
+
+function OriginEntry(props: { origin: Origin }) {
+  return (
+    <li>
+      <Drawn width={14} height={14} draw={(c) => originMark(c, props.origin, 7, 7, 9, readTheme().ink)} />
+      {props.origin === "unknown" ? "not observed" : props.origin}
+    </li>
+  );
+}
+
+export function Legend(props: { colouring: Colouring }) {
+  const { colouring } = props;
+  const dark = isDark.value;
+  const { by } = colouring;
+  const amount = by === "bytes" ? bytes : duration;
+  return (
+    <ul class="graph-legend" aria-label="Legend">
+      <li>
+        <b>{by === "origin" ? "Colour and marks:" : `${COLOUR_TITLES[by]}:`}</b>
+      </li>
+      {(by === "time" || by === "bytes") && (
+        <li title="Colour: by square root. The bar at the foot of a box: the share of the largest, straight.">
+          0 <Scale dark={dark} /> {amount(colouring.opMost)} an op, {amount(colouring.partMost)} a layer; broken border: not
+          observed
+        </li>
+      )}
+      {by === "category" &&
+        CATEGORIES.map((category) => (
+          <li key={category}>
+            <Swatch colour={categoryColour(category)} /> {category}
+          </li>
+        ))}
+      {by !== "origin" && (
+        <li>
+          <b>Operands:</b>
+        </li>
+      )}
+      {ORIGINS.map((origin) => (
+        <OriginEntry key={origin} origin={origin} />
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,92 @@
+// The shared selection in this view: what a click selects, and what of the picture is selected.
+
+import { select, type Selection } from "../../state/selection";
+import type { TokenGraph } from "./graph";
+import { itemOf } from "./path";
+import type { Item, Scene } from "./scene";
+
+function layerOf(g: TokenGraph, tensor: number): number | null {
+  return g.reply.tensors.layer_id[tensor] ?? null;
+}
+
+/** Where a leaf that is no weight lies in a buffer, as a region. */
+function regionOf(g: TokenGraph, tensor: number): Selection["region"] {
+  const t = g.reply.tensors;
+  const [buffer, from] = [t.buffer[tensor], t.buffer_offset_bytes[tensor]];
+  if (buffer === null || buffer === undefined || from === null || from === undefined) return null;
+  return { space: `buffer${buffer}`, from, to: from + (t.size_bytes[tensor] ?? 0) };
+}
+
+/** Selects a tensor of the graph in every view. */
+export function selectTensor(g: TokenGraph, tensor: number): void {
+  if (!g.isNode(tensor)) {
+    const weight = g.reply.tensors.weight[tensor];
+    select({
+      op: null,
+      tensor: weight ?? g.reply.tensors.name[tensor] ?? null,
+      layer: layerOf(g, tensor),
+      region: weight ? null : regionOf(g, tensor),
+    });
+    return;
+  }
+  const op = g.opOf(tensor);
+  const { run, token_id } = g.reply;
+  select({
+    op: run === null ? null : { run, node: op },
+    ...(token_id === null ? {} : { token: token_id }),
+    layer: layerOf(g, op),
+    tensor: g.weightOf(op),
+    region: null,
+  });
+}
+
+export function selectItem(g: TokenGraph, item: Item): void {
+  if (item.kind === "part") select({ layer: g.reply.parts.layer_id[item.part] ?? null, op: null, tensor: null, region: null });
+  else selectTensor(g, item.tensor);
+}
+
+export interface Marks {
+  readonly selected: ReadonlySet<number>;
+  readonly related: ReadonlySet<number>;
+}
+
+function tensorsNamed(g: TokenGraph, name: string): number[] {
+  const { weight, name: names } = g.reply.tensors;
+  const found: number[] = [];
+  for (let i = g.nNodes; i < g.nTensors; i++) if (weight[i] === name || names[i] === name) found.push(i);
+  return found;
+}
+
+/** The first leaf of that name, or null. */
+export function leafNamed(g: TokenGraph, name: string): number | null {
+  return tensorsNamed(g, name)[0] ?? null;
+}
+
+/** What is selected, and what has to do with it. isAlike: whether a run's graph is built as this. */
+export function marksOf(g: TokenGraph, scene: Scene, s: Selection, isAlike: (run: number) => boolean): Marks {
+  const selected = new Set<number>();
+  const related = new Set<number>();
+  if (s.op && s.op.node < g.nNodes && s.op.node >= 0) {
+    const item = itemOf(g, scene, g.opOf(s.op.node));
+    if (s.op.run === g.reply.run) selected.add(item);
+    else if (isAlike(s.op.run)) related.add(item);
+  }
+  if (s.tensor !== null)
+    for (const leaf of tensorsNamed(g, s.tensor)) {
+      for (const item of scene.boxesOf.get(leaf) ?? []) selected.add(item);
+      for (const op of g.consumers(leaf)) related.add(itemOf(g, scene, op));
+    }
+  if (s.layer !== null) {
+    const part = g.partOfLayer(s.layer);
+    const item = scene.partItem[part];
+    if (item !== undefined) (s.op || s.tensor ? related : selected).add(item);
+  }
+  for (const item of selected) related.delete(item);
+  return { selected, related };
+}
+
+/** The tensor that F shows: the selected op, or the selected weight. */
+export function selectedTensorOf(g: TokenGraph, s: Selection, isAlike: (run: number) => boolean): number | null {
+  if (s.op && s.op.node < g.nNodes && (s.op.run === g.reply.run || isAlike(s.op.run))) return g.opOf(s.op.node);
+  return s.tensor === null ? null : leafNamed(g, s.tensor);
+}

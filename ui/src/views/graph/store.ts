@@ -1,0 +1,276 @@
+// What the graph view shows: the graph of the selected token, its picture, and where the cursor is.
+
+import { batch, signal } from "@preact/signals";
+import { getJson, Latest, ofTrace } from "../../api/client";
+import { announce } from "../../parts/announce";
+import { Camera } from "./camera";
+import { TokenGraph } from "./graph";
+import { Cancelled, Layouter } from "./layouter";
+import { itemOf } from "./path";
+import type { GraphReply, SearchReply } from "./reply";
+import { LayoutCache, SceneMaker, type Item, type Progress, type Scene } from "./scene";
+import { keptEye, openParts, setOpenParts, weightsShown } from "./state";
+
+export interface Question {
+  readonly trace: number;
+  readonly token: number | null;
+  readonly run: number | null;
+  /** Of the trace: it may have grown. */
+  readonly generation: number;
+}
+
+/** A box by what it stands for, which stays when the picture is made anew; tensor -1: the part. */
+export interface Place {
+  readonly part: number;
+  readonly tensor: number;
+}
+
+/** Opening at a smaller scale than this nobody could read: the begin is shown instead. */
+const READABLE = 0.45;
+const BEGIN_SCALE = 0.8;
+const cache = new LayoutCache();
+
+export class GraphStore {
+  readonly graph = signal<TokenGraph | null>(null);
+  readonly scene = signal<Scene | null>(null);
+  readonly error = signal<Error | null>(null);
+  readonly loading = signal(false);
+  /** Of a layout under way. */
+  readonly progress = signal<Progress | null>(null);
+  readonly cancelled = signal(false);
+  readonly cursor = signal<Place | null>(null);
+  readonly hits = signal<readonly number[]>([]);
+  readonly hitsTotal = signal(0);
+  readonly hit = signal<number | null>(null);
+  readonly camera = new Camera();
+  private readonly layouter = new Layouter();
+  private made = "";
+  private making = 0;
+  /** The part that stays where it is when the picture changes. */
+  private anchor: number | null = null;
+  private readonly structures = new Map<number, string>();
+
+  private readonly replies = new Latest<Question, GraphReply>(
+    (q) => getJson<GraphReply>(ofTrace(q.trace, "graph"), { token: q.run === null ? q.token : null, run: q.run }),
+    (reply) => {
+      batch(() => {
+        this.loading.value = false;
+        this.error.value = null;
+        this.graph.value = new TokenGraph(reply);
+      });
+      if (reply.run !== null) this.structures.set(reply.run, reply.structure);
+    },
+    (reason) => {
+      this.loading.value = false;
+      this.error.value = reason instanceof Error ? reason : new Error(String(reason));
+    },
+  );
+
+  private readonly searches = new Latest<{ trace: number; run: number | null; token: number | null; q: string }, SearchReply>(
+    ({ trace, ...params }) => getJson<SearchReply>(ofTrace(trace, "graph/search"), params),
+    (reply, ask) => {
+      batch(() => {
+        this.hits.value = reply.ids;
+        this.hitsTotal.value = reply.total;
+        this.hit.value = null;
+      });
+      announce(ask.q ? `${reply.total} found` : "");
+    },
+    (reason) => {
+      this.error.value = reason instanceof Error ? reason : new Error(String(reason));
+    },
+  );
+
+  ask(question: Question): void {
+    this.loading.value = true;
+    this.replies.ask(question);
+  }
+
+  search(trace: number, q: string): void {
+    const g = this.graph.peek();
+    if (!g || !q.trim()) {
+      this.hits.value = [];
+      this.hitsTotal.value = 0;
+      this.hit.value = null;
+      return;
+    }
+    this.searches.ask({ trace, q, run: g.reply.run, token: g.reply.run === null ? g.reply.token_id : null });
+  }
+
+  /** Whether a run computed a graph that is built as the one that is shown. */
+  isAlike(run: number): boolean {
+    return this.structures.get(run) === this.graph.value?.reply.structure;
+  }
+
+  /** Makes the picture when it is another one; called when the graph or what is open changes. */
+  async refresh(): Promise<void> {
+    const g = this.graph.value;
+    const wishes = { open: openParts(), weights: weightsShown() };
+    if (!g) return;
+    const key = [g.reply.structure, g.nTensors, wishes.weights, [...wishes.open].sort().join(".")].join(" ");
+    if (key === this.made) return;
+    const mine = ++this.making;
+    if (this.progress.peek()) this.layouter.cancel();
+    this.cancelled.value = false;
+    const report = (p: Progress) => {
+      if (mine === this.making) this.progress.value = p;
+    };
+    report({ done: 0, of: 1 });
+    try {
+      const scene = await new SceneMaker(g, wishes, this.layouter, cache, report).make();
+      if (mine === this.making) this.show(scene, key);
+    } catch (reason) {
+      if (mine !== this.making) return;
+      if (reason instanceof Cancelled) this.afterCancel();
+      else this.error.value = reason instanceof Error ? reason : new Error(String(reason));
+    } finally {
+      if (mine === this.making) this.progress.value = null;
+    }
+  }
+
+  private show(scene: Scene, key: string): void {
+    const before = this.scene.peek();
+    this.made = key;
+    this.camera.setWhole(scene.width, scene.height);
+    this.scene.value = scene;
+    if (before) this.stay(before, scene);
+  }
+
+  /** What is shown at first: what the address says, if it is asked; else all, or the begin of what
+   * is too large to be read. Called when the picture and the canvas are there. */
+  begin(scene: Scene, ask: boolean): void {
+    const kept = ask ? keptEye() : null;
+    if (kept) {
+      this.camera.go(kept, true);
+      return;
+    }
+    this.camera.all(true);
+    if (this.camera.target.scale >= READABLE) return;
+    this.camera.fit({ x: 0, y: 0, w: scene.width, h: 1 }, true, BEGIN_SCALE);
+    const { x, scale } = this.camera.target;
+    this.camera.go({ x, y: -24 / scale, scale }, true);
+  }
+
+  /** The part that was opened, closed or looked at stays under the eye. */
+  private stay(before: Scene, scene: Scene): void {
+    const { x, y, scale } = this.camera.target;
+    const part = this.anchor ?? this.partAt(before);
+    this.anchor = null;
+    const was = part === null ? undefined : before.items[before.partItem[part] ?? -1];
+    const is = part === null ? undefined : scene.items[scene.partItem[part] ?? -1];
+    if (!was || !is) return this.camera.go({ x, y, scale }, true);
+    return this.camera.go({ x: x + is.x + is.w / 2 - was.x - was.w / 2, y: y + is.y - was.y, scale }, true);
+  }
+
+  private partAt(scene: Scene): number | null {
+    const { y } = this.camera.target;
+    const found = scene.partItem.findIndex((i) => (scene.items[i]?.y ?? 0) + (scene.items[i]?.h ?? 0) > y);
+    return found < 0 ? null : found;
+  }
+
+  /** Ends the layout under way; the picture stays what it was. */
+  cancel(): void {
+    this.layouter.cancel();
+  }
+
+  private afterCancel(): void {
+    const g = this.graph.peek();
+    const scene = this.scene.peek();
+    this.cancelled.value = true;
+    announce("The layout was cancelled");
+    if (!g || !scene) return;
+    setOpenParts(scene.open.flatMap((open, part) => (open && part < g.nParts ? [g.partKey(part)] : [])));
+    this.made = "";
+  }
+
+  /** Tries again what was cancelled. */
+  retry(): void {
+    this.made = "";
+    void this.refresh();
+  }
+
+  toggle(part: number, open?: boolean): void {
+    const g = this.graph.peek();
+    if (!g) return;
+    const keys = new Set(openParts());
+    const key = g.partKey(part);
+    const wanted = open ?? !keys.has(key);
+    if (wanted === keys.has(key)) return;
+    if (wanted) keys.add(key);
+    else keys.delete(key);
+    this.anchor = part;
+    this.cursor.value = { part, tensor: -1 };
+    setOpenParts(keys);
+    announce(`${g.partSentence(part)}: ${wanted ? "opened" : "closed"}`);
+  }
+
+  toggleAll(open: boolean): void {
+    const g = this.graph.peek();
+    if (!g) return;
+    setOpenParts(open ? Array.from({ length: g.nParts }, (_, part) => g.partKey(part)) : []);
+  }
+
+  itemIndex(place: Place | null): number | null {
+    const scene = this.scene.value;
+    const g = this.graph.value;
+    if (!scene || !g || !place || place.part >= g.nParts) return null;
+    const boxes = scene.boxesOf.get(place.tensor) ?? [];
+    return boxes.find((i) => scene.items[i]!.part === place.part) ?? scene.partItem[place.part] ?? null;
+  }
+
+  /** Where a tensor is to be seen; opens its part when it is closed. */
+  placeOf(tensor: number): Place | null {
+    const g = this.graph.peek();
+    if (!g || tensor < 0 || tensor >= g.nTensors) return null;
+    if (g.isNode(tensor)) return { part: g.partOf(g.opOf(tensor)), tensor: g.opOf(tensor) };
+    const user = g.consumers(tensor)[0];
+    return user === undefined ? null : { part: g.partOf(user), tensor };
+  }
+
+  /** Moves to a tensor; its part is opened for that. */
+  async goTo(tensor: number): Promise<void> {
+    const place = this.placeOf(tensor);
+    if (!place) return;
+    this.toggle(place.part, true);
+    await this.refresh();
+    this.cursor.value = place;
+    this.centre(place);
+  }
+
+  centre(place: Place): void {
+    const item = this.itemIndex(place);
+    const box = item === null ? undefined : this.scene.peek()?.items[item];
+    if (box) this.camera.centre(box, 0.8);
+  }
+
+  /** The next (or the one before) of what was found. */
+  nextHit(by: 1 | -1): void {
+    const hits = this.hits.peek();
+    if (!hits.length) return;
+    const at = this.hit.peek();
+    const next = at === null ? (by === 1 ? 0 : hits.length - 1) : (at + by + hits.length) % hits.length;
+    this.hit.value = next;
+    const g = this.graph.peek();
+    if (g) announce(`${next + 1} of ${hits.length}: ${g.sentence(hits[next]!)}`);
+    void this.goTo(hits[next]!);
+  }
+
+  setCursor(item: Item): void {
+    const g = this.graph.peek();
+    this.cursor.value = { part: item.part, tensor: item.tensor };
+    this.camera.reveal(item);
+    if (g) announce(item.kind === "part" ? g.partSentence(item.part) : g.sentence(item.tensor));
+  }
+
+  /** The box (or closed part) of an op. */
+  opItem(node: number): number | null {
+    const g = this.graph.value;
+    const scene = this.scene.value;
+    return g && scene && node < g.nNodes ? itemOf(g, scene, g.opOf(node)) : null;
+  }
+
+  dispose(): void {
+    this.layouter.cancel();
+    this.camera.stop();
+  }
+}

@@ -1,0 +1,211 @@
+// The table of ops, to be put anywhere with a height. Without `terms` it shows what belongs to the
+// shared selection.
+
+import { signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { counted, duration, plainName } from "../../draw/format";
+import { announce } from "../../parts/announce";
+import { Empty, Failure } from "../../parts/messages";
+import { VirtualTable } from "../../parts/VirtualTable";
+import { select, selection, type OpRef, type Region, type Selection } from "../../state/selection";
+import { batchIndex, generation, summary } from "../../state/trace";
+import { urlParam } from "../../state/url";
+import { choiceOf, choiceText, COLUMNS, DEFAULT_CHOICE } from "./columns";
+import { LogRowsCache } from "./rows";
+import { paramsOf, termsOfSelection, termsText, type Term } from "./terms";
+import type { LogPlace, LogRow } from "./types";
+import "./log.css";
+
+/** Shared by all log tables: who hides a column hides it for good. */
+export const columnChoice = urlParam("cols", DEFAULT_CHOICE);
+
+export interface LogTableProps {
+  /** Null or left out: what is selected (token, time, layer, tensor). */
+  terms?: readonly Term[] | null;
+  /** A row for each thread. */
+  lanes?: boolean;
+  /** Told when the rows are others (another filter, another trace). */
+  onRows?: (rows: LogRowsCache) => void;
+}
+
+/** Whether the op reads or writes bytes of the region. */
+function touches(region: Region, row: LogRow): boolean {
+  const index = Number(/\d+$/.exec(region.space)?.[0]);
+  const inFile = region.space.startsWith("file");
+  const path = summary.value?.files[index]?.path;
+  const buffer = summary.value?.buffers.buffer_id[index];
+  return [...row.sources, row.destination].some((x) => {
+    const at = inFile
+      ? x.file === path && x.file_offset_bytes
+      : x.buffer_id === buffer && x.buffer_offset_bytes;
+    return typeof at === "number" && at < region.to && at + x.size_bytes > region.from;
+  });
+}
+
+/** Whether the row has to do with what is selected elsewhere. */
+export function isRelated(s: Selection, row: LogRow): boolean {
+  if (s.tensor !== null)
+    return (
+      row.destination.name === s.tensor ||
+      row.sources.some((x) => x.name === s.tensor || x.view_of === s.tensor)
+    );
+  if (s.region) return touches(s.region, row);
+  if (s.layer !== null) return row.layer_id === s.layer;
+  if (s.time) return row.start_relative_ns >= s.time[0] && row.start_relative_ns <= s.time[1];
+  return s.token !== null && row.token_id === s.token;
+}
+
+function firstWeight(row: LogRow): string | null {
+  const source = row.sources.find((s) => s.file_offset_bytes !== undefined);
+  return source ? (source.view_of ?? source.name) : null;
+}
+
+/** What belongs to the selection, but not to an op chosen in this very table: that must not take the
+ * rows around it away. */
+function useSelectedTerms(): { readonly value: readonly Term[] } {
+  const kept = useSignal<readonly Term[]>(termsOfSelection(selection.peek()));
+  useSignalEffect(() => {
+    const s = selection.value;
+    if (s.op === null) kept.value = termsOfSelection(s);
+  });
+  return kept;
+}
+
+function useRows(terms: readonly Term[], lanes: boolean, onRows?: (rows: LogRowsCache) => void): LogRowsCache {
+  const trace = selection.value.trace;
+  const same = JSON.stringify([trace, lanes, termsText(terms)]);
+  const last = useRef<{ same: string; rows: LogRowsCache } | null>(null);
+  const rows = useMemo(() => {
+    const before = last.current?.same === same ? last.current.rows : null;
+    const made = new LogRowsCache(trace, { ...paramsOf(terms), lanes: lanes ? 1 : null }, before);
+    last.current = { same, rows: made };
+    return made;
+  }, [same, generation.value]);
+  useEffect(() => {
+    onRows?.(rows);
+    return () => rows.dispose();
+  }, [rows]);
+  return rows;
+}
+
+interface Shown {
+  /** Row of the selected op; null: none, or not among these rows. */
+  readonly selected: number | null;
+  /** To be brought into view. */
+  readonly reveal: { readonly row: number } | null;
+}
+
+/** A row that was chosen here: its place is known. */
+interface Own {
+  readonly rows: LogRowsCache;
+  readonly op: OpRef;
+  readonly row: number;
+}
+
+/** Asks where what is selected stands; null: nowhere, or nothing is. */
+async function locate(rows: LogRowsCache, s: Selection): Promise<LogPlace | null> {
+  if (s.op) return rows.locate(s.op);
+  if (s.tensor !== null || s.layer !== null) {
+    const place = await rows.first(paramsOf(termsOfSelection(s)));
+    if (place) return place;
+  }
+  const begin = s.token === null ? null : (summary.value?.batches.begin_ns[batchIndex(s.token)] ?? null);
+  const moment = s.time ? s.time[0] : begin;
+  return moment === null ? null : rows.locate({ time_ns: moment });
+}
+
+/** Where what is selected stands, asked for when it changes. */
+function useLocated(rows: LogRowsCache, own: Own | null): Shown {
+  const located = useMemo(() => signal<Shown>({ selected: null, reveal: null }), [rows]);
+  const s = selection.value;
+  const key = JSON.stringify([s.op, s.tensor, s.layer, s.time, s.token]);
+  useEffect(() => {
+    rows.leftOut.value = false;
+    if (s.op && own?.rows === rows && own.op.run === s.op.run && own.op.node === s.op.node) {
+      located.value = { selected: own.row, reveal: null };
+      return undefined;
+    }
+    located.value = { selected: null, reveal: null };
+    let current = true;
+    void locate(rows, s).then((place) => {
+      if (!current || !place) return;
+      // Behind the last row there is none to show.
+      const row = Math.min(place.row, Math.max(0, place.rows - 1));
+      located.value = { selected: s.op && place.found ? row : null, reveal: { row } };
+      rows.leftOut.value = s.op !== null && !place.found;
+      if (rows.leftOut.value) announce("The selected op is not among the rows: the filter leaves it out");
+    });
+    return () => {
+      current = false;
+    };
+  }, [rows, key]);
+  return located.value;
+}
+
+/** Why there is no row. */
+function Nothing(props: { filtered: boolean; ended: string | null }) {
+  if (props.ended !== null)
+    return (
+      <Empty title="No op can be read">
+        <p>{props.ended}. `tensortrace verify` tells what is damaged.</p>
+      </Empty>
+    );
+  const records = summary.value?.n_ops ?? 0;
+  if (!props.filtered)
+    return (
+      <Empty title={records ? "No op can be shown" : "No op was recorded"}>
+        {records > 0 && <p>There are {counted(records, "op record")}, but what they belong to is not in the file.</p>}
+        <p>Of a run that is still going, ops appear here when they have been written.</p>
+      </Empty>
+    );
+  return (
+    <Empty title="No op passes the filter">
+      <p>Take a filter away, or write * around a part of a tensor's name.</p>
+    </Empty>
+  );
+}
+
+export function LogTable(props: LogTableProps) {
+  const selected = useSelectedTerms();
+  const rows = useRows(props.terms ?? selected.value, props.lanes ?? false, props.onRows);
+  const own = useRef<Own | null>(null);
+  const shown = useLocated(rows, own.current);
+  const choice = useComputed(() => choiceOf(columnChoice.value));
+  rows.version.value;
+  const s = selection.value;
+  const choose = (i: number, row: LogRow) => {
+    const op = { run: row.run, node: row.node };
+    own.current = { rows, op, row: i };
+    select({ op, token: row.token_id, layer: row.layer_id, tensor: firstWeight(row) });
+    const text = row.duration_ns === null ? "its end was not seen" : duration(row.duration_ns);
+    announce(`Selected ${plainName(row.op)} ${plainName(row.name)}, ${text}`);
+  };
+  const columns = choice.value.shown.map((id) => COLUMNS.find((c) => c.id === id)!);
+  if (rows.error.value) return <Failure error={rows.error.value} retry={() => rows.retry()} />;
+  const count = rows.count.value;
+  return (
+    <VirtualTable
+      label={`Ops in the order of time, ${count ? counted(rows.length, "row") : "being read"}`}
+      columns={columns}
+      count={rows.length}
+      row={(i) => rows.row(i)}
+      selected={shown.selected}
+      reveal={shown.reveal}
+      related={(row) => isRelated(s, row)}
+      onSelect={choose}
+      onVisible={(first, n) => rows.want(first, n)}
+      widths={choice.value.widths}
+      onWidth={(id, width) => {
+        const { shown: ids, widths } = choice.value;
+        columnChoice.value = choiceText({ shown: ids, widths: { ...widths, [id]: width } });
+      }}
+      empty={
+        count ? (
+          <Nothing filtered={(props.terms ?? selected.value).length > 0} ended={count.ended_by} />
+        ) : (
+          <p role="status">Reading…</p>
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,32 @@
+// A button with a panel under it, closed by Escape, a press elsewhere, or choosing.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+export function Menu(props: { title: string; children: ComponentChildren }) {
+  const box = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const onPress = (event: PointerEvent) => {
+      const menu = box.current;
+      if (menu?.open && event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
+    };
+    addEventListener("pointerdown", onPress);
+    return () => removeEventListener("pointerdown", onPress);
+  }, []);
+  return (
+    <details
+      class="log-menu"
+      ref={box}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !box.current?.open) return;
+        event.preventDefault();
+        event.stopPropagation();
+        box.current.open = false;
+        box.current.querySelector("summary")?.focus();
+      }}
+    >
+      <summary>{props.title}</summary>
+      {props.children}
+    </details>
+  );
+}

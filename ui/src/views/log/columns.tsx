@@ -1,0 +1,163 @@
+// The columns of the log.
+
+import { bytes, count, duration, plainName, visible } from "../../draw/format";
+import type { Column } from "../../parts/VirtualTable";
+import { batchIndex, summary } from "../../state/trace";
+import type { LogRow, Place, Source } from "./types";
+
+function tokenText(token: number): string | null {
+  const at = batchIndex(token);
+  return at < 0 ? null : (summary.value?.batches.text[at] ?? null);
+}
+
+/** "disk 4,096", "buffer 5 +4,096": where the bytes begin. */
+export function placeText(p: Place): string {
+  if (p.origin === "disk" && p.file_offset_bytes !== undefined) return `disk ${count(p.file_offset_bytes)}`;
+  if (p.buffer_id !== undefined) return `buffer ${p.buffer_id} +${count(p.buffer_offset_bytes ?? null)}`;
+  return p.origin === "unknown" ? "place not observed" : p.origin;
+}
+
+function expertsText(s: Source): string {
+  if (!s.experts?.length) return "";
+  const shown = s.experts.slice(0, 8).map((e) => e.expert_id);
+  return s.experts.length > 8 ? ` {${s.experts.length} experts}` : ` {${shown.join(",")}}`;
+}
+
+/** With the place in the model's file of a weight that was copied to a buffer. */
+function sourceText(s: Source): string {
+  const copied = s.origin !== "disk" && s.file_offset_bytes !== undefined;
+  const from = copied ? `, a copy of the file's bytes at ${count(s.file_offset_bytes)}` : "";
+  return `${plainName(s.name)}${expertsText(s)} [${placeText(s)}${from}]`;
+}
+
+function lanes(row: LogRow): string {
+  return row.thread_id !== undefined ? `thread ${row.thread_id}` : String(row.threads ?? "");
+}
+
+/** Of an op whose end was not seen. */
+function span(ns: number | null): string {
+  return ns === null ? "end not seen" : duration(ns);
+}
+
+export const COLUMNS: readonly Column<LogRow>[] = [
+  {
+    id: "start",
+    title: "Start ms",
+    width: 110,
+    number: true,
+    hint: "When the first thread began it, since the first batch. Rows are in this order, always.",
+    cell: (r) => (r.start_relative_ns / 1e6).toFixed(4),
+  },
+  {
+    id: "duration",
+    title: "Duration",
+    width: 84,
+    number: true,
+    hint: "From the first thread's begin to the last one's end of work.",
+    cell: (r) => span(r.duration_ns),
+  },
+  {
+    id: "token",
+    title: "Token",
+    width: 150,
+    hint: "The batch's number and the text of its tokens.",
+    tip: (r) => (r.token_id === null ? undefined : (tokenText(r.token_id) ?? undefined)),
+    cell: (r) => {
+      if (r.token_id === null) return "outside a batch";
+      const text = tokenText(r.token_id);
+      return (
+        <>
+          {r.token_id} {text !== null && <span class="log-text">{visible(text)}</span>}
+        </>
+      );
+    },
+  },
+  { id: "layer", title: "Layer", width: 60, number: true, cell: (r) => r.layer_id ?? "none" },
+  { id: "op", title: "Op", width: 130, tip: (r) => r.op, cell: (r) => plainName(r.op) },
+  {
+    id: "name",
+    title: "Name",
+    width: 170,
+    hint: "What the op computes.",
+    tip: (r) => plainName(r.name),
+    cell: (r) => plainName(r.name),
+  },
+  {
+    id: "threads",
+    title: "Threads",
+    width: 74,
+    number: true,
+    hint: "How many threads executed it, or which one.",
+    cell: lanes,
+  },
+  {
+    id: "wait",
+    title: "Wait",
+    width: 80,
+    number: true,
+    hint: "The threads' time at the barrier behind it, summed.",
+    cell: (r) => span(r.wait_ns),
+  },
+  {
+    id: "bytes",
+    title: "Weights read",
+    width: 112,
+    number: true,
+    hint: "Bytes of weights that it read.",
+    cell: (r) => (r.weight_bytes_at_most ? "≤ " : "") + bytes(r.weight_bytes),
+  },
+  {
+    id: "sources",
+    title: "Sources",
+    width: 640,
+    hint: "What it read: tensors, with the place of their bytes in the model's file or in a buffer.",
+    tip: (r) => r.sources.map(sourceText).join("\n"),
+    cell: (r) =>
+      r.sources.map((s, i) => (
+        <span key={i} class={`log-source log-${s.origin}`}>
+          {plainName(s.name)}
+          {expertsText(s)} <small>{placeText(s)}</small>
+        </span>
+      )),
+  },
+  { id: "phase", title: "Phase", width: 80, cell: (r) => r.phase },
+  { id: "busy", title: "Busy", width: 84, number: true, hint: "Work of all threads, summed.", cell: (r) => span(r.busy_ns) },
+  { id: "component", title: "Part", width: 120, cell: (r) => plainName(r.component) },
+  { id: "category", title: "Category", width: 90, cell: (r) => plainName(r.category) },
+  {
+    id: "destination",
+    title: "Destination",
+    width: 220,
+    hint: "What it wrote, and where.",
+    cell: (r) => `${plainName(r.destination.name)} [${placeText(r.destination)}]`,
+  },
+  { id: "run", title: "Run", width: 64, number: true, cell: (r) => count(r.run_id) },
+  { id: "node", title: "Node", width: 60, number: true, hint: "In the run's graph.", cell: (r) => r.node },
+];
+
+const SHOWN_AT_FIRST = ["start", "duration", "token", "layer", "op", "name", "threads", "wait", "bytes", "sources"];
+
+export interface ColumnChoice {
+  readonly shown: readonly string[];
+  readonly widths: Readonly<Record<string, number>>;
+}
+
+/** "start,op-200": which columns are shown, with the widths that were chosen. */
+export function choiceOf(text: string): ColumnChoice {
+  const shown: string[] = [];
+  const widths: Record<string, number> = {};
+  for (const part of text.split(",")) {
+    const [id = "", width] = part.split("-");
+    if (!COLUMNS.some((c) => c.id === id) || shown.includes(id)) continue;
+    shown.push(id);
+    if (width && /^\d{2,4}$/.test(width)) widths[id] = Number(width);
+  }
+  return { shown: shown.length ? shown : SHOWN_AT_FIRST, widths };
+}
+
+export function choiceText(choice: ColumnChoice): string {
+  return choice.shown.map((id) => (choice.widths[id] ? `${id}-${choice.widths[id]}` : id)).join(",");
+}
+
+/** What choiceText gives when nothing was chosen. */
+export const DEFAULT_CHOICE = SHOWN_AT_FIRST.join(",");

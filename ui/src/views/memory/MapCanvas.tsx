@@ -1,0 +1,253 @@
+// The map on a canvas: drawn, pointed at, worked with the keyboard.
+
+import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Axis } from "../../draw/axis";
+import { isDark } from "../../draw/colour";
+import { announce } from "../../parts/announce";
+import { CanvasView } from "../../parts/CanvasView";
+import { useSize } from "../../parts/useSize";
+import { selection } from "../../state/selection";
+import { tensors } from "../../state/trace";
+import { regionOf, selectRegion } from "./choose";
+import { across, along, bringIntoView, firstSpot, middleOf, scrolledTo, spotOf } from "./cursor";
+import { known, nowNs, widths } from "./data";
+import { regionTitle, sentence, valueWords } from "./describe";
+import { drawing, overlay } from "./drawing";
+import { Geometry, type Fit, type Line } from "./geometry";
+import { valueOf, type Scales } from "./heat";
+import { markOf } from "./layout";
+import { isSmall, MAGNIFIER_HEIGHT, type Spot } from "./magnifier";
+import type { Atlas, Row } from "./map";
+import { MapTooltip } from "./MapTooltip";
+import { mapShapes, paletteOf, slicesShown, type Picture } from "./scene";
+import { usePointer, type Pointed } from "./pointer";
+import { rulerShapes } from "./ruler";
+
+const LABEL_WIDTH = 168;
+const RULER_HEIGHT = 18;
+
+export interface MapCanvasProps {
+  label: string;
+  lines: ReadonlySignal<readonly Line[]>;
+  scales: ReadonlySignal<Scales>;
+  axis: Axis;
+  fit: ReadonlySignal<Fit>;
+  /** Without ruler, magnifier and names. */
+  compact: boolean;
+  onLabel?: (row: Row) => void;
+  table?: ComponentChildren;
+  /** Gets what works the map from outside. */
+  controls?: { current: MapControls | null };
+}
+
+export interface MapControls {
+  along(step: 1 | -1): void;
+  across(step: 1 | -1): void;
+  expert(step: 1 | -1): void;
+  choose(): void;
+  toggle(): void;
+  zoom(factor: number): void;
+  /** Centres what is selected; again: fits it. */
+  centre(): void;
+  picture(): Picture | null;
+  readonly focused: ReadonlySignal<boolean>;
+}
+
+function regionAt(map: Atlas, space: string, from: number): number | null {
+  const s = map.spaces.space.indexOf(space);
+  if (s < 0) return null;
+  const first = map.spaces.first_region[s]!;
+  for (let r = first; r < first + map.spaces.n_regions[s]!; r++) {
+    const begin = map.regions.offset_bytes[r]!;
+    if (from >= begin && from < begin + map.regions.size_bytes[r]!) return r;
+  }
+  return null;
+}
+
+export function MapCanvas(props: MapCanvasProps) {
+  const { ref: box, size } = useSize<HTMLDivElement>();
+  const base = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
+  const proxy = useRef<HTMLDivElement | null>(null);
+  const scrollY = useSignal(0);
+  const pointed = useSignal<Pointed | null>(null);
+  const cursor = useSignal<Spot | null>(null);
+  const expert = useSignal<number | null>(null);
+  const focused = useSignal(false);
+  // Whether the cursor was moved last by keys: who points with a mouse does not want to see it.
+  const byKeys = useSignal(false);
+  const lines = useComputed(() => props.lines.value);
+
+  const geometry = useComputed(() => {
+    const k = known.value;
+    const { width, height } = size.value;
+    if (!k || width < 50) return null;
+    const top = props.compact ? 0 : RULER_HEIGHT;
+    const fitting = Math.floor((height - top) / Math.max(1, lines.value.length));
+    const lineHeight = Math.max(14, Math.min(props.compact ? 24 : 28, fitting));
+    const labelWidth = props.compact ? 72 : LABEL_WIDTH;
+    return new Geometry({
+      map: k.map, lines: lines.value, width, height, labelWidth, top, lineHeight,
+      widths: widths.value === "rank" ? "rank" : "bytes", fit: props.fit.value,
+    });
+  });
+
+  const picture = useComputed<Picture | null>(() => {
+    const k = known.value;
+    const g = geometry.value;
+    if (!k || !g || g.input.map !== k.map) return null;
+    const { tensor, layer, region } = selection.value;
+    return {
+      known: k, geometry: g, range: props.axis.range.value, scrollY: Math.min(scrollY.value, g.mostScroll), height: g.input.height,
+      scales: props.scales.value, nowNs: nowNs.value, palette: paletteOf(isDark.value), compact: props.compact,
+      selected: { tensor, layer, region: region && regionAt(k.map, region.space, region.from) },
+    };
+  });
+
+  // What is pointed at; else what the keyboard is at.
+  const active = useComputed<Pointed | null>(() => {
+    if (pointed.value) return pointed.value;
+    const p = picture.value;
+    const spot = cursor.value;
+    if (!focused.value || !byKeys.value || !p || !spot || !p.geometry.input.lines[spot.line]?.row) return null;
+    const within = proxy.current?.getBoundingClientRect();
+    if (!within) return null;
+    const y = p.geometry.lineTop(spot.line, p.scrollY) + p.geometry.input.lineHeight;
+    return { spot, expert: expert.value, x: within.left + middleOf(p.geometry, p.range, spot), y: within.top + y };
+  });
+
+  useEffect(() => drawing(base, () => picture.value, (p) => [...mapShapes(p), ...(props.compact ? [] : rulerShapes(p, active.value?.spot.line ?? null))]), []);
+  useEffect(() => drawing(over, () => picture.value, (p) => overlay(p, active.value)), []);
+
+  const moveTo = (spot: Spot | null) => {
+    const p = picture.value;
+    if (!p || !spot) return;
+    cursor.value = spot;
+    expert.value = null;
+    pointed.value = null;
+    byKeys.value = true;
+    scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY);
+    bringIntoView(p.geometry, props.axis, spot);
+    say(p, spot, null);
+  };
+  const current = (): Spot | null => {
+    const p = picture.value;
+    if (!p) return null;
+    const spot = cursor.value;
+    if (spot && p.geometry.input.lines[spot.line]?.row?.regions[spot.item] !== undefined) return spot;
+    const chosen = p.selected.region ?? (p.selected.tensor ? p.known.map.byName.get(p.selected.tensor)?.[0] : undefined);
+    return (chosen !== undefined ? spotOf(p.geometry, chosen) : null) ?? firstSpot(p.known.map, p.geometry);
+  };
+  const step = (by: (p: Picture, spot: Spot) => Spot) => {
+    const p = picture.value;
+    const spot = current();
+    if (p && spot) moveTo(cursor.value ? by(p, spot) : spot);
+  };
+
+  const controls = useMemo<MapControls>(() => ({
+    along: (by) => step((p, spot) => along(p.known.map, p.geometry, spot, by)),
+    across: (by) => step((p, spot) => across(p.known.map, p.geometry, p.range, spot, by)),
+    expert: (by) => {
+      const p = picture.value;
+      const spot = current();
+      if (!p || !spot) return;
+      const n = slicesShown(p.known, regionOf(p, spot));
+      if (!n) return;
+      byKeys.value = true;
+      expert.value = expert.value === null ? (by > 0 ? 0 : n - 1) : (expert.value + by + n) % n;
+      cursor.value = spot;
+      say(p, spot, expert.value);
+    },
+    choose: () => {
+      const p = picture.value;
+      const spot = current();
+      if (p && spot) selectRegion(p.known, regionOf(p, spot), expert.value);
+    },
+    toggle: () => {
+      const spot = current();
+      const row = spot && geometry.value?.input.lines[spot.line]?.row;
+      if (row) props.onLabel?.(row);
+    },
+    zoom: (factor) => {
+      const p = picture.value;
+      const { from, to } = props.axis.target;
+      const within = proxy.current?.getBoundingClientRect();
+      if (p && pointed.value && within) {
+        const share = (pointed.value.x - within.left - p.geometry.input.labelWidth) / p.geometry.plotWidth;
+        return props.axis.zoom(factor, from + (to - from) * Math.min(1, Math.max(0, share)));
+      }
+      const spot = focused.value ? cursor.value : null;
+      const stretch = p && spot && p.geometry.input.lines[spot.line]?.row ? p.geometry.stretch(spot.line, spot.item) : null;
+      const middle = stretch ? Math.min(to, Math.max(from, (stretch.from + stretch.to) / 2)) : (from + to) / 2;
+      props.axis.zoom(factor, middle);
+    },
+    centre: () => {
+      const p = picture.value;
+      const chosen = p && (p.selected.region ?? (p.selected.tensor ? p.known.map.byName.get(p.selected.tensor)?.[0] : undefined));
+      const spot = p && (chosen !== null && chosen !== undefined ? spotOf(p.geometry, chosen) : cursor.value);
+      if (!p || !spot) return props.axis.all();
+      scrollY.value = scrolledTo(p.geometry, spot.line, p.scrollY);
+      const { from, to } = p.geometry.stretch(spot.line, spot.item);
+      const shown = props.axis.target;
+      const isCentred = Math.abs((shown.from + shown.to) / 2 - (from + to) / 2) < (shown.to - shown.from) * 0.02 || shown.to - shown.from >= 1;
+      return isCentred ? props.axis.fit(from, to) : props.axis.centre(from, to);
+    },
+    picture: () => picture.value,
+    focused,
+  }), []);
+  if (props.controls) props.controls.current = controls;
+
+  usePointer({ props, proxy, picture, pointed, cursor, byKeys, scrollY });
+
+  const value = useComputed(() => {
+    const p = picture.value;
+    const a = active.value;
+    return p && a ? describeSpot(p, a.spot, a.expert) : undefined;
+  });
+  const magnified = () => {
+    const p = picture.value;
+    const a = active.value;
+    if (!p || !a || props.compact) return false;
+    return isSmall(p.geometry, a.spot, p.range, markOf(p.geometry.layout(a.spot.line, p.range), a.spot.item));
+  };
+  return (
+    <div class={props.compact ? "map compact" : "map"} ref={box}>
+      <CanvasView
+        label={props.label}
+        keys="Left and right arrows go from tensor to tensor, up and down from row to row, Enter selects; with Shift, left and right go from expert to expert."
+        value={value.value}
+        focusRef={proxy}
+        table={props.table}
+        on={{
+          onFocus: () => {
+            focused.value = true;
+          },
+          onBlur: () => {
+            focused.value = false;
+          },
+        }}
+      >
+        <canvas ref={base} />
+        <canvas ref={over} />
+      </CanvasView>
+      {active.value && picture.value && (
+        <MapTooltip known={picture.value.known} region={regionOf(picture.value, active.value.spot)} expert={active.value.expert} x={active.value.x} y={active.value.y + (magnified() ? MAGNIFIER_HEIGHT : 0)} />
+      )}
+    </div>
+  );
+}
+
+function describeSpot(p: Picture, spot: Spot, expert: number | null): string {
+  const region = regionOf(p, spot);
+  const row = p.geometry.input.lines[spot.line]!.row!;
+  const unit = expert === null ? region : p.known.map.regions.first_slice[region]! + expert;
+  const value = valueWords(p.scales.metric, valueOf(p.known, p.scales.metric, unit, region, p.nowNs));
+  return `Row ${row.label}, ${regionTitle(p.known.map, region)}${expert === null ? "" : `, expert ${expert}`}: ${value}`;
+}
+
+function say(p: Picture, spot: Spot, expert: number | null): void {
+  const row = p.geometry.input.lines[spot.line]!.row!;
+  announce(`Row ${row.label}. ${sentence(p.known, tensors.peek(), regionOf(p, spot), expert)}`);
+}

@@ -1,0 +1,189 @@
+// What the memory view and its bar are shown: the map, and what is known of it in the part of the
+// trace that is selected.
+
+import { batch, computed, effect, signal, type ReadonlySignal } from "@preact/signals";
+import { getBinary, getJson, isAbort, Latest, ofTrace, type Params } from "../../api/client";
+import { decodeColumns } from "../../api/columns";
+import { selectedToken, selectedTrace, selection } from "../../state/selection";
+import { batchIndex, generation, summary, tensors } from "../../state/trace";
+import { urlParam } from "../../state/url";
+import { faultsOf, heatOf, METRICS, residencyOf, type Faults, type Heat, type Known, type Metric, type Residency, type Sample } from "./heat";
+import { atlasOf, type Atlas, type MemoryMap } from "./map";
+
+const metricParam = urlParam("memory_by", "accesses");
+/** Colour by. */
+export const metric = computed<Metric>(() => METRICS.find((m) => m === metricParam.value) ?? "accesses");
+export function showMetric(m: Metric): void {
+  metricParam.value = m;
+}
+
+const partParam = urlParam("memory_part", "token");
+/** With a token selected: that one alone, or all up to it. */
+export const cumulative = computed(() => partParam.value === "until");
+export function setCumulative(on: boolean): void {
+  partParam.value = on ? "until" : "token";
+}
+
+export const logScale = urlParam("memory_scale", "log");
+/** "bytes" or "rank" (equal widths). */
+export const widths = urlParam("memory_widths", "bytes");
+
+/** The part of the trace that the colours are about, as the endpoints take it. */
+interface Part {
+  readonly trace: number;
+  readonly generation: number;
+  readonly params: Params;
+}
+
+const part = computed<Part>(() => {
+  const { trace, token, time } = selection.value;
+  let params: Params = {};
+  if (time) params = { from_ns: time[0], to_ns: time[1] };
+  else if (token !== null) params = cumulative.value ? { token: 0, token_to: token } : { token, token_to: token };
+  return { trace, generation: generation.value, params };
+});
+
+/** In words: "the whole run", "token 7". */
+export const partWords = computed(() => {
+  const { token, time } = selection.value;
+  if (time) return "the selected time";
+  if (token === null) return "the whole run";
+  return cumulative.value ? `tokens 0 to ${token}` : `token ${token}`;
+});
+
+/** The end of that part, ns: what "last use" is counted from. */
+export const nowNs = computed(() => {
+  const { time } = selection.value;
+  const s = summary.value;
+  if (time) return time[1];
+  const i = selectedToken.value === null ? -1 : batchIndex(selectedToken.value);
+  return (i >= 0 ? (s?.batches.end_ns[i] ?? s?.batches.begin_ns[i]) : null) ?? s?.end_ns ?? 0;
+});
+
+export const atlas = signal<Atlas | null>(null);
+const heat = signal<Heat | null>(null);
+const residency = signal<Residency | null>(null);
+const faults = signal<Faults | null>(null);
+export const loadingHeat = signal(false);
+export const failure = signal<Error | null>(null);
+
+export const known: ReadonlySignal<Known | null> = computed(() =>
+  atlas.value
+    ? { map: atlas.value, heat: heat.value, residency: residency.value, faults: faults.value }
+    : null,
+);
+
+function fail(reason: unknown): void {
+  if (isAbort(reason)) return;
+  failure.value = reason instanceof Error ? reason : new Error(String(reason));
+}
+
+/** Answers of a few parts are kept: playing back and forth asks once for each. */
+const KEPT = 24;
+const kept = new Map<string, Promise<ArrayBuffer>>();
+
+function ask(name: string, p: Part, params: Params): Promise<ArrayBuffer> {
+  const key = JSON.stringify([name, p.trace, p.generation, params]);
+  let answer = kept.get(key);
+  if (answer) kept.delete(key);
+  answer ??= getBinary(ofTrace(p.trace, name), params);
+  kept.set(key, answer);
+  answer.catch(() => kept.delete(key));
+  const oldest = kept.size > KEPT ? kept.keys().next().value : undefined;
+  if (oldest !== undefined) kept.delete(oldest);
+  return answer;
+}
+
+interface Ask {
+  readonly part: Part;
+  readonly map: Atlas;
+  readonly metric: Metric;
+}
+
+interface Answer {
+  heat: Heat | null;
+  residency: Residency | null;
+  faults: Faults | null;
+}
+
+/** Heat is always asked for: tooltips tell it whatever the colours are about. */
+async function load({ part: p, map, metric: m }: Ask): Promise<Answer> {
+  const { token, token_to, to_ns } = p.params;
+  const wantsPages = m === "residency" && map.observed.residency;
+  const wantsFaults = m === "faults" && map.observed.faults;
+  const [h, r, f] = await Promise.all([
+    ask("memory/heat", p, p.params),
+    wantsPages ? ask("memory/residency", p, { token_to, to_ns }) : null,
+    // Faults are told of whole tokens.
+    wantsFaults ? ask("memory/faults", p, to_ns === undefined ? { token, token_to } : {}) : null,
+  ]);
+  return {
+    heat: heatOf(map, decodeColumns<{ ops: number }>(h)),
+    residency: r && residencyOf(map, decodeColumns<{ samples: Sample[] }>(r)),
+    faults: f && faultsOf(tensors.value?.name.length ?? 0, decodeColumns(f)),
+  };
+}
+
+const requests = new Latest<Ask, Answer>(
+  load,
+  (answer, asked) => {
+    if (asked.map !== atlas.value) return;
+    batch(() => {
+      heat.value = answer.heat;
+      if (answer.residency || asked.metric === "residency") residency.value = answer.residency;
+      if (answer.faults || asked.metric === "faults") faults.value = answer.faults;
+      loadingHeat.value = false;
+      failure.value = null;
+    });
+  },
+  (reason) => {
+    loadingHeat.value = false;
+    fail(reason);
+  },
+);
+
+async function loadMap(trace: number): Promise<void> {
+  try {
+    const map = await getJson<MemoryMap>(ofTrace(trace, "memory"));
+    if (trace !== selectedTrace.peek()) return;
+    batch(() => {
+      heat.value = residency.value = faults.value = null;
+      atlas.value = atlasOf(map);
+    });
+  } catch (reason) {
+    fail(reason);
+  }
+}
+
+/** Tries again what failed. */
+export function reload(): void {
+  failure.value = null;
+  void loadMap(selectedTrace.peek());
+}
+
+let users = 0;
+let stop: (() => void) | null = null;
+
+/** Follows the selection while somebody shows the map; the function that is returned ends that. */
+export function followMap(): () => void {
+  if (users++ === 0) {
+    const stopMap = effect(() => {
+      generation.value;
+      atlas.value = null;
+      void loadMap(selectedTrace.value);
+    });
+    const stopHeat = effect(() => {
+      const map = atlas.value;
+      if (!map) return;
+      loadingHeat.value = true;
+      requests.ask({ part: part.value, map, metric: metric.value });
+    });
+    stop = () => {
+      stopMap();
+      stopHeat();
+    };
+  }
+  return () => {
+    if (--users === 0) stop?.();
+  };
+}

@@ -1,0 +1,210 @@
+// What is known of the units of the map in a part of the trace, and as what it is shown.
+
+import type { Columns } from "../../api/columns";
+import { NO_U32 } from "../../api/columns";
+import type { Atlas } from "./map";
+
+/** Dense, by unit; NaN: not known. A unit without accesses was not used in that part. */
+export interface Heat {
+  readonly ops: number;
+  readonly accesses: Float64Array;
+  readonly readBytes: Float64Array;
+  readonly writtenBytes: Float64Array;
+  readonly touchedBytes: Float64Array;
+  readonly timeNs: Float64Array;
+  readonly firstNs: Float64Array;
+  readonly lastNs: Float64Array;
+  /** NaN: outside any token. */
+  readonly firstToken: Float64Array;
+  readonly lastToken: Float64Array;
+  /** Rows or experts were not observed: upper bounds. */
+  readonly atMost: Uint8Array;
+}
+
+function spread(n: number, units: Uint32Array, values: ArrayLike<number>, otherwise: number): Float64Array {
+  const out = new Float64Array(n).fill(otherwise);
+  for (let i = 0; i < units.length; i++) {
+    const value = values[i]!;
+    out[units[i]!] = values instanceof Uint32Array && value === NO_U32 ? NaN : value;
+  }
+  return out;
+}
+
+export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
+  const n = map.n_units;
+  const units = c.u32("unit");
+  const atMost = new Uint8Array(n);
+  const flags = c.u8("at_most");
+  for (let i = 0; i < units.length; i++) atMost[units[i]!] = flags[i]!;
+  return {
+    ops: c.header.ops,
+    accesses: spread(n, units, c.f64("accesses"), 0),
+    readBytes: spread(n, units, c.f64("read_bytes"), 0),
+    writtenBytes: spread(n, units, c.f64("written_bytes"), 0),
+    touchedBytes: spread(n, units, c.f64("touched_bytes"), 0),
+    timeNs: spread(n, units, c.f64("time_ns"), NaN),
+    firstNs: spread(n, units, c.f64("first_ns"), NaN),
+    lastNs: spread(n, units, c.f64("last_ns"), NaN),
+    firstToken: spread(n, units, c.u32("first_token"), NaN),
+    lastToken: spread(n, units, c.u32("last_token"), NaN),
+    atMost,
+  };
+}
+
+export interface Sample {
+  file: number;
+  token: number | null;
+  moment: string;
+  begin_ns: number | null;
+}
+
+export interface Residency {
+  readonly samples: readonly Sample[];
+  /** By unit; NaN: not looked at. */
+  readonly observed: Float64Array;
+  readonly resident: Float64Array;
+}
+
+export function residencyOf(map: Atlas, c: Columns<{ samples: Sample[] }>): Residency {
+  const units = c.u32("unit");
+  return {
+    samples: c.header.samples,
+    observed: spread(map.n_units, units, c.f64("observed_bytes"), NaN),
+    resident: spread(map.n_units, units, c.f64("resident_bytes"), NaN),
+  };
+}
+
+/** By row of `tensors`; NaN: not observed. */
+export interface Faults {
+  readonly major: Float64Array;
+  readonly minor: Float64Array;
+  readonly diskBytes: Float64Array;
+  /** Some were of ops that read other weights too. */
+  readonly shared: Uint8Array;
+}
+
+export function faultsOf(n_tensors: number, c: Columns<unknown>): Faults {
+  const weights = c.u32("weight");
+  const shared = new Uint8Array(n_tensors);
+  weights.forEach((w, i) => (shared[w] = c.u8("shared")[i]!));
+  return {
+    major: spread(n_tensors, weights, c.f64("major_faults"), NaN),
+    minor: spread(n_tensors, weights, c.f64("minor_faults"), NaN),
+    diskBytes: spread(n_tensors, weights, c.f64("disk_read_bytes"), NaN),
+    shared,
+  };
+}
+
+/** All that a picture of the map is made of. */
+export interface Known {
+  readonly map: Atlas;
+  readonly heat: Heat | null;
+  readonly residency: Residency | null;
+  readonly faults: Faults | null;
+}
+
+export const METRICS = ["accesses", "bytes", "time", "recency", "residency", "faults"] as const;
+export type Metric = (typeof METRICS)[number];
+
+export const METRIC_TITLES: Record<Metric, string> = {
+  accesses: "Accesses",
+  bytes: "Bytes",
+  time: "Time",
+  recency: "Last use",
+  residency: "In RAM",
+  faults: "Page faults",
+};
+
+export const METRIC_ABOUT: Record<Metric, string> = {
+  accesses: "ops that read or wrote it",
+  bytes: "bytes read from it and written to it",
+  time: "time of the ops that used it",
+  recency: "how long ago it was used last",
+  residency: "share of its pages that were in RAM",
+  faults: "page faults, major and minor, of the ops that read it",
+};
+
+/** What a unit shows: a number, or why there is none ("pending": the answer is on its way). */
+export type Shown = number | "never" | "unknown" | "pending";
+
+/** A region's own unit is its number; a slice shows its own heat, but its tensor's faults. */
+export function valueOf(k: Known, metric: Metric, unit: number, region: number, now_ns: number): Shown {
+  if (metric === "residency") {
+    if (!k.residency && k.map.observed.residency) return "pending";
+    const observed = k.residency?.observed[unit] ?? NaN;
+    return observed > 0 ? k.residency!.resident[unit]! / observed : "unknown";
+  }
+  if (metric === "faults") {
+    if (!k.faults && k.map.observed.faults) return "pending";
+    const weight = k.map.regions.weight[region];
+    const major = weight === null || weight === undefined ? NaN : (k.faults?.major[weight] ?? NaN);
+    return Number.isNaN(major) ? "unknown" : major + k.faults!.minor[weight!]!;
+  }
+  if (!k.heat) return "pending";
+  if (k.heat.accesses[unit] === 0) return "never";
+  if (metric === "accesses") return k.heat.accesses[unit]!;
+  if (metric === "bytes") return k.heat.readBytes[unit]! + k.heat.writtenBytes[unit]!;
+  const value = metric === "time" ? k.heat.timeNs[unit]! : now_ns - k.heat.lastNs[unit]!;
+  return Number.isNaN(value) ? "unknown" : Math.max(0, value);
+}
+
+/** Whether anything can be told of it at all. */
+export function isTold(map: Atlas, region: number): boolean {
+  const kind = map.regions.kind[region];
+  return kind !== "gap" && kind !== "head";
+}
+
+export interface Scale {
+  readonly metric: Metric;
+  readonly log: boolean;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** The scale over what is shown. Shares are always 0 to 1, and linear. */
+export function scaleOf(metric: Metric, log: boolean, values: Iterable<Shown>): Scale {
+  if (metric === "residency") return { metric, log: false, least: 0, most: 1 };
+  let least = Infinity;
+  let most = 0;
+  for (const v of values) {
+    if (typeof v !== "number") continue;
+    if (v > most) most = v;
+    if (v > 0 && v < least) least = v;
+  }
+  if (most === 0) return { metric, log: false, least: 0, most: 0 };
+  return { metric, log, least: log || least === most ? least : 0, most };
+}
+
+/** Of the colours, where everything has the same value. */
+const ALIKE = 0.7;
+
+/** 0 ... 1, for draw/colour's sequence; what was used a moment ago is as strong as what is used most. */
+export function shareOf(s: Scale, value: number): number {
+  if (s.most <= 0) return s.metric === "recency" ? 1 : 0;
+  if (s.least === s.most) return ALIKE;
+  const share = s.log
+    ? Math.log(Math.max(value, s.least) / s.least) / Math.log(s.most / s.least)
+    : (value - s.least) / (s.most - s.least);
+  const clamped = Math.min(1, Math.max(0, share));
+  return s.metric === "recency" ? 1 - clamped : clamped;
+}
+
+/** Weights are used a few times a token, the places of passing values by very many ops: each has a
+ * scale of its own, or the one would hide the other. */
+export interface Scales {
+  readonly metric: Metric;
+  readonly model: Scale;
+  readonly work: Scale;
+}
+
+export type Side = "model" | "work";
+
+export function sideOf(map: Atlas, region: number): Side {
+  const kind = map.regions.kind[region];
+  return kind === "weight" ? "model" : "work";
+}
+
+/** The value in the middle of the colours, for the legend. */
+export function middleOf(s: Scale): number {
+  return s.log ? Math.sqrt(s.least * s.most) : (s.least + s.most) / 2;
+}

@@ -1,0 +1,230 @@
+// The map of the memory as the server tells it (`memory`), and its rows on the screen.
+
+/** One of `spaces.kind`; a model file is "file". */
+export type SpaceKind = "file" | "weights" | "kv_cache" | "compute" | "output" | "other";
+export type RegionKind = "gap" | "head" | "weight" | "kv_cache" | "compute" | "input";
+
+export interface MemoryMap {
+  n_units: number;
+  spaces_left_out: number;
+  observed: { experts: boolean; faults: boolean; residency: boolean };
+  spaces: {
+    space: string[];
+    name: string[];
+    buffer_id: (number | null)[];
+    kind: SpaceKind[];
+    backing: ("allocated" | "file" | "unknown")[];
+    allocator: (string | null)[];
+    size_bytes: number[];
+    mapped_file: (number | null)[];
+    mapped_offset_bytes: (number | null)[];
+    allocated_ns: (number | null)[];
+    freed_ns: (number | null)[];
+    first_region: number[];
+    n_regions: number[];
+    coarse: boolean[];
+  };
+  regions: {
+    kind: RegionKind[];
+    offset_bytes: number[];
+    size_bytes: number[];
+    tensor: (string | null)[];
+    n_tensors: number[];
+    /** Row of `tensors`. */
+    weight: (number | null)[];
+    type: (string | null)[];
+    layer_id: (number | null)[];
+    component: (string | null)[];
+    n_slices: number[];
+    first_slice: (number | null)[];
+  };
+}
+
+/** The map with what is looked up in it. */
+export interface Atlas extends MemoryMap {
+  /** By region: its space. */
+  readonly spaceOf: Uint32Array;
+  /** Regions of a tensor's name: in the files first. */
+  readonly byName: ReadonlyMap<string, readonly number[]>;
+  /** Regions of a weight that are copies: in a buffer with memory of its own. */
+  readonly copies: ReadonlyMap<number, readonly number[]>;
+}
+
+function push<K>(map: Map<K, number[]>, key: K, value: number): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+export function atlasOf(map: MemoryMap): Atlas {
+  const n = map.regions.kind.length;
+  const spaceOf = new Uint32Array(n);
+  const byName = new Map<string, number[]>();
+  const copies = new Map<number, number[]>();
+  map.spaces.first_region.forEach((first, s) => {
+    for (let r = first; r < first + map.spaces.n_regions[s]!; r++) {
+      spaceOf[r] = s;
+      const name = map.regions.tensor[r];
+      if (name !== null && name !== undefined) push(byName, name, r);
+      const weight = map.regions.weight[r];
+      if (weight !== null && weight !== undefined && map.spaces.backing[s] !== "file") push(copies, weight, r);
+    }
+  });
+  return { ...map, spaceOf, byName, copies };
+}
+
+export type Track = "disk" | "buffer";
+
+/** One line of the map: regions one after the other. */
+export interface Row {
+  readonly id: string;
+  readonly track: Track;
+  readonly label: string;
+  readonly space: number;
+  readonly layer: number | null;
+  /** Ascending by offset. */
+  readonly regions: readonly number[];
+  /** Where each begins in the row, in bytes; one more: the row's length. */
+  readonly starts: Float64Array;
+  /** By region of the row: bytes of others lie before it, that the row leaves out. */
+  readonly breaks: Uint8Array;
+  /** It can be shown as one row a layer (or is one of these). */
+  readonly opens: boolean;
+}
+
+/** Other bytes than padding between two regions of a row are not drawn. */
+const PADDING_BYTES = 4096;
+
+function makeRow(map: Atlas, row: Omit<Row, "starts" | "breaks">): Row {
+  const { offset_bytes, size_bytes } = map.regions;
+  const starts = new Float64Array(row.regions.length + 1);
+  const breaks = new Uint8Array(row.regions.length);
+  let at = 0;
+  row.regions.forEach((r, i) => {
+    const before = row.regions[i - 1];
+    const gap = before === undefined ? 0 : offset_bytes[r]! - offset_bytes[before]! - size_bytes[before]!;
+    if (gap > PADDING_BYTES) breaks[i] = 1;
+    else at += Math.max(0, gap);
+    starts[i] = at;
+    at += size_bytes[r]!;
+  });
+  starts[row.regions.length] = at;
+  return { ...row, starts, breaks };
+}
+
+function regionsOf(map: Atlas, space: number): number[] {
+  const first = map.spaces.first_region[space]!;
+  return Array.from({ length: map.spaces.n_regions[space]! }, (_, i) => first + i);
+}
+
+/** More components than this outside of layers are shown by what they are for. */
+const COMPONENTS_MAX = 12;
+
+/** The rows of a space, one a layer and one a part outside of layers, in the order of the space. */
+function rowsByLayer(map: Atlas, track: Track, space: number): Row[] {
+  const { layer_id, component, kind } = map.regions;
+  const all = regionsOf(map, space);
+  const outside = new Set(all.filter((r) => layer_id[r] === null).map((r) => component[r]));
+  const groups = new Map<string, number[]>();
+  for (const r of all) {
+    if (kind[r] === "gap" && component[r] === null) continue;
+    const layer = layer_id[r];
+    const part = kind[r] === "head" ? "metadata" : (component[r] ?? kind[r]!);
+    push(groups, layer !== null && layer !== undefined ? `L${layer}` : outside.size > COMPONENTS_MAX ? "others" : part, r);
+  }
+  return [...groups].map(([label, regions]) =>
+    makeRow(map, {
+      id: `${map.spaces.space[space]}.${label}`,
+      track,
+      label,
+      space,
+      layer: layer_id[regions[0]!] ?? null,
+      regions,
+      opens: track === "buffer",
+    }),
+  );
+}
+
+const KIND_WORDS: Record<SpaceKind, string> = {
+  file: "file",
+  weights: "weights",
+  kv_cache: "KV cache",
+  compute: "compute",
+  output: "output",
+  other: "other",
+};
+
+/** "weights, buffer 2 (CPU_REPACK)" */
+export function spaceTitle(map: Atlas, space: number): string {
+  const { kind, name, buffer_id, backing } = map.spaces;
+  if (kind[space] === "file") return name[space]!;
+  const mapped = backing[space] === "file" ? ", mapped" : "";
+  return `${KIND_WORDS[kind[space]!]}, buffer ${buffer_id[space]} (${name[space]}${mapped})`;
+}
+
+function spaceLabel(map: Atlas, space: number): string {
+  const { kind, name, buffer_id } = map.spaces;
+  return kind[space] === "file" ? name[space]! : `${KIND_WORDS[kind[space]!]} ${buffer_id[space]}`;
+}
+
+function wholeSpace(map: Atlas, space: number): Row {
+  const regions = regionsOf(map, space);
+  const track = map.spaces.kind[space] === "file" ? "disk" : "buffer";
+  const layers = new Set(regions.map((r) => map.regions.layer_id[r]).filter((l) => l !== null));
+  return makeRow(map, {
+    id: map.spaces.space[space]!,
+    track,
+    label: spaceLabel(map, space),
+    space,
+    layer: null,
+    regions,
+    opens: track === "buffer" && layers.size > 1,
+  });
+}
+
+function spacesOf(map: Atlas, track: Track): number[] {
+  return map.spaces.kind.flatMap((kind, s) => ((kind === "file") === (track === "disk") ? [s] : []));
+}
+
+/** The minimised map: a row a track, all spaces of it one behind the other. */
+export function barRows(map: Atlas): Row[] {
+  const tracks: Track[] = ["disk", "buffer"];
+  return tracks.flatMap((track) => {
+    const rows = spacesOf(map, track).map((s) => wholeSpace(map, s));
+    if (rows.length === 0) return [];
+    const regions = rows.flatMap((r) => r.regions);
+    const starts = new Float64Array(regions.length + 1);
+    const breaks = new Uint8Array(regions.length);
+    let at = 0;
+    let i = 0;
+    for (const row of rows) {
+      if (i) breaks[i] = 1;
+      row.regions.forEach((_, k) => (starts[i++] = at + row.starts[k]!));
+      at += row.starts[row.regions.length]!;
+    }
+    starts[i] = at;
+    return [{ id: track, track, label: track === "disk" ? "DISK" : "BUFFER", space: rows[0]!.space, layer: null, regions, starts, breaks, opens: false }];
+  });
+}
+
+/** The full map: files by layer, then the buffers; those named in `open` by layer too. */
+export function fullRows(map: Atlas, open: ReadonlySet<string>): Row[] {
+  const disk = spacesOf(map, "disk").flatMap((s) => rowsByLayer(map, "disk", s));
+  const buffers = spacesOf(map, "buffer").flatMap((s) => {
+    const whole = wholeSpace(map, s);
+    return open.has(whole.id) && whole.opens ? [whole, ...rowsByLayer(map, "buffer", s)] : [whole];
+  });
+  return [...disk, ...buffers];
+}
+
+/** Place of a region in a row, or -1. */
+export function placeInRow(row: Row, region: number): number {
+  let low = 0;
+  let high = row.regions.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (row.regions[middle]! < region) low = middle + 1;
+    else high = middle;
+  }
+  return row.regions[low] === region ? low : -1;
+}

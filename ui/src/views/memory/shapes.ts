@@ -1,0 +1,137 @@
+// A picture as a list of shapes, so that the screen, PNG and SVG show the same.
+
+export type Pattern = "never" | "unknown" | "gap";
+
+export type Shape =
+  | { readonly t: "rect"; x: number; y: number; w: number; h: number; fill: string; pattern?: Pattern; ink?: string }
+  | { readonly t: "frame"; x: number; y: number; w: number; h: number; ink: string; width: number }
+  | { readonly t: "line"; x1: number; y1: number; x2: number; y2: number; ink: string; width: number }
+  | { readonly t: "triangle"; points: readonly [number, number, number, number, number, number]; fill: string }
+  | {
+      readonly t: "text";
+      x: number;
+      /** Of the middle of the line. */
+      y: number;
+      text: string;
+      ink: string;
+      size: number;
+      align: "left" | "right" | "center";
+      bold?: boolean;
+    };
+
+const FONT = "system-ui, sans-serif";
+
+/** Tiles of the patterns, by their ink: filling with one costs what a plain rectangle does. */
+const tiles = new Map<string, HTMLCanvasElement>();
+const TILE_PX = 8;
+
+/** Slanted lines say "never", dots "not observed". */
+function tileOf(pattern: "never" | "unknown", ink: string, ratio: number): HTMLCanvasElement {
+  const key = `${pattern} ${ink} ${ratio}`;
+  const known = tiles.get(key);
+  if (known) return known;
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = Math.round(TILE_PX * ratio);
+  const c = tile.getContext("2d");
+  if (c) {
+    c.scale(tile.width / TILE_PX, tile.width / TILE_PX);
+    c.strokeStyle = c.fillStyle = ink;
+    if (pattern === "unknown") c.fillRect(3, 3, 1.5, 1.5);
+    else {
+      c.beginPath();
+      // Three of them, so that the corners of neighbouring tiles are whole.
+      for (const x of [-TILE_PX, 0, TILE_PX]) {
+        c.moveTo(x, TILE_PX);
+        c.lineTo(x + TILE_PX, 0);
+      }
+      c.stroke();
+    }
+  }
+  tiles.set(key, tile);
+  return tile;
+}
+
+/** Text cut so that it fits into so many pixels, by the usual width of letters; "" when nothing does. */
+export function fitted(text: string, pixels: number, size: number): string {
+  const n = Math.floor(pixels / (size * 0.56));
+  if (text.length <= n) return text;
+  return n < 3 ? "" : text.slice(0, n - 1) + "…";
+}
+
+function hatch(c: CanvasRenderingContext2D, s: Extract<Shape, { t: "rect" }>): void {
+  if (!s.pattern || s.pattern === "gap" || s.w < 2) return;
+  const ratio = c.getTransform().a || 1;
+  const pattern = c.createPattern(tileOf(s.pattern, s.ink ?? "#888", ratio), "repeat");
+  if (!pattern) return;
+  pattern.setTransform(new DOMMatrix([1 / ratio, 0, 0, 1 / ratio, 0, 0]));
+  c.fillStyle = pattern;
+  c.fillRect(s.x, s.y, s.w, s.h);
+}
+
+export function paint(c: CanvasRenderingContext2D, shapes: readonly Shape[]): void {
+  c.textBaseline = "middle";
+  for (const s of shapes) {
+    if (s.t === "rect") {
+      c.fillStyle = s.fill;
+      c.fillRect(s.x, s.y, s.w, s.h);
+      hatch(c, s);
+    } else if (s.t === "frame") {
+      c.strokeStyle = s.ink;
+      c.lineWidth = s.width;
+      c.strokeRect(s.x, s.y, s.w, s.h);
+    } else if (s.t === "line") {
+      c.strokeStyle = s.ink;
+      c.lineWidth = s.width;
+      c.beginPath();
+      c.moveTo(s.x1, s.y1);
+      c.lineTo(s.x2, s.y2);
+      c.stroke();
+    } else if (s.t === "triangle") {
+      const [ax, ay, bx, by, cx, cy] = s.points;
+      c.fillStyle = s.fill;
+      c.beginPath();
+      c.moveTo(ax, ay);
+      c.lineTo(bx, by);
+      c.lineTo(cx, cy);
+      c.fill();
+    } else {
+      c.fillStyle = s.ink;
+      c.font = `${s.bold ? "600 " : ""}${s.size}px ${FONT}`;
+      c.textAlign = s.align;
+      c.fillText(s.text, s.x, s.y);
+    }
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+}
+
+const n2 = (n: number) => Number(n.toFixed(2));
+const ANCHORS = { left: "start", right: "end", center: "middle" };
+
+function svgOf(s: Shape): string {
+  if (s.t === "rect") {
+    const box = `x="${n2(s.x)}" y="${n2(s.y)}" width="${n2(Math.max(0, s.w))}" height="${n2(s.h)}"`;
+    const over = s.pattern && s.pattern !== "gap" ? `<rect ${box} fill="url(#${s.pattern})"/>` : "";
+    return `<rect ${box} fill="${escaped(s.fill)}"/>${over}`;
+  }
+  if (s.t === "frame")
+    return `<rect x="${n2(s.x)}" y="${n2(s.y)}" width="${n2(s.w)}" height="${n2(s.h)}" fill="none" stroke="${escaped(s.ink)}" stroke-width="${s.width}"/>`;
+  if (s.t === "line")
+    return `<line x1="${n2(s.x1)}" y1="${n2(s.y1)}" x2="${n2(s.x2)}" y2="${n2(s.y2)}" stroke="${escaped(s.ink)}" stroke-width="${s.width}"/>`;
+  if (s.t === "triangle") return `<polygon points="${s.points.map(n2).join(" ")}" fill="${escaped(s.fill)}"/>`;
+  const weight = s.bold ? ' font-weight="600"' : "";
+  return `<text x="${n2(s.x)}" y="${n2(s.y)}" fill="${escaped(s.ink)}" font-size="${s.size}"${weight} text-anchor="${ANCHORS[s.align]}" dominant-baseline="central">${escaped(s.text)}</text>`;
+}
+
+/** A document of its own. */
+export function svgDocument(shapes: readonly Shape[], width: number, height: number, ground: string, ink: string): string {
+  const patterns =
+    `<pattern id="never" width="6" height="6" patternUnits="userSpaceOnUse"><path d="M0 6L6 0" stroke="${escaped(ink)}"/></pattern>` +
+    `<pattern id="unknown" width="8" height="6" patternUnits="userSpaceOnUse"><rect x="3" y="2" width="1.5" height="1.5" fill="${escaped(ink)}"/></pattern>`;
+  return (
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${FONT}">` +
+    `<defs>${patterns}</defs><rect width="100%" height="100%" fill="${escaped(ground)}"/>${shapes.map(svgOf).join("")}</svg>`
+  );
+}

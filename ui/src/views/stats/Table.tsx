@@ -1,0 +1,146 @@
+// Sums of the chosen dimension, sortable by any column.
+
+import { useMemo } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { getJson, ofTrace } from "../../api/client";
+import { useResource } from "../../api/resource";
+import { count, counted } from "../../draw/format";
+import { announce } from "../../parts/announce";
+import { Empty, Failure, Loading } from "../../parts/messages";
+import { VirtualTable } from "../../parts/VirtualTable";
+import { select, selection } from "../../state/selection";
+import { generation, tensors } from "../../state/trace";
+import { keyText, type Dimension, type Stats, type StatsRow } from "./answer";
+import { columnsOf, serverOrder, sorted } from "./columns";
+import { asText, copy, type Cell } from "./copy";
+import { filterParams, group, opFilter, phaseFilter, sortBy, sorting, type Filter } from "./state";
+
+const ROWS_MOST = 5000;
+
+/** The selection that a row stands for. Parts that no selection has are filters of this view, or
+ * the group that is followed over the tokens. */
+function choose(d: Dimension, row: StatsRow): void {
+  const text = keyText(d, row);
+  if (d.id === "category" || d.id === "component" || d.id === "thread") group.value = text;
+  if (d.id === "layer") select({ layer: typeof row.layer_id === "number" ? row.layer_id : null, tensor: null });
+  if (d.id === "token") select({ token: typeof row.token_id === "number" ? row.token_id : null });
+  if (d.id === "op") opFilter.value = text;
+  if (d.id === "phase") phaseFilter.value = text === "unknown" ? null : text;
+  if (d.id === "tensor") {
+    const at = tensors.value?.name.indexOf(text) ?? -1;
+    if (at >= 0) select({ tensor: text, layer: tensors.value?.layer_id[at] ?? null });
+  }
+  announce(`${d.title} ${text} chosen`);
+}
+
+function isChosen(d: Dimension, row: StatsRow): boolean {
+  const s = selection.value;
+  if (d.id === "layer") return s.layer !== null && row.layer_id === s.layer;
+  if (d.id === "token") return s.token !== null && row.token_id === s.token;
+  if (d.id === "tensor") return s.tensor !== null && row.tensor === s.tensor;
+  if (d.id === "op") return opFilter.value !== null && row.op === opFilter.value;
+  if (d.id === "phase") return phaseFilter.value !== null && row.phase === phaseFilter.value;
+  return group.value !== null && keyText(d, row) === group.value;
+}
+
+/** Rows of tensors that have to do with the selected layer. */
+function isRelated(d: Dimension, row: StatsRow): boolean {
+  const layer = selection.value.layer;
+  if (d.id !== "tensor" || layer === null || !row.tensor) return false;
+  const at = tensors.value?.name.indexOf(String(row.tensor)) ?? -1;
+  return at >= 0 && tensors.value?.layer_id[at] === layer;
+}
+
+const SUMS = [
+  "count",
+  "share",
+  "total_ns",
+  "mean_ns",
+  "p50_ns",
+  "p95_ns",
+  "max_ns",
+  "busy_ns",
+  "wait_ns",
+  "weight_bytes",
+  "weight_bytes_at_most",
+  "rate_bytes_per_s",
+] as const;
+
+function Copy(props: { dimension: Dimension; rows: readonly StatsRow[] }) {
+  const run = (separator: "," | "\t") => {
+    const { dimension, rows } = props;
+    const cells = rows.map((r): Cell[] => [r[dimension.key], ...SUMS.map((k) => r[k])]);
+    const kind = separator === "," ? "csv" : "tsv";
+    void copy(asText([dimension.key, ...SUMS], cells, separator), `stats-by-${dimension.id}.${kind}`);
+  };
+  return (
+    <>
+      <button type="button" onClick={() => run("\t")} title="Tab-separated, for pasting into a spreadsheet">
+        Copy TSV
+      </button>
+      <button type="button" onClick={() => run(",")} title="Comma-separated">
+        Copy CSV
+      </button>
+    </>
+  );
+}
+
+function summaryOf(d: Dimension, stats: Stats, shownRows: number): string {
+  const what = counted(stats.total.count, d.id === "thread" ? "op of a thread" : "op", d.id === "thread" ? "ops of threads" : "ops");
+  const cut = shownRows < stats.rows_total ? `; the first ${count(shownRows)} of ${count(stats.rows_total)} rows in this order` : "";
+  const stray = stats.stray_records ? `; ${counted(stats.stray_records, "record")} of runs that the trace does not describe left out` : "";
+  return what + cut + stray;
+}
+
+export function Table(props: { trace: number; dimension: Dimension; filters: readonly Filter[] }) {
+  const { trace, dimension } = props;
+  const order = sorting();
+  const widths = useSignal<Record<string, number>>({});
+  // All rows are here as a rule; only when they are not the server has to sort.
+  const cut = useSignal(false);
+  const params = { by: dimension.id, limit: ROWS_MOST, ...(cut.value ? { sort: serverOrder(order.id) } : {}), ...filterParams(props.filters) };
+  const resource = useResource(JSON.stringify([trace, generation.value, params]), async (abort) => {
+    const stats = await getJson<Stats>(ofTrace(trace, "stats"), params, abort);
+    cut.value = stats.rows_total > stats.rows.length;
+    return stats;
+  });
+  const stats = resource.data.value;
+  const current = stats?.by === dimension.id ? stats : null;
+  const rows = useMemo(
+    () => (current ? sorted(dimension, current.rows, order.id, order.descending) : []),
+    [current, order.id, order.descending],
+  );
+  if (resource.error.value) return <Failure error={resource.error.value} retry={resource.retry} />;
+  if (!current) return <Loading what="the ops" />;
+  if (current.total.count === 0)
+    return (
+      <Empty title="No op passes this filter">
+        <p>{props.filters.length > 0 ? "Remove a part of the filter above." : "The trace holds no ops with a known graph."}</p>
+      </Empty>
+    );
+  const most = Math.max(0, ...rows.map((r) => r.share ?? 0));
+  const selected = rows.findIndex((r) => isChosen(dimension, r));
+  return (
+    <div class="stats-panel">
+      <div class="stats-table">
+        <VirtualTable
+          label={`Time and bytes by ${dimension.title.toLowerCase()}`}
+          columns={columnsOf(dimension, most)}
+          count={rows.length}
+          row={(i) => rows[i] ?? null}
+          selected={selected >= 0 ? selected : null}
+          related={(r) => isRelated(dimension, r)}
+          onSelect={(_, row) => choose(dimension, row)}
+          sorting={order}
+          onSort={sortBy}
+          widths={widths.value}
+          onWidth={(id, width) => (widths.value = { ...widths.value, [id]: width })}
+        />
+      </div>
+      <p class="stats-foot">
+        <span>{summaryOf(dimension, current, rows.length)}</span>
+        <Copy dimension={dimension} rows={rows} />
+      </p>
+    </div>
+  );
+}

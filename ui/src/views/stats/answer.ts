@@ -1,0 +1,120 @@
+// What the server answers about sums (docs/api-http.md: stats, series, roofline, machine).
+
+/** By what rows are summed up. */
+export type By = "op" | "layer" | "component" | "category" | "tensor" | "thread" | "token" | "phase";
+
+export type Key = "op" | "layer_id" | "component" | "category" | "tensor" | "thread_id" | "token_id" | "phase";
+
+type Keyed = { readonly [K in Key]?: string | number | null };
+
+export interface Sums {
+  readonly count: number;
+  readonly share: number | null;
+  readonly total_ns: number | null;
+  readonly mean_ns: number | null;
+  readonly p50_ns: number | null;
+  readonly p95_ns: number | null;
+  readonly max_ns: number | null;
+  readonly busy_ns: number | null;
+  readonly wait_ns: number | null;
+  /** Not by thread. */
+  readonly weight_bytes?: number;
+  readonly weight_bytes_at_most?: boolean;
+  readonly rate_bytes_per_s?: number | null;
+}
+
+export interface StatsRow extends Sums, Keyed {}
+
+export interface Stats {
+  readonly by: By;
+  readonly rows: readonly StatsRow[];
+  readonly total: Sums;
+  readonly rows_total: number;
+  readonly stray_records: number;
+}
+
+export interface SeriesCells {
+  readonly total_ns: readonly (number | null)[];
+  readonly weight_bytes?: readonly (number | null)[];
+}
+
+export interface SeriesRow extends SeriesCells, Keyed {}
+
+export interface Series {
+  readonly by: By;
+  readonly tokens: number;
+  readonly first_token_id: readonly number[];
+  readonly last_token_id: readonly number[];
+  /** How many tokens each step is of. */
+  readonly batches: readonly number[];
+  readonly rows: readonly SeriesRow[];
+  /** Not there when no token passes the filter. */
+  readonly other?: { readonly rows: number; readonly total_ns: readonly (number | null)[] };
+  readonly all?: SeriesCells;
+  readonly rows_total: number;
+}
+
+export interface RoofPoint {
+  readonly op: string;
+  readonly category: string;
+  readonly phase: string;
+  readonly integers: boolean;
+  readonly count: number;
+  readonly total_ns: number | null;
+  readonly flops: number | null;
+  readonly flops_at_most: boolean;
+  readonly moved_bytes: number;
+  readonly weight_bytes: number;
+  readonly bytes_at_most: boolean;
+  readonly bound: "memory" | "compute" | "neither" | "unknown";
+  readonly edge_share: number | null;
+}
+
+export interface Roofline {
+  readonly ops: readonly RoofPoint[];
+  readonly total_ns: number;
+  readonly flops_not_known: number;
+  readonly flops_not_known_ns: number;
+}
+
+export interface Machine {
+  readonly cpus: number;
+  readonly measured: {
+    readonly threads: number;
+    readonly bandwidth_bytes_per_s: number | null;
+    readonly peak_flops_per_s: number | null;
+    readonly peak_int8_ops_per_s: number | null;
+    readonly vectors: string | null;
+    readonly int8: string | null;
+    readonly took_ns: number;
+  } | null;
+}
+
+export interface Dimension {
+  readonly id: By;
+  readonly key: Key;
+  readonly title: string;
+}
+
+export const DIMENSIONS: readonly Dimension[] = [
+  { id: "op", key: "op", title: "Op" },
+  { id: "layer", key: "layer_id", title: "Layer" },
+  { id: "component", key: "component", title: "Component" },
+  { id: "category", key: "category", title: "Category" },
+  { id: "tensor", key: "tensor", title: "Tensor" },
+  { id: "thread", key: "thread_id", title: "Thread" },
+  { id: "token", key: "token_id", title: "Token" },
+  { id: "phase", key: "phase", title: "Phase" },
+];
+
+/** For a legend: "layer 3", "ffn". */
+export function keyName(dimension: Dimension, text: string): string {
+  return /^\d+$/.test(text) ? `${dimension.id} ${text}` : text;
+}
+
+/** What a row is called; what is of no layer or no token says so. */
+export function keyText(dimension: Dimension, row: Keyed): string {
+  const key = row[dimension.key];
+  if (key !== null && key !== undefined) return String(key);
+  return dimension.id === "layer" ? "no layer" : "outside any";
+}

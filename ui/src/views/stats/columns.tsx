@@ -1,0 +1,94 @@
+// The columns of the table of sums.
+
+import { bytes, count, duration, percent, plainName, rate } from "../../draw/format";
+import type { Column } from "../../parts/VirtualTable";
+import { keyText, type Dimension, type StatsRow } from "./answer";
+
+/** Of the threads' time in the ops and at the barriers behind them. */
+export function waitShare(row: StatsRow): number | null {
+  if (row.busy_ns === null || row.wait_ns === null) return null;
+  const all = row.busy_ns + row.wait_ns;
+  return all > 0 ? row.wait_ns / all : 0;
+}
+
+function Share(props: { share: number | null; most: number }) {
+  const { share, most } = props;
+  return (
+    <span class="stats-share">
+      <span class="stats-bar" style={{ width: `${share && most ? (share / most) * 100 : 0}%` }} />
+      <span class="stats-share-text">{percent(share)}</span>
+    </span>
+  );
+}
+
+function weights(row: StatsRow): string {
+  if (!row.weight_bytes) return "none";
+  return (row.weight_bytes_at_most ? "≤ " : "") + bytes(row.weight_bytes);
+}
+
+const NAME_WIDTH: Record<string, number> = { tensor: 250, op: 160, component: 150 };
+
+/** most: the largest share, whose bar is whole. */
+export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[] {
+  const list: Column<StatsRow>[] = [
+    {
+      id: "key",
+      title: dimension.title,
+      width: NAME_WIDTH[dimension.id] ?? 110,
+      cell: (r) => plainName(keyText(dimension, r)),
+      tip: (r) => plainName(keyText(dimension, r)),
+    },
+    { id: "share", title: "Share", width: 116, hint: "Of the time of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
+    { id: "total_ns", title: "Total", width: 84, number: true, hint: "From the first thread that began an op to the last that had done its work, summed", cell: (r) => duration(r.total_ns) },
+    { id: "count", title: "Ops", width: 70, number: true, hint: dimension.id === "thread" ? "Ops that this thread worked on" : "Executed ops, each once however many threads worked on it", cell: (r) => count(r.count) },
+    { id: "mean_ns", title: "Mean", width: 78, number: true, cell: (r) => duration(r.mean_ns) },
+    { id: "p50_ns", title: "p50", width: 78, number: true, hint: "Half of the ops took no longer", cell: (r) => duration(r.p50_ns) },
+    { id: "p95_ns", title: "p95", width: 78, number: true, hint: "95 of 100 ops took no longer", cell: (r) => duration(r.p95_ns) },
+    { id: "max_ns", title: "Max", width: 78, number: true, cell: (r) => duration(r.max_ns) },
+    { id: "wait_ns", title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers behind the ops, summed", cell: (r) => duration(r.wait_ns) },
+    { id: "wait_share", title: "Wait share", width: 84, number: true, hint: "Of the threads' time in the ops and at the barriers behind them", cell: (r) => percent(waitShare(r)) },
+  ];
+  // A thread's part of what an op reads is not known.
+  if (dimension.id === "thread") return list;
+  return [
+    ...list,
+    { id: "weight_bytes", title: "Weights", width: 94, number: true, hint: "Bytes of weights read; ≤: at most, as which rows or experts were picked was not observed", cell: weights },
+    { id: "rate_bytes_per_s", title: "Rate", width: 84, number: true, hint: "Bytes of weights a second of the ops' time", cell: (r) => (r.weight_bytes ? rate(r.rate_bytes_per_s) : "") },
+  ];
+}
+
+/** Of a column, what rows are sorted by; null last, but for what is of no layer or token: first, as
+ * `tensortrace stats` has it. */
+export function sortValue(dimension: Dimension, row: StatsRow, id: string): string | number | null {
+  if (id === "key") return row[dimension.key] ?? -1;
+  if (id === "wait_share") return waitShare(row);
+  if (id === "share") return row.share;
+  return (row[id as "total_ns"] as number | null | undefined) ?? null;
+}
+
+/** The server's name of a column's order; what it cannot sort by is sorted by time. */
+export function serverOrder(id: string): string {
+  const names: Record<string, string> = {
+    key: "key",
+    count: "count",
+    mean_ns: "mean",
+    p50_ns: "p50",
+    p95_ns: "p95",
+    max_ns: "max",
+    wait_ns: "wait",
+    weight_bytes: "bytes",
+    rate_bytes_per_s: "rate",
+  };
+  return names[id] ?? "total";
+}
+
+export function sorted(dimension: Dimension, rows: readonly StatsRow[], id: string, descending: boolean): StatsRow[] {
+  const sign = descending ? -1 : 1;
+  return [...rows].sort((a, b) => {
+    const x = sortValue(dimension, a, id);
+    const y = sortValue(dimension, b, id);
+    if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+    if (typeof x === "number" && typeof y === "number") return sign * (x - y);
+    return sign * String(x).localeCompare(String(y), "en", { numeric: true });
+  });
+}

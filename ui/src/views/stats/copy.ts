@@ -1,0 +1,33 @@
+// Tables as text, for spreadsheets.
+
+import { announce } from "../../parts/announce";
+
+export type Cell = string | number | boolean | null | undefined;
+
+function field(cell: Cell, separator: string): string {
+  if (cell === null || cell === undefined) return "";
+  const text = String(cell);
+  if (separator === "\t") return text.replace(/[\t\r\n]/g, " ");
+  return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+/** RFC 4180 with "," and one line a row with a tab; what is not observed is empty. */
+export function asText(head: readonly string[], rows: readonly (readonly Cell[])[], separator: "," | "\t"): string {
+  const end = separator === "," ? "\r\n" : "\n";
+  return [head, ...rows].map((row) => row.map((c) => field(c, separator)).join(separator)).join(end) + end;
+}
+
+/** Into the clipboard; where the browser refuses that, as a file to save. */
+export async function copy(text: string, name: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    announce(`Copied ${text.split("\n").length - 2} rows`);
+  } catch {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    announce(`Saved as ${name}: the clipboard cannot be used`);
+  }
+}

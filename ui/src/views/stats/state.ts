@@ -1,0 +1,125 @@
+// What the statistics show, kept in the address; and what they are filtered by.
+
+import type { Params } from "../../api/client";
+import { duration, plainName } from "../../draw/format";
+import type { Sorting } from "../../parts/VirtualTable";
+import { select, selection } from "../../state/selection";
+import { rawParam, urlParam } from "../../state/url";
+import { DIMENSIONS, type By, type Dimension } from "./answer";
+
+export type Show = "table" | "tokens" | "roofline";
+export const SHOWS: readonly { id: Show; title: string; about: string }[] = [
+  { id: "table", title: "Table", about: "Sums, sortable by any column" },
+  { id: "tokens", title: "Over tokens", about: "How each part's share changes from token to token" },
+  { id: "roofline", title: "Roofline", about: "What ops compute for what they move, against the machine" },
+];
+
+const byParam = urlParam("stats_by", "op");
+const showParam = urlParam("stats_show", "table");
+const sortParam = rawParam("stats_sort");
+/** An op's name and a phase that rows were clicked for: they are no part of the selection. */
+export const opFilter = rawParam("stats_op");
+export const phaseFilter = rawParam("stats_phase");
+/** The row that is followed over the tokens, where no selection tells it. */
+export const group = rawParam("stats_group");
+/** The row that is followed over the tokens; by layer and by tensor it is the selected one. */
+export function followed(by: By): string | null {
+  const s = selection.value;
+  if (by === "layer") return s.layer === null ? null : String(s.layer);
+  return by === "tensor" ? s.tensor : group.value;
+}
+
+/** Follows another row; null: none. */
+export function follow(by: By, key: string | null): void {
+  if (by === "layer") select({ layer: key !== null && /^\d+$/.test(key) ? Number(key) : null, tensor: null });
+  else if (by === "tensor") select({ tensor: key });
+  else group.value = key;
+}
+export const measure = urlParam("stats_measure", "share");
+
+export function dimension(): Dimension {
+  return DIMENSIONS.find((d) => d.id === byParam.value) ?? DIMENSIONS[0]!;
+}
+
+export function setDimension(by: By): void {
+  byParam.value = by;
+  sortParam.value = null;
+  group.value = null;
+}
+
+export function shown(): Show {
+  return SHOWS.find((s) => s.id === showParam.value)?.id ?? "table";
+}
+
+export function setShown(show: Show): void {
+  showParam.value = show;
+}
+
+const COUNTED: readonly By[] = ["layer", "thread", "token"];
+
+/** As the address says; without that, what a dimension is read by: numbers by number, others by time. */
+export function sorting(): Sorting {
+  const text = sortParam.value;
+  if (text) return { id: text.replace(/^-/, ""), descending: text.startsWith("-") };
+  return COUNTED.includes(dimension().id) ? { id: "key", descending: false } : { id: "total_ns", descending: true };
+}
+
+export function sortBy(id: string): void {
+  const now = sorting();
+  const descending = now.id === id ? !now.descending : id !== "key";
+  sortParam.value = (descending ? "-" : "") + id;
+}
+
+/** One thing that the sums are filtered by. */
+export interface Filter {
+  readonly id: string;
+  readonly words: string;
+  readonly params: Params;
+  readonly remove: () => void;
+}
+
+/** A pattern of fnmatch that only that name matches. */
+export function literal(name: string): string {
+  return name.replace(/[\\*?[\]]/g, "\\$&");
+}
+
+/** What the rows themselves are by does not filter them: a click would leave one row. */
+function applies(id: string, by: By): boolean {
+  if (id === "layer") return by !== "layer" && by !== "tensor";
+  if (id === "tensor") return by !== "tensor" && by !== "layer";
+  return id !== by;
+}
+
+export function filters(by: By): Filter[] {
+  const s = selection.value;
+  const all: Filter[] = [];
+  if (s.token !== null)
+    all.push({ id: "token", words: `token ${s.token}`, params: { token: s.token }, remove: () => select({ token: null }) });
+  if (s.time !== null)
+    all.push({
+      id: "time",
+      words: `ops that begin in ${duration(s.time[1] - s.time[0])} from ${duration(s.time[0])}`,
+      params: { from_ns: s.time[0], to_ns: s.time[1] },
+      remove: () => select({ time: null }),
+    });
+  if (s.layer !== null)
+    all.push({ id: "layer", words: `layer ${s.layer}`, params: { layer: s.layer }, remove: () => select({ layer: null }) });
+  if (s.tensor !== null)
+    all.push({
+      id: "tensor",
+      words: `ops that read ${plainName(s.tensor)}`,
+      params: { tensor: literal(s.tensor) },
+      remove: () => select({ tensor: null }),
+    });
+  const op = opFilter.value;
+  if (op !== null)
+    all.push({ id: "op", words: `op ${plainName(op)}`, params: { op }, remove: () => (opFilter.value = null) });
+  const phase = phaseFilter.value;
+  if (phase !== null)
+    all.push({ id: "phase", words: `phase ${phase}`, params: { phase }, remove: () => (phaseFilter.value = null) });
+  return all.filter((f) => applies(f.id, by));
+}
+
+export function filterParams(list: readonly Filter[]): Params {
+  return Object.assign({}, ...list.map((f) => f.params)) as Params;
+}

@@ -1,0 +1,57 @@
+// The ops in sight as a table: the same as the canvas, for those who do not see it.
+
+import { counted, duration, moment, plainName } from "../../draw/format";
+import { selection } from "../../state/selection";
+import { selectSlice } from "./actions";
+import { layout } from "./rows";
+import { settled } from "./settled";
+import { sliceName, sliceToken } from "./shapes";
+
+export function OpTable() {
+  const { ops, n_ops, n_merged, range } = settled.value;
+  const step = (range.to - range.from) / 1000;
+  const chosen = selection.value.op;
+  return (
+    <table>
+      <caption>
+        {counted(n_ops, "op")} of the lanes in sight stand on their own
+        {n_ops > ops.length && `, the first ${ops.length} are listed`}; {counted(n_merged, "op")} are merged (zoom in
+        to list them).
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">lane</th>
+          <th scope="col">op</th>
+          <th scope="col">computes</th>
+          <th scope="col">token</th>
+          <th scope="col">layer</th>
+          <th scope="col" class="number">begins</th>
+          <th scope="col" class="number">busy</th>
+          <th scope="col" class="number">waits</th>
+        </tr>
+      </thead>
+      <tbody>
+        {ops.map(({ shown: { tile }, i }) => {
+          const s = tile.slices;
+          const is = chosen?.run === s.run[i] && chosen?.node === s.node[i];
+          return (
+            <tr key={`${s.track[i]} ${s.run[i]} ${s.node[i]}`} aria-selected={is}>
+              <td>{layout.value.byTrack.get(s.track[i]!)?.title}</td>
+              <td>{tile.kinds[s.kind[i]!]?.op}</td>
+              <td>
+                <button type="button" onClick={() => selectSlice(tile, i)}>
+                  {plainName(sliceName(tile, i))}
+                </button>
+              </td>
+              <td>{sliceToken(tile, i) ?? "–"}</td>
+              <td>{s.layer_id[i]! < 0 ? "–" : s.layer_id[i]}</td>
+              <td class="number">{moment(s.start_ns[i]!, step)}</td>
+              <td class="number">{duration(s.busy_ns[i])}</td>
+              <td class="number">{duration(s.wait_ns[i])}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,144 @@
+// The timeline: tokens, layers, lanes and counters over time.
+
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { CanvasView } from "../../parts/CanvasView";
+import { Empty, Failure } from "../../parts/messages";
+import { useSize } from "../../parts/useSize";
+import { duration } from "../../draw/format";
+import { selection } from "../../state/selection";
+import { summary } from "../../state/trace";
+import { followCounters } from "./counters";
+import { Gutter } from "./Gutter";
+import { bindKeys } from "./keys";
+import { followLanes } from "./lanes";
+import { OpTable } from "./OpTable";
+import { followOp } from "./op";
+import { loadOverview, overview, overviewError } from "./overview";
+import { Panel } from "./Panel";
+import { hit, PointerInput } from "./pointer";
+import { followSelection } from "./reveal";
+import { Scene } from "./scene";
+import { settled } from "./settled";
+import { tileError } from "./tiles";
+import { Tip } from "./Tip";
+import { Toolbar } from "./Toolbar";
+import "./timeline.css";
+
+const KEYS =
+  "W and S zoom, A and D move through time, 0 shows all, F centres what is selected, period and comma step along " +
+  "the track, Shift with arrow up and down goes to another track, Shift with P pins it, C folds it, M adds up what is shown.";
+
+function useScene() {
+  const scene = useSignal<Scene | null>(null);
+  const below = useRef<HTMLCanvasElement>(null);
+  const above = useRef<HTMLCanvasElement>(null);
+  /** Counts up when the GPU has taken its context away: then both canvases are made anew. */
+  const lost = useSignal(0);
+  useLayoutEffect(() => {
+    if (!below.current || !above.current) return undefined;
+    const made = new Scene(below.current, above.current, () => lost.value++);
+    scene.value = made;
+    return () => {
+      scene.value = null;
+      made.dispose();
+    };
+  }, [lost.value]);
+  return { scene, below, above, lost };
+}
+
+function Canvases() {
+  const { scene, below, above, lost } = useScene();
+  const { ref, size } = useSize<HTMLDivElement>();
+  const input = useComputed(() => (scene.value && ref.current ? new PointerInput(scene.value, ref.current) : null));
+  useSignalEffect(() => {
+    if (!scene.value) return;
+    scene.value.size.value = size.value;
+    scene.value.scrollTo(scene.value.scroll.peek());
+  });
+  useEffect(() => bindKeys(() => scene.peek()), []);
+  useEffect(() => followCounters(), []);
+  useEffect(() => followSelection(), []);
+  useEffect(() => followOp(), []);
+  useEffect(() => followLanes(), []);
+  useEffect(() => {
+    const element = ref.current;
+    const wheel = (event: WheelEvent) => input.peek()?.wheel(event);
+    // Not passive: a page that scrolls or zooms as well would be no use.
+    element?.addEventListener("wheel", wheel, { passive: false });
+    return () => element?.removeEventListener("wheel", wheel);
+  }, []);
+  const value = useComputed(() => {
+    const { range, n_ops, n_merged } = settled.value;
+    return `${duration(range.to - range.from)} from ${duration(range.from)} on, ${n_ops} ops on their own, ${n_merged} merged`;
+  });
+  return (
+    <div class="tl-body">
+      <Gutter scene={scene.value} />
+      <CanvasView
+        label={`Timeline of ${overview.value?.lanes ?? 1} lanes`}
+        keys={KEYS}
+        value={value.value}
+        focusRef={ref}
+        table={<OpTable />}
+        on={{
+          onPointerDown: (event) => input.value?.down(event),
+          onPointerMove: (event) => input.value?.move(event),
+          onPointerUp: (event) => input.value?.up(event),
+          onPointerCancel: () => input.value?.cancel(),
+          onPointerLeave: () => input.value?.leave(),
+          onDblClick: (event) => input.value?.double(event),
+        }}
+      >
+        <canvas ref={below} key={`below${lost.value}`} aria-hidden="true" />
+        <canvas ref={above} key={`above${lost.value}`} aria-hidden="true" />
+      </CanvasView>
+      {scene.value?.failed.value && (
+        <Empty title="This browser draws neither with WebGL2 nor on a 2D canvas">
+          <p>Switch hardware acceleration on, or use another browser. The table below the timeline needs neither.</p>
+        </Empty>
+      )}
+      <Pointed scene={scene.value} box={ref.current} />
+      <SceneToolbar scene={scene.value} />
+    </div>
+  );
+}
+
+function Pointed(props: { scene: Scene | null; box: HTMLElement | null }) {
+  const { scene, box } = props;
+  const at = scene?.pointer.value;
+  if (!scene || !box || !at || scene.drag.value) return null;
+  const { left, top } = box.getBoundingClientRect();
+  return <Tip hit={hit(scene, at.x, at.y)} x={left + at.x} y={top + at.y} />;
+}
+
+function SceneToolbar(props: { scene: Scene | null }) {
+  return <Toolbar scene={props.scene} />;
+}
+
+export function Timeline() {
+  if (!summary.value?.clock)
+    return (
+      <Empty title="This trace has no clock">
+        <p>Its ticks cannot be turned into time: there is no timeline. The log lists the ops in their order.</p>
+      </Empty>
+    );
+  const error = overviewError.value ?? tileError.value;
+  if (error && !overview.value) return <Failure error={error} retry={loadOverview} />;
+  return (
+    <div class="timeline">
+      {error && (
+        <p class="tl-error" role="alert">
+          {error.message}
+        </p>
+      )}
+      {summary.value.n_ops === 0 && (
+        <p class="tl-error" role="status">
+          No op was recorded: the lanes are empty. What was told of batches and buffers is shown.
+        </p>
+      )}
+      <Canvases />
+      {selection.value.time && <Panel />}
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+// Buttons for what keys do, the window in words, and what the colours mean.
+
+import { CATEGORIES, css } from "../../draw/colour";
+import { duration } from "../../draw/format";
+import { hasSelection } from "../../state/selection";
+import { centre, selectShown, showAll } from "./actions";
+import { exportPicture } from "./export";
+import { zoom } from "./keys";
+import { categoryColour } from "./look";
+import { overview } from "./overview";
+import type { Scene } from "./scene";
+import { settled } from "./settled";
+import { waitingFor } from "./tiles";
+
+function Legend() {
+  return (
+    <ul class="tl-legend" aria-label="Categories of ops">
+      {CATEGORIES.map((category) => (
+        <li key={category}>
+          <span class={`tl-swatch tl-${category}`} style={{ backgroundColor: css(categoryColour(category)) }} /> {category}
+        </li>
+      ))}
+      <li>
+        <span class="tl-swatch tl-waits" /> waits
+      </li>
+    </ul>
+  );
+}
+
+export function Toolbar(props: { scene: Scene | null }) {
+  const { scene } = props;
+  const { range } = settled.value;
+  const left_out = overview.value?.left_out ?? 0;
+  return (
+    <div class="tl-toolbar" role="toolbar" aria-label="Timeline">
+      <button type="button" title="Zoom in (W)" aria-label="Zoom in" onClick={() => scene && zoom(scene, 0.5, false)}>
+        +
+      </button>
+      <button type="button" title="Zoom out (S)" aria-label="Zoom out" onClick={() => scene && zoom(scene, 2, false)}>
+        −
+      </button>
+      <button type="button" title="Show all of the run (0)" onClick={showAll}>
+        All
+      </button>
+      <button type="button" title="Centre the selection; again: fit it (F)" disabled={!hasSelection.value} onClick={() => void centre()}>
+        Centre
+      </button>
+      <button type="button" title="Select what is shown and add up its ops (M)" onClick={selectShown}>
+        Add up
+      </button>
+      <span class="tl-window">
+        {duration(range.to - range.from)} from {duration(range.from)}
+        {waitingFor.value > 0 && <span class="tl-waiting"> …</span>}
+      </span>
+      {left_out > 0 && (
+        <span class="tl-left-out" title="They name lanes or nodes that the trace does not describe: it is damaged">
+          {left_out} records left out
+        </span>
+      )}
+      <button type="button" title="Save what is shown as a picture (Shift+E)" onClick={() => scene && void exportPicture(scene, "png")}>
+        PNG
+      </button>
+      <button type="button" title="Save what is shown as a drawing (Shift+V)" onClick={() => scene && void exportPicture(scene, "svg")}>
+        SVG
+      </button>
+      <Legend />
+    </div>
+  );
+}

@@ -1,0 +1,148 @@
+// What keys and buttons of the timeline do.
+
+import { duration } from "../../draw/format";
+import { announce } from "../../parts/announce";
+import { select, selection, type OpRef } from "../../state/selection";
+import { tensors } from "../../state/trace";
+import { selectLanes } from "./lanes";
+import { opDetails, opInWords, selectOp, type Step } from "./op";
+import { layout, toggleFold, togglePin, type Row } from "./rows";
+import type { Scene } from "./scene";
+import { sliceToken } from "./shapes";
+import { stretchOf } from "./stretch";
+import { NONE, type Tile } from "./tile";
+import { timeAxis } from "./window";
+
+export function windowInWords(): string {
+  const { from, to } = timeAxis.target;
+  return `shows ${duration(to - from)} from ${duration(from)} on`;
+}
+
+export function selectSlice(tile: Tile, i: number): void {
+  const s = tile.slices;
+  const weight = s.weight[i]!;
+  const layer = s.layer_id[i]!;
+  const op = { run: s.run[i]!, node: s.node[i]! };
+  const name = weight === NONE ? null : (tensors.peek()?.name[weight] ?? null);
+  selectOp(op, sliceToken(tile, i), layer < 0 ? null : layer, name);
+  void say(op);
+}
+
+async function say(op: OpRef): Promise<void> {
+  const details = await opDetails(op).catch(() => null);
+  if (details) announce(opInWords(details, duration));
+}
+
+let centred: readonly number[] = [];
+
+/** The first time into the middle; again: as large as it goes. */
+export async function centre(): Promise<void> {
+  const stretch = await stretchOf(selection.peek());
+  if (!stretch) {
+    announce("Nothing is selected that has a time");
+    return;
+  }
+  const { from, to } = timeAxis.target;
+  const again = [...stretch, from, to].every((v, i) => v === centred[i]);
+  if (again) timeAxis.fit(stretch[0], stretch[1]);
+  else timeAxis.centre(stretch[0], stretch[1]);
+  const { from: a, to: b } = timeAxis.target;
+  centred = again ? [] : [...stretch, a, b];
+  announce(`The timeline ${windowInWords()}`);
+}
+
+export function showAll(): void {
+  timeAxis.all();
+  announce(`The timeline ${windowInWords()}`);
+}
+
+/** Selects what is shown, on all lanes. */
+export function selectShown(): void {
+  const { from, to } = timeAxis.target;
+  selectLanes(null);
+  select({ time: [from, to] });
+  announce(`Selected ${duration(to - from)}, all lanes`);
+}
+
+/** Brings it into sight without changing the scale. */
+function reveal(step: { start_ns: number; end_ns: number | null }): void {
+  const { from, to } = timeAxis.target;
+  const end = step.end_ns ?? step.start_ns;
+  if (step.start_ns < from || end > to) timeAxis.centre(step.start_ns, end);
+}
+
+let stepping = false;
+
+/** To the next op (or the one before) on the track that keys work on. */
+export async function step(scene: Scene, forward: boolean): Promise<void> {
+  if (stepping) return;
+  stepping = true;
+  try {
+    const op = selection.peek().op;
+    if (op) await stepFrom(scene, op, forward);
+    else selectFirst(scene);
+  } catch (reason) {
+    announce(reason instanceof Error ? reason.message : String(reason));
+  }
+  stepping = false;
+}
+
+async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void> {
+  const row = currentRow(scene);
+  const details = await opDetails(op);
+  const lane = details.lanes.find((l) => l.track === row?.track) ?? details.lanes[0];
+  const next: Step | null | undefined = forward ? lane?.behind : lane?.before;
+  if (!next) {
+    announce(forward ? "This is the last op of the lane" : "This is the first op of the lane");
+    return;
+  }
+  const d = await opDetails(next);
+  selectOp({ run: next.run, node: next.node }, d.token, d.log.layer_id, d.weight);
+  reveal(next);
+  announce(opInWords(d, duration));
+}
+
+/** The first op in sight of the track. */
+function selectFirst(scene: Scene): void {
+  const { from } = timeAxis.target;
+  const row = currentRow(scene);
+  for (const { tile } of scene.shown) {
+    const s = tile.slices;
+    for (let i = 0; i < s.n; i++)
+      if (s.track[i] === row?.track && s.start_ns[i]! >= from) {
+        selectSlice(tile, i);
+        return;
+      }
+  }
+  announce("No op of this lane stands on its own here: zoom in");
+}
+
+export function currentRow(scene: Scene): Row | null {
+  return layout.peek().rows.find((r) => r.id === scene.current.peek()) ?? null;
+}
+
+/** Goes to the row below or above. */
+export function changeRow(scene: Scene, by: number): void {
+  const { rows, fixed } = layout.peek();
+  const at = rows.findIndex((r) => r.id === scene.current.peek());
+  const row = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
+  if (!row) return;
+  scene.current.value = row.id;
+  if (!row.pinned) {
+    const { height } = scene.size.peek();
+    scene.scrollTo(Math.min(row.top - fixed, Math.max(scene.scroll.peek(), row.top + row.height - height + 6)));
+  }
+  announce(`${row.title}${row.pinned ? ", pinned" : ""}${row.folded ? ", folded" : ""}`);
+}
+
+export function pinRow(row: Row): void {
+  if (row.kind === "tokens") {
+    announce("The tokens always stay at the top");
+    return;
+  }
+  announce(`${row.title} ${togglePin(row.id) ? "pinned" : "no longer pinned"}`);
+}
+
+export function foldRow(row: Row): void {
+  announce(`${row.title} ${toggleFold(row.id) ? "folded" : "unfolded"}`);
+}

@@ -1,0 +1,73 @@
+// What the counters say about the window, and some time around it.
+
+import { effect, signal } from "@preact/signals";
+import { getJson, Latest, ofTrace } from "../../api/client";
+import type { Range } from "../../draw/axis";
+import { bytes, count } from "../../draw/format";
+import { selectedTrace } from "../../state/selection";
+import { generation } from "../../state/trace";
+import { hasExtent, timeAxis } from "./window";
+
+/** GET .../counters */
+export interface Counters {
+  from_ns: number;
+  to_ns: number;
+  buckets: number;
+  /** By name; null: not observed then. Those that were never observed are not there. */
+  counters: Record<string, (number | null)[]>;
+}
+
+const BUCKETS = 1536;
+
+export const counters = signal<Counters | null>(null);
+export const countersError = signal<Error | null>(null);
+
+interface Ask extends Range {
+  readonly trace: number;
+}
+
+const latest = new Latest<Ask, Counters>(
+  (ask) => getJson(ofTrace(ask.trace, "counters"), { from_ns: ask.from, to_ns: ask.to, buckets: BUCKETS }),
+  (result) => {
+    counters.value = result;
+    countersError.value = null;
+  },
+  (reason) => {
+    countersError.value = reason instanceof Error ? reason : new Error(String(reason));
+  },
+);
+
+/** The window with as much again around it, in whole steps: small moves ask for nothing. */
+function around(r: Range): Range {
+  const step = 2 ** Math.ceil(Math.log2((r.to - r.from) / 2));
+  return { from: Math.floor(r.from / step - 1) * step, to: Math.ceil(r.to / step + 1) * step };
+}
+
+/** Follows the window; stops when the function that is returned is called. */
+export function followCounters(): () => void {
+  let asked = "";
+  return effect(() => {
+    const trace = selectedTrace.value;
+    timeAxis.range.value;
+    if (!hasExtent.value) return;
+    const { from, to } = around(timeAxis.target);
+    const key = `${trace} ${generation.value} ${from} ${to}`;
+    if (key === asked) return;
+    asked = key;
+    latest.ask({ trace, from, to });
+  });
+}
+
+/** The bucket at that time; -1: outside. */
+export function counterBucket(c: Counters, at_ns: number): number {
+  const bucket = Math.floor(((at_ns - c.from_ns) / (c.to_ns - c.from_ns)) * c.buckets);
+  return bucket >= 0 && bucket < c.buckets ? bucket : -1;
+}
+
+export function counterText(name: string, value: number | null | undefined): string {
+  if (value === null || value === undefined) return "not observed";
+  if (name === "read_bytes_per_s") return `${bytes(Math.round(value))}/s`;
+  if (name.endsWith("_bytes")) return bytes(value);
+  const text = value === 0 ? "0" : value >= 100 ? count(Math.round(value)) : value.toFixed(value >= 10 ? 1 : 2);
+  return name.endsWith("_per_s") ? `${text}/s` : text;
+}

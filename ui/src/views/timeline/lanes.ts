@@ -1,0 +1,29 @@
+// Which lanes a selected stretch of time is of: in the address, beside the stretch itself.
+
+import { computed, effect } from "@preact/signals";
+import { selection } from "../../state/selection";
+import { rawParam } from "../../state/url";
+
+const lanes = rawParam("lanes");
+
+/** Ids of rows; null: all lanes. */
+export const selectedLanes = computed<ReadonlySet<string> | null>(() =>
+  lanes.value ? new Set(lanes.value.split(",")) : null,
+);
+
+/** Their tracks, as the server takes them; null: all. */
+export const selectedTracks = computed(() => {
+  const list = lanes.value?.split(",").flatMap((id) => /^lane(\d{1,4})$/.exec(id)?.[1] ?? []) ?? [];
+  return list.length ? list.join() : null;
+});
+
+export function selectLanes(ids: readonly string[] | null): void {
+  lanes.value = ids?.join() ?? null;
+}
+
+/** Without a stretch there are none; stops when the function that is returned is called. */
+export function followLanes(): () => void {
+  return effect(() => {
+    if (!selection.value.time) lanes.value = null;
+  });
+}

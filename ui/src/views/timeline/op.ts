@@ -1,0 +1,86 @@
+// All that is known of one op, kept for a while: stepping along a track asks again and again.
+
+import { effect, signal } from "@preact/signals";
+import { getJson, ofTrace } from "../../api/client";
+import { select, selectedTrace, selection, type OpRef } from "../../state/selection";
+import { generation } from "../../state/trace";
+
+export interface Step extends OpRef {
+  start_ns: number;
+  end_ns: number | null;
+}
+
+export interface OpLane {
+  lane: number;
+  track: number | null;
+  start_ns: number;
+  /** null: its end was not seen. */
+  busy_ns: number | null;
+  wait_ns: number | null;
+  minor_faults: number | null;
+  major_faults: number | null;
+  cpu_ns: number | null;
+  read_bytes: number | null;
+  before: Step | null;
+  behind: Step | null;
+}
+
+/** GET .../op */
+export interface OpDetails extends OpRef {
+  token: number | null;
+  start_ns: number;
+  end_ns: number | null;
+  log: { op: string; name: string; layer_id: number | null; category: string; duration_ns: number | null };
+  /** Name of the first weight that it reads. */
+  weight: string | null;
+  lanes: OpLane[];
+}
+
+const KEPT = 64;
+const kept = new Map<string, Promise<OpDetails>>();
+
+export function opDetails(op: OpRef): Promise<OpDetails> {
+  const trace = selectedTrace.peek();
+  const key = `${trace} ${generation.peek()} ${op.run} ${op.node}`;
+  let details = kept.get(key);
+  if (!details) {
+    details = getJson<OpDetails>(ofTrace(trace, "op"), { run: op.run, node: op.node });
+    details.catch(() => kept.delete(key));
+    kept.set(key, details);
+    if (kept.size > KEPT) kept.delete(kept.keys().next().value!);
+  }
+  return details;
+}
+
+/** What is known of the selected op; null: none is, or it has not come yet. */
+export const chosenOp = signal<OpDetails | null>(null);
+
+/** Follows the selection; stops when what is returned is called. */
+export function followOp(): () => void {
+  return effect(() => {
+    const { op } = selection.value;
+    generation.value;
+    const before = chosenOp.peek();
+    if (before && (before.run !== op?.run || before.node !== op.node)) chosenOp.value = null;
+    if (!op) return;
+    void opDetails(op)
+      .then((details) => {
+        const now = selection.peek().op;
+        if (now?.run === op.run && now.node === op.node) chosenOp.value = details;
+      })
+      // The inspector says why there is none.
+      .catch(() => undefined);
+  });
+}
+
+/** Selects an op, and what it belongs to. */
+export function selectOp(op: OpRef, token: number | null, layer: number | null, tensor: string | null): void {
+  select({ op, token, layer, tensor });
+}
+
+/** As a sentence for those who do not see it. */
+export function opInWords(d: OpDetails, duration: (ns: number | null) => string): string {
+  const layer = d.log.layer_id === null ? "" : `, layer ${d.log.layer_id}`;
+  const lanes = d.lanes.map((l) => `lane ${l.lane} busy ${duration(l.busy_ns)}, waits ${duration(l.wait_ns)}`);
+  return `${d.log.name}, ${d.log.op}${layer}${d.token === null ? "" : `, token ${d.token}`}; ${lanes.join("; ")}`;
+}

@@ -1,0 +1,166 @@
+// All of the timeline that has letters or lines: the axis, names, tokens, counters, what is
+// selected.
+
+import { ticks } from "../../draw/axis";
+import { duration, moment } from "../../draw/format";
+import { selection } from "../../state/selection";
+import type { Drag } from "./scene";
+import { drawLayerNames, drawSliceNames } from "./names";
+import { chosenOp } from "./op";
+import { overview } from "./overview";
+import { inRow, LETTER, type Pen } from "./pen";
+import { drawCounter } from "./plot";
+import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
+import { drawTokens } from "./tokens";
+import type { Marks } from "./shapes";
+import type { Shown } from "./shown";
+
+/** Lines where they lie on no op. */
+function drawAxis(pen: Pen, l: Layout): void {
+  const { c } = pen;
+  const { values, step } = ticks(pen.range, pen.width);
+  c.strokeStyle = pen.line;
+  c.lineWidth = 1;
+  c.globalAlpha = 0.5;
+  c.beginPath();
+  const plain = l.rows.filter((r) => r.kind === "counter").map((r) => [topOf(r, pen.scroll), r.height] as const);
+  for (const v of values) {
+    const x = Math.round(pen.x(v)) + 0.5;
+    for (const [top, height] of [[0, AXIS_HEIGHT] as const, ...plain]) {
+      if (top > 0 && top < l.fixed && top + height > l.fixed) continue;
+      c.moveTo(x, top);
+      c.lineTo(x, top + height);
+    }
+  }
+  c.stroke();
+  c.globalAlpha = 1;
+  c.fillStyle = pen.ink2;
+  for (const v of values) c.fillText(moment(v, step), pen.x(v) + 4, AXIS_HEIGHT / 2);
+}
+
+/** That the server still reads, where nothing is drawn yet. */
+function drawUnread(pen: Pen, l: Layout): void {
+  const o = overview.peek();
+  const row = l.rows.find((r) => r.kind === "lane");
+  if (!row || (o && o.runs_done >= o.runs)) return;
+  const text = `reading the ops: ${o ? Math.floor((o.runs_done / o.runs) * 100) : 0} %`;
+  inRow(pen, l, row, (top) => {
+    const x = pen.width - text.length * LETTER - 12;
+    pen.c.fillStyle = pen.ground;
+    pen.c.fillRect(x - 4, top + 8, text.length * LETTER + 8, 18);
+    pen.c.fillStyle = pen.ink;
+    pen.c.fillText(text, x, top + row.height / 2);
+  });
+}
+
+/** Layers are told from records, which wide windows are not drawn from. */
+function drawNoLayers(pen: Pen, l: Layout, shown: readonly Shown[]): void {
+  if (shown.length === 0 || !shown.every(({ tile }) => tile.from_overview)) return;
+  pen.c.fillStyle = pen.ink2;
+  for (const row of l.rows)
+    if (row.kind === "layers" && !row.folded)
+      inRow(pen, l, row, (top) => pen.c.fillText("zoom in to see the layers", 4, top + row.height / 2));
+}
+
+/** A box around the time and rows from the first to the last. */
+function drawBox(pen: Pen, l: Layout, from_ns: number, to_ns: number, rows: readonly Row[], dragging: boolean): void {
+  const { c } = pen;
+  const left = pen.x(from_ns);
+  const width = Math.max(1, pen.x(to_ns) - left);
+  if (left > pen.width || left + width < 0) return;
+  c.save();
+  c.beginPath();
+  c.rect(0, AXIS_HEIGHT, pen.width, pen.height);
+  c.clip();
+  c.strokeStyle = pen.accent;
+  c.fillStyle = pen.accent;
+  c.lineWidth = 1.5;
+  for (const row of rows) {
+    const top = topOf(row, pen.scroll);
+    if (!row.pinned && top + row.height < l.fixed) continue;
+    c.globalAlpha = 0.14;
+    c.fillRect(left, top, width, row.height);
+    c.globalAlpha = 1;
+    c.strokeRect(left, top, width, row.height);
+  }
+  c.restore();
+  const text = duration(to_ns - from_ns);
+  if (!dragging && width < text.length * LETTER) return;
+  c.fillStyle = pen.accent;
+  c.fillRect(left, AXIS_HEIGHT - 4, width, 3);
+  c.fillStyle = pen.ground;
+  const at = Math.min(Math.max(0, left + width / 2 - (text.length * LETTER) / 2), pen.width - text.length * LETTER);
+  c.fillRect(at - 3, 1, text.length * LETTER + 6, 16);
+  c.fillStyle = pen.accent;
+  c.fillText(text, at, 9);
+}
+
+/** A frame around the selected op on each of its lanes, also where it is merged with others. */
+function drawChosenOp(pen: Pen, l: Layout): void {
+  const { c } = pen;
+  for (const lane of chosenOp.peek()?.lanes ?? []) {
+    const row = lane.track === null ? undefined : l.byTrack.get(lane.track);
+    const left = pen.x(lane.start_ns);
+    const width = Math.max(3, pen.x(lane.start_ns + (lane.busy_ns ?? 0)) - left);
+    if (!row || left > pen.width || left + width < 0) continue;
+    inRow(pen, l, row, (top) => {
+      for (const [ink, wide] of [[pen.ground, 5], [pen.mark, 2.5]] as const) {
+        c.strokeStyle = ink;
+        c.lineWidth = wide;
+        c.strokeRect(left, top + 1, width, row.height - 2);
+      }
+    });
+  }
+}
+
+function drawPointer(pen: Pen): void {
+  if (pen.pointer_ns === null) return;
+  const { c } = pen;
+  const x = Math.round(pen.x(pen.pointer_ns)) + 0.5;
+  c.strokeStyle = pen.ink2;
+  c.lineWidth = 1;
+  c.globalAlpha = 0.6;
+  c.beginPath();
+  c.moveTo(x, AXIS_HEIGHT);
+  c.lineTo(x, pen.height);
+  c.stroke();
+  c.globalAlpha = 1;
+}
+
+export interface Marked {
+  /** A stretch that is being dragged; else what is selected. */
+  readonly drag: Drag | null;
+  readonly marks: Marks;
+  /** Ids of the lanes of the selected stretch; null: all. */
+  readonly lanes: ReadonlySet<string> | null;
+}
+
+function drawStretch(pen: Pen, l: Layout, marked: Marked): void {
+  if (marked.drag) {
+    const { from_ns, to_ns, first, last } = marked.drag;
+    drawBox(pen, l, from_ns, to_ns, l.rows.slice(first, last + 1), true);
+    return;
+  }
+  const time = selection.peek().time;
+  if (!time) return;
+  const rows = l.rows.filter((r) => r.kind === "lane" && (!marked.lanes || marked.lanes.has(r.id)));
+  drawBox(pen, l, time[0], time[1], rows, false);
+}
+
+export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked: Marked): void {
+  drawAxis(pen, l);
+  let nth = 0;
+  for (const row of l.rows) {
+    if (row.kind === "tokens") drawTokens(pen, l, row);
+    if (row.kind === "counter") drawCounter(pen, l, row, nth++);
+  }
+  for (const { tile, range } of shown) {
+    drawSliceNames(pen, l, tile, range.from, range.to, marked.marks);
+    drawLayerNames(pen, l, tile, selection.peek().layer);
+  }
+  drawUnread(pen, l);
+  drawNoLayers(pen, l, shown);
+  drawChosenOp(pen, l);
+  drawStretch(pen, l, marked);
+  drawPointer(pen);
+}

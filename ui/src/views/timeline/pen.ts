@@ -1,0 +1,107 @@
+// What the overlay draws with: a 2D canvas, or a text that becomes an SVG.
+
+import type { Range } from "../../draw/axis";
+import { themeColour } from "../../draw/colour";
+import { AXIS_HEIGHT, topOf, type Layout, type Row } from "./rows";
+
+/** Of a canvas's context what the overlay uses; svg.ts has the same. */
+export type Ink = Pick<
+  CanvasRenderingContext2D,
+  | "fillStyle"
+  | "strokeStyle"
+  | "lineWidth"
+  | "globalAlpha"
+  | "save"
+  | "restore"
+  | "beginPath"
+  | "rect"
+  | "clip"
+  | "moveTo"
+  | "lineTo"
+  | "stroke"
+  | "fill"
+  | "fillRect"
+  | "strokeRect"
+  | "fillText"
+>;
+
+export interface Pen {
+  readonly c: Ink;
+  readonly range: Range;
+  readonly width: number;
+  readonly height: number;
+  readonly scroll: number;
+  /** Under the pointer; null: it is elsewhere. */
+  readonly pointer_ns: number | null;
+  /** CSS pixel of a moment. */
+  readonly x: (ns: number) => number;
+  readonly ink: string;
+  readonly ink2: string;
+  readonly ground: string;
+  readonly line: string;
+  readonly accent: string;
+  readonly mark: string;
+}
+
+export const FONT = "11px system-ui, sans-serif";
+/** About what a letter of it takes. */
+export const LETTER = 6;
+
+let inksOf: string | undefined;
+let inks: Pick<Pen, "ink" | "ink2" | "ground" | "line" | "accent" | "mark">;
+
+/** Asked of the style sheet once a theme. */
+function themeInks(): typeof inks {
+  const theme = document.documentElement.dataset.theme;
+  if (!inks || inksOf !== theme) {
+    inksOf = theme;
+    inks = {
+      ink: themeColour("--ink"),
+      ink2: themeColour("--ink-2"),
+      ground: themeColour("--ground"),
+      line: themeColour("--line"),
+      accent: themeColour("--accent"),
+      mark: themeColour("--mark"),
+    };
+  }
+  return inks;
+}
+
+export function penOf(
+  c: Ink,
+  range: Range,
+  size: { width: number; height: number },
+  scroll: number,
+  pointer_x: number | null,
+): Pen {
+  const perNs = size.width / (range.to - range.from);
+  return {
+    c,
+    range,
+    ...size,
+    scroll,
+    pointer_ns: pointer_x === null ? null : range.from + pointer_x / perNs,
+    x: (ns) => (ns - range.from) * perNs,
+    ...themeInks(),
+  };
+}
+
+/** The text, or its begin, if `room` pixels hold at least a few letters of it; else "". */
+export function cut(text: string, room: number): string {
+  const letters = Math.floor(room / LETTER);
+  if (text.length <= letters) return text;
+  return letters >= 4 ? text.slice(0, letters - 1) + "…" : "";
+}
+
+/** Draws what is in sight of the row: below the rows that stay, above the canvas's end. */
+export function inRow(pen: Pen, l: Layout, row: Row, draw: (top: number) => void): void {
+  const top = topOf(row, pen.scroll);
+  const from = row.pinned ? AXIS_HEIGHT : l.fixed;
+  if (top > pen.height || top + row.height < from) return;
+  pen.c.save();
+  pen.c.beginPath();
+  pen.c.rect(0, Math.max(from, top), pen.width, row.height - Math.max(0, from - top));
+  pen.c.clip();
+  draw(top);
+  pen.c.restore();
+}

@@ -1,0 +1,85 @@
+// A counter as a filled line, with its value under the pointer.
+
+import { css, seriesColour } from "../../draw/colour";
+import { counterBucket, counters, counterText, type Counters } from "./counters";
+import { inRow, LETTER, type Pen } from "./pen";
+import type { Layout, Row } from "./rows";
+
+/** Above the line. */
+const TEXT_HEIGHT = 14;
+
+interface Column {
+  readonly from: number;
+  to: number;
+  value: number;
+}
+
+/** What lies in one pixel is its largest value, and neighbours that are equal are one: a rectangle
+ * each, since a path of thousands of them takes a hundred times as long where there is no GPU. */
+function columnsOf(pen: Pen, data: Counters, values: readonly (number | null)[], first: number, last: number): Column[] {
+  const columns: Column[] = [];
+  const width_ns = (data.to_ns - data.from_ns) / data.buckets;
+  const x = (i: number) => Math.round(pen.x(data.from_ns + i * width_ns));
+  let before: Column | undefined;
+  for (let i = first; i < last; i++) {
+    const value = values[i];
+    if (value === null || value === undefined) {
+      before = undefined;
+      continue;
+    }
+    let from = x(i);
+    const to = Math.max(x(i + 1), from + 1);
+    // Part of a pixel that has begun already.
+    if (before && from < before.to) {
+      if (value <= before.value) from = before.to;
+      else if (before.to - before.from > 1) before.to = from;
+      else {
+        before.value = value;
+        from = before.to;
+      }
+    }
+    if (from >= to) continue;
+    if (before?.value === value) before.to = to;
+    else columns.push((before = { from, to, value }));
+  }
+  return columns;
+}
+
+export function drawCounter(pen: Pen, l: Layout, row: Row, nth: number): void {
+  const data = counters.peek();
+  const values = data?.counters[row.id];
+  if (!data || !values) return;
+  const width_ns = (data.to_ns - data.from_ns) / data.buckets;
+  const first = Math.max(0, Math.floor((pen.range.from - data.from_ns) / width_ns));
+  const last = Math.min(data.buckets, Math.ceil((pen.range.to - data.from_ns) / width_ns));
+  let most = 0;
+  for (let i = first; i < last; i++) most = Math.max(most, values[i] ?? 0);
+  const colour = seriesColour(nth);
+  inRow(pen, l, row, (top) => {
+    const { c } = pen;
+    const bottom = top + row.height - 1;
+    const room = row.folded ? row.height - 2 : row.height - TEXT_HEIGHT;
+    const columns = columnsOf(pen, data, values, first, last);
+    c.fillStyle = css(colour, 0.3);
+    for (const each of columns) {
+      const y = most ? bottom - (each.value / most) * room : bottom;
+      c.fillRect(each.from, y, each.to - each.from, bottom - y + 1);
+    }
+    c.fillStyle = css(colour);
+    for (const each of columns)
+      c.fillRect(each.from, most ? bottom - (each.value / most) * room : bottom, each.to - each.from, 1.5);
+    if (row.folded) return;
+    c.fillStyle = pen.ink2;
+    c.fillText(`up to ${counterText(row.id, most)}`, 4, top + TEXT_HEIGHT / 2);
+    if (pen.pointer_ns !== null) drawValue(pen, row, top, counterText(row.id, values[counterBucket(data, pen.pointer_ns)]));
+  });
+}
+
+function drawValue(pen: Pen, row: Row, top: number, text: string): void {
+  const { c } = pen;
+  const x = Math.min(pen.width - text.length * LETTER - 8, pen.x(pen.pointer_ns ?? 0) + 6);
+  c.fillStyle = pen.ground;
+  c.fillRect(x - 3, top + row.height - 17, text.length * LETTER + 6, 14);
+  c.fillStyle = pen.ink;
+  c.fillText(text, x, top + row.height - 10);
+}

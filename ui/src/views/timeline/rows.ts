@@ -1,0 +1,132 @@
+// What is drawn below each other: batches, layers, the lanes, counters; where each lies. Rows that
+// are pinned stay at the top.
+
+import { computed } from "@preact/signals";
+import { urlParam } from "../../state/url";
+import { counters } from "./counters";
+import { overview } from "./overview";
+
+export type RowKind = "tokens" | "layers" | "lane" | "counter";
+
+export interface Row {
+  /** "lane0", "major_faults_per_s": in the address. */
+  readonly id: string;
+  readonly kind: RowKind;
+  readonly title: string;
+  /** Of a lane: its track. */
+  readonly track: number;
+  /** Of layers: the row of computations. */
+  readonly of: number;
+  readonly pinned: boolean;
+  readonly folded: boolean;
+  /** CSS pixels; of a row that scrolls, in front of scrolling. */
+  readonly top: number;
+  readonly height: number;
+}
+
+export interface Layout {
+  readonly rows: readonly Row[];
+  /** Where those begin that scroll. */
+  readonly fixed: number;
+  /** Of all. */
+  readonly height: number;
+  readonly byTrack: ReadonlyMap<number, Row>;
+}
+
+export const AXIS_HEIGHT = 22;
+const HEIGHTS: Record<RowKind, number> = { tokens: 24, layers: 18, lane: 34, counter: 44 };
+const FOLDED_HEIGHT = 12;
+const GAP = 3;
+
+const pins = urlParam("pins", "");
+const folds = urlParam("folds", "");
+
+function listed(text: string): Set<string> {
+  return new Set(text ? text.split(",") : []);
+}
+
+function toggle(param: { value: string }, id: string): boolean {
+  const list = listed(param.value);
+  const added = !list.delete(id);
+  if (added) list.add(id);
+  param.value = [...list].join(",");
+  return added;
+}
+
+export function togglePin(id: string): boolean {
+  return toggle(pins, id);
+}
+
+export function toggleFold(id: string): boolean {
+  return toggle(folds, id);
+}
+
+const COUNTER_TITLES: Record<string, string> = {
+  allocated_bytes: "buffers",
+  file_bytes: "mapped files",
+  tokens_per_s: "tokens/s",
+  cpu_threads: "CPU threads",
+  minor_faults_per_s: "minor faults/s",
+  major_faults_per_s: "major faults/s",
+  read_bytes_per_s: "bytes read/s",
+};
+
+export function counterTitle(name: string): string {
+  return COUNTER_TITLES[name] ?? name;
+}
+
+type Bare = Pick<Row, "id" | "kind" | "title" | "track" | "of">;
+
+// Each by itself: a new answer that says the same moves nothing.
+const lanes = computed(() => overview.value?.lanes ?? 1);
+const computations = computed(() => overview.value?.rows ?? 1);
+const counterNames = computed(() => Object.keys(counters.value?.counters ?? {}).join());
+
+function bareRows(): Bare[] {
+  const rows: Bare[] = [{ id: "tokens", kind: "tokens", title: "tokens", track: -1, of: 0 }];
+  for (let r = 0; r < computations.value; r++) {
+    const nth = computations.value > 1 ? ` (${r + 1})` : "";
+    rows.push({ id: `layers${r || ""}`, kind: "layers", title: `layers${nth}`, track: -1, of: r });
+    for (let lane = 0; lane < lanes.value; lane++) {
+      const track = r * lanes.value + lane;
+      rows.push({ id: `lane${track}`, kind: "lane", title: `lane ${lane}${nth}`, track, of: r });
+    }
+  }
+  for (const name of listed(counterNames.value))
+    rows.push({ id: name, kind: "counter", title: counterTitle(name), track: -1, of: 0 });
+  return rows;
+}
+
+export const layout = computed<Layout>(() => {
+  const pinned = listed(pins.value);
+  const folded = listed(folds.value);
+  const rows: Row[] = [];
+  const byTrack = new Map<number, Row>();
+  let at = AXIS_HEIGHT;
+  let fixed = at;
+  const bare = bareRows();
+  const isPinned = (b: Bare) => b.kind === "tokens" || pinned.has(b.id);
+  for (const part of [true, false]) {
+    for (const b of bare) {
+      if (isPinned(b) !== part) continue;
+      const fold = folded.has(b.id);
+      const row = { ...b, pinned: part, folded: fold, top: at, height: fold ? FOLDED_HEIGHT : HEIGHTS[b.kind] };
+      rows.push(row);
+      if (b.track >= 0) byTrack.set(b.track, row);
+      at += row.height + GAP;
+    }
+    if (part) fixed = at;
+  }
+  return { rows, fixed, height: at, byTrack };
+});
+
+/** The row at that height of the canvas. */
+export function rowAt(l: Layout, y: number, scroll: number): Row | null {
+  const place = y < l.fixed ? y : y + scroll;
+  return l.rows.find((r) => r.pinned === y < l.fixed && place >= r.top && place < r.top + r.height + GAP) ?? null;
+}
+
+/** Where the row is on the canvas. */
+export function topOf(row: Row, scroll: number): number {
+  return row.pinned ? row.top : row.top - scroll;
+}

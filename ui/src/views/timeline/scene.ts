@@ -1,0 +1,292 @@
+// Draws the timeline: rectangles on one canvas, everything with letters on another above it. A
+// frame is drawn when something that is shown has changed, and only then.
+
+import { batch, effect, signal, untracked } from "@preact/signals";
+import { isDark } from "../../draw/colour";
+import { createRects, pencil, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
+import type { Range } from "../../draw/axis";
+import { generation, summary, tokenStretch } from "../../state/trace";
+import { selection } from "../../state/selection";
+import { urlParam } from "../../state/url";
+import { counters } from "./counters";
+import { drawOverlay } from "./overlay";
+import { chosenOp } from "./op";
+import { overview } from "./overview";
+import { FONT, penOf, type Ink, type Pen } from "./pen";
+import { AXIS_HEIGHT, layout, type Layout } from "./rows";
+import { shapesOf, type Marks, type Shapes } from "./shapes";
+import { selectedLanes } from "./lanes";
+import { settle } from "./settled";
+import type { Shown } from "./shown";
+import { arrived, CHUNK, levelOf, placesOf, rangeOf, Tiles, type Kept, type Place } from "./tiles";
+import { timeAxis } from "./window";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A stretch under way of being dragged. */
+export interface Drag {
+  readonly from_ns: number;
+  readonly to_ns: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Levels up and down from the one that is shown, in which something to stand in is looked for. */
+const STAND_INS = [1, 2, 3, 4, 5, 6, 8, 10, -1, -2];
+
+/** "measure=1" in the address: each frame is a measure among the browser's performance entries, and
+ * the first one that shows all of the window a mark (bench/viewer). */
+const measuring = urlParam("measure", "0");
+
+export class Scene {
+  readonly size = signal<Size>({ width: 0, height: 0 });
+  readonly scroll = signal(0);
+  /** Where the pointer is, CSS pixels; null: elsewhere. */
+  readonly pointer = signal<{ x: number; y: number } | null>(null);
+  readonly drag = signal<Drag | null>(null);
+  /** The row that keys work on. */
+  readonly current = signal("lane0");
+  readonly failed = signal(false);
+
+  readonly tiles = new Tiles((kept) => this.forget(kept));
+  private readonly shapes = new Map<Kept, Shapes>();
+  /** Of the last frame. */
+  shown: Shown[] = [];
+  private shapesFrom: readonly unknown[] = [];
+  private rects: RectRenderer | null = null;
+  private frame = 0;
+  private marked = false;
+  private readonly stop: () => void;
+
+  constructor(
+    private readonly below: HTMLCanvasElement,
+    private readonly above: HTMLCanvasElement,
+    lost: () => void,
+  ) {
+    this.rects = createRects(below, lost);
+    this.failed.value = !this.rects;
+    const stops = [
+      effect(() => {
+        this.watch();
+        this.request();
+      }),
+      effect(() => this.ask()),
+    ];
+    this.stop = () => stops.forEach((each) => each());
+  }
+
+  get kind(): string {
+    return this.rects?.kind ?? "none";
+  }
+
+  dispose(): void {
+    this.stop();
+    cancelAnimationFrame(this.frame);
+    this.tiles.clear();
+    this.rects?.dispose();
+  }
+
+  /** Reads all signals that a frame shows. */
+  private watch(): void {
+    for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
+      each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, overview, summary]) each.value;
+  }
+
+  private request(): void {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
+  }
+
+  // --- what is asked for ---
+
+  private ask(): void {
+    const o = overview.value;
+    const s = selection.value;
+    this.tiles.ask({
+      trace: s.trace,
+      generation: generation.value,
+      n_tracks: o ? o.lanes * o.rows : 1,
+      layer: s.layer,
+      tensor: s.tensor,
+    });
+    timeAxis.range.value;
+    this.size.value;
+    this.scroll.value;
+    o?.runs_done;
+    // Set in here, and not to be woken by.
+    untracked(() => batch(() => this.tiles.want(this.wanted())));
+  }
+
+  /** As far as there is something. */
+  scrollTo(y: number): void {
+    const most = Math.max(0, layout.peek().height - this.size.peek().height);
+    this.scroll.value = Math.min(most, Math.max(0, y));
+  }
+
+  nsPerPixel(range: Range = timeAxis.range.peek()): number {
+    return (range.to - range.from) / Math.max(1, this.size.peek().width);
+  }
+
+  /** Chunks of tracks with a row in sight. */
+  private chunks(l: Layout): number[] {
+    const bottom = this.scroll.peek() + this.size.peek().height;
+    const seen = new Set<number>([0]);
+    for (const row of l.rows)
+      if (row.kind === "lane" && (row.pinned || (row.top < bottom && row.top + row.height > this.scroll.peek())))
+        seen.add(Math.floor(row.track / CHUNK));
+    return [...seen];
+  }
+
+  /** First what is in sight where the axis moves to, then all of the run, then what zooming and
+   * panning lead to. */
+  private wanted(): Place[] {
+    if (!this.size.peek().width || !overview.peek()) return [];
+    const { from, to } = timeAxis.target;
+    const level = levelOf(this.nsPerPixel(timeAxis.target));
+    const whole = timeAxis.extent;
+    const places: Place[] = [];
+    const size = to - from;
+    const bounded = (r: Range) => ({ from: Math.max(whole.from, r.from), to: Math.min(whole.to, r.to) });
+    const add = (r: Range, at: number) => {
+      const inside = bounded(r);
+      if (inside.from >= inside.to) return;
+      for (const chunk of this.chunks(layout.peek())) places.push(...placesOf(inside, at, chunk));
+    };
+    add({ from, to }, level);
+    add(whole, levelOf(this.nsPerPixel(whole)));
+    add({ from: from - size / 2, to: from }, level);
+    add({ from: to, to: to + size / 2 }, level);
+    const middle = { from: from + size / 4, to: to - size / 4 };
+    add({ from: from - size / 2, to: to + size / 2 }, level + 1);
+    add(middle, level - 1);
+    return places;
+  }
+
+  // --- drawing ---
+
+  private forget(kept: Kept): void {
+    const shapes = this.shapes.get(kept);
+    if (shapes) for (const each of [shapes.fixed, shapes.scrolling]) this.rects?.drop(each);
+    this.shapes.delete(kept);
+  }
+
+  private marks(): Marks {
+    const s = selection.peek();
+    return {
+      token: s.token,
+      token_ns: tokenStretch(s.token),
+      marked: s.layer !== null || s.tensor !== null,
+    };
+  }
+
+  private shapesFor(kept: Kept, marks: Marks): Shapes {
+    let shapes = this.shapes.get(kept);
+    if (!shapes) {
+      shapes = shapesOf(kept.tile, layout.peek(), marks, selection.peek().layer);
+      this.shapes.set(kept, shapes);
+    }
+    return shapes;
+  }
+
+  /** Tiles that show the place: itself, or others in its stead. */
+  private standIns(place: Place): { kept: Kept; range: Range }[] {
+    const range = rangeOf(place);
+    const own = this.tiles.get(place);
+    if (own) return [{ kept: own, range }];
+    for (const off of STAND_INS) {
+      const found = placesOf({ from: range.from, to: range.to }, place.level + off, place.chunk)
+        .map((each) => this.tiles.get(each))
+        .filter((each) => each !== null);
+      if (found.length === 0 || (off < 0 && found.length < 2 ** -off)) continue;
+      return found.map((kept) => ({
+        kept,
+        range: { from: Math.max(range.from, kept.range.from), to: Math.min(range.to, kept.range.to) },
+      }));
+    }
+    return [];
+  }
+
+  /** What is drawn in that range, and notes it. */
+  items(range: Range, l: Layout): RectItem[] {
+    const items: RectItem[] = [];
+    this.shown = [];
+    const marks = this.marks();
+    const level = levelOf(this.nsPerPixel(range));
+    const { height } = this.size.peek();
+    for (const chunk of this.chunks(l))
+      for (const place of placesOf(range, level, chunk))
+        for (const { kept, range: part } of this.standIns(place)) {
+          const shapes = this.shapesFor(kept, marks);
+          this.shown.push({ tile: kept.tile, range: part });
+          const clip = { from: part.from, to: part.to };
+          items.push({ batch: shapes.scrolling, ...clip, top: l.fixed, bottom: height, scrollY: -this.scroll.peek() });
+          items.push({ batch: shapes.fixed, ...clip, top: AXIS_HEIGHT, bottom: l.fixed, scrollY: 0 });
+        }
+    return items;
+  }
+
+  private draw(): void {
+    const began = performance.now();
+    const { width, height } = this.size.peek();
+    if (!width || !height) return;
+    const range = timeAxis.range.peek();
+    const l = layout.peek();
+    const s = selection.peek();
+    const from = [l, s.token, s.layer, s.tensor];
+    if (from.some((each, i) => each !== this.shapesFrom[i])) {
+      for (const kept of [...this.shapes.keys()]) this.forget(kept);
+      this.shapesFrom = from;
+    }
+    this.rects?.draw(this.items(range, l), { ...range, width, height, scrollY: 0, minWidth: 1, gap: 0.7 });
+    this.drawAbove(range, l);
+    settle(this.shown, range, this.nsPerPixel(range));
+    if (measuring.value === "1") this.measure(began);
+  }
+
+  private measure(began: number): void {
+    performance.measure("timeline frame", { start: began });
+    const whole = this.shown.length > 0 && this.shown.every(({ tile, range }) => tile.until_ns >= range.to);
+    if (whole && !this.marked) performance.mark("timeline whole");
+    this.marked ||= whole;
+  }
+
+  private drawAbove(range: Range, l: Layout): void {
+    const size = this.size.peek();
+    sizeCanvas(this.above, size.width, size.height);
+    const c = pencil(this.above);
+    if (!c) return;
+    const ratio = this.above.width / size.width;
+    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.clearRect(0, 0, size.width, size.height);
+    c.font = FONT;
+    c.textBaseline = "middle";
+    this.annotate(c, range, l, this.pointer.peek()?.x ?? null);
+  }
+
+  pen(c: Ink, range: Range, pointer_x: number | null): Pen {
+    return penOf(c, range, this.size.peek(), this.scroll.peek(), pointer_x);
+  }
+
+  /** All but the rectangles. */
+  annotate(c: Ink, range: Range, l: Layout, pointer_x: number | null): void {
+    drawOverlay(this.pen(c, range, pointer_x), l, this.shown, {
+      drag: this.drag.peek(),
+      marks: this.marks(),
+      lanes: selectedLanes.peek(),
+    });
+  }
+
+  /** Both canvases as they are now, the lower one first. */
+  canvases(): readonly HTMLCanvasElement[] {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    this.draw();
+    return [this.below, this.above];
+  }
+}

@@ -1,0 +1,96 @@
+// The track of batches: where each begins and ends, and its text.
+
+import { css } from "../../draw/colour";
+import { counted, visible } from "../../draw/format";
+import type { Batches } from "../../api/types";
+import { summary } from "../../state/trace";
+import { selectedToken } from "../../state/selection";
+import { cut, inRow, LETTER, type Pen } from "./pen";
+import type { Layout, Row } from "./rows";
+
+const PROMPT = [86, 180, 233] as const;
+const GENERATE = [110, 118, 128] as const;
+/** Batches narrower than this are drawn together. */
+const NARROW = 3;
+
+/** The first batch that begins at the moment or later. */
+export function batchFrom(b: Batches, ns: number): number {
+  let low = 0;
+  let high = b.token.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((b.begin_ns[middle] ?? -Infinity) < ns) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The batch that was computed then, or the last one before; -1: none. */
+export function batchAt(b: Batches, ns: number): number {
+  return batchFrom(b, ns + 1e-3) - 1;
+}
+
+function end(b: Batches, i: number): number {
+  return b.end_ns[i] ?? b.begin_ns[i + 1] ?? summary.peek()?.end_ns ?? 0;
+}
+
+export function batchText(b: Batches, i: number): string {
+  const text = b.text[i];
+  return text === null || text === undefined ? counted(b.n_tokens[i] ?? 0, "token") : visible(text);
+}
+
+export function drawTokens(pen: Pen, l: Layout, row: Row): void {
+  const b = summary.peek()?.batches;
+  if (!b) return;
+  const { c } = pen;
+  const perPixel = (pen.range.to - pen.range.from) / pen.width;
+  const chosen = selectedToken.peek();
+  const inks = { prompt: css(PROMPT, 0.45), other: css(GENERATE, 0.45) };
+  inRow(pen, l, row, (top) => {
+    let i = Math.max(0, batchAt(b, pen.range.from));
+    while (i < b.token.length && (b.begin_ns[i] ?? 0) < pen.range.to) {
+      const from = pen.x(b.begin_ns[i] ?? 0);
+      const to = pen.x(end(b, i));
+      if (to < 0) {
+        i++;
+        continue;
+      }
+      if (to - from < NARROW) {
+        // All that begin within a few pixels are one block.
+        const next = Math.max(i + 1, batchFrom(b, (b.begin_ns[i] ?? 0) + perPixel * NARROW));
+        const until = Math.max(from + 1, Math.min(pen.x(end(b, next - 1)), from + NARROW));
+        c.fillStyle = b.phase[i] === "prompt" ? inks.prompt : inks.other;
+        c.fillRect(from, top, until - from, row.height);
+        i = next;
+        continue;
+      }
+      drawOne(pen, b, i, { from, to, top, height: row.height }, b.token[i] === chosen);
+      i++;
+    }
+  });
+}
+
+interface Box {
+  readonly from: number;
+  readonly to: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+function drawOne(pen: Pen, b: Batches, i: number, box: Box, chosen: boolean): void {
+  const { c } = pen;
+  const { from, to, top, height } = box;
+  c.fillStyle = css(b.phase[i] === "prompt" ? PROMPT : GENERATE, chosen ? 0.6 : 0.25);
+  c.fillRect(from, top, to - from - 1, height);
+  if (chosen) {
+    c.strokeStyle = pen.accent;
+    c.lineWidth = 2;
+    c.strokeRect(from + 1, top + 1, to - from - 3, height - 2);
+  }
+  const left = Math.max(0, from) + 4;
+  const room = Math.min(to, pen.width) - left - 4;
+  const number = `${b.token[i]} `;
+  const text = cut(room > 80 ? number + batchText(b, i) : batchText(b, i), room);
+  c.fillStyle = pen.ink;
+  if (text && height >= LETTER * 2) c.fillText(text, left, top + height / 2);
+}
