@@ -271,7 +271,8 @@ test('a drag adds up time and lanes, and the sums are those of the log', async (
     await v.page.locator('.tl-panel tfoot').waitFor();
     const whole = await v.api(`traces/0/timeline/aggregate?from_ns=${time[0]}&to_ns=${time[1]}&tracks=1`);
     const both = await v.api(`traces/0/timeline/aggregate?from_ns=${time[0]}&to_ns=${time[1]}`);
-    assert.ok(whole.count > 10 && whole.count < both.count);
+    // Half of a run may be a few ops that took long.
+    assert.ok(whole.count > 0 && whole.count < both.count);
     assert.equal(whole.ops.reduce((sum, op) => sum + op.count, 0), whole.count);
     const cell = await v.page.locator('.tl-panel tfoot td').nth(1).textContent();
     assert.equal(cell.replaceAll(',', ''), String(whole.count));
