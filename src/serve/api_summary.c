@@ -125,7 +125,6 @@ static void put_files(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
 }
 
-/* What is not right with the trace, in words. */
 /* By a buffer's index, as selections and regions have it: the id by which commands name it. */
 static void put_buffers(tt_json *j, const tt_model *m)
 {
@@ -149,6 +148,7 @@ static void put_buffers(tt_json *j, const tt_model *m)
     tt_json_object_end(j);
 }
 
+/* What is not right with the trace, in words. */
 static void put_problems(tt_json *j, const tt_model *m, bool growing)
 {
     tt_error damage;

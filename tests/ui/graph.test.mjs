@@ -315,8 +315,11 @@ test('of a token of several runs one is chosen, or that of the selected op', asy
 test('boxes and lines say what they are under the pointer', async ({ open }) => {
     const v = await openGraph(open, 'tiny', '&token=5');
     const box = await proxy(v).boundingBox();
-    // The address is written a moment after the view has found its place.
+    // Where one looks is in the address once one has moved.
+    await v.page.mouse.move(box.x + 5, box.y + 5);
+    await v.page.mouse.wheel(0, 10);
     await v.until(() => v.fragment().has('graph.at'), 'the place is in the address');
+    await settled(v);
     const [x, y, scale] = v.fragment().get('graph.at').split('_').map(Number);
     const at = (px, py) => v.page.mouse.move(box.x + (px - x) * scale, box.y + (py - y) * scale);
     await at(160, 23);

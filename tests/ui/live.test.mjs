@@ -42,7 +42,7 @@ test('a run is followed from its begin to its end', async ({ open, t }) => {
     assert.equal(last.complete, true);
     assert.match(last.reading, /run\.ttrace$/);
     const { batches, problems } = await v.api('traces/0/summary');
-    const info = JSON.parse(execFileSync(process.env.TT_BIN, ['info', '--json', '--brief', path]));
+    const info = JSON.parse(execFileSync(process.env.TT_BIN, ['info', '--json', '--brief', path], { maxBuffer: 64 << 20 }));
     assert.equal(batches.token.length, info.counts.batches);
     assert.deepEqual(problems, []);
 });

@@ -156,6 +156,7 @@ test('a view that goes away leaves the focus at the new one; an op is said by it
     await v.press('Digit7');
     await v.untilFragment('view', 'stats');
     await v.until(async () => (await v.focused())?.id === 'main', 'the view has the focus');
+    await v.page.locator('#main').getByRole('button', { name: 'Table', exact: true }).waitFor();
     await v.press('Tab');
     assert.equal((await v.focused()).name, 'Table');
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 
 const WAIT_MS = Number(process.env.TT_WAIT_MS ?? 30_000);
 /** Without a request for so long: what follows from the last answer has been asked. */
+const RECENT = 8; // pictures
 const QUIET_MS = 300;
 
 export class Viewer {
@@ -99,13 +100,16 @@ export class Viewer {
     /** The page has been answered all it asked, asks nothing more, and looks the same twice. Returns
      * what it looks like (all of it, or an element). */
     async rest(selector = 'body') {
-        let before = Buffer.alloc(0);
-        let now = before;
+        // Chromium does not draw text at a fraction of a pixel the same way twice: a page at rest is one
+        // whose picture has been seen just before, not one whose last two are the same to the bit.
+        let recent = [];
+        let now = Buffer.alloc(0);
         await this.until(async () => {
             if (this.#underWay.size > 0 || Date.now() - this.#lastAsked < QUIET_MS) return false;
-            before = now;
             now = await this.page.locator(selector).screenshot({ animations: 'disabled', caret: 'hide' });
-            return now.equals(before) && (await this.page.locator(`${selector} .loading`).count()) === 0;
+            const again = recent.some((picture) => picture.equals(now));
+            recent = [now, ...recent].slice(0, RECENT);
+            return again && (await this.page.locator(`${selector} .loading`).count()) === 0;
         }, 'the page has come to rest');
         return now;
     }

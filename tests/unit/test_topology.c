@@ -2,31 +2,12 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
+#include "plan_trace.h"
 #include "analyze/topology.h"
 #include "export/dot/dot.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct opened {
-    tt_bytes bytes;
-    tt_model *m;
-} opened;
-
-static opened open_plan(synth_plan p)
-{
-    opened o = {.m = NULL};
-    tt_bytes_init(&o.bytes, SIZE_MAX / 2);
-    assert_true(synth_build(&p, &o.bytes));
-    assert_int_equal(tt_model_open_memory(o.bytes.data, o.bytes.size, &o.m, NULL), TT_OK);
-    return o;
-}
-
-static void close_plan(opened *o)
-{
-    tt_model_close(o->m);
-    tt_bytes_free(&o->bytes);
-}
 
 static tt_topology *make(const tt_model *m, uint32_t graph, uint32_t run)
 {

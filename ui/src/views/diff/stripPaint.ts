@@ -98,6 +98,22 @@ function meaning(side: SideName, strip: Strip, i: number, cursor: Cursor | null)
   return (layer !== null || tensor !== null) && isMarked(strip.tile, i) ? "related" : null;
 }
 
+const UNDERLINE = 3;
+
+/** What is selected and too short to stand by itself is underlined where it is. Reads signals. */
+function underlineMerged(c: CanvasRenderingContext2D, strip: Strip, toX: (ns: number) => number): void {
+  const { layer, tensor } = selection.value;
+  const { merged, bucket_ns, from_ns } = strip.tile;
+  if (layer === null && tensor === null) return;
+  for (let i = 0; i < merged.n; i++) {
+    if (!merged.marked[i]) continue;
+    const begin = from_ns - strip.begin_ns + merged.bucket[i]! * bucket_ns;
+    const x = toX(begin);
+    const y = strip.place.top + (merged.track[i]! + 1) * strip.place.lane - UNDERLINE - 1;
+    c.fillRect(x, y, Math.max(UNDERLINE, toX(begin + bucket_ns) - x), UNDERLINE);
+  }
+}
+
 /** Draws all of it, at that width. */
 export function paint(
   rects: RectRenderer | null,
@@ -128,5 +144,7 @@ export function paint(
     if (pair[side]?.time_ns != null)
       endLine(words, toX(pair[side]!.time_ns!), top, top + strip.place.tracks * strip.place.lane);
     drawWords(words, strip, toX, width, (i) => meaning(side, strip, i, cursor), ink);
+    words.fillStyle = ink;
+    underlineMerged(words, strip, toX);
   }
 }
