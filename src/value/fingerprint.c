@@ -19,7 +19,7 @@ static bool times(uint64_t *product, uint64_t by)
     return !__builtin_mul_overflow(*product, by, product);
 }
 
-uint64_t tt_value_elements(const tt_value *v)
+uint64_t tt_value_elements(const tt_value_data *v)
 {
     uint32_t block = tt_value_block_elements(v->type);
     uint64_t n = 1;
@@ -40,7 +40,7 @@ static uint64_t piece_elements(uint64_t n)
     return piece;
 }
 
-uint32_t tt_value_pieces(const tt_value *v)
+uint32_t tt_value_pieces(const tt_value_data *v)
 {
     uint64_t n = tt_value_elements(v), piece = piece_elements(n);
     return (uint32_t)((n + piece - 1) / piece);
@@ -93,7 +93,7 @@ static void put_sums(tt_value_piece *out, const tt_value_sums *s, uint64_t first
     }
 }
 
-void tt_value_take(const tt_value *v, uint32_t k, unsigned with, tt_value_piece *out)
+void tt_value_take(const tt_value_data *v, uint32_t k, unsigned with, tt_value_piece *out)
 {
     uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
     uint64_t all = tt_value_elements(v), piece = piece_elements(all), first = k * piece;
@@ -134,7 +134,7 @@ uint64_t tt_value_sample_index(uint64_t n, uint32_t i)
     return (uint64_t)((unsigned __int128)i * (n - 1) / (samples - 1));
 }
 
-static float element(const tt_value *v, uint64_t i)
+static float element(const tt_value_data *v, uint64_t i)
 {
     float x[32];
     uint8_t raw[34 > ELEMENT_BYTES_MAX ? 34 : ELEMENT_BYTES_MAX];
@@ -159,7 +159,7 @@ static void put_hash(const tt_value_piece *pieces, uint32_t n, tt_fingerprint *o
     memcpy(out->hash, hash.digest, sizeof out->hash);
 }
 
-void tt_value_look(const tt_value *v, tt_fingerprint *out)
+void tt_value_look(const tt_value_data *v, tt_fingerprint *out)
 {
     memset(out, 0, sizeof *out);
     out->n = tt_value_elements(v);

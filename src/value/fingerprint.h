@@ -30,7 +30,7 @@
 #define TT_VALUE_NONE UINT64_MAX
 
 /* A tensor's data. Strides as ggml's nb: nb[0] between blocks of dimension 0. */
-typedef struct tt_value {
+typedef struct tt_value_data {
     tt_value_type type;
     uint64_t ne[TT_VALUE_DIMS];
     uint64_t nb[TT_VALUE_DIMS];
@@ -39,7 +39,7 @@ typedef struct tt_value {
      * and of rows_bytes (4 or 8) each, none negative. NULL: 0, 1, 2, ... */
     const void *rows;
     uint32_t rows_bytes;
-} tt_value;
+} tt_value_data;
 
 enum { TT_VALUE_WITH_BLAKE3 = 1 };
 
@@ -71,13 +71,13 @@ typedef struct tt_fingerprint {
 } tt_fingerprint;
 
 /* Elements; 0 when there are none, or the shape does not fit the type or a 64-bit number. */
-uint64_t tt_value_elements(const tt_value *v);
+uint64_t tt_value_elements(const tt_value_data *v);
 /* Pieces of the value: at least 1 when it has elements. */
-uint32_t tt_value_pieces(const tt_value *v);
+uint32_t tt_value_pieces(const tt_value_data *v);
 /* Piece k < tt_value_pieces(v); other pieces may be taken on other threads at the same time. */
-void tt_value_take(const tt_value *v, uint32_t k, unsigned with, tt_value_piece *out);
+void tt_value_take(const tt_value_data *v, uint32_t k, unsigned with, tt_value_piece *out);
 /* Begins a fingerprint: elements, prefix and samples, read from the data; the rest is zero. */
-void tt_value_look(const tt_value *v, tt_fingerprint *out);
+void tt_value_look(const tt_value_data *v, tt_fingerprint *out);
 /* The rest of it, from all of the value's pieces; the data is not read any more. */
 void tt_value_finish(const tt_value_piece *pieces, uint32_t n_pieces, unsigned with,
                      tt_fingerprint *out);

@@ -2,7 +2,7 @@
  * power of two of chunks that leaves something for the right one. */
 #include "value/tree.h"
 
-#include "blake3_impl.h"
+#include <blake3_impl.h>
 
 #include <string.h>
 

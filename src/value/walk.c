@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static uint64_t row_of(const tt_value *v, uint64_t i1)
+static uint64_t row_of(const tt_value_data *v, uint64_t i1)
 {
     int64_t wide;
     int32_t narrow;
@@ -15,7 +15,7 @@ static uint64_t row_of(const tt_value *v, uint64_t i1)
     return (uint64_t)narrow;
 }
 
-const uint8_t *tt_value_run(const tt_value *v, uint64_t first, uint64_t n, uint64_t *together)
+const uint8_t *tt_value_run(const tt_value_data *v, uint64_t first, uint64_t n, uint64_t *together)
 {
     uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
     uint64_t i0 = first % v->ne[0], rest = first / v->ne[0];
@@ -40,7 +40,7 @@ const uint8_t *tt_value_run(const tt_value *v, uint64_t first, uint64_t n, uint6
     return at;
 }
 
-const uint8_t *tt_value_gather(const tt_value *v, uint64_t first, uint64_t n, uint8_t *out)
+const uint8_t *tt_value_gather(const tt_value_data *v, uint64_t first, uint64_t n, uint8_t *out)
 {
     uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
     for (uint64_t done = 0; done < n;) {

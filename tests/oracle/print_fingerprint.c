@@ -16,7 +16,7 @@ static void hex(const char *key, const uint8_t *bytes, size_t n)
 
 int main(int argc, char **argv)
 {
-    tt_value v = {0};
+    tt_value_data v = {0};
     tt_fingerprint f;
     if (argc != 11) return 2;
     v.type = tt_value_type_of(argv[1]);

@@ -13,10 +13,10 @@
 
 #define PIECES_MAX 64u
 
-static tt_value plain(tt_value_type type, const void *data, uint64_t n0, uint64_t n1, uint64_t n2,
-                      uint64_t n3)
+static tt_value_data plain(tt_value_type type, const void *data, uint64_t n0, uint64_t n1,
+                           uint64_t n2, uint64_t n3)
 {
-    tt_value v = {.type = type, .ne = {n0, n1, n2, n3}, .data = data};
+    tt_value_data v = {.type = type, .ne = {n0, n1, n2, n3}, .data = data};
     v.nb[0] = tt_value_block_bytes(type);
     v.nb[1] = n0 / tt_value_block_elements(type) * v.nb[0];
     v.nb[2] = v.nb[1] * n1;
@@ -25,7 +25,7 @@ static tt_value plain(tt_value_type type, const void *data, uint64_t n0, uint64_
 }
 
 /* Pieces in an order that no thread would take them in. */
-static tt_fingerprint of(const tt_value *v, unsigned with)
+static tt_fingerprint of(const tt_value_data *v, unsigned with)
 {
     static tt_value_piece pieces[PIECES_MAX];
     uint32_t n = tt_value_pieces(v);
@@ -60,7 +60,7 @@ static void blake3_is_that_of_the_bytes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         float *x = noise(sizes[i]);
-        tt_value v = plain(TT_VALUE_F32, x, sizes[i], 1, 1, 1);
+        tt_value_data v = plain(TT_VALUE_F32, x, sizes[i], 1, 1, 1);
         tt_fingerprint f = of(&v, TT_VALUE_WITH_BLAKE3);
         uint8_t want[32];
         blake3_hasher h;
@@ -87,7 +87,7 @@ static void sums_are_those_of_each_element(void **state)
         sum += (double)x[i];
         squares += (double)x[i] * (double)x[i];
     }
-    tt_value v = plain(TT_VALUE_F32, x, N, 1, 1, 1);
+    tt_value_data v = plain(TT_VALUE_F32, x, N, 1, 1, 1);
     tt_fingerprint f = of(&v, 0);
     assert_int_equal(f.n, N);
     assert_true(f.has_range);
@@ -111,7 +111,7 @@ static void what_is_not_finite_is_counted_and_left_out(void **state)
         float *x = noise(40000);
         x[places[i]] = NAN;
         x[39998] = -INFINITY;
-        tt_value v = plain(TT_VALUE_F32, x, 40000, 1, 1, 1);
+        tt_value_data v = plain(TT_VALUE_F32, x, 40000, 1, 1, 1);
         tt_fingerprint f = of(&v, 0);
         assert_int_equal(f.n_nan, 1);
         assert_int_equal(f.n_inf, 1);
@@ -120,7 +120,7 @@ static void what_is_not_finite_is_counted_and_left_out(void **state)
         free(x);
     }
     float bad[3] = {NAN, INFINITY, NAN};
-    tt_value v = plain(TT_VALUE_F32, bad, 3, 1, 1, 1);
+    tt_value_data v = plain(TT_VALUE_F32, bad, 3, 1, 1, 1);
     tt_fingerprint f = of(&v, 0);
     assert_false(f.has_range);
     assert_int_equal(f.n_nan, 2);
@@ -135,27 +135,27 @@ static void order_is_logical(void **state)
     (void)state;
     assert_non_null(there);
     /* Dimensions 0 and 1 swapped, 2 and 3 swapped: ne = B, A, D, C over memory A, B, C, D. */
-    tt_value v = {.type = TT_VALUE_F32,
-                  .ne = {B, A, D, C},
-                  .nb = {A * 4, 4, A * B * C * 4, A * B * 4},
-                  .data = x};
+    tt_value_data v = {.type = TT_VALUE_F32,
+                       .ne = {B, A, D, C},
+                       .nb = {A * 4, 4, A * B * C * 4, A * B * 4},
+                       .data = x};
     size_t at = 0;
     for (size_t i3 = 0; i3 < C; i3++)
         for (size_t i2 = 0; i2 < D; i2++)
             for (size_t i1 = 0; i1 < A; i1++)
                 for (size_t i0 = 0; i0 < B; i0++)
                     there[at++] = x[((i2 * C + i3) * B + i0) * A + i1];
-    tt_value w = plain(TT_VALUE_F32, there, N, 1, 1, 1);
+    tt_value_data w = plain(TT_VALUE_F32, there, N, 1, 1, 1);
     tt_fingerprint a = of(&v, TT_VALUE_WITH_BLAKE3), b = of(&w, TT_VALUE_WITH_BLAKE3);
     assert_memory_equal(a.hash, b.hash, sizeof a.hash);
     assert_memory_equal(a.blake3, b.blake3, sizeof a.blake3);
     assert_true(a.mean == b.mean && a.rms == b.rms && a.min == b.min && a.max == b.max);
     assert_memory_equal(a.samples, b.samples, sizeof a.samples);
     /* Rows with a gap behind them: a view of some columns. */
-    tt_value columns = {.type = TT_VALUE_F32,
-                        .ne = {40, B, C, D},
-                        .nb = {4, A * 4, A * B * 4, A * B * C * 4},
-                        .data = x + 7};
+    tt_value_data columns = {.type = TT_VALUE_F32,
+                             .ne = {40, B, C, D},
+                             .nb = {4, A * 4, A * B * 4, A * B * C * 4},
+                             .data = x + 7};
     at = 0;
     for (size_t r = 0; r < B * C * D; r++)
         for (size_t i = 0; i < 40; i++)
@@ -183,7 +183,8 @@ static void rows_can_be_picked(void **state)
         wide[i] = narrow[i];
         memcpy(there + i * A, x + narrow[i] * A, A * sizeof *x);
     }
-    tt_value v = plain(TT_VALUE_F32, x, A, N, 1, 1), w = plain(TT_VALUE_F32, there, A, N, 1, 1);
+    tt_value_data v = plain(TT_VALUE_F32, x, A, N, 1, 1),
+                  w = plain(TT_VALUE_F32, there, A, N, 1, 1);
     tt_fingerprint want = of(&w, TT_VALUE_WITH_BLAKE3);
     for (int bytes = 4; bytes <= 8; bytes += 4) {
         v.rows = bytes == 4 ? (const void *)narrow : (const void *)wide;
@@ -198,7 +199,7 @@ static void rows_can_be_picked(void **state)
 static void impossible_shapes_have_no_elements(void **state)
 {
     float x = 0;
-    tt_value v = plain(TT_VALUE_F32, &x, 1, 1, 1, 1);
+    tt_value_data v = plain(TT_VALUE_F32, &x, 1, 1, 1, 1);
     (void)state;
     assert_int_equal(tt_value_pieces(&v), 1);
     v.ne[2] = 0;

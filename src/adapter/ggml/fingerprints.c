@@ -120,7 +120,7 @@ static bool meet(tt_fingerprints *f, uint32_t nth)
 
 /* What SET_ROWS wrote: rows of a cache, the rest of which is not its doing. */
 static bool written_rows(const tt_engine *e, const struct ggml_tensor *t, const void *numbers,
-                         tt_value *v)
+                         tt_value_data *v)
 {
     const struct ggml_tensor *rows = t->src[1];
     tt_value_type type = tt_value_type_of(e->type_name(rows->type));
@@ -151,9 +151,9 @@ static bool writes_rows(const tt_engine *e, const struct ggml_tensor *t)
 /* The output as a value whose bytes are at `data`, those of the row numbers at `rows`; false when
  * it is of no shape or type that is known. */
 static bool output_at(const tt_engine *e, const struct ggml_tensor *t, const void *data,
-                      const void *rows, tt_value *v)
+                      const void *rows, tt_value_data *v)
 {
-    *v = (tt_value){.type = tt_value_type_of(e->type_name(t->type)), .data = data};
+    *v = (tt_value_data){.type = tt_value_type_of(e->type_name(t->type)), .data = data};
     for (unsigned d = 0; d < TT_VALUE_DIMS; d++) {
         if (t->ne[d] <= 0) return false;
         v->ne[d] = (uint64_t)t->ne[d];
@@ -162,7 +162,7 @@ static bool output_at(const tt_engine *e, const struct ggml_tensor *t, const voi
     return !writes_rows(e, t) || written_rows(e, t, rows, v);
 }
 
-static bool output_here(const tt_engine *e, const struct ggml_tensor *t, tt_value *v)
+static bool output_here(const tt_engine *e, const struct ggml_tensor *t, tt_value_data *v)
 {
     const struct ggml_tensor *rows = writes_rows(e, t) ? t->src[1] : NULL;
     if (!tt_values_are_here(e, t) || (rows && !tt_values_are_here(e, rows))) return false;
@@ -186,7 +186,7 @@ static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t
 }
 
 /* The data goes into the trace. */
-static void keep(tt_recorder *r, const tt_value *v, uint32_t run, uint32_t node)
+static void keep(tt_recorder *r, const tt_value_data *v, uint32_t run, uint32_t node)
 {
     uint64_t n = tt_value_elements(v);
     uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
@@ -208,7 +208,7 @@ static void keep(tt_recorder *r, const tt_value *v, uint32_t run, uint32_t node)
 void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
                           uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w)
 {
-    tt_value v;
+    tt_value_data v;
     tt_fingerprint out;
     if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return;
     /* All threads find the same: what is asked for does not change while they do. */
@@ -225,7 +225,7 @@ void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint3
     if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
 }
 
-static void take_all(tt_fingerprints *f, const tt_value *v, uint32_t run, uint32_t node,
+static void take_all(tt_fingerprints *f, const tt_value_data *v, uint32_t run, uint32_t node,
                      tt_detail_writer *w)
 {
     tt_fingerprint out;
@@ -244,7 +244,7 @@ void tt_fingerprints_take_alone(tt_fingerprints *f, const struct ggml_tensor *t,
 {
     const tt_engine *e = f->engine;
     const struct ggml_tensor *rows = writes_rows(e, t) ? t->src[1] : NULL;
-    tt_value v;
+    tt_value_data v;
     if (output_here(e, t, &v)) {
         take_all(f, &v, run, node, w);
         return;
