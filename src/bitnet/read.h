@@ -36,8 +36,8 @@ typedef struct tt_bitnet_folder {
     struct tt_bitnet_memory *memory; /* private */
 } tt_bitnet_folder;
 
-/* Whether the path is a folder in which *.trace or *.jsonl files are, or a single *.trace or *.jsonl
- * file. Only looks at names. */
+/* Whether the path is a folder in which *.trace or *.jsonl files are, or a single *.trace or
+ * *.jsonl file. Only looks at names. */
 bool tt_bitnet_is(const char *path);
 
 /* Reads every *.trace and *.jsonl in the folder (not in folders below it); or one such file. Each
