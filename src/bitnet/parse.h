@@ -1,0 +1,13 @@
+/* A record from its parsed JSON. Private to the reader. */
+#ifndef TT_BITNET_PARSE_H
+#define TT_BITNET_PARSE_H
+
+#include "bitnet/read.h"
+
+#include <jansson.h>
+
+/* Fills *r, which points into memory of f. The message names the key, not the file. */
+tt_status tt_bitnet_parse(tt_bitnet_folder *f, const json_t *object, tt_bitnet_record *r,
+                          tt_error *err);
+
+#endif
