@@ -192,11 +192,12 @@ static void complete(tt_bitnet_record *r)
     if (!r->stage && parts.stage[0]) r->stage = parts.stage;
 }
 
-tt_status tt_bitnet_parse(tt_bitnet_folder *f, const json_t *object, tt_bitnet_record *r,
+tt_status tt_bitnet_parse(tt_bitnet_folder *f, const json_t *object, tt_bitnet_item *item,
                           tt_error *err)
 {
     struct parsing p = {f, object, err};
     const json_t *v;
+    tt_bitnet_record *r = &item->record;
     memset(r, 0, sizeof *r);
     if (!json_is_object(object))
         return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "it is no JSON object");
@@ -213,6 +214,7 @@ tt_status tt_bitnet_parse(tt_bitnet_folder *f, const json_t *object, tt_bitnet_r
     if (status == TT_OK && v) status = take_count(&p, "seq", v, &r->seq);
     if (status == TT_OK) status = take_layer(&p, r);
     if (status == TT_OK) status = take_stage(&p, r);
+    item->has_stage = r->stage != NULL;
     if (status == TT_OK) complete(r);
     return status;
 }

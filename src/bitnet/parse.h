@@ -6,8 +6,9 @@
 
 #include <jansson.h>
 
-/* Fills *r, which points into memory of f. The message names the key, not the file. */
-tt_status tt_bitnet_parse(tt_bitnet_folder *f, const json_t *object, tt_bitnet_record *r,
+/* Fills the item's record, which points into memory of f. The message names the key, not the file.
+ */
+tt_status tt_bitnet_parse(tt_bitnet_folder *f, const json_t *object, tt_bitnet_item *item,
                           tt_error *err);
 
 #endif

@@ -62,9 +62,7 @@ static tt_status add_item(tt_bitnet_folder *f, const tt_bitnet_item *item, tt_er
         f->items = items;
         f->capacity = capacity;
     }
-    f->items[f->n] = *item;
-    f->items[f->n].order = (uint32_t)f->n;
-    f->n++;
+    f->items[f->n++] = *item;
     return TT_OK;
 }
 
@@ -92,10 +90,11 @@ static tt_status not_json(const json_error_t *why, tt_error *err)
 {
     if (json_error_code(why) == json_error_out_of_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    bool ends = json_error_code(why) == json_error_premature_end_of_input;
-    return tt_error_set(err, ends ? TT_E_TRUNCATED : TT_E_FORMAT, TT_NO_OFFSET,
-                        ends ? "it ends in the middle of a record" : "it is no JSON: %.120s",
-                        why->text);
+    if (json_error_code(why) == json_error_premature_end_of_input)
+        return tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET, "it ends in the middle of a record");
+    bool utf8 = json_error_code(why) == json_error_invalid_utf8;
+    return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "it is %s: %.120s",
+                        utf8 ? "not UTF-8" : "no JSON", why->text);
 }
 
 tt_status tt_bitnet_read_text(tt_bitnet_folder *f, const char *file, uint64_t line,
@@ -108,7 +107,7 @@ tt_status tt_bitnet_read_text(tt_bitnet_folder *f, const char *file, uint64_t li
         json_t *j =
             json_loadb(text + at, n - at, JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
         if (!j) return at_place(err, not_json(&why, err), file, line + (uint64_t)why.line - 1);
-        tt_status status = tt_bitnet_parse(f, j, &item.record, err);
+        tt_status status = tt_bitnet_parse(f, j, &item, err);
         json_decref(j);
         if (status == TT_OK) status = add_item(f, &item, err);
         if (status != TT_OK) return at_place(err, status, file, line);
@@ -167,27 +166,43 @@ static tt_status read_stream(tt_bitnet_folder *f, const char *file, int fd, bool
                : tt_bitnet_read_text(f, file, line, (const char *)text->data, text->size, err);
 }
 
-static tt_status read_file(tt_bitnet_folder *f, int folder, const char *file, tt_bytes *text,
-                           tt_error *err)
+/* Opened, and a regular file; -1 otherwise. */
+static int open_file(const char *folder, const char *file, tt_error *err, tt_status *status)
 {
     struct stat st;
-    size_t before = f->n, length = strlen(file);
-    /* A pipe without a writer would never be opened. */
-    int fd = openat(folder, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        tt_status status =
-            tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
-                         "%.120s: cannot be opened: %s", file, strerror(errno));
-        if (fd >= 0) (void)close(fd);
-        return status;
+    char *path = NULL;
+    if (asprintf(&path, "%s%s%s", folder ? folder : "", folder ? "/" : "", file) < 0) {
+        *status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        return -1;
     }
-    tt_status status = TT_OK;
-    tt_bytes_clear(text);
-    if (!S_ISREG(st.st_mode))
-        status = tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
-                              "%.120s: it is no regular file, and cannot be read as records", file);
-    else
-        status = read_stream(f, file, fd, strcmp(file + length - 6, ".jsonl") == 0, text, err);
+    /* A pipe without a writer would never be opened. */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    free(path);
+    *status = TT_OK;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        *status = tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
+                               "%.120s: cannot be opened: %s", file, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        *status =
+            tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                         "%.120s: it is no regular file, and cannot be read as records", file);
+    if (*status == TT_OK) return fd;
+    if (fd >= 0) (void)close(fd);
+    return -1;
+}
+
+tt_status tt_bitnet_read_file(tt_bitnet_folder *f, const char *folder, const char *file,
+                              tt_error *err)
+{
+    tt_bytes text;
+    tt_status status;
+    size_t before = f->n, length = strlen(file);
+    bool by_line = length > 6 && strcmp(file + length - 6, ".jsonl") == 0;
+    int fd = open_file(folder, file, err, &status);
+    if (fd < 0) return status;
+    tt_bytes_init(&text, TT_BITNET_TEXT_MAX + READ_BYTES);
+    status = read_stream(f, file, fd, by_line, &text, err);
+    tt_bytes_free(&text);
     (void)close(fd);
     if (status == TT_OK && f->n == before)
         status = tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET,
@@ -207,21 +222,11 @@ static void put_folder(tt_error *err, tt_status status, const char *path)
 tt_status tt_bitnet_read(tt_bitnet_folder *f, const char *path, tt_error *err)
 {
     bool single;
-    tt_bytes text;
-    int folder = AT_FDCWD;
     memset(f, 0, sizeof *f);
     tt_status status = tt_bitnet_list(f, path, &single, err);
-    if (status == TT_OK && !single) folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (status == TT_OK && folder < 0 && !single)
-        status =
-            tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot read %s: %s", path, strerror(errno));
-    tt_bytes_init(&text, TT_BITNET_TEXT_MAX + READ_BYTES);
     for (size_t i = 0; i < f->n_files && status == TT_OK; i++) {
-        status = read_file(f, folder, f->files[i], &text, err);
+        status = tt_bitnet_read_file(f, single ? NULL : path, f->files[i], err);
         if (status != TT_OK && !single) put_folder(err, status, path);
     }
-    tt_bytes_free(&text);
-    if (folder >= 0) (void)close(folder);
-    if (status == TT_OK) tt_bitnet_order(f);
     return status;
 }

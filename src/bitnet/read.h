@@ -23,12 +23,11 @@ typedef struct tt_bitnet_item {
     tt_bitnet_record record;
     const char *file; /* its name */
     uint64_t line;    /* where in it the record begins, from 1 on */
-    uint32_t order;   /* of reading */
+    bool has_stage;   /* the stage is the key's */
 } tt_bitnet_item;
 
-/* Records in the order of execution as far as a folder tells it: by seq (those without one last);
- * then embeddings, layers from 0 on, what is after all layers, logits, what is of no known layer;
- * then by name, file (numbered ones by their number), line. */
+/* Records as they were read: by file, numbered ones by their number, then by line. In what order
+ * they were computed no folder tells: analyze/dump_bitnet.h puts them in one. */
 typedef struct tt_bitnet_folder {
     tt_bitnet_item *items;
     size_t n, capacity;
@@ -50,17 +49,19 @@ bool tt_bitnet_is(const char *path);
 tt_status tt_bitnet_read(tt_bitnet_folder *f, const char *path, tt_error *err);
 void tt_bitnet_free(tt_bitnet_folder *f);
 
-/* Private to the reader, and for tests: */
+/* The parts of it, for who goes on after an error. f is zero-filled at first. */
 
-/* Adds the records of a text to f; line: that it begins on. `file` is for messages, and lives as
- * long as f. */
+/* Lists the files; *single is set when the path is a file, and that is the list. */
+tt_status tt_bitnet_list(tt_bitnet_folder *f, const char *path, bool *single, tt_error *err);
+/* Adds the records of a file (of the folder; NULL: of the path `file`), which lives as long as f.
+ * On failure some may have been added. The message begins with the file. */
+tt_status tt_bitnet_read_file(tt_bitnet_folder *f, const char *folder, const char *file,
+                              tt_error *err);
+/* The same of a text; line: that it begins on. */
 tt_status tt_bitnet_read_text(tt_bitnet_folder *f, const char *file, uint64_t line,
                               const char *text, size_t n, tt_error *err);
-/* Sorts the records. */
-void tt_bitnet_order(tt_bitnet_folder *f);
-/* n bytes that live as long as f; NULL: there is no memory, or it is too much. */
+/* Private to the reader: n bytes that live as long as f; NULL: there is no memory, or it is too
+ * much. */
 void *tt_bitnet_keep(tt_bitnet_folder *f, size_t n);
-/* Lists the files of a folder. *single is set when the path is a file. */
-tt_status tt_bitnet_list(tt_bitnet_folder *f, const char *path, bool *single, tt_error *err);
 
 #endif
