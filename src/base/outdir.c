@@ -12,7 +12,7 @@
 
 #define TEMPORARY_TRIES 100
 #define OPEN_FOLDERS 16 /* at once, while a tree is removed */
-#define KINDS_MAX 64    /* of names in a folder that we write */
+#define KINDS_MAX 512   /* of names in a folder that we write */
 
 static tt_status io_error(tt_error *err, const char *what, const char *path)
 {

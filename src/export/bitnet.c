@@ -20,8 +20,11 @@ typedef struct writing {
     tt_dump *dump;
     tt_stages *stages;
     tt_bitnet_writer *out;
-    float *data;                                  /* DATA_ELEMENTS; NULL: not needed yet */
-    uint64_t n_unmapped, n_incomplete, n_counted; /* n_counted: batches without a position */
+    float *data; /* DATA_ELEMENTS; NULL: not needed yet */
+    uint64_t n_unmapped, n_incomplete;
+    uint64_t n_counted; /* batches without a position */
+    uint64_t n_back;    /* that do not begin behind all before them */
+    int64_t last;       /* position so far; -1 */
 } writing;
 
 static void tell(const writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -148,6 +151,8 @@ static tt_status write_step(writing *w, size_t step, tt_dump_step *values, tt_er
     bool known = head->position != TT_DUMP_POSITION_UNKNOWN && head->position >= 0;
     uint64_t seq = known ? (uint64_t)head->position : step;
     w->n_counted += !known;
+    w->n_back += (int64_t)seq <= w->last;
+    if ((int64_t)seq > w->last) w->last = (int64_t)seq;
     w->n_incomplete += status == TT_OK ? values->incomplete : 0;
     for (size_t i = 0; status == TT_OK && i < values->n; i++) {
         const tt_dump_value *v = &values->values[i];
@@ -188,6 +193,12 @@ static void tell_counts(const writing *w, uint64_t n_numbered, const char *file)
         tell(w,
              "the positions of %" PRIu64 " batch%s were not recorded: \"seq\" counts batches there",
              w->n_counted, w->n_counted == 1 ? "" : "es");
+    if (w->n_back)
+        tell(w,
+             "%" PRIu64 " batch%s at a position that was passed before (another sequence, or a "
+             "text begun anew): such files are told apart by their numbers only; --token exports "
+             "some batches alone",
+             w->n_back, w->n_back == 1 ? " begins" : "es begin");
     if (w->n_incomplete)
         tell(w, "%" PRIu64 " fingerprint%s incomplete in the trace, and left out", w->n_incomplete,
              w->n_incomplete == 1 ? " is" : "s are");
@@ -232,7 +243,7 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
 {
     static const tt_filter everything;
     tt_export_options own = *options;
-    writing w = {.m = m, .options = &own};
+    writing w = {.m = m, .options = &own, .last = -1};
     tt_outdir dir;
     if (!own.filter) own.filter = &everything;
     tt_status status = tt_outdir_open(&dir, path, own.force, err);
