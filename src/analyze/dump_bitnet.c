@@ -116,6 +116,7 @@ static void fill(const entry *e, tt_dump_value *v)
     v->op = "";
     v->type = type_of(r->dtype);
     v->coarsest_type = v->type;
+    v->more_inputs = true; /* no record says what it was computed from */
     /* A shape of more dimensions than a dump holds is left out: the number of elements is there. */
     if (r->n_dims <= sizeof v->ne / sizeof *v->ne) {
         v->n_dims = r->n_dims;

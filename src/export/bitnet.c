@@ -248,6 +248,7 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
     if (!own.filter) own.filter = &everything;
     tt_status status = tt_outdir_open(&dir, path, own.force, err);
     if (status != TT_OK) return status;
+    dir.ending = ".trace";
     status = write_below(&w, dir.temporary, err);
     if (status == TT_OK) return tt_outdir_commit(&dir, err);
     tt_outdir_abandon(&dir);

@@ -2,8 +2,8 @@
 
 Usage: check_bitnet.py TENSORTRACE WORKDIR
 
-A tiny model is traced with all data. What the trace keeps is decoded by tests/golden/decode.py, which shares
-no code with tensortrace; every record of the export must be of one of these outputs, with the BLAKE3, the
+Tiny models (one with experts) are traced with all data. What the trace keeps is decoded by
+tests/golden/decode.py, which shares no code with tensortrace; every record of the export must be of one of these outputs, with the BLAKE3, the
 sequential RMS to the last bit and the first values that follow from its data, and be laid out byte for byte
 as Rust's serde_json does. With fingerprints alone the RMS may be off by 1e-12. Then folders as another
 program writes them are read.
@@ -190,19 +190,24 @@ def main():
         sys.exit(77)
     complain = traces.Problems("bitnet")
     run(tool, "synth", "-o", work / "tiny.gguf", "--force")
-    found = {}
-    for level, threads in (("full", 2), ("hash", 1)):
-        trace, folder = work / f"{level}.ttrace", work / level
-        run(tool, "run", "--force", "-q", "-o", trace, "--engine", engine, "-m", work / "tiny.gguf", "-p",
-            "where is it", "-n", "3", "--ignore-eos", "-t", threads, f"--values={level}")
-        run(tool, "export", trace, "--format", "bitnet", "--all", "-o", folder, "--force")
-        run(tool, "verify", folder)
-        found[level] = folder_of(folder, complain)
-    kept = outputs(work / "full.ttrace")
-    check_full(found["full"], kept, complain)
-    check_hash(found["full"], found["hash"], complain)
+    kept = []
+    for preset in ("tiny", "moe"):
+        model = work / f"{preset}.gguf"
+        run(tool, "synth", "--preset", preset, "-o", model, "--force")
+        found = {}
+        for level, threads in (("full", 2), ("hash", 1)):
+            trace, folder = work / f"{level}.ttrace", work / level
+            run(tool, "run", "--force", "-q", "-o", trace, "--engine", engine, "-m", model, "-p", "where is it",
+                "-n", "2", "--ignore-eos", "-t", threads, f"--values={level}")
+            run(tool, "export", trace, "--format", "bitnet", "--all", "-o", folder, "--force")
+            run(tool, "verify", folder)
+            found[level] = folder_of(folder, complain)
+        data = outputs(work / "full.ttrace")
+        check_full(found["full"], data, complain)
+        check_hash(found["full"], found["hash"], complain)
+        kept += data.values()
     check_foreign(tool, work, complain)
-    kinds = ", ".join(sorted({kind for kind, _ in kept.values()}))
+    kinds = ", ".join(sorted({kind for kind, _ in kept}))
     complain.finish(f"{len(kept)} outputs ({kinds}) as blake3, numpy and serde_json have them")
 
 
