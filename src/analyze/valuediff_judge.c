@@ -9,17 +9,17 @@
 tt_tolerance tt_tolerance_of(const char *coarsest_type)
 {
     static const tt_tolerance by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {
-        {1e-4, 0.999999, INFINITY}, {1e-2, 0.9999, INFINITY}, {3e-2, 0.999, INFINITY},
-        {1e-1, 0.99, INFINITY},     {1.5e-1, 0.98, INFINITY}, {2e-1, 0.97, INFINITY},
-        {3e-1, 0.95, INFINITY},
+        {1e-4, 0.999999, INFINITY}, {1e-2, 0.9999, INFINITY}, {5e-2, 0.998, INFINITY},
+        {2e-1, 0.98, INFINITY},     {2.5e-1, 0.97, INFINITY}, {3e-1, 0.95, INFINITY},
+        {4e-1, 0.9, INFINITY},
     };
     return by_coarseness[tt_type_coarseness(coarsest_type)];
 }
 
 tt_tolerance tt_tolerance_of_step(const char *own_type)
 {
-    static const double by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {1e-4, 5e-3, 1e-2, 3e-2,
-                                                                     6e-2, 1e-1, 2e-1};
+    static const double by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {1e-4, 5e-3,   1e-2, 3e-2,
+                                                                     8e-2, 1.5e-1, 3e-1};
     return (tt_tolerance){by_coarseness[tt_type_coarseness(own_type)], -INFINITY, INFINITY};
 }
 
