@@ -98,6 +98,9 @@ void tt_program_thread_close(tt_program_thread *self, uint64_t ticks)
     if (!self->open) return;
     __atomic_store_n(&self->open->arrive, ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&self->open->release, ticks, __ATOMIC_RELAXED);
-    atomic_store_explicit(&self->open_batch->last_ticks, ticks, memory_order_relaxed);
+    uint64_t last = atomic_load_explicit(&self->open_batch->last_ticks, memory_order_relaxed);
+    while (last < ticks &&
+           !atomic_compare_exchange_weak(&self->open_batch->last_ticks, &last, ticks))
+        continue;
     self->open = NULL;
 }
