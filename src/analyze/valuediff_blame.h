@@ -9,6 +9,8 @@ typedef struct tt_blame_state {
     double rel_l2; /* the largest that is known */
     bool bad;      /* one differs, is NaN or of another shape */
     bool unknown;  /* of one nothing is known */
+    bool close;    /* one is close, not equal */
+    bool weak;     /* ... of which only statistics and first elements are known */
     /* The coarsest type (tt_type_coarseness) of steps in between that were not measured on both
      * sides. */
     unsigned coarseness;
