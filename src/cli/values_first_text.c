@@ -1,5 +1,6 @@
 /* `tensortrace values --first-bad` as text */
 #include "analyze/ops.h"
+#include "analyze/output_data.h"
 #include "base/units.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -34,17 +35,18 @@ static void print_what(const tt_model *m, const tt_values_row *r)
     char nans[TT_UNITS_TEXT], infs[TT_UNITS_TEXT], all[TT_UNITS_TEXT];
     const tt_graph *g = &m->graphs[m->runs[r->run].graph];
     const tt_fingerprint *p = &r->print;
-    uint64_t ne[4], at[4];
+    uint64_t at[4];
+    tt_output_shape of;
     tt_op op;
     tt_op_describe(m, g, r->first, r->covers, &op);
-    tt_values_shape(g, r->node, ne);
+    tt_output_shape_of(g, r->node, &of);
     printf("first bad    %s, output of %s, node %" PRIu32 ", in %s\n",
            name_of(name, m, r->run, r->node), tt_trace_text(op_name, sizeof op_name, op.op),
            r->node, where_text(where, sizeof where, m, r->run));
     printf("             %s NaN and %s infinite of %s elements, %s %s\n",
            tt_units_count(nans, p->n_nan), tt_units_count(infs, p->n_inf),
            tt_units_count(all, p->n), g->tensors[r->node].type_name,
-           tt_values_shape_text(shape, ne));
+           tt_values_shape_text(shape, of.ne));
     if (tt_values_coordinates(g, r->node, p->first_bad, at))
         printf("             the first at [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
                "], element %" PRIu64 "\n",
@@ -142,14 +144,17 @@ static void print_spread(const tt_model *m, const tt_values_first *f)
 static void print_others(const tt_model *m, const tt_values_first *f)
 {
     char name[NAME_TEXT], where[80], text[TT_UNITS_TEXT];
-    if (f->births_total < 2) return;
-    printf("others       %s more outputs are bad although no source of theirs is known to be:\n",
-           tt_units_count(text, f->births_total - 1));
+    const uint64_t again = f->n_births ? f->births[0].times - 1 : 0;
+    if (again)
+        printf("again        born in that node %s more time%s\n", tt_units_count(text, again),
+               again == 1 ? "" : "s");
+    if (f->n_births < 2) return;
+    printf("others       are bad although no source of theirs is known to be:\n");
     for (size_t i = 1; i < f->n_births && i <= OTHERS; i++)
         printf("             %s in %s\n",
                name_of(name, m, f->births[i].row.run, f->births[i].row.node),
                where_text(where, sizeof where, m, f->births[i].row.run));
-    if (f->births_total > OTHERS + 1) printf("             ...\n");
+    if (f->n_births > OTHERS + 1) printf("             ...\n");
 }
 
 static void print_none(const tt_values_first *f)

@@ -1,5 +1,6 @@
 /* `tensortrace values` as tables */
 #include "analyze/ops.h"
+#include "analyze/output_data.h"
 #include "base/units.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -153,10 +154,10 @@ static void list_row(tt_table *t, const tt_values_view *v, const tt_model *m,
     const tt_graph *g = &m->graphs[m->runs[r->run].graph];
     const tt_tensor *x = &g->tensors[r->node];
     const tt_fingerprint *p = &r->print;
-    uint64_t ne[4];
+    tt_output_shape of;
     tt_op op;
     tt_op_describe(m, g, r->first, r->covers, &op);
-    tt_values_shape(g, r->node, ne);
+    tt_output_shape_of(g, r->node, &of);
     for (size_t i = 0; i < 16; i++)
         (void)snprintf(hash + 2 * i, 3, "%02x", p->hash[i]);
     (void)snprintf(infs, sizeof infs, "%s%s", count_text(text, p->n_inf),
@@ -168,7 +169,7 @@ static void list_row(tt_table *t, const tt_values_view *v, const tt_model *m,
         [NAME] = tt_trace_text(name, sizeof name, x->name),
         [OP] = tt_trace_text(op_name, sizeof op_name, op.op),
         [TYPE] = x->type_name,
-        [SHAPE] = tt_values_shape_text(shape, ne),
+        [SHAPE] = tt_values_shape_text(shape, of.ne),
         [NANS] = count_text(nans, p->n_nan),
         [INFS] = infs,
         [MIN] = tt_values_real_text(numbers[2], p->has_range, (double)p->min),
