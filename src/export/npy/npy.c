@@ -53,9 +53,13 @@ size_t tt_npy_header(const char *dtype, const uint64_t ne[TT_VALUE_DIMS],
     memcpy(out, magic, 8);
     n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n,
                           "{'descr': '%.8s', 'fortran_order': False, 'shape': (", dtype);
-    for (unsigned d = dimensions(ne); d-- > 0;)
-        n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n, "%" PRIu64 ",%s", ne[d],
-                              d > 0 ? " " : "");
+    const unsigned dims = dimensions(ne);
+    /* As Python writes tuples: (256,) and (5, 256). */
+    for (unsigned d = dims; d-- > 0;)
+        n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n, "%" PRIu64 "%s", ne[d],
+                              d > 0       ? ", "
+                              : dims == 1 ? ","
+                                          : "");
     n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n, "), }");
     out[n] = ' ';
     n = (n + 1 + 63) / 64 * 64;
