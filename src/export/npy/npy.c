@@ -285,6 +285,7 @@ static tt_status write_npy(const tt_model *m, const char *path, const tt_export_
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "the trace keeps no data of outputs; trace with --values=full");
     tt_status status = tt_outdir_open(&w.folder, path, options->force, err);
+    w.folder.ending = ".npy";
     if (status == TT_OK) status = write_all(&w, err);
     if (status == TT_OK) status = tt_outdir_commit(&w.folder, err);
     tt_outdir_abandon(&w.folder);
