@@ -13,9 +13,11 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -341,6 +343,29 @@ static void numbered_files_are_read_in_their_order(void **state)
     tt_bitnet_free(&f);
 }
 
+/* As on a full disk: nothing of the file is left, and the next one can be written. */
+static void a_file_appears_whole_or_not_at_all(void **state)
+{
+    tt_error err;
+    tt_bitnet_writer *w;
+    struct rlimit before, low;
+    tt_bitnet_record r = the_record("t0/logits");
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    low = (struct rlimit){100, before.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(tt_bitnet_writer_open(ROOT, &w, &err), TT_OK);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    tt_status status = tt_bitnet_writer_put(w, &r, NULL, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, TT_E_IO);
+    assert_non_null(strstr(err.message, "cannot write a file in " ROOT));
+    assert_int_equal(count_files("."), 2); /* . and .. */
+    assert_int_equal(tt_bitnet_writer_put(w, &r, NULL, &err), TT_OK);
+    assert_int_equal(count_files("t0_logits.trace"), 1);
+    tt_bitnet_writer_close(w);
+}
+
 #define THREADS 4
 #define EACH 200
 
@@ -605,6 +630,7 @@ int main(void)
         cmocka_unit_test(names_become_files_and_say_where),
         cmocka_unit_test_setup_teardown(no_file_is_written_over, clean, clean),
         cmocka_unit_test_setup_teardown(numbered_files_are_read_in_their_order, clean, clean),
+        cmocka_unit_test_setup_teardown(a_file_appears_whole_or_not_at_all, clean, clean),
         cmocka_unit_test_setup_teardown(threads_write_at_the_same_time, clean, clean),
         cmocka_unit_test_setup_teardown(what_was_written_reads_back, clean, clean),
         cmocka_unit_test_setup_teardown(all_forms_are_read, clean, clean),
