@@ -130,6 +130,11 @@ static void read_ids(tt_cv_reading *r, const tt_cv_object *o, size_t key, tt_id_
     out->n = n;
 }
 
+static bool has_engine(const tt_cv_reading *r)
+{
+    return r->s->sides[0].kind == TT_SIDE_ENGINE || r->s->sides[1].kind == TT_SIDE_ENGINE;
+}
+
 static void read_scenario(tt_cv_reading *r, json_t *v, tt_cv_object *o, tt_crossval_scenario *out)
 {
     if (!tt_cv_object_read(r, scenario_keys, SCENARIO_KEYS, v, o)) return;
@@ -140,7 +145,8 @@ static void read_scenario(tt_cv_reading *r, json_t *v, tt_cv_object *o, tt_cross
     read_ids(r, o, SCENARIO_FORCE, &out->force_ids);
     out->tokens = o->has[SCENARIO_TOKENS] ? o->values[SCENARIO_TOKENS].integer
                   : out->force_ids.n      ? (int64_t)out->force_ids.n
-                                          : TT_CROSSVAL_TOKENS;
+                  : has_engine(r)         ? TT_CROSSVAL_TOKENS
+                                          : 1;
     if (o->raw[SCENARIO_PROMPT] && o->raw[SCENARIO_FILE])
         tt_cv_complain(r, o->shown, NULL, "prompt and prompt_file exclude each other");
     if (o->raw[SCENARIO_IDS] && (o->raw[SCENARIO_PROMPT] || o->raw[SCENARIO_FILE]))
@@ -240,8 +246,8 @@ static void read_whole(tt_cv_reading *r, json_t *root)
                                     : tt_reader_join(&r->reader, r->reader.folder, DEFAULT_OUTPUT);
     read_values(r);
     read_tolerance(r, json_object_get(root, "tolerance"));
-    read_scenarios(r, o.raw[WHOLE_SCENARIOS]);
     read_sides(r, o.raw[WHOLE_SIDES], text_or(&o, WHOLE_MODEL, NULL));
+    read_scenarios(r, o.raw[WHOLE_SCENARIOS]);
     tt_cv_check(r);
 }
 

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-tt_crossval_lead tt_crossval_leader(const tt_crossval_settings *s)
+tt_crossval_lead tt_crossval_leader(const tt_crossval_settings *s,
+                                    const tt_crossval_scenario *c)
 {
-    static const tt_side_kind first[] = {TT_SIDE_TRACE, TT_SIDE_ENGINE};
-    for (size_t k = 0; k < 2; k++)
-        for (size_t i = 0; i < 2; i++)
-            if (s->sides[i].kind == first[k]) return (tt_crossval_lead)i;
+    bool given = c->prompt || c->prompt_file || c->token_ids.n;
+    tt_side_kind wanted = given ? TT_SIDE_ENGINE : TT_SIDE_TRACE;
+    for (size_t i = 0; i < 2; i++)
+        if (s->sides[i].kind == wanted) return (tt_crossval_lead)i;
     return TT_LEAD_SETTINGS;
 }
 
@@ -39,28 +40,26 @@ static void check_name(tt_cv_reading *r, const char *shown, size_t number)
 }
 
 /* Both sides are fed the same ids: somebody has to know them. */
-static void check_tokens(tt_cv_reading *r, const char *shown, const tt_crossval_scenario *c,
-                         const tt_crossval_settings *s)
+static void check_tokens(tt_cv_reading *r, const char *shown, const tt_crossval_scenario *c)
 {
-    tt_crossval_lead lead = tt_crossval_leader(s);
+    tt_crossval_lead lead = tt_crossval_leader(r->s, c);
     bool text = c->prompt || c->prompt_file;
-    bool led_by_trace = lead != TT_LEAD_SETTINGS && s->sides[lead].kind == TT_SIDE_TRACE;
-    if (led_by_trace) {
-        if (text || c->token_ids.n || c->force_ids.n)
-            tt_cv_complain(r, shown, NULL,
-                           "the tokens are those of sides.%c.trace: leave the prompt and the ids "
-                           "out",
-                           lead == TT_LEAD_A ? 'a' : 'b');
-    } else if (lead == TT_LEAD_SETTINGS) {
-        if (!c->token_ids.n)
-            tt_cv_complain(r, shown, NULL,
-                           "token_ids is missing: of two commands neither can be asked for the "
-                           "tokens of a prompt");
-    } else if (!text && !c->token_ids.n) {
+    if (lead == TT_LEAD_SETTINGS && !text && !c->token_ids.n)
         tt_cv_complain(r, shown, NULL, "a prompt, prompt_file or token_ids is missing");
-    }
+    else if (lead == TT_LEAD_SETTINGS && text)
+        tt_cv_complain(r, shown, NULL,
+                       "token_ids is needed in the place of the prompt: without an engine neither "
+                       "side can be asked for its tokens");
+    else if (lead == TT_LEAD_SETTINGS && c->tokens > 1 && !c->force_ids.n)
+        tt_cv_complain(r, shown, "tokens",
+                       "without an engine neither side can be asked what to generate: give "
+                       "force_ids, or 1");
+    if (lead != TT_LEAD_SETTINGS && r->s->sides[lead].kind == TT_SIDE_TRACE && c->force_ids.n)
+        tt_cv_complain(r, shown, "force_ids", "the tokens are those of sides.%c.trace",
+                       "ab"[lead]);
     if (c->force_ids.n && c->tokens > (int64_t)c->force_ids.n)
-        tt_cv_complain(r, shown, "tokens", "%lld is more than force_ids has", (long long)c->tokens);
+        tt_cv_complain(r, shown, "tokens", "%lld is more than force_ids has",
+                       (long long)c->tokens);
 }
 
 void tt_cv_check(tt_cv_reading *r)
@@ -73,6 +72,6 @@ void tt_cv_check(tt_cv_reading *r)
         char shown[TT_CV_SHOWN];
         (void)snprintf(shown, sizeof shown, "scenarios[%zu]", i);
         check_name(r, shown, i);
-        if (has_sides) check_tokens(r, shown, &s->scenarios[i], s);
+        if (has_sides) check_tokens(r, shown, &s->scenarios[i]);
     }
 }

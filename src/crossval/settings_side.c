@@ -14,7 +14,8 @@ enum {
     SIDE_LABEL,
     SIDE_MODEL,
     SIDE_ENVIRONMENT,
-    SIDE_RECORDS, /* of a command */
+    SIDE_RECORDS, /* of a command ... */
+    SIDE_PRINTS,  /* ... as well */
     SIDE_THREADS, /* from here on of an engine ... */
     SIDE_CONTEXT,
     SIDE_BATCH,
@@ -33,6 +34,7 @@ static const tt_key side_keys[SIDE_KEYS] = {
     [SIDE_MODEL] = {"sides", "model", TT_KEY_PATH, 0, 0, NULL, false},
     [SIDE_ENVIRONMENT] = {"sides", "environment", TT_KEY_OTHER, 0, 0, NULL, false},
     [SIDE_RECORDS] = {"sides", "records", TT_KEY_CHOICE, 0, 0, "trace bitnet preload", false},
+    [SIDE_PRINTS] = {"sides", "prints", TT_KEY_CHOICE, 0, 0, "text ids", false},
     [SIDE_THREADS] = {"sides", "threads", TT_KEY_INTEGER, 1, 512, NULL, false},
     [SIDE_CONTEXT] = {"sides", "context_tokens", TT_KEY_INTEGER, 1, TOKENS_MAX, NULL, false},
     [SIDE_BATCH] = {"sides", "batch_tokens", TT_KEY_INTEGER, 1, TOKENS_MAX, NULL, false},
@@ -141,7 +143,7 @@ static void check_keys(tt_cv_reading *r, const tt_cv_object *o, const tt_crossva
         if (!o->raw[i]) continue;
         if (side->kind == TT_SIDE_TRACE)
             tt_cv_complain(r, o->shown, side_keys[i].key, "%s", say[2]);
-        else if (side->kind == TT_SIDE_ENGINE && i == SIDE_RECORDS)
+        else if (side->kind == TT_SIDE_ENGINE && (i == SIDE_RECORDS || i == SIDE_PRINTS))
             tt_cv_complain(r, o->shown, side_keys[i].key, "%s", say[0]);
         else if (side->kind == TT_SIDE_COMMAND && i >= SIDE_THREADS &&
                  !(preloaded && i == SIDE_MODE))
@@ -178,6 +180,7 @@ void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, const char *
     side->records = !records || strcmp(records, "trace") == 0 ? TT_RECORDS_TRACE
                     : strcmp(records, "bitnet") == 0          ? TT_RECORDS_BITNET
                                                               : TT_RECORDS_PRELOAD;
+    side->prints_ids = o.has[SIDE_PRINTS] && strcmp(text(&o, SIDE_PRINTS), "ids") == 0;
     side->mode = text(&o, SIDE_MODE);
     side->flash_attention = text(&o, SIDE_FLASH);
     side->threads = integer(&o, SIDE_THREADS);
