@@ -50,8 +50,12 @@ typedef struct tt_dump_value {
     bool more_inputs;   /* the list was cut, or something on the way is not known */
     bool reads_cache;   /* it also reads what earlier steps wrote into a KV cache (or a state) */
     const char *weight; /* of the model, that it was computed from; NULL: none, or not known */
-    const char *coarsest_type; /* the coarsest type among its own, its weights' and caches', and of
-                                  all that its inputs were computed from; "" unknown */
+    /* The coarsest type (tt_type_coarseness) among its own, its weights' and caches', and of all
+     * that its inputs were computed from; "" unknown. */
+    const char *coarsest_type;
+    /* Likewise, but only of what came in between its inputs and itself: how coarsely its own step
+     * rounds. */
+    const char *own_type;
     /* Of a trace: */
     uint32_t run;  /* in tt_model.runs, or TT_NONE */
     uint32_t node; /* in the run's graph, or TT_NONE */
@@ -88,8 +92,8 @@ typedef struct tt_dump_kind {
     /* Fills step->n, values (with tt_dump_add), incomplete; occurrences are counted by
      * tt_dump_load. */
     tt_status (*load)(tt_dump *d, size_t step, tt_dump_step *out, tt_error *err);
-    /* Elements [first, first + n) of a value that has TT_KNOWN_DATA, as float32; NULL: this kind
-     * never has them. */
+    /* Elements [first, first + n) of a value that has TT_KNOWN_DATA, as float32; of a type in
+     * blocks, first and n are of whole blocks. NULL: this kind never has them. */
     tt_status (*data)(tt_dump *d, const tt_dump_value *v, uint64_t first, size_t n, float *out,
                       tt_error *err);
     void (*close)(void *context);
@@ -118,6 +122,11 @@ tt_status tt_dump_data(tt_dump *d, const tt_dump_value *v, uint64_t first, size_
                        tt_error *err);
 void tt_dump_close(tt_dump *d);
 void tt_dump_step_free(tt_dump_step *s);
+
+/* How coarsely numbers of that type (ggml's name) are rounded: 0 as float32, or exact; 1 float16, 2
+ * bfloat16, 3 in 8 bits, 4 in 5 or 6, 5 in 4, 6 in less. 0 for one that is not known. */
+#define TT_TYPE_COARSENESS_MAX 6u
+unsigned tt_type_coarseness(const char *type);
 
 /* For kinds of dumps: */
 

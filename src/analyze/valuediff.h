@@ -5,7 +5,9 @@
  *
  *   equal       the same bits: same type, shape and hash, or the same BLAKE3 of float32
  *   close       other bits, within the tolerance
- *   differs     beyond it
+ *   differs     beyond it; or, still within what rounding of all that came before may add up to,
+ *               an error that this step alone makes: more than TT_VALUEDIFF_OWN times that of its
+ *               inputs, and beyond the tolerance of its own types (`jump`)
  *   nan         a NaN on either side, or on both: a NaN differs from everything
  *   shape       the shapes have nothing to do with each other
  *   unmeasured  on one side only, or the sides know nothing in common that would tell
@@ -95,7 +97,7 @@ typedef struct tt_valuediff_options {
     int32_t layer_first, layer_last;
     const char *stage;  /* only stages that fit the pattern (`*`, `?`); NULL: all */
     uint32_t items_max; /* 0: TT_VALUEDIFF_ITEMS_DEFAULT */
-    bool keep_equal;    /* items of equal values, too */
+    bool keep_all;      /* items of equal and of unmeasured values, too */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* or NULL; in steps */
     void *context;
     tt_over over;
@@ -138,6 +140,7 @@ typedef struct tt_valuediff_item {
     tt_value_blame blame;
     tt_tolerance tolerance; /* that it was held against */
     tt_value_error error;
+    bool jump;           /* it differs as such, see above; then `tolerance` is the step's */
     double input_rel_l2; /* the largest of its inputs; NAN: not known */
     tt_valuediff_place a, b;
 } tt_valuediff_item;
@@ -164,6 +167,7 @@ typedef struct tt_valuediff_step {
 typedef struct tt_valuediff_depth {
     uint32_t pair; /* in steps */
     int32_t layer;
+    bool behind; /* of layer -1 and others outside: after a layer (logits, not embeddings) */
     uint64_t counts[TT_VALUE_VERDICTS];
     double rel_l2;     /* the largest; NAN: none is known */
     double cosine_gap; /* the largest 1 - cosine; likewise */
@@ -172,7 +176,8 @@ typedef struct tt_valuediff_depth {
 
 /* Of all steps: a layer's, a stage's, or both's values. */
 typedef struct tt_valuediff_row {
-    int32_t layer;     /* TT_STAGE_LAYER_UNKNOWN: all of them, in rows by stage */
+    int32_t layer;     /* of a row by layer */
+    bool behind;       /* likewise, see tt_valuediff_depth */
     const char *stage; /* NULL: all of them, in rows by layer */
     uint64_t counts[TT_VALUE_VERDICTS];
     double rel_l2, max_abs, cosine_gap; /* the largest; NAN: none is known */
@@ -192,8 +197,8 @@ typedef struct tt_valuediff {
     bool stopped;
     int32_t stopped_sequence, stopped_position;
     int32_t stopped_token_a, stopped_token_b; /* the tokens there */
-    /* Items in order of execution: what is not equal (and, with keep_equal, all), the first
-     * items_max of them. */
+    /* Items in order of execution: what was compared and is not equal (with keep_all, all), the
+     * first items_max of them. */
     tt_valuediff_item *items;
     size_t n_items;
     uint64_t items_left_out;
@@ -223,9 +228,11 @@ tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *
                             tt_valuediff **out, tt_error *err);
 void tt_valuediff_free(tt_valuediff *d);
 
-/* What is close for values of which the coarsest type (tt_dump_value.coarsest_type) is this;
- * docs/diff-values.md has the table. Unknown types are taken as F32. */
+/* What is close for values of which the coarsest type (tt_dump_value.coarsest_type) is this, and
+ * what one step of that type (own_type) may add to the error of its inputs. docs/diff-values.md has
+ * the tables. Unknown types are taken as F32. */
 tt_tolerance tt_tolerance_of(const char *coarsest_type);
+tt_tolerance tt_tolerance_of_step(const char *own_type);
 /* "equal", "close", "differs", "nan", "shape", "unmeasured" */
 const char *tt_value_verdict_name(tt_value_verdict v);
 const char *tt_value_basis_name(tt_value_basis b); /* "none" "hash" "stats" "samples" "data" */
