@@ -59,7 +59,7 @@ typedef struct tt_crossval_side {
     const char **command; /* words with placeholders */
     size_t n_command;
     tt_side_records records;
-    bool prints_ids;      /* a command's output is the list of the ids that it chose */
+    bool prints_ids; /* a command's output is the list of the ids that it chose */
     const char *mode, *flash_attention;                           /* NULL: not given */
     int64_t threads, context_tokens, batch_tokens, ubatch_tokens; /* 0: not given */
     bool no_mmap, no_repack;
@@ -91,12 +91,12 @@ void tt_crossval_settings_free(tt_crossval_settings *s);
 
 /* Who says what is fed to both sides. */
 typedef enum tt_crossval_lead {
-    TT_LEAD_A = 0, /* this side: an engine tokenizes the prompt and chooses what is generated; or, */
-    TT_LEAD_B = 1, /* in a scenario without a prompt, a trace says what it was fed */
+    TT_LEAD_A =
+        0, /* this side: an engine tokenizes the prompt and chooses what is generated; or, */
+    TT_LEAD_B = 1,   /* in a scenario without a prompt, a trace says what it was fed */
     TT_LEAD_SETTINGS /* the settings' own ids: no side can be asked */
 } tt_crossval_lead;
-tt_crossval_lead tt_crossval_leader(const tt_crossval_settings *s,
-                                    const tt_crossval_scenario *c);
+tt_crossval_lead tt_crossval_leader(const tt_crossval_settings *s, const tt_crossval_scenario *c);
 
 /* What stands for placeholders in a word of a command. */
 typedef struct tt_crossval_words {

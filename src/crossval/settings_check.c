@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-tt_crossval_lead tt_crossval_leader(const tt_crossval_settings *s,
-                                    const tt_crossval_scenario *c)
+tt_crossval_lead tt_crossval_leader(const tt_crossval_settings *s, const tt_crossval_scenario *c)
 {
     bool given = c->prompt || c->prompt_file || c->token_ids.n;
     tt_side_kind wanted = given ? TT_SIDE_ENGINE : TT_SIDE_TRACE;
@@ -55,11 +54,9 @@ static void check_tokens(tt_cv_reading *r, const char *shown, const tt_crossval_
                        "without an engine neither side can be asked what to generate: give "
                        "force_ids, or 1");
     if (lead != TT_LEAD_SETTINGS && r->s->sides[lead].kind == TT_SIDE_TRACE && c->force_ids.n)
-        tt_cv_complain(r, shown, "force_ids", "the tokens are those of sides.%c.trace",
-                       "ab"[lead]);
+        tt_cv_complain(r, shown, "force_ids", "the tokens are those of sides.%c.trace", "ab"[lead]);
     if (c->force_ids.n && c->tokens > (int64_t)c->force_ids.n)
-        tt_cv_complain(r, shown, "tokens", "%lld is more than force_ids has",
-                       (long long)c->tokens);
+        tt_cv_complain(r, shown, "tokens", "%lld is more than force_ids has", (long long)c->tokens);
 }
 
 void tt_cv_check(tt_cv_reading *r)
