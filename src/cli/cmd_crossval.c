@@ -9,7 +9,6 @@
 #include "record/place.h"
 #include "record/sweep.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,10 +110,11 @@ static int load(tt_crossval *x, const char *path)
     }
     tt_complaints_free(&complaints);
     if (code != TT_EXIT_OK) return code;
-    if (!x->stages) x->stages = tt_stages_builtin();
+    for (size_t i = 0; i < 2; i++)
+        if (!x->stages[i]) x->stages[i] = tt_stages_builtin();
     x->summary.n = x->settings.n_scenarios;
     x->summary.ends = calloc(x->summary.n, sizeof *x->summary.ends);
-    if (!x->stages || !x->summary.ends) return tt_report_usage("out of memory");
+    if (!x->stages[0] || !x->stages[1] || !x->summary.ends) return tt_report_usage("out of memory");
     for (size_t i = 0; i < x->summary.n; i++)
         x->summary.ends[i].name = x->settings.scenarios[i].name;
     tt_log_say(&x->log, "load settings", "%s: %zu scenario%s", path, x->summary.n,
@@ -230,12 +230,10 @@ static void tell_plan(tt_crossval *x)
     for (size_t i = 0; i < x->summary.n; i++) {
         const tt_crossval_scenario *c = &x->settings.scenarios[i];
         tt_crossval_lead lead = tt_crossval_leader(&x->settings, c);
-        tt_log_say(&x->log, "dry run", "%s: %s says what both sides are fed, %" PRId64 " token%s",
-                   c->name,
+        tt_log_say(&x->log, "dry run", "%s: %s says what both sides are fed", c->name,
                    lead == TT_LEAD_A   ? "side a"
                    : lead == TT_LEAD_B ? "side b"
-                                       : "the file",
-                   c->tokens, c->tokens == 1 ? "" : "s");
+                                       : "the file");
     }
 }
 
@@ -265,7 +263,8 @@ int tt_cmd_crossval(int argc, char **argv)
     if (!x) return tt_report_usage("out of memory");
     tt_log_begin(&x->log);
     int code = crossval(x, &o);
-    tt_stages_free(x->stages);
+    tt_stages_free(x->stages[0]);
+    tt_stages_free(x->stages[1]);
     free(x->summary.ends);
     tt_crossval_settings_free(&x->settings);
     tt_log_free(&x->log);

@@ -18,7 +18,7 @@
 typedef struct tt_crossval {
     tt_crossval_settings settings;
     tt_crossval_summary summary;
-    tt_stages *stages;
+    tt_stages *stages[2]; /* of the sides */
     tt_outdir folder;
     tt_log log;
 } tt_crossval;
@@ -49,6 +49,9 @@ typedef struct tt_cv_scenario {
 void tt_cv_path(const tt_cv_scenario *c, char out[TT_CV_PATH], size_t side, const char *suffix);
 /* What holds the values of a side, or will: its trace, or folder of records. */
 void tt_cv_values_path(const tt_cv_scenario *c, char out[TT_CV_PATH], size_t side);
+/* The text with the folder's name for now as what it is going to be, for what people read later;
+ * malloced, NULL: no memory. */
+char *tt_cv_lasting(const tt_crossval *x, const char *text);
 /* The scenario failed, by that side (0, 1) or by none (2). Always false. */
 bool tt_cv_fail(tt_cv_scenario *c, size_t side, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -82,7 +82,10 @@ static void check_side(tt_crossval *x, size_t i, tt_complaints *complaints)
     const tt_crossval_side *side = &x->settings.sides[i];
     tt_crossval_about *about = &x->summary.sides[i];
     char shown[16];
+    tt_error why;
     (void)snprintf(shown, sizeof shown, "sides.%c", "ab"[i]);
+    if (side->stages && tt_stages_read(side->stages, &x->stages[i], &why) != TT_OK)
+        tt_complain(complaints, "%s.stages: %s", shown, why.message);
     if (side->model) check_model(shown, side->model, complaints);
     if (side->kind == TT_SIDE_ENGINE) check_engine(shown, side, about, complaints);
     if (side->kind == TT_SIDE_COMMAND) check_command(shown, side, about, complaints);
@@ -112,13 +115,11 @@ void tt_crossval_check(tt_crossval *x, tt_complaints *complaints)
     const tt_crossval_settings *s = &x->settings;
     bool preloads = false;
     for (size_t i = 0; i < 2; i++)
-        preloads |= s->sides[i].kind == TT_SIDE_ENGINE ||
-                    (s->sides[i].kind == TT_SIDE_COMMAND &&
-                     s->sides[i].records == TT_RECORDS_PRELOAD);
+        preloads |=
+            s->sides[i].kind == TT_SIDE_ENGINE ||
+            (s->sides[i].kind == TT_SIDE_COMMAND && s->sides[i].records == TT_RECORDS_PRELOAD);
     if (preloads && tt_hook_path_find(hook, sizeof hook, &why) != TT_OK)
         tt_complain(complaints, "tensortrace's own library: %s", why.message);
-    if (s->stages && tt_stages_read(s->stages, &x->stages, &why) != TT_OK)
-        tt_complain(complaints, "stages: %s", why.message);
     for (size_t i = 0; i < 2; i++)
         check_side(x, i, complaints);
     check_scenarios(s, complaints);

@@ -23,8 +23,8 @@ static bool open_side(tt_cv_scenario *c, sides *s, size_t side)
     tt_cv_values_path(c, s->paths[side], side);
     tt_status status = tt_model_open(s->paths[side], &s->models[side], &err);
     if (status == TT_OK)
-        status = tt_dump_of_trace(s->models[side], s->paths[side], c->x->stages, &s->dumps[side],
-                                  &err);
+        status = tt_dump_of_trace(s->models[side], s->paths[side], c->x->stages[side],
+                                  &s->dumps[side], &err);
     return status == TT_OK || tt_cv_fail(c, side, "%s", err.message);
 }
 
@@ -76,8 +76,8 @@ static bool compare(tt_cv_scenario *c, const sides *s)
     }
     if (status != TT_OK) return tt_cv_fail(c, 2, "%s", err.message);
     tt_crossval_judge(c->end, d);
-    c->end->agreement = tt_agreement_of(c->chosen[0].ids, c->chosen[0].n, c->chosen[1].ids,
-                                        c->chosen[1].n);
+    c->end->agreement =
+        tt_agreement_of(c->chosen[0].ids, c->chosen[0].n, c->chosen[1].ids, c->chosen[1].n);
     tt_valuediff_free(d);
     return true;
 }

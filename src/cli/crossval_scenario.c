@@ -29,13 +29,31 @@ void tt_cv_values_path(const tt_cv_scenario *c, char out[TT_CV_PATH], size_t sid
     free(path);
 }
 
+char *tt_cv_lasting(const tt_crossval *x, const char *text)
+{
+    char *out = NULL;
+    size_t size = 0, n = strlen(x->folder.temporary);
+    FILE *f = open_memstream(&out, &size);
+    if (!f) return NULL;
+    for (const char *at; (at = strstr(text, x->folder.temporary)) != NULL; text = at + n)
+        fprintf(f, "%.*s%s", (int)(at - text), text, x->folder.path);
+    fputs(text, f);
+    if (fclose(f) == 0) return out;
+    free(out);
+    return NULL;
+}
+
 bool tt_cv_fail(tt_cv_scenario *c, size_t side, const char *fmt, ...)
 {
     tt_crossval_end *end = c->end;
+    char text[2 * TT_CV_PATH];
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(end->cause, sizeof end->cause, fmt, args);
+    (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    char *lasting = tt_cv_lasting(c->x, text);
+    (void)snprintf(end->cause, sizeof end->cause, "%.399s", lasting ? lasting : text);
+    free(lasting);
     end->state = TT_SCENARIO_FAILED;
     end->failed_side = side < 2 ? "ab"[side] : '\0';
     tt_progress_end(&c->progress);
@@ -67,14 +85,15 @@ static void tell(tt_cv_scenario *c)
     const tt_crossval_first *f = &e->first;
     tt_log *log = &c->x->log;
     if (e->state == TT_SCENARIO_MATCHED)
-        tt_log_say(log, e->name, "matched: %" PRIu64 " values equal, %" PRIu64 " close, %" PRIu64
-                   " unmeasured",
+        tt_log_say(log, e->name,
+                   "matched: %" PRIu64 " values equal, %" PRIu64 " close, %" PRIu64 " unmeasured",
                    e->counts[TT_VALUE_EQUAL], e->counts[TT_VALUE_CLOSE],
                    e->counts[TT_VALUE_UNMEASURED]);
     else if (e->state == TT_SCENARIO_UNMEASURED)
         tt_log_say(log, e->name, "UNMEASURED: %s", e->cause);
     else if (e->state == TT_SCENARIO_DIVERGED)
-        tt_log_say(log, e->name, "DIVERGED first at position %" PRId32 ", layer %" PRId32
+        tt_log_say(log, e->name,
+                   "DIVERGED first at position %" PRId32 ", layer %" PRId32
                    ", %s (%s, relative error %.3g)",
                    f->position, f->layer, f->stage, tt_value_verdict_name(f->verdict), f->rel_l2);
 }

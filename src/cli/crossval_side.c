@@ -124,6 +124,7 @@ static char **engine_words(tt_cv_scenario *c, size_t side, bool leads)
     set_options(&c->x->settings.sides[side], &args.options);
     tt_cv_path(c, path, side, ".ids.json");
     args.write_ids = path;
+    args.verbose = true; /* into its log */
     if (!set_tokens(c, side, leads, &args, ids)) return NULL;
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return NULL;
@@ -281,10 +282,11 @@ bool tt_cv_side_run(tt_cv_scenario *c, size_t side, bool leads)
     tt_cv_values_path(c, out, side);
     if (s->kind == TT_SIDE_COMMAND && s->records == TT_RECORDS_BITNET && mkdir(out, 0777) != 0)
         return tt_cv_fail(c, 2, "cannot create %s: %s", out, strerror(errno));
-    char **words = s->kind == TT_SIDE_ENGINE ? engine_words(c, side, leads)
-                                             : command_words(c, side, out);
+    char **words =
+        s->kind == TT_SIDE_ENGINE ? engine_words(c, side, leads) : command_words(c, side, out);
     if (!words) return c->end->cause[0] ? false : tt_cv_fail(c, 2, "out of memory");
-    char *line = tt_words_quote(words);
+    char *made = tt_words_quote(words), *line = made ? tt_cv_lasting(c->x, made) : NULL;
+    free(made);
     if (line) tt_log_say(&c->x->log, c->settings->name, "side %c: %s", "ab"[side], line);
     free(line);
     (void)snprintf(what, sizeof what, "side %c", "ab"[side]);

@@ -29,9 +29,8 @@ bool tt_cv_object_read(tt_cv_reading *r, const tt_key *keys, size_t n, json_t *v
 /* Complains about "SHOWN.KEY", KEY may be NULL: "SHOWN". */
 void tt_cv_complain(tt_cv_reading *r, const char *shown, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* sides.a, sides.b */
-void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, const char *model,
-                     tt_crossval_side *side);
+/* sides.a, sides.b; *side has what holds for both. */
+void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, tt_crossval_side *side);
 /* What is wrong with the whole, although each key is right. */
 void tt_cv_check(tt_cv_reading *r);
 

@@ -180,7 +180,7 @@ static void read_scenarios(tt_cv_reading *r, const json_t *v)
 
 /* --- the whole --- */
 
-static void read_sides(tt_cv_reading *r, const json_t *v, const char *model)
+static void read_sides(tt_cv_reading *r, const json_t *v)
 {
     static const char *const names[2] = {"a", "b"};
     const char *name;
@@ -199,7 +199,7 @@ static void read_sides(tt_cv_reading *r, const json_t *v, const char *model)
     for (size_t i = 0; i < 2; i++) {
         side = json_object_get(v, names[i]);
         if (side)
-            tt_cv_side_read(r, side, names[i], model, &r->s->sides[i]);
+            tt_cv_side_read(r, side, names[i], &r->s->sides[i]);
         else
             tt_complain(r->reader.complaints, "sides.%s is missing", names[i]);
     }
@@ -239,14 +239,16 @@ static void read_whole(tt_cv_reading *r, json_t *root)
     }
     (void)tt_cv_object_read(r, whole_keys, WHOLE_KEYS, root, &o);
     s->values = text_or(&o, WHOLE_VALUES, DEFAULT_VALUES);
-    s->stages = text_or(&o, WHOLE_STAGES, NULL);
     s->exact = o.has[WHOLE_EXACT] && o.values[WHOLE_EXACT].integer;
     s->timeout_s = o.has[WHOLE_TIMEOUT] ? o.values[WHOLE_TIMEOUT].integer : TT_CROSSVAL_TIMEOUT_S;
     s->output = o.has[WHOLE_OUTPUT] ? o.values[WHOLE_OUTPUT].text
                                     : tt_reader_join(&r->reader, r->reader.folder, DEFAULT_OUTPUT);
     read_values(r);
     read_tolerance(r, json_object_get(root, "tolerance"));
-    read_sides(r, o.raw[WHOLE_SIDES], text_or(&o, WHOLE_MODEL, NULL));
+    for (size_t i = 0; i < 2; i++)
+        s->sides[i] = (tt_crossval_side){.model = text_or(&o, WHOLE_MODEL, NULL),
+                                         .stages = text_or(&o, WHOLE_STAGES, NULL)};
+    read_sides(r, o.raw[WHOLE_SIDES]);
     read_scenarios(r, o.raw[WHOLE_SCENARIOS]);
     tt_cv_check(r);
 }

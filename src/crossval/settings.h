@@ -59,7 +59,8 @@ typedef struct tt_crossval_side {
     const char **command; /* words with placeholders */
     size_t n_command;
     tt_side_records records;
-    bool prints_ids; /* a command's output is the list of the ids that it chose */
+    bool prints_ids;    /* a command's output is the list of the ids that it chose */
+    const char *stages; /* a map of its names; NULL: the one that is built in */
     const char *mode, *flash_attention;                           /* NULL: not given */
     int64_t threads, context_tokens, batch_tokens, ubatch_tokens; /* 0: not given */
     bool no_mmap, no_repack;
@@ -72,7 +73,6 @@ typedef struct tt_crossval_settings {
     size_t n_scenarios;
     tt_crossval_side sides[2]; /* a, b */
     const char *values;        /* LEVEL[:SELECT] */
-    const char *stages;        /* a map; NULL: the one that is built in */
     const char *output;        /* folder of the results, absolute */
     bool exact, has_tolerance;
     double rel_l2, cosine, max_abs; /* NAN: as it is without settings */

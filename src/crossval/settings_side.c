@@ -12,7 +12,8 @@ enum {
     SIDE_COMMAND,
     SIDE_TRACE,
     SIDE_LABEL,
-    SIDE_MODEL,
+    SIDE_STAGES,
+    SIDE_MODEL, /* from here on of a side that is run */
     SIDE_ENVIRONMENT,
     SIDE_RECORDS, /* of a command ... */
     SIDE_PRINTS,  /* ... as well */
@@ -31,6 +32,7 @@ static const tt_key side_keys[SIDE_KEYS] = {
     [SIDE_COMMAND] = {"sides", "command", TT_KEY_OTHER, 0, 0, NULL, false},
     [SIDE_TRACE] = {"sides", "trace", TT_KEY_PATH, 0, 0, NULL, false},
     [SIDE_LABEL] = {"sides", "label", TT_KEY_TEXT, 0, 0, NULL, false},
+    [SIDE_STAGES] = {"sides", "stages", TT_KEY_PATH, 0, 0, NULL, false},
     [SIDE_MODEL] = {"sides", "model", TT_KEY_PATH, 0, 0, NULL, false},
     [SIDE_ENVIRONMENT] = {"sides", "environment", TT_KEY_OTHER, 0, 0, NULL, false},
     [SIDE_RECORDS] = {"sides", "records", TT_KEY_CHOICE, 0, 0, "trace bitnet preload", false},
@@ -99,7 +101,7 @@ static void read_command(tt_cv_reading *r, const tt_cv_object *o, tt_crossval_si
 static bool is_ours(const char *name)
 {
     return strcmp(name, "TENSORTRACE") == 0 || strcmp(name, "BITNET_TRACE_DIR") == 0 ||
-           (strncmp(name, "TENSORTRACE_", 12) == 0 && strcmp(name, "TENSORTRACE_ENGINE") != 0);
+           strncmp(name, "TENSORTRACE_", 12) == 0;
 }
 
 static void read_environment(tt_cv_reading *r, const tt_cv_object *o, tt_crossval_side *side)
@@ -161,8 +163,7 @@ static const char *text(const tt_cv_object *o, size_t key)
     return o->has[key] ? o->values[key].text : NULL;
 }
 
-void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, const char *model,
-                     tt_crossval_side *side)
+void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, tt_crossval_side *side)
 {
     tt_cv_object o = {.shown = ""};
     (void)snprintf(o.shown, sizeof o.shown, "sides.%s", name);
@@ -175,7 +176,8 @@ void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, const char *
     side->label = text(&o, SIDE_LABEL);
     side->engine = text(&o, SIDE_ENGINE);
     side->trace = text(&o, SIDE_TRACE);
-    side->model = o.has[SIDE_MODEL] ? text(&o, SIDE_MODEL) : model;
+    if (o.has[SIDE_MODEL]) side->model = text(&o, SIDE_MODEL);
+    if (o.has[SIDE_STAGES]) side->stages = text(&o, SIDE_STAGES);
     const char *records = text(&o, SIDE_RECORDS);
     side->records = !records || strcmp(records, "trace") == 0 ? TT_RECORDS_TRACE
                     : strcmp(records, "bitnet") == 0          ? TT_RECORDS_BITNET
