@@ -211,7 +211,7 @@ static void items(const tt_valuediff_view *v, const tt_diff_sink *to)
             cell[2],
             it->a.present ? it->a.name : it->b.name,
             it->verdict == TT_VALUE_UNMEASURED ? "UNMEASURED" : tt_value_verdict_name(it->verdict),
-            figure(cell[3], it->error.rel_l2),
+            bound(cell[3], &it->error),
             figure(cell[4], tt_cosine_gap(it->error.cosine)),
             figure(cell[5], it->error.max_abs),
             judged ? figure(cell[6], it->tolerance.rel_l2) : "",
