@@ -138,22 +138,25 @@ static const char *read_tensor(gguf_tensor *t, cursor *c)
 /* Tensors' offsets count from the first multiple of the alignment behind the list of them. */
 static const char *place_tensors(gguf *g, const cursor *c)
 {
-    uint64_t header = (uint64_t)(c->at - g->map);
+    uint64_t header = (uint64_t)(c->at - g->bytes);
     uint64_t start = (header + g->alignment - 1) / g->alignment * g->alignment;
+    uint64_t total = 0;
     for (size_t i = 0; i < g->n_tensors; i++) {
         gguf_tensor *t = &g->tensors[i];
+        total += t->size_bytes;
+        if (total > g->size) return "tensors overlap, or lie behind the end of the file";
         if (start > g->size || t->offset > g->size - start ||
             t->size_bytes > g->size - start - t->offset)
-            return "a tensor lies behind the end of the file";
+            return "tensors overlap, or lie behind the end of the file";
         t->offset += start;
-        t->data = g->map + t->offset;
+        t->data = g->bytes + t->offset;
     }
     return NULL;
 }
 
 static const char *read_all(gguf *g)
 {
-    cursor c = {g->map, g->map + g->size, false};
+    cursor c = {g->bytes, g->bytes + g->size, false};
     const uint8_t *magic = take(&c, 4);
     if (!magic || memcmp(magic, "GGUF", 4) != 0) return "not a GGUF file";
     uint32_t version = (uint32_t)take_unsigned(&c, 4);
@@ -177,9 +180,16 @@ static const char *read_all(gguf *g)
     return place_tensors(g, &c);
 }
 
+const char *gguf_read(gguf *g, const uint8_t *bytes, size_t size)
+{
+    *g = (gguf){.bytes = bytes, .size = size};
+    const char *wrong = read_all(g);
+    if (wrong) gguf_close(g);
+    return wrong;
+}
+
 const char *gguf_open(gguf *g, const char *path)
 {
-    memset(g, 0, sizeof *g);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return "cannot be opened";
     struct stat st;
@@ -188,10 +198,11 @@ const char *gguf_open(gguf *g, const char *path)
         map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     close(fd);
     if (map == MAP_FAILED) return "cannot be read";
-    g->map = map;
-    g->size = (size_t)st.st_size;
-    const char *wrong = read_all(g);
-    if (wrong) gguf_close(g);
+    const char *wrong = gguf_read(g, map, (size_t)st.st_size);
+    if (wrong)
+        munmap(map, (size_t)st.st_size);
+    else
+        g->map = map;
     return wrong;
 }
 
@@ -199,7 +210,7 @@ void gguf_close(gguf *g)
 {
     free(g->numbers);
     free(g->tensors);
-    if (g->map) munmap((void *)(uintptr_t)g->map, g->size);
+    if (g->map) munmap(g->map, g->size);
     memset(g, 0, sizeof *g);
 }
 

@@ -24,8 +24,9 @@ typedef struct gguf_tensor {
 } gguf_tensor;
 
 typedef struct gguf {
-    const uint8_t *map;
+    const uint8_t *bytes;
     size_t size;
+    void *map; /* NULL: the bytes are somebody else's */
     gguf_number *numbers;
     size_t n_numbers;
     gguf_tensor *tensors;
@@ -33,7 +34,9 @@ typedef struct gguf {
     uint64_t alignment;
 } gguf;
 
-/* NULL, or what is wrong with the file; then g needs no closing. */
+/* NULL, or what is wrong with the bytes, which stay where they are; then g needs no closing. */
+const char *gguf_read(gguf *g, const uint8_t *bytes, size_t size);
+/* The same of a file, which stays mapped. */
 const char *gguf_open(gguf *g, const char *path);
 void gguf_close(gguf *g);
 

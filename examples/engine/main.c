@@ -135,31 +135,37 @@ static int generate(engine *e, const struct options *o)
     return 1;
 }
 
-static int run(struct options *o)
+static int failed(const char *what, const char *why)
+{
+    fprintf(stderr, "example-engine: %s: %s\n", what, why);
+    return 1;
+}
+
+static int run_model(const model *m, const struct options *o)
 {
     tt_error error;
-    if (o->trace &&
-        tt_record_start(
-            &(tt_record_options){.path = o->trace, .engine = "example-engine 1", .replace = 1},
-            &error) != TT_OK) {
-        fprintf(stderr, "example-engine: %s\n", error.message);
-        return 1;
-    }
-    model m;
     engine e;
-    const char *wrong = model_open(&m, o->model);
-    if (wrong) return usage(wrong, o->model);
-    if (tt_record_model(o->model, &error) != TT_OK) fprintf(stderr, "%s\n", error.message);
-    tt_buffer_add("decoded weights", m.decoded, m.n_decoded * sizeof(float), TT_BUFFER_USE_WEIGHTS);
-    wrong = engine_open(&e, &m, &o->engine);
-    int code = wrong ? usage(wrong, o->model) : generate(&e, o);
+    /* Where each weight is in the file is found out by its name. */
+    if (tt_record_model(o->model, &error) != TT_OK) failed(o->model, error.message);
+    tt_buffer_add("weights", m->decoded, m->n_decoded * sizeof(float), TT_BUFFER_USE_WEIGHTS);
+    const char *wrong = engine_open(&e, m, &o->engine);
+    int code = wrong ? failed(o->model, wrong) : generate(&e, o);
     if (!wrong) engine_close(&e);
-    tt_buffer_remove(m.decoded);
-    model_close(&m);
-    if (tt_record_stop(&error) != TT_OK) {
-        fprintf(stderr, "example-engine: %s\n", error.message);
-        code = 1;
-    }
+    tt_buffer_remove(m->decoded);
+    return code;
+}
+
+static int run(const struct options *o)
+{
+    tt_error error;
+    tt_record_options record = {.path = o->trace, .engine = "example-engine 1", .replace = 1};
+    if (o->trace && tt_record_start(&record, &error) != TT_OK)
+        return failed(o->trace, error.message);
+    model m;
+    const char *wrong = model_open(&m, o->model);
+    int code = wrong ? failed(o->model, wrong) : run_model(&m, o);
+    if (!wrong) model_close(&m);
+    if (tt_record_stop(&error) != TT_OK) code = failed("the trace", error.message);
     return code;
 }
 

@@ -121,14 +121,19 @@ static const char *load_all(model *m)
     return load(m, &m->output, output, m->n_embd, m->n_vocab);
 }
 
-const char *model_open(model *m, const char *path)
+const char *model_read(model *m, const gguf *file)
 {
-    memset(m, 0, sizeof *m);
-    const char *wrong = gguf_open(&m->file, path);
-    if (wrong) return wrong;
-    wrong = load_all(m);
+    *m = (model){.file = *file};
+    const char *wrong = load_all(m);
     if (wrong) model_close(m);
     return wrong;
+}
+
+const char *model_open(model *m, const char *path)
+{
+    gguf file;
+    const char *wrong = gguf_open(&file, path);
+    return wrong ? wrong : model_read(m, &file);
 }
 
 void model_close(model *m)

@@ -22,7 +22,9 @@ typedef struct model {
     model_layer *layers;
 } model;
 
-/* NULL, or what is wrong with the model; then m needs no closing. */
+/* NULL, or what is wrong with the model; then neither it nor the file, which becomes the model's,
+ * needs closing. */
+const char *model_read(model *m, const gguf *file);
 const char *model_open(model *m, const char *path);
 void model_close(model *m);
 
