@@ -66,7 +66,9 @@ static bool parse_number(const char *text, uint32_t max, uint32_t *out)
 
 static bool parse_ids(const char *text, struct ids *ids)
 {
-    for (ids->n = 0; ids->n < TOKENS_MAX;) {
+    ids->n = 0;
+    if (!*text) return true;
+    while (ids->n < TOKENS_MAX) {
         char *end;
         errno = 0;
         unsigned long v = strtoul(text, &end, 10);
