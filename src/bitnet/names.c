@@ -1,5 +1,7 @@
 #include "bitnet/names.h"
 
+#include "bitnet/record.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,6 +57,12 @@ uint64_t tt_bitnet_file_number(const char *file, size_t *n_base)
 
 void tt_bitnet_name_parts(const char *name, tt_bitnet_parts *out)
 {
+    static const struct {
+        const char *stage;
+        int32_t layer;
+    } outside[] = {{"embeddings", TT_BITNET_LAYER_OUTSIDE},
+                   {"all_layers_out", TT_BITNET_LAYER_ALL},
+                   {"logits", TT_BITNET_LAYER_OUTSIDE}};
     uint64_t number;
     size_t n = name[0] == 't' ? digits_at(name + 1, &number) : 0;
     memset(out, 0, sizeof *out);
@@ -70,4 +78,9 @@ void tt_bitnet_name_parts(const char *name, tt_bitnet_parts *out)
         name += n + 4;
     }
     out->stage = name;
+    for (size_t i = 0; i < sizeof outside / sizeof *outside && !out->has_layer; i++) {
+        if (strcmp(name, outside[i].stage) != 0) continue;
+        out->has_layer = true;
+        out->layer = outside[i].layer;
+    }
 }

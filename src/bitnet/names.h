@@ -25,7 +25,8 @@ typedef struct tt_bitnet_parts {
     const char *stage; /* what is behind them, in the name; "" when nothing is */
 } tt_bitnet_parts;
 
-/* seq: from "tN/" at its front; layer: from "blkN/" behind that. */
+/* seq: from "tN/" at its front; layer: from "blkN/" behind that, or of the stages that are in none.
+ */
 void tt_bitnet_name_parts(const char *name, tt_bitnet_parts *out);
 
 #endif
