@@ -47,7 +47,7 @@ extern "C" {
 #define TT_RECORD_DIMS 4
 #define TT_RECORD_SOURCES 10
 /* Longest name of a tensor, op, stage or buffer, in bytes; the rest is cut off. */
-#define TT_RECORD_NAME_MAX 255
+#define TT_RECORD_NAME_MAX 63
 /* The layer of what belongs to none, and a position that is not known. */
 #define TT_NO_LAYER (-1)
 #define TT_NO_POSITION INT64_MIN
