@@ -10,11 +10,13 @@
 
 /* --- ops, as they are run and recorded --- */
 
-/* A tensor in the words of the recorder. */
+/* A tensor in the words of the recorder. A weight is told as the model file has it, also where it is
+ * a decoded copy that is read: which it is, is seen by the address. */
 static tt_record_tensor described(const tensor *t)
 {
+    uint32_t type = t->source ? t->source->type : t->type;
     return (tt_record_tensor){.name = t->name,
-                              .type = (tt_type)t->type,
+                              .type = (tt_type)type,
                               .n_dims = 2,
                               .ne = {t->ne[0], t->ne[1]},
                               .data = t->data,
@@ -35,16 +37,27 @@ static void share_of_op(void *context, uint32_t ith, uint32_t nth)
 }
 
 /* Everything that this engine tells of its work is told here, once for all ops. `out` is what is
- * looked at: of the memory of keys and values the new rows, else o->out. */
+ * looked at: of the memory of keys and values the new rows, else o->out. What is told of the output
+ * is the same in each batch of that many tokens, so that such batches are of one graph. */
 static void run_recorded(engine *e, const op *o, const tensor *out, const char *stage, int layer)
 {
-    tt_record_tensor output = described(out), sources[OP_INPUTS];
+    tt_record_tensor output = described(out), sources[OP_INPUTS + 1];
+    output.data = o->out->data;
     output.op = op_name(o->kind);
     output.stage = stage;
     output.layer = layer;
     for (unsigned i = 0; i < OP_INPUTS && o->in[i]; i++) {
         sources[i] = described(o->in[i]);
         output.sources[output.n_sources++] = &sources[i];
+    }
+    if (o->ids) { /* which rows are read is what is in this source */
+        sources[OP_INPUTS] = (tt_record_tensor){.name = layer < 0 ? "tokens" : "last token",
+                                                .type = TT_TYPE_I32,
+                                                .n_dims = 1,
+                                                .ne = {out->ne[1]},
+                                                .data = o->ids,
+                                                .layer = TT_NO_LAYER};
+        output.sources[output.n_sources++] = &sources[OP_INPUTS];
     }
     struct shared_op s = {o, tt_op_add(&output)};
     team_run(e->team, share_of_op, &s);
@@ -232,7 +245,7 @@ static const char *allocate(engine *e)
     for (size_t i = 0; i < PLACES; i++)
         columns += places[i].columns;
     size_t rows = s->n_batch, size_bytes = columns * rows * sizeof(float);
-    float *at = e->memory = malloc(size_bytes);
+    float *at = e->memory = calloc(1, size_bytes);
     if (!at) return "no memory";
     tt_buffer_add("activations", at, size_bytes, TT_BUFFER_USE_COMPUTE);
     for (size_t i = 0; i < PLACES; at += rows * places[i++].columns)
@@ -248,7 +261,7 @@ static const char *allocate_cache(engine *e)
     size_t one = (size_t)kv * s->n_positions * element, size_bytes = 2 * layers * one;
     e->keys = calloc(layers, sizeof *e->keys);
     e->values = calloc(layers, sizeof *e->values);
-    char *at = e->cache = malloc(size_bytes);
+    char *at = e->cache = calloc(1, size_bytes);
     if (!at || !e->keys || !e->values) return "no memory";
     tt_buffer_add("keys and values", at, size_bytes, TT_BUFFER_USE_ANY);
     tensor t = {.type = s->kv_f16 ? TYPE_F16 : TYPE_F32, .ne = {kv, s->n_positions}};

@@ -149,11 +149,14 @@ static int run_model(const model *m, const struct options *o)
     engine e;
     /* Where each weight is in the file is found out by its name. */
     if (tt_record_model(o->model, &error) != TT_OK) failed(o->model, error.message);
-    tt_buffer_add("weights", m->decoded, m->n_decoded * sizeof(float), TT_BUFFER_USE_WEIGHTS);
+    tt_buffer_add("model file", m->file.map, m->file.size, TT_BUFFER_USE_WEIGHTS);
+    tt_buffer_add("decoded weights", m->decoded, m->n_decoded * sizeof(float),
+                  TT_BUFFER_USE_WEIGHTS);
     const char *wrong = engine_open(&e, m, &o->engine);
     int code = wrong ? failed(o->model, wrong) : generate(&e, o);
     if (!wrong) engine_close(&e);
     tt_buffer_remove(m->decoded);
+    tt_buffer_remove(m->file.map);
     return code;
 }
 
