@@ -10,8 +10,8 @@
 
 /* --- ops, as they are run and recorded --- */
 
-/* A tensor in the words of the recorder. A weight is told as the model file has it, also where it is
- * a decoded copy that is read: which it is, is seen by the address. */
+/* A tensor in the words of the recorder. A weight is told as the model file has it, also where it
+ * is a decoded copy that is read: which it is, is seen by the address. */
 static tt_record_tensor described(const tensor *t)
 {
     uint32_t type = t->source ? t->source->type : t->type;
@@ -179,7 +179,8 @@ static void forward(engine *e, const uint32_t *tokens, uint32_t n)
         if (i + 1 == m->n_layers) {
             uint32_t last = n - 1;
             get_rows(e, &a->last_attn, attn, &last, 1, "get_rows", (int)i);
-            get_rows(e, &a->last_input, x, &last, 1, "get_rows", (int)i);
+            get_rows(e, &a->last_input, x, &last, 1, "get_rows",
+                     (int)i - 1); /* of the layer before */
             attn = &a->last_attn;
             x = &a->last_input;
         }
