@@ -240,6 +240,9 @@ const char *tt_value_blame_name(tt_value_blame b); /* "none" "own" "inherited" "
 const char *tt_valuediff_pairing_name(tt_valuediff_pairing p); /* "both" "only_a" "only_b"
                                                                   "batches" "tokens" */
 
+/* 1 - cosine, not below 0; NAN stays. */
+double tt_cosine_gap(double cosine);
+
 /* One pair of values, for tests and other comparisons. */
 tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
                                 const tt_dump_value *vb, const tt_valuediff_options *options,

@@ -45,7 +45,4 @@ void tt_valuediff_tally_end(tt_valuediff *d);
 
 /* The larger one; that which is no NAN. */
 double tt_larger(double a, double b);
-/* 1 - cosine, not below 0; NAN stays. */
-double tt_cosine_gap(double cosine);
-
 #endif
