@@ -145,6 +145,13 @@ TT_API extern int tt_recording;
 
 /* --- memory --- */
 
+/* What is there need not have been written yet. */
+#if defined(__GNUC__) && __GNUC__ >= 11 && !defined(__clang__)
+#define TT_UNREAD_(argument) __attribute__((access(none, argument)))
+#else
+#define TT_UNREAD_(argument)
+#endif
+
 /* What a buffer holds. */
 typedef enum tt_buffer_use {
     TT_BUFFER_USE_ANY = 0,
@@ -155,9 +162,11 @@ typedef enum tt_buffer_use {
 /* `size_bytes` of memory at `base` are a buffer from now on: allocated, or mapped from a file
  * (which is found out). Tensors whose data is in it are said to be in it. A buffer that is at that
  * address already is replaced. */
+TT_UNREAD_(2)
 TT_API void tt_buffer_add(const char *name, const void *base, uint64_t size_bytes,
                           tt_buffer_use use);
 /* The buffer at `base` is about to be freed. */
+TT_UNREAD_(1)
 TT_API void tt_buffer_remove(const void *base);
 
 /* --- batches and ops --- */

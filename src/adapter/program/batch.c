@@ -70,7 +70,8 @@ static void differs(tt_recorder *r, tt_program_batch *b)
 {
     if (!b->same) return;
     b->same = false;
-    if (b->meta.graph) tell_run(r, b, 0);
+    if (b->meta.graph && b->told) tell_run(r, b, 0);
+    b->meta.graph = 0;
 }
 
 static bool reserve(void **list, uint32_t *capacity, uint32_t n, size_t size)
@@ -159,25 +160,18 @@ static bool leave_out(tt_area *a, uint32_t id)
     return true;
 }
 
-tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, tt_meta_batch *m,
-                                         const int32_t *tokens, const int32_t *positions,
+tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uint32_t context,
                                          uint32_t threads)
 {
-    const tt_batch_sequences none = {NULL, NULL};
     tt_area *a = tt_recorder_area(r)->area;
-    m->id = (uint32_t)atomic_fetch_add(&a->counts.batches, 1) + 1;
-    if (leave_out(a, m->id)) return NULL;
-    tt_program_batch *b = free_place(m->context);
+    uint32_t id = (uint32_t)atomic_fetch_add(&a->counts.batches, 1) + 1;
+    if (leave_out(a, id)) return NULL;
+    tt_program_batch *b = free_place(context);
     if (!b) {
         atomic_fetch_add(&a->counts.runs_left_out, 1);
         return NULL;
     }
-    m->ticks = tt_ticks();
-    m->thread = tt_owner_thread();
-    tt_bytes payload;
-    tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_meta_put_batch(&payload, m, tokens, positions, &none);
-    (void)tt_process_put(r, TT_META_BATCH, &payload);
+    uint64_t now = tt_ticks();
     uint32_t before = b->meta.graph;
     b->n_before = b->n_nodes;
     b->same = b->engine == e && before && tt_graphs_knows(before) &&
@@ -185,21 +179,39 @@ tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, tt_
     b->buffers_begin = tt_buffers_generation();
     b->engine = e;
     b->n_nodes = b->n_tensors = 0;
-    b->id = m->id;
-    b->is_loose = false;
-    b->context = m->context;
-    atomic_store(&b->last_ticks, m->ticks);
+    b->id = id;
+    b->told = b->is_loose = false;
+    b->context = context;
+    atomic_store(&b->last_ticks, now);
     b->meta = (tt_meta_run){.id = (uint32_t)atomic_fetch_add(&a->counts.runs, 1) + 1,
-                            .batch = m->id,
+                            .batch = id,
+                            .graph = b->same ? before : 0,
                             .observed = TT_OBSERVED_PROGRAM,
                             .threads = threads,
-                            .ticks = tt_ticks(),
-                            .thread = m->thread};
-    tt_process_at_first_run();
-    tell_run(r, b, b->same ? before : 0);
+                            .ticks = now,
+                            .thread = tt_owner_thread()};
     atomic_store(&b->run, b->meta.id);
     atomic_fetch_add(&b->generation, 1);
     return b;
+}
+
+void tt_program_batch_tell(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m,
+                           const int32_t *tokens, const int32_t *positions)
+{
+    const tt_batch_sequences none = {NULL, NULL};
+    tt_bytes payload;
+    m->id = b->id;
+    m->context = b->context;
+    m->ticks = b->meta.ticks;
+    m->thread = b->meta.thread;
+    if (tokens) m->flags |= TT_BATCH_TOKENS;
+    if (positions) m->flags |= TT_BATCH_POSITIONS;
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    tt_meta_put_batch(&payload, m, tokens, positions, &none);
+    (void)tt_process_put(r, TT_META_BATCH, &payload);
+    tt_process_at_first_run();
+    b->told = true;
+    tell_run(r, b, b->meta.graph);
 }
 
 static uint32_t identify(tt_recorder *r, tt_program_batch *b)
@@ -207,8 +219,10 @@ static uint32_t identify(tt_recorder *r, tt_program_batch *b)
     if (b->same && b->n_nodes == b->n_before && b->meta.graph &&
         b->buffers == tt_buffers_generation())
         return b->meta.graph;
-    /* Of a buffer that went while the batch was computed nothing can be asked any more. */
-    for (uint32_t i = 0; b->buffers_begin != tt_buffers_generation() && i < b->n_tensors; i++)
+    /* Of a program's buffer that went while the batch was computed nothing can be asked any more.
+     */
+    bool some_went = b->engine->stage && b->buffers_begin != tt_buffers_generation();
+    for (uint32_t i = 0; some_went && i < b->n_tensors; i++)
         if (!tt_program_buffer_is_there(b->tensors[i]->buffer)) {
             b->tensors[i]->buffer = NULL;
             b->tensors[i]->data = NULL;
@@ -222,7 +236,9 @@ static uint32_t identify(tt_recorder *r, tt_program_batch *b)
 void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, int status)
 {
     tt_meta_end end = {b->meta.id, ticks ? ticks : atomic_load(&b->last_ticks), status};
+    tt_meta_batch nothing = {.phase = TT_PHASE_UNKNOWN};
     tt_bytes payload;
+    if (!b->told) tt_program_batch_tell(r, b, &nothing, NULL, NULL);
     (void)identify(r, b);
     tt_bytes_init(&payload, 64);
     tt_meta_put_end(&payload, &end);

@@ -24,6 +24,7 @@ typedef struct tt_program_batch {
     const tt_engine *engine; /* that its tensors are of */
     uint32_t context;
     _Atomic uint64_t last_ticks; /* when the last op ended, as far as that is known */
+    bool told;                   /* the trace knows of it */
     bool is_loose;               /* nobody began it: of what is told outside any batch */
     int64_t position;            /* of these */
     bool same;              /* the nodes so far are the first of the batch before in this place */
@@ -46,11 +47,14 @@ typedef struct tt_program_batch {
 
 /* All with tt_process_lock held. */
 
-/* Begins a batch; b has n_tokens, phase, context and flags. NULL, and counted, when too many are
- * under way, recording has stopped, or this one is not wanted. */
-tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, tt_meta_batch *b,
-                                         const int32_t *tokens, const int32_t *positions,
+/* Begins a batch. NULL, and counted, when too many are under way, recording has stopped, or this
+ * one is not wanted. */
+tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uint32_t context,
                                          uint32_t threads);
+/* Tells what it is about, once: m has n_tokens, phase and vocabulary. Otherwise its end tells that
+ * nothing is known. tokens, positions: n_tokens each, or NULL. */
+void tt_program_batch_tell(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m,
+                           const int32_t *tokens, const int32_t *positions);
 /* ticks: when it ended; 0: when its last op did. */
 void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, int status);
 /* All that are under way. */

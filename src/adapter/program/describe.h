@@ -8,6 +8,8 @@
 
 /* Says once a trace who records. */
 void tt_program_describe(tt_recorder *r);
+/* Whether ops of an engine are recorded: not under `tensortrace run`, which hooks it. */
+bool tt_program_records_engines(void);
 /* The program's name and version; "" for none. Before recording begins. */
 void tt_program_set_name(const char *name);
 

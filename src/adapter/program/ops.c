@@ -26,28 +26,24 @@ void(tt_batch_begin)(const tt_record_batch *batch)
     tt_program_thread *self;
     uint64_t now = tt_ticks();
     tt_recorder *r = tt_program_recorder(&self);
-    tt_meta_batch m = {.context = 1};
+    tt_meta_batch m = {.phase = TT_PHASE_UNKNOWN};
     const int32_t *tokens = NULL, *positions = NULL;
     if (!r) return;
     if (batch) {
         m.n_tokens = batch->n_tokens <= TOKENS_MAX ? batch->n_tokens : 0;
-        m.context = batch->context ? batch->context : 1;
-        m.phase = (uint8_t)(batch->phase == TT_PHASE_PROMPT || batch->phase == TT_PHASE_GENERATE
-                                ? batch->phase
-                                : TT_PHASE_UNKNOWN);
+        if (batch->phase == TT_PHASE_PROMPT || batch->phase == TT_PHASE_GENERATE)
+            m.phase = (uint8_t)batch->phase;
         tokens = m.n_tokens && tt_capture_options.text ? batch->tokens : NULL;
         positions = m.n_tokens ? batch->positions : NULL;
     }
-    if (tokens) {
-        m.flags |= TT_BATCH_TOKENS;
-        m.vocabulary = VOCABULARY;
-    }
-    if (positions) m.flags |= TT_BATCH_POSITIONS;
+    if (tokens) m.vocabulary = VOCABULARY;
     end_op(self, now);
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_program_thread_end_batch(r, self, now, 0);
-    tt_program_batch *b = tt_program_batch_begin(r, tt_program_engine(), &m, tokens, positions,
-                                                 batch ? batch->n_threads : 0);
+    tt_program_batch *b =
+        tt_program_batch_begin(r, tt_program_engine(), batch && batch->context ? batch->context : 1,
+                               batch ? batch->n_threads : 0);
+    if (b) tt_program_batch_tell(r, b, &m, tokens, positions);
     self->left_out = !b;
     self->batch = b;
     if (b) self->generation = atomic_load(&b->generation);

@@ -25,9 +25,15 @@ enum { RECORDS_TRACE = 1, RECORDS_BITNET = 2 };
 int tt_recording;
 
 static bool by_environment; /* until the program stops it */
+static bool in_session;     /* of `tensortrace run` */
 static char path[PATH_MAX];
 /* Of starting and stopping. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool tt_program_records_engines(void)
+{
+    return __atomic_load_n(&tt_recording, __ATOMIC_RELAXED) & RECORDS_TRACE && !in_session;
+}
 
 static void set(int what, bool on)
 {
@@ -148,6 +154,7 @@ __attribute__((constructor)) static void load(void)
     setup.recorder.limit_bytes = tt_capture_bytes(TT_ENV_LIMIT);
     setup.recorder.keep_bytes = tt_capture_bytes(TT_ENV_RING);
     if (begin(&setup, NULL, NULL, &err) != TT_OK) return;
+    in_session = !is_own;
     by_environment = true;
     set(RECORDS_TRACE, true);
 }

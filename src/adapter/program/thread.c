@@ -49,12 +49,11 @@ void tt_program_thread_end_batch(tt_recorder *r, tt_program_thread *self, uint64
 
 static tt_program_batch *begin_loose(tt_recorder *r, tt_program_thread *self, int64_t position)
 {
-    tt_meta_batch m = {.n_tokens = 1, .context = 1};
+    tt_meta_batch m = {.n_tokens = 1};
     int32_t at = (int32_t)position;
-    if (position >= 0 && position <= INT32_MAX) m.flags |= TT_BATCH_POSITIONS;
-    tt_program_batch *b = tt_program_batch_begin(r, tt_program_engine(), &m, NULL,
-                                                 m.flags & TT_BATCH_POSITIONS ? &at : NULL, 0);
+    tt_program_batch *b = tt_program_batch_begin(r, tt_program_engine(), 1, 0);
     if (!b) return NULL;
+    tt_program_batch_tell(r, b, &m, NULL, position >= 0 && position <= INT32_MAX ? &at : NULL);
     b->is_loose = true;
     b->position = position;
     self->batch = b;
@@ -68,7 +67,10 @@ tt_program_batch *tt_program_thread_batch_for(tt_recorder *r, tt_program_thread 
     tt_program_batch *b = tt_program_thread_batch(self);
     uint32_t node = 0;
     if (self->left_out) return NULL;
-    if (b && !b->is_loose) return b;
+    /* One that an engine computes is over: what follows is the program's own. */
+    if (b && !b->is_loose && b->engine == tt_program_engine()) return b;
+    if (b && !b->is_loose) tt_program_thread_end_batch(r, self, 0, 0);
+    b = tt_program_thread_batch(self);
     if (b && b->position == position) (void)tt_program_batch_find(b, key, &node);
     if (b && b->position == position && !node) return b;
     tt_program_thread_end_batch(r, self, 0, 0);
@@ -96,6 +98,9 @@ void tt_program_thread_close(tt_program_thread *self, uint64_t ticks)
     if (!self->open) return;
     __atomic_store_n(&self->open->arrive, ticks, __ATOMIC_RELAXED);
     __atomic_store_n(&self->open->release, ticks, __ATOMIC_RELAXED);
-    atomic_store_explicit(&self->open_batch->last_ticks, ticks, memory_order_relaxed);
+    uint64_t last = atomic_load_explicit(&self->open_batch->last_ticks, memory_order_relaxed);
+    while (last < ticks &&
+           !atomic_compare_exchange_weak(&self->open_batch->last_ticks, &last, ticks))
+        continue;
     self->open = NULL;
 }
