@@ -28,6 +28,7 @@ static void add_runs(const tt_model *m, tt_summary *s)
         const tt_run *r = &m->runs[i];
         s->runs_hooked += r->observed == TT_OBSERVED_HOOK;
         s->runs_called_back += r->observed == TT_OBSERVED_CALLBACK;
+        s->runs_by_program += r->observed == TT_OBSERVED_PROGRAM;
         s->runs_bounds += r->observed == TT_OBSERVED_BOUNDS;
         s->runs_open += !r->ended;
         uint64_t end = r->ended ? r->end_ticks : r->begin_ticks;
@@ -47,6 +48,9 @@ static void add_chunks(const tt_model *m, tt_summary *s)
                                            : t->end_bytes;
         if (t->chunks[i].type == TT_CHUNK_OPS) s->ops_bytes += end - t->chunks[i].offset;
         if (t->chunks[i].type == TT_CHUNK_DETAIL) s->details += t->chunks[i].count;
+        if (t->chunks[i].type != TT_CHUNK_VALUE) continue;
+        s->data_parts++;
+        s->data_bytes += end - t->chunks[i].offset;
     }
     s->file_bytes = t->source.size;
 }

@@ -39,6 +39,8 @@ static const check_row rows[] = {
      tt_check_indices},
     {"details", "details belong to executed ops; where experts were seen, all were", "details",
      true, true, tt_check_details},
+    {"values", "fingerprints are whole, fit their outputs, and are those of data kept", "outputs",
+     true, true, tt_check_values},
     {"usage", "the kernel's totals never fall", "readings", true, false, tt_check_usage},
     {"residency", "pages in RAM are pages of the model file, all of them", "records", true, false,
      tt_check_residency},

@@ -30,7 +30,7 @@ static int32_t layer_of_name(const char *name)
 }
 
 /* "blk.3.attn_q.weight", where the node itself is not named after its layer. */
-static int32_t layer_of(const struct ggml_tensor *t)
+int32_t tt_fingerprints_layer(const struct ggml_tensor *t)
 {
     int32_t layer = layer_of_name(t->name);
     for (int i = 0; layer < 0 && i < GGML_MIRROR_SRC && t->src[i]; i++)
@@ -50,20 +50,28 @@ static bool reserve(tt_fingerprints *f, uint32_t n_nodes)
     return f->pieces != NULL;
 }
 
+bool tt_fingerprints_begin(tt_fingerprints *f, const tt_engine *e, tt_value_level level)
+{
+    f->engine = e;
+    f->with = level >= TT_VALUES_HASH ? TT_VALUE_WITH_BLAKE3 : 0;
+    f->recorder = level == TT_VALUES_FULL ? tt_process_recorder_if_open() : NULL;
+    return reserve(f, 0);
+}
+
 void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_select *s,
                             uint64_t token, struct ggml_tensor *const *nodes, uint32_t n_nodes)
 {
-    f->engine = e;
-    f->with = s->level >= TT_VALUES_HASH ? TT_VALUE_WITH_BLAKE3 : 0;
-    f->recorder = s->level == TT_VALUES_FULL ? tt_process_recorder_if_open() : NULL;
     f->any = false;
     atomic_store(&f->arrived, 0);
     atomic_store(&f->abandoned, false);
-    if (!tt_select_token(s, token) || !reserve(f, n_nodes)) return;
+    f->engine = e;
+    if (!tt_select_token(s, token) || !tt_fingerprints_begin(f, e, s->level) ||
+        !reserve(f, n_nodes))
+        return;
     for (uint32_t i = 0; i < n_nodes; i++) {
         const struct ggml_tensor *t = nodes[i];
         f->wanted[i] = !tt_engine_op_is_empty(t->op) &&
-                       tt_select_node(s, t->name, e->op_name(t->op), layer_of(t));
+                       tt_select_node(s, t->name, e->op_name(t->op), tt_fingerprints_layer(t));
         f->any |= f->wanted[i];
     }
 }
@@ -169,12 +177,27 @@ static bool output_here(const tt_engine *e, const struct ggml_tensor *t, tt_valu
     return output_at(e, t, t->data, rows ? rows->data : NULL, v);
 }
 
+static void count(const tt_fingerprint *f, uint32_t run, uint32_t node)
+{
+    tt_recorder *r = tt_process_recorder_if_open();
+    if (!r) return;
+    tt_area_counts *c = &tt_recorder_area(r)->area->counts;
+    (void)atomic_fetch_add_explicit(&c->outputs, 1, memory_order_relaxed);
+    if (f->first_bad == TT_VALUE_NONE) return;
+    (void)atomic_fetch_add_explicit(&c->outputs_not_finite, 1, memory_order_relaxed);
+    uint64_t place = tt_outcome_place(run, node), first = atomic_load(&c->first_not_finite);
+    while ((first == 0 || place < first) &&
+           !atomic_compare_exchange_weak(&c->first_not_finite, &first, place)) {
+    }
+}
+
 static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t lane,
                   tt_detail_writer *w)
 {
     uint8_t packed[TT_DETAIL_VALUE_PARTS * TT_DETAIL_VALUE_BYTES] = {0};
     _Static_assert(sizeof packed >= TT_VALUE_PACKED_MAX, "a fingerprint fits into its parts");
     size_t size = tt_value_pack(f, packed);
+    count(f, run, node);
     for (uint8_t part = 0; part * TT_DETAIL_VALUE_BYTES < size; part++) {
         tt_detail *d = tt_detail_next(w);
         if (!d) continue; /* counted; a fingerprint of which a part is missing is left out later */
@@ -205,24 +228,58 @@ static void keep(tt_recorder *r, const tt_value_data *v, uint32_t run, uint32_t 
     }
 }
 
-void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
-                          uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w)
+static bool meets(const tt_engine *e, const struct ggml_tensor *a, const struct ggml_tensor *b)
+{
+    const uint8_t *x = a->data, *y = b->data;
+    return x < y + e->nbytes(b) && y < x + e->nbytes(a);
+}
+
+/* Whether an op that writes to `to` would change the output t, or where it was written. */
+static bool changes(const tt_engine *e, const struct ggml_tensor *to, const struct ggml_tensor *t)
+{
+    return !to->data || meets(e, to, t) || (writes_rows(e, t) && meets(e, to, t->src[1]));
+}
+
+/* The output in one piece, by this thread alone. */
+static void take_piece(const tt_fingerprints *f, const tt_value_data *v, uint32_t run,
+                       uint32_t node, uint32_t ith, tt_detail_writer *w)
+{
+    tt_value_piece piece;
+    tt_fingerprint out;
+    tt_value_look(v, &out);
+    if (f->recorder) keep(f->recorder, v, run, node);
+    tt_value_take(v, 0, f->with, &piece);
+    tt_value_finish(&piece, 1, f->with, &out);
+    if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
+}
+
+bool tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
+                          uint32_t node, uint32_t ith, uint32_t nth, const tt_next_op *next,
+                          tt_detail_writer *w)
 {
     tt_value_data v;
     tt_fingerprint out;
-    if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return;
+    if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return false;
     /* All threads find the same: what is asked for does not change while they do. */
-    if (!output_here(f->engine, t, &v)) return;
+    if (!output_here(f->engine, t, &v)) return false;
     uint32_t n = tt_value_pieces(&v), writer = node % nth;
-    if (!n) return;
+    if (!n) return false;
+    /* The others need not wait for a small one: they come no further than the next op's end before
+     * the writer has come there as well. */
+    if (n == 1 &&
+        !(next && (changes(f->engine, next->first, t) || changes(f->engine, next->last, t)))) {
+        if (ith == writer) take_piece(f, &v, run, node, ith, w);
+        return ith == writer;
+    }
     if (ith == writer) tt_value_look(&v, &out);
     if (ith == writer && f->recorder) keep(f->recorder, &v, run, node);
     for (uint32_t k = (ith + nth - writer) % nth; k < n; k += nth)
         tt_value_take(&v, k, f->with, &f->pieces[k]);
-    if (!meet(f, nth) || ith != writer) return;
+    if (!meet(f, nth) || ith != writer) return true;
     /* The pieces are this thread's until it comes to the next op's end, and so do all others. */
     tt_value_finish(f->pieces, n, f->with, &out);
     if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
+    return true;
 }
 
 static void take_all(tt_fingerprints *f, const tt_value_data *v, uint32_t run, uint32_t node,

@@ -134,6 +134,7 @@ static void put_run(tt_rows *rows, const tt_model *m, const tt_run *r, size_t n)
     fill_name(rows, OPS_OBSERVED, n,
               r->observed == TT_OBSERVED_HOOK       ? "hook"
               : r->observed == TT_OBSERVED_CALLBACK ? "callback"
+              : r->observed == TT_OBSERVED_PROGRAM  ? "program"
                                                     : "bounds");
 }
 
