@@ -114,7 +114,9 @@ typedef struct tt_valuediff_place {
     uint32_t run, node; /* of a trace: in tt_model.runs and the run's graph; or TT_NONE */
     uint32_t n_dims;
     uint64_t ne[8];
-    uint64_t n, n_nan, n_inf;
+    uint64_t n;
+    bool has_counts; /* n_nan and n_inf are known */
+    uint64_t n_nan, n_inf;
     bool has_rms;
     double rms;
 } tt_valuediff_place;
@@ -229,10 +231,10 @@ tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *
 void tt_valuediff_free(tt_valuediff *d);
 
 /* What is close for values of which the coarsest type (tt_dump_value.coarsest_type) is this, and
- * what one step of that type (own_type) may add to the error of its inputs. docs/diff-values.md has
- * the tables. Unknown types are taken as F32. */
+ * what one step of that coarseness (of own_type) may add to the error of its inputs.
+ * docs/diff-values.md has the tables. Unknown types are taken as F32. */
 tt_tolerance tt_tolerance_of(const char *coarsest_type);
-tt_tolerance tt_tolerance_of_step(const char *own_type);
+tt_tolerance tt_tolerance_of_step(unsigned coarseness);
 /* "equal", "close", "differs", "nan", "shape", "unmeasured" */
 const char *tt_value_verdict_name(tt_value_verdict v);
 const char *tt_value_basis_name(tt_value_basis b); /* "none" "hash" "stats" "samples" "data" */

@@ -23,6 +23,7 @@ static void join(tt_blame_state *into, const tt_blame_state *s)
     into->rel_l2 = tt_larger(into->rel_l2, s->rel_l2);
     into->bad |= s->bad;
     into->unknown |= s->unknown;
+    if (s->coarseness > into->coarseness) into->coarseness = s->coarseness;
 }
 
 static tt_blame_state of_inputs(const tt_blame *b, const tt_dump_value *v, size_t i)
@@ -78,8 +79,8 @@ static tt_value_blame judge(const tt_valuediff_item *item, const tt_blame_state 
     return from->rel_l2 == 0 || larger ? TT_BLAME_OWN : TT_BLAME_INHERITED;
 }
 
-bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, tt_tolerance step,
-                    tt_valuediff_item *item, tt_blame_state *cache)
+bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned coarseness,
+                    double rel_l2, tt_valuediff_item *item, tt_blame_state *cache)
 {
     const tt_dump_value *v = &s->values[i];
     tt_blame_state from = of_inputs(b, v, i);
@@ -88,6 +89,9 @@ bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, tt_tolerance s
         if (!of_cache(b, item, &from, cache)) return false;
         join(&from, cache);
     }
+    if (coarseness > from.coarseness) from.coarseness = coarseness;
+    tt_tolerance step = tt_tolerance_of_step(from.coarseness);
+    if (!isnan(rel_l2)) step.rel_l2 = rel_l2;
     item->blame = judge(item, &from);
     item->input_rel_l2 = from.unknown ? NAN : from.rel_l2;
     if (item->verdict == TT_VALUE_CLOSE && item->blame == TT_BLAME_OWN &&

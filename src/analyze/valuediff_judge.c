@@ -9,18 +9,18 @@
 tt_tolerance tt_tolerance_of(const char *coarsest_type)
 {
     static const tt_tolerance by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {
-        {1e-4, 0.999999, INFINITY}, {1e-2, 0.9999, INFINITY}, {3e-2, 0.999, INFINITY},
-        {1e-1, 0.99, INFINITY},     {1.5e-1, 0.98, INFINITY}, {2e-1, 0.97, INFINITY},
-        {3e-1, 0.95, INFINITY},
+        {1e-4, 0.999999, INFINITY}, {1e-2, 0.9999, INFINITY}, {5e-2, 0.998, INFINITY},
+        {2e-1, 0.98, INFINITY},     {2.5e-1, 0.97, INFINITY}, {3e-1, 0.95, INFINITY},
+        {4e-1, 0.9, INFINITY},
     };
     return by_coarseness[tt_type_coarseness(coarsest_type)];
 }
 
-tt_tolerance tt_tolerance_of_step(const char *own_type)
+tt_tolerance tt_tolerance_of_step(unsigned coarseness)
 {
-    static const double by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {1e-4, 5e-3, 1e-2, 3e-2,
-                                                                     6e-2, 1e-1, 2e-1};
-    return (tt_tolerance){by_coarseness[tt_type_coarseness(own_type)], -INFINITY, INFINITY};
+    static const double by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {1e-4, 5e-3,   1e-2, 3e-2,
+                                                                     8e-2, 1.5e-1, 3e-1};
+    return (tt_tolerance){by_coarseness[coarseness], -INFINITY, INFINITY};
 }
 
 const char *tt_value_verdict_name(tt_value_verdict v)
@@ -137,7 +137,6 @@ tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
         .max_abs = NAN, .worst = TT_VALUE_NONE, .rel_l2 = NAN, .cosine = NAN, .rms_change = NAN};
     *tolerance = tolerance_for(va, vb, options);
     if (err) err->status = TT_OK;
-    if (!va->print.n && !vb->print.n) return TT_VALUE_UNMEASURED; /* nothing in it */
     if (has_nan(va) || has_nan(vb)) {
         error->basis = TT_BASIS_STATS;
         return TT_VALUE_NAN;

@@ -63,14 +63,23 @@ static void put_size(sentence *s, double rel_l2, bool at_least)
         put(s, "rel L2 %s%.3g", at_least ? "at least " : "", rel_l2);
 }
 
+static void put_nan(sentence *s, const char *side, const tt_valuediff_place *p, const char *before)
+{
+    if (*before == ':') put(s, "NaN");
+    if (p->has_counts)
+        put(s, "%s%" PRIu64 " of %s's %" PRIu64 " elements", before, p->n_nan, side, p->n);
+    else
+        put(s, "%show many of %s's %" PRIu64 " elements is not known", before, side, p->n);
+}
+
 char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
 {
     sentence s = {out, room, 0};
     const tt_value_error *e = &i->error;
     out[0] = '\0';
     if (i->verdict == TT_VALUE_NAN) {
-        put(&s, "NaN: %" PRIu64 " of A's %" PRIu64 " elements, %" PRIu64 " of B's %" PRIu64,
-            i->a.n_nan, i->a.n, i->b.n_nan, i->b.n);
+        put_nan(&s, "A", &i->a, ": ");
+        put_nan(&s, "B", &i->b, ", ");
         return out;
     }
     if (i->verdict == TT_VALUE_SHAPE) {
