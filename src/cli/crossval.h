@@ -27,12 +27,15 @@ typedef struct tt_crossval {
  * goes to *complaints. */
 void tt_crossval_check(tt_crossval *x, tt_complaints *complaints);
 
-/* What is fed to both sides: the prompt, then `rest`; and how many tokens are chosen by it: one
- * behind the prompt and one behind each of the rest. */
+/* What both sides take: the prompt, then `taken`; and how many tokens are chosen by it: one behind
+ * the prompt and one behind each that is computed. Of n tokens that are taken the last is not. */
 typedef struct tt_cv_tokens {
-    tt_token_ids prompt, rest;
+    tt_token_ids prompt, taken;
     int64_t n;
 } tt_cv_tokens;
+
+/* Those of `taken` that are computed; nothing to free. */
+tt_token_ids tt_cv_tokens_fed(const tt_cv_tokens *t);
 
 /* A scenario at work. */
 typedef struct tt_cv_scenario {

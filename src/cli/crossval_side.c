@@ -104,15 +104,15 @@ static bool set_tokens(tt_cv_scenario *c, size_t side, bool leads, tt_runner_arg
     tt_token_ids given = {s->token_ids.ids, s->token_ids.n, 0};
     tt_token_ids forced = {s->force_ids.ids, s->force_ids.n, 0};
     const tt_token_ids *prompt = leads ? &given : &c->tokens.prompt;
-    const tt_token_ids *rest = leads ? &forced : &c->tokens.rest;
+    const tt_token_ids *taken = leads ? &forced : &c->tokens.taken;
     args->has_predict = true;
     args->options.n_predict = (int32_t)(leads ? s->tokens : c->tokens.n);
     args->prompt = leads ? s->prompt : NULL;
     args->prompt_file = leads ? s->prompt_file : NULL;
     if (prompt->n) args->prompt_ids = words[0];
-    if (rest->n) args->force_ids = words[1];
+    if (taken->n) args->force_ids = words[1];
     return (!prompt->n || write_ids(c, side, ".prompt.ids", prompt, words[0])) &&
-           (!rest->n || write_ids(c, side, ".force.ids", rest, words[1]));
+           (!taken->n || write_ids(c, side, ".force.ids", taken, words[1]));
 }
 
 static char **engine_words(tt_cv_scenario *c, size_t side, bool leads)
@@ -135,9 +135,10 @@ static char **engine_words(tt_cv_scenario *c, size_t side, bool leads)
 static char **command_words(const tt_cv_scenario *c, size_t side, const char *out)
 {
     const tt_crossval_side *s = &c->x->settings.sides[side];
-    char *all = tt_cv_tokens_text(&c->tokens.prompt, &c->tokens.rest);
+    const tt_token_ids fed = tt_cv_tokens_fed(&c->tokens);
+    char *all = tt_cv_tokens_text(&c->tokens.prompt, &fed);
     char *prompt = tt_cv_tokens_text(&c->tokens.prompt, NULL);
-    char *rest = tt_cv_tokens_text(&c->tokens.rest, NULL);
+    char *rest = tt_cv_tokens_text(&fed, NULL);
     tt_crossval_words w = {.scenario = c->settings->name,
                            .model = s->model,
                            .out = out,

@@ -30,14 +30,20 @@ char *tt_cv_tokens_text(const tt_token_ids *first, const tt_token_ids *second)
     return NULL;
 }
 
+tt_token_ids tt_cv_tokens_fed(const tt_cv_tokens *t)
+{
+    size_t most = t->n > 0 ? (size_t)t->n - 1 : 0;
+    return (tt_token_ids){t->taken.ids, t->taken.n < most ? t->taken.n : most, 0};
+}
+
 bool tt_cv_tokens_given(tt_cv_scenario *c)
 {
     tt_error err;
     const tt_crossval_scenario *s = c->settings;
     c->tokens.n = s->tokens;
-    size_t fed = s->tokens > 1 && s->force_ids.n ? (size_t)s->tokens - 1 : 0;
+    size_t n = (size_t)s->tokens < s->force_ids.n ? (size_t)s->tokens : s->force_ids.n;
     return (append(&c->tokens.prompt, s->token_ids.ids, s->token_ids.n, &err) &&
-            append(&c->tokens.rest, s->force_ids.ids, fed, &err)) ||
+            append(&c->tokens.taken, s->force_ids.ids, n, &err)) ||
            tt_cv_fail(c, 2, "%s", err.message);
 }
 
@@ -59,13 +65,12 @@ static bool same(const tt_token_ids *a, const tt_token_ids *b, size_t n)
     return a->n >= n && b->n >= n && (n == 0 || memcmp(a->ids, b->ids, n * sizeof *a->ids) == 0);
 }
 
-/* What the leader took is fed to the other, but for the last: nobody looks behind it. */
+/* What the leader took the other takes. */
 static void lead_by(tt_cv_tokens *t, tt_token_ids *prompt, tt_token_ids *taken)
 {
     t->n = (int64_t)taken->n;
-    if (taken->n) taken->n--;
     t->prompt = *prompt;
-    t->rest = *taken;
+    t->taken = *taken;
     memset(prompt, 0, sizeof *prompt);
     memset(taken, 0, sizeof *taken);
 }
@@ -87,7 +92,7 @@ static bool read_engine(tt_cv_scenario *c, size_t side, bool leads)
     else if (leads)
         lead_by(&c->tokens, &prompt, &taken);
     else if (prompt.n != c->tokens.prompt.n || !same(&prompt, &c->tokens.prompt, prompt.n) ||
-             !same(&taken, &c->tokens.rest, c->tokens.rest.n))
+             !same(&taken, &c->tokens.taken, c->tokens.taken.n))
         ok = tt_cv_fail(c, side, "it was fed other tokens than side %c", "ba"[side]);
     tt_token_ids_free(&prompt);
     tt_token_ids_free(&taken);
@@ -133,11 +138,11 @@ static const char *read_batches(const tt_model *m, tt_cv_tokens *t, tt_error *er
         const char *why = unfit(b, position);
         if (why) return why;
         in_prompt = i == 0 || (in_prompt && b->n_tokens > 1);
-        if (!append(in_prompt ? &t->prompt : &t->rest, b->tokens, b->n_tokens, err))
+        if (!append(in_prompt ? &t->prompt : &t->taken, b->tokens, b->n_tokens, err))
             return err->message;
         position += b->n_tokens;
     }
-    t->n = (int64_t)t->rest.n + 1;
+    t->n = (int64_t)t->taken.n + 1;
     return t->prompt.n ? NULL : "no batch is in it";
 }
 
@@ -154,7 +159,7 @@ static bool read_trace(tt_cv_scenario *c, size_t side)
     const char *why = read_batches(m, &c->tokens, &err);
     bool ok = !why || tt_cv_fail(c, side, "%s cannot say what both sides are fed: %s", path, why);
     tt_model_close(m);
-    if (ok && !append(&c->chosen[side], c->tokens.rest.ids, c->tokens.rest.n, &err))
+    if (ok && !append(&c->chosen[side], c->tokens.taken.ids, c->tokens.taken.n, &err))
         ok = tt_cv_fail(c, side, "%s", err.message);
     return ok;
 }
@@ -174,7 +179,7 @@ bool tt_cv_tokens_read(tt_cv_scenario *c, size_t side, bool leads)
 void tt_cv_tokens_free(tt_cv_scenario *c)
 {
     tt_token_ids_free(&c->tokens.prompt);
-    tt_token_ids_free(&c->tokens.rest);
+    tt_token_ids_free(&c->tokens.taken);
     tt_token_ids_free(&c->chosen[0]);
     tt_token_ids_free(&c->chosen[1]);
 }

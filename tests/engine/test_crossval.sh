@@ -37,8 +37,13 @@ print(json.dumps(v))
 END
 }
 
+# runs PID: it is there, and not only waits to be asked for its end.
+runs() {
+    grep -qs '^State:.[^ZX]' "/proc/$1/status"
+}
+
 # --- forced ids, by themselves ---
-"$TT_BIN" run -q -o forced.ttrace -m f32.gguf -t 1 --prompt-ids 1,5,9 --force-ids "7,8,3" --write-ids forced.json >/dev/null || fail "run --force-ids"
+"$TT_BIN" run -q -o forced.ttrace -m f32.gguf -t 1 --values=hash --prompt-ids 1,5,9 --force-ids "7,8,3" --write-ids forced.json >/dev/null || fail "run --force-ids"
 "$TT_BIN" runner -q -m f32.gguf -t 1 --prompt-ids 1,5,9 -n 3 --write-ids free.json >/dev/null || fail "runner --write-ids"
 echo " 7 8,3 " >three.ids
 "$TT_BIN" runner -q -m f32.gguf -t 1 --prompt-ids 1,5,9 --force-ids @three.ids -n 5 --write-ids longer.json >/dev/null || fail "--force-ids @FILE"
@@ -53,14 +58,14 @@ assert longer["chosen_ids"][:3] == forced["chosen_ids"]
 END
 expect "--force-ids: what was decoded" "1 5 9 7 8" "$("$TT_BIN" export --format csv forced.ttrace -o tables >/dev/null 2>&1; python3 -c '
 import csv
-print(*[r["token_id"] for r in csv.DictReader(open("tables/batch_tokens.csv"))])')"
+print(*[r["text_id"] for r in csv.DictReader(open("tables/tokens.csv"))])')"
 "$TT_BIN" runner -q -m f32.gguf --prompt-ids 1,99999 2>no.txt && fail "an id that the vocabulary has not"
 grep -q "the model has no token 99999" no.txt || fail "an id that the vocabulary has not: $(cat no.txt)"
 
 # --- one engine, two numbers of threads: the same to the last bit ---
 cat >threads.json <<END
 { "scenarios": [ {"name": "hello", "prompt": "Hello world", "tokens": 3},
-                 {"name": "ids", "token_ids": [1, 5, 9], "force_ids": [7, 8]} ],
+                 {"name": "ids", "token_ids": [1, 5, 9], "force_ids": [7, 9]} ],
   "model": "f32.gguf", "sides": {"a": {"threads": 2}, "b": {"threads": 1}}, "exact": true, "output": "threads" }
 END
 crossval 0 threads
@@ -69,7 +74,7 @@ expect "threads: other values than equal" "0 0 0" "$(of threads scenarios 0 valu
 [ "$(of threads scenarios 0 values equal)" -gt 50 ] || fail "threads: few values were compared"
 expect "threads: tokens alike" '3 3 2 2' "$(of threads scenarios 0 token_agreement n_same) $(of threads scenarios 0 token_agreement n_compared) $(of threads scenarios 1 token_agreement n_same) $(of threads scenarios 1 token_agreement n_compared)"
 same "threads: what both were fed" threads/hello/a.ids.json threads/hello/b.ids.json
-expect "threads: forced on both" 2 "$(cat threads/ids/?.ids.json | grep -c '"taken_ids":\[7,8\]')"
+expect "threads: forced on both" 2 "$(cat threads/ids/?.ids.json | grep -c '"taken_ids":\[7,9\]')"
 for file in a.ttrace b.ttrace; do verified threads/hello/$file; done
 for file in log.txt summary.md hello/diff.json hello/diff.txt hello/a.log hello/b.txt; do
     [ -s threads/$file ] || fail "threads: no $file"
@@ -108,7 +113,8 @@ expect "bits: the stage of most" '"embeddings"' "$(of bits most_frequent_first_s
 grep -q "diverged.*position 0, embeddings" bits.out || fail "bits: the first divergence is not told"
 
 # --- traces, folders and programs; sides that fail, and the rest is run all the same ---
-known=$PWD/threads/hello/a.ttrace
+known=$PWD/threads/ids/a.ttrace
+"$TT_BIN" run -q -o other.ttrace -m f32.gguf -t 1 --values=hash --prompt-ids 1,5,9 --force-ids 8,7 >/dev/null || fail "run --force-ids"
 cat >known.sh <<'END'
 echo "about to be $1" >&2
 case $1 in
@@ -117,7 +123,7 @@ wrong) exit 3 ;;
 slow) sleep 600 & echo $! >"$4"; wait ;;
 nothing) ;;
 garbage) echo text >"$2" ;;
-other) cp threads/ids/a.ttrace "$2" ;;
+other) cp other.ttrace "$2" ;;
 *) cp "$3" "$2" ;;
 esac
 END
@@ -139,10 +145,10 @@ done
 expect "failing: whose" '"b"' "$(of failing scenarios 0 failed_side)"
 grep -q "about to be crash" failing/crash/b.log || fail "failing: what it said is not kept"
 grep -q "crash:   about to be crash" failing.err || fail "failing: what it said is not told"
-kill -0 "$(cat sleeper)" 2>/dev/null && fail "failing: what the slow one started is left running"
+runs "$(cat sleeper)" && fail "failing: what the slow one started is left running"
 
 mkdir broken
-cp "$(ls -d "$TT_ENGINES/$newest"/libllama.so* | head -n 1)" broken/libllama.so
+cp "$(find -L "$TT_ENGINES/$newest" -name 'libllama*.so*' | grep -v common | head -n 1)" broken/
 cat >broken.json <<END
 { "scenarios": [ {"name": "one", "prompt": "Hello"}, {"name": "two", "prompt": "world"} ], "model": "f32.gguf",
   "sides": {"a": {"engine": "broken"}, "b": {}}, "output": "broken-out" }
@@ -200,7 +206,7 @@ interrupt() {
     kill -INT $pid
     wait $pid
     expect "interrupted: exit code" 130 $?
-    kill -0 "$(cat sleeper)" 2>/dev/null && fail "interrupted: its program is left running"
+    runs "$(cat sleeper)" && fail "interrupted: its program is left running"
     ls -d held.*.part 2>/dev/null && fail "interrupted: left behind"
     grep -q "1 matched.*interrupted: 2 not tried" held.out || fail "interrupted: not reported: $(cat held.out)"
 }
