@@ -36,9 +36,10 @@ static saved *set_environment(const tt_cv_scenario *c, size_t side, const char *
 {
     const tt_crossval_side *s = &c->x->settings.sides[side];
     bool bitnet = s->records == TT_RECORDS_BITNET, trace = s->records == TT_RECORDS_TRACE;
-    tt_side_variable own[] = {{"TENSORTRACE", trace ? out : NULL},
-                              {TT_ENV_VALUES, trace ? c->x->settings.values : NULL},
-                              {"BITNET_TRACE_DIR", bitnet ? out : NULL}};
+    tt_side_variable own[] = {
+        {"TENSORTRACE", trace ? out : NULL},
+        {TT_ENV_VALUES, trace && c->x->settings.has_values ? c->x->settings.values : NULL},
+        {"BITNET_TRACE_DIR", bitnet ? out : NULL}};
     size_t n_own = s->kind == TT_SIDE_COMMAND ? sizeof own / sizeof *own : 0;
     saved *list = calloc(s->n_environment + n_own + 1, sizeof *list);
     *n = 0;

@@ -239,6 +239,7 @@ static void read_whole(tt_cv_reading *r, json_t *root)
     }
     (void)tt_cv_object_read(r, whole_keys, WHOLE_KEYS, root, &o);
     s->values = text_or(&o, WHOLE_VALUES, DEFAULT_VALUES);
+    s->has_values = o.has[WHOLE_VALUES];
     s->exact = o.has[WHOLE_EXACT] && o.values[WHOLE_EXACT].integer;
     s->timeout_s = o.has[WHOLE_TIMEOUT] ? o.values[WHOLE_TIMEOUT].integer : TT_CROSSVAL_TIMEOUT_S;
     s->output = o.has[WHOLE_OUTPUT] ? o.values[WHOLE_OUTPUT].text

@@ -73,6 +73,7 @@ typedef struct tt_crossval_settings {
     size_t n_scenarios;
     tt_crossval_side sides[2]; /* a, b */
     const char *values;        /* LEVEL[:SELECT] */
+    bool has_values;           /* it was given */
     const char *output;        /* folder of the results, absolute */
     bool exact, has_tolerance;
     double rel_l2, cosine, max_abs; /* NAN: as it is without settings */
