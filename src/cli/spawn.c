@@ -158,15 +158,21 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
 /* When the child has had its time, and what was done about it. */
 typedef struct deadline {
     uint64_t at_ns; /* UINT64_MAX: none */
-    bool asked;     /* to end */
+    bool asked;     /* it was told so */
+    bool hurried;   /* a person, who waits, has asked it to end */
 } deadline;
 
 /* Asks, or kills, when it is time. */
 static void keep_deadline(deadline *d)
 {
-    if (tt_clock_ns(CLOCK_MONOTONIC) < d->at_ns) return;
-    send(d->asked ? SIGKILL : SIGTERM);
-    d->at_ns = d->asked ? UINT64_MAX : tt_clock_ns(CLOCK_MONOTONIC) + TT_SPAWN_GRACE_NS;
+    if (d->at_ns == UINT64_MAX) return;
+    uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    if (asked && !d->hurried && d->at_ns > now_ns + TT_SPAWN_GRACE_NS)
+        d->at_ns = now_ns + TT_SPAWN_GRACE_NS;
+    d->hurried |= asked != 0;
+    if (now_ns < d->at_ns) return;
+    send(d->asked || d->hurried ? SIGKILL : SIGTERM);
+    d->at_ns = d->asked || d->hurried ? UINT64_MAX : now_ns + TT_SPAWN_GRACE_NS;
     d->asked = true;
 }
 
@@ -201,7 +207,7 @@ tt_status tt_spawn_and_wait(char **argv, const tt_spawn_setup *setup, const tt_s
     asked = 0;
     tt_status started = start(argv, setup, &pid, &before, err);
     if (started != TT_OK) return started;
-    deadline d = {UINT64_MAX, false};
+    deadline d = {.at_ns = UINT64_MAX};
     if (setup && setup->timeout_ns) d.at_ns = tt_clock_ns(CLOCK_MONOTONIC) + setup->timeout_ns;
     int status = wait_for(pid, watch, &d);
     if (is_group) (void)kill(-pid, SIGKILL); /* what it has started and left behind */

@@ -120,7 +120,7 @@ echo "about to be $1" >&2
 case $1 in
 crash) kill -SEGV $$ ;;
 wrong) exit 3 ;;
-slow) sleep 600 & echo $! >"$4"; wait ;;
+slow) [ ! -e stubborn ] || trap '' INT; sleep 600 & echo $! >"$4"; while [ -e stubborn ]; do sleep 1; done; wait ;;
 nothing) ;;
 garbage) echo text >"$2" ;;
 other) cp other.ttrace "$2" ;;
@@ -214,6 +214,7 @@ interrupt
 expect "interrupted: what is kept" "good log.txt summary.json summary.md " "$(ls held | tr '\n' ' ')"
 expect "interrupted: states" '"matched" "not_tried" "not_tried"' "$(of held scenarios 0 state) $(of held scenarios 1 state) $(of held scenarios 2 state)"
 before=$(ls -i held/summary.json)
+touch stubborn # killed, then
 interrupt --force
 expect "interrupted --force: what was there is there" "$before" "$(ls -i held/summary.json)"
 finish

@@ -258,8 +258,11 @@ static void totals_are_those_of_the_scenarios(void **state)
     assert_int_equal(t.n[TT_SCENARIO_DIVERGED], 3);
     assert_int_equal(t.n[TT_SCENARIO_FAILED], 1);
     assert_int_equal(t.n[TT_SCENARIO_NOT_TRIED], 1);
+    assert_ptr_equal(t.stage, ends[1].first.stage);
     assert_string_equal(t.stage, "ffn_act");
     assert_int_equal(t.n_stage, 2);
+    (void)snprintf(ends[1].first.stage, TT_STAGE_TEXT, "v_proj");
+    assert_string_equal(tt_crossval_totals_of(&s).stage, "q_proj"); /* of equals the earliest */
     assert_int_equal(t.agreement.n_compared, 12);
     assert_int_equal(t.agreement.n_same, 9);
     assert_int_equal(t.bands.counts[TT_BAND_99], 30);
