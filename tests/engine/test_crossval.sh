@@ -180,7 +180,7 @@ if [ -x "$example" ]; then
     cat >own.json <<END
 { "scenarios": [ {"name": "hello", "prompt": "Hello world", "tokens": 3} ], "model": "f32.gguf",
   "sides": {"a": {}, "b": {"command": ["$example", "-m", "{model}", "--tokens", "{prompt_ids}", "--then", "{force_ids}"],
-                           "prints": "ids"}}, "output": "own" }
+                           "prints": "ids"}}, "values": "hash", "output": "own" }
 END
     crossval 0 own
     expect "own engine: tokens" 3 "$(of own scenarios 0 token_agreement n_compared)"
