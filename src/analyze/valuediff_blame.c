@@ -73,6 +73,9 @@ static tt_value_blame judge(const tt_valuediff_item *item, const tt_blame_state 
     if (item->verdict == TT_VALUE_EQUAL || item->verdict == TT_VALUE_UNMEASURED)
         return TT_BLAME_NONE;
     if (isinf(from->rel_l2)) return TT_BLAME_INHERITED;
+    /* Of an error without a size (an order, a choice of experts): the least change before it can
+     * have made it. */
+    if (item->error.basis == TT_BASIS_HASH && from->rel_l2 > 0) return TT_BLAME_INHERITED;
     bool larger = size > TT_VALUEDIFF_OWN * from->rel_l2;
     if (from->bad && !larger) return TT_BLAME_INHERITED;
     if (from->unknown) return TT_BLAME_UNKNOWN;

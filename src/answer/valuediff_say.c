@@ -93,6 +93,10 @@ char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
         }
         return out;
     }
+    if (e->basis == TT_BASIS_HASH && i->verdict == TT_VALUE_DIFFERS) {
+        put(&s, "other bits; a distance is not known");
+        return out;
+    }
     put_size(&s, e->rel_l2, e->at_least);
     if (!isnan(e->cosine)) put(&s, ", cosine %.6g", e->cosine);
     if (!isnan(e->max_abs)) put(&s, ", max abs %.3g", e->max_abs);
