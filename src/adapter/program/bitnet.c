@@ -8,7 +8,9 @@
 #include "value/fingerprint.h"
 
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,19 @@ void tt_program_bitnet_forget(void)
     refused = true; /* parent and child cannot both number their files */
 }
 
+/* The first problem, where somebody will see it. */
+static void tell(const char *message)
+{
+    static _Atomic bool told;
+    tt_recorder *r = tt_process_recorder_if_open();
+    if (atomic_exchange(&told, true)) return;
+    tt_process_problem(message);
+    if (!r) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_process_environment(r, "bitnet_problem", message);
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
 static tt_bitnet_writer *get_writer(void)
 {
     tt_error err = {.message = ""};
@@ -38,13 +53,28 @@ static tt_bitnet_writer *get_writer(void)
     if (!writer && !refused && folder[0] && tt_bitnet_writer_open(folder, &writer, &err) != TT_OK) {
         refused = true;
         writer = NULL;
-        tt_recorder *r = tt_process_recorder_if_open();
-        if (r) tt_process_environment(r, "bitnet_problem", err.message);
-        tt_process_problem(err.message);
     }
     tt_bitnet_writer *w = writer;
     (void)pthread_mutex_unlock(&lock);
+    if (err.message[0]) tell(err.message);
     return w;
+}
+
+/* One after the other, as BitNet.rs adds them; a fingerprint has sixteen sums. */
+static double rms_of(const tt_value_data *v, uint64_t n)
+{
+    enum { SOME = 256 }; /* whole blocks of every type */
+    const uint8_t *at = v->data;
+    size_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
+    float some[SOME];
+    double sum = 0;
+    for (uint64_t first = 0; first < n; first += SOME) {
+        size_t k = n - first < SOME ? (size_t)(n - first) : SOME;
+        tt_value_to_f32(v->type, at + first / block * bytes, k, some);
+        for (size_t i = 0; i < k; i++)
+            sum += (double)some[i] * (double)some[i];
+    }
+    return sqrt(sum / (double)n);
 }
 
 static bool fingerprint(const tt_value_data *v, tt_fingerprint *f)
@@ -74,7 +104,8 @@ void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tens
         v.ne[d] = (uint64_t)t->ne[d];
         v.nb[d] = t->nb[d];
     }
-    if (!fingerprint(&v, &f)) return;
+    tt_error err;
+    if (v.type == TT_VALUE_UNKNOWN || !fingerprint(&v, &f)) return;
     for (unsigned d = 0; d < value->n_dims; d++)
         shape[d] = value->ne[value->n_dims - 1 - d];
     tt_bitnet_record record = {.name = value->name,
@@ -83,7 +114,6 @@ void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tens
                                .dtype = type->name,
                                .has_blake3 = f.has_blake3,
                                .has_rms = f.has_range && !f.n_nan && !f.n_inf,
-                               .rms = f.rms,
                                .n_elements = f.n,
                                .has_first_values = f.n_prefix > 0,
                                .first_values = f.prefix,
@@ -94,5 +124,6 @@ void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tens
                                .layer = layer,
                                .stage = stage && stage[0] ? stage : NULL};
     memcpy(record.blake3, f.blake3, sizeof record.blake3);
-    (void)tt_bitnet_writer_put(w, &record, NULL, NULL);
+    if (record.has_rms) record.rms = rms_of(&v, f.n);
+    if (tt_bitnet_writer_put(w, &record, NULL, &err) != TT_OK) tell(err.message);
 }
