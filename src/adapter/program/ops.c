@@ -63,7 +63,7 @@ void(tt_batch_end)(int status)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-void(tt_token_text)(int32_t token, const char *text, size_t n)
+void(tt_token_name)(int32_t token, const char *text, size_t n)
 {
     tt_program_thread *self;
     tt_recorder *r = tt_program_recorder(&self);

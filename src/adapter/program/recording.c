@@ -54,10 +54,8 @@ static void in_the_child(void)
     set(RECORDS_BITNET, false);
 }
 
-static tt_status choose_values(const char *told, tt_error *err)
+static tt_status choose_values(const char *text, tt_error *err)
 {
-    const char *env = getenv(TT_ENV_VALUES);
-    const char *text = env && env[0] ? env : told;
     tt_select none = {.level = TT_VALUES_OFF};
     tt_capture_options.values = none;
     tt_program_outputs_begin(text != NULL);
@@ -67,10 +65,12 @@ static tt_status choose_values(const char *told, tt_error *err)
 static tt_status begin(const tt_process_setup *setup, const char *values, const char *name,
                        tt_error *err)
 {
+    const char *env = getenv(TT_ENV_VALUES);
     tt_capture_read();
+    if (env && env[0]) values = env;
     tt_status status = choose_values(values, err);
     if (status != TT_OK) return status;
-    tt_program_set_name(name);
+    tt_program_set_name(name, values);
     tt_engine_empty_ops[0] = 1; /* no op */
     tt_program_batches_forget();
     tt_program_threads_forget();
