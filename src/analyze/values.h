@@ -14,9 +14,11 @@
 
 /* The output of a node in a run. */
 typedef struct tt_values_row {
-    uint32_t run;  /* in m->runs */
-    uint32_t node; /* in the run's graph */
-    bool masking;  /* its infinities are those of a mask: analyze/values_walk.h */
+    uint32_t run;   /* in m->runs */
+    uint32_t node;  /* in the run's graph: whose output it is, the op's last */
+    uint32_t first; /* the op's first node, by which it is known elsewhere ... */
+    uint8_t covers; /* ... and how many executing ones behind it belong to it */
+    bool masking;   /* its infinities are those of a mask: analyze/values_walk.h */
     tt_fingerprint print;
 } tt_values_row;
 
@@ -50,7 +52,7 @@ typedef struct tt_values_query {
 
 /* What the outputs are that pass, all together. */
 typedef struct tt_values_counts {
-    uint64_t outputs;    /* measured, and of the kind that is wanted */
+    uint64_t outputs;    /* measured */
     uint64_t unmeasured; /* ops that were executed, and pass, and whose output nobody took */
     uint64_t elements;
     uint64_t bad;            /* outputs with NaN, or with infinities that are not a mask's */
@@ -66,6 +68,7 @@ typedef struct tt_values_counts {
 typedef struct tt_values_page {
     tt_values_row *rows;
     size_t n;
+    uint64_t total; /* rows of the kind that is wanted, also those that are not on the page */
     tt_values_counts counts;
 } tt_values_page;
 

@@ -4,23 +4,10 @@
 #define TT_ANALYZE_VALUES_FIRST_H
 
 #include "analyze/values.h"
+#include "analyze/values_walk.h"
 
 #define TT_VALUES_BIRTHS_MAX 32u
 #define TT_VALUES_SOURCES_MAX 10u
-
-/* What is known of a source of an op at the time that it ran. */
-typedef enum tt_values_state {
-    TT_STATE_UNMEASURED = 0, /* the output that it is (or the last write to it) was not taken */
-    TT_STATE_FINITE,
-    TT_STATE_MASKING, /* infinities of a mask, and nothing else */
-    TT_STATE_INFINITE,
-    TT_STATE_NAN,
-    TT_STATE_WEIGHT, /* of the model's file: not measured while it runs */
-    TT_STATE_INPUT   /* given by the program for each batch (tokens, a mask): not measured */
-} tt_values_state;
-
-/* "unmeasured" "finite" "masking" "infinite" "nan" "weight" "input" */
-const char *tt_values_state_name(tt_values_state s);
 
 typedef struct tt_values_source {
     uint32_t tensor; /* in the op's graph */
@@ -45,7 +32,7 @@ const char *tt_birth_kind_name(tt_birth_kind k); /* "born" "inherited" "uncertai
 /* A bad output whose sources are not known to be bad. */
 typedef struct tt_values_birth {
     tt_values_row row;
-    tt_birth_kind kind; /* BORN or UNCERTAIN */
+    tt_birth_kind kind; /* INHERITED: only of the first, where the filter hides what it came from */
     uint32_t n_sources;
     tt_values_source sources[TT_VALUES_SOURCES_MAX];
 } tt_values_birth;

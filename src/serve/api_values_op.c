@@ -11,6 +11,7 @@
 typedef struct op_values {
     tt_request *q;
     uint32_t run, op; /* op: its first node, or TT_NONE: none was recorded there */
+    uint8_t covers;   /* executing nodes behind the first that belong to it */
     tt_outputs outputs;
     uint8_t masking[TT_OP_NODES_MAX]; /* of the outputs */
 } op_values;
@@ -35,6 +36,7 @@ static tt_status find(op_values *v, uint32_t node, tt_error *err)
     tt_outputs *all = &v->outputs;
     tt_status status = tt_join_run(&join, v->q->m, v->run, err);
     if (status == TT_OK) v->op = op_of(&join, node);
+    if (v->op != TT_NONE) v->covers = join.ops[v->op].covers;
     if (status == TT_OK) status = tt_outputs_of_run(all, v->q->m, v->run, err);
     size_t kept = 0;
     for (size_t i = 0; status == TT_OK && i < all->n && kept < TT_OP_NODES_MAX; i++) {
@@ -89,8 +91,11 @@ static void put(tt_json *j, const op_values *v)
     tt_json_key(j, "outputs");
     tt_json_array(j);
     for (size_t i = 0; i < v->outputs.n; i++) {
+        const uint32_t node = v->outputs.list[i].node;
         const tt_values_row row = {.run = v->run,
-                                   .node = v->outputs.list[i].node,
+                                   .node = node,
+                                   .first = v->op == TT_NONE ? node : v->op,
+                                   .covers = v->covers,
                                    .masking = v->masking[i],
                                    .print = v->outputs.list[i].print};
         tt_values_row_json(j, m, &row, true);
