@@ -3,14 +3,14 @@
 import { getJson, ofTrace } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { count, counted, plainName } from "../../draw/format";
+import { announce } from "../../parts/announce";
 import { Failure, Loading } from "../../parts/messages";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
-import { selection } from "../../state/selection";
+import { select, selection } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { showView } from "../../state/view";
 import type { Birth, First, List, Output, Source } from "./answer";
 import { layerText, number } from "./measures";
-import { chooseOutput } from "./state";
 
 const ROWS_MOST = 2000;
 
@@ -23,7 +23,8 @@ function notFinite(o: Output): string {
 }
 
 export function choose(o: Output): void {
-  void chooseOutput({ run: o.run, node: o.node, token: o.token_id, layer: o.layer_id }, `${plainName(o.name)}, ${where(o)}: ${notFinite(o)}`);
+  select({ token: o.token_id, layer: o.layer_id, op: { run: o.run, node: o.op_node }, tensor: null, region: null, time: null });
+  announce(`${plainName(o.name)}, ${where(o)}: ${notFinite(o)}`);
 }
 
 const STATES: Record<Source["state"], string> = {
@@ -48,16 +49,23 @@ function Sources(props: { birth: Birth }) {
   );
 }
 
+const CAME: Record<Birth["kind"], string> = {
+  born: "None of its sources has any: it was born here.",
+  inherited: "A source of it has some already: it was inherited.",
+  uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
+};
+
 /** Above everything: what was the first to be not finite, and whether it was made so there. */
 export function FirstBad(props: { first: First }) {
-  const { first } = props.first;
-  if (!props.first.found || !first)
+  const birth = props.first.first;
+  if (!props.first.found || !birth)
     return (
       <p class="values-verdict" role="status">
         <b>All finite.</b> {count(props.first.summary.outputs)} outputs were measured, none has a NaN or an infinity that is not a mask's.
       </p>
     );
-  const born = first.kind === "born";
+  const first = birth.output;
+  const born = birth.kind === "born";
   const more = props.first.births_total - 1;
   return (
     <div class="values-verdict values-bad" role="status">
@@ -67,9 +75,7 @@ export function FirstBad(props: { first: First }) {
         </b>{" "}
         ({plainName(first.op)}, {where(first)}): {notFinite(first)} of {count(first.elements)} elements
         {first.first_bad_at && <>, first at [{first.first_bad_at.join(", ")}]</>}.{" "}
-        {born
-          ? "None of its sources has any: it was made here."
-          : "No source is known to have any, but not all were measured: it may be inherited."}{" "}
+        {CAME[birth.kind]}{" "}
         <button type="button" onClick={() => choose(first)}>
           Select it
         </button>{" "}
@@ -83,7 +89,7 @@ export function FirstBad(props: { first: First }) {
           Show it in the graph
         </button>
       </p>
-      <Sources birth={first} />
+      <Sources birth={birth} />
       <p>
         {counted(props.first.summary.bad, "output")} of {count(props.first.summary.outputs)} {props.first.summary.bad === 1 ? "is" : "are"} not finite;{" "}
         {more > 0 ? `${counted(more, "other")} of them came from no bad source either.` : "the others inherited it."}
@@ -113,7 +119,7 @@ export function BadList(props: { trace: number }) {
   const list = data.value;
   if (!list) return <Loading what="the outputs that are not finite" />;
   const op = selection.value.op;
-  const selected = op ? list.rows.findIndex((o) => o.run === op.run && o.node === op.node) : -1;
+  const selected = op ? list.rows.findIndex((o) => o.run === op.run && o.op_node === op.node) : -1;
   return (
     <section class="values-list" aria-label="Outputs with NaN or Inf">
       <h2>

@@ -11,6 +11,8 @@ export interface Output {
   readonly node: number;
   readonly name: string;
   readonly op: string;
+  /** The first node of the op that computed it. */
+  readonly op_node: number;
   readonly layer_id: number | null;
   readonly type: string;
   readonly shape: readonly number[];
@@ -108,8 +110,9 @@ export interface Source {
 }
 
 /** A bad output none of whose sources is known to be bad. */
-export interface Birth extends Output {
-  readonly kind: "born" | "uncertain";
+export interface Birth {
+  readonly kind: "born" | "inherited" | "uncertain";
+  readonly output: Output;
   readonly sources: readonly Source[];
 }
 
@@ -117,7 +120,6 @@ export interface Birth extends Output {
 export interface First {
   readonly found: boolean;
   readonly first: Birth | null;
-  readonly births: readonly Birth[];
   readonly births_total: number;
   readonly summary: Summary;
 }
@@ -133,6 +135,7 @@ export interface OfOp {
   readonly run: number;
   /** The first node of the op that computed them; null: no op was recorded. */
   readonly op: number | null;
-  readonly recorded: boolean;
   readonly outputs: readonly Output[];
+  /** Of each: its name without the layer's number. */
+  readonly places: readonly string[];
 }

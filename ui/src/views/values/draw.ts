@@ -10,6 +10,7 @@ const TOP = 20;
 const RIGHT = 8;
 const ROW_MOST = 30;
 const ROW_LEAST = 6;
+const HEIGHT_MOST = 286;
 const CELL_MOST = 64;
 /** From these sizes on a cell has room for its figure. */
 const TEXT_CELL = 52;
@@ -35,6 +36,12 @@ export function geometryOf(g: Grid, width: number, room: number): Geometry {
   const cell = Math.min(CELL_MOST, space / columns);
   const row = Math.min(ROW_MOST, Math.max(ROW_LEAST, Math.floor((room - TOP - 4) / Math.max(1, g.layers.length))));
   return { width, height: TOP + row * g.layers.length + 4, columns, each, cell, row };
+}
+
+/** What it takes at best; of many layers, what they take at least. */
+export function heightOf(g: Grid): number {
+  const n = g.layers.length;
+  return TOP + 4 + Math.max(n * ROW_LEAST, Math.min(n * ROW_MOST, HEIGHT_MOST));
 }
 
 export interface Place {

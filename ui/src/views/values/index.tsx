@@ -11,6 +11,7 @@ import { selectedLayer, selectedToken, selectedTrace } from "../../state/selecti
 import { generation, summary } from "../../state/trace";
 import { gridOf, type First, type Grid, type Overview, type Place } from "./answer";
 import { BadList, FirstBad } from "./Bad";
+import { heightOf } from "./draw";
 import { Heat } from "./Heat";
 import { Lines } from "./Lines";
 import { extentOf, MEASURES, number, type Measure } from "./measures";
@@ -132,7 +133,7 @@ function Shown(props: { grid: Grid; shown: Measure }) {
   return (
     <>
       <Legend grid={grid} shown={shown} />
-      <div class="values-heat">
+      <div class="values-heat" style={{ height: `${heightOf(grid)}px` }}>
         <Heat
           grid={grid}
           measure={shown}

@@ -3,7 +3,8 @@
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { css, isDark, seriesColour, themeColour, type Rgb } from "../../draw/colour";
+import { css, themeColour } from "../../draw/colour";
+import { rangeColour, rmsColour } from "./colours";
 import { number } from "./measures";
 import type { Profile } from "./profile";
 
@@ -12,13 +13,6 @@ export interface PlotHooks {
   selected(): number;
   onCursor(i: number | null): void;
   choose(i: number): void;
-}
-
-export function rmsColour(): Rgb {
-  return seriesColour(isDark.value ? 5 : 0);
-}
-export function rangeColour(): Rgb {
-  return seriesColour(1);
 }
 
 function axes(profile: Profile): uPlot.Axis[] {
@@ -118,7 +112,7 @@ export function plotRms(host: HTMLElement, size: { width: number; height: number
     {
       ...options,
       // Without anything to show there are no factors.
-      scales: { ...options.scales, y: any ? { distr: 3 } : { range: () => [0, 1] } },
+      scales: { ...options.scales, y: any ? { distr: 3, range: (_u, least, most) => [least / 1.3, most * 1.3] } : { range: () => [0, 1] } },
       series: [
         {},
         { stroke: css(rmsColour()), width: 2, points: { show: few, size: 5, fill: css(rmsColour()) } },
