@@ -50,7 +50,7 @@ static void cost_open(void)
     tt_lanes_prepare();
     /* A trace of no run is not kept. */
     atomic_fetch_add(&tt_recorder_area(tt_process_recorder())->area->counts.runs, 1);
-    if (!tt_lanes_run_begin(1, nodes, COST_ROUND, __builtin_frame_address(0), &engine)) exit(2);
+    if (!tt_lanes_run_begin(1, nodes, COST_ROUND, 0, __builtin_frame_address(0), &engine)) exit(2);
 }
 #endif
 

@@ -46,6 +46,7 @@ function described(way) {
     if (way == "callback") return "traced, callback mode"
     if (way == "faults") return "traced, hook mode, `--faults`"
     if (way == "residency") return "traced, hook mode, `--residency`"
+    if (way ~ /^values-/) return "traced, hook mode, `--values=" substr(way, 8) "`"
     if (way == "eval-nothing") return "eval callback that does nothing"
     if (way == "eval-print") return "eval callback that prints values"
     return way
@@ -78,15 +79,15 @@ function put_data(    i, p, g, k, a) {
 }
 
 # Met: the interval's upper end is below the target. Not met: its lower end is above.
-function put_target(model, most,    i, p, g, k, word) {
+function put_target(model, way, most,    i, p, g, k, word) {
     for (i = 1; i <= n_groups; i++) {
         g = groups[i]
         split(g, p, SUBSEP)
-        if (p[1] != model || p[3] != "hook") continue
+        if (p[1] != model || p[3] != way) continue
         k = g SUBSEP "wall"
         word = highs[k] <= most ? "yes" : lows[k] > most ? "**no**" : medians[k] <= most ? "the median is; the interval is wider" : "the median is not; the interval reaches below"
-        printf "| slow-down of generation, %s, %d thread%s, hook mode: wall time (CPU time %s %%) | <= %s %% | %s %% | %s |\n", \
-            name_of(model), p[2], (p[2] == 1 ? "" : "s"), percent(medians[g SUBSEP "cpu"]), most, cell(k), word >targets
+        printf "| slow-down of generation, %s, %d thread%s, %s: wall time (CPU time %s %%) | <= %s %% | %s %% | %s |\n", \
+            name_of(model), p[2], (p[2] == 1 ? "" : "s"), described(way), percent(medians[g SUBSEP "cpu"]), most, cell(k), word >targets
     }
 }
 
@@ -105,6 +106,8 @@ END {
     } else
         print "\nNo record was dropped in any traced process."
     put_data()
-    put_target("tinyllama", 0.5)
-    put_target("tiny", 3)
+    put_target("tinyllama", "hook", 0.5)
+    put_target("tiny", "hook", 3)
+    put_target("tinyllama", "values-stats", 5)
+    put_target("tinyllama", "values-hash", 10)
 }

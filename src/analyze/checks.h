@@ -31,6 +31,8 @@ tt_status tt_check_no_zero(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_weights(const tt_model *m, tt_check *c, tt_error *err);
 /* verify_details.c: */
 tt_status tt_check_details(const tt_model *m, tt_check *c, tt_error *err);
+/* verify_values.c: */
+tt_status tt_check_values(const tt_model *m, tt_check *c, tt_error *err);
 /* verify_observed.c: */
 tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_residency(const tt_model *m, tt_check *c, tt_error *err);

@@ -12,7 +12,8 @@ enum {
     META,                                 /* + record type; + 0: of a type unknown here */
     OPS = META + TT_META_DETAIL_LOSS + 1, /* + column of OPS_COLUMNS */
     DETAIL = OPS + 6,                     /* + kind; + 0: of a kind unknown here */
-    ROWS = DETAIL + TT_DETAIL_KINDS
+    DATA = DETAIL + TT_DETAIL_KINDS,
+    ROWS
 };
 
 _Static_assert(ROWS <= TT_CONTENT_ROWS_MAX, "each kind of content has its row");
@@ -57,6 +58,7 @@ static const struct {
     [DETAIL + TT_DETAIL_EXPERTS] = {"detail", "experts"},
     [DETAIL + TT_DETAIL_WEIGHTS_F32] = {"detail", "weights"},
     [DETAIL + TT_DETAIL_VALUE] = {"detail", "values"},
+    [DATA] = {"value", "data"},
 };
 
 /* A chunk being shared out among the rows. */
@@ -132,6 +134,8 @@ static tt_status share_chunk(tt_content *content, const tt_chunk_header *h, tt_s
         status = give_ops(&s, payload, err);
     else if (h->type == TT_CHUNK_DETAIL)
         status = give_details(&s, payload, err);
+    else if (h->type == TT_CHUNK_VALUE)
+        give(&s, DATA, h->raw_bytes, 1);
     else
         rest = UNKNOWN_CHUNKS;
     if (status == TT_OK && h->type == TT_CHUNK_OPS) content->records += h->count;

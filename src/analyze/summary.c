@@ -47,6 +47,9 @@ static void add_chunks(const tt_model *m, tt_summary *s)
                                            : t->end_bytes;
         if (t->chunks[i].type == TT_CHUNK_OPS) s->ops_bytes += end - t->chunks[i].offset;
         if (t->chunks[i].type == TT_CHUNK_DETAIL) s->details += t->chunks[i].count;
+        if (t->chunks[i].type != TT_CHUNK_VALUE) continue;
+        s->data_parts++;
+        s->data_bytes += end - t->chunks[i].offset;
     }
     s->file_bytes = t->source.size;
 }

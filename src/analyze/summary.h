@@ -32,6 +32,8 @@ typedef struct tt_summary {
     uint64_t ops_bytes; /* of the file, in OPS chunks */
     uint64_t file_bytes;
     uint64_t details;        /* records of DETAIL streams, incomplete ones included */
+    uint64_t data_parts;     /* VALUE chunks: data of outputs */
+    uint64_t data_bytes;     /* of the file, in those */
     bool sequences_observed; /* of any batch; then: */
     uint32_t sequences;      /* different ones; two contexts have different ones */
     tt_kind_summary buffers[TT_BUFFER_OUTPUT + 1];       /* by tt_buffer_kind */

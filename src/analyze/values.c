@@ -1,5 +1,6 @@
 #include "analyze/values.h"
 
+#include "analyze/output_data.h"
 #include "analyze/values_fetch.h"
 #include "analyze/values_walk.h"
 
@@ -27,24 +28,14 @@ bool tt_values_is_zero(const tt_fingerprint *p)
     return is_finite(p) && tt_values_max_abs(p) <= 0;
 }
 
-void tt_values_shape(const tt_graph *g, uint32_t node, uint64_t ne[4])
-{
-    const tt_tensor *t = &g->tensors[node];
-    for (unsigned d = 0; d < 4; d++)
-        ne[d] = t->ne[d];
-    if (strcmp(t->op_name, "SET_ROWS") == 0 && t->n_src > 1 && t->src[0] != TT_NONE &&
-        t->src[1] != TT_NONE)
-        ne[1] = g->tensors[t->src[1]].ne[0];
-}
-
 bool tt_values_coordinates(const tt_graph *g, uint32_t node, uint64_t index, uint64_t out[4])
 {
-    uint64_t ne[4];
-    tt_values_shape(g, node, ne);
+    tt_output_shape shape;
+    tt_output_shape_of(g, node, &shape);
     for (unsigned d = 0; d < 4; d++) {
-        if (ne[d] == 0) return false;
-        out[d] = index % ne[d];
-        index /= ne[d];
+        if (shape.ne[d] == 0) return false;
+        out[d] = index % shape.ne[d];
+        index /= shape.ne[d];
     }
     return index == 0;
 }

@@ -85,7 +85,5 @@ bool tt_values_is_zero(const tt_fingerprint *p);
 /* Coordinates [i0, i1, i2, i3] (i0 runs fastest, as in ggml's ne) of element `index` of the node's
  * output; false when it has none there. Of SET_ROWS, i1 counts the rows that were written. */
 bool tt_values_coordinates(const tt_graph *g, uint32_t node, uint64_t index, uint64_t out[4]);
-/* Shape of what was taken of the node: its ne, or of SET_ROWS the rows that were written. */
-void tt_values_shape(const tt_graph *g, uint32_t node, uint64_t ne[4]);
 
 #endif

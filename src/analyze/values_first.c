@@ -138,10 +138,22 @@ static void look_at_sources(const finding *f, tt_values_walk *w, const tt_values
 
 /* --- bad outputs --- */
 
+static const char *name_of(const tt_model *m, const tt_values_birth *b)
+{
+    return m->graphs[m->runs[b->row.run].graph].tensors[b->row.node].name;
+}
+
+/* What a weight does to a node, it does in each token: a name is kept once. */
 static bool keep_birth(finding *f, const tt_values_birth *b)
 {
     tt_values_first *out = f->out;
+    const char *name = name_of(f->m, b);
     out->births_total++;
+    for (size_t i = 0; i < out->n_births; i++)
+        if (strcmp(name_of(f->m, &out->births[i]), name) == 0) {
+            out->births[i].times++;
+            return true;
+        }
     if (out->n_births == TT_VALUES_BIRTHS_MAX) return true;
     if (out->n_births == f->births_capacity) {
         size_t larger = f->births_capacity ? f->births_capacity * 2 : 4;
@@ -150,7 +162,8 @@ static bool keep_birth(finding *f, const tt_values_birth *b)
         out->births = more;
         f->births_capacity = larger;
     }
-    out->births[out->n_births++] = *b;
+    out->births[out->n_births] = *b;
+    out->births[out->n_births++].times = 1;
     return true;
 }
 

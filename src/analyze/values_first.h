@@ -33,6 +33,7 @@ const char *tt_birth_kind_name(tt_birth_kind k); /* "born" "inherited" "uncertai
 typedef struct tt_values_birth {
     tt_values_row row;
     tt_birth_kind kind; /* INHERITED: only of the first, where the filter hides what it came from */
+    uint64_t times; /* outputs of that name that are born bad, over all tokens: this is the first */
     uint32_t n_sources;
     tt_values_source sources[TT_VALUES_SOURCES_MAX];
 } tt_values_birth;
@@ -41,8 +42,8 @@ typedef struct tt_values_first {
     tt_values_counts counts; /* of everything that passes the filter */
     bool found;
     tt_values_birth *births; /* in the order of execution: births[0] is the first bad output */
-    size_t n_births;         /* kept: at most TT_VALUES_BIRTHS_MAX */
-    uint64_t births_total;
+    size_t n_births;         /* of different names; kept: at most TT_VALUES_BIRTHS_MAX */
+    uint64_t births_total;   /* all, also of one name again */
     /* How far it went: */
     uint64_t bad_after;  /* bad outputs behind the first, in any run */
     uint64_t inherited;  /* of those, the ones with a bad source */

@@ -35,7 +35,7 @@ static tt_status no_memory(tt_error *err)
 static bool is_at(const tt_tensor *t, const char *place)
 {
     char text[TT_VALUES_KEY_TEXT];
-    return strcmp(tt_values_place(t->name, t->place.layer_id, text), place) == 0;
+    return strcmp(tt_values_place(t, text), place) == 0;
 }
 
 static bool has_place(const tt_model *m, const char *place)

@@ -39,7 +39,7 @@ tt_status tt_values_groups_make(const tt_model *m, const tt_values_query *q, tt_
 void tt_values_groups_free(tt_values_groups *g);
 
 /* An output whose RMS or largest magnitude stands out among those of its place: the same node name
- * over all layers and tokens of the same phase. */
+ * and op over all layers and tokens of the same phase. */
 typedef struct tt_values_outlier {
     tt_values_row row;
     bool by_max;         /* its largest magnitude does; else its RMS */

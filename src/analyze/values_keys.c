@@ -25,24 +25,29 @@ static bool is_number(const char *text)
     return *text == '\0';
 }
 
-char *tt_values_place(const char *name, int32_t layer, char out[TT_VALUES_KEY_TEXT])
+/* What ggml calls a tensor that nobody named. */
+static bool is_unnamed(const char *name)
+{
+    return !*name || (strncmp(name, "node_", 5) == 0 && is_number(name + 5));
+}
+
+char *tt_values_place(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT])
 {
     static const char *const marks[] = {"-", "_l"};
+    const int32_t layer = t->place.layer_id;
     char mark[24];
-    (void)snprintf(out, TT_VALUES_KEY_TEXT, "%s", name);
-    /* What ggml calls a tensor that has no name. */
-    if (strncmp(name, "node_", 5) == 0 && is_number(name + 5)) out[4] = '\0';
-    if (layer < 0) return out;
+    (void)snprintf(out, TT_VALUES_KEY_TEXT, "%s", is_unnamed(t->name) ? t->op_desc : t->name);
+    if (layer < 0 || is_unnamed(t->name)) return out;
     (void)snprintf(mark, sizeof mark, "blk.%" PRId32 ".", layer);
-    if (strncmp(name, mark, strlen(mark)) == 0) {
-        (void)snprintf(out, TT_VALUES_KEY_TEXT, "%s", name + strlen(mark));
+    if (strncmp(t->name, mark, strlen(mark)) == 0) {
+        (void)snprintf(out, TT_VALUES_KEY_TEXT, "%s", t->name + strlen(mark));
         return out;
     }
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         (void)snprintf(mark, sizeof mark, "%s%" PRId32, marks[i], layer);
-        const char *at = find(name, mark, ' ');
-        if (!at || at == name) continue;
-        (void)snprintf(out, TT_VALUES_KEY_TEXT, "%.*s%s", (int)(at - name), name,
+        const char *at = find(t->name, mark, ' ');
+        if (!at || at == t->name) continue;
+        (void)snprintf(out, TT_VALUES_KEY_TEXT, "%.*s%s", (int)(at - t->name), t->name,
                        at + strlen(mark));
         return out;
     }
@@ -69,15 +74,19 @@ static uint32_t number_of(tt_values_keys *k, const char *text)
 
 static uint32_t make(tt_values_keys *k, tt_values_walk *w, const tt_values_seen *seen)
 {
-    char text[TT_VALUES_KEY_TEXT];
+    char text[TT_VALUES_KEY_TEXT + 64];
     const tt_tensor *t = &k->m->graphs[seen->graph].tensors[seen->node];
+    if (k->what == TT_VALUES_KEY_NAME) return number_of(k, t->name);
     if (k->what == TT_VALUES_KEY_OP) {
         const tt_op *op = tt_values_walk_op(w, seen);
         return op ? number_of(k, op->op) : TT_NONE;
     }
-    if (k->what == TT_VALUES_KEY_PLACE)
-        return number_of(k, tt_values_place(t->name, t->place.layer_id, text));
-    return number_of(k, t->name);
+    tt_values_place(t, text);
+    if (k->what == TT_VALUES_KEY_PLACE_AND_OP) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, sizeof text - used, "\n%s", t->op_desc);
+    }
+    return number_of(k, text);
 }
 
 uint32_t tt_values_keys_of(tt_values_keys *k, tt_values_walk *w, const tt_values_seen *seen)

@@ -10,7 +10,8 @@
 typedef enum tt_values_key {
     TT_VALUES_KEY_NAME,
     TT_VALUES_KEY_PLACE, /* the name without its layer */
-    TT_VALUES_KEY_OP
+    TT_VALUES_KEY_OP,
+    TT_VALUES_KEY_PLACE_AND_OP /* several nodes of a layer may share a name: "Qcur-0" */
 } tt_values_key;
 
 /* Zero-filled but for `what` and `m` is ready. */
@@ -28,7 +29,7 @@ uint32_t tt_values_keys_of(tt_values_keys *k, tt_values_walk *w, const tt_values
 void tt_values_keys_free(tt_values_keys *k);
 
 /* "l_out-3" of layer 3 is "l_out", "cache_k_l0 (view)" of layer 0 "cache_k (view)", "blk.2.q_proj"
- * of layer 2 "q_proj", "node_17" is "node". Longer ones are cut. Returns out. */
-char *tt_values_place(const char *name, int32_t layer, char out[TT_VALUES_KEY_TEXT]);
+ * of layer 2 "q_proj"; a node without a name is its op. Longer ones are cut. Returns out. */
+char *tt_values_place(const tt_tensor *t, char out[TT_VALUES_KEY_TEXT]);
 
 #endif

@@ -187,7 +187,7 @@ static tt_status finish(looking *l, const tt_values_query *q, const tt_over *ove
 tt_status tt_values_outliers_make(const tt_model *m, const tt_values_query *q, const tt_over *over,
                                   tt_values_outliers *out, tt_error *err)
 {
-    looking l = {.m = m, .keys = {.what = TT_VALUES_KEY_PLACE, .m = m}};
+    looking l = {.m = m, .keys = {.what = TT_VALUES_KEY_PLACE_AND_OP, .m = m}};
     memset(out, 0, sizeof *out);
     tt_status status = tt_values_walk_all(m, q, false, over, take, &l, &out->counts, err);
     if (status == TT_OK && !judge_all(&l)) status = no_memory(err);

@@ -39,6 +39,8 @@ static const check_row rows[] = {
      tt_check_indices},
     {"details", "details belong to executed ops; where experts were seen, all were", "details",
      true, true, tt_check_details},
+    {"values", "fingerprints are whole, of outputs of that size, and of the data that was kept",
+     "outputs", true, true, tt_check_values},
     {"usage", "the kernel's totals never fall", "readings", true, false, tt_check_usage},
     {"residency", "pages in RAM are pages of the model file, all of them", "records", true, false,
      tt_check_residency},

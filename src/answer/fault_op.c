@@ -34,7 +34,7 @@ void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op)
     if (run->batch == TT_NONE)
         tt_json_null(j);
     else
-        tt_json_u64(j, run->batch);
+        tt_json_u64(j, tt_model_token(m, run->batch));
     tt_json_kv_u64(j, "run_id", run->id);
     tt_json_kv_u64(j, "node", op->op->node);
     tt_json_kv_string(j, "op", op->op->op);

@@ -31,12 +31,13 @@ void tt_info_json(tt_json *j, const tt_info *info);
 void tt_info_capture_json(tt_json *j, const tt_info *info);
 void tt_info_content_json(tt_json *j, const tt_info *info);
 
-#define TT_INFO_CAPTURES 6u
+#define TT_INFO_CAPTURES 7u
 /* What the environment says under capture_NAME. */
 typedef struct tt_info_capture {
     const char *name;
     const char *state;  /* "on", "off", "not observed"; NULL: the trace does not say */
     const char *reason; /* with "not observed" */
+    const char *asked;  /* of values that are on: in the words of `run --values`; else NULL */
 } tt_info_capture;
 /* i < TT_INFO_CAPTURES */
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i);

@@ -6,13 +6,18 @@
 
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i)
 {
-    static const char *const names[TT_INFO_CAPTURES] = {"experts",   "text", "faults",
-                                                        "residency", "io",   "devices"};
+    static const char *const names[TT_INFO_CAPTURES] = {"experts", "text",    "faults", "residency",
+                                                        "io",      "devices", "values"};
     static const char none[] = "not observed";
     char key[32];
     (void)snprintf(key, sizeof key, "capture_%s", names[i]);
     const char *value = tt_model_environment(m, key);
     tt_info_capture c = {.name = names[i], .state = value};
+    if (value && strcmp(names[i], "values") == 0 && strcmp(value, "off") != 0 &&
+        strncmp(value, none, sizeof none - 1) != 0) {
+        c.state = "on";
+        c.asked = value;
+    }
     if (!value || strncmp(value, none, sizeof none - 1) != 0) return c;
     value += sizeof none - 1;
     c.state = none;
@@ -44,6 +49,7 @@ void tt_info_capture_json(tt_json *j, const tt_info *info)
         tt_json_object(j);
         tt_json_kv_string(j, "state", c.state);
         if (c.reason) tt_json_kv_string(j, "reason", c.reason);
+        if (c.asked) tt_json_kv_string(j, "asked", c.asked);
         tt_json_object_end(j);
     }
     tt_json_object_end(j);

@@ -72,6 +72,8 @@ static void counts(tt_json *j, const tt_info *info)
     tt_json_kv_u64(j, "losses", m->losses_total);
     tt_json_kv_u64(j, "details", info->summary.details);
     tt_json_kv_u64(j, "detail_losses", m->detail_losses_total);
+    tt_json_kv_u64(j, "data_parts", info->summary.data_parts);
+    tt_json_kv_u64(j, "data_bytes", info->summary.data_bytes);
     tt_json_kv_u64(j, "indices", m->n_indices);
     tt_json_kv_u64(j, "usages", m->n_usages);
     tt_json_kv_u64(j, "residencies", m->n_residencies);

@@ -3,6 +3,7 @@
 #include "answer/values_parts.h"
 
 #include "analyze/ops.h"
+#include "analyze/output_data.h"
 
 #include <stdio.h>
 
@@ -71,8 +72,8 @@ void tt_values_put_which(tt_json *j, const tt_model *m, uint32_t run, uint32_t n
     const tt_graph *g = &m->graphs[r->graph];
     const tt_tensor *t = &g->tensors[node];
     const bool in_batch = r->batch != TT_NONE;
-    uint64_t ne[4];
-    tt_values_shape(g, node, ne);
+    tt_output_shape of;
+    tt_output_shape_of(g, node, &of);
     tt_json_kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(m, r->batch) : 0);
     tt_json_kv_string(j, "phase", tt_phase_name(in_batch ? m->batches[r->batch].phase : 0));
     tt_json_kv_u64(j, "run", run);
@@ -87,7 +88,7 @@ void tt_values_put_which(tt_json *j, const tt_model *m, uint32_t run, uint32_t n
         tt_json_null(j);
     tt_json_kv_string(j, "component", t->place.component);
     tt_json_kv_string(j, "type", t->type_name);
-    put_four(j, "shape", ne);
+    put_four(j, "shape", of.ne);
 }
 
 void tt_values_put_print(tt_json *j, const tt_graph *g, uint32_t node, const tt_fingerprint *p,

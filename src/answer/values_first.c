@@ -26,6 +26,7 @@ static void put_birth(tt_json *j, const tt_model *m, const tt_values_birth *b)
 {
     tt_json_object(j);
     tt_json_kv_string(j, "kind", tt_birth_kind_name(b->kind));
+    tt_json_kv_u64(j, "times", b->times);
     tt_json_key(j, "output");
     tt_values_row_json(j, m, &b->row, true);
     tt_json_key(j, "sources");

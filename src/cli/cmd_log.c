@@ -37,6 +37,10 @@ static const struct argp_option option_table[] = {
     {"origin", TT_OPT_ORIGIN, "WHERE", 0, "Only ops with a source on disk, or in a buffer", 2},
     {"from", TT_OPT_FROM, "TIME", 0, "Only ops begun at or after TIME (12ms, 300us, 5s)", 2},
     {"to", TT_OPT_TO, "TIME", 0, "Only ops begun at or before TIME", 2},
+    {"text", TT_OPT_TEXT, "TEXT", 0,
+     "Only ops with TEXT in the name of the node, of a source, or of the op (any case)", 2},
+    {"min-duration", TT_OPT_MIN_DURATION, "TIME", 0, "Only ops that took at least TIME", 2},
+    {"max-duration", TT_OPT_MAX_DURATION, "TIME", 0, "Only ops that took at most TIME", 2},
     {"lanes", OPT_LANES, 0, 0, "A row for each thread instead of one for each op", 3},
     {"limit", OPT_LIMIT, "N", 0,
      "Only the first N rows; 0: all (the default is 100, with --json all)", 3},
@@ -264,8 +268,7 @@ static int print_log(const struct options *o, tt_model **m)
     } else {
         ok &= (p.rows > 0 && p.block_rows == 0) || tt_table_print(p.table);
         if (p.more)
-            tt_report_note("there are more than %" PRIu64 " row%s; --limit 0 shows all", p.rows,
-                           p.rows == 1 ? "" : "s");
+            tt_trace_note_more(p.rows);
         else if (p.rows == 0 && *m)
             tt_trace_note_none(*m);
     }

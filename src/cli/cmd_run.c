@@ -59,8 +59,8 @@ static const struct argp_option options[] = {
      "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0},
     {"values", KEY_VALUES, "LEVEL[:SELECT]", 0,
      "Also record what ops put out: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
-     "samples) or hash (with BLAKE3); SELECT: terms like blk.*, op=MUL_MAT, layer=0..3, token=5, "
-     "divided by commas (default: off)",
+     "samples), hash (also BLAKE3) or full (also the data); SELECT: terms like ffn_*, op=MUL_MAT, "
+     "layer=0..3, token=5, divided by commas (default: off)",
      0},
     {"no-text", KEY_NO_TEXT, 0, 0,
      "Keep token ids, their texts and the program's arguments out of the trace", 0},

@@ -5,6 +5,7 @@
 #include "gguf/reader.h"
 #include "runner/engine_find.h"
 #include "runner/program_probe.h"
+#include "value/select.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -219,12 +220,16 @@ static void check_capture(const tt_settings *s, tt_complaints *complaints)
     char hook[PATH_MAX];
     tt_error why;
     uint32_t first, last;
+    tt_select select;
     const tt_setting_values *tokens = &s->of[TT_SET_CAPTURE_TOKENS];
+    const tt_setting_values *values = &s->of[TT_SET_CAPTURE_VALUES];
     if (tt_hook_path_find(hook, sizeof hook, &why) != TT_OK)
         tt_complain(complaints, "tensortrace's own library: %s", why.message);
     if (tokens->n && !tt_units_parse_range(tokens->values->text, &first, &last))
         tt_complain(complaints, "capture.tokens: \"%.40s\" is not a number or a range like 3..9",
                     tokens->values->text);
+    if (values->n && tt_select_parse(values->values->text, &select, &why) != TT_OK)
+        tt_complain(complaints, "capture.values: %s", why.message);
 }
 
 static bool make_room(tt_ingredients *in, const tt_settings *s)

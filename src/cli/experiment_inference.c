@@ -43,6 +43,7 @@ static tt_capture capture_of(const tt_experiment *e)
 {
     return (tt_capture){.mode = tt_work_word(e, TT_SET_CAPTURE_MODE),
                         .tokens = tt_work_word(e, TT_SET_CAPTURE_TOKENS),
+                        .values = tt_work_word(e, TT_SET_CAPTURE_VALUES),
                         .every = tt_work_amount(e, TT_SET_CAPTURE_EVERY),
                         .thread_bytes = tt_work_amount(e, TT_SET_CAPTURE_THREAD_MEMORY_BYTES),
                         .limit_bytes = tt_work_amount(e, TT_SET_CAPTURE_LIMIT_BYTES),

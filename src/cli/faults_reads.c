@@ -100,9 +100,7 @@ static bool end(printer *p)
 {
     if (!p->o->input.json) {
         if (p->rows == 0) tt_report_note("no op had to wait for a device, as far as was observed");
-        if (p->more)
-            tt_report_note("there are more than %" PRIu64 " row%s; --limit 0 shows all", p->rows,
-                           p->rows == 1 ? "" : "s");
+        if (p->more) tt_trace_note_more(p->rows);
         return tt_table_print(p->table);
     }
     tt_json_array_end(&p->json);

@@ -9,7 +9,7 @@
 /* "experts, text; off: faults, residency", and what could not be captured, with the reason. */
 static void capture_lines(const tt_model *m)
 {
-    char on[64] = "", off[64] = "";
+    char on[96] = "", off[96] = "";
     bool any = false;
     for (unsigned i = 0; i < TT_INFO_CAPTURES; i++) {
         tt_info_capture c = tt_info_find_capture(m, i);
@@ -50,6 +50,30 @@ static void choice_lines(const tt_model *m)
                      tt_units_bytes(a, m->front.was.ring_bytes), tt_units_count(held, m->n_batches),
                      batches ? tt_units_count(of, batches) : "an unknown number of");
     if (stopped) tt_info_line("stopped", "%s", stopped);
+}
+
+/* What was taken of outputs: "values=hash:blk.* 9,096 fingerprints, 2 with NaN or infinity". */
+static void value_lines(const tt_info *info)
+{
+    const tt_model *m = info->m;
+    uint64_t outputs, bad = 0, dropped = 0;
+    char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
+    const char *asked = NULL;
+    for (unsigned i = 0; i < TT_INFO_CAPTURES && !asked; i++)
+        asked = tt_info_find_capture(m, i).asked;
+    if (!asked) return;
+    (void)tt_model_count(m, "outputs_not_finite", &bad);
+    (void)tt_model_count(m, "data_dropped", &dropped);
+    if (tt_model_count(m, "outputs", &outputs))
+        tt_info_line("values", "%s: %s fingerprints taken, %s with NaN or infinity", asked,
+                     tt_units_count(a, outputs), tt_units_count(b, bad));
+    else
+        tt_info_line("values", "%s: an unknown number of fingerprints taken", asked);
+    if (info->summary.data_parts || dropped)
+        tt_info_line("", "data of outputs in %s parts, %s of the file, %s dropped",
+                     tt_units_count(a, info->summary.data_parts),
+                     tt_units_bytes(b, info->summary.data_bytes),
+                     tt_units_count((char[TT_UNITS_TEXT]){0}, dropped));
 }
 
 static void detail_lines(const tt_info *info)
@@ -97,5 +121,6 @@ void tt_info_capture_text(const tt_info *info)
     choice_lines(info->m);
     capture_lines(info->m);
     detail_lines(info);
+    value_lines(info);
     buffer_line(&info->summary);
 }

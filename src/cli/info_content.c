@@ -59,7 +59,7 @@ static void meta_rows(tt_table *t, const tt_content *c)
 
 bool tt_info_content_text(const tt_info *info)
 {
-    static const char *const parts[] = {"ops", "meta", "detail", "container"};
+    static const char *const parts[] = {"ops", "meta", "detail", "value", "container"};
     const tt_content *c = &info->content;
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;

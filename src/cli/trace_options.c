@@ -103,6 +103,17 @@ bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_fil
         f->has_to = true;
         set_time("--to", arg, state, &f->to_ns);
         return true;
+    case TT_OPT_TEXT:
+        f->text = *arg ? arg : NULL;
+        return true;
+    case TT_OPT_MIN_DURATION:
+        f->has_least = true;
+        set_time("--min-duration", arg, state, &f->least_ns);
+        return true;
+    case TT_OPT_MAX_DURATION:
+        f->has_most = true;
+        set_time("--max-duration", arg, state, &f->most_ns);
+        return true;
     default:
         return false;
     }
@@ -180,6 +191,12 @@ void tt_trace_note_none(const tt_model *m)
 {
     tt_report_note(tt_pieces_records(m->pieces) ? "no op passes these filters"
                                                 : "the trace holds no ops");
+}
+
+void tt_trace_note_more(uint64_t rows)
+{
+    tt_report_note("there %s more than %" PRIu64 " row%s; --limit 0 shows all",
+                   rows == 1 ? "is" : "are", rows, rows == 1 ? "" : "s");
 }
 
 char *tt_trace_text(char *out, size_t room, const char *text)

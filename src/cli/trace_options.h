@@ -20,7 +20,10 @@ enum {
     TT_OPT_THREAD = 1024,
     TT_OPT_ORIGIN,
     TT_OPT_FROM,
-    TT_OPT_TO
+    TT_OPT_TO,
+    TT_OPT_TEXT,
+    TT_OPT_MIN_DURATION,
+    TT_OPT_MAX_DURATION
 };
 
 /* An argp child with the filters that all have: token, layer, op, tensor, phase. Its input
@@ -49,6 +52,9 @@ void tt_trace_note_damage(const tt_model *m);
 
 /* Says on stderr that there is no op to show, and why. */
 void tt_trace_note_none(const tt_model *m);
+
+/* Says on stderr that a table was cut short after so many rows. */
+void tt_trace_note_more(uint64_t rows);
 
 /* A name from the file, made fit for a terminal: control bytes become '?'. In the
  * caller's buffer, which is also returned. */

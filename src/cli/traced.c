@@ -2,6 +2,8 @@
 
 #include "base/units.h"
 #include "cli/hook_path.h"
+#include "cli/trace_options.h"
+#include "model/model.h"
 #include "record/place.h"
 #include "record/recover.h"
 #include "record/session.h"
@@ -159,6 +161,41 @@ static void remove_unlisted(const tt_traced *t, tt_session *session)
         (void)unlink(part);
 }
 
+/* "ffn_down-3 at token 0", from the trace; false when it is not in there (any more). */
+static bool name_output(const char *path, uint64_t place, char *text, size_t size)
+{
+    tt_model *m;
+    if (tt_model_open(path, &m, NULL) != TT_OK) return false;
+    uint32_t run = tt_model_run(m, (uint32_t)((place - 1) >> 32)), node = (uint32_t)(place - 1);
+    const tt_run *r = run == TT_NONE ? NULL : &m->runs[run];
+    bool known = r && r->graph != TT_NONE && node < m->graphs[r->graph].n_nodes;
+    char name[4 * 64];
+    if (known)
+        (void)snprintf(text, size, "%s",
+                       tt_trace_text(name, sizeof name, m->graphs[r->graph].tensors[node].name));
+    if (known && r->batch != TT_NONE) {
+        size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, " at token %" PRIu32, tt_model_token(m, r->batch));
+    }
+    tt_model_close(m);
+    return known;
+}
+
+static void report_outputs(const tt_traced *t, const tt_session_file *file)
+{
+    char count[TT_UNITS_TEXT], first[5 * 64];
+    const tt_outcome *o = &file->outcome;
+    if (o->data_dropped)
+        say(t, "%s parts of the data of outputs were dropped: the disk did not take them in time",
+            tt_units_count(count, o->data_dropped));
+    if (!o->outputs_not_finite) return;
+    bool known = name_output(file->path, o->first_not_finite, first, sizeof first);
+    say(t, "%s output%s hold%s NaN or infinity%s%s: see `tensortrace values --first-bad %s`",
+        tt_units_count(count, o->outputs_not_finite), o->outputs_not_finite == 1 ? "" : "s",
+        o->outputs_not_finite == 1 ? "s" : "", known ? ", first: " : "", known ? first : "",
+        file->path);
+}
+
 static void report_file(const tt_traced *t, const tt_session_file *file)
 {
     struct stat st;
@@ -179,6 +216,7 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
             "recording stopped at the limit: %" PRIu64 " of %" PRIu64
             " batches were computed before",
             o->batches - o->batches_after_limit, o->batches);
+    report_outputs(t, file);
 }
 
 static uint32_t finish_files(const tt_traced *t, tt_session *session)

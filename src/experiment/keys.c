@@ -39,6 +39,7 @@ const tt_key tt_keys[TT_SET_COUNT] = {
     [TT_SET_CAPTURE_FAULTS] = {CAPTURE, "faults", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_CAPTURE_RESIDENCY_EVERY] = {CAPTURE, "residency_every", TT_KEY_INTEGER, 1, INT32_MAX,
                                         NULL, false},
+    [TT_SET_CAPTURE_VALUES] = {CAPTURE, "values", TT_KEY_TEXT, 0, 0, NULL, false},
     [TT_SET_CAPTURE_TEXT] = {CAPTURE, "text", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_DATASET_EXPERTS] = {DATASET, "experts", TT_KEY_BOOL, 0, 0, NULL, false},
     [TT_SET_DATASET_COMPRESS] = {DATASET, "compress", TT_KEY_CHOICE, 0, 0, "none zstd gzip", false},

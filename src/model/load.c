@@ -433,6 +433,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     if (l->no_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
     status = tt_details_open(&m->trace, &m->details, err);
+    if (status == TT_OK) status = tt_data_open(&m->trace, &m->data, err);
     return status == TT_OK ? tt_pieces_open(&m->trace, &m->pieces, err) : status;
 }
 

@@ -15,7 +15,9 @@ tt_status tt_model_share(const tt_model *m, tt_model **out, tt_error *err)
     share->is_share = true;
     share->pieces = NULL;
     share->details = NULL;
+    share->data = NULL;
     tt_status status = tt_details_open(&m->trace, &share->details, err);
+    if (status == TT_OK) status = tt_data_open(&m->trace, &share->data, err);
     if (status == TT_OK) status = tt_pieces_open(&m->trace, &share->pieces, err);
     if (status == TT_OK)
         *out = share;
@@ -28,8 +30,10 @@ void tt_model_share_rest(tt_model *share)
 {
     tt_pieces_free(share->pieces);
     tt_details_free(share->details);
+    tt_data_free(share->data);
     share->pieces = NULL;
     share->details = NULL;
+    share->data = NULL;
 }
 
 void tt_model_close(tt_model *m)
@@ -37,6 +41,7 @@ void tt_model_close(tt_model *m)
     if (!m) return;
     tt_pieces_free(m->pieces);
     tt_details_free(m->details);
+    tt_data_free(m->data);
     if (m->is_share) {
         free(m);
         return;

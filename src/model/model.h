@@ -5,7 +5,7 @@
  * Nothing here fails for want of consistency: a reference that leads nowhere is
  * TT_NONE or an empty string and is listed under `problems`. Everything is owned by
  * the tt_model and lives until tt_model_close. Reading (const) is safe from several
- * threads; pieces and details are of one thread at a time, see tt_model_share. */
+ * threads; pieces, details and data are of one thread at a time, see tt_model_share. */
 #ifndef TT_MODEL_MODEL_H
 #define TT_MODEL_MODEL_H
 
@@ -14,6 +14,7 @@
 #include "format/usage.h"
 #include "model/arena.h"
 #include "model/idmap.h"
+#include "read/data.h"
 #include "read/details.h"
 #include "read/pieces.h"
 #include "read/trace.h"
@@ -280,6 +281,7 @@ typedef struct tt_model {
     tt_residency *residencies; /* in the order observed */
     tt_token_text *token_texts;
     tt_details *details; /* what was observed of ops besides their times */
+    tt_data *data;       /* of outputs, where it was kept */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
         n_token_texts;
@@ -294,7 +296,7 @@ typedef struct tt_model {
     bool partial;
     uint64_t until_ticks;
     /* Private: */
-    bool is_share; /* only pieces and details are its own */
+    bool is_share; /* only pieces, details and data are its own */
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token;

@@ -85,7 +85,7 @@ static void put(tt_json *j, const op_values *v)
     tt_json_array(j);
     for (size_t i = 0; i < v->outputs.n; i++) {
         const tt_tensor *t = &v->outputs.graph->tensors[v->outputs.list[i].node];
-        tt_json_string(j, tt_values_place(t->name, t->place.layer_id, place));
+        tt_json_string(j, tt_values_place(t, place));
     }
     tt_json_array_end(j);
     tt_json_key(j, "outputs");

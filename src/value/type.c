@@ -1,5 +1,6 @@
 #include "value/type.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define BLOCK 32u /* elements, of all the quantised types here */
@@ -96,6 +97,7 @@ static void halves_to_f32(const uint8_t *in, size_t n, float *out)
 }
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 /* Most outputs that are not f32 are f16: a KV cache. */
@@ -108,9 +110,26 @@ __attribute__((target("avx,f16c"))) static void halves_to_f32_f16c(const uint8_t
     halves_to_f32(in + i * 2, n - i, out + i);
 }
 
+/* Asked of the processor itself, as not every compiler's __builtin_cpu_supports knows the name, and
+ * once: the question is slow on a virtual machine. That the system keeps AVX's registers is what
+ * "avx" says. */
+static bool has_f16c(void)
+{
+    static _Atomic int known; /* 0: not asked yet, 1: no, 2: yes */
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    unsigned a, b, c, d;
+    if (!answer) {
+        answer = 1;
+        if (__builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C))
+            answer = 2;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == 2;
+}
+
 static void f16_to_f32(const uint8_t *in, size_t n, float *out)
 {
-    if (__builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c"))
+    if (has_f16c())
         halves_to_f32_f16c(in, n, out);
     else
         halves_to_f32(in, n, out);

@@ -572,7 +572,7 @@ def read_details(payload, count):
         kind, n = r.varint(), r.varint()
         if kind <= before:
             raise Bad("the kinds of details do not ascend")
-        if kind > 3:
+        if kind > 4:
             break  # its columns are not known, nor where it ends
         before = kind
         if not 0 < n <= count - len(details):
@@ -583,6 +583,9 @@ def read_details(payload, count):
             minor, major = column(r, n, (1 << 32) - 1), column(r, n, (1 << 32) - 1)
             cpu_ns, read_bytes = column(r, n, M64), column(r, n, M64)
             rest = [list(x) for x in zip(minor, major, cpu_ns, ((v - 1) & M64 for v in read_bytes))]
+        elif kind == 4:
+            parts = column(r, n, 8)
+            rest = [[part, r.take(23).hex()] for part in parts]
         else:
             tokens, ranks = column(r, n, (1 << 32) - 1, True), column(r, n, (1 << 16) - 1)
             counts = column(r, n, 8 if kind == 2 else 4)
@@ -594,6 +597,45 @@ def read_details(payload, count):
     return details
 
 
+# --- values ---
+
+
+def fingerprint(packed):
+    """A fingerprint's bytes, filled up with zeros, as a record."""
+    r = Reader(packed)
+    f = {"n": r.u64(), "n_nan": r.u64(), "n_inf": r.u64(), "first_bad": r.u64()}
+    f["min"], f["max"] = struct.unpack("<2f", r.take(8))
+    f["mean"], f["rms"] = struct.unpack("<2d", r.take(16))
+    f["hash"] = r.take(16).hex()
+    flags = r.u8()
+    if flags > 3:
+        raise Bad("unknown flags of a fingerprint")
+    f["prefix"] = list(struct.unpack("<%df" % min(f["n"], 8), r.take(4 * min(f["n"], 8))))
+    f["samples"] = list(struct.unpack("<%df" % min(f["n"], 16), r.take(4 * min(f["n"], 16))))
+    f["blake3"] = r.take(32).hex() if flags & 2 else None
+    if not flags & 1:
+        f.update(min=None, max=None, mean=None, rms=None)
+    return f
+
+
+def fingerprints(trace):
+    """{(run, node): record} of the fingerprints that are whole."""
+    parts = {}
+    for run_id, node, _, kind, *rest in trace["details"]:
+        if kind == 4:
+            parts.setdefault((run_id, node), []).append(rest)
+    found = {}
+    for key, list_of in parts.items():
+        list_of.sort()
+        if [part for part, _ in list_of] != list(range(len(list_of))):
+            continue
+        try:
+            found[key] = fingerprint(bytes.fromhex("".join(text for _, text in list_of)))
+        except Bad:
+            pass
+    return found
+
+
 # --- the whole ---
 
 
@@ -603,7 +645,7 @@ def runs_of(entry):
 
 def decode(data):
     trace = {"header": file_header(data), "complete": False, "end_flags": 0}
-    trace.update(chunks=[], meta=[], ops=[], details=[])
+    trace.update(chunks=[], meta=[], ops=[], details=[], data=[])
     at, index, base, streams = 64, None, (0, []), []
     try:
         while True:
@@ -629,6 +671,9 @@ def decode(data):
                 found = read_details(payload, chunk["count"])
                 trace["details"] += found
                 chunk["runs"] = [min(d[0] for d in found), max(d[0] for d in found)] if found else [0, 0]
+            elif chunk["type"] == 8:
+                # run, node, part, the bytes
+                trace["data"].append([chunk["position"] >> 32, chunk["stream"], chunk["position"] & 0xFFFFFFFF, payload])
             trace["chunks"].append(chunk)
     except Bad as why:
         trace["cut"] = {"offset": at, "reason": str(why)}
@@ -796,11 +841,14 @@ def memory(view):
         "end_states": [states.get(m["id"], -1) for m in view.all("model")],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),
+        "data": sorted([*head, len(payload), xxh3(payload)] for *head, payload in trace["data"]),
     }
 
 
 def memory_differences(dump, path, trace):
     got, want = report_json(dump, path), memory(View(trace))
+    if XXHASH is None:
+        del want["data"]
     for key, value in want.items():
         if got[key] != value:
             yield "memory: %s differ: %d, decoded %d" % (key, len(got[key]), len(value))
@@ -834,7 +882,7 @@ def main(words):
         print("%s: %s" % (path, why), file=sys.stderr)
         return 77
     if program is None:
-        json.dump(trace, sys.stdout, indent=1)
+        json.dump(trace, sys.stdout, indent=1, default=bytes.hex)
         print()
         return 0
     found = list(differences(program, path, trace)) + list(memory_differences(dump, path, trace))

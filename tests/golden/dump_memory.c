@@ -1,8 +1,10 @@
 /* dump_memory FILE: what the C reader makes of the records on memory, as JSON, for decode.py to
  * compare with. The commands show it joined and summed up; this shows it as it is. */
+#include "base/checksum.h"
 #include "base/json.h"
 #include "model/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static uint64_t batch_id(const tt_model *m, uint32_t batch)
@@ -157,6 +159,12 @@ static void put_detail(tt_json *j, const tt_detail *d)
     if (tt_detail_kind_of(d) == TT_DETAIL_FAULTS) {
         for (size_t k = 0; k < 4; k++)
             tt_json_u64(j, faults[k]);
+    } else if (tt_detail_kind_of(d) == TT_DETAIL_VALUE) {
+        char hex[2 * TT_DETAIL_VALUE_BYTES + 1];
+        for (size_t k = 0; k < TT_DETAIL_VALUE_BYTES; k++)
+            (void)snprintf(hex + 2 * k, 3, "%02x", d->value.bytes[k]);
+        tt_json_u64(j, d->value.part);
+        tt_json_string(j, hex);
     } else {
         tt_json_u64(j, d->experts.token);
         tt_json_u64(j, d->experts.first_rank);
@@ -193,6 +201,27 @@ static bool put_details(tt_json *j, const tt_model *m, tt_error *err)
     return tt_details_damaged(m->details, err) == 0;
 }
 
+static bool put_data(tt_json *j, const tt_model *m, tt_error *err)
+{
+    size_t n;
+    tt_span bytes;
+    const tt_data_part *list = tt_data_all(m->data, &n);
+    tt_json_key(j, "data");
+    tt_json_array(j);
+    for (size_t i = 0; i < n; i++) {
+        if (tt_data_get(m->data, &list[i], &bytes, err) != TT_OK) return false;
+        tt_json_array(j);
+        tt_json_u64(j, list[i].run);
+        tt_json_u64(j, list[i].node);
+        tt_json_u64(j, list[i].part);
+        tt_json_u64(j, bytes.size);
+        tt_json_u64(j, tt_checksum(bytes.data, bytes.size));
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     tt_model *m;
@@ -214,7 +243,7 @@ int main(int argc, char **argv)
     put_tokens_and_rows(&j, m);
     put_usages(&j, m);
     put_residencies(&j, m);
-    bool ok = put_details(&j, m, &err);
+    bool ok = put_details(&j, m, &err) && put_data(&j, m, &err);
     if (!ok) fprintf(stderr, "dump_memory: %s\n", err.message);
     tt_json_object_end(&j);
     ok = tt_json_end(&j) && ok;

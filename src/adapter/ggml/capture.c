@@ -3,6 +3,7 @@
 #include "record/session.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,8 +64,12 @@ void tt_capture_read(void)
     tt_capture_options.text = !text || strcmp(text, "0") != 0;
     tt_capture_options.faults = tt_capture_number(TT_ENV_FAULTS) != 0;
     const char *values = getenv(TT_ENV_VALUES);
-    if (values && tt_select_parse(values, &tt_capture_options.values, NULL) != TT_OK)
+    tt_error why;
+    if (values && tt_select_parse(values, &tt_capture_options.values, &why) != TT_OK) {
         tt_capture_options.values.level = TT_VALUES_OFF;
+        (void)snprintf(tt_capture_options.values_problem, sizeof tt_capture_options.values_problem,
+                       "%s: %.110s", TT_ENV_VALUES, why.message);
+    }
     uint64_t every = tt_capture_number(TT_ENV_RESIDENCY);
     tt_capture_options.residency_every = every > UINT32_MAX ? UINT32_MAX : (uint32_t)every;
 }

@@ -11,6 +11,7 @@ typedef struct tt_capture {
     bool text;                /* token ids and texts, and the command's arguments */
     bool faults;              /* the kernel's counters, per op and per batch */
     tt_select values;         /* whose outputs, and what of them */
+    char values_problem[160]; /* why none are taken although they were asked for; "" */
     uint32_t residency_every; /* batches between two looks at the page cache; 0: none */
     /* Which batches are recorded, by their numbers from 0: every so many of first .. last. */
     uint64_t token_first, token_last, token_every;

@@ -169,12 +169,27 @@ static bool output_here(const tt_engine *e, const struct ggml_tensor *t, tt_valu
     return output_at(e, t, t->data, rows ? rows->data : NULL, v);
 }
 
+static void count(const tt_fingerprint *f, uint32_t run, uint32_t node)
+{
+    tt_recorder *r = tt_process_recorder_if_open();
+    if (!r) return;
+    tt_area_counts *c = &tt_recorder_area(r)->area->counts;
+    (void)atomic_fetch_add_explicit(&c->outputs, 1, memory_order_relaxed);
+    if (f->first_bad == TT_VALUE_NONE) return;
+    (void)atomic_fetch_add_explicit(&c->outputs_not_finite, 1, memory_order_relaxed);
+    uint64_t place = tt_outcome_place(run, node), first = atomic_load(&c->first_not_finite);
+    while ((first == 0 || place < first) &&
+           !atomic_compare_exchange_weak(&c->first_not_finite, &first, place)) {
+    }
+}
+
 static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t lane,
                   tt_detail_writer *w)
 {
     uint8_t packed[TT_DETAIL_VALUE_PARTS * TT_DETAIL_VALUE_BYTES] = {0};
     _Static_assert(sizeof packed >= TT_VALUE_PACKED_MAX, "a fingerprint fits into its parts");
     size_t size = tt_value_pack(f, packed);
+    count(f, run, node);
     for (uint8_t part = 0; part * TT_DETAIL_VALUE_BYTES < size; part++) {
         tt_detail *d = tt_detail_next(w);
         if (!d) continue; /* counted; a fingerprint of which a part is missing is left out later */
@@ -205,24 +220,58 @@ static void keep(tt_recorder *r, const tt_value_data *v, uint32_t run, uint32_t 
     }
 }
 
-void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
-                          uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w)
+static bool meets(const tt_engine *e, const struct ggml_tensor *a, const struct ggml_tensor *b)
+{
+    const uint8_t *x = a->data, *y = b->data;
+    return x < y + e->nbytes(b) && y < x + e->nbytes(a);
+}
+
+/* Whether an op that writes to `to` would change the output t, or where it was written. */
+static bool changes(const tt_engine *e, const struct ggml_tensor *to, const struct ggml_tensor *t)
+{
+    return !to->data || meets(e, to, t) || (writes_rows(e, t) && meets(e, to, t->src[1]));
+}
+
+/* The output in one piece, by this thread alone. */
+static void take_piece(const tt_fingerprints *f, const tt_value_data *v, uint32_t run,
+                       uint32_t node, uint32_t ith, tt_detail_writer *w)
+{
+    tt_value_piece piece;
+    tt_fingerprint out;
+    tt_value_look(v, &out);
+    if (f->recorder) keep(f->recorder, v, run, node);
+    tt_value_take(v, 0, f->with, &piece);
+    tt_value_finish(&piece, 1, f->with, &out);
+    if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
+}
+
+bool tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
+                          uint32_t node, uint32_t ith, uint32_t nth, const tt_next_op *next,
+                          tt_detail_writer *w)
 {
     tt_value_data v;
     tt_fingerprint out;
-    if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return;
+    if (atomic_load_explicit(&f->abandoned, memory_order_relaxed)) return false;
     /* All threads find the same: what is asked for does not change while they do. */
-    if (!output_here(f->engine, t, &v)) return;
+    if (!output_here(f->engine, t, &v)) return false;
     uint32_t n = tt_value_pieces(&v), writer = node % nth;
-    if (!n) return;
+    if (!n) return false;
+    /* The others need not wait for a small one: they come no further than the next op's end before
+     * the writer has come there as well. */
+    if (n == 1 &&
+        !(next && (changes(f->engine, next->first, t) || changes(f->engine, next->last, t)))) {
+        if (ith == writer) take_piece(f, &v, run, node, ith, w);
+        return ith == writer;
+    }
     if (ith == writer) tt_value_look(&v, &out);
     if (ith == writer && f->recorder) keep(f->recorder, &v, run, node);
     for (uint32_t k = (ith + nth - writer) % nth; k < n; k += nth)
         tt_value_take(&v, k, f->with, &f->pieces[k]);
-    if (!meet(f, nth) || ith != writer) return;
+    if (!meet(f, nth) || ith != writer) return true;
     /* The pieces are this thread's until it comes to the next op's end, and so do all others. */
     tt_value_finish(f->pieces, n, f->with, &out);
     if (w->ring) write(&out, run, node, ith & TT_OPS_LANE_MAX, w);
+    return true;
 }
 
 static void take_all(tt_fingerprints *f, const tt_value_data *v, uint32_t run, uint32_t node,

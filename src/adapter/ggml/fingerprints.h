@@ -37,11 +37,19 @@ void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_sel
 /* Nobody waits from here on, and no more is taken. Any thread. */
 void tt_fingerprints_abandon(tt_fingerprints *f);
 
+/* The op that all threads are about to begin. */
+typedef struct tt_next_op {
+    const struct ggml_tensor *first, *last; /* of its nodes, where it is fused */
+} tt_next_op;
+
 /* Takes the share of thread `ith` of `nth` of the node's output; all of them call this with the
- * same node, and return when all have taken theirs. One of them writes the fingerprint into its w
- * (ring NULL: it is lost). Never waits for long: see `abandoned`. */
-void tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
-                          uint32_t node, uint32_t ith, uint32_t nth, tt_detail_writer *w);
+ * same node and next op (NULL: the graph has been computed, nth is 1), and each returns when the
+ * next op can do no harm: when all have taken theirs, or at once where that does not touch the
+ * output. One of them writes the fingerprint into its w (ring NULL: it is lost). Never waits for
+ * long: see `abandoned`. Whether this thread was held up by it. */
+bool tt_fingerprints_take(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,
+                          uint32_t node, uint32_t ith, uint32_t nth, const tt_next_op *next,
+                          tt_detail_writer *w);
 /* The same by one thread, of an output that may be on a device: then it is copied from there.
  * Nothing may be writing to it. Allocates. */
 void tt_fingerprints_take_alone(tt_fingerprints *f, const struct ggml_tensor *t, uint32_t run,

@@ -26,7 +26,7 @@ static inline void begin_op(const struct ggml_compute_params *params, const stru
                             uint32_t covers, const struct ggml_tensor *last)
 {
     bool values = __builtin_expect(tt_capture_options.values.level != TT_VALUES_OFF, 0);
-    if (values) tt_lane_take(params, op);
+    if (values) tt_lane_take(params, op, last);
     tt_lane_begin(params, op, covers);
     if (values) tt_lane_expect(last);
 }

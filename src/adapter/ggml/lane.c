@@ -256,7 +256,8 @@ void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
         l->faults.open = NULL;
 }
 
-void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op)
+void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op,
+                  const struct ggml_tensor *last)
 {
     tt_lane *l = &tt_lane_self;
     uint32_t node = l->pending, run = l->run;
@@ -266,9 +267,11 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
     if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
         (!tt_lane_attach(l, op) || l->run != run))
         return;
-    tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1, (uint32_t)params->ith,
-                         params->nth > 0 ? (uint32_t)params->nth : 1, &l->details);
-    l->release = 0; /* the time it took is no op's */
+    const tt_next_op next = {op, last};
+    uint32_t nth = params->nth > 0 ? (uint32_t)params->nth : 1;
+    if (tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1,
+                             (uint32_t)params->ith, nth, &next, &l->details))
+        l->release = 0; /* the time it took is no op's */
 }
 
 void tt_lane_expect(const struct ggml_tensor *op)
@@ -288,7 +291,8 @@ void tt_lane_take_last(void)
     uint32_t node = l->pending;
     l->pending = 0;
     if (!node || l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire)) return;
-    tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], l->run, node - 1, 0, 1, &l->details);
+    (void)tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], l->run, node - 1, 0, 1, NULL,
+                               &l->details);
 }
 
 void tt_lane_count_lost(void)

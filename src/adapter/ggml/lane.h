@@ -70,9 +70,11 @@ bool tt_lane_claim(tt_lane *l);
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
 /* Whether this thread has a ring for details. */
 bool tt_lane_claim_details(tt_lane *l);
-/* The op before has ended and `op` has not begun: takes this thread's share of what it put out, if
- * that is wanted. All threads of the run come here with the same op. */
-void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op);
+/* The op before has ended and `op`, whose last node is `last`, has not begun: takes this thread's
+ * share of what it put out, if that is wanted. All threads of the run come here with the same op.
+ */
+void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op,
+                  const struct ggml_tensor *last);
 /* What `op` puts out may be wanted, once it has ended: it has begun, as the last of its nodes. */
 void tt_lane_expect(const struct ggml_tensor *op);
 /* The graph has been computed: takes the output of its last op. On the thread that called for it.

@@ -156,6 +156,20 @@ static void describe_choice(tt_recorder *r)
     }
 }
 
+/* In the words in which they were asked for. */
+static void describe_values(tt_recorder *r)
+{
+    const tt_capture *c = &tt_capture_options;
+    const char *asked = getenv(TT_ENV_VALUES);
+    char text[256];
+    if (c->values_problem[0]) {
+        (void)snprintf(text, sizeof text, "not observed: %s", c->values_problem);
+        asked = text;
+    }
+    bool off = !c->values_problem[0] && c->values.level == TT_VALUES_OFF;
+    tt_process_environment(r, "capture_values", off || !asked ? "off" : asked);
+}
+
 static void describe_capture(tt_recorder *r)
 {
     static const char *const modes[] = {
@@ -174,6 +188,7 @@ static void describe_capture(tt_recorder *r)
     tt_process_environment(r, "capture_experts", "on");
     tt_process_environment(r, "capture_faults", on_or_off(c->faults));
     tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
+    describe_values(r);
 }
 
 /* The physical side of memory when recording begins or ends; r is open, or about to be. */

@@ -95,8 +95,14 @@ void *small_graph_begin(size_t bytes)
 
 void small_graph_end(void *ctx, void *out, int threads)
 {
+    small_graph_end_all(ctx, &out, 1, threads);
+}
+
+void small_graph_end_all(void *ctx, void **out, int n, int threads)
+{
     void *graph = new_graph(ctx);
-    expand(graph, out);
+    for (int i = 0; i < n; i++)
+        expand(graph, out[i]);
     if (compute(ctx, graph, threads) != 0) exit(1);
     release(ctx);
 }

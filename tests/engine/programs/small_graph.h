@@ -16,5 +16,7 @@ double small_graph_compute(int rounds, int threads);
 void *small_graph_find(const char *name);
 void *small_graph_begin(size_t bytes);
 void small_graph_end(void *ctx, void *out, int threads);
+/* The same for n of them. */
+void small_graph_end_all(void *ctx, void **out, int n, int threads);
 
 #endif
