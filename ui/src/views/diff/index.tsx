@@ -17,6 +17,7 @@ import { chooseRow, choiceProblem, chosenRow, compareTraces, shownSide, showSide
 import { sampleAt, type Samples } from "./samples";
 import { Strips } from "./Strips";
 import { Tables } from "./Tables";
+import { ValuesDiff } from "./Values";
 import "./diff.css";
 
 function OnlyOne() {
@@ -166,6 +167,7 @@ function Comparison(props: { now: Traces }) {
         </p>
       )}
       {body}
+      <ValuesDiff now={props.now} />
     </>
   );
 }

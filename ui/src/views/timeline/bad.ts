@@ -11,6 +11,7 @@ const LEAST = 2;
 interface Mark {
   readonly from: number;
   readonly to: number;
+  /** Of the first one of a run; "" of others: names of layers stay to be read. */
   readonly word: string;
 }
 
@@ -32,13 +33,17 @@ function marksIn(pen: Pen, all: BadOutputs): Mark[] {
   const marks: Mark[] = [];
   const perPixel = (pen.range.to - pen.range.from) / pen.width;
   let at = Math.max(0, firstFrom(all, pen.range.from, 0) - 1);
+  let run = -1;
   while (at < all.inTime.length) {
     const i = all.inTime[at]!;
     const begin = all.start_ns[i]!;
     if (begin > pen.range.to) break;
     const from = pen.x(begin);
     const to = Math.max(from + LEAST, pen.x(all.end_ns[i]!));
-    if (to > 0) marks.push({ from, to, word: all.kind(i) });
+    if (to > 0) {
+      marks.push({ from, to, word: all.run[i] === run ? "" : all.kind(i) });
+      run = all.run[i]!;
+    }
     at = Math.max(at + 1, firstFrom(all, begin + perPixel * LEAST, at));
   }
   return marks;
@@ -65,7 +70,7 @@ export function drawBadOps(pen: Pen, l: Layout): void {
       let behind = -Infinity;
       for (const { from, word } of marks) {
         const width = word.length * LETTER + 8;
-        if (from < behind) continue;
+        if (!word || from < behind) continue;
         behind = from + width + 6;
         pen.c.fillStyle = pen.bad;
         pen.c.fillRect(from, top + 1, width, row.height - 2);

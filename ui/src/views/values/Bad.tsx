@@ -107,7 +107,7 @@ const COLUMNS: Column<Output>[] = [
   { id: "n_inf", title: "Inf", width: 80, number: true, cell: (o) => count(o.n_inf) },
   { id: "elements", title: "Elements", width: 90, number: true, cell: (o) => count(o.elements) },
   { id: "first", title: "First at", width: 120, cell: (o) => (o.first_bad_at ? `[${o.first_bad_at.join(", ")}]` : (o.first_bad ?? "")) },
-  { id: "rms", title: "RMS of the rest", width: 110, number: true, cell: (o) => number(o.rms) },
+  { id: "rms", title: "RMS (finite)", width: 110, number: true, cell: (o) => number(o.rms) },
 ];
 
 export function BadList(props: { trace: number }) {

@@ -11,7 +11,7 @@ const RIGHT = 8;
 const ROW_MOST = 30;
 const ROW_LEAST = 6;
 const HEIGHT_MOST = 286;
-const CELL_MOST = 64;
+const CELL_MOST = 84;
 /** From these sizes on a cell has room for its figure. */
 const TEXT_CELL = 52;
 const TEXT_ROW = 16;
