@@ -14,6 +14,7 @@ const tt_endpoint tt_endpoints[] = {
     {"diff", true, tt_answer_diff, "other threshold level", false},
     {"diff/pair", true, tt_answer_diff_pair, "other side token name name_b", false},
     {"diff/tokens", true, tt_answer_diff_tokens, "other threshold level", false},
+    {"diff/values", true, tt_answer_diff_values, "other items", false},
     {"experts", true, tt_answer_experts, "token token_to phase", false},
     {"find", true, tt_answer_find, "q limit", false},
     {"graph", true, tt_answer_graph, "token run", false},
