@@ -9,7 +9,7 @@ import { announce } from "../../parts/announce";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { plotDepth } from "./depthPlot";
-import { depthChart, errorText, VERDICTS, type DepthChart, type ValueDiff, type ValueStep, type Verdict } from "./valuesAnswer";
+import { depthChart, depthWords, errorText, VERDICTS, type DepthChart, type ValueDiff, type ValueStep, type Verdict } from "./valuesAnswer";
 
 const STRIP_HEIGHT = 26;
 const PAIRINGS: Record<ValueStep["pairing"], string> = {
@@ -24,8 +24,13 @@ function worst(counts: ValueStep["counts"]): Verdict {
   return (["nan", "shape", "differs", "close", "equal"] as const).find((v) => counts[v] > 0) ?? "unmeasured";
 }
 
-export function stepWords(s: ValueStep): string {
-  const name = s.token_a === null && s.token_b === null ? "a step" : `token ${s.token_a ?? s.token_b}${s.token_a !== null && s.token_b !== null && s.token_a !== s.token_b ? ` (B's ${s.token_b})` : ""}`;
+function stepName(s: ValueStep): string {
+  if (s.token_a === null) return s.token_b === null ? "a step" : `B's token ${s.token_b}`;
+  return s.token_b === null || s.token_b === s.token_a ? `token ${s.token_a}` : `token ${s.token_a} (B's ${s.token_b})`;
+}
+
+function stepWords(s: ValueStep): string {
+  const name = stepName(s);
   if (s.pairing !== "both") return `${name}: ${PAIRINGS[s.pairing]}`;
   const error = s.rel_l2 === null ? "" : `, largest error ${errorText(s.rel_l2)}`;
   return `${name}: ${VERDICTS[worst(s.counts)]}${error}`;
@@ -33,7 +38,7 @@ export function stepWords(s: ValueStep): string {
 
 function placeWords(chart: DepthChart, line: number, at: number): string {
   const d = chart.lines[line]?.at[at];
-  const where = /^\d/.test(chart.names[at]!) ? `layer ${chart.names[at]}` : `${chart.names[at]} the layers`;
+  const where = depthWords(chart.names[at]!);
   if (!d) return `${where}: UNMEASURED`;
   return `${where}: ${VERDICTS[worst(d.counts)]}, largest error ${errorText(d.rel_l2)}${d.stage && d.rel_l2 ? ` (${d.stage})` : ""}`;
 }
@@ -183,11 +188,11 @@ function Chart(props: DepthProps & { chart: DepthChart }) {
   }, [chart, selected, width, dark]);
   const at = hovered.value;
   const step = diff.steps[chart.lines[shownLine]?.pair ?? 0];
-  const told = at === null ? "Point at the plot" : placeWords(chart, shownLine, at);
+  const told = at === null ? "point at the plot" : placeWords(chart, shownLine, at);
   return (
     <>
       <p class="diff-told">
-        {step && stepWords(step).split(":")[0]}, {told}
+        {step && stepName(step)}: {told}
       </p>
       <CanvasView
         label={`Error over depth, ${chart.names.length} places, ${chart.lines.length} tokens`}

@@ -55,6 +55,17 @@ function CountsLine(props: { diff: ValueDiff }) {
   );
 }
 
+function Notes(props: { diff: ValueDiff }) {
+  if (props.diff.notes.length === 0) return null;
+  return (
+    <ul>
+      {props.diff.notes.map((note) => (
+        <li key={note}>{plainName(note)}</li>
+      ))}
+    </ul>
+  );
+}
+
 function FirstDivergence(props: { now: Traces; diff: ValueDiff }) {
   const { first } = props.diff;
   if (!first) return null;
@@ -98,13 +109,7 @@ function Shown(props: { now: Traces; diff: ValueDiff }) {
     <>
       <FirstDivergence now={now} diff={diff} />
       <CountsLine diff={diff} />
-      {diff.notes.length > 0 && (
-        <ul>
-          {diff.notes.map((note) => (
-            <li key={note}>{plainName(note)}</li>
-          ))}
-        </ul>
-      )}
+      <Notes diff={diff} />
       <DepthPlot
         diff={diff}
         selected={selected}
@@ -116,9 +121,10 @@ function Shown(props: { now: Traces; diff: ValueDiff }) {
   );
 }
 
-export function ValuesDiff(props: { now: Traces }) {
+/** asked: counts up when runs that grow are to be compared again. */
+export function ValuesDiff(props: { now: Traces; asked: number }) {
   const { a, b } = props.now;
-  const { data, error, retry } = useResource(`${a}.${b}`, (abort) => getJson<ValueDiff>(ofTrace(a, "diff/values"), { other: b, items: ITEMS_MOST }, abort));
+  const { data, error, retry } = useResource(`${a}.${b}.${props.asked}`, (abort) => getJson<ValueDiff>(ofTrace(a, "diff/values"), { other: b, items: ITEMS_MOST }, abort));
   const diff = data.value;
   return (
     <section class="diff-values" aria-label="Values">
@@ -135,10 +141,13 @@ export function ValuesDiff(props: { now: Traces }) {
               {plainName(diff.text)}
             </p>
           </div>
-          {diff.verdict === "nothing" && diff.steps.length === 0 ? (
-            <p class="diff-hint">
-              Values are compared where both runs were recorded with them: <code>tensortrace run --values=hash ...</code>
-            </p>
+          {diff.verdict === "nothing" ? (
+            <>
+              <p class="diff-hint">
+                Values are compared where both runs were recorded with them: <code>tensortrace run --values=hash ...</code>
+              </p>
+              <Notes diff={diff} />
+            </>
           ) : (
             <Shown now={props.now} diff={diff} />
           )}

@@ -65,7 +65,8 @@ export interface Depth {
 }
 
 export interface ValueDiff {
-  readonly verdict: "equal" | "close" | "differs" | "nothing";
+  /** tokens: close, as far as the tokens are the same. */
+  readonly verdict: "equal" | "close" | "tokens" | "differs" | "nothing";
   readonly text: string;
   readonly compared: number;
   readonly counts: Counts;
@@ -96,11 +97,23 @@ export const BLAMES: Record<Blame, string> = {
   unknown: "not known",
 };
 
-/** "before", "3", "behind": a place on the axis of depth. */
+/** "input", "3", "final", "output": a place on the axis of depth. */
 export function depthText(at: { readonly layer: number | null; readonly behind: boolean }): string {
-  if (at.layer !== null && at.layer >= 0) return String(at.layer);
-  if (at.layer === null) return "?";
-  return at.behind || at.layer < -1 ? "behind" : "before";
+  if (at.layer === null) return "unknown";
+  if (at.layer >= 0) return String(at.layer);
+  if (at.layer < -1) return "final";
+  return at.behind ? "output" : "input";
+}
+
+const DEPTHS: Record<string, string> = {
+  input: "before the layers",
+  final: "after all layers",
+  output: "at the output",
+  unknown: "in a layer that is not known",
+};
+
+export function depthWords(name: string): string {
+  return DEPTHS[name] ?? `layer ${name}`;
 }
 
 /** 1.2e-3; an error of nothing against something is infinite. */
