@@ -3,7 +3,6 @@
 #include "analyze/dump_plan.h"
 #include "analyze/output_data.h"
 #include "analyze/outputs.h"
-#include "format/chunk.h"
 #include "value/type.h"
 
 #include <stdlib.h>

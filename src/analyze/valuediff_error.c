@@ -1,10 +1,11 @@
 /* How far two values are apart. */
 #include "analyze/valuediff_parts.h"
-#include "format/chunk.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PIECE 65536u /* elements that are compared at once: whole blocks of any type */
 
 double tt_larger(double a, double b)
 {
@@ -97,7 +98,7 @@ static tt_status from_data(tt_dump *a, const tt_dump_value *va, tt_dump *b, cons
                            tt_error_sums *sums, tt_error *err)
 {
     uint64_t n = va->print.n;
-    size_t piece = n < TT_VALUE_PART_ELEMENTS ? (size_t)n : TT_VALUE_PART_ELEMENTS;
+    size_t piece = n < PIECE ? (size_t)n : PIECE;
     float *ea = malloc(piece * sizeof *ea), *eb = malloc(piece * sizeof *eb);
     tt_status status = ea && eb ? TT_OK
                                 : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,

@@ -12,11 +12,13 @@
 typedef enum tt_valuediff_outcome {
     TT_VALUEDIFF_EQUAL,   /* all that was compared is */
     TT_VALUEDIFF_CLOSE,   /* within the tolerances */
+    TT_VALUEDIFF_TOKENS,  /* likewise, until the tokens differ */
     TT_VALUEDIFF_DIFFERS, /* something differs, is NaN or of another shape */
     TT_VALUEDIFF_NOTHING  /* nothing was compared */
 } tt_valuediff_outcome;
 tt_valuediff_outcome tt_valuediff_outcome_of(const tt_valuediff *d);
-const char *tt_valuediff_outcome_name(tt_valuediff_outcome o); /* "equal" ... "nothing" */
+const char *tt_valuediff_outcome_name(
+    tt_valuediff_outcome o); /* "equal" "close" "tokens" "differs" "nothing" */
 
 #define TT_VALUEDIFF_SENTENCE 1024
 /* The verdict: the first divergence and where its error is made; or that there is none, and the

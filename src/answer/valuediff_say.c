@@ -29,12 +29,13 @@ tt_valuediff_outcome tt_valuediff_outcome_of(const tt_valuediff *d)
 {
     if (d->has_first) return TT_VALUEDIFF_DIFFERS;
     if (!d->compared) return TT_VALUEDIFF_NOTHING;
+    if (d->stopped) return TT_VALUEDIFF_TOKENS;
     return d->counts[TT_VALUE_CLOSE] ? TT_VALUEDIFF_CLOSE : TT_VALUEDIFF_EQUAL;
 }
 
 const char *tt_valuediff_outcome_name(tt_valuediff_outcome o)
 {
-    static const char *const names[] = {"equal", "close", "differs", "nothing"};
+    static const char *const names[] = {"equal", "close", "tokens", "differs", "nothing"};
     return names[o];
 }
 
@@ -141,8 +142,9 @@ static void put_blame(sentence *s, const tt_valuediff *d)
         if (isnan(i->input_rel_l2) || isinf(i->input_rel_l2))
             put(s, "; inherited from an input");
         else
-            put(s, "; its inputs have rel L2 %.2g already: the error has drifted here, no single "
-                   "op makes it",
+            put(s,
+                "; its inputs have rel L2 %.2g already: the error has drifted here, no single "
+                "op makes it",
                 i->input_rel_l2);
         break;
     default:
@@ -194,13 +196,24 @@ char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
         put(&s, "Equal: all %" PRIu64 " values that both sides measured are the same to the bit",
             d->compared);
         break;
+    case TT_VALUEDIFF_TOKENS:
+        put(&s,
+            "The tokens differ from position %" PRId32 " on (A has %" PRId32 " there, B %" PRId32
+            "): not comparable. Before that, ",
+            d->stopped_position, d->stopped_token_a, d->stopped_token_b);
+        if (!d->counts[TT_VALUE_CLOSE]) {
+            put(&s, "all %" PRIu64 " values that both sides measured are equal", d->compared);
+            break;
+        }
+        /* fall through */
     case TT_VALUEDIFF_CLOSE:
         for (size_t i = 0; i < d->n_stages; i++) {
             if (d->stages[i].rel_l2 > (worst ? worst->rel_l2 : -1)) worst = &d->stages[i];
         }
-        put(&s, "No divergence: all %" PRIu64 " values that both sides measured are equal or close",
-            d->compared);
-        if (worst) put(&s, "; the largest error is rel L2 %.3g, of %s", worst->rel_l2, worst->stage);
+        put(&s, "%sall %" PRIu64 " values that both sides measured are equal or close",
+            d->stopped ? "" : "No divergence: ", d->compared);
+        if (worst)
+            put(&s, "; the largest error is rel L2 %.3g, of %s", worst->rel_l2, worst->stage);
         break;
     }
     put(&s, ".");
@@ -270,9 +283,10 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
     out[0] = '\0';
     switch (i) {
     case 0:
-        if (!d->stopped) return false;
-        put(&s, "not comparable from position %" PRId32 " on: A has token %" PRId32 " there, B %"
-                PRId32,
+        if (!d->stopped || tt_valuediff_outcome_of(d) == TT_VALUEDIFF_TOKENS) return false;
+        put(&s,
+            "not comparable from position %" PRId32 " on: A has token %" PRId32
+            " there, B %" PRId32,
             d->stopped_position, d->stopped_token_a, d->stopped_token_b);
         return true;
     case 1:
@@ -281,7 +295,8 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
         return note_steps(d, &s);
     case 3:
         if (d->tokens_known || !d->compared) return false;
-        put(&s, "not all tokens are known on both sides: whether they are the same was not checked");
+        put(&s,
+            "not all tokens are known on both sides: whether they are the same was not checked");
         return true;
     case 4:
         if (!d->by_order || !d->compared) return false;

@@ -25,6 +25,7 @@ enum {
     OPT_NO_EXPERTS,
     OPT_COMPRESS,
     OPT_FLOWS,
+    OPT_ALL,
     OPT_THREADS
 };
 
@@ -52,6 +53,7 @@ static const struct argp_option option_table[] = {
     {"compress", OPT_COMPRESS, "zstd|gzip", 0,
      "dataset, csv: compress each file; perfetto: gzip, its packets", 3},
     {"flows", OPT_FLOWS, 0, 0, "perfetto: arrows from op to op, where values went", 3},
+    {"all", OPT_ALL, 0, 0, "bitnet: also values that have no stage, under the engine's names", 3},
     {0},
 };
 
@@ -102,7 +104,8 @@ static void check(const struct options *o, struct argp_state *state)
                  {TT_EXPORT_TAKES_MODEL, "--model"},
                  {TT_EXPORT_TAKES_EXPERTS, "--experts"},
                  {TT_EXPORT_TAKES_COMPRESS, "--compress"},
-                 {TT_EXPORT_TAKES_FLOWS, "--flows"}};
+                 {TT_EXPORT_TAKES_FLOWS, "--flows"},
+                 {TT_EXPORT_TAKES_ALL, "--all"}};
     if (!o->format) argp_error(state, "name a --format");
     if (!o->output) argp_error(state, "name the file or folder to write with -o");
     if (strcmp(o->output, "-") == 0)
@@ -153,6 +156,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_FLOWS:
         o->given |= TT_EXPORT_TAKES_FLOWS;
         o->export.flows = true;
+        return 0;
+    case OPT_ALL:
+        o->given |= TT_EXPORT_TAKES_ALL;
+        o->export.all = true;
         return 0;
     case ARGP_KEY_END:
         check(o, state);

@@ -207,9 +207,10 @@ static void say_points(const void *view, const tt_diff_sink *sink)
 bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
 {
     char times[TT_DIFF_SENTENCE], structure[TT_DIFF_SENTENCE];
-    const char *const verdict[] = {tt_diff_say_times(v, times), tt_diff_say_structure(v, structure)};
+    const char *const verdict[] = {tt_diff_say_times(v, times),
+                                   tt_diff_say_structure(v, structure)};
     const tt_diff_page page_of = {
-        "Two runs compared", verdict,    2,         tt_diff_outcome_of(v) == TT_DIFF_ALIKE,
-        sides,               say_tables, say_points};
+        "Two runs compared", verdict,   2, tt_diff_outcome_of(v) == TT_DIFF_ALIKE, sides,
+        say_tables,          say_points};
     return tt_diff_write_page(&page_of, v, out);
 }

@@ -66,8 +66,8 @@ static void table_end(void *context)
     if (t->table) t->ok &= tt_table_print(t->table);
     t->table = NULL;
     if (t->left_out)
-        fprintf(t->out, "%zu more%s%s; --limit 0 shows all\n", t->left_out, *t->what_left_out ? " " : "",
-               t->what_left_out);
+        fprintf(t->out, "%zu more%s%s; --limit 0 shows all\n", t->left_out,
+                *t->what_left_out ? " " : "", t->what_left_out);
 }
 
 bool tt_diff_print(FILE *out, tt_diff_say *say, const void *view)

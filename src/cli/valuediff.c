@@ -1,5 +1,7 @@
 /* tensortrace diff --values A B: the values of two sides compared. */
+#include "analyze/dump_bitnet.h"
 #include "base/outfile.h"
+#include "bitnet/read.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"
@@ -17,6 +19,11 @@ int tt_dump_input_open(const char *path, const char *map, tt_dump_input *out)
     } else if (!(out->stages = tt_stages_builtin())) {
         (void)tt_error_set(&err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a map of stages");
         return tt_report_error(&err);
+    }
+    if (tt_bitnet_is(path)) {
+        if (tt_dump_of_bitnet(path, out->stages, &out->dump, &err) != TT_OK)
+            return tt_report_error(&err);
+        return TT_EXIT_OK;
     }
     const tt_input input = {.path = path};
     int code = tt_input_open_trace(&input, TT_INPUT_WALKS, &out->model);
@@ -78,7 +85,9 @@ static int show(const tt_valuediff_view *v, bool json, extra *page, extra *svg)
     }
     int code = tt_report_output(json ? print_json(v) : tt_valuediff_print(v, stdout));
     if (code != TT_EXIT_OK) return code;
-    return tt_valuediff_outcome_of(v->d) == TT_VALUEDIFF_DIFFERS ? TT_EXIT_DIFFERS : TT_EXIT_OK;
+    tt_valuediff_outcome outcome = tt_valuediff_outcome_of(v->d);
+    return outcome == TT_VALUEDIFF_EQUAL || outcome == TT_VALUEDIFF_CLOSE ? TT_EXIT_OK
+                                                                          : TT_EXIT_DIFFERS;
 }
 
 static int compare(const tt_valuediff_settings *s, tt_dump_input sides[2], tt_valuediff **out)
@@ -112,8 +121,8 @@ int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2],
         const tt_valuediff_view v = {d, {paths[0], paths[1]}, limit};
         char text[TT_VALUEDIFF_SENTENCE], safe[TT_VALUEDIFF_SENTENCE];
         if (tt_valuediff_outcome_of(d) == TT_VALUEDIFF_NOTHING)
-            code = tt_report_usage("%s",
-                                   tt_trace_text(safe, sizeof safe, tt_valuediff_say(d, text)));
+            code =
+                tt_report_usage("%s", tt_trace_text(safe, sizeof safe, tt_valuediff_say(d, text)));
         else
             code = show(&v, json, &page, &svg);
     }

@@ -20,8 +20,8 @@ static const struct argp_option option_table[] = {
      "With --values: what is close, instead of what the types allow: rel_l2=1e-3,cosine=0.999,"
      "max_abs=0.1",
      3},
-    {"stages", OPT_STAGES, "FILE", 0, "With --values: the map of stages, instead of the one built in",
-     3},
+    {"stages", OPT_STAGES, "FILE", 0,
+     "With --values: the map of stages, instead of the one built in", 3},
     {"stages-a", OPT_STAGES_A, "FILE", 0, "Likewise, of A alone", 3},
     {"stages-b", OPT_STAGES_B, "FILE", 0, "Likewise, of B alone", 3},
     {"position", OPT_POSITION, "N[-M]", 0,
@@ -47,8 +47,7 @@ static void range(const char *option, const char *arg, struct argp_state *state,
                   int32_t *first, int32_t *last)
 {
     const char *end = arg + strlen(arg), *dash = strchr(arg, '-');
-    bool ok = parse_i32(arg, dash ? dash : end, first) &&
-              (!dash || parse_i32(dash + 1, end, last));
+    bool ok = parse_i32(arg, dash ? dash : end, first) && (!dash || parse_i32(dash + 1, end, last));
     if (ok && !dash) *last = *first;
     if (!ok || *last < *first)
         argp_error(state, "%s: \"%.40s\" is not a number, or a range as 3-7", option, arg);

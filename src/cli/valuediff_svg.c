@@ -23,8 +23,7 @@ static double y_of(double rel_l2)
 static size_t column_of(const tt_valuediff *d, const tt_valuediff_depth *p)
 {
     size_t c = 0;
-    while (c < d->n_layers &&
-           (d->layers[c].layer != p->layer || d->layers[c].behind != p->behind))
+    while (c < d->n_layers && (d->layers[c].layer != p->layer || d->layers[c].behind != p->behind))
         c++;
     return c;
 }
@@ -33,8 +32,9 @@ static void axes(const tt_valuediff *d, double step, double width, FILE *out)
 {
     for (int k = 0; k <= DECADES; k++) {
         double y = TOP + HEIGHT - (double)HEIGHT * k / DECADES;
-        fprintf(out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"g\"/>"
-                     "<text x=\"%d\" y=\"%.1f\" class=\"r\">1e%d</text>\n",
+        fprintf(out,
+                "<line x1=\"%d\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"g\"/>"
+                "<text x=\"%d\" y=\"%.1f\" class=\"r\">1e%d</text>\n",
                 LEFT, y, LEFT + width, y, LEFT - 6, y + 4, k - 8);
     }
     size_t every = d->n_layers > 24 ? (d->n_layers + 23) / 24 : 1;
@@ -53,9 +53,10 @@ static void axes(const tt_valuediff *d, double step, double width, FILE *out)
         fprintf(out, "<text x=\"%.1f\" y=\"%d\" class=\"m\">%s</text>\n",
                 LEFT + step * ((double)c + 0.5), TOP + HEIGHT + 18, name);
     }
-    fprintf(out, "<text x=\"%.1f\" y=\"%d\" class=\"m\">layer</text>"
-                 "<text x=\"%d\" y=\"16\">largest relative L2 error of each layer; a line a batch, "
-                 "the first one thick, dots: something differs</text>\n",
+    fprintf(out,
+            "<text x=\"%.1f\" y=\"%d\" class=\"m\">layer</text>"
+            "<text x=\"%d\" y=\"16\">largest relative L2 error of each layer; a line a batch, "
+            "the first one thick, dots: something differs</text>\n",
             LEFT + width / 2, TOP + HEIGHT + 38, LEFT);
 }
 
@@ -103,8 +104,7 @@ void tt_valuediff_svg(const tt_valuediff *d, bool own_file, FILE *out)
           "stroke-opacity:.35}.l.f{stroke-width:2.5;stroke-opacity:1}circle{fill:var(--m)}"
           "</style>\n",
           out);
-    if (own_file)
-        fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"Canvas\"/>\n");
+    if (own_file) fprintf(out, "<rect width=\"100%%\" height=\"100%%\" fill=\"Canvas\"/>\n");
     axes(d, step, width, out);
     lines(d, step, out);
     fputs("</svg>\n", out);

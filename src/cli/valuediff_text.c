@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CELL 96u
+#define STAGES_SHOWN 64u
 #define BAR_CELLS 32
 #define BAR_LEAST (-8.0) /* decades: rel L2 of 1e-8 to 1 */
 
@@ -29,6 +30,15 @@ static const char *figure(char out[CELL], double v)
         out[0] = '\0';
     else
         (void)snprintf(out, CELL, v == 0 ? "0" : "%.3g", v);
+    return out;
+}
+
+static const char *bound(char out[CELL], const tt_value_error *e)
+{
+    size_t n = strlen("≥");
+    if (!e->at_least || isnan(e->rel_l2)) return figure(out, e->rel_l2);
+    memcpy(out, "≥", n);
+    (void)snprintf(out + n, CELL - n, "%.3g", e->rel_l2);
     return out;
 }
 
@@ -85,10 +95,9 @@ static void inputs(const tt_valuediff_view *v, const tt_diff_sink *to)
     }
     if (d->first_reads_cache) {
         (void)snprintf(layer, sizeof layer, "%" PRId32, d->first.layer);
-        const char *cells[] = {"KV cache", d->first.layer >= 0 ? layer : "",
-                               "keys and values of earlier batches",
-                               tt_value_verdict_name(d->first_cache),
-                               figure(rel, d->first_cache_rel_l2)};
+        const char *cells[] = {
+            "KV cache", d->first.layer >= 0 ? layer : "", "keys and values of earlier batches",
+            tt_value_verdict_name(d->first_cache), figure(rel, d->first_cache_rel_l2)};
         to->row(to->context, cells, NAN, d->first_cache != TT_VALUE_EQUAL);
     }
     to->table_end(to->context);
@@ -110,25 +119,29 @@ static const char *bar(char out[BAR_CELLS * 4 + 8], double rel_l2)
 
 static void depth(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
-    static const tt_diff_column columns[] = {
-        {"DEPTH", false, false}, {"REL L2", true, false}, {"1e-8 TO 1, LOGARITHMIC", false, false},
-        {"1 - COSINE", true, false}, {"EQUAL", true, false}, {"CLOSE", true, false},
-        {"NOT", true, false}, {"UNMEASURED", true, false}};
+    static const tt_diff_column columns[] = {{"DEPTH", false, false},
+                                             {"REL L2", true, false},
+                                             {"1e-8 TO 1, LOGARITHMIC", false, false},
+                                             {"1 - COSINE", true, false},
+                                             {"EQUAL", true, false},
+                                             {"CLOSE", true, false},
+                                             {"NOT", true, false},
+                                             {"UNMEASURED", true, false}};
     const tt_valuediff *d = v->d;
     char name[TT_VALUEDIFF_LAYER], blocks[BAR_CELLS * 4 + 8], cell[6][CELL];
     heading(to, "Error over depth: the largest of each layer");
     to->table(to->context, columns, 8, NULL);
     for (size_t i = 0; i < d->n_layers; i++) {
         const tt_valuediff_row *r = &d->layers[i];
-        uint64_t not = r->counts[TT_VALUE_DIFFERS] + r->counts[TT_VALUE_NAN] +
-                       r->counts[TT_VALUE_SHAPE];
+        uint64_t not =
+            r->counts[TT_VALUE_DIFFERS] + r->counts[TT_VALUE_NAN] + r->counts[TT_VALUE_SHAPE];
         const char *cells[] = {tt_valuediff_layer(r->layer, r->behind, name),
                                r->counts[TT_VALUE_NAN] ? "NaN" : figure(cell[0], r->rel_l2),
                                bar(blocks, r->counts[TT_VALUE_NAN] ? 1 : r->rel_l2),
                                figure(cell[1], r->cosine_gap),
                                count(cell[2], r->counts[TT_VALUE_EQUAL]),
                                count(cell[3], r->counts[TT_VALUE_CLOSE]),
-                               count(cell[4], not),
+                               count(cell[4], not ),
                                count(cell[5], r->counts[TT_VALUE_UNMEASURED])};
         to->row(to->context, cells, NAN, not > 0);
     }
@@ -138,17 +151,19 @@ static void depth(const tt_valuediff_view *v, const tt_diff_sink *to)
 static void stages(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
     static const tt_diff_column columns[] = {
-        {"STAGE", false, true}, {"REL L2", true, false}, {"AT", true, false},
+        {"STAGE", false, true},      {"REL L2", true, false},  {"AT", true, false},
         {"1 - COSINE", true, false}, {"MAX ABS", true, false}, {"EQUAL", true, false},
-        {"CLOSE", true, false}, {"NOT", true, false}, {"UNMEASURED", true, false}};
+        {"CLOSE", true, false},      {"NOT", true, false},     {"UNMEASURED", true, false}};
     const tt_valuediff *d = v->d;
     char cell[8][CELL];
     heading(to, "Stages, in order of execution");
     to->table(to->context, columns, 9, NULL);
-    for (size_t i = 0; i < d->n_stages && go_on(v, to, i, d->n_stages); i++) {
+    /* They are few, and all of them are the picture. */
+    const tt_valuediff_view all = {d, {v->paths[0], v->paths[1]}, STAGES_SHOWN};
+    for (size_t i = 0; i < d->n_stages && go_on(&all, to, i, d->n_stages); i++) {
         const tt_valuediff_row *r = &d->stages[i];
-        uint64_t not = r->counts[TT_VALUE_DIFFERS] + r->counts[TT_VALUE_NAN] +
-                       r->counts[TT_VALUE_SHAPE];
+        uint64_t not =
+            r->counts[TT_VALUE_DIFFERS] + r->counts[TT_VALUE_NAN] + r->counts[TT_VALUE_SHAPE];
         const char *cells[] = {
             r->stage,
             figure(cell[0], r->rel_l2),
@@ -157,7 +172,7 @@ static void stages(const tt_valuediff_view *v, const tt_diff_sink *to)
             figure(cell[3], r->max_abs),
             count(cell[4], r->counts[TT_VALUE_EQUAL]),
             count(cell[5], r->counts[TT_VALUE_CLOSE]),
-            count(cell[6], not),
+            count(cell[6], not ),
             count(cell[7], r->counts[TT_VALUE_UNMEASURED])};
         to->row(to->context, cells, NAN, not > 0);
     }
@@ -172,11 +187,11 @@ static const char *blame(const tt_valuediff_item *i)
 
 static void items(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
-    static const tt_diff_column columns[] = {
-        {"POSITION", true, false}, {"LAYER", true, false}, {"STAGE", false, false},
-        {"NODE", false, true}, {"IT IS", false, false}, {"REL L2", true, false},
-        {"1 - COSINE", true, false}, {"MAX ABS", true, false}, {"ALLOWED", true, false},
-        {"ERROR", false, false}};
+    static const tt_diff_column columns[] = {{"POSITION", true, false},   {"LAYER", true, false},
+                                             {"STAGE", false, false},     {"NODE", false, true},
+                                             {"IT IS", false, false},     {"REL L2", true, false},
+                                             {"1 - COSINE", true, false}, {"MAX ABS", true, false},
+                                             {"ALLOWED", true, false},    {"ERROR", false, false}};
     const tt_valuediff *d = v->d;
     char cell[7][CELL];
     if (!d->n_items) return;
@@ -190,17 +205,17 @@ static void items(const tt_valuediff_view *v, const tt_diff_sink *to)
         (void)snprintf(cell[2], CELL, it->occurrence ? "%s (no. %" PRIu32 ")" : "%s", it->stage,
                        it->occurrence + 1);
         bool judged = it->verdict == TT_VALUE_CLOSE || it->verdict == TT_VALUE_DIFFERS;
-        const char *cells[] = {position(cell[0], d, it->pair),
-                               it->layer >= 0 ? cell[1] : "",
-                               cell[2],
-                               it->a.present ? it->a.name : it->b.name,
-                               it->verdict == TT_VALUE_UNMEASURED ? "UNMEASURED"
-                                                                  : tt_value_verdict_name(it->verdict),
-                               figure(cell[3], it->error.rel_l2),
-                               figure(cell[4], tt_cosine_gap(it->error.cosine)),
-                               figure(cell[5], it->error.max_abs),
-                               judged ? figure(cell[6], it->tolerance.rel_l2) : "",
-                               blame(it)};
+        const char *cells[] = {
+            position(cell[0], d, it->pair),
+            it->layer >= 0 ? cell[1] : "",
+            cell[2],
+            it->a.present ? it->a.name : it->b.name,
+            it->verdict == TT_VALUE_UNMEASURED ? "UNMEASURED" : tt_value_verdict_name(it->verdict),
+            bound(cell[3], &it->error),
+            figure(cell[4], tt_cosine_gap(it->error.cosine)),
+            figure(cell[5], it->error.max_abs),
+            judged ? figure(cell[6], it->tolerance.rel_l2) : "",
+            blame(it)};
         to->row(to->context, cells, NAN, bad);
     }
     to->table_end(to->context);

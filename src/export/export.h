@@ -35,6 +35,7 @@ typedef struct tt_export_options {
                                   the model has experts */
     tt_compress compress;
     bool flows;                   /* also from which op to which a value went */
+    bool all;                     /* also what no stage map has a name for */
     tt_export_progress *progress; /* or NULL */
     void *progress_context;
     tt_export_note *note; /* or NULL */
@@ -48,7 +49,8 @@ enum {
     TT_EXPORT_TAKES_MODEL = 2, /* model_path */
     TT_EXPORT_TAKES_EXPERTS = 4,
     TT_EXPORT_TAKES_COMPRESS = 8,
-    TT_EXPORT_TAKES_FLOWS = 16
+    TT_EXPORT_TAKES_FLOWS = 16,
+    TT_EXPORT_TAKES_ALL = 32
 };
 
 typedef struct tt_export_format {

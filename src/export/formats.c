@@ -1,4 +1,5 @@
 #include "export/bin64.h"
+#include "export/bitnet.h"
 #include "export/csv/csv.h"
 #include "export/dataset.h"
 #include "export/dot/dot.h"
@@ -9,8 +10,8 @@
 #include <string.h>
 
 static const tt_export_format *const formats[] = {
-    &tt_format_dataset, &tt_format_csv, &tt_format_parquet, &tt_format_perfetto, &tt_format_bin64,
-    &tt_format_dot,     NULL,
+    &tt_format_dataset, &tt_format_csv, &tt_format_parquet, &tt_format_perfetto,
+    &tt_format_bin64,   &tt_format_dot, &tt_format_bitnet,  NULL,
 };
 
 #define FORMAT_COUNT (sizeof formats / sizeof *formats - 1)
