@@ -4,8 +4,6 @@
 #include "serve/log_filter.h"
 #include "serve/request_filter.h"
 
-#define VALUES_PARAMS "name " TT_REQUEST_FILTER_PARAMS
-
 const tt_endpoint tt_endpoints[] = {
     {"", false, tt_answer_index, "", false},
     {"buffers", true, tt_answer_buffers, "limit", false},
@@ -44,9 +42,9 @@ const tt_endpoint tt_endpoints[] = {
     {"values", true, tt_answer_values, "", false},
     {"values/bad", true, tt_answer_values_bad, "", false},
     {"values/first", true, tt_answer_values_first, "", false},
-    {"values/grid", true, tt_answer_values_grid, "place " VALUES_PARAMS, false},
-    {"values/list", true, tt_answer_values_list, "which samples offset limit " VALUES_PARAMS,
-     false},
+    {"values/grid", true, tt_answer_values_grid, "place name " TT_REQUEST_FILTER_PARAMS, false},
+    {"values/list", true, tt_answer_values_list,
+     "which name samples offset limit " TT_REQUEST_FILTER_PARAMS, false},
     {"values/op", true, tt_answer_values_op, "run node", false},
     {0},
 };
