@@ -35,6 +35,18 @@ for (const theme of ['dark', 'light'])
         assert.deepEqual(found, []);
     });
 
+for (const theme of ['dark', 'light'])
+    test(`axe-core finds nothing where there are values, ${theme}`, async ({ open }) => {
+        const v = await open(['nan', 'off'], { theme });
+        const found = [];
+        for (const fragment of ['view=values&token=1&layer=2', 'view=diff&diff_what=values&token=0', 'view=graph&op=1.31&token=0', 'view=timeline&tensor=blk.2.ffn_norm.weight&token=0']) {
+            await v.show(fragment);
+            await v.rest();
+            for (const each of await violations(v)) found.push(`${fragment}: ${each}`);
+        }
+        assert.deepEqual(found, []);
+    });
+
 test('axe-core finds nothing in the dialogs, and where something is wrong', async ({ open }) => {
     const v = await open(['tiny']);
     for (const key of ['Control+Shift+KeyP', 'Shift+Slash', 'Control+KeyF']) {

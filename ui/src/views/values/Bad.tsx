@@ -58,10 +58,13 @@ const CAME: Record<Birth["kind"], string> = {
 /** Above everything: what was the first to be not finite, and whether it was made so there. */
 export function FirstBad(props: { first: First }) {
   const birth = props.first.first;
+  const all = props.first.summary;
+  const unknown = all.unmeasured + all.incomplete;
   if (!props.first.found || !birth)
     return (
       <p class="values-verdict" role="status">
-        <b>All finite.</b> {count(props.first.summary.outputs)} outputs were measured, none has a NaN or an infinity that is not a mask's.
+        <b>{unknown > 0 ? "No NaN or Inf measured." : "All finite."}</b> {count(all.outputs)} outputs were measured, none has a NaN or an infinity that is not a mask's
+        {unknown > 0 && `; of ${count(unknown)} others it is not known: UNMEASURED`}.
       </p>
     );
   const first = birth.output;
@@ -91,7 +94,7 @@ export function FirstBad(props: { first: First }) {
       </p>
       <Sources birth={birth} />
       <p>
-        {counted(props.first.summary.bad, "output")} of {count(props.first.summary.outputs)} {props.first.summary.bad === 1 ? "is" : "are"} not finite;{" "}
+        {counted(all.bad, "output")} of {count(all.outputs)} {all.bad === 1 ? "is" : "are"} not finite;{" "}
         {more > 0 ? `${counted(more, "other")} of them came from no bad source either.` : "the others inherited it."}
       </p>
     </div>
