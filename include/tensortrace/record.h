@@ -32,6 +32,8 @@
  *   TENSORTRACE_VALUES=...    as tt_record_options.values, and stronger than it
  *   BITNET_TRACE_DIR=DIR      tt_value() writes a file a value there, see its comment; whether or
  *                             not a trace is recorded
+ *   TENSORTRACE_VERBOSE=1     at its end the program says on standard error where the trace is, or
+ *                             why there is none
  * Under `tensortrace run -- PROGRAM` nothing need be set: the trace is run's. */
 #ifndef TENSORTRACE_RECORD_H
 #define TENSORTRACE_RECORD_H
@@ -178,7 +180,7 @@ TT_API void tt_batch_begin(const tt_record_batch *batch);
  * not known. */
 TT_API void tt_batch_end(int status);
 /* The text of a token, for `log`: n bytes, valid UTF-8 or a part of it. Once a token. */
-TT_API void tt_token_text(int32_t token, const char *text, size_t n);
+TT_API void tt_token_name(int32_t token, const char *text, size_t n);
 
 /* An op begins on this thread, alone, that puts out `output`; one that the thread has under way
  * ends. Outside a batch, a batch begins of which nothing is told. */
@@ -264,7 +266,7 @@ static inline tt_status tt_no_status_(void)
 #define tt_buffer_remove(...) TT_RECORD_CALL_((tt_buffer_remove)(__VA_ARGS__))
 #define tt_batch_begin(...) TT_RECORD_CALL_((tt_batch_begin)(__VA_ARGS__))
 #define tt_batch_end(...) TT_RECORD_CALL_((tt_batch_end)(__VA_ARGS__))
-#define tt_token_text(...) TT_RECORD_CALL_((tt_token_text)(__VA_ARGS__))
+#define tt_token_name(...) TT_RECORD_CALL_((tt_token_name)(__VA_ARGS__))
 #define tt_op_begin(...) TT_RECORD_NODE_((tt_op_begin)(__VA_ARGS__))
 #define tt_op_end() TT_RECORD_CALL_((tt_op_end)())
 #define tt_op_add(...) TT_RECORD_NODE_((tt_op_add)(__VA_ARGS__))

@@ -30,7 +30,7 @@ static void join(tt_blame_state *into, const tt_blame_state *s)
 
 static tt_blame_state of_inputs(const tt_blame *b, const tt_dump_value *v, size_t i)
 {
-    tt_blame_state all = {.unknown = v->more_inputs};
+    tt_blame_state all = {.unknown = v->more_inputs || b->blind};
     for (uint32_t k = 0; k < v->n_inputs; k++) {
         if (v->inputs[k] < i) join(&all, &b->states[v->inputs[k]]);
     }

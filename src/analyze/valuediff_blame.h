@@ -30,7 +30,8 @@ typedef struct tt_blame {
     size_t n_states;
     tt_blame_cache *caches;
     size_t n_caches;
-    bool cut; /* steps before were not compared, or more caches than are kept */
+    bool blind; /* the side does not know what its values were computed from */
+    bool cut;   /* steps before were not compared, or more caches than are kept */
 } tt_blame;
 
 /* Before the values of a step of n values. False without memory. */

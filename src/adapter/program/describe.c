@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static char program_name[256];
+static char program_name[256], program_values[1024];
 
-void tt_program_set_name(const char *name)
+void tt_program_set_name(const char *name, const char *values)
 {
+    /* What was not asked for are outputs; what is passed to tt_value is taken. */
+    (void)snprintf(program_values, sizeof program_values, "%s", values ? values : "hash:op=VALUE");
     (void)snprintf(program_name, sizeof program_name, "%s", name ? name : "");
 }
 
@@ -24,6 +26,7 @@ void tt_program_describe(tt_recorder *r)
     if (atomic_load(&described) != r) {
         tt_process_environment(r, "mode", "api");
         tt_process_environment(r, "recorded_by", "the program, by tensortrace/record.h");
+        tt_process_environment(r, "capture_values", program_values);
         if (program_name[0]) tt_process_environment(r, "engine_version", program_name);
         atomic_store(&described, r);
     }

@@ -10,8 +10,9 @@
 void tt_program_describe(tt_recorder *r);
 /* Whether ops of an engine are recorded: not under `tensortrace run`, which hooks it. */
 bool tt_program_records_engines(void);
-/* The program's name and version; "" for none. Before recording begins. */
-void tt_program_set_name(const char *name);
+/* The program's name and version, and which values are taken; NULL: not told. Before recording
+ * begins. */
+void tt_program_set_name(const char *name, const char *values);
 
 /* What tensors are known by in a batch: their names, or where their data is. */
 uint64_t tt_program_key(const char *name, const void *data);
