@@ -32,6 +32,8 @@
  *   TENSORTRACE_VALUES=...    as tt_record_options.values, and stronger than it
  *   BITNET_TRACE_DIR=DIR      tt_value() writes a file a value there, see its comment; whether or
  *                             not a trace is recorded
+ *   TENSORTRACE_VERBOSE=1     at its end the program says on standard error where the trace is, or
+ *                             why there is none
  * Under `tensortrace run -- PROGRAM` nothing need be set: the trace is run's. */
 #ifndef TENSORTRACE_RECORD_H
 #define TENSORTRACE_RECORD_H

@@ -93,6 +93,10 @@ char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
         }
         return out;
     }
+    if (e->basis == TT_BASIS_HASH && i->verdict == TT_VALUE_DIFFERS) {
+        put(&s, "other bits; a distance is not known");
+        return out;
+    }
     put_size(&s, e->rel_l2, e->at_least);
     if (!isnan(e->cosine)) put(&s, ", cosine %.6g", e->cosine);
     if (!isnan(e->max_abs)) put(&s, ", max abs %.3g", e->max_abs);
@@ -157,7 +161,12 @@ static void put_blame(sentence *s, const tt_valuediff *d)
                 i->input_rel_l2);
         break;
     default:
-        put(s, "; its inputs are UNMEASURED: the error is made here or before");
+        if (d->n_first_inputs && !isnan(i->input_rel_l2))
+            put(s,
+                "; whether its inputs differ is not known: only their first elements and RMS are "
+                "on both sides");
+        else
+            put(s, "; its inputs are UNMEASURED: the error is made here or before");
         break;
     }
 }

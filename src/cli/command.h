@@ -27,6 +27,7 @@ int tt_cmd_log(int argc, char **argv);
 int tt_cmd_buffers(int argc, char **argv);
 int tt_cmd_graph(int argc, char **argv);
 int tt_cmd_faults(int argc, char **argv);
+int tt_cmd_values(int argc, char **argv);
 int tt_cmd_routing(int argc, char **argv);
 int tt_cmd_diff(int argc, char **argv);
 int tt_cmd_export(int argc, char **argv);

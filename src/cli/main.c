@@ -22,6 +22,7 @@ static const tt_command commands[] = {
     {"faults", "what had to come from disk: which weights, when, for which token", tt_cmd_faults,
      0},
     {"routing", "which experts were chosen, how evenly, and what stays", tt_cmd_routing, 0},
+    {"values", "what ops put out: NaN, range, RMS, outliers, growth over layers", tt_cmd_values, 0},
     {"diff", "two runs compared: what was computed, how long it took, and where", tt_cmd_diff, 0},
     {"report", "one page that answers: time, bounds, waits, reads, heat, RAM, with plots",
      tt_cmd_report, 0},

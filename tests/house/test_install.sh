@@ -67,7 +67,12 @@ flags=$(PKG_CONFIG_PATH="$root/lib/pkgconfig" pkg-config --cflags --libs tensort
 cc -std=c99 $strict "$work/layer.c" $flags -o "$work/shared"
 recording shared
 rm "$work/shared.ttrace"
-TENSORTRACE="$work/shared.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared"
+said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work/shared.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+[ "$said" = "tensortrace: wrote $work/shared.ttrace" ] || { echo "asked, it says: $said"; exit 1; }
+said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work/no/folder.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+case $said in "tensortrace: "*no/folder*) ;; *) echo "asked why not, it says: $said"; exit 1 ;; esac
+said=$(TENSORTRACE="$work/no/folder.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+[ -z "$said" ] || { echo "unasked, it says: $said"; exit 1; }
 "$root/bin/tensortrace" verify "$work/shared.ttrace" >/dev/null || { echo "TENSORTRACE=FILE records nothing"; exit 1; }
 flags=$(PKG_CONFIG_PATH="$root/lib/pkgconfig" pkg-config --static --cflags --libs tensortrace-record)
 cc -std=c99 $strict "$work/layer.c" $(echo "$flags" | sed 's/-ltensortrace-record/-l:libtensortrace-record.a/') -o "$work/linked"

@@ -174,6 +174,7 @@ static void test_verdicts(void **state)
     /* Whole numbers are equal, or they differ. */
     x->v.type = y->v.type = "i32";
     assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_DIFFERS);
+    assert_true(e.basis == TT_BASIS_HASH && isnan(e.rel_l2));
     finish(&a, &b);
 }
 
@@ -280,6 +281,9 @@ static void test_shapes(void **state)
     }
     made *z = value(&b, 0, "z", 12, 1);
     assert_int_equal(judged(x, z, &a, &b, &defaults, &e), TT_VALUE_SHAPE);
+    /* Of another op: another value of that name. */
+    z->v.op = "GLU";
+    assert_int_equal(judged(x, z, &a, &b, &defaults, &e), TT_VALUE_UNMEASURED);
     /* Scores over a cache are as long as that: not comparable, which is no difference. */
     x->v.stage = y->v.stage = "attn_scores_softmax";
     memcpy(x->v.ne, (uint64_t[4]){6, 4, 1, 1}, sizeof cases[0].a);
@@ -444,6 +448,60 @@ static void test_cache(void **state)
     finish(&a, &b);
 }
 
+/* A choice that a close input turned: an error without a size, which is passed on. */
+static void test_choice(void **state)
+{
+    side a, b;
+    (void)state;
+    begin(&a);
+    begin(&b);
+    step(&a, 0, 1);
+    step(&b, 0, 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        made *x = value(&a, 0, i == 1 ? "moe_argsort" : i ? "moe_up_proj" : "moe_probs", 16, 1);
+        made *y = value(&b, 0, x->v.stage, 16, i == 2 ? 2 : 1.00001f);
+        if (i == 1) x->v.type = y->v.type = "i32";
+        if (i) reads(x, i - 1);
+        if (i) reads(y, i - 1);
+    }
+    tt_valuediff *d = compare(&a, &b, &defaults);
+    assert_string_equal(d->first.stage, "moe_argsort");
+    assert_int_equal(d->first.blame, TT_BLAME_INHERITED);
+    assert_string_equal(d->items[2].stage, "moe_up_proj");
+    assert_int_equal(d->items[2].blame, TT_BLAME_INHERITED);
+    tt_valuediff_free(d);
+    finish(&a, &b);
+}
+
+/* Ops that only move elements make no error; inputs of which little is known clear nobody. */
+static void test_no_jump(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < 3; how++) {
+        side a, b;
+        begin(&a);
+        begin(&b);
+        step(&a, 0, 1);
+        step(&b, 0, 1);
+        made *x = value(&a, 0, "x", 32, 1), *y = value(&b, 0, "x", 32, 1.00001f);
+        if (how == 2) y->v.known = TT_KNOWN_RMS | TT_KNOWN_PREFIX;
+        x = value(&a, 0, "y", 32, 1);
+        y = value(&b, 0, "y", 32, 1.0009f);
+        if (how == 1) x->v.op = y->v.op = "GET_ROWS";
+        x->v.coarsest_type = y->v.coarsest_type = "f16";
+        reads(x, 0);
+        reads(y, 0);
+        tt_valuediff *d = compare(&a, &b, &defaults);
+        assert_int_equal(d->items[1].verdict, how ? TT_VALUE_CLOSE : TT_VALUE_DIFFERS);
+        assert_int_equal(d->items[1].blame, how == 0   ? TT_BLAME_OWN
+                                            : how == 1 ? TT_BLAME_INHERITED
+                                                       : TT_BLAME_UNKNOWN);
+        if (how == 2) assert_int_equal(d->items[0].error.basis, TT_BASIS_FIRST);
+        tt_valuediff_free(d);
+        finish(&a, &b);
+    }
+}
+
 static void test_occurrences(void **state)
 {
     side a, b;
@@ -569,7 +627,8 @@ int main(void)
         cmocka_unit_test(test_jump),        cmocka_unit_test(test_unmeasured),
         cmocka_unit_test(test_cache),       cmocka_unit_test(test_occurrences),
         cmocka_unit_test(test_steps),       cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_filters),     cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_no_jump),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,11 +303,17 @@ tt_recorder *tt_process_recorder(void)
 tt_status tt_process_open(tt_error *err)
 {
     if (tt_process_recorder()) return TT_OK;
+    tt_status status = tt_process_why_not(err);
+    return status != TT_OK
+               ? status
+               : tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "this process is not to be recorded");
+}
+
+tt_status tt_process_why_not(tt_error *err)
+{
     (void)pthread_mutex_lock(&open_lock);
     tt_error why = refused;
     (void)pthread_mutex_unlock(&open_lock);
-    if (why.status == TT_OK)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "this process is not to be recorded");
     if (err) *err = why;
     return why.status;
 }

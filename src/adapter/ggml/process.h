@@ -31,6 +31,8 @@ tt_status tt_process_begin(const tt_process_setup *setup, tt_error *err);
 tt_status tt_process_end(tt_error *err);
 /* As tt_process_recorder; tells why there is none. err may be NULL. */
 tt_status tt_process_open(tt_error *err);
+/* Why recording could not begin; TT_OK when nothing was in its way. */
+tt_status tt_process_why_not(tt_error *err);
 /* To be called in the child of a fork besides what this room itself does. */
 void tt_process_at_fork(void (*in_the_child)(void));
 

@@ -3,11 +3,13 @@
 #include "gguf/types.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define OPS_MAX 1024
 #define OP_FIRST TT_ENGINE_OPS_MAX /* numbers that no ggml has: some of those never compute */
+#define TYPES_MAX 64
 #define TYPE_NAME_BYTES 16
 
 static char *ops[OPS_MAX];
@@ -34,26 +36,25 @@ static const char *op_desc(const struct ggml_tensor *t)
     return op_name(t->op);
 }
 
-/* ggml says "q4_K" and "f32": the latter is how types of values are found. */
+static char type_names[TYPES_MAX][TYPE_NAME_BYTES];
+static pthread_once_t type_names_once = PTHREAD_ONCE_INIT;
+
+/* ggml says "f32" and "q4_K". */
+static void make_type_names(void)
+{
+    for (uint32_t type = 0; type < TYPES_MAX; type++) {
+        const tt_ggml_type *t = tt_ggml_type_find(type);
+        for (size_t i = 0; t && t->name[i] && i + 1 < TYPE_NAME_BYTES; i++) {
+            bool is_k = t->name[i] == 'K' && i > 0 && t->name[i - 1] == '_';
+            type_names[type][i] = is_k ? 'K' : (char)tolower((unsigned char)t->name[i]);
+        }
+    }
+}
+
 static const char *type_name(int type)
 {
-    static char names[64][TYPE_NAME_BYTES];
-    const tt_ggml_type *t = type >= 0 && type < 64 ? tt_ggml_type_find((uint32_t)type) : NULL;
-    if (!t) return "unknown";
-    if (!strchr(t->name, '_')) {
-        /* Under tt_process_lock or not: whoever writes, writes the same. */
-        char *to = names[type];
-        for (size_t i = 0; t->name[i] && i + 1 < TYPE_NAME_BYTES; i++)
-            __atomic_store_n(&to[i], (char)tolower((unsigned char)t->name[i]), __ATOMIC_RELAXED);
-        return to;
-    }
-    char *to = names[type];
-    for (size_t i = 0; t->name[i] && i + 1 < TYPE_NAME_BYTES; i++) {
-        bool is_k = t->name[i] == 'K' && i > 0 && t->name[i - 1] == '_';
-        char c = is_k ? 'K' : (char)tolower((unsigned char)t->name[i]);
-        __atomic_store_n(&to[i], c, __ATOMIC_RELAXED);
-    }
-    return to;
+    (void)pthread_once(&type_names_once, make_type_names);
+    return type >= 0 && type < TYPES_MAX && type_names[type][0] ? type_names[type] : "unknown";
 }
 
 static const tt_ggml_type *type_of(const struct ggml_tensor *t)

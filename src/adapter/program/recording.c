@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ENV_FILE "TENSORTRACE"
 #define ENV_BITNET "BITNET_TRACE_DIR"
+#define ENV_VERBOSE "TENSORTRACE_VERBOSE"
 #define LOCK_WAIT_S 2
 
 enum { RECORDS_TRACE = 1, RECORDS_BITNET = 2 };
@@ -159,7 +161,19 @@ __attribute__((constructor)) static void load(void)
     set(RECORDS_TRACE, true);
 }
 
+/* Nobody is told anything, unless he asks. */
 __attribute__((destructor)) static void unload(void)
 {
-    (void)(tt_record_stop)(NULL);
+    tt_error err = {.message = ""};
+    const char *verbose = getenv(ENV_VERBOSE);
+    bool was_on = __atomic_load_n(&tt_recording, __ATOMIC_SEQ_CST) & RECORDS_TRACE;
+    if (was_on && !tt_process_recorder_if_open()) (void)tt_process_why_not(&err);
+    tt_status status = (tt_record_stop)(err.message[0] ? NULL : &err);
+    if (!was_on || !verbose || strcmp(verbose, "1") != 0) return;
+    if (err.message[0])
+        (void)fprintf(stderr, "tensortrace: %s\n", err.message);
+    else if (status == TT_OK && access(path, F_OK) == 0)
+        (void)fprintf(stderr, "tensortrace: wrote %s\n", path);
+    else
+        (void)fprintf(stderr, "tensortrace: nothing was recorded\n");
 }
