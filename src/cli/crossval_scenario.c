@@ -86,9 +86,10 @@ static void tell(tt_cv_scenario *c)
     tt_log *log = &c->x->log;
     if (e->state == TT_SCENARIO_MATCHED)
         tt_log_say(log, e->name,
-                   "matched: %" PRIu64 " values equal, %" PRIu64 " close, %" PRIu64 " unmeasured",
+                   "matched: %" PRIu64 " values equal, %" PRIu64 " close, %" PRIu64
+                   " unmeasured; batches: %" PRIu64 " compared, %" PRIu64 " unmeasured",
                    e->counts[TT_VALUE_EQUAL], e->counts[TT_VALUE_CLOSE],
-                   e->counts[TT_VALUE_UNMEASURED]);
+                   e->counts[TT_VALUE_UNMEASURED], e->n_steps_compared, e->n_steps_alone);
     else if (e->state == TT_SCENARIO_UNMEASURED)
         tt_log_say(log, e->name, "UNMEASURED: %s", e->cause);
     else if (e->state == TT_SCENARIO_DIVERGED)

@@ -56,6 +56,8 @@ void tt_crossval_judge(tt_crossval_end *end, const tt_valuediff *d)
     memcpy(end->counts, d->counts, sizeof end->counts);
     end->bands = tt_cosine_bands_of(d);
     end->worst_rel_l2 = worst_of(d);
+    for (size_t i = 0; i < d->n_steps; i++)
+        ++*(d->steps[i].pairing == TT_PAIR_BOTH ? &end->n_steps_compared : &end->n_steps_alone);
     if (d->has_first) copy_first(&end->first, &d->first);
     if (end->state == TT_SCENARIO_FAILED) return;
     if (d->stopped) {

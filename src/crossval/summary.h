@@ -40,6 +40,7 @@ typedef struct tt_crossval_end {
     uint64_t n_prompt, n_generated;
     uint64_t duration_ns[2]; /* of the sides' programs; 0: none was run */
     uint64_t counts[TT_VALUE_VERDICTS];
+    uint64_t n_steps_compared, n_steps_alone; /* of the latter no values are in `counts` */
     tt_cosine_bands bands;
     double worst_rel_l2; /* of all values compared; NAN: none is known */
     tt_crossval_first first;

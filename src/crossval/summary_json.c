@@ -89,6 +89,8 @@ static void put_end(tt_json *j, const tt_crossval_end *end)
     tt_json_kv_u64(j, "n_generated_tokens", end->n_generated);
     tt_json_kv_u64_or_null(j, "duration_a_ns", end->duration_ns[0] > 0, end->duration_ns[0]);
     tt_json_kv_u64_or_null(j, "duration_b_ns", end->duration_ns[1] > 0, end->duration_ns[1]);
+    tt_json_kv_u64(j, "n_steps_compared", end->n_steps_compared);
+    tt_json_kv_u64(j, "n_steps_alone", end->n_steps_alone);
     tt_json_key(j, "values");
     tt_json_object(j);
     for (size_t i = 0; i < TT_VALUE_VERDICTS; i++)

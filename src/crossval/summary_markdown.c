@@ -88,16 +88,18 @@ static void put_head(FILE *out, const tt_crossval_summary *s, const tt_crossval_
 
 static void put_scenarios(FILE *out, const tt_crossval_summary *s)
 {
-    fputs(
-        "| scenario | result | equal | close | differ | NaN | shape | unmeasured | worst relative "
-        "error | tokens alike | first divergence |\n"
-        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
-        out);
+    fputs("| scenario | result | batches | equal | close | differ | NaN | shape | unmeasured | "
+          "worst relative "
+          "error | tokens alike | first divergence |\n"
+          "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
+          out);
     for (size_t i = 0; i < s->n; i++) {
         const tt_crossval_end *end = &s->ends[i];
         fputs("| ", out);
         put_text(out, end->name);
-        fprintf(out, " | %s |", state_word(end->state));
+        fprintf(out, " | %s | %" PRIu64, state_word(end->state), end->n_steps_compared);
+        if (end->n_steps_alone) fprintf(out, " (%" PRIu64 " UNMEASURED)", end->n_steps_alone);
+        fputs(" |", out);
         for (size_t k = 0; k < TT_VALUE_VERDICTS; k++)
             fprintf(out, " %" PRIu64 " |", end->counts[k]);
         if (isnan(end->worst_rel_l2))

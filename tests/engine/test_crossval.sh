@@ -37,9 +37,12 @@ print(json.dumps(v))
 END
 }
 
-# runs PID: it is there, and not only waits to be asked for its end.
+# runs PID: it is there, also a while after it was killed, and not only waits to be asked for its end.
 runs() {
-    grep -qs '^State:.[^ZX]' "/proc/$1/status"
+    for i in $(seq 60); do
+        grep -qs '^State:.[^ZX]' "/proc/$1/status" || return 1
+        sleep 0.05
+    done
 }
 
 # --- forced ids, by themselves ---

@@ -202,6 +202,11 @@ static void scenarios_are_judged(void **state)
     d.counts[TT_VALUE_CLOSE] = 2;
     step.worst_rel_l2 = 0.25;
     end = judged(&d);
+    assert_int_equal(end.n_steps_alone, 1);
+    assert_int_equal(end.n_steps_compared, 0);
+    step.pairing = TT_PAIR_BOTH;
+    end = judged(&d);
+    assert_int_equal(end.n_steps_compared, 1);
     assert_int_equal(end.state, TT_SCENARIO_MATCHED);
     assert_true(end.worst_rel_l2 == 0.25);
     assert_int_equal(end.counts[TT_VALUE_UNMEASURED], 3);
