@@ -8,6 +8,7 @@
 #include "tensortrace/record.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -72,6 +73,8 @@ static void start(const char *values)
 
 static float weights[8 * 4], input[8], hidden[4], result[4];
 
+static bool dies; /* before its batch ends */
+
 static void forward(int32_t token, int32_t position)
 {
     tt_record_tensor w = {
@@ -106,6 +109,7 @@ static void forward(int32_t token, int32_t position)
     for (int i = 0; i < 4; i++)
         result[i] = hidden[i] * 2;
     tt_op_end();
+    if (dies) (void)raise(SIGKILL);
     tt_batch_end(0);
 }
 
@@ -467,6 +471,148 @@ static void test_loose(void **state)
     tt_reader_close(reader);
 }
 
+static void compute(const char *name)
+{
+    tt_record_tensor t = {.name = name, .op = "ADD", .n_dims = 1, .ne = {4}, .data = hidden};
+    tt_op_begin(&t);
+    tt_op_end();
+}
+
+static void places(void)
+{
+    uint64_t ne = 4;
+    start("hash");
+    tt_batch_begin(NULL);
+    compute("x");
+    tt_value("x", hidden, TT_TYPE_F32, 1, &ne, -2, "all_layers_out", 0); /* taken just now */
+    compute("y");
+    tt_value("x", hidden, TT_TYPE_F32, 1, &ne, 3, "ffn_up", 0); /* may be another by now */
+    tt_batch_end(0);
+    tt_batch_begin(NULL); /* what the one before began with, and no more */
+    compute("x");
+    tt_batch_end(0);
+    must(tt_record_stop(NULL) == TT_OK);
+}
+
+static void test_places(void **state)
+{
+    tt_model *m;
+    (void)state;
+    expect_well(places);
+    verified(path);
+    assert_int_equal(tt_model_open(path, &m, NULL), TT_OK);
+    assert_int_equal(m->n_graphs, 2);
+    const tt_graph *g = &m->graphs[m->runs[0].graph];
+    assert_int_equal(g->n_tensors, 3);
+    assert_string_equal(g->tensors[0].stage, "all_layers_out");
+    assert_int_equal(g->tensors[0].stage_layer, -2);
+    assert_null(g->tensors[1].stage);
+    assert_string_equal(g->tensors[2].op_name, "VALUE");
+    assert_string_equal(g->tensors[2].stage, "ffn_up");
+    assert_int_equal(g->tensors[2].place.layer_id, 3);
+    assert_int_equal(g->tensors[2].src[0], 0);
+    assert_int_equal(m->graphs[m->runs[1].graph].n_tensors, 1);
+    tt_model_close(m);
+}
+
+/* --- selected --- */
+
+static void selected(void)
+{
+    tt_record_tensor t = {.name = "blk.1.a", .op = "ADD", .n_dims = 1, .ne = {4}, .data = hidden};
+    tt_record_tensor other = t, told = t;
+    other.name = "blk.2.a";
+    told.name = "told";
+    told.stage = "q_proj";
+    told.layer = 1;
+    start("stats:layer=1");
+    tt_batch_begin(NULL);
+    tt_op_begin(&t);
+    tt_op_begin(&other);
+    tt_op_end();
+    tt_node node = tt_op_add(&told);
+    tt_op_begin_lane(node, 0);
+    tt_op_end();
+    tt_op_taken(node, &told);
+    tt_op_taken(node, &told); /* once is enough */
+    /* Of this one nobody says so, but its value is told. */
+    told.name = "later";
+    tt_op_begin_lane(tt_op_add(&told), 0);
+    tt_op_end();
+    tt_value("later", hidden, TT_TYPE_F32, 1, told.ne, 1, NULL, 0);
+    tt_batch_end(0);
+    must(tt_record_stop(NULL) == TT_OK);
+}
+
+static void test_selected(void **state)
+{
+    tt_reader_summary s;
+    tt_reader_value values[5] = {{.elements = 0}};
+    (void)state;
+    expect_well(selected);
+    tt_reader *reader = opened(path, &s);
+    assert_int_equal(tt_reader_walk_values(reader, 0, keep_value, values, NULL), TT_OK);
+    assert_int_equal(values[0].elements, 4);
+    assert_int_equal(values[1].elements, 0);
+    assert_int_equal(values[2].elements, 4);
+    assert_false(values[2].has_blake3);
+    assert_int_equal(values[3].elements, 4);
+    assert_int_equal(tt_reader_count_tensors(reader, 0), 4);
+    verified(path);
+    tt_reader_close(reader);
+}
+
+/* --- files --- */
+
+static void files(void)
+{
+    static const uint64_t ne[2] = {2, 3}, nothing_at_all[1] = {0};
+    static const float six[6] = {1, -2, 3, -4, 5, -6};
+    must(tt_recording != 0); /* no trace, but files */
+    tt_value("t0/blk1/q_proj", six, TT_TYPE_F32, 2, ne, 1, "q_proj", 7);
+    tt_value("t0/blk1/q_proj", six, TT_TYPE_F32, 2, ne, 1, "q_proj", 8);
+    tt_value("empty", six, TT_TYPE_F32, 1, nothing_at_all, 1, NULL, TT_NO_POSITION);
+    tt_value("strange", six, (tt_type)99, 1, ne, 1, NULL, 0);
+}
+
+static void test_files(void **state)
+{
+    char folder[80], file[160], text[1024];
+    unsigned n = 0;
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "recording-%d-files", (int)getpid());
+    (void)setenv("BITNET_TRACE_DIR", folder, 1);
+    (void)snprintf(text, sizeof text, "%s", program_invocation_name);
+    pid_t pid = fork();
+    /* The environment is read when a program begins. */
+    if (pid == 0) (void)execl("/proc/self/exe", text, "files", (char *)NULL);
+    int status = -1;
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+    (void)unsetenv("BITNET_TRACE_DIR");
+    assert_int_equal(status, 0);
+    (void)snprintf(file, sizeof file, "%s/t0_blk1_q_proj.trace", folder);
+    FILE *f = fopen(file, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    (void)fclose(f);
+    assert_non_null(strstr(text, "\"name\": \"t0/blk1/q_proj\""));
+    assert_non_null(strstr(text, "\"shape\": [\n    3,\n    2\n  ]"));
+    assert_non_null(strstr(text, "\"rms\": 3.8944404818493075")); /* sqrt(91 / 6) */
+    assert_non_null(strstr(text, "\"seq\": 7"));
+    assert_non_null(strstr(text, "\"layer\": 1"));
+    assert_non_null(strstr(text, "\"stage\": \"q_proj\""));
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            (void)snprintf(file, sizeof file, "%.70s/%.80s", folder, e->d_name);
+            (void)unlink(file);
+            n++;
+        }
+    (void)closedir(d);
+    (void)rmdir(folder);
+    assert_int_equal(n, 3);
+}
+
 /* --- ends --- */
 
 static void no_stop(void)
@@ -540,13 +686,8 @@ static void killed(void)
 {
     start("hash");
     forward(1, 0);
-    tt_batch_begin(NULL);
-    for (int i = 0; i < 2; i++) {
-        (void)tt_op_begin(&(tt_record_tensor){
-            .name = i ? "result" : "Qcur-1", .op = "MUL_MAT", .n_dims = 1, .ne = {4}});
-        tt_op_end();
-    }
-    (void)raise(SIGKILL);
+    dies = true;
+    forward(2, 1);
 }
 
 static void test_kill(void **state)
@@ -554,6 +695,7 @@ static void test_kill(void **state)
     char part[80];
     tt_recover_report report;
     tt_reader_summary s;
+    tt_reader_run r;
     (void)state;
     int status = run(killed);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -563,7 +705,11 @@ static void test_kill(void **state)
     tt_reader *reader = opened(path, &s);
     assert_int_equal(s.batches, 2);
     assert_int_equal(s.records, 4);
-    assert_int_equal(ops_of(reader, 0), 2);
+    assert_int_equal(ops_of(reader, 1), 2);
+    /* The batch that had not ended is taken for one like the batch before. */
+    assert_int_equal(tt_reader_get_run(reader, 1, &r), TT_OK);
+    assert_int_equal(r.graph, 0);
+    assert_int_equal(r.end_ns, 0);
     tt_reader_close(reader);
 }
 
@@ -608,13 +754,17 @@ static void test_limit(void **state)
     assert_true(s.complete && s.batches > 0 && s.batches < 3000);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "files") == 0) {
+        files();
+        return 0;
+    }
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh_path, remove_path)
         TEST(test_whole),    TEST(test_off),     TEST(test_start_again), TEST(test_threads),
-        TEST(test_nonsense), TEST(test_buffers), TEST(test_loose),       TEST(test_exit),
-        TEST(test_nothing),  TEST(test_fork),    TEST(test_kill),        TEST(test_full_disk),
-        TEST(test_limit)};
+        TEST(test_nonsense), TEST(test_buffers), TEST(test_loose),       TEST(test_places),
+        TEST(test_selected), TEST(test_files),   TEST(test_exit),        TEST(test_nothing),
+        TEST(test_fork),     TEST(test_kill),    TEST(test_full_disk),   TEST(test_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ static int32_t layer_of_name(const char *name)
 int32_t tt_fingerprints_layer(const struct ggml_tensor *t)
 {
     int32_t layer = layer_of_name(t->name);
+    if (layer < 0 && strncmp(t->name, "blk.", 4) == 0) layer = atoi(t->name + 4);
     for (int i = 0; layer < 0 && i < GGML_MIRROR_SRC && t->src[i]; i++)
         if (strncmp(t->src[i]->name, "blk.", 4) == 0) layer = atoi(t->src[i]->name + 4);
     return layer;

@@ -76,9 +76,10 @@ void(tt_token_name)(int32_t token, const char *text, size_t n)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-/* Adds the node; 0 when it is not recorded. *out is what is wanted of it. */
+/* Adds the node; 0 when it is not recorded. *out is what is wanted of it; at_its_end: it will be
+ * taken. */
 static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tensor *output,
-                   tt_program_output *out, tt_program_batch **batch)
+                   bool at_its_end, tt_program_output *out, tt_program_batch **batch)
 {
     uint64_t key = tt_program_key(output->name, output->data);
     tt_node node = 0;
@@ -89,7 +90,8 @@ static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tens
         out->run = b->meta.id;
         out->node = number - 1;
         out->wanted = output->data && tt_program_output_is_wanted(b, &out->tensor);
-        if (out->wanted) b->taken[out->node] = 1;
+        /* That of a shared op when the program says that it is there. */
+        if (out->wanted && at_its_end) b->taken[out->node] = 1;
         node = tt_program_node(b, number);
     } else if (b) {
         atomic_fetch_add(&tt_recorder_area(r)->area->counts.ops_unresolved, 1);
@@ -109,7 +111,7 @@ tt_node(tt_op_begin)(const tt_record_tensor *output)
     end_op(self, now);
     if (!output) return 0;
     self->output.wanted = false;
-    tt_node node = add(r, self, output, &self->output, &b);
+    tt_node node = add(r, self, output, true, &self->output, &b);
     /* Nothing is computed of what has no elements. */
     if (node && tt_graphs_executes(&self->output.tensor, false))
         tt_program_thread_open(self, b, self->output.run, self->output.node, 0);
@@ -129,7 +131,7 @@ tt_node(tt_op_add)(const tt_record_tensor *output)
     tt_program_batch *b;
     tt_program_output out;
     tt_recorder *r = tt_program_recorder(&self);
-    return r && output ? add(r, self, output, &out, &b) : 0;
+    return r && output ? add(r, self, output, false, &out, &b) : 0;
 }
 
 void(tt_op_begin_lane)(tt_node node, unsigned lane)
@@ -154,7 +156,9 @@ void(tt_op_taken)(tt_node node, const tt_record_tensor *output)
     if (b) {
         tt_program_tensor(output, &out.tensor);
         out.tensor.op = b->nodes[out.node]->op;
-        out.wanted = tt_program_output_is_wanted(b, &out.tensor);
+        memcpy(out.tensor.op_params, b->nodes[out.node]->op_params, sizeof out.tensor.op_params);
+        out.wanted = !b->taken[out.node] && tt_program_output_is_wanted(b, &out.tensor);
+        b->taken[out.node] |= out.wanted;
     }
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (out.wanted) tt_program_output_take(&out);

@@ -2,6 +2,7 @@
 
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/fingerprints.h"
+#include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/names.h"
 #include "adapter/ggml/process.h"
@@ -163,9 +164,8 @@ void(tt_value)(const char *name, const void *data, tt_type type, unsigned n_dims
     if (!name || !name[0] || !data || !ne || n_dims < 1 || n_dims > TT_RECORD_DIMS) return;
     memcpy(from.ne, ne, n_dims * sizeof *ne);
     tt_program_tensor(&from, &t);
-    for (unsigned d = 0; d < 4; d++)
-        if (t.ne[d] <= 0) return;
+    bool is_empty = tt_graphs_is_empty(&t);
     tt_recorder *r = tt_program_recorder(&self);
-    if (r) record(r, self, &t, layer, stage, position);
+    if (r && !is_empty) record(r, self, &t, layer, stage, position);
     tt_program_bitnet_put(&from, &t, layer, stage, position);
 }
