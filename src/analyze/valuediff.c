@@ -250,6 +250,7 @@ static tt_status compare_values(walk *w, tt_valuediff_item *results)
     const uint32_t *back = by_a ? w->partner_b : w->partner_a;
     double step = w->o->has_tolerance ? w->o->tolerance.rel_l2 : NAN;
     if (!tt_blame_begin(&w->blame, s->n)) return no_memory(w);
+    w->blame.blind = !(by_a ? w->a : w->b)->has_inputs;
     w->n_done = 0;
     w->tally.behind = false;
     w->tally.rows_of_step = 0;

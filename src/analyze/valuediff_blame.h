@@ -9,6 +9,8 @@ typedef struct tt_blame_state {
     double rel_l2; /* the largest that is known */
     bool bad;      /* one differs, is NaN or of another shape */
     bool unknown;  /* of one nothing is known */
+    bool close;    /* one is close, not equal */
+    bool weak;     /* ... of which only statistics and first elements are known */
     /* The coarsest type (tt_type_coarseness) of steps in between that were not measured on both
      * sides. */
     unsigned coarseness;
@@ -28,7 +30,8 @@ typedef struct tt_blame {
     size_t n_states;
     tt_blame_cache *caches;
     size_t n_caches;
-    bool cut; /* steps before were not compared, or more caches than are kept */
+    bool blind; /* the side does not know what its values were computed from */
+    bool cut;   /* steps before were not compared, or more caches than are kept */
 } tt_blame;
 
 /* Before the values of a step of n values. False without memory. */

@@ -31,7 +31,7 @@ const char *tt_value_verdict_name(tt_value_verdict v)
 
 const char *tt_value_basis_name(tt_value_basis b)
 {
-    static const char *const names[] = {"none", "hash", "stats", "samples", "data"};
+    static const char *const names[] = {"none", "hash", "stats", "first", "samples", "data"};
     return names[b];
 }
 

@@ -161,7 +161,12 @@ static void put_blame(sentence *s, const tt_valuediff *d)
                 i->input_rel_l2);
         break;
     default:
-        put(s, "; its inputs are UNMEASURED: the error is made here or before");
+        if (d->n_first_inputs && !isnan(i->input_rel_l2))
+            put(s,
+                "; whether its inputs differ is not known: only their first elements and RMS are "
+                "on both sides");
+        else
+            put(s, "; its inputs are UNMEASURED: the error is made here or before");
         break;
     }
 }

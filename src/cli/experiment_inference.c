@@ -122,7 +122,7 @@ static void choose_trace(const tt_work *w)
 static bool run_program(tt_work *w)
 {
     tt_traced_end end;
-    tt_spawn_setup setup = {-1, -1, -1, false};
+    tt_spawn_setup setup = {.in = -1, .out = -1, .error = -1};
     tt_error err;
     char output[TT_WORK_PATH];
     tt_work_path(w, output, TT_WORK_TRACE);

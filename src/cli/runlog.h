@@ -12,7 +12,7 @@
 typedef struct tt_log {
     tt_bytes text;    /* of the experiment at work, the stages before all of them included */
     size_t n_common;  /* bytes of those */
-    char counter[32]; /* "2/6 " of a sweep */
+    char counter[48]; /* "2/6 " of a sweep */
 } tt_log;
 
 void tt_log_begin(tt_log *log);

@@ -229,11 +229,3 @@ tt_status tt_json_load(const char *text, size_t size, const char *name, json_t *
     *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
     return *root ? TT_OK : refuse_json(name, text, size, &where, err);
 }
-
-tt_status tt_complaints_error(const tt_complaints *c, size_t before, const char *name,
-                              tt_error *err)
-{
-    size_t n = c->n - before;
-    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%.100s: %zu thing%s wrong", name, n,
-                        n == 1 ? " is" : "s are");
-}

@@ -33,10 +33,6 @@ const char *tt_json_type_name(const json_t *v);
 tt_status tt_settings_load(const char *path, char **text, size_t *size, char folder[PATH_MAX],
                            tt_error *err);
 
-/* TT_E_USAGE: how many complaints there are behind the first `before`. */
-tt_status tt_complaints_error(const tt_complaints *c, size_t before, const char *name,
-                              tt_error *err);
-
 /* Keeps the text with the settings, and returns it; "" and no_memory for NULL. */
 const char *tt_reader_keep(tt_reader *r, char *text);
 /* The path in that folder, unless it is absolute. */

@@ -473,6 +473,35 @@ static void test_choice(void **state)
     finish(&a, &b);
 }
 
+/* Ops that only move elements make no error; inputs of which little is known clear nobody. */
+static void test_no_jump(void **state)
+{
+    (void)state;
+    for (unsigned how = 0; how < 3; how++) {
+        side a, b;
+        begin(&a);
+        begin(&b);
+        step(&a, 0, 1);
+        step(&b, 0, 1);
+        made *x = value(&a, 0, "x", 32, 1), *y = value(&b, 0, "x", 32, 1.00001f);
+        if (how == 2) y->v.known = TT_KNOWN_RMS | TT_KNOWN_PREFIX;
+        x = value(&a, 0, "y", 32, 1);
+        y = value(&b, 0, "y", 32, 1.0009f);
+        if (how == 1) x->v.op = y->v.op = "GET_ROWS";
+        x->v.coarsest_type = y->v.coarsest_type = "f16";
+        reads(x, 0);
+        reads(y, 0);
+        tt_valuediff *d = compare(&a, &b, &defaults);
+        assert_int_equal(d->items[1].verdict, how ? TT_VALUE_CLOSE : TT_VALUE_DIFFERS);
+        assert_int_equal(d->items[1].blame, how == 0   ? TT_BLAME_OWN
+                                            : how == 1 ? TT_BLAME_INHERITED
+                                                       : TT_BLAME_UNKNOWN);
+        if (how == 2) assert_int_equal(d->items[0].error.basis, TT_BASIS_FIRST);
+        tt_valuediff_free(d);
+        finish(&a, &b);
+    }
+}
+
 static void test_occurrences(void **state)
 {
     side a, b;
@@ -599,6 +628,7 @@ int main(void)
         cmocka_unit_test(test_cache),       cmocka_unit_test(test_occurrences),
         cmocka_unit_test(test_steps),       cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_filters),     cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_no_jump),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
