@@ -257,10 +257,9 @@ static void look_at_checks(const tt_model *m)
 }
 
 static void (*const looks[])(const tt_model *) = {
-    look_at_stats,  look_at_log,     look_at_checks,
-    look_at_memory, look_at_buffers, look_at_graphs,
-    look_at_values, look_at_faults,  look_at_pages_and_experts,
-    look_at_reads,  look_at_values};
+    look_at_stats,   look_at_log,    look_at_checks, look_at_memory,
+    look_at_buffers, look_at_graphs, look_at_faults, look_at_pages_and_experts,
+    look_at_reads,   look_at_values};
 
 static void try_bytes(const uint8_t *data, size_t size)
 {
