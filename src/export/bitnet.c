@@ -143,6 +143,15 @@ static tt_status write_value(writing *w, const tt_dump_value *v, uint64_t seq, t
 
 /* --- all of them --- */
 
+/* Of the map, or told by the program itself. */
+static bool has_stage(const writing *w, const tt_dump_value *v)
+{
+    if (tt_stages_rank(w->stages, v->stage) != UINT32_MAX) return true;
+    uint32_t graph = v->run != TT_NONE ? w->m->runs[v->run].graph : TT_NONE;
+    return graph != TT_NONE && v->node < w->m->graphs[graph].n_tensors &&
+           w->m->graphs[graph].tensors[v->node].stage;
+}
+
 static tt_status write_step(writing *w, size_t step, tt_dump_step *values, tt_error *err)
 {
     const tt_dump_head *head = &w->dump->steps[step];
@@ -156,9 +165,9 @@ static tt_status write_step(writing *w, size_t step, tt_dump_step *values, tt_er
     w->n_incomplete += status == TT_OK ? values->incomplete : 0;
     for (size_t i = 0; status == TT_OK && i < values->n; i++) {
         const tt_dump_value *v = &values->values[i];
-        bool mapped = tt_stages_rank(w->stages, v->stage) != UINT32_MAX;
-        w->n_unmapped += !mapped;
-        if (mapped || w->options->all) status = write_value(w, v, seq, err);
+        bool is_place = has_stage(w, v);
+        w->n_unmapped += !is_place;
+        if (is_place || w->options->all) status = write_value(w, v, seq, err);
     }
     return status;
 }
@@ -257,7 +266,7 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
 
 const tt_export_format tt_format_bitnet = {
     "bitnet",
-    "a folder with one JSON file a value, as BitNet.rs writes and compares them",
+    "a folder of JSON, one file a value, as BitNet.rs writes them",
     TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_ALL,
     false,
     write_bitnet,

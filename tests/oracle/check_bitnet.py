@@ -81,8 +81,16 @@ def layout(record):
 # --- what the trace holds ---
 
 
+def shape_of(tensor, op, n):
+    """numpy's shape, at least two dimensions; of SET_ROWS, of the rows that were written."""
+    ne = tensor["ne"] if op != "SET_ROWS" else [tensor["ne"][0], n // tensor["ne"][0], 1, 1]
+    while len(ne) > 2 and ne[-1] == 1:
+        ne = ne[:-1]
+    return ne[::-1]
+
+
 def outputs(trace):
-    """{(run, node): (type, floats)} of the data that was kept."""
+    """{(run, node): (type, shape, floats)} of the data that was kept."""
     decoded = traces.decoded(trace)
     names = traces.names_of(decoded)
     graphs = {g["id"]: g for g in traces.records(decoded, "graph")}
@@ -92,9 +100,11 @@ def outputs(trace):
         parts.setdefault((run_id, node), {})[part] = payload
     found = {}
     for (run_id, node), of in parts.items():
-        kind = names[graph_of[run_id]["tensors"][node]["type_name"]]
+        tensor = graph_of[run_id]["tensors"][node]
+        kind = names[tensor["type_name"]]
         native = b"".join(of[i] for i in range(len(of)))
-        found[run_id, node] = (kind, np.frombuffer(native, TYPES[kind]).astype("<f4"))
+        x = np.frombuffer(native, TYPES[kind]).astype("<f4")
+        found[run_id, node] = (kind, shape_of(tensor, names[tensor["op_name"]], x.size), x)
     return found
 
 
@@ -122,10 +132,11 @@ def folder_of(path, complain):
 
 def check_full(records, kept, complain):
     want = Counter()
-    for kind, x in kept.values():
-        want[json.dumps(facts(kind, x))] += 1
+    for kind, shape, x in kept.values():
+        want[json.dumps({**facts(kind, x), "shape": shape})] += 1
     got = Counter(json.dumps({**{k: r[k] for k in ("dtype", "blake3", "rms", "num_elements")},
-                              "first_values": [float(np.float32(v)) for v in r["first_values"]]})
+                              "first_values": [float(np.float32(v)) for v in r["first_values"]],
+                              "shape": r["shape"]})
                   for r in records.values())
     for text, n in (want - got).items():
         complain(f"{n} outputs of the trace in no record: {text}")
@@ -207,7 +218,7 @@ def main():
         check_hash(found["full"], found["hash"], complain)
         kept += data.values()
     check_foreign(tool, work, complain)
-    kinds = ", ".join(sorted({kind for kind, _ in kept}))
+    kinds = ", ".join(sorted({kind for kind, *_ in kept}))
     complain.finish(f"{len(kept)} outputs ({kinds}) as blake3, numpy and serde_json have them")
 
 

@@ -64,7 +64,8 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_SIZE] = {"size_bytes", TT_CELL_U64, false, "its size"},
     [OPS_BACKEND] = {"backend", TT_CELL_NAME, true, "that was to compute the node"},
     [OPS_OBSERVED] = {"observed", TT_CELL_NAME, false,
-                      "hook: by each thread; callback: by the scheduler, threads not known"},
+                      "hook: by each thread; callback: by the scheduler, threads not known; "
+                      "program: told by the program itself"},
     [OPS_THREADS] = {"threads", TT_CELL_U32, false, "threads of which there is a record"},
     [OPS_START_TIME] = {"start_time", TT_CELL_TIME, true, "when the first thread began, UTC"},
     [OPS_START_RELATIVE] = {"start_relative_ns", TT_CELL_I64, true,
@@ -134,6 +135,7 @@ static void put_run(tt_rows *rows, const tt_model *m, const tt_run *r, size_t n)
     fill_name(rows, OPS_OBSERVED, n,
               r->observed == TT_OBSERVED_HOOK       ? "hook"
               : r->observed == TT_OBSERVED_CALLBACK ? "callback"
+              : r->observed == TT_OBSERVED_PROGRAM  ? "program"
                                                     : "bounds");
 }
 
