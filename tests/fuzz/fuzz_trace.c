@@ -13,6 +13,9 @@
 #include "analyze/stats.h"
 #include "analyze/summary.h"
 #include "analyze/topology.h"
+#include "analyze/values_first.h"
+#include "analyze/values_grid.h"
+#include "analyze/values_groups.h"
 #include "analyze/verify.h"
 #include "analyze/whatif.h"
 
@@ -44,6 +47,39 @@ static void look_at_buffers(const tt_model *m)
         for (uint32_t i = 0; i < kv->n_tensors; i++)
             if (kv->tensors[i].written > kv->tensors[i].cells) abort();
     tt_kv_free(kv);
+}
+
+/* What is bad is counted the same by each of them. */
+static void look_at_values(const tt_model *m)
+{
+    static const tt_values_query all, last = {.sort = TT_VALUES_BY_RMS, .offset = 3, .limit = 5};
+    tt_values_page page;
+    tt_values_first first;
+    tt_values_groups groups;
+    tt_values_outliers outliers;
+    tt_values_grid grid;
+    tt_error err;
+    uint64_t bad = 0;
+    const bool found = tt_values_first_bad(m, &all, NULL, &first, &err) == TT_OK;
+    if (found && (first.n_births > first.births_total || first.found != (first.counts.bad > 0) ||
+                  first.births_total + first.inherited < first.counts.bad))
+        abort();
+    if (tt_values_groups_make(m, &all, TT_VALUES_BY_TENSOR, NULL, &groups, &err) == TT_OK) {
+        for (size_t i = 0; i < groups.n; i++)
+            bad += groups.list[i].bad;
+        if (bad != groups.counts.bad || (found && bad != first.counts.bad)) abort();
+    }
+    if (tt_values_list(m, &last, NULL, &page, &err) == TT_OK && page.n > 5) abort();
+    if (tt_values_outliers_make(m, &last, NULL, &outliers, &err) == TT_OK && outliers.n > 5)
+        abort();
+    if (tt_values_grid_make(m, &all, NULL, NULL, &grid, &err) == TT_OK &&
+        (uint64_t)grid.n_layers * grid.n_batches > TT_VALUES_GRID_CELLS_MAX)
+        abort();
+    tt_values_first_free(&first);
+    tt_values_groups_free(&groups);
+    tt_values_page_free(&page);
+    tt_values_outliers_free(&outliers);
+    tt_values_grid_free(&grid);
 }
 
 static void look_at_graphs(const tt_model *m)
@@ -223,7 +259,7 @@ static void look_at_checks(const tt_model *m)
 static void (*const looks[])(const tt_model *) = {
     look_at_stats,   look_at_log,    look_at_checks, look_at_memory,
     look_at_buffers, look_at_graphs, look_at_faults, look_at_pages_and_experts,
-    look_at_reads};
+    look_at_reads,   look_at_values};
 
 static void try_bytes(const uint8_t *data, size_t size)
 {
