@@ -41,6 +41,14 @@ static void place(const tt_stages *stages, const tt_bitnet_item *item, entry *e)
         /* A name that no rule fits comes back as its own stage. */
         if (tt_stages_rank(stages, found.name) != UINT32_MAX) e->stage = found;
     }
+    /* A stage that the map has by another name. */
+    if (tt_stages_rank(stages, stage_of(e)) == UINT32_MAX) {
+        tt_stage found = tt_stages_of(stages, stage_of(e), "");
+        if (tt_stages_rank(stages, found.name) != UINT32_MAX) {
+            if (e->stage.layer != TT_STAGE_LAYER_UNKNOWN) found.layer = e->stage.layer;
+            e->stage = found;
+        }
+    }
     e->rank = tt_stages_rank(stages, stage_of(e));
 }
 
@@ -116,6 +124,7 @@ static void fill(const entry *e, tt_dump_value *v)
     v->op = "";
     v->type = type_of(r->dtype);
     v->coarsest_type = v->type;
+    v->more_inputs = true; /* no record says what it was computed from */
     /* A shape of more dimensions than a dump holds is left out: the number of elements is there. */
     if (r->n_dims <= sizeof v->ne / sizeof *v->ne) {
         v->n_dims = r->n_dims;

@@ -91,13 +91,13 @@ bool tt_dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *st
         const tt_tensor *t = &g->tensors[node];
         tt_dump_node *n = &out->nodes[node];
         tt_stage stage = tt_stages_of(stages, t->name, t->op_name);
-        n->layer = stage.layer;
-        n->stage = tt_texts_keep(texts, stage.name);
+        n->layer = t->stage ? t->stage_layer : stage.layer;
+        n->stage = tt_texts_keep(texts, t->stage ? t->stage : stage.name);
         n->coarsest_type = n->own_type = t->type_name;
         ok = n->stage != NULL;
+        bool has_layer = n->layer != TT_STAGE_LAYER_UNKNOWN;
         for (uint32_t s = 0; s < t->n_src && s < TT_SRC_MAX; s++) {
-            if (t->src[s] != TT_NONE)
-                take_source(&k, node, s, stage.layer != TT_STAGE_LAYER_UNKNOWN);
+            if (t->src[s] != TT_NONE) take_source(&k, node, s, has_layer);
         }
         if ((t->flags & TT_TENSOR_EXECUTES) && t->root < g->n_tensors) k.writers[t->root] = node;
     }

@@ -15,7 +15,8 @@
  * is the order of execution in a layer, for sides that do not tell it (tt_stages_rank).
  *
  * A value that no rule fits keeps its own name without the layer as its stage; names that the
- * engine only numbered ("node_21") are its op in small letters. docs/stages.md lists the stages. */
+ * engine only numbered ("node_21") are its op in small letters. Where a program that recorded
+ * itself told the stage, that counts. docs/diff-values.md lists the stages. */
 #ifndef TT_ANALYZE_STAGES_H
 #define TT_ANALYZE_STAGES_H
 

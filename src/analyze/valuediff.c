@@ -108,7 +108,8 @@ static bool fill_place(walk *w, const tt_dump *d, uint32_t step, const tt_dump_v
     p->n_dims = v->n_dims;
     memcpy(p->ne, v->ne, sizeof p->ne);
     p->n = v->print.n;
-    if (v->known & TT_KNOWN_STATS) {
+    p->has_counts = (v->known & TT_KNOWN_STATS) != 0;
+    if (p->has_counts) {
         p->n_nan = v->print.n_nan;
         p->n_inf = v->print.n_inf;
     }
@@ -234,14 +235,11 @@ static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_va
     return TT_OK;
 }
 
-static tt_tolerance step_tolerance(const walk *w, const tt_dump_value *va, const tt_dump_value *vb)
+static unsigned own_coarseness(const tt_dump_value *va, const tt_dump_value *vb)
 {
-    const char *type = va ? va->own_type : "";
-    if (vb && tt_type_coarseness(vb->own_type) > tt_type_coarseness(type)) type = vb->own_type;
-    tt_tolerance t = tt_tolerance_of_step(type);
-    /* What somebody has set is meant for all. */
-    if (w->o->has_tolerance && !isnan(w->o->tolerance.rel_l2)) t.rel_l2 = w->o->tolerance.rel_l2;
-    return t;
+    unsigned a = va ? tt_type_coarseness(va->own_type) : 0;
+    unsigned b = vb ? tt_type_coarseness(vb->own_type) : 0;
+    return a > b ? a : b;
 }
 
 static tt_status compare_values(walk *w, tt_valuediff_item *results)
@@ -250,7 +248,9 @@ static tt_status compare_values(walk *w, tt_valuediff_item *results)
     const tt_dump_step *s = by_a ? &w->step_a : &w->step_b, *other = by_a ? &w->step_b : &w->step_a;
     const uint32_t *partner = by_a ? w->partner_a : w->partner_b;
     const uint32_t *back = by_a ? w->partner_b : w->partner_a;
+    double step = w->o->has_tolerance ? w->o->tolerance.rel_l2 : NAN;
     if (!tt_blame_begin(&w->blame, s->n)) return no_memory(w);
+    w->blame.blind = !(by_a ? w->a : w->b)->has_inputs;
     w->n_done = 0;
     w->tally.behind = false;
     w->tally.rows_of_step = 0;
@@ -265,7 +265,7 @@ static tt_status compare_values(walk *w, tt_valuediff_item *results)
         const tt_dump_value *va = by_a ? own : others, *vb = by_a ? others : own;
         tt_status status = compare_pair(w, va, vb, item);
         if (status != TT_OK) return status;
-        if (own && !tt_blame_value(&w->blame, s, i, step_tolerance(w, va, vb), item, &cache))
+        if (own && !tt_blame_value(&w->blame, s, i, own_coarseness(va, vb), step, item, &cache))
             return no_memory(w);
         if (!is_wanted(w, item)) continue;
         if (!tt_valuediff_tally_item(w->d, &w->tally, item) || !keep(w, item) ||

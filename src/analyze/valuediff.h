@@ -23,8 +23,9 @@
  *
  * Where an error is made: the inputs of a value are looked up among the values before it. When
  * all are equal it is the op's own; when they are close, and its error is more than
- * TT_VALUEDIFF_OWN times the largest of theirs, too; when one differs, or the error is of their
- * size, it is inherited. docs/diff-values.md has the method. */
+ * TT_VALUEDIFF_OWN times the largest of theirs, too, unless the op only moves elements; when one
+ * differs, or the error is of their size, it is inherited. Where of an input only statistics and
+ * first elements are known, nobody knows. docs/diff-values.md has the method. */
 #ifndef TT_ANALYZE_VALUEDIFF_H
 #define TT_ANALYZE_VALUEDIFF_H
 
@@ -54,6 +55,7 @@ typedef enum tt_value_basis {
     TT_BASIS_NONE,
     TT_BASIS_HASH,    /* bits: equal, or of a type without a tolerance */
     TT_BASIS_STATS,   /* RMS and the like only: rel_l2 and max_abs are lower bounds, no cosine */
+    TT_BASIS_FIRST,   /* the first elements, statistics: an error elsewhere need not show */
     TT_BASIS_SAMPLES, /* first elements, samples, statistics */
     TT_BASIS_DATA     /* all elements */
 } tt_value_basis;
@@ -114,7 +116,9 @@ typedef struct tt_valuediff_place {
     uint32_t run, node; /* of a trace: in tt_model.runs and the run's graph; or TT_NONE */
     uint32_t n_dims;
     uint64_t ne[8];
-    uint64_t n, n_nan, n_inf;
+    uint64_t n;
+    bool has_counts; /* n_nan and n_inf are known */
+    uint64_t n_nan, n_inf;
     bool has_rms;
     double rms;
 } tt_valuediff_place;
@@ -229,13 +233,14 @@ tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *
 void tt_valuediff_free(tt_valuediff *d);
 
 /* What is close for values of which the coarsest type (tt_dump_value.coarsest_type) is this, and
- * what one step of that type (own_type) may add to the error of its inputs. docs/diff-values.md has
- * the tables. Unknown types are taken as F32. */
+ * what one step of that coarseness (of own_type) may add to the error of its inputs.
+ * docs/diff-values.md has the tables. Unknown types are taken as F32. */
 tt_tolerance tt_tolerance_of(const char *coarsest_type);
-tt_tolerance tt_tolerance_of_step(const char *own_type);
+tt_tolerance tt_tolerance_of_step(unsigned coarseness);
 /* "equal", "close", "differs", "nan", "shape", "unmeasured" */
 const char *tt_value_verdict_name(tt_value_verdict v);
-const char *tt_value_basis_name(tt_value_basis b); /* "none" "hash" "stats" "samples" "data" */
+const char *
+tt_value_basis_name(tt_value_basis b); /* "none" "hash" "stats" "first" "samples" "data" */
 const char *tt_value_blame_name(tt_value_blame b); /* "none" "own" "inherited" "unknown" */
 const char *tt_valuediff_pairing_name(tt_valuediff_pairing p); /* "both" "only_a" "only_b"
                                                                   "batches" "tokens" */

@@ -23,11 +23,14 @@ static void join(tt_blame_state *into, const tt_blame_state *s)
     into->rel_l2 = tt_larger(into->rel_l2, s->rel_l2);
     into->bad |= s->bad;
     into->unknown |= s->unknown;
+    into->close |= s->close;
+    into->weak |= s->weak;
+    if (s->coarseness > into->coarseness) into->coarseness = s->coarseness;
 }
 
 static tt_blame_state of_inputs(const tt_blame *b, const tt_dump_value *v, size_t i)
 {
-    tt_blame_state all = {.unknown = v->more_inputs};
+    tt_blame_state all = {.unknown = v->more_inputs || b->blind};
     for (uint32_t k = 0; k < v->n_inputs; k++) {
         if (v->inputs[k] < i) join(&all, &b->states[v->inputs[k]]);
     }
@@ -66,20 +69,38 @@ static double size_of(const tt_valuediff_item *item)
     return isnan(item->error.rel_l2) ? INFINITY : item->error.rel_l2;
 }
 
-static tt_value_blame judge(const tt_valuediff_item *item, const tt_blame_state *from)
+/* Whether an op only moves elements of other values: it makes no error, but may pick those that
+ * have the most. */
+static bool only_moves(const tt_dump_value *v)
+{
+    static const char *const ops[] = {"GET_ROWS", "SET_ROWS", "CPY",    "CONT",
+                                      "DUP",      "CONCAT",   "REPEAT", "PAD"};
+    for (size_t i = 0; v->n_inputs && i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(v->op, ops[i]) == 0) return true;
+    }
+    return false;
+}
+
+static tt_value_blame judge(const tt_valuediff_item *item, const tt_dump_value *v,
+                            const tt_blame_state *from)
 {
     double size = size_of(item);
     if (item->verdict == TT_VALUE_EQUAL || item->verdict == TT_VALUE_UNMEASURED)
         return TT_BLAME_NONE;
     if (isinf(from->rel_l2)) return TT_BLAME_INHERITED;
-    bool larger = size > TT_VALUEDIFF_OWN * from->rel_l2;
+    /* Of an error without a size (an order, a choice of experts): the least change before it can
+     * have made it. */
+    if (item->error.basis == TT_BASIS_HASH && from->rel_l2 > 0) return TT_BLAME_INHERITED;
+    bool moves = only_moves(v), larger = !moves && size > TT_VALUEDIFF_OWN * from->rel_l2;
     if (from->bad && !larger) return TT_BLAME_INHERITED;
-    if (from->unknown) return TT_BLAME_UNKNOWN;
+    if (from->unknown || (from->weak && (larger || from->rel_l2 == 0))) return TT_BLAME_UNKNOWN;
+    /* Of inputs that are close, 0 is only what the elements that are known show. */
+    if (from->close && moves) return TT_BLAME_INHERITED;
     return from->rel_l2 == 0 || larger ? TT_BLAME_OWN : TT_BLAME_INHERITED;
 }
 
-bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, tt_tolerance step,
-                    tt_valuediff_item *item, tt_blame_state *cache)
+bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned coarseness,
+                    double rel_l2, tt_valuediff_item *item, tt_blame_state *cache)
 {
     const tt_dump_value *v = &s->values[i];
     tt_blame_state from = of_inputs(b, v, i);
@@ -88,7 +109,10 @@ bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, tt_tolerance s
         if (!of_cache(b, item, &from, cache)) return false;
         join(&from, cache);
     }
-    item->blame = judge(item, &from);
+    if (coarseness > from.coarseness) from.coarseness = coarseness;
+    tt_tolerance step = tt_tolerance_of_step(from.coarseness);
+    if (!isnan(rel_l2)) step.rel_l2 = rel_l2;
+    item->blame = judge(item, v, &from);
     item->input_rel_l2 = from.unknown ? NAN : from.rel_l2;
     if (item->verdict == TT_VALUE_CLOSE && item->blame == TT_BLAME_OWN &&
         item->error.rel_l2 > step.rel_l2) {
@@ -102,9 +126,12 @@ bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, tt_tolerance s
         if (!v->n_inputs) own->unknown = true;
         return true;
     }
-    *own =
-        (tt_blame_state){.rel_l2 = size_of(item),
-                         .bad = item->verdict != TT_VALUE_EQUAL && item->verdict != TT_VALUE_CLOSE};
+    *own = (tt_blame_state){
+        .rel_l2 = size_of(item),
+        .bad = item->verdict != TT_VALUE_EQUAL && item->verdict != TT_VALUE_CLOSE,
+        .close = item->verdict == TT_VALUE_CLOSE,
+        .weak = item->verdict == TT_VALUE_CLOSE &&
+                (item->error.basis == TT_BASIS_STATS || item->error.basis == TT_BASIS_FIRST)};
     return true;
 }
 

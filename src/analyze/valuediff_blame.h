@@ -9,6 +9,11 @@ typedef struct tt_blame_state {
     double rel_l2; /* the largest that is known */
     bool bad;      /* one differs, is NaN or of another shape */
     bool unknown;  /* of one nothing is known */
+    bool close;    /* one is close, not equal */
+    bool weak;     /* ... of which only statistics and first elements are known */
+    /* The coarsest type (tt_type_coarseness) of steps in between that were not measured on both
+     * sides. */
+    unsigned coarseness;
 } tt_blame_state;
 
 /* Errors that a KV cache may hold from steps before, by the value that reads it. */
@@ -25,16 +30,18 @@ typedef struct tt_blame {
     size_t n_states;
     tt_blame_cache *caches;
     size_t n_caches;
-    bool cut; /* steps before were not compared, or more caches than are kept */
+    bool blind; /* the side does not know what its values were computed from */
+    bool cut;   /* steps before were not compared, or more caches than are kept */
 } tt_blame;
 
 /* Before the values of a step of n values. False without memory. */
 bool tt_blame_begin(tt_blame *b, size_t n);
 /* Value i of the step, in order, which `item` is about (its verdict so far, its error): fills
  * blame, input_rel_l2 and jump, and may turn close into differs; *cache gets what the cache held
- * that it reads, when it does. False without memory. */
-bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, tt_tolerance step,
-                    tt_valuediff_item *item, tt_blame_state *cache);
+ * that it reads, when it does. `coarseness`: of its own_type, on either side; `rel_l2`: what
+ * somebody allows for all steps, or NAN. False without memory. */
+bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned coarseness,
+                    double rel_l2, tt_valuediff_item *item, tt_blame_state *cache);
 void tt_blame_free(tt_blame *b);
 
 #endif

@@ -174,7 +174,8 @@ tt_status tt_value_measure(tt_dump *a, const tt_dump_value *va, tt_dump *b, cons
         return TT_OK;
     }
     from_samples(va, vb, &sums);
-    if (sums.n) out->basis = TT_BASIS_SAMPLES;
+    bool all = sums.n == va->print.n || va->known & vb->known & TT_KNOWN_SAMPLES;
+    if (sums.n) out->basis = all ? TT_BASIS_SAMPLES : TT_BASIS_FIRST;
     tt_error_sums_end(&sums, out);
     from_stats(va, vb, out);
     return TT_OK;

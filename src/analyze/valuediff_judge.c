@@ -9,18 +9,18 @@
 tt_tolerance tt_tolerance_of(const char *coarsest_type)
 {
     static const tt_tolerance by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {
-        {1e-4, 0.999999, INFINITY}, {1e-2, 0.9999, INFINITY}, {3e-2, 0.999, INFINITY},
-        {1e-1, 0.99, INFINITY},     {1.5e-1, 0.98, INFINITY}, {2e-1, 0.97, INFINITY},
-        {3e-1, 0.95, INFINITY},
+        {1e-4, 0.999999, INFINITY}, {1e-2, 0.9999, INFINITY}, {5e-2, 0.998, INFINITY},
+        {2e-1, 0.98, INFINITY},     {2.5e-1, 0.97, INFINITY}, {3e-1, 0.95, INFINITY},
+        {4e-1, 0.9, INFINITY},
     };
     return by_coarseness[tt_type_coarseness(coarsest_type)];
 }
 
-tt_tolerance tt_tolerance_of_step(const char *own_type)
+tt_tolerance tt_tolerance_of_step(unsigned coarseness)
 {
-    static const double by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {1e-4, 5e-3, 1e-2, 3e-2,
-                                                                     6e-2, 1e-1, 2e-1};
-    return (tt_tolerance){by_coarseness[tt_type_coarseness(own_type)], -INFINITY, INFINITY};
+    static const double by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {1e-4, 5e-3,   1e-2, 3e-2,
+                                                                     8e-2, 1.5e-1, 3e-1};
+    return (tt_tolerance){by_coarseness[coarseness], -INFINITY, INFINITY};
 }
 
 const char *tt_value_verdict_name(tt_value_verdict v)
@@ -31,7 +31,7 @@ const char *tt_value_verdict_name(tt_value_verdict v)
 
 const char *tt_value_basis_name(tt_value_basis b)
 {
-    static const char *const names[] = {"none", "hash", "stats", "samples", "data"};
+    static const char *const names[] = {"none", "hash", "stats", "first", "samples", "data"};
     return names[b];
 }
 
@@ -69,6 +69,18 @@ static int same_bits(const tt_dump_value *a, const tt_dump_value *b)
     return -1;
 }
 
+static bool are_integers(const tt_dump_value *a, const tt_dump_value *b)
+{
+    return tt_value_is_integer(tt_value_type_of(a->type)) &&
+           tt_value_is_integer(tt_value_type_of(b->type));
+}
+
+/* Values of other ops, which engines call the same: not the same value. */
+static bool are_others(const tt_dump_value *a, const tt_dump_value *b)
+{
+    return *a->op && *b->op && strcmp(a->op, b->op) != 0;
+}
+
 /* A cache is as long as its engine made it: scores over it have its length, padding included, and
  * the mask has rows for tokens that are not there. */
 static bool is_padded(const tt_dump_value *a, const tt_dump_value *b)
@@ -89,9 +101,7 @@ static tt_tolerance tolerance_for(const tt_dump_value *a, const tt_dump_value *b
             ? b->coarsest_type
             : a->coarsest_type;
     tt_tolerance t = tt_tolerance_of(coarser);
-    if (o->exact || (tt_value_is_integer(tt_value_type_of(a->type)) &&
-                     tt_value_is_integer(tt_value_type_of(b->type))))
-        return (tt_tolerance){0, 1, 0};
+    if (o->exact || are_integers(a, b)) return (tt_tolerance){0, 1, 0};
     if (!o->has_tolerance) return t;
     if (!isnan(o->tolerance.rel_l2)) t.rel_l2 = o->tolerance.rel_l2;
     if (!isnan(o->tolerance.cosine)) t.cosine = o->tolerance.cosine;
@@ -137,17 +147,21 @@ tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
         .max_abs = NAN, .worst = TT_VALUE_NONE, .rel_l2 = NAN, .cosine = NAN, .rms_change = NAN};
     *tolerance = tolerance_for(va, vb, options);
     if (err) err->status = TT_OK;
-    if (!va->print.n && !vb->print.n) return TT_VALUE_UNMEASURED; /* nothing in it */
     if (has_nan(va) || has_nan(vb)) {
         error->basis = TT_BASIS_STATS;
         return TT_VALUE_NAN;
     }
-    if (!tt_shapes_agree(va, vb)) return is_padded(va, vb) ? TT_VALUE_UNMEASURED : TT_VALUE_SHAPE;
+    if (!tt_shapes_agree(va, vb))
+        return is_padded(va, vb) || are_others(va, vb) ? TT_VALUE_UNMEASURED : TT_VALUE_SHAPE;
     int bits = same_bits(va, vb);
     if (bits == 1) {
         *error =
             (tt_value_error){TT_BASIS_HASH, va->print.n, 0, TT_VALUE_NONE, 0, 0, 0, 1, 0, false};
         return TT_VALUE_EQUAL;
+    }
+    if (bits == 0 && are_integers(va, vb)) {
+        error->basis = TT_BASIS_HASH; /* a distance of numbers of rows or experts means nothing */
+        return TT_VALUE_DIFFERS;
     }
     return apart(a, va, b, vb, options, bits, tolerance, error, err);
 }

@@ -70,21 +70,11 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
 
 /* --- sources --- */
 
-static void look_at_lasting(const finding *f, const tt_tensor *root, tt_values_source *s)
+static const lasting *find_lasting(const finding *f, const tt_graph *g, uint32_t root)
 {
-    uint32_t at = tt_idmap_get(&f->by_place, place_of(root));
-    if (at != TT_NONE) {
-        const lasting *last = &f->list[at];
-        s->run = last->run;
-        s->node = last->node;
-        s->state = last->state;
-        s->measured = last->measured;
-        s->print = last->print;
-        return;
-    }
-    const bool cache =
-        root->buffer != TT_NONE && f->m->buffers[root->buffer].kind == TT_BUFFER_KV_CACHE;
-    s->state = cache ? TT_STATE_UNMEASURED : TT_STATE_INPUT;
+    if (root < g->n_nodes) return NULL;
+    uint32_t at = tt_idmap_get(&f->by_place, place_of(&g->tensors[root]));
+    return at == TT_NONE ? NULL : &f->list[at];
 }
 
 static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t run,
@@ -93,17 +83,30 @@ static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t
     tt_values_source s = {.tensor = of->tensor, .slot = of->slot, .run = TT_NONE, .node = TT_NONE};
     const uint32_t root = g->tensors[of->tensor].root;
     const uint32_t writer = tt_values_walk_writer(w, of->tensor);
+    const lasting *last = find_lasting(f, g, root);
     const tt_fingerprint *print;
     if (of->weight != TT_NONE) {
         s.state = TT_STATE_WEIGHT;
-    } else if (writer != TT_NONE) {
+        return s;
+    }
+    if (writer != TT_NONE) {
         s.run = run;
         s.node = writer;
         s.state = tt_values_walk_state(w, writer, &print);
         s.measured = print != NULL;
         if (print) s.print = *print;
-    } else if (root >= g->n_nodes) {
-        look_at_lasting(f, &g->tensors[root], &s);
+    }
+    /* A cache is written in parts: what earlier batches left there is read too. */
+    if (last && (writer == TT_NONE || tt_values_state_is_bad(last->state))) {
+        s.run = last->run;
+        s.node = last->node;
+        s.state = last->state;
+        s.measured = last->measured;
+        s.print = last->print;
+    } else if (writer == TT_NONE && root >= g->n_nodes) {
+        const uint32_t buffer = g->tensors[root].buffer;
+        const bool cache = buffer != TT_NONE && f->m->buffers[buffer].kind == TT_BUFFER_KV_CACHE;
+        s.state = cache ? TT_STATE_UNMEASURED : TT_STATE_INPUT;
     }
     return s;
 }

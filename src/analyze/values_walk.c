@@ -200,7 +200,7 @@ static void executed(tt_values_walk *w, const tt_values_seen *seen)
     if (!root->bad && tt_values_state_is_bad(seen->state)) root->bad = seen->node + 1;
 }
 
-static tt_status walk_run(tt_values_walk *w, uint32_t run, tt_error *err)
+tt_status tt_values_walk_run(tt_values_walk *w, uint32_t run, tt_error *err)
 {
     const tt_run *r = &w->m->runs[run];
     const bool in_run = tt_filter_run(&w->q->filter, w->m, r);
@@ -228,11 +228,13 @@ static tt_status walk_run(tt_values_walk *w, uint32_t run, tt_error *err)
         if (seen.passes || w->everything) status = w->visit(w->context, w, &seen, err);
         executed(w, &seen);
     }
+    w->counts->incomplete = w->outputs.incomplete;
     return status;
 }
 
-static void end(tt_values_walk *w)
+void tt_values_walk_free(tt_values_walk *w)
 {
+    if (!w) return;
     for (uint32_t i = 0; w->masks && i < w->m->n_graphs; i++)
         free(w->masks[i]);
     free(w->masks);
@@ -241,28 +243,39 @@ static void end(tt_values_walk *w)
     tt_join_free(&w->join);
     tt_filter_ops_free(&w->filter);
     tt_op_table_free(w->ops);
+    free(w);
+}
+
+tt_values_walk *tt_values_walk_new(const tt_model *m, const tt_values_query *q, bool everything,
+                                   tt_values_visit *visit, void *context, tt_values_counts *counts)
+{
+    tt_values_walk *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    memset(counts, 0, sizeof *counts);
+    *w = (tt_values_walk){.m = m,
+                          .q = q,
+                          .filter = {.m = m, .filter = &q->filter},
+                          .ops = tt_op_table_new(m),
+                          .masks = calloc((size_t)m->n_graphs + 1, sizeof *w->masks),
+                          .everything = everything,
+                          .visit = visit,
+                          .context = context,
+                          .counts = counts};
+    if (w->ops && w->masks) return w;
+    tt_values_walk_free(w);
+    return NULL;
 }
 
 tt_status tt_values_walk_all(const tt_model *m, const tt_values_query *q, bool everything,
                              const tt_over *over, tt_values_visit *visit, void *context,
                              tt_values_counts *counts, tt_error *err)
 {
-    tt_values_walk w = {.m = m,
-                        .q = q,
-                        .filter = {.m = m, .filter = &q->filter},
-                        .ops = tt_op_table_new(m),
-                        .masks = calloc((size_t)m->n_graphs + 1, sizeof *w.masks),
-                        .everything = everything,
-                        .visit = visit,
-                        .context = context,
-                        .counts = counts};
-    tt_status status = w.ops && w.masks ? TT_OK : no_memory(err);
-    memset(counts, 0, sizeof *counts);
+    tt_values_walk *w = tt_values_walk_new(m, q, everything, visit, context, counts);
+    tt_status status = w ? TT_OK : no_memory(err);
     for (uint32_t run = 0; run < m->n_runs && status == TT_OK; run++) {
         status = tt_over_check(over, err);
-        if (status == TT_OK) status = walk_run(&w, run, err);
+        if (status == TT_OK) status = tt_values_walk_run(w, run, err);
     }
-    counts->incomplete = w.outputs.incomplete;
-    end(&w);
+    tt_values_walk_free(w);
     return status;
 }

@@ -56,6 +56,15 @@ tt_status tt_values_walk_all(const tt_model *m, const tt_values_query *q, bool e
                              const tt_over *over, tt_values_visit *visit, void *context,
                              tt_values_counts *counts, tt_error *err);
 
+/* The same run by run: for those who divide the work. m, q and counts outlive the walk; NULL
+ * without memory. */
+tt_values_walk *tt_values_walk_new(const tt_model *m, const tt_values_query *q, bool everything,
+                                   tt_values_visit *visit, void *context, tt_values_counts *counts);
+/* The run with that index in m->runs. What is known of an output does not depend on the runs that
+ * were walked before. */
+tt_status tt_values_walk_run(tt_values_walk *w, uint32_t run, tt_error *err);
+void tt_values_walk_free(tt_values_walk *w);
+
 /* While visiting: what the op reads; NULL without memory. Valid until the next call. */
 const tt_op *tt_values_walk_op(tt_values_walk *w, const tt_values_seen *seen);
 /* While visiting: the node of this run that last wrote to the memory of that tensor of the run's

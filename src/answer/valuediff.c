@@ -61,8 +61,8 @@ static void place(tt_json *j, const char *key, const tt_valuediff_place *p)
         tt_json_u64(j, p->ne[i]);
     tt_json_array_end(j);
     tt_json_kv_u64(j, "elements", p->n);
-    tt_json_kv_u64(j, "nan", p->n_nan);
-    tt_json_kv_u64(j, "inf", p->n_inf);
+    tt_json_kv_u64_or_null(j, "nan", p->has_counts, p->n_nan);
+    tt_json_kv_u64_or_null(j, "inf", p->has_counts, p->n_inf);
     tt_json_kv_double_or_null(j, "rms", p->has_rms, p->rms);
     tt_json_object_end(j);
 }

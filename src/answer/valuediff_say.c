@@ -63,14 +63,23 @@ static void put_size(sentence *s, double rel_l2, bool at_least)
         put(s, "rel L2 %s%.3g", at_least ? "at least " : "", rel_l2);
 }
 
+static void put_nan(sentence *s, const char *side, const tt_valuediff_place *p, const char *before)
+{
+    if (*before == ':') put(s, "NaN");
+    if (p->has_counts)
+        put(s, "%s%" PRIu64 " of %s's %" PRIu64 " elements", before, p->n_nan, side, p->n);
+    else
+        put(s, "%show many of %s's %" PRIu64 " elements is not known", before, side, p->n);
+}
+
 char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
 {
     sentence s = {out, room, 0};
     const tt_value_error *e = &i->error;
     out[0] = '\0';
     if (i->verdict == TT_VALUE_NAN) {
-        put(&s, "NaN: %" PRIu64 " of A's %" PRIu64 " elements, %" PRIu64 " of B's %" PRIu64,
-            i->a.n_nan, i->a.n, i->b.n_nan, i->b.n);
+        put_nan(&s, "A", &i->a, ": ");
+        put_nan(&s, "B", &i->b, ", ");
         return out;
     }
     if (i->verdict == TT_VALUE_SHAPE) {
@@ -82,6 +91,10 @@ char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
                 put(&s, "%s%" PRIu64, k ? ", " : "", p->ne[k]);
             put(&s, "]");
         }
+        return out;
+    }
+    if (e->basis == TT_BASIS_HASH && i->verdict == TT_VALUE_DIFFERS) {
+        put(&s, "other bits; a distance is not known");
         return out;
     }
     put_size(&s, e->rel_l2, e->at_least);
@@ -148,7 +161,12 @@ static void put_blame(sentence *s, const tt_valuediff *d)
                 i->input_rel_l2);
         break;
     default:
-        put(s, "; its inputs are UNMEASURED: the error is made here or before");
+        if (d->n_first_inputs && !isnan(i->input_rel_l2))
+            put(s,
+                "; whether its inputs differ is not known: only their first elements and RMS are "
+                "on both sides");
+        else
+            put(s, "; its inputs are UNMEASURED: the error is made here or before");
         break;
     }
 }

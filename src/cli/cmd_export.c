@@ -26,7 +26,8 @@ enum {
     OPT_COMPRESS,
     OPT_FLOWS,
     OPT_ALL,
-    OPT_THREADS
+    OPT_THREADS,
+    OPT_OP /* TT_OPT_OP is -o, which is the output here */
 };
 
 struct options {
@@ -45,6 +46,10 @@ static const struct argp_option option_table[] = {
     {"threads", OPT_THREADS, "N", 0, "Threads that write (default: one a processor)", 1},
     {"token", TT_OPT_TOKEN, "A[..B]", 0, "Only these batches (0 is the first)", 2},
     {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
+    {"layer", TT_OPT_LAYER, "N", 0, "npy: only outputs of this layer (none: outside any)", 3},
+    {"op", OPT_OP, "NAME", 0, "npy: only of this op", 3},
+    {"tensor", TT_OPT_TENSOR, "GLOB", 0, "npy: only of ops whose node or a source has such a name",
+     3},
     {"model", OPT_MODEL, "FILE", 0,
      "The model file, when it is no longer where it was when it was traced", 3},
     {"experts", OPT_EXPERTS, 0, 0,
@@ -105,7 +110,8 @@ static void check(const struct options *o, struct argp_state *state)
                  {TT_EXPORT_TAKES_EXPERTS, "--experts"},
                  {TT_EXPORT_TAKES_COMPRESS, "--compress"},
                  {TT_EXPORT_TAKES_FLOWS, "--flows"},
-                 {TT_EXPORT_TAKES_ALL, "--all"}};
+                 {TT_EXPORT_TAKES_ALL, "--all"},
+                 {TT_EXPORT_TAKES_OPS, "--layer, --op and --tensor"}};
     if (!o->format) argp_error(state, "name a --format");
     if (!o->output) argp_error(state, "name the file or folder to write with -o");
     if (strcmp(o->output, "-") == 0)
@@ -139,6 +145,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case TT_OPT_PHASE:
         o->given |= TT_EXPORT_TAKES_FILTER;
         (void)tt_trace_filter_option(key, arg, state, &o->filter);
+        return 0;
+    case TT_OPT_LAYER:
+    case OPT_OP:
+    case TT_OPT_TENSOR:
+        o->given |= TT_EXPORT_TAKES_OPS;
+        (void)tt_trace_filter_option(key == OPT_OP ? TT_OPT_OP : key, arg, state, &o->filter);
         return 0;
     case OPT_MODEL:
         o->given |= TT_EXPORT_TAKES_MODEL;

@@ -31,6 +31,8 @@ static const tt_command commands[] = {
      0},
     {"experiment", "trace a model by a settings file, and keep what others read", tt_cmd_experiment,
      0},
+    {"crossval", "run prompts on two engines or settings, and compare their values",
+     tt_cmd_crossval, 0},
     {"verify", "check that a trace is whole, or say what is missing", tt_cmd_verify, 0},
     {"recover", "finish the trace of a process that was cut off", tt_cmd_recover, 0},
     {"gguf", "the tensors of a model file and where they lie", tt_cmd_gguf, 0},

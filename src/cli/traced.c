@@ -185,9 +185,15 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
 {
     char count[TT_UNITS_TEXT], first[5 * 64];
     const tt_outcome *o = &file->outcome;
+    const char *full = t->capture.limit_bytes ? "see --limit and --thread-memory"
+                                              : "a thread's memory was full: see --thread-memory";
+    if (o->details_dropped && t->capture.values)
+        say(t, "%s parts of fingerprints and other details were dropped (%s)",
+            tt_units_count(count, o->details_dropped), full);
     if (o->data_dropped)
-        say(t, "%s parts of the data of outputs were dropped: the disk did not take them in time",
-            tt_units_count(count, o->data_dropped));
+        say(t, "%s parts of the data of outputs were dropped (%s)",
+            tt_units_count(count, o->data_dropped),
+            t->capture.limit_bytes ? "see --limit" : "the disk did not take them in time");
     if (!o->outputs_not_finite) return;
     bool known = name_output(file->path, o->first_not_finite, first, sizeof first);
     say(t, "%s output%s hold%s NaN or infinity%s%s: see `tensortrace values --first-bad %s`",

@@ -9,6 +9,7 @@
 #include "cli/valuediff_view.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 int tt_dump_input_open(const char *path, const char *map, tt_dump_input *out)
 {
@@ -20,7 +21,8 @@ int tt_dump_input_open(const char *path, const char *map, tt_dump_input *out)
         (void)tt_error_set(&err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a map of stages");
         return tt_report_error(&err);
     }
-    if (tt_bitnet_is(path)) {
+    struct stat st;
+    if (tt_bitnet_is(path) || (stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
         if (tt_dump_of_bitnet(path, out->stages, &out->dump, &err) != TT_OK)
             return tt_report_error(&err);
         return TT_EXIT_OK;

@@ -55,8 +55,8 @@ static void axes(const tt_valuediff *d, double step, double width, FILE *out)
     }
     fprintf(out,
             "<text x=\"%.1f\" y=\"%d\" class=\"m\">layer</text>"
-            "<text x=\"%d\" y=\"16\">largest relative L2 error of each layer; a line a batch, "
-            "the first one thick, dots: something differs</text>\n",
+            "<text x=\"%d\" y=\"16\">largest relative L2 error of each layer, a line a batch "
+            "(the first is thick); a dot: it differs</text>\n",
             LEFT + width / 2, TOP + HEIGHT + 38, LEFT);
 }
 
@@ -90,8 +90,8 @@ static void lines(const tt_valuediff *d, double step, FILE *out)
 
 void tt_valuediff_svg(const tt_valuediff *d, bool own_file, FILE *out)
 {
-    double step = d->n_layers ? fmin(60, fmax(6, 800.0 / (double)d->n_layers)) : 60;
-    double width = fmax(560, step * (double)d->n_layers);
+    double columns = d->n_layers ? (double)d->n_layers : 1;
+    double width = fmin(900, fmax(560, 40 * columns)), step = width / columns;
     fprintf(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %d\" width=\"%.0f\" "
             "height=\"%d\" style=\"max-width:100%%;height:auto\" role=\"img\" "

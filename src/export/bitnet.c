@@ -20,8 +20,11 @@ typedef struct writing {
     tt_dump *dump;
     tt_stages *stages;
     tt_bitnet_writer *out;
-    float *data;                                  /* DATA_ELEMENTS; NULL: not needed yet */
-    uint64_t n_unmapped, n_incomplete, n_counted; /* n_counted: batches without a position */
+    float *data; /* DATA_ELEMENTS; NULL: not needed yet */
+    uint64_t n_unmapped, n_incomplete;
+    uint64_t n_counted; /* batches without a position */
+    uint64_t n_back;    /* that do not begin behind all before them */
+    int64_t last;       /* position so far; -1 */
 } writing;
 
 static void tell(const writing *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -140,6 +143,15 @@ static tt_status write_value(writing *w, const tt_dump_value *v, uint64_t seq, t
 
 /* --- all of them --- */
 
+/* Of the map, or told by the program itself. */
+static bool has_stage(const writing *w, const tt_dump_value *v)
+{
+    if (tt_stages_rank(w->stages, v->stage) != UINT32_MAX) return true;
+    uint32_t graph = v->run != TT_NONE ? w->m->runs[v->run].graph : TT_NONE;
+    return graph != TT_NONE && v->node < w->m->graphs[graph].n_tensors &&
+           w->m->graphs[graph].tensors[v->node].stage;
+}
+
 static tt_status write_step(writing *w, size_t step, tt_dump_step *values, tt_error *err)
 {
     const tt_dump_head *head = &w->dump->steps[step];
@@ -148,12 +160,14 @@ static tt_status write_step(writing *w, size_t step, tt_dump_step *values, tt_er
     bool known = head->position != TT_DUMP_POSITION_UNKNOWN && head->position >= 0;
     uint64_t seq = known ? (uint64_t)head->position : step;
     w->n_counted += !known;
+    w->n_back += (int64_t)seq <= w->last;
+    if ((int64_t)seq > w->last) w->last = (int64_t)seq;
     w->n_incomplete += status == TT_OK ? values->incomplete : 0;
     for (size_t i = 0; status == TT_OK && i < values->n; i++) {
         const tt_dump_value *v = &values->values[i];
-        bool mapped = tt_stages_rank(w->stages, v->stage) != UINT32_MAX;
-        w->n_unmapped += !mapped;
-        if (mapped || w->options->all) status = write_value(w, v, seq, err);
+        bool is_place = has_stage(w, v);
+        w->n_unmapped += !is_place;
+        if (is_place || w->options->all) status = write_value(w, v, seq, err);
     }
     return status;
 }
@@ -188,6 +202,12 @@ static void tell_counts(const writing *w, uint64_t n_numbered, const char *file)
         tell(w,
              "the positions of %" PRIu64 " batch%s were not recorded: \"seq\" counts batches there",
              w->n_counted, w->n_counted == 1 ? "" : "es");
+    if (w->n_back)
+        tell(w,
+             "%" PRIu64 " batch%s at a position that was passed before (another sequence, or a "
+             "text begun anew): such files are told apart by their numbers only; --token exports "
+             "some batches alone",
+             w->n_back, w->n_back == 1 ? " begins" : "es begin");
     if (w->n_incomplete)
         tell(w, "%" PRIu64 " fingerprint%s incomplete in the trace, and left out", w->n_incomplete,
              w->n_incomplete == 1 ? " is" : "s are");
@@ -232,11 +252,12 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
 {
     static const tt_filter everything;
     tt_export_options own = *options;
-    writing w = {.m = m, .options = &own};
+    writing w = {.m = m, .options = &own, .last = -1};
     tt_outdir dir;
     if (!own.filter) own.filter = &everything;
     tt_status status = tt_outdir_open(&dir, path, own.force, err);
     if (status != TT_OK) return status;
+    dir.ending = ".trace";
     status = write_below(&w, dir.temporary, err);
     if (status == TT_OK) return tt_outdir_commit(&dir, err);
     tt_outdir_abandon(&dir);
@@ -245,7 +266,7 @@ static tt_status write_bitnet(const tt_model *m, const char *path, const tt_expo
 
 const tt_export_format tt_format_bitnet = {
     "bitnet",
-    "a folder with one JSON file a value, as BitNet.rs writes and compares them",
+    "a folder of JSON, one file a value, as BitNet.rs writes them",
     TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_ALL,
     false,
     write_bitnet,

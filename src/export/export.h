@@ -21,7 +21,7 @@ typedef void tt_export_note(void *context, const char *text);
 /* What was written, as far as the format counts it. */
 typedef struct tt_export_sum {
     uint64_t n_items;
-    const char *items; /* what they are: "rows"; NULL: not counted */
+    const char *items;            /* what they are: "rows"; NULL: not counted */
     uint64_t n_files, size_bytes; /* of what was added to a folder; 0: all that is there is new */
 } tt_export_sum;
 
@@ -50,7 +50,8 @@ enum {
     TT_EXPORT_TAKES_EXPERTS = 4,
     TT_EXPORT_TAKES_COMPRESS = 8,
     TT_EXPORT_TAKES_FLOWS = 16,
-    TT_EXPORT_TAKES_ALL = 32
+    TT_EXPORT_TAKES_ALL = 32,
+    TT_EXPORT_TAKES_OPS = 64 /* layer, op and tensor of the filter */
 };
 
 typedef struct tt_export_format {

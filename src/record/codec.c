@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define LEVEL 3
+#define LEVEL_FAST 1 /* a quarter of the time */
 
 struct tt_codec_zstd {
     void *library;
@@ -44,12 +45,13 @@ void tt_codec_zstd_free(tt_codec_zstd *z)
     free(z);
 }
 
-bool tt_codec_zstd_pack(tt_codec_zstd *z, tt_span raw, tt_bytes *out)
+bool tt_codec_zstd_pack(tt_codec_zstd *z, tt_span raw, bool fast, tt_bytes *out)
 {
     tt_bytes_clear(out);
     size_t bound = z->bound(raw.size);
     if (!tt_bytes_reserve(out, bound)) return false;
-    size_t n = z->compress(z->context, out->data, bound, raw.data, raw.size, LEVEL);
+    size_t n =
+        z->compress(z->context, out->data, bound, raw.data, raw.size, fast ? LEVEL_FAST : LEVEL);
     if (z->is_error(n) || n > raw.size - raw.size / 16) return false;
     out->size = n;
     return true;

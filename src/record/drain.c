@@ -9,7 +9,8 @@
 #define META_PILE_BYTES (256u << 10)
 #define META_RING_PART 32u
 #define PACKED_RECORD_BYTES 6u
-#define LIMIT_SPARE 16u /* of the limit, for what comes until the stop is noticed */
+#define PACKED_DETAIL_BYTES 20u /* of a fingerprint; others are smaller */
+#define LIMIT_SPARE 16u         /* of the limit, for what comes until the stop is noticed */
 
 tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err)
 {
@@ -202,15 +203,20 @@ static uint64_t expected_bytes(const tt_drain *d)
     const tt_area *a = d->map->area;
     uint64_t ops, details;
     count_kept(d, &ops, &details);
-    return (ops + details) * PACKED_RECORD_BYTES +
+    return ops * PACKED_RECORD_BYTES + details * PACKED_DETAIL_BYTES +
            (atomic_load(&a->meta_head) - atomic_load(&a->meta_tail));
 }
 
 /* Early enough for what is under way to fit as well: a trace that ends between two batches. */
-static bool nears_limit(const tt_drain *d)
+static bool nears_limit_with(const tt_drain *d, uint64_t more_bytes)
 {
     uint64_t limit = d->sink->limit;
-    return limit && d->sink->offset + expected_bytes(d) + limit / LIMIT_SPARE >= limit;
+    return limit && d->sink->offset + expected_bytes(d) + more_bytes + limit / LIMIT_SPARE >= limit;
+}
+
+static bool nears_limit(const tt_drain *d)
+{
+    return nears_limit_with(d, 0);
 }
 
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
@@ -233,12 +239,13 @@ tt_status tt_drain_data(tt_drain *d, const tt_data_block *block, tt_error *err)
                             .stream = block->node,
                             .position = tt_value_position(block->run, block->part),
                             .count = 1};
+    /* Not at the expense of what says what it is: that is on its way, and has to fit as well. */
+    bool fits = !d->full && !nears_limit_with(d, block->n);
     tt_status status =
-        d->full ? TT_E_LIMIT : tt_sink_put(d->sink, &entry, (tt_span){block->bytes, block->n}, err);
+        fits ? tt_sink_put(d->sink, &entry, (tt_span){block->bytes, block->n}, err) : TT_E_LIMIT;
     if (status != TT_OK) atomic_fetch_add(&d->map->area->counts.data_dropped, 1);
-    if (status != TT_E_LIMIT) return status;
-    d->full = true;
-    return TT_OK;
+    if (status == TT_E_LIMIT) atomic_store(&d->map->area->stopped, 1);
+    return status == TT_E_LIMIT ? TT_OK : status;
 }
 
 static void put_record(tt_bytes *out, uint8_t type, tt_bytes *payload)

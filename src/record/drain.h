@@ -33,7 +33,8 @@ void tt_drain_end(tt_drain *d);
  * late, records stay in the rings until those are full and producers count what they drop. On
  * failure what was not written stays in the area. One thread at a time. */
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err);
-/* Appends the data of an output. Behind the limit it is only counted. */
+/* Appends the data of an output. What would leave no room for what is on its way to the
+ * limit is only counted, and nothing new is begun. */
 tt_status tt_drain_data(tt_drain *d, const tt_data_block *block, tt_error *err);
 /* After the last step: appends the losses (also of what the limit has kept in the rings) and
  * the totals, closes a hole, and writes the index and the tail. path: where the container is. */

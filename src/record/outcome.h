@@ -9,6 +9,7 @@ typedef struct tt_outcome {
     uint64_t dropped; /* records that are not in it: a ring was full, or the file's limit reached */
     uint64_t batches; /* that were computed */
     uint64_t batches_after_limit; /* of those, not recorded as the limit was reached */
+    uint64_t details_dropped;     /* as `dropped`, of what else was observed of ops */
     uint64_t data_dropped;        /* parts of outputs' data that are not in it */
     uint64_t outputs_not_finite;  /* fingerprints with NaN or infinity, of outputs */
     uint64_t first_not_finite;    /* the first of them: tt_outcome_place; 0: there is none */

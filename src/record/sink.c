@@ -126,7 +126,9 @@ static tt_status put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *e
     tt_span stored = raw;
     if (raw.size > TT_CHUNK_PAYLOAD_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "a chunk of %zu bytes", raw.size);
-    if (s->zstd && worth_packing(entry, raw) && tt_codec_zstd_pack(s->zstd, raw, &s->packed) &&
+    bool fast = entry->type == TT_CHUNK_DETAIL || entry->type == TT_CHUNK_VALUE;
+    if (s->zstd && worth_packing(entry, raw) &&
+        tt_codec_zstd_pack(s->zstd, raw, fast, &s->packed) &&
         tt_chunk_ratio_ok(s->packed.size, raw.size)) {
         stored = (tt_span){s->packed.data, s->packed.size};
         h.codec = TT_CODEC_ZSTD;

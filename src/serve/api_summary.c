@@ -97,6 +97,7 @@ static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
     tt_json_kv_u64(j, "runs_open", s->runs_open);
     tt_json_kv_u64(j, "runs_hooked", s->runs_hooked);
     tt_json_kv_u64(j, "runs_called_back", s->runs_called_back);
+    tt_json_kv_u64(j, "runs_by_program", s->runs_by_program);
     tt_json_kv_u64(j, "runs_bounds", s->runs_bounds);
     tt_json_kv_u64(j, "graphs", m->n_graphs);
     tt_json_kv_u64(j, "buffers", m->n_buffers);

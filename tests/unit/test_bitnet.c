@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define DIGEST "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff"
+#define UPPER "000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1EFF"
 #define ROOT "bitnet-test"
 
 /* --- numbers --- */
@@ -223,12 +224,12 @@ static void names_become_files_and_say_where(void **state)
     assert_int_equal(tt_bitnet_file_number("a.1.trace", &n_base), 1);
     assert_int_equal(n_base, 3);
     assert_false(tt_bitnet_file_name("", 1, file));
-    for (size_t i = 0; i < sizeof longest - 1; i += 3)
-        memcpy(longest + i, "\xe2\x82\xac", 3);
-    longest[sizeof longest - 1] = '\0';
+    longest[0] = 'a';
+    for (size_t i = 1; i + 3 < sizeof longest; i += 3)
+        memcpy(longest + i, "\xe2\x82\xac\0", 4);
     assert_true(tt_bitnet_file_name(longest, UINT64_MAX, file));
     assert_in_range(strlen(file), 200, 255);
-    assert_int_equal((strchr(file, '.') - file) % 3, 0);
+    assert_int_equal((strchr(file, '.') - file) % 3, 1);
 
     tt_bitnet_name_parts("t12/blk7/attn_norm", &parts);
     assert_true(parts.has_seq && parts.has_layer);
@@ -242,6 +243,10 @@ static void names_become_files_and_say_where(void **state)
     assert_int_equal(parts.layer, -2);
     tt_bitnet_name_parts("t99999999999/blk99999999999/x", &parts);
     assert_true(!parts.has_seq && !parts.has_layer);
+    tt_bitnet_name_parts("t4294967296/blk2147483648/x", &parts);
+    assert_true(!parts.has_seq && !parts.has_layer);
+    tt_bitnet_name_parts("t4294967295/blk2147483647/x", &parts);
+    assert_true(parts.has_seq && parts.has_layer);
     tt_bitnet_name_parts("table", &parts);
     assert_true(!parts.has_seq && !parts.has_layer);
     assert_string_equal(parts.stage, "table");
@@ -313,6 +318,26 @@ static void no_file_is_written_over(void **state)
     assert_int_equal(f.n, 5);
     for (size_t i = 0; i < f.n; i++)
         assert_string_equal(f.items[i].record.name, names[f.items[i].record.n_elements]);
+    tt_bitnet_free(&f);
+}
+
+static void numbered_files_are_read_in_their_order(void **state)
+{
+    tt_error err;
+    tt_bitnet_writer *w;
+    tt_bitnet_folder f;
+    (void)state;
+    assert_int_equal(tt_bitnet_writer_open(ROOT, &w, &err), TT_OK);
+    for (uint64_t i = 0; i < 12; i++) {
+        tt_bitnet_record r = the_record("t0/embeddings");
+        r.n_elements = i;
+        assert_int_equal(tt_bitnet_writer_put(w, &r, NULL, &err), TT_OK);
+    }
+    tt_bitnet_writer_close(w);
+    assert_int_equal(tt_bitnet_read(&f, ROOT, &err), TT_OK);
+    assert_int_equal(f.n, 12);
+    for (uint64_t i = 0; i < 12; i++)
+        assert_int_equal(f.items[i].record.n_elements, i);
     tt_bitnet_free(&f);
 }
 
@@ -461,6 +486,10 @@ static void what_cannot_be_used_is_named(void **state)
                  "\"blake3\" is missing");
     expect_error("b.trace", WITH("\"blake3\":\"00\",\"rms\":1,\"num_elements\":2"), TT_E_FORMAT,
                  "64 lower-case hexadecimal");
+    expect_error("b.trace", WITH("\"blake3\":\"" DIGEST "00\",\"rms\":1,\"num_elements\":2"),
+                 TT_E_FORMAT, "64 lower-case hexadecimal");
+    expect_error("b.trace", WITH("\"blake3\":\"" UPPER "\",\"rms\":1,\"num_elements\":2"),
+                 TT_E_FORMAT, "64 lower-case hexadecimal");
     expect_error("b.trace", WITH("\"blake3\":12,\"rms\":1,\"num_elements\":2"), TT_E_FORMAT,
                  "64 lower-case hexadecimal");
     expect_error("b.trace", WITH("\"blake3\":null,\"rms\":\"1\",\"num_elements\":2"), TT_E_FORMAT,
@@ -575,6 +604,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_null_and_texts_are_escaped),
         cmocka_unit_test(names_become_files_and_say_where),
         cmocka_unit_test_setup_teardown(no_file_is_written_over, clean, clean),
+        cmocka_unit_test_setup_teardown(numbered_files_are_read_in_their_order, clean, clean),
         cmocka_unit_test_setup_teardown(threads_write_at_the_same_time, clean, clean),
         cmocka_unit_test_setup_teardown(what_was_written_reads_back, clean, clean),
         cmocka_unit_test_setup_teardown(all_forms_are_read, clean, clean),
