@@ -47,4 +47,4 @@ fuzz: ## run each fuzzer for SECONDS_EACH (default 60)
 	@scripts/fuzz $(SECONDS_EACH)
 
 format: ## clang-format over the C sources
-	@find src include tests bench ui -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i
+	@find src include examples tests bench ui -name '*.[ch]' -not -path '*/node_modules/*' | xargs clang-format -i

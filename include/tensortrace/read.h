@@ -92,6 +92,30 @@ typedef int tt_reader_visit(void *context, const tt_reader_op *op);
 TT_API tt_status tt_reader_walk_ops(tt_reader *reader, uint32_t run, tt_reader_visit *visit,
                                     void *context, tt_error *err);
 
+/* What was taken of an op's output (`run --values`): a fingerprint. docs/values.md has the
+ * formulas. */
+typedef struct tt_reader_value {
+    uint32_t node;         /* tensor index in the run's graph */
+    uint64_t elements;     /* of SET_ROWS: of the rows that were written */
+    uint64_t n_nan, n_inf; /* of them, NaN and infinite */
+    uint64_t first_bad;    /* index of the first such, dimension 0 fastest; UINT64_MAX: none */
+    int has_range;         /* some are finite: of those min, max and mean; rms is of all */
+    float min, max;
+    double mean, rms;
+    uint8_t hash[16];   /* XXH3-128 of the native bytes */
+    int has_blake3;     /* with --values=hash or full: */
+    uint8_t blake3[32]; /* of the elements as little-endian float32 */
+    uint32_t n_prefix, n_samples;
+    float prefix[8];   /* the first elements */
+    float samples[16]; /* elements i * (elements - 1) / (n_samples - 1), i from 0 on */
+} tt_reader_value;
+
+/* Called per value; nonzero ends the walk. It must not begin another walk of the same reader. */
+typedef int tt_reader_visit_value(void *context, const tt_reader_value *value);
+/* The values of the run with that index, in the order of execution; none where none were taken. */
+TT_API tt_status tt_reader_walk_values(tt_reader *reader, uint32_t run,
+                                       tt_reader_visit_value *visit, void *context, tt_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -43,7 +43,8 @@ typedef enum tt_phase { TT_PHASE_UNKNOWN = 0, TT_PHASE_PROMPT = 1, TT_PHASE_GENE
 typedef enum tt_observed {
     TT_OBSERVED_HOOK = 1,     /* hooked per thread */
     TT_OBSERVED_CALLBACK = 2, /* seen by the scheduler callback */
-    TT_OBSERVED_BOUNDS = 3    /* only begin and end of the run */
+    TT_OBSERVED_BOUNDS = 3,   /* only begin and end of the run */
+    TT_OBSERVED_PROGRAM = 4   /* told by the program itself: tensortrace/record.h */
 } tt_observed;
 
 /* Where the bytes of a tensor live. */

@@ -28,6 +28,7 @@ static void add_runs(const tt_model *m, tt_summary *s)
         const tt_run *r = &m->runs[i];
         s->runs_hooked += r->observed == TT_OBSERVED_HOOK;
         s->runs_called_back += r->observed == TT_OBSERVED_CALLBACK;
+        s->runs_by_program += r->observed == TT_OBSERVED_PROGRAM;
         s->runs_bounds += r->observed == TT_OBSERVED_BOUNDS;
         s->runs_open += !r->ended;
         uint64_t end = r->ended ? r->end_ticks : r->begin_ticks;

@@ -36,10 +36,11 @@ typedef struct tt_summary {
     uint64_t data_bytes;     /* of the file, in those */
     bool sequences_observed; /* of any batch; then: */
     uint32_t sequences;      /* different ones; two contexts have different ones */
-    tt_kind_summary buffers[TT_BUFFER_OUTPUT + 1];       /* by tt_buffer_kind */
-    uint64_t model_bytes;                                /* of all weights of all model files */
-    uint64_t runs_hooked, runs_called_back, runs_bounds; /* by how they were observed */
-    uint64_t runs_open;                                  /* never ended */
+    tt_kind_summary buffers[TT_BUFFER_OUTPUT + 1]; /* by tt_buffer_kind */
+    uint64_t model_bytes;                          /* of all weights of all model files */
+    /* By how they were observed. */
+    uint64_t runs_hooked, runs_called_back, runs_by_program, runs_bounds;
+    uint64_t runs_open; /* never ended */
 } tt_summary;
 
 void tt_summarize(const tt_model *m, tt_summary *s);

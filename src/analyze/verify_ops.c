@@ -48,6 +48,13 @@ static bool ended_well(const tt_run *run)
     return run->ended && run->status == 0;
 }
 
+/* Of ops that a program tells itself nothing is required but that each is whole: which threads take
+ * part in which op, and in what order, is its own affair. */
+static bool by_program(const tt_run *run)
+{
+    return run && run->observed == TT_OBSERVED_PROGRAM;
+}
+
 /* --- times --- */
 
 typedef struct times_state {
@@ -70,7 +77,10 @@ static void check_times(void *context, const tt_model *m, const tt_run *run, con
         const char *wrong = NULL;
         uint64_t a = 0, b = 0;
         if (zero(p, i)) continue; /* the no-zero check's business */
-        if (p->open && ended_well(run)) {
+        if (by_program(run)) {
+            if (!p->open && (start > arrive || arrive > release)) wrong = "has times that fall";
+            a = start, b = release;
+        } else if (p->open && ended_well(run)) {
             wrong = "never ends, but its run ended";
             a = start, b = run->end_ticks;
         } else if (start > arrive) {
@@ -175,7 +185,7 @@ static void check_order(void *context, const tt_model *m, const tt_run *run, con
     order_state *s = context;
     if (s->run != run || s->lane != p->lane) {
         end_lane(s, m, c);
-        if (run->graph == TT_NONE) return; /* the references check's business */
+        if (run->graph == TT_NONE || by_program(run)) return; /* the references check's business */
         *s = (order_state){.run = run, .graph = &m->graphs[run->graph], .lane = p->lane};
         s->next = executing(s->graph, 0);
     }
@@ -224,8 +234,9 @@ tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err)
     for (uint32_t i = 0; i < m->n_runs; i++) {
         const tt_run *run = &m->runs[i];
         uint32_t highest, lanes = lanes_of_run(m, run, &highest);
-        if (!ended_well(run) || run->graph == TT_NONE || m->n_losses > 0 || !tt_check_has_end(m) ||
-            run->observed == TT_OBSERVED_BOUNDS || m->graphs[run->graph].n_executed == 0)
+        if (!ended_well(run) || by_program(run) || run->graph == TT_NONE || m->n_losses > 0 ||
+            !tt_check_has_end(m) || run->observed == TT_OBSERVED_BOUNDS ||
+            m->graphs[run->graph].n_executed == 0)
             continue;
         if (lanes == 0)
             tt_check_offend(c, TT_NO_OFFSET, "run %u (graph %u) has no ops at all", run->id,
@@ -250,7 +261,7 @@ static void count_piece(void *context, const tt_model *m, const tt_run *run, con
     count_state *s = context;
     (void)m;
     (void)c;
-    if (!ended_well(run) || run->graph == TT_NONE) return;
+    if (!ended_well(run) || by_program(run) || run->graph == TT_NONE) return;
     s->seen += p->n;
     for (size_t i = 0; i < p->n; i++)
         s->seen += p->covers[i];
@@ -269,7 +280,7 @@ tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err)
     if (status != TT_OK) return status;
     for (uint32_t i = 0; i < m->n_runs; i++) {
         uint32_t highest, lanes = lanes_of_run(m, &m->runs[i], &highest);
-        if (ended_well(&m->runs[i]) && m->runs[i].graph != TT_NONE)
+        if (ended_well(&m->runs[i]) && !by_program(&m->runs[i]) && m->runs[i].graph != TT_NONE)
             expected += (uint64_t)m->graphs[m->runs[i].graph].n_executed * lanes;
     }
     /* A dropped record may have covered several nodes: then fewer are missing than that. */

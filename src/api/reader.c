@@ -1,14 +1,8 @@
 /* The public reading calls (tensortrace/read.h) on top of the model. */
-#include "model/model.h"
-
-#include <tensortrace/read.h>
+#include "api/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct tt_reader {
-    tt_model *m;
-};
 
 tt_status tt_reader_open(tt_reader **reader, const char *path, tt_error *err)
 {
@@ -27,6 +21,7 @@ tt_status tt_reader_open(tt_reader **reader, const char *path, tt_error *err)
 void tt_reader_close(tt_reader *reader)
 {
     if (!reader) return;
+    tt_outputs_free(&reader->outputs);
     tt_model_close(reader->m);
     free(reader);
 }
@@ -132,16 +127,22 @@ static bool give_piece(const tt_model *m, const tt_piece_ops *p, tt_reader_visit
     return false;
 }
 
+tt_status tt_reader_need_run(const tt_reader *reader, uint32_t run, tt_error *err)
+{
+    const uint32_t n = reader->m->n_runs;
+    if (run < n) return TT_OK;
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "run %u: the trace has %u", run, n);
+}
+
 tt_status tt_reader_walk_ops(tt_reader *reader, uint32_t run, tt_reader_visit *visit, void *context,
                              tt_error *err)
 {
     const tt_model *m = reader->m;
-    if (run >= m->n_runs)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "run %u: the trace has %u", run,
-                            m->n_runs);
     const tt_piece *pieces;
     size_t n;
-    tt_status status = tt_pieces_of_run(m->pieces, m->runs[run].id, &pieces, &n, err);
+    tt_status status = tt_reader_need_run(reader, run, err);
+    if (status != TT_OK) return status;
+    status = tt_pieces_of_run(m->pieces, m->runs[run].id, &pieces, &n, err);
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops p;
         status = tt_pieces_get(m->pieces, &pieces[i], &p, err);

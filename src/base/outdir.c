@@ -148,10 +148,15 @@ tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
     return status;
 }
 
-/* What names of one kind have in common: all but digits, and but what tells of compression. */
-static void kind_of(const char *name, char kind[NAME_MAX + 1])
+/* What names of one kind have in common: the ending of all (or NULL); or all but digits, and but
+ * what tells of compression. */
+static void kind_of(const char *name, const char *ending, char kind[NAME_MAX + 1])
 {
-    size_t n = 0, end = strlen(name);
+    size_t n = 0, end = strlen(name), length = ending ? strlen(ending) : 0;
+    if (length > 0 && end > length && strcmp(name + end - length, ending) == 0) {
+        memcpy(kind, ending, length + 1);
+        return;
+    }
     if (end > 4 && strcmp(name + end - 4, ".zst") == 0) end -= 4;
     if (end > 3 && strcmp(name + end - 3, ".gz") == 0) end -= 3;
     for (size_t i = 0; i < end && n < NAME_MAX; i++)
@@ -170,19 +175,19 @@ static const char *next_name(DIR *folder)
 }
 
 /* The first name in `old` of a kind that the folder `made` has none of; "": there is none. */
-static void find_foreign(DIR *old, DIR *made, char foreign[NAME_MAX + 1])
+static void find_foreign(DIR *old, DIR *made, const char *ending, char foreign[NAME_MAX + 1])
 {
     char kinds[KINDS_MAX][NAME_MAX + 1], kind[NAME_MAX + 1];
     size_t n = 0, i = 0;
     foreign[0] = '\0';
     for (const char *name = next_name(made); name && n < KINDS_MAX; name = next_name(made)) {
-        kind_of(name, kinds[n]);
+        kind_of(name, ending, kinds[n]);
         for (i = 0; strcmp(kinds[i], kinds[n]) != 0;)
             i++;
         n += i == n;
     }
     for (const char *name = next_name(old); name && !foreign[0]; name = next_name(old)) {
-        kind_of(name, kind);
+        kind_of(name, ending, kind);
         for (i = 0; i < n && strcmp(kinds[i], kind) != 0;)
             i++;
         if (i == n) (void)snprintf(foreign, NAME_MAX + 1, "%s", name);
@@ -195,7 +200,7 @@ static tt_status check_old(const tt_outdir *d, tt_error *err)
     char foreign[NAME_MAX + 1] = "";
     DIR *old = opendir(d->path), *made = opendir(d->temporary);
     tt_status status = TT_OK;
-    if (old && made) find_foreign(old, made, foreign);
+    if (old && made) find_foreign(old, made, d->ending, foreign);
     if (!made || (!old && errno != ENOENT)) status = io_error(err, "replace", d->path);
     if (old) (void)closedir(old);
     if (made) (void)closedir(made);

@@ -12,6 +12,8 @@ typedef struct tt_outdir {
     char *path;
     char *temporary; /* write below this */
     bool force;
+    const char *ending; /* files whose names end in it are all of one kind, when a folder is
+                           replaced; NULL. The caller may set it after the open */
 } tt_outdir;
 
 /* Makes the temporary folder, and the folders above `path` that are missing. An existing path is
@@ -29,8 +31,8 @@ tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
 tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err);
 /* Renames into place; what was there with `force` is exchanged for it in one step (in two where the
  * file system has none) and then removed, unless there is something in it that this folder has
- * nothing like (names are compared, digits and compression aside): TT_E_EXISTS. On failure the
- * temporary folder is removed. */
+ * nothing like (names are compared, digits and compression aside; see `ending`): TT_E_EXISTS. On
+ * failure the temporary folder is removed. */
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
 /* Gives up: removes the temporary folder. Harmless after commit. */
 void tt_outdir_abandon(tt_outdir *d);

@@ -6,6 +6,7 @@
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "cli/valuediff_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct options {
     uint64_t limit;
     bool strict, json, force;
     const char *html;
+    bool of_times; /* an option that is only of times was given */
+    tt_valuediff_settings values;
 };
 
 static const struct argp_option option_table[] = {
@@ -62,16 +65,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->values;
+        return 0;
     case OPT_THRESHOLD:
+        o->of_times = true;
         o->diff.threshold = percent_option("--threshold", arg, 0, 1000, state);
         return 0;
     case OPT_CONFIDENCE:
+        o->of_times = true;
         o->diff.level = 1 - percent_option("--confidence", arg, 50, 99.9999, state);
         return 0;
     case OPT_STRUCTURE:
+        o->of_times = true;
         o->diff.structure_only = true;
         return 0;
     case OPT_STRICT:
+        o->of_times = true;
         o->strict = true;
         return 0;
     case OPT_LIMIT:
@@ -92,6 +102,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->paths[o->n_files++] = arg;
         return 0;
     case ARGP_KEY_END:
+        if (o->values.values && o->of_times)
+            argp_error(state, "--threshold, --confidence, --structure-only and --strict are of "
+                              "times: not with --values");
+        if (o->values.values && o->divided)
+            argp_error(state, "--values compares one run with one: no \"--\"");
         if (o->divided && (o->n_behind == 0 || o->n_behind >= o->n_files))
             argp_error(state, "name runs on both sides of \"--\"");
         if (!o->divided && o->n_files != 2)
@@ -185,6 +200,7 @@ static int compare(const struct options *o, tt_outfile *page, tt_model *const *m
 
 int tt_cmd_diff(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&tt_valuediff_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table,
         parse_option,
@@ -195,8 +211,10 @@ int tt_cmd_diff(int argc, char **argv)
         "side are repeats: then what differs between them is the noise.\n\n"
         "Exit codes: 0 no difference that matters was found; 1 something else was computed, "
         "or a token's time (or that of a part of it) changed by more than the threshold; 2 "
-        "wrong usage, nothing to compare, or too few tokens to compare their times.",
-        NULL,
+        "wrong usage, nothing to compare, or too few tokens to compare their times.\n\n"
+        "With --values: 0 all that both sides measured is equal or close; 1 something differs; 2 "
+        "wrong usage, or nothing to compare.",
+        children,
         NULL,
         NULL};
     struct options o = {.diff = {.threshold = THRESHOLD_DEFAULT, .level = 1 - CONFIDENCE_DEFAULT},
@@ -208,6 +226,8 @@ int tt_cmd_diff(int argc, char **argv)
         o.n_behind = (size_t)(argc - i - 1);
     }
     tt_report_parse(&argp, argc, argv, 0, &o);
+    if (o.values.values)
+        return tt_valuediff_run(&o.values, o.paths, o.limit, o.json, o.html, o.force);
     tt_outfile page = {0};
     int code = o.html ? open_page(&o, &page) : TT_EXIT_OK;
     for (size_t f = 0; f < o.n_files && code == TT_EXIT_OK; f++) {

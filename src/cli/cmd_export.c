@@ -25,7 +25,9 @@ enum {
     OPT_NO_EXPERTS,
     OPT_COMPRESS,
     OPT_FLOWS,
-    OPT_THREADS
+    OPT_ALL,
+    OPT_THREADS,
+    OPT_OP /* TT_OPT_OP is -o, which is the output here */
 };
 
 struct options {
@@ -44,6 +46,10 @@ static const struct argp_option option_table[] = {
     {"threads", OPT_THREADS, "N", 0, "Threads that write (default: one a processor)", 1},
     {"token", TT_OPT_TOKEN, "A[..B]", 0, "Only these batches (0 is the first)", 2},
     {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
+    {"layer", TT_OPT_LAYER, "N", 0, "npy: only outputs of this layer (none: outside any)", 3},
+    {"op", OPT_OP, "NAME", 0, "npy: only of this op", 3},
+    {"tensor", TT_OPT_TENSOR, "GLOB", 0, "npy: only of ops whose node or a source has such a name",
+     3},
     {"model", OPT_MODEL, "FILE", 0,
      "The model file, when it is no longer where it was when it was traced", 3},
     {"experts", OPT_EXPERTS, 0, 0,
@@ -52,6 +58,7 @@ static const struct argp_option option_table[] = {
     {"compress", OPT_COMPRESS, "zstd|gzip", 0,
      "dataset, csv: compress each file; perfetto: gzip, its packets", 3},
     {"flows", OPT_FLOWS, 0, 0, "perfetto: arrows from op to op, where values went", 3},
+    {"all", OPT_ALL, 0, 0, "bitnet: also values that have no stage, under the engine's names", 3},
     {0},
 };
 
@@ -102,7 +109,9 @@ static void check(const struct options *o, struct argp_state *state)
                  {TT_EXPORT_TAKES_MODEL, "--model"},
                  {TT_EXPORT_TAKES_EXPERTS, "--experts"},
                  {TT_EXPORT_TAKES_COMPRESS, "--compress"},
-                 {TT_EXPORT_TAKES_FLOWS, "--flows"}};
+                 {TT_EXPORT_TAKES_FLOWS, "--flows"},
+                 {TT_EXPORT_TAKES_ALL, "--all"},
+                 {TT_EXPORT_TAKES_OPS, "--layer, --op and --tensor"}};
     if (!o->format) argp_error(state, "name a --format");
     if (!o->output) argp_error(state, "name the file or folder to write with -o");
     if (strcmp(o->output, "-") == 0)
@@ -137,6 +146,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->given |= TT_EXPORT_TAKES_FILTER;
         (void)tt_trace_filter_option(key, arg, state, &o->filter);
         return 0;
+    case TT_OPT_LAYER:
+    case OPT_OP:
+    case TT_OPT_TENSOR:
+        o->given |= TT_EXPORT_TAKES_OPS;
+        (void)tt_trace_filter_option(key == OPT_OP ? TT_OPT_OP : key, arg, state, &o->filter);
+        return 0;
     case OPT_MODEL:
         o->given |= TT_EXPORT_TAKES_MODEL;
         o->export.model_path = arg;
@@ -153,6 +168,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_FLOWS:
         o->given |= TT_EXPORT_TAKES_FLOWS;
         o->export.flows = true;
+        return 0;
+    case OPT_ALL:
+        o->given |= TT_EXPORT_TAKES_ALL;
+        o->export.all = true;
         return 0;
     case ARGP_KEY_END:
         check(o, state);

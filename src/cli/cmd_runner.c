@@ -1,6 +1,7 @@
 /* tensortrace runner: one prompt through llama.cpp, untraced. `tensortrace run -m`
  * starts this under the preload library; so it is the program that is traced. */
 #include "base/json.h"
+#include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/runner_options.h"
@@ -19,9 +20,16 @@ typedef struct arguments {
     const char *result;
 } arguments;
 
+/* What went through the model, for --json and --write-ids. */
+typedef struct tokens {
+    tt_token_ids prompt, chosen, taken;
+    tt_error err; /* of the first that could not be kept */
+} tokens;
+
 /* What the callbacks share. */
 typedef struct screen {
     const arguments *args;
+    tokens *tokens;
     FILE *text; /* stdout, or memory for --json */
     tt_progress progress;
     int phase; /* of the progress bar; -1: none begun */
@@ -123,6 +131,42 @@ static void on_note(void *user, const char *text)
     tt_report_note("%s", text);
 }
 
+static void keep(tokens *t, tt_token_ids *list, int32_t id)
+{
+    tt_error err;
+    if (tt_token_ids_add(list, id, &err) != TT_OK && t->err.status == TT_OK) t->err = err;
+}
+
+static void on_prompt_ids(void *user, const int32_t *ids, size_t n)
+{
+    tokens *t = ((screen *)user)->tokens;
+    for (size_t i = 0; i < n; i++)
+        keep(t, &t->prompt, ids[i]);
+}
+
+static void on_choice(void *user, int32_t chosen, int32_t taken)
+{
+    tokens *t = ((screen *)user)->tokens;
+    keep(t, &t->chosen, chosen);
+    keep(t, &t->taken, taken);
+}
+
+static void put_ids(tt_json *j, const char *key, const tt_token_ids *list)
+{
+    tt_json_key(j, key);
+    tt_json_array(j);
+    for (size_t i = 0; i < list->n; i++)
+        tt_json_i64(j, list->ids[i]);
+    tt_json_array_end(j);
+}
+
+static void put_tokens(tt_json *j, const tokens *t)
+{
+    put_ids(j, "prompt_ids", &t->prompt);
+    put_ids(j, "chosen_ids", &t->chosen);
+    put_ids(j, "taken_ids", &t->taken);
+}
+
 static void put_figures(tt_json *j, const tt_runner_result *r)
 {
     tt_json_kv_string(j, "engine_dir", r->engine_dir);
@@ -148,12 +192,15 @@ static void put_figures(tt_json *j, const tt_runner_result *r)
     tt_json_kv_string(j, "stop", tt_runner_stop_name(r->stop));
 }
 
-static bool put_json(FILE *out, const tt_runner_result *r, const char *text, size_t n)
+/* The figures, and the ids and the text where there are. */
+static bool put_json(FILE *out, const tt_runner_result *r, const tokens *t, const char *text,
+                     size_t n)
 {
     tt_json j;
     tt_json_begin(&j, out, 2);
     tt_json_object(&j);
     put_figures(&j, r);
+    if (t) put_tokens(&j, t);
     if (text) {
         tt_json_key(&j, "text");
         tt_json_string_n(&j, text, n);
@@ -165,9 +212,32 @@ static bool put_json(FILE *out, const tt_runner_result *r, const char *text, siz
 static int write_result(const char *path, const tt_runner_result *r)
 {
     FILE *out = fopen(path, "we");
-    bool ok = out && put_json(out, r, NULL, 0);
+    bool ok = out && put_json(out, r, NULL, NULL, 0);
     if (out && fclose(out) != 0) ok = false;
     return ok ? TT_EXIT_OK : tt_report_usage("cannot write %s: %s", path, strerror(errno));
+}
+
+static bool put_ids_file(FILE *out, const tokens *t)
+{
+    tt_json j;
+    tt_json_begin(&j, out, 0);
+    tt_json_object(&j);
+    put_tokens(&j, t);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static int write_ids(const char *path, const tokens *t)
+{
+    tt_outfile file;
+    tt_error err;
+    if (t->err.status != TT_OK) return tt_report_error(&t->err);
+    if (tt_outfile_open(&file, path, true, &err) != TT_OK) return tt_report_error(&err);
+    if (!put_ids_file(file.stream, t)) {
+        tt_outfile_abandon(&file);
+        return tt_report_usage("cannot write %s: %s", path, strerror(errno));
+    }
+    return tt_outfile_commit(&file, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
 }
 
 static void summarize(const tt_runner_result *r)
@@ -184,8 +254,13 @@ static void summarize(const tt_runner_result *r)
 /* Runs with the text going to s->text. */
 static int run(const arguments *args, screen *s, tt_runner_result *r)
 {
-    tt_runner_events events = {on_text, on_progress, args->runner.verbose ? on_log : NULL, on_note,
-                               s};
+    tt_runner_events events = {.on_text = on_text,
+                               .on_progress = on_progress,
+                               .on_log = args->runner.verbose ? on_log : NULL,
+                               .on_note = on_note,
+                               .on_prompt_ids = on_prompt_ids,
+                               .on_choice = on_choice,
+                               .user = s};
     tt_error err;
     tt_status status = tt_runner_run(&args->runner.options, &events, r, &err);
     if (s->phase >= 0) tt_progress_end(&s->progress);
@@ -197,9 +272,9 @@ static int run(const arguments *args, screen *s, tt_runner_result *r)
     return s->failed ? tt_report_usage("cannot write the text: %s", strerror(errno)) : TT_EXIT_OK;
 }
 
-static int run_as_text(const arguments *args, tt_runner_result *r)
+static int run_as_text(const arguments *args, tt_runner_result *r, tokens *t)
 {
-    screen s = {.args = args, .text = stdout, .phase = -1, .ends_in_newline = true};
+    screen s = {.args = args, .tokens = t, .text = stdout, .phase = -1, .ends_in_newline = true};
     s.shows_progress = !args->quiet && isatty(STDERR_FILENO);
     int code = run(args, &s, r);
     if (code != TT_EXIT_OK) return code;
@@ -209,16 +284,16 @@ static int run_as_text(const arguments *args, tt_runner_result *r)
     return TT_EXIT_OK;
 }
 
-static int run_as_json(const arguments *args, tt_runner_result *r)
+static int run_as_json(const arguments *args, tt_runner_result *r, tokens *t)
 {
     char *text = NULL;
     size_t size = 0;
-    screen s = {.args = args, .text = open_memstream(&text, &size), .phase = -1};
+    screen s = {.args = args, .tokens = t, .text = open_memstream(&text, &size), .phase = -1};
     if (!s.text) return tt_report_usage("out of memory");
     s.shows_progress = !args->quiet && isatty(STDERR_FILENO);
     int code = run(args, &s, r);
     (void)fclose(s.text);
-    if (code == TT_EXIT_OK && !put_json(stdout, r, text ? text : "", size))
+    if (code == TT_EXIT_OK && !put_json(stdout, r, t, text ? text : "", size))
         code = tt_report_usage("cannot write: %s", strerror(errno));
     free(text);
     return code;
@@ -228,6 +303,7 @@ int tt_cmd_runner(int argc, char **argv)
 {
     arguments args = {.json = false};
     tt_runner_result result;
+    tokens ids = {.err = {.status = TT_OK}};
     tt_error err;
     tt_runner_args_init(&args.runner);
     tt_report_parse(&argp, argc, argv, 0, &args);
@@ -235,7 +311,11 @@ int tt_cmd_runner(int argc, char **argv)
         (void)tt_report_error(&err);
         return TT_EXIT_USAGE;
     }
-    int code = args.json ? run_as_json(&args, &result) : run_as_text(&args, &result);
+    int code = args.json ? run_as_json(&args, &result, &ids) : run_as_text(&args, &result, &ids);
+    if (code == TT_EXIT_OK && args.runner.write_ids) code = write_ids(args.runner.write_ids, &ids);
+    tt_token_ids_free(&ids.prompt);
+    tt_token_ids_free(&ids.chosen);
+    tt_token_ids_free(&ids.taken);
     if (code == TT_EXIT_OK && args.result) code = write_result(args.result, &result);
     tt_runner_args_free(&args.runner);
     return code;

@@ -140,7 +140,8 @@ int tt_cmd_serve(int argc, char **argv)
         parse_option,
         "FILE...",
         "The traces FILE... as a page in the browser: memory, timeline, graph, log, experts, "
-        "buffers, statistics and differences, linked. Prints the page's address, which only this "
+        "buffers, statistics, values and differences, linked. Prints the page's address, which "
+        "only this "
         "machine can reach, and which holds a secret: whoever has it can see the "
         "traces.\v"
         "See also: tensortrace report and diff.",

@@ -1,13 +1,16 @@
-/* tensortrace verify FILE|DIR: checks that a trace, or a dataset, is whole and consistent. */
+/* tensortrace verify FILE|DIR: checks that a trace, a dataset, or a folder of BitNet-style records
+ * is whole and consistent. */
 #include "analyze/verify.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "bitnet/read.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
 #include "dataset/verify.h"
+#include "dataset/verify_bitnet.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -174,9 +177,9 @@ static int check_and_print(const tt_input *input, const tt_model *m)
     return code;
 }
 
-/* --- datasets --- */
+/* --- folders --- */
 
-static bool print_dataset(const tt_input *input, const tt_check *checks, size_t n)
+static bool print_folder(const tt_input *input, const tt_check *checks, size_t n)
 {
     tt_json j;
     if (!input->json) return print_checks(input, checks, n) && putchar('\n') != EOF;
@@ -189,17 +192,18 @@ static bool print_dataset(const tt_input *input, const tt_check *checks, size_t 
     return tt_json_end(&j);
 }
 
-static int check_dataset(const tt_input *input)
+static int check_folder(const tt_input *input)
 {
     tt_error err;
     tt_check checks[TT_CHECKS_MAX];
     size_t n;
     tt_progress bar;
     tt_progress_begin(&bar, "checking", 0, "files");
-    tt_status status = tt_dataset_verify(input->path, checks, &n, tt_progress_callback, &bar, &err);
+    tt_status status = (tt_bitnet_is(input->path) ? tt_bitnet_verify : tt_dataset_verify)(
+        input->path, checks, &n, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     if (status != TT_OK) return tt_report_error(&err);
-    int code = tt_report_output(print_dataset(input, checks, n));
+    int code = tt_report_output(print_folder(input, checks, n));
     if (code == TT_EXIT_OK && count_verdict(checks, n, TT_CHECK_FAILED)) code = TT_EXIT_DIFFERS;
     return code;
 }
@@ -226,10 +230,10 @@ int tt_cmd_verify(int argc, char **argv)
         NULL,
         pass_input,
         "FILE|DIR",
-        "Checks that the trace FILE, or the dataset in the folder DIR, is whole and consistent, or "
-        "says what is missing.\v"
+        "Checks that the trace FILE, or the dataset or the BitNet-style records in the folder DIR, "
+        "are whole and consistent, or says what is missing.\v"
         "Exit code 0: no check failed; 1: one failed, and its first offence is named, or the "
-        "file is cut off or damaged; 2: the file is no trace, or the folder no dataset. A check "
+        "file is cut off or damaged; 2: the file is no trace, or the folder neither. A check "
         "whose facts are not there is \"not observed\", which is neither.",
         children,
         NULL,
@@ -237,7 +241,7 @@ int tt_cmd_verify(int argc, char **argv)
     tt_input input = {.what = "FILE or DIR"};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &input);
-    if (is_folder(input.path)) return check_dataset(&input);
+    if (is_folder(input.path) || tt_bitnet_is(input.path)) return check_folder(&input);
     int code = tt_input_open_trace(&input, TT_INPUT_TELLS, &m);
     if (code == TT_EXIT_OK) code = check_and_print(&input, m);
     tt_model_close(m);

@@ -133,8 +133,46 @@ static void table_end(void *context)
     if (p->folded) fputs("</details>\n", p->out);
 }
 
-static void sides(const tt_diff_view *v, FILE *out)
+static void point(void *context, const char *text)
 {
+    page *p = context;
+    fputs("<li>", p->out);
+    tt_text_markup(text, p->out);
+    fputs("</li>\n", p->out);
+}
+
+bool tt_diff_write_page(const tt_diff_page *what, const void *view, FILE *out)
+{
+    page p = {.out = out};
+    const tt_diff_sink sink = {&p, heading, line, table, row, more, table_end};
+    const tt_diff_sink points = {&p, heading, point, table, row, more, table_end};
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'\">\n<title>",
+          out);
+    tt_text_markup(what->title, out);
+    fputs("</title>\n<style>\n", out);
+    fputs(style, out);
+    fputs("</style></head><body>\n<h1>", out);
+    tt_text_markup(what->title, out);
+    fprintf(out, "</h1>\n<p class=\"verdict%s\">", what->same ? " same" : "");
+    for (size_t i = 0; i < what->n; i++) {
+        if (i) fputs("<br>", out);
+        tt_text_markup(what->verdict[i], out);
+    }
+    fputs("</p>\n", out);
+    if (what->above) what->above(view, out);
+    what->say(view, &sink);
+    fputs("<h2>To read this</h2>\n<ul>\n", out);
+    what->points(view, &points);
+    fputs("</ul>\n</body></html>\n", out);
+    return !ferror(out);
+}
+
+static void sides(const void *view, FILE *out)
+{
+    const tt_diff_view *v = view;
     fputs("<dl>", out);
     for (size_t f = 0; f < v->d->n_files; f++) {
         const uint8_t *id = v->d->files[f]->trace.header.run_id;
@@ -148,36 +186,31 @@ static void sides(const tt_diff_view *v, FILE *out)
     fputs("</dl>\n", out);
 }
 
+static void say_tables(const void *view, const tt_diff_sink *sink)
+{
+    tt_diff_tables(view, sink);
+}
+
+static void say_points(const void *view, const tt_diff_sink *sink)
+{
+    const tt_diff_view *v = view;
+    char text[TT_DIFF_SENTENCE];
+    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
+        if (i < TT_DIFF_NOTES ? tt_diff_note(v, i, text)
+                              : tt_diff_legend(v, i - TT_DIFF_NOTES, true, text))
+            sink->line(sink->context, text);
+    }
+    sink->line(sink->context, "bars: B - A, from how much less B takes (left) to how much more "
+                              "(right)");
+}
+
 bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
 {
-    page p = {.out = out};
-    const tt_diff_sink sink = {&p, heading, line, table, row, more, table_end};
-    char text[TT_DIFF_SENTENCE];
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'\">\n<title>Two runs compared</title>\n<style>\n",
-          out);
-    fputs(style, out);
-    fprintf(out, "</style></head><body>\n<h1>Two runs compared</h1>\n<p class=\"verdict%s\">",
-            tt_diff_outcome_of(v) == TT_DIFF_ALIKE ? " same" : "");
-    tt_text_markup(tt_diff_say_times(v, text), out);
-    fputs("<br>", out);
-    tt_text_markup(tt_diff_say_structure(v, text), out);
-    fputs("</p>\n", out);
-    sides(v, out);
-    tt_diff_tables(v, &sink);
-    fputs("<h2>To read this</h2>\n<ul>\n", out);
-    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
-        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
-                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, true, text))
-            continue;
-        fputs("<li>", out);
-        tt_text_markup(text, out);
-        fputs("</li>\n", out);
-    }
-    fputs("<li>bars: B - A, from how much less B takes (left) to how much more "
-          "(right)</li></ul>\n</body></html>\n",
-          out);
-    return !ferror(out);
+    char times[TT_DIFF_SENTENCE], structure[TT_DIFF_SENTENCE];
+    const char *const verdict[] = {tt_diff_say_times(v, times),
+                                   tt_diff_say_structure(v, structure)};
+    const tt_diff_page page_of = {
+        "Two runs compared", verdict,   2, tt_diff_outcome_of(v) == TT_DIFF_ALIKE, sides,
+        say_tables,          say_points};
+    return tt_diff_write_page(&page_of, v, out);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 typedef struct terminal {
+    FILE *out;
     tt_table *table;
     size_t columns;
     size_t left_out; /* rows of the table, of which what_left_out says what they are */
@@ -17,14 +18,12 @@ typedef struct terminal {
 
 static void heading(void *context, const char *text)
 {
-    (void)context;
-    printf("\n%s\n", text);
+    fprintf(((terminal *)context)->out, "\n%s\n", text);
 }
 
 static void line(void *context, const char *text)
 {
-    (void)context;
-    printf("%s\n", text);
+    fprintf(((terminal *)context)->out, "%s\n", text);
 }
 
 static void table(void *context, const tt_diff_column *columns, size_t n, const char *full_bar)
@@ -32,7 +31,7 @@ static void table(void *context, const tt_diff_column *columns, size_t n, const 
     terminal *t = context;
     (void)full_bar;
     t->left_out = 0;
-    t->table = tt_table_new(stdout);
+    t->table = tt_table_new(t->out);
     t->columns = n;
     t->ok &= t->table != NULL;
     for (size_t i = 0; t->table && i < n; i++)
@@ -67,26 +66,39 @@ static void table_end(void *context)
     if (t->table) t->ok &= tt_table_print(t->table);
     t->table = NULL;
     if (t->left_out)
-        printf("%zu more%s%s; --limit 0 shows all\n", t->left_out, *t->what_left_out ? " " : "",
-               t->what_left_out);
+        fprintf(t->out, "%zu more%s%s; --limit 0 shows all\n", t->left_out,
+                *t->what_left_out ? " " : "", t->what_left_out);
+}
+
+bool tt_diff_print(FILE *out, tt_diff_say *say, const void *view)
+{
+    terminal t = {.out = out, .ok = true};
+    const tt_diff_sink sink = {&t, heading, line, table, row, more, table_end};
+    say(view, &sink);
+    return t.ok && !ferror(out);
+}
+
+static void say_all(const void *view, const tt_diff_sink *sink)
+{
+    const tt_diff_view *v = view;
+    char text[TT_DIFF_SENTENCE], safe[TT_DIFF_SENTENCE];
+    sink->line(sink->context, tt_trace_text(safe, sizeof safe, tt_diff_say_times(v, text)));
+    sink->line(sink->context, tt_trace_text(safe, sizeof safe, tt_diff_say_structure(v, text)));
+    tt_diff_tables(v, sink);
+    bool any = false;
+    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
+        char point[TT_DIFF_SENTENCE + 2];
+        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
+                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, false, text))
+            continue;
+        if (!any) sink->heading(sink->context, "To read this");
+        any = true;
+        (void)snprintf(point, sizeof point, "- %s", text);
+        sink->line(sink->context, point);
+    }
 }
 
 bool tt_diff_print_text(const tt_diff_view *v)
 {
-    terminal t = {.ok = true};
-    const tt_diff_sink sink = {&t, heading, line, table, row, more, table_end};
-    char text[TT_DIFF_SENTENCE], safe[TT_DIFF_SENTENCE];
-    printf("%s\n", tt_trace_text(safe, sizeof safe, tt_diff_say_times(v, text)));
-    printf("%s\n", tt_trace_text(safe, sizeof safe, tt_diff_say_structure(v, text)));
-    tt_diff_tables(v, &sink);
-    bool any = false;
-    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
-        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
-                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, false, text))
-            continue;
-        if (!any) printf("\nTo read this\n");
-        any = true;
-        printf("- %s\n", text);
-    }
-    return t.ok;
+    return tt_diff_print(stdout, say_all, v);
 }

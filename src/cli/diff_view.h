@@ -31,6 +31,25 @@ typedef struct tt_diff_sink {
     void (*table_end)(void *context);
 } tt_diff_sink;
 
+/* What is said, and of what. */
+typedef void tt_diff_say(const void *view, const tt_diff_sink *sink);
+
+/* On a terminal, or as plain text in a file. False when the output failed. */
+bool tt_diff_print(FILE *out, tt_diff_say *say, const void *view);
+/* As a page: its title, `n` sentences of the verdict (`same`: a good one), what `say` says after
+ * what `above` (or NULL) puts there as markup, and at the end the points of "To read this".
+ * False when the output failed. */
+typedef struct tt_diff_page {
+    const char *title;
+    const char *const *verdict;
+    size_t n;
+    bool same;
+    void (*above)(const void *view, FILE *out);
+    tt_diff_say *say;
+    tt_diff_say *points; /* a line a point */
+} tt_diff_page;
+bool tt_diff_write_page(const tt_diff_page *p, const void *view, FILE *out);
+
 void tt_diff_tables(const tt_diff_view *v, const tt_diff_sink *sink);
 /* Of diff_tables.c: what is around the ops. */
 void tt_diff_around_tables(const tt_diff_view *v, const tt_diff_sink *sink);

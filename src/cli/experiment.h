@@ -2,9 +2,10 @@
 #ifndef TT_CLI_EXPERIMENT_H
 #define TT_CLI_EXPERIMENT_H
 
-#include "base/bytes.h"
 #include "base/status.h"
+#include "cli/interrupt.h"
 #include "cli/report.h"
+#include "cli/runlog.h"
 #include "experiment/complaints.h"
 #include "experiment/results.h"
 #include "experiment/settings.h"
@@ -14,26 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* --- the log: stderr, and a copy of it for the experiment's folder --- */
-
-#define TT_LOG_FILE "log.txt"
-
-typedef struct tt_log {
-    tt_bytes text;    /* of the experiment at work, the stages before all of them included */
-    size_t n_common;  /* bytes of those */
-    char counter[32]; /* "2/6 " of a sweep */
-} tt_log;
-
-void tt_log_begin(tt_log *log);
-void tt_log_free(tt_log *log);
-/* What was said so far is common to all experiments. */
-void tt_log_common(tt_log *log);
-/* Begins the copy of an experiment's own; number counts from 0, of `n`. */
-void tt_log_experiment(tt_log *log, size_t number, size_t n);
-/* "[HH:MM:SS] 2/6 STAGE: text". */
-void tt_log_say(tt_log *log, const char *stage, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* --- what experiments are made from, checked --- */
 
@@ -65,32 +46,12 @@ const tt_ingredient *tt_ingredients_engine(const tt_ingredients *in, const tt_se
  * tt_words_free. NULL without memory. */
 char **tt_experiment_words(const tt_settings *s, const tt_experiment *e);
 void tt_words_free(char **words);
-/* As a shell takes them; to be freed. NULL without memory. */
-char *tt_words_quote(char *const *words);
 /* "seed=3 mmap=false": the settings that a table has no column for; to be freed. */
 char *tt_experiment_options(const tt_experiment *e);
 /* Whether tables have a column for it. */
 bool tt_experiment_has_column(tt_setting setting);
 /* The prompt, or the name of its file. */
 const char *tt_experiment_prompt(const tt_experiment *e);
-
-/* --- being interrupted --- */
-
-/* From now on a broken pipe is an error of that output, not the end: nobody has to look on. */
-void tt_interrupt_outlive_pipes(void);
-/* Signals to end wait until the next call of tt_interrupt_guard. */
-void tt_interrupt_hold(void);
-/* From now on a signal to end (SIGINT, SIGTERM, SIGHUP) takes the name from `folder`, so that no
- * writer in it gets any further, whichever it is; more of them change nothing. NULL: there is none,
- * signals have their usual meaning. */
-void tt_interrupt_guard(const char *folder);
-/* Removes the folder, by whichever name, unless it was given another place; signals have their
- * usual meaning again. */
-void tt_interrupt_end(void);
-/* A program that was run meanwhile was asked to end by this signal. */
-void tt_interrupt_note(int signal);
-/* The signal that came; 0: none. */
-int tt_interrupted(void);
 
 /* --- running --- */
 

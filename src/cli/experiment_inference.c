@@ -13,32 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LAST_LINES 10
-#define LAST_BYTES 4096
-
-/* The last words of a program that failed, one line of them each. */
-static void show_last_lines(const tt_work *w, const char *name)
-{
-    char path[TT_WORK_PATH], text[LAST_BYTES + 1];
-    tt_work_path(w, path, name);
-    FILE *f = fopen(path, "rbe");
-    if (!f) return;
-    if (fseek(f, -LAST_BYTES, SEEK_END) != 0) rewind(f);
-    size_t n = fread(text, 1, LAST_BYTES, f);
-    (void)fclose(f);
-    while (n > 0 && text[n - 1] == '\n')
-        n--;
-    text[n] = '\0';
-    size_t lines = 0, at = n;
-    while (at > 0 && lines < LAST_LINES)
-        if (text[--at] == '\n') lines++;
-    if (n == 0) return;
-    tt_log_say(&w->b->log, w->stage, "%s ends with:", name);
-    char *save = NULL;
-    for (char *line = strtok_r(text + at, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        tt_log_say(&w->b->log, w->stage, "  %s", line);
-}
-
 static tt_capture capture_of(const tt_experiment *e)
 {
     return (tt_capture){.mode = tt_work_word(e, TT_SET_CAPTURE_MODE),
@@ -78,14 +52,16 @@ static void close_streams(const tt_spawn_setup *setup)
 /* What the program's end says. */
 static bool judge_program(tt_work *w, const tt_traced_end *end)
 {
-    char by_hand[400];
+    char by_hand[400], messages[TT_WORK_PATH];
     const char *how = w->result.command ? w->result.command : "";
     (void)snprintf(by_hand, sizeof by_hand, "see what it said, or run it by hand: %.340s", how);
     if (end->program.asked) {
         tt_interrupt_note(end->program.asked);
         return false;
     }
-    if (end->program.signal || end->program.code) show_last_lines(w, TT_WORK_MESSAGES);
+    tt_work_path(w, messages, TT_WORK_MESSAGES);
+    if (end->program.signal || end->program.code)
+        tt_log_last_lines(&w->b->log, w->stage, messages, TT_WORK_MESSAGES);
     if (end->program.signal)
         return tt_work_fail(w, TT_EXIT_DIFFERS, by_hand, "the program was ended by signal %d (%s)",
                             end->program.signal, strsignal(end->program.signal));
@@ -146,7 +122,7 @@ static void choose_trace(const tt_work *w)
 static bool run_program(tt_work *w)
 {
     tt_traced_end end;
-    tt_spawn_setup setup = {-1, -1, -1, false};
+    tt_spawn_setup setup = {.in = -1, .out = -1, .error = -1};
     tt_error err;
     char output[TT_WORK_PATH];
     tt_work_path(w, output, TT_WORK_TRACE);

@@ -126,42 +126,6 @@ void tt_words_free(char **words)
 
 /* --- for people --- */
 
-static bool is_plain(const char *word)
-{
-    return word[0] && word[strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                        "0123456789_-./:=,+@%")] == '\0';
-}
-
-static void quote(FILE *out, const char *word)
-{
-    if (is_plain(word)) {
-        fputs(word, out);
-        return;
-    }
-    putc('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", out);
-        else
-            putc(*word, out);
-    putc('\'', out);
-}
-
-char *tt_words_quote(char *const *words)
-{
-    char *line = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&line, &size);
-    if (!out) return NULL;
-    for (size_t i = 0; words[i]; i++) {
-        if (i) putc(' ', out);
-        quote(out, words[i]);
-    }
-    if (fclose(out) == 0) return line;
-    free(line);
-    return NULL;
-}
-
 bool tt_experiment_has_column(tt_setting setting)
 {
     return setting == TT_SET_MODEL_PATH || setting == TT_SET_PROMPT ||

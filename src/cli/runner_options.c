@@ -14,6 +14,9 @@
 
 enum {
     KEY_PROMPT_FILE = 0x5200,
+    KEY_PROMPT_IDS,
+    KEY_FORCE_IDS,
+    KEY_WRITE_IDS,
     KEY_UBATCH,
     KEY_SEED,
     KEY_TEMP,
@@ -31,7 +34,17 @@ static const struct argp_option options[] = {
     {"prompt", 'p', "TEXT", 0, "Text to continue (default \"" TT_RUNNER_PROMPT_DEFAULT "\")", 10},
     {"prompt-file", KEY_PROMPT_FILE, "FILE", 0, "Read the prompt from FILE (-: standard input)",
      10},
+    {"prompt-ids", KEY_PROMPT_IDS, "IDS", 0,
+     "The prompt as token ids: 1,15043 or @FILE with such a list", 10},
     {"predict", 'n', "N", 0, "Tokens to generate (default 32; -1: until the text ends)", 10},
+    {"force-ids", KEY_FORCE_IDS, "IDS", 0,
+     "Generate these token ids, whatever the model would choose (default of -n: how many they "
+     "are)",
+     10},
+    {"write-ids", KEY_WRITE_IDS, "FILE", 0,
+     "Write the token ids of the prompt, those that the model chose and those that were taken to "
+     "FILE, as JSON",
+     10},
     {"threads", 't', "N", 0, "Threads (default: the CPUs this process may use)", 10},
     {"ctx-size", 'c', "N", 0, "Context in tokens (default: what is needed, at least 512)", 10},
     {"batch-size", 'b', "N", 0, "Most prompt tokens per decode call (default: the engine's)", 10},
@@ -60,6 +73,8 @@ void tt_runner_args_free(tt_runner_args *args)
 {
     free(args->loaded);
     args->loaded = NULL;
+    tt_token_ids_free(&args->loaded_prompt_ids);
+    tt_token_ids_free(&args->loaded_force_ids);
 }
 
 static int64_t number(struct argp_state *state, const char *text, const char *what, int64_t min,
@@ -91,11 +106,13 @@ static tt_runner_flash flash(struct argp_state *state, const char *text)
     return TT_RUNNER_FLASH_DEFAULT;
 }
 
-static bool parse_number(int key, char *arg, struct argp_state *state, tt_runner_options *o)
+static bool parse_number(int key, char *arg, struct argp_state *state, tt_runner_args *args)
 {
+    tt_runner_options *o = &args->options;
     switch (key) {
     case 'n':
         o->n_predict = (int32_t)number(state, arg, "-n", -1, TOKENS_MAX);
+        args->has_predict = true;
         return true;
     case 't':
         o->n_threads = (int32_t)number(state, arg, "-t", 1, 512);
@@ -120,12 +137,29 @@ static bool parse_number(int key, char *arg, struct argp_state *state, tt_runner
     }
 }
 
+static bool parse_ids(int key, const char *arg, tt_runner_args *args)
+{
+    switch (key) {
+    case KEY_PROMPT_IDS:
+        args->prompt_ids = arg;
+        return true;
+    case KEY_FORCE_IDS:
+        args->force_ids = arg;
+        return true;
+    case KEY_WRITE_IDS:
+        args->write_ids = arg;
+        return true;
+    default:
+        return false;
+    }
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     tt_runner_args *args = state->input;
     tt_runner_options *o = args ? &args->options : NULL;
     if (!o) return ARGP_ERR_UNKNOWN; /* --help walks the children without an input */
-    if (!parse_number(key, arg, state, o)) {
+    if (!parse_number(key, arg, state, args) && !parse_ids(key, arg, args)) {
         switch (key) {
         case 'm':
             o->model = arg;
@@ -161,6 +195,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     args->any = true;
     if (args->prompt && args->prompt_file)
         argp_error(state, "-p and --prompt-file exclude each other");
+    if (args->prompt_ids && (args->prompt || args->prompt_file))
+        argp_error(state, "--prompt-ids and the text of a prompt exclude each other");
     return 0;
 }
 
@@ -190,8 +226,26 @@ static tt_status read_prompt(tt_runner_args *args, FILE *in, tt_error *err)
     return TT_OK;
 }
 
+static tt_status load_ids(tt_runner_args *args, tt_error *err)
+{
+    tt_runner_options *o = &args->options;
+    tt_token_ids *prompt = &args->loaded_prompt_ids, *forced = &args->loaded_force_ids;
+    tt_status status = TT_OK;
+    if (args->prompt_ids) status = tt_token_ids_load(prompt, args->prompt_ids, "--prompt-ids", err);
+    if (status == TT_OK && args->force_ids)
+        status = tt_token_ids_load(forced, args->force_ids, "--force-ids", err);
+    o->prompt_ids = prompt->ids;
+    o->n_prompt_ids = prompt->n;
+    o->forced_ids = forced->ids;
+    o->n_forced_ids = forced->n;
+    if (args->force_ids && !args->has_predict) o->n_predict = (int32_t)forced->n;
+    return status;
+}
+
 tt_status tt_runner_args_load_prompt(tt_runner_args *args, tt_error *err)
 {
+    tt_status loaded = load_ids(args, err);
+    if (loaded != TT_OK) return loaded;
     if (!args->prompt_file) {
         args->options.prompt = args->prompt ? args->prompt : TT_RUNNER_PROMPT_DEFAULT;
         args->options.prompt_size = strlen(args->options.prompt);
@@ -247,7 +301,10 @@ static void add_options(words *w, const tt_runner_args *args)
     add_text(w, "-m", o->model);
     add_text(w, "-p", args->prompt);
     add_text(w, "--prompt-file", args->prompt_file);
-    add_number(w, "-n", o->n_predict);
+    add_text(w, "--prompt-ids", args->prompt_ids);
+    add_text(w, "--force-ids", args->force_ids);
+    add_text(w, "--write-ids", args->write_ids);
+    if (args->has_predict || !args->force_ids) add_number(w, "-n", o->n_predict);
     if (o->n_threads) add_number(w, "-t", o->n_threads);
     if (o->n_ctx) add_number(w, "-c", o->n_ctx);
     if (o->n_batch) add_number(w, "-b", o->n_batch);

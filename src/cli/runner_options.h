@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "runner/runner.h"
+#include "runner/token_ids.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -14,9 +15,14 @@ typedef struct tt_runner_args {
     tt_runner_options options; /* options.prompt stays NULL until tt_runner_args_load_prompt */
     const char *prompt;        /* -p; points into argv */
     const char *prompt_file;   /* --prompt-file; points into argv */
+    const char *prompt_ids;    /* --prompt-ids; points into argv, as the next two do */
+    const char *force_ids;     /* --force-ids */
+    const char *write_ids;     /* --write-ids */
     bool verbose;              /* the engine's log on stderr */
+    bool has_predict;          /* -n was given */
     bool any;                  /* at least one of these options was given */
     char *loaded;              /* the prompt file's content */
+    tt_token_ids loaded_prompt_ids, loaded_force_ids;
 } tt_runner_args;
 
 /* Asked for when neither -p nor --prompt-file is given. */
@@ -34,7 +40,7 @@ void tt_runner_args_init(tt_runner_args *args);
 void tt_runner_args_free(tt_runner_args *args);
 
 /* Sets options.prompt and prompt_size from -p, the file ("-": standard input) or
- * the default. Only the process that runs the model needs it. */
+ * the default; and the token ids that are given. Only the process that runs the model needs it. */
 tt_status tt_runner_args_load_prompt(tt_runner_args *args, tt_error *err);
 
 /* The same options as words, for spawning `PROGRAM runner ...`: returns argc and

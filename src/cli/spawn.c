@@ -1,5 +1,7 @@
 #include "cli/spawn.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t child; /* who gets the signals passed on */
-static volatile sig_atomic_t asked; /* the last signal to end */
+static volatile sig_atomic_t child;    /* who gets the signals passed on */
+static volatile sig_atomic_t is_group; /* and so does its process group, which is its own */
+static volatile sig_atomic_t asked;    /* the last signal to end */
 
 static const int passed_on[] = {SIGTERM, SIGHUP, SIGUSR2, SIGCONT, SIGWINCH};
 static const int keyboard[] = {SIGINT, SIGQUIT};
@@ -20,20 +23,27 @@ static const int keyboard[] = {SIGINT, SIGQUIT};
 #define LOOK_NS 20000000L
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+static void send(int signal)
+{
+    if (child > 0) (void)kill(is_group ? -(pid_t)child : (pid_t)child, signal);
+}
+
 static void pass_on(int signal)
 {
     int saved = errno;
     if (signal == SIGTERM || signal == SIGHUP) asked = signal;
-    if (child > 0) (void)kill((pid_t)child, signal);
+    send(signal);
     errno = saved;
 }
 
-/* From the terminal the program has got it too; from `kill` it has not. */
+/* From the terminal the program has got it too, unless it has a group of its own; from `kill` it
+ * has not. */
 static void pass_on_if_sent(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     asked = signal;
-    if (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE)
+    if (is_group || info->si_code == SI_USER || info->si_code == SI_TKILL ||
+        info->si_code == SI_QUEUE)
         pass_on(signal);
 }
 
@@ -89,6 +99,7 @@ static bool take(const tt_spawn_setup *setup, pid_t parent)
     if (dup2(setup->in, STDIN_FILENO) < 0 || dup2(setup->out, STDOUT_FILENO) < 0 ||
         dup2(setup->error, STDERR_FILENO) < 0)
         return false;
+    if (setup->own_group && setpgid(0, 0) != 0) return false;
     if (!setup->ends_with_parent) return true;
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return false;
     if (getppid() != parent) (void)raise(SIGTERM); /* it was killed before it could be told */
@@ -118,6 +129,9 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
         restore_dispositions(before);
         become(argv, setup, parent, ends[1]);
     }
+    /* Here as well as there, so that it is so for both from now on. */
+    is_group = setup && setup->own_group && *pid > 0;
+    if (is_group) (void)setpgid(*pid, *pid);
     child = *pid;
     sigset_t mask = before->mask;
     add_awaited(&mask);
@@ -141,8 +155,29 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
                         "cannot run %s: %s", argv[0], strerror(why));
 }
 
+/* When the child has had its time, and what was done about it. */
+typedef struct deadline {
+    uint64_t at_ns; /* UINT64_MAX: none */
+    bool asked;     /* it was told so */
+    bool hurried;   /* a person, who waits, has asked it to end */
+} deadline;
+
+/* Asks, or kills, when it is time. */
+static void keep_deadline(deadline *d)
+{
+    if (d->at_ns == UINT64_MAX) return;
+    uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    if (asked && !d->hurried && d->at_ns > now_ns + TT_SPAWN_GRACE_NS)
+        d->at_ns = now_ns + TT_SPAWN_GRACE_NS;
+    d->hurried |= asked != 0;
+    if (now_ns < d->at_ns) return;
+    send(d->asked || d->hurried ? SIGKILL : SIGTERM);
+    d->at_ns = d->asked || d->hurried ? UINT64_MAX : now_ns + TT_SPAWN_GRACE_NS;
+    d->asked = true;
+}
+
 /* Until the child is gone; its status. */
-static int wait_for(pid_t pid, const tt_spawn_watch *watch)
+static int wait_for(pid_t pid, const tt_spawn_watch *watch, deadline *d)
 {
     const struct timespec soon = {.tv_nsec = LOOK_NS};
     bool due = true; /* once at least, to hear whether there is more to come */
@@ -153,7 +188,9 @@ static int wait_for(pid_t pid, const tt_spawn_watch *watch)
     for (;;) {
         pid_t gone = waitpid(pid, &status, WNOHANG);
         if (gone == pid || (gone < 0 && errno != EINTR)) return status;
-        int got = due ? sigtimedwait(&awaited, NULL, &soon) : sigwaitinfo(&awaited, NULL);
+        keep_deadline(d);
+        bool waits = due || d->at_ns != UINT64_MAX;
+        int got = waits ? sigtimedwait(&awaited, NULL, &soon) : sigwaitinfo(&awaited, NULL);
         if (got == SIGUSR1) {
             watch->asked(watch->context);
             due = true;
@@ -170,11 +207,15 @@ tt_status tt_spawn_and_wait(char **argv, const tt_spawn_setup *setup, const tt_s
     asked = 0;
     tt_status started = start(argv, setup, &pid, &before, err);
     if (started != TT_OK) return started;
-    int status = wait_for(pid, watch);
+    deadline d = {.at_ns = UINT64_MAX};
+    if (setup && setup->timeout_ns) d.at_ns = tt_clock_ns(CLOCK_MONOTONIC) + setup->timeout_ns;
+    int status = wait_for(pid, watch, &d);
+    if (is_group) (void)kill(-pid, SIGKILL); /* what it has started and left behind */
     child = 0;
     restore_dispositions(&before);
     end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     end->asked = asked;
+    end->timed_out = d.asked;
     end->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + end->signal;
     return TT_OK;
 }

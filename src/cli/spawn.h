@@ -5,18 +5,25 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#define TT_SPAWN_GRACE_NS UINT64_C(3000000000)
 
 typedef struct tt_spawn_end {
     int code;   /* exit code */
     int signal; /* that killed it; 0: it exited */
     int asked;  /* the last signal to end that came meanwhile (SIGINT, SIGQUIT, SIGTERM, SIGHUP), of
                    which the program may have made what it likes; 0: none */
+    bool timed_out; /* it was ended because it took too long */
 } tt_spawn_end;
 
 /* What the program is given. */
 typedef struct tt_spawn_setup {
     int in, out, error;    /* descriptors that become its first three */
     bool ends_with_parent; /* it is asked to end (SIGTERM) when this process is killed */
+    bool own_group;        /* what it starts is signalled, and ended by the timeout, with it */
+    uint64_t timeout_ns;   /* then it is asked to end, and killed TT_SPAWN_GRACE_NS after, as it is
+                              when   it does not end after a signal to end; 0: never */
 } tt_spawn_setup;
 
 /* What is done about SIGUSR1, which is not passed on. */

@@ -33,3 +33,11 @@ void tt_complaints_free(tt_complaints *c)
         free(c->texts[i]);
     memset(c, 0, sizeof *c);
 }
+
+tt_status tt_complaints_error(const tt_complaints *c, size_t before, const char *name,
+                              tt_error *err)
+{
+    size_t n = c->n - before;
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%.100s: %zu thing%s wrong", name, n,
+                        n == 1 ? " is" : "s are");
+}

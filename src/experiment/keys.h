@@ -14,7 +14,8 @@ typedef enum tt_key_type {
     TT_KEY_BOOL,
     TT_KEY_CHOICE,
     TT_KEY_COUNT, /* an integer N, for the values 1 .. N */
-    TT_KEY_TEXTS  /* an array that is one value */
+    TT_KEY_TEXTS, /* an array that is one value */
+    TT_KEY_OTHER  /* read by whoever knows it, not by tt_reader_value */
 } tt_key_type;
 
 typedef struct tt_key {

@@ -9,12 +9,12 @@
 
 #include "base/status.h"
 #include "experiment/complaints.h"
+#include "experiment/setting_value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_SETTINGS_BYTES_MAX ((size_t)4 << 20)
 #define TT_SETTINGS_VALUES_MAX 4096u      /* of one key */
 #define TT_SETTINGS_EXPERIMENTS_MAX 4096u /* combinations */
 
@@ -56,12 +56,6 @@ typedef enum tt_setting {
     TT_SET_COUNT
 } tt_setting;
 
-typedef struct tt_setting_value {
-    const char *text; /* of texts, choices and paths; paths are absolute */
-    int64_t integer;  /* also of a bool: 0 or 1 */
-    double number;
-} tt_setting_value;
-
 typedef struct tt_setting_values {
     tt_setting_value *values;
     size_t n; /* 0: the key is not there */
@@ -73,8 +67,7 @@ typedef struct tt_settings {
     char *output;        /* the folder of the results, absolute */
     bool has_temp_files; /* that section is accepted and means nothing */
     void *json;          /* private: owns the texts */
-    char **made;         /* private: paths that were made absolute */
-    size_t n_made;
+    tt_made made;        /* private: paths that were made absolute */
 } tt_settings;
 
 /* One combination: of each key its value, or NULL where it is not there. Program arguments belong

@@ -21,7 +21,7 @@ typedef void tt_export_note(void *context, const char *text);
 /* What was written, as far as the format counts it. */
 typedef struct tt_export_sum {
     uint64_t n_items;
-    const char *items; /* what they are: "rows"; NULL: not counted */
+    const char *items;            /* what they are: "rows"; NULL: not counted */
     uint64_t n_files, size_bytes; /* of what was added to a folder; 0: all that is there is new */
 } tt_export_sum;
 
@@ -35,6 +35,7 @@ typedef struct tt_export_options {
                                   the model has experts */
     tt_compress compress;
     bool flows;                   /* also from which op to which a value went */
+    bool all;                     /* also what no stage map has a name for */
     tt_export_progress *progress; /* or NULL */
     void *progress_context;
     tt_export_note *note; /* or NULL */
@@ -48,7 +49,9 @@ enum {
     TT_EXPORT_TAKES_MODEL = 2, /* model_path */
     TT_EXPORT_TAKES_EXPERTS = 4,
     TT_EXPORT_TAKES_COMPRESS = 8,
-    TT_EXPORT_TAKES_FLOWS = 16
+    TT_EXPORT_TAKES_FLOWS = 16,
+    TT_EXPORT_TAKES_ALL = 32,
+    TT_EXPORT_TAKES_OPS = 64 /* layer, op and tensor of the filter */
 };
 
 typedef struct tt_export_format {

@@ -263,6 +263,23 @@ bool tt_meta_get_tensor(tt_cursor *c, tt_meta_tensor *t)
     return !c->failed;
 }
 
+void tt_meta_put_stage(tt_bytes *out, uint32_t node, uint32_t stage, int32_t layer)
+{
+    tt_bytes_varint(out, node);
+    tt_bytes_varint(out, stage);
+    tt_bytes_zigzag(out, layer);
+}
+
+bool tt_meta_get_stage(tt_cursor *c, uint32_t *node, uint32_t *stage, int32_t *layer)
+{
+    *node = tt_cursor_varint32(c);
+    *stage = tt_cursor_varint32(c);
+    int64_t wide = tt_cursor_zigzag(c);
+    if (wide < INT32_MIN || wide > INT32_MAX) c->failed = true;
+    *layer = (int32_t)wide;
+    return !c->failed;
+}
+
 static void put_sequences(tt_bytes *out, const tt_batch_sequences *s, uint32_t n_tokens)
 {
     for (uint32_t i = 0; i < n_tokens; i++) {

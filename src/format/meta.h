@@ -224,6 +224,9 @@ void tt_meta_put_buffer_free(tt_bytes *out, uint64_t id, uint64_t ticks);
  * number of stretches, each a string id (varint) and how many nodes (varint). */
 void tt_meta_put_graph(tt_bytes *out, const tt_meta_graph *g);
 void tt_meta_put_tensor(tt_bytes *out, const tt_meta_tensor *t);
+/* What a program said of where a node belongs. A GRAPH of a program that records itself ends with a
+ * varint number of them, and them. stage: string id; layer: as the program numbers it. */
+void tt_meta_put_stage(tt_bytes *out, uint32_t node, uint32_t stage, int32_t layer);
 /* tokens and positions: n_tokens each, NULL without the flag; so are the sequences. */
 void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *b, const int32_t *tokens,
                        const int32_t *positions, const tt_batch_sequences *sequences);
@@ -265,6 +268,7 @@ bool tt_meta_get_buffer(tt_cursor *c, tt_meta_buffer *b);
 bool tt_meta_get_buffer_free(tt_cursor *c, uint64_t *id, uint64_t *ticks);
 bool tt_meta_get_graph(tt_cursor *c, tt_meta_graph *g);
 bool tt_meta_get_tensor(tt_cursor *c, tt_meta_tensor *t);
+bool tt_meta_get_stage(tt_cursor *c, uint32_t *node, uint32_t *stage, int32_t *layer);
 /* After it, with the flags: n_tokens zigzags of tokens, n_tokens of position differences, n_tokens
  * lists of sequences (a varint count, then zigzags); then tt_meta_get_batch_end. */
 bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *b);

@@ -131,6 +131,9 @@ static void link_graph(tt_loader *l, tt_graph *g)
         link_tensor(m, g, &g->tensors[i]);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         place_node(g, &g->tensors[i]);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (g->tensors[i].stage && g->tensors[i].stage_layer >= 0)
+            g->tensors[i].place.layer_id = g->tensors[i].stage_layer;
 }
 
 static int by_id(const void *a, const void *b)

@@ -204,16 +204,22 @@ static bool load_run(tt_loader *l, tt_cursor *c)
     if (!tt_meta_get_run(c, &r)) return false;
     if (!TT_GROW(l, m->runs, m->n_runs, l->capacity.runs)) return true;
     if (!tt_idmap_add(&m->run_by_id, r.id, m->n_runs, &was)) l->no_memory = true;
+    uint32_t graph = tt_idmap_get(&m->graph_by_id, r.graph);
+    /* A program tells its ops one by one: what graph they make is known at the end. */
+    bool by_program = r.observed == TT_OBSERVED_PROGRAM;
+    if (was != TT_NONE && by_program && m->runs[was].observed == r.observed) {
+        m->runs[was].graph = graph;
+        return true;
+    }
     if (was != TT_NONE || r.id == 0) {
         tt_loader_problem(l, "run %" PRIu32 " is defined twice", r.id);
         return true;
     }
     uint32_t batch = r.batch ? tt_idmap_get(&m->batch_by_id, r.batch) : TT_NONE;
-    uint32_t graph = tt_idmap_get(&m->graph_by_id, r.graph);
     if (r.batch && batch == TT_NONE)
         tt_loader_problem(l, "run %" PRIu32 " belongs to batch %" PRIu32 ", which is not there",
                           r.id, r.batch);
-    if (graph == TT_NONE)
+    if (graph == TT_NONE && !(by_program && r.graph == 0))
         tt_loader_problem(l, "run %" PRIu32 " computes graph %" PRIu32 ", which is not there", r.id,
                           r.graph);
     m->runs[m->n_runs++] = (tt_run){.id = r.id,

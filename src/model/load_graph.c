@@ -152,6 +152,27 @@ static bool load_backends(tt_loader *l, tt_graph *g, tt_cursor *c)
     return !c->failed;
 }
 
+/* What the program said of its nodes; only programs that record themselves do. */
+static bool load_stages(tt_loader *l, tt_graph *g, tt_cursor *c)
+{
+    uint32_t n;
+    if (tt_cursor_left(c) == 0) return !c->failed;
+    if (!tt_meta_get_count(c, &n, 3)) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node, stage;
+        int32_t layer;
+        if (!tt_meta_get_stage(c, &node, &stage, &layer)) return false;
+        if (node >= g->n_nodes) {
+            tt_loader_problem(l, "graph %" PRIu32 ": a stage of node %" PRIu32 " of %" PRIu32,
+                              g->id, node, g->n_nodes);
+            continue;
+        }
+        g->tensors[node].stage = tt_loader_string(l, stage)->text;
+        g->tensors[node].stage_layer = layer;
+    }
+    return true;
+}
+
 bool tt_load_graph(tt_loader *l, tt_cursor *c)
 {
     tt_meta_graph head;
@@ -172,7 +193,7 @@ bool tt_load_graph(tt_loader *l, tt_cursor *c)
         if (!load_tensor(l, &g, &g.tensors[i], c)) return false;
         if (i < g.n_nodes && g.tensors[i].flags & TT_TENSOR_EXECUTES) g.n_executed++;
     }
-    if (!load_backends(l, &g, c)) return false;
+    if (!load_backends(l, &g, c) || !load_stages(l, &g, c)) return false;
     if (!tt_idmap_add(&m->graph_by_id, g.id, m->n_graphs, &was)) l->no_memory = true;
     if (was != TT_NONE || g.id == 0)
         tt_loader_problem(l, "graph %" PRIu32 " is defined twice", g.id);

@@ -132,6 +132,10 @@ typedef struct tt_tensor {
     uint64_t root_offset_bytes; /* of its bytes in the root's */
     tt_origin origin;
     tt_place place;
+    /* Of a node, what a program that recorded itself says of its place in the layer (BitNet.rs's
+     * names: "q_proj"), and the layer as it numbers it; NULL: nothing. */
+    const char *stage;
+    int32_t stage_layer;
 } tt_tensor;
 
 typedef struct tt_graph {

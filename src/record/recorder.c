@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -414,6 +415,16 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     tt_sink_close(&r->sink);
     unguard_size(&guard);
     return status;
+}
+
+void tt_recorder_shed(tt_recorder *r)
+{
+    uint8_t *slots = (uint8_t *)r->map.slots;
+    uint64_t before = (uint64_t)(slots - (uint8_t *)r->map.area);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = (page - before % page) % page;
+    uint64_t bytes = r->map.area->total_bytes - before;
+    /* The pages come back, zero-filled, when somebody writes to them. */
+    if (bytes > skip) (void)madvise(slots + skip, bytes - skip, MADV_REMOVE);
 }
 
 void tt_recorder_free(tt_recorder *r)

@@ -38,7 +38,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
     a->wait_ns = tt_model_span_ns(a->m, w->wait_ticks);
     a->idle_ns = tt_model_span_ns(a->m, w->idle_ticks);
     a->between_ns = tt_model_span_ns(a->m, w->between_ticks) * a->lanes;
-    a->threads_observed = a->summary.runs_hooked > 0;
+    a->threads_observed = a->summary.runs_hooked > 0 || a->summary.runs_by_program > 0;
     a->total_ns = a->compute_ns + a->wait_ns + a->idle_ns + a->between_ns;
     return tt_rollups_make(a) ? TT_OK : no_memory(err);
 }
@@ -126,6 +126,18 @@ static tt_status add_faults(tt_analysis *a, tt_error *err)
     return tt_faults_sum(a->faults, tell, &s, err);
 }
 
+static tt_status add_values(tt_analysis *a, tt_error *err)
+{
+    static const tt_values_query all, some = {.limit = TT_ANALYSIS_OUTLIERS};
+    a->has_values = tt_outputs_any(a->m);
+    if (!a->has_values) return TT_OK;
+    tt_status status = tt_values_first_bad(a->m, &all, NULL, &a->values_first, err);
+    if (status == TT_OK) status = tt_values_grid_make(a->m, &all, NULL, NULL, &a->values_grid, err);
+    if (status == TT_OK)
+        status = tt_values_outliers_make(a->m, &some, NULL, &a->values_outliers, err);
+    return status;
+}
+
 tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysis_options *options,
                            tt_analysis *a, tt_error *err)
 {
@@ -142,6 +154,7 @@ tt_status tt_analysis_make(const tt_model *m, const char *path, const tt_analysi
     if (status == TT_OK) status = add_routers(a, err);
     if (status == TT_OK) status = add_faults(a, err);
     if (status == TT_OK) status = tt_buffers_analyze(m, &a->buffers, err);
+    if (status == TT_OK) status = add_values(a, err);
     return status;
 }
 
@@ -157,5 +170,8 @@ void tt_analysis_free(tt_analysis *a)
     tt_faults_free(a->faults);
     tt_kernel_free(a->kernel);
     tt_buffers_free(a->buffers);
+    tt_values_first_free(&a->values_first);
+    tt_values_grid_free(&a->values_grid);
+    tt_values_outliers_free(&a->values_outliers);
     memset(a, 0, sizeof *a);
 }

@@ -10,6 +10,9 @@
 #include "analyze/rollup.h"
 #include "analyze/routers.h"
 #include "analyze/summary.h"
+#include "analyze/values_first.h"
+#include "analyze/values_grid.h"
+#include "analyze/values_groups.h"
 #include "analyze/whatif.h"
 #include "analyze/work.h"
 #include "machine/measure.h"
@@ -21,6 +24,7 @@
  * replaying. Of a longer trace it is the first batches. */
 #define TT_ANALYSIS_READS_OPS_MAX 1000000u
 #define TT_ANALYSIS_RAM_SIZES 10u
+#define TT_ANALYSIS_OUTLIERS 12u
 #define TT_ANALYSIS_DISK_BYTES_PER_S 2e9 /* when nobody says another: a common NVMe disk */
 
 /* Where the edges of the roofline come from. */
@@ -88,6 +92,10 @@ typedef struct tt_analysis {
     tt_kernel *kernel;
     tt_kernel_sum kernel_batches, kernel_recording;
     tt_buffers *buffers;
+    bool has_values; /* of outputs; then: */
+    tt_values_first values_first;
+    tt_values_grid values_grid;
+    tt_values_outliers values_outliers; /* the first TT_ANALYSIS_OUTLIERS */
 } tt_analysis;
 
 /* *a is freed with tt_analysis_free, also after an error. m outlives it. */

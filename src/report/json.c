@@ -1,6 +1,7 @@
 #include "report/json.h"
 
 #include "answer/roofline.h"
+#include "answer/values.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -305,6 +306,25 @@ static void answers(tt_json *j, const tt_page *p)
     tt_json_array_end(j);
 }
 
+static void values(tt_json *j, const tt_analysis *a)
+{
+    static const tt_values_query all;
+    const tt_values_view view = {.path = a->path, .query = &all};
+    tt_json_key(j, "values");
+    if (!a->has_values) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_object(j);
+    tt_json_key(j, "first_bad");
+    tt_values_first_json(j, &view, a->m, &a->values_first);
+    tt_json_key(j, "growth");
+    if (!tt_values_growth_json(j, &view, a->m, &a->values_grid)) tt_json_null(j);
+    tt_json_key(j, "outliers");
+    tt_values_outliers_json(j, &view, a->m, &a->values_outliers);
+    tt_json_object_end(j);
+}
+
 bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)
 {
     tt_json j;
@@ -325,6 +345,7 @@ bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)
     experts(&j, a);
     disk(&j, a);
     whatif(&j, a);
+    values(&j, a);
     tt_json_object_end(&j);
     return tt_json_end(&j);
 }

@@ -117,6 +117,7 @@ void tt_report_page(tt_page *p, tt_analysis *a)
     tt_section_whatif(p, a);
     tt_section_speed(p, a);
     tt_section_buffers(p, a);
+    tt_section_values(p, a);
     tt_section_missing(p, a);
     tt_section_run(p, a);
 }

@@ -19,6 +19,8 @@ void tt_section_disk(tt_page *p, const tt_analysis *a);
 void tt_section_whatif(tt_page *p, const tt_analysis *a);
 void tt_section_speed(tt_page *p, const tt_analysis *a);
 void tt_section_buffers(tt_page *p, const tt_analysis *a);
+/* Nothing when the trace has no values. */
+void tt_section_values(tt_page *p, const tt_analysis *a);
 void tt_section_missing(tt_page *p, const tt_analysis *a);
 void tt_section_run(tt_page *p, const tt_analysis *a);
 /* Title, figures at the top. */

@@ -46,6 +46,7 @@ static const function functions[] = {
     {AT(sample), "llama_sampler_sample", NULL, false},
     {AT(sampler_free), "llama_sampler_free", NULL, false},
     {AT(model_get_vocab), "llama_model_get_vocab", NULL, true},
+    {AT(n_vocab), "llama_vocab_n_tokens", "llama_n_vocab", true},
     {AT(n_ctx_train), "llama_model_n_ctx_train", "llama_n_ctx_train", true},
     {AT(has_encoder), "llama_model_has_encoder", NULL, true},
     {AT(perf_context), "llama_perf_context", NULL, true},

@@ -59,6 +59,7 @@ typedef struct tt_engine_api {
 
     /* Optional. */
     const struct tt_llama_vocab *(*model_get_vocab)(const struct tt_llama_model *);
+    int32_t (*n_vocab)(const struct tt_llama_vocab *);
     int32_t (*n_ctx_train)(const struct tt_llama_model *);
     bool (*has_encoder)(const struct tt_llama_model *);
     tt_abi_blob (*perf_context)(const struct tt_llama_context *);

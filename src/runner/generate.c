@@ -14,7 +14,36 @@ static double seconds_since(uint64_t begin_ns)
     return (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9;
 }
 
-tt_status tt_generate_tokenize(tt_generation *g, tt_error *err)
+/* Engines differ in what they do with an id that is in no vocabulary; some end the process. */
+static tt_status check_ids(const tt_generation *g, const int32_t *ids, size_t n, const char *what,
+                           tt_error *err)
+{
+    int32_t n_vocab = g->api->n_vocab ? g->api->n_vocab(g->vocab) : INT32_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= n_vocab)
+            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                                "%s: the model has no token %d (its vocabulary has %d)", what,
+                                (int)ids[i], (int)n_vocab);
+    return TT_OK;
+}
+
+static tt_status take_prompt_ids(tt_generation *g, tt_error *err)
+{
+    const tt_runner_options *o = g->options;
+    if (o->n_prompt_ids == 0 || o->n_prompt_ids > PROMPT_MAX)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "--prompt-ids: 1 to %u token ids are taken, not %zu", PROMPT_MAX,
+                            o->n_prompt_ids);
+    tt_status status = check_ids(g, o->prompt_ids, o->n_prompt_ids, "--prompt-ids", err);
+    if (status != TT_OK) return status;
+    g->tokens = malloc(o->n_prompt_ids * sizeof *g->tokens);
+    if (!g->tokens) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    memcpy(g->tokens, o->prompt_ids, o->n_prompt_ids * sizeof *g->tokens);
+    g->n_tokens = (int32_t)o->n_prompt_ids;
+    return TT_OK;
+}
+
+static tt_status tokenize(tt_generation *g, tt_error *err)
 {
     const tt_runner_options *o = g->options;
     if (o->prompt_size > PROMPT_MAX)
@@ -31,7 +60,18 @@ tt_status tt_generate_tokenize(tt_generation *g, tt_error *err)
     if (g->n_tokens == 0)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "the prompt has no tokens in this model; give one with -p TEXT");
+    return TT_OK;
+}
+
+tt_status tt_generate_tokenize(tt_generation *g, tt_error *err)
+{
+    const tt_runner_options *o = g->options;
+    tt_status status = check_ids(g, o->forced_ids, o->n_forced_ids, "--force-ids", err);
+    if (status == TT_OK) status = o->prompt_ids ? take_prompt_ids(g, err) : tokenize(g, err);
+    if (status != TT_OK) return status;
     g->result->n_prompt = (uint32_t)g->n_tokens;
+    if (g->events->on_prompt_ids)
+        g->events->on_prompt_ids(g->events->user, g->tokens, (size_t)g->n_tokens);
     return TT_OK;
 }
 
@@ -112,11 +152,14 @@ static tt_status generate_with(tt_generation *g, struct tt_llama_sampler *sample
     tt_status status = TT_OK;
     r->stop = TT_RUNNER_STOP_COUNT;
     while (want < 0 || r->n_generated < (uint32_t)want) {
-        int32_t token = g->api->sample(sampler, g->context, -1);
+        bool forced = r->n_generated < g->options->n_forced_ids;
+        int32_t chosen = g->api->sample(sampler, g->context, -1);
+        int32_t token = forced ? g->options->forced_ids[r->n_generated] : chosen;
         r->n_generated++;
+        if (g->events->on_choice) g->events->on_choice(g->events->user, chosen, token);
         progress(g, TT_RUNNER_GENERATE, r->n_generated, want < 0 ? 0 : (uint64_t)want,
                  seconds_since(begin));
-        if (!g->options->ignore_eos && g->api->is_eog(g->vocab, token)) {
+        if (!forced && !g->options->ignore_eos && g->api->is_eog(g->vocab, token)) {
             r->stop = TT_RUNNER_STOP_END;
             break;
         }

@@ -17,7 +17,8 @@ typedef struct tt_generation {
     int32_t n_tokens;
 } tt_generation;
 
-/* Fills g->tokens (malloc; the caller frees) from the prompt. Needs the vocabulary only. */
+/* Fills g->tokens (malloc; the caller frees) from the prompt, or with the ids that are given for
+ * it. Needs the vocabulary only. */
 tt_status tt_generate_tokenize(tt_generation *g, tt_error *err);
 /* Decodes the prompt and generates. Needs everything in *g. */
 tt_status tt_generate(tt_generation *g, tt_error *err);

@@ -22,6 +22,11 @@ typedef struct tt_runner_options {
     const char *engine; /* folder of the engine, NULL: see tt_engine_find */
     const char *prompt; /* bytes, need not end in NUL */
     size_t prompt_size;
+    const int32_t *prompt_ids; /* token ids in place of the prompt's text; NULL: none */
+    size_t n_prompt_ids;
+    const int32_t *forced_ids; /* fed in this order, whatever is chosen; NULL: none. Behind them
+                                  what is chosen is fed again */
+    size_t n_forced_ids;
     int32_t n_predict; /* tokens to generate; -1: until the end of the text or the context */
     int32_t n_threads; /* 0: as many as CPUs this process may use */
     uint32_t n_ctx;    /* tokens; 0: what prompt and n_predict need, at least 512 */
@@ -50,6 +55,11 @@ typedef struct tt_runner_events {
     void (*on_log)(void *user, int level, const char *text);
     /* One sentence a person should read; no trailing newline. */
     void (*on_note)(void *user, const char *text);
+    /* The ids of the prompt, before it is decoded. */
+    void (*on_prompt_ids)(void *user, const int32_t *ids, size_t n);
+    /* A step of the generation: the id that the sampler chose, and the one that was taken: the same
+     * unless one was forced. */
+    void (*on_choice)(void *user, int32_t chosen, int32_t taken);
     void *user;
 } tt_runner_events;
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define THRESHOLD 0.03
+#define ITEMS_DEFAULT 1000u
+#define ITEMS_MAX 20000u
 #define LEVEL (1 - 0.99) /* as the command has it, to the last bit */
 
 static tt_status need_other(const tt_request *q, tt_error *err)
@@ -21,17 +23,15 @@ static tt_status need_other(const tt_request *q, tt_error *err)
     return TT_OK;
 }
 
-static tt_status compare(tt_request *q, tt_reply *r, tt_comparison_part part, tt_error *err)
+/* What is kept of comparing both, as it was written. */
+static tt_status answer(tt_request *q, tt_reply *r, const tt_comparison_options *o,
+                        tt_comparison_part part, tt_error *err)
 {
-    tt_comparison_options o;
     tt_bytes text;
     tt_status status = need_other(q, err);
     if (status != TT_OK) return status;
-    if (!tt_request_double(q, "threshold", 0, 10, THRESHOLD, &o.threshold, err) ||
-        !tt_request_double(q, "level", 1e-6, 0.5, LEVEL, &o.level, err))
-        return TT_E_USAGE;
     tt_bytes_init(&text, TT_COMPARISON_BYTES_MAX);
-    status = tt_comparison_get(q, &o, part, &text, err);
+    status = tt_comparison_get(q, o, part, &text, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (status == TT_OK && (!j || text.failed))
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
@@ -39,6 +39,24 @@ static tt_status compare(tt_request *q, tt_reply *r, tt_comparison_part part, tt
     if (status == TT_OK) tt_json_again(j, (const char *)text.data, text.size);
     tt_bytes_free(&text);
     return status;
+}
+
+static tt_status compare(tt_request *q, tt_reply *r, tt_comparison_part part, tt_error *err)
+{
+    tt_comparison_options o = {.values = false};
+    if (!tt_request_double(q, "threshold", 0, 10, THRESHOLD, &o.threshold, err) ||
+        !tt_request_double(q, "level", 1e-6, 0.5, LEVEL, &o.level, err))
+        return TT_E_USAGE;
+    return answer(q, r, &o, part, err);
+}
+
+tt_status tt_answer_diff_values(tt_request *q, tt_reply *r, tt_error *err)
+{
+    tt_comparison_options o = {.values = true};
+    uint64_t items;
+    if (!tt_request_u64(q, "items", 1, ITEMS_MAX, ITEMS_DEFAULT, &items, err)) return TT_E_USAGE;
+    o.items = (uint32_t)items;
+    return answer(q, r, &o, TT_COMPARISON_TABLES, err);
 }
 
 tt_status tt_answer_diff(tt_request *q, tt_reply *r, tt_error *err)

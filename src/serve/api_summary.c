@@ -1,4 +1,5 @@
 /* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
+#include "analyze/outputs.h"
 #include "analyze/summary.h"
 #include "answer/whole_ns.h"
 #include "base/bytes.h"
@@ -69,6 +70,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
     tt_json_kv_u64(j, "pid", m->trace.header.pid);
     tt_json_kv_bool(j, "complete", m->trace.complete);
     tt_json_kv_bool(j, "flight_recorder", m->front.present);
+    tt_json_kv_bool(j, "values_recorded", tt_outputs_any(m));
     tt_json_kv_string(j, "model", m->n_files ? base_name(m->files[0].path) : NULL);
     tt_json_kv_string(j, "model_name", name ? name->value : NULL);
     tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);
@@ -95,6 +97,7 @@ static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
     tt_json_kv_u64(j, "runs_open", s->runs_open);
     tt_json_kv_u64(j, "runs_hooked", s->runs_hooked);
     tt_json_kv_u64(j, "runs_called_back", s->runs_called_back);
+    tt_json_kv_u64(j, "runs_by_program", s->runs_by_program);
     tt_json_kv_u64(j, "runs_bounds", s->runs_bounds);
     tt_json_kv_u64(j, "graphs", m->n_graphs);
     tt_json_kv_u64(j, "buffers", m->n_buffers);

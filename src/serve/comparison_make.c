@@ -171,6 +171,7 @@ tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
     const char *const paths[2] = {tt_traces_path(q->traces, q->trace_id),
                                   tt_traces_path(q->traces, q->other_id)};
     tt_diff *d;
+    if (o->values) return tt_comparison_make_values(q, o, &parts[TT_COMPARISON_TABLES], err);
     tt_status status = tt_diff_make(files, 2, 1, &options, &d, err);
     if (status != TT_OK) return status;
     const tt_diff_view v = {.d = d, .paths = paths};

@@ -1,4 +1,4 @@
-/* Two traces compared, as the JSON of diff and of diff/tokens. */
+/* Two traces compared, as the JSON of diff, of diff/tokens and of diff/values. */
 #ifndef TT_SERVE_COMPARISON_MAKE_H
 #define TT_SERVE_COMPARISON_MAKE_H
 
@@ -6,8 +6,12 @@
 #include "base/status.h"
 #include "serve/request.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 typedef enum tt_comparison_part {
-    TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it */
+    TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it; of values, as `diff --values
+                             --json` does, and then the only part */
     TT_COMPARISON_TOKENS, /* the lines: docs/api-http.md, diff/tokens */
     TT_COMPARISON_PARTS
 } tt_comparison_part;
@@ -16,11 +20,18 @@ typedef enum tt_comparison_part {
 typedef struct tt_comparison_options {
     double threshold;
     double level;
+    bool values;    /* what the ops put out is compared, by the tolerances of its types, and not
+                       times; the two above do not matter */
+    uint32_t items; /* of values: how many that are not equal are told, one by one */
 } tt_comparison_options;
 
 /* Compares q->m (A) with q->other (B) and appends the JSON to the parts, each within its limit.
  * TT_E_NOT_FOUND when there is nothing to compare, TT_E_IO when nobody waits for it any more. */
 tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
                              tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err);
+
+/* The same of values. That nothing could be compared is part of the JSON. */
+tt_status tt_comparison_make_values(tt_request *q, const tt_comparison_options *o, tt_bytes *out,
+                                    tt_error *err);
 
 #endif

@@ -66,7 +66,8 @@ static comparison *find(table *t, uint64_t with, const tt_comparison_options *o)
     for (size_t i = 0; i < TT_COMPARISONS_KEPT; i++) {
         comparison *c = &t->kept[i];
         if ((c->made || c->making) && c->with == with && c->options.threshold == o->threshold &&
-            c->options.level == o->level)
+            c->options.level == o->level && c->options.values == o->values &&
+            c->options.items == o->items)
             return c;
     }
     return NULL;

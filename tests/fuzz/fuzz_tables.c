@@ -20,8 +20,8 @@ static void check_rows(const tt_rows *rows)
         for (size_t i = 0; i < rows->n; i++) {
             if (v->valid && v->valid[i] > 1) abort();
             if (v->valid && !v->valid[i]) continue;
-            if (c->type == TT_VALUE_NAME && ((uint32_t *)v->values)[i] >= v->dictionary.n) abort();
-            if (c->type == TT_VALUE_BOOL && ((uint8_t *)v->values)[i] > 1) abort();
+            if (c->type == TT_CELL_NAME && ((uint32_t *)v->values)[i] >= v->dictionary.n) abort();
+            if (c->type == TT_CELL_BOOL && ((uint8_t *)v->values)[i] > 1) abort();
         }
     }
 }

@@ -7,10 +7,13 @@ for header in "$include"/tensortrace/*.h; do
     [ -e "$header" ] || { echo "skipped: no public header yet"; exit 77; }
     name=tensortrace/$(basename "$header")
     for language in c:c99 c:c11 c++:c++11 c++:c++20; do
-        printf '#include <%s>\n#include <%s>\n' "$name" "$name" |
-            g++ -x "${language%%:*}" "-std=${language##*:}" -pedantic -Wall -Wextra -Werror \
-                -fsyntax-only -I "$include" -
-        tried=$((tried + 1))
+        for off in "" -DTT_RECORD_OFF; do
+            # Unquoted: none, or a word.
+            printf '#include <%s>\n#include <%s>\n' "$name" "$name" |
+                g++ -x "${language%%:*}" "-std=${language##*:}" -pedantic -Wall -Wextra -Werror $off \
+                    -fsyntax-only -I "$include" -
+            tried=$((tried + 1))
+        done
     done
 done
 echo "$tried compilations"

@@ -8,7 +8,9 @@ trap 'rm -rf "$work"' EXIT
 DESTDIR="$work" cmake --install "$build" --prefix /opt/tt >/dev/null
 root=$work/opt/tt
 for file in bin/tensortrace lib/tensortrace/libtensortrace-hook.so share/man/man1/tensortrace.1 \
-    lib/libtensortrace.so lib/libtensortrace.so.0 lib/pkgconfig/tensortrace.pc; do
+    lib/libtensortrace.so lib/libtensortrace.so.0 lib/pkgconfig/tensortrace.pc \
+    lib/libtensortrace-record.so lib/libtensortrace-record.so.0 lib/libtensortrace-record.a \
+    lib/pkgconfig/tensortrace-record.pc lib/cmake/tensortrace/tensortraceConfig.cmake; do
     [ -f "$root/$file" ] || { echo "$file is not installed"; exit 1; }
 done
 for page in "$source"/man/*.1; do
@@ -22,14 +24,24 @@ for file in bin/tensortrace lib/libtensortrace.so.0; do
     fi
 done
 
-# The library exports what the public headers declare, no more and no less.
-sed -n 's/^TT_API .*[ *]\(tt_[a-z_]*\)(.*/\1/p' "$root"/include/tensortrace/*.h | sort >"$work/declared"
-nm -D --defined-only "$root/lib/libtensortrace.so.0" | awk '{ print $3 }' | sort >"$work/exported"
-[ -s "$work/declared" ] || { echo "no public call found in the headers"; exit 1; }
-diff "$work/declared" "$work/exported" || { echo "declared (<) and exported (>) differ"; exit 1; }
+# Each library exports what its public header declares, no more and no less.
+exports() { # LIBRARY HEADER NM-OPTIONS
+    grep '^TT_API ' "$root/include/tensortrace/$2" | sed -n 's/^.*[ *]\(tt_[a-z_]*\)[(;].*/\1/p' | sort >"$work/declared"
+    nm $3 --defined-only "$root/lib/$1" | awk 'NF == 3 { print $3 }' | sort >"$work/exported"
+    [ -s "$work/declared" ] || { echo "no public call found in $2"; exit 1; }
+    diff "$work/declared" "$work/exported" || { echo "$1: declared (<) and exported (>) differ"; exit 1; }
+}
+exports libtensortrace.so.0 read.h -D
+exports libtensortrace-record.so.0 record.h -D
+exports libtensortrace-record.a record.h -g
 
-# The example of docs/api.md, built as a user would, agrees with the program.
-sed -n '/^```c$/,/^```$/{/^```/!p}' "$source/docs/api.md" >"$work/count.c"
+# The examples of docs/api.md, built as a user would.
+example() { # the first whole program that includes HEADER
+    awk -v header="$1" '/^```c$/ { inside = 1; text = ""; next }
+        /^```$/ { if (inside && text ~ header && text ~ /int main/) { printf "%s", text; exit } inside = 0; next }
+        inside { text = text $0 "\n" }' "$source/docs/api.md"
+}
+example tensortrace/read.h >"$work/count.c"
 flags=$(PKG_CONFIG_PATH="$root/lib/pkgconfig" pkg-config --cflags --libs tensortrace)
 trace=$source/tests/golden/good-plain.ttrace
 # Unquoted: words for the compiler.
@@ -43,10 +55,60 @@ if [ $code != 2 ] || ! grep -q 'not a tensortrace trace' "$work/err"; then
     exit 1
 fi
 
+example tensortrace/record.h >"$work/layer.c"
+recording() { # NAME: $work/NAME records, and what it records is whole
+    LD_LIBRARY_PATH="$root/lib" "$work/$1" "$work/$1.ttrace" || { echo "$1 fails"; exit 1; }
+    "$root/bin/tensortrace" verify "$work/$1.ttrace" >"$work/out" || { cat "$work/out"; exit 1; }
+    counted=$("$root/bin/tensortrace" log --limit 0 "$work/$1.ttrace" | grep -c 'MUL_MAT.*Qcur-0')
+    [ "$counted" = 4 ] || { echo "$1: $counted ops instead of 4"; exit 1; }
+}
+strict="-pedantic -Wall -Wextra -Werror"
+flags=$(PKG_CONFIG_PATH="$root/lib/pkgconfig" pkg-config --cflags --libs tensortrace-record)
+cc -std=c99 $strict "$work/layer.c" $flags -o "$work/shared"
+recording shared
+rm "$work/shared.ttrace"
+said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work/shared.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+[ "$said" = "tensortrace: wrote $work/shared.ttrace" ] || { echo "asked, it says: $said"; exit 1; }
+said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work/no/folder.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+case $said in "tensortrace: "*no/folder*) ;; *) echo "asked why not, it says: $said"; exit 1 ;; esac
+said=$(TENSORTRACE="$work/no/folder.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+[ -z "$said" ] || { echo "unasked, it says: $said"; exit 1; }
+"$root/bin/tensortrace" verify "$work/shared.ttrace" >/dev/null || { echo "TENSORTRACE=FILE records nothing"; exit 1; }
+flags=$(PKG_CONFIG_PATH="$root/lib/pkgconfig" pkg-config --static --cflags --libs tensortrace-record)
+cc -std=c99 $strict "$work/layer.c" $(echo "$flags" | sed 's/-ltensortrace-record/-l:libtensortrace-record.a/') -o "$work/linked"
+! ldd "$work/linked" | grep -q tensortrace || { echo "not linked statically"; exit 1; }
+recording linked
+# Compiled out: nothing of the library is asked for, at no level of optimisation.
+for level in -O0 -O2; do
+    cc -std=c99 $strict $level -DTT_RECORD_OFF -I"$root/include" "$work/layer.c" -o "$work/off"
+    ! nm -u "$work/off" | grep 'tt_' || { echo "TT_RECORD_OFF leaves calls behind"; exit 1; }
+done
+
+# find_package, by a project of its own.
+mkdir "$work/project"
+cp "$work/layer.c" "$work/count.c" "$work/project"
+cat >"$work/project/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C)
+find_package(tensortrace 0.1 REQUIRED)
+add_executable(count count.c)
+target_link_libraries(count PRIVATE tensortrace::tensortrace)
+foreach(how record record-static)
+  add_executable(by-${how} layer.c)
+  target_link_libraries(by-${how} PRIVATE tensortrace::${how})
+endforeach()
+END
+cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$root" >"$work/out" 2>&1 &&
+    cmake --build "$work/project/build" >>"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
+for how in record record-static; do
+    mv "$work/project/build/by-$how" "$work/by-$how"
+    recording "by-$how"
+done
+
 touch "$root/bin/other"
 "$source/scripts/uninstall" "$build" /opt/tt "$work" >/dev/null
 left=$(cd "$root" && find . -type f -o -type l)
-for folder in lib/tensortrace include/tensortrace; do
+for folder in lib/tensortrace include/tensortrace lib/cmake/tensortrace; do
     [ ! -e "$root/$folder" ] || { echo "$folder is left behind"; exit 1; }
 done
 [ "$left" = ./bin/other ] || { printf 'left behind:\n%s\n' "$left"; exit 1; }

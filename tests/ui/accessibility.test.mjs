@@ -7,7 +7,7 @@ import { suite } from './harness.mjs';
 
 const { test } = suite();
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const VIEWS = ['memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'diff'];
+const VIEWS = ['memory', 'timeline', 'graph', 'log', 'experts', 'buffers', 'stats', 'values', 'diff'];
 const SELECTED = 'token=2&layer=1&tensor=blk.1.ffn_up.weight';
 
 /** What axe-core finds, a line for each element. */
@@ -32,6 +32,18 @@ for (const theme of ['dark', 'light'])
                 await v.rest();
                 for (const each of await violations(v)) found.push(`${view}${selected && ', selected'}: ${each}`);
             }
+        assert.deepEqual(found, []);
+    });
+
+for (const theme of ['dark', 'light'])
+    test(`axe-core finds nothing where there are values, ${theme}`, async ({ open }) => {
+        const v = await open(['nan', 'off'], { theme });
+        const found = [];
+        for (const fragment of ['view=values&token=1&layer=2', 'view=diff&diff_what=values&token=0', 'view=graph&op=1.31&token=0', 'view=timeline&tensor=blk.2.ffn_norm.weight&token=0']) {
+            await v.show(fragment);
+            await v.rest();
+            for (const each of await violations(v)) found.push(`${fragment}: ${each}`);
+        }
         assert.deepEqual(found, []);
     });
 

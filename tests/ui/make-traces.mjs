@@ -3,6 +3,9 @@
 //     tiny.ttrace    4 layers, 2 threads, 16 generated tokens
 //     again.ttrace   the same once more, 1 thread: something to compare with
 //     moe.ttrace     a mixture of experts, with page faults and residency
+//     values.ttrace  fingerprints of what ops put out, of weights in F32
+//     nan.ttrace     the same with a NaN in a weight: blk.2.ffn_norm
+//     off.ttrace     the same with a weight that is not as it should be: blk.1.ffn_norm
 //     cut.ttrace     tiny.ttrace, cut off in the middle
 //     hostile.ttrace names of tensors that would run as scripts if a page let them
 //     <img src onerror=p>.ttrace   a real run, of a prompt that would, too
@@ -37,6 +40,21 @@ record('tiny', 'tiny.gguf', story, '-n', '16', '-t', '2');
 record('again', 'tiny.gguf', story, '-n', '16', '-t', '1');
 record('moe', 'moe.gguf', story, '--faults', '--residency', '-n', '12', '-t', '2');
 record('<img src onerror=p>', 'tiny.gguf', '<script>p</script><img src onerror=p>', '-n', '4', '-t', '1');
+
+/** A copy of a model with another element in a tensor of F32. */
+function patched(name, model, tensor, element, value) {
+    const said = execFileSync(process.env.TT_BIN, ['gguf', '--json', model], { cwd: folder, maxBuffer: 1 << 26 });
+    const { offset_start, dtype } = JSON.parse(said).tensors.find((t) => t.name === tensor);
+    if (dtype !== 'F32') throw new Error(`${tensor} is ${dtype}`);
+    const bytes = readFileSync(join(folder, model));
+    bytes.writeFloatLE(value, offset_start + 4 * element);
+    writeFileSync(join(folder, name), bytes);
+}
+
+tensortrace('synth', '--preset', 'tiny', '--type', 'F32', '-o', 'values.gguf');
+patched('nan.gguf', 'values.gguf', 'blk.2.ffn_norm.weight', 17, NaN);
+patched('off.gguf', 'values.gguf', 'blk.1.ffn_norm.weight', 5, 9);
+for (const name of ['values', 'nan', 'off']) record(name, `${name}.gguf`, story, '--values=hash', '-n', '6', '-t', '2');
 
 const whole = readFileSync(join(folder, 'tiny.ttrace'));
 writeFileSync(join(folder, 'cut.ttrace'), whole.subarray(0, Math.floor(whole.length * 0.6)));

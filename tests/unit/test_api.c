@@ -24,6 +24,13 @@ static int visit(void *context, const tt_reader_op *op)
     return ++s->n == s->limit;
 }
 
+static int no_value(void *context, const tt_reader_value *value)
+{
+    (void)context;
+    fail_msg("node %u has a value, and none was taken", value->node);
+    return 0;
+}
+
 static void a_trace_is_walked(void **state)
 {
     static const char path[] = "test_api.ttrace";
@@ -69,6 +76,8 @@ static void a_trace_is_walked(void **state)
     assert_int_equal(weights, sum.weights);
     assert_int_equal(tt_reader_get_tensor(r, run.graph, n, &t), TT_E_USAGE);
     assert_int_equal(tt_reader_walk_ops(r, sum.runs, visit, NULL, &err), TT_E_USAGE);
+    assert_int_equal(tt_reader_walk_values(r, 0, no_value, NULL, &err), TT_OK);
+    assert_int_equal(tt_reader_walk_values(r, sum.runs, no_value, NULL, &err), TT_E_USAGE);
     tt_reader_close(r);
 }
 

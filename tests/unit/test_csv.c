@@ -161,12 +161,12 @@ static void what_is_not_utf8_is_replaced(void **state)
 /* --- rows --- */
 
 static const tt_column columns[] = {
-    {"name", TT_VALUE_NAME, true, ""}, {"flag", TT_VALUE_BOOL, true, ""},
-    {"u8", TT_VALUE_U8, true, ""},     {"u16", TT_VALUE_U16, true, ""},
-    {"u32", TT_VALUE_U32, true, ""},   {"u64", TT_VALUE_U64, true, ""},
-    {"i32", TT_VALUE_I32, true, ""},   {"i64", TT_VALUE_I64, true, ""},
-    {"f32", TT_VALUE_F32, true, ""},   {"f64", TT_VALUE_F64, true, ""},
-    {"time", TT_VALUE_TIME, true, ""},
+    {"name", TT_CELL_NAME, true, ""}, {"flag", TT_CELL_BOOL, true, ""},
+    {"u8", TT_CELL_U8, true, ""},     {"u16", TT_CELL_U16, true, ""},
+    {"u32", TT_CELL_U32, true, ""},   {"u64", TT_CELL_U64, true, ""},
+    {"i32", TT_CELL_I32, true, ""},   {"i64", TT_CELL_I64, true, ""},
+    {"f32", TT_CELL_F32, true, ""},   {"f64", TT_CELL_F64, true, ""},
+    {"time", TT_CELL_TIME, true, ""},
 };
 #define COLUMNS (sizeof columns / sizeof *columns)
 
@@ -177,10 +177,10 @@ static void put_row(tt_rows *rows, const char *name, uint64_t v)
     assert_int_equal(tt_rows_reserve(rows, rows->n + 1, NULL), TT_OK);
     tt_rows_name(rows, 0, name);
     for (uint32_t i = 1; i < COLUMNS; i++) {
-        if (columns[i].type == TT_VALUE_F32 || columns[i].type == TT_VALUE_F64)
+        if (columns[i].type == TT_CELL_F32 || columns[i].type == TT_CELL_F64)
             tt_rows_real(rows, i, (double)(int64_t)v / 2);
         else
-            tt_rows_integer(rows, i, columns[i].type == TT_VALUE_BOOL ? v & 1 : v);
+            tt_rows_integer(rows, i, columns[i].type == TT_CELL_BOOL ? v & 1 : v);
     }
     rows->n++;
 }

@@ -163,6 +163,31 @@ static void force_replaces_its_like_alone(void **state)
     expect("empty/x", "x");
 }
 
+/* A folder of hundreds of names that have nothing in common but their end. */
+static void names_of_one_ending_are_of_one_kind(void **state)
+{
+    (void)state;
+    assert_int_equal(tt_outdir_open(&dir, "ending", false, &error), TT_OK);
+    put("embeddings.trace", "old");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(tt_outdir_open(&dir, "ending", true, &error), TT_OK);
+        dir.ending = again ? ".trace" : NULL;
+        put("logits.trace", "new");
+        assert_int_equal(tt_outdir_commit(&dir, &error), again ? TT_OK : TT_E_EXISTS);
+    }
+    expect("ending/logits.trace", "new");
+    assert_false(exists("ending/embeddings.trace"));
+    FILE *f = fopen("ending/x.ttrace", "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(tt_outdir_open(&dir, "ending", true, &error), TT_OK);
+    dir.ending = ".trace";
+    put("logits.trace", "newer");
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+    assert_non_null(strstr(error.message, "x.ttrace"));
+}
+
 /* In steps, where there is no exchange; on failure what was there is there again. */
 static void it_is_replaced_on_any_file_system(void **state)
 {
@@ -264,6 +289,7 @@ int main(void)
         cmocka_unit_test(a_folder_that_was_taken_away_stays_away),
         cmocka_unit_test(what_is_there_is_kept_without_force),
         cmocka_unit_test(force_replaces_its_like_alone),
+        cmocka_unit_test(names_of_one_ending_are_of_one_kind),
         cmocka_unit_test(it_is_replaced_on_any_file_system),
         cmocka_unit_test(what_the_disk_refuses_is_told),
         cmocka_unit_test(what_came_meanwhile_is_kept),

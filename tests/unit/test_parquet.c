@@ -196,7 +196,7 @@ static void test_delta_is_short(void **unused)
 
 /* ---- files of random columns ---- */
 
-#define N_TYPES (TT_VALUE_NAME + 1)
+#define N_TYPES (TT_CELL_NAME + 1)
 #define N_COLUMNS (N_TYPES * 2 + 1) /* of each type one that has nulls; the first is left out */
 
 static const char *const type_names[N_TYPES] = {"bool", "u8",  "u16", "u32",  "u64", "i32",
@@ -265,14 +265,14 @@ static const struct {
 
 static void put_value(tt_rows *rows, uint32_t column, unsigned pattern, uint64_t v)
 {
-    tt_value_type type = rows->table->columns[column].type;
-    if (type == TT_VALUE_NAME) {
+    tt_cell_type type = rows->table->columns[column].type;
+    if (type == TT_CELL_NAME) {
         size_t i = pattern == CONSTANT ? v % N_NAMES : below(pattern == FLAGS ? 2 : N_NAMES);
         tt_rows_text(rows, column, names[i].text, names[i].n);
-    } else if (type == TT_VALUE_F32 || type == TT_VALUE_F64) {
+    } else if (type == TT_CELL_F32 || type == TT_CELL_F64) {
         tt_rows_real(rows, column, next_real(pattern, v));
     } else {
-        tt_rows_integer(rows, column, type == TT_VALUE_BOOL ? v & 1 : v);
+        tt_rows_integer(rows, column, type == TT_CELL_BOOL ? v & 1 : v);
     }
 }
 
@@ -281,7 +281,7 @@ static void fill_column(tt_rows *rows, uint32_t column, size_t n)
 {
     unsigned pattern = (unsigned)below(N_PATTERNS);
     uint64_t seed = random_u64(), last = seed, share = below(4) * 85 + (below(2) ? 1 : 0);
-    if (rows->table->columns[column].type == TT_VALUE_U8) seed &= 0xff;
+    if (rows->table->columns[column].type == TT_CELL_U8) seed &= 0xff;
     bool nullable = rows->table->columns[column].nullable;
     for (rows->n = 0; rows->n < n; rows->n++) {
         last = next_value(pattern, rows->n, seed, last);
@@ -296,23 +296,23 @@ static void fill_column(tt_rows *rows, uint32_t column, size_t n)
 static void tell_value(tt_json *j, const tt_rows *rows, uint32_t column, size_t row)
 {
     const tt_values *v = &rows->columns[column];
-    tt_value_type type = rows->table->columns[column].type;
-    size_t size = tt_value_size(type);
+    tt_cell_type type = rows->table->columns[column].type;
+    size_t size = tt_cell_size(type);
     uint64_t bits = 0;
     if (v->valid && !v->valid[row]) {
         tt_json_null(j);
         return;
     }
     memcpy(&bits, (const uint8_t *)v->values + row * size, size);
-    if (type == TT_VALUE_NAME) {
+    if (type == TT_CELL_NAME) {
         const char *text = v->dictionary.texts[bits];
         char hex[256] = "";
         for (size_t i = 0; i < v->dictionary.lengths[bits]; i++)
             (void)snprintf(hex + 2 * i, 3, "%02x", (unsigned char)text[i]);
         tt_json_string(j, hex);
-    } else if (type == TT_VALUE_I32) {
+    } else if (type == TT_CELL_I32) {
         tt_json_i64(j, (int32_t)bits);
-    } else if (type == TT_VALUE_I64 || type == TT_VALUE_TIME) {
+    } else if (type == TT_CELL_I64 || type == TT_CELL_TIME) {
         tt_json_i64(j, (int64_t)bits);
     } else {
         tt_json_u64(j, bits);
@@ -333,9 +333,9 @@ static void tell_rows(tt_json *j, const tt_rows *rows)
 
 static void make_table(tt_export_table *table, tt_column *columns, char text[][16])
 {
-    columns[0] = (tt_column){"run_id", TT_VALUE_NAME, false, ""};
+    columns[0] = (tt_column){"run_id", TT_CELL_NAME, false, ""};
     for (uint32_t k = 1; k < N_COLUMNS; k++) {
-        tt_value_type type = (tt_value_type)((k - 1) / 2);
+        tt_cell_type type = (tt_cell_type)((k - 1) / 2);
         bool nullable = (k - 1) % 2;
         (void)snprintf(text[k], 16, "%s%s", type_names[type], nullable ? "_null" : "");
         columns[k] = (tt_column){text[k], type, nullable, ""};
@@ -426,7 +426,7 @@ static void test_empty_file(void **unused)
 
 static void test_full_disk(void **unused)
 {
-    tt_column column[] = {{"run_id", TT_VALUE_NAME, false, ""}, {"v", TT_VALUE_U64, false, ""}};
+    tt_column column[] = {{"run_id", TT_CELL_NAME, false, ""}, {"v", TT_CELL_U64, false, ""}};
     tt_export_table table = {.name = "full", .columns = column, .n_columns = 2};
     tt_parquet_file f;
     tt_error err = {.status = TT_OK};

@@ -57,7 +57,7 @@ static void there_are_thirteen_with_sound_columns(void **state)
         assert_string_equal(t->name, names[i]);
         assert_in_range(t->n_columns, 1, TT_COLUMNS_MAX);
         assert_string_equal(t->columns[0].name, "run_id");
-        assert_int_equal(t->columns[0].type, TT_VALUE_NAME);
+        assert_int_equal(t->columns[0].type, TT_CELL_NAME);
         for (uint32_t k = 0; k < t->n_columns; k++) {
             assert_non_null(t->columns[k].name);
             check_name(t->columns[k].name);
@@ -125,11 +125,11 @@ static void check_rows(const tt_rows *rows)
         for (size_t i = 0; i < rows->n; i++) {
             if (v->valid) assert_in_range(v->valid[i], 0, 1);
             bool valid = !v->valid || v->valid[i];
-            if (t->columns[k].type == TT_VALUE_NAME && valid)
+            if (t->columns[k].type == TT_CELL_NAME && valid)
                 assert_true(((uint32_t *)v->values)[i] < v->dictionary.n);
-            if (t->columns[k].type == TT_VALUE_BOOL)
+            if (t->columns[k].type == TT_CELL_BOOL)
                 assert_in_range(((uint8_t *)v->values)[i], 0, 1);
-            if (!valid && tt_value_size(t->columns[k].type) == 8)
+            if (!valid && tt_cell_size(t->columns[k].type) == 8)
                 assert_int_equal(((uint64_t *)v->values)[i], 0);
         }
     }
@@ -309,22 +309,9 @@ static bool next_field(const char **text, char *out)
 static void names_cannot_break_a_line(void **state)
 {
     static const char *const names[] = {
-        "plain",
-        "a,b",
-        "say \"hi\"",
-        "\"",
-        "two\nlines",
-        "cr\r\nlf",
-        "\"\"\n\",,",
-        "=1+1",
-        " ",
-        "\xff\xfe",
-        "<b>&amp;</b>",
-        "gr\xc3\xbcn",
-        "'",
-        "\\N",
-        "NULL",
-        "true",
+        "plain",      "a,b",  "say \"hi\"", "\"",       "two\nlines",   "cr\r\nlf",
+        "\"\"\n\",,", "=1+1", " ",          "\xff\xfe", "<b>&amp;</b>", "gr\xc3\xbcn",
+        "'",          "\\N",  "NULL",       "true",
     };
     static const char *const expected_bad = "\xef\xbf\xbd\xef\xbf\xbd";
     enum { NAMES = sizeof names / sizeof *names };

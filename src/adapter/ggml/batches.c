@@ -41,8 +41,8 @@ bool tt_batches_is_copy(const struct ggml_tensor *t)
  * embedding's row numbers are the tokens, the angles of ROPE come from the positions. Since 2026
  * graphs hold both ways in, by tokens and by embeddings: one is computed, the other's input has
  * old values. */
-static void look_at_node(const tt_engine *e, const struct ggml_tensor *node, bool is_computed,
-                         tt_batch_inputs *in)
+void tt_batches_look(const tt_engine *e, const struct ggml_tensor *node, bool is_computed,
+                     tt_batch_inputs *in)
 {
     for (int s = 0; s < 4; s++) {
         const struct ggml_tensor *t = node->src[s];
@@ -75,7 +75,8 @@ static tt_batch_inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph
     int n_nodes = e->graph_n_nodes(graph);
     bool any_compute = tt_graphs_any_compute(nodes, n_nodes);
     for (int i = 0; i < n_nodes && !(in.tokens && in.positions); i++)
-        look_at_node(e, nodes[i], !any_compute || nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE, &in);
+        tt_batches_look(e, nodes[i], !any_compute || nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE,
+                        &in);
     /* With several backends the nodes refer to copies, which are made later; the inputs
      * themselves are still leafs of the graph. */
     if (!in.tokens && !in.idle && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");
@@ -96,8 +97,7 @@ static tt_batch_inputs get_inputs(const tt_engine *e, tt_context *c, struct ggml
     return c->inputs;
 }
 
-/* The 32-bit values of an input tensor, wherever it lives; NULL when they cannot be had. */
-static int32_t *read_values(const tt_engine *e, const struct ggml_tensor *t, uint32_t n)
+int32_t *tt_batches_numbers(const tt_engine *e, const struct ggml_tensor *t, uint32_t n)
 {
     if (!t || strcmp(e->type_name(t->type), "i32") != 0) return NULL;
     return tt_values_copy(e, t, n * sizeof(int32_t));
@@ -106,10 +106,10 @@ static int32_t *read_values(const tt_engine *e, const struct ggml_tensor *t, uin
 /* generate: every token continues a sequence whose logits the batch before computed, one
  * token a sequence. Tokens of one sequence stand with ascending positions: that is a prompt
  * (or a draft being checked), and so is what follows a batch without outputs. */
-static uint8_t find_phase(const tt_context *c, const int32_t *positions, uint32_t n)
+uint8_t tt_batches_phase(bool had_output, const int32_t *positions, uint32_t n)
 {
     if (!positions || n == 0) return TT_PHASE_UNKNOWN;
-    if (!c->had_output) return TT_PHASE_PROMPT;
+    if (!had_output) return TT_PHASE_PROMPT;
     for (uint32_t i = 0; i < n; i++) {
         if (positions[i] == 0) return TT_PHASE_PROMPT;
         if (i > 0 && positions[i] == positions[i - 1] + 1) return TT_PHASE_PROMPT;
@@ -152,8 +152,8 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     else if (in.embeddings && in.embeddings->ne[1] > 0 && in.embeddings->ne[1] <= TOKENS_MAX)
         b.n_tokens = (uint32_t)in.embeddings->ne[1];
     if (in.output && in.output->ne[1] >= 0) b.n_outputs_plus_1 = (uint32_t)in.output->ne[1] + 1;
-    int32_t *tokens = read_values(e, in.tokens, b.n_tokens);
-    int32_t *positions = read_values(e, in.positions, b.n_tokens);
+    int32_t *tokens = tt_batches_numbers(e, in.tokens, b.n_tokens);
+    int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
     tt_batch_sequences sequences;
     if (tt_tokens_match(tokens, positions, b.n_tokens, &sequences)) b.flags |= TT_BATCH_SEQUENCES;
     if (tokens && tt_capture_options.text) {
@@ -161,7 +161,7 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
         b.vocabulary = tt_tokens_vocabulary();
     }
     if (positions) b.flags |= TT_BATCH_POSITIONS;
-    b.phase = find_phase(context, positions, b.n_tokens);
+    b.phase = tt_batches_phase(context->had_output, positions, b.n_tokens);
     context->had_output = b.n_outputs_plus_1 != 1;
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);

@@ -36,6 +36,7 @@ static bool decide_callback(const tt_engine *e, void *sched, char why[200])
     case TT_MODE_CALLBACK:
         (void)snprintf(why, 200, "asked for");
         return true;
+    case TT_MODE_API:
     case TT_MODE_AUTO:
         break;
     }

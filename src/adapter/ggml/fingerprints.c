@@ -30,9 +30,10 @@ static int32_t layer_of_name(const char *name)
 }
 
 /* "blk.3.attn_q.weight", where the node itself is not named after its layer. */
-static int32_t layer_of(const struct ggml_tensor *t)
+int32_t tt_fingerprints_layer(const struct ggml_tensor *t)
 {
     int32_t layer = layer_of_name(t->name);
+    if (layer < 0 && strncmp(t->name, "blk.", 4) == 0) layer = atoi(t->name + 4);
     for (int i = 0; layer < 0 && i < GGML_MIRROR_SRC && t->src[i]; i++)
         if (strncmp(t->src[i]->name, "blk.", 4) == 0) layer = atoi(t->src[i]->name + 4);
     return layer;
@@ -50,20 +51,28 @@ static bool reserve(tt_fingerprints *f, uint32_t n_nodes)
     return f->pieces != NULL;
 }
 
+bool tt_fingerprints_begin(tt_fingerprints *f, const tt_engine *e, tt_value_level level)
+{
+    f->engine = e;
+    f->with = level >= TT_VALUES_HASH ? TT_VALUE_WITH_BLAKE3 : 0;
+    f->recorder = level == TT_VALUES_FULL ? tt_process_recorder_if_open() : NULL;
+    return reserve(f, 0);
+}
+
 void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_select *s,
                             uint64_t token, struct ggml_tensor *const *nodes, uint32_t n_nodes)
 {
-    f->engine = e;
-    f->with = s->level >= TT_VALUES_HASH ? TT_VALUE_WITH_BLAKE3 : 0;
-    f->recorder = s->level == TT_VALUES_FULL ? tt_process_recorder_if_open() : NULL;
     f->any = false;
     atomic_store(&f->arrived, 0);
     atomic_store(&f->abandoned, false);
-    if (!tt_select_token(s, token) || !reserve(f, n_nodes)) return;
+    f->engine = e;
+    if (!tt_select_token(s, token) || !tt_fingerprints_begin(f, e, s->level) ||
+        !reserve(f, n_nodes))
+        return;
     for (uint32_t i = 0; i < n_nodes; i++) {
         const struct ggml_tensor *t = nodes[i];
         f->wanted[i] = !tt_engine_op_is_empty(t->op) &&
-                       tt_select_node(s, t->name, e->op_name(t->op), layer_of(t));
+                       tt_select_node(s, t->name, e->op_name(t->op), tt_fingerprints_layer(t));
         f->any |= f->wanted[i];
     }
 }

@@ -34,6 +34,10 @@ typedef struct tt_fingerprints {
 /* Chooses the nodes of a run whose outputs are wanted; token: the batch's number. */
 void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_select *s,
                             uint64_t token, struct ggml_tensor *const *nodes, uint32_t n_nodes);
+/* The layer that a tensor's name or a weight that it is made with tells; TT_SELECT_NO_LAYER. */
+int32_t tt_fingerprints_layer(const struct ggml_tensor *t);
+/* Makes ready to take outputs one by one, by tt_fingerprints_take_alone. False without memory. */
+bool tt_fingerprints_begin(tt_fingerprints *f, const tt_engine *e, tt_value_level level);
 /* Nobody waits from here on, and no more is taken. Any thread. */
 void tt_fingerprints_abandon(tt_fingerprints *f);
 

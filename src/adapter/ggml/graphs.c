@@ -117,6 +117,11 @@ static void forget_known(void)
     known_bytes = 0;
 }
 
+bool tt_graphs_knows(uint32_t graph)
+{
+    return graph > graphs_before && graph <= last_graph;
+}
+
 void tt_graphs_forget(void)
 {
     forget_known();
@@ -339,6 +344,18 @@ static void put_backends(tt_recorder *r, const tt_engine *e, void *sched,
     tt_bytes_free(&stretches);
 }
 
+static void put_stages(const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n_nodes,
+                       tt_bytes *out)
+{
+    uint32_t n = 0, stage;
+    int32_t layer;
+    for (uint32_t i = 0; i < n_nodes; i++)
+        n += e->stage(nodes[i], &stage, &layer);
+    tt_bytes_varint(out, n);
+    for (uint32_t i = 0; i < n_nodes; i++)
+        if (e->stage(nodes[i], &stage, &layer)) tt_meta_put_stage(out, i, stage, layer);
+}
+
 /* Everything of the GRAPH payload after the id. */
 static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **nodes,
                      uint32_t n_nodes, void *sched, tt_bytes *out, recorded *keep)
@@ -357,6 +374,7 @@ static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **no
         tt_bytes_varint(out, g.n);
         tt_bytes_put(out, tensors.data, tensors.size);
         put_backends(r, e, sched, nodes, n_nodes, out);
+        if (e->stage) put_stages(e, nodes, n_nodes, out);
         ok = !tensors.failed && !out->failed;
     }
     numbering_end(&g);

@@ -35,6 +35,8 @@ static inline bool tt_graphs_is_empty(const struct ggml_tensor *t)
  * the COMPUTE flag, so the engine goes by it. */
 bool tt_graphs_executes(const struct ggml_tensor *node, bool any_compute);
 bool tt_graphs_any_compute(struct ggml_tensor *const *nodes, int n_nodes);
+/* Whether a run may still be recorded to be of that graph. */
+bool tt_graphs_knows(uint32_t graph);
 /* In a forked child: the new trace has no graphs yet. */
 void tt_graphs_forget(void);
 

@@ -259,52 +259,66 @@ void tt_models_check(tt_recorder *r)
     }
 }
 
-static void record(tt_recorder *r, const tt_engine *e, const gguf_api *g, tt_meta_model *m,
-                   void *gguf, void *tensors)
+typedef struct engines_model {
+    const tt_engine *engine;
+    const gguf_api *api;
+    void *gguf, *tensors;
+} engines_model;
+
+static void put_model(tt_recorder *r, tt_meta_model *m, void *context, tt_bytes *payload)
 {
-    tt_bytes payload;
-    int n = g->n_tensors(gguf);
-    tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_meta_put_model(&payload, m);
+    const engines_model *of = context;
+    const gguf_api *g = of->api;
+    int n = g->n_tensors(of->gguf);
+    m->data_offset_bytes = g->data_offset(of->gguf);
+    m->n_kv = (uint32_t)g->n_kv(of->gguf);
+    tt_meta_put_model(payload, m);
     for (uint32_t i = 0; i < m->n_kv; i++)
-        put_kv(g, gguf, i, &payload);
+        put_kv(g, of->gguf, i, payload);
     tt_bytes weights;
     uint32_t n_weights = 0;
     tt_bytes_init(&weights, TT_META_RECORD_MAX);
     for (int i = 0; i < n; i++) {
-        const struct ggml_tensor *t = g->get_tensor(tensors, g->tensor_name(gguf, i));
+        const struct ggml_tensor *t = g->get_tensor(of->tensors, g->tensor_name(of->gguf, i));
         if (!t) continue;
-        put_weight(r, e, g, gguf, t, i, &weights);
+        put_weight(r, of->engine, g, of->gguf, t, i, &weights);
         n_weights++;
     }
-    tt_bytes_varint(&payload, n_weights);
-    tt_bytes_put(&payload, weights.data, weights.size);
-    payload.failed |= weights.failed;
+    tt_bytes_varint(payload, n_weights);
+    tt_bytes_put(payload, weights.data, weights.size);
+    payload->failed |= weights.failed;
     tt_bytes_free(&weights);
-    (void)tt_process_put(r, TT_META_MODEL, &payload);
+}
+
+bool tt_models_add(tt_recorder *r, const char *path, tt_models_put *put, void *context)
+{
+    static uint32_t last_id;
+    char real[PATH_MAX];
+    tt_meta_model m = {0};
+    if (!realpath(path, real)) (void)snprintf(real, sizeof real, "%s", path);
+    if (!identify_file(real, &m)) return false;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    last_opened = find_known(&m);
+    if (!last_opened) {
+        tt_bytes payload;
+        tt_bytes_init(&payload, TT_META_RECORD_MAX);
+        last_opened = m.id = ++last_id;
+        m.path = (tt_span){(const uint8_t *)real, strlen(real)};
+        put(r, &m, context, &payload);
+        (void)tt_process_put(r, TT_META_MODEL, &payload);
+        add_known(&m, real);
+    }
+    (void)pthread_mutex_unlock(&tt_process_lock);
+    return true;
 }
 
 void tt_models_opened(tt_recorder *r, const void *caller, const char *path, void *gguf,
                       void *tensors)
 {
-    static uint32_t last_id;
-    char real[PATH_MAX];
     gguf_api g;
-    tt_meta_model m = {0};
     atomic_fetch_add(&opened_count, 1);
     const tt_engine *e = tt_engine_get(caller);
     if (!e || !tensors || !find_api(caller, &g) || g.n_tensors(gguf) <= 0) return;
-    if (!realpath(path, real)) (void)snprintf(real, sizeof real, "%s", path);
-    if (!identify_file(real, &m)) return;
-    (void)pthread_mutex_lock(&tt_process_lock);
-    last_opened = find_known(&m);
-    if (!last_opened) {
-        last_opened = m.id = ++last_id;
-        m.path = (tt_span){(const uint8_t *)real, strlen(real)};
-        m.data_offset_bytes = g.data_offset(gguf);
-        m.n_kv = (uint32_t)g.n_kv(gguf);
-        record(r, e, &g, &m, gguf, tensors);
-        add_known(&m, real);
-    }
-    (void)pthread_mutex_unlock(&tt_process_lock);
+    engines_model of = {e, &g, gguf, tensors};
+    (void)tt_models_add(r, path, put_model, &of);
 }

@@ -22,6 +22,13 @@ typedef struct tt_model_seen {
 void tt_models_opened(tt_recorder *r, const void *caller, const char *path, void *gguf,
                       void *tensors);
 
+/* Writes a MODEL record's payload: m has its id, path and identity, and lacks n_kv and
+ * data_offset_bytes. tt_process_lock is held. */
+typedef void tt_models_put(tt_recorder *r, tt_meta_model *m, void *context, tt_bytes *payload);
+/* Records the file at `path`, unless it is in the trace: this thread has opened it. False when it
+ * cannot be read. */
+bool tt_models_add(tt_recorder *r, const char *path, tt_models_put *put, void *context);
+
 /* The id of the model that this thread has opened last; 0: none. */
 uint32_t tt_models_last_opened(void);
 /* How often a model file was opened in this process. */

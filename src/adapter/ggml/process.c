@@ -41,8 +41,11 @@ static tt_session *session;
 static tt_session_file *session_file;
 static enum tt_mode mode;
 static tt_recorder_options options;
+static bool exact; /* see tt_process_setup */
 static bool forked;
 static bool exit_registered;
+static tt_error refused; /* why the recorder could not be opened; open_lock is held */
+static void (*forget)(void);
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
 static size_t replay_tidied; /* its size when the last was thrown out that does not hold any more */
@@ -50,6 +53,11 @@ static size_t replay_tidied; /* its size when the last was thrown out that does 
 /* Recursive: what the engine is asked under it may allocate a buffer, which is hooked. */
 pthread_mutex_t tt_process_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tt_process_at_fork(void (*in_the_child)(void))
+{
+    forget = in_the_child;
+}
 
 uint64_t tt_process_keep_bytes(void)
 {
@@ -172,8 +180,10 @@ static void describe_values(tt_recorder *r)
 
 static void describe_capture(tt_recorder *r)
 {
-    static const char *const modes[] = {
-        [TT_MODE_AUTO] = "auto", [TT_MODE_HOOK] = "hook", [TT_MODE_CALLBACK] = "callback"};
+    static const char *const modes[] = {[TT_MODE_AUTO] = "auto",
+                                        [TT_MODE_HOOK] = "hook",
+                                        [TT_MODE_CALLBACK] = "callback",
+                                        [TT_MODE_API] = "api"};
     const tt_capture *c = &tt_capture_options;
     char text[256];
     uint64_t ring_bytes = options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
@@ -185,7 +195,7 @@ static void describe_capture(tt_recorder *r)
     tt_process_environment(r, "capture", text);
     describe_choice(r);
     tt_process_environment(r, "capture_text", on_or_off(c->text));
-    tt_process_environment(r, "capture_experts", "on");
+    tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_faults", on_or_off(c->faults));
     tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
     describe_values(r);
@@ -232,10 +242,10 @@ static tt_status open_at(const char *wanted, bool first, tt_error *err)
     char path[PATH_MAX];
     tt_recorder_options o = options;
     o.path = wanted;
-    o.replace = first && session && session->replace;
+    o.replace = first && (options.replace || (session && session->replace));
     if (first) {
         tt_status status = tt_recorder_open(&recorder, &o, err);
-        if (status != TT_E_EXISTS) return status;
+        if (status != TT_E_EXISTS || exact) return status;
         o.replace = false;
     }
     tt_status status = tt_place_numbered(path, sizeof path, wanted, (long)getpid(), err);
@@ -247,10 +257,12 @@ static tt_status open_at(const char *wanted, bool first, tt_error *err)
 static void open_recorder(void)
 {
     tt_error err = {.message = ""};
+    refused = err;
     uint32_t nobody = 0;
     bool first =
         !forked && (!session || atomic_compare_exchange_strong(&session->path_taken, &nobody, 1));
     if (open_at(options.path, first, &err) != TT_OK) {
+        refused = err;
         tt_process_problem(err.message);
         atomic_store(&state, OFF);
         return;
@@ -288,7 +300,38 @@ tt_recorder *tt_process_recorder(void)
     return tt_process_recorder_if_open();
 }
 
+tt_status tt_process_open(tt_error *err)
+{
+    if (tt_process_recorder()) return TT_OK;
+    tt_status status = tt_process_why_not(err);
+    return status != TT_OK
+               ? status
+               : tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "this process is not to be recorded");
+}
+
+tt_status tt_process_why_not(tt_error *err)
+{
+    (void)pthread_mutex_lock(&open_lock);
+    tt_error why = refused;
+    (void)pthread_mutex_unlock(&open_lock);
+    if (err) *err = why;
+    return why.status;
+}
+
 /* --- begin, fork, end --- */
+
+/* What a recorder before this one was told holds no more for its graphs; strings, models and
+ * buffers are told again. */
+static void begin_anew(void)
+{
+    tt_graphs_forget();
+    tt_tokens_forget();
+    tt_usage_forget();
+    tt_residency_forget();
+    session_file = NULL;
+    if (recorder) tt_recorder_shed(recorder);
+    recorder = NULL;
+}
 
 static void in_child(void)
 {
@@ -302,13 +345,11 @@ static void in_child(void)
     forked = true;
     session_file = NULL;
     tt_lanes_forget();
+    if (forget) forget();
     if (atomic_load(&state) != RECORDING) return;
-    tt_graphs_forget();
-    tt_tokens_forget();
-    tt_usage_forget();
-    tt_residency_forget();
     tt_recorder_forget(recorder);
     recorder = NULL;
+    begin_anew();
     atomic_store(&state, READY);
 }
 
@@ -323,49 +364,55 @@ static void in_parent(void)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-__attribute__((constructor)) static void begin(void)
+tt_status tt_process_begin(const tt_process_setup *setup, tt_error *err)
 {
     static char path[PATH_MAX];
-    const char *out = getenv(TT_ENV_OUT), *session_path = getenv(TT_ENV_SESSION),
-               *how = getenv(TT_ENV_MODE);
-    if (!out || !out[0]) return;
-    if (session_path) session = tt_session_open(session_path);
-    if (session) atomic_fetch_add(&session->attached, 1);
-    tt_error err = {.message = ""};
+    static bool prepared;
+    if (atomic_load(&state) != OFF)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "this process is being recorded already");
+    const char *session_path = getenv(TT_ENV_SESSION);
+    if (setup->in_session && session_path && !session) session = tt_session_open(session_path);
+    if (session && !prepared) atomic_fetch_add(&session->attached, 1);
     /* The program may change its working directory before it computes anything. */
-    if (tt_place_absolute(path, sizeof path, out, &err) != TT_OK) {
-        tt_process_problem(err.message);
-        return;
+    tt_status status = tt_place_absolute(path, sizeof path, setup->recorder.path, err);
+    if (status != TT_OK) {
+        if (err) tt_process_problem(err->message);
+        return status;
     }
+    options = setup->recorder;
     options.path = path;
-    options.ring_bytes = tt_capture_bytes(TT_ENV_THREAD);
-    options.limit_bytes = tt_capture_bytes(TT_ENV_LIMIT);
-    options.keep_bytes = tt_capture_bytes(TT_ENV_RING);
-    if (how && strcmp(how, "hook") == 0) mode = TT_MODE_HOOK;
-    if (how && strcmp(how, "callback") == 0) mode = TT_MODE_CALLBACK;
-    tt_bytes_init(&replay, REPLAY_MAX_BYTES);
-    tt_capture_read();
-    tt_lanes_prepare();
-    (void)pthread_atfork(before_fork, in_parent, in_child);
+    mode = setup->mode;
+    exact = setup->exact && !session;
+    if (prepared) begin_anew();
+    if (!prepared) {
+        prepared = true;
+        tt_bytes_init(&replay, REPLAY_MAX_BYTES);
+        tt_lanes_prepare();
+        (void)pthread_atfork(before_fork, in_parent, in_child);
+    }
     atomic_store(&state, READY);
+    return TT_OK;
 }
 
-static void finish(void)
+tt_status tt_process_end(tt_error *err)
 {
-    if (atomic_load(&state) == RECORDING && !tt_owner_is_self()) return;
-    if (atomic_exchange(&state, OFF) != RECORDING) return;
+    if (atomic_load(&state) == RECORDING && !tt_owner_is_self()) return TT_OK;
+    if (atomic_exchange(&state, OFF) != RECORDING) return TT_OK;
     tt_lanes_stop();
     bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;
     if (!nothing) observe_memory(recorder, TT_AT_END);
-    tt_error err = {.message = ""};
-    tt_status status = tt_recorder_close(recorder, nothing, &err);
-    if (status != TT_OK) tt_process_problem(err.message);
+    tt_error why = {.message = ""};
+    tt_status status = tt_recorder_close(recorder, nothing, &why);
+    if (status != TT_OK) tt_process_problem(why.message);
     if (session_file && status == TT_OK) {
         session_file->outcome = tt_area_outcome(tt_recorder_area(recorder));
         (void)snprintf(session_file->path, sizeof session_file->path, "%s",
                        tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);
     }
+    if (err) *err = why;
+    return status;
 }
 
 /* The program exits while threads still compute: finishing takes milliseconds, in which they
@@ -373,7 +420,7 @@ static void finish(void)
  * the engine was loaded, runs before the engine's own destructors; `end` runs after them. */
 static void finish_if_computing(void)
 {
-    if (atomic_load(&tt_runs_hooked) > 0) finish();
+    if (atomic_load(&tt_runs_hooked) > 0) (void)tt_process_end(NULL);
 }
 
 void tt_process_at_first_run(void)
@@ -381,9 +428,4 @@ void tt_process_at_first_run(void)
     if (exit_registered) return;
     exit_registered = true;
     (void)atexit(finish_if_computing);
-}
-
-__attribute__((destructor)) static void end(void)
-{
-    finish();
 }

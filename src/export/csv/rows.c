@@ -18,7 +18,7 @@
 
 /* A column while its rows are written. */
 typedef struct field {
-    tt_value_type type;
+    tt_cell_type type;
     const void *values;
     const uint8_t *valid;
     tt_digits_front front;
@@ -93,7 +93,7 @@ static bool prepare_texts(field *f, const tt_dictionary *d)
 static size_t longest(const field *f, const tt_dictionary *d)
 {
     size_t most = 1;
-    if (f->type != TT_VALUE_NAME) return TT_CSV_NUMBER_MAX;
+    if (f->type != TT_CELL_NAME) return TT_CSV_NUMBER_MAX;
     for (uint32_t i = 0; i < d->n; i++) {
         size_t n = f->ends[i] - (i ? f->ends[i - 1] : 0);
         if (n > most) most = n;
@@ -136,34 +136,34 @@ static void put_numbers(field *f, const tt_digits *d, size_t first, size_t n)
     tt_digits_front *const front = &f->front;
     const void *const v = f->values;
     switch (f->type) {
-    case TT_VALUE_BOOL:
+    case TT_CELL_BOOL:
         EACH_ROW(put_bool(p, ((const uint8_t *)v)[first + i]));
-    case TT_VALUE_U8:
+    case TT_CELL_U8:
         EACH_ROW(tt_digits_put_short(p, ((const uint8_t *)v)[first + i], d));
-    case TT_VALUE_U16:
+    case TT_CELL_U16:
         EACH_ROW(tt_digits_put_short(p, ((const uint16_t *)v)[first + i], d));
-    case TT_VALUE_U32:
+    case TT_CELL_U32:
         EACH_ROW(tt_digits_put_u64(p, ((const uint32_t *)v)[first + i], front, d));
-    case TT_VALUE_U64:
+    case TT_CELL_U64:
         EACH_ROW(tt_digits_put_u64(p, ((const uint64_t *)v)[first + i], front, d));
-    case TT_VALUE_I32:
+    case TT_CELL_I32:
         EACH_ROW(tt_digits_put_i64(p, ((const int32_t *)v)[first + i], front, d));
-    case TT_VALUE_I64:
+    case TT_CELL_I64:
         EACH_ROW(tt_digits_put_i64(p, ((const int64_t *)v)[first + i], front, d));
-    case TT_VALUE_F32:
+    case TT_CELL_F32:
         EACH_ROW(tt_csv_put_real(p, (double)((const float *)v)[first + i]));
-    case TT_VALUE_F64:
+    case TT_CELL_F64:
         EACH_ROW(tt_csv_put_real(p, ((const double *)v)[first + i]));
-    case TT_VALUE_TIME:
+    case TT_CELL_TIME:
         EACH_ROW(tt_csv_put_time(p, ((const int64_t *)v)[first + i], front, d));
-    case TT_VALUE_NAME:
+    case TT_CELL_NAME:
         return;
     }
 }
 
 static void put_column(field *f, const tt_digits *d, size_t first, size_t n)
 {
-    if (f->type == TT_VALUE_NAME) {
+    if (f->type == TT_CELL_NAME) {
         put_texts(f, first, n);
     } else {
         put_numbers(f, d, first, n);
@@ -191,7 +191,7 @@ static bool prepare(tt_csv *c, const tt_rows *rows, size_t *most)
         f->values = v->values;
         f->valid = v->valid;
         f->front = (tt_digits_front){0};
-        if (f->type == TT_VALUE_NAME && !prepare_texts(f, &v->dictionary)) return false;
+        if (f->type == TT_CELL_NAME && !prepare_texts(f, &v->dictionary)) return false;
         *most += longest(f, &v->dictionary);
     }
     return true;

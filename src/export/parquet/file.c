@@ -26,17 +26,17 @@ typedef struct stored_type {
 } stored_type;
 
 static const stored_type stored_types[] = {
-    [TT_VALUE_BOOL] = {BOOLEAN, NOT_CONVERTED, 0, false},
-    [TT_VALUE_U8] = {INT32, UINT_8, 8, false},
-    [TT_VALUE_U16] = {INT32, UINT_16, 16, false},
-    [TT_VALUE_U32] = {INT32, UINT_32, 32, false},
-    [TT_VALUE_U64] = {INT64, UINT_64, 64, false},
-    [TT_VALUE_I32] = {INT32, INT_32, 32, true},
-    [TT_VALUE_I64] = {INT64, INT_64, 64, true},
-    [TT_VALUE_F32] = {FLOAT, NOT_CONVERTED, 0, false},
-    [TT_VALUE_F64] = {DOUBLE, NOT_CONVERTED, 0, false},
-    [TT_VALUE_TIME] = {INT64, NOT_CONVERTED, 0, false},
-    [TT_VALUE_NAME] = {BYTE_ARRAY, UTF8, 0, false},
+    [TT_CELL_BOOL] = {BOOLEAN, NOT_CONVERTED, 0, false},
+    [TT_CELL_U8] = {INT32, UINT_8, 8, false},
+    [TT_CELL_U16] = {INT32, UINT_16, 16, false},
+    [TT_CELL_U32] = {INT32, UINT_32, 32, false},
+    [TT_CELL_U64] = {INT64, UINT_64, 64, false},
+    [TT_CELL_I32] = {INT32, INT_32, 32, true},
+    [TT_CELL_I64] = {INT64, INT_64, 64, true},
+    [TT_CELL_F32] = {FLOAT, NOT_CONVERTED, 0, false},
+    [TT_CELL_F64] = {DOUBLE, NOT_CONVERTED, 0, false},
+    [TT_CELL_TIME] = {INT64, NOT_CONVERTED, 0, false},
+    [TT_CELL_NAME] = {BYTE_ARRAY, UTF8, 0, false},
 };
 
 static tt_status put(tt_parquet_file *f, const void *bytes, size_t n, tt_error *err)
@@ -162,14 +162,14 @@ tt_status tt_parquet_file_group(tt_parquet_file *f, const tt_bytes *made, tt_err
 
 /* ---- the footer ---- */
 
-static void put_logical_type(tt_thrift *t, tt_value_type type)
+static void put_logical_type(tt_thrift *t, tt_cell_type type)
 {
     const stored_type *stored = &stored_types[type];
-    if (type != TT_VALUE_NAME && type != TT_VALUE_TIME && !stored->bits) return;
+    if (type != TT_CELL_NAME && type != TT_CELL_TIME && !stored->bits) return;
     tt_thrift_struct(t, 10);
-    if (type == TT_VALUE_NAME) {
+    if (type == TT_CELL_NAME) {
         tt_thrift_struct(t, LOGICAL_STRING);
-    } else if (type == TT_VALUE_TIME) {
+    } else if (type == TT_CELL_TIME) {
         tt_thrift_struct(t, LOGICAL_TIMESTAMP);
         tt_thrift_bool(t, 1, true); /* adjusted to UTC */
         tt_thrift_struct(t, 2);

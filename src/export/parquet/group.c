@@ -34,7 +34,7 @@ typedef struct content {
     const tt_values *from;
     const uint8_t *valid; /* NULL: all rows have a value */
     bool nullable;
-    tt_value_type type;
+    tt_cell_type type;
     const void *values; /* bytes for BOOL, codes for a dictionary, else as stored */
     size_t n;
     size_t size_bytes; /* of a value in `values` */
@@ -148,7 +148,7 @@ static void put_values(tt_bytes *page, const content *c, size_t first, size_t n)
         tt_parquet_delta(page, at, n, c->wide);
         break;
     default:
-        if (c->type == TT_VALUE_BOOL)
+        if (c->type == TT_CELL_BOOL)
             tt_parquet_bits(page, at, n);
         else
             tt_bytes_put(page, at, n * c->size_bytes);
@@ -231,9 +231,9 @@ static const void *widen(tt_bytes *widened, const void *values, size_t n, size_t
     return to;
 }
 
-static bool is_signed(tt_value_type type)
+static bool is_signed(tt_cell_type type)
 {
-    return type == TT_VALUE_I32 || type == TT_VALUE_I64 || type == TT_VALUE_TIME;
+    return type == TT_CELL_I32 || type == TT_CELL_I64 || type == TT_CELL_TIME;
 }
 
 static bool encode_integers(tt_parquet_encoder *e, content *c, tt_parquet_chunk *chunk)
@@ -299,14 +299,14 @@ static bool encode_values(tt_parquet_encoder *e, content *c, tt_parquet_chunk *c
     c->encoding = TT_PARQUET_PLAIN;
     if (c->n == 0) return true;
     switch (c->type) {
-    case TT_VALUE_BOOL:
+    case TT_CELL_BOOL:
         tt_parquet_bound_bools(chunk, c->values, c->n);
         return true;
-    case TT_VALUE_F32:
-    case TT_VALUE_F64:
-        tt_parquet_bound_reals(chunk, c->values, c->n, c->type == TT_VALUE_F64);
+    case TT_CELL_F32:
+    case TT_CELL_F64:
+        tt_parquet_bound_reals(chunk, c->values, c->n, c->type == TT_CELL_F64);
         return true;
-    case TT_VALUE_NAME:
+    case TT_CELL_NAME:
         return encode_names(e, c, chunk);
     default:
         return encode_integers(e, c, chunk);
@@ -322,7 +322,7 @@ static void put_column(tt_parquet_encoder *e, const tt_column *column, const tt_
                  .type = column->type,
                  .values = values->values,
                  .n = n_rows,
-                 .size_bytes = tt_value_size(column->type)};
+                 .size_bytes = tt_cell_size(column->type)};
     if (c.valid) c.n = count_valid(c.valid, n_rows);
     if (c.n == n_rows) c.valid = NULL;
     if (c.valid) c.values = densify(&e->dense, c.values, c.valid, n_rows, c.size_bytes);

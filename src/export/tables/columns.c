@@ -75,12 +75,12 @@ void tt_dictionary_free(tt_dictionary *d)
 
 /* --- rows --- */
 
-size_t tt_value_size(tt_value_type type)
+size_t tt_cell_size(tt_cell_type type)
 {
     static const uint8_t sizes[] = {
-        [TT_VALUE_BOOL] = 1, [TT_VALUE_U8] = 1,   [TT_VALUE_U16] = 2, [TT_VALUE_U32] = 4,
-        [TT_VALUE_U64] = 8,  [TT_VALUE_I32] = 4,  [TT_VALUE_I64] = 8, [TT_VALUE_F32] = 4,
-        [TT_VALUE_F64] = 8,  [TT_VALUE_TIME] = 8, [TT_VALUE_NAME] = 4};
+        [TT_CELL_BOOL] = 1, [TT_CELL_U8] = 1,   [TT_CELL_U16] = 2, [TT_CELL_U32] = 4,
+        [TT_CELL_U64] = 8,  [TT_CELL_I32] = 4,  [TT_CELL_I64] = 8, [TT_CELL_F32] = 4,
+        [TT_CELL_F64] = 8,  [TT_CELL_TIME] = 8, [TT_CELL_NAME] = 4};
     return sizes[type];
 }
 
@@ -122,7 +122,7 @@ tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err)
         more *= 2;
     for (uint32_t i = 0; i < rows->table->n_columns; i++) {
         tt_values *v = &rows->columns[i];
-        void *values = reallocarray(v->values, more, tt_value_size(rows->table->columns[i].type));
+        void *values = reallocarray(v->values, more, tt_cell_size(rows->table->columns[i].type));
         if (values) v->values = values;
         uint8_t *valid = NULL;
         if (values && rows->table->columns[i].nullable) {
@@ -142,7 +142,7 @@ tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err)
 void tt_rows_integer(tt_rows *rows, uint32_t column, uint64_t v)
 {
     void *values = rows->columns[column].values;
-    switch (tt_value_size(rows->table->columns[column].type)) {
+    switch (tt_cell_size(rows->table->columns[column].type)) {
     case 1:
         ((uint8_t *)values)[rows->n] = (uint8_t)v;
         return;
@@ -160,7 +160,7 @@ void tt_rows_integer(tt_rows *rows, uint32_t column, uint64_t v)
 void tt_rows_real(tt_rows *rows, uint32_t column, double v)
 {
     void *values = rows->columns[column].values;
-    if (rows->table->columns[column].type == TT_VALUE_F32)
+    if (rows->table->columns[column].type == TT_CELL_F32)
         ((float *)values)[rows->n] = (float)v;
     else
         ((double *)values)[rows->n] = v;

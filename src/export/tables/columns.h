@@ -17,23 +17,23 @@
 #define TT_ROWS_MAX (1u << 18)
 #define TT_COLUMNS_MAX 48u
 
-typedef enum tt_value_type {
-    TT_VALUE_BOOL, /* uint8_t, 0 or 1 */
-    TT_VALUE_U8,
-    TT_VALUE_U16,
-    TT_VALUE_U32,
-    TT_VALUE_U64,
-    TT_VALUE_I32,
-    TT_VALUE_I64,
-    TT_VALUE_F32,
-    TT_VALUE_F64,
-    TT_VALUE_TIME, /* int64_t: ns since 1970-01-01 00:00 UTC */
-    TT_VALUE_NAME  /* uint32_t: a code of the column's dictionary */
-} tt_value_type;
+typedef enum tt_cell_type {
+    TT_CELL_BOOL, /* uint8_t, 0 or 1 */
+    TT_CELL_U8,
+    TT_CELL_U16,
+    TT_CELL_U32,
+    TT_CELL_U64,
+    TT_CELL_I32,
+    TT_CELL_I64,
+    TT_CELL_F32,
+    TT_CELL_F64,
+    TT_CELL_TIME, /* int64_t: ns since 1970-01-01 00:00 UTC */
+    TT_CELL_NAME  /* uint32_t: a code of the column's dictionary */
+} tt_cell_type;
 
 typedef struct tt_column {
     const char *name; /* snake_case, the unit last: as everywhere */
-    tt_value_type type;
+    tt_cell_type type;
     bool nullable;     /* not every row has it: what was not observed is null */
     const char *about; /* one line, for the documentation */
 } tt_column;
@@ -111,7 +111,7 @@ void tt_rows_free(tt_rows *rows);
 /* Room for n rows in all, in every column. */
 tt_status tt_rows_reserve(tt_rows *rows, size_t n, tt_error *err);
 /* Bytes of a value of that type in its array. */
-size_t tt_value_size(tt_value_type type);
+size_t tt_cell_size(tt_cell_type type);
 
 /* These set a column of the row `rows->n`, for which there must be room; then rows->n++. */
 void tt_rows_integer(tt_rows *rows, uint32_t column, uint64_t v); /* also BOOL, TIME, negative */

@@ -1,4 +1,4 @@
-/* The tables `routing`, `faults` and `values`: what was observed of ops besides their times. */
+/* The tables `routing` and `faults`: what was observed of ops besides their times. */
 #include "export/tables/tables.h"
 
 #include "analyze/routers.h"
@@ -21,18 +21,18 @@ enum {
 };
 
 static const tt_column routing_columns[ROUTING_COLUMNS] = {
-    [ROUTING_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
-    [ROUTING_OP_ID] = {"op_id", TT_VALUE_U64, false,
+    [ROUTING_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
+    [ROUTING_OP_ID] = {"op_id", TT_CELL_U64, false,
                        "the first op, in `ops`, that computes with the experts chosen"},
-    [ROUTING_TOKEN_ID] = {"token_id", TT_VALUE_U32, true, "the batch; null: outside any"},
-    [ROUTING_TOKEN_INDEX] = {"token_index", TT_VALUE_U32, true,
+    [ROUTING_TOKEN_ID] = {"token_id", TT_CELL_U32, true, "the batch; null: outside any"},
+    [ROUTING_TOKEN_INDEX] = {"token_index", TT_CELL_U32, true,
                              "the token in its batch, as in `tokens`; null: not known"},
-    [ROUTING_LAYER] = {"layer_id", TT_VALUE_I32, true, "layer"},
-    [ROUTING_ROW] = {"row", TT_VALUE_U32, false,
+    [ROUTING_LAYER] = {"layer_id", TT_CELL_I32, true, "layer"},
+    [ROUTING_ROW] = {"row", TT_CELL_U32, false,
                      "row of the router's output; the last layer has only rows that are wanted"},
-    [ROUTING_RANK] = {"rank", TT_VALUE_U32, false, "0: the token's first choice"},
-    [ROUTING_EXPERT] = {"expert_id", TT_VALUE_U32, false, "the expert chosen"},
-    [ROUTING_WEIGHT] = {"weight", TT_VALUE_F32, true, "its routing weight; null: not observed"},
+    [ROUTING_RANK] = {"rank", TT_CELL_U32, false, "0: the token's first choice"},
+    [ROUTING_EXPERT] = {"expert_id", TT_CELL_U32, false, "the expert chosen"},
+    [ROUTING_WEIGHT] = {"weight", TT_CELL_F32, true, "its routing weight; null: not observed"},
 };
 
 /* A router for every few ops, at most; how many there are is known only from their records. */
@@ -124,16 +124,16 @@ enum {
 };
 
 static const tt_column faults_columns[FAULTS_COLUMNS] = {
-    [FAULTS_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
-    [FAULTS_OP_ID] = {"op_id", TT_VALUE_U64, false,
+    [FAULTS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
+    [FAULTS_OP_ID] = {"op_id", TT_CELL_U64, false,
                       "the executed op; not in `ops` when its record was lost"},
-    [FAULTS_THREAD] = {"thread_id", TT_VALUE_U16, true,
+    [FAULTS_THREAD] = {"thread_id", TT_CELL_U16, true,
                        "the thread; null: counted for the whole process (callback)"},
-    [FAULTS_MINOR] = {"minor_faults", TT_VALUE_U32, false, "page faults without a read"},
-    [FAULTS_MAJOR] = {"major_faults", TT_VALUE_U32, false, "page faults that had to read"},
-    [FAULTS_READ] = {"read_bytes", TT_VALUE_U64, true,
+    [FAULTS_MINOR] = {"minor_faults", TT_CELL_U32, false, "page faults without a read"},
+    [FAULTS_MAJOR] = {"major_faults", TT_CELL_U32, false, "page faults that had to read"},
+    [FAULTS_READ] = {"read_bytes", TT_CELL_U64, true,
                      "that devices were asked for, read-ahead included; null: not observed"},
-    [FAULTS_CPU] = {"cpu_ns", TT_VALUE_U64, false, "time on the processor"},
+    [FAULTS_CPU] = {"cpu_ns", TT_CELL_U64, false, "time on the processor"},
 };
 
 static const tt_parting faults_parting = {tt_tables_runs, tt_tables_lane_rows, TT_ROWS_MAX};
@@ -185,49 +185,4 @@ const tt_export_table tt_table_faults = {
     .filtered = true,
     .parts = faults_parts,
     .fill = fill_faults,
-};
-
-/* --- values --- */
-
-static const tt_column values_columns[] = {
-    {"run_id", TT_VALUE_NAME, false, "the trace's id"},
-    {"op_id", TT_VALUE_U64, false, "the executed op, in `ops`"},
-    {"token_id", TT_VALUE_U32, true, "the batch; null: outside any"},
-    {"node", TT_VALUE_U32, false, "the node whose value it is"},
-    {"name", TT_VALUE_NAME, false, "name of the tensor"},
-    {"type", TT_VALUE_NAME, false, "its type"},
-    {"n_elements", TT_VALUE_U64, false, "elements that were looked at"},
-    {"digest", TT_VALUE_U64, true, "fingerprint of its bytes"},
-    {"rms", TT_VALUE_F64, true, "square root of the mean square"},
-    {"min", TT_VALUE_F64, true, "the least number"},
-    {"max", TT_VALUE_F64, true, "the largest number"},
-    {"n_nan", TT_VALUE_U64, true, "elements that are no number"},
-    {"n_inf", TT_VALUE_U64, true, "elements that are infinite"},
-};
-
-/* Traces of this format hold no values. */
-static uint32_t values_parts(const tt_model *m, const tt_filter *filter)
-{
-    (void)m;
-    (void)filter;
-    return 0;
-}
-
-static tt_status fill_values(const tt_model *m, const tt_filter *filter, uint32_t part,
-                             tt_rows *rows, tt_error *err)
-{
-    tt_tables_own *own;
-    (void)filter;
-    (void)part;
-    return tt_tables_begin(rows, &tt_table_values, m, &own, err);
-}
-
-const tt_export_table tt_table_values = {
-    .name = "values",
-    .about = "A row for each value whose fingerprint was taken; empty, traces hold none yet",
-    .columns = values_columns,
-    .n_columns = sizeof values_columns / sizeof *values_columns,
-    .filtered = true,
-    .parts = values_parts,
-    .fill = fill_values,
 };

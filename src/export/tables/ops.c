@@ -40,45 +40,46 @@ enum {
 };
 
 static const tt_column columns[OPS_COLUMNS] = {
-    [OPS_RUN_ID] = {"run_id", TT_VALUE_NAME, false, "the trace's id"},
-    [OPS_OP_ID] = {"op_id", TT_VALUE_U64, false,
+    [OPS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
+    [OPS_OP_ID] = {"op_id", TT_CELL_U64, false,
                    "graph_run x 2^20 + node: one execution of one op, ascending as executed"},
-    [OPS_GRAPH_RUN] = {"graph_run", TT_VALUE_U32, false,
+    [OPS_GRAPH_RUN] = {"graph_run", TT_CELL_U32, false,
                        "the graph computation (run_id in `log --json`)"},
-    [OPS_TOKEN_ID] = {"token_id", TT_VALUE_U32, true, "its batch; null: outside any"},
-    [OPS_PHASE] = {"phase", TT_VALUE_NAME, false, "prompt, generate or unknown"},
-    [OPS_GRAPH_ID] = {"graph_id", TT_VALUE_U32, false, "the graph that was computed"},
-    [OPS_NODE] = {"node", TT_VALUE_U32, false, "the op's first node in it"},
-    [OPS_NODES] = {"nodes", TT_VALUE_U32, false, "nodes that the op computes; more than 1: fused"},
-    [OPS_OP] = {"op", TT_VALUE_NAME, false, "ggml's names of what it does, a fused op's with +"},
-    [OPS_NAME] = {"name", TT_VALUE_NAME, false, "name of the tensor that it computes"},
-    [OPS_LAYER] = {"layer_id", TT_VALUE_I32, true, "layer; null: belongs to none"},
-    [OPS_CATEGORY] = {"category", TT_VALUE_NAME, false,
+    [OPS_TOKEN_ID] = {"token_id", TT_CELL_U32, true, "its batch; null: outside any"},
+    [OPS_PHASE] = {"phase", TT_CELL_NAME, false, "prompt, generate or unknown"},
+    [OPS_GRAPH_ID] = {"graph_id", TT_CELL_U32, false, "the graph that was computed"},
+    [OPS_NODE] = {"node", TT_CELL_U32, false, "the op's first node in it"},
+    [OPS_NODES] = {"nodes", TT_CELL_U32, false, "nodes that the op computes; more than 1: fused"},
+    [OPS_OP] = {"op", TT_CELL_NAME, false, "ggml's names of what it does, a fused op's with +"},
+    [OPS_NAME] = {"name", TT_CELL_NAME, false, "name of the tensor that it computes"},
+    [OPS_LAYER] = {"layer_id", TT_CELL_I32, true, "layer; null: belongs to none"},
+    [OPS_CATEGORY] = {"category", TT_CELL_NAME, false,
                       "input, attention, ffn, norm, output or other"},
-    [OPS_COMPONENT] = {"component", TT_VALUE_NAME, false, "part of the layer, as attn_q"},
-    [OPS_TYPE] = {"type", TT_VALUE_NAME, false, "type of the tensor that it computes"},
-    [OPS_NE0] = {"ne0", TT_VALUE_U64, false, "its shape, the contiguous dimension first"},
-    [OPS_NE1] = {"ne1", TT_VALUE_U64, false, "second dimension"},
-    [OPS_NE2] = {"ne2", TT_VALUE_U64, false, "third dimension"},
-    [OPS_NE3] = {"ne3", TT_VALUE_U64, false, "fourth dimension"},
-    [OPS_SIZE] = {"size_bytes", TT_VALUE_U64, false, "its size"},
-    [OPS_BACKEND] = {"backend", TT_VALUE_NAME, true, "that was to compute the node"},
-    [OPS_OBSERVED] = {"observed", TT_VALUE_NAME, false,
-                      "hook: by each thread; callback: by the scheduler, threads not known"},
-    [OPS_THREADS] = {"threads", TT_VALUE_U32, false, "threads of which there is a record"},
-    [OPS_START_TIME] = {"start_time", TT_VALUE_TIME, true, "when the first thread began, UTC"},
-    [OPS_START_RELATIVE] = {"start_relative_ns", TT_VALUE_I64, true,
+    [OPS_COMPONENT] = {"component", TT_CELL_NAME, false, "part of the layer, as attn_q"},
+    [OPS_TYPE] = {"type", TT_CELL_NAME, false, "type of the tensor that it computes"},
+    [OPS_NE0] = {"ne0", TT_CELL_U64, false, "its shape, the contiguous dimension first"},
+    [OPS_NE1] = {"ne1", TT_CELL_U64, false, "second dimension"},
+    [OPS_NE2] = {"ne2", TT_CELL_U64, false, "third dimension"},
+    [OPS_NE3] = {"ne3", TT_CELL_U64, false, "fourth dimension"},
+    [OPS_SIZE] = {"size_bytes", TT_CELL_U64, false, "its size"},
+    [OPS_BACKEND] = {"backend", TT_CELL_NAME, true, "that was to compute the node"},
+    [OPS_OBSERVED] = {"observed", TT_CELL_NAME, false,
+                      "hook: by each thread; callback: by the scheduler, threads not known; "
+                      "program: told by the program itself"},
+    [OPS_THREADS] = {"threads", TT_CELL_U32, false, "threads of which there is a record"},
+    [OPS_START_TIME] = {"start_time", TT_CELL_TIME, true, "when the first thread began, UTC"},
+    [OPS_START_RELATIVE] = {"start_relative_ns", TT_CELL_I64, true,
                             "the same since the trace's first batch"},
-    [OPS_START] = {"start_ns", TT_VALUE_I64, true, "the same on CLOCK_MONOTONIC"},
-    [OPS_ARRIVE] = {"arrive_ns", TT_VALUE_I64, true,
+    [OPS_START] = {"start_ns", TT_CELL_I64, true, "the same on CLOCK_MONOTONIC"},
+    [OPS_ARRIVE] = {"arrive_ns", TT_CELL_I64, true,
                     "when the last thread had done its work; null: not seen on some thread"},
-    [OPS_RELEASE] = {"release_ns", TT_VALUE_I64, true,
+    [OPS_RELEASE] = {"release_ns", TT_CELL_I64, true,
                      "when the last thread went on, having waited for the others"},
-    [OPS_DURATION] = {"duration_ns", TT_VALUE_U64, true, "from start to arrive"},
-    [OPS_BUSY] = {"busy_ns", TT_VALUE_U64, true, "work, summed over the threads"},
-    [OPS_WAIT] = {"wait_ns", TT_VALUE_U64, true, "waiting for the others, summed over the threads"},
-    [OPS_WEIGHT_BYTES] = {"weight_bytes", TT_VALUE_U64, false, "read from weights"},
-    [OPS_AT_MOST] = {"weight_bytes_at_most", TT_VALUE_BOOL, false,
+    [OPS_DURATION] = {"duration_ns", TT_CELL_U64, true, "from start to arrive"},
+    [OPS_BUSY] = {"busy_ns", TT_CELL_U64, true, "work, summed over the threads"},
+    [OPS_WAIT] = {"wait_ns", TT_CELL_U64, true, "waiting for the others, summed over the threads"},
+    [OPS_WEIGHT_BYTES] = {"weight_bytes", TT_CELL_U64, false, "read from weights"},
+    [OPS_AT_MOST] = {"weight_bytes_at_most", TT_CELL_BOOL, false,
                      "rows or experts were not observed: an upper bound"},
 };
 
@@ -115,7 +116,7 @@ static void fill_name(tt_rows *rows, uint32_t column, size_t n, const char *text
 static void fill_nulls(tt_rows *rows, uint32_t column, size_t n)
 {
     memset(tt_rows_valid(rows, column) + rows->n, 0, n);
-    size_t size = tt_value_size(rows->table->columns[column].type);
+    size_t size = tt_cell_size(rows->table->columns[column].type);
     memset((uint8_t *)rows->columns[column].values + rows->n * size, 0, n * size);
 }
 
@@ -134,6 +135,7 @@ static void put_run(tt_rows *rows, const tt_model *m, const tt_run *r, size_t n)
     fill_name(rows, OPS_OBSERVED, n,
               r->observed == TT_OBSERVED_HOOK       ? "hook"
               : r->observed == TT_OBSERVED_CALLBACK ? "callback"
+              : r->observed == TT_OBSERVED_PROGRAM  ? "program"
                                                     : "bounds");
 }
 

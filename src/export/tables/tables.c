@@ -130,6 +130,8 @@ void tt_tables_own_free(tt_tables_own *own)
     if (!own) return;
     free_facts(own);
     tt_arena_free(&own->texts);
+    tt_arena_free(&own->hashes);
+    tt_values_walk_free(own->values);
     free(own->facts);
     free(own->places);
     tt_join_free(&own->join);
@@ -151,6 +153,7 @@ static tt_tables_own *make_own(const tt_model *m)
     tt_arena_init(&own->texts, TEXTS_BYTES_MAX);
     for (int i = 0; i < 16; i++)
         (void)snprintf(own->run_id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    tt_arena_init(&own->hashes, TT_TABLES_HASHES_MAX);
     own->ops = tt_op_table_new(m);
     own->facts = calloc((size_t)m->n_graphs + 1, sizeof *own->facts);
     own->places = calloc((size_t)m->n_graphs + 1, sizeof *own->places);

@@ -7,6 +7,7 @@
 #include "analyze/buffers.h"
 #include "analyze/join.h"
 #include "analyze/op_table.h"
+#include "analyze/values_walk.h"
 #include "export/tables/columns.h"
 
 #include <stdbool.h>
@@ -69,6 +70,8 @@ typedef struct tt_place_codes {
     uint32_t name, view_of, type, origin, file;
 } tt_place_codes;
 
+#define TT_TABLES_HASHES_MAX ((size_t)256 << 20)
+
 struct tt_tables_own {
     const tt_model *m;
     char run_id[33];
@@ -88,6 +91,9 @@ struct tt_tables_own {
     tt_piece_ops *lanes;
     struct tt_lane_cursor *cursors;
     size_t lanes_capacity;
+    tt_values_walk *values;  /* into these rows; NULL until needed */
+    tt_values_counts counts; /* its */
+    tt_arena hashes;         /* as texts, of the part being filled */
 };
 
 void tt_tables_own_free(tt_tables_own *own);

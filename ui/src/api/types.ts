@@ -30,6 +30,8 @@ export interface Summary {
   n_experts: number | null;
   /** Times can be told. */
   clock: boolean;
+  /** It holds fingerprints of what ops put out. */
+  values_recorded: boolean;
   begin_ns: number;
   end_ns: number;
   n_lanes: number;

@@ -15,6 +15,7 @@ export const VIEWS: readonly ViewEntry[] = [
   { id: "experts", title: "Experts", about: "Which experts the routers chose", load: () => import("./experts") },
   { id: "buffers", title: "Buffers", about: "The engine's memory over time", load: () => import("./buffers") },
   { id: "stats", title: "Stats", about: "Time and bytes by op, layer, part, thread", load: () => import("./stats") },
+  { id: "values", title: "Values", about: "What the ops put out, over layers and tokens", load: () => import("./values") },
   {
     id: "diff",
     title: "Diff",

@@ -6,6 +6,7 @@ import { bytes, count, duration, plainName, shape } from "../../draw/format";
 import { select, selectedTrace, type OpRef } from "../../state/selection";
 import { generation } from "../../state/trace";
 import { Figure, Part } from "./Part";
+import { Values } from "./Values";
 
 interface Operand {
   name: string;
@@ -112,7 +113,7 @@ export function OpPart(props: { op: OpRef }) {
     );
   const { log } = answer;
   return (
-    <Part kind="Op" title={<span class="mono">{plainName(log.op)}</span>} onClear={clear} views={["timeline", "graph", "log"]}>
+    <Part kind="Op" title={<span class="mono">{plainName(log.op)}</span>} onClear={clear} views={["timeline", "graph", "log", "values"]}>
       <Figure name="Result">
         <span class="mono">{plainName(log.name)}</span>, {shape(answer.ne)}
       </Figure>
@@ -127,6 +128,7 @@ export function OpPart(props: { op: OpRef }) {
         <Sources sources={log.sources} />
       </Figure>
       <Lanes lanes={answer.lanes} />
+      <Values op={props.op} />
     </Part>
   );
 }

@@ -5,6 +5,7 @@ import { select, selectedToken } from "../../state/selection";
 import { summary, tensors } from "../../state/trace";
 import { Figure, Part, Within } from "./Part";
 import { asPattern, Used } from "./Used";
+import { Values } from "./Values";
 
 export function TensorPart(props: { name: string }) {
   const all = tensors.value;
@@ -15,6 +16,7 @@ export function TensorPart(props: { name: string }) {
     return (
       <Part kind="Tensor" title={title} onClear={clear} views={["graph", "log"]}>
         <Figure name="Weight">no: it is computed, or this trace does not have it</Figure>
+        <Values tensor={props.name} />
       </Part>
     );
   const layer = all.layer_id[i] ?? null;
@@ -43,6 +45,7 @@ export function TensorPart(props: { name: string }) {
       <Figure name="Offset">{count(all.offset_bytes[i])}</Figure>
       <Within />
       <Used filter={{ tensor: asPattern(props.name), token: selectedToken.value }} />
+      <Values tensor={props.name} />
     </Part>
   );
 }

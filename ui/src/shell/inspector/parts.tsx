@@ -26,7 +26,7 @@ export function TokenPart(props: { token: number }) {
   const took = begin === null || end === null ? null : end - begin;
   const text = batches.text[i] ?? null;
   return (
-    <Part kind="Token" title={props.token} onClear={clear} views={["memory", "timeline", "graph", "log", "experts"]}>
+    <Part kind="Token" title={props.token} onClear={clear} views={["memory", "timeline", "graph", "log", "experts", "values"]}>
       <Figure name="Text">
         {text === null ? "not observed" : <span class="mono wrap">{visible(text.slice(0, TEXT_MOST))}{text.length > TEXT_MOST && " …"}</span>}
       </Figure>
@@ -50,7 +50,7 @@ export function LayerPart(props: { layer: number }) {
     size += all.size_bytes[i]!;
   });
   return (
-    <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts"]}>
+    <Part kind="Layer" title={props.layer} onClear={() => select({ layer: null })} views={["memory", "graph", "log", "experts", "values"]}>
       <Figure name="Weights">{all && n > 0 ? counted(n, "tensor") : "not known"}</Figure>
       <Figure name="Size">{all && n > 0 ? bytes(size) : "not known"}</Figure>
       {n > 0 && <Within />}

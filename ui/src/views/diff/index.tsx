@@ -10,6 +10,7 @@ import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { select, selection } from "../../state/selection";
 import { index, summary } from "../../state/trace";
+import { urlParam } from "../../state/url";
 import type { Diff, Tokens } from "./answer";
 import { Around, StructureChanges } from "./Around";
 import { Lines, phaseOf } from "./Lines";
@@ -17,6 +18,7 @@ import { chooseRow, choiceProblem, chosenRow, compareTraces, shownSide, showSide
 import { sampleAt, type Samples } from "./samples";
 import { Strips } from "./Strips";
 import { Tables } from "./Tables";
+import { ValuesDiff } from "./Values";
 import "./diff.css";
 
 function OnlyOne() {
@@ -63,10 +65,25 @@ function SideChoice(props: { side: "a" | "b"; now: Traces }) {
   );
 }
 
+/** What is compared: times, or what the ops put out. */
+const compared = urlParam("diff_what", "times");
+
+function isOfValues(): boolean {
+  return compared.value === "values";
+}
+
 function Head(props: { now: Traces }) {
   const shown = shownSide.value;
   return (
     <div class="diff-head">
+      <div class="diff-what" role="group" aria-label="What is compared">
+        <button type="button" aria-pressed={!isOfValues()} title="How long everything takes (V)" onClick={() => (compared.value = "times")}>
+          Times
+        </button>
+        <button type="button" aria-pressed={isOfValues()} title="What the ops put out: where it first differs, and by how much (V)" onClick={() => (compared.value = "values")}>
+          Values
+        </button>
+      </div>
       <SideChoice side="a" now={props.now} />
       <button type="button" onClick={swapSides} title="Swap A and B (X)">
         Swap
@@ -138,7 +155,7 @@ function Comparison(props: { now: Traces }) {
   const { a, b } = props.now;
   // A run that still grows is compared when somebody asks for it: each comparison reads all of it.
   const asked = useSignal(0);
-  const key = `${a}.${b}.${asked.value}`;
+  const key = isOfValues() ? null : `${a}.${b}.${asked.value}`;
   const diff = useResource(key, (abort) => getJson<Diff>(ofTrace(a, "diff"), { other: b }, abort));
   const tokens = useResource(key, (abort) => getJson<Tokens>(ofTrace(a, "diff/tokens"), { other: b }, abort));
   const error = diff.error.value ?? tokens.error.value;
@@ -165,7 +182,7 @@ function Comparison(props: { now: Traces }) {
           </button>
         </p>
       )}
-      {body}
+      {isOfValues() ? <ValuesDiff now={props.now} asked={asked.value} /> : body}
     </>
   );
 }
@@ -174,6 +191,13 @@ export function Component() {
   useEffect(
     () =>
       bind(
+        {
+          id: "diff.values",
+          keys: ["KeyV"],
+          title: "Compare values, or times again",
+          scope: "Diff",
+          run: () => (compared.value = isOfValues() ? "times" : "values"),
+        },
         { id: "diff.swap", keys: ["KeyX"], title: "Swap A and B", scope: "Diff", run: swapSides },
         {
           id: "diff.show",

@@ -7,6 +7,7 @@ import { isDark } from "../../draw/colour";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { announce } from "../../parts/announce";
+import { badItems } from "./bad";
 import type { Pointer } from "./bindings";
 import { readTheme, type Look } from "./brush";
 import type { Colouring } from "./colours";
@@ -47,6 +48,7 @@ const KEYS =
 
 function useLook(props: GraphCanvasProps, hover: ReadonlySignal<Hover | null>): ReadonlySignal<Look | null> {
   const { store, colouring, path, marks } = props;
+  const bad = useComputed(() => (store.graph.value && store.scene.value ? badItems(store.graph.value, store.scene.value) : new Map()));
   return useComputed<Look | null>(() => {
     const g = store.graph.value;
     const scene = store.scene.value;
@@ -64,6 +66,7 @@ function useLook(props: GraphCanvasProps, hover: ReadonlySignal<Hover | null>): 
       theme: readTheme(),
       colouring: colouring.value,
       path: path.value,
+      bad: bad.value,
       selected: marks.value?.selected ?? new Set(),
       related: marks.value?.related ?? new Set(),
       hits,

@@ -2,9 +2,10 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { CATEGORIES, categoryColour, css, isDark, sequence, type Rgb } from "../../draw/colour";
-import { bytes, duration } from "../../draw/format";
+import { bytes, counted, duration } from "../../draw/format";
 import { COLOUR_TITLES, ORIGINS, type Colouring } from "./colours";
-import type { Origin } from "./graph";
+import { badOps } from "./bad";
+import type { Origin, TokenGraph } from "./graph";
 import { originMark } from "./paintBoxes";
 import { readTheme } from "./brush";
 
@@ -58,8 +59,28 @@ function OriginEntry(props: { origin: Origin }) {
   );
 }
 
-export function Legend(props: { colouring: Colouring }) {
-  const { colouring } = props;
+/** Only where there is something to explain. */
+function BadEntry(props: { g: TokenGraph }) {
+  const n = badOps(props.g).size;
+  if (n === 0) return null;
+  return (
+    <li>
+      <Drawn
+        width={14}
+        height={14}
+        draw={(c) => {
+          c.strokeStyle = readTheme().bad;
+          c.lineWidth = 2.5;
+          c.strokeRect(2, 2, 10, 10);
+        }}
+      />
+      <b>NaN or Inf</b> in the output of {counted(n, "op")}
+    </li>
+  );
+}
+
+export function Legend(props: { g: TokenGraph; colouring: Colouring }) {
+  const { g, colouring } = props;
   const dark = isDark.value;
   const { by } = colouring;
   const amount = by === "bytes" ? bytes : duration;
@@ -88,6 +109,7 @@ export function Legend(props: { colouring: Colouring }) {
       {ORIGINS.map((origin) => (
         <OriginEntry key={origin} origin={origin} />
       ))}
+      <BadEntry g={g} />
     </ul>
   );
 }

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { bytes, duration, shape } from "../../draw/format";
 import { VirtualTable, type Column } from "../../parts/VirtualTable";
+import { badWords } from "../../state/bad";
 import type { TokenGraph } from "./graph";
 import { selectTensor } from "./select";
 import type { GraphStore } from "./store";
@@ -37,6 +38,7 @@ function columnsOf(g: TokenGraph): Column<number>[] {
       number: true,
       cell: (i) => String((g.criticalStep(i) ?? -1) + 1 || ""),
     },
+    { id: "values", title: "Values", width: 130, cell: (i) => (g.isNode(i) ? (badWords(g.reply.run, g.opOf(i)) ?? "") : "") },
     { id: "inputs", title: "Inputs", width: 420, tip: (i) => inputsText(g, i), cell: (i) => inputsText(g, i) },
   ];
 }

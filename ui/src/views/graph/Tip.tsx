@@ -1,6 +1,7 @@
 // What a box or a line is, beside the pointer.
 
 import { bytes, count, counted, duration, percent, shape } from "../../draw/format";
+import { badWords } from "../../state/bad";
 import { Tooltip } from "../../parts/Tooltip";
 import type { TokenGraph } from "./graph";
 import type { Item, Line, Scene } from "./scene";
@@ -40,6 +41,7 @@ function NodeTip({ g, tensor }: { g: TokenGraph; tensor: number }) {
   const step = g.criticalStep(tensor);
   const total = g.reply.total_ns;
   const time = t.duration_ns[tensor] ?? null;
+  const bad = badWords(g.reply.run, tensor);
   return (
     <table>
       <caption>
@@ -58,6 +60,7 @@ function NodeTip({ g, tensor }: { g: TokenGraph; tensor: number }) {
           <Row what="weights read" value={`${t.weight_bytes_at_most[tensor] ? "at most " : ""}${bytes(t.weight_bytes[tensor])}`} />
         )}
         <Row what="backend" value={g.backend(tensor) ?? "not observed"} />
+        {bad && <Row what="values" value={bad} />}
         {step !== null && (
           <Row what="critical path" value={`step ${step + 1} of ${g.reply.critical_path.nodes.length}`} />
         )}

@@ -1,6 +1,7 @@
 // What everything that draws the picture draws with.
 
 import { themeColour } from "../../draw/colour";
+import type { Bad } from "../../state/bad";
 import type { Eye } from "./camera";
 import type { Colouring } from "./colours";
 import type { TokenGraph } from "./graph";
@@ -17,6 +18,7 @@ export interface Theme {
   readonly accent: string;
   readonly mark: string;
   readonly focus: string;
+  readonly bad: string;
 }
 
 export function readTheme(): Theme {
@@ -30,6 +32,7 @@ export function readTheme(): Theme {
     accent: themeColour("--accent"),
     mark: themeColour("--mark"),
     focus: themeColour("--focus"),
+    bad: themeColour("--bad"),
   };
 }
 
@@ -40,6 +43,8 @@ export interface Look {
   readonly colouring: Colouring;
   /** null: not shown. */
   readonly path: PathInScene | null;
+  /** Items whose outputs are not finite. */
+  readonly bad: ReadonlyMap<number, Bad>;
   /** Items. */
   readonly selected: ReadonlySet<number>;
   readonly related: ReadonlySet<number>;
@@ -83,10 +88,11 @@ export function stepsLabel(steps: { first: number; last: number; n: number }): s
   return steps.n === 1 ? String(steps.first) : `${steps.first}–${steps.last}`;
 }
 
-/** Words in a round field of the colour of the critical path; y: its middle. Returns its width. */
-export function pill(b: Brush, label: string, x: number, y: number, size: number): number {
+/** Words in a round field, of the colour of the critical path unless another is named; y: its
+ * middle. Returns its width. */
+export function pill(b: Brush, label: string, x: number, y: number, size: number, colour = b.look.theme.mark): number {
   const width = label.length * size * LETTER + 8;
-  b.c.fillStyle = b.look.theme.mark;
+  b.c.fillStyle = colour;
   b.c.beginPath();
   b.c.roundRect(x, y - size * 0.75, width, size * 1.5, size * 0.75);
   b.c.fill();

@@ -1,5 +1,6 @@
 // The picture as a file: SVG of all of it, PNG of all of it as large as browsers draw.
 
+import { badItems } from "./bad";
 import { css, inkOn, isDark } from "../../draw/colour";
 import { announce } from "../../parts/announce";
 import { readTheme, type Theme } from "./brush";
@@ -124,7 +125,7 @@ export async function exportPng(g: TokenGraph, scene: Scene, colouring: Colourin
   const none = new Set<number>();
   paint(
     c,
-    { g, scene, theme: readTheme(), colouring, path, selected: none, related: none, hits: none, hit: null, cursor: null, hoverItem: null, hoverLine: null },
+    { g, scene, theme: readTheme(), colouring, path, selected: none, related: none, hits: none, hit: null, cursor: null, hoverItem: null, hoverLine: null, bad: badItems(g, scene) },
     { x: -MARGIN, y: -MARGIN, scale },
     canvas.width,
     canvas.height,

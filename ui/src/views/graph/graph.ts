@@ -1,6 +1,7 @@
 // A token's graph, with what the views of it ask again and again.
 
 import { bytes, count, counted, duration, plainName, shape } from "../../draw/format";
+import { badWords } from "../../state/bad";
 import type { GraphReply } from "./reply";
 
 export type Origin = "disk" | "buffer" | "computed" | "unknown";
@@ -212,10 +213,12 @@ export class TokenGraph {
       return `${this.name(tensor)}, ${this.type(tensor)} ${shape(this.ne(tensor))}, ${bytes(t.size_bytes[tensor])}, ${this.place(tensor)}; used by ${counted(this.consumers(tensor).length, "op")}`;
     const inputs = this.inputs(tensor).map((i) => `${this.name(i)} (${this.origin(i)})`);
     const step = this.criticalStep(tensor);
+    const bad = badWords(this.reply.run, tensor);
     const time = this.executes(tensor) ? `, ${duration(t.duration_ns[tensor])}` : ", takes no time";
     return (
       `${this.op(tensor)} ${this.name(tensor)}, ${this.partTitle(this.partOf(tensor))}${time}` +
       (step === null ? "" : `, step ${step + 1} of the critical path`) +
+      (bad ? `, ${bad}` : "") +
       `; computed from ${inputs.join(", ") || "nothing"}; used by ${counted(this.consumers(tensor).length, "op")}`
     );
   }

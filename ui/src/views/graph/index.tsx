@@ -7,6 +7,7 @@ import { count, counted, duration, percent } from "../../draw/format";
 import { bind } from "../../input/keys";
 import { Empty, Failure, Loading } from "../../parts/messages";
 import { selectedTrace, selection } from "../../state/selection";
+import { followBad } from "../../state/bad";
 import { generation, summary } from "../../state/trace";
 import { graphBindings, type Pointer } from "./bindings";
 import { Colouring } from "./colours";
@@ -103,6 +104,7 @@ export function Component() {
   const findBox = useRef<HTMLInputElement>(null);
   useQuestions(store);
   useEffect(() => () => store.dispose(), []);
+  useEffect(() => followBad(), []);
   useEffect(() => bind(...graphBindings(store, pointer, findBox)), []);
   useEffect(
     () =>
@@ -159,7 +161,7 @@ export function Component() {
         <GraphCanvas store={store} colouring={colouring} path={path} marks={marks} pointer={pointer} />
         <Busy store={store} />
       </div>
-      <Legend colouring={colouring.value} />
+      <Legend g={g} colouring={colouring.value} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // Draws the picture: only what is to be seen, texts only where they can be read.
 
+import { drawBad } from "./bad";
 import { LETTER, onScreen, pill, stepsLabel, TEXT_LEAST, text, type Brush, type Look, type Rect } from "./brush";
 import type { Eye } from "./camera";
 import { drawClosedPart, drawLeaf, drawOp, drawPort, drawView } from "./paintBoxes";
@@ -180,5 +181,9 @@ export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: 
   }
   drawJumps(b);
   for (const [i, item, r] of seen) if (item.kind !== "part" || !open[item.part]) drawSteps(b, i, item, r);
+  for (const [i, item, r] of seen) {
+    const what = b.look.bad.get(i);
+    if (what && (item.kind !== "part" || !open[item.part])) drawBad(b, what, r);
+  }
   for (const [i, , r] of seen) drawOutlines(b, i, r);
 }

@@ -2,6 +2,7 @@
 
 import { bytes, count, duration, plainName, visible } from "../../draw/format";
 import type { Column } from "../../parts/VirtualTable";
+import { badWords } from "../../state/bad";
 import { batchIndex, summary } from "../../state/trace";
 import type { LogRow, Place, Source } from "./types";
 
@@ -119,6 +120,13 @@ export const COLUMNS: readonly Column<LogRow>[] = [
           {expertsText(s)} <small>{placeText(s)}</small>
         </span>
       )),
+  },
+  {
+    id: "values",
+    title: "Values",
+    width: 130,
+    hint: "Whether its output has NaN or infinities, where values were recorded.",
+    cell: (r) => badWords(r.run, r.node) ?? "",
   },
   { id: "phase", title: "Phase", width: 80, cell: (r) => r.phase },
   { id: "busy", title: "Busy", width: 84, number: true, hint: "Work of all threads, summed.", cell: (r) => span(r.busy_ns) },

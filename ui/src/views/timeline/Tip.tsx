@@ -2,6 +2,7 @@
 
 import { bytes, count, counted, duration, moment, percent, plainName } from "../../draw/format";
 import { Tooltip } from "../../parts/Tooltip";
+import { badWords } from "../../state/bad";
 import { summary, tensors } from "../../state/trace";
 import type { Hit } from "./hit";
 import { sliceName, sliceToken } from "./shapes";
@@ -15,6 +16,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
   const open = (s.flags[i]! & OPEN) !== 0;
   const weight = s.weight[i] === NONE ? null : s.weight[i]!;
   const t = tensors.value;
+  const bad = badWords(s.run[i]!, s.node[i]!);
   return (
     <>
       <strong>{plainName(sliceName(tile, i))}</strong>
@@ -28,6 +30,7 @@ function SliceTip(props: { hit: Extract<Hit, { kind: "slice" }> }) {
         {row.title}: busy {open ? "not observed (its end was not seen)" : duration(s.busy_ns[i])}, waits{" "}
         {open ? "not observed" : duration(s.wait_ns[i])}
       </div>
+      {bad && <strong>{bad}</strong>}
       <div>at {moment(s.start_ns[i]!, Math.max(1, s.busy_ns[i]! / 10))}</div>
       {weight !== null && t && (
         <div>

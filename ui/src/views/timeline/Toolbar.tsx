@@ -2,6 +2,7 @@
 
 import { CATEGORIES, css } from "../../draw/colour";
 import { duration } from "../../draw/format";
+import { badOutputs } from "../../state/bad";
 import { hasSelection } from "../../state/selection";
 import { centre, selectShown, showAll } from "./actions";
 import { exportPicture } from "./export";
@@ -23,6 +24,11 @@ function Legend() {
       <li>
         <span class="tl-swatch tl-waits" /> waits
       </li>
+      {badOutputs.value && (
+        <li>
+          <span class="tl-swatch tl-bad" /> NaN or Inf put out
+        </li>
+      )}
     </ul>
   );
 }

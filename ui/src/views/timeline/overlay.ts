@@ -4,6 +4,7 @@
 import { ticks } from "../../draw/axis";
 import { duration, moment } from "../../draw/format";
 import { selection } from "../../state/selection";
+import { drawBadOps } from "./bad";
 import type { Drag } from "./scene";
 import { drawLayerNames, drawSliceNames } from "./names";
 import { chosenOp } from "./op";
@@ -158,6 +159,7 @@ export function drawOverlay(pen: Pen, l: Layout, shown: readonly Shown[], marked
     drawSliceNames(pen, l, tile, range.from, range.to, marked.marks);
     drawLayerNames(pen, l, tile, selection.peek().layer);
   }
+  drawBadOps(pen, l);
   drawUnread(pen, l);
   drawNoLayers(pen, l, shown);
   drawChosenOp(pen, l);

@@ -41,6 +41,7 @@ export interface Pen {
   readonly line: string;
   readonly accent: string;
   readonly mark: string;
+  readonly bad: string;
 }
 
 export const FONT = "11px system-ui, sans-serif";
@@ -48,7 +49,7 @@ export const FONT = "11px system-ui, sans-serif";
 export const LETTER = 6;
 
 let inksOf: string | undefined;
-let inks: Pick<Pen, "ink" | "ink2" | "ground" | "line" | "accent" | "mark">;
+let inks: Pick<Pen, "ink" | "ink2" | "ground" | "line" | "accent" | "mark" | "bad">;
 
 /** Asked of the style sheet once a theme. */
 function themeInks(): typeof inks {
@@ -62,6 +63,7 @@ function themeInks(): typeof inks {
       line: themeColour("--line"),
       accent: themeColour("--accent"),
       mark: themeColour("--mark"),
+      bad: themeColour("--bad"),
     };
   }
   return inks;

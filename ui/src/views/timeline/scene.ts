@@ -5,6 +5,7 @@ import { batch, effect, signal, untracked } from "@preact/signals";
 import { isDark } from "../../draw/colour";
 import { createRects, pencil, sizeCanvas, type RectItem, type RectRenderer } from "../../draw/rects";
 import type { Range } from "../../draw/axis";
+import { badOutputs } from "../../state/bad";
 import { generation, summary, tokenStretch } from "../../state/trace";
 import { selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
@@ -93,7 +94,7 @@ export class Scene {
   private watch(): void {
     for (const each of [timeAxis.range, this.size, this.scroll, this.pointer, this.drag, this.current, layout])
       each.value;
-    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, overview, summary]) each.value;
+    for (const each of [arrived, selection, chosenOp, selectedLanes, isDark, counters, overview, summary, badOutputs]) each.value;
   }
 
   private request(): void {

@@ -1,7 +1,9 @@
+#include "cli/interrupt.h"
+
 #include "base/outdir.h"
-#include "cli/experiment.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +23,7 @@ static void on_signal(int signal)
 {
     int saved = errno;
     interrupted = signal;
-    (void)rename(guarded, renamed);
+    if (guarded[0]) (void)rename(guarded, renamed);
     errno = saved;
 }
 
@@ -71,10 +73,16 @@ void tt_interrupt_guard(const char *folder)
     set_blocked(SIG_UNBLOCK);
 }
 
+void tt_interrupt_watch(void)
+{
+    guarded[0] = '\0';
+    set_handlers();
+}
+
 void tt_interrupt_end(void)
 {
-    (void)tt_outdir_remove(guarded);
-    (void)tt_outdir_remove(renamed);
+    if (guarded[0]) (void)tt_outdir_remove(guarded);
+    if (guarded[0]) (void)tt_outdir_remove(renamed);
     for (size_t i = 0; i < SIGNALS; i++)
         (void)sigaction(signals[i], &before[i], NULL);
 }

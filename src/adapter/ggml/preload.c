@@ -1,0 +1,28 @@
+/* The preloaded library begins with the program and ends with it. */
+#include "adapter/ggml/capture.h"
+#include "adapter/ggml/process.h"
+#include "record/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *out = getenv(TT_ENV_OUT), *how = getenv(TT_ENV_MODE);
+    tt_process_setup setup = {.in_session = true};
+    tt_error err = {.message = ""};
+    if (!out || !out[0]) return;
+    setup.recorder.path = out;
+    setup.recorder.ring_bytes = tt_capture_bytes(TT_ENV_THREAD);
+    setup.recorder.limit_bytes = tt_capture_bytes(TT_ENV_LIMIT);
+    setup.recorder.keep_bytes = tt_capture_bytes(TT_ENV_RING);
+    if (how && strcmp(how, "hook") == 0) setup.mode = TT_MODE_HOOK;
+    if (how && strcmp(how, "callback") == 0) setup.mode = TT_MODE_CALLBACK;
+    tt_capture_read();
+    (void)tt_process_begin(&setup, &err);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    (void)tt_process_end(NULL);
+}

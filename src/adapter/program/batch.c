@@ -1,0 +1,295 @@
+#include "adapter/program/batch.h"
+
+#include "adapter/ggml/buffers.h"
+#include "adapter/ggml/capture.h"
+#include "adapter/ggml/graphs.h"
+#include "adapter/ggml/owner.h"
+#include "adapter/ggml/process.h"
+#include "adapter/program/engine.h"
+#include "adapter/program/memory.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A node as the program holds it: number + 1 (17 bits), place (6 bits), generation (32 bits). */
+#define NODE_BITS 17
+#define PLACE_BITS 6
+_Static_assert(1u << PLACE_BITS == TT_PROGRAM_BATCHES, "a place fits");
+_Static_assert(TT_PROGRAM_NODES_MAX < 1u << NODE_BITS, "a node fits");
+
+static tt_program_batch places[TT_PROGRAM_BATCHES];
+
+/* --- tensors by key --- */
+
+static struct tt_program_index *slot_of(tt_program_batch *b, uint64_t key)
+{
+    uint32_t stamp = atomic_load(&b->generation);
+    uint32_t i = (uint32_t)(key ^ key >> 32) & (b->index_capacity - 1);
+    while (b->index[i].stamp == stamp && b->index[i].key != key)
+        i = (i + 1) & (b->index_capacity - 1);
+    return &b->index[i];
+}
+
+static bool grow_index(tt_program_batch *b)
+{
+    struct tt_program_index *old = b->index;
+    uint32_t n = b->index_capacity, stamp = atomic_load(&b->generation);
+    uint32_t larger = n ? n * 2 : 1024;
+    struct tt_program_index *fresh = calloc(larger, sizeof *fresh);
+    if (!fresh) return false;
+    b->index = fresh;
+    b->index_capacity = larger;
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].stamp == stamp) *slot_of(b, old[i].key) = old[i];
+    free(old);
+    return true;
+}
+
+struct ggml_tensor *tt_program_batch_find(tt_program_batch *b, uint64_t key, uint32_t *node)
+{
+    struct tt_program_index *slot = b->index_capacity ? slot_of(b, key) : NULL;
+    bool is_there = slot && slot->stamp == atomic_load(&b->generation);
+    if (node) *node = is_there ? slot->node : 0;
+    return is_there ? slot->tensor : NULL;
+}
+
+/* --- tensors --- */
+
+static void tell_run(tt_recorder *r, tt_program_batch *b, uint32_t graph)
+{
+    tt_bytes payload;
+    b->meta.graph = graph;
+    tt_bytes_init(&payload, 128);
+    tt_meta_put_run(&payload, &b->meta);
+    (void)tt_process_put(r, TT_META_RUN, &payload);
+}
+
+/* What was foretold of the graph does not hold. */
+static void differs(tt_recorder *r, tt_program_batch *b)
+{
+    if (!b->same) return;
+    b->same = false;
+    if (b->meta.graph && b->told) tell_run(r, b, 0);
+    b->meta.graph = 0;
+}
+
+static bool reserve(void **list, uint32_t *capacity, uint32_t n, size_t size)
+{
+    if (n < *capacity) return true;
+    uint32_t larger = *capacity ? *capacity * 2 : 256;
+    void *more = realloc(*list, larger * size);
+    if (!more) return false;
+    *list = more;
+    *capacity = larger;
+    return true;
+}
+
+/* The next tensor of the place, made *t; most often it is that already. */
+static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
+                                       const struct ggml_tensor *t, uint64_t key, uint32_t node)
+{
+    uint32_t capacity = b->tensors_capacity;
+    if (b->n_tensors >= TT_PROGRAM_TENSORS_MAX) return NULL;
+    if (!reserve((void **)&b->tensors, &b->tensors_capacity, b->n_tensors, sizeof *b->tensors))
+        return NULL;
+    if (b->tensors_capacity > capacity)
+        memset(b->tensors + capacity, 0, (b->tensors_capacity - capacity) * sizeof *b->tensors);
+    struct ggml_tensor *to = b->tensors[b->n_tensors];
+    if (!to) to = b->tensors[b->n_tensors] = calloc(1, sizeof *to);
+    if (!to || (b->n_tensors >= b->index_capacity / 2 && !grow_index(b))) return NULL;
+    struct ggml_tensor next = *t;
+    /* What a value said of a node's place holds for the same node of the batches to come. */
+    if (!t->op_params[0] && b->engine->stage && strcmp(to->name, t->name) == 0)
+        memcpy(next.op_params, to->op_params, sizeof next.op_params);
+    if (memcmp(to, &next, sizeof next) != 0) {
+        differs(r, b);
+        memcpy(to, &next, sizeof next);
+    }
+    *slot_of(b, key) = (struct tt_program_index){key, to, node, atomic_load(&b->generation)};
+    b->n_tensors++;
+    return to;
+}
+
+struct ggml_tensor *tt_program_batch_add_leaf(tt_recorder *r, tt_program_batch *b,
+                                              const struct ggml_tensor *t, uint64_t key)
+{
+    return next_tensor(r, b, t, key, 0);
+}
+
+uint32_t tt_program_batch_add(tt_recorder *r, tt_program_batch *b, const struct ggml_tensor *t,
+                              uint64_t key)
+{
+    uint32_t n = b->n_nodes;
+    if (n >= TT_PROGRAM_NODES_MAX) return 0;
+    if (n >= b->nodes_capacity) {
+        uint32_t capacity = b->nodes_capacity;
+        uint8_t *taken = realloc(b->taken, capacity ? capacity * 2 : 256);
+        if (!taken) return 0;
+        b->taken = taken;
+        if (!reserve((void **)&b->nodes, &b->nodes_capacity, n, sizeof *b->nodes)) return 0;
+    }
+    struct ggml_tensor *to = next_tensor(r, b, t, key, n + 1);
+    if (!to) return 0;
+    if (b->same && (n >= b->n_before || b->nodes[n] != to)) differs(r, b);
+    b->nodes[n] = to;
+    b->taken[n] = 0;
+    return ++b->n_nodes;
+}
+
+/* --- batches --- */
+
+static tt_program_batch *free_place(uint32_t context)
+{
+    tt_program_batch *any = NULL;
+    for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++) {
+        tt_program_batch *b = &places[i];
+        if (atomic_load(&b->generation) & 1u) continue;
+        /* What the context computed last is what it is likely to compute. */
+        if (b->n_nodes && b->context == context) return b;
+        if (!any || (any->n_nodes && !b->n_nodes)) any = b;
+    }
+    return any;
+}
+
+static bool leave_out(tt_area *a, uint32_t id)
+{
+    bool stopped = atomic_load_explicit(&a->stopped, memory_order_relaxed);
+    if (!stopped && tt_capture_wants(id - 1u, id - 1u)) return false;
+    atomic_fetch_add(stopped ? &a->counts.batches_after_limit : &a->counts.batches_not_asked, 1);
+    return true;
+}
+
+tt_program_batch *tt_program_batch_begin(tt_recorder *r, const tt_engine *e, uint32_t context,
+                                         uint32_t threads)
+{
+    tt_area *a = tt_recorder_area(r)->area;
+    uint32_t id = (uint32_t)atomic_fetch_add(&a->counts.batches, 1) + 1;
+    if (leave_out(a, id)) return NULL;
+    tt_program_batch *b = free_place(context);
+    if (!b) {
+        atomic_fetch_add(&a->counts.runs_left_out, 1);
+        return NULL;
+    }
+    uint64_t now = tt_ticks();
+    uint32_t before = b->meta.graph;
+    b->n_before = b->n_nodes;
+    b->same = b->engine == e && before && tt_graphs_knows(before) &&
+              b->buffers == tt_buffers_generation();
+    b->buffers_begin = tt_buffers_generation();
+    b->engine = e;
+    b->n_nodes = b->n_tensors = 0;
+    b->id = id;
+    b->told = b->is_loose = false;
+    b->context = context;
+    atomic_store(&b->last_ticks, now);
+    b->meta = (tt_meta_run){.id = (uint32_t)atomic_fetch_add(&a->counts.runs, 1) + 1,
+                            .batch = id,
+                            .graph = b->same ? before : 0,
+                            .observed = TT_OBSERVED_PROGRAM,
+                            .threads = threads,
+                            .ticks = now,
+                            .thread = tt_owner_thread()};
+    atomic_store(&b->run, b->meta.id);
+    atomic_fetch_add(&b->generation, 1);
+    return b;
+}
+
+void tt_program_batch_tell(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m,
+                           const int32_t *tokens, const int32_t *positions)
+{
+    const tt_batch_sequences none = {NULL, NULL};
+    tt_bytes payload;
+    m->id = b->id;
+    m->context = b->context;
+    m->ticks = b->meta.ticks;
+    m->thread = b->meta.thread;
+    if (tokens) m->flags |= TT_BATCH_TOKENS;
+    if (positions) m->flags |= TT_BATCH_POSITIONS;
+    tt_bytes_init(&payload, TT_META_RECORD_MAX);
+    tt_meta_put_batch(&payload, m, tokens, positions, &none);
+    (void)tt_process_put(r, TT_META_BATCH, &payload);
+    tt_process_at_first_run();
+    b->told = true;
+    tell_run(r, b, b->meta.graph);
+}
+
+static uint32_t identify(tt_recorder *r, tt_program_batch *b)
+{
+    if (b->same && b->n_nodes == b->n_before && b->meta.graph &&
+        b->buffers == tt_buffers_generation())
+        return b->meta.graph;
+    /* Of a program's buffer that went while the batch was computed nothing can be asked any more.
+     */
+    bool some_went = b->engine->stage && b->buffers_begin != tt_buffers_generation();
+    for (uint32_t i = 0; some_went && i < b->n_tensors; i++)
+        if (!tt_program_buffer_is_there(b->tensors[i]->buffer)) {
+            b->tensors[i]->buffer = NULL;
+            b->tensors[i]->data = NULL;
+        }
+    uint32_t graph = tt_graphs_identify(r, b->engine, b->nodes, (int)b->n_nodes, NULL, 0);
+    b->buffers = tt_buffers_generation();
+    if (graph != b->meta.graph) tell_run(r, b, graph);
+    return graph;
+}
+
+void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, int status)
+{
+    tt_meta_end end = {b->meta.id, ticks ? ticks : atomic_load(&b->last_ticks), status};
+    tt_meta_batch nothing = {.phase = TT_PHASE_UNKNOWN};
+    tt_bytes payload;
+    if (!b->told) tt_program_batch_tell(r, b, &nothing, NULL, NULL);
+    (void)identify(r, b);
+    tt_bytes_init(&payload, 64);
+    tt_meta_put_end(&payload, &end);
+    (void)tt_process_put(r, TT_META_RUN_END, &payload);
+    end.id = b->id;
+    tt_bytes_init(&payload, 64);
+    tt_meta_put_end(&payload, &end);
+    (void)tt_process_put(r, TT_META_BATCH_END, &payload);
+    atomic_fetch_add(&b->generation, 1);
+}
+
+void tt_program_batches_end(tt_recorder *r)
+{
+    for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++)
+        if (atomic_load(&places[i].generation) & 1u) tt_program_batch_end(r, &places[i], 0, 0);
+}
+
+void tt_program_batches_forget(void)
+{
+    for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++) {
+        if (atomic_load(&places[i].generation) & 1u) atomic_fetch_add(&places[i].generation, 1);
+        places[i].meta.graph = 0;
+    }
+}
+
+void tt_program_batch_stage(tt_recorder *r, tt_program_batch *b, struct ggml_tensor *t,
+                            uint32_t stage, int32_t layer)
+{
+    struct ggml_tensor was = *t;
+    tt_program_set_stage(t, stage, layer);
+    if (memcmp(was.op_params, t->op_params, sizeof was.op_params) != 0) differs(r, b);
+}
+
+/* --- nodes in the program's hands --- */
+
+uint64_t tt_program_node(const tt_program_batch *b, uint32_t node_plus_1)
+{
+    uint64_t place = (uint64_t)(b - places);
+    if (!node_plus_1) return 0;
+    return (uint64_t)atomic_load(&b->generation) << (NODE_BITS + PLACE_BITS) | place << NODE_BITS |
+           node_plus_1;
+}
+
+tt_program_batch *tt_program_batch_of(uint64_t node, uint32_t *run, uint32_t *number)
+{
+    uint64_t generation = node >> (NODE_BITS + PLACE_BITS);
+    uint32_t plus_1 = (uint32_t)node & ((1u << NODE_BITS) - 1);
+    tt_program_batch *b = &places[node >> NODE_BITS & (TT_PROGRAM_BATCHES - 1)];
+    if (!plus_1 || !(generation & 1u)) return NULL;
+    if (atomic_load(&b->generation) != generation) return NULL;
+    *run = atomic_load(&b->run);
+    *number = plus_1 - 1;
+    return atomic_load(&b->generation) == generation ? b : NULL;
+}

@@ -1,0 +1,146 @@
+#include "adapter/program/bitnet.h"
+
+#include "adapter/ggml/process.h"
+#include "adapter/program/engine.h"
+#include "bitnet/write.h"
+#include "gguf/types.h"
+#include "record/place.h"
+#include "value/fingerprint.h"
+
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char folder[PATH_MAX];
+static tt_bitnet_writer *writer;
+static bool refused; /* the folder cannot be used: said once, where that is possible */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tt_program_bitnet_begin(const char *path)
+{
+    /* The program may change its working directory. */
+    if (tt_place_absolute(folder, sizeof folder, path, NULL) != TT_OK) folder[0] = '\0';
+}
+
+void tt_program_bitnet_forget(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    lock = fresh;
+    writer = NULL;
+    refused = true; /* parent and child cannot both number their files */
+}
+
+/* The first problem, where somebody will see it. */
+static void tell(const char *message)
+{
+    static _Atomic bool told;
+    tt_recorder *r = tt_process_recorder_if_open();
+    if (atomic_exchange(&told, true)) return;
+    tt_process_problem(message);
+    if (!r) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_process_environment(r, "bitnet_problem", message);
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
+static tt_bitnet_writer *get_writer(void)
+{
+    tt_error err = {.message = ""};
+    (void)pthread_mutex_lock(&lock);
+    if (!writer && !refused && folder[0] && tt_bitnet_writer_open(folder, &writer, &err) != TT_OK) {
+        refused = true;
+        writer = NULL;
+    }
+    tt_bitnet_writer *w = writer;
+    (void)pthread_mutex_unlock(&lock);
+    if (err.message[0]) tell(err.message);
+    return w;
+}
+
+/* One after the other, as BitNet.rs adds them; a fingerprint has sixteen sums. */
+static double rms_of(const tt_value_data *v, uint64_t n)
+{
+    enum { SOME = 256 }; /* whole blocks of every type */
+    const uint8_t *at = v->data;
+    size_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
+    float some[SOME];
+    double sum = 0;
+    for (uint64_t first = 0; first < n; first += SOME) {
+        size_t k = n - first < SOME ? (size_t)(n - first) : SOME;
+        tt_value_to_f32(v->type, at + first / block * bytes, k, some);
+        for (size_t i = 0; i < k; i++)
+            sum += (double)some[i] * (double)some[i];
+    }
+    return sqrt(sum / (double)n);
+}
+
+/* Of no elements; BLAKE3 of nothing (the test vectors of its specification, input_len 0). */
+static void of_nothing(tt_fingerprint *f)
+{
+    static const uint8_t blake3[32] = {0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6,
+                                       0xa0, 0x40, 0x4d, 0xea, 0x36, 0xdc, 0xc9, 0x49,
+                                       0x9b, 0xcb, 0x25, 0xc9, 0xad, 0xc1, 0x12, 0xb7,
+                                       0xcc, 0x9a, 0x93, 0xca, 0xe4, 0x1f, 0x32, 0x62};
+    memset(f, 0, sizeof *f);
+    f->has_blake3 = true;
+    memcpy(f->blake3, blake3, sizeof blake3);
+}
+
+/* False when the shape does not fit the type, or without memory. */
+static bool fingerprint(const tt_value_data *v, tt_fingerprint *f)
+{
+    uint32_t n = tt_value_pieces(v);
+    if (v->ne[0] == 0 || v->ne[1] == 0 || v->ne[2] == 0 || v->ne[3] == 0) {
+        of_nothing(f);
+        return true;
+    }
+    tt_value_piece *pieces = n ? malloc(n * sizeof *pieces) : NULL;
+    if (!pieces) return false;
+    tt_value_look(v, f);
+    for (uint32_t k = 0; k < n; k++)
+        tt_value_take(v, k, TT_VALUE_WITH_BLAKE3, &pieces[k]);
+    tt_value_finish(pieces, n, TT_VALUE_WITH_BLAKE3, f);
+    free(pieces);
+    return true;
+}
+
+void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tensor *t,
+                           int32_t layer, const char *stage, int64_t position)
+{
+    tt_bitnet_writer *w = folder[0] ? get_writer() : NULL;
+    const tt_ggml_type *type = tt_ggml_type_find((uint32_t)t->type);
+    tt_value_data v = {.data = value->data};
+    tt_fingerprint f;
+    uint64_t shape[TT_RECORD_DIMS];
+    if (!w || !type) return;
+    v.type = tt_value_type_of(tt_program_engine()->type_name(t->type));
+    for (unsigned d = 0; d < TT_VALUE_DIMS; d++) {
+        v.ne[d] = (uint64_t)t->ne[d];
+        v.nb[d] = t->nb[d];
+    }
+    tt_error err;
+    if (v.type == TT_VALUE_UNKNOWN || !fingerprint(&v, &f)) return;
+    for (unsigned d = 0; d < value->n_dims; d++)
+        shape[d] = value->ne[value->n_dims - 1 - d];
+    tt_bitnet_record record = {.name = value->name,
+                               .shape = shape,
+                               .n_dims = value->n_dims,
+                               .dtype = type->name,
+                               .has_blake3 = f.has_blake3,
+                               .has_rms = f.has_range && !f.n_nan && !f.n_inf,
+                               .n_elements = f.n,
+                               .has_first_values = f.n_prefix > 0,
+                               .first_values = f.prefix,
+                               .n_first_values = f.n_prefix,
+                               .has_seq = position >= 0,
+                               .seq = position >= 0 ? (uint64_t)position : 0,
+                               .has_layer = stage && stage[0],
+                               .layer = layer,
+                               .stage = stage && stage[0] ? stage : NULL};
+    memcpy(record.blake3, f.blake3, sizeof record.blake3);
+    if (record.has_rms) record.rms = rms_of(&v, f.n);
+    if (tt_bitnet_writer_put(w, &record, NULL, &err) != TT_OK) tell(err.message);
+}

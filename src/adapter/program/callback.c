@@ -1,0 +1,168 @@
+/* tt_ggml_eval_callback: ops of llama.cpp in a program that owns its context and was not started
+ * under trace. All that is known is what the scheduler asks and shows, node by node. */
+#include "adapter/ggml/batches.h"
+#include "adapter/ggml/capture.h"
+#include "adapter/ggml/graphs.h"
+#include "adapter/ggml/libraries.h"
+#include "adapter/ggml/process.h"
+#include "adapter/program/describe.h"
+#include "adapter/program/outputs.h"
+#include "adapter/program/shadow.h"
+#include "adapter/program/thread.h"
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKENS_MAX (1 << 20)
+
+/* What this thread's scheduler is at. */
+static __thread struct {
+    const tt_engine *engine;
+    tt_batch_inputs inputs;
+    bool has_tokens; /* the batch's embeddings were looked up */
+    bool had_output; /* the batch before computed logits or embeddings */
+    bool has_output; /* this one does */
+    bool user_wants; /* the program's own callback asked for the node under way */
+    tt_program_output output;
+} current __attribute__((tls_model("initial-exec")));
+
+/* Whether nodes of this engine say by a flag that they are computed; since 2026. */
+static _Atomic bool goes_by_flag;
+
+/* --- batches --- */
+
+static bool begins_batch(tt_program_batch *b, const tt_engine *e, const struct ggml_tensor *t)
+{
+    uint32_t node;
+    if (!b) return true;
+    (void)tt_program_batch_find(b, (uint64_t)(uintptr_t)t, &node);
+    return node || (current.has_tokens && tt_batches_is_tokens(e, t, 1));
+}
+
+static tt_program_batch *begin_batch(tt_recorder *r, tt_program_thread *self, const tt_engine *e)
+{
+    tt_program_thread_end_batch(r, self, 0, 0);
+    tt_libraries_describe(r, e);
+    tt_program_batch *b = tt_program_batch_begin(r, tt_program_shadow_engine(e), 1, 0);
+    self->batch = b;
+    if (b) self->generation = atomic_load(&b->generation);
+    memset(&current.inputs, 0, sizeof current.inputs);
+    current.had_output = current.has_output;
+    current.has_output = current.has_tokens = false;
+    return b;
+}
+
+/* When tokens and positions have been met. Inputs have their values by the time that the first node
+ * that reads them is about to be computed. */
+static void tell_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
+                       const struct ggml_tensor *t)
+{
+    tt_batch_inputs *in = &current.inputs;
+    if (tt_batches_is_tokens(e, t, 1)) current.has_tokens = true;
+    if (strcmp(t->name, "result_output") == 0 || strcmp(t->name, "result_embd_pooled") == 0)
+        current.has_output |= t->ne[1] > 0;
+    if (b->told) return;
+    tt_batches_look(e, t, true, in);
+    if (!in->positions || !(in->tokens || in->embeddings)) return;
+    int64_t n = in->tokens ? in->tokens->ne[0] : in->embeddings->ne[1];
+    tt_meta_batch m = {.n_tokens = n > 0 && n <= TOKENS_MAX ? (uint32_t)n : 0};
+    int32_t *tokens =
+        tt_capture_options.text ? tt_batches_numbers(e, in->tokens, m.n_tokens) : NULL;
+    int32_t *positions = tt_batches_numbers(e, in->positions, m.n_tokens);
+    m.phase = tt_batches_phase(current.had_output, positions, m.n_tokens);
+    tt_program_batch_tell(r, b, &m, tokens, positions);
+    free(tokens);
+    free(positions);
+}
+
+/* --- nodes --- */
+
+/* The tensor as it is in the batch: what is no node of it is only read. */
+static struct ggml_tensor *known_or_leaf(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
+                                         const struct ggml_tensor *t, unsigned depth)
+{
+    struct ggml_tensor *known = tt_program_batch_find(b, (uint64_t)(uintptr_t)t, NULL);
+    struct ggml_tensor copy;
+    if (known || depth > 4) return known;
+    memcpy(&copy, t, sizeof copy);
+    memset(copy.src, 0, sizeof copy.src);
+    copy.extra = NULL;
+    copy.buffer = tt_program_shadow_of(r, e, t);
+    copy.view_src = t->view_src ? known_or_leaf(r, b, e, t->view_src, depth + 1) : NULL;
+    if (!copy.view_src) copy.view_offs = 0;
+    return tt_program_batch_add_leaf(r, b, &copy, (uint64_t)(uintptr_t)t);
+}
+
+static uint32_t add_node(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
+                         const struct ggml_tensor *t)
+{
+    struct ggml_tensor copy;
+    memcpy(&copy, t, sizeof copy);
+    copy.extra = NULL;
+    memset(copy.padding, 0, sizeof copy.padding);
+    for (int i = 0; i < GGML_MIRROR_SRC; i++)
+        copy.src[i] = t->src[i] ? known_or_leaf(r, b, e, t->src[i], 0) : NULL;
+    copy.view_src = t->view_src ? known_or_leaf(r, b, e, t->view_src, 0) : NULL;
+    copy.buffer = tt_program_shadow_of(r, e, t);
+    return tt_program_batch_add(r, b, &copy, (uint64_t)(uintptr_t)t);
+}
+
+/* Whether the node is recorded, and so to be shown. */
+static bool on_ask(tt_recorder *r, tt_program_thread *self, const tt_engine *e,
+                   const struct ggml_tensor *t)
+{
+    tt_program_output *out = &current.output;
+    if (t->flags & GGML_MIRROR_FLAG_COMPUTE) atomic_store(&goes_by_flag, true);
+    bool executes = tt_graphs_executes(t, atomic_load(&goes_by_flag));
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_program_batch *b = tt_program_thread_batch(self);
+    if (b && (b->is_loose || b->engine != tt_program_shadow_engine(e))) b = NULL;
+    if (begins_batch(b, e, t)) b = begin_batch(r, self, e);
+    uint32_t node = b ? add_node(r, b, e, t) : 0;
+    if (node && executes) {
+        tell_batch(r, b, e, t);
+        out->run = b->meta.id;
+        out->node = node - 1;
+        out->wanted = tt_program_output_is_wanted(b, t);
+    }
+    (void)pthread_mutex_unlock(&tt_process_lock);
+    if (!node || !executes) return false;
+    tt_program_thread_open(self, b, out->run, out->node, 0);
+    return true;
+}
+
+/* The node has been computed, and the scheduler waits. */
+static void on_shown(tt_program_thread *self, const struct ggml_tensor *t, uint64_t ticks)
+{
+    tt_program_output *out = &current.output;
+    if (!self->open) return;
+    tt_program_thread_close(self, ticks);
+    if (out->wanted)
+        tt_program_output_take_of(current.engine, t, out->run, out->node,
+                                  tt_capture_options.values.level);
+    out->wanted = false;
+}
+
+bool(tt_ggml_eval_callback)(struct ggml_tensor *tensor, bool ask, void *user_data)
+{
+    const tt_ggml_chain *chain = user_data;
+    const void *caller = TT_CALLER;
+    uint64_t now = tt_ticks();
+    tt_program_thread *self = NULL;
+    tt_recorder *r = tt_program_records_engines() ? tt_program_recorder(&self) : NULL;
+    const tt_engine *e = r &&ask ? current.engine = tt_engine_get(caller) : current.engine;
+    bool wants = false;
+    if (chain && chain->callback && (ask || current.user_wants)) {
+        bool answer = chain->callback(tensor, ask, chain->user_data);
+        if (!ask && r && e) on_shown(self, tensor, now);
+        if (!ask) return answer;
+        wants = answer;
+    } else if (!ask) {
+        if (r && e) on_shown(self, tensor, now);
+        return true;
+    }
+    current.user_wants = wants;
+    if (r && e && on_ask(r, self, e, tensor)) return true;
+    return wants;
+}

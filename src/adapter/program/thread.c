@@ -1,0 +1,106 @@
+#include "adapter/program/thread.h"
+
+#include "adapter/ggml/lane.h"
+#include "adapter/ggml/process.h"
+#include "adapter/program/describe.h"
+#include "adapter/program/engine.h"
+#include "base/clock.h"
+
+#include <string.h>
+
+static __thread tt_program_thread thread __attribute__((tls_model("initial-exec")));
+static _Atomic uint32_t era = 1;
+
+void tt_program_threads_forget(void)
+{
+    atomic_fetch_add(&era, 1);
+}
+
+tt_recorder *tt_program_recorder(tt_program_thread **self)
+{
+    tt_recorder *r = tt_process_recorder();
+    if (!r) return NULL;
+    uint32_t now = atomic_load_explicit(&era, memory_order_relaxed);
+    if (thread.era != now) {
+        /* Its ring was that of another recorder. */
+        memset(&thread, 0, sizeof thread);
+        memset(&tt_lane_self, 0, sizeof tt_lane_self);
+        thread.era = now;
+    }
+    tt_program_describe(r);
+    *self = &thread;
+    return r;
+}
+
+tt_program_batch *tt_program_thread_batch(tt_program_thread *self)
+{
+    if (self->batch && atomic_load(&self->batch->generation) != self->generation)
+        self->batch = NULL;
+    return self->batch;
+}
+
+void tt_program_thread_end_batch(tt_recorder *r, tt_program_thread *self, uint64_t ticks,
+                                 int status)
+{
+    tt_program_batch *b = tt_program_thread_batch(self);
+    if (b) tt_program_batch_end(r, b, ticks, status);
+    self->batch = NULL;
+}
+
+static tt_program_batch *begin_loose(tt_recorder *r, tt_program_thread *self, int64_t position)
+{
+    tt_meta_batch m = {.n_tokens = 1};
+    int32_t at = (int32_t)position;
+    tt_program_batch *b = tt_program_batch_begin(r, tt_program_engine(), 1, 0);
+    if (!b) return NULL;
+    tt_program_batch_tell(r, b, &m, NULL, position >= 0 && position <= INT32_MAX ? &at : NULL);
+    b->is_loose = true;
+    b->position = position;
+    self->batch = b;
+    self->generation = atomic_load(&b->generation);
+    return b;
+}
+
+tt_program_batch *tt_program_thread_batch_for(tt_recorder *r, tt_program_thread *self, uint64_t key,
+                                              int64_t position)
+{
+    tt_program_batch *b = tt_program_thread_batch(self);
+    uint32_t node = 0;
+    if (self->left_out) return NULL;
+    /* One that an engine computes is over: what follows is the program's own. */
+    if (b && !b->is_loose && b->engine == tt_program_engine()) return b;
+    if (b && !b->is_loose) tt_program_thread_end_batch(r, self, 0, 0);
+    b = tt_program_thread_batch(self);
+    if (b && b->position == position) (void)tt_program_batch_find(b, key, &node);
+    if (b && b->position == position && !node) return b;
+    tt_program_thread_end_batch(r, self, 0, 0);
+    return begin_loose(r, self, position);
+}
+
+void tt_program_thread_open(tt_program_thread *self, tt_program_batch *b, uint32_t run,
+                            uint32_t node, unsigned lane)
+{
+    tt_lane *l = &tt_lane_self;
+    self->open = NULL;
+    if (!tt_lane_claim(l)) {
+        tt_lane_count_lost();
+        return;
+    }
+    l->run = run;
+    tt_lane_open(l, node, lane, 0, tt_ticks());
+    self->open = l->open;
+    self->open_batch = b;
+    l->open = NULL;
+}
+
+void tt_program_thread_close(tt_program_thread *self, uint64_t ticks)
+{
+    if (!self->open) return;
+    __atomic_store_n(&self->open->arrive, ticks, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->open->release, ticks, __ATOMIC_RELAXED);
+    uint64_t last = atomic_load_explicit(&self->open_batch->last_ticks, memory_order_relaxed);
+    while (last < ticks &&
+           !atomic_compare_exchange_weak(&self->open_batch->last_ticks, &last, ticks))
+        continue;
+    self->open = NULL;
+}

@@ -1,0 +1,22 @@
+/* Texts, each kept once: the same text is the same pointer until the set is freed. */
+#ifndef TT_ANALYZE_TEXTS_H
+#define TT_ANALYZE_TEXTS_H
+
+#include "model/arena.h"
+
+#include <stddef.h>
+
+#define TT_TEXTS_BYTES_MAX ((size_t)64 << 20)
+
+/* Zero-filled is empty. */
+typedef struct tt_texts {
+    tt_arena arena;
+    const char **slots;
+    size_t capacity, n;
+} tt_texts;
+
+/* NULL: no memory, or more than TT_TEXTS_BYTES_MAX. */
+const char *tt_texts_keep(tt_texts *t, const char *text);
+void tt_texts_free(tt_texts *t);
+
+#endif

@@ -1,0 +1,42 @@
+/* What a comparison of values says: sentences, and `tensortrace diff --values --json`. */
+#ifndef TT_ANSWER_VALUEDIFF_H
+#define TT_ANSWER_VALUEDIFF_H
+
+#include "analyze/valuediff.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What it comes to. */
+typedef enum tt_valuediff_outcome {
+    TT_VALUEDIFF_EQUAL,   /* all that was compared is */
+    TT_VALUEDIFF_CLOSE,   /* within the tolerances */
+    TT_VALUEDIFF_TOKENS,  /* likewise, until the tokens differ */
+    TT_VALUEDIFF_DIFFERS, /* something differs, is NaN or of another shape */
+    TT_VALUEDIFF_NOTHING  /* nothing was compared */
+} tt_valuediff_outcome;
+tt_valuediff_outcome tt_valuediff_outcome_of(const tt_valuediff *d);
+const char *tt_valuediff_outcome_name(
+    tt_valuediff_outcome o); /* "equal" "close" "tokens" "differs" "nothing" */
+
+#define TT_VALUEDIFF_SENTENCE 1024
+/* The verdict: the first divergence and where its error is made; or that there is none, and the
+ * largest error; or why nothing was compared. */
+char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
+/* How many values got which verdict. */
+char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
+/* What a person has to know of it: how many there can be, and the i-th. False: the i-th does not
+ * apply. */
+#define TT_VALUEDIFF_NOTES 8u
+bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE]);
+/* What is told of an error: "rel L2 0.31, cosine 0.95, max abs 1.2 at element 5 (0.31, 1.5)". */
+char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room);
+/* "layer 3", "before the layers", "after all layers" ... */
+#define TT_VALUEDIFF_LAYER 40
+char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER]);
+
+/* One object. `paths`: of A and B. */
+void tt_valuediff_json(tt_json *j, const tt_valuediff *d, const char *const paths[2]);
+
+#endif

@@ -1,0 +1,333 @@
+/* The sentences of a comparison of values. */
+#include "answer/valuediff.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A sentence that is put together; what does not fit is cut off. */
+typedef struct sentence {
+    char *out;
+    size_t room, at;
+} sentence;
+
+static void put(sentence *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(sentence *s, const char *fmt, ...)
+{
+    va_list args;
+    if (s->at + 1 >= s->room) return;
+    va_start(args, fmt);
+    int n = vsnprintf(s->out + s->at, s->room - s->at, fmt, args);
+    va_end(args);
+    if (n > 0) s->at += (size_t)n < s->room - s->at ? (size_t)n : s->room - s->at - 1;
+}
+
+tt_valuediff_outcome tt_valuediff_outcome_of(const tt_valuediff *d)
+{
+    if (d->has_first) return TT_VALUEDIFF_DIFFERS;
+    if (!d->compared) return TT_VALUEDIFF_NOTHING;
+    if (d->stopped) return TT_VALUEDIFF_TOKENS;
+    return d->counts[TT_VALUE_CLOSE] ? TT_VALUEDIFF_CLOSE : TT_VALUEDIFF_EQUAL;
+}
+
+const char *tt_valuediff_outcome_name(tt_valuediff_outcome o)
+{
+    static const char *const names[] = {"equal", "close", "tokens", "differs", "nothing"};
+    return names[o];
+}
+
+char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER])
+{
+    if (layer >= 0)
+        (void)snprintf(out, TT_VALUEDIFF_LAYER, "layer %" PRId32, layer);
+    else if (layer == TT_STAGE_LAYER_UNKNOWN)
+        (void)snprintf(out, TT_VALUEDIFF_LAYER, "layer unknown");
+    else
+        (void)snprintf(out, TT_VALUEDIFF_LAYER, "%s",
+                       layer == TT_STAGE_LAYER_AFTER_ALL ? "after all layers"
+                       : behind                          ? "output"
+                                                         : "input");
+    return out;
+}
+
+static void put_size(sentence *s, double rel_l2, bool at_least)
+{
+    if (isnan(rel_l2))
+        put(s, "by how much is not known");
+    else if (isinf(rel_l2))
+        put(s, "rel L2 infinite");
+    else
+        put(s, "rel L2 %s%.3g", at_least ? "at least " : "", rel_l2);
+}
+
+static void put_nan(sentence *s, const char *side, const tt_valuediff_place *p, const char *before)
+{
+    if (*before == ':') put(s, "NaN");
+    if (p->has_counts)
+        put(s, "%s%" PRIu64 " of %s's %" PRIu64 " elements", before, p->n_nan, side, p->n);
+    else
+        put(s, "%show many of %s's %" PRIu64 " elements is not known", before, side, p->n);
+}
+
+char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
+{
+    sentence s = {out, room, 0};
+    const tt_value_error *e = &i->error;
+    out[0] = '\0';
+    if (i->verdict == TT_VALUE_NAN) {
+        put_nan(&s, "A", &i->a, ": ");
+        put_nan(&s, "B", &i->b, ", ");
+        return out;
+    }
+    if (i->verdict == TT_VALUE_SHAPE) {
+        put(&s, "other shapes:");
+        for (unsigned side = 0; side < 2; side++) {
+            const tt_valuediff_place *p = side ? &i->b : &i->a;
+            put(&s, side ? " against [" : " [");
+            for (uint32_t k = 0; k < p->n_dims && k < 8; k++)
+                put(&s, "%s%" PRIu64, k ? ", " : "", p->ne[k]);
+            put(&s, "]");
+        }
+        return out;
+    }
+    if (e->basis == TT_BASIS_HASH && i->verdict == TT_VALUE_DIFFERS) {
+        put(&s, "other bits; a distance is not known");
+        return out;
+    }
+    put_size(&s, e->rel_l2, e->at_least);
+    if (!isnan(e->cosine)) put(&s, ", cosine %.6g", e->cosine);
+    if (!isnan(e->max_abs)) put(&s, ", max abs %.3g", e->max_abs);
+    if (e->worst != TT_VALUE_NONE && e->max_abs > 0)
+        put(&s, " at element %" PRIu64 " (%g against %g)", e->worst, (double)e->worst_a,
+            (double)e->worst_b);
+    return out;
+}
+
+static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_item *i)
+{
+    char layer[TT_VALUEDIFF_LAYER];
+    const tt_valuediff_step *step = &d->steps[i->pair];
+    if (i->position == TT_DUMP_POSITION_UNKNOWN)
+        put(s, "step %" PRIu32, i->pair);
+    else if (step->n_tokens > 1)
+        put(s, "positions %" PRId32 " to %" PRId64, i->position,
+            (int64_t)i->position + step->n_tokens - 1);
+    else
+        put(s, "position %" PRId32, i->position);
+    if (step->a != TT_NONE && d->a->steps[step->a].token != TT_NONE) {
+        const tt_dump_head *h = &d->a->steps[step->a];
+        const char *phase = h->phase == TT_PHASE_PROMPT     ? ", prompt"
+                            : h->phase == TT_PHASE_GENERATE ? ", generated"
+                                                            : "";
+        put(s, " (token %" PRIu32 "%s)", h->token, phase);
+    }
+    if (i->layer != TT_STAGE_LAYER_UNKNOWN && i->layer >= 0)
+        put(s, ", %s", tt_valuediff_layer(i->layer, true, layer));
+    put(s, ", %s", i->stage);
+    if (i->occurrence) put(s, " (no. %" PRIu32 ")", i->occurrence + 1);
+    const tt_valuediff_place *p = i->a.present ? &i->a : &i->b;
+    put(s, " (%s", p->name);
+    if (i->a.present && i->b.present && strcmp(i->a.name, i->b.name) != 0)
+        put(s, ", of B %s", i->b.name);
+    if (*p->op) put(s, ", %s", p->op);
+    if (p->weight) put(s, " with %s", p->weight);
+    put(s, ")");
+}
+
+/* What the inputs of the first divergence say about where its error is made. */
+static void put_blame(sentence *s, const tt_valuediff *d)
+{
+    const tt_valuediff_item *i = &d->first;
+    switch (i->blame) {
+    case TT_BLAME_OWN:
+        if (i->input_rel_l2 > 0)
+            put(s, "; its inputs are close (rel L2 %.2g): the error is made here", i->input_rel_l2);
+        else if (d->n_first_inputs || d->first_reads_cache)
+            put(s, "; its inputs are equal: the error is made here");
+        else
+            put(s, "; it reads no other value: the error is made here, or in what the model or "
+                   "its user puts in");
+        break;
+    case TT_BLAME_INHERITED:
+        if (isnan(i->input_rel_l2) || isinf(i->input_rel_l2))
+            put(s, "; inherited from an input");
+        else
+            put(s,
+                "; its inputs have rel L2 %.2g already: the error has drifted here, no single "
+                "op makes it",
+                i->input_rel_l2);
+        break;
+    default:
+        if (d->n_first_inputs && !isnan(i->input_rel_l2))
+            put(s,
+                "; whether its inputs differ is not known: only their first elements and RMS are "
+                "on both sides");
+        else
+            put(s, "; its inputs are UNMEASURED: the error is made here or before");
+        break;
+    }
+}
+
+/* Why there was nothing to compare. */
+static void put_nothing(sentence *s, const tt_valuediff *d)
+{
+    uint64_t pairings[TT_PAIR_TOKENS + 1] = {0};
+    for (size_t i = 0; i < d->n_steps; i++)
+        pairings[d->steps[i].pairing]++;
+    put(s, "Nothing to compare: ");
+    if (!d->a->n_steps || !d->b->n_steps)
+        put(s, "%s no values (`tensortrace run --values=hash` records them)",
+            d->a->n_steps   ? "B has"
+            : d->b->n_steps ? "A has"
+                            : "both have");
+    else if (pairings[TT_PAIR_BOTH])
+        put(s, "no value was measured on both sides (stages of engines with other names are put "
+               "together with --stages)");
+    else if (d->stopped)
+        put(s, "the first tokens differ already");
+    else if (pairings[TT_PAIR_BATCHES])
+        put(s, "A and B computed the same tokens in other batches");
+    else
+        put(s, "no tokens are at the same place in the text");
+}
+
+char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
+{
+    sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
+    char error[256];
+    const tt_valuediff_row *worst = NULL;
+    out[0] = '\0';
+    switch (tt_valuediff_outcome_of(d)) {
+    case TT_VALUEDIFF_DIFFERS:
+        put(&s, "First divergence: ");
+        put_where(&s, d, &d->first);
+        put(&s, ": %s", tt_valuediff_say_error(&d->first, error, sizeof error));
+        put_blame(&s, d);
+        break;
+    case TT_VALUEDIFF_NOTHING:
+        put_nothing(&s, d);
+        break;
+    case TT_VALUEDIFF_EQUAL:
+        put(&s, "Equal: all %" PRIu64 " values that both sides measured are the same to the bit",
+            d->compared);
+        break;
+    case TT_VALUEDIFF_TOKENS:
+        put(&s,
+            "The tokens differ from position %" PRId32 " on (A has %" PRId32 " there, B %" PRId32
+            "): not comparable. Before that, ",
+            d->stopped_position, d->stopped_token_a, d->stopped_token_b);
+        if (!d->counts[TT_VALUE_CLOSE]) {
+            put(&s, "all %" PRIu64 " values that both sides measured are equal", d->compared);
+            break;
+        }
+        /* fall through */
+    case TT_VALUEDIFF_CLOSE:
+        for (size_t i = 0; i < d->n_stages; i++) {
+            if (d->stages[i].rel_l2 > (worst ? worst->rel_l2 : -1)) worst = &d->stages[i];
+        }
+        put(&s, "%sall %" PRIu64 " values that both sides measured are equal or close",
+            d->stopped ? "" : "No divergence: ", d->compared);
+        if (worst)
+            put(&s, "; the largest error is rel L2 %.3g, of %s", worst->rel_l2, worst->stage);
+        break;
+    }
+    put(&s, ".");
+    return out;
+}
+
+char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
+{
+    sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
+    const uint64_t *c = d->counts;
+    out[0] = '\0';
+    put(&s,
+        "%" PRIu64 " values compared: %" PRIu64 " equal, %" PRIu64 " close, %" PRIu64 " different",
+        d->compared, c[TT_VALUE_EQUAL], c[TT_VALUE_CLOSE], c[TT_VALUE_DIFFERS]);
+    if (c[TT_VALUE_NAN]) put(&s, ", %" PRIu64 " with NaN", c[TT_VALUE_NAN]);
+    if (c[TT_VALUE_SHAPE]) put(&s, ", %" PRIu64 " of another shape", c[TT_VALUE_SHAPE]);
+    if (c[TT_VALUE_UNMEASURED])
+        put(&s, "; %" PRIu64 " UNMEASURED on one side", c[TT_VALUE_UNMEASURED]);
+    put(&s, ".");
+    return out;
+}
+
+static bool note_steps(const tt_valuediff *d, sentence *s)
+{
+    uint64_t only_a = 0, only_b = 0, batches = 0;
+    for (size_t i = 0; i < d->n_steps; i++) {
+        only_a += d->steps[i].pairing == TT_PAIR_ONLY_A;
+        only_b += d->steps[i].pairing == TT_PAIR_ONLY_B;
+        batches += d->steps[i].pairing == TT_PAIR_BATCHES;
+    }
+    if (!only_a && !only_b && !batches) return false;
+    put(s, "UNMEASURED:");
+    if (only_a) put(s, " %" PRIu64 " steps that only A has", only_a);
+    if (only_b) put(s, "%s %" PRIu64 " steps that only B has", only_a ? "," : "", only_b);
+    if (batches)
+        put(s, "%s %" PRIu64 " steps whose tokens the other side computed in other batches",
+            only_a || only_b ? "," : "", batches);
+    return true;
+}
+
+static bool note_first_unequal(const tt_valuediff *d, sentence *s)
+{
+    char error[256];
+    const tt_valuediff_item *u = &d->first_unequal;
+    if (!d->has_first_unequal) return false;
+    if (d->has_first && u->pair == d->first.pair && u->order == d->first.order) return false;
+    put(s, "the first value with other bits: ");
+    put_where(s, d, u);
+    put(s, ": %s", tt_valuediff_say_error(u, error, sizeof error));
+    return true;
+}
+
+static bool note_samples(const tt_valuediff *d, sentence *s)
+{
+    bool samples = false;
+    for (size_t i = 0; i < d->n_items && !samples; i++)
+        samples = d->items[i].error.basis == TT_BASIS_SAMPLES;
+    if (!samples) return false;
+    put(s, "errors are of the elements that fingerprints keep (the first 8 and 16 samples) and of "
+           "statistics of the whole; `run --values=full` on both sides keeps all");
+    return true;
+}
+
+bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE])
+{
+    sentence s = {out, TT_VALUEDIFF_SENTENCE, 0};
+    out[0] = '\0';
+    switch (i) {
+    case 0:
+        if (!d->stopped || tt_valuediff_outcome_of(d) == TT_VALUEDIFF_TOKENS) return false;
+        put(&s,
+            "not comparable from position %" PRId32 " on: A has token %" PRId32
+            " there, B %" PRId32,
+            d->stopped_position, d->stopped_token_a, d->stopped_token_b);
+        return true;
+    case 1:
+        return note_first_unequal(d, &s);
+    case 2:
+        return note_steps(d, &s);
+    case 3:
+        if (d->tokens_known || !d->compared) return false;
+        put(&s,
+            "not all tokens are known on both sides: whether they are the same was not checked");
+        return true;
+    case 4:
+        if (!d->by_order || !d->compared) return false;
+        put(&s, "steps were put in pairs by their order, not by their place in the text");
+        return true;
+    case 5:
+        if (!d->incomplete_a && !d->incomplete_b) return false;
+        put(&s, "%" PRIu64 " values of A and %" PRIu64 " of B could not be read: UNMEASURED",
+            d->incomplete_a, d->incomplete_b);
+        return true;
+    case 6:
+        return note_samples(d, &s);
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,46 @@
+/* What is said of the values of a trace: `tensortrace values --json` and the viewer's API.
+ * Each function writes one object. */
+#ifndef TT_ANSWER_VALUES_H
+#define TT_ANSWER_VALUES_H
+
+#include "analyze/values.h"
+#include "analyze/values_first.h"
+#include "analyze/values_grid.h"
+#include "analyze/values_groups.h"
+#include "base/json.h"
+#include "model/model.h"
+
+typedef struct tt_values_view {
+    const char *path;
+    const tt_values_query *query;
+    bool samples; /* rows with their prefix and samples */
+} tt_values_view;
+
+/* {"file", "rows": [...], "offset", "rows_total", "summary": {...}} */
+void tt_values_list_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+                         const tt_values_page *p);
+/* {"file", "found", "first": {...} or null, "births": [...], "births_total", "spread": {...},
+ * "summary"} */
+void tt_values_first_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+                          const tt_values_first *f);
+/* {"file", "place", "layers": [...], "tokens": [...], "phases": [...], "rms": [[...]...], "min",
+ * "max", "mean", "n_nan", "n_inf", "run", "node": likewise}: arrays by layer, of arrays by token;
+ * null where nothing was measured. */
+void tt_values_grid_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+                         const tt_values_grid *g);
+/* {"file", "place", "phases": [{"phase", "batches", "layers": [{"layer_id", "rms", "ratio",
+ * ...}]}]} False without memory. */
+bool tt_values_growth_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+                           const tt_values_grid *g);
+/* {"file", "by", "rows": [...], "rows_total", "summary"} */
+void tt_values_groups_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+                           const tt_values_groups *g);
+/* {"file", "rows": [...], "rows_total", "compared", "summary"} */
+void tt_values_outliers_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+                             const tt_values_outliers *o);
+/* One output, as in the rows of a list: {"token_id", "run", "node", "name", "op", "layer_id",
+ * "type", "shape", "elements", "n_nan", "n_inf", "first_bad", "first_bad_at", "masking", "min",
+ * "max", "mean", "rms", "hash", "blake3", ["prefix", "samples"]}. */
+void tt_values_row_json(tt_json *j, const tt_model *m, const tt_values_row *r, bool samples);
+
+#endif

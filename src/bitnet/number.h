@@ -1,0 +1,15 @@
+/* Numbers as Rust's serde_json writes them: the shortest decimal that reads back as the same
+ * number, the closest of those to it, laid out as the crate ryu does (https://docs.rs/ryu). Private
+ * to this room. */
+#ifndef TT_BITNET_NUMBER_H
+#define TT_BITNET_NUMBER_H
+
+#include <stddef.h>
+
+#define TT_BITNET_NUMBER 32 /* bytes, the NUL included */
+
+/* v is finite. The length; in any locale with a decimal point. */
+size_t tt_bitnet_number_f64(double v, char out[TT_BITNET_NUMBER]);
+size_t tt_bitnet_number_f32(float v, char out[TT_BITNET_NUMBER]);
+
+#endif

@@ -1,0 +1,232 @@
+#include "bitnet/read.h"
+
+#include "base/bytes.h"
+#include "bitnet/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES ((size_t)256 << 10)
+#define READ_BYTES ((size_t)64 << 10)
+
+/* Memory for what records point to. */
+struct tt_bitnet_block {
+    struct tt_bitnet_block *next;
+    size_t used, size;
+    max_align_t bytes[];
+};
+
+void *tt_bitnet_keep(tt_bitnet_folder *f, size_t n)
+{
+    n = (n + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    if (!f->blocks || f->blocks->size - f->blocks->used < n) {
+        size_t size = n > BLOCK_BYTES ? n : BLOCK_BYTES;
+        if (size > TT_BITNET_MEMORY_MAX - f->size_bytes) return NULL;
+        struct tt_bitnet_block *block = malloc(sizeof *block + size);
+        if (!block) return NULL;
+        *block = (struct tt_bitnet_block){f->blocks, 0, size};
+        f->blocks = block;
+        f->size_bytes += size;
+    }
+    void *at = (char *)f->blocks->bytes + f->blocks->used;
+    f->blocks->used += n;
+    return at;
+}
+
+void tt_bitnet_free(tt_bitnet_folder *f)
+{
+    while (f->blocks) {
+        struct tt_bitnet_block *next = f->blocks->next;
+        free(f->blocks);
+        f->blocks = next;
+    }
+    free(f->items);
+    free(f->files);
+    memset(f, 0, sizeof *f);
+}
+
+static tt_status add_item(tt_bitnet_folder *f, const tt_bitnet_item *item, tt_error *err)
+{
+    if (f->n == TT_BITNET_RECORDS_MAX)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "it is one record more than the %zu that are read of a folder", f->n);
+    if (f->n == f->capacity) {
+        size_t capacity = f->capacity ? 2 * f->capacity : 64;
+        tt_bitnet_item *items = reallocarray(f->items, capacity, sizeof *items);
+        if (!items) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        f->items = items;
+        f->capacity = capacity;
+    }
+    f->items[f->n++] = *item;
+    return TT_OK;
+}
+
+/* What is wrong, behind where it is. */
+static tt_status at_place(tt_error *err, tt_status status, const char *file, uint64_t line)
+{
+    char what[sizeof err->message];
+    if (!err) return status;
+    memcpy(what, err->message, sizeof what);
+    return tt_error_set(err, status, TT_NO_OFFSET, "%.120s, line %" PRIu64 ": %.160s", file, line,
+                        what);
+}
+
+/* White space at the text's front; the lines it ends are counted. */
+static size_t skip_blank(const char *text, size_t n, uint64_t *line)
+{
+    size_t at = 0;
+    for (; at < n && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n');
+         at++)
+        *line += text[at] == '\n';
+    return at;
+}
+
+static tt_status not_json(const json_error_t *why, tt_error *err)
+{
+    if (json_error_code(why) == json_error_out_of_memory)
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    if (json_error_code(why) == json_error_premature_end_of_input)
+        return tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET, "it ends in the middle of a record");
+    bool utf8 = json_error_code(why) == json_error_invalid_utf8;
+    return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "it is %s: %.120s",
+                        utf8 ? "not UTF-8" : "no JSON", why->text);
+}
+
+tt_status tt_bitnet_read_text(tt_bitnet_folder *f, const char *file, uint64_t line,
+                              const char *text, size_t n, tt_error *err)
+{
+    size_t at = skip_blank(text, n, &line);
+    while (at < n) {
+        json_error_t why;
+        tt_bitnet_item item = {.file = file, .line = line};
+        json_t *j =
+            json_loadb(text + at, n - at, JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+        if (!j) return at_place(err, not_json(&why, err), file, line + (uint64_t)why.line - 1);
+        tt_status status = tt_bitnet_parse(f, j, &item, err);
+        json_decref(j);
+        if (status == TT_OK) status = add_item(f, &item, err);
+        if (status != TT_OK) return at_place(err, status, file, line);
+        for (size_t end = at + (size_t)why.position; at < end; at++)
+            line += text[at] == '\n';
+        at += skip_blank(text + at, n - at, &line);
+    }
+    return TT_OK;
+}
+
+/* The lines that are in `text` as a whole, or the rest of the file at its end; they are taken out
+ * of it. */
+static tt_status take_lines(tt_bitnet_folder *f, const char *file, uint64_t *line, tt_bytes *text,
+                            bool at_end, tt_error *err)
+{
+    size_t at = 0;
+    tt_status status = TT_OK;
+    while (at < text->size && status == TT_OK) {
+        const char *start = (const char *)text->data + at;
+        const char *end = memchr(start, '\n', text->size - at);
+        if (!end && !at_end) break;
+        size_t n = end ? (size_t)(end - start) : text->size - at;
+        status = tt_bitnet_read_text(f, file, *line, start, n, err);
+        at += end ? n + 1 : n;
+        *line += end != NULL;
+    }
+    if (at > 0) memmove(text->data, text->data + at, text->size - at);
+    text->size -= at;
+    return status;
+}
+
+/* Reads to the end of the file; that of a .jsonl is parsed line by line on the way. */
+static tt_status read_stream(tt_bitnet_folder *f, const char *file, int fd, bool by_line,
+                             tt_bytes *text, tt_error *err)
+{
+    uint64_t line = 1;
+    tt_status status = TT_OK;
+    for (;;) {
+        if (!tt_bytes_reserve(text, READ_BYTES))
+            return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                                "%.120s, line %" PRIu64
+                                ": longer than the %zu MiB that are read of "
+                                "one %s",
+                                file, line, TT_BITNET_TEXT_MAX >> 20, by_line ? "line" : "file");
+        ssize_t n = read(fd, text->data + text->size, READ_BYTES);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0)
+            return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%.120s: cannot be read: %s", file,
+                                strerror(errno));
+        text->size += (size_t)n;
+        if (by_line) status = take_lines(f, file, &line, text, n == 0, err);
+        if (n == 0 || status != TT_OK) break;
+    }
+    return by_line || status != TT_OK
+               ? status
+               : tt_bitnet_read_text(f, file, line, (const char *)text->data, text->size, err);
+}
+
+/* Opened, and a regular file; -1 otherwise. */
+static int open_file(const char *folder, const char *file, tt_error *err, tt_status *status)
+{
+    struct stat st;
+    char *path = NULL;
+    if (asprintf(&path, "%s%s%s", folder ? folder : "", folder ? "/" : "", file) < 0) {
+        *status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        return -1;
+    }
+    /* A pipe without a writer would never be opened. */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    free(path);
+    *status = TT_OK;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        *status = tt_error_set(err, errno == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
+                               "%.120s: cannot be opened: %s", file, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        *status =
+            tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                         "%.120s: it is no regular file, and cannot be read as records", file);
+    if (*status == TT_OK) return fd;
+    if (fd >= 0) (void)close(fd);
+    return -1;
+}
+
+tt_status tt_bitnet_read_file(tt_bitnet_folder *f, const char *folder, const char *file,
+                              tt_error *err)
+{
+    tt_bytes text;
+    tt_status status;
+    size_t before = f->n, length = strlen(file);
+    bool by_line = length > 6 && strcmp(file + length - 6, ".jsonl") == 0;
+    int fd = open_file(folder, file, err, &status);
+    if (fd < 0) return status;
+    tt_bytes_init(&text, TT_BITNET_TEXT_MAX + READ_BYTES);
+    status = read_stream(f, file, fd, by_line, &text, err);
+    tt_bytes_free(&text);
+    (void)close(fd);
+    if (status == TT_OK && f->n == before)
+        status = tt_error_set(err, TT_E_TRUNCATED, TT_NO_OFFSET,
+                              "%.120s: it is empty: there is no record", file);
+    return status;
+}
+
+/* Messages begin with the file. */
+static void put_folder(tt_error *err, tt_status status, const char *path)
+{
+    char what[sizeof err->message];
+    if (!err) return;
+    memcpy(what, err->message, sizeof what);
+    (void)tt_error_set(err, status, TT_NO_OFFSET, "%.120s/%s", path, what);
+}
+
+tt_status tt_bitnet_read(tt_bitnet_folder *f, const char *path, tt_error *err)
+{
+    bool single;
+    memset(f, 0, sizeof *f);
+    tt_status status = tt_bitnet_list(f, path, &single, err);
+    for (size_t i = 0; i < f->n_files && status == TT_OK; i++) {
+        status = tt_bitnet_read_file(f, single ? NULL : path, f->files[i], err);
+        if (status != TT_OK && !single) put_folder(err, status, path);
+    }
+    return status;
+}

@@ -1,0 +1,273 @@
+/* tensortrace crossval SETTINGS: scenarios run on two engines, builds or settings, and their values
+ * compared. */
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/crossval.h"
+#include "cli/interrupt.h"
+#include "cli/spawn.h"
+#include "record/place.h"
+#include "record/sweep.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SETTINGS_DEFAULT "crossval.json"
+#define SETTINGS_REMEDY                                                                            \
+    "correct the settings; `man tensortrace-crossval` has an example and all keys"
+#define SUMMARY_JSON "summary.json"
+#define SUMMARY_MARKDOWN "summary.md"
+
+enum { OPT_FORCE = 256, OPT_JSON, OPT_DRY_RUN };
+
+struct options {
+    bool force, json, dry_run;
+    const char *output;
+    const char *path;
+};
+
+static const struct argp_option option_table[] = {
+    {"output", 'o', "DIR", 0, "The folder of the results (default: output of the settings)", 0},
+    {"force", OPT_FORCE, 0, 0, "Replace the results that are there", 0},
+    {"dry-run", OPT_DRY_RUN, 0, 0, "Check everything and say what would be run", 0},
+    {"json", OPT_JSON, 0, 0, "Print the summary as JSON", 0},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'o':
+        o->output = arg;
+        return 0;
+    case OPT_FORCE:
+        o->force = true;
+        return 0;
+    case OPT_DRY_RUN:
+        o->dry_run = true;
+        return 0;
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->path) argp_error(state, "one settings file only");
+        o->path = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    option_table,
+    parse,
+    "[SETTINGS]",
+    "Runs each scenario of SETTINGS (default: crossval.json here) on two sides - engines, builds, "
+    "settings, programs - feeds both the same tokens, compares the values that they computed, and "
+    "writes a folder of results.\v"
+    "Exit codes: 0 all scenarios matched, 1 some diverged, failed, or could not be compared, 2 "
+    "wrong usage, unusable settings or a folder that cannot be written.",
+    NULL,
+    NULL,
+    NULL};
+
+/* --- before --- */
+
+static int stop(tt_crossval *x, const char *stage, const tt_complaints *complaints,
+                const char *cause, const char *remedy)
+{
+    size_t at = 0;
+    const char *text;
+    tt_log_say(&x->log, stage, "FAILED: %s", cause);
+    while ((text = tt_complaints_next(complaints, &at)) != NULL)
+        tt_log_say(&x->log, stage, "  %s", text);
+    if (complaints->n > at) tt_log_say(&x->log, stage, "  and %zu more", complaints->n - at);
+    tt_log_say(&x->log, stage, "what to do: %s", remedy);
+    return TT_EXIT_USAGE;
+}
+
+/* Whatever is wrong: with the settings, and where these can be read with the files they name. */
+static int load(tt_crossval *x, const char *path)
+{
+    tt_complaints complaints = {.n = 0};
+    tt_error err;
+    int code = TT_EXIT_OK;
+    tt_status status = tt_crossval_settings_read(&x->settings, path, &complaints, &err);
+    if (status != TT_OK) {
+        code = stop(x, "load settings", &complaints, err.message,
+                    status == TT_E_NOT_FOUND ? "write one, or name another; `man "
+                                               "tensortrace-crossval` has an example"
+                                             : SETTINGS_REMEDY);
+    } else {
+        tt_crossval_check(x, &complaints);
+        if (complaints.n && tt_complaints_error(&complaints, 0, path, &err) != TT_OK)
+            code = stop(x, "verify prerequisites", &complaints, err.message,
+                        "see to what is listed, or correct the paths in the settings");
+    }
+    tt_complaints_free(&complaints);
+    if (code != TT_EXIT_OK) return code;
+    for (size_t i = 0; i < 2; i++)
+        if (!x->stages[i]) x->stages[i] = tt_stages_builtin();
+    x->summary.n = x->settings.n_scenarios;
+    x->summary.ends = calloc(x->summary.n, sizeof *x->summary.ends);
+    if (!x->stages[0] || !x->stages[1] || !x->summary.ends) return tt_report_usage("out of memory");
+    for (size_t i = 0; i < x->summary.n; i++)
+        x->summary.ends[i].name = x->settings.scenarios[i].name;
+    tt_log_say(&x->log, "load settings", "%s: %zu scenario%s", path, x->summary.n,
+               x->summary.n == 1 ? "" : "s");
+    for (size_t i = 0; i < 2; i++)
+        tt_log_say(&x->log, "load settings", "side %c: %s", "ab"[i], x -> summary.sides[i].text);
+    return TT_EXIT_OK;
+}
+
+static int open_folder(tt_crossval *x, const struct options *o, bool *there)
+{
+    static const tt_complaints none;
+    char output[PATH_MAX];
+    struct stat st;
+    tt_error err;
+    tt_status status =
+        tt_place_absolute(output, sizeof output, o->output ? o->output : x->settings.output, &err);
+    *there = status == TT_OK && lstat(output, &st) == 0;
+    if (status == TT_OK) status = tt_outdir_open(&x->folder, output, o->force, &err);
+    if (status == TT_OK) return TT_EXIT_OK;
+    return stop(x, "output folder", &none, err.message,
+                status == TT_E_EXISTS ? "name another folder with -o, or replace what is there "
+                                        "with --force"
+                                      : "name another folder in output or with -o");
+}
+
+/* --- running --- */
+
+static void begin(tt_crossval *x, const char *path)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)strftime(x->summary.timestamp_start, sizeof x->summary.timestamp_start,
+                   "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    x->summary.settings = &x->settings;
+    x->summary.settings_file = path;
+    x->summary.version = TT_VERSION;
+}
+
+static void run_all(tt_crossval *x)
+{
+    uint64_t begun_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_interrupt_watch();
+    for (size_t i = 0; i < x->summary.n && !tt_interrupted(); i++) {
+        if (x->summary.n > 1)
+            (void)snprintf(x->log.counter, sizeof x->log.counter, "%zu/%zu ", i + 1, x->summary.n);
+        tt_crossval_scenario_run(x, i);
+    }
+    x->log.counter[0] = '\0';
+    x->summary.interrupted = tt_interrupted() != 0;
+    x->summary.duration_ns = tt_clock_ns(CLOCK_MONOTONIC) - begun_ns;
+}
+
+static bool write_file(tt_crossval *x, const char *name, tt_error *err)
+{
+    FILE *f = tt_outdir_file(&x->folder, name, err);
+    if (!f) return false;
+    if (strcmp(name, SUMMARY_JSON) == 0)
+        (void)tt_crossval_summary_json(&x->summary, f);
+    else if (strcmp(name, SUMMARY_MARKDOWN) == 0)
+        (void)tt_crossval_summary_markdown(&x->summary, f);
+    else
+        (void)fwrite(x->log.text.data, 1, x->log.text.size, f);
+    return tt_outdir_close(f, name, err) == TT_OK;
+}
+
+/* The folder gets its place. An interrupted sweep takes no other's. */
+static int keep(tt_crossval *x, bool there)
+{
+    static const tt_complaints none;
+    char path[PATH_MAX];
+    tt_error err;
+    (void)snprintf(path, sizeof path, "%s", x->folder.path);
+    size_t done = 0;
+    for (size_t i = 0; i < x->summary.n; i++)
+        done += x->summary.ends[i].state != TT_SCENARIO_NOT_TRIED;
+    if (x->summary.interrupted && (there || done == 0)) {
+        tt_outdir_abandon(&x->folder);
+        tt_log_say(&x->log, "summary", "interrupted: %s",
+                   there ? "the results that were there are kept, those of this sweep are not"
+                         : "nothing was done, and nothing is kept");
+        return TT_EXIT_OK;
+    }
+    tt_log_say(&x->log, "summary", "the results are in %s", path);
+    if (write_file(x, SUMMARY_JSON, &err) && write_file(x, SUMMARY_MARKDOWN, &err) &&
+        write_file(x, TT_LOG_FILE, &err) && tt_outdir_commit(&x->folder, &err) == TT_OK)
+        return TT_EXIT_OK;
+    tt_outdir_abandon(&x->folder);
+    return stop(x, "summary", &none, err.message,
+                err.status == TT_E_EXISTS
+                    ? "name another folder with -o: what is there holds what this sweep has not"
+                    : "see to it that the folder can be written and has room, or name another");
+}
+
+static int conclude(tt_crossval *x, const struct options *o, bool there)
+{
+    int code = keep(x, there);
+    if (o->json)
+        (void)tt_crossval_summary_json(&x->summary, stdout);
+    else
+        (void)tt_crossval_summary_markdown(&x->summary, stdout);
+    int written = tt_report_output(true);
+    tt_interrupt_end();
+    if (tt_interrupted()) tt_spawn_die_by(tt_interrupted());
+    if (code != TT_EXIT_OK) return code;
+    for (size_t i = 0; i < x->summary.n; i++)
+        if (x->summary.ends[i].state != TT_SCENARIO_MATCHED) return TT_EXIT_DIFFERS;
+    return written;
+}
+
+static void tell_plan(tt_crossval *x)
+{
+    for (size_t i = 0; i < x->summary.n; i++) {
+        const tt_crossval_scenario *c = &x->settings.scenarios[i];
+        tt_crossval_lead lead = tt_crossval_leader(&x->settings, c);
+        tt_log_say(&x->log, "dry run", "%s: %s says what both sides are fed", c->name,
+                   lead == TT_LEAD_A   ? "side a"
+                   : lead == TT_LEAD_B ? "side b"
+                                       : "the file");
+    }
+}
+
+static int crossval(tt_crossval *x, const struct options *o)
+{
+    const char *path = o->path ? o->path : SETTINGS_DEFAULT;
+    bool there = false;
+    tt_interrupt_outlive_pipes();
+    int code = load(x, path);
+    if (code == TT_EXIT_OK && o->dry_run) {
+        tell_plan(x);
+        return code;
+    }
+    if (code == TT_EXIT_OK) code = open_folder(x, o, &there);
+    if (code != TT_EXIT_OK) return code;
+    (void)tt_sweep();
+    begin(x, path);
+    run_all(x);
+    return conclude(x, o, there);
+}
+
+int tt_cmd_crossval(int argc, char **argv)
+{
+    struct options o = {.path = NULL};
+    tt_crossval *x = calloc(1, sizeof *x);
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    if (!x) return tt_report_usage("out of memory");
+    tt_log_begin(&x->log);
+    int code = crossval(x, &o);
+    tt_stages_free(x->stages[0]);
+    tt_stages_free(x->stages[1]);
+    free(x->summary.ends);
+    tt_crossval_settings_free(&x->settings);
+    tt_log_free(&x->log);
+    free(x);
+    return code;
+}

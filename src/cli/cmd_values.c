@@ -1,0 +1,287 @@
+/* tensortrace values FILE: what the ops put out, where NaN comes from, what stands out. */
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/trace_options.h"
+#include "cli/values_view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define TABLE_LIMIT 40u /* rows of a table, unless --limit says otherwise */
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum {
+    OPT_BY = 256,
+    OPT_SORT,
+    OPT_LIMIT,
+    OPT_FIRST_BAD,
+    OPT_OUTLIERS,
+    OPT_GROWTH,
+    OPT_PLACE,
+    OPT_NAME,
+    OPT_ONLY,
+    OPT_SAMPLES
+};
+
+static const struct dimension {
+    const char *name;
+    const char *title;
+    tt_values_by by;
+} dimensions[] = {
+    {"tensor", "NAME", TT_VALUES_BY_TENSOR}, {"place", "PLACE", TT_VALUES_BY_PLACE},
+    {"op", "OP", TT_VALUES_BY_OP},           {"layer", "LAYER", TT_VALUES_BY_LAYER},
+    {"token", "TOKEN", TT_VALUES_BY_TOKEN},
+};
+
+static const struct {
+    const char *name;
+    tt_values_sort sort;
+} sorts[] = {
+    {"execution", TT_VALUES_BY_EXECUTION},
+    {"rms", TT_VALUES_BY_RMS},
+    {"largest", TT_VALUES_BY_MAX_ABS},
+    {"mean", TT_VALUES_BY_MEAN},
+    {"bad", TT_VALUES_BY_BAD},
+    {"elements", TT_VALUES_BY_ELEMENTS},
+    {"name", TT_VALUES_BY_NAME},
+};
+
+static const struct {
+    const char *name;
+    tt_values_which which;
+} kinds[] = {
+    {"bad", TT_VALUES_BAD},
+    {"mask", TT_VALUES_MASKING},
+    {"constant", TT_VALUES_CONSTANT},
+    {"zero", TT_VALUES_ZERO},
+};
+
+struct options {
+    tt_input input;
+    const struct dimension *by; /* NULL: a list */
+    tt_values_query query;
+    const char *place;
+    bool sorted, limited, first_bad, outliers, growth, samples;
+};
+
+static const struct argp_option option_table[] = {
+    {"first-bad", OPT_FIRST_BAD, 0, 0,
+     "Where NaN or infinities begin: the op, the state of its sources, and how far they spread "
+     "(exit code 1 when there are any)",
+     1},
+    {"outliers", OPT_OUTLIERS, 0, 0,
+     "Outputs whose RMS or largest magnitude stands out among those of the same place", 1},
+    {"growth", OPT_GROWTH, 0, 0, "RMS and range over the layers", 1},
+    {"place", OPT_PLACE, "NAME", 0,
+     "With --growth: of these outputs, named without the layer (default: l_out, what each layer "
+     "passes on)",
+     1},
+    {"by", OPT_BY, "WHAT", 0,
+     "Sum up by tensor, place (a name without its layer), op, layer or "
+     "token",
+     1},
+    {"only", OPT_ONLY, "WHAT", 0,
+     "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1},
+    {"sort", OPT_SORT, "COLUMN", 0,
+     "By execution (default), rms, largest (magnitude), mean, bad (elements), elements or name", 1},
+    {"limit", OPT_LIMIT, "N", 0,
+     "Only the first N rows; 0: all (the default is 40, with --json all)", 1},
+    {"samples", OPT_SAMPLES, 0, 0, "With the first elements; in JSON also those in between", 1},
+    {"name", OPT_NAME, "GLOB", 0, "Only outputs of nodes with such a name", 2},
+    {0},
+};
+
+static void check_together(const struct options *o, struct argp_state *state)
+{
+    const int modes = o->first_bad + o->outliers + o->growth + (o->by != NULL);
+    if (modes > 1)
+        argp_error(state, "one of --first-bad, --outliers, --growth and --by, not two of them");
+    if (modes && o->sorted) argp_error(state, "--sort is for the list of outputs");
+    if (modes && o->query.which) argp_error(state, "--only is for the list of outputs");
+    if (o->place && !o->growth) argp_error(state, "--place goes with --growth");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->input;
+        state->child_inputs[1] = &o->query.filter;
+        return 0;
+    case OPT_BY:
+        o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
+                                                 sizeof *dimensions)];
+        return 0;
+    case OPT_SORT:
+        o->query.sort =
+            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
+                .sort;
+        o->sorted = true;
+        return 0;
+    case OPT_ONLY:
+        o->query.which =
+            kinds[tt_trace_name_option("--only", arg, state, kinds, COUNT(kinds), sizeof *kinds)]
+                .which;
+        return 0;
+    case OPT_LIMIT:
+        o->query.limit = tt_trace_limit_option(arg, state);
+        o->limited = true;
+        return 0;
+    case OPT_FIRST_BAD:
+        o->first_bad = true;
+        return 0;
+    case OPT_OUTLIERS:
+        o->outliers = true;
+        return 0;
+    case OPT_GROWTH:
+        o->growth = true;
+        return 0;
+    case OPT_PLACE:
+        o->place = arg;
+        return 0;
+    case OPT_NAME:
+        o->query.name = arg;
+        return 0;
+    case OPT_SAMPLES:
+        o->samples = true;
+        return 0;
+    case ARGP_KEY_END:
+        check_together(o, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* What is asked of the trace; each prints it, or says what is amiss in *err. */
+
+static tt_status list(const struct options *o, const tt_values_view *v, const tt_model *m,
+                      tt_json *j, bool *ok, tt_error *err)
+{
+    tt_values_page p;
+    tt_status status = tt_values_list(m, &o->query, NULL, &p, err);
+    if (status == TT_OK && j)
+        tt_values_list_json(j, v, m, &p);
+    else if (status == TT_OK && p.total == 0)
+        tt_report_note("no output passes these filters");
+    else if (status == TT_OK)
+        *ok = tt_values_print_list(v, m, &p);
+    tt_values_page_free(&p);
+    return status;
+}
+
+static tt_status groups(const struct options *o, const tt_values_view *v, const tt_model *m,
+                        tt_json *j, bool *ok, tt_error *err)
+{
+    tt_values_groups g;
+    tt_status status = tt_values_groups_make(m, &o->query, o->by->by, NULL, &g, err);
+    if (status == TT_OK && j)
+        tt_values_groups_json(j, v, m, &g);
+    else if (status == TT_OK)
+        *ok = tt_values_print_groups(v, o->by->title, &g);
+    tt_values_groups_free(&g);
+    return status;
+}
+
+static tt_status outliers(const struct options *o, const tt_values_view *v, const tt_model *m,
+                          tt_json *j, bool *ok, tt_error *err)
+{
+    tt_values_outliers x;
+    tt_status status = tt_values_outliers_make(m, &o->query, NULL, &x, err);
+    if (status == TT_OK && j)
+        tt_values_outliers_json(j, v, m, &x);
+    else if (status == TT_OK)
+        *ok = tt_values_print_outliers(v, m, &x);
+    tt_values_outliers_free(&x);
+    return status;
+}
+
+static tt_status growth(const struct options *o, const tt_values_view *v, const tt_model *m,
+                        tt_json *j, bool *ok, tt_error *err)
+{
+    tt_values_grid g;
+    tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, err);
+    if (status == TT_OK && g.n_layers == 0)
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                              "%s: no output of %.60s was measured; --by place lists what was",
+                              v->path, o->place ? o->place : "a layer");
+    else if (status == TT_OK)
+        *ok = j ? tt_values_growth_json(j, v, m, &g) : tt_values_print_growth(v, m, &g);
+    tt_values_grid_free(&g);
+    return status;
+}
+
+static tt_status first_bad(const struct options *o, const tt_values_view *v, const tt_model *m,
+                           tt_json *j, bool *ok, bool *found, tt_error *err)
+{
+    tt_values_first f;
+    tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, err);
+    /* Nothing looked at is not the same as nothing found. */
+    if (status == TT_OK && f.counts.outputs == 0)
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                              "%s: no output that passes these filters was measured", v->path);
+    else if (status == TT_OK && j)
+        tt_values_first_json(j, v, m, &f);
+    else if (status == TT_OK)
+        *ok = tt_values_print_first(v, m, &f);
+    *found = f.found;
+    tt_values_first_free(&f);
+    return status;
+}
+
+static int show(const struct options *o, const tt_model *m)
+{
+    const tt_values_view v = {.path = o->input.path, .query = &o->query, .samples = o->samples};
+    tt_json json, *j = o->input.json ? &json : NULL;
+    tt_error err;
+    tt_status status;
+    bool ok = true, found = false;
+    if (j) tt_json_begin(j, stdout, 2);
+    if (o->first_bad)
+        status = first_bad(o, &v, m, j, &ok, &found, &err);
+    else if (o->outliers)
+        status = outliers(o, &v, m, j, &ok, &err);
+    else if (o->growth)
+        status = growth(o, &v, m, j, &ok, &err);
+    else if (o->by)
+        status = groups(o, &v, m, j, &ok, &err);
+    else
+        status = list(o, &v, m, j, &ok, &err);
+    if (status != TT_OK) return tt_report_error(&err);
+    if (j) ok = tt_json_end(j) && ok;
+    int code = tt_report_output(ok);
+    return code == TT_EXIT_OK && found ? TT_EXIT_DIFFERS : code;
+}
+
+static const struct argp_child children[] = {
+    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
+
+int tt_cmd_values(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_table,
+        parse_option,
+        "FILE",
+        "What the ops put out in the trace FILE: shape, NaN and infinities, range, mean, RMS and "
+        "hash of each output, in the order of execution.\v"
+        "Needs a trace that was made with --values. Infinities of attention masks are no fault and "
+        "are told apart. Exit code: 0, with --first-bad 1 when something is bad; 2 when there are "
+        "no values to look at.",
+        children,
+        NULL,
+        NULL};
+    struct options o = {0};
+    tt_model *m = NULL;
+    tt_report_parse(&argp, argc, argv, 0, &o);
+    if (!o.limited && !o.input.json) o.query.limit = TABLE_LIMIT;
+    int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
+    if (code == TT_EXIT_OK && !tt_outputs_any(m))
+        code = tt_report_usage("%s: values were not recorded: run with --values=stats (or hash, "
+                               "full)",
+                               o.input.path);
+    if (code == TT_EXIT_OK) code = show(&o, m);
+    tt_model_close(m);
+    return code;
+}

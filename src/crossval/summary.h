@@ -1,0 +1,88 @@
+/* What a sweep came to. */
+#ifndef TT_CROSSVAL_SUMMARY_H
+#define TT_CROSSVAL_SUMMARY_H
+
+#include "analyze/valuediff.h"
+#include "base/json.h"
+#include "crossval/bands.h"
+#include "crossval/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum tt_scenario_state {
+    TT_SCENARIO_NOT_TRIED = 0, /* the sweep was interrupted before or in it */
+    TT_SCENARIO_MATCHED,       /* every value that both sides have is equal or close */
+    TT_SCENARIO_DIVERGED,      /* one differs, is NaN or of another shape */
+    TT_SCENARIO_UNMEASURED,    /* both sides ran, and there is no value that could be compared */
+    TT_SCENARIO_FAILED         /* a side failed, or was not fed what the other was */
+} tt_scenario_state;
+#define TT_SCENARIO_STATES 5u
+
+/* The first value that is beyond the tolerance. Texts are the comparison's, copied. */
+typedef struct tt_crossval_first {
+    bool known;
+    int32_t position, layer;
+    char stage[TT_STAGE_TEXT];
+    char name_a[64], name_b[64];
+    tt_value_verdict verdict;
+    tt_value_blame blame;
+    double rel_l2, max_abs, cosine; /* NAN: not known */
+} tt_crossval_first;
+
+typedef struct tt_crossval_end {
+    const char *name;
+    tt_scenario_state state;
+    char failed_side; /* 'a', 'b'; 0: none, or not a side's failure */
+    char cause[400];  /* of a failure; of what is unmeasured, why */
+    uint64_t n_prompt, n_generated;
+    uint64_t duration_ns[2]; /* of the sides' programs; 0: none was run */
+    uint64_t counts[TT_VALUE_VERDICTS];
+    tt_cosine_bands bands;
+    double worst_rel_l2; /* of all values compared; NAN: none is known */
+    tt_crossval_first first;
+    tt_agreement agreement;
+} tt_crossval_end;
+
+/* What a side is, for people. */
+typedef struct tt_crossval_about {
+    char text[512];   /* the label; "b6673, tiny.gguf, 2 threads" */
+    char release[64]; /* of an engine; "" not known */
+} tt_crossval_about;
+
+typedef struct tt_crossval_summary {
+    const tt_crossval_settings *settings;
+    const char *settings_file;
+    const char *version;      /* of tensortrace */
+    char timestamp_start[32]; /* RFC 3339, UTC */
+    uint64_t duration_ns;
+    bool interrupted;
+    tt_crossval_about sides[2];
+    tt_crossval_end *ends;
+    size_t n;
+} tt_crossval_summary;
+
+/* How many there are of each state, and where most scenarios diverge first. */
+typedef struct tt_crossval_totals {
+    uint64_t n[TT_SCENARIO_STATES];
+    const char *stage; /* the most frequent one; of equals that of the earliest scenario. NULL:
+                          nothing diverged */
+    uint64_t n_stage;
+    tt_cosine_bands bands;
+    tt_agreement agreement; /* all scenarios' tokens; first_other has no meaning */
+} tt_crossval_totals;
+
+/* Fills in what the comparison says, but for a failure that is there already. */
+void tt_crossval_judge(tt_crossval_end *end, const tt_valuediff *d);
+tt_crossval_totals tt_crossval_totals_of(const tt_crossval_summary *s);
+/* "matched", "not_tried" */
+const char *tt_scenario_state_name(tt_scenario_state state);
+
+/* summary.json; false: it cannot be written, errno is set. */
+bool tt_crossval_summary_json(const tt_crossval_summary *s, FILE *out);
+/* summary.md, likewise. */
+bool tt_crossval_summary_markdown(const tt_crossval_summary *s, FILE *out);
+
+#endif

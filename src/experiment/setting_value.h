@@ -1,0 +1,24 @@
+/* A value of settings, whatever they are for. */
+#ifndef TT_EXPERIMENT_SETTING_VALUE_H
+#define TT_EXPERIMENT_SETTING_VALUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_SETTINGS_BYTES_MAX ((size_t)4 << 20) /* of a settings file */
+
+typedef struct tt_setting_value {
+    const char *text; /* of texts, choices and paths; paths are absolute */
+    int64_t integer;  /* also of a bool: 0 or 1 */
+    double number;
+} tt_setting_value;
+
+/* Texts that were made while settings were read, and go with them. Zero-filled is empty. */
+typedef struct tt_made {
+    char **texts;
+    size_t n;
+} tt_made;
+
+void tt_made_free(tt_made *made);
+
+#endif

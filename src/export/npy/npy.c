@@ -1,0 +1,302 @@
+#include "export/npy/npy.h"
+
+#include "analyze/output_data.h"
+#include "analyze/values_walk.h"
+#include "base/json.h"
+#include "base/outdir.h"
+#include "export/npy/name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE 4096u /* elements turned into float32 at once: whole blocks of any type */
+
+typedef struct writing {
+    const tt_model *m;
+    const tt_export_options *options;
+    tt_outdir folder;
+    tt_npy_names names;
+    tt_json json; /* index.json */
+    uint64_t files, bytes;
+    uint64_t not_kept, in_part, not_stored; /* outputs: no data; not all of it; of no such type */
+} writing;
+
+const char *tt_npy_dtype(tt_value_type type, bool *converted)
+{
+    static const char *const native[TT_VALUE_TYPES] = {
+        [TT_VALUE_F32] = "<f4", [TT_VALUE_F16] = "<f2", [TT_VALUE_F64] = "<f8",
+        [TT_VALUE_I8] = "|i1",  [TT_VALUE_I16] = "<i2", [TT_VALUE_I32] = "<i4",
+        [TT_VALUE_I64] = "<i8"};
+    *converted = false;
+    if (type <= TT_VALUE_UNKNOWN || type >= TT_VALUE_TYPES) return NULL;
+    if (native[type]) return native[type];
+    *converted = true;
+    return native[TT_VALUE_F32];
+}
+
+static unsigned dimensions(const uint64_t ne[TT_VALUE_DIMS])
+{
+    unsigned n = TT_VALUE_DIMS;
+    while (n > 1 && ne[n - 1] == 1)
+        n--;
+    return n;
+}
+
+size_t tt_npy_header(const char *dtype, const uint64_t ne[TT_VALUE_DIMS],
+                     char out[TT_NPY_HEADER_MAX])
+{
+    static const char magic[] = "\x93NUMPY\x01"; /* and its NUL: version 1.0 */
+    size_t n = 10;
+    memset(out, ' ', TT_NPY_HEADER_MAX);
+    memcpy(out, magic, 8);
+    n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n,
+                          "{'descr': '%.8s', 'fortran_order': False, 'shape': (", dtype);
+    const unsigned dims = dimensions(ne);
+    /* As Python writes tuples: (256,) and (5, 256). */
+    for (unsigned d = dims; d-- > 0;)
+        n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n, "%" PRIu64 "%s", ne[d],
+                              d > 0       ? ", "
+                              : dims == 1 ? ","
+                                          : "");
+    n += (size_t)snprintf(out + n, TT_NPY_HEADER_MAX - n, "), }");
+    out[n] = ' ';
+    n = (n + 1 + 63) / 64 * 64;
+    out[n - 1] = '\n';
+    out[8] = (char)((n - 10) & 0xff);
+    out[9] = (char)((n - 10) >> 8);
+    return n;
+}
+
+/* --- a file --- */
+
+/* An error of the stream is told when it is closed. */
+static void put_converted(FILE *out, tt_value_type type, tt_span bytes)
+{
+    float piece[PIECE];
+    const size_t block = tt_value_block_elements(type), size = tt_value_block_bytes(type);
+    const size_t n = bytes.size / size * block;
+    for (size_t i = 0; i < n; i += PIECE) {
+        const size_t some = n - i < PIECE ? n - i : PIECE;
+        tt_value_to_f32(type, bytes.data + i / block * size, some, piece);
+        (void)fwrite(piece, sizeof *piece, some, out);
+    }
+}
+
+static tt_status put_elements(const writing *w, const tt_values_seen *seen,
+                              const tt_output_data *data, bool converted, FILE *out, tt_error *err)
+{
+    for (uint32_t part = 0; part < data->n_parts; part++) {
+        uint64_t first;
+        tt_span bytes;
+        tt_status status =
+            tt_output_data_read(w->m, seen->run, seen->node, part, &first, &bytes, err);
+        if (status != TT_OK) return status;
+        if (converted)
+            put_converted(out, data->shape.type, bytes);
+        else
+            (void)fwrite(bytes.data, 1, bytes.size, out);
+    }
+    return TT_OK;
+}
+
+static tt_status write_file(writing *w, const tt_values_seen *seen, const tt_output_data *data,
+                            const char *name, const char *dtype, bool converted, tt_error *err)
+{
+    char header[TT_NPY_HEADER_MAX];
+    tt_error ignored;
+    FILE *out = tt_outdir_file(&w->folder, name, err);
+    if (!out) return err->status;
+    const size_t n = tt_npy_header(dtype, data->shape.ne, header);
+    (void)fwrite(header, 1, n, out);
+    tt_status status = put_elements(w, seen, data, converted, out, err);
+    const long size = ftell(out);
+    tt_status closed = tt_outdir_close(out, name, status == TT_OK ? err : &ignored);
+    w->files++;
+    if (size > 0) w->bytes += (uint64_t)size;
+    return status == TT_OK ? closed : status;
+}
+
+/* --- the index --- */
+
+static void put_numbers(tt_json *j, const char *key, const uint64_t *v, unsigned n, bool reversed)
+{
+    tt_json_key(j, key);
+    tt_json_array(j);
+    for (unsigned i = 0; i < n; i++)
+        tt_json_u64(j, v[reversed ? n - 1 - i : i]);
+    tt_json_array_end(j);
+}
+
+static void put_hex(tt_json *j, const char *key, bool known, const uint8_t *bytes, size_t n)
+{
+    char text[65] = "";
+    for (size_t i = 0; i < n; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    tt_json_kv_string(j, key, known ? text : NULL);
+}
+
+static void put_print(tt_json *j, const tt_fingerprint *p)
+{
+    const bool range = p && p->has_range, bad = p && p->first_bad != TT_VALUE_NONE;
+    tt_json_kv_u64_or_null(j, "n_nan", p != NULL, p ? p->n_nan : 0);
+    tt_json_kv_u64_or_null(j, "n_inf", p != NULL, p ? p->n_inf : 0);
+    tt_json_kv_u64_or_null(j, "first_bad", bad, bad ? p->first_bad : 0);
+    tt_json_kv_double_or_null(j, "min", range, range ? (double)p->min : 0);
+    tt_json_kv_double_or_null(j, "max", range, range ? (double)p->max : 0);
+    tt_json_kv_double_or_null(j, "mean", range, range ? p->mean : 0);
+    tt_json_kv_double_or_null(j, "rms", range, range ? p->rms : 0);
+    put_hex(j, "hash", p != NULL, p ? p->hash : NULL, p ? sizeof p->hash : 0);
+    put_hex(j, "blake3", p && p->has_blake3, p ? p->blake3 : NULL,
+            p && p->has_blake3 ? sizeof p->blake3 : 0);
+}
+
+static void put_entry(writing *w, const tt_values_seen *seen, const tt_output_data *data,
+                      const char *name, const char *dtype, bool converted)
+{
+    const tt_run *r = &w->m->runs[seen->run];
+    const tt_tensor *t = &w->m->graphs[seen->graph].tensors[seen->node];
+    const bool in_batch = r->batch != TT_NONE;
+    tt_json *j = &w->json;
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", name);
+    tt_json_kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(w->m, r->batch) : 0);
+    tt_json_kv_string(j, "phase", tt_phase_name(in_batch ? w->m->batches[r->batch].phase : 0));
+    tt_json_kv_u64(j, "run_id", r->id);
+    tt_json_kv_u64(j, "node", seen->node);
+    tt_json_kv_u64(j, "op_node", seen->first);
+    tt_json_kv_string(j, "name", t->name);
+    tt_json_kv_string(j, "op", t->op_desc);
+    tt_json_key(j, "layer_id");
+    if (t->place.layer_id >= 0)
+        tt_json_i64(j, t->place.layer_id);
+    else
+        tt_json_null(j);
+    tt_json_kv_string(j, "type", t->type_name);
+    put_numbers(j, "ne", data->shape.ne, TT_VALUE_DIMS, false);
+    tt_json_kv_string(j, "dtype", dtype);
+    put_numbers(j, "shape", data->shape.ne, dimensions(data->shape.ne), true);
+    tt_json_kv_bool(j, "converted", converted);
+    tt_json_kv_u64(j, "elements", data->shape.n);
+    put_print(j, seen->print);
+    tt_json_object_end(j);
+}
+
+static void begin_index(writing *w, FILE *out)
+{
+    char id[33];
+    for (int i = 0; i < 16; i++)
+        (void)snprintf(id + 2 * i, 3, "%02x", w->m->trace.header.run_id[i]);
+    tt_json_begin(&w->json, out, 1);
+    tt_json_object(&w->json);
+    tt_json_kv_string(&w->json, "format", "tensortrace-npy");
+    tt_json_kv_u64(&w->json, "version", 1);
+    tt_json_kv_string(&w->json, "trace_id", id);
+    tt_json_key(&w->json, "outputs");
+    tt_json_array(&w->json);
+}
+
+static void end_index(writing *w)
+{
+    tt_json_array_end(&w->json);
+    tt_json_kv_u64(&w->json, "not_kept", w->not_kept);
+    tt_json_kv_u64(&w->json, "kept_in_part", w->in_part);
+    tt_json_kv_u64(&w->json, "of_unknown_type", w->not_stored);
+    tt_json_object_end(&w->json);
+    (void)tt_json_end(&w->json); /* its errors are the stream's, told when that is closed */
+}
+
+/* --- all of it --- */
+
+static tt_status take(void *context, tt_values_walk *walk, const tt_values_seen *seen,
+                      tt_error *err)
+{
+    writing *w = context;
+    const uint32_t batch = w->m->runs[seen->run].batch;
+    const tt_export_options *o = w->options;
+    char name[TT_NPY_NAME_TEXT];
+    tt_output_data data;
+    bool converted;
+    (void)walk;
+    if (o->progress) o->progress(o->progress_context, seen->run, w->m->n_runs);
+    tt_output_data_find(w->m, seen->run, seen->node, &data);
+    const char *dtype = tt_npy_dtype(data.shape.type, &converted);
+    w->not_kept += data.n_kept == 0;
+    w->in_part += data.n_kept > 0 && data.n_kept < data.n_parts;
+    w->not_stored += data.n_kept > 0 && data.n_kept == data.n_parts && !dtype;
+    if (data.n_kept == 0 || data.n_kept < data.n_parts || !dtype) return TT_OK;
+    if (!tt_npy_name(&w->names, batch == TT_NONE ? -1 : (int64_t)tt_model_token(w->m, batch),
+                     w->m->graphs[seen->graph].tensors[seen->node].name, name))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for names of files");
+    tt_status status = write_file(w, seen, &data, name, dtype, converted, err);
+    if (status == TT_OK) put_entry(w, seen, &data, name, dtype, converted);
+    return status;
+}
+
+static tt_status write_all(writing *w, tt_error *err)
+{
+    static const tt_filter everything;
+    const tt_values_query q = {.filter = w->options->filter ? *w->options->filter : everything};
+    tt_values_counts counts;
+    tt_error ignored;
+    FILE *index = tt_outdir_file(&w->folder, "index.json", err);
+    if (!index) return err->status;
+    begin_index(w, index);
+    tt_status status = tt_values_walk_all(w->m, &q, false, NULL, take, w, &counts, err);
+    end_index(w);
+    tt_status closed = tt_outdir_close(index, "index.json", status == TT_OK ? err : &ignored);
+    if (status == TT_OK) status = closed;
+    if (status == TT_OK && w->files == 0)
+        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                              "the trace keeps data of none of these outputs; trace with "
+                              "--values=full");
+    return status;
+}
+
+static void tell(const writing *w)
+{
+    char text[160];
+    const tt_export_options *o = w->options;
+    if (o->sum) *o->sum = (tt_export_sum){.n_items = w->files, .items = "outputs"};
+    if (!o->note) return;
+    if (w->not_kept) {
+        (void)snprintf(text, sizeof text, "of %" PRIu64 " outputs no data was kept", w->not_kept);
+        o->note(o->note_context, text);
+    }
+    if (w->in_part) {
+        (void)snprintf(text, sizeof text,
+                       "left out are %" PRIu64 " outputs of which not all data is in the trace",
+                       w->in_part);
+        o->note(o->note_context, text);
+    }
+    if (w->not_stored) {
+        (void)snprintf(text, sizeof text, "left out are %" PRIu64 " outputs of unknown types",
+                       w->not_stored);
+        o->note(o->note_context, text);
+    }
+}
+
+static tt_status write_npy(const tt_model *m, const char *path, const tt_export_options *options,
+                           tt_error *err)
+{
+    writing w = {.m = m, .options = options};
+    if (!tt_output_data_any(m))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "the trace keeps no data of outputs; trace with --values=full");
+    tt_status status = tt_outdir_open(&w.folder, path, options->force, err);
+    w.folder.ending = ".npy";
+    if (status == TT_OK) status = write_all(&w, err);
+    if (status == TT_OK) status = tt_outdir_commit(&w.folder, err);
+    tt_outdir_abandon(&w.folder);
+    tt_npy_names_free(&w.names);
+    if (status == TT_OK) tell(&w);
+    return status;
+}
+
+const tt_export_format tt_format_npy = {
+    .name = "npy",
+    .summary = "a folder of NumPy files: the data of outputs (--values=full)",
+    .takes = TT_EXPORT_TAKES_FILTER | TT_EXPORT_TAKES_OPS,
+    .write = write_npy,
+};

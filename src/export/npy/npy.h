@@ -1,0 +1,23 @@
+/* The format `npy`: a folder with a NumPy file for each output whose data the trace keeps, and
+ * index.json, which says what each is: docs/values.md.
+ *
+ * NPY 1.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+#ifndef TT_EXPORT_NPY_NPY_H
+#define TT_EXPORT_NPY_NPY_H
+
+#include "export/export.h"
+#include "value/fingerprint.h"
+
+extern const tt_export_format tt_format_npy;
+
+/* How elements of a type are stored: numpy's dtype; of types that numpy has not, of float32 with
+ * *converted set. NULL: they cannot be. */
+const char *tt_npy_dtype(tt_value_type type, bool *converted);
+
+/* The file's header for ne elements (ne[0] runs fastest: numpy's last axis), the dimensions behind
+ * the last that is not 1 left out. Returns its length, a multiple of 64. */
+#define TT_NPY_HEADER_MAX 192u
+size_t tt_npy_header(const char *dtype, const uint64_t ne[TT_VALUE_DIMS],
+                     char out[TT_NPY_HEADER_MAX]);
+
+#endif

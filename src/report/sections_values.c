@@ -1,0 +1,210 @@
+/* What the ops put out: NaN and infinities, RMS and range over the layers, what stands out. */
+#include "report/sections.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LAYERS_SHOWN 64u
+
+static const char *say_real(tt_page *p, bool known, double v)
+{
+    return known ? tt_page_format(p, "%.4g", v) : "";
+}
+
+static const char *say_where(tt_page *p, const tt_analysis *a, uint32_t run)
+{
+    const uint32_t batch = a->m->runs[run].batch;
+    return batch == TT_NONE ? "outside any token"
+                            : tt_page_format(p, "token %u", (unsigned)tt_model_token(a->m, batch));
+}
+
+static const char *name_of(const tt_analysis *a, uint32_t run, uint32_t node)
+{
+    return a->m->graphs[a->m->runs[run].graph].tensors[node].name;
+}
+
+/* --- NaN and infinities --- */
+
+static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birth *b)
+{
+    static const char *const titles[] = {"Source", "State",    "Written by",
+                                         "Least>", "Largest>", "RMS>"};
+    const tt_graph *g = &a->m->graphs[a->m->runs[b->row.run].graph];
+    tt_page_table *t = tt_page_table_begin(p, "What it was computed from", 6, titles);
+    for (uint32_t i = 0; i < b->n_sources; i++) {
+        const tt_values_source *s = &b->sources[i];
+        const bool known = s->measured && s->print.has_range;
+        const char *cells[] = {
+            g->tensors[s->tensor].name,
+            s->state == TT_STATE_UNMEASURED ? "UNMEASURED" : tt_values_state_name(s->state),
+            s->run == TT_NONE ? ""
+                              : tt_page_format(p, "%s in %s", name_of(a, s->run, s->node),
+                                               say_where(p, a, s->run)),
+            say_real(p, known, known ? (double)s->print.min : 0),
+            say_real(p, known, known ? (double)s->print.max : 0),
+            say_real(p, known, known ? s->print.rms : 0)};
+        tt_page_table_row(p, t, cells);
+    }
+}
+
+static void say_bad(tt_page *p, const tt_analysis *a)
+{
+    const tt_values_first *f = &a->values_first;
+    const tt_values_birth *b = &f->births[0];
+    const tt_tensor *t = &a->m->graphs[a->m->runs[b->row.run].graph].tensors[b->row.node];
+    tt_page_say(p, TT_BLOCK_ANSWER,
+                "No: %s outputs of %s hold NaN or infinities. The first is %s, of %s, in %s: %s",
+                tt_say_count(p, (double)f->counts.bad), tt_say_count(p, (double)f->counts.outputs),
+                t->name, t->op_desc, say_where(p, a, b->row.run),
+                b->kind == TT_BIRTH_BORN
+                    ? "none of its sources that are measured is bad, so it is born there or in a "
+                      "weight."
+                    : "not all of its sources were measured, so it is born there or in one of "
+                      "them.");
+    tt_page_say(p, TT_BLOCK_TEXT, "%s more outputs are bad behind it, in %s tokens; the logits %s.",
+                tt_say_count(p, (double)f->bad_after), tt_say_count(p, (double)f->tokens_bad),
+                f->logits == 0       ? "were not measured"
+                : f->logits_bad == 0 ? "are not reached"
+                                     : tt_page_format(p, "are bad from %s on",
+                                                      say_where(p, a, f->first_logits_run)));
+    sources_table(p, a, b);
+}
+
+static void say_good(tt_page *p, const tt_analysis *a)
+{
+    const tt_values_counts *c = &a->values_first.counts;
+    tt_page_say(p, TT_BLOCK_ANSWER, "Yes: no NaN and no infinity in %s outputs%s.",
+                tt_say_count(p, (double)c->outputs),
+                c->masking ? tt_page_format(p, ", but for those of masks in %s",
+                                            tt_say_count(p, (double)c->masking))
+                           : "");
+    if (c->constant)
+        tt_page_say(p, TT_BLOCK_TEXT, "%s outputs are constant, %s of them zero.",
+                    tt_say_count(p, (double)c->constant), tt_say_count(p, (double)c->zero));
+}
+
+/* --- over the layers --- */
+
+static const char *place_of(const tt_analysis *a)
+{
+    return a->values_grid.place[0] ? a->values_grid.place : "the last output of each layer";
+}
+
+static void draw(tt_plot *plot, const tt_values_growth *list, uint32_t n, const char *const *names,
+                 unsigned color)
+{
+    tt_series *rms = tt_plot_series(plot, names[0], TT_SERIES_LINE, color, n);
+    tt_series *largest = tt_plot_series(plot, names[1], TT_SERIES_LINE, color + 2, n);
+    for (uint32_t l = 0; l < n; l++) {
+        const tt_values_cell *c = &list[l].all;
+        const double most = fmax(fabs((double)c->min), fabs((double)c->max));
+        if (!c->has_range || list[l].layer_id < 0) continue;
+        if (c->rms > 0) tt_series_add(rms, list[l].layer_id, c->rms, 0, 0);
+        if (most > 0) tt_series_add(largest, list[l].layer_id, most, 0, 0);
+    }
+}
+
+static void growth_rows(tt_page *p, tt_page_table *t, const char *phase,
+                        const tt_values_growth *list, uint32_t n)
+{
+    for (uint32_t l = 0; l < n && l < LAYERS_SHOWN; l++) {
+        const tt_values_growth *x = &list[l];
+        const bool known = x->all.has_range;
+        if (!x->outputs) continue;
+        const char *cells[] = {
+            phase,
+            tt_say_layer(p, x->layer_id),
+            say_real(p, known, x->all.rms),
+            say_real(p, x->has_ratio, x->ratio),
+            say_real(p, known, (double)x->all.min),
+            say_real(p, known, (double)x->all.max),
+            x->all.masking ? "" : tt_say_count(p, (double)x->all.n_nan + (double)x->all.n_inf)};
+        tt_page_table_row(p, t, cells);
+    }
+}
+
+static void say_growth(tt_page *p, const tt_analysis *a)
+{
+    static const char *const names[][2] = {{"RMS, prompt", "largest, prompt"},
+                                           {"RMS, generated", "largest, generated"}};
+    static const char *const titles[] = {"Phase",  "Layer>",   "RMS>", "To layer before>",
+                                         "Least>", "Largest>", "Bad>"};
+    const tt_values_grid *g = &a->values_grid;
+    tt_values_growth *list[2] = {calloc((size_t)g->n_layers + 1, sizeof **list),
+                                 calloc((size_t)g->n_layers + 1, sizeof **list)};
+    if (g->n_layers && list[0] && list[1]) {
+        tt_plot *plot = tt_page_plot(
+            p, tt_page_format(p, "RMS and largest magnitude of %s", place_of(a)), "layer", "");
+        if (plot) {
+            plot->log_y = plot->x_integers = true;
+            plot->height = 300;
+        }
+        uint64_t batches[2];
+        for (unsigned i = 0; i < 2; i++) {
+            batches[i] = tt_values_growth_of(a->m, g, TT_PHASE_PROMPT + i, list[i]);
+            if (batches[i]) draw(plot, list[i], g->n_layers, names[i], 1 + i);
+        }
+        tt_plot_describe(plot, "Lines over the layers, for the prompt and for what was generated. "
+                               "The table has the figures.");
+        tt_page_table *t =
+            tt_page_table_begin(p, tt_page_format(p, "%s over the layers", place_of(a)), 7, titles);
+        if (t) t->folded = true;
+        for (unsigned i = 0; i < 2; i++)
+            if (batches[i])
+                growth_rows(p, t, tt_phase_name(TT_PHASE_PROMPT + i), list[i], g->n_layers);
+    }
+    free(list[0]);
+    free(list[1]);
+}
+
+/* --- what stands out --- */
+
+static void say_outliers(tt_page *p, const tt_analysis *a)
+{
+    static const char *const titles[] = {"Output", "Token>", "What", "Value>", "Usual>", "Score>"};
+    const tt_values_outliers *o = &a->values_outliers;
+    if (o->total == 0) {
+        tt_page_say(p, TT_BLOCK_TEXT,
+                    "None of %s outputs stands out among those of its place in the layers.",
+                    tt_say_count(p, (double)o->compared));
+        return;
+    }
+    tt_page_say(p, TT_BLOCK_TEXT,
+                "%s of %s outputs stand out among those of their place in the layers: their RMS or "
+                "largest magnitude is off by more than a factor 2 and 3.5 robust deviations.",
+                tt_say_count(p, (double)o->total), tt_say_count(p, (double)o->compared));
+    tt_page_table *t = tt_page_table_begin(p, "What stands out most", 6, titles);
+    for (size_t i = 0; i < o->n; i++) {
+        const tt_values_outlier *x = &o->list[i];
+        const uint32_t batch = a->m->runs[x->row.run].batch;
+        const char *cells[] = {
+            name_of(a, x->row.run, x->row.node),
+            batch == TT_NONE ? "" : tt_page_format(p, "%u", (unsigned)tt_model_token(a->m, batch)),
+            x->by_max ? "largest magnitude" : "RMS",
+            say_real(p, true, x->value),
+            say_real(p, true, x->usual),
+            tt_page_format(p, "%+.1f", x->score)};
+        tt_page_table_row(p, t, cells);
+    }
+}
+
+void tt_section_values(tt_page *p, const tt_analysis *a)
+{
+    const tt_values_counts *c = &a->values_first.counts;
+    if (!a->has_values) return;
+    tt_page_section_begin(p, "values", "Are the values sound?");
+    if (c->outputs == 0)
+        tt_page_say(p, TT_BLOCK_ANSWER, "UNMEASURED: no output was taken whole.");
+    else if (a->values_first.found)
+        say_bad(p, a);
+    else
+        say_good(p, a);
+    if (c->unmeasured || c->incomplete)
+        tt_page_say(p, TT_BLOCK_NOTE, "Outputs of %s executed ops were not measured%s.",
+                    tt_say_count(p, (double)c->unmeasured),
+                    c->incomplete ? tt_page_format(p, ", and of %s parts were lost",
+                                                   tt_say_count(p, (double)c->incomplete))
+                                  : "");
+    say_growth(p, a);
+    say_outliers(p, a);
+}

@@ -1,0 +1,124 @@
+# values --first-bad on real engines: nothing in healthy models; in a model with one NaN, one infinity
+# or an overflow, the op that reads or makes it, its place, and its sources.
+. "$TT_SOURCE_DIR/tests/engine/lib.sh"
+model tiny
+model moe
+"$TT_BIN" synth --preset tiny --type F32 -o sound.gguf 2>/dev/null || fail synth
+
+# offset TENSOR ROW COLUMN: where the element is in sound.gguf.
+offset() {
+    "$TT_BIN" gguf sound.gguf --csv | awk -F, -v name="$1" -v row="$2" -v column="$3" '
+        $1 == name { print $2 + 4 * (row * $8 + column) }'
+}
+
+# patch FILE OFFSET BYTES: four bytes of a copy, or of FILE when it is there.
+patch() {
+    [ -f "$1" ] || cp sound.gguf "$1"
+    # shellcheck disable=SC2059
+    printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none || fail "patch $1"
+}
+
+patch nan.gguf "$(offset blk.2.ffn_down.weight 5 3)" '\000\000\300\177'
+patch inf.gguf "$(offset blk.2.ffn_down.weight 5 3)" '\000\000\200\177'
+# 1e30 each: what comes out of both is finite, their product is not.
+patch large.gguf "$(offset blk.2.ffn_gate.weight 7 3)" '\312\362\111\161'
+patch large.gguf "$(offset blk.2.ffn_up.weight 7 3)" '\312\362\111\161'
+
+# traced MODEL OPTION...: t.ttrace of a short run.
+traced() {
+    file=$1
+    shift
+    "$TT_BIN" run --force -q -o t.ttrace --engine "$TT_ENGINES/$engine" -n 2 --ignore-eos -p "Once upon a time" \
+        -m "$file" "$@" >/dev/null 2>err.txt || fail "$about: exit code"
+}
+
+# first_bad EXIT ARG...: t.ttrace's, in first.out and first.json.
+first_bad() {
+    wanted=$1
+    shift
+    "$TT_BIN" values --first-bad t.ttrace "$@" >first.out 2>&1
+    expect "$about: exit" "$wanted" $?
+    "$TT_BIN" values --first-bad --json t.ttrace "$@" >first.json 2>/dev/null
+    expect "$about: exit with --json" "$wanted" $?
+}
+
+# says WORDS...: a line of first.out, blanks put together.
+says() {
+    tr -s ' ' <first.out | grep -qF -- "$*" || {
+        fail "$about: does not say '$*'"
+        cat first.out
+    }
+}
+
+nan_is_found() {
+    says "first bad ffn_out-2, output of MUL_MAT"
+    says "in token 0 (prompt)"
+    says "the first at [5, 0, 0, 0], element 5"
+    says "born here"
+    says "blk.2.ffn_down.weight weight, not measured"
+    says "finite ffn_" # by the activation, whatever the engine calls it
+    says "logits reached in token 0 (prompt)"
+    grep -q '"births_total": 2' first.json || fail "$about: born once a token"
+}
+
+for engine in $(engines); do
+    about="$engine tiny"
+    traced tiny.gguf -t 2 --values=stats
+    first_bad 0
+    says "nothing bad in"
+    about="$engine moe"
+    traced moe.gguf -t 2 --values=stats --mode=callback
+    first_bad 0
+    about="$engine nan"
+    traced nan.gguf -t 2 --values=stats
+    first_bad 1
+    nan_is_found
+    about="$engine large"
+    traced large.gguf -t 2 --values=stats
+    first_bad 1
+    # The activation, times the other; older graphs take two ops for it.
+    says "-2, output of"
+    says "born here"
+    says "the first at [7, "
+    grep -q '"state": "weight"' first.json && fail "$about: a weight is no source of it"
+    grep -q '"max": [0-9.]*e+\{0,1\}2[89]\|"max": [0-9.]*e+\{0,1\}30' first.json || fail "$about: no large source"
+done
+
+engine=$(engines | tail -n 1)
+about="one thread"
+traced nan.gguf -t 1 --values=stats
+first_bad 1
+nan_is_found
+about="inf"
+traced inf.gguf -t 2 --values=hash
+first_bad 1
+says "first bad ffn_out-2, output of MUL_MAT"
+says " 0 NaN and "
+says "the first at [5, 0, 0, 0], element 5"
+about="a selection"
+traced nan.gguf -t 2 --values=stats:ffn_out-*
+first_bad 1
+says "uncertain"
+says "UNMEASURED"
+says "logits UNMEASURED"
+first_bad 2 --layer 7
+about="what else is told"
+traced tiny.gguf -t 2 --values=hash
+"$TT_BIN" values t.ttrace --name 'l_out-?' --sort rms --limit 3 >first.out 2>err.txt || fail "$about: exit"
+says "outputs 8 measured in 2 graph computations"
+expect "$about: rows" 4 "$(sed -n '/^TOKEN/,$p' first.out | grep -c .)"
+grep -q "5 more rows; --limit 0 shows all" err.txt || fail "$about: not told of more rows"
+"$TT_BIN" values t.ttrace --growth >first.out 2>err.txt || fail "$about: exit of --growth"
+says "l_out over the layers"
+expect "$about: layers of two phases" 8 "$(grep -c '^prompt\|^generate' first.out)"
+"$TT_BIN" values t.ttrace --by place >first.out 2>err.txt || fail "$about: exit of --by"
+says "ffn_out 8 "
+"$TT_BIN" values t.ttrace --outliers >first.out 2>err.txt || fail "$about: exit of --outliers"
+says "outputs stand out among those of the same place and phase"
+"$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
+says "Yes: no NaN and no infinity in"
+about="without values"
+traced tiny.gguf -t 2
+first_bad 2
+grep -q "values were not recorded" first.out || fail "$about: does not say how to take them"
+finish

@@ -1,0 +1,88 @@
+// Which ops of the selected trace put out NaN or infinities: for all views that mark them.
+
+import { effect, signal } from "@preact/signals";
+import { getBinary, ofTrace } from "../api/client";
+import { decodeColumns } from "../api/columns";
+import { selectedTrace } from "./selection";
+import { generation, summary } from "./trace";
+
+export type Bad = "NaN" | "Inf";
+
+/** GET values/bad: an entry an output, in the order of execution. */
+export class BadOutputs {
+  /** By op: what is worst of it. */
+  private readonly byOp = new Map<number, Bad>();
+  /** Entries with a time, by that. */
+  readonly inTime: readonly number[];
+
+  constructor(
+    readonly total: number,
+    readonly run: Uint32Array,
+    readonly op: Uint32Array,
+    readonly n_nan: Float64Array,
+    readonly start_ns: Float64Array,
+    readonly end_ns: Float64Array,
+  ) {
+    const timed: number[] = [];
+    for (let i = 0; i < run.length; i++) {
+      const key = BadOutputs.key(run[i]!, op[i]!);
+      if (this.byOp.get(key) !== "NaN") this.byOp.set(key, this.kind(i));
+      if (!Number.isNaN(start_ns[i]!)) timed.push(i);
+    }
+    this.inTime = timed.sort((a, b) => start_ns[a]! - start_ns[b]!);
+  }
+
+  /** Nodes have 20 bits. */
+  private static key(run: number, op: number): number {
+    return run * 2 ** 20 + op;
+  }
+
+  kind(i: number): Bad {
+    return this.n_nan[i]! > 0 ? "NaN" : "Inf";
+  }
+
+  /** op: its first node. */
+  of(run: number, op: number): Bad | null {
+    return this.byOp.get(BadOutputs.key(run, op)) ?? null;
+  }
+}
+
+/** null: there is none, or it is not known yet. */
+export const badOutputs = signal<BadOutputs | null>(null);
+
+async function load(trace: number): Promise<BadOutputs | null> {
+  const c = decodeColumns<{ bad_outputs: number }>(await getBinary(ofTrace(trace, "values/bad")));
+  if (c.header.bad_outputs === 0) return null;
+  return new BadOutputs(c.header.bad_outputs, c.u32("run"), c.u32("op"), c.f64("n_nan"), c.f64("start_ns"), c.f64("end_ns"));
+}
+
+let loaded = "";
+
+/** Keeps up with the selected trace while some view asks for it; ends when what is returned is called. */
+export function followBad(): () => void {
+  return effect(() => {
+    const key = `${selectedTrace.value} ${generation.value}`;
+    if (!summary.value || key === loaded) return;
+    const trace = selectedTrace.peek();
+    const recorded = summary.value.values_recorded;
+    loaded = key;
+    if (!recorded) {
+      badOutputs.value = null;
+      return;
+    }
+    load(trace)
+      .then((found) => {
+        if (loaded === key) badOutputs.value = found;
+      })
+      // The view Values says why.
+      .catch(() => {
+        if (loaded === key) loaded = "";
+      });
+  });
+}
+
+/** Reads the signal. "its output has NaN". */
+export function badWords(run: number | null, op: number): string | null {
+  const what = run === null ? null : (badOutputs.value?.of(run, op) ?? null);
+  return what && `its output has ${what}`;
+}

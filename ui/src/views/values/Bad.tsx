@@ -1,0 +1,145 @@
+// NaN and infinities: where the first one came from, and all outputs that have some.
+
+import { getJson, ofTrace } from "../../api/client";
+import { useResource } from "../../api/resource";
+import { count, counted, plainName } from "../../draw/format";
+import { announce } from "../../parts/announce";
+import { Failure, Loading } from "../../parts/messages";
+import { VirtualTable, type Column } from "../../parts/VirtualTable";
+import { select, selection } from "../../state/selection";
+import { generation } from "../../state/trace";
+import { showView } from "../../state/view";
+import type { Birth, First, List, Output, Source } from "./answer";
+import { layerText, number } from "./measures";
+
+const ROWS_MOST = 2000;
+
+function where(o: Output): string {
+  return `${o.token_id === null ? "no token" : `token ${o.token_id}`}, ${layerText(o.layer_id)}`;
+}
+
+function notFinite(o: Output): string {
+  return [o.n_nan > 0 && `${count(o.n_nan)} NaN`, o.n_inf > 0 && `${count(o.n_inf)} Inf`].filter(Boolean).join(", ");
+}
+
+export function choose(o: Output): void {
+  select({ token: o.token_id, layer: o.layer_id, op: { run: o.run, node: o.op_node }, tensor: null, region: null, time: null });
+  announce(`${plainName(o.name)}, ${where(o)}: ${notFinite(o)}`);
+}
+
+const STATES: Record<Source["state"], string> = {
+  unmeasured: "not measured",
+  finite: "finite",
+  masking: "a mask",
+  infinite: "has Inf",
+  nan: "has NaN",
+  weight: "a weight, not measured",
+  input: "given by the program",
+};
+
+function Sources(props: { birth: Birth }) {
+  return (
+    <ul class="values-sources" aria-label="What it was computed from">
+      {props.birth.sources.map((s) => (
+        <li key={s.slot}>
+          <span class="mono">{plainName(s.name)}</span>: {STATES[s.state]}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const CAME: Record<Birth["kind"], string> = {
+  born: "None of its sources has any: it was born here.",
+  inherited: "A source of it has some already: it was inherited.",
+  uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
+};
+
+/** Above everything: what was the first to be not finite, and whether it was made so there. */
+export function FirstBad(props: { first: First }) {
+  const birth = props.first.first;
+  const all = props.first.summary;
+  const unknown = all.unmeasured + all.incomplete;
+  if (!props.first.found || !birth)
+    return (
+      <p class="values-verdict" role="status">
+        <b>{unknown > 0 ? "No NaN or Inf measured." : "All finite."}</b> {count(all.outputs)} outputs were measured, none has a NaN or an infinity that is not a mask's
+        {unknown > 0 && `; of ${count(unknown)} others it is not known: UNMEASURED`}.
+      </p>
+    );
+  const first = birth.output;
+  const born = birth.kind === "born";
+  const more = props.first.births_total - 1;
+  return (
+    <div class="values-verdict values-bad" role="status">
+      <p>
+        <b>
+          {first.n_nan > 0 ? "NaN" : "Inf"} {born ? "born" : "first seen"} at <span class="mono">{plainName(first.name)}</span>
+        </b>{" "}
+        ({plainName(first.op)}, {where(first)}): {notFinite(first)} of {count(first.elements)} elements
+        {first.first_bad_at && <>, first at [{first.first_bad_at.join(", ")}]</>}.{" "}
+        {CAME[birth.kind]}{" "}
+        <button type="button" onClick={() => choose(first)}>
+          Select it
+        </button>{" "}
+        <button
+          type="button"
+          onClick={() => {
+            choose(first);
+            showView("graph");
+          }}
+        >
+          Show it in the graph
+        </button>
+      </p>
+      <Sources birth={birth} />
+      <p>
+        {counted(all.bad, "output")} of {count(all.outputs)} {all.bad === 1 ? "is" : "are"} not finite;{" "}
+        {more > 0 ? `${counted(more, "other")} of them came from no bad source either.` : "the others inherited it."}
+      </p>
+    </div>
+  );
+}
+
+const COLUMNS: Column<Output>[] = [
+  { id: "name", title: "Output", width: 170, cell: (o) => plainName(o.name), tip: (o) => plainName(o.name) },
+  { id: "op", title: "Op", width: 120, cell: (o) => plainName(o.op) },
+  { id: "token", title: "Token", width: 60, number: true, cell: (o) => (o.token_id === null ? "none" : o.token_id) },
+  { id: "layer", title: "Layer", width: 60, number: true, cell: (o) => (o.layer_id === null ? "none" : o.layer_id) },
+  { id: "n_nan", title: "NaN", width: 80, number: true, cell: (o) => count(o.n_nan) },
+  { id: "n_inf", title: "Inf", width: 80, number: true, cell: (o) => count(o.n_inf) },
+  { id: "elements", title: "Elements", width: 90, number: true, cell: (o) => count(o.elements) },
+  { id: "first", title: "First at", width: 120, cell: (o) => (o.first_bad_at ? `[${o.first_bad_at.join(", ")}]` : (o.first_bad ?? "")) },
+  { id: "rms", title: "RMS (finite)", width: 110, number: true, cell: (o) => number(o.rms) },
+];
+
+export function BadList(props: { trace: number }) {
+  const params = { which: "bad", limit: ROWS_MOST };
+  const { data, error, retry } = useResource(JSON.stringify([props.trace, generation.value]), (abort) =>
+    getJson<List>(ofTrace(props.trace, "values/list"), params, abort),
+  );
+  if (error.value) return <Failure error={error.value} retry={retry} />;
+  const list = data.value;
+  if (!list) return <Loading what="the outputs that are not finite" />;
+  const op = selection.value.op;
+  const selected = op ? list.rows.findIndex((o) => o.run === op.run && o.op_node === op.node) : -1;
+  return (
+    <section class="values-list" aria-label="Outputs with NaN or Inf">
+      <h2>
+        Outputs with NaN or Inf: {count(list.rows_total)}
+        {list.rows_total > list.rows.length && `, the first ${count(list.rows.length)} are listed`}
+      </h2>
+      <div class="values-table">
+        <VirtualTable
+          label="Outputs with NaN or Inf, in the order of execution"
+          columns={COLUMNS}
+          count={list.rows.length}
+          row={(i) => list.rows[i] ?? null}
+          selected={selected >= 0 ? selected : null}
+          related={(o) => o.token_id === selection.value.token && o.layer_id === selection.value.layer}
+          onSelect={(_, o) => choose(o)}
+        />
+      </div>
+    </section>
+  );
+}

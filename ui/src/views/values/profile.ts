@@ -1,0 +1,58 @@
+// A cut through the grid as lines: over the layers for a token, over the tokens for a layer.
+
+import type { Grid } from "./answer";
+import { badOf, layerText, number } from "./measures";
+
+export interface Profile {
+  readonly along: "layers" | "tokens";
+  readonly title: string;
+  /** Of each point: its place on the axis, its name, and its cell in the grid. */
+  readonly x: readonly number[];
+  readonly names: readonly string[];
+  readonly cells: readonly number[];
+  /** null: nothing is finite, or nothing was measured there. */
+  readonly rms: readonly (number | null)[];
+  readonly maxAbs: readonly (number | null)[];
+  readonly min: readonly (number | null)[];
+  readonly max: readonly (number | null)[];
+  readonly mean: readonly (number | null)[];
+  readonly bad: readonly ("NaN" | "Inf" | null)[];
+}
+
+function orNull(v: number): number | null {
+  return Number.isNaN(v) ? null : v;
+}
+
+function make(g: Grid, along: Profile["along"], title: string, cells: number[], x: number[], names: string[]): Profile {
+  const column = (values: Float64Array) => cells.map((i) => orNull(values[i]!));
+  return {
+    along,
+    title,
+    x,
+    names,
+    cells,
+    rms: column(g.rms),
+    maxAbs: cells.map((i) => orNull(Math.max(Math.abs(g.min[i]!), Math.abs(g.max[i]!)))),
+    min: column(g.min),
+    max: column(g.max),
+    mean: column(g.mean),
+    bad: cells.map((i) => badOf(g, i)),
+  };
+}
+
+/** What is of no layer lies before the first one. */
+export function overLayers(g: Grid, token: number): Profile {
+  const cells = g.layers.map((_, i) => i * g.tokens.length + token);
+  return make(g, "layers", `Token ${g.tokens[token]}, over the layers`, cells, g.layers.map((l) => l ?? -1), g.layers.map(layerText));
+}
+
+export function overTokens(g: Grid, layer: number): Profile {
+  const cells = g.tokens.map((_, i) => layer * g.tokens.length + i);
+  const what = layerText(g.layers[layer]);
+  return make(g, "tokens", `${what[0]!.toUpperCase()}${what.slice(1)}, over the tokens`, cells, [...g.tokens], g.tokens.map((t) => `token ${t}`));
+}
+
+export function pointWords(p: Profile, i: number): string {
+  const figures = p.rms[i] === null ? (p.bad[i] ? "no finite element" : "not measured") : `RMS ${number(p.rms[i])}, ${number(p.min[i])} to ${number(p.max[i])}, mean ${number(p.mean[i])}`;
+  return `${p.names[i]}: ${p.bad[i] ? `${p.bad[i]}! ` : ""}${figures}`;
+}
