@@ -74,7 +74,10 @@ static float half(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
     uint32_t rest = (uint32_t)(h & 0x7fffu) << 13;
-    if ((h & 0x7c00u) == 0x7c00u) return float_of_bits(sign | 0x7f800000u | (rest & 0x7fffffu));
+    /* A signalling NaN becomes a quiet one, as in the processor's own conversion. */
+    if ((h & 0x7c00u) == 0x7c00u)
+        return float_of_bits(sign | 0x7f800000u | (rest & 0x7fffffu) |
+                             (h & 0x3ffu ? 0x400000u : 0u));
     return float_of_bits(rest | sign) * 0x1p112f;
 }
 

@@ -39,9 +39,12 @@ class Values:
         self.names = traces.names_of(self.trace)
         self.graphs = {g["id"]: g for g in traces.records(self.trace, "graph")}
         self.runs = {r["id"]: r for r in traces.records(self.trace, "run")}
-        self.prints = traces.decoder.fingerprints(self.trace)
+        found = traces.decoder.fingerprints(self.trace)
+        self.prints = {key: print for key, print in found.items() if key[0] in self.runs}
         self.data = {}
         for run, node, part, payload in sorted(self.trace["data"], key=lambda d: d[:3]):
+            if run not in self.runs:
+                continue
             self.data.setdefault((run, node), []).append((part, payload))
 
     def tensor(self, run, node):
@@ -65,7 +68,8 @@ class Values:
         """(run, node) of each op's last node, and of the nodes that stay inside fused ones."""
         last, inner = set(), set()
         for _, run, lane, node, covers, *_ in self.trace["ops"]:
-            if lane != 0:
+            # A flight recorder's trace may hold ops of runs that are not whole.
+            if lane != 0 or run not in self.runs:
                 continue
             tensors = self.graphs[self.runs[run]["graph"]]["tensors"]
             for _ in range(covers):
