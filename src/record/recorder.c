@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@
 #define DRAIN_STACK_BYTES (512u << 10)
 
 struct tt_recorder {
+    tt_recorder *shed_before; /* see tt_recorder_shed */
     tt_area_map map;
     tt_sink sink;
     tt_drain drain;
@@ -419,6 +421,9 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
 
 void tt_recorder_shed(tt_recorder *r)
 {
+    /* Never freed, so never lost sight of. */
+    static tt_recorder *_Atomic shed;
+    r->shed_before = atomic_exchange(&shed, r);
     uint8_t *slots = (uint8_t *)r->map.slots;
     uint64_t before = (uint64_t)(slots - (uint8_t *)r->map.area);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = (page - before % page) % page;
