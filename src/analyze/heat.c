@@ -1,7 +1,7 @@
 #include "analyze/heat.h"
 
+#include "analyze/cache/reuse.h"
 #include "analyze/heat_steps.h"
-#include "analyze/reuse.h"
 #include "analyze/slices.h"
 
 #include <fnmatch.h>

@@ -37,7 +37,7 @@ typedef struct tt_heat_row {
     double time_ns;                   /* of these ops */
     uint32_t first_batch, last_batch; /* TT_NONE: outside any */
     uint64_t first_ticks, last_ticks;
-    /* Of each read that found bytes read before: the largest distance (analyze/reuse.h). */
+    /* Of each read that found bytes read before: the largest distance (analyze/cache/reuse.h). */
     uint64_t reuses;
     double reuse_mean_bytes;
     uint64_t reuse_p50_bytes;

@@ -1,6 +1,6 @@
 #include "analyze/reads.h"
 
-#include "analyze/log.h"
+#include "analyze/log/log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef TT_ANSWER_DIFF_H
 #define TT_ANSWER_DIFF_H
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/json.h"
 
 #include <stdbool.h>

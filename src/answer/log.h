@@ -3,7 +3,7 @@
 #define TT_ANSWER_LOG_H
 
 #include "analyze/access.h"
-#include "analyze/log.h"
+#include "analyze/log/log.h"
 #include "base/json.h"
 
 /* One op as an object. op: the row's, with what was observed of its picks applied; accesses: of

@@ -4,7 +4,7 @@
 #ifndef TT_ANSWER_LOG_TABLE_H
 #define TT_ANSWER_LOG_TABLE_H
 
-#include "analyze/log.h"
+#include "analyze/log/log.h"
 #include "base/bytes.h"
 
 typedef enum tt_log_table { TT_LOG_CSV, TT_LOG_TSV } tt_log_table;

@@ -1,8 +1,8 @@
-/* The memory as a map (analyze/spaces.h), for the viewer. */
+/* The memory as a map (analyze/spaces/spaces.h), for the viewer. */
 #ifndef TT_ANSWER_SPACES_H
 #define TT_ANSWER_SPACES_H
 
-#include "analyze/spaces.h"
+#include "analyze/spaces/spaces.h"
 #include "base/json.h"
 
 #include <stdbool.h>

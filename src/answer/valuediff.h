@@ -2,7 +2,7 @@
 #ifndef TT_ANSWER_VALUEDIFF_H
 #define TT_ANSWER_VALUEDIFF_H
 
-#include "analyze/valuediff.h"
+#include "analyze/dumps/valuediff.h"
 #include "base/json.h"
 
 #include <stdbool.h>

@@ -3,10 +3,10 @@
 #ifndef TT_ANSWER_VALUES_H
 #define TT_ANSWER_VALUES_H
 
-#include "analyze/values.h"
-#include "analyze/values_first.h"
-#include "analyze/values_grid.h"
-#include "analyze/values_groups.h"
+#include "analyze/values/values.h"
+#include "analyze/values/values_first.h"
+#include "analyze/values/values_grid.h"
+#include "analyze/values/values_groups.h"
 #include "base/json.h"
 #include "model/model.h"
 

@@ -2,7 +2,7 @@
 #ifndef TT_ANSWER_WHATIF_H
 #define TT_ANSWER_WHATIF_H
 
-#include "analyze/whatif.h"
+#include "analyze/cache/whatif.h"
 #include "base/json.h"
 
 #include <stdbool.h>

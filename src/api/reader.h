@@ -2,7 +2,7 @@
 #ifndef TT_API_READER_H
 #define TT_API_READER_H
 
-#include "analyze/outputs.h"
+#include "analyze/values/outputs.h"
 #include "model/model.h"
 
 #include <tensortrace/read.h>

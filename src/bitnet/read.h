@@ -27,7 +27,7 @@ typedef struct tt_bitnet_item {
 } tt_bitnet_item;
 
 /* Records as they were read: by file, numbered ones by their number, then by line. In what order
- * they were computed no folder tells: analyze/dump_bitnet.h puts them in one. */
+ * they were computed no folder tells: analyze/dumps/dump_bitnet.h puts them in one. */
 typedef struct tt_bitnet_folder {
     tt_bitnet_item *items;
     size_t n, capacity;

@@ -1,5 +1,5 @@
 /* tensortrace diff A B: two runs compared. */
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/diff_view.h"

@@ -1,6 +1,6 @@
 /* tensortrace verify FILE|DIR: checks that a trace, a dataset, or a folder of BitNet-style records
  * is whole and consistent. */
-#include "analyze/verify.h"
+#include "analyze/verify/verify.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "bitnet/read.h"

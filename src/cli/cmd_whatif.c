@@ -1,6 +1,6 @@
 /* tensortrace whatif FILE: replays the reads of weights against a cache. */
+#include "analyze/cache/whatif.h"
 #include "analyze/kernel.h"
-#include "analyze/whatif.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"

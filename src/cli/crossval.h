@@ -2,7 +2,7 @@
 #ifndef TT_CLI_CROSSVAL_H
 #define TT_CLI_CROSSVAL_H
 
-#include "analyze/stages.h"
+#include "analyze/dumps/stages.h"
 #include "base/outdir.h"
 #include "cli/report.h"
 #include "cli/runlog.h"

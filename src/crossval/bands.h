@@ -2,7 +2,7 @@
 #ifndef TT_CROSSVAL_BANDS_H
 #define TT_CROSSVAL_BANDS_H
 
-#include "analyze/valuediff.h"
+#include "analyze/dumps/valuediff.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #ifndef TT_CROSSVAL_SUMMARY_H
 #define TT_CROSSVAL_SUMMARY_H
 
-#include "analyze/valuediff.h"
+#include "analyze/dumps/valuediff.h"
 #include "base/json.h"
 #include "crossval/bands.h"
 #include "crossval/settings.h"

@@ -3,7 +3,7 @@
 #ifndef TT_DATASET_VERIFIER_H
 #define TT_DATASET_VERIFIER_H
 
-#include "analyze/checks.h"
+#include "analyze/verify/checks.h"
 #include "dataset/folder.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
 #ifndef TT_DATASET_VERIFY_H
 #define TT_DATASET_VERIFY_H
 
-#include "analyze/verify.h"
+#include "analyze/verify/verify.h"
 
 /* Runs every check; fills checks (room for TT_CHECKS_MAX) and their number. progress (in files) may
  * be NULL. Files are read one at a time: memory is bounded by dataset/text.h and dataset/parse.h,

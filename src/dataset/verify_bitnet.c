@@ -1,6 +1,6 @@
 #include "dataset/verify_bitnet.h"
 
-#include "analyze/checks.h"
+#include "analyze/verify/checks.h"
 #include "bitnet/names.h"
 #include "bitnet/read.h"
 

@@ -2,7 +2,7 @@
 #ifndef TT_DATASET_VERIFY_BITNET_H
 #define TT_DATASET_VERIFY_BITNET_H
 
-#include "analyze/verify.h"
+#include "analyze/verify/verify.h"
 
 /* As tt_dataset_verify: every file is read, also behind one that cannot be used. TT_E_NOT_FOUND: no
  * file of a record is in the folder. */

@@ -1,6 +1,6 @@
 #include "export/bitnet.h"
 
-#include "analyze/dump.h"
+#include "analyze/dumps/dump.h"
 #include "base/outdir.h"
 #include "bitnet/write.h"
 

@@ -3,6 +3,7 @@
 #define TT_REPORT_ANALYSIS_H
 
 #include "analyze/buffers.h"
+#include "analyze/cache/whatif.h"
 #include "analyze/faults.h"
 #include "analyze/heat.h"
 #include "analyze/kernel.h"
@@ -10,10 +11,9 @@
 #include "analyze/rollup.h"
 #include "analyze/routers.h"
 #include "analyze/summary.h"
-#include "analyze/values_first.h"
-#include "analyze/values_grid.h"
-#include "analyze/values_groups.h"
-#include "analyze/whatif.h"
+#include "analyze/values/values_first.h"
+#include "analyze/values/values_grid.h"
+#include "analyze/values/values_groups.h"
 #include "analyze/work.h"
 #include "machine/measure.h"
 #include "model/model.h"

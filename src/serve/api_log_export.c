@@ -1,6 +1,6 @@
 /* /api/v1/traces/ID/log/export: all rows that pass a filter, as a file to save. */
-#include "analyze/log_cursor.h"
-#include "analyze/log_picks.h"
+#include "analyze/log/log_cursor.h"
+#include "analyze/log/log_picks.h"
 #include "answer/log.h"
 #include "answer/log_table.h"
 #include "serve/endpoints.h"

@@ -3,8 +3,8 @@
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
-#include "analyze/space_heat.h"
-#include "analyze/space_residency.h"
+#include "analyze/spaces/space_heat.h"
+#include "analyze/spaces/space_residency.h"
 #include "answer/faults.h"
 #include "answer/spaces.h"
 #include "serve/columns.h"

@@ -1,7 +1,7 @@
 /* /api/v1/traces/ID/op: all that is known of one executed op. */
 #include "analyze/access.h"
 #include "analyze/join.h"
-#include "analyze/log.h"
+#include "analyze/log/log.h"
 #include "answer/log.h"
 #include "serve/endpoints.h"
 #include "serve/timeline_memo.h"

@@ -1,6 +1,6 @@
 /* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
-#include "analyze/outputs.h"
 #include "analyze/summary.h"
+#include "analyze/values/outputs.h"
 #include "answer/whole_ns.h"
 #include "base/bytes.h"
 #include "serve/endpoints.h"

@@ -1,5 +1,5 @@
 /* /api/v1/traces/ID/values and below it: what the ops put out, over layers and tokens. */
-#include "analyze/values_marks.h"
+#include "analyze/values/values_marks.h"
 #include "answer/values.h"
 #include "serve/columns.h"
 #include "serve/endpoints.h"

@@ -1,7 +1,7 @@
 /* Two traces compared, as the JSON of diff and of diff/tokens. */
 #include "serve/comparison_make.h"
 
-#include "analyze/diff_tokens.h"
+#include "analyze/diff/diff_tokens.h"
 #include "answer/diff.h"
 #include "base/json.h"
 #include "serve/reply_body.h"

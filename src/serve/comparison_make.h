@@ -16,7 +16,7 @@ typedef enum tt_comparison_part {
     TT_COMPARISON_PARTS
 } tt_comparison_part;
 
-/* Standards of a comparison, see analyze/diff.h. */
+/* Standards of a comparison, see analyze/diff/diff.h. */
 typedef struct tt_comparison_options {
     double threshold;
     double level;

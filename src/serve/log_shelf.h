@@ -2,7 +2,7 @@
 #ifndef TT_SERVE_LOG_SHELF_H
 #define TT_SERVE_LOG_SHELF_H
 
-#include "analyze/log_index.h"
+#include "analyze/log/log_index.h"
 #include "serve/request.h"
 
 /* Filters whose indexes are kept. */

@@ -2,7 +2,7 @@
 #ifndef TT_SERVE_TIMELINE_MEMO_H
 #define TT_SERVE_TIMELINE_MEMO_H
 
-#include "analyze/timeline.h"
+#include "analyze/timeline/timeline.h"
 #include "serve/request.h"
 
 /* Made once for a trace; valid while the request lasts. */

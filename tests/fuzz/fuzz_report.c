@@ -2,7 +2,7 @@
  * with a second reading of itself. A byte of the file header chooses (of the time of creation:
  * nothing looks at it). */
 #include "../golden/rechecksum.h"
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "report/analysis.h"
 #include "report/json.h"
 #include "report/render.h"

@@ -1,6 +1,6 @@
 /* Bytes as a map of stages, and as names that are looked up in it: read or refused with a reason,
  * and whatever is looked up comes back whole. */
-#include "analyze/stages.h"
+#include "analyze/dumps/stages.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* The cache simulators and reuse distances against simulators that take one block at a time. */
 #include "tests.h"
 
-#include "analyze/cache_kinds.h"
+#include "analyze/cache/cache_kinds.h"
+#include "analyze/cache/reuse.h"
 #include "analyze/order.h"
-#include "analyze/reuse.h"
 
 #include <stdlib.h>
 #include <string.h>

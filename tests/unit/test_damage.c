@@ -6,7 +6,7 @@
 #include "../golden/facts.h"
 #include "../golden/rechecksum.h"
 #include "../golden/synth_trace.c"
-#include "analyze/verify.h"
+#include "analyze/verify/verify.h"
 
 #include <stdio.h>
 

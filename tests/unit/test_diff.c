@@ -3,8 +3,8 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "analyze/diff.h"
-#include "analyze/diff_align.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/diff_align.h"
 #include "analyze/quantiles.h"
 #include "base/json.h"
 #include "cli/diff_view.h"

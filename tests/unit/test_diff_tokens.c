@@ -2,9 +2,9 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "plan_trace.h"
-#include "analyze/diff_tokens.h"
+#include "analyze/diff/diff_tokens.h"
 #include "analyze/quantiles.h"
+#include "plan_trace.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
+#include "analyze/cache/whatif.h"
 #include "analyze/heat.h"
 #include "analyze/heat_steps.h"
-#include "analyze/whatif.h"
 
 #include <math.h>
 #include <stdlib.h>

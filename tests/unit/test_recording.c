@@ -2,7 +2,7 @@
  * then read by tensortrace/read.h and by the model. */
 #include "tests.h"
 
-#include "analyze/verify.h"
+#include "analyze/verify/verify.h"
 #include "record/recover.h"
 #include "tensortrace/read.h"
 #include "tensortrace/record.h"

@@ -2,7 +2,7 @@
  * rows asked for in parts are those of the whole, and what makes no sense is refused. */
 #include "serve_client.h"
 
-#include "analyze/log.h"
+#include "analyze/log/log.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -3,10 +3,10 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/heat.h"
-#include "analyze/log.h"
+#include "analyze/log/log.h"
 #include "analyze/residency.h"
-#include "analyze/space_heat.h"
-#include "analyze/space_residency.h"
+#include "analyze/spaces/space_heat.h"
+#include "analyze/spaces/space_residency.h"
 
 #include <math.h>
 #include <stdio.h>

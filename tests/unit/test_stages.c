@@ -1,7 +1,7 @@
 /* Maps of stages: what names of engines come to. */
 #include "tests.h"
 
-#include "analyze/stages.h"
+#include "analyze/dumps/stages.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "analyze/log.h"
+#include "analyze/log/log.h"
 #include "analyze/stats.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "analyze/timeline.h"
+#include "analyze/timeline/timeline.h"
 
 #include <math.h>
 #include <stdio.h>

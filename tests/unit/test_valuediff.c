@@ -2,7 +2,7 @@
  * memory, value by value. */
 #include "tests.h"
 
-#include "analyze/valuediff.h"
+#include "analyze/dumps/valuediff.h"
 #include "answer/valuediff.h"
 
 #include <math.h>

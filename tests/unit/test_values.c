@@ -4,11 +4,11 @@
 #include "../golden/synth_trace.c"
 #include "plan_trace.h"
 
-#include "analyze/values_first.h"
-#include "analyze/values_grid.h"
-#include "analyze/values_groups.h"
-#include "analyze/values_keys.h"
-#include "analyze/values_mask.h"
+#include "analyze/values/values_first.h"
+#include "analyze/values/values_grid.h"
+#include "analyze/values/values_groups.h"
+#include "analyze/values/values_keys.h"
+#include "analyze/values/values_mask.h"
 #include "value/pack.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "../golden/rechecksum.h"
 #include "../golden/synth_trace.c"
-#include "analyze/verify.h"
+#include "analyze/verify/verify.h"
 #include "hand_trace.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
  * outputs is found and read, part by part. */
 #include "tests.h"
 
-#include "analyze/output_data.h"
-#include "analyze/outputs.h"
-#include "analyze/verify.h"
+#include "analyze/values/output_data.h"
+#include "analyze/values/outputs.h"
+#include "analyze/verify/verify.h"
 #include "hand_trace.h"
 #include "value/pack.h"
 

@@ -1,7 +1,7 @@
 #include "export/npy/npy.h"
 
-#include "analyze/output_data.h"
-#include "analyze/values_walk.h"
+#include "analyze/values/output_data.h"
+#include "analyze/values/values_walk.h"
 #include "base/json.h"
 #include "base/outdir.h"
 #include "export/npy/name.h"

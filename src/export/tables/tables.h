@@ -7,7 +7,7 @@
 #include "analyze/buffers.h"
 #include "analyze/join.h"
 #include "analyze/op_table.h"
-#include "analyze/values_walk.h"
+#include "analyze/values/values_walk.h"
 #include "export/tables/columns.h"
 
 #include <stdbool.h>

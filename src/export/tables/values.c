@@ -1,7 +1,7 @@
 /* The table `values`: what was taken of what the ops put out. */
 #include "export/tables/tables.h"
 
-#include "analyze/values_walk.h"
+#include "analyze/values/values_walk.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,188 @@
+/* The order of the last reads is kept as numbered slots, the later the higher, and how much lies
+ * above a slot as a Fenwick tree. Most stretches are alone in their slot; when a read took out
+ * the middle of one, its pieces share it, and a tree of these tells them apart. When the slots
+ * are used up, those in use are numbered anew. */
+#include "analyze/cache/reuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_MIN 256u
+
+void tt_reuse_free(tt_reuse *r)
+{
+    tt_order_free(&r->places);
+    tt_order_free(&r->fragments);
+    free(r->sums);
+    free(r->number);
+    memset(r, 0, sizeof *r);
+}
+
+static void add(tt_reuse *r, uint32_t slot, uint64_t size)
+{
+    r->total += size;
+    for (uint32_t i = slot + 1; i <= r->slots; i += i & -i)
+        r->sums[i] += size;
+}
+
+/* Sizes in all slots behind this one. */
+static uint64_t behind(const tt_reuse *r, uint32_t slot)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = slot + 1; i > 0; i -= i & -i)
+        sum += r->sums[i];
+    return r->total - sum;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The slots in use, ascending, each once; *n is how many. For free(). */
+static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
+{
+    size_t all = 0;
+    uint32_t *used = malloc(((size_t)r->places.n + 1) * sizeof *used);
+    if (!used) return NULL;
+    for (const tt_order_node *p = tt_order_end(&r->places, false); p;
+         p = tt_order_behind(&r->places, 0, p->begin + 1))
+        used[all++] = (uint32_t)(p->note >> 1);
+    if (all) qsort(used, all, sizeof *used, ascending);
+    *n = 0;
+    for (size_t i = 0; i < all; i++)
+        if (*n == 0 || used[i] != used[*n - 1]) used[(*n)++] = used[i];
+    return used;
+}
+
+/* Numbers the stretches' slots anew: the place of each in `used`. */
+static bool renumber(tt_reuse *r, const uint32_t *used, size_t n)
+{
+    tt_order_free(&r->fragments);
+    for (tt_order_node *p = tt_order_end(&r->places, false); p;
+         p = tt_order_behind(&r->places, 0, p->begin + 1)) {
+        const uint32_t was = (uint32_t)(p->note >> 1);
+        const uint32_t *at = bsearch(&was, used, n, sizeof was, ascending);
+        const uint32_t slot = (uint32_t)(at - used);
+        const bool shares = p->note & 1;
+        p->note = 2 * (uint64_t)slot + shares;
+        add(r, slot, p->size);
+        if (shares && !tt_order_put(&r->fragments, slot, p->begin, p->size, 0)) return false;
+    }
+    return true;
+}
+
+/* Makes room for as many reads again as there are slots in use, three times over. */
+static bool make_slots(tt_reuse *r)
+{
+    size_t n;
+    uint32_t *used = slots_in_use(r, &n);
+    if (!used || n > UINT32_MAX / 8) {
+        free(used);
+        return false;
+    }
+    const uint32_t slots = n * 4 > SLOTS_MIN ? (uint32_t)n * 4 : SLOTS_MIN;
+    uint64_t *sums = calloc((size_t)slots + 1, sizeof *sums);
+    uint64_t *number = calloc(slots, sizeof *number);
+    bool ok = sums && number;
+    for (size_t i = 0; ok && i < n; i++)
+        number[i] = r->number[used[i]];
+    if (ok) {
+        free(r->sums);
+        free(r->number);
+        r->sums = sums;
+        r->number = number;
+        r->slots = slots;
+        r->next_slot = (uint32_t)n;
+        r->total = 0;
+        ok = renumber(r, used, n);
+    } else {
+        free(sums);
+        free(number);
+    }
+    free(used);
+    return ok;
+}
+
+static bool put(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t slot, bool shares)
+{
+    if (begin >= end) return true;
+    if (shares && !tt_order_put(&r->fragments, slot, begin, end - begin, 0)) return false;
+    return tt_order_put(&r->places, 0, begin, end - begin, 2 * (uint64_t)slot + shares);
+}
+
+/* The stretch that holds x, or else the first one behind it. */
+static const tt_order_node *stretch_at(const tt_reuse *r, uint64_t x)
+{
+    const tt_order_node *p = tt_order_before(&r->places, 0, x);
+    if (p && p->begin + p->size > x) return p;
+    return tt_order_behind(&r->places, 0, x);
+}
+
+/* Takes the part out of the stretch that holds it; what remains of that stays. Returns false
+ * without memory. */
+static bool take_out(tt_reuse *r, const tt_order_node *p, tt_reused *part, uint64_t passed)
+{
+    const uint64_t from = p->begin, to = from + p->size, x = part->begin, end = x + part->size;
+    const uint32_t slot = (uint32_t)(p->note >> 1);
+    bool shares = p->note & 1;
+    part->last = r->number[slot];
+    /* Behind x: later slots, what follows in its own, and what this read has passed. */
+    part->distance = behind(r, slot) + (to - x) + passed;
+    if (shares) {
+        part->distance += tt_order_above(&r->fragments, slot, from) -
+                          tt_order_above(&r->fragments, slot, UINT64_MAX);
+        tt_order_drop(&r->fragments, slot, from);
+    }
+    add(r, slot, -part->size);
+    tt_order_drop(&r->places, 0, from);
+    shares |= from < x && end < to;
+    return put(r, from, x, slot, shares) && put(r, end, to, slot, shares);
+}
+
+/* A range that is as it was when it was read last. */
+static bool read_again(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t hint, tt_reused *part)
+{
+    if (hint == 0 || hint >= r->places.n) return false;
+    tt_order_node *p = &r->places.nodes[hint];
+    /* Of a node no longer used, the size is 0. */
+    if (p->begin != begin || p->size != end - begin || (p->note & 1)) return false;
+    const uint32_t slot = (uint32_t)(p->note >> 1);
+    *part = (tt_reused){begin, p->size, behind(r, slot) + p->size, r->number[slot]};
+    add(r, slot, -p->size);
+    add(r, r->next_slot, p->size);
+    p->note = 2 * (uint64_t)r->next_slot;
+    return true;
+}
+
+bool tt_reuse_read(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t *hint, tt_reuse_visit *visit,
+                   void *context)
+{
+    tt_reused part;
+    if (begin >= end) return true;
+    if (r->next_slot == r->slots && !make_slots(r)) return false;
+    r->number[r->next_slot] = r->reads++;
+    if (hint && read_again(r, begin, end, *hint, &part)) {
+        r->next_slot++;
+        visit(context, &part);
+        return true;
+    }
+    for (uint64_t x = begin; x < end; x += part.size) {
+        const tt_order_node *p = stretch_at(r, x);
+        part = (tt_reused){.begin = x, .distance = TT_REUSE_FIRST};
+        if (!p || p->begin > x) {
+            part.size = (p && p->begin < end ? p->begin : end) - x;
+        } else {
+            uint64_t to = p->begin + p->size;
+            part.size = (to < end ? to : end) - x;
+            if (!take_out(r, p, &part, x - begin)) return false;
+        }
+        visit(context, &part);
+    }
+    add(r, r->next_slot, end - begin);
+    if (!put(r, begin, end, r->next_slot++, false)) return false;
+    const tt_order_node *now = tt_order_before(&r->places, 0, begin);
+    if (hint) *hint = (uint32_t)(now - r->places.nodes);
+    return true;
+}

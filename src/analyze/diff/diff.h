@@ -1,0 +1,213 @@
+/* Two runs compared: what was computed, how long it took, what it read, what was around it.
+ *
+ * Per phase, the tokens that both runs computed are put in pairs, the ops of each pair are aligned
+ * by the names and kinds of their nodes, and the times of what belongs together are compared token
+ * by token. docs/diff.md has the method and its formulas. Each side may be several runs of the same
+ * thing: then what differs between these is the noise that a difference must stand out from. */
+#ifndef TT_ANALYZE_DIFF_H
+#define TT_ANALYZE_DIFF_H
+
+#include "analyze/diff/diff_profile.h"
+#include "analyze/diff/diff_stats.h"
+#include "analyze/diff/diff_units.h"
+#include "analyze/summary.h"
+#include "model/model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TT_DIFF_FILES_MAX 64u      /* in all */
+#define TT_DIFF_CHANGES_MAX 65536u /* that are listed, of one phase */
+#define TT_DIFF_PHASES 3u
+#define TT_DIFF_CAUSES_MAX 4u
+
+typedef struct tt_diff_options {
+    double threshold; /* what matters: a change by more than this share of a token's time */
+    double level;     /* how often noise may pass for a change: 0.01 */
+    bool structure_only;
+    tt_profile_progress *progress; /* or NULL; in units of both sides */
+    void *context;                 /* of that */
+    tt_over over;                  /* asked by several threads */
+} tt_diff_options;
+
+/* What the samples are summed up by. */
+typedef enum tt_diff_family {
+    TT_DIFF_TOTAL,
+    TT_DIFF_PARTS,      /* category */
+    TT_DIFF_COMPONENTS, /* "attn_q" */
+    TT_DIFF_KINDS,      /* "MUL_MAT" */
+    TT_DIFF_LAYERS,
+    TT_DIFF_OPS, /* each by itself */
+    TT_DIFF_FAMILIES
+} tt_diff_family;
+
+/* One side of a row, over its samples; per token. */
+typedef struct tt_diff_side {
+    bool present;
+    uint64_t count;                   /* times its ops ran, all compared tokens and runs together */
+    size_t n_samples;                 /* tokens in which any ran, of those that were kept */
+    double median_ns, p25_ns, p75_ns; /* as tt_quantiles_sorted has them */
+    double mean_ns;                   /* over all tokens, not only the samples */
+    double wait_median_ns; /* of the time, what its threads did not compute, averaged over them */
+    double weight_bytes;   /* mean */
+    bool at_most;
+} tt_diff_side;
+
+typedef struct tt_diff_row {
+    const char *key;         /* part, component, kind of op; the op's name */
+    const char *key_b;       /* of an op, when B calls it otherwise; else NULL */
+    const char *op_a, *op_b; /* of an op: "RMS_NORM+MUL", several joined by ", "; else NULL */
+    int32_t layer_id;
+    const char *category, *component; /* of an op */
+    tt_diff_side a, b;
+    double delta_ns;      /* median of B less median of A */
+    double delta_wait_ns; /* likewise */
+    /* What a token takes more in B: exp(shift) - 1 of the same token, typically. */
+    tt_shift shift;           /* `sorted` is not kept */
+    double change, low, high; /* low, high: of an interval at the level, for this row alone */
+    double p, p_adjusted;     /* that there is no change; NAN: not tested */
+    double p_matters;         /* that it is no more than the threshold; adjusted */
+    bool significant, matters;
+    bool identical; /* every sample of B is that of A, to the tick */
+} tt_diff_row;
+
+enum {
+    TT_CHANGE_NAME = 1,
+    TT_CHANGE_OP = 2,
+    TT_CHANGE_TYPE = 4, /* of its values */
+    TT_CHANGE_SHAPE = 8,
+    TT_CHANGE_SOURCES = 16, /* number of them, or their types */
+    TT_CHANGE_FUSION = 32,
+    TT_CHANGE_BACKEND = 64,
+    TT_CHANGE_ORDER = 128 /* of what it comes before and after */
+};
+
+/* A node that differs. */
+typedef struct tt_diff_change {
+    const tt_tensor *a, *b;  /* NULL: it is not there */
+    const char *op_a, *op_b; /* of the ops that compute it, "RMS_NORM+MUL" */
+    const tt_graph *graph_a, *graph_b;
+    unsigned what; /* TT_CHANGE_*, when both are there */
+} tt_diff_change;
+
+typedef struct tt_diff_structure {
+    uint64_t nodes_a, nodes_b, common; /* of each distinct pair of graphs once */
+    uint64_t added, removed, changed;
+    tt_diff_change *list;
+    size_t n;
+    uint32_t pairs;                          /* distinct pairs of graphs */
+    bool shapes_compared;                    /* in all pairs: same places, as many tokens */
+    uint32_t *row_of_slot_a, *row_of_slot_b; /* private: in ops */
+} tt_diff_structure;
+
+typedef enum tt_diff_verdict {
+    TT_DIFF_UNTESTED,  /* too few tokens */
+    TT_DIFF_UNDECIDED, /* it could be more than the threshold, or not */
+    TT_DIFF_SAME,
+    TT_DIFF_SLOWER,
+    TT_DIFF_FASTER,
+    TT_DIFF_SHIFTED /* the whole is not shown to differ, but parts of it are */
+} tt_diff_verdict;
+
+/* Where most of the change of a token's time comes from. */
+typedef struct tt_diff_cause {
+    const char *component;
+    char title[64];        /* for people: "Attention V" */
+    uint32_t n_layers;     /* 0: none */
+    const int32_t *layers; /* ascending: those that matter for it */
+    bool all_layers;
+    double delta_ns, delta_wait_ns;
+    bool significant; /* the component's own row is: it is sure by itself to have changed */
+} tt_diff_cause;
+
+typedef struct tt_diff_phase {
+    unsigned phase;  /* enum tt_phase */
+    tt_units *units; /* by file */
+    tt_unit_pairs pairs;
+    uint32_t stride, n_samples;
+    tt_profile **profiles; /* by file */
+    tt_diff_structure structure;
+    tt_diff_row *rows[TT_DIFF_FAMILIES];
+    size_t n_rows[TT_DIFF_FAMILIES];
+    size_t left_out; /* ops of repeats that the first run of their side does not have */
+    tt_diff_verdict verdict;
+    tt_diff_cause causes[TT_DIFF_CAUSES_MAX];
+    size_t n_causes;
+    int32_t *layers; /* private: of the causes */
+    tt_arena texts;
+} tt_diff_phase;
+
+/* An entry of the environment that differs; NULL: not recorded. */
+typedef struct tt_diff_setting {
+    const char *key;
+    const char *a, *b;
+} tt_diff_setting;
+
+typedef struct tt_diff_fault_row {
+    int64_t layer_id; /* -1: none; INT64_MIN: all together */
+    uint64_t minor_a, minor_b, major_a, major_b, read_a, read_b;
+    bool has_reads;
+} tt_diff_fault_row;
+
+typedef struct tt_diff_router {
+    int32_t layer_id;
+    uint32_t experts_a, experts_b;
+    uint64_t tokens_a, tokens_b;
+    double divergence_bits; /* Jensen-Shannon, of the shares of the choices: 0 alike .. 1 */
+    double jaccard;         /* of the experts that were chosen at all */
+} tt_diff_router;
+
+/* What is around the ops, of the first run of each side. */
+typedef struct tt_diff_around {
+    tt_diff_setting *settings;
+    size_t n_settings;
+    tt_summary summary_a, summary_b;
+    bool has_faults; /* observed in both */
+    bool faults_a, faults_b;
+    tt_diff_fault_row *faults; /* the first one is of all */
+    size_t n_faults;
+    tt_diff_router *routers;
+    size_t n_routers;
+    uint64_t routed_a, routed_b; /* expert matmuls in the graphs */
+    tt_arena texts;
+} tt_diff_around;
+
+typedef struct tt_diff {
+    const tt_model *const *files; /* A's, then B's; the caller's */
+    size_t n_files, n_a;
+    tt_diff_options options;
+    tt_diff_phase phases[TT_DIFF_PHASES]; /* generate, prompt, unknown */
+    tt_diff_around around;
+    uint64_t records; /* joined, of all files */
+    uint64_t stray;
+} tt_diff;
+
+/* Compares the first n_a of the n_files runs with the others. The models outlive *out, which is
+ * freed with tt_diff_free; NULL on failure. Files are read at the same time, by a thread each as
+ * far as there are processors: no model may be in the list twice. */
+tt_status tt_diff_make(const tt_model *const *files, size_t n_files, size_t n_a,
+                       const tt_diff_options *options, tt_diff **out, tt_error *err);
+void tt_diff_free(tt_diff *d);
+
+/* The phase that the verdict is about: generating, when any of it was compared; else the prompt,
+ * else what is neither. NULL: nothing was compared. */
+const tt_diff_phase *tt_diff_main(const tt_diff *d);
+/* Nodes that both sides have computed, in any phase. */
+uint64_t tt_diff_common(const tt_diff *d);
+/* Whether both sides computed any: without, nothing was compared. */
+bool tt_diff_comparable(const tt_diff *d);
+/* Nodes that are there on both sides and differ, or on one only, in any phase. */
+uint64_t tt_diff_changes(const tt_diff *d);
+/* Whether a phase's time differs by more than the threshold, as far as could be shown. */
+bool tt_diff_times_differ(const tt_diff *d);
+const char *tt_diff_verdict_name(tt_diff_verdict verdict);
+
+/* Private, of diff.c and its parts: */
+tt_status tt_diff_align_phase(tt_diff_phase *p, size_t n_a, tt_error *err);
+tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
+tt_status tt_diff_judge_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err);
+tt_status tt_diff_look_around(tt_diff *d, tt_error *err);
+void tt_diff_around_free(tt_diff_around *a);
+
+#endif

@@ -1,0 +1,330 @@
+#include "analyze/diff/diff_profile.h"
+
+#include "analyze/diff/diff_walk.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS_EVERY 64u
+
+/* What a unit adds up to while its runs are read. */
+typedef struct totals {
+    size_t sample;      /* or SIZE_MAX: this unit is none */
+    uint64_t signature; /* of its graphs and what of them ran */
+    uint64_t ticks;
+} totals;
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
+}
+
+uint32_t tt_profile_executed(const tt_model *m, const tt_units *units, const uint32_t *list,
+                             size_t n)
+{
+    uint64_t most = 0;
+    for (size_t k = 0; k < n; k++) {
+        const tt_unit *u = &units->list[list[k]];
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < u->n_runs; i++) {
+            uint32_t graph = m->runs[units->runs[u->first + i]].graph;
+            if (graph != TT_NONE) sum += m->graphs[graph].n_executed;
+        }
+        if (sum > most) most = sum;
+    }
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+uint32_t tt_profile_stride(size_t n, uint32_t executed)
+{
+    size_t room = TT_PROFILE_CELLS_MAX / ((size_t)executed + 1);
+    if (room > TT_PROFILE_SAMPLES_MAX) room = TT_PROFILE_SAMPLES_MAX;
+    if (room < TT_PROFILE_SAMPLES_MIN) room = TT_PROFILE_SAMPLES_MIN;
+    size_t stride = (n + room - 1) / room;
+    return stride == 0 ? 1 : stride < UINT32_MAX ? (uint32_t)stride : UINT32_MAX;
+}
+
+/* --- runs --- */
+
+static tt_status measure_picks(tt_walk *w, uint32_t graph, uint32_t node, const tt_walk_place *at,
+                               uint64_t *bytes, bool *at_most, tt_error *err)
+{
+    const tt_access *list;
+    size_t n;
+    if (!w->ops) w->ops = tt_op_table_new(w->plan->m);
+    const tt_op *described = w->ops ? tt_op_table_get(w->ops, graph, node, at->covers) : NULL;
+    if (!described) return no_memory(err);
+    tt_status status = tt_accesses_of(w->accesses, described, &list, &n, err);
+    if (status != TT_OK) return status;
+    tt_op op = *described;
+    tt_access_apply(&op, list, n);
+    *bytes = op.weight_bytes;
+    *at_most = op.at_most;
+    return TT_OK;
+}
+
+static inline void add_sample(float *cell, double value)
+{
+    *cell = isnan(*cell) ? (float)value : *cell + (float)value;
+}
+
+static inline void add_op(tt_walk *w, const tt_walk_place *at, const tt_joined *op, totals *t)
+{
+    tt_profile_slot *s = &w->p->slots[at->slot];
+    uint64_t ticks = tt_joined_ticks(op);
+    const size_t n_inverse = sizeof w->inverse / sizeof *w->inverse;
+    double share = op->lanes < n_inverse ? w->inverse[op->lanes] : 1 / (double)op->lanes;
+    double computed = (double)op->busy * share;
+    double wait = (double)ticks > computed ? (double)ticks - computed : 0;
+    s->count++;
+    if (op->open) return;
+    s->ticks += ticks;
+    s->wait_ticks += wait;
+    t->ticks += ticks;
+    if (t->sample == SIZE_MAX) return;
+    add_sample(&s->times_ns[t->sample], (double)ticks * w->ns_per_tick);
+    add_sample(&s->waits_ns[t->sample], wait * w->ns_per_tick);
+}
+
+/* The ops of the run in w->join. */
+static tt_status add_run(tt_walk *w, uint32_t run, totals *t, tt_error *err)
+{
+    const uint32_t graph = w->plan->m->runs[run].graph;
+    const tt_join *j = &w->join;
+    if (!j->graph || j->n_touched == 0) return TT_OK;
+    tt_walk_map *x = tt_walk_map_of(w, graph);
+    if (!x) return no_memory(err);
+    bool prepared = false;
+    for (uint32_t i = 0; i < j->n_touched; i++) {
+        const tt_joined *op = &j->ops[j->touched[i]];
+        tt_walk_place *at = &x->nodes[j->touched[i]];
+        tt_status status = TT_OK;
+        if (!at->known || at->covers != op->covers)
+            status = tt_walk_learn(w, j->graph, x, j->touched[i], op->covers, err);
+        uint64_t bytes = at->weight_bytes;
+        bool at_most = at->at_most;
+        if (status == TT_OK && at->picks && !prepared) {
+            status = tt_accesses_run(w->accesses, run, err);
+            prepared = true;
+        }
+        if (status == TT_OK && at->picks)
+            status = measure_picks(w, graph, j->touched[i], at, &bytes, &at_most, err);
+        if (status != TT_OK) return status;
+        tt_profile_slot *s = &w->p->slots[at->slot];
+        if (__builtin_add_overflow(s->weight_bytes, bytes, &s->weight_bytes))
+            s->weight_bytes = UINT64_MAX;
+        s->at_most |= at_most;
+        if (op->lanes > w->p->lanes) w->p->lanes = op->lanes;
+        w->p->records += op->lanes;
+        add_op(w, at, op, t);
+    }
+    t->signature =
+        tt_walk_mix(tt_walk_mix(tt_walk_mix(t->signature, graph), x->version), j->n_touched);
+    return TT_OK;
+}
+
+/* --- classes --- */
+
+static tt_status list_nodes(tt_walk *w, const tt_unit *u, tt_profile_node *list, size_t room,
+                            size_t *n, tt_error *err)
+{
+    for (uint32_t r = 0; r < u->n_runs; r++) {
+        uint32_t run = w->plan->units->runs[u->first + r], covered[TT_OP_NODES_MAX];
+        tt_status status = tt_join_run(&w->join, w->plan->m, run, err);
+        const tt_join *j = &w->join;
+        tt_walk_map *x = status == TT_OK && j->graph && j->n_touched
+                             ? tt_walk_map_of(w, w->plan->m->runs[run].graph)
+                             : NULL;
+        if (status != TT_OK) return status;
+        for (uint32_t i = 0; x && i < j->n_touched; i++) {
+            uint32_t node = j->touched[i];
+            uint8_t covers = j->ops[node].covers;
+            if (!x->nodes[node].known || x->nodes[node].covers != covers) /* forgotten meanwhile */
+                status = tt_walk_learn(w, j->graph, x, node, covers, err);
+            if (status != TT_OK) return status;
+            uint32_t slot = x->nodes[node].slot;
+            uint32_t more = tt_op_covered(j->graph, node, j->ops[node].covers, covered + 1);
+            covered[0] = node;
+            for (uint32_t k = 0; k <= more && *n < room; k++)
+                list[(*n)++] = (tt_profile_node){r, covered[k], slot};
+        }
+    }
+    return TT_OK;
+}
+
+static tt_status add_class(tt_profile *p, tt_profile_node *nodes, size_t n, uint32_t *out,
+                           tt_error *err)
+{
+    uint64_t key = tt_walk_mix(TT_PROFILE_HASH, n);
+    for (size_t i = 0; i < n; i++)
+        key = tt_walk_mix(tt_walk_mix(key, (uint64_t)nodes[i].run << 32 | nodes[i].node),
+                          nodes[i].slot);
+    *out = tt_idmap_get(&p->class_of_key, key);
+    if (*out != TT_NONE) return TT_OK;
+    if (p->n_classes == p->classes_capacity) {
+        uint32_t more = p->classes_capacity ? p->classes_capacity * 2 : 8;
+        tt_profile_class *classes = reallocarray(p->classes, more, sizeof *classes);
+        if (!classes) return no_memory(err);
+        p->classes = classes;
+        p->classes_capacity = more;
+    }
+    uint32_t was;
+    tt_profile_class *c = &p->classes[p->n_classes];
+    *c = (tt_profile_class){.key = key, .n_nodes = (uint32_t)n};
+    c->nodes = malloc((n + 1) * sizeof *c->nodes);
+    if (!c->nodes) return no_memory(err);
+    memcpy(c->nodes, nodes, n * sizeof *nodes);
+    *out = p->n_classes++;
+    p->n_class_nodes += n;
+    return tt_idmap_add(&p->class_of_key, key, *out, &was) ? TT_OK : no_memory(err);
+}
+
+/* The class of a unit with a signature that was not met before: its runs are read again. */
+static tt_status learn_class(tt_walk *w, const tt_unit *u, uint64_t signature, uint32_t *out,
+                             tt_error *err)
+{
+    size_t room = 0, n = 0;
+    uint32_t was;
+    for (uint32_t r = 0; r < u->n_runs; r++) {
+        uint32_t graph = w->plan->m->runs[w->plan->units->runs[u->first + r]].graph;
+        if (graph != TT_NONE) room += (size_t)w->plan->m->graphs[graph].n_nodes * TT_OP_NODES_MAX;
+    }
+    size_t most = TT_PROFILE_NODES_MAX - w->p->n_class_nodes;
+    if (room > most) room = most;
+    tt_profile_node *nodes = malloc((room + 1) * sizeof *nodes);
+    if (!nodes) return no_memory(err);
+    tt_status status = list_nodes(w, u, nodes, room, &n, err);
+    if (status == TT_OK && n == most)
+        status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                              "too many different graphs to compare: more than %u nodes",
+                              TT_PROFILE_NODES_MAX);
+    if (status == TT_OK) status = add_class(w->p, nodes, n, out, err);
+    free(nodes);
+    if (status == TT_OK && !tt_idmap_add(&w->p->class_of_signature, signature, *out, &was))
+        status = no_memory(err);
+    return status;
+}
+
+/* --- units --- */
+
+static void add_between(tt_walk *w, const tt_unit *u, const totals *t)
+{
+    tt_profile_slot *s = &w->p->slots[TT_PROFILE_BETWEEN];
+    if (isnan(u->time_ns)) return;
+    double between = u->time_ns - (double)t->ticks * w->ns_per_tick;
+    if (between < 0) between = 0;
+    s->count++;
+    s->ticks += (uint64_t)(between / w->ns_per_tick);
+    if (t->sample == SIZE_MAX) return;
+    w->p->unit_ns[t->sample] = (float)u->time_ns;
+    s->times_ns[t->sample] = (float)between;
+    s->waits_ns[t->sample] = 0;
+}
+
+static uint64_t signature_of_graphs(const tt_walk *w, const tt_unit *u)
+{
+    uint64_t signature = TT_PROFILE_HASH;
+    for (uint32_t r = 0; r < u->n_runs; r++)
+        signature =
+            tt_walk_mix(signature, w->plan->m->runs[w->plan->units->runs[u->first + r]].graph);
+    return signature;
+}
+
+static tt_status add_unit(tt_walk *w, size_t k, tt_error *err)
+{
+    const tt_unit *u = &w->plan->units->list[w->plan->list[k]];
+    const bool structure_only = w->plan->structure_only;
+    totals t = {.sample = k % w->plan->stride == 0 ? k / w->plan->stride : SIZE_MAX,
+                .signature = TT_PROFILE_HASH};
+    uint32_t *class_of = &w->p->class_of[k];
+    if (structure_only) {
+        t.signature = signature_of_graphs(w, u);
+        *class_of = tt_idmap_get(&w->p->class_of_signature, t.signature);
+        if (*class_of != TT_NONE) return TT_OK;
+    }
+    uint64_t graphs = t.signature;
+    for (uint32_t r = 0; r < u->n_runs; r++) {
+        uint32_t run = w->plan->units->runs[u->first + r];
+        tt_status status = tt_join_run(&w->join, w->plan->m, run, err);
+        if (status == TT_OK) status = add_run(w, run, &t, err);
+        if (status != TT_OK) return status;
+    }
+    if (structure_only) t.signature = graphs;
+    add_between(w, u, &t);
+    *class_of = tt_idmap_get(&w->p->class_of_signature, t.signature);
+    if (*class_of != TT_NONE) return TT_OK;
+    return learn_class(w, u, t.signature, class_of, err);
+}
+
+static tt_status begin(tt_walk *w, tt_error *err)
+{
+    static const tt_profile_slot between = {
+        .name = "", .op = "", .place = {TT_LAYER_NONE, "between ops", "between ops"}};
+    tt_profile *p = w->p;
+    uint32_t slot;
+    p->m = w->plan->m;
+    p->units = w->plan->units;
+    p->n_units = w->plan->n;
+    p->stride = w->plan->stride;
+    p->n_samples = (uint32_t)((w->plan->n + p->stride - 1) / p->stride);
+    tt_arena_init(&p->texts, TT_MODEL_MEMORY_MAX);
+    w->maps = calloc((size_t)p->m->n_graphs + 1, sizeof *w->maps);
+    w->accesses = tt_accesses_new(p->m);
+    p->class_of = malloc((p->n_units + 1) * sizeof *p->class_of);
+    p->unit_ns = malloc(((size_t)p->n_samples + 1) * sizeof *p->unit_ns);
+    if (!w->maps || !w->accesses || !p->class_of || !p->unit_ns) return no_memory(err);
+    for (uint32_t i = 0; i < p->n_samples; i++)
+        p->unit_ns[i] = NAN;
+    w->ns_per_tick = p->m->clock.ns_per_tick;
+    for (uint32_t i = 1; i < sizeof w->inverse / sizeof *w->inverse; i++)
+        w->inverse[i] = 1 / (double)i;
+    return tt_walk_slot(p, &between, &slot, err);
+}
+
+tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_error *err)
+{
+    *out = NULL;
+    tt_status status = tt_model_need_clock(plan->m, err);
+    if (status != TT_OK) return status;
+    tt_walk w = {.plan = plan, .p = calloc(1, sizeof *w.p)};
+    if (!w.p) return no_memory(err);
+    status = begin(&w, err);
+    for (size_t k = 0; k < plan->n && status == TT_OK; k++) {
+        status = add_unit(&w, k, err);
+        if (k % PROGRESS_EVERY != 0) continue;
+        if (plan->progress) plan->progress(plan->context, k, plan->n);
+        if (status == TT_OK) status = tt_over_check(&plan->over, err);
+    }
+    w.p->stray = w.join.stray;
+    if (w.maps) tt_walk_forget(&w);
+    free(w.maps);
+    tt_join_free(&w.join);
+    tt_accesses_free(w.accesses);
+    tt_op_table_free(w.ops);
+    if (status == TT_OK)
+        *out = w.p;
+    else
+        tt_profile_free(w.p);
+    return status;
+}
+
+void tt_profile_free(tt_profile *p)
+{
+    if (!p) return;
+    for (uint32_t i = 0; i < p->n_slots; i++) {
+        free(p->slots[i].times_ns);
+        free(p->slots[i].waits_ns);
+    }
+    for (uint32_t i = 0; i < p->n_classes; i++)
+        free(p->classes[i].nodes);
+    free(p->slots);
+    free(p->classes);
+    free(p->class_of);
+    free(p->unit_ns);
+    tt_idmap_free(&p->slot_of_key);
+    tt_idmap_free(&p->class_of_key);
+    tt_idmap_free(&p->class_of_signature);
+    tt_arena_free(&p->texts);
+    free(p);
+}

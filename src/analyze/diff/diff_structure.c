@@ -1,0 +1,324 @@
+/* The graphs of two runs put beside one another, node by node. */
+#include "analyze/diff/diff.h"
+#include "analyze/diff/diff_align.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVELS 4u
+
+/* One side of a pair of units. */
+typedef struct side {
+    const tt_profile *p;
+    const tt_profile_class *c;
+    const tt_unit *unit;
+    uint64_t *keys;
+} side;
+
+typedef struct aligned {
+    tt_diff_phase *phase;
+    side a, b;
+    size_t file_b;   /* in the phase's lists; a's is the first */
+    uint32_t *match; /* by node of a, in the order of both */
+    uint32_t *moved; /* by node of a: the same node of b, at another place in the order */
+    uint8_t *taken;  /* by node of b: it was moved */
+    bool shapes;
+    uint32_t *parent; /* of slots, a's and then b's: those that belong together */
+    tt_idmap seen;    /* changes that are listed */
+    size_t capacity;
+} aligned;
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to compare two graphs");
+}
+
+static const tt_graph *graph_of(const side *s, const tt_profile_node *n)
+{
+    const tt_model *m = s->p->m;
+    if (n->run >= s->unit->n_runs) return NULL;
+    uint32_t graph = m->runs[s->p->units->runs[s->unit->first + n->run]].graph;
+    return graph == TT_NONE || n->node >= m->graphs[graph].n_nodes ? NULL : &m->graphs[graph];
+}
+
+static const tt_tensor *tensor_of(const side *s, uint32_t i)
+{
+    const tt_graph *g = graph_of(s, &s->c->nodes[i]);
+    return g ? &g->tensors[s->c->nodes[i].node] : NULL;
+}
+
+/* What nodes have to have in common, from strict to loose. Between what was matched before, little
+ * is enough: the place says the rest. */
+static uint64_t key_of(const side *s, uint32_t i, unsigned level)
+{
+    const tt_tensor *t = tensor_of(s, i);
+    const tt_profile_slot *slot = &s->p->slots[s->c->nodes[i].slot];
+    uint64_t key = TT_PROFILE_HASH + level;
+    if (!t) return key;
+    const char *name = tt_profile_name(t->name);
+    if (level == 0 || level == 2) key = tt_profile_hash(key, name);
+    if (level != 2 || !*name) key = tt_profile_hash(key, t->op_name);
+    if (level == 1 || (level == 3 && slot->weight_bytes > 0))
+        key = tt_profile_hash(key, slot->place.component);
+    if (level == 1) key = (key ^ (uint32_t)slot->place.layer_id) * 0x100000001b3u;
+    return key;
+}
+
+static tt_status match_nodes(aligned *x, tt_error *err)
+{
+    const uint32_t n_a = x->a.c->n_nodes, n_b = x->b.c->n_nodes;
+    tt_status status = TT_OK;
+    for (uint32_t i = 0; i < n_a; i++)
+        x->match[i] = TT_NONE;
+    for (unsigned level = 0; level < LEVELS && status == TT_OK; level++) {
+        for (uint32_t i = 0; i < n_a; i++)
+            x->a.keys[i] = key_of(&x->a, i, level);
+        for (uint32_t i = 0; i < n_b; i++)
+            x->b.keys[i] = key_of(&x->b, i, level);
+        status = tt_align(x->a.keys, n_a, x->b.keys, n_b, x->match, err);
+    }
+    return status;
+}
+
+/* Nodes of one name and kind that are alone with it on each side, and crossed what was matched. */
+static tt_status match_moved(aligned *x, tt_error *err)
+{
+    const uint32_t n_a = x->a.c->n_nodes, n_b = x->b.c->n_nodes;
+    const uint32_t many = TT_NONE - 1;
+    tt_idmap b = {0}, a = {0};
+    bool ok = true;
+    uint32_t was;
+    uint8_t *in_order = calloc((size_t)n_b + 1, 1);
+    for (uint32_t i = 0; i < n_a && in_order; i++)
+        if (x->match[i] != TT_NONE) in_order[x->match[i]] = 1;
+    for (uint32_t j = 0; j < n_b && ok && in_order; j++) {
+        const tt_tensor *t = tensor_of(&x->b, j);
+        if (in_order[j] || !t || !*tt_profile_name(t->name)) continue;
+        ok = tt_idmap_add(&b, key_of(&x->b, j, 0), j, &was);
+        if (ok && was != TT_NONE) ok = tt_idmap_set(&b, key_of(&x->b, j, 0), many);
+    }
+    for (uint32_t i = 0; i < n_a && ok; i++) {
+        x->moved[i] = TT_NONE;
+        if (x->match[i] != TT_NONE) continue;
+        uint64_t key = key_of(&x->a, i, 0);
+        uint32_t j = tt_idmap_get(&b, key);
+        ok = tt_idmap_add(&a, key, i, &was);
+        if (j >= many || was != TT_NONE) continue;
+        x->moved[i] = j;
+        x->taken[j] = 1;
+    }
+    tt_idmap_free(&a);
+    tt_idmap_free(&b);
+    ok &= in_order != NULL;
+    free(in_order);
+    return ok ? TT_OK : no_memory(err);
+}
+
+/* --- what belongs together --- */
+
+static uint32_t root_of(uint32_t *parent, uint32_t i)
+{
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void join_slots(aligned *x, uint32_t slot_a, uint32_t slot_b)
+{
+    uint32_t a = root_of(x->parent, slot_a), b = root_of(x->parent, x->a.p->n_slots + slot_b);
+    if (a < b)
+        x->parent[b] = a;
+    else
+        x->parent[a] = b;
+}
+
+/* --- what differs --- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static bool sources_differ(const tt_graph *g, const tt_tensor *a, const tt_graph *h,
+                           const tt_tensor *b)
+{
+    if (a->n_src != b->n_src) return true;
+    for (uint32_t i = 0; i < a->n_src; i++) {
+        if ((a->src[i] == TT_NONE) != (b->src[i] == TT_NONE)) return true;
+        if (a->src[i] != TT_NONE &&
+            !same_text(g->tensors[a->src[i]].type_name, h->tensors[b->src[i]].type_name))
+            return true;
+    }
+    return false;
+}
+
+static unsigned differences(const aligned *x, uint32_t i, uint32_t j)
+{
+    const tt_tensor *a = tensor_of(&x->a, i), *b = tensor_of(&x->b, j);
+    const tt_graph *g = graph_of(&x->a, &x->a.c->nodes[i]), *h = graph_of(&x->b, &x->b.c->nodes[j]);
+    unsigned what = 0;
+    if (!a || !b || !g || !h) return 0;
+    if (!same_text(tt_profile_name(a->name), tt_profile_name(b->name))) what |= TT_CHANGE_NAME;
+    if (!same_text(a->op_name, b->op_name) || !same_text(a->op_desc, b->op_desc))
+        what |= TT_CHANGE_OP;
+    if (!same_text(a->type_name, b->type_name)) what |= TT_CHANGE_TYPE;
+    if (x->shapes && memcmp(a->ne, b->ne, sizeof a->ne) != 0) what |= TT_CHANGE_SHAPE;
+    if (sources_differ(g, a, h, b)) what |= TT_CHANGE_SOURCES;
+    if (a->backend[0] && b->backend[0] && !same_text(a->backend, b->backend))
+        what |= TT_CHANGE_BACKEND;
+    if (x->a.p->slots[x->a.c->nodes[i].slot].n_nodes !=
+        x->b.p->slots[x->b.c->nodes[j].slot].n_nodes)
+        what |= TT_CHANGE_FUSION;
+    return what;
+}
+
+/* Lists a change, once for all graphs that show it. */
+static tt_status add_change(aligned *x, uint32_t i, uint32_t j, unsigned what, tt_error *err)
+{
+    tt_diff_structure *s = &x->phase->structure;
+    uint64_t key = TT_PROFILE_HASH + what;
+    uint32_t was;
+    tt_diff_change c = {.what = what};
+    if (i != TT_NONE) {
+        c.a = tensor_of(&x->a, i);
+        c.graph_a = graph_of(&x->a, &x->a.c->nodes[i]);
+        c.op_a = x->a.p->slots[x->a.c->nodes[i].slot].op;
+        key = key * 31 + 1 + x->a.c->nodes[i].slot;
+    }
+    if (j != TT_NONE) {
+        c.b = tensor_of(&x->b, j);
+        c.graph_b = graph_of(&x->b, &x->b.c->nodes[j]);
+        c.op_b = x->b.p->slots[x->b.c->nodes[j].slot].op;
+        key = (key << 20 ^ key >> 44) * 31 + 1 + x->b.c->nodes[j].slot;
+    }
+    if (c.a) key = tt_profile_hash(key, c.a->name);
+    if (c.b) key = tt_profile_hash(key, c.b->name);
+    if (!tt_idmap_add(&x->seen, key, 0, &was)) return no_memory(err);
+    if (was != TT_NONE) return TT_OK;
+    s->added += i == TT_NONE;
+    s->removed += j == TT_NONE;
+    s->changed += i != TT_NONE && j != TT_NONE;
+    if (s->n == TT_DIFF_CHANGES_MAX) return TT_OK;
+    if (s->n == x->capacity) {
+        size_t more = x->capacity ? x->capacity * 2 : 64;
+        tt_diff_change *list = reallocarray(s->list, more, sizeof *list);
+        if (!list) return no_memory(err);
+        s->list = list;
+        x->capacity = more;
+    }
+    s->list[s->n++] = c;
+    return TT_OK;
+}
+
+static tt_status add_common(aligned *x, uint32_t i, uint32_t j, unsigned what, tt_error *err)
+{
+    x->phase->structure.common++;
+    join_slots(x, x->a.c->nodes[i].slot, x->b.c->nodes[j].slot);
+    what |= differences(x, i, j);
+    return what ? add_change(x, i, j, what, err) : TT_OK;
+}
+
+/* In the order of both: what only A has stands before what B has in its place. */
+static tt_status list_changes(aligned *x, tt_error *err)
+{
+    const uint32_t n_a = x->a.c->n_nodes, n_b = x->b.c->n_nodes;
+    tt_diff_structure *s = &x->phase->structure;
+    tt_status status = TT_OK;
+    uint32_t j = 0;
+    s->nodes_a += n_a;
+    s->nodes_b += n_b;
+    for (uint32_t i = 0; i < n_a && status == TT_OK; i++) {
+        uint32_t other = x->match[i];
+        if (other == TT_NONE) {
+            status = x->moved[i] == TT_NONE ? add_change(x, i, TT_NONE, 0, err)
+                                            : add_common(x, i, x->moved[i], TT_CHANGE_ORDER, err);
+            continue;
+        }
+        for (; j < other && status == TT_OK; j++)
+            if (!x->taken[j]) status = add_change(x, TT_NONE, j, 0, err);
+        j = other + 1;
+        if (status == TT_OK) status = add_common(x, i, other, 0, err);
+    }
+    for (; j < n_b && status == TT_OK; j++)
+        if (!x->taken[j]) status = add_change(x, TT_NONE, j, 0, err);
+    return status;
+}
+
+/* Whether what two units computed can have the same shapes at all. */
+static bool comparable(const tt_unit *a, const tt_unit *b)
+{
+    if (a->n_tokens != b->n_tokens || a->has_position != b->has_position) return false;
+    return !a->has_position || a->position == b->position;
+}
+
+static tt_status align_pair(aligned *x, size_t k, tt_error *err)
+{
+    tt_diff_phase *p = x->phase;
+    x->a.c = &x->a.p->classes[x->a.p->class_of[k]];
+    x->b.c = &x->b.p->classes[x->b.p->class_of[k]];
+    x->a.unit = &x->a.p->units->list[p->pairs.units[0][k]];
+    x->b.unit = &x->b.p->units->list[p->pairs.units[x->file_b][k]];
+    x->shapes = comparable(x->a.unit, x->b.unit);
+    p->structure.shapes_compared &= x->shapes;
+    p->structure.pairs++;
+    x->a.keys = reallocarray(NULL, (size_t)x->a.c->n_nodes + 1, sizeof *x->a.keys);
+    x->b.keys = reallocarray(NULL, (size_t)x->b.c->n_nodes + 1, sizeof *x->b.keys);
+    x->match = reallocarray(NULL, (size_t)x->a.c->n_nodes + 1, sizeof *x->match);
+    x->moved = reallocarray(NULL, (size_t)x->a.c->n_nodes + 1, sizeof *x->moved);
+    x->taken = calloc((size_t)x->b.c->n_nodes + 1, 1);
+    bool ok = x->a.keys && x->b.keys && x->match && x->moved && x->taken;
+    tt_status status = ok ? match_nodes(x, err) : no_memory(err);
+    if (status == TT_OK) status = match_moved(x, err);
+    if (status == TT_OK) status = list_changes(x, err);
+    free(x->a.keys);
+    free(x->b.keys);
+    free(x->match);
+    free(x->moved);
+    free(x->taken);
+    return status;
+}
+
+/* Numbers the sets of slots as rows, in the order in which A ran them, B's own behind. */
+static tt_status number_rows(aligned *x, tt_error *err)
+{
+    const uint32_t n_a = x->a.p->n_slots, n = n_a + x->b.p->n_slots;
+    tt_diff_structure *s = &x->phase->structure;
+    uint32_t *row = reallocarray(NULL, (size_t)n + 1, sizeof *row), rows = 0;
+    if (!row) return no_memory(err);
+    for (uint32_t i = 0; i < n; i++) {
+        /* The root is the smallest of its set. */
+        uint32_t root = root_of(x->parent, i);
+        row[i] = root == i ? rows++ : row[root];
+    }
+    s->row_of_slot_a = row;
+    s->row_of_slot_b = row + n_a;
+    x->phase->n_rows[TT_DIFF_OPS] = rows;
+    return TT_OK;
+}
+
+tt_status tt_diff_align_phase(tt_diff_phase *p, size_t n_a, tt_error *err)
+{
+    aligned x = {.phase = p, .a.p = p->profiles[0], .b.p = p->profiles[n_a], .file_b = n_a};
+    const uint32_t n = x.a.p->n_slots + x.b.p->n_slots;
+    tt_idmap pairs = {0};
+    tt_status status = TT_OK;
+    uint32_t was;
+    x.parent = reallocarray(NULL, (size_t)n + 1, sizeof *x.parent);
+    if (!x.parent) return no_memory(err);
+    for (uint32_t i = 0; i < n; i++)
+        x.parent[i] = i;
+    join_slots(&x, TT_PROFILE_BETWEEN, TT_PROFILE_BETWEEN);
+    p->structure.shapes_compared = true;
+    for (size_t k = 0; k < p->pairs.n && status == TT_OK; k++) {
+        uint64_t key = (uint64_t)x.a.p->class_of[k] << 32 | x.b.p->class_of[k];
+        if (!tt_idmap_add(&pairs, key, 0, &was))
+            status = no_memory(err);
+        else if (was == TT_NONE)
+            status = align_pair(&x, k, err);
+    }
+    if (status == TT_OK) status = number_rows(&x, err);
+    tt_idmap_free(&pairs);
+    tt_idmap_free(&x.seen);
+    free(x.parent);
+    return status;
+}

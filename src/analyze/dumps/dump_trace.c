@@ -1,0 +1,286 @@
+/* A trace as a side of a comparison: its batches, and runs outside any, are the steps. */
+#include "analyze/dumps/dump.h"
+#include "analyze/dumps/dump_plan.h"
+#include "analyze/values/output_data.h"
+#include "analyze/values/outputs.h"
+#include "value/type.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLANS_MAX 8u /* that are kept; llama.cpp alternates between two or three graphs */
+
+/* Measured values that a node's output was computed from, itself included. */
+typedef struct reach {
+    uint32_t n;
+    uint32_t values[TT_DUMP_INPUTS_MAX];
+    bool more, reads_cache;
+    const char *own_type; /* the coarsest on the way to them */
+} reach;
+
+typedef struct trace {
+    const tt_model *m;
+    uint32_t *runs; /* by step */
+    tt_texts texts;
+    tt_dump_plan plans[PLANS_MAX];
+    unsigned next_plan;
+    tt_outputs outputs;
+    reach *reaches; /* by node of a run */
+    size_t reach_capacity;
+} trace;
+
+static void close_trace(void *context)
+{
+    trace *t = context;
+    for (unsigned i = 0; i < PLANS_MAX; i++)
+        tt_dump_plan_free(&t->plans[i]);
+    tt_texts_free(&t->texts);
+    tt_outputs_free(&t->outputs);
+    free(t->reaches);
+    free(t->runs);
+    free(t);
+}
+
+static const tt_dump_plan *plan_of(tt_dump *d, const tt_graph *g)
+{
+    trace *t = d->context;
+    for (unsigned i = 0; i < PLANS_MAX; i++) {
+        if (t->plans[i].graph == g) return &t->plans[i];
+    }
+    tt_dump_plan *p = &t->plans[t->next_plan];
+    t->next_plan = (t->next_plan + 1) % PLANS_MAX;
+    tt_dump_plan_free(p);
+    if (tt_dump_plan_make(t->m, g, d->stages, &t->texts, p)) return p;
+    tt_dump_plan_free(p);
+    return NULL;
+}
+
+static bool room_for_reaches(trace *t, size_t n)
+{
+    if (n <= t->reach_capacity) return true;
+    reach *more = realloc(t->reaches, n * sizeof *more);
+    if (!more) return false;
+    t->reaches = more;
+    t->reach_capacity = n;
+    return true;
+}
+
+static void reach_value(reach *r, uint32_t value)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (r->values[i] == value) return;
+    }
+    if (r->n == TT_DUMP_INPUTS_MAX)
+        r->more = true;
+    else
+        r->values[r->n++] = value;
+}
+
+/* What a node reads: what its producers are, or were computed from. */
+static void reach_of(const tt_dump_node *n, const reach *reaches, reach *out)
+{
+    memset(out, 0, sizeof *out);
+    out->reads_cache = n->reads_cache;
+    out->own_type = n->own_type;
+    for (uint32_t p = 0; p < n->n_producers; p++) {
+        const reach *r = &reaches[n->producers[p]];
+        for (uint32_t i = 0; i < r->n; i++)
+            reach_value(out, r->values[i]);
+        out->more |= r->more;
+        out->reads_cache |= r->reads_cache;
+        if (tt_type_coarseness(r->own_type) > tt_type_coarseness(out->own_type))
+            out->own_type = r->own_type;
+    }
+}
+
+static unsigned known_of(const tt_model *m, uint32_t run, const tt_output *o)
+{
+    tt_output_data data;
+    unsigned known = TT_KNOWN_STATS | TT_KNOWN_HASH;
+    if (o->print.has_range) known |= TT_KNOWN_RMS;
+    if (o->print.has_blake3) known |= TT_KNOWN_BLAKE3;
+    if (o->print.n_prefix) known |= TT_KNOWN_PREFIX;
+    if (o->print.n_samples) known |= TT_KNOWN_SAMPLES;
+    tt_output_data_find(m, run, o->node, &data);
+    if (data.n_parts && data.n_kept == data.n_parts && data.shape.type != TT_VALUE_UNKNOWN)
+        known |= TT_KNOWN_DATA;
+    return known;
+}
+
+static void fill(const trace *t, uint32_t run, const tt_output *o, const tt_dump_node *n,
+                 const reach *from, tt_dump_value *v)
+{
+    const tt_graph *g = t->outputs.graph;
+    const tt_tensor *tensor = &g->tensors[o->node];
+    tt_output_shape shape;
+    tt_output_shape_of(g, o->node, &shape);
+    v->stage = n->stage;
+    v->layer = n->layer;
+    v->name = tensor->name;
+    v->op = tensor->op_name;
+    v->type = tensor->type_name;
+    v->n_dims = TT_VALUE_DIMS;
+    memcpy(v->ne, shape.ne, sizeof shape.ne);
+    v->known = known_of(t->m, run, o);
+    v->print = o->print;
+    v->n_inputs = from->n;
+    memcpy(v->inputs, from->values, sizeof v->inputs);
+    v->more_inputs = from->more;
+    v->reads_cache = from->reads_cache;
+    v->weight = n->weight;
+    v->coarsest_type = n->coarsest_type;
+    v->own_type = from->own_type;
+    v->run = run;
+    v->node = o->node;
+}
+
+static tt_status load_run(tt_dump *d, uint32_t run, tt_dump_step *out, tt_error *err)
+{
+    trace *t = d->context;
+    uint64_t before = t->outputs.incomplete;
+    tt_status status = tt_outputs_of_run(&t->outputs, t->m, run, err);
+    if (status != TT_OK || !t->outputs.graph) return status;
+    out->incomplete += t->outputs.incomplete - before;
+    if (t->outputs.n == 0) return TT_OK;
+    const tt_graph *g = t->outputs.graph;
+    const tt_dump_plan *plan = plan_of(d, g);
+    if (!plan || !room_for_reaches(t, g->n_nodes))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a graph's values");
+    size_t next = 0;
+    for (uint32_t node = 0; node < g->n_nodes; node++) {
+        reach from;
+        reach_of(&plan->nodes[node], t->reaches, &from);
+        t->reaches[node] = from;
+        if (next == t->outputs.n || t->outputs.list[next].node != node) continue;
+        tt_dump_value *v = tt_dump_add(out);
+        if (!v)
+            return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                                "more values in a batch than memory, or than %zu",
+                                TT_DUMP_VALUES_MAX);
+        fill(t, run, &t->outputs.list[next++], &plan->nodes[node], &from, v);
+        t->reaches[node] = (reach){.n = 1, .values = {(uint32_t)(out->n - 1)}, .own_type = ""};
+    }
+    return TT_OK;
+}
+
+static tt_status load(tt_dump *d, size_t step, tt_dump_step *out, tt_error *err)
+{
+    const trace *t = d->context;
+    const tt_dump_head *h = &d->steps[step];
+    tt_status status = TT_OK;
+    for (uint64_t i = 0; i < h->count && status == TT_OK; i++)
+        status = load_run(d, t->runs[h->first + i], out, err);
+    return status;
+}
+
+static tt_status data(tt_dump *d, const tt_dump_value *v, uint64_t first, size_t n, float *out,
+                      tt_error *err)
+{
+    const trace *t = d->context;
+    tt_value_type type = tt_value_type_of(v->type);
+    uint32_t block = tt_value_block_elements(type), block_bytes = tt_value_block_bytes(type);
+    if (!block || first % block || n % block)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "elements of %.60s that are no blocks",
+                            v->name);
+    while (n) {
+        uint64_t begin;
+        tt_span bytes;
+        uint32_t part = (uint32_t)(first / TT_VALUE_PART_ELEMENTS);
+        tt_status status = tt_output_data_read(t->m, v->run, v->node, part, &begin, &bytes, err);
+        if (status != TT_OK) return status;
+        uint64_t within = first - begin, held = bytes.size / block_bytes * block;
+        if (first < begin || within >= held)
+            return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "the data of %.60s is too short",
+                                v->name);
+        size_t take = held - within < n ? (size_t)(held - within) : n;
+        tt_value_to_f32(type, bytes.data + within / block * block_bytes, take, out);
+        out += take;
+        first += take;
+        n -= take;
+    }
+    return TT_OK;
+}
+
+static const tt_dump_kind kind = {"trace", load, data, close_trace};
+
+static void head_of_batch(const tt_model *m, uint32_t batch, tt_dump_head *h)
+{
+    const tt_batch *b = &m->batches[batch];
+    h->batch = batch;
+    h->token = tt_model_token(m, batch);
+    h->phase = b->phase;
+    h->n_tokens = b->n_tokens;
+    h->tokens = b->tokens;
+    h->positions = b->positions;
+    if (b->positions && b->n_tokens) h->position = b->positions[0];
+    if (b->sequence_first && b->n_tokens && b->sequence_first[1] > b->sequence_first[0])
+        h->sequence = b->sequences[b->sequence_first[0]];
+}
+
+/* A step for each batch that has runs, and for each run outside any, in the order of the first. */
+static bool list_steps(tt_dump *d)
+{
+    trace *t = d->context;
+    const tt_model *m = t->m;
+    uint32_t *step_of = malloc((m->n_batches + (size_t)1) * sizeof *step_of);
+    d->steps = calloc((size_t)m->n_runs + 1, sizeof *d->steps);
+    t->runs = malloc(((size_t)m->n_runs + 1) * sizeof *t->runs);
+    bool ok = step_of && d->steps && t->runs;
+    for (uint32_t b = 0; ok && b < m->n_batches; b++)
+        step_of[b] = TT_NONE;
+    for (uint32_t r = 0; ok && r < m->n_runs; r++) {
+        uint32_t b = m->runs[r].batch;
+        if (b != TT_NONE && step_of[b] != TT_NONE) {
+            d->steps[step_of[b]].count++;
+            continue;
+        }
+        tt_dump_head *h = &d->steps[d->n_steps];
+        *h = (tt_dump_head){.position = TT_DUMP_POSITION_UNKNOWN,
+                            .batch = TT_NONE,
+                            .token = TT_NONE,
+                            .first = r, /* until the runs are sorted */
+                            .count = 1};
+        if (b != TT_NONE) {
+            head_of_batch(m, b, h);
+            step_of[b] = (uint32_t)d->n_steps;
+        }
+        d->n_steps++;
+    }
+    uint64_t at = 0;
+    for (size_t s = 0; ok && s < d->n_steps; s++) {
+        tt_dump_head *h = &d->steps[s];
+        uint32_t first = (uint32_t)h->first;
+        h->first = at;
+        at += h->count;
+        h->count = 1;
+        t->runs[h->first] = first;
+    }
+    for (uint32_t r = 0; ok && r < m->n_runs; r++) {
+        uint32_t b = m->runs[r].batch;
+        tt_dump_head *h = b == TT_NONE ? NULL : &d->steps[step_of[b]];
+        if (h && t->runs[h->first] != r) t->runs[h->first + h->count++] = r;
+    }
+    free(step_of);
+    return ok;
+}
+
+tt_status tt_dump_of_trace(const tt_model *m, const char *path, const tt_stages *stages,
+                           tt_dump **out, tt_error *err)
+{
+    *out = NULL;
+    trace *t = calloc(1, sizeof *t);
+    tt_dump *d = t ? tt_dump_new(&kind, t, path, stages) : NULL;
+    if (!d) {
+        free(t);
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a trace's values");
+    }
+    t->m = m;
+    d->model = m;
+    d->has_order = d->has_inputs = true;
+    if (tt_outputs_any(m) && !list_steps(d)) {
+        tt_dump_close(d);
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a trace's values");
+    }
+    *out = d;
+    return TT_OK;
+}

@@ -1,0 +1,357 @@
+#include "analyze/dumps/valuediff.h"
+
+#include "analyze/dumps/stages_match.h"
+#include "analyze/dumps/valuediff_blame.h"
+#include "analyze/dumps/valuediff_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A comparison being made. */
+typedef struct walk {
+    tt_valuediff *d;
+    tt_dump *a, *b;
+    const tt_valuediff_options *o;
+    tt_texts *texts;
+    tt_dump_step step_a, step_b;
+    uint32_t *order_b;   /* B's values by key */
+    uint32_t *partner_a; /* by A's value: B's, or TT_NONE */
+    uint32_t *partner_b;
+    size_t room_a, room_b, room_order;
+    tt_blame blame;
+    tt_valuediff_tally tally;
+    size_t item_capacity;
+    size_t pair;
+    uint32_t n_done; /* values of the step */
+    tt_error *err;
+} walk;
+
+static tt_status no_memory(walk *w)
+{
+    return tt_error_set(w->err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to compare values");
+}
+
+static int compare_keys(const tt_dump_value *a, const tt_dump_value *b)
+{
+    if (a->layer != b->layer) return a->layer < b->layer ? -1 : 1;
+    int order = strcmp(a->stage, b->stage);
+    if (order) return order;
+    return a->occurrence < b->occurrence ? -1 : a->occurrence > b->occurrence;
+}
+
+static int by_key(const void *left, const void *right, void *values)
+{
+    const tt_dump_value *list = values;
+    return compare_keys(&list[*(const uint32_t *)left], &list[*(const uint32_t *)right]);
+}
+
+static bool room_for(uint32_t **list, size_t *room, size_t n)
+{
+    if (n < *room) return true;
+    uint32_t *more = realloc(*list, (n + 1) * sizeof *more);
+    if (!more) return false;
+    *list = more;
+    *room = n + 1;
+    return true;
+}
+
+static uint32_t find_in_b(const walk *w, const tt_dump_value *key)
+{
+    size_t low = 0, high = w->step_b.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_keys(&w->step_b.values[w->order_b[middle]], key);
+        if (order == 0) return w->order_b[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return TT_NONE;
+}
+
+/* Which values of the two steps have the same key. */
+static bool match_values(walk *w)
+{
+    if (!room_for(&w->partner_a, &w->room_a, w->step_a.n) ||
+        !room_for(&w->partner_b, &w->room_b, w->step_b.n) ||
+        !room_for(&w->order_b, &w->room_order, w->step_b.n))
+        return false;
+    for (uint32_t i = 0; i < w->step_b.n; i++) {
+        w->order_b[i] = i;
+        w->partner_b[i] = TT_NONE;
+    }
+    qsort_r(w->order_b, w->step_b.n, sizeof *w->order_b, by_key, w->step_b.values);
+    for (uint32_t i = 0; i < w->step_a.n; i++) {
+        w->partner_a[i] = find_in_b(w, &w->step_a.values[i]);
+        if (w->partner_a[i] != TT_NONE) w->partner_b[w->partner_a[i]] = i;
+    }
+    return true;
+}
+
+static bool fill_place(walk *w, const tt_dump *d, uint32_t step, const tt_dump_value *v,
+                       tt_valuediff_place *p)
+{
+    *p = (tt_valuediff_place){.step = step,
+                              .token = step == TT_NONE ? TT_NONE : d->steps[step].token,
+                              .run = TT_NONE,
+                              .node = TT_NONE};
+    if (!v) return true;
+    p->present = true;
+    p->name = tt_texts_keep(w->texts, v->name);
+    p->op = tt_texts_keep(w->texts, v->op);
+    p->type = tt_texts_keep(w->texts, v->type);
+    p->weight = v->weight ? tt_texts_keep(w->texts, v->weight) : NULL;
+    p->run = v->run;
+    p->node = v->node;
+    p->n_dims = v->n_dims;
+    memcpy(p->ne, v->ne, sizeof p->ne);
+    p->n = v->print.n;
+    p->has_counts = (v->known & TT_KNOWN_STATS) != 0;
+    if (p->has_counts) {
+        p->n_nan = v->print.n_nan;
+        p->n_inf = v->print.n_inf;
+    }
+    p->has_rms = (v->known & TT_KNOWN_RMS) != 0;
+    p->rms = v->print.rms;
+    return p->name && p->op && p->type && (!v->weight || p->weight);
+}
+
+static bool is_wanted(const walk *w, const tt_valuediff_item *i)
+{
+    const tt_valuediff_options *o = w->o;
+    int32_t number;
+    if (o->has_layers && (i->layer < o->layer_first || i->layer > o->layer_last)) return false;
+    return !o->stage || tt_stage_match(o->stage, i->stage, &number);
+}
+
+static bool keep(walk *w, const tt_valuediff_item *item)
+{
+    tt_valuediff *d = w->d;
+    uint32_t most = w->o->items_max ? w->o->items_max : TT_VALUEDIFF_ITEMS_DEFAULT;
+    if (most > TT_VALUEDIFF_KEPT_MAX) most = TT_VALUEDIFF_KEPT_MAX;
+    if (!w->o->keep_all &&
+        (item->verdict == TT_VALUE_EQUAL || item->verdict == TT_VALUE_UNMEASURED))
+        return true;
+    if (d->n_items == most) {
+        d->items_left_out++;
+        return true;
+    }
+    if (d->n_items == w->item_capacity) {
+        size_t larger = w->item_capacity ? w->item_capacity * 2 : 64;
+        tt_valuediff_item *more = realloc(d->items, larger * sizeof *more);
+        if (!more) return false;
+        d->items = more;
+        w->item_capacity = larger;
+    }
+    d->items[d->n_items++] = *item;
+    return true;
+}
+
+/* The inputs of the first divergence; those not measured are looked through. */
+static bool list_inputs(walk *w, const tt_dump_step *s, size_t value,
+                        const tt_valuediff_item *results)
+{
+    tt_valuediff *d = w->d;
+    uint32_t queue[TT_DUMP_INPUTS_MAX * 4];
+    size_t n = 0;
+    d->first_inputs = calloc(sizeof queue / sizeof *queue, sizeof *d->first_inputs);
+    if (!d->first_inputs) return false;
+    for (uint32_t k = 0; k < s->values[value].n_inputs; k++)
+        queue[n++] = s->values[value].inputs[k];
+    for (size_t at = 0; at < n; at++) {
+        const tt_dump_value *v = &s->values[queue[at]];
+        const tt_valuediff_item *r = &results[queue[at]];
+        if (r->verdict == TT_VALUE_UNMEASURED && v->n_inputs) {
+            for (uint32_t k = 0; k < v->n_inputs; k++) {
+                size_t known = 0;
+                while (known < n && queue[known] != v->inputs[k])
+                    known++;
+                if (known == n && n < sizeof queue / sizeof *queue) queue[n++] = v->inputs[k];
+            }
+            continue;
+        }
+        const char *name = r->a.present ? r->a.name : r->b.name;
+        d->first_inputs[d->n_first_inputs++] = (tt_valuediff_input){
+            r->stage, name, r->layer, r->occurrence, r->verdict, r->error.rel_l2};
+    }
+    return true;
+}
+
+static bool note_first(walk *w, const tt_dump_step *s, size_t value, const tt_valuediff_item *item,
+                       const tt_valuediff_item *results, const tt_blame_state *cache)
+{
+    tt_valuediff *d = w->d;
+    bool unequal = item->verdict != TT_VALUE_EQUAL && item->verdict != TT_VALUE_UNMEASURED;
+    if (unequal && !d->has_first_unequal) {
+        d->has_first_unequal = true;
+        d->first_unequal = *item;
+    }
+    if (!unequal || item->verdict == TT_VALUE_CLOSE || d->has_first) return true;
+    d->has_first = true;
+    d->first = *item;
+    if (value >= s->n) return true;
+    d->first_reads_cache = s->values[value].reads_cache;
+    d->first_cache_rel_l2 = cache->unknown ? NAN : cache->rel_l2;
+    d->first_cache = cache->bad          ? TT_VALUE_DIFFERS
+                     : cache->unknown    ? TT_VALUE_UNMEASURED
+                     : cache->rel_l2 > 0 ? TT_VALUE_CLOSE
+                                         : TT_VALUE_EQUAL;
+    return list_inputs(w, s, value, results);
+}
+
+/* The pair of values, one of which may be missing; before blame. */
+static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_value *vb,
+                              tt_valuediff_item *item)
+{
+    const tt_valuediff_step *s = &w->d->steps[w->pair];
+    const tt_dump_value *v = va ? va : vb;
+    *item = (tt_valuediff_item){.pair = (uint32_t)w->pair,
+                                .order = w->n_done++,
+                                .position = s->position,
+                                .layer = v->layer,
+                                .stage = tt_texts_keep(w->texts, v->stage),
+                                .occurrence = v->occurrence,
+                                .verdict = TT_VALUE_UNMEASURED,
+                                .error = {.max_abs = NAN,
+                                          .worst = TT_VALUE_NONE,
+                                          .rel_l2 = NAN,
+                                          .cosine = NAN,
+                                          .rms_change = NAN},
+                                .input_rel_l2 = NAN};
+    if (!item->stage || !fill_place(w, w->a, s->a, va, &item->a) ||
+        !fill_place(w, w->b, s->b, vb, &item->b))
+        return no_memory(w);
+    if (!va || !vb) return TT_OK;
+    tt_error problem = {.status = TT_OK};
+    item->verdict =
+        tt_value_judge(w->a, va, w->b, vb, w->o, &item->tolerance, &item->error, &problem);
+    if (problem.status == TT_E_MEMORY) return no_memory(w);
+    if (problem.status != TT_OK) w->d->incomplete_a++; /* data that cannot be read */
+    uint32_t na = w->a->steps[s->a].n_tokens, nb = w->b->steps[s->b].n_tokens;
+    /* Of other batches, as far as anybody knows: rows of other tokens. */
+    if (item->verdict == TT_VALUE_SHAPE && (!na || !nb)) item->verdict = TT_VALUE_UNMEASURED;
+    return TT_OK;
+}
+
+static unsigned own_coarseness(const tt_dump_value *va, const tt_dump_value *vb)
+{
+    unsigned a = va ? tt_type_coarseness(va->own_type) : 0;
+    unsigned b = vb ? tt_type_coarseness(vb->own_type) : 0;
+    return a > b ? a : b;
+}
+
+static tt_status compare_values(walk *w, tt_valuediff_item *results)
+{
+    bool by_a = w->a->has_order || !w->b->has_order;
+    const tt_dump_step *s = by_a ? &w->step_a : &w->step_b, *other = by_a ? &w->step_b : &w->step_a;
+    const uint32_t *partner = by_a ? w->partner_a : w->partner_b;
+    const uint32_t *back = by_a ? w->partner_b : w->partner_a;
+    double step = w->o->has_tolerance ? w->o->tolerance.rel_l2 : NAN;
+    if (!tt_blame_begin(&w->blame, s->n)) return no_memory(w);
+    w->blame.blind = !(by_a ? w->a : w->b)->has_inputs;
+    w->n_done = 0;
+    w->tally.behind = false;
+    w->tally.rows_of_step = 0;
+    for (size_t i = 0; i < s->n + other->n; i++) {
+        tt_valuediff_item loose, *item = i < s->n ? &results[i] : &loose;
+        tt_blame_state cache = {0};
+        if (i >= s->n && back[i - s->n] != TT_NONE) continue;
+        const tt_dump_value *own = i < s->n ? &s->values[i] : NULL;
+        const tt_dump_value *others = i >= s->n               ? &other->values[i - s->n]
+                                      : partner[i] == TT_NONE ? NULL
+                                                              : &other->values[partner[i]];
+        const tt_dump_value *va = by_a ? own : others, *vb = by_a ? others : own;
+        tt_status status = compare_pair(w, va, vb, item);
+        if (status != TT_OK) return status;
+        if (own && !tt_blame_value(&w->blame, s, i, own_coarseness(va, vb), step, item, &cache))
+            return no_memory(w);
+        if (!is_wanted(w, item)) continue;
+        if (!tt_valuediff_tally_item(w->d, &w->tally, item) || !keep(w, item) ||
+            !note_first(w, s, i, item, results, &cache))
+            return no_memory(w);
+    }
+    return TT_OK;
+}
+
+static bool is_step_wanted(const walk *w, const tt_valuediff_step *s)
+{
+    int64_t first = s->position, last = first + (s->n_tokens ? s->n_tokens : 1) - 1;
+    if (!w->o->has_steps) return true;
+    if (s->position == TT_DUMP_POSITION_UNKNOWN) first = last = s->a != TT_NONE ? s->a : s->b;
+    return first <= w->o->step_last && last >= w->o->step_first;
+}
+
+static tt_status compare_step(walk *w)
+{
+    const tt_valuediff_step *s = &w->d->steps[w->pair];
+    if (s->pairing != TT_PAIR_BOTH || !is_step_wanted(w, s)) {
+        w->blame.cut = true;
+        return TT_OK;
+    }
+    /* What a text's begin left in the cache is not known when the comparison begins behind it. */
+    if (w->pair == 0 && s->position != TT_DUMP_POSITION_UNKNOWN && s->position > 0)
+        w->blame.cut = true;
+    tt_status status = tt_dump_load(w->a, s->a, &w->step_a, w->err);
+    if (status == TT_OK) status = tt_dump_load(w->b, s->b, &w->step_b, w->err);
+    if (status != TT_OK) return status;
+    w->d->incomplete_a += w->step_a.incomplete;
+    w->d->incomplete_b += w->step_b.incomplete;
+    if (!match_values(w)) return no_memory(w);
+    size_t n = w->step_a.n > w->step_b.n ? w->step_a.n : w->step_b.n;
+    tt_valuediff_item *results = malloc((n ? n : 1) * sizeof *results);
+    if (!results) return no_memory(w);
+    status = compare_values(w, results);
+    free(results);
+    return status;
+}
+
+tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *options,
+                            tt_valuediff **out, tt_error *err)
+{
+    tt_valuediff *d = calloc(1, sizeof *d);
+    walk w = {.d = d, .a = a, .b = b, .o = options, .err = err};
+    *out = NULL;
+    if (d) d->memory = w.texts = calloc(1, sizeof *w.texts);
+    if (!d || !w.texts) {
+        free(d);
+        return no_memory(&w);
+    }
+    d->a = a;
+    d->b = b;
+    d->first_cache_rel_l2 = NAN;
+    d->first_cache = TT_VALUE_UNMEASURED;
+    tt_status status = tt_valuediff_pair_steps(d, options) ? TT_OK : no_memory(&w);
+    for (w.pair = 0; status == TT_OK && w.pair < d->n_steps; w.pair++) {
+        status = tt_over_check(&options->over, err);
+        if (status == TT_OK) status = compare_step(&w);
+        if (options->progress) options->progress(options->context, w.pair + 1, d->n_steps);
+    }
+    tt_valuediff_tally_end(d);
+    tt_dump_step_free(&w.step_a);
+    tt_dump_step_free(&w.step_b);
+    tt_blame_free(&w.blame);
+    free(w.order_b);
+    free(w.partner_a);
+    free(w.partner_b);
+    if (status == TT_OK)
+        *out = d;
+    else
+        tt_valuediff_free(d);
+    return status;
+}
+
+void tt_valuediff_free(tt_valuediff *d)
+{
+    if (!d) return;
+    tt_texts_free(d->memory);
+    free(d->memory);
+    free(d->steps);
+    free(d->items);
+    free(d->first_inputs);
+    free(d->depth);
+    free(d->layers);
+    free(d->stages);
+    free(d);
+}

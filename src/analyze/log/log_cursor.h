@@ -1,0 +1,54 @@
+/* The log step by step: like tt_log_walk, but it can be left and entered again at any place. */
+#ifndef TT_ANALYZE_LOG_CURSOR_H
+#define TT_ANALYZE_LOG_CURSOR_H
+
+#include "analyze/log/log.h"
+#include "analyze/log/log_load.h"
+
+#include <stddef.h>
+
+/* A run whose ops are being given out. */
+typedef struct tt_log_active {
+    uint32_t position; /* of the run, in the order of runs */
+    uint32_t at;       /* of its rows: the next one */
+} tt_log_active;
+
+/* Where a walk stands. */
+typedef struct tt_log_place {
+    uint32_t next_run; /* position of the first run not looked at yet */
+    uint32_t n_active;
+    tt_log_active active[TT_LOG_RUNS_MAX];
+} tt_log_place;
+
+typedef enum tt_log_event {
+    TT_LOG_END,
+    TT_LOG_LOOKED, /* at the next run, which may have no row */
+    TT_LOG_ROW
+} tt_log_event;
+
+typedef struct tt_log_cursor tt_log_cursor;
+
+/* All runs (in m->runs) in the order in which they began; freed with free. NULL without memory. */
+uint32_t *tt_log_order(const tt_model *m);
+
+/* At the first row. m, filter and order (tt_log_order) outlive it; times in the filter need a
+ * clock. NULL on failure. */
+tt_status tt_log_cursor_open(const tt_model *m, const tt_filter *filter, bool by_lane,
+                             const uint32_t *order, tt_log_cursor **out, tt_error *err);
+void tt_log_cursor_close(tt_log_cursor *c);
+
+/* One step: the next row, or one run that was looked at. */
+tt_status tt_log_cursor_step(tt_log_cursor *c, tt_log_event *event, tt_error *err);
+/* After TT_LOG_ROW, until the next step: the row, and the run's position. */
+const tt_log_item *tt_log_cursor_item(const tt_log_cursor *c, uint32_t *position);
+/* After TT_LOG_ROW, until the next step: the row as a whole. False without memory. */
+bool tt_log_cursor_op(tt_log_cursor *c, tt_log_op *out);
+
+/* Whether no run is under way, and the position of the next one. */
+bool tt_log_cursor_between(const tt_log_cursor *c, uint32_t *next_run);
+void tt_log_cursor_save(const tt_log_cursor *c, tt_log_place *out);
+/* Goes to a place that was saved by a cursor with the same model, filter and by_lane, or to one
+ * where no run is under way. */
+tt_status tt_log_cursor_restore(tt_log_cursor *c, const tt_log_place *place, tt_error *err);
+
+#endif

@@ -1,0 +1,265 @@
+#include "analyze/log/log_index.h"
+
+#include "analyze/log/log_index_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Places are no closer than this: reading a few thousand rows takes less than a millisecond. */
+#define PLACE_ROWS 2048u
+#define PLACE_RUNS 16u
+#define UNKNOWN UINT64_MAX
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for an index of the log");
+}
+
+static bool copy_texts(tt_log_index *x)
+{
+    const char **texts[] = {&x->filter.op, &x->filter.tensor, &x->filter.text};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (!*texts[i]) continue;
+        x->texts[i] = strdup(*texts[i]);
+        if (!x->texts[i]) return false;
+        *texts[i] = x->texts[i];
+    }
+    return true;
+}
+
+tt_status tt_log_index_new(const tt_model *m, tt_log_survey *survey, const tt_filter *filter,
+                           bool by_lane, tt_log_index **out, tt_error *err)
+{
+    *out = NULL;
+    if (filter->has_from || filter->has_to || filter->has_least || filter->has_most) {
+        tt_status status = tt_model_need_clock(m, err);
+        if (status != TT_OK) return status;
+    }
+    tt_log_index *x = calloc(1, sizeof *x);
+    if (!x) return no_memory(err);
+    x->filter = *filter;
+    x->by_lane = by_lane || filter->has_lane;
+    x->survey = survey;
+    x->n_runs = m->n_runs;
+    x->rows_apart = PLACE_ROWS;
+    x->runs_apart = PLACE_RUNS;
+    if (!copy_texts(x)) {
+        tt_log_index_free(x);
+        return no_memory(err);
+    }
+    tt_log_load_begin(&x->load, m, &x->filter, by_lane);
+    *out = x;
+    return TT_OK;
+}
+
+void tt_log_index_free(tt_log_index *x)
+{
+    if (!x) return;
+    tt_log_load_free(&x->load);
+    for (size_t i = 0; i < sizeof x->texts / sizeof *x->texts; i++)
+        free(x->texts[i]);
+    free(x->of_set);
+    free(x->places);
+    free(x->active);
+    free(x);
+}
+
+const tt_filter *tt_log_index_filter(const tt_log_index *x)
+{
+    return &x->filter;
+}
+
+/* --- places --- */
+
+/* Keeps every second place. */
+static void thin_out(tt_log_index *x)
+{
+    size_t n_active = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->n_places; i += 2) {
+        log_index_place p = x->places[i];
+        if (p.n_active)
+            memmove(x->active + n_active, x->active + p.first_active,
+                    p.n_active * sizeof *x->active);
+        p.first_active = n_active;
+        n_active += p.n_active;
+        x->places[n++] = p;
+    }
+    x->n_places = n;
+    x->n_active = n_active;
+    x->rows_apart *= 2;
+    x->runs_apart *= 2;
+}
+
+static bool make_room(tt_log_index *x, uint32_t n_active)
+{
+    if (x->n_places == TT_LOG_PLACES_MAX || x->n_active + n_active > TT_LOG_ACTIVE_MAX) thin_out(x);
+    if (x->n_places == x->places_capacity) {
+        uint32_t capacity = x->places_capacity ? x->places_capacity * 2 : 64;
+        log_index_place *places = reallocarray(x->places, capacity, sizeof *places);
+        if (!places) return false;
+        x->places = places;
+        x->places_capacity = capacity;
+    }
+    if (x->n_active + n_active > x->active_capacity) {
+        size_t capacity = (x->n_active + n_active) * 2;
+        tt_log_active *active = reallocarray(x->active, capacity, sizeof *active);
+        if (!active) return false;
+        x->active = active;
+        x->active_capacity = capacity;
+    }
+    return true;
+}
+
+/* Notes the place where counting stands, when it is far enough from the one before. Of several
+ * places in front of one row only the first and the last are of use. */
+static bool note_place(tt_log_index *x, const tt_log_place *at)
+{
+    log_index_place *last = x->n_places ? &x->places[x->n_places - 1] : NULL;
+    if (last && x->rows - last->row < x->rows_apart &&
+        at->next_run - last->next_run < x->runs_apart)
+        return true;
+    if (x->n_places > 1 && last->row == x->rows && last[-1].row == x->rows && last->n_active == 0 &&
+        at->n_active == 0) {
+        last->next_run = at->next_run;
+        return true;
+    }
+    if (!make_room(x, at->n_active)) return false;
+    x->places[x->n_places++] =
+        (log_index_place){x->rows, x->latest_ticks, x->n_active, at->next_run, at->n_active};
+    if (at->n_active)
+        memcpy(x->active + x->n_active, at->active, at->n_active * sizeof *at->active);
+    x->n_active += at->n_active;
+    return true;
+}
+
+/* --- counting --- */
+
+/* Whether all ops of the run that pass by their names and places are rows. */
+static bool is_structural(const tt_log_index *x, const tt_log_surveyed *r)
+{
+    const tt_filter *f = &x->filter;
+    if (x->by_lane || r->set == TT_NONE || f->has_least || f->has_most) return false;
+    if (!f->has_from && !f->has_to) return true;
+    return tt_filter_time(f, tt_model_ns(x->load.m, r->first_ticks)) &&
+           tt_filter_time(f, tt_model_ns(x->load.m, r->last_ticks));
+}
+
+static tt_status count_set(tt_log_index *x, uint32_t set, uint64_t *rows, tt_error *err)
+{
+    uint32_t n_sets = tt_log_survey_sets(x->survey);
+    if (n_sets > x->n_of_set) {
+        uint64_t *of_set = reallocarray(x->of_set, n_sets, sizeof *of_set);
+        if (!of_set) return no_memory(err);
+        x->of_set = of_set;
+        while (x->n_of_set < n_sets)
+            of_set[x->n_of_set++] = UNKNOWN;
+    }
+    if (x->of_set[set] == UNKNOWN) {
+        const tt_log_set *s = tt_log_survey_set(x->survey, set);
+        uint8_t *verdicts = tt_filter_ops_of(&x->load.passing, s->graph);
+        uint64_t n = 0;
+        for (uint32_t i = 0; i < s->n; i++)
+            n +=
+                tt_filter_ops_pass(&x->load.passing, verdicts, s->graph, s->nodes[i], s->covers[i]);
+        if (x->load.passing.failed) return no_memory(err);
+        x->of_set[set] = n;
+    }
+    *rows = x->of_set[set];
+    return TT_OK;
+}
+
+/* Counts the rows of the next run, none being under way; *whole is false, and nothing is counted,
+ * when a later run begins before its last op does. */
+static tt_status count_run(tt_log_index *x, bool *whole, uint64_t *rows, uint64_t *work,
+                           tt_error *err)
+{
+    const tt_model *m = x->load.m;
+    const uint32_t *order = tt_log_survey_order(x->survey), position = x->at.next_run;
+    *whole = true;
+    *rows = 0;
+    if (!tt_log_load_may(&x->load, order[position])) return TT_OK;
+    const tt_log_surveyed *r = tt_log_survey_run(x->survey, m, position, work, err);
+    if (!r) return err->status;
+    if (r->n == 0) return TT_OK;
+    *whole = position + 1 == x->n_runs || r->last_ticks < m->runs[order[position + 1]].begin_ticks;
+    if (!*whole) return TT_OK;
+    if (r->last_ticks > x->latest_ticks) x->latest_ticks = r->last_ticks;
+    if (is_structural(x, r)) return count_set(x, r->set, rows, err);
+    tt_status status = tt_log_load_run(&x->load, order[position], err);
+    *rows = x->load.n;
+    *work += r->n;
+    return status;
+}
+
+/* Counts row by row, until no run is under way or the work is done. */
+static tt_status count_rows(tt_log_index *x, const tt_model *m, uint64_t *work, uint64_t enough,
+                            tt_error *err)
+{
+    tt_log_cursor *c;
+    tt_log_event event = TT_LOG_LOOKED;
+    tt_status status =
+        tt_log_cursor_open(m, &x->filter, x->by_lane, tt_log_survey_order(x->survey), &c, err);
+    if (status == TT_OK) status = tt_log_cursor_restore(c, &x->at, err);
+    while (status == TT_OK && event != TT_LOG_END) {
+        uint32_t next;
+        status = tt_log_cursor_step(c, &event, err);
+        if (status != TT_OK) break;
+        *work += event == TT_LOG_LOOKED ? 1000 : 1;
+        if (event == TT_LOG_ROW) {
+            uint32_t position;
+            uint64_t start = tt_log_cursor_item(c, &position)->start;
+            x->rows++;
+            if (start > x->latest_ticks) x->latest_ticks = start;
+        }
+        bool between = tt_log_cursor_between(c, &next);
+        if (x->rows % x->rows_apart != 0 && !between && *work < enough) continue;
+        tt_log_cursor_save(c, &x->at);
+        if (!note_place(x, &x->at)) status = no_memory(err);
+        if (between || *work >= enough) break;
+    }
+    if (event == TT_LOG_END) x->at.next_run = x->n_runs;
+    tt_log_cursor_close(c);
+    return status;
+}
+
+tt_status tt_log_index_extend(tt_log_index *x, const tt_model *m, uint64_t work, tt_error *err)
+{
+    tt_error why = {0};
+    tt_status status = TT_OK;
+    x->load.m = m;
+    x->load.passing.m = m;
+    for (uint64_t done = 0; !x->done && done < work && status == TT_OK; done++) {
+        bool whole = false;
+        uint64_t rows = 0;
+        if (x->at.n_active == 0) {
+            if (!note_place(x, &x->at)) return no_memory(err);
+            if (x->at.next_run == x->n_runs) {
+                x->done = true;
+                break;
+            }
+            status = count_run(x, &whole, &rows, &done, &why);
+        }
+        if (status != TT_OK) break;
+        if (whole) {
+            x->rows += rows;
+            x->at.next_run++;
+        } else {
+            status = count_rows(x, m, &done, work, &why);
+        }
+    }
+    if (status == TT_OK) return TT_OK;
+    if (status == TT_E_MEMORY) return tt_error_set(err, status, why.offset, "%s", why.message);
+    x->done = true;
+    x->ended_by = why;
+    return TT_OK;
+}
+
+void tt_log_index_count(const tt_log_index *x, tt_log_count *out)
+{
+    *out = (tt_log_count){.rows = x->rows,
+                          .runs_done = x->at.next_run,
+                          .runs = x->n_runs,
+                          .done = x->done,
+                          .ended_by = x->ended_by};
+}

@@ -1,0 +1,119 @@
+#include "analyze/log/log_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_start(const void *a, const void *b)
+{
+    const tt_log_item *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    if (x->node != y->node) return x->node < y->node ? -1 : 1;
+    return x->lane < y->lane ? -1 : x->lane > y->lane;
+}
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's ops");
+}
+
+void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filter, bool by_lane)
+{
+    *l = (tt_log_load){.m = m,
+                       .filter = filter,
+                       .by_lane = by_lane || filter->has_lane,
+                       .passing = {.m = m, .filter = filter}};
+}
+
+void tt_log_load_free(tt_log_load *l)
+{
+    tt_join_free(&l->join);
+    tt_filter_ops_free(&l->passing);
+    free(l->items);
+    l->items = NULL;
+}
+
+bool tt_log_load_may(const tt_log_load *l, uint32_t run)
+{
+    const tt_run *r = &l->m->runs[run];
+    return r->graph != TT_NONE && tt_filter_run(l->filter, l->m, r);
+}
+
+static bool make_room(tt_log_load *l, size_t more)
+{
+    if (l->n + more <= l->capacity) return true;
+    size_t capacity = (l->n + more) * 2;
+    tt_log_item *items = reallocarray(l->items, capacity, sizeof *items);
+    if (!items) return false;
+    l->items = items;
+    l->capacity = capacity;
+    return true;
+}
+
+/* What its verdicts (those of the run's graph) do not know of the op. */
+static bool times_pass(const tt_log_load *l, uint64_t start, uint64_t arrive, bool open)
+{
+    const tt_filter *f = l->filter;
+    if ((f->has_from || f->has_to) && !tt_filter_time(f, tt_model_ns(l->m, start))) return false;
+    if (!f->has_least && !f->has_most) return true;
+    return tt_filter_duration(f, open, tt_model_span_ns(l->m, arrive - start));
+}
+
+static tt_status load_joined(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_error *err)
+{
+    const uint32_t graph = l->m->runs[run].graph;
+    tt_status status = tt_join_run(&l->join, l->m, run, err);
+    if (status != TT_OK) return status;
+    if (!make_room(l, l->join.n_touched)) return no_memory(err);
+    for (uint32_t i = 0; i < l->join.n_touched; i++) {
+        uint32_t node = l->join.touched[i];
+        const tt_joined *o = &l->join.ops[node];
+        if (!tt_filter_ops_pass(&l->passing, verdicts, graph, node, o->covers) ||
+            !times_pass(l, o->start, o->arrive, o->open))
+            continue;
+        l->items[l->n++] = (tt_log_item){o->start, o->arrive, o->release, o->busy,   o->wait,
+                                         node,     TT_NONE,   o->lanes,   o->covers, o->open};
+    }
+    return TT_OK;
+}
+
+static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_error *err)
+{
+    const tt_piece *pieces;
+    size_t n;
+    const uint32_t graph = l->m->runs[run].graph;
+    tt_status status = tt_pieces_of_run(l->m->pieces, l->m->runs[run].id, &pieces, &n, err);
+    for (size_t i = 0; i < n && status == TT_OK; i++) {
+        tt_piece_ops p;
+        status = tt_pieces_get(l->m->pieces, &pieces[i], &p, err);
+        if (status != TT_OK) return status;
+        if (l->filter->has_lane && p.lane != l->filter->lane) continue;
+        if (!make_room(l, p.n)) return no_memory(err);
+        for (size_t k = 0; k < p.n; k++) {
+            uint64_t start = p.start[k], arrive = p.arrive[k], release = p.release[k];
+            if (p.node[k] >= l->m->graphs[graph].n_nodes ||
+                !tt_filter_ops_pass(&l->passing, verdicts, graph, p.node[k], p.covers[k]) ||
+                !times_pass(l, start, arrive, p.open))
+                continue;
+            l->items[l->n++] =
+                (tt_log_item){start,     arrive, release, arrive - start, release - arrive,
+                              p.node[k], p.lane, 1,       p.covers[k],    p.open};
+        }
+    }
+    return status;
+}
+
+tt_status tt_log_load_run(tt_log_load *l, uint32_t run, tt_error *err)
+{
+    l->n = 0;
+    uint8_t *verdicts = tt_filter_ops_of(&l->passing, l->m->runs[run].graph);
+    if (l->passing.failed) return no_memory(err);
+    tt_status status =
+        l->by_lane ? load_lanes(l, run, verdicts, err) : load_joined(l, run, verdicts, err);
+    if (status == TT_OK && l->passing.failed) status = no_memory(err);
+    if (status != TT_OK) return status;
+    size_t sorted = 1;
+    while (sorted < l->n && by_start(&l->items[sorted - 1], &l->items[sorted]) <= 0)
+        sorted++;
+    if (sorted < l->n) qsort(l->items, l->n, sizeof *l->items, by_start);
+    return TT_OK;
+}

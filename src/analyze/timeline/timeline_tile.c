@@ -1,0 +1,392 @@
+#include "analyze/ops.h"
+#include "analyze/timeline/timeline_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Windows of fewer records than this are always made of the records, those of more never. */
+#define RECORDS_FEW 100000u
+#define RECORDS_MANY 20000000u
+/* Buckets x tracks of one picture that is made of records. */
+#define CELLS_MAX (1u << 19)
+
+/* What a bucket also needs to know when it is made of records. */
+typedef struct cell_more {
+    uint32_t first; /* slice of the only op in it, + 1; 0: none */
+    uint32_t marked;
+    bool shared; /* an op lies in it that also lies elsewhere */
+} cell_more;
+
+typedef struct drawing {
+    const tt_timeline *t;
+    const tt_model *m;
+    const tt_tile_query *q;
+    tt_tile *tile;
+    int64_t *edges;
+    int64_t bucket_ticks; /* from this length on an op stands on its own */
+    tt_strip *strips;     /* by track; without cells: not wanted */
+    cell_more **more;
+    uint32_t *wide;   /* by track: slices that are not in any bucket */
+    tt_idmap name_of; /* key: graph and node; in tile->names */
+} drawing;
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a picture of the timeline");
+}
+
+static bool grow(void **list, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity) return true;
+    size_t more = *capacity ? *capacity * 2 : 256;
+    void *larger = reallocarray(*list, more, size);
+    if (!larger) return false;
+    *list = larger;
+    *capacity = more;
+    return true;
+}
+
+void tt_tile_free(tt_tile *tile)
+{
+    free(tile->slices);
+    free(tile->merged);
+    free(tile->layers);
+    free(tile->kinds);
+    free(tile->names);
+    memset(tile, 0, sizeof *tile);
+}
+
+static bool wants(const tt_tile_query *q, uint32_t track)
+{
+    return !q->tracks || q->tracks[track];
+}
+
+bool tt_tile_add_merged(tt_tile *tile, tt_tile_merged merged)
+{
+    if (!grow((void **)&tile->merged, tile->n_merged, &tile->merged_capacity, sizeof merged))
+        return false;
+    tile->merged[tile->n_merged++] = merged;
+    return true;
+}
+
+/* --- from records --- */
+
+static uint32_t name_of(drawing *d, const tt_graph *g, uint32_t node)
+{
+    tt_tile *tile = d->tile;
+    uint64_t key = (uint64_t)(g - d->m->graphs) << 32 | node;
+    uint32_t was;
+    if (!grow((void **)&tile->names, tile->n_names, &tile->names_capacity, sizeof *tile->names) ||
+        !tt_idmap_add(&d->name_of, key, tile->n_names, &was))
+        return TT_NONE;
+    if (was != TT_NONE) return was;
+    tile->names[tile->n_names] = g->tensors[node].name;
+    return tile->n_names++;
+}
+
+/* Whether the op is one of those that the query asks for. */
+static bool is_marked(const drawing *d, const tt_graph *g, uint32_t node,
+                      const tt_timeline_node *info)
+{
+    if (d->q->has_layer && info->layer_id == d->q->layer) return true;
+    if (!d->q->tensor) return false;
+    uint32_t nodes[TT_OP_NODES_MAX] = {node};
+    uint32_t n = 1 + tt_op_covered(g, node, info->covers, nodes + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const tt_tensor *t = &g->tensors[nodes[i]];
+        if (strcmp(t->name, d->q->tensor) == 0) return true;
+        for (uint32_t s = 0; s < t->n_src; s++) {
+            if (t->src[s] == TT_NONE) continue;
+            const tt_tensor *source = &g->tensors[t->src[s]];
+            const char *name = source->weight == TT_NONE ? g->tensors[source->root].name
+                                                         : d->m->weights[source->weight].name;
+            if (strcmp(name, d->q->tensor) == 0) return true;
+        }
+    }
+    return false;
+}
+
+static bool add_slice(drawing *d, const tt_timeline_span *span, const tt_graph *g, uint32_t node,
+                      const tt_timeline_node *info, const tt_lap *lap, uint32_t track,
+                      uint8_t flags)
+{
+    tt_tile *tile = d->tile;
+    uint32_t name = name_of(d, g, info->last);
+    if (name == TT_NONE ||
+        !grow((void **)&tile->slices, tile->n_slices, &tile->slices_capacity, sizeof *tile->slices))
+        return false;
+    tile->slices[tile->n_slices++] =
+        (tt_tile_slice){.start_ns = tt_timeline_ns(d->t, lap->start),
+                        .busy_ns = tt_timeline_ns(d->t, lap->arrive - lap->start),
+                        .wait_ns = tt_timeline_ns(d->t, lap->release - lap->arrive),
+                        .run = span->run,
+                        .node = node,
+                        .name = name,
+                        .weight = info->weight,
+                        .layer_id = info->layer_id,
+                        .track = (uint16_t)track,
+                        .kind = info->kind,
+                        .flags = flags | (info->covers ? TT_SLICE_FUSED : 0)};
+    return true;
+}
+
+/* Into its bucket, and on its own for as long as it is alone there. */
+static bool add_small(drawing *d, const tt_timeline_span *span, const tt_graph *g, uint32_t node,
+                      const tt_timeline_node *info, const tt_lap *lap, uint32_t track,
+                      uint8_t flags)
+{
+    tt_strip *s = &d->strips[track];
+    cell_more *more = d->more[track];
+    bool begins = lap->start >= s->edges[0];
+    uint32_t first = tt_strip_bucket(s, lap->start);
+    if (!tt_strip_add(s, info->kind, lap)) d->tile->stray++;
+    if (begins && flags & TT_SLICE_MARKED) more[first].marked++;
+    bool inside = begins && lap->release <= s->edges[first + 1];
+    for (uint32_t b = first; !inside && b < s->n && s->edges[b] < lap->release; b++) {
+        if (more[b].shared && b > first + 1) break; /* long ones come here only in bad traces */
+        more[b].shared = true;
+    }
+    if (!inside || more[first].shared || s->cells[first].count > 1) return true;
+    if (!add_slice(d, span, g, node, info, lap, track, flags)) return false;
+    more[first].first = d->tile->n_slices;
+    return true;
+}
+
+/* One more stretch of ops of one layer, put together with the one before it while that is narrower
+ * than a bucket. */
+static bool put_layer(drawing *d, tt_tile_layer next)
+{
+    tt_tile *tile = d->tile;
+    const double width = (tile->to_ns - tile->from_ns) / tile->n_buckets;
+    tt_tile_layer *last = tile->n_layers ? &tile->layers[tile->n_layers - 1] : NULL;
+    if (next.end_ns <= tile->from_ns || next.start_ns >= tile->to_ns) return true;
+    bool same = last && last->run == next.run && last->row == next.row;
+    /* More than there can be without overlap: all go into the last one. */
+    bool many = tile->n_layers > 4 * tile->n_buckets + 64;
+    if (last && ((same && (last->end_ns - last->start_ns < width ||
+                           (last->count == 1 && last->last == next.first))) ||
+                 many)) {
+        last->count += last->last != next.first;
+        last->last = next.last;
+        if (next.end_ns > last->end_ns) last->end_ns = next.end_ns;
+        return true;
+    }
+    if (!grow((void **)&tile->layers, tile->n_layers, &tile->layers_capacity, sizeof next))
+        return false;
+    tile->layers[tile->n_layers++] = next;
+    return true;
+}
+
+static bool add_layers(drawing *d, const tt_timeline_span *span, const tt_piece_ops *p,
+                       const tt_timeline_node *nodes, uint32_t track)
+{
+    const uint32_t n_nodes = d->m->graphs[d->m->runs[span->run].graph].n_nodes;
+    tt_tile_layer at = {.count = 0};
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->node[i] >= n_nodes) continue;
+        tt_lap lap = tt_timeline_lap(d->t, p, i);
+        int32_t layer = nodes[p->node[i]].layer_id;
+        if (at.count && layer != at.last && !put_layer(d, at)) return false;
+        if (!at.count || layer != at.last)
+            at = (tt_tile_layer){.start_ns = tt_timeline_ns(d->t, lap.start),
+                                 .run = span->run,
+                                 .first = layer,
+                                 .last = layer,
+                                 .count = 1,
+                                 .row = (uint16_t)(track / d->t->n_lanes)};
+        at.end_ns = tt_timeline_ns(d->t, lap.release);
+    }
+    return at.count == 0 || put_layer(d, at);
+}
+
+static tt_status draw_piece(void *context, const tt_timeline_span *span, const tt_piece_ops *p,
+                            const tt_timeline_node *nodes, uint32_t track, tt_error *err)
+{
+    drawing *d = context;
+    const tt_graph *g = &d->m->graphs[d->m->runs[span->run].graph];
+    const int64_t from = d->edges[0], to = d->edges[d->tile->n_buckets];
+    const bool marks = d->q->has_layer || d->q->tensor;
+    if (d->q->layers && track % d->t->n_lanes == 0 && !add_layers(d, span, p, nodes, track))
+        return no_memory(err);
+    if (!wants(d->q, track)) return TT_OK;
+    for (size_t i = 0; i < p->n; i++) {
+        tt_lap lap = tt_timeline_lap(d->t, p, i);
+        if (lap.start >= to || lap.release < from || (lap.release == from && lap.start < from))
+            continue;
+        const uint32_t node = p->node[i];
+        if (node >= g->n_nodes) {
+            d->tile->stray++;
+            continue;
+        }
+        const tt_timeline_node *info = &nodes[node];
+        uint8_t flags = p->open ? TT_SLICE_OPEN : 0;
+        if (marks && is_marked(d, g, node, info)) flags |= TT_SLICE_MARKED;
+        bool wide = lap.release - lap.start >= d->bucket_ticks &&
+                    d->wide[track] < 2 * d->tile->n_buckets + 2;
+        d->wide[track] += wide;
+        if (!(wide ? add_slice(d, span, g, node, info, &lap, track, flags)
+                   : add_small(d, span, g, node, info, &lap, track, flags)))
+            return no_memory(err);
+    }
+    return TT_OK;
+}
+
+/* The buckets as merged ones; those that hold one op only have it as a slice already. */
+static bool end_track(drawing *d, uint32_t track, uint8_t *alone)
+{
+    tt_strip *s = &d->strips[track];
+    tt_strip_end(s);
+    for (uint32_t b = 0; b < s->n; b++) {
+        const tt_strip_cell *c = &s->cells[b];
+        const cell_more *more = &d->more[track][b];
+        if (c->count == 0 && c->busy == 0 && c->wait == 0) continue;
+        if (more->first && c->count == 1 && !more->shared) {
+            alone[more->first - 1] = 1;
+            continue;
+        }
+        const double ns = d->t->ns_per_tick;
+        tt_tile_merged merged = {.bucket = b,
+                                 .count = c->count,
+                                 .marked = more->marked,
+                                 .track = (uint16_t)track,
+                                 .kind = c->kind,
+                                 .busy_ns = (double)c->busy * ns,
+                                 .wait_ns = (double)c->wait * ns};
+        for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
+            merged.category_ns[k] = c->category[k] * (float)ns;
+        if (!tt_tile_add_merged(d->tile, merged)) return false;
+    }
+    return true;
+}
+
+static int by_track(const void *a, const void *b)
+{
+    const tt_tile_slice *x = a, *y = b;
+    if (x->track != y->track) return x->track < y->track ? -1 : 1;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Slices that were put into a bucket with others since are in its merged one. */
+static tt_status end_drawing(drawing *d, tt_error *err)
+{
+    tt_tile *tile = d->tile;
+    uint8_t *keep = malloc((size_t)tile->n_slices + 1);
+    if (!keep) return no_memory(err);
+    memset(keep, 1, tile->n_slices);
+    const uint32_t n_tracks = tt_timeline_tracks(d->t, NULL);
+    for (uint32_t i = 0; i < n_tracks; i++)
+        for (uint32_t b = 0; d->more[i] && b < tile->n_buckets; b++)
+            if (d->more[i][b].first) keep[d->more[i][b].first - 1] = 0;
+    bool ok = true;
+    for (uint32_t i = 0; i < n_tracks && ok; i++)
+        if (d->more[i]) ok = end_track(d, i, keep);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < tile->n_slices; i++)
+        if (keep[i]) tile->slices[n++] = tile->slices[i];
+    tile->n_slices = n;
+    free(keep);
+    if (n) qsort(tile->slices, n, sizeof *tile->slices, by_track);
+    return ok ? TT_OK : no_memory(err);
+}
+
+static tt_status make_strips(drawing *d, tt_error *err)
+{
+    const uint32_t n_tracks = tt_timeline_tracks(d->t, NULL), n = d->tile->n_buckets;
+    d->strips = calloc(n_tracks, sizeof *d->strips);
+    d->more = calloc(n_tracks, sizeof *d->more);
+    d->wide = calloc(n_tracks, sizeof *d->wide);
+    d->edges = tt_strip_edges(d->t, d->q->from_ns, (d->q->to_ns - d->q->from_ns) / n, n);
+    if (!d->strips || !d->more || !d->wide || !d->edges) return no_memory(err);
+    d->bucket_ticks = (d->edges[n] - d->edges[0]) / n;
+    if (d->bucket_ticks < 1) d->bucket_ticks = 1;
+    for (uint32_t i = 0; i < n_tracks; i++) {
+        if (!wants(d->q, i)) continue;
+        tt_strip *s = &d->strips[i];
+        *s = (tt_strip){.cells = calloc(n, sizeof *s->cells),
+                        .edges = d->edges,
+                        .n = n,
+                        .kinds = d->t->kinds->list,
+                        .steps_left = TT_STRIP_STEPS(n)};
+        d->more[i] = calloc(n, sizeof **d->more);
+        if (!s->cells || !d->more[i]) return no_memory(err);
+        for (uint32_t b = 0; b < n; b++)
+            s->cells[b].kind = TT_STRIP_NO_KIND;
+    }
+    return TT_OK;
+}
+
+static tt_status from_records(drawing *d, size_t first, size_t end, tt_error *err)
+{
+    uint32_t n_tracks = tt_timeline_tracks(d->t, NULL), n_wanted = 0;
+    for (uint32_t i = 0; i < n_tracks; i++)
+        n_wanted += wants(d->q, i);
+    if ((uint64_t)n_wanted * d->tile->n_buckets > CELLS_MAX)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%u tracks of %u buckets are more than one picture may have (%u in "
+                            "all); ask for fewer tracks at once",
+                            n_wanted, d->tile->n_buckets, CELLS_MAX);
+    tt_status status = make_strips(d, err);
+    uint8_t *visited = d->q->tracks ? malloc(n_tracks) : NULL;
+    if (d->q->tracks && !visited) status = no_memory(err);
+    for (uint32_t i = 0; visited && i < n_tracks; i++)
+        visited[i] = d->q->tracks[i] || (d->q->layers && i % d->t->n_lanes == 0);
+    if (status == TT_OK)
+        status = tt_timeline_walk(d->t, d->m, first, end, d->edges[0], visited, draw_piece, d,
+                                  &d->tile->stray, err);
+    free(visited);
+    if (status == TT_OK) status = end_drawing(d, err);
+    for (uint32_t i = 0; i < n_tracks; i++) {
+        if (d->strips) free(d->strips[i].cells);
+        if (d->more) free(d->more[i]);
+    }
+    free(d->strips);
+    free(d->more);
+    free(d->wide);
+    free(d->edges);
+    tt_idmap_free(&d->name_of);
+    return status;
+}
+
+/* The spans of the query's window. */
+static void spans_of(const tt_timeline *t, const tt_tile_query *q, size_t *first, size_t *end)
+{
+    tt_timeline_spans(t, tt_timeline_tick_of(t, q->from_ns), tt_timeline_tick_of(t, q->to_ns),
+                      first, end);
+}
+
+bool tt_tile_from_overview(const tt_timeline *t, const tt_model *m, const tt_tile_query *q)
+{
+    size_t first, end;
+    spans_of(t, q, &first, &end);
+    const double records =
+        (double)tt_pieces_records(m->pieces) * (double)(end - first) / (double)(t->n_spans + 1);
+    const double width = (q->to_ns - q->from_ns) / q->n_buckets;
+    return records > RECORDS_MANY || (records > RECORDS_FEW && width >= t->overview->bucket_ns);
+}
+
+tt_status tt_tile_make(const tt_timeline *t, const tt_model *m, const tt_tile_query *q,
+                       tt_tile *tile, tt_error *err)
+{
+    drawing d = {.t = t, .m = m, .q = q, .tile = tile};
+    *tile = (tt_tile){
+        .from_ns = q->from_ns, .to_ns = q->to_ns, .n_buckets = q->n_buckets, .until_ns = INFINITY};
+    if (!(q->from_ns < q->to_ns) || q->n_buckets < 1 || q->n_buckets > TT_TILE_BUCKETS_MAX ||
+        !isfinite(q->to_ns - q->from_ns))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "a picture needs from_ns < to_ns and 1 to %u buckets",
+                            TT_TILE_BUCKETS_MAX);
+    size_t first, end;
+    tt_status status;
+    if (tt_tile_from_overview(t, m, q)) {
+        status = tt_tile_of_overview(t, q, tile, err);
+    } else {
+        spans_of(t, q, &first, &end);
+        tile->marks_known = true;
+        status = from_records(&d, first, end, err);
+    }
+    if (status != TT_OK) return status;
+    tile->kinds = tt_timeline_kinds_copy(t, &tile->n_kinds);
+    return tile->kinds ? TT_OK : no_memory(err);
+}

@@ -1,0 +1,232 @@
+#include "analyze/values/values_first.h"
+
+#include "model/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of memory that outlives a run (a KV cache), by its last write, or by the first that
+ * left something bad there. */
+typedef struct lasting {
+    uint32_t run, node;
+    tt_values_state state;
+    bool measured;
+    tt_fingerprint print;
+} lasting;
+
+typedef struct finding {
+    const tt_model *m;
+    tt_values_first *out;
+    lasting *list;
+    size_t n, capacity, births_capacity;
+    tt_idmap by_place; /* of `list` */
+    uint32_t last_bad_batch;
+} finding;
+
+const char *tt_birth_kind_name(tt_birth_kind k)
+{
+    return k == TT_BIRTH_BORN ? "born" : k == TT_BIRTH_INHERITED ? "inherited" : "uncertain";
+}
+
+static tt_status no_memory(tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for where bad values began");
+}
+
+/* --- memory that lasts --- */
+
+/* Where a leaf lies: the same for all graphs that use it. */
+static uint64_t place_of(const tt_tensor *leaf)
+{
+    return ((uint64_t)leaf->buffer << 44) ^ leaf->location;
+}
+
+static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen)
+{
+    const uint32_t root = g->tensors[seen->node].root;
+    if (root < g->n_nodes) return true;
+    uint64_t place = place_of(&g->tensors[root]);
+    uint32_t at = tt_idmap_get(&f->by_place, place), was;
+    if (at == TT_NONE) {
+        if (f->n == f->capacity) {
+            size_t larger = f->capacity ? f->capacity * 2 : 64;
+            lasting *more = realloc(f->list, larger * sizeof *more);
+            if (!more) return false;
+            f->list = more;
+            f->capacity = larger;
+        }
+        if (!tt_idmap_add(&f->by_place, place, (uint32_t)f->n, &was)) return false;
+        at = (uint32_t)f->n++;
+    } else if (tt_values_state_is_bad(f->list[at].state)) {
+        return true;
+    }
+    f->list[at] = (lasting){.run = seen->run,
+                            .node = seen->node,
+                            .state = seen->state,
+                            .measured = seen->print != NULL};
+    if (seen->print) f->list[at].print = *seen->print;
+    return true;
+}
+
+/* --- sources --- */
+
+static const lasting *find_lasting(const finding *f, const tt_graph *g, uint32_t root)
+{
+    if (root < g->n_nodes) return NULL;
+    uint32_t at = tt_idmap_get(&f->by_place, place_of(&g->tensors[root]));
+    return at == TT_NONE ? NULL : &f->list[at];
+}
+
+static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t run,
+                             const tt_graph *g, const tt_op_source *of)
+{
+    tt_values_source s = {.tensor = of->tensor, .slot = of->slot, .run = TT_NONE, .node = TT_NONE};
+    const uint32_t root = g->tensors[of->tensor].root;
+    const uint32_t writer = tt_values_walk_writer(w, of->tensor);
+    const lasting *last = find_lasting(f, g, root);
+    const tt_fingerprint *print;
+    if (of->weight != TT_NONE) {
+        s.state = TT_STATE_WEIGHT;
+        return s;
+    }
+    if (writer != TT_NONE) {
+        s.run = run;
+        s.node = writer;
+        s.state = tt_values_walk_state(w, writer, &print);
+        s.measured = print != NULL;
+        if (print) s.print = *print;
+    }
+    /* A cache is written in parts: what earlier batches left there is read too. */
+    if (last && (writer == TT_NONE || tt_values_state_is_bad(last->state))) {
+        s.run = last->run;
+        s.node = last->node;
+        s.state = last->state;
+        s.measured = last->measured;
+        s.print = last->print;
+    } else if (writer == TT_NONE && root >= g->n_nodes) {
+        const uint32_t buffer = g->tensors[root].buffer;
+        const bool cache = buffer != TT_NONE && f->m->buffers[buffer].kind == TT_BUFFER_KV_CACHE;
+        s.state = cache ? TT_STATE_UNMEASURED : TT_STATE_INPUT;
+    }
+    return s;
+}
+
+static tt_birth_kind judge(const tt_values_birth *b)
+{
+    bool unknown = false;
+    for (uint32_t i = 0; i < b->n_sources; i++) {
+        if (tt_values_state_is_bad(b->sources[i].state)) return TT_BIRTH_INHERITED;
+        unknown = unknown || b->sources[i].state == TT_STATE_UNMEASURED;
+    }
+    return unknown ? TT_BIRTH_UNCERTAIN : TT_BIRTH_BORN;
+}
+
+/* Whether a is to be named before b when not all sources can be. */
+static bool matters_more(tt_values_state a, tt_values_state b)
+{
+    return tt_values_state_is_bad(a) && !tt_values_state_is_bad(b);
+}
+
+static void look_at_sources(const finding *f, tt_values_walk *w, const tt_values_seen *seen,
+                            const tt_op *op, tt_values_birth *b)
+{
+    for (uint32_t i = 0; i < op->n_sources; i++) {
+        tt_values_source s = look(f, w, seen->run, op->graph, &op->sources[i]);
+        if (b->n_sources < TT_VALUES_SOURCES_MAX)
+            b->sources[b->n_sources++] = s;
+        else if (matters_more(s.state, b->sources[TT_VALUES_SOURCES_MAX - 1].state))
+            b->sources[TT_VALUES_SOURCES_MAX - 1] = s;
+    }
+}
+
+/* --- bad outputs --- */
+
+static const char *name_of(const tt_model *m, const tt_values_birth *b)
+{
+    return m->graphs[m->runs[b->row.run].graph].tensors[b->row.node].name;
+}
+
+/* What a weight does to a node, it does in each token: a name is kept once. */
+static bool keep_birth(finding *f, const tt_values_birth *b)
+{
+    tt_values_first *out = f->out;
+    const char *name = name_of(f->m, b);
+    out->births_total++;
+    for (size_t i = 0; i < out->n_births; i++)
+        if (strcmp(name_of(f->m, &out->births[i]), name) == 0) {
+            out->births[i].times++;
+            return true;
+        }
+    if (out->n_births == TT_VALUES_BIRTHS_MAX) return true;
+    if (out->n_births == f->births_capacity) {
+        size_t larger = f->births_capacity ? f->births_capacity * 2 : 4;
+        tt_values_birth *more = realloc(out->births, larger * sizeof *more);
+        if (!more) return false;
+        out->births = more;
+        f->births_capacity = larger;
+    }
+    out->births[out->n_births] = *b;
+    out->births[out->n_births++].times = 1;
+    return true;
+}
+
+static void count_batch(finding *f, uint32_t batch)
+{
+    tt_values_first *out = f->out;
+    if (batch == TT_NONE || batch == f->last_bad_batch) return;
+    f->last_bad_batch = batch;
+    if (out->tokens_bad++ == 0) out->first_batch = batch;
+    out->last_batch = batch;
+}
+
+static bool is_logits(const tt_tensor *t)
+{
+    return strcmp(t->place.component, "output") == 0;
+}
+
+static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *seen, tt_error *err)
+{
+    finding *f = context;
+    tt_values_first *out = f->out;
+    const tt_graph *g = &f->m->graphs[seen->graph];
+    const bool bad = tt_values_state_is_bad(seen->state);
+    if (is_logits(&g->tensors[seen->node]) && seen->print) {
+        out->logits++;
+        if (bad && out->logits_bad++ == 0) out->first_logits_run = seen->run;
+    }
+    if (bad && seen->passes) {
+        tt_values_birth b = {.row = tt_values_seen_row(seen)};
+        const tt_op *op = tt_values_walk_op(w, seen);
+        if (!op) return no_memory(err);
+        look_at_sources(f, w, seen, op, &b);
+        b.kind = judge(&b);
+        if (out->found) {
+            out->bad_after++;
+            out->inherited += b.kind == TT_BIRTH_INHERITED;
+        }
+        /* The first one is told of in any case: with a filter, it may have inherited. */
+        if ((!out->found || b.kind != TT_BIRTH_INHERITED) && !keep_birth(f, &b))
+            return no_memory(err);
+        out->found = true;
+        count_batch(f, f->m->runs[seen->run].batch);
+    }
+    return note_write(f, g, seen) ? TT_OK : no_memory(err);
+}
+
+tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const tt_over *over,
+                              tt_values_first *out, tt_error *err)
+{
+    finding f = {.m = m, .out = out, .last_bad_batch = TT_NONE};
+    memset(out, 0, sizeof *out);
+    out->first_batch = out->last_batch = out->first_logits_run = TT_NONE;
+    tt_status status = tt_values_walk_all(m, q, true, over, take, &f, &out->counts, err);
+    free(f.list);
+    tt_idmap_free(&f.by_place);
+    return status;
+}
+
+void tt_values_first_free(tt_values_first *f)
+{
+    free(f->births);
+    memset(f, 0, sizeof *f);
+}

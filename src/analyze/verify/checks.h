@@ -1,0 +1,42 @@
+/* The checks of `verify`. Private to this room: each fills a tt_check whose name,
+ * what and verdict (passed) are set. They fail only for want of memory. */
+#ifndef TT_ANALYZE_CHECKS_H
+#define TT_ANALYZE_CHECKS_H
+
+#include "analyze/verify/verify.h"
+
+/* Counts an offence; the first one is described. */
+void tt_check_offend(tt_check *c, uint64_t offset, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* False where the trace was cut off: what is missing may have stood behind the cut. */
+bool tt_check_has_end(const tt_model *m);
+/* Why it has none: `cut` unless the trace is a snapshot. */
+const char *tt_check_no_end(const tt_model *m, const char *cut);
+void tt_check_not_observed(tt_check *c, const char *why);
+/* Nothing of the kind is in the trace: why, when the recorder told under that environment key
+ * (NULL: it has none). */
+void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c);
+
+tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_index(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_references(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_drops(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err);
+/* verify_ops.c: */
+tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_times(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_op_count(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_no_zero(const tt_model *m, tt_check *c, tt_error *err);
+/* verify_weights.c: */
+tt_status tt_check_weights(const tt_model *m, tt_check *c, tt_error *err);
+/* verify_details.c: */
+tt_status tt_check_details(const tt_model *m, tt_check *c, tt_error *err);
+/* verify_values.c: */
+tt_status tt_check_values(const tt_model *m, tt_check *c, tt_error *err);
+/* verify_observed.c: */
+tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_residency(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_text(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_indices(const tt_model *m, tt_check *c, tt_error *err);
+
+#endif
