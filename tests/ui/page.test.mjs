@@ -7,7 +7,7 @@ const { test } = suite();
 test('a trace is shown, and nothing goes wrong', async ({ open }) => {
     const v = await open(['tiny']);
     await v.until(async () => /tiny/.test(await v.page.title()), 'the title names the trace');
-    assert.equal(await v.page.getByRole('tab').count(), 8);
+    assert.equal(await v.page.getByRole('tab').count(), 9);
     assert.equal(await v.page.getByRole('tab', { selected: true }).count(), 1);
 });
 
