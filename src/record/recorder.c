@@ -266,11 +266,17 @@ static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
     tt_status status = tt_place_part(part, sizeof part, r->path, err);
     if (status != TT_OK) return status;
     if (!r->replace && access(r->path, F_OK) == 0)
-        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists", r->path);
+        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                            "%s exists: choose another name, or have it replaced", r->path);
     *fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (*fd < 0 && errno == EEXIST)
+        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                            "%s exists: it is being written, or was when its program died "
+                            "(`tensortrace recover` finishes it)",
+                            part);
     if (*fd < 0)
-        return tt_error_set(err, errno == EEXIST ? TT_E_EXISTS : TT_E_IO, TT_NO_OFFSET,
-                            "cannot create %s: %s", part, strerror(errno));
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", part,
+                            strerror(errno));
     *fd = tt_descriptor_raise(*fd);
     /* Tells `tensortrace recover` that somebody writes it, also across pid namespaces. Ends with
      * the last copy of the descriptor; some file systems have no locks. */
