@@ -71,8 +71,11 @@ static tt_status begin(const tt_process_setup *setup, const char *values, const 
     const char *env = getenv(TT_ENV_VALUES);
     tt_capture_read();
     if (env && env[0]) values = env;
-    tt_status status = choose_values(values, err);
-    if (status != TT_OK) return status;
+    tt_error why;
+    tt_status status = choose_values(values, &why);
+    if (status != TT_OK)
+        return tt_error_set(err, status, TT_NO_OFFSET, "%s%s",
+                            values == env ? TT_ENV_VALUES ": " : "values: ", why.message);
     tt_program_set_name(name, values);
     tt_engine_empty_ops[0] = 1; /* no op */
     tt_program_batches_forget();

@@ -119,7 +119,7 @@ static void fill(const trace *t, uint32_t run, const tt_output *o, const tt_dump
     v->stage = n->stage;
     v->layer = n->layer;
     v->name = tensor->name;
-    v->op = tensor->op_name;
+    v->op = tt_dump_op_of(tensor);
     v->type = tensor->type_name;
     v->n_dims = TT_VALUE_DIMS;
     memcpy(v->ne, shape.ne, sizeof shape.ne);
