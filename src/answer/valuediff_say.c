@@ -351,6 +351,13 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
         return true;
     case 6:
         return note_samples(d, &s);
+    case 7:
+        if (d->a->has_inputs || d->b->has_inputs || !d->has_first) return false;
+        put(&s,
+            "folders do not tell what a value was computed from: it is held against its own "
+            "type, not those of weights and caches. With a trace as one side, or a --tolerance, "
+            "more may be close");
+        return true;
     default:
         return false;
     }
