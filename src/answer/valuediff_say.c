@@ -106,6 +106,16 @@ char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
     return out;
 }
 
+/* NULL: not known, or models have several of that name. */
+static const char *weight_type(const tt_dump *d, const char *name)
+{
+    for (uint32_t i = 0; name && d->model && i < d->model->n_weights; i++) {
+        const tt_weight *w = &d->model->weights[i];
+        if (strcmp(w->name, name) == 0) return w->next_same_name == TT_NONE ? w->type_name : NULL;
+    }
+    return NULL;
+}
+
 static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_item *i)
 {
     char layer[TT_VALUEDIFF_LAYER];
@@ -134,6 +144,9 @@ static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_ite
         put(s, ", of B %s", i->b.name);
     if (*p->op) put(s, ", %s", p->op);
     if (p->weight) put(s, " with %s", p->weight);
+    const char *type_a = weight_type(d->a, i->a.weight), *type_b = weight_type(d->b, i->b.weight);
+    if (type_a && type_b && strcmp(type_a, type_b) != 0)
+        put(s, ", which is %s in A and %s in B", type_a, type_b);
     put(s, ")");
 }
 
