@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define POLL_MIN_NS 2000000L  /* the drain looks for piled-up rings: often when they fill */
@@ -263,8 +264,11 @@ static uint64_t measure_tick_hz(void)
 static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
 {
     char part[PATH_MAX];
+    struct stat st;
     tt_status status = tt_place_part(part, sizeof part, r->path, err);
     if (status != TT_OK) return status;
+    if (stat(r->path, &st) == 0 && S_ISDIR(st.st_mode))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is a folder: name a file", r->path);
     if (!r->replace && access(r->path, F_OK) == 0)
         return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
                             "%s exists: choose another name, or have it replaced", r->path);
