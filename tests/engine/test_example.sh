@@ -77,8 +77,9 @@ compare 0 real.ttrace one.ttrace
 # 4 layers of 17 stages, the embeddings, two picked rows, the last norm and the logits; 5 batches.
 told "all stages" 'd["compared"] == 5 * (4 * 17 + 5) and counts["unmeasured"] == 0'
 verified one.ttrace
-"$TT_BIN" report --force -o one.html one.ttrace 2>/dev/null || fail "report"
-grep -q 'on example-engine 1,' one.html || fail "report: the engine is not called by its name"
+"$TT_EXAMPLE" -m F32.gguf --tokens 1 -o named.ttrace >/dev/null || fail "example -o"
+"$TT_BIN" report -o named.html named.ttrace 2>/dev/null || fail "report"
+grep -q 'on example-engine 1,' named.html || fail "report: the engine is not called by its name"
 
 # What is the same is the same: each value, whatever the number of threads.
 example two F32 -t 2
