@@ -18,22 +18,24 @@
  * calls are still checked by the compiler and leave nothing in the program: it need not be linked.
  *
  * Every call may come from any thread at any time. None exits, prints, raises a signal, or keeps a
- * pointer: texts and descriptions are copied. Nothing that is passed makes one fail badly: what
- * makes no sense (no name, a shape that overflows, an unknown type) is recorded as far as it can
- * be, or counted in the trace as left out. Memory is bounded; what does not fit is dropped and
- * counted in the trace. While recording, at most a call waits for a lock that others hold for some
- * microseconds, and with values "full" for the disk, for some seconds at most.
+ * pointer: texts and descriptions are copied. What makes no sense (no name, a shape that overflows,
+ * an unknown type) is recorded as far as it can be, or counted in the trace as left out; only data
+ * must be there: as many bytes can be read at `data` as type and shape say. Memory is bounded; what
+ * does not fit is dropped and counted in the trace. While recording, at most a call waits for a
+ * lock that others hold for some microseconds, and with values "full" for the disk, for some
+ * seconds at most.
  *
  * A fork is followed: the child writes a trace of its own, FILE-PID. What was recorded survives the
  * program's death: `tensortrace recover FILE.part`.
  *
  * Environment, for every program that links the library:
- *   TENSORTRACE=FILE          recording starts by itself, at the first call below
+ *   TENSORTRACE=FILE          recording starts by itself, at the first call below; a file that is
+ *                             there already stays, and the trace is FILE-PID
  *   TENSORTRACE_VALUES=...    as tt_record_options.values, and stronger than it
  *   BITNET_TRACE_DIR=DIR      tt_value() writes a file a value there, see its comment; whether or
  *                             not a trace is recorded
  *   TENSORTRACE_VERBOSE=1     at its end the program says on standard error where the trace is, or
- *                             why there is none
+ *                             why there is none, and what BITNET_TRACE_DIR lacks
  * Under `tensortrace run -- PROGRAM` nothing need be set: the trace is run's. */
 #ifndef TENSORTRACE_RECORD_H
 #define TENSORTRACE_RECORD_H
@@ -129,7 +131,8 @@ TT_API tt_status tt_record_start(const tt_record_options *options, tt_error *err
  * program does the same. */
 TT_API tt_status tt_record_stop(tt_error *err);
 /* The path of the trace being written or written last, which is not always the one that was asked
- * for ("-2" appended, in a forked child its pid); "" without. Valid until the next start. */
+ * for: in a forked child, and where the environment names a file that is there, it has the pid in
+ * it ("run-4711.ttrace"). "" without. Valid until the next start. */
 TT_API const char *tt_record_path(void);
 /* The model file that the engine uses (GGUF): its weights then have their places in the file. Once
  * a file, before the batches that use it. TT_OK when recording is off: nothing is read then. */
@@ -204,10 +207,13 @@ TT_API void tt_op_taken(tt_node node, const tt_record_tensor *output);
  * not taken yet, it is that one's; otherwise it is a node "VALUE" of its own, whose time is what
  * taking it took. Outside a batch, values of one position are gathered into one of their own.
  *
- *   ne        n_dims (1 to 4) numbers of elements, the first dimension runs fastest; no gaps
- *   layer     or TT_NO_LAYER; BitNet.rs's -1 (embeddings, logits) and -2 (after all layers) are
- * kept stage     BitNet.rs's name of the place in the layer, or NULL position  of the (first) token
- * in its sequence, or TT_NO_POSITION: that of the batch
+ * ne: n_dims (1 to 4) numbers of elements, the first dimension runs fastest; no gaps.
+ *
+ * layer: or TT_NO_LAYER; BitNet.rs's -1 (embeddings, logits) and -2 (after all layers) are kept.
+ *
+ * stage: BitNet.rs's name of the place in the layer, or NULL.
+ *
+ * position: of the (first) token in its sequence, or TT_NO_POSITION: that of the batch.
  *
  * With BITNET_TRACE_DIR=DIR it is also written as a file DIR/NAME.trace as BitNet.rs does: made
  * whole under another name first. Values of the same name, of other positions say, do not replace

@@ -106,6 +106,16 @@ char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
     return out;
 }
 
+/* NULL: not known, or models have several of that name. */
+static const char *weight_type(const tt_dump *d, const char *name)
+{
+    for (uint32_t i = 0; name && d->model && i < d->model->n_weights; i++) {
+        const tt_weight *w = &d->model->weights[i];
+        if (strcmp(w->name, name) == 0) return w->next_same_name == TT_NONE ? w->type_name : NULL;
+    }
+    return NULL;
+}
+
 static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_item *i)
 {
     char layer[TT_VALUEDIFF_LAYER];
@@ -134,6 +144,9 @@ static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_ite
         put(s, ", of B %s", i->b.name);
     if (*p->op) put(s, ", %s", p->op);
     if (p->weight) put(s, " with %s", p->weight);
+    const char *type_a = weight_type(d->a, i->a.weight), *type_b = weight_type(d->b, i->b.weight);
+    if (type_a && type_b && strcmp(type_a, type_b) != 0)
+        put(s, ", which is %s in A and %s in B", type_a, type_b);
     put(s, ")");
 }
 
@@ -156,12 +169,18 @@ static void put_blame(sentence *s, const tt_valuediff *d)
             put(s, "; inherited from an input");
         else
             put(s,
-                "; its inputs have rel L2 %.2g already: the error has drifted here, no single "
-                "op makes it",
-                i->input_rel_l2);
+                "; its inputs have rel L2 %.2g already: the error grew on the way here, and no "
+                "single op before it stands out%s",
+                i->input_rel_l2,
+                d->a->has_inputs && d->b->has_inputs
+                    ? ""
+                    : " (of a folder only first elements and RMS are known)");
         break;
     default:
-        if (d->n_first_inputs && !isnan(i->input_rel_l2))
+        if (!d->a->has_inputs && !d->b->has_inputs)
+            put(s, "; the error is made here or before: folders do not tell what a value was "
+                   "computed from, traces do");
+        else if (d->n_first_inputs && !isnan(i->input_rel_l2))
             put(s,
                 "; whether its inputs differ is not known: only their first elements and RMS are "
                 "on both sides");
@@ -171,25 +190,33 @@ static void put_blame(sentence *s, const tt_valuediff *d)
     }
 }
 
+static uint64_t steps_of(const tt_valuediff *d, tt_valuediff_pairing pairing)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < d->n_steps; i++)
+        n += d->steps[i].pairing == pairing;
+    return n;
+}
+
 /* Why there was nothing to compare. */
 static void put_nothing(sentence *s, const tt_valuediff *d)
 {
-    uint64_t pairings[TT_PAIR_TOKENS + 1] = {0};
-    for (size_t i = 0; i < d->n_steps; i++)
-        pairings[d->steps[i].pairing]++;
     put(s, "Nothing to compare: ");
     if (!d->a->n_steps || !d->b->n_steps)
         put(s, "%s no values (`tensortrace run --values=hash` records them)",
             d->a->n_steps   ? "B has"
             : d->b->n_steps ? "A has"
                             : "both have");
-    else if (pairings[TT_PAIR_BOTH])
+    else if (steps_of(d, TT_PAIR_BOTH))
         put(s, "no value was measured on both sides (stages of engines with other names are put "
                "together with --stages)");
     else if (d->stopped)
-        put(s, "the first tokens differ already");
-    else if (pairings[TT_PAIR_BATCHES])
-        put(s, "A and B computed the same tokens in other batches");
+        put(s, "the first tokens differ already (`run --prompt-ids` and `--force-ids` give both "
+               "sides the same)");
+    else if (steps_of(d, TT_PAIR_BATCHES))
+        put(s,
+            "A and B computed the same tokens in other batches (`run --batch-size` and `--ubatch` "
+            "choose them)");
     else
         put(s, "no tokens are at the same place in the text");
 }
@@ -250,24 +277,39 @@ char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTE
     if (c[TT_VALUE_SHAPE]) put(&s, ", %" PRIu64 " of another shape", c[TT_VALUE_SHAPE]);
     if (c[TT_VALUE_UNMEASURED])
         put(&s, "; %" PRIu64 " UNMEASURED on one side", c[TT_VALUE_UNMEASURED]);
+    uint64_t alone =
+        steps_of(d, TT_PAIR_ONLY_A) + steps_of(d, TT_PAIR_ONLY_B) + steps_of(d, TT_PAIR_BATCHES);
+    if (alone)
+        put(&s, "; %" PRIu64 " batch%s not compared at all: UNMEASURED", alone,
+            alone == 1 ? "" : "es");
     put(&s, ".");
     return out;
 }
 
+static bool note_tokens(const tt_valuediff *d, sentence *s)
+{
+    if (!d->stopped) return false;
+    if (tt_valuediff_outcome_of(d) != TT_VALUEDIFF_TOKENS)
+        put(s,
+            "not comparable from position %" PRId32 " on: A has token %" PRId32 " there, B %" PRId32
+            "; ",
+            d->stopped_position, d->stopped_token_a, d->stopped_token_b);
+    put(s, "`run --force-ids` has a side compute the tokens of the other");
+    return true;
+}
+
 static bool note_steps(const tt_valuediff *d, sentence *s)
 {
-    uint64_t only_a = 0, only_b = 0, batches = 0;
-    for (size_t i = 0; i < d->n_steps; i++) {
-        only_a += d->steps[i].pairing == TT_PAIR_ONLY_A;
-        only_b += d->steps[i].pairing == TT_PAIR_ONLY_B;
-        batches += d->steps[i].pairing == TT_PAIR_BATCHES;
-    }
+    uint64_t only_a = steps_of(d, TT_PAIR_ONLY_A), only_b = steps_of(d, TT_PAIR_ONLY_B),
+             batches = steps_of(d, TT_PAIR_BATCHES);
     if (!only_a && !only_b && !batches) return false;
     put(s, "UNMEASURED:");
     if (only_a) put(s, " %" PRIu64 " steps that only A has", only_a);
     if (only_b) put(s, "%s %" PRIu64 " steps that only B has", only_a ? "," : "", only_b);
     if (batches)
-        put(s, "%s %" PRIu64 " steps whose tokens the other side computed in other batches",
+        put(s,
+            "%s %" PRIu64 " steps whose tokens the other side computed in other batches: `run "
+            "--batch-size` and `--ubatch` choose them",
             only_a || only_b ? "," : "", batches);
     return true;
 }
@@ -301,12 +343,7 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
     out[0] = '\0';
     switch (i) {
     case 0:
-        if (!d->stopped || tt_valuediff_outcome_of(d) == TT_VALUEDIFF_TOKENS) return false;
-        put(&s,
-            "not comparable from position %" PRId32 " on: A has token %" PRId32
-            " there, B %" PRId32,
-            d->stopped_position, d->stopped_token_a, d->stopped_token_b);
-        return true;
+        return note_tokens(d, &s);
     case 1:
         return note_first_unequal(d, &s);
     case 2:
@@ -327,6 +364,13 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
         return true;
     case 6:
         return note_samples(d, &s);
+    case 7:
+        if (d->a->has_inputs || d->b->has_inputs || !d->has_first) return false;
+        put(&s,
+            "folders do not tell what a value was computed from: it is held against its own "
+            "type, not those of weights and caches. With a trace as one side, or a --tolerance, "
+            "more may be close");
+        return true;
     default:
         return false;
     }

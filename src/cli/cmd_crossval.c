@@ -9,6 +9,7 @@
 #include "record/place.h"
 #include "record/sweep.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,8 +116,10 @@ static int load(tt_crossval *x, const char *path)
     x->summary.n = x->settings.n_scenarios;
     x->summary.ends = calloc(x->summary.n, sizeof *x->summary.ends);
     if (!x->stages[0] || !x->stages[1] || !x->summary.ends) return tt_report_usage("out of memory");
-    for (size_t i = 0; i < x->summary.n; i++)
+    for (size_t i = 0; i < x->summary.n; i++) {
         x->summary.ends[i].name = x->settings.scenarios[i].name;
+        x->summary.ends[i].worst_rel_l2 = NAN;
+    }
     tt_log_say(&x->log, "load settings", "%s: %zu scenario%s", path, x->summary.n,
                x->summary.n == 1 ? "" : "s");
     for (size_t i = 0; i < 2; i++)

@@ -186,11 +186,21 @@ static void print_head(const tt_info *info)
     tt_info_capture_text(info);
 }
 
+/* "(no weight)" is no tensor. */
+static bool is_named(const tt_stats_row *r)
+{
+    return r->key[0] != '(';
+}
+
 static bool time_table(const char *heading, const char *title, tt_stats *s, size_t limit)
 {
     size_t n;
     const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_TOTAL, &n);
     double all_ns = tt_stats_total(s)->total_ns;
+    bool any = false;
+    for (size_t i = 0; i < n && !any; i++)
+        any = is_named(&rows[i]);
+    if (!any) return true;
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     printf("\n%s\n", heading);
@@ -205,7 +215,7 @@ static bool time_table(const char *heading, const char *title, tt_stats *s, size
         const tt_stats_row *r = &rows[i];
         char name[128], share[16], total[TT_UNITS_TEXT], count[TT_UNITS_TEXT], mean[TT_UNITS_TEXT];
         char bytes[TT_UNITS_TEXT + 4] = "", rate[TT_UNITS_TEXT] = "";
-        if (r->key[0] == '(') continue; /* no weight: not a tensor */
+        if (!is_named(r)) continue;
         (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
         if (r->weight_bytes) {
             char size[TT_UNITS_TEXT];
@@ -229,12 +239,18 @@ static bool time_table(const char *heading, const char *title, tt_stats *s, size
     return tt_table_print(t);
 }
 
+static bool reads_weights(const tt_info *info, const char *phase, const tt_phase_summary *p)
+{
+    const tt_stats_row *r = tt_info_row(info->by_phase, phase);
+    return r && p->batches && r->weight_bytes;
+}
+
 static void bytes_per_batch(const char *what, const tt_info *info, const char *phase,
                             const tt_phase_summary *p, const char *unit)
 {
     const tt_stats_row *r = tt_info_row(info->by_phase, phase);
     char bytes[TT_UNITS_TEXT], model[TT_UNITS_TEXT];
-    if (!r || !p->batches || !r->weight_bytes) return;
+    if (!reads_weights(info, phase, p)) return;
     uint64_t each = r->weight_bytes / p->batches;
     printf("  %-10s%s%s a %s", what, r->at_most ? "<= " : "", tt_units_bytes(bytes, each), unit);
     if (info->summary.model_bytes)
@@ -279,7 +295,9 @@ static bool print_findings(const tt_info *info)
     bool ok = time_table("Time by part of the network", "PART", info->by_category, SIZE_MAX) &&
               time_table(by_op, "OP", info->by_op, TOP_OPS) &&
               time_table("Busiest tensors", "TENSOR", info->by_tensor, TOP_TENSORS);
-    printf("\nWeights read\n");
+    if (reads_weights(info, "prompt", &info->summary.prompt) ||
+        reads_weights(info, "generate", &info->summary.generate))
+        printf("\nWeights read\n");
     bytes_per_batch("prompt", info, "prompt", &info->summary.prompt, "batch");
     bytes_per_batch("generate", info, "generate", &info->summary.generate, "token");
     ok = ok && thread_table(info);

@@ -34,12 +34,13 @@ static void say_unmeasured(tt_crossval_end *end, const tt_valuediff *d)
         paired += d->steps[i].pairing == TT_PAIR_BOTH;
         batches += d->steps[i].pairing == TT_PAIR_BATCHES;
     }
-    const char *why = d->a->n_steps == 0 && d->b->n_steps == 0 ? "neither side has values"
-                      : d->a->n_steps == 0                     ? "side a has no values"
-                      : d->b->n_steps == 0                     ? "side b has no values"
-                      : paired                                 ? "the sides have no value in common"
-                      : batches ? "the sides computed the tokens in other batches"
-                                : "the sides have no step in common";
+    const char *why =
+        d->a->n_steps == 0 && d->b->n_steps == 0 ? "neither side has values"
+        : d->a->n_steps == 0                     ? "side a has no values"
+        : d->b->n_steps == 0                     ? "side b has no values"
+        : paired                                 ? "the sides have no value in common"
+        : batches ? "the sides computed the tokens in other batches (batch_tokens, ubatch_tokens)"
+                  : "the sides have no step in common";
     (void)snprintf(end->cause, sizeof end->cause, "%s", why);
 }
 

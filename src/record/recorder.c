@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define POLL_MIN_NS 2000000L  /* the drain looks for piled-up rings: often when they fill */
@@ -263,14 +264,21 @@ static uint64_t measure_tick_hz(void)
 static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
 {
     char part[PATH_MAX];
+    struct stat st;
     tt_status status = tt_place_part(part, sizeof part, r->path, err);
     if (status != TT_OK) return status;
-    if (!r->replace && access(r->path, F_OK) == 0)
-        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET, "%s exists", r->path);
+    bool is_folder = stat(r->path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (is_folder || (!r->replace && access(r->path, F_OK) == 0))
+        return tt_error_set(err, is_folder ? TT_E_USAGE : TT_E_EXISTS, TT_NO_OFFSET, "%s %s",
+                            r->path,
+                            is_folder ? "is a folder: name a file"
+                                      : "exists: choose another name, or have it replaced");
     *fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const char *advice = " (`tensortrace recover` finishes one whose program died)";
     if (*fd < 0)
         return tt_error_set(err, errno == EEXIST ? TT_E_EXISTS : TT_E_IO, TT_NO_OFFSET,
-                            "cannot create %s: %s", part, strerror(errno));
+                            "cannot create %s: %s%s", part, strerror(errno),
+                            errno == EEXIST ? advice : "");
     *fd = tt_descriptor_raise(*fd);
     /* Tells `tensortrace recover` that somebody writes it, also across pid namespaces. Ends with
      * the last copy of the descriptor; some file systems have no locks. */

@@ -40,18 +40,26 @@ static void speed_figure(tt_page *p, const char *what, const tt_phase_summary *s
                                       s->tokens == 1 ? "" : "s"));
 }
 
+/* "llama.cpp b4234"; of a program that records itself what it calls its engine, unless that is
+ * llama.cpp, whose libraries were seen. NULL: not known. */
+static const char *engine_of(tt_page *p, const tt_analysis *a)
+{
+    const char *version = environment(a, "engine_version"), *mode = environment(a, "mode");
+    bool own = mode && strcmp(mode, "api") == 0 && !environment(a, "engine_library_0");
+    return version && !own ? tt_page_format(p, "llama.cpp %s", version) : version;
+}
+
 void tt_page_head(tt_page *p, const tt_analysis *a)
 {
     const tt_summary *s = &a->summary;
     const tt_model *m = a->m;
-    const char *model = m->n_files ? file_name(m->files[0].path) : NULL,
-               *engine = environment(a, "engine_version");
+    const char *model = m->n_files ? file_name(m->files[0].path) : NULL, *engine = engine_of(p, a);
     const char *host = environment(a, "host"), *cpu = environment(a, "cpu");
     p->title = model ? tt_page_text(p, model) : tt_page_text(p, file_name(a->path));
-    p->subtitle = tt_page_format(p, "%s%s%s%s%s%s%s%s%s%s", created(p, m),
-                                 engine ? " · llama.cpp " : "", engine ? engine : "",
-                                 host || cpu ? " · " : "", cpu ? cpu : "", cpu && host ? ", " : "",
-                                 host ? host : "", " · ", "trace ", file_name(a->path));
+    p->subtitle = tt_page_format(p, "%s%s%s%s%s%s%s%s%s%s", created(p, m), engine ? " · " : "",
+                                 engine ? engine : "", host || cpu ? " · " : "", cpu ? cpu : "",
+                                 cpu && host ? ", " : "", host ? host : "", " · ", "trace ",
+                                 file_name(a->path));
     speed_figure(p, "generating", &s->generate);
     speed_figure(p, "prompt", &s->prompt);
     if (a->timed && s->elapsed_ns > 0)
@@ -300,11 +308,10 @@ static const char *phase_text(tt_page *p, const char *what, const tt_phase_summa
 
 static void say_run(tt_page *p, const tt_analysis *a)
 {
-    const char *engine = environment(a, "engine_version"), *cpu = environment(a, "cpu");
+    const char *engine = engine_of(p, a), *cpu = environment(a, "cpu");
     tt_page_say(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s.",
                 a->m->n_files ? file_name(a->m->files[0].path) : "A model that was not observed",
-                engine ? tt_page_format(p, "llama.cpp %s", engine) : "an engine of unknown version",
-                cpu ? ", " : "", cpu ? cpu : "",
+                engine ? engine : "an engine of unknown version", cpu ? ", " : "", cpu ? cpu : "",
                 a->lanes && a->threads_observed
                     ? tt_page_format(p, ", %u thread%s", a->lanes, a->lanes == 1 ? "" : "s")
                     : "",

@@ -50,6 +50,12 @@ says "q" "its inputs are equal: the error is made here"
 compare "q, by samples" 1 two.ttrace q.ttrace
 says "q, by samples" "layer 2, q_proj (Qcur-2, MUL_MAT with blk.2.attn_q.weight)"
 
+# Weights of other types are said to be: no op is to blame.
+"$TT_BIN" synth --type Q8_0 -o q8.gguf 2>/dev/null || fail "synth"
+trace q8 q8 v0.5.0 -t 1 --values=hash
+compare "q8" 1 one.ttrace q8.ttrace
+says "q8" "token_embd.weight, which is f32 in A and q8_0 in B"
+
 # A gain of a norm, 1 percent off in one of 256: far below what an F16 cache may add up to.
 patched norm blk.1.attn_norm.weight 0 '\366\050\134\100'
 trace norm norm v0.5.0 -t 1 --values=full

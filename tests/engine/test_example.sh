@@ -77,6 +77,9 @@ compare 0 real.ttrace one.ttrace
 # 4 layers of 17 stages, the embeddings, two picked rows, the last norm and the logits; 5 batches.
 told "all stages" 'd["compared"] == 5 * (4 * 17 + 5) and counts["unmeasured"] == 0'
 verified one.ttrace
+"$TT_EXAMPLE" -m F32.gguf --tokens 1 -o named.ttrace >/dev/null || fail "example -o"
+"$TT_BIN" report -o named.html named.ttrace 2>/dev/null || fail "report"
+grep -q 'on example-engine 1,' named.html || fail "report: the engine is not called by its name"
 
 # What is the same is the same: each value, whatever the number of threads.
 example two F32 -t 2
@@ -89,7 +92,7 @@ verified two.ttrace
 found() {
     rm -f bug.ttrace
     example bug F32 --bug "$1"
-    compare 1 real.ttrace bug.ttrace
+    compare 1 "${against:-real}.ttrace" bug.ttrace
     told "bug $1" "(first['position'], first['layer'], first['stage']) == ($2, $3, '$4')"
     told "bug $1" 'first["blame"] == "own" and all(i["verdict"] in ("equal", "close") for i in first["inputs"])'
 }
@@ -103,6 +106,8 @@ found kv-heads=2 0 2 attn_heads
 found softmax-scale 0 1 attn_heads
 found swapped-gate=2 0 2 ffn_act
 found transposed-output 0 -1 logits
+# Where attention is several ops, the last of which only moves what the others computed.
+[ ! -f b4234.ttrace ] || { against=b4234; found kv-heads 0 1 attn_heads; against=; }
 # In the prompt all is well: it is found in the first batch behind it.
 found position "$n" 0 q_rope
 

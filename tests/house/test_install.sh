@@ -71,6 +71,10 @@ said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work/shared.ttrace" LD_LIBRARY_PATH="
 [ "$said" = "tensortrace: wrote $work/shared.ttrace" ] || { echo "asked, it says: $said"; exit 1; }
 said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work/no/folder.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
 case $said in "tensortrace: "*no/folder*) ;; *) echo "asked why not, it says: $said"; exit 1 ;; esac
+said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work/x.ttrace" TENSORTRACE_VALUES=everything LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+case $said in "tensortrace: "*everything*) ;; *) echo "asked for values that there are not, it says: $said"; exit 1 ;; esac
+said=$(TENSORTRACE_VERBOSE=1 TENSORTRACE="$work" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
+[ "$said" = "tensortrace: $work is a folder: name a file" ] || { echo "given a folder, it says: $said"; exit 1; }
 said=$(TENSORTRACE="$work/no/folder.ttrace" LD_LIBRARY_PATH="$root/lib" "$work/shared" 2>&1)
 [ -z "$said" ] || { echo "unasked, it says: $said"; exit 1; }
 "$root/bin/tensortrace" verify "$work/shared.ttrace" >/dev/null || { echo "TENSORTRACE=FILE records nothing"; exit 1; }

@@ -197,7 +197,8 @@ static void scenarios_are_judged(void **state)
     d.counts[TT_VALUE_UNMEASURED] = 3;
     tt_crossval_end end = judged(&d);
     assert_int_equal(end.state, TT_SCENARIO_UNMEASURED);
-    assert_string_equal(end.cause, "the sides computed the tokens in other batches");
+    assert_string_equal(
+        end.cause, "the sides computed the tokens in other batches (batch_tokens, ubatch_tokens)");
     d.compared = 2;
     d.counts[TT_VALUE_CLOSE] = 2;
     step.worst_rel_l2 = 0.25;

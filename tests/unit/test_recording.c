@@ -2,6 +2,7 @@
  * then read by tensortrace/read.h and by the model. */
 #include "tests.h"
 
+#include "analyze/dumps/dump.h"
 #include "analyze/verify/verify.h"
 #include "record/recover.h"
 #include "tensortrace/read.h"
@@ -15,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -359,12 +361,20 @@ static void nonsense(void)
                               {.name = "minus", .type = (tt_type)-1, .n_dims = 2, .data = input},
                               {.name = "empty", .op = "ADD", .n_dims = 2, .data = input},
                               {.name = "blocks", .type = TT_TYPE_Q8_0, .n_dims = 1, .ne = {33}},
-                              {.name = "many", .n_sources = 1000}};
+                              {.name = "many", .n_sources = 1000},
+                              {.name = "strides", .op = "ADD", .n_dims = 1, .ne = {3}}};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *pages =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    must(pages != MAP_FAILED && mprotect(pages, page, PROT_NONE) == 0);
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = '\0';
     memcpy(odd[2].ne, huge, sizeof huge);
     odd[4].ne[0] = odd[4].ne[1] = 3;
     odd[4].nb[0] = odd[4].nb[1] = UINT64_MAX;
+    /* Each element a byte before the last one: what is there must not be read. */
+    odd[8].nb[0] = UINT64_MAX;
+    odd[8].data = pages + page;
     start("full");
     tt_op_end();
     tt_batch_end(3);
@@ -469,6 +479,36 @@ static void test_loose(void **state)
     assert_string_equal(t.name, "b");
     assert_int_equal(ops_of(reader, 2), 1);
     tt_reader_close(reader);
+}
+
+static void unplaced(void)
+{
+    uint64_t ne = 8;
+    start(NULL);
+    tt_value("Qcur-1", input, TT_TYPE_F32, 1, &ne, TT_NO_LAYER, NULL, 0);
+}
+
+/* Whoever only passes values does not say what op computed them: it is none that others differ
+ * from. */
+static void test_no_op(void **state)
+{
+    tt_model *m;
+    tt_dump *d;
+    tt_dump_step step = {.n = 0};
+    tt_error err;
+    (void)state;
+    expect_well(unplaced);
+    assert_int_equal(tt_model_open(path, &m, NULL), TT_OK);
+    assert_int_equal(tt_dump_of_trace(m, path, tt_stages_builtin(), &d, &err), TT_OK);
+    assert_int_equal(d->n_steps, 1);
+    assert_int_equal(tt_dump_load(d, 0, &step, &err), TT_OK);
+    assert_int_equal(step.n, 1);
+    assert_string_equal(step.values[0].op, "");
+    assert_string_equal(step.values[0].stage, "q_proj");
+    assert_int_equal(step.values[0].layer, 1);
+    tt_dump_step_free(&step);
+    tt_dump_close(d);
+    tt_model_close(m);
 }
 
 static void compute(const char *name)
@@ -765,6 +805,7 @@ int main(int argc, char **argv)
         TEST(test_whole),    TEST(test_off),     TEST(test_start_again), TEST(test_threads),
         TEST(test_nonsense), TEST(test_buffers), TEST(test_loose),       TEST(test_places),
         TEST(test_selected), TEST(test_files),   TEST(test_exit),        TEST(test_nothing),
-        TEST(test_fork),     TEST(test_kill),    TEST(test_full_disk),   TEST(test_limit)};
+        TEST(test_fork),     TEST(test_kill),    TEST(test_full_disk),   TEST(test_limit),
+        TEST(test_no_op)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -477,7 +477,7 @@ static void test_choice(void **state)
 static void test_no_jump(void **state)
 {
     (void)state;
-    for (unsigned how = 0; how < 3; how++) {
+    for (unsigned how = 0; how < 4; how++) {
         side a, b;
         begin(&a);
         begin(&b);
@@ -487,19 +487,46 @@ static void test_no_jump(void **state)
         if (how == 2) y->v.known = TT_KNOWN_RMS | TT_KNOWN_PREFIX;
         x = value(&a, 0, "y", 32, 1);
         y = value(&b, 0, "y", 32, 1.0009f);
-        if (how == 1) x->v.op = y->v.op = "GET_ROWS";
+        if (how == 1 || how == 3) x->v.op = y->v.op = "GET_ROWS";
+        /* Moved, but behind an op that was not measured. */
+        x->v.ops_between = y->v.ops_between = how == 3;
         x->v.coarsest_type = y->v.coarsest_type = "f16";
         reads(x, 0);
         reads(y, 0);
         tt_valuediff *d = compare(&a, &b, &defaults);
-        assert_int_equal(d->items[1].verdict, how ? TT_VALUE_CLOSE : TT_VALUE_DIFFERS);
-        assert_int_equal(d->items[1].blame, how == 0   ? TT_BLAME_OWN
-                                            : how == 1 ? TT_BLAME_INHERITED
-                                                       : TT_BLAME_UNKNOWN);
+        assert_int_equal(d->items[1].verdict, how % 3 ? TT_VALUE_CLOSE : TT_VALUE_DIFFERS);
+        assert_int_equal(d->items[1].blame, how % 3 == 0 ? TT_BLAME_OWN
+                                            : how == 1   ? TT_BLAME_INHERITED
+                                                         : TT_BLAME_UNKNOWN);
         if (how == 2) assert_int_equal(d->items[0].error.basis, TT_BASIS_FIRST);
         tt_valuediff_free(d);
         finish(&a, &b);
     }
+}
+
+/* A has more ops than B (attention that is not one op): they compute between what both have. */
+static void test_moved_behind_others(void **state)
+{
+    side a, b;
+    char text[TT_VALUEDIFF_SENTENCE];
+    (void)state;
+    begin(&a);
+    begin(&b);
+    step(&a, 0, 1);
+    step(&b, 0, 1);
+    value(&a, 0, "q_rope", 32, 1);
+    value(&b, 0, "q_rope", 32, 1.00001f);
+    reads(value(&a, 0, "kqv", 32, 3), 0);
+    made *x = value(&a, 0, "attn_heads", 32, 3);
+    x->v.op = "CONT";
+    reads(x, 1);
+    reads(value(&b, 0, "attn_heads", 32, 6), 0);
+    tt_valuediff *d = compare(&a, &b, &defaults);
+    assert_string_equal(d->first.stage, "attn_heads");
+    assert_int_equal(d->first.blame, TT_BLAME_OWN);
+    assert_non_null(strstr(tt_valuediff_say(d, text), "the error is made here"));
+    tt_valuediff_free(d);
+    finish(&a, &b);
 }
 
 static void test_occurrences(void **state)
@@ -625,10 +652,10 @@ int main(void)
         cmocka_unit_test(test_not_numbers), cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_data),        cmocka_unit_test(test_blame),
         cmocka_unit_test(test_jump),        cmocka_unit_test(test_unmeasured),
-        cmocka_unit_test(test_cache),       cmocka_unit_test(test_occurrences),
-        cmocka_unit_test(test_steps),       cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_filters),     cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_no_jump),
+        cmocka_unit_test(test_cache),       cmocka_unit_test(test_moved_behind_others),
+        cmocka_unit_test(test_occurrences), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_nothing),     cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_choice),      cmocka_unit_test(test_no_jump),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,17 +34,25 @@ void tt_program_bitnet_forget(void)
     refused = true; /* parent and child cannot both number their files */
 }
 
+static tt_error problem; /* the first */
+
 /* The first problem, where somebody will see it. */
 static void tell(const char *message)
 {
     static _Atomic bool told;
     tt_recorder *r = tt_process_recorder_if_open();
     if (atomic_exchange(&told, true)) return;
+    (void)snprintf(problem.message, sizeof problem.message, "%s", message);
     tt_process_problem(message);
     if (!r) return;
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_process_environment(r, "bitnet_problem", message);
     (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
+const char *tt_program_bitnet_problem(void)
+{
+    return problem.message;
 }
 
 static tt_bitnet_writer *get_writer(void)

@@ -13,6 +13,8 @@ void tt_program_bitnet_begin(const char *path);
 /* Writes the value, if there is a folder. What cannot be written is counted. */
 void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tensor *t,
                            int32_t layer, const char *stage, int64_t position);
+/* What went wrong first; "". */
+const char *tt_program_bitnet_problem(void);
 /* In a forked child: a lock may have been held, and the files are the parent's. */
 void tt_program_bitnet_forget(void);
 

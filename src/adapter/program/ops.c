@@ -76,6 +76,12 @@ void(tt_token_name)(int32_t token, const char *text, size_t n)
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
+/* Whether there are bytes to take: as many as type and shape say, when they make sense. */
+static bool has_data(const struct ggml_tensor *t)
+{
+    return t->data && tt_program_engine()->nbytes(t) > 0;
+}
+
 /* Adds the node; 0 when it is not recorded. *out is what is wanted of it; at_its_end: it will be
  * taken. */
 static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tensor *output,
@@ -89,7 +95,7 @@ static tt_node add(tt_recorder *r, tt_program_thread *self, const tt_record_tens
     if (number) {
         out->run = b->meta.id;
         out->node = number - 1;
-        out->wanted = output->data && tt_program_output_is_wanted(b, &out->tensor);
+        out->wanted = has_data(&out->tensor) && tt_program_output_is_wanted(b, &out->tensor);
         /* That of a shared op when the program says that it is there. */
         if (out->wanted && at_its_end) b->taken[out->node] = 1;
         node = tt_program_node(b, number);
@@ -157,7 +163,8 @@ void(tt_op_taken)(tt_node node, const tt_record_tensor *output)
         tt_program_tensor(output, &out.tensor);
         out.tensor.op = b->nodes[out.node]->op;
         memcpy(out.tensor.op_params, b->nodes[out.node]->op_params, sizeof out.tensor.op_params);
-        out.wanted = !b->taken[out.node] && tt_program_output_is_wanted(b, &out.tensor);
+        out.wanted = !b->taken[out.node] && has_data(&out.tensor) &&
+                     tt_program_output_is_wanted(b, &out.tensor);
         b->taken[out.node] |= out.wanted;
     }
     (void)pthread_mutex_unlock(&tt_process_lock);

@@ -28,6 +28,7 @@ int tt_recording;
 
 static bool by_environment; /* until the program stops it */
 static bool in_session;     /* of `tensortrace run` */
+static tt_error refused;    /* why the environment's wish could not be fulfilled */
 static char path[PATH_MAX];
 /* Of starting and stopping. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,8 +71,11 @@ static tt_status begin(const tt_process_setup *setup, const char *values, const 
     const char *env = getenv(TT_ENV_VALUES);
     tt_capture_read();
     if (env && env[0]) values = env;
-    tt_status status = choose_values(values, err);
-    if (status != TT_OK) return status;
+    tt_error why;
+    tt_status status = choose_values(values, &why);
+    if (status != TT_OK)
+        return tt_error_set(err, status, TT_NO_OFFSET, "%s%s",
+                            values == env ? TT_ENV_VALUES ": " : "values: ", why.message);
     tt_program_set_name(name, values);
     tt_engine_empty_ops[0] = 1; /* no op */
     tt_program_batches_forget();
@@ -145,7 +149,6 @@ __attribute__((constructor)) static void load(void)
     const char *own = getenv(ENV_FILE), *runs = getenv(TT_ENV_OUT), *bitnet = getenv(ENV_BITNET);
     bool is_own = own && own[0];
     tt_process_setup setup = {.mode = TT_MODE_API, .in_session = !is_own};
-    tt_error err;
     if (bitnet && bitnet[0]) {
         tt_program_bitnet_begin(bitnet);
         set(RECORDS_BITNET, true);
@@ -155,10 +158,22 @@ __attribute__((constructor)) static void load(void)
     setup.recorder.ring_bytes = tt_capture_bytes(TT_ENV_THREAD);
     setup.recorder.limit_bytes = tt_capture_bytes(TT_ENV_LIMIT);
     setup.recorder.keep_bytes = tt_capture_bytes(TT_ENV_RING);
-    if (begin(&setup, NULL, NULL, &err) != TT_OK) return;
+    if (begin(&setup, NULL, NULL, &refused) != TT_OK) return;
     in_session = !is_own;
     by_environment = true;
     set(RECORDS_TRACE, true);
+}
+
+static void say_end(bool was_on, tt_status status, const char *why_not)
+{
+    if (why_not[0])
+        (void)fprintf(stderr, "tensortrace: %s\n", why_not);
+    else if (was_on && status == TT_OK && access(path, F_OK) == 0)
+        (void)fprintf(stderr, "tensortrace: wrote %s\n", path);
+    else if (was_on)
+        (void)fprintf(stderr, "tensortrace: nothing was recorded\n");
+    if (tt_program_bitnet_problem()[0])
+        (void)fprintf(stderr, "tensortrace: %s\n", tt_program_bitnet_problem());
 }
 
 /* Nobody is told anything, unless he asks. */
@@ -169,11 +184,6 @@ __attribute__((destructor)) static void unload(void)
     bool was_on = __atomic_load_n(&tt_recording, __ATOMIC_SEQ_CST) & RECORDS_TRACE;
     if (was_on && !tt_process_recorder_if_open()) (void)tt_process_why_not(&err);
     tt_status status = (tt_record_stop)(err.message[0] ? NULL : &err);
-    if (!was_on || !verbose || strcmp(verbose, "1") != 0) return;
-    if (err.message[0])
-        (void)fprintf(stderr, "tensortrace: %s\n", err.message);
-    else if (status == TT_OK && access(path, F_OK) == 0)
-        (void)fprintf(stderr, "tensortrace: wrote %s\n", path);
-    else
-        (void)fprintf(stderr, "tensortrace: nothing was recorded\n");
+    if (verbose && strcmp(verbose, "1") == 0)
+        say_end(was_on, status, err.message[0] ? err.message : refused.message);
 }

@@ -19,6 +19,16 @@ unsigned tt_type_coarseness(const char *type)
     return 0;
 }
 
+bool tt_op_only_moves(const char *op)
+{
+    static const char *const ops[] = {"GET_ROWS", "SET_ROWS", "CPY",    "CONT",
+                                      "DUP",      "CONCAT",   "REPEAT", "PAD"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(op, ops[i]) == 0) return true;
+    }
+    return false;
+}
+
 /* Each value is the next one of its layer and stage. Steps of a network are some thousand values;
  * those of one stage and layer, a few. */
 typedef struct key {

@@ -48,6 +48,7 @@ typedef struct tt_dump_value {
     uint32_t n_inputs;
     uint32_t inputs[TT_DUMP_INPUTS_MAX];
     bool more_inputs;   /* the list was cut, or something on the way is not known */
+    bool ops_between;   /* ops that were looked through computed, did not only move elements */
     bool reads_cache;   /* it also reads what earlier steps wrote into a KV cache (or a state) */
     const char *weight; /* of the model, that it was computed from; NULL: none, or not known */
     /* The coarsest type (tt_type_coarseness) among its own, its weights' and caches', and of all
@@ -127,6 +128,10 @@ void tt_dump_step_free(tt_dump_step *s);
  * bfloat16, 3 in 8 bits, 4 in 5 or 6, 5 in 4, 6 in less. 0 for one that is not known. */
 #define TT_TYPE_COARSENESS_MAX 6u
 unsigned tt_type_coarseness(const char *type);
+
+/* Whether an op (ggml's name) only moves elements of what it reads: it makes no error of its own.
+ */
+bool tt_op_only_moves(const char *op);
 
 /* For kinds of dumps: */
 

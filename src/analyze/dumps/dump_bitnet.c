@@ -227,8 +227,6 @@ tt_status tt_dump_of_bitnet(const char *path, const tt_stages *stages, tt_dump *
                                : status;
     }
     status = make_steps(d, f, err);
-    /* That of a transformer: a folder itself tells none. */
-    d->has_order = true;
     if (status == TT_OK)
         *out = d;
     else

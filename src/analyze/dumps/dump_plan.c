@@ -37,6 +37,11 @@ static void takes_in(tt_dump_node *n, const char *type)
     n->coarsest_type = coarser(n->coarsest_type, type);
 }
 
+const char *tt_dump_op_of(const tt_tensor *node)
+{
+    return strcmp(node->op_name, "VALUE") == 0 ? "" : node->op_name;
+}
+
 /* A layer for a node whose name has none: the last one that it reads of. */
 static void take_layer(tt_dump_node *n, bool own, int32_t layer)
 {
@@ -90,7 +95,7 @@ bool tt_dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *st
     for (uint32_t node = 0; ok && node < g->n_nodes; node++) {
         const tt_tensor *t = &g->tensors[node];
         tt_dump_node *n = &out->nodes[node];
-        tt_stage stage = tt_stages_of(stages, t->name, t->op_name);
+        tt_stage stage = tt_stages_of(stages, t->name, tt_dump_op_of(t));
         n->layer = t->stage ? t->stage_layer : stage.layer;
         n->stage = tt_texts_keep(texts, t->stage ? t->stage : stage.name);
         n->coarsest_type = n->own_type = t->type_name;

@@ -25,6 +25,10 @@ typedef struct tt_dump_plan {
     tt_dump_node *nodes; /* graph->n_nodes */
 } tt_dump_plan;
 
+/* The op that a node's output was computed by; "" of a value by itself (tt_value()), which whoever
+ * computed it does not tell. */
+const char *tt_dump_op_of(const tt_tensor *node);
+
 /* False without memory. Freed with tt_dump_plan_free in any case. */
 bool tt_dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *stages,
                        tt_texts *texts, tt_dump_plan *out);

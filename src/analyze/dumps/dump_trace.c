@@ -15,6 +15,7 @@ typedef struct reach {
     uint32_t n;
     uint32_t values[TT_DUMP_INPUTS_MAX];
     bool more, reads_cache;
+    bool computes;        /* an op on the way to them does, which was not measured */
     const char *own_type; /* the coarsest on the way to them */
 } reach;
 
@@ -88,6 +89,7 @@ static void reach_of(const tt_dump_node *n, const reach *reaches, reach *out)
             reach_value(out, r->values[i]);
         out->more |= r->more;
         out->reads_cache |= r->reads_cache;
+        out->computes |= r->computes;
         if (tt_type_coarseness(r->own_type) > tt_type_coarseness(out->own_type))
             out->own_type = r->own_type;
     }
@@ -117,7 +119,7 @@ static void fill(const trace *t, uint32_t run, const tt_output *o, const tt_dump
     v->stage = n->stage;
     v->layer = n->layer;
     v->name = tensor->name;
-    v->op = tensor->op_name;
+    v->op = tt_dump_op_of(tensor);
     v->type = tensor->type_name;
     v->n_dims = TT_VALUE_DIMS;
     memcpy(v->ne, shape.ne, sizeof shape.ne);
@@ -127,6 +129,7 @@ static void fill(const trace *t, uint32_t run, const tt_output *o, const tt_dump
     memcpy(v->inputs, from->values, sizeof v->inputs);
     v->more_inputs = from->more;
     v->reads_cache = from->reads_cache;
+    v->ops_between = from->computes;
     v->weight = n->weight;
     v->coarsest_type = n->coarsest_type;
     v->own_type = from->own_type;
@@ -151,6 +154,7 @@ static tt_status load_run(tt_dump *d, uint32_t run, tt_dump_step *out, tt_error 
         reach from;
         reach_of(&plan->nodes[node], t->reaches, &from);
         t->reaches[node] = from;
+        t->reaches[node].computes |= !tt_op_only_moves(g->tensors[node].op_name);
         if (next == t->outputs.n || t->outputs.list[next].node != node) continue;
         tt_dump_value *v = tt_dump_add(out);
         if (!v)

@@ -25,6 +25,7 @@ static void join(tt_blame_state *into, const tt_blame_state *s)
     into->unknown |= s->unknown;
     into->close |= s->close;
     into->weak |= s->weak;
+    into->computes |= s->computes;
     if (s->coarseness > into->coarseness) into->coarseness = s->coarseness;
 }
 
@@ -69,16 +70,11 @@ static double size_of(const tt_valuediff_item *item)
     return isnan(item->error.rel_l2) ? INFINITY : item->error.rel_l2;
 }
 
-/* Whether an op only moves elements of other values: it makes no error, but may pick those that
+/* Whether a value is elements of its inputs, moved: its op makes no error, but may pick those that
  * have the most. */
-static bool only_moves(const tt_dump_value *v)
+static bool is_moved(const tt_dump_value *v, const tt_blame_state *from)
 {
-    static const char *const ops[] = {"GET_ROWS", "SET_ROWS", "CPY",    "CONT",
-                                      "DUP",      "CONCAT",   "REPEAT", "PAD"};
-    for (size_t i = 0; v->n_inputs && i < sizeof ops / sizeof *ops; i++) {
-        if (strcmp(v->op, ops[i]) == 0) return true;
-    }
-    return false;
+    return v->n_inputs && tt_op_only_moves(v->op) && !v->ops_between && !from->computes;
 }
 
 static tt_value_blame judge(const tt_valuediff_item *item, const tt_dump_value *v,
@@ -91,7 +87,7 @@ static tt_value_blame judge(const tt_valuediff_item *item, const tt_dump_value *
     /* Of an error without a size (an order, a choice of experts): the least change before it can
      * have made it. */
     if (item->error.basis == TT_BASIS_HASH && from->rel_l2 > 0) return TT_BLAME_INHERITED;
-    bool moves = only_moves(v), larger = !moves && size > TT_VALUEDIFF_OWN * from->rel_l2;
+    bool moves = is_moved(v, from), larger = !moves && size > TT_VALUEDIFF_OWN * from->rel_l2;
     if (from->bad && !larger) return TT_BLAME_INHERITED;
     if (from->unknown || (from->weak && (larger || from->rel_l2 == 0))) return TT_BLAME_UNKNOWN;
     /* Of inputs that are close, 0 is only what the elements that are known show. */
@@ -123,6 +119,7 @@ bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned coars
     tt_blame_state *own = &b->states[i];
     if (item->verdict == TT_VALUE_UNMEASURED) {
         *own = from; /* those that read it are looked through to what it was computed from */
+        own->computes |= v->ops_between || !tt_op_only_moves(v->op);
         if (!v->n_inputs) own->unknown = true;
         return true;
     }

@@ -11,6 +11,8 @@ typedef struct tt_blame_state {
     bool unknown;  /* of one nothing is known */
     bool close;    /* one is close, not equal */
     bool weak;     /* ... of which only statistics and first elements are known */
+    bool computes; /* steps in between that were not measured on both sides did, see
+                      tt_dump_value.ops_between */
     /* The coarsest type (tt_type_coarseness) of steps in between that were not measured on both
      * sides. */
     unsigned coarseness;
