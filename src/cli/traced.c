@@ -256,6 +256,9 @@ static bool has_unfinished(tt_session *session)
 static const char *why_nothing(const tt_traced *t, tt_session *session)
 {
     if (atomic_load(&session->has_problem)) return session->problem;
+    if (!atomic_load(&session->attached) && atomic_load(&session->strangers))
+        return "the hook library (see `tensortrace doctor`) is of another build than this program: "
+               "build or install both anew";
     if (!atomic_load(&session->attached))
         return "the preload library was not loaded: the program is statically linked, has more "
                "privileges than you (setuid), or drops LD_PRELOAD";
