@@ -1,5 +1,6 @@
 #include "bitnet/write.h"
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "bitnet/number.h"
 
@@ -99,15 +100,9 @@ static void put_first_values(tt_bytes *out, const tt_bitnet_record *r)
 
 static void put_digest(tt_bytes *out, const uint8_t digest[32])
 {
-    static const char hex[] = "0123456789abcdef";
-    char text[67];
-    text[0] = '"';
-    for (size_t i = 0; i < 32; i++) {
-        text[1 + 2 * i] = hex[digest[i] >> 4];
-        text[2 + 2 * i] = hex[digest[i] & 15];
-    }
-    memcpy(text + 65, "\"", 2);
-    put_text(out, text);
+    char text[65];
+    tt_hex(text, digest, 32);
+    put_string(out, text);
 }
 
 static void put_rms(tt_bytes *out, const tt_bitnet_record *r)
