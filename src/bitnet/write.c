@@ -76,6 +76,11 @@ static void put_element(tt_bytes *out, uint32_t i)
     put_text(out, i == 0 ? "\n    " : ",\n    ");
 }
 
+static void end_array(tt_bytes *out, uint32_t n)
+{
+    put_text(out, n > 0 ? "\n  ]" : "]");
+}
+
 static void put_shape(tt_bytes *out, const tt_bitnet_record *r)
 {
     put_key(out, "shape");
@@ -84,7 +89,7 @@ static void put_shape(tt_bytes *out, const tt_bitnet_record *r)
         put_element(out, i);
         put_u64(out, r->shape[i]);
     }
-    put_text(out, r->n_dims > 0 ? "\n  ]" : "]");
+    end_array(out, r->n_dims);
 }
 
 static void put_first_values(tt_bytes *out, const tt_bitnet_record *r)
@@ -95,7 +100,7 @@ static void put_first_values(tt_bytes *out, const tt_bitnet_record *r)
         put_element(out, i);
         put_f32(out, r->first_values[i]);
     }
-    put_text(out, r->n_first_values > 0 ? "\n  ]" : "]");
+    end_array(out, r->n_first_values);
 }
 
 static void put_digest(tt_bytes *out, const uint8_t digest[32])
