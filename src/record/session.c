@@ -61,31 +61,48 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
     return TT_OK;
 }
 
-/* So that `tensortrace run` knows why this process does not report to it. */
-static void enter_stranger(int fd)
+/* What sessions of every version begin with, of one of another build; NULL when it is none, or of
+ * this build: *ours. */
+static tt_session *map_head(int fd, bool *ours)
 {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)HEAD_BYTES) return NULL;
     tt_session *s = mmap(NULL, HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (s == MAP_FAILED) return;
-    if (memcmp(s->magic, MAGIC, MAGIC_COMMON) == 0) atomic_fetch_add(&s->strangers, 1);
+    if (s == MAP_FAILED) return NULL;
+    *ours = st.st_size == (off_t)sizeof(tt_session) && memcmp(s->magic, MAGIC, sizeof MAGIC) == 0;
+    if (!*ours && memcmp(s->magic, MAGIC, MAGIC_COMMON) == 0) return s;
     (void)munmap(s, HEAD_BYTES);
+    return NULL;
+}
+
+static int open_file(const char *path)
+{
+    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 
 tt_session *tt_session_open(const char *path)
 {
-    struct stat st;
-    char magic[sizeof MAGIC];
-    tt_session *s = NULL;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool ours = false;
+    int fd = open_file(path);
     if (fd < 0) return NULL;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= (off_t)HEAD_BYTES &&
-        pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic) {
-        if (st.st_size == (off_t)sizeof(tt_session) && memcmp(magic, MAGIC, sizeof magic) == 0)
-            s = map_file(fd);
-        else
-            enter_stranger(fd);
-    }
+    tt_session *head = map_head(fd, &ours);
+    if (head) (void)munmap(head, HEAD_BYTES);
+    tt_session *s = ours ? map_file(fd) : NULL;
     (void)close(fd);
     return s;
+}
+
+bool tt_session_is_strange(const char *path)
+{
+    bool ours = false;
+    int fd = open_file(path);
+    if (fd < 0) return false;
+    tt_session *head = map_head(fd, &ours);
+    (void)close(fd);
+    if (!head) return false;
+    atomic_fetch_add(&head->strangers, 1);
+    (void)munmap(head, HEAD_BYTES);
+    return true;
 }
 
 void tt_session_close(tt_session *session)
