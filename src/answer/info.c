@@ -1,5 +1,7 @@
 #include "answer/info.h"
 
+#include "base/hex.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -38,8 +40,7 @@ void tt_info_free(tt_info *info)
 
 void tt_info_run_id(const tt_info *info, char out[33])
 {
-    for (int i = 0; i < 16; i++)
-        (void)snprintf(out + 2 * i, 3, "%02x", info->m->trace.header.run_id[i]);
+    tt_hex(out, info->m->trace.header.run_id, 16);
 }
 
 const tt_stats_row *tt_info_row(tt_stats *s, const char *key)

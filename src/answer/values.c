@@ -38,14 +38,6 @@ static void put_four(tt_json *j, const char *key, const uint64_t v[4])
     tt_json_array_end(j);
 }
 
-static void put_hex(tt_json *j, const char *key, bool known, const uint8_t *bytes, size_t n)
-{
-    char text[65] = "";
-    for (size_t i = 0; i < n; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    tt_json_kv_string(j, key, known ? text : NULL);
-}
-
 /* NaN and infinities, which JSON has not, are texts. */
 static void put_float(tt_json *j, float v)
 {
@@ -110,8 +102,8 @@ void tt_values_put_print(tt_json *j, const tt_graph *g, uint32_t node, const tt_
     tt_json_kv_double_or_null(j, "max", p->has_range, (double)p->max);
     tt_json_kv_double_or_null(j, "mean", p->has_range, p->mean);
     tt_json_kv_double_or_null(j, "rms", p->has_range, p->rms);
-    put_hex(j, "hash", true, p->hash, sizeof p->hash);
-    put_hex(j, "blake3", p->has_blake3, p->blake3, sizeof p->blake3);
+    tt_json_kv_hex_or_null(j, "hash", true, p->hash, sizeof p->hash);
+    tt_json_kv_hex_or_null(j, "blake3", p->has_blake3, p->blake3, sizeof p->blake3);
     if (!samples) return;
     put_floats(j, "prefix", p->prefix, p->n_prefix);
     tt_json_key(j, "sample_indexes");

@@ -96,6 +96,17 @@ void tt_values_grid_json(tt_json *j, const tt_values_view *v, const tt_model *m,
     tt_json_object_end(j);
 }
 
+/* rms_min, rms_max: of one output. */
+static void put_range(tt_json *j, const tt_values_cell *c, double rms_min, double rms_max)
+{
+    tt_json_kv_double_or_null(j, "min", c->has_range, (double)c->min);
+    tt_json_kv_double_or_null(j, "max", c->has_range, (double)c->max);
+    tt_json_kv_double_or_null(j, "mean", c->has_range, c->mean);
+    tt_json_kv_double_or_null(j, "rms", c->has_range, c->rms);
+    tt_json_kv_double_or_null(j, "rms_min", c->has_range, rms_min);
+    tt_json_kv_double_or_null(j, "rms_max", c->has_range, rms_max);
+}
+
 static void put_growth(tt_json *j, const tt_values_growth *x)
 {
     const tt_values_cell *c = &x->all;
@@ -106,12 +117,7 @@ static void put_growth(tt_json *j, const tt_values_growth *x)
     tt_json_kv_u64(j, "elements", c->elements);
     tt_json_kv_u64(j, "n_nan", c->n_nan);
     tt_json_kv_u64(j, "n_inf", c->n_inf);
-    tt_json_kv_double_or_null(j, "min", c->has_range, (double)c->min);
-    tt_json_kv_double_or_null(j, "max", c->has_range, (double)c->max);
-    tt_json_kv_double_or_null(j, "mean", c->has_range, c->mean);
-    tt_json_kv_double_or_null(j, "rms", c->has_range, c->rms);
-    tt_json_kv_double_or_null(j, "rms_min", c->has_range, x->rms_min);
-    tt_json_kv_double_or_null(j, "rms_max", c->has_range, x->rms_max);
+    put_range(j, c, x->rms_min, x->rms_max);
     tt_json_kv_double_or_null(j, "ratio", x->has_ratio, x->ratio);
     tt_json_object_end(j);
 }
@@ -157,6 +163,8 @@ static const char *by_name(tt_values_by by)
 
 static void put_group(tt_json *j, tt_values_by by, const tt_values_group *x)
 {
+    const tt_values_cell range = {
+        .has_range = x->has_range, .min = x->min, .max = x->max, .mean = x->mean, .rms = x->rms};
     tt_json_object(j);
     if (by <= TT_VALUES_BY_OP)
         tt_json_kv_string(j, by == TT_VALUES_BY_TENSOR ? "name" : by_name(by), x->key);
@@ -172,12 +180,7 @@ static void put_group(tt_json *j, tt_values_by by, const tt_values_group *x)
     tt_json_kv_u64(j, "constant", x->constant);
     tt_json_kv_u64(j, "zero", x->zero);
     tt_json_kv_u64(j, "repeated", x->repeated);
-    tt_json_kv_double_or_null(j, "min", x->has_range, (double)x->min);
-    tt_json_kv_double_or_null(j, "max", x->has_range, (double)x->max);
-    tt_json_kv_double_or_null(j, "mean", x->has_range, x->mean);
-    tt_json_kv_double_or_null(j, "rms", x->has_range, x->rms);
-    tt_json_kv_double_or_null(j, "rms_min", x->has_range, x->rms_min);
-    tt_json_kv_double_or_null(j, "rms_max", x->has_range, x->rms_max);
+    put_range(j, &range, x->rms_min, x->rms_max);
     tt_json_object_end(j);
 }
 

@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/decimal.h"
+#include "base/hex.h"
 
 #include <errno.h>
 #include <math.h>
@@ -298,6 +299,13 @@ void tt_json_kv_double_or_null(tt_json *j, const char *key, bool known, double v
         tt_json_double(j, v);
     else
         tt_json_null(j);
+}
+
+void tt_json_kv_hex_or_null(tt_json *j, const char *key, bool known, const uint8_t *bytes, size_t n)
+{
+    char text[2 * 32 + 1];
+    if (known) tt_hex(text, bytes, n);
+    tt_json_kv_string(j, key, known ? text : NULL);
 }
 
 tt_json_place tt_json_mark(tt_json *j, size_t room)

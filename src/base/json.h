@@ -53,6 +53,9 @@ void tt_json_kv_bool(tt_json *j, const char *key, bool v);
 void tt_json_u64_or_null(tt_json *j, bool known, uint64_t v);
 void tt_json_kv_u64_or_null(tt_json *j, const char *key, bool known, uint64_t v);
 void tt_json_kv_double_or_null(tt_json *j, const char *key, bool known, double v);
+/* Hexadecimal digits of n bytes, at most 32. */
+void tt_json_kv_hex_or_null(tt_json *j, const char *key, bool known, const uint8_t *bytes,
+                            size_t n);
 
 /* Text that is written again and again: what was put since a mark, as it stands in the document,
  * commas included. tt_json_mark sees to `room` bytes (at most TT_JSON_BUFFER_BYTES) behind it;

@@ -1,5 +1,6 @@
 #include "bitnet/write.h"
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "bitnet/number.h"
 
@@ -75,6 +76,11 @@ static void put_element(tt_bytes *out, uint32_t i)
     put_text(out, i == 0 ? "\n    " : ",\n    ");
 }
 
+static void end_array(tt_bytes *out, uint32_t n)
+{
+    put_text(out, n > 0 ? "\n  ]" : "]");
+}
+
 static void put_shape(tt_bytes *out, const tt_bitnet_record *r)
 {
     put_key(out, "shape");
@@ -83,7 +89,7 @@ static void put_shape(tt_bytes *out, const tt_bitnet_record *r)
         put_element(out, i);
         put_u64(out, r->shape[i]);
     }
-    put_text(out, r->n_dims > 0 ? "\n  ]" : "]");
+    end_array(out, r->n_dims);
 }
 
 static void put_first_values(tt_bytes *out, const tt_bitnet_record *r)
@@ -94,20 +100,14 @@ static void put_first_values(tt_bytes *out, const tt_bitnet_record *r)
         put_element(out, i);
         put_f32(out, r->first_values[i]);
     }
-    put_text(out, r->n_first_values > 0 ? "\n  ]" : "]");
+    end_array(out, r->n_first_values);
 }
 
 static void put_digest(tt_bytes *out, const uint8_t digest[32])
 {
-    static const char hex[] = "0123456789abcdef";
-    char text[67];
-    text[0] = '"';
-    for (size_t i = 0; i < 32; i++) {
-        text[1 + 2 * i] = hex[digest[i] >> 4];
-        text[2 + 2 * i] = hex[digest[i] & 15];
-    }
-    memcpy(text + 65, "\"", 2);
-    put_text(out, text);
+    char text[65];
+    tt_hex(text, digest, 32);
+    put_string(out, text);
 }
 
 static void put_rms(tt_bytes *out, const tt_bitnet_record *r)

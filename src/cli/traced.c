@@ -196,7 +196,9 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
             t->capture.limit_bytes ? "see --limit" : "the disk did not take them in time");
     if (!o->outputs_not_finite) return;
     bool known = name_output(file->path, o->first_not_finite, first, sizeof first);
-    say(t, "%s output%s hold%s NaN or infinity%s%s: see `tensortrace values --first-bad %s`",
+    say(t,
+        "%s output%s hold%s NaN or infinity%s%s: whether that is a fault or a mask's, "
+        "`tensortrace values --first-bad %s` says",
         tt_units_count(count, o->outputs_not_finite), o->outputs_not_finite == 1 ? "" : "s",
         o->outputs_not_finite == 1 ? "s" : "", known ? ", first: " : "", known ? first : "",
         file->path);
@@ -256,6 +258,9 @@ static bool has_unfinished(tt_session *session)
 static const char *why_nothing(const tt_traced *t, tt_session *session)
 {
     if (atomic_load(&session->has_problem)) return session->problem;
+    if (!atomic_load(&session->attached) && atomic_load(&session->strangers))
+        return "the hook library (see `tensortrace doctor`) is of another build than this program: "
+               "build or install both anew";
     if (!atomic_load(&session->attached))
         return "the preload library was not loaded: the program is statically linked, has more "
                "privileges than you (setuid), or drops LD_PRELOAD";

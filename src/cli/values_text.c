@@ -1,6 +1,7 @@
 /* `tensortrace values` as tables */
 #include "analyze/ops.h"
 #include "analyze/values/output_data.h"
+#include "base/hex.h"
 #include "base/units.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -158,8 +159,7 @@ static void list_row(tt_table *t, const tt_values_view *v, const tt_model *m,
     tt_op op;
     tt_op_describe(m, g, r->first, r->covers, &op);
     tt_output_shape_of(g, r->node, &of);
-    for (size_t i = 0; i < 16; i++)
-        (void)snprintf(hash + 2 * i, 3, "%02x", p->hash[i]);
+    tt_hex(hash, p->hash, 16);
     (void)snprintf(infs, sizeof infs, "%s%s", count_text(text, p->n_inf),
                    r->masking ? " (mask)" : "");
     prefix_text(prefix, sizeof prefix, p);

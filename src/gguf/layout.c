@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAYER_MAX 65534 /* 65535 means "none" in the 64-byte record format */
 #define NAME_MAX_BYTES 512
 
 typedef struct rule {
@@ -85,7 +84,7 @@ static int32_t number_at(const char *text, const char *end)
     for (; text < end; text++) {
         if (!isdigit((unsigned char)*text)) return -1;
         v = v * 10 + (*text - '0');
-        if (v > LAYER_MAX) return -1;
+        if (v > TT_LAYOUT_LAYER_MAX) return -1;
     }
     return v;
 }

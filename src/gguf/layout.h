@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define TT_COMPONENT_TEXT 64
+#define TT_LAYOUT_LAYER_MAX 65534 /* 65535 means "none" in the 64-byte record format */
 
 /* Categories, each also a string in tt_component. */
 #define TT_CATEGORY_INPUT "input"

@@ -2,6 +2,7 @@
 #include "model/load.h"
 
 #include "base/checksum.h"
+#include "gguf/layout.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -132,7 +133,8 @@ static void link_graph(tt_loader *l, tt_graph *g)
     for (uint32_t i = 0; i < g->n_nodes; i++)
         place_node(g, &g->tensors[i]);
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (g->tensors[i].stage && g->tensors[i].stage_layer >= 0)
+        if (g->tensors[i].stage && g->tensors[i].stage_layer >= 0 &&
+            g->tensors[i].stage_layer <= TT_LAYOUT_LAYER_MAX)
             g->tensors[i].place.layer_id = g->tensors[i].stage_layer;
 }
 

@@ -1,6 +1,7 @@
 #include "record/area.h"
 
 #include "base/descriptor.h"
+#include "base/hex.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,8 +71,7 @@ static void set_parts(tt_area_map *map, uint8_t *base)
 static int create_file(tt_area_map *map, const char *dir, const uint8_t run_id[16])
 {
     char id[17];
-    for (int i = 0; i < 8; i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", run_id[i]);
+    tt_hex(id, run_id, 8);
     int n = snprintf(map->path, sizeof map->path, "%s/tensortrace-%s.area", dir, id);
     if (n < 0 || (size_t)n >= sizeof map->path) {
         errno = ENAMETOOLONG;

@@ -18,6 +18,7 @@ void tt_data_queue_init(tt_data_queue *q)
     q->last = &q->first;
     q->bytes = 0;
     q->closed = false;
+    q->stuck = false;
 }
 
 tt_data_block *tt_data_block_new(uint32_t run, uint32_t node, uint32_t part, size_t n)
@@ -32,10 +33,14 @@ tt_data_block *tt_data_block_new(uint32_t run, uint32_t node, uint32_t part, siz
 static bool wait_for_room(tt_data_queue *q, size_t n)
 {
     struct timespec until;
+    if (q->stuck) return !q->closed && (q->bytes == 0 || q->bytes + n <= TT_DATA_QUEUE_BYTES);
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += PATIENCE_SECONDS;
     while (!q->closed && q->bytes > 0 && q->bytes + n > TT_DATA_QUEUE_BYTES)
-        if (pthread_cond_timedwait(&q->taken, &q->lock, &until) == ETIMEDOUT) return false;
+        if (pthread_cond_timedwait(&q->taken, &q->lock, &until) == ETIMEDOUT) {
+            q->stuck = true; /* the next block shall not wait as long again */
+            return false;
+        }
     return !q->closed;
 }
 
@@ -60,6 +65,7 @@ tt_data_block *tt_data_queue_take(tt_data_queue *q)
     q->first = NULL;
     q->last = &q->first;
     q->bytes = 0;
+    q->stuck = false;
     (void)pthread_cond_broadcast(&q->taken);
     (void)pthread_mutex_unlock(&q->lock);
     return all;

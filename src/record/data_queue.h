@@ -26,13 +26,15 @@ typedef struct tt_data_queue {
     tt_data_block *first, **last;
     uint64_t bytes;
     bool closed; /* nothing is taken out any more */
+    bool stuck;  /* somebody has waited for as long as anybody does, and nothing was taken since */
 } tt_data_queue;
 
 void tt_data_queue_init(tt_data_queue *q);
 /* A block of n bytes to be filled; NULL without memory. */
 tt_data_block *tt_data_block_new(uint32_t run, uint32_t node, uint32_t part, size_t n);
-/* Takes the block over. Waits while too much is on its way, for some seconds at most. False when
- * the block was dropped instead. Any thread. */
+/* Takes the block over. Waits while too much is on its way, for some seconds at most, and
+ * not again before something has been taken. False when the block was dropped instead. Any thread.
+ */
 bool tt_data_queue_push(tt_data_queue *q, tt_data_block *block);
 /* All that is there, oldest first; each is freed with free. */
 tt_data_block *tt_data_queue_take(tt_data_queue *q);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/hex.h"
 #include "format/meta.h"
 #include "record/compact.h"
 #include "record/drain.h"
@@ -331,8 +332,7 @@ static bool open_area_at(const scan *s, const char *path, tt_area_map *map)
 static bool open_area_in(const scan *s, const char *dir, tt_area_map *map)
 {
     char path[TT_AREA_PATH_MAX], id[17];
-    for (int i = 0; i < 8; i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", s->header.run_id[i]);
+    tt_hex(id, s->header.run_id, 8);
     int n = snprintf(path, sizeof path, "%s/tensortrace-%s.area", dir, id);
     if (n < 0 || (size_t)n >= sizeof path) return false;
     if (open_area_at(s, path, map)) return true;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '2', '\n'};
+static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '3', '\n'};
+
+/* What sessions of all versions begin with, as far as they are known to. */
+#define MAGIC_COMMON 6u
+#define HEAD_BYTES (offsetof(tt_session, strangers) + sizeof(uint32_t))
+_Static_assert(offsetof(tt_session, strangers) == 8, "where every version looks for it");
 
 static tt_session *map_file(int fd)
 {
@@ -55,19 +61,48 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
     return TT_OK;
 }
 
-tt_session *tt_session_open(const char *path)
+/* What sessions of every version begin with, of one of another build; NULL when it is none, or of
+ * this build: *ours. */
+static tt_session *map_head(int fd, bool *ours)
 {
     struct stat st;
-    tt_session *s = NULL;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)HEAD_BYTES) return NULL;
+    tt_session *s = mmap(NULL, HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (s == MAP_FAILED) return NULL;
+    *ours = st.st_size == (off_t)sizeof(tt_session) && memcmp(s->magic, MAGIC, sizeof MAGIC) == 0;
+    if (!*ours && memcmp(s->magic, MAGIC, MAGIC_COMMON) == 0) return s;
+    (void)munmap(s, HEAD_BYTES);
+    return NULL;
+}
+
+static int open_file(const char *path)
+{
+    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+tt_session *tt_session_open(const char *path)
+{
+    bool ours = false;
+    int fd = open_file(path);
     if (fd < 0) return NULL;
-    if (fstat(fd, &st) == 0 && st.st_size == (off_t)sizeof(tt_session)) s = map_file(fd);
+    tt_session *head = map_head(fd, &ours);
+    if (head) (void)munmap(head, HEAD_BYTES);
+    tt_session *s = ours ? map_file(fd) : NULL;
     (void)close(fd);
-    if (s && memcmp(s->magic, MAGIC, sizeof MAGIC) != 0) {
-        tt_session_close(s);
-        s = NULL;
-    }
     return s;
+}
+
+bool tt_session_is_strange(const char *path)
+{
+    bool ours = false;
+    int fd = open_file(path);
+    if (fd < 0) return false;
+    tt_session *head = map_head(fd, &ours);
+    (void)close(fd);
+    if (!head) return false;
+    atomic_fetch_add(&head->strangers, 1);
+    (void)munmap(head, HEAD_BYTES);
+    return true;
 }
 
 void tt_session_close(tt_session *session)

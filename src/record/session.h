@@ -46,6 +46,8 @@ typedef struct tt_session_file {
 
 typedef struct tt_session {
     char magic[8];
+    _Atomic uint32_t strangers;  /* processes whose hook library is of another build: all versions
+                                    have this and the magic's start here */
     uint32_t replace;            /* an existing output may be replaced */
     _Atomic uint32_t attached;   /* processes that loaded the hook library */
     _Atomic uint32_t models;     /* model files the engine opened */
@@ -62,8 +64,10 @@ typedef struct tt_session {
  * closed, so that tt_sweep knows that somebody is there. */
 tt_status tt_session_create(tt_session **session, char *path, size_t size, bool replace, int *lock,
                             tt_error *err);
-/* Maps an existing one; NULL when it cannot be. */
+/* Maps an existing one; NULL when it cannot be, or another build of tensortrace has made it. */
 tt_session *tt_session_open(const char *path);
+/* Whether another build has made it: then it is told that there is a stranger. */
+bool tt_session_is_strange(const char *path);
 void tt_session_close(tt_session *session);
 /* Before what the traced processes wrote is looked at: they are other people's programs, which
  * may have written anything there. Texts end, and a trace without an absolute path is none. */

@@ -2,6 +2,7 @@
 
 #include "answer/roofline.h"
 #include "answer/values.h"
+#include "base/hex.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -329,8 +330,7 @@ bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)
 {
     tt_json j;
     char id[33];
-    for (size_t i = 0; i < 16; i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", a->m->trace.header.run_id[i]);
+    tt_hex(id, a->m->trace.header.run_id, 16);
     tt_json_begin(&j, out, 2);
     tt_json_object(&j);
     tt_json_kv_string(&j, "file", a->path);

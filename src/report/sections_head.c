@@ -1,4 +1,5 @@
 /* What ran, and what is missing of it. */
+#include "base/hex.h"
 #include "report/sections.h"
 
 #include <inttypes.h>
@@ -328,8 +329,7 @@ void tt_section_run(tt_page *p, const tt_analysis *a)
     char id[33];
     tt_page_section_begin(p, "run", "What ran?");
     say_run(p, a);
-    for (size_t i = 0; i < 16; i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    tt_hex(id, m->trace.header.run_id, 16);
     tt_page_table *t = tt_page_table_begin(p, "The run", 2, titles);
     item(p, t, "run id", id);
     item(p, t, "recorded", created(p, m));

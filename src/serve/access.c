@@ -1,5 +1,7 @@
 #include "serve/access.h"
 
+#include "base/hex.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -19,8 +21,7 @@ bool tt_access_secret(char out[TT_ACCESS_SECRET_TEXT])
 {
     unsigned char random[SECRET_BYTES];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return false;
-    for (size_t i = 0; i < sizeof random; i++)
-        (void)snprintf(out + 2 * i, 3, "%02x", random[i]);
+    tt_hex(out, random, sizeof random);
     return true;
 }
 

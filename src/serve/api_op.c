@@ -201,22 +201,15 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
 
 tt_status tt_answer_op(tt_request *q, tt_reply *r, tt_error *err)
 {
-    uint64_t run, node;
-    if (!tt_request_u64(q, "run", 0, UINT32_MAX - 1, UINT32_MAX, &run, err) ||
-        !tt_request_u64(q, "node", 0, UINT32_MAX - 1, UINT32_MAX, &node, err))
-        return TT_E_USAGE;
-    if (run == UINT32_MAX || node == UINT32_MAX)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                            "an op needs the parameters run and node");
-    if (run >= q->m->n_runs)
-        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no run %u; there are %u",
-                            (unsigned)run, q->m->n_runs);
+    uint32_t run, node;
+    tt_status status = tt_request_op(q, &run, &node, err);
+    if (status != TT_OK) return status;
     op_answer *a = calloc(1, sizeof *a);
     if (!a) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
     a->q = q;
-    a->run = (uint32_t)run;
-    a->node = (uint32_t)node;
-    tt_status status = tt_timeline_of_request(q, &a->t, err);
+    a->run = run;
+    a->node = node;
+    status = tt_timeline_of_request(q, &a->t, err);
     if (status == TT_OK) status = find(a, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (status == TT_OK)

@@ -3,6 +3,7 @@
 #include "analyze/values/outputs.h"
 #include "answer/whole_ns.h"
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
@@ -55,8 +56,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
 {
     const tt_model *m = q->m;
     char id[33];
-    for (int i = 0; i < 16; i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    tt_hex(id, m->trace.header.run_id, 16);
     const tt_file_kv *name = tt_model_file_kv(m, "general.name");
     const tt_file_kv *arch = tt_model_file_kv(m, "general.architecture");
     const int64_t n_layers = layers(m), n_experts = metadata(m, "expert_count");

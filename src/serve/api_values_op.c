@@ -106,18 +106,11 @@ static void put(tt_json *j, const op_values *v)
 
 tt_status tt_answer_values_op(tt_request *q, tt_reply *r, tt_error *err)
 {
-    uint64_t run, node;
-    if (!tt_request_u64(q, "run", 0, UINT32_MAX - 1, UINT32_MAX, &run, err) ||
-        !tt_request_u64(q, "node", 0, UINT32_MAX - 1, UINT32_MAX, &node, err))
-        return TT_E_USAGE;
-    if (run == UINT32_MAX || node == UINT32_MAX)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                            "the values of an op need the parameters run and node");
-    if (run >= q->m->n_runs)
-        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no run %u; there are %u",
-                            (unsigned)run, q->m->n_runs);
-    op_values v = {.q = q, .run = (uint32_t)run, .op = TT_NONE};
-    tt_status status = find(&v, (uint32_t)node, err);
+    uint32_t run, node;
+    tt_status status = tt_request_op(q, &run, &node, err);
+    if (status != TT_OK) return status;
+    op_values v = {.q = q, .run = run, .op = TT_NONE};
+    status = find(&v, node, err);
     if (status == TT_OK) status = judge(&v, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (j)

@@ -52,6 +52,23 @@ bool tt_request_u64(const tt_request *q, const char *name, uint64_t least, uint6
     return true;
 }
 
+tt_status tt_request_op(const tt_request *q, uint32_t *run, uint32_t *node, tt_error *err)
+{
+    uint64_t r, n;
+    if (!tt_request_u64(q, "run", 0, UINT32_MAX - 1, UINT32_MAX, &r, err) ||
+        !tt_request_u64(q, "node", 0, UINT32_MAX - 1, UINT32_MAX, &n, err))
+        return TT_E_USAGE;
+    if (r == UINT32_MAX || n == UINT32_MAX)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "an op needs the parameters run and node");
+    if (r >= q->m->n_runs)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "no run %" PRIu64 "; there are %" PRIu32, r, q->m->n_runs);
+    *run = (uint32_t)r;
+    *node = (uint32_t)n;
+    return TT_OK;
+}
+
 bool tt_request_double(const tt_request *q, const char *name, double least, double most,
                        double otherwise, double *out, tt_error *err)
 {

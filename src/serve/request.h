@@ -49,6 +49,9 @@ const char *tt_request_text(const tt_request *q, const char *name);
  * parameter must be what, when it is there and not a number in [least, most]. */
 bool tt_request_u64(const tt_request *q, const char *name, uint64_t least, uint64_t most,
                     uint64_t otherwise, uint64_t *out, tt_error *err);
+/* The op that the parameters run and node, which must be there, name. TT_E_NOT_FOUND when there is
+ * no such run; whether there is such a node is not known yet. */
+tt_status tt_request_op(const tt_request *q, uint32_t *run, uint32_t *node, tt_error *err);
 bool tt_request_double(const tt_request *q, const char *name, double least, double most,
                        double otherwise, double *out, tt_error *err);
 /* One of n names (`names` ends with NULL); *out gets its place. */

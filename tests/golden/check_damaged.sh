@@ -1,13 +1,14 @@
 #!/bin/sh
-# check_damaged.sh TENSORTRACE [threads]: every command that reads a trace, or those that do it with
+# check_damaged.sh TENSORTRACE HOSTILE_TRACE [threads]: every command that reads a trace, or those that do it with
 # several threads, on traces damaged in many ways: it ends, in time, with 0, 1 or 2, and says
 # something when it is not 0.
 set -u
 program=$1
-which=${2:-all}
+which=${3:-all}
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+"$2" "$work/hostile.ttrace" values || exit 1
 failed=0
 runs=0
 unset COLUMNS
@@ -52,6 +53,17 @@ faults --json
 whatif --ram 1M --disk 1G
 export --format dot --force -o $work/dot
 report --no-measure --json
+values
+values --json --samples
+values --by place --json
+values --first-bad --json
+values --growth --place ffn_out
+values --outliers --json
+diff --values $work/t.ttrace
+diff --values $work/hostile.ttrace --json
+diff --values $here/bitnet/good
+export --format npy --force -o $work/npy
+export --format bitnet --all --force -o $work/bitnet
 verify
 verify --json"
 [ "$which" = threads ] && single=
@@ -89,27 +101,28 @@ $threaded
 EOF
 }
 
-for file in good-memory-experts good-zstd; do
-    size=$(wc -c <"$here/$file.ttrace")
+cp "$here/good-memory-experts.ttrace" "$here/good-zstd.ttrace" "$work"
+for file in good-memory-experts good-zstd hostile; do
+    size=$(wc -c <"$work/$file.ttrace")
     part=0
     while [ $part -lt 8 ]; do
         at=$((size * part / 8 + part * 7))
         what="$file, cut at $at"
-        head -c $at "$here/$file.ttrace" >"$work/t.ttrace"
+        head -c $at "$work/$file.ttrace" >"$work/t.ttrace"
         try
         what="$file, zeros from $at"
-        cp "$here/$file.ttrace" "$work/t.ttrace"
+        cp "$work/$file.ttrace" "$work/t.ttrace"
         zeros "$work/t.ttrace" $at 600
         try
         what="$file, a letter at $at and $((at / 2))"
-        cp "$here/$file.ttrace" "$work/t.ttrace"
+        cp "$work/$file.ttrace" "$work/t.ttrace"
         letter "$work/t.ttrace" $at
         letter "$work/t.ttrace" $((at / 2))
         try
         part=$((part + 1))
     done
 done
-for file in "$here"/bad-*.ttrace; do
+for file in "$here"/bad-*.ttrace "$work/hostile.ttrace"; do
     what=${file##*/}
     cp "$file" "$work/t.ttrace"
     try

@@ -332,6 +332,8 @@ def main():
             check.serve(name, os.path.join(HERE, name + ".ttrace"), 0.3 if threads else 1, 2 if threads else 1)
         subprocess.run([hostile, path], check=True)
         check.serve("hostile names", path, 0.3, beside="good-described.ttrace")
+        subprocess.run([hostile, path, "values"], check=True)
+        check.serve("hostile values", path, 0.3)
         check_diff(check)
         missing = {e for e in check.answered}
         status_of_good = dict(check.statuses)

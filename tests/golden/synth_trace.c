@@ -713,6 +713,23 @@ static void flush_rings(maker *k, bool all)
     }
 }
 
+static void put_data(maker *k)
+{
+    for (size_t i = 0; i < k->plan->n_data; i++) {
+        const synth_data *d = &k->plan->data[i];
+        tt_bytes raw;
+        tt_bytes_init(&raw, TT_CHUNK_PAYLOAD_MAX);
+        for (uint32_t n = 0; n < d->bytes; n++)
+            tt_bytes_u8(&raw, d->filler);
+        tt_chunk_header h = {.type = TT_CHUNK_VALUE,
+                             .stream = d->node,
+                             .count = 1,
+                             .position = tt_value_position(d->run, d->part)};
+        put_chunk(k, h, &raw, (tt_index_entry){0});
+        tt_bytes_free(&raw);
+    }
+}
+
 static void put_all(maker *k)
 {
     synth_plan *p = k->plan;
@@ -739,6 +756,7 @@ static void put_all(maker *k)
     if (p->edit_ops) p->edit_ops(p, k->rings);
     /* An OPS chunk before the META chunk that describes its runs: readers must cope. */
     flush_rings(k, false);
+    put_data(k);
     k->tick += 1000;
     if (p->memory) put_memory_at(k, TT_AT_END);
     if (!p->no_clock_end) put_clock(k);

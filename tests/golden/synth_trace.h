@@ -26,6 +26,12 @@ typedef struct synth_ring {
     size_t n_details, detail_capacity;
 } synth_ring;
 
+/* A VALUE chunk: so many bytes, all of them `filler`. */
+typedef struct synth_data {
+    uint32_t run, node, part, bytes;
+    uint8_t filler;
+} synth_data;
+
 /* Where a trace of any length goes, record by record. */
 typedef struct synth_stream {
     void *context;
@@ -78,6 +84,8 @@ typedef struct synth_plan {
     /* Called before the records are encoded, and before the INDEX is written. */
     void (*edit_ops)(struct synth_plan *plan, synth_ring *rings);
     void (*edit_index)(tt_index_entry *entries, size_t n);
+    const synth_data *data;
+    size_t n_data;
     /* Filled in while building: */
     uint64_t n_executed; /* nodes of a graph, covered ones included */
     uint64_t n_records;

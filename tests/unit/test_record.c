@@ -700,7 +700,9 @@ static void test_damage_in_the_middle_is_not_cut_silently(void **state)
     tt_chunk_header h;
     (void)state;
     record_finished(&t, "middle.ttrace", false);
-    assert_int_equal(tt_chunk_header_decode(t.bytes + 64, t.size - 64, 64, tt_load_u64(t.bytes + 16), &h, &err), TT_OK);
+    assert_int_equal(
+        tt_chunk_header_decode(t.bytes + 64, t.size - 64, 64, tt_load_u64(t.bytes + 16), &h, &err),
+        TT_OK);
     t.bytes[64 + TT_CHUNK_HEADER_BYTES] ^= 1;
     write_file(t.part, t.bytes, (size_t)t.index_at);
     assert_int_equal(tt_recover(t.part, TT_RECOVER_REPLACE, &report, &err), TT_E_FORMAT);
@@ -892,6 +894,38 @@ static void test_sessions(void **state)
     assert_null(tt_session_open("/dev/null"));
 }
 
+/* What the hook library of one build does with the session of another. */
+static void test_a_session_of_another_build(void **state)
+{
+    char path[256];
+    tt_session *ours;
+    tt_error err;
+    int lock;
+    (void)state;
+    assert_int_equal(tt_session_create(&ours, path, sizeof path, false, &lock, &err), TT_OK);
+    assert_false(tt_session_is_strange(path));
+    assert_int_equal(atomic_load(&ours->strangers), 0);
+    ours->magic[6]++;
+    assert_null(tt_session_open(path));
+    assert_int_equal(atomic_load(&ours->strangers), 0);
+    assert_true(tt_session_is_strange(path));
+    assert_int_equal(atomic_load(&ours->strangers), 1);
+    /* Of another size as well. */
+    assert_int_equal(truncate(path, (off_t)sizeof *ours + 1), 0);
+    ours->magic[6]--;
+    assert_null(tt_session_open(path));
+    assert_true(tt_session_is_strange(path));
+    assert_int_equal(atomic_load(&ours->strangers), 2);
+    /* No session at all: it is not written to. */
+    ours->magic[0]++;
+    assert_null(tt_session_open(path));
+    assert_false(tt_session_is_strange(path));
+    assert_int_equal(atomic_load(&ours->strangers), 2);
+    tt_session_close(ours);
+    (void)close(lock);
+    (void)unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -915,6 +949,7 @@ int main(void)
         cmocka_unit_test(test_many_sequences_are_packed_in_time),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_a_session_of_another_build),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }

@@ -527,6 +527,7 @@ static void places(void)
     tt_value("x", hidden, TT_TYPE_F32, 1, &ne, -2, "all_layers_out", 0); /* taken just now */
     compute("y");
     tt_value("x", hidden, TT_TYPE_F32, 1, &ne, 3, "ffn_up", 0); /* may be another by now */
+    tt_value("z", hidden, TT_TYPE_F32, 1, &ne, INT32_MAX, "ffn_up", 0);
     tt_batch_end(0);
     tt_batch_begin(NULL); /* what the one before began with, and no more */
     compute("x");
@@ -543,7 +544,7 @@ static void test_places(void **state)
     assert_int_equal(tt_model_open(path, &m, NULL), TT_OK);
     assert_int_equal(m->n_graphs, 2);
     const tt_graph *g = &m->graphs[m->runs[0].graph];
-    assert_int_equal(g->n_tensors, 3);
+    assert_int_equal(g->n_tensors, 4);
     assert_string_equal(g->tensors[0].stage, "all_layers_out");
     assert_int_equal(g->tensors[0].stage_layer, -2);
     assert_null(g->tensors[1].stage);
@@ -551,6 +552,9 @@ static void test_places(void **state)
     assert_string_equal(g->tensors[2].stage, "ffn_up");
     assert_int_equal(g->tensors[2].place.layer_id, 3);
     assert_int_equal(g->tensors[2].src[0], 0);
+    /* No number that a layer can have anywhere else. */
+    assert_int_equal(g->tensors[3].stage_layer, INT32_MAX);
+    assert_int_equal(g->tensors[3].place.layer_id, TT_LAYER_NONE);
     assert_int_equal(m->graphs[m->runs[1].graph].n_tensors, 1);
     tt_model_close(m);
 }

@@ -1,5 +1,6 @@
 #include "adapter/ggml/fingerprints.h"
 
+#include "adapter/ggml/graphs.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/values.h"
 #include "base/clock.h"
@@ -12,8 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#define SPINS 4096u         /* before a waiting thread lets others run */
-#define PATIENCE_SECONDS 30 /* for a thread that does not come: a stopped one, say */
+#define SPINS 4096u              /* before a waiting thread lets others run */
+#define PATIENCE_NS 30000000000u /* for a thread that does not come: a stopped one, say */
+#define STEP_NS_MAX 1000000000u
 
 /* --- choosing --- */
 
@@ -69,6 +71,7 @@ void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_sel
     if (!tt_select_token(s, token) || !tt_fingerprints_begin(f, e, s->level) ||
         !reserve(f, n_nodes))
         return;
+    f->any_compute = tt_graphs_any_compute(nodes, (int)n_nodes);
     for (uint32_t i = 0; i < n_nodes; i++) {
         const struct ggml_tensor *t = nodes[i];
         f->wanted[i] = !tt_engine_op_is_empty(t->op) &&
@@ -84,11 +87,19 @@ void tt_fingerprints_abandon(tt_fingerprints *f)
     atomic_store(&f->abandoned, true);
 }
 
-static bool is_late(const struct timespec *since)
+/* How long a thread has waited. Time in which it did not run itself (the whole program was
+ * stopped, say) is not held against the others. */
+typedef struct wait_time {
+    uint64_t last_ns, waited_ns;
+} wait_time;
+
+static bool is_late(wait_time *w)
 {
-    struct timespec now;
-    return clock_gettime(CLOCK_MONOTONIC, &now) == 0 &&
-           now.tv_sec - since->tv_sec > PATIENCE_SECONDS;
+    uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    uint64_t step_ns = w->last_ns ? now_ns - w->last_ns : 0;
+    w->waited_ns += step_ns < STEP_NS_MAX ? step_ns : STEP_NS_MAX;
+    w->last_ns = now_ns;
+    return w->waited_ns > PATIENCE_NS;
 }
 
 static inline void relax(void)
@@ -104,9 +115,11 @@ static inline void relax(void)
 static bool meet(tt_fingerprints *f, uint32_t nth)
 {
     uint32_t generation = atomic_load_explicit(&f->generation, memory_order_acquire);
-    struct timespec since = {0};
+    wait_time waited = {0};
     if (nth == 1) return true;
     if (atomic_fetch_add(&f->arrived, 1) + 1 == nth) {
+        /* Some may have gone on without this thread, and written over what it was taking. */
+        if (atomic_load(&f->abandoned)) return false;
         atomic_store(&f->arrived, 0);
         atomic_store_explicit(&f->generation, generation + 1, memory_order_release);
         return true;
@@ -118,9 +131,8 @@ static bool meet(tt_fingerprints *f, uint32_t nth)
             relax();
             continue;
         }
-        if (i == SPINS) (void)clock_gettime(CLOCK_MONOTONIC, &since);
         (void)sched_yield();
-        if (i % SPINS == 0 && is_late(&since)) tt_fingerprints_abandon(f);
+        if (i % SPINS == 0 && is_late(&waited)) tt_fingerprints_abandon(f);
     }
     return true;
 }

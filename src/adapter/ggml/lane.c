@@ -1,6 +1,7 @@
 #include "adapter/ggml/lane.h"
 
 #include "adapter/ggml/capture.h"
+#include "adapter/ggml/graphs.h"
 #include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
@@ -198,7 +199,10 @@ static active_run *run_of(const struct ggml_tensor *op)
 bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
 {
     tt_recorder *r = tt_process_recorder_if_open();
-    if (!r) return false;
+    if (!r) {
+        l->fingerprints = NULL;
+        return false;
+    }
     /* Without a ring the ops are followed all the same, and counted. */
     (void)tt_lane_claim(l);
     /* While the lock is held no run ends, so that the nodes may be read. */
@@ -222,7 +226,11 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
         l->epoch = atomic_load(&tt_runs_epoch);
     }
     (void)pthread_rwlock_unlock(&runs_lock);
-    if (!run) tt_lane_count_lost();
+    if (!run) {
+        l->fingerprints = NULL;
+        l->run = 0; /* were it to be found later on, all of it is looked up again */
+        tt_lane_count_lost();
+    }
     return run != NULL;
 }
 
@@ -256,6 +264,25 @@ void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
         l->faults.open = NULL;
 }
 
+/* Whether `op` is the next one that is computed after the node before `after`. Otherwise the engine
+ * has computed something that does not pass the hooks, which may have written over its output. */
+static bool comes_next(const tt_lane *l, uint32_t after, const struct ggml_tensor *op)
+{
+    while (after < l->n_nodes && l->nodes[after] != op) {
+        if (tt_graphs_executes(l->nodes[after], l->fingerprints->any_compute)) return false;
+        after++;
+    }
+    return after < l->n_nodes;
+}
+
+/* The same at the graph's end. */
+static bool comes_last(const tt_lane *l, uint32_t after)
+{
+    while (after < l->n_nodes && !tt_graphs_executes(l->nodes[after], l->fingerprints->any_compute))
+        after++;
+    return after >= l->n_nodes;
+}
+
 void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_tensor *op,
                   const struct ggml_tensor *last)
 {
@@ -267,6 +294,7 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
     if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
         (!tt_lane_attach(l, op) || l->run != run))
         return;
+    if (!l->fingerprints || !comes_next(l, node, op)) return;
     const tt_next_op next = {op, last};
     uint32_t nth = params->nth > 0 ? (uint32_t)params->nth : 1;
     if (tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1,
@@ -277,20 +305,25 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
 void tt_lane_expect(const struct ggml_tensor *op)
 {
     tt_lane *l = &tt_lane_self;
-    if (!l->fingerprints || l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire))
-        return;
+    /* tt_lane_begin has looked up the run. Whether others have begun or ended since must not
+     * matter: all threads of this one have to come to the same answer, or some would wait. */
+    if (!l->fingerprints) return;
     uint32_t node = l->cursor ? l->cursor - 1 : 0;
     while (node < l->n_nodes && l->nodes[node] != op)
         node++;
     if (node < l->n_nodes && l->fingerprints->wanted[node]) l->pending = node + 1;
 }
 
-void tt_lane_take_last(void)
+void tt_lane_take_last(uint32_t run)
 {
     tt_lane *l = &tt_lane_self;
     uint32_t node = l->pending;
     l->pending = 0;
-    if (!node || l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire)) return;
+    if (!node || l->run != run) return;
+    if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&
+        (!tt_lane_attach(l, l->nodes[node - 1]) || l->run != run))
+        return;
+    if (!l->fingerprints || !comes_last(l, node)) return;
     (void)tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], l->run, node - 1, 0, 1, NULL,
                                &l->details);
 }

@@ -77,9 +77,9 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
                   const struct ggml_tensor *last);
 /* What `op` puts out may be wanted, once it has ended: it has begun, as the last of its nodes. */
 void tt_lane_expect(const struct ggml_tensor *op);
-/* The graph has been computed: takes the output of its last op. On the thread that called for it.
- */
-void tt_lane_take_last(void);
+/* The run's graph has been computed: takes the output of its last op. On the thread that called for
+ * it. */
+void tt_lane_take_last(uint32_t run);
 /* Counts an op that cannot be recorded: there is no ring for this thread. */
 void tt_lane_count_lost(void);
 
@@ -109,6 +109,7 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     tt_lane *l = &tt_lane_self;
     if (!atomic_load_explicit(&tt_runs_hooked, memory_order_relaxed)) {
         l->open = NULL;
+        l->fingerprints = NULL; /* of a run that is over */
         return;
     }
     if (l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire) &&

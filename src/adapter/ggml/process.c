@@ -373,6 +373,10 @@ tt_status tt_process_begin(const tt_process_setup *setup, tt_error *err)
                             "this process is being recorded already");
     const char *session_path = getenv(TT_ENV_SESSION);
     if (setup->in_session && session_path && !session) session = tt_session_open(session_path);
+    /* `run` would not know of the trace. */
+    if (setup->in_session && session_path && !session && tt_session_is_strange(session_path))
+        return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
+                            "`tensortrace run` is of another build than what records here");
     if (session && !prepared) atomic_fetch_add(&session->attached, 1);
     /* The program may change its working directory before it computes anything. */
     tt_status status = tt_place_absolute(path, sizeof path, setup->recorder.path, err);

@@ -51,7 +51,7 @@ static bool has_place(const tt_model *m, const char *place)
 
 static entry *entry_of(building *b, int32_t layer, uint32_t batch)
 {
-    const uint64_t key = (uint64_t)(layer + 1) << 32 | batch;
+    const uint64_t key = (uint64_t)(uint32_t)layer << 32 | batch;
     uint32_t at = tt_idmap_get(&b->by_cell, key), was;
     if (at != TT_NONE) return &b->list[at];
     if (b->n == b->capacity) {

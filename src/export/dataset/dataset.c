@@ -1,4 +1,5 @@
 #include "export/dataset.h"
+#include "base/hex.h"
 
 #include "export/dataset/parts.h"
 #include "gguf/memory_map.h"
@@ -76,8 +77,7 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
     if (!d) return no_memory(err);
     d->m = m;
     d->options = options;
-    for (unsigned i = 0; i < 16; i++)
-        (void)snprintf(d->id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    tt_hex(d->id, m->trace.header.run_id, 16);
     /* The folder first: it is the cheapest to fail. */
     status = tt_outdir_open(&d->folder, path, options->force, err);
     if (status == TT_OK) status = tt_dataset_find_model(d, err);

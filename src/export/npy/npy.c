@@ -2,6 +2,7 @@
 
 #include "analyze/values/output_data.h"
 #include "analyze/values/values_walk.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/outdir.h"
 #include "export/npy/name.h"
@@ -129,14 +130,6 @@ static void put_numbers(tt_json *j, const char *key, const uint64_t *v, unsigned
     tt_json_array_end(j);
 }
 
-static void put_hex(tt_json *j, const char *key, bool known, const uint8_t *bytes, size_t n)
-{
-    char text[65] = "";
-    for (size_t i = 0; i < n; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    tt_json_kv_string(j, key, known ? text : NULL);
-}
-
 static void put_print(tt_json *j, const tt_fingerprint *p)
 {
     const bool range = p && p->has_range, bad = p && p->first_bad != TT_VALUE_NONE;
@@ -147,9 +140,8 @@ static void put_print(tt_json *j, const tt_fingerprint *p)
     tt_json_kv_double_or_null(j, "max", range, range ? (double)p->max : 0);
     tt_json_kv_double_or_null(j, "mean", range, range ? p->mean : 0);
     tt_json_kv_double_or_null(j, "rms", range, range ? p->rms : 0);
-    put_hex(j, "hash", p != NULL, p ? p->hash : NULL, p ? sizeof p->hash : 0);
-    put_hex(j, "blake3", p && p->has_blake3, p ? p->blake3 : NULL,
-            p && p->has_blake3 ? sizeof p->blake3 : 0);
+    tt_json_kv_hex_or_null(j, "hash", p != NULL, p ? p->hash : NULL, sizeof p->hash);
+    tt_json_kv_hex_or_null(j, "blake3", p && p->has_blake3, p ? p->blake3 : NULL, sizeof p->blake3);
 }
 
 static void put_entry(writing *w, const tt_values_seen *seen, const tt_output_data *data,
@@ -186,8 +178,7 @@ static void put_entry(writing *w, const tt_values_seen *seen, const tt_output_da
 static void begin_index(writing *w, FILE *out)
 {
     char id[33];
-    for (int i = 0; i < 16; i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", w->m->trace.header.run_id[i]);
+    tt_hex(id, w->m->trace.header.run_id, 16);
     tt_json_begin(&w->json, out, 1);
     tt_json_object(&w->json);
     tt_json_kv_string(&w->json, "format", "tensortrace-npy");

@@ -1,4 +1,5 @@
 #include "export/parquet/parquet.h"
+#include "base/hex.h"
 #include "export/parquet/file.h"
 #include "export/parquet/group.h"
 #include "export/parquet/place.h"
@@ -151,8 +152,7 @@ static tt_status write_parquet(const tt_model *m, const char *path,
     tt_tables_counts counts = {0};
     size_t n;
     const tt_export_table *const *tables = tt_export_tables(&n);
-    for (size_t i = 0; i < RUN_ID_BYTES; i++)
-        (void)snprintf(j.run_id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    tt_hex(j.run_id, m->trace.header.run_id, RUN_ID_BYTES);
     for (size_t i = 0; i < n; i++) {
         names[i] = tables[i]->name;
         j.parts += tables[i]->parts(m, options->filter);

@@ -1,5 +1,6 @@
 /* The front of a Perfetto trace: clock, process, tracks, interned texts; and what is said of the
  * trace as a whole. */
+#include "base/hex.h"
 #include "export/perfetto/perfetto.h"
 
 #include <inttypes.h>
@@ -40,8 +41,7 @@ static void put_clocks(const tt_perfetto *p, tt_bytes *b)
 
 static void run_text(const tt_model *m, char out[33])
 {
-    for (unsigned i = 0; i < 16; i++)
-        (void)snprintf(out + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    tt_hex(out, m->trace.header.run_id, 16);
 }
 
 /* "llama-cli", of "/usr/bin/llama-cli -m ...". */

@@ -1,5 +1,7 @@
 #include "export/tables/tables.h"
 
+#include "base/hex.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,8 +153,7 @@ static tt_tables_own *make_own(const tt_model *m)
     own->m = m;
     own->accesses_run = TT_NONE;
     tt_arena_init(&own->texts, TEXTS_BYTES_MAX);
-    for (int i = 0; i < 16; i++)
-        (void)snprintf(own->run_id + 2 * i, 3, "%02x", m->trace.header.run_id[i]);
+    tt_hex(own->run_id, m->trace.header.run_id, 16);
     tt_arena_init(&own->hashes, TT_TABLES_HASHES_MAX);
     own->ops = tt_op_table_new(m);
     own->facts = calloc((size_t)m->n_graphs + 1, sizeof *own->facts);

@@ -2,6 +2,7 @@
 #include "export/tables/tables.h"
 
 #include "analyze/values/values_walk.h"
+#include "base/hex.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,8 +77,7 @@ static uint32_t values_parts(const tt_model *m, const tt_filter *filter)
 static void put_hex(tt_rows *rows, uint32_t column, const uint8_t *bytes, size_t n)
 {
     char text[65] = "";
-    for (size_t i = 0; i < n; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    tt_hex(text, bytes, n);
     char *kept = tt_arena_text(&rows->own->hashes, text, 2 * n);
     if (kept)
         tt_rows_text(rows, column, kept, 2 * n);
