@@ -218,6 +218,7 @@ static tt_status first_bad(const struct options *o, const tt_values_view *v, con
 {
     tt_values_first f;
     tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, err);
+    if (status == TT_OK) status = tt_values_first_weights(m, NULL, &f, err);
     /* Nothing looked at is not the same as nothing found. */
     if (status == TT_OK && f.counts.outputs == 0)
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,

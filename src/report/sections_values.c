@@ -1,4 +1,5 @@
 /* What the ops put out: NaN and infinities, RMS and range over the layers, what stands out. */
+#include "answer/values.h"
 #include "report/sections.h"
 
 #include <math.h>
@@ -34,9 +35,14 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
     for (uint32_t i = 0; i < b->n_sources; i++) {
         const tt_values_source *s = &b->sources[i];
         const bool known = s->measured && s->print.has_range;
+        char text[TT_VALUES_WEIGHT_TEXT];
         const char *cells[] = {
             g->tensors[s->tensor].name,
-            s->state == TT_STATE_UNMEASURED ? "UNMEASURED" : tt_values_state_name(s->state),
+            s->state == TT_STATE_UNMEASURED ? "UNMEASURED"
+            : s->weight != TT_NONE
+                ? tt_page_format(p, "weight: %s",
+                                 tt_values_weight_text(text, sizeof text, &s->in_file))
+                : tt_values_state_name(s->state),
             s->run == TT_NONE ? ""
                               : tt_page_format(p, "%s in %s", name_of(a, s->run, s->node),
                                                say_where(p, a, s->run)),

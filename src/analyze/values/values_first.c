@@ -80,7 +80,11 @@ static const lasting *find_lasting(const finding *f, const tt_graph *g, uint32_t
 static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t run,
                              const tt_graph *g, const tt_op_source *of)
 {
-    tt_values_source s = {.tensor = of->tensor, .slot = of->slot, .run = TT_NONE, .node = TT_NONE};
+    tt_values_source s = {.tensor = of->tensor,
+                          .slot = of->slot,
+                          .run = TT_NONE,
+                          .node = TT_NONE,
+                          .weight = of->weight};
     const uint32_t root = g->tensors[of->tensor].root;
     const uint32_t writer = tt_values_walk_writer(w, of->tensor);
     const lasting *last = find_lasting(f, g, root);
@@ -222,6 +226,35 @@ tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const
     tt_status status = tt_values_walk_all(m, q, true, over, take, &f, &out->counts, err);
     free(f.list);
     tt_idmap_free(&f.by_place);
+    return status;
+}
+
+/* What was seen of that weight already; NULL: nothing. */
+static const tt_values_weight *seen_before(const tt_values_first *f, const tt_values_source *until)
+{
+    for (size_t i = 0; i < f->n_births; i++)
+        for (uint32_t k = 0; k < f->births[i].n_sources; k++) {
+            const tt_values_source *s = &f->births[i].sources[k];
+            if (s == until) return NULL;
+            if (s->weight == until->weight) return &s->in_file;
+        }
+    return NULL;
+}
+
+tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_values_first *f,
+                                  tt_error *err)
+{
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < f->n_births; i++)
+        for (uint32_t k = 0; k < f->births[i].n_sources && status == TT_OK; k++) {
+            tt_values_source *s = &f->births[i].sources[k];
+            if (s->weight == TT_NONE) continue;
+            const tt_values_weight *seen = seen_before(f, s);
+            if (seen)
+                s->in_file = *seen;
+            else
+                status = tt_values_weight_look(m, s->weight, over, &s->in_file, err);
+        }
     return status;
 }
 
