@@ -256,6 +256,18 @@ static int show(const struct options *o, const tt_model *m)
     return code == TT_EXIT_OK && found ? TT_EXIT_DIFFERS : code;
 }
 
+static int report_none(const struct options *o, const tt_model *m)
+{
+    char text[4 * 64];
+    const char *asked = tt_model_environment(m, "capture_values");
+    if (asked && strcmp(asked, "off") != 0)
+        return tt_report_usage("%s: no output was taken: --values=%s selected none that was "
+                               "executed",
+                               o->input.path, tt_trace_text(text, sizeof text, asked));
+    return tt_report_usage("%s: values were not recorded: run with --values=stats (or hash, full)",
+                           o->input.path);
+}
+
 static const struct argp_child children[] = {
     {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
 
@@ -278,10 +290,7 @@ int tt_cmd_values(int argc, char **argv)
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (!o.limited && !o.input.json) o.query.limit = TABLE_LIMIT;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
-    if (code == TT_EXIT_OK && !tt_outputs_any(m))
-        code = tt_report_usage("%s: values were not recorded: run with --values=stats (or hash, "
-                               "full)",
-                               o.input.path);
+    if (code == TT_EXIT_OK && !tt_outputs_any(m)) code = report_none(&o, m);
     if (code == TT_EXIT_OK) code = show(&o, m);
     tt_model_close(m);
     return code;

@@ -222,6 +222,11 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
         say(t, "%s parts of the data of outputs were dropped (%s)",
             tt_units_count(count, o->data_dropped),
             t->capture.limit_bytes ? "see --limit" : "the disk did not take them in time");
+    if (t->capture.values && o->ops && o->outputs == 0)
+        say(t,
+            "no output was taken: --values=%s selects no node that was computed "
+            "(`tensortrace log %s` lists them)",
+            t->capture.values, file->path);
     report_bad(t, file);
 }
 

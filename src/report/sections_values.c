@@ -53,6 +53,24 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
     }
 }
 
+/* Where it comes from, as far as its sources tell. */
+static const char *say_origin(tt_page *p, const tt_analysis *a, const tt_values_birth *b)
+{
+    bool unknown = false;
+    if (b->kind != TT_BIRTH_BORN)
+        return "not all of its sources were measured, so it is born there or in one of them.";
+    for (uint32_t i = 0; i < b->n_sources; i++) {
+        const tt_values_source *s = &b->sources[i];
+        if (s->weight == TT_NONE) continue;
+        if (s->in_file.n_bad)
+            return tt_page_format(p, "it comes from the model's file, with %s.",
+                                  a->m->weights[s->weight].name);
+        unknown = unknown || !s->in_file.looked_at;
+    }
+    return unknown ? "no output that it reads is bad, so it is born there or in a weight."
+                   : "nothing that it reads is bad, so it is born there.";
+}
+
 static void say_bad(tt_page *p, const tt_analysis *a)
 {
     const tt_values_first *f = &a->values_first;
@@ -61,12 +79,7 @@ static void say_bad(tt_page *p, const tt_analysis *a)
     tt_page_say(p, TT_BLOCK_ANSWER,
                 "No: %s outputs of %s hold NaN or infinities. The first is %s, of %s, in %s: %s",
                 tt_say_count(p, (double)f->counts.bad), tt_say_count(p, (double)f->counts.outputs),
-                t->name, t->op_desc, say_where(p, a, b->row.run),
-                b->kind == TT_BIRTH_BORN
-                    ? "none of its sources that are measured is bad, so it is born there or in a "
-                      "weight."
-                    : "not all of its sources were measured, so it is born there or in one of "
-                      "them.");
+                t->name, t->op_desc, say_where(p, a, b->row.run), say_origin(p, a, b));
     tt_page_say(p, TT_BLOCK_TEXT, "%s more outputs are bad behind it, in %s tokens; the logits %s.",
                 tt_say_count(p, (double)f->bad_after), tt_say_count(p, (double)f->tokens_bad),
                 f->logits == 0       ? "were not measured"

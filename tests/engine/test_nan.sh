@@ -23,6 +23,8 @@ patch inf.gguf "$(offset blk.2.ffn_down.weight 5 3)" '\000\000\200\177'
 # 1e30 each: what comes out of both is finite, their product is not.
 patch large.gguf "$(offset blk.2.ffn_gate.weight 7 3)" '\312\362\111\161'
 patch large.gguf "$(offset blk.2.ffn_up.weight 7 3)" '\312\362\111\161'
+# 1e6: a value that a cache of halves cannot hold.
+patch half.gguf "$(offset blk.1.attn_v.weight 0 0)" '\000\044\164\111'
 
 # traced MODEL OPTION...: t.ttrace of a short run.
 traced() {
@@ -92,11 +94,30 @@ for engine in $(engines); do
     grep -q '"max": [0-9.]*e+\{0,1\}2[89]\|"max": [0-9.]*e+\{0,1\}30' first.json || fail "$about: no large source"
 done
 
+for engine in $(engines); do
+    about="$engine half"
+    traced half.gguf -t 2 --values=stats
+    first_bad 1
+    # Rows that are copied into the cache; what it held before is no source of them.
+    grep -q '^first bad .*cache.*, output of [A-Z+]*\(SET_ROWS\|CPY\), ' first.out || fail "$about: $(cat first.out)"
+    says "born here"
+    grep -q UNMEASURED first.out && fail "$about: what is written into is told as a source"
+    says "finite Vcur-1"
+done
+
 engine=$(engines | tail -n 1)
+about="a selection of nothing"
+traced tiny.gguf -t 2 --values='stats:blk.*'
+grep -q 'no output was taken: --values=stats:blk.\* selects no node that was computed' err.txt || fail "$about: not told"
+first_bad 2
+says "no output was taken: --values=stats:blk.* selected none that was executed"
 about="one thread"
 traced nan.gguf -t 1 --values=stats
 first_bad 1
 nan_is_found
+"$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
+says "it comes from the model's file, with blk.2.ffn_down.weight."
+says "weight: 1 NaN and 0 infinite of"
 about="inf"
 traced inf.gguf -t 2 --values=hash
 first_bad 1

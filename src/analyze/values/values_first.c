@@ -135,7 +135,9 @@ static void look_at_sources(const finding *f, tt_values_walk *w, const tt_values
                             const tt_op *op, tt_values_birth *b)
 {
     for (uint32_t i = 0; i < op->n_sources; i++) {
-        tt_values_source s = look(f, w, seen->run, op->graph, &op->sources[i]);
+        const tt_op_source *of = &op->sources[i];
+        if (tt_op_writes_into(op->graph, of->node, of->slot)) continue;
+        tt_values_source s = look(f, w, seen->run, op->graph, of);
         if (b->n_sources < TT_VALUES_SOURCES_MAX)
             b->sources[b->n_sources++] = s;
         else if (matters_more(s.state, b->sources[TT_VALUES_SOURCES_MAX - 1].state))
