@@ -68,7 +68,7 @@ static const char *say_origin(tt_page *p, const tt_analysis *a, const tt_values_
         unknown = unknown || !s->in_file.looked_at;
     }
     return unknown ? "no output that it reads is bad, so it is born there or in a weight."
-                   : "nothing that it reads is bad, so it is born there.";
+                   : "no output that it reads is bad, so it is born there.";
 }
 
 static void say_bad(tt_page *p, const tt_analysis *a)
@@ -142,29 +142,46 @@ static void growth_rows(tt_page *p, tt_page_table *t, const char *phase,
     }
 }
 
-static void say_growth(tt_page *p, const tt_analysis *a)
+/* A line needs two points: with one NaN in an early layer there may be none. */
+static bool has_line(const tt_values_growth *list, uint32_t n)
+{
+    uint32_t points = 0;
+    for (uint32_t l = 0; l < n; l++)
+        points += list[l].all.has_range && list[l].layer_id >= 0;
+    return points > 1;
+}
+
+static void draw_growth(tt_page *p, const tt_analysis *a, tt_values_growth *const list[2],
+                        const uint64_t batches[2])
 {
     static const char *const names[][2] = {{"RMS, prompt", "largest, prompt"},
                                            {"RMS, generated", "largest, generated"}};
+    const uint32_t n = a->values_grid.n_layers;
+    if (!has_line(list[0], n) && !has_line(list[1], n)) return;
+    tt_plot *plot = tt_page_plot(
+        p, tt_page_format(p, "RMS and largest magnitude of %s", place_of(a)), "layer", "");
+    if (plot) {
+        plot->log_y = plot->x_integers = true;
+        plot->height = 300;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (batches[i]) draw(plot, list[i], n, names[i], 1 + i);
+    tt_plot_describe(plot, "Lines over the layers, for the prompt and for what was generated. "
+                           "The table has the figures.");
+}
+
+static void say_growth(tt_page *p, const tt_analysis *a)
+{
     static const char *const titles[] = {"Phase",  "Layer>",   "RMS>", "To layer before>",
                                          "Least>", "Largest>", "Bad>"};
     const tt_values_grid *g = &a->values_grid;
     tt_values_growth *list[2] = {calloc((size_t)g->n_layers + 1, sizeof **list),
                                  calloc((size_t)g->n_layers + 1, sizeof **list)};
     if (g->n_layers && list[0] && list[1]) {
-        tt_plot *plot = tt_page_plot(
-            p, tt_page_format(p, "RMS and largest magnitude of %s", place_of(a)), "layer", "");
-        if (plot) {
-            plot->log_y = plot->x_integers = true;
-            plot->height = 300;
-        }
         uint64_t batches[2];
-        for (unsigned i = 0; i < 2; i++) {
+        for (unsigned i = 0; i < 2; i++)
             batches[i] = tt_values_growth_of(a->m, g, TT_PHASE_PROMPT + i, list[i]);
-            if (batches[i]) draw(plot, list[i], g->n_layers, names[i], 1 + i);
-        }
-        tt_plot_describe(plot, "Lines over the layers, for the prompt and for what was generated. "
-                               "The table has the figures.");
+        draw_growth(p, a, list, batches);
         tt_page_table *t =
             tt_page_table_begin(p, tt_page_format(p, "%s over the layers", place_of(a)), 7, titles);
         if (t) t->folded = true;

@@ -104,6 +104,10 @@ for engine in $(engines); do
     grep -q UNMEASURED first.out && fail "$about: what is written into is told as a source"
     says "finite Vcur-1"
 done
+# One layer is finite: no line, so no plot.
+"$TT_BIN" report --no-measure -o half.html t.ttrace >/dev/null 2>&1 || fail "$about: exit of report"
+grep -q "l_out over the layers" half.html || fail "$about: no table over the layers"
+grep -q "RMS and largest magnitude of l_out" half.html && fail "$about: a plot of nothing"
 
 engine=$(engines | tail -n 1)
 about="a selection of nothing"
@@ -116,7 +120,7 @@ traced nan.gguf -t 1 --values=stats
 first_bad 1
 nan_is_found
 "$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
-says "it comes from the model's file, with blk.2.ffn_down.weight."
+says "it comes from the model's file, with blk.2.ffn"
 says "weight: 1 NaN and 0 infinite of"
 about="inf"
 traced inf.gguf -t 2 --values=hash
@@ -173,6 +177,8 @@ says "ffn_out 8 "
 says "outputs stand out among those of the same place and phase"
 "$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
 says "Yes: no NaN and no infinity in"
+"$TT_BIN" report --no-measure -o sound.html t.ttrace >/dev/null 2>&1 || fail "$about: exit of report"
+grep -q "RMS and largest magnitude of l_out" sound.html || fail "$about: no plot"
 about="without values"
 traced tiny.gguf -t 2
 first_bad 2
