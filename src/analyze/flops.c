@@ -185,14 +185,6 @@ static uint64_t packed_bytes(const tt_tensor *t)
     return bytes < t->size_bytes ? bytes : t->size_bytes;
 }
 
-/* Sources that name where the result goes. */
-static bool only_written(const tt_graph *g, const tt_op_source *s)
-{
-    const char *op = g->tensors[s->node].op_name;
-    return (s->slot == 1 && strcmp(op, "CPY") == 0) ||
-           (s->slot == 2 && strcmp(op, "SET_ROWS") == 0);
-}
-
 static uint64_t written_bytes(const tt_graph *g, const tt_tensor *d)
 {
     const tt_tensor *rows = strcmp(d->op_name, "SET_ROWS") == 0 ? source(g, d, 0) : NULL;
@@ -216,7 +208,7 @@ void tt_cost_of(const tt_op *op, tt_cost *cost)
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const tt_op_source *s = &op->sources[i];
         uint64_t all = packed_bytes(&g->tensors[s->tensor]);
-        if (only_written(g, s)) continue;
+        if (tt_op_writes_into(g, s->node, s->slot)) continue;
         cost->read_bytes = plus(cost->read_bytes, s->read_bytes < all ? s->read_bytes : all);
         cost->at_most |= s->at_most;
     }

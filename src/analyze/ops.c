@@ -66,6 +66,13 @@ static bool is_inside(const tt_op *op, uint32_t tensor)
     return false;
 }
 
+bool tt_op_writes_into(const tt_graph *g, uint32_t node, uint32_t slot)
+{
+    const tt_tensor *t = &g->tensors[node];
+    return slot > 0 && g->tensors[t->src[slot]].root == t->root &&
+           (strcmp(t->op_name, "SET_ROWS") == 0 || strcmp(t->op_name, "CPY") == 0);
+}
+
 static void add_sources(const tt_model *m, tt_op *op, const tt_tensor *node)
 {
     const tt_graph *g = op->graph;

@@ -46,6 +46,9 @@ typedef enum tt_pick {
  * *stride_bytes the distance of what is picked. */
 tt_pick tt_op_pick(const tt_graph *g, uint32_t node, uint32_t slot, uint32_t *numbers,
                    uint64_t *stride_bytes);
+/* Whether that source (not TT_NONE) of the node is only where its result goes: SET_ROWS and CPY
+ * name what they write into among their sources, and do not read it. */
+bool tt_op_writes_into(const tt_graph *g, uint32_t node, uint32_t slot);
 /* Saturating. */
 uint64_t tt_elements(const tt_tensor *t);
 

@@ -29,7 +29,7 @@ void tt_values_put_summary(tt_json *j, const tt_model *m, const tt_values_counts
     tt_json_object_end(j);
 }
 
-static void put_four(tt_json *j, const char *key, const uint64_t v[4])
+void tt_values_put_four(tt_json *j, const char *key, const uint64_t v[4])
 {
     tt_json_key(j, key);
     tt_json_array(j);
@@ -80,7 +80,7 @@ void tt_values_put_which(tt_json *j, const tt_model *m, uint32_t run, uint32_t n
         tt_json_null(j);
     tt_json_kv_string(j, "component", t->place.component);
     tt_json_kv_string(j, "type", t->type_name);
-    put_four(j, "shape", of.ne);
+    tt_values_put_four(j, "shape", of.ne);
 }
 
 void tt_values_put_print(tt_json *j, const tt_graph *g, uint32_t node, const tt_fingerprint *p,
@@ -93,7 +93,7 @@ void tt_values_put_print(tt_json *j, const tt_graph *g, uint32_t node, const tt_
     tt_json_kv_u64(j, "n_inf", p->n_inf);
     tt_json_kv_u64_or_null(j, "first_bad", bad, p->first_bad);
     if (bad && tt_values_coordinates(g, node, p->first_bad, at)) {
-        put_four(j, "first_bad_at", at);
+        tt_values_put_four(j, "first_bad_at", at);
     } else {
         tt_json_key(j, "first_bad_at");
         tt_json_null(j);

@@ -43,4 +43,10 @@ void tt_values_outliers_json(tt_json *j, const tt_values_view *v, const tt_model
  * "max", "mean", "rms", "hash", "blake3", ["prefix", "samples"]}. */
 void tt_values_row_json(tt_json *j, const tt_model *m, const tt_values_row *r, bool samples);
 
+/* What was seen of a weight in the model's file: "1 NaN and 0 infinite of 65,536 elements, the
+ * first at [3, 5, 0, 0]", "all 65,536 elements are finite", "was not looked at: ...". Returns out.
+ */
+#define TT_VALUES_WEIGHT_TEXT 200
+const char *tt_values_weight_text(char *out, size_t room, const tt_values_weight *w);
+
 #endif

@@ -1,5 +1,36 @@
 #include "answer/values_parts.h"
 
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void put_weight(tt_json *j, const tt_model *m, const tt_values_source *s)
+{
+    const tt_values_weight *w = &s->in_file;
+    tt_json_key(j, "weight");
+    if (s->weight == TT_NONE) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_object(j);
+    tt_json_kv_string(j, "file", m->files[m->weights[s->weight].file].path);
+    tt_json_kv_bool(j, "looked_at", w->looked_at);
+    tt_json_kv_string(j, "why_not", w->why_not);
+    tt_json_kv_u64_or_null(j, "elements", w->looked_at, w->elements);
+    tt_json_kv_u64_or_null(j, "n_bad", w->looked_at, w->n_bad);
+    tt_json_kv_u64_or_null(j, "n_nan", w->looked_at && w->told_apart, w->n_nan);
+    tt_json_kv_u64_or_null(j, "n_inf", w->looked_at && w->told_apart, w->n_inf);
+    tt_json_kv_u64_or_null(j, "first_bad", w->n_bad > 0, w->first_bad);
+    if (w->n_bad && w->has_place) {
+        tt_values_put_four(j, "first_bad_at", w->first_bad_at);
+    } else {
+        tt_json_key(j, "first_bad_at");
+        tt_json_null(j);
+    }
+    tt_json_object_end(j);
+}
+
 static void put_source(tt_json *j, const tt_model *m, const tt_graph *g, const tt_values_source *s)
 {
     const tt_tensor *t = &g->tensors[s->tensor], *root = &g->tensors[t->root];
@@ -19,6 +50,7 @@ static void put_source(tt_json *j, const tt_model *m, const tt_graph *g, const t
         if (s->measured) tt_values_put_print(j, from, s->node, &s->print, false);
         tt_json_object_end(j);
     }
+    put_weight(j, m, s);
     tt_json_object_end(j);
 }
 
@@ -79,4 +111,32 @@ void tt_values_first_json(tt_json *j, const tt_values_view *v, const tt_model *m
     put_spread(j, m, f);
     tt_values_put_summary(j, m, &f->counts);
     tt_json_object_end(j);
+}
+
+const char *tt_values_weight_text(char *out, size_t room, const tt_values_weight *w)
+{
+    char n[TT_UNITS_TEXT], of[TT_UNITS_TEXT], where[4 * 24] = "";
+    const uint64_t *at = w->first_bad_at;
+    if (!w->looked_at) {
+        (void)snprintf(out, room, "was not looked at: %s", w->why_not ? w->why_not : "not asked");
+        return out;
+    }
+    (void)tt_units_count(of, w->elements);
+    if (w->n_bad == 0) {
+        (void)snprintf(out, room, "all %s elements are finite", of);
+        return out;
+    }
+    if (w->has_place)
+        (void)snprintf(where, sizeof where, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]",
+                       at[0], at[1], at[2], at[3]);
+    else
+        (void)snprintf(where, sizeof where, "element %" PRIu64, w->first_bad);
+    if (w->told_apart)
+        (void)snprintf(out, room, "%s NaN and %s infinite of %s elements, the first at %s",
+                       tt_units_count(n, w->n_nan),
+                       tt_units_count((char[TT_UNITS_TEXT]){0}, w->n_inf), of, where);
+    else
+        (void)snprintf(out, room, "%s of %s elements are not finite, the first at %s",
+                       tt_units_count(n, w->n_bad), of, where);
+    return out;
 }

@@ -218,6 +218,7 @@ static tt_status first_bad(const struct options *o, const tt_values_view *v, con
 {
     tt_values_first f;
     tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, err);
+    if (status == TT_OK) status = tt_values_first_weights(m, NULL, &f, err);
     /* Nothing looked at is not the same as nothing found. */
     if (status == TT_OK && f.counts.outputs == 0)
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
@@ -258,14 +259,15 @@ static int show(const struct options *o, const tt_model *m)
 /* Why there are none, and how there would be. */
 static int no_values(const char *path, const tt_model *m)
 {
+    char text[4 * 64];
     const char *asked = tt_model_environment(m, "capture_values");
     if (!asked || strcmp(asked, "off") == 0 || strncmp(asked, "not observed", 12) == 0)
         return tt_report_usage("%s: values were not recorded: run with --values=stats (or hash, "
                                "full)",
                                path);
-    return tt_report_usage("%s: no values: none of its outputs fits what was asked for, %s; "
+    return tt_report_usage("%s: no output was taken: --values=%s selected none that was executed; "
                            "--values=hash (or TENSORTRACE_VALUES=hash) takes all",
-                           path, asked);
+                           path, tt_trace_text(text, sizeof text, asked));
 }
 
 static const struct argp_child children[] = {

@@ -1,5 +1,6 @@
 #include "cli/traced.h"
 
+#include "analyze/values/values_first.h"
 #include "base/units.h"
 #include "cli/hook_path.h"
 #include "cli/trace_options.h"
@@ -161,29 +162,56 @@ static void remove_unlisted(const tt_traced *t, tt_session *session)
         (void)unlink(part);
 }
 
-/* "ffn_down-3 at token 0", from the trace; false when it is not in there (any more). */
-static bool name_output(const char *path, uint64_t place, char *text, size_t size)
+/* Looks for bad outputs in the trace, as `values --first-bad` does: infinities of attention masks
+ * are none. "ffn_down-3 at token 0" is the first; "" when there is none. False when the trace
+ * cannot be asked. */
+static bool find_bad(const char *path, tt_values_counts *counts, char *text, size_t size)
 {
+    static const tt_values_query all;
+    tt_values_first f;
     tt_model *m;
-    if (tt_model_open(path, &m, NULL) != TT_OK) return false;
-    uint32_t run = tt_model_run(m, (uint32_t)((place - 1) >> 32)), node = (uint32_t)(place - 1);
-    const tt_run *r = run == TT_NONE ? NULL : &m->runs[run];
-    bool known = r && r->graph != TT_NONE && node < m->graphs[r->graph].n_nodes;
     char name[4 * 64];
-    if (known)
-        (void)snprintf(text, size, "%s",
-                       tt_trace_text(name, sizeof name, m->graphs[r->graph].tensors[node].name));
-    if (known && r->batch != TT_NONE) {
-        size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, " at token %" PRIu32, tt_model_token(m, r->batch));
+    text[0] = 0;
+    if (tt_model_open(path, &m, NULL) != TT_OK) return false;
+    const bool asked = tt_values_first_bad(m, &all, NULL, &f, NULL) == TT_OK;
+    if (asked && f.found) {
+        const tt_values_row *row = &f.births[0].row;
+        const tt_run *r = &m->runs[row->run];
+        tt_trace_text(name, sizeof name, m->graphs[r->graph].tensors[row->node].name);
+        if (r->batch == TT_NONE)
+            (void)snprintf(text, size, "%s", name);
+        else
+            (void)snprintf(text, size, "%s at token %" PRIu32, name, tt_model_token(m, r->batch));
     }
+    *counts = f.counts;
+    tt_values_first_free(&f);
     tt_model_close(m);
-    return known;
+    return asked;
+}
+
+static void report_bad(const tt_traced *t, const tt_session_file *file)
+{
+    const uint64_t taken = file->outcome.outputs_not_finite;
+    char count[TT_UNITS_TEXT], first[5 * 64];
+    tt_values_counts c;
+    if (!taken) return;
+    const bool asked = find_bad(file->path, &c, first, sizeof first);
+    if (asked && c.bad)
+        say(t,
+            "%s output%s hold%s NaN or infinity, first: %s: see `tensortrace values --first-bad "
+            "%s`",
+            tt_units_count(count, c.bad), c.bad == 1 ? "" : "s", c.bad == 1 ? "s" : "", first,
+            file->path);
+    /* A flight recorder threw them away, or parts were dropped. */
+    else if (!asked || c.masking < taken)
+        say(t,
+            "%s outputs held NaN or infinity (a mask's, perhaps), and %s does not hold all of them",
+            tt_units_count(count, taken), file->path);
 }
 
 static void report_outputs(const tt_traced *t, const tt_session_file *file)
 {
-    char count[TT_UNITS_TEXT], first[5 * 64];
+    char count[TT_UNITS_TEXT];
     const tt_outcome *o = &file->outcome;
     const char *full = t->capture.limit_bytes ? "see --limit and --thread-memory"
                                               : "a thread's memory was full: see --thread-memory";
@@ -194,14 +222,12 @@ static void report_outputs(const tt_traced *t, const tt_session_file *file)
         say(t, "%s parts of the data of outputs were dropped (%s)",
             tt_units_count(count, o->data_dropped),
             t->capture.limit_bytes ? "see --limit" : "the disk did not take them in time");
-    if (!o->outputs_not_finite) return;
-    bool known = name_output(file->path, o->first_not_finite, first, sizeof first);
-    say(t,
-        "%s output%s hold%s NaN or infinity%s%s: whether that is a fault or a mask's, "
-        "`tensortrace values --first-bad %s` says",
-        tt_units_count(count, o->outputs_not_finite), o->outputs_not_finite == 1 ? "" : "s",
-        o->outputs_not_finite == 1 ? "s" : "", known ? ", first: " : "", known ? first : "",
-        file->path);
+    if (t->capture.values && o->ops && o->outputs == 0)
+        say(t,
+            "no output was taken: --values=%s selects no node that was computed "
+            "(`tensortrace log %s` lists them)",
+            t->capture.values, file->path);
+    report_bad(t, file);
 }
 
 static void report_file(const tt_traced *t, const tt_session_file *file)

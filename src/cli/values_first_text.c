@@ -7,6 +7,7 @@
 #include "cli/values_view.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,10 +58,25 @@ static void print_what(const tt_model *m, const tt_values_row *r)
 }
 
 /* Weights are what else may hold it: they are read as they are. */
+static void print_weights(const tt_model *m, const tt_values_birth *b)
+{
+    char name[NAME_TEXT], file[4 * PATH_MAX], text[TT_VALUES_WEIGHT_TEXT];
+    for (uint32_t i = 0; i < b->n_sources; i++) {
+        const tt_values_source *s = &b->sources[i];
+        if (s->weight == TT_NONE) continue;
+        const tt_weight *w = &m->weights[s->weight];
+        printf("             the weight %s in %s: %s\n", tt_trace_text(name, sizeof name, w->name),
+               tt_trace_text(file, sizeof file, m->files[w->file].path),
+               tt_values_weight_text(text, sizeof text, &s->in_file));
+        if (!s->in_file.looked_at)
+            printf("             if it holds NaN or infinities, they come from there\n");
+        else if (s->in_file.n_bad)
+            printf("             it comes from the model's file\n");
+    }
+}
+
 static void print_verdict(const tt_model *m, const tt_values_birth *b)
 {
-    const tt_graph *g = &m->graphs[m->runs[b->row.run].graph];
-    char name[NAME_TEXT];
     if (b->kind == TT_BIRTH_INHERITED) {
         printf("inherited    a source of it is bad; the filters hide where that began\n");
         return;
@@ -68,14 +84,23 @@ static void print_verdict(const tt_model *m, const tt_values_birth *b)
     if (b->kind == TT_BIRTH_UNCERTAIN) {
         printf("uncertain    no source that was measured is bad, but not all were measured: it is "
                "born here, or in one of those\n");
+        print_weights(m, b);
         return;
     }
-    printf("born here    no source of it is bad\n");
-    for (uint32_t i = 0; i < b->n_sources; i++)
-        if (b->sources[i].state == TT_STATE_WEIGHT)
-            printf("             the weight %s is not measured: if it holds NaN or infinities, "
-                   "they come from there\n",
-                   tt_trace_text(name, sizeof name, g->tensors[b->sources[i].tensor].name));
+    printf("born here    no output that it reads is bad\n");
+    print_weights(m, b);
+}
+
+static const char *state_text(const tt_values_source *s)
+{
+    const tt_values_weight *w = &s->in_file;
+    if (s->state == TT_STATE_WEIGHT)
+        return !w->looked_at ? "weight, not looked at"
+               : w->n_bad    ? "weight, NOT FINITE"
+                             : "weight, finite";
+    return s->state == TT_STATE_INPUT        ? "input, not measured"
+           : s->state == TT_STATE_UNMEASURED ? "UNMEASURED"
+                                             : tt_values_state_name(s->state);
 }
 
 static bool print_sources(const tt_model *m, const tt_values_birth *b)
@@ -102,11 +127,7 @@ static bool print_sources(const tt_model *m, const tt_values_birth *b)
         }
         tt_table_row(t, (const char *[]){
                             slot, tt_trace_text(name, sizeof name, g->tensors[s->tensor].name),
-                            s->state == TT_STATE_WEIGHT       ? "weight, not measured"
-                            : s->state == TT_STATE_INPUT      ? "input, not measured"
-                            : s->state == TT_STATE_UNMEASURED ? "UNMEASURED"
-                                                              : tt_values_state_name(s->state),
-                            writer, where,
+                            state_text(s), writer, where,
                             known ? tt_values_real_text(reals[0], true, (double)s->print.min) : "",
                             known ? tt_values_real_text(reals[1], true, (double)s->print.max) : "",
                             known ? tt_values_real_text(reals[2], true, s->print.rms) : ""});

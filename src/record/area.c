@@ -444,8 +444,8 @@ tt_outcome tt_area_outcome(const tt_area_map *map)
     tt_outcome o = {.batches = atomic_load(&c->batches),
                     .batches_after_limit = atomic_load(&c->batches_after_limit),
                     .data_dropped = atomic_load(&c->data_dropped),
-                    .outputs_not_finite = atomic_load(&c->outputs_not_finite),
-                    .first_not_finite = atomic_load(&c->first_not_finite)};
+                    .outputs = atomic_load(&c->outputs),
+                    .outputs_not_finite = atomic_load(&c->outputs_not_finite)};
     uint64_t details;
     tt_area_totals(map, &o.ops, &o.dropped);
     tt_area_detail_totals(map, &details, &o.details_dropped);

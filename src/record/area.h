@@ -66,7 +66,6 @@ typedef struct tt_area_counts {
     _Atomic uint64_t data_dropped; /* parts of outputs' data */
     _Atomic uint64_t outputs;      /* fingerprints that were taken */
     _Atomic uint64_t outputs_not_finite;
-    _Atomic uint64_t first_not_finite; /* of them the first: tt_outcome_place; 0: there is none */
 } tt_area_counts;
 
 typedef struct tt_area {

@@ -132,6 +132,7 @@ static tt_status add_values(tt_analysis *a, tt_error *err)
     a->has_values = tt_outputs_any(a->m);
     if (!a->has_values) return TT_OK;
     tt_status status = tt_values_first_bad(a->m, &all, NULL, &a->values_first, err);
+    if (status == TT_OK) status = tt_values_first_weights(a->m, NULL, &a->values_first, err);
     if (status == TT_OK) status = tt_values_grid_make(a->m, &all, NULL, NULL, &a->values_grid, err);
     if (status == TT_OK)
         status = tt_values_outliers_make(a->m, &some, NULL, &a->values_outliers, err);

@@ -1,4 +1,5 @@
 /* What the ops put out: NaN and infinities, RMS and range over the layers, what stands out. */
+#include "answer/values.h"
 #include "report/sections.h"
 
 #include <math.h>
@@ -34,9 +35,14 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
     for (uint32_t i = 0; i < b->n_sources; i++) {
         const tt_values_source *s = &b->sources[i];
         const bool known = s->measured && s->print.has_range;
+        char text[TT_VALUES_WEIGHT_TEXT];
         const char *cells[] = {
             g->tensors[s->tensor].name,
-            s->state == TT_STATE_UNMEASURED ? "UNMEASURED" : tt_values_state_name(s->state),
+            s->state == TT_STATE_UNMEASURED ? "UNMEASURED"
+            : s->weight != TT_NONE
+                ? tt_page_format(p, "weight: %s",
+                                 tt_values_weight_text(text, sizeof text, &s->in_file))
+                : tt_values_state_name(s->state),
             s->run == TT_NONE ? ""
                               : tt_page_format(p, "%s in %s", name_of(a, s->run, s->node),
                                                say_where(p, a, s->run)),
@@ -47,6 +53,24 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
     }
 }
 
+/* Where it comes from, as far as its sources tell. */
+static const char *say_origin(tt_page *p, const tt_analysis *a, const tt_values_birth *b)
+{
+    bool unknown = false;
+    if (b->kind != TT_BIRTH_BORN)
+        return "not all of its sources were measured, so it is born there or in one of them.";
+    for (uint32_t i = 0; i < b->n_sources; i++) {
+        const tt_values_source *s = &b->sources[i];
+        if (s->weight == TT_NONE) continue;
+        if (s->in_file.n_bad)
+            return tt_page_format(p, "it comes from the model's file, with %s.",
+                                  a->m->weights[s->weight].name);
+        unknown = unknown || !s->in_file.looked_at;
+    }
+    return unknown ? "no output that it reads is bad, so it is born there or in a weight."
+                   : "no output that it reads is bad, so it is born there.";
+}
+
 static void say_bad(tt_page *p, const tt_analysis *a)
 {
     const tt_values_first *f = &a->values_first;
@@ -55,12 +79,7 @@ static void say_bad(tt_page *p, const tt_analysis *a)
     tt_page_say(p, TT_BLOCK_ANSWER,
                 "No: %s outputs of %s hold NaN or infinities. The first is %s, of %s, in %s: %s",
                 tt_say_count(p, (double)f->counts.bad), tt_say_count(p, (double)f->counts.outputs),
-                t->name, t->op_desc, say_where(p, a, b->row.run),
-                b->kind == TT_BIRTH_BORN
-                    ? "none of its sources that are measured is bad, so it is born there or in a "
-                      "weight."
-                    : "not all of its sources were measured, so it is born there or in one of "
-                      "them.");
+                t->name, t->op_desc, say_where(p, a, b->row.run), say_origin(p, a, b));
     tt_page_say(p, TT_BLOCK_TEXT, "%s more outputs are bad behind it, in %s tokens; the logits %s.",
                 tt_say_count(p, (double)f->bad_after), tt_say_count(p, (double)f->tokens_bad),
                 f->logits == 0       ? "were not measured"
@@ -123,29 +142,46 @@ static void growth_rows(tt_page *p, tt_page_table *t, const char *phase,
     }
 }
 
-static void say_growth(tt_page *p, const tt_analysis *a)
+/* A line needs two points: with one NaN in an early layer there may be none. */
+static bool has_line(const tt_values_growth *list, uint32_t n)
+{
+    uint32_t points = 0;
+    for (uint32_t l = 0; l < n; l++)
+        points += list[l].all.has_range && list[l].layer_id >= 0;
+    return points > 1;
+}
+
+static void draw_growth(tt_page *p, const tt_analysis *a, tt_values_growth *const list[2],
+                        const uint64_t batches[2])
 {
     static const char *const names[][2] = {{"RMS, prompt", "largest, prompt"},
                                            {"RMS, generated", "largest, generated"}};
+    const uint32_t n = a->values_grid.n_layers;
+    if (!has_line(list[0], n) && !has_line(list[1], n)) return;
+    tt_plot *plot = tt_page_plot(
+        p, tt_page_format(p, "RMS and largest magnitude of %s", place_of(a)), "layer", "");
+    if (plot) {
+        plot->log_y = plot->x_integers = true;
+        plot->height = 300;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (batches[i]) draw(plot, list[i], n, names[i], 1 + i);
+    tt_plot_describe(plot, "Lines over the layers, for the prompt and for what was generated. "
+                           "The table has the figures.");
+}
+
+static void say_growth(tt_page *p, const tt_analysis *a)
+{
     static const char *const titles[] = {"Phase",  "Layer>",   "RMS>", "To layer before>",
                                          "Least>", "Largest>", "Bad>"};
     const tt_values_grid *g = &a->values_grid;
     tt_values_growth *list[2] = {calloc((size_t)g->n_layers + 1, sizeof **list),
                                  calloc((size_t)g->n_layers + 1, sizeof **list)};
     if (g->n_layers && list[0] && list[1]) {
-        tt_plot *plot = tt_page_plot(
-            p, tt_page_format(p, "RMS and largest magnitude of %s", place_of(a)), "layer", "");
-        if (plot) {
-            plot->log_y = plot->x_integers = true;
-            plot->height = 300;
-        }
         uint64_t batches[2];
-        for (unsigned i = 0; i < 2; i++) {
+        for (unsigned i = 0; i < 2; i++)
             batches[i] = tt_values_growth_of(a->m, g, TT_PHASE_PROMPT + i, list[i]);
-            if (batches[i]) draw(plot, list[i], g->n_layers, names[i], 1 + i);
-        }
-        tt_plot_describe(plot, "Lines over the layers, for the prompt and for what was generated. "
-                               "The table has the figures.");
+        draw_growth(p, a, list, batches);
         tt_page_table *t =
             tt_page_table_begin(p, tt_page_format(p, "%s over the layers", place_of(a)), 7, titles);
         if (t) t->folded = true;

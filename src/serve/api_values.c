@@ -1,4 +1,5 @@
 /* /api/v1/traces/ID/values and below it: what the ops put out, over layers and tokens. */
+#include "analyze/values/output_data.h"
 #include "analyze/values/values_marks.h"
 #include "answer/values.h"
 #include "serve/columns.h"
@@ -36,7 +37,7 @@ static const tt_values_query everything;
 
 typedef struct overview {
     tt_values_groups places;
-    const char *level; /* of the first output; NULL: there is none */
+    const char *level; /* NULL: there is no output */
 } overview;
 
 static void drop_overview(void *made)
@@ -46,7 +47,7 @@ static void drop_overview(void *made)
     free(o);
 }
 
-/* How much was taken of the outputs, told by one of them. */
+/* How much was taken of the outputs, told by what there is: a text of --values. */
 static tt_status level_of(const tt_model *m, const char **level, tt_error *err)
 {
     tt_outputs outputs = {0};
@@ -55,7 +56,9 @@ static tt_status level_of(const tt_model *m, const char **level, tt_error *err)
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && outputs.n == 0; i++)
         status = tt_outputs_of_run(&outputs, m, i, err);
     if (status == TT_OK && outputs.n > 0)
-        *level = outputs.list[0].print.has_blake3 ? "hash" : "stats";
+        *level = tt_output_data_any(m)              ? "full"
+                 : outputs.list[0].print.has_blake3 ? "hash"
+                                                    : "stats";
     tt_outputs_free(&outputs);
     return status;
 }
@@ -206,6 +209,7 @@ static tt_status make_first(tt_model *m, void **out, tt_error *err)
     tt_values_first *f = calloc(1, sizeof *f);
     if (!f) return no_memory(err);
     tt_status status = tt_values_first_bad(m, &everything, NULL, f, err);
+    if (status == TT_OK) status = tt_values_first_weights(m, NULL, f, err);
     if (status != TT_OK)
         drop_first(f);
     else

@@ -23,6 +23,8 @@ patch inf.gguf "$(offset blk.2.ffn_down.weight 5 3)" '\000\000\200\177'
 # 1e30 each: what comes out of both is finite, their product is not.
 patch large.gguf "$(offset blk.2.ffn_gate.weight 7 3)" '\312\362\111\161'
 patch large.gguf "$(offset blk.2.ffn_up.weight 7 3)" '\312\362\111\161'
+# 1e6: a value that a cache of halves cannot hold.
+patch half.gguf "$(offset blk.1.attn_v.weight 0 0)" '\000\044\164\111'
 
 # traced MODEL OPTION...: t.ttrace of a short run.
 traced() {
@@ -55,7 +57,10 @@ nan_is_found() {
     says "in token 0 (prompt)"
     says "the first at [5, 0, 0, 0], element 5"
     says "born here"
-    says "blk.2.ffn_down.weight weight, not measured"
+    says "blk.2.ffn_down.weight weight, NOT FINITE"
+    says "nan.gguf: 1 NaN and 0 infinite of"
+    says "elements, the first at [3, 5, 0, 0]"
+    says "it comes from the model's file"
     says "finite ffn_" # by the activation, whatever the engine calls it
     says "logits reached in token 0 (prompt)"
     grep -q '"births_total": 2' first.json || fail "$about: born once a token"
@@ -65,6 +70,8 @@ for engine in $(engines); do
     about="$engine tiny"
     traced tiny.gguf -t 2 --values=stats
     first_bad 0
+    # As `values` says it: infinities of a mask are no fault.
+    ! grep NaN err.txt || fail "$about: run tells of NaN or infinity"
     says "nothing bad in"
     about="$engine moe"
     traced moe.gguf -t 2 --values=stats --mode=callback
@@ -73,6 +80,9 @@ for engine in $(engines); do
     traced nan.gguf -t 2 --values=stats
     first_bad 1
     nan_is_found
+    bad=$(sed -n 's/^ *"bad": \([0-9]*\),$/\1/p' first.json)
+    grep -q ": $bad outputs hold NaN or infinity, first: ffn_out-2 at token 0: see" err.txt ||
+        fail "$about: run does not tell of the $bad that values does"
     about="$engine large"
     traced large.gguf -t 2 --values=stats
     first_bad 1
@@ -80,21 +90,71 @@ for engine in $(engines); do
     says "-2, output of"
     says "born here"
     says "the first at [7, "
-    grep -q '"state": "weight"' first.json && fail "$about: a weight is no source of it"
+    grep -q '"looked_at"' first.json && fail "$about: a weight is no source of it"
     grep -q '"max": [0-9.]*e+\{0,1\}2[89]\|"max": [0-9.]*e+\{0,1\}30' first.json || fail "$about: no large source"
 done
 
+for engine in $(engines); do
+    about="$engine half"
+    traced half.gguf -t 2 --values=stats
+    first_bad 1
+    # Rows that are copied into the cache; what it held before is no source of them.
+    grep -q '^first bad .*cache.*, output of [A-Z+]*\(SET_ROWS\|CPY\), ' first.out || fail "$about: $(cat first.out)"
+    says "born here"
+    grep -q UNMEASURED first.out && fail "$about: what is written into is told as a source"
+    says "finite Vcur-1"
+done
+# One layer is finite: no line, so no plot.
+"$TT_BIN" report --no-measure -o half.html t.ttrace >/dev/null 2>&1 || fail "$about: exit of report"
+grep -q "l_out over the layers" half.html || fail "$about: no table over the layers"
+grep -q "RMS and largest magnitude of l_out" half.html && fail "$about: a plot of nothing"
+
 engine=$(engines | tail -n 1)
+about="a selection of nothing"
+traced tiny.gguf -t 2 --values='stats:blk.*'
+grep -q 'no output was taken: --values=stats:blk.\* selects no node that was computed' err.txt || fail "$about: not told"
+first_bad 2
+says "no output was taken: --values=stats:blk.* selected none that was executed"
 about="one thread"
 traced nan.gguf -t 1 --values=stats
 first_bad 1
 nan_is_found
+"$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
+says "it comes from the model's file, with blk.2.ffn"
+says "weight: 1 NaN and 0 infinite of"
 about="inf"
 traced inf.gguf -t 2 --values=hash
 first_bad 1
 says "first bad ffn_out-2, output of MUL_MAT"
 says " 0 NaN and "
 says "the first at [5, 0, 0, 0], element 5"
+says "inf.gguf: 0 NaN and 1 infinite of"
+grep -q '"n_bad": 1,' first.json || fail "$about: n_bad of the weight"
+
+about="a quantised type whose scales are looked at"
+"$TT_BIN" synth --preset tiny --type Q4_K -o q4_k.gguf 2>/dev/null || fail synth
+# A block of 256 elements is 144 bytes: row 5 begins with block 5 * columns / 256; its scale comes first.
+at=$("$TT_BIN" gguf q4_k.gguf --csv | awk -F, '$1 == "blk.2.ffn_down.weight" { print $2 + 5 * $8 / 256 * 144 }')
+printf '\000\176' | dd of=q4_k.gguf bs=1 seek="$at" conv=notrunc status=none || fail "patch q4_k.gguf"
+traced q4_k.gguf -t 2 --values=stats
+first_bad 1
+says "first bad ffn_out-2, output of MUL_MAT"
+says "the first at [5, 0, 0, 0], element 5"
+says "q4_k.gguf: 256 of"
+says "elements are not finite, the first at [0, 5, 0, 0]"
+
+about="a model that is not as it was"
+cp nan.gguf gone.gguf
+traced gone.gguf -t 2 --values=stats
+touch -d 2001-01-01 gone.gguf
+first_bad 1
+says "gone.gguf: was not looked at: it was modified after it was traced"
+says "if it holds NaN or infinities, they come from there"
+grep -q '"looked_at": false' first.json || fail "$about: looked_at"
+rm gone.gguf
+first_bad 1
+says "gone.gguf: was not looked at: No such file or directory"
+says "blk.2.ffn_down.weight weight, not looked at"
 about="a selection"
 traced nan.gguf -t 2 --values=stats:ffn_out-*
 first_bad 1
@@ -117,6 +177,8 @@ says "ffn_out 8 "
 says "outputs stand out among those of the same place and phase"
 "$TT_BIN" report --no-measure --markdown t.ttrace >first.out 2>err.txt || fail "$about: exit of report"
 says "Yes: no NaN and no infinity in"
+"$TT_BIN" report --no-measure -o sound.html t.ttrace >/dev/null 2>&1 || fail "$about: exit of report"
+grep -q "RMS and largest magnitude of l_out" sound.html || fail "$about: no plot"
 about="without values"
 traced tiny.gguf -t 2
 first_bad 2

@@ -48,6 +48,27 @@ test('the palette is worked by arrows, says when nothing is found, and Esc close
     assert.equal(v.fragment().get('token'), '3');
 });
 
+test('no key of a view takes one of those that work everywhere', async ({ open }) => {
+    const v = await open(['tiny', 'again']);
+    const views = (await v.page.getByRole('tab').allTextContents()).map((text) => text.replace(/^\d+\s*/, ''));
+    for (let i = 1; i <= views.length; i++) {
+        await v.press(`Digit${i}`);
+        await v.rest();
+        await v.press('Shift+Slash');
+        await help(v).waitFor();
+        const scopes = await help(v).locator('section').evaluateAll((list) =>
+            list.map((s) => [s.querySelector('h3').textContent, [...s.querySelectorAll('kbd')].map((k) => k.textContent)]),
+        );
+        const everywhere = scopes.find(([scope]) => scope === 'Everywhere')[1];
+        assert.ok(everywhere.includes('<') && everywhere.includes('N'), everywhere.join());
+        // Others are those of a part of a view, while it has the focus.
+        for (const [scope, keys] of scopes.filter(([name]) => views.includes(name)))
+            assert.deepEqual(keys.filter((k) => everywhere.includes(k)), [], scope);
+        await v.press('Escape');
+        await help(v).waitFor({ state: 'hidden' });
+    }
+});
+
 test('? lists the keys of every scope; the page below keeps still', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=log' });
     await v.press('Shift+Slash');

@@ -288,6 +288,23 @@ test('a layout that takes long says so and can be cancelled; the page goes on', 
     await walkTo(v, 'ArrowDown', /Graph: 2,400 nodes/);
 });
 
+test('too many lines to be seen are left out, which is said until one looks from nearer', async ({ open }) => {
+    // Rows of 52 boxes: all of them are in sight at once.
+    const v = await openMadeUp(open, madeUp(2600, (i) => (i < 52 ? [] : [i - 52, i - 51])), '&graph.open=in');
+    await settled(v);
+    await proxy(v).focus();
+    await v.press('Digit0');
+    const said = v.page.getByText(/^[\d,]+ lines inside layers not drawn/);
+    await said.waitFor();
+    await settled(v);
+    const n = Number((await said.textContent()).replace(/ lines.*/, '').replaceAll(',', ''));
+    assert.ok(n > 3000 && n <= 2 * 2548, `${n} lines`);
+    await walkTo(v, 'ArrowDown', /Graph: /);
+    await walkTo(v, 'ArrowDown', /ADD node_/);
+    await v.press('KeyF');
+    await said.waitFor({ state: 'hidden' });
+});
+
 test('of a token of several runs one is chosen, or that of the selected op', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=log&token=5' });
     const asked = [];

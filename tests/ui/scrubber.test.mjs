@@ -94,9 +94,9 @@ test('Space plays from the first token to the last, in order, and Esc ends it', 
 
 test('the speed is chosen by keys, too, and kept in the address', async ({ open }) => {
     const v = await open(['tiny']);
-    await v.press('BracketRight', 'BracketRight');
+    await v.press('Shift+Period', 'Shift+Period');
     await v.untilFragment('speed', '4');
-    await v.press('BracketRight', 'BracketLeft', 'BracketLeft', 'BracketLeft', 'BracketLeft');
+    await v.press('Shift+Period', 'Shift+Comma', 'Shift+Comma', 'Shift+Comma', 'Shift+Comma');
     await v.untilFragment('speed', '0.5');
     await v.page.reload();
     await v.ready();

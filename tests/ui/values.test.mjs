@@ -117,6 +117,9 @@ test('NaN: where it was born, the list of what has it, and marks in every view',
     v.allow(/Multiple readback operations/);
     await v.page.getByText('NaN born at ffn_norm-2').waitFor();
     await v.page.getByText(`Outputs with NaN or Inf: ${summary.bad}`).waitFor();
+    await v.page.getByText("It comes from the model's file, with a weight.").waitFor();
+    const sources = v.page.getByRole('list', { name: 'What it was computed from' });
+    assert.match(await sources.textContent(), /blk\.2\.ffn_norm\.weight: a weight with 1 NaN in the model's file, first at \[17, 0, 0, 0\]/);
     await v.until(async () => (await badPixels(v, '.values-host canvas >> nth=0')) > 100, 'cells with NaN have their colour');
     await v.page.getByRole('button', { name: 'Select it' }).click();
     await v.untilFragment('op', `${first.output.run}.${first.output.op_node}`);

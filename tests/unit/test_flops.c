@@ -46,6 +46,7 @@ static tt_tensor *source(one *o, const char *type, uint64_t a, uint64_t b, uint6
 {
     tt_tensor *node = &o->tensors[0], *t = &o->tensors[o->graph.n_tensors];
     set(t, type, a, b, c, d, size_bytes);
+    t->root = o->graph.n_tensors;
     node->src[node->n_src++] = o->graph.n_tensors++;
     return t;
 }
@@ -175,12 +176,14 @@ static void what_is_written(void **state)
     source(&o, "f32", 256, 3, 1, 1, 256 * 3 * 4);
     source(&o, "i64", 3, 1, 1, 1, 24);
     source(&o, "f16", 256, 1024, 1, 1, 256 * 1024 * 2);
+    o.tensors[0].root = 3; /* a view of it */
     tt_cost c = cost(&o);
     assert_int_equal(c.read_bytes, 256 * 3 * 4 + 24);
     assert_int_equal(c.write_bytes, 256 * 3 * 2);
     begin(&o, "CPY", "CPY", 64, 2, 1, 1);
     source(&o, "f16", 64, 2, 1, 1, 256);
     source(&o, "f32", 64, 2, 1, 1, 512); /* where it goes */
+    o.tensors[0].root = 2;
     c = cost(&o);
     assert_int_equal(c.read_bytes, 256);
     assert_int_equal(c.write_bytes, 512);

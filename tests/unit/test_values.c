@@ -199,6 +199,27 @@ static void caches_carry_it_to_later_batches(void **state)
     close_plan(&o);
 }
 
+/* What a write into a cache overwrites, or leaves beside it, is no source of what it writes:
+ * neither that nothing is known of the cache, nor that it holds NaN already, says anything of the
+ * new rows. */
+static void what_is_written_into_is_no_source(void **state)
+{
+    static const oddity list[] = {
+        {.name = "node_17", .op = "SET_ROWS", .run = ANY, .n_inf = 1, .positive = true}};
+    opened o = OPEN(list);
+    tt_values_first f;
+    (void)state;
+    assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
+    const tt_values_birth *b = &f.births[0];
+    assert_int_equal(b->kind, TT_BIRTH_BORN);
+    for (uint32_t i = 0; i < b->n_sources; i++)
+        assert_int_not_equal(b->sources[i].state, TT_STATE_UNMEASURED);
+    assert_int_equal(f.births_total, 3 * RUNS); /* in each of three layers, in each token anew */
+    assert_int_equal(f.inherited, 0);
+    tt_values_first_free(&f);
+    close_plan(&o);
+}
+
 static void what_was_not_measured_leaves_it_open(void **state)
 {
     static const oddity list[] = {{.name = "ffn_silu-1", .run = ANY, .missing = true},
@@ -424,6 +445,7 @@ int main(void)
         cmocka_unit_test(a_healthy_trace_has_nothing_bad),
         cmocka_unit_test(a_nan_is_followed_to_where_it_was_born),
         cmocka_unit_test(caches_carry_it_to_later_batches),
+        cmocka_unit_test(what_is_written_into_is_no_source),
         cmocka_unit_test(what_was_not_measured_leaves_it_open),
         cmocka_unit_test(masks_are_told_by_what_makes_them),
         cmocka_unit_test(pages_are_sorted_and_cut),

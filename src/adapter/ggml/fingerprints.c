@@ -190,7 +190,7 @@ static bool output_here(const tt_engine *e, const struct ggml_tensor *t, tt_valu
     return output_at(e, t, t->data, rows ? rows->data : NULL, v);
 }
 
-static void count(const tt_fingerprint *f, uint32_t run, uint32_t node)
+static void count(const tt_fingerprint *f)
 {
     tt_recorder *r = tt_process_recorder_if_open();
     if (!r) return;
@@ -198,10 +198,6 @@ static void count(const tt_fingerprint *f, uint32_t run, uint32_t node)
     (void)atomic_fetch_add_explicit(&c->outputs, 1, memory_order_relaxed);
     if (f->first_bad == TT_VALUE_NONE) return;
     (void)atomic_fetch_add_explicit(&c->outputs_not_finite, 1, memory_order_relaxed);
-    uint64_t place = tt_outcome_place(run, node), first = atomic_load(&c->first_not_finite);
-    while ((first == 0 || place < first) &&
-           !atomic_compare_exchange_weak(&c->first_not_finite, &first, place)) {
-    }
 }
 
 static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t lane,
@@ -210,7 +206,7 @@ static void write(const tt_fingerprint *f, uint32_t run, uint32_t node, uint32_t
     uint8_t packed[TT_DETAIL_VALUE_PARTS * TT_DETAIL_VALUE_BYTES] = {0};
     _Static_assert(sizeof packed >= TT_VALUE_PACKED_MAX, "a fingerprint fits into its parts");
     size_t size = tt_value_pack(f, packed);
-    count(f, run, node);
+    count(f);
     for (uint8_t part = 0; part * TT_DETAIL_VALUE_BYTES < size; part++) {
         tt_detail *d = tt_detail_next(w);
         if (!d) continue; /* counted; a fingerprint of which a part is missing is left out later */

@@ -2,6 +2,7 @@
 
 #include "analyze/dumps/dump.h"
 #include "analyze/dumps/stages_match.h"
+#include "analyze/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +18,6 @@ typedef struct maker {
 static bool is_cache(const maker *k, const tt_tensor *t)
 {
     return t->buffer != TT_NONE && k->m->buffers[t->buffer].kind == TT_BUFFER_KV_CACHE;
-}
-
-/* SET_ROWS and CPY name what they write into among their sources; it is not read. */
-static bool is_destination(const tt_tensor *t, uint32_t src, const tt_tensor *source)
-{
-    return src > 0 && source->root == t->root &&
-           (strcmp(t->op_name, "SET_ROWS") == 0 || strcmp(t->op_name, "CPY") == 0);
 }
 
 static const char *coarser(const char *a, const char *b)
@@ -62,7 +56,7 @@ static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
     const tt_tensor *t = &k->g->tensors[node];
     const tt_tensor *source = &k->g->tensors[t->src[src]];
     tt_dump_node *n = &k->plan->nodes[node];
-    if (source->root >= k->g->n_tensors || is_destination(t, src, source)) return;
+    if (source->root >= k->g->n_tensors || tt_op_writes_into(k->g, node, src)) return;
     const tt_tensor *root = &k->g->tensors[source->root];
     uint32_t writer = k->writers[source->root];
     if (writer != TT_NONE) {

@@ -80,7 +80,11 @@ static const lasting *find_lasting(const finding *f, const tt_graph *g, uint32_t
 static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t run,
                              const tt_graph *g, const tt_op_source *of)
 {
-    tt_values_source s = {.tensor = of->tensor, .slot = of->slot, .run = TT_NONE, .node = TT_NONE};
+    tt_values_source s = {.tensor = of->tensor,
+                          .slot = of->slot,
+                          .run = TT_NONE,
+                          .node = TT_NONE,
+                          .weight = of->weight};
     const uint32_t root = g->tensors[of->tensor].root;
     const uint32_t writer = tt_values_walk_writer(w, of->tensor);
     const lasting *last = find_lasting(f, g, root);
@@ -131,7 +135,9 @@ static void look_at_sources(const finding *f, tt_values_walk *w, const tt_values
                             const tt_op *op, tt_values_birth *b)
 {
     for (uint32_t i = 0; i < op->n_sources; i++) {
-        tt_values_source s = look(f, w, seen->run, op->graph, &op->sources[i]);
+        const tt_op_source *of = &op->sources[i];
+        if (tt_op_writes_into(op->graph, of->node, of->slot)) continue;
+        tt_values_source s = look(f, w, seen->run, op->graph, of);
         if (b->n_sources < TT_VALUES_SOURCES_MAX)
             b->sources[b->n_sources++] = s;
         else if (matters_more(s.state, b->sources[TT_VALUES_SOURCES_MAX - 1].state))
@@ -222,6 +228,35 @@ tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const
     tt_status status = tt_values_walk_all(m, q, true, over, take, &f, &out->counts, err);
     free(f.list);
     tt_idmap_free(&f.by_place);
+    return status;
+}
+
+/* What was seen of that weight already; NULL: nothing. */
+static const tt_values_weight *seen_before(const tt_values_first *f, const tt_values_source *until)
+{
+    for (size_t i = 0; i < f->n_births; i++)
+        for (uint32_t k = 0; k < f->births[i].n_sources; k++) {
+            const tt_values_source *s = &f->births[i].sources[k];
+            if (s == until) return NULL;
+            if (s->weight == until->weight) return &s->in_file;
+        }
+    return NULL;
+}
+
+tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_values_first *f,
+                                  tt_error *err)
+{
+    tt_status status = TT_OK;
+    for (size_t i = 0; i < f->n_births; i++)
+        for (uint32_t k = 0; k < f->births[i].n_sources && status == TT_OK; k++) {
+            tt_values_source *s = &f->births[i].sources[k];
+            if (s->weight == TT_NONE) continue;
+            const tt_values_weight *seen = seen_before(f, s);
+            if (seen)
+                s->in_file = *seen;
+            else
+                status = tt_values_weight_look(m, s->weight, over, &s->in_file, err);
+        }
     return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "analyze/values/values.h"
 #include "analyze/values/values_walk.h"
+#include "analyze/values/values_weight.h"
 
 #define TT_VALUES_BIRTHS_MAX 32u
 #define TT_VALUES_SOURCES_MAX 10u
@@ -19,6 +20,8 @@ typedef struct tt_values_source {
     uint32_t node; /* in that run's graph */
     bool measured; /* print holds: that output's */
     tt_fingerprint print;
+    uint32_t weight;          /* in m->weights, or TT_NONE */
+    tt_values_weight in_file; /* of a weight, after tt_values_first_weights */
 } tt_values_source;
 
 typedef enum tt_birth_kind {
@@ -60,6 +63,10 @@ typedef struct tt_values_first {
  * error. */
 tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const tt_over *over,
                               tt_values_first *out, tt_error *err);
+/* Looks at the weights among the sources of births, each once, in the model's file. Time: that of
+ * reading them. */
+tt_status tt_values_first_weights(const tt_model *m, const tt_over *over, tt_values_first *f,
+                                  tt_error *err);
 void tt_values_first_free(tt_values_first *f);
 
 #endif

@@ -91,6 +91,7 @@ static bool reads_bad(tt_values_walk *w, const tt_values_seen *seen)
 {
     const tt_op *op = tt_values_walk_op(w, seen);
     for (uint32_t i = 0; op && i < op->n_sources; i++) {
+        if (tt_op_writes_into(op->graph, op->sources[i].node, op->sources[i].slot)) continue;
         uint32_t writer = tt_values_walk_writer(w, op->sources[i].tensor);
         if (writer != TT_NONE && tt_values_state_is_bad((tt_values_state)w->known[writer].state))
             return true;

@@ -1,16 +1,12 @@
 /* The model of a dataset: which file it is, whether it is still the one that was traced, and its
  * layout from that file or, without it, from the trace. */
-#include "base/checksum.h"
+#include "analyze/model_file.h"
 #include "export/dataset/parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define HEAD_BYTES 65536u /* that a MODEL record's head_hash is of: docs/format.md */
 
 static tt_status no_memory(tt_error *err)
 {
@@ -50,28 +46,12 @@ static uint32_t main_file(const tt_model *m)
 
 /* --- the file --- */
 
-/* NULL: it is the file that was traced. Otherwise what speaks against that; errno text for one
- * that cannot be read. */
+/* NULL: it is the file that was traced. Otherwise what speaks against that. */
 static const char *differs(const char *path, const tt_model_file *f)
 {
-    static const char other[] = "it is another file than was traced";
-    struct stat st;
-    uint8_t *head = malloc(HEAD_BYTES);
-    const char *why = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
-    if (!head || fd < 0 || fstat(fd, &st) != 0) {
-        why = strerror(errno);
-    } else if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != f->size_bytes) {
-        why = "its size is not that of the file that was traced";
-    } else {
-        ssize_t n = pread(fd, head, HEAD_BYTES, 0);
-        if (n < 0)
-            why = strerror(errno);
-        else if (tt_checksum(head, (size_t)n) != f->head_hash)
-            why = other;
-    }
-    if (fd >= 0) (void)close(fd);
-    free(head);
+    int fd;
+    const char *why = tt_model_file_open(f, path, &fd);
+    if (!why) (void)close(fd);
     return why;
 }
 

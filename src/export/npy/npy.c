@@ -240,8 +240,10 @@ static tt_status write_all(writing *w, tt_error *err)
     if (status == TT_OK) status = closed;
     if (status == TT_OK && w->files == 0)
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                              "the trace keeps data of none of these outputs; trace with "
-                              "--values=full");
+                              counts.outputs
+                                  ? "the trace keeps data of none of these outputs; trace with "
+                                    "--values=full"
+                                  : "no output that was recorded passes these filters");
     return status;
 }
 

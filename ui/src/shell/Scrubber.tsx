@@ -21,8 +21,8 @@ function bindKeys(): () => void {
     { id: "token.next", keys: ["KeyN"], title: "Next token", scope, run: () => void step(1) },
     { id: "token.previous", keys: ["KeyP"], title: "Previous token", scope, run: () => void step(-1) },
     { id: "token.play", keys: ["Space"], title: "Play the tokens, or pause", scope, run: togglePlaying },
-    { id: "token.slower", keys: ["BracketLeft"], title: "Play slower", scope, run: () => changeSpeed(-1) },
-    { id: "token.faster", keys: ["BracketRight"], title: "Play faster", scope, run: () => changeSpeed(1) },
+    { id: "token.slower", keys: ["key:<"], title: "Play slower", scope, run: () => changeSpeed(-1) },
+    { id: "token.faster", keys: ["key:>"], title: "Play faster", scope, run: () => changeSpeed(1) },
   );
 }
 

@@ -1,9 +1,10 @@
 // The canvas of the graph: drawing it, and the pointer on it.
 
-import { effect, useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
+import { effect, useComputed, useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useRef, type MutableRef } from "preact/hooks";
 import { pixelRatio, sizeCanvas } from "../../draw/rects";
 import { isDark } from "../../draw/colour";
+import { counted } from "../../draw/format";
 import { CanvasView } from "../../parts/CanvasView";
 import { useSize } from "../../parts/useSize";
 import { announce } from "../../parts/announce";
@@ -13,7 +14,7 @@ import { readTheme, type Look } from "./brush";
 import type { Colouring } from "./colours";
 import { itemAt, lineAt } from "./hit";
 import { NodeTable } from "./NodeTable";
-import { paint } from "./paint";
+import { LINES_MAX, paint } from "./paint";
 import type { PathInScene } from "./path";
 import { selectItem, type Marks } from "./select";
 import { keepEye, keptEye } from "./state";
@@ -79,7 +80,7 @@ function useLook(props: GraphCanvasProps, hover: ReadonlySignal<Hover | null>): 
 }
 
 /** Paints at most once a frame, whatever changed in between. */
-function usePainting(store: GraphStore, canvas: MutableRef<HTMLCanvasElement | null>, look: ReadonlySignal<Look | null>, size: ReadonlySignal<{ width: number; height: number }>): void {
+function usePainting(leftOut: Signal<number>, store: GraphStore, canvas: MutableRef<HTMLCanvasElement | null>, look: ReadonlySignal<Look | null>, size: ReadonlySignal<{ width: number; height: number }>): void {
   useEffect(() => {
     let frame = 0;
     const draw = () => {
@@ -92,7 +93,7 @@ function usePainting(store: GraphStore, canvas: MutableRef<HTMLCanvasElement | n
       if (!c || !canvas.current || !now || !width) return;
       sizeCanvas(canvas.current, width, height);
       c.setTransform(pixelRatio(), 0, 0, pixelRatio(), 0, 0);
-      paint(c, now, store.camera.eye.peek(), width, height);
+      leftOut.value = paint(c, now, store.camera.eye.peek(), width, height, LINES_MAX);
     };
     const stop = effect(() => {
       look.value;
@@ -114,7 +115,8 @@ export function GraphCanvas(props: GraphCanvasProps) {
   const hover = useSignal<Hover | null>(null);
   const look = useLook(props, hover);
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
-  usePainting(store, canvas, look, size);
+  const leftOut = useSignal(0);
+  usePainting(leftOut, store, canvas, look, size);
 
   useEffect(() => {
     let begun: unknown = null;
@@ -237,6 +239,9 @@ export function GraphCanvas(props: GraphCanvasProps) {
   return (
     <CanvasView label="Graph of the token" keys={KEYS} value={value} focusRef={ref} on={on} table={g && <NodeTable store={store} g={g} />}>
       <canvas ref={canvas} />
+      {leftOut.value > 0 && (
+        <p class="graph-left-out">{counted(leftOut.value, "line")} inside layers not drawn, too many at once: zoom in (W) to see them</p>
+      )}
       {g && scene && at?.item !== null && at && scene.items[at.item] && <ItemTip g={g} item={scene.items[at.item]!} x={at.x} y={at.y} />}
       {g && scene && at && at.item === null && at.line !== null && scene.lines[at.line] && (
         <LineTip g={g} scene={scene} line={scene.lines[at.line]!} x={at.x} y={at.y} />

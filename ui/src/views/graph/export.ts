@@ -129,6 +129,7 @@ export async function exportPng(g: TokenGraph, scene: Scene, colouring: Colourin
     { x: -MARGIN, y: -MARGIN, scale },
     canvas.width,
     canvas.height,
+    Infinity,
   );
   const content = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
   return content ? save(content, fileName(g, "png")) : announce("The picture is too large for this browser; SVG has no limit");

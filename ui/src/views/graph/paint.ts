@@ -6,8 +6,8 @@ import type { Eye } from "./camera";
 import { drawClosedPart, drawLeaf, drawOp, drawPort, drawView } from "./paintBoxes";
 import { HEADER, type Item, type Line } from "./scene";
 
-/** Lines drawn at once. */
-const LINES_MAX = 3000;
+/** Lines drawn at once on the screen. */
+export const LINES_MAX = 3000;
 
 function visible(r: Rect, width: number, height: number): boolean {
   return r.x + r.w >= -8 && r.x <= width + 8 && r.y + r.h >= -8 && r.y <= height + 8;
@@ -42,7 +42,8 @@ function arrow(b: Brush, line: Line): void {
   c.closePath();
 }
 
-function drawLines(b: Brush, width: number, height: number): void {
+/** How many plain ones were left out. */
+function drawLines(b: Brush, width: number, height: number, most: number): number {
   const { c, look, eye } = b;
   const { theme, scene } = look;
   const seen: number[] = [];
@@ -50,7 +51,7 @@ function drawLines(b: Brush, width: number, height: number): void {
     if (visible(onScreen(line.bounds, eye), width, height)) seen.push(i);
   });
   // So many that they would be one grey: those inside parts can be seen from nearer.
-  const plain = seen.length > LINES_MAX ? seen.filter((i) => scene.lines[i]!.tensors.length) : seen;
+  const plain = seen.length > most ? seen.filter((i) => scene.lines[i]!.tensors.length) : seen;
   const strong = (i: number) => {
     const line = scene.lines[i]!;
     return look.hoverLine === i || look.selected.has(line.from) || look.selected.has(line.to) || line.from === look.cursor || line.to === look.cursor;
@@ -78,6 +79,7 @@ function drawLines(b: Brush, width: number, height: number): void {
   c.beginPath();
   for (const i of seen) if (strong(i)) trace(b, scene.lines[i]!);
   c.stroke();
+  return seen.length - plain.length;
 }
 
 function drawJumps(b: Brush): void {
@@ -162,8 +164,9 @@ function drawOpenPart(b: Brush, item: Item, r: Rect): void {
 
 const DRAW = { op: drawOp, view: drawView, leaf: drawLeaf, entry: drawPort, exit: drawPort };
 
-/** width, height: of the canvas, in CSS pixels; the context is scaled to them. */
-export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: number, height: number): void {
+/** width, height: of the canvas, in CSS pixels; the context is scaled to them. Of more than `most` lines
+ * in sight, those inside layers are left out; returned is how many. */
+export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: number, height: number, most: number): number {
   const b: Brush = { c, look, eye };
   const { items, open } = look.scene;
   c.fillStyle = look.theme.ground;
@@ -174,16 +177,18 @@ export function paint(c: CanvasRenderingContext2D, look: Look, eye: Eye, width: 
     if (visible(r, width, height)) seen.push([i, item, r]);
   });
   for (const [, item, r] of seen) if (item.kind === "part" && open[item.part]) drawOpenPart(b, item, r);
-  drawLines(b, width, height);
+  const leftOut = drawLines(b, width, height, most);
   for (const [, item, r] of seen) {
     if (item.kind !== "part") DRAW[item.kind](b, item, r);
     else if (!open[item.part]) drawClosedPart(b, item, r);
   }
   drawJumps(b);
   for (const [i, item, r] of seen) if (item.kind !== "part" || !open[item.part]) drawSteps(b, i, item, r);
+  for (const [i, , r] of seen) drawOutlines(b, i, r);
+  // Above the outlines: the word must be readable of what is selected, too.
   for (const [i, item, r] of seen) {
     const what = b.look.bad.get(i);
     if (what && (item.kind !== "part" || !open[item.part])) drawBad(b, what, r);
   }
-  for (const [i, , r] of seen) drawOutlines(b, i, r);
+  return leftOut;
 }

@@ -18,7 +18,7 @@ function where(o: Output): string {
   return `${o.token_id === null ? "no token" : `token ${o.token_id}`}, ${layerText(o.layer_id)}`;
 }
 
-function notFinite(o: Output): string {
+function notFinite(o: Pick<Output, "n_nan" | "n_inf">): string {
   return [o.n_nan > 0 && `${count(o.n_nan)} NaN`, o.n_inf > 0 && `${count(o.n_inf)} Inf`].filter(Boolean).join(", ");
 }
 
@@ -33,16 +33,25 @@ const STATES: Record<Source["state"], string> = {
   masking: "a mask",
   infinite: "has Inf",
   nan: "has NaN",
-  weight: "a weight, not measured",
+  weight: "a weight",
   input: "given by the program",
 };
+
+function stateWords(s: Source): string {
+  const w = s.weight;
+  if (!w) return STATES[s.state];
+  if (!w.looked_at) return `a weight, not looked at in the model's file: ${w.why_not}`;
+  if (!w.n_bad) return `a weight, all ${counted(w.elements ?? 0, "element")} finite in the model's file`;
+  const what = w.n_nan !== null && w.n_inf !== null ? notFinite({ n_nan: w.n_nan, n_inf: w.n_inf }) : `${count(w.n_bad)} not finite`;
+  return `a weight with ${what} in the model's file, first at ${w.first_bad_at ? `[${w.first_bad_at.join(", ")}]` : w.first_bad}`;
+}
 
 function Sources(props: { birth: Birth }) {
   return (
     <ul class="values-sources" aria-label="What it was computed from">
       {props.birth.sources.map((s) => (
         <li key={s.slot}>
-          <span class="mono">{plainName(s.name)}</span>: {STATES[s.state]}
+          <span class="mono">{plainName(s.name)}</span>: {stateWords(s)}
         </li>
       ))}
     </ul>
@@ -50,7 +59,7 @@ function Sources(props: { birth: Birth }) {
 }
 
 const CAME: Record<Birth["kind"], string> = {
-  born: "None of its sources has any: it was born here.",
+  born: "No output that it reads has any: it was born here.",
   inherited: "A source of it has some already: it was inherited.",
   uncertain: "No source is known to have any, but not all were measured: it may be inherited.",
 };
@@ -69,7 +78,8 @@ export function FirstBad(props: { first: First }) {
     );
   const first = birth.output;
   const born = birth.kind === "born";
-  const more = props.first.births_total - 1;
+  const again = birth.times - 1;
+  const elsewhere = props.first.births_total - birth.times;
   return (
     <div class="values-verdict values-bad" role="status">
       <p>
@@ -78,7 +88,7 @@ export function FirstBad(props: { first: First }) {
         </b>{" "}
         ({plainName(first.op)}, {where(first)}): {notFinite(first)} of {count(first.elements)} elements
         {first.first_bad_at && <>, first at [{first.first_bad_at.join(", ")}]</>}.{" "}
-        {CAME[birth.kind]}{" "}
+        {birth.kind === "born" && birth.sources.some((s) => s.weight?.n_bad) ? "It comes from the model's file, with a weight." : CAME[birth.kind]}{" "}
         <button type="button" onClick={() => choose(first)}>
           Select it
         </button>{" "}
@@ -95,7 +105,9 @@ export function FirstBad(props: { first: First }) {
       <Sources birth={birth} />
       <p>
         {counted(all.bad, "output")} of {count(all.outputs)} {all.bad === 1 ? "is" : "are"} not finite;{" "}
-        {more > 0 ? `${counted(more, "other")} of them came from no bad source either.` : "the others inherited it."}
+        {again > 0 && `${count(again)} more were born in that node, `}
+        {elsewhere > 0 && `${count(elsewhere)} elsewhere from no source known to be bad, `}
+        {again + elsewhere > 0 ? "the rest" : "the others"} inherited it.
       </p>
     </div>
   );

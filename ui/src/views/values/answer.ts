@@ -57,7 +57,7 @@ export interface Summary {
 /** GET values */
 export interface Overview {
   /** null: the trace holds no values. */
-  readonly level: "stats" | "hash" | null;
+  readonly level: "stats" | "hash" | "full" | null;
   readonly places: { readonly rows: readonly Place[]; readonly summary: Summary };
 }
 
@@ -107,11 +107,25 @@ export interface Source {
   readonly slot: number;
   readonly name: string;
   readonly state: State;
+  /** What the model's file has of it; null: it is no weight. */
+  readonly weight: {
+    readonly looked_at: boolean;
+    readonly why_not: string | null;
+    readonly elements: number | null;
+    readonly n_bad: number | null;
+    /** null: NaN and infinities are not told apart. */
+    readonly n_nan: number | null;
+    readonly n_inf: number | null;
+    readonly first_bad: number | null;
+    readonly first_bad_at: readonly number[] | null;
+  } | null;
 }
 
 /** A bad output none of whose sources is known to be bad. */
 export interface Birth {
   readonly kind: "born" | "inherited" | "uncertain";
+  /** Outputs of that name that are born bad, this one included. */
+  readonly times: number;
   readonly output: Output;
   readonly sources: readonly Source[];
 }
