@@ -1,6 +1,6 @@
 /* tensortrace buffers FILE: what memory the engine asked for, when, and for what. */
 #include "answer/buffers.h"
-#include "cli/buffers.h"
+#include "cli/buffers/buffers.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/report.h"

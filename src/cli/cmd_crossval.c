@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/crossval.h"
+#include "cli/crossval/crossval.h"
 #include "cli/interrupt.h"
 #include "cli/spawn.h"
 #include "record/place.h"

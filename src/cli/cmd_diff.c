@@ -2,11 +2,11 @@
 #include "analyze/diff/diff.h"
 #include "base/outfile.h"
 #include "cli/command.h"
-#include "cli/diff_view.h"
+#include "cli/diff/diff_view.h"
+#include "cli/diff/valuediff_view.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
-#include "cli/valuediff_view.h"
 
 #include <stdlib.h>
 #include <string.h>

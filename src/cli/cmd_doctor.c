@@ -1,6 +1,6 @@
 /* tensortrace doctor: would tracing work here, in which mode, and if not, why. */
 #include "cli/command.h"
-#include "cli/doctor.h"
+#include "cli/doctor/doctor.h"
 #include "cli/hook_path.h"
 #include "cli/report.h"
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/experiment.h"
+#include "cli/experiment/experiment.h"
 #include "cli/spawn.h"
 #include "record/place.h"
 #include "record/sweep.h"

@@ -1,7 +1,7 @@
 /* tensortrace faults FILE: what had to come from disk, for which weights, when. */
 #include "cli/command.h"
-#include "cli/faults_reads.h"
-#include "cli/faults_view.h"
+#include "cli/faults/faults_reads.h"
+#include "cli/faults/faults_view.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 

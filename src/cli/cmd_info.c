@@ -1,6 +1,6 @@
 /* tensortrace info FILE: what ran, and what is worth knowing about it. */
 #include "cli/command.h"
-#include "cli/info.h"
+#include "cli/info/info.h"
 #include "cli/input.h"
 #include "cli/report.h"
 

@@ -3,7 +3,7 @@
 #include "base/outdir.h"
 #include "base/outfile.h"
 #include "cli/command.h"
-#include "cli/doctor.h"
+#include "cli/doctor/doctor.h"
 #include "cli/export_interrupt.h"
 #include "cli/input.h"
 #include "cli/report.h"

@@ -3,7 +3,7 @@
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
-#include "cli/values_view.h"
+#include "cli/values/values_view.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "analyze/diff/diff_align.h"
 #include "analyze/quantiles.h"
 #include "base/json.h"
-#include "cli/diff_view.h"
+#include "cli/diff/diff_view.h"
 
 #include <math.h>
 #include <stdatomic.h>

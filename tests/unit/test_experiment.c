@@ -2,7 +2,7 @@
 
 #include "base/nearest.h"
 #include "base/outdir.h"
-#include "cli/experiment.h"
+#include "cli/experiment/experiment.h"
 #include "experiment/results.h"
 #include "experiment/settings.h"
 #include "experiment/store.h"

@@ -1,0 +1,52 @@
+/* `diff --values`: what it shows, and what it is told. */
+#ifndef TT_CLI_VALUEDIFF_VIEW_H
+#define TT_CLI_VALUEDIFF_VIEW_H
+
+#include "answer/valuediff.h"
+#include "cli/diff/diff_view.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct tt_valuediff_view {
+    const tt_valuediff *d;
+    const char *paths[2];
+    uint64_t limit; /* rows of a table; 0: all */
+} tt_valuediff_view;
+
+/* Each returns false when the output failed. */
+bool tt_valuediff_print(const tt_valuediff_view *v, FILE *out);
+bool tt_valuediff_write_html(const tt_valuediff_view *v, FILE *out);
+/* A picture of the error over depth, a line a step; with a name space, as a file of its own. */
+void tt_valuediff_svg(const tt_valuediff *d, bool own_file, FILE *out);
+
+/* What stands behind `diff --values`. */
+typedef struct tt_valuediff_settings {
+    bool values; /* --values was given */
+    tt_valuediff_options options;
+    const char *maps[2]; /* of stages, of A and B; NULL: the one that is built in */
+    const char *svg;
+    const char *other; /* an option of these that was given; NULL: none */
+} tt_valuediff_settings;
+
+/* An argp child; its input is a tt_valuediff_settings. */
+extern const struct argp tt_valuediff_argp;
+
+/* Compares and shows; the exit code. `html` may be NULL. */
+int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2], uint64_t limit,
+                     bool json, const char *html, bool force);
+
+/* A dump, whatever stands at the path: a trace, or a folder of BitNet-style records. */
+typedef struct tt_dump_input {
+    tt_model *model; /* of a trace */
+    tt_stages *stages;
+    tt_dump *dump;
+} tt_dump_input;
+/* `map`: file of a map of stages, or NULL. The exit code; when it is not TT_EXIT_OK the reason was
+ * told. Closed with tt_dump_input_close in any case. */
+int tt_dump_input_open(const char *path, const char *map, tt_dump_input *out);
+void tt_dump_input_close(tt_dump_input *in);
+
+#endif

@@ -1,0 +1,177 @@
+/* Running the program: the stage "run inference". */
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/experiment/experiment_work.h"
+#include "cli/traced.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static tt_capture capture_of(const tt_experiment *e)
+{
+    return (tt_capture){.mode = tt_work_word(e, TT_SET_CAPTURE_MODE),
+                        .tokens = tt_work_word(e, TT_SET_CAPTURE_TOKENS),
+                        .values = tt_work_word(e, TT_SET_CAPTURE_VALUES),
+                        .every = tt_work_amount(e, TT_SET_CAPTURE_EVERY),
+                        .thread_bytes = tt_work_amount(e, TT_SET_CAPTURE_THREAD_MEMORY_BYTES),
+                        .limit_bytes = tt_work_amount(e, TT_SET_CAPTURE_LIMIT_BYTES),
+                        .residency_every = tt_work_amount(e, TT_SET_CAPTURE_RESIDENCY_EVERY),
+                        .faults = tt_work_flag(e, TT_SET_CAPTURE_FAULTS, false),
+                        .no_text = !tt_work_flag(e, TT_SET_CAPTURE_TEXT, true)};
+}
+
+static int create(const tt_work *w, const char *name)
+{
+    char path[TT_WORK_PATH];
+    tt_work_path(w, path, name);
+    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static bool open_streams(tt_work *w, tt_spawn_setup *setup)
+{
+    setup->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    setup->out = create(w, TT_WORK_TEXT);
+    setup->error = create(w, TT_WORK_MESSAGES);
+    setup->ends_with_parent = true;
+    return setup->in >= 0 && setup->out >= 0 && setup->error >= 0;
+}
+
+static void close_streams(const tt_spawn_setup *setup)
+{
+    if (setup->in >= 0) (void)close(setup->in);
+    if (setup->out >= 0) (void)close(setup->out);
+    if (setup->error >= 0) (void)close(setup->error);
+}
+
+/* What the program's end says. */
+static bool judge_program(tt_work *w, const tt_traced_end *end)
+{
+    char by_hand[400], messages[TT_WORK_PATH];
+    const char *how = w->result.command ? w->result.command : "";
+    (void)snprintf(by_hand, sizeof by_hand, "see what it said, or run it by hand: %.340s", how);
+    if (end->program.asked) {
+        tt_interrupt_note(end->program.asked);
+        return false;
+    }
+    tt_work_path(w, messages, TT_WORK_MESSAGES);
+    if (end->program.signal || end->program.code)
+        tt_log_last_lines(&w->b->log, w->stage, messages, TT_WORK_MESSAGES);
+    if (end->program.signal)
+        return tt_work_fail(w, TT_EXIT_DIFFERS, by_hand, "the program was ended by signal %d (%s)",
+                            end->program.signal, strsignal(end->program.signal));
+    if (end->program.code)
+        return tt_work_fail(w, TT_EXIT_DIFFERS, by_hand, "the program failed with exit code %d",
+                            end->program.code);
+    if (end->unfinished)
+        return tt_work_fail(w, TT_EXIT_USAGE,
+                            "mend what the line above tells of, and run this command again",
+                            "the trace could not be finished");
+    if (end->n_traces == 0)
+        return tt_work_fail(w, TT_EXIT_NO_TRACE,
+                            w->b->settings.program
+                                ? "`tensortrace doctor -- PROGRAM` tells what can be "
+                                  "seen of it"
+                                : "`tensortrace doctor` tells what can be seen of the "
+                                  "engine",
+                            "nothing was traced: %s", end->why_nothing);
+    return true;
+}
+
+static uint64_t size_of(const tt_work *w, const char *name)
+{
+    char path[TT_WORK_PATH];
+    struct stat st;
+    tt_work_path(w, path, name);
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static void tick(void *context, uint64_t graphs)
+{
+    tt_work *w = context;
+    tt_progress_update(&w->progress, graphs);
+}
+
+/* A program may start more programs, each with a trace of its own ("run-PID.ttrace"). The first one
+ * that there is becomes the experiment's; the others are kept beside it. */
+static void choose_trace(const tt_work *w)
+{
+    char path[TT_WORK_PATH], other[2 * PATH_MAX];
+    struct dirent **entries;
+    tt_work_path(w, path, TT_WORK_TRACE);
+    int n = scandir(w->folder, &entries, tt_work_is_other_trace, alphasort);
+    if (n > 0 && access(path, F_OK) != 0) {
+        (void)snprintf(other, sizeof other, "%s/%s", w->folder, entries[0]->d_name);
+        (void)rename(other, path);
+    }
+    for (int i = 0; i < n; i++)
+        free(entries[i]);
+    if (n >= 0) free(entries);
+    if (w->n_traces > 1)
+        tt_log_say(&w->b->log, TT_STAGE_INFERENCE,
+                   "%u processes were traced; the data are those of " TT_WORK_TRACE
+                   ", the other traces are kept beside it",
+                   (unsigned)w->n_traces);
+}
+
+static bool run_program(tt_work *w)
+{
+    tt_traced_end end;
+    tt_spawn_setup setup = {.in = -1, .out = -1, .error = -1};
+    tt_error err;
+    char output[TT_WORK_PATH];
+    tt_work_path(w, output, TT_WORK_TRACE);
+    if (!open_streams(w, &setup)) {
+        (void)tt_error_set(&err, TT_E_IO, TT_NO_OFFSET, "cannot create a file in %.200s: %s",
+                           w->folder, strerror(errno));
+        close_streams(&setup);
+        return tt_work_fail_with(w, &err);
+    }
+    tt_traced traced = {.capture = capture_of(&w->e),
+                        .output = output,
+                        .setup = &setup,
+                        .quiet = true,
+                        .discards = true,
+                        .note = tt_work_note,
+                        .tick = isatty(STDERR_FILENO) ? tick : NULL,
+                        .context = w};
+    tt_status status = TT_OK;
+    if (!tt_interrupted()) status = tt_traced_run(&traced, w->words, &end, &err);
+    close_streams(&setup);
+    if (tt_interrupted()) return false;
+    tt_progress_end(&w->progress);
+    if (status != TT_OK)
+        return end.not_started
+                   ? tt_work_fail(w, TT_EXIT_USAGE, "correct paths.llama_binary", "%s", err.message)
+                   : tt_work_fail(w, TT_EXIT_USAGE, "mend that, and run this command again", "%s",
+                                  err.message);
+    if (!judge_program(w, &end)) return false;
+    w->n_traces = end.n_traces;
+    choose_trace(w);
+    return true;
+}
+
+bool tt_work_infer(tt_work *w)
+{
+    char size[TT_UNITS_TEXT], took[TT_UNITS_TEXT];
+    tt_result *r = &w->result;
+    tt_work_begin(w, TT_STAGE_INFERENCE);
+    w->progress.unit = "graphs";
+    w->words = tt_experiment_words(&w->b->settings, &w->e);
+    r->command = w->words ? tt_words_quote(w->words) : NULL;
+    if (!r->command) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+    tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "%s", r->command);
+    if (!run_program(w)) return false;
+    uint64_t trace_bytes = size_of(w, TT_WORK_TRACE);
+    tt_work_end(w, 2 + w->n_traces,
+                trace_bytes + size_of(w, TT_WORK_TEXT) + size_of(w, TT_WORK_MESSAGES));
+    r->inference_ns = r->stages[r->n_stages - 1].duration_ns;
+    tt_log_say(&w->b->log, TT_STAGE_INFERENCE, "traced in %s, %s",
+               tt_units_ns(took, (double)r->inference_ns), tt_units_bytes(size, trace_bytes));
+    return true;
+}

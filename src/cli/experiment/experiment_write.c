@@ -1,0 +1,214 @@
+/* The stages that write: memory map, traces, graphs, buffers, and the summary. */
+#include "analyze/summary.h"
+#include "base/clock.h"
+#include "base/outdir.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/experiment/experiment_work.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void export_progress(void *context, uint64_t done, uint64_t total)
+{
+    tt_work *w = context;
+    tt_progress_callback(&w->progress, done, total);
+}
+
+static bool open_dataset(tt_work *w)
+{
+    char path[TT_WORK_PATH];
+    tt_error err;
+    const char *compress = tt_work_word(&w->e, TT_SET_DATASET_COMPRESS);
+    tt_work_path(w, path, TT_WORK_TRACE);
+    if (tt_model_open(path, &w->m, &err) != TT_OK) return tt_work_fail_with(w, &err);
+    w->options =
+        (tt_export_options){.threads = (unsigned)tt_work_amount(&w->e, TT_SET_DATASET_THREADS),
+                            .has_experts = w->e.of[TT_SET_DATASET_EXPERTS] != NULL,
+                            .experts = tt_work_flag(&w->e, TT_SET_DATASET_EXPERTS, false),
+                            .command = w->b->command,
+                            .progress = export_progress,
+                            .progress_context = w,
+                            .note = tt_work_note,
+                            .note_context = w};
+    if (compress && strcmp(compress, "zstd") == 0) w->options.compress = TT_COMPRESS_ZSTD;
+    if (compress && strcmp(compress, "gzip") == 0) w->options.compress = TT_COMPRESS_GZIP;
+    tt_work_path(w, path, TT_WORK_DATA);
+    return tt_dataset_open(w->m, path, &w->options, &w->dataset, &err) == TT_OK ||
+           tt_work_fail_with(w, &err);
+}
+
+typedef tt_status dataset_step(tt_dataset *, tt_dataset_sum *, tt_error *);
+
+static bool write_part(tt_work *w, const char *stage, dataset_step *step, const char *items)
+{
+    tt_dataset_sum sum;
+    tt_error err;
+    char size[TT_UNITS_TEXT], count[TT_UNITS_TEXT], files[TT_UNITS_TEXT];
+    tt_work_begin(w, stage);
+    if (!w->dataset && !open_dataset(w)) return false;
+    if (step(w->dataset, &sum, &err) != TT_OK) return tt_work_fail_with(w, &err);
+    tt_work_end(w, sum.n_files, sum.size_bytes);
+    tt_log_say(&w->b->log, stage, "%s file%s, %s, %s %s", tt_units_count(files, sum.n_files),
+               sum.n_files == 1 ? "" : "s", tt_units_bytes(size, sum.size_bytes),
+               tt_units_count(count, sum.n_items), items);
+    return !tt_interrupted();
+}
+
+bool tt_work_write(tt_work *w)
+{
+    static const struct {
+        const char *stage;
+        dataset_step *step;
+        const char *items;
+    } parts[] = {{"memory map", tt_dataset_memory_map, "tensors"},
+                 {"traces", tt_dataset_traces, "entries"},
+                 {"graphs", tt_dataset_graphs, "nodes"},
+                 {"buffers", tt_dataset_buffers, "events"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!write_part(w, parts[i].stage, parts[i].step, parts[i].items)) return false;
+    return true;
+}
+
+/* --- summary --- */
+
+static char *engine_name(const tt_work *w)
+{
+    char *name = NULL;
+    const char *version = tt_model_environment(w->m, "engine_version");
+    const char *ggml = tt_model_environment(w->m, "engine_ggml_version");
+    const char *commit = tt_model_environment(w->m, "engine_ggml_commit");
+    const char *said = version ? version : ggml;
+    int n =
+        said ? asprintf(&name, "%s%s%s%s%s", version ? "" : "ggml ", said,
+                        commit ? " (commit " : "", commit ? commit : "", commit ? ")" : "")
+             : asprintf(&name, "%s",
+                        tt_ingredients_engine(&w->b->ingredients, &w->b->settings, &w->e)->about);
+    return n < 0 ? NULL : name;
+}
+
+/* The moment that experiment.json names too. */
+static void put_start_time(tt_result *r, uint64_t unix_ns)
+{
+    char date[24];
+    struct tm utc;
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    if (unix_ns == 0 || !gmtime_r(&seconds, &utc) ||
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc) == 0)
+        return;
+    (void)snprintf(r->timestamp_start, sizeof r->timestamp_start, "%s.%06uZ", date,
+                   (unsigned)(unix_ns / 1000 % 1000000));
+}
+
+static bool fill_result(tt_work *w)
+{
+    tt_summary summary;
+    tt_result *r = &w->result;
+    tt_summarize(w->m, &summary);
+    const char *prompt = tt_experiment_prompt(&w->e);
+    (void)snprintf(r->id, sizeof r->id, "%s", tt_dataset_id(w->dataset));
+    put_start_time(r, w->m->trace.header.created_unix_ns);
+    r->model_file = strdup(tt_work_word(&w->e, TT_SET_MODEL_PATH));
+    r->prompt = prompt ? strdup(prompt) : NULL;
+    r->engine = engine_name(w);
+    r->options = tt_experiment_options(&w->e);
+    r->tokens_to_generate = w->e.of[TT_SET_TOKENS_TO_GENERATE]->integer;
+    r->threads = summary.lanes;
+    r->n_batches = w->m->n_batches;
+    r->tokens_per_s = summary.generate.tokens_per_s;
+    return r->model_file && r->prompt && r->engine && r->options;
+}
+
+static bool move_in(const tt_work *w, const char *name)
+{
+    char from[2 * PATH_MAX], to[2 * PATH_MAX];
+    (void)snprintf(from, sizeof from, "%s/%s", w->folder, name);
+    (void)snprintf(to, sizeof to, "%s/%s", tt_dataset_folder(w->dataset), name);
+    return rename(from, to) == 0;
+}
+
+static bool move_other_traces(const tt_work *w)
+{
+    struct dirent **entries;
+    bool ok = true;
+    int n = scandir(w->folder, &entries, tt_work_is_other_trace, alphasort);
+    for (int i = 0; i < n; i++) {
+        ok = ok && move_in(w, entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (n >= 0) free(entries);
+    return ok && n >= 0;
+}
+
+static tt_status write_own_file(const tt_work *w, const char *name, tt_error *err)
+{
+    const tt_outdir folder = {.temporary = (char *)tt_dataset_folder(w->dataset)};
+    FILE *f = tt_outdir_file(&folder, name, err);
+    if (!f) return err->status;
+    if (strcmp(name, TT_LOG_FILE) == 0)
+        (void)fwrite(w->b->log.text.data, 1, w->b->log.text.size, f);
+    else
+        (void)tt_result_write(&w->result, &w->b->settings, &w->e, f);
+    return tt_outdir_close(f, name, err);
+}
+
+static bool finish_folder(tt_work *w, tt_error *err)
+{
+    static const char *const kept[] = {TT_WORK_TRACE, TT_WORK_TEXT, TT_WORK_MESSAGES};
+    bool moved = move_other_traces(w);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        moved = moved && move_in(w, kept[i]);
+    if (!moved) {
+        (void)tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                           "cannot move what was traced to its data: %s", strerror(errno));
+        return false;
+    }
+    if (write_own_file(w, TT_LOG_FILE, err) != TT_OK ||
+        write_own_file(w, TT_RESULT_FILE, err) != TT_OK)
+        return false;
+    tt_dataset *dataset = w->dataset;
+    w->dataset = NULL; /* the commit frees it */
+    return tt_dataset_commit(dataset, err) == TT_OK;
+}
+
+bool tt_work_publish(tt_work *w, const char *id)
+{
+    tt_error err;
+    if (tt_store_publish(&w->b->store, id, &w->b->results, &err) == TT_OK) return true;
+    return tt_work_fail(
+        w, TT_EXIT_USAGE,
+        "the experiment itself is kept, in a folder of its own; see to it that the output "
+        "folder can be written and has room, and that its file system has links",
+        "%s", err.message);
+}
+
+bool tt_work_summarize(tt_work *w)
+{
+    static const char summary[] = "summary";
+    tt_dataset_sum sum;
+    tt_error err;
+    char path[TT_WORK_PATH], size[TT_UNITS_TEXT], took[TT_UNITS_TEXT], files[TT_UNITS_TEXT];
+    tt_result *r = &w->result;
+    tt_work_begin(w, summary);
+    if (tt_dataset_experiment(w->dataset, &sum, &err) != TT_OK) return tt_work_fail_with(w, &err);
+    if (!fill_result(w)) return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+    tt_work_end(w, sum.n_files, sum.size_bytes);
+    r->duration_ns = tt_clock_ns(CLOCK_MONOTONIC) - w->begun_ns;
+    tt_log_say(&w->b->log, summary, "%s files, %s, in %s; inference %" PRIu64 " batches",
+               tt_units_count(files, r->n_files), tt_units_bytes(size, r->size_bytes),
+               tt_units_ns(took, (double)r->duration_ns), r->n_batches);
+    tt_log_say(&w->b->log, summary, "%s/%s", w->b->store.folder, r->id);
+    if (!finish_folder(w, &err)) return tt_work_fail_with(w, &err);
+    tt_work_path(w, path, TT_WORK_DATA);
+    if (tt_store_keep(&w->b->store, path, r->id, &err) != TT_OK) return tt_work_fail_with(w, &err);
+    (void)snprintf(w->end->id, sizeof w->end->id, "%s", r->id);
+    w->end->state = TT_OUTCOME_DONE;
+    if (!tt_results_add(&w->b->results, r))
+        return tt_work_fail(w, TT_EXIT_USAGE, "free memory", "out of memory");
+    return tt_work_publish(w, w->end->id);
+}

@@ -1,0 +1,471 @@
+/* `tensortrace faults` as tables */
+#include "cli/faults/faults_view.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#define NOT_OBSERVED "-"
+#define RANGES_SHOWN 3u
+/* Below these widths the columns that say least are left out. */
+#define WIDTH_FULL 120
+#define WIDTH_MIDDLE 96
+
+/* --- rows --- */
+
+enum column {
+    KEY,
+    PHASE,
+    ORIGIN,
+    OPS,
+    MINOR,
+    MAJOR,
+    READ,
+    USED,
+    AMPLIFICATION,
+    RATE,
+    TIME,
+    BLOCKED,
+    FIRST,
+    TOKENS,
+    COLUMNS
+};
+
+static const struct {
+    const char *title;
+    int flags;
+    size_t width; /* of the terminal, at least */
+} columns[COLUMNS] = {
+    [KEY] = {NULL, TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
+    [PHASE] = {"PHASE", TT_COLUMN_LEFT, WIDTH_MIDDLE},
+    [ORIGIN] = {"ORIGIN", TT_COLUMN_LEFT, WIDTH_MIDDLE},
+    [OPS] = {"OPS", TT_COLUMN_RIGHT, WIDTH_FULL},
+    [MINOR] = {"MINOR", TT_COLUMN_RIGHT, WIDTH_FULL},
+    [MAJOR] = {"MAJOR", TT_COLUMN_RIGHT, 0},
+    [READ] = {"READ", TT_COLUMN_RIGHT, 0},
+    [USED] = {"USED", TT_COLUMN_RIGHT, 0},
+    [AMPLIFICATION] = {"READ/USED", TT_COLUMN_RIGHT, 0},
+    [RATE] = {"RATE", TT_COLUMN_RIGHT, 0},
+    [TIME] = {"TIME", TT_COLUMN_RIGHT, WIDTH_FULL},
+    [BLOCKED] = {"BLOCKED", TT_COLUMN_RIGHT, 0},
+    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT, WIDTH_FULL},
+    [TOKENS] = {"TOKENS", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
+};
+
+static bool is_shown(const tt_faults_view *v, enum column c)
+{
+    const size_t width = tt_table_width(stdout);
+    const tt_faults_by by = v->by->by;
+    if (width != 0 && width < columns[c].width) return false;
+    switch (c) {
+    case PHASE:
+        return by == TT_FAULTS_BY_TOKEN;
+    case ORIGIN:
+        return by == TT_FAULTS_BY_TENSOR;
+    case RATE: /* rather the whole name */
+        return by != TT_FAULTS_BY_TENSOR || width == 0 || width >= WIDTH_MIDDLE;
+    case USED:
+    case AMPLIFICATION:
+        return by != TT_FAULTS_BY_THREAD;
+    case TOKENS:
+        return by != TT_FAULTS_BY_TOKEN;
+    default:
+        return true;
+    }
+}
+
+/* "0..3, 7, 9, ..." */
+static void ranges_text(const tt_ranges *r, char *out, size_t room)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < r->n && used + 1 < room; i++) {
+        const uint64_t last = r->list[i].end - 1;
+        int n;
+        if (i == RANGES_SHOWN)
+            n = snprintf(out + used, room - used, ", ... %" PRIu64, r->list[r->n - 1].end - 1);
+        else if (last == r->list[i].begin)
+            n = snprintf(out + used, room - used, "%s%" PRIu64, i ? ", " : "", last);
+        else
+            n = snprintf(out + used, room - used, "%s%" PRIu64 "..%" PRIu64, i ? ", " : "",
+                         r->list[i].begin, last);
+        if (n < 0 || i == RANGES_SHOWN) return;
+        used += (size_t)n;
+    }
+}
+
+static void count_text(char out[TT_UNITS_TEXT], bool known, uint64_t n)
+{
+    if (known)
+        tt_units_count(out, n);
+    else
+        (void)snprintf(out, TT_UNITS_TEXT, NOT_OBSERVED);
+}
+
+/* Bytes with a sign before them that says how they are to be taken, or not observed. */
+static void bytes_text(char out[TT_UNITS_TEXT + 4], const char *sign, bool known, uint64_t bytes)
+{
+    char size[TT_UNITS_TEXT];
+    (void)snprintf(out, TT_UNITS_TEXT + 4, "%s%s", known ? sign : "",
+                   known ? tt_units_bytes(size, bytes) : NOT_OBSERVED);
+}
+
+static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row *r)
+{
+    char text[COLUMNS][TT_UNITS_TEXT + 4] = {{0}}, name[256], tokens[96];
+    char speed[TT_UNITS_TEXT];
+    const tt_fault_counts *c = &r->counts;
+    const double more = tt_faults_amplification(r), rate = tt_faults_rate(r);
+    const bool counted = c->observed > 0;
+    const char *cells[COLUMNS], *sign = "";
+    size_t n = 0;
+    if (r->shared) sign = "~";
+    if (c->observed_reads < c->observed) sign = ">= ";
+    if (r->number >= 0 && v->by->by == TT_FAULTS_BY_TOKEN)
+        (void)snprintf(
+            text[PHASE], sizeof text[PHASE], "%s",
+            tt_phase_name(v->m->batches[tt_model_batch(v->m, (uint32_t)r->number + 1)].phase));
+    if (r->weight != TT_NONE)
+        (void)snprintf(text[ORIGIN], sizeof text[ORIGIN], "%s", tt_origin_name(r->origin));
+    tt_units_count(text[OPS], r->count);
+    count_text(text[MINOR], counted, c->minor);
+    count_text(text[MAJOR], counted, c->major);
+    bytes_text(text[READ], sign, c->observed_reads > 0, c->read_bytes);
+    if (r->mapped_bytes) bytes_text(text[USED], r->at_most ? "<= " : "", true, r->mapped_bytes);
+    if (!isnan(more))
+        (void)snprintf(text[AMPLIFICATION], sizeof text[AMPLIFICATION], "%s%.*f",
+                       c->observed_reads < c->observed ? ">= " : "", more < 100 ? 2 : 0, more);
+    if (!isnan(rate))
+        (void)snprintf(text[RATE], sizeof text[RATE], "%s%s",
+                       c->observed_reads < c->observed ? ">= " : "", tt_units_rate(speed, rate));
+    if (counted) tt_units_ns(text[TIME], r->time_ns);
+    if (r->busy_ns > 0) tt_units_ns(text[BLOCKED], tt_faults_blocked_ns(r));
+    if (r->first_known) (void)snprintf(text[FIRST], sizeof text[FIRST], "%.3f", r->first_ns / 1e6);
+    ranges_text(&r->tokens, tokens, sizeof tokens);
+    for (int i = 0; i < COLUMNS; i++) {
+        if (!is_shown(v, (enum column)i)) continue;
+        cells[n++] = i == KEY      ? tt_trace_text(name, sizeof name, r->key)
+                     : i == TOKENS ? tokens
+                                   : text[i];
+    }
+    tt_table_row(t, cells);
+}
+
+static bool print_rows(tt_faults_view *v)
+{
+    size_t n;
+    bool shared = false;
+    const uint64_t limit = v->limit;
+    const tt_faults_row *rows = tt_faults_rows(v->sums, v->sort, &n);
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    for (int i = 0; i < COLUMNS; i++)
+        if (is_shown(v, (enum column)i))
+            tt_table_column(t, i == KEY ? v->by->title : columns[i].title, columns[i].flags);
+    for (size_t i = 0; i < n && (!limit || i < limit); i++) {
+        table_row(t, v, &rows[i]);
+        shared |= rows[i].shared;
+    }
+    table_row(t, v, tt_faults_total(v->sums));
+    if (!tt_table_print(t)) return false;
+    if (shared)
+        (void)puts("~ an op that read several weights: shared among them by the bytes it read");
+    if (limit && n > limit)
+        tt_report_note("%zu more row%s; --limit 0 shows all", n - (size_t)limit,
+                       n - (size_t)limit == 1 ? "" : "s");
+    if (tt_faults_stray(v->sums))
+        tt_report_note("%" PRIu64 " counters of ops that are not in the trace left out",
+                       tt_faults_stray(v->sums));
+    return true;
+}
+
+/* --- the kernel's totals --- */
+
+typedef struct total {
+    bool faults, io, cpu; /* known */
+    const char *sign;     /* of the bytes read, when not all were observed */
+    double minor, major, read_bytes, cpu_ns;
+} total;
+
+static void signed_text(char out[TT_UNITS_TEXT + 4], bool known, double v,
+                        char *(*units)(char *, uint64_t))
+{
+    char text[TT_UNITS_TEXT];
+    const double size = fabs(v);
+    (void)snprintf(out, TT_UNITS_TEXT + 4, "%s%s", known && v < 0 ? "-" : "",
+                   known ? units(text, size < 1.8e19 ? (uint64_t)size : UINT64_MAX) : NOT_OBSERVED);
+}
+
+static char *ns_units(char *out, uint64_t ns)
+{
+    return tt_units_ns(out, (double)ns);
+}
+
+static void total_row(tt_table *t, const char *what, const total *x)
+{
+    char minor[TT_UNITS_TEXT + 4], major[TT_UNITS_TEXT + 4], read[TT_UNITS_TEXT + 4];
+    char cpu[TT_UNITS_TEXT + 4], all[TT_UNITS_TEXT + 8];
+    signed_text(minor, x->faults, x->minor, tt_units_count);
+    signed_text(major, x->faults, x->major, tt_units_count);
+    signed_text(read, x->io, x->read_bytes, tt_units_bytes);
+    signed_text(cpu, x->cpu, x->cpu_ns, ns_units);
+    (void)snprintf(all, sizeof all, "%s%s", x->sign && x->io ? x->sign : "", read);
+    tt_table_row(t, (const char *[]){what, minor, major, all, cpu});
+}
+
+static total of_kernel(const tt_kernel_sum *k)
+{
+    return (total){.faults = k->has_faults,
+                   .io = k->has_io,
+                   .cpu = k->has_faults,
+                   .minor = (double)k->minor,
+                   .major = (double)k->major,
+                   .read_bytes = (double)k->read_bytes,
+                   .cpu_ns = (double)k->user_ns + (double)k->system_ns};
+}
+
+static void device_rows(tt_table *t, const tt_kernel_sum *k)
+{
+    for (uint32_t i = 0; i < k->n_devices; i++) {
+        char what[64], read[TT_UNITS_TEXT];
+        const dev_t device = (dev_t)k->devices[i].device;
+        (void)snprintf(what, sizeof what, "device %u:%u, by all its users", major(device),
+                       minor(device));
+        tt_table_row(
+            t, (const char *[]){what, "", "", tt_units_bytes(read, k->devices[i].read_bytes), ""});
+    }
+}
+
+static void ops_rows(tt_table *t, const tt_faults_view *v)
+{
+    const tt_fault_counts *c = tt_faults_batches(v->sums);
+    const total all = of_kernel(&v->batches);
+    total ops = {.faults = c->observed > 0,
+                 .io = c->observed_reads > 0,
+                 .cpu = c->observed > 0,
+                 .sign = c->observed_reads < c->observed ? ">= " : NULL,
+                 .minor = (double)c->minor,
+                 .major = (double)c->major,
+                 .read_bytes = (double)c->read_bytes,
+                 .cpu_ns = (double)c->cpu_ns};
+    total rest = {.sign = ops.sign ? "<= " : NULL,
+                  .faults = ops.faults && all.faults,
+                  .io = ops.io && all.io,
+                  .cpu = ops.cpu && all.cpu,
+                  .minor = all.minor - ops.minor,
+                  .major = all.major - ops.major,
+                  .read_bytes = all.read_bytes - ops.read_bytes,
+                  .cpu_ns = all.cpu_ns - ops.cpu_ns};
+    total_row(t, "in ops", &ops);
+    total_row(t, "outside ops", &rest);
+}
+
+/* Why a total is not there, when the recorder said so. */
+static void note_reason(const tt_faults_view *v, bool known, const char *what, const char *key)
+{
+    const char *said = known ? NULL : tt_model_environment(v->m, key);
+    char text[300];
+    if (said && strncmp(said, "not observed", strlen("not observed")) == 0)
+        tt_report_note("%s: %s", what, tt_trace_text(text, sizeof text, said));
+}
+
+static bool print_kernel(const tt_faults_view *v, bool behind)
+{
+    char what[64];
+    const tt_kernel_sum *k = &v->batches;
+    if (k->windows == 0 && v->recording.windows == 0) return true;
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    if (behind) (void)puts("");
+    tt_table_column(t, "THE KERNEL'S COUNT", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(t, "MINOR", TT_COLUMN_RIGHT);
+    tt_table_column(t, "MAJOR", TT_COLUMN_RIGHT);
+    tt_table_column(t, "READ", TT_COLUMN_RIGHT);
+    tt_table_column(t, "CPU", TT_COLUMN_RIGHT);
+    if (k->windows) {
+        const total all = of_kernel(k);
+        if (v->sums) ops_rows(t, v);
+        (void)snprintf(what, sizeof what, "process, in %" PRIu32 " batch%s", k->windows,
+                       k->windows == 1 ? "" : "es");
+        total_row(t, what, &all);
+        device_rows(t, k);
+    }
+    if (v->recording.windows) {
+        const total all = of_kernel(&v->recording);
+        total_row(t, "process, while recording", &all);
+    }
+    if (!tt_table_print(t)) return false;
+    if (k->missing)
+        tt_report_note("of %" PRIu32 " batch%s the process's totals were not observed", k->missing,
+                       k->missing == 1 ? "" : "es");
+    note_reason(v, k->windows == 0 || k->has_io, "bytes read by the process", "capture_io");
+    note_reason(v, k->windows == 0 || k->n_devices > 0, "bytes read by devices", "capture_devices");
+    if (k->overlap)
+        tt_report_note("batches overlapped: what the process did in two at once counts twice");
+    return true;
+}
+
+/* --- residency --- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+enum { FILE_COLUMNS = 9 };
+
+static const char *const file_titles[FILE_COLUMNS] = {"MODEL", "SIZE", "SAMPLES", "FIRST", "LAST",
+                                                      "LEAST", "MOST", "CAME",    "WENT"};
+
+/* Without "SAMPLES" and "LEAST" on a narrow terminal. */
+static bool is_file_column(size_t column)
+{
+    const size_t width = tt_table_width(stdout);
+    return width == 0 || width >= WIDTH_MIDDLE || (column != 2 && column != 5);
+}
+
+static bool print_files(const tt_faults_view *v)
+{
+    if (v->m->n_residencies == 0) return true;
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    (void)puts("\nIn RAM, of each model file");
+    for (size_t i = 0; i < FILE_COLUMNS; i++)
+        if (is_file_column(i))
+            tt_table_column(t, file_titles[i],
+                            i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+    for (uint32_t i = 0; i < v->m->n_files; i++) {
+        const tt_faults_file *f = &v->files[i];
+        char name[256], size[7][TT_UNITS_TEXT], samples[TT_UNITS_TEXT];
+        if (f->samples == 0) continue;
+        const uint64_t values[7] = {v->m->files[i].size_bytes,
+                                    f->first.resident_bytes,
+                                    f->last.resident_bytes,
+                                    f->least_bytes,
+                                    f->most_bytes,
+                                    f->came_bytes,
+                                    f->went_bytes};
+        for (int k = 0; k < 7; k++)
+            tt_units_bytes(size[k], values[k]);
+        const char *all[FILE_COLUMNS] = {
+            tt_trace_text(name, sizeof name, base_name(v->m->files[i].path)),
+            size[0],
+            tt_units_count(samples, f->samples),
+            size[1],
+            size[2],
+            size[3],
+            size[4],
+            size[5],
+            size[6]};
+        const char *cells[FILE_COLUMNS];
+        size_t n = 0;
+        for (size_t k = 0; k < FILE_COLUMNS; k++)
+            if (is_file_column(k)) cells[n++] = all[k];
+        tt_table_row(t, cells);
+    }
+    return tt_table_print(t);
+}
+
+static void note_more(uint64_t limit, size_t n)
+{
+    if (limit && n > limit)
+        tt_report_note("%zu more row%s; --limit 0 shows all", n - (size_t)limit,
+                       n - (size_t)limit == 1 ? "" : "s");
+}
+
+static bool print_samples(const tt_faults_view *v)
+{
+    static const char *const titles[] = {"TOKEN",  "AT",    "TIME ms", "MODEL",
+                                         "IN RAM", "SHARE", "CAME",    "WENT"};
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        tt_table_column(t, titles[i],
+                        i == 1   ? TT_COLUMN_LEFT
+                        : i == 3 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK
+                                 : TT_COLUMN_RIGHT);
+    for (size_t i = 0; i < v->n_samples && (!v->limit || i < v->limit); i++) {
+        const tt_residency_sample *s = &v->samples[i];
+        char token[16] = "-", begun[TT_UNITS_TEXT], name[256], share[16] = "";
+        char here[TT_UNITS_TEXT], came[TT_UNITS_TEXT] = "", went[TT_UNITS_TEXT] = "";
+        if (s->batch != TT_NONE)
+            (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(v->m, s->batch));
+        (void)snprintf(begun, sizeof begun, "%.3f", tt_model_ns(v->m, s->begin_ticks) / 1e6);
+        if (s->observed_bytes)
+            (void)snprintf(share, sizeof share, "%.1f %%",
+                           100 * (double)s->resident_bytes / (double)s->observed_bytes);
+        tt_units_bytes(here, s->resident_bytes);
+        if (s->compared) tt_units_bytes(came, s->came_bytes);
+        if (s->compared) tt_units_bytes(went, s->went_bytes);
+        tt_table_row(t, (const char *[]){
+                            token, tt_faults_moment(s->moment), begun,
+                            tt_trace_text(name, sizeof name, base_name(v->m->files[s->file].path)),
+                            here, share, came, went});
+    }
+    bool ok = tt_table_print(t);
+    note_more(v->limit, v->n_samples);
+    return ok;
+}
+
+/* What went most stands first: what a larger memory would have kept. */
+static int by_went(const void *a, const void *b, void *context)
+{
+    const tt_residency_weight *all = context;
+    const tt_residency_weight *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+    if (x->went_bytes != y->went_bytes) return x->went_bytes > y->went_bytes ? -1 : 1;
+    if (x->came_bytes != y->came_bytes) return x->came_bytes > y->came_bytes ? -1 : 1;
+    return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static void weight_row(tt_table *t, const tt_weight *w, const tt_residency_weight *r)
+{
+    char name[256], size[7][TT_UNITS_TEXT];
+    const uint64_t values[7] = {w->size_bytes, r->first_bytes, r->last_bytes, r->least_bytes,
+                                r->most_bytes, r->came_bytes,  r->went_bytes};
+    for (int k = 0; k < 7; k++)
+        tt_units_bytes(size[k], values[k]);
+    tt_table_row(t, (const char *[]){tt_trace_text(name, sizeof name, w->name), size[0], size[1],
+                                     size[2], size[3], size[4], size[5], size[6]});
+}
+
+static bool print_weights(const tt_faults_view *v)
+{
+    static const char *const titles[] = {"TENSOR", "SIZE", "FIRST", "LAST",
+                                         "LEAST",  "MOST", "CAME",  "WENT"};
+    const tt_model *m = v->m;
+    uint32_t *order = malloc(((size_t)m->n_weights + 1) * sizeof *order), n = 0;
+    tt_table *t = tt_table_new(stdout);
+    if (!order || !t) {
+        free(order);
+        return tt_table_print(t);
+    }
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        tt_table_column(t, titles[i], i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+    for (uint32_t i = 0; i < m->n_weights; i++)
+        if (v->weights[i].samples && tt_faults_passes_weight(v, &m->weights[i])) order[n++] = i;
+    if (n) qsort_r(order, n, sizeof *order, by_went, v->weights);
+    for (uint32_t i = 0; i < n && (!v->limit || i < v->limit); i++)
+        weight_row(t, &m->weights[order[i]], &v->weights[order[i]]);
+    free(order);
+    bool ok = tt_table_print(t);
+    note_more(v->limit, n);
+    return ok;
+}
+
+bool tt_faults_print_text(tt_faults_view *v)
+{
+    if (v->residency) {
+        bool by_tensor = v->by_given && v->by->by == TT_FAULTS_BY_TENSOR;
+        return (by_tensor ? print_weights(v) : print_samples(v)) && print_files(v);
+    }
+    const bool rows = v->sums && tt_faults_total(v->sums)->count > 0;
+    if (v->sums && !rows) tt_trace_note_none(v->m);
+    if (rows && !print_rows(v)) return false;
+    return print_kernel(v, rows) && print_files(v);
+}

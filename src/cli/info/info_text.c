@@ -1,0 +1,350 @@
+/* `tensortrace info` for people. */
+#include "base/units.h"
+#include "cli/info/info.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define TOP_OPS 6u
+#define TOP_TENSORS 5u
+
+void tt_info_line(const char *what, const char *fmt, ...)
+{
+    char text[2048], shown[2048];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    printf("%-13s%s\n", what, tt_trace_text(shown, sizeof shown, text));
+}
+
+static void environment_line(const tt_model *m, const char *what, const char *key)
+{
+    const char *value = tt_model_environment(m, key);
+    if (value && value[0]) tt_info_line(what, "%s", value);
+}
+
+static void created_line(const tt_model *m)
+{
+    time_t seconds = (time_t)(m->trace.header.created_unix_ns / 1000000000u);
+    struct tm when;
+    char text[64];
+    if (gmtime_r(&seconds, &when) && strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &when))
+        tt_info_line("recorded", "%s, process %" PRIu64, text, m->trace.header.pid);
+}
+
+/* "engine v0.5.0", then the other keys that begin with engine_, libraries by their
+ * file names. */
+static void engine_lines(const tt_model *m)
+{
+    bool first = true;
+    environment_line(m, "engine", "engine_version");
+    first = !tt_model_environment(m, "engine_version");
+    for (uint32_t i = 0; i < m->n_environment; i++) {
+        const tt_pair *p = &m->environment[i];
+        if (strncmp(p->key, "engine_", 7) != 0 || strcmp(p->key, "engine_version") == 0 ||
+            tt_model_environment(m, p->key) != p->value)
+            continue;
+        char key[64];
+        (void)snprintf(key, sizeof key, "%s", p->key + 7);
+        for (char *c = key; *c; c++)
+            if (*c == '_') *c = ' ';
+        tt_info_line(first ? "engine" : "", "%s: %s", key, p->value);
+        first = false;
+    }
+}
+
+static void model_lines(const tt_model *m)
+{
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        char size[TT_UNITS_TEXT];
+        tt_info_line(i == 0 ? "model" : "", "%s (%s, %u tensors)", m->files[i].path,
+                     tt_units_bytes(size, m->files[i].size_bytes), m->files[i].n_weights);
+        const char *state = tt_info_end_state(&m->files[i]);
+        if (state && m->files[i].end_state != TT_MODEL_SAME)
+            tt_info_line("", "the model file was %s while the run lasted", state);
+    }
+}
+
+static void observed_line(const tt_info *info)
+{
+    const tt_summary *s = &info->summary;
+    const char *mode = tt_model_environment(info->m, "mode");
+    const char *reason = tt_model_environment(info->m, "mode_reason");
+    tt_info_line("mode", "%s%s%s%s", mode ? mode : "unknown", reason && reason[0] ? " (" : "",
+                 reason && reason[0] ? reason : "", reason && reason[0] ? ")" : "");
+    if (s->runs_called_back && s->runs_hooked)
+        tt_info_line(
+            "", "%" PRIu64 " runs hooked per thread, %" PRIu64 " seen by the scheduler callback",
+            s->runs_hooked, s->runs_called_back);
+    if (s->runs_bounds)
+        tt_info_line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
+}
+
+static void ending_line(const tt_info *info)
+{
+    const tt_trace *t = &info->m->trace;
+    tt_error damage;
+    size_t damaged = tt_pieces_damaged(info->m->pieces, &damage);
+    if (!t->complete)
+        tt_info_line("ending", "cut off at byte %" PRIu64 ": %s", t->end_bytes, t->cut.message);
+    else
+        tt_info_line("ending", "%s%s",
+                     t->end_flags & TT_END_RECOVERED  ? "the program was cut off; recovered"
+                     : t->end_flags & TT_END_SNAPSHOT ? "a snapshot: the program went on"
+                     : t->end_flags & TT_END_NORMAL   ? "complete"
+                                                      : "complete, but not closed by itself",
+                     damaged || info->m->meta_damage.status != TT_OK ? ", but damaged" : "");
+    if (info->m->meta_damage.status != TT_OK)
+        tt_info_line("damaged", "at byte %" PRIu64 ": %s", info->m->meta_damage.offset,
+                     info->m->meta_damage.message);
+    if (damaged)
+        tt_info_line("damaged", "%zu OPS chunk%s left out; the first at byte %" PRIu64 ": %s",
+                     damaged, damaged == 1 ? "" : "s", damage.offset, damage.message);
+}
+
+static void phase_line(const char *what, const tt_phase_summary *p)
+{
+    char tokens[TT_UNITS_TEXT], batches[TT_UNITS_TEXT], time[TT_UNITS_TEXT];
+    if (p->batches == 0) return;
+    if (p->total_ns > 0)
+        tt_info_line(what, "%s tokens in %s batch%s, %s: %.*f tokens/s",
+                     tt_units_count(tokens, p->tokens), tt_units_count(batches, p->batches),
+                     p->batches == 1 ? "" : "es", tt_units_ns(time, p->total_ns),
+                     p->tokens_per_s < 100 ? 1 : 0, p->tokens_per_s);
+    else
+        tt_info_line(what, "%s tokens in %s batch%s", tt_units_count(tokens, p->tokens),
+                     tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es");
+}
+
+static void count_lines(const tt_info *info)
+{
+    char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT], c[TT_UNITS_TEXT];
+    const tt_summary *s = &info->summary;
+    uint64_t dropped = info->m->losses_total, counted, unresolved = 0, meta = 0;
+    if (tt_model_count(info->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
+    char ops[TT_UNITS_TEXT + 4] = "";
+    const char *each =
+        info->findings ? ": one for each op and thread)" : " (one for each op and thread)";
+    if (info->findings)
+        (void)snprintf(ops, sizeof ops, "%s (",
+                       tt_units_count(c, tt_stats_total(info->by_op)->count));
+    tt_info_line(
+        "ops", "%s%s record%s%s of %s graph computation%s (%u graph%s) on up to %u thread%s", ops,
+        tt_units_count(a, s->records), s->records == 1 ? "" : "s", each,
+        tt_units_count(b, info->m->n_runs), info->m->n_runs == 1 ? "" : "s", info->m->n_graphs,
+        info->m->n_graphs == 1 ? "" : "s", s->lanes, s->lanes == 1 ? "" : "s");
+    tt_info_line("dropped", "%s", tt_units_count(a, dropped));
+    if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
+        tt_info_line(
+            "", "%s ops could not be recorded: outside any known graph, or on too many threads",
+            tt_units_count(a, unresolved));
+    environment_line(info->m, "unrecorded", "unrecorded");
+    if (tt_model_count(info->m, "meta_dropped", &meta) && meta)
+        tt_info_line("", "%s descriptions (graphs, batches, ...) were lost",
+                     tt_units_count(a, meta));
+    if (s->runs_open)
+        tt_info_line("", "%s graph computation%s never ended", tt_units_count(a, s->runs_open),
+                     s->runs_open == 1 ? "" : "s");
+    tt_info_line("trace", "%s, %s", info->path, tt_units_bytes(c, s->file_bytes));
+    if (s->records)
+        tt_info_line("", "%.2f bytes per op and thread (%.2f without graphs, tensors and names)",
+                     (double)s->file_bytes / (double)s->records,
+                     (double)s->ops_bytes / (double)s->records);
+}
+
+static void print_head(const tt_info *info)
+{
+    const tt_model *m = info->m;
+    char id[33], text[TT_UNITS_TEXT];
+    tt_info_run_id(info, id);
+    tt_info_line("run", "%s", id);
+    created_line(m);
+    environment_line(m, "command", "command");
+    environment_line(m, "host", "host");
+    environment_line(m, "cpu", "cpu");
+    engine_lines(m);
+    model_lines(m);
+    observed_line(info);
+    environment_line(m, "options", "capture");
+    ending_line(info);
+    if (m->clock.known)
+        tt_info_line("time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
+                     m->clock.assumed ? " (by the clock's nominal rate)" : "");
+    else
+        tt_info_line("time", "unknown: the trace cannot turn ticks into time");
+    phase_line("prompt", &info->summary.prompt);
+    phase_line("generate", &info->summary.generate);
+    phase_line("other", &info->summary.unknown);
+    count_lines(info);
+    tt_info_capture_text(info);
+}
+
+/* "(no weight)" is no tensor. */
+static bool is_named(const tt_stats_row *r)
+{
+    return r->key[0] != '(';
+}
+
+static bool time_table(const char *heading, const char *title, tt_stats *s, size_t limit)
+{
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_TOTAL, &n);
+    double all_ns = tt_stats_total(s)->total_ns;
+    bool any = false;
+    for (size_t i = 0; i < n && !any; i++)
+        any = is_named(&rows[i]);
+    if (!any) return true;
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    printf("\n%s\n", heading);
+    tt_table_column(t, title, TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(t, "SHARE", TT_COLUMN_RIGHT);
+    tt_table_column(t, "TOTAL", TT_COLUMN_RIGHT);
+    tt_table_column(t, "COUNT", TT_COLUMN_RIGHT);
+    tt_table_column(t, "MEAN", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WEIGHTS", TT_COLUMN_RIGHT);
+    tt_table_column(t, "RATE", TT_COLUMN_RIGHT);
+    for (size_t i = 0, shown = 0; i < n && shown < limit; i++) {
+        const tt_stats_row *r = &rows[i];
+        char name[128], share[16], total[TT_UNITS_TEXT], count[TT_UNITS_TEXT], mean[TT_UNITS_TEXT];
+        char bytes[TT_UNITS_TEXT + 4] = "", rate[TT_UNITS_TEXT] = "";
+        if (!is_named(r)) continue;
+        (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
+        if (r->weight_bytes) {
+            char size[TT_UNITS_TEXT];
+            (void)snprintf(bytes, sizeof bytes, "%s%s", r->at_most ? "<= " : "",
+                           tt_units_bytes(size, r->weight_bytes));
+            tt_units_rate(rate, tt_stats_rate(r));
+        }
+        tt_units_ns(total, r->total_ns);
+        tt_units_ns(mean, r->mean_ns);
+        if (r->timed == 0) share[0] = total[0] = mean[0] = rate[0] = '\0';
+        const char *cells[] = {tt_trace_text(name, sizeof name, r->key),
+                               share,
+                               total,
+                               tt_units_count(count, r->count),
+                               mean,
+                               bytes,
+                               rate};
+        tt_table_row(t, cells);
+        shown++;
+    }
+    return tt_table_print(t);
+}
+
+static bool reads_weights(const tt_info *info, const char *phase, const tt_phase_summary *p)
+{
+    const tt_stats_row *r = tt_info_row(info->by_phase, phase);
+    return r && p->batches && r->weight_bytes;
+}
+
+static void bytes_per_batch(const char *what, const tt_info *info, const char *phase,
+                            const tt_phase_summary *p, const char *unit)
+{
+    const tt_stats_row *r = tt_info_row(info->by_phase, phase);
+    char bytes[TT_UNITS_TEXT], model[TT_UNITS_TEXT];
+    if (!reads_weights(info, phase, p)) return;
+    uint64_t each = r->weight_bytes / p->batches;
+    printf("  %-10s%s%s a %s", what, r->at_most ? "<= " : "", tt_units_bytes(bytes, each), unit);
+    if (info->summary.model_bytes)
+        printf(" (%.0f %% of its weights' %s)",
+               100.0 * (double)each / (double)info->summary.model_bytes,
+               tt_units_bytes(model, info->summary.model_bytes));
+    putchar('\n');
+}
+
+static bool thread_table(const tt_info *info)
+{
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(info->by_thread, TT_SORT_KEY, &n);
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    printf("\nThreads: own work, and waiting for the others\n");
+    tt_table_column(t, "THREAD", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WORK", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WAIT", TT_COLUMN_RIGHT);
+    tt_table_column(t, "WAITING", TT_COLUMN_RIGHT);
+    tt_table_column(t, "OPS", TT_COLUMN_RIGHT);
+    for (size_t i = 0; i < n; i++) {
+        const tt_stats_row *r = &rows[i];
+        char work[TT_UNITS_TEXT], wait[TT_UNITS_TEXT], share[16], count[TT_UNITS_TEXT];
+        double all = r->busy_ns + r->wait_ns;
+        (void)snprintf(share, sizeof share, "%.1f %%", all > 0 ? 100 * r->wait_ns / all : 0);
+        tt_units_ns(work, r->busy_ns);
+        tt_units_ns(wait, r->wait_ns);
+        if (r->timed == 0) share[0] = work[0] = wait[0] = '\0';
+        const char *cells[] = {r->key, work, wait, share, tt_units_count(count, r->count)};
+        tt_table_row(t, cells);
+    }
+    return tt_table_print(t);
+}
+
+static bool print_findings(const tt_info *info)
+{
+    size_t n;
+    char by_op[64] = "Time by op";
+    (void)tt_stats_rows(info->by_op, TT_SORT_TOTAL, &n);
+    if (n > TOP_OPS) (void)snprintf(by_op, sizeof by_op, "Time by op (%u of %zu)", TOP_OPS, n);
+    bool ok = time_table("Time by part of the network", "PART", info->by_category, SIZE_MAX) &&
+              time_table(by_op, "OP", info->by_op, TOP_OPS) &&
+              time_table("Busiest tensors", "TENSOR", info->by_tensor, TOP_TENSORS);
+    if (reads_weights(info, "prompt", &info->summary.prompt) ||
+        reads_weights(info, "generate", &info->summary.generate))
+        printf("\nWeights read\n");
+    bytes_per_batch("prompt", info, "prompt", &info->summary.prompt, "batch");
+    bytes_per_batch("generate", info, "generate", &info->summary.generate, "token");
+    ok = ok && thread_table(info);
+    if (tt_stats_stray(info->by_op)) {
+        char count[TT_UNITS_TEXT];
+        printf("\n%s records belong to runs that the trace does not describe%s\n",
+               tt_units_count(count, tt_stats_stray(info->by_op)),
+               info->m->front.present ? " any more: the begin of what was kept" : "");
+    }
+    return ok;
+}
+
+static void next_line(const tt_info *info, const char *verb, const char *options, const char *what)
+{
+    const int width = (int)strlen("log --token 1 --lanes");
+    printf("  %s %s %s%s%*s  %s\n", tt_report_program(), verb, info->path, options,
+           width - (int)(strlen(verb) + strlen(options)), "", what);
+}
+
+static void print_next(const tt_info *info)
+{
+    uint32_t batches = info->m->n_batches;
+    char lanes[48] = " --lanes";
+    if (batches)
+        (void)snprintf(lanes, sizeof lanes, " --token %" PRIu32 " --lanes",
+                       tt_model_token(info->m, batches > 1));
+    printf("\nNext\n");
+    next_line(info, "stats", " --by layer", "time and bytes of each layer");
+    next_line(info, "log", lanes,
+              batches ? "what each thread did for a token" : "what each thread did");
+    if (tt_details_has(info->m->details, TT_DETAIL_FAULTS))
+        next_line(info, "faults", "", "what came from disk, for which weights");
+    if (info->m->n_weights) next_line(info, "heat", "", "which weights are hot");
+    if (tt_details_has(info->m->details, TT_DETAIL_EXPERTS))
+        next_line(info, "routing", "", "which experts were chosen");
+    next_line(info, "verify", "", "checks that the trace is whole, or says what is missing");
+}
+
+bool tt_info_print_text(const tt_info *info)
+{
+    bool ok = true;
+    print_head(info);
+    if (info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
+    if (info->content.n) ok = tt_info_content_text(info) && ok;
+    if (info->m->n_runs == 0)
+        printf(
+            "\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");
+    print_next(info);
+    return ok;
+}

@@ -1,0 +1,354 @@
+/* `tensortrace values` as tables */
+#include "analyze/ops.h"
+#include "analyze/values/output_data.h"
+#include "base/hex.h"
+#include "base/units.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+#include "cli/values/values_view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below these widths the columns that say least are left out. */
+#define WIDTH_FULL 150
+#define WIDTH_MIDDLE 110
+#define NAME_TEXT 200
+
+const char *tt_values_real_text(char out[TT_VALUES_TEXT], bool known, double v)
+{
+    (void)snprintf(out, TT_VALUES_TEXT, known ? "%.5g" : "-", v);
+    return out;
+}
+
+const char *tt_values_number_text(char out[TT_VALUES_TEXT], int64_t v)
+{
+    (void)snprintf(out, TT_VALUES_TEXT, v < 0 ? "-" : "%" PRId64, v);
+    return out;
+}
+
+const char *tt_values_shape_text(char out[96], const uint64_t ne[4])
+{
+    unsigned dims = 4;
+    size_t used = 0;
+    while (dims > 1 && ne[dims - 1] == 1)
+        dims--;
+    out[0] = '\0';
+    for (unsigned d = 0; d < dims; d++) {
+        int n = snprintf(out + used, 96 - used, "%s%" PRIu64, d ? "x" : "", ne[d]);
+        if (n > 0) used += (size_t)n;
+    }
+    return out;
+}
+
+static const char *count_text(char out[TT_UNITS_TEXT], uint64_t n)
+{
+    return n ? tt_units_count(out, n) : "";
+}
+
+static void print_counts(const tt_values_counts *c)
+{
+    char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT], d[TT_UNITS_TEXT];
+    printf("outputs      %s measured in %s graph computation%s (%s elements)\n",
+           tt_units_count(a, c->outputs), tt_units_count(b, c->runs), c->runs == 1 ? "" : "s",
+           tt_units_count(d, c->elements));
+    if (c->unmeasured)
+        printf("unmeasured   outputs of %s executed ops\n", tt_units_count(a, c->unmeasured));
+    if (c->incomplete)
+        printf("lost         parts of %s fingerprints, in the whole trace\n",
+               tt_units_count(a, c->incomplete));
+    if (c->bad)
+        printf("bad          %s outputs: %s NaN and %s infinite elements; --first-bad says "
+               "where they begin\n",
+               tt_units_count(a, c->bad), tt_units_count(b, c->n_nan), tt_units_count(d, c->n_inf));
+    else if (c->outputs)
+        printf("bad          none: no NaN, no infinity that is not a mask's\n");
+    if (c->masking)
+        printf("masks        %s outputs hold the infinities of a mask\n",
+               tt_units_count(a, c->masking));
+    if (c->constant)
+        printf("constant     %s outputs, %s of them zero\n", tt_units_count(a, c->constant),
+               tt_units_count(b, c->zero));
+    if (c->has_range) printf("range        %.5g .. %.5g\n", (double)c->min, (double)c->max);
+    putchar('\n');
+}
+
+static void note_more(uint64_t total, uint64_t offset, size_t shown)
+{
+    if (total > offset + shown)
+        tt_report_note("%" PRIu64 " more row%s; --limit 0 shows all", total - offset - shown,
+                       total - offset - shown == 1 ? "" : "s");
+}
+
+/* --- a list --- */
+
+enum column {
+    TOKEN,
+    LAYER,
+    NAME,
+    OP,
+    TYPE,
+    SHAPE,
+    NANS,
+    INFS,
+    MIN,
+    MAX,
+    MEAN,
+    RMS,
+    HASH,
+    PREFIX,
+    COLUMNS
+};
+
+static const struct {
+    const char *title;
+    int flags;
+    size_t width; /* of the terminal, at least */
+} columns[COLUMNS] = {
+    [TOKEN] = {"TOKEN", TT_COLUMN_RIGHT, 0},
+    [LAYER] = {"LAYER", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
+    [NAME] = {"NAME", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
+    [OP] = {"OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
+    [TYPE] = {"TYPE", TT_COLUMN_LEFT, WIDTH_MIDDLE},
+    [SHAPE] = {"SHAPE", TT_COLUMN_RIGHT, 0},
+    [NANS] = {"NAN", TT_COLUMN_RIGHT, 0},
+    [INFS] = {"INF", TT_COLUMN_RIGHT, 0},
+    [MIN] = {"MIN", TT_COLUMN_RIGHT, 0},
+    [MAX] = {"MAX", TT_COLUMN_RIGHT, 0},
+    [MEAN] = {"MEAN", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
+    [RMS] = {"RMS", TT_COLUMN_RIGHT, 0},
+    [HASH] = {"HASH", TT_COLUMN_LEFT, WIDTH_FULL},
+    [PREFIX] = {"FIRST ELEMENTS", TT_COLUMN_LEFT, 0},
+};
+
+static bool is_shown(const tt_values_view *v, enum column c)
+{
+    const size_t width = tt_table_width(stdout);
+    if (c == PREFIX) return v->samples;
+    return width == 0 || width >= columns[c].width;
+}
+
+static void prefix_text(char *out, size_t room, const tt_fingerprint *p)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < p->n_prefix && used < room; i++) {
+        int n = snprintf(out + used, room - used, "%s%.5g", i ? " " : "", (double)p->prefix[i]);
+        if (n > 0) used += (size_t)n;
+    }
+}
+
+static int64_t token_of(const tt_model *m, uint32_t run)
+{
+    const uint32_t batch = m->runs[run].batch;
+    return batch == TT_NONE ? -1 : (int64_t)tt_model_token(m, batch);
+}
+
+static void list_row(tt_table *t, const tt_values_view *v, const tt_model *m,
+                     const tt_values_row *r)
+{
+    char numbers[8][TT_VALUES_TEXT], nans[TT_UNITS_TEXT], infs[TT_UNITS_TEXT + 8];
+    char name[NAME_TEXT], op_name[96], shape[96], hash[33] = "", prefix[256], text[TT_UNITS_TEXT];
+    const tt_graph *g = &m->graphs[m->runs[r->run].graph];
+    const tt_tensor *x = &g->tensors[r->node];
+    const tt_fingerprint *p = &r->print;
+    tt_output_shape of;
+    tt_op op;
+    tt_op_describe(m, g, r->first, r->covers, &op);
+    tt_output_shape_of(g, r->node, &of);
+    tt_hex(hash, p->hash, 16);
+    (void)snprintf(infs, sizeof infs, "%s%s", count_text(text, p->n_inf),
+                   r->masking ? " (mask)" : "");
+    prefix_text(prefix, sizeof prefix, p);
+    const char *all[COLUMNS] = {
+        [TOKEN] = tt_values_number_text(numbers[0], token_of(m, r->run)),
+        [LAYER] = tt_values_number_text(numbers[1], x->place.layer_id),
+        [NAME] = tt_trace_text(name, sizeof name, x->name),
+        [OP] = tt_trace_text(op_name, sizeof op_name, op.op),
+        [TYPE] = x->type_name,
+        [SHAPE] = tt_values_shape_text(shape, of.ne),
+        [NANS] = count_text(nans, p->n_nan),
+        [INFS] = infs,
+        [MIN] = tt_values_real_text(numbers[2], p->has_range, (double)p->min),
+        [MAX] = tt_values_real_text(numbers[3], p->has_range, (double)p->max),
+        [MEAN] = tt_values_real_text(numbers[4], p->has_range, p->mean),
+        [RMS] = tt_values_real_text(numbers[5], p->has_range, p->rms),
+        [HASH] = hash,
+        [PREFIX] = prefix,
+    };
+    const char *cells[COLUMNS];
+    size_t n = 0;
+    for (enum column c = 0; c < COLUMNS; c++)
+        if (is_shown(v, c)) cells[n++] = all[c];
+    tt_table_row(t, cells);
+}
+
+bool tt_values_print_list(const tt_values_view *v, const tt_model *m, const tt_values_page *p)
+{
+    print_counts(&p->counts);
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    for (enum column c = 0; c < COLUMNS; c++)
+        if (is_shown(v, c)) tt_table_column(t, columns[c].title, columns[c].flags);
+    for (size_t i = 0; i < p->n; i++)
+        list_row(t, v, m, &p->rows[i]);
+    bool ok = tt_table_print(t);
+    note_more(p->total, v->query->offset, p->n);
+    return ok;
+}
+
+/* --- groups --- */
+
+static const struct {
+    const char *title;
+    size_t width;
+} group_columns[] = {{"OUTPUTS", 0},
+                     {"ELEMENTS", WIDTH_MIDDLE},
+                     {"BAD", 0},
+                     {"CONSTANT", WIDTH_FULL},
+                     {"ZERO", WIDTH_MIDDLE},
+                     {"REPEATED", WIDTH_MIDDLE},
+                     {"MIN", 0},
+                     {"MAX", 0},
+                     {"MEAN", WIDTH_FULL},
+                     {"RMS", 0},
+                     {"LEAST RMS", WIDTH_MIDDLE},
+                     {"MOST RMS", WIDTH_MIDDLE}};
+#define GROUP_COLUMNS (sizeof group_columns / sizeof *group_columns)
+
+static void group_row(tt_table *t, tt_values_by by, const tt_values_group *g)
+{
+    char key[NAME_TEXT], counts[6][TT_UNITS_TEXT], reals[6][TT_VALUES_TEXT];
+    const size_t width = tt_table_width(stdout);
+    if (by <= TT_VALUES_BY_OP)
+        tt_trace_text(key, sizeof key, g->key);
+    else
+        (void)snprintf(key, sizeof key, g->number < 0 ? "-" : "%" PRId64, g->number);
+    const char *all[GROUP_COLUMNS] = {
+        tt_units_count(counts[0], g->outputs),
+        tt_units_count(counts[1], g->elements),
+        count_text(counts[2], g->bad),
+        count_text(counts[3], g->constant),
+        count_text(counts[4], g->zero),
+        count_text(counts[5], g->repeated),
+        tt_values_real_text(reals[0], g->has_range, (double)g->min),
+        tt_values_real_text(reals[1], g->has_range, (double)g->max),
+        tt_values_real_text(reals[2], g->has_range, g->mean),
+        tt_values_real_text(reals[3], g->has_range, g->rms),
+        tt_values_real_text(reals[4], g->has_range, g->rms_min),
+        tt_values_real_text(reals[5], g->has_range, g->rms_max),
+    };
+    const char *cells[GROUP_COLUMNS + 1] = {key};
+    size_t n = 1;
+    for (size_t c = 0; c < GROUP_COLUMNS; c++)
+        if (width == 0 || width >= group_columns[c].width) cells[n++] = all[c];
+    tt_table_row(t, cells);
+}
+
+bool tt_values_print_groups(const tt_values_view *v, const char *title, const tt_values_groups *g)
+{
+    const size_t width = tt_table_width(stdout);
+    const uint64_t limit = v->query->limit;
+    print_counts(&g->counts);
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    tt_table_column(t, title,
+                    g->by <= TT_VALUES_BY_OP ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+    for (size_t c = 0; c < GROUP_COLUMNS; c++)
+        if (width == 0 || width >= group_columns[c].width)
+            tt_table_column(t, group_columns[c].title, TT_COLUMN_RIGHT);
+    size_t shown = limit && limit < g->n ? (size_t)limit : g->n;
+    for (size_t i = 0; i < shown; i++)
+        group_row(t, g->by, &g->list[i]);
+    bool ok = tt_table_print(t);
+    note_more(g->n, 0, shown);
+    return ok;
+}
+
+/* --- outliers --- */
+
+bool tt_values_print_outliers(const tt_values_view *v, const tt_model *m,
+                              const tt_values_outliers *o)
+{
+    static const char *const titles[] = {"SCORE", "TOKEN", "NAME",  "WHAT",
+                                         "VALUE", "USUAL", "TIMES", "AMONG"};
+    char text[TT_UNITS_TEXT];
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    (void)v;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        tt_table_column(t, titles[i],
+                        i == 2   ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK
+                        : i == 3 ? TT_COLUMN_LEFT
+                                 : TT_COLUMN_RIGHT);
+    printf("%s of %s outputs stand out among those of the same place and phase\n\n",
+           o->total ? tt_units_count(text, o->total) : "none",
+           tt_units_count((char[TT_UNITS_TEXT]){0}, o->compared));
+    for (size_t i = 0; i < o->n; i++) {
+        const tt_values_outlier *x = &o->list[i];
+        const tt_graph *g = &m->graphs[m->runs[x->row.run].graph];
+        char score[TT_VALUES_TEXT], token[TT_VALUES_TEXT], name[NAME_TEXT], value[TT_VALUES_TEXT];
+        char usual[TT_VALUES_TEXT], times[TT_VALUES_TEXT], among[TT_UNITS_TEXT];
+        (void)snprintf(score, sizeof score, "%+.1f", x->score);
+        (void)snprintf(times, sizeof times, "%.3g", x->value / x->usual);
+        tt_table_row(
+            t, (const char *[]){score, tt_values_number_text(token, token_of(m, x->row.run)),
+                                tt_trace_text(name, sizeof name, g->tensors[x->row.node].name),
+                                x->by_max ? "largest" : "RMS",
+                                tt_values_real_text(value, true, x->value),
+                                tt_values_real_text(usual, true, x->usual), times,
+                                tt_units_count(among, x->among)});
+    }
+    bool ok = tt_table_print(t);
+    note_more(o->total, 0, o->n);
+    return ok;
+}
+
+/* --- growth --- */
+
+static void growth_rows(tt_table *t, const char *phase, const tt_values_growth *list, uint32_t n)
+{
+    for (uint32_t l = 0; l < n; l++) {
+        const tt_values_growth *x = &list[l];
+        char layer[TT_VALUES_TEXT], reals[6][TT_VALUES_TEXT], bad[TT_UNITS_TEXT];
+        if (!x->outputs) continue;
+        const bool known = x->all.has_range;
+        tt_table_row(t, (const char *[]){
+                            phase, tt_values_number_text(layer, x->layer_id),
+                            tt_values_real_text(reals[0], known, x->all.rms),
+                            tt_values_real_text(reals[1], x->has_ratio, x->ratio),
+                            tt_values_real_text(reals[2], known, x->rms_min),
+                            tt_values_real_text(reals[3], known, x->rms_max),
+                            tt_values_real_text(reals[4], known, (double)x->all.min),
+                            tt_values_real_text(reals[5], known, (double)x->all.max),
+                            x->all.masking ? "" : count_text(bad, x->all.n_nan + x->all.n_inf)});
+    }
+}
+
+bool tt_values_print_growth(const tt_values_view *v, const tt_model *m, const tt_values_grid *g)
+{
+    static const char *const titles[] = {"PHASE",    "LAYER", "RMS", "RATIO", "LEAST RMS",
+                                         "MOST RMS", "MIN",   "MAX", "BAD"};
+    char name[NAME_TEXT];
+    tt_values_growth *list = calloc((size_t)g->n_layers + 1, sizeof *list);
+    tt_table *t = list ? tt_table_new(stdout) : NULL;
+    if (!t) {
+        free(list);
+        return false;
+    }
+    (void)v;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        tt_table_column(t, titles[i], i == 0 ? TT_COLUMN_LEFT : TT_COLUMN_RIGHT);
+    for (unsigned phase = TT_PHASE_PROMPT; phase <= TT_PHASE_GENERATE; phase++)
+        if (tt_values_growth_of(m, g, phase, list))
+            growth_rows(t, tt_phase_name(phase), list, g->n_layers);
+    printf("%s over the layers; RATIO: to the RMS of the layer before\n\n",
+           g->place[0] ? tt_trace_text(name, sizeof name, g->place) : "the last output of each");
+    bool ok = tt_table_print(t);
+    if (g->cut) tt_report_note("later tokens are left out: there are too many");
+    free(list);
+    return ok;
+}
