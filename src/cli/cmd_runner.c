@@ -309,6 +309,7 @@ int tt_cmd_runner(int argc, char **argv)
     tt_report_parse(&argp, argc, argv, 0, &args);
     if (tt_runner_args_load_prompt(&args.runner, &err) != TT_OK) {
         (void)tt_report_error(&err);
+        tt_runner_args_free(&args.runner);
         return TT_EXIT_USAGE;
     }
     int code = args.json ? run_as_json(&args, &result, &ids) : run_as_text(&args, &result, &ids);
