@@ -496,10 +496,12 @@ static void test_no_op(void **state)
     tt_dump *d;
     tt_dump_step step = {.n = 0};
     tt_error err;
+    tt_stages *stages = tt_stages_builtin();
     (void)state;
+    assert_non_null(stages);
     expect_well(unplaced);
     assert_int_equal(tt_model_open(path, &m, NULL), TT_OK);
-    assert_int_equal(tt_dump_of_trace(m, path, tt_stages_builtin(), &d, &err), TT_OK);
+    assert_int_equal(tt_dump_of_trace(m, path, stages, &d, &err), TT_OK);
     assert_int_equal(d->n_steps, 1);
     assert_int_equal(tt_dump_load(d, 0, &step, &err), TT_OK);
     assert_int_equal(step.n, 1);
@@ -508,6 +510,7 @@ static void test_no_op(void **state)
     assert_int_equal(step.values[0].layer, 1);
     tt_dump_step_free(&step);
     tt_dump_close(d);
+    tt_stages_free(stages);
     tt_model_close(m);
 }
 
