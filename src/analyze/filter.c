@@ -1,5 +1,7 @@
 #include "analyze/filter.h"
 
+#include "analyze/slice_filter.h"
+
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +32,19 @@ static bool op_passes(const tt_filter *f, const tt_op *op)
     return false;
 }
 
+static bool name_passes(const tt_filter *f, const char *name)
+{
+    return f->slices ? tt_slice_name_matches(f->tensor, name) : fnmatch(f->tensor, name, 0) == 0;
+}
+
 static bool tensor_passes(const tt_filter *f, const tt_op *op)
 {
     for (uint32_t i = 0; i < op->n_nodes; i++)
-        if (fnmatch(f->tensor, op->graph->tensors[op->nodes[i]].name, 0) == 0) return true;
+        if (name_passes(f, op->graph->tensors[op->nodes[i]].name)) return true;
     for (uint32_t i = 0; i < op->n_sources; i++) {
         const tt_tensor *t = &op->graph->tensors[op->sources[i].tensor];
-        if (fnmatch(f->tensor, t->name, 0) == 0) return true;
-        if (t->root < op->graph->n_tensors &&
-            fnmatch(f->tensor, op->graph->tensors[t->root].name, 0) == 0)
+        if (name_passes(f, t->name)) return true;
+        if (t->root < op->graph->n_tensors && name_passes(f, op->graph->tensors[t->root].name))
             return true;
     }
     return false;

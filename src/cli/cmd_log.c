@@ -2,6 +2,7 @@
 #include "analyze/access.h"
 #include "analyze/log/log.h"
 #include "analyze/log/log_picks.h"
+#include "analyze/slice_filter.h"
 #include "answer/log.h"
 #include "base/json.h"
 #include "base/units.h"
@@ -287,7 +288,9 @@ int tt_cmd_log(int argc, char **argv)
         "The ops in the trace FILE in the order in which they began.\v"
         "TIME is counted from the first batch. DURATION runs from the first thread that began "
         "the op to the last that had done its work; WAIT is the threads' time at the barrier "
-        "behind it, summed. GLOB takes * ? and [...], as a shell does.",
+        "behind it, summed. GLOB takes * ? and [...], as a shell does; with a number in brackets "
+        "at "
+        "the end, as in blk.0.ffn_down_exps.weight[3], only ops that read that expert are listed.",
         children,
         NULL,
         NULL};
@@ -295,6 +298,7 @@ int tt_cmd_log(int argc, char **argv)
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.filter.has_lane) o.by_lane = true;
+    o.filter.slices = tt_slice_wanted(o.filter.tensor);
     if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;
     const tt_part part = {.has_tokens = f->has_token,

@@ -66,12 +66,45 @@ const char *tt_reader_keep(tt_reader *r, char *text)
     return text;
 }
 
+static bool has_dots(const char *path)
+{
+    for (const char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
+        size_t n = strcspn(p + 1, "/");
+        if ((n == 1 || n == 2) && strncmp(p + 1, "..", n) == 0) return true;
+    }
+    return false;
+}
+
+/* "a/../b" as people would write it, for messages: by the folders that are there, as "a" may be a
+ * link. What is behind them stays as it is, and a path that leads nowhere does too. */
+static char *without_dots(char *path)
+{
+    for (char *end = path ? path + strlen(path) : NULL; end && end > path && has_dots(path);) {
+        char *real, *whole = NULL;
+        while (end > path && *end != '/')
+            end--;
+        *end = '\0';
+        real = realpath(end == path ? "/" : path, NULL);
+        *end = '/';
+        if (!real) {
+            end--;
+            continue;
+        }
+        if (!has_dots(end) && asprintf(&whole, "%s%s", real[1] ? real : "", end) < 0) whole = NULL;
+        free(real);
+        if (!whole) return path;
+        free(path);
+        return whole;
+    }
+    return path;
+}
+
 const char *tt_reader_join(tt_reader *r, const char *folder, const char *path)
 {
     char *joined = NULL;
     if (path[0] == '/') return path;
     if (asprintf(&joined, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, path) < 0) joined = NULL;
-    return tt_reader_keep(r, joined);
+    return tt_reader_keep(r, without_dots(joined));
 }
 
 void tt_made_free(tt_made *made)

@@ -190,6 +190,13 @@ test('experts are reached by keys', async ({ open }) => {
     const each = Math.floor(tensors.size_bytes[row] / tensors.ne[row][2]);
     assert.equal(from, tensors.offset_bytes[row] + each);
     assert.equal(to - from, each);
+    // The log has the ops that read this expert, and no others.
+    assert.equal(v.fragment().get('slice'), '1');
+    const log = JSON.parse(execFileSync(process.env.TT_BIN, ['log', '--json', '--limit', '0', '-T', 'blk.0.ffn_down_exps.weight', trace('moe')])).ops;
+    const reads = log.filter((op) => op.sources.some((s) => s.name === 'blk.0.ffn_down_exps.weight' && s.experts?.some((e) => e.expert_id === 1)));
+    assert.ok(reads.length > 0 && reads.length < log.length);
+    const rows = v.page.locator('.memory-log [role=grid], .memory-log [role=table]').first();
+    await v.until(async () => Number(await rows.getAttribute('aria-rowcount')) === reads.length + 1, `${reads.length} rows`);
 });
 
 test('tokens animate the heat; experts that a token did not use are never touched', async ({ open }) => {

@@ -335,6 +335,37 @@ static void marks_and_tracks(void **state)
     tt_model_close(m);
 }
 
+/* Ops marked for a name, on all lanes. */
+static uint64_t marked_for(const tt_timeline *t, const tt_model *m, const char *name)
+{
+    tt_tile tile;
+    uint64_t marked = 0;
+    tt_tile_query q = {.n_buckets = 8192, .tensor = name};
+    tt_timeline_extent(t, &q.from_ns, &q.to_ns);
+    assert_int_equal(tt_tile_make(t, m, &q, &tile, NULL), TT_OK);
+    for (uint32_t i = 0; i < tile.n_slices; i++)
+        marked += tile.slices[i].flags & TT_SLICE_MARKED ? 1 : 0;
+    for (uint32_t i = 0; i < tile.n_merged; i++)
+        marked += tile.merged[i].marked;
+    tt_tile_free(&tile);
+    return marked;
+}
+
+/* The golden trace has 9 batches on 2 lanes; 7 of them choose expert 2 of layer 0, 8 expert 1. */
+static void marks_of_one_expert(void **state)
+{
+    tt_timeline *t;
+    (void)state;
+    tt_model *m = open_golden("good-memory-experts.ttrace");
+    assert_int_equal(tt_timeline_new(m, &t, NULL), TT_OK);
+    assert_int_equal(marked_for(t, m, "blk.0.ffn_up_exps.weight"), 2 * 9);
+    assert_int_equal(marked_for(t, m, "blk.0.ffn_up_exps.weight[1]"), 2 * 8);
+    assert_int_equal(marked_for(t, m, "blk.0.ffn_up_exps.weight[2]"), 2 * 7);
+    assert_int_equal(marked_for(t, m, "blk.0.ffn_up_exps.weight[16]"), 0);
+    tt_timeline_free(t);
+    tt_model_close(m);
+}
+
 static void a_selection_adds_up(void **state)
 {
     tt_timeline *t;
@@ -482,6 +513,7 @@ int main(void)
         cmocka_unit_test(the_overview_is_the_records),
         cmocka_unit_test(a_wide_window_comes_from_the_overview),
         cmocka_unit_test(marks_and_tracks),
+        cmocka_unit_test(marks_of_one_expert),
         cmocka_unit_test(a_selection_adds_up),
         cmocka_unit_test(steps_meet_each_op_once),
         cmocka_unit_test(damaged_traces),

@@ -139,7 +139,7 @@ static bool note_place(tt_log_index *x, const tt_log_place *at)
 static bool is_structural(const tt_log_index *x, const tt_log_surveyed *r)
 {
     const tt_filter *f = &x->filter;
-    if (x->by_lane || r->set == TT_NONE || f->has_least || f->has_most) return false;
+    if (x->by_lane || r->set == TT_NONE || f->has_least || f->has_most || f->slices) return false;
     if (!f->has_from && !f->has_to) return true;
     return tt_filter_time(f, tt_model_ns(x->load.m, r->first_ticks)) &&
            tt_filter_time(f, tt_model_ns(x->load.m, r->last_ticks));
@@ -227,8 +227,7 @@ tt_status tt_log_index_extend(tt_log_index *x, const tt_model *m, uint64_t work,
 {
     tt_error why = {0};
     tt_status status = TT_OK;
-    x->load.m = m;
-    x->load.passing.m = m;
+    tt_log_load_model(&x->load, m);
     for (uint64_t done = 0; !x->done && done < work && status == TT_OK; done++) {
         bool whole = false;
         uint64_t rows = 0;

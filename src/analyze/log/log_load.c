@@ -21,13 +21,21 @@ void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filte
     *l = (tt_log_load){.m = m,
                        .filter = filter,
                        .by_lane = by_lane || filter->has_lane,
-                       .passing = {.m = m, .filter = filter}};
+                       .passing = {.m = m, .filter = filter},
+                       .slices = {.m = m, .pattern = filter->slices ? filter->tensor : NULL}};
+}
+
+void tt_log_load_model(tt_log_load *l, const tt_model *m)
+{
+    if (l->m != m) tt_slice_filter_free(&l->slices);
+    l->m = l->passing.m = l->slices.m = m;
 }
 
 void tt_log_load_free(tt_log_load *l)
 {
     tt_join_free(&l->join);
     tt_filter_ops_free(&l->passing);
+    tt_slice_filter_free(&l->slices);
     free(l->items);
     l->items = NULL;
 }
@@ -102,6 +110,21 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
     return status;
 }
 
+/* Leaves out what read other experts than the one that is asked for. */
+static tt_status keep_slices(tt_log_load *l, uint32_t run, tt_error *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        bool passes;
+        tt_status status = tt_slice_filter_passes(&l->slices, run, l->items[i].node,
+                                                  l->items[i].covers, &passes, err);
+        if (status != TT_OK) return status;
+        if (passes) l->items[kept++] = l->items[i];
+    }
+    l->n = kept;
+    return TT_OK;
+}
+
 tt_status tt_log_load_run(tt_log_load *l, uint32_t run, tt_error *err)
 {
     l->n = 0;
@@ -110,6 +133,7 @@ tt_status tt_log_load_run(tt_log_load *l, uint32_t run, tt_error *err)
     tt_status status =
         l->by_lane ? load_lanes(l, run, verdicts, err) : load_joined(l, run, verdicts, err);
     if (status == TT_OK && l->passing.failed) status = no_memory(err);
+    if (status == TT_OK && l->filter->slices) status = keep_slices(l, run, err);
     if (status != TT_OK) return status;
     size_t sorted = 1;
     while (sorted < l->n && by_start(&l->items[sorted - 1], &l->items[sorted]) <= 0)

@@ -4,6 +4,7 @@
 
 #include "analyze/filter.h"
 #include "analyze/join.h"
+#include "analyze/slice_filter.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -26,10 +27,13 @@ typedef struct tt_log_load {
     bool by_lane;
     tt_join join;
     tt_filter_ops passing;
-    tt_log_item *items; /* of the last run, by start, node, lane; kept from run to run */
+    tt_slice_filter slices; /* of filter->slices */
+    tt_log_item *items;     /* of the last run, by start, node, lane; kept from run to run */
     size_t n, capacity;
 } tt_log_load;
 
+/* Goes on with another share of the same model. */
+void tt_log_load_model(tt_log_load *l, const tt_model *m);
 /* m and filter outlive it. by_lane: a row for each record; a filter by lane implies it. */
 void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filter, bool by_lane);
 void tt_log_load_free(tt_log_load *l);

@@ -79,7 +79,9 @@ typedef struct tt_tile_query {
     const uint8_t *tracks; /* by track: wanted; NULL: all */
     bool has_layer;        /* ops to be marked: */
     int32_t layer;
-    const char *tensor; /* a weight that they read, or the tensor they compute; NULL: none */
+    /* A weight that they read, or the tensor they compute; NULL: none. With "[N]" behind it: ops
+     * that read that expert of it (analyze/slice_filter.h). */
+    const char *tensor;
     bool layers;        /* also when each layer was computed */
 } tt_tile_query;
 

@@ -1,4 +1,5 @@
 #include "analyze/ops.h"
+#include "analyze/slice_filter.h"
 #include "analyze/timeline/timeline_parts.h"
 
 #include <math.h>
@@ -29,6 +30,7 @@ typedef struct drawing {
     cell_more **more;
     uint32_t *wide;   /* by track: slices that are not in any bucket */
     tt_idmap name_of; /* key: graph and node; in tile->names */
+    tt_slice_filter slices;
 } drawing;
 
 static tt_status no_memory(tt_error *err)
@@ -85,6 +87,17 @@ static uint32_t name_of(drawing *d, const tt_graph *g, uint32_t node)
     return tile->n_names++;
 }
 
+/* Whether that is the tensor that the query asks for, or the one of which it asks for an expert. */
+static bool name_is(const drawing *d, const char *name)
+{
+    const char *want = d->q->tensor;
+    size_t length;
+    int32_t expert;
+    if (strcmp(name, want) == 0) return true;
+    return tt_slice_name(want, &length, &expert) && strlen(name) == length &&
+           strncmp(name, want, length) == 0;
+}
+
 /* Whether the op is one of those that the query asks for. */
 static bool is_marked(const drawing *d, const tt_graph *g, uint32_t node,
                       const tt_timeline_node *info)
@@ -95,13 +108,13 @@ static bool is_marked(const drawing *d, const tt_graph *g, uint32_t node,
     uint32_t n = 1 + tt_op_covered(g, node, info->covers, nodes + 1);
     for (uint32_t i = 0; i < n; i++) {
         const tt_tensor *t = &g->tensors[nodes[i]];
-        if (strcmp(t->name, d->q->tensor) == 0) return true;
+        if (name_is(d, t->name)) return true;
         for (uint32_t s = 0; s < t->n_src; s++) {
             if (t->src[s] == TT_NONE) continue;
             const tt_tensor *source = &g->tensors[t->src[s]];
             const char *name = source->weight == TT_NONE ? g->tensors[source->root].name
                                                          : d->m->weights[source->weight].name;
-            if (strcmp(name, d->q->tensor) == 0) return true;
+            if (name_is(d, name)) return true;
         }
     }
     return false;
@@ -221,7 +234,13 @@ static tt_status draw_piece(void *context, const tt_timeline_span *span, const t
         }
         const tt_timeline_node *info = &nodes[node];
         uint8_t flags = p->open ? TT_SLICE_OPEN : 0;
-        if (marks && is_marked(d, g, node, info)) flags |= TT_SLICE_MARKED;
+        bool marked = marks && is_marked(d, g, node, info);
+        if (marked && !d->q->has_layer) {
+            tt_status status =
+                tt_slice_filter_passes(&d->slices, span->run, node, info->covers, &marked, err);
+            if (status != TT_OK) return status;
+        }
+        if (marked) flags |= TT_SLICE_MARKED;
         bool wide = lap.release - lap.start >= d->bucket_ticks &&
                     d->wide[track] < 2 * d->tile->n_buckets + 2;
         d->wide[track] += wide;
@@ -346,6 +365,7 @@ static tt_status from_records(drawing *d, size_t first, size_t end, tt_error *er
     free(d->wide);
     free(d->edges);
     tt_idmap_free(&d->name_of);
+    tt_slice_filter_free(&d->slices);
     return status;
 }
 
@@ -369,7 +389,11 @@ bool tt_tile_from_overview(const tt_timeline *t, const tt_model *m, const tt_til
 tt_status tt_tile_make(const tt_timeline *t, const tt_model *m, const tt_tile_query *q,
                        tt_tile *tile, tt_error *err)
 {
-    drawing d = {.t = t, .m = m, .q = q, .tile = tile};
+    drawing d = {.t = t,
+                 .m = m,
+                 .q = q,
+                 .tile = tile,
+                 .slices = {.m = m, .pattern = q->has_layer ? NULL : q->tensor}};
     *tile = (tt_tile){
         .from_ns = q->from_ns, .to_ns = q->to_ns, .n_buckets = q->n_buckets, .until_ns = INFINITY};
     if (!(q->from_ns < q->to_ns) || q->n_buckets < 1 || q->n_buckets > TT_TILE_BUCKETS_MAX ||

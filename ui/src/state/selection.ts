@@ -27,6 +27,8 @@ export interface Selection {
   readonly op: OpRef | null;
   /** A tensor's name. */
   readonly tensor: string | null;
+  /** The expert whose slice of that tensor is meant; null: all of the tensor. */
+  readonly slice: number | null;
   readonly region: Region | null;
 }
 
@@ -37,6 +39,7 @@ const raw = {
   layer: rawParam("layer"),
   op: rawParam("op"),
   tensor: rawParam("tensor"),
+  slice: rawParam("slice"),
   region: rawParam("region"),
 };
 
@@ -75,6 +78,7 @@ export const selection: ReadonlySignal<Selection> = computed(() => ({
   layer: whole(raw.layer.value),
   op: opOf(raw.op.value),
   tensor: raw.tensor.value,
+  slice: raw.tensor.value === null || !/^\d{1,6}$/.test(raw.slice.value ?? "") ? null : Number(raw.slice.value),
   region: regionOf(raw.region.value),
 }));
 
@@ -84,6 +88,12 @@ export const selectedToken = computed(() => selection.value.token);
 export const selectedLayer = computed(() => selection.value.layer);
 export const selectedTensor = computed(() => selection.value.tensor);
 
+/** The selected tensor as `heat` lists it, "blk.0.ffn_up_exps.weight[3]"; null: no slice is selected. */
+export const selectedSlice = computed(() => {
+  const { tensor, slice } = selection.value;
+  return slice === null ? null : `${tensor}[${slice}]`;
+});
+
 /** Changes the named fields and leaves the others. Each call can be undone with the browser's Back,
  * unless `transient` (playback, a drag under way). */
 export function select(patch: Partial<Selection>, transient = false): void {
@@ -91,6 +101,8 @@ export function select(patch: Partial<Selection>, transient = false): void {
   // Times, ops and regions are those of one trace: in another they mean something else.
   if (patch.trace !== undefined && patch.trace !== selection.peek().trace)
     patch = { time: null, op: null, region: null, ...patch };
+  // Another tensor has other slices.
+  if (patch.tensor !== undefined) patch = { slice: null, ...patch };
   batch(() => {
     if (patch.trace !== undefined) raw.trace.value = patch.trace ? String(patch.trace) : null;
     if (patch.token !== undefined) raw.token.value = patch.token === null ? null : String(patch.token);
@@ -99,6 +111,7 @@ export function select(patch: Partial<Selection>, transient = false): void {
     if (patch.layer !== undefined) raw.layer.value = patch.layer === null ? null : String(patch.layer);
     if (patch.op !== undefined) raw.op.value = patch.op && `${patch.op.run}.${patch.op.node}`;
     if (patch.tensor !== undefined) raw.tensor.value = patch.tensor;
+    if (patch.slice !== undefined) raw.slice.value = patch.slice === null ? null : String(patch.slice);
     if (patch.region !== undefined)
       raw.region.value = patch.region && `${patch.region.space}:${patch.region.from}-${patch.region.to}`;
   });

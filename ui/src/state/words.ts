@@ -52,7 +52,7 @@ export function selectionWords(s: Selection): string {
   if (s.token !== null) parts.push(tokenWords(s.token));
   if (s.layer !== null) parts.push(`layer ${s.layer}`);
   if (s.op) parts.push(`op, node ${s.op.node}`);
-  if (s.tensor !== null) parts.push(`tensor ${plainName(s.tensor)}`);
+  if (s.tensor !== null) parts.push(`tensor ${plainName(s.tensor)}${s.slice === null ? "" : `, expert ${s.slice}`}`);
   if (s.time) parts.push(`${duration(s.time[1] - s.time[0])} from ${duration(s.time[0])}`);
   if (s.region) parts.push(regionWords(s.region));
   return parts.length > 0 ? `Selected: ${parts.join("; ")}` : "Nothing is selected";

@@ -1,7 +1,7 @@
 // A tensor: where it lies, and what it is.
 
 import { bytes, count, plainName, shape } from "../../draw/format";
-import { select, selectedToken } from "../../state/selection";
+import { select, selection, selectedToken } from "../../state/selection";
 import { summary, tensors } from "../../state/trace";
 import { Figure, Part, Within } from "./Part";
 import { asPattern, Used } from "./Used";
@@ -20,9 +20,18 @@ export function TensorPart(props: { name: string }) {
       </Part>
     );
   const layer = all.layer_id[i] ?? null;
+  const slice = selection.value.slice;
   const file = summary.value?.files[all.file[i]!];
   return (
     <Part kind="Tensor" title={title} onClear={clear} views={["memory", "timeline", "graph", "log", "stats"]}>
+      {slice !== null && (
+        <Figure name="Expert">
+          {slice}{" "}
+          <button type="button" class="link" onClick={() => select({ slice: null, region: null })}>
+            all experts
+          </button>
+        </Figure>
+      )}
       <Figure name="Type">{plainName(all.type[i]!)}</Figure>
       <Figure name="Shape">{shape(all.ne[i]!)}</Figure>
       <Figure name="Size">{bytes(all.size_bytes[i])}</Figure>
@@ -44,6 +53,7 @@ export function TensorPart(props: { name: string }) {
       </Figure>
       <Figure name="Offset">{count(all.offset_bytes[i])}</Figure>
       <Within />
+      {slice !== null && <p class="hint">By all its experts:</p>}
       <Used filter={{ tensor: asPattern(props.name), token: selectedToken.value }} />
       <Values tensor={props.name} />
     </Part>

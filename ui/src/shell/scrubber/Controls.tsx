@@ -27,7 +27,7 @@ export function Controls() {
       </button>
       <select
         aria-label="Speed"
-        title="Speed of playing ([ and ])"
+        title="Speed of playing (< slower, > faster)"
         value={String(speed.value)}
         onChange={(event) => setSpeed(Number(event.currentTarget.value))}
       >

@@ -48,7 +48,12 @@ export function isRelated(s: Selection, row: LogRow): boolean {
   if (s.tensor !== null)
     return (
       row.destination.name === s.tensor ||
-      row.sources.some((x) => x.name === s.tensor || x.view_of === s.tensor)
+      row.sources.some(
+        (x) =>
+          (x.name === s.tensor || x.view_of === s.tensor) &&
+          // Without experts that were observed, it may have read any.
+          (s.slice === null || !x.experts || x.experts.some((e) => e.expert_id === s.slice)),
+      )
     );
   if (s.region) return touches(s.region, row);
   if (s.layer !== null) return row.layer_id === s.layer;

@@ -48,7 +48,7 @@ function selectedWords(s: Selection): string {
   if (s.token !== null) words.push(`token ${s.token}`);
   if (s.time) words.push("a stretch of time");
   if (s.layer !== null) words.push(s.layer < 0 ? "no layer" : `layer ${s.layer}`);
-  if (s.tensor !== null) words.push(plainName(s.tensor));
+  if (s.tensor !== null) words.push(plainName(s.tensor) + (s.slice === null ? "" : `, expert ${s.slice}`));
   if (s.region) words.push(regionWords(s.region));
   return words.length ? `Selected: ${words.join(", ")}` : "Nothing is selected";
 }

@@ -19,7 +19,7 @@ export const EXAMPLES: Record<Key, string> = {
   token: "token:3 or token:3..9",
   layer: "layer:3 or layer:none",
   op: "op:MUL_MAT",
-  tensor: "tensor:*ffn* (* ? and [...] as in a shell)",
+  tensor: "tensor:*ffn* (* ? and [...] as in a shell; blk.0.ffn_up_exps.weight[3]: its expert 3)",
   origin: "origin:disk or origin:buffer",
   phase: "phase:prompt or phase:generate",
   thread: "thread:0, a row for each record of that thread",
@@ -154,6 +154,10 @@ export function termsOfSelection(s: Selection): Term[] {
   if (s.token !== null) terms.push({ key: "token", value: String(s.token), sign: ":" });
   if (s.time) terms.push({ key: "time", value: `${timeText(s.time[0])}..${timeText(s.time[1])}`, sign: ":" });
   if (s.layer !== null) terms.push({ key: "layer", value: s.layer < 0 ? "none" : String(s.layer), sign: ":" });
-  if (s.tensor !== null) terms.push({ key: "tensor", value: literal(s.tensor), sign: ":" });
+  if (s.tensor !== null) {
+    // A number in brackets behind a name means that expert.
+    const expert = s.slice === null ? "" : `[${s.slice}]`;
+    terms.push({ key: "tensor", value: literal(s.tensor) + expert, sign: ":" });
+  }
   return terms;
 }

@@ -67,10 +67,10 @@ function regionAt(map: Atlas, space: string, from: number): number | null {
 }
 
 export function MapCanvas(props: MapCanvasProps) {
-  const { ref: box, size } = useSize<HTMLDivElement>();
+  // Of what the canvas fills: the table below it takes its own part of the box.
+  const { ref: proxy, size } = useSize<HTMLDivElement>();
   const base = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
-  const proxy = useRef<HTMLDivElement | null>(null);
   const scrollY = useSignal(0);
   const pointed = useSignal<Pointed | null>(null);
   const cursor = useSignal<Spot | null>(null);
@@ -213,7 +213,7 @@ export function MapCanvas(props: MapCanvasProps) {
     return isSmall(p.geometry, a.spot, p.range, markOf(p.geometry.layout(a.spot.line, p.range), a.spot.item));
   };
   return (
-    <div class={props.compact ? "map compact" : "map"} ref={box}>
+    <div class={props.compact ? "map compact" : "map"}>
       <CanvasView
         label={props.label}
         keys="Left and right arrows go from tensor to tensor, up and down from row to row, Enter selects; with Shift, left and right go from expert to expert."

@@ -19,6 +19,7 @@ export function selectRegion(k: Known, region: number, expert: number | null): v
   const to = expert === null || expert + 1 < n ? from + each : regions.offset_bytes[region]! + size;
   select({
     tensor: regions.tensor[region] ?? null,
+    slice: regions.tensor[region] ? expert : null,
     layer: regions.layer_id[region] ?? null,
     region: { space: spaces.space[k.map.spaceOf[region]!]!, from, to },
     op: null,

@@ -7,7 +7,7 @@ import { createRects, pencil, sizeCanvas, type RectItem, type RectRenderer } fro
 import type { Range } from "../../draw/axis";
 import { badOutputs } from "../../state/bad";
 import { generation, summary, tokenStretch } from "../../state/trace";
-import { selection } from "../../state/selection";
+import { selectedSlice, selection } from "../../state/selection";
 import { urlParam } from "../../state/url";
 import { counters } from "./counters";
 import { drawOverlay } from "./overlay";
@@ -114,7 +114,7 @@ export class Scene {
       generation: generation.value,
       n_tracks: o ? o.lanes * o.rows : 1,
       layer: s.layer,
-      tensor: s.tensor,
+      tensor: selectedSlice.value ?? s.tensor,
     });
     timeAxis.range.value;
     this.size.value;
@@ -239,7 +239,7 @@ export class Scene {
     const range = timeAxis.range.peek();
     const l = layout.peek();
     const s = selection.peek();
-    const from = [l, s.token, s.layer, s.tensor];
+    const from = [l, s.token, s.layer, s.tensor, s.slice];
     if (from.some((each, i) => each !== this.shapesFrom[i])) {
       for (const kept of [...this.shapes.keys()]) this.forget(kept);
       this.shapesFrom = from;
