@@ -18,7 +18,7 @@ static const struct {
     bool optional;
     bool cold; /* says something about what was never read */
 } columns[COLUMNS] = {
-    {NULL, false, true},     {"ACCESSES", false, false}, {"TOKENS", false, false},
+    {NULL, false, true},     {"ACCESSES", false, false}, {"BATCHES", false, false},
     {"SIZE", false, true},   {"TOUCHED", true, false},   {"READ", false, false},
     {"TIME", false, false},  {"FIRST", true, false},     {"LAST", true, false},
     {"REUSE", false, false},
