@@ -19,7 +19,7 @@ static const tt_command commands[] = {
     {"buffers", "what memory was allocated, mapped and freed, and the KV cache's fill",
      tt_cmd_buffers, 0},
     {"graph", "what was computed from what, as text, JSON or a picture", tt_cmd_graph, 0},
-    {"faults", "what had to come from disk: which weights, when, for which batch", tt_cmd_faults,
+    {"faults", "what had to come from disk: which weights, when, in which batch", tt_cmd_faults,
      0},
     {"routing", "which experts were chosen, how evenly, and what stays", tt_cmd_routing, 0},
     {"values", "what ops put out: NaN, range, RMS, outliers, growth over layers", tt_cmd_values, 0},
