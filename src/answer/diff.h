@@ -25,6 +25,10 @@ typedef enum tt_diff_outcome {
 tt_diff_outcome tt_diff_outcome_of(const tt_diff_view *v);
 
 #define TT_DIFF_SENTENCE 1024
+/* What a time of this phase is of: "generated token", where each batch was one; "generated batch",
+ * "prompt batch", "computation". Without the phase: "token", "batch". */
+const char *tt_diff_unit(const tt_diff_phase *p);
+const char *tt_diff_short_unit(const tt_diff_phase *p);
 /* The verdict: what differs in time, and where. */
 char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE]);
 /* The verdict on what was computed. */

@@ -33,7 +33,7 @@ static bool note_positions(const tt_diff_phase *p, char *out)
 {
     if (p->pairs.positions_differ == 0) return false;
     return SAY(
-        "%s: tokens are compared by their order, at other places in the text: attention over "
+        "%s: batches are compared by their order, at other places in the text: attention over "
         "more or fewer tokens before them is part of what differs",
         tt_diff_phase_title(p->phase));
 }
@@ -41,14 +41,15 @@ static bool note_positions(const tt_diff_phase *p, char *out)
 static bool note_texts(const tt_diff_phase *p, char *out)
 {
     if (p->pairs.tokens_differ == 0) return false;
-    return SAY("%s: %zu of %zu tokens are others in B: the same work on another text",
-               tt_diff_phase_title(p->phase), p->pairs.tokens_differ, p->pairs.tokens_compared);
+    return SAY("%s: %zu of %zu %s in B: the same work on another text",
+               tt_diff_phase_title(p->phase), p->pairs.tokens_differ, p->pairs.tokens_compared,
+               p->pairs.one_token ? "tokens are others" : "batches begin with another token");
 }
 
 static bool note_samples(const tt_diff_phase *p, char *out)
 {
     if (p->stride < 2) return false;
-    return SAY("%s: medians and tests are of every %u%s token (%u of %zu), means and bytes of all",
+    return SAY("%s: medians and tests are of every %u%s batch (%u of %zu), means and bytes of all",
                tt_diff_phase_title(p->phase), p->stride,
                p->stride == 2   ? "nd"
                : p->stride == 3 ? "rd"
@@ -153,7 +154,7 @@ static bool note_undecided(const tt_diff_view *v, char *out)
     const tt_diff_phase *p = tt_diff_main(v->d);
     if (!p || p->verdict != TT_DIFF_UNDECIDED) return false;
     return SAY(
-        "not decided is not equal: more tokens or repeats make the interval smaller, a larger "
+        "not decided is not equal: more batches or repeats make the interval smaller, a larger "
         "--threshold asks for less");
 }
 
@@ -213,20 +214,22 @@ bool tt_diff_legend(const tt_diff_view *v, unsigned i, bool page, char out[TT_DI
     if (!p || v->d->options.structure_only) return false;
     switch (i) {
     case 0:
-        return any_row(p, matters) && SAY("!%s: sure to change a token's time by more than %.4g %%",
-                                          page ? ", bold" : "", 100 * v->d->options.threshold);
+        return any_row(p, matters) &&
+               SAY("!%s: sure to change a %s's time by more than %.4g %%", page ? ", bold" : "",
+                   tt_diff_short_unit(p), 100 * v->d->options.threshold);
     case 1:
         return any_row(p, only_changed) &&
-               SAY("*: sure to have changed, but not by more than that share of a token's time");
+               SAY("*: sure to have changed, but not by more than that share of a %s's time",
+                   tt_diff_short_unit(p));
     case 2:
         return any_row(p, without_interval) &&
-               SAY("? .. ?: tested, but the row's tokens count as too few independent ones for an "
-                   "interval that is %.4g %% sure (of %u tokens %.1f)",
+               SAY("? .. ?: tested, but the row's batches count as too few independent ones for an "
+                   "interval that is %.4g %% sure (of %u batches %.1f)",
                    sure, p->n_samples, tt_shift_effective_least(p->n_samples, v->d->options.level));
     case 3:
         return any_row(p, not_tested) &&
                SAY("no interval and no P: not tested, as the row is on one side only, or in fewer "
-                   "than %u tokens, or its tokens count as fewer than %g independent ones",
+                   "than %u batches, or its batches count as fewer than %g independent ones",
                    TT_SHIFT_SAMPLES_MIN, TT_SHIFT_EFFECTIVE_MIN);
     default:
         return false;

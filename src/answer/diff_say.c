@@ -28,16 +28,22 @@ const char *tt_diff_phase_title(unsigned phase)
     return phase == TT_PHASE_GENERATE ? "generate" : phase == TT_PHASE_PROMPT ? "prompt" : "other";
 }
 
-static const char *short_unit_of(const tt_diff_phase *p)
+const char *tt_diff_short_unit(const tt_diff_phase *p)
 {
-    return p->phase == TT_PHASE_GENERATE ? "token"
-           : p->phase == TT_PHASE_PROMPT ? "prompt batch"
-                                         : "computation";
+    if (p->phase == TT_PHASE_GENERATE) return p->pairs.one_token ? "token" : "batch";
+    return p->phase == TT_PHASE_PROMPT ? "prompt batch" : "computation";
 }
 
-static const char *unit_of(const tt_diff_phase *p)
+const char *tt_diff_unit(const tt_diff_phase *p)
 {
-    return p->phase == TT_PHASE_GENERATE ? "generated token" : short_unit_of(p);
+    if (p->phase == TT_PHASE_GENERATE)
+        return p->pairs.one_token ? "generated token" : "generated batch";
+    return tt_diff_short_unit(p);
+}
+
+static const char *plural_of(const char *unit)
+{
+    return strcmp(unit + strlen(unit) - 5, "batch") == 0 ? "es" : "s";
 }
 
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
@@ -56,8 +62,8 @@ char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
 /* "63 tokens", "1 prompt batch" */
 static void add_units(char *out, const tt_diff_phase *p, size_t n)
 {
-    const char *plural = p->phase == TT_PHASE_PROMPT ? "es" : "s";
-    add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, short_unit_of(p), n == 1 ? "" : plural);
+    const char *unit = tt_diff_short_unit(p);
+    add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, unit, n == 1 ? "" : plural_of(unit));
 }
 
 /* "99 % sure of +10.2 % to +14.0 %", or what that would take. */
@@ -164,7 +170,7 @@ static void add_medians(char *out, const tt_diff_phase *p)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT];
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    add(out, TT_DIFF_SENTENCE, "a %s takes %s -> %s", unit_of(p),
+    add(out, TT_DIFF_SENTENCE, "a %s takes %s -> %s", tt_diff_unit(p),
         tt_units_ns(a, total->a.median_ns), tt_units_ns(b, total->b.median_ns));
 }
 
@@ -198,7 +204,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
             add(out, TT_DIFF_SENTENCE, "B takes %.2f times as long", 1 + total->change);
         else
             add(out, TT_DIFF_SENTENCE, "B takes %.1f %% %s time a %s", 100 * fabs(total->change),
-                total->change > 0 ? "more" : "less", short_unit_of(p));
+                total->change > 0 ? "more" : "less", tt_diff_short_unit(p));
         break;
     case TT_DIFF_SAME:
         if (total->identical)
@@ -217,7 +223,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         break;
     case TT_DIFF_UNTESTED:
         add(out, TT_DIFF_SENTENCE, "too few %s%s to tell a difference from noise (%zu; %s)",
-            unit_of(p), p->phase == TT_PHASE_PROMPT ? "es" : "s", total->shift.n,
+            tt_diff_unit(p), plural_of(tt_diff_unit(p)), total->shift.n,
             tt_diff_percent(change, total->change));
         break;
     }

@@ -7,7 +7,7 @@ const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
     {"category", "CATEGORY", "category", false, TT_BY_CATEGORY, TT_SORT_TOTAL},
     {"tensor", "TENSOR", "tensor", false, TT_BY_TENSOR, TT_SORT_TOTAL},
     {"thread", "THREAD", "thread_id", true, TT_BY_THREAD, TT_SORT_KEY},
-    {"token", "TOKEN", "token_id", true, TT_BY_TOKEN, TT_SORT_KEY},
+    {"token", "BATCH", "token_id", true, TT_BY_TOKEN, TT_SORT_KEY},
     {"phase", "PHASE", "phase", false, TT_BY_PHASE, TT_SORT_TOTAL},
 };
 

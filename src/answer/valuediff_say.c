@@ -132,7 +132,7 @@ static void put_where(sentence *s, const tt_valuediff *d, const tt_valuediff_ite
         const char *phase = h->phase == TT_PHASE_PROMPT     ? ", prompt"
                             : h->phase == TT_PHASE_GENERATE ? ", generated"
                                                             : "";
-        put(s, " (token %" PRIu32 "%s)", h->token, phase);
+        put(s, " (batch %" PRIu32 "%s)", h->token, phase);
     }
     if (i->layer != TT_STAGE_LAYER_UNKNOWN && i->layer >= 0)
         put(s, ", %s", tt_valuediff_layer(i->layer, true, layer));

@@ -20,9 +20,9 @@ struct options {
 static const struct argp_option option_table[] = {
     {"timeline", OPT_TIMELINE, 0, 0, "Allocations and frees in order, with what there was in all",
      1},
-    {"kv", OPT_KV, 0, 0, "The KV cache by layer, and how it fills token by token", 1},
+    {"kv", OPT_KV, 0, 0, "The KV cache by layer, and how it fills batch by batch", 1},
     {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N events or tokens; 0: all (the default is 100, with --json all)", 1},
+     "Only the first N events or batches; 0: all (the default is 100, with --json all)", 1},
     {0},
 };
 

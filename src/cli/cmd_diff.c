@@ -33,7 +33,7 @@ struct options {
 
 static const struct argp_option option_table[] = {
     {"threshold", OPT_THRESHOLD, "PERCENT", 0,
-     "A change of a token's time by up to this much does not matter (default: 3%)", 1},
+     "A change of a batch's time by up to this much does not matter (default: 3%)", 1},
     {"confidence", OPT_CONFIDENCE, "PERCENT", 0, "How sure a difference has to be (default: 99%)",
      1},
     {"structure-only", OPT_STRUCTURE, 0, 0, "Only what was computed: no times", 1},
@@ -162,7 +162,7 @@ static int show(const struct options *o, tt_outfile *page, const tt_diff *d)
 {
     const tt_diff_view v = {d, o->paths, o->limit, o->strict};
     if (!tt_diff_main(d) || !tt_diff_comparable(d))
-        return tt_report_usage("nothing to compare: there is no token of which both traces have "
+        return tt_report_usage("nothing to compare: there is no batch of which both traces have "
                                "ops; `tensortrace info` says what a trace holds");
     int code = o->html ? write_page(&v, page) : TT_EXIT_OK;
     if (code != TT_EXIT_OK) return code;
@@ -172,7 +172,7 @@ static int show(const struct options *o, tt_outfile *page, const tt_diff *d)
     if (code == TT_EXIT_USAGE)
         tt_report_note(
             "what was computed is the same, but whether the times are could not be "
-            "tested: that takes %u tokens, or repeats; --structure-only leaves times out",
+            "tested: that takes %u batches, or repeats; --structure-only leaves times out",
             TT_SHIFT_SAMPLES_MIN);
     return code;
 }
@@ -207,11 +207,11 @@ int tt_cmd_diff(int argc, char **argv)
         "A B\nA1 A2 ... -- B1 B2 ...",
         "Compares two runs: what was computed, how long it took and where, what was read, what was "
         "around it.\v"
-        "Ops are aligned by name, kind and place, tokens by their position. Several runs on a "
+        "Ops are aligned by name, kind and place, batches by their position. Several runs on a "
         "side are repeats: then what differs between them is the noise.\n\n"
         "Exit codes: 0 no difference that matters was found; 1 something else was computed, "
-        "or a token's time (or that of a part of it) changed by more than the threshold; 2 "
-        "wrong usage, nothing to compare, or too few tokens to compare their times.\n\n"
+        "or a batch's time (or that of a part of it) changed by more than the threshold; 2 "
+        "wrong usage, nothing to compare, or too few batches to compare their times.\n\n"
         "With --values: 0 all that both sides measured is equal or close; 1 something differs; 2 "
         "wrong usage, or nothing to compare.",
         children,

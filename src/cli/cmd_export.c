@@ -44,7 +44,7 @@ static const struct argp_option option_table[] = {
     {"output", 'o', "PATH", 0, "The file or folder to write", 1},
     {"force", OPT_FORCE, 0, 0, "Replace PATH if it exists", 1},
     {"threads", OPT_THREADS, "N", 0, "Threads that write (default: one a processor)", 1},
-    {"token", TT_OPT_TOKEN, "A[..B]", 0, "Only these batches (0 is the first)", 2},
+    TT_OPTIONS_BATCH("A[..B]", "Only these batches (0 is the first)", 2),
     {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
     {"layer", TT_OPT_LAYER, "N", 0, "npy: only outputs of this layer (none: outside any)", 3},
     {"op", OPT_OP, "NAME", 0, "npy: only of this op", 3},
@@ -105,7 +105,7 @@ static void check(const struct options *o, struct argp_state *state)
     static const struct {
         unsigned flag;
         const char *option;
-    } names[] = {{TT_EXPORT_TAKES_FILTER, "--token and --phase"},
+    } names[] = {{TT_EXPORT_TAKES_FILTER, "--batch and --phase"},
                  {TT_EXPORT_TAKES_MODEL, "--model"},
                  {TT_EXPORT_TAKES_EXPERTS, "--experts"},
                  {TT_EXPORT_TAKES_COMPRESS, "--compress"},
@@ -141,6 +141,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_THREADS:
         set_threads(o, arg, state);
         return 0;
+    case TT_OPT_BATCH:
     case TT_OPT_TOKEN:
     case TT_OPT_PHASE:
         o->given |= TT_EXPORT_TAKES_FILTER;
@@ -233,7 +234,7 @@ static int check_filter(const struct options *o, const tt_model *m)
     }
     if (m->n_batches == 0) return tt_report_usage("%s: the trace has no batches", o->input.path);
     return tt_report_usage("%s: none of the batches %" PRIu32 " to %" PRIu32
-                           " is what --token and --phase ask for",
+                           " is what --batch and --phase ask for",
                            o->input.path, first, last);
 }
 

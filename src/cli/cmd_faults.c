@@ -15,7 +15,7 @@ enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT, OPT_RESIDENCY, OPT_READS };
 
 static const tt_faults_dimension dimensions[] = {
     {"tensor", "TENSOR", "tensor", false, TT_FAULTS_BY_TENSOR, TT_FAULTS_SORT_READ},
-    {"token", "TOKEN", "token_id", true, TT_FAULTS_BY_TOKEN, TT_FAULTS_SORT_KEY},
+    {"token", "BATCH", "token_id", true, TT_FAULTS_BY_TOKEN, TT_FAULTS_SORT_KEY},
     {"layer", "LAYER", "layer_id", true, TT_FAULTS_BY_LAYER, TT_FAULTS_SORT_KEY},
     {"op", "OP", "op", false, TT_FAULTS_BY_OP, TT_FAULTS_SORT_READ},
     {"thread", "THREAD", "thread_id", true, TT_FAULTS_BY_THREAD, TT_FAULTS_SORT_KEY},
@@ -32,13 +32,13 @@ static const struct {
 };
 
 static const struct argp_option option_table[] = {
-    {"by", OPT_BY, "WHAT", 0, "Sum up by tensor (default), token, layer, op or thread", 1},
+    {"by", OPT_BY, "WHAT", 0, "Sum up by tensor (default), batch, layer, op or thread", 1},
     {"sort", OPT_SORT, "COLUMN", 0, "By read, major, minor, used, time, blocked, rate or key", 1},
     {"limit", OPT_LIMIT, "N", 0,
      "Only the first N rows; 0: all (the default is 30, with --json all)", 1},
     {"reads", OPT_READS, 0, 0, "Each op that had to wait for a device, in the order of time", 1},
     {"residency", OPT_RESIDENCY, 0, 0,
-     "Which bytes of the model were in RAM: by token, or with --by tensor", 1},
+     "Which bytes of the model were in RAM: by batch, or with --by tensor", 1},
     {0},
 };
 
@@ -46,7 +46,7 @@ static void check_together(const tt_faults_options *o, struct argp_state *state)
 {
     if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_TOKEN)
-        argp_error(state, "--residency is by token or by tensor");
+        argp_error(state, "--residency is by batch or by tensor");
     if (o->residency && o->sorted) argp_error(state, "--sort does not go with --residency");
     if (o->reads && (o->by_given || o->sorted))
         argp_error(state, "--reads lists ops in the order of time, without --by and --sort");
@@ -166,7 +166,7 @@ int tt_cmd_faults(int argc, char **argv)
         parse_option,
         "FILE",
         "What had to come from disk in the trace FILE: page faults and bytes read, for which "
-        "weights, when, at what rate, by which token.\v"
+        "weights, when, at what rate, in which batch.\v"
         "Needs a trace that was made with --faults (and --residency for what was in RAM). READ is "
         "what the kernel asked a device for while a thread was in the op, readahead included. "
         "USED is the bytes of weights that the ops read in the mapped file, each byte once. "

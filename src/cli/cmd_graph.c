@@ -20,8 +20,8 @@ enum form { FORM_TEXT = 0, FORM_DOT, FORM_SVG };
 
 struct options {
     tt_input input;
-    bool has_token, has_graph, has_run;
-    uint32_t token, graph, run;
+    bool has_batch, has_graph, has_run;
+    uint32_t batch, graph, run;
     bool has_layer;
     int32_t layer;
     enum form form;
@@ -33,8 +33,8 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-    {"token", TT_OPT_TOKEN, "N", 0,
-     "As computed for this batch (0 is the first; default: the last one generated)", 1},
+    TT_OPTIONS_BATCH(
+        "N", "As computed for this batch (0 is the first; default: the last one generated)", 1),
     {"run", OPT_RUN, "ID", 0, "As computed by this run", 1},
     {"graph", OPT_GRAPH, "ID", 0, "This graph, as its last run computed it", 1},
     {"layer", TT_OPT_LAYER, "N", 0,
@@ -80,8 +80,8 @@ static void set_layer(struct options *o, char *arg, struct argp_state *state)
 
 static void check(const struct options *o, struct argp_state *state)
 {
-    if (o->has_token + o->has_graph + o->has_run > 1)
-        argp_error(state, "--token, --run and --graph exclude each other");
+    if (o->has_batch + o->has_graph + o->has_run > 1)
+        argp_error(state, "--batch, --run and --graph exclude each other");
     if (o->form != FORM_TEXT && o->input.json)
         argp_error(state, "--json, --dot and --svg exclude each other");
     if (o->form == FORM_TEXT && (o->colored || o->collapse))
@@ -97,9 +97,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->input;
         return 0;
+    case TT_OPT_BATCH:
     case TT_OPT_TOKEN:
-        o->has_token = true;
-        o->token = number("--token", arg, state);
+        o->has_batch = true;
+        o->batch = number("--batch", arg, state);
         return 0;
     case OPT_RUN:
         o->has_run = true;
@@ -148,17 +149,17 @@ static uint32_t usual_token(const tt_model *m)
 static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
 {
     uint32_t n;
-    if (m->n_batches == 0) return tt_report_usage("the trace holds no token; try --graph");
+    if (m->n_batches == 0) return tt_report_usage("the trace holds no batch; try --graph");
     uint32_t batch = token == UINT32_MAX ? TT_NONE : tt_model_batch(m, token + 1);
     if (batch == TT_NONE)
-        return tt_report_usage("there is no token %" PRIu32 ": the trace has %" PRIu32
+        return tt_report_usage("there is no batch %" PRIu32 ": the trace has %" PRIu32
                                ", the last one is %" PRIu32,
                                token, m->n_batches, tt_model_token(m, m->n_batches - 1));
     *run = tt_topology_run_of(m, batch, &n);
     if (*run == TT_NONE)
-        return tt_report_usage("no graph of token %" PRIu32 " was recorded", token);
+        return tt_report_usage("no graph of batch %" PRIu32 " was recorded", token);
     if (n > 1)
-        tt_report_note("token %" PRIu32 " took %" PRIu32
+        tt_report_note("batch %" PRIu32 " took %" PRIu32
                        " runs; this is the one with the largest graph, --run shows others",
                        token, n);
     return TT_EXIT_OK;
@@ -177,7 +178,7 @@ static int choose_graph(const tt_model *m, uint32_t id, uint32_t *graph, uint32_
 
 static int choose(const struct options *o, const tt_model *m, uint32_t *graph, uint32_t *run)
 {
-    uint32_t token = o->has_token ? o->token : usual_token(m);
+    uint32_t token = o->has_batch ? o->batch : usual_token(m);
     int code = TT_EXIT_OK;
     *run = TT_NONE;
     if (o->has_graph) return choose_graph(m, o->graph, graph, run);
@@ -293,7 +294,7 @@ int tt_cmd_graph(int argc, char **argv)
         option_table,
         parse_option,
         "FILE",
-        "One graph in the trace FILE, as it was computed for one token: its nodes, what they are "
+        "One graph in the trace FILE, as it was computed for one batch: its nodes, what they are "
         "computed from, which were fused, their time and the weights they read.\v"
         "Which nodes one op computes together, and times, are those of the run that is shown. "
         "Large models have many nodes: --layer and --collapse make pictures that can be read.",

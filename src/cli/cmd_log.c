@@ -20,7 +20,7 @@
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
 #define SOURCES_TEXT 512
 #define EXPERTS_SHOWN 8u /* by their numbers, in a table */
-/* Below this width the columns that repeat what TOKEN says are left out. */
+/* Below this width the columns that repeat what BATCH says are left out. */
 #define WIDTH_FULL 100
 
 enum { OPT_LIMIT = 256, OPT_LANES };
@@ -95,7 +95,7 @@ static bool new_table(printer *p)
     p->block_rows = 0;
     if (!p->table) return false;
     tt_table_column(p->table, "TIME ms", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "TOKEN", TT_COLUMN_RIGHT);
+    tt_table_column(p->table, "BATCH", TT_COLUMN_RIGHT);
     if (!p->narrow) tt_table_column(p->table, "PHASE", TT_COLUMN_LEFT);
     tt_table_column(p->table, p->o->by_lane ? "THREAD" : "THREADS", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);

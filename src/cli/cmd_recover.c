@@ -20,8 +20,10 @@ struct options {
 };
 
 static const struct argp_option option_table[] = {
-    {"force", KEY_FORCE, 0, 0, "Replace the finished trace's file if it exists; cut the trace at a damaged chunk even "
-     "if whole ones follow", 1},
+    {"force", KEY_FORCE, 0, 0,
+     "Replace the finished trace's file if it exists; cut the trace at a damaged chunk even "
+     "if whole ones follow",
+     1},
     {0},
 };
 

@@ -11,7 +11,7 @@
 enum { OPT_MATRIX = 256, OPT_OVERLAP, OPT_RANGES, OPT_LIMIT, OPT_JSON };
 
 static const struct argp_option option_table[] = {
-    {"token", TT_OPT_TOKEN, "N[..M]", 0, "Only these batches (0 is the first)", 1},
+    TT_OPTIONS_BATCH("N[..M]", "Only these batches (0 is the first)", 1),
     {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 1},
     {"layer", TT_OPT_LAYER, "N", 0, "The experts of this layer, one a row", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
@@ -37,6 +37,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     tt_routing_options *o = state->input;
     switch (key) {
+    case TT_OPT_BATCH:
     case TT_OPT_TOKEN:
     case TT_OPT_PHASE:
     case TT_OPT_LAYER:

@@ -23,7 +23,8 @@ enum {
     KEY_THREAD_MEMORY,
     KEY_LIMIT,
     KEY_RING,
-    KEY_TOKENS,
+    KEY_BATCHES,
+    KEY_TOKENS, /* what --batches was called: scripts go on */
     KEY_EVERY,
     KEY_FAULTS,
     KEY_RESIDENCY,
@@ -60,13 +61,14 @@ static const struct argp_option options[] = {
     {"values", KEY_VALUES, "LEVEL[:SELECT]", 0,
      "Also record what ops put out: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
      "samples), hash (also BLAKE3) or full (also the data); SELECT: terms like ffn_*, op=MUL_MAT, "
-     "layer=0..3, token=5, divided by commas (default: off)",
+     "layer=0..3, batch=5, divided by commas (default: off)",
      0},
     {"no-text", KEY_NO_TEXT, 0, 0,
      "Keep token ids, their texts and the program's arguments out of the trace", 0},
-    {"tokens", KEY_TOKENS, "A..B", 0,
+    {"batches", KEY_BATCHES, "A..B", 0,
      "Record only these batches, counted from 0 (also N, A.. and ..B)", 0},
-    {"every", KEY_EVERY, "N", 0, "Record only every Nth batch (of --tokens, from A on)", 0},
+    {"tokens", KEY_TOKENS, "A..B", OPTION_HIDDEN, 0, 0},
+    {"every", KEY_EVERY, "N", 0, "Record only every Nth batch (of --batches, from A on)", 0},
     {"limit", KEY_LIMIT, "SIZE", 0,
      "Stop recording when the trace has come to this size; what is computed from then on is "
      "only counted",
@@ -125,10 +127,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RING:
         parse_size(state, "--ring", arg, RING_MIN, INT64_MAX, &args->capture.keep_bytes);
         return 0;
+    case KEY_BATCHES:
     case KEY_TOKENS: {
         uint32_t first, last;
         if (!tt_units_parse_range(arg, &first, &last))
-            argp_error(state, "--tokens: \"%.40s\" is not a number or a range like 3..9", arg);
+            argp_error(state, "--batches: \"%.40s\" is not a number or a range like 3..9", arg);
         args->capture.tokens = arg;
         return 0;
     }

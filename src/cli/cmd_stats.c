@@ -25,7 +25,7 @@ struct options {
 
 static const struct argp_option option_table[] = {
     {"by", OPT_BY, "WHAT", 0,
-     "Sum up by op (default), layer, component, category, tensor, thread, token or phase", 1},
+     "Sum up by op (default), layer, component, category, tensor, thread, batch or phase", 1},
     {"sort", OPT_SORT, "COLUMN", 0,
      "By total, count, mean, p50, p95, max, wait, bytes, rate or key", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},

@@ -31,7 +31,7 @@ static const struct dimension {
 } dimensions[] = {
     {"tensor", "NAME", TT_VALUES_BY_TENSOR}, {"place", "PLACE", TT_VALUES_BY_PLACE},
     {"op", "OP", TT_VALUES_BY_OP},           {"layer", "LAYER", TT_VALUES_BY_LAYER},
-    {"token", "TOKEN", TT_VALUES_BY_TOKEN},
+    {"token", "BATCH", TT_VALUES_BY_TOKEN},
 };
 
 static const struct {
@@ -79,7 +79,7 @@ static const struct argp_option option_table[] = {
      1},
     {"by", OPT_BY, "WHAT", 0,
      "Sum up by tensor, place (a name without its layer), op, layer or "
-     "token",
+     "batch",
      1},
     {"only", OPT_ONLY, "WHAT", 0,
      "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1},

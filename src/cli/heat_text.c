@@ -18,7 +18,7 @@ static const struct {
     bool optional;
     bool cold; /* says something about what was never read */
 } columns[COLUMNS] = {
-    {NULL, false, true},     {"ACCESSES", false, false}, {"TOKENS", false, false},
+    {NULL, false, true},     {"ACCESSES", false, false}, {"BATCHES", false, false},
     {"SIZE", false, true},   {"TOUCHED", true, false},   {"READ", false, false},
     {"TIME", false, false},  {"FIRST", true, false},     {"LAST", true, false},
     {"REUSE", false, false},
@@ -61,7 +61,7 @@ static void print_phase(const char *what, const tt_heat *h, const tt_heat_phase 
     tt_units_bytes(distinct, p->distinct_bytes / p->batches);
     tt_units_bytes(most, p->distinct_bytes_max);
     if (strcmp(distinct, most) != 0) (void)snprintf(largest, sizeof largest, ", largest %s", most);
-    line(what, "%s token%s in %s batch%s, each reads %s%s (%.1f %%%s)",
+    line(what, "%s token%s in %s batch%s; a batch reads %s%s (%.1f %%%s)",
          tt_units_count(tokens, p->tokens), p->tokens == 1 ? "" : "s",
          tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es", bound(h->at_most),
          distinct, percent(p->distinct_bytes / p->batches, h->model_bytes), largest);

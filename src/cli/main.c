@@ -11,7 +11,7 @@
 static const tt_command commands[] = {
     {"run", "trace a program, or the built-in runner on a model", tt_cmd_run, 0},
     {"info", "what a trace holds: engine, model, times, findings", tt_cmd_info, 0},
-    {"stats", "sums by op, layer, component, category, tensor, thread, token, phase", tt_cmd_stats,
+    {"stats", "sums by op, layer, component, category, tensor, thread, batch, phase", tt_cmd_stats,
      0},
     {"log", "the ops of a trace in time order", tt_cmd_log, 0},
     {"heat", "hot and cold weights, reuse, and in what order a model is read", tt_cmd_heat, 0},
@@ -19,8 +19,7 @@ static const tt_command commands[] = {
     {"buffers", "what memory was allocated, mapped and freed, and the KV cache's fill",
      tt_cmd_buffers, 0},
     {"graph", "what was computed from what, as text, JSON or a picture", tt_cmd_graph, 0},
-    {"faults", "what had to come from disk: which weights, when, for which token", tt_cmd_faults,
-     0},
+    {"faults", "what had to come from disk: which weights, when, in which batch", tt_cmd_faults, 0},
     {"routing", "which experts were chosen, how evenly, and what stays", tt_cmd_routing, 0},
     {"values", "what ops put out: NaN, range, RMS, outliers, growth over layers", tt_cmd_values, 0},
     {"diff", "two runs compared: what was computed, how long it took, and where", tt_cmd_diff, 0},

@@ -70,10 +70,11 @@ static void set_time(const char *what, const char *arg, struct argp_state *state
 bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_filter *f)
 {
     switch (key) {
+    case TT_OPT_BATCH:
     case TT_OPT_TOKEN:
         f->has_token = true;
         if (!tt_units_parse_range(arg, &f->token_first, &f->token_last))
-            argp_error(state, "--token: \"%.40s\" is not a number or a range like 3..9", arg);
+            argp_error(state, "--batch: \"%.40s\" is not a number or a range like 3..9", arg);
         return true;
     case TT_OPT_LAYER:
         set_layer(arg, state, f);
@@ -120,7 +121,7 @@ bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_fil
 }
 
 static const struct argp_option filter_options[] = {
-    {"token", TT_OPT_TOKEN, "N[..M]", 0, "Only these batches (0 is the first)", 2},
+    TT_OPTIONS_BATCH("N[..M]", "Only these batches (0 is the first)", 2),
     {"layer", TT_OPT_LAYER, "N", 0, "Only this layer (none: outside any)", 2},
     {"op", TT_OPT_OP, "NAME", 0, "Only this op", 2},
     {"tensor", TT_OPT_TENSOR, "GLOB", 0, "Only ops whose node or a source has such a name", 2},
@@ -150,6 +151,8 @@ size_t tt_trace_name_option(const char *option, const char *arg, struct argp_sta
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         const char *name = row_name(table, i, row_bytes);
+        if (strcmp(arg, name) == 0) return i;
+        if (strcmp(name, "token") == 0) name = "batch";
         if (strcmp(arg, name) == 0) return i;
         const char *between = i == 0 ? "" : i + 1 == n ? " or " : ", ";
         int wrote = snprintf(names + used, sizeof names - used, "%s%s", between, name);

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 enum {
-    TT_OPT_TOKEN = 't',
+    TT_OPT_BATCH = 'b',
+    TT_OPT_TOKEN = 't', /* what TT_OPT_BATCH was called: scripts go on */
     TT_OPT_LAYER = 'l',
     TT_OPT_OP = 'o',
     TT_OPT_PHASE = 'p',
@@ -26,15 +27,22 @@ enum {
     TT_OPT_MAX_DURATION
 };
 
-/* An argp child with the filters that all have: token, layer, op, tensor, phase. Its input
+/* An argp child with the filters that all have: batch, layer, op, tensor, phase. Its input
  * is a tt_filter. */
 extern const struct argp tt_trace_filter_argp;
+/* Rows of an option table: --batch, and its former name, which help does not list. */
+#define TT_OPTIONS_BATCH(arg, about, group)                                                        \
+    {"batch", TT_OPT_BATCH, arg, 0, about, group},                                                 \
+    {                                                                                              \
+        "token", TT_OPT_TOKEN, arg, OPTION_HIDDEN, about, group                                    \
+    }
 /* Takes one of the options above; argp_error (exit 2) when its value is off.
  * False: another key. */
 bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_filter *filter);
 
 /* Which row of a table the value of `option` ("--by") names; argp_error, which lists the names,
- * when none. Each of the n rows, row_bytes long, begins with its name (const char *). */
+ * when none. Each of the n rows, row_bytes long, begins with its name (const char *), as JSON has
+ * it: the row "token" is asked for as "batch" (or "token", its former name). */
 size_t tt_trace_name_option(const char *option, const char *arg, struct argp_state *state,
                             const void *table, size_t n, size_t row_bytes);
 

@@ -163,7 +163,7 @@ static void remove_unlisted(const tt_traced *t, tt_session *session)
 }
 
 /* Looks for bad outputs in the trace, as `values --first-bad` does: infinities of attention masks
- * are none. "ffn_down-3 at token 0" is the first; "" when there is none. False when the trace
+ * are none. "ffn_down-3 in batch 0" is the first; "" when there is none. False when the trace
  * cannot be asked. */
 static bool find_bad(const char *path, tt_values_counts *counts, char *text, size_t size)
 {
@@ -181,7 +181,7 @@ static bool find_bad(const char *path, tt_values_counts *counts, char *text, siz
         if (r->batch == TT_NONE)
             (void)snprintf(text, size, "%s", name);
         else
-            (void)snprintf(text, size, "%s at token %" PRIu32, name, tt_model_token(m, r->batch));
+            (void)snprintf(text, size, "%s in batch %" PRIu32, name, tt_model_token(m, r->batch));
     }
     *counts = f.counts;
     tt_values_first_free(&f);
@@ -291,7 +291,7 @@ static const char *why_nothing(const tt_traced *t, tt_session *session)
         return "the preload library was not loaded: the program is statically linked, has more "
                "privileges than you (setuid), or drops LD_PRELOAD";
     if (atomic_load(&session->graphs) && (t->capture.tokens || t->capture.every))
-        return "none of the batches that --tokens and --every ask for was computed";
+        return "none of the batches that --batches and --every ask for was computed";
     if (atomic_load(&session->models)) return "a model was opened, but no graph was computed";
     return "no ggml shared library computed anything in it: it does not use ggml, links it "
            "statically, or ended before it computed";

@@ -125,7 +125,7 @@ static tt_status write_value(writing *w, const tt_dump_value *v, uint64_t seq, t
     struct record r = {0};
     if (!(v->known & TT_KNOWN_BLAKE3))
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "%.60s of token %" PRIu32 " has no BLAKE3, which these files are "
+                            "%.60s of batch %" PRIu32 " has no BLAKE3, which these files are "
                             "compared by; record with run --values=hash (or full)",
                             v->name, tt_model_token(w->m, w->m->runs[v->run].batch));
     put_name(&r, v, seq);

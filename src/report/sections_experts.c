@@ -129,7 +129,7 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
 static void plot_disk(tt_page *p, const tt_faults_row *rows, size_t n)
 {
     const size_t step = n / TOKENS_DRAWN + 1;
-    tt_plot *plot = tt_page_plot(p, "Read from disk while each token was computed", "token", "MiB");
+    tt_plot *plot = tt_page_plot(p, "Read from disk while each batch was computed", "batch", "MiB");
     tt_series *s = tt_plot_series(plot, "", TT_SERIES_COLUMNS, 1, TOKENS_DRAWN + 1);
     if (!plot) return;
     plot->has_y = true;
@@ -142,7 +142,7 @@ static void plot_disk(tt_page *p, const tt_faults_row *rows, size_t n)
     }
     if (plot->y_max <= 0) plot->n_series = 0;
     plot->height = 240;
-    tt_plot_describe(plot, "A column a token: how many bytes its ops read from the device. The "
+    tt_plot_describe(plot, "A column a batch: how many bytes its ops read from the device. The "
                            "sums are in the table.");
 }
 

@@ -15,7 +15,7 @@ static void say_cut(tt_page *p, const tt_analysis *a)
 {
     if (a->reads_cut)
         tt_page_say(p, TT_BLOCK_NOTE,
-                    "The trace is long: only its tokens up to %u were looked at for this.",
+                    "The trace is long: only its batches up to %u were looked at for this.",
                     a->reads_last_token);
 }
 

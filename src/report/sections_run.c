@@ -57,8 +57,8 @@ static void plot_tokens(tt_page *p, const double *ns, const double *tokens, size
         p,
         step > 1
             ? tt_page_format(p, "Time of a generated token (of %zu each: median, slowest)", step)
-            : "Time of each generated token",
-        "token", "ms");
+            : "Time of a generated token, by batch",
+        "batch", "ms");
     tt_series *most = tt_plot_series(plot, step > 1 ? "slowest" : "", TT_SERIES_POINTS,
                                      step > 1 ? 2 : 1, n / step + 1);
     tt_series *middle = tt_plot_series(plot, "median", TT_SERIES_LINE, 1, n / step + 1);
@@ -93,10 +93,10 @@ static void spread_table(tt_page *p, double *ns, size_t n)
 static void token_table(tt_page *p, const double *ns, const double *tokens, size_t n)
 {
     const size_t step = n / TOKENS_LISTED + 1;
-    const char *titles[] = {step > 1 ? "Tokens from" : "Token", step > 1 ? "Mean>" : "Time>",
+    const char *titles[] = {step > 1 ? "Batches from" : "Batch", step > 1 ? "Mean>" : "Time>",
                             "Slowest>"};
-    tt_page_table *t = tt_page_table_begin(p, "Generated tokens, one by one or some together",
-                                           step > 1 ? 3 : 2, titles);
+    tt_page_table *t = tt_page_table_begin(
+        p, "Time of a generated token, batch by batch or some together", step > 1 ? 3 : 2, titles);
     if (t) t->folded = true;
     for (size_t i = 0; i < n; i += step) {
         double sum = 0, most = 0;
@@ -131,7 +131,7 @@ static void say_tokens(tt_page *p, double *ns, const double *tokens, size_t n, d
     memcpy(sorted, ns, n * sizeof *sorted);
     tt_page_say(p, TT_BLOCK_ANSWER,
                 "A generated token took %s in the middle (median), 95 %% took at most %s, and the "
-                "slowest, token %.0f, %s.",
+                "slowest, in batch %.0f, %s.",
                 tt_say_ns(p, quantile(sorted, n, 0.5)), tt_say_ns(p, quantile(sorted, n, 0.95)),
                 slowest, tt_say_ns(p, quantile(sorted, n, 1)));
     plot_tokens(p, ns, tokens, n);

@@ -15,8 +15,8 @@ static const char *say_real(tt_page *p, bool known, double v)
 static const char *say_where(tt_page *p, const tt_analysis *a, uint32_t run)
 {
     const uint32_t batch = a->m->runs[run].batch;
-    return batch == TT_NONE ? "outside any token"
-                            : tt_page_format(p, "token %u", (unsigned)tt_model_token(a->m, batch));
+    return batch == TT_NONE ? "outside any batch"
+                            : tt_page_format(p, "batch %u", (unsigned)tt_model_token(a->m, batch));
 }
 
 static const char *name_of(const tt_analysis *a, uint32_t run, uint32_t node)
@@ -80,7 +80,8 @@ static void say_bad(tt_page *p, const tt_analysis *a)
                 "No: %s outputs of %s hold NaN or infinities. The first is %s, of %s, in %s: %s",
                 tt_say_count(p, (double)f->counts.bad), tt_say_count(p, (double)f->counts.outputs),
                 t->name, t->op_desc, say_where(p, a, b->row.run), say_origin(p, a, b));
-    tt_page_say(p, TT_BLOCK_TEXT, "%s more outputs are bad behind it, in %s tokens; the logits %s.",
+    tt_page_say(p, TT_BLOCK_TEXT,
+                "%s more outputs are bad behind it, in %s batches; the logits %s.",
                 tt_say_count(p, (double)f->bad_after), tt_say_count(p, (double)f->tokens_bad),
                 f->logits == 0       ? "were not measured"
                 : f->logits_bad == 0 ? "are not reached"
@@ -197,7 +198,7 @@ static void say_growth(tt_page *p, const tt_analysis *a)
 
 static void say_outliers(tt_page *p, const tt_analysis *a)
 {
-    static const char *const titles[] = {"Output", "Token>", "What", "Value>", "Usual>", "Score>"};
+    static const char *const titles[] = {"Output", "Batch>", "What", "Value>", "Usual>", "Score>"};
     const tt_values_outliers *o = &a->values_outliers;
     if (o->total == 0) {
         tt_page_say(p, TT_BLOCK_TEXT,

@@ -123,7 +123,7 @@ static void phase(tt_json *j, const tt_diff *d, const tt_diff_phase *p, double *
 static tt_status tokens(tt_json *j, const tt_diff *d, tt_error *err)
 {
     double *work = calloc(TT_PROFILE_SAMPLES_MAX + 1, sizeof *work);
-    if (!work) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tokens");
+    if (!work) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the batches");
     tt_json_object(j);
     tt_json_key(j, "phases");
     tt_json_array(j);
@@ -178,7 +178,7 @@ tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
     if (!tt_diff_main(d) || !tt_diff_comparable(d))
         status =
             tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                         "nothing to compare: there is no token of which both traces have ops");
+                         "nothing to compare: there is no batch of which both traces have ops");
     for (size_t i = 0; i < TT_COMPARISON_PARTS && status == TT_OK; i++)
         status = write_part(&v, (tt_comparison_part)i, &parts[i], err);
     tt_diff_free(d);

@@ -73,13 +73,13 @@ static tt_status add_term(tt_select *s, const char *term, const char *end, tt_er
     const char *value = equals ? equals + 1 : term;
     if (equals && key == 5 && memcmp(term, "layer", key) == 0)
         return add_range(s->layers, &s->n_layers, term, value, end, err);
-    if (equals && key == 5 && memcmp(term, "token", key) == 0)
+    if (equals && key == 5 && (memcmp(term, "batch", key) == 0 || memcmp(term, "token", key) == 0))
         return add_range(s->tokens, &s->n_tokens, term, value, end, err);
     if (equals && key == 2 && memcmp(term, "op", key) == 0)
         return add_text(s->ops, &s->n_ops, term, value, end, err);
     if (!equals || (key == 4 && memcmp(term, "name", key) == 0))
         return add_text(s->names, &s->n_names, term, value, end, err);
-    return wrong(err, term, (size_t)(end - term), "not name=, op=, layer= or token=");
+    return wrong(err, term, (size_t)(end - term), "not name=, op=, layer= or batch=");
 }
 
 tt_status tt_select_parse(const char *text, tt_select *s, tt_error *err)

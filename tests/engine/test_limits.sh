@@ -22,18 +22,18 @@ LD_PRELOAD=$hook TENSORTRACE_OUT=e.ttrace TENSORTRACE_LIMIT=64k "$TT_BIN" runner
 same "limit in the environment: text" plain.txt traced.txt
 expect "limit in the environment: batches" 300 $(($(field e.ttrace batches) + $(field e.ttrace batches_after_limit)))
 [ "$(field e.ttrace batches_after_limit)" -gt 0 ] || fail "limit in the environment: not kept"
-"$TT_BIN" run --force -q --tokens 7..11 --every 2 -o t.ttrace "$@" >traced.txt 2>err.txt
+"$TT_BIN" run --force -q --batches 7..11 --every 2 -o t.ttrace "$@" >traced.txt 2>err.txt
 expect "tokens: exit code" 0 $?
 same "tokens: text" plain.txt traced.txt
 verified t.ttrace
 tokens=$("$TT_BIN" stats --by token --json t.ttrace | sed -n 's/.*"token_id": \([0-9]*\).*/\1/p' | tr '\n' ' ')
 [ "$tokens" = "7 9 11 " ] || fail "tokens: recorded are $tokens"
 [ "$(field t.ttrace batches_not_asked)" -eq 297 ] || fail "tokens: the others are not counted"
-"$TT_BIN" run --force -q --mode callback --tokens 298.. -o c.ttrace "$@" >traced.txt 2>err.txt
+"$TT_BIN" run --force -q --mode callback --batches 298.. -o c.ttrace "$@" >traced.txt 2>err.txt
 same "tokens, callback: text" plain.txt traced.txt
 verified c.ttrace
 [ "$(field c.ttrace batches_not_asked)" -eq 298 ] || fail "tokens, callback: the others are not counted"
-"$TT_BIN" run --force --tokens 1000.. -o n.ttrace "$@" >traced.txt 2>err.txt
+"$TT_BIN" run --force --batches 1000.. -o n.ttrace "$@" >traced.txt 2>err.txt
 expect "no such token: exit code" 3 $?
 same "no such token: text" plain.txt traced.txt
 [ ! -e n.ttrace ] || fail "no such token: a trace is there"

@@ -54,7 +54,7 @@ says() {
 
 nan_is_found() {
     says "first bad ffn_out-2, output of MUL_MAT"
-    says "in token 0 (prompt)"
+    says "in batch 0 (prompt)"
     says "the first at [5, 0, 0, 0], element 5"
     says "born here"
     says "blk.2.ffn_down.weight weight, NOT FINITE"
@@ -62,7 +62,7 @@ nan_is_found() {
     says "elements, the first at [3, 5, 0, 0]"
     says "it comes from the model's file"
     says "finite ffn_" # by the activation, whatever the engine calls it
-    says "logits reached in token 0 (prompt)"
+    says "logits reached in batch 0 (prompt)"
     grep -q '"births_total": 2' first.json || fail "$about: born once a token"
 }
 
@@ -81,7 +81,7 @@ for engine in $(engines); do
     first_bad 1
     nan_is_found
     bad=$(sed -n 's/^ *"bad": \([0-9]*\),$/\1/p' first.json)
-    grep -q ": $bad outputs hold NaN or infinity, first: ffn_out-2 at token 0: see" err.txt ||
+    grep -q ": $bad outputs hold NaN or infinity, first: ffn_out-2 in batch 0: see" err.txt ||
         fail "$about: run does not tell of the $bad that values does"
     about="$engine large"
     traced large.gguf -t 2 --values=stats
@@ -166,7 +166,7 @@ about="what else is told"
 traced tiny.gguf -t 2 --values=hash
 "$TT_BIN" values t.ttrace --name 'l_out-?' --sort rms --limit 3 >first.out 2>err.txt || fail "$about: exit"
 says "outputs 8 measured in 2 graph computations"
-expect "$about: rows" 4 "$(sed -n '/^TOKEN/,$p' first.out | grep -c .)"
+expect "$about: rows" 4 "$(sed -n '/^BATCH/,$p' first.out | grep -c .)"
 grep -q "5 more rows; --limit 0 shows all" err.txt || fail "$about: not told of more rows"
 "$TT_BIN" values t.ttrace --growth >first.out 2>err.txt || fail "$about: exit of --growth"
 says "l_out over the layers"

@@ -21,7 +21,7 @@ for engine in $(engines); do
     "$TT_BIN" info --json t.ttrace >info.json
     grep -q '"reason": "/proc/self/io: ' info.json || fail "$engine: no reason for the missing io counters"
     # Whether the weights are mapped is unknown; what the engine allocated is memory all the same.
-    "$TT_BIN" log --json --token 1 t.ttrace | tr '{' '\n' >sources.txt
+    "$TT_BIN" log --json --batch 1 t.ttrace | tr '{' '\n' >sources.txt
     grep '"name":"blk.0.attn_norm.weight"' sources.txt | grep -q '"origin":"unknown"' ||
         fail "$engine: origin of a mapped weight"
     grep '"name":"inp_tokens"' sources.txt | grep -q '"origin":"disk"' && fail "$engine: origin of an input"

@@ -1,7 +1,7 @@
 /* Bytes as a file of chunks: opened with and without its index, each chunk unpacked and decoded by
  * its kind; as they are and with right checksums. What a model makes of them is fuzz_meta's. */
-#include "../golden/rechecksum.h"
 #include "../golden/allocations.h"
+#include "../golden/rechecksum.h"
 #include "decode_chunk.h"
 #include "read/trace.h"
 

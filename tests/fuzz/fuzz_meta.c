@@ -1,7 +1,7 @@
 /* Bytes as the payload of a META chunk in a file that is right otherwise: what a model makes of
  * them, and that all of it can be read. */
-#include "../golden/facts.h"
 #include "../golden/allocations.h"
+#include "../golden/facts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -208,7 +208,7 @@ def check_traces(d, tool, trace):
 
 def check_graphs(d, tool, trace):
     for token, g in enumerate(d["graphs"]):
-        shown = traces.tool(tool, "graph", "--json", "--token", token, trace)
+        shown = traces.tool(tool, "graph", "--json", "--batch", token, trace)
         complain.expect(f"token {token}: nodes",
                         [(n["name"], n["op"], n["type"].upper(), n["layer_id"], n["category"]) for n in shown["nodes"]],
                         [(n["label"], n["operation"], n["dtype"], n["layer_id"], n["category"]) for n in g["nodes"]])

@@ -76,10 +76,10 @@ def main():
             edges += compare(file, graph, complain)
             files += 1
         token = max((o["token_id"] for o in ops if o["token_id"] is not None), default=0)
-        made = export(tool, path, work / "tokens", "--token", f"{token}")
+        made = export(tool, path, work / "tokens", "--batch", f"{token}")
         complain.expect(f"{path.name}: files of one token", [f"token_{token:05}.dot"], [f.name for f in made])
         for file in made:
-            edges += compare(file, traces.tool(tool, "graph", "--json", "--token", token, path), complain)
+            edges += compare(file, traces.tool(tool, "graph", "--json", "--batch", token, path), complain)
             files += 1
     complain.finish(f"{files} files, {edges} edges drawn by Graphviz as the graphs have them")
 

@@ -311,7 +311,7 @@ def check_filter(p, tool, trace, work, tables):
     if token is None:
         return
     folder = work / "tables-one"
-    run(tool, "export", trace, "--format", "csv", "-o", folder, "--force", "--token", token)
+    run(tool, "export", trace, "--format", "csv", "-o", folder, "--force", "--batch", token)
     one = read(folder)
     ids = {r["op_id"] for r in tables["ops"] if r["token_id"] == token}
     runs = {i >> 20 for i in ids}

@@ -27,8 +27,8 @@ limited() {
 [ "$bytes" -gt $((kib * 1024)) ] || { echo "FAILED: a trace of $bytes bytes is no test"; exit 1; }
 limited stats --json large.ttrace
 limited stats --json --by layer large.ttrace
-limited log --json --token 20000 large.ttrace
-limited log --json --token 33000..33001 --lanes --op MUL_MAT large.ttrace
+limited log --json --batch 20000 large.ttrace
+limited log --json --batch 33000..33001 --lanes --op MUL_MAT large.ttrace
 limited log --limit 50 large.ttrace
 limited log --tensor "*ffn_out-7" --limit 30000 large.ttrace
 # What is exported does not have to be in memory either.

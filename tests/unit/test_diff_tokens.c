@@ -4,6 +4,7 @@
 #include "../golden/synth_trace.c"
 #include "analyze/diff/diff_tokens.h"
 #include "analyze/quantiles.h"
+#include "answer/diff.h"
 #include "plan_trace.h"
 
 #include <math.h>
@@ -167,6 +168,28 @@ static void rows_lead_to_ops(void **state)
     close_plan(&b);
 }
 
+/* A server's batch holds a token of each user: its time is not that of a token. */
+static void a_batch_of_several_tokens_is_no_token(void **state)
+{
+    (void)state;
+    synth_plan p = synth_default();
+    p.generate = 10;
+    opened a = open_plan(p);
+    const tt_model *files[2] = {a.m, a.m};
+    char text[TT_DIFF_SENTENCE];
+    for (unsigned each = 1; each <= 3; each += 2) {
+        for (uint32_t i = 0; i < a.m->n_batches; i++)
+            if (a.m->batches[i].phase == TT_PHASE_GENERATE) a.m->batches[i].n_tokens = each;
+        tt_diff *d = compare(files);
+        const tt_diff_view v = {.d = d};
+        assert_non_null(strstr(tt_diff_say_times(&v, text), each == 1
+                                                                ? "a generated token takes "
+                                                                : "a generated batch takes "));
+        tt_diff_free(d);
+    }
+    close_plan(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +197,7 @@ int main(void)
         cmocka_unit_test(spans_hold_what_samples_leave_out),
         cmocka_unit_test(pairs_are_found_from_both_sides),
         cmocka_unit_test(rows_lead_to_ops),
+        cmocka_unit_test(a_batch_of_several_tokens_is_no_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

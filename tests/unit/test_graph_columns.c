@@ -2,9 +2,9 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "plan_trace.h"
 #include "analyze/graph_search.h"
 #include "answer/graph_columns.h"
+#include "plan_trace.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #include "tests.h"
 
 #include "../golden/synth_trace.c"
-#include "plan_trace.h"
 #include "analyze/topology.h"
 #include "export/dot/dot.h"
+#include "plan_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -116,7 +116,7 @@ tt_status tt_diff_pair_find(const tt_model *a, const tt_model *b, bool of_b, uin
         if (status != TT_OK || found) return status;
     }
     return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                        "%s has no token %" PRIu32 " that was computed to its end",
+                        "%s has no batch %" PRIu32 " that was computed to its end",
                         of_b ? "B" : "A", token);
 }
 

@@ -6,7 +6,7 @@
 
 static tt_status no_memory(tt_error *err)
 {
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to list the tokens");
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to list the batches");
 }
 
 static tt_unit unit_of_batch(const tt_model *m, uint32_t batch)
@@ -147,6 +147,14 @@ static size_t pair_by_position(const tt_units *files, size_t n_files, uint32_t *
     }
 }
 
+static bool all_of_one_token(const tt_units *files, const tt_unit_pairs *p)
+{
+    for (size_t f = 0; f < p->n_files; f++)
+        for (size_t k = 0; k < p->n; k++)
+            if (files[f].list[p->units[f][k]].n_tokens != 1) return false;
+    return p->n > 0;
+}
+
 static void compare_texts(const tt_units *files, size_t n_a, tt_unit_pairs *p)
 {
     const tt_units *a = &files[0], *b = &files[n_a];
@@ -192,6 +200,7 @@ tt_status tt_units_pair(const tt_units *files, size_t n_files, size_t n_a, tt_un
                 out->units[f][k] = (uint32_t)k;
     }
     compare_texts(files, n_a, out);
+    out->one_token = all_of_one_token(files, out);
     return TT_OK;
 }
 

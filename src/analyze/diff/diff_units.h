@@ -41,6 +41,7 @@ typedef struct tt_unit_pairs {
     size_t tokens_differ;    /* ... of these, with others */
     size_t sizes_differ;     /* pairs with another number of tokens */
     size_t positions_differ; /* pairs at other positions */
+    bool one_token;          /* each unit of every pair is a batch of one token */
 } tt_unit_pairs;
 
 /* Pairs by position where all files have ascending ones and at least half of the shortest list

@@ -316,7 +316,7 @@ static void tensor_row(tt_table *t, const tt_buffers_report *r, const tt_kv_tens
 }
 
 static const column step_columns[] = {
-    {"BUFFER", TT_COLUMN_RIGHT, false}, {"TOKEN", TT_COLUMN_RIGHT, false},
+    {"BUFFER", TT_COLUMN_RIGHT, false}, {"BATCH", TT_COLUMN_RIGHT, false},
     {"PHASE", TT_COLUMN_LEFT, false},   {"WRITTEN", TT_COLUMN_RIGHT, false},
     {"SHARE", TT_COLUMN_RIGHT, false},  {"BYTES", TT_COLUMN_RIGHT, false},
 };

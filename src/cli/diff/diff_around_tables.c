@@ -40,7 +40,8 @@ static void bytes_table(const tt_diff_sink *sink, const tt_diff_phase *p)
         {"COMPONENT", false, false}, {"A", true, false}, {"B", true, false}};
     char a[TT_UNITS_TEXT + 4], b[TT_UNITS_TEXT + 4], text[160];
     const tt_diff_row *all = &p->rows[TT_DIFF_TOTAL][0];
-    sink->heading(sink->context, "Bytes of weights read, a token");
+    (void)snprintf(text, sizeof text, "Bytes of weights read, a %s", tt_diff_short_unit(p));
+    sink->heading(sink->context, text);
     if (fabs(all->a.weight_bytes - all->b.weight_bytes) < 0.5 && all->a.at_most == all->b.at_most) {
         (void)snprintf(text, sizeof text, "%s in both", bound_bytes(a, &all->a));
         sink->line(sink->context, text);

@@ -66,7 +66,7 @@ static void whole_table(const tt_diff_view *v, const tt_diff_sink *sink)
                                       {"B", true, false},         {"B: MIDDLE HALF", true, false},
                                       {"CHANGE", true, false},    {title, true, false},
                                       {"EFFECTIVE", true, false}, {"VERDICT", false, false}};
-    sink->heading(sink->context, "Time of a token (medians)");
+    sink->heading(sink->context, "Time of a batch (medians)");
     sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (size_t i = 0; i < TT_DIFF_PHASES; i++) {
         const tt_diff_phase *p = &v->d->phases[i];
@@ -186,11 +186,8 @@ static void family_table(const tt_diff_view *v, const tt_diff_sink *sink, const 
             list[i] = (ordered){-(double)p->rows[family][i].layer_id, i};
     qsort(list, n, sizeof *list, heaviest);
     char heading[120];
-    (void)snprintf(heading, sizeof heading, "Time of a %s, by %s%s",
-                   p->phase == TT_PHASE_GENERATE ? "generated token"
-                   : p->phase == TT_PHASE_PROMPT ? "prompt batch"
-                                                 : "computation",
-                   title, shown < n ? ": what changed most" : "");
+    (void)snprintf(heading, sizeof heading, "Time of a %s, by %s%s", tt_diff_unit(p), title,
+                   shown < n ? ": what changed most" : "");
     sink->heading(sink->context, heading);
     family_columns(v, sink, family, largest);
     for (size_t i = 0; i < n; i++) {

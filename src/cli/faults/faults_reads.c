@@ -77,7 +77,7 @@ static bool visit(void *context, const tt_fault_op *op)
 
 static bool begin(printer *p)
 {
-    static const char *const titles[] = {"TIME ms", "TOKEN", "OP",   "NODE",   "MAJOR",
+    static const char *const titles[] = {"TIME ms", "BATCH", "OP",   "NODE",   "MAJOR",
                                          "READ",    "TOOK",  "RATE", "WEIGHTS"};
     static const int flags[] = {TT_COLUMN_RIGHT,  TT_COLUMN_RIGHT, TT_COLUMN_SHRINK,
                                 TT_COLUMN_SHRINK, TT_COLUMN_RIGHT, TT_COLUMN_RIGHT,

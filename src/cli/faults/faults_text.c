@@ -54,7 +54,7 @@ static const struct {
     [TIME] = {"TIME", TT_COLUMN_RIGHT, WIDTH_FULL},
     [BLOCKED] = {"BLOCKED", TT_COLUMN_RIGHT, 0},
     [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT, WIDTH_FULL},
-    [TOKENS] = {"TOKENS", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
+    [TOKENS] = {"BATCHES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
 };
 
 static bool is_shown(const tt_faults_view *v, enum column c)
@@ -381,7 +381,7 @@ static void note_more(uint64_t limit, size_t n)
 
 static bool print_samples(const tt_faults_view *v)
 {
-    static const char *const titles[] = {"TOKEN",  "AT",    "TIME ms", "MODEL",
+    static const char *const titles[] = {"BATCH",  "AT",    "TIME ms", "MODEL",
                                          "IN RAM", "SHARE", "CAME",    "WENT"};
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;

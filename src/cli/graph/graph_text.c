@@ -38,10 +38,10 @@ static void run_lines(const tt_topology *t, FILE *out)
     }
     const tt_run *r = &m->runs[t->run];
     if (r->batch != TT_NONE)
-        line(out, "token", "%" PRIu32 " (%s)", tt_model_token(m, r->batch),
+        line(out, "batch", "%" PRIu32 " (%s)", tt_model_token(m, r->batch),
              tt_phase_name(m->batches[r->batch].phase));
     else
-        line(out, "token", "none: the run was outside any batch");
+        line(out, "batch", "none: the run was outside any batch");
     if (m->clock.known) {
         (void)snprintf(begun, sizeof begun, ", begun at ");
         tt_units_ns(begun + strlen(begun), tt_model_ns(m, r->begin_ticks));
@@ -104,8 +104,8 @@ static void summary(const tt_graph_view *v, FILE *out)
          "%" PRIu32 " of %" PRIu32 " in the trace: %" PRIu32 " nodes, %" PRIu32 " leafs, %" PRIu64
          " edges",
          g->id, t->m->n_graphs, g->n_nodes, t->n_leafs, t->n_edges);
-    line(out, "", "stored once for %" PRIu32 " token%s in %" PRIu32 " run%s", t->n_batches,
-         plural(t->n_batches), t->n_runs, plural(t->n_runs));
+    line(out, "", "stored once for %" PRIu32 " batch%s in %" PRIu32 " run%s", t->n_batches,
+         t->n_batches == 1 ? "" : "es", t->n_runs, plural(t->n_runs));
     run_lines(t, out);
     line(out, "nodes", "%" PRIu32 " execute, %" PRIu32 " only view or reshape",
          g->n_nodes - t->n_views, t->n_views);

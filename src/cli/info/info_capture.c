@@ -39,7 +39,7 @@ static void choice_lines(const tt_model *m)
     (void)tt_model_count(m, "batches_not_asked", &not_asked);
     (void)tt_model_count(m, "batches_after_limit", &after);
     if (tokens || every)
-        tt_info_line("asked for", "tokens %s%s%s", tokens ? tokens : "0..",
+        tt_info_line("asked for", "batches %s%s%s", tokens ? tokens : "0..",
                      every ? ", one of every " : "", every ? every : "");
     if (after) (void)snprintf(why, sizeof why, "; %s after the limit", tt_units_count(a, after));
     if (not_asked + after)

@@ -246,13 +246,14 @@ static bool reads_weights(const tt_info *info, const char *phase, const tt_phase
 }
 
 static void bytes_per_batch(const char *what, const tt_info *info, const char *phase,
-                            const tt_phase_summary *p, const char *unit)
+                            const tt_phase_summary *p)
 {
     const tt_stats_row *r = tt_info_row(info->by_phase, phase);
     char bytes[TT_UNITS_TEXT], model[TT_UNITS_TEXT];
     if (!reads_weights(info, phase, p)) return;
     uint64_t each = r->weight_bytes / p->batches;
-    printf("  %-10s%s%s a %s", what, r->at_most ? "<= " : "", tt_units_bytes(bytes, each), unit);
+    printf("  %-10s%s%s a %s", what, r->at_most ? "<= " : "", tt_units_bytes(bytes, each),
+           p->tokens == p->batches ? "token" : "batch");
     if (info->summary.model_bytes)
         printf(" (%.0f %% of its weights' %s)",
                100.0 * (double)each / (double)info->summary.model_bytes,
@@ -298,8 +299,8 @@ static bool print_findings(const tt_info *info)
     if (reads_weights(info, "prompt", &info->summary.prompt) ||
         reads_weights(info, "generate", &info->summary.generate))
         printf("\nWeights read\n");
-    bytes_per_batch("prompt", info, "prompt", &info->summary.prompt, "batch");
-    bytes_per_batch("generate", info, "generate", &info->summary.generate, "token");
+    bytes_per_batch("prompt", info, "prompt", &info->summary.prompt);
+    bytes_per_batch("generate", info, "generate", &info->summary.generate);
     ok = ok && thread_table(info);
     if (tt_stats_stray(info->by_op)) {
         char count[TT_UNITS_TEXT];
@@ -312,7 +313,7 @@ static bool print_findings(const tt_info *info)
 
 static void next_line(const tt_info *info, const char *verb, const char *options, const char *what)
 {
-    const int width = (int)strlen("log --token 1 --lanes");
+    const int width = (int)strlen("log --batch 1 --lanes");
     printf("  %s %s %s%s%*s  %s\n", tt_report_program(), verb, info->path, options,
            width - (int)(strlen(verb) + strlen(options)), "", what);
 }
@@ -322,12 +323,12 @@ static void print_next(const tt_info *info)
     uint32_t batches = info->m->n_batches;
     char lanes[48] = " --lanes";
     if (batches)
-        (void)snprintf(lanes, sizeof lanes, " --token %" PRIu32 " --lanes",
+        (void)snprintf(lanes, sizeof lanes, " --batch %" PRIu32 " --lanes",
                        tt_model_token(info->m, batches > 1));
     printf("\nNext\n");
     next_line(info, "stats", " --by layer", "time and bytes of each layer");
     next_line(info, "log", lanes,
-              batches ? "what each thread did for a token" : "what each thread did");
+              batches ? "what each thread did for a batch" : "what each thread did");
     if (tt_details_has(info->m->details, TT_DETAIL_FAULTS))
         next_line(info, "faults", "", "what came from disk, for which weights");
     if (info->m->n_weights) next_line(info, "heat", "", "which weights are hot");

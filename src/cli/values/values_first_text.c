@@ -18,9 +18,9 @@ static const char *where_text(char *out, size_t room, const tt_model *m, uint32_
 {
     const uint32_t batch = m->runs[run].batch;
     if (batch == TT_NONE)
-        (void)snprintf(out, room, "run %" PRIu32 ", outside any token", m->runs[run].id);
+        (void)snprintf(out, room, "run %" PRIu32 ", outside any batch", m->runs[run].id);
     else
-        (void)snprintf(out, room, "token %" PRIu32 " (%s)", tt_model_token(m, batch),
+        (void)snprintf(out, room, "batch %" PRIu32 " (%s)", tt_model_token(m, batch),
                        tt_phase_name(m->batches[batch].phase));
     return out;
 }
@@ -146,9 +146,9 @@ static void print_spread(const tt_model *m, const tt_values_first *f)
         printf("spread       %s more outputs are bad, %s of them have a bad source\n",
                tt_units_count(a, f->bad_after), tt_units_count(b, f->inherited));
     if (f->tokens_bad == 1)
-        printf("tokens       only %" PRIu32 "\n", tt_model_token(m, f->first_batch));
+        printf("batches      only %" PRIu32 "\n", tt_model_token(m, f->first_batch));
     else if (f->tokens_bad)
-        printf("tokens       %s, from %" PRIu32 " to %" PRIu32 "\n",
+        printf("batches      %s, from %" PRIu32 " to %" PRIu32 "\n",
                tt_units_count(a, f->tokens_bad), tt_model_token(m, f->first_batch),
                tt_model_token(m, f->last_batch));
     if (f->logits == 0)

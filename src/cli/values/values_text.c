@@ -108,7 +108,7 @@ static const struct {
     int flags;
     size_t width; /* of the terminal, at least */
 } columns[COLUMNS] = {
-    [TOKEN] = {"TOKEN", TT_COLUMN_RIGHT, 0},
+    [TOKEN] = {"BATCH", TT_COLUMN_RIGHT, 0},
     [LAYER] = {"LAYER", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
     [NAME] = {"NAME", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
     [OP] = {"OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
@@ -273,7 +273,7 @@ bool tt_values_print_groups(const tt_values_view *v, const char *title, const tt
 bool tt_values_print_outliers(const tt_values_view *v, const tt_model *m,
                               const tt_values_outliers *o)
 {
-    static const char *const titles[] = {"SCORE", "TOKEN", "NAME",  "WHAT",
+    static const char *const titles[] = {"SCORE", "BATCH", "NAME",  "WHAT",
                                          "VALUE", "USUAL", "TIMES", "AMONG"};
     char text[TT_UNITS_TEXT];
     tt_table *t = tt_table_new(stdout);
@@ -348,7 +348,7 @@ bool tt_values_print_growth(const tt_values_view *v, const tt_model *m, const tt
     printf("%s over the layers; RATIO: to the RMS of the layer before\n\n",
            g->place[0] ? tt_trace_text(name, sizeof name, g->place) : "the last output of each");
     bool ok = tt_table_print(t);
-    if (g->cut) tt_report_note("later tokens are left out: there are too many");
+    if (g->cut) tt_report_note("later batches are left out: there are too many");
     free(list);
     return ok;
 }

@@ -147,7 +147,7 @@ static void title(FILE *out, const tt_graph_view *v)
     if (t->run == TT_NONE) return;
     const tt_run *r = &t->m->runs[t->run];
     if (r->batch != TT_NONE)
-        (void)fprintf(out, ", token %" PRIu32 " (%s)", tt_model_token(t->m, r->batch),
+        (void)fprintf(out, ", batch %" PRIu32 " (%s)", tt_model_token(t->m, r->batch),
                       tt_phase_name(t->m->batches[r->batch].phase));
     (void)fprintf(out, ", run %" PRIu32, r->id);
     if (v->has_layer && v->layer >= 0) (void)fprintf(out, ", layer %" PRId32, v->layer);

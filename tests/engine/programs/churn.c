@@ -43,7 +43,8 @@ static void *remap(void *unused)
         sum += other[size / 2];
         (void)munmap(file, size);
         (void)munmap(other, size);
-        /* Without a pause it would take a core from the engine's threads, which wait by spinning. */
+        /* Without a pause it would take a core from the engine's threads, which wait by spinning.
+         */
         (void)usleep(200);
     }
     (void)close(fd);
