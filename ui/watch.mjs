@@ -14,7 +14,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml', txt: 'text/plain; charset=utf-8' };
 const opened = new URL(process.argv[2] ?? 'nothing:');
 if (opened.hostname !== '127.0.0.1' || !opened.pathname.startsWith('/open/')) {
-    console.error('usage: npm run watch -- http://127.0.0.1:PORT/open/SECRET   (as `tensortrace serve --no-open` printed it)');
+    console.error('usage: node watch.mjs http://127.0.0.1:PORT/open/SECRET   (as `tensortrace serve --no-open` printed it)');
     process.exit(2);
 }
 

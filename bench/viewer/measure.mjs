@@ -1,6 +1,6 @@
 // measure.mjs TRACE...: how soon the timeline shows a trace, and how it moves, in headless Chromium.
 // Prints CSV: trace,renderer,what,n,p50_ms,p95_ms,p99_ms,most_ms. It takes TT_BIN, and playwright-core
-// from tests/ui (npm ci there).
+// from tests/ui (scripts/fetch-npm).
 //
 //   first picture   from starting the server to the first frame that shows all lanes of the whole run
 //   page            from opening the page (the trace is open already) to that frame

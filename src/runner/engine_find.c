@@ -199,7 +199,7 @@ tt_status tt_engine_find(const char *dir, tt_engine *engine, tt_error *err)
     return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                         "no llama.cpp engine found: --engine is not given, " TT_ENGINE_ENV
                         " is not set, engines/node_modules/" TT_ENGINE_BUNDLED
-                        " is not there (npm ci --prefix engines), the system has no libllama.so. "
+                        " is not there (make deps), the system has no libllama.so. "
                         "`tensortrace doctor` lists the places");
 }
 

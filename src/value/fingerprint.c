@@ -1,12 +1,11 @@
 #include "value/fingerprint.h"
 
+#include "base/checksum.h" /* xxHash */
 #include "value/sums.h"
 #include "value/tree.h"
 #include "value/walk.h"
 
-#define XXH_INLINE_ALL
 #include <blake3.h>
-#include <xxhash.h>
 
 #include <math.h>
 #include <string.h>

@@ -18,7 +18,7 @@ for script in scripts/* .ci/run tests/cli/run-case $(find tests bench -name '*.s
     fi
 done
 awk '/^#/ || /^$/ { next }
-     $1 !~ /^(build|engine|check|develop|bench)(,(build|engine|check|develop|bench))*$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
+     $1 !~ /^(build|engine|check|fresh|develop|bench)(,(build|engine|check|fresh|develop|bench))*$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
      seen[$2]++ { print "packages.txt:" NR ": " $2 " is there twice"; bad = 1 }
      END { exit bad }' packages.txt || bad=1
 # Lock files name packages and their checksums, not hosts they once came from.
