@@ -264,15 +264,12 @@ static uint64_t measure_tick_hz(void)
 static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
 {
     char part[PATH_MAX];
-    struct stat st;
     tt_status status = tt_place_part(part, sizeof part, r->path, err);
+    if (status == TT_OK) status = tt_place_check(r->path, err);
     if (status != TT_OK) return status;
-    bool is_folder = stat(r->path, &st) == 0 && S_ISDIR(st.st_mode);
-    if (is_folder || (!r->replace && access(r->path, F_OK) == 0))
-        return tt_error_set(err, is_folder ? TT_E_USAGE : TT_E_EXISTS, TT_NO_OFFSET, "%s %s",
-                            r->path,
-                            is_folder ? "is a folder: name a file"
-                                      : "exists: choose another name, or have it replaced");
+    if (!r->replace && access(r->path, F_OK) == 0)
+        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                            "%s exists: choose another name, or have it replaced", r->path);
     *fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const char *advice = " (`tensortrace recover` finishes one whose program died)";
     if (*fd < 0)
