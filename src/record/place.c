@@ -46,6 +46,13 @@ tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err)
     return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
 }
 
+void tt_place_finished(char *out, size_t size, const char *part)
+{
+    size_t n = strlen(part), suffix = strlen(TT_PLACE_PART_SUFFIX);
+    bool is_part = n > suffix && strcmp(part + n - suffix, TT_PLACE_PART_SUFFIX) == 0;
+    (void)snprintf(out, size, "%.*s", (int)(is_part ? n - suffix : n), part);
+}
+
 static tt_status number(char *out, size_t size, const char *path, const char *what, long n,
                         tt_error *err)
 {

@@ -15,6 +15,8 @@ tt_status tt_place_absolute(char *out, size_t size, const char *path, tt_error *
 void tt_place_dir(char *out, size_t size, const char *path);
 /* path + ".part". */
 tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err);
+/* The name that a finished `part` gets: without its ".part", where it ends in that. */
+void tt_place_finished(char *out, size_t size, const char *part);
 /* path with "-<n>" before its extension: "run.ttrace", 17 -> "run-17.ttrace". */
 tt_status tt_place_numbered(char *out, size_t size, const char *path, long n, tt_error *err);
 /* path with "-snapshot-<n>" before its extension. */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '3', '\n'};
+static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '4', '\n'};
 
 /* What sessions of all versions begin with, as far as they are known to. */
 #define MAGIC_COMMON 6u
@@ -120,12 +120,14 @@ void tt_session_settle(tt_session *session)
     }
 }
 
-tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t pid)
+tt_session_file *tt_session_add(tt_session *session, const char *path, const uint8_t run_id[16],
+                                uint32_t pid)
 {
     uint32_t i = atomic_fetch_add(&session->n_files, 1);
     if (i >= TT_SESSION_FILES) return NULL;
     tt_session_file *f = &session->files[i];
     f->pid = pid;
+    memcpy(f->run_id, run_id, sizeof f->run_id);
     atomic_store(&f->snapshots, atomic_load(&session->snapshots)); /* earlier ones are not its */
     (void)snprintf(f->path, sizeof f->path, "%s", path);
     atomic_store(&f->state, TT_SESSION_WRITING);
