@@ -35,7 +35,7 @@ static tt_session *create_in(const char *dir, char *path, size_t size, int *lock
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) return NULL;
     (void)tt_descriptor_lock(fd);
-    int why = posix_fallocate(fd, 0, sizeof(tt_session));
+    int why = tt_descriptor_reserve(fd, 0, sizeof(tt_session));
     if (!why && !(s = map_file(fd))) why = errno;
     if (s) {
         *lock = fd;
