@@ -1,10 +1,12 @@
 #include "base/outdir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <ftw.h>
 #include <limits.h>
+#include <search.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +14,7 @@
 
 #define TEMPORARY_TRIES 100
 #define OPEN_FOLDERS 16 /* at once, while a tree is removed */
-#define KINDS_MAX 64    /* of names in a folder that we write */
+#define FOREIGN_NAMED 3 /* in the message; how many more there are is said */
 
 static tt_status io_error(tt_error *err, const char *what, const char *path)
 {
@@ -149,61 +151,99 @@ tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err)
 }
 
 /* What names of one kind have in common: the ending of all (or NULL); or all but digits, and but
- * what tells of compression. */
-static void kind_of(const char *name, const char *ending, char kind[NAME_MAX + 1])
+ * what tells of compression. Appended to `kind`, which has room for it. */
+static void add_kind(char *kind, const char *name, size_t end, const char *ending)
 {
-    size_t n = 0, end = strlen(name), length = ending ? strlen(ending) : 0;
-    if (length > 0 && end > length && strcmp(name + end - length, ending) == 0) {
-        memcpy(kind, ending, length + 1);
+    size_t n = strlen(kind), length = ending ? strlen(ending) : 0;
+    if (length > 0 && end > length && memcmp(name + end - length, ending, length) == 0) {
+        memcpy(kind + n, ending, length + 1);
         return;
     }
-    if (end > 4 && strcmp(name + end - 4, ".zst") == 0) end -= 4;
-    if (end > 3 && strcmp(name + end - 3, ".gz") == 0) end -= 3;
-    for (size_t i = 0; i < end && n < NAME_MAX; i++)
+    if (end > 4 && memcmp(name + end - 4, ".zst", 4) == 0) end -= 4;
+    if (end > 3 && memcmp(name + end - 3, ".gz", 3) == 0) end -= 3;
+    for (size_t i = 0; i < end; i++)
         if (name[i] < '0' || name[i] > '9') kind[n++] = name[i];
     kind[n] = '\0';
 }
 
-/* The next name in the folder but "." and ".."; NULL: there is none. */
-static const char *next_name(DIR *folder)
+/* What is like it in another folder, malloc'ed: whether it is a folder or a file, and the kinds of
+ * the names of its path. NULL without memory; "" of a link, a device and what cannot be read. */
+static char *kind_of_entry(const FTSENT *e, size_t root, const char *ending)
 {
-    struct dirent *e;
-    do
-        e = readdir(folder);
-    while (e && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0));
-    return e ? e->d_name : NULL;
+    const char *name = e->fts_path + root + 1;
+    char *kind = calloc(1, strlen(name) + (ending ? strlen(ending) : 0) + 3);
+    bool is_folder = e->fts_info == FTS_D;
+    if (!kind || (!is_folder && e->fts_info != FTS_F)) return kind;
+    kind[0] = is_folder ? '/' : '-';
+    for (const char *slash; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
+        add_kind(kind, name, (size_t)(slash - name), NULL);
+        (void)strcat(kind, "/");
+    }
+    add_kind(kind, name, strlen(name), is_folder ? NULL : ending);
+    return kind;
 }
 
-/* The first name in `old` of a kind that the folder `made` has none of; "": there is none. */
-static void find_foreign(DIR *old, DIR *made, const char *ending, char foreign[NAME_MAX + 1])
+static int by_text(const void *a, const void *b)
 {
-    char kinds[KINDS_MAX][NAME_MAX + 1], kind[NAME_MAX + 1];
-    size_t n = 0, i = 0;
-    foreign[0] = '\0';
-    for (const char *name = next_name(made); name && n < KINDS_MAX; name = next_name(made)) {
-        kind_of(name, ending, kinds[n]);
-        for (i = 0; strcmp(kinds[i], kinds[n]) != 0;)
-            i++;
-        n += i == n;
-    }
-    for (const char *name = next_name(old); name && !foreign[0]; name = next_name(old)) {
-        kind_of(name, ending, kind);
-        for (i = 0; i < n && strcmp(kinds[i], kind) != 0;)
-            i++;
-        if (i == n) (void)snprintf(foreign, NAME_MAX + 1, "%s", name);
-    }
+    return strcmp(a, b);
 }
 
-/* --force means what was written here before, not a folder of other things. */
+/* Adds the kinds of all that is in the folder to the tree. */
+static bool collect_kinds(const char *folder, const char *ending, void **kinds)
+{
+    char *const roots[] = {(char *)(uintptr_t)folder, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    bool ok = walk != NULL;
+    for (FTSENT *e; ok && (e = fts_read(walk)) != NULL;) {
+        if (e->fts_level < 1 || e->fts_info == FTS_DP) continue;
+        char *kind = kind_of_entry(e, strlen(folder), ending);
+        char **found = kind ? tsearch(kind, kinds, by_text) : NULL;
+        ok = found != NULL;
+        if (!found || *found != kind) free(kind);
+    }
+    if (walk) (void)fts_close(walk);
+    return ok;
+}
+
+/* The names in the folder that are of no such kind, into `text`: some of them, and how many more
+ * there are. False when it cannot be told. */
+static bool list_foreign(const char *folder, const char *ending, void *const *kinds, char *text,
+                         size_t size)
+{
+    char *const roots[] = {(char *)(uintptr_t)folder, NULL};
+    size_t n = 0, used = 0;
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    bool ok = walk != NULL;
+    text[0] = '\0';
+    for (FTSENT *e; ok && (e = fts_read(walk)) != NULL;) {
+        if (e->fts_level < 1) ok = e->fts_errno == 0 || e->fts_errno == ENOENT;
+        if (e->fts_level < 1 || e->fts_info == FTS_DP) continue;
+        char *kind = kind_of_entry(e, strlen(folder), ending);
+        ok = kind != NULL;
+        bool foreign = ok && (!kind[0] || !tfind(kind, kinds, by_text));
+        free(kind);
+        if (!foreign) continue;
+        (void)fts_set(walk, e, FTS_SKIP);
+        const char *name = e->fts_path + strlen(folder) + 1;
+        if (n++ < FOREIGN_NAMED && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%.60s", n > 1 ? ", " : "", name);
+    }
+    if (n > FOREIGN_NAMED && used < size)
+        (void)snprintf(text + used, size - used, " and %zu more", n - FOREIGN_NAMED);
+    if (walk) (void)fts_close(walk);
+    return ok;
+}
+
+/* --force means what was written here before, not a folder of other things, on any level. */
 static tt_status check_old(const tt_outdir *d, tt_error *err)
 {
-    char foreign[NAME_MAX + 1] = "";
-    DIR *old = opendir(d->path), *made = opendir(d->temporary);
+    char foreign[FOREIGN_NAMED * 64 + 32] = "";
+    void *kinds = NULL;
     tt_status status = TT_OK;
-    if (old && made) find_foreign(old, made, d->ending, foreign);
-    if (!made || (!old && errno != ENOENT)) status = io_error(err, "replace", d->path);
-    if (old) (void)closedir(old);
-    if (made) (void)closedir(made);
+    if (!collect_kinds(d->temporary, d->ending, &kinds) ||
+        !list_foreign(d->path, d->ending, &kinds, foreign, sizeof foreign))
+        status = io_error(err, "replace", d->path);
+    tdestroy(kinds, free);
     if (foreign[0])
         status = tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
                               "%s holds %s, which is not of this: it is not replaced; name another "

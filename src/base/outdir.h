@@ -31,8 +31,9 @@ tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
 tt_status tt_outdir_sync(const tt_outdir *d, tt_error *err);
 /* Renames into place; what was there with `force` is exchanged for it in one step (in two where the
  * file system has none) and then removed, unless there is something in it that this folder has
- * nothing like (names are compared, digits and compression aside; see `ending`): TT_E_EXISTS. On
- * failure the temporary folder is removed. */
+ * nothing like: TT_E_EXISTS, which names some of it. Names are compared on every level, digits and
+ * compression aside (see `ending`), files with files and folders with folders; a link is never like
+ * anything. On failure the temporary folder is removed. */
 tt_status tt_outdir_commit(tt_outdir *d, tt_error *err);
 /* Gives up: removes the temporary folder. Harmless after commit. */
 void tt_outdir_abandon(tt_outdir *d);

@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,15 +199,13 @@ static int choose_output(const arguments *args, char out[PATH_MAX])
 {
     tt_error err;
     char name[64], dir[PATH_MAX];
-    struct stat st;
     time_t now = time(NULL);
     struct tm local;
     (void)strftime(name, sizeof name, "tensortrace-%Y%m%d-%H%M%S.ttrace",
                    localtime_r(&now, &local));
     if (tt_place_absolute(out, PATH_MAX, args->output ? args->output : name, &err) != TT_OK)
         return tt_report_error(&err);
-    if (stat(out, &st) == 0 && S_ISDIR(st.st_mode))
-        return tt_report_usage("%s is a folder: name a file with -o", out);
+    if (tt_place_check(out, &err) != TT_OK) return tt_report_usage("%s with -o", err.message);
     if (!args->force && access(out, F_OK) == 0)
         return tt_report_usage("%s exists: choose another name with -o, or replace it with --force",
                                out);

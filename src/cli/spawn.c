@@ -151,6 +151,11 @@ static tt_status start(char **argv, const tt_spawn_setup *setup, pid_t *pid, dis
     if (*pid > 0) (void)waitpid(*pid, NULL, 0);
     child = 0;
     restore_dispositions(before);
+    if (*pid < 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                            "cannot start a process for %s: %s (a limit on processes, or a "
+                            "container that does not allow them)",
+                            argv[0], strerror(why));
     return tt_error_set(err, why == ENOENT ? TT_E_NOT_FOUND : TT_E_IO, TT_NO_OFFSET,
                         "cannot run %s: %s", argv[0], strerror(why));
 }

@@ -110,14 +110,38 @@ static bool look_around(void *context)
 
 /* --- after --- */
 
+static bool is_unfinished(const tt_session_file *file)
+{
+    uint32_t state = atomic_load(&file->state);
+    return state == TT_SESSION_WRITING || state == TT_SESSION_FAILED;
+}
+
+static void lose(tt_session *session, tt_session_file *file, const char *part)
+{
+    char text[sizeof session->problem];
+    (void)snprintf(text, sizeof text,
+                   "%.150s was moved, removed or replaced while it was written (where it is still "
+                   "there, `tensortrace recover` finishes it)",
+                   part);
+    tt_session_problem(session, text);
+    atomic_store(&file->state, TT_SESSION_LOST);
+}
+
 /* Finishes the trace of a process that could not do it itself. */
-static void recover(const tt_traced *t, tt_session_file *file)
+static void recover(const tt_traced *t, tt_session *session, tt_session_file *file)
 {
     tt_recover_report report;
     tt_error err;
     char part[PATH_MAX];
-    if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK || access(part, F_OK) != 0)
+    const bool failed = atomic_load(&file->state) == TT_SESSION_FAILED;
+    if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK) return;
+    if (!tt_recover_is_of(part, file->run_id)) {
+        if (tt_recover_is_of(file->path, file->run_id)) /* killed when it had given it its name */
+            atomic_store(&file->state, TT_SESSION_FINISHED);
+        else
+            lose(session, file, part);
         return;
+    }
     /* Only the file that was asked for may replace one: children have names of our choice. */
     bool replace = t->force && strcmp(file->path, t->output) == 0;
     if (tt_recover(part, replace ? TT_RECOVER_REPLACE : 0, &report, &err) != TT_OK) {
@@ -130,10 +154,17 @@ static void recover(const tt_traced *t, tt_session_file *file)
     file->outcome = report.outcome;
     (void)snprintf(file->path, sizeof file->path, "%s", report.path);
     atomic_store(&file->state, TT_SESSION_FINISHED);
-    if (!t->quiet)
+    if (t->quiet) return;
+    if (failed)
         say(t,
             "process %" PRIu32
-            " did not end by itself; what it recorded until then is in the trace",
+            " could not finish its trace (%s); that is done, and what it recorded is in it",
+            file->pid, session->problem);
+    else
+        say(t,
+            "process %" PRIu32
+            " ended before its trace was finished (by a signal, _exit or exec); what it recorded "
+            "until then is in it",
             file->pid);
 }
 
@@ -154,7 +185,8 @@ static void remove_unlisted(const tt_traced *t, tt_session *session)
     struct stat st;
     char part[PATH_MAX];
     if (is_listed(session, t->output) ||
-        tt_place_part(part, sizeof part, t->output, NULL) != TT_OK || stat(part, &st) != 0)
+        tt_place_part(part, sizeof part, t->output, NULL) != TT_OK || lstat(part, &st) != 0 ||
+        !S_ISREG(st.st_mode))
         return;
     if (tt_recover(part, 0, &report, &err) == TT_OK)
         (void)unlink(report.path);
@@ -256,13 +288,17 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
 static uint32_t finish_files(const tt_traced *t, tt_session *session)
 {
     uint32_t n = atomic_load(&session->n_files), finished = 0;
+    bool lost = false;
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
         tt_session_file *file = &session->files[i];
-        if (atomic_load(&file->state) == TT_SESSION_WRITING) recover(t, file);
+        if (is_unfinished(file)) recover(t, session, file);
+        lost |= atomic_load(&file->state) == TT_SESSION_LOST;
         if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
         finished++;
         report_file(t, file);
     }
+    /* When there is no other, the caller says so. */
+    if (lost && finished) say(t, "a trace is lost: %s", session->problem);
     if (n > TT_SESSION_FILES)
         say(t,
             "traces not listed here, of more processes: %" PRIu32
@@ -277,7 +313,7 @@ static bool has_unfinished(tt_session *session)
 {
     uint32_t n = atomic_load(&session->n_files);
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
-        if (atomic_load(&session->files[i].state) == TT_SESSION_WRITING) return true;
+        if (is_unfinished(&session->files[i])) return true;
     return false;
 }
 

@@ -7,14 +7,22 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
-#define INTERRUPTED_MAX 100    /* tries, in a program whose timers fire all the time */
+/* Of a limited address space (ulimit -v): what the drain's thread takes, its stack and an arena of
+ * the allocator; and the parts of what is free that are taken at most, for as many rings as are
+ * ever useful and for those that will do. The rest is the program's. */
+#define THREAD_BYTES (65u << 20)
+#define LEAST_OF_ROOM 4u
+#define MOST_OF_ROOM 32u
+#define RINGS_MIN 16u
 static const char AREA_MAGIC[8] = {'T', 'T', 'A', 'R', 'E', 'A', '1', '\n'};
 
 static size_t page_round(size_t n)
@@ -80,16 +88,6 @@ static int create_file(tt_area_map *map, const char *dir, const uint8_t run_id[1
     return tt_descriptor_raise(open(map->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
-/* 0 or an errno. Files are sparse: a page without memory behind it is a SIGBUS when /dev/shm
- * or the disk is full at its first touch, even if that only reads. */
-static int reserve(int fd, size_t offset, size_t bytes)
-{
-    int why = EINTR;
-    for (int i = 0; why == EINTR && i < INTERRUPTED_MAX; i++)
-        why = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
-    return why;
-}
-
 static void read_boot_id(char out[40])
 {
     memset(out, 0, 40);
@@ -109,24 +107,65 @@ static bool has_room(int fd, uint64_t bytes)
     return fstatvfs(fd, &fs) != 0 || (uint64_t)fs.f_bavail * fs.f_frsize >= bytes;
 }
 
-static uint64_t wanted_bytes(uint64_t ring_bytes)
+static uint32_t rings_for_processors(void)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t rings = cpus < 1 ? 1 : (uint64_t)cpus + 1;
-    if (rings > TT_AREA_RINGS) rings = TT_AREA_RINGS;
-    return slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES) + rings * ring_bytes;
+    return rings > TT_AREA_RINGS ? TT_AREA_RINGS : (uint32_t)rings;
+}
+
+static uint64_t wanted_bytes(uint32_t n_rings, uint64_t ring_bytes)
+{
+    uint32_t rings = rings_for_processors();
+    if (rings > n_rings) rings = n_rings;
+    return slots_offset(n_rings, TT_AREA_META_BYTES) + rings * ring_bytes;
+}
+
+/* What this process may still map; UINT64_MAX: no limit, or not known. */
+static uint64_t free_address_space(void)
+{
+    struct rlimit limit;
+    char text[64];
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) (void)close(fd);
+    if (n <= 0) return UINT64_MAX;
+    text[n] = '\0';
+    uint64_t used = strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
+}
+
+/* How many rings the area gets. Where address space is limited, the program is to have enough of it
+ * for what it will do: it must not fail because it is traced. */
+static tt_status choose_rings(uint64_t ring_bytes, uint32_t *n_rings, tt_error *err)
+{
+    uint64_t room = free_address_space();
+    *n_rings = TT_AREA_RINGS;
+    uint64_t bytes = area_bytes(*n_rings, TT_AREA_META_BYTES, ring_bytes) + THREAD_BYTES;
+    if (room == UINT64_MAX || bytes <= room / MOST_OF_ROOM) return TT_OK;
+    *n_rings = 2 * rings_for_processors();
+    if (*n_rings < RINGS_MIN) *n_rings = RINGS_MIN;
+    if (*n_rings > TT_AREA_RINGS) *n_rings = TT_AREA_RINGS;
+    bytes = area_bytes(*n_rings, TT_AREA_META_BYTES, ring_bytes) + THREAD_BYTES;
+    if (bytes <= room / LEAST_OF_ROOM) return TT_OK;
+    return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                        "the limit on address space (ulimit -v) leaves %" PRIu64
+                        " MiB: recording takes %" PRIu64 " MiB, and %u times as much has to be free",
+                        room >> 20, bytes >> 20, LEAST_OF_ROOM);
 }
 
 /* The mapped file in `dir`, or NULL with errno and nothing left behind. */
 static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_id[16],
-                          uint64_t ring_bytes, size_t total)
+                          uint32_t n_rings, uint64_t ring_bytes)
 {
     struct stat st;
+    const size_t total = area_bytes(n_rings, TT_AREA_META_BYTES, ring_bytes);
     int fd = create_file(map, dir, run_id);
     if (fd < 0) return NULL;
     int why = ftruncate(fd, (off_t)total) == 0 && fstat(fd, &st) == 0 ? 0 : errno;
-    if (!why && !has_room(fd, wanted_bytes(ring_bytes))) why = ENOSPC;
-    if (!why) why = reserve(fd, 0, slots_offset(TT_AREA_RINGS, TT_AREA_META_BYTES));
+    if (!why && !has_room(fd, wanted_bytes(n_rings, ring_bytes))) why = ENOSPC;
+    if (!why) why = tt_descriptor_reserve(fd, 0, slots_offset(n_rings, TT_AREA_META_BYTES));
     void *base = MAP_FAILED;
     if (!why) {
         base = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -154,21 +193,23 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
     while (records * sizeof(tt_op_record) < ring_bytes)
         records *= 2;
     ring_bytes = records * sizeof(tt_op_record);
-    size_t total = area_bytes(TT_AREA_RINGS, TT_AREA_META_BYTES, ring_bytes);
     memset(map, 0, sizeof *map);
     map->fd = -1;
-    uint8_t *base = create_in(map, "/dev/shm", run_id, ring_bytes, total);
-    if (!base) base = create_in(map, fallback_dir, run_id, ring_bytes, total);
+    uint32_t n_rings;
+    tt_status status = choose_rings(ring_bytes, &n_rings, err);
+    if (status != TT_OK) return status;
+    uint8_t *base = create_in(map, "/dev/shm", run_id, n_rings, ring_bytes);
+    if (!base) base = create_in(map, fallback_dir, run_id, n_rings, ring_bytes);
     if (!base)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", map->path,
                             strerror(errno));
     tt_area *a = (tt_area *)base;
     a->version = TT_AREA_VERSION;
-    a->n_rings = TT_AREA_RINGS;
-    atomic_store(&a->n_usable, TT_AREA_RINGS);
+    a->n_rings = n_rings;
+    atomic_store(&a->n_usable, n_rings);
     a->ring_records = records;
     a->meta_bytes = TT_AREA_META_BYTES;
-    a->total_bytes = total;
+    a->total_bytes = area_bytes(n_rings, TT_AREA_META_BYTES, ring_bytes);
     memcpy(a->run_id, run_id, 16);
     a->pid = (uint64_t)getpid();
     read_boot_id(a->boot_id);
@@ -283,7 +324,7 @@ static bool reserve_part(tt_area_map *map, uint8_t *from, size_t bytes)
 {
     /* Without the descriptor the kernel may still tell instead of raising SIGBUS. */
     if (!tt_descriptor_is(map->fd, map->device, map->inode)) return prefault(from, bytes);
-    return reserve(map->fd, (size_t)(from - (uint8_t *)map->area), bytes) == 0;
+    return tt_descriptor_reserve(map->fd, (uint64_t)(from - (uint8_t *)map->area), bytes) == 0;
 }
 
 static bool reserve_ring(tt_area_map *map, uint32_t i)

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define TT_AREA_VERSION 5u
-#define TT_AREA_RINGS 256u
+#define TT_AREA_RINGS 256u /* fewer where the process has little address space */
 #define TT_AREA_RING_BYTES_DEFAULT (1u << 20)
 #define TT_AREA_RING_BYTES_MIN (1u << 13)
 #define TT_AREA_RING_BYTES_MAX (1u << 30)
@@ -104,7 +104,8 @@ typedef struct tt_area_map {
 /* Creates an area file (mode 0600) in /dev/shm, or, when there is no room, in fallback_dir,
  * and maps it. ring_bytes: 32 bytes a record, rounded up to a power of two, between the bounds
  * above. The file is locked for as long as it is open. Everything but the slots has its memory
- * then; on failure nothing stays behind. May raise SIGXFSZ in the calling thread. */
+ * then; on failure nothing stays behind. TT_E_LIMIT: a limit on address space would not leave the
+ * program enough of it. May raise SIGXFSZ in the calling thread. */
 tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t run_id[16],
                          const char *fallback_dir, tt_error *err);
 /* Maps an existing area after checking its header against the file's size. */

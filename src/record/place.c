@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define NUMBERS_MAX 10000L
+#define DESCRIPTORS "/proc/self/fd/" /* where /dev/stdout and its like lead, whatever is open there */
 
 static tt_status too_long(const char *path, tt_error *err)
 {
@@ -43,6 +44,13 @@ tt_status tt_place_part(char *out, size_t size, const char *path, tt_error *err)
 {
     int n = snprintf(out, size, "%s" TT_PLACE_PART_SUFFIX, path);
     return n < 0 || (size_t)n >= size ? too_long(path, err) : TT_OK;
+}
+
+void tt_place_finished(char *out, size_t size, const char *part)
+{
+    size_t n = strlen(part), suffix = strlen(TT_PLACE_PART_SUFFIX);
+    bool is_part = n > suffix && strcmp(part + n - suffix, TT_PLACE_PART_SUFFIX) == 0;
+    (void)snprintf(out, size, "%.*s", (int)(is_part ? n - suffix : n), part);
 }
 
 static tt_status number(char *out, size_t size, const char *path, const char *what, long n,
@@ -89,12 +97,37 @@ static int rename_new(const char *part, const char *path)
     return rename(part, path);
 }
 
+static const char *kind_of(mode_t mode)
+{
+    if (S_ISDIR(mode)) return "a folder";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    return S_ISFIFO(mode) ? "a pipe" : "not a file";
+}
+
+tt_status tt_place_check(const char *path, tt_error *err)
+{
+    struct stat st;
+    char target[sizeof DESCRIPTORS];
+    if (lstat(path, &st) != 0) return TT_OK; /* what else is wrong is told when it is written */
+    ssize_t n = readlink(path, target, sizeof target);
+    if (n == (ssize_t)sizeof target && memcmp(target, DESCRIPTORS, sizeof DESCRIPTORS - 1) == 0)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%s is a name of a descriptor: name a file", path);
+    if (stat(path, &st) != 0)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%s is a link that leads nowhere: name a file", path);
+    if (S_ISREG(st.st_mode)) return TT_OK;
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s is %s: name a file", path,
+                        kind_of(st.st_mode));
+}
+
 tt_status tt_place_rename(const char *part, char *path, size_t size, bool replace, tt_error *err)
 {
     char candidate[PATH_MAX];
     (void)snprintf(candidate, sizeof candidate, "%s", path);
     for (long n = 2; n < NUMBERS_MAX; n++) {
-        int failed = replace ? rename(part, candidate) : rename_new(part, candidate);
+        bool may_replace = replace && n == 2 && tt_place_check(candidate, NULL) == TT_OK;
+        int failed = may_replace ? rename(part, candidate) : rename_new(part, candidate);
         if (!failed) {
             (void)snprintf(path, size, "%s", candidate);
             return TT_OK;

@@ -264,15 +264,12 @@ static uint64_t measure_tick_hz(void)
 static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
 {
     char part[PATH_MAX];
-    struct stat st;
     tt_status status = tt_place_part(part, sizeof part, r->path, err);
+    if (status == TT_OK) status = tt_place_check(r->path, err);
     if (status != TT_OK) return status;
-    bool is_folder = stat(r->path, &st) == 0 && S_ISDIR(st.st_mode);
-    if (is_folder || (!r->replace && access(r->path, F_OK) == 0))
-        return tt_error_set(err, is_folder ? TT_E_USAGE : TT_E_EXISTS, TT_NO_OFFSET, "%s %s",
-                            r->path,
-                            is_folder ? "is a folder: name a file"
-                                      : "exists: choose another name, or have it replaced");
+    if (!r->replace && access(r->path, F_OK) == 0)
+        return tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                            "%s exists: choose another name, or have it replaced", r->path);
     *fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const char *advice = " (`tensortrace recover` finishes one whose program died)";
     if (*fd < 0)
@@ -399,6 +396,43 @@ static void stop_thread(tt_recorder *r)
     r->has_thread = false;
 }
 
+static bool is_part_at(const tt_recorder *r, const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && (uint64_t)st.st_dev == r->sink.device &&
+           (uint64_t)st.st_ino == r->sink.inode;
+}
+
+/* Where the file that was written is now. Somebody may have moved it, or its folder: then it gets
+ * its name there. TT_E_NOT_FOUND: it has no name any more, and what has it is not ours. */
+static tt_status find_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
+{
+    char link[64];
+    tt_status status = tt_place_part(part, PATH_MAX, r->path, err);
+    if (status != TT_OK || is_part_at(r, part)) return status;
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", r->sink.fd);
+    ssize_t n = readlink(link, part, PATH_MAX - 1);
+    part[n > 0 ? n : 0] = '\0';
+    if (!is_part_at(r, part))
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "%.200s" TT_PLACE_PART_SUFFIX
+                            " was removed or replaced while it was written",
+                            r->path);
+    tt_place_finished(r->path, sizeof r->path, part);
+    r->replace = false;
+    return TT_OK;
+}
+
+static tt_status finish_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
+{
+    tt_recorder_clock(r);
+    tt_status status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
+    if (status == TT_OK) status = drain_data(r, err);
+    if (status == TT_OK) status = find_part(r, part, err);
+    if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, part, err);
+    return status;
+}
+
 tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
 {
     char part[PATH_MAX];
@@ -407,19 +441,14 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     tt_data_queue_close(&r->data);
     stop_thread(r);
     tt_snapshot_stop(&r->snapshot, &r->drain);
-    (void)tt_place_part(part, sizeof part, r->path, NULL);
-    if (discard) {
+    if (!discard)
+        status = finish_part(r, part, err);
+    else if (find_part(r, part, NULL) == TT_OK)
         (void)unlink(part);
-    } else {
-        tt_recorder_clock(r);
-        status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
-        if (status == TT_OK) status = drain_data(r, err);
-        if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, part, err);
-    }
     /* When finishing failed, part file and area stay for `tensortrace recover`. A finished file
      * needs the area no more: killed before the renaming, nobody would look for it again. */
-    if (discard || status == TT_OK) (void)unlink(r->map.path);
-    if (!discard && status == TT_OK)
+    if (discard || status == TT_OK || status == TT_E_NOT_FOUND) (void)unlink(r->map.path);
+    if (!discard && status == TT_OK && strcmp(part, r->path) != 0)
         status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
     tt_drain_end(&r->drain);
     tt_sink_close(&r->sink);

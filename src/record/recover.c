@@ -366,10 +366,8 @@ static tt_status write_tail(const scan *s, int fd, tt_error *err)
 static tt_status name_finished(const char *part, unsigned how, tt_recover_report *report,
                                tt_error *err)
 {
-    size_t n = strlen(part), suffix = strlen(TT_PLACE_PART_SUFFIX);
-    (void)snprintf(report->path, sizeof report->path, "%s", part);
+    tt_place_finished(report->path, sizeof report->path, part);
     if (!is_part(part)) return TT_OK;
-    report->path[n - suffix] = '\0';
     return tt_place_rename(part, report->path, sizeof report->path, (how & TT_RECOVER_REPLACE) != 0,
                            err);
 }
@@ -415,6 +413,19 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
         tt_area_unmap(&map);
     }
     return status == TT_OK ? name_finished(part, how, report, err) : status;
+}
+
+bool tt_recover_is_of(const char *part, const uint8_t run_id[16])
+{
+    uint8_t bytes[TT_FILE_HEADER_BYTES];
+    tt_file_header header;
+    int fd = open(part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return false;
+    bool is = pread(fd, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes &&
+              tt_file_header_decode(bytes, sizeof bytes, &header, NULL) == TT_OK &&
+              memcmp(header.run_id, run_id, sizeof header.run_id) == 0;
+    (void)close(fd);
+    return is;
 }
 
 /* Whoever writes the file holds a lock on it, a second recovery too. */

@@ -23,6 +23,8 @@ enum tt_recover_how {
     TT_RECOVER_CUT = 2      /* whole chunks behind a damaged one: they are lost */
 };
 
+/* Whether `part` is a file, and of this very run: another may stand there by now. */
+bool tt_recover_is_of(const char *part, const uint8_t run_id[16]);
 /* `part`: a trace without its index or tail, usually "X.ttrace.part", which becomes "X.ttrace"
  * ("X-2.ttrace" when that exists and may not be replaced); a file not called ".part" is
  * finished in place. Takes over what its process left in the area, if that is still there,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '3', '\n'};
+static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '4', '\n'};
 
 /* What sessions of all versions begin with, as far as they are known to. */
 #define MAGIC_COMMON 6u
@@ -35,7 +35,7 @@ static tt_session *create_in(const char *dir, char *path, size_t size, int *lock
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) return NULL;
     (void)tt_descriptor_lock(fd);
-    int why = posix_fallocate(fd, 0, sizeof(tt_session));
+    int why = tt_descriptor_reserve(fd, 0, sizeof(tt_session));
     if (!why && !(s = map_file(fd))) why = errno;
     if (s) {
         *lock = fd;
@@ -120,12 +120,14 @@ void tt_session_settle(tt_session *session)
     }
 }
 
-tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t pid)
+tt_session_file *tt_session_add(tt_session *session, const char *path, const uint8_t run_id[16],
+                                uint32_t pid)
 {
     uint32_t i = atomic_fetch_add(&session->n_files, 1);
     if (i >= TT_SESSION_FILES) return NULL;
     tt_session_file *f = &session->files[i];
     f->pid = pid;
+    memcpy(f->run_id, run_id, sizeof f->run_id);
     atomic_store(&f->snapshots, atomic_load(&session->snapshots)); /* earlier ones are not its */
     (void)snprintf(f->path, sizeof f->path, "%s", path);
     atomic_store(&f->state, TT_SESSION_WRITING);

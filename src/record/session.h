@@ -31,12 +31,15 @@ enum tt_session_state {
     TT_SESSION_EMPTY = 0,
     TT_SESSION_WRITING,
     TT_SESSION_FINISHED,
-    TT_SESSION_DISCARDED /* its process computed nothing */
+    TT_SESSION_DISCARDED, /* its process computed nothing */
+    TT_SESSION_FAILED,    /* its process came to its end and could not finish it: see `problem` */
+    TT_SESSION_LOST       /* its file is not where it was written: see `problem` */
 };
 
 typedef struct tt_session_file {
     _Atomic uint32_t state; /* enum tt_session_state */
     uint32_t pid;
+    uint8_t run_id[16];         /* of the file that is being written */
     tt_outcome outcome;         /* of a finished trace */
     _Atomic uint32_t snapshots; /* tt_session.snapshots that the last one that is over answers */
     _Atomic uint32_t snapshot_failed; /* whether that failed: then `snapshot` says why */
@@ -74,7 +77,8 @@ void tt_session_close(tt_session *session);
 void tt_session_settle(tt_session *session);
 
 /* Enters a trace; NULL when the table is full. */
-tt_session_file *tt_session_add(tt_session *session, const char *path, uint32_t pid);
+tt_session_file *tt_session_add(tt_session *session, const char *path, const uint8_t run_id[16],
+                                uint32_t pid);
 /* Keeps the first problem that any process has. */
 void tt_session_problem(tt_session *session, const char *text);
 

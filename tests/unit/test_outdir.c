@@ -79,6 +79,13 @@ static bool exists(const char *path)
     return lstat(path, &st) == 0;
 }
 
+static void touch(const char *name)
+{
+    FILE *f = fopen(name, "w");
+    assert_non_null(f);
+    assert_int_equal(fclose(f), 0);
+}
+
 static void it_appears_when_it_is_whole(void **state)
 {
     (void)state;
@@ -139,9 +146,7 @@ static void force_replaces_its_like_alone(void **state)
     assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
     expect("like/graph_0001.dot", "c");
     assert_false(exists("like/graph_0002.dot.gz"));
-    FILE *f = fopen("like/model.gguf", "w");
-    assert_non_null(f);
-    assert_int_equal(fclose(f), 0);
+    touch("like/model.gguf");
     assert_int_equal(tt_outdir_open(&dir, "like", true, &error), TT_OK);
     char *temporary = strdup(dir.temporary);
     put("graph_0001.dot", "d");
@@ -163,6 +168,71 @@ static void force_replaces_its_like_alone(void **state)
     expect("empty/x", "x");
 }
 
+static void fill_deep(bool force)
+{
+    assert_int_equal(tt_outdir_open(&dir, "deep", force, &error), TT_OK);
+    put("index.json", "x");
+    put("graphs/token-0001.json", "x");
+    put("graphs/token-0002.json", "x");
+}
+
+/* One of these in the folder, or in one below, and nothing is replaced or removed. */
+static void foreign_things_are_found_on_any_level(void **state)
+{
+    (void)state;
+    fill_deep(false);
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    static const char *const foreign[] = {"deep/graphs/notes.txt", "deep/graphs/token-0003.json/",
+                                          "deep/traces/", "deep/graphs/index.json"};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        size_t n = strlen(foreign[i]);
+        bool is_folder = foreign[i][n - 1] == '/';
+        if (is_folder) assert_int_equal(mkdir(foreign[i], 0777), 0);
+        if (!is_folder) touch(foreign[i]);
+        fill_deep(true);
+        assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+        char name[64];
+        (void)snprintf(name, sizeof name, "%.*s", (int)(n - is_folder - 5), foreign[i] + 5);
+        assert_non_null(strstr(error.message, name));
+        assert_true(exists(foreign[i]));
+        assert_int_equal(remove(foreign[i]), 0);
+    }
+    /* A link is somebody's, whatever its name. */
+    assert_int_equal(symlink("token-0001.json", "deep/graphs/token-0009.json"), 0);
+    fill_deep(true);
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+    assert_int_equal(unlink("deep/graphs/token-0009.json"), 0);
+    /* A file that is called as a folder is. */
+    assert_true(tt_outdir_remove("deep/graphs"));
+    touch("deep/graphs");
+    fill_deep(true);
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+    assert_int_equal(unlink("deep/graphs"), 0);
+    touch("deep/a");
+    touch("deep/b");
+    touch("deep/c");
+    touch("deep/d");
+    touch("deep/e");
+    fill_deep(true);
+    assert_int_equal(tt_outdir_commit(&dir, &error), TT_E_EXISTS);
+    assert_non_null(strstr(error.message, " and 2 more,"));
+    assert_true(exists("deep/a") && exists("deep/e") && exists("deep/index.json"));
+}
+
+/* A folder's own names are never foreign, however many have nothing in common. */
+static void any_number_of_kinds_is_replaced(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(tt_outdir_open(&dir, "kinds", again, &error), TT_OK);
+        for (char name[] = "aa.json"; name[0] <= 'z'; name[0]++)
+            for (name[1] = 'a'; name[1] <= 'z'; name[1]++)
+                put(name, again ? "new" : "old");
+        assert_int_equal(tt_outdir_commit(&dir, &error), TT_OK);
+    }
+    expect("kinds/zz.json", "new");
+}
+
 /* A folder of hundreds of names that have nothing in common but their end. */
 static void names_of_one_ending_are_of_one_kind(void **state)
 {
@@ -178,9 +248,7 @@ static void names_of_one_ending_are_of_one_kind(void **state)
     }
     expect("ending/logits.trace", "new");
     assert_false(exists("ending/embeddings.trace"));
-    FILE *f = fopen("ending/x.ttrace", "w");
-    assert_non_null(f);
-    assert_int_equal(fclose(f), 0);
+    touch("ending/x.ttrace");
     assert_int_equal(tt_outdir_open(&dir, "ending", true, &error), TT_OK);
     dir.ending = ".trace";
     put("logits.trace", "newer");
@@ -245,9 +313,7 @@ static void what_came_meanwhile_is_kept(void **state)
 static void a_file_is_no_folder(void **state)
 {
     (void)state;
-    FILE *f = fopen("file", "w");
-    assert_non_null(f);
-    assert_int_equal(fclose(f), 0);
+    touch("file");
     assert_int_equal(tt_outdir_open(&dir, "file", true, &error), TT_E_USAGE);
     assert_int_equal(tt_outdir_open(&dir, "file/below", false, &error), TT_E_IO);
     assert_non_null(strstr(error.message, "file/below"));
@@ -289,6 +355,8 @@ int main(void)
         cmocka_unit_test(a_folder_that_was_taken_away_stays_away),
         cmocka_unit_test(what_is_there_is_kept_without_force),
         cmocka_unit_test(force_replaces_its_like_alone),
+        cmocka_unit_test(foreign_things_are_found_on_any_level),
+        cmocka_unit_test(any_number_of_kinds_is_replaced),
         cmocka_unit_test(names_of_one_ending_are_of_one_kind),
         cmocka_unit_test(it_is_replaced_on_any_file_system),
         cmocka_unit_test(what_the_disk_refuses_is_told),

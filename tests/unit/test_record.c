@@ -871,6 +871,7 @@ static void test_places(void **state)
 
 static void test_sessions(void **state)
 {
+    static const uint8_t run_id[16] = {7};
     char path[256];
     tt_session *ours, *theirs;
     tt_error err;
@@ -881,8 +882,8 @@ static void test_sessions(void **state)
     assert_non_null(theirs);
     assert_int_equal(theirs->replace, 1);
     for (uint32_t i = 0; i < TT_SESSION_FILES; i++)
-        assert_non_null(tt_session_add(theirs, "x", i));
-    assert_null(tt_session_add(theirs, "one too many", 1));
+        assert_non_null(tt_session_add(theirs, "x", run_id, i));
+    assert_null(tt_session_add(theirs, "one too many", run_id, 1));
     tt_session_problem(theirs, "first");
     tt_session_problem(theirs, "second");
     assert_string_equal(ours->problem, "first");

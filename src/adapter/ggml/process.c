@@ -268,7 +268,8 @@ static void open_recorder(void)
         return;
     }
     if (session)
-        session_file = tt_session_add(session, tt_recorder_path(recorder), (uint32_t)getpid());
+        session_file = tt_session_add(session, tt_recorder_path(recorder),
+                                      tt_recorder_area(recorder)->area->run_id, (uint32_t)getpid());
     tt_recorder_follow(recorder, session, session_file);
     tt_owner_mark();
     replay_records(recorder);
@@ -409,6 +410,7 @@ tt_status tt_process_end(tt_error *err)
     tt_error why = {.message = ""};
     tt_status status = tt_recorder_close(recorder, nothing, &why);
     if (status != TT_OK) tt_process_problem(why.message);
+    if (session_file && status != TT_OK) atomic_store(&session_file->state, TT_SESSION_FAILED);
     if (session_file && status == TT_OK) {
         session_file->outcome = tt_area_outcome(tt_recorder_area(recorder));
         (void)snprintf(session_file->path, sizeof session_file->path, "%s",
