@@ -84,9 +84,7 @@ static bool add_access(collector *c, const tt_access *a)
 {
     tt_reads *r = c->reads;
     if (a->size_bytes == 0) return true;
-    if (a->weight >= c->m->n_weights || c->m->weights[a->weight].file >= c->m->n_files ||
-        a->offset_bytes > TT_READS_FILE_MAX ||
-        a->size_bytes > TT_READS_FILE_MAX - a->offset_bytes) {
+    if (!tt_reads_is_possible(c->m, a)) {
         r->impossible++;
         return true;
     }
@@ -159,9 +157,7 @@ uint64_t *tt_reads_layout(const tt_model *m, uint64_t block_bytes)
     /* First the end of each, one place further on; then the sums. */
     for (uint32_t i = 0; i < m->n_weights; i++) {
         const tt_weight *w = &m->weights[i];
-        if (w->file >= m->n_files || w->offset_bytes > TT_READS_FILE_MAX ||
-            w->size_bytes > TT_READS_FILE_MAX - w->offset_bytes)
-            continue;
+        if (!tt_reads_has_place(m, w)) continue;
         uint64_t *end = &layout[w->file + 1];
         if (w->offset_bytes + w->size_bytes > *end) *end = w->offset_bytes + w->size_bytes;
     }

@@ -13,6 +13,24 @@
 /* No file is larger: places behind it come from a damaged trace. */
 #define TT_READS_FILE_MAX ((uint64_t)1 << 44)
 
+/* Whether a weight can lie where it is said to. What lies elsewhere has no place in the layout of
+ * the files below, and is not read. */
+static inline bool tt_reads_has_place(const tt_model *m, const tt_weight *w)
+{
+    return w->file < m->n_files && w->offset_bytes <= TT_READS_FILE_MAX &&
+           w->size_bytes <= TT_READS_FILE_MAX - w->offset_bytes;
+}
+
+/* Whether an access is one of bytes of a weight that has a place. */
+static inline bool tt_reads_is_possible(const tt_model *m, const tt_access *a)
+{
+    if (a->weight >= m->n_weights || !tt_reads_has_place(m, &m->weights[a->weight])) return false;
+    const tt_weight *w = &m->weights[a->weight];
+    return a->offset_bytes >= w->offset_bytes &&
+           a->offset_bytes - w->offset_bytes <= w->size_bytes &&
+           a->size_bytes <= w->size_bytes - (a->offset_bytes - w->offset_bytes);
+}
+
 /* What is read at once; each range is listed once, however often it was read. */
 typedef struct tt_read_range {
     uint32_t weight;

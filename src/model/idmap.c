@@ -100,3 +100,11 @@ uint32_t tt_idmap_get(const tt_idmap *m, uint64_t key)
     if (m->capacity) return find(m->slots, m->capacity, key)->index;
     return is_in_row(m, key) ? m->first_index + (uint32_t)(key - m->first_key) : TT_NONE;
 }
+
+bool tt_idmap_is_below(const tt_idmap *m, uint32_t n)
+{
+    if (m->capacity == 0) return m->n == 0 || (m->first_index < n && m->n <= n - m->first_index);
+    for (size_t i = 0; i < m->capacity; i++)
+        if (m->slots[i].index != TT_NONE && m->slots[i].index >= n) return false;
+    return true;
+}

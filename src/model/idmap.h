@@ -25,6 +25,8 @@ void tt_idmap_free(tt_idmap *m);
 bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was);
 /* Replaces the index of a key that is there. False without memory. */
 bool tt_idmap_set(tt_idmap *m, uint64_t key, uint32_t index);
+/* Whether all indexes are below n. */
+bool tt_idmap_is_below(const tt_idmap *m, uint32_t n);
 uint32_t tt_idmap_get(const tt_idmap *m, uint64_t key);
 
 #endif

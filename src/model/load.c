@@ -44,6 +44,12 @@ void tt_loader_problem(tt_loader *l, const char *fmt, ...)
     l->m->problems[at].offset_bytes = l->chunk_offset;
 }
 
+bool tt_loader_id(tt_loader *l, const char *what, uint64_t id)
+{
+    if (id == 0) tt_loader_problem(l, "a %s has no id", what);
+    return id != 0;
+}
+
 const char *tt_loader_text(tt_loader *l, tt_span s)
 {
     const char *text = s.size ? tt_arena_text(&l->m->arena, s.data, s.size) : "";
@@ -161,7 +167,7 @@ static bool load_buffer(tt_loader *l, tt_cursor *c)
     tt_model *m = l->m;
     uint32_t was;
     if (!tt_meta_get_buffer(c, &b)) return false;
-    if (b.id == 0) tt_loader_problem(l, "a buffer has no id");
+    if (!tt_loader_id(l, "buffer", b.id)) return true;
     if (!TT_GROW(l, m->buffers, m->n_buffers, l->capacity.buffers)) return true;
     if (!tt_idmap_add(&m->buffer_by_id, b.id, m->n_buffers, &was)) l->no_memory = true;
     tt_buffer buffer = {.id = b.id,
@@ -202,6 +208,7 @@ static bool load_run(tt_loader *l, tt_cursor *c)
     tt_model *m = l->m;
     uint32_t was;
     if (!tt_meta_get_run(c, &r)) return false;
+    if (!tt_loader_id(l, "run", r.id)) return true;
     if (!TT_GROW(l, m->runs, m->n_runs, l->capacity.runs)) return true;
     if (!tt_idmap_add(&m->run_by_id, r.id, m->n_runs, &was)) l->no_memory = true;
     uint32_t graph = tt_idmap_get(&m->graph_by_id, r.graph);
@@ -211,7 +218,7 @@ static bool load_run(tt_loader *l, tt_cursor *c)
         m->runs[was].graph = graph;
         return true;
     }
-    if (was != TT_NONE || r.id == 0) {
+    if (was != TT_NONE) {
         tt_loader_problem(l, "run %" PRIu32 " is defined twice", r.id);
         return true;
     }
@@ -408,6 +415,35 @@ static size_t last_base(const tt_trace *t)
     return base;
 }
 
+/* What is in a map is in its array: whoever looks an id up relies on it. */
+static tt_status check_maps(const tt_model *m, tt_error *err)
+{
+    const struct {
+        const tt_idmap *map;
+        uint32_t n;
+        const char *what;
+    } maps[] = {
+        {&m->run_by_id, m->n_runs, "run"},
+        {&m->batch_by_id, m->n_batches, "batch"},
+        {&m->graph_by_id, m->n_graphs, "graph"},
+        {&m->buffer_by_id, m->n_buffers, "buffer"},
+        {&m->file_by_id, m->n_files, "model file"},
+        {&m->weight_by_name, m->n_weights, "weight"},
+        {&m->text_by_token, m->n_token_texts, "token's text"},
+    };
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
+        if (tt_idmap_is_below(maps[i].map, maps[i].n)) continue;
+#ifdef TT_ABORT_ON_DEFECT
+        abort();
+#endif
+        return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                            "the id of a %s leads to none: a defect of tensortrace that this "
+                            "trace shows; please report it",
+                            maps[i].what);
+    }
+    return TT_OK;
+}
+
 static tt_status load_all(tt_loader *l, tt_error *err)
 {
     tt_unpacker u;
@@ -434,6 +470,8 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     free(skip);
     if (status == TT_E_MEMORY || status == TT_E_IO || status == TT_E_LIMIT)
         return tt_error_set(err, status, m->meta_damage.offset, "%s", m->meta_damage.message);
+    status = check_maps(m, err);
+    if (status != TT_OK) return status;
     tt_model_link(l);
     if (m->front.present) tt_end_cut(l);
     if (l->no_memory)

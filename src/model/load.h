@@ -37,6 +37,8 @@ typedef struct tt_loader {
     tt_loader_grow((l), (void **)&(array), (n), &(cap), sizeof *(array))
 bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size);
 void tt_loader_problem(tt_loader *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Whether it is an id: 0 never is one, and is named as a problem. */
+bool tt_loader_id(tt_loader *l, const char *what, uint64_t id);
 tt_text *tt_loader_string(tt_loader *l, uint32_t id);
 const char *tt_loader_text(tt_loader *l, tt_span s);
 tt_place tt_loader_place(tt_loader *l, tt_text *t);

@@ -67,7 +67,9 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
     /* A weight takes six bytes at least. */
     if (!tt_meta_get_count(c, &n, 6)) return false;
     uint32_t first = m->n_weights, was, at = m->n_files;
-    if (!tt_idmap_add(&m->file_by_id, f.id, at, &was))
+    if (!tt_loader_id(l, "model file", f.id))
+        was = TT_NONE; /* what it says of its weights stays */
+    else if (!tt_idmap_add(&m->file_by_id, f.id, at, &was))
         l->no_memory = true;
     else if (was != TT_NONE)
         tt_loader_problem(l, "model file %" PRIu32 " is described twice", f.id);
@@ -194,8 +196,9 @@ bool tt_load_graph(tt_loader *l, tt_cursor *c)
         if (i < g.n_nodes && g.tensors[i].flags & TT_TENSOR_EXECUTES) g.n_executed++;
     }
     if (!load_backends(l, &g, c) || !load_stages(l, &g, c)) return false;
+    if (!tt_loader_id(l, "graph", g.id)) return true;
     if (!tt_idmap_add(&m->graph_by_id, g.id, m->n_graphs, &was)) l->no_memory = true;
-    if (was != TT_NONE || g.id == 0)
+    if (was != TT_NONE)
         tt_loader_problem(l, "graph %" PRIu32 " is defined twice", g.id);
     else
         m->graphs[m->n_graphs++] = g;

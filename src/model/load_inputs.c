@@ -92,6 +92,7 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
     const int32_t *sequences =
         b.flags & TT_BATCH_SEQUENCES ? load_sequences(l, c, b.n_tokens, &first) : NULL;
     if (!tt_meta_get_batch_end(c, &b)) return false;
+    if (!tt_loader_id(l, "batch", b.id)) return true;
     if (!is_likely(l, &b)) {
         tt_loader_problem(l, "batch %" PRIu32 " of %" PRIu32 " tokens: too many for this file",
                           b.id, b.n_tokens);
@@ -99,7 +100,7 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
     }
     if (!TT_GROW(l, m->batches, m->n_batches, l->capacity.batches)) return true;
     if (!tt_idmap_add(&m->batch_by_id, b.id, m->n_batches, &was)) l->no_memory = true;
-    if (was != TT_NONE || b.id == 0) {
+    if (was != TT_NONE) {
         tt_loader_problem(l, "batch %" PRIu32 " is defined twice", b.id);
         return true;
     }

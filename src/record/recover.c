@@ -19,7 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file's whole chunks, and how far each stream got. */
+/* The file's whole chunks, and how far each stream got. `end` may be past the file's, by the
+ * padding that a last chunk lacks. */
 typedef struct scan {
     const uint8_t *data;
     uint64_t size;
@@ -107,7 +108,8 @@ static tt_status walk_chunks(scan *s, tt_error *err)
         tt_chunk_header h;
         if (!chunk_at(s, s->end, &h)) break;
         uint64_t bytes = tt_chunk_extent(&h);
-        if (bytes > s->size - s->end) break;
+        /* Of the last one the padding may be missing. */
+        if (h.type == TT_CHUNK_HOLE && bytes > s->size - s->end) break;
         if (h.type == TT_CHUNK_HOLE) {
             s->end += bytes;
             if (s->n == 0) s->hole_end = s->end;
@@ -404,7 +406,7 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
         if (status != TT_OK) return status;
     }
     report->chunks = s->n;
-    if (!s->complete && !s->index_end) report->cut_bytes = s->size - s->end;
+    if (!s->complete && !s->index_end && s->end < s->size) report->cut_bytes = s->size - s->end;
     report->area_found = open_area(s, t.area, part, &map);
     status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
     if (report->area_found) {

@@ -57,6 +57,25 @@ static void repeat_chunk(tt_bytes *b)
     if (tt_bytes_reserve(b, at - last)) tt_bytes_put(b, b->data + last, at - last);
 }
 
+/* A RUN of id 0, which no run has, and row numbers of it; nothing else. */
+static void make_no_ids(tt_bytes *b)
+{
+    static const uint8_t payload[] = {TT_META_RUN,     14, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+                                      TT_META_INDICES, 3,  0, 0, 0};
+    tt_file_header file = {.major = TT_FORMAT_MAJOR, .minor = TT_FORMAT_MINOR};
+    tt_chunk_header chunk = {.type = TT_CHUNK_META,
+                             .stored_bytes = sizeof payload,
+                             .raw_bytes = sizeof payload,
+                             .count = 2};
+    uint8_t head[TT_FILE_HEADER_BYTES], chunk_head[TT_CHUNK_HEADER_BYTES];
+    tt_bytes_clear(b);
+    tt_file_header_encode(&file, head);
+    tt_chunk_header_encode(&chunk, tt_file_header_seed(&file), payload, chunk_head);
+    tt_bytes_put(b, head, sizeof head);
+    tt_bytes_put(b, chunk_head, sizeof chunk_head);
+    tt_bytes_put(b, payload, sizeof payload);
+}
+
 /* Cuts or changes the file's bytes, for kinds that are damaged. */
 static void damage(const char *kind, tt_bytes *b)
 {
@@ -73,6 +92,7 @@ static void damage(const char *kind, tt_bytes *b)
     if (strcmp(kind, "bad-repeated") == 0) repeat_chunk(b);
     if (strcmp(kind, "bad-empty") == 0) b->size = 0;
     if (strcmp(kind, "bad-headless") == 0) b->size = 40;
+    if (strcmp(kind, "bad-no-ids") == 0) make_no_ids(b);
 }
 
 int main(int argc, char **argv)

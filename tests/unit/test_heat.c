@@ -294,6 +294,66 @@ static void whatif_warm_and_by_page(void **state)
 }
 
 /* A trace from end to end: what heat sums up is what the op list says. */
+/* A weight that no file has room for has no pages: replaying a read of it is refused. */
+static void whatif_outside_of_the_layout(void **state)
+{
+    tt_weight far[3];
+    tt_model m = make_model();
+    tt_whatif *w;
+    tt_error err;
+    const tt_reads r = make_reads();
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4, .readahead_bytes = 16};
+    (void)state;
+    memcpy(far, weights, sizeof far);
+    far[ROWS].size_bytes = TT_READS_FILE_MAX;
+    m.weights = far;
+    assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, &err), TT_E_FORMAT);
+    assert_null(w);
+    assert_non_null(strstr(err.message, "outside"));
+}
+
+/* In time order, reads of a weight whose end is behind what any file has are left out, also those
+ * of a part in front of that. */
+static void weights_too_far_away_are_not_read(void **state)
+{
+    static const tt_filter all;
+    synth_plan p = synth_default();
+    tt_bytes b;
+    tt_model *m;
+    tt_reads r;
+    uint64_t ram = 1 << 16;
+    tt_whatif *w;
+    tt_whatif_result result;
+    const tt_whatif_plan plan = {
+        .unit = TT_WHATIF_PAGE, .page_bytes = 4096, .readahead_bytes = 1 << 17};
+    (void)state;
+    p.memory = true;
+    tt_bytes_init(&b, SIZE_MAX / 2);
+    assert_true(synth_build(&p, &b));
+    assert_int_equal(tt_model_open_memory(b.data, b.size, &m, NULL), TT_OK);
+    assert_int_equal(tt_reads_collect(m, &all, &r, NULL, NULL, NULL), TT_OK);
+    uint64_t partial = 0;
+    for (size_t i = 0; i < r.n; i++) {
+        const tt_read_range *range = &r.ranges[r.order[i]];
+        partial += range->size_bytes < m->weights[range->weight].size_bytes;
+    }
+    assert_true(partial > 0 && r.impossible == 0);
+    const size_t before = r.n;
+    tt_reads_free(&r);
+    for (uint32_t i = 0; i < m->n_weights; i++)
+        m->weights[i].offset_bytes = TT_READS_FILE_MAX - m->weights[i].size_bytes + 1;
+    assert_int_equal(tt_reads_collect(m, &all, &r, NULL, NULL, NULL), TT_OK);
+    assert_int_equal(r.n, 0);
+    assert_int_equal(r.impossible, before);
+    assert_int_equal(tt_whatif_new(m, &r, &plan, &w, NULL), TT_OK);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, 1e9, &result, NULL), TT_OK);
+    assert_int_equal(result.total.missed_bytes, 0);
+    tt_whatif_free(w);
+    tt_reads_free(&r);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 static void a_whole_trace(void **state)
 {
     synth_plan p = synth_default();
@@ -333,10 +393,16 @@ static void a_whole_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(experts_by_hand),         cmocka_unit_test(tensors_and_layers_by_hand),
-        cmocka_unit_test(what_was_not_observed),   cmocka_unit_test(filters_name_what_is_missed),
-        cmocka_unit_test(steps_by_hand),           cmocka_unit_test(whatif_by_hand),
-        cmocka_unit_test(whatif_warm_and_by_page), cmocka_unit_test(a_whole_trace),
+        cmocka_unit_test(experts_by_hand),
+        cmocka_unit_test(tensors_and_layers_by_hand),
+        cmocka_unit_test(what_was_not_observed),
+        cmocka_unit_test(filters_name_what_is_missed),
+        cmocka_unit_test(steps_by_hand),
+        cmocka_unit_test(whatif_by_hand),
+        cmocka_unit_test(whatif_warm_and_by_page),
+        cmocka_unit_test(a_whole_trace),
+        cmocka_unit_test(whatif_outside_of_the_layout),
+        cmocka_unit_test(weights_too_far_away_are_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

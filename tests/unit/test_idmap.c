@@ -52,6 +52,22 @@ static void other_ids_are_found_too(void **state)
     tt_idmap_free(&m);
 }
 
+static void indexes_are_below_a_number(void **state)
+{
+    tt_idmap m = {0};
+    (void)state;
+    assert_true(tt_idmap_is_below(&m, 0));
+    (void)add(&m, 7, 0);
+    (void)add(&m, 8, 1);
+    assert_true(tt_idmap_is_below(&m, 2));
+    assert_false(tt_idmap_is_below(&m, 1));
+    (void)add(&m, 100, 5);
+    assert_non_null(m.slots);
+    assert_true(tt_idmap_is_below(&m, 6));
+    assert_false(tt_idmap_is_below(&m, 5));
+    tt_idmap_free(&m);
+}
+
 static void an_index_changes(void **state)
 {
     tt_idmap m = {0};
@@ -73,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_in_a_row_take_no_memory),
         cmocka_unit_test(other_ids_are_found_too),
+        cmocka_unit_test(indexes_are_below_a_number),
         cmocka_unit_test(an_index_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

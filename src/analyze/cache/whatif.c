@@ -31,21 +31,24 @@ void tt_whatif_free(tt_whatif *w)
     free(w);
 }
 
-static bool make_pages(tt_whatif *w, const tt_reads *reads)
+/* *beyond: a range has no pages in the layout of the files, which whoever replays relies on. */
+static bool make_pages(tt_whatif *w, const tt_reads *reads, bool *beyond)
 {
     const uint64_t page = w->plan.page_bytes;
     uint64_t *layout = w->layout = tt_reads_layout(w->m, page);
     w->extents = calloc(reads->n_ranges + 1, sizeof *w->extents);
     for (size_t i = 0; layout && w->extents && i < reads->n_ranges; i++) {
         const tt_read_range *r = &reads->ranges[i];
-        const uint64_t base = layout[w->m->weights[r->weight].file];
+        const uint32_t file = w->m->weights[r->weight].file;
+        const uint64_t base = layout[file];
         w->extents[i].begin = base + r->offset_bytes / page;
         w->extents[i].end = base + (r->offset_bytes + r->size_bytes - 1) / page + 1;
+        *beyond |= w->extents[i].end > layout[file + 1];
     }
     w->stream.n_extents = (uint32_t)reads->n_ranges;
     w->stream.order = reads->order;
     w->stream.n = reads->n;
-    return layout && w->extents;
+    return layout && w->extents && !*beyond;
 }
 
 /* The slices of an op's reads; the one before is not told again (rows of one tensor). */
@@ -94,14 +97,14 @@ static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
     return ok;
 }
 
-static bool make_stream(tt_whatif *w, const tt_reads *reads)
+static bool make_stream(tt_whatif *w, const tt_reads *reads, bool *beyond)
 {
     const uint32_t outside = w->m->n_batches;
     size_t *first = calloc(reads->n_ops + 1, sizeof *first);
     w->sections = calloc(reads->n_ops + 1, sizeof *w->sections);
     bool ok = first && w->sections;
     if (ok && w->plan.unit == TT_WHATIF_PAGE) {
-        ok = make_pages(w, reads);
+        ok = make_pages(w, reads, beyond);
         for (size_t k = 0; k < reads->n_ops; k++)
             first[k] = reads->ops[k].first;
     } else if (ok) {
@@ -138,18 +141,21 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
     const size_t groups = (size_t)m->n_batches + 1;
     tt_whatif *w = calloc(1, sizeof *w);
     *out = w;
-    bool ok = w != NULL;
+    bool ok = w != NULL, beyond = false;
     if (ok) {
         w->m = m;
         w->plan = *plan;
         w->asked = calloc(groups, sizeof *w->asked);
         w->read = calloc(groups, sizeof *w->read);
         w->first = calloc(groups, sizeof *w->first);
-        ok = w->asked && w->read && w->first && make_stream(w, reads) && make_demand(w);
+        ok = w->asked && w->read && w->first && make_stream(w, reads, &beyond) && make_demand(w);
     }
     if (!ok) {
         tt_whatif_free(w);
         *out = NULL;
+        if (beyond)
+            return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                                "a read lies outside of the weights of its model file");
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to replay all reads");
     }
     if (plan->readahead_bytes && w->layout[m->n_files] > TT_CACHE_AHEAD_BLOCKS_MAX) {

@@ -88,9 +88,7 @@ static void add_access(const tt_model *m, const tt_spaces *s, const tt_op *op, c
                        tt_unit_pieces *p)
 {
     if (a->size_bytes == 0) return;
-    if (a->weight >= m->n_weights || m->weights[a->weight].file >= m->n_files ||
-        a->offset_bytes > TT_READS_FILE_MAX ||
-        a->size_bytes > TT_READS_FILE_MAX - a->offset_bytes) {
+    if (!tt_reads_is_possible(m, a)) {
         p->impossible++;
         return;
     }
@@ -100,9 +98,8 @@ static void add_access(const tt_model *m, const tt_spaces *s, const tt_op *op, c
                        .bytes = a->size_bytes,
                        .at_most = a->at_most};
     /* A copy may be laid out otherwise inside, but holds the same rows and experts in order. */
-    if (a->offset_bytes >= w->offset_bytes)
-        add_in_buffer(m, s, op->graph, a->tensor, a->offset_bytes - w->offset_bytes, a->size_bytes,
-                      t, p);
+    add_in_buffer(m, s, op->graph, a->tensor, a->offset_bytes - w->offset_bytes, a->size_bytes, t,
+                  p);
     if (w->file < s->n_spaces) add_stretch(p, s, w->file, t);
 }
 

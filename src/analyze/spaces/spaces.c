@@ -48,19 +48,13 @@ static bool grow(maker *k, void **array, size_t need, size_t *capacity, size_t s
 
 /* --- spaces --- */
 
-static bool is_placeable(const tt_weight *w)
-{
-    return w->offset_bytes <= TT_READS_FILE_MAX &&
-           w->size_bytes <= TT_READS_FILE_MAX - w->offset_bytes;
-}
-
 /* What the file's size was said to be, or more where tensors are said to lie behind it. */
 static uint64_t file_size(const tt_model *m, const tt_model_file *f)
 {
     uint64_t size = f->size_bytes < TT_READS_FILE_MAX ? f->size_bytes : TT_READS_FILE_MAX;
     for (uint32_t i = f->first_weight; i < f->first_weight + f->n_weights; i++) {
         const tt_weight *w = &m->weights[i];
-        if (is_placeable(w) && w->offset_bytes + w->size_bytes > size)
+        if (tt_reads_has_place(m, w) && w->offset_bytes + w->size_bytes > size)
             size = w->offset_bytes + w->size_bytes;
     }
     return size;
@@ -123,7 +117,8 @@ static void place_weights(maker *k)
     const tt_model *m = k->m;
     for (uint32_t i = 0; i < m->n_weights; i++) {
         const tt_weight *w = &m->weights[i];
-        if (w->file >= m->n_files || w->file >= k->s->n_spaces || !is_placeable(w)) continue;
+        if (w->file >= m->n_files || w->file >= k->s->n_spaces || !tt_reads_has_place(m, w))
+            continue;
         place(k, &(tt_placed){.space = w->file,
                               .begin = w->offset_bytes,
                               .end = w->offset_bytes + w->size_bytes,
