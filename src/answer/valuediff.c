@@ -240,6 +240,7 @@ void tt_valuediff_json(tt_json *j, const tt_valuediff *d, const char *const path
     tt_json_kv_u64(j, "incomplete_b", d->incomplete_b);
     stopped(j, d);
     first(j, d);
+    item(j, "first_certain", d->has_first_certain, &d->first_certain);
     item(j, "first_unequal", d->has_first_unequal, &d->first_unequal);
     steps(j, d);
     depth(j, d);

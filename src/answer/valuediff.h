@@ -13,7 +13,7 @@ typedef enum tt_valuediff_outcome {
     TT_VALUEDIFF_EQUAL,   /* all that was compared is */
     TT_VALUEDIFF_CLOSE,   /* within the tolerances */
     TT_VALUEDIFF_TOKENS,  /* likewise, until the tokens differ */
-    TT_VALUEDIFF_DIFFERS, /* something differs, is NaN or of another shape */
+    TT_VALUEDIFF_DIFFERS, /* something diverges (tt_value_diverges) */
     TT_VALUEDIFF_NOTHING  /* nothing was compared */
 } tt_valuediff_outcome;
 tt_valuediff_outcome tt_valuediff_outcome_of(const tt_valuediff *d);
@@ -28,7 +28,7 @@ char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE]);
 /* What a person has to know of it: how many there can be, and the i-th. False: the i-th does not
  * apply. */
-#define TT_VALUEDIFF_NOTES 8u
+#define TT_VALUEDIFF_NOTES 10u
 bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE]);
 /* What is told of an error: "rel L2 0.31, cosine 0.95, max abs 1.2 at element 5 (0.31, 1.5)". */
 char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room);

@@ -93,8 +93,10 @@ char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
         }
         return out;
     }
-    if (e->basis == TT_BASIS_HASH && i->verdict == TT_VALUE_DIFFERS) {
-        put(&s, "other bits; a distance is not known");
+    if (i->verdict == TT_VALUE_OTHER_BITS ||
+        (e->basis == TT_BASIS_HASH && i->verdict == TT_VALUE_DIFFERS)) {
+        put(&s, "other bits, by how much is not known");
+        if (!isnan(e->rel_l2)) put(&s, " (rel L2 %.3g or more)", e->rel_l2);
         return out;
     }
     put_size(&s, e->rel_l2, e->at_least);
@@ -198,6 +200,32 @@ static uint64_t steps_of(const tt_valuediff *d, tt_valuediff_pairing pairing)
     return n;
 }
 
+/* What is said of records that all claim to be of position 0. */
+static bool note_places(const tt_valuediff *d, sentence *s)
+{
+    const char *between = "";
+    for (unsigned side = 0; side < 2; side++) {
+        const tt_dump *x = side ? d->b : d->a;
+        if (x->places == TT_PLACES_TOLD || !x->n_steps) continue;
+        put(s,
+            "%s%c's records of the layers all say position 0, as BitNet.rs writes each position "
+            "over the one before: ",
+            between, 'A' + (int)side);
+        between = "; ";
+        if (x->steps[0].no_place)
+            put(s, "which one they are of is not known: UNMEASURED (a prompt of one token tells, "
+                   "and --by-order compares all the same)");
+        else if (d->by_order || (x->places == TT_PLACES_UNKNOWN && !(side ? d->a : d->b)->model))
+            put(s, "whether both sides' are of the same one is not known");
+        else
+            put(s, "they are taken for those of the last, position %" PRId32 "%s",
+                x->steps[x->n_steps - 1].position,
+                x->places == TT_PLACES_FOUND ? ", which other records tell"
+                                             : ", where the other side's prompt ends");
+    }
+    return *between;
+}
+
 /* Why there was nothing to compare. */
 static void put_nothing(sentence *s, const tt_valuediff *d)
 {
@@ -217,7 +245,7 @@ static void put_nothing(sentence *s, const tt_valuediff *d)
         put(s,
             "A and B computed the same tokens in other batches (`run --batch-size` and `--ubatch` "
             "choose them)");
-    else
+    else if (!note_places(d, s))
         put(s, "no tokens are at the same place in the text");
 }
 
@@ -273,6 +301,9 @@ char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTE
     put(&s,
         "%" PRIu64 " values compared: %" PRIu64 " equal, %" PRIu64 " close, %" PRIu64 " different",
         d->compared, c[TT_VALUE_EQUAL], c[TT_VALUE_CLOSE], c[TT_VALUE_DIFFERS]);
+    if (c[TT_VALUE_OTHER_BITS])
+        put(&s, ", %" PRIu64 " with other bits by an amount that is not known",
+            c[TT_VALUE_OTHER_BITS]);
     if (c[TT_VALUE_NAN]) put(&s, ", %" PRIu64 " with NaN", c[TT_VALUE_NAN]);
     if (c[TT_VALUE_SHAPE]) put(&s, ", %" PRIu64 " of another shape", c[TT_VALUE_SHAPE]);
     if (c[TT_VALUE_UNMEASURED])
@@ -326,6 +357,21 @@ static bool note_first_unequal(const tt_valuediff *d, sentence *s)
     return true;
 }
 
+/* Values of which both sides know no more than a hash and statistics. */
+static bool note_other_bits(const tt_valuediff *d, sentence *s)
+{
+    char error[256];
+    if (!d->counts[TT_VALUE_OTHER_BITS]) return false;
+    put(s, "of values with other bits, both sides know no element that differs: whether they are "
+           "close cannot be told. Traces of `run --values=hash` or `full` on both sides can");
+    if (d->has_first_certain) {
+        put(s, ". The first value that is beyond the tolerance for certain: ");
+        put_where(s, d, &d->first_certain);
+        put(s, ": %s", tt_valuediff_say_error(&d->first_certain, error, sizeof error));
+    }
+    return true;
+}
+
 static bool note_samples(const tt_valuediff *d, sentence *s)
 {
     bool samples = false;
@@ -371,6 +417,10 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
             "type, not those of weights and caches. With a trace as one side, or a --tolerance, "
             "more may be close");
         return true;
+    case 9:
+        return d->compared && note_places(d, &s);
+    case 8:
+        return note_other_bits(d, &s);
     default:
         return false;
     }

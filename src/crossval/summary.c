@@ -21,7 +21,7 @@ static void copy_first(tt_crossval_first *out, const tt_valuediff_item *item)
     (void)snprintf(out->name_b, sizeof out->name_b, "%s", item->b.name ? item->b.name : "");
     out->verdict = item->verdict;
     out->blame = item->blame;
-    out->rel_l2 = item->error.rel_l2;
+    out->rel_l2 = item->verdict == TT_VALUE_OTHER_BITS ? NAN : item->error.rel_l2;
     out->max_abs = item->error.max_abs;
     out->cosine = item->error.cosine;
 }
@@ -75,9 +75,7 @@ void tt_crossval_judge(tt_crossval_end *end, const tt_valuediff *d)
         say_unmeasured(end, d);
         return;
     }
-    bool diverged =
-        d->counts[TT_VALUE_DIFFERS] || d->counts[TT_VALUE_NAN] || d->counts[TT_VALUE_SHAPE];
-    end->state = diverged ? TT_SCENARIO_DIVERGED : TT_SCENARIO_MATCHED;
+    end->state = tt_value_diverging(d->counts) ? TT_SCENARIO_DIVERGED : TT_SCENARIO_MATCHED;
 }
 
 /* How many scenarios diverge first at this one's stage. */

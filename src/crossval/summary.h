@@ -15,13 +15,13 @@
 typedef enum tt_scenario_state {
     TT_SCENARIO_NOT_TRIED = 0, /* the sweep was interrupted before or in it */
     TT_SCENARIO_MATCHED,       /* every value that both sides have is equal or close */
-    TT_SCENARIO_DIVERGED,      /* one differs, is NaN or of another shape */
+    TT_SCENARIO_DIVERGED,      /* one is neither, nor unmeasured (tt_value_diverges) */
     TT_SCENARIO_UNMEASURED,    /* both sides ran, and there is no value that could be compared */
     TT_SCENARIO_FAILED         /* a side failed, or was not fed what the other was */
 } tt_scenario_state;
 #define TT_SCENARIO_STATES 5u
 
-/* The first value that is beyond the tolerance. Texts are the comparison's, copied. */
+/* The first value that diverges (tt_value_diverges). Texts are the comparison's, copied. */
 typedef struct tt_crossval_first {
     bool known;
     int32_t position, layer;

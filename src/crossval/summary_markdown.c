@@ -34,7 +34,10 @@ static void put_first(FILE *out, const tt_crossval_first *f)
         fprintf(out, "position %" PRId32 ", ", f->position);
     if (f->layer >= 0) fprintf(out, "layer %" PRId32 ", ", f->layer);
     put_text(out, f->stage);
-    if (f->verdict != TT_VALUE_DIFFERS) fprintf(out, " (%s)", tt_value_verdict_name(f->verdict));
+    if (f->verdict == TT_VALUE_OTHER_BITS)
+        fputs(", other bits by an amount that is not known", out);
+    else if (f->verdict != TT_VALUE_DIFFERS)
+        fprintf(out, " (%s)", tt_value_verdict_name(f->verdict));
     if (!isnan(f->rel_l2)) fprintf(out, ", relative error %.3g", f->rel_l2);
     if (f->blame == TT_BLAME_OWN) fputs(", made there", out);
     if (f->blame == TT_BLAME_INHERITED) fputs(", inherited", out);
@@ -88,10 +91,11 @@ static void put_head(FILE *out, const tt_crossval_summary *s, const tt_crossval_
 
 static void put_scenarios(FILE *out, const tt_crossval_summary *s)
 {
-    fputs("| scenario | result | batches | equal | close | differ | NaN | shape | unmeasured | "
+    fputs("| scenario | result | batches | equal | close | other bits | differ | NaN | shape | "
+          "unmeasured | "
           "worst relative "
           "error | tokens alike | first divergence |\n"
-          "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
+          "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
           out);
     for (size_t i = 0; i < s->n; i++) {
         const tt_crossval_end *end = &s->ends[i];

@@ -50,20 +50,26 @@ struct record {
     uint64_t shape[8];
 };
 
+/* BitNet.rs has another word for it. */
+static const char *stage_of(const tt_dump_value *v)
+{
+    return strcmp(v->stage, "final_norm") == 0 ? "all_layers_out" : v->stage;
+}
+
 /* What a value is called in BitNet.rs: "t0/blk3/q_proj", "t0/logits". */
 static void put_name(struct record *r, const tt_dump_value *v, uint64_t seq)
 {
     if (v->layer >= 0)
         (void)snprintf(r->name, sizeof r->name, "t%" PRIu64 "/blk%" PRId32 "/%s", seq, v->layer,
-                       v->stage);
+                       stage_of(v));
     else
-        (void)snprintf(r->name, sizeof r->name, "t%" PRIu64 "/%s", seq, v->stage);
+        (void)snprintf(r->name, sizeof r->name, "t%" PRIu64 "/%s", seq, stage_of(v));
     r->head.name = r->name;
     r->head.has_seq = true;
     r->head.seq = seq;
     r->head.has_layer = v->layer != TT_STAGE_LAYER_UNKNOWN;
     r->head.layer = v->layer;
-    r->head.stage = v->stage;
+    r->head.stage = stage_of(v);
 }
 
 /* The outermost dimension first, without those that are 1, but for one row: [1, 2560]. */
@@ -120,14 +126,23 @@ static tt_status put_rms(writing *w, struct record *r, const tt_dump_value *v, t
     return v->known & TT_KNOWN_DATA ? add_squares(w, v, &r->head.rms, err) : TT_OK;
 }
 
+/* A value without what these files are compared by; a run may be of no batch. */
+static tt_status no_blake3(const writing *w, const tt_dump_value *v, tt_error *err)
+{
+    char where[32] = "outside any batch";
+    uint32_t batch = v->run < w->m->n_runs ? w->m->runs[v->run].batch : TT_NONE;
+    if (batch < w->m->n_batches)
+        (void)snprintf(where, sizeof where, "of token %" PRIu32, tt_model_token(w->m, batch));
+    return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                        "%.60s %s has no BLAKE3, which these files are compared by; record with "
+                        "run --values=hash (or full)",
+                        v->name, where);
+}
+
 static tt_status write_value(writing *w, const tt_dump_value *v, uint64_t seq, tt_error *err)
 {
     struct record r = {0};
-    if (!(v->known & TT_KNOWN_BLAKE3))
-        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "%.60s of batch %" PRIu32 " has no BLAKE3, which these files are "
-                            "compared by; record with run --values=hash (or full)",
-                            v->name, tt_model_token(w->m, w->m->runs[v->run].batch));
+    if (!(v->known & TT_KNOWN_BLAKE3)) return no_blake3(w, v, err);
     put_name(&r, v, seq);
     put_shape(&r, v);
     put_dtype(&r, v->type);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -92,7 +93,7 @@ static void values_come_in_the_order_of_execution(void **state)
     assert_int_equal(d->n_steps, 4);
     expect_step(d, 0, 0,
                 "embeddings@-1.0 attn_norm@0.0 q_proj@0.0 q_proj@0.1 zzz@0.0 q_proj@1.0 "
-                "all_layers_out@-2.0 logits@-1.0");
+                "final_norm@-2.0 logits@-1.0");
     expect_step(d, 1, 2, "embeddings@-1.0 k_norm@0.0 q_proj@1.0");
     expect_step(d, 2, 10, "logits@-1.0");
     expect_step(d, 3, TT_DUMP_POSITION_UNKNOWN, "nowhere@-1000.0");
@@ -134,12 +135,102 @@ static void what_is_no_position_is_an_error(void **state)
     assert_non_null(strstr(err.message, "a.trace, line 1: \"seq\""));
 }
 
+/* A record of one token, as BitNet.rs writes it: 9 keys, without first values. */
+static void put_row(const char *name, const char *shape, int layer, uint64_t seq, const char *stage)
+{
+    static unsigned n;
+    char path[100];
+    uint64_t elements = 1;
+    for (const char *s = shape; *s; s++)
+        if (*s >= '0' && *s <= '9' && (s == shape || s[-1] == ','))
+            elements *= strtoull(s, NULL, 10);
+    (void)snprintf(path, sizeof path, ROOT "/%03u.trace", n++);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fprintf(f,
+                  "{\"name\":\"%s\",\"shape\":[%s],\"dtype\":\"F32\",\"blake3\":\"" DIGEST
+                  "\",\"rms\":2.5,\"num_elements\":%" PRIu64 ",\"seq\":%" PRIu64
+                  ",\"layer\":%d,\"stage\":\"%s\"}\n",
+                  name, shape, elements, seq, layer, stage);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A prompt of n tokens as BitNet.rs leaves it: of the layers the last position, as t0. */
+static void put_prompt(uint64_t n, bool scores)
+{
+    char name[40], shape[40];
+    put_row("embeddings", "1,1,4", -1, 0, "embeddings");
+    put_row("t0/embeddings", "1,1,4", -1, 0, "embeddings");
+    put_row("t0/blk0/attn_norm", "1,1,4", 0, 0, "attn_norm");
+    (void)snprintf(shape, sizeof shape, "1,2,1,%" PRIu64, n);
+    if (scores) put_row("t0/blk0/attn_scores_softmax", shape, 0, 0, "attn_scores_softmax");
+    for (uint64_t t = 0; t < n; t++) {
+        (void)snprintf(name, sizeof name, "t%" PRIu64 "_all_layers_out", t);
+        put_row(name, "1,1,4", -2, t, "all_layers_out");
+        (void)snprintf(name, sizeof name, "t%" PRIu64 "_logits", t);
+        put_row(name, "1,1,9", -1, t, "logits");
+    }
+}
+
+static void what_was_written_over_is_of_the_last_position(void **state)
+{
+    (void)state;
+    for (int scores = 0; scores < 2; scores++) {
+        put_prompt(3, scores);
+        tt_dump *d = open_dump();
+        assert_int_equal(d->places, TT_PLACES_FOUND);
+        assert_int_equal(d->n_steps, 3);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(d->steps[i].n_tokens, 1);
+        expect_step(d, 0, 0, "embeddings@-1.0 final_norm@-2.0 logits@-1.0");
+        expect_step(d, 1, 1, "final_norm@-2.0 logits@-1.0");
+        expect_step(d, 2, 2,
+                    scores ? "embeddings@-1.0 attn_norm@0.0 attn_scores_softmax@0.0 "
+                             "final_norm@-2.0 logits@-1.0"
+                           : "embeddings@-1.0 attn_norm@0.0 final_norm@-2.0 logits@-1.0");
+        tt_dump_close(d);
+        assert_true(tt_outdir_remove(ROOT));
+        assert_int_equal(mkdir(ROOT, 0777), 0);
+    }
+}
+
+/* A prompt of one token is where it says, and so is what other writers leave. */
+static void what_is_of_position_0_stays_there(void **state)
+{
+    (void)state;
+    put_prompt(1, true);
+    tt_dump *d = open_dump();
+    assert_int_equal(d->places, TT_PLACES_TOLD);
+    assert_int_equal(d->n_steps, 1);
+    assert_int_equal(d->steps[0].position, 0);
+    tt_dump_close(d);
+    put("z.trace", "t1/blk0/attn_norm", "");
+    d = open_dump();
+    assert_int_equal(d->places, TT_PLACES_TOLD);
+    tt_dump_close(d);
+}
+
+/* Without scores, and with nothing outside the layers behind position 0, nobody knows. */
+static void a_position_that_nothing_tells_is_unknown(void **state)
+{
+    (void)state;
+    put_row("t0/blk0/attn_norm", "1,4", 0, 0, "attn_norm");
+    put_row("t0/logits", "1,9", -1, 0, "logits");
+    tt_dump *d = open_dump();
+    assert_int_equal(d->places, TT_PLACES_UNKNOWN);
+    assert_int_equal(d->n_steps, 1);
+    tt_dump_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values_come_in_the_order_of_execution, begin, end),
         cmocka_unit_test_setup_teardown(what_a_record_says_is_known_and_no_more, begin, end),
         cmocka_unit_test_setup_teardown(what_is_no_position_is_an_error, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_written_over_is_of_the_last_position, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_of_position_0_stays_there, begin, end),
+        cmocka_unit_test_setup_teardown(a_position_that_nothing_tells_is_unknown, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static void test_builtin(void **state)
         {"t0/blk3/attn_norm", "", "attn_norm", 3},
         {"blk11/q_proj", "", "q_proj", 11},
         {"t5/blk0/attn_scores_softmax", "", "attn_scores_softmax", 0},
-        {"t0/all_layers_out", "", "all_layers_out", -2},
+        {"t0/all_layers_out", "", "final_norm", -2},
         {"t12/logits", "", "logits", -1},
         /* What no rule knows. */
         {"my_op-4", "MUL", "my_op", 4},

@@ -39,7 +39,7 @@ static tt_status data(tt_dump *d, const tt_dump_value *v, uint64_t first, size_t
                       tt_error *err)
 {
     const side *s = d->context;
-    (void)err;
+    if (v->run >= STEPS_MAX) return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET, "damaged");
     memcpy(out, s->values[v->run][v->node].data + first, n * sizeof *out);
     return TT_OK;
 }
@@ -208,7 +208,7 @@ static void test_numbers(void **state)
     assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_UNMEASURED);
     /* Other bits, by how much nobody knows. */
     x->v.known = TT_KNOWN_BLAKE3;
-    assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_DIFFERS);
+    assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_OTHER_BITS);
     assert_true(isnan(e.rel_l2) && e.basis == TT_BASIS_HASH);
     /* All zero against all zero, of which only statistics and the first ones are known. */
     x->v.known = y->v.known = TT_KNOWN_RMS | TT_KNOWN_STATS | TT_KNOWN_PREFIX;
@@ -219,6 +219,106 @@ static void test_numbers(void **state)
     assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_CLOSE);
     assert_true(e.rel_l2 == 0 && e.cosine == 1);
     finish(&a, &b);
+}
+
+/* A rotation keeps the RMS, and the first elements where they are not turned: records that hold a
+ * hash and these do not tell how far apart the rest is. */
+static void test_other_bits(void **state)
+{
+    side a, b;
+    tt_value_error e;
+    const tt_valuediff_options exact = {.exact = true};
+    (void)state;
+    begin(&a);
+    begin(&b);
+    step(&a, 0, 2);
+    step(&b, 0, 2);
+    made *x = value(&a, 0, "x", 32, 1), *y = value(&b, 0, "x", 32, 1);
+    for (uint32_t k = 0; k < 8; k++) {
+        y->data[16 + k] = x->data[24 + k];
+        y->data[24 + k] = x->data[16 + k];
+    }
+    look(y);
+    x->v.known = y->v.known = TT_KNOWN_RMS | TT_KNOWN_BLAKE3;
+    assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_OTHER_BITS);
+    assert_true(e.basis == TT_BASIS_STATS && e.at_least && e.rel_l2 < 1e-6 && isnan(e.cosine));
+    assert_int_equal(judged(x, y, &a, &b, &exact, &e), TT_VALUE_DIFFERS);
+    x->v.known = y->v.known |= TT_KNOWN_PREFIX;
+    assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_OTHER_BITS);
+    assert_true(e.basis == TT_BASIS_FIRST && e.at_least && isnan(e.cosine));
+    /* An error that shows has a size, an RMS that differs, too. */
+    y->data[1] += 1e-5f;
+    look(y);
+    assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_CLOSE);
+    x->v.known = y->v.known = TT_KNOWN_RMS | TT_KNOWN_BLAKE3;
+    y->v.print.rms *= 1.01;
+    assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_DIFFERS);
+    /* Without a hash nothing tells that they differ, or that they do not. */
+    y->v.print.rms = x->v.print.rms;
+    x->v.known = y->v.known = TT_KNOWN_RMS;
+    assert_int_equal(judged(x, y, &a, &b, &defaults, &e), TT_VALUE_UNMEASURED);
+    finish(&a, &b);
+}
+
+/* Never a match: the first of them is the first divergence, made there when its inputs are equal;
+ * of what follows nobody knows. */
+static void test_other_bits_diverge(void **state)
+{
+    side a, b;
+    char text[TT_VALUEDIFF_SENTENCE];
+    (void)state;
+    begin(&a);
+    begin(&b);
+    step(&a, 0, 1);
+    step(&b, 0, 1);
+    const char *const stages[] = {"q_proj", "q_rope", "attn_heads", "o_proj"};
+    const float factor[] = {1, 1, 1, 2};
+    for (uint32_t i = 0; i < 4; i++) {
+        made *x = value(&a, 0, stages[i], 16, 1), *y = value(&b, 0, stages[i], 16, factor[i]);
+        x->v.known = y->v.known = TT_KNOWN_RMS | TT_KNOWN_BLAKE3;
+        if (i == 1 || i == 2) y->v.print.blake3[0] ^= 1;
+        if (i) reads(x, i - 1);
+        if (i) reads(y, i - 1);
+    }
+    tt_valuediff *d = compare(&a, &b, &defaults);
+    assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_DIFFERS);
+    assert_int_equal(d->counts[TT_VALUE_OTHER_BITS], 2);
+    assert_true(d->has_first && d->has_first_certain);
+    assert_string_equal(d->first.stage, "q_rope");
+    assert_int_equal(d->first.blame, TT_BLAME_OWN);
+    assert_string_equal(d->first_certain.stage, "o_proj");
+    assert_int_equal(d->items[1].blame, TT_BLAME_UNKNOWN);
+    assert_int_equal(d->items[2].blame, TT_BLAME_UNKNOWN);
+    assert_non_null(strstr(tt_valuediff_say(d, text), "q_rope"));
+    assert_non_null(strstr(text, "by how much is not known"));
+    assert_non_null(strstr(tt_valuediff_say_counts(d, text), "2 with other bits"));
+    /* Rows and plots do not show what an error is at least. */
+    assert_true(isnan(d->stages[1].rel_l2) && isnan(d->stages[2].rel_l2));
+    tt_valuediff_free(d);
+    finish(&a, &b);
+}
+
+/* Data that cannot be read is counted for the side whose it is. */
+static void test_unreadable(void **state)
+{
+    side a, b;
+    (void)state;
+    for (int of_b = 0; of_b < 2; of_b++) {
+        begin(&a);
+        begin(&b);
+        step(&a, 0, 1);
+        step(&b, 0, 1);
+        made *x = value(&a, 0, "x", 16, 1), *y = value(&b, 0, "x", 16, 2);
+        x->v.known |= TT_KNOWN_DATA;
+        y->v.known |= TT_KNOWN_DATA;
+        (of_b ? y : x)->v.run = STEPS_MAX; /* `data` refuses it */
+        tt_valuediff *d = compare(&a, &b, &defaults);
+        assert_int_equal(d->counts[TT_VALUE_UNMEASURED], 1);
+        assert_int_equal(d->incomplete_a, !of_b);
+        assert_int_equal(d->incomplete_b, of_b);
+        tt_valuediff_free(d);
+        finish(&a, &b);
+    }
 }
 
 static void test_not_numbers(void **state)
@@ -584,6 +684,63 @@ static void test_steps(void **state)
     finish(&a, &b);
 }
 
+/* Records that may be of any position are compared with the end of the prompt, or with nothing. */
+static void test_places(void **state)
+{
+    static const tt_model model;
+    side a, b;
+    char text[TT_VALUEDIFF_SENTENCE];
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        begin(&a);
+        begin(&b);
+        /* A prompt of three, token by token, and one generated. */
+        for (int32_t i = 0; i < 4; i++) {
+            step(&a, i, 1);
+            a.dump->steps[i].phase = i < 3 ? TT_PHASE_PROMPT : TT_PHASE_GENERATE;
+            value(&a, 0, "x", 16, (float)i + 1);
+        }
+        step(&b, 0, 1);
+        b.dump->steps[0].tokens = NULL;
+        value(&b, 0, "x", 16, 3);
+        b.dump->places = TT_PLACES_UNKNOWN;
+        a.dump->model = how == 1 ? NULL : &model;
+        const tt_valuediff_options by_order = {.by_order = true};
+        tt_valuediff *d = compare(&a, &b, how == 2 ? &by_order : &defaults);
+        if (how == 0) {
+            assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_EQUAL);
+            assert_int_equal(d->compared, 1);
+            assert_int_equal(d->steps[2].pairing, TT_PAIR_BOTH);
+            assert_true(tt_valuediff_note(d, TT_VALUEDIFF_NOTES - 1, text));
+            assert_non_null(strstr(text, "position 2, where the other side's prompt ends"));
+        } else if (how == 1) {
+            assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_NOTHING);
+            assert_non_null(strstr(tt_valuediff_say(d, text), "is not known: UNMEASURED"));
+        } else {
+            assert_int_equal(d->compared, 1); /* as asked for: the first with the first */
+        }
+        tt_valuediff_free(d);
+        a.dump->model = NULL;
+        finish(&a, &b);
+    }
+    /* A prompt in one batch: its values are of all tokens, and none are compared. */
+    begin(&a);
+    begin(&b);
+    step(&a, 0, 3);
+    a.dump->steps[0].phase = TT_PHASE_PROMPT;
+    a.dump->model = &model;
+    value(&a, -1, "logits", 16, 1);
+    step(&b, 0, 1);
+    b.dump->places = TT_PLACES_UNKNOWN;
+    value(&b, -1, "logits", 16, 2);
+    tt_valuediff *d = compare(&a, &b, &defaults);
+    assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_NOTHING);
+    assert_int_equal(d->steps[0].pairing, TT_PAIR_BATCHES);
+    tt_valuediff_free(d);
+    a.dump->model = NULL;
+    finish(&a, &b);
+}
+
 /* Nothing that is on both sides is not "equal". */
 static void test_nothing(void **state)
 {
@@ -656,6 +813,8 @@ int main(void)
         cmocka_unit_test(test_occurrences), cmocka_unit_test(test_steps),
         cmocka_unit_test(test_nothing),     cmocka_unit_test(test_filters),
         cmocka_unit_test(test_choice),      cmocka_unit_test(test_no_jump),
+        cmocka_unit_test(test_other_bits),  cmocka_unit_test(test_other_bits_diverge),
+        cmocka_unit_test(test_unreadable),  cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

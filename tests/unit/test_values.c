@@ -4,6 +4,8 @@
 #include "../golden/synth_trace.c"
 #include "plan_trace.h"
 
+#include "export/bitnet.h"
+
 #include "analyze/values/values_first.h"
 #include "analyze/values/values_grid.h"
 #include "analyze/values/values_groups.h"
@@ -122,6 +124,22 @@ static const tt_values_query all;
 static const char *name_at(const tt_model *m, uint32_t run, uint32_t node)
 {
     return m->graphs[m->runs[run].graph].tensors[node].name;
+}
+
+/* --- exported --- */
+
+/* Fingerprints without BLAKE3 of runs outside any batch: an error that says so. */
+static void values_outside_batches_are_refused_by_name(void **state)
+{
+    opened o = open_odd(NULL, 0);
+    const tt_export_options options = {.all = true, .force = true};
+    tt_error err;
+    (void)state;
+    for (uint32_t i = 0; i < o.m->n_runs; i++)
+        o.m->runs[i].batch = TT_NONE;
+    assert_int_equal(tt_format_bitnet.write(o.m, "values-bitnet", &options, &err), TT_E_NOT_FOUND);
+    assert_non_null(strstr(err.message, "outside any batch has no BLAKE3"));
+    close_plan(&o);
 }
 
 /* --- first bad --- */
@@ -442,6 +460,7 @@ static int close_base(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_outside_batches_are_refused_by_name),
         cmocka_unit_test(a_healthy_trace_has_nothing_bad),
         cmocka_unit_test(a_nan_is_followed_to_where_it_was_born),
         cmocka_unit_test(caches_carry_it_to_later_batches),

@@ -83,7 +83,9 @@ tt_status tt_dump_data(tt_dump *d, const tt_dump_value *v, uint64_t first, size_
         n > v->print.n - first)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no data was kept of %.100s",
                             v->name);
-    return d->kind->data(d, v, first, n, out, err);
+    tt_status status = d->kind->data(d, v, first, n, out, err);
+    d->unreadable += status != TT_OK && status != TT_E_MEMORY;
+    return status;
 }
 
 void tt_dump_close(tt_dump *d)

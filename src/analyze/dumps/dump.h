@@ -72,6 +72,7 @@ typedef struct tt_dump_head {
     uint32_t batch;           /* of a trace: in tt_model.batches, or TT_NONE */
     uint32_t token;           /* what the commands call it (tt_model_token); TT_NONE: nothing */
     uint8_t phase;            /* enum tt_phase */
+    bool no_place;            /* nobody knows where it belongs: it is in no pair */
     uint64_t first, count;    /* private to the kind of dump: where its values are */
 } tt_dump_head;
 
@@ -86,6 +87,15 @@ typedef struct tt_dump_step {
 } tt_dump_step;
 
 typedef struct tt_dump tt_dump;
+
+/* What the positions of a folder's records are worth. BitNet.rs computes a prompt position by
+ * position, names each one's records "t0/..." and writes them over those before: what is left in
+ * the layers is of the last position, and says that it is of the first. */
+typedef enum tt_dump_places {
+    TT_PLACES_TOLD,   /* each step is where its records say */
+    TT_PLACES_FOUND,  /* such a folder; other records tell the last position: its step is there */
+    TT_PLACES_UNKNOWN /* such a folder of one step, which may be of any position */
+} tt_dump_places;
 
 /* A kind of dump. */
 typedef struct tt_dump_kind {
@@ -107,9 +117,11 @@ struct tt_dump {
     const tt_stages *stages;
     tt_dump_head *steps; /* in order; malloc'ed */
     size_t n_steps;
-    bool has_order;        /* the values of a step come in the order of execution */
-    bool has_inputs;       /* values know what they were computed from */
+    bool has_order;  /* the values of a step come in the order of execution */
+    bool has_inputs; /* values know what they were computed from */
+    tt_dump_places places;
     const tt_model *model; /* of a trace; else NULL */
+    uint64_t unreadable;   /* calls of tt_dump_data that failed: values with damaged data */
 };
 
 /* Of a trace, which is kept open by the caller, as the stages are. TT_OK also when no step has

@@ -19,6 +19,8 @@ typedef struct entry {
 typedef struct folder {
     char *path;
     tt_bitnet_folder read;
+    tt_dump_places places;
+    bool one_token; /* each step is of one */
     entry *entries; /* in the order of the dump */
 } folder;
 
@@ -189,6 +191,7 @@ static tt_status make_steps(tt_dump *d, const folder *f, tt_error *err)
         const tt_bitnet_record *r = &f->entries[i].item->record;
         if (i == 0 || !same_step(r, &f->entries[i - 1].item->record)) {
             tt_dump_head *head = &d->steps[d->n_steps++];
+            head->n_tokens = f->one_token;
             head->position = r->has_seq ? (int32_t)r->seq : TT_DUMP_POSITION_UNKNOWN;
             head->batch = TT_NONE;
             head->token = TT_NONE;
@@ -204,6 +207,7 @@ static tt_status read_folder(folder *f, const char *path, const tt_stages *stage
 {
     tt_status status = tt_bitnet_read(&f->read, path, err);
     if (status != TT_OK) return status;
+    f->places = tt_bitnet_settle(&f->read, &f->one_token);
     f->path = strdup(path);
     f->entries = calloc(f->read.n, sizeof *f->entries);
     if (!f->path || !f->entries)
@@ -226,6 +230,7 @@ tt_status tt_dump_of_bitnet(const char *path, const tt_stages *stages, tt_dump *
         return status == TT_OK ? tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory")
                                : status;
     }
+    d->places = f->places;
     status = make_steps(d, f, err);
     if (status == TT_OK)
         *out = d;

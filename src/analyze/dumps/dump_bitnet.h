@@ -3,6 +3,7 @@
 #define TT_ANALYZE_DUMP_BITNET_H
 
 #include "analyze/dumps/dump.h"
+#include "bitnet/read.h"
 
 /* Reads the whole folder; errors as tt_bitnet_read. One step for each seq, at that position;
  * records without one are a step of unknown position, the last. Values come by place in the network
@@ -12,5 +13,9 @@
  * closed with tt_dump_close; NULL on failure. */
 tt_status tt_dump_of_bitnet(const char *path, const tt_stages *stages, tt_dump **out,
                             tt_error *err);
+
+/* For it: finds out what the records' positions are worth, and gives those of which another one is
+ * known that. *one_token: each step is of one token. */
+tt_dump_places tt_bitnet_settle(tt_bitnet_folder *f, bool *one_token);
 
 #endif

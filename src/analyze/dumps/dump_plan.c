@@ -77,6 +77,14 @@ static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
     take_layer(n, has_layer, place.layer);
 }
 
+/* What the program told, in the map's word for it if it has another one. */
+static const char *told_stage(const tt_stages *stages, const char *told, tt_stage *out)
+{
+    if (tt_stages_rank(stages, told) != UINT32_MAX) return told;
+    *out = tt_stages_of(stages, told, "");
+    return tt_stages_rank(stages, out->name) == UINT32_MAX ? told : out->name;
+}
+
 bool tt_dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *stages,
                        tt_texts *texts, tt_dump_plan *out)
 {
@@ -91,7 +99,8 @@ bool tt_dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *st
         tt_dump_node *n = &out->nodes[node];
         tt_stage stage = tt_stages_of(stages, t->name, tt_dump_op_of(t));
         n->layer = t->stage ? t->stage_layer : stage.layer;
-        n->stage = tt_texts_keep(texts, t->stage ? t->stage : stage.name);
+        n->stage =
+            tt_texts_keep(texts, t->stage ? told_stage(stages, t->stage, &stage) : stage.name);
         n->coarsest_type = n->own_type = t->type_name;
         ok = n->stage != NULL;
         bool has_layer = n->layer != TT_STAGE_LAYER_UNKNOWN;

@@ -188,7 +188,12 @@ static bool note_first(walk *w, const tt_dump_step *s, size_t value, const tt_va
         d->has_first_unequal = true;
         d->first_unequal = *item;
     }
-    if (!unequal || item->verdict == TT_VALUE_CLOSE || d->has_first) return true;
+    bool diverges = tt_value_diverges(item->verdict);
+    if (diverges && item->verdict != TT_VALUE_OTHER_BITS && !d->has_first_certain) {
+        d->has_first_certain = true;
+        d->first_certain = *item;
+    }
+    if (!diverges || d->has_first) return true;
     d->has_first = true;
     d->first = *item;
     if (value >= s->n) return true;
@@ -228,7 +233,6 @@ static tt_status compare_pair(walk *w, const tt_dump_value *va, const tt_dump_va
     item->verdict =
         tt_value_judge(w->a, va, w->b, vb, w->o, &item->tolerance, &item->error, &problem);
     if (problem.status == TT_E_MEMORY) return no_memory(w);
-    if (problem.status != TT_OK) w->d->incomplete_a++; /* data that cannot be read */
     uint32_t na = w->a->steps[s->a].n_tokens, nb = w->b->steps[s->b].n_tokens;
     /* Of other batches, as far as anybody knows: rows of other tokens. */
     if (item->verdict == TT_VALUE_SHAPE && (!na || !nb)) item->verdict = TT_VALUE_UNMEASURED;
@@ -312,6 +316,7 @@ tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *
 {
     tt_valuediff *d = calloc(1, sizeof *d);
     walk w = {.d = d, .a = a, .b = b, .o = options, .err = err};
+    const uint64_t unreadable_a = a->unreadable, unreadable_b = b->unreadable;
     *out = NULL;
     if (d) d->memory = w.texts = calloc(1, sizeof *w.texts);
     if (!d || !w.texts) {
@@ -329,6 +334,8 @@ tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *
         if (options->progress) options->progress(options->context, w.pair + 1, d->n_steps);
     }
     tt_valuediff_tally_end(d);
+    d->incomplete_a += a->unreadable - unreadable_a;
+    d->incomplete_b += b->unreadable - unreadable_b;
     tt_dump_step_free(&w.step_a);
     tt_dump_step_free(&w.step_b);
     tt_blame_free(&w.blame);

@@ -5,6 +5,9 @@
  *
  *   equal       the same bits: same type, shape and hash, or the same BLAKE3 of float32
  *   close       other bits, within the tolerance
+ *   other_bits  other bits, and nothing that both sides know tells how far apart they are: the
+ *               hashes differ, no element that both know does, and statistics of the whole bound
+ *               the error only from below. It may be rounding, or all of it
  *   differs     beyond it; or, still within what rounding of all that came before may add up to,
  *               an error that this step alone makes: more than TT_VALUEDIFF_OWN times that of its
  *               inputs, and beyond the tolerance of its own types (`jump`)
@@ -43,12 +46,13 @@
 typedef enum tt_value_verdict {
     TT_VALUE_EQUAL,
     TT_VALUE_CLOSE,
+    TT_VALUE_OTHER_BITS,
     TT_VALUE_DIFFERS,
     TT_VALUE_NAN,
     TT_VALUE_SHAPE,
     TT_VALUE_UNMEASURED
 } tt_value_verdict;
-#define TT_VALUE_VERDICTS 6u
+#define TT_VALUE_VERDICTS 7u
 
 /* What the errors were taken from. */
 typedef enum tt_value_basis {
@@ -85,7 +89,8 @@ typedef struct tt_value_error {
     double rel_l2;          /* NAN: not known; may be infinite */
     double cosine;          /* NAN: not known */
     double rms_change;      /* (rms(b) - rms(a)) / rms(a); NAN: not known */
-    bool at_least;          /* rel_l2 is a bound from statistics, larger than what samples show */
+    bool at_least; /* rel_l2 is a bound from statistics, not less than what elements show */
+    bool shows;    /* an element that both sides know differs */
 } tt_value_error;
 
 typedef struct tt_valuediff_options {
@@ -189,7 +194,7 @@ typedef struct tt_valuediff_row {
 } tt_valuediff_row;
 
 typedef struct tt_valuediff {
-    const tt_dump *a, *b;
+    tt_dump *a, *b;
     bool by_order;     /* steps were put in pairs by their order: positions are not known */
     bool tokens_known; /* of all pairs both sides' tokens are known, and the same */
     tt_valuediff_step *steps;
@@ -209,8 +214,10 @@ typedef struct tt_valuediff {
     /* Among all, not only the items that were kept. */
     bool has_first_unequal; /* other bits, within the tolerance or not */
     tt_valuediff_item first_unequal;
-    bool has_first; /* the first that differs, is NaN or of another shape */
+    bool has_first; /* the first that diverges: see tt_value_diverges */
     tt_valuediff_item first;
+    bool has_first_certain; /* the first that does so by a known amount, not TT_VALUE_OTHER_BITS */
+    tt_valuediff_item first_certain;
     tt_valuediff_input *first_inputs;
     size_t n_first_inputs;
     bool first_reads_cache;
@@ -225,9 +232,10 @@ typedef struct tt_valuediff {
     void *memory; /* private */
 } tt_valuediff;
 
-/* Both dumps stay open until the comparison is freed. TT_OK also when nothing could be compared:
- * then compared is 0, which is not "equal". *out is freed with tt_valuediff_free; NULL on
- * failure. */
+/* Both dumps stay open until the comparison is freed. Of a folder with TT_PLACES_UNKNOWN the steps
+ * get the place where the other side's prompt ends, or none (tt_dump_head.no_place). TT_OK also
+ * when nothing could be compared: then compared is 0, which is not "equal". *out is freed with
+ * tt_valuediff_free; NULL on failure. */
 tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *options,
                             tt_valuediff **out, tt_error *err);
 void tt_valuediff_free(tt_valuediff *d);
@@ -237,7 +245,11 @@ void tt_valuediff_free(tt_valuediff *d);
  * docs/diff-values.md has the tables. Unknown types are taken as F32. */
 tt_tolerance tt_tolerance_of(const char *coarsest_type);
 tt_tolerance tt_tolerance_of_step(unsigned coarseness);
-/* "equal", "close", "differs", "nan", "shape", "unmeasured" */
+/* Whether the values are not equal and not close, by as much as is known. */
+bool tt_value_diverges(tt_value_verdict v);
+/* How many values of these counts do. */
+uint64_t tt_value_diverging(const uint64_t counts[TT_VALUE_VERDICTS]);
+/* "equal", "close", "other_bits", "differs", "nan", "shape", "unmeasured" */
 const char *tt_value_verdict_name(tt_value_verdict v);
 const char *
 tt_value_basis_name(tt_value_basis b); /* "none" "hash" "stats" "first" "samples" "data" */

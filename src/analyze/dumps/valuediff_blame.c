@@ -81,13 +81,17 @@ static tt_value_blame judge(const tt_valuediff_item *item, const tt_dump_value *
                             const tt_blame_state *from)
 {
     double size = size_of(item);
+    bool sized = item->verdict != TT_VALUE_OTHER_BITS;
     if (item->verdict == TT_VALUE_EQUAL || item->verdict == TT_VALUE_UNMEASURED)
         return TT_BLAME_NONE;
     if (isinf(from->rel_l2)) return TT_BLAME_INHERITED;
+    /* Of an error of unknown size only this is known: from the same inputs, it is made here. */
+    if (!sized && !from->bad && (from->close || from->rel_l2 > 0)) return TT_BLAME_UNKNOWN;
     /* Of an error without a size (an order, a choice of experts): the least change before it can
      * have made it. */
     if (item->error.basis == TT_BASIS_HASH && from->rel_l2 > 0) return TT_BLAME_INHERITED;
-    bool moves = is_moved(v, from), larger = !moves && size > TT_VALUEDIFF_OWN * from->rel_l2;
+    bool moves = is_moved(v, from),
+         larger = !moves && sized && size > TT_VALUEDIFF_OWN * from->rel_l2;
     if (from->bad && !larger) return TT_BLAME_INHERITED;
     if (from->unknown || (from->weak && (larger || from->rel_l2 == 0))) return TT_BLAME_UNKNOWN;
     /* Of inputs that are close, 0 is only what the elements that are known show. */
@@ -121,6 +125,10 @@ bool tt_blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned coars
         *own = from; /* those that read it are looked through to what it was computed from */
         own->computes |= v->ops_between || !tt_op_only_moves(v->op);
         if (!v->n_inputs) own->unknown = true;
+        return true;
+    }
+    if (item->verdict == TT_VALUE_OTHER_BITS) {
+        *own = (tt_blame_state){.unknown = true}; /* it may be of any size */
         return true;
     }
     *own = (tt_blame_state){

@@ -54,6 +54,7 @@ void tt_error_sums_end(const tt_error_sums *s, tt_value_error *out)
     out->worst = s->worst;
     out->worst_a = s->worst_a;
     out->worst_b = s->worst_b;
+    out->shows = s->dd > 0 || s->apart;
     out->rel_l2 = s->dd > 0 ? sqrt(s->dd) / sqrt(s->aa) : 0;
     /* Of numbers that are all zero there is no direction: the same one when both are. */
     out->cosine =
@@ -153,7 +154,7 @@ static void from_stats(const tt_dump_value *va, const tt_dump_value *vb, tt_valu
             out->worst = TT_VALUE_NONE; /* it is none of the elements that both know */
         }
     }
-    if (out->rel_l2 >= bound) return;
+    if (out->rel_l2 >= bound && out->basis != TT_BASIS_STATS) return;
     out->rel_l2 = bound;
     out->at_least = true;
 }

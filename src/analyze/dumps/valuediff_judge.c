@@ -25,8 +25,23 @@ tt_tolerance tt_tolerance_of_step(unsigned coarseness)
 
 const char *tt_value_verdict_name(tt_value_verdict v)
 {
-    static const char *const names[] = {"equal", "close", "differs", "nan", "shape", "unmeasured"};
+    static const char *const names[] = {"equal", "close", "other_bits", "differs",
+                                        "nan",   "shape", "unmeasured"};
     return names[v];
+}
+
+bool tt_value_diverges(tt_value_verdict v)
+{
+    return v == TT_VALUE_OTHER_BITS || v == TT_VALUE_DIFFERS || v == TT_VALUE_NAN ||
+           v == TT_VALUE_SHAPE;
+}
+
+uint64_t tt_value_diverging(const uint64_t counts[TT_VALUE_VERDICTS])
+{
+    uint64_t n = 0;
+    for (unsigned v = 0; v < TT_VALUE_VERDICTS; v++)
+        n += tt_value_diverges((tt_value_verdict)v) ? counts[v] : 0;
+    return n;
 }
 
 const char *tt_value_basis_name(tt_value_basis b)
@@ -115,6 +130,15 @@ static bool within(const tt_tolerance *t, const tt_value_error *e)
     return !(e->rel_l2 > t->rel_l2) && !(e->max_abs > t->max_abs) && !(e->cosine < t->cosine);
 }
 
+/* Whether something is known of how large the error is, not only of how large it is at least: all
+ * elements, or samples of all of the value; first elements, when the error shows in them. Those of
+ * which none differs say nothing of the others. */
+static bool is_sized(const tt_value_error *e, int bits)
+{
+    if (e->basis == TT_BASIS_DATA || e->basis == TT_BASIS_SAMPLES) return true;
+    return e->basis == TT_BASIS_FIRST && (bits < 0 || e->shows);
+}
+
 static tt_value_verdict apart(tt_dump *a, const tt_dump_value *va, tt_dump *b,
                               const tt_dump_value *vb, const tt_valuediff_options *o, int bits,
                               const tt_tolerance *t, tt_value_error *e, tt_error *err)
@@ -123,7 +147,7 @@ static tt_value_verdict apart(tt_dump *a, const tt_dump_value *va, tt_dump *b,
     if (e->basis == TT_BASIS_NONE) {
         if (bits < 0) return TT_VALUE_UNMEASURED;
         e->basis = TT_BASIS_HASH; /* other bits; by how much nobody knows */
-        return TT_VALUE_DIFFERS;
+        return o->exact ? TT_VALUE_DIFFERS : TT_VALUE_OTHER_BITS;
     }
     unsigned known = va->known & vb->known;
     if (known & TT_KNOWN_STATS && va->print.n_inf != vb->print.n_inf) {
@@ -136,7 +160,16 @@ static tt_value_verdict apart(tt_dump *a, const tt_dump_value *va, tt_dump *b,
     if (e->basis == TT_BASIS_DATA && e->max_abs == 0 && !o->exact) return TT_VALUE_CLOSE;
     if (o->exact && bits < 0 && e->basis != TT_BASIS_DATA && within(t, e))
         return TT_VALUE_UNMEASURED; /* samples alone do not show that all are alike */
-    return !o->exact && within(t, e) ? TT_VALUE_CLOSE : TT_VALUE_DIFFERS;
+    if (o->exact || !within(t, e)) return TT_VALUE_DIFFERS;
+    if (is_sized(e, bits)) return TT_VALUE_CLOSE;
+    if (bits == 0) {
+        /* Of elements that are all alike, no error may be taken: it is in those that are unknown.
+         */
+        e->at_least = true;
+        e->cosine = NAN;
+        return TT_VALUE_OTHER_BITS;
+    }
+    return TT_VALUE_UNMEASURED; /* statistics that agree prove nothing */
 }
 
 tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
@@ -155,8 +188,8 @@ tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
         return is_padded(va, vb) || are_others(va, vb) ? TT_VALUE_UNMEASURED : TT_VALUE_SHAPE;
     int bits = same_bits(va, vb);
     if (bits == 1) {
-        *error =
-            (tt_value_error){TT_BASIS_HASH, va->print.n, 0, TT_VALUE_NONE, 0, 0, 0, 1, 0, false};
+        *error = (tt_value_error){
+            .basis = TT_BASIS_HASH, .n_compared = va->print.n, .worst = TT_VALUE_NONE, .cosine = 1};
         return TT_VALUE_EQUAL;
     }
     if (bits == 0 && are_integers(va, vb)) {

@@ -23,6 +23,12 @@ static bool grow(void *list, size_t n, size_t *capacity, size_t size)
 #define ROWS_MAX 4096u
 #define DEPTH_MAX ((size_t)1 << 20)
 
+/* What rows and plots show: not what an error is at least, of which nothing else is known. */
+static double size_of(const tt_valuediff_item *i)
+{
+    return i->verdict == TT_VALUE_OTHER_BITS ? NAN : i->error.rel_l2;
+}
+
 static bool put_depth(tt_valuediff *d, tt_valuediff_tally *t, const tt_valuediff_item *i,
                       bool behind)
 {
@@ -40,8 +46,8 @@ static bool put_depth(tt_valuediff *d, tt_valuediff_tally *t, const tt_valuediff
             .pair = i->pair, .layer = i->layer, .behind = behind, .rel_l2 = NAN, .cosine_gap = NAN};
     }
     row->counts[i->verdict]++;
-    if (!isnan(i->error.rel_l2) && !(row->rel_l2 >= i->error.rel_l2)) {
-        row->rel_l2 = i->error.rel_l2;
+    if (!isnan(size_of(i)) && !(row->rel_l2 >= size_of(i))) {
+        row->rel_l2 = size_of(i);
         row->stage = i->stage;
     }
     row->cosine_gap = tt_larger(row->cosine_gap, tt_cosine_gap(i->error.cosine));
@@ -51,8 +57,8 @@ static bool put_depth(tt_valuediff *d, tt_valuediff_tally *t, const tt_valuediff
 static void put(tt_valuediff_row *r, const tt_valuediff_item *i)
 {
     r->counts[i->verdict]++;
-    if (!isnan(i->error.rel_l2) && !(r->rel_l2 >= i->error.rel_l2)) {
-        r->rel_l2 = i->error.rel_l2;
+    if (!isnan(size_of(i)) && !(r->rel_l2 >= size_of(i))) {
+        r->rel_l2 = size_of(i);
         r->worst_pair = i->pair;
     }
     r->max_abs = tt_larger(r->max_abs, i->error.max_abs);
@@ -94,7 +100,7 @@ bool tt_valuediff_tally_item(tt_valuediff *d, tt_valuediff_tally *t, const tt_va
     if (i->layer >= 0) t->behind = true;
     d->counts[i->verdict]++;
     d->steps[i->pair].counts[i->verdict]++;
-    d->steps[i->pair].worst_rel_l2 = tt_larger(d->steps[i->pair].worst_rel_l2, i->error.rel_l2);
+    d->steps[i->pair].worst_rel_l2 = tt_larger(d->steps[i->pair].worst_rel_l2, size_of(i));
     if (i->verdict != TT_VALUE_UNMEASURED) d->compared++;
     if (!put_depth(d, t, i, behind) || !put_layer(d, t, i, behind)) return false;
     for (size_t k = 0; k < d->n_stages; k++) {

@@ -15,6 +15,7 @@ static bool has_place(const tt_dump_head *h)
 
 static bool same_place(const tt_dump_head *a, const tt_dump_head *b)
 {
+    if (a->no_place || b->no_place) return false;
     if (a->position != b->position || a->sequence != b->sequence) return false;
     return a->n_tokens == b->n_tokens || !a->n_tokens || !b->n_tokens;
 }
@@ -52,8 +53,9 @@ static uint32_t partner_of(const tt_valuediff *d, const tt_dump_head *a, uint32_
 static bool overlap(const tt_dump_head *a, const tt_dump_head *b)
 {
     int64_t na = a->n_tokens ? a->n_tokens : 1, nb = b->n_tokens ? b->n_tokens : 1;
-    return has_place(a) && has_place(b) && a->sequence == b->sequence &&
-           a->position < b->position + nb && b->position < a->position + na;
+    return has_place(a) && has_place(b) && !a->no_place && !b->no_place &&
+           a->sequence == b->sequence && a->position < b->position + nb &&
+           b->position < a->position + na;
 }
 
 static tt_valuediff_step *add(tt_valuediff *d, tt_valuediff_pairing pairing, uint32_t a, uint32_t b)
@@ -145,9 +147,39 @@ static void pair_by_place(tt_valuediff *d)
     mark_batches(d);
 }
 
+/* The last position of the text that the trace began with; TT_DUMP_POSITION_UNKNOWN. */
+static int32_t end_of_prompt(const tt_dump *d)
+{
+    int64_t last = TT_DUMP_POSITION_UNKNOWN;
+    for (size_t i = 0; i < d->n_steps && d->steps[i].phase == TT_PHASE_PROMPT; i++) {
+        const tt_dump_head *h = &d->steps[i];
+        if (!has_place(h) || h->sequence != d->steps[0].sequence) break;
+        if (i > 0 && h->position != last + 1) break; /* another text, or a warm-up before */
+        last = (int64_t)h->position + (h->n_tokens ? h->n_tokens : 1) - 1;
+    }
+    return last > INT32_MAX ? TT_DUMP_POSITION_UNKNOWN : (int32_t)last;
+}
+
+/* Records that may be of any position are of the end of the other side's prompt, as its writer
+ * stopped there; where that is not known, of none. */
+static void place_records(tt_dump *d, const tt_dump *other)
+{
+    if (d->places != TT_PLACES_UNKNOWN || other->places == TT_PLACES_UNKNOWN) return;
+    int32_t last = other->model ? end_of_prompt(other) : TT_DUMP_POSITION_UNKNOWN;
+    if (!other->model && other->n_steps == 1) return; /* one against one */
+    for (size_t i = 0; i < d->n_steps; i++) {
+        d->steps[i].no_place = last == TT_DUMP_POSITION_UNKNOWN;
+        if (!d->steps[i].no_place) d->steps[i].position = last;
+    }
+}
+
 bool tt_valuediff_pair_steps(tt_valuediff *d, const tt_valuediff_options *o)
 {
     bool places = true;
+    if (!o->by_order) {
+        place_records(d->a, d->b);
+        place_records(d->b, d->a);
+    }
     size_t most = d->a->n_steps + d->b->n_steps;
     d->steps = calloc(most ? most : 1, sizeof *d->steps);
     if (!d->steps) return false;

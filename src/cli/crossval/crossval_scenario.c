@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,11 +93,14 @@ static void tell(tt_cv_scenario *c)
                    e->counts[TT_VALUE_UNMEASURED], e->n_steps_compared, e->n_steps_alone);
     else if (e->state == TT_SCENARIO_UNMEASURED)
         tt_log_say(log, e->name, "UNMEASURED: %s", e->cause);
-    else if (e->state == TT_SCENARIO_DIVERGED)
+    else if (e->state == TT_SCENARIO_DIVERGED) {
+        char error[32] = "not known";
+        if (!isnan(f->rel_l2)) (void)snprintf(error, sizeof error, "%.3g", f->rel_l2);
         tt_log_say(log, e->name,
                    "DIVERGED first at position %" PRId32 ", layer %" PRId32
-                   ", %s (%s, relative error %.3g)",
-                   f->position, f->layer, f->stage, tt_value_verdict_name(f->verdict), f->rel_l2);
+                   ", %s (%s, relative error %s)",
+                   f->position, f->layer, f->stage, tt_value_verdict_name(f->verdict), error);
+    }
 }
 
 void tt_crossval_scenario_run(tt_crossval *x, size_t number)

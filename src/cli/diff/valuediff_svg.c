@@ -78,9 +78,7 @@ static void lines(const tt_valuediff *d, double step, FILE *out)
         if (open) fprintf(out, "\"/>\n");
         for (; i < end; i++) {
             const tt_valuediff_depth *p = &d->depth[i];
-            if (!p->counts[TT_VALUE_DIFFERS] && !p->counts[TT_VALUE_NAN] &&
-                !p->counts[TT_VALUE_SHAPE])
-                continue;
+            if (!tt_value_diverging(p->counts)) continue;
             fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/>\n",
                     LEFT + step * ((double)column_of(d, p) + 0.5),
                     y_of(p->counts[TT_VALUE_NAN] ? INFINITY : p->rel_l2));

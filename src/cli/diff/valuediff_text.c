@@ -72,6 +72,13 @@ static bool go_on(const tt_valuediff_view *v, const tt_diff_sink *to, size_t i, 
     return i != shown(v, n) || to->more(to->context, n - i, "");
 }
 
+static const char *verdict(tt_value_verdict v)
+{
+    return v == TT_VALUE_UNMEASURED   ? "UNMEASURED"
+           : v == TT_VALUE_OTHER_BITS ? "other bits"
+                                      : tt_value_verdict_name(v);
+}
+
 static void inputs(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
     static const tt_diff_column columns[] = {{"INPUT", false, false},
@@ -89,15 +96,15 @@ static void inputs(const tt_valuediff_view *v, const tt_diff_sink *to)
         (void)snprintf(layer, sizeof layer, "%" PRId32, in->layer);
         (void)snprintf(stage, sizeof stage, in->occurrence ? "%s (no. %" PRIu32 ")" : "%s",
                        in->stage, in->occurrence + 1);
-        const char *cells[] = {stage, in->layer >= 0 ? layer : "", in->name,
-                               tt_value_verdict_name(in->verdict), figure(rel, in->rel_l2)};
+        const char *cells[] = {stage, in->layer >= 0 ? layer : "", in->name, verdict(in->verdict),
+                               figure(rel, in->rel_l2)};
         to->row(to->context, cells, NAN, in->verdict != TT_VALUE_EQUAL);
     }
     if (d->first_reads_cache) {
         (void)snprintf(layer, sizeof layer, "%" PRId32, d->first.layer);
-        const char *cells[] = {
-            "KV cache", d->first.layer >= 0 ? layer : "", "keys and values of earlier batches",
-            tt_value_verdict_name(d->first_cache), figure(rel, d->first_cache_rel_l2)};
+        const char *cells[] = {"KV cache", d->first.layer >= 0 ? layer : "",
+                               "keys and values of earlier batches", verdict(d->first_cache),
+                               figure(rel, d->first_cache_rel_l2)};
         to->row(to->context, cells, NAN, d->first_cache != TT_VALUE_EQUAL);
     }
     to->table_end(to->context);
@@ -133,8 +140,7 @@ static void depth(const tt_valuediff_view *v, const tt_diff_sink *to)
     to->table(to->context, columns, 8, NULL);
     for (size_t i = 0; i < d->n_layers; i++) {
         const tt_valuediff_row *r = &d->layers[i];
-        uint64_t not =
-            r->counts[TT_VALUE_DIFFERS] + r->counts[TT_VALUE_NAN] + r->counts[TT_VALUE_SHAPE];
+        uint64_t not = tt_value_diverging(r->counts);
         const char *cells[] = {tt_valuediff_layer(r->layer, r->behind, name),
                                r->counts[TT_VALUE_NAN] ? "NaN" : figure(cell[0], r->rel_l2),
                                bar(blocks, r->counts[TT_VALUE_NAN] ? 1 : r->rel_l2),
@@ -162,8 +168,7 @@ static void stages(const tt_valuediff_view *v, const tt_diff_sink *to)
     const tt_valuediff_view all = {d, {v->paths[0], v->paths[1]}, STAGES_SHOWN};
     for (size_t i = 0; i < d->n_stages && go_on(&all, to, i, d->n_stages); i++) {
         const tt_valuediff_row *r = &d->stages[i];
-        uint64_t not =
-            r->counts[TT_VALUE_DIFFERS] + r->counts[TT_VALUE_NAN] + r->counts[TT_VALUE_SHAPE];
+        uint64_t not = tt_value_diverging(r->counts);
         const char *cells[] = {
             r->stage,
             figure(cell[0], r->rel_l2),
@@ -199,23 +204,21 @@ static void items(const tt_valuediff_view *v, const tt_diff_sink *to)
     to->table(to->context, columns, 10, NULL);
     for (size_t i = 0; i < d->n_items && go_on(v, to, i, d->n_items); i++) {
         const tt_valuediff_item *it = &d->items[i];
-        bool bad = it->verdict != TT_VALUE_EQUAL && it->verdict != TT_VALUE_CLOSE &&
-                   it->verdict != TT_VALUE_UNMEASURED;
+        bool bad = tt_value_diverges(it->verdict);
         (void)snprintf(cell[1], CELL, "%" PRId32, it->layer);
         (void)snprintf(cell[2], CELL, it->occurrence ? "%s (no. %" PRIu32 ")" : "%s", it->stage,
                        it->occurrence + 1);
-        bool judged = it->verdict == TT_VALUE_CLOSE || it->verdict == TT_VALUE_DIFFERS;
-        const char *cells[] = {
-            position(cell[0], d, it->pair),
-            it->layer >= 0 ? cell[1] : "",
-            cell[2],
-            it->a.present ? it->a.name : it->b.name,
-            it->verdict == TT_VALUE_UNMEASURED ? "UNMEASURED" : tt_value_verdict_name(it->verdict),
-            bound(cell[3], &it->error),
-            figure(cell[4], tt_cosine_gap(it->error.cosine)),
-            figure(cell[5], it->error.max_abs),
-            judged ? figure(cell[6], it->tolerance.rel_l2) : "",
-            blame(it)};
+        bool judged = it->verdict >= TT_VALUE_CLOSE && it->verdict <= TT_VALUE_DIFFERS;
+        const char *cells[] = {position(cell[0], d, it->pair),
+                               it->layer >= 0 ? cell[1] : "",
+                               cell[2],
+                               it->a.present ? it->a.name : it->b.name,
+                               verdict(it->verdict),
+                               bound(cell[3], &it->error),
+                               figure(cell[4], tt_cosine_gap(it->error.cosine)),
+                               figure(cell[5], it->error.max_abs),
+                               judged ? figure(cell[6], it->tolerance.rel_l2) : "",
+                               blame(it)};
         to->row(to->context, cells, NAN, bad);
     }
     to->table_end(to->context);

@@ -21,7 +21,7 @@ const PAIRINGS: Record<ValueStep["pairing"], string> = {
 };
 
 function worst(counts: ValueStep["counts"]): Verdict {
-  return (["nan", "shape", "differs", "close", "equal"] as const).find((v) => counts[v] > 0) ?? "unmeasured";
+  return (["nan", "shape", "differs", "other_bits", "close", "equal"] as const).find((v) => counts[v] > 0) ?? "unmeasured";
 }
 
 function stepName(s: ValueStep): string {
@@ -51,6 +51,13 @@ function paintStep(c: CanvasRenderingContext2D, s: ValueStep, x: number, w: numb
     c.fillStyle = themeColour("--ink-2");
     c.fillRect(x, STRIP_HEIGHT / 2, w, 1);
     if (s.pairing === "tokens") c.fillRect(x, STRIP_HEIGHT / 2 - 5, w, 1);
+    return;
+  }
+  if (verdict === "other_bits") {
+    // Two marks with a gap: it differs, and the height between is not known.
+    c.fillStyle = themeColour("--mark");
+    c.fillRect(x, 0, w, 3);
+    c.fillRect(x, STRIP_HEIGHT - 4, w, 3);
     return;
   }
   if (verdict === "nan" || verdict === "shape") {

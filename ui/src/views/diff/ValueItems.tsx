@@ -11,7 +11,7 @@ const COLUMNS: Column<ValueItem>[] = [
   { id: "name", title: "Output of A", width: 130, cell: (i) => (i.a ? plainName(i.a.name) : "UNMEASURED"), tip: (i) => i.a?.name },
   { id: "verdict", title: "Verdict", width: 110, cell: (i) => <span class={`diff-value-${i.verdict}`}>{VERDICTS[i.verdict]}</span> },
   { id: "blame", title: "The error is", width: 100, hint: "Own: its inputs are equal, or much closer. Inherited: an input has an error of this size.", cell: (i) => BLAMES[i.blame] },
-  { id: "rel_l2", title: "Relative L2", width: 100, number: true, cell: (i) => errorText(i.rel_l2, i.rel_l2_infinite) },
+  { id: "rel_l2", title: "Relative L2", width: 100, number: true, cell: (i) => errorText(i.rel_l2, i.rel_l2_infinite, i.rel_l2_at_least) },
   { id: "input", title: "Of its inputs", width: 100, number: true, cell: (i) => errorText(i.input_rel_l2) },
   { id: "gap", title: "1 - cosine", width: 90, number: true, cell: (i) => (i.cosine === null ? "not known" : errorText(Math.max(0, 1 - i.cosine))) },
   { id: "max_abs", title: "Max abs", width: 90, number: true, cell: (i) => errorText(i.max_abs) },

@@ -23,7 +23,7 @@ async function chooseItem(now: Traces, item: ValueItem): Promise<void> {
   if (!at) return;
   const layer = item.layer !== null && item.layer >= 0 ? item.layer : null;
   select({ trace: now[side], token: at.token, layer, op: null, tensor: null, time: null, region: null });
-  announce(`${plainName(at.name)}: ${VERDICTS[item.verdict]}, ${errorText(item.rel_l2, item.rel_l2_infinite)} ${BLAMES[item.blame]}`);
+  announce(`${plainName(at.name)}: ${VERDICTS[item.verdict]}, ${errorText(item.rel_l2, item.rel_l2_infinite, item.rel_l2_at_least)} ${BLAMES[item.blame]}`);
   if (at.run === null || at.node === null) return;
   try {
     const found = await getJson<OfOp>(ofTrace(now[side], "values/op"), { run: at.run, node: at.node });

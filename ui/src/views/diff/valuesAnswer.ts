@@ -1,6 +1,6 @@
 // What `diff/values` answers (docs/api-http.md): `tensortrace diff --values --json`.
 
-export type Verdict = "equal" | "close" | "differs" | "nan" | "shape" | "unmeasured";
+export type Verdict = "equal" | "close" | "other_bits" | "differs" | "nan" | "shape" | "unmeasured";
 export type Blame = "none" | "own" | "inherited" | "unknown";
 export type Counts = Readonly<Record<Verdict, number>>;
 
@@ -29,6 +29,8 @@ export interface ValueItem {
   readonly basis: string;
   readonly rel_l2: number | null;
   readonly rel_l2_infinite: boolean;
+  /** rel_l2 is a lower bound. */
+  readonly rel_l2_at_least: boolean;
   readonly cosine: number | null;
   readonly max_abs: number | null;
   readonly input_rel_l2: number | null;
@@ -84,6 +86,7 @@ export interface ValueDiff {
 export const VERDICTS: Record<Verdict, string> = {
   equal: "equal",
   close: "close",
+  other_bits: "other bits",
   differs: "differs",
   nan: "NaN",
   shape: "other shape",
@@ -117,8 +120,9 @@ export function depthWords(name: string): string {
 }
 
 /** 1.2e-3; an error of nothing against something is infinite. */
-export function errorText(v: number | null | undefined, infinite = false): string {
+export function errorText(v: number | null | undefined, infinite = false, atLeast = false): string {
   if (infinite) return "infinite";
+  if (atLeast && typeof v === "number") return `≥ ${errorText(v)}`;
   if (v === null || v === undefined) return "not known";
   return v === 0 ? "0" : v >= 0.001 && v < 1000 ? v.toPrecision(3) : v.toExponential(1);
 }
