@@ -108,7 +108,7 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
                                      __builtin_frame_address(0), NULL)
                      : 0;
     int status = real(graph, plan);
-    if (run) tt_lane_run_over(run);
+    if (run) tt_lanes_run_over(run);
     if (run && status == 0) tt_lane_take_last(run);
     if (run) tt_runs_end(r, run, observed, status);
     return status;

@@ -147,20 +147,14 @@ uint64_t tt_lane_begin_afresh(tt_lane *l)
     return now;
 }
 
-void tt_lane_run_over(uint32_t run)
-{
-    tt_lane *l = &tt_lane_self;
-    if (l->run == run) end_op(l, tt_ticks());
-}
-
 /* The last op of each other thread: it has ended, as the graph has, and its thread does not touch
  * the record again. */
-static void end_last_ops(uint32_t run)
+static void end_last_ops(uint32_t run, uint64_t now)
 {
     tt_recorder *r = tt_process_recorder_if_open();
     if (!r) return;
     tt_area_map *map = tt_recorder_area(r);
-    uint64_t now = tt_ticks(), mask = map->area->ring_records - 1;
+    uint64_t mask = map->area->ring_records - 1;
     for (uint32_t i = 0; i < tt_area_rings_used(map); i++) {
         tt_ring *ring = &map->rings[i];
         /* The drain leaves the last record of a ring alone while that has an owner. */
@@ -173,10 +167,17 @@ static void end_last_ops(uint32_t run)
     }
 }
 
+void tt_lanes_run_over(uint32_t run)
+{
+    tt_lane *l = &tt_lane_self;
+    uint64_t now = tt_ticks();
+    if (l->run == run) end_op(l, now);
+    if (atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed)) end_last_ops(run, now);
+}
+
 bool tt_lanes_run_end(uint32_t run)
 {
     bool was_under_way = false;
-    if (atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed)) end_last_ops(run);
     (void)pthread_rwlock_wrlock(&runs_lock);
     for (uint32_t i = 0; !was_under_way && i < runs_used; i++) {
         if (runs[i].run != run) continue;

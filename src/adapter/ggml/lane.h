@@ -56,9 +56,9 @@ void tt_lanes_prepare(void);
  * by an exception or a longjmp, are dropped. False when too many are under way. */
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
                         uint64_t token, const void *frame, const tt_engine *e);
-/* This thread's part of the run is over; on the thread that called for it, before tt_lanes_run_end.
- */
-void tt_lane_run_over(uint32_t run);
+/* The run's graph has been computed: its last ops end. On the thread that called for it, before
+ * tt_lanes_run_end. */
+void tt_lanes_run_over(uint32_t run);
 /* False when the run is not under way any more. */
 bool tt_lanes_run_end(uint32_t run);
 /* The engine's barriers between ops do not pass the hooks: an op is known to end only where its
