@@ -6,7 +6,7 @@
 /* More pieces than this are joined one by one. */
 #define UNIFORM_LANES_MAX TT_OPS_LANE_MAX
 
-static void add_piece(tt_join *j, const tt_piece_ops *p)
+static void add_piece(tt_join *j, const tt_run *run, const tt_piece_ops *p)
 {
     const uint32_t n_nodes = j->graph->n_nodes;
     for (size_t i = 0; i < p->n; i++) {
@@ -28,6 +28,7 @@ static void add_piece(tt_join *j, const tt_piece_ops *p)
         op->lanes++;
         op->covers = p->covers[i];
         op->open |= p->open;
+        op->bent |= !p->open && tt_times_are_bent(run, p->tick_shift, start, arrive, release);
     }
 }
 
@@ -71,17 +72,19 @@ static bool is_uniform(const tt_join *j, size_t n)
 }
 
 /* The same as add_piece for each lane, without looking where an op was left. */
-static void add_uniform(tt_join *j, size_t n_lanes)
+static void add_uniform(tt_join *j, const tt_run *run, size_t n_lanes)
 {
     const tt_piece_ops *lanes = j->lanes;
     const size_t n = lanes[0].n;
     for (size_t i = 0; i < n; i++) {
         uint64_t start = lanes[0].start[i], arrive = lanes[0].arrive[i];
         uint64_t release = lanes[0].release[i], busy = arrive - start, wait = release - arrive;
+        bool bent = tt_times_are_bent(run, lanes[0].tick_shift, start, arrive, release);
         for (size_t l = 1; l < n_lanes; l++) {
             uint64_t s = lanes[l].start[i], a = lanes[l].arrive[i], r = lanes[l].release[i];
             busy += a - s;
             wait += r - a;
+            bent |= tt_times_are_bent(run, lanes[l].tick_shift, s, a, r);
             start = s < start ? s : start;
             arrive = a > arrive ? a : arrive;
             release = r > release ? r : release;
@@ -93,21 +96,22 @@ static void add_uniform(tt_join *j, size_t n_lanes)
                                                .wait = wait,
                                                .stamp = j->stamp,
                                                .lanes = (uint32_t)n_lanes,
-                                               .covers = lanes[0].covers[i]};
+                                               .covers = lanes[0].covers[i],
+                                               .bent = bent};
     }
     memcpy(j->touched, lanes[0].node, n * sizeof *j->touched);
     j->n_touched = (uint32_t)n;
 }
 
-static tt_status add_one_by_one(tt_join *j, const tt_model *m, const tt_piece *pieces, size_t n,
-                                tt_error *err)
+static tt_status add_one_by_one(tt_join *j, const tt_model *m, const tt_run *run,
+                                const tt_piece *pieces, size_t n, tt_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         tt_piece_ops p;
         tt_status status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (j->graph)
-            add_piece(j, &p);
+            add_piece(j, run, &p);
         else
             j->stray += p.n;
     }
@@ -137,11 +141,11 @@ tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err
         status = tt_pieces_get_together(m->pieces, pieces, n, j->lanes, &together, err);
         if (status != TT_OK) return status;
         if (together && is_uniform(j, n)) {
-            add_uniform(j, n);
+            add_uniform(j, r, n);
             return TT_OK;
         }
     }
-    return add_one_by_one(j, m, pieces, n, err);
+    return add_one_by_one(j, m, r, pieces, n, err);
 }
 
 void tt_join_free(tt_join *j)

@@ -18,6 +18,7 @@ typedef struct tt_joined {
     uint32_t lanes;   /* records */
     uint8_t covers;
     bool open; /* the end was not seen on some lane */
+    bool bent; /* tt_times_are_bent on some lane */
 } tt_joined;
 
 /* Zero-filled is empty and ready. Memory is kept from run to run. */
@@ -36,6 +37,18 @@ typedef struct tt_join {
 /* Joins the run with that index in m->runs. */
 tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err);
 void tt_join_free(tt_join *j);
+
+/* Whether a record with an end has times that cannot be: they fall, or lie outside of its run.
+ * `shift`: the piece's tick_shift. */
+static inline bool tt_times_are_bent(const tt_run *r, unsigned shift, uint64_t start,
+                                     uint64_t arrive, uint64_t release)
+{
+    if (start > arrive || arrive > release) return true;
+    /* Ops of programs that tell them themselves are of no run that begins and ends. */
+    return r->observed != TT_OBSERVED_PROGRAM &&
+           (start >> shift < r->begin_ticks >> shift ||
+            (r->ended && arrive >> shift > r->end_ticks >> shift));
+}
 
 /* Time of the op: from the first lane that began to the last that had done its work.
  * 0 when its end was not seen, or when the times make no sense. */

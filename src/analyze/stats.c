@@ -176,6 +176,23 @@ const tt_stats_row *tt_stats_total(const tt_stats *s)
     return &s->total;
 }
 
+bool tt_stats_flaws(const tt_stats_row *total, char *text)
+{
+    const uint64_t open = total->count - total->timed, bent = total->bent;
+    int n = 0;
+    if (open)
+        n = snprintf(text, TT_STATS_FLAWS_TEXT,
+                     "%" PRIu64 " of %" PRIu64 " ops have no end: they are counted, but no time "
+                     "above holds them",
+                     open, total->count);
+    if (bent && n >= 0)
+        (void)snprintf(text + n, TT_STATS_FLAWS_TEXT - (size_t)n,
+                       "%s%" PRIu64 " of %" PRIu64 " ops have times outside of their graph "
+                       "computation: the times above are wrong by theirs (see `verify`)",
+                       open ? "; " : "", bent, total->count);
+    return open || bent;
+}
+
 uint64_t tt_stats_stray(const tt_stats *s)
 {
     return s->stray;

@@ -42,8 +42,9 @@ typedef struct tt_stats_row {
     int64_t number;  /* of a layer, thread or token; -1: none */
     uint64_t count;
     uint64_t timed; /* of these: the others' ends were not seen, they have no times */
+    uint64_t bent;  /* of the timed: their times fall, or lie outside of their run */
     double total_ns, mean_ns, p50_ns, p95_ns, max_ns;
-    double busy_ns, wait_ns;
+    double busy_ns, wait_ns; /* wait_ns: NAN when waits were not observed */
     uint64_t weight_bytes; /* read from weights */
     bool at_most;          /* an upper bound: not all rows or experts picked are known */
     tt_stats_cell *series; /* with tt_stats_keep_series, by bucket; else NULL */
@@ -113,6 +114,10 @@ void tt_stats_sort_rows(tt_stats_row *rows, size_t n, tt_stats_sort sort);
 const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n);
 /* All ops that passed the filter, each once, whatever the rows are by. */
 const tt_stats_row *tt_stats_total(const tt_stats *s);
+/* What is to be said of the total before its times are believed: ops without an end, and ops with
+ * times that cannot be. False: nothing. `text` has room for TT_STATS_FLAWS_TEXT bytes. */
+#define TT_STATS_FLAWS_TEXT 256u
+bool tt_stats_flaws(const tt_stats_row *total, char *text);
 /* Records without a known run, graph or node, left out. */
 uint64_t tt_stats_stray(const tt_stats *s);
 /* After the walk: the rows in no particular order, for readers on several threads. */

@@ -2,6 +2,7 @@
 #include "analyze/access.h"
 #include "analyze/stats_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define PROGRESS_EVERY 64u
@@ -33,6 +34,7 @@ static inline void add(const tt_stats *s, tt_stats_row *row, const tt_joined *op
     row->count++;
     if (!op->open) {
         tt_quantiles_add(&row->ticks, ticks);
+        row->bent += op->bent;
         row->timed_weight_bytes += bytes;
         if (s->axis.n_buckets) add_to_series(s, row, ticks, bytes);
     }
@@ -49,6 +51,7 @@ static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *
         total->series[i].weight_bytes += row->series[i].weight_bytes;
     }
     total->count += row->count;
+    total->bent += row->bent;
     tt_quantiles_merge(&total->ticks, &row->ticks);
     total->timed_weight_bytes += row->timed_weight_bytes;
     total->busy_ticks += row->busy_ticks;
@@ -82,7 +85,7 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
     row->p95_ns = tt_quantiles_at(&row->ticks, 0.95) * m->clock.ns_per_tick;
     row->max_ns = tt_model_span_ns(m, row->ticks.max);
     row->busy_ns = tt_model_span_ns(m, row->busy_ticks);
-    row->wait_ns = tt_model_span_ns(m, row->wait_ticks);
+    row->wait_ns = m->waits_unknown ? NAN : tt_model_span_ns(m, row->wait_ticks);
     tt_quantiles_free(&row->ticks);
 }
 
@@ -186,7 +189,10 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
             if (!info->passes || (s->in_time && !in_time(s, p.start[k]))) continue;
             const tt_joined own = {.busy = p.arrive[k] - p.start[k],
                                    .wait = p.release[k] - p.arrive[k],
-                                   .open = p.open};
+                                   .open = p.open,
+                                   .bent = !p.open && tt_times_are_bent(run, p.tick_shift,
+                                                                        p.start[k], p.arrive[k],
+                                                                        p.release[k])};
             add(s, &s->rows[row], &own, own.busy, 0, false);
         }
     }

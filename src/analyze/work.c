@@ -230,13 +230,15 @@ static bool make_room(walk *w, uint32_t n_nodes, uint32_t lanes)
     return true;
 }
 
-static void add_lane(walk *w, const tt_piece_ops *p, tt_work_window *v)
+static void add_lane(walk *w, const tt_run *run, const tt_piece_ops *p, tt_work_window *v)
 {
     tt_work *work = w->work;
     uint64_t busy = 0, wait = 0;
     for (size_t i = 0; i < p->n; i++) {
         busy += p->arrive[i] - p->start[i];
         wait += p->release[i] - p->arrive[i];
+        work->bent_records += !p->open && tt_times_are_bent(run, p->tick_shift, p->start[i],
+                                                            p->arrive[i], p->release[i]);
     }
     if (p->open) {
         work->open_records += p->n;
@@ -302,7 +304,7 @@ static tt_status add_pieces(walk *w, const tt_run *run, tt_work_window *v, tt_er
             tt_piece_ops p;
             status = tt_pieces_get(w->m->pieces, &pieces[i], &p, err);
             if (status != TT_OK) return status;
-            if (pass == 0) add_lane(w, &p, v);
+            if (pass == 0) add_lane(w, run, &p, v);
             if (pass == 0 && lanes > 1) note_last(w, &p);
             if (pass == 1) add_waits(w, &p);
         }

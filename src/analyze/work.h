@@ -73,6 +73,7 @@ typedef struct tt_work {
     uint64_t between_ticks; /* of these, in no window */
     uint64_t overlap_ticks; /* in two windows or more, counted for each but the first */
     uint64_t unknown_lane;  /* records of lanes beyond the limit */
+    uint64_t bent_records;  /* tt_times_are_bent: what holds them is wrong by their times */
     uint64_t open_records;  /* without an end: no time is known of them */
     uint64_t stray;         /* records without a known run, graph or node: left out */
     tt_arena texts;         /* private */

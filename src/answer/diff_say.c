@@ -113,7 +113,7 @@ static void add_layers(char *out, const tt_diff_cause *c)
 static const char *kind_of(const tt_diff_cause *c)
 {
     double wait = c->delta_wait_ns / c->delta_ns;
-    if (strcmp(c->component, "between ops") == 0) return "";
+    if (strcmp(c->component, "between ops") == 0 || isnan(wait)) return "";
     if (wait >= MOSTLY) return ", waiting";
     return wait <= 1 - MOSTLY ? ", computing" : ", computing and waiting";
 }

@@ -1,5 +1,6 @@
 #include "answer/info.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -176,10 +177,13 @@ static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_
         else
             tt_json_kv_string(j, key, r[i].key);
         tt_json_kv_u64(j, "count", r[i].count);
+        tt_json_kv_u64(j, "without_end", r[i].count - r[i].timed);
+        tt_json_kv_u64(j, "times_bent", r[i].bent);
         tt_json_kv_double_or_null(j, "total_ns", r[i].timed > 0, r[i].total_ns);
         tt_json_kv_double_or_null(j, "share", r[i].timed > 0,
                                   all_ns > 0 ? r[i].total_ns / all_ns : 0);
-        tt_json_kv_double_or_null(j, "wait_ns", r[i].timed > 0, r[i].wait_ns);
+        tt_json_kv_double_or_null(j, "wait_ns", r[i].timed > 0 && !isnan(r[i].wait_ns),
+                                  r[i].wait_ns);
         tt_json_kv_u64(j, "weight_bytes", r[i].weight_bytes);
         tt_json_object_end(j);
     }

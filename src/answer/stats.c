@@ -36,6 +36,8 @@ static void json_row(tt_json *j, const tt_stats_dimension *by, const tt_stats_ro
         json_time(j, "rate_bytes_per_s", r, tt_stats_rate(r));
     }
     tt_json_kv_u64(j, "count", r->count);
+    tt_json_kv_u64(j, "without_end", r->count - r->timed);
+    tt_json_kv_u64(j, "times_bent", r->bent);
     json_time(j, "share", r, all_ns > 0 ? r->total_ns / all_ns : 0);
     json_time(j, "total_ns", r, r->total_ns);
     json_time(j, "mean_ns", r, r->mean_ns);

@@ -177,10 +177,14 @@ static int sum_and_print(const struct options *o, const tt_model *m)
                            tt_stats_stray(s));
         else if (tt_stats_total(s)->count == 0)
             tt_trace_note_none(m);
+        char flaws[TT_STATS_FLAWS_TEXT];
+        bool flawed = tt_stats_flaws(tt_stats_total(s), flaws);
         if (o->input.json)
             code = tt_report_output(print_json(o, m, s));
         else
             code = tt_report_output(tt_stats_total(s)->count == 0 || print_table(o, s));
+        if (flawed) tt_report_note("%s", flaws);
+        if (m->waits_unknown) tt_report_note("waits not observed: %s", m->waits_unknown);
     }
     tt_stats_free(s);
     return code;

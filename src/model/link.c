@@ -166,6 +166,14 @@ static bool plausible(double ns_per_tick)
     return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6;
 }
 
+static void find_what_is_unknown(tt_model *m)
+{
+    static const char unknown[] = "not observed: ";
+    const char *waits = tt_model_environment(m, "waits");
+    if (waits && strncmp(waits, unknown, sizeof unknown - 1) == 0)
+        m->waits_unknown = waits + sizeof unknown - 1;
+}
+
 static void fit_clock(tt_loader *l)
 {
     tt_clock_fit *k = &l->m->clock;
@@ -209,4 +217,5 @@ void tt_model_link(tt_loader *l)
     link_runs(l);
     tt_link_records(l);
     fit_clock(l);
+    find_what_is_unknown(l->m);
 }

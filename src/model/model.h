@@ -299,6 +299,9 @@ typedef struct tt_model {
      * them is among the problems. Ops that began after until_ticks may be missing. */
     bool partial;
     uint64_t until_ticks;
+    /* Why it is not known how long threads waited for each other, or NULL. Then an op's times on a
+     * thread hold its wait. */
+    const char *waits_unknown;
     /* Private: */
     bool is_share; /* only pieces, details and data are its own */
     tt_arena arena;

@@ -70,12 +70,13 @@ static void summarize(tt_page *p, const tt_analysis *a)
     char text[640];
     const tt_heat *h = &a->heat;
     tt_say_incomplete(p, a);
+    tt_say_flawed_times(p, a);
     const tt_page_block *before = p->last_summary;
     if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
         tt_page_summary(
             p, "Of the time, %s, %s was idle in batches%s, %s between them; %s took most, %s.",
-            a->threads_observed
+            a->waits_observed
                 ? tt_page_format(p, "%s was computing, %s waiting for other threads",
                                  tt_percent(p, a->compute_ns, a->total_ns),
                                  tt_percent(p, a->wait_ns, a->total_ns))

@@ -106,6 +106,25 @@ bool tt_ops_are_lost(const tt_analysis *a)
            a->work.open_records || a->work.stray;
 }
 
+/* How many records; "" without one. */
+static const char *records(tt_page *p, uint64_t n, const char *what)
+{
+    return n ? tt_page_format(p, "%s op record%s %s%s", tt_say_count(p, (double)n),
+                              n == 1 ? "" : "s", n == 1 ? "has " : "have ", what)
+             : "";
+}
+
+void tt_say_flawed_times(tt_page *p, const tt_analysis *a)
+{
+    const tt_work *w = &a->work;
+    if (!w->open_records && !w->bent_records) return;
+    tt_page_summary(p, "%s%s%s.", records(p, w->open_records, "no end: no time here holds them"),
+                    w->open_records && w->bent_records ? "; " : "",
+                    records(p, w->bent_records,
+                            "times outside of their graph computation: the times here are wrong by "
+                            "theirs (see verify)"));
+}
+
 void tt_say_incomplete(tt_page *p, const tt_analysis *a)
 {
     const tt_model *m = a->m;
@@ -228,6 +247,9 @@ static void losses(tt_page *p, tt_page_table *t, const tt_analysis *a, uint64_t 
              tt_say_count(p, (double)a->summary.runs_bounds));
     if (w->open_records)
         item(p, t, "op records without an end", tt_say_count(p, (double)w->open_records));
+    if (w->bent_records)
+        item(p, t, "op records with times outside of their graph computation",
+             tt_say_count(p, (double)w->bent_records));
     if (w->stray) item(p, t, "op records of unknown graphs", tt_say_count(p, (double)w->stray));
     if (w->unknown_lane)
         item(p, t, "op records of threads beyond the limit",

@@ -12,17 +12,17 @@
 /* Where ops were seen as wholes, their waiting is in them. */
 static const char *compute_word(const tt_analysis *a)
 {
-    return a->threads_observed ? "compute" : "in ops";
+    return a->waits_observed ? "compute" : "in ops";
 }
 
 static const char *wait_word(const tt_analysis *a)
 {
-    return a->threads_observed ? "wait at barriers" : "";
+    return a->waits_observed ? "wait at barriers" : "";
 }
 
 static const char *wait_share(tt_page *p, const tt_analysis *a, double wait_ns)
 {
-    return a->threads_observed ? tt_percent(p, wait_ns, a->total_ns) : "";
+    return a->waits_observed ? tt_percent(p, wait_ns, a->total_ns) : "";
 }
 
 static void rollup_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const char *key,
@@ -142,7 +142,7 @@ static void say_shares(tt_page *p, const tt_analysis *a)
 {
     const char *span = tt_say_ns(p, tt_model_span_ns(a->m, a->work.span_ticks));
     const char *lost = tt_ops_are_lost(a) ? " or in ops that were lost" : "";
-    if (a->threads_observed)
+    if (a->waits_observed)
         tt_page_say(p, TT_BLOCK_ANSWER,
                     "Of the time of %u thread%s over %s, %s was computing, %s waiting at a barrier "
                     "for other threads, %s idle within a batch%s, and %s between batches.",
@@ -296,9 +296,11 @@ void tt_section_waits(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;
     tt_page_section_begin(p, "waits", "Which threads waited for whom?");
-    if (!a->timed || w->barriers == 0 || !w->waits) {
+    if (!a->timed || w->barriers == 0 || !w->waits || a->m->waits_unknown) {
         tt_page_say(p, TT_BLOCK_ANSWER, "%s",
-                    a->summary.runs_called_back && !a->summary.runs_hooked
+                    a->m->waits_unknown
+                        ? tt_page_format(p, "Not observed: %s.", a->m->waits_unknown)
+                    : a->summary.runs_called_back && !a->summary.runs_hooked
                         ? "Not observed: the scheduler's callback sees ops, not threads."
                     : w->n_lanes == 1
                         ? "Nobody: the ops ran on one thread."

@@ -163,7 +163,8 @@ static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, t
     tt_json_kv_u64_or_null(j, "track", track != TT_NONE, track);
     tt_json_kv_double(j, "start_ns", tt_model_ns(m, l->start));
     tt_json_kv_double_or_null(j, "busy_ns", !l->open, tt_model_span_ns(m, l->arrive - l->start));
-    tt_json_kv_double_or_null(j, "wait_ns", !l->open, tt_model_span_ns(m, l->release - l->arrive));
+    tt_json_kv_double_or_null(j, "wait_ns", !l->open && !m->waits_unknown,
+                              tt_model_span_ns(m, l->release - l->arrive));
     tt_json_kv_u64_or_null(j, "minor_faults", f, f ? f->minor : 0);
     tt_json_kv_u64_or_null(j, "major_faults", f, f ? f->major : 0);
     tt_json_kv_u64_or_null(j, "cpu_ns", f, f ? f->cpu_ns : 0);

@@ -60,6 +60,10 @@ TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
     void (*real)(struct ggml_threadpool *);
     *(void **)&real = tt_real_get(&real_barrier, TT_CALLER);
     tt_lane *l = &tt_lane_self;
+    if (l->open &&
+        __builtin_expect(
+            l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire), 0))
+        tt_lane_look_again(l);
     if (!l->open) {
         if (real) real(pool);
         return;
@@ -104,6 +108,7 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
                                      __builtin_frame_address(0), NULL)
                      : 0;
     int status = real(graph, plan);
+    if (run) tt_lanes_run_over(run);
     if (run && status == 0) tt_lane_take_last(run);
     if (run) tt_runs_end(r, run, observed, status);
     return status;

@@ -37,6 +37,8 @@ static pthread_rwlock_t runs_lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key;
+static _Atomic bool barriers_are_unseen;
+static _Atomic bool waits_are_unseen; /* and some run had several threads */
 
 static void next_epoch(void)
 {
@@ -100,6 +102,79 @@ bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t
     return entered;
 }
 
+bool tt_lanes_waits_are_unseen(void)
+{
+    return atomic_load_explicit(&waits_are_unseen, memory_order_relaxed);
+}
+
+/* Ends the op that the thread of `l` has under way and was at no barrier for. */
+static void end_unreleased(tt_lane *l, uint64_t now)
+{
+    tt_op_record *r = l->under_way;
+    if (!r) {
+        /* An engine that calls ggml_barrier between its ops has done so by now: this one has it
+         * compiled into its loop. The barriers inside ops, that do pass the hook, end none. */
+        r = l->open;
+        atomic_store_explicit(&barriers_are_unseen, true, memory_order_relaxed);
+        l->unseen = l->watched = true;
+    }
+    if (!l->alone) atomic_store_explicit(&waits_are_unseen, true, memory_order_relaxed);
+    l->under_way = NULL;
+    __atomic_store_n(&r->arrive, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->release, now, __ATOMIC_RELAXED);
+    tt_faults_arrive(&l->faults);
+    l->faults.open = NULL;
+}
+
+/* No op is under way on this thread any more. */
+static void let_go(tt_lane *l)
+{
+    l->open = l->under_way = NULL;
+    l->release = 0;
+}
+
+/* The op before is over, at its barrier or, for all that is known, now. */
+static void end_op(tt_lane *l, uint64_t now)
+{
+    if (l->under_way || (l->open && !l->release)) end_unreleased(l, now);
+    let_go(l);
+}
+
+uint64_t tt_lane_begin_afresh(tt_lane *l)
+{
+    uint64_t now = tt_ticks();
+    end_op(l, now);
+    return now;
+}
+
+/* The last op of each other thread: it has ended, as the graph has, and its thread does not touch
+ * the record again. */
+static void end_last_ops(uint32_t run, uint64_t now)
+{
+    tt_recorder *r = tt_process_recorder_if_open();
+    if (!r) return;
+    tt_area_map *map = tt_recorder_area(r);
+    uint64_t mask = map->area->ring_records - 1;
+    for (uint32_t i = 0; i < tt_area_rings_used(map); i++) {
+        tt_ring *ring = &map->rings[i];
+        /* The drain leaves the last record of a ring alone while that has an owner. */
+        uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+        if (head == 0 || !atomic_load(&ring->owner)) continue;
+        tt_op_record *last = &tt_area_slots(map, i)[(head - 1) & mask];
+        if (last->run != run || __atomic_load_n(&last->release, __ATOMIC_RELAXED)) continue;
+        __atomic_store_n(&last->arrive, now, __ATOMIC_RELAXED);
+        __atomic_store_n(&last->release, now, __ATOMIC_RELAXED);
+    }
+}
+
+void tt_lanes_run_over(uint32_t run)
+{
+    tt_lane *l = &tt_lane_self;
+    uint64_t now = tt_ticks();
+    if (l->run == run) end_op(l, now);
+    if (atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed)) end_last_ops(run, now);
+}
+
 bool tt_lanes_run_end(uint32_t run)
 {
     bool was_under_way = false;
@@ -145,6 +220,7 @@ static void leave_ring(void *argument)
     tt_lane *l = &tt_lane_self;
     (void)argument;
     tt_ring *ring = l->ring;
+    if (l->under_way && !l->under_way->release) end_op(l, tt_ticks());
     tt_faults_close(&l->faults);
     tt_tokens_thread_ends();
     memset(l, 0, sizeof *l);
@@ -210,14 +286,17 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
     active_run *run = run_of(op);
     if (run) {
         if (l->run != run->run) {
+            let_go(l);
             l->run = run->run;
             l->nodes = run->nodes;
             l->n_nodes = run->n_nodes;
             l->cursor = 0;
-            l->release = 0;
             l->taps = run->taps.list;
             l->n_taps = run->taps.n;
+            l->unseen = atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed);
             l->watched = (l->n_taps > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
+            if (!l->watched) l->n_taps = 0;
+            l->watched |= l->unseen;
             l->fingerprints = run->fingerprints.any ? &run->fingerprints : NULL;
             l->pending = 0;
             if (l->fingerprints) (void)tt_lane_claim_details(l);
@@ -232,6 +311,16 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
         tt_lane_count_lost();
     }
     return run != NULL;
+}
+
+void tt_lane_look_again(tt_lane *l)
+{
+    bool is_under_way = false;
+    (void)pthread_rwlock_rdlock(&runs_lock);
+    for (uint32_t i = 0; !is_under_way && i < runs_used; i++)
+        is_under_way = runs[i].run == l->run;
+    (void)pthread_rwlock_unlock(&runs_lock);
+    if (!is_under_way) let_go(l);
 }
 
 bool tt_lane_claim_details(tt_lane *l)
@@ -258,10 +347,13 @@ static void copy_taps(tt_lane *l, uint32_t node)
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
 {
     if (lane == 0 && l->n_taps) copy_taps(l, node);
-    if (tt_capture_options.faults && l->open)
+    if (tt_capture_options.faults && l->open && l->details.ring)
         tt_faults_begin(&l->faults, &l->details, l->run, node, lane, fresh);
     else
         l->faults.open = NULL;
+    if (!l->unseen) return;
+    l->under_way = l->open;
+    l->open = NULL;
 }
 
 /* Whether `op` is the next one that is computed after the node before `after`. Otherwise the engine
@@ -297,9 +389,12 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
     if (!l->fingerprints || !comes_next(l, node, op)) return;
     const tt_next_op next = {op, last};
     uint32_t nth = params->nth > 0 ? (uint32_t)params->nth : 1;
-    if (tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1,
+    uint64_t release = l->release;
+    end_op(l, release ? release : tt_ticks());
+    /* The time it took is no op's. */
+    if (!tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1,
                              (uint32_t)params->ith, nth, &next, &l->details))
-        l->release = 0; /* the time it took is no op's */
+        l->release = release;
 }
 
 void tt_lane_expect(const struct ggml_tensor *op)

@@ -19,13 +19,15 @@
 #include <stdint.h>
 
 typedef struct tt_lane {
-    tt_op_record *open;               /* the op under way; NULL: none that is recorded */
-    uint64_t release;                 /* when the op before ended; 0: read the clock */
+    tt_op_record *open;               /* the op that barriers end; NULL: none */
+    uint64_t release;                 /* of the last barrier since `open` began; 0: none yet */
     struct ggml_tensor *const *nodes; /* of the run */
     uint32_t n_nodes;
     uint32_t cursor; /* the first node that has not begun */
     uint32_t epoch;  /* of the last look-up; 0: none */
     bool alone;      /* the run has this thread only: nobody to wait for at a barrier */
+    bool unseen;     /* the engine's barriers between ops do not pass the hooks */
+    tt_op_record *under_way; /* where they do not: the op that the next one's begin ends */
     uint32_t run;
     tt_ring *ring;
     tt_op_record *slots;
@@ -54,19 +56,32 @@ void tt_lanes_prepare(void);
  * by an exception or a longjmp, are dropped. False when too many are under way. */
 bool tt_lanes_run_begin(uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
                         uint64_t token, const void *frame, const tt_engine *e);
+/* The run's graph has been computed: its last ops end. On the thread that called for it, before
+ * tt_lanes_run_end. */
+void tt_lanes_run_over(uint32_t run);
 /* False when the run is not under way any more. */
 bool tt_lanes_run_end(uint32_t run);
+/* The engine's barriers between ops do not pass the hooks: an op is known to end only where its
+ * thread begins the next one, or with its graph, so that its time holds the wait for the others. */
+bool tt_lanes_waits_are_unseen(void);
 /* No op is recorded from here on. */
 void tt_lanes_stop(void);
 /* In a forked child: this thread's ring was the parent's. */
 void tt_lanes_forget(void);
 
 /* The slow ways out of tt_lane_begin. */
+/* The thread was at no barrier since it began the op before, if it began one in this run: ends
+ * that op. The time now. */
+uint64_t tt_lane_begin_afresh(tt_lane *l);
 bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
 bool tt_lane_make_room(tt_lane *l);
+/* At a barrier: runs have begun or ended since the last look-up. Lets go of the op if its run is
+ * one of those that ended: then the barrier is another computation's, which has begun no op here.
+ */
+void tt_lane_look_again(tt_lane *l);
 /* Gives this thread a ring, if it has none. */
 bool tt_lane_claim(tt_lane *l);
-/* An op of a watched run begins: copies what its taps ask for, opens its counters. */
+/* An op of a watched run has been opened: copies what its taps ask for, opens its counters. */
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh);
 /* Whether this thread has a ring for details. */
 bool tt_lane_claim_details(tt_lane *l);
@@ -124,6 +139,7 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     if (__builtin_expect(node >= l->n_nodes || tt_engine_op_is_empty(op->op), 0)) {
         /* An empty op still passes a barrier in old engines: its time is nobody's. */
         if (node < l->n_nodes) l->cursor = node + 1;
+        if (l->under_way || (l->open && !l->release)) (void)tt_lane_begin_afresh(l);
         l->release = 0;
         l->open = NULL;
         return;
@@ -133,10 +149,13 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
         tt_lane_count_lost();
         return;
     }
-    bool fresh = l->release == 0;
+    uint64_t start = l->release;
+    bool fresh = start == 0;
+    if (fresh) start = tt_lane_begin_afresh(l);
+    l->release = 0;
     uint32_t lane = (uint32_t)params->ith & TT_OPS_LANE_MAX;
     l->alone = params->nth == 1;
-    tt_lane_open(l, node, lane, covers, fresh ? tt_ticks() : l->release);
+    tt_lane_open(l, node, lane, covers, start);
     if (__builtin_expect(l->watched, 0)) tt_lane_watch(l, node, lane, fresh);
 }
 

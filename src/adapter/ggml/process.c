@@ -119,7 +119,8 @@ void tt_process_environment(tt_recorder *r, const char *key, const char *value)
                          {(const uint8_t *)value, strlen(value)}};
     tt_meta_put_pairs(&payload, &pair, 1);
     /* What is said of the engine holds for a child too; it is said under the lock. */
-    if (strncmp(key, "mode", 4) == 0 || strncmp(key, "engine_", 7) == 0)
+    if (strncmp(key, "mode", 4) == 0 || strncmp(key, "engine_", 7) == 0 ||
+        strcmp(key, "waits") == 0)
         keep_for_child(TT_META_ENVIRONMENT, &payload);
     (void)tt_process_put(r, TT_META_ENVIRONMENT, &payload);
 }

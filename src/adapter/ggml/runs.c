@@ -69,12 +69,24 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     return run.id;
 }
 
+static void tell_unseen_waits(tt_recorder *r)
+{
+    static _Atomic bool told; /* a child's trace begins with it */
+    if (atomic_exchange(&told, true)) return;
+    (void)pthread_mutex_lock(&tt_process_lock);
+    tt_process_environment(r, "waits",
+                           "not observed: this build of the engine calls no ggml_barrier between "
+                           "its ops");
+    (void)pthread_mutex_unlock(&tt_process_lock);
+}
+
 void tt_runs_end(tt_recorder *r, uint32_t run, uint8_t observed, int status)
 {
     tt_bytes payload;
     tt_meta_end end = {run, tt_ticks(), status};
     if (observed == TT_OBSERVED_HOOK && !tt_lanes_run_end(run)) return;
     if (tt_process_recorder_if_open() != r) return;
+    if (tt_lanes_waits_are_unseen()) tell_unseen_waits(r);
     tt_bytes_init(&payload, 64);
     tt_meta_put_end(&payload, &end);
     (void)tt_process_put(r, TT_META_RUN_END, &payload);

@@ -49,7 +49,8 @@ typedef struct tt_diff_side {
     size_t n_samples;                 /* tokens in which any ran, of those that were kept */
     double median_ns, p25_ns, p75_ns; /* as tt_quantiles_sorted has them */
     double mean_ns;                   /* over all tokens, not only the samples */
-    double wait_median_ns; /* of the time, what its threads did not compute, averaged over them */
+    double wait_median_ns; /* of the time, what its threads did not compute, averaged over them;
+                            * NAN: waits were not observed */
     double weight_bytes;   /* mean */
     bool at_most;
 } tt_diff_side;

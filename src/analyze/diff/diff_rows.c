@@ -122,11 +122,13 @@ static size_t pool(summer *s, const double *values, size_t from, size_t to)
 static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_side *side)
 {
     double bytes = 0, ns = 0, units = 0;
+    bool waits_known = true;
     *side = (tt_diff_side){.n_samples = pool(s, s->times, from, to)};
     for (size_t f = from; f < to; f++) {
         const tt_profile *own = s->p->profiles[f];
         const members *m = &s->members[f];
         units += (double)own->n_units;
+        waits_known &= !own->m->waits_unknown;
         for (uint32_t i = m->first[group]; i < m->first[group + 1]; i++) {
             const tt_profile_slot *slot = &own->slots[m->slots[i]];
             side->present |= slot->count > 0;
@@ -144,7 +146,7 @@ static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_si
     side->p25_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.25);
     side->p75_ns = tt_quantiles_sorted(s->work, side->n_samples, 0.75);
     size_t n = pool(s, s->waits, from, to);
-    side->wait_median_ns = n ? tt_quantiles_sorted(s->work, n, 0.5) : 0;
+    side->wait_median_ns = !waits_known ? NAN : n ? tt_quantiles_sorted(s->work, n, 0.5) : 0;
 }
 
 /* A clock's tick is the least that could be seen. */

@@ -22,7 +22,8 @@ static int heaviest(const void *a, const void *b)
 static char *signed_ns(char out[TT_UNITS_TEXT + 1], double ns)
 {
     char text[TT_UNITS_TEXT];
-    (void)snprintf(out, TT_UNITS_TEXT + 1, "%s%s", ns < 0 ? "-" : "+", tt_units_ns(text, fabs(ns)));
+    const char *sign = isnan(ns) ? "" : ns < 0 ? "-" : "+";
+    (void)snprintf(out, TT_UNITS_TEXT + 1, "%s%s", sign, tt_units_ns(text, fabs(ns)));
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static void observed_line(const tt_info *info)
         tt_info_line(
             "", "%" PRIu64 " runs hooked per thread, %" PRIu64 " seen by the scheduler callback",
             s->runs_hooked, s->runs_called_back);
+    environment_line(info->m, "waits", "waits");
     if (s->runs_bounds)
         tt_info_line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
 }
@@ -277,7 +279,8 @@ static bool thread_table(const tt_info *info)
         const tt_stats_row *r = &rows[i];
         char work[TT_UNITS_TEXT], wait[TT_UNITS_TEXT], share[16], count[TT_UNITS_TEXT];
         double all = r->busy_ns + r->wait_ns;
-        (void)snprintf(share, sizeof share, "%.1f %%", all > 0 ? 100 * r->wait_ns / all : 0);
+        (void)snprintf(share, sizeof share, isnan(all) ? "-" : "%.1f %%",
+                       all > 0 ? 100 * r->wait_ns / all : 0);
         tt_units_ns(work, r->busy_ns);
         tt_units_ns(wait, r->wait_ns);
         if (r->timed == 0) share[0] = work[0] = wait[0] = '\0';
@@ -302,6 +305,8 @@ static bool print_findings(const tt_info *info)
     bytes_per_batch("prompt", info, "prompt", &info->summary.prompt);
     bytes_per_batch("generate", info, "generate", &info->summary.generate);
     ok = ok && thread_table(info);
+    char flaws[TT_STATS_FLAWS_TEXT];
+    if (tt_stats_flaws(tt_stats_total(info->by_op), flaws)) printf("\n%s\n", flaws);
     if (tt_stats_stray(info->by_op)) {
         char count[TT_UNITS_TEXT];
         printf("\n%s records belong to runs that the trace does not describe%s\n",

@@ -70,9 +70,10 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_piece_ops *p, siz
     ((uint64_t *)c[LANES_BUSY].values)[n] = tt_tables_span_ns(m, ticks(p->start[i], p->arrive[i]));
     ((uint64_t *)c[LANES_WAIT].values)[n] =
         tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
-    if (!p->open && m->clock.known) return;
+    if (!p->open && m->clock.known && !m->waits_unknown) return;
     rows->n = n;
-    for (uint32_t k = m->clock.known ? LANES_ARRIVE : LANES_START; k <= LANES_WAIT; k++)
+    for (uint32_t k = !m->clock.known ? LANES_START : p->open ? LANES_ARRIVE : LANES_WAIT;
+         k <= LANES_WAIT; k++)
         tt_rows_null(rows, k);
     rows->n++;
 }

@@ -165,6 +165,7 @@ static void put_lengths(tt_rows *rows, const tt_model *m, const tt_join *join)
         busy[i] = tt_tables_span_ns(m, o->busy);
         wait[i] = tt_tables_span_ns(m, o->wait);
     }
+    if (m->waits_unknown) fill_nulls(rows, OPS_WAIT, join->n_touched);
 }
 
 /* Without a clock nothing is known of times, and of an op whose end was not seen only its begin. */

@@ -1,0 +1,31 @@
+/* loop THREADS [stay]: computes a graph of ten ops and a reshape three times, with loop_engine.c. */
+#include "loop_engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define N 11
+
+int main(int argc, char **argv)
+{
+    static struct ggml_tensor tensors[N];
+    static struct ggml_tensor *nodes[N];
+    static const int ops[N] = {LOOP_ADD,     LOOP_MUL_MAT, LOOP_ADD,     LOOP_MUL_MAT,
+                               LOOP_MUL_MAT, LOOP_ADD,     LOOP_ADD,     LOOP_RESHAPE,
+                               LOOP_ADD,     LOOP_MUL_MAT, LOOP_MUL_MAT};
+    struct ggml_cgraph graph = {N, nodes};
+    if (argc < 2) return 64;
+    struct ggml_cplan plan = {.n_threads = atoi(argv[1]), .stay = argc > 2};
+    for (int i = 0; i < N; i++) {
+        struct ggml_tensor *t = nodes[i] = &tensors[i];
+        (void)snprintf(t->name, sizeof t->name, "node-%d", i);
+        t->op = ops[i];
+        t->ne[0] = 8;
+        t->ne[1] = t->ne[2] = t->ne[3] = 1;
+        t->src[0] = i ? nodes[i - 1] : NULL;
+        if (ops[i] == LOOP_RESHAPE) t->view_src = nodes[i - 1];
+    }
+    for (int i = 0; i < 3; i++)
+        if (ggml_graph_compute(&graph, &plan) != 0) return 1;
+    return 0;
+}
