@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps install uninstall clean check demo bench screenshots fuzz format
+.PHONY: all help deps install uninstall clean check check-fresh demo bench screenshots fuzz format
 
 all: ## build
 	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
@@ -17,7 +17,7 @@ all: ## build
 	@cmake --build $(BUILD) -j $(JOBS)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 deps: ## install what building and the demo need (packages.txt, engines/), as root or by sudo
 	@scripts/install-deps build engine
@@ -33,6 +33,9 @@ clean: ## remove everything that was built
 
 check: ## install what is needed, build four ways, run all tests
 	@scripts/check
+
+check-fresh: ## `make demo` in new minimal systems of Debian 13 and sid (as root; six minutes)
+	@scripts/check-fresh
 
 demo: ## from nothing to a trace: dependencies, build, model, run, findings
 	@scripts/demo

@@ -18,5 +18,5 @@ END {
     printf "| `stats` of one of the two, one core, to compare | %.2f s |\n", v["stats_s"]
     if ("one_core_records_per_s" in v)
         printf "| `diff`, aligned records, one core | >= 600 M/s | %.0f M/s | %s |\n", v["one_core_records_per_s"] / 1e6, \
-            v["records"] < 0.999e8 ? "too few records to tell" : v["one_core_records_per_s"] >= 6e8 ? "yes" : "**no**" >targets
+            (v["records"] < 0.999e8 ? "too few records to tell" : v["one_core_records_per_s"] >= 6e8 ? "yes" : "**no**") >targets
 }

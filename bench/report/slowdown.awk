@@ -1,6 +1,6 @@
 # slowdown.awk: results/slowdown.csv as tables, -v data=FILE for the plot, -v targets=FILE for the
 # summary. Slow-downs are ratios of a pair's two segments, less one.
-BEGIN { FS = ","; srand(1) }
+BEGIN { FS = "," }
 NR == 1 { header(); next }
 {
     g = at("model") SUBSEP at("threads") SUBSEP at("way")

@@ -39,6 +39,12 @@ function push(value, count, group, v) {
     value[group, count[group]] = v
 }
 
+# Below 1, the same numbers with every awk (rand() differs): the generator of Park and Miller.
+function uniform() {
+    seed = ((seed ? seed : 1) * 16807) % 2147483647
+    return seed / 2147483647
+}
+
 # A 95 % interval of the median, by drawing anew: rounds first, as the pairs of a round share their
 # processes, then pairs within each. round[group, i] says of which round value i is. Sets low, high.
 function bootstrap(value, round, group, n,    i, k, r, n_rounds, first, size, draws, m, a, medians) {
@@ -55,8 +61,8 @@ function bootstrap(value, round, group, n,    i, k, r, n_rounds, first, size, dr
     for (k = 1; k <= draws; k++) {
         m = 0
         for (i = 1; i <= n_rounds; i++) {
-            r = 1 + int(rand() * n_rounds)
-            for (j = 1; j <= size[r]; j++) a[++m] = value[group, first[r] + int(rand() * size[r])]
+            r = 1 + int(uniform() * n_rounds)
+            for (j = 1; j <= size[r]; j++) a[++m] = value[group, first[r] + int(uniform() * size[r])]
         }
         sort(a, m)
         medians[k] = quantile(a, m, 0.5)

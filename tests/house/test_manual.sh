@@ -17,6 +17,7 @@ mandoc -T ascii -O width=1000 "$page" | sed "s/.$(printf '\b')//g" >"$work/page"
 if [ -z "$verb" ]; then
     "$tensortrace" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p' >"$work/verbs"
     [ -s "$work/verbs" ] || { echo "--help lists no command"; exit 1; }
+    [ "$(wc -l <"$work/verbs")" -gt 5 ] || { echo "--help lists only: $(tr '\n' ' ' <"$work/verbs")"; exit 1; }
     bad=0
     while read -r each; do
         [ "$each" = help ] || grep -q "tensortrace-$each(1)" "$work/page" ||
@@ -29,16 +30,22 @@ fi
 # what every command has (--help, --usage, --version) is in tensortrace(1).
 long_options() {
     grep -E '^ *-' | grep -oE -- '^ *(-[[:alnum:]?][^-]*, *)*--[a-z][-a-z0-9]*(\[?=[^ ,]*)?(, *--[a-z][-a-z0-9]*)*' |
-        grep -oE -- '--[a-z][-a-z0-9]*' | grep -vxE -- '--(help|usage|version)' | sort -u
+        grep -oE -- '--[a-z][-a-z0-9]*' | sort -u
 }
 short_options() {
-    grep -E '^ *-' | grep -oE -- '^ *-[[:alnum:]]([ ,=]|$)' | grep -oE -- '-[[:alnum:]]' | grep -vx -- '-V' | sort -u
+    grep -E '^ *-' | grep -oE -- '^ *-[[:alnum:]]([ ,=]|$)' | grep -oE -- '-[[:alnum:]]' | sort -u
 }
 LC_ALL=C.UTF-8 COLUMNS=200 ARGP_HELP_FMT=rmargin=200 "$tensortrace" "$verb" --help >"$work/help"
-long_options <"$work/help" >"$work/help.options" || true
-long_options <"$work/page" >"$work/page.options" || true
-short_options <"$work/help" >>"$work/help.options" || true
-short_options <"$work/page" >>"$work/page.options" || true
+for where in help page; do
+    { long_options <"$work/$where"; short_options <"$work/$where"; } >"$work/$where.found"
+    # `verify` and the like have no other option than --json.
+    grep -vxE -- '--(help|usage)' "$work/$where.found" >"$work/$where.options" ||
+        { echo "no option is found in the $where of $verb"; exit 1; }
+done
+# What every --help prints is found, or the patterns above are wrong.
+for each in --help --usage; do
+    grep -qx -- "$each" "$work/help.found" || { echo "$each is not found in the --help of $verb"; exit 1; }
+done
 if ! diff "$work/help.options" "$work/page.options" >"$work/diff"; then
     sed -n "s|^< |in --help, not in $(basename "$page"): |p; s|^> |in $(basename "$page"), not in --help: |p" "$work/diff"
     exit 1

@@ -10,11 +10,11 @@
 //     });
 //
 // Environment (tests/ui/CMakeLists.txt): TT_BIN the program, TT_TRACES a folder of traces that
-// make-traces.mjs made, TT_PICTURES where screenshots go.
+// make-traces.mjs made, TT_PICTURES where screenshots go, TT_RETRIES a file that is told what was tried twice.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { join } from 'node:path';
-import { existsSync, mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
 import { openBrowser } from './browser.mjs';
 import { startServer } from './server.mjs';
 import { Viewer } from './viewer.mjs';
@@ -42,13 +42,17 @@ export function suite() {
 }
 
 /** A browser on a busy machine misses a moment now and then: what fails is tried once more, with a
- * fresh server and page, and says so. A page that had problems of its own is not. */
+ * fresh server and page, and is named in the last lines of scripts/check (TT_RETRIES). A page that
+ * had problems of its own is not. */
 async function run(browser, t, body) {
     try {
         await once(browser, t, body);
     } catch (error) {
         if (error.message.startsWith(PROBLEMS)) throw error;
         t.diagnostic(`failed, and tried again: ${error.message}`);
+        const file = basename(process.argv[1], '.test.mjs');
+        const why = error.message.split('\n')[0];
+        if (process.env.TT_RETRIES) appendFileSync(process.env.TT_RETRIES, `ui.${file} "${t.name}": ${why}\n`);
         await once(browser, t, body);
     }
 }

@@ -146,7 +146,7 @@ static void check(const stream *s, const tt_router *r)
     assert_true(is_same(sum.top_share[3], shares[0] + shares[1] + shares[2]));
     assert_true(is_same(sum.stickiness, slow_stickiness(s, &neighbours)));
     assert_int_equal(sum.neighbours, neighbours);
-    assert_true(is_same(sum.chance, (double)PICKED / EXPERTS));
+    assert_true(is_same(sum.chance, (double)PICKED / (double)EXPERTS));
     for (size_t i = 0; i < TT_ROUTER_WINDOWS; i++)
         assert_true(is_same(sum.working_set[i], slow_working_set(s, tt_router_windows[i])));
     size_t in_batches = 0;

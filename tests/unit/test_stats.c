@@ -447,7 +447,7 @@ static void quantiles_are_close(void **state)
         }
         qsort(values, N, sizeof *values, compare);
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-            double exact = (double)values[(size_t)ceil(shares[i] * N) - 1];
+            double exact = (double)values[(size_t)ceil(shares[i] * (double)N) - 1];
             double got = tt_quantiles_at(&q, shares[i]);
             assert_true(fabs(got - exact) <= 0.004 * exact);
         }

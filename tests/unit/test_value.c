@@ -92,8 +92,8 @@ static void sums_are_those_of_each_element(void **state)
     assert_int_equal(f.n, N);
     assert_true(f.has_range);
     assert_true(f.min == -2000 && f.max == 1000);
-    assert_true(fabs(f.mean - sum / N) < 1e-9);
-    assert_true(fabs(f.rms - sqrt(squares / N)) < 1e-9);
+    assert_true(fabs(f.mean - sum / (double)N) < 1e-9);
+    assert_true(fabs(f.rms - sqrt(squares / (double)N)) < 1e-9);
     assert_int_equal(f.n_prefix, TT_VALUE_PREFIX);
     assert_memory_equal(f.prefix, x, sizeof f.prefix);
     assert_int_equal(f.n_samples, TT_VALUE_SAMPLES);
