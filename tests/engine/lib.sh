@@ -47,6 +47,28 @@ model() {
     [ -f "$1.gguf" ] || "$TT_BIN" synth --preset "$1" -o "$1.gguf" 2>/dev/null || fail "synth $1"
 }
 
+# The newest engine: skips the test where it could not be fetched.
+[ -x "${TT_NEWEST:-}/usr/lib64/ld-linux-x86-64.so.2" ] || TT_NEWEST=
+need_newest() {
+    [ -n "$TT_NEWEST" ] || {
+        echo "skipped: the newest engine was not fetched (see engine.newest_engine)"
+        exit 77
+    }
+    libraries=$TT_NEWEST/usr/lib/x86_64-linux-gnu
+    # Elsewhere than in its place its ggml finds no backends by itself.
+    variant=x64
+    grep -q '^flags.* avx2 .*' /proc/cpuinfo && grep -q '^flags.* fma .*' /proc/cpuinfo && variant=haswell
+    export GGML_BACKEND_PATH="$libraries/ggml/backends0/libggml-cpu-$variant.so"
+    # Threads of OpenMP that spin take the machine from the others.
+    export OMP_WAIT_POLICY=passive
+}
+
+# The words before a program of the newest engine, which run it by the loader and with the
+# libraries it was packaged with.
+newest_command() {
+    echo "$TT_NEWEST/usr/lib64/ld-linux-x86-64.so.2 --library-path $libraries:$libraries/llama"
+}
+
 need_python() {
     command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 }

@@ -73,10 +73,9 @@ static tt_batch_inputs find_inputs(const tt_engine *e, struct ggml_cgraph *graph
     tt_batch_inputs in = {0};
     struct ggml_tensor **nodes = e->graph_nodes(graph);
     int n_nodes = e->graph_n_nodes(graph);
-    bool any_compute = tt_graphs_any_compute(nodes, n_nodes);
+    bool marked = tt_graphs_marked(e, nodes, n_nodes);
     for (int i = 0; i < n_nodes && !(in.tokens && in.positions); i++)
-        tt_batches_look(e, nodes[i], !any_compute || nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE,
-                        &in);
+        tt_batches_look(e, nodes[i], !marked || nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE, &in);
     /* With several backends the nodes refer to copies, which are made later; the inputs
      * themselves are still leafs of the graph. */
     if (!in.tokens && !in.idle && e->graph_tensor) in.tokens = e->graph_tensor(graph, "inp_tokens");

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define ALL_HOOKED "every op of the CPU library passes the hooks"
+
 static tt_context *contexts;
+static const tt_recorder *told; /* which mode it is */
 static uint32_t last_id;
 static uint64_t last_layout;
 
@@ -51,8 +54,15 @@ static bool decide_callback(const tt_engine *e, void *sched, char why[200])
                        e->backend_name ? e->backend_name(gpu) : "a GPU");
         return true;
     }
-    (void)snprintf(why, 200, "every op of the CPU library passes the hooks");
+    (void)snprintf(why, 200, ALL_HOOKED);
     return false;
+}
+
+static void tell_mode(tt_recorder *r, const char *mode, const char *why)
+{
+    told = r;
+    tt_process_environment(r, "mode", mode);
+    tt_process_environment(r, "mode_reason", why);
 }
 
 tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
@@ -67,9 +77,13 @@ tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched)
     c->callback = decide_callback(e, sched, why);
     c->next = contexts;
     contexts = c;
-    tt_process_environment(r, "mode", c->callback ? "callback" : "hook");
-    tt_process_environment(r, "mode_reason", why);
+    tell_mode(r, c->callback ? "callback" : "hook", why);
     return c;
+}
+
+void tt_contexts_none(tt_recorder *r)
+{
+    if (told != r && !contexts) tell_mode(r, "hook", ALL_HOOKED);
 }
 
 void tt_contexts_laid_out(void *sched)

@@ -46,6 +46,9 @@ typedef struct tt_context {
 /* The context of a scheduler; made, its mode decided, at the first call. NULL without
  * memory. tt_process_lock is held. */
 tt_context *tt_contexts_get(tt_recorder *r, const tt_engine *e, void *sched);
+/* A graph is computed whose ops pass the hooks, for a program that has no scheduler (yet).
+ * tt_process_lock is held. */
+void tt_contexts_none(tt_recorder *r);
 /* The scheduler gets another graph, or places its tensors anew: what was known of its graph does
  * not hold. Layouts are numbered through all schedulers. tt_process_lock is held. */
 void tt_contexts_laid_out(void *sched);

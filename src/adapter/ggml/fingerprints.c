@@ -71,7 +71,7 @@ void tt_fingerprints_choose(tt_fingerprints *f, const tt_engine *e, const tt_sel
     if (!tt_select_token(s, token) || !tt_fingerprints_begin(f, e, s->level) ||
         !reserve(f, n_nodes))
         return;
-    f->any_compute = tt_graphs_any_compute(nodes, (int)n_nodes);
+    f->marked = tt_graphs_marked(e, nodes, (int)n_nodes);
     for (uint32_t i = 0; i < n_nodes; i++) {
         const struct ggml_tensor *t = nodes[i];
         f->wanted[i] = !tt_engine_op_is_empty(t->op) &&

@@ -26,7 +26,7 @@ typedef struct tt_fingerprints {
     tt_recorder *recorder;  /* that the data goes to as well; NULL: none does */
     tt_value_piece *pieces; /* TT_VALUE_PIECES_MAX; NULL: no memory, nothing is taken */
     bool any;
-    bool any_compute; /* of the run's graph, see tt_graphs_executes */
+    bool marked; /* of the run's graph, see tt_graphs_executes */
     /* Where the threads meet. */
     _Atomic uint32_t arrived, generation;
     _Atomic bool abandoned; /* nobody waits any more: recording ends, or somebody did not come */

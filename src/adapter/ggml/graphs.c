@@ -8,6 +8,7 @@
 #include "base/checksum.h"
 #include "format/meta.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@
 #define KEPT_PART 8u         /* of a flight recorder's size: what known graphs take at most */
 #define KEPT_MIN_BYTES 262144u
 #define PREFETCH_AHEAD 4
-#define LAID_OUT 64u /* a power of two */
+#define LAID_OUT 64u  /* a power of two */
+#define MARKING_MAX 4 /* engines of a process: ggml, what the program describes, both at once */
 
 /* A hash to graph id map, open addressing. Two serve: by addresses and contents (cheap,
  * valid while no buffer comes or goes), and by the recorded topology. */
@@ -147,17 +149,24 @@ static void keep_bounded(tt_recorder *r, size_t next_bytes)
     forget_known();
 }
 
-bool tt_graphs_any_compute(struct ggml_tensor *const *nodes, int n_nodes)
+bool tt_graphs_marked(const tt_engine *e, struct ggml_tensor *const *nodes, int n_nodes)
 {
-    for (int i = 0; i < n_nodes; i++)
-        if (nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE) return true;
+    static _Atomic(const tt_engine *) marking[MARKING_MAX];
+    int n = 0;
+    for (const tt_engine *known; n < MARKING_MAX && (known = atomic_load(&marking[n])); n++)
+        if (known == e) return true;
+    for (int i = 0; i < n_nodes; i++) {
+        if (!(nodes[i]->flags & GGML_MIRROR_FLAG_COMPUTE)) continue;
+        if (n < MARKING_MAX) atomic_store(&marking[n], e);
+        return true;
+    }
     return false;
 }
 
-bool tt_graphs_executes(const struct ggml_tensor *t, bool any_compute)
+bool tt_graphs_executes(const struct ggml_tensor *t, bool marked)
 {
     if (tt_engine_op_is_empty(t->op)) return false;
-    if (any_compute && !(t->flags & GGML_MIRROR_FLAG_COMPUTE)) return false;
+    if (marked && !(t->flags & GGML_MIRROR_FLAG_COMPUTE)) return false;
     return !tt_graphs_is_empty(t);
 }
 
@@ -215,7 +224,7 @@ static void numbering_end(numbering *g)
 }
 
 static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, uint32_t index,
-                            uint32_t n_nodes, bool any_compute, tt_bytes *out)
+                            uint32_t n_nodes, bool marked, tt_bytes *out)
 {
     const struct ggml_tensor *t = g->list[index];
     tt_meta_tensor m = {.op = (uint32_t)t->op, .type = (uint32_t)t->type};
@@ -223,7 +232,7 @@ static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, ui
     m.op_name = tt_names_id(r, e->op_name(t->op));
     m.op_desc = tt_names_id(r, e->op_desc(t));
     m.type_name = tt_names_id(r, e->type_name(t->type));
-    if (index < n_nodes && tt_graphs_executes(t, any_compute)) m.flags |= TT_TENSOR_EXECUTES;
+    if (index < n_nodes && tt_graphs_executes(t, marked)) m.flags |= TT_TENSOR_EXECUTES;
     if (t->flags & GGML_MIRROR_FLAG_INPUT) m.flags |= TT_TENSOR_INPUT;
     if (t->flags & GGML_MIRROR_FLAG_OUTPUT) m.flags |= TT_TENSOR_OUTPUT;
     for (uint32_t i = 0; i < TT_DIMS; i++) {
@@ -271,12 +280,11 @@ static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node, bool 
 }
 
 /* Keeps which leafs hold row numbers: each once. False without memory. */
-static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, bool any_compute,
-                        bool split, recorded *out)
+static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, bool marked, bool split,
+                        recorded *out)
 {
     for (uint32_t i = 0; i < n_nodes; i++) {
-        bool known =
-            !tt_graphs_executes(g->list[i], any_compute) || !takes_rows(e, g->list[i], split);
+        bool known = !tt_graphs_executes(g->list[i], marked) || !takes_rows(e, g->list[i], split);
         uint32_t leaf = known ? 0 : number_of(g, tt_graphs_input_leaf(g->list[i]));
         for (uint32_t k = 0; !known && k < out->n_inputs; k++)
             known = out->inputs[k].tensor == leaf;
@@ -361,14 +369,14 @@ static bool describe(tt_recorder *r, const tt_engine *e, struct ggml_tensor **no
                      uint32_t n_nodes, void *sched, tt_bytes *out, recorded *keep)
 {
     numbering g;
-    bool any_compute = tt_graphs_any_compute(nodes, (int)n_nodes);
+    bool marked = tt_graphs_marked(e, nodes, (int)n_nodes);
     tt_bytes tensors;
     tt_bytes_init(&tensors, TT_META_RECORD_MAX);
     bool ok = numbering_begin(&g, nodes, n_nodes);
     /* Describing one tensor may number new leafs, which are described in turn. */
     for (uint32_t i = 0; ok && i < g.n; i++)
-        describe_tensor(r, e, &g, i, n_nodes, any_compute, &tensors);
-    if (ok) ok = find_inputs(e, &g, n_nodes, any_compute, !sched, keep);
+        describe_tensor(r, e, &g, i, n_nodes, marked, &tensors);
+    if (ok) ok = find_inputs(e, &g, n_nodes, marked, !sched, keep);
     if (ok) {
         tt_bytes_varint(out, n_nodes);
         tt_bytes_varint(out, g.n);

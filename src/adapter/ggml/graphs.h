@@ -31,10 +31,11 @@ static inline bool tt_graphs_is_empty(const struct ggml_tensor *t)
 {
     return t->ne[0] <= 0 || t->ne[1] <= 0 || t->ne[2] <= 0 || t->ne[3] <= 0;
 }
-/* Whether the node is computed when the graph runs. any_compute: some node of its graph has
- * the COMPUTE flag, so the engine goes by it. */
-bool tt_graphs_executes(const struct ggml_tensor *node, bool any_compute);
-bool tt_graphs_any_compute(struct ggml_tensor *const *nodes, int n_nodes);
+/* Whether the node is computed when the graph runs. marked: the engine goes by the COMPUTE flag. */
+bool tt_graphs_executes(const struct ggml_tensor *node, bool marked);
+/* Whether the engine does: a node here has the flag, or one of an earlier graph had. A view of a
+ * graph may consist of nodes that are left out. Any thread. */
+bool tt_graphs_marked(const tt_engine *e, struct ggml_tensor *const *nodes, int n_nodes);
 /* Whether a run may still be recorded to be of that graph. */
 bool tt_graphs_knows(uint32_t graph);
 /* In a forked child: the new trace has no graphs yet. */

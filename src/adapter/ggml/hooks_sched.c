@@ -40,7 +40,7 @@ static __thread struct {
     struct ggml_tensor *const *nodes;
     uint32_t n_nodes;
     uint32_t cursor;
-    bool any_compute;
+    bool marked;
     tt_op_record *record; /* of the node under way; the barriers inside it are not its end */
     const tt_engine *engine;
 } current __attribute__((tls_model("initial-exec")));
@@ -68,7 +68,7 @@ static bool on_ask(tt_context *c, struct ggml_tensor *t)
     current.record = NULL;
     c->user_wants = c->user_callback ? c->user_callback(t, true, c->user_data) : false;
     if (!current.run || current.recorder != tt_process_recorder_if_open() ||
-        !tt_graphs_executes(t, current.any_compute))
+        !tt_graphs_executes(t, current.marked))
         return c->user_wants;
     uint32_t node = current.cursor;
     while (node < current.n_nodes && current.nodes[node] != t)
@@ -175,7 +175,7 @@ static uint32_t begin_callback_run(tt_recorder *r, const tt_engine *e, tt_contex
     c->next_tap = 0;
     tt_fingerprints_choose(&c->fingerprints, e, &tt_capture_options.values, tt_runs_batch - 1u,
                            current.nodes, current.n_nodes);
-    current.any_compute = tt_graphs_any_compute(current.nodes, (int)current.n_nodes);
+    current.marked = tt_graphs_marked(e, current.nodes, (int)current.n_nodes);
     return current.run;
 }
 

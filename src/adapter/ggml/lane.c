@@ -361,7 +361,7 @@ void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
 static bool comes_next(const tt_lane *l, uint32_t after, const struct ggml_tensor *op)
 {
     while (after < l->n_nodes && l->nodes[after] != op) {
-        if (tt_graphs_executes(l->nodes[after], l->fingerprints->any_compute)) return false;
+        if (tt_graphs_executes(l->nodes[after], l->fingerprints->marked)) return false;
         after++;
     }
     return after < l->n_nodes;
@@ -370,7 +370,7 @@ static bool comes_next(const tt_lane *l, uint32_t after, const struct ggml_tenso
 /* The same at the graph's end. */
 static bool comes_last(const tt_lane *l, uint32_t after)
 {
-    while (after < l->n_nodes && !tt_graphs_executes(l->nodes[after], l->fingerprints->any_compute))
+    while (after < l->n_nodes && !tt_graphs_executes(l->nodes[after], l->fingerprints->marked))
         after++;
     return after >= l->n_nodes;
 }

@@ -1,6 +1,7 @@
 #include "adapter/ggml/runs.h"
 
 #include "adapter/ggml/capture.h"
+#include "adapter/ggml/contexts.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/indices.h"
 #include "adapter/ggml/lane.h"
@@ -43,6 +44,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_process_at_first_run();
     tt_libraries_describe(r, e);
+    if (observed == TT_OBSERVED_HOOK) tt_contexts_none(r);
     run.graph = tt_graphs_identify(r, e, nodes, n_nodes, sched, tt_runs_layout);
     (void)pthread_mutex_unlock(&tt_process_lock);
     if (!run.graph) {

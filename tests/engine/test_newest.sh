@@ -1,0 +1,110 @@
+# The programs of the newest llama.cpp, through the loader they are packaged with: what they print is
+# what they print untraced, op for op and token for token the trace holds what a counter in the same
+# process counts, and it is sound.
+. "$TT_SOURCE_DIR/tests/engine/lib.sh"
+need_newest
+need_python
+model tiny
+echo "newest: $(tr '\n' ' ' <"$TT_NEWEST/versions")"
+counter=$TT_PROGRAMS/libcount_ops.so
+
+# counted OUT ERR TRACE COMMAND...: runs it traced, with the counter in front of the hooks.
+counted() {
+    out=$1 err=$2 trace=$3
+    shift 3
+    rm -f "$trace" counts
+    COUNT_OPS=$PWD/counts "$TT_BIN" run -q -o "$trace" -- \
+        sh -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' "$counter" "$@" >"$out" 2>"$err" </dev/null
+}
+
+# agrees NAME TRACE: the trace has the ops and tokens that were counted.
+agrees() {
+    verified "$2"
+    expect "$1: mode" hook "$(field "$2" mode)"
+    expect "$1: dropped" 0 "$(field "$2" ops_dropped)"
+    expect "$1: unresolved" 0 "$(field "$2" ops_unresolved)"
+    "$TT_BIN" info --json "$2" >info.json || fail "$1: info"
+    python3 - info.json counts "$3" <<'END' || fail "$1: other ops or tokens than were counted"
+import json, sys
+info = json.load(open(sys.argv[1]))
+counts = [tuple(map(int, line.split())) for line in open(sys.argv[2])]
+if len(counts) != 1:
+    sys.exit(f"the counter counted in {len(counts)} processes")
+ops, tokens = counts[0]
+got = sum(op["count"] for op in info["by_op"])
+if not ops or got != ops:
+    sys.exit(f"ops: {ops} counted, {got} traced")
+# Programs without batches (no scheduler of llama.cpp) have no tokens.
+got = sum(info[phase]["tokens"] for phase in ("prompt", "generate", "unknown"))
+if got != tokens or (sys.argv[3] == "tokens") != (tokens > 0):
+    sys.exit(f"tokens: {tokens} counted, {got} traced")
+END
+}
+
+# program NAME tokens|none COMMAND...
+program() {
+    name=$1 kind=$2
+    shift 2
+    "$@" >"$name.plain" 2>"$name.plain.err" </dev/null
+    expect "$name: untraced exit code" 0 $?
+    counted "$name.out" "$name.err" "$name.ttrace" "$@"
+    expect "$name: exit code" 0 $?
+    # Times, speeds and addresses differ from run to run.
+    for f in plain out; do
+        sed -E 's/[0-9]+\.[0-9]+ *(s|t\/s|ms|us)//g; s/0x[0-9a-f]+//g; s/speed: *[0-9.]+//g; s/time=[0-9.]+//g' "$name.$f" >"$name.$f.same"
+    done
+    case $name in
+    bench) ;; # prints speeds and nothing else
+    simple | backend-ops | runner) same "$name: text" "$name.plain.same" "$name.out.same" ;;
+    *)
+        # The others end now and then before their logger has printed all, untraced too.
+        n=$(wc -c <"$name.plain.same")
+        [ "$(wc -c <"$name.out.same")" -ge "$n" ] || n=$(wc -c <"$name.out.same")
+        cmp -s -n "$n" "$name.plain.same" "$name.out.same" || fail "$name: other text"
+        ;;
+    esac
+    agrees "$name" "$name.ttrace" "$kind"
+}
+
+run=$(newest_command)
+bin=$TT_NEWEST/usr/bin
+tests=$TT_NEWEST/usr/libexec/x86_64-linux-gnu
+program completion tokens $run "$bin/llama-completion" -m tiny.gguf -p "Once upon a time" -n 6 -no-cnv --no-warmup -t 2 --temp 0
+program bench tokens $run "$bin/llama-bench" -m tiny.gguf -p 16 -n 4 -r 1 -t 2
+program eval-callback tokens $run "$bin/llama-eval-callback" -m tiny.gguf -p Hello -t 1
+program batched tokens $run "$bin/llama-batched" -m tiny.gguf -p Hello -n 8 -np 2 -kvu -t 1 -s 1
+program speculative tokens $run "$bin/llama-speculative" -m tiny.gguf -md tiny.gguf -p Hello -n 8 -t 1 --temp 0 -s 1
+program speculative-simple tokens $run "$bin/llama-speculative-simple" -m tiny.gguf -md tiny.gguf --spec-type draft-simple -p Hello -n 8 -t 1 --temp 0
+program simple tokens $run "$bin/llama-simple" -m tiny.gguf -n 4 "Once upon a time"
+program embedding tokens $run "$bin/llama-embedding" -m tiny.gguf -p Hello --pooling mean --no-warmup -t 2
+program backend-ops none $run "$tests/ggml/test-backend-ops" test -o SCALE -b CPU
+
+# The server, with clients that come at the same time.
+# serve NAME COMMAND...: the answers go to NAME.answers
+serve() {
+    name=$1
+    shift
+    COUNT_OPS=$PWD/counts "$@" >"$name.log" 2>&1 </dev/null &
+    server=$!
+    python3 "$TT_SOURCE_DIR/tests/engine/ask_server.py" "$name.log" "Once upon a time" "Hello" "There was a prompt that was longer" >"$name.answers" || fail "$name: no answers"
+    # It ends by itself; `run` hands the signal on.
+    kill -TERM $server
+    wait $server
+    expect "$name: exit code" 0 $?
+}
+set -- $run "$bin/llama-server" -m tiny.gguf --host 127.0.0.1 --port 0 -np 3 -c 768 -t 1 --no-warmup
+serve server.plain "$@"
+rm -f counts
+serve server.traced "$TT_BIN" run -q -o server.ttrace -- sh -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' "$counter" "$@"
+same "server: answers" server.plain.answers server.traced.answers
+expect "server: answers" 5 "$(wc -l <server.traced.answers)"
+agrees server server.ttrace tokens
+# What was read and made, but for the last token of an answer, which is not computed any more; the
+# server itself tries out a few tokens when it begins.
+asked=$(awk '{ n += $1 + $2 - 1 } END { print n }' server.traced.answers)
+[ "$(cut -d' ' -f2 counts)" -ge "$asked" ] || fail "server: $asked tokens were asked for, $(cat counts) counted"
+
+# The built-in runner needs the engine's glibc.
+program runner tokens $run "$TT_BIN" runner --engine "$TT_NEWEST/usr/lib/x86_64-linux-gnu" -m tiny.gguf -p "Once upon a time" -n 6 --ignore-eos -t 2
+expect "runner: decode tokens" "$(cut -d' ' -f2 counts)" "$(field runner.ttrace decode_tokens)"
+finish
