@@ -37,7 +37,14 @@ typedef struct tt_error {
     char message[320]; /* what, where, what to do; no trailing newline */
 } tt_error;
 
-typedef enum tt_phase { TT_PHASE_UNKNOWN = 0, TT_PHASE_PROMPT = 1, TT_PHASE_GENERATE = 2 } tt_phase;
+/* What the tokens of a batch are. */
+typedef enum tt_phase {
+    TT_PHASE_UNKNOWN = 0,
+    TT_PHASE_PROMPT = 1,
+    TT_PHASE_GENERATE = 2,
+    TT_PHASE_MIXED = 3, /* some a prompt's, some generated */
+    TT_PHASE_WARMUP = 4 /* computed for nothing but to make what follows fast */
+} tt_phase;
 
 /* How the ops of a run were observed. */
 typedef enum tt_observed {

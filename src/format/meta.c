@@ -306,6 +306,7 @@ void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *b, const int32_t *tok
         tt_bytes_zigzag(out, (int64_t)positions[i] - (i ? positions[i - 1] : 0));
     if (b->flags & TT_BATCH_SEQUENCES) put_sequences(out, sequences, b->n_tokens);
     tt_bytes_varint(out, b->vocabulary);
+    if (b->phase == TT_PHASE_MIXED) tt_bytes_varint(out, b->n_generate);
 }
 
 bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *b)
@@ -325,6 +326,8 @@ bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *b)
 bool tt_meta_get_batch_end(tt_cursor *c, tt_meta_batch *b)
 {
     if (!c->failed && tt_cursor_left(c) > 0) b->vocabulary = tt_cursor_varint32(c);
+    if (b->phase == TT_PHASE_MIXED) b->n_generate = tt_cursor_varint32(c);
+    if (b->n_generate > b->n_tokens) c->failed = true;
     return !c->failed;
 }
 

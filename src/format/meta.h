@@ -49,6 +49,7 @@ enum {
 
 enum { TT_TENSOR_EXECUTES = 1, TT_TENSOR_INPUT = 2, TT_TENSOR_OUTPUT = 4 };
 
+#define TT_PHASES 5u /* of enum tt_phase */
 enum { TT_BATCH_TOKENS = 1, TT_BATCH_POSITIONS = 2, TT_BATCH_SEQUENCES = 4 };
 
 /* MODEL_CHECK: the file at the model's path when recording ended. */
@@ -144,6 +145,7 @@ typedef struct tt_meta_batch {
     uint8_t phase;             /* enum tt_phase */
     uint8_t flags;             /* TT_BATCH_* */
     uint32_t vocabulary;       /* of its tokens' texts, see TOKEN_TEXT; 0: not known */
+    uint32_t n_generate;       /* tokens that were generated, with TT_PHASE_MIXED */
 } tt_meta_batch;
 
 /* Per token of a batch: the sequences it belongs to. Token i's are

@@ -307,6 +307,7 @@ static void put_counts(const tt_drain *d, bool ended, tt_bytes *payload, tt_byte
                   {"graphs", atomic_load(&c->graphs)},
                   {"decode_calls", atomic_load(&c->decode_calls)},
                   {"decode_tokens", atomic_load(&c->decode_tokens)},
+                  {"decode_unseen", atomic_load(&c->decode_unseen)},
                   {"data_dropped", atomic_load(&c->data_dropped)},
                   {"outputs", atomic_load(&c->outputs)},
                   {"outputs_not_finite", atomic_load(&c->outputs_not_finite)}};

@@ -67,7 +67,8 @@ struct llama_batch_mirror {
     int32_t *pos;      /* NULL: positions go on by themselves */
     int32_t *n_seq_id; /* sequences of each token; NULL with seq_id: one, number 0 */
     int32_t **seq_id;
-    uint8_t rest[80];
+    int8_t *logits; /* outputs are asked for; NULL: the last token's */
+    uint8_t rest[72];
 };
 
 _Static_assert(sizeof(struct llama_batch_mirror) == 128, "larger than any version's");

@@ -102,37 +102,72 @@ int32_t *tt_batches_numbers(const tt_engine *e, const struct ggml_tensor *t, uin
     return tt_values_copy(e, t, n * sizeof(int32_t));
 }
 
-/* generate: every token continues a sequence whose logits the batch before computed, one
- * token a sequence. Tokens of one sequence stand with ascending positions: that is a prompt
- * (or a draft being checked), and so is what follows a batch without outputs. */
-uint8_t tt_batches_phase(bool had_output, const int32_t *positions, uint32_t n)
+static uint32_t count_tokens(const tt_batch_inputs *in)
 {
-    if (!positions || n == 0) return TT_PHASE_UNKNOWN;
-    if (!had_output) return TT_PHASE_PROMPT;
-    for (uint32_t i = 0; i < n; i++) {
-        if (positions[i] == 0) return TT_PHASE_PROMPT;
-        if (i > 0 && positions[i] == positions[i - 1] + 1) return TT_PHASE_PROMPT;
-    }
-    return TT_PHASE_GENERATE;
+    const struct ggml_tensor *counted = in->tokens ? in->tokens : in->idle;
+    int64_t n = counted ? counted->ne[0] : in->embeddings ? in->embeddings->ne[1] : 0;
+    return n > 0 && n <= TOKENS_MAX ? (uint32_t)n : 0;
 }
 
-/* Counts a batch that is not to be recorded. Its outputs tell what the next one is. */
+static uint32_t count_outputs(const tt_batch_inputs *in)
+{
+    return in->output && in->output->ne[1] >= 0 ? (uint32_t)in->output->ne[1] + 1 : 0;
+}
+
+/* What the batch's tokens are, with those of the call under way. Without tokens the engine moves
+ * positions, for a context that is shifted, before it computes the call. counts: as matched. */
+static void judge(tt_context *c, tt_meta_batch *b, const int32_t *tokens, const int32_t *positions,
+                  tt_batch_sequences *sequences)
+{
+    uint32_t counts[TT_PHASES];
+    uint8_t guessed = tt_phases_guess(&c->phases, positions, b->n_tokens, b->n_outputs_plus_1);
+    if (b->n_tokens == 0) {
+        c->phases.shifted |= tt_tokens_in_call();
+        return;
+    }
+    tt_tokens_judge(&c->phases, positions ? positions[0] : -1);
+    b->phase = guessed;
+    if (!tt_tokens_match(tokens, positions, b->n_tokens, sequences, counts)) return;
+    b->flags |= TT_BATCH_SEQUENCES;
+    b->n_generate = counts[TT_PHASE_GENERATE];
+    b->phase = counts[TT_PHASE_WARMUP]
+                   ? TT_PHASE_WARMUP
+                   : tt_phases_of(counts[TT_PHASE_PROMPT], b->n_generate, counts[TT_PHASE_UNKNOWN]);
+}
+
+/* A batch that is not recorded: what the next ones are depends on it. */
+static void look_past(const tt_engine *e, tt_context *context, struct ggml_cgraph *graph,
+                      uint64_t layout)
+{
+    tt_batch_inputs in = get_inputs(e, context, graph, layout);
+    tt_meta_batch b = {.n_tokens = count_tokens(&in), .n_outputs_plus_1 = count_outputs(&in)};
+    tt_batch_sequences sequences;
+    int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
+    judge(context, &b, NULL, positions, &sequences);
+    free(positions);
+}
+
+/* Counts a batch that is not to be recorded. */
 static bool leave_out(tt_area *a, uint32_t id, const tt_engine *e, tt_context *context,
-                      struct ggml_cgraph *graph)
+                      struct ggml_cgraph *graph, uint64_t layout)
 {
     bool stopped = atomic_load_explicit(&a->stopped, memory_order_relaxed);
     if (!stopped && tt_capture_wants(id - 1u, id - 1u)) return false;
     atomic_fetch_add(stopped ? &a->counts.batches_after_limit : &a->counts.batches_not_asked, 1);
-    const struct ggml_tensor *output = find_output(e->graph_nodes(graph), e->graph_n_nodes(graph));
-    context->had_output = !output || output->ne[1] != 0;
+    if (!stopped) look_past(e, context, graph, layout);
     return true;
+}
+
+bool tt_batches_go_on(tt_recorder *r)
+{
+    return !atomic_load_explicit(&tt_recorder_area(r)->area->stopped, memory_order_relaxed);
 }
 
 bool tt_batches_may_follow(tt_recorder *r, int32_t n_tokens)
 {
     const tt_area *a = tt_recorder_area(r)->area;
     uint64_t next = atomic_load_explicit(&a->counts.batches, memory_order_relaxed);
-    return !atomic_load_explicit(&a->stopped, memory_order_relaxed) &&
+    return tt_batches_go_on(r) &&
            tt_capture_wants(next, next + (n_tokens > 1 ? (uint64_t)n_tokens - 1 : 0));
 }
 
@@ -142,26 +177,20 @@ uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *contex
     tt_area *area = tt_recorder_area(r)->area;
     tt_meta_batch b = {.context = context->id, .ticks = tt_ticks()};
     b.id = (uint32_t)atomic_fetch_add(&area->counts.batches, 1) + 1;
-    if (leave_out(area, b.id, e, context, graph)) return 0;
+    if (leave_out(area, b.id, e, context, graph, layout)) return 0;
     tt_batch_inputs in = get_inputs(e, context, graph, layout);
-    const struct ggml_tensor *counted = in.tokens ? in.tokens : in.idle;
     b.thread = tt_owner_thread();
-    if (counted && counted->ne[0] > 0 && counted->ne[0] <= TOKENS_MAX)
-        b.n_tokens = (uint32_t)counted->ne[0];
-    else if (in.embeddings && in.embeddings->ne[1] > 0 && in.embeddings->ne[1] <= TOKENS_MAX)
-        b.n_tokens = (uint32_t)in.embeddings->ne[1];
-    if (in.output && in.output->ne[1] >= 0) b.n_outputs_plus_1 = (uint32_t)in.output->ne[1] + 1;
+    b.n_tokens = count_tokens(&in);
+    b.n_outputs_plus_1 = count_outputs(&in);
     int32_t *tokens = tt_batches_numbers(e, in.tokens, b.n_tokens);
     int32_t *positions = tt_batches_numbers(e, in.positions, b.n_tokens);
     tt_batch_sequences sequences;
-    if (tt_tokens_match(tokens, positions, b.n_tokens, &sequences)) b.flags |= TT_BATCH_SEQUENCES;
+    judge(context, &b, tokens, positions, &sequences);
     if (tokens && tt_capture_options.text) {
         b.flags |= TT_BATCH_TOKENS;
         b.vocabulary = tt_tokens_vocabulary();
     }
     if (positions) b.flags |= TT_BATCH_POSITIONS;
-    b.phase = tt_batches_phase(context->had_output, positions, b.n_tokens);
-    context->had_output = b.n_outputs_plus_1 != 1;
     tt_bytes payload;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_batch(&payload, &b, tokens, positions, &sequences);

@@ -14,6 +14,9 @@
  * tt_graphs_identify. tt_process_lock is held. */
 uint32_t tt_batches_begin(tt_recorder *r, const tt_engine *e, tt_context *context,
                           struct ggml_cgraph *graph, uint64_t layout);
+/* Whether recording goes on: then each call of the engine matters to what the next one's tokens
+ * are. */
+bool tt_batches_go_on(tt_recorder *r);
 /* Whether a call with so many tokens may lead to a batch that is recorded: to no more than one a
  * token. */
 bool tt_batches_may_follow(tt_recorder *r, int32_t n_tokens);
@@ -23,9 +26,6 @@ void tt_batches_look(const tt_engine *e, const struct ggml_tensor *node, bool is
 /* The n 32-bit values of an input tensor, wherever it lives, malloc'ed; NULL when they cannot be
  * had. */
 int32_t *tt_batches_numbers(const tt_engine *e, const struct ggml_tensor *t, uint32_t n);
-/* enum tt_phase of a batch; had_output: the one before computed logits or embeddings. positions: n,
- * or NULL. */
-uint8_t tt_batches_phase(bool had_output, const int32_t *positions, uint32_t n);
 /* Whether source s of the node holds token ids. */
 bool tt_batches_is_tokens(const tt_engine *e, const struct ggml_tensor *node, int s);
 /* Whether the scheduler made the tensor, "BACKEND#NAME#N", to copy another one into while the graph

@@ -100,6 +100,7 @@ void tt_contexts_drop(void *sched)
         *at = c->next;
         free(c->taps.list);
         tt_fingerprints_free(&c->fingerprints);
+        tt_phases_free(&c->phases);
         free(c);
         return;
     }

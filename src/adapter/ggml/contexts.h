@@ -5,6 +5,7 @@
 
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/fingerprints.h"
+#include "adapter/ggml/phases.h"
 #include "adapter/ggml/taps.h"
 #include "record/recorder.h"
 
@@ -27,12 +28,12 @@ typedef struct tt_context {
     uint32_t id;     /* in the trace, from 1 */
     bool callback;   /* ops are seen by the scheduler callback */
     bool installed;  /* our callback is set in the scheduler */
-    bool had_output; /* the batch before computed logits or embeddings */
     /* Which layout of graphs the scheduler holds, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
     const struct ggml_cgraph *graph; /* whose inputs are known */
     uint64_t inputs_layout;          /* and in which layout that was so */
     tt_batch_inputs inputs;
+    tt_phases phases;
     /* The program's own callback, which ours calls. */
     tt_eval_callback user_callback;
     void *user_data;

@@ -9,6 +9,7 @@
 #include "adapter/ggml/owner.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
+#include "adapter/ggml/rows.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
 #include "format/meta.h"
@@ -328,6 +329,7 @@ static void begin_anew(void)
 {
     tt_graphs_forget();
     tt_tokens_forget();
+    tt_rows_forget_locks();
     tt_usage_forget();
     tt_residency_forget();
     session_file = NULL;

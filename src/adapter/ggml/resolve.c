@@ -178,9 +178,14 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * d, d
     }
 }
 
+typedef struct import_search {
+    bool (*wanted)(const char *function, const void *user);
+    const void *user;
+} import_search;
+
 static int find_import(struct dl_phdr_info *info, size_t size, void *data)
 {
-    const char *name = data;
+    const import_search *s = data;
     dynamic d = {0};
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++)
@@ -191,13 +196,38 @@ static int find_import(struct dl_phdr_info *info, size_t size, void *data)
     for (int table = 0; table < 2; table++) {
         for (size_t i = 0; d.relocations[table] && i < d.n_relocations[table]; i++) {
             size_t symbol = ELF64_R_SYM(d.relocations[table][i].r_info);
-            if (symbol && strcmp(d.strings + d.symbols[symbol].st_name, name) == 0) return 1;
+            if (symbol && s->wanted(d.strings + d.symbols[symbol].st_name, s->user)) return 1;
         }
     }
     return 0;
 }
 
+bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user), const void *user)
+{
+    import_search s = {wanted, user};
+    return dl_iterate_phdr(find_import, &s) != 0;
+}
+
+static bool is_name(const char *function, const void *user)
+{
+    return strcmp(function, user) == 0;
+}
+
 bool tt_resolve_is_imported(const char *function)
 {
-    return dl_iterate_phdr(find_import, (void *)(uintptr_t)function) != 0;
+    return tt_resolve_any_import(is_name, function);
+}
+
+static int read_count(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    *(uint64_t *)data = info->dlpi_adds;
+    return 1;
+}
+
+uint64_t tt_resolve_loaded_count(void)
+{
+    uint64_t n = 0;
+    (void)dl_iterate_phdr(read_count, &n);
+    return n;
 }

@@ -13,6 +13,7 @@
 #define VOCABULARIES_MAX 64u
 #define ENGINES_MAX 8u
 #define TEXT_MAX 1024
+#define WARMING_MAX 64u
 #define NONE UINT32_MAX /* of rows */
 #define NO_VOCABULARY 0 /* LLAMA_VOCAB_TYPE_NONE */
 
@@ -22,11 +23,14 @@ typedef struct call {
     uint32_t n; /* 0: none */
     uint32_t vocabulary;
     bool has_tokens, has_positions;
+    bool encodes, warms_up, is_bos_eos, is_judged;
     int32_t *tokens;
     int32_t *positions;
     uint32_t *first; /* n + 1 */
     int32_t *ids;
     uint8_t *used;
+    uint8_t *outputs;      /* asked for */
+    uint8_t *phases;       /* enum tt_phase, once judged */
     uint32_t first_unused; /* rows before it are used up */
     size_t ids_capacity;
     uint32_t capacity;
@@ -50,7 +54,9 @@ static bool grow(call *c, uint32_t n)
                   {(void **)&c->positions, n * sizeof *c->positions},
                   {(void **)&c->first, (n + 1) * sizeof *c->first},
                   {(void **)&c->out_first, (n + 1) * sizeof *c->out_first},
-                  {(void **)&c->used, n}};
+                  {(void **)&c->used, n},
+                  {(void **)&c->outputs, n},
+                  {(void **)&c->phases, n}};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         void *more = realloc(*arrays[i].at, arrays[i].bytes);
         if (!more) return false;
@@ -103,6 +109,9 @@ static void copy_rows(call *c, const struct llama_batch_mirror *b)
     if (b->token) memcpy(c->tokens, b->token, n * sizeof *c->tokens);
     if (b->pos) memcpy(c->positions, b->pos, n * sizeof *c->positions);
     memset(c->used, 0, n);
+    /* Without the list, the engine gives out the last row's. */
+    for (uint32_t i = 0; i < n; i++)
+        c->outputs[i] = b->logits ? b->logits[i] != 0 : i + 1 == n;
     c->n = n;
 }
 
@@ -122,6 +131,8 @@ typedef struct text_api {
     const void *(*vocab)(const void *model); /* NULL: the model is the vocabulary */
     int (*type)(const void *vocab);
     int32_t (*size)(const void *vocab);
+    int32_t (*bos)(const void *vocab);
+    int32_t (*eos)(const void *vocab);
     int32_t (*piece)(const void *vocab, int32_t token, char *out, int32_t size, int32_t lstrip,
                      bool special);
 } text_api;
@@ -144,6 +155,8 @@ static text_api find_api(const void *in_engine)
     find(in_engine, &a.type, "llama_vocab_type");
     find(in_engine, &a.size, a.vocab ? "llama_vocab_n_tokens" : "llama_n_vocab");
     find(in_engine, &a.piece, "llama_token_to_piece");
+    find(in_engine, &a.bos, "llama_vocab_bos");
+    find(in_engine, &a.eos, "llama_vocab_eos");
     return a;
 }
 
@@ -208,29 +221,95 @@ static void record_text(tt_recorder *r, const text_api *a, vocabulary *v, int32_
         v->seen[token / 8] |= (uint8_t)(1 << token % 8);
 }
 
-static void record_texts(tt_recorder *r, const void *in_engine, const void *context, call *c)
+static void record_texts(tt_recorder *r, const text_api *a, const void *vocab, call *c)
 {
-    text_api a;
-    c->vocabulary = 0;
-    if (!c->n || !c->has_tokens || !get_api(in_engine, &a)) return;
-    const void *model = a.model(context);
-    const void *vocab = model && a.vocab ? a.vocab(model) : model;
-    if (!vocab) return;
     (void)pthread_mutex_lock(&tt_process_lock);
-    vocabulary *v = identify(&a, vocab);
+    vocabulary *v = identify(a, vocab);
     if (v) c->vocabulary = v->id;
     for (uint32_t i = 0; c->vocabulary && i < c->n; i++)
-        record_text(r, &a, v, c->tokens[i]);
+        record_text(r, a, v, c->tokens[i]);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-void tt_tokens_begin(tt_recorder *r, const void *in_engine, void *context,
-                     const struct llama_batch_mirror *batch)
+/* What llama.cpp's own programs warm up with: no text that anybody goes on with. */
+static bool is_bos_eos(const text_api *a, const void *vocab, const call *c)
+{
+    return c->n == 2 && a->bos && a->eos && c->tokens[0] == a->bos(vocab) &&
+           c->tokens[1] == a->eos(vocab);
+}
+
+/* What only the call's vocabulary tells. */
+static void ask_vocabulary(tt_recorder *r, const tt_tokens_call *t, call *c)
+{
+    text_api a;
+    bool wants_texts = tt_capture_options.text && t->is_recorded;
+    c->vocabulary = 0;
+    c->is_bos_eos = false;
+    if (!c->n || !c->has_tokens || !(wants_texts || c->n == 2) || !get_api(t->in_engine, &a))
+        return;
+    const void *model = a.model(t->context);
+    const void *vocab = model && a.vocab ? a.vocab(model) : model;
+    if (!vocab) return;
+    c->is_bos_eos = is_bos_eos(&a, vocab, c);
+    if (wants_texts) record_texts(r, &a, vocab, c);
+}
+
+/* --- warm-up --- */
+
+static const void *warming[WARMING_MAX]; /* contexts in that mode */
+
+void tt_tokens_set_warmup(const void *context, bool on)
+{
+    size_t found = WARMING_MAX, empty = WARMING_MAX;
+    (void)pthread_mutex_lock(&api_lock);
+    for (size_t i = 0; i < WARMING_MAX; i++) {
+        if (warming[i] == context) found = i;
+        if (!warming[i]) empty = i;
+    }
+    if (on && found == WARMING_MAX && empty < WARMING_MAX) warming[empty] = context;
+    if (!on && found < WARMING_MAX) warming[found] = NULL;
+    (void)pthread_mutex_unlock(&api_lock);
+}
+
+static bool is_warming(const void *context)
+{
+    bool is = false;
+    (void)pthread_mutex_lock(&api_lock);
+    for (size_t i = 0; i < WARMING_MAX; i++)
+        is |= warming[i] == context;
+    (void)pthread_mutex_unlock(&api_lock);
+    return is;
+}
+
+void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a)
 {
     if (!current) current = calloc(1, sizeof *current);
     if (!current) return;
-    copy_rows(current, batch);
-    if (tt_capture_options.text) record_texts(r, in_engine, context, current);
+    copy_rows(current, a->batch);
+    current->encodes = a->encodes;
+    current->warms_up = is_warming(a->context);
+    current->is_judged = false;
+    ask_vocabulary(r, a, current);
+}
+
+void tt_tokens_judge(tt_phases *p, int32_t first_position)
+{
+    call *c = current;
+    if (!c || !c->n || c->is_judged) return;
+    c->is_judged = true;
+    bool warms_up = c->warms_up || (c->is_bos_eos && !p->called);
+    if (warms_up || c->encodes) {
+        memset(c->phases, warms_up ? TT_PHASE_WARMUP : TT_PHASE_PROMPT, c->n);
+        p->called = true;
+        return;
+    }
+    tt_phases_judge(p,
+                    &(tt_phases_rows){.n = c->n,
+                                      .positions = c->has_positions ? c->positions : NULL,
+                                      .first = c->first,
+                                      .ids = c->ids,
+                                      .outputs = c->outputs},
+                    first_position, c->phases);
 }
 
 void tt_tokens_end(void)
@@ -253,6 +332,8 @@ void tt_tokens_thread_ends(void)
     free(c->first);
     free(c->ids);
     free(c->used);
+    free(c->outputs);
+    free(c->phases);
     free(c->out_first);
     free(c->out_ids);
     free(c);
@@ -323,9 +404,10 @@ static bool give(call *c, uint32_t at, uint32_t row)
 }
 
 bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n,
-                     tt_batch_sequences *s)
+                     tt_batch_sequences *s, uint32_t counts[TT_PHASES])
 {
     call *c = current;
+    memset(counts, 0, TT_PHASES * sizeof *counts);
     if (!c || n == 0 || n > c->n) return false;
     /* However the engine splits a call, a batch begins with the first row that was in none: not
      * with the one behind the last row, which may be another sequence's same token. */
@@ -336,6 +418,7 @@ bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n
         row = find_row(c, at, row, tokens ? &tokens[i] : NULL, positions ? &positions[i] : NULL);
         if (row == NONE || !give(c, i, row)) return false;
         c->used[row] = 1;
+        counts[c->is_judged ? c->phases[row] : TT_PHASE_UNKNOWN]++;
     }
     *s = (tt_batch_sequences){c->out_first, c->out_ids};
     return true;

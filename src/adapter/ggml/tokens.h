@@ -1,4 +1,5 @@
-/* What the program passes to llama_decode: which sequences its tokens belong to, and their texts.
+/* What the program passes to llama_decode, llama_encode and llama_process: which sequences its
+ * tokens belong to, their texts, and whether they are a prompt's or generated.
  *
  * llama.cpp splits such a call into batches (its ubatches), whose graphs know a token's id and
  * position only. The call is under way on the same thread then, so its rows are found again by
@@ -7,27 +8,43 @@
 #define TT_ADAPTER_GGML_TOKENS_H
 
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/phases.h"
 #include "format/meta.h"
 #include "record/recorder.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before and after the engine's llama_decode or llama_encode on this thread. The batch is copied;
- * texts of tokens that are new are recorded. in_engine: an address in the library that llama_decode
- * is in. Begin takes tt_process_lock. */
-void tt_tokens_begin(tt_recorder *r, const void *in_engine, void *context,
-                     const struct llama_batch_mirror *batch);
+/* A call of the engine. */
+typedef struct tt_tokens_call {
+    const void *in_engine; /* an address in the library that the function is in */
+    void *context;
+    const struct llama_batch_mirror *batch;
+    bool encodes;
+    bool is_recorded; /* a batch of it may be: its texts are wanted */
+} tt_tokens_call;
+
+/* Before and after such a call on this thread. The batch is copied; texts of tokens that are new
+ * are recorded. Begin takes tt_process_lock. */
+void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a);
 void tt_tokens_end(void);
+
+/* The program has switched the context's warm-up mode. Any thread. */
+void tt_tokens_set_warmup(const void *context, bool on);
 
 /* Whether such a call is under way on this thread. */
 bool tt_tokens_in_call(void);
 
+/* Decides what the tokens of the call under way are, once a call: before tt_tokens_match. p: of the
+ * context that computes it. first_position: of the first row; -1: not known. */
+void tt_tokens_judge(tt_phases *p, int32_t first_position);
+
 /* The sequences of n rows of a batch with these ids and positions (each may be NULL: not known),
  * out of the call under way; rows are used up. False when there is none, or when some row is not
- * in it. *s is valid until the next call on this thread. */
+ * in it. *s is valid until the next call on this thread. counts: gets how many of the rows are of
+ * each phase (enum tt_phase). */
 bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n,
-                     tt_batch_sequences *s);
+                     tt_batch_sequences *s, uint32_t counts[TT_PHASES]);
 /* The vocabulary of the call under way; 0 when it is not known. */
 uint32_t tt_tokens_vocabulary(void);
 /* This thread ends. */

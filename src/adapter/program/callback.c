@@ -21,6 +21,7 @@ static __thread struct {
     const tt_engine *engine;
     tt_batch_inputs inputs;
     bool has_tokens; /* the batch's embeddings were looked up */
+    tt_phases phases;
     bool had_output; /* the batch before computed logits or embeddings */
     bool has_output; /* this one does */
     bool user_wants; /* the program's own callback asked for the node under way */
@@ -70,7 +71,8 @@ static void tell_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
     int32_t *tokens =
         tt_capture_options.text ? tt_batches_numbers(e, in->tokens, m.n_tokens) : NULL;
     int32_t *positions = tt_batches_numbers(e, in->positions, m.n_tokens);
-    m.phase = tt_batches_phase(current.had_output, positions, m.n_tokens);
+    current.phases.had_output = current.had_output;
+    m.phase = tt_phases_guess(&current.phases, positions, m.n_tokens, 0);
     tt_program_batch_tell(r, b, &m, tokens, positions);
     free(tokens);
     free(positions);

@@ -1,0 +1,65 @@
+/* Which tokens a program generates, and which are a prompt's: known from what it passed before.
+ *
+ * A token is generated when its sequence had an output at the position before it (since the end of
+ * its prompt), so that it can have been chosen from that, and when it is alone in its sequence in
+ * its call. Several tokens of a sequence in one call are a prompt, or more of one; but where they
+ * follow an output and outputs are asked for more than one of them, they are a draft that is being
+ * checked, which is generating. A prompt that asked for several outputs itself is being scored
+ * (perplexity): more of it is a prompt too. */
+#ifndef TT_ADAPTER_GGML_PHASES_H
+#define TT_ADAPTER_GGML_PHASES_H
+
+#include "format/meta.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TT_PHASES_LAST 256u
+
+/* The rows of one call of the engine, as the program passed them. */
+typedef struct tt_phases_rows {
+    uint32_t n;
+    const int32_t *positions; /* NULL: the engine continues each sequence */
+    const uint32_t *first;    /* n + 1: row i's sequences are ids[first[i]] ... */
+    const int32_t *ids;
+    const uint8_t *outputs; /* n: logits or embeddings are asked for */
+} tt_phases_rows;
+
+/* Where a sequence stands. Each position from first_output to next - 1 had an output. */
+typedef struct tt_phases_sequence {
+    int32_t next, first_output;
+    bool seen, is_scored;
+    /* In the call that is looked at: */
+    bool touched, generates, ends_in_output;
+    uint32_t rows, outputs;
+    int32_t first, last;              /* positions */
+    int32_t outputs_reach;            /* from here to the last row each had an output */
+    struct tt_phases_sequence *other; /* that was touched */
+} tt_phases_sequence;
+
+/* Of one context. Zero-initialised. One thread at a time. */
+typedef struct tt_phases {
+    tt_phases_sequence *list; /* by id */
+    uint32_t n;
+    bool called;  /* a call was looked at */
+    bool shifted; /* the engine has moved positions for the call under way */
+    /* For batches of unknown sequences: positions of the batch before that had outputs. */
+    bool had_output;
+    uint32_t n_last;
+    int32_t last[TT_PHASES_LAST];
+} tt_phases;
+
+/* What each row of a call is (enum tt_phase), into out (n bytes); the sequences move on.
+ * first_position: of row 0, where the engine chose it; -1: not known. Unknown rows: of sequences
+ * that cannot be, or without memory. */
+void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_position,
+                     uint8_t *out);
+/* enum tt_phase of a batch whose sequences are not known: by the positions of the one before.
+ * positions: n, or NULL. To be asked of every batch. */
+uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,
+                        uint32_t n_outputs_plus_1);
+/* The phase of a batch that holds so many tokens of each. */
+uint8_t tt_phases_of(uint32_t n_prompt, uint32_t n_generate, uint32_t n_unknown);
+void tt_phases_free(tt_phases *p);
+
+#endif
