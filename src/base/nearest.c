@@ -29,7 +29,7 @@ static size_t edit_distance(const char *a, const char *b)
 
 tt_nearest tt_nearest_begin(const char *typed)
 {
-    return (tt_nearest){.typed = typed, .least = strlen(typed) > 3 ? 3 : 2};
+    return (tt_nearest){.typed = typed, .least = strlen(typed) > 4 ? 3 : 2};
 }
 
 void tt_nearest_try(tt_nearest *n, const char *known)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,20 @@ static tt_status io_error(tt_error *err, const char *what, const char *path)
 {
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot %s %s: %s", what, path,
                         strerror(errno));
+}
+
+/* Of a file that could not be made: most often its folder is not there. */
+static tt_status create_error(tt_error *err, const char *path)
+{
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    const int length = slash ? (int)(slash - path) : 0, why = errno;
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof folder, "%.*s", length, path);
+    if (why == ENOENT && length > 0 && stat(folder, &st) != 0 && errno == ENOENT)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "folder %s does not exist", folder);
+    errno = why;
+    return io_error(err, "create", path);
 }
 
 static tt_status exists_error(tt_error *err, const char *path)
@@ -84,7 +99,7 @@ static tt_status open_stream(tt_outfile *f, int fd, const char *path, tt_error *
     tt_status status;
     f->stream = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (f->stream) return TT_OK;
-    status = io_error(err, "create", path);
+    status = create_error(err, path);
     if (fd >= 0) {
         (void)close(fd);
         if (f->temporary && !f->nameless) (void)unlink(f->temporary);

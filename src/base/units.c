@@ -61,6 +61,16 @@ tt_status tt_units_parse_size(const char *text, uint64_t *bytes, tt_error *err)
     return TT_OK;
 }
 
+tt_status tt_units_parse_amount(const char *text, uint64_t *bytes, tt_error *err)
+{
+    const tt_status status = tt_units_parse_size(text, bytes, err);
+    const bool bare = text[strspn(text, "0123456789.")] == '\0';
+    if (status != TT_OK || !bare || *bytes == 0 || *bytes >= (1u << 20)) return status;
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                        "\"%.64s\" has no unit: write %.64sG or %.64sM, or %.64sB for bytes", text,
+                        text, text, text);
+}
+
 tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err)
 {
     static const char letters[] = "kKMGT";

@@ -11,6 +11,9 @@
 /* "4096", "64K", "1.5M", "2G", "1T" (powers of 1024; an optional trailing "B" or
  * "iB") to bytes. TT_E_USAGE with a message that names the text otherwise. */
 tt_status tt_units_parse_size(const char *text, uint64_t *bytes, tt_error *err);
+/* The same of an amount of memory or of a file: a number without a unit that is below 1 MiB, but
+ * not 0, is no size: "8" is more often a slip for "8G" than 8 bytes, which "8B" asks for. */
+tt_status tt_units_parse_amount(const char *text, uint64_t *bytes, tt_error *err);
 /* "2.5G", "500MB/s", "3G/s" (powers of 1000, as disks are sold; "GiB/s": of 1024) to bytes a
  * second, more than 0. TT_E_USAGE with a message that names the text otherwise. */
 tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err);

@@ -62,22 +62,31 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+#define FORMATS_TEXT 200
+
+static const char *format_names(char out[FORMATS_TEXT])
+{
+    size_t n, used = 0;
+    const tt_export_format *const *list = tt_export_formats(&n);
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++, used = strlen(out))
+        (void)snprintf(out + used, FORMATS_TEXT - used, "%s%s", i ? ", " : "", list[i]->name);
+    return out;
+}
+
 static void set_format(struct options *o, const char *arg, struct argp_state *state)
 {
     size_t n;
     tt_nearest nearest = tt_nearest_begin(arg);
-    char names[200] = "";
+    char names[FORMATS_TEXT];
     const tt_export_format *const *list = tt_export_formats(&n);
     o->format = tt_export_find(arg);
     if (o->format) return;
-    for (size_t i = 0; i < n; i++) {
-        size_t used = strlen(names);
+    for (size_t i = 0; i < n; i++)
         tt_nearest_try(&nearest, list[i]->name);
-        (void)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", list[i]->name);
-    }
     if (nearest.name)
         argp_error(state, "--format: no format \"%.40s\"; did you mean \"%s\"?", arg, nearest.name);
-    argp_error(state, "--format: no format \"%.40s\"; there are: %s", arg, names);
+    argp_error(state, "--format: no format \"%.40s\"; there are: %s", arg, format_names(names));
 }
 
 static void set_compress(struct options *o, const char *arg, struct argp_state *state)
@@ -112,7 +121,8 @@ static void check(const struct options *o, struct argp_state *state)
                  {TT_EXPORT_TAKES_FLOWS, "--flows"},
                  {TT_EXPORT_TAKES_ALL, "--all"},
                  {TT_EXPORT_TAKES_OPS, "--layer, --op and --tensor"}};
-    if (!o->format) argp_error(state, "name a --format");
+    char formats[FORMATS_TEXT];
+    if (!o->format) argp_error(state, "name a --format: %s", format_names(formats));
     if (!o->output) argp_error(state, "name the file or folder to write with -o");
     if (strcmp(o->output, "-") == 0)
         argp_error(state, "-o -: an export is a file or folder with a name, not standard output "

@@ -152,6 +152,8 @@ static int show(const tt_faults_options *o, const tt_model *m)
         code = tt_report_error(&err);
     else
         code = tt_report_output(o->input.json ? print_json(&v) : tt_faults_print_text(&v));
+    if (code == TT_EXIT_OK && !v.residency && v.sums && tt_faults_total(v.sums)->count == 0)
+        code = tt_trace_none(m, &o->filter, "op");
     tt_faults_view_free(&v);
     return code;
 }

@@ -152,9 +152,8 @@ static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
     if (m->n_batches == 0) return tt_report_usage("the trace holds no batch; try --graph");
     uint32_t batch = token == UINT32_MAX ? TT_NONE : tt_model_batch(m, token + 1);
     if (batch == TT_NONE)
-        return tt_report_usage("there is no batch %" PRIu32 ": the trace has %" PRIu32
-                               ", the last one is %" PRIu32,
-                               token, m->n_batches, tt_model_token(m, m->n_batches - 1));
+        return tt_trace_none(
+            m, &(tt_filter){.has_token = true, .token_first = token, .token_last = token}, "batch");
     *run = tt_topology_run_of(m, batch, &n);
     if (*run == TT_NONE)
         return tt_report_usage("no graph of batch %" PRIu32 " was recorded", token);
@@ -278,7 +277,7 @@ static int show(const struct options *o, const tt_model *m)
     if (!tt_graph_view_choose(&v))
         code = tt_report_usage("out of memory");
     else if (!any_shown(&v))
-        code = tt_report_usage("the graph has no such layer");
+        code = tt_trace_none(m, &(tt_filter){.has_layer = true, .layer = o->layer}, "node");
     else
         code = write_view(o, &v);
     tt_graph_view_free(&v);

@@ -106,14 +106,13 @@ static int print(struct options *o, const tt_model *m, tt_heat *heat)
                                .limit = o->limited || o->input.json ? o->limit : TABLE_ROWS,
                                .cold = o->cold};
     tt_heat_rows_sort(heat, m, o->sorted ? o->sort : o->cold ? TT_HEAT_SORT_SIZE : o->by->sort);
-    if (o->input.json) return tt_report_output(print_json(&view, m, heat));
+    if (o->input.json) {
+        const int code = tt_report_output(print_json(&view, m, heat));
+        if (code != TT_EXIT_OK || heat->reads || m->n_weights == 0) return code;
+    }
     if (heat->reads == 0) {
-        if (m->n_weights == 0)
-            tt_report_note("the trace names no weights of a model");
-        else
-            tt_report_note(tt_pieces_records(m->pieces)
-                               ? "no op that passes the filters reads weights"
-                               : "the trace holds no ops");
+        if (m->n_weights > 0) return tt_trace_none(m, &o->filter, "op that reads weights");
+        tt_report_note("the trace names no weights of a model");
         return TT_EXIT_OK;
     }
     return tt_report_output(tt_heat_print_text(&view, o->by->title, m, heat));

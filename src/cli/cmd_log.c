@@ -236,6 +236,18 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
     return tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
 }
 
+/* What there is instead is in the whole trace, of which only a part may be open. */
+static int say_none(const struct options *o, tt_model **m)
+{
+    tt_error err;
+    if ((*m)->partial) {
+        tt_model_close(*m);
+        *m = NULL;
+        if (tt_model_open(o->input.path, m, &err) != TT_OK) return tt_report_error(&err);
+    }
+    return tt_trace_none(*m, &o->filter, "op");
+}
+
 static int print_log(const struct options *o, tt_model **m)
 {
     printer p = {.o = o, .m = *m, .picks = {.m = *m}};
@@ -270,10 +282,11 @@ static int print_log(const struct options *o, tt_model **m)
         ok &= tt_json_end(&p.json);
     } else {
         ok &= (p.rows > 0 && p.block_rows == 0) || tt_table_print(p.table);
-        if (p.more)
-            tt_trace_note_more(p.rows);
-        else if (p.rows == 0 && *m)
-            tt_trace_note_none(*m);
+        if (p.more) tt_trace_note_more(p.rows);
+    }
+    if (status == TT_OK && p.rows == 0 && *m) {
+        const int code = tt_report_output(ok);
+        return code == TT_EXIT_OK ? say_none(o, m) : code;
     }
     return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
 }

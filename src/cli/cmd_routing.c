@@ -84,7 +84,7 @@ static void close_view(tt_routing_view *v)
 }
 
 /* Says why there are no choices to show. */
-static int tell_none(const tt_routing_view *v)
+static int tell_none(const tt_routing_options *o, const tt_routing_view *v)
 {
     const char *said = tt_model_environment(v->m, "capture_experts");
     char text[256];
@@ -92,7 +92,7 @@ static int tell_none(const tt_routing_view *v)
         return tt_report_usage("%s: the trace holds no expert choices: no MUL_MAT_ID was executed",
                                v->path);
     if (tt_details_has(v->m->details, TT_DETAIL_EXPERTS))
-        return tt_report_usage("%s: no choice of experts passes these filters", v->path);
+        return tt_trace_none(v->m, &o->filter, "choice of experts");
     if (said && strncmp(said, "not observed", strlen("not observed")) == 0)
         return tt_report_usage("%s: experts were not recorded: %s", v->path,
                                tt_trace_text(text, sizeof text, said));
@@ -119,7 +119,7 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     tt_progress_end(&bar);
     if (status != TT_OK) return tt_report_error(&err);
     if (!tt_routing_sum_up(v)) return tt_report_usage("out of memory");
-    return v->n_layers ? TT_EXIT_OK : tell_none(v);
+    return v->n_layers ? TT_EXIT_OK : tell_none(o, v);
 }
 
 static bool print_json(const tt_routing_options *o, const tt_routing_view *v)
@@ -139,7 +139,7 @@ static int show_one(const tt_routing_options *o, const tt_routing_view *v)
     bool any = false;
     for (size_t i = 0; i < v->n_layers; i++)
         any |= tt_routing_passes(o, &v->layers[i]);
-    if (!any) return tt_report_usage("%s: no experts were chosen in that layer", v->path);
+    if (!any) return tt_trace_none(v->m, &o->filter, "choice of experts");
     if (tt_routers_sequences_assumed(v->routers))
         tt_report_note("which sequence a token belongs to was not observed: those of a context "
                        "were taken for one");

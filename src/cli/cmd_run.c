@@ -84,7 +84,7 @@ static void parse_size(struct argp_state *state, const char *option, const char 
 {
     tt_error err;
     char least[TT_UNITS_TEXT], most[TT_UNITS_TEXT];
-    if (tt_units_parse_size(text, bytes, &err) != TT_OK)
+    if (tt_units_parse_amount(text, bytes, &err) != TT_OK)
         argp_error(state, "%s: %s", option, err.message);
     if (*bytes < min || *bytes > max)
         argp_error(state, "%s: %s is out of range (%s to %s)", option, text,
@@ -210,6 +210,8 @@ static int choose_output(const arguments *args, char out[PATH_MAX])
         return tt_report_usage("%s exists: choose another name with -o, or replace it with --force",
                                out);
     tt_place_dir(dir, sizeof dir, out);
+    if (access(dir, F_OK) != 0 && errno == ENOENT)
+        return tt_report_usage("folder %s does not exist", dir);
     if (access(dir, W_OK | X_OK) != 0)
         return tt_report_usage("cannot write into %s: choose another place with -o", dir);
     return TT_EXIT_OK;

@@ -167,7 +167,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
     tt_status status = tt_stats_walk(&s, 1, m, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     tt_trace_note_damage(m);
-    int code;
+    int code, none = TT_EXIT_OK;
     if (status != TT_OK) {
         code = tt_report_error(&err);
     } else {
@@ -176,7 +176,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
             tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
                            tt_stats_stray(s));
         else if (tt_stats_total(s)->count == 0)
-            tt_trace_note_none(m);
+            none = tt_trace_none(m, &o->filter, "op");
         char flaws[TT_STATS_FLAWS_TEXT];
         bool flawed = tt_stats_flaws(tt_stats_total(s), flaws);
         if (o->input.json)
@@ -185,6 +185,7 @@ static int sum_and_print(const struct options *o, const tt_model *m)
             code = tt_report_output(tt_stats_total(s)->count == 0 || print_table(o, s));
         if (flawed) tt_report_note("%s", flaws);
         if (m->waits_unknown) tt_report_note("waits not observed: %s", m->waits_unknown);
+        if (code == TT_EXIT_OK) code = none;
     }
     tt_stats_free(s);
     return code;

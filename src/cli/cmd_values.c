@@ -158,22 +158,21 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 /* What is asked of the trace; each prints it, or says what is amiss in *err. */
 
 static tt_status list(const struct options *o, const tt_values_view *v, const tt_model *m,
-                      tt_json *j, bool *ok, tt_error *err)
+                      tt_json *j, bool *ok, bool *none, tt_error *err)
 {
     tt_values_page p;
     tt_status status = tt_values_list(m, &o->query, NULL, &p, err);
     if (status == TT_OK && j)
         tt_values_list_json(j, v, m, &p);
-    else if (status == TT_OK && p.total == 0)
-        tt_report_note("no output passes these filters");
-    else if (status == TT_OK)
+    else if (status == TT_OK && p.total > 0)
         *ok = tt_values_print_list(v, m, &p);
+    *none = status == TT_OK && p.total == 0;
     tt_values_page_free(&p);
     return status;
 }
 
 static tt_status groups(const struct options *o, const tt_values_view *v, const tt_model *m,
-                        tt_json *j, bool *ok, tt_error *err)
+                        tt_json *j, bool *ok, bool *none, tt_error *err)
 {
     tt_values_groups g;
     tt_status status = tt_values_groups_make(m, &o->query, o->by->by, NULL, &g, err);
@@ -181,6 +180,7 @@ static tt_status groups(const struct options *o, const tt_values_view *v, const 
         tt_values_groups_json(j, v, m, &g);
     else if (status == TT_OK)
         *ok = tt_values_print_groups(v, o->by->title, &g);
+    *none = status == TT_OK && g.n == 0;
     tt_values_groups_free(&g);
     return status;
 }
@@ -232,13 +232,21 @@ static tt_status first_bad(const struct options *o, const tt_values_view *v, con
     return status;
 }
 
+static int say_none(const struct options *o, const tt_model *m)
+{
+    if (!o->query.name && !o->query.which)
+        return tt_trace_none(m, &o->query.filter, "output that was measured");
+    tt_report_note("no output passes these filters");
+    return TT_EXIT_DIFFERS;
+}
+
 static int show(const struct options *o, const tt_model *m)
 {
     const tt_values_view v = {.path = o->input.path, .query = &o->query, .samples = o->samples};
     tt_json json, *j = o->input.json ? &json : NULL;
     tt_error err;
     tt_status status;
-    bool ok = true, found = false;
+    bool ok = true, found = false, none = false;
     if (j) tt_json_begin(j, stdout, 2);
     if (o->first_bad)
         status = first_bad(o, &v, m, j, &ok, &found, &err);
@@ -247,12 +255,13 @@ static int show(const struct options *o, const tt_model *m)
     else if (o->growth)
         status = growth(o, &v, m, j, &ok, &err);
     else if (o->by)
-        status = groups(o, &v, m, j, &ok, &err);
+        status = groups(o, &v, m, j, &ok, &none, &err);
     else
-        status = list(o, &v, m, j, &ok, &err);
+        status = list(o, &v, m, j, &ok, &none, &err);
     if (status != TT_OK) return tt_report_error(&err);
     if (j) ok = tt_json_end(j) && ok;
     int code = tt_report_output(ok);
+    if (code == TT_EXIT_OK && none) return say_none(o, m);
     return code == TT_EXIT_OK && found ? TT_EXIT_DIFFERS : code;
 }
 

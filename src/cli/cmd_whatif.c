@@ -70,13 +70,22 @@ static uint64_t parse_size(const char *what, const char *text, struct argp_state
     return bytes;
 }
 
+static uint64_t parse_amount(const char *what, const char *text, struct argp_state *state)
+{
+    tt_error err;
+    uint64_t bytes = 0;
+    if (tt_units_parse_amount(text, &bytes, &err) != TT_OK)
+        argp_error(state, "%s: %s", what, err.message);
+    return bytes;
+}
+
 static void add_ram(struct options *o, char *arg, struct argp_state *state)
 {
     for (char *at = arg, *next; at; at = next) {
         next = strchr(at, ',');
         if (next) *next++ = '\0';
         if (o->n_ram == SIZES_MAX) argp_error(state, "--ram: more than %u sizes", SIZES_MAX);
-        o->ram[o->n_ram++] = parse_size("--ram", at, state);
+        o->ram[o->n_ram++] = parse_amount("--ram", at, state);
     }
 }
 
@@ -172,7 +181,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->plan.warm = true;
         return 0;
     case OPT_RESERVE:
-        o->reserve_bytes = parse_size("--reserve", arg, state);
+        o->reserve_bytes = parse_amount("--reserve", arg, state);
         return 0;
     case ARGP_KEY_END:
         check(o, state);

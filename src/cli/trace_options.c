@@ -190,12 +190,6 @@ void tt_trace_note_damage(const tt_model *m)
                        n == 1 ? " is" : "s are", damage.offset, damage.message);
 }
 
-void tt_trace_note_none(const tt_model *m)
-{
-    tt_report_note(tt_pieces_records(m->pieces) ? "no op passes these filters"
-                                                : "the trace holds no ops");
-}
-
 void tt_trace_note_more(uint64_t rows)
 {
     tt_report_note("there %s more than %" PRIu64 " row%s; --limit 0 shows all",

@@ -58,8 +58,10 @@ void tt_trace_note_cut(const tt_model *m);
 /* ... and chunks of ops that turned out to be damaged so far. */
 void tt_trace_note_damage(const tt_model *m);
 
-/* Says on stderr that there is no op to show, and why. */
-void tt_trace_note_none(const tt_model *m);
+/* Nothing passed the filters: says on stderr which of them the trace has nothing of, and what it
+ * has instead. `what` was to be shown ("op"). TT_EXIT_DIFFERS; or TT_EXIT_OK, when there is nothing
+ * of the kind without filters either. Looks at every graph. */
+int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what);
 
 /* Says on stderr that a table was cut short after so many rows. */
 void tt_trace_note_more(uint64_t rows);

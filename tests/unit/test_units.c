@@ -123,12 +123,34 @@ static void times_and_rates(void **state)
     assert_string_equal(tt_units_rate(t, INFINITY), "-");
 }
 
+/* "8" for 8G is a slip. */
+static void an_amount_has_its_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes; /* UINT64_MAX: refused */
+    } cases[] = {{"8", UINT64_MAX}, {"1.5", UINT64_MAX}, {"1048575", UINT64_MAX}, {"x", UINT64_MAX},
+                 {"0", 0},          {"8B", 8},           {"1048576", 1 << 20},    {"8K", 8 << 10},
+                 {"1M", 1 << 20}};
+    tt_error err;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bytes = 1;
+        const tt_status status = tt_units_parse_amount(cases[i].text, &bytes, &err);
+        assert_int_equal(status, cases[i].bytes == UINT64_MAX ? TT_E_USAGE : TT_OK);
+        if (status == TT_OK) assert_int_equal(bytes, cases[i].bytes);
+    }
+    (void)tt_units_parse_amount("8", &(uint64_t){0}, &err);
+    assert_string_equal(err.message, "\"8\" has no unit: write 8G or 8M, or 8B for bytes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_read),  cmocka_unit_test(what_is_no_size_is_named),
-        cmocka_unit_test(whole_numbers),   cmocka_unit_test(bytes_and_counts),
-        cmocka_unit_test(times_and_rates), cmocka_unit_test(rates_of_disks),
+        cmocka_unit_test(an_amount_has_its_unit),   cmocka_unit_test(sizes_are_read),
+        cmocka_unit_test(what_is_no_size_is_named), cmocka_unit_test(whole_numbers),
+        cmocka_unit_test(bytes_and_counts),         cmocka_unit_test(times_and_rates),
+        cmocka_unit_test(rates_of_disks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -99,7 +100,6 @@ static bool begin(printer *p)
 static bool end(printer *p)
 {
     if (!p->o->input.json) {
-        if (p->rows == 0) tt_report_note("no op had to wait for a device, as far as was observed");
         if (p->more) tt_trace_note_more(p->rows);
         return tt_table_print(p->table);
     }
@@ -118,5 +118,8 @@ int tt_faults_print_reads(const tt_faults_options *o, const tt_model *m)
     if (!begin(&p)) return tt_report_usage("out of memory");
     tt_status status = tt_faults_walk(m, &w, &err);
     bool ok = end(&p);
-    return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
+    int code = status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
+    if (code == TT_EXIT_OK && p.rows == 0)
+        code = tt_trace_none(m, &o->filter, "op that had to wait for a device");
+    return code;
 }

@@ -465,7 +465,6 @@ bool tt_faults_print_text(tt_faults_view *v)
         return (by_tensor ? print_weights(v) : print_samples(v)) && print_files(v);
     }
     const bool rows = v->sums && tt_faults_total(v->sums)->count > 0;
-    if (v->sums && !rows) tt_trace_note_none(v->m);
     if (rows && !print_rows(v)) return false;
     return print_kernel(v, rows) && print_files(v);
 }

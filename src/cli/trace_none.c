@@ -1,0 +1,173 @@
+/* What to say when the filters of a command leave nothing. */
+#include "base/nearest.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/trace_options.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+#define OPS_MAX 96u /* distinct names that are compared ... */
+#define OPS_LISTED 16u
+#define LIST_TEXT 400
+#define NAME_TEXT 64
+
+/* What the trace's graphs hold of what was asked for. */
+typedef struct survey {
+    const tt_filter *f;
+    bool op, tensor, layer, any_layer;
+    int32_t layer_first, layer_last;
+    const char *ops[OPS_MAX];
+    char squeezed[OPS_MAX][NAME_TEXT];
+    size_t n_ops;
+    tt_nearest tensor_nearest;
+    const char *example; /* a tensor's name */
+} survey;
+
+/* Without what people leave out, and in one case: "mulmat" is "MUL_MAT". */
+static void squeeze(char out[NAME_TEXT], const char *name)
+{
+    size_t n = 0;
+    for (; *name && n < NAME_TEXT - 1; name++)
+        if (*name != '_' && *name != '-') out[n++] = (char)tolower((unsigned char)*name);
+    out[n] = '\0';
+}
+
+static void see_op(survey *s, const char *name)
+{
+    s->op |= s->f->op && strcasecmp(s->f->op, name) == 0;
+    for (size_t i = 0; i < s->n_ops; i++)
+        if (strcmp(s->ops[i], name) == 0) return;
+    if (s->n_ops == OPS_MAX) return;
+    squeeze(s->squeezed[s->n_ops], name);
+    s->ops[s->n_ops++] = name;
+}
+
+static void see_tensor(survey *s, const tt_tensor *t, bool node)
+{
+    if (s->f->tensor) {
+        s->tensor |= fnmatch(s->f->tensor, t->name, 0) == 0;
+        tt_nearest_try(&s->tensor_nearest, t->name);
+        if (!s->example && t->weight != TT_NONE) s->example = t->name;
+    }
+    if (!node || !(t->flags & TT_TENSOR_EXECUTES)) return;
+    see_op(s, t->op_desc);
+    if (strcmp(t->op_desc, t->op_name) != 0 && s->f->op)
+        s->op |= strcasecmp(s->f->op, t->op_name) == 0;
+    const int32_t layer = t->place.layer_id;
+    s->layer |= layer == s->f->layer;
+    if (layer == TT_LAYER_NONE) return;
+    if (!s->any_layer || layer < s->layer_first) s->layer_first = layer;
+    if (!s->any_layer || layer > s->layer_last) s->layer_last = layer;
+    s->any_layer = true;
+}
+
+static bool say_batches(const tt_model *m, const tt_filter *f)
+{
+    bool phase = false, number = false;
+    for (uint32_t i = 0; i < m->n_batches; i++) {
+        const uint32_t n = tt_model_token(m, i);
+        phase |= m->batches[i].phase == f->phase;
+        number |= n >= f->token_first && n <= f->token_last;
+    }
+    if (m->n_batches == 0) {
+        if (!f->has_token && !f->phase) return false;
+        tt_report_note("the trace has no batches: leave out --batch and --phase");
+        return true;
+    }
+    const uint32_t first = tt_model_token(m, 0), last = tt_model_token(m, m->n_batches - 1);
+    if (f->has_token && !number)
+        tt_report_note("no such batch: the trace has %" PRIu32 " batch%s, %" PRIu32 " to %" PRIu32,
+                       m->n_batches, m->n_batches == 1 ? "" : "es", first, last);
+    if (f->phase && !phase)
+        tt_report_note("the trace has no batch of the phase %s", tt_phase_name(f->phase));
+    return (f->has_token && !number) || (f->phase && !phase);
+}
+
+static bool say_layer(const survey *s)
+{
+    if (!s->f->has_layer || s->layer) return false;
+    if (!s->any_layer)
+        tt_report_note("no op of the trace is of a layer: leave out --layer");
+    else if (s->f->layer == TT_LAYER_NONE)
+        tt_report_note("every op of the trace is of a layer: %" PRId32 " to %" PRId32,
+                       s->layer_first, s->layer_last);
+    else
+        tt_report_note("no layer %" PRId32 ": the trace has layers %" PRId32 " to %" PRId32,
+                       s->f->layer, s->layer_first, s->layer_last);
+    return true;
+}
+
+static bool say_op(const survey *s)
+{
+    char typed[NAME_TEXT], list[LIST_TEXT] = "", text[128];
+    size_t used = 0;
+    /* A fused op's name is made of its nodes'; it was looked for where it may occur. */
+    if (!s->f->op || s->op || strchr(s->f->op, '+')) return false;
+    squeeze(typed, s->f->op);
+    tt_nearest nearest = tt_nearest_begin(typed);
+    for (size_t i = 0; i < s->n_ops; i++)
+        tt_nearest_try(&nearest, s->squeezed[i]);
+    for (size_t i = 0; i < s->n_ops; i++) {
+        if (nearest.name == s->squeezed[i]) {
+            tt_report_note("no op %.60s; did you mean %s?",
+                           tt_trace_text(text, sizeof text, s->f->op), s->ops[i]);
+            return true;
+        }
+        if (i >= OPS_LISTED) continue;
+        const int n =
+            snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", s->ops[i]);
+        if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
+    }
+    tt_report_note("no op %.60s; the trace has %s%s", tt_trace_text(text, sizeof text, s->f->op),
+                   list, s->n_ops > OPS_LISTED ? ", ..." : "");
+    return true;
+}
+
+static bool say_tensor(const survey *s)
+{
+    char typed[256], name[256];
+    const char *other = s->tensor_nearest.name;
+    if (!s->f->tensor || s->tensor) return false;
+    tt_trace_text(typed, sizeof typed, s->f->tensor);
+    if (!other && s->example)
+        tt_report_note("no node and no source is called %.100s; names are like %.100s", typed,
+                       tt_trace_text(name, sizeof name, s->example));
+    else if (!other)
+        tt_report_note("no node and no source is called %.100s", typed);
+    else
+        tt_report_note("no node and no source is called %.100s; did you mean %.100s?", typed,
+                       tt_trace_text(name, sizeof name, other));
+    return true;
+}
+
+static bool any_filter(const tt_filter *f)
+{
+    return f->has_token || f->has_layer || f->has_lane || f->phase || f->op || f->tensor ||
+           f->text || f->origin != TT_ORIGIN_UNKNOWN || f->has_from || f->has_to || f->has_least ||
+           f->has_most;
+}
+
+int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what)
+{
+    survey s = {.f = f, .tensor_nearest = tt_nearest_begin(f->tensor ? f->tensor : "")};
+    if (tt_pieces_records(m->pieces) == 0) {
+        tt_report_note("the trace holds no ops");
+        return TT_EXIT_OK;
+    }
+    if (!any_filter(f)) {
+        tt_report_note("the trace holds no %s", what);
+        return TT_EXIT_OK;
+    }
+    for (uint32_t g = 0; g < m->n_graphs; g++)
+        for (uint32_t i = 0; i < m->graphs[g].n_tensors; i++)
+            see_tensor(&s, &m->graphs[g].tensors[i], i < m->graphs[g].n_nodes);
+    /* All that is wrong at once: each call says its own. */
+    const bool batches = say_batches(m, f), layer = say_layer(&s), op = say_op(&s);
+    if (!say_tensor(&s) && !batches && !layer && !op)
+        tt_report_note("no %s passes these filters together", what);
+    return TT_EXIT_DIFFERS;
+}
