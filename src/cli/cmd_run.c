@@ -63,7 +63,9 @@ static const struct argp_option options[] = {
      "layer=0..3, batch=5, divided by commas (default: off)",
      0},
     {"no-text", KEY_NO_TEXT, 0, 0,
-     "Keep token ids, their texts and the program's arguments out of the trace", 0},
+     "Keep token ids, their texts and the program's arguments out of the trace (not with --values, "
+     "which tell them)",
+     0},
     {"batches", KEY_BATCHES, "A..B", 0,
      "Record only these batches, counted from 0 (also N, A.. and ..B)", 0},
     {"tokens", KEY_TOKENS, "A..B", OPTION_HIDDEN, 0, 0},
@@ -99,6 +101,14 @@ static void parse_every(struct argp_state *state, const char *option, const char
     if (text && tt_units_parse_int(text, option, 1, INT32_MAX, &n, &err) != TT_OK)
         argp_error(state, "%s", err.message);
     *every = (uint64_t)n;
+}
+
+/* As tt_select_parse took it. */
+static bool takes_values(const char *text)
+{
+    tt_select select;
+    tt_error err;
+    return text && tt_select_parse(text, &select, &err) == TT_OK && select.level != TT_VALUES_OFF;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -168,6 +178,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
         if (args->capture.keep_bytes && args->capture.limit_bytes)
             argp_error(state, "--ring keeps the last of the trace, --limit the first: not both");
+        if (args->capture.no_text && takes_values(args->capture.values))
+            argp_error(
+                state,
+                "--no-text keeps the text out of the trace, --values puts it in: from values, "
+                "their statistics or hashes, whoever has the model finds the tokens. Leave "
+                "one of them out");
         if (args->program && args->runner.any)
             argp_error(state,
                        "\"%s\" is taken for a PROGRAM, and -m and the other options of the "

@@ -199,4 +199,5 @@ def main():
     problem.finish({"whole": whole, "equal": equal, "known": known}[words[0]](*values, problem))
 
 
-main()
+if __name__ == "__main__":
+    main()

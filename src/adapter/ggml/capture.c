@@ -54,6 +54,17 @@ static void read_tokens(const char *text)
     if (dots && dots[2]) c->token_last = strtoull(dots + 2, NULL, 10);
 }
 
+/* From values, their statistics or hashes, whoever has the model finds the tokens: rows of the
+ * embedding and what is made of them by looking them up, all else by computing it again. */
+static void keep_text_out(void)
+{
+    tt_capture *c = &tt_capture_options;
+    if (c->text || c->values.level == TT_VALUES_OFF) return;
+    c->values.level = TT_VALUES_OFF;
+    (void)snprintf(c->values_problem, sizeof c->values_problem,
+                   "%s: values tell the text, which %s=0 keeps out", TT_ENV_VALUES, TT_ENV_TEXT);
+}
+
 void tt_capture_read(void)
 {
     const char *tokens = getenv(TT_ENV_TOKENS);
@@ -70,6 +81,7 @@ void tt_capture_read(void)
         (void)snprintf(tt_capture_options.values_problem, sizeof tt_capture_options.values_problem,
                        "%s: %.110s", TT_ENV_VALUES, why.message);
     }
+    keep_text_out();
     uint64_t every = tt_capture_number(TT_ENV_RESIDENCY);
     tt_capture_options.residency_every = every > UINT32_MAX ? UINT32_MAX : (uint32_t)every;
 }

@@ -265,6 +265,18 @@ const struct ggml_tensor *tt_graphs_input_leaf(const struct ggml_tensor *node)
     return t;
 }
 
+/* Whether the row numbers may be token ids: of a table of the model, whatever it is called, but
+ * those of positions and of token types. */
+static bool may_be_tokens(const tt_engine *e, const struct ggml_tensor *node)
+{
+    const struct ggml_tensor *table = node->src[0];
+    if (tt_batches_is_tokens(e, node, 1)) return true;
+    if (!table || table->op != OP_NONE || strcmp(e->op_name(node->op), "GET_ROWS") != 0)
+        return false;
+    return !memmem(table->name, sizeof table->name, "position_embd", 13) &&
+           !memmem(table->name, sizeof table->name, "token_types", 11);
+}
+
 /* GET_ROWS and SET_ROWS of row numbers that are there before the graph runs. Where values are
  * scattered one by one (a transposed cache), the numbers would outweigh all else. split: what the
  * scheduler copies for the graph has been copied. */
@@ -276,7 +288,7 @@ static bool takes_rows(const tt_engine *e, const struct ggml_tensor *node, bool 
     if (leaf->op != OP_NONE || leaf->flags & GGML_MIRROR_FLAG_OUTPUT) return false;
     if (!split && tt_batches_is_copy(leaf)) return false;
     if (op[0] == 'S' && node->ne[0] <= 1) return false;
-    return tt_capture_options.text || !tt_batches_is_tokens(e, node, 1);
+    return tt_capture_options.text || !may_be_tokens(e, node);
 }
 
 /* Keeps which leafs hold row numbers: each once. False without memory. */

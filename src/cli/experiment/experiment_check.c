@@ -215,6 +215,14 @@ static void check_output(const tt_settings *s, bool replaces, tt_complaints *com
         (void)tt_store_foreign(s->output, complain_of_foreign, complaints);
 }
 
+static bool is_ever_false(const tt_setting_values *list)
+{
+    bool found = false;
+    for (size_t i = 0; i < list->n; i++)
+        found |= list->values[i].integer == 0;
+    return found;
+}
+
 static void check_capture(const tt_settings *s, tt_complaints *complaints)
 {
     char hook[PATH_MAX];
@@ -230,6 +238,11 @@ static void check_capture(const tt_settings *s, tt_complaints *complaints)
                     tokens->values->text);
     if (values->n && tt_select_parse(values->values->text, &select, &why) != TT_OK)
         tt_complain(complaints, "capture.values: %s", why.message);
+    else if (values->n && select.level != TT_VALUES_OFF &&
+             is_ever_false(&s->of[TT_SET_CAPTURE_TEXT]))
+        tt_complain(complaints,
+                    "capture.text: false keeps the text out, and capture.values puts it "
+                    "in: values tell the tokens to whoever has the model");
 }
 
 static bool make_room(tt_ingredients *in, const tt_settings *s)
