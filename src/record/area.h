@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_AREA_VERSION 5u
+#define TT_AREA_VERSION 6u
 #define TT_AREA_RINGS 256u /* fewer where the process has little address space */
 #define TT_AREA_RING_BYTES_DEFAULT (1u << 20)
 #define TT_AREA_RING_BYTES_MIN (1u << 13)
@@ -83,6 +83,7 @@ typedef struct tt_area {
     _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */
     _Atomic uint32_t stopped; /* the limit is reached: what is under way is recorded, nothing new */
     char trace[TT_AREA_PATH_MAX]; /* path of the finished trace; "" when that is too long */
+    uint64_t trace_device;        /* st_dev of the trace's folder; 0: not known */
     char boot_id[40];             /* of the kernel whose ticks these are; "" when not known */
     tt_area_counts counts;
     _Alignas(64) _Atomic uint64_t meta_head;
