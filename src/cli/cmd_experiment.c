@@ -176,8 +176,8 @@ static int clean(tt_bench *b)
                         ? "wait until that is done, or name another folder with -o"
                         : "see to it that the folder can be written, or name another in "
                           "paths.webui_data_dir or with -o");
-    (void)tt_sweep();
     size_t n = tt_store_clean(&b->store);
+    (void)tt_sweep(); /* what belonged to that, too */
     if (b->store.lock < 0)
         tt_log_say(&b->log, stage,
                    "this file system has no locks: what experiments that were "

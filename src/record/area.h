@@ -84,6 +84,7 @@ typedef struct tt_area {
     _Atomic uint32_t details_refused; /* a companion found no memory: nobody asks again */
     _Atomic uint32_t stopped; /* the limit is reached: what is under way is recorded, nothing new */
     char trace[TT_AREA_PATH_MAX]; /* path of the finished trace; "" when that is too long */
+    uint64_t trace_device;        /* st_dev of the trace's folder; 0: not known */
     char boot_id[40];             /* of the kernel whose ticks these are; "" when not known */
     tt_area_counts counts;
     _Alignas(64) _Atomic uint64_t meta_head;

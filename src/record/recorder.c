@@ -290,6 +290,7 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
                              .created_unix_ns = tt_clock_ns(CLOCK_REALTIME),
                              .pid = (uint64_t)getpid()};
     char dir[PATH_MAX];
+    struct stat st;
     if (getrandom(header.run_id, sizeof header.run_id, 0) != (ssize_t)sizeof header.run_id)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no random bytes: %s", strerror(errno));
     tt_place_dir(dir, sizeof dir, r->path);
@@ -300,6 +301,7 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     if (status != TT_OK) return status;
     if (strlen(r->path) < sizeof r->map.area->trace)
         memcpy(r->map.area->trace, r->path, strlen(r->path) + 1);
+    if (stat(dir, &st) == 0) r->map.area->trace_device = (uint64_t)st.st_dev;
     r->map.area->tick_hz = measure_tick_hz();
     status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);
     if (status == TT_OK) {

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,20 +19,42 @@
 #define FILES_MAX 65536u /* looked at */
 static const char PREFIX[] = "tensortrace-";
 
-/* The trace that the area belongs to is not there any more, where it can be told. */
-static bool is_done(const char *trace)
+static bool is_gone(const char *path)
 {
-    char part[PATH_MAX], folder[PATH_MAX];
-    if (trace[0] != '/' || tt_place_part(part, sizeof part, trace, NULL) != TT_OK) return false;
-    tt_place_dir(folder, sizeof folder, trace);
-    return access(folder, F_OK) == 0 && access(part, F_OK) != 0 && errno == ENOENT;
+    struct stat st;
+    return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* The trace that the area belongs to is not there any more: it was finished or removed, or its
+ * folder was. A disk that is not mounted here may still hold it: then the next folder above that is
+ * there is of another file system. */
+static bool is_done(const tt_area *a)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (a->trace[0] != '/' || tt_place_part(path, sizeof path, a->trace, NULL) != TT_OK ||
+        !is_gone(path))
+        return false;
+    do {
+        char *slash = strrchr(path, '/');
+        slash[slash == path] = '\0';
+    } while (path[1] && is_gone(path));
+    return stat(path, &st) == 0 && (uint64_t)st.st_dev == a->trace_device;
+}
+
+/* One that has closed our descriptors has no lock any more. In another pid namespace the number is
+ * somebody else's: then the area may stay for longer. */
+static bool is_alive(const tt_area *a)
+{
+    return a->pid > INT_MAX || kill((pid_t)a->pid, 0) == 0 || errno != ESRCH;
 }
 
 static bool is_stale_area(const char *path)
 {
     tt_area_map map;
     if (tt_area_open(&map, path, NULL) != TT_OK) return false;
-    bool done = memchr(map.area->trace, '\0', sizeof map.area->trace) && is_done(map.area->trace);
+    bool done = memchr(map.area->trace, '\0', sizeof map.area->trace) && is_done(map.area) &&
+                !is_alive(map.area);
     tt_area_unmap(&map);
     return done;
 }
