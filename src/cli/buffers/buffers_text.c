@@ -21,12 +21,13 @@ static void line(const char *what, const char *fmt, ...) __attribute__((format(p
 
 static void line(const char *what, const char *fmt, ...)
 {
-    char text[1024], shown[1024];
+    char text[1024], shown[1024], whole[1048];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    printf("%-13s%s\n", what, tt_trace_text(shown, sizeof shown, text));
+    (void)snprintf(whole, sizeof whole, "%-13s%s", what, tt_trace_text(shown, sizeof shown, text));
+    tt_table_text(stdout, 13, whole);
 }
 
 static tt_table *new_table(const column *columns, size_t n)
