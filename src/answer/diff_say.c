@@ -181,6 +181,56 @@ static bool same_run(const tt_diff *d)
                   sizeof d->files[0]->trace.header.run_id) == 0;
 }
 
+static const char *file_name(const tt_model *m)
+{
+    const char *path = m->files[0].path, *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Other files by their sizes: a copy under another name is the same model. */
+static bool other_models(const tt_model *a, const tt_model *b)
+{
+    if (a->n_files == 0 || b->n_files == 0) return false; /* not observed */
+    if (a->n_files != b->n_files) return true;
+    for (uint32_t i = 0; i < a->n_files; i++)
+        if (a->files[i].size_bytes != b->files[i].size_bytes ||
+            a->files[i].n_weights != b->files[i].n_weights)
+            return true;
+    return false;
+}
+
+/* What has to be known before anything else. */
+static void add_who(const tt_diff_view *v, char *out)
+{
+    const tt_model *a = v->d->files[0], *b = v->d->files[v->d->n_a];
+    char size[2][TT_UNITS_TEXT];
+    if (other_models(a, b))
+        add(out, TT_DIFF_SENTENCE,
+            "A and B ran different models (%.80s, %s; %.80s, %s): ", file_name(a),
+            tt_units_bytes(size[0], a->files[0].size_bytes), file_name(b),
+            tt_units_bytes(size[1], b->files[0].size_bytes));
+    else if (same_run(v->d))
+        add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
+}
+
+/* A change that the test of the whole does not confirm. */
+static void add_uncertain(const tt_diff_view *v, char *out, const tt_diff_phase *p)
+{
+    const double change = p->rows[TT_DIFF_TOTAL][0].change;
+    char text[TT_DIFF_PERCENT];
+    if (change >= TIMES_FROM)
+        add(out, TT_DIFF_SENTENCE, "B seems to take %.*f times as long, but that is not certain",
+            change < 9 ? 2 : 0, 1 + change);
+    else if (p->verdict == TT_DIFF_SHIFTED)
+        add(out, TT_DIFF_SENTENCE, "whether the whole time differs is not certain (%s)",
+            tt_diff_percent(text, change));
+    else
+        add(out, TT_DIFF_SENTENCE, "not decided whether B's time differs by more than %.4g %% (%s)",
+            100 * v->d->options.threshold, tt_diff_percent(text, change));
+    if (p->verdict == TT_DIFF_SHIFTED)
+        add(out, TT_DIFF_SENTENCE, "; certain is that parts of it changed");
+}
+
 char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
 {
     const tt_diff_phase *p = tt_diff_main(v->d);
@@ -195,8 +245,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         return out;
     }
     const tt_diff_row *total = &p->rows[TT_DIFF_TOTAL][0];
-    double threshold = 100 * v->d->options.threshold;
-    if (same_run(v->d)) add(out, TT_DIFF_SENTENCE, "A and B are the same run: ");
+    add_who(v, out);
     switch (p->verdict) {
     case TT_DIFF_SLOWER:
     case TT_DIFF_FASTER:
@@ -214,12 +263,8 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
                 tt_diff_percent(change, total->change));
         break;
     case TT_DIFF_UNDECIDED:
-        add(out, TT_DIFF_SENTENCE, "not decided whether B's time differs by more than %.4g %% (%s)",
-            threshold, tt_diff_percent(change, total->change));
-        break;
     case TT_DIFF_SHIFTED:
-        add(out, TT_DIFF_SENTENCE, "as a whole not shown to differ (%s), but parts are",
-            tt_diff_percent(change, total->change));
+        add_uncertain(v, out, p);
         break;
     case TT_DIFF_UNTESTED:
         add(out, TT_DIFF_SENTENCE, "too few %s%s to tell a difference from noise (%zu; %s)",

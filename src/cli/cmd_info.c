@@ -8,11 +8,12 @@ enum { OPT_BRIEF = 256 };
 
 struct options {
     tt_input input;
-    bool brief;
+    bool brief, verbose;
 };
 
 static const struct argp_option option_table[] = {
     {"brief", OPT_BRIEF, 0, 0, "Only what ran: no findings, so no walk over the ops", 1},
+    {"verbose", 'v', 0, 0, "Also how it was recorded, and what the trace's bytes are", 1},
     {0},
 };
 
@@ -26,6 +27,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_BRIEF:
         o->brief = true;
+        return 0;
+    case 'v':
+        o->verbose = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -53,7 +57,8 @@ static int find_and_print(const struct options *o, const tt_model *m)
     if (status != TT_OK)
         code = tt_report_error(&err);
     else
-        code = tt_report_output(o->input.json ? print_json(&info) : tt_info_print_text(&info));
+        code = tt_report_output(o->input.json ? print_json(&info)
+                                              : tt_info_print_text(&info, o->verbose));
     tt_info_free(&info);
     return code;
 }

@@ -21,8 +21,6 @@
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
 #define SOURCES_TEXT 512
 #define EXPERTS_SHOWN 8u /* by their numbers, in a table */
-/* Below this width the columns that repeat what BATCH says are left out. */
-#define WIDTH_FULL 100
 
 enum { OPT_LIMIT = 256, OPT_LANES };
 
@@ -80,7 +78,6 @@ typedef struct printer {
     tt_progress bar; /* not when the rows themselves are on the terminal */
     uint64_t rows;
     uint64_t block_rows;
-    bool narrow;
     bool reports;         /* progress */
     bool ended;           /* nobody wants further rows */
     uint64_t after_ticks; /* ops begun then or before are printed already; 0: none */
@@ -97,7 +94,7 @@ static bool new_table(printer *p)
     if (!p->table) return false;
     tt_table_column(p->table, "TIME ms", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "BATCH", TT_COLUMN_RIGHT);
-    if (!p->narrow) tt_table_column(p->table, "PHASE", TT_COLUMN_LEFT);
+    tt_table_column(p->table, "PHASE", TT_COLUMN_WIDE); /* BATCH says it as well */
     tt_table_column(p->table, p->o->by_lane ? "THREAD" : "THREADS", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     tt_table_column(p->table, "NODE", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
@@ -175,7 +172,7 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
     size_t n = 0;
     cells[n++] = begun;
     cells[n++] = token;
-    if (!p->narrow) cells[n++] = in_batch ? tt_phase_name(m->batches[o->run->batch].phase) : "-";
+    cells[n++] = in_batch ? tt_phase_name(m->batches[o->run->batch].phase) : "-";
     cells[n++] = lane;
     cells[n++] = o->op->op;
     cells[n++] = tt_trace_text(name, sizeof name, o->op->name);
@@ -252,8 +249,6 @@ static int print_log(const struct options *o, tt_model **m)
 {
     printer p = {.o = o, .m = *m, .picks = {.m = *m}};
     tt_error err;
-    size_t width = tt_table_width(stdout);
-    p.narrow = width > 0 && width < WIDTH_FULL;
     if (tt_model_need_clock(*m, &err) != TT_OK) return tt_report_error(&err);
     if (o->input.json) {
         tt_json_begin(&p.json, stdout, 0);

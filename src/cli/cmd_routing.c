@@ -176,8 +176,9 @@ int tt_cmd_routing(int argc, char **argv)
         "FILE...",
         "Which experts the routers of a mixture of experts chose in the trace FILE: use by layer "
         "and expert, how even it is, and what stays from token to token.\v"
-        "ENTROPY is that of the experts' shares, in bits; EVEN is that divided by what it would be "
-        "if all were used alike. STICKY is the share of a token's experts that the token before "
+        "ENTROPY is that of the experts' shares, in bits; EVENNESS is that divided by what it "
+        "would be "
+        "if all were used alike. REPEATED is the share of a token's experts that the token before "
         "it in its sequence had chosen too; CHANCE what that would be if choices were "
         "independent and even.",
         NULL,

@@ -75,13 +75,11 @@ static bool print_json(const struct options *o, const tt_model *m, tt_stats *s)
 }
 
 #define COLUMNS 11
-/* Below this width the columns marked optional are left out. */
-#define WIDTH_FULL 104
 
 static const struct {
     const char *title; /* NULL: the dimension's */
-    bool optional;
-    bool weights; /* not by thread */
+    bool optional;     /* left out where there is little room */
+    bool weights;      /* not by thread */
 } columns[COLUMNS] = {
     {NULL, false, false},     {"COUNT", false, false}, {"TOTAL", false, false},
     {"SHARE", false, false},  {"MEAN", false, false},  {"P50", true, false},
@@ -91,9 +89,7 @@ static const struct {
 
 static bool shown(const struct options *o, size_t column)
 {
-    size_t width = tt_table_width(stdout);
-    if (columns[column].weights && o->by->by == TT_BY_THREAD) return false;
-    return width == 0 || width >= WIDTH_FULL || !columns[column].optional;
+    return !columns[column].weights || o->by->by != TT_BY_THREAD;
 }
 
 static void table_row(tt_table *t, const struct options *o, const char *key, const tt_stats_row *r,
@@ -146,7 +142,8 @@ static bool print_table(const struct options *o, tt_stats *s)
     for (size_t i = 0; i < COLUMNS; i++)
         if (shown(o, i))
             tt_table_column(t, columns[i].title ? columns[i].title : o->by->title,
-                            i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+                            (i == 0 ? TT_COLUMN_SHRINK | TT_COLUMN_KEY : TT_COLUMN_RIGHT) |
+                                (columns[i].optional ? TT_COLUMN_WIDE : 0));
     for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++)
         table_row(t, o, rows[i].key, &rows[i], total->total_ns);
     table_row(t, o, "all", total, total->total_ns);

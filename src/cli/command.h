@@ -5,7 +5,7 @@
 /* What a command returns, and so what the process exits with (see docs and man page). */
 enum {
     TT_EXIT_OK = 0,      /* done */
-    TT_EXIT_DIFFERS = 1, /* a check failed, or tracing cannot work */
+    TT_EXIT_DIFFERS = 1, /* a check failed, nothing passes the filters, or tracing cannot work */
     TT_EXIT_USAGE = 2,   /* wrong usage, or unusable input */
     TT_EXIT_NO_TRACE = 3 /* the traced program ran but nothing could be traced */
 };

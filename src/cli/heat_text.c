@@ -10,13 +10,11 @@
 #include <string.h>
 
 #define COLUMNS 10
-/* Below this width the columns marked optional are left out. */
-#define WIDTH_FULL 110
 
 static const struct {
     const char *title;
-    bool optional;
-    bool cold; /* says something about what was never read */
+    bool optional; /* left out where there is little room */
+    bool cold;     /* says something about what was never read */
 } columns[COLUMNS] = {
     {NULL, false, true},     {"ACCESSES", false, false}, {"BATCHES", false, false},
     {"SIZE", false, true},   {"TOUCHED", true, false},   {"READ", false, false},
@@ -26,9 +24,7 @@ static const struct {
 
 static bool shown(const tt_heat_view *v, size_t column)
 {
-    size_t width = tt_table_width(stdout);
-    if (v->cold) return columns[column].cold;
-    return width == 0 || width >= WIDTH_FULL || !columns[column].optional;
+    return !v->cold || columns[column].cold;
 }
 
 static double percent(uint64_t part, uint64_t all)
@@ -209,7 +205,8 @@ static bool print_rows(const tt_heat_view *v, const char *title, const tt_model 
     for (size_t i = 0; i < COLUMNS; i++)
         if (shown(v, i))
             tt_table_column(t, columns[i].title ? columns[i].title : title,
-                            i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+                            (i == 0 ? TT_COLUMN_SHRINK | TT_COLUMN_KEY : TT_COLUMN_RIGHT) |
+                                (columns[i].optional ? TT_COLUMN_WIDE : 0));
     for (size_t i = 0; i < heat->n_rows; i++) {
         if (!tt_heat_shows(v, &heat->rows[i])) continue;
         size_bytes += heat->rows[i].size_bytes;

@@ -89,10 +89,7 @@ static struct {
 
 static error_t parse_kept(int key, char *arg, struct argp_state *state)
 {
-    if (key == ARGP_KEY_INIT && wrong.stream) {
-        state->err_stream = wrong.stream;
-        wrong.name = state->name;
-    }
+    if (key == ARGP_KEY_INIT && wrong.stream) state->err_stream = wrong.stream;
     return wrong.parser(key, arg, state);
 }
 
@@ -123,6 +120,7 @@ void tt_report_parse(const struct argp *argp, int argc, char **argv, unsigned fl
     struct argp kept = *argp;
     kept.parser = parse_kept;
     wrong.parser = argp->parser;
+    wrong.name = argv[0];
     wrong.stream = open_memstream(&wrong.text, &wrong.size);
     error_t failed = argp_parse(&kept, argc, argv, flags, NULL, input);
     parsing = false;

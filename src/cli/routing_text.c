@@ -50,8 +50,8 @@ static void layer_text(char out[TT_UNITS_TEXT], const tt_router_layer *layer)
 enum { TOP_K = 8, SETS = 12, LAYER_COLUMNS = 15 };
 
 static const char *const layer_titles[LAYER_COLUMNS] = {
-    "LAYER", "EXPERTS", "PICKED", "TOKENS", "ENTROPY", "EVEN", "TOP 1", "TOP 4",
-    "TOP k", "UNUSED",  "STICKY", "CHANCE", "A TOKEN", "IN 8", "IN 64"};
+    "LAYER", "EXPERTS", "PICKED",   "TOKENS", "ENTROPY", "EVENNESS", "TOP 1",    "TOP 4",
+    "TOP k", "UNUSED",  "REPEATED", "CHANCE", "1 TOKEN", "8 TOKENS", "64 TOKENS"};
 
 /* Places that a terminal must have to show a column: what is known anyway, or follows from a
  * neighbour, goes first. */
@@ -81,8 +81,12 @@ static void shown_row(tt_table *t, const tt_routing_view *v, const char *const *
 
 static void explain_columns(const tt_routing_view *v)
 {
-    (void)printf("A TOKEN%s%s: bytes of the different experts that so many tokens in a row use\n",
-                 is_shown(v, SETS + 1) ? ", IN 8" : "", is_shown(v, SETS + 2) ? ", IN 64" : "");
+    char text[160];
+    (void)snprintf(text, sizeof text,
+                   "1 TOKEN%s%s: bytes of the different experts that so many tokens in a row use",
+                   is_shown(v, SETS + 1) ? ", 8 TOKENS" : "",
+                   is_shown(v, SETS + 2) ? ", 64 TOKENS" : "");
+    tt_table_text(stdout, 0, text);
     if (is_shown(v, TOP_K)) (void)puts("TOP k: as many experts as a token picks");
 }
 

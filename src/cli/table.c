@@ -14,6 +14,8 @@
 #define SEPARATOR_WIDTH 2
 /* A shrunk column keeps at least this many places: less says nothing. */
 #define SHRUNK_WIDTH_MIN 8
+/* Before it becomes narrower than this, columns that can be done without are left out. */
+#define SHRUNK_WIDTH_GOOD 16
 
 /* Texts of cells, one after the other. */
 typedef struct pool {
@@ -38,6 +40,7 @@ struct tt_table {
         cell title;
         int flags;
         size_t width;
+        bool left_out;
     } column[COLUMNS_MAX];
     cell *cells; /* rows x columns */
     size_t rows;
@@ -152,42 +155,114 @@ void tt_table_row(tt_table *t, const char *const *cells)
         set_cell(t, i, &row[i], cells[i] ? cells[i] : "");
 }
 
-/* COLUMNS, when somebody exported it, is a wish and wins over the terminal's own idea.
- * It is none for a file or a pipe: what reads those wants whole names. */
+/* COLUMNS, when somebody exported it, is a wish and wins over the terminal's own idea, also for a
+ * pipe. Without it a file or a pipe has no width: what reads those wants whole names. */
 size_t tt_table_width(FILE *out)
 {
     struct winsize size;
-    if (!isatty(fileno(out))) return 0;
     const char *columns = getenv("COLUMNS");
     long wish = columns ? strtol(columns, NULL, 10) : 0;
     if (wish > 0 && wish < 10000) return (size_t)wish;
+    if (!isatty(fileno(out))) return 0;
     if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
     return 80;
 }
 
-/* Takes places from the widest shrinkable column until the line fits or none is
- * left to take from. */
-static void fit(tt_table *t, size_t limit)
+void tt_table_text(FILE *out, size_t indent, const char *text)
 {
-    size_t total = t->columns ? (t->columns - 1) * SEPARATOR_WIDTH : 0;
-    for (size_t i = 0; i < t->columns; i++)
-        total += t->column[i].width;
-    while (limit > 0 && total > limit) {
+    const size_t limit = tt_table_width(out);
+    size_t used = 0;
+    bool first = true; /* in its line */
+    while (*text) {
+        const size_t spaces = strspn(text, " "), letters = strcspn(text + spaces, " ");
+        char word[256];
+        (void)snprintf(word, sizeof word, "%.*s", (int)letters, text + spaces);
+        const size_t width = text_width(word);
+        if (limit && !first && letters < sizeof word && used + spaces + width > limit) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            used = indent;
+        } else {
+            fprintf(out, "%*s", (int)spaces, "");
+            used += spaces;
+        }
+        (void)fwrite(text + spaces, 1, letters, out);
+        used += width;
+        first = false;
+        text += spaces + letters;
+    }
+    putc('\n', out);
+}
+
+/* Places that a line takes, with columns that may be cut short as narrow as they are still good. */
+static size_t good_width(const tt_table *t)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < t->columns; i++) {
+        const int cut = t->column[i].flags & (TT_COLUMN_SHRINK | TT_COLUMN_KEY);
+        const size_t width = t->column[i].width;
+        if (t->column[i].left_out) continue;
+        total += total ? SEPARATOR_WIDTH : 0;
+        total += cut == TT_COLUMN_SHRINK && width > SHRUNK_WIDTH_GOOD ? SHRUNK_WIDTH_GOOD : width;
+    }
+    return total;
+}
+
+/* Takes places from the widest column with these flags of SHRINK and KEY until the line fits or
+ * none is left to take from; how much is still too much. */
+static size_t shrink(tt_table *t, int flags, size_t excess)
+{
+    while (excess > 0) {
         size_t widest = t->columns;
         for (size_t i = 0; i < t->columns; i++) {
-            if (!(t->column[i].flags & TT_COLUMN_SHRINK)) continue;
+            if ((t->column[i].flags & (TT_COLUMN_SHRINK | TT_COLUMN_KEY)) != flags) continue;
+            if (t->column[i].left_out) continue;
             if (widest == t->columns || t->column[i].width > t->column[widest].width) widest = i;
         }
-        if (widest == t->columns || t->column[widest].width <= SHRUNK_WIDTH_MIN) return;
+        if (widest == t->columns || t->column[widest].width <= SHRUNK_WIDTH_MIN) break;
         t->column[widest].width--;
-        total--;
+        excess--;
     }
+    return excess;
+}
+
+static void fit(tt_table *t, size_t limit)
+{
+    size_t total = 0;
+    for (int flag = TT_COLUMN_WIDEST; limit > 0 && flag >= TT_COLUMN_WIDE; flag /= 2)
+        for (size_t i = t->columns; i-- > 0 && good_width(t) > limit;)
+            t->column[i].left_out |= (t->column[i].flags & flag) != 0;
+    for (size_t i = 0; i < t->columns; i++)
+        if (!t->column[i].left_out) total += t->column[i].width + (total ? SEPARATOR_WIDTH : 0);
+    if (limit == 0 || total <= limit) return;
+    const size_t excess = shrink(t, TT_COLUMN_SHRINK, total - limit);
+    (void)shrink(t, TT_COLUMN_SHRINK | TT_COLUMN_KEY, excess);
+}
+
+/* What stands in the place of what is cut out. */
+static const char *ellipsis_text(void)
+{
+    return MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~";
+}
+
+/* Cuts a name of ASCII to `width` places: its begin and its end stay, which differ among the rows.
+ */
+static void cut_middle(tt_table *t, cell *c, size_t width)
+{
+    const char *ellipsis = ellipsis_text();
+    const size_t head = width / 2, tail = width - 1 - head, size = strlen(ellipsis);
+    char *shorter = take(t, head + size + tail + 1);
+    if (!shorter) return; /* too wide is better than lost */
+    memcpy(shorter, c->text, head);
+    memcpy(shorter + head, ellipsis, size);
+    memcpy(shorter + head + size, c->text + c->width - tail, tail + 1);
+    c->text = shorter;
+    c->width = width;
 }
 
 /* Cuts a text to `width` places, the last of them an ellipsis. */
 static void cut(tt_table *t, cell *c, size_t width)
 {
-    const char *ellipsis = MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~", *text = c->text;
+    const char *ellipsis = ellipsis_text(), *text = c->text;
     size_t used = 0, at = 0;
     mbstate_t state;
     if (c->width <= width) return;
@@ -217,16 +292,22 @@ static bool fill(tt_table *t, struct libscols_table *table)
 {
     for (size_t i = 0; i < t->columns; i++) {
         int right = t->column[i].flags & TT_COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0;
+        if (t->column[i].left_out) continue;
         cut(t, &t->column[i].title, t->column[i].width);
         if (!scols_table_new_column(table, t->column[i].title.text, 0, right)) return false;
     }
     for (size_t r = 0; r < t->rows; r++) {
         struct libscols_line *line = scols_table_new_line(table, NULL);
         if (!line) return false;
-        for (size_t i = 0; i < t->columns; i++) {
+        for (size_t i = 0, at = 0; i < t->columns; i++) {
             cell *c = &t->cells[r * t->columns + i];
-            cut(t, c, t->column[i].width);
-            if (scols_line_set_data(line, i, c->text) != 0) return false;
+            const size_t width = t->column[i].width;
+            if (t->column[i].left_out) continue;
+            if (t->column[i].flags & TT_COLUMN_KEY && c->width > width &&
+                plain_length(c->text) == c->width)
+                cut_middle(t, c, width);
+            cut(t, c, width);
+            if (scols_line_set_data(line, at++, c->text) != 0) return false;
         }
     }
     return true;

@@ -190,6 +190,31 @@ static void a_batch_of_several_tokens_is_no_token(void **state)
     close_plan(&a);
 }
 
+/* 181 us against 187 ms is not called a small matter, whatever the test of the whole says. */
+static void an_uncertain_change_is_said_in_plain_words(void **state)
+{
+    (void)state;
+    synth_plan plan = synth_default();
+    plan.generate = 10;
+    opened a = open_plan(plan);
+    const tt_model *files[2] = {a.m, a.m};
+    char text[TT_DIFF_SENTENCE];
+    tt_diff *d = compare(files);
+    tt_diff_phase *p = (tt_diff_phase *)tt_diff_main(d);
+    const tt_diff_view v = {.d = d};
+    p->verdict = TT_DIFF_SHIFTED;
+    p->rows[TT_DIFF_TOTAL][0].change = 1145;
+    assert_non_null(strstr(tt_diff_say_times(&v, text),
+                           "B seems to take 1146 times as long, but that is not certain; "
+                           "certain is that parts of it changed; a generated token takes "));
+    p->rows[TT_DIFF_TOTAL][0].change = 0.02;
+    assert_non_null(strstr(tt_diff_say_times(&v, text),
+                           "whether the whole time differs is not certain (+2.0 %); certain is "
+                           "that parts of it changed; a generated token takes "));
+    tt_diff_free(d);
+    close_plan(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +223,7 @@ int main(void)
         cmocka_unit_test(pairs_are_found_from_both_sides),
         cmocka_unit_test(rows_lead_to_ops),
         cmocka_unit_test(a_batch_of_several_tokens_is_no_token),
+        cmocka_unit_test(an_uncertain_change_is_said_in_plain_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,8 +70,7 @@ static void a_file_gets_everything(void **state)
                               "blk.0.attn_q.weight     12  f\xc3\xbcnf\n"
                               "a                    1,234\n";
     expect(false, NULL, all);
-    /* Whoever exports COLUMNS still gets whole names in a pipe. */
-    expect(false, "26", all);
+    expect(false, "80", all);
     expect(true, "80", all);
 }
 
@@ -167,12 +166,77 @@ static void a_full_disk_is_told(void **state)
     (void)fclose(full);
 }
 
+/* What a table with a name and columns of each kind comes to at a width. */
+static void expect_narrow(const char *columns, const char *wanted)
+{
+    char got[256] = "";
+    FILE *out = tmpfile();
+    tt_table *t = tt_table_new(out);
+    assert_true(out && t);
+    setenv("COLUMNS", columns, 1);
+    tt_table_column(t, "NAME", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
+    tt_table_column(t, "SECOND", TT_COLUMN_RIGHT | TT_COLUMN_WIDE);
+    tt_table_column(t, "FIRST", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST);
+    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
+    tt_table_row(t, (const char *[]){"blk.0.ffn_up.weight", "1", "2", "3"});
+    tt_table_row(t, (const char *[]){"blk.1.ffn_up.weight", "4", "5", "6"});
+    assert_true(tt_table_print(t));
+    rewind(out);
+    got[fread(got, 1, sizeof got - 1, out)] = '\0';
+    (void)fclose(out);
+    unsetenv("COLUMNS");
+    assert_string_equal(got, wanted);
+}
+
+static void columns_are_left_out_before_names_are_cut(void **state)
+{
+    (void)state;
+    expect_narrow("40", "NAME                 SECOND  FIRST  SIZE\n"
+                        "blk.0.ffn_up.weight       1      2     3\n"
+                        "blk.1.ffn_up.weight       4      5     6\n");
+    expect_narrow("39", "NAME                 SECOND  SIZE\n"
+                        "blk.0.ffn_up.weight       1     3\n"
+                        "blk.1.ffn_up.weight       4     6\n");
+    expect_narrow("32", "NAME                 SIZE\n"
+                        "blk.0.ffn_up.weight     3\n"
+                        "blk.1.ffn_up.weight     6\n");
+    expect_narrow("20", "NAME            SIZE\n"
+                        "blk.0.f\xe2\x80\xa6weight     3\n"
+                        "blk.1.f\xe2\x80\xa6weight     6\n");
+}
+
+static void a_line_is_continued_below_its_text(void **state)
+{
+    (void)state;
+    char got[256] = "";
+    FILE *out = tmpfile();
+    assert_non_null(out);
+    setenv("COLUMNS", "16", 1);
+    tt_table_text(out, 4, "key a line of words");
+    tt_table_text(out, 0, "oneverylongwordofmany letters");
+    unsetenv("COLUMNS");
+    tt_table_text(out, 4, "key a line of words");
+    rewind(out);
+    got[fread(got, 1, sizeof got - 1, out)] = '\0';
+    (void)fclose(out);
+    assert_string_equal(got, "key a line of\n"
+                             "    words\n"
+                             "oneverylongwordofmany\n"
+                             "letters\n"
+                             "key a line of words\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_gets_everything),   cmocka_unit_test(ascii_is_laid_out_alike),
-        cmocka_unit_test(a_narrow_terminal_cuts),   cmocka_unit_test(never_below_what_is_readable),
-        cmocka_unit_test(hostile_bytes_do_no_harm), cmocka_unit_test(no_rows),
+        cmocka_unit_test(columns_are_left_out_before_names_are_cut),
+        cmocka_unit_test(a_line_is_continued_below_its_text),
+        cmocka_unit_test(a_file_gets_everything),
+        cmocka_unit_test(ascii_is_laid_out_alike),
+        cmocka_unit_test(a_narrow_terminal_cuts),
+        cmocka_unit_test(never_below_what_is_readable),
+        cmocka_unit_test(hostile_bytes_do_no_harm),
+        cmocka_unit_test(no_rows),
         cmocka_unit_test(a_full_disk_is_told),
     };
     if (!setlocale(LC_CTYPE, "C.UTF-8")) return 77;

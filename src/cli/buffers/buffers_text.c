@@ -10,50 +10,32 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Below this width the columns marked optional are left out. */
-#define WIDTH_FULL 120u
 #define CELL 320u
 
 typedef struct column {
     const char *title;
     int flags;
-    bool optional;
 } column;
 
 static void line(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void line(const char *what, const char *fmt, ...)
 {
-    char text[1024], shown[1024];
+    char text[1024], shown[1024], whole[1048];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    printf("%-13s%s\n", what, tt_trace_text(shown, sizeof shown, text));
-}
-
-static bool narrow(void)
-{
-    size_t width = tt_table_width(stdout);
-    return width > 0 && width < WIDTH_FULL;
+    (void)snprintf(whole, sizeof whole, "%-13s%s", what, tt_trace_text(shown, sizeof shown, text));
+    tt_table_text(stdout, 13, whole);
 }
 
 static tt_table *new_table(const column *columns, size_t n)
 {
     tt_table *t = tt_table_new(stdout);
     for (size_t i = 0; t && i < n; i++)
-        if (!columns[i].optional || !narrow())
-            tt_table_column(t, columns[i].title, columns[i].flags);
+        tt_table_column(t, columns[i].title, columns[i].flags);
     return t;
-}
-
-static void add_row(tt_table *t, const column *columns, const char *const *all, size_t n)
-{
-    const char *cells[16];
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!columns[i].optional || !narrow()) cells[kept++] = all[i];
-    tt_table_row(t, cells);
 }
 
 static const char *time_text(const tt_model *m, char out[TT_UNITS_TEXT], uint64_t ticks)
@@ -131,12 +113,18 @@ static void summary(const tt_buffers_report *r)
 /* --- the buffers --- */
 
 static const column buffer_columns[] = {
-    {"ID", TT_COLUMN_RIGHT, false},      {"NAME", TT_COLUMN_SHRINK, false},
-    {"KIND", TT_COLUMN_LEFT, false},     {"USAGE", TT_COLUMN_LEFT, true},
-    {"SIZE", TT_COLUMN_RIGHT, false},    {"USED", TT_COLUMN_RIGHT, false},
-    {"TENSORS", TT_COLUMN_RIGHT, true},  {"LAYERS", TT_COLUMN_SHRINK, true},
-    {"FROM", TT_COLUMN_RIGHT, false},    {"TO", TT_COLUMN_RIGHT, false},
-    {"LIFETIME", TT_COLUMN_RIGHT, true}, {"PLACE", TT_COLUMN_SHRINK, false},
+    {"ID", TT_COLUMN_RIGHT},
+    {"NAME", TT_COLUMN_SHRINK},
+    {"KIND", TT_COLUMN_LEFT},
+    {"USAGE", TT_COLUMN_LEFT | TT_COLUMN_WIDE},
+    {"SIZE", TT_COLUMN_RIGHT},
+    {"USED", TT_COLUMN_RIGHT},
+    {"TENSORS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    {"LAYERS", TT_COLUMN_SHRINK | TT_COLUMN_WIDE},
+    {"FROM", TT_COLUMN_RIGHT},
+    {"TO", TT_COLUMN_RIGHT},
+    {"LIFETIME", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    {"PLACE", TT_COLUMN_SHRINK},
 };
 #define BUFFER_COLUMNS (sizeof buffer_columns / sizeof *buffer_columns)
 
@@ -222,7 +210,7 @@ static void buffer_row(tt_table *t, const tt_buffers_report *r, uint32_t i)
                                        to,
                                        life,
                                        place};
-    add_row(t, buffer_columns, all, BUFFER_COLUMNS);
+    tt_table_row(t, all);
 }
 
 static bool print_buffers(const tt_buffers_report *r)
@@ -237,11 +225,11 @@ static bool print_buffers(const tt_buffers_report *r)
 /* --- the timeline --- */
 
 static const column event_columns[] = {
-    {"TIME", TT_COLUMN_RIGHT, false},    {"EVENT", TT_COLUMN_LEFT, false},
-    {"ID", TT_COLUMN_RIGHT, false},      {"NAME", TT_COLUMN_SHRINK, true},
-    {"KIND", TT_COLUMN_LEFT, false},     {"SIZE", TT_COLUMN_RIGHT, false},
-    {"BUFFERS", TT_COLUMN_RIGHT, false}, {"ALLOCATED", TT_COLUMN_RIGHT, false},
-    {"MAPPED", TT_COLUMN_RIGHT, false},
+    {"TIME", TT_COLUMN_RIGHT},    {"EVENT", TT_COLUMN_LEFT},
+    {"ID", TT_COLUMN_RIGHT},      {"NAME", TT_COLUMN_SHRINK | TT_COLUMN_WIDE},
+    {"KIND", TT_COLUMN_LEFT},     {"SIZE", TT_COLUMN_RIGHT},
+    {"BUFFERS", TT_COLUMN_RIGHT}, {"ALLOCATED", TT_COLUMN_RIGHT},
+    {"MAPPED", TT_COLUMN_RIGHT},
 };
 #define EVENT_COLUMNS (sizeof event_columns / sizeof *event_columns)
 
@@ -262,7 +250,7 @@ static void event_row(tt_table *t, const tt_buffers_report *r, const tt_buffer_e
                                       tt_units_count(text[2], e->n_active),
                                       tt_units_bytes(text[3], e->bytes[TT_BACKING_ALLOCATED]),
                                       tt_units_bytes(text[4], e->bytes[TT_BACKING_FILE])};
-    add_row(t, event_columns, all, EVENT_COLUMNS);
+    tt_table_row(t, all);
 }
 
 static void note_more(uint64_t more)
@@ -286,10 +274,9 @@ static bool print_timeline(const tt_buffers_report *r)
 /* --- the KV caches --- */
 
 static const column tensor_columns[] = {
-    {"BUFFER", TT_COLUMN_RIGHT, false},  {"LAYER", TT_COLUMN_RIGHT, false},
-    {"TENSOR", TT_COLUMN_SHRINK, false}, {"TYPE", TT_COLUMN_LEFT, false},
-    {"OFFSET", TT_COLUMN_RIGHT, false},  {"SIZE", TT_COLUMN_RIGHT, false},
-    {"CELLS", TT_COLUMN_RIGHT, false},   {"WRITTEN", TT_COLUMN_RIGHT, false},
+    {"BUFFER", TT_COLUMN_RIGHT}, {"LAYER", TT_COLUMN_RIGHT},   {"TENSOR", TT_COLUMN_SHRINK},
+    {"TYPE", TT_COLUMN_LEFT},    {"OFFSET", TT_COLUMN_RIGHT},  {"SIZE", TT_COLUMN_RIGHT},
+    {"CELLS", TT_COLUMN_RIGHT},  {"WRITTEN", TT_COLUMN_RIGHT},
 };
 #define TENSOR_COLUMNS (sizeof tensor_columns / sizeof *tensor_columns)
 
@@ -312,13 +299,12 @@ static void tensor_row(tt_table *t, const tt_buffers_report *r, const tt_kv_tens
                                        tt_units_bytes(text[1], k->size_bytes),
                                        k->cells ? tt_units_count(text[2], k->cells) : "-",
                                        written};
-    add_row(t, tensor_columns, all, TENSOR_COLUMNS);
+    tt_table_row(t, all);
 }
 
 static const column step_columns[] = {
-    {"BUFFER", TT_COLUMN_RIGHT, false}, {"BATCH", TT_COLUMN_RIGHT, false},
-    {"PHASE", TT_COLUMN_LEFT, false},   {"WRITTEN", TT_COLUMN_RIGHT, false},
-    {"SHARE", TT_COLUMN_RIGHT, false},  {"BYTES", TT_COLUMN_RIGHT, false},
+    {"BUFFER", TT_COLUMN_RIGHT},  {"BATCH", TT_COLUMN_RIGHT}, {"PHASE", TT_COLUMN_LEFT},
+    {"WRITTEN", TT_COLUMN_RIGHT}, {"SHARE", TT_COLUMN_RIGHT}, {"BYTES", TT_COLUMN_RIGHT},
 };
 #define STEP_COLUMNS (sizeof step_columns / sizeof *step_columns)
 
@@ -337,7 +323,7 @@ static void step_row(tt_table *t, const tt_buffers_report *r, const tt_kv_cache 
                                      tt_units_count(text[0], s->cells_written),
                                      share,
                                      tt_units_bytes(text[1], s->written_bytes)};
-    add_row(t, step_columns, all, STEP_COLUMNS);
+    tt_table_row(t, all);
 }
 
 static bool print_steps(const tt_buffers_report *r)

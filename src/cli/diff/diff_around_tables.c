@@ -10,7 +10,7 @@
 static void settings_table(const tt_diff_view *v, const tt_diff_sink *sink)
 {
     static const tt_diff_column columns[] = {
-        {"SETTING", false, false}, {"A", false, true}, {"B", false, true}};
+        {"SETTING", false, false, 0}, {"A", false, true, 0}, {"B", false, true, 0}};
     const tt_diff_around *x = &v->d->around;
     sink->heading(sink->context, "Settings that differ");
     if (x->n_settings == 0) {
@@ -37,7 +37,7 @@ static char *bound_bytes(char out[TT_UNITS_TEXT + 4], const tt_diff_side *side)
 static void bytes_table(const tt_diff_sink *sink, const tt_diff_phase *p)
 {
     static const tt_diff_column columns[] = {
-        {"COMPONENT", false, false}, {"A", true, false}, {"B", true, false}};
+        {"COMPONENT", false, false, 0}, {"A", true, false, 0}, {"B", true, false, 0}};
     char a[TT_UNITS_TEXT + 4], b[TT_UNITS_TEXT + 4], text[160];
     const tt_diff_row *all = &p->rows[TT_DIFF_TOTAL][0];
     (void)snprintf(text, sizeof text, "Bytes of weights read, a %s", tt_diff_short_unit(p));
@@ -61,11 +61,11 @@ static void bytes_table(const tt_diff_sink *sink, const tt_diff_phase *p)
 
 static void buffers_table(const tt_diff_view *v, const tt_diff_sink *sink)
 {
-    static const tt_diff_column columns[] = {{"BUFFERS", false, false},
-                                             {"A", true, false},
-                                             {"B", true, false},
-                                             {"A: COUNT", true, false},
-                                             {"B: COUNT", true, false}};
+    static const tt_diff_column columns[] = {{"BUFFERS", false, false, 0},
+                                             {"A", true, false, 0},
+                                             {"B", true, false, 0},
+                                             {"A: COUNT", true, false, 0},
+                                             {"B: COUNT", true, false, 0}};
     const tt_summary *a = &v->d->around.summary_a, *b = &v->d->around.summary_b;
     char size[2][TT_UNITS_TEXT], count[2][TT_UNITS_TEXT];
     sink->heading(sink->context, "Buffers, by what is in them");
@@ -112,10 +112,10 @@ static void fault_row(const tt_diff_sink *sink, const tt_diff_fault_row *f)
 
 static void faults_table(const tt_diff_view *v, const tt_diff_sink *sink)
 {
-    static const tt_diff_column columns[] = {{"LAYER", false, false},  {"MINOR A", true, false},
-                                             {"MINOR B", true, false}, {"MAJOR A", true, false},
-                                             {"MAJOR B", true, false}, {"READ A", true, false},
-                                             {"READ B", true, false}};
+    static const tt_diff_column columns[] = {
+        {"LAYER", false, false, 0},  {"MINOR A", true, false, 0}, {"MINOR B", true, false, 0},
+        {"MAJOR A", true, false, 0}, {"MAJOR B", true, false, 0}, {"READ A", true, false, 0},
+        {"READ B", true, false, 0}};
     const tt_diff_around *x = &v->d->around;
     if (!x->has_faults || x->n_faults == 0) return;
     const tt_diff_fault_row **list = malloc(x->n_faults * sizeof *list);
@@ -136,11 +136,11 @@ static void faults_table(const tt_diff_view *v, const tt_diff_sink *sink)
 
 static void routing_table(const tt_diff_view *v, const tt_diff_sink *sink)
 {
-    static const tt_diff_column columns[] = {{"LAYER", false, false},
-                                             {"TOKENS A", true, false},
-                                             {"TOKENS B", true, false},
-                                             {"DIVERGENCE", true, false},
-                                             {"JACCARD", true, false}};
+    static const tt_diff_column columns[] = {{"LAYER", false, false, 0},
+                                             {"TOKENS A", true, false, 0},
+                                             {"TOKENS B", true, false, 0},
+                                             {"DIVERGENCE", true, false, 0},
+                                             {"JACCARD", true, false, 0}};
     const tt_diff_around *x = &v->d->around;
     if (x->routed_a == 0 && x->routed_b == 0) return;
     sink->heading(sink->context,

@@ -1,6 +1,7 @@
 /* The tables of `diff`: what the ops computed and how long they took. */
 #include "base/units.h"
 #include "cli/diff/diff_view.h"
+#include "cli/table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -62,11 +63,16 @@ static void whole_table(const tt_diff_view *v, const tt_diff_sink *sink)
 {
     char title[40];
     (void)snprintf(title, sizeof title, "%.4g %% SURE OF", 100 * (1 - v->d->options.level));
-    const tt_diff_column columns[] = {{"PHASE", false, false},    {"COMPARED", true, false},
-                                      {"A", true, false},         {"A: MIDDLE HALF", true, false},
-                                      {"B", true, false},         {"B: MIDDLE HALF", true, false},
-                                      {"CHANGE", true, false},    {title, true, false},
-                                      {"EFFECTIVE", true, false}, {"VERDICT", false, false}};
+    const tt_diff_column columns[] = {{"PHASE", false, false, 0},
+                                      {"COMPARED", true, false, 0},
+                                      {"A", true, false, 0},
+                                      {"A: 25 .. 75 %", true, false, TT_COLUMN_WIDE},
+                                      {"B", true, false, 0},
+                                      {"B: 25 .. 75 %", true, false, TT_COLUMN_WIDE},
+                                      {"CHANGE", true, false, 0},
+                                      {title, true, false, 0},
+                                      {"INDEPENDENT", true, false, TT_COLUMN_WIDEST},
+                                      {"VERDICT", false, false, 0}};
     sink->heading(sink->context, "Time of a batch (medians)");
     sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (size_t i = 0; i < TT_DIFF_PHASES; i++) {
@@ -154,16 +160,16 @@ static void family_columns(const tt_diff_view *v, const tt_diff_sink *sink, tt_d
     tt_diff_column columns[10];
     size_t n = 0;
     (void)snprintf(title, sizeof title, "%.4g %% SURE OF", 100 * (1 - v->d->options.level));
-    columns[n++] = (tt_diff_column){titles[family], false, true};
-    if (family == TT_DIFF_OPS) columns[n++] = (tt_diff_column){"OP", false, true};
-    columns[n++] = (tt_diff_column){"A", true, false};
-    columns[n++] = (tt_diff_column){"B", true, false};
-    columns[n++] = (tt_diff_column){"B - A", true, false};
-    columns[n++] = (tt_diff_column){"OF IT WAITING", true, false};
-    columns[n++] = (tt_diff_column){"CHANGE", true, false};
-    columns[n++] = (tt_diff_column){title, true, false};
-    columns[n++] = (tt_diff_column){"P", true, false};
-    columns[n++] = (tt_diff_column){"", false, false};
+    columns[n++] = (tt_diff_column){titles[family], false, true, 0};
+    if (family == TT_DIFF_OPS) columns[n++] = (tt_diff_column){"OP", false, true, 0};
+    columns[n++] = (tt_diff_column){"A", true, false, 0};
+    columns[n++] = (tt_diff_column){"B", true, false, 0};
+    columns[n++] = (tt_diff_column){"B - A", true, false, 0};
+    columns[n++] = (tt_diff_column){"OF IT WAITING", true, false, TT_COLUMN_WIDE};
+    columns[n++] = (tt_diff_column){"CHANGE", true, false, 0};
+    columns[n++] = (tt_diff_column){title, true, false, 0};
+    columns[n++] = (tt_diff_column){"P", true, false, TT_COLUMN_WIDEST};
+    columns[n++] = (tt_diff_column){"", false, false, 0};
     sink->table(sink->context, columns, n, largest > 0 ? tt_units_ns(bar, largest) : NULL);
 }
 
@@ -249,11 +255,11 @@ static size_t merge_kinds(kind *list, size_t n)
 
 static void structure_table(const tt_diff_view *v, const tt_diff_sink *sink, const tt_diff_phase *p)
 {
-    static const tt_diff_column columns[] = {{"NODES", true, false},
-                                             {"OP IN A", false, true},
-                                             {"OP IN B", false, true},
-                                             {"WHAT", false, true},
-                                             {"FIRST", false, true}};
+    static const tt_diff_column columns[] = {{"NODES", true, false, 0},
+                                             {"OP IN A", false, true, 0},
+                                             {"OP IN B", false, true, 0},
+                                             {"WHAT", false, true, 0},
+                                             {"FIRST", false, true, 0}};
     const tt_diff_structure *s = &p->structure;
     kind *list = s->n ? malloc(s->n * sizeof *list) : NULL;
     char text[160], count[TT_UNITS_TEXT];

@@ -4,6 +4,7 @@
 #include "cli/trace_options.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct terminal {
     FILE *out;
@@ -23,7 +24,7 @@ static void heading(void *context, const char *text)
 
 static void line(void *context, const char *text)
 {
-    fprintf(((terminal *)context)->out, "%s\n", text);
+    tt_table_text(((terminal *)context)->out, strncmp(text, "- ", 2) == 0 ? 2 : 0, text);
 }
 
 static void table(void *context, const tt_diff_column *columns, size_t n, const char *full_bar)
@@ -37,7 +38,8 @@ static void table(void *context, const tt_diff_column *columns, size_t n, const 
     for (size_t i = 0; t->table && i < n; i++)
         tt_table_column(t->table, columns[i].title,
                         (columns[i].right ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT) |
-                            (columns[i].wide ? TT_COLUMN_SHRINK : 0));
+                            (columns[i].wide ? TT_COLUMN_SHRINK : 0) |
+                            (columns[i].wide && i == 0 ? TT_COLUMN_KEY : 0) | columns[i].drop);
 }
 
 static void row(void *context, const char *const *cells, double bar, bool marked)

@@ -13,6 +13,7 @@ typedef struct tt_diff_column {
     const char *title;
     bool right; /* numbers */
     bool wide;  /* may be cut short on a narrow terminal */
+    int drop;   /* left out there, as TT_COLUMN_WIDE or TT_COLUMN_WIDEST say; 0: never */
 } tt_diff_column;
 
 /* Where sentences and tables go. */

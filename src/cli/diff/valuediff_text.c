@@ -81,11 +81,11 @@ static const char *verdict(tt_value_verdict v)
 
 static void inputs(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
-    static const tt_diff_column columns[] = {{"INPUT", false, false},
-                                             {"LAYER", true, false},
-                                             {"NODE", false, true},
-                                             {"IT IS", false, false},
-                                             {"REL L2", true, false}};
+    static const tt_diff_column columns[] = {{"INPUT", false, false, 0},
+                                             {"LAYER", true, false, 0},
+                                             {"NODE", false, true, 0},
+                                             {"IT IS", false, false, 0},
+                                             {"REL L2", true, false, 0}};
     const tt_valuediff *d = v->d;
     char layer[CELL], rel[CELL], stage[CELL];
     if (!d->has_first || (!d->n_first_inputs && !d->first_reads_cache)) return;
@@ -126,14 +126,14 @@ static const char *bar(char out[BAR_CELLS * 4 + 8], double rel_l2)
 
 static void depth(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
-    static const tt_diff_column columns[] = {{"DEPTH", false, false},
-                                             {"REL L2", true, false},
-                                             {"1e-8 TO 1, LOGARITHMIC", false, false},
-                                             {"1 - COSINE", true, false},
-                                             {"EQUAL", true, false},
-                                             {"CLOSE", true, false},
-                                             {"NOT", true, false},
-                                             {"UNMEASURED", true, false}};
+    static const tt_diff_column columns[] = {{"DEPTH", false, false, 0},
+                                             {"REL L2", true, false, 0},
+                                             {"1e-8 TO 1, LOGARITHMIC", false, false, 0},
+                                             {"1 - COSINE", true, false, 0},
+                                             {"EQUAL", true, false, 0},
+                                             {"CLOSE", true, false, 0},
+                                             {"NOT", true, false, 0},
+                                             {"UNMEASURED", true, false, 0}};
     const tt_valuediff *d = v->d;
     char name[TT_VALUEDIFF_LAYER], blocks[BAR_CELLS * 4 + 8], cell[6][CELL];
     heading(to, "Error over depth: the largest of each layer");
@@ -157,9 +157,11 @@ static void depth(const tt_valuediff_view *v, const tt_diff_sink *to)
 static void stages(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
     static const tt_diff_column columns[] = {
-        {"STAGE", false, true},      {"REL L2", true, false},  {"AT", true, false},
-        {"1 - COSINE", true, false}, {"MAX ABS", true, false}, {"EQUAL", true, false},
-        {"CLOSE", true, false},      {"NOT", true, false},     {"UNMEASURED", true, false}};
+        {"STAGE", false, true, 0},     {"REL L2", true, false, 0},
+        {"AT", true, false, 0},        {"1 - COSINE", true, false, 0},
+        {"MAX ABS", true, false, 0},   {"EQUAL", true, false, 0},
+        {"CLOSE", true, false, 0},     {"NOT", true, false, 0},
+        {"UNMEASURED", true, false, 0}};
     const tt_valuediff *d = v->d;
     char cell[8][CELL];
     heading(to, "Stages, in order of execution");
@@ -192,11 +194,11 @@ static const char *blame(const tt_valuediff_item *i)
 
 static void items(const tt_valuediff_view *v, const tt_diff_sink *to)
 {
-    static const tt_diff_column columns[] = {{"POSITION", true, false},   {"LAYER", true, false},
-                                             {"STAGE", false, false},     {"NODE", false, true},
-                                             {"IT IS", false, false},     {"REL L2", true, false},
-                                             {"1 - COSINE", true, false}, {"MAX ABS", true, false},
-                                             {"ALLOWED", true, false},    {"ERROR", false, false}};
+    static const tt_diff_column columns[] = {
+        {"POSITION", true, false, 0},   {"LAYER", true, false, 0},   {"STAGE", false, false, 0},
+        {"NODE", false, true, 0},       {"IT IS", false, false, 0},  {"REL L2", true, false, 0},
+        {"1 - COSINE", true, false, 0}, {"MAX ABS", true, false, 0}, {"ALLOWED", true, false, 0},
+        {"ERROR", false, false, 0}};
     const tt_valuediff *d = v->d;
     char cell[7][CELL];
     if (!d->n_items) return;

@@ -80,9 +80,15 @@ static bool begin(printer *p)
 {
     static const char *const titles[] = {"TIME ms", "BATCH", "OP",   "NODE",   "MAJOR",
                                          "READ",    "TOOK",  "RATE", "WEIGHTS"};
-    static const int flags[] = {TT_COLUMN_RIGHT,  TT_COLUMN_RIGHT, TT_COLUMN_SHRINK,
-                                TT_COLUMN_SHRINK, TT_COLUMN_RIGHT, TT_COLUMN_RIGHT,
-                                TT_COLUMN_RIGHT,  TT_COLUMN_RIGHT, TT_COLUMN_SHRINK};
+    static const int flags[] = {TT_COLUMN_RIGHT,
+                                TT_COLUMN_RIGHT,
+                                TT_COLUMN_SHRINK | TT_COLUMN_WIDE,
+                                TT_COLUMN_SHRINK,
+                                TT_COLUMN_RIGHT | TT_COLUMN_WIDEST,
+                                TT_COLUMN_RIGHT,
+                                TT_COLUMN_RIGHT,
+                                TT_COLUMN_RIGHT,
+                                TT_COLUMN_SHRINK};
     if (p->o->input.json) {
         tt_json_begin(&p->json, stdout, 0);
         tt_json_object(&p->json);

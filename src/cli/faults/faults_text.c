@@ -13,8 +13,6 @@
 #define NOT_OBSERVED "-"
 #define RANGES_SHOWN 3u
 /* Below these widths the columns that say least are left out. */
-#define WIDTH_FULL 120
-#define WIDTH_MIDDLE 96
 
 /* --- rows --- */
 
@@ -39,36 +37,31 @@ enum column {
 static const struct {
     const char *title;
     int flags;
-    size_t width; /* of the terminal, at least */
 } columns[COLUMNS] = {
-    [KEY] = {NULL, TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
-    [PHASE] = {"PHASE", TT_COLUMN_LEFT, WIDTH_MIDDLE},
-    [ORIGIN] = {"ORIGIN", TT_COLUMN_LEFT, WIDTH_MIDDLE},
-    [OPS] = {"OPS", TT_COLUMN_RIGHT, WIDTH_FULL},
-    [MINOR] = {"MINOR", TT_COLUMN_RIGHT, WIDTH_FULL},
-    [MAJOR] = {"MAJOR", TT_COLUMN_RIGHT, 0},
-    [READ] = {"READ", TT_COLUMN_RIGHT, 0},
-    [USED] = {"USED", TT_COLUMN_RIGHT, 0},
-    [AMPLIFICATION] = {"READ/USED", TT_COLUMN_RIGHT, 0},
-    [RATE] = {"RATE", TT_COLUMN_RIGHT, 0},
-    [TIME] = {"TIME", TT_COLUMN_RIGHT, WIDTH_FULL},
-    [BLOCKED] = {"BLOCKED", TT_COLUMN_RIGHT, 0},
-    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT, WIDTH_FULL},
-    [TOKENS] = {"BATCHES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
+    [KEY] = {NULL, TT_COLUMN_SHRINK | TT_COLUMN_KEY},
+    [PHASE] = {"PHASE", TT_COLUMN_WIDE},
+    [ORIGIN] = {"ORIGIN", TT_COLUMN_WIDE},
+    [OPS] = {"OPS", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
+    [MINOR] = {"MINOR", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
+    [MAJOR] = {"MAJOR", TT_COLUMN_RIGHT},
+    [READ] = {"READ", TT_COLUMN_RIGHT},
+    [USED] = {"USED", TT_COLUMN_RIGHT},
+    [AMPLIFICATION] = {"TIMES READ", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    [RATE] = {"RATE", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    [TIME] = {"TIME", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
+    [BLOCKED] = {"BLOCKED", TT_COLUMN_RIGHT},
+    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
+    [TOKENS] = {"BATCHES", TT_COLUMN_SHRINK},
 };
 
 static bool is_shown(const tt_faults_view *v, enum column c)
 {
-    const size_t width = tt_table_width(stdout);
     const tt_faults_by by = v->by->by;
-    if (width != 0 && width < columns[c].width) return false;
     switch (c) {
     case PHASE:
         return by == TT_FAULTS_BY_TOKEN;
     case ORIGIN:
         return by == TT_FAULTS_BY_TENSOR;
-    case RATE: /* rather the whole name */
-        return by != TT_FAULTS_BY_TENSOR || width == 0 || width >= WIDTH_MIDDLE;
     case USED:
     case AMPLIFICATION:
         return by != TT_FAULTS_BY_THREAD;
@@ -282,7 +275,7 @@ static bool print_kernel(const tt_faults_view *v, bool behind)
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     if (behind) (void)puts("");
-    tt_table_column(t, "THE KERNEL'S COUNT", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(t, "COUNTED BY THE KERNEL", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     tt_table_column(t, "MINOR", TT_COLUMN_RIGHT);
     tt_table_column(t, "MAJOR", TT_COLUMN_RIGHT);
     tt_table_column(t, "READ", TT_COLUMN_RIGHT);
@@ -320,15 +313,20 @@ static const char *base_name(const char *path)
 
 enum { FILE_COLUMNS = 9 };
 
-static const char *const file_titles[FILE_COLUMNS] = {"MODEL", "SIZE", "SAMPLES", "FIRST", "LAST",
-                                                      "LEAST", "MOST", "CAME",    "WENT"};
-
-/* Without "SAMPLES" and "LEAST" on a narrow terminal. */
-static bool is_file_column(size_t column)
-{
-    const size_t width = tt_table_width(stdout);
-    return width == 0 || width >= WIDTH_MIDDLE || (column != 2 && column != 5);
-}
+static const struct {
+    const char *title;
+    int flags;
+} file_columns[FILE_COLUMNS] = {
+    {"MODEL", TT_COLUMN_SHRINK},
+    {"SIZE", TT_COLUMN_RIGHT},
+    {"SAMPLES", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    {"FIRST", TT_COLUMN_RIGHT},
+    {"LAST", TT_COLUMN_RIGHT},
+    {"LEAST", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    {"MOST", TT_COLUMN_RIGHT},
+    {"LOADED", TT_COLUMN_RIGHT},
+    {"EVICTED", TT_COLUMN_RIGHT},
+};
 
 static bool print_files(const tt_faults_view *v)
 {
@@ -337,9 +335,7 @@ static bool print_files(const tt_faults_view *v)
     if (!t) return false;
     (void)puts("\nIn RAM, of each model file");
     for (size_t i = 0; i < FILE_COLUMNS; i++)
-        if (is_file_column(i))
-            tt_table_column(t, file_titles[i],
-                            i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+        tt_table_column(t, file_columns[i].title, file_columns[i].flags);
     for (uint32_t i = 0; i < v->m->n_files; i++) {
         const tt_faults_file *f = &v->files[i];
         char name[256], size[7][TT_UNITS_TEXT], samples[TT_UNITS_TEXT];
@@ -363,11 +359,7 @@ static bool print_files(const tt_faults_view *v)
             size[4],
             size[5],
             size[6]};
-        const char *cells[FILE_COLUMNS];
-        size_t n = 0;
-        for (size_t k = 0; k < FILE_COLUMNS; k++)
-            if (is_file_column(k)) cells[n++] = all[k];
-        tt_table_row(t, cells);
+        tt_table_row(t, all);
     }
     return tt_table_print(t);
 }
@@ -382,7 +374,7 @@ static void note_more(uint64_t limit, size_t n)
 static bool print_samples(const tt_faults_view *v)
 {
     static const char *const titles[] = {"BATCH",  "AT",    "TIME ms", "MODEL",
-                                         "IN RAM", "SHARE", "CAME",    "WENT"};
+                                         "IN RAM", "SHARE", "LOADED",  "EVICTED"};
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
@@ -436,8 +428,8 @@ static void weight_row(tt_table *t, const tt_weight *w, const tt_residency_weigh
 
 static bool print_weights(const tt_faults_view *v)
 {
-    static const char *const titles[] = {"TENSOR", "SIZE", "FIRST", "LAST",
-                                         "LEAST",  "MOST", "CAME",  "WENT"};
+    static const char *const titles[] = {"TENSOR", "SIZE", "FIRST",  "LAST",
+                                         "LEAST",  "MOST", "LOADED", "EVICTED"};
     const tt_model *m = v->m;
     uint32_t *order = malloc(((size_t)m->n_weights + 1) * sizeof *order), n = 0;
     tt_table *t = tt_table_new(stdout);
@@ -446,7 +438,10 @@ static bool print_weights(const tt_faults_view *v)
         return tt_table_print(t);
     }
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        tt_table_column(t, titles[i], i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+        tt_table_column(t, titles[i],
+                        i == 0   ? TT_COLUMN_SHRINK | TT_COLUMN_KEY
+                        : i == 4 ? TT_COLUMN_RIGHT | TT_COLUMN_WIDE
+                                 : TT_COLUMN_RIGHT);
     for (uint32_t i = 0; i < m->n_weights; i++)
         if (v->weights[i].samples && tt_faults_passes_weight(v, &m->weights[i])) order[n++] = i;
     if (n) qsort_r(order, n, sizeof *order, by_went, v->weights);

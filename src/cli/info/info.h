@@ -5,8 +5,10 @@
 #include "answer/info.h"
 
 /* False when the output failed. */
-bool tt_info_print_text(const tt_info *info);
+bool tt_info_print_text(const tt_info *info, bool verbose);
 
+/* Which batches the trace holds, when not all. */
+void tt_info_choice_text(const tt_info *info);
 /* What was captured besides the ops, and what became of memory. */
 void tt_info_capture_text(const tt_info *info);
 /* What the trace's bytes are. */

@@ -28,8 +28,9 @@ static void capture_lines(const tt_model *m)
 }
 
 /* Which batches the trace holds, when it is not all that were computed. */
-static void choice_lines(const tt_model *m)
+void tt_info_choice_text(const tt_info *info)
 {
+    const tt_model *m = info->m;
     char held[TT_UNITS_TEXT], of[TT_UNITS_TEXT], a[TT_UNITS_TEXT], why[128] = "";
     uint64_t batches = 0, not_asked = 0, after = 0;
     const char *tokens = tt_model_environment(m, "capture_tokens");
@@ -118,7 +119,6 @@ static void buffer_line(const tt_summary *s)
 
 void tt_info_capture_text(const tt_info *info)
 {
-    choice_lines(info->m);
     capture_lines(info->m);
     detail_lines(info);
     value_lines(info);

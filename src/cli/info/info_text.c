@@ -12,23 +12,39 @@
 #include <string.h>
 #include <time.h>
 
+#define COMMAND_SHOWN 100u /* bytes of the command, where a line may be of any width ... */
+#define COMMAND_LEAST 40u  /* ... and where it is narrow */
 #define TOP_OPS 6u
 #define TOP_TENSORS 5u
 
 void tt_info_line(const char *what, const char *fmt, ...)
 {
-    char text[2048], shown[2048];
+    char text[2048], shown[2048], line[2064];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    printf("%-13s%s\n", what, tt_trace_text(shown, sizeof shown, text));
+    (void)snprintf(line, sizeof line, "%-13s%s", what, tt_trace_text(shown, sizeof shown, text));
+    tt_table_text(stdout, 13, line);
 }
 
 static void environment_line(const tt_model *m, const char *what, const char *key)
 {
     const char *value = tt_model_environment(m, key);
     if (value && value[0]) tt_info_line(what, "%s", value);
+}
+
+/* The program's name and its last arguments: what is between is in the way. */
+static void command_line(const tt_model *m)
+{
+    const char *command = tt_model_environment(m, "command");
+    const size_t width = tt_table_width(stdout), n = command ? strlen(command) : 0;
+    const size_t most = width > 13 + COMMAND_LEAST ? width - 13 : COMMAND_SHOWN;
+    if (n <= most)
+        environment_line(m, "command", "command");
+    else
+        tt_info_line("command", "%.*s ... %s", (int)(most / 2 - 5), command,
+                     command + n - (most - most / 2));
 }
 
 static void created_line(const tt_model *m)
@@ -89,6 +105,16 @@ static void observed_line(const tt_info *info)
         tt_info_line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
 }
 
+/* Whether nothing is to be said of how the trace ends. */
+static bool ends_well(const tt_info *info)
+{
+    tt_error damage;
+    const unsigned odd = TT_END_RECOVERED | TT_END_SNAPSHOT;
+    return info->m->trace.complete && (info->m->trace.end_flags & TT_END_NORMAL) &&
+           !(info->m->trace.end_flags & odd) && info->m->meta_damage.status == TT_OK &&
+           tt_pieces_damaged(info->m->pieces, &damage) == 0;
+}
+
 static void ending_line(const tt_info *info)
 {
     const tt_trace *t = &info->m->trace;
@@ -115,7 +141,11 @@ static void phase_line(const char *what, const tt_phase_summary *p)
 {
     char tokens[TT_UNITS_TEXT], batches[TT_UNITS_TEXT], time[TT_UNITS_TEXT];
     if (p->batches == 0) return;
-    if (p->total_ns > 0)
+    if (p->tokens == 0)
+        tt_info_line(what, "%s batch%s without tokens%s%s", tt_units_count(batches, p->batches),
+                     p->batches == 1 ? "" : "es", p->total_ns > 0 ? ", " : "",
+                     p->total_ns > 0 ? tt_units_ns(time, p->total_ns) : "");
+    else if (p->total_ns > 0)
         tt_info_line(what, "%s tokens in %s batch%s, %s: %.*f tokens/s",
                      tt_units_count(tokens, p->tokens), tt_units_count(batches, p->batches),
                      p->batches == 1 ? "" : "es", tt_units_ns(time, p->total_ns),
@@ -125,35 +155,36 @@ static void phase_line(const char *what, const tt_phase_summary *p)
                      tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es");
 }
 
+/* What is not in the trace; nothing where nothing is missing. */
+static void loss_lines(const tt_info *info)
+{
+    char a[TT_UNITS_TEXT];
+    uint64_t dropped = info->m->losses_total, counted, unresolved = 0, meta = 0;
+    if (tt_model_count(info->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
+    if (dropped) tt_info_line("dropped", "%s op records", tt_units_count(a, dropped));
+    if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
+        tt_info_line("unrecorded", "%s ops: outside any known graph, or on too many threads",
+                     tt_units_count(a, unresolved));
+    environment_line(info->m, "unrecorded", "unrecorded");
+    if (tt_model_count(info->m, "meta_dropped", &meta) && meta)
+        tt_info_line("lost", "%s descriptions (graphs, batches, ...)", tt_units_count(a, meta));
+    if (info->summary.runs_open)
+        tt_info_line("open", "%s graph computation%s never ended",
+                     tt_units_count(a, info->summary.runs_open),
+                     info->summary.runs_open == 1 ? "" : "s");
+}
+
 static void count_lines(const tt_info *info)
 {
     char a[TT_UNITS_TEXT], b[TT_UNITS_TEXT], c[TT_UNITS_TEXT];
     const tt_summary *s = &info->summary;
-    uint64_t dropped = info->m->losses_total, counted, unresolved = 0, meta = 0;
-    if (tt_model_count(info->m, "ops_dropped", &counted) && counted > dropped) dropped = counted;
-    char ops[TT_UNITS_TEXT + 4] = "";
-    const char *each =
-        info->findings ? ": one for each op and thread)" : " (one for each op and thread)";
     if (info->findings)
-        (void)snprintf(ops, sizeof ops, "%s (",
-                       tt_units_count(c, tt_stats_total(info->by_op)->count));
-    tt_info_line(
-        "ops", "%s%s record%s%s of %s graph computation%s (%u graph%s) on up to %u thread%s", ops,
-        tt_units_count(a, s->records), s->records == 1 ? "" : "s", each,
-        tt_units_count(b, info->m->n_runs), info->m->n_runs == 1 ? "" : "s", info->m->n_graphs,
-        info->m->n_graphs == 1 ? "" : "s", s->lanes, s->lanes == 1 ? "" : "s");
-    tt_info_line("dropped", "%s", tt_units_count(a, dropped));
-    if (tt_model_count(info->m, "ops_unresolved", &unresolved) && unresolved)
-        tt_info_line(
-            "", "%s ops could not be recorded: outside any known graph, or on too many threads",
-            tt_units_count(a, unresolved));
-    environment_line(info->m, "unrecorded", "unrecorded");
-    if (tt_model_count(info->m, "meta_dropped", &meta) && meta)
-        tt_info_line("", "%s descriptions (graphs, batches, ...) were lost",
-                     tt_units_count(a, meta));
-    if (s->runs_open)
-        tt_info_line("", "%s graph computation%s never ended", tt_units_count(a, s->runs_open),
-                     s->runs_open == 1 ? "" : "s");
+        tt_info_line("ops", "%s, on up to %u thread%s",
+                     tt_units_count(c, tt_stats_total(info->by_op)->count), s->lanes,
+                     s->lanes == 1 ? "" : "s");
+    tt_info_line("records", "%s: one for each op and thread", tt_units_count(a, s->records));
+    tt_info_line("graphs", "%u, computed %s times", info->m->n_graphs,
+                 tt_units_count(b, info->m->n_runs));
     tt_info_line("trace", "%s, %s", info->path, tt_units_bytes(c, s->file_bytes));
     if (s->records)
         tt_info_line("", "%.2f bytes per op and thread (%.2f without graphs, tensors and names)",
@@ -161,21 +192,21 @@ static void count_lines(const tt_info *info)
                      (double)s->ops_bytes / (double)s->records);
 }
 
+static bool is_callback(const tt_info *info)
+{
+    const char *mode = tt_model_environment(info->m, "mode");
+    return mode && strcmp(mode, "hook") != 0;
+}
+
 static void print_head(const tt_info *info)
 {
     const tt_model *m = info->m;
-    char id[33], text[TT_UNITS_TEXT];
-    tt_info_run_id(info, id);
-    tt_info_line("run", "%s", id);
-    created_line(m);
-    environment_line(m, "command", "command");
-    environment_line(m, "host", "host");
-    environment_line(m, "cpu", "cpu");
-    engine_lines(m);
+    char text[TT_UNITS_TEXT];
+    command_line(m);
+    environment_line(m, "engine", "engine_version");
     model_lines(m);
-    observed_line(info);
-    environment_line(m, "options", "capture");
-    ending_line(info);
+    if (is_callback(info)) observed_line(info); /* each op by itself: times are others */
+    if (!ends_well(info)) ending_line(info);
     if (m->clock.known)
         tt_info_line("time", "%s%s", tt_units_ns(text, info->summary.elapsed_ns),
                      m->clock.assumed ? " (by the clock's nominal rate)" : "");
@@ -184,6 +215,26 @@ static void print_head(const tt_info *info)
     phase_line("prompt", &info->summary.prompt);
     phase_line("generate", &info->summary.generate);
     phase_line("other", &info->summary.unknown);
+    tt_info_choice_text(info);
+    loss_lines(info);
+}
+
+/* How it was recorded, and what that takes. */
+static void print_recording(const tt_info *info)
+{
+    const tt_model *m = info->m;
+    char id[33];
+    printf("\nThe recording\n");
+    tt_info_run_id(info, id);
+    tt_info_line("run", "%s", id);
+    created_line(m);
+    environment_line(m, "command", "command");
+    environment_line(m, "host", "host");
+    environment_line(m, "cpu", "cpu");
+    engine_lines(m);
+    observed_line(info);
+    environment_line(m, "options", "capture");
+    ending_line(info);
     count_lines(info);
     tt_info_capture_text(info);
 }
@@ -319,8 +370,12 @@ static bool print_findings(const tt_info *info)
 static void next_line(const tt_info *info, const char *verb, const char *options, const char *what)
 {
     const int width = (int)strlen("log --batch 1 --lanes");
-    printf("  %s %s %s%s%*s  %s\n", tt_report_program(), verb, info->path, options,
-           width - (int)(strlen(verb) + strlen(options)), "", what);
+    const int pad = width - (int)(strlen(verb) + strlen(options));
+    const size_t room = tt_table_width(stdout);
+    const size_t needed = strlen(tt_report_program()) + strlen(info->path) + (size_t)width + 6;
+    const bool apart = room && needed + strlen(what) > room;
+    printf("  %s %s %s%s%*s%s%s\n", tt_report_program(), verb, info->path, options, apart ? 0 : pad,
+           "", apart ? "\n        " : "  ", what);
 }
 
 static void print_next(const tt_info *info)
@@ -339,18 +394,20 @@ static void print_next(const tt_info *info)
     if (info->m->n_weights) next_line(info, "heat", "", "which weights are hot");
     if (tt_details_has(info->m->details, TT_DETAIL_EXPERTS))
         next_line(info, "routing", "", "which experts were chosen");
-    next_line(info, "verify", "", "checks that the trace is whole, or says what is missing");
+    next_line(info, "verify", "", "whether the trace is whole");
 }
 
-bool tt_info_print_text(const tt_info *info)
+bool tt_info_print_text(const tt_info *info, bool verbose)
 {
     bool ok = true;
     print_head(info);
     if (info->findings && tt_stats_total(info->by_op)->count) ok = print_findings(info);
-    if (info->content.n) ok = tt_info_content_text(info) && ok;
+    if (verbose) print_recording(info);
+    if (verbose && info->content.n) ok = tt_info_content_text(info) && ok;
     if (info->m->n_runs == 0)
         printf(
             "\nThe trace holds no graph computation: nothing was computed, or nothing was seen.\n");
     print_next(info);
+    if (!verbose) next_line(info, "info", " --verbose", "how it was recorded, and its bytes");
     return ok;
 }

@@ -14,8 +14,6 @@
 #include <string.h>
 
 /* Below these widths the columns that say least are left out. */
-#define WIDTH_FULL 150
-#define WIDTH_MIDDLE 110
 #define NAME_TEXT 200
 
 const char *tt_values_real_text(char out[TT_VALUES_TEXT], bool known, double v)
@@ -106,29 +104,26 @@ enum column {
 static const struct {
     const char *title;
     int flags;
-    size_t width; /* of the terminal, at least */
 } columns[COLUMNS] = {
-    [TOKEN] = {"BATCH", TT_COLUMN_RIGHT, 0},
-    [LAYER] = {"LAYER", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
-    [NAME] = {"NAME", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
-    [OP] = {"OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK, 0},
-    [TYPE] = {"TYPE", TT_COLUMN_LEFT, WIDTH_MIDDLE},
-    [SHAPE] = {"SHAPE", TT_COLUMN_RIGHT, 0},
-    [NANS] = {"NAN", TT_COLUMN_RIGHT, 0},
-    [INFS] = {"INF", TT_COLUMN_RIGHT, 0},
-    [MIN] = {"MIN", TT_COLUMN_RIGHT, 0},
-    [MAX] = {"MAX", TT_COLUMN_RIGHT, 0},
-    [MEAN] = {"MEAN", TT_COLUMN_RIGHT, WIDTH_MIDDLE},
-    [RMS] = {"RMS", TT_COLUMN_RIGHT, 0},
-    [HASH] = {"HASH", TT_COLUMN_LEFT, WIDTH_FULL},
-    [PREFIX] = {"FIRST ELEMENTS", TT_COLUMN_LEFT, 0},
+    [TOKEN] = {"BATCH", TT_COLUMN_RIGHT},
+    [LAYER] = {"LAYER", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    [NAME] = {"NAME", TT_COLUMN_SHRINK | TT_COLUMN_KEY},
+    [OP] = {"OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK},
+    [TYPE] = {"TYPE", TT_COLUMN_LEFT | TT_COLUMN_WIDE},
+    [SHAPE] = {"SHAPE", TT_COLUMN_RIGHT},
+    [NANS] = {"NAN", TT_COLUMN_RIGHT},
+    [INFS] = {"INF", TT_COLUMN_RIGHT},
+    [MIN] = {"MIN", TT_COLUMN_RIGHT},
+    [MAX] = {"MAX", TT_COLUMN_RIGHT},
+    [MEAN] = {"MEAN", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+    [RMS] = {"RMS", TT_COLUMN_RIGHT},
+    [HASH] = {"HASH", TT_COLUMN_LEFT | TT_COLUMN_WIDEST},
+    [PREFIX] = {"FIRST ELEMENTS", TT_COLUMN_LEFT},
 };
 
 static bool is_shown(const tt_values_view *v, enum column c)
 {
-    const size_t width = tt_table_width(stdout);
-    if (c == PREFIX) return v->samples;
-    return width == 0 || width >= columns[c].width;
+    return c != PREFIX || v->samples;
 }
 
 static void prefix_text(char *out, size_t room, const tt_fingerprint *p)
@@ -204,25 +199,24 @@ bool tt_values_print_list(const tt_values_view *v, const tt_model *m, const tt_v
 
 static const struct {
     const char *title;
-    size_t width;
-} group_columns[] = {{"OUTPUTS", 0},
-                     {"ELEMENTS", WIDTH_MIDDLE},
-                     {"BAD", 0},
-                     {"CONSTANT", WIDTH_FULL},
-                     {"ZERO", WIDTH_MIDDLE},
-                     {"REPEATED", WIDTH_MIDDLE},
-                     {"MIN", 0},
-                     {"MAX", 0},
-                     {"MEAN", WIDTH_FULL},
-                     {"RMS", 0},
-                     {"LEAST RMS", WIDTH_MIDDLE},
-                     {"MOST RMS", WIDTH_MIDDLE}};
+    int flags;
+} group_columns[] = {{"OUTPUTS", TT_COLUMN_RIGHT},
+                     {"ELEMENTS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+                     {"BAD", TT_COLUMN_RIGHT},
+                     {"CONSTANT", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
+                     {"ZERO", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+                     {"REPEATED", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+                     {"MIN", TT_COLUMN_RIGHT},
+                     {"MAX", TT_COLUMN_RIGHT},
+                     {"MEAN", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
+                     {"RMS", TT_COLUMN_RIGHT},
+                     {"LEAST RMS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
+                     {"MOST RMS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE}};
 #define GROUP_COLUMNS (sizeof group_columns / sizeof *group_columns)
 
 static void group_row(tt_table *t, tt_values_by by, const tt_values_group *g)
 {
     char key[NAME_TEXT], counts[6][TT_UNITS_TEXT], reals[6][TT_VALUES_TEXT];
-    const size_t width = tt_table_width(stdout);
     if (by <= TT_VALUES_BY_OP)
         tt_trace_text(key, sizeof key, g->key);
     else
@@ -244,22 +238,20 @@ static void group_row(tt_table *t, tt_values_by by, const tt_values_group *g)
     const char *cells[GROUP_COLUMNS + 1] = {key};
     size_t n = 1;
     for (size_t c = 0; c < GROUP_COLUMNS; c++)
-        if (width == 0 || width >= group_columns[c].width) cells[n++] = all[c];
+        cells[n++] = all[c];
     tt_table_row(t, cells);
 }
 
 bool tt_values_print_groups(const tt_values_view *v, const char *title, const tt_values_groups *g)
 {
-    const size_t width = tt_table_width(stdout);
     const uint64_t limit = v->query->limit;
     print_counts(&g->counts);
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
     tt_table_column(t, title,
-                    g->by <= TT_VALUES_BY_OP ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
+                    g->by <= TT_VALUES_BY_OP ? TT_COLUMN_SHRINK | TT_COLUMN_KEY : TT_COLUMN_RIGHT);
     for (size_t c = 0; c < GROUP_COLUMNS; c++)
-        if (width == 0 || width >= group_columns[c].width)
-            tt_table_column(t, group_columns[c].title, TT_COLUMN_RIGHT);
+        tt_table_column(t, group_columns[c].title, group_columns[c].flags);
     size_t shown = limit && limit < g->n ? (size_t)limit : g->n;
     for (size_t i = 0; i < shown; i++)
         group_row(t, g->by, &g->list[i]);
