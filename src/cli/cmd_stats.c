@@ -74,7 +74,7 @@ static bool print_json(const struct options *o, const tt_model *m, tt_stats *s)
     return tt_json_end(&j);
 }
 
-#define COLUMNS 11
+#define COLUMNS 13
 /* Below this width the columns marked optional are left out. */
 #define WIDTH_FULL 104
 
@@ -83,10 +83,11 @@ static const struct {
     bool optional;
     bool weights; /* not by thread */
 } columns[COLUMNS] = {
-    {NULL, false, false},     {"COUNT", false, false}, {"TOTAL", false, false},
-    {"SHARE", false, false},  {"MEAN", false, false},  {"P50", true, false},
-    {"P95", false, false},    {"MAX", true, false},    {"WAIT", false, false},
-    {"WEIGHTS", false, true}, {"RATE", true, true},
+    {NULL, false, false},    {"COUNT", false, false},  {"WORK", false, false},
+    {"SHARE", false, false}, {"TOTAL", false, false},  {"MEAN", false, false},
+    {"P50", true, false},    {"P95", false, false},    {"MAX", true, false},
+    {"WAIT", false, false},  {"OFF CPU", true, false}, {"WEIGHTS", false, true},
+    {"RATE", true, true},
 };
 
 static bool shown(const struct options *o, size_t column)
@@ -97,12 +98,13 @@ static bool shown(const struct options *o, size_t column)
 }
 
 static void table_row(tt_table *t, const struct options *o, const char *key, const tt_stats_row *r,
-                      double all_ns)
+                      const tt_stats_row *total)
 {
-    char name[256], count[TT_UNITS_TEXT], ns[6][TT_UNITS_TEXT], share[16], bytes[TT_UNITS_TEXT + 4];
+    char name[256], count[TT_UNITS_TEXT], ns[8][TT_UNITS_TEXT], share[16], bytes[TT_UNITS_TEXT + 4];
     char rate[TT_UNITS_TEXT];
-    const double times[] = {r->total_ns, r->mean_ns, r->p50_ns, r->p95_ns, r->max_ns, r->wait_ns};
-    (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
+    const double times[] = {r->total_ns, r->mean_ns, r->p50_ns,  r->p95_ns,
+                            r->max_ns,   r->wait_ns, r->work_ns, r->off_cpu_ns};
+    (void)snprintf(share, sizeof share, "%.1f %%", 100 * tt_stats_share(r, total));
     bytes[0] = '\0';
     rate[0] = '\0';
     if (r->weight_bytes && o->by->by != TT_BY_THREAD) {
@@ -121,13 +123,15 @@ static void table_row(tt_table *t, const struct options *o, const char *key, con
     }
     const char *all[COLUMNS] = {tt_trace_text(name, sizeof name, key),
                                 tt_units_count(count, r->count),
-                                ns[0],
+                                ns[6],
                                 share,
+                                ns[0],
                                 ns[1],
                                 ns[2],
                                 ns[3],
                                 ns[4],
                                 ns[5],
+                                ns[7],
                                 bytes,
                                 rate};
     const char *cells[COLUMNS];
@@ -148,8 +152,8 @@ static bool print_table(const struct options *o, tt_stats *s)
             tt_table_column(t, columns[i].title ? columns[i].title : o->by->title,
                             i == 0 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK : TT_COLUMN_RIGHT);
     for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++)
-        table_row(t, o, rows[i].key, &rows[i], total->total_ns);
-    table_row(t, o, "all", total, total->total_ns);
+        table_row(t, o, rows[i].key, &rows[i], total);
+    table_row(t, o, "all", total, total);
     bool ok = tt_table_print(t);
     if (o->limit && n > o->limit)
         tt_report_note("%zu more row%s; --limit 0 shows all", n - (size_t)o->limit,
