@@ -27,7 +27,7 @@ static const struct argp_option option_table[] = {
     {"by", OPT_BY, "WHAT", 0,
      "Sum up by op (default), layer, component, category, tensor, thread, token or phase", 1},
     {"sort", OPT_SORT, "COLUMN", 0,
-     "By total, count, mean, p50, p95, max, wait, bytes, rate or key", 1},
+     "By work, total, count, mean, p50, p95, max, wait, bytes, rate or key", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
     {0},
 };
@@ -84,7 +84,7 @@ static const struct {
     bool weights; /* not by thread */
 } columns[COLUMNS] = {
     {NULL, false, false},    {"COUNT", false, false},  {"WORK", false, false},
-    {"SHARE", false, false}, {"TOTAL", false, false},  {"MEAN", false, false},
+    {"SHARE", false, false}, {"TOTAL", false, false},  {"MEAN", true, false},
     {"P50", true, false},    {"P95", false, false},    {"MAX", true, false},
     {"WAIT", false, false},  {"OFF CPU", true, false}, {"WEIGHTS", false, true},
     {"RATE", true, true},
@@ -205,8 +205,10 @@ int tt_cmd_stats(int argc, char **argv)
         "FILE",
         "Time and bytes of the ops in the trace FILE, summed up.\v"
         "An op counts once however many threads computed it; its time runs from the first "
-        "thread that began it to the last that had done its work. WAIT is the threads' time "
-        "at the barrier behind it, summed. By thread, rows count the thread's own work.",
+        "thread that began it to the last that had done its work. WORK is the time of all its "
+        "threads from their begin to the barrier behind it, without OFF CPU, for which they were "
+        "on no processor; SHARE is of it. WAIT is the threads' time at that barrier. By thread, "
+        "rows count the thread's own time.",
         children,
         NULL,
         NULL};
