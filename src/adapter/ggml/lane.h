@@ -80,6 +80,8 @@ void tt_lanes_forget(void);
 uint64_t tt_lane_begin_afresh(tt_lane *l);
 bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
 bool tt_lane_make_room(tt_lane *l);
+/* An op that computes nothing, or, where `node` is none of the run's, is unknown. */
+void tt_lane_skip(tt_lane *l, uint32_t node);
 /* Asks for the thread's CPU time, a system call. op: one that arrives, to which belongs what the
  * thread did not run since it was last asked; or NULL. */
 void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
@@ -145,11 +147,7 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     while (node < l->n_nodes && l->nodes[node] != op)
         node++;
     if (__builtin_expect(node >= l->n_nodes || tt_engine_op_is_empty(op->op), 0)) {
-        /* An empty op still passes a barrier in old engines: its time is nobody's. */
-        if (node < l->n_nodes) l->cursor = node + 1;
-        if (l->under_way || (l->open && !l->release)) (void)tt_lane_begin_afresh(l);
-        l->release = 0;
-        l->open = NULL;
+        tt_lane_skip(l, node);
         return;
     }
     l->cursor = node + 1;
