@@ -157,7 +157,7 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     }
     uint64_t start = l->release;
     bool fresh = start == 0;
-    if (fresh) start = tt_lane_begin_afresh(l);
+    if (__builtin_expect(fresh, 0)) start = tt_lane_begin_afresh(l);
     l->release = 0;
     uint32_t lane = (uint32_t)params->ith & TT_OPS_LANE_MAX;
     l->alone = params->nth == 1;
