@@ -70,6 +70,7 @@ static void cost_begin(cost_thread *t)
 static void cost_round(cost_thread *t)
 {
     if (!tt_lane_self.epoch) return;
+    tt_lane_self.open = NULL;
     tt_lane_self.cursor = 0;
     tt_lane_self.release = 0;
     tt_lane_self.run = 1 + t->round;

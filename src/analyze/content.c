@@ -55,6 +55,7 @@ static const struct {
     [OPS + 5] = {"ops", "exceptions"},
     [DETAIL] = {"detail", "unknown"},
     [DETAIL + TT_DETAIL_FAULTS] = {"detail", "faults"},
+    [DETAIL + TT_DETAIL_OFF_CPU] = {"detail", "off cpu"},
     [DETAIL + TT_DETAIL_EXPERTS] = {"detail", "experts"},
     [DETAIL + TT_DETAIL_WEIGHTS_F32] = {"detail", "weights"},
     [DETAIL + TT_DETAIL_VALUE] = {"detail", "values"},

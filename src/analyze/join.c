@@ -118,6 +118,36 @@ static tt_status add_one_by_one(tt_join *j, const tt_model *m, const tt_run *run
     return TT_OK;
 }
 
+static tt_status add_off_cpu(tt_join *j, const tt_model *m, const tt_run *run,
+                             const tt_piece *pieces, size_t n, tt_error *err)
+{
+    tt_status status = tt_off_cpu_load(&j->off_cpu, m, run, err);
+    for (size_t i = 0; status == TT_OK && j->off_cpu.n && i < n; i++) {
+        tt_piece_ops p;
+        status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
+        for (size_t k = 0; status == TT_OK && k < p.n; k++)
+            if (p.node[k] < j->graph->n_nodes && p.arrive[k] >= p.start[k])
+                j->ops[p.node[k]].off_cpu +=
+                    tt_off_cpu_ticks(&j->off_cpu, p.node[k], p.lane, p.arrive[k] - p.start[k]);
+    }
+    return status;
+}
+
+static tt_status join_pieces(tt_join *j, const tt_model *m, const tt_run *r, const tt_piece *pieces,
+                             size_t n, tt_error *err)
+{
+    if (j->graph && n <= UNIFORM_LANES_MAX && make_lanes(j, n)) {
+        bool together;
+        tt_status status = tt_pieces_get_together(m->pieces, pieces, n, j->lanes, &together, err);
+        if (status != TT_OK) return status;
+        if (together && is_uniform(j, n)) {
+            add_uniform(j, r, n);
+            return TT_OK;
+        }
+    }
+    return add_one_by_one(j, m, r, pieces, n, err);
+}
+
 /* Work is done per record only: a large graph of which little ran costs little. */
 tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err)
 {
@@ -136,16 +166,9 @@ tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err
         j->stamp = 1;
     }
     if (n == 0) return TT_OK;
-    if (j->graph && n <= UNIFORM_LANES_MAX && make_lanes(j, n)) {
-        bool together;
-        status = tt_pieces_get_together(m->pieces, pieces, n, j->lanes, &together, err);
-        if (status != TT_OK) return status;
-        if (together && is_uniform(j, n)) {
-            add_uniform(j, r, n);
-            return TT_OK;
-        }
-    }
-    return add_one_by_one(j, m, r, pieces, n, err);
+    status = join_pieces(j, m, r, pieces, n, err);
+    if (status == TT_OK && j->graph) status = add_off_cpu(j, m, r, pieces, n, err);
+    return status;
 }
 
 void tt_join_free(tt_join *j)
@@ -153,5 +176,6 @@ void tt_join_free(tt_join *j)
     free(j->ops);
     free(j->touched);
     free(j->lanes);
+    tt_off_cpu_free(&j->off_cpu);
     memset(j, 0, sizeof *j);
 }

@@ -2,6 +2,7 @@
 #ifndef TT_ANALYZE_JOIN_H
 #define TT_ANALYZE_JOIN_H
 
+#include "analyze/off_cpu.h"
 #include "model/model.h"
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@ typedef struct tt_joined {
     uint64_t release; /* the last lane's */
     uint64_t busy;    /* arrive - start, summed over lanes */
     uint64_t wait;    /* release - arrive, summed over lanes */
+    uint64_t off_cpu; /* of busy, what the threads were on no processor; 0 when not observed */
     uint32_t stamp;   /* private: of the run this belongs to */
     uint32_t lanes;   /* records */
     uint8_t covers;
@@ -31,7 +33,8 @@ typedef struct tt_join {
     size_t capacity;
     tt_piece_ops *lanes; /* private: one a piece */
     size_t lanes_capacity;
-    uint64_t stray; /* records, over all runs, without a known graph or node */
+    tt_off_cpu off_cpu; /* of the joined run */
+    uint64_t stray;     /* records, over all runs, without a known graph or node */
 } tt_join;
 
 /* Joins the run with that index in m->runs. */

@@ -176,6 +176,11 @@ const tt_stats_row *tt_stats_total(const tt_stats *s)
     return &s->total;
 }
 
+double tt_stats_share(const tt_stats_row *r, const tt_stats_row *all)
+{
+    return all->work_ns > 0 ? r->work_ns / all->work_ns : 0;
+}
+
 bool tt_stats_flaws(const tt_stats_row *total, char *text)
 {
     const uint64_t open = total->count - total->timed, bent = total->bent;

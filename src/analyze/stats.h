@@ -2,7 +2,8 @@
  *
  * An op counts once, however many lanes computed it. Its time runs from the first
  * lane that began it to the last lane that had done its work; times of one run's
- * ops therefore do not overlap. `busy` and `wait` are summed over the lanes. By
+ * ops therefore do not overlap. `busy` and `wait` are summed over the lanes; what of `busy` the
+ * threads were on no processor is `off_cpu`, the rest their own work. By
  * thread, a row's ops are the lane's records and time is the lane's own work. */
 #ifndef TT_ANALYZE_STATS_H
 #define TT_ANALYZE_STATS_H
@@ -44,13 +45,16 @@ typedef struct tt_stats_row {
     uint64_t timed; /* of these: the others' ends were not seen, they have no times */
     uint64_t bent;  /* of the timed: their times fall, or lie outside of their run */
     double total_ns, mean_ns, p50_ns, p95_ns, max_ns;
+    double work_ns;          /* own work: of busy_ns, without what is known of off_cpu_ns */
+    double off_cpu_ns;       /* NAN when it was not observed of some op */
     double busy_ns, wait_ns; /* wait_ns: NAN when waits were not observed */
-    uint64_t weight_bytes; /* read from weights */
-    bool at_most;          /* an upper bound: not all rows or experts picked are known */
-    tt_stats_cell *series; /* with tt_stats_keep_series, by bucket; else NULL */
+    uint64_t weight_bytes;   /* read from weights */
+    bool at_most;            /* an upper bound: not all rows or experts picked are known */
+    tt_stats_cell *series;   /* with tt_stats_keep_series, by bucket; else NULL */
     /* Private: */
     tt_quantiles ticks;
-    uint64_t busy_ticks, wait_ticks;
+    uint64_t busy_ticks, wait_ticks, off_cpu_ticks;
+    bool off_cpu_unknown;
     uint64_t timed_weight_bytes;
     bool done;
 } tt_stats_row;
@@ -96,7 +100,8 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
                         tt_stats_progress *progress, void *context, tt_error *err);
 
 typedef enum tt_stats_sort {
-    TT_SORT_TOTAL, /* the largest first */
+    TT_SORT_WORK, /* the largest first */
+    TT_SORT_TOTAL,
     TT_SORT_COUNT,
     TT_SORT_MEAN,
     TT_SORT_P50,
@@ -122,6 +127,8 @@ bool tt_stats_flaws(const tt_stats_row *total, char *text);
 uint64_t tt_stats_stray(const tt_stats *s);
 /* After the walk: the rows in no particular order, for readers on several threads. */
 const tt_stats_row *tt_stats_unsorted(const tt_stats *s, size_t *n);
+/* Its share of the own work of `all`; 0 without any. */
+double tt_stats_share(const tt_stats_row *r, const tt_stats_row *all);
 /* Bytes of weights that the timed ops read / their time; 0 without either. */
 double tt_stats_rate(const tt_stats_row *r);
 

@@ -23,6 +23,8 @@ static double sort_value(const tt_stats_row *r, tt_stats_sort by)
         return (double)r->weight_bytes;
     case TT_SORT_RATE:
         return tt_stats_rate(r);
+    case TT_SORT_WORK:
+        return r->work_ns;
     case TT_SORT_TOTAL:
     case TT_SORT_KEY:
         break;
@@ -35,7 +37,8 @@ static int compare(const void *a, const void *b, void *context)
     const tt_stats_row *x = a, *y = b;
     tt_stats_sort by = *(const tt_stats_sort *)context;
     double u = sort_value(x, by), v = sort_value(y, by);
-    if (by != TT_SORT_KEY && u != v) return u > v ? -1 : 1;
+    /* What is not known is as good as any other. */
+    if (by != TT_SORT_KEY && (u > v || u < v)) return u > v ? -1 : 1;
     if (x->number != y->number) return x->number < y->number ? -1 : 1;
     return strcmp(x->key, y->key);
 }

@@ -39,6 +39,8 @@ static inline void add(const tt_stats *s, tt_stats_row *row, const tt_joined *op
         if (s->axis.n_buckets) add_to_series(s, row, ticks, bytes);
     }
     row->busy_ticks += op->busy;
+    row->off_cpu_ticks += op->off_cpu;
+    row->off_cpu_unknown |= !s->off_cpu_known;
     row->wait_ticks += op->wait;
     row->weight_bytes += bytes;
     row->at_most |= at_most;
@@ -55,6 +57,8 @@ static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *
     tt_quantiles_merge(&total->ticks, &row->ticks);
     total->timed_weight_bytes += row->timed_weight_bytes;
     total->busy_ticks += row->busy_ticks;
+    total->off_cpu_ticks += row->off_cpu_ticks;
+    total->off_cpu_unknown |= row->off_cpu_unknown;
     total->wait_ticks += row->wait_ticks;
     total->weight_bytes += row->weight_bytes;
     total->at_most |= row->at_most;
@@ -85,6 +89,8 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
     row->p95_ns = tt_quantiles_at(&row->ticks, 0.95) * m->clock.ns_per_tick;
     row->max_ns = tt_model_span_ns(m, row->ticks.max);
     row->busy_ns = tt_model_span_ns(m, row->busy_ticks);
+    row->work_ns = tt_model_span_ns(m, row->busy_ticks - row->off_cpu_ticks);
+    row->off_cpu_ns = row->off_cpu_unknown ? NAN : tt_model_span_ns(m, row->off_cpu_ticks);
     row->wait_ns = m->waits_unknown ? NAN : tt_model_span_ns(m, row->wait_ticks);
     tt_quantiles_free(&row->ticks);
 }
@@ -140,6 +146,7 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
     stats_node *nodes = j->n_touched ? tt_stats_nodes_of(s, run->graph) : NULL;
     if (!nodes || s->failed) return TT_OK;
     const bool parts = rows_are_parts(s);
+    s->off_cpu_known = j->off_cpu.known;
     uint32_t run_row = row_of_run(s, run);
     for (uint32_t i = 0; i < j->n_touched; i++) {
         uint32_t node = j->touched[i];
@@ -167,13 +174,16 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
 }
 
 /* By thread: lane by lane, without joining. */
-static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
+static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *err)
 {
     const tt_run *run = &s->m->runs[at];
     const tt_piece *pieces;
     size_t n;
     tt_status status = tt_pieces_of_run(s->m->pieces, run->id, &pieces, &n, err);
     stats_node *nodes = n ? tt_stats_nodes_of(s, run->graph) : NULL;
+    if (status == TT_OK && nodes) status = tt_off_cpu_load(off, s->m, run, err);
+    if (status != TT_OK) return status;
+    s->off_cpu_known = off->known;
     for (size_t i = 0; nodes && i < n && !s->failed; i++) {
         tt_piece_ops p;
         status = tt_pieces_get(s->m->pieces, &pieces[i], &p, err);
@@ -187,12 +197,14 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_error *err)
             if (!info->known || info->covers != p.covers[k])
                 tt_stats_learn_node(s, g, p.node[k], p.covers[k], info);
             if (!info->passes || (s->in_time && !in_time(s, p.start[k]))) continue;
-            const tt_joined own = {.busy = p.arrive[k] - p.start[k],
-                                   .wait = p.release[k] - p.arrive[k],
-                                   .open = p.open,
-                                   .bent = !p.open && tt_times_are_bent(run, p.tick_shift,
-                                                                        p.start[k], p.arrive[k],
-                                                                        p.release[k])};
+            uint64_t busy = p.arrive[k] - p.start[k];
+            const tt_joined own = {
+                .busy = busy,
+                .off_cpu = off->n ? tt_off_cpu_ticks(off, p.node[k], p.lane, busy) : 0,
+                .wait = p.release[k] - p.arrive[k],
+                .open = p.open,
+                .bent = !p.open && tt_times_are_bent(run, p.tick_shift, p.start[k], p.arrive[k],
+                                                     p.release[k])};
             add(s, &s->rows[row], &own, own.busy, 0, false);
         }
     }
@@ -209,7 +221,7 @@ static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, ui
         if (list[i]->axis.n_buckets)
             list[i]->bucket = tt_stats_bucket(&list[i]->axis, m->runs[run].batch);
         if (list[i]->by == TT_BY_THREAD) {
-            status = add_lanes(list[i], run, err);
+            status = add_lanes(list[i], run, &j->off_cpu, err);
         } else {
             if (!joined) status = tt_join_run(j, m, run, err);
             if (!joined && status == TT_OK) status = tt_accesses_run(accesses, run, err);

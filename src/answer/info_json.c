@@ -167,7 +167,7 @@ static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_
 {
     size_t n;
     const tt_stats_row *r = tt_stats_rows(s, sort, &n);
-    double all_ns = tt_stats_total(s)->total_ns;
+    const tt_stats_row *all = tt_stats_total(s);
     tt_json_key(j, name);
     tt_json_array(j);
     for (size_t i = 0; i < n && i < limit; i++) {
@@ -180,8 +180,10 @@ static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_
         tt_json_kv_u64(j, "without_end", r[i].count - r[i].timed);
         tt_json_kv_u64(j, "times_bent", r[i].bent);
         tt_json_kv_double_or_null(j, "total_ns", r[i].timed > 0, r[i].total_ns);
-        tt_json_kv_double_or_null(j, "share", r[i].timed > 0,
-                                  all_ns > 0 ? r[i].total_ns / all_ns : 0);
+        tt_json_kv_double_or_null(j, "share", r[i].timed > 0, tt_stats_share(&r[i], all));
+        tt_json_kv_double_or_null(j, "work_ns", r[i].timed > 0, r[i].work_ns);
+        tt_json_kv_double_or_null(j, "off_cpu_ns", r[i].timed > 0 && !isnan(r[i].off_cpu_ns),
+                                  r[i].off_cpu_ns);
         tt_json_kv_double_or_null(j, "wait_ns", r[i].timed > 0 && !isnan(r[i].wait_ns),
                                   r[i].wait_ns);
         tt_json_kv_u64(j, "weight_bytes", r[i].weight_bytes);
@@ -245,10 +247,10 @@ void tt_info_json(tt_json *j, const tt_info *info)
     phase(j, "unknown", &s->unknown, has_times);
     batches(j, info->m);
     if (info->findings) {
-        rows(j, "by_category", "category", info->by_category, TT_SORT_TOTAL, SIZE_MAX);
-        rows(j, "by_op", "op", info->by_op, TT_SORT_TOTAL, SIZE_MAX);
-        rows(j, "by_phase", "phase", info->by_phase, TT_SORT_TOTAL, SIZE_MAX);
-        rows(j, "busiest_tensors", "tensor", info->by_tensor, TT_SORT_TOTAL, 10);
+        rows(j, "by_category", "category", info->by_category, TT_SORT_WORK, SIZE_MAX);
+        rows(j, "by_op", "op", info->by_op, TT_SORT_WORK, SIZE_MAX);
+        rows(j, "by_phase", "phase", info->by_phase, TT_SORT_WORK, SIZE_MAX);
+        rows(j, "busiest_tensors", "tensor", info->by_tensor, TT_SORT_WORK, 10);
         rows(j, "by_thread", "thread_id", info->by_thread, TT_SORT_KEY, SIZE_MAX);
     }
     if (info->content.n) tt_info_content_json(j, info);

@@ -1,21 +1,21 @@
 #include "answer/stats.h"
 
 const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
-    {"op", "OP", "op", false, TT_BY_OP, TT_SORT_TOTAL},
+    {"op", "OP", "op", false, TT_BY_OP, TT_SORT_WORK},
     {"layer", "LAYER", "layer_id", true, TT_BY_LAYER, TT_SORT_KEY},
-    {"component", "COMPONENT", "component", false, TT_BY_COMPONENT, TT_SORT_TOTAL},
-    {"category", "CATEGORY", "category", false, TT_BY_CATEGORY, TT_SORT_TOTAL},
-    {"tensor", "TENSOR", "tensor", false, TT_BY_TENSOR, TT_SORT_TOTAL},
+    {"component", "COMPONENT", "component", false, TT_BY_COMPONENT, TT_SORT_WORK},
+    {"category", "CATEGORY", "category", false, TT_BY_CATEGORY, TT_SORT_WORK},
+    {"tensor", "TENSOR", "tensor", false, TT_BY_TENSOR, TT_SORT_WORK},
     {"thread", "THREAD", "thread_id", true, TT_BY_THREAD, TT_SORT_KEY},
     {"token", "BATCH", "token_id", true, TT_BY_TOKEN, TT_SORT_KEY},
-    {"phase", "PHASE", "phase", false, TT_BY_PHASE, TT_SORT_TOTAL},
+    {"phase", "PHASE", "phase", false, TT_BY_PHASE, TT_SORT_WORK},
 };
 
 const tt_stats_order tt_stats_orders[TT_STATS_ORDERS] = {
-    {"total", TT_SORT_TOTAL}, {"count", TT_SORT_COUNT}, {"mean", TT_SORT_MEAN},
-    {"p50", TT_SORT_P50},     {"p95", TT_SORT_P95},     {"max", TT_SORT_MAX},
-    {"wait", TT_SORT_WAIT},   {"bytes", TT_SORT_BYTES}, {"rate", TT_SORT_RATE},
-    {"key", TT_SORT_KEY},
+    {"work", TT_SORT_WORK}, {"total", TT_SORT_TOTAL}, {"count", TT_SORT_COUNT},
+    {"mean", TT_SORT_MEAN}, {"p50", TT_SORT_P50},     {"p95", TT_SORT_P95},
+    {"max", TT_SORT_MAX},   {"wait", TT_SORT_WAIT},   {"bytes", TT_SORT_BYTES},
+    {"rate", TT_SORT_RATE}, {"key", TT_SORT_KEY},
 };
 
 /* null where no op of the row has an end. */
@@ -28,7 +28,8 @@ static void json_time(tt_json *j, const char *key, const tt_stats_row *r, double
         tt_json_null(j);
 }
 
-static void json_row(tt_json *j, const tt_stats_dimension *by, const tt_stats_row *r, double all_ns)
+static void json_row(tt_json *j, const tt_stats_dimension *by, const tt_stats_row *r,
+                     const tt_stats_row *all)
 {
     if (by->by != TT_BY_THREAD) {
         tt_json_kv_u64(j, "weight_bytes", r->weight_bytes);
@@ -38,7 +39,8 @@ static void json_row(tt_json *j, const tt_stats_dimension *by, const tt_stats_ro
     tt_json_kv_u64(j, "count", r->count);
     tt_json_kv_u64(j, "without_end", r->count - r->timed);
     tt_json_kv_u64(j, "times_bent", r->bent);
-    json_time(j, "share", r, all_ns > 0 ? r->total_ns / all_ns : 0);
+    json_time(j, "share", r, tt_stats_share(r, all));
+    json_time(j, "work_ns", r, r->work_ns);
     json_time(j, "total_ns", r, r->total_ns);
     json_time(j, "mean_ns", r, r->mean_ns);
     json_time(j, "p50_ns", r, r->p50_ns);
@@ -46,6 +48,7 @@ static void json_row(tt_json *j, const tt_stats_dimension *by, const tt_stats_ro
     json_time(j, "max_ns", r, r->max_ns);
     json_time(j, "busy_ns", r, r->busy_ns);
     json_time(j, "wait_ns", r, r->wait_ns);
+    json_time(j, "off_cpu_ns", r, r->off_cpu_ns);
 }
 
 /* null where the row is of no layer, no batch. */
@@ -70,13 +73,13 @@ void tt_stats_json(tt_json *j, const tt_stats_view *v)
     for (size_t i = 0; i < v->n_rows && (!v->limit || i < v->limit); i++) {
         tt_json_object(j);
         row_key(j, v->by, &v->rows[i]);
-        json_row(j, v->by, &v->rows[i], v->total->total_ns);
+        json_row(j, v->by, &v->rows[i], v->total);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);
     tt_json_key(j, "total");
     tt_json_object(j);
-    json_row(j, v->by, v->total, v->total->total_ns);
+    json_row(j, v->by, v->total, v->total);
     tt_json_object_end(j);
     tt_json_kv_u64(j, "rows_total", v->n_rows);
     tt_json_kv_u64(j, "stray_records", v->stray);

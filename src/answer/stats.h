@@ -28,7 +28,7 @@ typedef struct tt_stats_order {
     tt_stats_sort sort;
 } tt_stats_order;
 
-#define TT_STATS_ORDERS 10u
+#define TT_STATS_ORDERS 11u
 extern const tt_stats_order tt_stats_orders[TT_STATS_ORDERS];
 
 /* What is said of a walk. */

@@ -27,7 +27,7 @@ static const struct argp_option option_table[] = {
     {"by", OPT_BY, "WHAT", 0,
      "Sum up by op (default), layer, component, category, tensor, thread, batch or phase", 1},
     {"sort", OPT_SORT, "COLUMN", 0,
-     "By total, count, mean, p50, p95, max, wait, bytes, rate or key", 1},
+     "By work, total, count, mean, p50, p95, max, wait, bytes, rate or key", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
     {0},
 };
@@ -74,17 +74,18 @@ static bool print_json(const struct options *o, const tt_model *m, tt_stats *s)
     return tt_json_end(&j);
 }
 
-#define COLUMNS 11
+#define COLUMNS 13
 
 static const struct {
     const char *title; /* NULL: the dimension's */
     bool optional;     /* left out where there is little room */
     bool weights;      /* not by thread */
 } columns[COLUMNS] = {
-    {NULL, false, false},     {"COUNT", false, false}, {"TOTAL", false, false},
-    {"SHARE", false, false},  {"MEAN", false, false},  {"P50", true, false},
-    {"P95", false, false},    {"MAX", true, false},    {"WAIT", false, false},
-    {"WEIGHTS", false, true}, {"RATE", true, true},
+    {NULL, false, false},    {"COUNT", false, false},  {"WORK", false, false},
+    {"SHARE", false, false}, {"TOTAL", false, false},  {"MEAN", true, false},
+    {"P50", true, false},    {"P95", false, false},    {"MAX", true, false},
+    {"WAIT", false, false},  {"OFF CPU", true, false}, {"WEIGHTS", false, true},
+    {"RATE", true, true},
 };
 
 static bool shown(const struct options *o, size_t column)
@@ -93,12 +94,13 @@ static bool shown(const struct options *o, size_t column)
 }
 
 static void table_row(tt_table *t, const struct options *o, const char *key, const tt_stats_row *r,
-                      double all_ns)
+                      const tt_stats_row *total)
 {
-    char name[256], count[TT_UNITS_TEXT], ns[6][TT_UNITS_TEXT], share[16], bytes[TT_UNITS_TEXT + 4];
+    char name[256], count[TT_UNITS_TEXT], ns[8][TT_UNITS_TEXT], share[16], bytes[TT_UNITS_TEXT + 4];
     char rate[TT_UNITS_TEXT];
-    const double times[] = {r->total_ns, r->mean_ns, r->p50_ns, r->p95_ns, r->max_ns, r->wait_ns};
-    (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
+    const double times[] = {r->total_ns, r->mean_ns, r->p50_ns,  r->p95_ns,
+                            r->max_ns,   r->wait_ns, r->work_ns, r->off_cpu_ns};
+    (void)snprintf(share, sizeof share, "%.1f %%", 100 * tt_stats_share(r, total));
     bytes[0] = '\0';
     rate[0] = '\0';
     if (r->weight_bytes && o->by->by != TT_BY_THREAD) {
@@ -117,13 +119,15 @@ static void table_row(tt_table *t, const struct options *o, const char *key, con
     }
     const char *all[COLUMNS] = {tt_trace_text(name, sizeof name, key),
                                 tt_units_count(count, r->count),
-                                ns[0],
+                                ns[6],
                                 share,
+                                ns[0],
                                 ns[1],
                                 ns[2],
                                 ns[3],
                                 ns[4],
                                 ns[5],
+                                ns[7],
                                 bytes,
                                 rate};
     const char *cells[COLUMNS];
@@ -145,8 +149,8 @@ static bool print_table(const struct options *o, tt_stats *s)
                             (i == 0 ? TT_COLUMN_SHRINK | TT_COLUMN_KEY : TT_COLUMN_RIGHT) |
                                 (columns[i].optional ? TT_COLUMN_WIDE : 0));
     for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++)
-        table_row(t, o, rows[i].key, &rows[i], total->total_ns);
-    table_row(t, o, "all", total, total->total_ns);
+        table_row(t, o, rows[i].key, &rows[i], total);
+    table_row(t, o, "all", total, total);
     bool ok = tt_table_print(t);
     if (o->limit && n > o->limit)
         tt_report_note("%zu more row%s; --limit 0 shows all", n - (size_t)o->limit,
@@ -199,8 +203,10 @@ int tt_cmd_stats(int argc, char **argv)
         "FILE",
         "Time and bytes of the ops in the trace FILE, summed up.\v"
         "An op counts once however many threads computed it; its time runs from the first "
-        "thread that began it to the last that had done its work. WAIT is the threads' time "
-        "at the barrier behind it, summed. By thread, rows count the thread's own work.",
+        "thread that began it to the last that had done its work. WORK is the time of all its "
+        "threads from their begin to the barrier behind it, without OFF CPU, for which they were "
+        "on no processor; SHARE is of it. WAIT is the threads' time at that barrier. By thread, "
+        "rows count the thread's own time.",
         children,
         NULL,
         NULL};

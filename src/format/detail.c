@@ -8,7 +8,7 @@
 #define RANKS_MAX (1u << 16)
 
 /* What a column holds. Token, rank and count are at the same place in experts and weights. */
-enum column { RUN, NODE, LANE, MINOR, MAJOR, CPU, READ, TOKEN, RANK, COUNT, PART };
+enum column { RUN, NODE, LANE, MINOR, MAJOR, CPU, READ, TOKEN, RANK, COUNT, PART, OFF };
 
 /* One kind: its columns, in the order of docs/format.md. */
 typedef struct shape {
@@ -22,7 +22,8 @@ static const shape SHAPES[] = {
     [TT_DETAIL_FAULTS] = {7, {RUN, NODE, LANE, MINOR, MAJOR, CPU, READ}, 0, 0},
     [TT_DETAIL_EXPERTS] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_EXPERTS_MAX, 0},
     [TT_DETAIL_WEIGHTS_F32] = {6, {RUN, NODE, LANE, TOKEN, RANK, COUNT}, TT_DETAIL_WEIGHTS_MAX, 0},
-    [TT_DETAIL_VALUE] = {4, {RUN, NODE, LANE, PART}, 0, TT_DETAIL_VALUE_BYTES}};
+    [TT_DETAIL_VALUE] = {4, {RUN, NODE, LANE, PART}, 0, TT_DETAIL_VALUE_BYTES},
+    [TT_DETAIL_OFF_CPU] = {4, {RUN, NODE, LANE, OFF}, 0, 0}};
 
 #define KINDS TT_DETAIL_KINDS
 _Static_assert(sizeof SHAPES / sizeof *SHAPES == KINDS, "each kind has a shape");
@@ -57,6 +58,8 @@ static uint64_t value_of(const tt_detail *d, enum column what)
         return d->experts.n;
     case PART:
         return d->value.part;
+    case OFF:
+        return d->off_cpu.ns;
     }
     return 0;
 }
@@ -160,7 +163,8 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
                                       [TOKEN] = UINT32_MAX,
                                       [RANK] = RANKS_MAX - 1,
                                       [COUNT] = TT_DETAIL_EXPERTS_MAX,
-                                      [PART] = TT_DETAIL_VALUE_PARTS - 1};
+                                      [PART] = TT_DETAIL_VALUE_PARTS - 1,
+                                      [OFF] = UINT64_MAX};
     if (v > LIMITS[what]) return false;
     switch (what) {
     case RUN:
@@ -195,6 +199,9 @@ static bool set_value(tt_detail *d, enum column what, uint64_t v)
         break;
     case PART:
         d->value.part = (uint8_t)v;
+        break;
+    case OFF:
+        d->off_cpu.ns = v;
         break;
     }
     return true;
@@ -300,7 +307,7 @@ static int compare(const void *x, const void *y)
     if (!order) order = order_of(a->place, b->place); /* only the kind is left of it */
     if (!order && tt_detail_kind_of(a) == TT_DETAIL_VALUE) {
         order = order_of(a->value.part, b->value.part);
-    } else if (!order && tt_detail_kind_of(a) != TT_DETAIL_FAULTS) {
+    } else if (!order && SHAPES[tt_detail_kind_of(a)].items_max) {
         order = order_of(a->experts.token, b->experts.token);
         if (!order) order = order_of(a->experts.first_rank, b->experts.first_rank);
     }

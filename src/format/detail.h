@@ -22,9 +22,10 @@ enum tt_detail_kind {
     TT_DETAIL_FAULTS = 1,
     TT_DETAIL_EXPERTS = 2,
     TT_DETAIL_WEIGHTS_F32 = 3,
-    TT_DETAIL_VALUE = 4
+    TT_DETAIL_VALUE = 4,
+    TT_DETAIL_OFF_CPU = 5
 };
-#define TT_DETAIL_KINDS 5u
+#define TT_DETAIL_KINDS 6u
 
 /* What the kernel counted for the thread while it worked on an op (start to arrive). */
 typedef struct tt_detail_faults {
@@ -57,6 +58,12 @@ typedef struct tt_detail_value {
     uint8_t bytes[TT_DETAIL_VALUE_BYTES];
 } tt_detail_value;
 
+/* For how long the thread was on no processor while it worked on an op. Several details of one op
+ * and lane add up. */
+typedef struct tt_detail_off_cpu {
+    uint64_t ns;
+} tt_detail_off_cpu;
+
 /* One detail of one op on one lane, as the hot path writes it: the size of a tt_op_record.
  *
  *   0     4      8                            32
@@ -72,6 +79,7 @@ typedef struct tt_detail {
         tt_detail_experts experts;
         tt_detail_weights weights;
         tt_detail_value value;
+        tt_detail_off_cpu off_cpu;
     };
 } tt_detail;
 

@@ -172,6 +172,10 @@ static void find_what_is_unknown(tt_model *m)
     const char *waits = tt_model_environment(m, "waits");
     if (waits && strncmp(waits, unknown, sizeof unknown - 1) == 0)
         m->waits_unknown = waits + sizeof unknown - 1;
+    const char *off_cpu = tt_model_environment(m, "capture_off_cpu");
+    const char *faults = tt_model_environment(m, "capture_faults");
+    m->off_cpu_known =
+        (off_cpu && strcmp(off_cpu, "on") == 0) || (faults && strcmp(faults, "on") == 0);
 }
 
 static void fit_clock(tt_loader *l)

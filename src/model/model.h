@@ -302,6 +302,7 @@ typedef struct tt_model {
     /* Why it is not known how long threads waited for each other, or NULL. Then an op's times on a
      * thread hold its wait. */
     const char *waits_unknown;
+    bool off_cpu_known; /* how long threads were on no processor in ops of hooked runs */
     /* Private: */
     bool is_share; /* only pieces, details and data are its own */
     tt_arena arena;

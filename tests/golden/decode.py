@@ -572,7 +572,7 @@ def read_details(payload, count):
         kind, n = r.varint(), r.varint()
         if kind <= before:
             raise Bad("the kinds of details do not ascend")
-        if kind > 4:
+        if kind > 5:
             break  # its columns are not known, nor where it ends
         before = kind
         if not 0 < n <= count - len(details):
@@ -583,6 +583,8 @@ def read_details(payload, count):
             minor, major = column(r, n, (1 << 32) - 1), column(r, n, (1 << 32) - 1)
             cpu_ns, read_bytes = column(r, n, M64), column(r, n, M64)
             rest = [list(x) for x in zip(minor, major, cpu_ns, ((v - 1) & M64 for v in read_bytes))]
+        elif kind == 5:
+            rest = [[ns] for ns in column(r, n, M64)]
         elif kind == 4:
             parts = column(r, n, 8)
             rest = [[part, r.take(23).hex()] for part in parts]

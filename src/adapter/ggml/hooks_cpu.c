@@ -21,14 +21,25 @@ static tt_real real_rms_norm_mul = {.name = "ggml_compute_forward_rms_norm_mul_f
 static tt_real real_barrier = {.name = "ggml_barrier"};
 static tt_real real_graph_compute = {.name = "ggml_graph_compute"};
 
+/* While values are recorded. */
+static __attribute__((noinline)) void begin_with_values(const struct ggml_compute_params *params,
+                                                        const struct ggml_tensor *op,
+                                                        uint32_t covers,
+                                                        const struct ggml_tensor *last)
+{
+    tt_lane_take(params, op, last);
+    tt_lane_begin(params, op, covers);
+    tt_lane_expect(last);
+}
+
 /* last: the op's last node, whose output it puts out. */
 static inline void begin_op(const struct ggml_compute_params *params, const struct ggml_tensor *op,
                             uint32_t covers, const struct ggml_tensor *last)
 {
-    bool values = __builtin_expect(tt_capture_options.values.level != TT_VALUES_OFF, 0);
-    if (values) tt_lane_take(params, op, last);
-    tt_lane_begin(params, op, covers);
-    if (values) tt_lane_expect(last);
+    if (__builtin_expect(tt_capture_options.values.level != TT_VALUES_OFF, 0))
+        begin_with_values(params, op, covers, last);
+    else
+        tt_lane_begin(params, op, covers);
 }
 
 /* Called by every thread at the start of every op that is not fused. */

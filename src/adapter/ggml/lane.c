@@ -7,11 +7,14 @@
 #include "adapter/ggml/tokens.h"
 #include "format/meta.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RUNS_MAX 256u
+#define ASK_AFTER_US 200u
+#define OFF_CPU_MIN_NS 10000u /* a shorter interruption is not worth a record */
 
 typedef struct active_run {
     uint32_t run; /* 0: empty */
@@ -29,6 +32,7 @@ typedef struct active_run {
 __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 _Atomic uint32_t tt_runs_epoch = 1;
 _Atomic uint32_t tt_runs_hooked;
+uint64_t tt_lane_ask_after = UINT64_MAX;
 
 static active_run runs[RUNS_MAX];
 static uint32_t runs_used; /* entries from here on were never taken */
@@ -107,6 +111,24 @@ bool tt_lanes_waits_are_unseen(void)
     return atomic_load_explicit(&waits_are_unseen, memory_order_relaxed);
 }
 
+void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
+{
+    int before = errno;
+    uint64_t wall = tt_clock_ns(CLOCK_MONOTONIC), cpu = tt_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t off = wall - l->wall_ns - (cpu - l->cpu_ns);
+    bool is_known = l->asked && wall - l->wall_ns > cpu - l->cpu_ns;
+    l->asked = now;
+    l->wall_ns = wall;
+    l->cpu_ns = cpu;
+    if (!op || !is_known || off < OFF_CPU_MIN_NS) return;
+    tt_detail *d = tt_lane_claim_details(l) ? tt_detail_next(&l->details) : NULL;
+    errno = before;
+    if (!d) return;
+    d->run = op->run;
+    d->off_cpu.ns = off;
+    tt_detail_complete(d, tt_detail_place(tt_op_node(op), tt_op_lane(op), TT_DETAIL_OFF_CPU));
+}
+
 /* Ends the op that the thread of `l` has under way and was at no barrier for. */
 static void end_unreleased(tt_lane *l, uint64_t now)
 {
@@ -124,6 +146,7 @@ static void end_unreleased(tt_lane *l, uint64_t now)
     __atomic_store_n(&r->release, now, __ATOMIC_RELAXED);
     tt_faults_arrive(&l->faults);
     l->faults.open = NULL;
+    if (now - l->asked >= tt_lane_ask_after) tt_lane_ask(l, now, r);
 }
 
 /* No op is under way on this thread any more. */
@@ -143,6 +166,8 @@ static void end_op(tt_lane *l, uint64_t now)
 uint64_t tt_lane_begin_afresh(tt_lane *l)
 {
     uint64_t now = tt_ticks();
+    /* What the thread did before is no op's. */
+    if (!l->under_way && !l->open && now - l->asked >= tt_lane_ask_after) tt_lane_ask(l, now, NULL);
     end_op(l, now);
     return now;
 }
@@ -165,6 +190,14 @@ static void end_last_ops(uint32_t run, uint64_t now)
         __atomic_store_n(&last->arrive, now, __ATOMIC_RELAXED);
         __atomic_store_n(&last->release, now, __ATOMIC_RELAXED);
     }
+}
+
+void tt_lane_skip(tt_lane *l, uint32_t node)
+{
+    if (node < l->n_nodes) l->cursor = node + 1;
+    /* It still passes a barrier in old engines: its time is nobody's. */
+    if (l->under_way || (l->open && !l->release)) (void)tt_lane_begin_afresh(l);
+    let_go(l);
 }
 
 void tt_lanes_run_over(uint32_t run)
@@ -243,6 +276,9 @@ bool tt_lane_claim(tt_lane *l)
     tt_ring *ring = has_key ? tt_area_claim(map, thread) : NULL;
     if (!ring) return false;
     uint32_t index = (uint32_t)(ring - map->rings);
+    /* The counters of --faults hold the CPU time of each op. */
+    if (!tt_capture_options.faults && map->area->tick_hz >= 1000000u)
+        tt_lane_ask_after = map->area->tick_hz / 1000000u * ASK_AFTER_US;
     tt_area_populate(map, index);
     l->ring = ring;
     l->slots = tt_area_slots(map, index);
@@ -393,7 +429,7 @@ void tt_lane_take(const struct ggml_compute_params *params, const struct ggml_te
     end_op(l, release ? release : tt_ticks());
     /* The time it took is no op's. */
     if (!tt_fingerprints_take(l->fingerprints, l->nodes[node - 1], run, node - 1,
-                             (uint32_t)params->ith, nth, &next, &l->details))
+                              (uint32_t)params->ith, nth, &next, &l->details))
         l->release = release;
 }
 

@@ -23,10 +23,10 @@ typedef struct tt_lane {
     uint64_t release;                 /* of the last barrier since `open` began; 0: none yet */
     struct ggml_tensor *const *nodes; /* of the run */
     uint32_t n_nodes;
-    uint32_t cursor; /* the first node that has not begun */
-    uint32_t epoch;  /* of the last look-up; 0: none */
-    bool alone;      /* the run has this thread only: nobody to wait for at a barrier */
-    bool unseen;     /* the engine's barriers between ops do not pass the hooks */
+    uint32_t cursor;         /* the first node that has not begun */
+    uint32_t epoch;          /* of the last look-up; 0: none */
+    bool alone;              /* the run has this thread only: nobody to wait for at a barrier */
+    bool unseen;             /* the engine's barriers between ops do not pass the hooks */
     tt_op_record *under_way; /* where they do not: the op that the next one's begin ends */
     uint32_t run;
     tt_ring *ring;
@@ -41,12 +41,17 @@ typedef struct tt_lane {
     uint32_t n_taps;
     tt_detail_writer details; /* .ring NULL: no memory for them yet */
     tt_faults faults;
+    /* The thread's CPU time, when it was last asked for. */
+    uint64_t asked; /* ticks */
+    uint64_t wall_ns, cpu_ns;
     tt_fingerprints *fingerprints; /* of the run; NULL: none are taken of it */
     uint32_t pending;              /* node + 1 whose output is to be taken; 0: none */
 } tt_lane;
 
 extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint32_t tt_runs_epoch;
+/* A thread that has not asked for its CPU time for as many ticks does so. */
+extern uint64_t tt_lane_ask_after;
 extern _Atomic uint32_t tt_runs_hooked; /* hooked runs under way in the process */
 
 /* To be called before the program runs, which may take every thread-specific key there is. */
@@ -75,6 +80,11 @@ void tt_lanes_forget(void);
 uint64_t tt_lane_begin_afresh(tt_lane *l);
 bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op);
 bool tt_lane_make_room(tt_lane *l);
+/* An op that computes nothing, or, where `node` is none of the run's, is unknown. */
+void tt_lane_skip(tt_lane *l, uint32_t node);
+/* Asks for the thread's CPU time, a system call. op: one that arrives, to which belongs what the
+ * thread did not run since it was last asked; or NULL. */
+void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op);
 /* At a barrier: runs have begun or ended since the last look-up. Lets go of the op if its run is
  * one of those that ended: then the barrier is another computation's, which has begun no op here.
  */
@@ -137,11 +147,7 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     while (node < l->n_nodes && l->nodes[node] != op)
         node++;
     if (__builtin_expect(node >= l->n_nodes || tt_engine_op_is_empty(op->op), 0)) {
-        /* An empty op still passes a barrier in old engines: its time is nobody's. */
-        if (node < l->n_nodes) l->cursor = node + 1;
-        if (l->under_way || (l->open && !l->release)) (void)tt_lane_begin_afresh(l);
-        l->release = 0;
-        l->open = NULL;
+        tt_lane_skip(l, node);
         return;
     }
     l->cursor = node + 1;
@@ -151,7 +157,7 @@ static inline void tt_lane_begin(const struct ggml_compute_params *params,
     }
     uint64_t start = l->release;
     bool fresh = start == 0;
-    if (fresh) start = tt_lane_begin_afresh(l);
+    if (__builtin_expect(fresh, 0)) start = tt_lane_begin_afresh(l);
     l->release = 0;
     uint32_t lane = (uint32_t)params->ith & TT_OPS_LANE_MAX;
     l->alone = params->nth == 1;
@@ -165,6 +171,7 @@ static inline uint64_t tt_lane_arrive(tt_lane *l)
     uint64_t now = tt_ticks();
     __atomic_store_n(&l->open->arrive, now, __ATOMIC_RELAXED);
     if (__builtin_expect(l->watched, 0)) tt_faults_arrive(&l->faults);
+    if (__builtin_expect(now - l->asked >= tt_lane_ask_after, 0)) tt_lane_ask(l, now, l->open);
     return now;
 }
 
@@ -172,6 +179,8 @@ static inline void tt_lane_release(tt_lane *l, uint64_t now)
 {
     __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
     l->release = now;
+    /* A long wait is not to be taken for time that the next op did not run. */
+    if (__builtin_expect(now - l->asked >= tt_lane_ask_after, 0)) tt_lane_ask(l, now, NULL);
 }
 
 #endif

@@ -15,6 +15,7 @@
 #define COMMAND_SHOWN 100u /* bytes of the command, where a line may be of any width ... */
 #define COMMAND_LEAST 40u  /* ... and where it is narrow */
 #define TOP_OPS 6u
+#define OFF_CPU_MUCH 0.05 /* of the threads' time in ops: said by itself */
 #define TOP_TENSORS 5u
 
 void tt_info_line(const char *what, const char *fmt, ...)
@@ -248,8 +249,7 @@ static bool is_named(const tt_stats_row *r)
 static bool time_table(const char *heading, const char *title, tt_stats *s, size_t limit)
 {
     size_t n;
-    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_TOTAL, &n);
-    double all_ns = tt_stats_total(s)->total_ns;
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_WORK, &n), *all = tt_stats_total(s);
     bool any = false;
     for (size_t i = 0; i < n && !any; i++)
         any = is_named(&rows[i]);
@@ -269,7 +269,7 @@ static bool time_table(const char *heading, const char *title, tt_stats *s, size
         char name[128], share[16], total[TT_UNITS_TEXT], count[TT_UNITS_TEXT], mean[TT_UNITS_TEXT];
         char bytes[TT_UNITS_TEXT + 4] = "", rate[TT_UNITS_TEXT] = "";
         if (!is_named(r)) continue;
-        (void)snprintf(share, sizeof share, "%.1f %%", all_ns > 0 ? 100 * r->total_ns / all_ns : 0);
+        (void)snprintf(share, sizeof share, "%.1f %%", 100 * tt_stats_share(r, all));
         if (r->weight_bytes) {
             char size[TT_UNITS_TEXT];
             (void)snprintf(bytes, sizeof bytes, "%s%s", r->at_most ? "<= " : "",
@@ -320,22 +320,25 @@ static bool thread_table(const tt_info *info)
     const tt_stats_row *rows = tt_stats_rows(info->by_thread, TT_SORT_KEY, &n);
     tt_table *t = tt_table_new(stdout);
     if (!t) return false;
-    printf("\nThreads: own work, and waiting for the others\n");
+    printf("\nThreads: own work, waiting for the others, on no processor in ops\n");
     tt_table_column(t, "THREAD", TT_COLUMN_RIGHT);
     tt_table_column(t, "WORK", TT_COLUMN_RIGHT);
     tt_table_column(t, "WAIT", TT_COLUMN_RIGHT);
     tt_table_column(t, "WAITING", TT_COLUMN_RIGHT);
+    tt_table_column(t, "OFF CPU", TT_COLUMN_RIGHT);
     tt_table_column(t, "OPS", TT_COLUMN_RIGHT);
     for (size_t i = 0; i < n; i++) {
         const tt_stats_row *r = &rows[i];
         char work[TT_UNITS_TEXT], wait[TT_UNITS_TEXT], share[16], count[TT_UNITS_TEXT];
+        char off_cpu[TT_UNITS_TEXT];
         double all = r->busy_ns + r->wait_ns;
         (void)snprintf(share, sizeof share, isnan(all) ? "-" : "%.1f %%",
                        all > 0 ? 100 * r->wait_ns / all : 0);
-        tt_units_ns(work, r->busy_ns);
+        tt_units_ns(work, r->work_ns);
+        tt_units_ns(off_cpu, r->off_cpu_ns);
         tt_units_ns(wait, r->wait_ns);
-        if (r->timed == 0) share[0] = work[0] = wait[0] = '\0';
-        const char *cells[] = {r->key, work, wait, share, tt_units_count(count, r->count)};
+        if (r->timed == 0) share[0] = work[0] = wait[0] = off_cpu[0] = '\0';
+        const char *cells[] = {r->key, work, wait, share, off_cpu, tt_units_count(count, r->count)};
         tt_table_row(t, cells);
     }
     return tt_table_print(t);
@@ -345,7 +348,7 @@ static bool print_findings(const tt_info *info)
 {
     size_t n;
     char by_op[64] = "Time by op";
-    (void)tt_stats_rows(info->by_op, TT_SORT_TOTAL, &n);
+    (void)tt_stats_rows(info->by_op, TT_SORT_WORK, &n);
     if (n > TOP_OPS) (void)snprintf(by_op, sizeof by_op, "Time by op (%u of %zu)", TOP_OPS, n);
     bool ok = time_table("Time by part of the network", "PART", info->by_category, SIZE_MAX) &&
               time_table(by_op, "OP", info->by_op, TOP_OPS) &&
@@ -356,6 +359,13 @@ static bool print_findings(const tt_info *info)
     bytes_per_batch("prompt", info, "prompt", &info->summary.prompt);
     bytes_per_batch("generate", info, "generate", &info->summary.generate);
     ok = ok && thread_table(info);
+    const tt_stats_row *all = tt_stats_total(info->by_op);
+    if (all->off_cpu_ns >= OFF_CPU_MUCH * all->busy_ns && all->off_cpu_ns > 0)
+        printf(
+            "\nThe threads were on no processor for %.0f %% of their time in ops: the machine was "
+            "busy with others, or they waited for a disk. SHARE and WORK leave that out, TOTAL "
+            "and MEAN do not.\n",
+            100 * all->off_cpu_ns / all->busy_ns);
     char flaws[TT_STATS_FLAWS_TEXT];
     if (tt_stats_flaws(tt_stats_total(info->by_op), flaws)) printf("\n%s\n", flaws);
     if (tt_stats_stray(info->by_op)) {

@@ -1,4 +1,5 @@
-/* loop THREADS [stay]: computes a graph of ten ops and a reshape three times, with loop_engine.c. */
+/* loop THREADS [stay]: computes a graph of ten ops and a reshape three times, with loop_engine.c.
+ */
 #include "loop_engine.h"
 
 #include <stdio.h>
@@ -10,8 +11,8 @@ int main(int argc, char **argv)
 {
     static struct ggml_tensor tensors[N];
     static struct ggml_tensor *nodes[N];
-    static const int ops[N] = {LOOP_ADD,     LOOP_MUL_MAT, LOOP_ADD,     LOOP_MUL_MAT,
-                               LOOP_MUL_MAT, LOOP_ADD,     LOOP_ADD,     LOOP_RESHAPE,
+    static const int ops[N] = {LOOP_ADD,     LOOP_MUL_MAT, LOOP_ADD,    LOOP_MUL_MAT,
+                               LOOP_MUL_MAT, LOOP_ADD,     LOOP_ADD,    LOOP_RESHAPE,
                                LOOP_ADD,     LOOP_MUL_MAT, LOOP_MUL_MAT};
     struct ggml_cgraph graph = {N, nodes};
     if (argc < 2) return 64;

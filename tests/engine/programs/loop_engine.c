@@ -1,6 +1,6 @@
 /* A library that computes graphs as ggml's CPU backend does: threads that meet at a barrier after
- * each op, and at one more inside each MUL_MAT. Compilers call that function, or, with BARRIER_INLINED,
- * have compiled it into the loop over the ops, as clang does. Computes nothing. */
+ * each op, and at one more inside each MUL_MAT. Compilers call that function, or, with
+ * BARRIER_INLINED, have compiled it into the loop over the ops, as clang does. Computes nothing. */
 #include "loop_engine.h"
 
 #include <pthread.h>
