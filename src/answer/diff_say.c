@@ -25,13 +25,19 @@ static void add(char *out, size_t room, const char *fmt, ...)
 
 const char *tt_diff_phase_title(unsigned phase)
 {
-    return phase == TT_PHASE_GENERATE ? "generate" : phase == TT_PHASE_PROMPT ? "prompt" : "other";
+    return phase == TT_PHASE_UNKNOWN ? "other" : tt_phase_name(phase);
+}
+
+static const char *plural_of(const tt_diff_phase *p)
+{
+    return p->phase == TT_PHASE_PROMPT || p->phase == TT_PHASE_MIXED ? "es" : "s";
 }
 
 static const char *short_unit_of(const tt_diff_phase *p)
 {
     return p->phase == TT_PHASE_GENERATE ? "token"
            : p->phase == TT_PHASE_PROMPT ? "prompt batch"
+           : p->phase == TT_PHASE_MIXED  ? "mixed batch"
                                          : "computation";
 }
 
@@ -56,7 +62,7 @@ char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change)
 /* "63 tokens", "1 prompt batch" */
 static void add_units(char *out, const tt_diff_phase *p, size_t n)
 {
-    const char *plural = p->phase == TT_PHASE_PROMPT ? "es" : "s";
+    const char *plural = plural_of(p);
     add(out, TT_DIFF_SENTENCE, "%zu %s%s", n, short_unit_of(p), n == 1 ? "" : plural);
 }
 
@@ -217,8 +223,7 @@ char *tt_diff_say_times(const tt_diff_view *v, char out[TT_DIFF_SENTENCE])
         break;
     case TT_DIFF_UNTESTED:
         add(out, TT_DIFF_SENTENCE, "too few %s%s to tell a difference from noise (%zu; %s)",
-            unit_of(p), p->phase == TT_PHASE_PROMPT ? "es" : "s", total->shift.n,
-            tt_diff_percent(change, total->change));
+            unit_of(p), plural_of(p), total->shift.n, tt_diff_percent(change, total->change));
         break;
     }
     add(out, TT_DIFF_SENTENCE, "; ");
