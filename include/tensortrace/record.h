@@ -100,7 +100,7 @@ typedef struct tt_record_batch {
     uint32_t n_tokens;
     const int32_t *tokens;    /* ids, n_tokens of them; NULL: not told */
     const int32_t *positions; /* in their sequences, likewise */
-    tt_phase phase;           /* TT_PHASE_UNKNOWN: not told */
+    tt_phase phase;           /* TT_PHASE_UNKNOWN, TT_PHASE_MIXED: not told */
     uint32_t context;         /* whose it is, when several are computed in turns; from 1, 0: one */
     uint32_t n_threads;       /* that compute it; 0: not told */
 } tt_record_batch;

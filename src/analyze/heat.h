@@ -84,7 +84,7 @@ typedef struct tt_heat {
     uint64_t model_bytes; /* of the weights that were looked at */
     uint64_t touched_bytes;
     uint32_t batches;                      /* in which weights were read */
-    tt_heat_phase prompt, generate, other; /* other: unknown, or outside any batch */
+    tt_heat_phase prompt, generate, other; /* other: neither alone, or outside any batch */
     tt_heat_set every, some, never;        /* by how many of these batches read them */
     double curve_reads[TT_HEAT_CURVE];     /* share of the bytes read ... */
     double curve_bytes[TT_HEAT_CURVE];     /* ... that is read of this share of model_bytes */

@@ -246,12 +246,15 @@ static uint32_t new_text(tt_routers *r, const tt_batch *b, uint64_t key, uint8_t
 }
 
 /* A prompt and the next token of another sequence may be computed in one batch, whose phase is
- * then that of a prompt: a token alone behind what its sequence had before is generated. */
+ * mixed then (prompt, in older traces): a token alone behind what its sequence had before is
+ * generated. */
 static uint8_t phase_of(const tt_batch *b, const follower *f, uint32_t token)
 {
-    if (b->phase != TT_PHASE_PROMPT || b->n_tokens < 2 || !f->any || !b->sequences) return b->phase;
+    const uint8_t otherwise = b->phase == TT_PHASE_MIXED ? TT_PHASE_PROMPT : b->phase;
+    if (otherwise != TT_PHASE_PROMPT || b->n_tokens < 2 || !f->any || !b->sequences)
+        return otherwise;
     bool follows = f->placed && b->positions && (int64_t)b->positions[token] - 1 == f->position;
-    return f->here == 1 && follows ? TT_PHASE_GENERATE : b->phase;
+    return f->here == 1 && follows ? TT_PHASE_GENERATE : otherwise;
 }
 
 static void place_token(tt_routers *r, const tt_batch *b, uint32_t token, uint32_t place)

@@ -4,20 +4,28 @@
 
 static void add_batches(const tt_model *m, tt_summary *s)
 {
-    uint64_t ticks[3] = {0}, timed[3] = {0};
-    tt_phase_summary *of[3] = {&s->unknown, &s->prompt, &s->generate};
+    uint64_t ticks[TT_PHASES] = {0}, timed[TT_PHASES] = {0};
+    tt_phase_summary *of[TT_PHASES] = {&s->unknown, &s->prompt, &s->generate, &s->mixed,
+                                       &s->warmup};
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
-        unsigned phase = b->phase <= TT_PHASE_GENERATE ? b->phase : TT_PHASE_UNKNOWN;
+        unsigned phase = b->phase;
         of[phase]->batches++;
         of[phase]->tokens += b->n_tokens;
+        if (phase == TT_PHASE_MIXED) {
+            s->generate.mixed_tokens += b->n_generate;
+            s->prompt.mixed_tokens += b->n_tokens - b->n_generate;
+        }
         if (!b->ended || b->end_ticks < b->begin_ticks) continue;
         ticks[phase] += b->end_ticks - b->begin_ticks;
         timed[phase] += b->n_tokens;
     }
-    for (unsigned i = 0; i < 3; i++) {
+    s->prompt.tokens += s->prompt.mixed_tokens;
+    s->generate.tokens += s->generate.mixed_tokens;
+    for (unsigned i = 0; i < TT_PHASES; i++) {
         of[i]->total_ns = tt_model_span_ns(m, ticks[i]);
-        if (of[i]->total_ns > 0) of[i]->tokens_per_s = (double)timed[i] / of[i]->total_ns * 1e9;
+        if (of[i]->total_ns > 0 && i != TT_PHASE_WARMUP)
+            of[i]->tokens_per_s = (double)timed[i] / of[i]->total_ns * 1e9;
     }
 }
 

@@ -10,12 +10,13 @@
 /* Different sequences counted in a trace, at most. */
 #define TT_SUMMARY_SEQUENCES_MAX (1u << 20)
 
-/* Batches of one phase. */
+/* Batches that hold tokens of one phase and nothing else. */
 typedef struct tt_phase_summary {
     uint64_t batches;
-    uint64_t tokens;
-    double total_ns;     /* batches' begin to end, summed; those without an end left out */
-    double tokens_per_s; /* 0: unknown */
+    uint64_t tokens;       /* of the phase, also those in mixed batches */
+    uint64_t mixed_tokens; /* of these, in mixed batches */
+    double total_ns;       /* batches' begin to end, summed; those without an end left out */
+    double tokens_per_s;   /* of these batches; 0: unknown, or a warm-up's, which is no rate */
 } tt_phase_summary;
 
 /* Buffers of one kind. */
@@ -25,7 +26,7 @@ typedef struct tt_kind_summary {
 } tt_kind_summary;
 
 typedef struct tt_summary {
-    tt_phase_summary prompt, generate, unknown;
+    tt_phase_summary prompt, generate, mixed, warmup, unknown;
     double elapsed_ns;  /* first batch or run to the end of the last */
     uint64_t records;   /* op records: executed ops x lanes */
     uint32_t lanes;     /* the most in any run */

@@ -9,13 +9,12 @@
 #include <string.h>
 
 #define PROGRESS_EVERY 64u
-#define PHASES 3u
 #define TEXTS_BYTES_MAX ((size_t)64 << 20)
 #define NO_LANE UINT32_MAX
 
 /* What is the same each time a node is executed. */
 typedef struct node_info {
-    uint32_t cells[PHASES]; /* + 1; 0: not met in that phase */
+    uint32_t cells[TT_PHASES]; /* + 1; 0: not met in that phase */
     uint8_t covers;
     bool known, picks;
     tt_cost cost;
@@ -327,7 +326,7 @@ static tt_status add_run(walk *w, uint32_t at, tt_error *err)
         v->lanes = run->threads;
     status = tt_accesses_run(w->accesses, at, err);
     if (status == TT_OK)
-        status = add_ops(w, run->graph, phase < PHASES ? phase : TT_PHASE_UNKNOWN, err);
+        status = add_ops(w, run->graph, phase < TT_PHASES ? phase : TT_PHASE_UNKNOWN, err);
     return status == TT_OK ? add_pieces(w, run, v, err) : status;
 }
 

@@ -158,19 +158,21 @@ static bool note_undecided(const tt_diff_view *v, char *out)
         "--threshold asks for less");
 }
 
+#define OF_PHASES (TT_DIFF_PHASES * 8)
+
 bool tt_diff_note(const tt_diff_view *v, unsigned i, char out[TT_DIFF_SENTENCE])
 {
-    if (i < 24) return note_phase(v, &v->d->phases[i / 8], i % 8, out);
-    switch (i) {
-    case 24:
+    if (i < OF_PHASES) return note_phase(v, &v->d->phases[i / 8], i % 8, out);
+    switch (i - OF_PHASES) {
+    case 0:
         return note_repeats(v, out);
-    case 25:
+    case 1:
         return note_undecided(v, out);
-    case 26:
+    case 2:
         return note_capture(v, out);
-    case 27:
+    case 3:
         return note_losses(v, out);
-    case 28:
+    case 4:
         return note_mode(v, out);
     default:
         return false;

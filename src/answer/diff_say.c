@@ -25,13 +25,15 @@ static void add(char *out, size_t room, const char *fmt, ...)
 
 const char *tt_diff_phase_title(unsigned phase)
 {
-    return phase == TT_PHASE_GENERATE ? "generate" : phase == TT_PHASE_PROMPT ? "prompt" : "other";
+    return phase == TT_PHASE_UNKNOWN ? "other" : tt_phase_name(phase);
 }
 
 const char *tt_diff_short_unit(const tt_diff_phase *p)
 {
     if (p->phase == TT_PHASE_GENERATE) return p->pairs.one_token ? "token" : "batch";
-    return p->phase == TT_PHASE_PROMPT ? "prompt batch" : "computation";
+    return p->phase == TT_PHASE_PROMPT  ? "prompt batch"
+           : p->phase == TT_PHASE_MIXED ? "mixed batch"
+                                        : "computation";
 }
 
 const char *tt_diff_unit(const tt_diff_phase *p)

@@ -52,6 +52,7 @@ static void phase(tt_json *j, const char *name, const tt_phase_summary *p, bool 
     tt_json_object(j);
     tt_json_kv_u64(j, "batches", p->batches);
     tt_json_kv_u64(j, "tokens", p->tokens);
+    tt_json_kv_u64(j, "mixed_tokens", p->mixed_tokens);
     tt_json_kv_double_or_null(j, "total_ns", has_times, p->total_ns);
     tt_json_kv_double_or_null(j, "tokens_per_s", p->tokens_per_s > 0, p->tokens_per_s);
     tt_json_object_end(j);
@@ -144,6 +145,7 @@ static void batches(tt_json *j, const tt_model *m)
         tt_json_kv_u64_or_null(j, "end_ns", b->ended && m->clock.known,
                                tt_model_mono_ns(m, b->end_ticks));
         tt_json_kv_u64(j, "n_tokens", b->n_tokens);
+        tt_json_kv_u64_or_null(j, "n_generate", b->phase != TT_PHASE_UNKNOWN, b->n_generate);
         tt_json_kv_u64(j, "runs", b->n_runs);
         tt_json_key(j, "tokens");
         if (b->tokens) tt_json_array(j);
@@ -244,6 +246,8 @@ void tt_info_json(tt_json *j, const tt_info *info)
                               s->records ? (double)s->file_bytes / (double)s->records : 0);
     phase(j, "prompt", &s->prompt, has_times);
     phase(j, "generate", &s->generate, has_times);
+    phase(j, "mixed", &s->mixed, has_times);
+    phase(j, "warmup", &s->warmup, has_times);
     phase(j, "unknown", &s->unknown, has_times);
     batches(j, info->m);
     if (info->findings) {

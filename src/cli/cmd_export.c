@@ -45,7 +45,7 @@ static const struct argp_option option_table[] = {
     {"force", OPT_FORCE, 0, 0, "Replace PATH if it exists", 1},
     {"threads", OPT_THREADS, "N", 0, "Threads that write (default: one a processor)", 1},
     TT_OPTIONS_BATCH("A[..B]", "Only these batches (0 is the first)", 2),
-    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
+    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt, generate, mixed or warmup", 2},
     {"layer", TT_OPT_LAYER, "N", 0, "npy: only outputs of this layer (none: outside any)", 3},
     {"op", OPT_OP, "NAME", 0, "npy: only of this op", 3},
     {"tensor", TT_OPT_TENSOR, "GLOB", 0, "npy: only of ops whose node or a source has such a name",

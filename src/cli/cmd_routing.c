@@ -12,7 +12,7 @@ enum { OPT_MATRIX = 256, OPT_OVERLAP, OPT_RANGES, OPT_LIMIT, OPT_JSON };
 
 static const struct argp_option option_table[] = {
     TT_OPTIONS_BATCH("N[..M]", "Only these batches (0 is the first)", 1),
-    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 1},
+    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt, generate, mixed or warmup", 1},
     {"layer", TT_OPT_LAYER, "N", 0, "The experts of this layer, one a row", 1},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
     {"matrix", OPT_MATRIX, 0, 0, "All layers and experts as a map, darker where used more", 2},

@@ -42,12 +42,9 @@ static void set_layer(const char *arg, struct argp_state *state, tt_filter *f)
 
 static void set_phase(const char *arg, struct argp_state *state, tt_filter *f)
 {
-    if (strcasecmp(arg, "prompt") == 0)
-        f->phase = TT_PHASE_PROMPT;
-    else if (strcasecmp(arg, "generate") == 0)
-        f->phase = TT_PHASE_GENERATE;
-    else
-        argp_error(state, "--phase: \"%.40s\" is not prompt or generate", arg);
+    f->phase = tt_phase_parse(arg);
+    if (!f->phase)
+        argp_error(state, "--phase: \"%.40s\" is not prompt, generate, mixed or warmup", arg);
 }
 
 static void set_origin(const char *arg, struct argp_state *state, tt_filter *f)
@@ -125,7 +122,7 @@ static const struct argp_option filter_options[] = {
     {"layer", TT_OPT_LAYER, "N", 0, "Only this layer (none: outside any)", 2},
     {"op", TT_OPT_OP, "NAME", 0, "Only this op", 2},
     {"tensor", TT_OPT_TENSOR, "GLOB", 0, "Only ops whose node or a source has such a name", 2},
-    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt or generate", 2},
+    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt, generate, mixed or warmup", 2},
     {0},
 };
 

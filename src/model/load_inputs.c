@@ -104,20 +104,22 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
         tt_loader_problem(l, "batch %" PRIu32 " is defined twice", b.id);
         return true;
     }
-    m->batches[m->n_batches] = (tt_batch){.number = b.id - 1,
-                                          .id = b.id,
-                                          .context = b.context,
-                                          .thread = b.thread,
-                                          .n_tokens = b.n_tokens,
-                                          .n_outputs_plus_1 = b.n_outputs_plus_1,
-                                          .phase = b.phase,
-                                          .tokens = tokens,
-                                          .positions = positions,
-                                          .sequence_first = sequences ? first : NULL,
-                                          .sequences = sequences,
-                                          .vocabulary = b.vocabulary,
-                                          .begin_ticks = b.ticks,
-                                          .last_run = TT_NONE};
+    m->batches[m->n_batches] =
+        (tt_batch){.number = b.id - 1,
+                   .id = b.id,
+                   .context = b.context,
+                   .thread = b.thread,
+                   .n_tokens = b.n_tokens,
+                   .n_outputs_plus_1 = b.n_outputs_plus_1,
+                   .n_generate = b.phase == TT_PHASE_GENERATE ? b.n_tokens : b.n_generate,
+                   .phase = b.phase < TT_PHASES ? b.phase : TT_PHASE_UNKNOWN,
+                   .tokens = tokens,
+                   .positions = positions,
+                   .sequence_first = sequences ? first : NULL,
+                   .sequences = sequences,
+                   .vocabulary = b.vocabulary,
+                   .begin_ticks = b.ticks,
+                   .last_run = TT_NONE};
     m->n_batches++;
     return true;
 }

@@ -140,9 +140,16 @@ const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key)
 
 const char *tt_phase_name(unsigned phase)
 {
-    return phase == TT_PHASE_PROMPT     ? "prompt"
-           : phase == TT_PHASE_GENERATE ? "generate"
-                                        : "unknown";
+    static const char *const names[TT_PHASES] = {"unknown", "prompt", "generate", "mixed",
+                                                 "warmup"};
+    return names[phase < TT_PHASES ? phase : TT_PHASE_UNKNOWN];
+}
+
+unsigned tt_phase_parse(const char *name)
+{
+    for (unsigned i = TT_PHASE_PROMPT; i < TT_PHASES; i++)
+        if (strcasecmp(name, tt_phase_name(i)) == 0) return i;
+    return TT_PHASE_UNKNOWN;
 }
 
 const char *tt_origin_name(tt_origin origin)

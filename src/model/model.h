@@ -156,7 +156,9 @@ typedef struct tt_batch {
     uint32_t thread;
     uint32_t n_tokens;
     uint32_t n_outputs_plus_1; /* 0: not observed */
-    uint8_t phase;             /* enum tt_phase */
+    uint32_t n_generate; /* tokens that were generated, when the phase is known; the others are a
+                          * prompt's, or of a warm-up */
+    uint8_t phase;       /* enum tt_phase */
     bool ended;
     const int32_t *tokens;    /* n_tokens, or NULL: not observed */
     const int32_t *positions; /* likewise */
@@ -353,6 +355,8 @@ const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
 /* The batch's or run's place among the words of the commands: "prompt", "generate",
  * "unknown". */
 const char *tt_phase_name(unsigned phase);
+/* By that name, in upper or lower case; TT_PHASE_UNKNOWN: there is none of that name. */
+unsigned tt_phase_parse(const char *name);
 const char *tt_origin_name(tt_origin origin); /* "disk", "buffer", "unknown" */
 /* "weights", "kv_cache", "compute", "output", "other" */
 const char *tt_buffer_kind_name(tt_buffer_kind kind);

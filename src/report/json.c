@@ -283,6 +283,7 @@ static void phase(tt_json *j, const char *key, const tt_phase_summary *s)
     tt_json_object(j);
     tt_json_kv_u64(j, "batches", s->batches);
     tt_json_kv_u64(j, "tokens", s->tokens);
+    tt_json_kv_u64(j, "mixed_tokens", s->mixed_tokens);
     positive(j, "total_ns", s->total_ns);
     positive(j, "tokens_per_s", s->tokens_per_s);
     tt_json_object_end(j);
@@ -340,6 +341,8 @@ bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)
     answers(&j, p);
     phase(&j, "prompt", &a->summary.prompt);
     phase(&j, "generate", &a->summary.generate);
+    phase(&j, "mixed", &a->summary.mixed);
+    phase(&j, "warmup", &a->summary.warmup);
     time_part(&j, a);
     roofline(&j, a);
     threads(&j, a);

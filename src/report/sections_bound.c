@@ -7,13 +7,6 @@
 /* What was moved cannot be so many times what memory gives: then the edge is wrong. */
 #define REACHED_MAX 1.5
 
-static const char *phase_word(uint8_t phase)
-{
-    return phase == TT_PHASE_PROMPT     ? "prompt"
-           : phase == TT_PHASE_GENERATE ? "generate"
-                                        : "unknown";
-}
-
 /* Weights that a batch reads; 0: not known. */
 static double batch_bytes(const tt_analysis *a)
 {
@@ -114,7 +107,7 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
     tt_series *of[3];
     of[1] = tt_plot_series(plot, "ops, prompt", TT_SERIES_POINTS, 2, POINTS_SHOWN * 4);
     of[2] = tt_plot_series(plot, "ops, generate", TT_SERIES_POINTS, 4, POINTS_SHOWN * 4);
-    of[0] = tt_plot_series(plot, "ops, phase unknown", TT_SERIES_POINTS, 5, POINTS_SHOWN * 4);
+    of[0] = tt_plot_series(plot, "ops, other phases", TT_SERIES_POINTS, 5, POINTS_SHOWN * 4);
     if (!plot) return;
     plot->log_x = plot->log_y = plot->has_x = true;
     plot->x_min = from;
@@ -128,7 +121,7 @@ static void plot_roofline(tt_page *p, const tt_analysis *a)
     }
     for (size_t i = 0; i < a->points.n; i++) {
         const tt_rollup *r = &a->points.list[i];
-        tt_series *s = of[r->phase < 3 ? r->phase : 0];
+        tt_series *s = of[r->phase <= TT_PHASE_GENERATE ? r->phase : 0];
         if (!is_point(r)) continue;
         tt_series_add(s, r->flops / r->moved_bytes, r->flops / r->wall_ns, 0, 0);
         /* Their numbers in the table: names would lie on top of each other. */
@@ -169,7 +162,7 @@ static void table_of_points(tt_page *p, const tt_analysis *a)
         bool intensity = r->flops_known && r->moved_bytes > 0;
         const char *cells[] = {tt_page_format(p, "%zu %s", i + 1, r->key),
                                r->part,
-                               phase_word(r->phase),
+                               tt_phase_name(r->phase),
                                tt_percent(p, r->wall_ns, a->bounds.all_ns),
                                intensity ? tt_say_number(p, r->flops / r->moved_bytes)
                                          : "not known",

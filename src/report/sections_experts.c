@@ -201,8 +201,8 @@ static void disk_rows(tt_page *p, const tt_analysis *a)
 
 static double batch_seconds(const tt_analysis *a)
 {
-    return (a->summary.prompt.total_ns + a->summary.generate.total_ns +
-            a->summary.unknown.total_ns) /
+    return (a->summary.prompt.total_ns + a->summary.generate.total_ns + a->summary.mixed.total_ns +
+            a->summary.warmup.total_ns + a->summary.unknown.total_ns) /
            1e9;
 }
 

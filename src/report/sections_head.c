@@ -35,10 +35,12 @@ static const char *created(tt_page *p, const tt_model *m)
 
 static void speed_figure(tt_page *p, const char *what, const tt_phase_summary *s)
 {
+    const uint64_t alone = s->tokens - s->mixed_tokens;
     if (s->tokens_per_s <= 0) return;
     tt_page_figure_add(p, tt_page_format(p, "%s tokens/s", tt_say_number(p, s->tokens_per_s)),
-                       tt_page_format(p, "%s, %s token%s", what, tt_say_count(p, (double)s->tokens),
-                                      s->tokens == 1 ? "" : "s"));
+                       tt_page_format(p, "%s, %s token%s%s", what, tt_say_count(p, (double)alone),
+                                      alone == 1 ? "" : "s",
+                                      s->mixed_tokens ? " in batches of nothing else" : ""));
 }
 
 /* "llama.cpp b4234"; of a program that records itself what it calls its engine, unless that is
@@ -323,23 +325,35 @@ static void file_rows(tt_page *p, tt_page_table *t, const tt_model *m)
 
 static const char *phase_text(tt_page *p, const char *what, const tt_phase_summary *s)
 {
-    if (s->tokens == 0) return "";
-    return tt_page_format(p, "; %s %s token%s%s%s", tt_say_count(p, (double)s->tokens), what,
-                          s->tokens == 1 ? "" : "s", s->total_ns > 0 ? " in " : "",
+    const uint64_t alone = s->tokens - s->mixed_tokens;
+    if (alone == 0) return "";
+    return tt_page_format(p, "; %s %s token%s%s%s", tt_say_count(p, (double)alone), what,
+                          alone == 1 ? "" : "s", s->total_ns > 0 ? " in " : "",
                           s->total_ns > 0 ? tt_say_ns(p, s->total_ns) : "");
+}
+
+static const char *mixed_text(tt_page *p, const tt_summary *s)
+{
+    if (s->mixed.tokens == 0) return "";
+    return tt_page_format(p, "; %s prompt and %s generated tokens in mixed batches%s%s",
+                          tt_say_count(p, (double)s->prompt.mixed_tokens),
+                          tt_say_count(p, (double)s->generate.mixed_tokens),
+                          s->mixed.total_ns > 0 ? " in " : "",
+                          s->mixed.total_ns > 0 ? tt_say_ns(p, s->mixed.total_ns) : "");
 }
 
 static void say_run(tt_page *p, const tt_analysis *a)
 {
     const char *engine = engine_of(p, a), *cpu = environment(a, "cpu");
-    tt_page_say(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s.",
+    tt_page_say(p, TT_BLOCK_ANSWER, "%s on %s%s%s%s%s%s%s%s%s.",
                 a->m->n_files ? file_name(a->m->files[0].path) : "A model that was not observed",
                 engine ? engine : "an engine of unknown version", cpu ? ", " : "", cpu ? cpu : "",
                 a->lanes && a->threads_observed
                     ? tt_page_format(p, ", %u thread%s", a->lanes, a->lanes == 1 ? "" : "s")
                     : "",
                 phase_text(p, "prompt", &a->summary.prompt),
-                phase_text(p, "generated", &a->summary.generate),
+                phase_text(p, "generated", &a->summary.generate), mixed_text(p, &a->summary),
+                phase_text(p, "warm-up", &a->summary.warmup),
                 phase_text(p, "other", &a->summary.unknown));
 }
 

@@ -49,7 +49,7 @@ static void plot_order(tt_page *p, const tt_analysis *a)
     tt_plot *plot = tt_page_plot(p, title, "ms since the first read", "MiB from the file's begin");
     tt_series *prompt = tt_plot_series(plot, "prompt", TT_SERIES_SPANS, 2, ORDER_READS_MAX);
     tt_series *generate = tt_plot_series(plot, "generate", TT_SERIES_SPANS, 1, ORDER_READS_MAX);
-    tt_series *other = tt_plot_series(plot, "phase unknown", TT_SERIES_SPANS, 3, ORDER_READS_MAX);
+    tt_series *other = tt_plot_series(plot, "other phases", TT_SERIES_SPANS, 3, ORDER_READS_MAX);
     for (size_t i = 0; plot && i < last; i++) {
         const tt_read_op *op = &r->ops[i];
         uint8_t phase = op->batch == TT_NONE ? TT_PHASE_UNKNOWN : a->m->batches[op->batch].phase;

@@ -62,8 +62,9 @@ static bool pattern(const tt_request *q, tt_filter *f, tt_error *err)
 
 bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err)
 {
-    static const char *const phases[] = {"any", "prompt", "generate", NULL};
-    static const unsigned numbers[] = {0, TT_PHASE_PROMPT, TT_PHASE_GENERATE};
+    static const char *const phases[] = {"any", "prompt", "generate", "mixed", "warmup", NULL};
+    static const unsigned numbers[] = {0, TT_PHASE_PROMPT, TT_PHASE_GENERATE, TT_PHASE_MIXED,
+                                       TT_PHASE_WARMUP};
     size_t phase = 0;
     memset(out, 0, sizeof *out);
     if (!tokens(q, out, err) || !times(q, out, err) || !layer(q, out, err) ||

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The batches of a trace hold the rows that the program gave to llama_decode.
+"""The batches of a trace hold the rows that the program gave to llama_decode or llama_process.
 
 Usage: check_tokens.py TENSORTRACE TRACE ROWS N_UBATCH
 
@@ -19,17 +19,19 @@ SPECIAL_BELOW = 3  # tokens of a synthetic vocabulary whose text is a matter of 
 
 
 def read_rows(path):
-    calls, pieces = [], {}
+    calls, pieces, kinds = [], {}, {}
     for line in Path(path).read_text().splitlines():
         word, *rest = line.split()
         if word == "decode":
             calls.append([])
         elif word == "row":
-            token, position, sequences = rest
-            calls[-1].append((int(token) if int(token) >= 0 else None, int(position), tuple(sorted(map(int, sequences.split(","))))))
+            token, position, sequences, kind = rest
+            row = (int(token) if int(token) >= 0 else None, int(position), tuple(sorted(map(int, sequences.split(",")))))
+            calls[-1].append(row)
+            kinds.setdefault((len(calls) - 1, row), kind)
         elif word == "piece":
             pieces[int(rest[0])] = bytes.fromhex(rest[1] if len(rest) > 1 else "")
-    return calls, pieces
+    return calls, pieces, kinds
 
 
 def rows_of(batch):
@@ -56,7 +58,7 @@ def compare_first_rows(complain, number, inside, wanted):
 def compare_calls(complain, trace, calls, n_ubatch):
     decodes = traces.records(trace, "decode")
     batches = traces.records(trace, "batch")
-    complain.expect("calls of llama_decode", len(calls), len(decodes))
+    complain.expect("calls of the engine", len(calls), len(decodes))
     taken = 0
     for number, (decode, wanted) in enumerate(zip(decodes, calls)):
         inside = [b for b in batches if decode["begin_ticks"] <= b["ticks"] <= decode["end_ticks"]]
@@ -72,6 +74,35 @@ def compare_calls(complain, trace, calls, n_ubatch):
             if b["n_tokens"] > n_ubatch:
                 complain(f"call {number}: a batch of {b['n_tokens']} rows")
     complain.expect("batches outside of any call", 0, len(batches) - taken)
+
+
+def phase_of(kinds):
+    if "w" in kinds:
+        return "warmup"
+    return {"p": "prompt", "g": "generate", "gp": "mixed"}.get("".join(sorted(set(kinds))), "not in the call")
+
+
+def compare_phases(complain, trace, info, kinds):
+    """What the program knows its rows to be, against each batch's phase and the totals."""
+    decodes = traces.records(trace, "decode")
+    totals = Counter()
+    for number, batch in enumerate(traces.records(trace, "batch")):
+        call = next(i for i, d in enumerate(decodes) if d["begin_ticks"] <= batch["ticks"] <= d["end_ticks"])
+        wanted = [kinds.get((call, row), "?") for row in rows_of(batch)]
+        totals.update(wanted)
+        shown = info["batches"][number]
+        complain.expect(f"batch {number}: phase", phase_of(wanted), shown["phase"])
+        complain.expect(f"batch {number}: phase number", ["unknown", "prompt", "generate", "mixed", "warmup"].index(shown["phase"]), batch["phase"])
+        complain.expect(f"batch {number}: n_generate", wanted.count("g"), shown["n_generate"])
+        if batch["phase"] == 3:
+            complain.expect(f"batch {number}: n_generate of the other decoder", wanted.count("g"), batch["n_generate"])
+    for kind, phase in (("p", "prompt"), ("g", "generate"), ("w", "warmup")):
+        complain.expect(f"tokens of {phase}", totals[kind], info[phase]["tokens"])
+    complain.expect("unknown batches", 0, info["unknown"]["batches"])
+    if not totals["p"] or not totals["g"] or info["mixed"]["batches"] == 0:
+        complain("there is not every kind of batch")
+    if info["warmup"]["tokens_per_s"] is not None:
+        complain("a warm-up has a rate")
 
 
 def compare_texts(complain, trace, pieces):
@@ -108,11 +139,12 @@ def compare_readers(complain, trace, info, pieces):
 def main(words):
     binary, path, rows, n_ubatch = words
     complain = traces.Problems(Path(path).name)
-    calls, pieces = read_rows(rows)
+    calls, pieces, kinds = read_rows(rows)
     trace = traces.decoded(path)
     if "cut" in trace:
         complain(f"not whole: {trace['cut']}")
     compare_calls(complain, trace, calls, int(n_ubatch))
+    compare_phases(complain, trace, traces.info_of(binary, path), kinds)
     compare_texts(complain, trace, pieces)
     compare_readers(complain, trace, traces.info_of(binary, path), pieces)
     complain.finish(f"{len(calls)} calls, {sum(map(len, calls))} rows, {len(pieces)} texts")

@@ -4,17 +4,24 @@
 need_python
 model tiny
 python3 "$TT_SOURCE_DIR/tests/engine/make_no_vocab.py" tiny.gguf no_vocab.gguf || fail "no_vocab.gguf"
+# sequences_of ABOUT HOW...: the program with these words, untraced and traced, has the same results,
+# and the trace what it knows of its rows.
+sequences_of() {
+    about=$1
+    shift
+    "$@" >plain.txt 2>plain.err || fail "$about: untraced exit code"
+    rm -f s.ttrace
+    "$TT_BIN" run -q -o s.ttrace -- "$@" >traced.txt 2>traced.err || fail "$about: exit code"
+    same "$about: text" plain.txt traced.txt
+    verified s.ttrace
+    grep -q '^tokens  *passed' verify.out || fail "$about: tokens were not verified"
+    expect "$about: mode of the file" 600 "$(stat -c %a s.ttrace)"
+    check check_tokens s.ttrace plain.txt 16
+}
 for engine in $(engines); do
     for how in shared streams; do
-        about="$engine $how"
         set -- "$TT_PROGRAMS/sequences" "$TT_ENGINES/$engine" tiny.gguf $how
-        "$@" >plain.txt 2>plain.err || fail "$about: untraced exit code"
-        rm -f s.ttrace
-        "$TT_BIN" run -q -o s.ttrace -- "$@" >traced.txt 2>traced.err || fail "$about: exit code"
-        same "$about: text" plain.txt traced.txt
-        verified s.ttrace
-        expect "$about: mode of the file" 600 "$(stat -c %a s.ttrace)"
-        check check_tokens s.ttrace plain.txt 16
+        sequences_of "$engine $how" "$@"
     done
 
     # The engine aborts when it is asked for a text of a model without a vocabulary.

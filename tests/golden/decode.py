@@ -284,6 +284,8 @@ def batch(r):
         b["positions"] = r.sums(b["n_tokens"])
     b["sequences"] = [r.many(r.zigzag) for _ in range(b["n_tokens"])] if b["flags"] & 4 else None
     b["vocabulary"] = r.later(r.varint, 0)
+    if b["phase"] == 3:
+        b["n_generate"] = r.varint()
     return b
 
 

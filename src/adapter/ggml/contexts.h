@@ -25,9 +25,9 @@ typedef bool (*tt_eval_callback)(struct ggml_tensor *tensor, bool ask, void *use
 
 typedef struct tt_context {
     void *sched;
-    uint32_t id;     /* in the trace, from 1 */
-    bool callback;   /* ops are seen by the scheduler callback */
-    bool installed;  /* our callback is set in the scheduler */
+    uint32_t id;    /* in the trace, from 1 */
+    bool callback;  /* ops are seen by the scheduler callback */
+    bool installed; /* our callback is set in the scheduler */
     /* Which layout of graphs the scheduler holds, see tt_contexts_laid_out; 0: not observed. */
     uint64_t layout;
     const struct ggml_cgraph *graph; /* whose inputs are known */

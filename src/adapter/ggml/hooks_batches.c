@@ -2,8 +2,8 @@
  * add data to a row that is there, llama_batch_ext_set_embd_token and _set_embd_state, are not
  * among them. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/batch_ext.h"
 #include "adapter/ggml/resolve.h"
-#include "adapter/ggml/rows.h"
 
 #include <stddef.h>
 
@@ -40,7 +40,7 @@ TT_EXPORT void *llama_batch_ext_init(void *context)
     void *(*real)(void *);
     *(void **)&real = tt_real_get(&real_init, TT_CALLER);
     void *batch = real ? real(context) : NULL;
-    tt_rows_init(batch);
+    tt_batch_ext_init(batch);
     return batch;
 }
 
@@ -49,7 +49,7 @@ TT_EXPORT void llama_batch_ext_free(void *batch)
     void (*real)(void *);
     *(void **)&real = tt_real_get(&real_free, TT_CALLER);
     /* The address may come again for another batch. */
-    tt_rows_drop(batch);
+    tt_batch_ext_drop(batch);
     if (real) real(batch);
 }
 
@@ -58,7 +58,7 @@ TT_EXPORT void llama_batch_ext_clear(void *batch)
     void (*real)(void *);
     *(void **)&real = tt_real_get(&real_clear, TT_CALLER);
     if (real) real(batch);
-    tt_rows_clear(batch);
+    tt_batch_ext_clear(batch);
 }
 
 TT_EXPORT int32_t llama_batch_ext_add(void *batch, int32_t sequence)
@@ -66,7 +66,7 @@ TT_EXPORT int32_t llama_batch_ext_add(void *batch, int32_t sequence)
     int32_t (*real)(void *, int32_t);
     *(void **)&real = tt_real_get(&real_add, TT_CALLER);
     int32_t index = real ? real(batch, sequence) : -1;
-    tt_rows_add(batch, index, sequence, TT_ROWS_NO_TOKEN);
+    tt_batch_ext_add(batch, index, sequence, TT_BATCH_EXT_NO_TOKEN);
     return index;
 }
 
@@ -75,7 +75,7 @@ TT_EXPORT int32_t llama_batch_ext_add_token(void *batch, int32_t sequence, int32
     int32_t (*real)(void *, int32_t, int32_t);
     *(void **)&real = tt_real_get(&real_add_token, TT_CALLER);
     int32_t index = real ? real(batch, sequence, token) : -1;
-    tt_rows_add(batch, index, sequence, token);
+    tt_batch_ext_add(batch, index, sequence, token);
     return index;
 }
 
@@ -85,7 +85,7 @@ TT_EXPORT int32_t llama_batch_ext_add_embd(void *batch, int32_t sequence,
     int32_t (*real)(void *, int32_t, struct embeddings);
     *(void **)&real = tt_real_get(&real_add_embd, TT_CALLER);
     int32_t index = real ? real(batch, sequence, embeddings) : -1;
-    tt_rows_add(batch, index, sequence, TT_ROWS_NO_TOKEN);
+    tt_batch_ext_add(batch, index, sequence, TT_BATCH_EXT_NO_TOKEN);
     return index;
 }
 
@@ -94,7 +94,7 @@ TT_EXPORT bool llama_batch_ext_add_seq(void *batch, int32_t index, int32_t seque
     bool (*real)(void *, int32_t, int32_t);
     *(void **)&real = tt_real_get(&real_add_seq, TT_CALLER);
     bool accepted = real ? real(batch, index, sequence) : false;
-    if (accepted) tt_rows_add_sequence(batch, index, sequence);
+    if (accepted) tt_batch_ext_add_sequence(batch, index, sequence);
     return accepted;
 }
 
@@ -104,7 +104,7 @@ TT_EXPORT bool llama_batch_ext_set_pos(void *batch, int32_t index, const int32_t
     *(void **)&real = tt_real_get(&real_set_pos, TT_CALLER);
     bool accepted = real ? real(batch, index, position) : false;
     /* Where there are several numbers a row, the first is the one of the sequence. */
-    if (accepted) tt_rows_set_position(batch, index, *position);
+    if (accepted) tt_batch_ext_set_position(batch, index, *position);
     return accepted;
 }
 
@@ -113,7 +113,7 @@ TT_EXPORT bool llama_batch_ext_set_output_logits(void *batch, int32_t index, boo
     bool (*real)(void *, int32_t, bool);
     *(void **)&real = tt_real_get(&real_set_logits, TT_CALLER);
     bool accepted = real ? real(batch, index, value) : false;
-    if (accepted) tt_rows_set_output(batch, index, value);
+    if (accepted) tt_batch_ext_set_output(batch, index, value);
     return accepted;
 }
 
@@ -122,6 +122,6 @@ TT_EXPORT bool llama_batch_ext_set_output_embd(void *batch, int32_t index, bool 
     bool (*real)(void *, int32_t, bool);
     *(void **)&real = tt_real_get(&real_set_embd, TT_CALLER);
     bool accepted = real ? real(batch, index, value) : false;
-    if (accepted) tt_rows_set_output(batch, index, value);
+    if (accepted) tt_batch_ext_set_output(batch, index, value);
     return accepted;
 }

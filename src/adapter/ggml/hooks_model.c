@@ -1,5 +1,6 @@
 /* Hooks on model files and on llama.cpp's entry points. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/batch_ext.h"
 #include "adapter/ggml/batches.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/models.h"
@@ -7,7 +8,6 @@
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
-#include "adapter/ggml/rows.h"
 #include "adapter/ggml/tokens.h"
 #include "base/clock.h"
 #include "format/meta.h"
@@ -168,7 +168,7 @@ TT_EXPORT int32_t llama_process(void *context, enum process_type type, void *bat
     struct llama_batch_mirror rows;
     void *real = tt_real_get(&real_process, TT_CALLER);
     if (!real) return -1;
-    void *held = tt_rows_copy(batch, &rows);
+    void *held = tt_batch_ext_copy(batch, &rows);
     return traced_call(&(engine_call){.function = real,
                                       .context = context,
                                       .batch = held ? &rows : NULL,

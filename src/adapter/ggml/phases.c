@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define SEQUENCES_MAX 4096 /* ids of a context */
+#define SCORED_MIN 64      /* outputs of a sequence in one call: no draft is so long */
 
 static tt_phases_sequence *get(tt_phases *p, int32_t id)
 {
@@ -74,6 +75,12 @@ static bool had_output_at(const tt_phases_sequence *s, int32_t position)
     return s->seen && position >= s->first_output && position < s->next;
 }
 
+/* Of rows behind an output. */
+static bool is_draft(const tt_phases_sequence *s)
+{
+    return s->outputs > 1 && s->outputs < SCORED_MIN && (!s->is_scored || s->first < s->next);
+}
+
 /* Whether the sequence goes on behind an output of its own; or, when nothing is known of it, behind
  * one of another sequence, from which it then was copied. */
 static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
@@ -93,8 +100,11 @@ static void move_on(tt_phases_sequence *s)
 {
     bool goes_on = s->generates && had_output_at(s, s->first - 1);
     if (!goes_on || s->outputs_reach > s->first) s->first_output = s->outputs_reach;
+    /* A text that is scored is never taken back. */
+    bool goes_back = s->seen && s->first < s->next;
+    if (goes_back || s->first == 0 || s->generates) s->is_scored = false;
+    if (!s->generates && s->outputs >= SCORED_MIN) s->is_scored = true;
     s->next = s->last + 1;
-    s->is_scored = s->generates ? s->is_scored && s->rows > 1 : s->outputs > 1;
     s->seen = true;
     s->touched = false;
 }
@@ -107,7 +117,7 @@ void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_pos
     tt_phases_sequence *all = gather(p, rows, first_position);
     /* First all, then each moves on: one may be a copy of another as that was before. */
     for (tt_phases_sequence *s = all; s; s = s->other)
-        s->generates = follows_output(p, s) && (s->rows == 1 || (s->outputs > 1 && !s->is_scored));
+        s->generates = follows_output(p, s) && (s->rows == 1 || is_draft(s));
     for (tt_phases_sequence *s = all; s; s = s->other)
         move_on(s);
     for (uint32_t i = 0; i < rows->n; i++)

@@ -4,8 +4,8 @@
  * its prompt), so that it can have been chosen from that, and when it is alone in its sequence in
  * its call. Several tokens of a sequence in one call are a prompt, or more of one; but where they
  * follow an output and outputs are asked for more than one of them, they are a draft that is being
- * checked, which is generating. A prompt that asked for several outputs itself is being scored
- * (perplexity): more of it is a prompt too. */
+ * checked, which is generating. But a call that asks for 64 or more outputs of a sequence scores a
+ * text (perplexity): that, and more of it, is a prompt. */
 #ifndef TT_ADAPTER_GGML_PHASES_H
 #define TT_ADAPTER_GGML_PHASES_H
 

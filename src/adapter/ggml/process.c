@@ -1,5 +1,6 @@
 #include "adapter/ggml/process.h"
 
+#include "adapter/ggml/batch_ext.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/describe.h"
 #include "adapter/ggml/engine.h"
@@ -9,7 +10,6 @@
 #include "adapter/ggml/owner.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
-#include "adapter/ggml/rows.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
 #include "format/meta.h"
@@ -330,7 +330,7 @@ static void begin_anew(void)
 {
     tt_graphs_forget();
     tt_tokens_forget();
-    tt_rows_forget_locks();
+    tt_batch_ext_forget_locks();
     tt_usage_forget();
     tt_residency_forget();
     session_file = NULL;

@@ -31,7 +31,8 @@ void(tt_batch_begin)(const tt_record_batch *batch)
     if (!r) return;
     if (batch) {
         m.n_tokens = batch->n_tokens <= TOKENS_MAX ? batch->n_tokens : 0;
-        if (batch->phase == TT_PHASE_PROMPT || batch->phase == TT_PHASE_GENERATE)
+        if (batch->phase == TT_PHASE_PROMPT || batch->phase == TT_PHASE_GENERATE ||
+            batch->phase == TT_PHASE_WARMUP)
             m.phase = (uint8_t)batch->phase;
         tokens = m.n_tokens && tt_capture_options.text ? batch->tokens : NULL;
         positions = m.n_tokens ? batch->positions : NULL;

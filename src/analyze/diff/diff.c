@@ -25,7 +25,7 @@ typedef struct reader {
 } reader;
 
 static const unsigned phases[TT_DIFF_PHASES] = {TT_PHASE_GENERATE, TT_PHASE_PROMPT,
-                                                TT_PHASE_UNKNOWN};
+                                                TT_PHASE_MIXED, TT_PHASE_UNKNOWN};
 
 static tt_status no_memory(tt_error *err)
 {

@@ -19,7 +19,7 @@
 
 #define TT_DIFF_FILES_MAX 64u      /* in all */
 #define TT_DIFF_CHANGES_MAX 65536u /* that are listed, of one phase */
-#define TT_DIFF_PHASES 3u
+#define TT_DIFF_PHASES 4u
 #define TT_DIFF_CAUSES_MAX 4u
 
 typedef struct tt_diff_options {
@@ -178,7 +178,7 @@ typedef struct tt_diff {
     const tt_model *const *files; /* A's, then B's; the caller's */
     size_t n_files, n_a;
     tt_diff_options options;
-    tt_diff_phase phases[TT_DIFF_PHASES]; /* generate, prompt, unknown */
+    tt_diff_phase phases[TT_DIFF_PHASES]; /* generate, prompt, mixed, unknown */
     tt_diff_around around;
     uint64_t records; /* joined, of all files */
     uint64_t stray;

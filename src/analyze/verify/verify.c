@@ -454,7 +454,7 @@ static uint64_t left_out_batches(const tt_model *m)
 
 tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
 {
-    uint64_t asked = 0, counted, sum = batch_tokens(m, c);
+    uint64_t asked = 0, counted, unseen = 0, sum = batch_tokens(m, c);
     bool failed = false, under_way = false;
     (void)err;
     c->examined = sum;
@@ -472,22 +472,25 @@ tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
     } else if (!tt_check_has_end(m) || under_way) {
         tt_check_not_observed(
             c, tt_check_no_end(m, "the program was cut off: its last call may be half there"));
+    } else if (tt_model_count(m, "decode_unseen", &unseen) && unseen) {
+        tt_check_not_observed(
+            c, "llama_process was called with a batch that was not seen to be filled");
     } else if (m->n_decodes == 0 && (!has_count || counted == 0)) {
-        tt_check_not_observed(c, "no call of llama_decode was seen");
+        tt_check_not_observed(c, "no call of llama_decode or llama_process was seen");
     } else if (failed) {
-        tt_check_not_observed(c,
-                              "a call of llama_decode failed: its tokens may not all be computed");
+        tt_check_not_observed(c, "a call of llama_decode or llama_process failed: its tokens may "
+                                 "not all be computed");
     } else {
         if (m->n_decodes && has_count && counted != asked)
             tt_check_offend(c, TT_NO_OFFSET,
-                            "the calls of llama_decode passed %" PRIu64
+                            "the calls of llama_decode and llama_process passed %" PRIu64
                             " tokens, the counts say %" PRIu64,
                             asked, counted);
         if (m->n_decodes == 0) asked = counted;
         if (sum != asked)
             tt_check_offend(c, TT_NO_OFFSET,
                             "the batches hold %" PRIu64 " tokens, the program passed %" PRIu64
-                            " to llama_decode",
+                            " to llama_decode or llama_process",
                             sum, asked);
     }
     return TT_OK;

@@ -140,20 +140,32 @@ static void ending_line(const tt_info *info)
 
 static void phase_line(const char *what, const tt_phase_summary *p)
 {
-    char tokens[TT_UNITS_TEXT], batches[TT_UNITS_TEXT], time[TT_UNITS_TEXT];
-    if (p->batches == 0) return;
-    if (p->tokens == 0)
-        tt_info_line(what, "%s batch%s without tokens%s%s", tt_units_count(batches, p->batches),
-                     p->batches == 1 ? "" : "es", p->total_ns > 0 ? ", " : "",
-                     p->total_ns > 0 ? tt_units_ns(time, p->total_ns) : "");
-    else if (p->total_ns > 0)
-        tt_info_line(what, "%s tokens in %s batch%s, %s: %.*f tokens/s",
-                     tt_units_count(tokens, p->tokens), tt_units_count(batches, p->batches),
-                     p->batches == 1 ? "" : "es", tt_units_ns(time, p->total_ns),
-                     p->tokens_per_s < 100 ? 1 : 0, p->tokens_per_s);
+    char a[TT_UNITS_TEXT], mixed[2 * TT_UNITS_TEXT + 48] = "", time[TT_UNITS_TEXT + 2] = "";
+    char rate[48] = "";
+    if (p->batches == 0 && p->mixed_tokens == 0) return;
+    if (p->mixed_tokens > 0) {
+        char all[TT_UNITS_TEXT];
+        (void)snprintf(mixed, sizeof mixed, "%s tokens, %s of them in mixed batches",
+                       tt_units_count(all, p->tokens), tt_units_count(a, p->mixed_tokens));
+        if (p->batches == 0) {
+            tt_info_line(what, "%s", mixed);
+            return;
+        }
+        (void)strncat(mixed, "; ", sizeof mixed - strlen(mixed) - 1);
+    }
+    if (p->total_ns > 0) (void)snprintf(time, sizeof time, ", %s", tt_units_ns(a, p->total_ns));
+    if (p->tokens_per_s > 0)
+        (void)snprintf(rate, sizeof rate, ": %.*f tokens/s", p->tokens_per_s < 100 ? 1 : 0,
+                       p->tokens_per_s);
+    char batches[TT_UNITS_TEXT];
+    tt_units_count(batches, p->batches);
+    if (p->tokens > 0)
+        tt_info_line(what, "%s%s tokens in %s batch%s%s%s", mixed,
+                     tt_units_count(a, p->tokens - p->mixed_tokens), batches,
+                     p->batches == 1 ? "" : "es", time, rate);
     else
-        tt_info_line(what, "%s tokens in %s batch%s", tt_units_count(tokens, p->tokens),
-                     tt_units_count(batches, p->batches), p->batches == 1 ? "" : "es");
+        tt_info_line(what, "%s batch%s without tokens%s", batches, p->batches == 1 ? "" : "es",
+                     time);
 }
 
 /* What is not in the trace; nothing where nothing is missing. */
@@ -215,6 +227,8 @@ static void print_head(const tt_info *info)
         tt_info_line("time", "unknown: the trace cannot turn ticks into time");
     phase_line("prompt", &info->summary.prompt);
     phase_line("generate", &info->summary.generate);
+    phase_line("mixed", &info->summary.mixed);
+    phase_line("warm-up", &info->summary.warmup);
     phase_line("other", &info->summary.unknown);
     tt_info_choice_text(info);
     loss_lines(info);

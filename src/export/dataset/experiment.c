@@ -57,6 +57,7 @@ static void read_prompt(prompt *p)
     for (uint32_t i = 0; i < m->n_batches && !p->unknown; i++) {
         const tt_batch *b = &m->batches[i];
         if (b->context != m->batches[0].context) continue;
+        if (b->phase == TT_PHASE_WARMUP) continue;
         if (b->phase != TT_PHASE_PROMPT) break;
         if (!b->tokens || !b->positions) p->unknown = "its tokens were not observed";
         for (uint32_t k = 0; k < b->n_tokens && !p->unknown; k++)
@@ -115,11 +116,14 @@ static tt_status count_generated(const tt_model *m, uint64_t *n, bool *known, tt
     for (uint32_t i = m->n_batches; i-- > 0 && *known;) {
         const tt_batch *b = &m->batches[i];
         uint32_t next;
+        if (b->phase == TT_PHASE_WARMUP) continue;
         memory = pass_batch(&phases, b, &next);
         if (!memory) break;
         /* The next token was sampled from a batch of the prompt when it is the last one of its
          * context before that generates, or the very last. */
-        if (b->phase == TT_PHASE_PROMPT && next != TT_NONE && next != TT_PHASE_GENERATE) continue;
+        if (b->phase == TT_PHASE_PROMPT && next != TT_NONE && next != TT_PHASE_GENERATE &&
+            next != TT_PHASE_MIXED)
+            continue;
         *known = b->phase != TT_PHASE_UNKNOWN && b->n_outputs_plus_1 != 0;
         uint64_t outputs = *known ? b->n_outputs_plus_1 - 1 : 0;
         /* Programs that score a text ask for an output at each of its tokens. */

@@ -43,7 +43,7 @@ static bool add_tensor(tt_perfetto_names *n, const tt_tensor *t)
 tt_status tt_perfetto_names_collect(tt_perfetto_names *n, const tt_model *m, tt_error *err)
 {
     bool ok = true;
-    for (unsigned i = TT_PHASE_UNKNOWN; i <= TT_PHASE_GENERATE; i++)
+    for (unsigned i = TT_PHASE_UNKNOWN; i < TT_PHASES; i++)
         ok = ok && add(n, tt_phase_name(i), false);
     for (unsigned i = TT_ORIGIN_UNKNOWN; i <= TT_ORIGIN_BUFFER; i++)
         ok = ok && add(n, tt_origin_name((tt_origin)i), false);

@@ -46,7 +46,7 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_GRAPH_RUN] = {"graph_run", TT_CELL_U32, false,
                        "the graph computation (run_id in `log --json`)"},
     [OPS_TOKEN_ID] = {"token_id", TT_CELL_U32, true, "its batch; null: outside any"},
-    [OPS_PHASE] = {"phase", TT_CELL_NAME, false, "prompt, generate or unknown"},
+    [OPS_PHASE] = {"phase", TT_CELL_NAME, false, "prompt, generate, mixed, warmup or unknown"},
     [OPS_GRAPH_ID] = {"graph_id", TT_CELL_U32, false, "the graph that was computed"},
     [OPS_NODE] = {"node", TT_CELL_U32, false, "the op's first node in it"},
     [OPS_NODES] = {"nodes", TT_CELL_U32, false, "nodes that the op computes; more than 1: fused"},

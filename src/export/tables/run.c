@@ -221,7 +221,7 @@ static const tt_column tokens_columns[TOKENS_COLUMNS] = {
     [TOKENS_IS_FIRST] = {"is_first", TT_CELL_BOOL, false,
                          "of each batch one row, the first: to count or sum batches"},
     [TOKENS_N_TOKENS] = {"n_tokens", TT_CELL_U32, false, "tokens in the batch"},
-    [TOKENS_PHASE] = {"phase", TT_CELL_NAME, false, "prompt, generate or unknown"},
+    [TOKENS_PHASE] = {"phase", TT_CELL_NAME, false, "prompt, generate, mixed, warmup or unknown"},
     [TOKENS_CONTEXT] = {"context_id", TT_CELL_U32, false, "context of the engine that computed it"},
     [TOKENS_TEXT_ID] = {"text_id", TT_CELL_I32, true, "the token's number in the vocabulary"},
     [TOKENS_TEXT] = {"text", TT_CELL_NAME, true, "its text, which may be a part of a character"},

@@ -55,7 +55,7 @@ int main(int argc, char **argv)
             program_decode(context, &token, 1);
             if (pace_us) (void)usleep(pace_us);
         }
-        program_forget(context, 0);
+        program_forget(context, 0, -1);
         if (done >= (told + 1) * batches / 10)
             (void)fprintf(stderr, "rss %ld %ld\n", done, own_kib()), told++;
         if (sequence % SEQUENCES != SEQUENCES - 1) continue;

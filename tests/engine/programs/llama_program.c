@@ -39,8 +39,9 @@ void program_open(const char *engine_dir)
 
 void *program_find(const char *name, const char *old)
 {
-    void *found = dlsym(RTLD_DEFAULT, name);
-    if (!found) found = dlsym(program_api.handle, name);
+    /* Whether the engine has it: a preloaded library may, and comes first. */
+    void *found = dlsym(program_api.handle, name);
+    if (found && dlsym(RTLD_DEFAULT, name)) found = dlsym(RTLD_DEFAULT, name);
     return found || !old ? found : program_find(old, NULL);
 }
 
@@ -149,7 +150,7 @@ void program_decode(struct tt_llama_context *context, int32_t *tokens, int32_t n
     if (code != 0) program_fail("llama_decode returned %d", (int)code);
 }
 
-void program_forget(struct tt_llama_context *context, int32_t sequence)
+void program_forget(struct tt_llama_context *context, int32_t sequence, int32_t from)
 {
     void *(*get_memory)(const struct tt_llama_context *) =
         (void *(*)(const struct tt_llama_context *))program_find("llama_get_memory", NULL);
@@ -157,8 +158,16 @@ void program_forget(struct tt_llama_context *context, int32_t sequence)
         (bool (*)(void *, int32_t, int32_t, int32_t))program_find(
             get_memory ? "llama_memory_seq_rm" : "llama_kv_cache_seq_rm", NULL);
     if (!remove) program_fail("no llama_memory_seq_rm");
-    if (!remove(get_memory ? get_memory(context) : context, sequence, -1, -1))
+    if (!remove(get_memory ? get_memory(context) : context, sequence, from, -1))
         program_fail("sequence %d cannot be removed", (int)sequence);
+}
+
+bool program_warmup(struct tt_llama_context *context, bool on)
+{
+    void (*set)(struct tt_llama_context *, bool) =
+        (void (*)(struct tt_llama_context *, bool))program_find("llama_set_warmup", NULL);
+    if (set) set(context, on);
+    return set != NULL;
 }
 
 void *program_lora_load(struct tt_llama_model *model, const char *path)
@@ -206,7 +215,7 @@ typedef struct batch {
 } batch;
 
 /* Of n rows, some or other, for rows that are no tokens. */
-static float *make_embeddings(struct tt_llama_context *context, int32_t n)
+static float *make_embeddings(struct tt_llama_context *context, int32_t n, size_t *n_embd)
 {
     struct tt_llama_model *(*model_of)(struct tt_llama_context *) =
         (struct tt_llama_model * (*)(struct tt_llama_context *))
@@ -214,7 +223,8 @@ static float *make_embeddings(struct tt_llama_context *context, int32_t n)
     int32_t (*size)(struct tt_llama_model *) =
         (int32_t(*)(struct tt_llama_model *))program_find("llama_model_n_embd", "llama_n_embd");
     if (!model_of || !size) program_fail("the size of embeddings is not known");
-    size_t values = (size_t)n * (size_t)size(model_of(context));
+    *n_embd = (size_t)size(model_of(context));
+    size_t values = (size_t)n * *n_embd;
     float *out = malloc(values * sizeof *out);
     for (size_t i = 0; out && i < values; i++)
         out[i] = (float)(i % 7) / 7;
@@ -228,8 +238,69 @@ static void print_rows(const program_row *rows, int32_t n)
         (void)printf("row %d %d", (int)rows[i].token, (int)rows[i].position);
         for (int32_t k = 0; k < rows[i].n_sequences; k++)
             (void)printf("%c%d", k ? ',' : ' ', (int)rows[i].sequences[k]);
-        (void)putchar('\n');
+        (void)printf(" %c\n", rows[i].kind);
     }
+}
+
+/* --- llama_batch_ext, in llama.cpp since 2026 --- */
+
+typedef struct embeddings {
+    const float *data;
+    size_t n_rows, n_embd;
+} embeddings;
+
+static struct {
+    void *batch; /* NULL: llama_decode is used */
+    void *(*init)(struct tt_llama_context *);
+    void (*clear)(void *);
+    int32_t (*add_token)(void *, int32_t, int32_t);
+    int32_t (*add_embd)(void *, int32_t, embeddings);
+    bool (*add_seq)(void *, int32_t, int32_t);
+    bool (*set_pos)(void *, int32_t, const int32_t *);
+    bool (*set_output)(void *, int32_t, bool);
+    int32_t (*process)(struct tt_llama_context *, int, void *);
+} ext;
+
+static void find_ext(void *member, const char *name)
+{
+    void *found = program_find(name, NULL);
+    if (!found) program_skip("the engine has no llama_process");
+    memcpy(member, &found, sizeof found);
+}
+
+void program_by_process(struct tt_llama_context *context)
+{
+    find_ext(&ext.init, "llama_batch_ext_init");
+    find_ext(&ext.clear, "llama_batch_ext_clear");
+    find_ext(&ext.add_token, "llama_batch_ext_add_token");
+    find_ext(&ext.add_embd, "llama_batch_ext_add_embd");
+    find_ext(&ext.add_seq, "llama_batch_ext_add_seq");
+    find_ext(&ext.set_pos, "llama_batch_ext_set_pos");
+    find_ext(&ext.set_output, "llama_batch_ext_set_output_logits");
+    find_ext(&ext.process, "llama_process");
+    ext.batch = ext.init(context);
+    if (!ext.batch) program_fail("no batch");
+}
+
+static void process_rows(struct tt_llama_context *context, const program_row *rows, int32_t n,
+                         const float *values, size_t n_embd)
+{
+    ext.clear(ext.batch);
+    /* What is refused leaves no row behind. */
+    if (ext.add_token(ext.batch, 1 << 20, 5) >= 0) program_fail("an impossible sequence is taken");
+    for (int32_t i = 0; i < n; i++) {
+        const program_row *r = &rows[i];
+        int32_t at = values ? ext.add_embd(ext.batch, r->sequences[0],
+                                           (embeddings){values + (size_t)i * n_embd, 1, n_embd})
+                            : ext.add_token(ext.batch, r->sequences[0], r->token);
+        if (at != i) program_fail("row %d is numbered %d", (int)i, (int)at);
+        for (int32_t k = 1; k < r->n_sequences; k++)
+            if (!ext.add_seq(ext.batch, i, r->sequences[k])) program_fail("no sequence");
+        if (!ext.set_pos(ext.batch, i, &r->position)) program_fail("no position");
+        if (!ext.set_output(ext.batch, i, r->is_output)) program_fail("no output");
+    }
+    int32_t code = ext.process(context, 1, ext.batch);
+    if (code != 0) program_fail("llama_process returned %d", (int)code);
 }
 
 void program_decode_rows(struct tt_llama_context *context, const program_row *rows, int32_t n)
@@ -249,10 +320,16 @@ void program_decode_rows(struct tt_llama_context *context, const program_row *ro
     }
     seq[n] = NULL;
     tt_abi_blob blob = {0};
-    float *embeddings = n > 0 && rows[0].token < 0 ? make_embeddings(context, n) : NULL;
-    const batch b = {n, embeddings ? NULL : token, embeddings, pos, n_seq, seq, logits};
+    size_t n_embd = 0;
+    float *values = n > 0 && rows[0].token < 0 ? make_embeddings(context, n, &n_embd) : NULL;
+    if (ext.batch) {
+        process_rows(context, rows, n, values, n_embd);
+        free(values);
+        return;
+    }
+    const batch b = {n, values ? NULL : token, values, pos, n_seq, seq, logits};
     memcpy(blob.u.bytes, &b, sizeof b);
     int32_t code = program_api.decode(context, blob);
-    free(embeddings);
+    free(values);
     if (code != 0) program_fail("llama_decode returned %d", (int)code);
 }

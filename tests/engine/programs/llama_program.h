@@ -44,8 +44,10 @@ int32_t program_greedy(struct tt_llama_context *context, int32_t row);
 /* Decodes `n` tokens behind those before, in sequence 0. */
 void program_decode(struct tt_llama_context *context, int32_t *tokens, int32_t n);
 
-/* Forgets a sequence's keys and values. */
-void program_forget(struct tt_llama_context *context, int32_t sequence);
+/* Forgets a sequence's keys and values, from this position on; -1: all. */
+void program_forget(struct tt_llama_context *context, int32_t sequence, int32_t from);
+/* Begins or ends the context's warm-up mode; false when the engine has none. */
+bool program_warmup(struct tt_llama_context *context, bool on);
 
 /* LoRA adapters: a handle, applied to a context with scale 1, or taken off. */
 void *program_lora_load(struct tt_llama_model *model, const char *path);
@@ -57,11 +59,15 @@ typedef struct program_row {
     int32_t sequences[PROGRAM_SEQUENCES_MAX];
     int32_t n_sequences;
     bool is_output;
+    char kind; /* what the program knows it to be: p of a prompt, g generated, w warm-up */
 } program_row;
 
-/* llama_decode of these rows, at most 1024; prints them first: "decode N", then for each
- * "row TOKEN POSITION SEQUENCE,SEQUENCE". When the first token is -1, all are: the rows are
- * embeddings. */
+/* Rows go to llama_process, in a batch of llama_batch_ext, from here on. Skips the test where the
+ * engine has no such functions. */
+void program_by_process(struct tt_llama_context *context);
+/* llama_decode (or llama_process) of these rows, at most 1024; prints them first: "decode N", then
+ * for each "row TOKEN POSITION SEQUENCE,SEQUENCE KIND". When the first token is -1, all are: the
+ * rows are embeddings. */
 void program_decode_rows(struct tt_llama_context *context, const program_row *rows, int32_t n);
 
 #endif

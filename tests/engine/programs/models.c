@@ -40,7 +40,7 @@ static void drop(loaded *l)
 static void decode_some(const char *step, loaded *l)
 {
     int32_t tokens[4 + GENERATED] = {1, 300, 301, 302};
-    program_forget(l->context, 0);
+    program_forget(l->context, 0, -1);
     program_decode(l->context, tokens, 4);
     for (int i = 0; i < GENERATED; i++) {
         tokens[4 + i] = program_greedy(l->context, -1);

@@ -1,6 +1,6 @@
-/* sequences ENGINE MODEL [streams]: sequences in parallel as a server has them. Prints the rows of
- * each llama_decode (see llama_program.h), "text SEQUENCE TOKEN ..." for what was generated, and
- * "piece TOKEN HEX" with the text of each token that was decoded.
+/* sequences ENGINE MODEL shared|streams [decode|process [LIBRARY]]: sequences in parallel as a
+ * server has them. Prints the rows of each llama_decode (see llama_program.h), "text SEQUENCE TOKEN
+ * ..." for what was generated, and "piece TOKEN HEX" with the text of each token that was decoded.
  *
  *   1. Four prompts in batches of N_BATCH rows, row by row from one after the other, so that
  *      they are cut by n_batch and n_ubatch: two are alike, one is longer than a batch. Their
@@ -11,9 +11,14 @@
  *      others' next tokens.
  *   4. Sequences 1 and 2 are removed and get the same prompt again, one after the other in one
  *      decode, longer than what is computed of them at once.
- *   5. Sequence 3 goes on with embeddings. */
+ *   5. Sequence 3 goes on with embeddings.
+ *   6. Sequence 0 checks a draft of which a part is rejected, and goes on.
+ *
+ * Before all that a warm-up, where the engine knows one. With `process` all of it by llama_process.
+ */
 #include "llama_program.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +35,7 @@ typedef struct sequence {
     int32_t next;     /* position of the next token */
     int32_t last_row; /* in the last decode: where its logits are */
     int32_t token;    /* generated, not yet decoded */
-    int32_t text[2 * STEPS];
+    int32_t text[4 * STEPS];
     int32_t n_text;
 } sequence;
 
@@ -54,11 +59,11 @@ static void flush(void)
     n_rows = 0;
 }
 
-static void add_row(int32_t token, int32_t position, int32_t first, int32_t n_sequences,
+static void add_row(char kind, int32_t token, int32_t position, int32_t first, int32_t n_sequences,
                     bool is_output)
 {
     program_row *r = &rows[n_rows++];
-    *r = (program_row){token, position, {0}, n_sequences, is_output};
+    *r = (program_row){token, position, {0}, n_sequences, is_output, kind};
     for (int32_t i = 0; i < n_sequences; i++)
         r->sequences[i] = first + i;
     if (token >= 0 && token < VOCABULARY_MAX) was_decoded[token] = true;
@@ -81,7 +86,7 @@ static void add_prompts(void)
             sequence *s = &all[id];
             if (s->next == s->n_prompt) continue;
             int32_t at = s->next++;
-            add_row(s->prompt[at], at, id, 1, s->next == s->n_prompt);
+            add_row('p', s->prompt[at], at, id, 1, s->next == s->n_prompt);
             any = true;
         }
     }
@@ -92,7 +97,7 @@ static void generate(int32_t steps)
 {
     for (int32_t k = 0; k < steps; k++) {
         for (int32_t id = 0; id < SEQUENCES; id++)
-            add_row(all[id].token, all[id].next++, id, 1, true);
+            add_row('g', all[id].token, all[id].next++, id, 1, true);
         flush();
     }
 }
@@ -100,13 +105,13 @@ static void generate(int32_t steps)
 /* Sequence `id` starts anew while the others go on. */
 static void replace(int32_t id, const char *text)
 {
-    program_forget(context, id);
+    program_forget(context, id, -1);
     begin(id, text);
     for (int32_t other = 0; other < SEQUENCES; other++)
-        if (other != id) add_row(all[other].token, all[other].next++, other, 1, true);
+        if (other != id) add_row('g', all[other].token, all[other].next++, other, 1, true);
     sequence *s = &all[id];
     for (; s->next < s->n_prompt; s->next++)
-        add_row(s->prompt[s->next], s->next, id, 1, s->next + 1 == s->n_prompt);
+        add_row('p', s->prompt[s->next], s->next, id, 1, s->next + 1 == s->n_prompt);
     flush();
 }
 
@@ -115,10 +120,10 @@ static void twins(const char *text)
 {
     for (int32_t id = 1; id <= 2; id++) {
         sequence *s = &all[id];
-        program_forget(context, id);
+        program_forget(context, id, -1);
         begin(id, text);
         for (; s->next < s->n_prompt; s->next++)
-            add_row(s->prompt[s->next], s->next, id, 1, s->next + 1 == s->n_prompt);
+            add_row('p', s->prompt[s->next], s->next, id, 1, s->next + 1 == s->n_prompt);
     }
     flush();
 }
@@ -127,8 +132,32 @@ static void go_on_with_embeddings(void)
 {
     sequence *s = &all[3];
     for (int32_t i = 0; i < N_UBATCH + 4; i++)
-        add_row(-1, s->next++, 3, 1, false);
+        add_row('p', -1, s->next++, 3, 1, false);
     flush();
+}
+
+/* What is rejected is gone; the token behind the last one that was accepted is generated. */
+static void check_draft(void)
+{
+    sequence *s = &all[0];
+    int32_t at = s->next, token = s->token;
+    for (int32_t i = 0; i < 4; i++)
+        add_row('g', i == 0 ? token : 7 + i, at + i, 0, 1, true);
+    flush();
+    program_forget(context, 0, at + 2);
+    add_row('g', s->token, at + 2, 0, 1, true);
+    flush();
+}
+
+static void warm_up(void)
+{
+    if (!program_warmup(context, true)) return;
+    add_row('w', 5, 0, 0, 1, true);
+    add_row('w', 6, 1, 0, 1, true);
+    program_decode_rows(context, rows, n_rows);
+    n_rows = 0;
+    (void)program_warmup(context, false);
+    program_forget(context, 0, -1);
 }
 
 static void print_results(void)
@@ -157,6 +186,9 @@ int main(int argc, char **argv)
     program_open(argv[1]);
     model = program_model(argv[2], true, true);
     context = program_context(model, &(program_sizes){1024, N_BATCH, N_UBATCH, SEQUENCES, streams});
+    if (argc > 5 && !dlopen(argv[5], RTLD_NOW | RTLD_LOCAL)) program_fail("%s", dlerror());
+    if (argc > 4 && strcmp(argv[4], "process") == 0) program_by_process(context);
+    warm_up();
     begin(0, "the river and the house were old and the road was long and nobody knew who had "
              "made them or why the people of the town went there every year when the water was "
              "high and the wind came from the sea and the light was low in the sky");
@@ -164,7 +196,7 @@ int main(int argc, char **argv)
     begin(2, "once there was a garden");
     begin(3, "what is it");
     if (!streams) {
-        add_row(all[0].prompt[0], 0, 0, SEQUENCES, false);
+        add_row('p', all[0].prompt[0], 0, 0, SEQUENCES, false);
         for (int32_t id = 0; id < SEQUENCES; id++)
             all[id].next = 1;
     }
@@ -174,6 +206,7 @@ int main(int argc, char **argv)
     generate(STEPS / 2);
     twins("the river and the house were old and the road was long and nobody knew");
     go_on_with_embeddings();
+    check_draft();
     print_results();
     program_api.context_free(context);
     program_api.model_free(model);

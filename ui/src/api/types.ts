@@ -12,7 +12,7 @@ export interface Batches {
   token: number[];
   begin_ns: (number | null)[];
   end_ns: (number | null)[];
-  phase: ("prompt" | "generate" | "unknown")[];
+  phase: ("prompt" | "generate" | "mixed" | "warmup" | "unknown")[];
   n_tokens: number[];
   /** The text of the batch's tokens; null: not observed. */
   text: (string | null)[];

@@ -17,6 +17,8 @@ export function quoted(text: string | null): string {
 export function phaseWord(phase: string): string {
   if (phase === "prompt") return "prompt";
   if (phase === "generate") return "generated";
+  if (phase === "mixed") return "prompt and generated";
+  if (phase === "warmup") return "warm-up";
   return "phase not observed";
 }
 

@@ -1,7 +1,7 @@
 // What `diff`, `diff/tokens` and `diff/pair` answer (docs/api-http.md); the first is `tensortrace
 // diff A B --json`.
 
-export type PhaseName = "prompt" | "generate" | "unknown";
+export type PhaseName = "prompt" | "generate" | "mixed" | "unknown";
 
 export interface Side {
   count: number;

@@ -48,7 +48,7 @@ function valuesOf(key: Key, typed: string, ops: () => Iterable<string>): Complet
     case "origin":
       return ["disk", "buffer"].filter((v) => v.startsWith(typed)).map((v) => value(key, v));
     case "phase":
-      return ["prompt", "generate"].filter((v) => v.startsWith(typed)).map((v) => value(key, v));
+      return ["prompt", "generate", "mixed", "warmup"].filter((v) => v.startsWith(typed)).map((v) => value(key, v));
     case "op":
       return named(key, typed, ops());
     case "tensor": {

@@ -21,7 +21,7 @@ export const EXAMPLES: Record<Key, string> = {
   op: "op:MUL_MAT",
   tensor: "tensor:*ffn* (* ? and [...] as in a shell; blk.0.ffn_up_exps.weight[3]: its expert 3)",
   origin: "origin:disk or origin:buffer",
-  phase: "phase:prompt or phase:generate",
+  phase: "phase:prompt, phase:generate, phase:mixed or phase:warmup",
   thread: "thread:0, a row for each record of that thread",
   time: "time:12ms..15.5ms, when the op began",
   dur: "dur>1ms or dur<20us",
@@ -68,7 +68,7 @@ export function fault(term: Term): string | null {
     case "origin":
       return ["disk", "buffer"].includes(value) ? null : bad;
     case "phase":
-      return ["prompt", "generate"].includes(value) ? null : bad;
+      return ["prompt", "generate", "mixed", "warmup"].includes(value) ? null : bad;
     case "time": {
       const [from, to] = range(value);
       return (from === "" || timeOf(from) !== null) && (to === "" || timeOf(to) !== null) && (from || to) ? null : bad;

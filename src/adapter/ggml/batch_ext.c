@@ -1,4 +1,4 @@
-#include "adapter/ggml/rows.h"
+#include "adapter/ggml/batch_ext.h"
 
 #include "adapter/ggml/resolve.h"
 
@@ -105,7 +105,7 @@ static noted *free_place(void)
     return list ? &list[n_list++] : NULL;
 }
 
-void tt_rows_init(const void *batch)
+void tt_batch_ext_init(const void *batch)
 {
     if (!batch) return;
     bool is_known = !any_strange();
@@ -119,7 +119,7 @@ void tt_rows_init(const void *batch)
     give_back();
 }
 
-void tt_rows_clear(const void *batch)
+void tt_batch_ext_clear(const void *batch)
 {
     bool is_known = !any_strange();
     hold();
@@ -131,7 +131,7 @@ void tt_rows_clear(const void *batch)
     give_back();
 }
 
-void tt_rows_drop(const void *batch)
+void tt_batch_ext_drop(const void *batch)
 {
     hold();
     noted *b = batch ? find(batch) : NULL;
@@ -154,9 +154,9 @@ static bool grow(void **items, size_t size, uint32_t n, uint32_t *capacity, uint
     return true;
 }
 
-void tt_rows_add(const void *batch, int32_t index, int32_t sequence, int32_t token)
+void tt_batch_ext_add(const void *batch, int32_t index, int32_t sequence, int32_t token)
 {
-    if (index < 0 && index != TT_ROWS_INVALID) return;
+    if (index < 0 && index != TT_BATCH_EXT_INVALID) return;
     hold();
     noted *b = batch ? find(batch) : NULL;
     if (b && index >= 0 && (uint32_t)index != b->n) b->is_known = false;
@@ -167,7 +167,7 @@ void tt_rows_add(const void *batch, int32_t index, int32_t sequence, int32_t tok
     give_back();
 }
 
-void tt_rows_add_sequence(const void *batch, int32_t index, int32_t sequence)
+void tt_batch_ext_add_sequence(const void *batch, int32_t index, int32_t sequence)
 {
     hold();
     noted *b = batch ? find(batch) : NULL;
@@ -191,7 +191,7 @@ static row *hold_row(const void *batch, int32_t index)
     return b && b->is_known ? &b->rows[index] : NULL;
 }
 
-void tt_rows_set_position(const void *batch, int32_t index, int32_t position)
+void tt_batch_ext_set_position(const void *batch, int32_t index, int32_t position)
 {
     row *r = hold_row(batch, index);
     if (r) {
@@ -201,7 +201,7 @@ void tt_rows_set_position(const void *batch, int32_t index, int32_t position)
     give_back();
 }
 
-void tt_rows_set_output(const void *batch, int32_t index, bool value)
+void tt_batch_ext_set_output(const void *batch, int32_t index, bool value)
 {
     row *r = hold_row(batch, index);
     if (r) r->is_output = value;
@@ -257,7 +257,7 @@ static void *copy(const noted *b, struct llama_batch_mirror *out)
     arrays a;
     uint32_t with_token = 0, with_position = 0;
     for (uint32_t i = 0; i < b->n; i++) {
-        with_token += b->rows[i].token != TT_ROWS_NO_TOKEN;
+        with_token += b->rows[i].token != TT_BATCH_EXT_NO_TOKEN;
         with_position += b->rows[i].has_position;
     }
     void *held = make_arrays(b->n, (size_t)b->n + b->n_extras, &a);
@@ -273,7 +273,7 @@ static void *copy(const noted *b, struct llama_batch_mirror *out)
     return held;
 }
 
-void *tt_rows_copy(const void *batch, struct llama_batch_mirror *out)
+void *tt_batch_ext_copy(const void *batch, struct llama_batch_mirror *out)
 {
     bool is_strange_now = any_strange();
     hold();
@@ -283,7 +283,7 @@ void *tt_rows_copy(const void *batch, struct llama_batch_mirror *out)
     return held;
 }
 
-void tt_rows_forget_locks(void)
+void tt_batch_ext_forget_locks(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     lock = fresh;

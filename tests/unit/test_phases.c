@@ -1,0 +1,353 @@
+/* What is a prompt and what is generated, by calls written by hand. Expected words are written out:
+ * a letter a row, p prompt, g generated. */
+#include "adapter/ggml/batch_ext.h"
+#include "adapter/ggml/phases.h"
+#include "tests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 64u
+
+/* A row: its sequences as digits, its position, whether an output is asked for. */
+typedef struct hand_row {
+    const char *sequences;
+    int32_t position;
+    bool is_output;
+} hand_row;
+
+static void judge_at(tt_phases *p, const hand_row *rows, uint32_t n, bool has_positions,
+                     int32_t first_position, const char *expected)
+{
+    int32_t positions[ROWS_MAX], ids[ROWS_MAX * 4];
+    uint32_t first[ROWS_MAX + 1], at = 0;
+    uint8_t outputs[ROWS_MAX], phases[ROWS_MAX];
+    char got[ROWS_MAX + 1] = "";
+    assert_true(n <= ROWS_MAX && n == strlen(expected));
+    for (uint32_t i = 0; i < n; i++) {
+        positions[i] = rows[i].position;
+        outputs[i] = rows[i].is_output;
+        first[i] = at;
+        for (const char *s = rows[i].sequences; *s; s++)
+            ids[at++] = *s - '0';
+    }
+    first[n] = at;
+    const tt_phases_rows call = {n, has_positions ? positions : NULL, first, ids, outputs};
+    tt_phases_judge(p, &call, first_position, phases);
+    for (uint32_t i = 0; i < n; i++)
+        got[i] = "?pg"[phases[i]];
+    assert_string_equal(got, expected);
+}
+
+#define JUDGE(p, expected, ...)                                                                    \
+    do {                                                                                           \
+        const hand_row rows_[] = {__VA_ARGS__};                                                    \
+        judge_at(p, rows_, sizeof rows_ / sizeof *rows_, true, -1, expected);                      \
+    } while (0)
+
+static void test_one_sequence(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "ppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 1});
+    JUDGE(&p, "g", {"0", 3, 1});
+    JUDGE(&p, "g", {"0", 4, 1});
+    /* The next turn of a chat goes on behind what was generated. */
+    JUDGE(&p, "ppp", {"0", 5, 0}, {"0", 6, 0}, {"0", 7, 1});
+    JUDGE(&p, "g", {"0", 8, 1});
+    /* The sequence starts anew: one token at 0 is a prompt. */
+    JUDGE(&p, "p", {"0", 0, 1});
+    JUDGE(&p, "g", {"0", 1, 1});
+    tt_phases_free(&p);
+}
+
+/* Three sequences of 5, 6 and 9 tokens, then six steps: 20 of prompts, 18 generated. */
+static void test_sequences_in_parallel(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pppppppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 0}, {"0", 3, 0}, {"0", 4, 1},
+          {"1", 0, 0}, {"1", 1, 0}, {"1", 2, 0});
+    /* Ends of two prompts, as many rows as sequences. */
+    JUDGE(&p, "pppp", {"1", 3, 0}, {"1", 4, 0}, {"2", 0, 0}, {"2", 1, 0});
+    JUDGE(&p, "pp", {"1", 5, 1}, {"2", 2, 0});
+    JUDGE(&p, "pppppp", {"2", 3, 0}, {"2", 4, 0}, {"2", 5, 0}, {"2", 6, 0}, {"2", 7, 0},
+          {"2", 8, 1});
+    /* Positions 5 and 6 follow each other, but in two sequences. */
+    for (int32_t i = 0; i < 6; i++)
+        JUDGE(&p, "ggg", {"0", 5 + i, 1}, {"1", 6 + i, 1}, {"2", 9 + i, 1});
+    tt_phases_free(&p);
+}
+
+static void test_mixed(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0}, {"0", 1, 1});
+    JUDGE(&p, "gppp", {"0", 2, 1}, {"1", 0, 0}, {"1", 1, 0}, {"1", 2, 0});
+    /* The last part of a prompt, one token: the part before had no output. */
+    JUDGE(&p, "gp", {"0", 3, 1}, {"1", 3, 1});
+    JUDGE(&p, "gg", {"0", 4, 1}, {"1", 4, 1});
+    assert_int_equal(tt_phases_of(2, 1, 0), TT_PHASE_MIXED);
+    assert_int_equal(tt_phases_of(2, 0, 0), TT_PHASE_PROMPT);
+    assert_int_equal(tt_phases_of(0, 2, 0), TT_PHASE_GENERATE);
+    assert_int_equal(tt_phases_of(2, 1, 1), TT_PHASE_UNKNOWN);
+    assert_int_equal(tt_phases_of(0, 0, 0), TT_PHASE_UNKNOWN);
+    tt_phases_free(&p);
+}
+
+static void test_drafts(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0}, {"0", 1, 1});
+    JUDGE(&p, "gggg", {"0", 2, 1}, {"0", 3, 1}, {"0", 4, 1}, {"0", 5, 1});
+    /* Two of them are rejected: positions go back. */
+    JUDGE(&p, "ggg", {"0", 4, 1}, {"0", 5, 1}, {"0", 6, 1});
+    JUDGE(&p, "g", {"0", 5, 1});
+    /* What was rejected is gone: position 7 follows nothing that had an output. */
+    JUDGE(&p, "p", {"0", 7, 1});
+    /* As many tokens, but an output for the last alone: more of a prompt. */
+    JUDGE(&p, "ppp", {"0", 8, 0}, {"0", 9, 0}, {"0", 10, 1});
+    tt_phases_free(&p);
+}
+
+/* The last token of the prompt is computed with the first draft. */
+static void test_draft_with_the_prompts_end(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0}, {"0", 1, 0});
+    JUDGE(&p, "ppp", {"0", 2, 1}, {"0", 3, 1}, {"0", 4, 1});
+    JUDGE(&p, "ggg", {"0", 5, 1}, {"0", 6, 1}, {"0", 7, 1});
+    JUDGE(&p, "ggg", {"0", 6, 1}, {"0", 7, 1}, {"0", 8, 1});
+    tt_phases_free(&p);
+}
+
+/* Perplexity asks for many outputs of its text, part by part: nothing is generated. */
+static void test_scoring(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    hand_row part[64];
+    char expected[65] = "";
+    for (int32_t call = 0; call < 4; call++) {
+        for (int32_t i = 0; i < 64; i++)
+            part[i] = (hand_row){"0", 64 * call + i, call > 0};
+        memset(expected, 'p', 64);
+        judge_at(&p, part, 64, true, -1, expected);
+    }
+    /* The last part is shorter. */
+    JUDGE(&p, "pp", {"0", 256, 1}, {"0", 257, 1});
+    tt_phases_free(&p);
+}
+
+static void test_shared_beginning(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "ppp", {"012", 0, 0}, {"012", 1, 0}, {"012", 2, 1});
+    JUDGE(&p, "ggg", {"0", 3, 1}, {"1", 3, 1}, {"2", 3, 1});
+    /* Sequence 3 is a copy of another, which nothing tells but its position. */
+    JUDGE(&p, "gg", {"0", 4, 1}, {"3", 4, 1});
+    JUDGE(&p, "g", {"3", 5, 1});
+    tt_phases_free(&p);
+}
+
+/* A cache that holds all of a prompt but its last token: that alone is computed. */
+static void test_cached_prompt(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 0}, {"0", 3, 1});
+    JUDGE(&p, "g", {"0", 4, 1});
+    JUDGE(&p, "g", {"0", 5, 1});
+    JUDGE(&p, "p", {"0", 3, 1});
+    JUDGE(&p, "g", {"0", 4, 1});
+    tt_phases_free(&p);
+}
+
+static void test_shift(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "ppppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 0}, {"0", 3, 0}, {"0", 4, 1});
+    JUDGE(&p, "g", {"0", 5, 1});
+    p.shifted = true;
+    JUDGE(&p, "g", {"0", 3, 1});
+    JUDGE(&p, "g", {"0", 4, 1});
+    JUDGE(&p, "p", {"0", 2, 1});
+    tt_phases_free(&p);
+}
+
+/* The engine chooses positions: it continues the sequence, wherever its memory says. */
+static void test_automatic_positions(void **state)
+{
+    tt_phases p = {0};
+    const hand_row prompt[] = {{"0", -9, 0}, {"0", -9, 0}, {"0", -9, 1}}, next[] = {{"0", -9, 1}};
+    (void)state;
+    judge_at(&p, prompt, 3, false, 0, "ppp");
+    judge_at(&p, next, 1, false, 3, "g");
+    judge_at(&p, next, 1, false, -1, "g");
+    judge_at(&p, next, 1, false, 5, "g");
+    /* The memory was emptied. */
+    judge_at(&p, next, 1, false, 0, "p");
+    tt_phases_free(&p);
+}
+
+static void test_impossible_sequences(void **state)
+{
+    tt_phases p = {0};
+    const uint32_t first[] = {0, 1};
+    const int32_t position = 0;
+    const uint8_t output = 1;
+    (void)state;
+    for (int32_t id = -1; id < 1 << 30; id += 1 << 29) {
+        uint8_t phase = 9;
+        tt_phases_judge(&p, &(tt_phases_rows){1, &position, first, &id, &output}, -1, &phase);
+        assert_int_equal(phase, TT_PHASE_UNKNOWN);
+    }
+    tt_phases_free(&p);
+}
+
+static void test_unknown_sequences(void **state)
+{
+    static const struct {
+        int32_t positions[4];
+        uint32_t n, n_outputs_plus_1;
+        uint8_t phase;
+    } batches[] = {
+        {{0, 1, 2}, 3, 2, TT_PHASE_PROMPT},
+        {{3}, 1, 2, TT_PHASE_GENERATE},
+        {{4}, 1, 2, TT_PHASE_GENERATE},
+        {{5, 6, 7}, 3, 2, TT_PHASE_PROMPT},    /* one run, an output for the last */
+        {{8, 9, 10}, 3, 4, TT_PHASE_UNKNOWN},  /* a draft, or a text that is scored */
+        {{0, 1, 0, 1}, 4, 3, TT_PHASE_PROMPT}, /* two prompts */
+        {{0, 1, 2, 3}, 4, 1, TT_PHASE_PROMPT}, /* no output */
+        {{4}, 1, 2, TT_PHASE_PROMPT},          /* so more of it */
+        {{0, 1, 0, 1}, 4, 3, TT_PHASE_PROMPT},
+        {{2, 2}, 2, 3, TT_PHASE_GENERATE},
+        {{3, 3}, 2, 3, TT_PHASE_GENERATE},
+        {{4, 9}, 2, 3, TT_PHASE_UNKNOWN}, /* 9 follows nothing */
+        {{5, 5}, 2, 3, TT_PHASE_UNKNOWN}, /* two rows cannot follow one */
+        {{20}, 1, 2, TT_PHASE_UNKNOWN},
+        {{0}, 1, 2, TT_PHASE_PROMPT},
+    };
+    tt_phases p = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
+        assert_int_equal(
+            tt_phases_guess(&p, batches[i].positions, batches[i].n, batches[i].n_outputs_plus_1),
+            batches[i].phase);
+    assert_int_equal(tt_phases_guess(&p, NULL, 3, 2), TT_PHASE_UNKNOWN);
+    tt_phases_free(&p);
+}
+
+/* --- opaque batches --- */
+
+static char p_batch_address[2]; /* where a batch could be */
+
+static void test_rows(void **state)
+{
+    const void *b = &p_batch_address;
+    struct llama_batch_mirror m;
+    (void)state;
+    assert_null(tt_batch_ext_copy(b, &m));
+    tt_batch_ext_init(b);
+    tt_batch_ext_add(b, 0, 2, 7);
+    tt_batch_ext_add(b, 1, 2, 8);
+    tt_batch_ext_add_sequence(b, 0, 3);
+    tt_batch_ext_add_sequence(b, 0, 3);
+    tt_batch_ext_add_sequence(b, 0, 2);
+    tt_batch_ext_set_output(b, 1, true);
+    void *held = tt_batch_ext_copy(b, &m);
+    assert_non_null(held);
+    assert_int_equal(m.n_tokens, 2);
+    assert_true(m.token[0] == 7 && m.token[1] == 8 && !m.pos);
+    assert_true(m.n_seq_id[0] == 2 && m.seq_id[0][0] == 2 && m.seq_id[0][1] == 3);
+    assert_true(m.n_seq_id[1] == 1 && m.seq_id[1][0] == 2);
+    assert_true(!m.logits[0] && m.logits[1]);
+    free(held);
+    tt_batch_ext_set_position(b, 0, 4);
+    tt_batch_ext_set_position(b, 1, 5);
+    /* A row that is no token is kept by the engine and makes it refuse the batch; a sequence that
+     * cannot be and a full batch leave no row. */
+    tt_batch_ext_add(b, -3, 99, 5);
+    tt_batch_ext_add(b, -1, 0, 5);
+    held = tt_batch_ext_copy(b, &m);
+    assert_true(held && m.n_tokens == 2 && m.pos && m.pos[0] == 4 && m.pos[1] == 5);
+    free(held);
+    tt_batch_ext_add(b, TT_BATCH_EXT_INVALID, 0, 5);
+    tt_batch_ext_add(b, 3, 0, TT_BATCH_EXT_NO_TOKEN);
+    held = tt_batch_ext_copy(b, &m);
+    assert_true(held && m.n_tokens == 4 && !m.token && !m.pos);
+    free(held);
+    tt_batch_ext_clear(b);
+    held = tt_batch_ext_copy(b, &m);
+    assert_true(held && m.n_tokens == 0);
+    free(held);
+    tt_batch_ext_drop(b);
+    assert_null(tt_batch_ext_copy(b, &m));
+}
+
+/* The engine numbers rows otherwise than noted: some other function has added one. */
+static void test_rows_that_are_not_known(void **state)
+{
+    const void *b = &p_batch_address;
+    struct llama_batch_mirror m;
+    (void)state;
+    tt_batch_ext_init(b);
+    tt_batch_ext_add(b, 0, 0, 7);
+    tt_batch_ext_add(b, 2, 0, 8);
+    assert_null(tt_batch_ext_copy(b, &m));
+    tt_batch_ext_clear(b);
+    tt_batch_ext_add(b, 0, 0, 7);
+    tt_batch_ext_set_output(b, 1, true);
+    assert_null(tt_batch_ext_copy(b, &m));
+    tt_batch_ext_clear(b);
+    void *held = tt_batch_ext_copy(b, &m);
+    assert_non_null(held);
+    free(held);
+    tt_batch_ext_drop(b);
+}
+
+/* More than is kept of all batches together: not known, and nothing else suffers. */
+static void test_rows_are_bounded(void **state)
+{
+    const void *b = &p_batch_address, *other = (const char *)&p_batch_address + 1;
+    struct llama_batch_mirror m;
+    (void)state;
+    tt_batch_ext_init(b);
+    for (int32_t i = 0; i < (1 << 20) + 1; i++)
+        tt_batch_ext_add(b, i, 0, 7);
+    assert_null(tt_batch_ext_copy(b, &m));
+    tt_batch_ext_drop(b);
+    tt_batch_ext_init(other);
+    tt_batch_ext_add(other, 0, 0, 7);
+    void *held = tt_batch_ext_copy(other, &m);
+    assert_true(held && m.n_tokens == 1);
+    free(held);
+    tt_batch_ext_drop(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_sequence),
+        cmocka_unit_test(test_sequences_in_parallel),
+        cmocka_unit_test(test_mixed),
+        cmocka_unit_test(test_drafts),
+        cmocka_unit_test(test_draft_with_the_prompts_end),
+        cmocka_unit_test(test_scoring),
+        cmocka_unit_test(test_shared_beginning),
+        cmocka_unit_test(test_cached_prompt),
+        cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_automatic_positions),
+        cmocka_unit_test(test_impossible_sequences),
+        cmocka_unit_test(test_unknown_sequences),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows_that_are_not_known),
+        cmocka_unit_test(test_rows_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
