@@ -23,11 +23,14 @@ typedef enum tt_library_role {
     TT_LIBRARY_BASE = 4,     /* tensors, graphs, the scheduler */
     TT_LIBRARY_CPU = 8,      /* one CPU variant */
     TT_LIBRARY_BACKEND = 16, /* any other backend: BLAS, GPU, RPC */
-    TT_LIBRARY_OTHER = 32
+    TT_LIBRARY_OTHER = 32,
+    /* A Python wheel's module, say, with all of llama.cpp linked into it. */
+    TT_LIBRARY_ALL = TT_LIBRARY_LLAMA | TT_LIBRARY_GGML | TT_LIBRARY_BASE | TT_LIBRARY_CPU
 } tt_library_role;
 
 typedef struct tt_probe_library {
     char file[NAME_MAX + 1];
+    char dir[PATH_MAX]; /* the engine's folder, or another one with its backends */
     tt_library_role role;
     tt_elf_file *elf; /* owned by the probe */
     bool uses_openmp;
@@ -36,7 +39,12 @@ typedef struct tt_probe_library {
     bool is_chosen; /* the CPU library the engine takes here */
 } tt_probe_library;
 
-typedef enum tt_mode { TT_MODE_NONE = 0, TT_MODE_CALLBACK, TT_MODE_HOOK } tt_mode;
+typedef enum tt_mode {
+    TT_MODE_NONE = 0,
+    TT_MODE_CALLBACK,
+    TT_MODE_HOOK,
+    TT_MODE_UNKNOWN /* the engine does not load here, and its CPU library is not in its folder */
+} tt_mode;
 
 typedef struct tt_probe_hook {
     const char *name;                /* owned by the probe */
@@ -71,7 +79,8 @@ typedef struct tt_engine_probe {
     size_t n_findings;
 } tt_engine_probe;
 
-/* Examines the libraries in engine->dir; asks the engine itself in a child
+/* Examines the libraries in engine->dir, and those beside the CPU library that the engine takes,
+ * which may lie elsewhere; asks the engine itself in a child
  * process unless `ask` is false. The result (large: on the heap) is freed with
  * tt_engine_probe_free. */
 tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe **out,
@@ -80,7 +89,7 @@ void tt_engine_probe_free(tt_engine_probe *probe);
 
 /* What a library is, by its file name. */
 tt_library_role tt_library_role_of(const char *file);
-const char *tt_library_role_name(tt_library_role role); /* "llama", "cpu", ... */
-const char *tt_mode_name(tt_mode mode);                 /* "hook", "callback", "none" */
+const char *tt_library_role_name(tt_library_role role); /* "llama", "cpu", "all", ... */
+const char *tt_mode_name(tt_mode mode);                 /* "hook", "callback", "none", "unknown" */
 
 #endif
