@@ -1,6 +1,7 @@
 #include "runner/engine_ask.h"
 
 #include "base/clock.h"
+#include "base/ggml_layout.h"
 #include "runner/engine_load.h"
 
 #include <dirent.h>
@@ -78,11 +79,22 @@ static void *open_named(const tt_engine *engine, const char *start)
     return path[0] ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
 }
 
+typedef size_t (*overhead_of)(void);
+typedef void *(*name_setter)(void *tensor, const char *name);
+
+static void tell_layout(FILE *out, overhead_of overhead, name_setter set_name)
+{
+    if (!overhead) return;
+    fprintf(out, "tensor_overhead=%zu\n", overhead());
+    fprintf(out, "name_bytes=%u\n", tt_ggml_name_bytes(overhead(), set_name));
+}
+
 /* An engine without libllama (whisper.cpp, a program of its own): ggml alone. */
 static void tell_ggml(FILE *out, const tt_engine *engine)
 {
     void *base = open_named(engine, "libggml-base");
-    size_t (*overhead)(void) = NULL;
+    overhead_of overhead = NULL;
+    name_setter set_name = NULL;
     void (*load_backends)(void) = NULL;
     if (!base) {
         const char *why = dlerror();
@@ -91,9 +103,10 @@ static void tell_ggml(FILE *out, const tt_engine *engine)
     }
     void *registry = open_named(engine, "libggml.");
     *(void **)&overhead = dlsym(base, "ggml_tensor_overhead");
+    *(void **)&set_name = dlsym(base, "ggml_set_name");
     if (registry) *(void **)&load_backends = dlsym(registry, "ggml_backend_load_all");
     tell(out, "loaded", "1");
-    if (overhead) fprintf(out, "tensor_overhead=%zu\n", overhead());
+    tell_layout(out, overhead, set_name);
     (void)fflush(out);
     if (load_backends) load_backends();
 }
@@ -117,7 +130,7 @@ static void child(FILE *out, const tt_engine *engine)
         if (api.llama_version) tell(out, "llama_version", api.llama_version());
         if (api.ggml_version) tell(out, "ggml_version", api.ggml_version());
         if (api.ggml_commit) tell(out, "ggml_commit", api.ggml_commit());
-        if (api.tensor_overhead) fprintf(out, "tensor_overhead=%zu\n", api.tensor_overhead());
+        tell_layout(out, api.tensor_overhead, api.set_name);
     }
     if (!find_cpu(cpu)) return;
     tell(out, "cpu_path", cpu);
@@ -144,6 +157,7 @@ static void take_line(tt_engine_answer *a, char *line)
     if (!strcmp(line, "ggml_commit")) take(a->ggml_commit, sizeof a->ggml_commit, value);
     if (!strcmp(line, "cpu_path")) take(a->cpu_path, sizeof a->cpu_path, value);
     if (!strcmp(line, "tensor_overhead")) a->tensor_overhead = strtoul(value, NULL, 10);
+    if (!strcmp(line, "name_bytes")) a->name_bytes = strtoul(value, NULL, 10);
     char *file = strchr(value, ' ');
     if (!strcmp(line, "score") && file && a->n_scores < TT_ENGINE_ANSWER_SCORES) {
         tt_engine_score *s = &a->scores[a->n_scores++];

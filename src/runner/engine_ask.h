@@ -24,6 +24,7 @@ typedef struct tt_engine_answer {
     char ggml_commit[64];
     char cpu_path[PATH_MAX]; /* the CPU library that stayed loaded, wherever it was found */
     size_t tensor_overhead;  /* ggml_tensor_overhead(), bytes; 0 unknown */
+    size_t name_bytes;       /* room for a tensor's name; 0: its layout is not known */
     tt_engine_score scores[TT_ENGINE_ANSWER_SCORES];
     size_t n_scores;
 } tt_engine_answer;

@@ -59,6 +59,7 @@ static const function functions[] = {
     {AT(ggml_version), "ggml_version", NULL, true},
     {AT(ggml_commit), "ggml_commit", NULL, true},
     {AT(tensor_overhead), "ggml_tensor_overhead", NULL, true},
+    {AT(set_name), "ggml_set_name", NULL, true},
 };
 
 /* The global scope first: a preloaded library that interposes the name is in

@@ -72,6 +72,7 @@ typedef struct tt_engine_api {
     const char *(*ggml_version)(void);
     const char *(*ggml_commit)(void);
     size_t (*tensor_overhead)(void);
+    void *(*set_name)(void *tensor, const char *name);
 } tt_engine_api;
 
 /* Loads the engine's libraries into this process and resolves *api. Backends in

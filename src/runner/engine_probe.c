@@ -1,5 +1,7 @@
 #include "runner/engine_probe.h"
 
+#include "base/ggml_layout.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <stdarg.h>
@@ -363,12 +365,12 @@ static void choose_mode(tt_engine_probe *p)
 static void check_layout(tt_engine_probe *p)
 {
     size_t overhead = p->answer.tensor_overhead;
-    p->is_layout_known = overhead == 0 || overhead == TT_TENSOR_OVERHEAD;
+    p->is_layout_known = overhead == 0 || p->answer.name_bytes > 0;
     if (!p->is_layout_known)
         find(p, true,
              "ggml_tensor_overhead() is %zu bytes, not %u: struct ggml_tensor has another layout, "
              "tracing is refused",
-             overhead, TT_TENSOR_OVERHEAD);
+             overhead, TT_GGML_TENSOR_OVERHEAD);
     for (size_t i = 0; i < p->n_libraries; i++)
         if (p->libraries[i].role == TT_LIBRARY_BACKEND)
             find(p, false,

@@ -12,11 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* sizeof(struct ggml_tensor) that the hooks know, and the object header that
- * ggml_tensor_overhead() adds. */
-#define TT_TENSOR_SIZE 336u
-#define TT_TENSOR_OVERHEAD (TT_TENSOR_SIZE + 32u)
-
 typedef enum tt_library_role {
     TT_LIBRARY_LLAMA = 1,
     TT_LIBRARY_GGML = 2,     /* the registry of backends */
@@ -74,7 +69,7 @@ typedef struct tt_engine_probe {
     tt_probe_hook hooks[TT_PROBE_HOOKS];
     size_t n_hooks;
     tt_mode mode;
-    bool is_layout_known; /* struct ggml_tensor has the size the hooks expect (or it is unknown) */
+    bool is_layout_known; /* struct ggml_tensor is one the hooks can read (or nothing is known) */
     tt_probe_finding findings[TT_PROBE_FINDINGS]; /* what is missing and what that costs */
     size_t n_findings;
 } tt_engine_probe;

@@ -55,9 +55,12 @@ static void print_engine(const tt_doctor *d, FILE *out)
             !p->cpu               ? "unknown"
             : p->cpu->uses_openmp ? "OpenMP"
                                   : "ggml's own");
+    char name[24] = "";
+    if (p->answer.name_bytes) (void)snprintf(name, sizeof name, "%zu", p->answer.name_bytes);
     if (p->answer.tensor_overhead)
-        fprintf(out, "  ggml_tensor  %s (%zu bytes with its header)\n",
-                p->is_layout_known ? "layout known" : "layout unknown", p->answer.tensor_overhead);
+        fprintf(out, "  ggml_tensor  %s (%zu bytes with its header%s%s)\n",
+                p->is_layout_known ? "layout known" : "layout unknown", p->answer.tensor_overhead,
+                name[0] ? ", names of " : "", name);
     if (p->answer.system_info[0]) fprintf(out, "  system info  %s\n", p->answer.system_info);
 }
 
