@@ -101,16 +101,18 @@ static const char *obstacle(const tt_doctor *d)
     if (p && p->mode == TT_MODE_NONE)
         return "the engine offers no hook; use a build with shared libraries "
                "(BUILD_SHARED_LIBS=ON)";
+    if (p && !d->program && d->engine.llama[0] && p->answer.failure[0]) return p->answer.failure;
     if (p && !p->is_layout_known)
         return "the engine's struct ggml_tensor has a layout this version does not know";
     if (!d->has_hook) return d->hook_problem;
-    return d->host.has_shm ? NULL : "/dev/shm cannot be used";
+    return d->host.has_shm || d->host.has_tmp ? NULL : "neither /dev/shm nor /tmp can be used";
 }
 
 static void judge(tt_doctor *d)
 {
     const char *no = obstacle(d);
-    bool is_refused = d->program && d->program->verdict == TT_PROGRAM_NO;
+    bool is_refused = (d->program && d->program->verdict == TT_PROGRAM_NO) ||
+                      (d->probe && !d->probe->is_layout_known);
     d->mode = d->probe && !is_refused         ? tt_mode_name(d->probe->mode)
               : needs_engine(d) || is_refused ? "none"
                                               : "unknown";
@@ -119,6 +121,10 @@ static void judge(tt_doctor *d)
         (void)snprintf(d->verdict, sizeof d->verdict, "Tracing cannot work: %s.", no);
     else if (d->program && d->program->verdict == TT_PROGRAM_LATE)
         (void)snprintf(d->verdict, sizeof d->verdict, "Tracing may work: %s.", d->program->why);
+    else if (d->probe && d->probe->mode == TT_MODE_UNKNOWN)
+        (void)snprintf(d->verdict, sizeof d->verdict,
+                       "Tracing may work: the engine could not be asked, and its CPU library was "
+                       "not found.");
     else
         (void)snprintf(d->verdict, sizeof d->verdict, "Tracing can work, in %s mode.", d->mode);
 }

@@ -1,6 +1,7 @@
 #include "runner/engine_ask.h"
 
 #include "base/clock.h"
+#include "base/ggml_layout.h"
 #include "runner/engine_load.h"
 
 #include <dirent.h>
@@ -29,64 +30,92 @@ static void tell(FILE *out, const char *key, const char *value)
     (void)fputc('\n', out);
 }
 
-/* ggml opens every variant to score it and keeps the best: the one still mapped. */
-static void tell_cpu_file(FILE *out, const tt_engine *engine)
+static bool is_cpu_file(const char *file)
 {
-    char line[PATH_MAX + 128];
-    FILE *maps = fopen("/proc/self/maps", "re");
-    if (!maps) return;
-    size_t n = strlen(engine->dir);
-    while (fgets(line, sizeof line, maps)) {
-        char *path = strchr(line, '/');
-        if (!path || strncmp(path, engine->dir, n) != 0 || path[n] != '/') continue;
-        path[strcspn(path, "\n")] = '\0';
-        if (strncmp(path + n + 1, "libggml-cpu", 11) != 0) continue;
-        tell(out, "cpu_file", path + n + 1);
-        break;
-    }
-    (void)fclose(maps);
+    return strncmp(file, "libggml-cpu", 11) == 0 && strstr(file, ".so");
 }
 
-static void tell_scores(FILE *out, const tt_engine *engine, const char *const *files, size_t n)
+/* ggml opens every variant to score it and keeps the best: the one still mapped. Where it looks
+ * was decided when it was built, or by the environment. */
+static bool find_cpu(char path[PATH_MAX])
 {
-    for (size_t i = 0; i < n; i++) {
+    char line[PATH_MAX + 128];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        char *at = strchr(line, '/');
+        if (!at) continue;
+        at[strcspn(at, "\n")] = '\0';
+        found = is_cpu_file(strrchr(at, '/') + 1);
+        if (found) (void)snprintf(path, PATH_MAX, "%s", at);
+    }
+    if (maps) (void)fclose(maps);
+    return found;
+}
+
+static void tell_scores(FILE *out, const char *dir)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
         char path[PATH_MAX + NAME_MAX + 2];
-        (void)snprintf(path, sizeof path, "%s/%s", engine->dir, files[i]);
+        if (!is_cpu_file(e->d_name)) continue;
+        (void)snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         int (*score)(void) = NULL;
         if (handle) *(void **)&score = dlsym(handle, "ggml_backend_score");
-        if (score) fprintf(out, "score=%d %s\n", score(), files[i]);
+        if (score) fprintf(out, "score=%d %s\n", score(), e->d_name);
     }
+    if (d) (void)closedir(d);
+}
+
+static void *open_named(const tt_engine *engine, const char *start)
+{
+    char path[PATH_MAX + NAME_MAX + 2] = "";
+    DIR *d = opendir(engine->dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strncmp(e->d_name, start, strlen(start)) == 0 && strstr(e->d_name, ".so"))
+            (void)snprintf(path, sizeof path, "%s/%s", engine->dir, e->d_name);
+    if (d) (void)closedir(d);
+    return path[0] ? dlopen(path, RTLD_NOW | RTLD_GLOBAL) : NULL;
+}
+
+typedef size_t (*overhead_of)(void);
+typedef void *(*name_setter)(void *tensor, const char *name);
+
+static void tell_layout(FILE *out, overhead_of overhead, name_setter set_name)
+{
+    if (!overhead) return;
+    fprintf(out, "tensor_overhead=%zu\n", overhead());
+    fprintf(out, "name_bytes=%u\n", tt_ggml_name_bytes(overhead(), set_name));
 }
 
 /* An engine without libllama (whisper.cpp, a program of its own): ggml alone. */
 static void tell_ggml(FILE *out, const tt_engine *engine)
 {
-    char path[PATH_MAX + NAME_MAX + 2] = "";
-    DIR *d = opendir(engine->dir);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (strncmp(e->d_name, "libggml-base", 12) == 0)
-            (void)snprintf(path, sizeof path, "%s/%s", engine->dir, e->d_name);
-    if (d) (void)closedir(d);
-    if (!path[0]) {
-        tell(out, "failure", "no libggml-base in its folder");
+    void *base = open_named(engine, "libggml-base");
+    overhead_of overhead = NULL;
+    name_setter set_name = NULL;
+    void (*load_backends)(void) = NULL;
+    if (!base) {
+        const char *why = dlerror();
+        tell(out, "failure", why ? why : "no libggml-base in its folder");
         return;
     }
-    void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    if (!handle) {
-        tell(out, "failure", dlerror());
-        return;
-    }
-    size_t (*overhead)(void) = NULL;
-    *(void **)&overhead = dlsym(handle, "ggml_tensor_overhead");
+    void *registry = open_named(engine, "libggml.");
+    *(void **)&overhead = dlsym(base, "ggml_tensor_overhead");
+    *(void **)&set_name = dlsym(base, "ggml_set_name");
+    if (registry) *(void **)&load_backends = dlsym(registry, "ggml_backend_load_all");
     tell(out, "loaded", "1");
-    if (overhead) fprintf(out, "tensor_overhead=%zu\n", overhead());
+    tell_layout(out, overhead, set_name);
+    (void)fflush(out);
+    if (load_backends) load_backends();
 }
 
-static void child(FILE *out, const tt_engine *engine, const char *const *files, size_t n)
+static void child(FILE *out, const tt_engine *engine)
 {
     static tt_engine_log log;
     static tt_engine_api api;
+    char cpu[PATH_MAX];
     tt_error err;
     if (!engine->llama[0]) {
         tell_ggml(out, engine);
@@ -97,14 +126,17 @@ static void child(FILE *out, const tt_engine *engine, const char *const *files, 
             return;
         }
         tell(out, "loaded", "1");
-        tell_cpu_file(out, engine);
         if (api.print_system_info) tell(out, "system_info", api.print_system_info());
+        if (api.llama_version) tell(out, "llama_version", api.llama_version());
         if (api.ggml_version) tell(out, "ggml_version", api.ggml_version());
         if (api.ggml_commit) tell(out, "ggml_commit", api.ggml_commit());
-        if (api.tensor_overhead) fprintf(out, "tensor_overhead=%zu\n", api.tensor_overhead());
+        tell_layout(out, api.tensor_overhead, api.set_name);
     }
+    if (!find_cpu(cpu)) return;
+    tell(out, "cpu_path", cpu);
     (void)fflush(out);
-    tell_scores(out, engine, files, n);
+    *strrchr(cpu, '/') = '\0';
+    tell_scores(out, cpu);
 }
 
 static void take(char *to, size_t n, const char *value)
@@ -120,10 +152,12 @@ static void take_line(tt_engine_answer *a, char *line)
     if (!strcmp(line, "loaded")) a->loaded = true;
     if (!strcmp(line, "failure")) take(a->failure, sizeof a->failure, value);
     if (!strcmp(line, "system_info")) take(a->system_info, sizeof a->system_info, value);
+    if (!strcmp(line, "llama_version")) take(a->llama_version, sizeof a->llama_version, value);
     if (!strcmp(line, "ggml_version")) take(a->ggml_version, sizeof a->ggml_version, value);
     if (!strcmp(line, "ggml_commit")) take(a->ggml_commit, sizeof a->ggml_commit, value);
-    if (!strcmp(line, "cpu_file")) take(a->cpu_file, sizeof a->cpu_file, value);
+    if (!strcmp(line, "cpu_path")) take(a->cpu_path, sizeof a->cpu_path, value);
     if (!strcmp(line, "tensor_overhead")) a->tensor_overhead = strtoul(value, NULL, 10);
+    if (!strcmp(line, "name_bytes")) a->name_bytes = strtoul(value, NULL, 10);
     char *file = strchr(value, ' ');
     if (!strcmp(line, "score") && file && a->n_scores < TT_ENGINE_ANSWER_SCORES) {
         tt_engine_score *s = &a->scores[a->n_scores++];
@@ -152,7 +186,7 @@ static bool read_all(int fd, char *text, size_t n, size_t *size)
     return true;
 }
 
-static void be_child(int fd, const tt_engine *engine, const char *const *files, size_t n)
+static void be_child(int fd, const tt_engine *engine)
 {
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
@@ -164,13 +198,12 @@ static void be_child(int fd, const tt_engine *engine, const char *const *files, 
     }
     FILE *out = fdopen(fd, "w");
     if (!out) _exit(1);
-    child(out, engine, files, n);
+    child(out, engine);
     (void)fflush(out);
     _exit(0);
 }
 
-void tt_engine_ask(const tt_engine *engine, const char *const *cpu_files, size_t n_cpu_files,
-                   tt_engine_answer *answer)
+void tt_engine_ask(const tt_engine *engine, tt_engine_answer *answer)
 {
     static char text[ANSWER_MAX + 1];
     int pipes[2], status = 0;
@@ -181,7 +214,7 @@ void tt_engine_ask(const tt_engine *engine, const char *const *cpu_files, size_t
         return;
     }
     pid_t pid = fork();
-    if (pid == 0) be_child(pipes[1], engine, cpu_files, n_cpu_files);
+    if (pid == 0) be_child(pipes[1], engine);
     (void)close(pipes[1]);
     bool in_time = pid > 0 && read_all(pipes[0], text, ANSWER_MAX, &size);
     (void)close(pipes[0]);

@@ -19,18 +19,19 @@ typedef struct tt_engine_answer {
     bool loaded;            /* the engine could be loaded */
     char failure[320];      /* why not */
     char system_info[1024]; /* llama_print_system_info; "" unknown, as below */
+    char llama_version[64];
     char ggml_version[64];
     char ggml_commit[64];
-    char cpu_file[NAME_MAX + 1]; /* the CPU library that stayed loaded */
-    size_t tensor_overhead;      /* ggml_tensor_overhead(), bytes; 0 unknown */
+    char cpu_path[PATH_MAX]; /* the CPU library that stayed loaded, wherever it was found */
+    size_t tensor_overhead;  /* ggml_tensor_overhead(), bytes; 0 unknown */
+    size_t name_bytes;       /* room for a tensor's name; 0: its layout is not known */
     tt_engine_score scores[TT_ENGINE_ANSWER_SCORES];
     size_t n_scores;
 } tt_engine_answer;
 
-/* Asks. `cpu_files` are the names of the CPU variants in the engine's folder.
+/* Asks. Scores are of the CPU variants in the folder of the one that stayed loaded.
  * Takes as long as the engine needs to load, 30 s at most. Not for processes
  * with several threads: the child of a fork goes on to allocate. */
-void tt_engine_ask(const tt_engine *engine, const char *const *cpu_files, size_t n_cpu_files,
-                   tt_engine_answer *answer);
+void tt_engine_ask(const tt_engine *engine, tt_engine_answer *answer);
 
 #endif

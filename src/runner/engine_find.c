@@ -12,12 +12,14 @@
 
 #if defined(__aarch64__)
 #define NPM_BINS "bins/linux-arm64"
+#define MULTIARCH "lib/aarch64-linux-gnu"
 #else
 #define NPM_BINS "bins/linux-x64"
+#define MULTIARCH "lib/x86_64-linux-gnu"
 #endif
 
 /* Where the libraries lie below a folder somebody names. */
-static const char *const below[] = {"", NPM_BINS, "bin", "build/bin", "lib", "lib64"};
+static const char *const below[] = {"", NPM_BINS, "bin", "build/bin", "lib", "lib64", MULTIARCH};
 
 /* A build tree is at most this deep: build/src/cli below the source tree. */
 #define PARENTS_MAX 3
@@ -105,9 +107,9 @@ static void find_release(tt_engine *e)
     if (!infix) return;
     infix++;
     const char *so = strstr(infix, ".so");
-    if (so)
-        (void)snprintf(e->release, sizeof e->release, "%.*s", (int)(so - infix), infix);
-    else if (strncmp(infix, "so.", 3) == 0)
+    if (so) (void)snprintf(e->release, sizeof e->release, "%.*s", (int)(so - infix), infix);
+    /* A number alone ("libllama.so.0") is that of the interface. */
+    else if (strncmp(infix, "so.", 3) == 0 && strchr(infix + 3, '.'))
         (void)snprintf(e->release, sizeof e->release, "%s", infix + 3);
 }
 
@@ -136,7 +138,7 @@ static tt_status find_named(const char *dir, const char *who, tt_engine_source s
     return tt_error_set(
         err, TT_E_NOT_FOUND, TT_NO_OFFSET,
         "%s names %.200s, but %s (looked for libllama*.so there and in bin, "
-        "lib, build/bin, " NPM_BINS ")",
+        "lib, lib64, " MULTIARCH ", build/bin, " NPM_BINS ")",
         who, dir, access(dir, F_OK) ? "there is no such folder" : "it has no llama.cpp libraries");
 }
 

@@ -55,9 +55,11 @@ static const function functions[] = {
     {AT(load_backends_from), "ggml_backend_load_all_from_path", NULL, true},
     {AT(load_backends), "ggml_backend_load_all", NULL, true},
     {AT(backend_count), "ggml_backend_reg_count", NULL, true},
+    {AT(llama_version), "llama_version", NULL, true},
     {AT(ggml_version), "ggml_version", NULL, true},
     {AT(ggml_commit), "ggml_commit", NULL, true},
     {AT(tensor_overhead), "ggml_tensor_overhead", NULL, true},
+    {AT(set_name), "ggml_set_name", NULL, true},
 };
 
 /* The global scope first: a preloaded library that interposes the name is in
@@ -85,8 +87,9 @@ static tt_status resolve_all(const tt_engine *engine, tt_engine_api *api, tt_err
 }
 
 /* Loads what a library needs out of its own folder first, for libraries that
- * were moved away from the folder their run path names. */
-static void load_neighbours(const char *dir, const char *path, int depth)
+ * were moved away from the folder their run path names. `why` gets the first failure's
+ * reason: those after it only say that this one is missing. */
+static void load_neighbours(const char *dir, const char *path, int depth, char why[256])
 {
     tt_elf_file *elf = NULL;
     if (depth == NEIGHBOUR_DEPTH_MAX || tt_elf_open(path, &elf, NULL) != TT_OK) return;
@@ -94,8 +97,12 @@ static void load_neighbours(const char *dir, const char *path, int depth)
         char neighbour[PATH_MAX + NAME_MAX + 2];
         (void)snprintf(neighbour, sizeof neighbour, "%s/%s", dir, tt_elf_needed(elf, i));
         if (access(neighbour, R_OK) != 0) continue;
-        load_neighbours(dir, neighbour, depth + 1);
-        (void)dlopen(neighbour, RTLD_NOW | RTLD_GLOBAL);
+        /* Already here, from elsewhere: the C library, which a folder of a distribution has too. */
+        if (dlopen(tt_elf_needed(elf, i), RTLD_NOW | RTLD_NOLOAD)) continue;
+        load_neighbours(dir, neighbour, depth + 1, why);
+        if (dlopen(neighbour, RTLD_NOW | RTLD_GLOBAL)) continue;
+        const char *reason = dlerror();
+        if (!why[0] && reason) (void)snprintf(why, 256, "%s", reason);
     }
     tt_elf_close(elf);
 }
@@ -104,12 +111,15 @@ static void *open_llama(const tt_engine *engine, tt_error *err)
 {
     void *handle = dlopen(engine->llama, RTLD_NOW | RTLD_GLOBAL);
     if (handle) return handle;
-    load_neighbours(engine->dir, engine->llama, 0);
+    char first[256] = "";
+    load_neighbours(engine->dir, engine->llama, 0, first);
     handle = dlopen(engine->llama, RTLD_NOW | RTLD_GLOBAL);
     if (handle) return handle;
     const char *why = dlerror();
     (void)tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET, "cannot load the engine: %.260s",
-                       why ? why : engine->llama);
+                       first[0] ? first
+                       : why    ? why
+                                : engine->llama);
     return NULL;
 }
 

@@ -68,9 +68,11 @@ typedef struct tt_engine_api {
     void (*load_backends_from)(const char *dir);
     void (*load_backends)(void);
     size_t (*backend_count)(void);
+    const char *(*llama_version)(void);
     const char *(*ggml_version)(void);
     const char *(*ggml_commit)(void);
     size_t (*tensor_overhead)(void);
+    void *(*set_name)(void *tensor, const char *name);
 } tt_engine_api;
 
 /* Loads the engine's libraries into this process and resolves *api. Backends in

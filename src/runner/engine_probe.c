@@ -1,5 +1,7 @@
 #include "runner/engine_probe.h"
 
+#include "base/ggml_layout.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <stdarg.h>
@@ -82,6 +84,8 @@ const char *tt_library_role_name(tt_library_role role)
         return "cpu";
     case TT_LIBRARY_BACKEND:
         return "backend";
+    case TT_LIBRARY_ALL:
+        return "all";
     default:
         return "other";
     }
@@ -89,7 +93,7 @@ const char *tt_library_role_name(tt_library_role role)
 
 const char *tt_mode_name(tt_mode mode)
 {
-    static const char *const names[] = {"none", "callback", "hook"};
+    static const char *const names[] = {"none", "callback", "hook", "unknown"};
     return names[mode];
 }
 
@@ -105,62 +109,112 @@ static bool uses_openmp(const tt_elf_file *elf)
 }
 
 /* A name for a library that is listed under another one already (libx.so -> libx.so.0)? */
-static bool is_listed(const tt_engine_probe *p, const struct stat *st, const char *dir)
+static bool is_listed(const tt_engine_probe *p, const struct stat *st)
 {
     for (size_t i = 0; i < p->n_libraries; i++) {
         char path[PATH_MAX + NAME_MAX + 2];
         struct stat other;
-        (void)snprintf(path, sizeof path, "%s/%s", dir, p->libraries[i].file);
+        (void)snprintf(path, sizeof path, "%s/%s", p->libraries[i].dir, p->libraries[i].file);
         if (stat(path, &other) == 0 && other.st_ino == st->st_ino && other.st_dev == st->st_dev)
             return true;
     }
     return false;
 }
 
-static void add_library(tt_engine_probe *p, const char *dir, const char *file)
+static bool is_named_as_ours(const char *file)
+{
+    return (strncmp(file, "libggml", 7) == 0 || strncmp(file, "libllama", 8) == 0) &&
+           strstr(file, ".so");
+}
+
+/* Only by looking into it: a module may have any name. */
+static bool has_all_of_ggml(const tt_elf_file *elf)
+{
+    return (tt_elf_symbol_flags(elf, "ggml_graph_compute") & TT_ELF_DEFINED) &&
+           (tt_elf_symbol_flags(elf, GRAPH_ASYNC) & TT_ELF_DEFINED);
+}
+
+/* role: 0: by the file's name. */
+static void add_library(tt_engine_probe *p, const char *dir, const char *file, unsigned role)
 {
     char path[PATH_MAX + NAME_MAX + 2];
     struct stat st;
     if (p->n_libraries == TT_PROBE_LIBRARIES) return;
-    if (strncmp(file, "libggml", 7) != 0 && strncmp(file, "libllama", 8) != 0) return;
-    if (!strstr(file, ".so")) return;
     (void)snprintf(path, sizeof path, "%s/%s", dir, file);
-    if (stat(path, &st) != 0 || is_listed(p, &st, dir)) return;
+    if (stat(path, &st) != 0 || is_listed(p, &st)) return;
     tt_probe_library *l = &p->libraries[p->n_libraries];
     tt_error err;
     if (tt_elf_open(path, &l->elf, &err) != TT_OK) {
-        find(p, true, "cannot examine a library: %.280s", err.message);
+        if (!role) find(p, true, "cannot examine a library: %.280s", err.message);
+        return;
+    }
+    if (role == TT_LIBRARY_ALL && !has_all_of_ggml(l->elf)) {
+        tt_elf_close(l->elf);
+        l->elf = NULL;
         return;
     }
     (void)snprintf(l->file, sizeof l->file, "%s", file);
-    l->role = tt_library_role_of(file);
+    (void)snprintf(l->dir, sizeof l->dir, "%s", dir);
+    l->role = role ? (tt_library_role)role : tt_library_role_of(file);
     l->uses_openmp = uses_openmp(l->elf);
     p->n_libraries++;
 }
 
-static tt_status add_libraries(tt_engine_probe *p, tt_error *err)
+/* False when the folder cannot be listed. */
+static bool add_folder(tt_engine_probe *p, const char *dir, unsigned role)
 {
     struct dirent **names = NULL;
-    int n = scandir(p->engine.dir, &names, NULL, alphasort);
-    if (n < 0) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot list %.250s", p->engine.dir);
+    int n = scandir(dir, &names, NULL, alphasort);
     for (int i = 0; i < n; i++) {
-        add_library(p, p->engine.dir, names[i]->d_name);
+        const char *file = names[i]->d_name;
+        if (role ? strstr(file, ".so") != NULL : is_named_as_ours(file))
+            add_library(p, dir, file, role);
         free(names[i]);
     }
     free(names);
+    return n >= 0;
+}
+
+static tt_status add_libraries(tt_engine_probe *p, tt_error *err)
+{
+    if (!add_folder(p, p->engine.dir, 0))
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot list %.250s", p->engine.dir);
+    if (p->n_libraries == 0) (void)add_folder(p, p->engine.dir, TT_LIBRARY_ALL);
     if (p->n_libraries > 0) return TT_OK;
     return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no ggml library in %.250s",
                         p->engine.dir);
 }
 
+static bool has_role(const tt_engine_probe *p, unsigned roles)
+{
+    for (size_t i = 0; i < p->n_libraries; i++)
+        if (p->libraries[i].role & roles) return true;
+    return false;
+}
+
+/* Distributions keep the CPU's variants elsewhere than the engine: Debian in ggml/backends0 below
+ * it. The engine itself knows; where it does not load, that place is tried. */
+static void add_backends(tt_engine_probe *p)
+{
+    char dir[2 * PATH_MAX];
+    const char *slash = strrchr(p->answer.cpu_path, '/');
+    if (slash) {
+        (void)snprintf(dir, sizeof dir, "%.*s", (int)(slash - p->answer.cpu_path),
+                       p->answer.cpu_path);
+        if (strcmp(dir, p->engine.dir) != 0) (void)add_folder(p, dir, 0);
+    } else if (!has_role(p, TT_LIBRARY_CPU)) {
+        (void)snprintf(dir, sizeof dir, "%s/ggml/backends0", p->engine.dir);
+        (void)add_folder(p, dir, 0);
+    }
+}
+
 static void ask_engine(tt_engine_probe *p)
 {
-    const char *files[TT_PROBE_LIBRARIES];
-    size_t n = 0;
-    for (size_t i = 0; i < p->n_libraries; i++)
-        if (p->libraries[i].role == TT_LIBRARY_CPU) files[n++] = p->libraries[i].file;
-    tt_engine_ask(&p->engine, files, n, &p->answer);
+    tt_engine_ask(&p->engine, &p->answer);
     const tt_engine_answer *a = &p->answer;
+    if (!p->engine.release[0])
+        (void)snprintf(p->engine.release, sizeof p->engine.release, "%s", a->llama_version);
+    add_backends(p);
     for (size_t i = 0; i < p->n_libraries; i++)
         for (size_t k = 0; k < a->n_scores; k++)
             if (strcmp(p->libraries[i].file, a->scores[k].file) == 0) {
@@ -176,10 +230,11 @@ static void ask_engine(tt_engine_probe *p)
 static void choose_cpu(tt_engine_probe *p)
 {
     tt_probe_library *best = NULL;
+    const char *slash = strrchr(p->answer.cpu_path, '/'), *kept = slash ? slash + 1 : "";
     for (size_t i = 0; i < p->n_libraries; i++) {
         tt_probe_library *l = &p->libraries[i];
-        if (l->role != TT_LIBRARY_CPU) continue;
-        if (p->answer.cpu_file[0] && strcmp(l->file, p->answer.cpu_file) == 0) {
+        if (!(l->role & TT_LIBRARY_CPU)) continue;
+        if (strcmp(l->file, kept) == 0) {
             best = l;
             break;
         }
@@ -210,7 +265,7 @@ static void add_spec(tt_engine_probe *p, const hook_spec *spec)
     bool any = false, called = false;
     for (size_t i = 0; i < p->n_libraries; i++) {
         const tt_probe_library *l = &p->libraries[i];
-        if (!(l->role & spec->callers) || (l->role == TT_LIBRARY_CPU && !l->is_chosen)) continue;
+        if (!(l->role & spec->callers) || ((l->role & TT_LIBRARY_CPU) && !l->is_chosen)) continue;
         unsigned flags = tt_elf_symbol_flags(l->elf, spec->name);
         if (!flags) continue;
         /* A library that only defines what others call is not a place to hook. */
@@ -246,16 +301,19 @@ static void add_fused(tt_engine_probe *p)
     }
 }
 
-/* llama_decode is called by programs, not by the engine: here it can only exist. */
+/* Programs call these, not the engine: here they can only exist. Which one a program calls is its
+ * own affair: those written since 0.7.0 call llama_process. */
 static void add_decode(tt_engine_probe *p)
 {
-    for (size_t i = 0; i < p->n_libraries; i++) {
-        const tt_probe_library *l = &p->libraries[i];
-        unsigned flags = tt_elf_symbol_flags(l->elf, "llama_decode");
-        if (l->role == TT_LIBRARY_LLAMA && (flags & TT_ELF_DEFINED))
-            add_hook(p, "llama_decode", l, flags, false, true,
-                     "bounds of a batch (called by the program)");
-    }
+    static const char *const names[] = {"llama_decode", "llama_process"};
+    for (size_t i = 0; i < p->n_libraries; i++)
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            const tt_probe_library *l = &p->libraries[i];
+            unsigned flags = tt_elf_symbol_flags(l->elf, names[k]);
+            if ((l->role & TT_LIBRARY_LLAMA) && (flags & TT_ELF_DEFINED))
+                add_hook(p, names[k], l, flags, false, true,
+                         "bounds of a batch (called by the program)");
+        }
 }
 
 /* Does a library of one of these roles call it so that it can be replaced? */
@@ -265,13 +323,6 @@ static bool is_hooked(const tt_engine_probe *p, const char *name, unsigned roles
         if (p->hooks[i].is_called && (p->hooks[i].library->role & roles) &&
             strcmp(p->hooks[i].name, name) == 0)
             return true;
-    return false;
-}
-
-static bool has_role(const tt_engine_probe *p, unsigned roles)
-{
-    for (size_t i = 0; i < p->n_libraries; i++)
-        if (p->libraries[i].role & roles) return true;
     return false;
 }
 
@@ -285,6 +336,10 @@ static bool is_exported(const tt_engine_probe *p, const char *name)
 static void choose_mode(tt_engine_probe *p)
 {
     bool hook = true;
+    if (p->answer.failure[0] && !has_role(p, TT_LIBRARY_CPU)) {
+        p->mode = TT_MODE_UNKNOWN;
+        return;
+    }
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
         if (specs[i].needed && !is_hooked(p, specs[i].name, specs[i].callers)) {
             hook = false;
@@ -310,12 +365,12 @@ static void choose_mode(tt_engine_probe *p)
 static void check_layout(tt_engine_probe *p)
 {
     size_t overhead = p->answer.tensor_overhead;
-    p->is_layout_known = overhead == 0 || overhead == TT_TENSOR_OVERHEAD;
+    p->is_layout_known = overhead == 0 || p->answer.name_bytes > 0;
     if (!p->is_layout_known)
         find(p, true,
              "ggml_tensor_overhead() is %zu bytes, not %u: struct ggml_tensor has another layout, "
              "tracing is refused",
-             overhead, TT_TENSOR_OVERHEAD);
+             overhead, TT_GGML_TENSOR_OVERHEAD);
     for (size_t i = 0; i < p->n_libraries; i++)
         if (p->libraries[i].role == TT_LIBRARY_BACKEND)
             find(p, false,
@@ -335,7 +390,8 @@ tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe
         tt_engine_probe_free(p);
         return status;
     }
-    if (ask) ask_engine(p);
+    /* A module of Python does not load outside of it. */
+    if (ask && p->libraries[0].role != TT_LIBRARY_ALL) ask_engine(p);
     choose_cpu(p);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         add_spec(p, &specs[i]);

@@ -12,22 +12,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* sizeof(struct ggml_tensor) that the hooks know, and the object header that
- * ggml_tensor_overhead() adds. */
-#define TT_TENSOR_SIZE 336u
-#define TT_TENSOR_OVERHEAD (TT_TENSOR_SIZE + 32u)
-
 typedef enum tt_library_role {
     TT_LIBRARY_LLAMA = 1,
     TT_LIBRARY_GGML = 2,     /* the registry of backends */
     TT_LIBRARY_BASE = 4,     /* tensors, graphs, the scheduler */
     TT_LIBRARY_CPU = 8,      /* one CPU variant */
     TT_LIBRARY_BACKEND = 16, /* any other backend: BLAS, GPU, RPC */
-    TT_LIBRARY_OTHER = 32
+    TT_LIBRARY_OTHER = 32,
+    /* A Python wheel's module, say, with all of llama.cpp linked into it. */
+    TT_LIBRARY_ALL = TT_LIBRARY_LLAMA | TT_LIBRARY_GGML | TT_LIBRARY_BASE | TT_LIBRARY_CPU
 } tt_library_role;
 
 typedef struct tt_probe_library {
     char file[NAME_MAX + 1];
+    char dir[PATH_MAX]; /* the engine's folder, or another one with its backends */
     tt_library_role role;
     tt_elf_file *elf; /* owned by the probe */
     bool uses_openmp;
@@ -36,7 +34,12 @@ typedef struct tt_probe_library {
     bool is_chosen; /* the CPU library the engine takes here */
 } tt_probe_library;
 
-typedef enum tt_mode { TT_MODE_NONE = 0, TT_MODE_CALLBACK, TT_MODE_HOOK } tt_mode;
+typedef enum tt_mode {
+    TT_MODE_NONE = 0,
+    TT_MODE_CALLBACK,
+    TT_MODE_HOOK,
+    TT_MODE_UNKNOWN /* the engine does not load here, and its CPU library is not in its folder */
+} tt_mode;
 
 typedef struct tt_probe_hook {
     const char *name;                /* owned by the probe */
@@ -66,12 +69,13 @@ typedef struct tt_engine_probe {
     tt_probe_hook hooks[TT_PROBE_HOOKS];
     size_t n_hooks;
     tt_mode mode;
-    bool is_layout_known; /* struct ggml_tensor has the size the hooks expect (or it is unknown) */
+    bool is_layout_known; /* struct ggml_tensor is one the hooks can read (or nothing is known) */
     tt_probe_finding findings[TT_PROBE_FINDINGS]; /* what is missing and what that costs */
     size_t n_findings;
 } tt_engine_probe;
 
-/* Examines the libraries in engine->dir; asks the engine itself in a child
+/* Examines the libraries in engine->dir, and those beside the CPU library that the engine takes,
+ * which may lie elsewhere; asks the engine itself in a child
  * process unless `ask` is false. The result (large: on the heap) is freed with
  * tt_engine_probe_free. */
 tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe **out,
@@ -80,7 +84,7 @@ void tt_engine_probe_free(tt_engine_probe *probe);
 
 /* What a library is, by its file name. */
 tt_library_role tt_library_role_of(const char *file);
-const char *tt_library_role_name(tt_library_role role); /* "llama", "cpu", ... */
-const char *tt_mode_name(tt_mode mode);                 /* "hook", "callback", "none" */
+const char *tt_library_role_name(tt_library_role role); /* "llama", "cpu", "all", ... */
+const char *tt_mode_name(tt_mode mode);                 /* "hook", "callback", "none", "unknown" */
 
 #endif

@@ -206,10 +206,18 @@ static bool script_interpreter(const char *path, char *out, size_t n)
     return true;
 }
 
+/* The first library that the dynamic linker would not find either; NULL: all are there. */
+static const char *missing_library(const tt_program_probe *p)
+{
+    for (size_t i = 0; i < p->n_libraries; i++)
+        if (!p->libraries[i].path[0]) return p->libraries[i].name;
+    return NULL;
+}
+
 static void judge(tt_program_probe *p, const tt_elf_file *elf)
 {
     p->verdict = TT_PROGRAM_NO;
-    const char *why;
+    const char *why, *missing = missing_library(p);
     if (tt_elf_machine(elf) != MACHINE)
         why = "it is built for another processor";
     else if (p->is_static && (p->defines_ggml || p->mentions_ggml))
@@ -220,7 +228,13 @@ static void judge(tt_program_probe *p, const tt_elf_file *elf)
     else if (p->is_secure)
         why = "starting it grants rights (set-user-id, set-group-id or file capabilities), so the "
               "dynamic linker ignores preloaded libraries: use a copy without them";
-    else if (p->engine_dir[0]) {
+    else if (missing) {
+        (void)snprintf(p->why, sizeof p->why,
+                       "the program cannot start: %.120s is not found (set LD_LIBRARY_PATH to its "
+                       "folder)",
+                       missing);
+        return;
+    } else if (p->engine_dir[0]) {
         p->verdict = TT_PROGRAM_YES;
         why = "it links ggml's shared libraries";
     } else if (p->defines_ggml || p->mentions_ggml)

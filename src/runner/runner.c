@@ -300,9 +300,11 @@ tt_status tt_runner_run(const tt_runner_options *options, const tt_runner_events
     if (status == TT_OK) status = tt_engine_find(options->engine, &s.engine, err);
     if (status != TT_OK) return status;
     (void)snprintf(result->engine_dir, sizeof result->engine_dir, "%s", s.engine.dir);
-    (void)snprintf(result->engine_release, sizeof result->engine_release, "%s", s.engine.release);
     tt_engine_log_init(&s.log, events->on_log, events->user);
     status = tt_engine_load(&s.engine, &s.log, &s.api, err);
+    if (status == TT_OK && !s.engine.release[0] && s.api.llama_version)
+        (void)snprintf(s.engine.release, sizeof s.engine.release, "%s", s.api.llama_version());
+    (void)snprintf(result->engine_release, sizeof result->engine_release, "%s", s.engine.release);
     if (status != TT_OK) return status;
     s.generation =
         (tt_generation){.api = &s.api, .options = options, .events = events, .result = result};

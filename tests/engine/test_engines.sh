@@ -1,9 +1,11 @@
 # Every engine, with its own pool, one to many threads, flash attention on and off, mapped and
 # not: the text is that of the untraced run, the trace is sound, and it was observed as
-# promised.
+# promised, and as `doctor` had said.
 . "$TT_SOURCE_DIR/tests/engine/lib.sh"
 model tiny
 for engine in $(engines); do
+    "$TT_BIN" doctor --json --engine "$TT_ENGINES/$engine" >doctor.json
+    expect "$engine: doctor exit code" 0 $?
     case $engine in b4234) mode=callback ;; *) mode=hook ;; esac
     for how in "-t 1" "-t 2" "-t 2 --flash-attn on" "-t 2 --flash-attn off" "-t 2 --no-mmap" "-t 2 -b 32 --ubatch 16" "-t 6 -n 2"; do
         prompt="Once upon a time there was a prompt that was longer than a batch of sixteen tokens"
@@ -16,6 +18,7 @@ for engine in $(engines); do
         same "$engine $how: messages" plain.err traced.err
         verified t.ttrace
         expect "$engine $how: mode" $mode "$(field t.ttrace mode)"
+        expect "$engine $how: mode of doctor" $mode "$(sed -n 's/^  "mode": "\(.*\)",$/\1/p' doctor.json)"
         expect "$engine $how: dropped" 0 "$(field t.ttrace ops_dropped)"
         expect "$engine $how: unresolved" 0 "$(field t.ttrace ops_unresolved)"
         decoded=$(sed -n 's/.*"decoded_tokens": \([0-9]*\).*/\1/p' plain.json)

@@ -107,4 +107,33 @@ asked=$(awk '{ n += $1 + $2 - 1 } END { print n }' server.traced.answers)
 # The built-in runner needs the engine's glibc.
 program runner tokens $run "$TT_BIN" runner --engine "$TT_NEWEST/usr/lib/x86_64-linux-gnu" -m tiny.gguf -p "Once upon a time" -n 6 --ignore-eos -t 2
 expect "runner: decode tokens" "$(cut -d' ' -f2 counts)" "$(field runner.ttrace decode_tokens)"
+
+# What `doctor` says of it, and of what is only told by loading it: the CPU library is elsewhere, the
+# version is not in a name.
+TENSORTRACE_HOOK=$TT_HOOK $run "$TT_BIN" doctor --json --engine "$libraries" >doctor.json
+expect "doctor: exit code" 0 $?
+for key in mode cpu_library release ggml_version is_loadable; do
+    eval "$key=\$(sed -n 's/^ *\"$key\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},\$/\1/p' doctor.json | head -n 1)"
+done
+expect "doctor: mode" "$(field runner.ttrace mode)" "$mode"
+expect "doctor: loadable" true "$is_loadable"
+expect "doctor: CPU library" "$(basename "$GGML_BACKEND_PATH")" "$cpu_library"
+# As the packages are called: 1:0.7.0+dfsg-2, 0.27.0-1.
+version=$(sed -n 's/^llama.cpp-tools \([0-9]*:\)\{0,1\}\([0-9.]*\).*/\2/p' "$TT_NEWEST/versions")
+expect "version of llama.cpp: doctor" "$version" "$release"
+expect "version of llama.cpp: runner" "$version" "$(field runner.ttrace engine_version)"
+expect "version of llama.cpp: server" "$version" "$(field server.ttrace engine_version)"
+version=$(sed -n 's/^libggml0 \([0-9]*:\)\{0,1\}\([0-9.]*\).*/\2/p' "$TT_NEWEST/versions")
+expect "version of ggml: doctor" "$version" "$ggml_version"
+expect "version of ggml: backend-ops" "$version" "$(field backend-ops.ttrace engine_ggml_version)"
+# Where it does not load (no loader of its own is asked), what is not known is not claimed.
+"$TT_BIN" doctor --engine "$TT_NEWEST/usr" >doctor.txt
+case $? in
+0) grep -q '^Mode: hook$' doctor.txt || fail "doctor --engine: no mode" ;;
+1) grep -q '^Tracing cannot work: cannot load the engine: .*GLIBC' doctor.txt || fail "doctor --engine: no reason" ;;
+*) fail "doctor --engine: exit code" ;;
+esac
+"$TT_BIN" doctor -- "$bin/llama-completion" >doctor.txt
+expect "doctor of a program without its libraries: exit code" 1 $?
+grep -q '^Tracing cannot work: the program cannot start: lib.*\.so.* is not found' doctor.txt || fail "doctor -- PROGRAM: no missing library"
 finish

@@ -285,6 +285,16 @@ static void engine_is_found_in_each_layout(void **state)
 #if defined(__x86_64__)
     put("npm/bins/linux-x64/libllama.so", "x");
     assert_true(tt_engine_find_in(below("npm"), &e));
+    /* As Debian installs it: the number of the interface is no version. */
+    put("usr/lib/x86_64-linux-gnu/libllama.so.0", "x");
+    assert_true(tt_engine_find_in(below("usr"), &e));
+    assert_string_equal(e.release, "");
+    put("usr/lib/x86_64-linux-gnu/libllama.so.0.7.0", "x");
+    assert_int_equal(unlink(below("usr/lib/x86_64-linux-gnu/libllama.so.0")), 0);
+    assert_int_equal(symlink("libllama.so.0.7.0", below("usr/lib/x86_64-linux-gnu/libllama.so.0")),
+                     0);
+    assert_true(tt_engine_find_in(below("usr"), &e));
+    assert_string_equal(e.release, "0.7.0");
 #endif
 }
 

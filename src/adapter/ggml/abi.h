@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define GGML_MIRROR_SRC 10
 #define GGML_MIRROR_NAME 64
@@ -38,6 +39,18 @@ _Static_assert(offsetof(struct ggml_tensor, op) == 80, "layout of struct ggml_te
 _Static_assert(offsetof(struct ggml_tensor, src) == 152, "layout of struct ggml_tensor");
 _Static_assert(offsetof(struct ggml_tensor, data) == 248, "layout of struct ggml_tensor");
 _Static_assert(offsetof(struct ggml_tensor, name) == 256, "layout of struct ggml_tensor");
+
+/* Room for a tensor's name in the engine at hand, its end included; set before any is read. */
+extern uint32_t tt_engine_name_bytes;
+
+/* The tensor's name, which may be longer than the field of that name; *length without its end.
+ * Tensors of our own making are as declared, with nothing behind the name. */
+static inline const char *tt_tensor_name(const struct ggml_tensor *t, size_t *length)
+{
+    const char *name = (const char *)t + offsetof(struct ggml_tensor, name);
+    *length = strnlen(name, tt_engine_name_bytes);
+    return name;
+}
 
 /* Flags of a tensor. Engines before 2026 do not have COMPUTE: there every node computes. */
 enum { GGML_MIRROR_FLAG_INPUT = 1, GGML_MIRROR_FLAG_OUTPUT = 2, GGML_MIRROR_FLAG_COMPUTE = 16 };

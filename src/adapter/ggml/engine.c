@@ -2,19 +2,18 @@
 
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
+#include "base/ggml_layout.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-/* sizeof(struct ggml_object) + sizeof(struct ggml_tensor). */
-#define TENSOR_OVERHEAD (32u + 336u)
-
 static tt_engine engine;
 static pthread_mutex_t look_up_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int state; /* 0 not looked up, 1 usable, -1 not usable */
 uint8_t tt_engine_empty_ops[TT_ENGINE_OPS_MAX];
+uint32_t tt_engine_name_bytes = TT_GGML_NAME_BYTES;
 
 static void refuse(const char *why)
 {
@@ -82,15 +81,20 @@ static void find_ops(tt_engine *e)
 static bool look_up(const void *caller)
 {
     size_t (*overhead)(void) = NULL;
+    void *(*set_name)(void *, const char *) = NULL;
+    uint32_t name_bytes = 0;
     if (!find_all(caller, &engine)) {
         refuse("functions are missing (a version before October 2024, or a static build)");
         return false;
     }
     find(caller, &overhead, "ggml_tensor_overhead");
-    if (!overhead || overhead() != TENSOR_OVERHEAD) {
+    find(caller, &set_name, "ggml_set_name");
+    if (overhead) name_bytes = tt_ggml_name_bytes(overhead(), set_name);
+    if (!name_bytes) {
         refuse("its struct ggml_tensor has a layout that this tensortrace does not know");
         return false;
     }
+    tt_engine_name_bytes = name_bytes;
     find_ops(&engine);
     return true;
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of a tensor tells whether it is the same as before: everything up to its name. */
+/* What of a tensor tells whether it is the same as before: everything up to its name's end. */
 #define IDENTITY_BYTES (offsetof(struct ggml_tensor, name) + GGML_MIRROR_NAME)
 #define OP_NONE 0            /* GGML_OP_NONE: a leaf, unless it is a view */
 #define GRAPHS_MAX 16384u    /* known at a time */
@@ -228,7 +228,9 @@ static void describe_tensor(tt_recorder *r, const tt_engine *e, numbering *g, ui
 {
     const struct ggml_tensor *t = g->list[index];
     tt_meta_tensor m = {.op = (uint32_t)t->op, .type = (uint32_t)t->type};
-    m.name = tt_names_id_n(r, t->name, strnlen(t->name, sizeof t->name));
+    size_t length;
+    const char *name = tt_tensor_name(t, &length);
+    m.name = tt_names_id_n(r, name, length);
     m.op_name = tt_names_id(r, e->op_name(t->op));
     m.op_desc = tt_names_id(r, e->op_desc(t));
     m.type_name = tt_names_id(r, e->type_name(t->type));
@@ -438,14 +440,23 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
+/* With longer names than usual, what is behind that: graphs may differ there alone. */
+static uint64_t hash_tensor(const struct ggml_tensor *t)
+{
+    uint64_t hash = tt_checksum(t, IDENTITY_BYTES);
+    if (__builtin_expect(tt_engine_name_bytes == GGML_MIRROR_NAME, 1)) return hash;
+    size_t length;
+    const char *name = tt_tensor_name(t, &length);
+    return length < GGML_MIRROR_NAME ? hash : mix(hash, tt_checksum(name, length));
+}
+
 /* The node's address and content, and those of its leafs: the engine reuses addresses for
  * other tensors. */
 static uint64_t hash_node(const struct ggml_tensor *t, uint64_t hash)
 {
-    hash = mix(hash, tt_checksum(t, IDENTITY_BYTES) + (uint64_t)(uintptr_t)t);
+    hash = mix(hash, hash_tensor(t) + (uint64_t)(uintptr_t)t);
     for (int i = 0; i < GGML_MIRROR_SRC; i++)
-        if (t->src[i] && t->src[i]->op == OP_NONE)
-            hash = mix(hash, tt_checksum(t->src[i], IDENTITY_BYTES));
+        if (t->src[i] && t->src[i]->op == OP_NONE) hash = mix(hash, hash_tensor(t->src[i]));
     return hash;
 }
 

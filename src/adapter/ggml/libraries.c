@@ -1,11 +1,13 @@
 #include "adapter/ggml/libraries.h"
 
 #include "adapter/ggml/process.h"
+#include "adapter/ggml/resolve.h"
 
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LIBRARIES_MAX 16u
@@ -36,23 +38,47 @@ static int collect(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* "libllama.b6673.so", "libllama.so.0.0.7" -> "b6673", "0.0.7"; false without one. */
-static bool version_in_name(const char *path, char *out, size_t size)
+/* What stands between "libllama." and ".so", a release ("b6673"), or after ".so.", the number of an
+ * interface ("0") or, of the file itself, a version ("0.7.0"). */
+static const char *after_name(const char *path)
 {
     const char *name = strrchr(path, '/');
     name = name ? name + 1 : path;
-    if (strncmp(name, "libllama.", 9) != 0) return false;
-    const char *after = name + 9, *so = strstr(after, "so");
+    return strncmp(name, "libllama.", 9) == 0 ? name + 9 : NULL;
+}
+
+static bool release_in_name(const char *path, char *out, size_t size)
+{
+    const char *after = after_name(path), *so = after ? strstr(after, ".so") : NULL;
     if (!so) return false;
-    if (so > after && so[-1] == '.') {
-        (void)snprintf(out, size, "%.*s", (int)(so - after - 1), after);
-        return true;
+    (void)snprintf(out, size, "%.*s", (int)(so - after), after);
+    return true;
+}
+
+static bool version_of_file(const char *path, char *out, size_t size)
+{
+    char real[PATH_MAX];
+    const char *after = after_name(path) && realpath(path, real) ? after_name(real) : NULL;
+    if (!after || strncmp(after, "so.", 3) != 0 || !strchr(after + 3, '.')) return false;
+    (void)snprintf(out, size, "%s", after + 3);
+    return true;
+}
+
+/* The release that the engine's distributor put into the name; else what llama.cpp says of itself;
+ * else its file's version. Old engines say nothing, and a file of another name tells nothing. */
+static void find_version(const found *f, char *out, size_t size)
+{
+    const char *(*version)(void);
+    for (uint32_t i = 0; i < f->n; i++)
+        if (release_in_name(f->path[i], out, size)) return;
+    *(void **)&version = tt_resolve(NULL, "llama_version");
+    const char *text = version ? version() : NULL;
+    if (text && text[0]) {
+        (void)snprintf(out, size, "%s", text);
+        return;
     }
-    if (so == after && so[2] == '.') {
-        (void)snprintf(out, size, "%s", so + 3);
-        return true;
-    }
-    return false;
+    for (uint32_t i = 0; i < f->n; i++)
+        if (version_of_file(f->path[i], out, size)) return;
 }
 
 void tt_libraries_describe(tt_recorder *r, const tt_engine *e)
@@ -71,8 +97,8 @@ void tt_libraries_describe(tt_recorder *r, const tt_engine *e)
     for (uint32_t i = 0; i < f.n; i++) {
         (void)snprintf(key, sizeof key, "engine_library_%u", i);
         tt_process_environment(r, key, f.path[i]);
-        if (!version[0]) (void)version_in_name(f.path[i], version, sizeof version);
     }
+    find_version(&f, version, sizeof version);
     if (version[0]) tt_process_environment(r, "engine_version", version);
     if (e->version) tt_process_environment(r, "engine_ggml_version", e->version());
     if (e->commit) tt_process_environment(r, "engine_ggml_commit", e->commit());

@@ -21,6 +21,7 @@ typedef struct tt_doctor_host {
     bool has_shm;           /* a file in /dev/shm can be made and mapped */
     uint64_t shm_free_bytes;
     char shm_problem[128]; /* why has_shm is false */
+    bool has_tmp;          /* /tmp, which is used instead: likewise */
 } tt_doctor_host;
 
 typedef struct tt_doctor {

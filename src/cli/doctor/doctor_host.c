@@ -42,22 +42,31 @@ static void read_cpuinfo(tt_doctor_host *h)
 #endif
 }
 
-/* Rings are mapped files in shared memory: try one. */
+/* Rings are mapped files: try one. 0 or an errno. */
+static int try_file(const char *dir)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/tensortrace-doctor-XXXXXX", dir);
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0) return errno;
+    (void)unlink(path);
+    void *map = MAP_FAILED;
+    if (ftruncate(fd, SHM_TRY_BYTES) == 0)
+        map = mmap(NULL, SHM_TRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    int why = map == MAP_FAILED ? errno : 0;
+    if (!why) (void)munmap(map, SHM_TRY_BYTES);
+    (void)close(fd);
+    return why;
+}
+
+/* In shared memory, if that can be. */
 static void try_shm(tt_doctor_host *h)
 {
-    char path[] = "/dev/shm/tensortrace-doctor-XXXXXX";
     struct statvfs fs;
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0) (void)unlink(path);
-    void *map = MAP_FAILED;
-    if (fd >= 0 && ftruncate(fd, SHM_TRY_BYTES) == 0)
-        map = mmap(NULL, SHM_TRY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    h->has_shm = map != MAP_FAILED;
-    if (!h->has_shm)
-        (void)snprintf(h->shm_problem, sizeof h->shm_problem, "%s", strerror(errno));
-    else
-        (void)munmap(map, SHM_TRY_BYTES);
-    if (fd >= 0) (void)close(fd);
+    int why = try_file("/dev/shm");
+    h->has_shm = why == 0;
+    h->has_tmp = try_file("/tmp") == 0;
+    if (why) (void)snprintf(h->shm_problem, sizeof h->shm_problem, "%s", strerror(why));
     if (statvfs("/dev/shm", &fs) == 0) h->shm_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 

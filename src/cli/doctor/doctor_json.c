@@ -42,11 +42,12 @@ static void put_libraries(tt_json *j, const tt_engine_probe *p)
         const tt_probe_library *l = &p->libraries[i];
         tt_json_object(j);
         tt_json_kv_string(j, "file", l->file);
+        tt_json_kv_string(j, "dir", l->dir);
         tt_json_kv_string(j, "role", tt_library_role_name(l->role));
         put_text(j, "soname", tt_elf_soname(l->elf));
         tt_json_kv_bool(j, "uses_openmp", l->uses_openmp);
         if (l->has_score) tt_json_kv_i64(j, "score", l->score);
-        if (l->role == TT_LIBRARY_CPU) tt_json_kv_bool(j, "is_chosen", l->is_chosen);
+        if (l->role & TT_LIBRARY_CPU) tt_json_kv_bool(j, "is_chosen", l->is_chosen);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);

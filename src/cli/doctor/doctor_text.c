@@ -36,21 +36,31 @@ static void print_engine(const tt_doctor *d, FILE *out)
     }
     size_t variants = 0;
     for (size_t i = 0; i < p->n_libraries; i++)
-        variants += p->libraries[i].role == TT_LIBRARY_CPU;
+        variants += (p->libraries[i].role & TT_LIBRARY_CPU) != 0;
     fprintf(out, "  folder       %s\n", p->engine.dir);
     fprintf(out, "  found by     %s\n",
             d->program && d->program->engine_dir[0] ? "the program links it"
                                                     : tt_engine_source_name(p->engine.source));
     print_version(p, out);
-    fprintf(out, "  CPU library  %s", p->cpu ? p->cpu->file : "none");
-    if (variants > 1) fprintf(out, " (of %zu; the one for this CPU)", variants);
+    const char *elsewhere = p->cpu && strcmp(p->cpu->dir, p->engine.dir) != 0 ? p->cpu->dir : "";
+    fprintf(out, "  CPU library  %s%s%s", elsewhere, elsewhere[0] ? "/" : "",
+            p->cpu                       ? p->cpu->file
+            : p->mode == TT_MODE_UNKNOWN ? "unknown"
+                                         : "none");
+    if (variants > 1)
+        fprintf(out, " (of %zu; %s)", variants,
+                p->answer.cpu_path[0] ? "the one for this CPU"
+                                      : "which one fits this CPU is not known");
     fprintf(out, "\n  threads      %s\n",
             !p->cpu               ? "unknown"
             : p->cpu->uses_openmp ? "OpenMP"
                                   : "ggml's own");
+    char name[24] = "";
+    if (p->answer.name_bytes) (void)snprintf(name, sizeof name, "%zu", p->answer.name_bytes);
     if (p->answer.tensor_overhead)
-        fprintf(out, "  ggml_tensor  %s (%zu bytes with its header)\n",
-                p->is_layout_known ? "layout known" : "layout unknown", p->answer.tensor_overhead);
+        fprintf(out, "  ggml_tensor  %s (%zu bytes with its header%s%s)\n",
+                p->is_layout_known ? "layout known" : "layout unknown", p->answer.tensor_overhead,
+                name[0] ? ", names of " : "", name);
     if (p->answer.system_info[0]) fprintf(out, "  system info  %s\n", p->answer.system_info);
 }
 
@@ -68,7 +78,7 @@ static void print_libraries(const tt_engine_probe *p, FILE *out)
         const tt_probe_library *l = &p->libraries[i];
         char score[24] = "";
         if (l->has_score) (void)snprintf(score, sizeof score, "%d", l->score);
-        const char *used = l->role != TT_LIBRARY_CPU ? "" : l->is_chosen ? "yes" : "no";
+        const char *used = !(l->role & TT_LIBRARY_CPU) ? "" : l->is_chosen ? "yes" : "no";
         const char *cells[] = {l->file,
                                tt_library_role_name(l->role),
                                tt_elf_soname(l->elf),
@@ -90,7 +100,7 @@ static void print_hooks(const tt_engine_probe *p, FILE *out)
     tt_table_column(t, "GIVES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     for (size_t i = 0; i < p->n_hooks; i++) {
         const tt_probe_hook *h = &p->hooks[i];
-        bool by_program = strcmp(h->name, "llama_decode") == 0;
+        bool by_program = strncmp(h->name, "llama_", 6) == 0;
         const char *caller = by_program ? "the program" : h->library ? h->library->file : "-";
         const char *plt = h->is_called                  ? "yes"
                           : by_program && h->is_defined ? "-"
@@ -117,7 +127,8 @@ static void print_host(const tt_doctor *d, FILE *out)
     if (h->has_shm)
         fprintf(out, "  /dev/shm     usable, %s free\n", tt_units_bytes(size, h->shm_free_bytes));
     else
-        fprintf(out, "  /dev/shm     not usable: %s\n", h->shm_problem);
+        fprintf(out, "  /dev/shm     not usable (%s): files in %s are used instead\n",
+                h->shm_problem, h->has_tmp ? "/tmp and beside the trace" : "no place");
     fprintf(out, "  hook library %s\n", d->has_hook ? d->hook_path : d->hook_problem);
 }
 

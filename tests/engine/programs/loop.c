@@ -9,7 +9,10 @@
 
 int main(int argc, char **argv)
 {
-    static struct ggml_tensor tensors[N];
+    static struct {
+        struct ggml_tensor tensor;
+        char name_goes_on[LOOP_NAME_BYTES];
+    } tensors[N];
     static struct ggml_tensor *nodes[N];
     static const int ops[N] = {LOOP_ADD,     LOOP_MUL_MAT, LOOP_ADD,    LOOP_MUL_MAT,
                                LOOP_MUL_MAT, LOOP_ADD,     LOOP_ADD,    LOOP_RESHAPE,
@@ -18,8 +21,12 @@ int main(int argc, char **argv)
     if (argc < 2) return 64;
     struct ggml_cplan plan = {.n_threads = atoi(argv[1]), .stay = argc > 2};
     for (int i = 0; i < N; i++) {
-        struct ggml_tensor *t = nodes[i] = &tensors[i];
-        (void)snprintf(t->name, sizeof t->name, "node-%d", i);
+        struct ggml_tensor *t = nodes[i] = &tensors[i].tensor;
+        /* As long as they may be, different at the end alone. */
+        char name[LOOP_NAME_BYTES];
+        (void)snprintf(name, sizeof name, "%s%0*d", "node-",
+                       LOOP_NAME_BYTES > 64 ? LOOP_NAME_BYTES - 6 : 1, i);
+        (void)ggml_set_name((char *)t, name);
         t->op = ops[i];
         t->ne[0] = 8;
         t->ne[1] = t->ne[2] = t->ne[3] = 1;

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -19,6 +20,7 @@ struct ggml_threadpool {
 bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params, struct ggml_tensor *op);
 void ggml_barrier(struct ggml_threadpool *pool);
 int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan);
+int ggml_graph_compute_with_ctx(void *context, struct ggml_cgraph *graph, int n_threads);
 int ggml_graph_n_nodes(struct ggml_cgraph *graph);
 struct ggml_tensor **ggml_graph_nodes(struct ggml_cgraph *graph);
 const char *ggml_op_name(int op);
@@ -26,6 +28,7 @@ const char *ggml_op_desc(const struct ggml_tensor *t);
 const char *ggml_type_name(int type);
 size_t ggml_nbytes(const struct ggml_tensor *t);
 size_t ggml_tensor_overhead(void);
+char *ggml_set_name(char *tensor, const char *name);
 const char *ggml_backend_buffer_name(void *buffer);
 void *ggml_backend_buffer_get_base(void *buffer);
 size_t ggml_backend_buffer_get_size(void *buffer);
@@ -127,6 +130,13 @@ EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan
     return 0;
 }
 
+EXPORT int ggml_graph_compute_with_ctx(void *context, struct ggml_cgraph *graph, int n_threads)
+{
+    struct ggml_cplan plan = {.n_threads = n_threads};
+    (void)context;
+    return ggml_graph_compute(graph, &plan);
+}
+
 EXPORT int ggml_graph_n_nodes(struct ggml_cgraph *graph)
 {
     return graph->n_nodes;
@@ -161,7 +171,13 @@ EXPORT size_t ggml_nbytes(const struct ggml_tensor *t)
 
 EXPORT size_t ggml_tensor_overhead(void)
 {
-    return 368;
+    return 32 + LOOP_NAME_AT + LOOP_NAME_BYTES + 16 + LOOP_STRANGE_BYTES;
+}
+
+EXPORT char *ggml_set_name(char *tensor, const char *name)
+{
+    (void)snprintf(tensor + LOOP_NAME_AT, LOOP_NAME_BYTES, "%s", name);
+    return tensor;
 }
 
 EXPORT const char *ggml_backend_buffer_name(void *buffer)

@@ -6,6 +6,14 @@
 
 #include <stdbool.h>
 
+#define LOOP_NAME_AT 256
+#ifndef LOOP_NAME_BYTES
+#define LOOP_NAME_BYTES 64
+#endif
+#ifndef LOOP_STRANGE_BYTES
+#define LOOP_STRANGE_BYTES 0
+#endif
+
 enum { LOOP_NONE, LOOP_ADD, LOOP_MUL_MAT, LOOP_RESHAPE };
 
 struct ggml_cgraph {
@@ -21,6 +29,7 @@ struct ggml_cplan {
     bool stay;     /* the second one stays from graph to graph */
 };
 
+char *ggml_set_name(char *tensor, const char *name);
 int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan);
 
 #endif
