@@ -177,12 +177,12 @@ static bool walk(measure *q)
     return true;
 }
 
-static void walk_steps(measure *q)
+static bool walk_steps(measure *q)
 {
     const tt_reads *reads = q->reads;
     uint64_t *low = calloc((size_t)q->m->n_files * 2 + 1, sizeof *low), *high;
     tt_heat_place last = {0};
-    if (!low) return;
+    if (!low) return false;
     high = low + q->m->n_files;
     for (size_t i = 0; i < reads->n_ranges; i++) {
         const tt_read_range *r = &reads->ranges[i];
@@ -201,6 +201,7 @@ static void walk_steps(measure *q)
         last = next;
     }
     free(low);
+    return true;
 }
 
 /* In how many batches each unit and row was read: batch by batch, as those of two contexts may
@@ -292,12 +293,12 @@ static void add_curve(measure *q)
     }
 }
 
-static void add_phases(measure *q)
+static bool add_phases(measure *q)
 {
     tt_heat *h = q->heat;
     tt_heat_phase *of = NULL;
     bool *seen = calloc((size_t)q->m->n_batches + 1, sizeof *seen);
-    if (!seen) return;
+    if (!seen) return false;
     for (size_t k = 0; k < q->reads->n_ops; k++) {
         const tt_read_op *op = &q->reads->ops[k];
         const tt_batch *b = op->batch == TT_NONE ? NULL : &q->m->batches[op->batch];
@@ -315,6 +316,7 @@ static void add_phases(measure *q)
         if (q->distinct[at] > of->distinct_bytes_max) of->distinct_bytes_max = q->distinct[at];
     }
     free(seen);
+    return true;
 }
 
 static int by_row_and_distance(const void *a, const void *b)
@@ -352,9 +354,9 @@ static bool run(measure *q, tt_heat_by by)
     q->heat->rows = calloc((size_t)q->slices.n + 1, sizeof *q->heat->rows);
     if (!q->units || !q->was_read || !q->distinct || !q->heat->rows) return false;
     if (!make_rows(q, by) || !walk(q) || !count_tokens(q)) return false;
-    walk_steps(q);
+    if (!walk_steps(q)) return false;
     add_sets(q);
-    add_phases(q);
+    if (!add_phases(q)) return false;
     finish_rows(q);
     add_curve(q);
     return true;

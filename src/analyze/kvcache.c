@@ -203,16 +203,15 @@ static void set_cell(tt_kv_tensor *t, uint64_t cell)
     t->written++;
 }
 
-/* The row numbers of a SET_ROWS; NULL when they were not observed. */
-static const tt_indices *find_rows(const follower *f, uint32_t run, const tt_graph *g,
-                                   const tt_tensor *t)
+const tt_indices *tt_kv_row_numbers(const tt_model *m, uint32_t run, const tt_graph *g,
+                                    const tt_tensor *t)
 {
     if (t->n_src < 2 || t->src[1] == TT_NONE) return NULL;
     const tt_tensor *index = &g->tensors[t->src[1]];
-    const tt_indices *rows = tt_model_indices(f->m, run, t->src[1]);
+    const tt_indices *rows = tt_model_indices(m, run, t->src[1]);
     if (!rows && index->root_offset_bytes == 0) {
         /* A view of all of them will do. */
-        rows = tt_model_indices(f->m, run, index->root);
+        rows = tt_model_indices(m, run, index->root);
         if (rows && g->tensors[index->root].size_bytes != index->size_bytes) rows = NULL;
     }
     return rows;
@@ -235,7 +234,7 @@ static bool set_rows(follower *f, uint32_t run, const tt_graph *g, const write *
     bool fits;
     *done = false;
     if (!shape(f, to, row_bytes, &fits)) return false;
-    const tt_indices *rows = find_rows(f, run, g, t);
+    const tt_indices *rows = tt_kv_row_numbers(f->m, run, g, t);
     if (!rows || !fits || t->ne[2] > 1 || t->ne[3] > 1 || t->root_offset_bytes % row_bytes != 0)
         return true;
     uint64_t first = t->root_offset_bytes / row_bytes;

@@ -72,4 +72,8 @@ void tt_kv_free(tt_kv *kv);
 /* Bytes of the tensor that its written cells take; 0 when not observed. */
 uint64_t tt_kv_written_bytes(const tt_kv *kv, const tt_kv_tensor *t);
 
+/* The row numbers of a SET_ROWS of that run, whose node is t; NULL: they were not observed. */
+const tt_indices *tt_kv_row_numbers(const tt_model *m, uint32_t run, const tt_graph *g,
+                                    const tt_tensor *t);
+
 #endif

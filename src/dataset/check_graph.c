@@ -83,4 +83,5 @@ void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t
     v->has_graph = true;
     v->graph_token = number;
     v->graph_nodes = n;
+    tt_dataset_ops_of(v, json_object_get(file, "nodes"));
 }

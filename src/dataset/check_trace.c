@@ -177,6 +177,9 @@ static void check_entry(const place *p, const json_t *e)
     bool right = tt_dataset_node_number(node, &number) && number < v->graph_nodes;
     if (!TT_EXAMINE(v, TT_CHECK_GRAPHS, right))
         OFFEND(p, TT_CHECK_GRAPHS, ": its graph has no node %.40s", node);
+    else if (!tt_dataset_op_entry(v, number, tt_text_of(e, "operation_type")))
+        OFFEND(p, TT_CHECK_GRAPHS, ": %.40s of its graph is no %.80s", node,
+               tt_text_of(e, "operation_type"));
 }
 
 void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t number)
@@ -186,6 +189,7 @@ void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t
     uint64_t start = tt_count_of(m, "timestamp_start_ns"), before = 0;
     uint64_t token = tt_count_of(file, "token_id");
     place p = {.v = v, .number = number};
+    bool named = true; /* all entries name their nodes */
     if (!TT_EXAMINE(v, TT_CHECK_ORDER, token == number))
         TT_OFFEND(v, TT_CHECK_ORDER, "its token_id is %" PRIu64, token);
     tt_dataset_check_count(v, "total_entries", tt_count_of(m, "total_entries"),
@@ -195,7 +199,9 @@ void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t
         check_place(&p, e, before, start);
         before = tt_count_of(e, "timestamp_ns");
         check_entry(&p, e);
+        named &= json_object_get(e, "node_id") != NULL;
     }
+    if (named && !v->may_lack && v->has_graph && v->graph_token == number) tt_dataset_ops_seen(v);
     e = json_array_get(entries, 0);
     if (e && tt_count_of(e, "timestamp_ns") != start)
         TT_OFFEND(v, TT_CHECK_ORDER,

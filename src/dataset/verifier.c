@@ -20,7 +20,7 @@ static const struct {
     {"disk-offsets", "every offset lies in the model file, in the tensor named", "offsets"},
     {"layers", "every layer is one of the model's, and all of those are there", "layer ids"},
     {"buffers", "the timeline adds up; sources name buffers that it has", "events"},
-    {"graphs", "edges lead from node to node; entries name nodes", "ids"},
+    {"graphs", "edges lead from node to node; each op of a graph has an entry, of that op", "ids"},
     {"experts", "experts chosen are experts of the tensor", "choices"},
 };
 
@@ -49,6 +49,7 @@ void tt_dataset_verifier_free(tt_dataset_verifier *v)
     free(v->tensors);
     free(v->files);
     free(v->buffers);
+    tt_dataset_ops_free(v);
     memset(v, 0, sizeof *v);
 }
 
@@ -126,6 +127,9 @@ void tt_dataset_check_experiment(tt_dataset_verifier *v, const json_t *file)
     size_t i;
     v->has_batches = json_object_get(file, "num_batches") != NULL;
     v->n_batches = tt_count_of(file, "num_batches");
+    const json_t *trace = json_object_get(file, "trace");
+    v->may_lack = json_is_false(json_object_get(trace, "complete")) ||
+                  tt_count_of(trace, "dropped_records") || tt_count_of(trace, "damaged_chunks");
     v->files = calloc(json_array_size(files) + 1, sizeof *v->files);
     v->no_memory |= !v->files;
     if (!v->files) return;

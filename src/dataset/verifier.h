@@ -40,6 +40,12 @@ typedef struct tt_map_file {
     uint64_t size_bytes;
 } tt_map_file;
 
+/* A node of a token's graph that computes. */
+typedef struct tt_dataset_op {
+    uint64_t node;
+    bool seen; /* there is an entry of it */
+} tt_dataset_op;
+
 typedef struct tt_dataset_verifier {
     tt_check *checks; /* TT_DATASET_CHECKS of them */
     const char *name; /* of the file under way */
@@ -51,6 +57,7 @@ typedef struct tt_dataset_verifier {
     uint64_t n_batches;
     tt_map_file *files;
     size_t n_files;
+    bool may_lack; /* entries: the trace was cut off, dropped records, or is damaged */
     /* From memory-map.json: */
     bool has_map;
     uint64_t total_size_bytes;
@@ -66,6 +73,9 @@ typedef struct tt_dataset_verifier {
     bool has_graph;
     uint32_t graph_token;
     uint64_t graph_nodes;
+    json_t *nodes;      /* of the graph */
+    tt_dataset_op *ops; /* by node */
+    size_t n_ops;
 } tt_dataset_verifier;
 
 /* Names the checks, all passed so far. `checks` has room for TT_DATASET_CHECKS. */
@@ -82,6 +92,13 @@ void tt_dataset_check_map(tt_dataset_verifier *v, const json_t *file);
 void tt_dataset_check_buffers(tt_dataset_verifier *v, const json_t *file);
 void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t number);
 void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t number);
+
+/* A token's entries against its graph. The nodes that compute, none seen; marks those of an entry,
+ * false when the graph has no such op there; offends for those that were not seen. */
+void tt_dataset_ops_of(tt_dataset_verifier *v, json_t *nodes);
+bool tt_dataset_op_entry(tt_dataset_verifier *v, uint64_t node, const char *operation);
+void tt_dataset_ops_seen(tt_dataset_verifier *v);
+void tt_dataset_ops_free(tt_dataset_verifier *v);
 
 /* An offence against a check, in the file under way. */
 #define TT_OFFEND(v, check, format, ...)                                                           \

@@ -132,6 +132,8 @@ static void head(const tt_page *p, FILE *out)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'\">\n"
           "<meta name=\"generator\" content=\"tensortrace " TT_VERSION "\">\n",
           out);
     element("<title>", p->title, "</title>\n", out);

@@ -217,6 +217,10 @@ static const mutation mutations[] = {
     {"graphs", "there is no node x", "graphs/token-00001.json", "edges/1/source", "\"x\""},
     {"graphs", "its graph has no node node_5000", "traces/token-00001.json", "entries/1/node_id",
      "\"node_5000\""},
+    {"graphs", "of its graph is no LOG", "traces/token-00001.json", "entries/3/operation_type",
+     "\"LOG\""},
+    {"graphs", "of its graph is no MUL_MAT_ID+ADD", "traces/token-00001.json",
+     "entries/?MUL_MAT_ID/operation_type", "\"MUL_MAT_ID+ADD\""},
     {"experts", "expert 16 of", "traces/token-00001.json", "entries/?MUL_MAT_ID/expert_ids/0",
      "16"},
 };
@@ -301,6 +305,47 @@ static void each_check_fails_for_its_own_reason(void **state)
     }
     verify("d");
     expect_failed("", "");
+}
+
+/* A token that lost a layer's entries, all else as it has to be: its graph tells. A trace that was
+ * cut off may lack some. */
+static void lost_entries_are_missed(void **state)
+{
+    static const char path[] = "m/traces/token-00001.json";
+    size_t i = 0, lost = 0;
+    (void)state;
+    write_dataset("m", TT_COMPRESS_NONE);
+    json_t *root = json_load_file(path, 0, NULL), *entries = json_object_get(root, "entries");
+    while (i < json_array_size(entries)) {
+        json_t *e = json_array_get(entries, i);
+        const json_t *layer = json_object_get(e, "layer_id");
+        if (json_is_integer(layer) && json_integer_value(layer) == 1) {
+            /* A fused op is an entry of several nodes. */
+            const char *op = json_string_value(json_object_get(e, "operation_type"));
+            for (lost++; (op = strchr(op, '+')) != NULL; op++)
+                lost++;
+            assert_int_equal(json_array_remove(entries, i), 0);
+        } else {
+            assert_int_equal(json_object_set_new(e, "entry_id", json_integer((json_int_t)i)), 0);
+            i++;
+        }
+    }
+    assert_true(lost > 5);
+    json_object_set_new(json_object_get(root, "metadata"), "total_entries",
+                        json_integer((json_int_t)i));
+    assert_int_equal(json_dump_file(root, path, 0), 0);
+    json_decref(root);
+    verify("m");
+    char says[60];
+    (void)snprintf(says, sizeof says, "no entry of %zu of the", lost);
+    expect_failed("graphs", says);
+    root = json_load_file("m/experiment.json", 0, NULL);
+    json_object_set_new(json_object_get(root, "trace"), "complete", json_false());
+    assert_int_equal(json_dump_file(root, "m/experiment.json", 0), 0);
+    json_decref(root);
+    verify("m");
+    expect_failed("", "");
+    assert_true(tt_outdir_remove("m"));
 }
 
 /* --- files that are missing, or too many --- */
@@ -496,6 +541,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_check_fails_for_its_own_reason),
+        cmocka_unit_test(lost_entries_are_missed),
         cmocka_unit_test(missing_files_are_listed_at_once),
         cmocka_unit_test(names_that_are_none_are_told),
         cmocka_unit_test(a_folder_of_something_else_is_no_dataset),

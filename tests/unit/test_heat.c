@@ -11,6 +11,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The allocation that fails, counted down; below zero: none. Sanitizers have an allocator of their
+ * own. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#endif
+#ifndef SANITIZED
+static int failing = -1;
+
+void *__libc_calloc(size_t n, size_t size);
+
+void *calloc(size_t n, size_t size)
+{
+    if (failing >= 0 && failing-- == 0) return NULL;
+    return __libc_calloc(n, size);
+}
+#endif
+
 /* A file of 100 bytes: a norm (0..9), an expert tensor of four (20..59), an embedding of
  * rows (60..99); 10..19 is padding and nobody's. */
 enum { NORM, EXPERTS, ROWS };
@@ -172,6 +194,29 @@ static void tensors_and_layers_by_hand(void **state)
     assert_int_equal(h.n_rows, 2);
     assert_int_equal(find(&h, NORM, TT_EXPERT_NONE)->accesses, 6);
     tt_heat_free(&h);
+}
+
+/* Without memory for any part of it there is an error: nothing is zero that was not counted. */
+static void no_memory_is_no_zero(void **state)
+{
+    (void)state;
+#ifndef SANITIZED
+    const tt_model m = make_model();
+    const tt_reads r = make_reads();
+    const tt_filter all = {0};
+    tt_heat h;
+    tt_status status = TT_E_MEMORY;
+    for (int nth = 0; status != TT_OK; nth++) {
+        failing = nth;
+        status = tt_heat_measure(&m, &r, &all, TT_HEAT_EXPERT, &h, NULL);
+        bool failed = failing < 0;
+        failing = -1;
+        assert_int_equal(status, failed ? TT_E_MEMORY : TT_OK);
+        tt_heat_free(&h);
+    }
+#else
+    skip();
+#endif
 }
 
 /* A batch whose choices were lost reads all experts, at most. */
@@ -393,6 +438,7 @@ static void a_whole_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_memory_is_no_zero),
         cmocka_unit_test(experts_by_hand),
         cmocka_unit_test(tensors_and_layers_by_hand),
         cmocka_unit_test(what_was_not_observed),

@@ -64,6 +64,9 @@ static void pages_hold_their_texts(void **state)
     tt_page_html(&p, &none, f);
     assert_int_equal(fclose(f), 0);
     assert_null(strstr(out, "<script"));
+    /* Whatever gets into the page, nothing of it runs or is fetched. */
+    assert_non_null(strstr(out, "<meta http-equiv=\"Content-Security-Policy\" "
+                                "content=\"default-src 'none'; style-src 'unsafe-inline'\">"));
     assert_null(strstr(out, "<i>"));
     assert_non_null(strstr(out, "<title>&lt;/title&gt;&lt;b&gt;</title>"));
     assert_non_null(strstr(out, "<th scope=\"row\">&lt;script&gt;alert(1)&lt;/script&gt;</th>"

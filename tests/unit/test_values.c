@@ -217,6 +217,46 @@ static void caches_carry_it_to_later_batches(void **state)
     close_plan(&o);
 }
 
+/* The rows that a run's writes into caches take. */
+static int64_t *cells_of(const tt_model *m, uint32_t run)
+{
+    const tt_graph *g = &m->graphs[m->runs[run].graph];
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const tt_tensor *t = &g->tensors[i];
+        if (strcmp(t->op_name, "SET_ROWS") != 0) continue;
+        const tt_indices *rows = tt_model_indices(m, run, t->src[1]);
+        assert_non_null(rows);
+        assert_int_equal(rows->n, 1);
+        return (int64_t *)(uintptr_t)rows->values;
+    }
+    fail_msg("run %u writes into no cache", run);
+    return NULL;
+}
+
+/* A cell that is written over holds nothing bad any longer: what is bad after that is born anew. */
+static void cells_written_over_are_clean(void **state)
+{
+    static const oddity list[] = {{.name = "node_17", .op = "SET_ROWS", .run = 1, .n_nan = 1},
+                                  {.name = "kq-0", .run = 2, .n_nan = 1},
+                                  {.name = "kq-0", .run = 4, .n_nan = 1}};
+    (void)state;
+    for (int over = 0; over < 2; over++) {
+        opened o = OPEN(list);
+        tt_values_first f;
+        if (over) *cells_of(o.m, 3) = *cells_of(o.m, 1);
+        assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
+        assert_int_equal(f.n_births, over ? 2 : 1);
+        assert_int_equal(f.births_total, over ? 4 : 3);
+        if (over) {
+            assert_int_equal(f.births[1].row.run, 4);
+            assert_int_equal(f.births[1].kind, TT_BIRTH_BORN);
+            assert_string_equal(name_at(o.m, 4, f.births[1].row.node), "kq-0");
+        }
+        tt_values_first_free(&f);
+        close_plan(&o);
+    }
+}
+
 /* What a write into a cache overwrites, or leaves beside it, is no source of what it writes:
  * neither that nothing is known of the cache, nor that it holds NaN already, says anything of the
  * new rows. */
@@ -460,6 +500,7 @@ static int close_base(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_written_over_are_clean),
         cmocka_unit_test(values_outside_batches_are_refused_by_name),
         cmocka_unit_test(a_healthy_trace_has_nothing_bad),
         cmocka_unit_test(a_nan_is_followed_to_where_it_was_born),

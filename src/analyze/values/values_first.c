@@ -1,17 +1,19 @@
 #include "analyze/values/values_first.h"
 
+#include "analyze/values/values_cells.h"
 #include "model/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of memory that outlives a run (a KV cache), by its last write, or by the first that
- * left something bad there. */
+/* What is known of memory that outlives a run (a KV cache), by its last write; or, while something
+ * bad may be left there, by the first that left it. */
 typedef struct lasting {
     uint32_t run, node;
     tt_values_state state;
     bool measured;
     tt_fingerprint print;
+    tt_values_cells bad;
 } lasting;
 
 typedef struct finding {
@@ -57,14 +59,22 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
         }
         if (!tt_idmap_add(&f->by_place, place, (uint32_t)f->n, &was)) return false;
         at = (uint32_t)f->n++;
-    } else if (tt_values_state_is_bad(f->list[at].state)) {
-        return true;
+        f->list[at] = (lasting){.run = TT_NONE};
     }
-    f->list[at] = (lasting){.run = seen->run,
-                            .node = seen->node,
-                            .state = seen->state,
-                            .measured = seen->print != NULL};
-    if (seen->print) f->list[at].print = *seen->print;
+    lasting *l = &f->list[at];
+    const bool was_bad = !tt_values_cells_empty(&l->bad);
+    if (tt_values_state_is_bad(seen->state)) {
+        if (!tt_values_cells_add(&l->bad, f->m, seen->run, g, seen->node)) return false;
+    } else if (was_bad && seen->state == TT_STATE_FINITE &&
+               !tt_values_cells_clear(&l->bad, f->m, seen->run, g, seen->node)) {
+        return false;
+    }
+    if (was_bad && !tt_values_cells_empty(&l->bad)) return true;
+    l->run = seen->run;
+    l->node = seen->node;
+    l->state = seen->state;
+    l->measured = seen->print != NULL;
+    if (seen->print) l->print = *seen->print;
     return true;
 }
 
@@ -226,6 +236,8 @@ tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const
     memset(out, 0, sizeof *out);
     out->first_batch = out->last_batch = out->first_logits_run = TT_NONE;
     tt_status status = tt_values_walk_all(m, q, true, over, take, &f, &out->counts, err);
+    for (size_t i = 0; i < f.n; i++)
+        tt_values_cells_free(&f.list[i].bad);
     free(f.list);
     tt_idmap_free(&f.by_place);
     return status;
