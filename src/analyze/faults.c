@@ -1,6 +1,7 @@
 #include "analyze/faults.h"
 
 #include "analyze/kernel.h"
+#include "base/checksum.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -79,20 +80,35 @@ static bool grow_rows(tt_faults *f)
     return true;
 }
 
-/* The row of that key, made at the first need; NULL without memory. `text` is copied. */
-static tt_faults_row *row_of(tt_faults *f, uint64_t key, const char *text, int64_t number)
+typedef struct looked_for {
+    const tt_faults *f;
+    const char *text;
+    uint32_t weight;
+} looked_for;
+
+static bool is_row(const void *context, uint32_t row)
 {
-    uint32_t was;
+    const looked_for *l = context;
+    return l->f->rows[row].weight == l->weight && strcmp(l->f->rows[row].key, l->text) == 0;
+}
+
+/* The row of that text, made at the first need; NULL without memory. The text is copied. Weights
+ * that have one name have a row each; TT_NONE: of no weight. */
+static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uint32_t weight)
+{
+    const looked_for l = {f, text, weight};
+    uint64_t key = tt_checksum(text, strlen(text)) + weight;
+    uint32_t was = tt_idmap_find(&f->row_of_key, &key, is_row, &l);
+    if (was != TT_NONE) return &f->rows[was];
     if (!grow_rows(f) || f->n_rows >= TT_NONE ||
         !tt_idmap_add(&f->row_of_key, key, (uint32_t)f->n_rows, &was)) {
         f->failed = true;
         return NULL;
     }
-    if (was != TT_NONE) return &f->rows[was];
     const char *copy = tt_arena_text(&f->keys, text, strlen(text));
     f->failed |= !copy;
     f->rows[f->n_rows] =
-        (tt_faults_row){.key = copy ? copy : "", .number = number, .weight = TT_NONE};
+        (tt_faults_row){.key = copy ? copy : "", .number = number, .weight = weight};
     return &f->rows[f->n_rows++];
 }
 
@@ -100,15 +116,12 @@ static tt_faults_row *numbered_row(tt_faults *f, int64_t number)
 {
     char text[24];
     (void)snprintf(text, sizeof text, "%" PRId64, number);
-    return row_of(f, (uint64_t)number, number < 0 ? "-" : text, number < 0 ? -1 : number);
+    return row_of(f, number < 0 ? "-" : text, number < 0 ? -1 : number, TT_NONE);
 }
 
 static tt_faults_row *named_row(tt_faults *f, const char *name)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const char *c = name; *c; c++)
-        hash = (hash ^ (uint8_t)*c) * 0x100000001b3u;
-    return row_of(f, hash, name, -1);
+    return row_of(f, name, -1, TT_NONE);
 }
 
 /* --- what goes into a row --- */
@@ -247,7 +260,7 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
 {
     const tt_access *first = &op->accesses[at];
     uint64_t size = 0;
-    tt_faults_row *row = row_of(f, first->weight, f->m->weights[first->weight].name, -1);
+    tt_faults_row *row = row_of(f, f->m->weights[first->weight].name, -1, first->weight);
     if (!row) return;
     for (size_t i = at; i < op->n_accesses; i++) {
         const tt_access *a = &op->accesses[i];
@@ -260,7 +273,6 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
     p.busy = tt_faults_share(whole->busy, s->before, size, s->all);
     p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, size, s->all);
     p.read = p.counts.major > 0 || p.counts.read_bytes > 0;
-    row->weight = first->weight;
     row->origin = op->op->graph->tensors[first->tensor].origin;
     row->shared |= whole->counts.observed && size < s->all;
     add_part(f, row, op, &p);
@@ -270,7 +282,7 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
 static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
 {
     if (op->n_accesses == 0) {
-        tt_faults_row *row = row_of(f, UINT64_MAX, NO_WEIGHT, -1);
+        tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE);
         if (row) add_part(f, row, op, whole);
         return;
     }

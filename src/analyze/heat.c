@@ -3,6 +3,7 @@
 #include "analyze/cache/reuse.h"
 #include "analyze/heat_steps.h"
 #include "analyze/slices.h"
+#include "base/checksum.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -58,22 +59,33 @@ static bool is_asked_for(const tt_filter *f, const tt_weight *w)
     return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
 }
 
+typedef struct looked_for {
+    const measure *q;
+    const char *component;
+} looked_for;
+
+static bool is_of_component(const void *context, uint32_t row)
+{
+    const looked_for *l = context;
+    const tt_weight *w = &l->q->m->weights[l->q->heat->rows[row].weight];
+    return strcmp(w->place.component, l->component) == 0;
+}
+
 /* The row of a slice, made at the first need; rows of a layer or component are found by key. */
 static uint32_t row_of(measure *q, tt_heat_by by, const tt_slice *s, tt_idmap *rows)
 {
     const tt_weight *w = &q->m->weights[s->weight];
     tt_heat *heat = q->heat;
-    uint64_t key = 0xcbf29ce484222325u;
+    uint64_t key = (uint64_t)(s - q->slices.list); /* of an expert */
     uint32_t was = TT_NONE;
-    if (by == TT_HEAT_LAYER)
-        key = (uint64_t)(int64_t)w->place.layer_id;
-    else if (by == TT_HEAT_TENSOR)
-        key = s->weight;
-    else if (by == TT_HEAT_EXPERT)
-        key = (uint64_t)(s - q->slices.list);
-    else
-        for (const char *c = w->place.component; *c; c++)
-            key = (key ^ (uint8_t)*c) * 0x100000001b3u;
+    if (by == TT_HEAT_LAYER) key = (uint64_t)(int64_t)w->place.layer_id;
+    if (by == TT_HEAT_TENSOR) key = s->weight;
+    if (by == TT_HEAT_COMPONENT) {
+        const looked_for l = {q, w->place.component};
+        key = tt_checksum(l.component, strlen(l.component));
+        was = tt_idmap_find(rows, &key, is_of_component, &l);
+        if (was != TT_NONE) return was;
+    }
     if (!tt_idmap_add(rows, key, (uint32_t)heat->n_rows, &was)) return TT_NONE;
     if (was != TT_NONE) return was;
     heat->rows[heat->n_rows] =

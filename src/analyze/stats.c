@@ -1,5 +1,7 @@
 #include "analyze/stats_parts.h"
 
+#include "base/checksum.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,19 +56,29 @@ static bool grow(void **array, size_t n, size_t *capacity, size_t size)
     return true;
 }
 
+typedef struct looked_for {
+    const tt_stats *s;
+    const char *text;
+} looked_for;
+
+static bool is_of_text(const void *context, uint32_t row)
+{
+    const looked_for *l = context;
+    return strcmp(l->s->rows[row].key, l->text) == 0;
+}
+
 /* The row of that key, made at the first need. */
 uint32_t tt_stats_row_of(tt_stats *s, const char *text, int64_t number)
 {
-    uint64_t key = 0xcbf29ce484222325u;
-    for (const char *c = text; *c; c++)
-        key = (key ^ (uint8_t)*c) * 0x100000001b3u;
-    uint32_t was;
+    const looked_for l = {s, text};
+    uint64_t key = tt_checksum(text, strlen(text));
+    uint32_t was = tt_idmap_find(&s->row_of_key, &key, is_of_text, &l);
+    if (was != TT_NONE) return was;
     if (!grow((void **)&s->rows, s->n_rows, &s->rows_capacity, sizeof *s->rows) ||
         s->n_rows >= TT_NONE || !tt_idmap_add(&s->row_of_key, key, (uint32_t)s->n_rows, &was)) {
         s->failed = true;
         return TT_NONE;
     }
-    if (was != TT_NONE) return was;
     const char *copy = tt_arena_text(&s->keys, text, strlen(text));
     s->failed |= !copy;
     s->rows[s->n_rows] = (tt_stats_row){.key = copy ? copy : "", .number = number};

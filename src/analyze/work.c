@@ -3,6 +3,7 @@
 #include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/op_table.h"
+#include "base/checksum.h"
 #include "model/idmap.h"
 
 #include <stdlib.h>
@@ -50,38 +51,49 @@ static tt_status no_memory(tt_error *err)
 
 /* --- cells --- */
 
-static uint64_t hash(uint64_t key, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        key = (key ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
-    return key;
-}
-
 static uint64_t key_of(const tt_work_cell *c)
 {
-    uint64_t key = hash(0xcbf29ce484222325u, c->op, strlen(c->op) + 1);
-    key = hash(key, c->category, strlen(c->category) + 1);
-    key = hash(key, c->component, strlen(c->component) + 1);
-    key = hash(key, &c->layer_id, sizeof c->layer_id);
-    key = hash(key, &c->phase, sizeof c->phase);
-    key = hash(key, &c->integers, sizeof c->integers);
-    return hash(key, &c->flops_known, sizeof c->flops_known);
+    const uint64_t parts[] = {tt_checksum(c->op, strlen(c->op)),
+                              tt_checksum(c->category, strlen(c->category)),
+                              tt_checksum(c->component, strlen(c->component)),
+                              (uint64_t)(int64_t)c->layer_id,
+                              c->phase,
+                              c->integers,
+                              c->flops_known};
+    return tt_checksum(parts, sizeof parts);
+}
+
+typedef struct looked_for {
+    const tt_work *work;
+    const tt_work_cell *cell;
+} looked_for;
+
+static bool is_same_cell(const void *context, uint32_t index)
+{
+    const looked_for *l = context;
+    const tt_work_cell *a = &l->work->cells[index], *b = l->cell;
+    return strcmp(a->op, b->op) == 0 && strcmp(a->category, b->category) == 0 &&
+           strcmp(a->component, b->component) == 0 && a->layer_id == b->layer_id &&
+           a->phase == b->phase && a->integers == b->integers && a->flops_known == b->flops_known;
 }
 
 /* The place of such a cell + 1, made at the first need; 0 without memory. */
 static uint32_t cell_of(walk *w, tt_work_cell cell)
 {
     tt_work *work = w->work;
-    uint32_t was;
+    const looked_for l = {work, &cell};
+    uint64_t key = key_of(&cell);
+    uint32_t was = tt_idmap_find(&w->cell_of_key, &key, is_same_cell, &l);
+    if (was != TT_NONE) return was + 1;
     if (work->n_cells >= TT_WORK_CELLS_MAX) {
-        was = tt_idmap_get(&w->cell_of_key, key_of(&cell));
-        if (was != TT_NONE) return was + 1;
         cell.op = "(other)";
         cell.category = cell.component = "other";
         cell.layer_id = TT_LAYER_NONE;
+        key = key_of(&cell);
+        was = tt_idmap_find(&w->cell_of_key, &key, is_same_cell, &l);
+        if (was != TT_NONE) return was + 1;
     }
-    if (!tt_idmap_add(&w->cell_of_key, key_of(&cell), (uint32_t)work->n_cells, &was)) return 0;
-    if (was != TT_NONE) return was + 1;
+    if (!tt_idmap_add(&w->cell_of_key, key, (uint32_t)work->n_cells, &was)) return 0;
     if (work->n_cells == work->cells_capacity) {
         size_t more = work->cells_capacity ? work->cells_capacity * 2 : 64;
         tt_work_cell *cells = reallocarray(work->cells, more, sizeof *cells);

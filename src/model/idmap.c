@@ -101,6 +101,15 @@ uint32_t tt_idmap_get(const tt_idmap *m, uint64_t key)
     return is_in_row(m, key) ? m->first_index + (uint32_t)(key - m->first_key) : TT_NONE;
 }
 
+uint32_t tt_idmap_find(const tt_idmap *m, uint64_t *key,
+                       bool (*is)(const void *context, uint32_t index), const void *context)
+{
+    for (;; *key = mix(*key + 1)) {
+        const uint32_t index = tt_idmap_get(m, *key);
+        if (index == TT_NONE || is(context, index)) return index;
+    }
+}
+
 bool tt_idmap_is_below(const tt_idmap *m, uint32_t n)
 {
     if (m->capacity == 0) return m->n == 0 || (m->first_index < n && m->n <= n - m->first_index);

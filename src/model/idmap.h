@@ -25,6 +25,10 @@ void tt_idmap_free(tt_idmap *m);
 bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was);
 /* Replaces the index of a key that is there. False without memory. */
 bool tt_idmap_set(tt_idmap *m, uint64_t key, uint32_t index);
+/* For keys that are hashes, of which two texts may have the same: the index of what `is` knows, under
+ * *key or one that follows from it; TT_NONE: it is not there, and *key is where to add it. */
+uint32_t tt_idmap_find(const tt_idmap *m, uint64_t *key,
+                       bool (*is)(const void *context, uint32_t index), const void *context);
 /* Whether all indexes are below n. */
 bool tt_idmap_is_below(const tt_idmap *m, uint32_t n);
 uint32_t tt_idmap_get(const tt_idmap *m, uint64_t key);

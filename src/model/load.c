@@ -197,6 +197,8 @@ static bool load_buffer_free(tt_loader *l, tt_cursor *c)
     uint32_t at = tt_idmap_get(&l->m->buffer_by_id, id);
     if (at == TT_NONE)
         tt_loader_problem(l, "buffer %" PRIu64 " is freed but was never seen", id);
+    else if (l->m->buffers[at].free_ticks)
+        tt_loader_problem(l, "buffer %" PRIu64 " is freed twice", id);
     else
         l->m->buffers[at].free_ticks = ticks;
     return true;
@@ -248,6 +250,8 @@ static bool load_end(tt_loader *l, tt_cursor *c, bool of_batch)
     if (at == TT_NONE) {
         tt_loader_problem(l, "%s %" PRIu32 " ends but never began", of_batch ? "batch" : "run",
                           e.id);
+    } else if (of_batch ? m->batches[at].ended : m->runs[at].ended) {
+        tt_loader_problem(l, "%s %" PRIu32 " ends twice", of_batch ? "batch" : "run", e.id);
     } else if (of_batch) {
         m->batches[at].ended = true;
         m->batches[at].end_ticks = e.ticks;
@@ -264,6 +268,8 @@ static bool load_clock(tt_loader *l, tt_cursor *c)
 {
     tt_meta_clock k;
     if (!tt_meta_get_clock(c, &k)) return false;
+    if (l->m->n_clocks && (k.ticks < l->last_clock.ticks || k.mono_ns < l->last_clock.mono_ns))
+        l->m->n_clocks_back++;
     if (l->m->n_clocks++ == 0) l->first_clock = k;
     l->last_clock = k;
     return true;

@@ -69,6 +69,8 @@ bool tt_load_model_check(tt_loader *l, tt_cursor *c)
                           k.model);
         return true;
     }
+    if (l->m->files[at].checked_at_end)
+        tt_loader_problem(l, "model file %" PRIu32 " is looked at twice", k.model);
     l->m->files[at].checked_at_end = true;
     l->m->files[at].end_state = k.state;
     return true;

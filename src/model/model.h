@@ -292,7 +292,7 @@ typedef struct tt_model {
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
         n_token_texts;
     tt_clock_fit clock;
-    uint32_t n_clocks;
+    uint32_t n_clocks, n_clocks_back; /* CLOCK records; of them, before the one before them */
     uint64_t losses_total, detail_losses_total;
     uint64_t unknown_records; /* META records of a type this build does not know */
     tt_problem problems[TT_MODEL_PROBLEMS_MAX];

@@ -209,6 +209,13 @@ void tt_trace_close(tt_trace *t)
     t->source.fd = -1;
 }
 
+bool tt_trace_is_as_listed(const tt_trace *t, size_t i, const tt_chunk_header *h)
+{
+    const tt_index_entry *e = &t->chunks[i];
+    return h->type == e->type && h->stream == e->stream && h->position == e->position &&
+           h->count == e->count;
+}
+
 tt_status tt_trace_chunk(const tt_trace *t, size_t i, size_t at_least, tt_unpacker *u,
                          tt_chunk_header *h, tt_span *payload, tt_error *err)
 {
@@ -216,8 +223,7 @@ tt_status tt_trace_chunk(const tt_trace *t, size_t i, size_t at_least, tt_unpack
     const tt_index_entry *e = &t->chunks[i];
     tt_status status = tt_chunk_load(&t->source, e->offset, u, h, &stored, err);
     if (status != TT_OK) return status;
-    if (h->type != e->type || h->stream != e->stream || h->position != e->position ||
-        h->count != e->count)
+    if (!tt_trace_is_as_listed(t, i, h))
         return tt_error_set(err, TT_E_FORMAT, e->offset,
                             "a chunk differs from what the index says of it");
     return tt_chunk_unpack(h, stored, e->offset, at_least, u, payload, err);

@@ -34,6 +34,8 @@ tt_status tt_trace_open(tt_trace *t, const char *path, tt_error *err);
 tt_status tt_trace_open_memory(tt_trace *t, const void *data, size_t size, tt_error *err);
 void tt_trace_close(tt_trace *t);
 
+/* Whether the header of chunk i is what the list says of it. */
+bool tt_trace_is_as_listed(const tt_trace *t, size_t i, const tt_chunk_header *h);
 /* Loads chunk i and checks it against the list; its payload's first at_least bytes
  * (SIZE_MAX: all). *payload is valid until the unpacker's next use. */
 tt_status tt_trace_chunk(const tt_trace *t, size_t i, size_t at_least, tt_unpacker *u,

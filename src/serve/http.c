@@ -6,15 +6,92 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 /* A browser opens six connections a host; a hostile page can open more. */
 #define CONNECTIONS_MAX 128u
+/* Beyond these, whoever has waited longest without a whole request goes: all clients have one
+ * address, and half a request, trickling in, would keep a place for as long as it likes. */
+#define CONNECTIONS_KEPT 96u
 #define IDLE_S 30u
 /* Of one connection: the first line and the headers of a request have to fit, and those of the
  * answer. */
 #define CONNECTION_BYTES (32u << 10)
 
 enum stage { NEW, WHOLE, HELD /* in the pool, or about to be */, ANSWERED };
+
+/* A connection; in the order in which they last had something answered, or came. One thread, that
+ * of libmicrohttpd, looks at them. */
+struct tt_visitor {
+    tt_visitor *before, *behind;
+    int socket;
+    bool is_served; /* a whole request is there, and its answer is not sent yet */
+    bool is_sent_away;
+};
+
+static void unlink_visitor(tt_server *s, tt_visitor *v)
+{
+    if (v->before)
+        v->before->behind = v->behind;
+    else
+        s->oldest = v->behind;
+    if (v->behind)
+        v->behind->before = v->before;
+    else
+        s->newest = v->before;
+}
+
+static void append_visitor(tt_server *s, tt_visitor *v)
+{
+    v->before = s->newest;
+    v->behind = NULL;
+    if (s->newest)
+        s->newest->behind = v;
+    else
+        s->oldest = v;
+    s->newest = v;
+}
+
+/* Its connection then ends as if the client had gone. */
+static void send_oldest_away(tt_server *s)
+{
+    for (tt_visitor *v = s->oldest; v; v = v->behind) {
+        if (v->is_served || v->is_sent_away) continue;
+        v->is_sent_away = true;
+        s->n_visitors--;
+        (void)shutdown(v->socket, SHUT_RDWR);
+        return;
+    }
+}
+
+static void come_and_go(void *server, struct MHD_Connection *c, void **context,
+                        enum MHD_ConnectionNotificationCode what)
+{
+    tt_server *s = server;
+    tt_visitor *v = *context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+        v = info ? calloc(1, sizeof *v) : NULL;
+        if (!v) return; /* it is not sent away, then */
+        v->socket = info->connect_fd;
+        if (++s->n_visitors > CONNECTIONS_KEPT) send_oldest_away(s);
+        append_visitor(s, v);
+        *context = v;
+    } else if (v) {
+        if (!v->is_sent_away) s->n_visitors--;
+        unlink_visitor(s, v);
+        free(v);
+        *context = NULL;
+    }
+}
+
+static tt_visitor *visitor_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
 
 /* One request and its answer. */
 typedef struct exchange {
@@ -44,9 +121,13 @@ static void end(void *server, struct MHD_Connection *c, void **context,
                 enum MHD_RequestTerminationCode why)
 {
     exchange *x = *context;
-    (void)server;
-    (void)c;
+    tt_visitor *v = visitor_of(c);
     (void)why;
+    if (v && v->is_served) {
+        v->is_served = false;
+        unlink_visitor(server, v);
+        append_visitor(server, v);
+    }
     if (!x) return;
     tt_reply_free(&x->reply);
     free(x->raw);
@@ -161,6 +242,8 @@ static enum MHD_Result handle(void *server, struct MHD_Connection *c, const char
         x->stage = WHOLE;
         return MHD_YES;
     }
+    tt_visitor *v = visitor_of(c);
+    if (v) v->is_served = true;
     x->connection = c;
     return judge(x, method);
 }
@@ -175,8 +258,8 @@ tt_status tt_http_start(tt_server *s, int listening, tt_error *err)
         MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
-        begin, s, MHD_OPTION_NOTIFY_COMPLETED, end, s, MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes,
-        s, MHD_OPTION_END);
+        begin, s, MHD_OPTION_NOTIFY_COMPLETED, end, s, MHD_OPTION_NOTIFY_CONNECTION, come_and_go, s,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, s, MHD_OPTION_END);
     if (s->daemon) return TT_OK;
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "the web server could not be started");
 }

@@ -11,14 +11,22 @@
 #define WORK 300000u           /* records at a time, some 10 ms: then others may have their turn */
 #define TURN_NS 200000
 
-typedef struct entry {
-    tt_log_index *index; /* NULL: free */
+/* An index that requests read at the same time, and one at a time extends. */
+struct tt_log_shared {
+    pthread_rwlock_t lock; /* of what the index says */
+    tt_log_index *index;
     bool by_lane;
-    uint64_t used; /* when, in requests */
+    unsigned refs; /* of the shelf and of loans; under the shelf's lock */
+};
+
+typedef struct entry {
+    tt_log_shared *shared; /* NULL: free */
+    uint64_t used;         /* when, in requests */
 } entry;
 
 struct tt_log_shelf {
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t
+        lock; /* of all that follows, and of extending any index: that reads the survey */
     tt_log_survey *survey;
     entry entries[TT_LOG_SHELF_MAX];
     uint64_t requests;
@@ -29,11 +37,20 @@ typedef struct holder {
     tt_log_shelf *shelf;
 } holder;
 
+/* The shelf's lock is held, or nobody else is there. NULL is allowed. */
+static void unref(tt_log_shared *x)
+{
+    if (!x || --x->refs > 0) return;
+    tt_log_index_free(x->index);
+    (void)pthread_rwlock_destroy(&x->lock);
+    free(x);
+}
+
 static void drop(void *made)
 {
     holder *h = made;
     for (size_t i = 0; i < TT_LOG_SHELF_MAX; i++)
-        tt_log_index_free(h->shelf->entries[i].index);
+        unref(h->shelf->entries[i].shared);
     tt_log_survey_free(h->shelf->survey);
     (void)pthread_mutex_destroy(&h->shelf->lock);
     free(h->shelf);
@@ -81,24 +98,69 @@ static bool is_same(const tt_filter *a, const tt_filter *b)
            same_range(a->has_most, a->most_ns, b->has_most, b->most_ns);
 }
 
-/* The index of that filter, made anew in the place of the one not used for longest; NULL on
- * failure. The lock is held. */
-static tt_log_index *index_of(tt_log_shelf *s, const tt_model *m, const tt_filter *f, bool by_lane,
-                              tt_error *err)
+static tt_log_shared *new_shared(tt_log_shelf *s, const tt_model *m, const tt_filter *f,
+                                 bool by_lane, tt_error *err)
 {
-    entry *at = s->entries;
-    for (entry *e = s->entries; e < s->entries + TT_LOG_SHELF_MAX; e++) {
-        if (e->index && e->by_lane == by_lane && is_same(tt_log_index_filter(e->index), f)) {
-            e->used = ++s->requests;
-            return e->index;
-        }
-        if (e->used < at->used) at = e;
+    tt_log_shared *x = calloc(1, sizeof *x);
+    if (!x || pthread_rwlock_init(&x->lock, NULL) != 0) {
+        free(x);
+        (void)tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the log");
+        return NULL;
     }
-    tt_log_index *made;
-    if (tt_log_index_new(m, s->survey, f, by_lane, &made, err) != TT_OK) return NULL;
-    tt_log_index_free(at->index);
-    *at = (entry){made, by_lane, ++s->requests};
-    return made;
+    x->by_lane = by_lane;
+    x->refs = 1;
+    if (tt_log_index_new(m, s->survey, f, by_lane, &x->index, err) == TT_OK) return x;
+    unref(x);
+    return NULL;
+}
+
+/* The index of that filter, made anew in the place of the one not used for longest; NULL on
+ * failure. One more reference is the caller's. */
+static tt_log_shared *take(tt_log_shelf *s, const tt_model *m, const tt_filter *f, bool by_lane,
+                           tt_error *err)
+{
+    tt_log_shared *found = NULL;
+    (void)pthread_mutex_lock(&s->lock);
+    entry *at = s->entries;
+    for (entry *e = s->entries; e < s->entries + TT_LOG_SHELF_MAX && !found; e++) {
+        const tt_log_shared *x = e->shared;
+        if (x && x->by_lane == by_lane && is_same(tt_log_index_filter(x->index), f)) {
+            at = e;
+            found = e->shared;
+        } else if (e->used < at->used) {
+            at = e;
+        }
+    }
+    if (!found) {
+        found = new_shared(s, m, f, by_lane, err);
+        if (found) {
+            unref(at->shared); /* whoever still reads it has a reference */
+            at->shared = found;
+        }
+    }
+    if (found) {
+        at->used = ++s->requests;
+        found->refs++;
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
+static void give(tt_log_shelf *s, tt_log_shared *x)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    unref(x);
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+static tt_status extend(tt_log_shelf *s, tt_log_shared *x, const tt_model *m, tt_error *err)
+{
+    (void)pthread_rwlock_wrlock(&x->lock);
+    (void)pthread_mutex_lock(&s->lock);
+    tt_status status = tt_log_index_extend(x->index, m, WORK, err);
+    (void)pthread_mutex_unlock(&s->lock);
+    (void)pthread_rwlock_unlock(&x->lock);
+    return status;
 }
 
 tt_status tt_log_shelf_borrow(tt_request *q, const tt_filter *f, bool by_lane, uint64_t rows,
@@ -108,32 +170,32 @@ tt_status tt_log_shelf_borrow(tt_request *q, const tt_filter *f, bool by_lane, u
     tt_status status = tt_source_get(q, &memo, &kept, err);
     if (status != TT_OK) return status;
     tt_log_shelf *s = ((const holder *)kept)->shelf;
+    tt_log_shared *x = take(s, q->m, f, by_lane, err);
+    if (!x) return err->status;
     const uint64_t begun = tt_clock_ns(CLOCK_MONOTONIC);
-    for (;;) {
-        (void)pthread_mutex_lock(&s->lock);
-        tt_log_index *x = index_of(s, q->m, f, by_lane, err);
-        status = x ? TT_OK : err->status;
-        *out = (tt_log_loan){.shelf = s, .index = x, .order = tt_log_survey_order(s->survey)};
-        if (x) tt_log_index_count(x, &out->count);
-        bool enough = !x || out->count.done || out->count.rows >= rows;
-        if (x && !enough) {
-            status = tt_log_index_extend(x, q->m, WORK, err);
-            tt_log_index_count(x, &out->count);
-            enough = status != TT_OK || out->count.done || out->count.rows >= rows ||
-                     tt_clock_ns(CLOCK_MONOTONIC) - begun >= COUNTING_NS;
-        }
-        if (enough && status == TT_OK) return TT_OK;
-        (void)pthread_mutex_unlock(&s->lock);
+    *out = (tt_log_loan){
+        .shelf = s, .shared = x, .index = x->index, .order = tt_log_survey_order(s->survey)};
+    for (bool late = false;; late = tt_clock_ns(CLOCK_MONOTONIC) - begun >= COUNTING_NS) {
+        (void)pthread_rwlock_rdlock(&x->lock);
+        tt_log_index_count(x->index, &out->count);
+        if (late || out->count.done || out->count.rows >= rows) return TT_OK;
+        (void)pthread_rwlock_unlock(&x->lock);
+        status = extend(s, x, q->m, err);
         if (status == TT_OK && tt_request_is_over(q))
             status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "nobody waits for the answer");
-        if (status != TT_OK) return status;
+        if (status != TT_OK) break;
         /* A lock is given to whoever asks next, not to who waits: that would be this thread. */
         (void)nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
     }
+    give(s, x);
+    *out = (tt_log_loan){0};
+    return status;
 }
 
 void tt_log_shelf_give(tt_log_loan *loan)
 {
-    (void)pthread_mutex_unlock(&loan->shelf->lock);
-    loan->index = NULL;
+    (void)pthread_rwlock_unlock(&loan->shared->lock);
+    give(loan->shelf, loan->shared);
+    loan->index = NULL; /* what was counted stays told */
+    loan->shared = NULL;
 }

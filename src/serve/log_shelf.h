@@ -9,11 +9,14 @@
 #define TT_LOG_SHELF_MAX 16u
 
 typedef struct tt_log_shelf tt_log_shelf;
+typedef struct tt_log_shared tt_log_shared;
 
-/* An index that nobody else uses until it is given back. */
+/* An index that others may read at the same time, and that nobody changes until it is given back.
+ */
 typedef struct tt_log_loan {
     tt_log_shelf *shelf;
-    tt_log_index *index;
+    tt_log_shared *shared;
+    const tt_log_index *index;
     const uint32_t *order;
     tt_log_count count;
 } tt_log_loan;

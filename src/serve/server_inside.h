@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 struct MHD_Daemon;
+typedef struct tt_visitor tt_visitor;
 
 struct tt_server {
     struct MHD_Daemon *daemon;
@@ -17,6 +18,8 @@ struct tt_server {
     tt_traces *traces;
     tt_pool *pool;
     atomic_bool is_ending;
+    tt_visitor *oldest, *newest; /* of http.c: connections */
+    unsigned n_visitors;         /* that were not sent away */
     char url[96], once_url[96];
 };
 

@@ -3,6 +3,8 @@
 
 #include "model/idmap.h"
 
+#include <string.h>
+
 static uint32_t add(tt_idmap *m, uint64_t key, uint32_t index)
 {
     uint32_t was;
@@ -52,6 +54,30 @@ static void other_ids_are_found_too(void **state)
     tt_idmap_free(&m);
 }
 
+static const char *const texts[] = {"a", "b", "c"};
+
+static bool is_text(const void *context, uint32_t index)
+{
+    return strcmp(texts[index], context) == 0;
+}
+
+/* Three texts of one hash. */
+static void what_has_one_hash_is_told_apart(void **state)
+{
+    tt_idmap m = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t key = 42;
+        assert_int_equal(tt_idmap_find(&m, &key, is_text, texts[i]), TT_NONE);
+        assert_int_equal(add(&m, key, i), TT_NONE);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t key = 42;
+        assert_int_equal(tt_idmap_find(&m, &key, is_text, texts[i]), i);
+    }
+    tt_idmap_free(&m);
+}
+
 static void indexes_are_below_a_number(void **state)
 {
     tt_idmap m = {0};
@@ -90,6 +116,7 @@ int main(void)
         cmocka_unit_test(ids_in_a_row_take_no_memory),
         cmocka_unit_test(other_ids_are_found_too),
         cmocka_unit_test(indexes_are_below_a_number),
+        cmocka_unit_test(what_has_one_hash_is_told_apart),
         cmocka_unit_test(an_index_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

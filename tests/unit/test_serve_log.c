@@ -3,6 +3,8 @@
 #include "serve_client.h"
 
 #include "analyze/log/log.h"
+#include "serve/generation.h"
+#include "serve/log_shelf.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -338,6 +340,43 @@ static void texts_are_found(void **state)
     assert_true(found(q, "token") > 0);
 }
 
+/* Two requests hold the log of one trace at once: with one filter, and with two. */
+static void loans_do_not_wait_for_each_other(void **state)
+{
+    static const tt_filter all = {0}, some = {.has_layer = true, .layer = 1};
+    tt_request a = {.client = -1}, b = {.client = -1};
+    tt_log_loan first, same, other;
+    tt_model *mine;
+    (void)state;
+    assert_int_equal(tt_model_open(TRACE, &mine, NULL), TT_OK);
+    assert_int_equal(tt_generation_new(mine, 1, &a.source, NULL), TT_OK);
+    b.source = a.source;
+    assert_int_equal(tt_generation_take(a.source, &a.m, NULL), TT_OK);
+    assert_int_equal(tt_generation_take(b.source, &b.m, NULL), TT_OK);
+    assert_int_equal(tt_log_shelf_borrow(&a, &all, false, UINT64_MAX, &first, NULL), TT_OK);
+    assert_int_equal(tt_log_shelf_borrow(&b, &all, false, UINT64_MAX, &same, NULL), TT_OK);
+    assert_int_equal(tt_log_shelf_borrow(&b, &some, false, UINT64_MAX, &other, NULL), TT_OK);
+    assert_ptr_equal(first.index, same.index);
+    assert_ptr_not_equal(first.index, other.index);
+    assert_int_equal(first.count.rows, same.count.rows);
+    assert_true(other.count.rows < first.count.rows);
+    tt_log_shelf_give(&first);
+    /* As many filters as are kept, and more: what is on loan stays. */
+    for (int32_t layer = 0; layer < 40; layer++) {
+        const tt_filter f = {.has_layer = true, .layer = layer, .phase = TT_PHASE_PROMPT};
+        assert_int_equal(tt_log_shelf_borrow(&a, &f, false, 0, &first, NULL), TT_OK);
+        tt_log_shelf_give(&first);
+    }
+    tt_log_count again;
+    tt_log_index_count(other.index, &again);
+    assert_int_equal(again.rows, other.count.rows);
+    tt_log_shelf_give(&same);
+    tt_log_shelf_give(&other);
+    tt_generation_give(a.source, a.m);
+    tt_generation_give(b.source, b.m);
+    tt_generation_unref(a.source);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +387,7 @@ int main(void)
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(texts_are_found),
+        cmocka_unit_test(loans_do_not_wait_for_each_other),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -1,6 +1,9 @@
 /* The viewer's server over real sockets: what browsers ask, and what nobody should. */
 #include "serve_client.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #define TRACE TT_SOURCE_DIR "/tests/golden/good-experts.ttrace"
 #define OTHER TT_SOURCE_DIR "/tests/golden/good-killed.ttrace"
 
@@ -387,6 +390,42 @@ static void test_many(void **state)
     expect_alive();
 }
 
+enum { HALVES = 200 };
+static int halves[HALVES];
+static atomic_bool trickles;
+
+/* Another byte of each, for as long as somebody asks. */
+static void *trickle(void *unused)
+{
+    (void)unused;
+    while (atomic_load(&trickles)) {
+        for (int i = 0; i < HALVES; i++)
+            (void)client_send(halves[i], "a", 1);
+        (void)poll(NULL, 0, 100);
+    }
+    return NULL;
+}
+
+/* More halves of requests than there are places for, none of which ever is idle. */
+static void test_halves_keep_nobody_out(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    for (int i = 0; i < HALVES; i++) {
+        halves[i] = client_connect(&c);
+        (void)client_send(halves[i], "GET /api/v1 HTTP/1.1\r\nX: ", 26);
+    }
+    atomic_store(&trickles, true);
+    assert_int_equal(pthread_create(&thread, NULL, trickle, NULL), 0);
+    expect_alive();
+    expect_alive();
+    atomic_store(&trickles, false);
+    (void)pthread_join(thread, NULL);
+    for (int i = 0; i < HALVES; i++)
+        (void)close(halves[i]);
+    expect_alive();
+}
+
 static void test_port_in_use(void **state)
 {
     static const char *const paths[] = {TRACE};
@@ -435,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_gone),
         cmocka_unit_test(test_pipelined),
         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_halves_keep_nobody_out),
         cmocka_unit_test(test_port_in_use),
         cmocka_unit_test(test_bad_traces),
     };

@@ -456,6 +456,32 @@ static void quantiles_are_close(void **state)
     free(values);
 }
 
+/* Two texts of one FNV-1a hash of 64 bits: rows of one are not rows of the other. */
+static void names_of_one_hash_are_two_rows(void **state)
+{
+    static const char *const alike[] = {"8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ"};
+    synth_plan p = synth_default();
+    tt_bytes b;
+    tt_stats *s[1];
+    size_t n, found = 0;
+    (void)state;
+    tt_model *m = open_plan(&p, &b);
+    for (uint32_t i = 0, k = 0; i < m->graphs[0].n_nodes; i++)
+        if (m->graphs[0].tensors[i].flags & TT_TENSOR_EXECUTES) {
+            m->graphs[0].tensors[i].op_name = m->graphs[0].tensors[i].op_desc = alike[k % 2];
+            k++;
+        }
+    s[0] = tt_stats_new(m, TT_BY_OP, NULL);
+    assert_int_equal(tt_stats_walk(s, 1, m, NULL, NULL, NULL), TT_OK);
+    const tt_stats_row *rows = tt_stats_rows(s[0], TT_SORT_TOTAL, &n);
+    for (size_t i = 0; i < n; i++)
+        found += strcmp(rows[i].key, alike[0]) == 0 || strcmp(rows[i].key, alike[1]) == 0;
+    assert_int_equal(found, 2);
+    tt_stats_free(s[0]);
+    tt_model_close(m);
+    tt_bytes_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -469,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_walk_ends_when_nobody_waits),
         cmocka_unit_test(rows_are_sorted_as_asked),
         cmocka_unit_test(quantiles_are_close),
+        cmocka_unit_test(names_of_one_hash_are_two_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

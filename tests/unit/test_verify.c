@@ -392,7 +392,7 @@ enum { LEAF_W0 = LEAFS, LEAF_W1, LEAF_ROWS, LEAF_IDS, LEAF_CACHE };
 static void begin(hand *h)
 {
     tt_meta_tensor *t;
-    hand_begin(h);
+    hand_begin_whole(h);
     hand_model(h, 1, "/m.gguf", 2);
     t = hand_tensor(h, "gather", "GET_ROWS", 4, 3, 1);
     hand_source(t, LEAF_W0);

@@ -41,7 +41,7 @@ static void put_ops(hand *h)
 
 static void begin(hand *h)
 {
-    hand_begin(h);
+    hand_begin_whole(h);
     (void)node(h, "norm", "RMS_NORM", 2);
     hand_source(node(h, "mul", "MUL", 2), NORM);
     tt_meta_tensor *t = node(h, "store", "SET_ROWS", 20);

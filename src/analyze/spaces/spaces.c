@@ -316,7 +316,7 @@ static void cover(tt_spaces *s, const tt_space *space, uint32_t first, uint32_t 
 static void cut_space(maker *k, uint32_t at, uint32_t first, uint32_t end)
 {
     tt_space *space = &k->s->spaces[at];
-    const tt_placed *list = k->s->placed + first;
+    const tt_placed *list = first < end ? k->s->placed + first : NULL;
     size_t n = end - first, most = regions_left(k), cuts;
     if (n > 0 && overlap(list, n) && most > TT_SPACES_OVERLAPS_MAX) most = TT_SPACES_OVERLAPS_MAX;
     cuts = find_cuts(k, space, list, n);

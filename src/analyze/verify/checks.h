@@ -33,6 +33,14 @@ tt_status tt_check_weights(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_details(const tt_model *m, tt_check *c, tt_error *err);
 /* verify_values.c: */
 tt_status tt_check_values(const tt_model *m, tt_check *c, tt_error *err);
+/* verify_whole.c: */
+tt_status tt_check_complete(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_counts(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_kinds(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_clock(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_endings(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_batches(const tt_model *m, tt_check *c, tt_error *err);
+tt_status tt_check_tensors(const tt_model *m, tt_check *c, tt_error *err);
 /* verify_observed.c: */
 tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_residency(const tt_model *m, tt_check *c, tt_error *err);

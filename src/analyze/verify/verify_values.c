@@ -19,6 +19,7 @@ typedef struct work {
     uint32_t n_inner;
     tt_bytes data;
     tt_value_piece *pieces; /* TT_VALUE_PIECES_MAX */
+    uint64_t bad;           /* outputs with NaN or infinity */
 } work;
 
 /* Marks the nodes of the run that were computed together with a later one. */
@@ -157,6 +158,7 @@ static tt_status check_run(work *w, uint32_t run, tt_error *err)
     if (w->outputs.n) status = mark_inner(w, r, w->outputs.graph, err);
     for (size_t i = 0; i < w->outputs.n && status == TT_OK; i++) {
         w->c->examined++;
+        w->bad += w->outputs.list[i].print.n_nan > 0 || w->outputs.list[i].print.n_inf > 0;
         check_output(w, r, w->outputs.graph, &w->outputs.list[i]);
         status = check_data(w, run, &w->outputs.list[i], err);
     }
@@ -193,6 +195,27 @@ static void check_chunks(const tt_model *m, tt_check *c)
     }
 }
 
+/* The recorder's own counts; some of what it took may not be in the file. */
+static void check_counts(const work *w)
+{
+    const tt_model *m = w->m;
+    uint64_t taken, not_finite, lost = 0;
+    if (!tt_check_has_end(m) || !tt_model_count(m, "outputs", &taken)) return;
+    (void)tt_model_count(m, "meta_dropped", &lost);
+    const uint64_t there = w->c->examined + w->outputs.incomplete;
+    const bool may_lack = m->front.present || m->detail_losses_total > 0 || lost > 0;
+    if (w->c->examined > taken || (there < taken && !may_lack))
+        tt_check_offend(w->c, TT_NO_OFFSET,
+                        "the recorder took %" PRIu64 " fingerprints, the trace holds %" PRIu64,
+                        taken, there);
+    if (!tt_model_count(m, "outputs_not_finite", &not_finite)) return;
+    if (w->bad > not_finite || (w->bad < not_finite && !may_lack && w->outputs.incomplete == 0))
+        tt_check_offend(w->c, TT_NO_OFFSET,
+                        "the recorder counted %" PRIu64
+                        " outputs with NaN or infinity, the trace holds %" PRIu64,
+                        not_finite, w->bad);
+}
+
 tt_status tt_check_values(const tt_model *m, tt_check *c, tt_error *err)
 {
     work w = {.m = m, .c = c};
@@ -204,6 +227,7 @@ tt_status tt_check_values(const tt_model *m, tt_check *c, tt_error *err)
     if (status == TT_OK) check_chunks(m, c);
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++)
         status = check_run(&w, i, err);
+    if (status == TT_OK) check_counts(&w);
     if (status == TT_OK && c->examined == 0) tt_check_not_captured(m, "capture_values", c);
     free(w.pieces);
     free(w.inner);
