@@ -48,6 +48,31 @@ static size_t meta_pile(const tt_drain *d)
     return part && part < META_PILE_BYTES ? (size_t)part : META_PILE_BYTES;
 }
 
+/* A run may be described more than once. */
+static void note_run(tt_drain *d, uint64_t run, bool begins)
+{
+    size_t i = 0;
+    while (i < d->n_under_way && d->under_way[i] != run)
+        i++;
+    bool known = i < d->n_under_way;
+    if (known && !begins) d->under_way[i] = d->under_way[--d->n_under_way];
+    if (known || !begins) return;
+    d->lost_sight |= d->n_under_way == TT_DRAIN_RUNS;
+    if (d->n_under_way < TT_DRAIN_RUNS) d->under_way[d->n_under_way++] = run;
+}
+
+static void note_runs(tt_drain *d)
+{
+    tt_cursor c = tt_cursor_of(d->raw.data, d->raw.size);
+    uint8_t type;
+    tt_span payload;
+    while (tt_meta_next(&c, &type, &payload)) {
+        tt_cursor record = tt_cursor_of(payload.data, payload.size);
+        if (type == TT_META_RUN || type == TT_META_RUN_END)
+            note_run(d, tt_cursor_varint(&record), type == TT_META_RUN);
+    }
+}
+
 static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
     tt_area *a = d->map->area;
@@ -61,8 +86,10 @@ static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
     tt_area_meta_copy(d->map, tail, d->raw.data, n);
     d->raw.size = n;
     tt_status status = put_meta(d, tail, err);
-    if (status == TT_OK) atomic_store_explicit(&a->meta_tail, head, memory_order_release);
-    return status;
+    if (status != TT_OK) return status;
+    atomic_store_explicit(&a->meta_tail, head, memory_order_release);
+    note_runs(d);
+    return TT_OK;
 }
 
 /* A ring, of ops or of details, as the drain goes about it. */
@@ -74,6 +101,22 @@ typedef struct stream {
     bool of_details;
 } stream;
 
+/* Whether the record at `position`, its thread's last, is whole: its run has ended, and the thread
+ * has come out of the barrier at its end. */
+static bool is_final(const tt_drain *d, const stream *s, uint64_t position)
+{
+    size_t at = (size_t)(position & (d->map->area->ring_records - 1));
+    if (d->n_under_way || d->lost_sight) return false;
+    if (s->of_details) {
+        const tt_detail *last = (const tt_detail *)(const void *)s->slots + at;
+        tt_detail view = {.place = __atomic_load_n(&last->place, __ATOMIC_ACQUIRE)};
+        return tt_detail_kind_of(&view) != TT_DETAIL_NONE;
+    }
+    const tt_op_record *last = (const tt_op_record *)(const void *)s->slots + at;
+    uint64_t release = __atomic_load_n(&last->release, __ATOMIC_ACQUIRE);
+    return release && __atomic_load_n(&last->arrive, __ATOMIC_RELAXED) <= release;
+}
+
 /* Records of the ring that may be taken: all but one under way. */
 static size_t takable(const tt_drain *d, const stream *s, uint64_t tail, enum tt_drain_what what)
 {
@@ -82,7 +125,9 @@ static size_t takable(const tt_drain *d, const stream *s, uint64_t tail, enum tt
     /* The owner is read after the head: a ring without one has no op under way. */
     bool owned = atomic_load_explicit(s->owner, memory_order_acquire) != 0;
     if (n > d->map->area->ring_records) return 0; /* a damaged area */
-    if (n > 0 && owned && what != TT_DRAIN_LAST) n--;
+    bool takes_last = !owned || what == TT_DRAIN_LAST ||
+                      (what == TT_DRAIN_CALM && n > 0 && is_final(d, s, head - 1));
+    if (n > 0 && !takes_last) n--;
     return n > d->records_max ? d->records_max : (size_t)n;
 }
 
@@ -95,6 +140,19 @@ static void copy_slots(tt_drain *d, const stream *s, uint64_t tail, size_t n)
     size_t first = n < size - at ? n : (size_t)(size - at);
     memcpy(d->records, s->slots + at * slot, first * slot);
     memcpy((uint8_t *)d->records + first * slot, s->slots, (n - first) * slot);
+}
+
+/* Its thread may still write the times of it. */
+static void copy_last_op(tt_drain *d, const stream *s, uint64_t position, size_t i)
+{
+    const tt_op_record *from = (const tt_op_record *)(const void *)s->slots +
+                               (position & (d->map->area->ring_records - 1));
+    tt_op_record *to = (tt_op_record *)d->records + i;
+    *to = (tt_op_record){.start = from->start,
+                         .arrive = __atomic_load_n(&from->arrive, __ATOMIC_RELAXED),
+                         .release = __atomic_load_n(&from->release, __ATOMIC_RELAXED),
+                         .run = from->run,
+                         .place = from->place};
 }
 
 /* Its thread may be in the middle of it: nothing of it is read before its place. */
@@ -149,12 +207,16 @@ static void reopen_unfinished(tt_op_record *r)
     if (r->arrive > r->release) r->release = 0;
 }
 
-static void finish_last(tt_drain *d, const stream *s, uint64_t tail, size_t n)
+/* The last of n records may be its thread's last. */
+static void copy_records(tt_drain *d, const stream *s, uint64_t tail, size_t n)
 {
-    if (s->of_details)
+    copy_slots(d, s, tail, n - 1);
+    if (s->of_details) {
         copy_last_detail(d, s, tail + n - 1, n - 1);
-    else
+    } else {
+        copy_last_op(d, s, tail + n - 1, n - 1);
         reopen_unfinished((tt_op_record *)d->records + n - 1);
+    }
 }
 
 static tt_status drain_stream(tt_drain *d, const stream *s, enum tt_drain_what what, tt_error *err)
@@ -164,8 +226,10 @@ static tt_status drain_stream(tt_drain *d, const stream *s, enum tt_drain_what w
         uint64_t tail = atomic_load_explicit(&s->ring->tail, memory_order_relaxed);
         size_t n = takable(d, s, tail, what);
         if (n == 0 || (what == TT_DRAIN_PILED && n < pile)) return TT_OK;
-        copy_slots(d, s, tail, n);
-        if (what == TT_DRAIN_LAST) finish_last(d, s, tail, n);
+        if (what >= TT_DRAIN_CALM)
+            copy_records(d, s, tail, n);
+        else
+            copy_slots(d, s, tail, n);
         tt_status status = put_records(d, s, tail, n, err);
         if (status != TT_OK) return status;
         atomic_store_explicit(&s->ring->tail, tail + n, memory_order_release);

@@ -14,8 +14,11 @@
 enum tt_drain_what {
     TT_DRAIN_PILED, /* streams that have piled up: large chunks pack better */
     TT_DRAIN_ALL,   /* everything that is final */
+    TT_DRAIN_CALM,  /* no run is under way, nor was any a while ago: also each thread's last op */
     TT_DRAIN_LAST   /* nobody records any more: also ops whose end was not seen */
 };
+
+#define TT_DRAIN_RUNS 64u
 
 typedef struct tt_drain {
     tt_area_map *map;
@@ -24,6 +27,10 @@ typedef struct tt_drain {
     void *records; /* a ring's, unrolled: of ops, or as large, of details */
     size_t records_max;
     bool full; /* the sink's limit is reached: only the meta stream is drained */
+    /* Runs whose descriptions were drained, and whose ends were not. */
+    uint64_t under_way[TT_DRAIN_RUNS];
+    size_t n_under_way;
+    bool lost_sight; /* there were more than that */
 } tt_drain;
 
 tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error *err);

@@ -23,11 +23,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define POLL_MIN_NS 2000000L  /* the drain looks for piled-up rings: often when they fill */
-#define POLL_MAX_NS 20000000L /* fast, seldom otherwise, as each look takes a core away */
-/* Everything goes to the file then; more often, a slow run's chunks would be small. */
-#define FLUSH_NS 10000000000ull
-#define SPARE_RINGS 2u /* made ready before a thread asks */
+#define POLL_MIN_NS 2000000L    /* the drain looks for piled-up rings: often when they fill */
+#define POLL_MAX_NS 20000000L   /* fast, seldom otherwise, as each look takes a core away */
+#define POLL_IDLE_NS 250000000L /* where nothing happens, and a run that begins wakes it up */
+#define IDLE_NS 2000000000ull   /* that long nothing has happened: all of it is written */
+#define CALM_NS 100000000ull    /* that long nothing has happened: no thread is in its last op */
+/* Everything goes to the file then, so that all but the last second survives whatever happens to
+ * the machine. More often, a slow run's chunks would be small. */
+#define FLUSH_NS 900000000ull
+#define RETRY_NS 1000000000ull /* after a write that failed */
+#define SPARE_RINGS 2u         /* made ready before a thread asks */
 #define DRAIN_STACK_BYTES (512u << 10)
 
 struct tt_recorder {
@@ -48,6 +53,11 @@ struct tt_recorder {
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
     bool stop;
+    atomic_bool asleep; /* the drain looks seldom: whoever has something for it wakes it up */
+    uint64_t activity;  /* as of activity_of, at the last look */
+    uint64_t flushed;   /* likewise, when everything was last written */
+    bool settled;       /* with each thread's last op */
+    uint64_t changed_ns, flushed_ns, failed_ns; /* of `activity`, of writing, of failing; 0: not */
     bool has_thread;
     pthread_t thread;
 };
@@ -62,11 +72,23 @@ const char *tt_recorder_path(const tt_recorder *r)
     return r->path;
 }
 
+/* A run's description comes before its ops, which may fill a ring sooner than an idle drain looks.
+ * The order: what was recorded is seen before it sleeps, or it is woken. */
+static void wake(tt_recorder *r)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!atomic_load(&r->asleep)) return;
+    (void)pthread_mutex_lock(&r->stop_lock);
+    (void)pthread_cond_signal(&r->stop_cond);
+    (void)pthread_mutex_unlock(&r->stop_lock);
+}
+
 bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload)
 {
     (void)pthread_mutex_lock(&r->meta_lock);
     bool ok = tt_area_meta_push(&r->map, type, payload);
     (void)pthread_mutex_unlock(&r->meta_lock);
+    wake(r);
     return ok;
 }
 
@@ -74,12 +96,13 @@ void tt_recorder_data(tt_recorder *r, tt_data_block *block)
 {
     if (!tt_data_queue_push(&r->data, block))
         atomic_fetch_add(&r->map.area->counts.data_dropped, 1);
+    wake(r);
 }
 
-/* What has come of the data of outputs. */
-static tt_status drain_data(tt_recorder *r, tt_error *err)
+/* What has come of the data of outputs. With `status` of a failure it is dropped: nobody shall wait
+ * for nothing. */
+static tt_status drain_data(tt_recorder *r, tt_status status, tt_error *err)
 {
-    tt_status status = TT_OK;
     for (tt_data_block *block = tt_data_queue_take(&r->data), *next; block; block = next) {
         next = block->next;
         if (status == TT_OK)
@@ -106,7 +129,7 @@ void tt_recorder_clock(tt_recorder *r)
     tt_bytes_free(&payload);
 }
 
-/* How full the fullest ring is, in sixteenths. */
+/* Of the fullest ring: how many records it holds. */
 static uint64_t fullest_ring(const tt_recorder *r)
 {
     uint64_t most = 0;
@@ -117,12 +140,13 @@ static uint64_t fullest_ring(const tt_recorder *r)
         if (n > most) most = n;
         if (n_details > most) most = n_details;
     }
-    return most * 16 / r->map.area->ring_records;
+    return most;
 }
 
 /* The pause before the next look, from the one before and what it found. */
-static long next_poll(long poll_ns, uint64_t sixteenths)
+static long next_poll(const tt_recorder *r, long poll_ns)
 {
+    uint64_t sixteenths = fullest_ring(r) * 16 / r->map.area->ring_records;
     if (sixteenths >= 4) poll_ns /= 4;
     if (sixteenths < 1) poll_ns *= 2;
     if (poll_ns < POLL_MIN_NS) return POLL_MIN_NS;
@@ -194,37 +218,81 @@ static tt_status serve_snapshots(tt_recorder *r)
     return TT_OK;
 }
 
+/* Changes whenever something is recorded. */
+static uint64_t activity_of(const tt_recorder *r)
+{
+    uint64_t sum = atomic_load(&r->map.area->meta_head);
+    for (uint32_t i = 0, used = tt_area_rings_used(&r->map); i < used; i++) {
+        const tt_ring *details = tt_area_detail_ring(&r->map, i);
+        sum += atomic_load(&r->map.rings[i].head);
+        if (details) sum += atomic_load(&details->head);
+    }
+    return sum;
+}
+
+/* What is to be written at this look. */
+static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
+{
+    uint64_t activity = activity_of(r);
+    if (activity != r->activity) {
+        r->activity = activity;
+        r->changed_ns = now_ns;
+    }
+    if (now_ns - r->flushed_ns < FLUSH_NS) return TT_DRAIN_PILED;
+    r->flushed_ns = now_ns;
+    bool calm = now_ns - r->changed_ns >= CALM_NS, changed = activity != r->flushed;
+    if (!changed && (r->settled || !calm)) return TT_DRAIN_PILED;
+    r->settled = calm;
+    if (changed) tt_recorder_clock(r);
+    r->flushed = r->activity = activity_of(r);
+    return calm ? TT_DRAIN_CALM : TT_DRAIN_ALL;
+}
+
+/* A disk that is full may have room later: what cannot be written stays in the rings until they are
+ * full, and is counted as dropped from then on. */
+static void drain(tt_recorder *r, uint64_t now_ns)
+{
+    enum tt_drain_what what = choose(r, now_ns);
+    bool waits = r->failed_ns && now_ns - r->failed_ns < RETRY_NS;
+    tt_status status = waits ? TT_E_IO : tt_drain_step(&r->drain, what, NULL);
+    status = drain_data(r, status, NULL);
+    tell_stopped(r);
+    if (status == TT_OK) status = serve_snapshots(r);
+    if (!waits) r->failed_ns = status == TT_OK ? 0 : now_ns;
+    if (status != TT_OK) r->flushed = UINT64_MAX; /* it is not: all of it at the next try */
+    tt_area_prepare_spares(&r->map, SPARE_RINGS);
+}
+
+/* Until the next look, or until it is woken. stop_lock is held. */
+static void wait_for_work(tt_recorder *r, long poll_ns)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    bool idle = tt_clock_ns(CLOCK_MONOTONIC) - r->changed_ns >= IDLE_NS && !r->snapshot.active;
+    if (idle) {
+        poll_ns = POLL_IDLE_NS;
+        atomic_store(&r->asleep, true);
+        atomic_thread_fence(memory_order_seq_cst);
+        if (activity_of(r) != r->activity) poll_ns = 0;
+    }
+    until.tv_nsec += poll_ns;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    if (poll_ns) (void)pthread_cond_timedwait(&r->stop_cond, &r->stop_lock, &until);
+    atomic_store(&r->asleep, false);
+}
+
 static void *drain_main(void *argument)
 {
     tt_recorder *r = argument;
     long poll_ns = POLL_MIN_NS;
-    uint64_t flushed_ns = tt_clock_ns(CLOCK_MONOTONIC);
-    tt_status status = TT_OK;
+    r->flushed_ns = r->changed_ns = tt_clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_lock(&r->stop_lock);
     while (!r->stop) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += poll_ns;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        (void)pthread_cond_timedwait(&r->stop_cond, &r->stop_lock, &until);
+        wait_for_work(r, poll_ns);
         (void)pthread_mutex_unlock(&r->stop_lock);
-        uint64_t now_ns = tt_clock_ns(CLOCK_MONOTONIC);
-        poll_ns = next_poll(poll_ns, fullest_ring(r));
-        enum tt_drain_what what = TT_DRAIN_PILED;
-        if (now_ns - flushed_ns >= FLUSH_NS) {
-            what = TT_DRAIN_ALL;
-            flushed_ns = now_ns;
-            tt_recorder_clock(r);
-        }
-        /* On a full disk what cannot be written stays in the rings until they are full, and is
-         * counted as dropped from then on. */
-        if (status == TT_OK) status = tt_drain_step(&r->drain, what, NULL);
-        if (status == TT_OK) status = drain_data(r, NULL);
-        if (status != TT_OK) tt_data_queue_close(&r->data); /* nobody shall wait for nothing */
-        tell_stopped(r);
-        if (status == TT_OK) status = serve_snapshots(r);
-        tt_area_prepare_spares(&r->map, SPARE_RINGS);
+        poll_ns = next_poll(r, poll_ns);
+        drain(r, tt_clock_ns(CLOCK_MONOTONIC));
         (void)pthread_mutex_lock(&r->stop_lock);
     }
     (void)pthread_mutex_unlock(&r->stop_lock);
@@ -416,10 +484,9 @@ static tt_status find_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
     ssize_t n = readlink(link, part, PATH_MAX - 1);
     part[n > 0 ? n : 0] = '\0';
     if (!is_part_at(r, part))
-        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "%.200s" TT_PLACE_PART_SUFFIX
-                            " was removed or replaced while it was written",
-                            r->path);
+        return tt_error_set(
+            err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+            "%.200s" TT_PLACE_PART_SUFFIX " was removed or replaced while it was written", r->path);
     tt_place_finished(r->path, sizeof r->path, part);
     r->replace = false;
     return TT_OK;
@@ -429,7 +496,7 @@ static tt_status finish_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 {
     tt_recorder_clock(r);
     tt_status status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
-    if (status == TT_OK) status = drain_data(r, err);
+    if (status == TT_OK) status = drain_data(r, TT_OK, err);
     if (status == TT_OK) status = find_part(r, part, err);
     if (status == TT_OK) status = tt_drain_finish(&r->drain, TT_END_NORMAL, part, err);
     return status;

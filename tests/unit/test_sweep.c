@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ static pid_t process;
 static void __attribute__((noreturn)) record(int to_parent, bool closes)
 {
     tt_recorder *r;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(1);
     const tt_recorder_options o = {.path = "in/t.ttrace"};
     if (tt_recorder_open(&r, &o, NULL) != TT_OK) _exit(1);
     char path[TT_AREA_PATH_MAX] = "";
