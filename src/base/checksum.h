@@ -4,7 +4,8 @@
 #define TT_BASE_CHECKSUM_H
 
 /* Reads by memcpy. xxHash's default with gcc reads any memory as uint64_t: for an array of another
- * type that breaks the rules of aliasing, and gcc 14 takes what was just written for uninitialised. */
+ * type that breaks the rules of aliasing, and gcc 14 takes what was just written for uninitialised.
+ */
 #define XXH_FORCE_MEMORY_ACCESS 0
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -58,6 +58,8 @@ END
 expect 1 '0 passed, 2 failed, 0 skipped' 'FAILED  fresh trixie: make demo left no trace' trixie sid
 export MADE='echo no space left; exit 7'
 expect 1 '0 passed, 1 failed, 0 skipped' '^no space left$' trixie
+export MADE='exit 124'
+expect 1 '0 passed, 1 failed, 0 skipped' 'FAILED  fresh trixie: make demo took longer than 1500 s' trixie
 tree=root/root/tensortrace
 all="mkdir -p root/var/lib/dpkg $tree/demo $tree/build; echo 'Status: install ok installed' >root/var/lib/dpkg/status
     for each in demo/tinyllama.ttrace demo/tinyllama.html build/build.log; do echo x >$tree/\$each; done"

@@ -9,12 +9,15 @@
 
 #include <cmocka.h>
 
-/* cmocka 2 has a macro of this name, which is a test's own here, and warns of assert_in_range() in
- * favour of one that cmocka 1 does not have. */
+/* cmocka 2 has a macro of this name, which is a test's own here. It also warns of assert_in_range()
+ * in favour of one that cmocka 1 does not have and that takes its unsigned numbers as signed ones.
+ */
 #undef stop
 #ifdef assert_uint_in_range
 #undef assert_in_range
-#define assert_in_range assert_uint_in_range
+#define assert_in_range(value, minimum, maximum)                                                   \
+    _assert_uint_in_range((uintmax_t)(value), (uintmax_t)(minimum), (uintmax_t)(maximum),          \
+                          __FILE__, __LINE__)
 #endif
 
 #endif
