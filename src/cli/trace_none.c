@@ -87,6 +87,17 @@ static bool say_batches(const tt_model *m, const tt_filter *f)
     return (f->has_token && !number) || (f->phase && !phase);
 }
 
+static bool say_thread(const tt_model *m, const tt_filter *f)
+{
+    uint32_t threads = 0;
+    for (uint32_t i = 0; i < m->n_runs; i++)
+        if (m->runs[i].threads > threads) threads = m->runs[i].threads;
+    if (!f->has_lane || threads == 0 || f->lane < threads) return false;
+    tt_report_note("no thread %" PRIu32 ": the trace has threads 0 to %" PRIu32, f->lane,
+                   threads - 1);
+    return true;
+}
+
 static bool say_layer(const survey *s)
 {
     if (!s->f->has_layer || s->layer) return false;
@@ -103,18 +114,19 @@ static bool say_layer(const survey *s)
 
 static bool say_op(const survey *s)
 {
-    char typed[NAME_TEXT], list[LIST_TEXT] = "", text[128];
+    char typed[NAME_TEXT], asked[128], list[LIST_TEXT] = "", safe[LIST_TEXT];
     size_t used = 0;
     /* A fused op's name is made of its nodes'; it was looked for where it may occur. */
     if (!s->f->op || s->op || strchr(s->f->op, '+')) return false;
     squeeze(typed, s->f->op);
+    tt_trace_text(asked, sizeof asked, s->f->op);
     tt_nearest nearest = tt_nearest_begin(typed);
     for (size_t i = 0; i < s->n_ops; i++)
         tt_nearest_try(&nearest, s->squeezed[i]);
     for (size_t i = 0; i < s->n_ops; i++) {
         if (nearest.name == s->squeezed[i]) {
-            tt_report_note("no op %.60s; did you mean %s?",
-                           tt_trace_text(text, sizeof text, s->f->op), s->ops[i]);
+            tt_report_note("no op %.60s; did you mean %.60s?", asked,
+                           tt_trace_text(safe, sizeof safe, s->ops[i]));
             return true;
         }
         if (i >= OPS_LISTED) continue;
@@ -122,8 +134,8 @@ static bool say_op(const survey *s)
             snprintf(list + used, sizeof list - used, "%s%.40s", i ? ", " : "", s->ops[i]);
         if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
     }
-    tt_report_note("no op %.60s; the trace has %s%s", tt_trace_text(text, sizeof text, s->f->op),
-                   list, s->n_ops > OPS_LISTED ? ", ..." : "");
+    tt_report_note("no op %.60s; the trace has %s%s", asked, tt_trace_text(safe, sizeof safe, list),
+                   s->n_ops > OPS_LISTED ? ", ..." : "");
     return true;
 }
 
@@ -166,8 +178,9 @@ int tt_trace_none(const tt_model *m, const tt_filter *f, const char *what)
         for (uint32_t i = 0; i < m->graphs[g].n_tensors; i++)
             see_tensor(&s, &m->graphs[g].tensors[i], i < m->graphs[g].n_nodes);
     /* All that is wrong at once: each call says its own. */
-    const bool batches = say_batches(m, f), layer = say_layer(&s), op = say_op(&s);
-    if (!say_tensor(&s) && !batches && !layer && !op)
+    const bool batches = say_batches(m, f), thread = say_thread(m, f), layer = say_layer(&s);
+    const bool op = say_op(&s), tensor = say_tensor(&s);
+    if (!batches && !thread && !layer && !op && !tensor)
         tt_report_note("no %s passes these filters together", what);
     return TT_EXIT_DIFFERS;
 }
