@@ -246,15 +246,14 @@ static void add_fused(tt_engine_probe *p)
     }
 }
 
-/* llama_decode is called by programs, not by the engine: here it can only exist. */
-static void add_decode(tt_engine_probe *p)
+/* It is called by programs, not by the engine: here it can only exist. */
+static void add_decode(tt_engine_probe *p, const char *name)
 {
     for (size_t i = 0; i < p->n_libraries; i++) {
         const tt_probe_library *l = &p->libraries[i];
-        unsigned flags = tt_elf_symbol_flags(l->elf, "llama_decode");
+        unsigned flags = tt_elf_symbol_flags(l->elf, name);
         if (l->role == TT_LIBRARY_LLAMA && (flags & TT_ELF_DEFINED))
-            add_hook(p, "llama_decode", l, flags, false, true,
-                     "bounds of a batch (called by the program)");
+            add_hook(p, name, l, flags, false, true, "bounds of a batch (called by the program)");
     }
 }
 
@@ -341,7 +340,8 @@ tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe
         add_spec(p, &specs[i]);
         if (strcmp(specs[i].name, EXTRA_FORWARD) == 0) add_fused(p);
     }
-    add_decode(p);
+    add_decode(p, "llama_decode");
+    add_decode(p, "llama_process");
     choose_mode(p);
     check_layout(p);
     *out = p;

@@ -90,7 +90,8 @@ static void print_hooks(const tt_engine_probe *p, FILE *out)
     tt_table_column(t, "GIVES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     for (size_t i = 0; i < p->n_hooks; i++) {
         const tt_probe_hook *h = &p->hooks[i];
-        bool by_program = strcmp(h->name, "llama_decode") == 0;
+        bool by_program =
+            strcmp(h->name, "llama_decode") == 0 || strcmp(h->name, "llama_process") == 0;
         const char *caller = by_program ? "the program" : h->library ? h->library->file : "-";
         const char *plt = h->is_called                  ? "yes"
                           : by_program && h->is_defined ? "-"
