@@ -57,7 +57,7 @@ static void segment(struct tt_llama_context *context, int n_prompt, int n_genera
         token = program_greedy(context, -1);
     }
     moment end = now();
-    program_forget(context, 0);
+    program_forget(context, 0, -1);
     (void)fprintf(
         out, "%llu,%llu,%llu,%llu,%llu\n",
         (unsigned long long)(begin.cpu_ns - (before.cpu_ns ? before.cpu_ns : begin.cpu_ns)),

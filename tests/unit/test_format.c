@@ -494,6 +494,29 @@ static void meta_records_come_back(void **state)
     tt_bytes_free(&b);
 }
 
+/* A mixed batch says how many of its tokens were generated: no more than it has. */
+static void meta_mixed_batch(void **state)
+{
+    tt_bytes b;
+    (void)state;
+    tt_bytes_init(&b, 1 << 10);
+    for (uint32_t n = 0; n < 5; n++) {
+        const tt_meta_batch m = {
+            .id = 2, .n_tokens = 3, .phase = TT_PHASE_MIXED, .vocabulary = 4, .n_generate = n};
+        tt_meta_batch got;
+        tt_bytes_clear(&b);
+        tt_meta_put_batch(&b, &m, NULL, NULL, NULL);
+        tt_cursor c = tt_cursor_of(b.data, b.size);
+        assert_true(tt_meta_get_batch(&c, &got));
+        assert_int_equal(tt_meta_get_batch_end(&c, &got), n <= 3);
+        if (n <= 3) assert_int_equal(got.n_generate, n);
+        c = tt_cursor_of(b.data, b.size - 1);
+        assert_true(tt_meta_get_batch(&c, &got));
+        assert_false(tt_meta_get_batch_end(&c, &got));
+    }
+    tt_bytes_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,6 +532,7 @@ int main(void)
         cmocka_unit_test(an_index_comes_back),
         cmocka_unit_test(meta_is_described),
         cmocka_unit_test(meta_records_come_back),
+        cmocka_unit_test(meta_mixed_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
