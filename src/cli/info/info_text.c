@@ -31,6 +31,36 @@ static void environment_line(const tt_model *m, const char *what, const char *ke
     if (value && value[0]) tt_info_line(what, "%s", value);
 }
 
+/* Behind the words of a dynamic linker that was named to start the program with: they are long, and
+ * of no interest here. Words are divided by single blanks. */
+static const char *without_loader(const char *command)
+{
+    static const char *const takes_one[] = {"--library-path ", "--preload ", "--argv0 ", "--audit ",
+                                            "--inhibit-rpath "};
+    size_t first = strcspn(command, " ");
+    const char *name = memrchr(command, '/', first);
+    name = name ? name + 1 : command;
+    if (strncmp(name, "ld-linux", 8) != 0 && strncmp(name, "ld.so", 5) != 0) return command;
+    const char *at = command + first;
+    while (*at == ' ' && strncmp(at, " --", 3) == 0) {
+        bool takes = false;
+        at++;
+        for (size_t i = 0; i < sizeof takes_one / sizeof *takes_one; i++)
+            takes |= strncmp(at, takes_one[i], strlen(takes_one[i])) == 0;
+        at += strcspn(at, " ");
+        if (takes) at += 1 + strcspn(at + 1, " ");
+    }
+    return *at == ' ' && at[1] ? at + 1 : command;
+}
+
+static void command_line(const tt_model *m)
+{
+    const char *command = tt_model_environment(m, "command");
+    if (!command || !command[0]) return;
+    const char *shown = without_loader(command);
+    tt_info_line("command", "%s%s", shown, shown == command ? "" : " (started by a named ld.so)");
+}
+
 static void created_line(const tt_model *m)
 {
     time_t seconds = (time_t)(m->trace.header.created_unix_ns / 1000000000u);
@@ -168,7 +198,7 @@ static void print_head(const tt_info *info)
     tt_info_run_id(info, id);
     tt_info_line("run", "%s", id);
     created_line(m);
-    environment_line(m, "command", "command");
+    command_line(m);
     environment_line(m, "host", "host");
     environment_line(m, "cpu", "cpu");
     engine_lines(m);
