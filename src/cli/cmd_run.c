@@ -249,12 +249,12 @@ static int conclude(const arguments *args, const tt_traced_end *end)
 {
     bool built_in_failed = !args->program && end->program.code != 0;
     bool nothing = end->n_traces == 0 && !built_in_failed && !end->unfinished;
-    if (nothing) {
-        tt_report_note("nothing was traced: %s%s", end->why_nothing,
+    const bool failed = !end->program.signal && end->program.code != 0;
+    if (nothing && failed)
+        tt_report_note("nothing was traced: the program itself exited with %d", end->program.code);
+    if (nothing && (!failed || end->why_is_certain))
+        tt_report_note("%s%s%s", failed ? "" : "nothing was traced: ", end->why_nothing,
                        args->program ? " (see `tensortrace doctor -- PROGRAM`)" : "");
-        if (!end->program.signal && end->program.code != 0)
-            tt_report_note("the program itself exited with %d", end->program.code);
-    }
     if (end->program.signal) tt_spawn_die_by(end->program.signal);
     return nothing ? TT_EXIT_NO_TRACE : end->program.code;
 }

@@ -4,10 +4,13 @@
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "read/trace.h"
+#include "record/place.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { OPT_JSON = 0x5500 };
 
@@ -72,6 +75,12 @@ bool tt_input_is_within(const tt_input *input, const char *output)
 
 static int refuse(const tt_input *input, const tt_error *err)
 {
+    char part[PATH_MAX];
+    if (access(input->path, F_OK) != 0 &&
+        tt_place_part(part, sizeof part, input->path, NULL) == TT_OK && access(part, F_OK) == 0)
+        return tt_report_usage("%s is not there, but %s is: it is still being written, or its run "
+                               "was cut off: then \"%s recover %s\" finishes it",
+                               input->path, part, tt_report_program(), part);
     if (err->status == TT_E_FORMAT && is_gguf(input->path))
         return tt_report_usage("%s: this is a GGUF model: try \"%s gguf %s\"", input->path,
                                tt_report_program(), input->path);

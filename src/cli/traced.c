@@ -144,11 +144,16 @@ static void recover(const tt_traced *t, tt_session *session, tt_session_file *fi
     }
     /* Only the file that was asked for may replace one: children have names of our choice. */
     bool replace = t->force && strcmp(file->path, t->output) == 0;
-    if (tt_recover(part, replace ? TT_RECOVER_REPLACE : 0, &report, &err) != TT_OK) {
+    const unsigned how = TT_RECOVER_DISCARD | (replace ? TT_RECOVER_REPLACE : 0);
+    if (tt_recover(part, how, &report, &err) != TT_OK) {
         say(t, "the trace could not be finished: %s", err.message);
         if (!t->discards)
             say(t, "what was recorded is kept: when that is mended, run `tensortrace recover %s`",
                 part);
+        return;
+    }
+    if (report.discarded) {
+        atomic_store(&file->state, TT_SESSION_DISCARDED);
         return;
     }
     file->outcome = report.outcome;
@@ -317,20 +322,37 @@ static bool has_unfinished(tt_session *session)
     return false;
 }
 
-static const char *why_nothing(const tt_traced *t, tt_session *session)
+/* Why there is no trace. *certain: false: it is what else can be the reason when the program did
+ * not fail. */
+static void why_nothing(const tt_traced *t, tt_session *session, tt_traced_end *end)
 {
-    if (atomic_load(&session->has_problem)) return session->problem;
-    if (!atomic_load(&session->attached) && atomic_load(&session->strangers))
-        return "the hook library (see `tensortrace doctor`) is of another build than this program: "
-               "build or install both anew";
-    if (!atomic_load(&session->attached))
-        return "the preload library was not loaded: the program is statically linked, has more "
-               "privileges than you (setuid), or drops LD_PRELOAD";
-    if (atomic_load(&session->graphs) && (t->capture.tokens || t->capture.every))
-        return "none of the batches that --batches and --every ask for was computed";
-    if (atomic_load(&session->models)) return "a model was opened, but no graph was computed";
-    return "no ggml shared library computed anything in it: it does not use ggml, links it "
-           "statically, or ended before it computed";
+    const uint32_t attached = atomic_load(&session->attached);
+    const bool chooses = t->capture.tokens || t->capture.every;
+    const char *why = NULL;
+    end->why_is_certain = true;
+    if (atomic_load(&session->has_problem))
+        why = session->problem;
+    else if (!attached && atomic_load(&session->strangers))
+        why = "the hook library (see `tensortrace doctor`) is of another build than this program: "
+              "build or install both anew";
+    else if (!attached)
+        why = "the preload library was not loaded: the program is statically linked, has more "
+              "privileges than you (setuid), or drops LD_PRELOAD";
+    else if (atomic_load(&session->graphs) && chooses)
+        why = "none of the batches that --batches and --every ask for was computed";
+    else if (atomic_load(&session->models))
+        why = "a model was opened, but no graph was computed";
+    if (why) {
+        (void)snprintf(end->why_nothing, sizeof end->why_nothing, "%s", why);
+        return;
+    }
+    end->why_is_certain = false;
+    (void)snprintf(
+        end->why_nothing, sizeof end->why_nothing,
+        "no ggml shared library computed anything in the %s that had the hook library: it does not "
+        "use ggml, links it statically, ended before it computed, or started the one that computes "
+        "without LD_PRELOAD (as env -i and sudo do)",
+        attached == 1 ? "process" : "processes");
 }
 
 /* A limit on the size of files (ulimit -f) is to be an error here, not a signal. */
@@ -353,8 +375,18 @@ static void conclude(const tt_traced *t, tt_session *session, tt_traced_end *end
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++)
         if (strcmp(session->files[i].path, t->output) == 0)
             end->outcome = session->files[i].outcome;
-    if (end->n_traces == 0)
-        (void)snprintf(end->why_nothing, sizeof end->why_nothing, "%s", why_nothing(t, session));
+    if (end->n_traces == 0) why_nothing(t, session, end);
+}
+
+/* This is itself traced: what it starts is recorded by it, not by the one around it. */
+static void tell_outer_session(void)
+{
+    const char *path = getenv(TT_ENV_SESSION);
+    tt_session *outer = path && path[0] ? tt_session_open(path) : NULL;
+    if (!outer) return;
+    tt_session_problem(outer, "another `tensortrace run` was started in it, and records what it "
+                              "starts itself: one of the two is enough");
+    tt_session_close(outer);
 }
 
 static tt_status run_in(const tt_traced *t, char **argv, tt_session *session, char *session_path,
@@ -387,6 +419,7 @@ tt_status tt_traced_run(const tt_traced *t, char **argv, tt_traced_end *end, tt_
         free(before);
         return status;
     }
+    tell_outer_session();
     if (set_environment(t, hook, session_path)) {
         status = run_in(t, argv, session, session_path, end, err);
     } else {

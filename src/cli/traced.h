@@ -45,6 +45,7 @@ typedef struct tt_traced_end {
     bool unfinished;       /* a trace could not be finished; it is still called ".part" */
     tt_outcome outcome;    /* of the trace at `output`; zeroes when there is none */
     char why_nothing[400]; /* when n_traces is 0 */
+    bool why_is_certain; /* else it is only what can be the reason when the program did not fail */
 } tt_traced_end;
 
 /* Runs argv and waits. This process's environment is as before, but for TENSORTRACE_*. */

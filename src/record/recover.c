@@ -408,6 +408,14 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     report->chunks = s->n;
     if (!s->complete && !s->index_end && s->end < s->size) report->cut_bytes = s->size - s->end;
     report->area_found = open_area(s, t.area, part, &map);
+    if ((how & TT_RECOVER_DISCARD) && report->area_found && !s->complete &&
+        atomic_load(&map.area->counts.runs) == 0) {
+        report->discarded = true;
+        (void)unlink(map.path);
+        tt_area_unmap(&map);
+        (void)unlink(part);
+        return TT_OK;
+    }
     status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
     if (report->area_found) {
         /* Before the file has its name: killed in between, nobody would look for it again. */

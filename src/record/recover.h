@@ -15,12 +15,14 @@ typedef struct tt_recover_report {
     uint64_t area_records; /* op records that were still in the area */
     tt_outcome outcome;    /* of the whole trace; known when the area was found */
     bool area_found;
+    bool discarded;  /* nothing had been computed, as the area says: there is no trace */
     char path[4096]; /* of the finished trace */
 } tt_recover_report;
 
 enum tt_recover_how {
     TT_RECOVER_REPLACE = 1, /* a file that has the finished trace's name already */
-    TT_RECOVER_CUT = 2      /* whole chunks behind a damaged one: they are lost */
+    TT_RECOVER_CUT = 2,     /* whole chunks behind a damaged one: they are lost */
+    TT_RECOVER_DISCARD = 4  /* a trace without any computation is removed, not finished */
 };
 
 /* Whether `part` is a file, and of this very run: another may stand there by now. */

@@ -35,14 +35,38 @@ static void environment_line(const tt_model *m, const char *what, const char *ke
     if (value && value[0]) tt_info_line(what, "%s", value);
 }
 
+/* Behind the words of a dynamic linker that was named to start the program with: they are long, and
+ * of no interest here. Words are divided by single blanks. */
+static const char *without_loader(const char *command)
+{
+    static const char *const takes_one[] = {"--library-path ", "--preload ", "--argv0 ", "--audit ",
+                                            "--inhibit-rpath "};
+    size_t first = strcspn(command, " ");
+    const char *name = memrchr(command, '/', first);
+    name = name ? name + 1 : command;
+    if (strncmp(name, "ld-linux", 8) != 0 && strncmp(name, "ld.so", 5) != 0) return command;
+    const char *at = command + first;
+    while (*at == ' ' && strncmp(at, " --", 3) == 0) {
+        bool takes = false;
+        at++;
+        for (size_t i = 0; i < sizeof takes_one / sizeof *takes_one; i++)
+            takes |= strncmp(at, takes_one[i], strlen(takes_one[i])) == 0;
+        at += strcspn(at, " ");
+        if (takes) at += 1 + strcspn(at + 1, " ");
+    }
+    return *at == ' ' && at[1] ? at + 1 : command;
+}
+
 /* The program's name and its last arguments: what is between is in the way. */
 static void command_line(const tt_model *m)
 {
-    const char *command = tt_model_environment(m, "command");
-    const size_t width = tt_table_width(stdout), n = command ? strlen(command) : 0;
+    const char *whole = tt_model_environment(m, "command");
+    const char *command = whole ? without_loader(whole) : "";
+    const size_t width = tt_table_width(stdout), n = strlen(command);
     const size_t most = width > 13 + COMMAND_LEAST ? width - 13 : COMMAND_SHOWN;
+    if (n == 0) return;
     if (n <= most)
-        environment_line(m, "command", "command");
+        tt_info_line("command", "%s", command);
     else
         tt_info_line("command", "%.*s ... %s", (int)(most / 2 - 5), command,
                      command + n - (most - most / 2));

@@ -4,12 +4,16 @@
  *   keys      every thread-specific key is taken before the first graph
  *   exit      exit while another thread computes
  *   descriptors  closes every descriptor it does not know, then opens files of its own
- *   chdir     goes elsewhere, and drops its right to write where it began */
+ *   chdir     goes elsewhere, and drops its right to write where it began
+ *   crash FILE  opens the model FILE and dies of it, as programs do that do not know its kind */
 #include "small_graph.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +78,20 @@ static int go_elsewhere(void)
     return 0;
 }
 
+static int open_and_die(const char *model)
+{
+    struct {
+        bool no_alloc;
+        void **context;
+    } params = {true, NULL};
+    /* The hook's when there is one, as for a program that links ggml. */
+    void *(*open_model)(const char *, __typeof__(params));
+    *(void **)&open_model = dlsym(RTLD_DEFAULT, "gguf_init_from_file");
+    if (open_model) (void)open_model(model, params);
+    (void)raise(SIGSEGV);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return 64;
@@ -82,6 +100,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[2], "keys") == 0) return take_all_keys();
     if (strcmp(argv[2], "exit") == 0) return exit_while_computing();
     if (strcmp(argv[2], "descriptors") == 0) return close_descriptors();
+    if (strcmp(argv[2], "crash") == 0 && argc > 3) return open_and_die(argv[3]);
     if (strcmp(argv[2], "chdir") == 0) return go_elsewhere();
     return 64;
 }
