@@ -169,6 +169,7 @@ static tt_status add_ops(walk *w, uint32_t graph, uint8_t phase, tt_error *err)
     for (uint32_t i = 0; i < j->n_touched; i++) {
         const uint32_t node = j->touched[i];
         const tt_joined *op = &j->ops[node];
+        w->work->off_cpu_ticks += op->off_cpu;
         node_info *info = &nodes[node];
         tt_status status = TT_OK;
         if (!info->known || info->covers != op->covers || !info->cells[phase])
@@ -330,6 +331,7 @@ static tt_status add_run(walk *w, uint32_t at, tt_error *err)
         run->batch == TT_NONE ? TT_PHASE_UNKNOWN : w->m->batches[run->batch].phase;
     tt_status status = tt_join_run(&w->join, w->m, at, err);
     if (status != TT_OK || !w->join.graph || w->join.n_touched == 0) return status;
+    w->work->off_cpu_known &= w->join.off_cpu.known;
     tt_work_window *v = window_of(w, run);
     if (!v) return no_memory(err);
     /* The callback sees an op as a whole, on whichever threads it ran. */
@@ -381,6 +383,7 @@ static bool sum_windows(tt_work *work)
 static bool open_walk(walk *w, const tt_model *m, tt_work *work)
 {
     memset(work, 0, sizeof *work);
+    work->off_cpu_known = true;
     tt_arena_init(&work->texts, TEXTS_BYTES_MAX);
     *w = (walk){.m = m,
                 .work = work,

@@ -69,6 +69,8 @@ typedef struct tt_work {
     uint64_t barriers; /* ops of two or more lanes, all of them ended */
     /* Sums, in ticks: */
     uint64_t busy_ticks, wait_ticks, idle_ticks; /* of threads; they add up to windows x lanes */
+    uint64_t off_cpu_ticks; /* of busy_ticks, on no processor; where off_cpu_known */
+    bool off_cpu_known;     /* of all runs that hold ops */
     uint64_t span_ticks;    /* from the begin of the first window to the end of the last */
     uint64_t between_ticks; /* of these, in no window */
     uint64_t overlap_ticks; /* in two windows or more, counted for each but the first */

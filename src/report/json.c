@@ -68,6 +68,8 @@ static void time_part(tt_json *j, const tt_analysis *a)
     tt_json_kv_double(j, "thread_time_ns", a->total_ns);
     tt_json_kv_double(j, "compute_ns", a->compute_ns);
     tt_json_kv_double(j, "wait_ns", a->m->waits_unknown ? NAN : a->wait_ns);
+    tt_json_kv_double(j, "off_cpu_ns",
+                      a->work.off_cpu_known ? tt_model_span_ns(a->m, a->work.off_cpu_ticks) : NAN);
     tt_json_kv_double(j, "idle_ns", a->idle_ns);
     tt_json_kv_double(j, "between_batches_ns", a->between_ns);
     tt_json_kv_double(j, "overlap_ns", tt_model_span_ns(a->m, a->work.overlap_ticks));
@@ -134,9 +136,9 @@ static void threads(tt_json *j, const tt_analysis *a)
         tt_json_kv_u64(j, "thread_id", i);
         tt_json_kv_u64(j, "ops", w->lanes[i].ops);
         tt_json_kv_double(j, "compute_ns", tt_model_span_ns(a->m, w->lanes[i].busy_ticks));
-        tt_json_kv_double(
-            j, "wait_ns",
-            a->m->waits_unknown ? NAN : tt_model_span_ns(a->m, w->lanes[i].wait_ticks));
+        tt_json_kv_double(j, "wait_ns",
+                          a->m->waits_unknown ? NAN
+                                              : tt_model_span_ns(a->m, w->lanes[i].wait_ticks));
         tt_json_kv_u64(j, "last_to_arrive", w->lanes[i].last);
         tt_json_key(j, "waited_for_ns");
         tt_json_array(j);

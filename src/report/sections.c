@@ -76,12 +76,11 @@ static void summarize(tt_page *p, const tt_analysis *a)
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
         tt_page_summary(
             p, "Of the time, %s, %s was idle in batches%s, %s between them; %s took most, %s.",
-            a->waits_observed
-                ? tt_page_format(p, "%s was computing, %s waiting for other threads",
-                                 tt_percent(p, a->compute_ns, a->total_ns),
-                                 tt_percent(p, a->wait_ns, a->total_ns))
-                : tt_page_format(p, "%s was spent in ops",
-                                 tt_percent(p, a->compute_ns, a->total_ns)),
+            a->waits_observed ? tt_page_format(p, "%s was computing, %s waiting for other threads",
+                                               tt_percent(p, a->compute_ns, a->total_ns),
+                                               tt_percent(p, a->wait_ns, a->total_ns))
+                              : tt_page_format(p, "%s was spent in ops",
+                                               tt_percent(p, a->compute_ns, a->total_ns)),
             tt_percent(p, a->idle_ns, a->total_ns),
             tt_ops_are_lost(a) ? " or in ops that were lost" : "",
             tt_percent(p, a->between_ns, a->total_ns), a->by_op.list[0].key,

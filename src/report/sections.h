@@ -9,7 +9,8 @@
 void tt_report_page(tt_page *p, tt_analysis *a);
 
 /* Private to the room: one question each. */
-/* In the summary: op records without an end, or with times that cannot be. */
+/* In the summary: threads that did not run; op records without an end, or with times that cannot
+ * be. */
 void tt_say_flawed_times(tt_page *p, const tt_analysis *a);
 void tt_section_time(tt_page *p, const tt_analysis *a);
 void tt_section_bound(tt_page *p, const tt_analysis *a);

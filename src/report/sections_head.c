@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#define OFF_CPU_MUCH 0.05 /* of the threads' time in ops: said by itself */
 #define LIBRARIES_SHOWN 12u
 
 static const char *file_name(const char *path)
@@ -119,6 +120,13 @@ static const char *records(tt_page *p, uint64_t n, const char *what)
 void tt_say_flawed_times(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;
+    const double off = (double)w->off_cpu_ticks, busy = (double)w->busy_ticks;
+    if (w->off_cpu_known && off > 0 && off >= OFF_CPU_MUCH * busy)
+        tt_page_summary(p,
+                        "The threads were on no processor for %s of their time in ops: the machine "
+                        "was busy with others, or they waited for a disk. Computing and waiting "
+                        "hold that time.",
+                        tt_percent(p, off, busy));
     if (!w->open_records && !w->bent_records) return;
     tt_page_summary(p, "%s%s%s.", records(p, w->open_records, "no end: no time here holds them"),
                     w->open_records && w->bent_records ? "; " : "",

@@ -16,6 +16,7 @@ typedef struct lane_times {
     bool open;
     uint64_t start, arrive, release;
     const tt_detail *faults; /* NULL: not observed */
+    uint64_t off_cpu;        /* ticks, when that was observed of the run */
 } lane_times;
 
 typedef struct op_answer {
@@ -25,6 +26,7 @@ typedef struct op_answer {
     tt_joined joined;
     lane_times lanes[TT_OPS_LANE_MAX + 1];
     uint32_t n_lanes;
+    bool off_cpu_known;
     tt_op op;
     tt_accesses *accesses;
     const tt_access *list;
@@ -43,7 +45,7 @@ static tt_status find_lanes(op_answer *a, tt_error *err)
         for (size_t k = 0; status == TT_OK && k < p.n && a->n_lanes <= TT_OPS_LANE_MAX; k++)
             if (p.node[k] == a->node)
                 a->lanes[a->n_lanes++] =
-                    (lane_times){p.lane, p.open, p.start[k], p.arrive[k], p.release[k], NULL};
+                    (lane_times){p.lane, p.open, p.start[k], p.arrive[k], p.release[k], NULL, 0};
     }
     return status;
 }
@@ -60,6 +62,20 @@ static tt_status find_faults(op_answer *a, tt_error *err)
         for (uint32_t k = 0; k < a->n_lanes; k++)
             if (a->lanes[k].lane == tt_detail_lane(&list[i])) a->lanes[k].faults = &list[i];
     }
+    return status;
+}
+
+static tt_status find_off_cpu(op_answer *a, tt_error *err)
+{
+    tt_off_cpu off = {0};
+    tt_status status = tt_off_cpu_load(&off, a->q->m, &a->q->m->runs[a->run], err);
+    a->off_cpu_known = status == TT_OK && off.known;
+    for (uint32_t i = 0; a->off_cpu_known && i < a->n_lanes; i++) {
+        lane_times *l = &a->lanes[i];
+        if (!l->open && l->arrive > l->start)
+            l->off_cpu = tt_off_cpu_ticks(&off, a->node, l->lane, l->arrive - l->start);
+    }
+    tt_off_cpu_free(&off);
     return status;
 }
 
@@ -81,6 +97,7 @@ static tt_status find(op_answer *a, tt_error *err)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                             "no op was recorded at node %u of run %u", a->node, a->run);
     status = find_lanes(a, err);
+    if (status == TT_OK) status = find_off_cpu(a, err);
     if (status == TT_OK && a->op.picks) {
         a->accesses = tt_accesses_new(m);
         if (!a->accesses) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
@@ -165,6 +182,8 @@ static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, t
     tt_json_kv_double_or_null(j, "busy_ns", !l->open, tt_model_span_ns(m, l->arrive - l->start));
     tt_json_kv_double_or_null(j, "wait_ns", !l->open && !m->waits_unknown,
                               tt_model_span_ns(m, l->release - l->arrive));
+    tt_json_kv_double_or_null(j, "off_cpu_ns", !l->open && a->off_cpu_known,
+                              tt_model_span_ns(m, l->off_cpu));
     tt_json_kv_u64_or_null(j, "minor_faults", f, f ? f->minor : 0);
     tt_json_kv_u64_or_null(j, "major_faults", f, f ? f->major : 0);
     tt_json_kv_u64_or_null(j, "cpu_ns", f, f ? f->cpu_ns : 0);

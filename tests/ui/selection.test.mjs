@@ -66,6 +66,8 @@ test('a row of the log selects an op: the inspector tells its lanes, timeline an
     assert.notEqual(answer.log.run_id, Number(run));
     await part.getByText(`${node} of run ${answer.log.run_id}`).waitFor();
     assert.equal(await part.getByRole('table').getByRole('row').count(), 1 + answer.lanes.length);
+    const told = await part.locator('.figure', { hasText: /^Duration/ }).locator('dd').textContent();
+    assert.ok((await row.innerText()).includes(told), `the log has the same duration: ${told}`);
     for (const view of ['timeline', 'graph']) {
         await part.getByRole('button', { name: view, exact: false }).first().click();
         await v.untilFragment('view', view);

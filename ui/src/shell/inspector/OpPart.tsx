@@ -28,6 +28,7 @@ interface OpAnswer {
     op: string;
     name: string;
     layer_id: number | null;
+    duration_ns: number | null;
     busy_ns: number | null;
     wait_ns: number | null;
     weight_bytes: number | null;
@@ -38,6 +39,7 @@ interface OpAnswer {
     lane: number;
     busy_ns: number | null;
     wait_ns: number | null;
+    off_cpu_ns: number | null;
     minor_faults: number | null;
     major_faults: number | null;
   }[];
@@ -45,6 +47,7 @@ interface OpAnswer {
 
 function Lanes(props: { lanes: OpAnswer["lanes"] }) {
   const counted = props.lanes.some((l) => l.minor_faults !== null);
+  const stood = props.lanes.some((l) => l.off_cpu_ns !== null && l.off_cpu_ns > 0);
   return (
     <table>
       <thead>
@@ -56,6 +59,11 @@ function Lanes(props: { lanes: OpAnswer["lanes"] }) {
           <th scope="col" class="number">
             Waits
           </th>
+          {stood && (
+            <th scope="col" class="number" title="Of its work: on no processor">
+              Off CPU
+            </th>
+          )}
           {counted && (
             <th scope="col" class="number">
               Faults
@@ -69,6 +77,7 @@ function Lanes(props: { lanes: OpAnswer["lanes"] }) {
             <th scope="row">{l.lane}</th>
             <td class="number">{duration(l.busy_ns)}</td>
             <td class="number">{duration(l.wait_ns)}</td>
+            {stood && <td class="number">{duration(l.off_cpu_ns)}</td>}
             {counted && (
               <td class="number">
                 {l.minor_faults === null ? "not observed" : count(l.minor_faults + (l.major_faults ?? 0))}
@@ -122,7 +131,7 @@ export function OpPart(props: { op: OpRef }) {
       </Figure>
       <Figure name="Layer">{log.layer_id ?? "none"}</Figure>
       <Figure name="Begins at">{duration(answer.start_ns)}</Figure>
-      <Figure name="Took">{answer.end_ns === null ? "not observed" : duration(answer.end_ns - answer.start_ns)}</Figure>
+      <Figure name="Duration">{log.duration_ns === null ? "not observed" : duration(log.duration_ns)}</Figure>
       <Figure name="Weights read">{bytes(log.weight_bytes)}</Figure>
       <Figure name="Operands">
         <Sources sources={log.sources} />

@@ -54,6 +54,7 @@ function isRelated(d: Dimension, row: StatsRow): boolean {
 const SUMS = [
   "count",
   "share",
+  "work_ns",
   "total_ns",
   "mean_ns",
   "p50_ns",
@@ -61,6 +62,7 @@ const SUMS = [
   "max_ns",
   "busy_ns",
   "wait_ns",
+  "off_cpu_ns",
   "weight_bytes",
   "weight_bytes_at_most",
   "rate_bytes_per_s",

@@ -10,6 +10,7 @@ type Keyed = { readonly [K in Key]?: string | number | null };
 export interface Sums {
   readonly count: number;
   readonly share: number | null;
+  readonly work_ns: number | null;
   readonly total_ns: number | null;
   readonly mean_ns: number | null;
   readonly p50_ns: number | null;
@@ -17,6 +18,7 @@ export interface Sums {
   readonly max_ns: number | null;
   readonly busy_ns: number | null;
   readonly wait_ns: number | null;
+  readonly off_cpu_ns: number | null;
   /** Not by thread. */
   readonly weight_bytes?: number;
   readonly weight_bytes_at_most?: boolean;

@@ -38,7 +38,7 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
       cell: (r) => plainName(keyText(dimension, r)),
       tip: (r) => plainName(keyText(dimension, r)),
     },
-    { id: "share", title: "Share", width: 116, hint: "Of the time of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
+    { id: "share", title: "Share", width: 116, hint: "Of the own work of all ops in this table", cell: (r) => <Share share={r.share} most={most} /> },
     { id: "total_ns", title: "Total", width: 84, number: true, hint: "From the first thread that began an op to the last that had done its work, summed", cell: (r) => duration(r.total_ns) },
     { id: "count", title: "Ops", width: 70, number: true, hint: dimension.id === "thread" ? "Ops that this thread worked on" : "Executed ops, each once however many threads worked on it", cell: (r) => count(r.count) },
     { id: "mean_ns", title: "Mean", width: 78, number: true, cell: (r) => duration(r.mean_ns) },
@@ -47,6 +47,8 @@ export function columnsOf(dimension: Dimension, most: number): Column<StatsRow>[
     { id: "max_ns", title: "Max", width: 78, number: true, cell: (r) => duration(r.max_ns) },
     { id: "wait_ns", title: "Wait", width: 78, number: true, hint: "The threads' time at the barriers behind the ops, summed", cell: (r) => duration(r.wait_ns) },
     { id: "wait_share", title: "Wait share", width: 84, number: true, hint: "Of the threads' time in the ops and at the barriers behind them", cell: (r) => percent(waitShare(r)) },
+    { id: "work_ns", title: "Work", width: 84, number: true, hint: "The threads' time from an op's begin to the barrier behind it, summed, without what they were on no processor", cell: (r) => duration(r.work_ns) },
+    { id: "off_cpu_ns", title: "Off CPU", width: 78, number: true, hint: "For how long the threads were on no processor while they had an op to work on, summed", cell: (r) => (r.off_cpu_ns === null ? "not observed" : duration(r.off_cpu_ns)) },
   ];
   // A thread's part of what an op reads is not known.
   if (dimension.id === "thread") return list;
@@ -66,11 +68,12 @@ export function sortValue(dimension: Dimension, row: StatsRow, id: string): stri
   return (row[id as "total_ns"] as number | null | undefined) ?? null;
 }
 
-/** The server's name of a column's order; what it cannot sort by is sorted by time. */
+/** The server's name of a column's order; what it cannot sort by is sorted by own work. */
 export function serverOrder(id: string): string {
   const names: Record<string, string> = {
     key: "key",
     count: "count",
+    total_ns: "total",
     mean_ns: "mean",
     p50_ns: "p50",
     p95_ns: "p95",
@@ -79,7 +82,7 @@ export function serverOrder(id: string): string {
     weight_bytes: "bytes",
     rate_bytes_per_s: "rate",
   };
-  return names[id] ?? "total";
+  return names[id] ?? "work";
 }
 
 export function sorted(dimension: Dimension, rows: readonly StatsRow[], id: string, descending: boolean): StatsRow[] {

@@ -61,7 +61,7 @@ const COUNTED: readonly By[] = ["layer", "thread", "token"];
 export function sorting(): Sorting {
   const text = sortParam.value;
   if (text) return { id: text.replace(/^-/, ""), descending: text.startsWith("-") };
-  return COUNTED.includes(dimension().id) ? { id: "key", descending: false } : { id: "total_ns", descending: true };
+  return COUNTED.includes(dimension().id) ? { id: "key", descending: false } : { id: "work_ns", descending: true };
 }
 
 export function sortBy(id: string): void {

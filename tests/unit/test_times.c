@@ -1,0 +1,170 @@
+/* Times that are not what they seem: of threads that did not run, of ops without an end, and of ops
+ * that end after their computation. */
+#include "tests.h"
+
+#include "analyze/stats.h"
+#include "format/ops.h"
+#include "hand_trace.h"
+
+#include <math.h>
+
+#define N_OPS 3
+
+/* Two lanes of three ops in a run from 1,000 to 2,000,000; a tick is a nanosecond. */
+static void put_ops(hand *h, const tt_op_record *records, size_t n, uint32_t stream)
+{
+    tt_bytes raw;
+    tt_bytes_init(&raw, TT_CHUNK_PAYLOAD_MAX);
+    assert_true(tt_ops_encode(&raw, records, n, 0));
+    hand_chunk(h, (tt_chunk_header){.type = TT_CHUNK_OPS, .stream = stream, .count = (uint32_t)n},
+               &raw, (tt_index_entry){.run_min = 1, .run_max = 1});
+    tt_bytes_free(&raw);
+}
+
+static void put_environment(hand *h, const char *key, const char *value)
+{
+    tt_meta_pair pair = {hand_span(key), hand_span(value)};
+    tt_meta_put_pairs(&h->record, &pair, 1);
+    hand_put(h, TT_META_ENVIRONMENT);
+}
+
+/* records: of lane 0, then of lane 1. */
+static tt_model *make(hand *h, const char *key, const char *value, const tt_op_record *records,
+                      const tt_detail *details, size_t n_details)
+{
+    static const char *const names[] = {"a", "b", "c"}, *const ops[] = {"ADD", "MUL", "RMS_NORM"};
+    tt_meta_end end = {.id = 1, .ticks = 2000000};
+    hand_begin(h);
+    put_environment(h, key, value);
+    for (uint64_t i = 0; i < 2; i++) {
+        tt_meta_clock k = {i * 3000000, i * 3000000, i * 3000000};
+        tt_meta_put_clock(&h->record, &k);
+        hand_put(h, TT_META_CLOCK);
+    }
+    for (size_t i = 0; i < N_OPS; i++)
+        (void)hand_tensor(h, names[i], ops[i], 4, 1, 1);
+    hand_graph(h, 1, N_OPS);
+    hand_run(h, 1, 0, 1);
+    tt_meta_put_end(&h->record, &end);
+    hand_put(h, TT_META_RUN_END);
+    hand_flush(h);
+    put_ops(h, records, N_OPS, 1);
+    put_ops(h, records + N_OPS, N_OPS, 2);
+    if (n_details) hand_details(h, details, n_details);
+    return hand_open(h, true);
+}
+
+#define OP(node, lane, start, arrive, release)                                                     \
+    {                                                                                              \
+        start, arrive, release, 1, (node) | (lane) << 20                                           \
+    }
+
+static const tt_op_record good[2 * N_OPS] = {
+    OP(0u, 0u, 1000, 2000, 3000),        OP(1u, 0u, 3000, 503000, 504000),
+    OP(2u, 0u, 504000, 505000, 1204000), OP(0u, 1u, 1000, 3000, 3000),
+    OP(1u, 1u, 3000, 504000, 504000),    OP(2u, 1u, 504000, 1204000, 1204000),
+};
+
+static const tt_stats_row *row(tt_stats *s, const char *key)
+{
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_WORK, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].key, key) == 0) return &rows[i];
+    fail_msg("no row %s", key);
+    return NULL;
+}
+
+static tt_stats *sum_up(const tt_model *m, tt_stats_by by)
+{
+    tt_stats *s = tt_stats_new(m, by, NULL);
+    assert_non_null(s);
+    assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
+    return s;
+}
+
+static void near(double wanted, double got)
+{
+    assert_true(fabs(wanted - got) < 2);
+}
+
+/* RMS_NORM takes 700 us as lane 1 did not run for 699 of them, and works 2 us. */
+static void a_thread_that_does_not_run_makes_no_share(void **state)
+{
+    const tt_detail off[] = {
+        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {20000}},
+        {.run = 1, .place = tt_detail_place(1, 0, TT_DETAIL_OFF_CPU), .off_cpu = {30000}},
+        /* More than the op took: what came just before it. */
+        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {699000}},
+        {.run = 1, .place = tt_detail_place(0, 1, TT_DETAIL_OFF_CPU), .off_cpu = {50000}}};
+    hand h;
+    (void)state;
+    tt_model *m = make(&h, "capture_off_cpu", "on", good, off, 4);
+    tt_stats *s = sum_up(m, TT_BY_OP);
+    const tt_stats_row *norm = row(s, "RMS_NORM"), *all = tt_stats_total(s);
+    near(700000, norm->total_ns);
+    near(699000, norm->off_cpu_ns);
+    near(2000, norm->work_ns);
+    near(701000, norm->busy_ns);
+    near(50000, row(s, "MUL")->off_cpu_ns);
+    near(2000, row(s, "ADD")->off_cpu_ns);
+    assert_true(tt_stats_share(norm, all) < 0.01);
+    assert_string_equal(row(s, "MUL")->key, tt_stats_rows(s, TT_SORT_WORK, &(size_t){0})[0].key);
+    tt_stats_free(s);
+    s = sum_up(m, TT_BY_THREAD);
+    near(50000, row(s, "0")->off_cpu_ns);
+    near(701000, row(s, "1")->off_cpu_ns);
+    near(502000 - 50000, row(s, "0")->work_ns);
+    tt_stats_free(s);
+    hand_close(&h, m);
+}
+
+static void what_was_not_observed_is_unknown(void **state)
+{
+    hand h;
+    char text[TT_STATS_FLAWS_TEXT];
+    (void)state;
+    tt_model *m = make(&h, "waits", "not observed: for a test", good, NULL, 0);
+    assert_string_equal(m->waits_unknown, "for a test");
+    tt_stats *s = sum_up(m, TT_BY_OP);
+    assert_true(isnan(tt_stats_total(s)->off_cpu_ns) && isnan(tt_stats_total(s)->wait_ns));
+    near(tt_stats_total(s)->busy_ns, tt_stats_total(s)->work_ns);
+    assert_false(tt_stats_flaws(tt_stats_total(s), text));
+    tt_stats_free(s);
+    hand_close(&h, m);
+}
+
+static void ops_without_an_end_and_beyond_their_run_are_told(void **state)
+{
+    tt_op_record records[2 * N_OPS];
+    char text[TT_STATS_FLAWS_TEXT];
+    hand h;
+    (void)state;
+    memcpy(records, good, sizeof good);
+    records[2].arrive = records[2].release = 0;
+    records[4].arrive = 2100000; /* after the run's end */
+    records[4].release = 2100000;
+    records[5].start = 2100000;
+    records[5].arrive = records[5].release = 2100000;
+    tt_model *m = make(&h, "waits", "observed", records, NULL, 0);
+    tt_stats *s = sum_up(m, TT_BY_OP);
+    const tt_stats_row *all = tt_stats_total(s);
+    assert_int_equal(all->count, 3);
+    assert_int_equal(all->timed, 2);
+    assert_int_equal(all->bent, 1);
+    assert_true(tt_stats_flaws(all, text));
+    assert_non_null(strstr(text, "1 of 3 ops have no end"));
+    assert_non_null(strstr(text, "1 of 3 ops have times outside of their graph computation"));
+    tt_stats_free(s);
+    hand_close(&h, m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_that_does_not_run_makes_no_share),
+        cmocka_unit_test(what_was_not_observed_is_unknown),
+        cmocka_unit_test(ops_without_an_end_and_beyond_their_run_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
