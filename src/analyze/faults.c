@@ -247,7 +247,10 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
 {
     const tt_access *first = &op->accesses[at];
     uint64_t size = 0;
-    tt_faults_row *row = row_of(f, first->weight, f->m->weights[first->weight].name, -1);
+    /* Read from a mapped file and from a copy of it, it is two: only one of them can fault. */
+    const tt_origin origin = op->op->graph->tensors[first->tensor].origin;
+    tt_faults_row *row =
+        row_of(f, (uint64_t)origin << 32 | first->weight, f->m->weights[first->weight].name, -1);
     if (!row) return;
     for (size_t i = at; i < op->n_accesses; i++) {
         const tt_access *a = &op->accesses[i];
@@ -261,7 +264,7 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
     p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, size, s->all);
     p.read = p.counts.major > 0 || p.counts.read_bytes > 0;
     row->weight = first->weight;
-    row->origin = op->op->graph->tensors[first->tensor].origin;
+    row->origin = origin;
     row->shared |= whole->counts.observed && size < s->all;
     add_part(f, row, op, &p);
     s->before += size;
