@@ -36,7 +36,8 @@ check("by component", "output" in rows("component"))
 table = [r for r in json.load(open("faults.json"))["rows"] if r["tensor"] == "token_embd.weight"]
 places = {s.get("origin") for o in ops for s in o["sources"] if s["name"] == "token_embd.weight"}
 check("a row for each place it is read from: %s, %s" % (table, places), len(table) == len(places) == len({r["origin"] for r in table}))
-print("\n".join(sorted(set(bad))))
+for what in sorted(set(bad)):
+    print(what)
 sys.exit(bool(bad))
 PY
 done
