@@ -84,20 +84,23 @@ typedef struct looked_for {
     const tt_faults *f;
     const char *text;
     uint32_t weight;
+    tt_origin origin;
 } looked_for;
 
 static bool is_row(const void *context, uint32_t row)
 {
     const looked_for *l = context;
-    return l->f->rows[row].weight == l->weight && strcmp(l->f->rows[row].key, l->text) == 0;
+    const tt_faults_row *r = &l->f->rows[row];
+    return r->weight == l->weight && r->origin == l->origin && strcmp(r->key, l->text) == 0;
 }
 
 /* The row of that text, made at the first need; NULL without memory. The text is copied. Weights
- * that have one name have a row each; TT_NONE: of no weight. */
-static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uint32_t weight)
+ * that have one name have a row each (TT_NONE: of no weight), and one for each origin. */
+static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uint32_t weight,
+                             tt_origin origin)
 {
-    const looked_for l = {f, text, weight};
-    uint64_t key = tt_checksum(text, strlen(text)) + weight;
+    const looked_for l = {f, text, weight, origin};
+    uint64_t key = tt_checksum(text, strlen(text)) + weight + ((uint64_t)origin << 32);
     uint32_t was = tt_idmap_find(&f->row_of_key, &key, is_row, &l);
     if (was != TT_NONE) return &f->rows[was];
     if (!grow_rows(f) || f->n_rows >= TT_NONE ||
@@ -107,8 +110,8 @@ static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uin
     }
     const char *copy = tt_arena_text(&f->keys, text, strlen(text));
     f->failed |= !copy;
-    f->rows[f->n_rows] =
-        (tt_faults_row){.key = copy ? copy : "", .number = number, .weight = weight};
+    f->rows[f->n_rows] = (tt_faults_row){
+        .key = copy ? copy : "", .number = number, .weight = weight, .origin = origin};
     return &f->rows[f->n_rows++];
 }
 
@@ -116,12 +119,12 @@ static tt_faults_row *numbered_row(tt_faults *f, int64_t number)
 {
     char text[24];
     (void)snprintf(text, sizeof text, "%" PRId64, number);
-    return row_of(f, number < 0 ? "-" : text, number < 0 ? -1 : number, TT_NONE);
+    return row_of(f, number < 0 ? "-" : text, number < 0 ? -1 : number, TT_NONE, TT_ORIGIN_UNKNOWN);
 }
 
 static tt_faults_row *named_row(tt_faults *f, const char *name)
 {
-    return row_of(f, name, -1, TT_NONE);
+    return row_of(f, name, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
 }
 
 /* --- what goes into a row --- */
@@ -260,7 +263,9 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
 {
     const tt_access *first = &op->accesses[at];
     uint64_t size = 0;
-    tt_faults_row *row = row_of(f, f->m->weights[first->weight].name, -1, first->weight);
+    /* Read from a mapped file and from a copy of it, it is two: only one of them can fault. */
+    const tt_origin origin = op->op->graph->tensors[first->tensor].origin;
+    tt_faults_row *row = row_of(f, f->m->weights[first->weight].name, -1, first->weight, origin);
     if (!row) return;
     for (size_t i = at; i < op->n_accesses; i++) {
         const tt_access *a = &op->accesses[i];
@@ -273,7 +278,6 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
     p.busy = tt_faults_share(whole->busy, s->before, size, s->all);
     p.busy_cpu = tt_faults_share(whole->busy_cpu, s->before, size, s->all);
     p.read = p.counts.major > 0 || p.counts.read_bytes > 0;
-    row->origin = op->op->graph->tensors[first->tensor].origin;
     row->shared |= whole->counts.observed && size < s->all;
     add_part(f, row, op, &p);
     s->before += size;
@@ -282,7 +286,7 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
 static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
 {
     if (op->n_accesses == 0) {
-        tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE);
+        tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
         if (row) add_part(f, row, op, whole);
         return;
     }

@@ -89,7 +89,7 @@ static void add_sources(const tt_model *m, tt_op *op, const tt_tensor *node)
         measure(g, s);
         if (s->weight == TT_NONE) continue;
         if (s->weight < m->n_weights && op->weight_bytes == 0)
-            op->place = m->weights[s->weight].place;
+            op->place = tt_model_place_of_use(m->weights[s->weight].place, node->op_name);
         if (__builtin_add_overflow(op->weight_bytes, s->read_bytes, &op->weight_bytes))
             op->weight_bytes = UINT64_MAX;
         op->picks |= s->picks;

@@ -29,6 +29,7 @@ enum {
     OPT_CTX,
     OPT_EXPERTS,
     OPT_EXPERTS_USED,
+    OPT_TIED,
     OPT_TYPE,
     OPT_TYPE_EMBD,
     OPT_TYPE_OUTPUT,
@@ -69,6 +70,7 @@ static const struct argp_option option_table[] = {
     {"ctx", OPT_CTX, "N", 0, "Context length in the metadata", 2},
     {"experts", OPT_EXPERTS, "N", 0, "Experts a layer; 0: none", 2},
     {"experts-used", OPT_EXPERTS_USED, "N", 0, "Experts used a token", 2},
+    {"tied", OPT_TIED, 0, 0, "Project by the token embeddings: no output projection of its own", 2},
     {0, 0, 0, 0,
      "Types (F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL TQ2_0 MXFP4):",
      3},
@@ -190,6 +192,8 @@ static bool apply_model_option(int key, const char *arg, struct argp_state *stat
         *field = number(state, arg, what);
     else if ((field = type_field(&o->config, key)))
         *field = type_number(state, arg);
+    else if (key == OPT_TIED)
+        o->config.tied = true;
     else
         return false;
     if (key != OPT_THREADS) o->model_only = option_name(key);
@@ -272,8 +276,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     if (p->pass == PASS_REST) return apply_option(key, arg, state, p->o);
     const char *what;
     bool known = number_field(&p->o->config, key, &what) || type_field(&p->o->config, key) ||
-                 key == OPT_SEED || key == OPT_NAME || key == OPT_FORCE || key == 'o' ||
-                 key == OPT_LORA_FOR || key == OPT_RANK || key == OPT_ALPHA || key == ARGP_KEY_ARG;
+                 key == OPT_TIED || key == OPT_SEED || key == OPT_NAME || key == OPT_FORCE ||
+                 key == 'o' || key == OPT_LORA_FOR || key == OPT_RANK || key == OPT_ALPHA ||
+                 key == ARGP_KEY_ARG;
     return known ? 0 : ARGP_ERR_UNKNOWN;
 }
 

@@ -59,7 +59,8 @@ static const rule rules[] = {
 
 /* For names without a rule, the first that fits; `inside` ones anywhere, the
  * others at the beginning. ffn_moe comes before norm: ffn_moe_weights_norm is a
- * step of the routing, not a norm layer. */
+ * step of the routing, not a norm layer. What ends attention (sa_out, with the residual) or a layer
+ * (l_out: behind the feed-forward part) belongs to what it ends. */
 static const struct {
     const char *text;
     bool inside;
@@ -69,10 +70,12 @@ static const struct {
     {"inp_", false, TT_CATEGORY_INPUT},        {"out_ids", false, TT_CATEGORY_INPUT},
     {"attn_inp_", false, TT_CATEGORY_INPUT},   {"KQ_mask", false, TT_CATEGORY_INPUT},
     {"attn", false, TT_CATEGORY_ATTENTION},    {"cache_k", false, TT_CATEGORY_ATTENTION},
-    {"cache_v", false, TT_CATEGORY_ATTENTION}, {"kq", false, TT_CATEGORY_ATTENTION},
+    {"cache_v", false, TT_CATEGORY_ATTENTION}, {"k_cache", false, TT_CATEGORY_ATTENTION},
+    {"v_cache", false, TT_CATEGORY_ATTENTION}, {"kq", false, TT_CATEGORY_ATTENTION},
     {"Qcur", false, TT_CATEGORY_ATTENTION},    {"Kcur", false, TT_CATEGORY_ATTENTION},
     {"Vcur", false, TT_CATEGORY_ATTENTION},    {"__fattn__", false, TT_CATEGORY_ATTENTION},
     {"ffn", false, TT_CATEGORY_FFN},           {"result", false, TT_CATEGORY_OUTPUT},
+    {"sa_out", false, TT_CATEGORY_ATTENTION},  {"l_out", false, TT_CATEGORY_FFN},
     {"output", false, TT_CATEGORY_OUTPUT},
 };
 

@@ -83,7 +83,8 @@ static void add_tensors(job *j)
         add_ffn(j, i);
     }
     add_norm(j, "output_norm");
-    add_matrix(j, "output", c->type_output, GAIN_OUTPUT, c->n_embd, c->n_vocab);
+    if (!c->tied)
+        add_matrix(j, "output", c->type_output, GAIN_OUTPUT, c->n_embd, c->n_vocab);
 }
 
 /* `enum llama_ftype` for a model that is mostly of that type; llama.cpp only shows it. */

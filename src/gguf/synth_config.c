@@ -162,7 +162,7 @@ tt_status tt_synth_check(const tt_synth_config *c, tt_error *err)
     if (status == TT_OK) status = check_type("attn_v", c->type_attn_v, "width", c->n_embd, err);
     if (status == TT_OK)
         status = check_type("ffn_down", c->type_ffn_down, "feed-forward width", c->n_ffn, err);
-    uint32_t n_tensors = 3 + c->n_layers * (c->n_experts ? 10 : 9);
+    uint32_t n_tensors = 3 - c->tied + c->n_layers * (c->n_experts ? 10 : 9);
     if (status == TT_OK && c->n_parts > n_tensors)
         status = USAGE("%" PRIu32 " parts, but the model has only %" PRIu32 " tensors", c->n_parts,
                        n_tensors);

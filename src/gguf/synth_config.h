@@ -27,6 +27,7 @@ typedef struct tt_synth_config {
     uint32_t type_output;
     uint32_t type_attn_v;
     uint32_t type_ffn_down;
+    bool tied; /* no output projection of its own: the token embeddings are used */
     uint64_t seed;
     uint32_t n_parts;   /* files to split into; 1: not split */
     uint32_t n_threads; /* 0: as many as there are processors, at most 4 */

@@ -87,20 +87,32 @@ static tt_origin origin_of(const tt_model *m, const tt_tensor *root)
                : TT_ORIGIN_UNKNOWN;
 }
 
+/* Tensors that ggml itself named ("node_17", or " (copy)" of one without a name) say nothing: they
+ * belong where what they are computed from belongs. */
+static bool unnamed(const tt_tensor *t)
+{
+    return !t->name[0] || strncmp(t->name, " (", 2) == 0 || strncmp(t->name, "node_", 5) == 0 ||
+           strncmp(t->name, "leaf_", 5) == 0;
+}
+
 static void link_tensor(tt_model *m, tt_graph *g, tt_tensor *t)
 {
     const tt_tensor *root = &g->tensors[t->root];
     t->weight = root->weight;
-    if (t->weight != TT_NONE) t->place = m->weights[t->weight].place;
+    if (t->weight != TT_NONE)
+        t->place = m->weights[t->weight].place;
+    else if (t->n_src == 0 && t->flags & TT_TENSOR_INPUT && unnamed(t))
+        t->place.category =
+            TT_CATEGORY_INPUT; /* what the program puts in: older masks have no name */
     /* A view has its own buffer where that of the root was not observed. */
     t->origin = origin_of(m, root->buffer != TT_NONE || t->weight != TT_NONE ? root : t);
 }
 
-/* Tensors that ggml itself named ("node_17") say nothing: they belong where what
- * they are computed from belongs. */
-static bool unnamed(const tt_tensor *t)
+tt_place tt_model_place_of_use(tt_place weight, const char *op_name)
 {
-    return !t->name[0] || strncmp(t->name, "node_", 5) == 0 || strncmp(t->name, "leaf_", 5) == 0;
+    if (strcmp(op_name, "MUL_MAT") != 0 || strcmp(weight.component, "token_embd") != 0)
+        return weight;
+    return (tt_place){weight.layer_id, TT_CATEGORY_OUTPUT, "output"};
 }
 
 static void place_node(tt_graph *g, tt_tensor *t)
@@ -110,7 +122,7 @@ static void place_node(tt_graph *g, tt_tensor *t)
         const tt_tensor *s = t->src[i] == TT_NONE ? NULL : &g->tensors[t->src[i]];
         if (!s) continue;
         if (s->weight != TT_NONE) {
-            t->place = s->place;
+            t->place = tt_model_place_of_use(s->place, t->op_name);
             return;
         }
         if (!from || (from->place.layer_id < 0 && s->place.layer_id >= 0)) from = s;

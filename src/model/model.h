@@ -344,6 +344,9 @@ uint32_t tt_model_weight(const tt_model *m, const char *name);
 /* A token's text (not all of it need be UTF-8), or NULL: not observed. *n, when not NULL, gets
  * its length. */
 const char *tt_model_token_text(const tt_model *m, uint32_t vocabulary, int32_t token, size_t *n);
+/* Where an op belongs that reads a weight of that place: a table of embeddings is input where rows
+ * are gathered, and the output projection where it is multiplied with, in models that tie them. */
+tt_place tt_model_place_of_use(tt_place weight, const char *op_name);
 /* What the leaf `tensor` held in that run (in tt_model.runs); NULL: not observed. */
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor);
 /* The value of an environment key, or NULL. */

@@ -339,7 +339,8 @@ static void lost_entries_are_missed(void **state)
     char says[60];
     (void)snprintf(says, sizeof says, "no entry of %zu of the", lost);
     expect_failed("graphs", says);
-    root = json_load_file("m/experiment.json", 0, NULL);
+    root = json_load_file("m/experiment.json", JSON_ALLOW_NUL, NULL);
+    assert_non_null(root);
     json_object_set_new(json_object_get(root, "trace"), "complete", json_false());
     assert_int_equal(json_dump_file(root, "m/experiment.json", 0), 0);
     json_decref(root);

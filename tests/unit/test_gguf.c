@@ -488,7 +488,9 @@ static void test_layout_of_graph_values(void **state)
     classify("ffn_out-12", 12, "ffn", "ffn_down", "FFN Down");
     classify("ffn_moe_gate-1", 1, "ffn", "ffn_gate_exps", "FFN Gate Experts");
     classify("ffn_moe_weights_norm-1", 1, "ffn", "ffn_moe_weights_norm", "Other");
-    classify("l_out-3", 3, "other", "l_out", "Other");
+    classify("l_out-3", 3, "ffn", "l_out", "Other");
+    classify("k_cache_view-2 (copy of Kcur-2)", 2, "attention", "k_cache_view", "Other");
+    classify("sa_out-3", 3, "attention", "sa_out", "Other");
     classify("result_norm", -1, "norm", "output_norm", "Other");
     classify("result_output", -1, "output", "output", "Output Projection");
     classify("CPU#blk.2.attn_q.weight#0", 2, "attention", "attn_q", "Attention Q");
