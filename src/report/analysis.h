@@ -70,7 +70,7 @@ typedef struct tt_analysis {
     double total_ns; /* of threads: compute + wait + idle + between batches x threads */
     double compute_ns, wait_ns, idle_ns, between_ns;
     uint32_t lanes;        /* the most of a window */
-    bool waits_observed; /* threads were, and how long they waited for each other */
+    bool waits_observed;   /* threads were, and how long they waited for each other */
     bool threads_observed; /* some runs were hooked; else ops are seen as wholes, and no waiting */
     tt_rollups by_part, by_op, by_layer, points; /* the longest first; layers ascending */
     tt_bounds bounds;                            /* of all */

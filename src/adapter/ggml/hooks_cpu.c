@@ -72,8 +72,7 @@ TT_EXPORT void ggml_barrier(struct ggml_threadpool *pool)
     *(void **)&real = tt_real_get(&real_barrier, TT_CALLER);
     tt_lane *l = &tt_lane_self;
     if (l->open &&
-        __builtin_expect(
-            l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire), 0))
+        __builtin_expect(l->epoch != atomic_load_explicit(&tt_runs_epoch, memory_order_acquire), 0))
         tt_lane_look_again(l);
     if (!l->open) {
         if (real) real(pool);

@@ -72,7 +72,9 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_piece_ops *p, siz
         tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
     if (!p->open && m->clock.known && !m->waits_unknown) return;
     rows->n = n;
-    for (uint32_t k = !m->clock.known ? LANES_START : p->open ? LANES_ARRIVE : LANES_WAIT;
+    for (uint32_t k = !m->clock.known ? LANES_START
+                      : p->open       ? LANES_ARRIVE
+                                      : LANES_WAIT;
          k <= LANES_WAIT; k++)
         tt_rows_null(rows, k);
     rows->n++;
