@@ -58,7 +58,10 @@ static const struct argp_option option_table[] = {
     {"compress", OPT_COMPRESS, "zstd|gzip", 0,
      "dataset, csv: compress each file; perfetto: gzip, its packets", 3},
     {"flows", OPT_FLOWS, 0, 0, "perfetto: arrows from op to op, where values went", 3},
-    {"all", OPT_ALL, 0, 0, "bitnet: also values that have no stage, under the engine's names", 3},
+    {"all", OPT_ALL, 0, 0,
+     "bitnet: also values that have no stage, under the engine's names; dataset: also of more than "
+     "50,000 tokens",
+     3},
     {0},
 };
 

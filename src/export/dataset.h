@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Tokens of which the format writes without `all`; the steps below take any number. */
+#define TT_DATASET_TOKENS_MAX 50000u
+
 extern const tt_export_format tt_format_dataset;
 
 typedef struct tt_dataset tt_dataset;

@@ -34,8 +34,8 @@ typedef struct tt_export_options {
     bool has_experts, experts; /* slices of expert tensors one by one; without has_experts: when
                                   the model has experts */
     tt_compress compress;
-    bool flows;                   /* also from which op to which a value went */
-    bool all;                     /* also what no stage map has a name for */
+    bool flows; /* also from which op to which a value went */
+    bool all;   /* also what no stage map has a name for; more files than anybody may expect */
     tt_export_progress *progress; /* or NULL */
     void *progress_context;
     tt_export_note *note; /* or NULL */

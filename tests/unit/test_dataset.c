@@ -606,6 +606,24 @@ static void a_full_disk_leaves_nothing(void **state)
 }
 
 /* The steps one by one, as `experiment` takes them. */
+/* Files by the hundred thousand are for who asks for them. */
+static void too_many_tokens_are_refused(void **state)
+{
+    tt_model m = {.n_batches = TT_DATASET_TOKENS_MAX + 1};
+    tt_export_options o = {.threads = 1};
+    tt_error err;
+    (void)state;
+    assert_int_equal(tt_format_dataset.write(&m, "never-there", &o, &err), TT_E_LIMIT);
+    assert_non_null(strstr(err.message, "50001 tokens"));
+    assert_non_null(strstr(err.message, "--all"));
+    m.n_batches--;
+    assert_int_not_equal(tt_format_dataset.write(&m, "never-there", &o, &err), TT_E_LIMIT);
+    m.n_batches++;
+    o.all = true;
+    assert_int_not_equal(tt_format_dataset.write(&m, "never-there", &o, &err), TT_E_LIMIT);
+    assert_int_not_equal(access("never-there", F_OK), 0);
+}
+
 static void steps_tell_what_they_wrote(void **state)
 {
     tt_model *m = open_golden("good-memory-experts.ttrace");
@@ -635,6 +653,7 @@ static void steps_tell_what_they_wrote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_tokens_are_refused),
         cmocka_unit_test(a_file_reads_back_however_it_is_packed),
         cmocka_unit_test(a_file_takes_texts_of_any_length),
         cmocka_unit_test(goldens_are_written_and_verified),

@@ -286,12 +286,14 @@ static bool packed_of(const tt_tensor *t, const tt_ggml_type *type, uint64_t *ou
     return !__builtin_mul_overflow(n / type->block_elements, (uint64_t)type->block_bytes, out);
 }
 
-/* Not every recorder tells the strides of blocks, but each the shape. */
+/* Not every recorder tells the strides of blocks, but each the shape; of one that is too large to
+ * be true, no bytes. */
 static bool has_its_bytes(const tt_tensor *t, const tt_ggml_type *type)
 {
-    uint64_t bytes;
-    return (extent_of(t, type, &bytes) && bytes == t->size_bytes) ||
-           (packed_of(t, type, &bytes) && bytes == t->size_bytes);
+    uint64_t extent = 0, packed = 0;
+    const bool has_extent = extent_of(t, type, &extent), has_packed = packed_of(t, type, &packed);
+    return (has_extent && extent == t->size_bytes) || (has_packed && packed == t->size_bytes) ||
+           (!(has_extent && has_packed) && t->size_bytes == 0);
 }
 
 /* Engines may know types that this program does not. */

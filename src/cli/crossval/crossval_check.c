@@ -27,8 +27,7 @@ static void check_model(const char *shown, const char *path, tt_complaints *comp
     if (access(path, R_OK) != 0)
         tt_complain(complaints, "%s.model: %s: %s", shown, path, strerror(errno));
     else if (tt_gguf_open(&model, path, &why) != TT_OK)
-        tt_complain(complaints, "%s.model: %s%s%s", shown, strstr(why.message, path) ? "" : path,
-                    strstr(why.message, path) ? "" : ": ", why.message);
+        tt_complain(complaints, "%s.model: %s", shown, why.message); /* which names the file */
     else
         tt_gguf_close(&model);
 }

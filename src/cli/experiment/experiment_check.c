@@ -48,8 +48,7 @@ static void complain_of_model(const char *path, const tt_settings *s, const tt_e
     if (access(path, F_OK) != 0)
         tt_complain(complaints, "the model %s: %s%s", path, strerror(errno), relative);
     else
-        tt_complain(complaints, "the model %s%s%s", strstr(why->message, path) ? "" : path,
-                    strstr(why->message, path) ? "" : ": ", why->message);
+        tt_complain(complaints, "the model %s", why->message); /* which names the file */
 }
 
 static tt_status check_model(const char *path, const tt_settings *s, tt_ingredient *out,

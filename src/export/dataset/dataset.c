@@ -218,6 +218,11 @@ static tt_status write_dataset(const tt_model *m, const char *path,
     static step *const steps[] = {tt_dataset_experiment, tt_dataset_memory_map, tt_dataset_buffers,
                                   tt_dataset_graphs, tt_dataset_traces};
     tt_dataset *d;
+    if (m->n_batches > TT_DATASET_TOKENS_MAX && !options->all)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the trace has %" PRIu32 " tokens, each of which makes two files; "
+                            "--all writes also those of more than %u",
+                            m->n_batches, TT_DATASET_TOKENS_MAX);
     tt_status status = tt_dataset_open(m, path, options, &d, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == TT_OK; i++)
@@ -230,6 +235,7 @@ static tt_status write_dataset(const tt_model *m, const char *path,
 const tt_export_format tt_format_dataset = {
     .name = "dataset",
     .summary = "a folder of JSON, with two files for each token",
-    .takes = TT_EXPORT_TAKES_MODEL | TT_EXPORT_TAKES_EXPERTS | TT_EXPORT_TAKES_COMPRESS,
+    .takes = TT_EXPORT_TAKES_MODEL | TT_EXPORT_TAKES_EXPERTS | TT_EXPORT_TAKES_COMPRESS |
+             TT_EXPORT_TAKES_ALL,
     .write = write_dataset,
 };
