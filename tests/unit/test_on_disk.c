@@ -9,13 +9,17 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -265,6 +269,75 @@ static void recording_goes_on_when_a_full_disk_has_room_again(void **state)
     assert_int_equal(unlink("t.ttrace"), 0);
 }
 
+static atomic_bool opening, forking; /* a thread makes the trace's files; another forks */
+
+/* The recorder asks for its random bytes when its file is there and locked. */
+ssize_t getrandom(void *to, size_t size, unsigned flags)
+{
+    ssize_t n = syscall(SYS_getrandom, to, size, flags);
+    if (!atomic_exchange(&opening, true))
+        for (int i = 0; i < 500 && !atomic_load(&forking); i++)
+            (void)usleep(10000);
+    (void)usleep(100000);
+    return n;
+}
+
+static void *record_one(void *unused)
+{
+    start(0);
+    forward(0, 0);
+    return unused;
+}
+
+/* Whether this process has a descriptor of the trace's file. */
+static bool holds_part(void)
+{
+    char path[300], target[300];
+    bool found = false;
+    DIR *dir = opendir("/proc/self/fd");
+    must(dir != NULL);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%.20s", e->d_name);
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = '\0';
+        found |= strstr(target, "t.ttrace.part") != NULL;
+    }
+    (void)closedir(dir);
+    return found;
+}
+
+static void fork_while_it_opens(void)
+{
+    pthread_t thread;
+    int status = -1;
+    must(pthread_create(&thread, NULL, record_one, NULL) == 0);
+    while (!atomic_load(&opening))
+        (void)usleep(1000);
+    atomic_store(&forking, true);
+    pid_t pid = fork();
+    if (pid == 0) _exit(holds_part() ? 7 : 0);
+    must(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    must(pthread_join(thread, NULL) == 0);
+    must(holds_part());
+    must(tt_record_stop(NULL) == TT_OK);
+    tell();
+}
+
+/* Else `recover` would take it for being written for as long as the child lives. */
+static void a_child_holds_no_file_that_was_being_made(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    skip(); /* it does not let other threads run while one forks */
+#endif
+    pid_t pid = begin(fork_while_it_opens);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(records_in("t.ttrace"), 2);
+    assert_int_equal(unlink("t.ttrace"), 0);
+}
+
 /* How often the drain's thread has gone to sleep so far. */
 static long sleeps_of_drain(pid_t pid)
 {
@@ -319,6 +392,7 @@ int main(void)
         cmocka_unit_test(all_of_an_idle_program_is_in_the_file),
         cmocka_unit_test(ops_of_a_batch_under_way_are_in_the_file),
         cmocka_unit_test(recording_goes_on_when_a_full_disk_has_room_again),
+        cmocka_unit_test(a_child_holds_no_file_that_was_being_made),
         cmocka_unit_test(an_idle_drain_sleeps),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -54,6 +54,10 @@ static size_t replay_tidied; /* its size when the last was thrown out that does 
 /* Recursive: what the engine is asked under it may allocate a buffer, which is hooked. */
 pthread_mutex_t tt_process_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Held while a recorder makes its files, and across a fork: a child must know what it inherits. It
+ * is the last to be taken: nothing else of ours is locked under it. */
+static pthread_mutex_t create_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool fork_holds_create;
 
 void tt_process_at_fork(void (*in_the_child)(void))
 {
@@ -238,6 +242,14 @@ static void replay_records(tt_recorder *r)
 
 /* --- opening --- */
 
+static tt_status create_recorder(const tt_recorder_options *o, tt_error *err)
+{
+    (void)pthread_mutex_lock(&create_lock);
+    tt_status status = tt_recorder_open(&recorder, o, err);
+    (void)pthread_mutex_unlock(&create_lock);
+    return status;
+}
+
 /* The path that was asked for belongs to the first process that records; later ones,
  * and children, put their pid into the name. */
 static tt_status open_at(const char *wanted, bool first, tt_error *err)
@@ -247,14 +259,14 @@ static tt_status open_at(const char *wanted, bool first, tt_error *err)
     o.path = wanted;
     o.replace = first && (options.replace || (session && session->replace));
     if (first) {
-        tt_status status = tt_recorder_open(&recorder, &o, err);
+        tt_status status = create_recorder(&o, err);
         if (status != TT_E_EXISTS || exact) return status;
         o.replace = false;
     }
     tt_status status = tt_place_numbered(path, sizeof path, wanted, (long)getpid(), err);
     if (status != TT_OK) return status;
     o.path = path;
-    return tt_recorder_open(&recorder, &o, err);
+    return create_recorder(&o, err);
 }
 
 static void open_recorder(void)
@@ -343,7 +355,7 @@ static void in_child(void)
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     const pthread_mutex_t fresh_recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     tt_process_lock = fresh_recursive;
-    open_lock = fresh;
+    open_lock = create_lock = fresh;
     tt_engine_forget_locks();
     tt_resolve_forget_locks();
     tt_owner_forget();
@@ -351,7 +363,8 @@ static void in_child(void)
     session_file = NULL;
     tt_lanes_forget();
     if (forget) forget();
-    if (atomic_load(&state) != RECORDING) return;
+    /* One that is READY and has a recorder was being opened by another thread. */
+    if (atomic_load(&state) == OFF || !recorder) return;
     tt_recorder_forget(recorder);
     recorder = NULL;
     begin_anew();
@@ -361,11 +374,18 @@ static void in_child(void)
 /* Held across a fork, so that the child does not get tables that are half changed. */
 static void before_fork(void)
 {
+    struct timespec until;
     (void)pthread_mutex_lock(&tt_process_lock);
+    /* A thread that makes files may wait for a lock of the loader that this one holds: not for
+     * ever. */
+    fork_holds_create = clock_gettime(CLOCK_REALTIME, &until) == 0;
+    until.tv_sec += LOCK_WAIT_S;
+    if (fork_holds_create) fork_holds_create = pthread_mutex_timedlock(&create_lock, &until) == 0;
 }
 
 static void in_parent(void)
 {
+    if (fork_holds_create) (void)pthread_mutex_unlock(&create_lock);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
