@@ -113,14 +113,14 @@ static void stats_are_those_of_the_command(void **state)
     }
     const tt_stats_dimension *op = &tt_stats_dimensions[0];
     const tt_filter token = {.has_token = true, .token_first = 1, .token_last = 1};
-    check_stats(m, op, &token, TT_SORT_TOTAL, 0, "/api/v1/traces/0/stats?token=1");
+    check_stats(m, op, &token, TT_SORT_WORK, 0, "/api/v1/traces/0/stats?token=1");
     const tt_filter layer = {.has_layer = true, .layer = 1, .op = "mul_mat_id"};
     check_stats(m, op, &layer, TT_SORT_WAIT, 1,
                 "/api/v1/traces/0/stats?layer=1&op=mul_mat_id&sort=wait&limit=1");
     const tt_filter name = {.tensor = "blk.0.*"};
-    check_stats(m, op, &name, TT_SORT_TOTAL, 0, "/api/v1/traces/0/stats?tensor=blk.0.*");
+    check_stats(m, op, &name, TT_SORT_WORK, 0, "/api/v1/traces/0/stats?tensor=blk.0.*");
     const tt_filter time = {.has_from = true, .has_to = true, .to_ns = 5e6};
-    check_stats(m, op, &time, TT_SORT_TOTAL, 0, "/api/v1/traces/0/stats?from_ns=0&to_ns=5e6");
+    check_stats(m, op, &time, TT_SORT_WORK, 0, "/api/v1/traces/0/stats?from_ns=0&to_ns=5e6");
     tt_model_close(m);
 }
 

@@ -143,10 +143,11 @@ static int by_context(const void *a, const void *b)
 {
     const tt_batch *x = a, *y = b;
     if (x->context != y->context) return x->context < y->context ? -1 : 1;
+    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The batches by context, then in order; for free(). NULL without memory. */
+/* The batches by context and thread, then in order; for free(). NULL without memory. */
 static tt_batch *sorted_batches(const tt_model *m, tt_error *err)
 {
     tt_batch *sorted = malloc(((size_t)m->n_batches + 1) * sizeof *sorted);
@@ -161,9 +162,10 @@ static tt_batch *sorted_batches(const tt_model *m, tt_error *err)
     return sorted;
 }
 
+/* Threads of a program that records itself may share a context's number. */
 static bool follows(const tt_batch *a, const tt_batch *b)
 {
-    return a->context == b->context && a->context != 0;
+    return a->context == b->context && a->context != 0 && a->thread == b->thread;
 }
 
 /* --- endings --- */
