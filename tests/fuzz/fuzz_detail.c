@@ -21,9 +21,8 @@ static void check_list(const tt_detail *list, size_t n, size_t most)
         if (kind == TT_DETAIL_NONE || kind >= TT_DETAIL_KINDS) abort();
         if (i > 0 && list[i].run < list[i - 1].run) abort();
         if (kind == TT_DETAIL_VALUE && list[i].value.part >= TT_DETAIL_VALUE_PARTS) abort();
-        if (kind != TT_DETAIL_FAULTS && kind != TT_DETAIL_VALUE &&
-            (list[i].experts.n == 0 || list[i].experts.n > items))
-            abort();
+        bool has_items = kind == TT_DETAIL_EXPERTS || kind == TT_DETAIL_WEIGHTS_F32;
+        if (has_items && (list[i].experts.n == 0 || list[i].experts.n > items)) abort();
     }
 }
 
