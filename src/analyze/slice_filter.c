@@ -50,8 +50,13 @@ static bool matches_as_it_is(const char *pattern, const tt_op *op)
 {
     for (uint32_t i = 0; i < op->n_nodes; i++)
         if (fnmatch(pattern, op->graph->tensors[op->nodes[i]].name, 0) == 0) return true;
-    for (uint32_t i = 0; i < op->n_sources; i++)
-        if (fnmatch(pattern, op->graph->tensors[op->sources[i].tensor].name, 0) == 0) return true;
+    for (uint32_t i = 0; i < op->n_sources; i++) {
+        const tt_tensor *t = &op->graph->tensors[op->sources[i].tensor];
+        if (fnmatch(pattern, t->name, 0) == 0) return true;
+        if (t->root < op->graph->n_tensors &&
+            fnmatch(pattern, op->graph->tensors[t->root].name, 0) == 0)
+            return true;
+    }
     return false;
 }
 

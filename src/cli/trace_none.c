@@ -1,11 +1,11 @@
 /* What to say when the filters of a command leave nothing. */
+#include "analyze/slice_filter.h"
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -49,7 +49,7 @@ static void see_op(survey *s, const char *name)
 static void see_tensor(survey *s, const tt_tensor *t, bool node)
 {
     if (s->f->tensor) {
-        s->tensor |= fnmatch(s->f->tensor, t->name, 0) == 0;
+        s->tensor |= tt_slice_name_matches(s->f->tensor, t->name);
         tt_nearest_try(&s->tensor_nearest, t->name);
         if (!s->example && t->weight != TT_NONE) s->example = t->name;
     }

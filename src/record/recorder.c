@@ -53,7 +53,7 @@ struct tt_recorder {
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
     bool stop;
-    atomic_bool asleep; /* the drain looks seldom: whoever has something for it wakes it up */
+    atomic_uint asleep; /* the drain looks seldom: whoever has something for it wakes it up */
     uint64_t activity;  /* as of activity_of, at the last look */
     uint64_t flushed;   /* likewise, when everything was last written */
     bool settled;       /* with each thread's last op */
@@ -76,8 +76,8 @@ const char *tt_recorder_path(const tt_recorder *r)
  * The order: what was recorded is seen before it sleeps, or it is woken. */
 static void wake(tt_recorder *r)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    if (!atomic_load(&r->asleep)) return;
+    /* Read by writing: of this and the drain's own exchange one sees the other. */
+    if (!atomic_fetch_or(&r->asleep, 0)) return;
     (void)pthread_mutex_lock(&r->stop_lock);
     (void)pthread_cond_signal(&r->stop_cond);
     (void)pthread_mutex_unlock(&r->stop_lock);
@@ -271,15 +271,14 @@ static void wait_for_work(tt_recorder *r, long poll_ns)
     bool idle = tt_clock_ns(CLOCK_MONOTONIC) - r->changed_ns >= IDLE_NS && !r->snapshot.active;
     if (idle) {
         poll_ns = POLL_IDLE_NS;
-        atomic_store(&r->asleep, true);
-        atomic_thread_fence(memory_order_seq_cst);
+        (void)atomic_exchange(&r->asleep, 1);
         if (activity_of(r) != r->activity) poll_ns = 0;
     }
     until.tv_nsec += poll_ns;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     if (poll_ns) (void)pthread_cond_timedwait(&r->stop_cond, &r->stop_lock, &until);
-    atomic_store(&r->asleep, false);
+    atomic_store(&r->asleep, 0);
 }
 
 static void *drain_main(void *argument)

@@ -35,7 +35,7 @@ got = sum(op["count"] for op in info["by_op"])
 if not ops or got != ops:
     sys.exit(f"ops: {ops} counted, {got} traced")
 # Programs without batches (no scheduler of llama.cpp) have no tokens.
-got = sum(info[phase]["tokens"] for phase in ("prompt", "generate", "unknown"))
+got = sum(info[phase]["tokens"] for phase in ("prompt", "generate", "warmup", "unknown"))
 if got != tokens or (sys.argv[3] == "tokens") != (tokens > 0):
     sys.exit(f"tokens: {tokens} counted, {got} traced")
 END

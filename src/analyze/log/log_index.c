@@ -223,7 +223,7 @@ static tt_status count_rows(tt_log_index *x, const tt_model *m, uint64_t *work, 
     return status;
 }
 
-tt_status tt_log_index_extend(tt_log_index *x, const tt_model *m, uint64_t work, tt_error *err)
+static tt_status extend(tt_log_index *x, const tt_model *m, uint64_t work, tt_error *err)
 {
     tt_error why = {0};
     tt_status status = TT_OK;
@@ -252,6 +252,14 @@ tt_status tt_log_index_extend(tt_log_index *x, const tt_model *m, uint64_t work,
     x->done = true;
     x->ended_by = why;
     return TT_OK;
+}
+
+tt_status tt_log_index_extend(tt_log_index *x, const tt_model *m, uint64_t work, tt_error *err)
+{
+    tt_status status = extend(x, m, work, err);
+    /* What it holds is of this share of the model, which the index outlives. */
+    tt_slice_filter_free(&x->load.slices);
+    return status;
 }
 
 void tt_log_index_count(const tt_log_index *x, tt_log_count *out)

@@ -27,7 +27,7 @@ void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filte
 
 void tt_log_load_model(tt_log_load *l, const tt_model *m)
 {
-    if (l->m != m) tt_slice_filter_free(&l->slices);
+    tt_slice_filter_free(&l->slices);
     l->m = l->passing.m = l->slices.m = m;
 }
 
