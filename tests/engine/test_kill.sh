@@ -30,5 +30,6 @@ for i in 1 2 3; do
     verified e.ttrace
 done
 ls /dev/shm/tensortrace-*.area >after.txt 2>/dev/null
-same "areas that stay behind" before.txt after.txt
+# Those of others that were there before may have been swept meanwhile.
+expect "areas that stay behind" "" "$(comm -13 before.txt after.txt)"
 finish

@@ -283,7 +283,17 @@ void *tt_batch_ext_copy(const void *batch, struct llama_batch_mirror *out)
     return held;
 }
 
-void tt_batch_ext_forget_locks(void)
+void tt_batch_ext_before_fork(void)
+{
+    hold();
+}
+
+void tt_batch_ext_in_parent(void)
+{
+    give_back();
+}
+
+void tt_batch_ext_in_child(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     lock = fresh;

@@ -33,7 +33,10 @@ void tt_batch_ext_set_output(const void *batch, int32_t index, bool value);
  * they are not known. */
 void *tt_batch_ext_copy(const void *batch, struct llama_batch_mirror *out);
 
-/* In a forked child: another thread of the parent may have held the lock. */
-void tt_batch_ext_forget_locks(void);
+/* Around a fork, so that the child does not get tables that are half changed: held before it, given
+ * back in the parent, made anew in the child. */
+void tt_batch_ext_before_fork(void);
+void tt_batch_ext_in_parent(void);
+void tt_batch_ext_in_child(void);
 
 #endif

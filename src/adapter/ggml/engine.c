@@ -50,6 +50,7 @@ static bool find_all(const void *caller, tt_engine *e)
     find(caller, &e->device_type, "ggml_backend_dev_type");
     find(caller, &e->version, "ggml_version");
     find(caller, &e->commit, "ggml_commit");
+    find(caller, &e->release, "llama_version");
     return e->graph_n_nodes && e->graph_nodes && e->op_name && e->op_desc && e->type_name &&
            e->nbytes && e->buffer_name && e->buffer_base && e->buffer_size && e->buffer_is_host &&
            e->tensor_get;

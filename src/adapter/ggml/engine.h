@@ -32,6 +32,7 @@ typedef struct tt_engine {
     int (*device_type)(void *);                                        /* optional */
     const char *(*version)(void);                                      /* optional: ggml_version */
     const char *(*commit)(void);                                       /* optional: ggml_commit */
+    const char *(*release)(void);                                      /* optional: llama_version */
     /* Optional: what a program says of the tensor's place, see format/meta.h; false: nothing. */
     bool (*stage)(const struct ggml_tensor *, uint32_t *stage, int32_t *layer);
     /* Numbers of ops, which move between versions; -1: there is none. */

@@ -7,7 +7,6 @@
 #include "adapter/ggml/tokens.h"
 #include "format/meta.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,7 @@ typedef struct active_run {
 __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 _Atomic uint32_t tt_runs_epoch = 1;
 _Atomic uint32_t tt_runs_hooked;
-uint64_t tt_lane_ask_after = UINT64_MAX;
+_Atomic uint64_t tt_lane_ask_after = UINT64_MAX;
 
 static active_run runs[RUNS_MAX];
 static uint32_t runs_used; /* entries from here on were never taken */
@@ -113,16 +112,19 @@ bool tt_lanes_waits_are_unseen(void)
 
 void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
 {
-    int before = errno;
+    const uint64_t asked = l->asked, after = tt_lane_ask_ticks();
     uint64_t wall = tt_clock_ns(CLOCK_MONOTONIC), cpu = tt_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t off = wall - l->wall_ns - (cpu - l->cpu_ns);
     bool is_known = l->asked && wall - l->wall_ns > cpu - l->cpu_ns;
     l->asked = now;
     l->wall_ns = wall;
     l->cpu_ns = cpu;
-    if (!op || !is_known || off < OFF_CPU_MIN_NS) return;
-    tt_detail *d = tt_lane_claim_details(l) ? tt_detail_next(&l->details) : NULL;
-    errno = before;
+    if (!op || !is_known) return;
+    /* What came before the op may have been all of it: only what is more was in the op. */
+    uint64_t outside = op->start > asked ? (op->start - asked) * (ASK_AFTER_US * 1000u) / after : 0;
+    if (off < outside + OFF_CPU_MIN_NS) return;
+    off -= outside;
+    tt_detail *d = l->details.ring ? tt_detail_next(&l->details) : NULL;
     if (!d) return;
     d->run = op->run;
     d->off_cpu.ns = off;
@@ -146,7 +148,7 @@ static void end_unreleased(tt_lane *l, uint64_t now)
     __atomic_store_n(&r->release, now, __ATOMIC_RELAXED);
     tt_faults_arrive(&l->faults);
     l->faults.open = NULL;
-    if (now - l->asked >= tt_lane_ask_after) tt_lane_ask(l, now, r);
+    if (now - l->asked >= tt_lane_ask_ticks()) tt_lane_ask(l, now, r);
 }
 
 /* No op is under way on this thread any more. */
@@ -167,7 +169,8 @@ uint64_t tt_lane_begin_afresh(tt_lane *l)
 {
     uint64_t now = tt_ticks();
     /* What the thread did before is no op's. */
-    if (!l->under_way && !l->open && now - l->asked >= tt_lane_ask_after) tt_lane_ask(l, now, NULL);
+    if (!l->under_way && !l->open && now - l->asked >= tt_lane_ask_ticks())
+        tt_lane_ask(l, now, NULL);
     end_op(l, now);
     return now;
 }
@@ -278,7 +281,8 @@ bool tt_lane_claim(tt_lane *l)
     uint32_t index = (uint32_t)(ring - map->rings);
     /* The counters of --faults hold the CPU time of each op. */
     if (!tt_capture_options.faults && map->area->tick_hz >= 1000000u)
-        tt_lane_ask_after = map->area->tick_hz / 1000000u * ASK_AFTER_US;
+        atomic_store_explicit(&tt_lane_ask_after, map->area->tick_hz / 1000000u * ASK_AFTER_US,
+                              memory_order_relaxed);
     tt_area_populate(map, index);
     l->ring = ring;
     l->slots = tt_area_slots(map, index);
@@ -290,6 +294,8 @@ bool tt_lane_claim(tt_lane *l)
     tt_bytes_init(&payload, 64);
     tt_meta_put_ring(&payload, index, thread, tt_ticks());
     (void)tt_process_put(r, TT_META_RING, &payload);
+    /* Not when they are first needed: other threads may wait for this one then. */
+    if (tt_lane_ask_ticks() != UINT64_MAX) (void)tt_lane_claim_details(l);
     return true;
 }
 

@@ -51,7 +51,7 @@ typedef struct tt_lane {
 extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
 extern _Atomic uint32_t tt_runs_epoch;
 /* A thread that has not asked for its CPU time for as many ticks does so. */
-extern uint64_t tt_lane_ask_after;
+extern _Atomic uint64_t tt_lane_ask_after;
 extern _Atomic uint32_t tt_runs_hooked; /* hooked runs under way in the process */
 
 /* To be called before the program runs, which may take every thread-specific key there is. */
@@ -107,6 +107,11 @@ void tt_lane_expect(const struct ggml_tensor *op);
 void tt_lane_take_last(uint32_t run);
 /* Counts an op that cannot be recorded: there is no ring for this thread. */
 void tt_lane_count_lost(void);
+
+static inline uint64_t tt_lane_ask_ticks(void)
+{
+    return atomic_load_explicit(&tt_lane_ask_after, memory_order_relaxed);
+}
 
 /* Opens a record for node `node` that begins at `start`. */
 static inline void tt_lane_open(tt_lane *l, uint32_t node, uint32_t lane, uint32_t covers,
@@ -171,7 +176,7 @@ static inline uint64_t tt_lane_arrive(tt_lane *l)
     uint64_t now = tt_ticks();
     __atomic_store_n(&l->open->arrive, now, __ATOMIC_RELAXED);
     if (__builtin_expect(l->watched, 0)) tt_faults_arrive(&l->faults);
-    if (__builtin_expect(now - l->asked >= tt_lane_ask_after, 0)) tt_lane_ask(l, now, l->open);
+    if (__builtin_expect(now - l->asked >= tt_lane_ask_ticks(), 0)) tt_lane_ask(l, now, l->open);
     return now;
 }
 
@@ -180,7 +185,7 @@ static inline void tt_lane_release(tt_lane *l, uint64_t now)
     __atomic_store_n(&l->open->release, now, __ATOMIC_RELAXED);
     l->release = now;
     /* A long wait is not to be taken for time that the next op did not run. */
-    if (__builtin_expect(now - l->asked >= tt_lane_ask_after, 0)) tt_lane_ask(l, now, NULL);
+    if (__builtin_expect(now - l->asked >= tt_lane_ask_ticks(), 0)) tt_lane_ask(l, now, NULL);
 }
 
 #endif

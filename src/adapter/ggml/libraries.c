@@ -66,13 +66,11 @@ static bool version_of_file(const char *path, char *out, size_t size)
 
 /* The release that the engine's distributor put into the name; else what llama.cpp says of itself;
  * else its file's version. Old engines say nothing, and a file of another name tells nothing. */
-static void find_version(const found *f, char *out, size_t size)
+static void find_version(const found *f, const tt_engine *e, char *out, size_t size)
 {
-    const char *(*version)(void);
     for (uint32_t i = 0; i < f->n; i++)
         if (release_in_name(f->path[i], out, size)) return;
-    *(void **)&version = tt_resolve(NULL, "llama_version");
-    const char *text = version ? version() : NULL;
+    const char *text = e->release ? e->release() : NULL;
     if (text && text[0]) {
         (void)snprintf(out, size, "%s", text);
         return;
@@ -98,7 +96,7 @@ void tt_libraries_describe(tt_recorder *r, const tt_engine *e)
         (void)snprintf(key, sizeof key, "engine_library_%u", i);
         tt_process_environment(r, key, f.path[i]);
     }
-    find_version(&f, version, sizeof version);
+    find_version(&f, e, version, sizeof version);
     if (version[0]) tt_process_environment(r, "engine_version", version);
     if (e->version) tt_process_environment(r, "engine_ggml_version", e->version());
     if (e->commit) tt_process_environment(r, "engine_ggml_commit", e->commit());

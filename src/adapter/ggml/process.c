@@ -342,7 +342,6 @@ static void begin_anew(void)
 {
     tt_graphs_forget();
     tt_tokens_forget();
-    tt_batch_ext_forget_locks();
     tt_usage_forget();
     tt_residency_forget();
     session_file = NULL;
@@ -359,6 +358,8 @@ static void in_child(void)
     tt_engine_forget_locks();
     tt_resolve_forget_locks();
     tt_owner_forget();
+    tt_tokens_forget_locks();
+    tt_batch_ext_in_child();
     forked = true;
     session_file = NULL;
     tt_lanes_forget();
@@ -381,10 +382,12 @@ static void before_fork(void)
     fork_holds_create = clock_gettime(CLOCK_REALTIME, &until) == 0;
     until.tv_sec += LOCK_WAIT_S;
     if (fork_holds_create) fork_holds_create = pthread_mutex_timedlock(&create_lock, &until) == 0;
+    tt_batch_ext_before_fork();
 }
 
 static void in_parent(void)
 {
+    tt_batch_ext_in_parent();
     if (fork_holds_create) (void)pthread_mutex_unlock(&create_lock);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }

@@ -339,10 +339,14 @@ void tt_tokens_thread_ends(void)
     free(c);
 }
 
-void tt_tokens_forget(void)
+void tt_tokens_forget_locks(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     api_lock = fresh;
+}
+
+void tt_tokens_forget(void)
+{
     for (uint32_t i = 0; i < n_vocabularies; i++)
         free(vocabularies[i].seen);
     n_vocabularies = last_id = 0;

@@ -49,7 +49,9 @@ bool tt_tokens_match(const int32_t *tokens, const int32_t *positions, uint32_t n
 uint32_t tt_tokens_vocabulary(void);
 /* This thread ends. */
 void tt_tokens_thread_ends(void);
-/* In a forked child: the new trace has no texts yet. */
+/* In a forked child: another thread of the parent may have held the lock. */
+void tt_tokens_forget_locks(void);
+/* A new trace has no texts yet. */
 void tt_tokens_forget(void);
 
 #endif
