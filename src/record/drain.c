@@ -114,7 +114,11 @@ static bool is_final(const tt_drain *d, const stream *s, uint64_t position)
     }
     const tt_op_record *last = (const tt_op_record *)(const void *)s->slots + at;
     uint64_t release = __atomic_load_n(&last->release, __ATOMIC_ACQUIRE);
-    return release && __atomic_load_n(&last->arrive, __ATOMIC_RELAXED) <= release;
+    if (!release || __atomic_load_n(&last->arrive, __ATOMIC_RELAXED) > release) return false;
+    /* A run that has begun since says so before its ops: this may be a barrier inside one of them.
+     */
+    const tt_area *a = d->map->area;
+    return atomic_load(&a->meta_head) == atomic_load(&a->meta_tail);
 }
 
 /* Records of the ring that may be taken: all but one under way. */
