@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* From this share of the threads' time in ops on, people are told of it. */
+#define TT_OFF_CPU_MUCH 0.05
+
 /* What is known of one run. Zero-filled is empty; memory is kept from run to run. */
 typedef struct tt_off_cpu {
     bool known;      /* else nothing was observed of its ops */

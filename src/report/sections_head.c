@@ -1,4 +1,5 @@
 /* What ran, and what is missing of it. */
+#include "analyze/off_cpu.h"
 #include "base/hex.h"
 #include "report/sections.h"
 
@@ -6,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#define OFF_CPU_MUCH 0.05 /* of the threads' time in ops: said by itself */
 #define LIBRARIES_SHOWN 12u
 
 static const char *file_name(const char *path)
@@ -121,7 +121,7 @@ void tt_say_flawed_times(tt_page *p, const tt_analysis *a)
 {
     const tt_work *w = &a->work;
     const double off = (double)w->off_cpu_ticks, busy = (double)w->busy_ticks;
-    if (w->off_cpu_known && off > 0 && off >= OFF_CPU_MUCH * busy)
+    if (w->off_cpu_known && off > 0 && off >= TT_OFF_CPU_MUCH * busy)
         tt_page_summary(p,
                         "The threads were on no processor for %s of their time in ops: the machine "
                         "was busy with others, or they waited for a disk. Computing and waiting "

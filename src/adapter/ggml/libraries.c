@@ -15,16 +15,7 @@
 typedef struct found {
     char path[LIBRARIES_MAX][PATH_MAX];
     uint32_t n;
-    unsigned long long loaded; /* the linker's count of objects added so far */
 } found;
-
-static int count_loaded(struct dl_phdr_info *info, size_t size, void *data)
-{
-    unsigned long long *loaded = data;
-    (void)size;
-    *loaded = info->dlpi_adds;
-    return 1;
-}
 
 static int collect(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -81,12 +72,11 @@ static void find_version(const found *f, const tt_engine *e, char *out, size_t s
 
 void tt_libraries_describe(tt_recorder *r, const tt_engine *e)
 {
-    static unsigned long long described;
+    static uint64_t described;
     static tt_recorder *described_to;
     static found f;
-    unsigned long long loaded = 0;
+    const uint64_t loaded = tt_resolve_loaded_count();
     char version[256] = "", key[32];
-    (void)dl_iterate_phdr(count_loaded, &loaded);
     if (loaded == described && described_to == r) return;
     described = loaded;
     described_to = r;

@@ -1,4 +1,5 @@
 /* `tensortrace info` for people. */
+#include "analyze/off_cpu.h"
 #include "base/units.h"
 #include "cli/info/info.h"
 #include "cli/report.h"
@@ -15,7 +16,6 @@
 #define COMMAND_SHOWN 100u /* bytes of the command, where a line may be of any width ... */
 #define COMMAND_LEAST 40u  /* ... and where it is narrow */
 #define TOP_OPS 6u
-#define OFF_CPU_MUCH 0.05 /* of the threads' time in ops: said by itself */
 #define TOP_TENSORS 5u
 
 void tt_info_line(const char *what, const char *fmt, ...)
@@ -398,7 +398,7 @@ static bool print_findings(const tt_info *info)
     bytes_per_batch("generate", info, "generate", &info->summary.generate);
     ok = ok && thread_table(info);
     const tt_stats_row *all = tt_stats_total(info->by_op);
-    if (all->off_cpu_ns >= OFF_CPU_MUCH * all->busy_ns && all->off_cpu_ns > 0)
+    if (all->off_cpu_ns >= TT_OFF_CPU_MUCH * all->busy_ns && all->off_cpu_ns > 0)
         printf(
             "\nThe threads were on no processor for %.0f %% of their time in ops: the machine was "
             "busy with others, or they waited for a disk. SHARE and WORK leave that out, TOTAL "
