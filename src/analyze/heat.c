@@ -300,8 +300,8 @@ static void add_curve(measure *q)
             bytes += (double)q->units[at++].touched;
         }
         if (at < n) part = (want - read) / (double)q->units[at].read * (double)q->units[at].touched;
-        h->curve_reads[k] = shares[k];
-        h->curve_bytes[k] = h->model_bytes ? (bytes + part) / (double)h->model_bytes : 0;
+        h->curve[k].reads = shares[k];
+        h->curve[k].weights = h->model_bytes ? (bytes + part) / (double)h->model_bytes : 0;
     }
 }
 
@@ -356,6 +356,25 @@ static void finish_rows(measure *q)
         h->rows[i].time_ns = tt_model_span_ns(q->m, h->rows[i].ticks);
 }
 
+/* By place in the files, an expert behind the one before. */
+static int by_place(const void *a, const void *b, void *context)
+{
+    const tt_model *m = context;
+    const tt_heat_row *x = a, *y = b;
+    const tt_weight *w = &m->weights[x->weight], *z = &m->weights[y->weight];
+    if (w->file != z->file) return w->file < z->file ? -1 : 1;
+    if (w->offset_bytes != z->offset_bytes) return w->offset_bytes < z->offset_bytes ? -1 : 1;
+    return x->expert < y->expert ? -1 : x->expert > y->expert;
+}
+
+static void finish_jumps(tt_heat_jumps *j)
+{
+    j->known = j->lengths.n > 0 && !j->lengths.failed;
+    if (!j->known) return;
+    j->p50_bytes = (uint64_t)tt_quantiles_at(&j->lengths, 0.5);
+    j->p95_bytes = (uint64_t)tt_quantiles_at(&j->lengths, 0.95);
+}
+
 static bool run(measure *q, tt_heat_by by)
 {
     const size_t batches = (size_t)q->m->n_batches + 1;
@@ -370,7 +389,10 @@ static bool run(measure *q, tt_heat_by by)
     add_sets(q);
     if (!add_phases(q)) return false;
     finish_rows(q);
+    finish_jumps(&q->heat->steps.forward);
+    finish_jumps(&q->heat->steps.backward);
     add_curve(q);
+    qsort_r(q->heat->rows, q->heat->n_rows, sizeof *q->heat->rows, by_place, (void *)q->m);
     return true;
 }
 
@@ -392,13 +414,13 @@ tt_status tt_heat_measure(const tt_model *m, const tt_reads *reads, const tt_fil
     free(q.distinct);
     free(q.samples);
     if (ok) return TT_OK;
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the weights' heat");
+    return tt_error_memory(err, "the weights' heat");
 }
 
 void tt_heat_free(tt_heat *heat)
 {
     free(heat->rows);
-    tt_quantiles_free(&heat->steps.forward_bytes);
-    tt_quantiles_free(&heat->steps.backward_bytes);
+    tt_quantiles_free(&heat->steps.forward.lengths);
+    tt_quantiles_free(&heat->steps.backward.lengths);
     memset(heat, 0, sizeof *heat);
 }

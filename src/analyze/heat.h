@@ -8,6 +8,7 @@
 
 #include "analyze/quantiles.h"
 #include "analyze/reads.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,17 +55,27 @@ typedef struct tt_heat_set {
     uint64_t bytes;
 } tt_heat_set;
 
+typedef struct tt_heat_jumps {
+    uint64_t count;
+    uint64_t p50_bytes, p95_bytes; /* when known */
+    bool known;
+    tt_quantiles lengths; /* private, but for `max` */
+} tt_heat_jumps;
+
+typedef struct tt_heat_point {
+    double reads;   /* share of the bytes read ... */
+    double weights; /* ... that is read of this share of the weights */
+} tt_heat_point;
+
 /* One read after the other, in the order of the ops. */
 typedef struct tt_heat_steps {
     uint64_t steps;    /* reads less one */
     uint64_t adjacent; /* begins where the last one ended, or behind its padding */
-    uint64_t forward;  /* further behind */
-    uint64_t backward; /* before the begin of the last one */
     uint64_t again;    /* within the last one */
     uint64_t other_file;
-    uint64_t sweeps;             /* 1 + jumps back over more than half of what is read of a file */
-    tt_quantiles forward_bytes;  /* from the end of the last one */
-    tt_quantiles backward_bytes; /* from the begin of the last one */
+    uint64_t sweeps;        /* 1 + jumps back over more than half of what is read of a file */
+    tt_heat_jumps forward;  /* begins further behind; from the end of the last one */
+    tt_heat_jumps backward; /* before the begin of the last one; from there */
 } tt_heat_steps;
 
 typedef struct tt_heat_phase {
@@ -76,7 +87,7 @@ typedef struct tt_heat_phase {
 } tt_heat_phase;
 
 typedef struct tt_heat {
-    tt_heat_row *rows;
+    tt_heat_row *rows; /* in the order of the files */
     size_t n_rows;
     uint64_t ops;
     uint64_t reads;
@@ -86,8 +97,7 @@ typedef struct tt_heat {
     uint32_t batches;                      /* in which weights were read */
     tt_heat_phase prompt, generate, other; /* other: neither alone, or outside any batch */
     tt_heat_set every, some, never;        /* by how many of these batches read them */
-    double curve_reads[TT_HEAT_CURVE];     /* share of the bytes read ... */
-    double curve_bytes[TT_HEAT_CURVE];     /* ... that is read of this share of model_bytes */
+    tt_heat_point curve[TT_HEAT_CURVE];
     tt_heat_steps steps;
     uint64_t partly; /* units of which some bytes were read and some never */
     bool sliced;     /* some choices of experts were observed */
@@ -103,17 +113,13 @@ void tt_heat_free(tt_heat *heat);
 /* Whether choices of experts were observed. */
 bool tt_heat_has_experts(const tt_reads *reads);
 
-typedef enum tt_heat_sort {
-    TT_HEAT_SORT_ACCESSES, /* the largest first */
-    TT_HEAT_SORT_READ,
-    TT_HEAT_SORT_SIZE,
-    TT_HEAT_SORT_TIME,
-    TT_HEAT_SORT_REUSE,
-    TT_HEAT_SORT_FIRST, /* ascending; what was never read last */
-    TT_HEAT_SORT_LAST,
-    TT_HEAT_SORT_KEY /* as in the file */
-} tt_heat_sort;
+/* What the columns of its rows are given. */
+typedef struct tt_heat_context {
+    const tt_model *m;
+} tt_heat_context;
 
-void tt_heat_rows_sort(tt_heat *heat, const tt_model *m, tt_heat_sort by);
+extern const tt_schema tt_heat_schema;
+extern const tt_schema tt_heat_summary_schema; /* one row, a tt_heat */
+tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by by);
 
 #endif

@@ -11,14 +11,14 @@ void tt_heat_step(tt_heat_steps *s, const tt_heat_place *last, const tt_heat_pla
             s->adjacent++;
             return;
         }
-        s->forward++;
-        tt_quantiles_add(&s->forward_bytes, gap);
+        s->forward.count++;
+        tt_quantiles_add(&s->forward.lengths, gap);
     } else if (next->begin >= last->begin) {
         s->again++;
     } else {
         uint64_t jump = last->begin - next->begin;
-        s->backward++;
+        s->backward.count++;
         s->sweeps += jump > next->span_bytes / 2;
-        tt_quantiles_add(&s->backward_bytes, jump);
+        tt_quantiles_add(&s->backward.lengths, jump);
     }
 }

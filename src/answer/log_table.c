@@ -2,7 +2,7 @@
 
 #include "base/decimal.h"
 #include "base/units.h"
-#include "export/csv/text.h"
+#include "table/csv_text.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -44,3 +44,8 @@ const char *tt_status_name(tt_status status)
     }
     return "unknown";
 }
+
+tt_status tt_error_memory(tt_error *err, const char *what)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for %s", what);
+}

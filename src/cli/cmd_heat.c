@@ -1,49 +1,42 @@
 /* tensortrace heat FILE: which weights are hot, which are cold, and in what order they are read. */
-#include "analyze/heat.h"
+#include "answer/heat.h"
 #include "cli/command.h"
 #include "cli/heat_view.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #define TABLE_ROWS 20
 
-enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT, OPT_COLD };
+enum { OPT_BY = 256, OPT_COLD };
 
 static const struct dimension {
     const char *name;
-    const char *title;
     tt_heat_by by;
-    tt_heat_sort sort; /* unless --sort says otherwise */
 } dimensions[] = {
-    {"tensor", "TENSOR", TT_HEAT_TENSOR, TT_HEAT_SORT_READ},
-    {"expert", "TENSOR OR EXPERT", TT_HEAT_EXPERT, TT_HEAT_SORT_READ},
-    {"layer", "LAYER", TT_HEAT_LAYER, TT_HEAT_SORT_READ},
-    {"component", "COMPONENT", TT_HEAT_COMPONENT, TT_HEAT_SORT_READ},
+    {"tensor", TT_HEAT_TENSOR},
+    {"expert", TT_HEAT_EXPERT},
+    {"layer", TT_HEAT_LAYER},
+    {"component", TT_HEAT_COMPONENT},
 };
 
-static const struct {
-    const char *name;
-    tt_heat_sort sort;
-} sorts[] = {
-    {"accesses", TT_HEAT_SORT_ACCESSES}, {"read", TT_HEAT_SORT_READ},
-    {"size", TT_HEAT_SORT_SIZE},         {"time", TT_HEAT_SORT_TIME},
-    {"reuse", TT_HEAT_SORT_REUSE},       {"first", TT_HEAT_SORT_FIRST},
-    {"last", TT_HEAT_SORT_LAST},         {"key", TT_HEAT_SORT_KEY},
+/* With --cold: nothing else is known of what was never read. */
+static const char *const cold_columns[] = {
+    [TT_HEAT_TENSOR] = "name,size_bytes",
+    [TT_HEAT_EXPERT] = "name,size_bytes",
+    [TT_HEAT_LAYER] = "layer_id,size_bytes",
+    [TT_HEAT_COMPONENT] = "component,size_bytes",
 };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 struct options {
     tt_input input;
+    tt_list_options list;
     const struct dimension *by; /* NULL: by expert where choices were observed, else by tensor */
-    tt_heat_sort sort;
-    bool sorted;
-    uint64_t limit;
-    bool limited;
     bool cold;
     tt_filter filter;
 };
@@ -53,9 +46,6 @@ static const struct argp_option option_table[] = {
      "A row for each tensor, expert, layer or component (default: expert where the choices of "
      "experts were observed, else tensor)",
      1},
-    {"sort", OPT_SORT, "COLUMN", 0,
-     "By accesses, read (default), size, time, reuse, first, last or key (as in the file)", 1},
-    {"limit", OPT_LIMIT, "N", 0, "Only the first N rows (default: 20; JSON: all)", 1},
     {"cold", OPT_COLD, 0, 0, "Only what was never read", 1},
     {0},
 };
@@ -66,21 +56,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->filter;
+        state->child_inputs[1] = &o->list;
+        state->child_inputs[2] = &o->filter;
         return 0;
     case OPT_BY:
         o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
                                                  sizeof *dimensions)];
-        return 0;
-    case OPT_SORT:
-        o->sort =
-            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
-                .sort;
-        o->sorted = true;
-        return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
-        o->limited = true;
         return 0;
     case OPT_COLD:
         o->cold = true;
@@ -90,32 +71,58 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static bool print_json(const tt_heat_view *view, const tt_model *m, tt_heat *heat)
+static bool is_cold(const void *context, const void *row)
 {
+    (void)context;
+    return ((const tt_heat_row *)row)->accesses == 0;
+}
+
+static bool print_json(const struct options *o, const tt_listing *rows, const tt_heat *heat)
+{
+    const tt_heat_view view = {o->input.path, o->by->name, rows};
     tt_json j;
     tt_json_begin(&j, stdout, 2);
-    tt_heat_json(&j, view, m, heat);
+    tt_heat_json(&j, &view, heat);
     return tt_json_end(&j);
 }
 
-static int print(struct options *o, const tt_model *m, tt_heat *heat)
+static bool print_text(const struct options *o, const tt_listing *rows, const tt_heat *heat)
 {
-    const tt_heat_view view = {.path = o->input.path,
-                               .by = o->by->name,
-                               .what = o->by->by,
-                               .limit = o->limited || o->input.json ? o->limit : TABLE_ROWS,
-                               .cold = o->cold};
-    tt_heat_rows_sort(heat, m, o->sorted ? o->sort : o->cold ? TT_HEAT_SORT_SIZE : o->by->sort);
-    if (o->input.json) {
-        const int code = tt_report_output(print_json(&view, m, heat));
-        if (code != TT_EXIT_OK || heat->reads || m->n_weights == 0) return code;
-    }
-    if (heat->reads == 0) {
-        if (m->n_weights > 0) return tt_trace_none(m, &o->filter, "op that reads weights");
-        tt_report_note("the trace names no weights of a model");
-        return TT_EXIT_OK;
-    }
-    return tt_report_output(tt_heat_print_text(&view, o->by->title, m, heat));
+    tt_heat_row all = {0};
+    if (!o->cold) tt_heat_print_summary(heat);
+    for (size_t i = 0; o->cold && i < heat->n_rows; i++)
+        if (is_cold(NULL, &heat->rows[i])) all.size_bytes += heat->rows[i].size_bytes;
+    if (o->cold && rows->n_all == 0)
+        tt_report_note("nothing is cold: of every row something was read");
+    return tt_list_print(rows, o->cold && rows->n_all > 1 ? &all : NULL);
+}
+
+static int print(const struct options *o, const tt_model *m, const tt_heat *heat)
+{
+    const bool data = o->input.json || o->list.csv;
+    const tt_heat_context context = {m};
+    const tt_rowset rowset = tt_heat_rowset(&context, heat, o->by->by);
+    const tt_listing_wish wish = {.columns = o->list.columns    ? o->list.columns
+                                             : o->cold && !data ? cold_columns[o->by->by]
+                                                                : NULL,
+                                  .sort = o->list.sort ? o->list.sort
+                                          : o->cold    ? "size"
+                                                       : "read",
+                                  .limit = o->list.limited || data ? o->list.limit : TABLE_ROWS,
+                                  .text = !data,
+                                  .passes = o->cold ? is_cold : NULL};
+    tt_listing rows;
+    int code = tt_list_make(&rows, &rowset, &wish);
+    if (code == TT_EXIT_OK && data)
+        code =
+            tt_report_output(o->list.csv ? tt_list_print_csv(&rows) : print_json(o, &rows, heat));
+    else if (code == TT_EXIT_OK)
+        code = heat->reads ? tt_report_output(print_text(o, &rows, heat)) : TT_EXIT_OK;
+    tt_listing_free(&rows);
+    if (code != TT_EXIT_OK || heat->reads) return code;
+    if (m->n_weights > 0) return tt_trace_none(m, &o->filter, "op that reads weights");
+    if (!data) tt_report_note("the trace names no weights of a model");
+    return TT_EXIT_OK;
 }
 
 static int measure_and_print(struct options *o, const tt_model *m)
@@ -141,8 +148,10 @@ static int measure_and_print(struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {
-    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
+                                             {&tt_list_argp, 0, NULL, 0},
+                                             {&tt_trace_filter_argp, 0, NULL, 0},
+                                             {0}};
 
 int tt_cmd_heat(int argc, char **argv)
 {
@@ -157,7 +166,7 @@ int tt_cmd_heat(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {0};
+    struct options o = {.list.schema = &tt_heat_schema};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

@@ -1,31 +1,9 @@
 #include "base/units.h"
 #include "cli/heat_view.h"
-#include "cli/report.h"
-#include "cli/table.h"
-#include "cli/trace_options.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COLUMNS 10
-
-static const struct {
-    const char *title;
-    bool optional; /* left out where there is little room */
-    bool cold;     /* says something about what was never read */
-} columns[COLUMNS] = {
-    {NULL, false, true},     {"ACCESSES", false, false}, {"BATCHES", false, false},
-    {"SIZE", false, true},   {"TOUCHED", true, false},   {"READ", false, false},
-    {"TIME", false, false},  {"FIRST", true, false},     {"LAST", true, false},
-    {"REUSE", false, false},
-};
-
-static bool shown(const tt_heat_view *v, size_t column)
-{
-    return !v->cold || columns[column].cold;
-}
 
 static double percent(uint64_t part, uint64_t all)
 {
@@ -81,23 +59,23 @@ static void print_set(const char *what, const tt_heat *h, const tt_heat_set *s, 
          percent(s->bytes, h->model_bytes), whole, parts);
 }
 
-static void print_jumps(char *out, size_t room, uint64_t n, uint64_t steps, tt_quantiles *q)
+static void print_jumps(char *out, size_t room, uint64_t steps, const tt_heat_jumps *jumps)
 {
     char middle[TT_UNITS_TEXT], most[TT_UNITS_TEXT];
-    int at = snprintf(out, room, "%.1f %%", percent(n, steps));
-    if (n == 0 || q->failed || at < 0 || (size_t)at >= room) return;
+    int at = snprintf(out, room, "%.1f %%", percent(jumps->count, steps));
+    if (!jumps->known || at < 0 || (size_t)at >= room) return;
     (void)snprintf(out + at, room - (size_t)at, " (median %s, longest %s)",
-                   tt_units_bytes(middle, (uint64_t)tt_quantiles_at(q, 0.5)),
-                   tt_units_bytes(most, q->max));
+                   tt_units_bytes(middle, jumps->p50_bytes),
+                   tt_units_bytes(most, jumps->lengths.max));
 }
 
-static void print_steps(tt_heat *h)
+static void print_steps(const tt_heat *h)
 {
-    tt_heat_steps *s = &h->steps;
+    const tt_heat_steps *s = &h->steps;
     char forward[128], backward[128], steps[TT_UNITS_TEXT];
     if (s->steps == 0) return;
-    print_jumps(forward, sizeof forward, s->forward, s->steps, &s->forward_bytes);
-    print_jumps(backward, sizeof backward, s->backward, s->steps, &s->backward_bytes);
+    print_jumps(forward, sizeof forward, s->steps, &s->forward);
+    print_jumps(backward, sizeof backward, s->steps, &s->backward);
     line("order", "%s steps from read to read: %.1f %% go on where the last ended,",
          tt_units_count(steps, s->steps), percent(s->adjacent, s->steps));
     line("", "forward jumps %s,", forward);
@@ -113,14 +91,14 @@ static void print_curve(const tt_heat *h)
 {
     printf("%-12s of all bytes read ", "concentrated");
     for (size_t i = 0; i < TT_HEAT_CURVE; i++)
-        printf("%s%.0f %%", i == 0 ? "" : ", ", 100 * h->curve_reads[i]);
+        printf("%s%.0f %%", i == 0 ? "" : ", ", 100 * h->curve[i].reads);
     printf("\n%-12s come from       ", "");
     for (size_t i = 0; i < TT_HEAT_CURVE; i++)
-        printf("%s%.1f", i == 0 ? "" : ", ", 100 * h->curve_bytes[i]);
+        printf("%s%.1f", i == 0 ? "" : ", ", 100 * h->curve[i].weights);
     printf(" %% of the weights\n");
 }
 
-static void print_summary(tt_heat *h)
+void tt_heat_print_summary(const tt_heat *h)
 {
     char model[TT_UNITS_TEXT], read[TT_UNITS_TEXT], reads[TT_UNITS_TEXT], ops[TT_UNITS_TEXT];
     line("weights", "%s; %s%s read in %s reads by %s ops", tt_units_bytes(model, h->model_bytes),
@@ -134,98 +112,4 @@ static void print_summary(tt_heat *h)
     print_curve(h);
     print_steps(h);
     putchar('\n');
-}
-
-static void row_name(char *out, size_t room, const tt_heat_view *v, const tt_model *m,
-                     const tt_heat_row *r)
-{
-    const tt_weight *w = &m->weights[r->weight];
-    char text[256];
-    if (v->what == TT_HEAT_LAYER) {
-        if (w->place.layer_id < 0)
-            (void)snprintf(out, room, "-");
-        else
-            (void)snprintf(out, room, "%" PRId32, w->place.layer_id);
-        return;
-    }
-    tt_trace_text(text, sizeof text, v->what == TT_HEAT_COMPONENT ? w->place.component : w->name);
-    if (r->expert >= 0)
-        (void)snprintf(out, room, "%s[%" PRId32 "]", text, r->expert);
-    else
-        (void)snprintf(out, room, "%s", text);
-}
-
-static void token(char *out, size_t room, const tt_model *m, const tt_heat_row *r, uint32_t batch)
-{
-    if (r->accesses && batch != TT_NONE)
-        (void)snprintf(out, room, "%" PRIu32, tt_model_token(m, batch));
-    else
-        (void)snprintf(out, room, "%s", r->accesses ? "-" : "");
-}
-
-static void table_row(tt_table *t, const tt_heat_view *v, const tt_model *m, const tt_heat_row *r)
-{
-    char name[300], accesses[TT_UNITS_TEXT], tokens[TT_UNITS_TEXT], size[TT_UNITS_TEXT];
-    char touched[TT_UNITS_TEXT] = "", read[TT_UNITS_TEXT + 4] = "", text[TT_UNITS_TEXT];
-    char time[TT_UNITS_TEXT] = "", first[16], last[16], reuse[TT_UNITS_TEXT] = "";
-    row_name(name, sizeof name, v, m, r);
-    token(first, sizeof first, m, r, r->first_batch);
-    token(last, sizeof last, m, r, r->last_batch);
-    if (r->accesses) {
-        tt_units_bytes(touched, r->touched_bytes);
-        (void)snprintf(read, sizeof read, "%s%s", bound(r->at_most),
-                       tt_units_bytes(text, r->read_bytes));
-    }
-    if (r->timed && m->clock.known) tt_units_ns(time, r->time_ns);
-    if (r->reuses) tt_units_bytes(reuse, r->reuse_p50_bytes);
-    const char *all[COLUMNS] = {name,
-                                tt_units_count(accesses, r->accesses),
-                                tt_units_count(tokens, r->tokens),
-                                tt_units_bytes(size, r->size_bytes),
-                                touched,
-                                read,
-                                time,
-                                first,
-                                last,
-                                reuse};
-    const char *cells[COLUMNS];
-    size_t n = 0;
-    for (size_t i = 0; i < COLUMNS; i++)
-        if (shown(v, i)) cells[n++] = all[i];
-    tt_table_row(t, cells);
-}
-
-static bool print_rows(const tt_heat_view *v, const char *title, const tt_model *m,
-                       const tt_heat *heat)
-{
-    uint64_t n = 0, size_bytes = 0;
-    char size[TT_UNITS_TEXT];
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    for (size_t i = 0; i < COLUMNS; i++)
-        if (shown(v, i))
-            tt_table_column(t, columns[i].title ? columns[i].title : title,
-                            (i == 0 ? TT_COLUMN_SHRINK | TT_COLUMN_KEY : TT_COLUMN_RIGHT) |
-                                (columns[i].optional ? TT_COLUMN_WIDE : 0));
-    for (size_t i = 0; i < heat->n_rows; i++) {
-        if (!tt_heat_shows(v, &heat->rows[i])) continue;
-        size_bytes += heat->rows[i].size_bytes;
-        if (!v->limit || n < v->limit) table_row(t, v, m, &heat->rows[i]);
-        n++;
-    }
-    if (v->cold && n > 1)
-        tt_table_row(t, (const char *[]){"all", tt_units_bytes(size, size_bytes)});
-    bool ok = tt_table_print(t);
-    if (v->cold && n == 0)
-        tt_report_note("nothing is cold: of every row something was read");
-    else if (v->limit && n > v->limit)
-        tt_report_note("%" PRIu64 " more row%s; --limit 0 shows all", n - v->limit,
-                       n - v->limit == 1 ? "" : "s");
-    return ok;
-}
-
-bool tt_heat_print_text(const tt_heat_view *v, const char *title, const tt_model *m, tt_heat *heat)
-{
-    if (!v->cold) print_summary(heat);
-    return print_rows(v, title, m, heat);
 }

@@ -153,18 +153,10 @@ static void threads(tt_json *j, const tt_analysis *a)
 
 /* --- memory --- */
 
-static void heat_set(tt_json *j, const char *key, const tt_heat_set *s)
-{
-    tt_json_key(j, key);
-    tt_json_object(j);
-    tt_json_kv_u64(j, "units", s->units);
-    tt_json_kv_u64(j, "size_bytes", s->bytes);
-    tt_json_object_end(j);
-}
-
 static void heat(tt_json *j, const tt_analysis *a)
 {
     const tt_heat *h = &a->heat;
+    const tt_rowset summary = {.schema = &tt_heat_summary_schema, .rows = h, .n = 1};
     tt_json_key(j, "reads");
     if (!a->has_heat) {
         tt_json_null(j);
@@ -172,26 +164,7 @@ static void heat(tt_json *j, const tt_analysis *a)
     }
     tt_json_object(j);
     if (a->reads_cut) tt_json_kv_u64(j, "last_token_id", a->reads_last_token);
-    tt_json_kv_u64(j, "model_bytes", h->model_bytes);
-    tt_json_kv_u64(j, "read_bytes", h->read_bytes);
-    tt_json_kv_bool(j, "at_most", h->at_most);
-    heat_set(j, "every_batch", &h->every);
-    heat_set(j, "some_batches", &h->some);
-    heat_set(j, "never_read", &h->never);
-    tt_json_kv_double(j, "generate_batch_bytes",
-                      h->generate.batches
-                          ? (double)h->generate.distinct_bytes / (double)h->generate.batches
-                          : NAN);
-    tt_json_key(j, "steps");
-    tt_json_object(j);
-    tt_json_kv_u64(j, "steps", h->steps.steps);
-    tt_json_kv_u64(j, "adjacent", h->steps.adjacent);
-    tt_json_kv_u64(j, "forward", h->steps.forward);
-    tt_json_kv_u64(j, "backward", h->steps.backward);
-    tt_json_kv_u64(j, "again", h->steps.again);
-    tt_json_kv_u64(j, "other_file", h->steps.other_file);
-    tt_json_kv_u64(j, "sweeps", h->steps.sweeps);
-    tt_json_object_end(j);
+    tt_rowset_json(j, &summary, h);
     tt_json_object_end(j);
 }
 

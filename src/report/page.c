@@ -1,5 +1,6 @@
 #include "report/page.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,9 @@ const char *tt_page_format(tt_page *p, const char *fmt, ...)
     va_end(args);
     return text;
 }
+
+/* Room for what a cell shows. */
+#define TT_PAGE_CELL_TEXT 320
 
 static void *take(tt_page *p, size_t size)
 {
@@ -143,6 +147,29 @@ void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells)
     else
         t->rows = row;
     t->last = row;
+}
+
+void tt_page_listing(tt_page *p, const char *caption, const tt_listing *l)
+{
+    char texts[TT_PAGE_COLUMNS_MAX][TT_PAGE_CELL_TEXT];
+    const char *cells[TT_PAGE_COLUMNS_MAX];
+    const size_t n = l->n_columns < TT_PAGE_COLUMNS_MAX ? l->n_columns : TT_PAGE_COLUMNS_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const tt_column *c = l->columns[i];
+        /* "TENSOR OR EXPERT" of a terminal is "Tensor or expert" here. */
+        (void)snprintf(texts[i], sizeof texts[i], "%s%s", c->title ? c->title : c->key,
+                       c->type == TT_CELL_NAME ? "" : ">");
+        for (char *at = texts[i]; *at && at[1]; at++)
+            at[1] = (char)tolower((unsigned char)at[1]);
+        cells[i] = texts[i];
+    }
+    tt_page_table *t = tt_page_table_begin(p, caption, (unsigned)n, cells);
+    for (size_t r = 0; r < l->n && t; r++) {
+        for (size_t i = 0; i < n; i++)
+            tt_cell_show(l->columns[i], l->set->context, tt_listing_row(l, r), texts[i],
+                         sizeof texts[i]);
+        tt_page_table_row(p, t, cells);
+    }
 }
 
 tt_plot *tt_page_plot(tt_page *p, const char *title, const char *x_label, const char *y_label)

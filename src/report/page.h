@@ -7,6 +7,7 @@
 
 #include "model/arena.h"
 #include "report/plot.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,6 +91,8 @@ tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,
                                    const char *const *titles);
 /* As many cells as columns; copied; NULL is empty. */
 void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells);
+/* The columns and rows that are listed, as a table. */
+void tt_page_listing(tt_page *p, const char *caption, const tt_listing *l);
 /* An empty plot in the section; its id is unique in the page. NULL without memory, which the calls
  * of plot.h take. */
 tt_plot *tt_page_plot(tt_page *p, const char *title, const char *x_label, const char *y_label);

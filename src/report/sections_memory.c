@@ -123,7 +123,7 @@ void tt_section_order(tt_page *p, tt_analysis *a)
 {
     tt_page_section_begin(p, "order", "Is the model file read in order, or at random?");
     if (say_no_reads(p, a)) return;
-    tt_heat_steps *s = &a->heat.steps;
+    const tt_heat_steps *s = &a->heat.steps;
     say_order(p, a);
     if (a->timed) plot_order(p, a);
     const char *titles[] = {"Step", "Share>", "Times>", "Median length>", "Longest>"};
@@ -132,18 +132,19 @@ void tt_section_order(tt_page *p, tt_analysis *a)
     const struct {
         const char *name;
         uint64_t n;
-        tt_quantiles *q;
+        const tt_heat_jumps *jumps;
     } rows[] = {{"goes on", s->adjacent, NULL},
-                {"jumps forward", s->forward, &s->forward_bytes},
-                {"jumps back", s->backward, &s->backward_bytes},
+                {"jumps forward", s->forward.count, &s->forward},
+                {"jumps back", s->backward.count, &s->backward},
                 {"the same again", s->again, NULL},
                 {"another file", s->other_file, NULL}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool lengths = rows[i].q && rows[i].n && !rows[i].q->failed;
+        const tt_heat_jumps *jumps = rows[i].jumps;
+        bool lengths = jumps && jumps->known;
         const char *cells[] = {rows[i].name, tt_percent(p, (double)rows[i].n, (double)s->steps),
                                tt_say_count(p, (double)rows[i].n),
-                               lengths ? tt_say_bytes(p, tt_quantiles_at(rows[i].q, 0.5)) : "",
-                               lengths ? tt_say_bytes(p, (double)rows[i].q->max) : ""};
+                               lengths ? tt_say_bytes(p, (double)jumps->p50_bytes) : "",
+                               lengths ? tt_say_bytes(p, (double)jumps->lengths.max) : ""};
         tt_page_table_row(p, t, cells);
     }
     order_table(p, a);
@@ -169,7 +170,7 @@ static void plot_curve(tt_page *p, const tt_analysis *a)
     if (!plot) return;
     tt_series_add(s, 0, 0, 0, 0);
     for (size_t i = 0; i < TT_HEAT_CURVE; i++)
-        tt_series_add(s, 100 * h->curve_bytes[i], 100 * h->curve_reads[i], 0, 0);
+        tt_series_add(s, 100 * h->curve[i].weights, 100 * h->curve[i].reads, 0, 0);
     tt_series_add(even, 0, 0, 0, 0);
     tt_series_add(even, 100, 100, 0, 0);
     plot->has_x = plot->has_y = true;
@@ -182,41 +183,30 @@ static void plot_curve(tt_page *p, const tt_analysis *a)
         "The more the line bends away from the straight one, the more a cache of a part wins.");
 }
 
-static void heat_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const tt_heat_row *r)
+static bool is_expert(const void *context, const void *row)
 {
-    const tt_weight *w = &a->m->weights[r->weight];
-    const char *name =
-        r->expert == TT_EXPERT_NONE ? w->name : tt_page_format(p, "%s [%d]", w->name, r->expert);
-    const char *cells[] = {name,
-                           tt_say_count(p, (double)r->accesses),
-                           tt_say_count(p, r->tokens),
-                           tt_say_bytes(p, (double)r->size_bytes),
-                           tt_page_format(p, "%s%s", r->at_most ? "at most " : "",
-                                          tt_say_bytes(p, (double)r->read_bytes)),
-                           r->timed ? tt_say_ns(p, r->time_ns) : ""};
-    tt_page_table_row(p, t, cells);
+    (void)context;
+    return ((const tt_heat_row *)row)->expert != TT_EXPERT_NONE;
 }
 
-static const char *const heat_titles[] = {"Tensor", "Reads>",      "Batches>",
-                                          "Size>",  "Bytes read>", "Time of the ops>"};
-
-/* Experts' slices alone: all else is read in each batch. */
-static void expert_tables(tt_page *p, tt_analysis *a)
+static void list_heat(tt_page *p, const tt_analysis *a, const char *caption, const char *sort)
 {
-    tt_heat *h = &a->heat;
-    tt_heat_rows_sort(h, a->m, TT_HEAT_SORT_ACCESSES);
-    tt_page_table *t = tt_page_table_begin(p, "The hottest experts", 6, heat_titles);
-    for (size_t i = 0, n = 0; i < h->n_rows && n < HOT_ROWS; i++) {
-        if (h->rows[i].expert == TT_EXPERT_NONE) continue;
-        heat_row(p, t, a, &h->rows[i]);
-        n++;
-    }
-    t = tt_page_table_begin(p, "The coldest experts", 6, heat_titles);
-    for (size_t i = h->n_rows, n = 0; i > 0 && n < HOT_ROWS; i--) {
-        if (h->rows[i - 1].expert == TT_EXPERT_NONE) continue;
-        heat_row(p, t, a, &h->rows[i - 1]);
-        n++;
-    }
+    const tt_heat *h = &a->heat;
+    const tt_heat_context context = {a->m};
+    const tt_rowset rowset =
+        tt_heat_rowset(&context, h, h->sliced ? TT_HEAT_EXPERT : TT_HEAT_TENSOR);
+    const tt_listing_wish wish = {.columns = "name,accesses,tokens,size_bytes,read_bytes,time_ns",
+                                  .sort = sort,
+                                  .limit = HOT_ROWS,
+                                  .text = true,
+                                  /* All else is read in each batch. */
+                                  .passes = h->sliced ? is_expert : NULL};
+    tt_listing l;
+    if (tt_listing_make(&l, &rowset, &wish, NULL) == TT_OK)
+        tt_page_listing(p, caption, &l);
+    else
+        p->failed = true;
+    tt_listing_free(&l);
 }
 
 /* How many units a set has; of what was never read it may be parts of tensors only. */
@@ -248,13 +238,11 @@ static void tables_of_heat(tt_page *p, tt_analysis *a)
         tt_page_table_row(p, t, cells);
     }
     if (h->sliced) {
-        expert_tables(p, a);
-        return;
+        list_heat(p, a, "The hottest experts", "-accesses");
+        list_heat(p, a, "The coldest experts", "+accesses");
+    } else {
+        list_heat(p, a, "The tensors of which most is read", "-read_bytes");
     }
-    tt_heat_rows_sort(h, a->m, TT_HEAT_SORT_READ);
-    t = tt_page_table_begin(p, "The tensors of which most is read", 6, heat_titles);
-    for (size_t i = 0; i < h->n_rows && i < HOT_ROWS; i++)
-        heat_row(p, t, a, &h->rows[i]);
 }
 
 void tt_section_heat(tt_page *p, tt_analysis *a)
@@ -269,8 +257,8 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
                 tt_percent(p, (double)h->every.bytes, model),
                 tt_say_bytes(p, (double)h->every.bytes), tt_say_bytes(p, model),
                 tt_percent(p, (double)h->some.bytes, model),
-                tt_percent(p, (double)h->never.bytes, model), 100 * h->curve_reads[0],
-                100 * h->curve_bytes[0]);
+                tt_percent(p, (double)h->never.bytes, model), 100 * h->curve[0].reads,
+                100 * h->curve[0].weights);
     if (h->generate.batches)
         tt_page_say(
             p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",

@@ -4,7 +4,7 @@
 #include "base/decimal.h"
 #include "export/compress.h"
 #include "export/csv/rows.h"
-#include "export/csv/text.h"
+#include "table/csv_text.h"
 #include "export/tables/columns.h"
 
 #include <inttypes.h>

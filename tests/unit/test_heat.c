@@ -165,11 +165,16 @@ static void experts_by_hand(void **state)
     assert_int_equal(h.generate.distinct_bytes_max, 24);
     /* 90 bytes were read; the norm (30 of 10) is the hottest, then expert 1 (20 of 10). */
     assert_int_equal(h.read_bytes, 90);
-    assert_true(fabs(h.curve_bytes[0] - (10 + 7.5) / 90) < 1e-9);
-    assert_true(fabs(h.curve_bytes[5] - 52.0 / 90) < 1e-9);
-    tt_heat_rows_sort(&h, &m, TT_HEAT_SORT_FIRST);
-    assert_int_equal(h.rows[0].weight, ROWS);
-    assert_int_equal(h.rows[5].accesses, 0);
+    assert_true(fabs(h.curve[0].weights - (10 + 7.5) / 90) < 1e-9);
+    assert_true(fabs(h.curve[5].weights - 52.0 / 90) < 1e-9);
+    const tt_heat_context context = {&m};
+    const tt_rowset rowset = tt_heat_rowset(&context, &h, TT_HEAT_EXPERT);
+    tt_listing l;
+    assert_int_equal(tt_listing_make(&l, &rowset, &(tt_listing_wish){.sort = "first"}, NULL),
+                     TT_OK);
+    assert_int_equal(((const tt_heat_row *)tt_listing_row(&l, 0))->weight, ROWS);
+    assert_int_equal(((const tt_heat_row *)tt_listing_row(&l, 5))->accesses, 0);
+    tt_listing_free(&l);
     tt_heat_free(&h);
 }
 
@@ -277,14 +282,14 @@ static void steps_by_hand(void **state)
     for (size_t i = 1; i < sizeof places / sizeof *places; i++)
         tt_heat_step(&h.steps, &places[i - 1], &places[i]);
     assert_int_equal(h.steps.steps, 8);
-    assert_int_equal(h.steps.adjacent, 2); /* at once, and behind 4095 bytes */
-    assert_int_equal(h.steps.forward, 2);  /* behind 4096, behind 93000 */
+    assert_int_equal(h.steps.adjacent, 2);      /* at once, and behind 4095 bytes */
+    assert_int_equal(h.steps.forward.count, 2); /* behind 4096, behind 93000 */
     assert_int_equal(h.steps.again, 1);
-    assert_int_equal(h.steps.backward, 2); /* by 9096, by 99000 */
+    assert_int_equal(h.steps.backward.count, 2); /* by 9096, by 99000 */
     assert_int_equal(h.steps.sweeps, 1);
     assert_int_equal(h.steps.other_file, 1);
-    assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.forward_bytes, 0.5), 4096);
-    assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.backward_bytes, 1), 99000);
+    assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.forward.lengths, 0.5), 4096);
+    assert_int_equal((uint64_t)tt_quantiles_at(&h.steps.backward.lengths, 1), 99000);
     tt_heat_free(&h);
 }
 

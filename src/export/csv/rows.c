@@ -1,6 +1,6 @@
 #include "export/csv/rows.h"
 
-#include "export/csv/text.h"
+#include "table/csv_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Values as the text of a CSV field (RFC 4180); integers are in base/digits.h. Each writes at p and
  * returns the end; up to TT_CSV_SLACK bytes behind the end may be overwritten too. */
-#ifndef TT_EXPORT_CSV_TEXT_H
-#define TT_EXPORT_CSV_TEXT_H
+#ifndef TT_TABLE_CSV_TEXT_H
+#define TT_TABLE_CSV_TEXT_H
 
 #include "base/bytes.h"
 #include "base/digits.h"

@@ -1,4 +1,4 @@
-#include "export/csv/text.h"
+#include "table/csv_text.h"
 
 #include "base/decimal.h"
 #include "base/json.h"

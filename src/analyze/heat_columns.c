@@ -1,0 +1,341 @@
+/* What the rows of a heat are made of, for every output. */
+#include "analyze/heat.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+enum {
+    BY_TENSOR = 1 << TT_HEAT_TENSOR,
+    BY_EXPERT = 1 << TT_HEAT_EXPERT,
+    BY_LAYER = 1 << TT_HEAT_LAYER,
+    BY_COMPONENT = 1 << TT_HEAT_COMPONENT
+};
+
+/* --- rows --- */
+
+static const tt_weight *weight_of(const tt_heat_context *x, const tt_heat_row *r)
+{
+    return &x->m->weights[r->weight];
+}
+
+static void get_tensor(const void *context, const void *row, tt_cell *cell)
+{
+    tt_cell_text(cell, weight_of(context, row)->name);
+}
+
+/* "blk.0.ffn_up_exps.weight[3]" for a slice. */
+static void get_name(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_heat_row *r = row;
+    const char *name = weight_of(context, r)->name;
+    if (r->expert >= 0)
+        tt_cell_format(cell, "%s[%" PRId32 "]", name, r->expert);
+    else
+        tt_cell_text(cell, name);
+}
+
+static void get_expert(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    cell->i64 = ((const tt_heat_row *)row)->expert;
+    cell->known = cell->i64 >= 0;
+}
+
+static void get_layer(const void *context, const void *row, tt_cell *cell)
+{
+    cell->i64 = weight_of(context, row)->place.layer_id;
+    cell->known = cell->i64 >= 0;
+}
+
+static void show_layer(const void *context, const void *row, char *out, size_t room)
+{
+    const int32_t layer = weight_of(context, row)->place.layer_id;
+    (void)snprintf(out, room, layer < 0 ? "-" : "%" PRId32, layer);
+}
+
+static void get_component(const void *context, const void *row, tt_cell *cell)
+{
+    tt_cell_text(cell, weight_of(context, row)->place.component);
+}
+
+static void show_read_bytes(uint64_t bytes, const tt_heat_row *r, bool bound, char *out,
+                            size_t room)
+{
+    char text[TT_UNITS_TEXT];
+    if (r->accesses)
+        (void)snprintf(out, room, "%s%s", bound && r->at_most ? "<= " : "",
+                       tt_units_bytes(text, bytes));
+}
+
+static void show_touched(const void *context, const void *row, char *out, size_t room)
+{
+    (void)context;
+    const tt_heat_row *r = row;
+    show_read_bytes(r->touched_bytes, r, false, out, room);
+}
+
+static void show_read(const void *context, const void *row, char *out, size_t room)
+{
+    (void)context;
+    const tt_heat_row *r = row;
+    show_read_bytes(r->read_bytes, r, true, out, room);
+}
+
+static bool has_time(const void *context, const void *row)
+{
+    const tt_heat_context *x = context;
+    return ((const tt_heat_row *)row)->timed > 0 && x->m->clock.known;
+}
+
+static void set_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t batch, tt_cell *cell)
+{
+    cell->known = r->accesses > 0 && batch != TT_NONE;
+    if (cell->known) cell->u64 = tt_model_token(x->m, batch);
+}
+
+static void get_first_batch(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_heat_row *r = row;
+    set_batch(context, r, r->first_batch, cell);
+}
+
+static void get_last_batch(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_heat_row *r = row;
+    set_batch(context, r, r->last_batch, cell);
+}
+
+/* What was read outside any batch has a first use, but no number for it. */
+static void show_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t batch, char *out,
+                       size_t room)
+{
+    if (r->accesses == 0) return;
+    (void)snprintf(out, room, batch == TT_NONE ? "-" : "%" PRIu32,
+                   batch == TT_NONE ? 0 : tt_model_token(x->m, batch));
+}
+
+static void show_first_batch(const void *context, const void *row, char *out, size_t room)
+{
+    const tt_heat_row *r = row;
+    show_batch(context, r, r->first_batch, out, room);
+}
+
+static void show_last_batch(const void *context, const void *row, char *out, size_t room)
+{
+    const tt_heat_row *r = row;
+    show_batch(context, r, r->last_batch, out, room);
+}
+
+static void set_moment(const tt_heat_context *x, const tt_heat_row *r, uint64_t ticks,
+                       tt_cell *cell)
+{
+    cell->known = r->accesses > 0 && x->m->clock.known;
+    if (cell->known) cell->u64 = tt_units_round_ns(tt_model_ns(x->m, ticks));
+}
+
+static void get_first(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_heat_row *r = row;
+    set_moment(context, r, r->first_ticks, cell);
+}
+
+static void get_last(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_heat_row *r = row;
+    set_moment(context, r, r->last_ticks, cell);
+}
+
+static bool was_reused(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_heat_row *)row)->reuses > 0;
+}
+
+static const tt_column row_columns[] = {
+    TT_COLUMN("name", "TENSOR", NONE, "name of the tensor", .type = TT_CELL_NAME,
+              .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_TENSOR,
+              .get = get_name),
+    TT_COLUMN("name", "TENSOR OR EXPERT", NONE,
+              "name of the tensor, with the expert's number where the choices were observed",
+              .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY,
+              .kinds = BY_EXPERT, .get = get_name),
+    TT_COLUMN("tensor", NULL, NONE, "name of the tensor", .type = TT_CELL_NAME,
+              .kinds = BY_TENSOR | BY_EXPERT, .get = get_tensor),
+    TT_COLUMN("expert_id", NULL, ID,
+              "the expert; null: the tensor has none, or they were not observed",
+              .type = TT_CELL_I32, .nullable = true, .kinds = BY_EXPERT, .get = get_expert),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: weights outside the layers",
+              .type = TT_CELL_I32, .nullable = true,
+              .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_LAYER, .get = get_layer,
+              .text = show_layer),
+    TT_COLUMN("layer_id", NULL, ID, "the tensor's layer; null: outside the layers",
+              .type = TT_CELL_I32, .nullable = true, .kinds = BY_TENSOR | BY_EXPERT,
+              .get = get_layer),
+    TT_COLUMN("component", NULL, NONE, "what the tensor is in its layer (attn_q, ffn_up, ...)",
+              .type = TT_CELL_NAME, .kinds = BY_TENSOR | BY_EXPERT, .get = get_component),
+    TT_COLUMN("component", "COMPONENT", NONE,
+              "what the tensors are in their layers (attn_q, ffn_up, ...)", .type = TT_CELL_NAME,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_COMPONENT, .get = get_component),
+    TT_COLUMN("accesses", "ACCESSES", COUNT, "ops that read of it",
+              TT_MEMBER(tt_heat_row, accesses)),
+    TT_COLUMN("tokens", "BATCHES", COUNT, "batches in which it was read",
+              TT_MEMBER(tt_heat_row, tokens)),
+    TT_COLUMN("size_bytes", "SIZE", BYTES, "of the tensor, expert, or all of the row",
+              TT_MEMBER(tt_heat_row, size_bytes)),
+    TT_COLUMN("touched_bytes", "TOUCHED", BYTES, "distinct bytes of it that were read",
+              .show = TT_SHOW_WIDE, TT_MEMBER(tt_heat_row, touched_bytes), .text = show_touched),
+    TT_COLUMN("read_bytes", "READ", BYTES, "bytes read, over all reads",
+              TT_MEMBER(tt_heat_row, read_bytes), .text = show_read),
+    TT_COLUMN("at_most", NULL, NONE,
+              "rows or experts were not observed: the bytes and reads are upper bounds",
+              TT_MEMBER(tt_heat_row, at_most)),
+    TT_COLUMN("time_ns", "TIME", NS, "of the ops that read of it", .nullable = true,
+              .known = has_time, TT_MEMBER(tt_heat_row, time_ns)),
+    TT_COLUMN("first_token_id", "FIRST", ID, "the batch that read it first", .type = TT_CELL_U32,
+              .nullable = true, .show = TT_SHOW_WIDE, .get = get_first_batch,
+              .text = show_first_batch, .sort = "first_ns"),
+    TT_COLUMN("first_ns", NULL, MOMENT, "when it was read first, from the begin of the first batch",
+              .type = TT_CELL_U64, .nullable = true, .get = get_first),
+    TT_COLUMN("last_token_id", "LAST", ID, "the batch that read it last", .type = TT_CELL_U32,
+              .nullable = true, .show = TT_SHOW_WIDE, .get = get_last_batch,
+              .text = show_last_batch, .sort = "last_ns"),
+    TT_COLUMN("last_ns", NULL, MOMENT, "when it was read last", .type = TT_CELL_U64,
+              .nullable = true, .get = get_last),
+    TT_COLUMN("reuses", NULL, COUNT, "reads of bytes that had been read before",
+              TT_MEMBER(tt_heat_row, reuses)),
+    TT_COLUMN("reuse_p50_bytes", "REUSE", BYTES,
+              "reuse distance, median: distinct bytes read from one use to the next",
+              .nullable = true, .known = was_reused, TT_MEMBER(tt_heat_row, reuse_p50_bytes)),
+    TT_COLUMN("reuse_mean_bytes", NULL, BYTES, "reuse distance, mean", .nullable = true,
+              .known = was_reused, TT_MEMBER(tt_heat_row, reuse_mean_bytes)),
+    TT_COLUMN("reuse_max_bytes", NULL, BYTES, "reuse distance, largest", .nullable = true,
+              .known = was_reused, TT_MEMBER(tt_heat_row, reuse_max_bytes)),
+};
+
+const tt_schema tt_heat_schema = {"heat", "a tensor, expert, layer or component", row_columns,
+                                  COUNT(row_columns)};
+
+tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by by)
+{
+    return (tt_rowset){.schema = &tt_heat_schema,
+                       .kind = (uint8_t)(1u << by),
+                       .context = x,
+                       .rows = h->rows,
+                       .row_bytes = sizeof *h->rows,
+                       .n = h->n_rows};
+}
+
+/* --- the summary --- */
+
+static const tt_column phase_columns[] = {
+    TT_COLUMN("batches", NULL, NONE, "batches of the phase", TT_MEMBER(tt_heat_phase, batches)),
+    TT_COLUMN("tokens", NULL, NONE, "tokens in them", TT_MEMBER(tt_heat_phase, tokens)),
+    TT_COLUMN("read_bytes", NULL, NONE, "read in them", TT_MEMBER(tt_heat_phase, read_bytes)),
+    TT_COLUMN("distinct_bytes", NULL, NONE,
+              "read in a batch, each byte once, summed over the batches",
+              TT_MEMBER(tt_heat_phase, distinct_bytes)),
+    TT_COLUMN("distinct_max_bytes", NULL, NONE, "of one batch",
+              TT_MEMBER(tt_heat_phase, distinct_bytes_max)),
+};
+
+static const tt_column set_columns[] = {
+    TT_COLUMN("units", NULL, NONE, "tensors or experts", TT_MEMBER(tt_heat_set, units)),
+    TT_COLUMN("size_bytes", NULL, NONE, "of them", TT_MEMBER(tt_heat_set, bytes)),
+};
+
+static const tt_column curve_columns[] = {
+    TT_COLUMN("share_of_reads", NULL, NONE, "of the bytes read", TT_MEMBER(tt_heat_point, reads)),
+    TT_COLUMN("share_of_weights", NULL, NONE, "of the weights, the hottest first",
+              TT_MEMBER(tt_heat_point, weights)),
+};
+
+static bool has_quantiles(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_heat_jumps *)row)->known;
+}
+
+static bool has_jumps(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_heat_jumps *)row)->count > 0;
+}
+
+static const tt_column jumps_columns[] = {
+    TT_COLUMN("count", NULL, NONE, "jumps", TT_MEMBER(tt_heat_jumps, count)),
+    TT_COLUMN("p50_bytes", NULL, NONE, "their length, median", .nullable = true,
+              .known = has_quantiles, TT_MEMBER(tt_heat_jumps, p50_bytes)),
+    TT_COLUMN("p95_bytes", NULL, NONE, "95 % are no longer", .nullable = true,
+              .known = has_quantiles, TT_MEMBER(tt_heat_jumps, p95_bytes)),
+    TT_COLUMN("max_bytes", NULL, NONE, "the longest", .nullable = true, .known = has_jumps,
+              TT_MEMBER(tt_heat_jumps, lengths.max)),
+};
+
+static const tt_schema phase_schema = {"phase", "a phase", phase_columns, COUNT(phase_columns)};
+static const tt_schema set_schema = {"set", "weights by how often they are read", set_columns,
+                                     COUNT(set_columns)};
+static const tt_schema curve_schema = {"curve", "a point of the curve", curve_columns,
+                                       COUNT(curve_columns)};
+static const tt_schema jumps_schema = {"jumps", "jumps in one direction", jumps_columns,
+                                       COUNT(jumps_columns)};
+
+static const tt_column steps_columns[] = {
+    TT_COLUMN("count", NULL, NONE, "reads less one", TT_MEMBER(tt_heat_steps, steps)),
+    TT_COLUMN("adjacent", NULL, NONE, "go on where the last ended",
+              TT_MEMBER(tt_heat_steps, adjacent)),
+    TT_COLUMN("again", NULL, NONE, "begin within the last one", TT_MEMBER(tt_heat_steps, again)),
+    TT_COLUMN("other_file", NULL, NONE, "go to another file", TT_MEMBER(tt_heat_steps, other_file)),
+    TT_COLUMN("forward", NULL, NONE, "begin further behind",
+              TT_MEMBER_OBJECT(tt_heat_steps, forward, &jumps_schema)),
+    TT_COLUMN("backward", NULL, NONE, "begin before the last one",
+              TT_MEMBER_OBJECT(tt_heat_steps, backward, &jumps_schema)),
+    TT_COLUMN("sweeps", NULL, NONE, "times the file is swept", TT_MEMBER(tt_heat_steps, sweeps)),
+};
+
+static const tt_schema steps_schema = {"steps", "from read to read", steps_columns,
+                                       COUNT(steps_columns)};
+
+static void curve(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    const tt_heat *h = row;
+    out->rows = h->curve;
+    out->row_bytes = sizeof *h->curve;
+    out->n = h->read_bytes ? TT_HEAT_CURVE : 0;
+}
+
+static const tt_column summary_columns[] = {
+    TT_COLUMN("ops", NULL, NONE, "ops that read weights", TT_MEMBER(tt_heat, ops)),
+    TT_COLUMN("reads", NULL, NONE, "ranges that they read", TT_MEMBER(tt_heat, reads)),
+    TT_COLUMN("read_bytes", NULL, NONE, "over all reads", TT_MEMBER(tt_heat, read_bytes)),
+    TT_COLUMN("at_most", NULL, NONE, "the bytes are upper bounds", TT_MEMBER(tt_heat, at_most)),
+    TT_COLUMN("experts_observed", NULL, NONE, "some choices of experts were observed",
+              TT_MEMBER(tt_heat, sliced)),
+    TT_COLUMN("weights_size_bytes", NULL, NONE, "of the weights that were looked at",
+              TT_MEMBER(tt_heat, model_bytes)),
+    TT_COLUMN("touched_bytes", NULL, NONE, "distinct bytes read",
+              TT_MEMBER(tt_heat, touched_bytes)),
+    TT_COLUMN("batches", NULL, NONE, "in which weights were read", TT_MEMBER(tt_heat, batches)),
+    TT_COLUMN("prompt", NULL, NONE, "what batches of the prompt read",
+              TT_MEMBER_OBJECT(tt_heat, prompt, &phase_schema)),
+    TT_COLUMN("generate", NULL, NONE, "what batches of generated tokens read",
+              TT_MEMBER_OBJECT(tt_heat, generate, &phase_schema)),
+    TT_COLUMN("every_batch", NULL, NONE, "read whole in each batch",
+              TT_MEMBER_OBJECT(tt_heat, every, &set_schema)),
+    TT_COLUMN("some_batches", NULL, NONE, "read, but not in each",
+              TT_MEMBER_OBJECT(tt_heat, some, &set_schema)),
+    TT_COLUMN("never_read", NULL, NONE, "the rest", TT_MEMBER_OBJECT(tt_heat, never, &set_schema)),
+    TT_COLUMN("units_read_in_part", NULL, NONE,
+              "tensors or experts of which some bytes were never read", TT_MEMBER(tt_heat, partly)),
+    TT_COLUMN("curve", NULL, NONE, "how concentrated the reads are", .type = TT_CELL_ROWS,
+              .inner = &curve_schema, .rows = curve),
+    TT_COLUMN("steps", NULL, NONE, "the order of the reads",
+              TT_MEMBER_OBJECT(tt_heat, steps, &steps_schema)),
+};
+
+const tt_schema tt_heat_summary_schema = {"summary", "all of the trace", summary_columns,
+                                          COUNT(summary_columns)};

@@ -1,0 +1,141 @@
+#include "cli/list.h"
+
+#include "cli/command.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/trace_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CELL_TEXT 320
+
+enum { OPT_COLUMNS = 0x5400, OPT_SORT, OPT_LIMIT, OPT_CSV };
+
+static const struct argp_option option_table[] = {
+    {"columns", OPT_COLUMNS, "LIST", 0,
+     "Columns, with commas in between; all; help lists them (--columns help)", 2},
+    {"sort", OPT_SORT, "COLUMN", 0,
+     "By a column: numbers from the largest, names and ids from the smallest; +COLUMN and -COLUMN "
+     "say from the smallest and the largest; key: as in the file",
+     2},
+    {"limit", OPT_LIMIT, "N", 0, "Only the first N rows; 0: all", 2},
+    {"csv", OPT_CSV, 0, 0, "Print the rows as CSV, all columns", 8},
+    {0},
+};
+
+/* Keys once, with what they mean: columns of several kinds of rows may share one. */
+static void print_columns(const tt_schema *s)
+{
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return;
+    tt_table_column(t, "COLUMN", TT_COLUMN_LEFT);
+    tt_table_column(t, "TITLE", TT_COLUMN_LEFT);
+    tt_table_column(t, "MEANS", TT_COLUMN_SHRINK);
+    for (size_t i = 0; i < s->n_columns; i++) {
+        const tt_column *c = &s->columns[i];
+        bool told = c->show & TT_SHOW_TEXT;
+        for (size_t k = 0; k < i && !told; k++)
+            told = strcmp(s->columns[k].key, c->key) == 0;
+        if (!told) tt_table_row(t, (const char *[]){c->key, c->title, c->about});
+    }
+    tt_table_print(t);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    tt_list_options *o = state->input;
+    switch (key) {
+    case OPT_COLUMNS:
+        if (strcmp(arg, "help") == 0) {
+            print_columns(o->schema);
+            exit(tt_report_output(true));
+        }
+        o->columns = arg;
+        return 0;
+    case OPT_SORT:
+        o->sort = arg;
+        return 0;
+    case OPT_LIMIT:
+        o->limit = tt_trace_limit_option(arg, state);
+        o->limited = true;
+        return 0;
+    case OPT_CSV:
+        o->csv = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp tt_list_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish)
+{
+    tt_error err;
+    const tt_status status = tt_listing_make(l, set, wish, &err);
+    if (status == TT_OK) return TT_EXIT_OK;
+    if (status != TT_E_USAGE) return tt_report_error(&err);
+    return tt_report_usage("%s; --columns help lists them", err.message);
+}
+
+/* How a column stands in a table for people. */
+static int layout(const tt_column *c)
+{
+    int flags = c->type == TT_CELL_NAME || c->type == TT_CELL_BOOL || c->show & TT_SHOW_LEFT
+                    ? TT_COLUMN_LEFT
+                    : TT_COLUMN_RIGHT;
+    if (c->show & TT_SHOW_WIDE) flags |= TT_COLUMN_WIDE;
+    if (c->show & TT_SHOW_WIDEST) flags |= TT_COLUMN_WIDEST;
+    if (c->show & TT_SHOW_CUT) flags |= TT_COLUMN_SHRINK;
+    if (c->show & TT_SHOW_KEY) flags |= TT_COLUMN_KEY;
+    return flags;
+}
+
+static void print_row(tt_table *t, const tt_listing *l, const void *row, const char *first)
+{
+    char text[TT_LISTING_COLUMNS_MAX][CELL_TEXT];
+    const char *cells[TT_LISTING_COLUMNS_MAX];
+    for (size_t i = 0; i < l->n_columns; i++) {
+        cells[i] = text[i];
+        if (i == 0 && first)
+            cells[i] = first;
+        else
+            tt_cell_show(l->columns[i], l->set->context, row, text[i], sizeof text[i]);
+    }
+    tt_table_row(t, cells);
+}
+
+bool tt_list_print(const tt_listing *l, const void *total)
+{
+    tt_table *t = tt_table_new(stdout);
+    if (!t) return false;
+    for (size_t i = 0; i < l->n_columns; i++) {
+        const tt_column *c = l->columns[i];
+        tt_table_column(t, c->title ? c->title : c->key, layout(c));
+    }
+    for (size_t i = 0; i < l->n; i++)
+        print_row(t, l, tt_listing_row(l, i), NULL);
+    if (total) print_row(t, l, total, "all");
+    const bool ok = tt_table_print(t);
+    if (l->n_all > l->n)
+        tt_report_note("%zu more row%s; --limit 0 shows all", l->n_all - l->n,
+                       l->n_all - l->n == 1 ? "" : "s");
+    return ok;
+}
+
+bool tt_list_print_csv(const tt_listing *l)
+{
+    tt_bytes out;
+    tt_bytes_init(&out, (size_t)1 << 24);
+    tt_listing_csv_header(&out, l);
+    for (size_t i = 0; i <= l->n && !out.failed; i++) {
+        (void)fwrite(out.data, 1, out.size, stdout);
+        out.size = 0;
+        if (i < l->n) tt_listing_csv_row(&out, l, tt_listing_row(l, i));
+    }
+    const bool ok = !out.failed && !ferror(stdout);
+    tt_bytes_free(&out);
+    return ok;
+}

@@ -1,0 +1,34 @@
+/* Lists of rows: the options that all commands which list rows have, and the table for people. */
+#ifndef TT_CLI_LIST_H
+#define TT_CLI_LIST_H
+
+#include "table/table.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* --columns, --sort, --limit, --csv. */
+typedef struct tt_list_options {
+    const tt_schema *schema; /* of the rows, for --columns help; set by the command */
+    const char *columns;     /* NULL: not said */
+    const char *sort;
+    uint64_t limit; /* rows; 0: all */
+    bool limited;   /* --limit was said */
+    bool csv;
+} tt_list_options;
+
+/* An argp child; its input is a tt_list_options. */
+extern const struct argp tt_list_argp;
+
+/* tt_listing_make for a command. TT_EXIT_OK; else why not was told, and what --columns help is for.
+ */
+int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish);
+/* The rows that are listed as a table on standard output, below them the row `total` (NULL: none),
+ * whose first column is "all". Says on stderr how many more there are. False when the output
+ * failed or memory ran out. */
+bool tt_list_print(const tt_listing *l, const void *total);
+/* The same as CSV, without a total. */
+bool tt_list_print_csv(const tt_listing *l);
+
+#endif

@@ -1,0 +1,183 @@
+#include "table/table.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const void *tt_rowset_row(const tt_rowset *set, size_t i)
+{
+    return (const char *)set->rows + i * set->row_bytes;
+}
+
+bool tt_rowset_has(const tt_rowset *set, const tt_column *column)
+{
+    return column->kinds == 0 || set->kind == 0 || (column->kinds & set->kind) != 0;
+}
+
+void tt_cell_text(tt_cell *cell, const char *text)
+{
+    cell->known = text != NULL;
+    cell->text.at = text;
+    cell->text.n = text ? strlen(text) : 0;
+}
+
+void tt_cell_format(tt_cell *cell, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(cell->room, sizeof cell->room, fmt, args);
+    va_end(args);
+    tt_cell_text(cell, cell->room);
+}
+
+/* The member of the row that the column shows. */
+static void get_member(const tt_column *column, const void *row, tt_cell *cell)
+{
+    const void *at = (const char *)row + column->offset;
+    switch (column->type) {
+    case TT_CELL_BOOL:
+        cell->boolean = *(const bool *)at;
+        break;
+    case TT_CELL_U8:
+        cell->u64 = *(const uint8_t *)at;
+        break;
+    case TT_CELL_U16:
+        cell->u64 = *(const uint16_t *)at;
+        break;
+    case TT_CELL_U32:
+        cell->u64 = *(const uint32_t *)at;
+        break;
+    case TT_CELL_U64:
+        cell->u64 = *(const uint64_t *)at;
+        break;
+    case TT_CELL_I32:
+        cell->i64 = *(const int32_t *)at;
+        break;
+    case TT_CELL_I64:
+    case TT_CELL_TIME:
+        cell->i64 = *(const int64_t *)at;
+        break;
+    case TT_CELL_F32:
+        cell->f64 = *(const float *)at;
+        break;
+    case TT_CELL_F64:
+        cell->f64 = *(const double *)at;
+        break;
+    case TT_CELL_NAME:
+        tt_cell_text(cell, *(const char *const *)at);
+        return;
+    case TT_CELL_OBJECT:
+    case TT_CELL_ROWS:
+        return;
+    }
+    cell->known = true;
+}
+
+void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell)
+{
+    cell->known = false;
+    cell->at_most = false;
+    cell->u64 = 0;
+    if (column->known && !column->known(context, row)) return;
+    if (column->get)
+        column->get(context, row, cell);
+    else
+        get_member(column, row, cell);
+    if ((column->type == TT_CELL_F32 || column->type == TT_CELL_F64) && !isfinite(cell->f64))
+        cell->known = false;
+    if (cell->known && column->at_most) cell->at_most = column->at_most(context, row);
+}
+
+static void show_real(tt_cell_unit unit, double v, char *out, size_t room)
+{
+    char text[TT_UNITS_TEXT];
+    switch (unit) {
+    case TT_UNIT_BYTES:
+        (void)snprintf(out, room, "%s", tt_units_bytes(text, v > 0 ? (uint64_t)v : 0));
+        break;
+    case TT_UNIT_NS:
+    case TT_UNIT_MOMENT:
+        (void)snprintf(out, room, "%s", tt_units_ns(text, v));
+        break;
+    case TT_UNIT_SHARE:
+        (void)snprintf(out, room, "%.1f %%", 100 * v);
+        break;
+    case TT_UNIT_BYTES_PER_S:
+        (void)snprintf(out, room, "%s", tt_units_rate(text, v));
+        break;
+    case TT_UNIT_NONE:
+    case TT_UNIT_COUNT:
+    case TT_UNIT_ID:
+        (void)snprintf(out, room, "%.3f", v);
+        break;
+    }
+}
+
+static void show_unsigned(tt_cell_unit unit, uint64_t v, char *out, size_t room)
+{
+    char text[TT_UNITS_TEXT];
+    if (unit == TT_UNIT_COUNT)
+        (void)snprintf(out, room, "%s", tt_units_count(text, v));
+    else if (unit == TT_UNIT_BYTES)
+        (void)snprintf(out, room, "%s", tt_units_bytes(text, v));
+    else if (unit == TT_UNIT_NONE || unit == TT_UNIT_ID)
+        (void)snprintf(out, room, "%" PRIu64, v);
+    else
+        show_real(unit, (double)v, out, room);
+}
+
+/* Texts come from files: no control byte reaches a terminal. */
+static void show_text(const tt_cell *cell, char *out, size_t room)
+{
+    size_t n = cell->text.n < room - 1 ? cell->text.n : room - 1;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)cell->text.at[i];
+        out[i] = c < ' ' || c == 0x7f ? '?' : (char)c;
+    }
+    out[n] = '\0';
+}
+
+void tt_cell_show(const tt_column *column, const void *context, const void *row, char *out,
+                  size_t room)
+{
+    tt_cell cell;
+    char text[64];
+    out[0] = '\0';
+    if (column->text) {
+        column->text(context, row, out, room);
+        return;
+    }
+    tt_cell_get(column, context, row, &cell);
+    if (!cell.known) return;
+    switch (column->type) {
+    case TT_CELL_BOOL:
+        (void)snprintf(out, room, "%s", cell.boolean ? "yes" : "no");
+        return;
+    case TT_CELL_NAME:
+        show_text(&cell, out, room);
+        return;
+    case TT_CELL_U8:
+    case TT_CELL_U16:
+    case TT_CELL_U32:
+    case TT_CELL_U64:
+        show_unsigned(column->unit, cell.u64, text, sizeof text);
+        break;
+    case TT_CELL_I32:
+    case TT_CELL_I64:
+    case TT_CELL_TIME:
+        (void)snprintf(text, sizeof text, "%" PRId64, cell.i64);
+        break;
+    case TT_CELL_F32:
+    case TT_CELL_F64:
+        show_real(column->unit, cell.f64, text, sizeof text);
+        break;
+    case TT_CELL_OBJECT:
+    case TT_CELL_ROWS:
+        return;
+    }
+    (void)snprintf(out, room, "%s%s", cell.at_most ? "<= " : "", text);
+}

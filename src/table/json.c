@@ -1,0 +1,93 @@
+#include "table/table.h"
+
+static void put_cell(tt_json *j, const tt_column *column, const tt_cell *cell)
+{
+    if (!cell->known) {
+        tt_json_null(j);
+        return;
+    }
+    switch (column->type) {
+    case TT_CELL_BOOL:
+        tt_json_bool(j, cell->boolean);
+        break;
+    case TT_CELL_U8:
+    case TT_CELL_U16:
+    case TT_CELL_U32:
+    case TT_CELL_U64:
+        tt_json_u64(j, cell->u64);
+        break;
+    case TT_CELL_I32:
+    case TT_CELL_I64:
+    case TT_CELL_TIME:
+        tt_json_i64(j, cell->i64);
+        break;
+    case TT_CELL_F32:
+    case TT_CELL_F64:
+        tt_json_double(j, cell->f64);
+        break;
+    case TT_CELL_NAME:
+        tt_json_string_n(j, cell->text.at, cell->text.n);
+        break;
+    case TT_CELL_OBJECT:
+    case TT_CELL_ROWS:
+        tt_json_null(j);
+        break;
+    }
+}
+
+static void put_inner(tt_json *j, const tt_column *column, const void *context, const void *row)
+{
+    tt_rowset inner = {.schema = column->inner,
+                       .context = context,
+                       .rows = (const char *)row + column->offset,
+                       .n = 1};
+    if (column->rows) column->rows(context, row, &inner);
+    if (column->type == TT_CELL_OBJECT && inner.n == 0) {
+        tt_json_null(j);
+        return;
+    }
+    if (column->type == TT_CELL_ROWS) tt_json_array(j);
+    for (size_t i = 0; i < inner.n; i++) {
+        tt_json_object(j);
+        tt_rowset_json(j, &inner, tt_rowset_row(&inner, i));
+        tt_json_object_end(j);
+    }
+    if (column->type == TT_CELL_ROWS) tt_json_array_end(j);
+}
+
+static void put_member(tt_json *j, const tt_column *column, const void *context, const void *row)
+{
+    tt_cell cell;
+    tt_json_key(j, column->key);
+    if (column->type == TT_CELL_OBJECT || column->type == TT_CELL_ROWS) {
+        put_inner(j, column, context, row);
+        return;
+    }
+    tt_cell_get(column, context, row, &cell);
+    put_cell(j, column, &cell);
+}
+
+void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
+{
+    for (size_t i = 0; i < set->schema->n_columns; i++) {
+        const tt_column *c = &set->schema->columns[i];
+        if (tt_rowset_has(set, c) && !(c->show & TT_SHOW_TEXT)) put_member(j, c, set->context, row);
+    }
+}
+
+void tt_listing_json_row(tt_json *j, const tt_listing *l, const void *row)
+{
+    for (size_t i = 0; i < l->n_columns; i++)
+        put_member(j, l->columns[i], l->set->context, row);
+}
+
+void tt_listing_json(tt_json *j, const tt_listing *l)
+{
+    tt_json_array(j);
+    for (size_t i = 0; i < l->n; i++) {
+        tt_json_object(j);
+        tt_listing_json_row(j, l, tt_listing_row(l, i));
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}

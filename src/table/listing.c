@@ -1,0 +1,189 @@
+#include "table/table.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- columns by name --- */
+
+static bool same_name(const char *name, size_t n, const char *of)
+{
+    if (!of || strlen(of) != n) return false;
+    for (size_t i = 0; i < n; i++) {
+        const char a = name[i] == '-' || name[i] == '_' ? ' ' : name[i];
+        const char b = of[i] == '-' || of[i] == '_' ? ' ' : of[i];
+        if (tolower((unsigned char)a) != tolower((unsigned char)b)) return false;
+    }
+    return true;
+}
+
+const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n)
+{
+    const tt_schema *s = set->schema;
+    for (size_t i = 0; i < s->n_columns; i++)
+        if (tt_rowset_has(set, &s->columns[i]) && same_name(name, n, s->columns[i].key))
+            return &s->columns[i];
+    for (size_t i = 0; i < s->n_columns; i++)
+        if (tt_rowset_has(set, &s->columns[i]) && same_name(name, n, s->columns[i].title))
+            return &s->columns[i];
+    return NULL;
+}
+
+static bool is_nested(const tt_column *c)
+{
+    return c->type == TT_CELL_OBJECT || c->type == TT_CELL_ROWS;
+}
+
+static tt_status no_such_column(const char *name, size_t n, tt_error *err)
+{
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "there is no column \"%.*s\"",
+                        (int)(n < 64 ? n : 64), name);
+}
+
+static bool add_column(tt_listing *l, const tt_column *c)
+{
+    if (l->n_columns == TT_LISTING_COLUMNS_MAX) return false;
+    l->columns[l->n_columns++] = c;
+    return true;
+}
+
+static void all_columns(tt_listing *l, bool text)
+{
+    const tt_schema *s = l->set->schema;
+    for (size_t i = 0; i < s->n_columns; i++) {
+        const tt_column *c = &s->columns[i];
+        if (!tt_rowset_has(l->set, c)) continue;
+        if (text ? !c->title || c->show & TT_SHOW_ASKED || is_nested(c) : c->show & TT_SHOW_TEXT)
+            continue;
+        (void)add_column(l, c);
+    }
+}
+
+static tt_status named_columns(tt_listing *l, const char *names, tt_error *err)
+{
+    l->chosen = true;
+    for (const char *at = names;; at++) {
+        const size_t n = strcspn(at, ",");
+        const tt_column *c = tt_schema_find(l->set, at, n);
+        if (!c) return no_such_column(at, n, err);
+        if (!add_column(l, c))
+            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "more than %u columns",
+                                TT_LISTING_COLUMNS_MAX);
+        at += n;
+        if (!*at) return TT_OK;
+    }
+}
+
+static tt_status choose_columns(tt_listing *l, const tt_listing_wish *wish, tt_error *err)
+{
+    if (!wish->columns) {
+        all_columns(l, wish->text);
+        return TT_OK;
+    }
+    if (strcmp(wish->columns, "all") != 0) return named_columns(l, wish->columns, err);
+    l->chosen = true;
+    all_columns(l, false);
+    return TT_OK;
+}
+
+/* --- the order of rows --- */
+
+typedef struct sort_key {
+    size_t row;
+    tt_cell *cell;
+} sort_key;
+
+typedef struct sorting {
+    const tt_column *column;
+    const tt_rowset *set;
+    bool falling;
+} sorting;
+
+static int compare_numbers(tt_cell_type type, const tt_cell *a, const tt_cell *b)
+{
+    switch (type) {
+    case TT_CELL_BOOL:
+        return a->boolean - b->boolean;
+    case TT_CELL_I32:
+    case TT_CELL_I64:
+    case TT_CELL_TIME:
+        return (a->i64 > b->i64) - (a->i64 < b->i64);
+    case TT_CELL_F32:
+    case TT_CELL_F64:
+        return (a->f64 > b->f64) - (a->f64 < b->f64);
+    case TT_CELL_U8:
+    case TT_CELL_U16:
+    case TT_CELL_U32:
+    case TT_CELL_U64:
+    case TT_CELL_NAME:
+    case TT_CELL_OBJECT:
+    case TT_CELL_ROWS:
+        break;
+    }
+    return (a->u64 > b->u64) - (a->u64 < b->u64);
+}
+
+static int compare_rows(const void *x, const void *y, void *context)
+{
+    const sorting *s = context;
+    const size_t i = *(const size_t *)x, k = *(const size_t *)y;
+    tt_cell a, b;
+    int order;
+    tt_cell_get(s->column, s->set->context, tt_rowset_row(s->set, i), &a);
+    tt_cell_get(s->column, s->set->context, tt_rowset_row(s->set, k), &b);
+    if (a.known != b.known) return a.known ? -1 : 1;
+    if (!a.known) return (i > k) - (i < k);
+    if (s->column->type == TT_CELL_NAME) {
+        const size_t n = a.text.n < b.text.n ? a.text.n : b.text.n;
+        order = memcmp(a.text.at, b.text.at, n);
+        if (order == 0) order = (a.text.n > b.text.n) - (a.text.n < b.text.n);
+    } else {
+        order = compare_numbers(s->column->type, &a, &b);
+    }
+    if (s->falling) order = -order;
+    return order ? order : (i > k) - (i < k);
+}
+
+static tt_status sort_rows(tt_listing *l, const char *name, tt_error *err)
+{
+    const bool signed_name = *name == '-' || *name == '+';
+    const char *key = name + signed_name;
+    const tt_column *c = tt_schema_find(l->set, key, strlen(key));
+    if (strcmp(name, "key") == 0) return TT_OK;
+    if (c && c->sort) c = tt_schema_find(l->set, c->sort, strlen(c->sort));
+    if (!c || is_nested(c)) return no_such_column(key, strlen(key), err);
+    sorting s = {c, l->set,
+                 c->type != TT_CELL_NAME && c->unit != TT_UNIT_ID && c->unit != TT_UNIT_MOMENT};
+    if (signed_name) s.falling = *name == '-';
+    qsort_r(l->order, l->n_all, sizeof *l->order, compare_rows, &s);
+    return TT_OK;
+}
+
+/* --- the listing --- */
+
+tt_status tt_listing_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish,
+                          tt_error *err)
+{
+    *l = (tt_listing){.set = set};
+    tt_status status = choose_columns(l, wish, err);
+    if (status != TT_OK) return status;
+    l->order = reallocarray(NULL, set->n ? set->n : 1, sizeof *l->order);
+    if (!l->order) return tt_error_memory(err, "the order of the rows");
+    for (size_t i = 0; i < set->n; i++)
+        if (!wish->passes || wish->passes(set->context, tt_rowset_row(set, i)))
+            l->order[l->n_all++] = i;
+    if (wish->sort) status = sort_rows(l, wish->sort, err);
+    l->n = wish->limit && wish->limit < l->n_all ? (size_t)wish->limit : l->n_all;
+    return status;
+}
+
+void tt_listing_free(tt_listing *l)
+{
+    free(l->order);
+    l->order = NULL;
+}
+
+const void *tt_listing_row(const tt_listing *l, size_t i)
+{
+    return tt_rowset_row(l->set, l->order[i]);
+}
