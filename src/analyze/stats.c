@@ -171,13 +171,7 @@ double tt_stats_rate(const tt_stats_row *r)
     return r->total_ns > 0 ? (double)r->timed_weight_bytes / r->total_ns * 1e9 : 0;
 }
 
-const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n)
-{
-    tt_stats_sort_rows(s->rows, s->n_rows, sort);
-    return tt_stats_unsorted(s, n);
-}
-
-const tt_stats_row *tt_stats_unsorted(const tt_stats *s, size_t *n)
+const tt_stats_row *tt_stats_rows(const tt_stats *s, size_t *n)
 {
     *n = s->n_rows;
     return s->rows;

@@ -13,6 +13,7 @@
 #include "analyze/over.h"
 #include "analyze/quantiles.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,24 +100,10 @@ void tt_stats_until(tt_stats *s, tt_over over);
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
                         tt_stats_progress *progress, void *context, tt_error *err);
 
-typedef enum tt_stats_sort {
-    TT_SORT_WORK, /* the largest first */
-    TT_SORT_TOTAL,
-    TT_SORT_COUNT,
-    TT_SORT_MEAN,
-    TT_SORT_P50,
-    TT_SORT_P95,
-    TT_SORT_MAX,
-    TT_SORT_WAIT,
-    TT_SORT_BYTES,
-    TT_SORT_RATE,
-    TT_SORT_KEY /* ascending */
-} tt_stats_sort;
-
-/* Pure: of as many rows, of one tt_stats or copies of them. */
-void tt_stats_sort_rows(tt_stats_row *rows, size_t n, tt_stats_sort sort);
-/* After the walk: the rows, sorted. They belong to s. */
-const tt_stats_row *tt_stats_rows(tt_stats *s, tt_stats_sort sort, size_t *n);
+/* After the walk: the rows by number, then by key, for readers on several threads. They belong to
+ * s.
+ */
+const tt_stats_row *tt_stats_rows(const tt_stats *s, size_t *n);
 /* All ops that passed the filter, each once, whatever the rows are by. */
 const tt_stats_row *tt_stats_total(const tt_stats *s);
 /* What is to be said of the total before its times are believed: ops without an end, and ops with
@@ -125,11 +112,30 @@ const tt_stats_row *tt_stats_total(const tt_stats *s);
 bool tt_stats_flaws(const tt_stats_row *total, char *text);
 /* Records without a known run, graph or node, left out. */
 uint64_t tt_stats_stray(const tt_stats *s);
-/* After the walk: the rows in no particular order, for readers on several threads. */
-const tt_stats_row *tt_stats_unsorted(const tt_stats *s, size_t *n);
 /* Its share of the own work of `all`; 0 without any. */
 double tt_stats_share(const tt_stats_row *r, const tt_stats_row *all);
 /* Bytes of weights that the timed ops read / their time; 0 without either. */
 double tt_stats_rate(const tt_stats_row *r);
+
+/* --- the rows' columns --- */
+
+typedef struct tt_stats_dimension {
+    const char *name; /* as people ask for it: "op" */
+    const char *key;  /* of the column that names a row: "op", "layer_id" */
+    tt_stats_by by;
+    const char *sort; /* the order, unless another is asked for */
+} tt_stats_dimension;
+
+#define TT_STATS_DIMENSIONS 8u
+extern const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS];
+
+/* What the columns are given. */
+typedef struct tt_stats_context {
+    const tt_stats_row *total; /* what shares are of */
+} tt_stats_context;
+
+extern const tt_schema tt_stats_schema;
+tt_rowset tt_stats_rowset(const tt_stats_context *x, tt_stats_by by, const tt_stats_row *rows,
+                          size_t n);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PROGRESS_EVERY 64u
 
@@ -246,6 +247,13 @@ static tt_status count_unknown_runs(const tt_model *m, uint64_t *records, tt_err
     return status;
 }
 
+static int by_key(const void *a, const void *b)
+{
+    const tt_stats_row *x = a, *y = b;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    return strcmp(x->key, y->key);
+}
+
 tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
                         tt_stats_progress *progress, void *context, tt_error *err)
 {
@@ -271,6 +279,7 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
         finish_row(m, &list[i]->total);
         for (size_t k = 0; k < list[i]->n_rows; k++)
             finish_row(m, &list[i]->rows[k]);
+        if (list[i]->n_rows) qsort(list[i]->rows, list[i]->n_rows, sizeof *list[i]->rows, by_key);
         list[i]->stray = stray;
     }
     return status;

@@ -46,7 +46,7 @@ void tt_info_run_id(const tt_info *info, char out[33])
 const tt_stats_row *tt_info_row(tt_stats *s, const char *key)
 {
     size_t n;
-    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_TOTAL, &n);
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
     for (size_t i = 0; i < n; i++)
         if (strcmp(rows[i].key, key) == 0) return &rows[i];
     return NULL;

@@ -164,34 +164,26 @@ static void batches(tt_json *j, const tt_model *m)
     tt_json_array_end(j);
 }
 
-static void rows(tt_json *j, const char *name, const char *key, tt_stats *s, tt_stats_sort sort,
+/* The columns of `stats` that say most. */
+static void rows(tt_json *j, const char *name, const tt_stats_dimension *by, const tt_stats *s,
                  size_t limit)
 {
     size_t n;
-    const tt_stats_row *r = tt_stats_rows(s, sort, &n);
-    const tt_stats_row *all = tt_stats_total(s);
+    char columns[160];
+    const tt_stats_row *list = tt_stats_rows(s, &n);
+    const tt_stats_context context = {tt_stats_total(s)};
+    const tt_rowset set = tt_stats_rowset(&context, by->by, list, n);
+    const tt_listing_wish wish = {.columns = columns, .sort = by->sort, .limit = limit};
+    tt_listing l;
+    (void)snprintf(columns, sizeof columns,
+                   "%s,count,without_end,times_bent,total_ns,share,work_ns,off_cpu_ns,wait_ns%s",
+                   by->key, by->by == TT_BY_THREAD ? "" : ",weight_bytes");
     tt_json_key(j, name);
-    tt_json_array(j);
-    for (size_t i = 0; i < n && i < limit; i++) {
-        tt_json_object(j);
-        if (sort == TT_SORT_KEY) /* threads have numbers */
-            tt_json_kv_u64(j, key, (uint64_t)r[i].number);
-        else
-            tt_json_kv_string(j, key, r[i].key);
-        tt_json_kv_u64(j, "count", r[i].count);
-        tt_json_kv_u64(j, "without_end", r[i].count - r[i].timed);
-        tt_json_kv_u64(j, "times_bent", r[i].bent);
-        tt_json_kv_double_or_null(j, "total_ns", r[i].timed > 0, r[i].total_ns);
-        tt_json_kv_double_or_null(j, "share", r[i].timed > 0, tt_stats_share(&r[i], all));
-        tt_json_kv_double_or_null(j, "work_ns", r[i].timed > 0, r[i].work_ns);
-        tt_json_kv_double_or_null(j, "off_cpu_ns", r[i].timed > 0 && !isnan(r[i].off_cpu_ns),
-                                  r[i].off_cpu_ns);
-        tt_json_kv_double_or_null(j, "wait_ns", r[i].timed > 0 && !isnan(r[i].wait_ns),
-                                  r[i].wait_ns);
-        tt_json_kv_u64(j, "weight_bytes", r[i].weight_bytes);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
+    if (tt_listing_make(&l, &set, &wish, NULL) == TT_OK)
+        tt_listing_json(j, &l);
+    else
+        tt_json_null(j);
+    tt_listing_free(&l);
 }
 
 static void head(tt_json *j, const tt_info *info)
@@ -251,11 +243,11 @@ void tt_info_json(tt_json *j, const tt_info *info)
     phase(j, "unknown", &s->unknown, has_times);
     batches(j, info->m);
     if (info->findings) {
-        rows(j, "by_category", "category", info->by_category, TT_SORT_WORK, SIZE_MAX);
-        rows(j, "by_op", "op", info->by_op, TT_SORT_WORK, SIZE_MAX);
-        rows(j, "by_phase", "phase", info->by_phase, TT_SORT_WORK, SIZE_MAX);
-        rows(j, "busiest_tensors", "tensor", info->by_tensor, TT_SORT_WORK, 10);
-        rows(j, "by_thread", "thread_id", info->by_thread, TT_SORT_KEY, SIZE_MAX);
+        rows(j, "by_category", &tt_stats_dimensions[TT_BY_CATEGORY], info->by_category, 0);
+        rows(j, "by_op", &tt_stats_dimensions[TT_BY_OP], info->by_op, 0);
+        rows(j, "by_phase", &tt_stats_dimensions[TT_BY_PHASE], info->by_phase, 0);
+        rows(j, "busiest_tensors", &tt_stats_dimensions[TT_BY_TENSOR], info->by_tensor, 10);
+        rows(j, "by_thread", &tt_stats_dimensions[TT_BY_THREAD], info->by_thread, 0);
     }
     if (info->content.n) tt_info_content_json(j, info);
     tt_json_object_end(j);

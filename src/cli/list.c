@@ -77,7 +77,7 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
     const tt_status status = tt_listing_make(l, set, wish, &err);
     if (status == TT_OK) return TT_EXIT_OK;
     if (status != TT_E_USAGE) return tt_report_error(&err);
-    return tt_report_usage("%s; --columns help lists them", err.message);
+    return tt_report_usage("--%s; --columns help lists them", err.message);
 }
 
 /* How a column stands in a table for people. */

@@ -84,32 +84,17 @@ static bool which(const tt_request *q, const tt_stats_dimension **by, tt_error *
     return true;
 }
 
-static bool order(const tt_request *q, const tt_stats_dimension *by, tt_stats_sort *sort,
-                  tt_error *err)
+/* The rows of a walk that others may be reading, in an order. */
+static tt_status list(tt_stats_view *v, tt_rowset *set, tt_listing *l, tt_stats_context *context,
+                      const tt_stats *s, const tt_listing_wish *wish, tt_error *err)
 {
-    const char *names[TT_STATS_ORDERS + 1] = {NULL};
-    size_t at = 0;
-    *sort = by->sort;
-    if (!tt_request_text(q, "sort")) return true;
-    for (size_t i = 0; i < TT_STATS_ORDERS; i++)
-        names[i] = tt_stats_orders[i].name;
-    if (!tt_request_choice(q, "sort", names, 0, &at, err)) return false;
-    *sort = tt_stats_orders[at].sort;
-    return true;
-}
-
-/* Fills the view from a walk that others may be reading, with rows of its own to sort. */
-static bool look(tt_stats_view *v, const tt_stats *s, tt_stats_sort sort, tt_stats_row **rows)
-{
-    const tt_stats_row *all = tt_stats_unsorted(s, &v->n_rows);
-    *rows = calloc(v->n_rows + 1, sizeof **rows);
-    if (!*rows) return false;
-    if (v->n_rows) memcpy(*rows, all, v->n_rows * sizeof *all);
-    tt_stats_sort_rows(*rows, v->n_rows, sort);
-    v->rows = *rows;
-    v->total = tt_stats_total(s);
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
+    v->total = context->total = tt_stats_total(s);
     v->stray = tt_stats_stray(s);
-    return true;
+    v->rows = l;
+    *set = tt_stats_rowset(context, v->by->by, rows, n);
+    return tt_listing_make(l, set, wish, err);
 }
 
 /* *own: to be freed, when it was made for this request. */
@@ -134,33 +119,39 @@ tt_status tt_answer_stats(tt_request *q, tt_reply *r, tt_error *err)
 {
     const tt_stats *s = NULL;
     tt_stats *own = NULL;
-    tt_stats_row *rows = NULL;
-    tt_stats_sort sort;
+    tt_rowset set;
+    tt_listing l = {0};
+    tt_stats_context context;
+    tt_listing_wish wish = {.sort = tt_request_text(q, "sort"),
+                            .columns = tt_request_text(q, "columns")};
     tt_stats_view v = {.path = tt_traces_path(q->traces, q->trace_id), .m = q->m};
-    if (!which(q, &v.by, err) || !order(q, v.by, &sort, err) ||
-        !tt_request_u64(q, "limit", 1, ROWS_MAX, ROWS_DEFAULT, &v.limit, err))
+    if (!which(q, &v.by, err) ||
+        !tt_request_u64(q, "limit", 1, ROWS_MAX, ROWS_DEFAULT, &wish.limit, err))
         return TT_E_USAGE;
+    if (!wish.sort) wish.sort = v.by->sort;
     tt_status status = sums_of(q, v.by, &s, &own, err);
+    if (status == TT_OK) status = list(&v, &set, &l, &context, s, &wish, err);
     if (status == TT_OK) {
-        tt_json *j = look(&v, s, sort, &rows) ? tt_reply_json(r) : NULL;
+        tt_json *j = tt_reply_json(r);
         if (j)
             tt_stats_json(j, &v);
         else
             status = no_memory(err);
     }
-    free(rows);
+    tt_listing_free(&l);
     tt_stats_free(own);
     return status;
 }
 
-/* Among the first `limit` rows there is the one of that key, wherever it stands. */
-static void list_too(tt_stats_row *rows, size_t n, uint64_t limit, const char *key)
+/* Among the listed rows there is the one of that key, wherever it stands. */
+static void list_too(tt_listing *l, const char *key)
 {
-    for (size_t i = limit; key && i < n; i++) {
-        if (strcmp(rows[i].key, key) != 0) continue;
-        tt_stats_row row = rows[i];
-        rows[i] = rows[limit - 1];
-        rows[limit - 1] = row;
+    for (size_t i = l->n; key && i < l->n_all; i++) {
+        const tt_stats_row *row = tt_listing_row(l, i);
+        if (strcmp(row->key, key) != 0) continue;
+        const size_t at = l->order[i];
+        l->order[i] = l->order[l->n - 1];
+        l->order[l->n - 1] = at;
         return;
     }
 }
@@ -169,12 +160,15 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
 {
     uint64_t points;
     tt_filter filter;
-    tt_stats_row *rows = NULL;
+    tt_rowset set;
+    tt_listing l = {0};
+    tt_stats_context context;
+    tt_listing_wish wish = {.sort = "total_ns"};
     tt_stats_view v = {.path = tt_traces_path(q->traces, q->trace_id), .m = q->m};
     if (!which(q, &v.by, err) || !tt_request_filter(q, &filter, err) ||
         !tt_request_u64(q, "points", 2, TT_STATS_SERIES_BUCKETS_MAX, POINTS_DEFAULT, &points,
                         err) ||
-        !tt_request_u64(q, "limit", 1, SERIES_ROWS_MAX, SERIES_ROWS_DEFAULT, &v.limit, err))
+        !tt_request_u64(q, "limit", 1, SERIES_ROWS_MAX, SERIES_ROWS_DEFAULT, &wish.limit, err))
         return TT_E_USAGE;
     if (v.by->by == TT_BY_TOKEN)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
@@ -186,15 +180,16 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
     }
     tt_stats_until(s, tt_request_over(q));
     tt_status status = walk(q->m, s, err);
+    if (status == TT_OK) status = list(&v, &set, &l, &context, s, &wish, err);
     if (status == TT_OK) {
-        tt_json *j = look(&v, s, TT_SORT_TOTAL, &rows) ? tt_reply_json(r) : NULL;
-        if (j) list_too(rows, v.n_rows, v.limit, tt_request_text(q, "with"));
+        tt_json *j = tt_reply_json(r);
+        list_too(&l, tt_request_text(q, "with"));
         if (j)
             tt_stats_series_json(j, &v, s);
         else
             status = no_memory(err);
     }
-    free(rows);
+    tt_listing_free(&l);
     tt_stats_free(s);
     return status;
 }

@@ -32,7 +32,7 @@ const tt_endpoint tt_endpoints[] = {
     {"roofline", true, tt_answer_roofline, "", false},
     {"series", true, tt_answer_series, "by limit points with " TT_REQUEST_FILTER_PARAMS, false},
     {"state", true, tt_answer_state, "", true},
-    {"stats", true, tt_answer_stats, "by limit sort " TT_REQUEST_FILTER_PARAMS, false},
+    {"stats", true, tt_answer_stats, "by columns limit sort " TT_REQUEST_FILTER_PARAMS, false},
     {"summary", true, tt_answer_summary, "", false},
     {"tensors", true, tt_answer_tensors, "", false},
     {"timeline", true, tt_answer_timeline, "from_ns to_ns buckets tracks layer tensor layers",

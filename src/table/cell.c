@@ -141,6 +141,13 @@ static void show_text(const tt_cell *cell, char *out, size_t room)
     out[n] = '\0';
 }
 
+void tt_cell_text_copy(char *out, size_t room, const char *text)
+{
+    tt_cell cell;
+    tt_cell_text(&cell, text);
+    if (cell.known) show_text(&cell, out, room);
+}
+
 void tt_cell_show(const tt_column *column, const void *context, const void *row, char *out,
                   size_t room)
 {
@@ -152,6 +159,10 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
         return;
     }
     tt_cell_get(column, context, row, &cell);
+    /* What applies and was not observed is a dash; what does not apply is nothing. */
+    if (!cell.known && (column->type == TT_CELL_F32 || column->type == TT_CELL_F64) &&
+        isnan(cell.f64))
+        (void)snprintf(out, room, "-");
     if (!cell.known) return;
     switch (column->type) {
     case TT_CELL_BOOL:

@@ -55,7 +55,7 @@ static void put_inner(tt_json *j, const tt_column *column, const void *context, 
     if (column->type == TT_CELL_ROWS) tt_json_array_end(j);
 }
 
-static void put_member(tt_json *j, const tt_column *column, const void *context, const void *row)
+void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row)
 {
     tt_cell cell;
     tt_json_key(j, column->key);
@@ -71,14 +71,15 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
 {
     for (size_t i = 0; i < set->schema->n_columns; i++) {
         const tt_column *c = &set->schema->columns[i];
-        if (tt_rowset_has(set, c) && !(c->show & TT_SHOW_TEXT)) put_member(j, c, set->context, row);
+        if (tt_rowset_has(set, c) && !(c->show & TT_SHOW_TEXT))
+            tt_column_json(j, c, set->context, row);
     }
 }
 
 void tt_listing_json_row(tt_json *j, const tt_listing *l, const void *row)
 {
     for (size_t i = 0; i < l->n_columns; i++)
-        put_member(j, l->columns[i], l->set->context, row);
+        tt_column_json(j, l->columns[i], l->set->context, row);
 }
 
 void tt_listing_json(tt_json *j, const tt_listing *l)

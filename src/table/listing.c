@@ -34,9 +34,9 @@ static bool is_nested(const tt_column *c)
     return c->type == TT_CELL_OBJECT || c->type == TT_CELL_ROWS;
 }
 
-static tt_status no_such_column(const char *name, size_t n, tt_error *err)
+static tt_status no_such_column(const char *what, const char *name, size_t n, tt_error *err)
 {
-    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "there is no column \"%.*s\"",
+    return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s: there is no column \"%.*s\"", what,
                         (int)(n < 64 ? n : 64), name);
 }
 
@@ -65,7 +65,7 @@ static tt_status named_columns(tt_listing *l, const char *names, tt_error *err)
     for (const char *at = names;; at++) {
         const size_t n = strcspn(at, ",");
         const tt_column *c = tt_schema_find(l->set, at, n);
-        if (!c) return no_such_column(at, n, err);
+        if (!c) return no_such_column("columns", at, n, err);
         if (!add_column(l, c))
             return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "more than %u columns",
                                 TT_LISTING_COLUMNS_MAX);
@@ -84,6 +84,26 @@ static tt_status choose_columns(tt_listing *l, const tt_listing_wish *wish, tt_e
     l->chosen = true;
     all_columns(l, false);
     return TT_OK;
+}
+
+static bool any_known(const tt_listing *l, const tt_column *c)
+{
+    tt_cell cell;
+    for (size_t i = 0; i < l->n; i++) {
+        tt_cell_get(c, l->set->context, tt_listing_row(l, i), &cell);
+        if (cell.known) return true;
+    }
+    return false;
+}
+
+/* Columns that nothing is known of say nothing to people. */
+static void drop_unknown(tt_listing *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_columns; i++)
+        if (!(l->columns[i]->show & TT_SHOW_KNOWN) || any_known(l, l->columns[i]))
+            l->columns[n++] = l->columns[i];
+    l->n_columns = n;
 }
 
 /* --- the order of rows --- */
@@ -151,7 +171,7 @@ static tt_status sort_rows(tt_listing *l, const char *name, tt_error *err)
     const tt_column *c = tt_schema_find(l->set, key, strlen(key));
     if (strcmp(name, "key") == 0) return TT_OK;
     if (c && c->sort) c = tt_schema_find(l->set, c->sort, strlen(c->sort));
-    if (!c || is_nested(c)) return no_such_column(key, strlen(key), err);
+    if (!c || is_nested(c)) return no_such_column("sort", key, strlen(key), err);
     sorting s = {c, l->set,
                  c->type != TT_CELL_NAME && c->unit != TT_UNIT_ID && c->unit != TT_UNIT_MOMENT};
     if (signed_name) s.falling = *name == '-';
@@ -174,6 +194,7 @@ tt_status tt_listing_make(tt_listing *l, const tt_rowset *set, const tt_listing_
             l->order[l->n_all++] = i;
     if (wish->sort) status = sort_rows(l, wish->sort, err);
     l->n = wish->limit && wish->limit < l->n_all ? (size_t)wish->limit : l->n_all;
+    if (wish->text && !l->chosen) drop_unknown(l);
     return status;
 }
 

@@ -53,13 +53,14 @@ typedef enum tt_cell_unit {
 
 /* Where a column is shown. In JSON and CSV all are, but those for text only. */
 enum {
-    TT_SHOW_WIDE = 1,   /* in text left out where there is little room: the last first, ... */
-    TT_SHOW_WIDEST = 2, /* ... but these before all others */
-    TT_SHOW_ASKED = 4,  /* in text only when --columns names it */
-    TT_SHOW_TEXT = 8,   /* in text only */
-    TT_SHOW_LEFT = 16,  /* a number that is the row's name: on the left in text */
-    TT_SHOW_CUT = 32,   /* a text that may be cut in text */
-    TT_SHOW_KEY = 64    /* with CUT: tells rows apart; is cut last, and in the middle */
+    TT_SHOW_WIDE = 1,    /* in text left out where there is little room: the last first, ... */
+    TT_SHOW_WIDEST = 2,  /* ... but these before all others */
+    TT_SHOW_ASKED = 4,   /* in text only when --columns names it */
+    TT_SHOW_TEXT = 8,    /* in text only */
+    TT_SHOW_LEFT = 16,   /* a number that is the row's name: on the left in text */
+    TT_SHOW_CUT = 32,    /* a text that may be cut in text */
+    TT_SHOW_KNOWN = 128, /* in text left out when no row that is listed has it */
+    TT_SHOW_KEY = 64     /* with CUT: tells rows apart; is cut last, and in the middle */
 };
 
 /* The value of a column in a row. */
@@ -157,7 +158,10 @@ void tt_cell_get(const tt_column *column, const void *context, const void *row, 
 /* For `get`: sets a text. */
 void tt_cell_text(tt_cell *cell, const char *text); /* NULL: not known */
 void tt_cell_format(tt_cell *cell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What text shows of it, without control bytes; an empty text for what is not known. */
+/* For `text`: a copy of what may come from a file, without control bytes. */
+void tt_cell_text_copy(char *out, size_t room, const char *text);
+/* What text shows of it, without control bytes; nothing for what is not known, but a dash for NAN:
+ * it applies, and was not observed. */
 void tt_cell_show(const tt_column *column, const void *context, const void *row, char *out,
                   size_t room);
 
@@ -203,7 +207,9 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
 /* A row's members, without the braces; columns that are in text only are left out. What is nested
  * is given the same context. */
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
-/* The same of the columns that are listed. */
+/* A key and its value. */
+void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row);
+/* The members of the columns that are listed. */
 void tt_listing_json_row(tt_json *j, const tt_listing *l, const void *row);
 /* An array of the listed rows as objects. */
 void tt_listing_json(tt_json *j, const tt_listing *l);

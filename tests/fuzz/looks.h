@@ -279,7 +279,7 @@ static void look_at_stats(const tt_model *m)
     if (tt_stats_walk(stats, sizeof by / sizeof *by, m, NULL, NULL, &err) == TT_OK) {
         /* An op of two weights counts for both; all other sums are of the same ops. */
         for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
-            const tt_stats_row *rows = tt_stats_rows(stats[k], TT_SORT_TOTAL, &n);
+            const tt_stats_row *rows = tt_stats_rows(stats[k], &n);
             uint64_t count = 0;
             if (by[k] == TT_BY_TENSOR || by[k] == TT_BY_THREAD) continue;
             for (size_t i = 0; i < n; i++)

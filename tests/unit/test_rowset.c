@@ -142,7 +142,7 @@ static void columns_are_chosen(void **state)
                          TT_E_USAGE);
         tt_listing_free(&l);
     }
-    assert_string_equal(err.message, "there is no column \"\"");
+    assert_string_equal(err.message, "columns: there is no column \"\"");
     assert_int_equal(tt_listing_make(&l, &set, &(tt_listing_wish){.sort = "part"}, &err),
                      TT_E_USAGE);
     tt_listing_free(&l);
@@ -227,7 +227,7 @@ static void people_see_units(void **state)
     expect_text(2, 0, "2.0 KiB");
     expect_text(2, 1, "<= 10 B");
     expect_text(4, 0, "1.50 us");
-    expect_text(4, 1, "");
+    expect_text(4, 1, "-"); /* applies, and is not known */
     expect_text(5, 1, "yes");
     expect_text(0, 2, "?[31m"); /* a terminal is not driven by a file */
 }

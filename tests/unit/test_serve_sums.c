@@ -80,22 +80,43 @@ static void is_what(document *d, const char *target)
     free(d->text);
 }
 
+/* A view of a walk, as a command makes it. */
+typedef struct listed {
+    tt_stats_view v;
+    tt_stats_context context;
+    tt_rowset set;
+    tt_listing rows;
+} listed;
+
+static void list(listed *l, const tt_model *m, const tt_stats *s, const tt_stats_dimension *by,
+                 const char *sort, uint64_t limit)
+{
+    size_t n;
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
+    assert_true(n > 0);
+    l->context.total = tt_stats_total(s);
+    l->set = tt_stats_rowset(&l->context, by->by, rows, n);
+    const tt_listing_wish wish = {.sort = sort, .limit = limit};
+    assert_int_equal(tt_listing_make(&l->rows, &l->set, &wish, NULL), TT_OK);
+    l->v = (tt_stats_view){.path = TRACE,
+                           .m = m,
+                           .by = by,
+                           .rows = &l->rows,
+                           .total = tt_stats_total(s),
+                           .stray = tt_stats_stray(s)};
+}
+
 static void check_stats(const tt_model *m, const tt_stats_dimension *by, const tt_filter *filter,
-                        tt_stats_sort sort, uint64_t limit, const char *target)
+                        const char *sort, uint64_t limit, const char *target)
 {
     document d;
+    listed l;
     tt_stats *s = tt_stats_new(m, by->by, filter);
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
-    tt_stats_view v = {.path = TRACE,
-                       .m = m,
-                       .by = by,
-                       .limit = limit,
-                       .total = tt_stats_total(s),
-                       .stray = tt_stats_stray(s)};
-    v.rows = tt_stats_rows(s, sort, &v.n_rows);
-    assert_true(v.n_rows > 0);
-    tt_stats_json(begin(&d), &v);
+    list(&l, m, s, by, sort, limit);
+    tt_stats_json(begin(&d), &l.v);
     is_what(&d, target);
+    tt_listing_free(&l.rows);
     tt_stats_free(s);
 }
 
@@ -113,14 +134,14 @@ static void stats_are_those_of_the_command(void **state)
     }
     const tt_stats_dimension *op = &tt_stats_dimensions[0];
     const tt_filter token = {.has_token = true, .token_first = 1, .token_last = 1};
-    check_stats(m, op, &token, TT_SORT_WORK, 0, "/api/v1/traces/0/stats?token=1");
+    check_stats(m, op, &token, "work_ns", 0, "/api/v1/traces/0/stats?token=1");
     const tt_filter layer = {.has_layer = true, .layer = 1, .op = "mul_mat_id"};
-    check_stats(m, op, &layer, TT_SORT_WAIT, 1,
+    check_stats(m, op, &layer, "wait_ns", 1,
                 "/api/v1/traces/0/stats?layer=1&op=mul_mat_id&sort=wait&limit=1");
     const tt_filter name = {.tensor = "blk.0.*"};
-    check_stats(m, op, &name, TT_SORT_WORK, 0, "/api/v1/traces/0/stats?tensor=blk.0.*");
+    check_stats(m, op, &name, "work_ns", 0, "/api/v1/traces/0/stats?tensor=blk.0.*");
     const tt_filter time = {.has_from = true, .has_to = true, .to_ns = 5e6};
-    check_stats(m, op, &time, TT_SORT_WORK, 0, "/api/v1/traces/0/stats?from_ns=0&to_ns=5e6");
+    check_stats(m, op, &time, "work_ns", 0, "/api/v1/traces/0/stats?from_ns=0&to_ns=5e6");
     tt_model_close(m);
 }
 
@@ -134,25 +155,28 @@ static void series_are_those_of_the_walk(void **state)
     tt_stats *s = tt_stats_new(m, by->by, &filter);
     assert_true(tt_stats_keep_series(s, 2));
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
-    tt_stats_view v = {.path = TRACE, .m = m, .by = by, .limit = 2, .total = tt_stats_total(s)};
-    v.rows = tt_stats_rows(s, TT_SORT_TOTAL, &v.n_rows);
-    tt_stats_series_json(begin(&d), &v, s);
+    listed l;
+    list(&l, m, s, by, "total_ns", 2);
+    tt_stats_series_json(begin(&d), &l.v, s);
     assert_non_null(strstr(d.json.buffer, "\"other\":{\"rows\":"));
     is_what(&d, "/api/v1/traces/0/series?by=category&phase=generate&points=2&limit=2");
+    tt_listing_free(&l.rows);
     tt_stats_free(s);
     /* The row with the least time is listed when it is asked for. */
     char target[200];
     s = tt_stats_new(m, by->by, NULL);
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
-    const tt_stats_row *least = tt_stats_rows(s, TT_SORT_TOTAL, &v.n_rows) + v.n_rows - 1;
+    list(&l, m, s, by, "total_ns", 0);
+    const tt_stats_row *least = tt_listing_row(&l.rows, l.rows.n - 1);
     (void)snprintf(target, sizeof target, "/api/v1/traces/0/series?by=category&limit=2&with=%s",
                    least->key);
-    char *listed = ask(target), *key = NULL;
+    char *text = ask(target), *key = NULL;
     assert_true(asprintf(&key, "\"rows\":[{\"category\":\"%s\"", least->key) > 0);
-    assert_null(strstr(listed, key)); /* not the first */
-    assert_non_null(strstr(listed, key + strlen("\"rows\":[")));
+    assert_null(strstr(text, key)); /* not the first */
+    assert_non_null(strstr(text, key + strlen("\"rows\":[")));
     free(key);
-    free(listed);
+    free(text);
+    tt_listing_free(&l.rows);
     tt_stats_free(s);
     /* No token passes: nothing, not zeros. */
     char *body = ask("/api/v1/traces/0/series?token=999");
@@ -301,7 +325,7 @@ static void nonsense_is_refused(void **state)
     (void)state;
     refuses("/api/v1/traces/0/stats?by=colour", "by=colour");
     refuses("/api/v1/traces/0/stats?sort=%00", "");
-    refuses("/api/v1/traces/0/stats?sort=none", "sort=none");
+    refuses("/api/v1/traces/0/stats?sort=none", "sort: there is no column");
     refuses("/api/v1/traces/0/stats?limit=0", "limit");
     refuses("/api/v1/traces/0/stats?limit=99999999999999999999", "limit");
     refuses("/api/v1/traces/0/stats?token=-1", "token");

@@ -105,10 +105,9 @@ static void sums_by_op(void **state)
     slow_op *ops = slow_ops(m, &n_ops);
     tt_stats *s = tt_stats_new(m, TT_BY_OP, NULL);
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
-    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_TOTAL, &n);
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
     assert_true(n > 5);
     for (size_t i = 0; i < n; i++) {
-        if (i > 0) assert_true(rows[i].total_ns <= rows[i - 1].total_ns);
         /* Both MUL and MUL_MAT exist; MUL is always inside a fused op. */
         check_row(m, &rows[i], ops, n_ops);
     }
@@ -135,7 +134,7 @@ static void every_dimension_sums_to_the_same(void **state)
     assert_int_equal(tt_stats_walk(s, N, m, NULL, NULL, NULL), TT_OK);
     for (size_t i = 0; i < N; i++) {
         size_t n;
-        const tt_stats_row *rows = tt_stats_rows(s[i], TT_SORT_KEY, &n);
+        const tt_stats_row *rows = tt_stats_rows(s[i], &n);
         double total = 0;
         uint64_t bytes = 0, count = 0;
         for (size_t k = 0; k < n; k++) {
@@ -164,7 +163,7 @@ static uint64_t weight_size(const tt_model *m, const char *name)
 static const tt_stats_row *row(tt_stats *s, const char *key)
 {
     size_t n;
-    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_KEY, &n);
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
     for (size_t i = 0; i < n; i++)
         if (strcmp(rows[i].key, key) == 0) return &rows[i];
     fail_msg("no row %s", key);
@@ -206,7 +205,7 @@ static void threads_are_counted_apart(void **state)
     tt_model *m = open_plan(&p, &b);
     tt_stats *s = tt_stats_new(m, TT_BY_THREAD, NULL);
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
-    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_KEY, &n);
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
     assert_int_equal(n, 3);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(rows[i].number, i);
@@ -328,7 +327,7 @@ static void check_bucket(const tt_model *m, tt_stats *series, tt_stats_by by, ui
     assert_true(end > first);
     tt_stats *alone = tt_stats_new(m, by, &f);
     assert_int_equal(tt_stats_walk(&alone, 1, m, NULL, NULL, NULL), TT_OK);
-    const tt_stats_row *rows = tt_stats_rows(alone, TT_SORT_KEY, &n);
+    const tt_stats_row *rows = tt_stats_rows(alone, &n);
     for (size_t i = 0; i < n; i++) {
         const tt_stats_cell *c = &row(series, rows[i].key)->series[bucket];
         assert_true(fabs(tt_model_span_ns(m, c->ticks) - rows[i].total_ns) < 1e-3);
@@ -415,17 +414,19 @@ static void rows_are_sorted_as_asked(void **state)
     tt_model *m = open_plan(&p, &b);
     tt_stats *s = tt_stats_new(m, TT_BY_COMPONENT, NULL);
     assert_int_equal(tt_stats_walk(&s, 1, m, NULL, NULL, NULL), TT_OK);
-    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_P50, &n);
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
     for (size_t i = 1; i < n; i++)
-        assert_true(rows[i].p50_ns <= rows[i - 1].p50_ns);
-    tt_stats_row *copies = calloc(n, sizeof *copies);
-    memcpy(copies, rows, n * sizeof *copies);
-    tt_stats_sort_rows(copies, n, TT_SORT_P95);
+        assert_true(strcmp(rows[i - 1].key, rows[i].key) < 0);
+    const tt_stats_context context = {tt_stats_total(s)};
+    const tt_rowset set = tt_stats_rowset(&context, TT_BY_COMPONENT, rows, n);
+    tt_listing l;
+    assert_int_equal(tt_listing_make(&l, &set, &(tt_listing_wish){.sort = "p95"}, NULL), TT_OK);
+    assert_int_equal(l.n, n);
     for (size_t i = 1; i < n; i++) {
-        assert_true(copies[i].p95_ns <= copies[i - 1].p95_ns);
-        assert_true(rows[i].p50_ns <= rows[i - 1].p50_ns); /* they stayed as they were */
+        const tt_stats_row *x = tt_listing_row(&l, i - 1), *y = tt_listing_row(&l, i);
+        assert_true(y->p95_ns <= x->p95_ns);
     }
-    free(copies);
+    tt_listing_free(&l);
     tt_stats_free(s);
     tt_model_close(m);
     tt_bytes_free(&b);
@@ -473,7 +474,7 @@ static void names_of_one_hash_are_two_rows(void **state)
         }
     s[0] = tt_stats_new(m, TT_BY_OP, NULL);
     assert_int_equal(tt_stats_walk(s, 1, m, NULL, NULL, NULL), TT_OK);
-    const tt_stats_row *rows = tt_stats_rows(s[0], TT_SORT_TOTAL, &n);
+    const tt_stats_row *rows = tt_stats_rows(s[0], &n);
     for (size_t i = 0; i < n; i++)
         found += strcmp(rows[i].key, alike[0]) == 0 || strcmp(rows[i].key, alike[1]) == 0;
     assert_int_equal(found, 2);

@@ -2,6 +2,7 @@
 #include "analyze/off_cpu.h"
 #include "base/units.h"
 #include "cli/info/info.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -284,50 +285,37 @@ static bool is_named(const tt_stats_row *r)
     return r->key[0] != '(';
 }
 
-static bool time_table(const char *heading, const char *title, tt_stats *s, size_t limit)
+#define TIMES ",share,total_ns,count,mean_ns,weight_bytes,rate_bytes_per_s"
+
+static bool row_is_named(const void *context, const void *row)
+{
+    (void)context;
+    return is_named(row);
+}
+
+static bool time_table(const char *heading, const char *columns, tt_stats_by by, const tt_stats *s,
+                       size_t limit)
 {
     size_t n;
-    const tt_stats_row *rows = tt_stats_rows(s, TT_SORT_WORK, &n), *all = tt_stats_total(s);
-    bool any = false;
-    for (size_t i = 0; i < n && !any; i++)
-        any = is_named(&rows[i]);
-    if (!any) return true;
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    printf("\n%s\n", heading);
-    tt_table_column(t, title, TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    tt_table_column(t, "SHARE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "TOTAL", TT_COLUMN_RIGHT);
-    tt_table_column(t, "COUNT", TT_COLUMN_RIGHT);
-    tt_table_column(t, "MEAN", TT_COLUMN_RIGHT);
-    tt_table_column(t, "WEIGHTS", TT_COLUMN_RIGHT);
-    tt_table_column(t, "RATE", TT_COLUMN_RIGHT);
-    for (size_t i = 0, shown = 0; i < n && shown < limit; i++) {
-        const tt_stats_row *r = &rows[i];
-        char name[128], share[16], total[TT_UNITS_TEXT], count[TT_UNITS_TEXT], mean[TT_UNITS_TEXT];
-        char bytes[TT_UNITS_TEXT + 4] = "", rate[TT_UNITS_TEXT] = "";
-        if (!is_named(r)) continue;
-        (void)snprintf(share, sizeof share, "%.1f %%", 100 * tt_stats_share(r, all));
-        if (r->weight_bytes) {
-            char size[TT_UNITS_TEXT];
-            (void)snprintf(bytes, sizeof bytes, "%s%s", r->at_most ? "<= " : "",
-                           tt_units_bytes(size, r->weight_bytes));
-            tt_units_rate(rate, tt_stats_rate(r));
-        }
-        tt_units_ns(total, r->total_ns);
-        tt_units_ns(mean, r->mean_ns);
-        if (r->timed == 0) share[0] = total[0] = mean[0] = rate[0] = '\0';
-        const char *cells[] = {tt_trace_text(name, sizeof name, r->key),
-                               share,
-                               total,
-                               tt_units_count(count, r->count),
-                               mean,
-                               bytes,
-                               rate};
-        tt_table_row(t, cells);
-        shown++;
+    bool ok = true;
+    const tt_stats_row *rows = tt_stats_rows(s, &n);
+    const tt_stats_context context = {tt_stats_total(s)};
+    const tt_rowset set = tt_stats_rowset(&context, by, rows, n);
+    const tt_listing_wish wish = {.columns = columns,
+                                  .sort = tt_stats_dimensions[by].sort,
+                                  .limit = limit,
+                                  .text = true,
+                                  .passes = row_is_named};
+    tt_listing l;
+    if (tt_listing_make(&l, &set, &wish, NULL) != TT_OK)
+        ok = false;
+    else if (l.n) {
+        printf("\n%s\n", heading);
+        l.n_all = l.n; /* the command lists the others */
+        ok = tt_list_print(&l, NULL);
     }
-    return tt_table_print(t);
+    tt_listing_free(&l);
+    return ok;
 }
 
 static bool reads_weights(const tt_info *info, const char *phase, const tt_phase_summary *p)
@@ -352,51 +340,25 @@ static void bytes_per_batch(const char *what, const tt_info *info, const char *p
     putchar('\n');
 }
 
-static bool thread_table(const tt_info *info)
-{
-    size_t n;
-    const tt_stats_row *rows = tt_stats_rows(info->by_thread, TT_SORT_KEY, &n);
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    printf("\nThreads: own work, waiting for the others, on no processor in ops\n");
-    tt_table_column(t, "THREAD", TT_COLUMN_RIGHT);
-    tt_table_column(t, "WORK", TT_COLUMN_RIGHT);
-    tt_table_column(t, "WAIT", TT_COLUMN_RIGHT);
-    tt_table_column(t, "WAITING", TT_COLUMN_RIGHT);
-    tt_table_column(t, "OFF CPU", TT_COLUMN_RIGHT);
-    tt_table_column(t, "OPS", TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < n; i++) {
-        const tt_stats_row *r = &rows[i];
-        char work[TT_UNITS_TEXT], wait[TT_UNITS_TEXT], share[16], count[TT_UNITS_TEXT];
-        char off_cpu[TT_UNITS_TEXT];
-        double all = r->busy_ns + r->wait_ns;
-        (void)snprintf(share, sizeof share, isnan(all) ? "-" : "%.1f %%",
-                       all > 0 ? 100 * r->wait_ns / all : 0);
-        tt_units_ns(work, r->work_ns);
-        tt_units_ns(off_cpu, r->off_cpu_ns);
-        tt_units_ns(wait, r->wait_ns);
-        if (r->timed == 0) share[0] = work[0] = wait[0] = off_cpu[0] = '\0';
-        const char *cells[] = {r->key, work, wait, share, off_cpu, tt_units_count(count, r->count)};
-        tt_table_row(t, cells);
-    }
-    return tt_table_print(t);
-}
-
 static bool print_findings(const tt_info *info)
 {
     size_t n;
     char by_op[64] = "Time by op";
-    (void)tt_stats_rows(info->by_op, TT_SORT_WORK, &n);
+    (void)tt_stats_rows(info->by_op, &n);
     if (n > TOP_OPS) (void)snprintf(by_op, sizeof by_op, "Time by op (%u of %zu)", TOP_OPS, n);
-    bool ok = time_table("Time by part of the network", "PART", info->by_category, SIZE_MAX) &&
-              time_table(by_op, "OP", info->by_op, TOP_OPS) &&
-              time_table("Busiest tensors", "TENSOR", info->by_tensor, TOP_TENSORS);
+    bool ok =
+        time_table("Time by part of the network", "category" TIMES, TT_BY_CATEGORY,
+                   info->by_category, 0) &&
+        time_table(by_op, "op" TIMES, TT_BY_OP, info->by_op, TOP_OPS) &&
+        time_table("Busiest tensors", "tensor" TIMES, TT_BY_TENSOR, info->by_tensor, TOP_TENSORS);
     if (reads_weights(info, "prompt", &info->summary.prompt) ||
         reads_weights(info, "generate", &info->summary.generate))
         printf("\nWeights read\n");
     bytes_per_batch("prompt", info, "prompt", &info->summary.prompt);
     bytes_per_batch("generate", info, "generate", &info->summary.generate);
-    ok = ok && thread_table(info);
+    ok = ok && time_table("Threads: own work, waiting for the others, on no processor in ops",
+                          "thread_id,work_ns,wait_ns,wait_share,off_cpu_ns,count", TT_BY_THREAD,
+                          info->by_thread, 0);
     const tt_stats_row *all = tt_stats_total(info->by_op);
     if (all->off_cpu_ns >= TT_OFF_CPU_MUCH * all->busy_ns && all->off_cpu_ns > 0)
         printf(

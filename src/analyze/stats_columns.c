@@ -1,0 +1,157 @@
+/* What the rows of statistics are made of, for every output. */
+#include "analyze/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define BY(dimension) (uint8_t)(1u << TT_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t) ~(1u << TT_BY_##dimension)
+
+const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
+    {"op", "op", TT_BY_OP, "work_ns"},
+    {"layer", "layer_id", TT_BY_LAYER, "key"},
+    {"component", "component", TT_BY_COMPONENT, "work_ns"},
+    {"category", "category", TT_BY_CATEGORY, "work_ns"},
+    {"tensor", "tensor", TT_BY_TENSOR, "work_ns"},
+    {"thread", "thread_id", TT_BY_THREAD, "key"},
+    {"token", "token_id", TT_BY_TOKEN, "key"},
+    {"phase", "phase", TT_BY_PHASE, "work_ns"},
+};
+
+static bool has_number(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_stats_row *)row)->number >= 0;
+}
+
+/* A dash for no layer, no batch. */
+static void show_key(const void *context, const void *row, char *out, size_t room)
+{
+    (void)context;
+    tt_cell_text_copy(out, room, ((const tt_stats_row *)row)->key);
+}
+
+/* Ops whose ends were not seen have no times; no time is not a time of 0. */
+static bool is_timed(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_stats_row *)row)->timed > 0;
+}
+
+static bool reads_at_most(const void *context, const void *row)
+{
+    (void)context;
+    return ((const tt_stats_row *)row)->at_most;
+}
+
+static void get_without_end(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    const tt_stats_row *r = row;
+    cell->u64 = r->count - r->timed;
+    cell->known = true;
+}
+
+static void get_share(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_stats_context *x = context;
+    cell->f64 = tt_stats_share(row, x->total);
+    cell->known = true;
+}
+
+static void get_wait_share(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    const tt_stats_row *r = row;
+    const double all = r->busy_ns + r->wait_ns;
+    cell->f64 = all > 0 ? r->wait_ns / all : isnan(all) ? NAN : 0;
+    cell->known = true;
+}
+
+static void get_rate(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    cell->f64 = tt_stats_rate(row);
+    cell->known = true;
+}
+
+/* Ops that read no weights show none: "0 B" would say that there was something to read. */
+static void show_weights(const void *context, const void *row, char *out, size_t room)
+{
+    static const tt_column plain =
+        TT_COLUMN("weight_bytes", NULL, BYTES, "", .at_most = reads_at_most,
+                  TT_MEMBER(tt_stats_row, weight_bytes));
+    if (((const tt_stats_row *)row)->weight_bytes) tt_cell_show(&plain, context, row, out, room);
+}
+
+static void show_rate(const void *context, const void *row, char *out, size_t room)
+{
+    static const tt_column plain =
+        TT_COLUMN("rate_bytes_per_s", NULL, BYTES_PER_S, "", .type = TT_CELL_F64, .known = is_timed,
+                  .get = get_rate);
+    if (((const tt_stats_row *)row)->weight_bytes) tt_cell_show(&plain, context, row, out, room);
+}
+
+#define KEY_TEXT(dimension, key_, title_, about_)                                                  \
+    TT_COLUMN(key_, title_, NONE, about_, .kinds = BY(dimension),                                  \
+              .show = TT_SHOW_CUT | TT_SHOW_KEY, TT_MEMBER(tt_stats_row, key))
+#define KEY_NUMBER(dimension, key_, title_, about_)                                                \
+    TT_COLUMN(key_, title_, ID, about_, .kinds = BY(dimension), .nullable = true,                  \
+              .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY, .known = has_number,               \
+              TT_MEMBER(tt_stats_row, number), .text = show_key)
+#define TIME(key_, title_, member_, show_, about_)                                                 \
+    TT_COLUMN(key_, title_, NS, about_, .nullable = true, .show = (show_), .known = is_timed,      \
+              TT_MEMBER(tt_stats_row, member_))
+
+static const tt_column columns[] = {
+    KEY_TEXT(OP, "op", "OP", "the kind of op"),
+    KEY_NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: ops of no layer"),
+    KEY_TEXT(COMPONENT, "component", "COMPONENT", "what it is in its layer (attn_q, ffn_up, ...)"),
+    KEY_TEXT(CATEGORY, "category", "CATEGORY", "the part of the network"),
+    KEY_TEXT(TENSOR, "tensor", "TENSOR", "the weight; an op of two weights counts for both"),
+    KEY_NUMBER(THREAD, "thread_id", "THREAD", "number of the thread in the computation"),
+    KEY_NUMBER(TOKEN, "token_id", "BATCH", "the batch; null: outside any"),
+    KEY_TEXT(PHASE, "phase", "PHASE", "what the batch was for"),
+    TT_COLUMN("count", "COUNT", COUNT, "ops", TT_MEMBER(tt_stats_row, count)),
+    TIME("work_ns", "WORK", work_ns, 0,
+         "own work of all threads: from their begin to the barrier, without off_cpu_ns"),
+    TT_COLUMN("share", "SHARE", SHARE, "of the work of all that is listed", .type = TT_CELL_F64,
+              .nullable = true, .known = is_timed, .get = get_share, .sort = "work_ns"),
+    TIME("total_ns", "TOTAL", total_ns, 0,
+         "from the first thread that began to the last that had done its work"),
+    TIME("mean_ns", "MEAN", mean_ns, TT_SHOW_WIDE, "of an op"),
+    TIME("p50_ns", "P50", p50_ns, TT_SHOW_WIDE, "half of the ops took no longer"),
+    TIME("p95_ns", "P95", p95_ns, 0, "95 % of the ops took no longer"),
+    TIME("max_ns", "MAX", max_ns, TT_SHOW_WIDE, "the longest"),
+    TIME("busy_ns", NULL, busy_ns, 0, "of all threads, from their begin to the barrier"),
+    TIME("wait_ns", "WAIT", wait_ns, 0, "of all threads at the barrier behind the op"),
+    TT_COLUMN("wait_share", "WAITING", SHARE, "of busy and wait", .type = TT_CELL_F64,
+              .nullable = true, .show = TT_SHOW_ASKED, .known = is_timed, .get = get_wait_share),
+    TIME("off_cpu_ns", "OFF CPU", off_cpu_ns, TT_SHOW_WIDE | TT_SHOW_KNOWN,
+         "for which the threads were on no processor, of busy"),
+    TT_COLUMN("weight_bytes", "WEIGHTS", BYTES, "read from weights", .kinds = NOT_BY(THREAD),
+              TT_MEMBER(tt_stats_row, weight_bytes), .text = show_weights),
+    TT_COLUMN("weight_bytes_at_most", NULL, NONE, "which rows or experts were read is not known",
+              .kinds = NOT_BY(THREAD), TT_MEMBER(tt_stats_row, at_most)),
+    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "of weights, in the time of their ops",
+              .type = TT_CELL_F64, .nullable = true, .kinds = NOT_BY(THREAD), .show = TT_SHOW_WIDE,
+              .known = is_timed, .get = get_rate, .text = show_rate),
+    TT_COLUMN("without_end", NULL, COUNT, "ops whose end was not seen", .type = TT_CELL_U64,
+              .get = get_without_end),
+    TT_COLUMN("times_bent", NULL, COUNT, "ops with times outside of their graph computation",
+              TT_MEMBER(tt_stats_row, bent)),
+};
+
+const tt_schema tt_stats_schema = {"stats", "ops, summed up", columns, COUNT(columns)};
+
+tt_rowset tt_stats_rowset(const tt_stats_context *x, tt_stats_by by, const tt_stats_row *rows,
+                          size_t n)
+{
+    return (tt_rowset){.schema = &tt_stats_schema,
+                       .kind = (uint8_t)(1u << by),
+                       .context = x,
+                       .rows = rows,
+                       .row_bytes = sizeof *rows,
+                       .n = n};
+}
