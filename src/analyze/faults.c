@@ -394,6 +394,19 @@ void tt_faults_until(tt_faults *f, tt_over over)
     f->over = over;
 }
 
+static int by_key(const void *a, const void *b, void *context)
+{
+    const tt_faults_row *x = a, *y = b;
+    const tt_model *m = context;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    if (x->weight != y->weight && x->weight != TT_NONE && y->weight != TT_NONE) {
+        const tt_weight *w = &m->weights[x->weight], *z = &m->weights[y->weight];
+        if (w->file != z->file) return w->file < z->file ? -1 : 1;
+        if (w->offset_bytes != z->offset_bytes) return w->offset_bytes < z->offset_bytes ? -1 : 1;
+    }
+    return x->weight != y->weight ? (x->weight < y->weight ? -1 : 1) : strcmp(x->key, y->key);
+}
+
 tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err)
 {
     tt_faults_walker w = {.filter = &f->filter,
@@ -408,8 +421,8 @@ tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *contex
     finish_row(f, &f->total);
     for (size_t i = 0; i < f->n_rows; i++)
         finish_row(f, &f->rows[i]);
-    if (!f->failed) return TT_OK;
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the sums of faults");
+    if (f->n_rows) qsort_r(f->rows, f->n_rows, sizeof *f->rows, by_key, (void *)f->m);
+    return f->failed ? tt_error_memory(err, "the sums of faults") : TT_OK;
 }
 
 double tt_faults_amplification(const tt_faults_row *r)
@@ -431,65 +444,8 @@ double tt_faults_blocked_ns(const tt_faults_row *r)
     return r->busy_ns > cpu ? r->busy_ns - cpu : 0;
 }
 
-/* --- order --- */
-
-static double sort_value(const tt_faults_row *r, tt_faults_sort by)
+const tt_faults_row *tt_faults_rows(const tt_faults *f, size_t *n)
 {
-    double rate;
-    switch (by) {
-    case TT_FAULTS_SORT_MAJOR:
-        return (double)r->counts.major;
-    case TT_FAULTS_SORT_MINOR:
-        return (double)r->counts.minor;
-    case TT_FAULTS_SORT_USED:
-        return (double)r->mapped_bytes;
-    case TT_FAULTS_SORT_TIME:
-        return r->time_ns;
-    case TT_FAULTS_SORT_BLOCKED:
-        return tt_faults_blocked_ns(r);
-    case TT_FAULTS_SORT_RATE:
-        rate = tt_faults_rate(r);
-        return isnan(rate) ? -1 : rate;
-    case TT_FAULTS_SORT_READ:
-    case TT_FAULTS_SORT_KEY:
-        break;
-    }
-    return (double)r->counts.read_bytes;
-}
-
-typedef struct order {
-    const tt_model *m;
-    tt_faults_sort by;
-} order;
-
-static int compare_keys(const order *o, const tt_faults_row *x, const tt_faults_row *y)
-{
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    if (x->weight != y->weight && x->weight != TT_NONE && y->weight != TT_NONE) {
-        const tt_weight *a = &o->m->weights[x->weight], *b = &o->m->weights[y->weight];
-        if (a->file != b->file) return a->file < b->file ? -1 : 1;
-        if (a->offset_bytes != b->offset_bytes) return a->offset_bytes < b->offset_bytes ? -1 : 1;
-    }
-    return x->weight != y->weight ? (x->weight < y->weight ? -1 : 1) : strcmp(x->key, y->key);
-}
-
-static int compare(const void *a, const void *b, void *context)
-{
-    const tt_faults_row *x = a, *y = b;
-    const order *o = context;
-    const tt_faults_sort then[] = {o->by, TT_FAULTS_SORT_MAJOR, TT_FAULTS_SORT_MINOR};
-    if (o->by == TT_FAULTS_SORT_KEY) return compare_keys(o, x, y);
-    for (size_t i = 0; i < sizeof then / sizeof *then; i++) {
-        double u = sort_value(x, then[i]), v = sort_value(y, then[i]);
-        if (u != v) return u > v ? -1 : 1;
-    }
-    return compare_keys(o, x, y);
-}
-
-const tt_faults_row *tt_faults_rows(tt_faults *f, tt_faults_sort sort, size_t *n)
-{
-    order o = {f->m, sort};
-    if (f->n_rows) qsort_r(f->rows, f->n_rows, sizeof *f->rows, compare, &o);
     *n = f->n_rows;
     return f->rows;
 }

@@ -13,9 +13,11 @@
 #include "analyze/access.h"
 #include "analyze/filter.h"
 #include "analyze/join.h"
+#include "analyze/kernel.h"
 #include "analyze/over.h"
 #include "analyze/ranges.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,18 +114,8 @@ void tt_faults_free(tt_faults *f);
 void tt_faults_until(tt_faults *f, tt_over over);
 tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *context, tt_error *err);
 
-typedef enum tt_faults_sort {
-    TT_FAULTS_SORT_READ, /* the largest first; then major, minor */
-    TT_FAULTS_SORT_MAJOR,
-    TT_FAULTS_SORT_MINOR,
-    TT_FAULTS_SORT_USED,
-    TT_FAULTS_SORT_TIME,
-    TT_FAULTS_SORT_BLOCKED,
-    TT_FAULTS_SORT_RATE,
-    TT_FAULTS_SORT_KEY /* ascending; tensors by place in their file */
-} tt_faults_sort;
-
-const tt_faults_row *tt_faults_rows(tt_faults *f, tt_faults_sort sort, size_t *n);
+/* After the sum: by number, tensors by place in their file. They belong to f. */
+const tt_faults_row *tt_faults_rows(const tt_faults *f, size_t *n);
 /* Ops that passed the filter, each once. */
 const tt_faults_row *tt_faults_total(const tt_faults *f);
 /* All ops of the batches whose token and phase pass: what tt_kernel_batches is compared with. */
@@ -142,5 +134,31 @@ double tt_faults_blocked_ns(const tt_faults_row *r);
 /* Pure: part i of `total` shared among parts of these sizes: the parts add up to it. `before`:
  * the sizes of the parts before i, summed; `all`: of all parts. */
 uint64_t tt_faults_share(uint64_t total, uint64_t before, uint64_t size, uint64_t all);
+
+/* --- the rows' columns --- */
+
+typedef struct tt_faults_dimension {
+    const char *name; /* as people ask for it: "tensor" */
+    tt_faults_by by;
+    const char *sort; /* the order, unless another is asked for */
+} tt_faults_dimension;
+
+#define TT_FAULTS_DIMENSIONS 5u
+extern const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS];
+
+/* What the columns are given. */
+typedef struct tt_faults_context {
+    const tt_model *m;
+    const tt_kernel *kernel;
+    tt_faults_by by;
+    const tt_faults_row *total;
+    tt_kernel_sum *process; /* room for the sum of a batch; NULL: it is not shown. Of one thread */
+} tt_faults_context;
+
+extern const tt_schema tt_faults_schema;
+extern const tt_schema tt_fault_counts_schema; /* rows are tt_fault_counts */
+extern const tt_schema tt_kernel_schema;       /* rows are tt_kernel_sum */
+tt_rowset tt_faults_rowset(const tt_faults_context *x, tt_faults_by by, const tt_faults_row *rows,
+                           size_t n);
 
 #endif

@@ -39,10 +39,10 @@ static bool is_timed(const void *context, const void *row)
     return ((const tt_stats_row *)row)->timed > 0;
 }
 
-static bool reads_at_most(const void *context, const void *row)
+static tt_certainty reads_at_most(const void *context, const void *row)
 {
     (void)context;
-    return ((const tt_stats_row *)row)->at_most;
+    return ((const tt_stats_row *)row)->at_most ? TT_AT_MOST : TT_EXACT;
 }
 
 static void get_without_end(const void *context, const void *row, tt_cell *cell)
@@ -80,7 +80,7 @@ static void get_rate(const void *context, const void *row, tt_cell *cell)
 static void show_weights(const void *context, const void *row, char *out, size_t room)
 {
     static const tt_column plain =
-        TT_COLUMN("weight_bytes", NULL, BYTES, "", .at_most = reads_at_most,
+        TT_COLUMN("weight_bytes", NULL, BYTES, "", .bound = reads_at_most,
                   TT_MEMBER(tt_stats_row, weight_bytes));
     if (((const tt_stats_row *)row)->weight_bytes) tt_cell_show(&plain, context, row, out, room);
 }

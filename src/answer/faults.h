@@ -10,16 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What rows are by, and what their key is called in tables and in JSON. */
-typedef struct tt_faults_dimension {
-    const char *name;
-    const char *title;
-    const char *key;
-    bool number; /* the key is a number in JSON */
-    tt_faults_by by;
-    tt_faults_sort sort; /* unless --sort says otherwise */
-} tt_faults_dimension;
-
 /* A model file over its residency samples. */
 typedef struct tt_faults_file {
     uint64_t samples;
@@ -35,12 +25,16 @@ typedef struct tt_faults_view {
     const tt_filter *filter;
     const tt_faults_dimension *by;
     bool by_given;
-    tt_faults_sort sort;
-    uint64_t limit; /* rows; 0: all */
-    bool residency; /* the pages instead of the faults */
+    tt_listing_wish wish; /* of the rows; its limit is that of the samples too */
+    bool residency;       /* the pages instead of the faults */
     /* What tt_faults_collect finds. */
     bool counted;    /* the trace has counters of ops */
     tt_faults *sums; /* NULL when it has none */
+    tt_kernel_sum process;
+    tt_faults_context columns; /* of the rows: */
+    tt_rowset set;
+    tt_listing listing;
+    const tt_listing *rows; /* NULL: there are none */
     tt_kernel *kernel;
     tt_kernel_sum batches, recording;
     tt_residency_sample *samples; /* those that pass the filter */

@@ -54,6 +54,17 @@ static void add_sample(void *context, const tt_residency_sample *s, const tt_ran
     v->samples[v->n_samples++] = *s;
 }
 
+static tt_status list_rows(tt_faults_view *v, tt_error *err)
+{
+    size_t n;
+    const tt_faults_row *rows = tt_faults_rows(v->sums, &n);
+    v->columns =
+        (tt_faults_context){v->m, v->kernel, v->by->by, tt_faults_total(v->sums), &v->process};
+    v->set = tt_faults_rowset(&v->columns, v->by->by, rows, n);
+    v->rows = &v->listing;
+    return tt_listing_make(&v->listing, &v->set, &v->wish, err);
+}
+
 tt_status tt_faults_collect(tt_faults_view *v, tt_faults_progress *progress, void *context,
                             tt_error *err)
 {
@@ -63,18 +74,20 @@ tt_status tt_faults_collect(tt_faults_view *v, tt_faults_progress *progress, voi
     v->weights = calloc((size_t)v->m->n_weights + 1, sizeof *v->weights);
     if (v->counted) v->sums = tt_faults_new(v->m, v->by->by, v->filter);
     if (!v->kernel || !v->files || !v->weights || (v->counted && !v->sums))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        return tt_error_memory(err, "the faults");
     tt_kernel_batches(v->kernel, v->filter, &v->batches);
     tt_kernel_recording(v->kernel, &v->recording);
     if (v->sums && !v->residency) status = tt_faults_sum(v->sums, progress, context, err);
     if (status == TT_OK) status = tt_residency_walk(v->m, add_sample, v, v->weights, err);
     if (status == TT_OK && v->failed)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+        status = tt_error_memory(err, "the samples of what was in RAM");
+    if (status == TT_OK && v->sums && !v->residency) status = list_rows(v, err);
     return status;
 }
 
 void tt_faults_view_free(tt_faults_view *v)
 {
+    tt_listing_free(&v->listing);
     tt_faults_free(v->sums);
     tt_kernel_free(v->kernel);
     free(v->samples);

@@ -2,23 +2,6 @@
 
 #include <string.h>
 
-/* The total as a row: without what names a row. */
-static void total(tt_json *j, const tt_stats_view *v)
-{
-    const tt_rowset set = {.schema = &tt_stats_schema,
-                           .kind = v->rows->set->kind,
-                           .context = v->rows->set->context,
-                           .rows = v->total,
-                           .n = 1};
-    const size_t keys = TT_STATS_DIMENSIONS;
-    tt_json_key(j, "total");
-    tt_json_object(j);
-    for (size_t i = keys; i < set.schema->n_columns; i++)
-        if (tt_rowset_has(&set, &set.schema->columns[i]))
-            tt_column_json(j, &set.schema->columns[i], set.context, v->total);
-    tt_json_object_end(j);
-}
-
 void tt_stats_json(tt_json *j, const tt_stats_view *v)
 {
     tt_json_object(j);
@@ -26,7 +9,10 @@ void tt_stats_json(tt_json *j, const tt_stats_view *v)
     tt_json_kv_string(j, "by", v->by->name);
     tt_json_key(j, "rows");
     tt_listing_json(j, v->rows);
-    total(j, v);
+    tt_json_key(j, "total");
+    tt_json_object(j);
+    tt_rowset_json_total(j, v->rows->set, v->total);
+    tt_json_object_end(j);
     tt_json_kv_u64(j, "rows_total", v->rows->n_all);
     tt_json_kv_u64(j, "stray_records", v->stray);
     tt_json_kv_double(j, "quantile_error", 0.004);

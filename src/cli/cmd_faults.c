@@ -9,33 +9,11 @@
 #include <string.h>
 
 #define TABLE_LIMIT 30u /* rows of a table, unless --limit says otherwise */
-#define COUNT(a) (sizeof(a) / sizeof *(a))
 
-enum { OPT_BY = 256, OPT_SORT, OPT_LIMIT, OPT_RESIDENCY, OPT_READS };
-
-static const tt_faults_dimension dimensions[] = {
-    {"tensor", "TENSOR", "tensor", false, TT_FAULTS_BY_TENSOR, TT_FAULTS_SORT_READ},
-    {"token", "BATCH", "token_id", true, TT_FAULTS_BY_TOKEN, TT_FAULTS_SORT_KEY},
-    {"layer", "LAYER", "layer_id", true, TT_FAULTS_BY_LAYER, TT_FAULTS_SORT_KEY},
-    {"op", "OP", "op", false, TT_FAULTS_BY_OP, TT_FAULTS_SORT_READ},
-    {"thread", "THREAD", "thread_id", true, TT_FAULTS_BY_THREAD, TT_FAULTS_SORT_KEY},
-};
-
-static const struct {
-    const char *name;
-    tt_faults_sort sort;
-} sorts[] = {
-    {"read", TT_FAULTS_SORT_READ},   {"major", TT_FAULTS_SORT_MAJOR},
-    {"minor", TT_FAULTS_SORT_MINOR}, {"used", TT_FAULTS_SORT_USED},
-    {"time", TT_FAULTS_SORT_TIME},   {"blocked", TT_FAULTS_SORT_BLOCKED},
-    {"rate", TT_FAULTS_SORT_RATE},   {"key", TT_FAULTS_SORT_KEY},
-};
+enum { OPT_BY = 256, OPT_RESIDENCY, OPT_READS };
 
 static const struct argp_option option_table[] = {
     {"by", OPT_BY, "WHAT", 0, "Sum up by tensor (default), batch, layer, op or thread", 1},
-    {"sort", OPT_SORT, "COLUMN", 0, "By read, major, minor, used, time, blocked, rate or key", 1},
-    {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N rows; 0: all (the default is 30, with --json all)", 1},
     {"reads", OPT_READS, 0, 0, "Each op that had to wait for a device, in the order of time", 1},
     {"residency", OPT_RESIDENCY, 0, 0,
      "Which bytes of the model were in RAM: by batch, or with --by tensor", 1},
@@ -47,8 +25,10 @@ static void check_together(const tt_faults_options *o, struct argp_state *state)
     if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_TOKEN)
         argp_error(state, "--residency is by batch or by tensor");
-    if (o->residency && o->sorted) argp_error(state, "--sort does not go with --residency");
-    if (o->reads && (o->by_given || o->sorted))
+    if ((o->residency || o->reads) && (o->list.columns || o->list.csv))
+        argp_error(state, "--columns and --csv do not go with --residency and --reads");
+    if (o->residency && o->list.sort) argp_error(state, "--sort does not go with --residency");
+    if (o->reads && (o->by_given || o->list.sort))
         argp_error(state, "--reads lists ops in the order of time, without --by and --sort");
 }
 
@@ -58,22 +38,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->filter;
+        state->child_inputs[1] = &o->list;
+        state->child_inputs[2] = &o->filter;
         return 0;
     case OPT_BY:
-        o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
-                                                 sizeof *dimensions)];
+        o->by = &tt_faults_dimensions[tt_trace_name_option("--by", arg, state, tt_faults_dimensions,
+                                                           TT_FAULTS_DIMENSIONS,
+                                                           sizeof *tt_faults_dimensions)];
         o->by_given = true;
-        return 0;
-    case OPT_SORT:
-        o->sort =
-            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
-                .sort;
-        o->sorted = true;
-        return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
-        o->limited = true;
         return 0;
     case OPT_RESIDENCY:
         o->residency = true;
@@ -136,8 +108,10 @@ static int show(const tt_faults_options *o, const tt_model *m)
                         .filter = &o->filter,
                         .by = o->by,
                         .by_given = o->by_given,
-                        .sort = o->sort,
-                        .limit = o->limit,
+                        .wish = {.columns = o->list.columns,
+                                 .sort = o->list.sort ? o->list.sort : o->by->sort,
+                                 .limit = o->list.limit,
+                                 .text = !o->input.json && !o->list.csv},
                         .residency = o->residency,
                         .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
     tt_error err;
@@ -149,17 +123,21 @@ static int show(const tt_faults_options *o, const tt_model *m)
     tt_status status = tt_faults_collect(&v, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     if (status != TT_OK)
-        code = tt_report_error(&err);
+        code = tt_list_error(&err);
     else
-        code = tt_report_output(o->input.json ? print_json(&v) : tt_faults_print_text(&v));
+        code = tt_report_output(o->input.json           ? print_json(&v)
+                                : o->list.csv && v.rows ? tt_list_print_csv(v.rows)
+                                                        : tt_faults_print_text(&v));
     if (code == TT_EXIT_OK && !v.residency && v.sums && tt_faults_total(v.sums)->count == 0)
         code = tt_trace_none(m, &o->filter, "op");
     tt_faults_view_free(&v);
     return code;
 }
 
-static const struct argp_child children[] = {
-    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
+                                             {&tt_list_argp, 0, NULL, 0},
+                                             {&tt_trace_filter_argp, 0, NULL, 0},
+                                             {0}};
 
 int tt_cmd_faults(int argc, char **argv)
 {
@@ -177,11 +155,10 @@ int tt_cmd_faults(int argc, char **argv)
         children,
         NULL,
         NULL};
-    tt_faults_options o = {.by = &dimensions[0]};
+    tt_faults_options o = {.list.schema = &tt_faults_schema, .by = &tt_faults_dimensions[0]};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
-    if (!o.sorted) o.sort = o.by->sort;
-    if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
+    if (!o.list.limited && !o.input.json && !o.list.csv) o.list.limit = TABLE_LIMIT;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = show(&o, m);
     tt_model_close(m);

@@ -71,13 +71,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 const struct argp tt_list_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
+int tt_list_error(const tt_error *err)
+{
+    if (err->status != TT_E_USAGE) return tt_report_error(err);
+    return tt_report_usage("--%s; --columns help lists them", err->message);
+}
+
 int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish)
 {
     tt_error err;
-    const tt_status status = tt_listing_make(l, set, wish, &err);
-    if (status == TT_OK) return TT_EXIT_OK;
-    if (status != TT_E_USAGE) return tt_report_error(&err);
-    return tt_report_usage("--%s; --columns help lists them", err.message);
+    return tt_listing_make(l, set, wish, &err) == TT_OK ? TT_EXIT_OK : tt_list_error(&err);
 }
 
 /* How a column stands in a table for people. */

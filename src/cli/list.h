@@ -21,8 +21,9 @@ typedef struct tt_list_options {
 /* An argp child; its input is a tt_list_options. */
 extern const struct argp tt_list_argp;
 
-/* tt_listing_make for a command. TT_EXIT_OK; else why not was told, and what --columns help is for.
- */
+/* Says why a listing could not be made, and what --columns help is for. Returns the exit code. */
+int tt_list_error(const tt_error *err);
+/* tt_listing_make for a command. TT_EXIT_OK; else why not was told. */
 int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish);
 /* The rows that are listed as a table on standard output, below them the row `total` (NULL: none),
  * whose first column is "all". Says on stderr how many more there are. False when the output

@@ -250,7 +250,7 @@ void tt_section_disk(tt_page *p, const tt_analysis *a)
     }
     if (a->faults && a->timed) {
         size_t n;
-        const tt_faults_row *rows = tt_faults_rows(a->faults, TT_FAULTS_SORT_KEY, &n);
+        const tt_faults_row *rows = tt_faults_rows(a->faults, &n);
         if (ops && total->counts.read_bytes > 0) plot_disk(p, rows, n);
     }
     if (a->m->n_residencies > 0 && a->timed) plot_resident(p, a);

@@ -90,7 +90,7 @@ static tt_status sum_faults(tt_model *m, const tt_filter *filter, tt_over over, 
     tt_faults_until(f->sums, over);
     tt_status status = tt_faults_sum(f->sums, NULL, NULL, err);
     if (status == TT_OK) {
-        f->rows = tt_faults_rows(f->sums, TT_FAULTS_SORT_KEY, &f->n);
+        f->rows = tt_faults_rows(f->sums, &f->n);
         *out = f;
     } else {
         drop_faults(f);

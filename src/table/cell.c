@@ -18,6 +18,11 @@ bool tt_rowset_has(const tt_rowset *set, const tt_column *column)
     return column->kinds == 0 || set->kind == 0 || (column->kinds & set->kind) != 0;
 }
 
+bool tt_column_nested(const tt_column *column)
+{
+    return column->type == TT_CELL_OBJECT || column->type == TT_CELL_ROWS;
+}
+
 void tt_cell_text(tt_cell *cell, const char *text)
 {
     cell->known = text != NULL;
@@ -80,7 +85,7 @@ static void get_member(const tt_column *column, const void *row, tt_cell *cell)
 void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell)
 {
     cell->known = false;
-    cell->at_most = false;
+    cell->bound = TT_EXACT;
     cell->u64 = 0;
     if (column->known && !column->known(context, row)) return;
     if (column->get)
@@ -89,7 +94,7 @@ void tt_cell_get(const tt_column *column, const void *context, const void *row, 
         get_member(column, row, cell);
     if ((column->type == TT_CELL_F32 || column->type == TT_CELL_F64) && !isfinite(cell->f64))
         cell->known = false;
-    if (cell->known && column->at_most) cell->at_most = column->at_most(context, row);
+    if (cell->known && column->bound) cell->bound = column->bound(context, row);
 }
 
 static void show_real(tt_cell_unit unit, double v, char *out, size_t room)
@@ -151,6 +156,8 @@ void tt_cell_text_copy(char *out, size_t room, const char *text)
 void tt_cell_show(const tt_column *column, const void *context, const void *row, char *out,
                   size_t room)
 {
+    static const char *const signs[] = {
+        [TT_EXACT] = "", [TT_AT_MOST] = "<= ", [TT_AT_LEAST] = ">= ", [TT_ABOUT] = "~"};
     tt_cell cell;
     char text[64];
     out[0] = '\0';
@@ -160,8 +167,8 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
     }
     tt_cell_get(column, context, row, &cell);
     /* What applies and was not observed is a dash; what does not apply is nothing. */
-    if (!cell.known && (column->type == TT_CELL_F32 || column->type == TT_CELL_F64) &&
-        isnan(cell.f64))
+    const bool real = column->type == TT_CELL_F32 || column->type == TT_CELL_F64;
+    if (!cell.known && (column->show & TT_SHOW_DASH || (real && isnan(cell.f64))))
         (void)snprintf(out, room, "-");
     if (!cell.known) return;
     switch (column->type) {
@@ -190,5 +197,5 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
     case TT_CELL_ROWS:
         return;
     }
-    (void)snprintf(out, room, "%s%s", cell.at_most ? "<= " : "", text);
+    (void)snprintf(out, room, "%s%s", signs[cell.bound], text);
 }

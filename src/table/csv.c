@@ -7,16 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_nested(const tt_column *c)
-{
-    return c->type == TT_CELL_OBJECT || c->type == TT_CELL_ROWS;
-}
-
 void tt_listing_csv_header(tt_bytes *out, const tt_listing *l)
 {
     bool first = true;
     for (size_t i = 0; i < l->n_columns; i++) {
-        if (is_nested(l->columns[i])) continue;
+        if (tt_column_nested(l->columns[i])) continue;
         if (!first) tt_bytes_u8(out, ',');
         tt_csv_put_text(out, l->columns[i]->key, strlen(l->columns[i]->key));
         first = false;
@@ -62,7 +57,7 @@ void tt_listing_csv_row(tt_bytes *out, const tt_listing *l, const void *row)
     bool first = true;
     for (size_t i = 0; i < l->n_columns; i++) {
         tt_cell cell;
-        if (is_nested(l->columns[i])) continue;
+        if (tt_column_nested(l->columns[i])) continue;
         if (!first) tt_bytes_u8(out, ',');
         first = false;
         tt_cell_get(l->columns[i], l->set->context, row, &cell);

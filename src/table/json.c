@@ -59,6 +59,10 @@ void tt_column_json(tt_json *j, const tt_column *column, const void *context, co
 {
     tt_cell cell;
     tt_json_key(j, column->key);
+    if (column->json) {
+        column->json(j, context, row);
+        return;
+    }
     if (column->type == TT_CELL_OBJECT || column->type == TT_CELL_ROWS) {
         put_inner(j, column, context, row);
         return;
@@ -73,6 +77,19 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
         const tt_column *c = &set->schema->columns[i];
         if (tt_rowset_has(set, c) && !(c->show & TT_SHOW_TEXT))
             tt_column_json(j, c, set->context, row);
+    }
+}
+
+void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total)
+{
+    tt_cell cell;
+    for (size_t i = 0; i < set->schema->n_columns; i++) {
+        const tt_column *c = &set->schema->columns[i];
+        if (!tt_rowset_has(set, c) || c->show & (TT_SHOW_TEXT | TT_SHOW_KEY)) continue;
+        /* What only some kinds of rows have, and this sum has not, is of single rows. */
+        if (!tt_column_nested(c)) tt_cell_get(c, set->context, total, &cell);
+        if (c->kinds && (tt_column_nested(c) || !cell.known)) continue;
+        tt_column_json(j, c, set->context, total);
     }
 }
 

@@ -29,11 +29,6 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
     return NULL;
 }
 
-static bool is_nested(const tt_column *c)
-{
-    return c->type == TT_CELL_OBJECT || c->type == TT_CELL_ROWS;
-}
-
 static tt_status no_such_column(const char *what, const char *name, size_t n, tt_error *err)
 {
     return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s: there is no column \"%.*s\"", what,
@@ -53,7 +48,8 @@ static void all_columns(tt_listing *l, bool text)
     for (size_t i = 0; i < s->n_columns; i++) {
         const tt_column *c = &s->columns[i];
         if (!tt_rowset_has(l->set, c)) continue;
-        if (text ? !c->title || c->show & TT_SHOW_ASKED || is_nested(c) : c->show & TT_SHOW_TEXT)
+        if (text ? !c->title || c->show & TT_SHOW_ASKED || tt_column_nested(c)
+                 : c->show & TT_SHOW_TEXT)
             continue;
         (void)add_column(l, c);
     }
@@ -108,15 +104,15 @@ static void drop_unknown(tt_listing *l)
 
 /* --- the order of rows --- */
 
-typedef struct sort_key {
-    size_t row;
-    tt_cell *cell;
-} sort_key;
+#define SORT_KEYS_MAX 4u
 
 typedef struct sorting {
-    const tt_column *column;
     const tt_rowset *set;
-    bool falling;
+    size_t n;
+    struct {
+        const tt_column *column;
+        bool falling;
+    } by[SORT_KEYS_MAX];
 } sorting;
 
 static int compare_numbers(tt_cell_type type, const tt_cell *a, const tt_cell *b)
@@ -143,38 +139,65 @@ static int compare_numbers(tt_cell_type type, const tt_cell *a, const tt_cell *b
     return (a->u64 > b->u64) - (a->u64 < b->u64);
 }
 
+/* What is not known comes last, either way. */
+static int compare_cells(const sorting *s, size_t by, const void *x, const void *y)
+{
+    const tt_column *c = s->by[by].column;
+    tt_cell a, b;
+    int order;
+    tt_cell_get(c, s->set->context, x, &a);
+    tt_cell_get(c, s->set->context, y, &b);
+    if (a.known != b.known) return a.known ? -1 : 1;
+    if (!a.known) return 0;
+    if (c->type == TT_CELL_NAME) {
+        order = memcmp(a.text.at, b.text.at, a.text.n < b.text.n ? a.text.n : b.text.n);
+        if (order == 0) order = (a.text.n > b.text.n) - (a.text.n < b.text.n);
+    } else {
+        order = compare_numbers(c->type, &a, &b);
+    }
+    return s->by[by].falling ? -order : order;
+}
+
 static int compare_rows(const void *x, const void *y, void *context)
 {
     const sorting *s = context;
     const size_t i = *(const size_t *)x, k = *(const size_t *)y;
-    tt_cell a, b;
-    int order;
-    tt_cell_get(s->column, s->set->context, tt_rowset_row(s->set, i), &a);
-    tt_cell_get(s->column, s->set->context, tt_rowset_row(s->set, k), &b);
-    if (a.known != b.known) return a.known ? -1 : 1;
-    if (!a.known) return (i > k) - (i < k);
-    if (s->column->type == TT_CELL_NAME) {
-        const size_t n = a.text.n < b.text.n ? a.text.n : b.text.n;
-        order = memcmp(a.text.at, b.text.at, n);
-        if (order == 0) order = (a.text.n > b.text.n) - (a.text.n < b.text.n);
-    } else {
-        order = compare_numbers(s->column->type, &a, &b);
-    }
-    if (s->falling) order = -order;
+    int order = 0;
+    for (size_t by = 0; by < s->n && order == 0; by++)
+        order = compare_cells(s, by, tt_rowset_row(s->set, i), tt_rowset_row(s->set, k));
     return order ? order : (i > k) - (i < k);
 }
 
-static tt_status sort_rows(tt_listing *l, const char *name, tt_error *err)
+/* `name` has n bytes. */
+static tt_status add_sort_key(sorting *s, const char *name, size_t n, tt_error *err)
 {
-    const bool signed_name = *name == '-' || *name == '+';
-    const char *key = name + signed_name;
-    const tt_column *c = tt_schema_find(l->set, key, strlen(key));
-    if (strcmp(name, "key") == 0) return TT_OK;
-    if (c && c->sort) c = tt_schema_find(l->set, c->sort, strlen(c->sort));
-    if (!c || is_nested(c)) return no_such_column("sort", key, strlen(key), err);
-    sorting s = {c, l->set,
-                 c->type != TT_CELL_NAME && c->unit != TT_UNIT_ID && c->unit != TT_UNIT_MOMENT};
-    if (signed_name) s.falling = *name == '-';
+    const char sign = n > 0 && (*name == '-' || *name == '+') ? *name : 0;
+    const char *key = sign ? name + 1 : name;
+    const size_t length = sign ? n - 1 : n;
+    const tt_column *c = tt_schema_find(s->set, key, length);
+    if (c && c->sort) c = tt_schema_find(s->set, c->sort, strlen(c->sort));
+    if (!c || tt_column_nested(c)) return no_such_column("sort", key, length, err);
+    if (s->n == SORT_KEYS_MAX)
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "sort: more than %u columns",
+                            SORT_KEYS_MAX);
+    s->by[s->n].column = c;
+    s->by[s->n++].falling =
+        sign ? sign == '-'
+             : c->type != TT_CELL_NAME && c->unit != TT_UNIT_ID && c->unit != TT_UNIT_MOMENT;
+    return TT_OK;
+}
+
+static tt_status sort_rows(tt_listing *l, const char *names, tt_error *err)
+{
+    sorting s = {.set = l->set};
+    if (strcmp(names, "key") == 0) return TT_OK;
+    for (const char *at = names;; at++) {
+        const size_t n = strcspn(at, ",");
+        const tt_status status = add_sort_key(&s, at, n, err);
+        if (status != TT_OK) return status;
+        at += n;
+        if (!*at) break;
+    }
     qsort_r(l->order, l->n_all, sizeof *l->order, compare_rows, &s);
     return TT_OK;
 }

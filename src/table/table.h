@@ -59,14 +59,23 @@ enum {
     TT_SHOW_TEXT = 8,    /* in text only */
     TT_SHOW_LEFT = 16,   /* a number that is the row's name: on the left in text */
     TT_SHOW_CUT = 32,    /* a text that may be cut in text */
+    TT_SHOW_DASH = 256,  /* what is not known is a dash in text: it applies, and was not observed */
     TT_SHOW_KNOWN = 128, /* in text left out when no row that is listed has it */
     TT_SHOW_KEY = 64     /* with CUT: tells rows apart; is cut last, and in the middle */
 };
 
+/* How a number is to be taken; people see the sign before it. */
+typedef enum tt_certainty {
+    TT_EXACT,
+    TT_AT_MOST,  /* "<= " */
+    TT_AT_LEAST, /* ">= " */
+    TT_ABOUT     /* "~" */
+} tt_certainty;
+
 /* The value of a column in a row. */
 typedef struct tt_cell {
-    bool known;   /* false: was not observed, or does not apply; null */
-    bool at_most; /* the number is an upper bound */
+    bool known; /* false: was not observed, or does not apply; null */
+    tt_certainty bound;
     union {
         bool boolean;
         uint64_t u64; /* U8 to U64 */
@@ -91,16 +100,18 @@ struct tt_column {
     tt_cell_type type;
     tt_cell_unit unit;
     bool nullable;   /* not every row has it */
-    uint8_t show;    /* TT_SHOW_... */
+    uint16_t show;   /* TT_SHOW_... */
     uint8_t kinds;   /* bits of the kinds of rowset that have it; 0: all */
     uint16_t offset; /* of the member that it shows (TT_MEMBER), unless there is `get` */
-    bool (*known)(const void *context, const void *row); /* NULL: always; for members */
-    bool (*at_most)(const void *context, const void *row);
+    bool (*known)(const void *context, const void *row);         /* NULL: always; for members */
+    tt_certainty (*bound)(const void *context, const void *row); /* NULL: exact */
     /* Sets the value; the cell is not known and its type zero at first. */
     void (*get)(const void *context, const void *row, tt_cell *cell);
     /* Writes what text shows, where that is not the value in its unit. */
     void (*text)(const void *context, const void *row, char *out, size_t room);
-    const char *sort;       /* key of the column that sorts instead of it; NULL: itself */
+    const char *sort; /* key of the column that sorts instead of it; NULL: itself */
+    void (*json)(tt_json *j, const void *context,
+                 const void *row); /* its value in JSON, where `get` has a text for the others */
     const tt_schema *inner; /* OBJECT and ROWS: what is inside: the member at `offset`, or ... */
     void (*rows)(const void *context, const void *row, tt_rowset *out); /* ... `n` 0: null, or [] */
 };
@@ -153,6 +164,9 @@ struct tt_rowset {
 
 const void *tt_rowset_row(const tt_rowset *set, size_t i);
 bool tt_rowset_has(const tt_rowset *set, const tt_column *column);
+
+/* Whether it is in JSON only. */
+bool tt_column_nested(const tt_column *column);
 
 void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell);
 /* For `get`: sets a text. */
@@ -207,6 +221,9 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
 /* A row's members, without the braces; columns that are in text only are left out. What is nested
  * is given the same context. */
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
+/* The members of a sum of all rows, without the columns that name a row (TT_SHOW_KEY), or that only
+ * some kinds of rows have and this one has not. */
+void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total);
 /* A key and its value. */
 void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row);
 /* The members of the columns that are listed. */

@@ -136,7 +136,7 @@ static void look_at_faults(const tt_model *m)
         tt_faults *f = tt_faults_new(m, by, &any);
         if (!f) abort();
         if (tt_faults_sum(f, NULL, NULL, &err) == TT_OK) {
-            const tt_faults_row *rows = tt_faults_rows(f, TT_FAULTS_SORT_READ, &n);
+            const tt_faults_row *rows = tt_faults_rows(f, &n);
             for (size_t i = 0; i < n; i++)
                 minor += rows[i].counts.minor;
             if (minor > tt_faults_total(f)->counts.minor) abort();

@@ -84,13 +84,13 @@ static void every_dimension_sums_to_the_same(void **state)
         size_t n;
         uint64_t minor = 0, major = 0, read = 0, cpu = 0;
         tt_faults *f = sum_up(m, by, (tt_filter){0});
-        const tt_faults_row *rows = tt_faults_rows(f, TT_FAULTS_SORT_READ, &n);
+        const tt_faults_row *rows = tt_faults_rows(f, &n);
         for (size_t i = 0; i < n; i++) {
             minor += rows[i].counts.minor;
             major += rows[i].counts.major;
             read += rows[i].counts.read_bytes;
             cpu += rows[i].counts.cpu_ns;
-            assert_true(i == 0 || rows[i].counts.read_bytes <= rows[i - 1].counts.read_bytes);
+            assert_true(i == 0 || rows[i - 1].number <= rows[i].number);
         }
         assert_counts(&tt_faults_total(f)->counts, &all);
         assert_true(minor == all.minor && major == all.major && read == all.read_bytes &&
@@ -111,7 +111,7 @@ static void rows_of_threads_and_tokens(void **state)
     (void)state;
     tt_model *m = open_memory_plan(&p, &b);
     tt_faults *f = sum_up(m, TT_FAULTS_BY_THREAD, (tt_filter){0});
-    const tt_faults_row *rows = tt_faults_rows(f, TT_FAULTS_SORT_KEY, &n);
+    const tt_faults_row *rows = tt_faults_rows(f, &n);
     assert_int_equal(n, p.lanes);
     for (size_t i = 0; i < n; i++) {
         const tt_fault_counts c = slow_counts(m, (int64_t)i, -1);
@@ -120,7 +120,7 @@ static void rows_of_threads_and_tokens(void **state)
     }
     tt_faults_free(f);
     f = sum_up(m, TT_FAULTS_BY_TOKEN, (tt_filter){0});
-    rows = tt_faults_rows(f, TT_FAULTS_SORT_KEY, &n);
+    rows = tt_faults_rows(f, &n);
     assert_int_equal(n, m->n_batches);
     for (size_t i = 0; i < n; i++) {
         const tt_fault_counts c = slow_counts(m, -1, (int64_t)i);
@@ -169,7 +169,7 @@ static void each_used_byte_counts_once(void **state)
     for (uint64_t i = 0; i < size; i++)
         expected += u.bytes[i] & 1u, mapped += u.bytes[i] / 2;
     tt_faults *f = sum_up(m, TT_FAULTS_BY_TENSOR, (tt_filter){0});
-    const tt_faults_row *rows = tt_faults_rows(f, TT_FAULTS_SORT_KEY, &n);
+    const tt_faults_row *rows = tt_faults_rows(f, &n);
     uint64_t last = 0;
     for (size_t i = 0; i < n; i++) {
         by_tensor += rows[i].used_bytes;

@@ -26,10 +26,10 @@ static bool has_layer(const void *context, const void *r)
     return ((const row *)r)->layer >= 0;
 }
 
-static bool is_bound(const void *context, const void *r)
+static tt_certainty is_bound(const void *context, const void *r)
 {
     (void)context;
-    return ((const row *)r)->bound;
+    return ((const row *)r)->bound ? TT_AT_MOST : TT_EXACT;
 }
 
 /* The context is a number that all rows are multiplied by. */
@@ -58,7 +58,7 @@ static const tt_column columns[] = {
     TT_COLUMN("name", "NAME", NONE, "of it", .show = TT_SHOW_CUT | TT_SHOW_KEY,
               TT_MEMBER(row, name)),
     TT_COLUMN("layer_id", "LAYER", ID, "where", .known = has_layer, TT_MEMBER(row, layer)),
-    TT_COLUMN("size_bytes", "SIZE", BYTES, "of it", .at_most = is_bound, TT_MEMBER(row, size)),
+    TT_COLUMN("size_bytes", "SIZE", BYTES, "of it", .bound = is_bound, TT_MEMBER(row, size)),
     TT_COLUMN("scaled_bytes", "SCALED SIZE", BYTES, "more of it", .type = TT_CELL_U64,
               .kinds = SOME, .get = get_scaled),
     TT_COLUMN("time_ns", NULL, NS, "it took", TT_MEMBER(row, time)),
@@ -114,6 +114,10 @@ static void rows_are_sorted(void **state)
                              "ba"); /* not known: last ... */
     expect_order("-layer-id", "b\x1b"
                               "a"); /* ... either way */
+    expect_order("size,-name", "b\x1b"
+                               "a");
+    expect_order("-size,name", "\x1b"
+                               "ba");
     expect_order("time_ns", "b\x1b"
                             "a");
 }

@@ -155,7 +155,7 @@ static void add_counts(tt_diff_fault_row *row, const tt_fault_counts *c, bool is
 static void add_fault_rows(tt_diff_around *x, tt_faults *f, size_t room, bool is_b)
 {
     size_t n;
-    const tt_faults_row *rows = tt_faults_rows(f, TT_FAULTS_SORT_KEY, &n);
+    const tt_faults_row *rows = tt_faults_rows(f, &n);
     add_counts(&x->faults[0], &tt_faults_total(f)->counts, is_b);
     for (size_t i = 0; i < n; i++) {
         size_t at = 1;
@@ -181,8 +181,8 @@ static tt_status compare_faults(tt_diff *d, const tt_model *a, const tt_model *b
     tt_status status = sum_faults(a, &f, err);
     if (status == TT_OK) status = sum_faults(b, &g, err);
     if (status == TT_OK) {
-        (void)tt_faults_rows(f, TT_FAULTS_SORT_KEY, &n_f);
-        (void)tt_faults_rows(g, TT_FAULTS_SORT_KEY, &n_g);
+        (void)tt_faults_rows(f, &n_f);
+        (void)tt_faults_rows(g, &n_g);
         x->faults = calloc(n_f + n_g + 1, sizeof *x->faults);
         if (!x->faults) status = no_memory(err);
     }

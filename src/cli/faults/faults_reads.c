@@ -64,7 +64,7 @@ static bool visit(void *context, const tt_fault_op *op)
 {
     printer *p = context;
     if (!op->passes || !tt_fault_op_read(op)) return true;
-    if (p->o->limit && p->rows == p->o->limit) {
+    if (p->o->list.limit && p->rows == p->o->list.limit) {
         p->more = true;
         return false;
     }

@@ -1,5 +1,6 @@
 /* `tensortrace faults` as tables */
 #include "cli/faults/faults_view.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -11,166 +12,15 @@
 #include <sys/sysmacros.h>
 
 #define NOT_OBSERVED "-"
-#define RANGES_SHOWN 3u
-/* Below these widths the columns that say least are left out. */
 
-/* --- rows --- */
-
-enum column {
-    KEY,
-    PHASE,
-    ORIGIN,
-    OPS,
-    MINOR,
-    MAJOR,
-    READ,
-    USED,
-    AMPLIFICATION,
-    RATE,
-    TIME,
-    BLOCKED,
-    FIRST,
-    TOKENS,
-    COLUMNS
-};
-
-static const struct {
-    const char *title;
-    int flags;
-} columns[COLUMNS] = {
-    [KEY] = {NULL, TT_COLUMN_SHRINK | TT_COLUMN_KEY},
-    [PHASE] = {"PHASE", TT_COLUMN_WIDEST},
-    [ORIGIN] = {"ORIGIN", TT_COLUMN_WIDE},
-    [OPS] = {"OPS", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
-    [MINOR] = {"MINOR", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
-    [MAJOR] = {"MAJOR", TT_COLUMN_RIGHT},
-    [READ] = {"READ", TT_COLUMN_RIGHT},
-    [USED] = {"USED", TT_COLUMN_RIGHT},
-    [AMPLIFICATION] = {"TIMES READ", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
-    [RATE] = {"RATE", TT_COLUMN_RIGHT},
-    [TIME] = {"TIME", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
-    [BLOCKED] = {"BLOCKED", TT_COLUMN_RIGHT},
-    [FIRST] = {"FIRST ms", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
-    [TOKENS] = {"BATCHES", TT_COLUMN_SHRINK},
-};
-
-static bool is_shown(const tt_faults_view *v, enum column c)
+static bool print_rows(const tt_faults_view *v)
 {
-    const tt_faults_by by = v->by->by;
-    switch (c) {
-    case PHASE:
-        return by == TT_FAULTS_BY_TOKEN;
-    case ORIGIN:
-        return by == TT_FAULTS_BY_TENSOR;
-    case USED:
-    case AMPLIFICATION:
-        return by != TT_FAULTS_BY_THREAD;
-    case TOKENS:
-        return by != TT_FAULTS_BY_TOKEN;
-    default:
-        return true;
-    }
-}
-
-/* "0..3, 7, 9, ..." */
-static void ranges_text(const tt_ranges *r, char *out, size_t room)
-{
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < r->n && used + 1 < room; i++) {
-        const uint64_t last = r->list[i].end - 1;
-        int n;
-        if (i == RANGES_SHOWN)
-            n = snprintf(out + used, room - used, ", ... %" PRIu64, r->list[r->n - 1].end - 1);
-        else if (last == r->list[i].begin)
-            n = snprintf(out + used, room - used, "%s%" PRIu64, i ? ", " : "", last);
-        else
-            n = snprintf(out + used, room - used, "%s%" PRIu64 "..%" PRIu64, i ? ", " : "",
-                         r->list[i].begin, last);
-        if (n < 0 || i == RANGES_SHOWN) return;
-        used += (size_t)n;
-    }
-}
-
-static void count_text(char out[TT_UNITS_TEXT], bool known, uint64_t n)
-{
-    if (known)
-        tt_units_count(out, n);
-    else
-        (void)snprintf(out, TT_UNITS_TEXT, NOT_OBSERVED);
-}
-
-/* Bytes with a sign before them that says how they are to be taken, or not observed. */
-static void bytes_text(char out[TT_UNITS_TEXT + 4], const char *sign, bool known, uint64_t bytes)
-{
-    char size[TT_UNITS_TEXT];
-    (void)snprintf(out, TT_UNITS_TEXT + 4, "%s%s", known ? sign : "",
-                   known ? tt_units_bytes(size, bytes) : NOT_OBSERVED);
-}
-
-static void table_row(tt_table *t, const tt_faults_view *v, const tt_faults_row *r)
-{
-    char text[COLUMNS][TT_UNITS_TEXT + 4] = {{0}}, name[256], tokens[96];
-    char speed[TT_UNITS_TEXT];
-    const tt_fault_counts *c = &r->counts;
-    const double more = tt_faults_amplification(r), rate = tt_faults_rate(r);
-    const bool counted = c->observed > 0;
-    const char *cells[COLUMNS], *sign = "";
-    size_t n = 0;
-    if (r->shared) sign = "~";
-    if (c->observed_reads < c->observed) sign = ">= ";
-    if (r->number >= 0 && v->by->by == TT_FAULTS_BY_TOKEN)
-        (void)snprintf(
-            text[PHASE], sizeof text[PHASE], "%s",
-            tt_phase_name(v->m->batches[tt_model_batch(v->m, (uint32_t)r->number + 1)].phase));
-    if (r->weight != TT_NONE)
-        (void)snprintf(text[ORIGIN], sizeof text[ORIGIN], "%s", tt_origin_name(r->origin));
-    tt_units_count(text[OPS], r->count);
-    count_text(text[MINOR], counted, c->minor);
-    count_text(text[MAJOR], counted, c->major);
-    bytes_text(text[READ], sign, c->observed_reads > 0, c->read_bytes);
-    if (r->mapped_bytes) bytes_text(text[USED], r->at_most ? "<= " : "", true, r->mapped_bytes);
-    if (!isnan(more))
-        (void)snprintf(text[AMPLIFICATION], sizeof text[AMPLIFICATION], "%s%.*f",
-                       c->observed_reads < c->observed ? ">= " : "", more < 100 ? 2 : 0, more);
-    if (!isnan(rate))
-        (void)snprintf(text[RATE], sizeof text[RATE], "%s%s",
-                       c->observed_reads < c->observed ? ">= " : "", tt_units_rate(speed, rate));
-    if (counted) tt_units_ns(text[TIME], r->time_ns);
-    if (r->busy_ns > 0) tt_units_ns(text[BLOCKED], tt_faults_blocked_ns(r));
-    if (r->first_known) (void)snprintf(text[FIRST], sizeof text[FIRST], "%.3f", r->first_ns / 1e6);
-    ranges_text(&r->tokens, tokens, sizeof tokens);
-    for (int i = 0; i < COLUMNS; i++) {
-        if (!is_shown(v, (enum column)i)) continue;
-        cells[n++] = i == KEY      ? tt_trace_text(name, sizeof name, r->key)
-                     : i == TOKENS ? tokens
-                                   : text[i];
-    }
-    tt_table_row(t, cells);
-}
-
-static bool print_rows(tt_faults_view *v)
-{
-    size_t n;
     bool shared = false;
-    const uint64_t limit = v->limit;
-    const tt_faults_row *rows = tt_faults_rows(v->sums, v->sort, &n);
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    for (int i = 0; i < COLUMNS; i++)
-        if (is_shown(v, (enum column)i))
-            tt_table_column(t, i == KEY ? v->by->title : columns[i].title, columns[i].flags);
-    for (size_t i = 0; i < n && (!limit || i < limit); i++) {
-        table_row(t, v, &rows[i]);
-        shared |= rows[i].shared;
-    }
-    table_row(t, v, tt_faults_total(v->sums));
-    if (!tt_table_print(t)) return false;
+    if (!tt_list_print(v->rows, tt_faults_total(v->sums))) return false;
+    for (size_t i = 0; i < v->rows->n; i++)
+        shared |= ((const tt_faults_row *)tt_listing_row(v->rows, i))->shared;
     if (shared)
         (void)puts("~ an op that read several weights: shared among them by the bytes it read");
-    if (limit && n > limit)
-        tt_report_note("%zu more row%s; --limit 0 shows all", n - (size_t)limit,
-                       n - (size_t)limit == 1 ? "" : "s");
     if (tt_faults_stray(v->sums))
         tt_report_note("%" PRIu64 " counters of ops that are not in the trace left out",
                        tt_faults_stray(v->sums));
@@ -382,7 +232,7 @@ static bool print_samples(const tt_faults_view *v)
                         i == 1   ? TT_COLUMN_LEFT
                         : i == 3 ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK
                                  : TT_COLUMN_RIGHT);
-    for (size_t i = 0; i < v->n_samples && (!v->limit || i < v->limit); i++) {
+    for (size_t i = 0; i < v->n_samples && (!v->wish.limit || i < v->wish.limit); i++) {
         const tt_residency_sample *s = &v->samples[i];
         char token[16] = "-", begun[TT_UNITS_TEXT], name[256], share[16] = "";
         char here[TT_UNITS_TEXT], came[TT_UNITS_TEXT] = "", went[TT_UNITS_TEXT] = "";
@@ -401,7 +251,7 @@ static bool print_samples(const tt_faults_view *v)
                             here, share, came, went});
     }
     bool ok = tt_table_print(t);
-    note_more(v->limit, v->n_samples);
+    note_more(v->wish.limit, v->n_samples);
     return ok;
 }
 
@@ -445,11 +295,11 @@ static bool print_weights(const tt_faults_view *v)
     for (uint32_t i = 0; i < m->n_weights; i++)
         if (v->weights[i].samples && tt_faults_passes_weight(v, &m->weights[i])) order[n++] = i;
     if (n) qsort_r(order, n, sizeof *order, by_went, v->weights);
-    for (uint32_t i = 0; i < n && (!v->limit || i < v->limit); i++)
+    for (uint32_t i = 0; i < n && (!v->wish.limit || i < v->wish.limit); i++)
         weight_row(t, &m->weights[order[i]], &v->weights[order[i]]);
     free(order);
     bool ok = tt_table_print(t);
-    note_more(v->limit, n);
+    note_more(v->wish.limit, n);
     return ok;
 }
 

@@ -4,6 +4,7 @@
 
 #include "answer/faults.h"
 #include "cli/input.h"
+#include "cli/list.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,12 +12,9 @@
 typedef struct tt_faults_options {
     tt_input input;
     tt_filter filter;
+    tt_list_options list;
     const tt_faults_dimension *by;
     bool by_given;
-    tt_faults_sort sort;
-    bool sorted;
-    bool limited;
-    uint64_t limit; /* 0: none */
     bool residency; /* the pages instead of the faults */
     bool reads;     /* op by op */
 } tt_faults_options;

@@ -1,0 +1,447 @@
+/* What the rows of faults are made of, for every output. */
+#include "analyze/faults.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+#include <sys/types.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define BY(dimension) (uint8_t)(1u << TT_FAULTS_BY_##dimension)
+#define NOT_BY(dimension) (uint8_t) ~(1u << TT_FAULTS_BY_##dimension)
+#define RANGES_SHOWN 3u
+
+const tt_faults_dimension tt_faults_dimensions[TT_FAULTS_DIMENSIONS] = {
+    {"tensor", TT_FAULTS_BY_TENSOR, "read_bytes,major_faults,minor_faults"},
+    {"token", TT_FAULTS_BY_TOKEN, "key"},
+    {"layer", TT_FAULTS_BY_LAYER, "key"},
+    {"op", TT_FAULTS_BY_OP, "read_bytes,major_faults,minor_faults"},
+    {"thread", TT_FAULTS_BY_THREAD, "key"},
+};
+
+static const tt_faults_row *of(const void *row)
+{
+    return row;
+}
+
+static const tt_weight *weight_of(const void *context, const void *row)
+{
+    const tt_faults_context *x = context;
+    return of(row)->weight == TT_NONE ? NULL : &x->m->weights[of(row)->weight];
+}
+
+/* --- counts, of a row and of all ops --- */
+
+static bool was_counted(const void *context, const void *counts)
+{
+    (void)context;
+    return ((const tt_fault_counts *)counts)->observed > 0;
+}
+
+static bool reads_counted(const void *context, const void *counts)
+{
+    (void)context;
+    return ((const tt_fault_counts *)counts)->observed_reads > 0;
+}
+
+static void get_read_at_least(const void *context, const void *counts, tt_cell *cell)
+{
+    (void)context;
+    const tt_fault_counts *c = counts;
+    cell->boolean = c->observed_reads && c->observed_reads < c->observed;
+    cell->known = true;
+}
+
+static const tt_column counts_columns[] = {
+    TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",
+              TT_MEMBER(tt_fault_counts, observed)),
+    TT_COLUMN("minor_faults", NULL, COUNT, "faults without a device", .nullable = true,
+              .known = was_counted, TT_MEMBER(tt_fault_counts, minor)),
+    TT_COLUMN("major_faults", NULL, COUNT, "faults that waited for a device", .nullable = true,
+              .known = was_counted, TT_MEMBER(tt_fault_counts, major)),
+    TT_COLUMN("read_bytes", NULL, BYTES, "that the kernel asked devices for", .nullable = true,
+              .known = reads_counted, TT_MEMBER(tt_fault_counts, read_bytes)),
+    TT_COLUMN("read_bytes_at_least", NULL, NONE, "the reads of some threads were not observed",
+              .type = TT_CELL_BOOL, .get = get_read_at_least),
+    TT_COLUMN("cpu_ns", NULL, NS, "on a processor", .nullable = true, .known = was_counted,
+              TT_MEMBER(tt_fault_counts, cpu_ns)),
+};
+
+const tt_schema tt_fault_counts_schema = {"counts", "what the kernel counted in ops",
+                                          counts_columns, COUNT(counts_columns)};
+
+/* --- rows --- */
+
+static bool row_counted(const void *context, const void *row)
+{
+    return was_counted(context, &of(row)->counts);
+}
+
+static bool reads_known(const void *context, const void *row)
+{
+    return reads_counted(context, &of(row)->counts);
+}
+
+static bool has_number(const void *context, const void *row)
+{
+    (void)context;
+    return of(row)->number >= 0;
+}
+
+static bool has_weight(const void *context, const void *row)
+{
+    return weight_of(context, row) != NULL;
+}
+
+static bool was_busy(const void *context, const void *row)
+{
+    (void)context;
+    return of(row)->busy_ns > 0;
+}
+
+static bool has_first(const void *context, const void *row)
+{
+    (void)context;
+    return of(row)->first_known;
+}
+
+/* A thread reads no weights by itself: only the sum of all ops has them. */
+static bool has_weights(const void *context, const void *row)
+{
+    const tt_faults_context *x = context;
+    return x->by != TT_FAULTS_BY_THREAD || row == x->total;
+}
+
+static tt_certainty read_bound(const void *context, const void *row)
+{
+    (void)context;
+    const tt_fault_counts *c = &of(row)->counts;
+    return c->observed_reads < c->observed ? TT_AT_LEAST : of(row)->shared ? TT_ABOUT : TT_EXACT;
+}
+
+static tt_certainty ratio_bound(const void *context, const void *row)
+{
+    return read_bound(context, row) == TT_AT_LEAST ? TT_AT_LEAST : TT_EXACT;
+}
+
+static tt_certainty used_bound(const void *context, const void *row)
+{
+    (void)context;
+    return of(row)->at_most ? TT_AT_MOST : TT_EXACT;
+}
+
+static void show_key(const void *context, const void *row, char *out, size_t room)
+{
+    (void)context;
+    tt_cell_text_copy(out, room, of(row)->key);
+}
+
+static void get_phase(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_model *m = ((const tt_faults_context *)context)->m;
+    if (of(row)->number < 0) return;
+    tt_cell_text(cell,
+                 tt_phase_name(m->batches[tt_model_batch(m, (uint32_t)of(row)->number + 1)].phase));
+}
+
+static void get_tokens(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_model *m = ((const tt_faults_context *)context)->m;
+    cell->known = of(row)->number >= 0;
+    if (cell->known)
+        cell->u64 = m->batches[tt_model_batch(m, (uint32_t)of(row)->number + 1)].n_tokens;
+}
+
+static void get_model(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_weight *w = weight_of(context, row);
+    if (w) tt_cell_text(cell, ((const tt_faults_context *)context)->m->files[w->file].path);
+}
+
+static void get_offset(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_weight *w = weight_of(context, row);
+    cell->known = w != NULL;
+    if (w) cell->u64 = w->offset_bytes;
+}
+
+static void get_size(const void *context, const void *row, tt_cell *cell)
+{
+    const tt_weight *w = weight_of(context, row);
+    cell->known = w != NULL;
+    if (w) cell->u64 = w->size_bytes;
+}
+
+static void get_origin(const void *context, const void *row, tt_cell *cell)
+{
+    if (weight_of(context, row)) tt_cell_text(cell, tt_origin_name(of(row)->origin));
+}
+
+static void get_row_at_least(const void *context, const void *row, tt_cell *cell)
+{
+    get_read_at_least(context, &of(row)->counts, cell);
+}
+
+static bool uses_mapped(const void *context, const void *row)
+{
+    return has_weights(context, row) && of(row)->mapped_bytes > 0;
+}
+
+static void show_used(const void *context, const void *row, char *out, size_t room)
+{
+    static const tt_column plain =
+        TT_COLUMN("used", NULL, BYTES, "", .known = uses_mapped, .bound = used_bound,
+                  TT_MEMBER(tt_faults_row, mapped_bytes));
+    tt_cell_show(&plain, context, row, out, room);
+}
+
+static void get_amplification(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    cell->f64 = tt_faults_amplification(row);
+    cell->known = true;
+}
+
+static void show_amplification(const void *context, const void *row, char *out, size_t room)
+{
+    const double more = tt_faults_amplification(row);
+    if (isfinite(more))
+        (void)snprintf(out, room, "%s%.*f", ratio_bound(context, row) == TT_AT_LEAST ? ">= " : "",
+                       more < 100 ? 2 : 0, more);
+}
+
+static void get_rate(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    const double rate = tt_faults_rate(row);
+    cell->known = isfinite(rate);
+    if (cell->known) cell->f64 = rate;
+}
+
+static void get_blocked(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    cell->f64 = tt_faults_blocked_ns(row);
+    cell->known = of(row)->busy_ns > 0;
+}
+
+static void show_first(const void *context, const void *row, char *out, size_t room)
+{
+    (void)context;
+    if (of(row)->first_known) (void)snprintf(out, room, "%.3f", of(row)->first_ns / 1e6);
+}
+
+/* "0..3, 7, 9, ... 12" */
+static void get_ranges(const void *context, const void *row, tt_cell *cell)
+{
+    (void)context;
+    const tt_ranges *r = &of(row)->tokens;
+    size_t used = 0;
+    cell->room[0] = '\0';
+    for (size_t i = 0; i < r->n && i <= RANGES_SHOWN; i++) {
+        const uint64_t first = r->list[i].begin, last = r->list[i].end - 1;
+        char *out = cell->room + used;
+        const size_t room = sizeof cell->room - used;
+        if (i == RANGES_SHOWN)
+            (void)snprintf(out, room, ", ... %" PRIu64, r->list[r->n - 1].end - 1);
+        else
+            used += (size_t)snprintf(out, room,
+                                     first == last ? "%s%" PRIu64 : "%s%" PRIu64 "..%" PRIu64,
+                                     i ? ", " : "", first, last);
+    }
+    tt_cell_text(cell, cell->room);
+}
+
+static void put_ranges(tt_json *j, const void *context, const void *row)
+{
+    (void)context;
+    const tt_ranges *r = &of(row)->tokens;
+    tt_json_array(j);
+    for (size_t i = 0; i < r->n; i++) {
+        tt_json_array(j);
+        tt_json_u64(j, r->list[i].begin);
+        tt_json_u64(j, r->list[i].end - 1);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+/* --- what the kernel counted for the process --- */
+
+static bool has_faults(const void *context, const void *sum)
+{
+    (void)context;
+    return ((const tt_kernel_sum *)sum)->has_faults;
+}
+
+static bool has_io(const void *context, const void *sum)
+{
+    (void)context;
+    return ((const tt_kernel_sum *)sum)->has_io;
+}
+
+static void get_device(const void *context, const void *device, tt_cell *cell)
+{
+    (void)context;
+    const dev_t d = (dev_t)((const tt_kernel_device *)device)->device;
+    tt_cell_format(cell, "%u:%u", major(d), minor(d));
+}
+
+static const tt_column device_columns[] = {
+    TT_COLUMN("device", NULL, NONE, "major:minor", .type = TT_CELL_NAME, .get = get_device),
+    TT_COLUMN("read_bytes", NULL, BYTES, "by all its users",
+              TT_MEMBER(tt_kernel_device, read_bytes)),
+    TT_COLUMN("reads", NULL, COUNT, "requests", TT_MEMBER(tt_kernel_device, reads)),
+};
+
+static const tt_schema device_schema = {"devices", "a device of the model files", device_columns,
+                                        COUNT(device_columns)};
+
+static void devices(const void *context, const void *sum, tt_rowset *out)
+{
+    (void)context;
+    const tt_kernel_sum *k = sum;
+    out->rows = k->devices;
+    out->row_bytes = sizeof *k->devices;
+    out->n = k->n_devices;
+}
+
+static const tt_column kernel_columns[] = {
+    TT_COLUMN("minor_faults", NULL, COUNT, "without a device", .nullable = true,
+              .known = has_faults, TT_MEMBER(tt_kernel_sum, minor)),
+    TT_COLUMN("major_faults", NULL, COUNT, "that waited for a device", .nullable = true,
+              .known = has_faults, TT_MEMBER(tt_kernel_sum, major)),
+    TT_COLUMN("read_bytes", NULL, BYTES, "from devices", .nullable = true, .known = has_io,
+              TT_MEMBER(tt_kernel_sum, read_bytes)),
+    TT_COLUMN("read_call_bytes", NULL, BYTES, "by read() and the like", .nullable = true,
+              .known = has_io, TT_MEMBER(tt_kernel_sum, rchar_bytes)),
+    TT_COLUMN("user_ns", NULL, NS, "in the program", .nullable = true, .known = has_faults,
+              TT_MEMBER(tt_kernel_sum, user_ns)),
+    TT_COLUMN("system_ns", NULL, NS, "in the kernel", .nullable = true, .known = has_faults,
+              TT_MEMBER(tt_kernel_sum, system_ns)),
+    TT_COLUMN("devices", NULL, NONE, "of the model files", .type = TT_CELL_ROWS,
+              .inner = &device_schema, .rows = devices),
+};
+
+const tt_schema tt_kernel_schema = {"process", "what the kernel counted for the process",
+                                    kernel_columns, COUNT(kernel_columns)};
+
+static void process(const void *context, const void *row, tt_rowset *out)
+{
+    const tt_faults_context *x = context;
+    out->n = 0;
+    if (!x->process || of(row)->number < 0) return;
+    tt_kernel_batch(x->kernel, tt_model_batch(x->m, (uint32_t)of(row)->number + 1), x->process);
+    out->rows = x->process;
+    out->n = x->process->windows > 0;
+}
+
+/* --- the table --- */
+
+#define NAME .show = TT_SHOW_CUT | TT_SHOW_KEY
+#define NUMBER .show = TT_SHOW_LEFT | TT_SHOW_CUT | TT_SHOW_KEY
+#define ROW_COUNT(key_, title_, show_, about_, member_)                                            \
+    TT_COLUMN(key_, title_, COUNT, about_, .nullable = true, .show = (show_) | TT_SHOW_DASH,       \
+              .known = row_counted, TT_MEMBER(tt_faults_row, member_))
+
+static const tt_column columns[] = {
+    TT_COLUMN("tensor", "TENSOR", NONE, "the weight; null: ops without one", .nullable = true, NAME,
+              .kinds = BY(TENSOR), .known = has_weight, TT_MEMBER(tt_faults_row, key),
+              .text = show_key),
+    TT_COLUMN("op", "OP", NONE, "the kind of op", NAME, .kinds = BY(OP),
+              TT_MEMBER(tt_faults_row, key)),
+    TT_COLUMN("token_id", "BATCH", ID, "the batch; null: outside any", .nullable = true, NUMBER,
+              .kinds = BY(TOKEN), .known = has_number, TT_MEMBER(tt_faults_row, number),
+              .text = show_key),
+    TT_COLUMN("layer_id", "LAYER", ID, "the layer; null: ops of no layer", .nullable = true, NUMBER,
+              .kinds = BY(LAYER), .known = has_number, TT_MEMBER(tt_faults_row, number),
+              .text = show_key),
+    TT_COLUMN("thread_id", "THREAD", ID, "number of the thread in the computation", NUMBER,
+              .kinds = BY(THREAD), .known = has_number, TT_MEMBER(tt_faults_row, number),
+              .text = show_key),
+    TT_COLUMN("phase", "PHASE", NONE, "what the batch was for", .type = TT_CELL_NAME,
+              .nullable = true, .show = TT_SHOW_WIDEST, .kinds = BY(TOKEN), .get = get_phase),
+    TT_COLUMN("tokens", NULL, COUNT, "in the batch", .type = TT_CELL_U32, .nullable = true,
+              .kinds = BY(TOKEN), .get = get_tokens),
+    TT_COLUMN("model", NULL, NONE, "path of the weight's file", .type = TT_CELL_NAME,
+              .nullable = true, .kinds = BY(TENSOR), .get = get_model),
+    TT_COLUMN("file_offset_bytes", NULL, BYTES, "where the weight begins in it",
+              .type = TT_CELL_U64, .nullable = true, .kinds = BY(TENSOR), .get = get_offset),
+    TT_COLUMN("size_bytes", NULL, BYTES, "of the weight", .type = TT_CELL_U64, .nullable = true,
+              .kinds = BY(TENSOR), .get = get_size),
+    TT_COLUMN("origin", "ORIGIN", NONE, "where the ops read it: disk, buffer, ...",
+              .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_WIDE, .kinds = BY(TENSOR),
+              .get = get_origin),
+    TT_COLUMN("count", "OPS", COUNT, "executed ops; by thread: those counted on it",
+              .show = TT_SHOW_WIDEST, TT_MEMBER(tt_faults_row, count)),
+    TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",
+              TT_MEMBER(tt_faults_row, counts.observed)),
+    ROW_COUNT("minor_faults", "MINOR", TT_SHOW_WIDEST, "page faults without a device",
+              counts.minor),
+    ROW_COUNT("major_faults", "MAJOR", 0, "page faults that waited for a device", counts.major),
+    TT_COLUMN("read_bytes", "READ", BYTES,
+              "that the kernel asked devices for while a thread was in the op", .nullable = true,
+              .show = TT_SHOW_DASH, .known = reads_known, .bound = read_bound,
+              TT_MEMBER(tt_faults_row, counts.read_bytes)),
+    TT_COLUMN("read_bytes_at_least", NULL, NONE, "the reads of some threads were not observed",
+              .type = TT_CELL_BOOL, .get = get_row_at_least),
+    TT_COLUMN("cpu_ns", NULL, NS, "on a processor", .nullable = true, .known = row_counted,
+              TT_MEMBER(tt_faults_row, counts.cpu_ns)),
+    TT_COLUMN("shared", NULL, NONE, "counts of ops with several weights were shared among them",
+              .kinds = BY(TENSOR), TT_MEMBER(tt_faults_row, shared)),
+    TT_COLUMN("accessed_bytes", NULL, BYTES, "of weights, each time an op read them",
+              .nullable = true, .known = has_weights, .bound = used_bound,
+              TT_MEMBER(tt_faults_row, accessed_bytes)),
+    TT_COLUMN("used_bytes", NULL, BYTES, "of these, each byte of a file once", .nullable = true,
+              .known = has_weights, .bound = used_bound, TT_MEMBER(tt_faults_row, used_bytes)),
+    TT_COLUMN("used_mapped_bytes", "USED", BYTES, "of used_bytes, those read in a mapped file",
+              .nullable = true, .show = TT_SHOW_KNOWN, .known = has_weights,
+              TT_MEMBER(tt_faults_row, mapped_bytes), .text = show_used),
+    TT_COLUMN("used_bytes_at_most", NULL, NONE, "rows or experts were not observed",
+              .nullable = true, .known = has_weights, TT_MEMBER(tt_faults_row, at_most)),
+    TT_COLUMN("amplification", "TIMES READ", NONE, "read_bytes / used_mapped_bytes",
+              .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_KNOWN,
+              .known = has_weights, .get = get_amplification, .text = show_amplification),
+    TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "read, in the time of the ops that read",
+              .type = TT_CELL_F64, .nullable = true, .bound = ratio_bound, .get = get_rate),
+    TT_COLUMN("reading_count", NULL, COUNT, "ops that had major faults or reads",
+              TT_MEMBER(tt_faults_row, reading_count)),
+    TT_COLUMN("time_ns", "TIME", NS, "of the ops that were counted", .nullable = true,
+              .show = TT_SHOW_WIDEST, .known = row_counted, TT_MEMBER(tt_faults_row, time_ns)),
+    TT_COLUMN("reading_ns", NULL, NS, "of those that had reads", .nullable = true,
+              .known = row_counted, TT_MEMBER(tt_faults_row, reading_ns)),
+    TT_COLUMN("busy_ns", NULL, NS, "of the counted threads in them", .nullable = true,
+              .known = was_busy, TT_MEMBER(tt_faults_row, busy_ns)),
+    TT_COLUMN("blocked_ns", "BLOCKED", NS, "of busy_ns, without a processor", .type = TT_CELL_F64,
+              .nullable = true, .get = get_blocked),
+    TT_COLUMN("first_read_relative_ns", "FIRST ms", MOMENT,
+              "when the first op that read began, from the begin of the first batch",
+              .nullable = true, .show = TT_SHOW_WIDEST, .known = has_first,
+              TT_MEMBER(tt_faults_row, first_ns), .text = show_first),
+    TT_COLUMN("last_read_relative_ns", NULL, MOMENT, "when the last one began", .nullable = true,
+              .known = has_first, TT_MEMBER(tt_faults_row, last_ns)),
+    TT_COLUMN("reading_token_ranges", "BATCHES", NONE,
+              "batches in which something was read; in JSON pairs, first and last",
+              .type = TT_CELL_NAME, .show = TT_SHOW_CUT, .kinds = NOT_BY(TOKEN), .get = get_ranges,
+              .json = put_ranges),
+    TT_COLUMN("reading_token_ranges", NULL, NONE,
+              "batches in which something was read; in JSON pairs, first and last",
+              .type = TT_CELL_NAME, .kinds = BY(TOKEN), .get = get_ranges, .json = put_ranges),
+    TT_COLUMN("process", NULL, NONE, "what the kernel counted for the process in the batch",
+              .type = TT_CELL_OBJECT, .nullable = true, .kinds = BY(TOKEN),
+              .inner = &tt_kernel_schema, .rows = process),
+};
+
+const tt_schema tt_faults_schema = {"faults", "ops, summed up", columns, COUNT(columns)};
+
+tt_rowset tt_faults_rowset(const tt_faults_context *x, tt_faults_by by, const tt_faults_row *rows,
+                           size_t n)
+{
+    return (tt_rowset){.schema = &tt_faults_schema,
+                       .kind = (uint8_t)(1u << by),
+                       .context = x,
+                       .rows = rows,
+                       .row_bytes = sizeof *rows,
+                       .n = n};
+}
