@@ -4,8 +4,8 @@
 #include "base/decimal.h"
 #include "export/compress.h"
 #include "export/csv/rows.h"
-#include "table/csv_text.h"
 #include "export/tables/columns.h"
+#include "table/csv_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -161,12 +161,17 @@ static void what_is_not_utf8_is_replaced(void **state)
 /* --- rows --- */
 
 static const tt_column columns[] = {
-    {"name", TT_CELL_NAME, true, ""}, {"flag", TT_CELL_BOOL, true, ""},
-    {"u8", TT_CELL_U8, true, ""},     {"u16", TT_CELL_U16, true, ""},
-    {"u32", TT_CELL_U32, true, ""},   {"u64", TT_CELL_U64, true, ""},
-    {"i32", TT_CELL_I32, true, ""},   {"i64", TT_CELL_I64, true, ""},
-    {"f32", TT_CELL_F32, true, ""},   {"f64", TT_CELL_F64, true, ""},
-    {"time", TT_CELL_TIME, true, ""},
+    TT_EXPORT_COLUMN("name", TT_CELL_NAME, true, ""),
+    TT_EXPORT_COLUMN("flag", TT_CELL_BOOL, true, ""),
+    TT_EXPORT_COLUMN("u8", TT_CELL_U8, true, ""),
+    TT_EXPORT_COLUMN("u16", TT_CELL_U16, true, ""),
+    TT_EXPORT_COLUMN("u32", TT_CELL_U32, true, ""),
+    TT_EXPORT_COLUMN("u64", TT_CELL_U64, true, ""),
+    TT_EXPORT_COLUMN("i32", TT_CELL_I32, true, ""),
+    TT_EXPORT_COLUMN("i64", TT_CELL_I64, true, ""),
+    TT_EXPORT_COLUMN("f32", TT_CELL_F32, true, ""),
+    TT_EXPORT_COLUMN("f64", TT_CELL_F64, true, ""),
+    TT_EXPORT_COLUMN("time", TT_CELL_TIME, true, ""),
 };
 #define COLUMNS (sizeof columns / sizeof *columns)
 

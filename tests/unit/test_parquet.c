@@ -333,12 +333,12 @@ static void tell_rows(tt_json *j, const tt_rows *rows)
 
 static void make_table(tt_export_table *table, tt_column *columns, char text[][16])
 {
-    columns[0] = (tt_column){"run_id", TT_CELL_NAME, false, ""};
+    columns[0] = (tt_column)TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "");
     for (uint32_t k = 1; k < N_COLUMNS; k++) {
         tt_cell_type type = (tt_cell_type)((k - 1) / 2);
         bool nullable = (k - 1) % 2;
         (void)snprintf(text[k], 16, "%s%s", type_names[type], nullable ? "_null" : "");
-        columns[k] = (tt_column){text[k], type, nullable, ""};
+        columns[k] = (tt_column)TT_EXPORT_COLUMN(text[k], type, nullable, "");
     }
     *table = (tt_export_table){.name = "random", .columns = columns, .n_columns = N_COLUMNS};
 }
@@ -426,7 +426,8 @@ static void test_empty_file(void **unused)
 
 static void test_full_disk(void **unused)
 {
-    tt_column column[] = {{"run_id", TT_CELL_NAME, false, ""}, {"v", TT_CELL_U64, false, ""}};
+    tt_column column[] = {TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, ""),
+                          TT_EXPORT_COLUMN("v", TT_CELL_U64, false, "")};
     tt_export_table table = {.name = "full", .columns = column, .n_columns = 2};
     tt_parquet_file f;
     tt_error err = {.status = TT_OK};

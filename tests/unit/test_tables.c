@@ -28,7 +28,7 @@ static const tt_export_table *table_named(const char *name)
 static uint32_t column_named(const tt_export_table *t, const char *name)
 {
     for (uint32_t i = 0; i < t->n_columns; i++)
-        if (strcmp(t->columns[i].name, name) == 0) return i;
+        if (strcmp(t->columns[i].key, name) == 0) return i;
     fail_msg("no column %s in %s", name, t->name);
     return 0;
 }
@@ -56,14 +56,14 @@ static void there_are_thirteen_with_sound_columns(void **state)
         const tt_export_table *t = list[i];
         assert_string_equal(t->name, names[i]);
         assert_in_range(t->n_columns, 1, TT_COLUMNS_MAX);
-        assert_string_equal(t->columns[0].name, "run_id");
+        assert_string_equal(t->columns[0].key, "run_id");
         assert_int_equal(t->columns[0].type, TT_CELL_NAME);
         for (uint32_t k = 0; k < t->n_columns; k++) {
-            assert_non_null(t->columns[k].name);
-            check_name(t->columns[k].name);
+            assert_non_null(t->columns[k].key);
+            check_name(t->columns[k].key);
             assert_true(strlen(t->columns[k].about) >= 5);
             for (uint32_t other = 0; other < k; other++)
-                assert_string_not_equal(t->columns[k].name, t->columns[other].name);
+                assert_string_not_equal(t->columns[k].key, t->columns[other].key);
         }
     }
 }
@@ -100,7 +100,7 @@ static void docs_say_the_same(void **state)
         at += strlen("\n|---|---|---|---|\n");
         for (uint32_t k = 0; k < list[i]->n_columns; k++) {
             const tt_column *c = &list[i]->columns[k];
-            (void)snprintf(line, sizeof line, "| `%s` | %s | %s | %s |\n", c->name, types[c->type],
+            (void)snprintf(line, sizeof line, "| `%s` | %s | %s | %s |\n", c->key, types[c->type],
                            c->nullable ? "null" : "", c->about);
             if (strncmp(at, line, strlen(line)) != 0)
                 fail_msg("docs/tables.md, %s: expected\n%sbut there is\n%.300s", list[i]->name,

@@ -59,7 +59,7 @@ void tt_csv_header(const tt_export_table *table, tt_bytes *out)
 {
     for (uint32_t i = 0; i < table->n_columns; i++) {
         if (i) tt_bytes_u8(out, ',');
-        tt_csv_put_text(out, table->columns[i].name, strlen(table->columns[i].name));
+        tt_csv_put_text(out, table->columns[i].key, strlen(table->columns[i].key));
     }
     tt_bytes_u8(out, '\n');
 }
@@ -157,6 +157,8 @@ static void put_numbers(field *f, const tt_digits *d, size_t first, size_t n)
     case TT_CELL_TIME:
         EACH_ROW(tt_csv_put_time(p, ((const int64_t *)v)[first + i], front, d));
     case TT_CELL_NAME:
+    case TT_CELL_OBJECT:
+    case TT_CELL_ROWS:
         return;
     }
 }

@@ -116,7 +116,7 @@ static void put_chunk(tt_thrift *t, const tt_column *column, const tt_parquet_ch
     tt_thrift_i32(t, 1, stored_types[column->type].physical);
     put_encodings(t, column, chunk);
     tt_thrift_list(t, 3, TT_THRIFT_BINARY, 1);
-    tt_thrift_item_string(t, column->name);
+    tt_thrift_item_string(t, column->key);
     tt_thrift_i32(t, 4, chunk->compressed ? ZSTD : UNCOMPRESSED);
     tt_thrift_i64(t, 5, (int64_t)chunk->n_values);
     tt_thrift_i64(t, 6, (int64_t)chunk->unpacked_bytes);
@@ -199,7 +199,7 @@ static void put_schema(tt_thrift *t, const tt_export_table *table, uint32_t firs
         tt_thrift_begin(t);
         tt_thrift_i32(t, 1, stored->physical);
         tt_thrift_i32(t, 3, column->nullable ? OPTIONAL : REQUIRED);
-        tt_thrift_string(t, 4, column->name);
+        tt_thrift_string(t, 4, column->key);
         if (stored->converted != NOT_CONVERTED) tt_thrift_i32(t, 6, stored->converted);
         put_logical_type(t, column->type);
         tt_thrift_end(t);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "export/export.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,26 +18,11 @@
 #define TT_ROWS_MAX (1u << 18)
 #define TT_COLUMNS_MAX 48u
 
-typedef enum tt_cell_type {
-    TT_CELL_BOOL, /* uint8_t, 0 or 1 */
-    TT_CELL_U8,
-    TT_CELL_U16,
-    TT_CELL_U32,
-    TT_CELL_U64,
-    TT_CELL_I32,
-    TT_CELL_I64,
-    TT_CELL_F32,
-    TT_CELL_F64,
-    TT_CELL_TIME, /* int64_t: ns since 1970-01-01 00:00 UTC */
-    TT_CELL_NAME  /* uint32_t: a code of the column's dictionary */
-} tt_cell_type;
-
-typedef struct tt_column {
-    const char *name; /* snake_case, the unit last: as everywhere */
-    tt_cell_type type;
-    bool nullable;     /* not every row has it: what was not observed is null */
-    const char *about; /* one line, for the documentation */
-} tt_column;
+/* A column whose cells `fill` writes, a whole part at once. */
+#define TT_EXPORT_COLUMN(key_, type_, nullable_, about_)                                           \
+    {                                                                                              \
+        .key = (key_), .type = (type_), .nullable = (nullable_), .about = (about_)                 \
+    }
 
 /* Distinct texts, numbered in the order of their first use. They need not be UTF-8. */
 typedef struct tt_dictionary {

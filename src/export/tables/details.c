@@ -21,18 +21,23 @@ enum {
 };
 
 static const tt_column routing_columns[ROUTING_COLUMNS] = {
-    [ROUTING_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [ROUTING_OP_ID] = {"op_id", TT_CELL_U64, false,
-                       "the first op, in `ops`, that computes with the experts chosen"},
-    [ROUTING_TOKEN_ID] = {"token_id", TT_CELL_U32, true, "the batch; null: outside any"},
-    [ROUTING_TOKEN_INDEX] = {"token_index", TT_CELL_U32, true,
-                             "the token in its batch, as in `tokens`; null: not known"},
-    [ROUTING_LAYER] = {"layer_id", TT_CELL_I32, true, "layer"},
-    [ROUTING_ROW] = {"row", TT_CELL_U32, false,
-                     "row of the router's output; the last layer has only rows that are wanted"},
-    [ROUTING_RANK] = {"rank", TT_CELL_U32, false, "0: the token's first choice"},
-    [ROUTING_EXPERT] = {"expert_id", TT_CELL_U32, false, "the expert chosen"},
-    [ROUTING_WEIGHT] = {"weight", TT_CELL_F32, true, "its routing weight; null: not observed"},
+    [ROUTING_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [ROUTING_OP_ID] =
+        TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
+                         "the first op, in `ops`, that computes with the experts chosen"),
+    [ROUTING_TOKEN_ID] =
+        TT_EXPORT_COLUMN("token_id", TT_CELL_U32, true, "the batch; null: outside any"),
+    [ROUTING_TOKEN_INDEX] =
+        TT_EXPORT_COLUMN("token_index", TT_CELL_U32, true,
+                         "the token in its batch, as in `tokens`; null: not known"),
+    [ROUTING_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer"),
+    [ROUTING_ROW] = TT_EXPORT_COLUMN(
+        "row", TT_CELL_U32, false,
+        "row of the router's output; the last layer has only rows that are wanted"),
+    [ROUTING_RANK] = TT_EXPORT_COLUMN("rank", TT_CELL_U32, false, "0: the token's first choice"),
+    [ROUTING_EXPERT] = TT_EXPORT_COLUMN("expert_id", TT_CELL_U32, false, "the expert chosen"),
+    [ROUTING_WEIGHT] =
+        TT_EXPORT_COLUMN("weight", TT_CELL_F32, true, "its routing weight; null: not observed"),
 };
 
 /* A router for every few ops, at most; how many there are is known only from their records. */
@@ -124,16 +129,20 @@ enum {
 };
 
 static const tt_column faults_columns[FAULTS_COLUMNS] = {
-    [FAULTS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [FAULTS_OP_ID] = {"op_id", TT_CELL_U64, false,
-                      "the executed op; not in `ops` when its record was lost"},
-    [FAULTS_THREAD] = {"thread_id", TT_CELL_U16, true,
-                       "the thread; null: counted for the whole process (callback)"},
-    [FAULTS_MINOR] = {"minor_faults", TT_CELL_U32, false, "page faults without a read"},
-    [FAULTS_MAJOR] = {"major_faults", TT_CELL_U32, false, "page faults that had to read"},
-    [FAULTS_READ] = {"read_bytes", TT_CELL_U64, true,
-                     "that devices were asked for, read-ahead included; null: not observed"},
-    [FAULTS_CPU] = {"cpu_ns", TT_CELL_U64, false, "time on the processor"},
+    [FAULTS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [FAULTS_OP_ID] = TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
+                                      "the executed op; not in `ops` when its record was lost"),
+    [FAULTS_THREAD] =
+        TT_EXPORT_COLUMN("thread_id", TT_CELL_U16, true,
+                         "the thread; null: counted for the whole process (callback)"),
+    [FAULTS_MINOR] =
+        TT_EXPORT_COLUMN("minor_faults", TT_CELL_U32, false, "page faults without a read"),
+    [FAULTS_MAJOR] =
+        TT_EXPORT_COLUMN("major_faults", TT_CELL_U32, false, "page faults that had to read"),
+    [FAULTS_READ] =
+        TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, true,
+                         "that devices were asked for, read-ahead included; null: not observed"),
+    [FAULTS_CPU] = TT_EXPORT_COLUMN("cpu_ns", TT_CELL_U64, false, "time on the processor"),
 };
 
 static const tt_parting faults_parting = {tt_tables_runs, tt_tables_lane_rows, TT_ROWS_MAX};

@@ -64,47 +64,60 @@ enum {
 };
 
 static const tt_column nodes_columns[NODES_COLUMNS] = {
-    [NODES_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [NODES_GRAPH] = {"graph_id", TT_CELL_U32, false, "the graph; identical ones are there once"},
-    [NODES_NODE] = {"node", TT_CELL_U32, false,
-                    "its number in the graph: nodes as they are executed, then leafs"},
-    [NODES_KIND] = {"kind", TT_CELL_NAME, false, "node: computed; leaf: given"},
-    [NODES_PLACE + TT_PLACE_NAME] = {"name", TT_CELL_NAME, false, "its name"},
-    [NODES_PLACE +
-        TT_PLACE_VIEW_OF] = {"view_of", TT_CELL_NAME, true, "the tensor whose bytes it shows"},
-    [NODES_PLACE + TT_PLACE_TYPE] = {"type", TT_CELL_NAME, false, "ggml's name of its type"},
-    [NODES_PLACE + TT_PLACE_SIZE] = {"size_bytes", TT_CELL_U64, false, "its size"},
-    [NODES_PLACE + TT_PLACE_ORIGIN] = {"origin", TT_CELL_NAME, false,
-                                       "disk: in a mapping of the model file; buffer; unknown"},
-    [NODES_PLACE + TT_PLACE_FILE] = {"file", TT_CELL_NAME, true,
-                                     "of a weight, the model file that it comes from"},
-    [NODES_PLACE + TT_PLACE_FILE_OFFSET] = {"file_offset_bytes", TT_CELL_U64, true,
-                                            "where it begins in that file"},
-    [NODES_PLACE + TT_PLACE_BUFFER] = {"buffer_id", TT_CELL_U64, true, "buffer that holds it"},
-    [NODES_PLACE + TT_PLACE_BUFFER_OFFSET] = {"buffer_offset_bytes", TT_CELL_U64, true,
-                                              "where it begins in that buffer"},
-    [NODES_OP] = {"op", TT_CELL_NAME, false, "ggml's name of what computes it"},
-    [NODES_OP_DESC] = {"op_desc", TT_CELL_NAME, false, "the same, with the function of a UNARY"},
-    [NODES_NE0] = {"ne0", TT_CELL_U64, false, "shape, the contiguous dimension first"},
-    [NODES_NE0 + 1] = {"ne1", TT_CELL_U64, false, "second dimension"},
-    [NODES_NE0 + 2] = {"ne2", TT_CELL_U64, false, "third dimension"},
-    [NODES_NE0 + 3] = {"ne3", TT_CELL_U64, false, "fourth dimension"},
-    [NODES_NB0] = {"nb0", TT_CELL_U64, false, "distance in bytes along the first dimension"},
-    [NODES_NB0 + 1] = {"nb1", TT_CELL_U64, false, "along the second"},
-    [NODES_NB0 + 2] = {"nb2", TT_CELL_U64, false, "along the third"},
-    [NODES_NB0 + 3] = {"nb3", TT_CELL_U64, false, "along the fourth"},
-    [NODES_LAYER] = {"layer_id", TT_CELL_I32, true, "layer; null: belongs to none"},
-    [NODES_CATEGORY] = {"category", TT_CELL_NAME, false,
-                        "input, attention, ffn, norm, output or other"},
-    [NODES_COMPONENT] = {"component", TT_CELL_NAME, false, "part of the layer, as attn_q"},
-    [NODES_EXECUTES] = {"executes", TT_CELL_BOOL, true,
-                        "it takes work: it is no view; null of a leaf"},
-    [NODES_INPUT] = {"is_input", TT_CELL_BOOL, false, "the engine marks it as an input"},
-    [NODES_OUTPUT] = {"is_output", TT_CELL_BOOL, false, "the engine marks it as an output"},
-    [NODES_BACKEND] = {"backend", TT_CELL_NAME, true, "that is to compute it"},
-    [NODES_SOURCES] = {"sources", TT_CELL_U32, false, "places for sources that it has"},
-    [NODES_VIEW_OF_ID] = {"view_of_id", TT_CELL_U32, true, "the node that it is a view of"},
-    [NODES_TENSOR] = {"tensor_id", TT_CELL_U32, true, "of a weight, its row in `tensors`"},
+    [NODES_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [NODES_GRAPH] = TT_EXPORT_COLUMN("graph_id", TT_CELL_U32, false,
+                                     "the graph; identical ones are there once"),
+    [NODES_NODE] =
+        TT_EXPORT_COLUMN("node", TT_CELL_U32, false,
+                         "its number in the graph: nodes as they are executed, then leafs"),
+    [NODES_KIND] = TT_EXPORT_COLUMN("kind", TT_CELL_NAME, false, "node: computed; leaf: given"),
+    [NODES_PLACE + TT_PLACE_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "its name"),
+    [NODES_PLACE + TT_PLACE_VIEW_OF] =
+        TT_EXPORT_COLUMN("view_of", TT_CELL_NAME, true, "the tensor whose bytes it shows"),
+    [NODES_PLACE + TT_PLACE_TYPE] =
+        TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "ggml's name of its type"),
+    [NODES_PLACE + TT_PLACE_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its size"),
+    [NODES_PLACE + TT_PLACE_ORIGIN] = TT_EXPORT_COLUMN(
+        "origin", TT_CELL_NAME, false, "disk: in a mapping of the model file; buffer; unknown"),
+    [NODES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
+        "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
+    [NODES_PLACE + TT_PLACE_FILE_OFFSET] =
+        TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true, "where it begins in that file"),
+    [NODES_PLACE + TT_PLACE_BUFFER] =
+        TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, true, "buffer that holds it"),
+    [NODES_PLACE + TT_PLACE_BUFFER_OFFSET] = TT_EXPORT_COLUMN(
+        "buffer_offset_bytes", TT_CELL_U64, true, "where it begins in that buffer"),
+    [NODES_OP] = TT_EXPORT_COLUMN("op", TT_CELL_NAME, false, "ggml's name of what computes it"),
+    [NODES_OP_DESC] =
+        TT_EXPORT_COLUMN("op_desc", TT_CELL_NAME, false, "the same, with the function of a UNARY"),
+    [NODES_NE0] =
+        TT_EXPORT_COLUMN("ne0", TT_CELL_U64, false, "shape, the contiguous dimension first"),
+    [NODES_NE0 + 1] = TT_EXPORT_COLUMN("ne1", TT_CELL_U64, false, "second dimension"),
+    [NODES_NE0 + 2] = TT_EXPORT_COLUMN("ne2", TT_CELL_U64, false, "third dimension"),
+    [NODES_NE0 + 3] = TT_EXPORT_COLUMN("ne3", TT_CELL_U64, false, "fourth dimension"),
+    [NODES_NB0] =
+        TT_EXPORT_COLUMN("nb0", TT_CELL_U64, false, "distance in bytes along the first dimension"),
+    [NODES_NB0 + 1] = TT_EXPORT_COLUMN("nb1", TT_CELL_U64, false, "along the second"),
+    [NODES_NB0 + 2] = TT_EXPORT_COLUMN("nb2", TT_CELL_U64, false, "along the third"),
+    [NODES_NB0 + 3] = TT_EXPORT_COLUMN("nb3", TT_CELL_U64, false, "along the fourth"),
+    [NODES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: belongs to none"),
+    [NODES_CATEGORY] = TT_EXPORT_COLUMN("category", TT_CELL_NAME, false,
+                                        "input, attention, ffn, norm, output or other"),
+    [NODES_COMPONENT] =
+        TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer, as attn_q"),
+    [NODES_EXECUTES] = TT_EXPORT_COLUMN("executes", TT_CELL_BOOL, true,
+                                        "it takes work: it is no view; null of a leaf"),
+    [NODES_INPUT] =
+        TT_EXPORT_COLUMN("is_input", TT_CELL_BOOL, false, "the engine marks it as an input"),
+    [NODES_OUTPUT] =
+        TT_EXPORT_COLUMN("is_output", TT_CELL_BOOL, false, "the engine marks it as an output"),
+    [NODES_BACKEND] = TT_EXPORT_COLUMN("backend", TT_CELL_NAME, true, "that is to compute it"),
+    [NODES_SOURCES] =
+        TT_EXPORT_COLUMN("sources", TT_CELL_U32, false, "places for sources that it has"),
+    [NODES_VIEW_OF_ID] =
+        TT_EXPORT_COLUMN("view_of_id", TT_CELL_U32, true, "the node that it is a view of"),
+    [NODES_TENSOR] =
+        TT_EXPORT_COLUMN("tensor_id", TT_CELL_U32, true, "of a weight, its row in `tensors`"),
 };
 
 static void put_shape(tt_rows *rows, const tt_tensor *t)
@@ -173,13 +186,16 @@ enum {
 };
 
 static const tt_column edges_columns[EDGES_COLUMNS] = {
-    [EDGES_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [EDGES_GRAPH] = {"graph_id", TT_CELL_U32, false, "the graph"},
-    [EDGES_SOURCE] = {"source", TT_CELL_U32, false, "from this tensor: `nodes.node`"},
-    [EDGES_TARGET] = {"target", TT_CELL_U32, false, "to this one, computed from it or viewing it"},
-    [EDGES_SLOT] = {"slot", TT_CELL_U16, true,
-                    "as which of the target's sources; null: it is only viewed"},
-    [EDGES_IS_VIEW] = {"is_view", TT_CELL_BOOL, false, "the target shows the source's bytes"},
+    [EDGES_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [EDGES_GRAPH] = TT_EXPORT_COLUMN("graph_id", TT_CELL_U32, false, "the graph"),
+    [EDGES_SOURCE] =
+        TT_EXPORT_COLUMN("source", TT_CELL_U32, false, "from this tensor: `nodes.node`"),
+    [EDGES_TARGET] = TT_EXPORT_COLUMN("target", TT_CELL_U32, false,
+                                      "to this one, computed from it or viewing it"),
+    [EDGES_SLOT] = TT_EXPORT_COLUMN("slot", TT_CELL_U16, true,
+                                    "as which of the target's sources; null: it is only viewed"),
+    [EDGES_IS_VIEW] =
+        TT_EXPORT_COLUMN("is_view", TT_CELL_BOOL, false, "the target shows the source's bytes"),
 };
 
 static tt_status put_edges(tt_rows *rows, tt_tables_own *own, uint32_t graph, uint32_t tensor,

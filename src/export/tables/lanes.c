@@ -16,17 +16,19 @@ enum {
 };
 
 static const tt_column columns[LANES_COLUMNS] = {
-    [LANES_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [LANES_OP_ID] = {"op_id", TT_CELL_U64, false, "the executed op, in `ops`"},
-    [LANES_THREAD] = {"thread_id", TT_CELL_U16, false,
-                      "number of the thread in the computation; 0 when observed by callback"},
-    [LANES_START] = {"start_ns", TT_CELL_I64, true, "when it began, on CLOCK_MONOTONIC"},
-    [LANES_ARRIVE] = {"arrive_ns", TT_CELL_I64, true,
-                      "when its work was done; null: the end was not seen"},
-    [LANES_RELEASE] = {"release_ns", TT_CELL_I64, true,
-                       "when it went on, having waited for the others"},
-    [LANES_BUSY] = {"busy_ns", TT_CELL_U64, true, "from start to arrive"},
-    [LANES_WAIT] = {"wait_ns", TT_CELL_U64, true, "from arrive to release"},
+    [LANES_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [LANES_OP_ID] = TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false, "the executed op, in `ops`"),
+    [LANES_THREAD] =
+        TT_EXPORT_COLUMN("thread_id", TT_CELL_U16, false,
+                         "number of the thread in the computation; 0 when observed by callback"),
+    [LANES_START] =
+        TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true, "when it began, on CLOCK_MONOTONIC"),
+    [LANES_ARRIVE] = TT_EXPORT_COLUMN("arrive_ns", TT_CELL_I64, true,
+                                      "when its work was done; null: the end was not seen"),
+    [LANES_RELEASE] = TT_EXPORT_COLUMN("release_ns", TT_CELL_I64, true,
+                                       "when it went on, having waited for the others"),
+    [LANES_BUSY] = TT_EXPORT_COLUMN("busy_ns", TT_CELL_U64, true, "from start to arrive"),
+    [LANES_WAIT] = TT_EXPORT_COLUMN("wait_ns", TT_CELL_U64, true, "from arrive to release"),
 };
 
 /* Where a thread has got to, among the pieces of a run. */

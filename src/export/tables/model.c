@@ -47,23 +47,28 @@ enum {
 };
 
 static const tt_column tensors_columns[TENSORS_COLUMNS] = {
-    [TENSORS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [TENSORS_TENSOR] = {"tensor_id", TT_CELL_U32, false, "counted from 0, in this trace only"},
-    [TENSORS_NAME] = {"name", TT_CELL_NAME, false, "as in the model file"},
-    [TENSORS_FILE] = {"file", TT_CELL_NAME, false, "path of the model file"},
-    [TENSORS_FILE_OFFSET] = {"file_offset_bytes", TT_CELL_U64, false,
-                             "of its first byte, from the begin of the file"},
-    [TENSORS_SIZE] = {"size_bytes", TT_CELL_U64, false, "in the file"},
-    [TENSORS_TYPE] = {"type", TT_CELL_NAME, false, "ggml's name of its type"},
-    [TENSORS_DIMS] = {"n_dims", TT_CELL_U32, true, "dimensions; null: not observed"},
-    [TENSORS_NE0] = {"ne0", TT_CELL_U64, true, "shape, the contiguous dimension first"},
-    [TENSORS_NE1] = {"ne1", TT_CELL_U64, true, "second dimension"},
-    [TENSORS_NE2] = {"ne2", TT_CELL_U64, true, "third dimension"},
-    [TENSORS_NE3] = {"ne3", TT_CELL_U64, true, "fourth dimension"},
-    [TENSORS_LAYER] = {"layer_id", TT_CELL_I32, true, "layer; null: belongs to none"},
-    [TENSORS_CATEGORY] = {"category", TT_CELL_NAME, false,
-                          "input, attention, ffn, norm, output or other"},
-    [TENSORS_COMPONENT] = {"component", TT_CELL_NAME, false, "part of the layer, as attn_q"},
+    [TENSORS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [TENSORS_TENSOR] =
+        TT_EXPORT_COLUMN("tensor_id", TT_CELL_U32, false, "counted from 0, in this trace only"),
+    [TENSORS_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "as in the model file"),
+    [TENSORS_FILE] = TT_EXPORT_COLUMN("file", TT_CELL_NAME, false, "path of the model file"),
+    [TENSORS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, false,
+                                             "of its first byte, from the begin of the file"),
+    [TENSORS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "in the file"),
+    [TENSORS_TYPE] = TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "ggml's name of its type"),
+    [TENSORS_DIMS] =
+        TT_EXPORT_COLUMN("n_dims", TT_CELL_U32, true, "dimensions; null: not observed"),
+    [TENSORS_NE0] =
+        TT_EXPORT_COLUMN("ne0", TT_CELL_U64, true, "shape, the contiguous dimension first"),
+    [TENSORS_NE1] = TT_EXPORT_COLUMN("ne1", TT_CELL_U64, true, "second dimension"),
+    [TENSORS_NE2] = TT_EXPORT_COLUMN("ne2", TT_CELL_U64, true, "third dimension"),
+    [TENSORS_NE3] = TT_EXPORT_COLUMN("ne3", TT_CELL_U64, true, "fourth dimension"),
+    [TENSORS_LAYER] =
+        TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: belongs to none"),
+    [TENSORS_CATEGORY] = TT_EXPORT_COLUMN("category", TT_CELL_NAME, false,
+                                          "input, attention, ffn, norm, output or other"),
+    [TENSORS_COMPONENT] =
+        TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer, as attn_q"),
 };
 
 static uint32_t tensors_parts(const tt_model *m, const tt_filter *filter)
@@ -135,35 +140,41 @@ enum {
 };
 
 static const tt_column buffers_columns[BUFFERS_COLUMNS] = {
-    [BUFFERS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [BUFFERS_BUFFER] = {"buffer_id", TT_CELL_U64, false, "its number in the trace"},
-    [BUFFERS_NAME] = {"name", TT_CELL_NAME, false, "as the engine calls it"},
-    [BUFFERS_KIND] = {"kind", TT_CELL_NAME, false,
-                      "weights, kv_cache, compute, output or other, told from what is in it"},
-    [BUFFERS_USAGE] = {"usage", TT_CELL_NAME, false,
-                       "as the engine declares: any, weights, compute"},
-    [BUFFERS_BACKING] = {"backing", TT_CELL_NAME, false,
-                         "allocated memory, a mapping of a file, or unknown"},
-    [BUFFERS_HOST] = {"host", TT_CELL_BOOL, false, "the processor can read it"},
-    [BUFFERS_ALLOCATOR] = {"allocator", TT_CELL_NAME, true, "library that asked for it"},
-    [BUFFERS_SIZE] = {"size_bytes", TT_CELL_U64, false, "as the engine asked for"},
-    [BUFFERS_USED] = {"used_bytes", TT_CELL_U64, false, "of these, that any tensor covered"},
-    [BUFFERS_TENSORS] = {"tensors", TT_CELL_U64, false, "different tensors in it"},
-    [BUFFERS_LAYERS] = {"layers", TT_CELL_U32, false, "layers of the weights and caches in it"},
-    [BUFFERS_LAYER_FIRST] = {"layer_first", TT_CELL_I32, true, "the first of them"},
-    [BUFFERS_LAYER_LAST] = {"layer_last", TT_CELL_I32, true, "the last of them"},
-    [BUFFERS_ALLOC_SEEN] = {"allocation_seen", TT_CELL_BOOL, false,
-                            "else it was there before, and was seen when it was used first"},
-    [BUFFERS_ALLOCATED] = {"allocated_relative_ns", TT_CELL_I64, true,
-                           "when, since the trace's first batch"},
-    [BUFFERS_FREED] = {"freed_relative_ns", TT_CELL_I64, true,
-                       "likewise; null: it was not freed while traced"},
-    [BUFFERS_LIFETIME] = {"lifetime_ns", TT_CELL_U64, true, "from the one to the other"},
-    [BUFFERS_AT_LEAST] = {"lifetime_at_least", TT_CELL_BOOL, false,
-                          "its allocation was not seen: it lived longer"},
-    [BUFFERS_FILE] = {"file", TT_CELL_NAME, true, "of a mapping, the file"},
-    [BUFFERS_FILE_OFFSET] = {"file_offset_bytes", TT_CELL_U64, true,
-                             "of a mapping, where in the file it begins"},
+    [BUFFERS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [BUFFERS_BUFFER] = TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, false, "its number in the trace"),
+    [BUFFERS_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "as the engine calls it"),
+    [BUFFERS_KIND] =
+        TT_EXPORT_COLUMN("kind", TT_CELL_NAME, false,
+                         "weights, kv_cache, compute, output or other, told from what is in it"),
+    [BUFFERS_USAGE] = TT_EXPORT_COLUMN("usage", TT_CELL_NAME, false,
+                                       "as the engine declares: any, weights, compute"),
+    [BUFFERS_BACKING] = TT_EXPORT_COLUMN("backing", TT_CELL_NAME, false,
+                                         "allocated memory, a mapping of a file, or unknown"),
+    [BUFFERS_HOST] = TT_EXPORT_COLUMN("host", TT_CELL_BOOL, false, "the processor can read it"),
+    [BUFFERS_ALLOCATOR] =
+        TT_EXPORT_COLUMN("allocator", TT_CELL_NAME, true, "library that asked for it"),
+    [BUFFERS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "as the engine asked for"),
+    [BUFFERS_USED] =
+        TT_EXPORT_COLUMN("used_bytes", TT_CELL_U64, false, "of these, that any tensor covered"),
+    [BUFFERS_TENSORS] = TT_EXPORT_COLUMN("tensors", TT_CELL_U64, false, "different tensors in it"),
+    [BUFFERS_LAYERS] =
+        TT_EXPORT_COLUMN("layers", TT_CELL_U32, false, "layers of the weights and caches in it"),
+    [BUFFERS_LAYER_FIRST] = TT_EXPORT_COLUMN("layer_first", TT_CELL_I32, true, "the first of them"),
+    [BUFFERS_LAYER_LAST] = TT_EXPORT_COLUMN("layer_last", TT_CELL_I32, true, "the last of them"),
+    [BUFFERS_ALLOC_SEEN] =
+        TT_EXPORT_COLUMN("allocation_seen", TT_CELL_BOOL, false,
+                         "else it was there before, and was seen when it was used first"),
+    [BUFFERS_ALLOCATED] = TT_EXPORT_COLUMN("allocated_relative_ns", TT_CELL_I64, true,
+                                           "when, since the trace's first batch"),
+    [BUFFERS_FREED] = TT_EXPORT_COLUMN("freed_relative_ns", TT_CELL_I64, true,
+                                       "likewise; null: it was not freed while traced"),
+    [BUFFERS_LIFETIME] =
+        TT_EXPORT_COLUMN("lifetime_ns", TT_CELL_U64, true, "from the one to the other"),
+    [BUFFERS_AT_LEAST] = TT_EXPORT_COLUMN("lifetime_at_least", TT_CELL_BOOL, false,
+                                          "its allocation was not seen: it lived longer"),
+    [BUFFERS_FILE] = TT_EXPORT_COLUMN("file", TT_CELL_NAME, true, "of a mapping, the file"),
+    [BUFFERS_FILE_OFFSET] = TT_EXPORT_COLUMN("file_offset_bytes", TT_CELL_U64, true,
+                                             "of a mapping, where in the file it begins"),
 };
 
 static uint32_t buffers_parts(const tt_model *m, const tt_filter *filter)
@@ -252,20 +263,25 @@ enum {
 };
 
 static const tt_column events_columns[EVENTS_COLUMNS] = {
-    [EVENTS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [EVENTS_INDEX] = {"event_index", TT_CELL_U32, false, "counted from 0, in order of time"},
-    [EVENTS_TIME] = {"time", TT_CELL_TIME, true, "when, UTC"},
-    [EVENTS_RELATIVE] = {"time_relative_ns", TT_CELL_I64, true,
-                         "the same since the trace's first batch; negative: before it"},
-    [EVENTS_EVENT] = {"event", TT_CELL_NAME, false,
-                      "alloc, free, or first_use: its allocation was not seen"},
-    [EVENTS_BUFFER] = {"buffer_id", TT_CELL_U64, false, "the buffer"},
-    [EVENTS_SIZE] = {"size_bytes", TT_CELL_U64, false, "its size"},
-    [EVENTS_ACTIVE] = {"active_buffers", TT_CELL_U32, false, "buffers that there are after it"},
-    [EVENTS_ALLOCATED] = {"allocated_bytes", TT_CELL_U64, false, "in all, in allocated memory"},
-    [EVENTS_MAPPED] = {"mapped_bytes", TT_CELL_U64, false, "in all, in mappings of files"},
-    [EVENTS_UNKNOWN] = {"unknown_bytes", TT_CELL_U64, false,
-                        "in all, of which that was not observed"},
+    [EVENTS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [EVENTS_INDEX] =
+        TT_EXPORT_COLUMN("event_index", TT_CELL_U32, false, "counted from 0, in order of time"),
+    [EVENTS_TIME] = TT_EXPORT_COLUMN("time", TT_CELL_TIME, true, "when, UTC"),
+    [EVENTS_RELATIVE] =
+        TT_EXPORT_COLUMN("time_relative_ns", TT_CELL_I64, true,
+                         "the same since the trace's first batch; negative: before it"),
+    [EVENTS_EVENT] = TT_EXPORT_COLUMN("event", TT_CELL_NAME, false,
+                                      "alloc, free, or first_use: its allocation was not seen"),
+    [EVENTS_BUFFER] = TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, false, "the buffer"),
+    [EVENTS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its size"),
+    [EVENTS_ACTIVE] =
+        TT_EXPORT_COLUMN("active_buffers", TT_CELL_U32, false, "buffers that there are after it"),
+    [EVENTS_ALLOCATED] =
+        TT_EXPORT_COLUMN("allocated_bytes", TT_CELL_U64, false, "in all, in allocated memory"),
+    [EVENTS_MAPPED] =
+        TT_EXPORT_COLUMN("mapped_bytes", TT_CELL_U64, false, "in all, in mappings of files"),
+    [EVENTS_UNKNOWN] = TT_EXPORT_COLUMN("unknown_bytes", TT_CELL_U64, false,
+                                        "in all, of which that was not observed"),
 };
 
 /* A buffer comes once and goes once at most. */

@@ -40,47 +40,62 @@ enum {
 };
 
 static const tt_column columns[OPS_COLUMNS] = {
-    [OPS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [OPS_OP_ID] = {"op_id", TT_CELL_U64, false,
-                   "graph_run x 2^20 + node: one execution of one op, ascending as executed"},
-    [OPS_GRAPH_RUN] = {"graph_run", TT_CELL_U32, false,
-                       "the graph computation (run_id in `log --json`)"},
-    [OPS_TOKEN_ID] = {"token_id", TT_CELL_U32, true, "its batch; null: outside any"},
-    [OPS_PHASE] = {"phase", TT_CELL_NAME, false, "prompt, generate, mixed, warmup or unknown"},
-    [OPS_GRAPH_ID] = {"graph_id", TT_CELL_U32, false, "the graph that was computed"},
-    [OPS_NODE] = {"node", TT_CELL_U32, false, "the op's first node in it"},
-    [OPS_NODES] = {"nodes", TT_CELL_U32, false, "nodes that the op computes; more than 1: fused"},
-    [OPS_OP] = {"op", TT_CELL_NAME, false, "ggml's names of what it does, a fused op's with +"},
-    [OPS_NAME] = {"name", TT_CELL_NAME, false, "name of the tensor that it computes"},
-    [OPS_LAYER] = {"layer_id", TT_CELL_I32, true, "layer; null: belongs to none"},
-    [OPS_CATEGORY] = {"category", TT_CELL_NAME, false,
-                      "input, attention, ffn, norm, output or other"},
-    [OPS_COMPONENT] = {"component", TT_CELL_NAME, false, "part of the layer, as attn_q"},
-    [OPS_TYPE] = {"type", TT_CELL_NAME, false, "type of the tensor that it computes"},
-    [OPS_NE0] = {"ne0", TT_CELL_U64, false, "its shape, the contiguous dimension first"},
-    [OPS_NE1] = {"ne1", TT_CELL_U64, false, "second dimension"},
-    [OPS_NE2] = {"ne2", TT_CELL_U64, false, "third dimension"},
-    [OPS_NE3] = {"ne3", TT_CELL_U64, false, "fourth dimension"},
-    [OPS_SIZE] = {"size_bytes", TT_CELL_U64, false, "its size"},
-    [OPS_BACKEND] = {"backend", TT_CELL_NAME, true, "that was to compute the node"},
-    [OPS_OBSERVED] = {"observed", TT_CELL_NAME, false,
-                      "hook: by each thread; callback: by the scheduler, threads not known; "
-                      "program: told by the program itself"},
-    [OPS_THREADS] = {"threads", TT_CELL_U32, false, "threads of which there is a record"},
-    [OPS_START_TIME] = {"start_time", TT_CELL_TIME, true, "when the first thread began, UTC"},
-    [OPS_START_RELATIVE] = {"start_relative_ns", TT_CELL_I64, true,
-                            "the same since the trace's first batch"},
-    [OPS_START] = {"start_ns", TT_CELL_I64, true, "the same on CLOCK_MONOTONIC"},
-    [OPS_ARRIVE] = {"arrive_ns", TT_CELL_I64, true,
-                    "when the last thread had done its work; null: not seen on some thread"},
-    [OPS_RELEASE] = {"release_ns", TT_CELL_I64, true,
-                     "when the last thread went on, having waited for the others"},
-    [OPS_DURATION] = {"duration_ns", TT_CELL_U64, true, "from start to arrive"},
-    [OPS_BUSY] = {"busy_ns", TT_CELL_U64, true, "work, summed over the threads"},
-    [OPS_WAIT] = {"wait_ns", TT_CELL_U64, true, "waiting for the others, summed over the threads"},
-    [OPS_WEIGHT_BYTES] = {"weight_bytes", TT_CELL_U64, false, "read from weights"},
-    [OPS_AT_MOST] = {"weight_bytes_at_most", TT_CELL_BOOL, false,
-                     "rows or experts were not observed: an upper bound"},
+    [OPS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [OPS_OP_ID] =
+        TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
+                         "graph_run x 2^20 + node: one execution of one op, ascending as executed"),
+    [OPS_GRAPH_RUN] = TT_EXPORT_COLUMN("graph_run", TT_CELL_U32, false,
+                                       "the graph computation (run_id in `log --json`)"),
+    [OPS_TOKEN_ID] =
+        TT_EXPORT_COLUMN("token_id", TT_CELL_U32, true, "its batch; null: outside any"),
+    [OPS_PHASE] = TT_EXPORT_COLUMN("phase", TT_CELL_NAME, false,
+                                   "prompt, generate, mixed, warmup or unknown"),
+    [OPS_GRAPH_ID] =
+        TT_EXPORT_COLUMN("graph_id", TT_CELL_U32, false, "the graph that was computed"),
+    [OPS_NODE] = TT_EXPORT_COLUMN("node", TT_CELL_U32, false, "the op's first node in it"),
+    [OPS_NODES] = TT_EXPORT_COLUMN("nodes", TT_CELL_U32, false,
+                                   "nodes that the op computes; more than 1: fused"),
+    [OPS_OP] = TT_EXPORT_COLUMN("op", TT_CELL_NAME, false,
+                                "ggml's names of what it does, a fused op's with +"),
+    [OPS_NAME] =
+        TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "name of the tensor that it computes"),
+    [OPS_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: belongs to none"),
+    [OPS_CATEGORY] = TT_EXPORT_COLUMN("category", TT_CELL_NAME, false,
+                                      "input, attention, ffn, norm, output or other"),
+    [OPS_COMPONENT] =
+        TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer, as attn_q"),
+    [OPS_TYPE] =
+        TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "type of the tensor that it computes"),
+    [OPS_NE0] =
+        TT_EXPORT_COLUMN("ne0", TT_CELL_U64, false, "its shape, the contiguous dimension first"),
+    [OPS_NE1] = TT_EXPORT_COLUMN("ne1", TT_CELL_U64, false, "second dimension"),
+    [OPS_NE2] = TT_EXPORT_COLUMN("ne2", TT_CELL_U64, false, "third dimension"),
+    [OPS_NE3] = TT_EXPORT_COLUMN("ne3", TT_CELL_U64, false, "fourth dimension"),
+    [OPS_SIZE] = TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its size"),
+    [OPS_BACKEND] = TT_EXPORT_COLUMN("backend", TT_CELL_NAME, true, "that was to compute the node"),
+    [OPS_OBSERVED] =
+        TT_EXPORT_COLUMN("observed", TT_CELL_NAME, false,
+                         "hook: by each thread; callback: by the scheduler, threads not known; "
+                         "program: told by the program itself"),
+    [OPS_THREADS] =
+        TT_EXPORT_COLUMN("threads", TT_CELL_U32, false, "threads of which there is a record"),
+    [OPS_START_TIME] =
+        TT_EXPORT_COLUMN("start_time", TT_CELL_TIME, true, "when the first thread began, UTC"),
+    [OPS_START_RELATIVE] = TT_EXPORT_COLUMN("start_relative_ns", TT_CELL_I64, true,
+                                            "the same since the trace's first batch"),
+    [OPS_START] = TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true, "the same on CLOCK_MONOTONIC"),
+    [OPS_ARRIVE] =
+        TT_EXPORT_COLUMN("arrive_ns", TT_CELL_I64, true,
+                         "when the last thread had done its work; null: not seen on some thread"),
+    [OPS_RELEASE] = TT_EXPORT_COLUMN("release_ns", TT_CELL_I64, true,
+                                     "when the last thread went on, having waited for the others"),
+    [OPS_DURATION] = TT_EXPORT_COLUMN("duration_ns", TT_CELL_U64, true, "from start to arrive"),
+    [OPS_BUSY] = TT_EXPORT_COLUMN("busy_ns", TT_CELL_U64, true, "work, summed over the threads"),
+    [OPS_WAIT] = TT_EXPORT_COLUMN("wait_ns", TT_CELL_U64, true,
+                                  "waiting for the others, summed over the threads"),
+    [OPS_WEIGHT_BYTES] = TT_EXPORT_COLUMN("weight_bytes", TT_CELL_U64, false, "read from weights"),
+    [OPS_AT_MOST] = TT_EXPORT_COLUMN("weight_bytes_at_most", TT_CELL_BOOL, false,
+                                     "rows or experts were not observed: an upper bound"),
 };
 
 static uint64_t weight(const tt_model *m, const tt_filter *filter, uint32_t run)

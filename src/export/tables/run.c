@@ -52,56 +52,68 @@ enum {
 };
 
 static const tt_column run_columns[RUN_COLUMNS] = {
-    [RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id, 32 hexadecimal digits"},
-    [RUN_CREATED] = {"created_time", TT_CELL_TIME, false, "when recording began"},
-    [RUN_HOST] = {"host", TT_CELL_NAME, true, "name of the machine"},
-    [RUN_KERNEL] = {"kernel", TT_CELL_NAME, true, "its kernel and architecture"},
-    [RUN_CPU] = {"cpu", TT_CELL_NAME, true, "its processor"},
-    [RUN_PROCESSORS] = {"processors", TT_CELL_U32, true, "processors that the program might use"},
-    [RUN_PID] = {"pid", TT_CELL_U32, false, "process id of the traced program"},
-    [RUN_COMMAND] = {"command", TT_CELL_NAME, true, "its command line"},
-    [RUN_VERSION] = {"tensortrace_version", TT_CELL_NAME, true, "version of the recorder"},
-    [RUN_ENGINE] = {"engine_version", TT_CELL_NAME, true, "version of the engine"},
-    [RUN_GGML] = {"engine_ggml_version", TT_CELL_NAME, true, "version of its ggml"},
-    [RUN_GGML_COMMIT] = {"engine_ggml_commit", TT_CELL_NAME, true, "commit of its ggml"},
-    [RUN_MODE] = {"mode", TT_CELL_NAME, true, "how ops were observed: hook, callback or api"},
-    [RUN_MODEL] = {"model", TT_CELL_NAME, true, "path of the first model file"},
-    [RUN_MODEL_NAME] = {"model_name", TT_CELL_NAME, true, "general.name in the model file"},
-    [RUN_ARCHITECTURE] = {"model_architecture", TT_CELL_NAME, true,
-                          "general.architecture in the model file"},
-    [RUN_MODEL_BYTES] = {"model_bytes", TT_CELL_U64, true,
-                         "size of all weights of all model files"},
-    [RUN_COMPLETE] = {"complete", TT_CELL_BOOL, false,
-                      "the trace was ended, not cut off, and nothing of it is damaged"},
-    [RUN_RECOVERED] = {"recovered", TT_CELL_BOOL, false,
-                       "it was completed after the program had died"},
-    [RUN_SNAPSHOT] = {"snapshot", TT_CELL_BOOL, false,
-                      "it is a copy taken while recording went on"},
-    [RUN_TEXT] = {"capture_text", TT_CELL_NAME, true, "whether tokens' texts were recorded"},
-    [RUN_EXPERTS] = {"capture_experts", TT_CELL_NAME, true,
-                     "whether the experts that were chosen were recorded"},
-    [RUN_FAULTS] = {"capture_faults", TT_CELL_NAME, true,
-                    "whether page faults and reads were recorded"},
-    [RUN_RESIDENCY] = {"capture_residency", TT_CELL_NAME, true,
-                       "whether the model's pages in RAM were recorded"},
-    [RUN_START_TIME] = {"start_time", TT_CELL_TIME, true, "begin of the first batch, UTC"},
-    [RUN_START] = {"start_ns", TT_CELL_I64, true,
-                   "the same on CLOCK_MONOTONIC: the zero of all relative times"},
-    [RUN_ELAPSED] = {"elapsed_ns", TT_CELL_I64, true,
-                     "from the first batch or computation to the end of the last"},
-    [RUN_THREADS] = {"threads", TT_CELL_U32, false, "the most threads in any graph computation"},
-    [RUN_BATCHES] = {"batches", TT_CELL_U32, false, "batches in the trace"},
-    [RUN_RUNS] = {"runs", TT_CELL_U32, false, "graph computations in the trace"},
-    [RUN_GRAPHS] = {"graphs", TT_CELL_U32, false, "different graphs in the trace"},
-    [RUN_BUFFERS] = {"buffers", TT_CELL_U32, false, "buffers in the trace"},
-    [RUN_WEIGHTS] = {"weights", TT_CELL_U32, false, "tensors of the model files"},
-    [RUN_RECORDS] = {"op_records", TT_CELL_U64, false,
-                     "records in the trace: executed ops x threads"},
-    [RUN_LOSSES] = {"losses", TT_CELL_U64, false, "records that were lost while recording"},
-    [RUN_DETAIL_LOSSES] = {"detail_losses", TT_CELL_U64, false,
-                           "details (faults, experts) that were lost"},
-    [RUN_DAMAGED] = {"damaged_chunks", TT_CELL_U64, false,
-                     "chunks of the trace that cannot be read; what they held is left out"},
+    [RUN_ID] =
+        TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id, 32 hexadecimal digits"),
+    [RUN_CREATED] = TT_EXPORT_COLUMN("created_time", TT_CELL_TIME, false, "when recording began"),
+    [RUN_HOST] = TT_EXPORT_COLUMN("host", TT_CELL_NAME, true, "name of the machine"),
+    [RUN_KERNEL] = TT_EXPORT_COLUMN("kernel", TT_CELL_NAME, true, "its kernel and architecture"),
+    [RUN_CPU] = TT_EXPORT_COLUMN("cpu", TT_CELL_NAME, true, "its processor"),
+    [RUN_PROCESSORS] =
+        TT_EXPORT_COLUMN("processors", TT_CELL_U32, true, "processors that the program might use"),
+    [RUN_PID] = TT_EXPORT_COLUMN("pid", TT_CELL_U32, false, "process id of the traced program"),
+    [RUN_COMMAND] = TT_EXPORT_COLUMN("command", TT_CELL_NAME, true, "its command line"),
+    [RUN_VERSION] =
+        TT_EXPORT_COLUMN("tensortrace_version", TT_CELL_NAME, true, "version of the recorder"),
+    [RUN_ENGINE] = TT_EXPORT_COLUMN("engine_version", TT_CELL_NAME, true, "version of the engine"),
+    [RUN_GGML] = TT_EXPORT_COLUMN("engine_ggml_version", TT_CELL_NAME, true, "version of its ggml"),
+    [RUN_GGML_COMMIT] =
+        TT_EXPORT_COLUMN("engine_ggml_commit", TT_CELL_NAME, true, "commit of its ggml"),
+    [RUN_MODE] = TT_EXPORT_COLUMN("mode", TT_CELL_NAME, true,
+                                  "how ops were observed: hook, callback or api"),
+    [RUN_MODEL] = TT_EXPORT_COLUMN("model", TT_CELL_NAME, true, "path of the first model file"),
+    [RUN_MODEL_NAME] =
+        TT_EXPORT_COLUMN("model_name", TT_CELL_NAME, true, "general.name in the model file"),
+    [RUN_ARCHITECTURE] = TT_EXPORT_COLUMN("model_architecture", TT_CELL_NAME, true,
+                                          "general.architecture in the model file"),
+    [RUN_MODEL_BYTES] = TT_EXPORT_COLUMN("model_bytes", TT_CELL_U64, true,
+                                         "size of all weights of all model files"),
+    [RUN_COMPLETE] =
+        TT_EXPORT_COLUMN("complete", TT_CELL_BOOL, false,
+                         "the trace was ended, not cut off, and nothing of it is damaged"),
+    [RUN_RECOVERED] = TT_EXPORT_COLUMN("recovered", TT_CELL_BOOL, false,
+                                       "it was completed after the program had died"),
+    [RUN_SNAPSHOT] = TT_EXPORT_COLUMN("snapshot", TT_CELL_BOOL, false,
+                                      "it is a copy taken while recording went on"),
+    [RUN_TEXT] =
+        TT_EXPORT_COLUMN("capture_text", TT_CELL_NAME, true, "whether tokens' texts were recorded"),
+    [RUN_EXPERTS] = TT_EXPORT_COLUMN("capture_experts", TT_CELL_NAME, true,
+                                     "whether the experts that were chosen were recorded"),
+    [RUN_FAULTS] = TT_EXPORT_COLUMN("capture_faults", TT_CELL_NAME, true,
+                                    "whether page faults and reads were recorded"),
+    [RUN_RESIDENCY] = TT_EXPORT_COLUMN("capture_residency", TT_CELL_NAME, true,
+                                       "whether the model's pages in RAM were recorded"),
+    [RUN_START_TIME] =
+        TT_EXPORT_COLUMN("start_time", TT_CELL_TIME, true, "begin of the first batch, UTC"),
+    [RUN_START] = TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true,
+                                   "the same on CLOCK_MONOTONIC: the zero of all relative times"),
+    [RUN_ELAPSED] = TT_EXPORT_COLUMN("elapsed_ns", TT_CELL_I64, true,
+                                     "from the first batch or computation to the end of the last"),
+    [RUN_THREADS] = TT_EXPORT_COLUMN("threads", TT_CELL_U32, false,
+                                     "the most threads in any graph computation"),
+    [RUN_BATCHES] = TT_EXPORT_COLUMN("batches", TT_CELL_U32, false, "batches in the trace"),
+    [RUN_RUNS] = TT_EXPORT_COLUMN("runs", TT_CELL_U32, false, "graph computations in the trace"),
+    [RUN_GRAPHS] = TT_EXPORT_COLUMN("graphs", TT_CELL_U32, false, "different graphs in the trace"),
+    [RUN_BUFFERS] = TT_EXPORT_COLUMN("buffers", TT_CELL_U32, false, "buffers in the trace"),
+    [RUN_WEIGHTS] = TT_EXPORT_COLUMN("weights", TT_CELL_U32, false, "tensors of the model files"),
+    [RUN_RECORDS] = TT_EXPORT_COLUMN("op_records", TT_CELL_U64, false,
+                                     "records in the trace: executed ops x threads"),
+    [RUN_LOSSES] =
+        TT_EXPORT_COLUMN("losses", TT_CELL_U64, false, "records that were lost while recording"),
+    [RUN_DETAIL_LOSSES] = TT_EXPORT_COLUMN("detail_losses", TT_CELL_U64, false,
+                                           "details (faults, experts) that were lost"),
+    [RUN_DAMAGED] =
+        TT_EXPORT_COLUMN("damaged_chunks", TT_CELL_U64, false,
+                         "chunks of the trace that cannot be read; what they held is left out"),
 };
 
 static uint32_t one_part(const tt_model *m, const tt_filter *filter)
@@ -117,7 +129,7 @@ static void put_environment(tt_rows *rows, const tt_model *m)
         RUN_HOST,        RUN_KERNEL, RUN_CPU,  RUN_COMMAND, RUN_VERSION, RUN_ENGINE,   RUN_GGML,
         RUN_GGML_COMMIT, RUN_MODE,   RUN_TEXT, RUN_EXPERTS, RUN_FAULTS,  RUN_RESIDENCY};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        tt_rows_name(rows, columns[i], tt_model_environment(m, run_columns[columns[i]].name));
+        tt_rows_name(rows, columns[i], tt_model_environment(m, run_columns[columns[i]].key));
     const char *processors = tt_model_environment(m, "processors");
     char *end = NULL;
     unsigned long n = processors ? strtoul(processors, &end, 10) : 0;
@@ -213,30 +225,41 @@ enum {
 };
 
 static const tt_column tokens_columns[TOKENS_COLUMNS] = {
-    [TOKENS_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [TOKENS_TOKEN_ID] = {"token_id", TT_CELL_U32, false,
-                         "the batch, counted from 0: what all tables call a token"},
-    [TOKENS_INDEX] = {"token_index", TT_CELL_U32, true,
-                      "the token in its batch, from 0; null: nothing was observed of its tokens"},
-    [TOKENS_IS_FIRST] = {"is_first", TT_CELL_BOOL, false,
-                         "of each batch one row, the first: to count or sum batches"},
-    [TOKENS_N_TOKENS] = {"n_tokens", TT_CELL_U32, false, "tokens in the batch"},
-    [TOKENS_PHASE] = {"phase", TT_CELL_NAME, false, "prompt, generate, mixed, warmup or unknown"},
-    [TOKENS_CONTEXT] = {"context_id", TT_CELL_U32, false, "context of the engine that computed it"},
-    [TOKENS_TEXT_ID] = {"text_id", TT_CELL_I32, true, "the token's number in the vocabulary"},
-    [TOKENS_TEXT] = {"text", TT_CELL_NAME, true, "its text, which may be a part of a character"},
-    [TOKENS_POSITION] = {"position", TT_CELL_I32, true, "its position in its sequence"},
-    [TOKENS_SEQUENCE] = {"sequence", TT_CELL_I32, true, "its sequence, the first of several"},
-    [TOKENS_SEQUENCES] = {"sequences", TT_CELL_U32, true, "sequences that it belongs to"},
-    [TOKENS_START_TIME] = {"start_time", TT_CELL_TIME, true, "begin of the batch, UTC"},
-    [TOKENS_START_RELATIVE] = {"start_relative_ns", TT_CELL_I64, true,
-                               "the same since the trace's first batch"},
-    [TOKENS_START] = {"start_ns", TT_CELL_I64, true, "the same on CLOCK_MONOTONIC"},
-    [TOKENS_END] = {"end_ns", TT_CELL_I64, true,
-                    "end of the batch on CLOCK_MONOTONIC; null: it was not seen"},
-    [TOKENS_DURATION] = {"duration_ns", TT_CELL_U64, true, "of the batch"},
-    [TOKENS_RATE] = {"tokens_per_s", TT_CELL_F64, true, "n_tokens / duration_ns, a second"},
-    [TOKENS_RUNS] = {"runs", TT_CELL_U32, false, "graph computations of the batch"},
+    [TOKENS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [TOKENS_TOKEN_ID] = TT_EXPORT_COLUMN("token_id", TT_CELL_U32, false,
+                                         "the batch, counted from 0: what all tables call a token"),
+    [TOKENS_INDEX] = TT_EXPORT_COLUMN(
+        "token_index", TT_CELL_U32, true,
+        "the token in its batch, from 0; null: nothing was observed of its tokens"),
+    [TOKENS_IS_FIRST] =
+        TT_EXPORT_COLUMN("is_first", TT_CELL_BOOL, false,
+                         "of each batch one row, the first: to count or sum batches"),
+    [TOKENS_N_TOKENS] = TT_EXPORT_COLUMN("n_tokens", TT_CELL_U32, false, "tokens in the batch"),
+    [TOKENS_PHASE] = TT_EXPORT_COLUMN("phase", TT_CELL_NAME, false,
+                                      "prompt, generate, mixed, warmup or unknown"),
+    [TOKENS_CONTEXT] = TT_EXPORT_COLUMN("context_id", TT_CELL_U32, false,
+                                        "context of the engine that computed it"),
+    [TOKENS_TEXT_ID] =
+        TT_EXPORT_COLUMN("text_id", TT_CELL_I32, true, "the token's number in the vocabulary"),
+    [TOKENS_TEXT] = TT_EXPORT_COLUMN("text", TT_CELL_NAME, true,
+                                     "its text, which may be a part of a character"),
+    [TOKENS_POSITION] =
+        TT_EXPORT_COLUMN("position", TT_CELL_I32, true, "its position in its sequence"),
+    [TOKENS_SEQUENCE] =
+        TT_EXPORT_COLUMN("sequence", TT_CELL_I32, true, "its sequence, the first of several"),
+    [TOKENS_SEQUENCES] =
+        TT_EXPORT_COLUMN("sequences", TT_CELL_U32, true, "sequences that it belongs to"),
+    [TOKENS_START_TIME] =
+        TT_EXPORT_COLUMN("start_time", TT_CELL_TIME, true, "begin of the batch, UTC"),
+    [TOKENS_START_RELATIVE] = TT_EXPORT_COLUMN("start_relative_ns", TT_CELL_I64, true,
+                                               "the same since the trace's first batch"),
+    [TOKENS_START] = TT_EXPORT_COLUMN("start_ns", TT_CELL_I64, true, "the same on CLOCK_MONOTONIC"),
+    [TOKENS_END] = TT_EXPORT_COLUMN("end_ns", TT_CELL_I64, true,
+                                    "end of the batch on CLOCK_MONOTONIC; null: it was not seen"),
+    [TOKENS_DURATION] = TT_EXPORT_COLUMN("duration_ns", TT_CELL_U64, true, "of the batch"),
+    [TOKENS_RATE] =
+        TT_EXPORT_COLUMN("tokens_per_s", TT_CELL_F64, true, "n_tokens / duration_ns, a second"),
+    [TOKENS_RUNS] = TT_EXPORT_COLUMN("runs", TT_CELL_U32, false, "graph computations of the batch"),
 };
 
 /* A batch of which no token is known has one row. */

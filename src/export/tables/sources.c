@@ -21,36 +21,46 @@ enum {
 };
 
 static const tt_column columns[SOURCES_COLUMNS] = {
-    [SOURCES_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [SOURCES_OP_ID] = {"op_id", TT_CELL_U64, false, "the executed op, in `ops`"},
-    [SOURCES_INDEX] = {"source_index", TT_CELL_U16, false, "the source among the op's, from 0"},
-    [SOURCES_PART] = {"part", TT_CELL_U32, false,
-                      "of a source that was read in several stretches (rows, experts), from 0"},
-    [SOURCES_NODE] = {"node", TT_CELL_U32, false, "of the op's nodes, that takes it"},
-    [SOURCES_SLOT] = {"slot", TT_CELL_U16, false, "as which of the node's own sources"},
-    [SOURCES_SOURCE] = {"source", TT_CELL_U32, false, "the tensor in the graph: `nodes.node`"},
-    [SOURCES_PLACE + TT_PLACE_NAME] = {"name", TT_CELL_NAME, false, "its name"},
-    [SOURCES_PLACE +
-        TT_PLACE_VIEW_OF] = {"view_of", TT_CELL_NAME, true, "the tensor whose bytes it shows"},
-    [SOURCES_PLACE + TT_PLACE_TYPE] = {"type", TT_CELL_NAME, false, "its type"},
-    [SOURCES_PLACE + TT_PLACE_SIZE] = {"size_bytes", TT_CELL_U64, false, "its whole size"},
-    [SOURCES_PLACE + TT_PLACE_ORIGIN] = {"origin", TT_CELL_NAME, false,
-                                         "disk: in a mapping of the model file; buffer; unknown"},
-    [SOURCES_PLACE + TT_PLACE_FILE] = {"file", TT_CELL_NAME, true,
-                                       "of a weight, the model file that it comes from"},
-    [SOURCES_PLACE + TT_PLACE_FILE_OFFSET] = {"file_offset_bytes", TT_CELL_U64, true,
-                                              "where what was read begins in that file"},
-    [SOURCES_PLACE + TT_PLACE_BUFFER] = {"buffer_id", TT_CELL_U64, true, "buffer that holds it"},
-    [SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET] = {"buffer_offset_bytes", TT_CELL_U64, true,
-                                                "where what was read begins in that buffer"},
-    [SOURCES_READ] = {"read_bytes", TT_CELL_U64, false, "read of it by this op"},
-    [SOURCES_AT_MOST] = {"read_bytes_at_most", TT_CELL_BOOL, false,
-                         "rows or experts were not observed: an upper bound"},
-    [SOURCES_TENSOR] = {"tensor_id", TT_CELL_U32, true, "of a weight, its row in `tensors`"},
-    [SOURCES_LAYER] = {"layer_id", TT_CELL_I32, true, "layer of the source"},
-    [SOURCES_COMPONENT] = {"component", TT_CELL_NAME, false, "part of the layer"},
-    [SOURCES_EXPERT] = {"expert_id", TT_CELL_I32, true, "the expert whose slice was read"},
-    [SOURCES_TOKENS] = {"tokens", TT_CELL_U32, true, "tokens that chose that expert"},
+    [SOURCES_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [SOURCES_OP_ID] = TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false, "the executed op, in `ops`"),
+    [SOURCES_INDEX] =
+        TT_EXPORT_COLUMN("source_index", TT_CELL_U16, false, "the source among the op's, from 0"),
+    [SOURCES_PART] =
+        TT_EXPORT_COLUMN("part", TT_CELL_U32, false,
+                         "of a source that was read in several stretches (rows, experts), from 0"),
+    [SOURCES_NODE] =
+        TT_EXPORT_COLUMN("node", TT_CELL_U32, false, "of the op's nodes, that takes it"),
+    [SOURCES_SLOT] =
+        TT_EXPORT_COLUMN("slot", TT_CELL_U16, false, "as which of the node's own sources"),
+    [SOURCES_SOURCE] =
+        TT_EXPORT_COLUMN("source", TT_CELL_U32, false, "the tensor in the graph: `nodes.node`"),
+    [SOURCES_PLACE + TT_PLACE_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "its name"),
+    [SOURCES_PLACE + TT_PLACE_VIEW_OF] =
+        TT_EXPORT_COLUMN("view_of", TT_CELL_NAME, true, "the tensor whose bytes it shows"),
+    [SOURCES_PLACE + TT_PLACE_TYPE] = TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "its type"),
+    [SOURCES_PLACE + TT_PLACE_SIZE] =
+        TT_EXPORT_COLUMN("size_bytes", TT_CELL_U64, false, "its whole size"),
+    [SOURCES_PLACE + TT_PLACE_ORIGIN] = TT_EXPORT_COLUMN(
+        "origin", TT_CELL_NAME, false, "disk: in a mapping of the model file; buffer; unknown"),
+    [SOURCES_PLACE + TT_PLACE_FILE] = TT_EXPORT_COLUMN(
+        "file", TT_CELL_NAME, true, "of a weight, the model file that it comes from"),
+    [SOURCES_PLACE + TT_PLACE_FILE_OFFSET] = TT_EXPORT_COLUMN(
+        "file_offset_bytes", TT_CELL_U64, true, "where what was read begins in that file"),
+    [SOURCES_PLACE + TT_PLACE_BUFFER] =
+        TT_EXPORT_COLUMN("buffer_id", TT_CELL_U64, true, "buffer that holds it"),
+    [SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET] = TT_EXPORT_COLUMN(
+        "buffer_offset_bytes", TT_CELL_U64, true, "where what was read begins in that buffer"),
+    [SOURCES_READ] = TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, false, "read of it by this op"),
+    [SOURCES_AT_MOST] = TT_EXPORT_COLUMN("read_bytes_at_most", TT_CELL_BOOL, false,
+                                         "rows or experts were not observed: an upper bound"),
+    [SOURCES_TENSOR] =
+        TT_EXPORT_COLUMN("tensor_id", TT_CELL_U32, true, "of a weight, its row in `tensors`"),
+    [SOURCES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer of the source"),
+    [SOURCES_COMPONENT] = TT_EXPORT_COLUMN("component", TT_CELL_NAME, false, "part of the layer"),
+    [SOURCES_EXPERT] =
+        TT_EXPORT_COLUMN("expert_id", TT_CELL_I32, true, "the expert whose slice was read"),
+    [SOURCES_TOKENS] =
+        TT_EXPORT_COLUMN("tokens", TT_CELL_U32, true, "tokens that chose that expert"),
 };
 
 /* Most ops have two or three, some of which are read in stretches. */

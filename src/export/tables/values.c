@@ -33,31 +33,38 @@ enum {
 #define VALUES_ROWS_MAX (TT_ROWS_MAX / 4)
 
 static const tt_column values_columns[VALUES_COLUMNS] = {
-    [VALUES_RUN_ID] = {"run_id", TT_CELL_NAME, false, "the trace's id"},
-    [VALUES_OP_ID] = {"op_id", TT_CELL_U64, false,
-                      "the executed op; not in `ops` when its record was lost"},
-    [VALUES_TOKEN_ID] = {"token_id", TT_CELL_U32, true, "the batch; null: outside any"},
-    [VALUES_NODE] = {"node", TT_CELL_U32, false,
-                     "the node whose output it is; of a fused op the last"},
-    [VALUES_LAYER] = {"layer_id", TT_CELL_I32, true, "layer; null: outside any"},
-    [VALUES_NAME] = {"name", TT_CELL_NAME, false, "the node's name"},
-    [VALUES_TYPE] = {"type", TT_CELL_NAME, false, "type of its elements"},
-    [VALUES_ELEMENTS] = {"elements", TT_CELL_U64, false,
-                         "how many; of SET_ROWS those of the rows that were written"},
-    [VALUES_N_NAN] = {"n_nan", TT_CELL_U64, false, "elements that are not a number"},
-    [VALUES_N_INF] = {"n_inf", TT_CELL_U64, false, "elements that are infinite"},
-    [VALUES_FIRST_BAD] = {"first_bad", TT_CELL_U64, true,
-                          "index of the first NaN or infinity in logical order; null: none"},
-    [VALUES_MASKING] = {"masking", TT_CELL_BOOL, false,
-                        "the infinities are those of a mask, and no fault"},
-    [VALUES_MIN] = {"min", TT_CELL_F32, true, "of the finite elements; null: there are none"},
-    [VALUES_MAX] = {"max", TT_CELL_F32, true, "likewise"},
-    [VALUES_MEAN] = {"mean", TT_CELL_F64, true, "likewise"},
-    [VALUES_RMS] = {"rms", TT_CELL_F64, true, "likewise: square root of the mean square"},
-    [VALUES_HASH] = {"hash", TT_CELL_NAME, false,
-                     "XXH3-128 of the bytes, 32 hexadecimal digits (values.md)"},
-    [VALUES_BLAKE3] = {"blake3", TT_CELL_NAME, true,
-                       "BLAKE3 of the elements as float32, 64 digits; null: not taken"},
+    [VALUES_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
+    [VALUES_OP_ID] = TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
+                                      "the executed op; not in `ops` when its record was lost"),
+    [VALUES_TOKEN_ID] =
+        TT_EXPORT_COLUMN("token_id", TT_CELL_U32, true, "the batch; null: outside any"),
+    [VALUES_NODE] = TT_EXPORT_COLUMN("node", TT_CELL_U32, false,
+                                     "the node whose output it is; of a fused op the last"),
+    [VALUES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: outside any"),
+    [VALUES_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "the node's name"),
+    [VALUES_TYPE] = TT_EXPORT_COLUMN("type", TT_CELL_NAME, false, "type of its elements"),
+    [VALUES_ELEMENTS] =
+        TT_EXPORT_COLUMN("elements", TT_CELL_U64, false,
+                         "how many; of SET_ROWS those of the rows that were written"),
+    [VALUES_N_NAN] =
+        TT_EXPORT_COLUMN("n_nan", TT_CELL_U64, false, "elements that are not a number"),
+    [VALUES_N_INF] = TT_EXPORT_COLUMN("n_inf", TT_CELL_U64, false, "elements that are infinite"),
+    [VALUES_FIRST_BAD] =
+        TT_EXPORT_COLUMN("first_bad", TT_CELL_U64, true,
+                         "index of the first NaN or infinity in logical order; null: none"),
+    [VALUES_MASKING] = TT_EXPORT_COLUMN("masking", TT_CELL_BOOL, false,
+                                        "the infinities are those of a mask, and no fault"),
+    [VALUES_MIN] =
+        TT_EXPORT_COLUMN("min", TT_CELL_F32, true, "of the finite elements; null: there are none"),
+    [VALUES_MAX] = TT_EXPORT_COLUMN("max", TT_CELL_F32, true, "likewise"),
+    [VALUES_MEAN] = TT_EXPORT_COLUMN("mean", TT_CELL_F64, true, "likewise"),
+    [VALUES_RMS] =
+        TT_EXPORT_COLUMN("rms", TT_CELL_F64, true, "likewise: square root of the mean square"),
+    [VALUES_HASH] = TT_EXPORT_COLUMN("hash", TT_CELL_NAME, false,
+                                     "XXH3-128 of the bytes, 32 hexadecimal digits (values.md)"),
+    [VALUES_BLAKE3] =
+        TT_EXPORT_COLUMN("blake3", TT_CELL_NAME, true,
+                         "BLAKE3 of the elements as float32, 64 digits; null: not taken"),
 };
 
 static uint64_t values_weight(const tt_model *m, const tt_filter *filter, uint32_t run)
