@@ -75,6 +75,7 @@ static bool print_json(const struct options *o, const tt_model *m, tt_stats *s)
 }
 
 #define COLUMNS 13
+#define OFF_CPU 10 /* of them */
 
 static const struct {
     const char *title; /* NULL: the dimension's */
@@ -147,7 +148,8 @@ static bool print_table(const struct options *o, tt_stats *s)
         if (shown(o, i))
             tt_table_column(t, columns[i].title ? columns[i].title : o->by->title,
                             (i == 0 ? TT_COLUMN_SHRINK | TT_COLUMN_KEY : TT_COLUMN_RIGHT) |
-                                (columns[i].optional ? TT_COLUMN_WIDE : 0));
+                                (columns[i].optional ? TT_COLUMN_WIDE : 0) |
+                                (i == OFF_CPU ? TT_COLUMN_IF_KNOWN : 0));
     for (size_t i = 0; i < n && (!o->limit || i < o->limit); i++)
         table_row(t, o, rows[i].key, &rows[i], total);
     table_row(t, o, "all", total, total);

@@ -363,7 +363,7 @@ static bool thread_table(const tt_info *info)
     tt_table_column(t, "WORK", TT_COLUMN_RIGHT);
     tt_table_column(t, "WAIT", TT_COLUMN_RIGHT);
     tt_table_column(t, "WAITING", TT_COLUMN_RIGHT);
-    tt_table_column(t, "OFF CPU", TT_COLUMN_RIGHT);
+    tt_table_column(t, "OFF CPU", TT_COLUMN_RIGHT | TT_COLUMN_IF_KNOWN);
     tt_table_column(t, "OPS", TT_COLUMN_RIGHT);
     for (size_t i = 0; i < n; i++) {
         const tt_stats_row *r = &rows[i];
