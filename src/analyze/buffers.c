@@ -210,6 +210,32 @@ static bool find_events(tt_buffers *b, const tt_model *m)
     return true;
 }
 
+tt_status tt_buffers_peaks(const tt_model *m, tt_buffers_peak peaks[TT_BUFFER_KINDS], tt_error *err)
+{
+    wide now[TT_BUFFER_KINDS] = {0}, most[TT_BUFFER_KINDS] = {0};
+    uint32_t alive[TT_BUFFER_KINDS] = {0};
+    tt_buffers b = {.uses = calloc((size_t)m->n_buffers + 1, sizeof *b.uses)};
+    const bool ok = b.uses && find_events(&b, m);
+    memset(peaks, 0, TT_BUFFER_KINDS * sizeof *peaks);
+    for (uint32_t i = 0; ok && i < b.n_events; i++) {
+        const tt_buffer *buffer = &m->buffers[b.events[i].buffer];
+        const unsigned kind = buffer->kind;
+        if (b.events[i].is_free) {
+            now[kind] -= buffer->size_bytes;
+            alive[kind]--;
+            continue;
+        }
+        now[kind] += buffer->size_bytes;
+        alive[kind]++;
+        if (peaks[kind].count && now[kind] <= most[kind]) continue;
+        most[kind] = now[kind];
+        peaks[kind] = (tt_buffers_peak){alive[kind], clamp(now[kind])};
+    }
+    free(b.events);
+    free(b.uses);
+    return ok ? TT_OK : no_memory(err);
+}
+
 tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
 {
     *out = NULL;

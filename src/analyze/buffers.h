@@ -61,6 +61,15 @@ bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event);
 void tt_buffers_by_kind(const tt_buffers *b, const tt_model *m, uint32_t event, tt_backing backing,
                         uint64_t bytes[TT_BUFFER_KINDS]);
 
+/* The most there was of a kind at one moment, mapped files included. */
+typedef struct tt_buffers_peak {
+    uint32_t count; /* of the buffers then */
+    uint64_t bytes;
+} tt_buffers_peak;
+
+tt_status tt_buffers_peaks(const tt_model *m, tt_buffers_peak peaks[TT_BUFFER_KINDS],
+                           tt_error *err);
+
 /* What there was from an event on, until the next point. */
 typedef struct tt_buffers_point {
     uint64_t ticks;

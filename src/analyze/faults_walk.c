@@ -1,6 +1,7 @@
 #include "analyze/faults.h"
 
 #include "analyze/op_table.h"
+#include "analyze/slice_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct walk {
     tt_accesses *accesses;
     tt_op_table *ops;
     tt_filter_ops passing;
+    tt_slice_filter slices;
     uint8_t *verdicts; /* on the run's graph */
     counted counted;
     bool stopped;
@@ -127,7 +129,11 @@ static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched,
     if (!op.op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     op.passes =
         tt_filter_ops_pass(&k->passing, k->verdicts, k->m->runs[run].graph, node, op.times->covers);
-    tt_status status = tt_accesses_of(k->accesses, op.op, &op.accesses, &op.n_accesses, err);
+    tt_status status = TT_OK;
+    if (op.passes)
+        status = tt_slice_filter_passes(&k->slices, run, node, op.times->covers, &op.passes, err);
+    if (status == TT_OK)
+        status = tt_accesses_of(k->accesses, op.op, &op.accesses, &op.n_accesses, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < op.n_accesses; i++)
         if (__builtin_add_overflow(op.accessed_bytes, op.accesses[i].size_bytes,
@@ -164,6 +170,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
                            : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     w->stray = 0;
     k.passing = (tt_filter_ops){.m = m, .filter = w->filter};
+    k.slices = tt_slice_filter_of(m, w->filter);
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {
         if (tt_filter_run(w->filter, m, &m->runs[i])) status = walk_run(&k, i, err);
         if (w->progress && i % PROGRESS_EVERY == 0) w->progress(w->progress_context, i, m->n_runs);
@@ -173,6 +180,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
     tt_accesses_free(k.accesses);
     tt_op_table_free(k.ops);
     tt_filter_ops_free(&k.passing);
+    tt_slice_filter_free(&k.slices);
     free(k.counted.details);
     free(k.counted.busy);
     return status;

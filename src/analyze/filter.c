@@ -34,7 +34,7 @@ static bool op_passes(const tt_filter *f, const tt_op *op)
 
 static bool name_passes(const tt_filter *f, const char *name)
 {
-    return f->slices ? tt_slice_name_matches(f->tensor, name) : fnmatch(f->tensor, name, 0) == 0;
+    return tt_slice_name_matches(f->tensor, name);
 }
 
 static bool tensor_passes(const tt_filter *f, const tt_op *op)

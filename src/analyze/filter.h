@@ -20,10 +20,9 @@ typedef struct tt_filter {
     unsigned phase;     /* enum tt_phase; 0: any */
     tt_origin origin;   /* of any source; TT_ORIGIN_UNKNOWN: any */
     const char *op;     /* name in any case, or one part of a fused op's; NULL: any */
-    const char *tensor; /* fnmatch pattern for a node's or a source's name; NULL: any */
-    /* "NAME[N]" in `tensor` means expert N of the weights NAME: ops that may read it pass, and who
-     * set this asks tt_slice_filter_passes which of them did. */
-    bool slices;
+    /* fnmatch pattern for a node's or a source's name; NULL: any. "NAME[N]" also means expert N of
+     * the weights NAME: ops that may read it pass, and tt_slice_filter_passes tells which did. */
+    const char *tensor;
     const char *text;   /* part of the op's, a node's or a source's name, in any case; NULL: any */
     bool has_from, has_to;
     double from_ns, to_ns; /* of the op's start, since the trace's first batch */

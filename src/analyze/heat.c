@@ -2,10 +2,10 @@
 
 #include "analyze/cache/reuse.h"
 #include "analyze/heat_steps.h"
+#include "analyze/slice_filter.h"
 #include "analyze/slices.h"
 #include "base/checksum.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static bool is_asked_for(const tt_filter *f, const tt_weight *w)
 {
     if (f->op) return false;
     if (f->has_layer && w->place.layer_id != f->layer) return false;
-    return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
+    return !f->tensor || tt_slice_name_matches(f->tensor, w->name);
 }
 
 typedef struct looked_for {

@@ -66,6 +66,7 @@ static void add(tt_rollup *r, const tt_work_cell *c, const tt_model *m)
     r->timed += c->timed;
     r->compute_ns += tt_model_span_ns(m, c->busy_ticks);
     r->wait_ns += tt_model_span_ns(m, c->wait_ticks);
+    r->work_ns += tt_model_span_ns(m, c->busy_ticks - c->off_cpu_ticks);
     r->wall_ns += tt_model_span_ns(m, c->ticks);
     r->flops += c->flops;
     r->moved_bytes += c->moved_bytes;
@@ -75,11 +76,10 @@ static void add(tt_rollup *r, const tt_work_cell *c, const tt_model *m)
     r->bytes_at_most |= c->bytes_at_most;
 }
 
-static int longest_first(const void *a, const void *b)
+static int most_work_first(const void *a, const void *b)
 {
     const tt_rollup *x = a, *y = b;
-    double s = x->compute_ns + x->wait_ns, t = y->compute_ns + y->wait_ns;
-    return s > t ? -1 : s < t ? 1 : 0;
+    return x->work_ns > y->work_ns ? -1 : x->work_ns < y->work_ns ? 1 : 0;
 }
 
 bool tt_rollups_of(const tt_work *work, const tt_model *m, tt_rollup_by by, tt_rollups *out)
@@ -109,7 +109,7 @@ bool tt_rollups_of(const tt_work *work, const tt_model *m, tt_rollup_by by, tt_r
                                               .flops_known = true};
         add(&out->list[out->n - 1], all[i].cell, m);
     }
-    if (by != TT_ROLLUP_LAYER) qsort(out->list, out->n, sizeof *out->list, longest_first);
+    if (by != TT_ROLLUP_LAYER) qsort(out->list, out->n, sizeof *out->list, most_work_first);
     free(all);
     return true;
 }

@@ -21,11 +21,12 @@ bool tt_slice_name(const char *text, size_t *length, int32_t *expert)
     return true;
 }
 
-bool tt_slice_wanted(const char *pattern)
+tt_slice_filter tt_slice_filter_of(const tt_model *m, const tt_filter *filter)
 {
     size_t length;
     int32_t expert;
-    return pattern && tt_slice_name(pattern, &length, &expert);
+    const bool wanted = filter->tensor && tt_slice_name(filter->tensor, &length, &expert);
+    return (tt_slice_filter){.m = m, .pattern = wanted ? filter->tensor : NULL};
 }
 
 static bool weight_matches(const char *pattern, size_t length, const char *name)

@@ -7,19 +7,19 @@
 #define TT_ANALYZE_SLICE_FILTER_H
 
 #include "analyze/access.h"
+#include "analyze/filter.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Whether the text ends with "[N]", N in decimal: *length is that of what stands before it. */
 bool tt_slice_name(const char *text, size_t *length, int32_t *expert);
-/* Whether such a pattern names an expert: the value of tt_filter.slices. NULL: no. */
-bool tt_slice_wanted(const char *pattern);
 /* Whether `name` matches the fnmatch pattern `pattern`, or, where that ends with "[N]", what stands
  * before it. */
 bool tt_slice_name_matches(const char *pattern, const char *name);
 
-/* Zero-filled but for the first two fields is ready; freed with tt_slice_filter_free. */
+/* Zero-filled but for the first two fields is ready; freed with tt_slice_filter_free. Without a
+ * pattern everything passes. */
 typedef struct tt_slice_filter {
     const tt_model *m;
     const char *pattern; /* as tt_filter.tensor; belongs to the caller */
@@ -27,6 +27,8 @@ typedef struct tt_slice_filter {
     uint32_t run_plus_1; /* that the accesses are of */
 } tt_slice_filter;
 
+/* Of the filter's `tensor`, where that names an expert. */
+tt_slice_filter tt_slice_filter_of(const tt_model *m, const tt_filter *filter);
 /* Whether the op of that run (in m->runs), whose names match, also read what the pattern asks for:
  * that expert, when it ends with "[N]". */
 tt_status tt_slice_filter_passes(tt_slice_filter *f, uint32_t run, uint32_t node, uint8_t covers,

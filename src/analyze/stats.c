@@ -16,6 +16,7 @@ tt_stats *tt_stats_new(const tt_model *m, tt_stats_by by, const tt_filter *filte
     s->m = m;
     s->by = by;
     if (filter) s->filter = *filter;
+    s->slices = tt_slice_filter_of(m, &s->filter);
     s->in_time = s->filter.has_from || s->filter.has_to;
     tt_arena_init(&s->keys, TT_MODEL_MEMORY_MAX);
     s->nodes = calloc((size_t)m->n_graphs + 1, sizeof *s->nodes);
@@ -37,6 +38,7 @@ void tt_stats_free(tt_stats *s)
     free(s->total.series);
     free(s->batches);
     tt_op_table_free(s->ops);
+    tt_slice_filter_free(&s->slices);
     free(s->nodes);
     free(s->rows);
     free(s->shares);

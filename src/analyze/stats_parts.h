@@ -3,6 +3,7 @@
 #define TT_ANALYZE_STATS_PARTS_H
 
 #include "analyze/op_table.h"
+#include "analyze/slice_filter.h"
 #include "analyze/stats.h"
 
 /* A node's share in a row. */
@@ -30,6 +31,7 @@ struct tt_stats {
     const tt_model *m;
     tt_stats_by by;
     tt_filter filter;
+    tt_slice_filter slices; /* of it */
     tt_stats_row *rows;
     size_t n_rows, rows_capacity;
     tt_idmap row_of_key; /* by weight, number, or hash of the text */

@@ -157,8 +157,12 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
             tt_stats_learn_node(s, j->graph, node, op->covers, info);
         if (s->failed) return TT_OK;
         if (!info->passes || (s->in_time && !in_time(s, op->start))) continue;
+        bool passes;
         tt_status status =
-            info->picks ? measure_picks(s, run->graph, node, accesses, info, err) : TT_OK;
+            tt_slice_filter_passes(&s->slices, at, node, op->covers, &passes, err);
+        if (status == TT_OK && !passes) continue;
+        if (status == TT_OK && info->picks)
+            status = measure_picks(s, run->graph, node, accesses, info, err);
         if (status != TT_OK) return status;
         uint64_t ticks = tt_joined_ticks(op);
         if (!parts) add(s, &s->total, op, ticks, info->weight_bytes, info->at_most);
@@ -198,6 +202,11 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
             if (!info->known || info->covers != p.covers[k])
                 tt_stats_learn_node(s, g, p.node[k], p.covers[k], info);
             if (!info->passes || (s->in_time && !in_time(s, p.start[k]))) continue;
+            bool passes;
+            status =
+                tt_slice_filter_passes(&s->slices, at, p.node[k], p.covers[k], &passes, err);
+            if (status != TT_OK) return status;
+            if (!passes) continue;
             uint64_t busy = p.arrive[k] - p.start[k];
             const tt_joined own = {
                 .busy = busy,

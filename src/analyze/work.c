@@ -149,6 +149,7 @@ static void add_to_cell(tt_work_cell *c, const tt_joined *op, const node_info *i
     c->count++;
     c->busy_ticks += op->busy;
     c->wait_ticks += op->wait;
+    c->off_cpu_ticks += op->off_cpu;
     c->bytes_at_most |= info->cost.at_most;
     c->flops_at_most |= info->cost.flops.at_most;
     if (op->open) return;

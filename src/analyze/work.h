@@ -34,6 +34,7 @@ typedef struct tt_work_cell {
     uint64_t count;      /* executions, all threads of one together */
     uint64_t busy_ticks; /* of the threads, summed: compute */
     uint64_t wait_ticks; /* likewise */
+    uint64_t off_cpu_ticks; /* of busy_ticks, known to be on no processor */
     uint64_t timed;      /* executions of which the end was seen; of these: */
     uint64_t ticks;      /* from the first thread's start to the last one's arrival */
     double flops;        /* 0 unless known */

@@ -12,8 +12,9 @@ tt_status tt_info_collect(tt_info *info, const tt_model *m, const char *path, bo
     info->m = m;
     info->path = path;
     tt_summarize(m, &info->summary);
-    if (!findings) return TT_OK;
-    tt_status status = tt_content_measure(m, &info->content, err);
+    tt_status status = tt_buffers_peaks(m, info->peaks, err);
+    if (status != TT_OK || !findings) return status;
+    status = tt_content_measure(m, &info->content, err);
     if (status != TT_OK || !m->clock.known) return status;
     info->by_category = tt_stats_new(m, TT_BY_CATEGORY, NULL);
     info->by_op = tt_stats_new(m, TT_BY_OP, NULL);

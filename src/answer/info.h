@@ -2,6 +2,7 @@
 #ifndef TT_ANSWER_INFO_H
 #define TT_ANSWER_INFO_H
 
+#include "analyze/buffers.h"
 #include "analyze/content.h"
 #include "analyze/stats.h"
 #include "analyze/summary.h"
@@ -14,6 +15,7 @@ typedef struct tt_info {
     const tt_model *m;
     const char *path;
     tt_summary summary;
+    tt_buffers_peak peaks[TT_BUFFER_KINDS]; /* by tt_buffer_kind */
     bool findings; /* the five below are there */
     tt_stats *by_category, *by_op, *by_tensor, *by_phase, *by_thread;
     tt_content content; /* without rows: not asked for */

@@ -61,6 +61,8 @@ void tt_info_capture_json(tt_json *j, const tt_info *info)
         tt_json_kv_string(j, "kind", tt_buffer_kind_name((tt_buffer_kind)i));
         tt_json_kv_u64(j, "count", info->summary.buffers[i].count);
         tt_json_kv_u64(j, "size_bytes", info->summary.buffers[i].size_bytes);
+        tt_json_kv_u64(j, "peak_count", info->peaks[i].count);
+        tt_json_kv_u64(j, "peak_bytes", info->peaks[i].bytes);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);

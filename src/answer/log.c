@@ -87,6 +87,7 @@ static void times(tt_json *j, const tt_model *m, const tt_log_op *o)
     span(j, m, "duration_ns", o->open, o->arrive_ticks - o->start_ticks);
     span(j, m, "busy_ns", o->open, o->busy_ticks);
     span(j, m, "wait_ns", o->open || m->waits_unknown, o->wait_ticks);
+    span(j, m, "off_cpu_ns", o->open || !o->off_cpu_known, o->off_cpu_ticks);
     tt_json_kv_u64(j, "start_ticks", o->start_ticks);
 }
 

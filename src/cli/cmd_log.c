@@ -2,7 +2,6 @@
 #include "analyze/access.h"
 #include "analyze/log/log.h"
 #include "analyze/log/log_picks.h"
-#include "analyze/slice_filter.h"
 #include "answer/log.h"
 #include "base/json.h"
 #include "base/units.h"
@@ -100,6 +99,7 @@ static bool new_table(printer *p)
     tt_table_column(p->table, "NODE", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     tt_table_column(p->table, "DURATION", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "WAIT", TT_COLUMN_RIGHT);
+    tt_table_column(p->table, "OFF CPU", TT_COLUMN_RIGHT | TT_COLUMN_IF_KNOWN | TT_COLUMN_WIDE);
     tt_table_column(p->table, "SOURCES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     return true;
 }
@@ -154,7 +154,7 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
                      size_t n_accesses)
 {
     char begun[TT_UNITS_TEXT], token[16] = "-", lane[16], duration[TT_UNITS_TEXT];
-    char wait[TT_UNITS_TEXT] = "", name[128], sources[SOURCES_TEXT];
+    char wait[TT_UNITS_TEXT] = "", off_cpu[TT_UNITS_TEXT] = "", name[128], sources[SOURCES_TEXT];
     const tt_model *m = p->m;
     bool in_batch = o->run->batch != TT_NONE;
     if (in_batch) (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(m, o->run->batch));
@@ -166,8 +166,9 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
     } else {
         tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
         tt_units_ns(wait, m->waits_unknown ? NAN : tt_model_span_ns(m, o->wait_ticks));
+        tt_units_ns(off_cpu, o->off_cpu_known ? tt_model_span_ns(m, o->off_cpu_ticks) : NAN);
     }
-    const char *cells[9];
+    const char *cells[10];
     size_t n = 0;
     cells[n++] = begun;
     cells[n++] = token;
@@ -177,6 +178,7 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
     cells[n++] = tt_trace_text(name, sizeof name, o->op->name);
     cells[n++] = duration;
     cells[n++] = wait;
+    cells[n++] = off_cpu;
     cells[n++] = kept_sources(o, op, list, n_accesses, sources);
     tt_table_row(p->table, cells);
     if (++p->block_rows < BLOCK_ROWS) return;
@@ -307,7 +309,6 @@ int tt_cmd_log(int argc, char **argv)
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.filter.has_lane) o.by_lane = true;
-    o.filter.slices = tt_slice_wanted(o.filter.tensor);
     if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;
     const tt_part part = {.has_tokens = f->has_token,

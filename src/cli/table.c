@@ -225,8 +225,23 @@ static size_t shrink(tt_table *t, int flags, size_t excess)
     return excess;
 }
 
+/* Leaves out what is known of no row. */
+static void leave_out_unknown(tt_table *t)
+{
+    for (size_t i = 0; i < t->columns; i++) {
+        if (!(t->column[i].flags & TT_COLUMN_IF_KNOWN)) continue;
+        bool known = t->rows == 0;
+        for (size_t r = 0; r < t->rows && !known; r++) {
+            const char *text = t->cells[r * t->columns + i].text;
+            known = text && text[0] && strcmp(text, "-") != 0;
+        }
+        t->column[i].left_out = !known;
+    }
+}
+
 static void fit(tt_table *t, size_t limit)
 {
+    leave_out_unknown(t);
     size_t total = 0;
     for (int flag = TT_COLUMN_WIDEST; limit > 0 && flag >= TT_COLUMN_WIDE; flag /= 2)
         for (size_t i = t->columns; i-- > 0 && good_width(t) > limit;)
@@ -331,13 +346,16 @@ static bool print_any(tt_table *t)
 static void print_plain_line(const tt_table *t, const cell *cells, size_t step, char *line)
 {
     size_t n = 0, end = 0;
+    bool first = true;
     for (size_t i = 0; i < t->columns; i++) {
         const cell *c = (const cell *)((const char *)cells + i * step);
+        if (t->column[i].left_out) continue;
         size_t pad = t->column[i].width - c->width;
-        if (i) {
+        if (!first) {
             memset(line + n, ' ', SEPARATOR_WIDTH);
             n += SEPARATOR_WIDTH;
         }
+        first = false;
         if (t->column[i].flags & TT_COLUMN_RIGHT) {
             memset(line + n, ' ', pad);
             n += pad;

@@ -35,6 +35,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
     for (size_t i = 0; i < w->n_windows; i++)
         if (w->windows[i].lanes > a->lanes) a->lanes = w->windows[i].lanes;
     a->compute_ns = tt_model_span_ns(a->m, w->busy_ticks);
+    a->work_ns = tt_model_span_ns(a->m, w->busy_ticks - w->off_cpu_ticks);
     a->wait_ns = tt_model_span_ns(a->m, w->wait_ticks);
     a->idle_ns = tt_model_span_ns(a->m, w->idle_ticks);
     a->between_ns = tt_model_span_ns(a->m, w->between_ticks) * a->lanes;

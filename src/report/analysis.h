@@ -69,10 +69,11 @@ typedef struct tt_analysis {
     bool timed;      /* there is a clock; without, nothing that needs times */
     double total_ns; /* of threads: compute + wait + idle + between batches x threads */
     double compute_ns, wait_ns, idle_ns, between_ns;
+    double work_ns; /* of compute_ns, without what is known to be on no processor */
     uint32_t lanes;        /* the most of a window */
     bool waits_observed;   /* threads were, and how long they waited for each other */
     bool threads_observed; /* some runs were hooked; else ops are seen as wholes, and no waiting */
-    tt_rollups by_part, by_op, by_layer, points; /* the longest first; layers ascending */
+    tt_rollups by_part, by_op, by_layer, points; /* the most own work first; layers ascending */
     tt_bounds bounds;                            /* of all */
     tt_bounds generate;                          /* of generated tokens */
     uint64_t unknown_ops;      /* kinds without a formula are among these executions */

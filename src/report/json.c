@@ -32,7 +32,9 @@ static void layer(tt_json *j, int64_t number)
 static void rollup_sums(tt_json *j, const tt_analysis *a, const tt_rollup *r)
 {
     tt_json_kv_u64(j, "count", r->count);
-    share(j, "share", r->compute_ns + r->wait_ns, a->total_ns);
+    share(j, "share", r->work_ns, a->work_ns);
+    share(j, "thread_time_share", r->compute_ns + r->wait_ns, a->total_ns);
+    tt_json_kv_double(j, "work_ns", r->work_ns);
     tt_json_kv_double(j, "compute_ns", r->compute_ns);
     tt_json_kv_double(j, "wait_ns", r->wait_ns);
     tt_json_kv_double(j, "total_ns", r->timed ? r->wall_ns : NAN);
@@ -66,6 +68,7 @@ static void time_part(tt_json *j, const tt_analysis *a)
     tt_json_kv_u64(j, "threads", a->lanes);
     tt_json_kv_double(j, "elapsed_ns", tt_model_span_ns(a->m, a->work.span_ticks));
     tt_json_kv_double(j, "thread_time_ns", a->total_ns);
+    tt_json_kv_double(j, "work_ns", a->work_ns);
     tt_json_kv_double(j, "compute_ns", a->compute_ns);
     tt_json_kv_double(j, "wait_ns", a->m->waits_unknown ? NAN : a->wait_ns);
     tt_json_kv_double(j, "off_cpu_ns",

@@ -75,7 +75,8 @@ static void summarize(tt_page *p, const tt_analysis *a)
     if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
         tt_page_summary(
-            p, "Of the time, %s, %s was idle in batches%s, %s between them; %s took most, %s.",
+            p, "Of the time, %s, %s was idle in batches%s, %s between them; %s took most of "
+            "the threads' own work, %s.",
             a->waits_observed ? tt_page_format(p, "%s was computing, %s waiting for other threads",
                                                tt_percent(p, a->compute_ns, a->total_ns),
                                                tt_percent(p, a->wait_ns, a->total_ns))
@@ -84,7 +85,7 @@ static void summarize(tt_page *p, const tt_analysis *a)
             tt_percent(p, a->idle_ns, a->total_ns),
             tt_ops_are_lost(a) ? " or in ops that were lost" : "",
             tt_percent(p, a->between_ns, a->total_ns), a->by_op.list[0].key,
-            tt_percent(p, a->by_op.list[0].compute_ns + a->by_op.list[0].wait_ns, a->total_ns));
+            tt_percent(p, a->by_op.list[0].work_ns, a->work_ns));
     if (a->has_heat && h->generate.batches)
         tt_page_summary(
             p,

@@ -29,6 +29,7 @@ static void rollup_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const
                        const tt_rollup *r)
 {
     const char *cells[] = {key,
+                           tt_percent(p, r->work_ns, a->work_ns),
                            tt_percent(p, r->compute_ns + r->wait_ns, a->total_ns),
                            tt_percent(p, r->compute_ns, a->total_ns),
                            wait_share(p, a, r->wait_ns),
@@ -40,9 +41,9 @@ static void rollup_row(tt_page *p, tt_page_table *t, const tt_analysis *a, const
 
 static tt_page_table *rollup_table(tt_page *p, const char *caption, const char *first)
 {
-    const char *titles[] = {first,    "Share>", "Compute>", "Wait>", "Time of the ops>",
-                            "Times>", "Each>"};
-    return tt_page_table_begin(p, caption, 7, titles);
+    const char *titles[] = {first,   "Share of own work>", "Threads' time>", "Compute>",
+                            "Wait>", "Time of the ops>",   "Times>",         "Each>"};
+    return tt_page_table_begin(p, caption, 8, titles);
 }
 
 static void plot_parts(tt_page *p, const tt_analysis *a)
@@ -112,10 +113,11 @@ static void tables_of_time(tt_page *p, const tt_analysis *a)
     for (size_t i = 0; i < a->by_part.n && i < ROWS_MAX; i++)
         rollup_row(p, t, a, a->by_part.list[i].key, &a->by_part.list[i]);
     const char *rest[] = {
-        "idle in a batch", tt_percent(p, a->idle_ns, a->total_ns), "", "", "", "", ""};
+        "idle in a batch", "", tt_percent(p, a->idle_ns, a->total_ns), "", "", "", "", ""};
     const char *between[] = {
-        "between batches", tt_percent(p, a->between_ns, a->total_ns), "", "", "", "", ""};
+        "between batches", "", tt_percent(p, a->between_ns, a->total_ns), "", "", "", "", ""};
     const char *all[] = {"all",
+                         tt_percent(p, a->work_ns, a->work_ns),
                          tt_percent(p, a->total_ns, a->total_ns),
                          tt_percent(p, a->compute_ns, a->total_ns),
                          wait_share(p, a, a->wait_ns),
@@ -172,20 +174,23 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
     if (a->by_part.n > 0 && a->by_op.n > 0)
         tt_page_say(
             p, TT_BLOCK_TEXT,
-            "The part that took most is %s with %s, the op that took most is %s with %s.",
-            a->by_part.list[0].key,
-            tt_percent(p, a->by_part.list[0].compute_ns + a->by_part.list[0].wait_ns, a->total_ns),
-            a->by_op.list[0].key,
-            tt_percent(p, a->by_op.list[0].compute_ns + a->by_op.list[0].wait_ns, a->total_ns));
+            "Of the threads' own work in ops, the part that took most is %s with %s, the op that "
+            "took most is %s with %s.",
+            a->by_part.list[0].key, tt_percent(p, a->by_part.list[0].work_ns, a->work_ns),
+            a->by_op.list[0].key, tt_percent(p, a->by_op.list[0].work_ns, a->work_ns));
     plot_parts(p, a);
     plot_layers(p, a);
     tables_of_time(p, a);
     tt_page_say(
         p, TT_BLOCK_NOTE,
-        "A thread computes from an op's start until it has done its part; then it waits until all "
-        "have. What is left of a batch is idle: before the first op, behind the last one, between "
+        "Own work is what threads computed%s; of it are the shares and the order of the rows. The "
+        "three columns behind it are of all of the threads' time. A thread computes from an op's "
+        "start until it has done its part; then it waits until all have. What is left of a batch is idle: before the first op, behind the last one, between "
         "two. Barriers inside an op are part of its compute. Between batches the program samples, "
-        "prints, or waits for its user; all threads count there, too.");
+        "prints, or waits for its user; all threads count there, too.",
+        a->work.off_cpu_known ? ", without the time in which they were on no processor"
+                              : " (time in which they were on no processor was not observed, and "
+                                "is in it)");
     if (tt_ops_are_lost(a))
         tt_page_say(p, TT_BLOCK_NOTE,
                     "Not all ops of the run are in the trace: what lost ones took, computing and "

@@ -129,7 +129,9 @@ static void put_what(tt_json *j, op_answer *a)
                            .arrive_ticks = a->joined.arrive,
                            .release_ticks = a->joined.release,
                            .busy_ticks = a->joined.busy,
-                           .wait_ticks = a->joined.wait};
+                           .wait_ticks = a->joined.wait,
+                           .off_cpu_ticks = a->joined.off_cpu,
+                           .off_cpu_known = a->off_cpu_known};
     const char *weight = NULL;
     tt_json_key(j, "log");
     tt_log_json_op(j, m, &row, &a->op, a->list, a->n_list);

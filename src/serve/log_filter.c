@@ -51,7 +51,6 @@ static bool set_durations(const tt_request *q, tt_filter *f, tt_error *err)
 bool tt_log_filter_of(const tt_request *q, tt_filter *f, bool *by_lane, tt_error *err)
 {
     if (!tt_request_filter(q, f, err)) return false;
-    f->slices = tt_slice_wanted(f->tensor);
     return set_lane(q, f, by_lane, err) && set_origin(q, f, err) && set_text(q, f, err) &&
            set_durations(q, f, err);
 }

@@ -82,26 +82,6 @@ static tt_status choose_columns(tt_listing *l, const tt_listing_wish *wish, tt_e
     return TT_OK;
 }
 
-static bool any_known(const tt_listing *l, const tt_column *c)
-{
-    tt_cell cell;
-    for (size_t i = 0; i < l->n; i++) {
-        tt_cell_get(c, l->set->context, tt_listing_row(l, i), &cell);
-        if (cell.known) return true;
-    }
-    return false;
-}
-
-/* Columns that nothing is known of say nothing to people. */
-static void drop_unknown(tt_listing *l)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < l->n_columns; i++)
-        if (!(l->columns[i]->show & TT_SHOW_KNOWN) || any_known(l, l->columns[i]))
-            l->columns[n++] = l->columns[i];
-    l->n_columns = n;
-}
-
 /* --- the order of rows --- */
 
 #define SORT_KEYS_MAX 4u
@@ -217,7 +197,6 @@ tt_status tt_listing_make(tt_listing *l, const tt_rowset *set, const tt_listing_
             l->order[l->n_all++] = i;
     if (wish->sort) status = sort_rows(l, wish->sort, err);
     l->n = wish->limit && wish->limit < l->n_all ? (size_t)wish->limit : l->n_all;
-    if (wish->text && !l->chosen) drop_unknown(l);
     return status;
 }
 

@@ -185,7 +185,10 @@ def check_sums(name, report):
     if abs(parts - t["thread_time_ns"]) > 1e-6 * parts:
         complain(f"{name}: the parts are {parts} ns, the whole {t['thread_time_ns']}")
     for by in ("by_category", "by_op", "by_layer"):
-        for what in ("compute_ns", "wait_ns"):
+        for r in t[by]:
+            if t["work_ns"] and abs(r["share"] - r["work_ns"] / t["work_ns"]) > 1e-9:
+                complain(f"{name}: {by}: a share of {r['share']} of {r['work_ns']} ns of own work")
+        for what in ("compute_ns", "wait_ns", "work_ns"):
             total = sum(r[what] for r in t[by])
             if abs(total - t[what]) > 1e-6 * max(total, 1):
                 complain(f"{name}: {by}: {what} add up to {total}, not {t[what]}")

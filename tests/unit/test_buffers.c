@@ -42,6 +42,27 @@ static tt_buffers *analyze(tt_buffer *list, uint32_t n)
     return b;
 }
 
+/* What was freed and allocated again is not there twice. */
+static void a_peak_is_of_one_moment(void **state)
+{
+    tt_buffer list[] = {
+        {.alloc_ticks = 10, .free_ticks = 40, .size_bytes = 100, .kind = TT_BUFFER_WEIGHTS},
+        {.alloc_ticks = 50, .free_ticks = 70, .size_bytes = 80, .kind = TT_BUFFER_WEIGHTS},
+        {.alloc_ticks = 60, .size_bytes = 15, .kind = TT_BUFFER_WEIGHTS},
+        {.alloc_ticks = 20, .size_bytes = 50, .kind = TT_BUFFER_COMPUTE},
+        {.alloc_ticks = 30, .size_bytes = 60, .flags = TT_BUFFER_FILE, .kind = TT_BUFFER_COMPUTE},
+    };
+    const tt_model m = {.buffers = list, .n_buffers = 5};
+    tt_buffers_peak peaks[TT_BUFFER_KINDS];
+    (void)state;
+    assert_int_equal(tt_buffers_peaks(&m, peaks, NULL), TT_OK);
+    assert_int_equal(peaks[TT_BUFFER_WEIGHTS].bytes, 100);
+    assert_int_equal(peaks[TT_BUFFER_WEIGHTS].count, 1);
+    assert_int_equal(peaks[TT_BUFFER_COMPUTE].bytes, 110);
+    assert_int_equal(peaks[TT_BUFFER_COMPUTE].count, 2);
+    assert_int_equal(peaks[TT_BUFFER_KV_CACHE].count, 0);
+}
+
 static void sums_follow_allocations_and_frees(void **state)
 {
     tt_buffer list[] = {
@@ -421,6 +442,7 @@ static void a_run_cut_off_wrote_nothing_certain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_peak_is_of_one_moment),
         cmocka_unit_test(sums_follow_allocations_and_frees),
         cmocka_unit_test(nonsense_is_not_counted_twice),
         cmocka_unit_test(a_curve_keeps_the_peaks),

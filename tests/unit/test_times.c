@@ -2,11 +2,16 @@
  * that end after their computation. */
 #include "tests.h"
 
+#include "analyze/log/log.h"
+#include "analyze/rollup.h"
 #include "analyze/stats.h"
+#include "export/tables/columns.h"
 #include "format/ops.h"
 #include "hand_trace.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define N_OPS 3
 
@@ -88,6 +93,53 @@ static void near(double wanted, double got)
     assert_true(fabs(wanted - got) < 2);
 }
 
+typedef struct off_cpu_sum {
+    const tt_model *m;
+    bool known;
+    double ns;
+} off_cpu_sum;
+
+static bool add_off_cpu(void *context, const tt_log_op *op)
+{
+    off_cpu_sum *sum = context;
+    assert_int_equal(op->off_cpu_known, sum->known);
+    sum->ns += tt_model_span_ns(sum->m, op->off_cpu_ticks);
+    return true;
+}
+
+static void check_log_off_cpu(const tt_model *m, bool by_lane, bool known, double wanted)
+{
+    const tt_filter all = {0};
+    off_cpu_sum sum = {.m = m, .known = known};
+    assert_int_equal(tt_log_walk(m, &all, by_lane, add_off_cpu, &sum, NULL), TT_OK);
+    near(wanted, sum.ns);
+}
+
+/* wanted < 0: null in all rows. */
+static void check_table_off_cpu(const tt_model *m, const char *name, double wanted)
+{
+    const tt_export_table *t = NULL;
+    size_t n;
+    const tt_export_table *const *list = tt_export_tables(&n);
+    tt_rows rows = {0};
+    size_t at = 0;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i]->name, name) == 0) t = list[i];
+    assert_non_null(t);
+    assert_int_equal(t->fill(m, NULL, 0, &rows, NULL), TT_OK);
+    assert_true(rows.n > 0);
+    while (strcmp(t->columns[at].key, "off_cpu_ns") != 0)
+        assert_true(++at < t->n_columns);
+    for (size_t i = 0; i < rows.n; i++) {
+        const tt_values *v = &rows.columns[at];
+        assert_int_equal(!v->valid || v->valid[i], wanted >= 0);
+        sum += (double)((const uint64_t *)v->values)[i];
+    }
+    if (wanted >= 0) near(wanted, sum);
+    tt_rows_free(&rows);
+}
+
 /* RMS_NORM takes 700 us as lane 1 did not run for 699 of them, and works 2 us. */
 static void a_thread_that_does_not_run_makes_no_share(void **state)
 {
@@ -119,6 +171,44 @@ static void a_thread_that_does_not_run_makes_no_share(void **state)
     near(701000, row(s, "1")->off_cpu_ns);
     near(502000 - 50000, row(s, "0")->work_ns);
     tt_stats_free(s);
+    hand_close(&h, m);
+}
+
+/* The same of each row: of the log, of the tables, of a report's parts. */
+static void time_on_no_processor_is_a_column(void **state)
+{
+    const tt_detail off[] = {
+        {.run = 1, .place = tt_detail_place(2, 1, TT_DETAIL_OFF_CPU), .off_cpu = {600000}}};
+    hand h;
+    (void)state;
+    tt_model *m = make(&h, "capture_off_cpu", "on", good, off, 1);
+    check_log_off_cpu(m, false, 1, 600000);
+    check_log_off_cpu(m, true, 1, 600000);
+    check_table_off_cpu(m, "ops", 600000);
+    check_table_off_cpu(m, "lanes", 600000);
+    tt_work w;
+    tt_rollups by_op;
+    assert_int_equal(tt_work_measure(m, &w, NULL, NULL, NULL), TT_OK);
+    assert_true(tt_rollups_of(&w, m, TT_ROLLUP_OP, &by_op));
+    double work = 0, off_cpu = 0;
+    for (size_t i = 0; i < by_op.n; i++) {
+        work += by_op.list[i].work_ns;
+        off_cpu += by_op.list[i].compute_ns - by_op.list[i].work_ns;
+        assert_true(i == 0 || by_op.list[i].work_ns <= by_op.list[i - 1].work_ns);
+    }
+    near(600000, off_cpu);
+    assert_string_equal(by_op.list[0].key, "MUL");
+    tt_stats *s = sum_up(m, TT_BY_OP);
+    near(tt_stats_total(s)->work_ns, work);
+    tt_stats_free(s);
+    free(by_op.list);
+    tt_work_free(&w);
+    hand_close(&h, m);
+    m = make(&h, "waits", "not observed: for a test", good, NULL, 0);
+    check_log_off_cpu(m, false, 0, 0);
+    check_log_off_cpu(m, true, 0, 0);
+    check_table_off_cpu(m, "ops", -1);
+    check_table_off_cpu(m, "lanes", -1);
     hand_close(&h, m);
 }
 
@@ -166,6 +256,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_does_not_run_makes_no_share),
+        cmocka_unit_test(time_on_no_processor_is_a_column),
         cmocka_unit_test(what_was_not_observed_is_unknown),
         cmocka_unit_test(ops_without_an_end_and_beyond_their_run_are_told),
     };

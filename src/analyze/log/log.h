@@ -23,6 +23,8 @@ typedef struct tt_log_op {
     uint64_t release_ticks; /* of all lanes: the last */
     uint64_t busy_ticks;    /* of all lanes: the sum */
     uint64_t wait_ticks;    /* of all lanes: the sum */
+    uint64_t off_cpu_ticks; /* of busy_ticks, on no processor */
+    bool off_cpu_known;     /* else it was not observed */
 } tt_log_op;
 
 /* Called per op; false ends the walk. */

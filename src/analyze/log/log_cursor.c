@@ -140,12 +140,19 @@ bool tt_log_cursor_op(tt_log_cursor *c, tt_log_op *out)
     if (!c->ops) c->ops = tt_op_table_new(c->m);
     const tt_op *op = c->ops ? tt_op_table_get(c->ops, run->graph, i->node, i->covers) : NULL;
     if (!op) return false;
-    *out = (tt_log_op){op,         tt_op_table_note(c->ops, run->graph, i->node),
-                       run,        i->lane,
-                       i->lanes,   i->open,
-                       i->start,   i->arrive,
-                       i->release, i->busy,
-                       i->wait};
+    *out = (tt_log_op){.op = op,
+                       .note = tt_op_table_note(c->ops, run->graph, i->node),
+                       .run = run,
+                       .lane = i->lane,
+                       .lanes = i->lanes,
+                       .open = i->open,
+                       .start_ticks = i->start,
+                       .arrive_ticks = i->arrive,
+                       .release_ticks = i->release,
+                       .busy_ticks = i->busy,
+                       .wait_ticks = i->wait,
+                       .off_cpu_ticks = i->off_cpu,
+                       .off_cpu_known = i->off_cpu_known};
     return true;
 }
 

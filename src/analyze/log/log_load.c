@@ -22,7 +22,7 @@ void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filte
                        .filter = filter,
                        .by_lane = by_lane || filter->has_lane,
                        .passing = {.m = m, .filter = filter},
-                       .slices = {.m = m, .pattern = filter->slices ? filter->tensor : NULL}};
+                       .slices = tt_slice_filter_of(m, filter)};
 }
 
 void tt_log_load_model(tt_log_load *l, const tt_model *m)
@@ -78,8 +78,18 @@ static tt_status load_joined(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt
         if (!tt_filter_ops_pass(&l->passing, verdicts, graph, node, o->covers) ||
             !times_pass(l, o->start, o->arrive, o->open))
             continue;
-        l->items[l->n++] = (tt_log_item){o->start, o->arrive, o->release, o->busy,   o->wait,
-                                         node,     TT_NONE,   o->lanes,   o->covers, o->open};
+        l->items[l->n++] = (tt_log_item){o->start,
+                                         o->arrive,
+                                         o->release,
+                                         o->busy,
+                                         o->wait,
+                                         o->off_cpu,
+                                         node,
+                                         TT_NONE,
+                                         o->lanes,
+                                         o->covers,
+                                         o->open,
+                                         l->join.off_cpu.known};
     }
     return TT_OK;
 }
@@ -89,7 +99,9 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
     const tt_piece *pieces;
     size_t n;
     const uint32_t graph = l->m->runs[run].graph;
+    tt_off_cpu *off = &l->join.off_cpu;
     tt_status status = tt_pieces_of_run(l->m->pieces, l->m->runs[run].id, &pieces, &n, err);
+    if (status == TT_OK) status = tt_off_cpu_load(off, l->m, &l->m->runs[run], err);
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops p;
         status = tt_pieces_get(l->m->pieces, &pieces[i], &p, err);
@@ -103,8 +115,20 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
                 !times_pass(l, start, arrive, p.open))
                 continue;
             l->items[l->n++] =
-                (tt_log_item){start,     arrive, release, arrive - start, release - arrive,
-                              p.node[k], p.lane, 1,       p.covers[k],    p.open};
+                (tt_log_item){start,
+                              arrive,
+                              release,
+                              arrive - start,
+                              release - arrive,
+                              arrive > start
+                                  ? tt_off_cpu_ticks(off, p.node[k], p.lane, arrive - start)
+                                  : 0,
+                              p.node[k],
+                              p.lane,
+                              1,
+                              p.covers[k],
+                              p.open,
+                              off->known};
         }
     }
     return status;
@@ -133,7 +157,7 @@ tt_status tt_log_load_run(tt_log_load *l, uint32_t run, tt_error *err)
     tt_status status =
         l->by_lane ? load_lanes(l, run, verdicts, err) : load_joined(l, run, verdicts, err);
     if (status == TT_OK && l->passing.failed) status = no_memory(err);
-    if (status == TT_OK && l->filter->slices) status = keep_slices(l, run, err);
+    if (status == TT_OK && l->slices.pattern) status = keep_slices(l, run, err);
     if (status != TT_OK) return status;
     size_t sorted = 1;
     while (sorted < l->n && by_start(&l->items[sorted - 1], &l->items[sorted]) <= 0)

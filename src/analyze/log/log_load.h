@@ -13,12 +13,13 @@
 
 /* A row of the log to be. Ticks. */
 typedef struct tt_log_item {
-    uint64_t start, arrive, release, busy, wait;
+    uint64_t start, arrive, release, busy, wait, off_cpu;
     uint32_t node;
     uint32_t lane; /* TT_NONE: all lanes of the op together */
     uint32_t lanes;
     uint8_t covers;
     bool open;
+    bool off_cpu_known;
 } tt_log_item;
 
 typedef struct tt_log_load {
@@ -27,7 +28,7 @@ typedef struct tt_log_load {
     bool by_lane;
     tt_join join;
     tt_filter_ops passing;
-    tt_slice_filter slices; /* of filter->slices */
+    tt_slice_filter slices; /* of filter->tensor */
     tt_log_item *items;     /* of the last run, by start, node, lane; kept from run to run */
     size_t n, capacity;
 } tt_log_load;

@@ -2,6 +2,7 @@
 
 #include "analyze/join.h"
 #include "analyze/ranges.h"
+#include "analyze/slice_filter.h"
 #include "analyze/spaces/space_uses.h"
 
 #include <stdlib.h>
@@ -36,6 +37,7 @@ typedef struct measure {
     const tt_filter *filter;
     tt_space_heat *heat;
     tt_filter_ops passing;
+    tt_slice_filter slices;
     tt_join join;
     tt_accesses *accesses;
     uint32_t accesses_run; /* that these are of, or TT_NONE */
@@ -217,7 +219,9 @@ static tt_status walk_run(measure *q, uint32_t run, tt_error *err)
         const tt_joined *o = &q->join.ops[node];
         if (!tt_filter_ops_pass(&q->passing, verdicts, graph, node, o->covers)) continue;
         if (timed && !tt_filter_time(f, tt_model_ns(q->m, o->start))) continue;
-        status = add_op(q, run, node, &sums[node], err);
+        bool passes;
+        status = tt_slice_filter_passes(&q->slices, run, node, o->covers, &passes, err);
+        if (status == TT_OK && passes) status = add_op(q, run, node, &sums[node], err);
     }
     return status;
 }
@@ -270,6 +274,7 @@ static void free_measure(measure *q)
     tt_accesses_free(q->accesses);
     tt_join_free(&q->join);
     tt_filter_ops_free(&q->passing);
+    tt_slice_filter_free(&q->slices);
     tt_unit_pieces_free(&q->pieces);
 }
 
@@ -280,6 +285,7 @@ tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_
     tt_status status = TT_OK;
     memset(heat, 0, sizeof *heat);
     q.passing = (tt_filter_ops){.m = m, .filter = filter};
+    q.slices = tt_slice_filter_of(m, filter);
     if (filter->has_from || filter->has_to) status = tt_model_need_clock(m, err);
     heat->units = calloc((size_t)s->n_units + 1, sizeof *heat->units);
     q.touched = calloc((size_t)s->n_units + 1, sizeof(touch *));

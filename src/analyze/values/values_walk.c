@@ -1,5 +1,6 @@
 #include "analyze/values/values_walk.h"
 
+#include "analyze/slice_filter.h"
 #include "analyze/values/values_mask.h"
 
 #include <fnmatch.h>
@@ -20,6 +21,7 @@ struct tt_values_walk {
     const tt_model *m;
     const tt_values_query *q;
     tt_filter_ops filter;
+    tt_slice_filter slices;
     tt_op_table *ops;
     tt_outputs outputs;
     tt_join join;
@@ -225,6 +227,10 @@ tt_status tt_values_walk_run(tt_values_walk *w, uint32_t run, tt_error *err)
                                .print = k->output ? &w->outputs.list[k->output - 1].print : NULL};
         seen.state = judge(w, &seen);
         seen.passes = passes(w, &seen, verdicts, in_run);
+        if (seen.passes)
+            status = tt_slice_filter_passes(&w->slices, run, seen.first, seen.covers, &seen.passes,
+                                            err);
+        if (status != TT_OK) return status;
         if (seen.passes) count(w->counts, &seen);
         if (seen.passes || w->everything) status = w->visit(w->context, w, &seen, err);
         executed(w, &seen);
@@ -243,6 +249,7 @@ void tt_values_walk_free(tt_values_walk *w)
     tt_outputs_free(&w->outputs);
     tt_join_free(&w->join);
     tt_filter_ops_free(&w->filter);
+    tt_slice_filter_free(&w->slices);
     tt_op_table_free(w->ops);
     free(w);
 }
@@ -256,6 +263,7 @@ tt_values_walk *tt_values_walk_new(const tt_model *m, const tt_values_query *q, 
     *w = (tt_values_walk){.m = m,
                           .q = q,
                           .filter = {.m = m, .filter = &q->filter},
+                          .slices = tt_slice_filter_of(m, &q->filter),
                           .ops = tt_op_table_new(m),
                           .masks = calloc((size_t)m->n_graphs + 1, sizeof *w->masks),
                           .everything = everything,

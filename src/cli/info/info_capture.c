@@ -98,23 +98,25 @@ static void detail_lines(const tt_info *info)
         tt_info_line("sequences", "%s", tt_units_count(a, info->summary.sequences));
 }
 
-static void buffer_line(const tt_summary *s)
+/* The most that there was at one time. */
+static void buffer_line(const tt_info *info)
 {
     char text[256] = "";
     size_t used = 0;
     for (unsigned i = TT_BUFFER_WEIGHTS; i <= TT_BUFFER_OUTPUT + 1u; i++) {
         unsigned kind = i <= TT_BUFFER_OUTPUT ? i : TT_BUFFER_OTHER; /* "other" comes last */
         char size[TT_UNITS_TEXT];
-        if (s->buffers[kind].count == 0) continue;
+        const tt_buffers_peak *peak = &info->peaks[kind];
+        if (peak->count == 0) continue;
         int n = snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "",
                          tt_buffer_kind_name((tt_buffer_kind)kind),
-                         tt_units_bytes(size, s->buffers[kind].size_bytes));
-        if (n > 0 && s->buffers[kind].count > 1)
+                         tt_units_bytes(size, peak->bytes));
+        if (n > 0 && peak->count > 1)
             n += snprintf(text + used + n, sizeof text - used - (size_t)n, " in %u",
-                          s->buffers[kind].count);
+                          peak->count);
         used = n > 0 && used + (size_t)n < sizeof text ? used + (size_t)n : sizeof text - 1;
     }
-    if (used) tt_info_line("buffers", "%s", text);
+    if (used) tt_info_line("buffers", "%s at most at one time", text);
 }
 
 void tt_info_capture_text(const tt_info *info)
@@ -122,5 +124,5 @@ void tt_info_capture_text(const tt_info *info)
     capture_lines(info->m);
     detail_lines(info);
     value_lines(info);
-    buffer_line(&info->summary);
+    buffer_line(info);
 }

@@ -311,7 +311,8 @@ static bool time_table(const char *heading, const char *columns, tt_stats_by by,
         ok = false;
     else if (l.n) {
         printf("\n%s\n", heading);
-        l.n_all = l.n; /* the command lists the others */
+        l.n_all = l.n; /* `stats` lists the others */
+        l.chosen = false;
         ok = tt_list_print(&l, NULL);
     }
     tt_listing_free(&l);

@@ -12,6 +12,7 @@ enum {
     LANES_RELEASE,
     LANES_BUSY,
     LANES_WAIT,
+    LANES_OFF_CPU,
     LANES_COLUMNS
 };
 
@@ -29,6 +30,8 @@ static const tt_column columns[LANES_COLUMNS] = {
                                        "when it went on, having waited for the others"),
     [LANES_BUSY] = TT_EXPORT_COLUMN("busy_ns", TT_CELL_U64, true, "from start to arrive"),
     [LANES_WAIT] = TT_EXPORT_COLUMN("wait_ns", TT_CELL_U64, true, "from arrive to release"),
+    [LANES_OFF_CPU] = TT_EXPORT_COLUMN("off_cpu_ns", TT_CELL_U64, true,
+                                       "of busy_ns, on no processor; null: not observed"),
 };
 
 /* Where a thread has got to, among the pieces of a run. */
@@ -60,25 +63,29 @@ static uint64_t ticks(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-static void put_row(tt_rows *rows, const tt_model *m, const tt_piece_ops *p, size_t i)
+/* off: of the run that the piece is of. */
+static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, const tt_piece_ops *p,
+                    size_t i)
 {
     const size_t n = rows->n++;
+    const uint64_t busy = ticks(p->start[i], p->arrive[i]);
     tt_values *c = rows->columns;
     ((uint64_t *)c[LANES_OP_ID].values)[n] = tt_op_id(p->run, p->node[i]);
     ((uint16_t *)c[LANES_THREAD].values)[n] = (uint16_t)p->lane;
     ((int64_t *)c[LANES_START].values)[n] = tt_tables_mono_ns(m, p->start[i]);
     ((int64_t *)c[LANES_ARRIVE].values)[n] = tt_tables_mono_ns(m, p->arrive[i]);
     ((int64_t *)c[LANES_RELEASE].values)[n] = tt_tables_mono_ns(m, p->release[i]);
-    ((uint64_t *)c[LANES_BUSY].values)[n] = tt_tables_span_ns(m, ticks(p->start[i], p->arrive[i]));
+    ((uint64_t *)c[LANES_BUSY].values)[n] = tt_tables_span_ns(m, busy);
     ((uint64_t *)c[LANES_WAIT].values)[n] =
         tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
-    if (!p->open && m->clock.known && !m->waits_unknown) return;
+    ((uint64_t *)c[LANES_OFF_CPU].values)[n] =
+        tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[i], p->lane, busy));
+    if (!p->open && m->clock.known && !m->waits_unknown && off->known) return;
     rows->n = n;
-    for (uint32_t k = !m->clock.known ? LANES_START
-                      : p->open       ? LANES_ARRIVE
-                                      : LANES_WAIT;
-         k <= LANES_WAIT; k++)
-        tt_rows_null(rows, k);
+    for (uint32_t k = LANES_START; k <= LANES_OFF_CPU; k++)
+        if (!m->clock.known || (p->open && k >= LANES_ARRIVE) ||
+            (k == LANES_WAIT && m->waits_unknown) || (k == LANES_OFF_CPU && !off->known))
+            tt_rows_null(rows, k);
     rows->n++;
 }
 
@@ -118,7 +125,7 @@ static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uin
         for (size_t i = 0; i < n; i++) {
             cursor *c = &own->cursors[i];
             if (c->node != node) continue;
-            put_row(rows, own->m, &own->lanes[c->piece], c->at++);
+            put_row(rows, own->m, &own->join.off_cpu, &own->lanes[c->piece], c->at++);
             advance(c, own->lanes, n_nodes);
         }
     }
@@ -134,7 +141,7 @@ static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pi
         if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + p.n, err);
         if (status != TT_OK) return status;
         for (size_t k = 0; k < p.n; k++)
-            if (p.node[k] < n_nodes) put_row(rows, own->m, &p, k);
+            if (p.node[k] < n_nodes) put_row(rows, own->m, &own->join.off_cpu, &p, k);
     }
     return TT_OK;
 }
@@ -159,6 +166,7 @@ static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_er
     size_t n, records = 0;
     bool together = false;
     tt_status status = tt_pieces_of_run(own->m->pieces, r->id, &pieces, &n, err);
+    if (status == TT_OK && n > 0) status = tt_off_cpu_load(&own->join.off_cpu, own->m, r, err);
     if (status != TT_OK || n == 0) return status;
     if (!make_lanes(own, n))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");

@@ -34,6 +34,7 @@ enum {
     OPS_DURATION,
     OPS_BUSY,
     OPS_WAIT,
+    OPS_OFF_CPU,
     OPS_WEIGHT_BYTES,
     OPS_AT_MOST,
     OPS_COLUMNS
@@ -93,6 +94,8 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_BUSY] = TT_EXPORT_COLUMN("busy_ns", TT_CELL_U64, true, "work, summed over the threads"),
     [OPS_WAIT] = TT_EXPORT_COLUMN("wait_ns", TT_CELL_U64, true,
                                   "waiting for the others, summed over the threads"),
+    [OPS_OFF_CPU] = TT_EXPORT_COLUMN("off_cpu_ns", TT_CELL_U64, true,
+                                     "of busy_ns, on no processor; null: not observed"),
     [OPS_WEIGHT_BYTES] = TT_EXPORT_COLUMN("weight_bytes", TT_CELL_U64, false, "read from weights"),
     [OPS_AT_MOST] = TT_EXPORT_COLUMN("weight_bytes_at_most", TT_CELL_BOOL, false,
                                      "rows or experts were not observed: an upper bound"),
@@ -173,20 +176,23 @@ static void put_moments(tt_rows *rows, const tt_model *m, const tt_join *join)
 static void put_lengths(tt_rows *rows, const tt_model *m, const tt_join *join)
 {
     uint64_t *duration = VALUES(uint64_t, OPS_DURATION), *busy = VALUES(uint64_t, OPS_BUSY);
-    uint64_t *wait = VALUES(uint64_t, OPS_WAIT);
+    uint64_t *wait = VALUES(uint64_t, OPS_WAIT), *off_cpu = VALUES(uint64_t, OPS_OFF_CPU);
     for (uint32_t i = 0; i < join->n_touched; i++) {
         const tt_joined *o = &join->ops[join->touched[i]];
         duration[i] = tt_tables_span_ns(m, tt_joined_ticks(o));
         busy[i] = tt_tables_span_ns(m, o->busy);
         wait[i] = tt_tables_span_ns(m, o->wait);
+        off_cpu[i] = tt_tables_span_ns(m, o->off_cpu);
     }
+    if (!join->off_cpu.known) fill_nulls(rows, OPS_OFF_CPU, join->n_touched);
     if (m->waits_unknown) fill_nulls(rows, OPS_WAIT, join->n_touched);
 }
 
 /* Without a clock nothing is known of times, and of an op whose end was not seen only its begin. */
 static void put_times(tt_rows *rows, const tt_model *m, const tt_join *join)
 {
-    static const uint32_t ends[] = {OPS_ARRIVE, OPS_RELEASE, OPS_DURATION, OPS_BUSY, OPS_WAIT};
+    static const uint32_t ends[] = {OPS_ARRIVE, OPS_RELEASE, OPS_DURATION,
+                                    OPS_BUSY,   OPS_WAIT,    OPS_OFF_CPU};
     static const uint32_t starts[] = {OPS_START, OPS_START_RELATIVE, OPS_START_TIME};
     const size_t n_ends = sizeof ends / sizeof *ends, at = rows->n;
     if (!m->clock.known) {
