@@ -11,7 +11,7 @@ done
 
 # An engine whose barriers between ops are calls, and the same one with them compiled in.
 need_python
-for threads in 1 2 "2 stay"; do
+for threads in 1 2 "2 stay" "1 inner" "2 inner" "2 stay inner"; do
     for way in called inlined; do
         about="$way, $threads"
         # shellcheck disable=SC2086
