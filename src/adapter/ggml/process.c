@@ -379,9 +379,11 @@ static void before_fork(void)
     (void)pthread_mutex_lock(&tt_process_lock);
     /* A thread that makes files may wait for a lock of the loader that this one holds: not for
      * ever. */
-    fork_holds_create = clock_gettime(CLOCK_REALTIME, &until) == 0;
-    until.tv_sec += LOCK_WAIT_S;
-    if (fork_holds_create) fork_holds_create = pthread_mutex_timedlock(&create_lock, &until) == 0;
+    fork_holds_create = false;
+    if (clock_gettime(CLOCK_REALTIME, &until) == 0) {
+        until.tv_sec += LOCK_WAIT_S;
+        fork_holds_create = pthread_mutex_timedlock(&create_lock, &until) == 0;
+    }
     tt_batch_ext_before_fork();
 }
 
