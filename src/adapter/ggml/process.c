@@ -439,9 +439,11 @@ tt_status tt_process_end(tt_error *err)
     tt_error why = {.message = ""};
     tt_status status = tt_recorder_close(recorder, nothing, &why);
     if (status != TT_OK) tt_process_problem(why.message);
-    if (session_file && status != TT_OK) atomic_store(&session_file->state, TT_SESSION_FAILED);
+    if (session_file && status != TT_OK) {
+        (void)snprintf(session_file->problem, sizeof session_file->problem, "%s", why.message);
+        atomic_store(&session_file->state, TT_SESSION_FAILED);
+    }
     if (session_file && status == TT_OK) {
-        session_file->outcome = tt_area_outcome(tt_recorder_area(recorder));
         (void)snprintf(session_file->path, sizeof session_file->path, "%s",
                        tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);
