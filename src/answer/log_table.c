@@ -129,7 +129,7 @@ void tt_log_table_row(tt_bytes *out, tt_log_table format, const tt_model *m, con
     put_u64(&l, true, tt_model_mono_ns(m, row->start_ticks));
     put_double(&l, tt_model_ns(m, row->start_ticks));
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
-        put_u64(&l, !row->open && (i != 2 || !m->waits_unknown),
+        put_u64(&l, !row->open && (i != 2 || tt_model_waits_known(m, row->run)),
                 tt_units_round_ns(tt_model_span_ns(m, spans[i])));
     put_u64(&l, batch != TT_NONE, batch != TT_NONE ? tt_model_token(m, batch) : 0);
     put_string(&l, tt_phase_name(batch != TT_NONE ? m->batches[batch].phase : TT_PHASE_UNKNOWN));

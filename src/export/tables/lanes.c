@@ -58,7 +58,8 @@ static uint64_t ticks(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-static void put_row(tt_rows *rows, const tt_model *m, const tt_piece_ops *p, size_t i)
+static void put_row(tt_rows *rows, const tt_model *m, const tt_piece_ops *p, size_t i,
+                    bool waits_known)
 {
     const size_t n = rows->n++;
     tt_values *c = rows->columns;
@@ -70,7 +71,7 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_piece_ops *p, siz
     ((uint64_t *)c[LANES_BUSY].values)[n] = tt_tables_span_ns(m, ticks(p->start[i], p->arrive[i]));
     ((uint64_t *)c[LANES_WAIT].values)[n] =
         tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
-    if (!p->open && m->clock.known && !m->waits_unknown) return;
+    if (!p->open && m->clock.known && waits_known) return;
     rows->n = n;
     for (uint32_t k = !m->clock.known ? LANES_START
                       : p->open       ? LANES_ARRIVE
@@ -116,7 +117,7 @@ static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uin
         for (size_t i = 0; i < n; i++) {
             cursor *c = &own->cursors[i];
             if (c->node != node) continue;
-            put_row(rows, own->m, &own->lanes[c->piece], c->at++);
+            put_row(rows, own->m, &own->lanes[c->piece], c->at++, own->waits_known);
             advance(c, own->lanes, n_nodes);
         }
     }
@@ -132,7 +133,7 @@ static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pi
         if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + p.n, err);
         if (status != TT_OK) return status;
         for (size_t k = 0; k < p.n; k++)
-            if (p.node[k] < n_nodes) put_row(rows, own->m, &p, k);
+            if (p.node[k] < n_nodes) put_row(rows, own->m, &p, k, own->waits_known);
     }
     return TT_OK;
 }
@@ -158,6 +159,7 @@ static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_er
     bool together = false;
     tt_status status = tt_pieces_of_run(own->m->pieces, r->id, &pieces, &n, err);
     if (status != TT_OK || n == 0) return status;
+    own->waits_known = tt_model_waits_known(own->m, r);
     if (!make_lanes(own, n))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
     status = tt_pieces_get_together(own->m->pieces, pieces, n, own->lanes, &together, err);
