@@ -55,7 +55,7 @@ typedef struct tt_stats_row {
     /* Private: */
     tt_quantiles ticks;
     uint64_t busy_ticks, wait_ticks, off_cpu_ticks;
-    bool off_cpu_unknown;
+    bool off_cpu_unknown, wait_unknown;
     uint64_t timed_weight_bytes;
     bool done;
 } tt_stats_row;

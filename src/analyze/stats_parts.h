@@ -27,7 +27,7 @@ typedef struct stats_node {
 } stats_node;
 
 struct tt_stats {
-    bool off_cpu_known; /* of the run under way */
+    bool off_cpu_known, wait_known; /* of the run under way */
     const tt_model *m;
     tt_stats_by by;
     tt_filter filter;

@@ -43,6 +43,7 @@ static inline void add(const tt_stats *s, tt_stats_row *row, const tt_joined *op
     row->off_cpu_ticks += op->off_cpu;
     row->off_cpu_unknown |= !s->off_cpu_known;
     row->wait_ticks += op->wait;
+    row->wait_unknown |= !s->wait_known;
     row->weight_bytes += bytes;
     row->at_most |= at_most;
 }
@@ -60,6 +61,7 @@ static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *
     total->busy_ticks += row->busy_ticks;
     total->off_cpu_ticks += row->off_cpu_ticks;
     total->off_cpu_unknown |= row->off_cpu_unknown;
+    total->wait_unknown |= row->wait_unknown;
     total->wait_ticks += row->wait_ticks;
     total->weight_bytes += row->weight_bytes;
     total->at_most |= row->at_most;
@@ -92,7 +94,7 @@ static void finish_row(const tt_model *m, tt_stats_row *row)
     row->busy_ns = tt_model_span_ns(m, row->busy_ticks);
     row->work_ns = tt_model_span_ns(m, row->busy_ticks - row->off_cpu_ticks);
     row->off_cpu_ns = row->off_cpu_unknown ? NAN : tt_model_span_ns(m, row->off_cpu_ticks);
-    row->wait_ns = m->waits_unknown ? NAN : tt_model_span_ns(m, row->wait_ticks);
+    row->wait_ns = row->wait_unknown ? NAN : tt_model_span_ns(m, row->wait_ticks);
     tt_quantiles_free(&row->ticks);
 }
 
@@ -148,6 +150,7 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
     if (!nodes || s->failed) return TT_OK;
     const bool parts = rows_are_parts(s);
     s->off_cpu_known = j->off_cpu.known;
+    s->wait_known = tt_model_waits_known(s->m, run);
     uint32_t run_row = row_of_run(s, run);
     for (uint32_t i = 0; i < j->n_touched; i++) {
         uint32_t node = j->touched[i];
@@ -189,6 +192,7 @@ static tt_status add_lanes(tt_stats *s, uint32_t at, tt_off_cpu *off, tt_error *
     if (status == TT_OK && nodes) status = tt_off_cpu_load(off, s->m, run, err);
     if (status != TT_OK) return status;
     s->off_cpu_known = off->known;
+    s->wait_known = tt_model_waits_known(s->m, run);
     for (size_t i = 0; nodes && i < n && !s->failed; i++) {
         tt_piece_ops p;
         status = tt_pieces_get(s->m->pieces, &pieces[i], &p, err);

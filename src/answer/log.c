@@ -86,7 +86,7 @@ static void times(tt_json *j, const tt_model *m, const tt_log_op *o)
     tt_json_kv_double(j, "start_relative_ns", tt_model_ns(m, o->start_ticks));
     span(j, m, "duration_ns", o->open, o->arrive_ticks - o->start_ticks);
     span(j, m, "busy_ns", o->open, o->busy_ticks);
-    span(j, m, "wait_ns", o->open || m->waits_unknown, o->wait_ticks);
+    span(j, m, "wait_ns", o->open || !tt_model_waits_known(m, o->run), o->wait_ticks);
     span(j, m, "off_cpu_ns", o->open || !o->off_cpu_known, o->off_cpu_ticks);
     tt_json_kv_u64(j, "start_ticks", o->start_ticks);
 }

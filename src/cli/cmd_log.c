@@ -165,7 +165,8 @@ static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_a
         (void)snprintf(duration, sizeof duration, cut ? "(cut off)" : "(no end)");
     } else {
         tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
-        tt_units_ns(wait, m->waits_unknown ? NAN : tt_model_span_ns(m, o->wait_ticks));
+        tt_units_ns(wait,
+                    tt_model_waits_known(m, o->run) ? tt_model_span_ns(m, o->wait_ticks) : NAN);
         tt_units_ns(off_cpu, o->off_cpu_known ? tt_model_span_ns(m, o->off_cpu_ticks) : NAN);
     }
     const char *cells[10];

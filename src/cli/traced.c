@@ -118,13 +118,29 @@ static bool is_unfinished(const tt_session_file *file)
 
 static void lose(tt_session *session, tt_session_file *file, const char *part)
 {
-    char text[sizeof session->problem];
-    (void)snprintf(text, sizeof text,
+    (void)snprintf(file->problem, sizeof file->problem,
                    "%.150s was moved, removed or replaced while it was written (where it is still "
                    "there, `tensortrace recover` finishes it)",
                    part);
-    tt_session_problem(session, text);
+    tt_session_problem(session, file->problem);
     atomic_store(&file->state, TT_SESSION_LOST);
+}
+
+/* Whether its process was killed when it had given the trace its name, which may have a number
+ * (see tt_place_rename): file->path gets it. */
+static bool has_its_name(tt_session_file *file)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    (void)snprintf(path, sizeof path, "%s", file->path);
+    for (long n = 2; lstat(path, &st) == 0; n++) {
+        if (tt_recover_is_of(path, file->run_id)) {
+            (void)snprintf(file->path, sizeof file->path, "%s", path);
+            return true;
+        }
+        if (tt_place_numbered(path, sizeof path, file->path, n, NULL) != TT_OK) return false;
+    }
+    return false;
 }
 
 /* Finishes the trace of a process that could not do it itself. */
@@ -136,7 +152,7 @@ static void recover(const tt_traced *t, tt_session *session, tt_session_file *fi
     const bool failed = atomic_load(&file->state) == TT_SESSION_FAILED;
     if (tt_place_part(part, sizeof part, file->path, NULL) != TT_OK) return;
     if (!tt_recover_is_of(part, file->run_id)) {
-        if (tt_recover_is_of(file->path, file->run_id)) /* killed when it had given it its name */
+        if (has_its_name(file))
             atomic_store(&file->state, TT_SESSION_FINISHED);
         else
             lose(session, file, part);
@@ -164,7 +180,7 @@ static void recover(const tt_traced *t, tt_session *session, tt_session_file *fi
         say(t,
             "process %" PRIu32
             " could not finish its trace (%s); that is done, and what it recorded is in it",
-            file->pid, session->problem);
+            file->pid, file->problem);
     else
         say(t,
             "process %" PRIu32
@@ -293,17 +309,17 @@ static void report_file(const tt_traced *t, const tt_session_file *file)
 static uint32_t finish_files(const tt_traced *t, tt_session *session)
 {
     uint32_t n = atomic_load(&session->n_files), finished = 0;
-    bool lost = false;
     for (uint32_t i = 0; i < n && i < TT_SESSION_FILES; i++) {
         tt_session_file *file = &session->files[i];
         if (is_unfinished(file)) recover(t, session, file);
-        lost |= atomic_load(&file->state) == TT_SESSION_LOST;
         if (atomic_load(&file->state) != TT_SESSION_FINISHED) continue;
         finished++;
         report_file(t, file);
     }
     /* When there is no other, the caller says so. */
-    if (lost && finished) say(t, "a trace is lost: %s", session->problem);
+    for (uint32_t i = 0; finished && i < n && i < TT_SESSION_FILES; i++)
+        if (atomic_load(&session->files[i].state) == TT_SESSION_LOST)
+            say(t, "a trace is lost: %s", session->files[i].problem);
     if (n > TT_SESSION_FILES)
         say(t,
             "traces not listed here, of more processes: %" PRIu32

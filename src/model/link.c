@@ -178,12 +178,27 @@ static bool plausible(double ns_per_tick)
     return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6;
 }
 
-static void find_what_is_unknown(tt_model *m)
+static void find_waits(tt_model *m)
 {
     static const char unknown[] = "not observed: ";
     const char *waits = tt_model_environment(m, "waits");
+    uint32_t n_known = 0;
     if (waits && strncmp(waits, unknown, sizeof unknown - 1) == 0)
         m->waits_unknown = waits + sizeof unknown - 1;
+    for (uint32_t i = 0; i < m->n_runs; i++)
+        n_known += tt_model_waits_known(m, &m->runs[i]) ||
+                   m->runs[i].observed == TT_OBSERVED_BOUNDS; /* has no ops */
+    m->waits_known = n_known == m->n_runs;
+    if (m->waits_unknown || n_known > 0 || m->n_runs == 0) return;
+    m->waits_unknown = m->runs[0].observed == TT_OBSERVED_CALLBACK
+                           ? "the scheduler's callback sees ops, not threads"
+                           : "the program tells when its ops begin and end, not how long its "
+                             "threads wait";
+}
+
+static void find_what_is_unknown(tt_model *m)
+{
+    find_waits(m);
     const char *off_cpu = tt_model_environment(m, "capture_off_cpu");
     const char *faults = tt_model_environment(m, "capture_faults");
     m->off_cpu_known =

@@ -301,9 +301,10 @@ typedef struct tt_model {
      * them is among the problems. Ops that began after until_ticks may be missing. */
     bool partial;
     uint64_t until_ticks;
-    /* Why it is not known how long threads waited for each other, or NULL. Then an op's times on a
-     * thread hold its wait. */
+    /* Why it is not known of any computation how long threads waited for each other, or NULL. Then
+     * an op's times on a thread hold its wait. */
     const char *waits_unknown;
+    bool waits_known;   /* of all; see tt_model_waits_known */
     bool off_cpu_known; /* how long threads were on no processor in ops of hooked runs */
     /* Private: */
     bool is_share; /* only pieces, details and data are its own */
@@ -311,6 +312,12 @@ typedef struct tt_model {
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
         text_by_token;
 } tt_model;
+
+/* Whether it is known how long the computation's threads waited for each other. */
+static inline bool tt_model_waits_known(const tt_model *m, const tt_run *run)
+{
+    return !m->waits_unknown && run->observed == TT_OBSERVED_HOOK;
+}
 
 /* Opens and indexes the trace at `path`. *out is closed with tt_model_close; NULL on
  * failure. Traces that were cut off or are damaged behind their header open: see

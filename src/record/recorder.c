@@ -465,11 +465,17 @@ static void stop_thread(tt_recorder *r)
     r->has_thread = false;
 }
 
-static bool is_part_at(const tt_recorder *r, const char *path)
+/* Whether the file that was written has this name; TT_E_NOT_FOUND: it has not. */
+static tt_status look_for_part(const tt_recorder *r, const char *path, tt_error *err)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && (uint64_t)st.st_dev == r->sink.device &&
-           (uint64_t)st.st_ino == r->sink.inode;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT || errno == ENOTDIR
+                   ? TT_E_NOT_FOUND
+                   : tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot look for %.200s: %s", path,
+                                  strerror(errno));
+    bool is_it = (uint64_t)st.st_dev == r->sink.device && (uint64_t)st.st_ino == r->sink.inode;
+    return is_it ? TT_OK : TT_E_NOT_FOUND;
 }
 
 /* Where the file that was written is now. Somebody may have moved it, or its folder: then it gets
@@ -478,14 +484,17 @@ static tt_status find_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 {
     char link[64];
     tt_status status = tt_place_part(part, PATH_MAX, r->path, err);
-    if (status != TT_OK || is_part_at(r, part)) return status;
+    if (status == TT_OK) status = look_for_part(r, part, err);
+    if (status != TT_E_NOT_FOUND) return status;
     (void)snprintf(link, sizeof link, "/proc/self/fd/%d", r->sink.fd);
     ssize_t n = readlink(link, part, PATH_MAX - 1);
     part[n > 0 ? n : 0] = '\0';
-    if (!is_part_at(r, part))
+    status = look_for_part(r, part, err);
+    if (status == TT_E_NOT_FOUND)
         return tt_error_set(
-            err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+            err, status, TT_NO_OFFSET,
             "%.200s" TT_PLACE_PART_SUFFIX " was removed or replaced while it was written", r->path);
+    if (status != TT_OK) return status;
     tt_place_finished(r->path, sizeof r->path, part);
     r->replace = false;
     return TT_OK;
@@ -516,6 +525,8 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     /* When finishing failed, part file and area stay for `tensortrace recover`. A finished file
      * needs the area no more: killed before the renaming, nobody would look for it again. */
     if (discard || status == TT_OK || status == TT_E_NOT_FOUND) (void)unlink(r->map.path);
+    /* Killed behind the renaming, it could not tell. */
+    if (!discard && status == TT_OK && r->file) r->file->outcome = tt_area_outcome(&r->map);
     if (!discard && status == TT_OK && strcmp(part, r->path) != 0)
         status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
     tt_drain_end(&r->drain);

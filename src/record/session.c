@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '4', '\n'};
+static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '5', '\n'};
 
 /* What sessions of all versions begin with, as far as they are known to. */
 #define MAGIC_COMMON 6u
@@ -116,6 +116,7 @@ void tt_session_settle(tt_session *session)
     for (uint32_t i = 0; i < TT_SESSION_FILES; i++) {
         tt_session_file *f = &session->files[i];
         f->path[sizeof f->path - 1] = f->snapshot[sizeof f->snapshot - 1] = '\0';
+        f->problem[sizeof f->problem - 1] = '\0';
         if (f->path[0] != '/') atomic_store(&f->state, TT_SESSION_EMPTY);
     }
 }

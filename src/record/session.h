@@ -26,6 +26,7 @@
 #define TT_ENV_SESSION "TENSORTRACE_SESSION"      /* path of the session file */
 
 #define TT_SESSION_FILES 64u
+#define TT_SESSION_TEXT 320u
 
 enum tt_session_state {
     TT_SESSION_EMPTY = 0,
@@ -39,9 +40,10 @@ enum tt_session_state {
 typedef struct tt_session_file {
     _Atomic uint32_t state; /* enum tt_session_state */
     uint32_t pid;
-    uint8_t run_id[16];         /* of the file that is being written */
-    tt_outcome outcome;         /* of a finished trace */
-    _Atomic uint32_t snapshots; /* tt_session.snapshots that the last one that is over answers */
+    uint8_t run_id[16];            /* of the file that is being written */
+    tt_outcome outcome;            /* of a trace that has its name, or is about to get it */
+    char problem[TT_SESSION_TEXT]; /* why it could not be finished */
+    _Atomic uint32_t snapshots;    /* tt_session.snapshots that the last one that is over answers */
     _Atomic uint32_t snapshot_failed; /* whether that failed: then `snapshot` says why */
     char snapshot[4096];              /* its path */
     char path[4096];                  /* the finished trace's; without ".part" */
@@ -59,7 +61,7 @@ typedef struct tt_session {
     _Atomic uint32_t snapshots;  /* asked for so far */
     _Atomic uint32_t n_files;
     _Atomic uint32_t has_problem;
-    char problem[320]; /* why a process could not be traced; the first one */
+    char problem[TT_SESSION_TEXT]; /* why a process could not be traced; the first one */
     tt_session_file files[TT_SESSION_FILES];
 } tt_session;
 

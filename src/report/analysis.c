@@ -40,7 +40,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
     a->idle_ns = tt_model_span_ns(a->m, w->idle_ticks);
     a->between_ns = tt_model_span_ns(a->m, w->between_ticks) * a->lanes;
     a->threads_observed = a->summary.runs_hooked > 0 || a->summary.runs_by_program > 0;
-    a->waits_observed = a->threads_observed && !a->m->waits_unknown;
+    a->waits_observed = a->threads_observed && a->m->waits_known;
     a->total_ns = a->compute_ns + a->wait_ns + a->idle_ns + a->between_ns;
     return tt_rollups_make(a) ? TT_OK : no_memory(err);
 }

@@ -36,7 +36,7 @@ static void rollup_sums(tt_json *j, const tt_analysis *a, const tt_rollup *r)
     share(j, "thread_time_share", r->compute_ns + r->wait_ns, a->total_ns);
     tt_json_kv_double(j, "work_ns", r->work_ns);
     tt_json_kv_double(j, "compute_ns", r->compute_ns);
-    tt_json_kv_double(j, "wait_ns", r->wait_ns);
+    tt_json_kv_double(j, "wait_ns", a->waits_observed ? r->wait_ns : NAN);
     tt_json_kv_double(j, "total_ns", r->timed ? r->wall_ns : NAN);
 }
 
@@ -70,7 +70,7 @@ static void time_part(tt_json *j, const tt_analysis *a)
     tt_json_kv_double(j, "thread_time_ns", a->total_ns);
     tt_json_kv_double(j, "work_ns", a->work_ns);
     tt_json_kv_double(j, "compute_ns", a->compute_ns);
-    tt_json_kv_double(j, "wait_ns", a->m->waits_unknown ? NAN : a->wait_ns);
+    tt_json_kv_double(j, "wait_ns", a->waits_observed ? a->wait_ns : NAN);
     tt_json_kv_double(j, "off_cpu_ns",
                       a->work.off_cpu_known ? tt_model_span_ns(a->m, a->work.off_cpu_ticks) : NAN);
     tt_json_kv_double(j, "idle_ns", a->idle_ns);
@@ -140,12 +140,11 @@ static void threads(tt_json *j, const tt_analysis *a)
         tt_json_kv_u64(j, "ops", w->lanes[i].ops);
         tt_json_kv_double(j, "compute_ns", tt_model_span_ns(a->m, w->lanes[i].busy_ticks));
         tt_json_kv_double(j, "wait_ns",
-                          a->m->waits_unknown ? NAN
-                                              : tt_model_span_ns(a->m, w->lanes[i].wait_ticks));
+                          a->waits_observed ? tt_model_span_ns(a->m, w->lanes[i].wait_ticks) : NAN);
         tt_json_kv_u64(j, "last_to_arrive", w->lanes[i].last);
         tt_json_key(j, "waited_for_ns");
         tt_json_array(j);
-        for (uint32_t k = 0; w->waits && k < w->n_lanes; k++)
+        for (uint32_t k = 0; w->waits && a->waits_observed && k < w->n_lanes; k++)
             tt_json_double(j, tt_model_span_ns(a->m, w->waits[(size_t)i * w->n_lanes + k]));
         tt_json_array_end(j);
         tt_json_object_end(j);

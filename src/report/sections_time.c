@@ -305,10 +305,8 @@ void tt_section_waits(tt_page *p, const tt_analysis *a)
         tt_page_say(
             p, TT_BLOCK_ANSWER, "%s",
             a->m->waits_unknown ? tt_page_format(p, "Not observed: %s.", a->m->waits_unknown)
-            : a->summary.runs_called_back && !a->summary.runs_hooked
-                ? "Not observed: the scheduler's callback sees ops, not threads."
-            : w->n_lanes == 1 ? "Nobody: the ops ran on one thread."
-                              : "Not observed: no op of two or more threads has a known end.");
+            : w->n_lanes == 1   ? "Nobody: the ops ran on one thread."
+                                : "Not observed: no op of two or more threads has a known end.");
         return;
     }
     say_waits(p, a);

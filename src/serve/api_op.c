@@ -182,7 +182,7 @@ static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, t
     tt_json_kv_u64_or_null(j, "track", track != TT_NONE, track);
     tt_json_kv_double(j, "start_ns", tt_model_ns(m, l->start));
     tt_json_kv_double_or_null(j, "busy_ns", !l->open, tt_model_span_ns(m, l->arrive - l->start));
-    tt_json_kv_double_or_null(j, "wait_ns", !l->open && !m->waits_unknown,
+    tt_json_kv_double_or_null(j, "wait_ns", !l->open && tt_model_waits_known(m, &m->runs[a->run]),
                               tt_model_span_ns(m, l->release - l->arrive));
     tt_json_kv_double_or_null(j, "off_cpu_ns", !l->open && a->off_cpu_known,
                               tt_model_span_ns(m, l->off_cpu));

@@ -77,6 +77,37 @@ expect "descriptors: exit code" 0 $?
 grep -q "process [0-9]* could not finish its trace (.*closed the trace's file" err.txt || fail "descriptors: $(cat err.txt)"
 verified d.ttrace
 
+# The same when another process of the run has lost its trace: each is told its own reason.
+cat >two.sh <<'TWO'
+engine=$1
+shift
+"$@" &
+while [ ! -s x/x.ttrace.part ]; do sleep 0.01; done
+rm x/x.ttrace.part
+wait $!
+exec "$TT_PROGRAMS/odd" "$engine" descriptors
+TWO
+rm -rf x
+mkdir x
+"$TT_BIN" run -o x/x.ttrace -- sh two.sh "$engine" $program >out.txt 2>err.txt
+grep -q "process [0-9]* could not finish its trace (.*closed the trace's file" err.txt || fail "two reasons: $(cat err.txt)"
+
+# Killed behind the renaming: what became of it is said as of any other, also when it has a number.
+for name in x x-2; do
+    rm -rf x
+    mkdir x
+    "$TT_BIN" run --limit 64K -o x/x.ttrace -- sh -c 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"' \
+        "$TT_PROGRAMS/libdie_renamed.so" $program >out.txt 2>err.txt &
+    run=$!
+    while kill -0 $run 2>/dev/null && [ ! -s x/x.ttrace.part ]; do sleep 0.01; done
+    [ $name = x ] || echo other >x/x.ttrace
+    wait $run
+    expect "killed when named $name: what is there" "$([ $name = x ] || echo x-2.ttrace)x.ttrace" "$(ls x | tr -d '\n')"
+    grep -q "wrote .*x/$name.ttrace (" err.txt || fail "killed when named $name: $(cat err.txt)"
+    grep -q "recording stopped at the limit: [1-9]" err.txt || fail "killed when named $name: no outcome: $(cat err.txt)"
+    verified x/$name.ttrace
+done
+
 for area in /dev/shm/tensortrace-*.area; do
     head -c 4096 "$area" 2>/dev/null | grep -qF "$PWD/" && fail "left behind: $area"
 done

@@ -72,9 +72,51 @@ tests=$TT_NEWEST/usr/libexec/x86_64-linux-gnu
 program completion tokens $run "$bin/llama-completion" -m tiny.gguf -p "Once upon a time" -n 6 -no-cnv --no-warmup -t 2 --temp 0
 program bench tokens $run "$bin/llama-bench" -m tiny.gguf -p 16 -n 4 -r 1 -t 2
 program eval-callback tokens $run "$bin/llama-eval-callback" -m tiny.gguf -p Hello -t 1
-program batched tokens $run "$bin/llama-batched" -m tiny.gguf -p Hello -n 8 -np 2 -kvu -t 1 -s 1
-program speculative tokens $run "$bin/llama-speculative" -m tiny.gguf -md tiny.gguf -p Hello -n 8 -t 1 --temp 0 -s 1
-program speculative-simple tokens $run "$bin/llama-speculative-simple" -m tiny.gguf -md tiny.gguf --spec-type draft-simple -p Hello -n 8 -t 1 --temp 0
+
+# until_printed NAME PATTERN COMMAND...: NAME.plain.err has it. Loggers end now and then with their program
+# before they have printed all; what is printed is the same each time.
+until_printed() {
+    name=$1 pattern=$2 n=0
+    shift 2
+    until grep -q "$pattern" "$name.plain.err"; do
+        n=$((n + 1))
+        [ $n -lt 20 ] || { fail "$name: prints no $pattern"; return; }
+        "$@" >/dev/null 2>"$name.plain.err" </dev/null
+    done
+}
+
+# counts NAME PROMPT GENERATED: what the program printed of its tokens is in the trace.
+counts() {
+    for pair in "prompt $2" "generate $3"; do
+        got=$("$TT_BIN" info --json "$1.ttrace" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]]["tokens"])' "${pair% *}")
+        expect "$1: tokens of ${pair% *}" "${pair#* }" "$got"
+    done
+}
+
+set -- $run "$bin/llama-batched" -m tiny.gguf -p Hello -n 8 -np 2 -kvu -t 1 -s 1
+program batched tokens "$@"
+until_printed batched 'decoded [0-9]' "$@"
+counts batched 2 "$(sed -n 's/.*decoded \([0-9]*\) tokens.*/\1/p' batched.plain.err)"
+
+set -- $run "$bin/llama-parallel" -m tiny.gguf -c 4096 -n 8 -np 2 -ns 4 -t 1 -s 1 --temp 0
+program parallel tokens "$@"
+until_printed parallel 'Total gen tokens' "$@"
+counts parallel "$(sed -n 's/.*Total prompt tokens: *\([0-9]*\).*/\1/p' parallel.plain.err)" \
+    "$(sed -n 's/.*Total gen tokens: *\([0-9]*\).*/\1/p' parallel.plain.err)"
+
+# drafted NAME TRIAL COMMAND...: the target's tokens are those of the prompt and those that the program
+# says it checked; TRIAL: how many each context computes before, to try its memory.
+drafted() {
+    name=$1 trial=$2
+    shift 2
+    program "$name" tokens "$@"
+    until_printed "$name" 'n_accept' "$@"
+    about=$name
+    check check_drafted "$name.ttrace" "$name.plain.err" "$trial"
+}
+drafted speculative 0 $run "$bin/llama-speculative" -m tiny.gguf -md tiny.gguf -p "Hello there my friend" -n 24 -t 1 --temp 0 -s 1
+drafted speculative-simple 2 $run "$bin/llama-speculative-simple" -m tiny.gguf -md tiny.gguf --spec-type draft-simple -p "Hello there my friend" -n 24 -t 1 --temp 0
+
 program simple tokens $run "$bin/llama-simple" -m tiny.gguf -n 4 "Once upon a time"
 program embedding tokens $run "$bin/llama-embedding" -m tiny.gguf -p Hello --pooling mean --no-warmup -t 2
 program backend-ops none $run "$tests/ggml/test-backend-ops" test -o SCALE -b CPU

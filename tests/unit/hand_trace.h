@@ -177,11 +177,17 @@ static inline void hand_graph(hand *h, uint32_t id, uint32_t n_nodes)
     h->n_tensors = 0;
 }
 
-static inline void hand_run(hand *h, uint32_t id, uint32_t batch, uint32_t graph)
+static inline void hand_run_as(hand *h, uint32_t id, uint32_t batch, uint32_t graph,
+                               uint8_t observed)
 {
-    tt_meta_run r = {.id = id, .batch = batch, .graph = graph, .observed = TT_OBSERVED_HOOK};
+    tt_meta_run r = {.id = id, .batch = batch, .graph = graph, .observed = observed};
     tt_meta_put_run(&h->record, &r);
     hand_put(h, TT_META_RUN);
+}
+
+static inline void hand_run(hand *h, uint32_t id, uint32_t batch, uint32_t graph)
+{
+    hand_run_as(h, id, batch, graph, TT_OBSERVED_HOOK);
 }
 
 static inline void hand_indices(hand *h, uint32_t run, uint32_t tensor, const int64_t *values,

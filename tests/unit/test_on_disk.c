@@ -195,6 +195,40 @@ static void recover(uint64_t records)
 
 /* --- tests --- */
 
+#define NOBODY 65534
+
+/* As somebody who may be kept out of a folder, which root is not. */
+static void keep_out(void)
+{
+    tt_error err = {.message = ""};
+    if (geteuid() == 0) must(chown("closed", NOBODY, NOBODY) == 0 && seteuid(NOBODY) == 0);
+    const tt_record_options o = {.path = "closed/t.ttrace"};
+    must(tt_record_start(&o, NULL) == TT_OK);
+    for (int i = 0; i < 5; i++)
+        forward(i, i);
+    must(chmod("closed", 0) == 0);
+    must(tt_record_stop(&err) == TT_E_IO &&
+         strstr(err.message, "closed/t.ttrace.part: Permission denied"));
+    tell();
+    wait_to_be_killed();
+}
+
+/* That a file cannot be looked for does not mean that it is gone: what was recorded stays. */
+static void a_part_in_a_closed_folder_is_not_lost(void **state)
+{
+    tt_recover_report report;
+    tt_error err = {.message = ""};
+    (void)state;
+    assert_int_equal(mkdir("closed", 0700), 0);
+    assert_int_equal(chmod(".", 0755), 0);
+    end(begin(keep_out));
+    assert_int_equal(chmod("closed", 0700), 0);
+    if (tt_recover("closed/t.ttrace.part", 0, &report, &err) != TT_OK) fail_msg("%s", err.message);
+    assert_true(report.area_found);
+    assert_int_equal(records_in("closed/t.ttrace"), 10);
+    assert_int_equal(unlink("closed/t.ttrace") | rmdir("closed"), 0);
+}
+
 static void then_idle(void)
 {
     start(0);
@@ -394,6 +428,7 @@ int main(void)
         cmocka_unit_test(recording_goes_on_when_a_full_disk_has_room_again),
         cmocka_unit_test(a_child_holds_no_file_that_was_being_made),
         cmocka_unit_test(an_idle_drain_sleeps),
+        cmocka_unit_test(a_part_in_a_closed_folder_is_not_lost),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -9,17 +9,18 @@
 
 #define ROWS_MAX 64u
 
-/* A row: its sequences as digits, its position, whether an output is asked for. */
+/* A row: its sequences as digits, its position, whether an output is asked for, its token. */
 typedef struct hand_row {
     const char *sequences;
     int32_t position;
     bool is_output;
+    int32_t token;
 } hand_row;
 
 static void judge_at(tt_phases *p, const hand_row *rows, uint32_t n, bool has_positions,
                      int32_t first_position, const char *expected)
 {
-    int32_t positions[ROWS_MAX], ids[ROWS_MAX * 4];
+    int32_t positions[ROWS_MAX], ids[ROWS_MAX * 4], tokens[ROWS_MAX];
     uint32_t first[ROWS_MAX + 1], at = 0;
     uint8_t outputs[ROWS_MAX], phases[ROWS_MAX];
     char got[ROWS_MAX + 1] = "";
@@ -27,12 +28,13 @@ static void judge_at(tt_phases *p, const hand_row *rows, uint32_t n, bool has_po
     for (uint32_t i = 0; i < n; i++) {
         positions[i] = rows[i].position;
         outputs[i] = rows[i].is_output;
+        tokens[i] = rows[i].token;
         first[i] = at;
         for (const char *s = rows[i].sequences; *s; s++)
             ids[at++] = *s - '0';
     }
     first[n] = at;
-    const tt_phases_rows call = {n, has_positions ? positions : NULL, first, ids, outputs};
+    const tt_phases_rows call = {n, has_positions ? positions : NULL, first, ids, outputs, tokens};
     tt_phases_judge(p, &call, first_position, phases);
     for (uint32_t i = 0; i < n; i++)
         got[i] = "?pg"[phases[i]];
@@ -49,15 +51,15 @@ static void test_one_sequence(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "ppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 1});
-    JUDGE(&p, "g", {"0", 3, 1});
-    JUDGE(&p, "g", {"0", 4, 1});
+    JUDGE(&p, "ppp", {"0", 0, 0, 0}, {"0", 1, 0, 0}, {"0", 2, 1, 0});
+    JUDGE(&p, "g", {"0", 3, 1, 0});
+    JUDGE(&p, "g", {"0", 4, 1, 0});
     /* The next turn of a chat goes on behind what was generated. */
-    JUDGE(&p, "ppp", {"0", 5, 0}, {"0", 6, 0}, {"0", 7, 1});
-    JUDGE(&p, "g", {"0", 8, 1});
+    JUDGE(&p, "ppp", {"0", 5, 0, 0}, {"0", 6, 0, 0}, {"0", 7, 1, 0});
+    JUDGE(&p, "g", {"0", 8, 1, 0});
     /* The sequence starts anew: one token at 0 is a prompt. */
-    JUDGE(&p, "p", {"0", 0, 1});
-    JUDGE(&p, "g", {"0", 1, 1});
+    JUDGE(&p, "p", {"0", 0, 1, 0});
+    JUDGE(&p, "g", {"0", 1, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -66,16 +68,16 @@ static void test_sequences_in_parallel(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "pppppppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 0}, {"0", 3, 0}, {"0", 4, 1},
-          {"1", 0, 0}, {"1", 1, 0}, {"1", 2, 0});
+    JUDGE(&p, "pppppppp", {"0", 0, 0, 0}, {"0", 1, 0, 0}, {"0", 2, 0, 0}, {"0", 3, 0, 0},
+          {"0", 4, 1, 0}, {"1", 0, 0, 0}, {"1", 1, 0, 0}, {"1", 2, 0, 0});
     /* Ends of two prompts, as many rows as sequences. */
-    JUDGE(&p, "pppp", {"1", 3, 0}, {"1", 4, 0}, {"2", 0, 0}, {"2", 1, 0});
-    JUDGE(&p, "pp", {"1", 5, 1}, {"2", 2, 0});
-    JUDGE(&p, "pppppp", {"2", 3, 0}, {"2", 4, 0}, {"2", 5, 0}, {"2", 6, 0}, {"2", 7, 0},
-          {"2", 8, 1});
+    JUDGE(&p, "pppp", {"1", 3, 0, 0}, {"1", 4, 0, 0}, {"2", 0, 0, 0}, {"2", 1, 0, 0});
+    JUDGE(&p, "pp", {"1", 5, 1, 0}, {"2", 2, 0, 0});
+    JUDGE(&p, "pppppp", {"2", 3, 0, 0}, {"2", 4, 0, 0}, {"2", 5, 0, 0}, {"2", 6, 0, 0},
+          {"2", 7, 0, 0}, {"2", 8, 1, 0});
     /* Positions 5 and 6 follow each other, but in two sequences. */
     for (int32_t i = 0; i < 6; i++)
-        JUDGE(&p, "ggg", {"0", 5 + i, 1}, {"1", 6 + i, 1}, {"2", 9 + i, 1});
+        JUDGE(&p, "ggg", {"0", 5 + i, 1, 0}, {"1", 6 + i, 1, 0}, {"2", 9 + i, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -83,11 +85,11 @@ static void test_mixed(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "pp", {"0", 0, 0}, {"0", 1, 1});
-    JUDGE(&p, "gppp", {"0", 2, 1}, {"1", 0, 0}, {"1", 1, 0}, {"1", 2, 0});
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    JUDGE(&p, "gppp", {"0", 2, 1, 0}, {"1", 0, 0, 0}, {"1", 1, 0, 0}, {"1", 2, 0, 0});
     /* The last part of a prompt, one token: the part before had no output. */
-    JUDGE(&p, "gp", {"0", 3, 1}, {"1", 3, 1});
-    JUDGE(&p, "gg", {"0", 4, 1}, {"1", 4, 1});
+    JUDGE(&p, "gp", {"0", 3, 1, 0}, {"1", 3, 1, 0});
+    JUDGE(&p, "gg", {"0", 4, 1, 0}, {"1", 4, 1, 0});
     assert_int_equal(tt_phases_of(2, 1, 0), TT_PHASE_MIXED);
     assert_int_equal(tt_phases_of(2, 0, 0), TT_PHASE_PROMPT);
     assert_int_equal(tt_phases_of(0, 2, 0), TT_PHASE_GENERATE);
@@ -100,15 +102,15 @@ static void test_drafts(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "pp", {"0", 0, 0}, {"0", 1, 1});
-    JUDGE(&p, "gggg", {"0", 2, 1}, {"0", 3, 1}, {"0", 4, 1}, {"0", 5, 1});
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    JUDGE(&p, "gggg", {"0", 2, 1, 0}, {"0", 3, 1, 0}, {"0", 4, 1, 0}, {"0", 5, 1, 0});
     /* Two of them are rejected: positions go back. */
-    JUDGE(&p, "ggg", {"0", 4, 1}, {"0", 5, 1}, {"0", 6, 1});
-    JUDGE(&p, "g", {"0", 5, 1});
-    /* What was rejected is gone: position 7 follows nothing that had an output. */
-    JUDGE(&p, "p", {"0", 7, 1});
+    JUDGE(&p, "ggg", {"0", 4, 1, 0}, {"0", 5, 1, 0}, {"0", 6, 1, 0});
+    JUDGE(&p, "g", {"0", 5, 1, 0});
+    /* What was rejected is gone: nobody was seen to compute position 6. */
+    JUDGE(&p, "?", {"0", 7, 1, 0});
     /* As many tokens, but an output for the last alone: more of a prompt. */
-    JUDGE(&p, "ppp", {"0", 8, 0}, {"0", 9, 0}, {"0", 10, 1});
+    JUDGE(&p, "ppp", {"0", 8, 0, 0}, {"0", 9, 0, 0}, {"0", 10, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -117,10 +119,10 @@ static void test_draft_with_the_prompts_end(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "pp", {"0", 0, 0}, {"0", 1, 0});
-    JUDGE(&p, "ppp", {"0", 2, 1}, {"0", 3, 1}, {"0", 4, 1});
-    JUDGE(&p, "ggg", {"0", 5, 1}, {"0", 6, 1}, {"0", 7, 1});
-    JUDGE(&p, "ggg", {"0", 6, 1}, {"0", 7, 1}, {"0", 8, 1});
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 0, 0});
+    JUDGE(&p, "ppp", {"0", 2, 1, 0}, {"0", 3, 1, 0}, {"0", 4, 1, 0});
+    JUDGE(&p, "ggg", {"0", 5, 1, 0}, {"0", 6, 1, 0}, {"0", 7, 1, 0});
+    JUDGE(&p, "ggg", {"0", 6, 1, 0}, {"0", 7, 1, 0}, {"0", 8, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -133,12 +135,12 @@ static void test_scoring(void **state)
     char expected[65] = "";
     for (int32_t call = 0; call < 4; call++) {
         for (int32_t i = 0; i < 64; i++)
-            part[i] = (hand_row){"0", 64 * call + i, call > 0};
+            part[i] = (hand_row){"0", 64 * call + i, call > 0, 0};
         memset(expected, 'p', 64);
         judge_at(&p, part, 64, true, -1, expected);
     }
     /* The last part is shorter. */
-    JUDGE(&p, "pp", {"0", 256, 1}, {"0", 257, 1});
+    JUDGE(&p, "pp", {"0", 256, 1, 0}, {"0", 257, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -146,11 +148,11 @@ static void test_shared_beginning(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "ppp", {"012", 0, 0}, {"012", 1, 0}, {"012", 2, 1});
-    JUDGE(&p, "ggg", {"0", 3, 1}, {"1", 3, 1}, {"2", 3, 1});
+    JUDGE(&p, "ppp", {"012", 0, 0, 0}, {"012", 1, 0, 0}, {"012", 2, 1, 0});
+    JUDGE(&p, "ggg", {"0", 3, 1, 0}, {"1", 3, 1, 0}, {"2", 3, 1, 0});
     /* Sequence 3 is a copy of another, which nothing tells but its position. */
-    JUDGE(&p, "gg", {"0", 4, 1}, {"3", 4, 1});
-    JUDGE(&p, "g", {"3", 5, 1});
+    JUDGE(&p, "gg", {"0", 4, 1, 0}, {"3", 4, 1, 0});
+    JUDGE(&p, "g", {"3", 5, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -159,11 +161,11 @@ static void test_cached_prompt(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "pppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 0}, {"0", 3, 1});
-    JUDGE(&p, "g", {"0", 4, 1});
-    JUDGE(&p, "g", {"0", 5, 1});
-    JUDGE(&p, "p", {"0", 3, 1});
-    JUDGE(&p, "g", {"0", 4, 1});
+    JUDGE(&p, "pppp", {"0", 0, 0, 0}, {"0", 1, 0, 0}, {"0", 2, 0, 0}, {"0", 3, 1, 0});
+    JUDGE(&p, "g", {"0", 4, 1, 0});
+    JUDGE(&p, "g", {"0", 5, 1, 0});
+    JUDGE(&p, "p", {"0", 3, 1, 0});
+    JUDGE(&p, "g", {"0", 4, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -171,12 +173,13 @@ static void test_shift(void **state)
 {
     tt_phases p = {0};
     (void)state;
-    JUDGE(&p, "ppppp", {"0", 0, 0}, {"0", 1, 0}, {"0", 2, 0}, {"0", 3, 0}, {"0", 4, 1});
-    JUDGE(&p, "g", {"0", 5, 1});
+    JUDGE(&p, "ppppp", {"0", 0, 0, 0}, {"0", 1, 0, 0}, {"0", 2, 0, 0}, {"0", 3, 0, 0},
+          {"0", 4, 1, 0});
+    JUDGE(&p, "g", {"0", 5, 1, 0});
     p.shifted = true;
-    JUDGE(&p, "g", {"0", 3, 1});
-    JUDGE(&p, "g", {"0", 4, 1});
-    JUDGE(&p, "p", {"0", 2, 1});
+    JUDGE(&p, "g", {"0", 3, 1, 0});
+    JUDGE(&p, "g", {"0", 4, 1, 0});
+    JUDGE(&p, "p", {"0", 2, 1, 0});
     tt_phases_free(&p);
 }
 
@@ -184,7 +187,8 @@ static void test_shift(void **state)
 static void test_automatic_positions(void **state)
 {
     tt_phases p = {0};
-    const hand_row prompt[] = {{"0", -9, 0}, {"0", -9, 0}, {"0", -9, 1}}, next[] = {{"0", -9, 1}};
+    const hand_row prompt[] = {{"0", -9, 0, 0}, {"0", -9, 0, 0}, {"0", -9, 1, 0}},
+                   next[] = {{"0", -9, 1, 0}};
     (void)state;
     judge_at(&p, prompt, 3, false, 0, "ppp");
     judge_at(&p, next, 1, false, 3, "g");
@@ -193,6 +197,133 @@ static void test_automatic_positions(void **state)
     /* The memory was emptied. */
     judge_at(&p, next, 1, false, 0, "p");
     tt_phases_free(&p);
+}
+
+/* What was asked for and not read before the next call: the next part of the prompt. */
+static void test_outputs_that_are_not_read(void **state)
+{
+    tt_phases p = {.reads_are_seen = true};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    JUDGE(&p, "p", {"0", 2, 1, 0});
+    p.was_read = true;
+    JUDGE(&p, "g", {"0", 3, 1, 0});
+    JUDGE(&p, "p", {"0", 4, 1, 0});
+    tt_phases_free(&p);
+}
+
+static void test_positions_that_were_not_seen(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    JUDGE(&p, "?", {"0", 7, 1, 0});
+    JUDGE(&p, "g", {"0", 8, 1, 0});
+    JUDGE(&p, "??", {"0", 20, 1, 0}, {"0", 21, 1, 0});
+    /* A prompt, whatever is before it. */
+    JUDGE(&p, "ppp", {"0", 30, 0, 0}, {"0", 31, 0, 0}, {"0", 32, 1, 0});
+    JUDGE(&p, "?", {"1", 5, 1, 0});
+    tt_phases_free(&p);
+}
+
+static void test_memory_is_removed(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "pp", {"0", 0, 0, 0}, {"0", 1, 1, 0});
+    JUDGE(&p, "gggg", {"0", 2, 1, 0}, {"0", 3, 1, 0}, {"0", 4, 1, 0}, {"0", 5, 1, 0});
+    tt_phases_remove(&p, 0, 4, -1);
+    assert_int_equal(p.list[0].next, 4);
+    JUDGE(&p, "g", {"0", 4, 1, 0});
+    /* All of it is gone; what is then there came from elsewhere. */
+    tt_phases_remove(&p, -1, -1, -1);
+    JUDGE(&p, "?", {"0", 5, 1, 0});
+    tt_phases_keep(&p, 1);
+    JUDGE(&p, "p", {"0", 0, 1, 0});
+    JUDGE(&p, "g", {"0", 1, 1, 0});
+    /* Ranges and sequences that cannot be change nothing. */
+    tt_phases_remove(&p, 0, 9, 3);
+    tt_phases_remove(&p, 4096, 0, 9);
+    tt_phases_add(&p, 77, 0, -1, 5);
+    tt_phases_divide(&p, 0, 0, -1, 0);
+    tt_phases_copy(&p, 77, 0, -1, -1);
+    JUDGE(&p, "g", {"0", 2, 1, 0});
+    tt_phases_free(&p);
+}
+
+static void test_memory_is_copied(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "ppp", {"0", 0, 0, 0}, {"0", 1, 0, 0}, {"0", 2, 0, 0});
+    tt_phases_copy(&p, 0, 1, -1, -1);
+    tt_phases_copy(&p, 0, 5, -1, -1);
+    /* Behind it each has its own prompt, of a token. */
+    JUDGE(&p, "pp", {"1", 3, 1, 0}, {"5", 3, 1, 0});
+    JUDGE(&p, "gg", {"1", 4, 1, 0}, {"5", 4, 1, 0});
+    tt_phases_copy(&p, 5, 0, -1, -1);
+    JUDGE(&p, "g", {"0", 5, 1, 0});
+    /* A part of it, whose end had no output. */
+    tt_phases_copy(&p, 0, 2, 0, 3);
+    JUDGE(&p, "p", {"2", 3, 1, 0});
+    tt_phases_free(&p);
+}
+
+/* A context is shifted: 3 of 8 positions are dropped, those behind move up. */
+static void test_memory_is_moved(void **state)
+{
+    tt_phases p = {0};
+    (void)state;
+    JUDGE(&p, "ppppp", {"0", 0, 0, 0}, {"0", 1, 0, 0}, {"0", 2, 0, 0}, {"0", 3, 0, 0},
+          {"0", 4, 1, 0});
+    JUDGE(&p, "g", {"0", 5, 1, 0});
+    JUDGE(&p, "g", {"0", 6, 1, 0});
+    JUDGE(&p, "g", {"0", 7, 1, 0});
+    tt_phases_remove(&p, 0, 1, 4);
+    tt_phases_add(&p, 0, 4, -1, -3);
+    JUDGE(&p, "g", {"0", 5, 1, 0});
+    JUDGE(&p, "g", {"0", 6, 1, 0});
+    /* Seven positions become four. */
+    tt_phases_divide(&p, 0, 0, -1, 2);
+    JUDGE(&p, "g", {"0", 4, 1, 0});
+    tt_phases_add(&p, 0, 0, -1, INT32_MAX);
+    tt_phases_add(&p, 0, 0, -1, INT32_MIN);
+    tt_phases_free(&p);
+}
+
+/* A context that drafts, and one that checks: each computes what the other one has chosen. */
+static void test_contexts_that_work_together(void **state)
+{
+    tt_phases target = {.reads_are_seen = true}, draft = target;
+    (void)state;
+    JUDGE(&target, "pp", {"0", 0, 0, 10}, {"0", 1, 0, 11});
+    JUDGE(&draft, "pp", {"0", 0, 0, 10}, {"0", 1, 1, 11});
+    target.others[0] = &draft;
+    draft.others[0] = &target;
+    target.n_others = draft.n_others = 1;
+    /* The prompt's last token, then what is drafted. */
+    JUDGE(&draft, "p", {"0", 2, 1, 12});
+    draft.was_read = true;
+    JUDGE(&draft, "g", {"0", 3, 1, 13});
+    draft.was_read = true;
+    JUDGE(&target, "pgg", {"0", 2, 1, 12}, {"0", 3, 1, 13}, {"0", 4, 1, 14});
+    target.was_read = true;
+    /* It computes again what was checked. */
+    tt_phases_remove(&draft, 0, 2, -1);
+    JUDGE(&draft, "pgg", {"0", 2, 0, 12}, {"0", 3, 0, 13}, {"0", 4, 1, 14});
+    /* One was rejected, and the checking context has chosen another one. */
+    tt_phases_remove(&draft, 0, 4, -1);
+    tt_phases_remove(&target, 0, 4, -1);
+    JUDGE(&draft, "g", {"0", 4, 1, 19});
+    draft.was_read = true;
+    JUDGE(&target, "gg", {"0", 4, 1, 19}, {"0", 5, 1, 20});
+    target.was_read = true;
+    /* All of the text anew: its prompt. Other text at these positions: likewise. */
+    JUDGE(&draft, "ppppp", {"0", 0, 0, 10}, {"0", 1, 0, 11}, {"0", 2, 0, 12}, {"0", 3, 0, 13},
+          {"0", 4, 1, 19});
+    JUDGE(&draft, "pp", {"0", 5, 0, 70}, {"0", 6, 1, 71});
+    tt_phases_free(&target);
+    tt_phases_free(&draft);
 }
 
 static void test_impossible_sequences(void **state)
@@ -204,7 +335,7 @@ static void test_impossible_sequences(void **state)
     (void)state;
     for (int32_t id = -1; id < 1 << 30; id += 1 << 29) {
         uint8_t phase = 9;
-        tt_phases_judge(&p, &(tt_phases_rows){1, &position, first, &id, &output}, -1, &phase);
+        tt_phases_judge(&p, &(tt_phases_rows){1, &position, first, &id, &output, NULL}, -1, &phase);
         assert_int_equal(phase, TT_PHASE_UNKNOWN);
     }
     tt_phases_free(&p);
@@ -343,6 +474,12 @@ int main(void)
         cmocka_unit_test(test_cached_prompt),
         cmocka_unit_test(test_shift),
         cmocka_unit_test(test_automatic_positions),
+        cmocka_unit_test(test_outputs_that_are_not_read),
+        cmocka_unit_test(test_positions_that_were_not_seen),
+        cmocka_unit_test(test_memory_is_removed),
+        cmocka_unit_test(test_memory_is_copied),
+        cmocka_unit_test(test_memory_is_moved),
+        cmocka_unit_test(test_contexts_that_work_together),
         cmocka_unit_test(test_impossible_sequences),
         cmocka_unit_test(test_unknown_sequences),
         cmocka_unit_test(test_rows),

@@ -5,6 +5,7 @@
 #include "analyze/log/log.h"
 #include "analyze/rollup.h"
 #include "analyze/stats.h"
+#include "analyze/timeline/timeline.h"
 #include "export/tables/columns.h"
 #include "format/ops.h"
 #include "hand_trace.h"
@@ -22,7 +23,7 @@ static void put_ops(hand *h, const tt_op_record *records, size_t n, uint32_t str
     tt_bytes_init(&raw, TT_CHUNK_PAYLOAD_MAX);
     assert_true(tt_ops_encode(&raw, records, n, 0));
     hand_chunk(h, (tt_chunk_header){.type = TT_CHUNK_OPS, .stream = stream, .count = (uint32_t)n},
-               &raw, (tt_index_entry){.run_min = 1, .run_max = 1});
+               &raw, (tt_index_entry){.run_min = records->run, .run_max = records->run});
     tt_bytes_free(&raw);
 }
 
@@ -33,12 +34,10 @@ static void put_environment(hand *h, const char *key, const char *value)
     hand_put(h, TT_META_ENVIRONMENT);
 }
 
-/* records: of lane 0, then of lane 1. */
-static tt_model *make(hand *h, const char *key, const char *value, const tt_op_record *records,
-                      const tt_detail *details, size_t n_details)
+/* A clock of nanoseconds, and the graph. */
+static void begin(hand *h, const char *key, const char *value)
 {
     static const char *const names[] = {"a", "b", "c"}, *const ops[] = {"ADD", "MUL", "RMS_NORM"};
-    tt_meta_end end = {.id = 1, .ticks = 2000000};
     hand_begin(h);
     put_environment(h, key, value);
     for (uint64_t i = 0; i < 2; i++) {
@@ -49,9 +48,22 @@ static tt_model *make(hand *h, const char *key, const char *value, const tt_op_r
     for (size_t i = 0; i < N_OPS; i++)
         (void)hand_tensor(h, names[i], ops[i], 4, 1, 1);
     hand_graph(h, 1, N_OPS);
-    hand_run(h, 1, 0, 1);
+}
+
+static void put_run(hand *h, uint32_t id, uint8_t observed)
+{
+    tt_meta_end end = {.id = id, .ticks = 2000000};
+    hand_run_as(h, id, 0, 1, observed);
     tt_meta_put_end(&h->record, &end);
     hand_put(h, TT_META_RUN_END);
+}
+
+/* records: of lane 0, then of lane 1. */
+static tt_model *make(hand *h, const char *key, const char *value, const tt_op_record *records,
+                      const tt_detail *details, size_t n_details)
+{
+    begin(h, key, value);
+    put_run(h, 1, TT_OBSERVED_HOOK);
     hand_flush(h);
     put_ops(h, records, N_OPS, 1);
     put_ops(h, records + N_OPS, N_OPS, 2);
@@ -227,6 +239,83 @@ static void what_was_not_observed_is_unknown(void **state)
     hand_close(&h, m);
 }
 
+/* Lane 0 of a hooked run, and of one that was observed otherwise. */
+static tt_model *make_two(hand *h, uint8_t observed)
+{
+    tt_op_record other[N_OPS];
+    begin(h, "mode", "hook");
+    put_run(h, 1, TT_OBSERVED_HOOK);
+    put_run(h, 2, observed);
+    hand_flush(h);
+    memcpy(other, good, sizeof other);
+    for (size_t i = 0; i < N_OPS; i++)
+        other[i].run = 2;
+    put_ops(h, good, N_OPS, 1);
+    put_ops(h, other, N_OPS, 2);
+    return hand_open(h, true);
+}
+
+/* Callbacks and programs tell of ops, not of threads that wait: also in traces of before. */
+static void waits_are_known_of_hooked_computations(void **state)
+{
+    static const uint8_t others[] = {TT_OBSERVED_CALLBACK, TT_OBSERVED_PROGRAM};
+    hand h;
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        tt_model *m = make_two(&h, others[i]);
+        assert_null(m->waits_unknown);
+        assert_false(m->waits_known);
+        assert_true(tt_model_waits_known(m, &m->runs[0]));
+        assert_false(tt_model_waits_known(m, &m->runs[1]));
+        tt_stats *s = sum_up(m, TT_BY_OP);
+        assert_true(isnan(tt_stats_total(s)->wait_ns));
+        tt_stats_free(s);
+        hand_close(&h, m);
+        begin(&h, "mode", "callback");
+        put_run(&h, 1, others[i]);
+        hand_flush(&h);
+        put_ops(&h, good, N_OPS, 1);
+        m = hand_open(&h, true);
+        assert_non_null(m->waits_unknown);
+        hand_close(&h, m);
+    }
+    tt_model *m = make_two(&h, TT_OBSERVED_HOOK);
+    assert_true(m->waits_known);
+    hand_close(&h, m);
+}
+
+/* Each op on its own, all in one bucket, and the sums. */
+static void pictures_show_no_wait_that_is_unknown(void **state)
+{
+    const tt_tile_query narrow = {.to_ns = 2000000, .n_buckets = 2000},
+                        wide = {.to_ns = 2000000, .n_buckets = 1};
+    float busy, wait;
+    hand h;
+    tt_timeline *t;
+    tt_tile tile;
+    (void)state;
+    tt_model *m = make_two(&h, TT_OBSERVED_CALLBACK);
+    assert_int_equal(tt_timeline_new(m, &t, NULL), TT_OK);
+    assert_int_equal(tt_tile_make(t, m, &narrow, &tile, NULL), TT_OK);
+    unsigned n[2] = {0, 0};
+    for (uint32_t i = 0; i < tile.n_slices; i++) {
+        assert_int_equal(isnan(tile.slices[i].wait_ns), tile.slices[i].run == 1);
+        n[tile.slices[i].run]++;
+    }
+    assert_true(n[0] > 0 && n[1] > 0);
+    tt_tile_free(&tile);
+    assert_int_equal(tt_tile_make(t, m, &wide, &tile, NULL), TT_OK);
+    assert_true(tile.n_merged > 0);
+    for (uint32_t i = 0; i < tile.n_merged; i++)
+        assert_true(isnan(tile.merged[i].wait_ns));
+    tt_tile_free(&tile);
+    assert_int_equal(tt_timeline_advance(t, m, 0, NULL), TT_OK);
+    assert_int_equal(tt_timeline_load(t, 0, 2000000, 1, &busy, &wait, NULL), TT_OK);
+    assert_true(busy > 0 && wait == -1);
+    tt_timeline_free(t);
+    hand_close(&h, m);
+}
+
 static void ops_without_an_end_and_beyond_their_run_are_told(void **state)
 {
     tt_op_record records[2 * N_OPS];
@@ -258,6 +347,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_does_not_run_makes_no_share),
         cmocka_unit_test(time_on_no_processor_is_a_column),
         cmocka_unit_test(what_was_not_observed_is_unknown),
+        cmocka_unit_test(waits_are_known_of_hooked_computations),
+        cmocka_unit_test(pictures_show_no_wait_that_is_unknown),
         cmocka_unit_test(ops_without_an_end_and_beyond_their_run_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

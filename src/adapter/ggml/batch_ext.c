@@ -88,7 +88,7 @@ static bool any_strange(void)
     static _Atomic bool is;
     uint64_t loaded = tt_resolve_loaded_count();
     if (loaded != asked_at) {
-        is = tt_resolve_any_import(is_strange, NULL);
+        is = tt_resolve_any_import(is_strange, NULL, NULL);
         asked_at = loaded;
     }
     return is;

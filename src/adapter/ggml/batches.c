@@ -125,6 +125,7 @@ static void judge(tt_context *c, tt_meta_batch *b, const int32_t *tokens, const 
         c->phases.shifted |= tt_tokens_in_call();
         return;
     }
+    tt_contexts_find_others(c);
     tt_tokens_judge(&c->phases, positions ? positions[0] : -1);
     b->phase = guessed;
     if (!tt_tokens_match(tokens, positions, b->n_tokens, sequences, counts)) return;

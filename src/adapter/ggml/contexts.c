@@ -92,6 +92,23 @@ void tt_contexts_laid_out(void *sched)
         if (c->sched == sched) c->layout = ++last_layout;
 }
 
+void tt_contexts_find_others(tt_context *c)
+{
+    tt_phases *p = &c->phases;
+    p->n_others = 0;
+    for (const tt_context *other = contexts; other; other = other->next)
+        if (other != c && other->phases.called && p->n_others < TT_PHASES_OTHERS)
+            p->others[p->n_others++] = &other->phases;
+}
+
+tt_phases *tt_contexts_phases(const void *handle)
+{
+    for (tt_context *c = contexts; handle && c; c = c->next)
+        if (c->phases.engine_context == handle || c->phases.engine_memory == handle)
+            return &c->phases;
+    return NULL;
+}
+
 void tt_contexts_drop(void *sched)
 {
     for (tt_context **at = &contexts; *at; at = &(*at)->next) {

@@ -53,6 +53,11 @@ void tt_contexts_none(tt_recorder *r);
 /* The scheduler gets another graph, or places its tensors anew: what was known of its graph does
  * not hold. Layouts are numbered through all schedulers. tt_process_lock is held. */
 void tt_contexts_laid_out(void *sched);
+/* Before c's phases are asked: which others there are. tt_process_lock is held. */
+void tt_contexts_find_others(tt_context *c);
+/* The phases of the engine's context, or of its memory; NULL: nothing was computed by it.
+ * tt_process_lock is held. */
+tt_phases *tt_contexts_phases(const void *handle);
 /* The scheduler is about to be freed. */
 void tt_contexts_drop(void *sched);
 

@@ -105,6 +105,7 @@ static int unseen_call(const engine_call *c)
 
 static int traced_call(const engine_call *c)
 {
+    tt_tokens_end(); /* a call that left by an exception, before */
     if (!c->batch) return unseen_call(c);
     tt_recorder *r = tt_process_recorder();
     bool wanted = r && tt_batches_may_follow(r, c->batch->n_tokens);

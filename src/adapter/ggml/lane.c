@@ -14,6 +14,10 @@
 #define RUNS_MAX 256u
 #define ASK_AFTER_US 200u
 #define OFF_CPU_MIN_NS 10000u /* a shorter interruption is not worth a record */
+/* Until a run has shown that barriers between ops do not pass the hooks, one inside an op looks
+ * like its end. In so many runs of the process, the begins of a thread's first ops are kept for
+ * that. */
+#define EARLY_RUNS 64u
 
 typedef struct active_run {
     uint32_t run; /* 0: empty */
@@ -42,6 +46,7 @@ static pthread_key_t key;
 static bool has_key;
 static _Atomic bool barriers_are_unseen;
 static _Atomic bool waits_are_unseen; /* and some run had several threads */
+static _Atomic uint32_t early_runs;   /* counted thread by thread */
 
 static void next_epoch(void)
 {
@@ -131,6 +136,22 @@ void tt_lane_ask(tt_lane *l, uint64_t now, const tt_op_record *op)
     tt_detail_complete(d, tt_detail_place(tt_op_node(op), tt_op_lane(op), TT_DETAIL_OFF_CPU));
 }
 
+/* The thread's first ops of the run took barriers inside them for their ends: each ends where the
+ * next one begins. Those that the drain has taken by now stay. */
+static void mend_early(tt_lane *l)
+{
+    uint64_t taken = l->ring ? atomic_load(&l->ring->tail) : l->head;
+    for (uint32_t i = 0; i < l->n_early; i++) {
+        tt_op_record *r = &l->slots[l->early[i].at & l->mask];
+        if (l->early[i].at < taken) continue;
+        __atomic_store_n(&r->start, l->early[i].began, __ATOMIC_RELAXED);
+        if (i + 1 == l->n_early) break;
+        __atomic_store_n(&r->arrive, l->early[i + 1].began, __ATOMIC_RELAXED);
+        __atomic_store_n(&r->release, l->early[i + 1].began, __ATOMIC_RELAXED);
+    }
+    l->n_early = 0;
+}
+
 /* Ends the op that the thread of `l` has under way and was at no barrier for. */
 static void end_unreleased(tt_lane *l, uint64_t now)
 {
@@ -141,6 +162,8 @@ static void end_unreleased(tt_lane *l, uint64_t now)
         r = l->open;
         atomic_store_explicit(&barriers_are_unseen, true, memory_order_relaxed);
         l->unseen = l->watched = true;
+        l->is_early = false;
+        mend_early(l);
     }
     if (!l->alone) atomic_store_explicit(&waits_are_unseen, true, memory_order_relaxed);
     l->under_way = NULL;
@@ -197,7 +220,13 @@ static void end_last_ops(uint32_t run, uint64_t now)
 
 void tt_lane_skip(tt_lane *l, uint32_t node)
 {
-    if (node < l->n_nodes) l->cursor = node + 1;
+    if (node >= l->n_nodes) {
+        /* Behind a barrier its time is nobody's. Otherwise it may be part of the op under way: it
+         * ends nothing, and says nothing of the engine's barriers. */
+        if (l->release) let_go(l);
+        return;
+    }
+    l->cursor = node + 1;
     /* It still passes a barrier in old engines: its time is nobody's. */
     if (l->under_way || (l->open && !l->release)) (void)tt_lane_begin_afresh(l);
     let_go(l);
@@ -338,7 +367,10 @@ bool tt_lane_attach(tt_lane *l, const struct ggml_tensor *op)
             l->unseen = atomic_load_explicit(&barriers_are_unseen, memory_order_relaxed);
             l->watched = (l->n_taps > 0 || tt_capture_options.faults) && tt_lane_claim_details(l);
             if (!l->watched) l->n_taps = 0;
-            l->watched |= l->unseen;
+            l->is_early = !l->unseen && atomic_load(&early_runs) < EARLY_RUNS &&
+                          atomic_fetch_add(&early_runs, 1) < EARLY_RUNS;
+            l->n_early = 0;
+            l->watched |= l->unseen || l->is_early;
             l->fingerprints = run->fingerprints.any ? &run->fingerprints : NULL;
             l->pending = 0;
             if (l->fingerprints) (void)tt_lane_claim_details(l);
@@ -386,8 +418,16 @@ static void copy_taps(tt_lane *l, uint32_t node)
     }
 }
 
+static void keep_early(tt_lane *l, bool fresh)
+{
+    if (l->open)
+        l->early[l->n_early++] = (tt_early_op){l->head - 1, fresh ? l->open->start : tt_ticks()};
+    l->is_early = l->open && l->n_early < TT_LANE_EARLY;
+}
+
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)
 {
+    if (l->is_early) keep_early(l, fresh);
     if (lane == 0 && l->n_taps) copy_taps(l, node);
     if (tt_capture_options.faults && l->open && l->details.ring)
         tt_faults_begin(&l->faults, &l->details, l->run, node, lane, fresh);

@@ -18,6 +18,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TT_LANE_EARLY 8u
+
+/* One of a thread's first ops of a run. */
+typedef struct tt_early_op {
+    uint64_t at;    /* its place in the ring */
+    uint64_t began; /* not: the end of the barrier before */
+} tt_early_op;
+
 typedef struct tt_lane {
     tt_op_record *open;               /* the op that barriers end; NULL: none */
     uint64_t release;                 /* of the last barrier since `open` began; 0: none yet */
@@ -28,6 +36,9 @@ typedef struct tt_lane {
     bool alone;              /* the run has this thread only: nobody to wait for at a barrier */
     bool unseen;             /* the engine's barriers between ops do not pass the hooks */
     tt_op_record *under_way; /* where they do not: the op that the next one's begin ends */
+    bool is_early;           /* this is not known yet: begins are kept */
+    uint32_t n_early;
+    tt_early_op early[TT_LANE_EARLY];
     uint32_t run;
     tt_ring *ring;
     tt_op_record *slots;

@@ -96,8 +96,9 @@ static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
     return false;
 }
 
-static void move_on(tt_phases_sequence *s)
+static void move_on(tt_phases_sequence *s, uint32_t call)
 {
+    s->call = call;
     bool goes_on = s->generates && had_output_at(s, s->first - 1);
     if (!goes_on || s->outputs_reach > s->first) s->first_output = s->outputs_reach;
     /* A text that is scored is never taken back. */
@@ -109,21 +110,152 @@ static void move_on(tt_phases_sequence *s)
     s->touched = false;
 }
 
+/* Outputs that nobody has read before the next call were asked for and not used. */
+static void forget_unread(tt_phases *p)
+{
+    if (!p->reads_are_seen || p->was_read) return;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->list[i].call == p->n_calls) p->list[i].first_output = p->list[i].next;
+    for (uint64_t k = p->n_recent; k > 0 && p->n_recent - k < TT_PHASES_RECENT; k--) {
+        tt_phases_row *row = &p->recent[(k - 1) % TT_PHASES_RECENT];
+        if (row->call != p->n_calls) return;
+        row->has_output = false;
+    }
+}
+
+/* --- contexts that compute the same text --- */
+
+/* The last row there, whatever its token or its sequence when these are not given. */
+static const tt_phases_row *find_recent(const tt_phases *p, int32_t position, const int32_t *token,
+                                        const int32_t *sequence)
+{
+    for (uint64_t k = p->n_recent; k > 0 && p->n_recent - k < TT_PHASES_RECENT; k--) {
+        const tt_phases_row *row = &p->recent[(k - 1) % TT_PHASES_RECENT];
+        if (row->position == position && (!token || row->token == *token) &&
+            (!sequence || row->sequence == *sequence))
+            return row;
+    }
+    return NULL;
+}
+
+typedef struct judged_call {
+    tt_phases *p;
+    const tt_phases_rows *rows;
+    tt_phases_row *each; /* n: what they are so far */
+} judged_call;
+
+static bool is_same_sequence(const judged_call *c, uint32_t a, uint32_t b)
+{
+    return c->each[a].sequence == c->each[b].sequence;
+}
+
+/* Rows of which all have outputs, and which another context has chosen: it has computed all of
+ * them but the last. What the first one is to that context; UNKNOWN: they are no such rows. */
+static uint8_t phase_of_drafted(const judged_call *c, uint32_t row, const tt_phases *other)
+{
+    const tt_phases_sequence *s = &c->p->list[c->each[row].sequence];
+    uint8_t phase = TT_PHASE_UNKNOWN;
+    if (s->outputs != s->rows || s->rows < 2 || s->outputs >= SCORED_MIN) return phase;
+    for (uint32_t i = 0; i < c->rows->n; i++) {
+        const tt_phases_row *own = &c->each[i];
+        if (!is_same_sequence(c, i, row) || own->position == s->last) continue;
+        const tt_phases_row *theirs = find_recent(other, own->position, &own->token, NULL);
+        if (!theirs || !theirs->has_output || other->n_calls - theirs->call > s->rows)
+            return TT_PHASE_UNKNOWN;
+        if (own->position == s->first) phase = theirs->phase;
+    }
+    return phase;
+}
+
+/* Whether another context had an output, which was read, behind the same text. */
+static bool follows_theirs(const judged_call *c, uint32_t row, const tt_phases *other)
+{
+    const tt_phases_row *own = &c->each[row];
+    const tt_phases_row *before =
+        find_recent(c->p, own->position - 1, NULL, &c->each[row].sequence);
+    const tt_phases_row *theirs =
+        before ? find_recent(other, before->position, &before->token, NULL) : NULL;
+    return theirs && theirs->has_output && theirs->call == other->n_calls &&
+           c->p->list[own->sequence].rows == 1;
+}
+
+/* What the row is as another context has it, that has just computed it; UNKNOWN: that one has not.
+ * What comes much later, or from the text's begin, is a prompt that repeats what was generated. */
+static uint8_t phase_by(const judged_call *c, uint32_t row, const tt_phases *other)
+{
+    const tt_phases_row *own = &c->each[row];
+    uint8_t first = phase_of_drafted(c, row, other);
+    if (first != TT_PHASE_UNKNOWN)
+        return own->position == c->p->list[own->sequence].first ? first : TT_PHASE_GENERATE;
+    const tt_phases_row *theirs = find_recent(other, own->position, &own->token, NULL);
+    if (theirs && theirs->call == other->n_calls) return theirs->phase;
+    return follows_theirs(c, row, other) ? TT_PHASE_GENERATE : TT_PHASE_UNKNOWN;
+}
+
+static void ask_others(const judged_call *c, uint8_t *out)
+{
+    for (uint32_t i = 0; i < c->rows->n; i++)
+        for (uint32_t k = 0; k < c->p->n_others && out[i] != TT_PHASE_GENERATE; k++) {
+            bool asks = c->each[i].sequence >= 0 && c->p->list[c->each[i].sequence].first > 0;
+            uint8_t phase = asks ? phase_by(c, i, c->p->others[k]) : TT_PHASE_UNKNOWN;
+            if (phase == TT_PHASE_GENERATE || out[i] == TT_PHASE_UNKNOWN) out[i] = phase;
+        }
+}
+
+/* Compares with what other contexts computed, and remembers the rows for them. */
+static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence *all, uint8_t *out)
+{
+    if (!rows->tokens) return;
+    for (tt_phases_sequence *s = all; s; s = s->other)
+        s->at = s->first;
+    if (!p->recent) p->recent = calloc(TT_PHASES_RECENT, sizeof *p->recent);
+    tt_phases_row *each = p->recent ? calloc(rows->n, sizeof *each) : NULL;
+    if (!each) return;
+    for (uint32_t i = 0; i < rows->n; i++) {
+        bool has = rows->first[i] < rows->first[i + 1];
+        int32_t id = has ? rows->ids[rows->first[i]] : -1;
+        tt_phases_sequence *s = has ? &p->list[id] : NULL;
+        each[i] = (tt_phases_row){.sequence = id,
+                                  .position = rows->positions ? rows->positions[i]
+                                              : s             ? s->at++
+                                                              : -1,
+                                  .token = rows->tokens[i],
+                                  .call = p->n_calls,
+                                  .has_output = rows->outputs[i] != 0};
+    }
+    ask_others(&(judged_call){p, rows, each}, out);
+    for (uint32_t i = 0; i < rows->n; i++) {
+        each[i].phase = out[i];
+        p->recent[p->n_recent++ % TT_PHASES_RECENT] = each[i];
+    }
+    free(each);
+}
+
 void tt_phases_judge(tt_phases *p, const tt_phases_rows *rows, int32_t first_position, uint8_t *out)
 {
     memset(out, TT_PHASE_UNKNOWN, rows->n);
+    forget_unread(p);
     p->called = true;
+    p->was_read = false;
+    p->n_calls++;
     if (!make_places(p, rows)) return;
     tt_phases_sequence *all = gather(p, rows, first_position);
     /* First all, then each moves on: one may be a copy of another as that was before. */
+    for (tt_phases_sequence *s = all; s; s = s->other) {
+        bool follows = follows_output(p, s), may_generate = s->rows == 1 || is_draft(s);
+        s->generates = follows && may_generate;
+        s->is_unknown = !follows && may_generate && s->first > s->next;
+    }
     for (tt_phases_sequence *s = all; s; s = s->other)
-        s->generates = follows_output(p, s) && (s->rows == 1 || is_draft(s));
-    for (tt_phases_sequence *s = all; s; s = s->other)
-        move_on(s);
-    for (uint32_t i = 0; i < rows->n; i++)
-        if (rows->first[i] < rows->first[i + 1])
-            out[i] =
-                p->list[rows->ids[rows->first[i]]].generates ? TT_PHASE_GENERATE : TT_PHASE_PROMPT;
+        move_on(s, p->n_calls);
+    for (uint32_t i = 0; i < rows->n; i++) {
+        if (rows->first[i] == rows->first[i + 1]) continue;
+        const tt_phases_sequence *s = &p->list[rows->ids[rows->first[i]]];
+        out[i] = s->generates    ? TT_PHASE_GENERATE
+                 : s->is_unknown ? TT_PHASE_UNKNOWN
+                                 : TT_PHASE_PROMPT;
+    }
+    compare(p, rows, all, out);
     p->shifted = false;
 }
 
@@ -190,8 +322,109 @@ uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,
     return phase;
 }
 
+/* --- the engine's memory --- */
+
+static int32_t at_most(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int32_t at_least(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+static int32_t moved(int32_t position, int32_t delta)
+{
+    int64_t to = (int64_t)position + delta;
+    return to < 0 ? 0 : to > INT32_MAX ? INT32_MAX : (int32_t)to;
+}
+
+/* What ids may be given for; NULL: for nothing that is known. */
+static tt_phases_sequence *find_seen(tt_phases *p, int32_t id)
+{
+    return id >= 0 && (uint32_t)id < p->n && p->list[id].seen ? &p->list[id] : NULL;
+}
+
+static void tidy_range(int32_t *from, int32_t *to)
+{
+    if (*from < 0) *from = 0;
+    if (*to < 0) *to = INT32_MAX;
+}
+
+static void remove_from(tt_phases_sequence *s, int32_t from, int32_t to)
+{
+    if (from >= s->next || from >= to) return;
+    if (to < s->next) { /* a hole: what had outputs before it is not gone on from */
+        s->first_output = at_least(s->first_output, to);
+        return;
+    }
+    s->next = from;
+    s->first_output = at_most(s->first_output, from);
+    s->is_scored = false;
+}
+
+void tt_phases_remove(tt_phases *p, int32_t sequence, int32_t from, int32_t to)
+{
+    tidy_range(&from, &to);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->list[i].seen && (sequence < 0 || (int32_t)i == sequence))
+            remove_from(&p->list[i], from, to);
+}
+
+void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, int32_t to)
+{
+    tidy_range(&from, &to);
+    if (source == target || !find_seen(p, source) || !get(p, target)) return;
+    const tt_phases_sequence *s = &p->list[source];
+    tt_phases_sequence *t = &p->list[target];
+    int32_t end = at_most(s->next, to);
+    if (end <= from || (t->seen && t->next > end)) return;
+    int32_t first_output = at_most(at_least(s->first_output, from), end);
+    bool same_end = t->seen && t->next == end;
+    t->first_output = same_end ? at_most(t->first_output, first_output) : first_output;
+    t->next = end;
+    t->is_scored = s->is_scored;
+    t->seen = true;
+    t->call = s->call;
+}
+
+void tt_phases_keep(tt_phases *p, int32_t sequence)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->list[i].seen && (int32_t)i != sequence) remove_from(&p->list[i], 0, INT32_MAX);
+}
+
+void tt_phases_add(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t delta)
+{
+    tt_phases_sequence *s = find_seen(p, sequence);
+    tidy_range(&from, &to);
+    if (!s || from >= s->next || from >= to || delta == 0) return;
+    if (to < s->next) { /* positions before the end are others now: what is gone on from is not */
+        s->first_output = at_least(s->first_output, to);
+        return;
+    }
+    s->first_output = moved(at_least(s->first_output, from), delta);
+    s->next = moved(s->next, delta);
+}
+
+void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t divisor)
+{
+    tt_phases_sequence *s = find_seen(p, sequence);
+    tidy_range(&from, &to);
+    if (!s || from >= s->next || from >= to || divisor < 2) return;
+    if (to < s->next) {
+        s->first_output = at_least(s->first_output, to);
+        return;
+    }
+    bool has_output = s->first_output < s->next;
+    s->next = (s->next - 1) / divisor + 1;
+    s->first_output = has_output ? at_least(s->first_output, from) / divisor : s->next;
+}
+
 void tt_phases_free(tt_phases *p)
 {
     free(p->list);
+    free(p->recent);
     *p = (tt_phases){0};
 }

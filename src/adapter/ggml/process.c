@@ -379,9 +379,11 @@ static void before_fork(void)
     (void)pthread_mutex_lock(&tt_process_lock);
     /* A thread that makes files may wait for a lock of the loader that this one holds: not for
      * ever. */
-    fork_holds_create = clock_gettime(CLOCK_REALTIME, &until) == 0;
-    until.tv_sec += LOCK_WAIT_S;
-    if (fork_holds_create) fork_holds_create = pthread_mutex_timedlock(&create_lock, &until) == 0;
+    fork_holds_create = false;
+    if (clock_gettime(CLOCK_REALTIME, &until) == 0) {
+        until.tv_sec += LOCK_WAIT_S;
+        fork_holds_create = pthread_mutex_timedlock(&create_lock, &until) == 0;
+    }
     tt_batch_ext_before_fork();
 }
 
@@ -437,9 +439,11 @@ tt_status tt_process_end(tt_error *err)
     tt_error why = {.message = ""};
     tt_status status = tt_recorder_close(recorder, nothing, &why);
     if (status != TT_OK) tt_process_problem(why.message);
-    if (session_file && status != TT_OK) atomic_store(&session_file->state, TT_SESSION_FAILED);
+    if (session_file && status != TT_OK) {
+        (void)snprintf(session_file->problem, sizeof session_file->problem, "%s", why.message);
+        atomic_store(&session_file->state, TT_SESSION_FAILED);
+    }
     if (session_file && status == TT_OK) {
-        session_file->outcome = tt_area_outcome(tt_recorder_area(recorder));
         (void)snprintf(session_file->path, sizeof session_file->path, "%s",
                        tt_recorder_path(recorder));
         atomic_store(&session_file->state, nothing ? TT_SESSION_DISCARDED : TT_SESSION_FINISHED);

@@ -181,13 +181,15 @@ static void read_dynamic(const struct dl_phdr_info *info, const ElfW(Dyn) * d, d
 typedef struct import_search {
     bool (*wanted)(const char *function, const void *user);
     const void *user;
+    const void *except;
 } import_search;
 
 static int find_import(struct dl_phdr_info *info, size_t size, void *data)
 {
     const import_search *s = data;
+    object except = {.address = (uintptr_t)s->except};
     dynamic d = {0};
-    (void)size;
+    if (s->except && match_object(info, size, &except)) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
             read_dynamic(info, (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr),
@@ -202,9 +204,10 @@ static int find_import(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user), const void *user)
+bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user), const void *user,
+                           const void *except)
 {
-    import_search s = {wanted, user};
+    import_search s = {wanted, user, except};
     return dl_iterate_phdr(find_import, &s) != 0;
 }
 
@@ -215,7 +218,7 @@ static bool is_name(const char *function, const void *user)
 
 bool tt_resolve_is_imported(const char *function)
 {
-    return tt_resolve_any_import(is_name, function);
+    return tt_resolve_any_import(is_name, function, NULL);
 }
 
 static int read_count(struct dl_phdr_info *info, size_t size, void *data)

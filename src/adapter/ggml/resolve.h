@@ -46,9 +46,10 @@ void tt_resolve_forget_locks(void);
 /* Whether a loaded library calls `function` through its procedure linkage table, so that a
  * hook of that name is reached. */
 bool tt_resolve_is_imported(const char *function);
-/* Whether one calls a function that is wanted so. wanted must not open libraries. */
-bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user),
-                           const void *user);
+/* Whether one calls a function that is wanted so; but not the one at `except`, unless that is NULL.
+ * wanted must not open libraries. */
+bool tt_resolve_any_import(bool (*wanted)(const char *function, const void *user), const void *user,
+                           const void *except);
 /* How many libraries were loaded so far: what tt_resolve_any_import found may change with it. */
 uint64_t tt_resolve_loaded_count(void);
 

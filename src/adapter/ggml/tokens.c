@@ -5,6 +5,7 @@
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ typedef struct call {
     uint32_t vocabulary;
     bool has_tokens, has_positions;
     bool encodes, warms_up, is_bos_eos, is_judged;
+    bool reads_are_seen;                        /* of its outputs */
+    const void *engine_context, *engine_memory; /* NULL: not known */
     int32_t *tokens;
     int32_t *positions;
     uint32_t *first; /* n + 1 */
@@ -135,6 +138,7 @@ typedef struct text_api {
     int32_t (*eos)(const void *vocab);
     int32_t (*piece)(const void *vocab, int32_t token, char *out, int32_t size, int32_t lstrip,
                      bool special);
+    const void *(*memory)(const void *context); /* NULL: its functions take the context */
 } text_api;
 
 static vocabulary vocabularies[VOCABULARIES_MAX];
@@ -157,6 +161,7 @@ static text_api find_api(const void *in_engine)
     find(in_engine, &a.piece, "llama_token_to_piece");
     find(in_engine, &a.bos, "llama_vocab_bos");
     find(in_engine, &a.eos, "llama_vocab_eos");
+    find(in_engine, &a.memory, "llama_get_memory");
     return a;
 }
 
@@ -281,6 +286,37 @@ static bool is_warming(const void *context)
     return is;
 }
 
+/* --- the context --- */
+
+static const void *memory_of(const tt_tokens_call *t)
+{
+    text_api a;
+    (void)get_api(t->in_engine, &a);
+    return a.memory ? a.memory(t->context) : NULL;
+}
+
+static bool is_reader(const char *function, const void *user)
+{
+    (void)user;
+    return strncmp(function, "llama_get_logits", 16) == 0 ||
+           strncmp(function, "llama_get_embeddings", 20) == 0 ||
+           strncmp(function, "llama_get_sampled_", 18) == 0 ||
+           strcmp(function, "llama_sampler_sample") == 0;
+}
+
+/* Whether some library but the engine's own calls what reads outputs, so that the hooks see it. */
+static bool sees_reads(const void *in_engine)
+{
+    static _Atomic uint64_t asked_at; /* how many libraries were loaded then */
+    static _Atomic bool answer;
+    uint64_t loaded = tt_resolve_loaded_count();
+    if (atomic_load(&asked_at) != loaded) {
+        atomic_store(&answer, tt_resolve_any_import(is_reader, NULL, in_engine));
+        atomic_store(&asked_at, loaded);
+    }
+    return atomic_load(&answer);
+}
+
 void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a)
 {
     if (!current) current = calloc(1, sizeof *current);
@@ -288,6 +324,9 @@ void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a)
     copy_rows(current, a->batch);
     current->encodes = a->encodes;
     current->warms_up = is_warming(a->context);
+    current->engine_context = a->context;
+    current->engine_memory = memory_of(a);
+    current->reads_are_seen = sees_reads(a->in_engine);
     current->is_judged = false;
     ask_vocabulary(r, a, current);
 }
@@ -297,6 +336,9 @@ void tt_tokens_judge(tt_phases *p, int32_t first_position)
     call *c = current;
     if (!c || !c->n || c->is_judged) return;
     c->is_judged = true;
+    p->engine_context = c->engine_context;
+    p->engine_memory = c->engine_memory;
+    p->reads_are_seen = c->reads_are_seen;
     bool warms_up = c->warms_up || (c->is_bos_eos && !p->called);
     if (warms_up || c->encodes) {
         memset(c->phases, warms_up ? TT_PHASE_WARMUP : TT_PHASE_PROMPT, c->n);
@@ -308,7 +350,8 @@ void tt_tokens_judge(tt_phases *p, int32_t first_position)
                                       .positions = c->has_positions ? c->positions : NULL,
                                       .first = c->first,
                                       .ids = c->ids,
-                                      .outputs = c->outputs},
+                                      .outputs = c->outputs,
+                                      .tokens = c->has_tokens ? c->tokens : NULL},
                     first_position, c->phases);
 }
 

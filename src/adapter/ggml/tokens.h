@@ -29,7 +29,7 @@ typedef struct tt_tokens_call {
 void tt_tokens_begin(tt_recorder *r, const tt_tokens_call *a);
 void tt_tokens_end(void);
 
-/* The program has switched the context's warm-up mode. Any thread. */
+/* The program has switched the context's warm-up mode, or frees it. Any thread. */
 void tt_tokens_set_warmup(const void *context, bool on);
 
 /* Whether such a call is under way on this thread. */

@@ -22,8 +22,7 @@ static __thread struct {
     tt_batch_inputs inputs;
     bool has_tokens; /* the batch's embeddings were looked up */
     tt_phases phases;
-    bool had_output; /* the batch before computed logits or embeddings */
-    bool has_output; /* this one does */
+    bool has_output; /* the batch under way computes logits or embeddings */
     bool user_wants; /* the program's own callback asked for the node under way */
     tt_program_output output;
 } current __attribute__((tls_model("initial-exec")));
@@ -49,7 +48,7 @@ static tt_program_batch *begin_batch(tt_recorder *r, tt_program_thread *self, co
     self->batch = b;
     if (b) self->generation = atomic_load(&b->generation);
     memset(&current.inputs, 0, sizeof current.inputs);
-    current.had_output = current.has_output;
+    current.phases.had_output = current.has_output;
     current.has_output = current.has_tokens = false;
     return b;
 }
@@ -71,7 +70,6 @@ static void tell_batch(tt_recorder *r, tt_program_batch *b, const tt_engine *e,
     int32_t *tokens =
         tt_capture_options.text ? tt_batches_numbers(e, in->tokens, m.n_tokens) : NULL;
     int32_t *positions = tt_batches_numbers(e, in->positions, m.n_tokens);
-    current.phases.had_output = current.had_output;
     m.phase = tt_phases_guess(&current.phases, positions, m.n_tokens, 0);
     tt_program_batch_tell(r, b, &m, tokens, positions);
     free(tokens);

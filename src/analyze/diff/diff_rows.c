@@ -128,7 +128,7 @@ static void sum_side(summer *s, size_t group, size_t from, size_t to, tt_diff_si
         const tt_profile *own = s->p->profiles[f];
         const members *m = &s->members[f];
         units += (double)own->n_units;
-        waits_known &= !own->m->waits_unknown;
+        waits_known &= own->m->waits_known;
         for (uint32_t i = m->first[group]; i < m->first[group + 1]; i++) {
             const tt_profile_slot *slot = &own->slots[m->slots[i]];
             side->present |= slot->count > 0;

@@ -141,6 +141,7 @@ tt_status tt_timeline_new(const tt_model *m, tt_timeline **out, tt_error *err)
     if (!t) return no_memory(err);
     t->zero_ticks = m->clock.zero_ticks;
     t->ns_per_tick = m->clock.ns_per_tick;
+    t->waits_known = m->waits_known;
     t->kinds = calloc(1, sizeof *t->kinds);
     if (t->kinds) {
         (void)pthread_mutex_init(&t->kinds->lock, NULL);

@@ -67,7 +67,7 @@ void tt_timeline_progress(const tt_timeline *t, uint64_t *done, uint64_t *total,
 uint64_t tt_timeline_stray(const tt_timeline *t);
 
 /* All tracks together: what share of the lanes' time they worked or waited, by bucket; -1 where the
- * overview is not done yet. */
+ * overview is not done yet, and for waits that were not observed. */
 tt_status tt_timeline_load(const tt_timeline *t, double from_ns, double to_ns, uint32_t n_buckets,
                            float *busy, float *wait, tt_error *err);
 
@@ -82,10 +82,10 @@ typedef struct tt_tile_query {
     /* A weight that they read, or the tensor they compute; NULL: none. With "[N]" behind it: ops
      * that read that expert of it (analyze/slice_filter.h). */
     const char *tensor;
-    bool layers;        /* also when each layer was computed */
+    bool layers; /* also when each layer was computed */
 } tt_tile_query;
 
-#define TT_SLICE_OPEN 1u   /* its end was not seen: busy and wait are 0 */
+#define TT_SLICE_OPEN 1u   /* its end was not seen: busy is 0, and wait, if waits are known */
 #define TT_SLICE_MARKED 2u /* what the query asked for */
 #define TT_SLICE_FUSED 4u  /* computes several nodes */
 
@@ -93,7 +93,7 @@ typedef struct tt_tile_query {
 typedef struct tt_tile_slice {
     double start_ns;
     double busy_ns; /* to its arrival at the barrier behind it */
-    double wait_ns; /* there */
+    double wait_ns; /* there; NAN: not observed, here and below */
     uint32_t run;   /* in tt_model.runs */
     uint32_t node;
     uint32_t name;   /* in tt_tile.names */

@@ -42,7 +42,7 @@ static bool gather_track(const tt_timeline *t, tt_tile *tile, uint32_t track)
         g.any = true;
         g.at.count += c->count;
         g.at.busy_ns += (double)c->busy * t->ns_per_tick;
-        g.at.wait_ns += (double)c->wait * t->ns_per_tick;
+        g.at.wait_ns += t->waits_known ? (double)c->wait * t->ns_per_tick : NAN;
         g.kind_ns[c->kind] += (double)c->busy + 1;
         for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
             g.at.category_ns[k] += c->category[k] * (float)t->ns_per_tick;

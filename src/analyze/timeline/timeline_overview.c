@@ -181,7 +181,7 @@ tt_status tt_timeline_load(const tt_timeline *t, double from_ns, double to_ns, u
     for (uint32_t b = 0; b < n_buckets; b++) {
         bool known = from_ns + (b + 1) * width <= until;
         busy[b] = known ? (float)(sums[2 * b] / whole) : -1;
-        wait[b] = known ? (float)(sums[2 * b + 1] / whole) : -1;
+        wait[b] = known && t->waits_known ? (float)(sums[2 * b + 1] / whole) : -1;
     }
     free(sums);
     return TT_OK;

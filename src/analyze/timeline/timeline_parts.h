@@ -92,6 +92,7 @@ typedef struct tt_timeline_kinds {
 struct tt_timeline {
     uint64_t zero_ticks;
     double ns_per_tick;
+    bool waits_known;        /* how long lanes waited; of all computations */
     tt_timeline_span *spans; /* by begin */
     size_t n_spans;
     uint32_t *row_of_run; /* + 1; 0: none */

@@ -74,7 +74,7 @@ static tt_status end_sums(summing *s, tt_timeline_sums *sums, tt_error *err)
         if (k->count == 0) continue;
         k->kind = (uint8_t)i;
         k->busy_ns *= s->t->ns_per_tick;
-        k->wait_ns *= s->t->ns_per_tick;
+        k->wait_ns *= s->t->waits_known ? s->t->ns_per_tick : NAN;
         sums->total.count += k->count;
         sums->total.busy_ns += k->busy_ns;
         sums->total.wait_ns += k->wait_ns;

@@ -132,7 +132,9 @@ static bool add_slice(drawing *d, const tt_timeline_span *span, const tt_graph *
     tile->slices[tile->n_slices++] =
         (tt_tile_slice){.start_ns = tt_timeline_ns(d->t, lap->start),
                         .busy_ns = tt_timeline_ns(d->t, lap->arrive - lap->start),
-                        .wait_ns = tt_timeline_ns(d->t, lap->release - lap->arrive),
+                        .wait_ns = tt_model_waits_known(d->m, &d->m->runs[span->run])
+                                       ? tt_timeline_ns(d->t, lap->release - lap->arrive)
+                                       : NAN,
                         .run = span->run,
                         .node = node,
                         .name = name,
@@ -271,7 +273,7 @@ static bool end_track(drawing *d, uint32_t track, uint8_t *alone)
                                  .track = (uint16_t)track,
                                  .kind = c->kind,
                                  .busy_ns = (double)c->busy * ns,
-                                 .wait_ns = (double)c->wait * ns};
+                                 .wait_ns = d->t->waits_known ? (double)c->wait * ns : NAN};
         for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
             merged.category_ns[k] = c->category[k] * (float)ns;
         if (!tt_tile_add_merged(d->tile, merged)) return false;

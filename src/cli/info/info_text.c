@@ -126,7 +126,7 @@ static void observed_line(const tt_info *info)
         tt_info_line(
             "", "%" PRIu64 " runs hooked per thread, %" PRIu64 " seen by the scheduler callback",
             s->runs_hooked, s->runs_called_back);
-    environment_line(info->m, "waits", "waits");
+    if (info->m->waits_unknown) tt_info_line("waits", "not observed: %s", info->m->waits_unknown);
     if (s->runs_bounds)
         tt_info_line("", "of %" PRIu64 " runs only begin and end were seen", s->runs_bounds);
 }

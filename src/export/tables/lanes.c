@@ -65,7 +65,7 @@ static uint64_t ticks(uint64_t from, uint64_t to)
 
 /* off: of the run that the piece is of. */
 static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, const tt_piece_ops *p,
-                    size_t i)
+                    size_t i, bool waits_known)
 {
     const size_t n = rows->n++;
     const uint64_t busy = ticks(p->start[i], p->arrive[i]);
@@ -80,11 +80,11 @@ static void put_row(tt_rows *rows, const tt_model *m, const tt_off_cpu *off, con
         tt_tables_span_ns(m, ticks(p->arrive[i], p->release[i]));
     ((uint64_t *)c[LANES_OFF_CPU].values)[n] =
         tt_tables_span_ns(m, tt_off_cpu_ticks(off, p->node[i], p->lane, busy));
-    if (!p->open && m->clock.known && !m->waits_unknown && off->known) return;
+    if (!p->open && m->clock.known && waits_known && off->known) return;
     rows->n = n;
     for (uint32_t k = LANES_START; k <= LANES_OFF_CPU; k++)
         if (!m->clock.known || (p->open && k >= LANES_ARRIVE) ||
-            (k == LANES_WAIT && m->waits_unknown) || (k == LANES_OFF_CPU && !off->known))
+            (k == LANES_WAIT && !waits_known) || (k == LANES_OFF_CPU && !off->known))
             tt_rows_null(rows, k);
     rows->n++;
 }
@@ -125,7 +125,8 @@ static void put_together(tt_rows *rows, tt_tables_own *own, size_t n_pieces, uin
         for (size_t i = 0; i < n; i++) {
             cursor *c = &own->cursors[i];
             if (c->node != node) continue;
-            put_row(rows, own->m, &own->join.off_cpu, &own->lanes[c->piece], c->at++);
+            put_row(rows, own->m, &own->join.off_cpu, &own->lanes[c->piece], c->at++,
+                    own->waits_known);
             advance(c, own->lanes, n_nodes);
         }
     }
@@ -141,7 +142,8 @@ static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pi
         if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + p.n, err);
         if (status != TT_OK) return status;
         for (size_t k = 0; k < p.n; k++)
-            if (p.node[k] < n_nodes) put_row(rows, own->m, &own->join.off_cpu, &p, k);
+            if (p.node[k] < n_nodes)
+                put_row(rows, own->m, &own->join.off_cpu, &p, k, own->waits_known);
     }
     return TT_OK;
 }
@@ -168,6 +170,7 @@ static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_er
     tt_status status = tt_pieces_of_run(own->m->pieces, r->id, &pieces, &n, err);
     if (status == TT_OK && n > 0) status = tt_off_cpu_load(&own->join.off_cpu, own->m, r, err);
     if (status != TT_OK || n == 0) return status;
+    own->waits_known = tt_model_waits_known(own->m, r);
     if (!make_lanes(own, n))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
     status = tt_pieces_get_together(own->m->pieces, pieces, n, own->lanes, &together, err);

@@ -185,7 +185,6 @@ static void put_lengths(tt_rows *rows, const tt_model *m, const tt_join *join)
         off_cpu[i] = tt_tables_span_ns(m, o->off_cpu);
     }
     if (!join->off_cpu.known) fill_nulls(rows, OPS_OFF_CPU, join->n_touched);
-    if (m->waits_unknown) fill_nulls(rows, OPS_WAIT, join->n_touched);
 }
 
 /* Without a clock nothing is known of times, and of an op whose end was not seen only its begin. */
@@ -278,6 +277,8 @@ static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_er
     if (status != TT_OK || join->n_touched == 0) return status;
     put_run(rows, own->m, &own->m->runs[run], join->n_touched);
     put_times(rows, own->m, join);
+    if (!tt_model_waits_known(own->m, &own->m->runs[run]))
+        fill_nulls(rows, OPS_WAIT, join->n_touched);
     return put_ops(rows, own, run, err);
 }
 

@@ -91,6 +91,7 @@ struct tt_tables_own {
     tt_piece_ops *lanes;
     struct tt_lane_cursor *cursors;
     size_t lanes_capacity;
+    bool waits_known;        /* of the computation under way */
     tt_values_walk *values;  /* into these rows; NULL until needed */
     tt_values_counts counts; /* its */
     tt_arena hashes;         /* as texts, of the part being filled */

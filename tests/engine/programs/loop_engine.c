@@ -1,6 +1,7 @@
 /* A library that computes graphs as ggml's CPU backend does: threads that meet at a barrier after
- * each op, and at one more inside each MUL_MAT. Compilers call that function, or, with
- * BARRIER_INLINED, have compiled it into the loop over the ops, as clang does. Computes nothing. */
+ * each op, and at one more inside each MUL_MAT, which begins another op inside. Compilers call that
+ * function, or, with BARRIER_INLINED, have compiled it into the loop over the ops, as clang does.
+ * Computes nothing. */
 #include "loop_engine.h"
 
 #include <pthread.h>
@@ -68,8 +69,10 @@ EXPORT bool ggml_cpu_extra_compute_forward(struct ggml_compute_params *params,
 static void compute_op(struct ggml_compute_params *params, struct ggml_tensor *op,
                        struct ggml_threadpool *pool)
 {
-    if (ggml_cpu_extra_compute_forward(params, op)) return;
-    if (op->op == LOOP_MUL_MAT) ggml_barrier(pool);
+    static struct ggml_tensor part = {.op = LOOP_ADD}; /* of the op, no node of the graph */
+    if (ggml_cpu_extra_compute_forward(params, op) || op->op != LOOP_MUL_MAT) return;
+    (void)ggml_cpu_extra_compute_forward(params, &part);
+    ggml_barrier(pool);
 }
 
 struct share {

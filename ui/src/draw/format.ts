@@ -14,7 +14,7 @@ function short(value: number): string {
 
 /** "1.25 ms"; null: "not observed". */
 export function duration(ns: number | null | undefined): string {
-  if (ns === null || ns === undefined) return "not observed";
+  if (ns === null || ns === undefined || Number.isNaN(ns)) return "not observed";
   const size = Math.abs(ns);
   for (const [unit, name] of TIMES) if (size >= unit) return `${short(ns / unit)} ${name}`;
   return ns === 0 ? "0 ns" : `${short(ns)} ns`;
@@ -71,7 +71,7 @@ export function counted(n: number, one: string, many = one + "s"): string {
 
 /** A share as per cent: "12.5 %". */
 export function percent(share: number | null | undefined): string {
-  if (share === null || share === undefined) return "not observed";
+  if (share === null || share === undefined || Number.isNaN(share)) return "not observed";
   const value = share * 100;
   return `${value !== 0 && Math.abs(value) < 0.1 ? value.toPrecision(1) : value.toFixed(1)} %`;
 }

@@ -3,7 +3,7 @@
 
 import { categoryColour, inkOn, type Rgb } from "../../draw/colour";
 import type { RectBatch } from "../../draw/rects";
-import { MARKED, OPEN, type Tile } from "../timeline/tile";
+import { known, MARKED, OPEN, type Tile } from "../timeline/tile";
 
 /** Height of a lane and of the line of words above a strip, in CSS pixels. */
 export const HEAD = 18;
@@ -67,7 +67,7 @@ export function stripOf(tile: Tile, token: number, begin_ns: number, end_ns: num
   const bucket = tile.bucket_ns;
   for (let i = 0; i < merged.n; i++) {
     const colour = categoryColour(kinds[merged.kind[i]!]?.category ?? "other");
-    const share = Math.min(1, (merged.busy_ns[i]! + merged.wait_ns[i]!) / bucket);
+    const share = Math.min(1, (merged.busy_ns[i]! + known(merged.wait_ns[i]!)) / bucket);
     const x = tile.from_ns - begin_ns + merged.bucket[i]! * bucket;
     const own = x + bucket > 0 && x + begin_ns < end_ns;
     rects.add(x, bucket, y(merged.track[i]!), h, colour, (own ? 1 : PALE) * (0.35 + 0.65 * share));
@@ -100,7 +100,7 @@ export function sliceAt(strip: Strip, at_ns: number, y: number, slack_ns: number
   for (let i = 0; i < slices.n; i++) {
     if (slices.track[i] !== track) continue;
     const from = slices.start_ns[i]!;
-    const to = from + slices.busy_ns[i]! + slices.wait_ns[i]!;
+    const to = from + slices.busy_ns[i]! + known(slices.wait_ns[i]!);
     const away = t < from ? from - t : t > to ? t - to : 0;
     if (away < distance || (away === 0 && best < 0)) {
       best = i;

@@ -12,7 +12,7 @@ import { categoryColour } from "./look";
 interface Sum {
   count: number;
   busy_ns: number;
-  wait_ns: number;
+  wait_ns: number | null; // null: not observed
   weight_bytes: number;
   weight_bytes_at_most: boolean;
 }
@@ -33,7 +33,7 @@ function Cells(props: { sum: Sum; all: Sum; lanes_ns: number }) {
       <td class="number">{duration(sum.busy_ns)}</td>
       <td class="number">{percent(all.busy_ns ? sum.busy_ns / all.busy_ns : 0)}</td>
       <td class="number">{duration(sum.wait_ns)}</td>
-      <td class="number">{percent(props.lanes_ns ? (sum.busy_ns + sum.wait_ns) / props.lanes_ns : 0)}</td>
+      <td class="number">{percent(props.lanes_ns ? (sum.busy_ns + (sum.wait_ns ?? 0)) / props.lanes_ns : 0)}</td>
       <td class="number">
         {sum.weight_bytes_at_most && sum.weight_bytes ? "≤ " : ""}
         {bytes(sum.weight_bytes)}

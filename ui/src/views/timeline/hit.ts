@@ -2,7 +2,7 @@
 
 import { placesOf, CHUNK, type Kept, type Tiles } from "./tiles";
 import { rowAt, type Layout, type Row } from "./rows";
-import type { Tile } from "./tile";
+import { known, type Tile } from "./tile";
 
 export type Hit =
   | { kind: "slice"; row: Row; tile: Tile; i: number; at_ns: number }
@@ -25,7 +25,7 @@ export function sliceAt(tile: Tile, track: number, at_ns: number, slack: number)
   let distance = slack;
   for (let i = low - 1; i >= 0 && i > low - 6 && s.track[i] === track; i--) {
     const begin = s.start_ns[i]!;
-    const end = begin + s.busy_ns[i]! + s.wait_ns[i]!;
+    const end = begin + s.busy_ns[i]! + known(s.wait_ns[i]!);
     const off = at_ns < begin ? begin - at_ns : Math.max(0, at_ns - end);
     if (off > distance || (best >= 0 && off === distance)) continue;
     best = i;

@@ -9,6 +9,7 @@ import { hitAt, type Hit } from "./hit";
 import { selectLanes } from "./lanes";
 import { layout } from "./rows";
 import type { Scene } from "./scene";
+import { known } from "./tile";
 import { levelOf } from "./tiles";
 import { batchAt } from "./tokens";
 import { timeAxis } from "./window";
@@ -173,7 +174,7 @@ export class PointerInput {
     const s = found?.kind === "slice" ? found.tile.slices : null;
     if (s && found?.kind === "slice") {
       const begin = s.start_ns[found.i]!;
-      timeAxis.fit(begin, begin + s.busy_ns[found.i]! + s.wait_ns[found.i]!);
+      timeAxis.fit(begin, begin + s.busy_ns[found.i]! + known(s.wait_ns[found.i]!));
     } else {
       timeAxis.zoom(0.25, this.ns(at.x));
     }

@@ -3,6 +3,7 @@
 
 import { signal } from "@preact/signals";
 import type { Shown } from "./shown";
+import { known } from "./tile";
 import type { Range } from "../../draw/axis";
 
 export interface SightedOp {
@@ -43,7 +44,7 @@ function sum(shown: readonly Shown[], range: Range, ns_per_pixel: number): Settl
     for (let i = 0; i < tile.slices.n; i++) {
       const begin = tile.slices.start_ns[i]!;
       // Each op once, in the tile in which it begins; what began before the window is in sight too.
-      if (begin >= to || begin + tile.slices.busy_ns[i]! + tile.slices.wait_ns[i]! < from) continue;
+      if (begin >= to || begin + tile.slices.busy_ns[i]! + known(tile.slices.wait_ns[i]!) < from) continue;
       if (begin < each.range.from && each.range.from > range.from) continue;
       n_ops++;
       if (ops.length < LISTED) ops.push({ shown: each, i });

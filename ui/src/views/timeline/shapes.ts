@@ -4,7 +4,7 @@ import { CATEGORIES } from "../../draw/colour";
 import { PATTERN, type RectBatch } from "../../draw/rects";
 import { categoryColour, PATTERN_OF, type Rgb } from "./look";
 import type { Layout, Row } from "./rows";
-import { MARKED, NONE, type Tile } from "./tile";
+import { known, MARKED, NONE, type Tile } from "./tile";
 
 /** What of the tile stands out; all null: everything alike. */
 export interface Marks {
@@ -123,7 +123,7 @@ function addMerged(tile: Tile, layout: Layout, marks: Marks, pick: Pick): void {
     const room = row.height - 3;
     const bottom = row.top + row.height;
     const busy = Math.max(1, Math.min(1, m.busy_ns[i]! / width) * room);
-    const wait = Math.min(1, m.wait_ns[i]! / width) * room;
+    const wait = Math.min(1, known(m.wait_ns[i]!) / width) * room;
     if (m.n > PARTED_MAX || m.busy_ns[i] === 0) {
       const { category } = tile.kinds[m.kind[i]!] ?? { category: "other" };
       to.add(begin, width, bottom - busy, busy, categoryColour(category), alpha, PATTERN_OF[category] ?? 0);

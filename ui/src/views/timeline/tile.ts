@@ -8,11 +8,17 @@ export const OPEN = 1;
 export const MARKED = 2;
 export const FUSED = 4;
 
+/** A length to draw: nothing where it was not observed (NaN). */
+export function known(ns: number): number {
+  return Number.isNaN(ns) ? 0 : ns;
+}
+
 /** One op on one lane each. */
 export interface Slices {
   readonly n: number;
   readonly start_ns: Float64Array;
   readonly busy_ns: Float64Array;
+  /** NaN: not observed. */
   readonly wait_ns: Float64Array;
   readonly run: Uint32Array;
   readonly node: Uint32Array;
@@ -33,6 +39,7 @@ export interface Slices {
 export interface Merged {
   readonly n: number;
   readonly busy_ns: Float64Array;
+  /** NaN: not observed. */
   readonly wait_ns: Float64Array;
   readonly bucket: Uint32Array;
   readonly count: Uint32Array;
