@@ -167,6 +167,10 @@ static void heat(tt_json *j, const tt_analysis *a)
     tt_json_object(j);
     if (a->reads_cut) tt_json_kv_u64(j, "last_token_id", a->reads_last_token);
     tt_rowset_json(j, &summary, h);
+    tt_json_kv_double(j, "generate_batch_bytes",
+                      h->generate.batches
+                          ? (double)h->generate.distinct_bytes / (double)h->generate.batches
+                          : NAN);
     tt_json_object_end(j);
 }
 
