@@ -423,6 +423,9 @@ static void keep_early(tt_lane *l, bool fresh)
     if (l->open)
         l->early[l->n_early++] = (tt_early_op){l->head - 1, fresh ? l->open->start : tt_ticks()};
     l->is_early = l->open && l->n_early < TT_LANE_EARLY;
+    /* From here on nothing is to be seen to, unless for another reason. */
+    if (!l->is_early)
+        l->watched = l->unseen || (l->details.ring && (l->n_taps > 0 || tt_capture_options.faults));
 }
 
 void tt_lane_watch(tt_lane *l, uint32_t node, uint32_t lane, bool fresh)

@@ -36,9 +36,6 @@ typedef struct tt_lane {
     bool alone;              /* the run has this thread only: nobody to wait for at a barrier */
     bool unseen;             /* the engine's barriers between ops do not pass the hooks */
     tt_op_record *under_way; /* where they do not: the op that the next one's begin ends */
-    bool is_early;           /* this is not known yet: begins are kept */
-    uint32_t n_early;
-    tt_early_op early[TT_LANE_EARLY];
     uint32_t run;
     tt_ring *ring;
     tt_op_record *slots;
@@ -57,6 +54,10 @@ typedef struct tt_lane {
     uint64_t wall_ns, cpu_ns;
     tt_fingerprints *fingerprints; /* of the run; NULL: none are taken of it */
     uint32_t pending;              /* node + 1 whose output is to be taken; 0: none */
+    /* While it is not known whether barriers between ops pass the hooks. */
+    bool is_early; /* begins are kept */
+    uint32_t n_early;
+    tt_early_op early[TT_LANE_EARLY];
 } tt_lane;
 
 extern __thread tt_lane tt_lane_self __attribute__((tls_model("initial-exec")));
