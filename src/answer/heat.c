@@ -107,8 +107,8 @@ static void summary(tt_json *j, tt_heat *h)
     tt_json_kv_u64(j, "weights_size_bytes", h->model_bytes);
     tt_json_kv_u64(j, "touched_bytes", h->touched_bytes);
     tt_json_kv_u64(j, "batches", h->batches);
-    phase(j, "prompt", &h->prompt);
-    phase(j, "generate", &h->generate);
+    for (unsigned i = 0; i < TT_PHASES; i++)
+        phase(j, tt_phase_name(tt_phase_told(i)), &h->of_phase[tt_phase_told(i)]);
     set(j, "every_batch", &h->every);
     set(j, "some_batches", &h->some);
     set(j, "never_read", &h->never);

@@ -70,16 +70,17 @@ static void end_line(line *l)
 
 void tt_log_table_header(tt_bytes *out, tt_log_table format, bool by_lane)
 {
-    static const char *const names[] = {"start_ns",    "start_relative_ns",
-                                        "duration_ns", "busy_ns",
-                                        "wait_ns",     "off_cpu_ns",  "token_id",
-                                        "phase",       "run_id",
-                                        "graph_id",    "node",
-                                        "nodes",       "threads",
-                                        "op",          "name",
-                                        "layer_id",    "category",
-                                        "component",   "weight_bytes",
-                                        "sources",     "destination"};
+    static const char *const names[] = {"start_ns",     "start_relative_ns",
+                                        "duration_ns",  "busy_ns",
+                                        "wait_ns",      "off_cpu_ns",
+                                        "token_id",     "phase",
+                                        "run_id",       "graph_id",
+                                        "node",         "nodes",
+                                        "threads",      "op",
+                                        "name",         "layer_id",
+                                        "category",     "component",
+                                        "weight_bytes", "sources",
+                                        "destination"};
     line l = {out, format, false};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         put_string(&l, by_lane && strcmp(names[i], "threads") == 0 ? "thread_id" : names[i]);
@@ -130,8 +131,7 @@ void tt_log_table_row(tt_bytes *out, tt_log_table format, const tt_model *m, con
     put_u64(&l, true, tt_model_mono_ns(m, row->start_ticks));
     put_double(&l, tt_model_ns(m, row->start_ticks));
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
-        put_u64(&l, !row->open && known[i],
-                tt_units_round_ns(tt_model_span_ns(m, spans[i])));
+        put_u64(&l, !row->open && known[i], tt_units_round_ns(tt_model_span_ns(m, spans[i])));
     put_u64(&l, batch != TT_NONE, batch != TT_NONE ? tt_model_token(m, batch) : 0);
     put_string(&l, tt_phase_name(batch != TT_NONE ? m->batches[batch].phase : TT_PHASE_UNKNOWN));
     put_u64(&l, true, row->run->id);

@@ -274,9 +274,14 @@ static bool print_timeline(const tt_buffers_report *r)
 /* --- the KV caches --- */
 
 static const column tensor_columns[] = {
-    {"BUFFER", TT_COLUMN_RIGHT}, {"LAYER", TT_COLUMN_RIGHT},   {"TENSOR", TT_COLUMN_SHRINK | TT_COLUMN_KEY},
-    {"TYPE", TT_COLUMN_LEFT},    {"OFFSET", TT_COLUMN_RIGHT},  {"SIZE", TT_COLUMN_RIGHT},
-    {"CELLS", TT_COLUMN_RIGHT},  {"WRITTEN", TT_COLUMN_RIGHT},
+    {"BUFFER", TT_COLUMN_RIGHT},
+    {"LAYER", TT_COLUMN_RIGHT},
+    {"TENSOR", TT_COLUMN_SHRINK | TT_COLUMN_KEY},
+    {"TYPE", TT_COLUMN_LEFT},
+    {"OFFSET", TT_COLUMN_RIGHT},
+    {"SIZE", TT_COLUMN_RIGHT},
+    {"CELLS", TT_COLUMN_RIGHT},
+    {"WRITTEN", TT_COLUMN_RIGHT},
 };
 #define TENSOR_COLUMNS (sizeof tensor_columns / sizeof *tensor_columns)
 
