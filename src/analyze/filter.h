@@ -17,13 +17,13 @@ typedef struct tt_filter {
     int32_t layer;
     bool has_lane;
     uint32_t lane;
-    unsigned phase;     /* enum tt_phase; 0: any */
-    tt_origin origin;   /* of any source; TT_ORIGIN_UNKNOWN: any */
-    const char *op;     /* name in any case, or one part of a fused op's; NULL: any */
+    unsigned phase;   /* enum tt_phase; 0: any */
+    tt_origin origin; /* of any source; TT_ORIGIN_UNKNOWN: any */
+    const char *op;   /* name in any case, or one part of a fused op's; NULL: any */
     /* fnmatch pattern for a node's or a source's name; NULL: any. "NAME[N]" also means expert N of
      * the weights NAME: ops that may read it pass, and tt_slice_filter_passes tells which did. */
     const char *tensor;
-    const char *text;   /* part of the op's, a node's or a source's name, in any case; NULL: any */
+    const char *text; /* part of the op's, a node's or a source's name, in any case; NULL: any */
     bool has_from, has_to;
     double from_ns, to_ns; /* of the op's start, since the trace's first batch */
     /* Of what tt_filter_duration is asked for: the ops of a log. */

@@ -308,16 +308,13 @@ static void add_curve(measure *q)
 static bool add_phases(measure *q)
 {
     tt_heat *h = q->heat;
-    tt_heat_phase *of = NULL;
     bool *seen = calloc((size_t)q->m->n_batches + 1, sizeof *seen);
     if (!seen) return false;
     for (size_t k = 0; k < q->reads->n_ops; k++) {
         const tt_read_op *op = &q->reads->ops[k];
         const tt_batch *b = op->batch == TT_NONE ? NULL : &q->m->batches[op->batch];
         const uint32_t at = b ? op->batch : q->m->n_batches;
-        of = b && b->phase == TT_PHASE_PROMPT     ? &h->prompt
-             : b && b->phase == TT_PHASE_GENERATE ? &h->generate
-                                                  : &h->other;
+        tt_heat_phase *of = &h->of_phase[b && b->phase < TT_PHASES ? b->phase : TT_PHASE_UNKNOWN];
         for (size_t i = op->first; i < op[1].first; i++)
             of->read_bytes += q->reads->ranges[q->reads->order[i]].size_bytes;
         if (seen[at]) continue;

@@ -94,9 +94,10 @@ typedef struct tt_heat {
     uint64_t read_bytes;
     uint64_t model_bytes; /* of the weights that were looked at */
     uint64_t touched_bytes;
-    uint32_t batches;                      /* in which weights were read */
-    tt_heat_phase prompt, generate, other; /* other: neither alone, or outside any batch */
-    tt_heat_set every, some, never;        /* by how many of these batches read them */
+    uint32_t batches; /* in which weights were read */
+    /* By enum tt_phase; TT_PHASE_UNKNOWN: also outside any batch. */
+    tt_heat_phase of_phase[TT_PHASES];
+    tt_heat_set every, some, never; /* by how many of these batches read them */
     tt_heat_point curve[TT_HEAT_CURVE];
     tt_heat_steps steps;
     uint64_t partly; /* units of which some bytes were read and some never */

@@ -308,6 +308,10 @@ static void curve(const void *context, const void *row, tt_rowset *out)
     out->n = h->read_bytes ? TT_HEAT_CURVE : 0;
 }
 
+#define PHASE(key_, phase_, about_)                                                                \
+    TT_COLUMN(key_, NULL, NONE, about_,                                                            \
+              TT_MEMBER_OBJECT(tt_heat, of_phase[TT_PHASE_##phase_], &phase_schema))
+
 static const tt_column summary_columns[] = {
     TT_COLUMN("ops", NULL, NONE, "ops that read weights", TT_MEMBER(tt_heat, ops)),
     TT_COLUMN("reads", NULL, NONE, "ranges that they read", TT_MEMBER(tt_heat, reads)),
@@ -320,10 +324,11 @@ static const tt_column summary_columns[] = {
     TT_COLUMN("touched_bytes", NULL, NONE, "distinct bytes read",
               TT_MEMBER(tt_heat, touched_bytes)),
     TT_COLUMN("batches", NULL, NONE, "in which weights were read", TT_MEMBER(tt_heat, batches)),
-    TT_COLUMN("prompt", NULL, NONE, "what batches of the prompt read",
-              TT_MEMBER_OBJECT(tt_heat, prompt, &phase_schema)),
-    TT_COLUMN("generate", NULL, NONE, "what batches of generated tokens read",
-              TT_MEMBER_OBJECT(tt_heat, generate, &phase_schema)),
+    PHASE("prompt", PROMPT, "batches of prompts"),
+    PHASE("generate", GENERATE, "batches of generated tokens"),
+    PHASE("mixed", MIXED, "batches with both"),
+    PHASE("warmup", WARMUP, "batches of the engine's warm-up"),
+    PHASE("unknown", UNKNOWN, "other batches, and what was read outside any"),
     TT_COLUMN("every_batch", NULL, NONE, "read whole in each batch",
               TT_MEMBER_OBJECT(tt_heat, every, &set_schema)),
     TT_COLUMN("some_batches", NULL, NONE, "read, but not in each",

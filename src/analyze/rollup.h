@@ -20,7 +20,7 @@ typedef struct tt_rollup {
     uint64_t count, timed;
     double compute_ns, wait_ns; /* of threads */
     double work_ns; /* own work: of compute_ns, without what is known to be on no processor */
-    double wall_ns;             /* of the timed ones */
+    double wall_ns; /* of the timed ones */
     double flops, moved_bytes, weight_bytes;
 } tt_rollup;
 
@@ -36,8 +36,8 @@ typedef enum tt_rollup_by {
     TT_ROLLUP_POINT /* by op, part, phase, and whether it computes with integers */
 } tt_rollup_by;
 
-/* The most own work first; layers ascending. Texts are those of work, and live as long. False without
- * memory; out->list is for free() either way. */
+/* The most own work first; layers ascending. Texts are those of work, and live as long. False
+ * without memory; out->list is for free() either way. */
 bool tt_rollups_of(const tt_work *work, const tt_model *m, tt_rollup_by by, tt_rollups *out);
 
 /* What a machine can do at most; 0: not known. */

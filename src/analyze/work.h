@@ -31,15 +31,15 @@ typedef struct tt_work_cell {
     bool integers;    /* tt_flops_in_integers */
     bool flops_known;
     bool flops_at_most, bytes_at_most;
-    uint64_t count;      /* executions, all threads of one together */
-    uint64_t busy_ticks; /* of the threads, summed: compute */
-    uint64_t wait_ticks; /* likewise */
+    uint64_t count;         /* executions, all threads of one together */
+    uint64_t busy_ticks;    /* of the threads, summed: compute */
+    uint64_t wait_ticks;    /* likewise */
     uint64_t off_cpu_ticks; /* of busy_ticks, known to be on no processor */
-    uint64_t timed;      /* executions of which the end was seen; of these: */
-    uint64_t ticks;      /* from the first thread's start to the last one's arrival */
-    double flops;        /* 0 unless known */
-    double moved_bytes;  /* read and written */
-    double weight_bytes; /* of these, of weights */
+    uint64_t timed;         /* executions of which the end was seen; of these: */
+    uint64_t ticks;         /* from the first thread's start to the last one's arrival */
+    double flops;           /* 0 unless known */
+    double moved_bytes;     /* read and written */
+    double weight_bytes;    /* of these, of weights */
 } tt_work_cell;
 
 /* A stretch of time in which ops were computed: a batch, or a run outside any. */

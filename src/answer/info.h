@@ -16,7 +16,7 @@ typedef struct tt_info {
     const char *path;
     tt_summary summary;
     tt_buffers_peak peaks[TT_BUFFER_KINDS]; /* by tt_buffer_kind */
-    bool findings; /* the five below are there */
+    bool findings;                          /* the five below are there */
     tt_stats *by_category, *by_op, *by_tensor, *by_phase, *by_thread;
     tt_content content; /* without rows: not asked for */
 } tt_info;

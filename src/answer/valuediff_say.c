@@ -226,6 +226,15 @@ static bool note_places(const tt_valuediff *d, sentence *s)
     return *between;
 }
 
+/* Of batches of several tokens on the side of a trace, where the other has a row of each. */
+static void put_rows(sentence *s, const tt_valuediff *d)
+{
+    if (d->a->places == TT_PLACES_TOLD && d->b->places == TT_PLACES_TOLD) return;
+    put(s, "; BitNet.rs's records are of one row, and what a trace keeps of a batch of several "
+           "tokens is of all its rows together: the last row was not compared (run "
+           "--batch-size=1 makes it comparable)");
+}
+
 /* Why there was nothing to compare. */
 static void put_nothing(sentence *s, const tt_valuediff *d)
 {
@@ -241,11 +250,12 @@ static void put_nothing(sentence *s, const tt_valuediff *d)
     else if (d->stopped)
         put(s, "the first tokens differ already (`run --prompt-ids` and `--force-ids` give both "
                "sides the same)");
-    else if (steps_of(d, TT_PAIR_BATCHES))
+    else if (steps_of(d, TT_PAIR_BATCHES)) {
         put(s,
             "A and B computed the same tokens in other batches (`run --batch-size` and `--ubatch` "
             "choose them)");
-    else if (!note_places(d, s))
+        put_rows(s, d);
+    } else if (!note_places(d, s))
         put(s, "no tokens are at the same place in the text");
 }
 
@@ -342,6 +352,7 @@ static bool note_steps(const tt_valuediff *d, sentence *s)
             "%s %" PRIu64 " steps whose tokens the other side computed in other batches: `run "
             "--batch-size` and `--ubatch` choose them",
             only_a || only_b ? "," : "", batches);
+    if (batches) put_rows(s, d);
     return true;
 }
 

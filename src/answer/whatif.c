@@ -60,8 +60,8 @@ void tt_whatif_json(tt_json *j, const tt_whatif_view *v)
         tt_json_kv_string(j, "policy", v->policies[i / v->n_sizes]);
         tt_json_kv_u64(j, "ram_bytes", r->ram_bytes + v->reserve_bytes);
         tt_json_kv_u64(j, "cache_bytes", r->ram_bytes);
-        part(j, v, "prompt", &r->prompt);
-        part(j, v, "generate", &r->generate);
+        for (unsigned k = 0; k < TT_PHASES; k++)
+            part(j, v, tt_phase_name(tt_phase_told(k)), &r->of_phase[tt_phase_told(k)]);
         part(j, v, "steady", &r->steady);
         part(j, v, "total", &r->total);
         tt_json_object_end(j);

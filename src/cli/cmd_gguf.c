@@ -125,7 +125,7 @@ static bool print_table(const tt_gguf *m, bool experts, FILE *out)
     print_summary(m, out);
     tt_table *t = tt_table_new(out);
     if (!t) return false;
-    tt_table_column(t, "name", TT_COLUMN_SHRINK);
+    tt_table_column(t, "name", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
     tt_table_column(t, "layer_id", TT_COLUMN_RIGHT);
     tt_table_column(t, "component_type", TT_COLUMN_SHRINK);
     tt_table_column(t, "dtype", TT_COLUMN_LEFT);

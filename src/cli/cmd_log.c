@@ -95,8 +95,8 @@ static bool new_table(printer *p)
     tt_table_column(p->table, "BATCH", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "PHASE", TT_COLUMN_WIDE); /* BATCH says it as well */
     tt_table_column(p->table, p->o->by_lane ? "THREAD" : "THREADS", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "OP", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    tt_table_column(p->table, "NODE", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(p->table, "OP", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
+    tt_table_column(p->table, "NODE", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
     tt_table_column(p->table, "DURATION", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "WAIT", TT_COLUMN_RIGHT);
     tt_table_column(p->table, "OFF CPU", TT_COLUMN_RIGHT | TT_COLUMN_IF_KNOWN | TT_COLUMN_WIDE);

@@ -186,46 +186,47 @@ static tt_status groups(const struct options *o, const tt_values_view *v, const 
 }
 
 static tt_status outliers(const struct options *o, const tt_values_view *v, const tt_model *m,
-                          tt_json *j, bool *ok, tt_error *err)
+                          tt_json *j, bool *ok, bool *none, tt_error *err)
 {
     tt_values_outliers x;
     tt_status status = tt_values_outliers_make(m, &o->query, NULL, &x, err);
     if (status == TT_OK && j)
         tt_values_outliers_json(j, v, m, &x);
-    else if (status == TT_OK)
+    else if (status == TT_OK && x.counts.outputs > 0)
         *ok = tt_values_print_outliers(v, m, &x);
+    *none = status == TT_OK && x.counts.outputs == 0;
     tt_values_outliers_free(&x);
     return status;
 }
 
 static tt_status growth(const struct options *o, const tt_values_view *v, const tt_model *m,
-                        tt_json *j, bool *ok, tt_error *err)
+                        tt_json *j, bool *ok, bool *none, tt_error *err)
 {
     tt_values_grid g;
     tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, err);
-    if (status == TT_OK && g.n_layers == 0)
+    const tt_filter *f = &o->query.filter;
+    const bool filtered = f->has_token || f->has_layer || f->phase || f->op || f->tensor;
+    *none = status == TT_OK && g.n_layers == 0 && filtered && !o->place;
+    if (status == TT_OK && g.n_layers == 0 && !*none)
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                               "%s: no output of %.60s was measured; --by place lists what was",
                               v->path, o->place ? o->place : "a layer");
-    else if (status == TT_OK)
+    else if (status == TT_OK && !*none)
         *ok = j ? tt_values_growth_json(j, v, m, &g) : tt_values_print_growth(v, m, &g);
     tt_values_grid_free(&g);
     return status;
 }
 
 static tt_status first_bad(const struct options *o, const tt_values_view *v, const tt_model *m,
-                           tt_json *j, bool *ok, bool *found, tt_error *err)
+                           tt_json *j, bool *ok, bool *found, bool *none, tt_error *err)
 {
     tt_values_first f;
     tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, err);
     if (status == TT_OK) status = tt_values_first_weights(m, NULL, &f, err);
-    /* Nothing looked at is not the same as nothing found. */
-    if (status == TT_OK && f.counts.outputs == 0)
-        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                              "%s: no output that passes these filters was measured", v->path);
-    else if (status == TT_OK && j)
+    *none = status == TT_OK && f.counts.outputs == 0;
+    if (status == TT_OK && !*none && j)
         tt_values_first_json(j, v, m, &f);
-    else if (status == TT_OK)
+    else if (status == TT_OK && !*none)
         *ok = tt_values_print_first(v, m, &f);
     *found = f.found;
     tt_values_first_free(&f);
@@ -249,16 +250,22 @@ static int show(const struct options *o, const tt_model *m)
     bool ok = true, found = false, none = false;
     if (j) tt_json_begin(j, stdout, 2);
     if (o->first_bad)
-        status = first_bad(o, &v, m, j, &ok, &found, &err);
+        status = first_bad(o, &v, m, j, &ok, &found, &none, &err);
     else if (o->outliers)
-        status = outliers(o, &v, m, j, &ok, &err);
+        status = outliers(o, &v, m, j, &ok, &none, &err);
     else if (o->growth)
-        status = growth(o, &v, m, j, &ok, &err);
+        status = growth(o, &v, m, j, &ok, &none, &err);
     else if (o->by)
         status = groups(o, &v, m, j, &ok, &none, &err);
     else
         status = list(o, &v, m, j, &ok, &none, &err);
     if (status != TT_OK) return tt_report_error(&err);
+    if (none && o->growth) return say_none(o, m);
+    if (none && o->first_bad) {
+        /* Nothing looked at is neither nothing found nor something found. */
+        (void)say_none(o, m);
+        return TT_EXIT_USAGE;
+    }
     if (j) ok = tt_json_end(j) && ok;
     int code = tt_report_output(ok);
     if (code == TT_EXIT_OK && none) return say_none(o, m);

@@ -104,8 +104,8 @@ void tt_heat_print_summary(const tt_heat *h)
     line("weights", "%s; %s%s read in %s reads by %s ops", tt_units_bytes(model, h->model_bytes),
          bound(h->at_most), tt_units_bytes(read, h->read_bytes), tt_units_count(reads, h->reads),
          tt_units_count(ops, h->ops));
-    print_phase("prompt", h, &h->prompt);
-    print_phase("generate", h, &h->generate);
+    for (unsigned i = 0; i < TT_PHASES; i++)
+        print_phase(tt_phase_name(tt_phase_told(i)), h, &h->of_phase[tt_phase_told(i)]);
     print_set("every batch", h, &h->every, 0);
     print_set("some batches", h, &h->some, 0);
     if (h->all_weights) print_set("never read", h, &h->never, h->partly);

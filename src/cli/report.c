@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/table.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -13,14 +14,18 @@
 #define PROGRESS_AFTER_NS 1000000000u
 #define PROGRESS_EVERY_NS 100000000u
 #define BAR_WIDTH 20
+#define INDENT 2 /* of what goes on in a further line */
 
 static void say(const char *fmt, va_list args)
 {
     /* What was already printed comes first, also when both go to one place. */
     (void)fflush(stdout);
-    fputs("tensortrace: ", stderr);
-    (void)vfprintf(stderr, fmt, args);
-    putc('\n', stderr);
+    char *text = NULL, *line = NULL;
+    if (vasprintf(&text, fmt, args) >= 0 && asprintf(&line, "tensortrace: %s", text) >= 0) {
+        tt_table_text(stderr, INDENT, line);
+        free(line);
+    }
+    free(text);
 }
 
 void tt_report_note(const char *fmt, ...)
@@ -100,7 +105,7 @@ static void finish_wrong(void)
     wrong.stream = NULL;
     char *hint = whole ? strstr(wrong.text, "Try `") : NULL;
     if (hint) *hint = '\0';
-    if (whole) fputs(wrong.text, stderr);
+    if (whole && wrong.text[0]) tt_table_text(stderr, INDENT, wrong.text);
     if (hint) fprintf(stderr, "See %s --help\n", wrong.name);
     free(wrong.text);
 }

@@ -1,5 +1,7 @@
 #include "cli/runlog.h"
 
+#include "cli/table.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,7 +51,9 @@ void tt_log_say(tt_log *log, const char *stage, const char *fmt, ...)
     (void)strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&now, &local));
     int n = snprintf(line, sizeof line, "[%s] %s%s: %s\n", stamp, log->counter, stage, text);
     (void)fflush(stdout);
-    fputs(line, stderr);
+    line[strcspn(line, "\n")] = '\0';
+    tt_table_text(stderr, strlen("[HH:MM:SS] "), line);
+    line[strlen(line)] = '\n';
     if (n > 0) tt_bytes_put(&log->text, line, (size_t)n);
 }
 

@@ -17,6 +17,9 @@
 /* Before it becomes narrower than this, columns that can be done without are left out. */
 #define SHRUNK_WIDTH_GOOD 16
 
+/* So many rows are compared for where to cut names. */
+#define COMPARED_ROWS 4096u
+
 /* Texts of cells, one after the other. */
 typedef struct pool {
     struct pool *next;
@@ -168,7 +171,7 @@ size_t tt_table_width(FILE *out)
     return 80;
 }
 
-void tt_table_text(FILE *out, size_t indent, const char *text)
+static void put_line(FILE *out, size_t indent, const char *text)
 {
     const size_t limit = tt_table_width(out);
     size_t used = 0;
@@ -191,6 +194,18 @@ void tt_table_text(FILE *out, size_t indent, const char *text)
         text += spaces + letters;
     }
     putc('\n', out);
+}
+
+void tt_table_text(FILE *out, size_t indent, const char *text)
+{
+    char *lines = strdup(text), *save = NULL;
+    if (!lines || !strchr(text, '\n')) {
+        put_line(out, indent, text);
+    } else {
+        for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+            put_line(out, indent, line);
+    }
+    free(lines);
 }
 
 /* Places that a line takes, with columns that may be cut short as narrow as they are still good. */
@@ -259,19 +274,69 @@ static const char *ellipsis_text(void)
     return MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~";
 }
 
-/* Cuts a name of ASCII to `width` places: its begin and its end stay, which differ among the rows.
- */
-static void cut_middle(tt_table *t, cell *c, size_t width)
+/* What stays of a name that is cut: places in front and behind. */
+typedef struct cut_place {
+    size_t head, tail;
+} cut_place;
+
+static int by_cut_text(const void *a, const void *b, void *context)
+{
+    const cut_place *at = context;
+    const cell *x = *(const cell *const *)a, *y = *(const cell *const *)b;
+    const size_t width = at->head + 1 + at->tail;
+    if (x->width <= width || y->width <= width) return strcmp(x->text, y->text);
+    const int order = memcmp(x->text, y->text, at->head);
+    return order ? order : strcmp(x->text + x->width - at->tail, y->text + y->width - at->tail);
+}
+
+/* How many different texts a column keeps when it is cut there. */
+static size_t different(const cell **cells, size_t n, cut_place at)
+{
+    size_t found = n > 0;
+    qsort_r(cells, n, sizeof(cell *), by_cut_text, &at);
+    for (size_t i = 1; i < n; i++)
+        found += by_cut_text(&cells[i - 1], &cells[i], &at) != 0;
+    return found;
+}
+
+/* Where names of ASCII are cut to the column's width so that the most of them stay different, as
+ * near to the middle as can be. */
+static cut_place best_cut(const tt_table *t, size_t column)
+{
+    const size_t width = t->column[column].width, middle = width / 2;
+    const size_t rows = t->rows < COMPARED_ROWS ? t->rows : COMPARED_ROWS;
+    cut_place best = {middle, width - 1 - middle};
+    const cell **cells = calloc(rows + 1, sizeof(cell *));
+    size_t n = 0, most = 0;
+    for (size_t r = 0; cells && r < rows; r++) {
+        const cell *c = &t->cells[r * t->columns + column];
+        if (c->width > width && plain_length(c->text) == c->width) cells[n++] = c;
+    }
+    for (size_t step = 0; n > 1 && most < n && step < 2 * width; step++) {
+        const size_t off = (step + 1) / 2;
+        if (step % 2 ? middle + off >= width : off > middle) continue;
+        const cut_place at = {step % 2 ? middle + off : middle - off,
+                              width - 1 - (step % 2 ? middle + off : middle - off)};
+        const size_t kept = different(cells, n, at);
+        if (kept <= most) continue;
+        most = kept;
+        best = at;
+    }
+    free(cells);
+    return best;
+}
+
+static void cut_out(tt_table *t, cell *c, cut_place at)
 {
     const char *ellipsis = ellipsis_text();
-    const size_t head = width / 2, tail = width - 1 - head, size = strlen(ellipsis);
-    char *shorter = take(t, head + size + tail + 1);
+    const size_t size = strlen(ellipsis);
+    char *shorter = take(t, at.head + size + at.tail + 1);
     if (!shorter) return; /* too wide is better than lost */
-    memcpy(shorter, c->text, head);
-    memcpy(shorter + head, ellipsis, size);
-    memcpy(shorter + head + size, c->text + c->width - tail, tail + 1);
+    memcpy(shorter, c->text, at.head);
+    memcpy(shorter + at.head, ellipsis, size);
+    memcpy(shorter + at.head + size, c->text + c->width - at.tail, at.tail + 1);
     c->text = shorter;
-    c->width = width;
+    c->width = at.head + 1 + at.tail;
 }
 
 /* Cuts a text to `width` places, the last of them an ellipsis. */
@@ -305,7 +370,9 @@ static void cut(tt_table *t, cell *c, size_t width)
 
 static bool fill(tt_table *t, struct libscols_table *table)
 {
+    cut_place at[COLUMNS_MAX];
     for (size_t i = 0; i < t->columns; i++) {
+        if (t->column[i].flags & TT_COLUMN_KEY && !t->column[i].left_out) at[i] = best_cut(t, i);
         int right = t->column[i].flags & TT_COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0;
         if (t->column[i].left_out) continue;
         cut(t, &t->column[i].title, t->column[i].width);
@@ -314,15 +381,15 @@ static bool fill(tt_table *t, struct libscols_table *table)
     for (size_t r = 0; r < t->rows; r++) {
         struct libscols_line *line = scols_table_new_line(table, NULL);
         if (!line) return false;
-        for (size_t i = 0, at = 0; i < t->columns; i++) {
+        for (size_t i = 0, place = 0; i < t->columns; i++) {
             cell *c = &t->cells[r * t->columns + i];
             const size_t width = t->column[i].width;
             if (t->column[i].left_out) continue;
             if (t->column[i].flags & TT_COLUMN_KEY && c->width > width &&
                 plain_length(c->text) == c->width)
-                cut_middle(t, c, width);
+                cut_out(t, c, at[i]);
             cut(t, c, width);
-            if (scols_line_set_data(line, at++, c->text) != 0) return false;
+            if (scols_line_set_data(line, place++, c->text) != 0) return false;
         }
     }
     return true;

@@ -10,11 +10,12 @@ typedef struct tt_table tt_table;
 
 enum {
     TT_COLUMN_LEFT = 0,
-    TT_COLUMN_RIGHT = 1,  /* numbers */
-    TT_COLUMN_SHRINK = 2, /* may be cut (with an ellipsis) when there is little room */
-    TT_COLUMN_KEY = 4, /* with SHRINK: tells the rows apart, so it is cut last, and in the middle */
-    TT_COLUMN_WIDE = 8,   /* left out where there is little room: the last of them first, ... */
-    TT_COLUMN_WIDEST = 16, /* ... but after those that are left out first */
+    TT_COLUMN_RIGHT = 1,    /* numbers */
+    TT_COLUMN_SHRINK = 2,   /* may be cut (with an ellipsis) when there is little room */
+    TT_COLUMN_KEY = 4,      /* with SHRINK: tells the rows apart, so it is cut last, and where they
+                             * differ      the least */
+    TT_COLUMN_WIDE = 8,     /* left out where there is little room: the last of them first, ... */
+    TT_COLUMN_WIDEST = 16,  /* ... but after those that are left out first */
     TT_COLUMN_IF_KNOWN = 32 /* left out when all its cells are empty or "-": unknown */
 };
 

@@ -365,6 +365,11 @@ const tt_file_kv *tt_model_file_kv(const tt_model *m, const char *key);
 /* The batch's or run's place among the words of the commands: "prompt", "generate",
  * "unknown". */
 const char *tt_phase_name(unsigned phase);
+/* The phases in the order in which people are told of them, i < TT_PHASES: the unknown one last. */
+static inline unsigned tt_phase_told(unsigned i)
+{
+    return (i + 1) % TT_PHASES;
+}
 /* By that name, in upper or lower case; TT_PHASE_UNKNOWN: there is none of that name. */
 unsigned tt_phase_parse(const char *name);
 const char *tt_origin_name(tt_origin origin); /* "disk", "buffer", "unknown" */

@@ -69,7 +69,7 @@ typedef struct tt_analysis {
     bool timed;      /* there is a clock; without, nothing that needs times */
     double total_ns; /* of threads: compute + wait + idle + between batches x threads */
     double compute_ns, wait_ns, idle_ns, between_ns;
-    double work_ns; /* of compute_ns, without what is known to be on no processor */
+    double work_ns;        /* of compute_ns, without what is known to be on no processor */
     uint32_t lanes;        /* the most of a window */
     bool waits_observed;   /* threads were, and how long they waited for each other */
     bool threads_observed; /* some runs were hooked; else ops are seen as wholes, and no waiting */

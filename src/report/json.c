@@ -168,8 +168,9 @@ static void heat(tt_json *j, const tt_analysis *a)
     if (a->reads_cut) tt_json_kv_u64(j, "last_token_id", a->reads_last_token);
     tt_rowset_json(j, &summary, h);
     tt_json_kv_double(j, "generate_batch_bytes",
-                      h->generate.batches
-                          ? (double)h->generate.distinct_bytes / (double)h->generate.batches
+                      h->of_phase[TT_PHASE_GENERATE].batches
+                          ? (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
+                                (double)h->of_phase[TT_PHASE_GENERATE].batches
                           : NAN);
     tt_json_object_end(j);
 }
@@ -220,9 +221,10 @@ static void disk(tt_json *j, const tt_analysis *a)
 
 static void whatif_part(tt_json *j, const char *key, const tt_whatif_result *r)
 {
-    const tt_whatif_part *part = r->steady.tokens     ? &r->steady
-                                 : r->generate.tokens ? &r->generate
-                                                      : &r->total;
+    const tt_whatif_part *part = r->steady.tokens ? &r->steady
+                                 : r->of_phase[TT_PHASE_GENERATE].tokens
+                                     ? &r->of_phase[TT_PHASE_GENERATE]
+                                     : &r->total;
     tt_json_key(j, key);
     tt_json_object(j);
     tt_json_kv_double(j, "missed_bytes_per_token",

@@ -75,7 +75,8 @@ static void summarize(tt_page *p, const tt_analysis *a)
     if (tt_bound_sentence(a, text, sizeof text)) tt_page_summary(p, "%s", text);
     if (a->timed && a->total_ns > 0 && a->by_op.n > 0)
         tt_page_summary(
-            p, "Of the time, %s, %s was idle in batches%s, %s between them; %s took most of "
+            p,
+            "Of the time, %s, %s was idle in batches%s, %s between them; %s took most of "
             "the threads' own work, %s.",
             a->waits_observed ? tt_page_format(p, "%s was computing, %s waiting for other threads",
                                                tt_percent(p, a->compute_ns, a->total_ns),
@@ -86,14 +87,17 @@ static void summarize(tt_page *p, const tt_analysis *a)
             tt_ops_are_lost(a) ? " or in ops that were lost" : "",
             tt_percent(p, a->between_ns, a->total_ns), a->by_op.list[0].key,
             tt_percent(p, a->by_op.list[0].work_ns, a->work_ns));
-    if (a->has_heat && h->generate.batches)
+    if (a->has_heat && h->of_phase[TT_PHASE_GENERATE].batches)
         tt_page_summary(
             p,
             "A generated batch reads %s%s of weights, %s of the model; %s of the steps in the file "
             "go on where the last read ended.",
             h->at_most ? "at most " : "",
-            tt_say_bytes(p, (double)h->generate.distinct_bytes / (double)h->generate.batches),
-            tt_percent(p, (double)h->generate.distinct_bytes / (double)h->generate.batches,
+            tt_say_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
+                                (double)h->of_phase[TT_PHASE_GENERATE].batches),
+            tt_percent(p,
+                       (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
+                           (double)h->of_phase[TT_PHASE_GENERATE].batches,
                        (double)h->model_bytes),
             h->steps.steps ? tt_percent(p, (double)h->steps.adjacent, (double)h->steps.steps)
                            : "none");

@@ -10,7 +10,9 @@
 /* Weights that a batch reads; 0: not known. */
 static double batch_bytes(const tt_analysis *a)
 {
-    const tt_heat_phase *h = a->heat.generate.batches ? &a->heat.generate : &a->heat.prompt;
+    const tt_heat_phase *h = a->heat.of_phase[TT_PHASE_GENERATE].batches
+                                 ? &a->heat.of_phase[TT_PHASE_GENERATE]
+                                 : &a->heat.of_phase[TT_PHASE_PROMPT];
     return a->has_heat && h->batches ? (double)h->distinct_bytes / (double)h->batches : 0;
 }
 

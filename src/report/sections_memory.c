@@ -259,12 +259,15 @@ void tt_section_heat(tt_page *p, tt_analysis *a)
                 tt_percent(p, (double)h->some.bytes, model),
                 tt_percent(p, (double)h->never.bytes, model), 100 * h->curve[0].reads,
                 100 * h->curve[0].weights);
-    if (h->generate.batches)
-        tt_page_say(
-            p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",
-            h->at_most ? "at most " : "",
-            tt_say_bytes(p, (double)h->generate.distinct_bytes / (double)h->generate.batches),
-            tt_percent(p, (double)h->generate.distinct_bytes / (double)h->generate.batches, model));
+    if (h->of_phase[TT_PHASE_GENERATE].batches)
+        tt_page_say(p, TT_BLOCK_TEXT, "A generated batch reads %s%s of weights, %s of them all.",
+                    h->at_most ? "at most " : "",
+                    tt_say_bytes(p, (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
+                                        (double)h->of_phase[TT_PHASE_GENERATE].batches),
+                    tt_percent(p,
+                               (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
+                                   (double)h->of_phase[TT_PHASE_GENERATE].batches,
+                               model));
     plot_curve(p, a);
     tables_of_heat(p, a);
     if (h->partly)
@@ -284,7 +287,9 @@ static double per_token(const tt_whatif_part *part)
 /* Generated tokens but for the first; without them all that there are. */
 static const tt_whatif_part *part_of(const tt_whatif_result *r)
 {
-    return r->steady.tokens ? &r->steady : r->generate.tokens ? &r->generate : &r->total;
+    return r->steady.tokens                        ? &r->steady
+           : r->of_phase[TT_PHASE_GENERATE].tokens ? &r->of_phase[TT_PHASE_GENERATE]
+                                                   : &r->total;
 }
 
 static const char *tokens_per_s(tt_page *p, double rate)

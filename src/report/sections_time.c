@@ -185,7 +185,8 @@ void tt_section_time(tt_page *p, const tt_analysis *a)
         p, TT_BLOCK_NOTE,
         "Own work is what threads computed%s; of it are the shares and the order of the rows. The "
         "three columns behind it are of all of the threads' time. A thread computes from an op's "
-        "start until it has done its part; then it waits until all have. What is left of a batch is idle: before the first op, behind the last one, between "
+        "start until it has done its part; then it waits until all have. What is left of a batch "
+        "is idle: before the first op, behind the last one, between "
         "two. Barriers inside an op are part of its compute. Between batches the program samples, "
         "prints, or waits for its user; all threads count there, too.",
         a->work.off_cpu_known ? ", without the time in which they were on no processor"

@@ -160,9 +160,9 @@ static void experts_by_hand(void **state)
     assert_int_equal(h.never.units, 1);
     assert_int_equal(h.never.bytes, 38);
     assert_int_equal(h.partly, 1);
-    assert_int_equal(h.prompt.distinct_bytes, 42);
-    assert_int_equal(h.generate.distinct_bytes, 48);
-    assert_int_equal(h.generate.distinct_bytes_max, 24);
+    assert_int_equal(h.of_phase[TT_PHASE_PROMPT].distinct_bytes, 42);
+    assert_int_equal(h.of_phase[TT_PHASE_GENERATE].distinct_bytes, 48);
+    assert_int_equal(h.of_phase[TT_PHASE_GENERATE].distinct_bytes_max, 24);
     /* 90 bytes were read; the norm (30 of 10) is the hottest, then expert 1 (20 of 10). */
     assert_int_equal(h.read_bytes, 90);
     assert_true(fabs(h.curve[0].weights - (10 + 7.5) / 90) < 1e-9);
@@ -293,6 +293,41 @@ static void steps_by_hand(void **state)
     tt_heat_free(&h);
 }
 
+/* Batches that are neither prompt nor generated have rows of their own. */
+static void every_phase_is_told(void **state)
+{
+    tt_model m = make_model();
+    const tt_reads r = make_reads();
+    const tt_filter all = {0};
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT};
+    const uint64_t ram[] = {0};
+    tt_batch own[8];
+    tt_whatif_result got;
+    tt_whatif *w;
+    tt_heat h;
+    (void)state;
+    assert_true(m.n_batches >= 2 && m.n_batches <= 8);
+    memcpy(own, m.batches, m.n_batches * sizeof *own);
+    m.batches = own;
+    for (unsigned phase = TT_PHASE_UNKNOWN; phase < TT_PHASES; phase++) {
+        own[0].phase = (uint8_t)phase;
+        own[1].phase = (uint8_t)((phase + 1) % TT_PHASES);
+        assert_int_equal(tt_heat_measure(&m, &r, &all, TT_HEAT_TENSOR, &h, NULL), TT_OK);
+        assert_int_equal(h.of_phase[phase].batches, 1 + (m.n_batches > 2 && own[2].phase == phase));
+        assert_true(h.of_phase[(phase + 1) % TT_PHASES].batches >= 1);
+        tt_heat_free(&h);
+        assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, NULL), TT_OK);
+        assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 1, 1e9, &got, NULL), TT_OK);
+        uint64_t read = 0;
+        for (unsigned i = 0; i < TT_PHASES; i++) {
+            read += got.of_phase[tt_phase_told(i)].read_bytes;
+            if (i == phase) assert_true(got.of_phase[i].read_bytes > 0);
+        }
+        assert_int_equal(read, got.total.read_bytes);
+        tt_whatif_free(w);
+    }
+}
+
 static void whatif_by_hand(void **state)
 {
     const tt_model m = make_model();
@@ -311,8 +346,8 @@ static void whatif_by_hand(void **state)
     assert_int_equal(got[0].total.missed_bytes, 190);
     assert_int_equal(got[0].total.first_bytes, 80);
     /* Into 30 the rows never fit; norm and expert 1 stay, then expert 2 comes. */
-    assert_int_equal(got[1].prompt.missed_bytes, 70);
-    assert_int_equal(got[1].generate.missed_bytes, 40 + 50);
+    assert_int_equal(got[1].of_phase[TT_PHASE_PROMPT].missed_bytes, 70);
+    assert_int_equal(got[1].of_phase[TT_PHASE_GENERATE].missed_bytes, 40 + 50);
     assert_int_equal(got[1].steady.missed_bytes, 50);
     assert_int_equal(got[2].total.missed_bytes, 80);
     assert_int_equal(got[2].steady.missed_bytes, 10);
@@ -426,7 +461,9 @@ static void a_whole_trace(void **state)
     assert_int_equal(tt_heat_measure(m, &r, &all, TT_HEAT_TENSOR, &h, NULL), TT_OK);
     assert_true(h.read_bytes == read);
     assert_true(h.every.bytes + h.some.bytes + h.never.bytes == h.model_bytes);
-    assert_true(h.prompt.read_bytes + h.generate.read_bytes + h.other.read_bytes == read);
+    assert_true(h.of_phase[TT_PHASE_PROMPT].read_bytes + h.of_phase[TT_PHASE_GENERATE].read_bytes +
+                    h.of_phase[TT_PHASE_UNKNOWN].read_bytes ==
+                read);
     read = 0;
     for (size_t i = 0; i < h.n_rows; i++) {
         read += h.rows[i].read_bytes;
@@ -449,6 +486,7 @@ int main(void)
         cmocka_unit_test(what_was_not_observed),
         cmocka_unit_test(filters_name_what_is_missed),
         cmocka_unit_test(steps_by_hand),
+        cmocka_unit_test(every_phase_is_told),
         cmocka_unit_test(whatif_by_hand),
         cmocka_unit_test(whatif_warm_and_by_page),
         cmocka_unit_test(a_whole_trace),

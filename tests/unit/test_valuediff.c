@@ -736,6 +736,7 @@ static void test_places(void **state)
     tt_valuediff *d = compare(&a, &b, &defaults);
     assert_int_equal(tt_valuediff_outcome_of(d), TT_VALUEDIFF_NOTHING);
     assert_int_equal(d->steps[0].pairing, TT_PAIR_BATCHES);
+    assert_non_null(strstr(tt_valuediff_say(d, text), "the last row was not compared"));
     tt_valuediff_free(d);
     a.dump->model = NULL;
     finish(&a, &b);

@@ -207,8 +207,7 @@ static void sum_up(const tt_whatif *w, const uint64_t *missed, double disk, tt_w
         if (w->read[i] == 0) continue;
         unsigned phase = i < w->m->n_batches ? w->m->batches[i].phase : TT_PHASE_UNKNOWN;
         add_batch(w, i, missed[i], disk, &r->total);
-        if (phase == TT_PHASE_PROMPT) add_batch(w, i, missed[i], disk, &r->prompt);
-        if (phase == TT_PHASE_GENERATE) add_batch(w, i, missed[i], disk, &r->generate);
+        add_batch(w, i, missed[i], disk, &r->of_phase[phase < TT_PHASES ? phase : 0]);
         if (phase == TT_PHASE_GENERATE && i != w->first_generated)
             add_batch(w, i, missed[i], disk, &r->steady);
     }

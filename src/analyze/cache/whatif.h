@@ -43,10 +43,9 @@ typedef struct tt_whatif_part {
 
 typedef struct tt_whatif_result {
     uint64_t ram_bytes;
-    tt_whatif_part prompt;
-    tt_whatif_part generate;
-    tt_whatif_part steady; /* of generate: without its first batch */
-    tt_whatif_part total;  /* also what is in no batch or of unknown phase */
+    tt_whatif_part of_phase[TT_PHASES]; /* TT_PHASE_UNKNOWN: also what is in no batch */
+    tt_whatif_part steady;              /* of what is generated: without its first batch */
+    tt_whatif_part total;
 } tt_whatif_result;
 
 typedef struct tt_whatif tt_whatif;

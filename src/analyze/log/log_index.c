@@ -139,8 +139,7 @@ static bool note_place(tt_log_index *x, const tt_log_place *at)
 static bool is_structural(const tt_log_index *x, const tt_log_surveyed *r)
 {
     const tt_filter *f = &x->filter;
-    if (x->by_lane || r->set == TT_NONE || f->has_least || f->has_most ||
-        x->load.slices.pattern)
+    if (x->by_lane || r->set == TT_NONE || f->has_least || f->has_most || x->load.slices.pattern)
         return false;
     if (!f->has_from && !f->has_to) return true;
     return tt_filter_time(f, tt_model_ns(x->load.m, r->first_ticks)) &&

@@ -78,18 +78,9 @@ static tt_status load_joined(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt
         if (!tt_filter_ops_pass(&l->passing, verdicts, graph, node, o->covers) ||
             !times_pass(l, o->start, o->arrive, o->open))
             continue;
-        l->items[l->n++] = (tt_log_item){o->start,
-                                         o->arrive,
-                                         o->release,
-                                         o->busy,
-                                         o->wait,
-                                         o->off_cpu,
-                                         node,
-                                         TT_NONE,
-                                         o->lanes,
-                                         o->covers,
-                                         o->open,
-                                         l->join.off_cpu.known};
+        l->items[l->n++] = (tt_log_item){o->start, o->arrive,  o->release, o->busy,
+                                         o->wait,  o->off_cpu, node,       TT_NONE,
+                                         o->lanes, o->covers,  o->open,    l->join.off_cpu.known};
     }
     return TT_OK;
 }
@@ -114,21 +105,19 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
                 !tt_filter_ops_pass(&l->passing, verdicts, graph, p.node[k], p.covers[k]) ||
                 !times_pass(l, start, arrive, p.open))
                 continue;
-            l->items[l->n++] =
-                (tt_log_item){start,
-                              arrive,
-                              release,
-                              arrive - start,
-                              release - arrive,
-                              arrive > start
-                                  ? tt_off_cpu_ticks(off, p.node[k], p.lane, arrive - start)
-                                  : 0,
-                              p.node[k],
-                              p.lane,
-                              1,
-                              p.covers[k],
-                              p.open,
-                              off->known};
+            l->items[l->n++] = (tt_log_item){
+                start,
+                arrive,
+                release,
+                arrive - start,
+                release - arrive,
+                arrive > start ? tt_off_cpu_ticks(off, p.node[k], p.lane, arrive - start) : 0,
+                p.node[k],
+                p.lane,
+                1,
+                p.covers[k],
+                p.open,
+                off->known};
         }
     }
     return status;

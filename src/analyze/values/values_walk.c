@@ -228,8 +228,8 @@ tt_status tt_values_walk_run(tt_values_walk *w, uint32_t run, tt_error *err)
         seen.state = judge(w, &seen);
         seen.passes = passes(w, &seen, verdicts, in_run);
         if (seen.passes)
-            status = tt_slice_filter_passes(&w->slices, run, seen.first, seen.covers, &seen.passes,
-                                            err);
+            status =
+                tt_slice_filter_passes(&w->slices, run, seen.first, seen.covers, &seen.passes, err);
         if (status != TT_OK) return status;
         if (seen.passes) count(w->counts, &seen);
         if (seen.passes || w->everything) status = w->visit(w->context, w, &seen, err);

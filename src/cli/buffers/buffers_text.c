@@ -114,7 +114,7 @@ static void summary(const tt_buffers_report *r)
 
 static const column buffer_columns[] = {
     {"ID", TT_COLUMN_RIGHT},
-    {"NAME", TT_COLUMN_SHRINK},
+    {"NAME", TT_COLUMN_SHRINK | TT_COLUMN_KEY},
     {"KIND", TT_COLUMN_LEFT},
     {"USAGE", TT_COLUMN_LEFT | TT_COLUMN_WIDE},
     {"SIZE", TT_COLUMN_RIGHT},
@@ -274,9 +274,14 @@ static bool print_timeline(const tt_buffers_report *r)
 /* --- the KV caches --- */
 
 static const column tensor_columns[] = {
-    {"BUFFER", TT_COLUMN_RIGHT}, {"LAYER", TT_COLUMN_RIGHT},   {"TENSOR", TT_COLUMN_SHRINK},
-    {"TYPE", TT_COLUMN_LEFT},    {"OFFSET", TT_COLUMN_RIGHT},  {"SIZE", TT_COLUMN_RIGHT},
-    {"CELLS", TT_COLUMN_RIGHT},  {"WRITTEN", TT_COLUMN_RIGHT},
+    {"BUFFER", TT_COLUMN_RIGHT},
+    {"LAYER", TT_COLUMN_RIGHT},
+    {"TENSOR", TT_COLUMN_SHRINK | TT_COLUMN_KEY},
+    {"TYPE", TT_COLUMN_LEFT},
+    {"OFFSET", TT_COLUMN_RIGHT},
+    {"SIZE", TT_COLUMN_RIGHT},
+    {"CELLS", TT_COLUMN_RIGHT},
+    {"WRITTEN", TT_COLUMN_RIGHT},
 };
 #define TENSOR_COLUMNS (sizeof tensor_columns / sizeof *tensor_columns)
 

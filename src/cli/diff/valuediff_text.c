@@ -1,5 +1,6 @@
 /* `diff --values` in sentences and tables: on a terminal and on a page. */
 #include "cli/diff/valuediff_view.h"
+#include "cli/table.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
@@ -129,7 +130,7 @@ static void depth(const tt_valuediff_view *v, const tt_diff_sink *to)
     static const tt_diff_column columns[] = {{"DEPTH", false, false, 0},
                                              {"REL L2", true, false, 0},
                                              {"1e-8 TO 1, LOGARITHMIC", false, false, 0},
-                                             {"1 - COSINE", true, false, 0},
+                                             {"1 - COSINE", true, false, TT_COLUMN_WIDE},
                                              {"EQUAL", true, false, 0},
                                              {"CLOSE", true, false, 0},
                                              {"NOT", true, false, 0},

@@ -61,14 +61,17 @@ static void print_engine(const tt_doctor *d, FILE *out)
         fprintf(out, "  ggml_tensor  %s (%zu bytes with its header%s%s)\n",
                 p->is_layout_known ? "layout known" : "layout unknown", p->answer.tensor_overhead,
                 name[0] ? ", names of " : "", name);
-    if (p->answer.system_info[0]) fprintf(out, "  system info  %s\n", p->answer.system_info);
+    if (!p->answer.system_info[0]) return;
+    char info[sizeof p->answer.system_info + 16];
+    (void)snprintf(info, sizeof info, "  system info  %s", p->answer.system_info);
+    tt_table_text(out, 15, info);
 }
 
 static void print_libraries(const tt_engine_probe *p, FILE *out)
 {
     tt_table *t = tt_table_new(out);
     if (!t) return;
-    tt_table_column(t, "LIBRARY", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(t, "LIBRARY", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
     tt_table_column(t, "ROLE", TT_COLUMN_LEFT);
     tt_table_column(t, "SONAME", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     tt_table_column(t, "OPENMP", TT_COLUMN_LEFT);
@@ -95,7 +98,7 @@ static void print_hooks(const tt_engine_probe *p, FILE *out)
     tt_table *t = tt_table_new(out);
     if (!t) return;
     tt_table_column(t, "HOOK", TT_COLUMN_LEFT);
-    tt_table_column(t, "CALLED BY", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(t, "CALLED BY", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
     tt_table_column(t, "PLT", TT_COLUMN_LEFT);
     tt_table_column(t, "GIVES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
     for (size_t i = 0; i < p->n_hooks; i++) {

@@ -167,7 +167,7 @@ static const struct {
     const char *title;
     int flags;
 } file_columns[FILE_COLUMNS] = {
-    {"MODEL", TT_COLUMN_SHRINK},
+    {"MODEL", TT_COLUMN_SHRINK | TT_COLUMN_KEY},
     {"SIZE", TT_COLUMN_RIGHT},
     {"SAMPLES", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
     {"FIRST", TT_COLUMN_RIGHT},

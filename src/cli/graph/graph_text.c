@@ -15,12 +15,13 @@ static void line(FILE *out, const char *what, const char *fmt, ...)
 
 static void line(FILE *out, const char *what, const char *fmt, ...)
 {
-    char text[1024], shown[1024];
+    char text[1024], shown[1024], whole[1024 + 16];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    (void)fprintf(out, "%-13s%s\n", what, tt_trace_text(shown, sizeof shown, text));
+    (void)snprintf(whole, sizeof whole, "%-13s%s", what, tt_trace_text(shown, sizeof shown, text));
+    tt_table_text(out, 13, whole);
 }
 
 static const char *plural(uint64_t n)
@@ -144,7 +145,7 @@ static bool sums_table(const tt_topology *t, const char *title, const tt_topolog
 {
     tt_table *table = tt_table_new(out);
     if (!table) return false;
-    tt_table_column(table, title, layers ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
+    tt_table_column(table, title, layers ? TT_COLUMN_RIGHT : TT_COLUMN_SHRINK | TT_COLUMN_KEY);
     tt_table_column(table, "OPS", TT_COLUMN_RIGHT);
     tt_table_column(table, "TOTAL", TT_COLUMN_RIGHT);
     tt_table_column(table, "SHARE", TT_COLUMN_RIGHT);

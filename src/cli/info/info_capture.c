@@ -108,12 +108,11 @@ static void buffer_line(const tt_info *info)
         char size[TT_UNITS_TEXT];
         const tt_buffers_peak *peak = &info->peaks[kind];
         if (peak->count == 0) continue;
-        int n = snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "",
-                         tt_buffer_kind_name((tt_buffer_kind)kind),
-                         tt_units_bytes(size, peak->bytes));
+        int n =
+            snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "",
+                     tt_buffer_kind_name((tt_buffer_kind)kind), tt_units_bytes(size, peak->bytes));
         if (n > 0 && peak->count > 1)
-            n += snprintf(text + used + n, sizeof text - used - (size_t)n, " in %u",
-                          peak->count);
+            n += snprintf(text + used + n, sizeof text - used - (size_t)n, " in %u", peak->count);
         used = n > 0 && used + (size_t)n < sizeof text ? used + (size_t)n : sizeof text - 1;
     }
     if (used) tt_info_line("buffers", "%s at most at one time", text);

@@ -341,6 +341,19 @@ static void bytes_per_batch(const char *what, const tt_info *info, const char *p
     putchar('\n');
 }
 
+static void paragraph(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void paragraph(const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    putchar('\n');
+    tt_table_text(stdout, 0, text);
+}
+
 static bool print_findings(const tt_info *info)
 {
     size_t n;
@@ -362,13 +375,12 @@ static bool print_findings(const tt_info *info)
                           info->by_thread, 0);
     const tt_stats_row *all = tt_stats_total(info->by_op);
     if (all->off_cpu_ns >= TT_OFF_CPU_MUCH * all->busy_ns && all->off_cpu_ns > 0)
-        printf(
-            "\nThe threads were on no processor for %.0f %% of their time in ops: the machine was "
-            "busy with others, or they waited for a disk. SHARE and WORK leave that out, TOTAL "
-            "and MEAN do not.\n",
-            100 * all->off_cpu_ns / all->busy_ns);
+        paragraph("The threads were on no processor for %.0f %% of their time in ops: the machine "
+                  "was busy with others, or they waited for a disk. SHARE and WORK leave that out, "
+                  "TOTAL and MEAN do not.",
+                  100 * all->off_cpu_ns / all->busy_ns);
     char flaws[TT_STATS_FLAWS_TEXT];
-    if (tt_stats_flaws(tt_stats_total(info->by_op), flaws)) printf("\n%s\n", flaws);
+    if (tt_stats_flaws(tt_stats_total(info->by_op), flaws)) paragraph("%s", flaws);
     if (tt_stats_stray(info->by_op)) {
         char count[TT_UNITS_TEXT];
         printf("\n%s records belong to runs that the trace does not describe%s\n",
