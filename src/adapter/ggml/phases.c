@@ -30,7 +30,7 @@ static bool make_places(tt_phases *p, const tt_phases_rows *rows)
     return true;
 }
 
-static void add_row(tt_phases_sequence *s, int32_t position, bool has_output)
+static void add_row(tt_phases_sequence *s, int64_t position, bool has_output)
 {
     if (s->rows++ == 0) {
         s->first = position;
@@ -42,7 +42,7 @@ static void add_row(tt_phases_sequence *s, int32_t position, bool has_output)
     s->ends_in_output = has_output;
 }
 
-static int32_t place_of(const tt_phases_sequence *s, int32_t first_position)
+static int64_t place_of(const tt_phases_sequence *s, int32_t first_position)
 {
     if (s->rows > 0) return s->last + 1;
     return first_position >= 0 ? first_position : s->next;
@@ -70,7 +70,7 @@ static tt_phases_sequence *gather(tt_phases *p, const tt_phases_rows *rows, int3
 
 /* --- what they are --- */
 
-static bool had_output_at(const tt_phases_sequence *s, int32_t position)
+static bool had_output_at(const tt_phases_sequence *s, int64_t position)
 {
     return s->seen && position >= s->first_output && position < s->next;
 }
@@ -85,7 +85,7 @@ static bool is_draft(const tt_phases_sequence *s)
  * one of another sequence, from which it then was copied. */
 static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
 {
-    int32_t before = s->first - 1;
+    int64_t before = s->first - 1;
     if (before < 0) return false;
     if (had_output_at(s, before)) return true;
     /* Positions that were moved, by a shift of the context, are smaller than they were. */
@@ -139,7 +139,7 @@ uint8_t tt_phases_of(uint32_t n_prompt, uint32_t n_generate, uint32_t n_unknown)
 static bool is_one_run(const int32_t *positions, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++)
-        if (positions[i] != positions[i - 1] + 1) return false;
+        if (positions[i] != (int64_t)positions[i - 1] + 1) return false;
     return true;
 }
 
@@ -147,7 +147,7 @@ static bool is_one_run(const int32_t *positions, uint32_t n)
 static bool begins_anew(const int32_t *positions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (positions[i] != 0 && (i == 0 || positions[i] != positions[i - 1] + 1)) return false;
+        if (positions[i] != 0 && (i == 0 || positions[i] != (int64_t)positions[i - 1] + 1)) return false;
     return true;
 }
 
@@ -157,7 +157,7 @@ static bool follow_each(const tt_phases *p, const int32_t *positions, uint32_t n
     bool used[TT_PHASES_LAST] = {0};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = 0;
-        while (k < p->n_last && (used[k] || p->last[k] + 1 != positions[i]))
+        while (k < p->n_last && (used[k] || (int64_t)p->last[k] + 1 != positions[i]))
             k++;
         if (k == p->n_last) return false;
         used[k] = true;

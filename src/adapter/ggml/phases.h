@@ -27,13 +27,13 @@ typedef struct tt_phases_rows {
 
 /* Where a sequence stands. Each position from first_output to next - 1 had an output. */
 typedef struct tt_phases_sequence {
-    int32_t next, first_output;
+    int64_t next, first_output; /* one behind the highest int32_t has to fit, too */
     bool seen, is_scored;
     /* In the call that is looked at: */
     bool touched, generates, ends_in_output;
     uint32_t rows, outputs;
-    int32_t first, last;              /* positions */
-    int32_t outputs_reach;            /* from here to the last row each had an output */
+    int64_t first, last;              /* positions */
+    int64_t outputs_reach;            /* from here to the last row each had an output */
     struct tt_phases_sequence *other; /* that was touched */
 } tt_phases_sequence;
 
