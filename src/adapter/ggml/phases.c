@@ -147,7 +147,8 @@ static bool is_one_run(const int32_t *positions, uint32_t n)
 static bool begins_anew(const int32_t *positions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (positions[i] != 0 && (i == 0 || positions[i] != (int64_t)positions[i - 1] + 1)) return false;
+        if (positions[i] != 0 && (i == 0 || positions[i] != (int64_t)positions[i - 1] + 1))
+            return false;
     return true;
 }
 
