@@ -92,12 +92,16 @@ static void print_unseen(const tt_check *checks, size_t n)
             told = checks[k].verdict == TT_CHECK_NOT_OBSERVED &&
                    strcmp(checks[k].detail, checks[i].detail) == 0;
         if (told) continue;
-        printf("%s", checks[i].name);
-        for (size_t k = i + 1; k < n; k++)
+        char line[TT_CHECKS_MAX * 32 + TT_CHECK_TEXT];
+        size_t used = 0;
+        for (size_t k = i; k < n; k++)
             if (checks[k].verdict == TT_CHECK_NOT_OBSERVED &&
                 strcmp(checks[k].detail, checks[i].detail) == 0)
-                printf(", %s", checks[k].name);
-        printf(" not observed: %s\n", tt_trace_text(text, sizeof text, checks[i].detail));
+                used += (size_t)snprintf(line + used, sizeof line - used, "%s%.24s",
+                                         k > i ? ", " : "", checks[k].name);
+        (void)snprintf(line + used, sizeof line - used, " not observed: %s",
+                       tt_trace_text(text, sizeof text, checks[i].detail));
+        tt_table_text(stdout, 2, line);
     }
 }
 
@@ -107,10 +111,14 @@ static void print_failed(const tt_check *checks, size_t n)
         const tt_check *c = &checks[i];
         char text[TT_CHECK_TEXT];
         if (c->verdict != TT_CHECK_FAILED) continue;
-        printf("%s failed: %s", c->name, tt_trace_text(text, sizeof text, c->detail));
-        if (c->offset_bytes != TT_NO_OFFSET) printf(" (at byte %" PRIu64 ")", c->offset_bytes);
-        if (c->offences > 1) printf("; %" PRIu64 " more like it", c->offences - 1);
-        putchar('\n');
+        char line[TT_CHECK_TEXT + 128], at[48] = "", more[48] = "";
+        if (c->offset_bytes != TT_NO_OFFSET)
+            (void)snprintf(at, sizeof at, " (at byte %" PRIu64 ")", c->offset_bytes);
+        if (c->offences > 1)
+            (void)snprintf(more, sizeof more, "; %" PRIu64 " more like it", c->offences - 1);
+        (void)snprintf(line, sizeof line, "%.24s failed: %s%s%s", c->name,
+                       tt_trace_text(text, sizeof text, c->detail), at, more);
+        tt_table_text(stdout, 2, line);
     }
 }
 

@@ -173,6 +173,7 @@ static bool load_buffer(tt_loader *l, tt_cursor *c)
     tt_buffer buffer = {.id = b.id,
                         .name = tt_loader_string(l, b.name)->text,
                         .alloc_ticks = b.ticks,
+                        .told_ticks = b.ticks,
                         .base = b.base,
                         .size_bytes = b.size_bytes,
                         .path = b.flags & TT_BUFFER_FILE ? tt_loader_string(l, b.path)->text : "",
@@ -185,6 +186,8 @@ static bool load_buffer(tt_loader *l, tt_cursor *c)
         m->buffers[m->n_buffers++] = buffer;
     else if (m->buffers[was].free_ticks)
         tt_loader_problem(l, "buffer %" PRIu64 " comes back after it was freed", b.id);
+    else if (m->buffers[was].told_ticks == b.ticks)
+        tt_loader_problem(l, "buffer %" PRIu64 " is told twice at tick %" PRIu64, b.id, b.ticks);
     else
         update_buffer(&m->buffers[was], &buffer);
     return true;

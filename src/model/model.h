@@ -95,6 +95,7 @@ typedef struct tt_buffer {
     uint64_t id;
     const char *name;
     uint64_t alloc_ticks;
+    uint64_t told_ticks; /* of its last record; no two of a buffer have the same */
     uint64_t free_ticks; /* 0: never freed while traced */
     uint64_t base;
     uint64_t size_bytes;

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chunks looked at for runs, over all calls, a run's usual ones aside, before a trace counts as
- * too scattered to be walked. */
-#define VISITS_FREE ((uint64_t)256 << 20)
+/* Chunks looked at for runs, over all calls, before a survey is cheaper: a list of all pieces is
+ * made once, and no chunk is looked at in vain any more. */
+#define VISITS_FREE ((uint64_t)1 << 20)
+#define VISITS_PER_BYTE 2u
 
 /* An OPS chunk, by the index. */
 typedef struct listed {
@@ -136,9 +137,8 @@ static tt_status find_run(tt_pieces *p, uint32_t run, tt_error *err)
             high = middle;
     }
     for (size_t i = end; i-- > 0 && p->chunks[i].run_max_so_far >= run;) {
-        if (++p->visits > VISITS_FREE)
-            return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
-                                "the runs are scattered over the chunks too widely to be walked");
+        if (++p->visits > VISITS_FREE + VISITS_PER_BYTE * p->trace->source.size)
+            return tt_pieces_survey(p, err);
         if (p->chunks[i].run_max < run) continue;
         tt_status status = collect(p, &p->chunks[i], run, run, err);
         if (status != TT_OK) return status;
@@ -241,6 +241,11 @@ tt_status tt_pieces_of_run(tt_pieces *p, uint32_t run, const tt_piece **list, si
     *list = p->list ? p->list + first : NULL;
     *n = status != TT_OK ? 0 : p->surveyed ? lower_bound(p, (uint64_t)run + 1) - first : p->n;
     return status;
+}
+
+uint64_t tt_pieces_visits(const tt_pieces *p)
+{
+    return p->visits;
 }
 
 uint64_t tt_pieces_records(const tt_pieces *p)

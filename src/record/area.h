@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_AREA_VERSION 6u
+#define TT_AREA_VERSION 7u
 #define TT_AREA_RINGS 256u /* fewer where the process has little address space */
 #define TT_AREA_RING_BYTES_DEFAULT (1u << 20)
 #define TT_AREA_RING_BYTES_MIN (1u << 13)
@@ -64,9 +64,11 @@ typedef struct tt_area_counts {
     _Atomic uint64_t decode_calls;
     _Atomic uint64_t decode_tokens;
     _Atomic uint64_t decode_unseen; /* calls whose batch was not seen to be filled */
-    _Atomic uint64_t data_dropped; /* parts of outputs' data */
-    _Atomic uint64_t outputs;      /* fingerprints that were taken */
+    _Atomic uint64_t data_dropped;  /* parts of outputs' data */
+    _Atomic uint64_t outputs;       /* fingerprints that were taken */
     _Atomic uint64_t outputs_not_finite;
+    _Atomic uint64_t token_texts; /* TOKEN_TEXT records that were taken */
+    _Atomic uint64_t row_numbers; /* INDICES records that were taken */
 } tt_area_counts;
 
 typedef struct tt_area {

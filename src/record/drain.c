@@ -378,7 +378,9 @@ static void put_counts(const tt_drain *d, bool ended, tt_bytes *payload, tt_byte
                   {"decode_unseen", atomic_load(&c->decode_unseen)},
                   {"data_dropped", atomic_load(&c->data_dropped)},
                   {"outputs", atomic_load(&c->outputs)},
-                  {"outputs_not_finite", atomic_load(&c->outputs_not_finite)}};
+                  {"outputs_not_finite", atomic_load(&c->outputs_not_finite)},
+                  {"token_texts", atomic_load(&c->token_texts)},
+                  {"row_numbers", atomic_load(&c->row_numbers)}};
     size_t n = sizeof counts / sizeof *counts;
     tt_bytes_varint(payload, n);
     for (size_t i = 0; i < n; i++) {

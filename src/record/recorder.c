@@ -87,6 +87,9 @@ bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload)
 {
     (void)pthread_mutex_lock(&r->meta_lock);
     bool ok = tt_area_meta_push(&r->map, type, payload);
+    tt_area_counts *c = &r->map.area->counts;
+    if (ok && type == TT_META_TOKEN_TEXT) atomic_fetch_add(&c->token_texts, 1);
+    if (ok && type == TT_META_INDICES) atomic_fetch_add(&c->row_numbers, 1);
     (void)pthread_mutex_unlock(&r->meta_lock);
     wake(r);
     return ok;

@@ -387,6 +387,15 @@ static tt_status complete(scan *s, int fd, const char *part, const told *t, tt_a
     return finish(s, copy, part, map, report, err);
 }
 
+/* Puts the file's name in front of a message that does not name it. */
+static void name_file(const char *part, tt_error *err)
+{
+    char message[sizeof err->message];
+    if (!err) return;
+    (void)snprintf(message, sizeof message, "%s", err->message);
+    (void)snprintf(err->message, sizeof err->message, "%.120s: %.190s", part, message);
+}
+
 static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how,
                                  tt_recover_report *report, tt_error *err)
 {
@@ -399,11 +408,14 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     if (!s->complete && !s->index_end) {
         if (!(how & TT_RECOVER_CUT) && is_more_behind(s))
             return tt_error_set(err, TT_E_FORMAT, s->end,
-                                "%" PRIu64 " bytes behind a damaged chunk at byte %" PRIu64
+                                "%.120s: %" PRIu64 " bytes behind a damaged chunk at byte %" PRIu64
                                 " would be lost; use --force",
-                                s->size - s->end, s->end);
+                                part, s->size - s->end, s->end);
         status = read_payloads(s, &t, err);
-        if (status != TT_OK) return status;
+        if (status != TT_OK) {
+            name_file(part, err);
+            return status;
+        }
     }
     report->chunks = s->n;
     if (!s->complete && !s->index_end && s->end < s->size) report->cut_bytes = s->size - s->end;
@@ -417,6 +429,7 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
         return TT_OK;
     }
     status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
+    if (status != TT_OK) name_file(part, err);
     if (report->area_found) {
         /* Before the file has its name: killed in between, nobody would look for it again. */
         if (status == TT_OK) (void)unlink(map.path);
@@ -452,15 +465,6 @@ static tt_status lock(int fd, const char *part, tt_error *err)
     return TT_OK;
 }
 
-/* Puts the file's name in front of the message, unless it is in it. */
-static void name_file(const char *part, tt_error *err)
-{
-    char message[sizeof err->message];
-    if (!err || strstr(err->message, part)) return;
-    (void)snprintf(message, sizeof message, "%s", err->message);
-    (void)snprintf(err->message, sizeof err->message, "%.120s: %.190s", part, message);
-}
-
 static tt_status recover_locked(int fd, const char *part, unsigned how, tt_recover_report *report,
                                 tt_error *err)
 {
@@ -474,6 +478,7 @@ static tt_status recover_locked(int fd, const char *part, unsigned how, tt_recov
         return tt_error_set(err, TT_E_TRUNCATED, 0, "%s is empty or cannot be read", part);
     s.data = data;
     tt_status status = scan_chunks(&s, err);
+    if (status != TT_OK) name_file(part, err);
     if (status == TT_OK) status = recover_scanned(&s, fd, part, how, report, err);
     (void)munmap(data, (size_t)s.size);
     free(s.index);
@@ -490,6 +495,5 @@ tt_status tt_recover(const char *part, unsigned how, tt_recover_report *report, 
     tt_status status = lock(fd, part, err);
     if (status == TT_OK) status = recover_locked(fd, part, how, report, err);
     (void)close(fd);
-    if (status != TT_OK) name_file(part, err);
     return status;
 }

@@ -345,7 +345,8 @@ static void weights_of_one_name_are_told_apart(void **state)
     /* The first one again, known by its id. */
     put_buffer(&h, (tt_meta_buffer){.id = 5, .usage = 1, .size_bytes = 4096, .model = 1});
     /* Described once more when other models were open. */
-    put_buffer(&h, (tt_meta_buffer){.id = 2, .usage = 1, .size_bytes = 4096, .model = 4});
+    put_buffer(&h,
+               (tt_meta_buffer){.id = 2, .ticks = 1, .usage = 1, .size_bytes = 4096, .model = 4});
     for (uint32_t i = 1; i <= 5; i++)
         put_user(&h, i, i, 0);
     tt_model *m = hand_open(&h, true);

@@ -461,6 +461,27 @@ static void test_rows_are_bounded(void **state)
     tt_batch_ext_drop(other);
 }
 
+/* What a program passes is not checked: nothing may overflow at either end. */
+static void test_positions_at_the_ends(void **state)
+{
+    tt_phases p = {0};
+    const int32_t ends[] = {INT32_MAX, INT32_MIN, INT32_MAX};
+    (void)state;
+    JUDGE(&p, "?", {"0", INT32_MAX - 1, 1, 0}); /* what was before it is not known */
+    JUDGE(&p, "g", {"0", INT32_MAX, 1, 0});
+    /* There is nothing behind the last position. */
+    JUDGE(&p, "p", {"0", INT32_MIN, 1, 0});
+    JUDGE(&p, "pp", {"1", INT32_MAX, 0, 0}, {"1", INT32_MIN, 0, 0});
+    JUDGE(&p, "pp", {"2", INT32_MAX, 0, 0}, {"2", INT32_MAX, 0, 0});
+    judge_at(&p, (const hand_row[]){{"2", 0, 0, 0}, {"2", 0, 1, 0}}, 2, false, -1, "pp");
+    judge_at(&p, (const hand_row[]){{"2", 0, 0, 0}, {"2", 0, 0, 0}}, 2, false, INT32_MAX, "pp");
+    /* Without sequences. */
+    assert_int_equal(tt_phases_guess(&p, ends, 3, 0), TT_PHASE_PROMPT);
+    assert_int_equal(tt_phases_guess(&p, ends, 3, 0), TT_PHASE_UNKNOWN);
+    assert_int_equal(tt_phases_guess(&p, ends + 1, 1, 0), TT_PHASE_UNKNOWN);
+    tt_phases_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_rows_that_are_not_known),
         cmocka_unit_test(test_rows_are_bounded),
+        cmocka_unit_test(test_positions_at_the_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

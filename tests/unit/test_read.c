@@ -206,6 +206,45 @@ static void pieces_are_in_order(void **state)
     tt_bytes_free(&b);
 }
 
+/* However many chunks the index gives runs that they do not have: what is looked at to find a run
+ * is bounded by the size of the file, and no run is refused. */
+static void runs_over_many_chunks_cost_little(void **state)
+{
+    enum { CHUNKS = 65535, RUNS = 20000 };
+    tt_bytes b = build(synth_default());
+    tt_trace t;
+    tt_pieces *p;
+    size_t at = 0;
+    (void)state;
+    assert_int_equal(tt_trace_open_memory(&t, b.data, b.size, NULL), TT_OK);
+    tt_index_entry *own = t.chunks, *many = calloc(CHUNKS, sizeof *many);
+    const size_t n_own = t.n_chunks;
+    assert_non_null(many);
+    while (own[at].type != TT_CHUNK_OPS)
+        at++;
+    for (size_t i = 0; i < CHUNKS; i++) {
+        many[i] = own[at];
+        many[i].run_min = 1;
+        many[i].run_max = RUNS;
+    }
+    t.chunks = many;
+    t.n_chunks = CHUNKS;
+    assert_int_equal(tt_pieces_open(&t, &p, NULL), TT_OK);
+    for (uint32_t run = 1; run <= RUNS; run++) {
+        const tt_piece *list;
+        size_t n;
+        assert_int_equal(tt_pieces_of_run(p, run, &list, &n, NULL), TT_OK);
+        assert_int_equal(n, 0);
+    }
+    assert_true(tt_pieces_visits(p) <= (1u << 20) + 2 * b.size + 1);
+    tt_pieces_free(p);
+    t.chunks = own;
+    t.n_chunks = n_own;
+    free(many);
+    tt_trace_close(&t);
+    tt_bytes_free(&b);
+}
+
 static void files_and_pipes_read_alike(void **state)
 {
     static const char path[] = "test_read.ttrace";
@@ -297,6 +336,7 @@ int main(void)
         cmocka_unit_test(unknown_chunks_are_skipped_unknown_codecs_named),
         cmocka_unit_test(pieces_are_in_order),
         cmocka_unit_test(what_is_thrown_away_meanwhile_is_told),
+        cmocka_unit_test(runs_over_many_chunks_cost_little),
         cmocka_unit_test(files_and_pipes_read_alike),
         cmocka_unit_test(errors_name_the_file),
     };

@@ -101,6 +101,41 @@ static void no_run_ends(tt_model *m)
         m->runs[i].ended = false;
 }
 
+/* As a recovery leaves it that found the recorder's memory. */
+static void no_run_ends_recovered(tt_model *m)
+{
+    m->trace.end_flags = TT_END_RECOVERED;
+    no_run_ends(m);
+}
+
+/* As a trace is that was cut off. */
+static void no_run_ends_cut(tt_model *m)
+{
+    m->trace.complete = false;
+    no_run_ends(m);
+}
+
+static void count_texts(tt_model *m)
+{
+    set_count(m, "token_texts", m->n_token_texts);
+    m->n_token_texts = 0;
+}
+
+static void count_row_numbers(tt_model *m)
+{
+    set_count(m, "row_numbers", m->n_indices);
+    m->n_indices = 0;
+}
+
+/* A file of one record a moment, which may be looked at again, but not twice at once. */
+static void pages_twice(tt_model *m)
+{
+    const tt_residency *r = &m->residencies[0];
+    m->files[r->file].size_bytes = r->n_pages * r->page_bytes;
+    m->n_residencies = 2;
+    m->residencies[1] = m->residencies[0];
+}
+
 static void run_ends_early(tt_model *m)
 {
     m->runs[1].end_ticks = m->runs[1].begin_ticks - 1;
@@ -176,6 +211,11 @@ static const struct {
     {no_residency, "kinds", "no RESIDENCY record"},
     {clock_back, "clock", "before the one before them"},
     {no_run_ends, "endings", "run 1 never ends"},
+    {no_run_ends_recovered, "endings", "run 1 never ends"},
+    {no_run_ends_cut, "endings", "run 1 never ends"},
+    {count_texts, "counts", "texts of tokens, the trace holds 0"},
+    {count_row_numbers, "counts", "records of row numbers, the trace holds 0"},
+    {pages_twice, "residency", "are told twice"},
     {run_ends_early, "endings", "run 2 ends before it begins"},
     {no_batch_ends, "endings", "batch 0 never ends"},
     {batch_ends_early, "batches", "batch 1 ends before it begins"},
@@ -259,6 +299,12 @@ static void what_comes_twice_is_a_problem(void **state)
         tt_bytes_put(&body, end, sizeof end);
         tt_meta_put_record(&meta, TT_META_RUN_END, &body);
     }
+    for (unsigned i = 0; i < 3; i++) { /* the second one goes on with what the first one tells */
+        tt_meta_buffer b = {.id = 7, .ticks = 50 + (i > 0), .size_bytes = 4096};
+        tt_bytes_clear(&body);
+        tt_meta_put_buffer(&body, &b);
+        tt_meta_put_record(&meta, TT_META_BUFFER, &body);
+    }
     for (unsigned i = 0; i < 3; i++) {
         tt_meta_clock k = {100 - i, 100, 100};
         tt_bytes_clear(&body);
@@ -268,7 +314,7 @@ static void what_comes_twice_is_a_problem(void **state)
     tt_chunk_header chunk = {.type = TT_CHUNK_META,
                              .stored_bytes = (uint32_t)meta.size,
                              .raw_bytes = (uint32_t)meta.size,
-                             .count = 6};
+                             .count = 9};
     tt_file_header_encode(&file, head);
     tt_chunk_header_encode(&chunk, 0, meta.data, chunk_head);
     tt_bytes_put(&out, head, sizeof head);
@@ -276,8 +322,9 @@ static void what_comes_twice_is_a_problem(void **state)
     tt_bytes_put(&out, meta.data, meta.size);
     assert_int_equal(tt_model_open_memory(out.data, out.size, &m, NULL), TT_OK);
     assert_int_equal(m->meta_damage.status, TT_OK);
-    assert_int_equal(m->n_problems, 1);
+    assert_int_equal(m->n_problems, 2);
     assert_string_equal(m->problems[0].text, "run 1 ends twice");
+    assert_string_equal(m->problems[1].text, "buffer 7 is told twice at tick 51");
     assert_int_equal(m->n_clocks, 3);
     assert_int_equal(m->n_clocks_back, 2);
     tt_model_close(m);

@@ -30,7 +30,12 @@ static bool make_places(tt_phases *p, const tt_phases_rows *rows)
     return true;
 }
 
-static void add_row(tt_phases_sequence *s, int32_t position, bool has_output)
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void add_row(tt_phases_sequence *s, int64_t position, bool has_output)
 {
     if (s->rows++ == 0) {
         s->first = position;
@@ -42,7 +47,7 @@ static void add_row(tt_phases_sequence *s, int32_t position, bool has_output)
     s->ends_in_output = has_output;
 }
 
-static int32_t place_of(const tt_phases_sequence *s, int32_t first_position)
+static int64_t place_of(const tt_phases_sequence *s, int32_t first_position)
 {
     if (s->rows > 0) return s->last + 1;
     return first_position >= 0 ? first_position : s->next;
@@ -70,7 +75,7 @@ static tt_phases_sequence *gather(tt_phases *p, const tt_phases_rows *rows, int3
 
 /* --- what they are --- */
 
-static bool had_output_at(const tt_phases_sequence *s, int32_t position)
+static bool had_output_at(const tt_phases_sequence *s, int64_t position)
 {
     return s->seen && position >= s->first_output && position < s->next;
 }
@@ -85,7 +90,7 @@ static bool is_draft(const tt_phases_sequence *s)
  * one of another sequence, from which it then was copied. */
 static bool follows_output(const tt_phases *p, const tt_phases_sequence *s)
 {
-    int32_t before = s->first - 1;
+    int64_t before = s->first - 1;
     if (before < 0) return false;
     if (had_output_at(s, before)) return true;
     /* Positions that were moved, by a shift of the context, are smaller than they were. */
@@ -217,11 +222,12 @@ static void compare(tt_phases *p, const tt_phases_rows *rows, tt_phases_sequence
         tt_phases_sequence *s = has ? &p->list[id] : NULL;
         each[i] = (tt_phases_row){.sequence = id,
                                   .position = rows->positions ? rows->positions[i]
-                                              : s             ? s->at++
+                                              : s             ? (int32_t)at_most(s->at, INT32_MAX)
                                                               : -1,
                                   .token = rows->tokens[i],
                                   .call = p->n_calls,
                                   .has_output = rows->outputs[i] != 0};
+        if (s && s->at < INT32_MAX) s->at++;
     }
     ask_others(&(judged_call){p, rows, each}, out);
     for (uint32_t i = 0; i < rows->n; i++) {
@@ -271,7 +277,7 @@ uint8_t tt_phases_of(uint32_t n_prompt, uint32_t n_generate, uint32_t n_unknown)
 static bool is_one_run(const int32_t *positions, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++)
-        if (positions[i] != positions[i - 1] + 1) return false;
+        if (positions[i] != (int64_t)positions[i - 1] + 1) return false;
     return true;
 }
 
@@ -279,7 +285,8 @@ static bool is_one_run(const int32_t *positions, uint32_t n)
 static bool begins_anew(const int32_t *positions, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (positions[i] != 0 && (i == 0 || positions[i] != positions[i - 1] + 1)) return false;
+        if (positions[i] != 0 && (i == 0 || positions[i] != (int64_t)positions[i - 1] + 1))
+            return false;
     return true;
 }
 
@@ -289,7 +296,7 @@ static bool follow_each(const tt_phases *p, const int32_t *positions, uint32_t n
     bool used[TT_PHASES_LAST] = {0};
     for (uint32_t i = 0; i < n; i++) {
         uint32_t k = 0;
-        while (k < p->n_last && (used[k] || p->last[k] + 1 != positions[i]))
+        while (k < p->n_last && (used[k] || (int64_t)p->last[k] + 1 != positions[i]))
             k++;
         if (k == p->n_last) return false;
         used[k] = true;
@@ -324,20 +331,17 @@ uint8_t tt_phases_guess(tt_phases *p, const int32_t *positions, uint32_t n,
 
 /* --- the engine's memory --- */
 
-static int32_t at_most(int32_t a, int32_t b)
-{
-    return a < b ? a : b;
-}
+/* Behind every position. */
+#define END ((int64_t)INT32_MAX + 1)
 
-static int32_t at_least(int32_t a, int32_t b)
+static int64_t at_least(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static int32_t moved(int32_t position, int32_t delta)
+static int64_t moved(int64_t position, int32_t delta)
 {
-    int64_t to = (int64_t)position + delta;
-    return to < 0 ? 0 : to > INT32_MAX ? INT32_MAX : (int32_t)to;
+    return at_least(0, at_most(position + delta, END));
 }
 
 /* What ids may be given for; NULL: for nothing that is known. */
@@ -346,41 +350,44 @@ static tt_phases_sequence *find_seen(tt_phases *p, int32_t id)
     return id >= 0 && (uint32_t)id < p->n && p->list[id].seen ? &p->list[id] : NULL;
 }
 
-static void tidy_range(int32_t *from, int32_t *to)
+/* Positions from .. to - 1, as callers say them: below 0 is from the begin, and to the end. */
+typedef struct span {
+    int64_t from, to;
+} span;
+
+static span range_of(int32_t from, int32_t to)
 {
-    if (*from < 0) *from = 0;
-    if (*to < 0) *to = INT32_MAX;
+    return (span){from < 0 ? 0 : from, to < 0 ? END : to};
 }
 
-static void remove_from(tt_phases_sequence *s, int32_t from, int32_t to)
+static void remove_from(tt_phases_sequence *s, span r)
 {
-    if (from >= s->next || from >= to) return;
-    if (to < s->next) { /* a hole: what had outputs before it is not gone on from */
-        s->first_output = at_least(s->first_output, to);
+    if (r.from >= s->next || r.from >= r.to) return;
+    if (r.to < s->next) { /* a hole: what had outputs before it is not gone on from */
+        s->first_output = at_least(s->first_output, r.to);
         return;
     }
-    s->next = from;
-    s->first_output = at_most(s->first_output, from);
+    s->next = r.from;
+    s->first_output = at_most(s->first_output, r.from);
     s->is_scored = false;
 }
 
 void tt_phases_remove(tt_phases *p, int32_t sequence, int32_t from, int32_t to)
 {
-    tidy_range(&from, &to);
     for (uint32_t i = 0; i < p->n; i++)
         if (p->list[i].seen && (sequence < 0 || (int32_t)i == sequence))
-            remove_from(&p->list[i], from, to);
+            remove_from(&p->list[i], range_of(from, to));
 }
 
 void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, int32_t to)
 {
-    tidy_range(&from, &to);
+    const span r = range_of(from, to);
     if (source == target || !find_seen(p, source) || !get(p, target)) return;
     const tt_phases_sequence *s = &p->list[source];
     tt_phases_sequence *t = &p->list[target];
-    int32_t end = at_most(s->next, to);
-    if (end <= from || (t->seen && t->next > end)) return;
-    int32_t first_output = at_most(at_least(s->first_output, from), end);
+    const int64_t end = at_most(s->next, r.to);
+    if (end <= r.from || (t->seen && t->next > end)) return;
+    const int64_t first_output = at_most(at_least(s->first_output, r.from), end);
     bool same_end = t->seen && t->next == end;
     t->first_output = same_end ? at_most(t->first_output, first_output) : first_output;
     t->next = end;
@@ -392,34 +399,34 @@ void tt_phases_copy(tt_phases *p, int32_t source, int32_t target, int32_t from, 
 void tt_phases_keep(tt_phases *p, int32_t sequence)
 {
     for (uint32_t i = 0; i < p->n; i++)
-        if (p->list[i].seen && (int32_t)i != sequence) remove_from(&p->list[i], 0, INT32_MAX);
+        if (p->list[i].seen && (int32_t)i != sequence) remove_from(&p->list[i], range_of(0, -1));
 }
 
 void tt_phases_add(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t delta)
 {
     tt_phases_sequence *s = find_seen(p, sequence);
-    tidy_range(&from, &to);
-    if (!s || from >= s->next || from >= to || delta == 0) return;
-    if (to < s->next) { /* positions before the end are others now: what is gone on from is not */
-        s->first_output = at_least(s->first_output, to);
+    const span r = range_of(from, to);
+    if (!s || r.from >= s->next || r.from >= r.to || delta == 0) return;
+    if (r.to < s->next) { /* positions before the end are others now: what is gone on from is not */
+        s->first_output = at_least(s->first_output, r.to);
         return;
     }
-    s->first_output = moved(at_least(s->first_output, from), delta);
+    s->first_output = moved(at_least(s->first_output, r.from), delta);
     s->next = moved(s->next, delta);
 }
 
 void tt_phases_divide(tt_phases *p, int32_t sequence, int32_t from, int32_t to, int32_t divisor)
 {
     tt_phases_sequence *s = find_seen(p, sequence);
-    tidy_range(&from, &to);
-    if (!s || from >= s->next || from >= to || divisor < 2) return;
-    if (to < s->next) {
-        s->first_output = at_least(s->first_output, to);
+    const span r = range_of(from, to);
+    if (!s || r.from >= s->next || r.from >= r.to || divisor < 2) return;
+    if (r.to < s->next) {
+        s->first_output = at_least(s->first_output, r.to);
         return;
     }
     bool has_output = s->first_output < s->next;
     s->next = (s->next - 1) / divisor + 1;
-    s->first_output = has_output ? at_least(s->first_output, from) / divisor : s->next;
+    s->first_output = has_output ? at_least(s->first_output, r.from) / divisor : s->next;
 }
 
 void tt_phases_free(tt_phases *p)

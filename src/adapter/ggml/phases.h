@@ -41,14 +41,14 @@ typedef struct tt_phases_row {
 
 /* Where a sequence stands. Each position from first_output to next - 1 had an output. */
 typedef struct tt_phases_sequence {
-    int32_t next, first_output;
+    int64_t next, first_output; /* one behind the highest int32_t has to fit, too */
     bool seen, is_scored;
     uint32_t call; /* the last one that computed rows of it */
     /* In the call that is looked at: */
     bool touched, generates, is_unknown, ends_in_output;
     uint32_t rows, outputs;
-    int32_t first, last, at;          /* positions */
-    int32_t outputs_reach;            /* from here to the last row each had an output */
+    int64_t first, last, at;          /* positions */
+    int64_t outputs_reach;            /* from here to the last row each had an output */
     struct tt_phases_sequence *other; /* that was touched */
 } tt_phases_sequence;
 

@@ -75,6 +75,7 @@ tt_status tt_check_usage(const tt_model *m, tt_check *c, tt_error *err)
 typedef struct moment {
     uint64_t next_page;
     uint64_t pages;
+    uint64_t begin_ticks; /* of the last record */
     uint32_t file;
 } moment;
 
@@ -92,10 +93,13 @@ static void check_pages(const tt_model *m, const tt_residency *r, moment *at, tt
         tt_check_offend(c, TT_NO_OFFSET,
                         "pages %" PRIu64 " + %" PRIu64 " are not inside %.120s, which has %" PRIu64,
                         r->first_page, r->n_pages, f->path, pages);
+    else if (at->pages > 0 && r->begin_ticks == at->begin_ticks && r->first_page == 0)
+        tt_check_offend(c, TT_NO_OFFSET, "pages of %.120s at tick %" PRIu64 " are told twice",
+                        f->path, r->begin_ticks);
     else if (r->first_page != at->next_page)
         tt_check_offend(c, TT_NO_OFFSET, "pages of %.120s go on at %" PRIu64 " instead of %" PRIu64,
                         f->path, r->first_page, at->next_page);
-    *at = (moment){r->first_page + r->n_pages, pages, r->file};
+    *at = (moment){r->first_page + r->n_pages, pages, r->begin_ticks, r->file};
 }
 
 tt_status tt_check_residency(const tt_model *m, tt_check *c, tt_error *err)
