@@ -10,7 +10,6 @@
 #include "answer/valuediff.h"
 #include "base/checksum.h"
 #include "export/export.h"
-#include "limits.h"
 #include "looks.h"
 #include "report/analysis.h"
 #include "report/json.h"
@@ -305,6 +304,14 @@ static bool is_costly(unsigned look, uint8_t choice)
     return look >= LOOK_EXPORT && look != LOOK_INFO;
 }
 
+/* What a look may hold besides the trace itself. */
+static uint64_t bytes_of(unsigned look)
+{
+    if (look < LOOKS) return look_bytes(look);
+    if (look == LOOK_ALL) return 0;
+    return look == LOOK_REPORT ? LIMITS_PAGES_BYTES : LIMITS_ANSWER_BYTES;
+}
+
 /* Of eight inputs that ask for what is costly, or for a whole trace, one gets it: their coverage is
  * the largest, so that the fuzzer would soon try nothing else. Which one, it cannot steer. */
 static bool gets_all(const uint8_t *data, size_t size)
@@ -346,7 +353,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         compare(m, seed);
     }
     tt_model_close(m);
-    limits_check(allocations_allowed(file.size));
+    limits_check(allocations_allowed(file.size) + bytes_of(look));
     tt_bytes_free(&file);
     return 0;
 }

@@ -22,7 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!right) return 0;
     if (size) memcpy(right, data, size);
     rechecksum(right, size);
+    limits_begin();
     try_bytes(right, size);
+    limits_check(allocations_allowed(size) + (size > 32 ? look_bytes(right[32] % LOOKS) : 0));
     free(right);
     return 0;
 }

@@ -6,6 +6,10 @@
 
 #include <time.h>
 
+/* Besides what ARCHITECTURE.md promises of a trace: what a picture of the timeline, a table or a
+ * page may hold, and what going through a model page by page may (cache/cache.h: 2^26 blocks). */
+#define LIMITS_ANSWER_BYTES ((uint64_t)128 << 20)
+#define LIMITS_PAGES_BYTES ((uint64_t)1 << 30)
 /* Under sanitizers, of inputs of some KiB. */
 #define LIMITS_SECONDS 2.0
 

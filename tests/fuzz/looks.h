@@ -20,6 +20,7 @@
 #include "analyze/values/values_grid.h"
 #include "analyze/values/values_groups.h"
 #include "analyze/verify/verify.h"
+#include "limits.h"
 
 #include <stdlib.h>
 
@@ -321,6 +322,13 @@ static void (*const looks[])(const tt_model *) = {
     look_at_reads,   look_at_values, look_at_heat};
 
 #define LOOKS (sizeof looks / sizeof *looks + 1)
+
+/* What it may hold besides the trace itself. */
+static uint64_t look_bytes(size_t which)
+{
+    const bool by_page = which + 1 == LOOKS || looks[which] == look_at_reads;
+    return by_page ? LIMITS_PAGES_BYTES : LIMITS_ANSWER_BYTES;
+}
 
 /* One of LOOKS; `choice` is of a way to look, where there are many. */
 static void look_at(const tt_model *m, size_t which, uint8_t choice)
