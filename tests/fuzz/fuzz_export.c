@@ -3,6 +3,7 @@
 #include "../golden/rechecksum.h"
 #include "export/bin64.h"
 #include "export/perfetto/perfetto.h"
+#include "limits.h"
 
 #include <stdlib.h>
 
@@ -35,8 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy) return 0;
     memcpy(copy, data, size);
     rechecksum(copy, size);
+    limits_begin();
     if (tt_model_open_memory(copy, size, &m, &err) == TT_OK) export(m, copy[CHOICE_AT]);
     tt_model_close(m);
+    limits_check(allocations_allowed(size) + LIMITS_ANSWER_BYTES);
     free(copy);
     return 0;
 }

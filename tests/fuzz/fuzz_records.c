@@ -3,12 +3,12 @@
  * report, or the trace compared with the unchanged one. */
 #include "records.h"
 
-#include "../golden/allocations.h"
 #include "../golden/facts.h"
 #include "analyze/diff/diff.h"
 #include "analyze/dumps/valuediff.h"
 #include "answer/info.h"
 #include "answer/valuediff.h"
+#include "base/checksum.h"
 #include "export/export.h"
 #include "looks.h"
 #include "report/analysis.h"
@@ -28,6 +28,38 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#ifdef __clang__
+
+/* Half of the time would go into the record of what is compared with what, from which the fuzzer
+ * takes numbers to try (the linker is told to take these instead). Scripts do not hold such
+ * numbers: they say which number to take. */
+#define IGNORED(type, name)                                                                        \
+    void name(type a, type b);                                                                     \
+    __attribute__((no_sanitize("coverage"))) void name(type a, type b)                             \
+    {                                                                                              \
+        (void)a;                                                                                   \
+        (void)b;                                                                                   \
+    }
+
+IGNORED(uint8_t, __wrap___sanitizer_cov_trace_cmp1)
+IGNORED(uint16_t, __wrap___sanitizer_cov_trace_cmp2)
+IGNORED(uint32_t, __wrap___sanitizer_cov_trace_cmp4)
+IGNORED(uint64_t, __wrap___sanitizer_cov_trace_cmp8)
+IGNORED(uint8_t, __wrap___sanitizer_cov_trace_const_cmp1)
+IGNORED(uint16_t, __wrap___sanitizer_cov_trace_const_cmp2)
+IGNORED(uint32_t, __wrap___sanitizer_cov_trace_const_cmp4)
+IGNORED(uint64_t, __wrap___sanitizer_cov_trace_const_cmp8)
+
+/* What was freed is kept from being used again, 16 MiB of it: many inputs' memory, and the same
+ * pages again. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "quarantine_size_mb=16:malloc_context_size=6";
+}
+
+#endif
+
 static void no_progress(void *context, uint64_t done, uint64_t total)
 {
     (void)context;
@@ -40,22 +72,15 @@ static void must_say(tt_status status, const tt_error *err)
     if (status != TT_OK && (err->status != status || !err->message[0])) abort();
 }
 
-/* --- memory --- */
+/* --- all of it --- */
 
-/* Opening a trace and reading all of it holds no more than is promised. */
-static void measure(const tt_bytes *file)
+/* All of a trace is read. */
+static void read_all(const tt_model *m)
 {
-    tt_model *m;
-    tt_error err;
     bool whole;
-    allocations_begin();
-    if (tt_model_open_memory(file->data, file->size, &m, &err) == TT_OK) {
-        facts f = facts_of(m, &whole);
-        allocations_take_off(f.capacity * sizeof *f.list);
-        free(f.list);
-    }
-    tt_model_close(m);
-    allocations_check(allocations_allowed(file->size));
+    facts f = facts_of(m, &whole);
+    allocations_take_off(f.capacity * sizeof *f.list);
+    free(f.list);
 }
 
 /* --- what is served --- */
@@ -110,30 +135,35 @@ static void fill_params(tt_request *q, const tt_endpoint *e, const uint8_t *choi
     }
 }
 
-/* All endpoints of the trace, those of a comparison with the trace itself as the other one. */
+/* The endpoint that `choice` names, of those that answer for a trace: one run, one endpoint, so
+ * that the fuzzer sees what each input does. */
+static const tt_endpoint *endpoint_of(uint8_t choice)
+{
+    size_t n = 0;
+    for (const tt_endpoint *e = tt_endpoints; e->name; e++)
+        n += e->of_trace && !e->early;
+    size_t at = choice % n;
+    for (const tt_endpoint *e = tt_endpoints;; e++)
+        if (e->of_trace && !e->early && at-- == 0) return e;
+}
+
+/* The other trace of a comparison is the trace itself. Takes the model. */
 static void serve(tt_model *m, const uint8_t *choice)
 {
     static tt_traces *traces;
     static const char *const paths[] = {"/nonexistent/fuzz.ttrace", "/nonexistent/fuzz.ttrace"};
     tt_request q = {.client = -1, .other_id = 1};
+    const tt_endpoint *e = endpoint_of(choice[0]);
     tt_error err;
     if (!traces && tt_traces_open(paths, 2, false, &traces, &err) != TT_OK) abort();
     q.traces = traces;
     if (tt_generation_new(m, 1, &q.source, &err) != TT_OK) return;
     q.other_source = q.source;
     if (tt_generation_take(q.source, &q.m, &err) == TT_OK &&
-        tt_generation_take(q.source, &q.other, &err) == TT_OK)
-        for (const tt_endpoint *e = tt_endpoints; e->name; e++) {
-            const bool is_compared = e->params && strstr(e->params, "other");
-            if (!e->of_trace || e->early) continue;
-            if (is_compared && !(choice[0] & 1)) continue;
-            /* Some of them: a trace that breaks one is found sooner. */
-            if (((unsigned)(e - tt_endpoints) ^ choice[1]) & 7u) continue;
-            q.n_params = 0;
-            ask(&q, e);
-            fill_params(&q, e, choice);
-            if (q.n_params) ask(&q, e);
-        }
+        tt_generation_take(q.source, &q.other, &err) == TT_OK) {
+        fill_params(&q, e, choice);
+        ask(&q, e);
+    }
     if (q.m) tt_generation_give(q.source, q.m);
     if (q.other) tt_generation_give(q.source, q.other);
     tt_generation_unref(q.source);
@@ -237,7 +267,7 @@ static void compare(const tt_model *m, unsigned seed)
 {
     static tt_bytes unchanged[SEEDS];
     const tt_diff_options options = {.threshold = 0.03, .level = 0.01};
-    tt_bytes *file = &unchanged[seed % SEEDS];
+    tt_bytes *file = &unchanged[seed];
     tt_model *other;
     tt_diff *d = NULL;
     tt_error err;
@@ -251,15 +281,43 @@ static void compare(const tt_model *m, unsigned seed)
 }
 
 enum {
-    LOOK_MEMORY = LOOKS,
-    LOOK_SERVE,
+    LOOK_ALL = LOOKS,
+    LOOK_SERVE, /* several times: so many endpoints */
     LOOK_SERVE_2,
+    LOOK_SERVE_3,
+    LOOK_SERVE_4,
     LOOK_EXPORT,
+    LOOK_EXPORT_2,
     LOOK_REPORT,
     LOOK_INFO,
     LOOK_COMPARE,
     ALL_LOOKS
 };
+
+/* What takes ten times as long as the others. */
+static bool is_costly(unsigned look, uint8_t choice)
+{
+    if (look >= LOOK_SERVE && look <= LOOK_SERVE_4) {
+        const char *params = endpoint_of(choice)->params;
+        return params && strstr(params, "other");
+    }
+    return look >= LOOK_EXPORT && look != LOOK_INFO;
+}
+
+/* What a look may hold besides the trace itself. */
+static uint64_t bytes_of(unsigned look)
+{
+    if (look < LOOKS) return look_bytes(look);
+    if (look == LOOK_ALL) return 0;
+    return look == LOOK_REPORT ? LIMITS_PAGES_BYTES : LIMITS_ANSWER_BYTES;
+}
+
+/* Of eight inputs that ask for what is costly, or for a whole trace, one gets it: their coverage is
+ * the largest, so that the fuzzer would soon try nothing else. Which one, it cannot steer. */
+static bool gets_all(const uint8_t *data, size_t size)
+{
+    return tt_checksum(data, size) % 8 == 0;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -269,29 +327,33 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2 + 8) return 0;
     const uint8_t *choice = data + 2, *script = data + 10;
     const size_t n = size - 10 < SCRIPT_MAX ? size - 10 : SCRIPT_MAX;
-    const unsigned look = data[1] % ALL_LOOKS;
-    records_build(data[0], script, n, &file);
-    if (look == LOOK_MEMORY) {
-        measure(&file);
-    } else if (tt_model_open_memory(file.data, file.size, &m, &err) != TT_OK) {
+    const bool all = gets_all(data, size);
+    const unsigned asked = data[1] % ALL_LOOKS, seed = seed_of(data[0], all),
+                   look = all || !is_costly(asked, choice[0]) ? asked : asked % LOOKS;
+    records_build(seed, script, n, &file);
+    limits_begin();
+    if (tt_model_open_memory(file.data, file.size, &m, &err) != TT_OK) {
         if (m || err.status == TT_OK || !err.message[0]) abort();
     } else if (n < RECORDS_STEP_BYTES && (m->n_problems || m->meta_damage.status != TT_OK)) {
         abort(); /* what nobody changed is as it was: else all others would be refused at once */
     } else if (look < LOOKS) {
-        looks[look](m);
-    } else if (look <= LOOK_SERVE_2) {
-        serve(m, choice); /* takes the model */
+        look_at(m, look, choice[0]);
+    } else if (look == LOOK_ALL) {
+        read_all(m);
+    } else if (look <= LOOK_SERVE_4) {
+        serve(m, choice);
         m = NULL;
-    } else if (look == LOOK_EXPORT) {
+    } else if (look == LOOK_EXPORT || look == LOOK_EXPORT_2) {
         export(m, choice[0]);
     } else if (look == LOOK_REPORT) {
         report(m);
     } else if (look == LOOK_INFO) {
         info(m);
     } else {
-        compare(m, data[0]);
+        compare(m, seed);
     }
     tt_model_close(m);
+    limits_check(allocations_allowed(file.size) + bytes_of(look));
     tt_bytes_free(&file);
     return 0;
 }

@@ -3,6 +3,7 @@
  * nothing looks at it). */
 #include "../golden/rechecksum.h"
 #include "analyze/diff/diff.h"
+#include "limits.h"
 #include "report/analysis.h"
 #include "report/json.h"
 #include "report/render.h"
@@ -74,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy) return 0;
     memcpy(copy, data, size);
     rechecksum(copy, size);
+    limits_begin();
     if (tt_model_open_memory(copy, size, &m, &err) == TT_OK) {
         if (copy[CHOICE_AT] & 1)
             report(m);
@@ -81,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             compare(m, copy, size);
     }
     tt_model_close(m);
+    limits_check(allocations_allowed(size) + LIMITS_PAGES_BYTES);
     free(copy);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "../golden/rechecksum.h"
 #include "export/csv/rows.h"
 #include "export/tables/columns.h"
+#include "limits.h"
 
 #include <stdlib.h>
 
@@ -75,9 +76,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!right) return 0;
     if (size) memcpy(right, data, size);
     rechecksum(right, size);
+    limits_begin();
     const tt_export_table *const *tables = tt_export_tables(&n);
     if (tt_model_open_memory(right, size, &m, NULL) == TT_OK) look_at(m, tables[right[32] % n]);
     tt_model_close(m);
+    limits_check(allocations_allowed(size) + LIMITS_ANSWER_BYTES);
     free(right);
     return 0;
 }

@@ -20,6 +20,7 @@
 #include "analyze/values/values_grid.h"
 #include "analyze/values/values_groups.h"
 #include "analyze/verify/verify.h"
+#include "limits.h"
 
 #include <stdlib.h>
 
@@ -204,9 +205,9 @@ static void look_at_heat(const tt_model *m)
     tt_reads_free(&collected);
 }
 
-/* Every rule, unit and size, warm and cold, with and without reading ahead: never more misses than
- * a cold cache of that rule reads, never fewer than with more RAM (lru, belady). */
-static void look_at_caches(const tt_model *m)
+/* Every rule and size, of one unit, warm or cold, with or without reading ahead: never more misses
+ * with more RAM (lru). */
+static void look_at_caches(const tt_model *m, uint8_t choice)
 {
     static const uint64_t ram[] = {0, 4096, 1 << 20, UINT64_MAX};
     const tt_filter any = {0};
@@ -214,14 +215,15 @@ static void look_at_caches(const tt_model *m)
     tt_reads reads;
     tt_error err;
     if (tt_pieces_records(m->pieces) > LOG_OPS_MAX) return;
-    if (tt_reads_collect(m, &any, &reads, NULL, NULL, &err) == TT_OK)
-        for (unsigned way = 0; way < 3 * 2 * 2; way++) {
-            const tt_whatif_plan plan = {.unit = (tt_whatif_unit)(way % 3),
-                                         .page_bytes = 4096,
-                                         .warm = way / 3 % 2,
-                                         .readahead_bytes = way == 0 || way == 6 ? 1 << 17 : 0};
-            tt_whatif *w;
-            if (tt_whatif_new(m, &reads, &plan, &w, &err) != TT_OK) continue;
+    if (tt_reads_collect(m, &any, &reads, NULL, NULL, &err) == TT_OK) {
+        const tt_whatif_unit unit = (tt_whatif_unit)(choice % 3);
+        const bool reads_ahead = unit == TT_WHATIF_PAGE && choice / 6 % 2;
+        const tt_whatif_plan plan = {.unit = unit,
+                                     .page_bytes = 4096,
+                                     .warm = choice / 3 % 2,
+                                     .readahead_bytes = reads_ahead ? 1 << 17 : 0};
+        tt_whatif *w = NULL;
+        if (tt_whatif_new(m, &reads, &plan, &w, &err) == TT_OK)
             for (tt_policy p = TT_POLICY_LRU; p <= TT_POLICY_PIN_HOT; p++) {
                 if (plan.readahead_bytes && p != TT_POLICY_LRU) continue;
                 if (tt_whatif_run(w, p, ram, 4, 1e9, r, &err) != TT_OK) continue;
@@ -230,8 +232,8 @@ static void look_at_caches(const tt_model *m)
                      r[2].total.missed_bytes > r[1].total.missed_bytes))
                     abort();
             }
-            tt_whatif_free(w);
-        }
+        tt_whatif_free(w);
+    }
     tt_reads_free(&reads);
 }
 
@@ -317,8 +319,24 @@ static void look_at_checks(const tt_model *m)
 static void (*const looks[])(const tt_model *) = {
     look_at_stats,   look_at_log,    look_at_checks, look_at_memory,
     look_at_buffers, look_at_graphs, look_at_faults, look_at_pages_and_experts,
-    look_at_reads,   look_at_values, look_at_heat,   look_at_caches};
+    look_at_reads,   look_at_values, look_at_heat};
 
-#define LOOKS (sizeof looks / sizeof *looks)
+#define LOOKS (sizeof looks / sizeof *looks + 1)
+
+/* What it may hold besides the trace itself. */
+static uint64_t look_bytes(size_t which)
+{
+    const bool by_page = which + 1 == LOOKS || looks[which] == look_at_reads;
+    return by_page ? LIMITS_PAGES_BYTES : LIMITS_ANSWER_BYTES;
+}
+
+/* One of LOOKS; `choice` is of a way to look, where there are many. */
+static void look_at(const tt_model *m, size_t which, uint8_t choice)
+{
+    if (which + 1 < LOOKS)
+        looks[which](m);
+    else
+        look_at_caches(m, choice);
+}
 
 #endif

@@ -4,6 +4,11 @@
 #ifndef TT_FUZZ_RECORDS_H
 #define TT_FUZZ_RECORDS_H
 
+/* What makes the trace is no part of what is looked for new ways in. */
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
+#endif
+
 #include "../golden/synth_trace.c"
 #include "../golden/synth_values.h"
 
@@ -15,6 +20,7 @@
 #define RECORDS_RINGS 4u
 #define RECORDS_CHUNKS_MAX 128u
 #define RECORDS_STEP_BYTES 8u
+#define THIN_NODES 12u
 
 /* A field of a META record, as it is encoded. */
 enum field_kind { FIELD_VARINT, FIELD_U64, FIELD_U8, FIELD_TEXT, FIELD_RAW };
@@ -29,7 +35,14 @@ typedef struct record {
     uint8_t type;
     field *fields;
     uint32_t n, capacity; /* 0: the fields are the seed's, not to be changed in place */
+    tt_span body;         /* the seed's encoding of them */
 } record;
+
+/* What came of the op records and details of a ring that no step changes. */
+typedef struct ring_payload {
+    bool made;
+    tt_bytes ops, details;
+} ring_payload;
 
 typedef struct chunk_edit {
     bool used;
@@ -47,7 +60,8 @@ typedef struct other_chunk {
 typedef struct records {
     record list[RECORDS_MAX];
     uint32_t n;
-    synth_ring rings[RECORDS_RINGS];
+    synth_ring rings[RECORDS_RINGS]; /* capacity 0: the seed's */
+    ring_payload *payloads;          /* the seed's, one a ring */
     other_chunk others[RECORDS_CHUNKS_MAX];
     uint32_t n_others;
     chunk_edit edits[8];
@@ -170,7 +184,7 @@ static void take_meta(records *s, tt_span payload)
         const char *schema = schema_of(type);
         tt_cursor at = tt_cursor_of(body.data, body.size);
         if (s->n == RECORDS_MAX) abort();
-        *r = (record){.type = type};
+        *r = (record){.type = type, .body = body};
         take_fields(r, schema, schema + strlen(schema), &at);
         if (tt_cursor_left(&at) > 0) abort(); /* the schema is wrong */
     }
@@ -229,40 +243,68 @@ static records *take_apart(const tt_bytes *file)
     }
     s->end_flags = TT_END_NORMAL;
     s->meta_records = 64;
+    s->payloads = calloc(RECORDS_RINGS, sizeof *s->payloads);
+    if (!s->payloads) abort();
     return s;
 }
 
-/* A copy to change: op records and details of its own, fields as they are changed. */
-static records *copy_of(const records *seed)
+/* Of the first two runs and of what has not ended: a run of the fuzzer takes as long as there are
+ * records. */
+static void thin(records *s)
 {
-    records *s = malloc(sizeof *s);
-    if (!s) abort();
-    *s = *seed;
-    for (uint32_t i = 0; i < s->n; i++)
-        s->list[i].capacity = 0;
     for (uint32_t i = 0; i < RECORDS_RINGS; i++) {
         synth_ring *r = &s->rings[i];
-        const synth_ring *from = &seed->rings[i];
-        r->records = calloc(r->n + 64, sizeof *r->records);
-        r->details = calloc(r->n_details + 64, sizeof *r->details);
-        if (!r->records || !r->details) abort();
-        if (r->n) memcpy(r->records, from->records, r->n * sizeof *r->records);
-        if (r->n_details) memcpy(r->details, from->details, r->n_details * sizeof *r->details);
-        r->capacity = r->n + 64;
-        r->detail_capacity = r->n_details + 64;
+        size_t n = 0;
+        for (size_t k = 0; k < r->n; k++)
+            if (r->records[k].run <= 2 || r->records[k].release == 0)
+                r->records[n++] = r->records[k];
+        r->n = n;
+        n = 0;
+        for (size_t k = 0; k < r->n_details; k++)
+            if (r->details[k].run <= 2 && tt_detail_node(&r->details[k]) < THIN_NODES)
+                r->details[n++] = r->details[k];
+        r->n_details = n;
     }
-    return s;
 }
 
-static void drop_copy(records *s)
+/* A copy to change, until the next call: rings and fields are copied as they are changed. */
+static records *copy_of(const records *seed)
+{
+    static records s;
+    memcpy(s.list, seed->list, seed->n * sizeof *s.list);
+    memcpy((char *)&s + offsetof(records, n), (const char *)seed + offsetof(records, n),
+           sizeof s - offsetof(records, n));
+    for (uint32_t i = 0; i < s.n; i++)
+        s.list[i].capacity = 0;
+    for (uint32_t i = 0; i < RECORDS_RINGS; i++)
+        s.rings[i].capacity = s.rings[i].detail_capacity = 0;
+    return &s;
+}
+
+static void drop_copy(const records *s)
 {
     for (uint32_t i = 0; i < s->n; i++)
         if (s->list[i].capacity) free(s->list[i].fields);
     for (uint32_t i = 0; i < RECORDS_RINGS; i++) {
+        if (s->rings[i].capacity == 0) continue;
         free(s->rings[i].records);
         free(s->rings[i].details);
     }
-    free(s);
+}
+
+static synth_ring *own_ring(records *s, uint32_t at)
+{
+    synth_ring *r = &s->rings[at];
+    const synth_ring seeds = *r;
+    if (r->capacity) return r;
+    r->capacity = r->n + 64;
+    r->detail_capacity = r->n_details + 64;
+    r->records = calloc(r->capacity, sizeof *r->records);
+    r->details = calloc(r->detail_capacity, sizeof *r->details);
+    if (!r->records || !r->details) abort();
+    if (r->n) memcpy(r->records, seeds.records, r->n * sizeof *r->records);
+    if (r->n_details) memcpy(r->details, seeds.details, r->n_details * sizeof *r->details);
+    return r;
 }
 
 static record *own(record *r)
@@ -471,7 +513,7 @@ static void change_type(records *s, const step *e)
 
 static void change_op(records *s, const step *e)
 {
-    synth_ring *ring = &s->rings[e->value >> 6];
+    synth_ring *ring = own_ring(s, e->value >> 6);
     if (ring->n == 0) return;
     tt_op_record *r = &ring->records[e->where % ring->n], *q = &ring->records[e->more % ring->n];
     tt_op_record kept = *r;
@@ -524,7 +566,7 @@ static void change_op(records *s, const step *e)
 
 static void change_detail(records *s, const step *e)
 {
-    synth_ring *ring = &s->rings[e->value >> 6];
+    synth_ring *ring = own_ring(s, e->value >> 6);
     if (ring->n_details == 0) return;
     tt_detail *d = &ring->details[e->where % ring->n_details],
               *q = &ring->details[e->more % ring->n_details];
@@ -600,7 +642,6 @@ typedef struct builder {
     uint64_t seed;
     tt_index_entry index[RECORDS_CHUNKS_MAX * 4];
     size_t n_index;
-    bool failed;
 } builder;
 
 static void append_chunk(builder *b, tt_chunk_header h, tt_span payload, tt_index_entry e)
@@ -660,10 +701,15 @@ static void put_meta(builder *b)
     tt_bytes_init(&body, TT_META_RECORD_MAX);
     for (uint32_t i = 0; i < b->s->n; i++) {
         const record *r = &b->s->list[i];
-        tt_bytes_clear(&body);
-        for (uint32_t k = 0; k < r->n; k++)
-            put_field(&body, &r->fields[k]);
-        tt_meta_put_record(&payload, r->type, &body);
+        if (r->capacity) {
+            tt_bytes_clear(&body);
+            for (uint32_t k = 0; k < r->n; k++)
+                put_field(&body, &r->fields[k]);
+            tt_meta_put_record(&payload, r->type, &body);
+        } else {
+            tt_meta_put_record(&payload, r->type,
+                               &(tt_bytes){.data = (uint8_t *)r->body.data, .size = r->body.size});
+        }
         h.count++;
         if (h.count < b->s->meta_records && i + 1 < b->s->n) continue;
         tt_index_entry e = {0};
@@ -678,33 +724,44 @@ static void put_meta(builder *b)
     tt_bytes_free(&body);
 }
 
+static void encode_ring(const synth_ring *r, ring_payload *p)
+{
+    tt_bytes_init(&p->ops, TT_CHUNK_PAYLOAD_MAX);
+    tt_bytes_init(&p->details, TT_CHUNK_PAYLOAD_MAX);
+    if (r->n && !tt_ops_encode(&p->ops, r->records, r->n, 0)) tt_bytes_clear(&p->ops);
+    if (r->n_details && !tt_detail_encode(&p->details, r->details, r->n_details))
+        tt_bytes_clear(&p->details);
+    p->made = true;
+}
+
+static void put_stream(builder *b, uint16_t type, uint32_t ring, size_t n, const tt_bytes *payload,
+                       const tt_index_entry *e)
+{
+    if (payload->size)
+        append_chunk(b, (tt_chunk_header){.type = type, .stream = ring + 1, .count = (uint32_t)n},
+                     (tt_span){payload->data, payload->size}, *e);
+}
+
 static void put_ring(builder *b, uint32_t ring)
 {
     const synth_ring *r = &b->s->rings[ring];
-    tt_bytes payload;
-    tt_index_entry e = {.run_min = UINT64_MAX};
-    tt_bytes_init(&payload, TT_CHUNK_PAYLOAD_MAX);
+    const bool is_changed = r->capacity > 0;
+    ring_payload own, *p = is_changed ? &own : &b->s->payloads[ring];
+    if (is_changed || !p->made) encode_ring(r, p);
+    tt_index_entry ops = {.run_min = UINT64_MAX}, details = ops;
     for (size_t i = 0; i < r->n; i++) {
-        if (r->records[i].run < e.run_min) e.run_min = r->records[i].run;
-        if (r->records[i].run > e.run_max) e.run_max = r->records[i].run;
+        if (r->records[i].run < ops.run_min) ops.run_min = r->records[i].run;
+        if (r->records[i].run > ops.run_max) ops.run_max = r->records[i].run;
     }
-    if (r->n && tt_ops_encode(&payload, r->records, r->n, 0))
-        append_chunk(
-            b, (tt_chunk_header){.type = TT_CHUNK_OPS, .stream = ring + 1, .count = (uint32_t)r->n},
-            (tt_span){payload.data, payload.size}, e);
-    tt_bytes_free(&payload);
-    tt_bytes_init(&payload, TT_CHUNK_PAYLOAD_MAX);
-    e = (tt_index_entry){.run_min = UINT64_MAX};
     for (size_t i = 0; i < r->n_details; i++) {
-        if (r->details[i].run < e.run_min) e.run_min = r->details[i].run;
-        if (r->details[i].run > e.run_max) e.run_max = r->details[i].run;
+        if (r->details[i].run < details.run_min) details.run_min = r->details[i].run;
+        if (r->details[i].run > details.run_max) details.run_max = r->details[i].run;
     }
-    if (r->n_details && tt_detail_encode(&payload, r->details, r->n_details))
-        append_chunk(b,
-                  (tt_chunk_header){
-                      .type = TT_CHUNK_DETAIL, .stream = ring + 1, .count = (uint32_t)r->n_details},
-                  (tt_span){payload.data, payload.size}, e);
-    tt_bytes_free(&payload);
+    put_stream(b, TT_CHUNK_OPS, ring, r->n, &p->ops, &ops);
+    put_stream(b, TT_CHUNK_DETAIL, ring, r->n_details, &p->details, &details);
+    if (!is_changed) return;
+    tt_bytes_free(&p->ops);
+    tt_bytes_free(&p->details);
 }
 
 /* Appends the file. */
@@ -716,7 +773,7 @@ static void put_together(const records *s, tt_bytes *file)
                                    .minor = TT_FORMAT_MINOR,
                                    .run_id = {1, 2, 3},
                                    .created_unix_ns = 1700000000000000000u};
-    memset(&b, 0, sizeof b);
+    b.n_index = 0;
     b.s = s;
     b.file = file;
     b.seed = tt_file_header_seed(&header);
@@ -733,7 +790,7 @@ static void put_together(const records *s, tt_bytes *file)
     tt_bytes_init(&payload, TT_CHUNK_PAYLOAD_MAX);
     tt_index_encode(&payload, b.index, b.n_index, s->end_flags);
     append_chunk(&b, (tt_chunk_header){.type = TT_CHUNK_INDEX, .count = (uint32_t)b.n_index},
-              (tt_span){payload.data, payload.size}, (tt_index_entry){0});
+                 (tt_span){payload.data, payload.size}, (tt_index_entry){0});
     tt_tail_encode(at, tail);
     tt_bytes_put(file, tail, sizeof tail);
     tt_bytes_free(&payload);
@@ -741,7 +798,8 @@ static void put_together(const records *s, tt_bytes *file)
 
 /* --- seeds --- */
 
-#define SEEDS 6u
+#define PLANS 6u
+#define SEEDS (2 * PLANS)
 
 static synth_plan seed_plan(unsigned which)
 {
@@ -765,27 +823,39 @@ static synth_plan seed_plan(unsigned which)
     return p;
 }
 
+/* Of the plan `which % PLANS`; those behind the first PLANS are thin. */
 static const records *seed_records(unsigned which)
 {
     static records *seeds[SEEDS];
     static tt_bytes files[SEEDS];
     if (!seeds[which]) {
-        synth_plan p = seed_plan(which);
+        synth_plan p = seed_plan(which % PLANS);
         tt_bytes_init(&files[which], SIZE_MAX / 2);
         if (!synth_build(&p, &files[which])) abort();
         seeds[which] = take_apart(&files[which]);
+        if (which >= PLANS) thin(seeds[which]);
     }
     return seeds[which];
+}
+
+/* Which seed a byte chooses: a thin one, but for one in eight when whole ones may be had. */
+static unsigned seed_of(uint8_t choice, bool may_be_whole)
+{
+    return choice % PLANS + (may_be_whole && choice / PLANS % 8 == 7 ? 0 : PLANS);
 }
 
 /* The trace that a script makes of a seed; the caller frees it. */
 static void records_build(unsigned seed, const uint8_t *script, size_t size, tt_bytes *file)
 {
-    records *s = copy_of(seed_records(seed % SEEDS));
+    records *s = copy_of(seed_records(seed));
     change(s, script, size);
     tt_bytes_init(file, SIZE_MAX / 2);
     put_together(s, file);
     drop_copy(s);
 }
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 
 #endif

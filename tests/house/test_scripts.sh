@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_scripts.sh SOURCES: shell scripts parse, are executable where they are
-# called, and packages.txt is in its form.
+# called, and refuse what they cannot do; packages.txt is in its form.
 set -eu
 cd "$1"
 bad=0
@@ -21,6 +21,12 @@ awk '/^#/ || /^$/ { next }
      $1 !~ /^(build|engine|check|fresh|develop|bench)(,(build|engine|check|fresh|develop|bench))*$/ || NF < 2 || NF > 3 { print "packages.txt:" NR ": " $0; bad = 1 }
      seen[$2]++ { print "packages.txt:" NR ": " $2 " is there twice"; bad = 1 }
      END { exit bad }' packages.txt || bad=1
+# What cannot be meant is refused before anything is built; without it, --help ran every target.
+for words in '' --help five '3 no_such_target'; do
+    code=0
+    scripts/fuzz $words >/dev/null 2>&1 || code=$?
+    [ $code = 2 ] || { echo "scripts/fuzz $words: exit code $code, not 2"; bad=1; }
+done
 # Lock files name packages and their checksums, not hosts they once came from.
 for lock in engines/package-lock.json tests/engine/package-lock.json tests/ui/package-lock.json ui/package-lock.json; do
     if grep -q '"resolved"' "$lock"; then
