@@ -6,9 +6,17 @@
 /* What is unpacked of a chunk to find its segments, at first; more when needed. */
 #define FRONT_BYTES 65536u
 #define RECORD_BYTES (sizeof(uint32_t) + 1 + 3 * sizeof(uint64_t))
-/* Records decoded in all, before a trace counts as too scattered to be walked. */
-#define DECODE_FREE (64u << 20)
-#define DECODE_FACTOR 64u
+/* Work, in records: what a chunk costs beside its own when it is decoded, and what is granted for
+ * each time that a caller asks, beside the records that it reads. Walks of any number in order
+ * decode what they read. */
+#define CHUNK_COST 256u
+#define REQUEST_COST 32u
+/* Work that all requests may take before a trace counts as too scattered to be walked. */
+#define WORK_FREE (16u << 20)
+#define WORK_FACTOR 16u
+/* Work before chunks are kept that would be decoded again and again. */
+#define KEEP_FREE (1u << 20)
+#define KEEP_FACTOR 4u
 
 enum { STATE_NEW, STATE_GOOD, STATE_DAMAGED };
 
@@ -17,14 +25,15 @@ struct tt_blocks {
     tt_unpacker unpacker;
     tt_block **of_chunk; /* per chunk: its decoded block, or NULL */
     uint8_t *state;      /* per chunk */
-    tt_block *all;
+    tt_recent_list kept; /* blocks */
     tt_ops_block spare; /* of the block dropped last: memory for the next */
     tt_ops_scratch scratch;
     size_t cache_bytes;
     size_t cache_limit;
-    uint64_t requests;
-    uint64_t decoded; /* records, over all decodes */
-    uint64_t records; /* of chunks decoded at least once */
+    size_t cache_most; /* that cache_limit may grow to */
+    uint64_t work;     /* of all decodes */
+    uint64_t first;    /* of each chunk's first one */
+    uint64_t read;     /* granted for what callers asked for */
     uint64_t lost;
     size_t n_damaged;
     tt_error damage;
@@ -33,8 +42,9 @@ struct tt_blocks {
 #define CACHE_FACTOR 64u /* a record takes ten times in memory what it takes in the file */
 
 /* Chunks come round robin from the streams, so two a stream are the ones in use. */
-static size_t cache_limit(const tt_trace *trace)
+static void set_cache_limits(tt_blocks *b)
 {
+    const tt_trace *trace = b->trace;
     uint32_t highest = 0, largest = 0;
     for (size_t i = 0; i < trace->n_chunks; i++) {
         const tt_index_entry *e = &trace->chunks[i];
@@ -47,9 +57,11 @@ static size_t cache_limit(const tt_trace *trace)
     need *= largest;
     /* Streams and counts are as high as a file says: it pays for them with its size. */
     uint64_t paid = TT_BLOCKS_CACHE_MIN + CACHE_FACTOR * trace->source.size;
+    if (paid > TT_BLOCKS_CACHE_MAX) paid = TT_BLOCKS_CACHE_MAX;
     if (need > paid) need = paid;
-    if (need < TT_BLOCKS_CACHE_MIN) return TT_BLOCKS_CACHE_MIN;
-    return need < TT_BLOCKS_CACHE_MAX ? (size_t)need : TT_BLOCKS_CACHE_MAX;
+    if (need < TT_BLOCKS_CACHE_MIN) need = TT_BLOCKS_CACHE_MIN;
+    b->cache_limit = (size_t)need;
+    b->cache_most = (size_t)paid;
 }
 
 tt_blocks *tt_blocks_new(const tt_trace *trace)
@@ -57,7 +69,7 @@ tt_blocks *tt_blocks_new(const tt_trace *trace)
     tt_blocks *b = calloc(1, sizeof *b);
     if (!b) return NULL;
     b->trace = trace;
-    b->cache_limit = cache_limit(trace);
+    set_cache_limits(b);
     tt_unpacker_init(&b->unpacker);
     b->of_chunk = calloc(trace->n_chunks + 1, sizeof(tt_block *));
     b->state = calloc(trace->n_chunks + 1, 1);
@@ -68,6 +80,7 @@ tt_blocks *tt_blocks_new(const tt_trace *trace)
 
 static void drop(tt_blocks *b, tt_block *block)
 {
+    tt_recent_remove(&b->kept, &block->last_use);
     b->of_chunk[block->chunk] = NULL;
     b->cache_bytes -= block->ops.n * RECORD_BYTES;
     tt_ops_block_free(&b->spare);
@@ -79,11 +92,8 @@ static void drop(tt_blocks *b, tt_block *block)
 void tt_blocks_free(tt_blocks *b)
 {
     if (!b) return;
-    while (b->all) {
-        tt_block *block = b->all;
-        b->all = block->next;
-        drop(b, block);
-    }
+    while (b->kept.oldest)
+        drop(b, (tt_block *)b->kept.oldest);
     tt_ops_block_free(&b->spare);
     tt_ops_scratch_free(&b->scratch);
     tt_unpacker_free(&b->unpacker);
@@ -95,14 +105,12 @@ void tt_blocks_free(tt_blocks *b)
 /* Drops the blocks unused for longest until `need` more bytes fit. */
 static void make_room(tt_blocks *b, size_t need)
 {
-    while (b->all && b->cache_bytes + need > b->cache_limit) {
-        tt_block **oldest = &b->all;
-        for (tt_block **c = &b->all; *c; c = &(*c)->next)
-            if ((*c)->used < (*oldest)->used) oldest = c;
-        tt_block *block = *oldest;
-        *oldest = block->next;
-        drop(b, block);
+    if (b->cache_bytes + need > b->cache_limit && b->work > KEEP_FREE + KEEP_FACTOR * b->read) {
+        b->cache_limit = b->cache_bytes + need;
+        if (b->cache_limit > b->cache_most) b->cache_limit = b->cache_most;
     }
+    while (b->kept.oldest && b->cache_bytes + need > b->cache_limit)
+        drop(b, (tt_block *)b->kept.oldest);
 }
 
 void tt_blocks_leave_out(tt_blocks *b, uint32_t chunk, const tt_error *why)
@@ -117,7 +125,7 @@ void tt_blocks_leave_out(tt_blocks *b, uint32_t chunk, const tt_error *why)
 static tt_status judge(tt_blocks *b, uint32_t chunk, tt_status status, tt_error *why, tt_error *err)
 {
     if (status == TT_OK) {
-        if (b->state[chunk] == STATE_NEW) b->records += b->trace->chunks[chunk].count;
+        if (b->state[chunk] == STATE_NEW) b->first += b->trace->chunks[chunk].count + CHUNK_COST;
         b->state[chunk] = STATE_GOOD;
         return TT_OK;
     }
@@ -168,6 +176,7 @@ static tt_status decode(tt_blocks *b, uint32_t chunk, tt_block *block, tt_error 
     tt_span payload;
     tt_status status = tt_trace_chunk(b->trace, chunk, SIZE_MAX, &b->unpacker, &h, &payload, why);
     if (status != TT_OK) return status;
+    b->work += h.count + CHUNK_COST;
     make_room(b, h.count * RECORD_BYTES);
     block->ops = b->spare;
     b->spare = (tt_ops_block){0};
@@ -176,18 +185,19 @@ static tt_status decode(tt_blocks *b, uint32_t chunk, tt_block *block, tt_error 
         tt_ops_block_free(&block->ops);
         status = tt_error_set(why, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a chunk's ops");
     }
-    if (status == TT_OK) b->decoded += h.count;
     return status;
 }
 
-tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, const tt_block **out, tt_error *err)
+tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, uint32_t wanted, const tt_block **out,
+                        tt_error *err)
 {
     tt_error why;
     tt_block *block = b->of_chunk[chunk];
     *out = NULL;
+    b->read += wanted + REQUEST_COST;
     if (b->state[chunk] == STATE_DAMAGED) return TT_OK;
     if (!block) {
-        if (b->decoded / DECODE_FACTOR > b->records + DECODE_FREE / DECODE_FACTOR)
+        if (b->work > WORK_FREE + WORK_FACTOR * (b->first + b->read))
             return tt_error_set(err, TT_E_LIMIT, b->trace->chunks[chunk].offset,
                                 "the runs are scattered over the chunks too widely to be walked");
         block = calloc(1, sizeof *block);
@@ -199,12 +209,11 @@ tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, const tt_block **out, tt_e
             return status;
         }
         block->chunk = chunk;
-        block->next = b->all;
-        b->all = block;
+        tt_recent_add(&b->kept, &block->last_use);
         b->cache_bytes += block->ops.n * RECORD_BYTES;
         b->of_chunk[chunk] = block;
     }
-    block->used = ++b->requests;
+    tt_recent_use(&b->kept, &block->last_use);
     *out = block;
     return TT_OK;
 }
@@ -236,6 +245,11 @@ tt_status tt_blocks_front(tt_blocks *b, uint32_t chunk, tt_ops_block *ops, tt_er
     tt_status status = read_front(b, chunk, ops, &why);
     if (status != TT_OK) memset(ops, 0, sizeof *ops);
     return judge(b, chunk, status, &why, err);
+}
+
+uint64_t tt_blocks_work(const tt_blocks *b)
+{
+    return b->work;
 }
 
 uint64_t tt_blocks_lost(const tt_blocks *b)

@@ -1,5 +1,7 @@
 #include "read/details.h"
 
+#include "base/recent.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,30 +14,31 @@
 /* Details of one run: a token each of a long prompt, many layers, all experts. */
 #define RUN_DETAILS_MAX ((size_t)16 << 20)
 /* Work in all, in details, before a trace counts as too scattered to be walked. */
-#define WORK_FREE ((uint64_t)64 << 20)
+#define WORK_FREE ((uint64_t)16 << 20)
 #define WORK_FACTOR 64u
 
 /* A DETAIL chunk. */
 typedef struct listed {
+    tt_recent last_use; /* while it has details */
     uint32_t chunk; /* in tt_trace.chunks */
     bool empty;     /* damaged, or nothing in it was complete */
     uint64_t run_min, run_max;
     uint64_t run_max_so_far; /* over this and all chunks before it in the list */
     tt_detail *details;      /* decoded, or NULL */
     size_t n;
-    uint64_t used; /* when, in requests */
 } listed;
 
 struct tt_details {
     const tt_trace *trace;
     tt_unpacker unpacker;
-    listed *list; /* by ascending run_min */
+    listed *chunks;
+    listed **list; /* all of `chunks`, by ascending run_min */
     size_t n;
     bool ranges_known;
     tt_detail *found; /* of the run asked for last */
     size_t capacity;
     size_t cache_bytes, cache_limit;
-    uint64_t requests;
+    tt_recent_list kept; /* chunks that have details */
     uint64_t records, work; /* as the headers say; done so far */
     unsigned kinds_met;     /* bit by kind */
     size_t looked_into;     /* chunks of the list, from the first on */
@@ -45,7 +48,7 @@ struct tt_details {
 
 static int by_run_min(const void *a, const void *b)
 {
-    const listed *x = a, *y = b;
+    const listed *x = *(listed *const *)a, *y = *(listed *const *)b;
     if (x->run_min != y->run_min) return x->run_min < y->run_min ? -1 : 1;
     return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
@@ -55,8 +58,8 @@ static void sort_list(tt_details *d)
     if (d->n) qsort(d->list, d->n, sizeof *d->list, by_run_min);
     uint64_t highest = 0;
     for (size_t i = 0; i < d->n; i++) {
-        if (d->list[i].run_max > highest) highest = d->list[i].run_max;
-        d->list[i].run_max_so_far = highest;
+        if (d->list[i]->run_max > highest) highest = d->list[i]->run_max;
+        d->list[i]->run_max_so_far = highest;
     }
 }
 
@@ -67,9 +70,11 @@ tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err
     size_t n = 0;
     for (size_t i = 0; i < trace->n_chunks; i++)
         n += trace->chunks[i].type == TT_CHUNK_DETAIL;
+    if (d) d->chunks = calloc(n + 1, sizeof *d->chunks);
     if (d) d->list = calloc(n + 1, sizeof *d->list);
-    if (!d || !d->list || trace->n_chunks > UINT32_MAX) {
-        free(d ? d->list : NULL);
+    if (!d || !d->chunks || !d->list || trace->n_chunks > UINT32_MAX) {
+        if (d) free(d->chunks);
+        if (d) free(d->list);
         free(d);
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of details");
     }
@@ -79,7 +84,8 @@ tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err
     for (size_t i = 0; i < trace->n_chunks; i++) {
         const tt_index_entry *e = &trace->chunks[i];
         if (e->type != TT_CHUNK_DETAIL) continue;
-        d->list[d->n++] =
+        d->list[d->n] = &d->chunks[d->n];
+        d->chunks[d->n++] =
             (listed){.chunk = (uint32_t)i, .run_min = e->run_min, .run_max = e->run_max};
         d->records += e->count;
         if (e->count > largest) largest = e->count;
@@ -99,6 +105,7 @@ tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err
 
 static void drop(tt_details *d, listed *c)
 {
+    tt_recent_remove(&d->kept, &c->last_use);
     d->cache_bytes -= c->n * sizeof *c->details;
     free(c->details);
     c->details = NULL;
@@ -108,9 +115,10 @@ static void drop(tt_details *d, listed *c)
 void tt_details_free(tt_details *d)
 {
     if (!d) return;
-    for (size_t i = 0; i < d->n; i++)
-        drop(d, &d->list[i]);
+    while (d->kept.oldest)
+        drop(d, (listed *)d->kept.oldest);
     tt_unpacker_free(&d->unpacker);
+    free(d->chunks);
     free(d->list);
     free(d->found);
     free(d);
@@ -119,13 +127,8 @@ void tt_details_free(tt_details *d)
 /* Drops the chunks unused for longest until `need` more bytes fit. */
 static void make_room(tt_details *d, size_t need)
 {
-    while (d->cache_bytes > 0 && d->cache_bytes + need > d->cache_limit) {
-        listed *oldest = NULL;
-        for (size_t i = 0; i < d->n; i++)
-            if (d->list[i].n && (!oldest || d->list[i].used < oldest->used)) oldest = &d->list[i];
-        if (!oldest) return;
-        drop(d, oldest);
-    }
+    while (d->kept.oldest && d->cache_bytes + need > d->cache_limit)
+        drop(d, (listed *)d->kept.oldest);
 }
 
 static tt_status decode(tt_details *d, listed *c, tt_error *err)
@@ -147,6 +150,7 @@ static tt_status decode(tt_details *d, listed *c, tt_error *err)
         if (err && err->offset == TT_NO_OFFSET) err->offset = offset;
         return status;
     }
+    tt_recent_add(&d->kept, &c->last_use);
     if (c->n == 0) drop(d, c);
     d->cache_bytes += c->n * sizeof *c->details;
     for (size_t i = 0; i < c->n; i++)
@@ -158,7 +162,7 @@ static tt_status decode(tt_details *d, listed *c, tt_error *err)
 static tt_status load(tt_details *d, listed *c, tt_error *err)
 {
     tt_error damage;
-    c->used = ++d->requests;
+    if (c->details) tt_recent_use(&d->kept, &c->last_use);
     if (c->details || c->empty) return TT_OK;
     make_room(d, d->trace->chunks[c->chunk].count * sizeof *c->details);
     tt_status status = decode(d, c, &damage);
@@ -175,7 +179,7 @@ static tt_status load(tt_details *d, listed *c, tt_error *err)
 static tt_status find_ranges(tt_details *d, tt_error *err)
 {
     for (size_t i = 0; !d->ranges_known && i < d->n; i++) {
-        listed *c = &d->list[i];
+        listed *c = d->list[i];
         tt_status status = load(d, c, err);
         if (status != TT_OK) return status;
         c->run_min = c->n ? c->details[0].run : 0;
@@ -192,7 +196,7 @@ static tt_status find_ranges(tt_details *d, tt_error *err)
 bool tt_details_has(tt_details *d, enum tt_detail_kind kind)
 {
     while (!(d->kinds_met & 1u << kind) && d->looked_into < d->n)
-        if (load(d, &d->list[d->looked_into++], NULL) != TT_OK) break;
+        if (load(d, d->list[d->looked_into++], NULL) != TT_OK) break;
     return d->kinds_met & 1u << kind;
 }
 
@@ -200,7 +204,7 @@ tt_status tt_details_survey(tt_details *d, tt_error *err)
 {
     tt_status status = TT_OK;
     for (; status == TT_OK && d->looked_into < d->n; d->looked_into += status == TT_OK)
-        status = load(d, &d->list[d->looked_into], err);
+        status = load(d, d->list[d->looked_into], err);
     return status;
 }
 
@@ -270,16 +274,16 @@ tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **li
     if (status != TT_OK) return status;
     while (end < high) { /* behind the last chunk that begins with this run or before it */
         size_t middle = end + (high - end) / 2;
-        if (d->list[middle].run_min <= run_id)
+        if (d->list[middle]->run_min <= run_id)
             end = middle + 1;
         else
             high = middle;
     }
-    for (size_t i = end; i-- > 0 && d->list[i].run_max_so_far >= run_id;) {
+    for (size_t i = end; i-- > 0 && d->list[i]->run_max_so_far >= run_id;) {
         size_t before = *n;
-        if (d->list[i].run_max < run_id) continue;
-        status = load(d, &d->list[i], err);
-        if (status == TT_OK) status = add_found(d, &d->list[i], run_id, n, err);
+        if (d->list[i]->run_max < run_id) continue;
+        status = load(d, d->list[i], err);
+        if (status == TT_OK) status = add_found(d, d->list[i], run_id, n, err);
         if (status != TT_OK) {
             *n = 0;
             return status;

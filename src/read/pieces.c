@@ -116,7 +116,7 @@ static tt_status collect(tt_pieces *p, const listed *c, uint32_t first, uint32_t
                          tt_error *err)
 {
     const tt_block *b;
-    tt_status status = tt_blocks_get(p->blocks, c->chunk, &b, err);
+    tt_status status = tt_blocks_get(p->blocks, c->chunk, 0, &b, err);
     if (status != TT_OK || !b || !is_as_listed(p, c, b)) return status;
     size_t from = tt_block_segment(b, first), to = tt_block_segment(b, (uint64_t)last + 1);
     status = make_room(p, to - from, err);
@@ -243,6 +243,11 @@ tt_status tt_pieces_of_run(tt_pieces *p, uint32_t run, const tt_piece **list, si
     return status;
 }
 
+uint64_t tt_pieces_work(const tt_pieces *p)
+{
+    return tt_blocks_work(p->blocks);
+}
+
 uint64_t tt_pieces_visits(const tt_pieces *p)
 {
     return p->visits;
@@ -263,7 +268,7 @@ tt_status tt_pieces_get(tt_pieces *p, const tt_piece *piece, tt_piece_ops *ops, 
 {
     const tt_index_entry *e = &p->trace->chunks[piece->chunk];
     const tt_block *block;
-    tt_status status = tt_blocks_get(p->blocks, piece->chunk, &block, err);
+    tt_status status = tt_blocks_get(p->blocks, piece->chunk, piece->count, &block, err);
     *ops = (tt_piece_ops){.run = piece->run, .lane = piece->lane, .stream = e->stream};
     if (status != TT_OK) return status;
     if (!block || piece->segment >= block->ops.n_segments) {

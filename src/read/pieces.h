@@ -75,6 +75,8 @@ const tt_piece *tt_pieces_list(const tt_pieces *p, size_t *n);
 /* Chunks looked at so far to find the pieces of runs: at most 2^20 and two a byte of the file, then
  * tt_pieces_of_run surveys. */
 uint64_t tt_pieces_visits(const tt_pieces *p);
+/* What decoding chunks took so far (tt_blocks_work). */
+uint64_t tt_pieces_work(const tt_pieces *p);
 /* Records in all chunks; before a survey, those of chunks not yet known to be damaged. */
 uint64_t tt_pieces_records(const tt_pieces *p);
 /* Chunks left out so far, and the error of the first one (status TT_OK: none). */
