@@ -80,7 +80,7 @@ static void sum_places(tt_buffers *b, const place *list, size_t n)
 {
     uint64_t covered_to = 0;
     for (size_t i = 0; i < n; i++) {
-        tt_buffer_use *u = &b->uses[list[i].buffer];
+        tt_buffer_life *u = &b->uses[list[i].buffer];
         bool first = i == 0 || list[i].buffer != list[i - 1].buffer;
         if (first) covered_to = 0;
         if (first || by_place(&list[i - 1], &list[i]) != 0) u->n_tensors++;
@@ -97,7 +97,7 @@ static bool sum_layers(tt_buffers *b, const held_layer *list, size_t n)
     b->layers = calloc(n + 1, sizeof *b->layers);
     if (!b->layers) return false;
     for (size_t i = 0; i < n; i++) {
-        tt_buffer_use *u = &b->uses[list[i].buffer];
+        tt_buffer_life *u = &b->uses[list[i].buffer];
         if (i > 0 && by_layer(&list[i - 1], &list[i]) == 0) continue;
         if (u->n_layers++ == 0) u->layers = b->layers + kept;
         b->layers[kept++] = list[i].layer;
@@ -267,7 +267,7 @@ void tt_buffers_free(tt_buffers *b)
 
 bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event)
 {
-    const tt_buffer_use *u = &b->uses[buffer];
+    const tt_buffer_life *u = &b->uses[buffer];
     return u->alloc_event <= event && (u->free_event == TT_NONE || u->free_event > event);
 }
 

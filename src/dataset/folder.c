@@ -25,9 +25,9 @@ void tt_dataset_name(tt_dataset_part part, uint32_t number, unsigned packing,
 
 static tt_status add(tt_dataset_list *l, tt_dataset_entry e, tt_error *err)
 {
-    if (l->n == TT_DATASET_TOKENS_MAX)
+    if (l->n == TT_FOLDER_FILES_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %u files of a kind",
-                            TT_DATASET_TOKENS_MAX);
+                            TT_FOLDER_FILES_MAX);
     if (l->n == l->capacity) {
         size_t more = l->capacity ? l->capacity * 2 : 16;
         tt_dataset_entry *list = reallocarray(l->entries, more, sizeof *list);
