@@ -17,11 +17,6 @@ typedef struct held_layer {
     int32_t layer;
 } held_layer;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the buffers");
-}
-
 /* Sums of sizes that a file claims may pass 64 bits. */
 static uint64_t clamp(wide v)
 {
@@ -233,14 +228,14 @@ tt_status tt_buffers_peaks(const tt_model *m, tt_buffers_peak peaks[TT_BUFFER_KI
     }
     free(b.events);
     free(b.uses);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "the buffers");
 }
 
 tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
 {
     *out = NULL;
     tt_buffers *b = calloc(1, sizeof *b);
-    if (!b) return no_memory(err);
+    if (!b) return tt_error_memory(err, "the buffers");
     for (unsigned k = 0; k < TT_BACKINGS; k++)
         b->peak[k] = TT_NONE;
     b->uses = calloc((size_t)m->n_buffers + 1, sizeof *b->uses);
@@ -250,7 +245,7 @@ tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
     ok = ok && find_events(b, m) && find_uses(b, m);
     if (!ok) {
         tt_buffers_free(b);
-        return no_memory(err);
+        return tt_error_memory(err, "the buffers");
     }
     *out = b;
     return TT_OK;
