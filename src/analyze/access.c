@@ -57,11 +57,6 @@ void tt_accesses_free(tt_accesses *a)
     free(a);
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's accesses");
-}
-
 static bool grow(void **array, size_t need, size_t *capacity, size_t size)
 {
     if (need <= *capacity) return true;
@@ -141,7 +136,7 @@ static tt_status add_choices(tt_accesses *a, const tt_detail *d, tt_error *err)
                             "run %" PRIu32 " chooses more than %zu experts", a->m->runs[a->run].id,
                             CHOICES_MAX);
     if (!grow((void **)&a->choices, a->n_choices + x->n, &a->choices_capacity, sizeof *a->choices))
-        return no_memory(err);
+        return tt_error_memory(err, "a run's accesses");
     for (uint32_t i = 0; i < x->n; i++) {
         uint32_t rank = (uint32_t)x->first_rank + i;
         if (rank >= ids->ne[0] || x->expert[i] >= from->ne[2]) continue;
@@ -199,7 +194,7 @@ tt_status tt_accesses_run(tt_accesses *a, uint32_t run, tt_error *err)
     a->graph = NULL;
     if (r->graph == TT_NONE) return TT_OK;
     a->routers = find_routers(a, r->graph);
-    if (!a->routers) return no_memory(err);
+    if (!a->routers) return tt_error_memory(err, "a run's accesses");
     a->graph = &a->m->graphs[r->graph];
     tt_status status = tt_details_of_run(a->m->details, r->id, &list, &n, err);
     for (size_t i = 0; i < n && status == TT_OK; i++)
@@ -433,7 +428,7 @@ tt_status tt_accesses_of(tt_accesses *a, const tt_op *op, const tt_access **list
     }
     *list = a->list;
     *n = a->n;
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "a run's accesses");
 }
 
 void tt_access_apply(tt_op *op, const tt_access *list, size_t n)

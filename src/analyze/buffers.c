@@ -17,11 +17,6 @@ typedef struct held_layer {
     int32_t layer;
 } held_layer;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the buffers");
-}
-
 /* Sums of sizes that a file claims may pass 64 bits. */
 static uint64_t clamp(wide v)
 {
@@ -80,7 +75,7 @@ static void sum_places(tt_buffers *b, const place *list, size_t n)
 {
     uint64_t covered_to = 0;
     for (size_t i = 0; i < n; i++) {
-        tt_buffer_use *u = &b->uses[list[i].buffer];
+        tt_buffer_life *u = &b->uses[list[i].buffer];
         bool first = i == 0 || list[i].buffer != list[i - 1].buffer;
         if (first) covered_to = 0;
         if (first || by_place(&list[i - 1], &list[i]) != 0) u->n_tensors++;
@@ -97,7 +92,7 @@ static bool sum_layers(tt_buffers *b, const held_layer *list, size_t n)
     b->layers = calloc(n + 1, sizeof *b->layers);
     if (!b->layers) return false;
     for (size_t i = 0; i < n; i++) {
-        tt_buffer_use *u = &b->uses[list[i].buffer];
+        tt_buffer_life *u = &b->uses[list[i].buffer];
         if (i > 0 && by_layer(&list[i - 1], &list[i]) == 0) continue;
         if (u->n_layers++ == 0) u->layers = b->layers + kept;
         b->layers[kept++] = list[i].layer;
@@ -233,14 +228,14 @@ tt_status tt_buffers_peaks(const tt_model *m, tt_buffers_peak peaks[TT_BUFFER_KI
     }
     free(b.events);
     free(b.uses);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "the buffers");
 }
 
 tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
 {
     *out = NULL;
     tt_buffers *b = calloc(1, sizeof *b);
-    if (!b) return no_memory(err);
+    if (!b) return tt_error_memory(err, "the buffers");
     for (unsigned k = 0; k < TT_BACKINGS; k++)
         b->peak[k] = TT_NONE;
     b->uses = calloc((size_t)m->n_buffers + 1, sizeof *b->uses);
@@ -250,7 +245,7 @@ tt_status tt_buffers_analyze(const tt_model *m, tt_buffers **out, tt_error *err)
     ok = ok && find_events(b, m) && find_uses(b, m);
     if (!ok) {
         tt_buffers_free(b);
-        return no_memory(err);
+        return tt_error_memory(err, "the buffers");
     }
     *out = b;
     return TT_OK;
@@ -267,7 +262,7 @@ void tt_buffers_free(tt_buffers *b)
 
 bool tt_buffers_active(const tt_buffers *b, uint32_t buffer, uint32_t event)
 {
-    const tt_buffer_use *u = &b->uses[buffer];
+    const tt_buffer_life *u = &b->uses[buffer];
     return u->alloc_event <= event && (u->free_event == TT_NONE || u->free_event > event);
 }
 

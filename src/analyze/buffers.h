@@ -21,14 +21,14 @@ typedef enum tt_backing {
 
 /* What the graphs of the trace have in a buffer. Tensors that are views do not count; those of
  * one name at one place, in several graphs, count once. */
-typedef struct tt_buffer_use {
+typedef struct tt_buffer_life {
     uint64_t n_tensors;
     uint64_t used_bytes; /* of the buffer, that any tensor covered at any time */
     uint32_t n_layers;
     const int32_t *layers; /* ascending: of the weights and caches in it */
     uint32_t alloc_event;  /* in tt_buffers.events */
     uint32_t free_event;   /* likewise, or TT_NONE */
-} tt_buffer_use;
+} tt_buffer_life;
 
 typedef struct tt_buffer_event {
     uint64_t ticks;
@@ -39,7 +39,7 @@ typedef struct tt_buffer_event {
 } tt_buffer_event;
 
 typedef struct tt_buffers {
-    tt_buffer_use *uses; /* by tt_model.buffers */
+    tt_buffer_life *uses; /* by tt_model.buffers */
     tt_buffer_event *events;
     uint32_t n_events;
     uint32_t peak[TT_BACKINGS]; /* the first event with the most of it; TT_NONE: there was none */

@@ -45,7 +45,7 @@ tt_status tt_buffers_curve(const tt_buffers *b, const tt_model *m, uint64_t from
     const uint32_t room = most < 4 ? 4 : most;
     *n = 0;
     *out = calloc((size_t)room + 1, sizeof **out);
-    if (!*out) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the buffers");
+    if (!*out) return tt_error_memory(err, "the buffers");
     for (; i < b->n_events && b->events[i].ticks < from_ticks; i++)
         apply(&w, &b->events[i]);
     if (i > 0) put(&w, i - 1, &(*out)[(*n)++]);

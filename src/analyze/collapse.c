@@ -25,11 +25,6 @@ typedef struct maker {
     tt_idmap shape_of;
 } maker;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to collapse the graph");
-}
-
 static uint64_t plus(uint64_t a, uint64_t b)
 {
     uint64_t v;
@@ -296,7 +291,7 @@ tt_status tt_collapse_make(const tt_topology *t, tt_collapse *out, tt_error *err
     free(k.seen);
     free(k.seen_at);
     tt_idmap_free(&k.shape_of);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "collapsing the graph");
 }
 
 void tt_collapse_free(tt_collapse *c)

@@ -118,7 +118,7 @@ static tt_status list_buffers(tt_counters *c, const tt_model *m, tt_error *err)
     bool ok = c->steps[0] && c->steps[1];
     if (ok && b->n_events) c->end_ns = fmax(c->end_ns, c->steps[0][b->n_events - 1].at_ns);
     tt_buffers_free(b);
-    return ok ? TT_OK : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for counters");
+    return ok ? TT_OK : tt_error_memory(err, "counters");
 }
 
 static void find_end(tt_counters *c, const tt_model *m)
@@ -151,8 +151,7 @@ tt_status tt_counters_new(const tt_model *m, tt_counters **out, tt_error *err)
         find_end(c, m);
         ok = list_usages(c, m);
     }
-    status = ok ? list_buffers(c, m, err)
-                : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for counters");
+    status = ok ? list_buffers(c, m, err) : tt_error_memory(err, "counters");
     if (status == TT_OK)
         *out = c;
     else

@@ -17,11 +17,6 @@ typedef struct finder {
     uint32_t *writer; /* by tensor: the unit that last wrote into it, or TT_NONE */
 } finder;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the critical path");
-}
-
 static uint64_t plus(uint64_t a, uint64_t b)
 {
     uint64_t v;
@@ -140,7 +135,7 @@ tt_status tt_critical_find(const tt_topology *t, tt_critical *out, tt_error *err
     free(f.done);
     free(f.before);
     free(f.writer);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "the critical path");
 }
 
 void tt_critical_free(tt_critical *c)

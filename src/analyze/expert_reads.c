@@ -41,8 +41,7 @@ tt_status tt_expert_reads_measure(const tt_model *m, const tt_filter *filter,
     w.first = calloc((size_t)m->n_weights + 1, sizeof *w.first);
     w.n_experts = calloc((size_t)m->n_weights + 1, sizeof *w.n_experts);
     tt_status status = TT_OK;
-    if (!out->bytes || !w.first || !w.n_experts)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts");
+    if (!out->bytes || !w.first || !w.n_experts) status = tt_error_memory(err, "the experts");
     for (size_t i = 0; i < n_layers && status == TT_OK; i++)
         for (uint32_t k = 0; k < layers[i].n_slices; k++) {
             w.first[layers[i].slices[k].weight] = layers[i].first_count + 1;

@@ -56,8 +56,7 @@ static tt_status load_details(walk *k, uint32_t run_id, tt_error *err)
     tt_status status = tt_details_of_run(k->m->details, run_id, &list, &n, err);
     c->n = 0;
     if (status != TT_OK) return status;
-    if (!make_room(c, n))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's counters");
+    if (!make_room(c, n)) return tt_error_memory(err, "a run's counters");
     for (size_t i = 0; i < n; i++) {
         if (tt_detail_kind_of(&list[i]) != TT_DETAIL_FAULTS) continue;
         c->busy[c->n] = TT_FAULTS_NO_TIME;

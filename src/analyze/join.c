@@ -159,7 +159,7 @@ tt_status tt_join_run(tt_join *j, const tt_model *m, uint32_t run, tt_error *err
     j->graph = r->graph == TT_NONE ? NULL : &m->graphs[r->graph];
     j->n_touched = 0;
     if (n > 0 && j->graph && !make_room(j, j->graph->n_nodes))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's ops");
+        return tt_error_memory(err, "a run's ops");
     if (++j->stamp == 0) {
         /* 2^32 runs on: old stamps must not be taken for new ones. */
         if (j->capacity) memset(j->ops, 0, j->capacity * sizeof *j->ops);

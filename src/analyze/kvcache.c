@@ -30,11 +30,6 @@ typedef struct follower {
 #define TENSORS_MAX 4096u
 #define WORK_MAX ((uint64_t)1 << 32)
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the KV caches");
-}
-
 /* --- which tensors --- */
 
 /* "cache_k_l12": role k, layer 12. */
@@ -374,7 +369,7 @@ tt_status tt_kv_analyze(const tt_model *m, tt_kv **out, tt_error *err)
     if (ok) return TT_OK;
     tt_kv_free(f.kv);
     *out = NULL;
-    return no_memory(err);
+    return tt_error_memory(err, "the KV caches");
 }
 
 void tt_kv_free(tt_kv *kv)

@@ -17,8 +17,7 @@ tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, t
     if (status != TT_OK) return status;
     if (n > o->capacity) {
         tt_detail *grown = reallocarray(o->list, n, sizeof *grown);
-        if (!grown)
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's details");
+        if (!grown) return tt_error_memory(err, "a run's details");
         o->list = grown;
         o->capacity = n;
     }

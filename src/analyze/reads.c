@@ -36,7 +36,7 @@ static bool grow(collector *c, void **array, size_t n, size_t *capacity, size_t 
     size_t more = *capacity ? *capacity * 2 : 256;
     void *grown = more * size > TT_MODEL_MEMORY_MAX ? NULL : reallocarray(*array, more, size);
     if (!grown) {
-        c->status = tt_error_set(c->err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all reads");
+        c->status = tt_error_memory(c->err, "all reads");
         return false;
     }
     *array = grown;
@@ -72,7 +72,7 @@ static uint32_t range_of(collector *c, const tt_read_range *range)
     if (!grow(c, (void **)&r->ranges, r->n_ranges, &c->ranges_capacity, sizeof *r->ranges))
         return TT_NONE;
     if (!tt_idmap_add(&c->range_by_hash, hash, (uint32_t)r->n_ranges, &was)) {
-        c->status = tt_error_set(c->err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all ranges");
+        c->status = tt_error_memory(c->err, "all ranges");
         return TT_NONE;
     }
     r->ranges[r->n_ranges] = *range;
@@ -140,8 +140,7 @@ tt_status tt_reads_collect(const tt_model *m, const tt_filter *filter, tt_reads 
     for (uint32_t i = 0; i < RUNS_AT_HAND && status == TT_OK; i++) {
         c.runs[i] = TT_NONE;
         c.accesses[i] = tt_accesses_new(m);
-        if (!c.accesses[i])
-            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for all reads");
+        if (!c.accesses[i]) status = tt_error_memory(err, "all reads");
     }
     if (status == TT_OK) status = tt_log_walk(m, filter, false, visit, &c, err);
     for (uint32_t i = 0; i < RUNS_AT_HAND; i++)

@@ -153,5 +153,5 @@ tt_status tt_residency_walk(const tt_model *m, tt_residency_visit *visit, void *
     tt_ranges_free(&k.comparable);
     tt_ranges_free(&k.comparable_was);
     if (!k.failed) return TT_OK;
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the residency samples");
+    return tt_error_memory(err, "the residency samples");
 }

@@ -405,8 +405,7 @@ static tt_status walk_run(tt_routers *r, uint32_t run, tt_error *err)
     if (r->too_many)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %u experts",
                             TT_ROUTERS_EXPERTS_MAX);
-    return r->failed ? tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts")
-                     : TT_OK;
+    return r->failed ? tt_error_memory(err, "the experts") : TT_OK;
 }
 
 /* --- order --- */
@@ -461,8 +460,7 @@ tt_status tt_routers_walk(tt_routers *r, tt_routers_progress *progress, void *co
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, r->m->n_runs);
         if (i % PROGRESS_EVERY == 0 && status == TT_OK) status = tt_over_check(&r->over, err);
     }
-    if (status == TT_OK && !put_in_order(r))
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts");
+    if (status == TT_OK && !put_in_order(r)) status = tt_error_memory(err, "the experts");
     return status;
 }
 

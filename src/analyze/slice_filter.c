@@ -65,8 +65,7 @@ static tt_status enter(tt_slice_filter *f, uint32_t run, tt_error *err)
 {
     if (f->run_plus_1 == run + 1) return TT_OK;
     if (!f->accesses) f->accesses = tt_accesses_new(f->m);
-    if (!f->accesses)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts of a run");
+    if (!f->accesses) return tt_error_memory(err, "the experts of a run");
     f->run_plus_1 = 0;
     tt_status status = tt_accesses_run(f->accesses, run, err);
     if (status == TT_OK) f->run_plus_1 = run + 1;

@@ -8,11 +8,6 @@
 
 #define PROGRESS_EVERY 64u
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
-}
-
 /* Whether each op is in exactly one row until the end: then the total is the sum of the rows. */
 static bool rows_are_parts(const tt_stats *s)
 {
@@ -107,7 +102,7 @@ static tt_status measure_picks(tt_stats *s, uint32_t graph, uint32_t node, tt_ac
     size_t n;
     if (!s->ops) s->ops = tt_op_table_new(s->m);
     const tt_op *described = s->ops ? tt_op_table_get(s->ops, graph, node, info->covers) : NULL;
-    if (!described) return no_memory(err);
+    if (!described) return tt_error_memory(err, "the statistics");
     tt_status status = tt_accesses_of(accesses, described, &list, &n, err);
     if (status != TT_OK) return status;
     tt_op op = *described;
@@ -240,7 +235,7 @@ static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, ui
             joined = true;
             if (status == TT_OK) status = add_run(list[i], run, j, accesses, err);
         }
-        if (status == TT_OK && list[i]->failed) status = no_memory(err);
+        if (status == TT_OK && list[i]->failed) status = tt_error_memory(err, "the statistics");
         if (status != TT_OK) return status;
     }
     return TT_OK;
@@ -250,7 +245,7 @@ static tt_status walk_run(tt_stats *const *list, size_t n, const tt_model *m, ui
 static tt_status count_unknown_runs(const tt_model *m, uint64_t *records, tt_error *err)
 {
     uint32_t *ids = malloc(((size_t)m->n_runs + 1) * sizeof *ids);
-    if (!ids) return no_memory(err);
+    if (!ids) return tt_error_memory(err, "the statistics");
     for (uint32_t i = 0; i < m->n_runs; i++)
         ids[i] = m->runs[i].id;
     tt_status status = tt_pieces_count_others(m->pieces, ids, m->n_runs, records, err);
@@ -272,7 +267,7 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
     tt_status status = tt_model_need_clock(m, err);
     if (status != TT_OK) return status;
     tt_accesses *accesses = tt_accesses_new(m);
-    if (!accesses) return no_memory(err);
+    if (!accesses) return tt_error_memory(err, "the statistics");
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = walk_run(list, n, m, i, &j, accesses, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);

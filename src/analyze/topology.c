@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the graph");
-}
-
 static uint64_t plus(uint64_t a, uint64_t b)
 {
     uint64_t v;
@@ -167,7 +162,7 @@ static tt_status describe_run(tt_topology *t, const tt_join *join, tt_topology_s
                               tt_error *err)
 {
     tt_accesses *accesses = tt_accesses_new(t->m);
-    if (!accesses) return no_memory(err);
+    if (!accesses) return tt_error_memory(err, "the graph");
     tt_status status = tt_accesses_run(accesses, t->run, err);
     for (uint32_t i = 0; i < join->n_touched && status == TT_OK; i++) {
         const tt_joined *joined = &join->ops[join->touched[i]];
@@ -283,7 +278,7 @@ static void place_views(tt_topology *t)
 static tt_status sum_up(tt_topology *t, const tt_join *join, tt_error *err)
 {
     tt_topology_sum *ops = calloc((size_t)t->graph->n_nodes + 1, sizeof *ops);
-    if (!ops) return no_memory(err);
+    if (!ops) return tt_error_memory(err, "the graph");
     tt_status status = join->n_touched ? describe_run(t, join, ops, err) : TT_OK;
     if (status == TT_OK) {
         uint32_t n = describe_rest(t, ops);
@@ -292,7 +287,7 @@ static tt_status sum_up(tt_topology *t, const tt_join *join, tt_error *err)
             add(&t->total, &ops[i]);
         if (!sum_by(&t->by_op, ops, n, by_key) || !sum_by(&t->by_layer, ops, n, by_layer) ||
             !sum_backends(t, ops))
-            status = no_memory(err);
+            status = tt_error_memory(err, "the graph");
         else
             qsort(t->by_op.list, t->by_op.n, sizeof *t->by_op.list, by_size);
     }
@@ -303,7 +298,7 @@ static tt_status sum_up(tt_topology *t, const tt_join *join, tt_error *err)
 static tt_status fill(tt_topology *t, uint32_t graph, const tt_join *join, tt_error *err)
 {
     t->nodes = calloc((size_t)t->graph->n_nodes + 1, sizeof *t->nodes);
-    if (!t->nodes) return no_memory(err);
+    if (!t->nodes) return tt_error_memory(err, "the graph");
     for (uint32_t i = 0; i < t->graph->n_nodes; i++)
         t->nodes[i] = (tt_topology_node){
             .op = TT_NONE, .n_nodes = 1, .layer_id = t->graph->tensors[i].place.layer_id};
@@ -319,7 +314,7 @@ tt_status tt_topology_make(const tt_model *m, uint32_t graph, uint32_t run, tt_t
     *out = NULL;
     tt_status status = run == TT_NONE ? TT_OK : tt_join_run(&join, m, run, err);
     tt_topology *t = calloc(1, sizeof *t);
-    if (status == TT_OK && !t) status = no_memory(err);
+    if (status == TT_OK && !t) status = tt_error_memory(err, "the graph");
     if (status == TT_OK) {
         t->m = m;
         t->graph = &m->graphs[graph];

@@ -44,11 +44,6 @@ typedef struct walk {
     size_t windows_capacity;
 } walk;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to sum up the threads' time");
-}
-
 /* --- cells --- */
 
 static uint64_t key_of(const tt_work_cell *c)
@@ -111,7 +106,7 @@ static tt_status learn(walk *w, uint32_t graph, uint32_t node, uint8_t covers, u
                        node_info *info, tt_error *err)
 {
     const tt_op *op = tt_op_table_get(w->ops, graph, node, covers);
-    if (!op) return no_memory(err);
+    if (!op) return tt_error_memory(err, "summing up the threads' time");
     if (!info->known || info->covers != covers) {
         *info = (node_info){.known = true, .covers = covers, .picks = op->picks};
         info->weight_bytes = op->weight_bytes;
@@ -124,7 +119,7 @@ static tt_status learn(walk *w, uint32_t graph, uint32_t node, uint8_t covers, u
                                                    .phase = phase,
                                                    .integers = tt_flops_in_integers(op),
                                                    .flops_known = info->cost.flops.known});
-    return info->cells[phase] ? TT_OK : no_memory(err);
+    return info->cells[phase] ? TT_OK : tt_error_memory(err, "summing up the threads' time");
 }
 
 /* What this run's op read, where that differs from run to run. */
@@ -134,7 +129,7 @@ static tt_status measure_picks(walk *w, uint32_t graph, uint32_t node, node_info
     const tt_access *list;
     size_t n;
     const tt_op *described = tt_op_table_get(w->ops, graph, node, info->covers);
-    if (!described) return no_memory(err);
+    if (!described) return tt_error_memory(err, "summing up the threads' time");
     tt_status status = tt_accesses_of(w->accesses, described, &list, &n, err);
     if (status != TT_OK) return status;
     tt_op op = *described;
@@ -166,7 +161,7 @@ static tt_status add_ops(walk *w, uint32_t graph, uint8_t phase, tt_error *err)
     if (!w->nodes[graph])
         w->nodes[graph] = calloc((size_t)w->m->graphs[graph].n_nodes + 1, sizeof **w->nodes);
     node_info *nodes = w->nodes[graph];
-    if (!nodes) return no_memory(err);
+    if (!nodes) return tt_error_memory(err, "summing up the threads' time");
     for (uint32_t i = 0; i < j->n_touched; i++) {
         const uint32_t node = j->touched[i];
         const tt_joined *op = &j->ops[node];
@@ -310,7 +305,8 @@ static tt_status add_pieces(walk *w, const tt_run *run, tt_work_window *v, tt_er
     for (size_t i = 0; i < n; i++)
         if (pieces[i].lane < TT_WORK_LANES_MAX && pieces[i].lane >= lanes)
             lanes = pieces[i].lane + 1;
-    if (!make_room(w, w->join.graph->n_nodes, lanes)) return no_memory(err);
+    if (!make_room(w, w->join.graph->n_nodes, lanes))
+        return tt_error_memory(err, "summing up the threads' time");
     if (lanes > v->lanes) v->lanes = lanes;
     for (unsigned pass = 0; pass < (lanes > 1 ? 2u : 1u); pass++) {
         for (size_t i = 0; i < n; i++) {
@@ -334,7 +330,7 @@ static tt_status add_run(walk *w, uint32_t at, tt_error *err)
     if (status != TT_OK || !w->join.graph || w->join.n_touched == 0) return status;
     w->work->off_cpu_known &= w->join.off_cpu.known;
     tt_work_window *v = window_of(w, run);
-    if (!v) return no_memory(err);
+    if (!v) return tt_error_memory(err, "summing up the threads' time");
     /* The callback sees an op as a whole, on whichever threads it ran. */
     if (run->observed == TT_OBSERVED_HOOK && run->threads <= TT_WORK_LANES_MAX &&
         run->threads > v->lanes)
@@ -420,13 +416,15 @@ tt_status tt_work_measure(const tt_model *m, tt_work *work, tt_work_progress *pr
                           void *context, tt_error *err)
 {
     walk w;
-    tt_status status = open_walk(&w, m, work) ? TT_OK : no_memory(err);
+    tt_status status =
+        open_walk(&w, m, work) ? TT_OK : tt_error_memory(err, "summing up the threads' time");
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = add_run(&w, i, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
     }
     work->stray = w.join.stray;
-    if (status == TT_OK && !sum_windows(work)) status = no_memory(err);
+    if (status == TT_OK && !sum_windows(work))
+        status = tt_error_memory(err, "summing up the threads' time");
     hand_over_waits(&w);
     close_walk(&w);
     return status;

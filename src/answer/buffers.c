@@ -50,7 +50,7 @@ static void put_times(tt_json *j, const tt_model *m, const tt_buffer *b)
 static void put_buffer(tt_json *j, const about *r, uint32_t i)
 {
     const tt_buffer *b = &r->m->buffers[i];
-    const tt_buffer_use *u = &r->buffers->uses[i];
+    const tt_buffer_life *u = &r->buffers->uses[i];
     tt_json_object(j);
     if (r->rows) tt_json_kv_u64(j, "buffer_index", i);
     tt_json_kv_u64(j, "buffer_id", b->id);

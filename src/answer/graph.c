@@ -83,10 +83,10 @@ static void put_edges(tt_json *j, const tt_graph_view *v)
     tt_json_key(j, "edges");
     tt_json_array(j);
     for (uint32_t i = 0; i < v->t->graph->n_tensors; i++) {
-        if (v->shown[i] == TT_SHOW_NOT) continue;
+        if (v->shown[i] == TT_GRAPH_SHOW_NOT) continue;
         uint32_t n = tt_topology_edges(v->t->graph, i, edges);
         for (uint32_t k = 0; k < n; k++)
-            if (v->shown[edges[k].source] != TT_SHOW_NOT) put_edge(j, &edges[k]);
+            if (v->shown[edges[k].source] != TT_GRAPH_SHOW_NOT) put_edge(j, &edges[k]);
     }
     tt_json_array_end(j);
 }
@@ -145,7 +145,7 @@ void tt_graph_json(tt_json *j, const tt_graph_view *v)
     tt_json_key(j, "nodes");
     tt_json_array(j);
     for (uint32_t i = 0; i < v->t->graph->n_tensors; i++)
-        if (v->shown[i] != TT_SHOW_NOT) put_tensor(j, v->t, i);
+        if (v->shown[i] != TT_GRAPH_SHOW_NOT) put_tensor(j, v->t, i);
     tt_json_array_end(j);
     put_edges(j, v);
     tt_json_object_end(j);

@@ -59,7 +59,7 @@ static bool has_ggml_only(tt_doctor *d, const char *dir)
 {
     char real[PATH_MAX];
     tt_engine_probe *probe = NULL;
-    tt_engine *e = &d->engine;
+    tt_engine_found *e = &d->engine;
     if (!realpath(dir, real)) return false;
     (void)snprintf(e->dir, sizeof e->dir, "%s", real);
     e->llama[0] = '\0';
@@ -98,7 +98,7 @@ static const char *obstacle(const tt_doctor *d)
     const tt_engine_probe *p = d->probe;
     if (d->program && d->program->verdict == TT_PROGRAM_NO) return d->program->why;
     if (needs_engine(d) && !p) return d->engine_problem;
-    if (p && p->mode == TT_MODE_NONE)
+    if (p && p->mode == TT_ENGINE_MODE_NONE)
         return "the engine offers no hook; use a build with shared libraries "
                "(BUILD_SHARED_LIBS=ON)";
     if (p && !d->program && d->engine.llama[0] && p->answer.failure[0]) return p->answer.failure;
@@ -121,7 +121,7 @@ static void judge(tt_doctor *d)
         (void)snprintf(d->verdict, sizeof d->verdict, "Tracing cannot work: %s.", no);
     else if (d->program && d->program->verdict == TT_PROGRAM_LATE)
         (void)snprintf(d->verdict, sizeof d->verdict, "Tracing may work: %s.", d->program->why);
-    else if (d->probe && d->probe->mode == TT_MODE_UNKNOWN)
+    else if (d->probe && d->probe->mode == TT_ENGINE_MODE_UNKNOWN)
         (void)snprintf(d->verdict, sizeof d->verdict,
                        "Tracing may work: the engine could not be asked, and its CPU library was "
                        "not found.");

@@ -257,7 +257,7 @@ static int write_view(const struct options *o, const tt_graph_view *v)
 static bool any_shown(const tt_graph_view *v)
 {
     for (uint32_t i = 0; i < v->t->graph->n_tensors; i++)
-        if (v->shown[i] == TT_SHOW_ASKED) return true;
+        if (v->shown[i] == TT_GRAPH_SHOW_ASKED) return true;
     return false;
 }
 

@@ -38,7 +38,7 @@ enum {
 typedef struct arguments {
     tt_runner_args runner;
     const char *output;
-    tt_capture capture;
+    tt_capture_options capture;
     bool force;
     bool quiet;
     char **program; /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */

@@ -50,7 +50,7 @@ static bool set_text(const char *name, const char *value)
  * takes. */
 static bool set_environment(const tt_traced *t, const char *hook, const char *session)
 {
-    const tt_capture *c = &t->capture;
+    const tt_capture_options *c = &t->capture;
     char preload[2 * PATH_MAX];
     const char *before = getenv("LD_PRELOAD");
     int n = snprintf(preload, sizeof preload, "%s%s%s", hook, before && before[0] ? ":" : "",

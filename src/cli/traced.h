@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* What is recorded. Zero-filled: every op of every batch. */
-typedef struct tt_capture {
+typedef struct tt_capture_options {
     const char *mode;         /* auto, hook or callback; NULL: auto */
     const char *tokens;       /* "A..B"; NULL: all */
     const char *values;       /* as in value/select.h; NULL: off */
@@ -22,10 +22,10 @@ typedef struct tt_capture {
     uint64_t residency_every; /* batches; 0: not asked for */
     bool faults;
     bool no_text;
-} tt_capture;
+} tt_capture_options;
 
 typedef struct tt_traced {
-    tt_capture capture;
+    tt_capture_options capture;
     const char *output;          /* the trace, an absolute path */
     const tt_spawn_setup *setup; /* NULL: the program has this process's streams */
     bool force;                  /* an existing output may be replaced */

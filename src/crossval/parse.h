@@ -12,7 +12,7 @@
 
 typedef struct tt_cv_reading {
     tt_crossval_settings *s;
-    tt_reader reader;
+    tt_settings_reader reader;
 } tt_cv_reading;
 
 /* The values of one object; those of the type TT_KEY_OTHER are in `raw`. */

@@ -25,13 +25,13 @@ void tt_dataset_name(tt_dataset_part part, uint32_t number, unsigned packing,
 
 static tt_status add(tt_dataset_list *l, tt_dataset_entry e, tt_error *err)
 {
-    if (l->n == TT_DATASET_TOKENS_MAX)
+    if (l->n == TT_FOLDER_FILES_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %u files of a kind",
-                            TT_DATASET_TOKENS_MAX);
+                            TT_FOLDER_FILES_MAX);
     if (l->n == l->capacity) {
         size_t more = l->capacity ? l->capacity * 2 : 16;
         tt_dataset_entry *list = reallocarray(l->entries, more, sizeof *list);
-        if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the files");
+        if (!list) return tt_error_memory(err, "the files");
         l->entries = list;
         l->capacity = more;
     }
@@ -120,7 +120,7 @@ tt_status tt_dataset_folder_open(tt_dataset_folder *f, const char *path, tt_erro
         status =
             tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot open %s: %s", path, strerror(errno));
     else if (!room || !f->path)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the files");
+        status = tt_error_memory(err, "the files");
     else
         status = list_all(f, room, size, err);
     if (dir) (void)closedir(dir);

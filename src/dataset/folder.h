@@ -17,7 +17,7 @@ typedef enum tt_dataset_part {
 } tt_dataset_part;
 
 #define TT_DATASET_PARTS 5u
-#define TT_DATASET_TOKENS_MAX (16u << 20) /* files listed of a kind */
+#define TT_FOLDER_FILES_MAX (16u << 20) /* files listed of a kind */
 
 /* A file that is there. */
 typedef struct tt_dataset_entry {

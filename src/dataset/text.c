@@ -27,8 +27,7 @@ typedef struct reader {
 static tt_status too_large(const reader *r)
 {
     /* The buffer also fails for want of memory, which is told apart by its size. */
-    if (r->text->size < r->text->limit / 2)
-        return tt_error_set(r->err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for its text");
+    if (r->text->size < r->text->limit / 2) return tt_error_memory(r->err, "its text");
     return tt_error_set(r->err, TT_E_LIMIT, TT_NO_OFFSET,
                         "it is larger than %zu MiB, the most that is checked of one file",
                         TT_DATASET_FILE_MAX >> 20);
@@ -162,7 +161,7 @@ tt_status tt_dataset_text_read(const char *path, tt_bytes *text, tt_error *err)
     if (!r.in) return io_error(&r);
     r.piece = malloc(PIECE_BYTES);
     if (!r.piece)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for its text");
+        status = tt_error_memory(err, "its text");
     else if (ends_in(path, ".zst"))
         status = read_zstd(&r);
     else if (ends_in(path, ".gz"))

@@ -53,7 +53,7 @@ const char *tt_key_type_name(tt_key_type type)
 
 /* --- paths --- */
 
-const char *tt_reader_keep(tt_reader *r, char *text)
+const char *tt_reader_keep(tt_settings_reader *r, char *text)
 {
     char **made = text ? realloc(r->made->texts, (r->made->n + 1) * sizeof *made) : NULL;
     if (!made) {
@@ -99,7 +99,7 @@ static char *without_dots(char *path)
     return path;
 }
 
-const char *tt_reader_join(tt_reader *r, const char *folder, const char *path)
+const char *tt_reader_join(tt_settings_reader *r, const char *folder, const char *path)
 {
     char *joined = NULL;
     if (path[0] == '/') return path;
@@ -115,7 +115,7 @@ void tt_made_free(tt_made *made)
     memset(made, 0, sizeof *made);
 }
 
-static const char *resolve(tt_reader *r, tt_key_type type, const char *path)
+static const char *resolve(tt_settings_reader *r, tt_key_type type, const char *path)
 {
     return tt_reader_join(r, type == TT_KEY_PATH ? r->folder : r->other_folder, path);
 }
@@ -133,7 +133,8 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
-static bool read_text(tt_reader *r, const tt_key *k, const char *text, tt_setting_value *out)
+static bool read_text(tt_settings_reader *r, const tt_key *k, const char *text,
+                      tt_setting_value *out)
 {
     bool is_path = k->type == TT_KEY_PATH || k->type == TT_KEY_MODEL || k->type == TT_KEY_BINARY;
     if (k->type == TT_KEY_CHOICE && !is_choice(k->choices, text)) {
@@ -153,7 +154,7 @@ static bool read_text(tt_reader *r, const tt_key *k, const char *text, tt_settin
     return true;
 }
 
-static bool read_integer(tt_reader *r, const tt_key *k, int64_t v, tt_setting_value *out)
+static bool read_integer(tt_settings_reader *r, const tt_key *k, int64_t v, tt_setting_value *out)
 {
     if (v < k->min || v > k->max) {
         tt_complain(r->complaints,
@@ -165,7 +166,7 @@ static bool read_integer(tt_reader *r, const tt_key *k, int64_t v, tt_setting_va
     return true;
 }
 
-static bool read_number(tt_reader *r, const tt_key *k, double v, tt_setting_value *out)
+static bool read_number(tt_settings_reader *r, const tt_key *k, double v, tt_setting_value *out)
 {
     if (!isfinite(v) || v < (double)k->min || v > (double)k->max) {
         tt_complain(r->complaints, "%s%s%s: %g is out of range (%" PRId64 " to %" PRId64 ")",
@@ -176,7 +177,7 @@ static bool read_number(tt_reader *r, const tt_key *k, double v, tt_setting_valu
     return true;
 }
 
-bool tt_reader_value(tt_reader *r, const tt_key *k, const json_t *v, tt_setting_value *out)
+bool tt_reader_value(tt_settings_reader *r, const tt_key *k, const json_t *v, tt_setting_value *out)
 {
     bool takes_integer = k->type == TT_KEY_INTEGER || k->type == TT_KEY_COUNT;
     bool takes_text = !takes_integer && k->type != TT_KEY_NUMBER && k->type != TT_KEY_BOOL;
@@ -207,7 +208,7 @@ static void list_known(const tt_key *keys, size_t n_keys, const char *section, c
     }
 }
 
-void tt_reader_unknown(tt_reader *r, const tt_key *keys, size_t n, const char *section,
+void tt_reader_unknown(tt_settings_reader *r, const tt_key *keys, size_t n, const char *section,
                        const char *shown, const char *key)
 {
     char known[KEYS_TEXT];

@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct tt_reader {
+typedef struct tt_settings_reader {
     tt_complaints *complaints;
     const char *folder;       /* what paths are relative to, absolute */
     const char *other_folder; /* what TT_KEY_MODEL and TT_KEY_BINARY are relative to */
     tt_made *made;            /* takes the paths that are made absolute */
     bool no_memory;           /* set when something could not be kept */
-} tt_reader;
+} tt_settings_reader;
 
 /* JSON without keys that are there twice; *root is the caller's (json_decref). TT_E_FORMAT, with
  * line and column; TT_E_LIMIT: too large or too deep. `name` is what messages call it. */
@@ -34,17 +34,18 @@ tt_status tt_settings_load(const char *path, char **text, size_t *size, char fol
                            tt_error *err);
 
 /* Keeps the text with the settings, and returns it; "" and no_memory for NULL. */
-const char *tt_reader_keep(tt_reader *r, char *text);
+const char *tt_reader_keep(tt_settings_reader *r, char *text);
 /* The path in that folder, unless it is absolute. */
-const char *tt_reader_join(tt_reader *r, const char *folder, const char *path);
+const char *tt_reader_join(tt_settings_reader *r, const char *folder, const char *path);
 /* One value, checked; false: it was complained of. In messages the key is k->section, a dot and
  * k->key; the latter alone where the section is "". */
-bool tt_reader_value(tt_reader *r, const tt_key *k, const json_t *v, tt_setting_value *out);
+bool tt_reader_value(tt_settings_reader *r, const tt_key *k, const json_t *v,
+                     tt_setting_value *out);
 /* "a whole number": what a value of this type is. */
 const char *tt_key_type_name(tt_key_type type);
 /* Complains of a key that is not among those of `section` in the table; `shown` is what the section
  * is called here. */
-void tt_reader_unknown(tt_reader *r, const tt_key *keys, size_t n, const char *section,
+void tt_reader_unknown(tt_settings_reader *r, const tt_key *keys, size_t n, const char *section,
                        const char *shown, const char *key);
 
 #endif

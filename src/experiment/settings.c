@@ -16,7 +16,7 @@
 /* What a reader of settings needs besides them. */
 typedef struct reading {
     tt_settings *s;
-    tt_reader reader; /* its other_folder is llama_cpp_dir, when that is there */
+    tt_settings_reader reader; /* its other_folder is llama_cpp_dir, when that is there */
 } reading;
 
 /* --- values --- */

@@ -97,11 +97,6 @@ typedef struct maker {
     uint64_t unobserved;
 } maker;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
-}
-
 /* --- what a source's record says --- */
 
 static uint8_t qkv_type(const tt_tensor *t)
@@ -239,7 +234,8 @@ static tt_status put_op(maker *k, const tt_run *run, const executed *e, tt_bytes
                   .token_id = NONE_32,
                   .thread_id = (uint16_t)e->lane,
                   .phase = NONE_8};
-    if (!list || !tt_bytes_reserve(out, list->n * sizeof(record))) return no_memory(err);
+    if (!list || !tt_bytes_reserve(out, list->n * sizeof(record)))
+        return tt_error_memory(err, "writing the trace");
     if (run->batch != TT_NONE) {
         const uint8_t phase = m->batches[run->batch].phase;
         now.token_id = tt_model_token(m, run->batch);
@@ -247,11 +243,12 @@ static tt_status put_op(maker *k, const tt_run *run, const executed *e, tt_bytes
     }
     for (uint32_t i = 0; i < list->n; i++) {
         if (list->list[i].router != TT_NONE) {
-            if (!put_experts(k, &list->list[i], &now, out)) return no_memory(err);
+            if (!put_experts(k, &list->list[i], &now, out))
+                return tt_error_memory(err, "writing the trace");
         } else if (tt_bytes_reserve(out, sizeof(record))) {
             put(k, &list->list[i], &now, out);
         } else {
-            return no_memory(err);
+            return tt_error_memory(err, "writing the trace");
         }
     }
     return TT_OK;
@@ -292,7 +289,7 @@ static tt_status list_ops(maker *k, const tt_model *m, const tt_run *run, tt_err
     const uint32_t n_nodes = m->graphs[run->graph].n_nodes;
     size_t n;
     tt_status status = tt_pieces_of_run(m->pieces, run->id, &pieces, &n, err);
-    if (!make_room(k, n_nodes)) return no_memory(err);
+    if (!make_room(k, n_nodes)) return tt_error_memory(err, "writing the trace");
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops ops;
         status = tt_pieces_get(m->pieces, &pieces[i], &ops, err);
@@ -321,7 +318,7 @@ static tt_status make(void *context, void *own, const tt_model *m, uint32_t part
     maker *k = own;
     tt_status status = TT_OK;
     if (!k->accesses) k->accesses = tt_accesses_new(m);
-    if (!k->accesses) return no_memory(err);
+    if (!k->accesses) return tt_error_memory(err, "writing the trace");
     for (uint32_t i = b->runs.parts[part]; i < b->runs.parts[part + 1] && status == TT_OK; i++) {
         const tt_run *run = &m->runs[b->runs.order[i]];
         if (run->graph == TT_NONE) continue;

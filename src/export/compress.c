@@ -39,16 +39,11 @@ void tt_compressor_free(tt_compressor *c)
     free(c);
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to compress the output");
-}
-
 static tt_status put_zstd(tt_compressor *c, const void *data, size_t n, tt_bytes *out,
                           tt_error *err)
 {
     size_t room = ZSTD_compressBound(n);
-    if (!tt_bytes_reserve(out, room)) return no_memory(err);
+    if (!tt_bytes_reserve(out, room)) return tt_error_memory(err, "compressing the output");
     size_t size = ZSTD_compressCCtx(c->zstd, out->data + out->size, room, data, n, ZSTD_LEVEL);
     if (ZSTD_isError(size))
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "zstd cannot compress the output: %s",
@@ -72,7 +67,7 @@ static tt_status put_gzip(tt_compressor *c, const unsigned char *data, size_t n,
             n -= size;
         }
         size_t room = c->gzip.avail_in / 2 + 65536;
-        if (!tt_bytes_reserve(out, room)) return no_memory(err);
+        if (!tt_bytes_reserve(out, room)) return tt_error_memory(err, "compressing the output");
         c->gzip.next_out = out->data + out->size;
         c->gzip.avail_out = (uInt)room;
         code = deflate(&c->gzip, n ? Z_NO_FLUSH : Z_FINISH);
@@ -89,7 +84,7 @@ tt_status tt_compressor_put(tt_compressor *c, const void *data, size_t n, tt_byt
     if (c->method == TT_COMPRESS_ZSTD) return put_zstd(c, data, n, out, err);
     if (c->method == TT_COMPRESS_GZIP) return put_gzip(c, data, n, out, err);
     tt_bytes_put(out, data, n);
-    return out->failed ? no_memory(err) : TT_OK;
+    return out->failed ? tt_error_memory(err, "compressing the output") : TT_OK;
 }
 
 const char *tt_compress_suffix(tt_compress method)

@@ -223,7 +223,7 @@ tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **ent
                             "the index announces %" PRIu64 " chunks in %zu bytes", count,
                             payload.size);
     tt_index_entry *list = calloc(count ? count : 1, sizeof *list);
-    if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    if (!list) return tt_error_memory(err, "the index");
     uint64_t at = 0;
     for (uint64_t i = 0; i < count; i++) {
         tt_index_entry *e = &list[i];

@@ -333,7 +333,7 @@ tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **d
                             "a DETAIL chunk of %zu records (1 to %u)", count,
                             TT_DETAIL_CHUNK_RECORDS_MAX);
     tt_detail *list = malloc(count * sizeof *list);
-    if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for details");
+    if (!list) return tt_error_memory(err, "details");
     memset(kind_bytes, 0, KINDS * sizeof *kind_bytes);
     kind_bytes[TT_DETAIL_NONE] = payload.size;
     const char *wrong = get_payload(&c, count, list, n, kind_bytes);

@@ -113,6 +113,6 @@ tt_status tt_gguf_writer_header(const tt_gguf_writer *w, tt_bytes *out, tt_error
     size_t odd = (out->size - begin) % TT_GGUF_ALIGNMENT_DEFAULT;
     if (odd) tt_bytes_put(out, zeros, TT_GGUF_ALIGNMENT_DEFAULT - odd);
     if (out->failed || w->kvs.failed || w->infos.failed)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the model's header");
+        return tt_error_memory(err, "the model's header");
     return TT_OK;
 }

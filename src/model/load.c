@@ -280,7 +280,7 @@ static bool load_clock(tt_loader *l, tt_cursor *c)
 
 static bool load_ring(tt_loader *l, tt_cursor *c)
 {
-    tt_ring r;
+    tt_ring_lost r;
     if (!tt_meta_get_ring(c, &r.ring, &r.thread, &r.ticks)) return false;
     if (TT_GROW(l, l->m->rings, l->m->n_rings, l->capacity.rings)) l->m->rings[l->m->n_rings++] = r;
     return true;

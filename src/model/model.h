@@ -218,11 +218,11 @@ typedef struct tt_token_text {
     size_t n;
 } tt_token_text;
 
-typedef struct tt_ring {
+typedef struct tt_ring_lost {
     uint32_t ring;
     uint32_t thread;
     uint64_t ticks;
-} tt_ring;
+} tt_ring_lost;
 
 typedef struct tt_count {
     const char *name;
@@ -279,7 +279,7 @@ typedef struct tt_model {
     tt_batch *batches; /* in the order observed */
     tt_run *runs;      /* by ascending id */
     tt_meta_decode *decodes;
-    tt_ring *rings;
+    tt_ring_lost *rings;
     tt_count *counts; /* the last COUNTS record */
     tt_loss *losses;
     tt_loss *detail_losses;

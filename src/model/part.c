@@ -202,8 +202,7 @@ tt_status tt_part_choose(tt_loader *l, bool **skip, tt_error *err)
     chooser c = {.trace = &l->m->trace};
     *skip = NULL;
     c.wanted = calloc(c.trace->n_chunks + 1, sizeof *c.wanted);
-    if (!c.wanted)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of chunks");
+    if (!c.wanted) return tt_error_memory(err, "the list of chunks");
     if (!choose(l, &c)) {
         l->m->until_ticks = 0;
         free(c.wanted);

@@ -183,7 +183,7 @@ static tt_status decode(tt_blocks *b, uint32_t chunk, tt_block *block, tt_error 
     status = tt_ops_decode_again(payload, h.count, true, &block->ops, &b->scratch, why);
     if (status == TT_OK && !sort_segments(block)) {
         tt_ops_block_free(&block->ops);
-        status = tt_error_set(why, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a chunk's ops");
+        status = tt_error_memory(why, "a chunk's ops");
     }
     return status;
 }
@@ -201,8 +201,7 @@ tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, uint32_t wanted, const tt_
             return tt_error_set(err, TT_E_LIMIT, b->trace->chunks[chunk].offset,
                                 "the runs are scattered over the chunks too widely to be walked");
         block = calloc(1, sizeof *block);
-        if (!block)
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a chunk's ops");
+        if (!block) return tt_error_memory(err, "a chunk's ops");
         tt_status status = judge(b, chunk, decode(b, chunk, block, &why), &why, err);
         if (status != TT_OK || b->state[chunk] == STATE_DAMAGED) {
             free(block);

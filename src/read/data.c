@@ -29,7 +29,7 @@ tt_status tt_data_open(const tt_trace *trace, tt_data **out, tt_error *err)
     if (!d || !d->list || trace->n_chunks > UINT32_MAX) {
         free(d ? d->list : NULL);
         free(d);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of data");
+        return tt_error_memory(err, "the list of data");
     }
     d->trace = trace;
     tt_unpacker_init(&d->unpacker);

@@ -76,7 +76,7 @@ tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err
         if (d) free(d->chunks);
         if (d) free(d->list);
         free(d);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of details");
+        return tt_error_memory(err, "the list of details");
     }
     d->trace = trace;
     tt_unpacker_init(&d->unpacker);
@@ -234,8 +234,7 @@ static tt_status add_found(tt_details *d, const listed *c, uint32_t run, size_t 
         while (more < *n + count)
             more *= 2;
         tt_detail *found = reallocarray(d->found, more, sizeof *found);
-        if (!found)
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's details");
+        if (!found) return tt_error_memory(err, "a run's details");
         d->found = found;
         d->capacity = more;
     }

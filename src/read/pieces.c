@@ -29,11 +29,6 @@ struct tt_pieces {
     uint64_t visits;
 };
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the op index");
-}
-
 static int compare(const void *a, const void *b)
 {
     const tt_piece *x = a, *y = b;
@@ -51,7 +46,7 @@ static tt_status make_room(tt_pieces *p, size_t more_pieces, tt_error *err)
     while (more < need)
         more *= 2;
     tt_piece *list = reallocarray(p->list, more, sizeof *list);
-    if (!list) return no_memory(err);
+    if (!list) return tt_error_memory(err, "the op index");
     p->list = list;
     p->capacity = more;
     return TT_OK;
@@ -200,12 +195,12 @@ tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
     tt_pieces *p = calloc(1, sizeof *p);
     if (!p || trace->n_chunks > UINT32_MAX) {
         free(p);
-        return no_memory(err);
+        return tt_error_memory(err, "the op index");
     }
     p->trace = trace;
     p->blocks = tt_blocks_new(trace);
     p->chunks = calloc(trace->n_chunks + 1, sizeof *p->chunks);
-    tt_status status = p->blocks && p->chunks ? TT_OK : no_memory(err);
+    tt_status status = p->blocks && p->chunks ? TT_OK : tt_error_memory(err, "the op index");
     if (status == TT_OK) {
         list_chunks(p);
         /* A list that was rebuilt by scanning does not say which runs a chunk holds. */

@@ -21,7 +21,7 @@ tt_status tt_drain_begin(tt_drain *d, tt_area_map *map, tt_sink *sink, tt_error 
     if (d->records_max > TT_OPS_CHUNK_RECORDS_MAX) d->records_max = TT_OPS_CHUNK_RECORDS_MAX;
     d->records = malloc(d->records_max * sizeof(tt_op_record));
     tt_bytes_init(&d->raw, TT_CHUNK_PAYLOAD_MAX);
-    if (!d->records) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
+    if (!d->records) return tt_error_memory(err, "the drain");
     return TT_OK;
 }
 
@@ -81,8 +81,7 @@ static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
     size_t n = (size_t)(head - tail);
     if (n == 0 || n > a->meta_bytes || (what == TT_DRAIN_PILED && n < meta_pile(d))) return TT_OK;
     tt_bytes_clear(&d->raw);
-    if (!tt_bytes_reserve(&d->raw, n))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
+    if (!tt_bytes_reserve(&d->raw, n)) return tt_error_memory(err, "the drain");
     tt_area_meta_copy(d->map, tail, d->raw.data, n);
     d->raw.size = n;
     tt_status status = put_meta(d, tail, err);
@@ -200,7 +199,7 @@ static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, si
     tt_bytes_clear(&d->raw);
     if (s->of_details ? !tt_detail_encode(&d->raw, d->records, n)
                       : !tt_ops_encode(&d->raw, d->records, n, 0))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the drain");
+        return tt_error_memory(err, "the drain");
     return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
 }
 
@@ -404,8 +403,7 @@ bool tt_drain_totals(tt_drain *d, bool ended, tt_bytes *out)
 tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_error *err)
 {
     d->sink->hold = true; /* nothing is thrown away that is not replaced by something */
-    if (!tt_drain_totals(d, true, &d->raw))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
+    if (!tt_drain_totals(d, true, &d->raw)) return tt_error_memory(err, "the totals");
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
     /* With its hole a trace is good as well: a disk that is full does not hinder its end. */
     if (status == TT_OK) (void)tt_compact(d->sink, path, NULL);

@@ -422,7 +422,7 @@ static tt_status open_guarded(tt_recorder **recorder, const tt_recorder_options 
 {
     int fd = -1;
     tt_recorder *r = calloc(1, sizeof *r);
-    if (!r) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the recorder");
+    if (!r) return tt_error_memory(err, "the recorder");
     (void)pthread_mutex_init(&r->meta_lock, NULL);
     tt_data_queue_init(&r->data);
     (void)pthread_mutex_init(&r->stop_lock, NULL);

@@ -123,8 +123,7 @@ static tt_status walk_chunks(scan *s, tt_error *err)
         if (s->n == s->capacity) {
             s->capacity = s->capacity ? s->capacity * 2 : 256;
             tt_index_entry *index = realloc(s->index, s->capacity * sizeof *index);
-            if (!index)
-                return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+            if (!index) return tt_error_memory(err, "the index");
             s->index = index;
         }
         tt_index_entry *e = &s->index[s->n++];

@@ -140,8 +140,7 @@ static tt_status put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *e
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "the trace has reached its limit of %" PRIu64 " bytes", s->limit);
     entry->offset = s->offset;
-    if (!remember(s, entry))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    if (!remember(s, entry)) return tt_error_memory(err, "the index");
     tt_status status = put_chunk(s, &h, stored, err);
     if (status != TT_OK) s->n_index--;
     return status;
@@ -156,7 +155,7 @@ static tt_status turn_page(tt_sink *s, tt_error *err)
     tt_index_encode(&payload, s->index, s->n_index, 0);
     tt_status status = TT_E_MEMORY;
     if (payload.failed)
-        tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+        tt_error_memory(err, "the index");
     else
         status = put(s, &page, (tt_span){payload.data, payload.size}, err);
     tt_bytes_free(&payload);
@@ -182,8 +181,7 @@ tt_status tt_sink_put_copy(tt_sink *s, const tt_index_entry *entry, tt_span chun
     struct iovec part = {(void *)(uintptr_t)chunk.data, chunk.size};
     tt_index_entry copy = *entry;
     copy.offset = s->offset;
-    if (!remember(s, &copy))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    if (!remember(s, &copy)) return tt_error_memory(err, "the index");
     tt_status status = write_all(s, &part, 1, err);
     if (status != TT_OK) s->n_index--;
     return status;
@@ -259,7 +257,7 @@ static tt_status all_entries(const tt_sink *s, tt_index_entry **list, size_t *n,
 {
     *n = s->n_index;
     *list = malloc((s->n_index + 1) * sizeof **list);
-    if (!*list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+    if (!*list) return tt_error_memory(err, "the index");
     if (s->n_index) memcpy(*list, s->index, s->n_index * sizeof **list);
     tt_status status = add_pages(s, list, n, err);
     if (status == TT_OK) return TT_OK;
@@ -302,7 +300,7 @@ tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err)
     free(list);
     uint64_t index_offset = s->offset;
     if (payload.failed) {
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the index");
+        status = tt_error_memory(err, "the index");
     } else {
         tt_chunk_header h = {.type = TT_CHUNK_INDEX,
                              .stored_bytes = (uint32_t)payload.size,

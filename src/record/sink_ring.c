@@ -42,8 +42,7 @@ static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_lasting *l, u
     }
     tt_bytes_free(&chunk);
     tt_bytes_free(&unpacked);
-    if (status == TT_OK && l->failed)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for what is carried over");
+    if (status == TT_OK && l->failed) status = tt_error_memory(err, "what is carried over");
     return status;
 }
 
@@ -70,8 +69,7 @@ static tt_status carry_over(tt_sink *s, size_t n, tt_error *err)
         tt_meta_put_record(&raw, TT_META_FRONT, &front);
         tt_lasting_put(&lasting, &raw, &entry.count);
         entry.count++;
-        status = raw.failed ? tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
-                                           "no memory for the descriptions")
+        status = raw.failed ? tt_error_memory(err, "the descriptions")
                             : tt_sink_put(s, &entry, (tt_span){raw.data, raw.size}, err);
     }
     tt_bytes_free(&front);

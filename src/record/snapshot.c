@@ -28,7 +28,7 @@ tt_status tt_snapshot_begin(tt_snapshot *s, tt_drain *d, const char *trace, uint
     d->sink->hold = true;
     status = tt_copy_begin(&s->copy, d->sink, fd, err);
     if (status == TT_OK && !tt_drain_totals(d, false, &s->totals))
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the totals");
+        status = tt_error_memory(err, "the totals");
     if (status != TT_OK) tt_snapshot_stop(s, d);
     return status;
 }

@@ -19,11 +19,6 @@ static void tell(void *context, uint64_t done, uint64_t total)
     s->o->progress(s->o->context, s->from + at, PARTS);
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the report");
-}
-
 /* --- time --- */
 
 static tt_status add_times(tt_analysis *a, tt_error *err)
@@ -42,7 +37,7 @@ static tt_status add_times(tt_analysis *a, tt_error *err)
     a->threads_observed = a->summary.runs_hooked > 0 || a->summary.runs_by_program > 0;
     a->waits_observed = a->threads_observed && a->m->waits_known;
     a->total_ns = a->compute_ns + a->wait_ns + a->idle_ns + a->between_ns;
-    return tt_rollups_make(a) ? TT_OK : no_memory(err);
+    return tt_rollups_make(a) ? TT_OK : tt_error_memory(err, "the report");
 }
 
 /* --- reads --- */
@@ -110,7 +105,7 @@ static tt_status add_routers(tt_analysis *a, tt_error *err)
     a->expert_nodes = tt_routers_expert_nodes(a->m);
     if (a->expert_nodes == 0) return TT_OK;
     a->routers = tt_routers_new(a->m, &all, TT_PHASE_GENERATE);
-    if (!a->routers) return no_memory(err);
+    if (!a->routers) return tt_error_memory(err, "the report");
     return tt_routers_walk(a->routers, tell, &s, err);
 }
 
@@ -118,13 +113,13 @@ static tt_status add_faults(tt_analysis *a, tt_error *err)
 {
     stage s = {&a->options, 900, 1000};
     a->kernel = tt_kernel_new(a->m);
-    if (!a->kernel) return no_memory(err);
+    if (!a->kernel) return tt_error_memory(err, "the report");
     const tt_filter all = {0};
     tt_kernel_batches(a->kernel, &all, &a->kernel_batches);
     tt_kernel_recording(a->kernel, &a->kernel_recording);
     if (!tt_details_has(a->m->details, TT_DETAIL_FAULTS) || !a->timed) return TT_OK;
     a->faults = tt_faults_new(a->m, TT_FAULTS_BY_TOKEN, &all);
-    if (!a->faults) return no_memory(err);
+    if (!a->faults) return tt_error_memory(err, "the report");
     return tt_faults_sum(a->faults, tell, &s, err);
 }
 

@@ -45,7 +45,7 @@ static tt_status read_all(int fd, char **svg, size_t *size, tt_error *err)
     if (end <= 0 || end > SVG_BYTES_MAX)
         return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "gnuplot drew nothing");
     *svg = malloc((size_t)end + 1);
-    if (!*svg) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a plot");
+    if (!*svg) return tt_error_memory(err, "a plot");
     while (at < end) {
         ssize_t n = pread(fd, *svg + at, (size_t)(end - at), at);
         if (n <= 0) break;

@@ -20,8 +20,7 @@ tt_status tt_drawings_make(const tt_page *p, tt_drawings *d, tt_error *err)
     tt_status status = TT_OK;
     *d = (tt_drawings){.svg = calloc(p->n_plots + 1u, sizeof *d->svg),
                        .sizes = calloc(p->n_plots + 1u, sizeof *d->sizes)};
-    if (!d->svg || !d->sizes)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the plots");
+    if (!d->svg || !d->sizes) return tt_error_memory(err, "the plots");
     d->n = p->n_plots;
     for (const tt_page_section *s = p->sections; s; s = s->next) {
         for (const tt_page_block *b = s->blocks; b; b = b->next) {

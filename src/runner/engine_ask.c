@@ -68,7 +68,7 @@ static void tell_scores(FILE *out, const char *dir)
     if (d) (void)closedir(d);
 }
 
-static void *open_named(const tt_engine *engine, const char *start)
+static void *open_named(const tt_engine_found *engine, const char *start)
 {
     char path[PATH_MAX + NAME_MAX + 2] = "";
     DIR *d = opendir(engine->dir);
@@ -90,7 +90,7 @@ static void tell_layout(FILE *out, overhead_of overhead, name_setter set_name)
 }
 
 /* An engine without libllama (whisper.cpp, a program of its own): ggml alone. */
-static void tell_ggml(FILE *out, const tt_engine *engine)
+static void tell_ggml(FILE *out, const tt_engine_found *engine)
 {
     void *base = open_named(engine, "libggml-base");
     overhead_of overhead = NULL;
@@ -111,7 +111,7 @@ static void tell_ggml(FILE *out, const tt_engine *engine)
     if (load_backends) load_backends();
 }
 
-static void child(FILE *out, const tt_engine *engine)
+static void child(FILE *out, const tt_engine_found *engine)
 {
     static tt_engine_log log;
     static tt_engine_api api;
@@ -186,7 +186,7 @@ static bool read_all(int fd, char *text, size_t n, size_t *size)
     return true;
 }
 
-static void be_child(int fd, const tt_engine *engine)
+static void be_child(int fd, const tt_engine_found *engine)
 {
     const struct rlimit no_core = {0, 0};
     (void)setrlimit(RLIMIT_CORE, &no_core);
@@ -203,7 +203,7 @@ static void be_child(int fd, const tt_engine *engine)
     _exit(0);
 }
 
-void tt_engine_ask(const tt_engine *engine, tt_engine_answer *answer)
+void tt_engine_ask(const tt_engine_found *engine, tt_engine_answer *answer)
 {
     static char text[ANSWER_MAX + 1];
     int pipes[2], status = 0;

@@ -32,6 +32,6 @@ typedef struct tt_engine_answer {
 /* Asks. Scores are of the CPU variants in the folder of the one that stayed loaded.
  * Takes as long as the engine needs to load, 30 s at most. Not for processes
  * with several threads: the child of a fork goes on to allocate. */
-void tt_engine_ask(const tt_engine *engine, tt_engine_answer *answer);
+void tt_engine_ask(const tt_engine_found *engine, tt_engine_answer *answer);
 
 #endif

@@ -25,7 +25,7 @@ static const char *const below[] = {"", NPM_BINS, "bin", "build/bin", "lib", "li
 #define PARENTS_MAX 3
 #define METADATA_MAX 8192
 
-static void add_tried(tt_engine *e, const char *where, const char *path, const char *why)
+static void add_tried(tt_engine_found *e, const char *where, const char *path, const char *why)
 {
     size_t used = strlen(e->tried);
     (void)snprintf(e->tried + used, sizeof e->tried - used, "%s%s%s: %s\n", where,
@@ -89,7 +89,7 @@ bool tt_engine_release_of(const char *metadata, size_t size, char *out, size_t n
 }
 
 /* The release is written beside the libraries, or is part of their name. */
-static void find_release(tt_engine *e)
+static void find_release(tt_engine_found *e)
 {
     char path[PATH_MAX + 32], text[METADATA_MAX];
     (void)snprintf(path, sizeof path, "%s/_nlcBuildMetadata.json", e->dir);
@@ -113,7 +113,7 @@ static void find_release(tt_engine *e)
         (void)snprintf(e->release, sizeof e->release, "%s", infix + 3);
 }
 
-bool tt_engine_find_in(const char *dir, tt_engine *engine)
+bool tt_engine_find_in(const char *dir, tt_engine_found *engine)
 {
     char real[PATH_MAX], at[PATH_MAX];
     if (!realpath(dir, real)) return false;
@@ -130,7 +130,7 @@ bool tt_engine_find_in(const char *dir, tt_engine *engine)
 }
 
 static tt_status find_named(const char *dir, const char *who, tt_engine_source source,
-                            tt_engine *engine, tt_error *err)
+                            tt_engine_found *engine, tt_error *err)
 {
     engine->source = source;
     if (tt_engine_find_in(dir, engine)) return TT_OK;
@@ -142,7 +142,7 @@ static tt_status find_named(const char *dir, const char *who, tt_engine_source s
         who, dir, access(dir, F_OK) ? "there is no such folder" : "it has no llama.cpp libraries");
 }
 
-static bool find_bundled(tt_engine *engine)
+static bool find_bundled(tt_engine_found *engine)
 {
     char exe[PATH_MAX], path[PATH_MAX + 64];
     ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
@@ -167,7 +167,7 @@ static bool find_bundled(tt_engine *engine)
 
 /* The linker's search has no other interface than loading; the library stays,
  * since the caller is about to use it. */
-static bool find_system(tt_engine *engine)
+static bool find_system(tt_engine_found *engine)
 {
     static const char *const names[] = {"libllama.so", "libllama.so.0"};
     engine->source = TT_ENGINE_SYSTEM;
@@ -189,7 +189,7 @@ static bool find_system(tt_engine *engine)
     return false;
 }
 
-tt_status tt_engine_find(const char *dir, tt_engine *engine, tt_error *err)
+tt_status tt_engine_find(const char *dir, tt_engine_found *engine, tt_error *err)
 {
     memset(engine, 0, sizeof *engine);
     if (dir) return find_named(dir, "--engine", TT_ENGINE_OPTION, engine, err);

@@ -22,23 +22,23 @@ typedef enum tt_engine_source {
 } tt_engine_source;
 
 /* A found engine; plain values, nothing to free. */
-typedef struct tt_engine {
+typedef struct tt_engine_found {
     tt_engine_source source;
     char dir[PATH_MAX];   /* folder with the libraries, absolute */
     char llama[PATH_MAX]; /* the libllama in it */
     char release[64];     /* "b6673", "v0.5.0"; "" when nothing says so */
     char tried[4096];     /* one line a place that was looked at before this one */
-} tt_engine;
+} tt_engine_found;
 
 /* Finds an engine: `dir` (NULL: not given), then $TENSORTRACE_ENGINE, then the
  * bundled one, then the system's. A place the user named must hold an engine:
  * it is an error when it does not, later places are not tried. On failure
  * `engine->tried` still lists the places. May dlopen the system's libllama. */
-tt_status tt_engine_find(const char *dir, tt_engine *engine, tt_error *err);
+tt_status tt_engine_find(const char *dir, tt_engine_found *engine, tt_error *err);
 
 /* Finds the libraries in one folder, which may be the folder itself, an npm
  * package's root or a llama.cpp build or install tree. Fills dir, llama, release. */
-bool tt_engine_find_in(const char *dir, tt_engine *engine);
+bool tt_engine_find_in(const char *dir, tt_engine_found *engine);
 
 /* Is this the file name of a libllama ("libllama.so", "libllama.so.0",
  * "libllama.b6673.so"), and not of a sibling such as libllama-common.so? */

@@ -70,7 +70,7 @@ static void *resolve(void *handle, const char *name)
     return symbol ? symbol : dlsym(handle, name);
 }
 
-static tt_status resolve_all(const tt_engine *engine, tt_engine_api *api, tt_error *err)
+static tt_status resolve_all(const tt_engine_found *engine, tt_engine_api *api, tt_error *err)
 {
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         const function *f = &functions[i];
@@ -107,7 +107,7 @@ static void load_neighbours(const char *dir, const char *path, int depth, char w
     tt_elf_close(elf);
 }
 
-static void *open_llama(const tt_engine *engine, tt_error *err)
+static void *open_llama(const tt_engine_found *engine, tt_error *err)
 {
     void *handle = dlopen(engine->llama, RTLD_NOW | RTLD_GLOBAL);
     if (handle) return handle;
@@ -123,7 +123,7 @@ static void *open_llama(const tt_engine *engine, tt_error *err)
     return NULL;
 }
 
-tt_status tt_engine_load(const tt_engine *engine, tt_engine_log *log, tt_engine_api *api,
+tt_status tt_engine_load(const tt_engine_found *engine, tt_engine_log *log, tt_engine_api *api,
                          tt_error *err)
 {
     memset(api, 0, sizeof *api);

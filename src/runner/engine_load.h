@@ -81,7 +81,7 @@ typedef struct tt_engine_api {
  * program had been linked with the engine, so that a preloaded library sees our
  * calls. The log goes to `log`, which must live as long as the process uses the
  * engine. Call once a process. */
-tt_status tt_engine_load(const tt_engine *engine, tt_engine_log *log, tt_engine_api *api,
+tt_status tt_engine_load(const tt_engine_found *engine, tt_engine_log *log, tt_engine_api *api,
                          tt_error *err);
 
 #endif

@@ -91,7 +91,7 @@ const char *tt_library_role_name(tt_library_role role)
     }
 }
 
-const char *tt_mode_name(tt_mode mode)
+const char *tt_mode_name(tt_engine_mode mode)
 {
     static const char *const names[] = {"none", "callback", "hook", "unknown"};
     return names[mode];
@@ -337,7 +337,7 @@ static void choose_mode(tt_engine_probe *p)
 {
     bool hook = true;
     if (p->answer.failure[0] && !has_role(p, TT_LIBRARY_CPU)) {
-        p->mode = TT_MODE_UNKNOWN;
+        p->mode = TT_ENGINE_MODE_UNKNOWN;
         return;
     }
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
@@ -350,13 +350,13 @@ static void choose_mode(tt_engine_probe *p)
      * same name without _async, which calls it inside the base library. */
     unsigned callers = has_role(p, TT_LIBRARY_LLAMA) ? TT_LIBRARY_LLAMA : TT_LIBRARY_BASE;
     bool callback = is_hooked(p, GRAPH_ASYNC, callers) && is_exported(p, EVAL_CALLBACK);
-    p->mode = hook ? TT_MODE_HOOK : callback ? TT_MODE_CALLBACK : TT_MODE_NONE;
-    if (p->mode == TT_MODE_CALLBACK)
+    p->mode = hook ? TT_ENGINE_MODE_HOOK : callback ? TT_ENGINE_MODE_CALLBACK : TT_ENGINE_MODE_NONE;
+    if (p->mode == TT_ENGINE_MODE_CALLBACK)
         find(p, false,
              "callback mode: times are of whole ops, not of threads; the scheduler runs each op by "
              "itself and waits for it, so decoding is slower (how much was not measured on this "
              "engine)");
-    if (p->mode == TT_MODE_NONE)
+    if (p->mode == TT_ENGINE_MODE_NONE)
         find(p, true,
              "nothing can be traced: neither the CPU backend nor the scheduler is "
              "reached through the dynamic linker (a static or hidden-visibility build)");
@@ -379,7 +379,7 @@ static void check_layout(tt_engine_probe *p)
                  p->libraries[i].file);
 }
 
-tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe **out,
+tt_status tt_engine_probe_new(const tt_engine_found *engine, bool ask, tt_engine_probe **out,
                               tt_error *err)
 {
     tt_engine_probe *p = calloc(1, sizeof *p);

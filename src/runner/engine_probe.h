@@ -34,12 +34,13 @@ typedef struct tt_probe_library {
     bool is_chosen; /* the CPU library the engine takes here */
 } tt_probe_library;
 
-typedef enum tt_mode {
-    TT_MODE_NONE = 0,
-    TT_MODE_CALLBACK,
-    TT_MODE_HOOK,
-    TT_MODE_UNKNOWN /* the engine does not load here, and its CPU library is not in its folder */
-} tt_mode;
+typedef enum tt_engine_mode {
+    TT_ENGINE_MODE_NONE = 0,
+    TT_ENGINE_MODE_CALLBACK,
+    TT_ENGINE_MODE_HOOK,
+    TT_ENGINE_MODE_UNKNOWN /* the engine does not load here, and its CPU library is not in its
+                              folder */
+} tt_engine_mode;
 
 typedef struct tt_probe_hook {
     const char *name;                /* owned by the probe */
@@ -61,14 +62,14 @@ typedef struct tt_probe_finding {
 } tt_probe_finding;
 
 typedef struct tt_engine_probe {
-    tt_engine engine;
+    tt_engine_found engine;
     tt_probe_library libraries[TT_PROBE_LIBRARIES];
     size_t n_libraries;
     const tt_probe_library *cpu; /* the chosen one, or NULL */
     tt_engine_answer answer;
     tt_probe_hook hooks[TT_PROBE_HOOKS];
     size_t n_hooks;
-    tt_mode mode;
+    tt_engine_mode mode;
     bool is_layout_known; /* struct ggml_tensor is one the hooks can read (or nothing is known) */
     tt_probe_finding findings[TT_PROBE_FINDINGS]; /* what is missing and what that costs */
     size_t n_findings;
@@ -78,13 +79,13 @@ typedef struct tt_engine_probe {
  * which may lie elsewhere; asks the engine itself in a child
  * process unless `ask` is false. The result (large: on the heap) is freed with
  * tt_engine_probe_free. */
-tt_status tt_engine_probe_new(const tt_engine *engine, bool ask, tt_engine_probe **out,
+tt_status tt_engine_probe_new(const tt_engine_found *engine, bool ask, tt_engine_probe **out,
                               tt_error *err);
 void tt_engine_probe_free(tt_engine_probe *probe);
 
 /* What a library is, by its file name. */
 tt_library_role tt_library_role_of(const char *file);
 const char *tt_library_role_name(tt_library_role role); /* "llama", "cpu", "all", ... */
-const char *tt_mode_name(tt_mode mode);                 /* "hook", "callback", "none", "unknown" */
+const char *tt_mode_name(tt_engine_mode mode);          /* "hook", "callback", "none", "unknown" */
 
 #endif

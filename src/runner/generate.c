@@ -15,7 +15,7 @@ static double seconds_since(uint64_t begin_ns)
 }
 
 /* Engines differ in what they do with an id that is in no vocabulary; some end the process. */
-static tt_status check_ids(const tt_generation *g, const int32_t *ids, size_t n, const char *what,
+static tt_status check_ids(const tt_generated *g, const int32_t *ids, size_t n, const char *what,
                            tt_error *err)
 {
     int32_t n_vocab = g->api->n_vocab ? g->api->n_vocab(g->vocab) : INT32_MAX;
@@ -27,7 +27,7 @@ static tt_status check_ids(const tt_generation *g, const int32_t *ids, size_t n,
     return TT_OK;
 }
 
-static tt_status take_prompt_ids(tt_generation *g, tt_error *err)
+static tt_status take_prompt_ids(tt_generated *g, tt_error *err)
 {
     const tt_runner_options *o = g->options;
     if (o->n_prompt_ids == 0 || o->n_prompt_ids > PROMPT_MAX)
@@ -43,7 +43,7 @@ static tt_status take_prompt_ids(tt_generation *g, tt_error *err)
     return TT_OK;
 }
 
-static tt_status tokenize(tt_generation *g, tt_error *err)
+static tt_status tokenize(tt_generated *g, tt_error *err)
 {
     const tt_runner_options *o = g->options;
     if (o->prompt_size > PROMPT_MAX)
@@ -63,7 +63,7 @@ static tt_status tokenize(tt_generation *g, tt_error *err)
     return TT_OK;
 }
 
-tt_status tt_generate_tokenize(tt_generation *g, tt_error *err)
+tt_status tt_generate_tokenize(tt_generated *g, tt_error *err)
 {
     const tt_runner_options *o = g->options;
     tt_status status = check_ids(g, o->forced_ids, o->n_forced_ids, "--force-ids", err);
@@ -75,7 +75,7 @@ tt_status tt_generate_tokenize(tt_generation *g, tt_error *err)
     return TT_OK;
 }
 
-static tt_status decode(tt_generation *g, int32_t *tokens, int32_t n, tt_error *err)
+static tt_status decode(tt_generated *g, int32_t *tokens, int32_t n, tt_error *err)
 {
     int32_t code = g->api->decode(g->context, g->api->batch_get_one(tokens, n, 0, 0));
     if (code != 0)
@@ -88,7 +88,7 @@ static tt_status decode(tt_generation *g, int32_t *tokens, int32_t n, tt_error *
     return TT_OK;
 }
 
-static void progress(const tt_generation *g, tt_runner_phase phase, uint64_t done, uint64_t total,
+static void progress(const tt_generated *g, tt_runner_phase phase, uint64_t done, uint64_t total,
                      double seconds)
 {
     if (g->events->on_progress)
@@ -96,7 +96,7 @@ static void progress(const tt_generation *g, tt_runner_phase phase, uint64_t don
                                seconds > 0 ? (double)done / seconds : 0);
 }
 
-static tt_status decode_prompt(tt_generation *g, tt_error *err)
+static tt_status decode_prompt(tt_generated *g, tt_error *err)
 {
     uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
     int32_t chunk = (int32_t)g->result->n_batch;
@@ -112,7 +112,7 @@ static tt_status decode_prompt(tt_generation *g, tt_error *err)
 }
 
 /* Gives the token's bytes to the caller. False when the caller has had enough. */
-static bool emit(const tt_generation *g, int32_t token)
+static bool emit(const tt_generated *g, int32_t token)
 {
     char small[256];
     if (!g->events->on_text) return true;
@@ -129,7 +129,7 @@ static bool emit(const tt_generation *g, int32_t token)
 }
 
 /* The engine's own sampler chain, so that results are those of its programs. */
-static struct tt_llama_sampler *new_sampler(const tt_generation *g)
+static struct tt_llama_sampler *new_sampler(const tt_generated *g)
 {
     const tt_engine_api *api = g->api;
     struct tt_llama_sampler *chain = api->chain_init(api->chain_default_params());
@@ -143,7 +143,7 @@ static struct tt_llama_sampler *new_sampler(const tt_generation *g)
     return chain;
 }
 
-static tt_status generate_with(tt_generation *g, struct tt_llama_sampler *sampler, tt_error *err)
+static tt_status generate_with(tt_generated *g, struct tt_llama_sampler *sampler, tt_error *err)
 {
     tt_runner_result *r = g->result;
     const int32_t want = g->options->n_predict;
@@ -180,7 +180,7 @@ static tt_status generate_with(tt_generation *g, struct tt_llama_sampler *sample
     return status;
 }
 
-tt_status tt_generate(tt_generation *g, tt_error *err)
+tt_status tt_generate(tt_generated *g, tt_error *err)
 {
     if (g->result->n_prompt > g->result->n_ctx)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,

@@ -5,7 +5,7 @@
 #include "runner/engine_load.h"
 #include "runner/runner.h"
 
-typedef struct tt_generation {
+typedef struct tt_generated {
     const tt_engine_api *api;
     const tt_runner_options *options;
     const tt_runner_events *events;
@@ -15,12 +15,12 @@ typedef struct tt_generation {
     struct tt_llama_context *context;
     int32_t *tokens; /* of the prompt */
     int32_t n_tokens;
-} tt_generation;
+} tt_generated;
 
 /* Fills g->tokens (malloc; the caller frees) from the prompt, or with the ids that are given for
  * it. Needs the vocabulary only. */
-tt_status tt_generate_tokenize(tt_generation *g, tt_error *err);
+tt_status tt_generate_tokenize(tt_generated *g, tt_error *err);
 /* Decodes the prompt and generates. Needs everything in *g. */
-tt_status tt_generate(tt_generation *g, tt_error *err);
+tt_status tt_generate(tt_generated *g, tt_error *err);
 
 #endif

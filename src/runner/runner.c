@@ -21,10 +21,10 @@
 #define PERF_N_EVAL 36
 
 typedef struct session {
-    tt_engine engine;
+    tt_engine_found engine;
     tt_engine_log log;
     tt_engine_api api;
-    tt_generation generation;
+    tt_generated generation;
 } session;
 
 static void note(const tt_runner_events *events, const char *fmt, ...)
@@ -199,7 +199,7 @@ static tt_status load_model(session *s, const tt_runner_options *o, const tt_run
                             tt_runner_result *r, tt_error *err)
 {
     tt_engine_params p;
-    tt_generation *g = &s->generation;
+    tt_generated *g = &s->generation;
     tt_status status = model_params(s, o, &p, err);
     if (status != TT_OK) return status;
     g->model = s->api.model_load(o->model, p.blob);
@@ -234,7 +234,7 @@ static tt_status make_context(session *s, const tt_runner_options *o,
                               const tt_runner_events *events, tt_runner_result *r, tt_error *err)
 {
     tt_engine_params p;
-    tt_generation *g = &s->generation;
+    tt_generated *g = &s->generation;
     tt_status status = context_params(s, o, &p, err);
     if (status != TT_OK) return status;
     g->context = s->api.context_new(g->model, p.blob);
@@ -273,7 +273,7 @@ static tt_status run(session *s, const tt_runner_options *o, const tt_runner_eve
                      tt_runner_result *r, tt_error *err)
 {
     uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
-    tt_generation *g = &s->generation;
+    tt_generated *g = &s->generation;
     tt_status status = load_model(s, o, events, r, err);
     if (status == TT_OK) status = tt_generate_tokenize(g, err);
     if (status == TT_OK) status = make_context(s, o, events, r, err);
@@ -307,6 +307,6 @@ tt_status tt_runner_run(const tt_runner_options *options, const tt_runner_events
     (void)snprintf(result->engine_release, sizeof result->engine_release, "%s", s.engine.release);
     if (status != TT_OK) return status;
     s.generation =
-        (tt_generation){.api = &s.api, .options = options, .events = events, .result = result};
+        (tt_generated){.api = &s.api, .options = options, .events = events, .result = result};
     return run(&s, options, events, result, err);
 }

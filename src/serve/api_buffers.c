@@ -26,7 +26,7 @@ static void drop(void *made)
 static tt_status make(tt_model *m, void **out, tt_error *err)
 {
     about *a = calloc(1, sizeof *a);
-    if (!a) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the buffers");
+    if (!a) return tt_error_memory(err, "the buffers");
     tt_status status = tt_buffers_analyze(m, &a->buffers, err);
     if (status == TT_OK) status = tt_kv_analyze(m, &a->kv, err);
     if (status != TT_OK)

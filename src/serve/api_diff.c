@@ -33,8 +33,7 @@ static tt_status answer(tt_request *q, tt_reply *r, const tt_comparison_options 
     tt_bytes_init(&text, TT_COMPARISON_BYTES_MAX);
     status = tt_comparison_get(q, o, part, &text, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status == TT_OK && (!j || text.failed))
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
+    if (status == TT_OK && (!j || text.failed)) status = tt_error_memory(err, "the comparison");
     /* One value, as it was written before. */
     if (status == TT_OK) tt_json_again(j, (const char *)text.data, text.size);
     tt_bytes_free(&text);
@@ -143,7 +142,7 @@ tt_status tt_answer_diff_pair(tt_request *q, tt_reply *r, tt_error *err)
     if (status == TT_OK) status = locate(&b, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (status != TT_OK) return status;
-    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the reply");
+    if (!j) return tt_error_memory(err, "the reply");
     tt_json_object(j);
     tt_json_kv_string(j, "phase", tt_phase_name(pair.phase));
     put_side(j, "a", &a);

@@ -43,7 +43,7 @@ static tt_status make_some(tt_model *m, const tt_filter *filter, const tt_over *
                            tt_error *err)
 {
     choices *c = calloc(1, sizeof *c);
-    (void)tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the experts");
+    (void)tt_error_memory(err, "the experts");
     if (!c) return TT_E_MEMORY;
     tt_status status = walk(c, m, filter, over, err);
     if (status != TT_OK)

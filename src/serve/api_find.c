@@ -19,7 +19,7 @@ static tt_status make(tt_model *m, void **out, tt_error *err)
         return TT_OK;
     }
     free(names);
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the names of the trace");
+    return tt_error_memory(err, "the names of the trace");
 }
 
 static void drop(void *made)
@@ -161,7 +161,7 @@ tt_status tt_answer_find(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_source_get(q, &memo, &names, err);
     if (status != TT_OK) return status;
     s.j = tt_reply_json(r);
-    if (!s.j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for an answer");
+    if (!s.j) return tt_error_memory(err, "an answer");
     tt_json_object(s.j);
     tt_json_kv_string(s.j, "q", s.text);
     tt_json_key(s.j, "groups");
@@ -176,5 +176,5 @@ tt_status tt_answer_find(tt_request *q, tt_reply *r, tt_error *err)
     tt_json_array_end(s.j);
     tt_json_kv_bool(s.j, "cut", ((const tt_names *)names)->cut);
     tt_json_object_end(s.j);
-    return ok ? TT_OK : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for token texts");
+    return ok ? TT_OK : tt_error_memory(err, "token texts");
 }

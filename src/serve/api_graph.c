@@ -95,11 +95,6 @@ static tt_status make(const tt_request *q, tt_topology **out, tt_error *err)
     return tt_topology_make(q->m, graph, run, out, err);
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the graph");
-}
-
 /* --- what is answered --- */
 
 tt_status tt_answer_graph(tt_request *q, tt_reply *r, tt_error *err)
@@ -112,7 +107,8 @@ tt_status tt_answer_graph(tt_request *q, tt_reply *r, tt_error *err)
     if (status == TT_OK) status = tt_critical_find(t, &critical, err);
     if (status == TT_OK) {
         tt_json *j = tt_reply_json(r);
-        if (!j || !tt_graph_columns_json(j, &c, &critical)) status = no_memory(err);
+        if (!j || !tt_graph_columns_json(j, &c, &critical))
+            status = tt_error_memory(err, "the graph");
     }
     tt_critical_free(&critical);
     tt_collapse_free(&c);
@@ -142,7 +138,7 @@ tt_status tt_answer_graph_search(tt_request *q, tt_reply *r, tt_error *err)
         tt_json_object_end(j);
     }
     free(found);
-    return j ? TT_OK : no_memory(err);
+    return j ? TT_OK : tt_error_memory(err, "the graph");
 }
 
 static tt_status write_dot(const tt_graph_view *v, bool collapse, FILE *out, tt_error *err)
@@ -172,7 +168,7 @@ tt_status tt_answer_graph_dot(tt_request *q, tt_reply *r, tt_error *err)
         status =
             tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no room for the file: %s", strerror(errno));
     else if (!tt_graph_view_choose(&v))
-        status = no_memory(err);
+        status = tt_error_memory(err, "the graph");
     else
         status = write_dot(&v, collapse, out, err);
     tt_graph_view_free(&v);

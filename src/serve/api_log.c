@@ -9,11 +9,6 @@
 
 #define ROWS_MAX 1000u
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for rows of the log");
-}
-
 /* How many rows there are, as far as that is known. */
 static void put_count(tt_json *j, const tt_model *m, const tt_log_count *c)
 {
@@ -41,7 +36,7 @@ tt_status tt_answer_log_count(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     tt_log_shelf_give(&loan);
     tt_json *j = tt_reply_json(r);
-    if (!j) return no_memory(err);
+    if (!j) return tt_error_memory(err, "rows of the log");
     tt_json_object(j);
     put_count(j, q->m, &loan.count);
     tt_json_object_end(j);
@@ -62,7 +57,7 @@ static tt_status put_row(rows *w, tt_json *j, tt_error *err)
     const tt_op *op;
     const tt_access *list;
     size_t n;
-    if (!tt_log_cursor_op(w->cursor, &row)) return no_memory(err);
+    if (!tt_log_cursor_op(w->cursor, &row)) return tt_error_memory(err, "rows of the log");
     tt_status status = tt_log_picks_of(&w->picks, &row, &op, &list, &n, err);
     if (status != TT_OK) return status;
     tt_log_json_op(j, w->m, &row, op, list, n);
@@ -96,7 +91,7 @@ tt_status tt_answer_log_rows(tt_request *q, tt_reply *r, tt_error *err)
     rows *w = calloc(1, sizeof *w);
     if (!w || !j) {
         free(w);
-        return no_memory(err);
+        return tt_error_memory(err, "rows of the log");
     }
     w->m = w->picks.m = q->m;
     tt_status status = tt_log_shelf_borrow(q, &f, by_lane, first + n, &loan, err);
@@ -167,7 +162,7 @@ tt_status tt_answer_log_locate(tt_request *q, tt_reply *r, tt_error *err)
         if (loan.count.done) break;
     }
     tt_json *j = tt_reply_json(r);
-    if (!j) return no_memory(err);
+    if (!j) return tt_error_memory(err, "rows of the log");
     tt_json_object(j);
     tt_json_kv_u64(j, "row", row);
     tt_json_kv_bool(j, "found", found);

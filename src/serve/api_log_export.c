@@ -43,7 +43,7 @@ static tt_status check(writer *w, tt_error *err)
 
 static tt_status flush(writer *w, tt_error *err)
 {
-    if (w->text.failed) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for rows");
+    if (w->text.failed) return tt_error_memory(err, "rows");
     if (w->text.size) (void)fwrite(w->text.data, 1, w->text.size, w->out);
     tt_bytes_clear(&w->text);
     return check(w, err);
@@ -55,8 +55,7 @@ static tt_status put_row(writer *w, tt_log_cursor *c, tt_error *err)
     const tt_op *op;
     const tt_access *list;
     size_t n;
-    if (!tt_log_cursor_op(c, &row))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for rows");
+    if (!tt_log_cursor_op(c, &row)) return tt_error_memory(err, "rows");
     tt_status status = tt_log_picks_of(&w->picks, &row, &op, &list, &n, err);
     if (status != TT_OK) return status;
     w->rows++;
@@ -75,7 +74,7 @@ static tt_status put_rows(writer *w, const tt_filter *f, bool by_lane, tt_error 
     uint32_t *order = tt_log_order(w->q->m);
     uint64_t looked = 0;
     tt_status status = order ? tt_log_cursor_open(w->q->m, f, by_lane, order, &c, err)
-                             : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for rows");
+                             : tt_error_memory(err, "rows");
     while (status == TT_OK && event != TT_LOG_END) {
         status = tt_log_cursor_step(c, &event, err);
         if (status == TT_OK && event == TT_LOG_ROW) status = put_row(w, c, err);
@@ -127,7 +126,7 @@ tt_status tt_answer_log_export(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_model_need_clock(q->m, err);
     if (status != TT_OK) return status;
     writer *w = calloc(1, sizeof *w);
-    if (!w) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a file");
+    if (!w) return tt_error_memory(err, "a file");
     *w = (writer){.q = q, .format = format, .picks = {.m = q->m}};
     tt_bytes_init(&w->text, (size_t)1 << 26);
     w->out = tt_reply_file(r, names[format], types[format]);

@@ -51,7 +51,7 @@ static tt_status make_whole(tt_model *m, void **out, tt_error *err)
     const tt_filter all = {0};
     whole *w = calloc(1, sizeof *w);
     *out = NULL;
-    if (!w) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the heat");
+    if (!w) return tt_error_memory(err, "the heat");
     tt_status status = tt_spaces_make(m, &w->spaces, err);
     if (status == TT_OK) status = tt_space_heat_measure(m, w->spaces, &all, NULL, &w->heat, err);
     if (status == TT_OK)
@@ -85,7 +85,7 @@ static tt_status sum_faults(tt_model *m, const tt_filter *filter, tt_over over, 
     if (f) f->sums = tt_faults_new(m, TT_FAULTS_BY_TENSOR, filter);
     if (!f || !f->sums) {
         drop_faults(f);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the faults");
+        return tt_error_memory(err, "the faults");
     }
     tt_faults_until(f->sums, over);
     tt_status status = tt_faults_sum(f->sums, NULL, NULL, err);
@@ -111,11 +111,6 @@ static const tt_source_memo faults_memo = {make_faults, drop_faults};
 
 /* --- the part that is asked for --- */
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the answer");
-}
-
 /* --- memory, memory/region --- */
 
 tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
@@ -129,7 +124,7 @@ tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
         .residency = q->m->n_residencies > 0,
     };
     tt_json *j = tt_reply_json(r);
-    if (!j) return no_memory(err);
+    if (!j) return tt_error_memory(err, "the answer");
     tt_spaces_json(j, q->m, spaces, &observed);
     return TT_OK;
 }
@@ -149,7 +144,7 @@ tt_status tt_answer_memory_region(tt_request *q, tt_reply *r, tt_error *err)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "there are only %u regions",
                             s->n_regions);
     tt_json *j = tt_reply_json(r);
-    if (!j) return no_memory(err);
+    if (!j) return tt_error_memory(err, "the answer");
     tt_spaces_region_json(j, q->m, s, (uint32_t)region);
     return TT_OK;
 }

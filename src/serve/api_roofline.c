@@ -104,11 +104,11 @@ static void drop(void *made)
 static tt_status make(tt_model *m, void **out, tt_error *err)
 {
     points *p = calloc(1, sizeof *p);
-    if (!p) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the roofline");
+    if (!p) return tt_error_memory(err, "the roofline");
     tt_status status = tt_model_need_clock(m, err);
     if (status == TT_OK) status = tt_work_measure(m, &p->work, NULL, NULL, err);
     if (status == TT_OK && !tt_rollups_of(&p->work, m, TT_ROLLUP_POINT, &p->rollups))
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the roofline");
+        status = tt_error_memory(err, "the roofline");
     if (status != TT_OK)
         drop(p);
     else

@@ -16,11 +16,6 @@
 
 /* --- whole traces, once --- */
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the statistics");
-}
-
 static tt_status walk(tt_model *m, tt_stats *s, tt_error *err)
 {
     return tt_stats_walk(&s, 1, m, NULL, NULL, err);
@@ -29,7 +24,7 @@ static tt_status walk(tt_model *m, tt_stats *s, tt_error *err)
 static tt_status make(tt_model *m, tt_stats_by by, void **out, tt_error *err)
 {
     tt_stats *s = tt_stats_new(m, by, NULL);
-    if (!s) return no_memory(err);
+    if (!s) return tt_error_memory(err, "the statistics");
     tt_status status = walk(m, s, err);
     if (status != TT_OK)
         tt_stats_free(s);
@@ -110,7 +105,7 @@ static tt_status sums_of(tt_request *q, const tt_stats_dimension *by, const tt_s
     }
     if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
     *s = *own = tt_stats_new(q->m, by->by, &filter);
-    if (!*own) return no_memory(err);
+    if (!*own) return tt_error_memory(err, "the statistics");
     tt_stats_until(*own, tt_request_over(q));
     return walk(q->m, *own, err);
 }
@@ -136,7 +131,7 @@ tt_status tt_answer_stats(tt_request *q, tt_reply *r, tt_error *err)
         if (j)
             tt_stats_json(j, &v);
         else
-            status = no_memory(err);
+            status = tt_error_memory(err, "the statistics");
     }
     tt_listing_free(&l);
     tt_stats_free(own);
@@ -176,7 +171,7 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
     tt_stats *s = tt_stats_new(q->m, v.by->by, &filter);
     if (!s || !tt_stats_keep_series(s, (uint32_t)points)) {
         tt_stats_free(s);
-        return no_memory(err);
+        return tt_error_memory(err, "the statistics");
     }
     tt_stats_until(s, tt_request_over(q));
     tt_status status = walk(q->m, s, err);
@@ -187,7 +182,7 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
         if (j)
             tt_stats_series_json(j, &v, s);
         else
-            status = no_memory(err);
+            status = tt_error_memory(err, "the statistics");
     }
     tt_listing_free(&l);
     tt_stats_free(s);

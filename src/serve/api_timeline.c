@@ -15,11 +15,6 @@
 
 enum { FLAG_OVERVIEW = 1, FLAG_MARKS = 2 };
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-}
-
 /* --- columns --- */
 
 static void put_f64(tt_bytes *b, double v)
@@ -169,7 +164,7 @@ tt_status tt_answer_timeline(tt_request *q, tt_reply *r, tt_error *err)
         status = tt_timeline_advance(t, q->m, ADVANCE_NS, err);
     if (status == TT_OK) status = tt_tile_make(t, q->m, &query, &tile, err);
     tt_bytes *b = status == TT_OK ? tt_reply_binary(r) : NULL;
-    if (status == TT_OK && !b) status = no_memory(err);
+    if (status == TT_OK && !b) status = tt_error_memory(err, "the picture");
     if (b) put_tile(b, q->m, &tile);
     tt_tile_free(&tile);
     free(tracks);
@@ -219,7 +214,7 @@ tt_status tt_answer_timeline_overview(tt_request *q, tt_reply *r, tt_error *err)
     tt_json *j = shares ? tt_reply_json(r) : NULL;
     if (!j) {
         free(shares);
-        return no_memory(err);
+        return tt_error_memory(err, "the picture");
     }
     status = tt_timeline_load(t, from, to, (uint32_t)n, shares, shares + n, err);
     if (status == TT_OK) {
@@ -273,7 +268,7 @@ tt_status tt_answer_timeline_aggregate(tt_request *q, tt_reply *r, tt_error *err
     if (status != TT_OK) return status;
     status = tt_timeline_aggregate(t, q->m, from, to, tracks, &over, &sums, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status == TT_OK && !j) status = no_memory(err);
+    if (status == TT_OK && !j) status = tt_error_memory(err, "the picture");
     if (j) {
         uint32_t n = 0, all = tt_timeline_tracks(t, NULL);
         for (uint32_t i = 0; i < all; i++)

@@ -14,11 +14,6 @@
 #define LIST_DEFAULT 200u
 #define LIST_MAX 5000u
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the values");
-}
-
 static tt_values_view view_of(const tt_request *q, const tt_values_query *query, bool samples)
 {
     return (tt_values_view){tt_traces_path(q->traces, q->trace_id), query, samples};
@@ -66,7 +61,7 @@ static tt_status level_of(const tt_model *m, const char **level, tt_error *err)
 static tt_status make_overview(tt_model *m, void **out, tt_error *err)
 {
     overview *o = calloc(1, sizeof *o);
-    if (!o) return no_memory(err);
+    if (!o) return tt_error_memory(err, "the values");
     tt_status status = tt_outputs_any(m) ? level_of(m, &o->level, err) : TT_OK;
     if (status == TT_OK)
         status = tt_values_groups_make(m, &everything, TT_VALUES_BY_PLACE, NULL, &o->places, err);
@@ -86,7 +81,7 @@ tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
     const overview *o = made;
     const tt_values_view v = view_of(q, &everything, false);
     tt_json *j = tt_reply_json(r);
-    if (!j) return no_memory(err);
+    if (!j) return tt_error_memory(err, "the values");
     tt_json_object(j);
     tt_json_kv_string(j, "level", o->level);
     tt_json_key(j, "places");
@@ -187,7 +182,7 @@ tt_status tt_answer_values_list(tt_request *q, tt_reply *r, tt_error *err)
     query.which = (tt_values_which)at;
     tt_status status = tt_values_list(q->m, &query, &over, &page, err);
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
-    if (status == TT_OK && !j) status = no_memory(err);
+    if (status == TT_OK && !j) status = tt_error_memory(err, "the values");
     if (j) {
         const tt_values_view v = view_of(q, &query, with == 1);
         tt_values_list_json(j, &v, q->m, &page);
@@ -207,7 +202,7 @@ static void drop_first(void *made)
 static tt_status make_first(tt_model *m, void **out, tt_error *err)
 {
     tt_values_first *f = calloc(1, sizeof *f);
-    if (!f) return no_memory(err);
+    if (!f) return tt_error_memory(err, "the values");
     tt_status status = tt_values_first_bad(m, &everything, NULL, f, err);
     if (status == TT_OK) status = tt_values_first_weights(m, NULL, f, err);
     if (status != TT_OK)
@@ -224,7 +219,7 @@ tt_status tt_answer_values_first(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_source_get(q, &memo, &made, err);
     if (status != TT_OK) return status;
     tt_json *j = tt_reply_json(r);
-    if (!j) return no_memory(err);
+    if (!j) return tt_error_memory(err, "the values");
     const tt_values_view v = view_of(q, &everything, false);
     tt_values_first_json(j, &v, q->m, made);
     return TT_OK;
@@ -239,7 +234,7 @@ static void drop_marks(void *made)
 static tt_status make_marks(tt_model *m, void **out, tt_error *err)
 {
     tt_values_marks *marks = calloc(1, sizeof *marks);
-    if (!marks) return no_memory(err);
+    if (!marks) return tt_error_memory(err, "the values");
     tt_status status = tt_values_marks_make(m, NULL, marks, err);
     if (status != TT_OK)
         drop_marks(marks);

@@ -116,7 +116,7 @@ tt_status tt_answer_values_op(tt_request *q, tt_reply *r, tt_error *err)
     if (j)
         put(j, &v);
     else if (status == TT_OK)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the values");
+        status = tt_error_memory(err, "the values");
     tt_outputs_free(&v.outputs);
     return status;
 }

@@ -26,7 +26,7 @@ static void pad(tt_bytes *b)
 
 void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_t n)
 {
-    c->data.failed |= c->n == TT_COLUMNS_MAX || n > TT_REPLY_BYTES_MAX;
+    c->data.failed |= c->n == TT_REPLY_COLUMNS_MAX || n > TT_REPLY_BYTES_MAX;
     if (c->data.failed) return NULL;
     pad(&c->data);
     const size_t size = n * type_sizes[type], at = c->data.size;

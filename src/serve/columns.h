@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define TT_COLUMNS_MAX 16u
+#define TT_REPLY_COLUMNS_MAX 16u
 /* In a u32 and an f64 column: not known. */
 #define TT_COLUMNS_NO_U32 UINT32_MAX
 
@@ -31,7 +31,7 @@ typedef struct tt_columns {
         const char *name;
         tt_column_type type;
         size_t offset, n;
-    } list[TT_COLUMNS_MAX];
+    } list[TT_REPLY_COLUMNS_MAX];
     size_t n;
     FILE *text;
     char *header;

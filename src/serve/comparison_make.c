@@ -123,7 +123,7 @@ static void phase(tt_json *j, const tt_diff *d, const tt_diff_phase *p, double *
 static tt_status tokens(tt_json *j, const tt_diff *d, tt_error *err)
 {
     double *work = calloc(TT_PROFILE_SAMPLES_MAX + 1, sizeof *work);
-    if (!work) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the batches");
+    if (!work) return tt_error_memory(err, "the batches");
     tt_json_object(j);
     tt_json_key(j, "phases");
     tt_json_array(j);
@@ -156,7 +156,7 @@ static tt_status write_part(const tt_diff_view *v, tt_comparison_part part, tt_b
                                   "the comparison has more rows than a reply holds; "
                                   "`tensortrace diff --json` prints all of them");
     } else {
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
+        status = tt_error_memory(err, "the comparison");
     }
     free(j);
     return status;

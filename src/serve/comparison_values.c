@@ -14,17 +14,12 @@ typedef struct sides {
     tt_valuediff *d;
 } sides;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison of values");
-}
-
 static tt_status compare(tt_request *q, const tt_comparison_options *o, const char *const paths[2],
                          sides *s, tt_error *err)
 {
     const tt_valuediff_options options = {.items_max = o->items, .over = tt_request_over(q)};
     s->stages = tt_stages_builtin();
-    if (!s->stages) return no_memory(err);
+    if (!s->stages) return tt_error_memory(err, "the comparison of values");
     tt_status status = tt_dump_of_trace(q->m, paths[0], s->stages, &s->a, err);
     if (status == TT_OK) status = tt_dump_of_trace(q->other, paths[1], s->stages, &s->b, err);
     if (status == TT_OK) status = tt_valuediff_make(s->a, s->b, &options, &s->d, err);
@@ -44,7 +39,7 @@ static tt_status write_json(const tt_valuediff *d, const char *const paths[2], t
         written &= fclose(stream) == 0;
     }
     free(j);
-    if (!stream) return no_memory(err);
+    if (!stream) return tt_error_memory(err, "the comparison of values");
     if (written) return TT_OK;
     return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                         "the comparison has more rows than a reply holds; "

@@ -24,17 +24,12 @@ typedef struct table {
     comparison kept[TT_COMPARISONS_KEPT];
 } table;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
-}
-
 static tt_status make_table(tt_model *m, void **out, tt_error *err)
 {
     static atomic_uint_fast64_t serials;
     (void)m;
     table *t = calloc(1, sizeof *t);
-    if (!t) return no_memory(err);
+    if (!t) return tt_error_memory(err, "the comparison");
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->changed, NULL);
     t->serial = atomic_fetch_add(&serials, 1) + 1;

@@ -40,7 +40,7 @@ tt_status tt_generation_new(tt_model *m, uint64_t number, tt_generation **out, t
     *out = g;
     if (!g) {
         tt_model_close(m);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a trace");
+        return tt_error_memory(err, "a trace");
     }
     g->m = m;
     g->number = number;

@@ -66,7 +66,7 @@ static tt_status make(tt_model *m, void **out, tt_error *err)
         if (s) tt_log_survey_free(s->survey);
         free(s);
         free(h);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the log");
+        return tt_error_memory(err, "the log");
     }
     h->shelf = s;
     *out = h;
@@ -104,7 +104,7 @@ static tt_log_shared *new_shared(tt_log_shelf *s, const tt_model *m, const tt_fi
     tt_log_shared *x = calloc(1, sizeof *x);
     if (!x || pthread_rwlock_init(&x->lock, NULL) != 0) {
         free(x);
-        (void)tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the log");
+        (void)tt_error_memory(err, "the log");
         return NULL;
     }
     x->by_lane = by_lane;

@@ -81,7 +81,7 @@ tt_status tt_server_start(const tt_serve_options *o, tt_server **out, tt_error *
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "more than %u traces",
                             TT_SERVE_TRACES_MAX);
     tt_server *s = calloc(1, sizeof *s);
-    if (!s) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the server");
+    if (!s) return tt_error_memory(err, "the server");
     atomic_init(&s->is_ending, false);
     tt_status status = begin(s, o, err);
     if (status == TT_OK)

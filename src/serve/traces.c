@@ -40,8 +40,7 @@ static tt_status begin(tt_traces *t, const char *const *paths, tt_error *err)
         f->all = t;
         f->news.state = TT_TRACE_OPENING;
         f->began_ns = tt_clock_ns(CLOCK_MONOTONIC);
-        if (!set_paths(f, paths[i]))
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the traces");
+        if (!set_paths(f, paths[i])) return tt_error_memory(err, "the traces");
         if (pthread_create(&f->thread, NULL, tt_traces_follow, f) != 0)
             return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no thread for a trace: %s",
                                 strerror(errno));
@@ -58,7 +57,7 @@ tt_status tt_traces_open(const char *const *paths, uint32_t n, bool live, tt_tra
     if (t) t->list = calloc(n ? n : 1, sizeof *t->list);
     if (!t || !t->list) {
         free(t);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the traces");
+        return tt_error_memory(err, "the traces");
     }
     t->n = n;
     t->live = live;

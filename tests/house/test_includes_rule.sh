@@ -45,3 +45,14 @@ expect 1 'src/utils/all.c:1: its folder has no row'
 fresh
 echo nothing >tree/ARCHITECTURE.md
 expect 1 'no include table'
+fresh
+printf 'typedef struct tt_thing {\n    int a;\n} tt_thing;\nenum { TT_ONE = 1, TT_TWO };\n#define TT_MOST 3\n' >tree/src/record/a.h
+printf 'struct tt_other;\ntypedef struct tt_thing tt_thing;\nint tt_use(tt_thing *t);\n' >tree/src/read/a.h
+expect 0 "no offence"
+echo '#define TT_MOST 4' >>tree/src/read/a.h
+expect 1 'TT_MOST is defined in src/read/a.h, too'
+fresh
+printf 'typedef enum tt_way {\n    TT_THERE, /* a */\n    TT_BACK\n} tt_way;\n' >tree/src/record/a.h
+printf 'enum { TT_AWAY, TT_BACK = 2 };\nstruct tt_way {\n    int n;\n};\n' >tree/src/read/a.h
+expect 1 'TT_BACK is defined in src/read/a.h, too'
+expect 1 'tt_way is defined in src/read/a.h, too'

@@ -187,6 +187,8 @@ static void put_meta(void *context, uint8_t type, const tt_bytes *payload)
     if (type == TT_META_RUN) atomic_fetch_add(&a->counts.runs, 1);
     if (type == TT_META_GRAPH) atomic_fetch_add(&a->counts.graphs, 1);
     if (type == TT_META_DECODE) atomic_fetch_add(&a->counts.decode_calls, 1);
+    if (type == TT_META_TOKEN_TEXT) atomic_fetch_add(&a->counts.token_texts, 1);
+    if (type == TT_META_INDICES) atomic_fetch_add(&a->counts.row_numbers, 1);
 }
 
 /* The drain thread looks every now and then: here, when a ring has a quarter of it. */

@@ -6,7 +6,7 @@
 //     values.ttrace  fingerprints of what ops put out, of weights in F32
 //     nan.ttrace     the same with a NaN in a weight: blk.2.ffn_norm
 //     off.ttrace     the same with a weight that is not as it should be: blk.1.ffn_norm
-//     cut.ttrace     tiny.ttrace, cut off in the middle
+//     cut.ttrace     tiny.ttrace, cut off before its first op
 //     hostile.ttrace names of tensors that would run as scripts if a page let them
 //     <img src onerror=p>.ttrace   a real run, of a prompt that would, too
 //
@@ -57,5 +57,14 @@ patched('off.gguf', 'values.gguf', 'blk.1.ffn_norm.weight', 5, 9);
 for (const name of ['values', 'nan', 'off']) record(name, `${name}.gguf`, story, '--values=hash', '-n', '6', '-t', '2');
 
 const whole = readFileSync(join(folder, 'tiny.ttrace'));
-writeFileSync(join(folder, 'cut.ttrace'), whole.subarray(0, Math.floor(whole.length * 0.6)));
+// How far the graphs reach that come before the first op depends on when it was written: as much as
+// there is without an op.
+const opsWithin = (share) => {
+    writeFileSync(join(folder, 'cut.ttrace'), whole.subarray(0, Math.floor(whole.length * share)));
+    const said = execFileSync(process.env.TT_BIN, ['info', '--json', 'cut.ttrace'],
+        { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 1 << 26 });
+    return JSON.parse(said).counts.op_records;
+};
+if (![0.6, 0.5, 0.4, 0.3, 0.2, 0.1].some((share) => opsWithin(share) === 0))
+    throw new Error('no part of tiny.ttrace is without ops');
 execFileSync(process.env.TT_HOSTILE, [join(folder, 'hostile.ttrace')], { stdio: 'inherit' });

@@ -80,7 +80,7 @@ static void too_much_is_an_error(void **state)
     /* Thrown away: nothing is said. */
     tt_reply_init(&r);
     assert_true(tt_columns_begin(&c));
-    for (unsigned i = 0; i < TT_COLUMNS_MAX; i++)
+    for (unsigned i = 0; i < TT_REPLY_COLUMNS_MAX; i++)
         assert_non_null(tt_columns_add(&c, "one", TT_COLUMN_U8, 1));
     assert_null(tt_columns_add(&c, "more", TT_COLUMN_U8, 1));
     assert_int_equal(tt_columns_end(&c, NULL, NULL), TT_OK);

@@ -265,7 +265,7 @@ static void release_is_read(void **state)
 static void engine_is_found_in_each_layout(void **state)
 {
     (void)state;
-    static tt_engine e;
+    static tt_engine_found e;
     put("flat/libllama-common.so", "x");
     assert_false(tt_engine_find_in(below("flat"), &e));
     put("flat/libllama.b77.so", "x");
@@ -301,7 +301,7 @@ static void engine_is_found_in_each_layout(void **state)
 static void named_places_are_final(void **state)
 {
     (void)state;
-    static tt_engine e;
+    static tt_engine_found e;
     tt_error err;
     put("good/libllama.so", "x");
     put("empty/readme", "x");

@@ -40,7 +40,7 @@ bool tt_faults_read_io(int fd, uint64_t *read_bytes, uint64_t *rchar)
     return find_value(text, "\nread_bytes: ", read_bytes);
 }
 
-static void open_io(tt_faults *f)
+static void open_io(tt_fault_counter *f)
 {
     struct stat st;
     int fd = tt_faults_open_io(f->whose);
@@ -50,19 +50,19 @@ static void open_io(tt_faults *f)
     f->io_inode = (uint64_t)st.st_ino;
 }
 
-static bool is_io_ours(const tt_faults *f)
+static bool is_io_ours(const tt_fault_counter *f)
 {
     return f->io > 0 && tt_descriptor_is(f->io - 1, f->io_device, f->io_inode);
 }
 
-static uint64_t read_io(tt_faults *f)
+static uint64_t read_io(tt_fault_counter *f)
 {
     uint64_t bytes;
     if (f->io == 0) open_io(f);
     return f->io > 0 && tt_faults_read_io(f->io - 1, &bytes, NULL) ? bytes : NOT_OBSERVED;
 }
 
-static void read_faults(tt_faults *f)
+static void read_faults(tt_fault_counter *f)
 {
     struct rusage u;
     if (getrusage(f->whose == TT_FAULTS_OF_THREAD ? RUSAGE_THREAD : RUSAGE_SELF, &u) != 0) return;
@@ -70,21 +70,21 @@ static void read_faults(tt_faults *f)
     f->last_major = (uint64_t)u.ru_majflt;
 }
 
-static uint64_t cpu_ns(const tt_faults *f)
+static uint64_t cpu_ns(const tt_fault_counter *f)
 {
     return tt_clock_ns(f->whose == TT_FAULTS_OF_THREAD ? CLOCK_THREAD_CPUTIME_ID
                                                        : CLOCK_PROCESS_CPUTIME_ID);
 }
 
-void tt_faults_count(tt_faults *f, enum tt_faults_of whose)
+void tt_faults_count(tt_fault_counter *f, enum tt_faults_of whose)
 {
     if (f->whose == whose) return;
     tt_faults_close(f);
     f->whose = whose;
 }
 
-void tt_faults_begin(tt_faults *f, tt_detail_writer *w, uint32_t run, uint32_t node, uint32_t lane,
-                     bool fresh)
+void tt_faults_begin(tt_fault_counter *f, tt_detail_writer *w, uint32_t run, uint32_t node,
+                     uint32_t lane, bool fresh)
 {
     int before = errno;
     f->open = tt_detail_next(w);
@@ -106,7 +106,7 @@ void tt_faults_begin(tt_faults *f, tt_detail_writer *w, uint32_t run, uint32_t n
     errno = before;
 }
 
-void tt_faults_arrive(tt_faults *f)
+void tt_faults_arrive(tt_fault_counter *f)
 {
     if (!f->open) return;
     int before = errno;
@@ -124,7 +124,7 @@ void tt_faults_arrive(tt_faults *f)
     errno = before;
 }
 
-void tt_faults_close(tt_faults *f)
+void tt_faults_close(tt_fault_counter *f)
 {
     if (is_io_ours(f)) (void)close(f->io - 1);
     memset(f, 0, sizeof *f);

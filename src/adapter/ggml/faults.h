@@ -13,7 +13,7 @@
  * known work on them. */
 enum tt_faults_of { TT_FAULTS_OF_THREAD, TT_FAULTS_OF_PROCESS };
 
-typedef struct tt_faults {
+typedef struct tt_fault_counter {
     tt_detail *open; /* of the op under way; NULL: none */
     uint32_t place;
     uint64_t minor, major, cpu_ns, read_bytes; /* when the op began */
@@ -22,17 +22,17 @@ typedef struct tt_faults {
     uint64_t io_device, io_inode; /* the program may close it and open a file of its own there */
     enum tt_faults_of whose;
     bool running; /* the counters at the end of the op before still hold */
-} tt_faults;
+} tt_fault_counter;
 
 /* Whose counters are meant from here on; at first the thread's. */
-void tt_faults_count(tt_faults *f, enum tt_faults_of whose);
+void tt_faults_count(tt_fault_counter *f, enum tt_faults_of whose);
 /* Opens a detail for the op. fresh: the thread did something else since the op before. */
-void tt_faults_begin(tt_faults *f, tt_detail_writer *w, uint32_t run, uint32_t node, uint32_t lane,
-                     bool fresh);
+void tt_faults_begin(tt_fault_counter *f, tt_detail_writer *w, uint32_t run, uint32_t node,
+                     uint32_t lane, bool fresh);
 /* The op's work is done, for all that is known now; the last call counts. */
-void tt_faults_arrive(tt_faults *f);
+void tt_faults_arrive(tt_fault_counter *f);
 /* The thread ends, or is another process's from now on. */
-void tt_faults_close(tt_faults *f);
+void tt_faults_close(tt_fault_counter *f);
 
 /* Bytes that were fetched from a device, out of an open /proc/.../io file; false when they cannot
  * be read. rchar may be NULL. */

@@ -48,7 +48,7 @@ typedef struct tt_lane {
     const tt_tap *taps; /* those of the run that are still to come */
     uint32_t n_taps;
     tt_detail_writer details; /* .ring NULL: no memory for them yet */
-    tt_faults faults;
+    tt_fault_counter faults;
     /* The thread's CPU time, when it was last asked for. */
     uint64_t asked; /* ticks */
     uint64_t wall_ns, cpu_ns;

@@ -24,13 +24,8 @@ typedef struct reader {
     size_t file;
 } reader;
 
-static const unsigned phases[TT_DIFF_PHASES] = {TT_PHASE_GENERATE, TT_PHASE_PROMPT,
-                                                TT_PHASE_MIXED, TT_PHASE_UNKNOWN};
-
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
-}
+static const unsigned phases[TT_DIFF_PHASES] = {TT_PHASE_GENERATE, TT_PHASE_PROMPT, TT_PHASE_MIXED,
+                                                TT_PHASE_UNKNOWN};
 
 static void progress(void *context, uint64_t done, uint64_t total)
 {
@@ -87,7 +82,7 @@ static tt_status read_files(tt_diff *d, tt_diff_phase *p, tt_error *err)
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     team t = {.d = d, .p = p, .lock = PTHREAD_MUTEX_INITIALIZER, .total = p->pairs.n * d->n_files};
     t.done = calloc(d->n_files, sizeof *t.done);
-    if (!t.done) return no_memory(err);
+    if (!t.done) return tt_error_memory(err, "the comparison");
     /* This one works too; without more threads it does all of it. */
     while (n + 1 < d->n_files && (long)n + 1 < processors &&
            pthread_create(&threads[n], NULL, work, &t) == 0)
@@ -106,7 +101,7 @@ static tt_status pair_units(tt_diff *d, tt_diff_phase *p, tt_error *err)
     tt_status status = TT_OK;
     p->units = calloc(d->n_files, sizeof *p->units);
     p->profiles = calloc(d->n_files, sizeof(tt_profile *));
-    if (!p->units || !p->profiles) return no_memory(err);
+    if (!p->units || !p->profiles) return tt_error_memory(err, "the comparison");
     for (size_t f = 0; f < d->n_files && status == TT_OK; f++)
         status = tt_units_list(d->files[f], p->phase, &p->units[f], err);
     if (status == TT_OK) status = tt_units_pair(p->units, d->n_files, d->n_a, &p->pairs, err);
@@ -149,7 +144,7 @@ tt_status tt_diff_make(const tt_model *const *files, size_t n_files, size_t n_a,
                             "a comparison is of 2 to %u runs, some on each side",
                             TT_DIFF_FILES_MAX);
     tt_diff *d = calloc(1, sizeof *d);
-    if (!d) return no_memory(err);
+    if (!d) return tt_error_memory(err, "the comparison");
     d->files = files;
     d->n_files = n_files;
     d->n_a = n_a;

@@ -12,11 +12,6 @@
 
 #define SETTINGS_MAX 64u
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
-}
-
 /* --- settings --- */
 
 static const char *keep(tt_diff_around *x, const char *text)
@@ -140,7 +135,7 @@ static tt_status sum_faults(const tt_model *m, tt_faults **out, tt_error *err)
 {
     static const tt_filter everything;
     *out = tt_faults_new(m, TT_FAULTS_BY_LAYER, &everything);
-    if (!*out) return no_memory(err);
+    if (!*out) return tt_error_memory(err, "the comparison");
     return tt_faults_sum(*out, NULL, NULL, err);
 }
 
@@ -184,7 +179,7 @@ static tt_status compare_faults(tt_diff *d, const tt_model *a, const tt_model *b
         (void)tt_faults_rows(f, &n_f);
         (void)tt_faults_rows(g, &n_g);
         x->faults = calloc(n_f + n_g + 1, sizeof *x->faults);
-        if (!x->faults) status = no_memory(err);
+        if (!x->faults) status = tt_error_memory(err, "the comparison");
     }
     if (status == TT_OK) {
         x->faults[0] = (tt_diff_fault_row){.layer_id = INT64_MIN, .has_reads = true};
@@ -232,7 +227,7 @@ static tt_status walk_routers(const tt_model *m, tt_routers **out, tt_error *err
 {
     static const tt_filter everything;
     *out = tt_routers_new(m, &everything, TT_PHASE_PROMPT);
-    if (!*out) return no_memory(err);
+    if (!*out) return tt_error_memory(err, "the comparison");
     return tt_routers_walk(*out, NULL, NULL, err);
 }
 
@@ -249,7 +244,7 @@ static tt_status compare_routing(tt_diff *d, const tt_model *a, const tt_model *
     const tt_router_layer *f = status == TT_OK ? tt_routers_layers(r, &n) : NULL;
     const tt_router_layer *g = status == TT_OK ? tt_routers_layers(s, &k) : NULL;
     if (status == TT_OK) x->routers = calloc(n + 1, sizeof *x->routers);
-    if (status == TT_OK && !x->routers) status = no_memory(err);
+    if (status == TT_OK && !x->routers) status = tt_error_memory(err, "the comparison");
     for (size_t i = 0, j = 0; status == TT_OK && i < n; i++) {
         /* Both are by file and layer; a layer that B does not have has no partner. */
         for (j = 0; j < k && g[j].layer_id != f[i].layer_id;)
@@ -276,7 +271,7 @@ tt_status tt_diff_look_around(tt_diff *d, tt_error *err)
     tt_summarize(a, &x->summary_a);
     tt_summarize(b, &x->summary_b);
     x->settings = calloc(SETTINGS_MAX, sizeof *x->settings);
-    if (!x->settings) return no_memory(err);
+    if (!x->settings) return tt_error_memory(err, "the comparison");
     compare_settings(d, a, b);
     tt_status status = compare_faults(d, a, b, err);
     if (status == TT_OK) status = compare_routing(d, a, b, err);

@@ -13,18 +13,13 @@
 /* A cause has at least this share. */
 #define CAUSE_MIN 0.1
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the verdict");
-}
-
 /* --- corrections --- */
 
 /* The families beside the total share the level among them. */
 static tt_status correct_family(tt_diff_row *rows, size_t n, double level, tt_error *err)
 {
     double *p = reallocarray(NULL, 2 * n + 1, sizeof *p);
-    if (!p) return no_memory(err);
+    if (!p) return tt_error_memory(err, "the verdict");
     for (size_t i = 0; i < n; i++) {
         p[i] = rows[i].p;
         p[n + i] = rows[i].p_matters;
@@ -37,7 +32,7 @@ static tt_status correct_family(tt_diff_row *rows, size_t n, double level, tt_er
         rows[i].matters = p[n + i] < level;
     }
     free(p);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "the verdict");
 }
 
 /* A token may take as long though its ops do not. */
@@ -156,7 +151,7 @@ static tt_status find_causes(tt_diff_phase *p, tt_error *err)
     if (!list || !work || !p->layers) {
         free(list);
         free(work);
-        return no_memory(err);
+        return tt_error_memory(err, "the verdict");
     }
     for (uint32_t i = 0; i < n; i++) {
         /* Parts that balance each other have no common direction. */

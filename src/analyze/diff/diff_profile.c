@@ -15,11 +15,6 @@ typedef struct totals {
     uint64_t ticks;
 } totals;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
-}
-
 uint32_t tt_profile_executed(const tt_model *m, const tt_units *units, const uint32_t *list,
                              size_t n)
 {
@@ -54,7 +49,7 @@ static tt_status measure_picks(tt_walk *w, uint32_t graph, uint32_t node, const 
     size_t n;
     if (!w->ops) w->ops = tt_op_table_new(w->plan->m);
     const tt_op *described = w->ops ? tt_op_table_get(w->ops, graph, node, at->covers) : NULL;
-    if (!described) return no_memory(err);
+    if (!described) return tt_error_memory(err, "the comparison");
     tt_status status = tt_accesses_of(w->accesses, described, &list, &n, err);
     if (status != TT_OK) return status;
     tt_op op = *described;
@@ -94,7 +89,7 @@ static tt_status add_run(tt_walk *w, uint32_t run, totals *t, tt_error *err)
     const tt_join *j = &w->join;
     if (!j->graph || j->n_touched == 0) return TT_OK;
     tt_walk_map *x = tt_walk_map_of(w, graph);
-    if (!x) return no_memory(err);
+    if (!x) return tt_error_memory(err, "the comparison");
     bool prepared = false;
     for (uint32_t i = 0; i < j->n_touched; i++) {
         const tt_joined *op = &j->ops[j->touched[i]];
@@ -165,7 +160,7 @@ static tt_status add_class(tt_profile *p, tt_profile_node *nodes, size_t n, uint
     if (p->n_classes == p->classes_capacity) {
         uint32_t more = p->classes_capacity ? p->classes_capacity * 2 : 8;
         tt_profile_class *classes = reallocarray(p->classes, more, sizeof *classes);
-        if (!classes) return no_memory(err);
+        if (!classes) return tt_error_memory(err, "the comparison");
         p->classes = classes;
         p->classes_capacity = more;
     }
@@ -173,11 +168,12 @@ static tt_status add_class(tt_profile *p, tt_profile_node *nodes, size_t n, uint
     tt_profile_class *c = &p->classes[p->n_classes];
     *c = (tt_profile_class){.key = key, .n_nodes = (uint32_t)n};
     c->nodes = malloc((n + 1) * sizeof *c->nodes);
-    if (!c->nodes) return no_memory(err);
+    if (!c->nodes) return tt_error_memory(err, "the comparison");
     memcpy(c->nodes, nodes, n * sizeof *nodes);
     *out = p->n_classes++;
     p->n_class_nodes += n;
-    return tt_idmap_add(&p->class_of_key, key, *out, &was) ? TT_OK : no_memory(err);
+    return tt_idmap_add(&p->class_of_key, key, *out, &was) ? TT_OK
+                                                           : tt_error_memory(err, "the comparison");
 }
 
 /* The class of a unit with a signature that was not met before: its runs are read again. */
@@ -193,7 +189,7 @@ static tt_status learn_class(tt_walk *w, const tt_unit *u, uint64_t signature, u
     size_t most = TT_PROFILE_NODES_MAX - w->p->n_class_nodes;
     if (room > most) room = most;
     tt_profile_node *nodes = malloc((room + 1) * sizeof *nodes);
-    if (!nodes) return no_memory(err);
+    if (!nodes) return tt_error_memory(err, "the comparison");
     tt_status status = list_nodes(w, u, nodes, room, &n, err);
     if (status == TT_OK && n == most)
         status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
@@ -202,7 +198,7 @@ static tt_status learn_class(tt_walk *w, const tt_unit *u, uint64_t signature, u
     if (status == TT_OK) status = add_class(w->p, nodes, n, out, err);
     free(nodes);
     if (status == TT_OK && !tt_idmap_add(&w->p->class_of_signature, signature, *out, &was))
-        status = no_memory(err);
+        status = tt_error_memory(err, "the comparison");
     return status;
 }
 
@@ -273,7 +269,8 @@ static tt_status begin(tt_walk *w, tt_error *err)
     w->accesses = tt_accesses_new(p->m);
     p->class_of = malloc((p->n_units + 1) * sizeof *p->class_of);
     p->unit_ns = malloc(((size_t)p->n_samples + 1) * sizeof *p->unit_ns);
-    if (!w->maps || !w->accesses || !p->class_of || !p->unit_ns) return no_memory(err);
+    if (!w->maps || !w->accesses || !p->class_of || !p->unit_ns)
+        return tt_error_memory(err, "the comparison");
     for (uint32_t i = 0; i < p->n_samples; i++)
         p->unit_ns[i] = NAN;
     w->ns_per_tick = p->m->clock.ns_per_tick;
@@ -288,7 +285,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
     tt_status status = tt_model_need_clock(plan->m, err);
     if (status != TT_OK) return status;
     tt_walk w = {.plan = plan, .p = calloc(1, sizeof *w.p)};
-    if (!w.p) return no_memory(err);
+    if (!w.p) return tt_error_memory(err, "the comparison");
     status = begin(&w, err);
     for (size_t k = 0; k < plan->n && status == TT_OK; k++) {
         status = add_unit(&w, k, err);

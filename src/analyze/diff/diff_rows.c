@@ -24,11 +24,6 @@ typedef struct summer {
     double *work;           /* as much room, and one more */
 } summer;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to sum up the comparison");
-}
-
 static bool is_b(const summer *s, size_t file)
 {
     return file >= s->d->n_a;
@@ -45,7 +40,7 @@ static tt_status map_slots(summer *s, tt_error *err)
         const uint32_t *rows =
             is_b(s, f) ? s->p->structure.row_of_slot_b : s->p->structure.row_of_slot_a;
         s->row_of_slot[f] = reallocarray(NULL, (size_t)own->n_slots + 1, sizeof **s->row_of_slot);
-        if (!s->row_of_slot[f]) return no_memory(err);
+        if (!s->row_of_slot[f]) return tt_error_memory(err, "summing up the comparison");
         for (uint32_t i = 0; i < own->n_slots; i++) {
             uint32_t at = tt_idmap_get(&first->slot_of_key, own->slots[i].key);
             s->row_of_slot[f][i] = at == TT_NONE ? TT_NONE : rows[at];
@@ -236,7 +231,8 @@ static tt_status sum_family(summer *s, tt_diff_family family, const uint32_t *gr
     tt_diff_row *rows = s->p->rows[family];
     const tt_diff_row *total = s->p->rows[TT_DIFF_TOTAL];
     for (size_t f = 0; f < s->d->n_files; f++)
-        if (!group_slots(s, f, group_of_row, n, family == TT_DIFF_TOTAL)) return no_memory(err);
+        if (!group_slots(s, f, group_of_row, n, family == TT_DIFF_TOTAL))
+            return tt_error_memory(err, "summing up the comparison");
     for (size_t g = 0; g < n; g++)
         sum_row(s, g, &rows[g], family == TT_DIFF_TOTAL ? 0 : total->a.median_ns);
     return TT_OK;
@@ -273,7 +269,8 @@ static tt_status describe_ops(summer *s, const char **kinds, tt_error *err)
 {
     const size_t n = s->p->n_rows[TT_DIFF_OPS];
     for (size_t f = 0; f < s->d->n_files; f++)
-        if (!group_slots(s, f, NULL, n, false)) return no_memory(err);
+        if (!group_slots(s, f, NULL, n, false))
+            return tt_error_memory(err, "summing up the comparison");
     for (uint32_t r = 0; r < n; r++) {
         const tt_profile_slot *a, *b;
         tt_diff_row *row = &s->p->rows[TT_DIFF_OPS][r];
@@ -283,7 +280,7 @@ static tt_status describe_ops(summer *s, const char **kinds, tt_error *err)
         if (!describe_side(s, 0, r, "+", &kinds[r], &a))
             describe_side(s, s->d->n_a, r, "+", &kinds[r], &b);
         const tt_profile_slot *lead = a ? a : b;
-        if (!lead) return no_memory(err);
+        if (!lead) return tt_error_memory(err, "summing up the comparison");
         row->key = lead->name;
         if (a && b && strcmp(tt_profile_name(a->name), tt_profile_name(b->name)) != 0)
             row->key_b = b->name;
@@ -325,7 +322,7 @@ static tt_status make_family(summer *s, tt_diff_family family, const char *const
     tt_idmap groups = {0};
     bool ok = true;
     s->p->rows[family] = calloc(n + 1, sizeof **s->p->rows);
-    if (!s->p->rows[family]) return no_memory(err);
+    if (!s->p->rows[family]) return tt_error_memory(err, "summing up the comparison");
     for (size_t r = 0; r < n && ok; r++) {
         const tt_diff_row *op = &s->p->rows[TT_DIFF_OPS][r];
         const char *text;
@@ -338,7 +335,8 @@ static tt_status make_family(summer *s, tt_diff_family family, const char *const
             .key = text, .layer_id = family == TT_DIFF_LAYERS ? op->layer_id : TT_LAYER_NONE};
     }
     tt_idmap_free(&groups);
-    return ok ? sum_family(s, family, group_of_row, err) : no_memory(err);
+    return ok ? sum_family(s, family, group_of_row, err)
+              : tt_error_memory(err, "summing up the comparison");
 }
 
 static tt_status sum_all(summer *s, tt_error *err)
@@ -350,7 +348,8 @@ static tt_status sum_all(summer *s, tt_error *err)
     uint32_t *group_of_row = reallocarray(NULL, n + 1, sizeof *group_of_row);
     s->p->rows[TT_DIFF_OPS] = calloc(n + 1, sizeof **s->p->rows);
     tt_status status = TT_OK;
-    if (!kinds || !group_of_row || !s->p->rows[TT_DIFF_OPS]) status = no_memory(err);
+    if (!kinds || !group_of_row || !s->p->rows[TT_DIFF_OPS])
+        status = tt_error_memory(err, "summing up the comparison");
     if (status == TT_OK) status = describe_ops(s, kinds, err);
     for (size_t i = 0; i < sizeof families / sizeof *families && status == TT_OK; i++)
         status = make_family(s, families[i], kinds, group_of_row, err);
@@ -370,7 +369,8 @@ tt_status tt_diff_sum_phase(tt_diff_phase *p, const tt_diff *d, tt_error *err)
     s.waits = reallocarray(NULL, cells, sizeof *s.waits);
     s.work = reallocarray(NULL, cells, sizeof *s.work);
     tt_status status = TT_OK;
-    if (!s.row_of_slot || !s.members || !s.times || !s.waits || !s.work) status = no_memory(err);
+    if (!s.row_of_slot || !s.members || !s.times || !s.waits || !s.work)
+        status = tt_error_memory(err, "summing up the comparison");
     if (status == TT_OK) status = map_slots(&s, err);
     if (status == TT_OK) status = sum_all(&s, err);
     for (size_t f = 0; f < d->n_files; f++) {

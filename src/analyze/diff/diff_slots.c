@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the comparison");
-}
-
 const char *tt_profile_name(const char *name)
 {
     if (strncmp(name, "node_", 5) != 0 && strncmp(name, "leaf_", 5) != 0) return name;
@@ -53,7 +48,7 @@ tt_status tt_walk_slot(tt_profile *p, const tt_profile_slot *like, uint32_t *slo
     if (p->n_slots == p->slots_capacity) {
         uint32_t more = p->slots_capacity ? p->slots_capacity * 2 : 256;
         tt_profile_slot *slots = reallocarray(p->slots, more, sizeof *slots);
-        if (!slots) return no_memory(err);
+        if (!slots) return tt_error_memory(err, "the comparison");
         p->slots = slots;
         p->slots_capacity = more;
     }
@@ -64,7 +59,7 @@ tt_status tt_walk_slot(tt_profile *p, const tt_profile_slot *like, uint32_t *slo
     bool ok = make_samples(p, s);
     *slot = p->n_slots++; /* from here on freed with the others */
     if (!ok || !s->op || !tt_idmap_add(&p->slot_of_key, like->key, *slot, &was))
-        return no_memory(err);
+        return tt_error_memory(err, "the comparison");
     return TT_OK;
 }
 

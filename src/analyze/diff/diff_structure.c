@@ -28,11 +28,6 @@ typedef struct aligned {
     size_t capacity;
 } aligned;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to compare two graphs");
-}
-
 static const tt_graph *graph_of(const side *s, const tt_profile_node *n)
 {
     const tt_model *m = s->p->m;
@@ -111,7 +106,7 @@ static tt_status match_moved(aligned *x, tt_error *err)
     tt_idmap_free(&b);
     ok &= in_order != NULL;
     free(in_order);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "comparing two graphs");
 }
 
 /* --- what belongs together --- */
@@ -193,7 +188,7 @@ static tt_status add_change(aligned *x, uint32_t i, uint32_t j, unsigned what, t
     }
     if (c.a) key = tt_profile_hash(key, c.a->name);
     if (c.b) key = tt_profile_hash(key, c.b->name);
-    if (!tt_idmap_add(&x->seen, key, 0, &was)) return no_memory(err);
+    if (!tt_idmap_add(&x->seen, key, 0, &was)) return tt_error_memory(err, "comparing two graphs");
     if (was != TT_NONE) return TT_OK;
     s->added += i == TT_NONE;
     s->removed += j == TT_NONE;
@@ -202,7 +197,7 @@ static tt_status add_change(aligned *x, uint32_t i, uint32_t j, unsigned what, t
     if (s->n == x->capacity) {
         size_t more = x->capacity ? x->capacity * 2 : 64;
         tt_diff_change *list = reallocarray(s->list, more, sizeof *list);
-        if (!list) return no_memory(err);
+        if (!list) return tt_error_memory(err, "comparing two graphs");
         s->list = list;
         x->capacity = more;
     }
@@ -267,7 +262,7 @@ static tt_status align_pair(aligned *x, size_t k, tt_error *err)
     x->moved = reallocarray(NULL, (size_t)x->a.c->n_nodes + 1, sizeof *x->moved);
     x->taken = calloc((size_t)x->b.c->n_nodes + 1, 1);
     bool ok = x->a.keys && x->b.keys && x->match && x->moved && x->taken;
-    tt_status status = ok ? match_nodes(x, err) : no_memory(err);
+    tt_status status = ok ? match_nodes(x, err) : tt_error_memory(err, "comparing two graphs");
     if (status == TT_OK) status = match_moved(x, err);
     if (status == TT_OK) status = list_changes(x, err);
     free(x->a.keys);
@@ -284,7 +279,7 @@ static tt_status number_rows(aligned *x, tt_error *err)
     const uint32_t n_a = x->a.p->n_slots, n = n_a + x->b.p->n_slots;
     tt_diff_structure *s = &x->phase->structure;
     uint32_t *row = reallocarray(NULL, (size_t)n + 1, sizeof *row), rows = 0;
-    if (!row) return no_memory(err);
+    if (!row) return tt_error_memory(err, "comparing two graphs");
     for (uint32_t i = 0; i < n; i++) {
         /* The root is the smallest of its set. */
         uint32_t root = root_of(x->parent, i);
@@ -304,7 +299,7 @@ tt_status tt_diff_align_phase(tt_diff_phase *p, size_t n_a, tt_error *err)
     tt_status status = TT_OK;
     uint32_t was;
     x.parent = reallocarray(NULL, (size_t)n + 1, sizeof *x.parent);
-    if (!x.parent) return no_memory(err);
+    if (!x.parent) return tt_error_memory(err, "comparing two graphs");
     for (uint32_t i = 0; i < n; i++)
         x.parent[i] = i;
     join_slots(&x, TT_PROFILE_BETWEEN, TT_PROFILE_BETWEEN);
@@ -312,7 +307,7 @@ tt_status tt_diff_align_phase(tt_diff_phase *p, size_t n_a, tt_error *err)
     for (size_t k = 0; k < p->pairs.n && status == TT_OK; k++) {
         uint64_t key = (uint64_t)x.a.p->class_of[k] << 32 | x.b.p->class_of[k];
         if (!tt_idmap_add(&pairs, key, 0, &was))
-            status = no_memory(err);
+            status = tt_error_memory(err, "comparing two graphs");
         else if (was == TT_NONE)
             status = align_pair(&x, k, err);
     }

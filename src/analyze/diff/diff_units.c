@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to list the batches");
-}
-
 static tt_unit unit_of_batch(const tt_model *m, uint32_t batch)
 {
     const tt_batch *b = &m->batches[batch];
@@ -94,7 +89,7 @@ tt_status tt_units_list(const tt_model *m, unsigned phase, tt_units *out, tt_err
     if (!of_batch || !out->list || !out->runs) {
         free(of_batch);
         tt_units_free(out);
-        return no_memory(err);
+        return tt_error_memory(err, "listing the batches");
     }
     size_t n_of_batches = 0;
     list_units(m, phase, out, of_batch);
@@ -188,7 +183,7 @@ tt_status tt_units_pair(const tt_units *files, size_t n_files, size_t n_a, tt_un
     if (!ok) {
         free(at);
         tt_unit_pairs_free(out);
-        return no_memory(err);
+        return tt_error_memory(err, "listing the batches");
     }
     if (ascend) out->n = pair_by_position(files, n_files, out->units, at);
     free(at);

@@ -72,7 +72,7 @@ tt_status tt_dump_load(tt_dump *d, size_t step, tt_dump_step *out, tt_error *err
     out->incomplete = 0;
     tt_status status = d->kind->load(d, step, out, err);
     if (status == TT_OK && !count_occurrences(out))
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a step's values");
+        status = tt_error_memory(err, "a step's values");
     return status;
 }
 

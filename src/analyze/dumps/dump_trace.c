@@ -147,8 +147,7 @@ static tt_status load_run(tt_dump *d, uint32_t run, tt_dump_step *out, tt_error 
     if (t->outputs.n == 0) return TT_OK;
     const tt_graph *g = t->outputs.graph;
     const tt_dump_plan *plan = plan_of(d, g);
-    if (!plan || !room_for_reaches(t, g->n_nodes))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a graph's values");
+    if (!plan || !room_for_reaches(t, g->n_nodes)) return tt_error_memory(err, "a graph's values");
     size_t next = 0;
     for (uint32_t node = 0; node < g->n_nodes; node++) {
         reach from;
@@ -276,14 +275,14 @@ tt_status tt_dump_of_trace(const tt_model *m, const char *path, const tt_stages 
     tt_dump *d = t ? tt_dump_new(&kind, t, path, stages) : NULL;
     if (!d) {
         free(t);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a trace's values");
+        return tt_error_memory(err, "a trace's values");
     }
     t->m = m;
     d->model = m;
     d->has_order = d->has_inputs = true;
     if (tt_outputs_any(m) && !list_steps(d)) {
         tt_dump_close(d);
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a trace's values");
+        return tt_error_memory(err, "a trace's values");
     }
     *out = d;
     return TT_OK;

@@ -108,7 +108,7 @@ static tt_status add(tt_stages *s, const rule *r, const place *p, tt_error *err)
     if (s->n == s->capacity) {
         size_t larger = s->capacity ? s->capacity * 2 : 64;
         rule *more = realloc(s->rules, larger * sizeof *more);
-        if (!more) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a map");
+        if (!more) return tt_error_memory(err, "a map");
         s->rules = more;
         s->capacity = larger;
     }
@@ -121,8 +121,7 @@ tt_status tt_stages_parse(const char *text, size_t n, const char *what, tt_stage
 {
     tt_stages *s = calloc(1, sizeof *s);
     place p = {what, 0};
-    tt_status status =
-        s ? TT_OK : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a map");
+    tt_status status = s ? TT_OK : tt_error_memory(err, "a map");
     *out = NULL;
     for (size_t at = 0; status == TT_OK && at < n;) {
         const char *newline = memchr(text + at, '\n', n - at);
@@ -156,7 +155,7 @@ tt_status tt_stages_read(const char *path, tt_stages **out, tt_error *err)
     size_t n = text ? fread(text, 1, TT_STAGES_BYTES_MAX + 1, f) : 0;
     tt_status status = TT_OK;
     if (!text)
-        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a map");
+        status = tt_error_memory(err, "a map");
     else if (ferror(f))
         status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
                               "cannot read the map of stages %.200s: %s", path, strerror(errno));

@@ -12,8 +12,7 @@ static tt_status walk(tt_log_cursor *c, tt_log_visit *visit, void *context, tt_e
         tt_status status = tt_log_cursor_step(c, &event, err);
         if (status != TT_OK || event == TT_LOG_END) return status;
         if (event != TT_LOG_ROW) continue;
-        if (!tt_log_cursor_op(c, &op))
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's ops");
+        if (!tt_log_cursor_op(c, &op)) return tt_error_memory(err, "a run's ops");
         if (!visit(context, &op)) return TT_OK;
     }
 }
@@ -24,7 +23,7 @@ tt_status tt_log_walk(const tt_model *m, const tt_filter *filter, bool by_lane, 
     tt_log_cursor *c = NULL;
     uint32_t *order = tt_log_order(m);
     tt_status status = order ? tt_log_cursor_open(m, filter, by_lane, order, &c, err)
-                             : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a log");
+                             : tt_error_memory(err, "a log");
     if (status == TT_OK) status = walk(c, visit, context, err);
     tt_log_cursor_close(c);
     free(order);

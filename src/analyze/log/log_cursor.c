@@ -23,11 +23,6 @@ struct tt_log_cursor {
     tt_op_table *ops;
 };
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the ops of a log");
-}
-
 static int by_begin(const void *a, const void *b, void *context)
 {
     const tt_run *runs = context;
@@ -58,7 +53,7 @@ tt_status tt_log_cursor_open(const tt_model *m, const tt_filter *filter, bool by
         if (status != TT_OK) return status;
     }
     tt_log_cursor *c = calloc(1, sizeof *c);
-    if (!c) return no_memory(err);
+    if (!c) return tt_error_memory(err, "the ops of a log");
     c->m = m;
     c->order = order;
     tt_log_load_begin(&c->load, m, filter, by_lane);
@@ -91,7 +86,7 @@ static tt_status look_at(tt_log_cursor *c, uint32_t position, tt_error *err)
     if (status != TT_OK || c->load.n == 0) return status;
     size_t n = c->load.n;
     tt_log_item *items = malloc(n * sizeof *items);
-    if (!items) return no_memory(err);
+    if (!items) return tt_error_memory(err, "the ops of a log");
     memcpy(items, c->load.items, n * sizeof *items);
     c->active[c->n_active++] = (active){.position = position, .items = items, .n = n};
     return TT_OK;

@@ -10,11 +10,6 @@
 #define PLACE_RUNS 16u
 #define UNKNOWN UINT64_MAX
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for an index of the log");
-}
-
 static bool copy_texts(tt_log_index *x)
 {
     const char **texts[] = {&x->filter.op, &x->filter.tensor, &x->filter.text};
@@ -36,7 +31,7 @@ tt_status tt_log_index_new(const tt_model *m, tt_log_survey *survey, const tt_fi
         if (status != TT_OK) return status;
     }
     tt_log_index *x = calloc(1, sizeof *x);
-    if (!x) return no_memory(err);
+    if (!x) return tt_error_memory(err, "an index of the log");
     x->filter = *filter;
     x->by_lane = by_lane || filter->has_lane;
     x->survey = survey;
@@ -45,7 +40,7 @@ tt_status tt_log_index_new(const tt_model *m, tt_log_survey *survey, const tt_fi
     x->runs_apart = PLACE_RUNS;
     if (!copy_texts(x)) {
         tt_log_index_free(x);
-        return no_memory(err);
+        return tt_error_memory(err, "an index of the log");
     }
     tt_log_load_begin(&x->load, m, &x->filter, by_lane);
     *out = x;
@@ -151,7 +146,7 @@ static tt_status count_set(tt_log_index *x, uint32_t set, uint64_t *rows, tt_err
     uint32_t n_sets = tt_log_survey_sets(x->survey);
     if (n_sets > x->n_of_set) {
         uint64_t *of_set = reallocarray(x->of_set, n_sets, sizeof *of_set);
-        if (!of_set) return no_memory(err);
+        if (!of_set) return tt_error_memory(err, "an index of the log");
         x->of_set = of_set;
         while (x->n_of_set < n_sets)
             of_set[x->n_of_set++] = UNKNOWN;
@@ -163,7 +158,7 @@ static tt_status count_set(tt_log_index *x, uint32_t set, uint64_t *rows, tt_err
         for (uint32_t i = 0; i < s->n; i++)
             n +=
                 tt_filter_ops_pass(&x->load.passing, verdicts, s->graph, s->nodes[i], s->covers[i]);
-        if (x->load.passing.failed) return no_memory(err);
+        if (x->load.passing.failed) return tt_error_memory(err, "an index of the log");
         x->of_set[set] = n;
     }
     *rows = x->of_set[set];
@@ -216,7 +211,7 @@ static tt_status count_rows(tt_log_index *x, const tt_model *m, uint64_t *work, 
         bool between = tt_log_cursor_between(c, &next);
         if (x->rows % x->rows_apart != 0 && !between && *work < enough) continue;
         tt_log_cursor_save(c, &x->at);
-        if (!note_place(x, &x->at)) status = no_memory(err);
+        if (!note_place(x, &x->at)) status = tt_error_memory(err, "an index of the log");
         if (between || *work >= enough) break;
     }
     if (event == TT_LOG_END) x->at.next_run = x->n_runs;
@@ -233,7 +228,7 @@ static tt_status extend(tt_log_index *x, const tt_model *m, uint64_t work, tt_er
         bool whole = false;
         uint64_t rows = 0;
         if (x->at.n_active == 0) {
-            if (!note_place(x, &x->at)) return no_memory(err);
+            if (!note_place(x, &x->at)) return tt_error_memory(err, "an index of the log");
             if (x->at.next_run == x->n_runs) {
                 x->done = true;
                 break;

@@ -11,11 +11,6 @@ static int by_start(const void *a, const void *b)
     return x->lane < y->lane ? -1 : x->lane > y->lane;
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's ops");
-}
-
 void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filter, bool by_lane)
 {
     *l = (tt_log_load){.m = m,
@@ -71,7 +66,7 @@ static tt_status load_joined(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt
     const uint32_t graph = l->m->runs[run].graph;
     tt_status status = tt_join_run(&l->join, l->m, run, err);
     if (status != TT_OK) return status;
-    if (!make_room(l, l->join.n_touched)) return no_memory(err);
+    if (!make_room(l, l->join.n_touched)) return tt_error_memory(err, "a run's ops");
     for (uint32_t i = 0; i < l->join.n_touched; i++) {
         uint32_t node = l->join.touched[i];
         const tt_joined *o = &l->join.ops[node];
@@ -98,7 +93,7 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
         status = tt_pieces_get(l->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (l->filter->has_lane && p.lane != l->filter->lane) continue;
-        if (!make_room(l, p.n)) return no_memory(err);
+        if (!make_room(l, p.n)) return tt_error_memory(err, "a run's ops");
         for (size_t k = 0; k < p.n; k++) {
             uint64_t start = p.start[k], arrive = p.arrive[k], release = p.release[k];
             if (p.node[k] >= l->m->graphs[graph].n_nodes ||
@@ -142,10 +137,10 @@ tt_status tt_log_load_run(tt_log_load *l, uint32_t run, tt_error *err)
 {
     l->n = 0;
     uint8_t *verdicts = tt_filter_ops_of(&l->passing, l->m->runs[run].graph);
-    if (l->passing.failed) return no_memory(err);
+    if (l->passing.failed) return tt_error_memory(err, "a run's ops");
     tt_status status =
         l->by_lane ? load_lanes(l, run, verdicts, err) : load_joined(l, run, verdicts, err);
-    if (status == TT_OK && l->passing.failed) status = no_memory(err);
+    if (status == TT_OK && l->passing.failed) status = tt_error_memory(err, "a run's ops");
     if (status == TT_OK && l->slices.pattern) status = keep_slices(l, run, err);
     if (status != TT_OK) return status;
     size_t sorted = 1;

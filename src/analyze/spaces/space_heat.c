@@ -48,11 +48,6 @@ typedef struct measure {
     tt_unit_pieces pieces;
 } measure;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the heat of the memory");
-}
-
 static void bounds_of(const tt_spaces *s, uint32_t unit, uint32_t region, uint64_t *begin,
                       uint64_t *end)
 {
@@ -141,7 +136,7 @@ static tt_status find_pieces(measure *q, const tt_op *op, uint32_t run, tt_error
     const uint64_t impossible = q->pieces.impossible;
     tt_unit_pieces_of(q->m, q->s, op, list, n, &q->pieces);
     q->heat->impossible += q->pieces.impossible - impossible;
-    return q->pieces.failed ? no_memory(err) : TT_OK;
+    return q->pieces.failed ? tt_error_memory(err, "the heat of the memory") : TT_OK;
 }
 
 /* Tells what the node did to its units. */
@@ -151,7 +146,8 @@ static tt_status tell(measure *q, uint32_t graph, uint32_t node, node_sum *n, tt
     if (n->ops == 0) return TT_OK;
     tt_op_describe(q->m, &q->m->graphs[graph], node, n->covers, &op);
     tt_status status = find_pieces(q, &op, n->run, err);
-    if (status == TT_OK && !add_pieces(q, n)) status = no_memory(err);
+    if (status == TT_OK && !add_pieces(q, n))
+        status = tt_error_memory(err, "the heat of the memory");
     n->ops = n->timed = n->ticks = 0;
     return status;
 }
@@ -213,7 +209,7 @@ static tt_status walk_run(measure *q, uint32_t run, tt_error *err)
     if (status != TT_OK || q->join.n_touched == 0) return status;
     node_sum *sums = sums_of(q, graph);
     uint8_t *verdicts = tt_filter_ops_of(&q->passing, graph);
-    if (!sums || q->passing.failed) return no_memory(err);
+    if (!sums || q->passing.failed) return tt_error_memory(err, "the heat of the memory");
     for (uint32_t i = 0; i < q->join.n_touched && status == TT_OK; i++) {
         const uint32_t node = q->join.touched[i];
         const tt_joined *o = &q->join.ops[node];
@@ -293,13 +289,13 @@ tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_
     q.sums = calloc((size_t)m->n_graphs + 1, sizeof(node_sum *));
     q.accesses = tt_accesses_new(m);
     if (status == TT_OK && (!heat->units || !q.touched || !q.last_op || !q.sums || !q.accesses))
-        status = no_memory(err);
+        status = tt_error_memory(err, "the heat of the memory");
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK; i++) {
         status = walk_run(&q, i, err);
         if (i % RUNS_EACH == RUNS_EACH - 1 && status == TT_OK) status = tt_over_check(over, err);
     }
     if (status == TT_OK) status = tell_all(&q, err);
-    if (status == TT_OK && !finish(&q)) status = no_memory(err);
+    if (status == TT_OK && !finish(&q)) status = tt_error_memory(err, "the heat of the memory");
     free_measure(&q);
     return status;
 }

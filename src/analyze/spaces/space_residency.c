@@ -100,7 +100,7 @@ tt_status tt_space_residency_find(const tt_model *m, const tt_spaces *s,
     }
     free(of_file);
     if (ok) return TT_OK;
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the pages in RAM");
+    return tt_error_memory(err, "the pages in RAM");
 }
 
 void tt_space_residency_free(tt_space_residency *r)

@@ -392,7 +392,7 @@ tt_status tt_spaces_make(const tt_model *m, tt_spaces **out, tt_error *err)
         return TT_OK;
     }
     tt_spaces_free(k.s);
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the map of the memory");
+    return tt_error_memory(err, "the map of the memory");
 }
 
 /* --- looking things up --- */

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the timeline");
-}
-
 int64_t tt_timeline_tick_of(const tt_timeline *t, double ns)
 {
     double tick = ceil(ns / t->ns_per_tick);
@@ -62,7 +57,7 @@ static tt_status list_spans(tt_timeline *t, const tt_model *m, tt_error *err)
     uint32_t open = 0;
     t->spans = calloc((size_t)m->n_runs + 1, sizeof *t->spans);
     t->row_of_run = calloc((size_t)m->n_runs + 1, sizeof *t->row_of_run);
-    if (!t->spans || !t->row_of_run) return no_memory(err);
+    if (!t->spans || !t->row_of_run) return tt_error_memory(err, "the timeline");
     t->n_runs = m->n_runs;
     t->n_lanes = 1;
     for (uint32_t i = 0; i < m->n_runs; i++) {
@@ -138,7 +133,7 @@ tt_status tt_timeline_new(const tt_model *m, tt_timeline **out, tt_error *err)
     tt_status status = tt_model_need_clock(m, err);
     if (status != TT_OK) return status;
     tt_timeline *t = calloc(1, sizeof *t);
-    if (!t) return no_memory(err);
+    if (!t) return tt_error_memory(err, "the timeline");
     t->zero_ticks = m->clock.zero_ticks;
     t->ns_per_tick = m->clock.ns_per_tick;
     t->waits_known = m->waits_known;
@@ -148,7 +143,8 @@ tt_status tt_timeline_new(const tt_model *m, tt_timeline **out, tt_error *err)
         t->kinds->n_graphs = m->n_graphs;
         t->kinds->nodes = calloc((size_t)m->n_graphs + 1, sizeof *t->kinds->nodes);
     }
-    status = t->kinds && t->kinds->nodes ? list_spans(t, m, err) : no_memory(err);
+    status =
+        t->kinds && t->kinds->nodes ? list_spans(t, m, err) : tt_error_memory(err, "the timeline");
     if (status == TT_OK) {
         choose_rows(t, m);
         find_extent(t, m);
@@ -287,7 +283,7 @@ const tt_timeline_node *tt_timeline_learn(const tt_timeline *t, const tt_model *
             ok = learn(k, m, graph, p->node[i], p->covers[i], &nodes[p->node[i]]);
     (void)pthread_mutex_unlock(&k->lock);
     if (nodes && ok) return nodes;
-    (void)no_memory(err);
+    (void)tt_error_memory(err, "the timeline");
     return NULL;
 }
 

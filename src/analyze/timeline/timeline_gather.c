@@ -70,7 +70,5 @@ tt_status tt_tile_of_overview(const tt_timeline *t, const tt_tile_query *q, tt_t
     if (o->next < t->n_spans) tile->until_ns = tt_timeline_ns(t, t->spans[o->next].begin);
     tile->stray = o->stray;
     (void)pthread_mutex_unlock(&o->lock);
-    return ok ? TT_OK
-              : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
-                             "no memory for a picture of the timeline");
+    return ok ? TT_OK : tt_error_memory(err, "a picture of the timeline");
 }

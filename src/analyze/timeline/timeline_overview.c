@@ -7,11 +7,6 @@
 #define LOOK_AT_CLOCK_EVERY 16u /* runs */
 #define BUCKETS_MIN 1024u
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the timeline's overview");
-}
-
 /* Buckets a track: no more than the trace has records to fill them with. */
 static uint32_t wanted_buckets(const tt_timeline *t, const tt_model *m)
 {
@@ -29,7 +24,7 @@ tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err)
 {
     const uint32_t n_tracks = t->n_rows * t->n_lanes, most = wanted_buckets(t, m);
     tt_overview *o = calloc(1, sizeof *o);
-    if (!o) return no_memory(err);
+    if (!o) return tt_error_memory(err, "the timeline's overview");
     t->overview = o;
     (void)pthread_mutex_init(&o->lock, NULL);
     double from, to;
@@ -40,10 +35,10 @@ tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err)
     o->n_buckets = (uint32_t)fmin(most, floor((to - o->origin_ns) / o->bucket_ns) + 1);
     o->edges = tt_strip_edges(t, o->origin_ns, o->bucket_ns, o->n_buckets);
     o->strips = calloc(n_tracks, sizeof *o->strips);
-    if (!o->edges || !o->strips) return no_memory(err);
+    if (!o->edges || !o->strips) return tt_error_memory(err, "the timeline's overview");
     for (uint32_t i = 0; i < n_tracks; i++) {
         o->strips[i].cells = calloc(o->n_buckets, sizeof *o->strips[i].cells);
-        if (!o->strips[i].cells) return no_memory(err);
+        if (!o->strips[i].cells) return tt_error_memory(err, "the timeline's overview");
         for (uint32_t b = 0; b < o->n_buckets; b++)
             o->strips[i].cells[b].kind = TT_STRIP_NO_KIND;
         o->strips[i].edges = o->edges;
@@ -154,7 +149,7 @@ tt_status tt_timeline_load(const tt_timeline *t, double from_ns, double to_ns, u
     const double width = (to_ns - from_ns) / n_buckets;
     const uint32_t n_tracks = t->n_rows * t->n_lanes;
     double *sums = calloc((size_t)n_buckets * 2, sizeof *sums);
-    if (!sums) return no_memory(err);
+    if (!sums) return tt_error_memory(err, "the timeline's overview");
     (void)pthread_mutex_lock(&o->lock);
     for (uint32_t i = 0; i < o->n_buckets; i++) {
         /* A bucket of the overview may be wider than one that is asked for: share it out. */

@@ -8,11 +8,6 @@
 #define STEP_RUNS_MAX 256u
 #define ASK_EVERY 512u /* runs: some 10 ms */
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to sum up a selection");
-}
-
 /* --- a selection --- */
 
 typedef struct summing {
@@ -68,7 +63,7 @@ static tt_status end_sums(summing *s, tt_timeline_sums *sums, tt_error *err)
 {
     sums->kinds = tt_timeline_kinds_copy(s->t, &sums->n_kinds);
     sums->list = calloc((size_t)sums->n_kinds + 1, sizeof *sums->list);
-    if (!sums->kinds || !sums->list) return no_memory(err);
+    if (!sums->kinds || !sums->list) return tt_error_memory(err, "summing up a selection");
     for (uint32_t i = 0; i < sums->n_kinds; i++) {
         tt_timeline_sum *k = &s->by_kind[i];
         if (k->count == 0) continue;
@@ -94,7 +89,7 @@ tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double 
 {
     memset(sums, 0, sizeof *sums);
     summing *s = calloc(1, sizeof *s);
-    if (!s) return no_memory(err);
+    if (!s) return tt_error_memory(err, "summing up a selection");
     *s = (summing){.t = t, .m = m, .first = INT64_MAX, .last = INT64_MIN};
     s->from = tt_timeline_tick_of(t, from_ns);
     s->to = tt_timeline_tick_of(t, to_ns);

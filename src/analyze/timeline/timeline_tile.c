@@ -33,11 +33,6 @@ typedef struct drawing {
     tt_slice_filter slices;
 } drawing;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a picture of the timeline");
-}
-
 static bool grow(void **list, size_t n, size_t *capacity, size_t size)
 {
     if (n < *capacity) return true;
@@ -223,7 +218,7 @@ static tt_status draw_piece(void *context, const tt_timeline_span *span, const t
     const int64_t from = d->edges[0], to = d->edges[d->tile->n_buckets];
     const bool marks = d->q->has_layer || d->q->tensor;
     if (d->q->layers && track % d->t->n_lanes == 0 && !add_layers(d, span, p, nodes, track))
-        return no_memory(err);
+        return tt_error_memory(err, "a picture of the timeline");
     if (!wants(d->q, track)) return TT_OK;
     for (size_t i = 0; i < p->n; i++) {
         tt_lap lap = tt_timeline_lap(d->t, p, i);
@@ -248,7 +243,7 @@ static tt_status draw_piece(void *context, const tt_timeline_span *span, const t
         d->wide[track] += wide;
         if (!(wide ? add_slice(d, span, g, node, info, &lap, track, flags)
                    : add_small(d, span, g, node, info, &lap, track, flags)))
-            return no_memory(err);
+            return tt_error_memory(err, "a picture of the timeline");
     }
     return TT_OK;
 }
@@ -294,7 +289,7 @@ static tt_status end_drawing(drawing *d, tt_error *err)
 {
     tt_tile *tile = d->tile;
     uint8_t *keep = malloc((size_t)tile->n_slices + 1);
-    if (!keep) return no_memory(err);
+    if (!keep) return tt_error_memory(err, "a picture of the timeline");
     memset(keep, 1, tile->n_slices);
     const uint32_t n_tracks = tt_timeline_tracks(d->t, NULL);
     for (uint32_t i = 0; i < n_tracks; i++)
@@ -309,7 +304,7 @@ static tt_status end_drawing(drawing *d, tt_error *err)
     tile->n_slices = n;
     free(keep);
     if (n) qsort(tile->slices, n, sizeof *tile->slices, by_track);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "a picture of the timeline");
 }
 
 static tt_status make_strips(drawing *d, tt_error *err)
@@ -319,7 +314,8 @@ static tt_status make_strips(drawing *d, tt_error *err)
     d->more = calloc(n_tracks, sizeof *d->more);
     d->wide = calloc(n_tracks, sizeof *d->wide);
     d->edges = tt_strip_edges(d->t, d->q->from_ns, (d->q->to_ns - d->q->from_ns) / n, n);
-    if (!d->strips || !d->more || !d->wide || !d->edges) return no_memory(err);
+    if (!d->strips || !d->more || !d->wide || !d->edges)
+        return tt_error_memory(err, "a picture of the timeline");
     d->bucket_ticks = (d->edges[n] - d->edges[0]) / n;
     if (d->bucket_ticks < 1) d->bucket_ticks = 1;
     for (uint32_t i = 0; i < n_tracks; i++) {
@@ -331,7 +327,7 @@ static tt_status make_strips(drawing *d, tt_error *err)
                         .kinds = d->t->kinds->list,
                         .steps_left = TT_STRIP_STEPS(n)};
         d->more[i] = calloc(n, sizeof **d->more);
-        if (!s->cells || !d->more[i]) return no_memory(err);
+        if (!s->cells || !d->more[i]) return tt_error_memory(err, "a picture of the timeline");
         for (uint32_t b = 0; b < n; b++)
             s->cells[b].kind = TT_STRIP_NO_KIND;
     }
@@ -350,7 +346,7 @@ static tt_status from_records(drawing *d, size_t first, size_t end, tt_error *er
                             n_wanted, d->tile->n_buckets, CELLS_MAX);
     tt_status status = make_strips(d, err);
     uint8_t *visited = d->q->tracks ? malloc(n_tracks) : NULL;
-    if (d->q->tracks && !visited) status = no_memory(err);
+    if (d->q->tracks && !visited) status = tt_error_memory(err, "a picture of the timeline");
     for (uint32_t i = 0; visited && i < n_tracks; i++)
         visited[i] = d->q->tracks[i] || (d->q->layers && i % d->t->n_lanes == 0);
     if (status == TT_OK)
@@ -414,5 +410,5 @@ tt_status tt_tile_make(const tt_timeline *t, const tt_model *m, const tt_tile_qu
     }
     if (status != TT_OK) return status;
     tile->kinds = tt_timeline_kinds_copy(t, &tile->n_kinds);
-    return tile->kinds ? TT_OK : no_memory(err);
+    return tile->kinds ? TT_OK : tt_error_memory(err, "a picture of the timeline");
 }

@@ -65,8 +65,7 @@ tt_status tt_outputs_of_run(tt_outputs *o, const tt_model *m, uint32_t run, tt_e
             o->incomplete++;
             continue;
         }
-        if (!add(o, node, &print))
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's values");
+        if (!add(o, node, &print)) return tt_error_memory(err, "a run's values");
     }
     return TT_OK;
 }

@@ -94,11 +94,6 @@ static double key_of(tt_values_sort sort, const tt_fingerprint *p)
     return 0;
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of values");
-}
-
 static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *seen, tt_error *err)
 {
     listing *l = context;
@@ -112,7 +107,7 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     if (l->n == l->capacity) {
         size_t larger = l->capacity ? l->capacity * 2 : 1024;
         entry *more = realloc(l->list, larger * sizeof *more);
-        if (!more) return no_memory(err);
+        if (!more) return tt_error_memory(err, "the list of values");
         l->list = more;
         l->capacity = larger;
     }
@@ -165,7 +160,7 @@ static tt_status fill_page(const listing *l, const tt_over *over, tt_values_page
 {
     tt_values_ref *refs = calloc(l->n + 1, sizeof *refs);
     out->rows = calloc(l->n + 1, sizeof *out->rows);
-    tt_status status = refs && out->rows ? TT_OK : no_memory(err);
+    tt_status status = refs && out->rows ? TT_OK : tt_error_memory(err, "the list of values");
     for (size_t i = 0; refs && i < l->n; i++)
         refs[i] = (tt_values_ref){l->list[i].run, l->list[i].node};
     if (status == TT_OK) status = tt_values_fetch(l->m, l->q, refs, l->n, over, out->rows, err);

@@ -39,8 +39,7 @@ tt_status tt_values_fetch(const tt_model *m, const tt_values_query *q, const tt_
     tt_values_counts again;
     if (n == 0) return TT_OK;
     f.order = calloc(n, sizeof *f.order);
-    if (!f.order)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of values");
+    if (!f.order) return tt_error_memory(err, "the list of values");
     for (size_t i = 0; i < n; i++)
         f.order[i] = i;
     qsort_r(f.order, n, sizeof *f.order, by_execution, (void *)(uintptr_t)refs);

@@ -30,11 +30,6 @@ const char *tt_birth_kind_name(tt_birth_kind k)
     return k == TT_BIRTH_BORN ? "born" : k == TT_BIRTH_INHERITED ? "inherited" : "uncertain";
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for where bad values began");
-}
-
 /* --- memory that lasts --- */
 
 /* Where a leaf lies: the same for all graphs that use it. */
@@ -213,7 +208,7 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     if (bad && seen->passes) {
         tt_values_birth b = {.row = tt_values_seen_row(seen)};
         const tt_op *op = tt_values_walk_op(w, seen);
-        if (!op) return no_memory(err);
+        if (!op) return tt_error_memory(err, "where bad values began");
         look_at_sources(f, w, seen, op, &b);
         b.kind = judge(&b);
         if (out->found) {
@@ -222,11 +217,11 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
         }
         /* The first one is told of in any case: with a filter, it may have inherited. */
         if ((!out->found || b.kind != TT_BIRTH_INHERITED) && !keep_birth(f, &b))
-            return no_memory(err);
+            return tt_error_memory(err, "where bad values began");
         out->found = true;
         count_batch(f, f->m->runs[seen->run].batch);
     }
-    return note_write(f, g, seen) ? TT_OK : no_memory(err);
+    return note_write(f, g, seen) ? TT_OK : tt_error_memory(err, "where bad values began");
 }
 
 tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const tt_over *over,

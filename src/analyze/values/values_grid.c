@@ -27,11 +27,6 @@ typedef struct building {
     tt_values_keys keys; /* places */
 } building;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for values over the layers");
-}
-
 static bool is_at(const tt_tensor *t, const char *place)
 {
     char text[TT_VALUES_KEY_TEXT];
@@ -74,14 +69,14 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     const tt_fingerprint *p = seen->print;
     if (!p || batch == TT_NONE || (b->any && t->place.layer_id < 0)) return TT_OK;
     const uint32_t place = tt_values_keys_of(&b->keys, w, seen);
-    if (place == TT_NONE) return no_memory(err);
+    if (place == TT_NONE) return tt_error_memory(err, "values over the layers");
     if (!b->any && strcmp(b->keys.texts[place], b->out->place) != 0) return TT_OK;
     if (b->n >= TT_VALUES_GRID_CELLS_MAX) {
         b->out->cut = true;
         return TT_OK;
     }
     entry *e = entry_of(b, t->place.layer_id, batch);
-    if (!e) return no_memory(err);
+    if (!e) return tt_error_memory(err, "values over the layers");
     if (b->any) *e = (entry){.layer = e->layer, .batch = batch};
     tt_values_sum_add(&e->sum, p);
     e->cell.outputs++;
@@ -187,7 +182,7 @@ tt_status tt_values_grid_make(const tt_model *m, const tt_values_query *q, const
     b.any = !place;
     (void)snprintf(out->place, sizeof out->place, "%s", place ? place : "");
     tt_status status = tt_values_walk_all(m, q, false, over, take, &b, &counts, err);
-    if (status == TT_OK && !make_cells(&b)) status = no_memory(err);
+    if (status == TT_OK && !make_cells(&b)) status = tt_error_memory(err, "values over the layers");
     free(b.list);
     tt_idmap_free(&b.by_cell);
     tt_values_keys_free(&b.keys);

@@ -34,11 +34,6 @@ typedef struct grouping {
     tt_idmap last_by_key, occurrence_by_key;
 } grouping;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for groups of values");
-}
-
 /* Room for one more of *n; list: of things `size` bytes long. */
 static bool grow(void *list, size_t n, size_t *capacity, size_t size)
 {
@@ -137,7 +132,7 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     bool ok = true;
     if (!p) return TT_OK;
     const uint32_t at = group_of(g, w, seen);
-    if (at == TT_NONE) return no_memory(err);
+    if (at == TT_NONE) return tt_error_memory(err, "groups of values");
     tt_values_group *o = &g->out->list[at];
     const bool bad = tt_values_state_is_bad(seen->state);
     o->outputs++;
@@ -155,7 +150,7 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
         o->has_range = true;
     }
     tt_values_sum_add(&g->sums[at], p);
-    return ok ? TT_OK : no_memory(err);
+    return ok ? TT_OK : tt_error_memory(err, "groups of values");
 }
 
 static int by_number(const void *a, const void *b)
@@ -186,7 +181,7 @@ tt_status tt_values_groups_make(const tt_model *m, const tt_values_query *q, tt_
     tt_values_keys *keys = calloc(1, sizeof *keys);
     grouping g = {.m = m, .out = out, .keys = keys};
     *out = (tt_values_groups){.by = by, .names = keys};
-    if (!keys) return no_memory(err);
+    if (!keys) return tt_error_memory(err, "groups of values");
     keys->m = m;
     if (by <= TT_VALUES_BY_OP) keys->what = what[by];
     tt_status status = tt_values_walk_all(m, q, false, over, take, &g, &out->counts, err);

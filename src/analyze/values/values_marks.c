@@ -29,8 +29,7 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     (void)w;
     if (!seen->print || !tt_values_state_is_bad(seen->state)) return TT_OK;
     if (b->out->total++ >= TT_VALUES_MARKS_MAX) return TT_OK;
-    if (!has_room(b))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for marks of values");
+    if (!has_room(b)) return tt_error_memory(err, "marks of values");
     const uint32_t batch = b->m->runs[seen->run].batch;
     b->out->list[b->out->n++] = (tt_values_mark){
         .run = seen->run,

@@ -28,11 +28,6 @@ typedef struct looking {
     size_t n_found, found_capacity;
 } looking;
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to compare values");
-}
-
 static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *seen, tt_error *err)
 {
     looking *l = context;
@@ -41,11 +36,11 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     if (!(p->rms > 0) || !(tt_values_max_abs(p) > 0)) return TT_OK;
     const uint32_t place = tt_values_keys_of(&l->keys, w, seen);
     const uint32_t batch = l->m->runs[seen->run].batch;
-    if (place == TT_NONE) return no_memory(err);
+    if (place == TT_NONE) return tt_error_memory(err, "comparing values");
     if (l->n == l->capacity) {
         size_t larger = l->capacity ? l->capacity * 2 : 1024;
         sample *more = realloc(l->list, larger * sizeof *more);
-        if (!more) return no_memory(err);
+        if (!more) return tt_error_memory(err, "comparing values");
         l->list = more;
         l->capacity = larger;
     }
@@ -169,7 +164,7 @@ static tt_status finish(looking *l, const tt_values_query *q, const tt_over *ove
     tt_values_ref *refs = calloc(n + 1, sizeof *refs);
     tt_values_row *rows = calloc(n + 1, sizeof *rows);
     out->list = calloc(n + 1, sizeof *out->list);
-    tt_status status = refs && rows && out->list ? TT_OK : no_memory(err);
+    tt_status status = refs && rows && out->list ? TT_OK : tt_error_memory(err, "comparing values");
     if (l->n_found) qsort(l->found, l->n_found, sizeof *l->found, by_score);
     for (size_t i = 0; status == TT_OK && i < n; i++)
         refs[i] = l->found[i].ref;
@@ -190,7 +185,7 @@ tt_status tt_values_outliers_make(const tt_model *m, const tt_values_query *q, c
     looking l = {.m = m, .keys = {.what = TT_VALUES_KEY_PLACE_AND_OP, .m = m}};
     memset(out, 0, sizeof *out);
     tt_status status = tt_values_walk_all(m, q, false, over, take, &l, &out->counts, err);
-    if (status == TT_OK && !judge_all(&l)) status = no_memory(err);
+    if (status == TT_OK && !judge_all(&l)) status = tt_error_memory(err, "comparing values");
     if (status == TT_OK) {
         out->compared = l.n;
         out->total = l.n_found;

@@ -156,11 +156,6 @@ static void count(tt_values_counts *c, const tt_values_seen *seen)
 
 /* --- a run --- */
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the values of a run");
-}
-
 /* Room for what is known of the graph's tensors, nothing of it yet. */
 static bool begin_graph(tt_values_walk *w, uint32_t graph)
 {
@@ -208,13 +203,13 @@ tt_status tt_values_walk_run(tt_values_walk *w, uint32_t run, tt_error *err)
     const tt_run *r = &w->m->runs[run];
     const bool in_run = tt_filter_run(&w->q->filter, w->m, r);
     if (r->graph == TT_NONE || (!in_run && !w->everything)) return TT_OK;
-    if (!begin_graph(w, r->graph)) return no_memory(err);
+    if (!begin_graph(w, r->graph)) return tt_error_memory(err, "the values of a run");
     tt_status status = tt_outputs_of_run(&w->outputs, w->m, run, err);
     if (status == TT_OK) status = tt_join_run(&w->join, w->m, run, err);
     if (status != TT_OK) return status;
     place_outputs(w);
     uint8_t *verdicts = tt_filter_ops_of(&w->filter, r->graph);
-    if (w->filter.failed) return no_memory(err);
+    if (w->filter.failed) return tt_error_memory(err, "the values of a run");
     w->counts->runs += in_run && w->outputs.n > 0;
     for (uint32_t node = 0; status == TT_OK && node < w->graph->n_nodes; node++) {
         const known *k = &w->known[node];
@@ -280,7 +275,7 @@ tt_status tt_values_walk_all(const tt_model *m, const tt_values_query *q, bool e
                              tt_values_counts *counts, tt_error *err)
 {
     tt_values_walk *w = tt_values_walk_new(m, q, everything, visit, context, counts);
-    tt_status status = w ? TT_OK : no_memory(err);
+    tt_status status = w ? TT_OK : tt_error_memory(err, "the values of a run");
     for (uint32_t run = 0; run < m->n_runs && status == TT_OK; run++) {
         status = tt_over_check(over, err);
         if (status == TT_OK) status = tt_values_walk_run(w, run, err);

@@ -163,8 +163,7 @@ static tt_status look_in(looking *l, const tt_weight *w, const tt_model_file *f,
     l->bytes = malloc(blocks * l->type.block_bytes);
     l->floats = malloc(PIECE_ELEMENTS * sizeof *l->floats);
     tt_status status = l->bytes && l->floats ? look_at_all(l, fd, w->offset_bytes, over, err)
-                                             : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
-                                                            "no memory for a piece of a weight");
+                                             : tt_error_memory(err, "a piece of a weight");
     free(l->bytes);
     free(l->floats);
     return status;

@@ -29,7 +29,7 @@ static tt_status mark_inner(work *w, const tt_run *run, const tt_graph *g, tt_er
     size_t n;
     if (g->n_nodes > w->n_inner) {
         uint8_t *more = realloc(w->inner, g->n_nodes);
-        if (!more) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run");
+        if (!more) return tt_error_memory(err, "a run");
         w->inner = more;
         w->n_inner = g->n_nodes;
     }
@@ -78,7 +78,7 @@ static bool gather(work *w, uint32_t run, uint32_t node, const tt_output_data *d
         tt_bytes_put(&w->data, bytes.data, bytes.size);
     }
     if (!w->data.failed) return true;
-    *status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for an output's data");
+    *status = tt_error_memory(err, "an output's data");
     return false;
 }
 

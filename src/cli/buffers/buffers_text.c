@@ -129,7 +129,7 @@ static const column buffer_columns[] = {
 #define BUFFER_COLUMNS (sizeof buffer_columns / sizeof *buffer_columns)
 
 /* "0-21", "0-3, 8" */
-static void layers_text(const tt_buffer_use *u, char *out, size_t room)
+static void layers_text(const tt_buffer_life *u, char *out, size_t room)
 {
     size_t used = 0;
     out[0] = '\0';
@@ -185,7 +185,7 @@ static void times_text(const tt_model *m, const tt_buffer *b, char from[TT_UNITS
 static void buffer_row(tt_table *t, const tt_buffers_report *r, uint32_t i)
 {
     const tt_buffer *b = &r->m->buffers[i];
-    const tt_buffer_use *u = &r->buffers->uses[i];
+    const tt_buffer_life *u = &r->buffers->uses[i];
     char id[24], name[CELL], size[TT_UNITS_TEXT], used[TT_UNITS_TEXT] = "", layers[64], place[CELL];
     char tensors[TT_UNITS_TEXT] = "", from[TT_UNITS_TEXT + 4], to[TT_UNITS_TEXT];
     char life[TT_UNITS_TEXT + 4];

@@ -35,7 +35,7 @@ static void check_model(const char *shown, const char *path, tt_complaints *comp
 static void check_engine(const char *shown, const tt_crossval_side *side, tt_crossval_about *about,
                          tt_complaints *complaints)
 {
-    static tt_engine engine; /* large */
+    static tt_engine_found engine; /* large */
     tt_error why;
     if (tt_engine_find(side->engine, &engine, &why) != TT_OK) {
         tt_complain(complaints, "%s.engine: %s", shown, why.message);

@@ -18,7 +18,7 @@ int tt_dump_input_open(const char *path, const char *map, tt_dump_input *out)
     if (map) {
         if (tt_stages_read(map, &out->stages, &err) != TT_OK) return tt_report_error(&err);
     } else if (!(out->stages = tt_stages_builtin())) {
-        (void)tt_error_set(&err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a map of stages");
+        (void)tt_error_memory(&err, "a map of stages");
         return tt_report_error(&err);
     }
     struct stat st;

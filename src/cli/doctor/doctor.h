@@ -29,7 +29,7 @@ typedef struct tt_doctor {
     bool has_hook;
     char hook_path[PATH_MAX];
     char hook_problem[320];    /* why has_hook is false */
-    tt_engine engine;          /* `tried` is set in any case */
+    tt_engine_found engine;    /* `tried` is set in any case */
     tt_engine_probe *probe;    /* NULL: no engine */
     char engine_problem[320];  /* why probe is NULL */
     tt_program_probe *program; /* NULL: none was asked about */

@@ -44,9 +44,9 @@ static void print_engine(const tt_doctor *d, FILE *out)
     print_version(p, out);
     const char *elsewhere = p->cpu && strcmp(p->cpu->dir, p->engine.dir) != 0 ? p->cpu->dir : "";
     fprintf(out, "  CPU library  %s%s%s", elsewhere, elsewhere[0] ? "/" : "",
-            p->cpu                       ? p->cpu->file
-            : p->mode == TT_MODE_UNKNOWN ? "unknown"
-                                         : "none");
+            p->cpu                              ? p->cpu->file
+            : p->mode == TT_ENGINE_MODE_UNKNOWN ? "unknown"
+                                                : "none");
     if (variants > 1)
         fprintf(out, " (of %zu; %s)", variants,
                 p->answer.cpu_path[0] ? "the one for this CPU"

@@ -84,7 +84,7 @@ static tt_status check_model(const char *path, const tt_settings *s, tt_ingredie
 static tt_status check_engine(const char *dir, tt_ingredient *out, tt_complaints *complaints,
                               tt_error *err)
 {
-    tt_engine engine;
+    tt_engine_found engine;
     tt_error why;
     tt_bytes stamp;
     if (tt_engine_find(dir, &engine, &why) != TT_OK) {

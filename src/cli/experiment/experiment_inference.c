@@ -13,27 +13,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static tt_capture capture_of(const tt_experiment *e)
+static tt_capture_options capture_of(const tt_experiment *e)
 {
-    return (tt_capture){.mode = tt_work_word(e, TT_SET_CAPTURE_MODE),
-                        .tokens = tt_work_word(e, TT_SET_CAPTURE_TOKENS),
-                        .values = tt_work_word(e, TT_SET_CAPTURE_VALUES),
-                        .every = tt_work_amount(e, TT_SET_CAPTURE_EVERY),
-                        .thread_bytes = tt_work_amount(e, TT_SET_CAPTURE_THREAD_MEMORY_BYTES),
-                        .limit_bytes = tt_work_amount(e, TT_SET_CAPTURE_LIMIT_BYTES),
-                        .residency_every = tt_work_amount(e, TT_SET_CAPTURE_RESIDENCY_EVERY),
-                        .faults = tt_work_flag(e, TT_SET_CAPTURE_FAULTS, false),
-                        .no_text = !tt_work_flag(e, TT_SET_CAPTURE_TEXT, true)};
+    return (tt_capture_options){
+        .mode = tt_work_word(e, TT_SET_CAPTURE_MODE),
+        .tokens = tt_work_word(e, TT_SET_CAPTURE_TOKENS),
+        .values = tt_work_word(e, TT_SET_CAPTURE_VALUES),
+        .every = tt_work_amount(e, TT_SET_CAPTURE_EVERY),
+        .thread_bytes = tt_work_amount(e, TT_SET_CAPTURE_THREAD_MEMORY_BYTES),
+        .limit_bytes = tt_work_amount(e, TT_SET_CAPTURE_LIMIT_BYTES),
+        .residency_every = tt_work_amount(e, TT_SET_CAPTURE_RESIDENCY_EVERY),
+        .faults = tt_work_flag(e, TT_SET_CAPTURE_FAULTS, false),
+        .no_text = !tt_work_flag(e, TT_SET_CAPTURE_TEXT, true)};
 }
 
-static int create(const tt_work *w, const char *name)
+static int create(const tt_experiment_work *w, const char *name)
 {
     char path[TT_WORK_PATH];
     tt_work_path(w, path, name);
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-static bool open_streams(tt_work *w, tt_spawn_setup *setup)
+static bool open_streams(tt_experiment_work *w, tt_spawn_setup *setup)
 {
     setup->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     setup->out = create(w, TT_WORK_TEXT);
@@ -50,7 +51,7 @@ static void close_streams(const tt_spawn_setup *setup)
 }
 
 /* What the program's end says. */
-static bool judge_program(tt_work *w, const tt_traced_end *end)
+static bool judge_program(tt_experiment_work *w, const tt_traced_end *end)
 {
     char by_hand[400], messages[TT_WORK_PATH];
     const char *how = w->result.command ? w->result.command : "";
@@ -83,7 +84,7 @@ static bool judge_program(tt_work *w, const tt_traced_end *end)
     return true;
 }
 
-static uint64_t size_of(const tt_work *w, const char *name)
+static uint64_t size_of(const tt_experiment_work *w, const char *name)
 {
     char path[TT_WORK_PATH];
     struct stat st;
@@ -93,13 +94,13 @@ static uint64_t size_of(const tt_work *w, const char *name)
 
 static void tick(void *context, uint64_t graphs)
 {
-    tt_work *w = context;
+    tt_experiment_work *w = context;
     tt_progress_update(&w->progress, graphs);
 }
 
 /* A program may start more programs, each with a trace of its own ("run-PID.ttrace"). The first one
  * that there is becomes the experiment's; the others are kept beside it. */
-static void choose_trace(const tt_work *w)
+static void choose_trace(const tt_experiment_work *w)
 {
     char path[TT_WORK_PATH], other[2 * PATH_MAX];
     struct dirent **entries;
@@ -119,7 +120,7 @@ static void choose_trace(const tt_work *w)
                    (unsigned)w->n_traces);
 }
 
-static bool run_program(tt_work *w)
+static bool run_program(tt_experiment_work *w)
 {
     tt_traced_end end;
     tt_spawn_setup setup = {.in = -1, .out = -1, .error = -1};
@@ -156,7 +157,7 @@ static bool run_program(tt_work *w)
     return true;
 }
 
-bool tt_work_infer(tt_work *w)
+bool tt_work_infer(tt_experiment_work *w)
 {
     char size[TT_UNITS_TEXT], took[TT_UNITS_TEXT];
     tt_result *r = &w->result;

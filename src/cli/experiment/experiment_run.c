@@ -10,7 +10,7 @@
 
 /* --- when something fails --- */
 
-bool tt_work_fail(tt_work *w, int code, const char *remedy, const char *fmt, ...)
+bool tt_work_fail(tt_experiment_work *w, int code, const char *remedy, const char *fmt, ...)
 {
     if (tt_interrupted()) return false;
     va_list args;
@@ -25,7 +25,7 @@ bool tt_work_fail(tt_work *w, int code, const char *remedy, const char *fmt, ...
     return false;
 }
 
-bool tt_work_fail_with(tt_work *w, const tt_error *err)
+bool tt_work_fail_with(tt_experiment_work *w, const tt_error *err)
 {
     const char *remedy = "this should not happen: the message above says what is wrong with the "
                          "trace; `tensortrace run` and `tensortrace verify` show more";
@@ -37,7 +37,7 @@ bool tt_work_fail_with(tt_work *w, const tt_error *err)
     return tt_work_fail(w, TT_EXIT_USAGE, remedy, "%s", err->message);
 }
 
-void tt_work_path(const tt_work *w, char out[TT_WORK_PATH], const char *name)
+void tt_work_path(const tt_experiment_work *w, char out[TT_WORK_PATH], const char *name)
 {
     (void)snprintf(out, TT_WORK_PATH, "%s/%s", w->folder, name);
 }
@@ -52,7 +52,7 @@ int tt_work_is_other_trace(const struct dirent *entry)
 
 /* --- stages --- */
 
-void tt_work_begin(tt_work *w, const char *stage)
+void tt_work_begin(tt_experiment_work *w, const char *stage)
 {
     w->stage = stage;
     w->result.stages[w->result.n_stages] =
@@ -60,7 +60,7 @@ void tt_work_begin(tt_work *w, const char *stage)
     tt_progress_begin(&w->progress, stage, 0, "files");
 }
 
-void tt_work_end(tt_work *w, uint64_t n_files, uint64_t size_bytes)
+void tt_work_end(tt_experiment_work *w, uint64_t n_files, uint64_t size_bytes)
 {
     tt_stage_sum *sum = &w->result.stages[w->result.n_stages++];
     tt_progress_end(&w->progress);
@@ -73,7 +73,7 @@ void tt_work_end(tt_work *w, uint64_t n_files, uint64_t size_bytes)
 
 void tt_work_note(void *context, const char *text)
 {
-    tt_work *w = context;
+    tt_experiment_work *w = context;
     tt_progress_end(&w->progress);
     tt_log_say(&w->b->log, w->stage, "%s", text);
 }
@@ -96,7 +96,7 @@ const char *tt_work_word(const tt_experiment *e, tt_setting setting)
 /* --- the whole --- */
 
 /* A value that stands in the settings twice makes the same experiment twice. */
-static void tell_twin(tt_work *w)
+static void tell_twin(tt_experiment_work *w)
 {
     size_t first = tt_settings_first_like(&w->b->settings, w->number);
     if (first < w->number)
@@ -104,7 +104,7 @@ static void tell_twin(tt_work *w)
                    tt_settings_experiments(&w->b->settings));
 }
 
-static bool is_up_to_date(tt_work *w)
+static bool is_up_to_date(tt_experiment_work *w)
 {
     char changed[64];
     const tt_result *r = tt_results_find(&w->b->results, &w->result.identity, changed);
@@ -133,7 +133,7 @@ static bool is_up_to_date(tt_work *w)
     return false;
 }
 
-static void run_stages(tt_work *w)
+static void run_stages(tt_experiment_work *w)
 {
     tt_error err;
     w->stage = TT_STAGE_INFERENCE;
@@ -158,7 +158,8 @@ static void run_stages(tt_work *w)
 void tt_experiment_run(tt_bench *b, size_t number, tt_experiment_end *end)
 {
     tt_error err;
-    tt_work w = {.b = b, .number = number, .end = end, .begun_ns = tt_clock_ns(CLOCK_MONOTONIC)};
+    tt_experiment_work w = {
+        .b = b, .number = number, .end = end, .begun_ns = tt_clock_ns(CLOCK_MONOTONIC)};
     memset(end, 0, sizeof *end);
     tt_settings_experiment(&b->settings, number, &w.e);
     tt_log_experiment(&b->log, number, tt_settings_experiments(&b->settings));

@@ -13,7 +13,7 @@
 #define TT_WORK_DATA "data"             /* the dataset, until it has its place */
 #define TT_WORK_PATH (PATH_MAX + 32)
 
-typedef struct tt_work {
+typedef struct tt_experiment_work {
     tt_bench *b;
     tt_experiment e;
     size_t number; /* of the sweep's, from 0 */
@@ -28,21 +28,21 @@ typedef struct tt_work {
     const char *stage; /* at work */
     tt_result result;
     uint64_t begun_ns;
-} tt_work;
+} tt_experiment_work;
 
 /* The cause, and what to do, for the log and the table. Interrupted is not failed. Always false. */
-bool tt_work_fail(tt_work *w, int code, const char *remedy, const char *fmt, ...)
+bool tt_work_fail(tt_experiment_work *w, int code, const char *remedy, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-bool tt_work_fail_with(tt_work *w, const tt_error *err);
+bool tt_work_fail_with(tt_experiment_work *w, const tt_error *err);
 /* The path of a name in the unfinished folder. */
-void tt_work_path(const tt_work *w, char out[TT_WORK_PATH], const char *name);
+void tt_work_path(const tt_experiment_work *w, char out[TT_WORK_PATH], const char *name);
 /* For scandir: a trace besides the experiment's own. */
 int tt_work_is_other_trace(const struct dirent *entry);
 /* Begins a stage, with a progress bar ... */
-void tt_work_begin(tt_work *w, const char *stage);
+void tt_work_begin(tt_experiment_work *w, const char *stage);
 /* ... and ends it. */
-void tt_work_end(tt_work *w, uint64_t n_files, uint64_t size_bytes);
-/* A sentence for the log; `work` is a tt_work. */
+void tt_work_end(tt_experiment_work *w, uint64_t n_files, uint64_t size_bytes);
+/* A sentence for the log; `work` is a tt_experiment_work. */
 void tt_work_note(void *work, const char *text);
 
 /* Values of the experiment's settings; 0 and NULL when they are not there. */
@@ -52,13 +52,13 @@ const char *tt_work_word(const tt_experiment *e, tt_setting setting);
 
 /* The stages. False: it failed, which was told, or was interrupted. */
 #define TT_STAGE_INFERENCE "run inference"
-bool tt_work_infer(tt_work *w);
+bool tt_work_infer(tt_experiment_work *w);
 /* memory map, traces, graphs, buffers */
-bool tt_work_write(tt_work *w);
+bool tt_work_write(tt_experiment_work *w);
 /* Completes the dataset's folder with what belongs to the experiment besides, and gives it its
  * place. */
-bool tt_work_summarize(tt_work *w);
+bool tt_work_summarize(tt_experiment_work *w);
 /* Lets the names in the output folder lead to this experiment. */
-bool tt_work_publish(tt_work *w, const char *id);
+bool tt_work_publish(tt_experiment_work *w, const char *id);
 
 #endif

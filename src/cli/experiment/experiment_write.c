@@ -16,11 +16,11 @@
 
 static void export_progress(void *context, uint64_t done, uint64_t total)
 {
-    tt_work *w = context;
+    tt_experiment_work *w = context;
     tt_progress_callback(&w->progress, done, total);
 }
 
-static bool open_dataset(tt_work *w)
+static bool open_dataset(tt_experiment_work *w)
 {
     char path[TT_WORK_PATH];
     tt_error err;
@@ -45,7 +45,8 @@ static bool open_dataset(tt_work *w)
 
 typedef tt_status dataset_step(tt_dataset *, tt_dataset_sum *, tt_error *);
 
-static bool write_part(tt_work *w, const char *stage, dataset_step *step, const char *items)
+static bool write_part(tt_experiment_work *w, const char *stage, dataset_step *step,
+                       const char *items)
 {
     tt_dataset_sum sum;
     tt_error err;
@@ -60,7 +61,7 @@ static bool write_part(tt_work *w, const char *stage, dataset_step *step, const 
     return !tt_interrupted();
 }
 
-bool tt_work_write(tt_work *w)
+bool tt_work_write(tt_experiment_work *w)
 {
     static const struct {
         const char *stage;
@@ -77,7 +78,7 @@ bool tt_work_write(tt_work *w)
 
 /* --- summary --- */
 
-static char *engine_name(const tt_work *w)
+static char *engine_name(const tt_experiment_work *w)
 {
     char *name = NULL;
     const char *version = tt_model_environment(w->m, "engine_version");
@@ -105,7 +106,7 @@ static void put_start_time(tt_result *r, uint64_t unix_ns)
                    (unsigned)(unix_ns / 1000 % 1000000));
 }
 
-static bool fill_result(tt_work *w)
+static bool fill_result(tt_experiment_work *w)
 {
     tt_summary summary;
     tt_result *r = &w->result;
@@ -124,7 +125,7 @@ static bool fill_result(tt_work *w)
     return r->model_file && r->prompt && r->engine && r->options;
 }
 
-static bool move_in(const tt_work *w, const char *name)
+static bool move_in(const tt_experiment_work *w, const char *name)
 {
     char from[2 * PATH_MAX], to[2 * PATH_MAX];
     (void)snprintf(from, sizeof from, "%s/%s", w->folder, name);
@@ -132,7 +133,7 @@ static bool move_in(const tt_work *w, const char *name)
     return rename(from, to) == 0;
 }
 
-static bool move_other_traces(const tt_work *w)
+static bool move_other_traces(const tt_experiment_work *w)
 {
     struct dirent **entries;
     bool ok = true;
@@ -145,7 +146,7 @@ static bool move_other_traces(const tt_work *w)
     return ok && n >= 0;
 }
 
-static tt_status write_own_file(const tt_work *w, const char *name, tt_error *err)
+static tt_status write_own_file(const tt_experiment_work *w, const char *name, tt_error *err)
 {
     const tt_outdir folder = {.temporary = (char *)tt_dataset_folder(w->dataset)};
     FILE *f = tt_outdir_file(&folder, name, err);
@@ -157,7 +158,7 @@ static tt_status write_own_file(const tt_work *w, const char *name, tt_error *er
     return tt_outdir_close(f, name, err);
 }
 
-static bool finish_folder(tt_work *w, tt_error *err)
+static bool finish_folder(tt_experiment_work *w, tt_error *err)
 {
     static const char *const kept[] = {TT_WORK_TRACE, TT_WORK_TEXT, TT_WORK_MESSAGES};
     bool moved = move_other_traces(w);
@@ -176,7 +177,7 @@ static bool finish_folder(tt_work *w, tt_error *err)
     return tt_dataset_commit(dataset, err) == TT_OK;
 }
 
-bool tt_work_publish(tt_work *w, const char *id)
+bool tt_work_publish(tt_experiment_work *w, const char *id)
 {
     tt_error err;
     if (tt_store_publish(&w->b->store, id, &w->b->results, &err) == TT_OK) return true;
@@ -187,7 +188,7 @@ bool tt_work_publish(tt_work *w, const char *id)
         "%s", err.message);
 }
 
-bool tt_work_summarize(tt_work *w)
+bool tt_work_summarize(tt_experiment_work *w)
 {
     static const char summary[] = "summary";
     tt_dataset_sum sum;

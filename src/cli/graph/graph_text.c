@@ -203,7 +203,7 @@ static bool nodes_table(const tt_graph_view *v, FILE *out)
     for (uint32_t i = 0; i < t->graph->n_nodes; i++) {
         const tt_tensor *x = &t->graph->tensors[i];
         char id[16], name[128], op[64], type[32], shape[96], time[TT_UNITS_TEXT + 8], sources[400];
-        if (v->shown[i] != TT_SHOW_ASKED) continue;
+        if (v->shown[i] != TT_GRAPH_SHOW_ASKED) continue;
         (void)snprintf(id, sizeof id, "%" PRIu32, i);
         sources_text(t->graph, i, sources, sizeof sources);
         const char *cells[] = {id,

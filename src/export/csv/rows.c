@@ -66,11 +66,6 @@ void tt_csv_header(const tt_export_table *table, tt_bytes *out)
 
 /* --- texts --- */
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the tables");
-}
-
 /* Each text of the dictionary as it stands in the file. */
 static bool prepare_texts(field *f, const tt_dictionary *d)
 {
@@ -215,7 +210,8 @@ static char *put_block(tt_csv *c, uint32_t n_columns, size_t first, size_t n, ch
 /* For n more bytes: over the limit, or no memory. */
 static tt_status no_room(const tt_rows *rows, const tt_bytes *out, size_t n, tt_error *err)
 {
-    if (n <= out->limit && out->size <= out->limit - n) return no_memory(err);
+    if (n <= out->limit && out->size <= out->limit - n)
+        return tt_error_memory(err, "writing the tables");
     return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                         "the table %s: a part of it takes more than %zu MiB of text; names in the "
                         "trace are very long, or it is damaged",
@@ -225,7 +221,7 @@ static tt_status no_room(const tt_rows *rows, const tt_bytes *out, size_t n, tt_
 tt_status tt_csv_put(tt_csv *c, const tt_rows *rows, tt_bytes *out, tt_error *err)
 {
     size_t most;
-    if (!prepare(c, rows, &most)) return no_memory(err);
+    if (!prepare(c, rows, &most)) return tt_error_memory(err, "writing the tables");
     /* Rows of very long texts one by one: room for a block of them may be more than there is. */
     const size_t block = rows->table->n_columns > COLUMNS_WIDE ? BLOCK_ROWS_WIDE : BLOCK_ROWS;
     const size_t each = most < BLOCK_BYTES / BLOCK_ROWS ? block : 1;
@@ -237,5 +233,5 @@ tt_status tt_csv_put(tt_csv *c, const tt_rows *rows, tt_bytes *out, tt_error *er
         char *end = put_block(c, rows->table->n_columns, row, n, begin);
         out->size += (size_t)(end - begin);
     }
-    return out->failed ? no_memory(err) : TT_OK;
+    return out->failed ? tt_error_memory(err, "writing the tables") : TT_OK;
 }

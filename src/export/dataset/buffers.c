@@ -68,7 +68,7 @@ static void put_backend(tt_json *j, const char *name)
 static void put_buffer(tt_json *j, const timeline *t, uint32_t i)
 {
     const tt_buffer *b = &t->m->buffers[i];
-    const tt_buffer_use *use = &t->buffers->uses[i];
+    const tt_buffer_life *use = &t->buffers->uses[i];
     unsigned usage = b->usage < USAGES ? b->usage : 0;
     uint32_t layer = use->n_layers == 1 && use->layers[0] >= 0 && use->layers[0] < (int)LAYER_NONE
                          ? (uint32_t)use->layers[0]

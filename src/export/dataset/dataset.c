@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the dataset");
-}
-
 void tt_dataset_note(const tt_dataset *d, const char *fmt, ...)
 {
     char text[512];
@@ -74,14 +69,14 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
     tt_status status = check_trace(m, err);
     if (status != TT_OK) return status;
     tt_dataset *d = calloc(1, sizeof *d);
-    if (!d) return no_memory(err);
+    if (!d) return tt_error_memory(err, "writing the dataset");
     d->m = m;
     d->options = options;
     tt_hex(d->id, m->trace.header.run_id, 16);
     /* The folder first: it is the cheapest to fail. */
     status = tt_outdir_open(&d->folder, path, options->force, err);
     if (status == TT_OK) status = tt_dataset_find_model(d, err);
-    if (status == TT_OK && !list_runs(d)) status = no_memory(err);
+    if (status == TT_OK && !list_runs(d)) status = tt_error_memory(err, "writing the dataset");
     if (status == TT_OK) status = tt_dataset_check_room(d, err);
     if (status != TT_OK) {
         tt_dataset_abandon(d);
@@ -129,7 +124,8 @@ tt_status tt_dataset_json_open(tt_dataset *d, tt_dataset_json *j, const char *na
 {
     memset(j, 0, sizeof *j);
     tt_status status = tt_dataset_file_open(&j->file, &d->folder, name, d->options->compress, err);
-    if (status == TT_OK && !(j->stream = tt_dataset_file_stream(&j->file))) status = no_memory(err);
+    if (status == TT_OK && !(j->stream = tt_dataset_file_stream(&j->file)))
+        status = tt_error_memory(err, "writing the dataset");
     if (status != TT_OK) {
         tt_dataset_file_free(&j->file);
         return status;

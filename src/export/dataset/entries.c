@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a batch's ops");
-}
-
 /* Room for n items in all; what is new is not filled. */
 static bool reserve(void *list, size_t *capacity, size_t n, size_t size)
 {
@@ -78,7 +73,8 @@ static tt_status add_run(tt_entries *e, const tt_model *m, uint32_t run, uint64_
     uint32_t graph = m->runs[run].graph;
     uint32_t n_nodes = graph == TT_NONE ? 0 : m->graphs[graph].n_nodes;
     tt_status status = tt_pieces_of_run(m->pieces, m->runs[run].id, &pieces, &n, err);
-    if (status == TT_OK && !reserve_nodes(e, n_nodes)) status = no_memory(err);
+    if (status == TT_OK && !reserve_nodes(e, n_nodes))
+        status = tt_error_memory(err, "a batch's ops");
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops p;
         status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
@@ -86,7 +82,7 @@ static tt_status add_run(tt_entries *e, const tt_model *m, uint32_t run, uint64_
         size_t all = e->n_lanes + p.n;
         if (all >= TT_NONE || !reserve(&e->lanes, &e->lanes_capacity, all, sizeof *e->lanes) ||
             !reserve(&e->list, &e->capacity, e->n + p.n, sizeof *e->list))
-            status = no_memory(err);
+            status = tt_error_memory(err, "a batch's ops");
         else
             add_piece(e, &p, run, n_nodes, first_node);
     }

@@ -58,11 +58,6 @@ static bool make_room(tt_dataset_file *f, tt_compress compress)
     return f->text && (compress == TT_COMPRESS_NONE || f->compressor);
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the dataset");
-}
-
 tt_status tt_dataset_file_open(tt_dataset_file *f, const tt_outdir *folder, const char *name,
                                tt_compress compress, tt_error *err)
 {
@@ -72,7 +67,7 @@ tt_status tt_dataset_file_open(tt_dataset_file *f, const tt_outdir *folder, cons
     f->failed = 0;
     free(f->path);
     f->path = malloc(size);
-    if (!f->path || !make_room(f, compress)) return no_memory(err);
+    if (!f->path || !make_room(f, compress)) return tt_error_memory(err, "writing the dataset");
     (void)snprintf(f->path, size, "%s/%s%s", folder->path, name, tt_compress_suffix(compress));
     f->out = tt_outdir_file(folder, f->path + strlen(folder->path) + 1, err);
     if (!f->out) return err ? err->status : TT_E_IO;
@@ -131,7 +126,7 @@ tt_status tt_dataset_file_close(tt_dataset_file *f, tt_error *err)
     f->out = NULL;
     if (f->failed == 0) return tt_outdir_close(out, f->path, err);
     (void)fclose(out);
-    if (f->failed == ENOMEM) return no_memory(err);
+    if (f->failed == ENOMEM) return tt_error_memory(err, "writing the dataset");
     return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", f->path,
                         strerror(f->failed));
 }

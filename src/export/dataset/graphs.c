@@ -203,24 +203,20 @@ static bool note_graphs(keeper *k, const tt_model *m, uint32_t batch)
     return true;
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a graph's text");
-}
-
 /* Renders the lists as they stand behind other members of an object: ,"nodes":... */
 static tt_status keep(keeper *k, const tt_model *m, uint32_t batch, tt_error *err)
 {
     tt_json j;
-    if (!note_graphs(k, m, batch)) return no_memory(err);
+    if (!note_graphs(k, m, batch)) return tt_error_memory(err, "a graph's text");
     FILE *out = open_memstream(&k->text, &k->n);
-    if (!out) return no_memory(err);
+    if (!out) return tt_error_memory(err, "a graph's text");
     tt_json_begin(&j, out, 0);
     tt_json_object(&j);
     tt_status status = put_lists(k, m, batch, &j, err);
     tt_json_object_end(&j);
     bool ok = tt_json_end(&j);
-    if ((fclose(out) != 0 || !ok) && status == TT_OK) status = no_memory(err);
+    if ((fclose(out) != 0 || !ok) && status == TT_OK)
+        status = tt_error_memory(err, "a graph's text");
     if (status != TT_OK) {
         forget(k);
         return status;
@@ -258,7 +254,7 @@ static tt_status write_graphs(const tt_dataset *d, void *own, const tt_model *m,
         if (status == TT_OK && k->sums.nodes <= KEPT_TENSORS_MAX) status = keep(k, m, batch, err);
     }
     FILE *out = status == TT_OK ? tt_dataset_file_stream(file) : NULL;
-    if (!out) return status == TT_OK ? no_memory(err) : status;
+    if (!out) return status == TT_OK ? tt_error_memory(err, "a graph's text") : status;
     *n_items = k->sums.nodes;
     tt_json_begin(&k->json, out, 0);
     tt_json_object(&k->json);

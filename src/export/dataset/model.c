@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the model's layout");
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -260,7 +255,7 @@ static tt_status from_trace(tt_dataset *d, uint32_t main, tt_error *err)
                                 "the shape of %.64s was not observed, and the model file is not "
                                 "where it was: name it with --model",
                                 m->weights[i].name);
-    if (m->n_files > 1 && !name_files(d)) return no_memory(err);
+    if (m->n_files > 1 && !name_files(d)) return tt_error_memory(err, "the model's layout");
     o->parts = calloc(m->n_files, sizeof *o->parts);
     o->tensors = calloc((size_t)m->n_weights + 1, sizeof *o->tensors);
     o->types = calloc((size_t)m->n_weights + 1, sizeof *o->types);
@@ -268,7 +263,8 @@ static tt_status from_trace(tt_dataset *d, uint32_t main, tt_error *err)
     for (uint32_t k = 0; k < m->files[main].n_kvs; k++)
         values += value_room(&m->files[main].kvs[k]);
     o->values = malloc(values);
-    if (!o->parts || !o->tensors || !o->types || !o->kvs || !o->values) return no_memory(err);
+    if (!o->parts || !o->tensors || !o->types || !o->kvs || !o->values)
+        return tt_error_memory(err, "the model's layout");
     fill_parts(d, main);
     o->gguf.parts = o->parts;
     o->gguf.n_parts = m->n_files;
@@ -285,7 +281,7 @@ tt_status tt_dataset_find_model(tt_dataset *d, tt_error *err)
     tt_status status = check_file(d, main, err);
     if (status != TT_OK || (d->model.opened && d->m->n_files == 1)) return status;
     if (!d->model.opened) return from_trace(d, main, err);
-    return name_files(d) ? TT_OK : no_memory(err);
+    return name_files(d) ? TT_OK : tt_error_memory(err, "the model's layout");
 }
 
 const char *tt_dataset_file_name(const tt_dataset *d, uint32_t file)

@@ -74,11 +74,6 @@ static void *open_tracer(tt_dataset *d)
     return t;
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for an op's text");
-}
-
 /* --- the text of an op --- */
 
 static void put_layer(tt_json *j, int32_t layer)
@@ -204,7 +199,8 @@ static tt_status put_experts(tracer *t, const tt_model *m, uint32_t run, uint32_
 {
     static const char unknown[] = ",\"expert_ids\":null,\"num_experts\":null";
     size_t n, first, last;
-    if (!t->accesses && !(t->accesses = tt_accesses_new(m))) return no_memory(err);
+    if (!t->accesses && !(t->accesses = tt_accesses_new(m)))
+        return tt_error_memory(err, "an op's text");
     if (t->experts_of != run) {
         tt_status status = tt_accesses_run(t->accesses, run, err);
         t->experts_of = status == TT_OK ? run : TT_NONE;
@@ -219,13 +215,13 @@ static tt_status put_experts(tracer *t, const tt_model *m, uint32_t run, uint32_
     tt_dataset_file_put(file, ",\"expert_ids\":[", 15);
     for (size_t i = first; i < last; i++) {
         char *at = tt_dataset_file_room(file, EXPERT_ROOM), *end = at;
-        if (!at) return no_memory(err);
+        if (!at) return tt_error_memory(err, "an op's text");
         if (i > first) *end++ = ',';
         end = put_number(t, end, list[i].expert);
         file->used += (size_t)(end - at);
     }
     char *at = tt_dataset_file_room(file, ENTRY_ROOM), *end = at;
-    if (!at) return no_memory(err);
+    if (!at) return tt_error_memory(err, "an op's text");
     memcpy(end, "],\"num_experts\":", 16);
     end = put_number(t, end + 16, last - first);
     file->used += (size_t)(end - at);
@@ -294,9 +290,9 @@ static tt_status put_entry(tracer *t, const tt_model *m, const front *f, size_t 
     const tt_entry *e = &t->entries.list[number];
     const tt_op *op;
     const op_text *text = text_of(t, m, e, &op);
-    if (!text) return no_memory(err);
+    if (!text) return tt_error_memory(err, "an op's text");
     char *at = tt_dataset_file_room(file, ENTRY_ROOM + text->layer_n + text->n), *end;
-    if (!at) return no_memory(err);
+    if (!at) return tt_error_memory(err, "an op's text");
     end = put_front(t, at, m, f, e, text, number);
     memcpy(end, text->text + text->layer_n, text->n);
     file->used += (size_t)(end - at) + text->n;
@@ -305,7 +301,7 @@ static tt_status put_entry(tracer *t, const tt_model *m, const front *f, size_t 
         if (status != TT_OK) return status;
     }
     at = tt_dataset_file_room(file, ENTRY_ROOM);
-    if (!at) return no_memory(err);
+    if (!at) return tt_error_memory(err, "an op's text");
     end = put_duration(t, at, m, e);
     end = PUT(end, ",\"node_id\":\"node_");
     end = put_number(t, end, e->first_node + op->nodes[op->n_nodes - 1]);
@@ -313,7 +309,7 @@ static tt_status put_entry(tracer *t, const tt_model *m, const front *f, size_t 
     file->used += (size_t)(end - at);
     for (uint32_t l = e->first; l != TT_NONE; l = t->entries.lanes[l].next) {
         at = tt_dataset_file_room(file, LANE_ROOM);
-        if (!at) return no_memory(err);
+        if (!at) return tt_error_memory(err, "an op's text");
         file->used += (size_t)(put_lane(t, at, m, &t->entries.lanes[l], l == e->first) - at);
     }
     tt_dataset_file_put(file, "]}", 2);

@@ -62,8 +62,7 @@ static tt_status list_pictures(dot *d, const tt_filter *filter, tt_error *err)
     else if (ok)
         list_graphs(d, runs);
     free(runs);
-    return ok ? TT_OK
-              : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the list of graphs");
+    return ok ? TT_OK : tt_error_memory(err, "the list of graphs");
 }
 
 static tt_status make(void *context, void *own, const tt_model *m, uint32_t part, tt_bytes *out,
@@ -85,7 +84,7 @@ static tt_status make(void *context, void *own, const tt_model *m, uint32_t part
     free(text);
     tt_graph_view_free(&v);
     tt_topology_free(t);
-    return ok ? TT_OK : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a graph");
+    return ok ? TT_OK : tt_error_memory(err, "a graph");
 }
 
 static tt_status take(void *context, uint32_t part, const tt_bytes *made, tt_error *err)

@@ -33,7 +33,7 @@ static tt_dot_scale find_scale(const tt_graph_view *v)
     painter p = {.v = v, .scale = {.color = v->color}};
     for (uint32_t i = 0; i < v->t->graph->n_nodes; i++) {
         uint64_t value = value_of(&p, &v->t->nodes[i]);
-        if (v->shown[i] == TT_SHOW_ASKED && value > p.scale.most) p.scale.most = value;
+        if (v->shown[i] == TT_GRAPH_SHOW_ASKED && value > p.scale.most) p.scale.most = value;
     }
     return p.scale;
 }
@@ -65,7 +65,7 @@ static void put_node(const painter *p, uint32_t i)
     (void)fputs("\"", p->out);
     if (!executes)
         (void)fputs(", style=\"filled,dashed\", fontcolor=\"#666666\", color=\"#888888\"", p->out);
-    else if (p->v->shown[i] == TT_SHOW_NEIGHBOUR)
+    else if (p->v->shown[i] == TT_GRAPH_SHOW_NEIGHBOUR)
         (void)fputs(", color=\"#aaaaaa\", fontcolor=\"#777777\"", p->out);
     else
         tt_dot_fill(p->out, &p->scale, t->graph->tensors[n->op == TT_NONE ? i : n->op].op_name,
@@ -111,7 +111,7 @@ static void put_leaf_label(const painter *p, uint32_t i)
     (void)fprintf(p->out, "  %s\\n%s\", %s, fontsize=9%s];\n",
                   tt_graph_shape(x, shape, sizeof shape), tt_units_bytes(size, x->size_bytes),
                   leaf_shape(x),
-                  p->v->shown[i] == TT_SHOW_NEIGHBOUR ? ", fontcolor=\"#777777\"" : "");
+                  p->v->shown[i] == TT_GRAPH_SHOW_NEIGHBOUR ? ", fontcolor=\"#777777\"" : "");
 }
 
 static void put_leaf(const painter *p, uint32_t i)
@@ -154,7 +154,7 @@ static void put_fused(painter *p, uint32_t first)
                   "fontsize=9; labeljust=l;\n",
                   text[0] ? "  " : "", text);
     for (uint32_t i = 0; i < op.n_nodes; i++)
-        if (t->nodes[op.nodes[i]].op == first && p->v->shown[op.nodes[i]] != TT_SHOW_NOT)
+        if (t->nodes[op.nodes[i]].op == first && p->v->shown[op.nodes[i]] != TT_GRAPH_SHOW_NOT)
             put_node(p, op.nodes[i]);
     p->indent -= 2;
     (void)fprintf(p->out, "%*s}\n", p->indent, "");
@@ -189,7 +189,7 @@ static int by_layer(const void *a, const void *b, void *view)
 /* Neighbours stand outside the layer that was asked for. */
 static bool in_cluster(const painter *p, uint32_t i)
 {
-    return tt_graph_layer(p->v->t, i) >= 0 && p->v->shown[i] == TT_SHOW_ASKED;
+    return tt_graph_layer(p->v->t, i) >= 0 && p->v->shown[i] == TT_GRAPH_SHOW_ASKED;
 }
 
 static void put_layers(painter *p)
@@ -225,13 +225,13 @@ static void put_edges(const painter *p)
     const tt_graph *g = p->v->t->graph;
     tt_edge edges[TT_EDGES_MAX];
     for (uint32_t i = 0; i < g->n_tensors; i++) {
-        uint32_t n = p->v->shown[i] == TT_SHOW_NOT ? 0 : tt_topology_edges(g, i, edges);
+        uint32_t n = p->v->shown[i] == TT_GRAPH_SHOW_NOT ? 0 : tt_topology_edges(g, i, edges);
         for (uint32_t k = 0; k < n; k++) {
             const tt_edge *e = &edges[k];
             uint8_t from = p->v->shown[e->source];
             /* What joins two neighbours is not asked for. */
-            if (from == TT_SHOW_NOT ||
-                (from == TT_SHOW_NEIGHBOUR && p->v->shown[i] == TT_SHOW_NEIGHBOUR))
+            if (from == TT_GRAPH_SHOW_NOT ||
+                (from == TT_GRAPH_SHOW_NEIGHBOUR && p->v->shown[i] == TT_GRAPH_SHOW_NEIGHBOUR))
                 continue;
             (void)fputs("  ", p->out);
             put_source(p, e->source, i);
@@ -278,7 +278,7 @@ bool tt_graph_print_dot(const tt_graph_view *v, FILE *out)
     }
     find_copies(&p);
     for (uint32_t i = 0; i < g->n_tensors; i++)
-        if (v->shown[i] != TT_SHOW_NOT) p.order[p.n++] = i;
+        if (v->shown[i] != TT_GRAPH_SHOW_NOT) p.order[p.n++] = i;
     qsort_r(p.order, p.n, sizeof *p.order, by_layer, (void *)v);
     tt_dot_begin(out, v, &p.scale,
                  v->t->n_ops

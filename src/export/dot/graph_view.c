@@ -17,13 +17,15 @@ bool tt_graph_view_choose(tt_graph_view *v)
     v->shown = calloc((size_t)g->n_tensors + 1, 1);
     if (!v->shown) return false;
     for (uint32_t i = 0; i < g->n_tensors; i++)
-        if (!v->has_layer || tt_graph_layer(v->t, i) == v->layer) v->shown[i] = TT_SHOW_ASKED;
+        if (!v->has_layer || tt_graph_layer(v->t, i) == v->layer) v->shown[i] = TT_GRAPH_SHOW_ASKED;
     for (uint32_t i = 0; i < g->n_tensors && v->has_layer; i++) {
         uint32_t n = tt_topology_edges(g, i, edges);
         for (uint32_t k = 0; k < n; k++) {
             uint8_t *source = &v->shown[edges[k].source], *target = &v->shown[i];
-            if (*target == TT_SHOW_ASKED && *source == TT_SHOW_NOT) *source = TT_SHOW_NEIGHBOUR;
-            if (*source == TT_SHOW_ASKED && *target == TT_SHOW_NOT) *target = TT_SHOW_NEIGHBOUR;
+            if (*target == TT_GRAPH_SHOW_ASKED && *source == TT_GRAPH_SHOW_NOT)
+                *source = TT_GRAPH_SHOW_NEIGHBOUR;
+            if (*source == TT_GRAPH_SHOW_ASKED && *target == TT_GRAPH_SHOW_NOT)
+                *target = TT_GRAPH_SHOW_NEIGHBOUR;
         }
     }
     return true;

@@ -18,12 +18,12 @@ typedef enum tt_graph_color {
 } tt_graph_color;
 
 /* Which tensors are in the picture. */
-enum { TT_SHOW_NOT = 0, TT_SHOW_ASKED = 1, TT_SHOW_NEIGHBOUR = 2 };
+enum { TT_GRAPH_SHOW_NOT = 0, TT_GRAPH_SHOW_ASKED = 1, TT_GRAPH_SHOW_NEIGHBOUR = 2 };
 
 typedef struct tt_graph_view {
     const char *path; /* of the trace */
     const tt_topology *t;
-    uint8_t *shown; /* TT_SHOW_*, by tensor */
+    uint8_t *shown; /* TT_GRAPH_SHOW_*, by tensor */
     bool has_layer;
     int32_t layer; /* the one asked for */
     tt_graph_color color;

@@ -219,7 +219,7 @@ static tt_status take(void *context, tt_values_walk *walk, const tt_values_seen 
     if (data.n_kept == 0 || data.n_kept < data.n_parts || !dtype) return TT_OK;
     if (!tt_npy_name(&w->names, batch == TT_NONE ? -1 : (int64_t)tt_model_token(w->m, batch),
                      w->m->graphs[seen->graph].tensors[seen->node].name, name))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for names of files");
+        return tt_error_memory(err, "names of files");
     tt_status status = write_file(w, seen, &data, name, dtype, converted, err);
     if (status == TT_OK) put_entry(w, seen, &data, name, dtype, converted);
     return status;

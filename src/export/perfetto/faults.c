@@ -13,8 +13,7 @@ tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *
     if (status != TT_OK) return status;
     if (n > k->faults_capacity) {
         tt_detail *more = reallocarray(k->faults, n, sizeof *more);
-        if (!more)
-            return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for a run's counters");
+        if (!more) return tt_error_memory(err, "a run's counters");
         k->faults = more;
         k->faults_capacity = n;
     }

@@ -54,7 +54,7 @@ tt_status tt_perfetto_names_collect(tt_perfetto_names *n, const tt_model *m, tt_
     for (uint32_t g = 0; g < m->n_graphs && ok; g++)
         for (uint32_t i = 0; i < m->graphs[g].n_tensors && ok; i++)
             ok = add_tensor(n, &m->graphs[g].tensors[i]);
-    return ok ? TT_OK : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the names");
+    return ok ? TT_OK : tt_error_memory(err, "the names");
 }
 
 void tt_perfetto_names_free(tt_perfetto_names *n)

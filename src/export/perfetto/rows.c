@@ -62,18 +62,13 @@ static void add(tt_perfetto_rows *r, uint32_t item, uint64_t begin, bool ended, 
                                                                : end};
 }
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tracks");
-}
-
 tt_status tt_perfetto_rows_of_runs(tt_perfetto_rows *r, const tt_model *m, const tt_runs *runs,
                                    tt_error *err)
 {
     uint32_t *contexts;
     if (!make_room(r, m->n_runs, &contexts)) {
         free(contexts);
-        return no_memory(err);
+        return tt_error_memory(err, "the tracks");
     }
     for (uint32_t i = 0; i < runs->n; i++) {
         const tt_run *run = &m->runs[runs->order[i]];
@@ -91,7 +86,7 @@ tt_status tt_perfetto_rows_of_batches(tt_perfetto_rows *r, const tt_model *m,
     uint32_t *contexts;
     if (!make_room(r, m->n_batches, &contexts)) {
         free(contexts);
-        return no_memory(err);
+        return tt_error_memory(err, "the tracks");
     }
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];

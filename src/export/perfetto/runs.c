@@ -7,11 +7,6 @@
 #define EVENT_ROOM 64u /* of an event besides what it is put together from */
 #define SMALL_LIMIT ((size_t)64 << 20)
 
-static tt_status no_memory(tt_error *err)
-{
-    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to write the trace");
-}
-
 /* --- events, as fast as they can be put together --- */
 
 static size_t varint_size(uint64_t v)
@@ -88,7 +83,7 @@ static const tt_perfetto_bodies *picked_bodies(tt_perfetto_maker *k, const tt_op
     }
     free(measured);
     if (!k->picked[op->node]) {
-        (void)no_memory(err);
+        (void)tt_error_memory(err, "writing the trace");
         return NULL;
     }
     k->picked_nodes[k->n_picked++] = op->node;
@@ -100,14 +95,14 @@ static const tt_perfetto_bodies *bodies_of(tt_perfetto_maker *k, uint32_t graph,
 {
     const tt_op *op = tt_op_table_get(k->ops, graph, node, covers);
     if (!op) {
-        (void)no_memory(err);
+        (void)tt_error_memory(err, "writing the trace");
         return NULL;
     }
     void **note = tt_op_table_note(k->ops, graph, node);
     if (!op->picks && note && *note) return *note;
     if (op->picks || !note) return picked_bodies(k, op, err);
     *note = make_bodies(k, op, NULL, 0);
-    if (!*note) (void)no_memory(err);
+    if (!*note) (void)tt_error_memory(err, "writing the trace");
     return *note;
 }
 
@@ -160,7 +155,7 @@ static tt_status find_flows(tt_perfetto_maker *k, const tt_run *run, const tt_pi
         if (nodes) k->flow_nodes = nodes;
         uint8_t *covers = realloc(k->flow_covers, need);
         if (covers) k->flow_covers = covers;
-        if (!nodes || !covers) return no_memory(err);
+        if (!nodes || !covers) return tt_error_memory(err, "writing the trace");
         k->flow_capacity = need;
     }
     for (size_t i = 0; i < n && pieces[i].lane == k->flow_lane; i++) {
@@ -175,7 +170,7 @@ static tt_status find_flows(tt_perfetto_maker *k, const tt_run *run, const tt_pi
     }
     if (!tt_flows_find(&k->flows, k->m, run->graph, k->ops, k->flow_nodes, k->flow_covers,
                        (uint32_t)n_nodes))
-        return no_memory(err);
+        return tt_error_memory(err, "writing the trace");
     return TT_OK;
 }
 
@@ -376,7 +371,8 @@ static tt_status put_run(tt_perfetto_maker *k, const tt_perfetto_span *span, tt_
     if (span->row == TT_NONE) return TT_OK;
     put_graph(k, span, out);
     if (run->graph == TT_NONE) return TT_OK;
-    if (!begin_picks(k, k->m->graphs[run->graph].n_nodes)) return no_memory(err);
+    if (!begin_picks(k, k->m->graphs[run->graph].n_nodes))
+        return tt_error_memory(err, "writing the trace");
     tt_status status = tt_accesses_run(k->accesses, span->item, err);
     if (status == TT_OK) status = tt_perfetto_faults_load(k, span->item, err);
     if (status == TT_OK) status = put_lanes(k, span, out, err);
@@ -394,12 +390,13 @@ tt_status tt_perfetto_make(void *perfetto, void *maker, const tt_model *m, uint3
         k->m = m;
         k->accesses = tt_accesses_new(m);
         k->ops = tt_op_table_new(m);
-        if (!k->accesses || !k->ops) return no_memory(err);
+        if (!k->accesses || !k->ops) return tt_error_memory(err, "writing the trace");
     }
     memset(k->tracks_said, 0, sizeof k->tracks_said);
     for (uint32_t i = p->parts.parts[part]; i < p->parts.parts[part + 1] && status == TT_OK; i++)
         status = put_run(k, &p->runs.spans[i], out, err);
-    if (status == TT_OK && (k->lane.head.failed || k->extra.failed)) status = no_memory(err);
+    if (status == TT_OK && (k->lane.head.failed || k->extra.failed))
+        status = tt_error_memory(err, "writing the trace");
     if (status == TT_OK && p->options->compress != TT_COMPRESS_NONE)
         status = tt_perfetto_pack(out, &k->packed, err);
     return status;

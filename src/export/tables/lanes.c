@@ -171,8 +171,7 @@ static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_er
     if (status == TT_OK && n > 0) status = tt_off_cpu_load(&own->join.off_cpu, own->m, r, err);
     if (status != TT_OK || n == 0) return status;
     own->waits_known = tt_model_waits_known(own->m, r);
-    if (!make_lanes(own, n))
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    if (!make_lanes(own, n)) return tt_error_memory(err, "the tables");
     status = tt_pieces_get_together(own->m->pieces, pieces, n, own->lanes, &together, err);
     if (status != TT_OK) return status;
     if (!together) return put_apart(rows, own, pieces, n, n_nodes, err);

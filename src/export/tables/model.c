@@ -198,7 +198,7 @@ static void put_life(tt_rows *rows, const tt_model *m, const tt_buffer *b)
     tt_rows_integer(rows, BUFFERS_AT_LEAST, !seen);
 }
 
-static void put_use(tt_rows *rows, const tt_buffer_use *u)
+static void put_use(tt_rows *rows, const tt_buffer_life *u)
 {
     const bool any = u->n_layers > 0;
     tt_rows_integer(rows, BUFFERS_USED, u->used_bytes);

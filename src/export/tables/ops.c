@@ -220,7 +220,7 @@ static tt_status put_picked(tt_rows *rows, tt_tables_own *own, uint32_t run, uin
     const tt_access *list;
     size_t n;
     const tt_op *op = tt_op_table_get(own->ops, own->m->runs[run].graph, node, covers);
-    if (!op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    if (!op) return tt_error_memory(err, "the tables");
     tt_status status = tt_tables_accesses(own, run, err);
     if (status == TT_OK) status = tt_accesses_of(own->accesses, op, &list, &n, err);
     if (status != TT_OK) return status;
@@ -259,7 +259,7 @@ static tt_status put_ops(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_err
         const uint32_t node = join->touched[i];
         const tt_joined *o = &join->ops[node];
         const tt_op_facts *f = tt_tables_op(own, rows, r->graph, node, o->covers, texts);
-        if (!f) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+        if (!f) return tt_error_memory(err, "the tables");
         tt_rows_integer(rows, OPS_OP_ID, tt_op_id(r->id, node));
         tt_rows_integer(rows, OPS_NODE, node);
         tt_rows_integer(rows, OPS_THREADS, o->lanes);

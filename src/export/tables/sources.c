@@ -151,7 +151,7 @@ static tt_status put_op(tt_rows *rows, tt_tables_own *own, uint32_t run, uint32_
     size_t n = 0;
     const tt_op *op =
         tt_op_table_get(own->ops, own->m->runs[run].graph, node, own->join.ops[node].covers);
-    if (!op) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    if (!op) return tt_error_memory(err, "the tables");
     tt_status status = TT_OK;
     if (op->picks) status = tt_tables_accesses(own, run, err);
     if (op->picks && status == TT_OK) status = tt_accesses_of(own->accesses, op, &list, &n, err);

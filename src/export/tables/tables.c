@@ -99,7 +99,7 @@ tt_status tt_parting_range(const tt_parting *p, tt_tables_own *own, const tt_fil
     if (own->parted != p) {
         uint32_t n = cut(p, own->m, filter, NULL);
         uint32_t *list = reallocarray(own->part_first, (size_t)n + 1, sizeof *list);
-        if (!list) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+        if (!list) return tt_error_memory(err, "the tables");
         own->part_first = list;
         own->n_parts = cut(p, own->m, filter, list);
         own->parted = p;
@@ -167,7 +167,7 @@ tt_status tt_tables_begin(tt_rows *rows, const tt_export_table *table, const tt_
                           tt_tables_own **own, tt_error *err)
 {
     if (!rows->own) rows->own = make_own(m);
-    if (!rows->own) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    if (!rows->own) return tt_error_memory(err, "the tables");
     tt_rows_begin(rows, table);
     *own = rows->own;
     /* Not in the middle of a part, whose dictionaries point to texts of theirs. Codes are of one
@@ -192,8 +192,7 @@ tt_status tt_tables_accesses(tt_tables_own *own, uint32_t run, tt_error *err)
 {
     if (own->accesses_run == run) return TT_OK;
     if (!own->accesses) own->accesses = tt_accesses_new(own->m);
-    if (!own->accesses)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the tables");
+    if (!own->accesses) return tt_error_memory(err, "the tables");
     own->accesses_run = TT_NONE;
     tt_status status = tt_accesses_run(own->accesses, run, err);
     if (status == TT_OK) own->accesses_run = run;

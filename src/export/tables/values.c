@@ -145,8 +145,7 @@ static tt_status put_values(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_
     static const tt_values_query everything;
     if (!own->values)
         own->values = tt_values_walk_new(own->m, &everything, false, put_value, rows, &own->counts);
-    if (!own->values)
-        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory for the values of a run");
+    if (!own->values) return tt_error_memory(err, "the values of a run");
     return tt_values_walk_run(own->values, run, err);
 }
 

@@ -72,7 +72,7 @@ static int run_all(int n, const char *who)
 
 static int open_model(const char *engine_dir, const char *path)
 {
-    static tt_engine engine;
+    static tt_engine_found engine;
     static tt_engine_log log;
     static tt_engine_params params;
     tt_error err = {.message = ""};

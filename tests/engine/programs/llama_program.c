@@ -28,7 +28,7 @@ void program_skip(const char *why)
 
 void program_open(const char *engine_dir)
 {
-    static tt_engine engine;
+    static tt_engine_found engine;
     static tt_engine_log log;
     tt_error err = {.message = ""};
     tt_engine_log_init(&log, NULL, NULL);
