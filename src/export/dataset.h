@@ -8,8 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Tokens of which the format writes without `all`; the steps below take any number. */
+/* Tokens, and graphs that they computed in all, of which the format writes without `all`; the steps
+ * below take any number. */
 #define TT_DATASET_TOKENS_MAX 50000u
+#define TT_DATASET_RUNS_MAX 100000u
 
 extern const tt_export_format tt_format_dataset;
 

@@ -10,13 +10,13 @@
  * each time that a caller asks, beside the records that it reads. Walks of any number in order
  * decode what they read. */
 #define CHUNK_COST 256u
-#define REQUEST_COST 32u
+#define REQUEST_COST 4u
 /* Work that all requests may take before a trace counts as too scattered to be walked. */
 #define WORK_FREE (16u << 20)
 #define WORK_FACTOR 16u
 /* Work before chunks are kept that would be decoded again and again. */
 #define KEEP_FREE (1u << 20)
-#define KEEP_FACTOR 4u
+#define KEEP_FACTOR 2u
 
 enum { STATE_NEW, STATE_GOOD, STATE_DAMAGED };
 
@@ -26,7 +26,7 @@ struct tt_blocks {
     tt_block **of_chunk; /* per chunk: its decoded block, or NULL */
     uint8_t *state;      /* per chunk */
     tt_recent_list kept; /* blocks */
-    tt_ops_block spare; /* of the block dropped last: memory for the next */
+    tt_ops_block spare;  /* of the block dropped last: memory for the next */
     tt_ops_scratch scratch;
     size_t cache_bytes;
     size_t cache_limit;

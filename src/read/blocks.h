@@ -35,8 +35,8 @@ tt_blocks *tt_blocks_new(const tt_trace *trace);
 void tt_blocks_free(tt_blocks *b);
 
 /* The records of an OPS chunk, of which the caller reads `wanted`; *out is NULL when it is damaged.
- * Valid until the next call. Fails without memory, when the file cannot be read, and with TT_E_LIMIT
- * when much more is decoded, over all calls, than callers wanted and the file holds. */
+ * Valid until the next call. Fails without memory, when the file cannot be read, and with
+ * TT_E_LIMIT when much more is decoded, over all calls, than callers wanted and the file holds. */
 tt_status tt_blocks_get(tt_blocks *b, uint32_t chunk, uint32_t wanted, const tt_block **out,
                         tt_error *err);
 /* Whether the chunk's block is still the one whose column of starts `start` points into. */

@@ -20,8 +20,8 @@
 /* A DETAIL chunk. */
 typedef struct listed {
     tt_recent last_use; /* while it has details */
-    uint32_t chunk; /* in tt_trace.chunks */
-    bool empty;     /* damaged, or nothing in it was complete */
+    uint32_t chunk;     /* in tt_trace.chunks */
+    bool empty;         /* damaged, or nothing in it was complete */
     uint64_t run_min, run_max;
     uint64_t run_max_so_far; /* over this and all chunks before it in the list */
     tt_detail *details;      /* decoded, or NULL */
@@ -38,7 +38,7 @@ struct tt_details {
     tt_detail *found; /* of the run asked for last */
     size_t capacity;
     size_t cache_bytes, cache_limit;
-    tt_recent_list kept; /* chunks that have details */
+    tt_recent_list kept;    /* chunks that have details */
     uint64_t records, work; /* as the headers say; done so far */
     unsigned kinds_met;     /* bit by kind */
     size_t looked_into;     /* chunks of the list, from the first on */

@@ -7,8 +7,8 @@
 
 /* Chunks looked at for runs, over all calls, before a survey is cheaper: a list of all pieces is
  * made once, and no chunk is looked at in vain any more. */
-#define VISITS_FREE ((uint64_t)1 << 20)
-#define VISITS_PER_BYTE 2u
+#define VISITS_FREE ((uint64_t)1 << 18)
+#define VISIT_BYTES 8u /* of the file, that pay for one more */
 
 /* An OPS chunk, by the index. */
 typedef struct listed {
@@ -132,7 +132,7 @@ static tt_status find_run(tt_pieces *p, uint32_t run, tt_error *err)
             high = middle;
     }
     for (size_t i = end; i-- > 0 && p->chunks[i].run_max_so_far >= run;) {
-        if (++p->visits > VISITS_FREE + VISITS_PER_BYTE * p->trace->source.size)
+        if (++p->visits > VISITS_FREE + p->trace->source.size / VISIT_BYTES)
             return tt_pieces_survey(p, err);
         if (p->chunks[i].run_max < run) continue;
         tt_status status = collect(p, &p->chunks[i], run, run, err);

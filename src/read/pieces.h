@@ -72,8 +72,8 @@ tt_status tt_pieces_get_together(tt_pieces *p, const tt_piece *pieces, size_t n,
 tt_status tt_pieces_survey(tt_pieces *p, tt_error *err);
 /* After a survey: all pieces, sorted by run, lane and place in the file. */
 const tt_piece *tt_pieces_list(const tt_pieces *p, size_t *n);
-/* Chunks looked at so far to find the pieces of runs: at most 2^20 and two a byte of the file, then
- * tt_pieces_of_run surveys. */
+/* Chunks looked at so far to find the pieces of runs: at most 2^18 and one for each 8 bytes of the
+ * file, then tt_pieces_of_run surveys. */
 uint64_t tt_pieces_visits(const tt_pieces *p);
 /* What decoding chunks took so far (tt_blocks_work). */
 uint64_t tt_pieces_work(const tt_pieces *p);

@@ -95,24 +95,6 @@ static void damage(const char *kind, tt_bytes *b)
     if (strcmp(kind, "bad-no-ids") == 0) make_no_ids(b);
 }
 
-/* The records of all runs are dealt out at random to all chunks, as no recorder does: their times
- * stay. Between two pieces of one run lie more chunks than readers keep. */
-static void scatter(synth_plan *plan, synth_ring *rings)
-{
-    uint64_t random = plan->seed;
-    for (uint32_t lane = 0; lane < plan->lanes; lane++)
-        for (size_t i = rings[lane].n; i > 1; i--) {
-            tt_op_record *a = &rings[lane].records[i - 1], *b;
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            b = &rings[lane].records[(random >> 33) % i];
-            const uint32_t run = a->run, place = a->place;
-            a->run = b->run;
-            a->place = b->place;
-            b->run = run;
-            b->place = place;
-        }
-}
-
 int main(int argc, char **argv)
 {
     synth_plan p = synth_default();
@@ -144,7 +126,7 @@ int main(int argc, char **argv)
     if (strcmp(kind, "large") == 0) p.chunk_records = 1u << 16;
     if (strncmp(kind, "scattered-", 10) == 0) { /* so many records a chunk */
         p.chunk_records = (uint32_t)strtoul(kind + 10, NULL, 10);
-        p.edit_ops = scatter;
+        p.edit_ops = synth_scatter;
     }
     if (argc > 3) p.generate = (uint32_t)strtoul(argv[3], NULL, 10);
     if (argc > 4) p.layers = (uint32_t)strtoul(argv[4], NULL, 10);

@@ -835,6 +835,22 @@ static void put_file(maker *k)
     if (!k->plan->no_index) put_end(k);
 }
 
+void synth_scatter(synth_plan *plan, synth_ring *rings)
+{
+    uint64_t random = plan->seed;
+    for (uint32_t lane = 0; lane < plan->lanes; lane++)
+        for (size_t i = rings[lane].n; i > 1; i--) {
+            tt_op_record *a = &rings[lane].records[i - 1], *b;
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            b = &rings[lane].records[(random >> 33) % i];
+            const uint32_t run = a->run, place = a->place;
+            a->run = b->run;
+            a->place = b->place;
+            b->run = run;
+            b->place = place;
+        }
+}
+
 bool synth_build(synth_plan *plan, tt_bytes *out)
 {
     maker *k = calloc(1, sizeof *k);

@@ -94,6 +94,9 @@ typedef struct synth_plan {
 
 /* A plan of 3 layers, 2 lanes, a prompt of 5 tokens and 4 generated ones, zstd. */
 synth_plan synth_default(void);
+/* An edit_ops: the records of all runs are dealt out at random to all chunks, as no recorder does;
+ * their times stay. Between two pieces of one run lie more chunks than readers keep at first. */
+void synth_scatter(synth_plan *plan, synth_ring *rings);
 /* Appends the file. False when memory ran out. */
 bool synth_build(synth_plan *plan, tt_bytes *out);
 #endif

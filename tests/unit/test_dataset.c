@@ -605,8 +605,7 @@ static void a_full_disk_leaves_nothing(void **state)
     tt_model_close(m);
 }
 
-/* The steps one by one, as `experiment` takes them. */
-/* Files by the hundred thousand are for who asks for them. */
+/* Files by the hundred thousand, and graphs, are for who asks for them. */
 static void too_many_tokens_are_refused(void **state)
 {
     tt_model m = {.n_batches = TT_DATASET_TOKENS_MAX + 1};
@@ -618,7 +617,13 @@ static void too_many_tokens_are_refused(void **state)
     assert_non_null(strstr(err.message, "--all"));
     m.n_batches--;
     assert_int_not_equal(tt_format_dataset.write(&m, "never-there", &o, &err), TT_E_LIMIT);
+    m.n_runs = TT_DATASET_RUNS_MAX + 1;
+    assert_int_equal(tt_format_dataset.write(&m, "never-there", &o, &err), TT_E_LIMIT);
+    assert_non_null(strstr(err.message, "100001 computations"));
+    m.n_runs--;
+    assert_int_not_equal(tt_format_dataset.write(&m, "never-there", &o, &err), TT_E_LIMIT);
     m.n_batches++;
+    m.n_runs++;
     o.all = true;
     assert_int_not_equal(tt_format_dataset.write(&m, "never-there", &o, &err), TT_E_LIMIT);
     assert_int_not_equal(access("never-there", F_OK), 0);

@@ -219,6 +219,11 @@ static tt_status write_dataset(const tt_model *m, const char *path,
                             "the trace has %" PRIu32 " tokens, each of which makes two files; "
                             "--all writes also those of more than %u",
                             m->n_batches, TT_DATASET_TOKENS_MAX);
+    if (m->n_runs > TT_DATASET_RUNS_MAX && !options->all)
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the trace has %" PRIu32 " computations of graphs, each of which is "
+                            "written in full; --all writes also those of more than %u",
+                            m->n_runs, TT_DATASET_RUNS_MAX);
     tt_status status = tt_dataset_open(m, path, options, &d, err);
     if (status != TT_OK) return status;
     for (size_t i = 0; i < sizeof steps / sizeof *steps && status == TT_OK; i++)
