@@ -242,6 +242,16 @@ test('columns are chosen and widened, and the address keeps that', async ({ open
     assert.ok(heads.includes('Destination') && !heads.includes('Wait'), heads.join());
 });
 
+test('times that were not observed say so, others are the command\'s', async ({ open }) => {
+    for (const name of ['moe', 'hostile']) {
+        const [first] = logged(name);
+        const v = await open([name], { fragment: 'view=log&cols=wait,off_cpu' });
+        const cells = await (await row(v, 0)).locator('[role=gridcell]').allTextContents();
+        for (const [i, ns] of [first.wait_ns, first.off_cpu_ns].entries())
+            assert.equal(cells[i] === 'not observed', ns === null, `${name}: ${cells[i]} for ${ns}`);
+    }
+});
+
 test('more rows than an element can be high: the wheel goes by rows, the end is reached', async ({ open, t }) => {
     const folder = mkdtempSync(join(tmpdir(), 'tt-log-'));
     t.after(() => rmSync(folder, { recursive: true }));

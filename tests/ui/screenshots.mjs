@@ -20,7 +20,7 @@ const PICTURES = [
     { name: 'log', fragment: `view=log&token=12&layer=11` },
     { name: 'experts', trace: 'moe', fragment: 'view=experts&token=12&layer=2' },
     { name: 'buffers', fragment: 'view=buffers&token=12' },
-    { name: 'stats', fragment: `view=stats&token=12&${LAYER}` },
+    { name: 'stats', fragment: 'view=stats' },
     { name: 'values', trace: 'values', fragment: 'view=values&token=12&layer=11' },
     { name: 'diff', trace: 'tinyllama', other: 'one-thread', fragment: 'view=diff&token=12' },
     { name: 'commands', theme: 'light', fragment: 'view=timeline&token=12', act: (v) => v.press('Control+Shift+KeyP') },

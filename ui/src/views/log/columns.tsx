@@ -35,9 +35,10 @@ function lanes(row: LogRow): string {
   return row.thread_id !== undefined ? `thread ${row.thread_id}` : String(row.threads ?? "");
 }
 
-/** Of an op whose end was not seen. */
-function span(ns: number | null): string {
-  return ns === null ? "end not seen" : duration(ns);
+/** A time of an op; null when the op's end was not seen, or when that time was not observed. */
+function span(row: LogRow, ns: number | null): string {
+  if (ns !== null) return duration(ns);
+  return row.duration_ns === null ? "end not seen" : "not observed";
 }
 
 export const COLUMNS: readonly Column<LogRow>[] = [
@@ -55,7 +56,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     width: 84,
     number: true,
     hint: "From the first thread's begin to the last one's end of work.",
-    cell: (r) => span(r.duration_ns),
+    cell: (r) => span(r, r.duration_ns),
   },
   {
     id: "token",
@@ -97,7 +98,7 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     width: 80,
     number: true,
     hint: "The threads' time at the barrier behind it, summed.",
-    cell: (r) => span(r.wait_ns),
+    cell: (r) => span(r, r.wait_ns),
   },
   {
     id: "bytes",
@@ -129,7 +130,15 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     cell: (r) => badWords(r.run, r.node) ?? "",
   },
   { id: "phase", title: "Phase", width: 80, cell: (r) => r.phase },
-  { id: "busy", title: "Busy", width: 84, number: true, hint: "Work of all threads, summed.", cell: (r) => span(r.busy_ns) },
+  { id: "busy", title: "Busy", width: 84, number: true, hint: "Work of all threads, summed.", cell: (r) => span(r, r.busy_ns) },
+  {
+    id: "off_cpu",
+    title: "Off CPU",
+    width: 84,
+    number: true,
+    hint: "Of the work of all threads, how long they were on no processor, summed.",
+    cell: (r) => span(r, r.off_cpu_ns),
+  },
   { id: "component", title: "Part", width: 120, cell: (r) => plainName(r.component) },
   { id: "category", title: "Category", width: 90, cell: (r) => plainName(r.category) },
   {

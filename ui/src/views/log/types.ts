@@ -24,6 +24,7 @@ export interface LogOp {
   duration_ns: number | null;
   busy_ns: number | null;
   wait_ns: number | null;
+  off_cpu_ns: number | null;
   token_id: number | null;
   phase: "prompt" | "generate" | "mixed" | "warmup" | "unknown";
   run_id: number;
