@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc)
 SECONDS_EACH ?= 60
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps install uninstall clean check check-fresh demo bench screenshots fuzz format
+.PHONY: all help deps install uninstall clean check check-fresh check-quick demo bench screenshots fuzz format
 
 all: ## build
 	@scripts/install-deps --check build || { echo "run: make deps" >&2; exit 1; }
@@ -33,6 +33,9 @@ clean: ## remove everything that was built
 
 check: ## install what is needed, build four ways, run all tests
 	@scripts/check
+
+check-quick: ## the tests for the loop while coding: no engine, no browser, no sanitizer
+	@scripts/check quick
 
 check-fresh: ## `make demo` in new minimal systems of Debian 13 and sid (as root; six minutes)
 	@scripts/check-fresh

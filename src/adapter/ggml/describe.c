@@ -2,8 +2,10 @@
 
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/process.h"
+#include "record/session.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,10 +54,81 @@ static void describe_cpu(tt_recorder *r)
     tt_process_environment(r, "cpu", name);
 }
 
+static const char *on_or_off(bool on)
+{
+    return on ? "on" : "off";
+}
+
+/* What keeps a trace from holding all there was: each said by itself when it is so. */
+static void describe_choice(tt_recorder *r)
+{
+    const tt_capture *c = &tt_capture_options;
+    const tt_recorder_options *o = tt_process_options();
+    char text[96];
+    if (c->token_first > 0 || c->token_last != UINT64_MAX) {
+        int n = snprintf(text, sizeof text, "%" PRIu64 "..", c->token_first);
+        if (c->token_last != UINT64_MAX && n > 0)
+            (void)snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64, c->token_last);
+        tt_process_environment(r, "capture_tokens", text);
+    }
+    if (c->token_every > 1) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, c->token_every);
+        tt_process_environment(r, "capture_every", text);
+    }
+    if (o->keep_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, o->keep_bytes);
+        tt_process_environment(r, "capture_ring_bytes", text);
+    }
+    if (o->limit_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, o->limit_bytes);
+        tt_process_environment(r, "capture_limit_bytes", text);
+    }
+}
+
+/* In the words in which they were asked for. */
+static void describe_values(tt_recorder *r)
+{
+    const tt_capture *c = &tt_capture_options;
+    const char *asked = getenv(TT_ENV_VALUES);
+    char text[256];
+    if (c->values_problem[0]) {
+        (void)snprintf(text, sizeof text, "not observed: %s", c->values_problem);
+        asked = text;
+    }
+    bool off = !c->values_problem[0] && c->values.level == TT_VALUES_OFF;
+    tt_process_environment(r, "capture_values", off || !asked ? "off" : asked);
+}
+
+static void describe_capture(tt_recorder *r)
+{
+    static const char *const modes[] = {[TT_MODE_AUTO] = "auto",
+                                        [TT_MODE_HOOK] = "hook",
+                                        [TT_MODE_CALLBACK] = "callback",
+                                        [TT_MODE_API] = "api"};
+    const tt_capture *c = &tt_capture_options;
+    const tt_recorder_options *o = tt_process_options();
+    const enum tt_mode mode = tt_process_mode();
+    char text[256];
+    uint64_t ring_bytes = o->ring_bytes ? o->ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
+    (void)snprintf(text, sizeof text,
+                   "mode=%s thread_memory_bytes=%" PRIu64 " limit_bytes=%" PRIu64
+                   " text=%d faults=%d residency_every=%" PRIu32,
+                   modes[mode], ring_bytes, o->limit_bytes, c->text, c->faults, c->residency_every);
+    tt_process_environment(r, "capture", text);
+    describe_choice(r);
+    tt_process_environment(r, "capture_text", on_or_off(c->text));
+    tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
+    tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
+    tt_process_environment(r, "capture_faults", on_or_off(c->faults));
+    tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
+    describe_values(r);
+}
+
 void tt_describe_run(tt_recorder *r)
 {
     char text[PATH_MAX];
     struct utsname host;
+    describe_capture(r);
     describe_command(r);
     if (getcwd(text, sizeof text)) tt_process_environment(r, "cwd", text);
     if (uname(&host) == 0) {

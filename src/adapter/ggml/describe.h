@@ -4,8 +4,8 @@
 
 #include "record/recorder.h"
 
-/* Records command, working directory, host, processor, clock and the place of the area. What
- * cannot be read is left out. */
+/* Records what is captured, command, working directory, host, processor, clock and the place of the
+ * area. What cannot be read is left out. */
 void tt_describe_run(tt_recorder *r);
 
 #endif

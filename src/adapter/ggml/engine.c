@@ -113,7 +113,7 @@ const tt_engine *tt_engine_get(const void *caller)
     return known > 0 ? &engine : NULL;
 }
 
-void tt_engine_forget_locks(void)
+void tt_engine_in_child(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     look_up_lock = fresh;

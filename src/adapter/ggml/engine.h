@@ -45,7 +45,7 @@ typedef struct tt_engine {
 const tt_engine *tt_engine_get(const void *caller);
 
 /* In a forked child: another thread of the parent may have held the lock. */
-void tt_engine_forget_locks(void);
+void tt_engine_in_child(void);
 
 #define TT_ENGINE_OPS_MAX 256
 #define TT_ENGINE_OPS_KNOWN 60 /* every traceable version has more ops than that */

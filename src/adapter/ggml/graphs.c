@@ -124,7 +124,7 @@ bool tt_graphs_knows(uint32_t graph)
     return graph > graphs_before && graph <= last_graph;
 }
 
-void tt_graphs_forget(void)
+void tt_graphs_reset(void)
 {
     forget_known();
     graphs_before = last_graph = ended = 0;
@@ -134,7 +134,7 @@ void tt_graphs_forget(void)
  * then no run of them can be still on its way into the trace. */
 static void keep_bounded(tt_recorder *r, size_t next_bytes)
 {
-    uint64_t most = tt_process_keep_bytes() / KEPT_PART;
+    uint64_t most = tt_process_options()->keep_bytes / KEPT_PART;
     if (most && most < KEPT_MIN_BYTES) most = KEPT_MIN_BYTES;
     bool many = last_graph - graphs_before >= GRAPHS_MAX;
     bool large = most && known_bytes && known_bytes + next_bytes > most;

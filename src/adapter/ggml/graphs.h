@@ -39,6 +39,6 @@ bool tt_graphs_marked(const tt_engine *e, struct ggml_tensor *const *nodes, int 
 /* Whether a run may still be recorded to be of that graph. */
 bool tt_graphs_knows(uint32_t graph);
 /* In a forked child: the new trace has no graphs yet. */
-void tt_graphs_forget(void);
+void tt_graphs_reset(void);
 
 #endif

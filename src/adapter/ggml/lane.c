@@ -270,7 +270,7 @@ void tt_lanes_stop(void)
     (void)pthread_rwlock_unlock(&runs_lock);
 }
 
-void tt_lanes_forget(void)
+void tt_lanes_in_child(void)
 {
     const pthread_rwlock_t fresh = PTHREAD_RWLOCK_INITIALIZER;
     runs_lock = fresh;

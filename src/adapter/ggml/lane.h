@@ -84,7 +84,7 @@ bool tt_lanes_waits_are_unseen(void);
 /* No op is recorded from here on. */
 void tt_lanes_stop(void);
 /* In a forked child: this thread's ring was the parent's. */
-void tt_lanes_forget(void);
+void tt_lanes_in_child(void);
 
 /* The slow ways out of tt_lane_begin. */
 /* The thread was at no barrier since it began the op before, if it began one in this run: ends

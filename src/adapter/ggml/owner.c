@@ -40,7 +40,7 @@ uint32_t tt_owner_thread(void)
     return thread_id;
 }
 
-void tt_owner_forget(void)
+void tt_owner_in_child(void)
 {
     thread_id = 0;
 }

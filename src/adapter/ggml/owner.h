@@ -14,6 +14,6 @@ bool tt_owner_is_self(void);
 /* The OS's id of this thread. */
 uint32_t tt_owner_thread(void);
 /* In a forked child, whose only thread has a new id. */
-void tt_owner_forget(void);
+void tt_owner_in_child(void);
 
 #endif

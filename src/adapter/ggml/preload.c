@@ -1,6 +1,6 @@
 /* The preloaded library begins with the program and ends with it. */
 #include "adapter/ggml/capture.h"
-#include "adapter/ggml/process.h"
+#include "adapter/ggml/lifecycle.h"
 #include "record/session.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ __attribute__((constructor)) static void begin(void)
     if (how && strcmp(how, "hook") == 0) setup.mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) setup.mode = TT_MODE_CALLBACK;
     tt_capture_read();
-    (void)tt_process_begin(&setup, &err);
+    (void)tt_lifecycle_begin(&setup, &err);
 }
 
 __attribute__((destructor)) static void end(void)

@@ -1,17 +1,6 @@
 #include "adapter/ggml/process.h"
 
-#include "adapter/ggml/batch_ext.h"
-#include "adapter/ggml/capture.h"
-#include "adapter/ggml/describe.h"
-#include "adapter/ggml/engine.h"
-#include "adapter/ggml/graphs.h"
-#include "adapter/ggml/lane.h"
-#include "adapter/ggml/models.h"
 #include "adapter/ggml/owner.h"
-#include "adapter/ggml/residency.h"
-#include "adapter/ggml/resolve.h"
-#include "adapter/ggml/tokens.h"
-#include "adapter/ggml/usage.h"
 #include "format/meta.h"
 #include "record/lasting.h"
 #include "record/place.h"
@@ -44,9 +33,10 @@ static enum tt_mode mode;
 static tt_recorder_options options;
 static bool exact; /* see tt_process_setup */
 static bool forked;
-static bool exit_registered;
-static tt_error refused; /* why the recorder could not be opened; open_lock is held */
-static void (*forget)(void);
+static tt_error refused;             /* why the recorder could not be opened; open_lock is held */
+static const tt_process_part *parts; /* what lives in this process and records to it */
+static size_t n_parts;
+static void (*program_in_child)(void);
 /* STRING, MODEL and BUFFER records so far, framed: a forked child's trace begins with them. */
 static tt_bytes replay;
 static size_t replay_tidied; /* its size when the last was thrown out that does not hold any more */
@@ -59,14 +49,11 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t create_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool fork_holds_create;
 
-void tt_process_at_fork(void (*in_the_child)(void))
-{
-    forget = in_the_child;
-}
+#define EACH(part) for (const tt_process_part *part = parts; part < parts + n_parts; part++)
 
-uint64_t tt_process_keep_bytes(void)
+const tt_recorder_options *tt_process_options(void)
 {
-    return options.keep_bytes;
+    return &options;
 }
 
 enum tt_mode tt_process_mode(void)
@@ -140,91 +127,6 @@ bool tt_process_put(tt_recorder *r, uint8_t type, tt_bytes *payload)
     return taken;
 }
 
-static const char *on_or_off(bool on)
-{
-    return on ? "on" : "off";
-}
-
-/* What keeps a trace from holding all there was: each said by itself when it is so. */
-static void describe_choice(tt_recorder *r)
-{
-    const tt_capture *c = &tt_capture_options;
-    char text[96];
-    if (c->token_first > 0 || c->token_last != UINT64_MAX) {
-        int n = snprintf(text, sizeof text, "%" PRIu64 "..", c->token_first);
-        if (c->token_last != UINT64_MAX && n > 0)
-            (void)snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64, c->token_last);
-        tt_process_environment(r, "capture_tokens", text);
-    }
-    if (c->token_every > 1) {
-        (void)snprintf(text, sizeof text, "%" PRIu64, c->token_every);
-        tt_process_environment(r, "capture_every", text);
-    }
-    if (options.keep_bytes) {
-        (void)snprintf(text, sizeof text, "%" PRIu64, options.keep_bytes);
-        tt_process_environment(r, "capture_ring_bytes", text);
-    }
-    if (options.limit_bytes) {
-        (void)snprintf(text, sizeof text, "%" PRIu64, options.limit_bytes);
-        tt_process_environment(r, "capture_limit_bytes", text);
-    }
-}
-
-/* In the words in which they were asked for. */
-static void describe_values(tt_recorder *r)
-{
-    const tt_capture *c = &tt_capture_options;
-    const char *asked = getenv(TT_ENV_VALUES);
-    char text[256];
-    if (c->values_problem[0]) {
-        (void)snprintf(text, sizeof text, "not observed: %s", c->values_problem);
-        asked = text;
-    }
-    bool off = !c->values_problem[0] && c->values.level == TT_VALUES_OFF;
-    tt_process_environment(r, "capture_values", off || !asked ? "off" : asked);
-}
-
-static void describe_capture(tt_recorder *r)
-{
-    static const char *const modes[] = {[TT_MODE_AUTO] = "auto",
-                                        [TT_MODE_HOOK] = "hook",
-                                        [TT_MODE_CALLBACK] = "callback",
-                                        [TT_MODE_API] = "api"};
-    const tt_capture *c = &tt_capture_options;
-    char text[256];
-    uint64_t ring_bytes = options.ring_bytes ? options.ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
-    (void)snprintf(text, sizeof text,
-                   "mode=%s thread_memory_bytes=%" PRIu64 " limit_bytes=%" PRIu64
-                   " text=%d faults=%d residency_every=%" PRIu32,
-                   modes[mode], ring_bytes, options.limit_bytes, c->text, c->faults,
-                   c->residency_every);
-    tt_process_environment(r, "capture", text);
-    describe_choice(r);
-    tt_process_environment(r, "capture_text", on_or_off(c->text));
-    tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
-    tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
-    tt_process_environment(r, "capture_faults", on_or_off(c->faults));
-    tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
-    describe_values(r);
-}
-
-/* The physical side of memory when recording begins or ends; r is open, or about to be. */
-static void observe_memory(tt_recorder *r, enum tt_moment moment)
-{
-    struct timespec until;
-    if (clock_gettime(CLOCK_REALTIME, &until) != 0) return;
-    until.tv_sec += LOCK_WAIT_S;
-    /* At the exit a thread that is no more may have held it. */
-    if (pthread_mutex_timedlock(&tt_process_lock, &until) != 0) return;
-    if (tt_capture_options.faults) tt_usage_record(r, 0, moment);
-    /* A forked child begins with its parent's models. */
-    if (moment == TT_AT_BEGIN && tt_capture_options.residency_every) tt_residency_begin(r);
-    if (moment == TT_AT_END && tt_capture_options.residency_every)
-        tt_residency_record(r, 0, moment);
-    if (moment == TT_AT_END) tt_models_check(r);
-    (void)pthread_mutex_unlock(&tt_process_lock);
-}
-
 /* More than the meta stream holds at once is possible: the drain makes room. Before the child's
  * first op, so that waiting harms nothing. */
 static void replay_records(tt_recorder *r)
@@ -288,9 +190,7 @@ static void open_recorder(void)
     tt_recorder_follow(recorder, session, session_file);
     tt_owner_mark();
     replay_records(recorder);
-    describe_capture(recorder);
-    tt_describe_run(recorder);
-    observe_memory(recorder, TT_AT_BEGIN);
+    EACH(part) if (part->begun) part->begun(recorder);
     atomic_store_explicit(&state, RECORDING, memory_order_release);
 }
 
@@ -340,10 +240,7 @@ tt_status tt_process_why_not(tt_error *err)
  * buffers are told again. */
 static void begin_anew(void)
 {
-    tt_graphs_forget();
-    tt_tokens_forget();
-    tt_usage_forget();
-    tt_residency_forget();
+    EACH(part) if (part->reset) part->reset();
     session_file = NULL;
     if (recorder) tt_recorder_shed(recorder);
     recorder = NULL;
@@ -355,15 +252,11 @@ static void in_child(void)
     const pthread_mutex_t fresh_recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     tt_process_lock = fresh_recursive;
     open_lock = create_lock = fresh;
-    tt_engine_forget_locks();
-    tt_resolve_forget_locks();
-    tt_owner_forget();
-    tt_tokens_forget_locks();
-    tt_batch_ext_in_child();
+    tt_owner_in_child();
     forked = true;
     session_file = NULL;
-    tt_lanes_forget();
-    if (forget) forget();
+    EACH(part) if (part->in_child) part->in_child();
+    if (program_in_child) program_in_child();
     /* One that is READY and has a recorder was being opened by another thread. */
     if (atomic_load(&state) == OFF || !recorder) return;
     tt_recorder_forget(recorder);
@@ -384,17 +277,18 @@ static void before_fork(void)
         until.tv_sec += LOCK_WAIT_S;
         fork_holds_create = pthread_mutex_timedlock(&create_lock, &until) == 0;
     }
-    tt_batch_ext_before_fork();
+    EACH(part) if (part->before_fork) part->before_fork();
 }
 
 static void in_parent(void)
 {
-    tt_batch_ext_in_parent();
+    EACH(part) if (part->in_parent) part->in_parent();
     if (fork_holds_create) (void)pthread_mutex_unlock(&create_lock);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }
 
-tt_status tt_process_begin(const tt_process_setup *setup, tt_error *err)
+tt_status tt_process_begin(const tt_process_setup *setup, const tt_process_part *of, size_t n,
+                           tt_error *err)
 {
     static char path[PATH_MAX];
     static bool prepared;
@@ -418,11 +312,14 @@ tt_status tt_process_begin(const tt_process_setup *setup, tt_error *err)
     options.path = path;
     mode = setup->mode;
     exact = setup->exact && !session;
+    parts = of;
+    n_parts = n;
+    program_in_child = setup->in_child;
     if (prepared) begin_anew();
     if (!prepared) {
         prepared = true;
         tt_bytes_init(&replay, REPLAY_MAX_BYTES);
-        tt_lanes_prepare();
+        EACH(part) if (part->prepare) part->prepare();
         (void)pthread_atfork(before_fork, in_parent, in_child);
     }
     atomic_store(&state, READY);
@@ -433,9 +330,9 @@ tt_status tt_process_end(tt_error *err)
 {
     if (atomic_load(&state) == RECORDING && !tt_owner_is_self()) return TT_OK;
     if (atomic_exchange(&state, OFF) != RECORDING) return TT_OK;
-    tt_lanes_stop();
+    EACH(part) if (part->stop) part->stop();
     bool nothing = atomic_load(&tt_recorder_area(recorder)->area->counts.runs) == 0;
-    if (!nothing) observe_memory(recorder, TT_AT_END);
+    EACH(part) if (!nothing && part->ending) part->ending(recorder);
     tt_error why = {.message = ""};
     tt_status status = tt_recorder_close(recorder, nothing, &why);
     if (status != TT_OK) tt_process_problem(why.message);
@@ -450,19 +347,4 @@ tt_status tt_process_end(tt_error *err)
     }
     if (err) *err = why;
     return status;
-}
-
-/* The program exits while threads still compute: finishing takes milliseconds, in which they
- * must not lose what they use. Exit handlers run last in, first out: this one, registered after
- * the engine was loaded, runs before the engine's own destructors; `end` runs after them. */
-static void finish_if_computing(void)
-{
-    if (atomic_load(&tt_runs_hooked) > 0) (void)tt_process_end(NULL);
-}
-
-void tt_process_at_first_run(void)
-{
-    if (exit_registered) return;
-    exit_registered = true;
-    (void)atexit(finish_if_computing);
 }

@@ -209,7 +209,7 @@ void tt_residency_begin(tt_recorder *r)
     }
 }
 
-void tt_residency_forget(void)
+void tt_residency_reset(void)
 {
     for (uint32_t i = 0; i < n_mappings; i++)
         if (mappings[i].at) (void)munmap(mappings[i].at, mappings[i].size_bytes);

@@ -15,6 +15,6 @@ void tt_residency_record(tt_recorder *r, uint32_t batch, enum tt_moment moment);
  * their pages cannot be told, the environment says why. tt_process_lock is held. */
 void tt_residency_begin(tt_recorder *r);
 /* In a forked child: the new trace has no pages yet, all model files are new. */
-void tt_residency_forget(void);
+void tt_residency_reset(void);
 
 #endif

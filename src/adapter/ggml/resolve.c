@@ -129,7 +129,7 @@ void *tt_real_find(tt_real *real, uintptr_t caller)
     return function;
 }
 
-void tt_resolve_forget_locks(void)
+void tt_resolve_in_child(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     entries_lock = fresh;

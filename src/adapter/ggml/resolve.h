@@ -41,7 +41,7 @@ static inline void *tt_real_get(tt_real *real, const void *caller)
 void *tt_resolve(const void *caller, const char *name);
 
 /* In a forked child: another thread of the parent may have held the lock. */
-void tt_resolve_forget_locks(void);
+void tt_resolve_in_child(void);
 
 /* Whether a loaded library calls `function` through its procedure linkage table, so that a
  * hook of that name is reached. */

@@ -6,6 +6,7 @@
 #include "adapter/ggml/indices.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/libraries.h"
+#include "adapter/ggml/lifecycle.h"
 #include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "format/meta.h"
@@ -42,7 +43,7 @@ uint32_t tt_runs_begin(tt_recorder *r, const tt_engine *e, struct ggml_cgraph *g
     tt_process_saw_graph();
     if (leave_out(tt_recorder_area(r)->area)) return 0;
     (void)pthread_mutex_lock(&tt_process_lock);
-    tt_process_at_first_run();
+    tt_lifecycle_at_first_run();
     tt_libraries_describe(r, e);
     if (observed == TT_OBSERVED_HOOK) tt_contexts_none(r);
     run.graph = tt_graphs_identify(r, e, nodes, n_nodes, sched, tt_runs_layout);

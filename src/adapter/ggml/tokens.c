@@ -382,13 +382,13 @@ void tt_tokens_thread_ends(void)
     free(c);
 }
 
-void tt_tokens_forget_locks(void)
+void tt_tokens_in_child(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     api_lock = fresh;
 }
 
-void tt_tokens_forget(void)
+void tt_tokens_reset(void)
 {
     for (uint32_t i = 0; i < n_vocabularies; i++)
         free(vocabularies[i].seen);

@@ -50,8 +50,8 @@ uint32_t tt_tokens_vocabulary(void);
 /* This thread ends. */
 void tt_tokens_thread_ends(void);
 /* In a forked child: another thread of the parent may have held the lock. */
-void tt_tokens_forget_locks(void);
+void tt_tokens_in_child(void);
 /* A new trace has no texts yet. */
-void tt_tokens_forget(void);
+void tt_tokens_reset(void);
 
 #endif

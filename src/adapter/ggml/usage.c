@@ -139,7 +139,7 @@ void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)
     (void)tt_process_put(r, TT_META_USAGE, &payload);
 }
 
-void tt_usage_forget(void)
+void tt_usage_reset(void)
 {
     io_told = false;
     n_devices = models_seen = 0;

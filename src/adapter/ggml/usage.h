@@ -10,6 +10,6 @@
 /* Records a USAGE; batch is 0 at the begin and end of recording. tt_process_lock is held. */
 void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment);
 /* In a forked child: the counters that are open are the parent's. */
-void tt_usage_forget(void);
+void tt_usage_reset(void);
 
 #endif

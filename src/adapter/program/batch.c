@@ -3,6 +3,7 @@
 #include "adapter/ggml/buffers.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
+#include "adapter/ggml/lifecycle.h"
 #include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/program/engine.h"
@@ -209,7 +210,7 @@ void tt_program_batch_tell(tt_recorder *r, tt_program_batch *b, tt_meta_batch *m
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_batch(&payload, m, tokens, positions, &none);
     (void)tt_process_put(r, TT_META_BATCH, &payload);
-    tt_process_at_first_run();
+    tt_lifecycle_at_first_run();
     b->told = true;
     tell_run(r, b, b->meta.graph);
 }
@@ -256,7 +257,7 @@ void tt_program_batches_end(tt_recorder *r)
         if (atomic_load(&places[i].generation) & 1u) tt_program_batch_end(r, &places[i], 0, 0);
 }
 
-void tt_program_batches_forget(void)
+void tt_program_batches_reset(void)
 {
     for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++) {
         if (atomic_load(&places[i].generation) & 1u) atomic_fetch_add(&places[i].generation, 1);

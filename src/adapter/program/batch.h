@@ -60,7 +60,7 @@ void tt_program_batch_end(tt_recorder *r, tt_program_batch *b, uint64_t ticks, i
 /* All that are under way. */
 void tt_program_batches_end(tt_recorder *r);
 /* In a forked child, or when recording begins anew: none is under way. */
-void tt_program_batches_forget(void);
+void tt_program_batches_reset(void);
 
 /* Adds the node: a copy of *t, whose sources are tensors of the batch. Its number + 1; 0 when there
  * are too many. key: see tt_program_batch_find. */

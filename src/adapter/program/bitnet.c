@@ -26,7 +26,7 @@ void tt_program_bitnet_begin(const char *path)
     if (tt_place_absolute(folder, sizeof folder, path, NULL) != TT_OK) folder[0] = '\0';
 }
 
-void tt_program_bitnet_forget(void)
+void tt_program_bitnet_reset(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     lock = fresh;

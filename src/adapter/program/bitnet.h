@@ -16,6 +16,6 @@ void tt_program_bitnet_put(const tt_record_tensor *value, const struct ggml_tens
 /* What went wrong first; "". */
 const char *tt_program_bitnet_problem(void);
 /* In a forked child: a lock may have been held, and the files are the parent's. */
-void tt_program_bitnet_forget(void);
+void tt_program_bitnet_reset(void);
 
 #endif

@@ -31,7 +31,7 @@ typedef struct kit {
 static kit *kits;
 static pthread_mutex_t kits_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void tt_program_outputs_forget(void)
+void tt_program_outputs_reset(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     kits_lock = fresh;

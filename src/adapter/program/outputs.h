@@ -14,7 +14,7 @@ void tt_program_outputs_begin(bool values_were_told);
 /* Whether outputs like t are wanted. tt_process_lock is held. */
 bool tt_program_output_is_wanted(const tt_program_batch *b, const struct ggml_tensor *t);
 /* In a forked child: the lock of another thread may have been held. */
-void tt_program_outputs_forget(void);
+void tt_program_outputs_reset(void);
 /* Takes it on this thread, wherever its engine has it. */
 void tt_program_output_take(const tt_program_output *o);
 /* The same for a device's, by the engine that knows how to copy it. */

@@ -2,7 +2,7 @@
  * environment. */
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/engine.h"
-#include "adapter/ggml/process.h"
+#include "adapter/ggml/lifecycle.h"
 #include "adapter/program/batch.h"
 #include "adapter/program/bitnet.h"
 #include "adapter/program/describe.h"
@@ -46,14 +46,14 @@ static void set(int what, bool on)
         (void)__atomic_fetch_and(&tt_recording, ~what, __ATOMIC_SEQ_CST);
 }
 
-static void in_the_child(void)
+static void in_child(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     lock = fresh;
-    tt_program_batches_forget();
-    tt_program_threads_forget();
-    tt_program_outputs_forget();
-    tt_program_bitnet_forget();
+    tt_program_batches_reset();
+    tt_program_threads_reset();
+    tt_program_outputs_reset();
+    tt_program_bitnet_reset();
     set(RECORDS_BITNET, false);
 }
 
@@ -78,10 +78,11 @@ static tt_status begin(const tt_process_setup *setup, const char *values, const 
                             values == env ? TT_ENV_VALUES ": " : "values: ", why.message);
     tt_program_set_name(name, values);
     tt_engine_empty_ops[0] = 1; /* no op */
-    tt_program_batches_forget();
-    tt_program_threads_forget();
-    tt_process_at_fork(in_the_child);
-    return tt_process_begin(setup, err);
+    tt_program_batches_reset();
+    tt_program_threads_reset();
+    tt_process_setup own = *setup;
+    own.in_child = in_child;
+    return tt_lifecycle_begin(&own, err);
 }
 
 tt_status(tt_record_start)(const tt_record_options *options, tt_error *err)

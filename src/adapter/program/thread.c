@@ -11,7 +11,7 @@
 static __thread tt_program_thread thread __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t era = 1;
 
-void tt_program_threads_forget(void)
+void tt_program_threads_reset(void)
 {
     atomic_fetch_add(&era, 1);
 }

@@ -29,7 +29,7 @@ typedef struct tt_program_thread {
 /* The recorder, and this thread made ready for it; NULL: nothing is recorded. */
 tt_recorder *tt_program_recorder(tt_program_thread **self);
 /* In a forked child and when recording begins: what threads know holds no more. */
-void tt_program_threads_forget(void);
+void tt_program_threads_reset(void);
 
 /* The thread's batch; NULL: it has none, or that has ended. tt_process_lock is held. */
 tt_program_batch *tt_program_thread_batch(tt_program_thread *self);
