@@ -6,19 +6,19 @@
 
 #define FIRST 16u
 
-bool tt_array_more(void *list, size_t size, void *capacity, size_t width, size_t need, bool zeroed)
+bool tt_array_more(void *list, size_t size, void *capacity, size_t width, size_t need, size_t limit,
+                   bool zeroed)
 {
     const size_t countable = width == sizeof(uint32_t) ? UINT32_MAX : SIZE_MAX;
-    const size_t most = SIZE_MAX / 2 / size < countable ? SIZE_MAX / 2 / size : countable;
+    const size_t most = limit / size < countable ? limit / size : countable;
     uint32_t narrow = 0;
     size_t had = 0;
     /* Pointers of other types, and numbers of two widths: copied, as types may not be mixed. */
-    if (width == sizeof narrow) memcpy(&narrow, capacity, width);
-    if (width == sizeof had) memcpy(&had, capacity, width);
+    memcpy(width == sizeof narrow ? (void *)&narrow : (void *)&had, capacity, width);
     if (width == sizeof narrow) had = narrow;
     if (need > most) return false;
     size_t more = had > most / 2 ? most : had * 2;
-    if (more < FIRST) more = FIRST;
+    if (more < FIRST) more = FIRST < most ? FIRST : most;
     if (more < need) more = need;
     char *old, *grown;
     memcpy(&old, list, sizeof old);

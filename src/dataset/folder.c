@@ -1,5 +1,7 @@
 #include "dataset/folder.h"
 
+#include "base/array.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -28,13 +30,7 @@ static tt_status add(tt_dataset_list *l, tt_dataset_entry e, tt_error *err)
     if (l->n == TT_FOLDER_FILES_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %u files of a kind",
                             TT_FOLDER_FILES_MAX);
-    if (l->n == l->capacity) {
-        size_t more = l->capacity ? l->capacity * 2 : 16;
-        tt_dataset_entry *list = reallocarray(l->entries, more, sizeof *list);
-        if (!list) return tt_error_memory(err, "the files");
-        l->entries = list;
-        l->capacity = more;
-    }
+    if (!tt_array_one_more(l->entries, l->n, l->capacity)) return tt_error_memory(err, "the files");
     l->entries[l->n++] = e;
     return TT_OK;
 }

@@ -1,5 +1,7 @@
 #include "read/details.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -225,15 +227,8 @@ static tt_status add_found(tt_details *d, const listed *c, uint32_t run, size_t 
     if (count > RUN_DETAILS_MAX - *n)
         return tt_error_set(err, TT_E_LIMIT, d->trace->chunks[c->chunk].offset,
                             "run %" PRIu32 " has more than %zu details", run, RUN_DETAILS_MAX);
-    if (*n + count > d->capacity) {
-        size_t more = d->capacity ? d->capacity : 1024;
-        while (more < *n + count)
-            more *= 2;
-        tt_detail *found = reallocarray(d->found, more, sizeof *found);
-        if (!found) return tt_error_memory(err, "a run's details");
-        d->found = found;
-        d->capacity = more;
-    }
+    if (!tt_array_room(d->found, d->capacity, *n + count))
+        return tt_error_memory(err, "a run's details");
     memcpy(d->found + *n, c->details + first, count * sizeof *d->found);
     *n += count;
     return TT_OK;

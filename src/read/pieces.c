@@ -1,5 +1,6 @@
 #include "read/pieces.h"
 
+#include "base/array.h"
 #include "read/blocks.h"
 
 #include <stdlib.h>
@@ -40,16 +41,9 @@ static int compare(const void *a, const void *b)
 
 static tt_status make_room(tt_pieces *p, size_t more_pieces, tt_error *err)
 {
-    size_t need = p->n + more_pieces;
-    if (need <= p->capacity) return TT_OK;
-    size_t more = p->capacity ? p->capacity : 256;
-    while (more < need)
-        more *= 2;
-    tt_piece *list = reallocarray(p->list, more, sizeof *list);
-    if (!list) return tt_error_memory(err, "the op index");
-    p->list = list;
-    p->capacity = more;
-    return TT_OK;
+    return tt_array_room(p->list, p->capacity, p->n + more_pieces)
+               ? TT_OK
+               : tt_error_memory(err, "the op index");
 }
 
 static void add_piece(tt_pieces *p, uint32_t chunk, const tt_ops_block *b, uint32_t segment)

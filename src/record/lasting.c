@@ -1,5 +1,6 @@
 #include "record/lasting.h"
 
+#include "base/array.h"
 #include "format/meta.h"
 
 #include <stdlib.h>
@@ -23,15 +24,9 @@ void tt_lasting_free(tt_lasting *l)
 static void keep(tt_lasting *l, uint8_t type, uint64_t key, tt_span payload)
 {
     tt_bytes view = {.data = (uint8_t *)(uintptr_t)payload.data, .size = payload.size};
-    if (l->n == l->capacity) {
-        size_t larger = l->capacity ? l->capacity * 2 : 256;
-        tt_lasting_record *more = realloc(l->records, larger * sizeof *more);
-        if (!more) {
-            l->failed = true;
-            return;
-        }
-        l->records = more;
-        l->capacity = larger;
+    if (!tt_array_one_more(l->records, l->n, l->capacity)) {
+        l->failed = true;
+        return;
     }
     size_t at = l->data.size;
     tt_meta_put_record(&l->data, type, &view);

@@ -55,9 +55,22 @@ static void more_than_can_be_is_refused(void **state)
     assert_int_equal(capacity, had);
     free(list);
     list = NULL;
-    assert_false(tt_array_room(list, narrow, (size_t)UINT32_MAX + 1));
+    const size_t need = (size_t)UINT32_MAX + 1;
+    assert_false(tt_array_room(list, narrow, need));
     assert_null(list);
     assert_int_equal(narrow, 0);
+}
+
+static void a_limit_is_kept(void **state)
+{
+    uint64_t *list = NULL;
+    size_t n = 0, capacity = 0;
+    (void)state;
+    while (tt_array_one_more_within(list, n, capacity, 100 * sizeof *list))
+        list[n++] = 1;
+    assert_int_equal(n, 100);
+    assert_int_equal(capacity, 100);
+    free(list);
 }
 
 typedef struct item {
@@ -106,6 +119,7 @@ int main(void)
         cmocka_unit_test(arrays_keep_what_they_hold),
         cmocka_unit_test(room_is_zeroed_behind_what_was),
         cmocka_unit_test(more_than_can_be_is_refused),
+        cmocka_unit_test(a_limit_is_kept),
         cmocka_unit_test(members_order_elements),
         cmocka_unit_test(the_first_that_is_not_before_is_found),
     };
