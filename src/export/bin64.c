@@ -4,6 +4,7 @@
 
 #include "analyze/access.h"
 #include "analyze/op_table.h"
+#include "base/array.h"
 #include "base/outfile.h"
 #include "export/runs.h"
 #include "export/workers.h"
@@ -259,18 +260,8 @@ static tt_status put_op(maker *k, const tt_run *run, const executed *e, tt_bytes
 static bool make_room(maker *k, uint32_t n_nodes)
 {
     k->n = 0;
-    if (n_nodes > k->n_place) {
-        uint32_t *place = reallocarray(k->place, n_nodes, sizeof *place);
-        if (!place) return false;
-        k->place = place;
-        k->n_place = n_nodes;
-    }
-    if (n_nodes > k->capacity) {
-        executed *list = reallocarray(k->list, n_nodes, sizeof *list);
-        if (!list) return false;
-        k->list = list;
-        k->capacity = n_nodes;
-    }
+    if (!tt_array_room(k->place, k->n_place, n_nodes)) return false;
+    if (!tt_array_room(k->list, k->capacity, n_nodes)) return false;
     if (n_nodes) memset(k->place, 0, n_nodes * sizeof *k->place);
     return true;
 }

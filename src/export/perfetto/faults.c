@@ -1,6 +1,8 @@
 /* Page faults and reads of ops: arguments of their slices, and counters of the rate. */
 #include "export/perfetto/maker.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *err)
@@ -11,12 +13,8 @@ tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *
     if (!k->p->has_faults) return TT_OK;
     tt_status status = tt_details_of_run(k->m->details, k->m->runs[run].id, &list, &n, err);
     if (status != TT_OK) return status;
-    if (n > k->faults_capacity) {
-        tt_detail *more = reallocarray(k->faults, n, sizeof *more);
-        if (!more) return tt_error_memory(err, "a run's counters");
-        k->faults = more;
-        k->faults_capacity = n;
-    }
+    if (!tt_array_room(k->faults, k->faults_capacity, n))
+        return tt_error_memory(err, "a run's counters");
     for (size_t i = 0; i < n; i++)
         if (tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS) k->faults[k->n_faults++] = list[i];
     return TT_OK;

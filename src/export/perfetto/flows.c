@@ -1,27 +1,15 @@
 #include "export/perfetto/flows.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static bool make_room(tt_flows *f, uint32_t n_tensors, uint32_t n_edges)
 {
-    if (n_tensors > f->n_writers) {
-        uint32_t *writers = reallocarray(f->writers, n_tensors, sizeof *writers);
-        if (!writers) return false;
-        f->writers = writers;
-        f->n_writers = n_tensors;
-    }
-    if (n_edges <= f->capacity) return true;
-    uint32_t more = f->capacity ? f->capacity : 256;
-    while (more < n_edges)
-        more *= 2;
-    tt_flow_edge *edges = reallocarray(f->edges, more, sizeof *edges);
-    if (edges) f->edges = edges;
-    uint32_t *by_from = reallocarray(f->by_from, more, sizeof *by_from);
-    if (by_from) f->by_from = by_from;
-    if (!edges || !by_from) return false;
-    f->capacity = more;
-    return true;
+    if (!tt_array_room(f->writers, f->n_writers, n_tensors)) return false;
+    uint32_t had = f->capacity;
+    return tt_array_room(f->edges, had, n_edges) && tt_array_room(f->by_from, f->capacity, n_edges);
 }
 
 static bool is_known(const tt_flows *f, uint32_t from, uint32_t to)
