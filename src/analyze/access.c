@@ -1,5 +1,7 @@
 #include "analyze/access.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,19 +57,6 @@ void tt_accesses_free(tt_accesses *a)
     free(a->tallies);
     free(a->met);
     free(a);
-}
-
-static bool grow(void **array, size_t need, size_t *capacity, size_t size)
-{
-    if (need <= *capacity) return true;
-    size_t more = *capacity ? *capacity : 256;
-    while (more < need)
-        more *= 2;
-    void *grown = reallocarray(*array, more, size);
-    if (!grown) return false;
-    *array = grown;
-    *capacity = more;
-    return true;
 }
 
 /* --- routers --- */
@@ -135,7 +124,7 @@ static tt_status add_choices(tt_accesses *a, const tt_detail *d, tt_error *err)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "run %" PRIu32 " chooses more than %zu experts", a->m->runs[a->run].id,
                             CHOICES_MAX);
-    if (!grow((void **)&a->choices, a->n_choices + x->n, &a->choices_capacity, sizeof *a->choices))
+    if (!tt_array_room(a->choices, a->choices_capacity, a->n_choices + x->n))
         return tt_error_memory(err, "a run's accesses");
     for (uint32_t i = 0; i < x->n; i++) {
         uint32_t rank = (uint32_t)x->first_rank + i;
@@ -246,7 +235,7 @@ static bool add_access(tt_accesses *a, const tt_op_source *s, uint64_t offset, u
         return true;
     if (size > w->size_bytes - offset) size = w->size_bytes - offset;
     if (size == 0 || __builtin_add_overflow(offset, w->offset_bytes, &offset)) return true;
-    if (!grow((void **)&a->list, a->n + 1, &a->capacity, sizeof *a->list)) return false;
+    if (!tt_array_one_more(a->list, a->n, a->capacity)) return false;
     access.weight = s->weight;
     access.tensor = s->tensor;
     access.offset_bytes = offset;
@@ -391,7 +380,7 @@ static bool add_rows(tt_accesses *a, const tt_op_source *s, uint32_t tensor)
     uint64_t size = picked_bytes(t, 1);
     numbers from;
     if (!find_numbers(a, tensor, &from)) return add_whole(a, s, true);
-    if (!grow((void **)&a->offsets, from.n, &a->offsets_capacity, sizeof *a->offsets)) return false;
+    if (!tt_array_room(a->offsets, a->offsets_capacity, from.n)) return false;
     uint64_t n = find_offsets(a, &from, &a->graph->tensors[tensor], t);
     for (uint64_t i = 0, next; i < n; i = next) {
         uint64_t end = a->offsets[i] + size;

@@ -4,6 +4,7 @@
 #include "analyze/heat_steps.h"
 #include "analyze/slice_filter.h"
 #include "analyze/slices.h"
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <stdlib.h>
@@ -130,13 +131,7 @@ static void note_part(void *context, const tt_reused *part)
 
 static bool add_sample(measure *q, uint32_t row)
 {
-    if (q->n_samples == q->samples_capacity) {
-        size_t more = q->samples_capacity ? q->samples_capacity * 2 : 1024;
-        sample *samples = reallocarray(q->samples, more, sizeof *samples);
-        if (!samples) return false;
-        q->samples = samples;
-        q->samples_capacity = more;
-    }
+    if (!tt_array_one_more(q->samples, q->n_samples, q->samples_capacity)) return false;
     q->samples[q->n_samples++] = (sample){row, q->farthest};
     return true;
 }

@@ -1,5 +1,6 @@
 #include "analyze/names.h"
 
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <stdlib.h>
@@ -27,13 +28,7 @@ static uint32_t *slot_of(const set *s, const char *name)
 /* At most half of the slots are taken. */
 static bool make_room(set *s)
 {
-    if (s->n == s->capacity) {
-        uint32_t capacity = s->capacity ? s->capacity * 2 : 256;
-        tt_name *list = reallocarray(s->list, capacity, sizeof *list);
-        if (!list) return false;
-        s->list = list;
-        s->capacity = capacity;
-    }
+    if (!tt_array_one_more(s->list, s->n, s->capacity)) return false;
     if (s->n < s->n_slots / 2) return true;
     uint32_t n_slots = s->n_slots ? s->n_slots * 2 : SLOTS_MIN;
     uint32_t *slots = calloc(n_slots, sizeof *slots);

@@ -1,5 +1,7 @@
 #include "analyze/off_cpu.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +17,7 @@ tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, t
     if (!o->known) return TT_OK;
     tt_status status = tt_details_of_run(m->details, run->id, &list, &n, err);
     if (status != TT_OK) return status;
-    if (n > o->capacity) {
-        tt_detail *grown = reallocarray(o->list, n, sizeof *grown);
-        if (!grown) return tt_error_memory(err, "a run's details");
-        o->list = grown;
-        o->capacity = n;
-    }
+    if (!tt_array_room(o->list, o->capacity, n)) return tt_error_memory(err, "a run's details");
     for (size_t i = 0; i < n; i++)
         if (tt_detail_kind_of(&list[i]) == TT_DETAIL_OFF_CPU ||
             tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS)

@@ -1,5 +1,7 @@
 #include "analyze/quantiles.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +38,9 @@ void tt_quantiles_keep(tt_quantiles *q, uint64_t value)
         spill(q);
         return;
     }
-    if (q->n == q->capacity) {
-        size_t more = q->capacity ? q->capacity * 2 : 16;
-        uint64_t *values = reallocarray(q->values, more, sizeof *values);
-        if (!values) {
-            q->failed = true;
-            return;
-        }
-        q->values = values;
-        q->capacity = more;
+    if (!tt_array_one_more(q->values, q->n, q->capacity)) {
+        q->failed = true;
+        return;
     }
     q->values[q->n] = value;
 }

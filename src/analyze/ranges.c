@@ -1,5 +1,7 @@
 #include "analyze/ranges.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,12 +47,7 @@ static bool make_room(tt_ranges *r)
     /* What is added again and again must not make the list longer. */
     sort_and_join(r);
     if (r->n < r->capacity / 2) return true;
-    size_t more = r->capacity ? r->capacity * 2 : FIRST_CAPACITY;
-    tt_range *list = reallocarray(r->list, more, sizeof *list);
-    if (!list) return false;
-    r->list = list;
-    r->capacity = more;
-    return true;
+    return tt_array_room(r->list, r->capacity, r->capacity ? r->capacity * 2 : FIRST_CAPACITY);
 }
 
 void tt_ranges_add(tt_ranges *r, uint64_t begin, uint64_t end)
@@ -73,15 +70,10 @@ void tt_ranges_merge(tt_ranges *r)
 {
     uint64_t sum = 0;
     sort_and_join(r);
-    if (r->before_capacity < r->n) {
-        uint64_t *before = reallocarray(r->before, r->capacity, sizeof *before);
-        if (!before) {
-            r->failed = true;
-            r->n = 0;
-            return;
-        }
-        r->before = before;
-        r->before_capacity = r->capacity;
+    if (!tt_array_room(r->before, r->before_capacity, r->n)) {
+        r->failed = true;
+        r->n = 0;
+        return;
     }
     for (size_t i = 0; i < r->n; i++) {
         r->before[i] = sum;

@@ -1,5 +1,7 @@
 #include "analyze/log/log_load.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,13 +45,7 @@ bool tt_log_load_may(const tt_log_load *l, uint32_t run)
 
 static bool make_room(tt_log_load *l, size_t more)
 {
-    if (l->n + more <= l->capacity) return true;
-    size_t capacity = (l->n + more) * 2;
-    tt_log_item *items = reallocarray(l->items, capacity, sizeof *items);
-    if (!items) return false;
-    l->items = items;
-    l->capacity = capacity;
-    return true;
+    return tt_array_room(l->items, l->capacity, l->n + more);
 }
 
 /* What its verdicts (those of the run's graph) do not know of the op. */
