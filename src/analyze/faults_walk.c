@@ -3,6 +3,7 @@
 #include "analyze/op_table.h"
 #include "analyze/slice_filter.h"
 #include "base/array.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,14 +86,8 @@ static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
 /* The first detail of that node, or where it would be. */
 static size_t details_at(const counted *c, uint32_t node)
 {
-    size_t low = 0, high = c->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tt_detail_node(&c->details[middle]) < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, c->n, tt_detail_node(&c->details[low]) < node);
     return low;
 }
 

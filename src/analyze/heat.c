@@ -6,6 +6,7 @@
 #include "analyze/slices.h"
 #include "base/array.h"
 #include "base/checksum.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -323,12 +324,7 @@ static bool add_phases(measure *q)
     return true;
 }
 
-static int by_row_and_distance(const void *a, const void *b)
-{
-    const sample *x = a, *y = b;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    return x->distance < y->distance ? -1 : x->distance > y->distance;
-}
+TT_ORDER_BY(by_row_and_distance, sample, row, distance)
 
 static void finish_rows(measure *q)
 {

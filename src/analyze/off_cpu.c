@@ -1,6 +1,7 @@
 #include "analyze/off_cpu.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,14 +36,8 @@ uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uin
 {
     const double busy_ns = (double)busy_ticks * o->ns_per_tick;
     double off_ns = 0;
-    size_t low = 0, high = o->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_before(&o->list[middle], node, lane))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, o->n, is_before(&o->list[low], node, lane));
     for (; low < o->n; low++) {
         const tt_detail *d = &o->list[low];
         if (tt_detail_node(d) != node || tt_detail_lane(d) != lane) break;

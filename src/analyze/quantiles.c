@@ -1,6 +1,7 @@
 #include "analyze/quantiles.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,12 +62,6 @@ void tt_quantiles_merge(tt_quantiles *q, const tt_quantiles *from)
     q->n += from->n;
 }
 
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* From 1 on. */
 static uint64_t nearest_rank(uint64_t n, double share)
 {
@@ -85,7 +80,7 @@ double tt_quantiles_at(tt_quantiles *q, double share)
     if (q->n == 0 || q->failed) return 0;
     uint64_t want = nearest_rank(q->n, share);
     if (!q->buckets) {
-        qsort(q->values, q->n, sizeof *q->values, compare);
+        qsort(q->values, q->n, sizeof *q->values, tt_by_u64);
         return (double)q->values[want - 1];
     }
     uint64_t seen = 0;

@@ -1,6 +1,7 @@
 #include "analyze/ranges.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +21,7 @@ void tt_ranges_clear(tt_ranges *r)
     r->failed = false;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const tt_range *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return x->end < y->end ? -1 : x->end > y->end;
-}
+TT_ORDER_BY(compare, tt_range, begin, end)
 
 static void sort_and_join(tt_ranges *r)
 {
@@ -90,14 +86,8 @@ uint64_t tt_ranges_total(const tt_ranges *r)
 /* How many numbers of the set are below `limit`. */
 static uint64_t below(const tt_ranges *r, uint64_t limit)
 {
-    size_t low = 0, high = r->n; /* ranges [0, low) begin below the limit */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->list[middle].begin < limit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, r->n, r->list[low].begin < limit);
     if (low == 0) return 0;
     const tt_range *last = &r->list[low - 1];
     return r->before[low - 1] + (limit < last->end ? limit : last->end) - last->begin;

@@ -5,6 +5,7 @@
 #include "analyze/op_table.h"
 #include "base/array.h"
 #include "base/checksum.h"
+#include "base/order.h"
 #include "model/idmap.h"
 
 #include <stdlib.h>
@@ -325,11 +326,7 @@ static tt_status add_run(walk *w, uint32_t at, tt_error *err)
 
 /* --- sums --- */
 
-static int by_begin(const void *a, const void *b)
-{
-    const tt_work_window *x = a, *y = b;
-    return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
-}
+TT_ORDER_BY(by_begin, tt_work_window, begin_ticks)
 
 static bool sum_windows(tt_work *work)
 {

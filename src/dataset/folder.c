@@ -1,6 +1,7 @@
 #include "dataset/folder.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -71,12 +72,7 @@ static tt_status list_tokens(tt_dataset_folder *f, tt_dataset_part part, const c
     return status;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const tt_dataset_entry *x = a, *y = b;
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    return x->packing < y->packing ? -1 : x->packing > y->packing;
-}
+TT_ORDER_BY(by_number, tt_dataset_entry, number, packing)
 
 static tt_status list_all(tt_dataset_folder *f, char *room, size_t size, tt_error *err)
 {

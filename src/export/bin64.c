@@ -5,6 +5,7 @@
 #include "analyze/access.h"
 #include "analyze/op_table.h"
 #include "base/array.h"
+#include "base/order.h"
 #include "base/outfile.h"
 #include "export/runs.h"
 #include "export/workers.h"
@@ -266,12 +267,7 @@ static bool make_room(maker *k, uint32_t n_nodes)
     return true;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const executed *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
+TT_ORDER_BY(by_start, executed, start, node)
 
 /* The ops of a run, each once, in the order in which they began. */
 static tt_status list_ops(maker *k, const tt_model *m, const tt_run *run, tt_error *err)

@@ -1,6 +1,7 @@
 #include "read/details.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -45,12 +46,7 @@ struct tt_details {
     tt_error damage;
 };
 
-static int by_run_min(const void *a, const void *b)
-{
-    const listed *x = a, *y = b;
-    if (x->run_min != y->run_min) return x->run_min < y->run_min ? -1 : 1;
-    return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
-}
+TT_ORDER_BY(by_run_min, listed, run_min, chunk)
 
 static void sort_list(tt_details *d)
 {
@@ -209,14 +205,8 @@ tt_status tt_details_survey(tt_details *d, tt_error *err)
 /* The first detail of a sorted list with that run or a later one. */
 static size_t lower_bound(const listed *c, uint64_t run)
 {
-    size_t low = 0, high = c->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->details[middle].run < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, c->n, c->details[low].run < run);
     return low;
 }
 
@@ -257,18 +247,13 @@ _Static_assert(offsetof(tt_detail, experts.first_rank) == offsetof(tt_detail, we
 tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **list, size_t *n,
                             tt_error *err)
 {
-    size_t chunks = 0, end = 0, high = d->n;
+    size_t chunks = 0, end;
     *list = NULL;
     *n = 0;
     tt_status status = find_ranges(d, err);
     if (status != TT_OK) return status;
-    while (end < high) { /* behind the last chunk that begins with this run or before it */
-        size_t middle = end + (high - end) / 2;
-        if (d->list[middle].run_min <= run_id)
-            end = middle + 1;
-        else
-            high = middle;
-    }
+    /* behind the last chunk that begins with this run or before it */
+    tt_lower_bound(end, d->n, d->list[end].run_min <= run_id);
     for (size_t i = end; i-- > 0 && d->list[i].run_max_so_far >= run_id;) {
         size_t before = *n;
         if (d->list[i].run_max < run_id) continue;

@@ -2,6 +2,7 @@
 #include "analyze/slice_filter.h"
 #include "analyze/timeline/timeline_parts.h"
 #include "base/array.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -263,13 +264,7 @@ static bool end_track(drawing *d, uint32_t track, uint8_t *alone)
     return true;
 }
 
-static int by_track(const void *a, const void *b)
-{
-    const tt_tile_slice *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
+TT_ORDER_BY(by_track, tt_tile_slice, track, start_ns, node)
 
 /* Slices that were put into a bucket with others since are in its merged one. */
 static tt_status end_drawing(drawing *d, tt_error *err)

@@ -1,6 +1,7 @@
 #include "export/dataset/entries.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,13 +80,7 @@ static tt_status add_run(tt_entries *e, const tt_model *m, uint32_t run, uint64_
     return status;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const tt_entry *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    if (x->run != y->run) return x->run < y->run ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
+TT_ORDER_BY(by_start, tt_entry, start, run, node)
 
 tt_status tt_entries_load(tt_entries *e, const tt_model *m, uint32_t first_run,
                           const uint32_t *next_run, tt_error *err)

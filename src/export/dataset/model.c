@@ -1,6 +1,7 @@
 /* The model of a dataset: which file it is, whether it is still the one that was traced, and its
  * layout from that file or, without it, from the trace. */
 #include "analyze/model_file.h"
+#include "base/order.h"
 #include "export/dataset/parts.h"
 
 #include <errno.h>
@@ -197,12 +198,7 @@ static bool name_files(tt_dataset *d)
     return ok;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const tt_gguf_tensor *x = a, *y = b;
-    if (x->part != y->part) return x->part < y->part ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
+TT_ORDER_BY(by_place, tt_gguf_tensor, part, offset)
 
 static void fill_parts(tt_dataset *d, uint32_t main)
 {

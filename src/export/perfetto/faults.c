@@ -2,6 +2,7 @@
 #include "export/perfetto/maker.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -23,16 +24,11 @@ tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *
 /* The first of them at or behind (node, lane). */
 static size_t first_at(const tt_perfetto_maker *k, uint32_t node, uint32_t lane)
 {
-    size_t low = 0, high = k->n_faults;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const tt_detail *d = &k->faults[middle];
-        uint32_t of = tt_detail_node(d);
-        if (of < node || (of == node && tt_detail_lane(d) < lane))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(
+        low, k->n_faults,
+        tt_detail_node(&k->faults[low]) < node ||
+            (tt_detail_node(&k->faults[low]) == node && tt_detail_lane(&k->faults[low]) < lane));
     return low;
 }
 

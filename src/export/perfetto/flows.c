@@ -1,6 +1,7 @@
 #include "export/perfetto/flows.h"
 
 #include "base/array.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,27 +61,15 @@ bool tt_flows_find(tt_flows *f, const tt_model *m, uint32_t graph, tt_op_table *
 
 uint32_t tt_flows_to(const tt_flows *f, uint32_t node)
 {
-    uint32_t low = 0, high = f->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->edges[middle].to < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low;
+    tt_lower_bound(low, f->n, f->edges[low].to < node);
     return low;
 }
 
 uint32_t tt_flows_from(const tt_flows *f, uint32_t node)
 {
-    uint32_t low = 0, high = f->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->edges[f->by_from[middle]].from < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low;
+    tt_lower_bound(low, f->n, f->edges[f->by_from[low]].from < node);
     return low;
 }
 
