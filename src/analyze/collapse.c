@@ -2,8 +2,8 @@
 
 #include "base/bytes.h"
 #include "base/checksum.h"
+#include "base/idmap.h"
 #include "base/order.h"
-#include "model/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 
 #include "analyze/log/log.h"
 #include "base/array.h"
+#include "base/checksum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +39,6 @@ static void out_of_memory(collector *c)
     c->status = tt_error_memory(c->err, "all reads");
 }
 
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 29);
-}
-
 static bool same(const tt_read_range *a, const tt_read_range *b)
 {
     return a->weight == b->weight && a->expert == b->expert && a->at_most == b->at_most &&
@@ -54,10 +49,11 @@ static bool same(const tt_read_range *a, const tt_read_range *b)
 static uint32_t range_of(collector *c, const tt_read_range *range)
 {
     tt_reads *r = c->reads;
-    uint64_t hash = mix(mix(mix(range->weight, (uint64_t)(int64_t)range->expert),
-                            range->offset_bytes * 2 + range->at_most),
-                        range->size_bytes);
-    for (;; hash = mix(hash, 1)) {
+    uint64_t hash =
+        tt_hash_mix(tt_hash_mix(tt_hash_mix(range->weight, (uint64_t)(int64_t)range->expert),
+                                range->offset_bytes * 2 + range->at_most),
+                    range->size_bytes);
+    for (;; hash = tt_hash_mix(hash, 1)) {
         uint32_t was = tt_idmap_get(&c->range_by_hash, hash);
         if (was != TT_NONE && same(&r->ranges[was], range)) return was;
         if (was == TT_NONE) break;

@@ -5,8 +5,8 @@
 #include "analyze/op_table.h"
 #include "base/array.h"
 #include "base/checksum.h"
+#include "base/idmap.h"
 #include "base/order.h"
-#include "model/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>

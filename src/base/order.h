@@ -39,9 +39,9 @@
 int tt_by_u32(const void *a, const void *b);
 int tt_by_u64(const void *a, const void *b);
 
-/* Sets `at`, a variable of an unsigned type, to the first of 0 .. n - 1 for which `before` is false,
- * or to n. `before` is an expression of `at` that is true for all up to some place and false for
- * those behind it.
+/* Sets `at`, a variable of an unsigned type, to the first of 0 .. n - 1 for which `before` is
+ * false, or to n. `before` is an expression of `at` that is true for all up to some place and false
+ * for those behind it.
  *
  *     size_t at;
  *     tt_lower_bound(at, n, list[at].run < run); */
