@@ -1,5 +1,8 @@
 #include "analyze/access.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -57,19 +60,6 @@ void tt_accesses_free(tt_accesses *a)
     free(a);
 }
 
-static bool grow(void **array, size_t need, size_t *capacity, size_t size)
-{
-    if (need <= *capacity) return true;
-    size_t more = *capacity ? *capacity : 256;
-    while (more < need)
-        more *= 2;
-    void *grown = reallocarray(*array, more, size);
-    if (!grown) return false;
-    *array = grown;
-    *capacity = more;
-    return true;
-}
-
 /* --- routers --- */
 
 static bool is_expert_matmul(const tt_tensor *t)
@@ -107,13 +97,7 @@ static const uint32_t *find_routers(tt_accesses *a, uint32_t graph)
 
 /* --- choices --- */
 
-static int by_place(const void *a, const void *b)
-{
-    const tt_choice *x = a, *y = b;
-    if (x->node != y->node) return x->node < y->node ? -1 : 1;
-    if (x->token != y->token) return x->token < y->token ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+TT_ORDER_BY(by_place, tt_choice, node, token, rank)
 
 /* Whether the details of that node can be about experts: it is a router of the graph. */
 static bool is_router(const tt_accesses *a, uint32_t node)
@@ -135,7 +119,7 @@ static tt_status add_choices(tt_accesses *a, const tt_detail *d, tt_error *err)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "run %" PRIu32 " chooses more than %zu experts", a->m->runs[a->run].id,
                             CHOICES_MAX);
-    if (!grow((void **)&a->choices, a->n_choices + x->n, &a->choices_capacity, sizeof *a->choices))
+    if (!tt_array_room(a->choices, a->choices_capacity, a->n_choices + x->n))
         return tt_error_memory(err, "a run's accesses");
     for (uint32_t i = 0; i < x->n; i++) {
         uint32_t rank = (uint32_t)x->first_rank + i;
@@ -147,14 +131,8 @@ static tt_status add_choices(tt_accesses *a, const tt_detail *d, tt_error *err)
 
 static size_t first_choice(const tt_accesses *a, const tt_choice *key)
 {
-    size_t low = 0, high = a->n_choices;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_place(&a->choices[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, a->n_choices, by_place(&a->choices[low], key) < 0);
     return low;
 }
 
@@ -246,7 +224,7 @@ static bool add_access(tt_accesses *a, const tt_op_source *s, uint64_t offset, u
         return true;
     if (size > w->size_bytes - offset) size = w->size_bytes - offset;
     if (size == 0 || __builtin_add_overflow(offset, w->offset_bytes, &offset)) return true;
-    if (!grow((void **)&a->list, a->n + 1, &a->capacity, sizeof *a->list)) return false;
+    if (!tt_array_one_more(a->list, a->n, a->capacity)) return false;
     access.weight = s->weight;
     access.tensor = s->tensor;
     access.offset_bytes = offset;
@@ -274,12 +252,6 @@ static uint64_t picked_bytes(const tt_tensor *t, uint32_t dimension)
     return bytes < t->nb[dimension] ? bytes : t->nb[dimension];
 }
 
-static int by_expert(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static bool make_tallies(tt_accesses *a)
 {
     if (!a->tallies) a->tallies = calloc(EXPERTS_MAX, sizeof *a->tallies);
@@ -305,7 +277,7 @@ static bool add_experts(tt_accesses *a, const tt_op_source *s, uint32_t ids, uin
         if (y->uses == 0 || y->last_token != c->token) y->uses++;
         y->last_token = c->token;
     }
-    qsort(a->met, n_met, sizeof *a->met, by_expert);
+    qsort(a->met, n_met, sizeof *a->met, tt_by_u32);
     bool ok = true;
     for (uint32_t i = 0; i < n_met; i++) {
         uint32_t expert = a->met[i];
@@ -363,12 +335,6 @@ static bool find_numbers(const tt_accesses *a, uint32_t tensor, numbers *out)
     return true;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 /* The offsets of the rows in the source t, ascending; those that it does not have are left out. */
 static uint64_t find_offsets(tt_accesses *a, const numbers *from, const tt_tensor *rows,
                              const tt_tensor *t)
@@ -381,7 +347,7 @@ static uint64_t find_offsets(tt_accesses *a, const numbers *from, const tt_tenso
         if (row < 0 || (uint64_t)row >= t->ne[1] || plane >= t->ne[2] || cube >= t->ne[3]) continue;
         a->offsets[n++] = (uint64_t)row * t->nb[1] + plane * t->nb[2] + cube * t->nb[3];
     }
-    if (n) qsort(a->offsets, n, sizeof *a->offsets, by_offset);
+    if (n) qsort(a->offsets, n, sizeof *a->offsets, tt_by_u64);
     return n;
 }
 
@@ -391,7 +357,7 @@ static bool add_rows(tt_accesses *a, const tt_op_source *s, uint32_t tensor)
     uint64_t size = picked_bytes(t, 1);
     numbers from;
     if (!find_numbers(a, tensor, &from)) return add_whole(a, s, true);
-    if (!grow((void **)&a->offsets, from.n, &a->offsets_capacity, sizeof *a->offsets)) return false;
+    if (!tt_array_room(a->offsets, a->offsets_capacity, from.n)) return false;
     uint64_t n = find_offsets(a, &from, &a->graph->tensors[tensor], t);
     for (uint64_t i = 0, next; i < n; i = next) {
         uint64_t end = a->offsets[i] + size;
@@ -457,14 +423,8 @@ void tt_access_apply(tt_op *op, const tt_access *list, size_t n)
 
 void tt_choices_of(const tt_choice *list, size_t n, uint32_t router, size_t *first, size_t *end)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].node < router)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, n, list[low].node < router);
     *first = *end = low;
     while (*end < n && list[*end].node == router)
         ++*end;

@@ -2,7 +2,8 @@
 
 #include "base/bytes.h"
 #include "base/checksum.h"
-#include "model/idmap.h"
+#include "base/idmap.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,13 +111,7 @@ static void find_parts(maker *k)
 
 /* --- passages --- */
 
-static int by_ends(const void *a, const void *b)
-{
-    const tt_passage *x = a, *y = b;
-    if (x->from != y->from) return x->from < y->from ? -1 : 1;
-    if (x->to != y->to) return x->to < y->to ? -1 : 1;
-    return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
-}
+TT_ORDER_BY(by_ends, tt_passage, from, to, tensor)
 
 static void find_passages(maker *k)
 {

@@ -1,6 +1,7 @@
 #include "analyze/faults.h"
 
 #include "analyze/kernel.h"
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <inttypes.h>
@@ -71,13 +72,7 @@ void tt_faults_free(tt_faults *f)
 
 static bool grow_rows(tt_faults *f)
 {
-    if (f->n_rows < f->rows_capacity) return true;
-    size_t more = f->rows_capacity ? f->rows_capacity * 2 : 64;
-    tt_faults_row *rows = reallocarray(f->rows, more, sizeof *rows);
-    if (!rows) return false;
-    f->rows = rows;
-    f->rows_capacity = more;
-    return true;
+    return tt_array_one_more(f->rows, f->n_rows, f->rows_capacity);
 }
 
 typedef struct looked_for {

@@ -2,6 +2,8 @@
 
 #include "analyze/op_table.h"
 #include "analyze/slice_filter.h"
+#include "base/array.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +40,8 @@ static int compare_place(const void *a, const void *b)
 
 static bool make_room(counted *c, size_t n)
 {
-    if (n <= c->capacity) return true;
-    tt_detail *details = reallocarray(c->details, n, sizeof *details);
-    if (details) c->details = details;
-    uint64_t *busy = reallocarray(c->busy, n, sizeof *busy);
-    if (busy) c->busy = busy;
-    if (!details || !busy) return false;
-    c->capacity = n;
-    return true;
+    size_t had = c->capacity;
+    return tt_array_room(c->details, had, n) && tt_array_room(c->busy, c->capacity, n);
 }
 
 static tt_status load_details(walk *k, uint32_t run_id, tt_error *err)
@@ -90,14 +86,8 @@ static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
 /* The first detail of that node, or where it would be. */
 static size_t details_at(const counted *c, uint32_t node)
 {
-    size_t low = 0, high = c->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tt_detail_node(&c->details[middle]) < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, c->n, tt_detail_node(&c->details[low]) < node);
     return low;
 }
 

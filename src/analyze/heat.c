@@ -4,7 +4,9 @@
 #include "analyze/heat_steps.h"
 #include "analyze/slice_filter.h"
 #include "analyze/slices.h"
+#include "base/array.h"
 #include "base/checksum.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,13 +132,7 @@ static void note_part(void *context, const tt_reused *part)
 
 static bool add_sample(measure *q, uint32_t row)
 {
-    if (q->n_samples == q->samples_capacity) {
-        size_t more = q->samples_capacity ? q->samples_capacity * 2 : 1024;
-        sample *samples = reallocarray(q->samples, more, sizeof *samples);
-        if (!samples) return false;
-        q->samples = samples;
-        q->samples_capacity = more;
-    }
+    if (!tt_array_one_more(q->samples, q->n_samples, q->samples_capacity)) return false;
     q->samples[q->n_samples++] = (sample){row, q->farthest};
     return true;
 }
@@ -328,12 +324,7 @@ static bool add_phases(measure *q)
     return true;
 }
 
-static int by_row_and_distance(const void *a, const void *b)
-{
-    const sample *x = a, *y = b;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    return x->distance < y->distance ? -1 : x->distance > y->distance;
-}
+TT_ORDER_BY(by_row_and_distance, sample, row, distance)
 
 static void finish_rows(measure *q)
 {

@@ -1,5 +1,7 @@
 #include "analyze/join.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,25 +36,8 @@ static void add_piece(tt_join *j, const tt_run *run, const tt_piece_ops *p)
 
 static bool make_room(tt_join *j, size_t need)
 {
-    if (need <= j->capacity) return true;
-    tt_joined *ops = reallocarray(j->ops, need, sizeof *ops);
-    if (ops) j->ops = ops;
-    uint32_t *touched = reallocarray(j->touched, need, sizeof *touched);
-    if (touched) j->touched = touched;
-    if (!ops || !touched) return false;
-    memset(ops + j->capacity, 0, (need - j->capacity) * sizeof *ops);
-    j->capacity = need;
-    return true;
-}
-
-static bool make_lanes(tt_join *j, size_t n)
-{
-    if (n <= j->lanes_capacity) return true;
-    tt_piece_ops *lanes = reallocarray(j->lanes, n, sizeof *lanes);
-    if (!lanes) return false;
-    j->lanes = lanes;
-    j->lanes_capacity = n;
-    return true;
+    size_t had = j->capacity;
+    return tt_array_room_zeroed(j->ops, had, need) && tt_array_room(j->touched, j->capacity, need);
 }
 
 /* Whether each lane executed the same nodes in one piece, as lanes do: all but the runs that
@@ -136,7 +121,7 @@ static tt_status add_off_cpu(tt_join *j, const tt_model *m, const tt_run *run,
 static tt_status join_pieces(tt_join *j, const tt_model *m, const tt_run *r, const tt_piece *pieces,
                              size_t n, tt_error *err)
 {
-    if (j->graph && n <= UNIFORM_LANES_MAX && make_lanes(j, n)) {
+    if (j->graph && n <= UNIFORM_LANES_MAX && tt_array_room(j->lanes, j->lanes_capacity, n)) {
         bool together;
         tt_status status = tt_pieces_get_together(m->pieces, pieces, n, j->lanes, &together, err);
         if (status != TT_OK) return status;

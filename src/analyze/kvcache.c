@@ -1,5 +1,7 @@
 #include "analyze/kvcache.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,13 +294,7 @@ static bool add_step(tt_kv *kv, tt_kv_cache *c, uint32_t batch)
     sum_up(kv, c);
     if (batch == TT_NONE) return true;
     if (c->n_steps == 0 || c->steps[c->n_steps - 1].batch != batch) {
-        if (c->n_steps == c->capacity) {
-            uint32_t larger = c->capacity ? c->capacity * 2 : 64;
-            tt_kv_step *steps = reallocarray(c->steps, larger, sizeof *steps);
-            if (!steps) return false;
-            c->steps = steps;
-            c->capacity = larger;
-        }
+        if (!tt_array_one_more(c->steps, c->n_steps, c->capacity)) return false;
         c->n_steps++;
     }
     c->steps[c->n_steps - 1] = (tt_kv_step){batch, c->written, c->written_bytes};

@@ -1,67 +1,45 @@
 #include "analyze/names.h"
 
+#include "base/array.h"
 #include "base/checksum.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define SLOTS_MIN 1024u /* a power of two */
 
 /* Names by their text. */
 typedef struct set {
     tt_name *list;
     uint32_t n, capacity;
-    uint32_t *slots; /* index in list + 1; 0: free */
-    uint32_t n_slots;
+    tt_idmap by_hash;
+    const char *wanted; /* what is looked for */
     bool failed, cut;
 } set;
 
-static uint32_t *slot_of(const set *s, const char *name)
+static bool is_wanted(const void *context, uint32_t index)
 {
-    uint32_t at = (uint32_t)tt_checksum(name, strlen(name)) & (s->n_slots - 1);
-    while (s->slots[at] && strcmp(s->list[s->slots[at] - 1].name, name) != 0)
-        at = (at + 1) & (s->n_slots - 1);
-    return &s->slots[at];
-}
-
-/* At most half of the slots are taken. */
-static bool make_room(set *s)
-{
-    if (s->n == s->capacity) {
-        uint32_t capacity = s->capacity ? s->capacity * 2 : 256;
-        tt_name *list = reallocarray(s->list, capacity, sizeof *list);
-        if (!list) return false;
-        s->list = list;
-        s->capacity = capacity;
-    }
-    if (s->n < s->n_slots / 2) return true;
-    uint32_t n_slots = s->n_slots ? s->n_slots * 2 : SLOTS_MIN;
-    uint32_t *slots = calloc(n_slots, sizeof *slots);
-    if (!slots) return false;
-    free(s->slots);
-    s->slots = slots;
-    s->n_slots = n_slots;
-    for (uint32_t i = 0; i < s->n; i++)
-        *slot_of(s, s->list[i].name) = i + 1;
-    return true;
+    const set *s = context;
+    return strcmp(s->list[index].name, s->wanted) == 0;
 }
 
 /* The entry of that name, new ones zero-filled but for it; NULL when there is no room. */
 static tt_name *entry_of(set *s, const char *name)
 {
-    if (!make_room(s)) {
-        s->failed = true;
-        return NULL;
-    }
-    uint32_t *slot = slot_of(s, name);
-    if (*slot) return &s->list[*slot - 1];
+    uint64_t key = tt_checksum(name, strlen(name));
+    s->wanted = name;
+    uint32_t was = tt_idmap_find(&s->by_hash, &key, is_wanted, s);
+    if (was != TT_NONE) return &s->list[was];
     if (s->n == TT_NAMES_MAX) {
         s->cut = true;
         return NULL;
     }
+    if (!tt_array_one_more(s->list, s->n, s->capacity) ||
+        !tt_idmap_add(&s->by_hash, key, s->n, &was)) {
+        s->failed = true;
+        return NULL;
+    }
     s->list[s->n] = (tt_name){.name = name, .weight = TT_NONE, .graph = TT_NONE};
-    *slot = ++s->n;
-    return &s->list[s->n - 1];
+    return &s->list[s->n++];
 }
 
 static void add_graph(set *tensors, set *ops, const tt_model *m, uint32_t graph)
@@ -96,8 +74,8 @@ bool tt_names_make(const tt_model *m, tt_names *out)
     }
     for (uint32_t i = 0; i < m->n_graphs && !tensors.failed && !ops.failed; i++)
         add_graph(&tensors, &ops, m, i);
-    free(tensors.slots);
-    free(ops.slots);
+    tt_idmap_free(&tensors.by_hash);
+    tt_idmap_free(&ops.by_hash);
     *out = (tt_names){.tensors = tensors.list,
                       .ops = ops.list,
                       .n_tensors = tensors.n,

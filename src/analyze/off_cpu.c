@@ -1,5 +1,8 @@
 #include "analyze/off_cpu.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +18,7 @@ tt_status tt_off_cpu_load(tt_off_cpu *o, const tt_model *m, const tt_run *run, t
     if (!o->known) return TT_OK;
     tt_status status = tt_details_of_run(m->details, run->id, &list, &n, err);
     if (status != TT_OK) return status;
-    if (n > o->capacity) {
-        tt_detail *grown = reallocarray(o->list, n, sizeof *grown);
-        if (!grown) return tt_error_memory(err, "a run's details");
-        o->list = grown;
-        o->capacity = n;
-    }
+    if (!tt_array_room(o->list, o->capacity, n)) return tt_error_memory(err, "a run's details");
     for (size_t i = 0; i < n; i++)
         if (tt_detail_kind_of(&list[i]) == TT_DETAIL_OFF_CPU ||
             tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS)
@@ -38,14 +36,8 @@ uint64_t tt_off_cpu_ticks(const tt_off_cpu *o, uint32_t node, uint32_t lane, uin
 {
     const double busy_ns = (double)busy_ticks * o->ns_per_tick;
     double off_ns = 0;
-    size_t low = 0, high = o->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_before(&o->list[middle], node, lane))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, o->n, is_before(&o->list[low], node, lane));
     for (; low < o->n; low++) {
         const tt_detail *d = &o->list[low];
         if (tt_detail_node(d) != node || tt_detail_lane(d) != lane) break;

@@ -1,5 +1,7 @@
 #include "analyze/order.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,18 +29,11 @@ static uint32_t take(tt_order *o)
         o->unused = o->nodes[at].child[0];
         return at;
     }
-    if (o->n == o->capacity) {
-        if (o->capacity > UINT32_MAX / 2) return 0;
-        uint32_t more = o->capacity ? o->capacity * 2 : 64;
-        tt_order_node *nodes = reallocarray(o->nodes, more, sizeof *nodes);
-        if (!nodes) return 0;
-        if (!o->nodes) {
-            memset(nodes, 0, sizeof *nodes);
-            o->n = 1;
-            o->random = 2463534242u;
-        }
-        o->nodes = nodes;
-        o->capacity = more;
+    if (!tt_array_one_more(o->nodes, o->n, o->capacity)) return 0;
+    if (o->n == 0) {
+        memset(o->nodes, 0, sizeof *o->nodes);
+        o->n = 1;
+        o->random = 2463534242u;
     }
     return o->n++;
 }

@@ -1,5 +1,8 @@
 #include "analyze/quantiles.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,15 +39,9 @@ void tt_quantiles_keep(tt_quantiles *q, uint64_t value)
         spill(q);
         return;
     }
-    if (q->n == q->capacity) {
-        size_t more = q->capacity ? q->capacity * 2 : 16;
-        uint64_t *values = reallocarray(q->values, more, sizeof *values);
-        if (!values) {
-            q->failed = true;
-            return;
-        }
-        q->values = values;
-        q->capacity = more;
+    if (!tt_array_one_more(q->values, q->n, q->capacity)) {
+        q->failed = true;
+        return;
     }
     q->values[q->n] = value;
 }
@@ -65,12 +62,6 @@ void tt_quantiles_merge(tt_quantiles *q, const tt_quantiles *from)
     q->n += from->n;
 }
 
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* From 1 on. */
 static uint64_t nearest_rank(uint64_t n, double share)
 {
@@ -89,7 +80,7 @@ double tt_quantiles_at(tt_quantiles *q, double share)
     if (q->n == 0 || q->failed) return 0;
     uint64_t want = nearest_rank(q->n, share);
     if (!q->buckets) {
-        qsort(q->values, q->n, sizeof *q->values, compare);
+        qsort(q->values, q->n, sizeof *q->values, tt_by_u64);
         return (double)q->values[want - 1];
     }
     uint64_t seen = 0;

@@ -1,5 +1,8 @@
 #include "analyze/ranges.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +21,7 @@ void tt_ranges_clear(tt_ranges *r)
     r->failed = false;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const tt_range *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return x->end < y->end ? -1 : x->end > y->end;
-}
+TT_ORDER_BY(compare, tt_range, begin, end)
 
 static void sort_and_join(tt_ranges *r)
 {
@@ -45,12 +43,7 @@ static bool make_room(tt_ranges *r)
     /* What is added again and again must not make the list longer. */
     sort_and_join(r);
     if (r->n < r->capacity / 2) return true;
-    size_t more = r->capacity ? r->capacity * 2 : FIRST_CAPACITY;
-    tt_range *list = reallocarray(r->list, more, sizeof *list);
-    if (!list) return false;
-    r->list = list;
-    r->capacity = more;
-    return true;
+    return tt_array_room(r->list, r->capacity, r->capacity ? r->capacity * 2 : FIRST_CAPACITY);
 }
 
 void tt_ranges_add(tt_ranges *r, uint64_t begin, uint64_t end)
@@ -73,15 +66,10 @@ void tt_ranges_merge(tt_ranges *r)
 {
     uint64_t sum = 0;
     sort_and_join(r);
-    if (r->before_capacity < r->n) {
-        uint64_t *before = reallocarray(r->before, r->capacity, sizeof *before);
-        if (!before) {
-            r->failed = true;
-            r->n = 0;
-            return;
-        }
-        r->before = before;
-        r->before_capacity = r->capacity;
+    if (!tt_array_room(r->before, r->before_capacity, r->n)) {
+        r->failed = true;
+        r->n = 0;
+        return;
     }
     for (size_t i = 0; i < r->n; i++) {
         r->before[i] = sum;
@@ -98,14 +86,8 @@ uint64_t tt_ranges_total(const tt_ranges *r)
 /* How many numbers of the set are below `limit`. */
 static uint64_t below(const tt_ranges *r, uint64_t limit)
 {
-    size_t low = 0, high = r->n; /* ranges [0, low) begin below the limit */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (r->list[middle].begin < limit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, r->n, r->list[low].begin < limit);
     if (low == 0) return 0;
     const tt_range *last = &r->list[low - 1];
     return r->before[low - 1] + (limit < last->end ? limit : last->end) - last->begin;

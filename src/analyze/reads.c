@@ -1,6 +1,8 @@
 #include "analyze/reads.h"
 
 #include "analyze/log/log.h"
+#include "base/array.h"
+#include "base/checksum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,24 +32,11 @@ void tt_reads_free(tt_reads *reads)
     memset(reads, 0, sizeof *reads);
 }
 
-static bool grow(collector *c, void **array, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity) return true;
-    size_t more = *capacity ? *capacity * 2 : 256;
-    void *grown = more * size > TT_MODEL_MEMORY_MAX ? NULL : reallocarray(*array, more, size);
-    if (!grown) {
-        c->status = tt_error_memory(c->err, "all reads");
-        return false;
-    }
-    *array = grown;
-    *capacity = more;
-    return true;
-}
+#define one_more(list, n, capacity) tt_array_one_more_within(list, n, capacity, TT_MODEL_MEMORY_MAX)
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static void out_of_memory(collector *c)
 {
-    h = (h ^ v) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 29);
+    c->status = tt_error_memory(c->err, "all reads");
 }
 
 static bool same(const tt_read_range *a, const tt_read_range *b)
@@ -60,19 +49,19 @@ static bool same(const tt_read_range *a, const tt_read_range *b)
 static uint32_t range_of(collector *c, const tt_read_range *range)
 {
     tt_reads *r = c->reads;
-    uint64_t hash = mix(mix(mix(range->weight, (uint64_t)(int64_t)range->expert),
-                            range->offset_bytes * 2 + range->at_most),
-                        range->size_bytes);
-    for (;; hash = mix(hash, 1)) {
+    uint64_t hash =
+        tt_hash_mix(tt_hash_mix(tt_hash_mix(range->weight, (uint64_t)(int64_t)range->expert),
+                                range->offset_bytes * 2 + range->at_most),
+                    range->size_bytes);
+    for (;; hash = tt_hash_mix(hash, 1)) {
         uint32_t was = tt_idmap_get(&c->range_by_hash, hash);
         if (was != TT_NONE && same(&r->ranges[was], range)) return was;
         if (was == TT_NONE) break;
     }
     uint32_t was;
-    if (!grow(c, (void **)&r->ranges, r->n_ranges, &c->ranges_capacity, sizeof *r->ranges))
-        return TT_NONE;
-    if (!tt_idmap_add(&c->range_by_hash, hash, (uint32_t)r->n_ranges, &was)) {
-        c->status = tt_error_memory(c->err, "all ranges");
+    if (!one_more(r->ranges, r->n_ranges, c->ranges_capacity) ||
+        !tt_idmap_add(&c->range_by_hash, hash, (uint32_t)r->n_ranges, &was)) {
+        out_of_memory(c);
         return TT_NONE;
     }
     r->ranges[r->n_ranges] = *range;
@@ -90,8 +79,11 @@ static bool add_access(collector *c, const tt_access *a)
     }
     const tt_read_range range = {a->weight, a->expert, a->offset_bytes, a->size_bytes, a->at_most};
     uint32_t at = range_of(c, &range);
-    if (at == TT_NONE || !grow(c, (void **)&r->order, r->n, &c->order_capacity, sizeof *r->order))
+    if (at == TT_NONE) return false;
+    if (!one_more(r->order, r->n, c->order_capacity)) {
+        out_of_memory(c);
         return false;
+    }
     r->order[r->n++] = at;
     return true;
 }
@@ -123,7 +115,10 @@ static bool visit(void *context, const tt_log_op *op)
     for (size_t i = 0; c->status == TT_OK && i < n; i++)
         if (!add_access(c, &list[i])) return false;
     if (c->status != TT_OK || r->n == first) return c->status == TT_OK;
-    if (!grow(c, (void **)&r->ops, r->n_ops + 1, &c->ops_capacity, sizeof *r->ops)) return false;
+    if (!one_more(r->ops, r->n_ops + 1, c->ops_capacity)) {
+        out_of_memory(c);
+        return false;
+    }
     uint64_t ticks = op->arrive_ticks > op->start_ticks ? op->arrive_ticks - op->start_ticks : 0;
     r->ops[r->n_ops++] =
         (tt_read_op){first, op->run->batch, !op->open, op->start_ticks, op->open ? 0 : ticks};

@@ -1,6 +1,6 @@
 #include "analyze/routing.h"
 
-#include "model/idmap.h"
+#include "base/idmap.h"
 
 #include <math.h>
 #include <stdlib.h>

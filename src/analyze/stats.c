@@ -1,5 +1,6 @@
 #include "analyze/stats_parts.h"
 
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <inttypes.h>
@@ -47,17 +48,6 @@ void tt_stats_free(tt_stats *s)
     free(s);
 }
 
-static bool grow(void **array, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity) return true;
-    size_t more = *capacity ? *capacity * 2 : 32;
-    void *grown = reallocarray(*array, more, size);
-    if (!grown) return false;
-    *array = grown;
-    *capacity = more;
-    return true;
-}
-
 typedef struct looked_for {
     const tt_stats *s;
     const char *text;
@@ -76,8 +66,8 @@ uint32_t tt_stats_row_of(tt_stats *s, const char *text, int64_t number)
     uint64_t key = tt_checksum(text, strlen(text));
     uint32_t was = tt_idmap_find(&s->row_of_key, &key, is_of_text, &l);
     if (was != TT_NONE) return was;
-    if (!grow((void **)&s->rows, s->n_rows, &s->rows_capacity, sizeof *s->rows) ||
-        s->n_rows >= TT_NONE || !tt_idmap_add(&s->row_of_key, key, (uint32_t)s->n_rows, &was)) {
+    if (!tt_array_one_more(s->rows, s->n_rows, s->rows_capacity) || s->n_rows >= TT_NONE ||
+        !tt_idmap_add(&s->row_of_key, key, (uint32_t)s->n_rows, &was)) {
         s->failed = true;
         return TT_NONE;
     }
@@ -100,8 +90,7 @@ uint32_t tt_stats_numbered_row(tt_stats *s, int64_t number)
 
 static void add_share(tt_stats *s, stats_node *info, uint32_t row, uint64_t bytes, bool at_most)
 {
-    if (!grow((void **)&s->shares, s->n_shares, &s->shares_capacity, sizeof *s->shares) ||
-        s->n_shares >= TT_NONE) {
+    if (!tt_array_one_more(s->shares, s->n_shares, s->shares_capacity) || s->n_shares >= TT_NONE) {
         s->failed = true;
         return;
     }

@@ -3,6 +3,7 @@
 #include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/ops.h"
+#include "base/order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,11 +207,7 @@ static int by_key(const void *a, const void *b)
     return strcmp(((const tt_topology_sum *)a)->key, ((const tt_topology_sum *)b)->key);
 }
 
-static int by_layer(const void *a, const void *b)
-{
-    const tt_topology_sum *x = a, *y = b;
-    return x->layer_id < y->layer_id ? -1 : x->layer_id > y->layer_id;
-}
+TT_ORDER_BY(by_layer, tt_topology_sum, layer_id)
 
 static int by_size(const void *a, const void *b)
 {

@@ -3,8 +3,10 @@
 #include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/op_table.h"
+#include "base/array.h"
 #include "base/checksum.h"
-#include "model/idmap.h"
+#include "base/idmap.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,13 +91,7 @@ static uint32_t cell_of(walk *w, tt_work_cell cell)
         if (was != TT_NONE) return was + 1;
     }
     if (!tt_idmap_add(&w->cell_of_key, key, (uint32_t)work->n_cells, &was)) return 0;
-    if (work->n_cells == work->cells_capacity) {
-        size_t more = work->cells_capacity ? work->cells_capacity * 2 : 64;
-        tt_work_cell *cells = reallocarray(work->cells, more, sizeof *cells);
-        if (!cells) return 0;
-        work->cells = cells;
-        work->cells_capacity = more;
-    }
+    if (!tt_array_one_more(work->cells, work->n_cells, work->cells_capacity)) return 0;
     cell.op = tt_arena_text(&work->texts, cell.op, strlen(cell.op));
     if (!cell.op) return 0;
     work->cells[work->n_cells] = cell;
@@ -184,13 +180,7 @@ static tt_work_window *window_of(walk *w, const tt_run *run)
     tt_work *work = w->work;
     if (run->batch != TT_NONE && w->window_of_batch[run->batch])
         return &work->windows[w->window_of_batch[run->batch] - 1];
-    if (work->n_windows == w->windows_capacity) {
-        size_t more = w->windows_capacity ? w->windows_capacity * 2 : 64;
-        tt_work_window *windows = reallocarray(work->windows, more, sizeof *windows);
-        if (!windows) return NULL;
-        work->windows = windows;
-        w->windows_capacity = more;
-    }
+    if (!tt_array_one_more(work->windows, work->n_windows, w->windows_capacity)) return NULL;
     const tt_batch *b = run->batch == TT_NONE ? NULL : &w->m->batches[run->batch];
     uint64_t begin = b ? b->begin_ticks : run->begin_ticks;
     bool ended = b ? b->ended : run->ended;
@@ -218,14 +208,7 @@ static void widen(tt_work_window *v, const tt_piece_ops *p)
 
 static bool make_room(walk *w, uint32_t n_nodes, uint32_t lanes)
 {
-    if (n_nodes > w->arrivals_capacity) {
-        arrival *arrivals = reallocarray(w->arrivals, n_nodes, sizeof *arrivals);
-        if (!arrivals) return false;
-        memset(arrivals + w->arrivals_capacity, 0,
-               (n_nodes - w->arrivals_capacity) * sizeof *arrivals);
-        w->arrivals = arrivals;
-        w->arrivals_capacity = n_nodes;
-    }
+    if (!tt_array_room_zeroed(w->arrivals, w->arrivals_capacity, n_nodes)) return false;
     if (lanes <= w->waits_lanes) return true;
     uint64_t *waits = calloc((size_t)lanes * lanes, sizeof *waits);
     if (!waits) return false;
@@ -343,11 +326,7 @@ static tt_status add_run(walk *w, uint32_t at, tt_error *err)
 
 /* --- sums --- */
 
-static int by_begin(const void *a, const void *b)
-{
-    const tt_work_window *x = a, *y = b;
-    return x->begin_ticks < y->begin_ticks ? -1 : x->begin_ticks > y->begin_ticks;
-}
+TT_ORDER_BY(by_begin, tt_work_window, begin_ticks)
 
 static bool sum_windows(tt_work *work)
 {

@@ -3,7 +3,7 @@
 #define TT_ANSWER_GRAPH_COLUMNS_INSIDE_H
 
 #include "answer/graph_columns.h"
-#include "model/idmap.h"
+#include "base/idmap.h"
 
 /* Of a name: engines cut theirs at 64, a damaged trace may say anything, for many tensors. */
 #define TT_GRAPH_TEXT_MAX 512u

@@ -88,6 +88,44 @@ void tt_bytes_str(tt_bytes *b, const char *s, size_t n)
     tt_bytes_put(b, s, n);
 }
 
+size_t tt_utf8_length(const void *text, size_t n)
+{
+    const unsigned char *s = text;
+    unsigned char low = 0x80, high = 0xbf;
+    size_t length;
+    if (s[0] < 0x80) return 1;
+    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
+    if (s[0] < 0xe0) {
+        length = 2;
+    } else if (s[0] < 0xf0) {
+        length = 3;
+        if (s[0] == 0xe0) low = 0xa0;
+        if (s[0] == 0xed) high = 0x9f;
+    } else {
+        length = 4;
+        if (s[0] == 0xf0) low = 0x90;
+        if (s[0] == 0xf4) high = 0x8f;
+    }
+    if (length > n || s[1] < low || s[1] > high) return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    return length;
+}
+
+void tt_bytes_utf8(tt_bytes *b, const char *text, size_t n)
+{
+    while (n > 0) {
+        size_t good = 0;
+        for (size_t one = 1; good < n && one; good += one)
+            one = tt_utf8_length(text + good, n - good);
+        tt_bytes_put(b, text, good);
+        if (good < n) tt_bytes_put(b, "\xef\xbf\xbd", 3);
+        good += good < n;
+        text += good;
+        n -= good;
+    }
+}
+
 tt_span tt_cursor_take(tt_cursor *c, size_t n)
 {
     tt_span none = {NULL, 0};

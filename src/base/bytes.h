@@ -43,6 +43,12 @@ void tt_bytes_zigzag(tt_bytes *b, int64_t v);
 /* A varint length, then the bytes. s may be NULL when n is 0. */
 void tt_bytes_str(tt_bytes *b, const char *s, size_t n);
 
+/* Length of the well-formed UTF-8 sequence at text (n > 0 bytes there), 0 when there
+ * is none: over-long forms, surrogates and values past U+10FFFF are refused. */
+size_t tt_utf8_length(const void *text, size_t n);
+/* A text whose bytes that are not UTF-8 become U+FFFD, one each. */
+void tt_bytes_utf8(tt_bytes *b, const char *text, size_t n);
+
 /* A reader that never passes its end. The first read past it sets `failed`;
  * from then on every read returns zero. */
 typedef struct tt_cursor {

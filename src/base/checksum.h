@@ -18,4 +18,11 @@ static inline uint64_t tt_checksum(const void *data, size_t size)
     return XXH3_64bits(data, size);
 }
 
+/* A hash of several numbers, one after the other: of what was before and the next one. */
+static inline uint64_t tt_hash_mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
 #endif

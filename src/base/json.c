@@ -109,30 +109,6 @@ void tt_json_array_end(tt_json *j)
     close_container(j, ']');
 }
 
-size_t tt_utf8_length(const void *text, size_t n)
-{
-    const unsigned char *s = text;
-    unsigned char low = 0x80, high = 0xbf;
-    size_t length;
-    if (s[0] < 0x80) return 1;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    if (s[0] < 0xe0) {
-        length = 2;
-    } else if (s[0] < 0xf0) {
-        length = 3;
-        if (s[0] == 0xe0) low = 0xa0;
-        if (s[0] == 0xed) high = 0x9f;
-    } else {
-        length = 4;
-        if (s[0] == 0xf0) low = 0x90;
-        if (s[0] == 0xf4) high = 0x8f;
-    }
-    if (length > n || s[1] < low || s[1] > high) return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    return length;
-}
-
 static void put_escaped(tt_json *j, unsigned char c)
 {
     static const char names[] = "\"\\\n\r\t", letters[] = "\"\\nrt", hex[] = "0123456789abcdef";

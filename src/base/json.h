@@ -5,6 +5,8 @@
 #ifndef TT_BASE_JSON_H
 #define TT_BASE_JSON_H
 
+#include "base/bytes.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,9 +71,5 @@ const char *tt_json_since(const tt_json *j, tt_json_place mark, size_t *n);
 /* Puts such a text, in a container that has an item already when it had one then, and of which as
  * many levels are open at its end as at its begin. */
 void tt_json_again(tt_json *j, const char *text, size_t n);
-
-/* Length of the well-formed UTF-8 sequence at text (n > 0 bytes there), 0 when there
- * is none: over-long forms, surrogates and values past U+10FFFF are refused. */
-size_t tt_utf8_length(const void *text, size_t n);
 
 #endif

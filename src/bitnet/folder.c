@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "bitnet/names.h"
 #include "bitnet/read.h"
 
@@ -43,13 +44,8 @@ static tt_status add_file(tt_bitnet_folder *f, const char *name, tt_error *err)
 {
     if (f->n_files == TT_BITNET_FILES_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %zu files", f->n_files);
-    if (f->n_files == f->files_capacity) {
-        size_t capacity = f->files_capacity ? 2 * f->files_capacity : 64;
-        char **files = reallocarray(f->files, capacity, sizeof *files);
-        if (!files) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-        f->files = files;
-        f->files_capacity = capacity;
-    }
+    if (!tt_array_one_more(f->files, f->n_files, f->files_capacity))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     char *kept = tt_bitnet_keep(f, strlen(name) + 1);
     if (!kept) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     f->files[f->n_files++] = strcpy(kept, name);

@@ -1,5 +1,6 @@
 #include "bitnet/read.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "bitnet/parse.h"
 
@@ -55,13 +56,8 @@ static tt_status add_item(tt_bitnet_folder *f, const tt_bitnet_item *item, tt_er
     if (f->n == TT_BITNET_RECORDS_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "it is one record more than the %zu that are read of a folder", f->n);
-    if (f->n == f->capacity) {
-        size_t capacity = f->capacity ? 2 * f->capacity : 64;
-        tt_bitnet_item *items = reallocarray(f->items, capacity, sizeof *items);
-        if (!items) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-        f->items = items;
-        f->capacity = capacity;
-    }
+    if (!tt_array_one_more(f->items, f->n, f->capacity))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     f->items[f->n++] = *item;
     return TT_OK;
 }

@@ -1,6 +1,8 @@
 /* buffer-timeline.json: the events add up to what is said of them. */
 #include "dataset/verifier.h"
 
+#include "base/order.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,14 +26,8 @@ typedef struct timeline {
 
 static buffer *find(const timeline *t, uint64_t id)
 {
-    size_t low = 0, high = t->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->buffers[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, t->n, t->buffers[low].id < id);
     return low < t->n && t->buffers[low].id == id ? &t->buffers[low] : NULL;
 }
 

@@ -1,6 +1,8 @@
 /* graphs/token-NNNNN.json: nodes in order, edges between them, layers of the model. */
 #include "dataset/verifier.h"
 
+#include "base/order.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -35,12 +37,6 @@ static void check_edges(tt_dataset_verifier *v, const json_t *edges, size_t n_no
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static void check_layers(tt_dataset_verifier *v, const json_t *nodes, uint64_t told)
 {
     const json_t *n;
@@ -58,7 +54,7 @@ static void check_layers(tt_dataset_verifier *v, const json_t *nodes, uint64_t t
             TT_OFFEND(v, TT_CHECK_LAYERS, "nodes[%zu] is of layer %" PRIu64 "; there are %" PRIu64,
                       i, id, v->n_layers);
     }
-    qsort(ids, n_ids, sizeof *ids, by_value);
+    qsort(ids, n_ids, sizeof *ids, tt_by_u64);
     for (i = 0; i < n_ids; i++)
         distinct += i == 0 || ids[i] != ids[i - 1];
     free(ids);

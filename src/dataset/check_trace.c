@@ -2,6 +2,8 @@
  * to be. */
 #include "dataset/verifier.h"
 
+#include "base/order.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,19 +47,13 @@ static void check_offset(const place *p, const json_t *s, size_t i, uint64_t off
                i, offset, end, name, t->start, t->end);
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static void check_buffer(const place *p, size_t i, const json_t *id)
 {
     tt_dataset_verifier *v = p->v;
     uint64_t key = (uint64_t)json_integer_value(id);
     if (json_is_null(id) || !v->has_buffers) return;
     v->checks[TT_CHECK_BUFFERS].examined++;
-    if (v->n_buffers == 0 || !bsearch(&key, v->buffers, v->n_buffers, sizeof key, by_id))
+    if (v->n_buffers == 0 || !bsearch(&key, v->buffers, v->n_buffers, sizeof key, tt_by_u64))
         OFFEND(p, TT_CHECK_BUFFERS, ".sources[%zu]: buffer %" PRIu64 " is not in the timeline", i,
                key);
 }

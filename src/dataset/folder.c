@@ -1,5 +1,8 @@
 #include "dataset/folder.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -28,13 +31,7 @@ static tt_status add(tt_dataset_list *l, tt_dataset_entry e, tt_error *err)
     if (l->n == TT_FOLDER_FILES_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %u files of a kind",
                             TT_FOLDER_FILES_MAX);
-    if (l->n == l->capacity) {
-        size_t more = l->capacity ? l->capacity * 2 : 16;
-        tt_dataset_entry *list = reallocarray(l->entries, more, sizeof *list);
-        if (!list) return tt_error_memory(err, "the files");
-        l->entries = list;
-        l->capacity = more;
-    }
+    if (!tt_array_one_more(l->entries, l->n, l->capacity)) return tt_error_memory(err, "the files");
     l->entries[l->n++] = e;
     return TT_OK;
 }
@@ -75,12 +72,7 @@ static tt_status list_tokens(tt_dataset_folder *f, tt_dataset_part part, const c
     return status;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const tt_dataset_entry *x = a, *y = b;
-    if (x->number != y->number) return x->number < y->number ? -1 : 1;
-    return x->packing < y->packing ? -1 : x->packing > y->packing;
-}
+TT_ORDER_BY(by_number, tt_dataset_entry, number, packing)
 
 static tt_status list_all(tt_dataset_folder *f, char *room, size_t size, tt_error *err)
 {

@@ -1,5 +1,6 @@
 #include "experiment/results.h"
 
+#include "base/array.h"
 #include "experiment/store.h"
 
 #include <dirent.h>
@@ -227,13 +228,7 @@ static tt_status read_file(tt_result *r, const char *path, tt_error *err)
 
 bool tt_results_add(tt_results *results, tt_result *r)
 {
-    if (results->n == results->capacity) {
-        size_t more = results->capacity ? 2 * results->capacity : 16;
-        tt_result *list = realloc(results->list, more * sizeof *list);
-        if (!list) return false;
-        results->list = list;
-        results->capacity = more;
-    }
+    if (!tt_array_one_more(results->list, results->n, results->capacity)) return false;
     results->list[results->n++] = *r;
     memset(r, 0, sizeof *r);
     return true;

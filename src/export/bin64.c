@@ -4,6 +4,8 @@
 
 #include "analyze/access.h"
 #include "analyze/op_table.h"
+#include "base/array.h"
+#include "base/order.h"
 #include "base/outfile.h"
 #include "export/runs.h"
 #include "export/workers.h"
@@ -259,28 +261,13 @@ static tt_status put_op(maker *k, const tt_run *run, const executed *e, tt_bytes
 static bool make_room(maker *k, uint32_t n_nodes)
 {
     k->n = 0;
-    if (n_nodes > k->n_place) {
-        uint32_t *place = reallocarray(k->place, n_nodes, sizeof *place);
-        if (!place) return false;
-        k->place = place;
-        k->n_place = n_nodes;
-    }
-    if (n_nodes > k->capacity) {
-        executed *list = reallocarray(k->list, n_nodes, sizeof *list);
-        if (!list) return false;
-        k->list = list;
-        k->capacity = n_nodes;
-    }
+    if (!tt_array_room(k->place, k->n_place, n_nodes)) return false;
+    if (!tt_array_room(k->list, k->capacity, n_nodes)) return false;
     if (n_nodes) memset(k->place, 0, n_nodes * sizeof *k->place);
     return true;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const executed *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
+TT_ORDER_BY(by_start, executed, start, node)
 
 /* The ops of a run, each once, in the order in which they began. */
 static tt_status list_ops(maker *k, const tt_model *m, const tt_run *run, tt_error *err)

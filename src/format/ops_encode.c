@@ -1,4 +1,5 @@
 #include "base/checksum.h"
+#include "base/order.h"
 #include "format/ops.h"
 #include "format/ops_columns.h"
 #include "format/ops_granule.h"
@@ -94,14 +95,9 @@ static uint32_t *find_whole(encoder *e, const tt_ops_part *p, uint64_t hash)
 static uint32_t find_in(const encoder *e, const sequence *s, const tt_ops_part *p)
 {
     const uint32_t *of_sequence = e->place + s->first, *of_part = e->place + p->first;
-    uint32_t node = of_part[0] & TT_OPS_NODE_MAX, low = 0, high = s->count;
-    while (low < high) { /* nodes ascend */
-        uint32_t middle = low + (high - low) / 2;
-        if ((of_sequence[middle] & TT_OPS_NODE_MAX) < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t node = of_part[0] & TT_OPS_NODE_MAX, low;
+    /* nodes ascend */
+    tt_lower_bound(low, s->count, (of_sequence[low] & TT_OPS_NODE_MAX) < node);
     if (p->count > s->count - low ||
         memcmp(of_sequence + low, of_part, p->count * sizeof *of_part) != 0)
         return NONE;

@@ -1,5 +1,7 @@
 #include "gguf/memory_map.h"
 
+#include "base/path.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -60,18 +62,12 @@ static void kv_known(tt_json *j, const char *key, int64_t v)
         tt_json_i64(j, v);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void write_entry(tt_json *j, const tt_memory_entry *e, const tt_gguf *model)
 {
     tt_json_object(j);
     tt_json_kv_string(j, "name", e->name);
     if (model->n_parts > 1)
-        tt_json_kv_string(j, "file", base_name(model->parts[e->tensor->part].path));
+        tt_json_kv_string(j, "file", tt_base_name(model->parts[e->tensor->part].path));
     tt_json_kv_u64(j, "offset_start", e->offset_start);
     tt_json_kv_u64(j, "offset_end", e->offset_end);
     tt_json_kv_u64(j, "size_bytes", e->size_bytes);
@@ -99,7 +95,7 @@ void tt_memory_map_json(const tt_gguf *model, const char *source, const char *ex
     if (s.name.data)
         tt_json_string_n(j, (const char *)s.name.data, s.name.size);
     else
-        tt_json_string(j, base_name(model->parts[0].path));
+        tt_json_string(j, tt_base_name(model->parts[0].path));
     tt_json_kv_u64(j, "total_size_bytes", model->size_bytes);
     tt_json_kv_u64(j, "num_tensors", tt_memory_map_count(model, experts));
     tt_json_key(j, "metadata");

@@ -1,6 +1,8 @@
 #include "gguf/vocab.h"
 
 #include "base/bytes.h"
+#include "base/checksum.h"
+#include "base/idmap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,33 +53,33 @@ static const char *const codas[] = {"", "n", "r", "s", "t", "l", "m", "nd"};
 #define COUNT_OF(a) (sizeof(a) / sizeof(a)[0])
 #define SYLLABLES (COUNT_OF(onsets) * COUNT_OF(vowels) * COUNT_OF(codas))
 
-/* The pieces so far, and a hash set over them (linear probing, kept under half full). */
+/* The pieces so far, and where each is by the hash of its text. */
 typedef struct builder {
     tt_bytes text;     /* NUL-terminated pieces */
     uint32_t *offsets; /* of each piece in text */
     uint32_t n;
     uint32_t wanted;
-    uint32_t *slots; /* index of a piece plus one; 0: free */
-    uint32_t mask;
+    tt_idmap by_hash;
+    const char *piece; /* what is looked for */
+    bool failed;
 } builder;
 
-static uint32_t hash_text(const char *s)
+static bool is_wanted(const void *context, uint32_t index)
 {
-    uint32_t h = 2166136261u; /* FNV-1a */
-    for (; *s; s++)
-        h = (h ^ (uint8_t)*s) * 16777619u;
-    return h;
+    const builder *b = context;
+    return strcmp((const char *)b->text.data + b->offsets[index], b->piece) == 0;
 }
 
 static void add_piece(builder *b, const char *piece)
 {
     if (b->n == b->wanted || b->text.failed) return;
-    uint32_t slot = hash_text(piece) & b->mask;
-    for (; b->slots[slot]; slot = (slot + 1) & b->mask)
-        if (strcmp((char *)b->text.data + b->offsets[b->slots[slot] - 1], piece) == 0) return;
-    b->offsets[b->n] = (uint32_t)b->text.size;
+    uint64_t key = tt_checksum(piece, strlen(piece));
+    uint32_t was;
+    b->piece = piece;
+    if (tt_idmap_find(&b->by_hash, &key, is_wanted, b) != TT_NONE) return;
+    if (!tt_idmap_add(&b->by_hash, key, b->n, &was)) b->failed = true;
+    b->offsets[b->n++] = (uint32_t)b->text.size;
     tt_bytes_put(&b->text, piece, strlen(piece) + 1);
-    b->slots[slot] = ++b->n;
 }
 
 static void add_fixed(builder *b)
@@ -166,28 +168,25 @@ static void write_pairs(tt_gguf_writer *w, const builder *b)
 
 tt_status tt_vocab_write(tt_gguf_writer *w, uint32_t n, tt_error *err)
 {
-    builder b = {.wanted = n, .mask = 1023};
+    builder b = {.wanted = n};
     if (n < TT_VOCAB_MIN || n > TT_VOCAB_MAX)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "a vocabulary has %u to %u tokens, not %u", TT_VOCAB_MIN, TT_VOCAB_MAX,
                             n);
-    while (b.mask < n * 2)
-        b.mask = b.mask * 2 + 1;
     tt_bytes_init(&b.text, VOCAB_BYTES_MAX);
     b.offsets = calloc(n, sizeof *b.offsets);
-    b.slots = calloc((size_t)b.mask + 1, sizeof *b.slots);
     tt_status status = TT_OK;
-    if (b.offsets && b.slots) {
+    if (b.offsets) {
         add_fixed(&b);
         add_words(&b);
     }
-    if (b.n == n)
+    if (b.n == n && !b.failed)
         write_pairs(w, &b);
     else
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
                               "no memory for a vocabulary of %u tokens", n);
     free(b.offsets);
-    free(b.slots);
+    tt_idmap_free(&b.by_hash);
     tt_bytes_free(&b.text);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "model/load.h"
 
 #include "base/checksum.h"
+#include "base/order.h"
 #include "gguf/layout.h"
 
 #include <inttypes.h>
@@ -150,11 +151,7 @@ static void link_graph(tt_loader *l, tt_graph *g)
             g->tensors[i].place.layer_id = g->tensors[i].stage_layer;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const tt_run *x = a, *y = b;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
+TT_ORDER_BY(by_id, tt_run, id)
 
 static void link_runs(tt_loader *l)
 {

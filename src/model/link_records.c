@@ -1,6 +1,8 @@
 /* After loading: ids in records become indexes. */
 #include "model/load.h"
 
+#include "base/order.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -18,12 +20,7 @@ void tt_link_files(tt_loader *l)
     }
 }
 
-static int by_run_and_tensor(const void *a, const void *b)
-{
-    const tt_indices *x = a, *y = b;
-    if (x->run != y->run) return x->run < y->run ? -1 : 1;
-    return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
-}
+TT_ORDER_BY(by_run_and_tensor, tt_indices, run, tensor)
 
 /* Whether the row numbers belong to a tensor of a known run, whose id becomes its index. */
 static bool link_one(tt_loader *l, tt_indices *x)

@@ -1,5 +1,6 @@
 #include "model/load.h"
 
+#include "base/array.h"
 #include "gguf/layout.h"
 
 #include <inttypes.h>
@@ -10,25 +11,17 @@
 #define STRING_GAPS_MAX 65536u /* ids without a string, all together */
 #define ENVIRONMENT_MAX 4096u
 
-bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size)
+bool tt_loader_grow(tt_loader *l, void *array, size_t n, size_t *capacity, size_t size)
 {
     if (n < *capacity) return true;
-    size_t more = *capacity ? *capacity * 2 : 32;
     /* The arrays count towards the same ceiling as the arena. */
-    size_t added = (more - *capacity) * size;
-    if (n >= TT_NONE || added > l->m->arena.limit_bytes - l->m->arena.total_bytes) {
+    const size_t had = *capacity, left = l->m->arena.limit_bytes - l->m->arena.total_bytes;
+    if (n >= TT_NONE ||
+        !tt_array_more(array, size, capacity, sizeof *capacity, n + 1, had * size + left, true)) {
         l->no_memory = true;
         return false;
     }
-    void *grown = reallocarray(*array, more, size);
-    if (!grown) {
-        l->no_memory = true;
-        return false;
-    }
-    memset((char *)grown + *capacity * size, 0, added);
-    l->m->arena.total_bytes += added;
-    *array = grown;
-    *capacity = more;
+    l->m->arena.total_bytes += (*capacity - had) * size;
     return true;
 }
 

@@ -33,9 +33,8 @@ typedef struct tt_loader {
 } tt_loader;
 
 /* Room for one more item in a growing array; false (and no_memory) without. */
-#define TT_GROW(l, array, n, cap)                                                                  \
-    tt_loader_grow((l), (void **)&(array), (n), &(cap), sizeof *(array))
-bool tt_loader_grow(tt_loader *l, void **array, size_t n, size_t *capacity, size_t size);
+#define TT_GROW(l, array, n, cap) tt_loader_grow((l), &(array), (n), &(cap), sizeof *(array))
+bool tt_loader_grow(tt_loader *l, void *array, size_t n, size_t *capacity, size_t size);
 void tt_loader_problem(tt_loader *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Whether it is an id: 0 never is one, and is named as a problem. */
 bool tt_loader_id(tt_loader *l, const char *what, uint64_t id);

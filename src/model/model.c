@@ -1,6 +1,7 @@
 #include "model/model.h"
 
 #include "base/checksum.h"
+#include "base/order.h"
 #include "model/load.h"
 
 #include <stdlib.h>
@@ -99,15 +100,10 @@ const char *tt_model_token_text(const tt_model *m, uint32_t vocabulary, int32_t 
 
 const tt_indices *tt_model_indices(const tt_model *m, uint32_t run, uint32_t tensor)
 {
-    size_t low = 0, high = m->n_indices;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const tt_indices *x = &m->indices[middle];
-        if (x->run < run || (x->run == run && x->tensor < tensor))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, m->n_indices,
+                   m->indices[low].run < run ||
+                       (m->indices[low].run == run && m->indices[low].tensor < tensor));
     if (low == m->n_indices) return NULL;
     const tt_indices *found = &m->indices[low];
     return found->run == run && found->tensor == tensor ? found : NULL;

@@ -9,11 +9,11 @@
 #ifndef TT_MODEL_MODEL_H
 #define TT_MODEL_MODEL_H
 
+#include "base/idmap.h"
 #include "base/status.h"
 #include "format/meta.h"
 #include "format/usage.h"
 #include "model/arena.h"
-#include "model/idmap.h"
 #include "read/data.h"
 #include "read/details.h"
 #include "read/pieces.h"

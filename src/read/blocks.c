@@ -1,5 +1,7 @@
 #include "read/blocks.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,12 +144,7 @@ typedef struct numbered {
     uint32_t run, segment;
 } numbered;
 
-static int by_run(const void *x, const void *y)
-{
-    const numbered *a = x, *b = y;
-    if (a->run != b->run) return a->run < b->run ? -1 : 1;
-    return a->segment < b->segment ? -1 : a->segment > b->segment;
-}
+TT_ORDER_BY(by_run, numbered, run, segment)
 
 /* Runs ascend in what one thread recorded, unless the trace was made up. */
 static bool sort_segments(tt_block *block)
@@ -267,13 +264,7 @@ size_t tt_blocks_damaged(const tt_blocks *b, tt_error *first)
 
 size_t tt_block_segment(const tt_block *b, uint64_t run)
 {
-    size_t low = 0, high = b->ops.n_segments;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->ops.segments[tt_block_at(b, middle)].run < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, b->ops.n_segments, b->ops.segments[tt_block_at(b, low)].run < run);
     return low;
 }

@@ -1,5 +1,7 @@
 #include "read/data.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 
 struct tt_data {
@@ -9,14 +11,7 @@ struct tt_data {
     size_t n;
 };
 
-static int compare(const void *x, const void *y)
-{
-    const tt_data_part *a = x, *b = y;
-    if (a->run != b->run) return a->run < b->run ? -1 : 1;
-    if (a->node != b->node) return a->node < b->node ? -1 : 1;
-    if (a->part != b->part) return a->part < b->part ? -1 : 1;
-    return a->chunk < b->chunk ? -1 : a->chunk > b->chunk;
-}
+TT_ORDER_BY(compare, tt_data_part, run, node, part, chunk)
 
 tt_status tt_data_open(const tt_trace *trace, tt_data **out, tt_error *err)
 {
@@ -61,15 +56,9 @@ const tt_data_part *tt_data_all(const tt_data *d, size_t *n)
 /* The first that is not below that one. */
 static size_t lower(const tt_data *d, uint32_t run, uint64_t node)
 {
-    size_t low = 0, high = d->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const tt_data_part *p = &d->list[middle];
-        if (p->run < run || (p->run == run && p->node < node))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, d->n,
+                   d->list[low].run < run || (d->list[low].run == run && d->list[low].node < node));
     return low;
 }
 

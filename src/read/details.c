@@ -1,5 +1,7 @@
 #include "read/details.h"
 
+#include "base/array.h"
+#include "base/order.h"
 #include "base/recent.h"
 
 #include <inttypes.h>
@@ -211,14 +213,8 @@ tt_status tt_details_survey(tt_details *d, tt_error *err)
 /* The first detail of a sorted list with that run or a later one. */
 static size_t lower_bound(const listed *c, uint64_t run)
 {
-    size_t low = 0, high = c->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->details[middle].run < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, c->n, c->details[low].run < run);
     return low;
 }
 
@@ -229,15 +225,8 @@ static tt_status add_found(tt_details *d, const listed *c, uint32_t run, size_t 
     if (count > RUN_DETAILS_MAX - *n)
         return tt_error_set(err, TT_E_LIMIT, d->trace->chunks[c->chunk].offset,
                             "run %" PRIu32 " has more than %zu details", run, RUN_DETAILS_MAX);
-    if (*n + count > d->capacity) {
-        size_t more = d->capacity ? d->capacity : 1024;
-        while (more < *n + count)
-            more *= 2;
-        tt_detail *found = reallocarray(d->found, more, sizeof *found);
-        if (!found) return tt_error_memory(err, "a run's details");
-        d->found = found;
-        d->capacity = more;
-    }
+    if (!tt_array_room(d->found, d->capacity, *n + count))
+        return tt_error_memory(err, "a run's details");
     memcpy(d->found + *n, c->details + first, count * sizeof *d->found);
     *n += count;
     return TT_OK;
@@ -266,18 +255,13 @@ _Static_assert(offsetof(tt_detail, experts.first_rank) == offsetof(tt_detail, we
 tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **list, size_t *n,
                             tt_error *err)
 {
-    size_t chunks = 0, end = 0, high = d->n;
+    size_t chunks = 0, end;
     *list = NULL;
     *n = 0;
     tt_status status = find_ranges(d, err);
     if (status != TT_OK) return status;
-    while (end < high) { /* behind the last chunk that begins with this run or before it */
-        size_t middle = end + (high - end) / 2;
-        if (d->list[middle]->run_min <= run_id)
-            end = middle + 1;
-        else
-            high = middle;
-    }
+    /* behind the last chunk that begins with this run or before it */
+    tt_lower_bound(end, d->n, d->list[end]->run_min <= run_id);
     for (size_t i = end; i-- > 0 && d->list[i]->run_max_so_far >= run_id;) {
         size_t before = *n;
         if (d->list[i]->run_max < run_id) continue;

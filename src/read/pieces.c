@@ -1,5 +1,7 @@
 #include "read/pieces.h"
 
+#include "base/array.h"
+#include "base/order.h"
 #include "read/blocks.h"
 
 #include <stdlib.h>
@@ -29,27 +31,13 @@ struct tt_pieces {
     uint64_t visits;
 };
 
-static int compare(const void *a, const void *b)
-{
-    const tt_piece *x = a, *y = b;
-    if (x->run != y->run) return x->run < y->run ? -1 : 1;
-    if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
-    if (x->chunk != y->chunk) return x->chunk < y->chunk ? -1 : 1;
-    return x->segment < y->segment ? -1 : x->segment > y->segment;
-}
+TT_ORDER_BY(compare, tt_piece, run, lane, chunk, segment)
 
 static tt_status make_room(tt_pieces *p, size_t more_pieces, tt_error *err)
 {
-    size_t need = p->n + more_pieces;
-    if (need <= p->capacity) return TT_OK;
-    size_t more = p->capacity ? p->capacity : 256;
-    while (more < need)
-        more *= 2;
-    tt_piece *list = reallocarray(p->list, more, sizeof *list);
-    if (!list) return tt_error_memory(err, "the op index");
-    p->list = list;
-    p->capacity = more;
-    return TT_OK;
+    return tt_array_room(p->list, p->capacity, p->n + more_pieces)
+               ? TT_OK
+               : tt_error_memory(err, "the op index");
 }
 
 static void add_piece(tt_pieces *p, uint32_t chunk, const tt_ops_block *b, uint32_t segment)
@@ -60,12 +48,7 @@ static void add_piece(tt_pieces *p, uint32_t chunk, const tt_ops_block *b, uint3
 
 /* --- by the index --- */
 
-static int by_run_min(const void *a, const void *b)
-{
-    const listed *x = a, *y = b;
-    if (x->run_min != y->run_min) return x->run_min < y->run_min ? -1 : 1;
-    return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
-}
+TT_ORDER_BY(by_run_min, listed, run_min, chunk)
 
 /* Runs are 32-bit numbers; an index that says otherwise is found out when the chunk is read. */
 static uint32_t run_of(uint64_t run)
@@ -122,15 +105,10 @@ static tt_status collect(tt_pieces *p, const listed *c, uint32_t first, uint32_t
 
 static tt_status find_run(tt_pieces *p, uint32_t run, tt_error *err)
 {
-    size_t end = 0, high = p->n_chunks;
+    size_t end;
     p->n = 0;
-    while (end < high) { /* behind the last chunk that begins with this run or before it */
-        size_t middle = end + (high - end) / 2;
-        if (p->chunks[middle].run_min <= run)
-            end = middle + 1;
-        else
-            high = middle;
-    }
+    /* behind the last chunk that begins with this run or before it */
+    tt_lower_bound(end, p->n_chunks, p->chunks[end].run_min <= run);
     for (size_t i = end; i-- > 0 && p->chunks[i].run_max_so_far >= run;) {
         if (++p->visits > VISITS_FREE + p->trace->source.size / VISIT_BYTES)
             return tt_pieces_survey(p, err);
@@ -176,14 +154,8 @@ tt_status tt_pieces_survey(tt_pieces *p, tt_error *err)
 
 static size_t lower_bound(const tt_pieces *p, uint64_t run)
 {
-    size_t low = 0, high = p->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->list[middle].run < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, p->n, p->list[low].run < run);
     return low;
 }
 
@@ -307,14 +279,8 @@ tt_status tt_pieces_get_together(tt_pieces *p, const tt_piece *pieces, size_t n,
 
 static size_t position_of(const uint32_t *known, size_t n, uint64_t run)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (known[middle] < run)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(low, n, known[low] < run);
     return low;
 }
 

@@ -1,5 +1,7 @@
 #include "read/trace.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,18 +10,13 @@
 static tt_status push_chunk(tt_scan *scan, size_t *capacity, uint64_t offset,
                             const tt_chunk_header *h, tt_error *err)
 {
-    if (scan->n_chunks == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 64;
-        tt_index_entry *list = reallocarray(scan->chunks, more, sizeof *list);
-        if (!list) return tt_error_set(err, TT_E_MEMORY, offset, "no memory for the chunk list");
-        scan->chunks = list;
-        *capacity = more;
-    }
-    scan->chunks[scan->n_chunks++] = (tt_index_entry){.offset = offset,
-                                                      .type = h->type,
-                                                      .stream = h->stream,
-                                                      .position = h->position,
-                                                      .count = h->count};
+    tt_index_entry *e = tt_array_add(scan->chunks, scan->n_chunks, *capacity);
+    if (!e) return tt_error_memory(err, "the chunk list");
+    *e = (tt_index_entry){.offset = offset,
+                          .type = h->type,
+                          .stream = h->stream,
+                          .position = h->position,
+                          .count = h->count};
     return TT_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "record/lasting.h"
 
+#include "base/array.h"
+#include "base/checksum.h"
 #include "format/meta.h"
 
 #include <stdlib.h>
@@ -23,15 +25,9 @@ void tt_lasting_free(tt_lasting *l)
 static void keep(tt_lasting *l, uint8_t type, uint64_t key, tt_span payload)
 {
     tt_bytes view = {.data = (uint8_t *)(uintptr_t)payload.data, .size = payload.size};
-    if (l->n == l->capacity) {
-        size_t larger = l->capacity ? l->capacity * 2 : 256;
-        tt_lasting_record *more = realloc(l->records, larger * sizeof *more);
-        if (!more) {
-            l->failed = true;
-            return;
-        }
-        l->records = more;
-        l->capacity = larger;
+    if (!tt_array_one_more(l->records, l->n, l->capacity)) {
+        l->failed = true;
+        return;
     }
     size_t at = l->data.size;
     tt_meta_put_record(&l->data, type, &view);
@@ -58,14 +54,6 @@ static void drop(tt_lasting *l, uint8_t type, uint64_t first, uint64_t last)
 
 /* --- one kind each --- */
 
-static uint64_t key_hash(tt_span key)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a: keys are few */
-    for (size_t i = 0; i < key.size; i++)
-        hash = (hash ^ key.data[i]) * 0x100000001b3u;
-    return hash;
-}
-
 /* Each key by itself, as later values replace earlier ones. */
 static void add_environment(tt_lasting *l, tt_cursor c)
 {
@@ -78,7 +66,7 @@ static void add_environment(tt_lasting *l, tt_cursor c)
         tt_bytes one;
         tt_bytes_init(&one, TT_META_RECORD_MAX);
         tt_meta_put_pairs(&one, &pair, 1);
-        uint64_t key = key_hash(pair.key);
+        uint64_t key = tt_checksum(pair.key.data, pair.key.size);
         drop(l, TT_META_ENVIRONMENT, key, key);
         if (!one.failed) keep(l, TT_META_ENVIRONMENT, key, (tt_span){one.data, one.size});
         tt_bytes_free(&one);

@@ -1,5 +1,6 @@
 #include "record/recover.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/hex.h"
@@ -120,13 +121,8 @@ static tt_status walk_chunks(scan *s, tt_error *err)
             if (is_index(s, s->end, &h)) s->index_end = s->end + bytes;
             return TT_OK;
         }
-        if (s->n == s->capacity) {
-            s->capacity = s->capacity ? s->capacity * 2 : 256;
-            tt_index_entry *index = realloc(s->index, s->capacity * sizeof *index);
-            if (!index) return tt_error_memory(err, "the index");
-            s->index = index;
-        }
-        tt_index_entry *e = &s->index[s->n++];
+        tt_index_entry *e = tt_array_add(s->index, s->n, s->capacity);
+        if (!e) return tt_error_memory(err, "the index");
         *e = (tt_index_entry){s->end, h.type, h.stream, h.position, h.count, 0, 0, {0}};
         s->end += bytes;
     }

@@ -1,5 +1,6 @@
 #include "record/sink.h"
 
+#include "base/array.h"
 #include "base/descriptor.h"
 
 #include <errno.h>
@@ -97,13 +98,7 @@ static tt_status put_chunk(tt_sink *s, tt_chunk_header *h, tt_span stored, tt_er
 
 static bool remember(tt_sink *s, const tt_index_entry *entry)
 {
-    if (s->n_index == s->capacity) {
-        size_t capacity = s->capacity ? s->capacity * 2 : 256;
-        tt_index_entry *index = realloc(s->index, capacity * sizeof *index);
-        if (!index) return false;
-        s->index = index;
-        s->capacity = capacity;
-    }
+    if (!tt_array_one_more(s->index, s->n_index, s->capacity)) return false;
     s->index[s->n_index++] = *entry;
     return true;
 }

@@ -1,5 +1,7 @@
 #include "runner/elf_file.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -39,14 +41,9 @@ static bool is_ours(const char *name)
 
 static bool add_symbol(tt_elf_file *f, const char *name, unsigned flags)
 {
-    if (f->n_symbols == f->capacity) {
-        size_t capacity = f->capacity ? 2 * f->capacity : 256;
-        tt_elf_symbol *symbols =
-            capacity > SYMBOLS_MAX ? NULL : realloc(f->symbols, capacity * sizeof *symbols);
-        if (!symbols) return false;
-        f->symbols = symbols;
-        f->capacity = capacity;
-    }
+    if (!tt_array_one_more_within(f->symbols, f->n_symbols, f->capacity,
+                                  SYMBOLS_MAX * sizeof *f->symbols))
+        return false;
     f->symbols[f->n_symbols++] = (tt_elf_symbol){name, flags};
     return true;
 }

@@ -1,5 +1,7 @@
 #include "runner/token_ids.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,13 +15,8 @@ tt_status tt_token_ids_add(tt_token_ids *list, int32_t id, tt_error *err)
     if (list->n == TT_TOKEN_IDS_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "more than %zu token ids",
                             TT_TOKEN_IDS_MAX);
-    if (list->n == list->capacity) {
-        size_t more = list->capacity ? 2 * list->capacity : 64;
-        int32_t *ids = realloc(list->ids, more * sizeof *ids);
-        if (!ids) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-        list->ids = ids;
-        list->capacity = more;
-    }
+    if (!tt_array_one_more(list->ids, list->n, list->capacity))
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     list->ids[list->n++] = id;
     return TT_OK;
 }

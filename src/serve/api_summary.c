@@ -4,6 +4,7 @@
 #include "answer/whole_ns.h"
 #include "base/bytes.h"
 #include "base/hex.h"
+#include "base/path.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
@@ -40,12 +41,6 @@ static int64_t layers(const tt_model *m)
     return n;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* Then its missing end is no damage. */
 static bool is_growing(const tt_request *q)
 {
@@ -71,7 +66,7 @@ static void put_head(tt_json *j, tt_request *q, const tt_summary *s)
     tt_json_kv_bool(j, "complete", m->trace.complete);
     tt_json_kv_bool(j, "flight_recorder", m->front.present);
     tt_json_kv_bool(j, "values_recorded", tt_outputs_any(m));
-    tt_json_kv_string(j, "model", m->n_files ? base_name(m->files[0].path) : NULL);
+    tt_json_kv_string(j, "model", m->n_files ? tt_base_name(m->files[0].path) : NULL);
     tt_json_kv_string(j, "model_name", name ? name->value : NULL);
     tt_json_kv_string(j, "architecture", arch ? arch->value : NULL);
     tt_json_kv_u64_or_null(j, "n_layers", n_layers >= 0, (uint64_t)n_layers);
@@ -118,7 +113,7 @@ static void put_files(tt_json *j, const tt_model *m)
     for (uint32_t i = 0; i < m->n_files; i++) {
         const tt_model_file *f = &m->files[i];
         tt_json_object(j);
-        tt_json_kv_string(j, "name", base_name(f->path));
+        tt_json_kv_string(j, "name", tt_base_name(f->path));
         tt_json_kv_string(j, "path", f->path);
         tt_json_kv_u64(j, "size_bytes", f->size_bytes);
         tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);

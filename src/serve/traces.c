@@ -1,6 +1,7 @@
 #include "serve/traces.h"
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "serve/moment.h"
 #include "serve/traces_inside.h"
 
@@ -127,8 +128,7 @@ bool tt_traces_live(const tt_traces *t)
 
 const char *tt_traces_name(const tt_traces *t, uint32_t id)
 {
-    const char *path = t->list[id].path, *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
+    return tt_base_name(t->list[id].path);
 }
 
 const char *tt_traces_path(const tt_traces *t, uint32_t id)

@@ -1,7 +1,7 @@
 /* Maps of ids: in a row, with gaps, out of order, changed. */
 #include "tests.h"
 
-#include "model/idmap.h"
+#include "base/idmap.h"
 
 #include <string.h>
 
@@ -110,9 +110,24 @@ static void an_index_changes(void **state)
     tt_idmap_free(&m);
 }
 
+static void a_cleared_map_is_used_again(void **state)
+{
+    tt_idmap m = {0};
+    (void)state;
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 100; i++)
+            assert_int_equal(add(&m, i * i * 1000 + round, (uint32_t)i), TT_NONE);
+        assert_int_equal(tt_idmap_get(&m, 99 * 99 * 1000 + round), 99);
+        tt_idmap_clear(&m);
+        assert_int_equal(tt_idmap_get(&m, 99 * 99 * 1000 + round), TT_NONE);
+    }
+    tt_idmap_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cleared_map_is_used_again),
         cmocka_unit_test(ids_in_a_row_take_no_memory),
         cmocka_unit_test(other_ids_are_found_too),
         cmocka_unit_test(indexes_are_below_a_number),

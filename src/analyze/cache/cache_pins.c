@@ -4,6 +4,8 @@
  * apart, and each is looked at once. */
 #include "analyze/cache/cache_kinds.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +22,9 @@ typedef struct atoms {
     uint32_t *by_count; /* atoms, the one read most often first */
 } atoms;
 
-static int ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static uint32_t atom_at(const atoms *a, uint64_t bound)
 {
-    const uint64_t *found = bsearch(&bound, a->bounds, a->n + 1, sizeof bound, ascending);
+    const uint64_t *found = bsearch(&bound, a->bounds, a->n + 1, sizeof bound, tt_by_u64);
     return (uint32_t)(found - a->bounds);
 }
 
@@ -69,7 +65,7 @@ static bool atoms_make(const tt_stream *s, atoms *a)
         a->bounds[2 * (size_t)i + 1] = s->extents[i].end;
     }
     size_t n = 0;
-    qsort(a->bounds, (size_t)s->n_extents * 2, sizeof *a->bounds, ascending);
+    qsort(a->bounds, (size_t)s->n_extents * 2, sizeof *a->bounds, tt_by_u64);
     for (size_t i = 0; i < (size_t)s->n_extents * 2; i++)
         if (n == 0 || a->bounds[i] != a->bounds[n - 1]) a->bounds[n++] = a->bounds[i];
     a->n = n > 0 ? n - 1 : 0;

@@ -1,6 +1,7 @@
 #include "analyze/cache/future.h"
 
 #include "analyze/order.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,7 @@ void tt_future_free(tt_future *f)
 static bool add(seer *s, uint64_t size, uint32_t next)
 {
     tt_future *f = s->future;
-    if (f->n == s->capacity) {
-        size_t more = s->capacity ? s->capacity * 2 : 1024;
-        tt_future_part *parts = reallocarray(f->parts, more, sizeof *parts);
-        if (!parts) return false;
-        f->parts = parts;
-        s->capacity = more;
-    }
+    if (!tt_array_one_more(f->parts, f->n, s->capacity)) return false;
     f->parts[f->n++] = (tt_future_part){size, next};
     return true;
 }

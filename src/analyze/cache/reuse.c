@@ -4,6 +4,8 @@
  * are used up, those in use are numbered anew. */
 #include "analyze/cache/reuse.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +36,6 @@ static uint64_t behind(const tt_reuse *r, uint32_t slot)
     return r->total - sum;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The slots in use, ascending, each once; *n is how many. For free(). */
 static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
 {
@@ -49,7 +45,7 @@ static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
     for (const tt_order_node *p = tt_order_end(&r->places, false); p;
          p = tt_order_behind(&r->places, 0, p->begin + 1))
         used[all++] = (uint32_t)(p->note >> 1);
-    if (all) qsort(used, all, sizeof *used, ascending);
+    if (all) qsort(used, all, sizeof *used, tt_by_u32);
     *n = 0;
     for (size_t i = 0; i < all; i++)
         if (*n == 0 || used[i] != used[*n - 1]) used[(*n)++] = used[i];
@@ -63,7 +59,7 @@ static bool renumber(tt_reuse *r, const uint32_t *used, size_t n)
     for (tt_order_node *p = tt_order_end(&r->places, false); p;
          p = tt_order_behind(&r->places, 0, p->begin + 1)) {
         const uint32_t was = (uint32_t)(p->note >> 1);
-        const uint32_t *at = bsearch(&was, used, n, sizeof was, ascending);
+        const uint32_t *at = bsearch(&was, used, n, sizeof was, tt_by_u32);
         const uint32_t slot = (uint32_t)(at - used);
         const bool shares = p->note & 1;
         p->note = 2 * (uint64_t)slot + shares;

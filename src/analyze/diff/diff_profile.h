@@ -9,8 +9,8 @@
 
 #include "analyze/diff/diff_units.h"
 #include "analyze/over.h"
+#include "base/idmap.h"
 #include "model/arena.h"
-#include "model/idmap.h"
 #include "model/model.h"
 
 #include <stdbool.h>

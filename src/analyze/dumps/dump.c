@@ -1,5 +1,7 @@
 #include "analyze/dumps/dump.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,13 +120,7 @@ tt_dump *tt_dump_new(const tt_dump_kind *kind, void *context, const char *path,
 tt_dump_value *tt_dump_add(tt_dump_step *s)
 {
     if (s->n == TT_DUMP_VALUES_MAX) return NULL;
-    if (s->n == s->capacity) {
-        size_t larger = s->capacity ? s->capacity * 2 : 256;
-        tt_dump_value *more = realloc(s->values, larger * sizeof *more);
-        if (!more) return NULL;
-        s->values = more;
-        s->capacity = larger;
-    }
+    if (!tt_array_one_more(s->values, s->n, s->capacity)) return NULL;
     tt_dump_value *v = &s->values[s->n++];
     memset(v, 0, sizeof *v);
     v->stage = v->name = v->op = v->type = v->coarsest_type = v->own_type = "";

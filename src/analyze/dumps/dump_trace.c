@@ -3,6 +3,7 @@
 #include "analyze/dumps/dump_plan.h"
 #include "analyze/values/output_data.h"
 #include "analyze/values/outputs.h"
+#include "base/array.h"
 #include "value/type.h"
 
 #include <stdlib.h>
@@ -58,12 +59,7 @@ static const tt_dump_plan *plan_of(tt_dump *d, const tt_graph *g)
 
 static bool room_for_reaches(trace *t, size_t n)
 {
-    if (n <= t->reach_capacity) return true;
-    reach *more = realloc(t->reaches, n * sizeof *more);
-    if (!more) return false;
-    t->reaches = more;
-    t->reach_capacity = n;
-    return true;
+    return tt_array_room(t->reaches, t->reach_capacity, n);
 }
 
 static void reach_value(reach *r, uint32_t value)

@@ -2,6 +2,7 @@
 
 #include "analyze/dumps/stages_match.h"
 #include "analyze/dumps/stages_text.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -105,13 +106,7 @@ static tt_status add(tt_stages *s, const rule *r, const place *p, tt_error *err)
     if (s->n == TT_STAGE_RULES_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "%.200s:%lu: more than %u rules",
                             p->what, p->line, TT_STAGE_RULES_MAX);
-    if (s->n == s->capacity) {
-        size_t larger = s->capacity ? s->capacity * 2 : 64;
-        rule *more = realloc(s->rules, larger * sizeof *more);
-        if (!more) return tt_error_memory(err, "a map");
-        s->rules = more;
-        s->capacity = larger;
-    }
+    if (!tt_array_one_more(s->rules, s->n, s->capacity)) return tt_error_memory(err, "a map");
     s->rules[s->n++] = *r;
     return TT_OK;
 }

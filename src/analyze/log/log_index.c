@@ -1,6 +1,7 @@
 #include "analyze/log/log_index.h"
 
 #include "analyze/log/log_index_parts.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,21 +90,8 @@ static void thin_out(tt_log_index *x)
 static bool make_room(tt_log_index *x, uint32_t n_active)
 {
     if (x->n_places == TT_LOG_PLACES_MAX || x->n_active + n_active > TT_LOG_ACTIVE_MAX) thin_out(x);
-    if (x->n_places == x->places_capacity) {
-        uint32_t capacity = x->places_capacity ? x->places_capacity * 2 : 64;
-        log_index_place *places = reallocarray(x->places, capacity, sizeof *places);
-        if (!places) return false;
-        x->places = places;
-        x->places_capacity = capacity;
-    }
-    if (x->n_active + n_active > x->active_capacity) {
-        size_t capacity = (x->n_active + n_active) * 2;
-        tt_log_active *active = reallocarray(x->active, capacity, sizeof *active);
-        if (!active) return false;
-        x->active = active;
-        x->active_capacity = capacity;
-    }
-    return true;
+    if (!tt_array_one_more(x->places, x->n_places, x->places_capacity)) return false;
+    return tt_array_room(x->active, x->active_capacity, x->n_active + n_active);
 }
 
 /* Notes the place where counting stands, when it is far enough from the one before. Of several
@@ -144,13 +132,11 @@ static bool is_structural(const tt_log_index *x, const tt_log_surveyed *r)
 static tt_status count_set(tt_log_index *x, uint32_t set, uint64_t *rows, tt_error *err)
 {
     uint32_t n_sets = tt_log_survey_sets(x->survey);
-    if (n_sets > x->n_of_set) {
-        uint64_t *of_set = reallocarray(x->of_set, n_sets, sizeof *of_set);
-        if (!of_set) return tt_error_memory(err, "an index of the log");
-        x->of_set = of_set;
-        while (x->n_of_set < n_sets)
-            of_set[x->n_of_set++] = UNKNOWN;
-    }
+    uint32_t had = x->n_of_set;
+    if (!tt_array_room(x->of_set, x->n_of_set, n_sets))
+        return tt_error_memory(err, "an index of the log");
+    for (; had < x->n_of_set; had++)
+        x->of_set[had] = UNKNOWN;
     if (x->of_set[set] == UNKNOWN) {
         const tt_log_set *s = tt_log_survey_set(x->survey, set);
         uint8_t *verdicts = tt_filter_ops_of(&x->load.passing, s->graph);

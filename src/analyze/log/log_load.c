@@ -1,15 +1,12 @@
 #include "analyze/log/log_load.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-static int by_start(const void *a, const void *b)
-{
-    const tt_log_item *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    if (x->node != y->node) return x->node < y->node ? -1 : 1;
-    return x->lane < y->lane ? -1 : x->lane > y->lane;
-}
+TT_ORDER_BY(by_start, tt_log_item, start, node, lane)
 
 void tt_log_load_begin(tt_log_load *l, const tt_model *m, const tt_filter *filter, bool by_lane)
 {
@@ -43,13 +40,7 @@ bool tt_log_load_may(const tt_log_load *l, uint32_t run)
 
 static bool make_room(tt_log_load *l, size_t more)
 {
-    if (l->n + more <= l->capacity) return true;
-    size_t capacity = (l->n + more) * 2;
-    tt_log_item *items = reallocarray(l->items, capacity, sizeof *items);
-    if (!items) return false;
-    l->items = items;
-    l->capacity = capacity;
-    return true;
+    return tt_array_room(l->items, l->capacity, l->n + more);
 }
 
 /* What its verdicts (those of the run's graph) do not know of the op. */

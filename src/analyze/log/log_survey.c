@@ -2,6 +2,7 @@
 
 #include "analyze/join.h"
 #include "analyze/log/log_cursor.h"
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <stdlib.h>
@@ -79,13 +80,7 @@ static uint32_t add_set(tt_log_survey *s, uint32_t graph, uint64_t hash, uint32_
     const size_t n = s->join.n_touched, bytes = n * (sizeof(uint32_t) + 1);
     if (s->n_sets == TT_LOG_SETS_MAX || s->set_bytes + bytes > TT_LOG_SETS_BYTES_MAX)
         return TT_NONE;
-    if (s->n_sets == s->capacity) {
-        uint32_t capacity = s->capacity ? s->capacity * 2 : 16;
-        tt_log_set *sets = reallocarray(s->sets, capacity, sizeof *sets);
-        if (!sets) return TT_NONE;
-        s->sets = sets;
-        s->capacity = capacity;
-    }
+    if (!tt_array_one_more(s->sets, s->n_sets, s->capacity)) return TT_NONE;
     tt_log_set set = {.graph = graph, .n = (uint32_t)n, .hash = hash, .next = *bucket};
     set.nodes = malloc(n * sizeof *set.nodes + 1);
     set.covers = malloc(n + 1);
@@ -106,12 +101,7 @@ static uint32_t add_set(tt_log_survey *s, uint32_t graph, uint64_t hash, uint32_
 static uint32_t set_of(tt_log_survey *s, uint32_t graph)
 {
     const tt_join *j = &s->join;
-    if (j->n_touched > s->n_covers) {
-        uint8_t *covers = realloc(s->covers, j->n_touched);
-        if (!covers) return TT_NONE;
-        s->covers = covers;
-        s->n_covers = j->n_touched;
-    }
+    if (!tt_array_room(s->covers, s->n_covers, j->n_touched)) return TT_NONE;
     for (uint32_t i = 0; i < j->n_touched; i++)
         s->covers[i] = j->ops[j->touched[i]].covers;
     uint64_t hash = tt_checksum(j->touched, j->n_touched * sizeof *j->touched) ^

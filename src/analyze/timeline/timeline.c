@@ -2,6 +2,7 @@
 
 #include "analyze/ops.h"
 #include "analyze/timeline/timeline_parts.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,12 +26,7 @@ tt_lap tt_timeline_lap(const tt_timeline *t, const tt_piece_ops *p, size_t i)
 
 /* --- runs in order --- */
 
-static int by_begin(const void *a, const void *b)
-{
-    const tt_timeline_span *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return x->run < y->run ? -1 : x->run > y->run;
-}
+TT_ORDER_BY(by_begin, tt_timeline_span, begin, run)
 
 /* The last moment that is known of a run without an end: of its ops. */
 static tt_status last_seen(const tt_timeline *t, const tt_model *m, tt_timeline_span *span,
@@ -195,24 +191,12 @@ uint32_t tt_timeline_track_of(const tt_timeline *t, uint32_t run, uint32_t lane)
 
 void tt_timeline_spans(const tt_timeline *t, int64_t from, int64_t to, size_t *first, size_t *end)
 {
-    size_t low = 0, high = t->n_spans;
-    while (low < high) { /* the first that begins at `to` or behind it */
-        size_t middle = low + (high - low) / 2;
-        if (t->spans[middle].begin < to)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    /* the first that begins at `to` or behind it */
+    tt_lower_bound(low, t->n_spans, t->spans[low].begin < to);
     *end = low;
-    low = 0;
-    high = *end;
-    while (low < high) { /* the first with something before it, or itself, that ends behind it */
-        size_t middle = low + (high - low) / 2;
-        if (t->spans[middle].end_so_far < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first with something before it, or itself, that ends behind it */
+    tt_lower_bound(low, *end, t->spans[low].end_so_far < from);
     *first = low;
 }
 

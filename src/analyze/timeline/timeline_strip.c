@@ -1,5 +1,7 @@
 #include "analyze/timeline/timeline_parts.h"
 
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,15 +18,8 @@ uint32_t tt_strip_bucket(const tt_strip *s, int64_t at)
     uint32_t low = s->current;
     if (at >= s->edges[low] && at < s->edges[low + 1]) return low;
     if (low + 2 <= s->n && at >= s->edges[low + 1] && at < s->edges[low + 2]) return low + 1;
-    uint32_t high = s->n;
-    low = 0;
-    while (low < high) { /* the first edge behind it */
-        uint32_t middle = low + (high - low) / 2;
-        if (s->edges[middle] <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first edge behind it */
+    tt_lower_bound(low, s->n, s->edges[low] <= at);
     return low == 0 ? 0 : low - 1;
 }
 

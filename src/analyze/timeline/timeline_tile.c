@@ -1,6 +1,8 @@
 #include "analyze/ops.h"
 #include "analyze/slice_filter.h"
 #include "analyze/timeline/timeline_parts.h"
+#include "base/array.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,17 +35,6 @@ typedef struct drawing {
     tt_slice_filter slices;
 } drawing;
 
-static bool grow(void **list, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity) return true;
-    size_t more = *capacity ? *capacity * 2 : 256;
-    void *larger = reallocarray(*list, more, size);
-    if (!larger) return false;
-    *list = larger;
-    *capacity = more;
-    return true;
-}
-
 void tt_tile_free(tt_tile *tile)
 {
     free(tile->slices);
@@ -61,8 +52,7 @@ static bool wants(const tt_tile_query *q, uint32_t track)
 
 bool tt_tile_add_merged(tt_tile *tile, tt_tile_merged merged)
 {
-    if (!grow((void **)&tile->merged, tile->n_merged, &tile->merged_capacity, sizeof merged))
-        return false;
+    if (!tt_array_one_more(tile->merged, tile->n_merged, tile->merged_capacity)) return false;
     tile->merged[tile->n_merged++] = merged;
     return true;
 }
@@ -74,7 +64,7 @@ static uint32_t name_of(drawing *d, const tt_graph *g, uint32_t node)
     tt_tile *tile = d->tile;
     uint64_t key = (uint64_t)(g - d->m->graphs) << 32 | node;
     uint32_t was;
-    if (!grow((void **)&tile->names, tile->n_names, &tile->names_capacity, sizeof *tile->names) ||
+    if (!tt_array_one_more(tile->names, tile->n_names, tile->names_capacity) ||
         !tt_idmap_add(&d->name_of, key, tile->n_names, &was))
         return TT_NONE;
     if (was != TT_NONE) return was;
@@ -121,8 +111,7 @@ static bool add_slice(drawing *d, const tt_timeline_span *span, const tt_graph *
 {
     tt_tile *tile = d->tile;
     uint32_t name = name_of(d, g, info->last);
-    if (name == TT_NONE ||
-        !grow((void **)&tile->slices, tile->n_slices, &tile->slices_capacity, sizeof *tile->slices))
+    if (name == TT_NONE || !tt_array_one_more(tile->slices, tile->n_slices, tile->slices_capacity))
         return false;
     tile->slices[tile->n_slices++] =
         (tt_tile_slice){.start_ns = tt_timeline_ns(d->t, lap->start),
@@ -182,8 +171,7 @@ static bool put_layer(drawing *d, tt_tile_layer next)
         if (next.end_ns > last->end_ns) last->end_ns = next.end_ns;
         return true;
     }
-    if (!grow((void **)&tile->layers, tile->n_layers, &tile->layers_capacity, sizeof next))
-        return false;
+    if (!tt_array_one_more(tile->layers, tile->n_layers, tile->layers_capacity)) return false;
     tile->layers[tile->n_layers++] = next;
     return true;
 }
@@ -276,13 +264,7 @@ static bool end_track(drawing *d, uint32_t track, uint8_t *alone)
     return true;
 }
 
-static int by_track(const void *a, const void *b)
-{
-    const tt_tile_slice *x = a, *y = b;
-    if (x->track != y->track) return x->track < y->track ? -1 : 1;
-    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
+TT_ORDER_BY(by_track, tt_tile_slice, track, start_ns, node)
 
 /* Slices that were put into a bucket with others since are in its merged one. */
 static tt_status end_drawing(drawing *d, tt_error *err)

@@ -1,7 +1,7 @@
 #include "analyze/values/values_first.h"
 
 #include "analyze/values/values_cells.h"
-#include "model/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>

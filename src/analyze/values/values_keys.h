@@ -3,7 +3,7 @@
 #define TT_ANALYZE_VALUES_KEYS_H
 
 #include "analyze/values/values_walk.h"
-#include "model/idmap.h"
+#include "base/idmap.h"
 
 #define TT_VALUES_KEY_TEXT 160u
 

@@ -2,6 +2,7 @@
 #include "analyze/values/output_data.h"
 #include "analyze/values/outputs.h"
 #include "analyze/verify/checks.h"
+#include "base/array.h"
 #include "value/pack.h"
 
 #include <inttypes.h>
@@ -27,12 +28,7 @@ static tt_status mark_inner(work *w, const tt_run *run, const tt_graph *g, tt_er
 {
     const tt_piece *list;
     size_t n;
-    if (g->n_nodes > w->n_inner) {
-        uint8_t *more = realloc(w->inner, g->n_nodes);
-        if (!more) return tt_error_memory(err, "a run");
-        w->inner = more;
-        w->n_inner = g->n_nodes;
-    }
+    if (!tt_array_room(w->inner, w->n_inner, g->n_nodes)) return tt_error_memory(err, "a run");
     memset(w->inner, 0, g->n_nodes);
     tt_status status = tt_pieces_of_run(w->m->pieces, run->id, &list, &n, err);
     for (size_t i = 0; i < n && status == TT_OK; i++) {

@@ -1,6 +1,7 @@
 /* The checks of `verify` that all is there that was recorded, and that batches and times follow
  * each other. */
 #include "analyze/verify/checks.h"
+#include "base/order.h"
 #include "gguf/types.h"
 
 #include <inttypes.h>
@@ -145,13 +146,7 @@ tt_status tt_check_clock(const tt_model *m, tt_check *c, tt_error *err)
     return TT_OK;
 }
 
-static int by_context(const void *a, const void *b)
-{
-    const tt_batch *x = a, *y = b;
-    if (x->context != y->context) return x->context < y->context ? -1 : 1;
-    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
+TT_ORDER_BY(by_context, tt_batch, context, thread, id)
 
 /* The batches by context and thread, then in order; for free(). NULL without memory. */
 static tt_batch *sorted_batches(const tt_model *m, tt_error *err)

@@ -1,5 +1,6 @@
 #include "export/csv/rows.h"
 
+#include "base/array.h"
 #include "table/csv_text.h"
 
 #include <stdlib.h>
@@ -69,12 +70,7 @@ void tt_csv_header(const tt_export_table *table, tt_bytes *out)
 /* Each text of the dictionary as it stands in the file. */
 static bool prepare_texts(field *f, const tt_dictionary *d)
 {
-    if (d->n > f->capacity) {
-        size_t *ends = reallocarray(f->ends, d->n, sizeof *ends);
-        if (!ends) return false;
-        f->ends = ends;
-        f->capacity = d->n;
-    }
+    if (!tt_array_room(f->ends, f->capacity, d->n)) return false;
     tt_bytes_clear(&f->texts);
     for (uint32_t i = 0; i < d->n; i++) {
         tt_csv_put_text(&f->texts, d->texts[i], d->lengths[i]);

@@ -1,26 +1,15 @@
 #include "export/dataset/entries.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-/* Room for n items in all; what is new is not filled. */
-static bool reserve(void *list, size_t *capacity, size_t n, size_t size)
-{
-    void *old, *more;
-    if (n <= *capacity) return true;
-    size_t want = n > *capacity * 2 ? n : *capacity * 2;
-    memcpy(&old, list, sizeof old);
-    more = reallocarray(old, want, size);
-    if (!more) return false;
-    memcpy(list, &more, sizeof more);
-    *capacity = want;
-    return true;
-}
 
 static bool reserve_nodes(tt_entries *e, size_t n)
 {
     size_t had = e->nodes_capacity;
-    if (!reserve(&e->by_node, &e->nodes_capacity, n, sizeof *e->by_node)) return false;
+    if (!tt_array_room(e->by_node, e->nodes_capacity, n)) return false;
     for (size_t i = had; i < e->nodes_capacity; i++)
         e->by_node[i] = TT_NONE;
     return true;
@@ -80,8 +69,8 @@ static tt_status add_run(tt_entries *e, const tt_model *m, uint32_t run, uint64_
         status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) break;
         size_t all = e->n_lanes + p.n;
-        if (all >= TT_NONE || !reserve(&e->lanes, &e->lanes_capacity, all, sizeof *e->lanes) ||
-            !reserve(&e->list, &e->capacity, e->n + p.n, sizeof *e->list))
+        if (all >= TT_NONE || !tt_array_room(e->lanes, e->lanes_capacity, all) ||
+            !tt_array_room(e->list, e->capacity, e->n + p.n))
             status = tt_error_memory(err, "a batch's ops");
         else
             add_piece(e, &p, run, n_nodes, first_node);
@@ -91,13 +80,7 @@ static tt_status add_run(tt_entries *e, const tt_model *m, uint32_t run, uint64_
     return status;
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const tt_entry *x = a, *y = b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    if (x->run != y->run) return x->run < y->run ? -1 : 1;
-    return x->node < y->node ? -1 : x->node > y->node;
-}
+TT_ORDER_BY(by_start, tt_entry, start, run, node)
 
 tt_status tt_entries_load(tt_entries *e, const tt_model *m, uint32_t first_run,
                           const uint32_t *next_run, tt_error *err)

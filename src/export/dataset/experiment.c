@@ -1,8 +1,9 @@
 /* experiment.json: what was run, where and when. */
 #include "base/bytes.h"
+#include "base/idmap.h"
+#include "base/path.h"
 #include "export/damage.h"
 #include "export/dataset/parts.h"
-#include "model/idmap.h"
 
 #include <string.h>
 
@@ -162,16 +163,15 @@ static void put_engine(tt_json *j, const tt_model *m)
 static void put_model(tt_json *j, const tt_dataset *d)
 {
     const tt_file_kv *name = tt_model_file_kv(d->m, "general.name");
-    const char *path = d->model.main_path, *slash = strrchr(path, '/');
+    const char *path = d->model.main_path;
     tt_json_kv_string(j, "model_file", path);
-    tt_json_kv_string(j, "model_name", name ? name->value : slash ? slash + 1 : path);
+    tt_json_kv_string(j, "model_name", name ? name->value : tt_base_name(path));
     tt_json_key(j, "model_files");
     tt_json_array(j);
     for (uint32_t i = 0; i < d->m->n_files; i++) {
         const char *file = tt_dataset_file_name(d, i), *at = d->m->files[i].path;
-        const char *base = strrchr(at, '/');
         tt_json_object(j);
-        tt_json_kv_string(j, "file", file ? file : base ? base + 1 : at);
+        tt_json_kv_string(j, "file", file ? file : tt_base_name(at));
         tt_json_kv_string(j, "path", at);
         tt_json_kv_u64(j, "size_bytes", d->m->files[i].size_bytes);
         tt_json_object_end(j);

@@ -1,5 +1,7 @@
 #include "export/dataset/file.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,14 +82,9 @@ char *tt_dataset_file_room(tt_dataset_file *f, size_t n)
 {
     if (n <= f->capacity - f->used) return f->text + f->used;
     pass_on(f);
-    if (n > f->capacity) {
-        char *more = realloc(f->text, n);
-        if (!more) {
-            f->failed = ENOMEM;
-            return NULL;
-        }
-        f->text = more;
-        f->capacity = n;
+    if (!tt_array_room(f->text, f->capacity, n)) {
+        f->failed = ENOMEM;
+        return NULL;
     }
     return f->text;
 }

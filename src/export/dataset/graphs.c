@@ -1,6 +1,7 @@
 /* graphs/token-NNNNN.json: the graphs that a batch computed. Most batches compute the same ones,
  * so a thread keeps the text of the last. */
 #include "analyze/topology.h"
+#include "base/array.h"
 #include "export/dataset/tokens.h"
 
 #include <stdlib.h>
@@ -191,13 +192,7 @@ static bool note_graphs(keeper *k, const tt_model *m, uint32_t batch)
     k->n_graphs = 0;
     for (uint32_t r = k->d->first_run[batch]; r != TT_NONE; r = k->d->next_run[r]) {
         if (m->runs[r].graph == TT_NONE) continue;
-        if (k->n_graphs == k->capacity) {
-            size_t more = k->capacity ? k->capacity * 2 : 8;
-            uint32_t *list = reallocarray(k->graphs, more, sizeof *list);
-            if (!list) return false;
-            k->graphs = list;
-            k->capacity = more;
-        }
+        if (!tt_array_one_more(k->graphs, k->n_graphs, k->capacity)) return false;
         k->graphs[k->n_graphs++] = m->runs[r].graph;
     }
     return true;

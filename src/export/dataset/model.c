@@ -1,18 +1,14 @@
 /* The model of a dataset: which file it is, whether it is still the one that was traced, and its
  * layout from that file or, without it, from the trace. */
 #include "analyze/model_file.h"
+#include "base/order.h"
+#include "base/path.h"
 #include "export/dataset/parts.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
 
 static const char *file_value(const tt_model_file *f, const char *key)
 {
@@ -60,7 +56,7 @@ static bool is_whole_model(const tt_gguf *g, const tt_model *m)
         for (uint32_t i = 0; i < m->n_files && !found; i++)
             found = !differs(g->parts[p].path, &m->files[i]) &&
                     (g->n_parts == 1 ||
-                     strcmp(base_name(g->parts[p].path), base_name(m->files[i].path)) == 0);
+                     strcmp(tt_base_name(g->parts[p].path), tt_base_name(m->files[i].path)) == 0);
         if (!found) return false;
     }
     return true;
@@ -188,7 +184,7 @@ static bool name_files(tt_dataset *d)
     bool ok = list && d->model.names;
     if (ok) d->model.n_names = m->n_files;
     for (uint32_t i = 0; ok && i < m->n_files; i++)
-        list[i] = (named){base_name(m->files[i].path), i};
+        list[i] = (named){tt_base_name(m->files[i].path), i};
     if (ok) {
         qsort(list, m->n_files, sizeof *list, by_name);
         ok = name_sorted(d, list, m->n_files);
@@ -197,12 +193,7 @@ static bool name_files(tt_dataset *d)
     return ok;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const tt_gguf_tensor *x = a, *y = b;
-    if (x->part != y->part) return x->part < y->part ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
+TT_ORDER_BY(by_place, tt_gguf_tensor, part, offset)
 
 static void fill_parts(tt_dataset *d, uint32_t main)
 {

@@ -1,6 +1,7 @@
 #include "export/dot/dot.h"
 
 #include "base/json.h"
+#include "base/path.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -141,8 +142,7 @@ static void legend(FILE *out, const tt_graph_view *v, const tt_dot_scale *scale)
 static void title(FILE *out, const tt_graph_view *v)
 {
     const tt_topology *t = v->t;
-    const char *name = strrchr(v->path, '/');
-    tt_dot_html(out, name ? name + 1 : v->path, 80);
+    tt_dot_html(out, tt_base_name(v->path), 80);
     (void)fprintf(out, ": graph %" PRIu32, t->graph->id);
     if (t->run == TT_NONE) return;
     const tt_run *r = &t->m->runs[t->run];

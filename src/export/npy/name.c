@@ -1,5 +1,6 @@
 #include "export/npy/name.h"
 
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <ctype.h>
@@ -35,13 +36,7 @@ static uint32_t count(tt_npy_names *n, const char *name)
     const uint64_t key = tt_checksum(lower, i);
     uint32_t at = tt_idmap_get(&n->numbers, key);
     if (at != TT_NONE) return ++n->used[at];
-    if (n->n == n->capacity) {
-        uint32_t larger = n->capacity ? n->capacity * 2 : 256;
-        uint32_t *more = realloc(n->used, larger * sizeof *more);
-        if (!more) return 0;
-        n->used = more;
-        n->capacity = larger;
-    }
+    if (!tt_array_one_more(n->used, n->n, n->capacity)) return 0;
     if (!tt_idmap_add(&n->numbers, key, n->n, &was)) return 0;
     return n->used[n->n++] = 1;
 }

@@ -2,7 +2,7 @@
 #ifndef TT_EXPORT_NPY_NAME_H
 #define TT_EXPORT_NPY_NAME_H
 
-#include "model/idmap.h"
+#include "base/idmap.h"
 
 #include <stdint.h>
 

@@ -262,16 +262,7 @@ static void put_text(tt_bytes *out, const char *text, size_t n)
 {
     size_t at = out->size;
     tt_bytes_u32(out, 0);
-    while (n > 0) {
-        size_t plain = 0;
-        for (size_t more = 1; plain < n && more; plain += more)
-            more = tt_utf8_length(text + plain, n - plain);
-        tt_bytes_put(out, text, plain);
-        if (plain < n) tt_bytes_put(out, "\xef\xbf\xbd", 3);
-        plain += plain < n;
-        text += plain;
-        n -= plain;
-    }
+    tt_bytes_utf8(out, text, n);
     uint32_t size = (uint32_t)(out->size - at - 4);
     if (!out->failed) memcpy(out->data + at, &size, sizeof size);
 }

@@ -1,6 +1,9 @@
 /* Page faults and reads of ops: arguments of their slices, and counters of the rate. */
 #include "export/perfetto/maker.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <stdlib.h>
 
 tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *err)
@@ -11,12 +14,8 @@ tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *
     if (!k->p->has_faults) return TT_OK;
     tt_status status = tt_details_of_run(k->m->details, k->m->runs[run].id, &list, &n, err);
     if (status != TT_OK) return status;
-    if (n > k->faults_capacity) {
-        tt_detail *more = reallocarray(k->faults, n, sizeof *more);
-        if (!more) return tt_error_memory(err, "a run's counters");
-        k->faults = more;
-        k->faults_capacity = n;
-    }
+    if (!tt_array_room(k->faults, k->faults_capacity, n))
+        return tt_error_memory(err, "a run's counters");
     for (size_t i = 0; i < n; i++)
         if (tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS) k->faults[k->n_faults++] = list[i];
     return TT_OK;
@@ -25,16 +24,11 @@ tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *
 /* The first of them at or behind (node, lane). */
 static size_t first_at(const tt_perfetto_maker *k, uint32_t node, uint32_t lane)
 {
-    size_t low = 0, high = k->n_faults;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const tt_detail *d = &k->faults[middle];
-        uint32_t of = tt_detail_node(d);
-        if (of < node || (of == node && tt_detail_lane(d) < lane))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    tt_lower_bound(
+        low, k->n_faults,
+        tt_detail_node(&k->faults[low]) < node ||
+            (tt_detail_node(&k->faults[low]) == node && tt_detail_lane(&k->faults[low]) < lane));
     return low;
 }
 

@@ -1,27 +1,16 @@
 #include "export/perfetto/flows.h"
 
+#include "base/array.h"
+#include "base/order.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static bool make_room(tt_flows *f, uint32_t n_tensors, uint32_t n_edges)
 {
-    if (n_tensors > f->n_writers) {
-        uint32_t *writers = reallocarray(f->writers, n_tensors, sizeof *writers);
-        if (!writers) return false;
-        f->writers = writers;
-        f->n_writers = n_tensors;
-    }
-    if (n_edges <= f->capacity) return true;
-    uint32_t more = f->capacity ? f->capacity : 256;
-    while (more < n_edges)
-        more *= 2;
-    tt_flow_edge *edges = reallocarray(f->edges, more, sizeof *edges);
-    if (edges) f->edges = edges;
-    uint32_t *by_from = reallocarray(f->by_from, more, sizeof *by_from);
-    if (by_from) f->by_from = by_from;
-    if (!edges || !by_from) return false;
-    f->capacity = more;
-    return true;
+    if (!tt_array_room(f->writers, f->n_writers, n_tensors)) return false;
+    uint32_t had = f->capacity;
+    return tt_array_room(f->edges, had, n_edges) && tt_array_room(f->by_from, f->capacity, n_edges);
 }
 
 static bool is_known(const tt_flows *f, uint32_t from, uint32_t to)
@@ -72,27 +61,15 @@ bool tt_flows_find(tt_flows *f, const tt_model *m, uint32_t graph, tt_op_table *
 
 uint32_t tt_flows_to(const tt_flows *f, uint32_t node)
 {
-    uint32_t low = 0, high = f->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->edges[middle].to < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low;
+    tt_lower_bound(low, f->n, f->edges[low].to < node);
     return low;
 }
 
 uint32_t tt_flows_from(const tt_flows *f, uint32_t node)
 {
-    uint32_t low = 0, high = f->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->edges[f->by_from[middle]].from < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low;
+    tt_lower_bound(low, f->n, f->edges[f->by_from[low]].from < node);
     return low;
 }
 

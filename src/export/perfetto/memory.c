@@ -2,6 +2,7 @@
 #include "analyze/buffers.h"
 #include "analyze/kvcache.h"
 #include "analyze/residency.h"
+#include "base/path.h"
 #include "export/perfetto/perfetto.h"
 
 #include <inttypes.h>
@@ -119,8 +120,7 @@ typedef struct resident {
 static void say_resident(const tt_perfetto *p, uint32_t file, tt_bytes *b)
 {
     char name[96];
-    const char *path = p->m->files[file].path, *slash = strrchr(path, '/');
-    (void)snprintf(name, sizeof name, "in RAM: %.80s", slash ? slash + 1 : path);
+    (void)snprintf(name, sizeof name, "in RAM: %.80s", tt_base_name(p->m->files[file].path));
     tt_perfetto_track_put(
         b, &(tt_perfetto_track){.uuid = TT_PERFETTO_RESIDENT + file,
                                 .parent = TT_PERFETTO_RUN,

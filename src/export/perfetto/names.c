@@ -1,22 +1,18 @@
 /* The texts that events of a Perfetto trace refer to by number. */
 #include "export/perfetto/perfetto.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static bool add(tt_perfetto_names *n, const char *text, bool is_event)
 {
-    uint32_t was = TT_NONE;
+    uint32_t was = TT_NONE, had = n->capacity;
     if (!text || !text[0]) return true;
-    if (n->n == n->capacity) {
-        uint32_t more = n->capacity ? n->capacity * 2 : 256;
-        const char **texts = reallocarray(n->texts, more, sizeof *texts);
-        if (texts) n->texts = texts;
-        bool *events = reallocarray(n->is_event, more, sizeof *events);
-        if (events) n->is_event = events;
-        if (!texts || !events) return false;
-        n->capacity = more;
-    }
+    if (!tt_array_one_more(n->texts, n->n, had) ||
+        !tt_array_one_more(n->is_event, n->n, n->capacity))
+        return false;
     if (!tt_idmap_add(&n->by_address, (uint64_t)(uintptr_t)text, n->n, &was)) return false;
     if (was != TT_NONE) {
         n->is_event[was] |= is_event;

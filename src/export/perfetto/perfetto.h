@@ -16,10 +16,10 @@
 #include "analyze/access.h"
 #include "analyze/ops.h"
 #include "base/bytes.h"
+#include "base/idmap.h"
 #include "export/export.h"
 #include "export/perfetto/protobuf.h"
 #include "export/runs.h"
-#include "model/idmap.h"
 #include "model/model.h"
 
 #include <stdatomic.h>

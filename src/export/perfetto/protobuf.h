@@ -65,21 +65,10 @@ static inline void tt_proto_end(tt_bytes *b, size_t content)
 }
 
 /* A `string` must be UTF-8: bytes that are not become U+FFFD, as in the JSON. */
-static inline void tt_proto_text_n(tt_bytes *b, uint32_t field, const char *text, size_t left)
+static inline void tt_proto_text_n(tt_bytes *b, uint32_t field, const char *text, size_t n)
 {
     size_t at = tt_proto_begin(b, field);
-    while (left > 0) {
-        size_t n = 0, one;
-        while (n < left && (one = tt_utf8_length(text + n, left - n)) > 0)
-            n += one;
-        tt_bytes_put(b, text, n);
-        text += n;
-        left -= n;
-        if (left == 0) break;
-        tt_bytes_put(b, "\xef\xbf\xbd", 3);
-        text++;
-        left--;
-    }
+    tt_bytes_utf8(b, text, n);
     tt_proto_end(b, at);
 }
 

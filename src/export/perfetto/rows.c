@@ -3,15 +3,12 @@
  * threads of the same numbers. */
 #include "export/perfetto/perfetto.h"
 
+#include "base/order.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
-static int by_begin(const void *a, const void *b)
-{
-    const tt_perfetto_span *x = a, *y = b;
-    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return x->item < y->item ? -1 : x->item > y->item;
-}
+TT_ORDER_BY(by_begin, tt_perfetto_span, begin, item)
 
 /* A row of the context that is free at that time; one whose last span has no end is: a context
  * does one thing at a time, so that what did not end ends where the next begins. */

@@ -1,6 +1,8 @@
 /* Graph computations as slices: one for each op on each lane, one for the wait behind it. */
 #include "export/perfetto/maker.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -113,15 +115,9 @@ static bool begin_picks(tt_perfetto_maker *k, uint32_t n_nodes)
         k->picked[k->picked_nodes[i]] = NULL;
     }
     k->n_picked = 0;
-    if (n_nodes <= k->picked_capacity) return true;
-    void **picked = reallocarray(k->picked, n_nodes, sizeof *picked);
-    if (picked) k->picked = picked;
-    uint32_t *nodes = reallocarray(k->picked_nodes, n_nodes, sizeof *nodes);
-    if (nodes) k->picked_nodes = nodes;
-    if (!picked || !nodes) return false;
-    memset(picked + k->picked_capacity, 0, (n_nodes - k->picked_capacity) * sizeof *picked);
-    k->picked_capacity = n_nodes;
-    return true;
+    uint32_t had = k->picked_capacity;
+    return tt_array_room_zeroed(k->picked, had, n_nodes) &&
+           tt_array_room(k->picked_nodes, k->picked_capacity, n_nodes);
 }
 
 /* --- flows --- */
@@ -144,20 +140,15 @@ static void put_flows(tt_perfetto_maker *k, const tt_perfetto_span *span, uint32
 static tt_status find_flows(tt_perfetto_maker *k, const tt_run *run, const tt_piece *pieces,
                             size_t n, tt_error *err)
 {
-    size_t n_nodes = 0, need = 0;
+    size_t n_nodes = 0, need = 0, had = k->flow_capacity;
     const uint32_t limit = k->m->graphs[run->graph].n_nodes;
     k->flow_lane = pieces[0].lane;
     k->has_flows = true;
     for (size_t i = 0; i < n && pieces[i].lane == k->flow_lane; i++)
         need += pieces[i].count;
-    if (need > k->flow_capacity) {
-        uint32_t *nodes = reallocarray(k->flow_nodes, need, sizeof *nodes);
-        if (nodes) k->flow_nodes = nodes;
-        uint8_t *covers = realloc(k->flow_covers, need);
-        if (covers) k->flow_covers = covers;
-        if (!nodes || !covers) return tt_error_memory(err, "writing the trace");
-        k->flow_capacity = need;
-    }
+    if (!tt_array_room(k->flow_nodes, had, need) ||
+        !tt_array_room(k->flow_covers, k->flow_capacity, need))
+        return tt_error_memory(err, "writing the trace");
     for (size_t i = 0; i < n && pieces[i].lane == k->flow_lane; i++) {
         tt_piece_ops ops;
         tt_status status = tt_pieces_get(k->m->pieces, &pieces[i], &ops, err);

@@ -1,5 +1,6 @@
 #include "export/tables/columns.h"
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "export/tables/tables.h"
 
@@ -8,60 +9,36 @@
 
 /* --- dictionaries --- */
 
-static void put_slot(tt_dictionary *d, uint32_t code)
-{
-    uint32_t mask = d->n_slots - 1;
-    uint32_t at = (uint32_t)tt_checksum(d->texts[code], d->lengths[code]) & mask;
-    while (d->slots[at] != TT_NONE)
-        at = (at + 1) & mask;
-    d->slots[at] = code;
-}
+typedef struct looked_for {
+    const tt_dictionary *d;
+    const char *text;
+    size_t n;
+} looked_for;
 
-/* Room for one more text, and half of the slots free. */
-static bool grow_dictionary(tt_dictionary *d)
+static bool is_text(const void *context, uint32_t code)
 {
-    if (d->n == d->capacity) {
-        uint32_t more = d->capacity ? d->capacity * 2 : 64;
-        const char **texts =
-            more > d->capacity ? reallocarray(d->texts, more, sizeof *texts) : NULL;
-        if (!texts) return false;
-        d->texts = texts;
-        size_t *lengths = reallocarray(d->lengths, more, sizeof *lengths);
-        if (!lengths) return false;
-        d->lengths = lengths;
-        d->capacity = more;
-    }
-    if (d->n_slots > d->n * 2) return true;
-    uint32_t n_slots = d->n_slots ? d->n_slots * 2 : 256;
-    uint32_t *slots = n_slots > d->n_slots ? reallocarray(d->slots, n_slots, sizeof *slots) : NULL;
-    if (!slots) return false;
-    d->slots = slots;
-    d->n_slots = n_slots;
-    memset(slots, 0xff, n_slots * sizeof *slots);
-    for (uint32_t i = 0; i < d->n; i++)
-        put_slot(d, i);
-    return true;
+    const looked_for *l = context;
+    return l->d->lengths[code] == l->n && memcmp(l->d->texts[code], l->text, l->n) == 0;
 }
 
 uint32_t tt_dictionary_code(tt_dictionary *d, const char *text, size_t n)
 {
-    if (d->n_slots) {
-        uint32_t mask = d->n_slots - 1, at = (uint32_t)tt_checksum(text, n) & mask;
-        for (; d->slots[at] != TT_NONE; at = (at + 1) & mask) {
-            uint32_t code = d->slots[at];
-            if (d->lengths[code] == n && memcmp(d->texts[code], text, n) == 0) return code;
-        }
-    }
-    if (!grow_dictionary(d)) return TT_NONE;
+    const looked_for l = {d, text, n};
+    uint64_t key = tt_checksum(text, n);
+    uint32_t was = tt_idmap_find(&d->by_hash, &key, is_text, &l), had = d->capacity;
+    if (was != TT_NONE) return was;
+    if (!tt_array_one_more(d->texts, d->n, had) ||
+        !tt_array_one_more(d->lengths, d->n, d->capacity) ||
+        !tt_idmap_add(&d->by_hash, key, d->n, &was))
+        return TT_NONE;
     d->texts[d->n] = text;
     d->lengths[d->n] = n;
-    put_slot(d, d->n);
     return d->n++;
 }
 
 void tt_dictionary_clear(tt_dictionary *d)
 {
-    if (d->n) memset(d->slots, 0xff, d->n_slots * sizeof *d->slots);
+    tt_idmap_clear(&d->by_hash);
     d->n = 0;
 }
 
@@ -69,7 +46,7 @@ void tt_dictionary_free(tt_dictionary *d)
 {
     free(d->texts);
     free(d->lengths);
-    free(d->slots);
+    tt_idmap_free(&d->by_hash);
     memset(d, 0, sizeof *d);
 }
 

@@ -6,6 +6,7 @@
 #ifndef TT_EXPORT_TABLES_COLUMNS_H
 #define TT_EXPORT_TABLES_COLUMNS_H
 
+#include "base/idmap.h"
 #include "base/status.h"
 #include "export/export.h"
 #include "model/model.h"
@@ -29,8 +30,7 @@ typedef struct tt_dictionary {
     const char **texts; /* belong to the model, to static storage, or to the rows */
     size_t *lengths;
     uint32_t n, capacity;
-    uint32_t *slots; /* private: a hash table of codes */
-    uint32_t n_slots;
+    tt_idmap by_hash; /* private */
 } tt_dictionary;
 
 /* The text's code; TT_NONE without memory. */

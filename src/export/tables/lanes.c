@@ -1,6 +1,8 @@
 /* The table `lanes`. */
 #include "export/tables/tables.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum {
@@ -150,14 +152,8 @@ static tt_status put_apart(tt_rows *rows, tt_tables_own *own, const tt_piece *pi
 
 static bool make_lanes(tt_tables_own *own, size_t n)
 {
-    if (n <= own->lanes_capacity) return true;
-    tt_piece_ops *lanes = reallocarray(own->lanes, n, sizeof *lanes);
-    if (lanes) own->lanes = lanes;
-    cursor *cursors = reallocarray(own->cursors, n, sizeof *cursors);
-    if (cursors) own->cursors = cursors;
-    if (!lanes || !cursors) return false;
-    own->lanes_capacity = n;
-    return true;
+    size_t had = own->lanes_capacity;
+    return tt_array_room(own->lanes, had, n) && tt_array_room(own->cursors, own->lanes_capacity, n);
 }
 
 static tt_status fill_one(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_error *err)

@@ -1,6 +1,7 @@
 #include "export/tables/tables.h"
 
 #include "base/hex.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -226,12 +227,6 @@ tt_status tt_tables_fill_runs(const tt_export_table *table, const tt_parting *pa
     return tt_tables_end(rows, err);
 }
 
-static int by_node(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err)
 {
     tt_join *join = &own->join;
@@ -244,7 +239,7 @@ tt_status tt_tables_join(tt_tables_own *own, uint32_t run, tt_error *err)
     while (sorted < join->n_touched && join->touched[sorted - 1] < join->touched[sorted])
         sorted++;
     if (sorted < join->n_touched)
-        qsort(join->touched, join->n_touched, sizeof *join->touched, by_node);
+        qsort(join->touched, join->n_touched, sizeof *join->touched, tt_by_u32);
     return TT_OK;
 }
 

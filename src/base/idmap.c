@@ -1,4 +1,4 @@
-#include "model/idmap.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +60,13 @@ void tt_idmap_free(tt_idmap *m)
 {
     free(m->slots);
     memset(m, 0, sizeof *m);
+}
+
+void tt_idmap_clear(tt_idmap *m)
+{
+    for (size_t i = 0; i < m->capacity && m->n; i++)
+        m->slots[i].index = TT_NONE;
+    m->n = 0;
 }
 
 bool tt_idmap_add(tt_idmap *m, uint64_t key, uint32_t index, uint32_t *was)
