@@ -1,13 +1,215 @@
 #include "bitnet/write.h"
 
+#include "base/checksum.h"
+#include "base/descriptor.h"
 #include "base/hex.h"
 #include "base/json.h"
+#include "base/outdir.h"
 #include "bitnet/number.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define RECORD_MAX ((size_t)16 << 20)
+#define HINTS 4096u           /* a power of two */
+#define NUMBERS_MAX 10000000u /* tried for one name */
+
+/* Where numbering of a name went on last time. Only a hint: whether a name is taken, the file
+ * system says; so a hint may be that of another name, or be gone. */
+struct hint {
+    uint64_t name; /* its checksum */
+    uint64_t next;
+};
+
+struct tt_bitnet_writer {
+    int folder;
+    char *path;
+    pthread_mutex_t lock; /* of all that follows */
+    uint64_t n_files, n_numbered;
+    char numbered[TT_BITNET_FILE_NAME];
+    struct hint hints[HINTS];
+};
+
+static tt_status io_error(tt_error *err, const char *what, const char *path)
+{
+    char reason[128] = "";
+    /* strerror is not for several threads. */
+    const char *text = strerror_r(errno, reason, sizeof reason);
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot %s %.200s: %s", what, path, text);
+}
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+static tt_status check_empty(const char *path, tt_error *err)
+{
+    tt_status status = TT_OK;
+    DIR *folder = opendir(path);
+    if (!folder) return io_error(err, "read", path);
+    for (struct dirent *e = readdir(folder); e && status == TT_OK; e = readdir(folder))
+        if (ends_in(e->d_name, ".trace") || ends_in(e->d_name, ".jsonl"))
+            status = tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                                  "%.160s holds traces already (%.80s), with which new ones would "
+                                  "be mixed up; name an empty folder, or remove them",
+                                  path, e->d_name);
+    (void)closedir(folder);
+    return status;
+}
+
+tt_status tt_bitnet_writer_open(const char *path, tt_bitnet_writer **out, tt_error *err)
+{
+    *out = NULL;
+    tt_status status = tt_outdir_make(path, err);
+    if (status == TT_OK) status = check_empty(path, err);
+    if (status != TT_OK) return status;
+    tt_bitnet_writer *w = calloc(1, sizeof *w);
+    if (w) w->path = strdup(path);
+    if (!w || !w->path) {
+        free(w);
+        return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
+    }
+    w->folder = tt_descriptor_raise(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (w->folder < 0) {
+        status = io_error(err, "open", path);
+        free(w->path);
+        free(w);
+        return status;
+    }
+    (void)pthread_mutex_init(&w->lock, NULL);
+    *out = w;
+    return TT_OK;
+}
+
+void tt_bitnet_writer_close(tt_bitnet_writer *w)
+{
+    if (!w) return;
+    (void)close(w->folder);
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w->path);
+    free(w);
+}
+
+static bool write_all(int fd, const tt_bytes *text)
+{
+    for (size_t at = 0; at < text->size;) {
+        ssize_t n = write(fd, text->data + at, text->size - at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* A file with that text under a name that nobody else uses. */
+static bool write_temporary(const tt_bitnet_writer *w, const tt_bytes *text, char name[64])
+{
+    /* Of all writers: two may write to one folder. */
+    static _Atomic uint64_t count;
+    uint64_t number = count++;
+    (void)snprintf(name, 64, ".%ld-%" PRIu64 ".part", (long)getpid(), number);
+    int fd = openat(w->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0) return false;
+    bool ok = write_all(fd, text);
+    int reason = errno;
+    if (close(fd) != 0 && ok) {
+        reason = errno;
+        ok = false;
+    }
+    if (!ok) (void)unlinkat(w->folder, name, 0);
+    errno = reason;
+    return ok;
+}
+
+/* Gives it its name; false with EEXIST when that is taken. */
+static bool rename_new(int folder, const char *from, const char *to)
+{
+    if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    /* A file system that cannot: the name is taken with an empty file, and that is replaced. */
+    int fd = openat(folder, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return false;
+    (void)close(fd);
+    if (renameat(folder, from, folder, to) == 0) return true;
+    int reason = errno;
+    (void)unlinkat(folder, to, 0);
+    errno = reason;
+    return false;
+}
+
+/* The first number to try, and afterwards the one to go on with. */
+static uint64_t first_number(tt_bitnet_writer *w, uint64_t name)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    struct hint *h = &w->hints[name & (HINTS - 1)];
+    uint64_t number = h->name == name && h->next > 0 ? h->next : 1;
+    (void)pthread_mutex_unlock(&w->lock);
+    return number;
+}
+
+static void remember(tt_bitnet_writer *w, uint64_t name, uint64_t number, const char *file)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    w->hints[name & (HINTS - 1)] = (struct hint){name, number + 1};
+    w->n_files++;
+    if (number > 1 && w->n_numbered++ == 0) memcpy(w->numbered, file, strlen(file) + 1);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
+static tt_status name_file(tt_bitnet_writer *w, const char *name, const char *temporary,
+                           char file[TT_BITNET_FILE_NAME], tt_error *err)
+{
+    (void)tt_bitnet_file_name(name, 1, file);
+    uint64_t sum = tt_checksum(file, strlen(file)), first = first_number(w, sum);
+    for (uint64_t number = first; number < first + NUMBERS_MAX; number++) {
+        (void)tt_bitnet_file_name(name, number, file);
+        if (rename_new(w->folder, temporary, file)) {
+            remember(w, sum, number, file);
+            return TT_OK;
+        }
+        if (errno != EEXIST) break;
+    }
+    tt_status status = io_error(err, "create a file in", w->path);
+    (void)unlinkat(w->folder, temporary, 0);
+    return status;
+}
+
+tt_status tt_bitnet_writer_put(tt_bitnet_writer *w, const tt_bitnet_record *r,
+                               char file[TT_BITNET_FILE_NAME], tt_error *err)
+{
+    char temporary[64], own[TT_BITNET_FILE_NAME];
+    tt_bytes text;
+    if (!r->name[0]) return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "a record needs a name");
+    tt_bytes_init(&text, RECORD_MAX);
+    tt_bitnet_put(&text, r);
+    tt_status status = TT_OK;
+    if (text.failed)
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory for a record");
+    else if (!write_temporary(w, &text, temporary))
+        status = io_error(err, "write a file in", w->path);
+    tt_bytes_free(&text);
+    return status == TT_OK ? name_file(w, r->name, temporary, file ? file : own, err) : status;
+}
+
+void tt_bitnet_writer_count(tt_bitnet_writer *w, uint64_t *n_files, uint64_t *n_numbered,
+                            char file[TT_BITNET_FILE_NAME])
+{
+    (void)pthread_mutex_lock(&w->lock);
+    *n_files = w->n_files;
+    *n_numbered = w->n_numbered;
+    if (file) memcpy(file, w->numbered, sizeof w->numbered);
+    (void)pthread_mutex_unlock(&w->lock);
+}
 
 /* serde_json's pretty layout: two spaces a level, one element a line. Not base/json.h: that one
  * writes numbers, and some characters, in its own way, and into a stream. */

@@ -1,13 +1,159 @@
 /* traces/token-NNNNN.json: entries in the order of execution, sources that are where they are said
  * to be. */
-#include "dataset/verifier.h"
-
 #include "base/order.h"
+#include "dataset/verifier.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* graphs/token-NNNNN.json: nodes in order, edges between them, layers of the model. */
+
+static void check_nodes(tt_dataset_verifier *v, const json_t *nodes)
+{
+    const json_t *n;
+    size_t i;
+    uint64_t number;
+    json_array_foreach(nodes, i, n)
+    {
+        const char *id = tt_text_of(n, "id");
+        bool right = tt_dataset_node_number(id, &number) && number == i;
+        if (!TT_EXAMINE(v, TT_CHECK_GRAPHS, right))
+            TT_OFFEND(v, TT_CHECK_GRAPHS, "nodes[%zu] has the id %.40s", i, id);
+    }
+}
+
+static void check_edges(tt_dataset_verifier *v, const json_t *edges, size_t n_nodes)
+{
+    static const char *const ends[] = {"source", "target"};
+    const json_t *e;
+    size_t i;
+    uint64_t number;
+    json_array_foreach(edges, i, e)
+    {
+        for (unsigned k = 0; k < 2; k++) {
+            const char *id = tt_text_of(e, ends[k]);
+            bool right = tt_dataset_node_number(id, &number) && number < n_nodes;
+            if (!TT_EXAMINE(v, TT_CHECK_GRAPHS, right))
+                TT_OFFEND(v, TT_CHECK_GRAPHS, "edges[%zu]: there is no node %.40s", i, id);
+        }
+    }
+}
+
+static void check_layers(tt_dataset_verifier *v, const json_t *nodes, uint64_t told)
+{
+    const json_t *n;
+    size_t i, n_ids = 0;
+    uint64_t *ids = calloc(json_array_size(nodes) + 1, sizeof *ids), distinct = 0;
+    v->no_memory |= !ids;
+    if (!ids) return;
+    json_array_foreach(nodes, i, n)
+    {
+        const json_t *layer = json_object_get(n, "layer_id");
+        if (json_is_null(layer)) continue;
+        uint64_t id = (uint64_t)json_integer_value(layer);
+        ids[n_ids++] = id;
+        if (!TT_EXAMINE(v, TT_CHECK_LAYERS, !v->has_layers || id < v->n_layers))
+            TT_OFFEND(v, TT_CHECK_LAYERS, "nodes[%zu] is of layer %" PRIu64 "; there are %" PRIu64,
+                      i, id, v->n_layers);
+    }
+    qsort(ids, n_ids, sizeof *ids, tt_by_u64);
+    for (i = 0; i < n_ids; i++)
+        distinct += i == 0 || ids[i] != ids[i - 1];
+    free(ids);
+    if (!TT_EXAMINE(v, TT_CHECK_LAYERS, told == distinct))
+        TT_OFFEND(v, TT_CHECK_LAYERS, "metadata.layers is %" PRIu64 "; its nodes are of %" PRIu64,
+                  told, distinct);
+}
+
+void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t number)
+{
+    const json_t *m = json_object_get(file, "metadata");
+    const json_t *nodes = json_object_get(file, "nodes"), *edges = json_object_get(file, "edges");
+    size_t n = json_array_size(nodes);
+    uint64_t token = tt_count_of(file, "token_id");
+    if (!TT_EXAMINE(v, TT_CHECK_ORDER, token == number))
+        TT_OFFEND(v, TT_CHECK_ORDER, "its token_id is %" PRIu64, token);
+    tt_dataset_check_count(v, "total_nodes", tt_count_of(m, "total_nodes"), n);
+    tt_dataset_check_count(v, "total_edges", tt_count_of(m, "total_edges"), json_array_size(edges));
+    check_nodes(v, nodes);
+    check_edges(v, edges, n);
+    check_layers(v, nodes, tt_count_of(m, "layers"));
+    v->has_graph = true;
+    v->graph_token = number;
+    v->graph_nodes = n;
+    tt_dataset_ops_of(v, json_object_get(file, "nodes"));
+}
+
+/* A token's entries against its graph: each is of a node that computes, by the op that the graph
+ * has there, and all that the graph computes have one. */
+
+void tt_dataset_ops_free(tt_dataset_verifier *v)
+{
+    json_decref(v->nodes);
+    free(v->ops);
+    v->nodes = NULL;
+    v->ops = NULL;
+    v->n_ops = 0;
+}
+
+void tt_dataset_ops_of(tt_dataset_verifier *v, json_t *nodes)
+{
+    const json_t *n;
+    size_t i;
+    tt_dataset_ops_free(v);
+    v->ops = calloc(json_array_size(nodes) + 1, sizeof *v->ops);
+    v->no_memory |= !v->ops;
+    if (!v->ops) return;
+    v->nodes = json_incref(nodes);
+    json_array_foreach(nodes, i, n)
+    {
+        if (strcmp(tt_text_of(n, "node_type"), "op") == 0)
+            v->ops[v->n_ops++] = (tt_dataset_op){.node = i};
+    }
+}
+
+static int by_node(const void *key, const void *element)
+{
+    const uint64_t *node = key;
+    const tt_dataset_op *op = element;
+    return *node < op->node ? -1 : *node > op->node;
+}
+
+bool tt_dataset_op_entry(tt_dataset_verifier *v, uint64_t node, const char *operation)
+{
+    tt_dataset_op *op = bsearch(&node, v->ops, v->n_ops, sizeof *v->ops, by_node);
+    const char *end = operation + strlen(operation);
+    if (!op) return false;
+    /* A fused op's parts are the nodes before its last one: "RMS_NORM+MUL". */
+    for (;; op--) {
+        const char *part = end;
+        while (part > operation && part[-1] != '+')
+            part--;
+        const char *is = tt_text_of(json_array_get(v->nodes, op->node), "operation");
+        if (strlen(is) != (size_t)(end - part) || memcmp(is, part, (size_t)(end - part)) != 0)
+            return false;
+        op->seen = true;
+        if (part == operation) return true;
+        if (op == v->ops) return false;
+        end = part - 1;
+    }
+}
+
+void tt_dataset_ops_seen(tt_dataset_verifier *v)
+{
+    uint64_t missing = 0, first = 0;
+    for (size_t i = 0; i < v->n_ops; i++) {
+        v->checks[TT_CHECK_GRAPHS].examined++;
+        if (v->ops[i].seen) continue;
+        if (missing++ == 0) first = v->ops[i].node;
+    }
+    if (missing)
+        TT_OFFEND(v, TT_CHECK_GRAPHS,
+                  "no entry of %" PRIu64 " of the %zu ops of its graph, the first node_%" PRIu64,
+                  missing, v->n_ops, first);
+}
 
 /* An entry under way. */
 typedef struct place {

@@ -4,12 +4,79 @@
 #define TT_FORMAT_OPS_COLUMNS_H
 
 #include "base/bytes.h"
-#include "format/ops_granule.h"
-#include "format/ops_layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Where the values of an OPS chunk's columns stand: one group after the other, a group being
+ * the values of one position of one sequence, over all segments that have it, in their order
+ * (docs/format.md, "transposed"). Encoder and decoder, of both encodings. */
+
+#define TT_OPS_ENCODING_1 1u /* read only */
+#define TT_OPS_ENCODING_2 2u
+#define TT_OPS_OPEN_LANE (1u << 16)
+#define TT_OPS_SHIFT_MAX 32u
+
+/* A segment as the layout sees it. Positions are those of all sequences, one after the other. */
+typedef struct tt_ops_part {
+    uint32_t first; /* index of its first record */
+    uint32_t count;
+    uint32_t position; /* of its first record */
+} tt_ops_part;
+
+typedef struct tt_ops_layout {
+    size_t n_positions;
+    uint32_t *ends; /* per position: the place after its group's last value */
+    uint32_t *next; /* per position: the place of its next value, for who goes through the records
+                       in order and counts it up */
+} tt_ops_layout;
+
+/* Fills the layout for parts whose positions are below n_positions (more than 0). The caller has
+ * given it its arrays: `ends` of n_positions + 1, `next` of n_positions. */
+void tt_ops_layout_fill(tt_ops_layout *l, const tt_ops_part *parts, size_t n_parts,
+                        size_t n_positions);
+
+/* Cuts an array of n items of `size` bytes off a piece of memory: all that a chunk needs comes as
+ * one, since a dozen large ones given back and asked for again for each chunk are, each time,
+ * pages that the kernel has to clear. */
+static inline void *tt_ops_cut(uint8_t **memory, size_t n, size_t size)
+{
+    void *array = *memory;
+    *memory += (n * size + 7) & ~(size_t)7;
+    return array;
+}
+
+/* The granule of a chunk's times: many processors' counters advance by several ticks at once, so
+ * that almost all differences of times are multiples of some number. Times are stored as
+ * multiples of it and, where there is one, a remainder: nothing is lost. */
+
+typedef struct tt_ops_granule {
+    uint32_t ticks;      /* 1: there is none */
+    uint64_t reciprocal; /* 2^64 / ticks, rounded up: to divide by multiplication */
+} tt_ops_granule;
+
+/* ticks > 0. */
+tt_ops_granule tt_ops_granule_of(uint32_t ticks);
+/* The one that makes n values of each of two columns smallest, from a sample of them. */
+tt_ops_granule tt_ops_granule_find(const uint64_t *busy, const uint64_t *wait, size_t n);
+
+/* The quotient, rounded down, of the signed difference v; *remainder is 0 to ticks - 1. */
+static inline uint64_t tt_ops_granule_split(const tt_ops_granule *g, uint64_t v,
+                                            uint64_t *remainder)
+{
+    uint64_t quotient;
+    if (v <= UINT32_MAX && g->reciprocal) {
+        /* Exact for 32 bits: D. Lemire, O. Kaser, N. Kurz, "Faster remainder by direct
+         * computation", Software: Practice and Experience 49(6), 2019. */
+        quotient = (uint64_t)((unsigned __int128)g->reciprocal * v >> 64);
+    } else {
+        int64_t whole = (int64_t)v / g->ticks;
+        quotient = (uint64_t)(whole * g->ticks > (int64_t)v ? whole - 1 : whole);
+    }
+    *remainder = v - quotient * g->ticks;
+    return quotient;
+}
 
 /* Appends a column of n differences of times (signed, modulo 2^64), which stand in the layout's
  * order. The values are lost: they become the quotients. */

@@ -1,6 +1,5 @@
 #include "format/ops.h"
 #include "format/ops_columns.h"
-#include "format/ops_layout.h"
 #include "format/pack.h"
 
 #include <stdlib.h>

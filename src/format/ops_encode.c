@@ -2,8 +2,6 @@
 #include "base/order.h"
 #include "format/ops.h"
 #include "format/ops_columns.h"
-#include "format/ops_granule.h"
-#include "format/ops_layout.h"
 
 #include <stdlib.h>
 #include <string.h>

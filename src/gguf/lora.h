@@ -3,7 +3,7 @@
 #ifndef TT_GGUF_LORA_H
 #define TT_GGUF_LORA_H
 
-#include "gguf/synth_file.h"
+#include "gguf/synth.h"
 
 #define TT_LORA_RANK_MAX 4096u
 

@@ -2,11 +2,12 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/status.h"
 #include "format/meta.h"
+#include "record/compact.h"
 #include "record/drain.h"
 #include "record/place.h"
 #include "record/sink.h"
-#include "record/snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,80 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+typedef struct tt_snapshot {
+    bool active;
+    tt_copy copy;
+    tt_bytes totals;   /* losses and counts as they were when it began */
+    uint64_t position; /* of them in the meta stream */
+    char part[PATH_MAX];
+    char path[PATH_MAX]; /* "FILE-snapshot-N.ttrace"; when it is done, where it really is */
+} tt_snapshot;
+
+static void end(tt_snapshot *s, tt_drain *d)
+{
+    tt_copy_end(&s->copy);
+    tt_bytes_free(&s->totals);
+    d->sink->hold = false;
+    s->active = false;
+}
+
+/* Gives up one under way. */
+static void snapshot_stop(tt_snapshot *s, tt_drain *d)
+{
+    if (!s->active) return;
+    (void)unlink(s->part);
+    end(s, d);
+}
+
+/* Begins one of what the drain's container has: everything final should have been drained. By the
+ * thread that drains. Until it is over, the container throws nothing away. */
+static tt_status snapshot_begin(tt_snapshot *s, tt_drain *d, const char *trace, uint32_t number,
+                                tt_error *err)
+{
+    memset(s, 0, sizeof *s);
+    tt_status status = tt_place_snapshot(s->path, sizeof s->path, trace, (long)number, err);
+    if (status == TT_OK) status = tt_place_part(s->part, sizeof s->part, s->path, err);
+    if (status != TT_OK) return status;
+    int fd = tt_descriptor_raise(open(s->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (fd < 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot create %s: %s", s->part,
+                            strerror(errno));
+    s->active = true;
+    tt_bytes_init(&s->totals, TT_CHUNK_PAYLOAD_MAX);
+    s->position = atomic_load(&d->map->area->meta_tail);
+    d->sink->hold = true;
+    status = tt_copy_begin(&s->copy, d->sink, fd, err);
+    if (status == TT_OK && !tt_drain_totals(d, false, &s->totals))
+        status = tt_error_memory(err, "the totals");
+    if (status != TT_OK) snapshot_stop(s, d);
+    return status;
+}
+
+static tt_status finish(tt_snapshot *s, tt_error *err)
+{
+    tt_index_entry entry = {.type = TT_CHUNK_META, .position = s->position};
+    tt_span totals = {s->totals.data, s->totals.size};
+    tt_sink *to = &s->copy.to;
+    tt_meta_describe(totals, &entry.meta, &entry.count);
+    tt_status status = tt_sink_put(to, &entry, totals, err);
+    if (status == TT_OK) status = tt_sink_finish(to, TT_END_SNAPSHOT, err);
+    return status == TT_OK ? tt_place_rename(s->part, s->path, sizeof s->path, false, err) : status;
+}
+
+#define STEP_BYTES (4u << 20) /* between two looks at the rings */
+
+/* Goes on for a few megabytes; not active any more when it is over, well or not. */
+static tt_status snapshot_step(tt_snapshot *s, tt_drain *d, tt_error *err)
+{
+    bool done = false;
+    tt_status status = tt_copy_step(&s->copy, STEP_BYTES, &done, err);
+    if (status == TT_OK && !done) return TT_OK;
+    if (status == TT_OK) status = finish(s, err);
+    if (status != TT_OK) (void)unlink(s->part);
+    end(s, d);
+    return status;
+}
 
 #define POLL_MIN_NS 2000000L    /* the drain looks for piled-up rings: often when they fill */
 #define POLL_MAX_NS 20000000L   /* fast, seldom otherwise, as each look takes a core away */
@@ -198,7 +274,7 @@ static tt_status begin_snapshot(tt_recorder *r, uint32_t asked)
     r->snapshot_asked = asked;
     tt_recorder_clock(r);
     tt_status status = tt_drain_step(&r->drain, TT_DRAIN_ALL, NULL);
-    if (tt_snapshot_begin(&r->snapshot, &r->drain, r->path, ++r->n_snapshots, &err) != TT_OK)
+    if (snapshot_begin(&r->snapshot, &r->drain, r->path, ++r->n_snapshots, &err) != TT_OK)
         enter_snapshot(r, &err);
     return status;
 }
@@ -214,7 +290,7 @@ static tt_status serve_snapshots(tt_recorder *r)
         uint32_t asked = atomic_load(&session->snapshots);
         return asked == atomic_load(&r->file->snapshots) ? TT_OK : begin_snapshot(r, asked);
     }
-    if (tt_snapshot_step(&r->snapshot, &r->drain, &err) != TT_OK)
+    if (snapshot_step(&r->snapshot, &r->drain, &err) != TT_OK)
         enter_snapshot(r, &err);
     else if (!r->snapshot.active)
         enter_snapshot(r, NULL);
@@ -520,7 +596,7 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     size_guard guard = guard_size();
     tt_data_queue_close(&r->data);
     stop_thread(r);
-    tt_snapshot_stop(&r->snapshot, &r->drain);
+    snapshot_stop(&r->snapshot, &r->drain);
     if (!discard)
         status = finish_part(r, part, err);
     else if (find_part(r, part, NULL) == TT_OK)

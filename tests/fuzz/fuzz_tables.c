@@ -1,7 +1,7 @@
 /* Bytes as a trace with right checksums, written as tables: every part of one of them, which a byte
  * of the file header chooses (of the time of creation: nothing looks at it). */
 #include "../golden/rechecksum.h"
-#include "export/csv/rows.h"
+#include "export/csv/csv.h"
 #include "export/tables/columns.h"
 #include "limits.h"
 

@@ -3,7 +3,7 @@
 
 #include "base/decimal.h"
 #include "export/compress.h"
-#include "export/csv/rows.h"
+#include "export/csv/csv.h"
 #include "export/tables/columns.h"
 #include "table/csv_text.h"
 

@@ -1,7 +1,6 @@
 /* The header and the names of NumPy files. (numpy itself reads them in tests/oracle.) */
 #include "tests.h"
 
-#include "export/npy/name.h"
 #include "export/npy/npy.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "format/chunk.h"
 #include "format/ops.h"
-#include "format/ops_granule.h"
+#include "format/ops_columns.h"
 #include "format/pack.h"
 
 #include <stdlib.h>

@@ -2,19 +2,172 @@
 
 #include "adapter/ggml/batch_ext.h"
 #include "adapter/ggml/capture.h"
-#include "adapter/ggml/describe.h"
 #include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
 #include "adapter/ggml/models.h"
+#include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
+#include "record/recorder.h"
+#include "record/session.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
+
+#define COMMAND_MAX_BYTES 65536u
+
+static size_t read_small_file(const char *path, char *out, size_t size)
+{
+    size_t used = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    while (used < size - 1) {
+        ssize_t n = read(fd, out + used, size - 1 - used);
+        if (n <= 0) break;
+        used += (size_t)n;
+    }
+    (void)close(fd);
+    out[used] = '\0';
+    return used;
+}
+
+static void describe_command(tt_recorder *r)
+{
+    char *text = malloc(COMMAND_MAX_BYTES);
+    if (!text) return;
+    size_t n = read_small_file("/proc/self/cmdline", text, COMMAND_MAX_BYTES);
+    /* Without text, the program's name alone: its arguments may hold a prompt. */
+    for (size_t i = 0; i + 1 < n && tt_capture_options.text; i++)
+        if (text[i] == '\0') text[i] = ' ';
+    if (n > 0) tt_process_environment(r, "command", text);
+    free(text);
+}
+
+static void describe_cpu(tt_recorder *r)
+{
+    char text[4096];
+    (void)read_small_file("/proc/cpuinfo", text, sizeof text);
+    char *name = strstr(text, "model name");
+    name = name ? strchr(name, ':') : NULL;
+    if (!name) return;
+    name += strspn(name, ": \t");
+    name[strcspn(name, "\n")] = '\0';
+    tt_process_environment(r, "cpu", name);
+}
+
+static const char *on_or_off(bool on)
+{
+    return on ? "on" : "off";
+}
+
+/* What keeps a trace from holding all there was: each said by itself when it is so. */
+static void describe_choice(tt_recorder *r)
+{
+    const tt_capture *c = &tt_capture_options;
+    const tt_recorder_options *o = tt_process_options();
+    char text[96];
+    if (c->token_first > 0 || c->token_last != UINT64_MAX) {
+        int n = snprintf(text, sizeof text, "%" PRIu64 "..", c->token_first);
+        if (c->token_last != UINT64_MAX && n > 0)
+            (void)snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64, c->token_last);
+        tt_process_environment(r, "capture_tokens", text);
+    }
+    if (c->token_every > 1) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, c->token_every);
+        tt_process_environment(r, "capture_every", text);
+    }
+    if (o->keep_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, o->keep_bytes);
+        tt_process_environment(r, "capture_ring_bytes", text);
+    }
+    if (o->limit_bytes) {
+        (void)snprintf(text, sizeof text, "%" PRIu64, o->limit_bytes);
+        tt_process_environment(r, "capture_limit_bytes", text);
+    }
+}
+
+/* In the words in which they were asked for. */
+static void describe_values(tt_recorder *r)
+{
+    const tt_capture *c = &tt_capture_options;
+    const char *asked = getenv(TT_ENV_VALUES);
+    char text[256];
+    if (c->values_problem[0]) {
+        (void)snprintf(text, sizeof text, "not observed: %s", c->values_problem);
+        asked = text;
+    }
+    bool off = !c->values_problem[0] && c->values.level == TT_VALUES_OFF;
+    tt_process_environment(r, "capture_values", off || !asked ? "off" : asked);
+}
+
+static void describe_capture(tt_recorder *r)
+{
+    static const char *const modes[] = {[TT_MODE_AUTO] = "auto",
+                                        [TT_MODE_HOOK] = "hook",
+                                        [TT_MODE_CALLBACK] = "callback",
+                                        [TT_MODE_API] = "api"};
+    const tt_capture *c = &tt_capture_options;
+    const tt_recorder_options *o = tt_process_options();
+    const enum tt_mode mode = tt_process_mode();
+    char text[256];
+    uint64_t ring_bytes = o->ring_bytes ? o->ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
+    (void)snprintf(text, sizeof text,
+                   "mode=%s thread_memory_bytes=%" PRIu64 " limit_bytes=%" PRIu64
+                   " text=%d faults=%d residency_every=%" PRIu32,
+                   modes[mode], ring_bytes, o->limit_bytes, c->text, c->faults, c->residency_every);
+    tt_process_environment(r, "capture", text);
+    describe_choice(r);
+    tt_process_environment(r, "capture_text", on_or_off(c->text));
+    tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
+    tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
+    tt_process_environment(r, "capture_faults", on_or_off(c->faults));
+    tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
+    describe_values(r);
+}
+
+/* Records what is captured, command, working directory, host, processor, clock and the place of the
+ * area. What cannot be read is left out. */
+static void describe_run(tt_recorder *r)
+{
+    char text[PATH_MAX];
+    struct utsname host;
+    describe_capture(r);
+    describe_command(r);
+    if (getcwd(text, sizeof text)) tt_process_environment(r, "cwd", text);
+    if (uname(&host) == 0) {
+        tt_process_environment(r, "host", host.nodename);
+        (void)snprintf(text, sizeof text, "%s %s %s", host.sysname, host.release, host.machine);
+        tt_process_environment(r, "kernel", text);
+    }
+    describe_cpu(r);
+    tt_process_environment(r, "tensortrace_version", TT_VERSION);
+    (void)snprintf(text, sizeof text, "%ld", (long)getpid());
+    tt_process_environment(r, "pid", text);
+    (void)snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    tt_process_environment(r, "processors", text);
+#if defined(__x86_64__)
+    tt_process_environment(r, "ticks", "tsc");
+#elif defined(__aarch64__)
+    tt_process_environment(r, "ticks", "cntvct");
+#else
+    tt_process_environment(r, "ticks", "monotonic");
+#endif
+    (void)snprintf(text, sizeof text, "%llu",
+                   (unsigned long long)tt_recorder_area(r)->area->tick_hz);
+    tt_process_environment(r, "tick_hz", text);
+    tt_process_environment(r, "area", tt_recorder_area(r)->path);
+}
 
 #define LOCK_WAIT_S 2
 
@@ -57,7 +210,7 @@ static const tt_process_part parts[] = {
     {.reset = tt_graphs_reset},
     {.reset = tt_usage_reset},
     {.reset = tt_residency_reset},
-    {.begun = tt_describe_run},
+    {.begun = describe_run},
     {.begun = observe_begin, .ending = observe_end},
 };
 

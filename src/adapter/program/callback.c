@@ -1,18 +1,95 @@
 /* tt_ggml_eval_callback: ops of llama.cpp in a program that owns its context and was not started
  * under trace. All that is known is what the scheduler asks and shows, node by node. */
 #include "adapter/ggml/batches.h"
+#include "adapter/ggml/buffers.h"
 #include "adapter/ggml/capture.h"
+#include "adapter/ggml/engine.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/libraries.h"
 #include "adapter/ggml/process.h"
 #include "adapter/program/describe.h"
+#include "adapter/program/engine.h"
 #include "adapter/program/outputs.h"
-#include "adapter/program/shadow.h"
 #include "adapter/program/thread.h"
 #include "base/clock.h"
+#include "record/recorder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SHADOWS_MAX 4096u
+
+typedef struct shadow {
+    tt_program_buffer known;
+    const void *of; /* the engine's buffer */
+    bool is_host;
+    struct shadow *next;
+} shadow;
+
+static shadow *shadows; /* those that stand for a buffer, newest first; the others are not freed */
+static uint32_t n_shadows;
+
+static bool is_host(void *buffer)
+{
+    return ((const shadow *)buffer)->is_host;
+}
+
+/* The engine, but for its buffers: their functions take what program_shadow_of returns. */
+static const tt_engine *program_shadow_engine(const tt_engine *e)
+{
+    static tt_engine engine;
+    static const tt_engine *_Atomic made;
+    if (made != e) {
+        /* There is one engine in a process, and whoever comes here writes the same. */
+        const tt_engine *ours = tt_program_engine();
+        engine = *e;
+        engine.buffer_name = ours->buffer_name;
+        engine.buffer_base = ours->buffer_base;
+        engine.buffer_size = ours->buffer_size;
+        engine.buffer_usage = ours->buffer_usage;
+        engine.buffer_is_host = is_host;
+        made = e;
+    }
+    return &engine;
+}
+
+static shadow *make(tt_recorder *r, const tt_engine *e, void *buffer)
+{
+    shadow *s = n_shadows < SHADOWS_MAX ? calloc(1, sizeof *s) : NULL;
+    if (!s) return NULL;
+    (void)snprintf(s->known.name, sizeof s->known.name, "%s", e->buffer_name(buffer));
+    s->known.base = e->buffer_base(buffer);
+    s->known.size_bytes = e->buffer_size(buffer);
+    s->known.use = e->buffer_usage ? e->buffer_usage(buffer) : 0;
+    s->is_host = e->buffer_is_host(buffer);
+    s->of = buffer;
+    s->next = shadows;
+    shadows = s;
+    n_shadows++;
+    tt_buffers_made(r, program_shadow_engine(e), s, TT_BUFFER_MET, "");
+    return s;
+}
+
+/* The shadow of the tensor's buffer, which exists now; NULL without one. tt_process_lock is held.
+ */
+static void *program_shadow_of(tt_recorder *r, const tt_engine *e, const struct ggml_tensor *t)
+{
+    void *buffer = t->buffer ? t->buffer : t->view_src ? t->view_src->buffer : NULL;
+    if (!buffer) return NULL;
+    for (shadow **at = &shadows; *at; at = &(*at)->next) {
+        shadow *s = *at;
+        if (s->of != buffer) continue;
+        if (s->known.base == e->buffer_base(buffer) &&
+            s->known.size_bytes == e->buffer_size(buffer))
+            return s;
+        /* Another one at the same address: the end of the first was not seen. */
+        *at = s->next;
+        tt_buffers_freed(r, s);
+        break;
+    }
+    return make(r, e, buffer);
+}
 
 #define TOKENS_MAX (1 << 20)
 
@@ -44,7 +121,7 @@ static tt_program_batch *begin_batch(tt_recorder *r, tt_program_thread *self, co
 {
     tt_program_thread_end_batch(r, self, 0, 0);
     tt_libraries_describe(r, e);
-    tt_program_batch *b = tt_program_batch_begin(r, tt_program_shadow_engine(e), 1, 0);
+    tt_program_batch *b = tt_program_batch_begin(r, program_shadow_engine(e), 1, 0);
     self->batch = b;
     if (b) self->generation = atomic_load(&b->generation);
     memset(&current.inputs, 0, sizeof current.inputs);
@@ -88,7 +165,7 @@ static struct ggml_tensor *known_or_leaf(tt_recorder *r, tt_program_batch *b, co
     memcpy(&copy, t, sizeof copy);
     memset(copy.src, 0, sizeof copy.src);
     copy.extra = NULL;
-    copy.buffer = tt_program_shadow_of(r, e, t);
+    copy.buffer = program_shadow_of(r, e, t);
     copy.view_src = t->view_src ? known_or_leaf(r, b, e, t->view_src, depth + 1) : NULL;
     if (!copy.view_src) copy.view_offs = 0;
     return tt_program_batch_add_leaf(r, b, &copy, (uint64_t)(uintptr_t)t);
@@ -104,7 +181,7 @@ static uint32_t add_node(tt_recorder *r, tt_program_batch *b, const tt_engine *e
     for (int i = 0; i < GGML_MIRROR_SRC; i++)
         copy.src[i] = t->src[i] ? known_or_leaf(r, b, e, t->src[i], 0) : NULL;
     copy.view_src = t->view_src ? known_or_leaf(r, b, e, t->view_src, 0) : NULL;
-    copy.buffer = tt_program_shadow_of(r, e, t);
+    copy.buffer = program_shadow_of(r, e, t);
     return tt_program_batch_add(r, b, &copy, (uint64_t)(uintptr_t)t);
 }
 
@@ -117,7 +194,7 @@ static bool on_ask(tt_recorder *r, tt_program_thread *self, const tt_engine *e,
     bool executes = tt_graphs_executes(t, atomic_load(&goes_by_flag));
     (void)pthread_mutex_lock(&tt_process_lock);
     tt_program_batch *b = tt_program_thread_batch(self);
-    if (b && (b->is_loose || b->engine != tt_program_shadow_engine(e))) b = NULL;
+    if (b && (b->is_loose || b->engine != program_shadow_engine(e))) b = NULL;
     if (begins_batch(b, e, t)) b = begin_batch(r, self, e);
     uint32_t node = b ? add_node(r, b, e, t) : 0;
     if (node && executes) {

@@ -1,6 +1,143 @@
 #include "export/dataset/tokens.h"
 
+#include "base/array.h"
+#include "export/dataset/file.h"
+
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Text is passed on in pieces of about this size. Of compressed ones each becomes a frame of its
+ * own: large, so that nearly all files are one. */
+#define TEXT_BYTES ((size_t)256 << 10)
+#define PACKED_TEXT_BYTES ((size_t)8 << 20)
+
+/* --- to the disk --- */
+
+static void write_out(tt_dataset_file *f, const void *data, size_t n)
+{
+    if (f->failed || n == 0) return;
+    errno = 0;
+    if (fwrite(data, 1, n, f->out) != n)
+        f->failed = errno ? errno : EIO;
+    else
+        f->size_bytes += n;
+}
+
+static void pass_on(tt_dataset_file *f)
+{
+    tt_error why;
+    if (!f->compressor) {
+        write_out(f, f->text, f->used);
+    } else if (f->used && !f->failed) {
+        tt_bytes_clear(&f->packed);
+        if (tt_compressor_put(f->compressor, f->text, f->used, &f->packed, &why) == TT_OK)
+            write_out(f, f->packed.data, f->packed.size);
+        else
+            f->failed = ENOMEM;
+    }
+    f->used = 0;
+}
+
+/* --- opening --- */
+
+/* Texts and compressors are kept: a file's compression is that of the one before. */
+static bool make_room(tt_dataset_file *f, tt_compress compress)
+{
+    if (f->text && f->compress != compress) {
+        tt_compressor_free(f->compressor);
+        f->compressor = NULL;
+        free(f->text);
+        f->text = NULL;
+    }
+    f->compress = compress;
+    if (!f->text) {
+        f->capacity = compress == TT_COMPRESS_NONE ? TEXT_BYTES : PACKED_TEXT_BYTES;
+        f->text = malloc(f->capacity);
+        tt_bytes_free(&f->packed);
+        tt_bytes_init(&f->packed, SIZE_MAX / 2);
+    }
+    if (compress != TT_COMPRESS_NONE && !f->compressor) f->compressor = tt_compressor_new(compress);
+    return f->text && (compress == TT_COMPRESS_NONE || f->compressor);
+}
+
+tt_status tt_dataset_file_open(tt_dataset_file *f, const tt_outdir *folder, const char *name,
+                               tt_compress compress, tt_error *err)
+{
+    size_t size = strlen(folder->path) + strlen(name) + 8;
+    f->size_bytes = 0;
+    f->used = 0;
+    f->failed = 0;
+    free(f->path);
+    f->path = malloc(size);
+    if (!f->path || !make_room(f, compress)) return tt_error_memory(err, "writing the dataset");
+    (void)snprintf(f->path, size, "%s/%s%s", folder->path, name, tt_compress_suffix(compress));
+    f->out = tt_outdir_file(folder, f->path + strlen(folder->path) + 1, err);
+    if (!f->out) return err ? err->status : TT_E_IO;
+    /* Text comes in large pieces: a further copy in stdio would cost as much as making it. */
+    (void)setvbuf(f->out, NULL, _IONBF, 0);
+    return TT_OK;
+}
+
+char *tt_dataset_file_room(tt_dataset_file *f, size_t n)
+{
+    if (n <= f->capacity - f->used) return f->text + f->used;
+    pass_on(f);
+    if (!tt_array_room(f->text, f->capacity, n)) {
+        f->failed = ENOMEM;
+        return NULL;
+    }
+    return f->text;
+}
+
+void tt_dataset_file_put(tt_dataset_file *f, const char *text, size_t n)
+{
+    while (n > 0) {
+        size_t piece = n < TEXT_BYTES ? n : TEXT_BYTES;
+        char *at = tt_dataset_file_room(f, piece);
+        if (!at) return;
+        memcpy(at, text, piece);
+        f->used += piece;
+        text += piece;
+        n -= piece;
+    }
+}
+
+static ssize_t stream_write(void *file, const char *text, size_t n)
+{
+    tt_dataset_file *f = file;
+    tt_dataset_file_put(f, text, n);
+    if (f->failed == 0) return (ssize_t)n;
+    errno = f->failed;
+    return 0;
+}
+
+FILE *tt_dataset_file_stream(tt_dataset_file *f)
+{
+    return fopencookie(f, "w", (cookie_io_functions_t){.write = stream_write});
+}
+
+tt_status tt_dataset_file_close(tt_dataset_file *f, tt_error *err)
+{
+    pass_on(f);
+    FILE *out = f->out;
+    f->out = NULL;
+    if (f->failed == 0) return tt_outdir_close(out, f->path, err);
+    (void)fclose(out);
+    if (f->failed == ENOMEM) return tt_error_memory(err, "writing the dataset");
+    return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write %s: %s", f->path,
+                        strerror(f->failed));
+}
+
+void tt_dataset_file_free(tt_dataset_file *f)
+{
+    if (f->out) (void)fclose(f->out);
+    tt_compressor_free(f->compressor);
+    tt_bytes_free(&f->packed);
+    free(f->text);
+    free(f->path);
+    memset(f, 0, sizeof *f);
+}
 
 #define NAME_BYTES 40
 #define RESULT_BYTES 64 /* what a thread hands over: sizes, not the file */

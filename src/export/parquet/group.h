@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "export/parquet/integers.h"
+#include "export/parquet/pack.h"
 #include "export/tables/columns.h"
 
 #include <stdbool.h>

@@ -11,6 +11,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How a column's integers are stored in a row group: by number in a list of the distinct ones, as
+ * differences, or as they are. */
+
+#define TT_PARQUET_DIRECT 65536u  /* a span of values that is looked up in a table */
+#define TT_PARQUET_SLOTS 16384u   /* of the hash table for wider ones ... */
+#define TT_PARQUET_DISTINCT 8192u /* ... and how many it takes before it gives up */
+
+typedef enum tt_parquet_encoding {
+    TT_PARQUET_PLAIN = 0,
+    TT_PARQUET_RLE = 3,
+    TT_PARQUET_DELTA = 5,     /* DELTA_BINARY_PACKED */
+    TT_PARQUET_DICTIONARY = 8 /* RLE_DICTIONARY */
+} tt_parquet_encoding;
+
+/* Integers of 32 bits, or 64 when wide. `bias` is the sign bit of signed ones and 0 of unsigned
+ * ones: (v ^ bias), read as unsigned, has their order. */
+typedef struct tt_parquet_integers {
+    const void *values;
+    size_t n;
+    bool wide;
+    uint64_t bias;
+    uint64_t least, most; /* biased; of tt_parquet_integers_bounds */
+} tt_parquet_integers;
+
+/* Memory of the calling thread's. Zero-filled is empty and ready. */
+typedef struct tt_parquet_lookup {
+    uint32_t *codes; /* of each value: what tt_parquet_integers_encoding made of it */
+    size_t capacity;
+    uint32_t n_distinct;
+    uint64_t *distinct; /* the values of the codes, not biased */
+    uint16_t *direct;
+    uint8_t *used;
+    uint64_t *keys;
+    uint16_t *slots;
+} tt_parquet_lookup;
+
+/* False without memory. n: the values to come. */
+bool tt_parquet_lookup_reserve(tt_parquet_lookup *l, size_t n);
+void tt_parquet_lookup_free(tt_parquet_lookup *l);
+
+/* Sets least and most; n is at least 1. */
+void tt_parquet_integers_bounds(tt_parquet_integers *v);
+/* The shortest encoding, as far as some samples tell. With TT_PARQUET_DICTIONARY l has the codes
+ * and the distinct values. Needs the bounds. */
+tt_parquet_encoding tt_parquet_integers_encoding(const tt_parquet_integers *v,
+                                                 tt_parquet_lookup *l);
+
 /* Numbers below 2^width (width at most 32) as runs of one value and stretches of packed ones.
  * Failure is that of `out`, here and below. */
 void tt_parquet_hybrid(tt_bytes *out, const uint32_t *values, size_t n, unsigned width);
