@@ -161,16 +161,15 @@ static bool load_stages(tt_loader *l, tt_graph *g, tt_cursor *c)
     if (tt_cursor_left(c) == 0) return !c->failed;
     if (!tt_meta_get_count(c, &n, 3)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t node, stage;
-        int32_t layer;
-        if (!tt_meta_get_stage(c, &node, &stage, &layer)) return false;
-        if (node >= g->n_nodes) {
+        tt_meta_stage s;
+        if (!tt_meta_get_stage(c, &s)) return false;
+        if (s.node >= g->n_nodes) {
             tt_loader_problem(l, "graph %" PRIu32 ": a stage of node %" PRIu32 " of %" PRIu32,
-                              g->id, node, g->n_nodes);
+                              g->id, s.node, g->n_nodes);
             continue;
         }
-        g->tensors[node].stage = tt_loader_string(l, stage)->text;
-        g->tensors[node].stage_layer = layer;
+        g->tensors[s.node].stage = tt_loader_string(l, s.stage)->text;
+        g->tensors[s.node].stage_layer = s.layer;
     }
     return true;
 }

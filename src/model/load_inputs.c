@@ -126,24 +126,22 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
 
 bool tt_load_token_text(tt_loader *l, tt_cursor *c)
 {
-    tt_token_text t;
-    tt_span text;
+    tt_meta_token_text t;
     tt_model *m = l->m;
     uint32_t was;
-    if (!tt_meta_get_token_text(c, &t.vocabulary, &t.token, &text)) return false;
+    if (!tt_meta_get_token_text(c, &t)) return false;
     if (!TT_GROW(l, m->token_texts, m->n_token_texts, l->capacity.token_texts)) return true;
     /* Not tt_arena_text: a token may be a NUL. */
-    char *copy = tt_arena_take(&m->arena, text.size + 1, 1);
+    char *copy = tt_arena_take(&m->arena, t.text.size + 1, 1);
     if (!copy || !tt_idmap_add(&m->text_by_token, tt_token_key(t.vocabulary, t.token),
                                m->n_token_texts, &was)) {
         l->no_memory = true;
         return true;
     }
-    if (text.size) memcpy(copy, text.data, text.size);
-    t.text = copy;
-    t.n = text.size;
+    if (t.text.size) memcpy(copy, t.text.data, t.text.size);
     /* One that is defined twice stays in the list, for `verify`; the first one is found. */
-    m->token_texts[m->n_token_texts++] = t;
+    m->token_texts[m->n_token_texts++] = (tt_token_text){
+        .vocabulary = t.vocabulary, .token = t.token, .text = copy, .n = t.text.size};
     return true;
 }
 
