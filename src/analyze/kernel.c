@@ -63,7 +63,7 @@ static void add_devices(tt_kernel_sum *sum, const tt_meta_usage *a, const tt_met
             sum->devices[sum->n_devices++].device = a->devices[i].device;
     for (uint32_t i = 0; i < sum->n_devices; i++) {
         tt_kernel_device d = sum->devices[i];
-        const tt_usage_device *x = NULL, *y = NULL;
+        const tt_meta_device *x = NULL, *y = NULL;
         for (uint32_t j = 0; j < a->n_devices && j < TT_USAGE_DEVICES_MAX; j++)
             if (a->devices[j].device == d.device) x = &a->devices[j];
         for (uint32_t j = 0; j < b->n_devices && j < TT_USAGE_DEVICES_MAX; j++)

@@ -1,6 +1,5 @@
 /* The META stream's records: what was observed besides ops.
- * Specified in docs/format.md, record by record; encoders and decoders of one
- * record stand side by side in meta.c. */
+ * Specified in docs/format.md, record by record. */
 #ifndef TT_FORMAT_META_H
 #define TT_FORMAT_META_H
 
@@ -28,8 +27,8 @@ enum tt_meta_type {
     TT_META_LOSS = 15,
     TT_META_TOKEN_TEXT = 16,
     TT_META_INDICES = 17,
-    TT_META_USAGE = 18,     /* format/usage.h */
-    TT_META_RESIDENCY = 19, /* format/usage.h */
+    TT_META_USAGE = 18,
+    TT_META_RESIDENCY = 19,
     TT_META_MODEL_CHECK = 20,
     TT_META_DETAIL_LOSS = 21,
     TT_META_FRONT = 22,
@@ -60,92 +59,306 @@ enum tt_model_state {
     TT_MODEL_GONE = 3
 };
 
-typedef struct tt_meta_pair {
-    tt_span key;
-    tt_span value;
-} tt_meta_pair;
+#define TT_USAGE_DEVICES_MAX 16u
 
-typedef struct tt_meta_kv {
-    tt_span key;
-    uint32_t type; /* GGUF value type */
-    tt_span value; /* as text */
-} tt_meta_kv;
+/* The moment of an observation. */
+enum tt_moment {
+    TT_AT_BATCH_BEGIN = 0,
+    TT_AT_BATCH_END = 1,
+    TT_AT_BEGIN = 2, /* of recording; no batch */
+    TT_AT_END = 3    /* of recording; no batch */
+};
 
-/* A tensor of a model file. */
-typedef struct tt_meta_weight {
-    tt_span name;
-    uint32_t type;      /* ggml type number */
-    uint32_t type_name; /* string id */
-    uint32_t n_dims;    /* 0: ne was not observed */
-    uint64_t ne[TT_DIMS];
-    uint64_t offset_bytes; /* in the file */
-    uint64_t size_bytes;
-} tt_meta_weight;
+/* Which of the counters could be read. */
+enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
 
-typedef struct tt_meta_model {
-    uint32_t id;
-    tt_span path;
-    uint64_t size_bytes;
-    uint64_t mtime_ns;
-    uint64_t device;
-    uint64_t inode;
-    uint64_t head_hash;
-    uint64_t data_offset_bytes;
-    uint32_t n_kv;
-    uint32_t n_weights;
-} tt_meta_model;
+/* --- the fields of each record, in order: F(kind, name) ---
+ *
+ * These lists give the structs below, their encoders and decoders (meta.c) and the table in
+ * docs/format.md. Kinds: u8, u64, str and zigzag32/64, varint32/64 are what the document calls so,
+ * in a member of as many bits; a reader refuses a value that does not fit. Others stand beside the
+ * record that has them, and in meta.c. */
 
-typedef struct tt_meta_buffer {
-    uint64_t id;
-    uint64_t ticks;
-    uint32_t name; /* string id */
-    uint8_t usage; /* ggml_backend_buffer_usage */
-    uint8_t flags; /* TT_BUFFER_* */
-    uint64_t base;
-    uint64_t size_bytes;
-    uint32_t path;              /* string id, with TT_BUFFER_FILE */
-    uint64_t file_offset_bytes; /* of base, with TT_BUFFER_FILE */
-    uint32_t model;             /* that the allocating thread had opened last; 0: none */
-    uint32_t allocator;         /* string id: file name of the library that asked for it */
-} tt_meta_buffer;
+#define TT_META_PAIR_FIELDS(F)                                                                     \
+    F(str, key)                                                                                    \
+    F(str, value)
 
-/* A tensor of a graph: a node or a leaf. References to others are index + 1; 0 is none. */
-typedef struct tt_meta_tensor {
-    uint32_t name; /* string ids: name, op_name, op_desc, type_name */
-    uint32_t op;
-    uint32_t op_name;
-    uint32_t op_desc;
-    uint32_t type;
-    uint32_t type_name;
-    uint32_t flags; /* TT_TENSOR_* */
-    uint64_t ne[TT_DIMS];
-    uint64_t nb[TT_DIMS]; /* strides in bytes */
-    uint64_t size_bytes;
-    uint32_t n_src;
-    uint32_t src[TT_SRC_MAX];
-    uint32_t view_src;
-    uint64_t view_offset_bytes;
-    uint64_t buffer;   /* id; 0: not known, then location is an address */
-    uint64_t location; /* offset in the buffer, or address */
-} tt_meta_tensor;
+#define TT_META_STRING_FIELDS(F)                                                                   \
+    F(varint32, id)                                                                                \
+    F(str, text)
 
-typedef struct tt_meta_graph {
-    uint32_t id;
-    uint32_t n_nodes;
-    uint32_t n_tensors;
-} tt_meta_graph;
+/* Behind it n_kv times a KV, a varint n_weights, n_weights times a WEIGHT. A count<N> is a varint32
+ * that cannot exceed what is left at N bytes each. */
+#define TT_META_MODEL_FIELDS(F)                                                                    \
+    F(varint32, id)                                                                                \
+    F(str, path)                                                                                   \
+    F(u64, size_bytes)                                                                             \
+    F(u64, mtime_ns)                                                                               \
+    F(u64, device)                                                                                 \
+    F(u64, inode)                                                                                  \
+    F(u64, head_hash)                                                                              \
+    F(varint64, data_offset_bytes)                                                                 \
+    F(count3, n_kv)
+
+#define TT_META_KV_FIELDS(F)                                                                       \
+    F(str, key)                                                                                    \
+    F(varint32, type) /* GGUF value type */                                                        \
+    F(str, value)     /* as text */
+
+/* A tensor of a model file. dims: n_dims varints; n_dims 0: not observed. */
+#define TT_META_WEIGHT_FIELDS(F)                                                                   \
+    F(str, name)                                                                                   \
+    F(varint32, type)      /* ggml type number */                                                  \
+    F(varint32, type_name) /* string id */                                                         \
+    F(varint32, n_dims)                                                                            \
+    F(dims, ne)                                                                                    \
+    F(varint64, offset_bytes) /* in the file */                                                    \
+    F(varint64, size_bytes)
+
+/* file32, file64: there with TT_BUFFER_FILE only. late32: traces of before do not have it. */
+#define TT_META_BUFFER_FIELDS(F)                                                                   \
+    F(varint64, id)                                                                                \
+    F(u64, ticks)                                                                                  \
+    F(varint32, name) /* string id */                                                              \
+    F(u8, usage)      /* ggml_backend_buffer_usage */                                              \
+    F(u8, flags)      /* TT_BUFFER_* */                                                            \
+    F(u64, base)                                                                                   \
+    F(varint64, size_bytes)                                                                        \
+    F(file32, path)              /* string id */                                                   \
+    F(file64, file_offset_bytes) /* of base */                                                     \
+    F(late32, model)             /* that the allocating thread had opened last; 0: none */         \
+    F(late32, allocator)         /* string id: file name of the library that asked for it */
+
+#define TT_META_BUFFER_FREE_FIELDS(F)                                                              \
+    F(varint64, id)                                                                                \
+    F(u64, ticks)
+
+/* Behind it n_tensors times a TENSOR; then the backends of the nodes as stretches: a varint number
+ * of stretches, each a string id (varint) and how many nodes (varint); then, of a program that
+ * records itself, a varint number of STAGEs, and them. tensors: a count, not below n_nodes. */
+#define TT_META_GRAPH_FIELDS(F)                                                                    \
+    F(varint32, id)                                                                                \
+    F(varint32, n_nodes)                                                                           \
+    F(tensors, n_tensors)
+
+/* A tensor of a graph: a node or a leaf. References to others are index + 1; 0 is none. four: as
+ * many varints; sources: n_src varints; view64: there with a view_src only; place: a varint, or an
+ * u64 with buffer 0. */
+#define TT_META_TENSOR_FIELDS(F)                                                                   \
+    F(varint32, name) /* string ids: name, op_name, op_desc, type_name */                          \
+    F(varint32, op)                                                                                \
+    F(varint32, op_name)                                                                           \
+    F(varint32, op_desc)                                                                           \
+    F(varint32, type)                                                                              \
+    F(varint32, type_name)                                                                         \
+    F(varint32, flags) /* TT_TENSOR_* */                                                           \
+    F(four, ne)                                                                                    \
+    F(four, nb) /* strides in bytes */                                                             \
+    F(varint64, size_bytes)                                                                        \
+    F(varint32, n_src)                                                                             \
+    F(sources, src)                                                                                \
+    F(varint32, view_src)                                                                          \
+    F(view64, view_offset_bytes)                                                                   \
+    F(varint64, buffer) /* id; 0: not known, then location is an address */                        \
+    F(place, location)  /* offset in the buffer, or address */
+
+/* What a program said of where a node belongs. */
+#define TT_META_STAGE_FIELDS(F)                                                                    \
+    F(varint32, node)                                                                              \
+    F(varint32, stage) /* string id */                                                             \
+    F(zigzag32, layer) /* as the program numbers it */
+
+/* Behind it, with the flags: n_tokens zigzags of tokens, n_tokens of position differences, n_tokens
+ * lists of sequences (a varint count, then zigzags); then the TAIL. */
+#define TT_META_BATCH_FIELDS(F)                                                                    \
+    F(varint32, id)                                                                                \
+    F(varint32, context)                                                                           \
+    F(u64, ticks)                                                                                  \
+    F(varint32, thread)                                                                            \
+    F(varint32, n_tokens)                                                                          \
+    F(varint32, n_outputs_plus_1) /* 0: not observed */                                            \
+    F(u8, phase)                  /* enum tt_phase */                                              \
+    F(u8, flags)                  /* TT_BATCH_* */
+/* mixed: a varint32 up to n_tokens, there with TT_PHASE_MIXED only. */
+#define TT_META_BATCH_TAIL_FIELDS(F)                                                               \
+    F(late32, vocabulary) /* of its tokens' texts, see TOKEN_TEXT; 0: not known */                 \
+    F(mixed, n_generate)  /* tokens that were generated */
+
+/* BATCH_END and RUN_END. */
+#define TT_META_END_FIELDS(F)                                                                      \
+    F(varint32, id)                                                                                \
+    F(u64, ticks)                                                                                  \
+    F(zigzag64, status) /* what the engine returned */
+
+#define TT_META_RUN_FIELDS(F)                                                                      \
+    F(varint32, id)                                                                                \
+    F(varint32, batch)                                                                             \
+    F(varint32, graph)                                                                             \
+    F(u8, observed)      /* enum tt_observed */                                                    \
+    F(varint32, threads) /* asked for; 0: not observed */                                          \
+    F(u64, ticks)                                                                                  \
+    F(varint32, thread) /* the OS's id of the calling thread */
+
+#define TT_META_CLOCK_FIELDS(F)                                                                    \
+    F(u64, ticks)                                                                                  \
+    F(u64, mono_ns)                                                                                \
+    F(u64, unix_ns)
+
+#define TT_META_RING_FIELDS(F)                                                                     \
+    F(varint32, ring)                                                                              \
+    F(varint32, thread)                                                                            \
+    F(u64, ticks)
+
+#define TT_META_TOTAL_FIELDS(F)                                                                    \
+    F(str, name)                                                                                   \
+    F(varint64, value)
+
+#define TT_META_DECODE_FIELDS(F)                                                                   \
+    F(u64, begin_ticks)                                                                            \
+    F(u64, end_ticks)                                                                              \
+    F(varint32, n_tokens)                                                                          \
+    F(zigzag64, status)                                                                            \
+    F(varint32, thread)
+
+/* LOSS and DETAIL_LOSS. */
+#define TT_META_LOSS_FIELDS(F)                                                                     \
+    F(varint32, ring)                                                                              \
+    F(varint64, position)                                                                          \
+    F(varint64, dropped)
+
+#define TT_META_TOKEN_TEXT_FIELDS(F)                                                               \
+    F(varint32, vocabulary)                                                                        \
+    F(zigzag32, token)                                                                             \
+    F(str, text)
+
+/* The values of a leaf that holds row numbers (of GET_ROWS, SET_ROWS) in one run; behind it n
+ * zigzag differences, the first to 0. */
+#define TT_META_INDICES_FIELDS(F)                                                                  \
+    F(varint32, run)                                                                               \
+    F(varint32, tensor) /* in the run's graph */                                                   \
+    F(count1, n)
+
+/* Totals of the process since it started. faults: there with TT_USAGE_FAULTS only (getrusage); io:
+ * with TT_USAGE_IO (/proc/self/io); devices: with TT_USAGE_DEVICES. */
+#define TT_META_USAGE_FIELDS(F)                                                                    \
+    F(varint32, batch) /* id; 0: none */                                                           \
+    F(u8, moment)      /* enum tt_moment */                                                        \
+    F(u64, ticks)                                                                                  \
+    F(u8, flags) /* TT_USAGE_* */                                                                  \
+    F(faults, minor)                                                                               \
+    F(faults, major)                                                                               \
+    F(faults, user_ns)                                                                             \
+    F(faults, system_ns)                                                                           \
+    F(io, read_bytes) /* fetched from a device on the process's behalf, page faults included */    \
+    F(io, rchar)      /* passed by read() and the like, from wherever */                           \
+    F(devices, devices)
+
+/* A block device's totals since the machine started, over all its users. */
+#define TT_META_DEVICE_FIELDS(F)                                                                   \
+    F(varint64, device) /* st_dev of the files on it */                                            \
+    F(varint64, read_bytes)                                                                        \
+    F(varint64, reads) /* requests completed */
+
+/* Pages of a model file in the page cache; behind it n_stretches varint lengths in pages, which
+ * add up to n_pages: absent, present, absent, ... (the first may be 0). */
+#define TT_META_RESIDENCY_FIELDS(F)                                                                \
+    F(varint32, model) /* id */                                                                    \
+    F(varint32, batch) /* id; 0: none */                                                           \
+    F(u8, moment)      /* enum tt_moment */                                                        \
+    F(u64, begin_ticks)                                                                            \
+    F(u64, end_ticks)                                                                              \
+    F(varint32, page_bytes)                                                                        \
+    F(varint64, first_page) /* of the file: a large file takes several records */                  \
+    F(varint64, n_pages)                                                                           \
+    F(count1, n_stretches)
+
+#define TT_META_MODEL_CHECK_FIELDS(F)                                                              \
+    F(varint32, model)                                                                             \
+    F(u64, ticks)                                                                                  \
+    F(u8, state) /* enum tt_model_state */
+
+/* Of a trace that keeps the last of what was recorded, what was thrown away before. */
+#define TT_META_FRONT_FIELDS(F)                                                                    \
+    F(varint64, ring_bytes) /* about what is kept */                                               \
+    F(varint64, last_run)   /* runs up to this one have lost ops, or all of them */                \
+    F(varint64, ops)        /* records of OPS chunks thrown away */                                \
+    F(varint64, details)    /* of DETAIL chunks */                                                 \
+    F(varint64, bytes)      /* of the chunks */
+
+#define TT_META_GRAPHS_END_FIELDS(F) F(varint32, graph) /* no later run is of one up to this */
+
+/* R(name, fields, where they stand): each has a struct tt_meta_NAME, tt_meta_put_NAME and
+ * tt_meta_get_NAME. BATCH, with lists in its middle, is apart. */
+#define TT_META_RECORDS(R)                                                                         \
+    R(pair, TT_META_PAIR_FIELDS, "1 ENVIRONMENT, n times")                                         \
+    R(string, TT_META_STRING_FIELDS, "2 STRING")                                                   \
+    R(model, TT_META_MODEL_FIELDS, "3 MODEL")                                                      \
+    R(kv, TT_META_KV_FIELDS, "3 MODEL, n_kv times")                                                \
+    R(weight, TT_META_WEIGHT_FIELDS, "3 MODEL, n_tensors times")                                   \
+    R(buffer, TT_META_BUFFER_FIELDS, "4 BUFFER")                                                   \
+    R(buffer_free, TT_META_BUFFER_FREE_FIELDS, "5 BUFFER_FREE")                                    \
+    R(graph, TT_META_GRAPH_FIELDS, "6 GRAPH")                                                      \
+    R(tensor, TT_META_TENSOR_FIELDS, "6 GRAPH, n_tensors times")                                   \
+    R(stage, TT_META_STAGE_FIELDS, "6 GRAPH, each stage")                                          \
+    R(end, TT_META_END_FIELDS, "8 BATCH_END, 10 RUN_END")                                          \
+    R(run, TT_META_RUN_FIELDS, "9 RUN")                                                            \
+    R(clock, TT_META_CLOCK_FIELDS, "11 CLOCK")                                                     \
+    R(ring, TT_META_RING_FIELDS, "12 RING")                                                        \
+    R(total, TT_META_TOTAL_FIELDS, "13 COUNTS, n times")                                           \
+    R(decode, TT_META_DECODE_FIELDS, "14 DECODE")                                                  \
+    R(loss, TT_META_LOSS_FIELDS, "15 LOSS, 21 DETAIL_LOSS")                                        \
+    R(token_text, TT_META_TOKEN_TEXT_FIELDS, "16 TOKEN_TEXT")                                      \
+    R(indices, TT_META_INDICES_FIELDS, "17 INDICES")                                               \
+    R(device, TT_META_DEVICE_FIELDS, "18 USAGE, each device")                                      \
+    R(usage, TT_META_USAGE_FIELDS, "18 USAGE")                                                     \
+    R(residency, TT_META_RESIDENCY_FIELDS, "19 RESIDENCY")                                         \
+    R(model_check, TT_META_MODEL_CHECK_FIELDS, "20 MODEL_CHECK")                                   \
+    R(front, TT_META_FRONT_FIELDS, "22 FRONT")                                                     \
+    R(graphs_end, TT_META_GRAPHS_END_FIELDS, "23 GRAPHS_END")
+
+/* --- structs --- */
+
+#define TT_META_MEMBER_u8(name) uint8_t name;
+#define TT_META_MEMBER_u64(name) uint64_t name;
+#define TT_META_MEMBER_str(name) tt_span name;
+#define TT_META_MEMBER_varint32(name) uint32_t name;
+#define TT_META_MEMBER_varint64(name) uint64_t name;
+#define TT_META_MEMBER_zigzag32(name) int32_t name;
+#define TT_META_MEMBER_zigzag64(name) int64_t name;
+#define TT_META_MEMBER_count1(name) uint32_t name;
+#define TT_META_MEMBER_count3(name) uint32_t name;
+#define TT_META_MEMBER_tensors(name) uint32_t name;
+#define TT_META_MEMBER_dims(name) uint64_t name[TT_DIMS];
+#define TT_META_MEMBER_four(name) uint64_t name[TT_DIMS];
+#define TT_META_MEMBER_sources(name) uint32_t name[TT_SRC_MAX];
+#define TT_META_MEMBER_file32(name) uint32_t name;
+#define TT_META_MEMBER_file64(name) uint64_t name;
+#define TT_META_MEMBER_late32(name) uint32_t name;
+#define TT_META_MEMBER_view64(name) uint64_t name;
+#define TT_META_MEMBER_place(name) uint64_t name;
+#define TT_META_MEMBER_mixed(name) uint32_t name;
+#define TT_META_MEMBER_faults(name) uint64_t name;
+#define TT_META_MEMBER_io(name) uint64_t name;
+#define TT_META_MEMBER_devices(name)                                                               \
+    uint32_t n_##name;                                                                             \
+    tt_meta_device name[TT_USAGE_DEVICES_MAX];
+#define TT_META_MEMBER(kind, name) TT_META_MEMBER_##kind(name)
+
+#define TT_META_DECLARE(name, fields, where)                                                       \
+    typedef struct tt_meta_##name {                                                                \
+        fields(TT_META_MEMBER)                                                                     \
+    } tt_meta_##name;                                                                              \
+    void tt_meta_put_##name(tt_bytes *out, const tt_meta_##name *r);                               \
+    bool tt_meta_get_##name(tt_cursor *c, tt_meta_##name *r);
+
+/* tt_meta_put_NAME appends the payload of one record, or the part of one.
+ * tt_meta_get_NAME reads it, what is not there as 0; spans point into the payload. False (c->failed
+ * set) when it is cut off or out of range. */
+TT_META_RECORDS(TT_META_DECLARE)
 
 typedef struct tt_meta_batch {
-    uint32_t id;
-    uint32_t context;
-    uint64_t ticks;
-    uint32_t thread;
-    uint32_t n_tokens;
-    uint32_t n_outputs_plus_1; /* 0: not observed */
-    uint8_t phase;             /* enum tt_phase */
-    uint8_t flags;             /* TT_BATCH_* */
-    uint32_t vocabulary;       /* of its tokens' texts, see TOKEN_TEXT; 0: not known */
-    uint32_t n_generate;       /* tokens that were generated, with TT_PHASE_MIXED */
+    TT_META_BATCH_FIELDS(TT_META_MEMBER)
+    TT_META_BATCH_TAIL_FIELDS(TT_META_MEMBER)
 } tt_meta_batch;
 
 /* Per token of a batch: the sequences it belongs to. Token i's are
@@ -155,136 +368,29 @@ typedef struct tt_batch_sequences {
     const int32_t *ids;
 } tt_batch_sequences;
 
-/* The values of a leaf that holds row numbers (of GET_ROWS, SET_ROWS) in one run; behind it n
- * zigzag differences, the first to 0. */
-typedef struct tt_meta_indices {
-    uint32_t run;
-    uint32_t tensor; /* in the run's graph */
-    uint32_t n;
-} tt_meta_indices;
+/* tokens and positions: n_tokens each, NULL without the flag; so are the sequences. */
+void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *r, const int32_t *tokens,
+                       const int32_t *positions, const tt_batch_sequences *sequences);
+/* What is in front of the lists; then what is behind them. */
+bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *r);
+bool tt_meta_get_batch_end(tt_cursor *c, tt_meta_batch *r);
 
-typedef struct tt_meta_model_check {
-    uint32_t model;
-    uint64_t ticks;
-    uint8_t state; /* enum tt_model_state */
-} tt_meta_model_check;
+/* --- records as a whole --- */
 
-typedef struct tt_meta_run {
-    uint32_t id;
-    uint32_t batch;
-    uint32_t graph;
-    uint8_t observed; /* enum tt_observed */
-    uint32_t threads; /* asked for; 0: not observed */
-    uint64_t ticks;
-    uint32_t thread; /* the OS's id of the calling thread */
-} tt_meta_run;
-
-/* BATCH_END and RUN_END. */
-typedef struct tt_meta_end {
-    uint32_t id;
-    uint64_t ticks;
-    int64_t status; /* what the engine returned */
-} tt_meta_end;
-
-typedef struct tt_meta_clock {
-    uint64_t ticks;
-    uint64_t mono_ns;
-    uint64_t unix_ns;
-} tt_meta_clock;
-
-/* FRONT: of a trace that keeps the last of what was recorded, what was thrown away before. */
-typedef struct tt_meta_front {
-    uint64_t ring_bytes; /* about what is kept */
-    uint64_t last_run;   /* runs up to this one have lost ops, or all of them */
-    uint64_t ops;        /* records of OPS chunks thrown away */
-    uint64_t details;    /* of DETAIL chunks */
-    uint64_t bytes;      /* of the chunks */
-} tt_meta_front;
-
-typedef struct tt_meta_decode {
-    uint64_t begin_ticks;
-    uint64_t end_ticks;
-    uint32_t n_tokens;
-    int64_t status;
-    uint32_t thread;
-} tt_meta_decode;
-
-/* --- encode: each appends the payload of one record --- */
-
-/* A whole record of the stream: type, length and a payload made by one of the functions below.
+/* A whole record of the stream: type, length and a payload made by one of the functions above.
  * A failed payload makes out fail. */
 void tt_meta_put_record(tt_bytes *out, uint8_t type, const tt_bytes *payload);
 void tt_meta_put_pairs(tt_bytes *out, const tt_meta_pair *pairs, uint32_t n);
-void tt_meta_put_string(tt_bytes *out, uint32_t id, tt_span text);
-/* The head; then n_kv times _kv, a varint n_weights, n_weights times _weight. */
-void tt_meta_put_model(tt_bytes *out, const tt_meta_model *m);
-void tt_meta_put_kv(tt_bytes *out, const tt_meta_kv *kv);
-void tt_meta_put_weight(tt_bytes *out, const tt_meta_weight *w);
-void tt_meta_put_buffer(tt_bytes *out, const tt_meta_buffer *b);
-void tt_meta_put_buffer_free(tt_bytes *out, uint64_t id, uint64_t ticks);
-/* The head; then n_tensors times _tensor; then the backends of the nodes as stretches: a varint
- * number of stretches, each a string id (varint) and how many nodes (varint). */
-void tt_meta_put_graph(tt_bytes *out, const tt_meta_graph *g);
-void tt_meta_put_tensor(tt_bytes *out, const tt_meta_tensor *t);
-/* What a program said of where a node belongs. A GRAPH of a program that records itself ends with a
- * varint number of them, and them. stage: string id; layer: as the program numbers it. */
-void tt_meta_put_stage(tt_bytes *out, uint32_t node, uint32_t stage, int32_t layer);
-/* tokens and positions: n_tokens each, NULL without the flag; so are the sequences. */
-void tt_meta_put_batch(tt_bytes *out, const tt_meta_batch *b, const int32_t *tokens,
-                       const int32_t *positions, const tt_batch_sequences *sequences);
-void tt_meta_put_token_text(tt_bytes *out, uint32_t vocabulary, int32_t token, tt_span text);
-/* The head; then n zigzag differences. */
-void tt_meta_put_indices(tt_bytes *out, const tt_meta_indices *x);
-void tt_meta_put_model_check(tt_bytes *out, const tt_meta_model_check *m);
-void tt_meta_put_run(tt_bytes *out, const tt_meta_run *r);
-void tt_meta_put_end(tt_bytes *out, const tt_meta_end *e);
-void tt_meta_put_clock(tt_bytes *out, const tt_meta_clock *k);
-void tt_meta_put_ring(tt_bytes *out, uint32_t ring, uint32_t thread, uint64_t ticks);
-void tt_meta_put_front(tt_bytes *out, const tt_meta_front *f);
-/* GRAPHS_END: no later run is of a graph with an id up to this. */
-void tt_meta_put_graphs_end(tt_bytes *out, uint32_t graph);
-void tt_meta_put_decode(tt_bytes *out, const tt_meta_decode *d);
-/* LOSS and DETAIL_LOSS. */
-void tt_meta_put_loss(tt_bytes *out, uint32_t ring, uint64_t position, uint64_t dropped);
-
-/* --- decode: each reads the payload of one record; spans point into it.
- * False (c->failed set) when it is cut off or out of range. --- */
-
 /* The next record of a META chunk's payload. False at the end (c->failed tells whether
  * by damage). */
 bool tt_meta_next(tt_cursor *c, uint8_t *type, tt_span *payload);
+/* A varint count that cannot exceed what is left at min_bytes each. */
+bool tt_meta_get_count(tt_cursor *c, uint32_t *count, uint32_t min_bytes);
 /* What the records of a META payload are about, and how many they are. A record that is malformed
  * ends it: then `kinds` is 0. */
 void tt_meta_describe(tt_span meta, tt_index_meta *about, uint32_t *n);
 /* The value of `key` in the first ENVIRONMENT record of a META payload that has it, cut to
  * size and NUL-terminated; false when there is none. */
 bool tt_meta_find_environment(tt_span meta, const char *key, char *out, size_t size);
-bool tt_meta_get_string(tt_cursor *c, uint32_t *id, tt_span *text);
-/* Reads n_kv too, but not n_weights: call tt_meta_get_count after the kvs. */
-bool tt_meta_get_model(tt_cursor *c, tt_meta_model *m);
-bool tt_meta_get_kv(tt_cursor *c, tt_meta_kv *kv);
-/* A varint count that cannot exceed what is left at min_bytes each. */
-bool tt_meta_get_count(tt_cursor *c, uint32_t *count, uint32_t min_bytes);
-bool tt_meta_get_weight(tt_cursor *c, tt_meta_weight *w);
-bool tt_meta_get_buffer(tt_cursor *c, tt_meta_buffer *b);
-bool tt_meta_get_buffer_free(tt_cursor *c, uint64_t *id, uint64_t *ticks);
-bool tt_meta_get_graph(tt_cursor *c, tt_meta_graph *g);
-bool tt_meta_get_tensor(tt_cursor *c, tt_meta_tensor *t);
-bool tt_meta_get_stage(tt_cursor *c, uint32_t *node, uint32_t *stage, int32_t *layer);
-/* After it, with the flags: n_tokens zigzags of tokens, n_tokens of position differences, n_tokens
- * lists of sequences (a varint count, then zigzags); then tt_meta_get_batch_end. */
-bool tt_meta_get_batch(tt_cursor *c, tt_meta_batch *b);
-bool tt_meta_get_batch_end(tt_cursor *c, tt_meta_batch *b);
-bool tt_meta_get_token_text(tt_cursor *c, uint32_t *vocabulary, int32_t *token, tt_span *text);
-/* x->n is checked against what is left. */
-bool tt_meta_get_indices(tt_cursor *c, tt_meta_indices *x);
-bool tt_meta_get_model_check(tt_cursor *c, tt_meta_model_check *m);
-bool tt_meta_get_run(tt_cursor *c, tt_meta_run *r);
-bool tt_meta_get_end(tt_cursor *c, tt_meta_end *e);
-bool tt_meta_get_clock(tt_cursor *c, tt_meta_clock *k);
-bool tt_meta_get_ring(tt_cursor *c, uint32_t *ring, uint32_t *thread, uint64_t *ticks);
-bool tt_meta_get_front(tt_cursor *c, tt_meta_front *f);
-bool tt_meta_get_decode(tt_cursor *c, tt_meta_decode *d);
-bool tt_meta_get_loss(tt_cursor *c, uint32_t *ring, uint64_t *position, uint64_t *dropped);
 
 #endif

@@ -1,6 +1,5 @@
 /* What META records are about: for the index. */
 #include "format/meta.h"
-#include "format/usage.h"
 
 #include <string.h>
 

@@ -183,9 +183,9 @@ tt_place tt_loader_place(tt_loader *l, tt_text *t)
 
 static bool load_string(tt_loader *l, tt_cursor *c)
 {
-    uint32_t id;
-    tt_span text;
-    if (!tt_meta_get_string(c, &id, &text)) return false;
+    tt_meta_string s;
+    if (!tt_meta_get_string(c, &s)) return false;
+    const uint32_t id = s.id;
     /* Ids count up from 1; a gap means that records are missing. */
     if (id == 0 || id < l->n_strings) {
         tt_loader_problem(l, "string %" PRIu32 " is defined twice", id);
@@ -200,7 +200,7 @@ static bool load_string(tt_loader *l, tt_cursor *c)
         if (!TT_GROW(l, l->strings, l->n_strings, l->capacity.strings)) return true;
         l->strings[l->n_strings++] = (tt_text){0};
     }
-    l->strings[id].text = tt_loader_text(l, text);
+    l->strings[id].text = tt_loader_text(l, s.text);
     return true;
 }
 
@@ -214,11 +214,11 @@ static bool load_environment(tt_loader *l, tt_cursor *c)
         return true;
     }
     for (uint32_t i = 0; i < n; i++) {
-        tt_span key = tt_cursor_str(c), value = tt_cursor_str(c);
-        if (c->failed) return false;
+        tt_meta_pair p;
+        if (!tt_meta_get_pair(c, &p)) return false;
         if (!TT_GROW(l, m->environment, m->n_environment, l->capacity.environment)) return true;
         m->environment[m->n_environment++] =
-            (tt_pair){tt_loader_text(l, key), tt_loader_text(l, value)};
+            (tt_pair){tt_loader_text(l, p.key), tt_loader_text(l, p.value)};
     }
     return true;
 }
@@ -236,12 +236,11 @@ static bool load_counts(tt_loader *l, tt_cursor *c)
     }
     uint32_t had = n <= l->m->n_counts ? l->m->n_counts : 0;
     for (uint32_t i = 0; i < n; i++) {
-        tt_span name = tt_cursor_str(c);
-        uint64_t value = tt_cursor_varint(c);
-        if (c->failed) return false;
-        bool same = i < had && strlen(list[i].name) == name.size &&
-                    memcmp(list[i].name, name.data, name.size) == 0;
-        list[i] = (tt_count){same ? list[i].name : tt_loader_text(l, name), value};
+        tt_meta_total t;
+        if (!tt_meta_get_total(c, &t)) return false;
+        bool same = i < had && strlen(list[i].name) == t.name.size &&
+                    memcmp(list[i].name, t.name.data, t.name.size) == 0;
+        list[i] = (tt_count){same ? list[i].name : tt_loader_text(l, t.name), t.value};
     }
     l->m->counts = list;
     l->m->n_counts = n;
@@ -298,15 +297,15 @@ static bool load_buffer(tt_loader *l, tt_cursor *c)
 
 static bool load_buffer_free(tt_loader *l, tt_cursor *c)
 {
-    uint64_t id, ticks;
-    if (!tt_meta_get_buffer_free(c, &id, &ticks)) return false;
-    uint32_t at = tt_idmap_get(&l->m->buffer_by_id, id);
+    tt_meta_buffer_free f;
+    if (!tt_meta_get_buffer_free(c, &f)) return false;
+    uint32_t at = tt_idmap_get(&l->m->buffer_by_id, f.id);
     if (at == TT_NONE)
-        tt_loader_problem(l, "buffer %" PRIu64 " is freed but was never seen", id);
+        tt_loader_problem(l, "buffer %" PRIu64 " is freed but was never seen", f.id);
     else if (l->m->buffers[at].free_ticks)
-        tt_loader_problem(l, "buffer %" PRIu64 " is freed twice", id);
+        tt_loader_problem(l, "buffer %" PRIu64 " is freed twice", f.id);
     else
-        l->m->buffers[at].free_ticks = ticks;
+        l->m->buffers[at].free_ticks = f.ticks;
     return true;
 }
 
@@ -383,8 +382,8 @@ static bool load_clock(tt_loader *l, tt_cursor *c)
 
 static bool load_ring(tt_loader *l, tt_cursor *c)
 {
-    tt_ring_lost r;
-    if (!tt_meta_get_ring(c, &r.ring, &r.thread, &r.ticks)) return false;
+    tt_meta_ring r;
+    if (!tt_meta_get_ring(c, &r)) return false;
     if (TT_GROW(l, l->m->rings, l->m->n_rings, l->capacity.rings)) l->m->rings[l->m->n_rings++] = r;
     return true;
 }
@@ -400,9 +399,9 @@ static bool load_decode(tt_loader *l, tt_cursor *c)
 
 static bool load_loss(tt_loader *l, tt_cursor *c)
 {
-    tt_loss s;
+    tt_meta_loss s;
     tt_model *m = l->m;
-    if (!tt_meta_get_loss(c, &s.ring, &s.position, &s.dropped)) return false;
+    if (!tt_meta_get_loss(c, &s)) return false;
     if (TT_GROW(l, m->losses, m->n_losses, l->capacity.losses)) {
         m->losses[m->n_losses++] = s;
         m->losses_total += s.dropped;
@@ -412,9 +411,9 @@ static bool load_loss(tt_loader *l, tt_cursor *c)
 
 static bool load_detail_loss(tt_loader *l, tt_cursor *c)
 {
-    tt_loss s;
+    tt_meta_loss s;
     tt_model *m = l->m;
-    if (!tt_meta_get_loss(c, &s.ring, &s.position, &s.dropped)) return false;
+    if (!tt_meta_get_loss(c, &s)) return false;
     if (TT_GROW(l, m->detail_losses, m->n_detail_losses, l->capacity.detail_losses)) {
         m->detail_losses[m->n_detail_losses++] = s;
         m->detail_losses_total += s.dropped;

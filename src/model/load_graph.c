@@ -129,24 +129,22 @@ bool tt_load_batch(tt_loader *l, tt_cursor *c)
 
 bool tt_load_token_text(tt_loader *l, tt_cursor *c)
 {
-    tt_token_text t;
-    tt_span text;
+    tt_meta_token_text t;
     tt_model *m = l->m;
     uint32_t was;
-    if (!tt_meta_get_token_text(c, &t.vocabulary, &t.token, &text)) return false;
+    if (!tt_meta_get_token_text(c, &t)) return false;
     if (!TT_GROW(l, m->token_texts, m->n_token_texts, l->capacity.token_texts)) return true;
     /* Not tt_arena_text: a token may be a NUL. */
-    char *copy = tt_arena_take(&m->arena, text.size + 1, 1);
+    char *copy = tt_arena_take(&m->arena, t.text.size + 1, 1);
     if (!copy || !tt_idmap_add(&m->text_by_token, tt_token_key(t.vocabulary, t.token),
                                m->n_token_texts, &was)) {
         l->no_memory = true;
         return true;
     }
-    if (text.size) memcpy(copy, text.data, text.size);
-    t.text = copy;
-    t.n = text.size;
+    if (t.text.size) memcpy(copy, t.text.data, t.text.size);
     /* One that is defined twice stays in the list, for `verify`; the first one is found. */
-    m->token_texts[m->n_token_texts++] = t;
+    m->token_texts[m->n_token_texts++] = (tt_token_text){
+        .vocabulary = t.vocabulary, .token = t.token, .text = copy, .n = t.text.size};
     return true;
 }
 
@@ -328,16 +326,15 @@ static bool load_stages(tt_loader *l, tt_graph *g, tt_cursor *c)
     if (tt_cursor_left(c) == 0) return !c->failed;
     if (!tt_meta_get_count(c, &n, 3)) return false;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t node, stage;
-        int32_t layer;
-        if (!tt_meta_get_stage(c, &node, &stage, &layer)) return false;
-        if (node >= g->n_nodes) {
+        tt_meta_stage s;
+        if (!tt_meta_get_stage(c, &s)) return false;
+        if (s.node >= g->n_nodes) {
             tt_loader_problem(l, "graph %" PRIu32 ": a stage of node %" PRIu32 " of %" PRIu32,
-                              g->id, node, g->n_nodes);
+                              g->id, s.node, g->n_nodes);
             continue;
         }
-        g->tensors[node].stage = tt_loader_string(l, stage)->text;
-        g->tensors[node].stage_layer = layer;
+        g->tensors[s.node].stage = tt_loader_string(l, s.stage)->text;
+        g->tensors[s.node].stage_layer = s.layer;
     }
     return true;
 }

@@ -7,7 +7,7 @@ bool tt_load_usage(tt_loader *l, tt_cursor *c)
 {
     tt_meta_usage u;
     tt_model *m = l->m;
-    if (!tt_usage_get(c, &u)) return false;
+    if (!tt_meta_get_usage(c, &u)) return false;
     /* The batch is an id until tt_link_records. */
     if (TT_GROW(l, m->usages, m->n_usages, l->capacity.usages)) m->usages[m->n_usages++] = u;
     return true;
@@ -28,7 +28,7 @@ bool tt_load_residency(tt_loader *l, tt_cursor *c)
 {
     tt_meta_residency r;
     tt_model *m = l->m;
-    if (!tt_residency_get(c, &r)) return false;
+    if (!tt_meta_get_residency(c, &r)) return false;
     if (!TT_GROW(l, m->residencies, m->n_residencies, l->capacity.residencies)) return true;
     uint64_t *stretches = tt_arena_take(&m->arena, r.n_stretches, sizeof *stretches);
     if (!stretches) {

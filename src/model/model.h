@@ -12,7 +12,6 @@
 #include "base/idmap.h"
 #include "base/status.h"
 #include "format/meta.h"
-#include "format/usage.h"
 #include "model/arena.h"
 #include "read/data.h"
 #include "read/details.h"
@@ -218,22 +217,10 @@ typedef struct tt_token_text {
     size_t n;
 } tt_token_text;
 
-typedef struct tt_ring_lost {
-    uint32_t ring;
-    uint32_t thread;
-    uint64_t ticks;
-} tt_ring_lost;
-
 typedef struct tt_count {
     const char *name;
     uint64_t value;
 } tt_count;
-
-typedef struct tt_loss {
-    uint32_t ring;
-    uint64_t position;
-    uint64_t dropped;
-} tt_loss;
 
 /* Something that does not fit together, for `verify`. */
 typedef struct tt_problem {
@@ -279,10 +266,10 @@ typedef struct tt_model {
     tt_batch *batches; /* in the order observed */
     tt_run *runs;      /* by ascending id */
     tt_meta_decode *decodes;
-    tt_ring_lost *rings;
+    tt_meta_ring *rings;
     tt_count *counts; /* the last COUNTS record */
-    tt_loss *losses;
-    tt_loss *detail_losses;
+    tt_meta_loss *losses;
+    tt_meta_loss *detail_losses;
     tt_indices *indices;       /* by ascending run, tensor */
     tt_meta_usage *usages;     /* in the order observed; `batch` is an index, or TT_NONE */
     tt_residency *residencies; /* in the order observed */

@@ -327,11 +327,12 @@ static void put_losses_of(const tt_drain *d, bool ended, uint8_t type, uint32_t 
     uint32_t n = atomic_load(&ring->n_losses);
     uint64_t kept = ended ? tt_area_kept(d->map, ring) : 0;
     if (kept) {
-        tt_meta_put_loss(payload, number, atomic_load(&ring->tail), kept);
+        tt_meta_put_loss(payload, &(tt_meta_loss){number, atomic_load(&ring->tail), kept});
         put_record(out, type, payload);
     }
     for (uint32_t i = 0; i < n && i < TT_AREA_LOSSES; i++) {
-        tt_meta_put_loss(payload, number, ring->losses[i].position, ring->losses[i].dropped);
+        tt_meta_put_loss(
+            payload, &(tt_meta_loss){number, ring->losses[i].position, ring->losses[i].dropped});
         put_record(out, type, payload);
     }
 }

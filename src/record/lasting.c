@@ -60,9 +60,8 @@ static void add_environment(tt_lasting *l, tt_cursor c)
     uint32_t n;
     if (!tt_meta_get_count(&c, &n, 2)) return;
     for (uint32_t i = 0; i < n; i++) {
-        tt_meta_pair pair = {.key = tt_cursor_str(&c)};
-        pair.value = tt_cursor_str(&c);
-        if (c.failed) return;
+        tt_meta_pair pair;
+        if (!tt_meta_get_pair(&c, &pair)) return;
         tt_bytes one;
         tt_bytes_init(&one, TT_META_RECORD_MAX);
         tt_meta_put_pairs(&one, &pair, 1);
@@ -102,22 +101,21 @@ static bool graph_uses(const tt_lasting *l, const tt_lasting_record *r, uint64_t
 /* Ids of buffers never come again: no graph in it will be computed any more. */
 static void add_buffer_free(tt_lasting *l, tt_cursor c)
 {
-    uint64_t id, ticks;
-    if (!tt_meta_get_buffer_free(&c, &id, &ticks)) return;
-    drop(l, TT_META_BUFFER, id, id);
+    tt_meta_buffer_free f;
+    if (!tt_meta_get_buffer_free(&c, &f)) return;
+    drop(l, TT_META_BUFFER, f.id, f.id);
     for (size_t i = 0; i < l->n; i++) {
         tt_lasting_record *r = &l->records[i];
-        if (r->type == TT_META_GRAPH && r->size && graph_uses(l, r, id)) r->size = 0;
+        if (r->type == TT_META_GRAPH && r->size && graph_uses(l, r, f.id)) r->size = 0;
     }
 }
 
 static void add_ring(tt_lasting *l, tt_cursor c, tt_span payload)
 {
-    uint32_t ring, thread;
-    uint64_t ticks;
-    if (!tt_meta_get_ring(&c, &ring, &thread, &ticks)) return;
-    drop(l, TT_META_RING, ring, ring);
-    keep(l, TT_META_RING, ring, payload);
+    tt_meta_ring r;
+    if (!tt_meta_get_ring(&c, &r)) return;
+    drop(l, TT_META_RING, r.ring, r.ring);
+    keep(l, TT_META_RING, r.ring, payload);
 }
 
 static bool has_clock(const tt_lasting *l)

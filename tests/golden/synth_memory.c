@@ -65,8 +65,9 @@ static void synth_put_token_texts(maker *k, const int32_t *tokens, uint32_t n)
         k->has_text[token] = true;
         int length = snprintf(text, sizeof text, token % 5 ? " t%u" : "\xe2\x96", token);
         if (token % 5 == 1) text[1] = '\0';
-        tt_meta_put_token_text(&k->scratch, SYNTH_VOCABULARY, tokens[i],
-                               (tt_span){(const uint8_t *)text, (size_t)length});
+        tt_meta_put_token_text(
+            &k->scratch, &(tt_meta_token_text){SYNTH_VOCABULARY, tokens[i],
+                                               (tt_span){(const uint8_t *)text, (size_t)length}});
         put_record(k, TT_META_TOKEN_TEXT);
     }
 }
@@ -105,7 +106,7 @@ static void synth_put_usage(maker *k, uint32_t batch, enum tt_moment moment)
     /* The program itself does a little beside the ops. */
     k->minor += 3;
     k->cpu_ns += 1500;
-    tt_usage_put(&k->scratch, &u);
+    tt_meta_put_usage(&k->scratch, &u);
     put_record(k, TT_META_USAGE);
 }
 
@@ -132,7 +133,7 @@ static void synth_put_pages(maker *k, tt_meta_residency r)
     }
     tt_bytes_varint(&lengths, length);
     r.n_stretches++;
-    tt_residency_put(&k->scratch, &r);
+    tt_meta_put_residency(&k->scratch, &r);
     tt_bytes_put(&k->scratch, lengths.data, lengths.size);
     put_record(k, TT_META_RESIDENCY);
     tt_bytes_free(&lengths);
@@ -273,6 +274,6 @@ static void synth_flush_details(maker *k, uint32_t ring, bool all)
 
 static void synth_put_detail_loss(maker *k)
 {
-    tt_meta_put_loss(&k->scratch, 0, 0, SYNTH_DETAILS_DROPPED);
+    tt_meta_put_loss(&k->scratch, &(tt_meta_loss){0, 0, SYNTH_DETAILS_DROPPED});
     put_record(k, TT_META_DETAIL_LOSS);
 }

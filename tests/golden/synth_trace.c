@@ -1,6 +1,6 @@
 #include "synth_trace.h"
 
-#include "format/usage.h"
+#include "format/meta.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static uint32_t string_id(maker *k, const char *text)
     (void)snprintf(k->strings[id], sizeof k->strings[id], "%s", text);
     tt_bytes record = k->scratch; /* the record under way, put aside */
     tt_bytes_init(&k->scratch, 1 << 20);
-    tt_meta_put_string(&k->scratch, id, span(text));
+    tt_meta_put_string(&k->scratch, &(tt_meta_string){id, span(text)});
     put_record(k, TT_META_STRING);
     tt_bytes_free(&k->scratch);
     k->scratch = record;
@@ -742,7 +742,7 @@ static void put_all(maker *k)
     put_buffers(k);
     if (p->memory) put_memory_at(k, TT_AT_BEGIN);
     for (uint32_t i = 0; i < p->lanes; i++) {
-        tt_meta_put_ring(&k->scratch, i, 100 + i, k->tick);
+        tt_meta_put_ring(&k->scratch, &(tt_meta_ring){i, 100 + i, k->tick});
         put_record(k, TT_META_RING);
     }
     put_graph(k, 1, p->prompt_tokens);

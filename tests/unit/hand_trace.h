@@ -4,7 +4,7 @@
 #define TT_TESTS_HAND_TRACE_H
 
 #include "format/detail.h"
-#include "format/usage.h"
+#include "format/meta.h"
 #include "model/model.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static inline void hand_begin_whole(hand *h)
     hand_put(h, TT_META_ENVIRONMENT);
     tt_meta_put_clock(&h->record, &clock);
     hand_put(h, TT_META_CLOCK);
-    tt_meta_put_ring(&h->record, 0, 1, 1);
+    tt_meta_put_ring(&h->record, &(tt_meta_ring){0, 1, 1});
     hand_put(h, TT_META_RING);
     tt_bytes_varint(&h->record, 1);
     tt_bytes_str(&h->record, lost, sizeof lost - 1);
@@ -71,7 +71,7 @@ static inline tt_span hand_span(const char *text)
 
 static inline uint32_t hand_string(hand *h, const char *text)
 {
-    tt_meta_put_string(&h->record, ++h->strings, hand_span(text));
+    tt_meta_put_string(&h->record, &(tt_meta_string){++h->strings, hand_span(text)});
     hand_put(h, TT_META_STRING);
     return h->strings;
 }

@@ -70,12 +70,12 @@ static void one_that_unpacks_to_much(void **state)
 static void put_usage(tt_bytes *out)
 {
     static const tt_meta_usage u = {.moment = TT_AT_BEGIN};
-    tt_usage_put(out, &u);
+    tt_meta_put_usage(out, &u);
 }
 
 static void put_token(tt_bytes *out)
 {
-    tt_meta_put_token_text(out, 1, 7, (tt_span){(const uint8_t *)"", 0});
+    tt_meta_put_token_text(out, &(tt_meta_token_text){1, 7, (tt_span){(const uint8_t *)"", 0}});
 }
 
 static void put_pair(tt_bytes *out)
@@ -123,7 +123,7 @@ static void strings_with_gaps(void **state)
     tt_bytes_init(&record, SIZE_MAX / 2);
     for (uint32_t i = 1; i <= 64; i++) {
         tt_bytes_clear(&record);
-        tt_meta_put_string(&record, i << 16, (tt_span){(const uint8_t *)"", 0});
+        tt_meta_put_string(&record, &(tt_meta_string){i << 16, (tt_span){(const uint8_t *)"", 0}});
         tt_meta_put_record(&raw, TT_META_STRING, &record);
     }
     open_packed(&raw, (uint32_t)raw.size);

@@ -6,6 +6,7 @@
 #include "format/ops.h"
 #include "format/pack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -517,6 +518,61 @@ static void meta_mixed_batch(void **state)
     tt_bytes_free(&b);
 }
 
+/* --- docs/format.md's table of fields --- */
+
+#define WORDS_u8(name) "u8 " #name
+#define WORDS_u64(name) "u64 " #name
+#define WORDS_str(name) "str " #name
+#define WORDS_varint32(name) "varint " #name
+#define WORDS_varint64(name) "varint " #name
+#define WORDS_zigzag32(name) "zigzag " #name
+#define WORDS_zigzag64(name) "zigzag " #name
+#define WORDS_count1(name) "varint " #name
+#define WORDS_count3(name) "varint " #name
+#define WORDS_tensors(name) "varint " #name
+#define WORDS_dims(name) "n_dims varints " #name
+#define WORDS_four(name) "4 varints " #name
+#define WORDS_sources(name) "n_src varints " #name
+#define WORDS_file32(name) "(varint " #name ")"
+#define WORDS_file64(name) "(varint " #name ")"
+#define WORDS_late32(name) "(varint " #name ")"
+#define WORDS_view64(name) "(varint " #name ")"
+#define WORDS_place(name) "varint or u64 " #name
+#define WORDS_mixed(name) "(varint " #name ")"
+#define WORDS_faults(name) "(varint " #name ")"
+#define WORDS_io(name) "(varint " #name ")"
+#define WORDS_devices(name) "(varint n_" #name ", as many devices)"
+#define WORDS(kind, name) ", " WORDS_##kind(name)
+#define ROW(name, fields, where) {where, fields(WORDS)},
+
+static void the_document_has_these_fields(void **state)
+{
+    static const struct {
+        const char *where, *fields; /* ", FIELD, FIELD" */
+    } rows[] = {TT_META_RECORDS(ROW) ROW(batch, TT_META_BATCH_FIELDS, "7 BATCH")
+                    ROW(batch, TT_META_BATCH_TAIL_FIELDS, "7 BATCH, behind the lists")};
+    const size_t n = sizeof rows / sizeof *rows;
+    static char text[1 << 20];
+    (void)state;
+    FILE *f = fopen(TT_SOURCE_DIR "/docs/format.md", "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    assert_int_equal(fclose(f), 0);
+    char *begin = strstr(text, "<!-- fields of META: begin -->\n");
+    char *end = begin ? strstr(begin, "<!-- fields of META: end -->\n") : NULL;
+    assert_non_null(end);
+    *end = '\0';
+    for (size_t i = 0; i < n; i++) {
+        char row[1000];
+        (void)snprintf(row, sizeof row, "\n| %s | %s |\n", rows[i].where, rows[i].fields + 2);
+        if (!strstr(begin, row)) fail_msg("docs/format.md, fields of META: there is no row%s", row);
+    }
+    size_t lines = 0;
+    for (const char *at = begin; (at = strstr(at, "\n| ")) != NULL; at++)
+        lines++;
+    assert_int_equal(lines, n + 1); /* and the head */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +589,7 @@ int main(void)
         cmocka_unit_test(meta_is_described),
         cmocka_unit_test(meta_records_come_back),
         cmocka_unit_test(meta_mixed_batch),
+        cmocka_unit_test(the_document_has_these_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

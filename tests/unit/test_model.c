@@ -437,11 +437,12 @@ static void batches_have_sequences_and_texts(void **state)
     hand_begin(&h);
     tt_meta_put_batch(&h.record, &b, tokens, NULL, &sequences);
     hand_put(&h, TT_META_BATCH);
-    tt_meta_put_token_text(&h.record, 2, 5, (tt_span){(const uint8_t *)"a\0b", 3});
+    tt_meta_put_token_text(&h.record,
+                           &(tt_meta_token_text){2, 5, (tt_span){(const uint8_t *)"a\0b", 3}});
     hand_put(&h, TT_META_TOKEN_TEXT);
-    tt_meta_put_token_text(&h.record, 2, 5, hand_span("other"));
+    tt_meta_put_token_text(&h.record, &(tt_meta_token_text){2, 5, hand_span("other")});
     hand_put(&h, TT_META_TOKEN_TEXT);
-    tt_meta_put_token_text(&h.record, 1, -5, hand_span(""));
+    tt_meta_put_token_text(&h.record, &(tt_meta_token_text){1, -5, hand_span("")});
     hand_put(&h, TT_META_TOKEN_TEXT);
     tt_model *m = hand_open(&h, true);
     const tt_batch *got = &m->batches[0];
@@ -464,7 +465,7 @@ static void put_residency(hand *h, uint32_t model, uint64_t n_pages, uint64_t fi
                            .first_page = first_page,
                            .n_pages = n_pages,
                            .n_stretches = 3};
-    tt_residency_put(&h->record, &r);
+    tt_meta_put_residency(&h->record, &r);
     for (uint64_t i = 0; i < 3; i++)
         tt_bytes_varint(&h->record, i);
     hand_put(h, TT_META_RESIDENCY);
@@ -484,12 +485,13 @@ static void the_physical_side_is_there(void **state)
     hand_run(&h, 20, 8, 1);
     hand_run(&h, 10, 8, 1);
     hand_indices(&h, 10, 0, rows, 1);
-    tt_usage_put(&h.record, &(tt_meta_usage){.batch = 8, .flags = TT_USAGE_FAULTS, .minor = 4});
+    tt_meta_put_usage(&h.record,
+                      &(tt_meta_usage){.batch = 8, .flags = TT_USAGE_FAULTS, .minor = 4});
     hand_put(&h, TT_META_USAGE);
     put_residency(&h, 3, 3, 0);
     tt_meta_put_model_check(&h.record, &(tt_meta_model_check){3, 1, TT_MODEL_REPLACED});
     hand_put(&h, TT_META_MODEL_CHECK);
-    tt_meta_put_loss(&h.record, 0, 7, 9);
+    tt_meta_put_loss(&h.record, &(tt_meta_loss){0, 7, 9});
     hand_put(&h, TT_META_DETAIL_LOSS);
     tt_model *m = hand_open(&h, true);
     assert_int_equal(m->n_problems, 0);
@@ -523,7 +525,7 @@ static void records_that_lead_nowhere_are_dropped(void **state)
     put_residency(&h, 3, 4, 0);      /* three pages are told */
     put_residency(&h, 4, 3, 0);      /* no such file */
     put_residency(&h, 3, 3, UINT64_MAX - 1);
-    tt_usage_put(&h.record, &(tt_meta_usage){.batch = 8});
+    tt_meta_put_usage(&h.record, &(tt_meta_usage){.batch = 8});
     hand_put(&h, TT_META_USAGE);
     tt_meta_put_model_check(&h.record, &(tt_meta_model_check){9, 1, 0});
     hand_put(&h, TT_META_MODEL_CHECK);

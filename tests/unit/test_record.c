@@ -157,13 +157,12 @@ static void read_meta(tt_span payload, content *c)
     tt_span record;
     while (tt_meta_next(&at, &type, &record)) {
         tt_cursor r = tt_cursor_of(record.data, record.size);
-        uint32_t ring, n;
-        uint64_t position, dropped;
+        uint32_t n;
+        tt_meta_loss loss;
         c->meta_records++;
         c->strings += type == TT_META_STRING;
-        if ((type == TT_META_LOSS || type == TT_META_DETAIL_LOSS) &&
-            tt_meta_get_loss(&r, &ring, &position, &dropped))
-            *(type == TT_META_LOSS ? &c->losses : &c->detail_losses) += dropped;
+        if ((type == TT_META_LOSS || type == TT_META_DETAIL_LOSS) && tt_meta_get_loss(&r, &loss))
+            *(type == TT_META_LOSS ? &c->losses : &c->detail_losses) += loss.dropped;
         if (type != TT_META_COUNTS || !tt_meta_get_count(&r, &n, 2)) continue;
         for (uint32_t i = 0; i < n; i++) {
             tt_span name = tt_cursor_str(&r);
@@ -238,7 +237,8 @@ static void push_string(tt_recorder *r, uint32_t id)
     tt_bytes payload;
     int n = snprintf(text, sizeof text, "string number %u", id);
     tt_bytes_init(&payload, 256);
-    tt_meta_put_string(&payload, id, (tt_span){(const uint8_t *)text, (size_t)n});
+    tt_meta_put_string(&payload,
+                       &(tt_meta_string){id, (tt_span){(const uint8_t *)text, (size_t)n}});
     assert_true(tt_recorder_meta(r, TT_META_STRING, &payload));
     tt_bytes_free(&payload);
 }

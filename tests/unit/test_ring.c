@@ -72,7 +72,7 @@ static void put_string(tt_bytes *out, uint32_t id, const char *text)
 {
     tt_bytes p;
     tt_bytes_init(&p, 256);
-    tt_meta_put_string(&p, id, (tt_span){(const uint8_t *)text, strlen(text)});
+    tt_meta_put_string(&p, &(tt_meta_string){id, (tt_span){(const uint8_t *)text, strlen(text)}});
     put(out, TT_META_STRING, &p);
     tt_bytes_free(&p);
 }
@@ -103,7 +103,7 @@ static void put_free(tt_bytes *out, uint64_t id)
 {
     tt_bytes p;
     tt_bytes_init(&p, 64);
-    tt_meta_put_buffer_free(&p, id, 1);
+    tt_meta_put_buffer_free(&p, &(tt_meta_buffer_free){id, 1});
     put(out, TT_META_BUFFER_FREE, &p);
     tt_bytes_free(&p);
 }
@@ -113,7 +113,7 @@ static void put_end(tt_bytes *out, uint8_t type, uint32_t id)
     tt_bytes p;
     tt_bytes_init(&p, 64);
     if (type == TT_META_GRAPHS_END)
-        tt_meta_put_graphs_end(&p, id);
+        tt_meta_put_graphs_end(&p, &(tt_meta_graphs_end){id});
     else
         tt_meta_put_end(&p, &(tt_meta_end){id, 1, 0});
     put(out, type, &p);

@@ -488,7 +488,7 @@ static void details_are_counted(void **state)
     (void)state;
     for (uint64_t i = 0; i < 3; i++) {
         begin(&h);
-        tt_meta_put_loss(&h.record, 0, 1, 5);
+        tt_meta_put_loss(&h.record, &(tt_meta_loss){0, 1, 5});
         hand_put(&h, TT_META_DETAIL_LOSS);
         count_details(&h, i == 1 ? 2 : 1, i == 2 ? 6 : 5);
         hand_details(&h, one, 1);
@@ -535,7 +535,7 @@ static void put_usage(hand *h, uint8_t moment, uint64_t ticks, uint64_t minor, u
                        .minor = minor,
                        .n_devices = 2,
                        .devices = {{1, 5, 5}, {2, device, device}}};
-    tt_usage_put(&h->record, &u);
+    tt_meta_put_usage(&h->record, &u);
     hand_put(h, TT_META_USAGE);
 }
 
@@ -567,7 +567,7 @@ static void put_pages(hand *h, uint8_t moment, uint64_t first, uint64_t n)
                            .first_page = first,
                            .n_pages = n,
                            .n_stretches = 1};
-    tt_residency_put(&h->record, &r);
+    tt_meta_put_residency(&h->record, &r);
     tt_bytes_varint(&h->record, n);
     hand_put(h, TT_META_RESIDENCY);
 }
@@ -601,7 +601,7 @@ static void texts_and_sequences(void **state)
     (void)state;
     begin(&h);
     for (int i = 0; i < 2; i++) {
-        tt_meta_put_token_text(&h.record, 1, 5, hand_span("same"));
+        tt_meta_put_token_text(&h.record, &(tt_meta_token_text){1, 5, hand_span("same")});
         hand_put(&h, TT_META_TOKEN_TEXT);
     }
     expect_of_hand(&h, "text", "token 5 of vocabulary 1 has two texts");

@@ -166,7 +166,7 @@ static void a_fingerprint_is_whole(void **state)
     expect(&h, "not whole, or there twice");
     /* Of a run whose details were dropped nobody can tell. */
     begin(&h);
-    tt_meta_put_loss(&h.record, 0, n - 1, 1);
+    tt_meta_put_loss(&h.record, &(tt_meta_loss){0, n - 1, 1});
     hand_put(&h, TT_META_DETAIL_LOSS);
     hand_details(&h, list, n - 1);
     tt_model *m = hand_open(&h, true);

@@ -161,7 +161,7 @@ void tt_buffers_freed(tt_recorder *r, void *buffer)
     if (!b) return;
     tt_bytes payload;
     tt_bytes_init(&payload, 64);
-    tt_meta_put_buffer_free(&payload, b->id, tt_ticks());
+    tt_meta_put_buffer_free(&payload, &(tt_meta_buffer_free){b->id, tt_ticks()});
     (void)tt_process_put(r, TT_META_BUFFER_FREE, &payload);
     free(b->path);
     *b = table[--n_live];

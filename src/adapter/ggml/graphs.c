@@ -142,7 +142,7 @@ static void keep_bounded(tt_recorder *r, size_t next_bytes)
     if (ended) {
         tt_bytes payload;
         tt_bytes_init(&payload, 64);
-        tt_meta_put_graphs_end(&payload, ended);
+        tt_meta_put_graphs_end(&payload, &(tt_meta_graphs_end){ended});
         (void)tt_process_put(r, TT_META_GRAPHS_END, &payload);
     }
     ended = last_graph;
@@ -376,7 +376,8 @@ static void put_stages(const tt_engine *e, struct ggml_tensor *const *nodes, uin
         n += e->stage(nodes[i], &stage, &layer);
     tt_bytes_varint(out, n);
     for (uint32_t i = 0; i < n_nodes; i++)
-        if (e->stage(nodes[i], &stage, &layer)) tt_meta_put_stage(out, i, stage, layer);
+        if (e->stage(nodes[i], &stage, &layer))
+            tt_meta_put_stage(out, &(tt_meta_stage){i, stage, layer});
 }
 
 /* Everything of the GRAPH payload after the id. */

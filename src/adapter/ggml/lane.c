@@ -321,7 +321,7 @@ bool tt_lane_claim(tt_lane *l)
     (void)pthread_setspecific(key, l);
     tt_bytes payload;
     tt_bytes_init(&payload, 64);
-    tt_meta_put_ring(&payload, index, thread, tt_ticks());
+    tt_meta_put_ring(&payload, &(tt_meta_ring){index, thread, tt_ticks()});
     (void)tt_process_put(r, TT_META_RING, &payload);
     /* Not when they are first needed: other threads may wait for this one then. */
     if (tt_lane_ask_ticks() != UINT64_MAX) (void)tt_lane_claim_details(l);

@@ -107,7 +107,7 @@ static void put_record(tt_recorder *r, tt_meta_residency *h, stretches *s)
     h->n_pages = s->done;
     h->n_stretches = s->n;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_residency_put(&payload, h);
+    tt_meta_put_residency(&payload, h);
     tt_bytes_put(&payload, s->lengths.data, s->lengths.size);
     payload.failed |= s->lengths.failed;
     (void)tt_process_put(r, TT_META_RESIDENCY, &payload);

@@ -4,7 +4,7 @@
 #ifndef TT_ADAPTER_GGML_RESIDENCY_H
 #define TT_ADAPTER_GGML_RESIDENCY_H
 
-#include "format/usage.h"
+#include "format/meta.h"
 #include "record/recorder.h"
 
 #include <stdint.h>

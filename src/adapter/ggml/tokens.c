@@ -221,7 +221,8 @@ static void record_text(tt_recorder *r, const text_api *a, vocabulary *v, int32_
     if (n < 0) return;
     tt_bytes payload;
     tt_bytes_init(&payload, 2 * TEXT_MAX);
-    tt_meta_put_token_text(&payload, v->id, token, (tt_span){(const uint8_t *)text, (size_t)n});
+    tt_meta_put_token_text(
+        &payload, &(tt_meta_token_text){v->id, token, (tt_span){(const uint8_t *)text, (size_t)n}});
     if (tt_process_put(r, TT_META_TOKEN_TEXT, &payload))
         v->seen[token / 8] |= (uint8_t)(1 << token % 8);
 }

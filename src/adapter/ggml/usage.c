@@ -99,7 +99,7 @@ static void read_io(tt_recorder *r, tt_meta_usage *u)
 }
 
 /* The first and third number: requests completed, sectors read. */
-static bool read_statistics(int fd, tt_usage_device *d)
+static bool read_statistics(int fd, tt_meta_device *d)
 {
     char text[512];
     unsigned long long reads, merged, sectors;
@@ -115,7 +115,7 @@ static bool read_statistics(int fd, tt_usage_device *d)
 static void read_devices(tt_meta_usage *u)
 {
     for (uint32_t i = 0; i < n_devices; i++) {
-        tt_usage_device *d = &u->devices[u->n_devices];
+        tt_meta_device *d = &u->devices[u->n_devices];
         int fd = open_statistics(devices[i]);
         if (fd < 0) continue;
         d->device = devices[i];
@@ -135,7 +135,7 @@ void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)
     read_io(r, &u);
     read_devices(&u);
     tt_bytes_init(&payload, 1024);
-    tt_usage_put(&payload, &u);
+    tt_meta_put_usage(&payload, &u);
     (void)tt_process_put(r, TT_META_USAGE, &payload);
 }
 

@@ -2,7 +2,7 @@
 #ifndef TT_ADAPTER_GGML_USAGE_H
 #define TT_ADAPTER_GGML_USAGE_H
 
-#include "format/usage.h"
+#include "format/meta.h"
 #include "record/recorder.h"
 
 #include <stdint.h>

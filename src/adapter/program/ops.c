@@ -71,7 +71,8 @@ void(tt_token_name)(int32_t token, const char *text, size_t n)
     tt_bytes payload;
     if (!r || !text || n > UINT16_MAX || !tt_capture_options.text) return;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
-    tt_meta_put_token_text(&payload, VOCABULARY, token, (tt_span){(const uint8_t *)text, n});
+    tt_meta_put_token_text(
+        &payload, &(tt_meta_token_text){VOCABULARY, token, (tt_span){(const uint8_t *)text, n}});
     (void)pthread_mutex_lock(&tt_process_lock);
     (void)tt_process_put(r, TT_META_TOKEN_TEXT, &payload);
     (void)pthread_mutex_unlock(&tt_process_lock);
