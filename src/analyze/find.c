@@ -1,10 +1,100 @@
 #include "analyze/find.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
+#include "base/checksum.h"
+#include "base/idmap.h"
 #include "base/units.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* Names by their text. */
+typedef struct set {
+    tt_name *list;
+    uint32_t n, capacity;
+    tt_idmap by_hash;
+    const char *wanted; /* what is looked for */
+    bool failed, cut;
+} set;
+
+static bool is_wanted(const void *context, uint32_t index)
+{
+    const set *s = context;
+    return strcmp(s->list[index].name, s->wanted) == 0;
+}
+
+/* The entry of that name, new ones zero-filled but for it; NULL when there is no room. */
+static tt_name *entry_of(set *s, const char *name)
+{
+    uint64_t key = tt_checksum(name, strlen(name));
+    s->wanted = name;
+    uint32_t was = tt_idmap_find(&s->by_hash, &key, is_wanted, s);
+    if (was != TT_NONE) return &s->list[was];
+    if (s->n == TT_NAMES_MAX) {
+        s->cut = true;
+        return NULL;
+    }
+    if (!tt_array_one_more(s->list, s->n, s->capacity) ||
+        !tt_idmap_add(&s->by_hash, key, s->n, &was)) {
+        s->failed = true;
+        return NULL;
+    }
+    s->list[s->n] = (tt_name){.name = name, .weight = TT_NONE, .graph = TT_NONE};
+    return &s->list[s->n++];
+}
+
+static void add_graph(set *tensors, set *ops, const tt_model *m, uint32_t graph)
+{
+    const tt_graph *g = &m->graphs[graph];
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        const tt_tensor *t = &g->tensors[i];
+        tt_name *name = *t->name ? entry_of(tensors, t->name) : NULL;
+        if (name && name->count++ == 0) {
+            name->graph = graph;
+            name->tensor = i;
+            name->layer_id = t->place.layer_id;
+        }
+        if (i >= g->n_nodes || !(t->flags & TT_TENSOR_EXECUTES)) continue;
+        tt_name *op = entry_of(ops, t->op_name);
+        if (op && op->count++ == 0) {
+            op->graph = graph;
+            op->tensor = i;
+            op->layer_id = TT_LAYER_NONE;
+        }
+    }
+}
+
+bool tt_names_make(const tt_model *m, tt_names *out)
+{
+    set tensors = {0}, ops = {0};
+    for (uint32_t i = 0; i < m->n_weights; i++) {
+        tt_name *name = entry_of(&tensors, m->weights[i].name);
+        if (!name || name->weight != TT_NONE) continue;
+        name->weight = i;
+        name->layer_id = m->weights[i].place.layer_id;
+    }
+    for (uint32_t i = 0; i < m->n_graphs && !tensors.failed && !ops.failed; i++)
+        add_graph(&tensors, &ops, m, i);
+    tt_idmap_free(&tensors.by_hash);
+    tt_idmap_free(&ops.by_hash);
+    *out = (tt_names){.tensors = tensors.list,
+                      .ops = ops.list,
+                      .n_tensors = tensors.n,
+                      .n_ops = ops.n,
+                      .cut = tensors.cut || ops.cut};
+    if (!tensors.failed && !ops.failed) return true;
+    tt_names_free(out);
+    return false;
+}
+
+void tt_names_free(tt_names *names)
+{
+    free(names->tensors);
+    free(names->ops);
+    memset(names, 0, sizeof *names);
+}
 
 #define TEXTS_MAX ((size_t)16 << 20) /* of one batch; what is longer is not looked through */
 #define BEFORE 40u                   /* bytes of an excerpt in front of what was found */

@@ -123,4 +123,16 @@ extern const tt_schema tt_heat_schema;
 extern const tt_schema tt_heat_summary_schema; /* one row, a tt_heat */
 tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by by);
 
+/* In what order a file is read: one read after the other. */
+
+/* The reads [begin, end) of a file, in order; `file` counts from 0. `span_bytes`: from the first to
+ * the last byte that is read of that file. Zero-filled is ready; `last` is the read before. */
+typedef struct tt_heat_place {
+    uint32_t file;
+    uint64_t begin, end;
+    uint64_t span_bytes;
+} tt_heat_place;
+
+void tt_heat_step(tt_heat_steps *steps, const tt_heat_place *last, const tt_heat_place *next);
+
 #endif

@@ -3,7 +3,7 @@
 #include "answer/values_parts.h"
 
 #include "analyze/ops.h"
-#include "analyze/values/output_data.h"
+#include "analyze/values/outputs.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,60 @@
 /* The public reading calls (tensortrace/read.h) on top of the model. */
-#include "api/reader.h"
+#include "analyze/values/outputs.h"
+#include "model/model.h"
+
+#include <tensortrace/read.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+struct tt_reader {
+    tt_model *m;
+    tt_outputs outputs; /* of the run whose values were walked last */
+};
+
+static tt_status reader_need_run(const tt_reader *reader, uint32_t run, tt_error *err);
+
+_Static_assert(sizeof((tt_reader_value *)0)->prefix == sizeof((tt_fingerprint *)0)->prefix &&
+                   sizeof((tt_reader_value *)0)->samples == sizeof((tt_fingerprint *)0)->samples,
+               "the public arrays are those of a fingerprint");
+
+static tt_reader_value public_value(const tt_output *o)
+{
+    const tt_fingerprint *p = &o->print;
+    tt_reader_value v = {
+        .node = o->node,
+        .elements = p->n,
+        .n_nan = p->n_nan,
+        .n_inf = p->n_inf,
+        .first_bad = p->first_bad,
+        .has_range = p->has_range,
+        .min = p->min,
+        .max = p->max,
+        .mean = p->mean,
+        .rms = p->rms,
+        .has_blake3 = p->has_blake3,
+        .n_prefix = p->n_prefix,
+        .n_samples = p->n_samples,
+    };
+    memcpy(v.hash, p->hash, sizeof v.hash);
+    memcpy(v.blake3, p->blake3, sizeof v.blake3);
+    memcpy(v.prefix, p->prefix, sizeof v.prefix);
+    memcpy(v.samples, p->samples, sizeof v.samples);
+    return v;
+}
+
+tt_status tt_reader_walk_values(tt_reader *reader, uint32_t run, tt_reader_visit_value *visit,
+                                void *context, tt_error *err)
+{
+    tt_status status = reader_need_run(reader, run, err);
+    if (status == TT_OK) status = tt_outputs_of_run(&reader->outputs, reader->m, run, err);
+    if (status != TT_OK) return status;
+    for (size_t i = 0; i < reader->outputs.n; i++) {
+        const tt_reader_value v = public_value(&reader->outputs.list[i]);
+        if (visit(context, &v)) break;
+    }
+    return TT_OK;
+}
 
 tt_status tt_reader_open(tt_reader **reader, const char *path, tt_error *err)
 {
@@ -127,7 +179,8 @@ static bool give_piece(const tt_model *m, const tt_piece_ops *p, tt_reader_visit
     return false;
 }
 
-tt_status tt_reader_need_run(const tt_reader *reader, uint32_t run, tt_error *err)
+/* TT_E_USAGE when the trace has no run of that index. */
+static tt_status reader_need_run(const tt_reader *reader, uint32_t run, tt_error *err)
 {
     const uint32_t n = reader->m->n_runs;
     if (run < n) return TT_OK;
@@ -140,7 +193,7 @@ tt_status tt_reader_walk_ops(tt_reader *reader, uint32_t run, tt_reader_visit *v
     const tt_model *m = reader->m;
     const tt_piece *pieces;
     size_t n;
-    tt_status status = tt_reader_need_run(reader, run, err);
+    tt_status status = reader_need_run(reader, run, err);
     if (status != TT_OK) return status;
     status = tt_pieces_of_run(m->pieces, m->runs[run].id, &pieces, &n, err);
     for (size_t i = 0; i < n && status == TT_OK; i++) {

@@ -1,6 +1,6 @@
 /* /api/v1/traces/ID/values and below it: what the ops put out, over layers and tokens. */
-#include "analyze/values/output_data.h"
-#include "analyze/values/values_marks.h"
+#include "analyze/values/outputs.h"
+#include "analyze/values/values.h"
 #include "answer/values.h"
 #include "serve/columns.h"
 #include "serve/endpoints.h"

@@ -3,7 +3,6 @@
 #define TT_SERVE_SERVER_INSIDE_H
 
 #include "serve/access.h"
-#include "serve/pool.h"
 #include "serve/server.h"
 #include "serve/traces.h"
 

@@ -5,7 +5,6 @@
 #include "../golden/synth_trace.c"
 #include "analyze/cache/whatif.h"
 #include "analyze/heat.h"
-#include "analyze/heat_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

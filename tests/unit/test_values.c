@@ -10,7 +10,7 @@
 #include "analyze/values/values_grid.h"
 #include "analyze/values/values_groups.h"
 #include "analyze/values/values_keys.h"
-#include "analyze/values/values_mask.h"
+#include "analyze/values/values_walk.h"
 #include "value/pack.h"
 
 #include <math.h>

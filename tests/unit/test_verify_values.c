@@ -2,7 +2,6 @@
  * outputs is found and read, part by part. */
 #include "tests.h"
 
-#include "analyze/values/output_data.h"
 #include "analyze/values/outputs.h"
 #include "analyze/verify/verify.h"
 #include "hand_trace.h"

@@ -1,10 +1,190 @@
 #include "analyze/diff/diff_profile.h"
 
-#include "analyze/diff/diff_walk.h"
+#include "analyze/access.h"
+#include "analyze/join.h"
+#include "analyze/op_table.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What a node of a graph is, each time that it is executed. */
+typedef struct tt_walk_place {
+    uint32_t slot;
+    uint8_t covers;
+    bool known;
+    bool picks; /* what it reads of weights differs from run to run */
+    bool at_most;
+    uint64_t weight_bytes;
+} tt_walk_place;
+
+typedef struct tt_walk_map {
+    tt_walk_place *nodes;
+    uint32_t *nth;    /* by node: how many of its name and kind come before it */
+    uint32_t version; /* counts up when a node turns out to be another op */
+    bool picks;
+} tt_walk_map;
+
+typedef struct tt_walk {
+    const tt_profile_plan *plan;
+    tt_profile *p;
+    tt_walk_map *maps; /* by graph */
+    size_t maps_bytes;
+    tt_join join;
+    tt_accesses *accesses;
+    tt_op_table *ops; /* of nodes that pick; made at the first one */
+    double ns_per_tick;
+    double inverse[TT_OPS_LANE_MAX + 2]; /* 1 / lanes */
+} tt_walk;
+
+static inline uint64_t tt_walk_mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+/* Which slot of a profile an op fills. */
+
+const char *tt_profile_name(const char *name)
+{
+    if (strncmp(name, "node_", 5) != 0 && strncmp(name, "leaf_", 5) != 0) return name;
+    if (!isdigit((unsigned char)name[5])) return name;
+    name += 5;
+    while (isdigit((unsigned char)*name))
+        name++;
+    return name;
+}
+
+uint64_t tt_profile_hash(uint64_t hash, const char *text)
+{
+    do
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+    while (*text++);
+    return hash;
+}
+
+/* --- slots --- */
+
+static bool make_samples(tt_profile *p, tt_profile_slot *s)
+{
+    s->times_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->times_ns);
+    s->waits_ns = malloc(((size_t)p->n_samples + 1) * sizeof *s->waits_ns);
+    if (!s->times_ns || !s->waits_ns) return false;
+    for (uint32_t i = 0; i < p->n_samples; i++)
+        s->times_ns[i] = s->waits_ns[i] = NAN;
+    return true;
+}
+
+/* The slot with the key of `like`, made of it at the first need. */
+static tt_status walk_slot(tt_profile *p, const tt_profile_slot *like, uint32_t *slot,
+                           tt_error *err)
+{
+    *slot = tt_idmap_get(&p->slot_of_key, like->key);
+    if (*slot != TT_NONE) return TT_OK;
+    if (p->n_slots >= TT_PROFILE_SLOTS_MAX ||
+        (p->n_samples > TT_PROFILE_SAMPLES_MIN &&
+         (size_t)p->n_slots * p->n_samples > 4 * TT_PROFILE_CELLS_MAX))
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "too many different ops to compare: more than %u", p->n_slots);
+    if (p->n_slots == p->slots_capacity) {
+        uint32_t more = p->slots_capacity ? p->slots_capacity * 2 : 256;
+        tt_profile_slot *slots = reallocarray(p->slots, more, sizeof *slots);
+        if (!slots) return tt_error_memory(err, "the comparison");
+        p->slots = slots;
+        p->slots_capacity = more;
+    }
+    tt_profile_slot *s = &p->slots[p->n_slots];
+    uint32_t was;
+    *s = *like;
+    s->op = tt_arena_text(&p->texts, like->op, strlen(like->op));
+    bool ok = make_samples(p, s);
+    *slot = p->n_slots++; /* from here on freed with the others */
+    if (!ok || !s->op || !tt_idmap_add(&p->slot_of_key, like->key, *slot, &was))
+        return tt_error_memory(err, "the comparison");
+    return TT_OK;
+}
+
+/* --- graphs --- */
+
+static uint64_t node_key(const tt_tensor *t)
+{
+    return tt_profile_hash(tt_profile_hash(TT_PROFILE_HASH, tt_profile_name(t->name)), t->op_name);
+}
+
+static void walk_forget(tt_walk *w)
+{
+    for (uint32_t i = 0; i < w->plan->m->n_graphs; i++) {
+        if (!w->maps[i].nodes) continue;
+        free(w->maps[i].nodes);
+        free(w->maps[i].nth);
+        w->maps[i] = (tt_walk_map){.version = w->maps[i].version + 1};
+    }
+    w->maps_bytes = 0;
+}
+
+/* Numbers the nodes of one name and kind. */
+static bool number_nodes(const tt_graph *g, uint32_t *nth)
+{
+    tt_idmap seen = {0};
+    uint32_t was;
+    bool ok = true;
+    for (uint32_t i = 0; i < g->n_nodes && ok; i++) {
+        nth[i] = 0;
+        if (!(g->tensors[i].flags & TT_TENSOR_EXECUTES)) continue;
+        uint64_t key = node_key(&g->tensors[i]);
+        ok = tt_idmap_add(&seen, key, 0, &was);
+        if (!ok || was == TT_NONE) continue;
+        nth[i] = was + 1;
+        ok = tt_idmap_set(&seen, key, was + 1);
+    }
+    tt_idmap_free(&seen);
+    return ok;
+}
+
+/* The places of a graph's nodes; may forget those of others. NULL without memory. */
+static tt_walk_map *walk_map_of(tt_walk *w, uint32_t graph)
+{
+    const tt_graph *g = &w->plan->m->graphs[graph];
+    tt_walk_map *x = &w->maps[graph];
+    if (x->nodes) return x;
+    size_t bytes = ((size_t)g->n_nodes + 1) * (sizeof *x->nodes + sizeof *x->nth);
+    if (w->maps_bytes && w->maps_bytes + bytes > TT_PROFILE_MAPS_BYTES_MAX) walk_forget(w);
+    x->nodes = calloc((size_t)g->n_nodes + 1, sizeof *x->nodes);
+    x->nth = malloc(((size_t)g->n_nodes + 1) * sizeof *x->nth);
+    w->maps_bytes += bytes;
+    if (x->nodes && x->nth && number_nodes(g, x->nth)) return x;
+    free(x->nodes);
+    free(x->nth);
+    x->nodes = NULL;
+    x->nth = NULL;
+    return NULL;
+}
+
+/* Fills the place of a node that covers so many others. */
+static tt_status walk_learn(tt_walk *w, const tt_graph *g, tt_walk_map *x, uint32_t node,
+                            uint8_t covers, tt_error *err)
+{
+    tt_op op;
+    tt_op_describe(w->plan->m, g, node, covers, &op);
+    tt_profile_slot like = {.key = TT_PROFILE_HASH,
+                            .name = op.name,
+                            .op = op.op,
+                            .n_nodes = op.n_nodes,
+                            .place = op.place};
+    for (uint32_t i = 0; i < op.n_nodes; i++)
+        like.key = tt_walk_mix(tt_walk_mix(like.key, node_key(&g->tensors[op.nodes[i]])),
+                               x->nth[op.nodes[i]]);
+    tt_walk_place *at = &x->nodes[node];
+    if (at->known) x->version++;
+    *at = (tt_walk_place){.known = true,
+                          .covers = covers,
+                          .picks = op.picks && op.at_most,
+                          .at_most = op.at_most,
+                          .weight_bytes = op.weight_bytes};
+    x->picks |= at->picks;
+    return walk_slot(w->p, &like, &at->slot, err);
+}
 
 #define PROGRESS_EVERY 64u
 
@@ -88,7 +268,7 @@ static tt_status add_run(tt_walk *w, uint32_t run, totals *t, tt_error *err)
     const uint32_t graph = w->plan->m->runs[run].graph;
     const tt_join *j = &w->join;
     if (!j->graph || j->n_touched == 0) return TT_OK;
-    tt_walk_map *x = tt_walk_map_of(w, graph);
+    tt_walk_map *x = walk_map_of(w, graph);
     if (!x) return tt_error_memory(err, "the comparison");
     bool prepared = false;
     for (uint32_t i = 0; i < j->n_touched; i++) {
@@ -96,7 +276,7 @@ static tt_status add_run(tt_walk *w, uint32_t run, totals *t, tt_error *err)
         tt_walk_place *at = &x->nodes[j->touched[i]];
         tt_status status = TT_OK;
         if (!at->known || at->covers != op->covers)
-            status = tt_walk_learn(w, j->graph, x, j->touched[i], op->covers, err);
+            status = walk_learn(w, j->graph, x, j->touched[i], op->covers, err);
         uint64_t bytes = at->weight_bytes;
         bool at_most = at->at_most;
         if (status == TT_OK && at->picks && !prepared) {
@@ -129,14 +309,14 @@ static tt_status list_nodes(tt_walk *w, const tt_unit *u, tt_profile_node *list,
         tt_status status = tt_join_run(&w->join, w->plan->m, run, err);
         const tt_join *j = &w->join;
         tt_walk_map *x = status == TT_OK && j->graph && j->n_touched
-                             ? tt_walk_map_of(w, w->plan->m->runs[run].graph)
+                             ? walk_map_of(w, w->plan->m->runs[run].graph)
                              : NULL;
         if (status != TT_OK) return status;
         for (uint32_t i = 0; x && i < j->n_touched; i++) {
             uint32_t node = j->touched[i];
             uint8_t covers = j->ops[node].covers;
             if (!x->nodes[node].known || x->nodes[node].covers != covers) /* forgotten meanwhile */
-                status = tt_walk_learn(w, j->graph, x, node, covers, err);
+                status = walk_learn(w, j->graph, x, node, covers, err);
             if (status != TT_OK) return status;
             uint32_t slot = x->nodes[node].slot;
             uint32_t more = tt_op_covered(j->graph, node, j->ops[node].covers, covered + 1);
@@ -276,7 +456,7 @@ static tt_status begin(tt_walk *w, tt_error *err)
     w->ns_per_tick = p->m->clock.ns_per_tick;
     for (uint32_t i = 1; i < sizeof w->inverse / sizeof *w->inverse; i++)
         w->inverse[i] = 1 / (double)i;
-    return tt_walk_slot(p, &between, &slot, err);
+    return walk_slot(p, &between, &slot, err);
 }
 
 tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_error *err)
@@ -294,7 +474,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
         if (status == TT_OK) status = tt_over_check(&plan->over, err);
     }
     w.p->stray = w.join.stray;
-    if (w.maps) tt_walk_forget(&w);
+    if (w.maps) walk_forget(&w);
     free(w.maps);
     tt_join_free(&w.join);
     tt_accesses_free(w.accesses);

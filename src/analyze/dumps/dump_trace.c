@@ -1,13 +1,272 @@
 /* A trace as a side of a comparison: its batches, and runs outside any, are the steps. */
 #include "analyze/dumps/dump.h"
-#include "analyze/dumps/dump_plan.h"
-#include "analyze/values/output_data.h"
+#include "analyze/dumps/stages.h"
+#include "analyze/ops.h"
+#include "analyze/texts.h"
 #include "analyze/values/outputs.h"
 #include "base/array.h"
+#include "model/model.h"
 #include "value/type.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct tt_dump_node {
+    const char *stage; /* of the texts */
+    int32_t layer;
+    uint32_t n_producers; /* earlier nodes that computed what it reads, through views */
+    uint32_t producers[TT_SRC_MAX];
+    bool reads_cache; /* what earlier graphs left in a KV cache */
+    const char *weight;
+    const char *coarsest_type, *own_type; /* see tt_dump_value; own_type of this node alone */
+} tt_dump_node;
+
+typedef struct tt_dump_plan {
+    const tt_graph *graph;
+    tt_dump_node *nodes; /* graph->n_nodes */
+} tt_dump_plan;
+
+static void dump_plan_free(tt_dump_plan *p);
+
+unsigned tt_type_coarseness(const char *type)
+{
+    static const struct {
+        const char *begin;
+        unsigned coarseness;
+    } types[] = {
+        {"f16", 1}, {"bf16", 2}, {"q8", 3},    {"i8", 0},    {"q6", 4}, {"q5", 4},
+        {"q4", 5},  {"iq4", 5},  {"mxfp4", 5}, {"nvfp4", 5}, {"q3", 6}, {"q2", 6},
+        {"iq3", 6}, {"iq2", 6},  {"iq1", 6},   {"tq", 6},    {"q1", 6},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strncmp(type, types[i].begin, strlen(types[i].begin)) == 0) return types[i].coarseness;
+    }
+    return 0;
+}
+
+bool tt_op_only_moves(const char *op)
+{
+    static const char *const ops[] = {"GET_ROWS", "SET_ROWS", "CPY",    "CONT",
+                                      "DUP",      "CONCAT",   "REPEAT", "PAD"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (strcmp(op, ops[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* Each value is the next one of its layer and stage. Steps of a network are some thousand values;
+ * those of one stage and layer, a few. */
+typedef struct key {
+    int32_t layer;
+    const char *stage;
+    uint32_t value;
+} key;
+
+static int by_key(const void *left, const void *right)
+{
+    const key *a = left, *b = right;
+    if (a->layer != b->layer) return a->layer < b->layer ? -1 : 1;
+    int order = strcmp(a->stage, b->stage);
+    if (order) return order;
+    return a->value < b->value ? -1 : a->value > b->value;
+}
+
+static bool count_occurrences(tt_dump_step *s)
+{
+    key *keys = malloc((s->n ? s->n : 1) * sizeof *keys);
+    if (!keys) return false;
+    for (size_t i = 0; i < s->n; i++)
+        keys[i] = (key){s->values[i].layer, s->values[i].stage, (uint32_t)i};
+    qsort(keys, s->n, sizeof *keys, by_key);
+    for (size_t i = 0; i < s->n; i++) {
+        bool again = i && keys[i].layer == keys[i - 1].layer &&
+                     strcmp(keys[i].stage, keys[i - 1].stage) == 0;
+        s->values[keys[i].value].occurrence =
+            again ? s->values[keys[i - 1].value].occurrence + 1 : 0;
+    }
+    free(keys);
+    return true;
+}
+
+tt_status tt_dump_load(tt_dump *d, size_t step, tt_dump_step *out, tt_error *err)
+{
+    if (out->free_texts) out->free_texts(out->texts);
+    out->texts = NULL;
+    out->free_texts = NULL;
+    out->n = 0;
+    out->incomplete = 0;
+    tt_status status = d->kind->load(d, step, out, err);
+    if (status == TT_OK && !count_occurrences(out))
+        status = tt_error_memory(err, "a step's values");
+    return status;
+}
+
+tt_status tt_dump_data(tt_dump *d, const tt_dump_value *v, uint64_t first, size_t n, float *out,
+                       tt_error *err)
+{
+    if (!d->kind->data || !(v->known & TT_KNOWN_DATA) || first > v->print.n ||
+        n > v->print.n - first)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "no data was kept of %.100s",
+                            v->name);
+    tt_status status = d->kind->data(d, v, first, n, out, err);
+    d->unreadable += status != TT_OK && status != TT_E_MEMORY;
+    return status;
+}
+
+void tt_dump_close(tt_dump *d)
+{
+    if (!d) return;
+    if (d->kind->close) d->kind->close(d->context);
+    free(d->steps);
+    free(d);
+}
+
+void tt_dump_step_free(tt_dump_step *s)
+{
+    if (s->free_texts) s->free_texts(s->texts);
+    free(s->values);
+    memset(s, 0, sizeof *s);
+}
+
+tt_dump *tt_dump_new(const tt_dump_kind *kind, void *context, const char *path,
+                     const tt_stages *stages)
+{
+    tt_dump *d = calloc(1, sizeof *d);
+    if (!d) return NULL;
+    d->kind = kind;
+    d->context = context;
+    d->path = path;
+    d->stages = stages;
+    return d;
+}
+
+tt_dump_value *tt_dump_add(tt_dump_step *s)
+{
+    if (s->n == TT_DUMP_VALUES_MAX) return NULL;
+    if (!tt_array_one_more(s->values, s->n, s->capacity)) return NULL;
+    tt_dump_value *v = &s->values[s->n++];
+    memset(v, 0, sizeof *v);
+    v->stage = v->name = v->op = v->type = v->coarsest_type = v->own_type = "";
+    v->run = v->node = TT_NONE;
+    return v;
+}
+
+/* What is being made. */
+typedef struct maker {
+    const tt_model *m;
+    const tt_graph *g;
+    tt_dump_plan *plan;
+    uint32_t *writers; /* by tensor that is no view: the last node so far that wrote into it */
+} maker;
+
+static bool is_cache(const maker *k, const tt_tensor *t)
+{
+    return t->buffer != TT_NONE && k->m->buffers[t->buffer].kind == TT_BUFFER_KV_CACHE;
+}
+
+static const char *coarser(const char *a, const char *b)
+{
+    return tt_type_coarseness(b) > tt_type_coarseness(a) ? b : a;
+}
+
+static void takes_in(tt_dump_node *n, const char *type)
+{
+    n->own_type = coarser(n->own_type, type);
+    n->coarsest_type = coarser(n->coarsest_type, type);
+}
+
+/* The op that a node's output was computed by; "" of a value by itself (tt_value()), which whoever
+ * computed it does not tell. */
+static const char *dump_op_of(const tt_tensor *node)
+{
+    return strcmp(node->op_name, "VALUE") == 0 ? "" : node->op_name;
+}
+
+/* A layer for a node whose name has none: the last one that it reads of. */
+static void take_layer(tt_dump_node *n, bool own, int32_t layer)
+{
+    if (own || layer == TT_STAGE_LAYER_UNKNOWN) return;
+    if (n->layer == TT_STAGE_LAYER_UNKNOWN || layer > n->layer) n->layer = layer;
+}
+
+static void add_producer(tt_dump_node *n, uint32_t node)
+{
+    for (uint32_t i = 0; i < n->n_producers; i++) {
+        if (n->producers[i] == node) return;
+    }
+    n->producers[n->n_producers++] = node; /* at most one a source */
+}
+
+static void take_source(maker *k, uint32_t node, uint32_t src, bool has_layer)
+{
+    const tt_tensor *t = &k->g->tensors[node];
+    const tt_tensor *source = &k->g->tensors[t->src[src]];
+    tt_dump_node *n = &k->plan->nodes[node];
+    if (source->root >= k->g->n_tensors || tt_op_writes_into(k->g, node, src)) return;
+    const tt_tensor *root = &k->g->tensors[source->root];
+    uint32_t writer = k->writers[source->root];
+    if (writer != TT_NONE) {
+        add_producer(n, writer);
+        take_layer(n, has_layer, k->plan->nodes[writer].layer);
+        n->coarsest_type = coarser(n->coarsest_type, k->plan->nodes[writer].coarsest_type);
+    }
+    if (source->root < k->g->n_nodes) return;
+    if (source->weight != TT_NONE) {
+        if (!n->weight) n->weight = k->m->weights[source->weight].name;
+        takes_in(n, root->type_name);
+    } else if (is_cache(k, root)) {
+        n->reads_cache = true;
+        takes_in(n, root->type_name);
+    }
+    tt_stage place;
+    (void)tt_stage_strip(root->name, &place);
+    take_layer(n, has_layer, place.layer);
+}
+
+/* What the program told, in the map's word for it if it has another one. */
+static const char *told_stage(const tt_stages *stages, const char *told, tt_stage *out)
+{
+    if (tt_stages_rank(stages, told) != UINT32_MAX) return told;
+    *out = tt_stages_of(stages, told, "");
+    return tt_stages_rank(stages, out->name) == UINT32_MAX ? told : out->name;
+}
+
+/* False without memory. Freed with dump_plan_free in any case. */
+static bool dump_plan_make(const tt_model *m, const tt_graph *g, const tt_stages *stages,
+                           tt_texts *texts, tt_dump_plan *out)
+{
+    maker k = {m, g, out, malloc((g->n_tensors ? g->n_tensors : 1) * sizeof *k.writers)};
+    out->graph = g;
+    out->nodes = calloc(g->n_nodes ? g->n_nodes : 1, sizeof *out->nodes);
+    bool ok = out->nodes && k.writers;
+    for (uint32_t t = 0; ok && t < g->n_tensors; t++)
+        k.writers[t] = TT_NONE;
+    for (uint32_t node = 0; ok && node < g->n_nodes; node++) {
+        const tt_tensor *t = &g->tensors[node];
+        tt_dump_node *n = &out->nodes[node];
+        tt_stage stage = tt_stages_of(stages, t->name, dump_op_of(t));
+        n->layer = t->stage ? t->stage_layer : stage.layer;
+        n->stage =
+            tt_texts_keep(texts, t->stage ? told_stage(stages, t->stage, &stage) : stage.name);
+        n->coarsest_type = n->own_type = t->type_name;
+        ok = n->stage != NULL;
+        bool has_layer = n->layer != TT_STAGE_LAYER_UNKNOWN;
+        for (uint32_t s = 0; s < t->n_src && s < TT_SRC_MAX; s++) {
+            if (t->src[s] != TT_NONE) take_source(&k, node, s, has_layer);
+        }
+        if ((t->flags & TT_TENSOR_EXECUTES) && t->root < g->n_tensors) k.writers[t->root] = node;
+    }
+    free(k.writers);
+    return ok;
+}
+
+static void dump_plan_free(tt_dump_plan *p)
+{
+    free(p->nodes);
+    memset(p, 0, sizeof *p);
+}
 
 #define PLANS_MAX 8u /* that are kept; llama.cpp alternates between two or three graphs */
 
@@ -35,7 +294,7 @@ static void close_trace(void *context)
 {
     trace *t = context;
     for (unsigned i = 0; i < PLANS_MAX; i++)
-        tt_dump_plan_free(&t->plans[i]);
+        dump_plan_free(&t->plans[i]);
     tt_texts_free(&t->texts);
     tt_outputs_free(&t->outputs);
     free(t->reaches);
@@ -51,9 +310,9 @@ static const tt_dump_plan *plan_of(tt_dump *d, const tt_graph *g)
     }
     tt_dump_plan *p = &t->plans[t->next_plan];
     t->next_plan = (t->next_plan + 1) % PLANS_MAX;
-    tt_dump_plan_free(p);
-    if (tt_dump_plan_make(t->m, g, d->stages, &t->texts, p)) return p;
-    tt_dump_plan_free(p);
+    dump_plan_free(p);
+    if (dump_plan_make(t->m, g, d->stages, &t->texts, p)) return p;
+    dump_plan_free(p);
     return NULL;
 }
 
@@ -115,7 +374,7 @@ static void fill(const trace *t, uint32_t run, const tt_output *o, const tt_dump
     v->stage = n->stage;
     v->layer = n->layer;
     v->name = tensor->name;
-    v->op = tt_dump_op_of(tensor);
+    v->op = dump_op_of(tensor);
     v->type = tensor->type_name;
     v->n_dims = TT_VALUE_DIMS;
     memcpy(v->ne, shape.ne, sizeof shape.ne);

@@ -1,12 +1,189 @@
 #include "analyze/dumps/valuediff.h"
 
-#include "analyze/dumps/stages_match.h"
-#include "analyze/dumps/valuediff_blame.h"
+#include "analyze/dumps/stages.h"
 #include "analyze/dumps/valuediff_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What is known of the error of inputs. */
+typedef struct tt_blame_state {
+    double rel_l2; /* the largest that is known */
+    bool bad;      /* one differs, is NaN or of another shape */
+    bool unknown;  /* of one nothing is known */
+    bool close;    /* one is close, not equal */
+    bool weak;     /* ... of which only statistics and first elements are known */
+    bool computes; /* steps in between that were not measured on both sides did, see
+                      tt_dump_value.ops_between */
+    /* The coarsest type (tt_type_coarseness) of steps in between that were not measured on both
+     * sides. */
+    unsigned coarseness;
+} tt_blame_state;
+
+/* Errors that a KV cache may hold from steps before, by the value that reads it. */
+typedef struct tt_blame_cache {
+    int32_t layer;
+    const char *stage; /* each text is kept once */
+    uint32_t occurrence;
+    tt_blame_state state;
+} tt_blame_cache;
+
+/* Memory of a comparison; zero-filled is ready. */
+typedef struct tt_blame {
+    tt_blame_state *states; /* by value of the step: its own, for those that read it */
+    size_t n_states;
+    tt_blame_cache *caches;
+    size_t n_caches;
+    bool blind; /* the side does not know what its values were computed from */
+    bool cut;   /* steps before were not compared, or more caches than are kept */
+} tt_blame;
+
+#define CACHES_MAX 4096u
+
+/* Before the values of a step of n values. False without memory. */
+static bool blame_begin(tt_blame *b, size_t n)
+{
+    if (n <= b->n_states) return true;
+    tt_blame_state *more = realloc(b->states, n * sizeof *more);
+    if (!more) return false;
+    b->states = more;
+    b->n_states = n;
+    return true;
+}
+
+static void join(tt_blame_state *into, const tt_blame_state *s)
+{
+    into->rel_l2 = tt_larger(into->rel_l2, s->rel_l2);
+    into->bad |= s->bad;
+    into->unknown |= s->unknown;
+    into->close |= s->close;
+    into->weak |= s->weak;
+    into->computes |= s->computes;
+    if (s->coarseness > into->coarseness) into->coarseness = s->coarseness;
+}
+
+static tt_blame_state of_inputs(const tt_blame *b, const tt_dump_value *v, size_t i)
+{
+    tt_blame_state all = {.unknown = v->more_inputs || b->blind};
+    for (uint32_t k = 0; k < v->n_inputs; k++) {
+        if (v->inputs[k] < i) join(&all, &b->states[v->inputs[k]]);
+    }
+    return all;
+}
+
+/* What those before it may have left in the cache that a value reads: the worst that it was
+ * computed from until now, as keys and values are among that. */
+static bool of_cache(tt_blame *b, const tt_valuediff_item *item, const tt_blame_state *inputs,
+                     tt_blame_state *out)
+{
+    *out = (tt_blame_state){.unknown = b->cut};
+    for (size_t k = 0; k < b->n_caches; k++) {
+        tt_blame_cache *c = &b->caches[k];
+        if (c->layer != item->layer || c->stage != item->stage || c->occurrence != item->occurrence)
+            continue;
+        join(out, &c->state);
+        join(&c->state, inputs);
+        return true;
+    }
+    if (b->n_caches == CACHES_MAX) {
+        b->cut = true;
+        return true;
+    }
+    if (!b->caches && !(b->caches = calloc(CACHES_MAX, sizeof *b->caches))) return false;
+    b->caches[b->n_caches++] =
+        (tt_blame_cache){item->layer, item->stage, item->occurrence, *inputs};
+    return true;
+}
+
+/* An error without a size counts as any. */
+static double size_of(const tt_valuediff_item *item)
+{
+    if (item->verdict == TT_VALUE_EQUAL) return 0;
+    if (item->verdict == TT_VALUE_NAN || item->verdict == TT_VALUE_SHAPE) return INFINITY;
+    return isnan(item->error.rel_l2) ? INFINITY : item->error.rel_l2;
+}
+
+/* Whether a value is elements of its inputs, moved: its op makes no error, but may pick those that
+ * have the most. */
+static bool is_moved(const tt_dump_value *v, const tt_blame_state *from)
+{
+    return v->n_inputs && tt_op_only_moves(v->op) && !v->ops_between && !from->computes;
+}
+
+static tt_value_blame judge(const tt_valuediff_item *item, const tt_dump_value *v,
+                            const tt_blame_state *from)
+{
+    double size = size_of(item);
+    bool sized = item->verdict != TT_VALUE_OTHER_BITS;
+    if (item->verdict == TT_VALUE_EQUAL || item->verdict == TT_VALUE_UNMEASURED)
+        return TT_BLAME_NONE;
+    if (isinf(from->rel_l2)) return TT_BLAME_INHERITED;
+    /* Of an error of unknown size only this is known: from the same inputs, it is made here. */
+    if (!sized && !from->bad && (from->close || from->rel_l2 > 0)) return TT_BLAME_UNKNOWN;
+    /* Of an error without a size (an order, a choice of experts): the least change before it can
+     * have made it. */
+    if (item->error.basis == TT_BASIS_HASH && from->rel_l2 > 0) return TT_BLAME_INHERITED;
+    bool moves = is_moved(v, from),
+         larger = !moves && sized && size > TT_VALUEDIFF_OWN * from->rel_l2;
+    if (from->bad && !larger) return TT_BLAME_INHERITED;
+    if (from->unknown || (from->weak && (larger || from->rel_l2 == 0))) return TT_BLAME_UNKNOWN;
+    /* Of inputs that are close, 0 is only what the elements that are known show. */
+    if (from->close && moves) return TT_BLAME_INHERITED;
+    return from->rel_l2 == 0 || larger ? TT_BLAME_OWN : TT_BLAME_INHERITED;
+}
+
+/* Value i of the step, in order, which `item` is about (its verdict so far, its error): fills
+ * blame, input_rel_l2 and jump, and may turn close into differs; *cache gets what the cache held
+ * that it reads, when it does. `coarseness`: of its own_type, on either side; `rel_l2`: what
+ * somebody allows for all steps, or NAN. False without memory. */
+static bool blame_value(tt_blame *b, const tt_dump_step *s, size_t i, unsigned coarseness,
+                        double rel_l2, tt_valuediff_item *item, tt_blame_state *cache)
+{
+    const tt_dump_value *v = &s->values[i];
+    tt_blame_state from = of_inputs(b, v, i);
+    *cache = (tt_blame_state){0};
+    if (v->reads_cache) {
+        if (!of_cache(b, item, &from, cache)) return false;
+        join(&from, cache);
+    }
+    if (coarseness > from.coarseness) from.coarseness = coarseness;
+    tt_tolerance step = tt_tolerance_of_step(from.coarseness);
+    if (!isnan(rel_l2)) step.rel_l2 = rel_l2;
+    item->blame = judge(item, v, &from);
+    item->input_rel_l2 = from.unknown ? NAN : from.rel_l2;
+    if (item->verdict == TT_VALUE_CLOSE && item->blame == TT_BLAME_OWN &&
+        item->error.rel_l2 > step.rel_l2) {
+        item->verdict = TT_VALUE_DIFFERS;
+        item->jump = true;
+        item->tolerance = step;
+    }
+    tt_blame_state *own = &b->states[i];
+    if (item->verdict == TT_VALUE_UNMEASURED) {
+        *own = from; /* those that read it are looked through to what it was computed from */
+        own->computes |= v->ops_between || !tt_op_only_moves(v->op);
+        if (!v->n_inputs) own->unknown = true;
+        return true;
+    }
+    if (item->verdict == TT_VALUE_OTHER_BITS) {
+        *own = (tt_blame_state){.unknown = true}; /* it may be of any size */
+        return true;
+    }
+    *own = (tt_blame_state){
+        .rel_l2 = size_of(item),
+        .bad = item->verdict != TT_VALUE_EQUAL && item->verdict != TT_VALUE_CLOSE,
+        .close = item->verdict == TT_VALUE_CLOSE,
+        .weak = item->verdict == TT_VALUE_CLOSE &&
+                (item->error.basis == TT_BASIS_STATS || item->error.basis == TT_BASIS_FIRST)};
+    return true;
+}
+
+static void blame_free(tt_blame *b)
+{
+    free(b->states);
+    free(b->caches);
+    memset(b, 0, sizeof *b);
+}
 
 /* A comparison being made. */
 typedef struct walk {
@@ -253,7 +430,7 @@ static tt_status compare_values(walk *w, tt_valuediff_item *results)
     const uint32_t *partner = by_a ? w->partner_a : w->partner_b;
     const uint32_t *back = by_a ? w->partner_b : w->partner_a;
     double step = w->o->has_tolerance ? w->o->tolerance.rel_l2 : NAN;
-    if (!tt_blame_begin(&w->blame, s->n)) return no_memory(w);
+    if (!blame_begin(&w->blame, s->n)) return no_memory(w);
     w->blame.blind = !(by_a ? w->a : w->b)->has_inputs;
     w->n_done = 0;
     w->tally.behind = false;
@@ -269,7 +446,7 @@ static tt_status compare_values(walk *w, tt_valuediff_item *results)
         const tt_dump_value *va = by_a ? own : others, *vb = by_a ? others : own;
         tt_status status = compare_pair(w, va, vb, item);
         if (status != TT_OK) return status;
-        if (own && !tt_blame_value(&w->blame, s, i, own_coarseness(va, vb), step, item, &cache))
+        if (own && !blame_value(&w->blame, s, i, own_coarseness(va, vb), step, item, &cache))
             return no_memory(w);
         if (!is_wanted(w, item)) continue;
         if (!tt_valuediff_tally_item(w->d, &w->tally, item) || !keep(w, item) ||
@@ -338,7 +515,7 @@ tt_status tt_valuediff_make(tt_dump *a, tt_dump *b, const tt_valuediff_options *
     d->incomplete_b += b->unreadable - unreadable_b;
     tt_dump_step_free(&w.step_a);
     tt_dump_step_free(&w.step_b);
-    tt_blame_free(&w.blame);
+    blame_free(&w.blame);
     free(w.order_b);
     free(w.partner_a);
     free(w.partner_b);

@@ -8,6 +8,167 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Pictures made of the overview. */
+
+typedef struct gathering {
+    tt_tile *tile;
+    tt_tile_merged at;
+    bool any;
+    double kind_ns[TT_TIMELINE_KINDS_MAX + 1];
+} gathering;
+
+static bool gathered(gathering *g)
+{
+    uint8_t best = 0;
+    if (!g->any) return true;
+    for (uint32_t i = 0; i <= TT_TIMELINE_KINDS_MAX; i++)
+        if (g->kind_ns[i] > g->kind_ns[best]) best = (uint8_t)i;
+    g->at.kind = best;
+    g->any = false;
+    memset(g->kind_ns, 0, sizeof g->kind_ns);
+    return tt_tile_add_merged(g->tile, g->at);
+}
+
+static bool gather_track(const tt_timeline *t, tt_tile *tile, uint32_t track)
+{
+    const tt_overview *o = t->overview;
+    const tt_strip *s = &o->strips[track];
+    const double width = (tile->to_ns - tile->from_ns) / tile->n_buckets,
+                 begin = ceil((tile->from_ns - o->origin_ns) / o->bucket_ns);
+    gathering g = {.tile = tile};
+    for (double at = begin > 0 ? begin : 0; at < o->n_buckets; at++) {
+        const double ns = o->origin_ns + at * o->bucket_ns;
+        const tt_strip_cell *c = &s->cells[(uint32_t)at];
+        if (ns >= tile->to_ns) break;
+        if (c->count == 0 && c->busy == 0 && c->wait == 0) continue;
+        uint32_t bucket = (uint32_t)((ns - tile->from_ns) / width);
+        if (bucket >= tile->n_buckets) break; /* rounding */
+        if (g.any && bucket != g.at.bucket && !gathered(&g)) return false;
+        if (!g.any) g.at = (tt_tile_merged){.bucket = bucket, .track = (uint16_t)track};
+        g.any = true;
+        g.at.count += c->count;
+        g.at.busy_ns += (double)c->busy * t->ns_per_tick;
+        g.at.wait_ns += t->waits_known ? (double)c->wait * t->ns_per_tick : NAN;
+        g.kind_ns[c->kind] += (double)c->busy + 1;
+        for (uint32_t k = 0; k < TT_TIMELINE_CATEGORIES; k++)
+            g.at.category_ns[k] += c->category[k] * (float)t->ns_per_tick;
+    }
+    return gathered(&g);
+}
+
+tt_status tt_tile_of_overview(const tt_timeline *t, const tt_tile_query *q, tt_tile *tile,
+                              tt_error *err)
+{
+    tt_overview *o = t->overview;
+    const uint32_t n_tracks = tt_timeline_tracks(t, NULL);
+    bool ok = true;
+    /* Where records are too many, buckets get as wide as the overview's. */
+    if ((tile->to_ns - tile->from_ns) / tile->n_buckets < o->bucket_ns) {
+        tile->from_ns = floor(tile->from_ns / o->bucket_ns) * o->bucket_ns;
+        double n = ceil((tile->to_ns - tile->from_ns) / o->bucket_ns);
+        tile->n_buckets = n < 1 ? 1 : (uint32_t)fmin(n, TT_TILE_BUCKETS_MAX);
+        tile->to_ns = tile->from_ns + tile->n_buckets * o->bucket_ns;
+    }
+    tile->from_overview = true;
+    (void)pthread_mutex_lock(&o->lock);
+    for (uint32_t i = 0; i < n_tracks && ok; i++)
+        if ((!q->tracks || q->tracks[i])) ok = gather_track(t, tile, i);
+    if (o->next < t->n_spans) tile->until_ns = tt_timeline_ns(t, t->spans[o->next].begin);
+    tile->stray = o->stray;
+    (void)pthread_mutex_unlock(&o->lock);
+    return ok ? TT_OK : tt_error_memory(err, "a picture of the timeline");
+}
+
+int64_t *tt_strip_edges(const tt_timeline *t, double from_ns, double bucket_ns, uint32_t n)
+{
+    int64_t *edges = malloc(((size_t)n + 1) * sizeof *edges);
+    for (uint32_t i = 0; edges && i <= n; i++)
+        edges[i] = tt_timeline_tick_of(t, from_ns + i * bucket_ns);
+    return edges;
+}
+
+uint32_t tt_strip_bucket(const tt_strip *s, int64_t at)
+{
+    uint32_t low = s->current;
+    if (at >= s->edges[low] && at < s->edges[low + 1]) return low;
+    if (low + 2 <= s->n && at >= s->edges[low + 1] && at < s->edges[low + 2]) return low + 1;
+    /* the first edge behind it */
+    tt_lower_bound(low, s->n, s->edges[low] <= at);
+    return low == 0 ? 0 : low - 1;
+}
+
+void tt_strip_end(tt_strip *s)
+{
+    tt_strip_cell *c = &s->cells[s->current];
+    if (s->kinds_used == 0) return;
+    /* What only waited or began here still names the bucket, when nothing worked. */
+    uint8_t best = s->first_kind;
+    for (uint32_t i = 0; i < s->kinds_used; i++) {
+        if (s->kind_ticks[i] == 0) continue;
+        if (s->kind_ticks[i] > s->kind_ticks[best]) best = (uint8_t)i;
+        c->category[s->kinds[i].category] += (float)s->kind_ticks[i];
+    }
+    /* A bucket that was left and is met again (ops that overlap) keeps its kind, unless most of
+     * it came now. */
+    if (c->kind == TT_STRIP_NO_KIND || s->kind_ticks[best] > c->busy / 2) c->kind = best;
+    memset(s->kind_ticks, 0, s->kinds_used * sizeof *s->kind_ticks);
+    s->kinds_used = 0;
+}
+
+static tt_strip_cell *enter(tt_strip *s, uint32_t bucket)
+{
+    if (bucket != s->current) {
+        tt_strip_end(s);
+        s->current = bucket;
+    }
+    return &s->cells[bucket];
+}
+
+static void note_kind(tt_strip *s, uint8_t kind, uint64_t ticks)
+{
+    if (s->kinds_used == 0) s->first_kind = kind;
+    s->kind_ticks[kind] += ticks;
+    if (kind >= s->kinds_used) s->kinds_used = kind + 1u;
+}
+
+static bool add_stretch(tt_strip *s, uint8_t kind, int64_t from, int64_t to, bool wait)
+{
+    if (from < s->edges[0]) from = s->edges[0];
+    if (to > s->edges[s->n]) to = s->edges[s->n];
+    if (from >= to) return true;
+    for (uint32_t b = tt_strip_bucket(s, from); b < s->n && from < to; b++) {
+        int64_t end = to < s->edges[b + 1] ? to : s->edges[b + 1];
+        if (end <= from) continue; /* buckets narrower than a tick */
+        if (s->steps_left == 0) return false;
+        s->steps_left--;
+        tt_strip_cell *c = enter(s, b);
+        uint64_t ticks = (uint64_t)(end - from);
+        *(wait ? &c->wait : &c->busy) += ticks;
+        note_kind(s, kind, wait ? 0 : ticks);
+        from = end;
+    }
+    return true;
+}
+
+bool tt_strip_add(tt_strip *s, uint8_t kind, const tt_lap *lap)
+{
+    if (lap->start >= s->edges[0] && lap->start < s->edges[s->n]) {
+        uint32_t b = tt_strip_bucket(s, lap->start);
+        tt_strip_cell *c = enter(s, b);
+        c->count++;
+        note_kind(s, kind, 0);
+        s->steps_left++;
+        if (lap->release <= s->edges[b + 1]) { /* nearly always */
+            c->busy += (uint64_t)(lap->arrive - lap->start);
+            c->wait += (uint64_t)(lap->release - lap->arrive);
+            note_kind(s, kind, (uint64_t)(lap->arrive - lap->start));
+            return true;
+        }
+    }
+    return add_stretch(s, kind, lap->start, lap->arrive, false) &&
+           add_stretch(s, kind, lap->arrive, lap->release, true);
+}
+
 int64_t tt_timeline_tick_of(const tt_timeline *t, double ns)
 {
     double tick = ceil(ns / t->ns_per_tick);

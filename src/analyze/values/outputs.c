@@ -2,8 +2,91 @@
 
 #include "value/pack.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+void tt_output_shape_of(const tt_graph *g, uint32_t node, tt_output_shape *shape)
+{
+    const tt_tensor *t = &g->tensors[node];
+    tt_value_data v = {.type = tt_value_type_of(t->type_name)};
+    memcpy(v.ne, t->ne, sizeof v.ne);
+    if (strcmp(t->op_name, "SET_ROWS") == 0 && t->n_src > 1 && t->src[1] != TT_NONE)
+        v.ne[1] = g->tensors[t->src[1]].ne[0];
+    *shape = (tt_output_shape){.type = v.type, .n = tt_value_elements(&v)};
+    memcpy(shape->ne, v.ne, sizeof shape->ne);
+}
+
+bool tt_output_data_any(const tt_model *m)
+{
+    size_t n;
+    (void)tt_data_all(m->data, &n);
+    return n > 0;
+}
+
+/* Of an output of more parts than a chunk can be numbered with, the rest is never there. */
+static uint32_t parts_of(const tt_output_shape *s)
+{
+    uint64_t n = s->n / TT_VALUE_PART_ELEMENTS + (s->n % TT_VALUE_PART_ELEMENTS > 0);
+    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+static const tt_graph *graph_of(const tt_model *m, uint32_t run, uint32_t node)
+{
+    uint32_t graph = m->runs[run].graph;
+    return graph != TT_NONE && node < m->graphs[graph].n_nodes ? &m->graphs[graph] : NULL;
+}
+
+void tt_output_data_find(const tt_model *m, uint32_t run, uint32_t node, tt_output_data *out)
+{
+    const tt_graph *g = graph_of(m, run, node);
+    size_t n;
+    memset(out, 0, sizeof *out);
+    if (!g) return;
+    tt_output_shape_of(g, node, &out->shape);
+    out->n_parts = parts_of(&out->shape);
+    const tt_data_part *list = tt_data_of(m->data, m->runs[run].id, node, &n);
+    for (size_t i = 0; i < n && list[i].part < out->n_parts; i++)
+        out->n_kept += i == 0 || list[i].part != list[i - 1].part;
+}
+
+static const tt_data_part *find_part(const tt_model *m, uint32_t run, uint32_t node, uint32_t part)
+{
+    size_t n, low = 0;
+    const tt_data_part *list = tt_data_of(m->data, m->runs[run].id, node, &n);
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle].part < part)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && list[low].part == part ? &list[low] : NULL;
+}
+
+tt_status tt_output_data_read(const tt_model *m, uint32_t run, uint32_t node, uint32_t part,
+                              uint64_t *first, tt_span *bytes, tt_error *err)
+{
+    tt_output_data all;
+    tt_output_data_find(m, run, node, &all);
+    const tt_data_part *p = part < all.n_parts ? find_part(m, run, node, part) : NULL;
+    if (!p)
+        return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                            "the trace does not hold part %" PRIu32 " of that output", part);
+    tt_status status = tt_data_get(m->data, p, bytes, err);
+    if (status != TT_OK) return status;
+    *first = (uint64_t)part * TT_VALUE_PART_ELEMENTS;
+    uint64_t left = all.shape.n - *first;
+    uint64_t n = left < TT_VALUE_PART_ELEMENTS ? left : TT_VALUE_PART_ELEMENTS;
+    uint64_t size =
+        n / tt_value_block_elements(all.shape.type) * tt_value_block_bytes(all.shape.type);
+    if (bytes->size != size)
+        return tt_error_set(err, TT_E_FORMAT, m->trace.chunks[p->chunk].offset,
+                            "part %" PRIu32 " of an output has %zu bytes instead of %" PRIu64, part,
+                            bytes->size, size);
+    return TT_OK;
+}
 
 bool tt_outputs_any(const tt_model *m)
 {

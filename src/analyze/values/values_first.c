@@ -1,10 +1,142 @@
 #include "analyze/values/values_first.h"
 
-#include "analyze/values/values_cells.h"
+#include "analyze/kvcache.h"
 #include "base/idmap.h"
+#include "model/model.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TT_VALUES_CELLS_MAX 4096u /* stretches that are kept apart */
+
+/* Zero-filled is empty. */
+typedef struct tt_values_cells {
+    struct tt_values_stretch *list; /* ascending, apart from each other */
+    size_t n, capacity;
+    bool unknown; /* more than is in the list: it never gets empty */
+} tt_values_cells;
+
+struct tt_values_stretch {
+    uint64_t begin, end; /* bytes, from the memory's begin */
+};
+
+typedef struct tt_values_stretch stretch;
+
+/* Puts in the place of the stretches [at, at + n) the others. */
+static bool replace(tt_values_cells *c, size_t at, size_t n, const stretch *others, size_t n_others)
+{
+    size_t total = c->n - n + n_others;
+    if (total > TT_VALUES_CELLS_MAX) {
+        c->unknown = true;
+        return true;
+    }
+    if (total > c->capacity) {
+        size_t larger = total * 2;
+        stretch *more = realloc(c->list, larger * sizeof *more);
+        if (!more) return false;
+        c->list = more;
+        c->capacity = larger;
+    }
+    if (c->n > at + n)
+        memmove(c->list + at + n_others, c->list + at + n, (c->n - at - n) * sizeof *c->list);
+    if (n_others) memcpy(c->list + at, others, n_others * sizeof *others);
+    c->n = total;
+    return true;
+}
+
+/* The first stretch that ends at `at` or behind it. */
+static size_t find(const tt_values_cells *c, uint64_t at)
+{
+    size_t low = 0, high = c->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->list[middle].end < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool join(tt_values_cells *c, stretch s)
+{
+    size_t first = find(c, s.begin), last = first;
+    for (; last < c->n && c->list[last].begin <= s.end; last++) {
+        if (c->list[last].begin < s.begin) s.begin = c->list[last].begin;
+        if (c->list[last].end > s.end) s.end = c->list[last].end;
+    }
+    return replace(c, first, last - first, &s, 1);
+}
+
+static bool cut(tt_values_cells *c, stretch s)
+{
+    size_t first = find(c, s.begin), last = first, n = 0;
+    stretch left[2];
+    for (; last < c->n && c->list[last].begin < s.end; last++) {
+        const stretch was = c->list[last];
+        if (was.begin < s.begin) left[n++] = (stretch){was.begin, s.begin};
+        if (was.end > s.end) left[n++] = (stretch){s.end, was.end};
+    }
+    return replace(c, first, last - first, left, n);
+}
+
+/* Does `with` to all that the node wrote; *known: which bytes that are is known. */
+static bool each(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_graph *g,
+                 uint32_t node, bool (*with)(tt_values_cells *, stretch), bool *known)
+{
+    const tt_tensor *t = &g->tensors[node];
+    const uint64_t from = t->root_offset_bytes;
+    *known = false;
+    if (strcmp(t->op_name, "SET_ROWS") == 0) {
+        const tt_indices *rows = tt_kv_row_numbers(m, run, g, t);
+        if (!rows || t->ne[2] > 1 || t->ne[3] > 1 || t->nb[1] == 0) return true;
+        for (uint32_t i = 0; i < rows->n; i++) {
+            uint64_t row = (uint64_t)rows->values[i];
+            if (rows->values[i] < 0 || row >= t->size_bytes / t->nb[1]) return true;
+        }
+        for (uint32_t i = 0; i < rows->n; i++) {
+            uint64_t begin = from + (uint64_t)rows->values[i] * t->nb[1];
+            if (!with(c, (stretch){begin, begin + t->nb[1]})) return false;
+        }
+    } else {
+        /* A row side by side, as CPY writes it; of others there may be gaps between the rows. */
+        if (t->ne[1] > 1 || t->ne[2] > 1 || t->ne[3] > 1) return true;
+        if (!with(c, (stretch){from, from + t->size_bytes})) return false;
+    }
+    *known = true;
+    return true;
+}
+
+/* What that node wrote in that run is bad, or (after) is finite. Both: false without memory. */
+static bool values_cells_add(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_graph *g,
+                             uint32_t node)
+{
+    bool known;
+    if (!each(c, m, run, g, node, join, &known)) return false;
+    c->unknown |= !known;
+    return true;
+}
+
+static bool values_cells_clear(tt_values_cells *c, const tt_model *m, uint32_t run,
+                               const tt_graph *g, uint32_t node)
+{
+    bool known;
+    return each(c, m, run, g, node, cut, &known);
+}
+
+static bool values_cells_empty(const tt_values_cells *c)
+{
+    return c->n == 0 && !c->unknown;
+}
+
+static void values_cells_free(tt_values_cells *c)
+{
+    free(c->list);
+    memset(c, 0, sizeof *c);
+}
 
 /* What is known of memory that outlives a run (a KV cache), by its last write; or, while something
  * bad may be left there, by the first that left it. */
@@ -57,14 +189,14 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
         f->list[at] = (lasting){.run = TT_NONE};
     }
     lasting *l = &f->list[at];
-    const bool was_bad = !tt_values_cells_empty(&l->bad);
+    const bool was_bad = !values_cells_empty(&l->bad);
     if (tt_values_state_is_bad(seen->state)) {
-        if (!tt_values_cells_add(&l->bad, f->m, seen->run, g, seen->node)) return false;
+        if (!values_cells_add(&l->bad, f->m, seen->run, g, seen->node)) return false;
     } else if (was_bad && seen->state == TT_STATE_FINITE &&
-               !tt_values_cells_clear(&l->bad, f->m, seen->run, g, seen->node)) {
+               !values_cells_clear(&l->bad, f->m, seen->run, g, seen->node)) {
         return false;
     }
-    if (was_bad && !tt_values_cells_empty(&l->bad)) return true;
+    if (was_bad && !values_cells_empty(&l->bad)) return true;
     l->run = seen->run;
     l->node = seen->node;
     l->state = seen->state;
@@ -232,7 +364,7 @@ tt_status tt_values_first_bad(const tt_model *m, const tt_values_query *q, const
     out->first_batch = out->last_batch = out->first_logits_run = TT_NONE;
     tt_status status = tt_values_walk_all(m, q, true, over, take, &f, &out->counts, err);
     for (size_t i = 0; i < f.n; i++)
-        tt_values_cells_free(&f.list[i].bad);
+        values_cells_free(&f.list[i].bad);
     free(f.list);
     tt_idmap_free(&f.by_place);
     return status;

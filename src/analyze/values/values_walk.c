@@ -1,11 +1,106 @@
 #include "analyze/values/values_walk.h"
 
 #include "analyze/slice_filter.h"
-#include "analyze/values/values_mask.h"
+#include "analyze/values/values_fetch.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct fetching {
+    const tt_values_ref *refs;
+    size_t *order; /* of refs: that of execution */
+    size_t n, next;
+    tt_values_row *rows;
+} fetching;
+
+static tt_status fetch(void *context, tt_values_walk *w, const tt_values_seen *seen, tt_error *err)
+{
+    fetching *f = context;
+    (void)w;
+    (void)err;
+    if (f->next == f->n || !seen->print) return TT_OK;
+    const size_t at = f->order[f->next];
+    if (f->refs[at].run != seen->run || f->refs[at].node != seen->node) return TT_OK;
+    f->rows[at] = tt_values_seen_row(seen);
+    f->next++;
+    return TT_OK;
+}
+
+static int by_execution(const void *a, const void *b, void *refs)
+{
+    const tt_values_ref *x = (const tt_values_ref *)refs + *(const size_t *)a;
+    const tt_values_ref *y = (const tt_values_ref *)refs + *(const size_t *)b;
+    if (x->run != y->run) return x->run < y->run ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+tt_status tt_values_fetch(const tt_model *m, const tt_values_query *q, const tt_values_ref *refs,
+                          size_t n, const tt_over *over, tt_values_row *rows, tt_error *err)
+{
+    fetching f = {.refs = refs, .n = n, .rows = rows};
+    tt_values_counts again;
+    if (n == 0) return TT_OK;
+    f.order = calloc(n, sizeof *f.order);
+    if (!f.order) return tt_error_memory(err, "the list of values");
+    for (size_t i = 0; i < n; i++)
+        f.order[i] = i;
+    qsort_r(f.order, n, sizeof *f.order, by_execution, (void *)(uintptr_t)refs);
+    tt_status status = tt_values_walk_all(m, q, false, over, fetch, &f, &again, err);
+    if (status == TT_OK && f.next < n)
+        status = tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                              "the trace's values are not the same when read again");
+    free(f.order);
+    return status;
+}
+
+static bool is_one_of(const char *name, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, list[i]) == 0) return true;
+    return false;
+}
+
+/* Of ops whose result is infinite where a source is, and else only where sums overflow. Empty ones
+ * are among them: a view of a mask is one. */
+static bool passes_on(const tt_tensor *t)
+{
+    static const char *const ops[] = {
+        "CPY",      "CONT", "DUP",  "CONCAT", "REPEAT", "PAD",     "SET",     "SET_ROWS", "ACC",
+        "GET_ROWS", "ADD",  "ADD1", "SCALE",  "VIEW",   "RESHAPE", "PERMUTE", "TRANSPOSE"};
+    return is_one_of(t->op_name, ops, sizeof ops / sizeof *ops);
+}
+
+/* Floats that the program gives for each batch. */
+static bool is_given(const tt_graph *g, uint32_t tensor)
+{
+    static const char *const floats[] = {"f32", "f16", "bf16"};
+    const tt_tensor *t = &g->tensors[tensor];
+    return tensor >= g->n_nodes && t->weight == TT_NONE && (t->flags & TT_TENSOR_INPUT) &&
+           is_one_of(t->type_name, floats, sizeof floats / sizeof *floats);
+}
+
+static bool makes(const tt_graph *g, const tt_tensor *t)
+{
+    if (strcmp(t->op_name, "DIAG_MASK_INF") == 0 || strcmp(t->op_name, "FILL") == 0) return true;
+    if (strcmp(t->op_name, "LOG") != 0 || t->n_src == 0 || t->src[0] == TT_NONE) return false;
+    return strcmp(g->tensors[g->tensors[t->src[0]].root].op_desc, "STEP") == 0;
+}
+
+uint8_t *tt_values_mask_of(const tt_graph *g)
+{
+    uint8_t *may = calloc((size_t)g->n_tensors + 1, 1);
+    for (uint32_t i = 0; may && i < g->n_nodes; i++) {
+        const tt_tensor *t = &g->tensors[i];
+        may[i] = makes(g, t);
+        for (uint32_t s = 0; s < t->n_src && !may[i] && passes_on(t); s++) {
+            if (t->src[s] == TT_NONE) continue;
+            const uint32_t root = g->tensors[t->src[s]].root;
+            may[i] = may[t->src[s]] || may[root] || is_given(g, root);
+        }
+    }
+    return may;
+}
 
 /* What is known of a node, or of what has it as root, in the run that is walked. */
 typedef struct known {

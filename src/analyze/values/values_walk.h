@@ -12,6 +12,15 @@
 #include "analyze/join.h"
 #include "analyze/op_table.h"
 #include "analyze/values/values.h"
+#include "model/model.h"
+
+#include <stdint.h>
+
+/* Which outputs may hold the infinities of a mask, by what computes them. */
+
+/* By tensor of the graph: 1 when it may, by the rules in analyze/values/values_walk.h. malloc'ed;
+ * NULL without memory. */
+uint8_t *tt_values_mask_of(const tt_graph *g);
 
 /* What is known of a value at the time that an op reads it. */
 typedef enum tt_values_state {

@@ -1,5 +1,4 @@
 /* The check of `verify` on the fingerprints of outputs, and on the data that was kept of them. */
-#include "analyze/values/output_data.h"
 #include "analyze/values/outputs.h"
 #include "analyze/verify/checks.h"
 #include "base/array.h"

@@ -1,6 +1,6 @@
 /* `tensortrace values --first-bad` as text */
 #include "analyze/ops.h"
-#include "analyze/values/output_data.h"
+#include "analyze/values/outputs.h"
 #include "base/units.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"

@@ -1,6 +1,6 @@
 /* `tensortrace values` as tables */
 #include "analyze/ops.h"
-#include "analyze/values/output_data.h"
+#include "analyze/values/outputs.h"
 #include "base/hex.h"
 #include "base/units.h"
 #include "cli/report.h"

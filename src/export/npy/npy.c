@@ -1,6 +1,6 @@
 #include "export/npy/npy.h"
 
-#include "analyze/values/output_data.h"
+#include "analyze/values/outputs.h"
 #include "analyze/values/values_walk.h"
 #include "base/array.h"
 #include "base/checksum.h"

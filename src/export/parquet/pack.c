@@ -1,8 +1,30 @@
 #include "export/parquet/pack.h"
 
-#include "export/parquet/simd.h"
-
+#include <stdbool.h>
 #include <stdlib.h>
+
+#define TT_INLINE static inline __attribute__((always_inline))
+
+#if defined(__x86_64__)
+
+#define TT_MODERN __attribute__((target("avx2,bmi,bmi2,lzcnt")))
+
+static inline bool tt_is_modern(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+}
+
+#else
+
+#define TT_MODERN
+
+static inline bool tt_is_modern(void)
+{
+    return false;
+}
+
+#endif
 
 #define STRETCH 128u  /* values of a sample that stand together */
 #define STRETCHES 8u  /* in a sample */

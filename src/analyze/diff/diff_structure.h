@@ -1,6 +1,6 @@
 /* Two sequences put beside one another. */
-#ifndef TT_ANALYZE_DIFF_ALIGN_H
-#define TT_ANALYZE_DIFF_ALIGN_H
+#ifndef TT_ANALYZE_DIFF_DIFF_STRUCTURE_H
+#define TT_ANALYZE_DIFF_DIFF_STRUCTURE_H
 
 #include "base/status.h"
 
