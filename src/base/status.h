@@ -12,7 +12,4 @@ tt_status tt_error_set(tt_error *err, tt_status status, uint64_t offset, const c
 /* The one error for memory that could not be had: "no memory for WHAT". Returns TT_E_MEMORY. */
 tt_status tt_error_memory(tt_error *err, const char *what);
 
-/* A short name of the code ("truncated"), never NULL. Static storage. */
-const char *tt_status_name(tt_status status);
-
 #endif

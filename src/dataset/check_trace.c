@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void dataset_ops_of(tt_dataset_verifier *v, json_t *nodes);
+
 /* graphs/token-NNNNN.json: nodes in order, edges between them, layers of the model. */
 
 static void check_nodes(tt_dataset_verifier *v, const json_t *nodes)
@@ -83,7 +85,7 @@ void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t
     v->has_graph = true;
     v->graph_token = number;
     v->graph_nodes = n;
-    tt_dataset_ops_of(v, json_object_get(file, "nodes"));
+    dataset_ops_of(v, json_object_get(file, "nodes"));
 }
 
 /* A token's entries against its graph: each is of a node that computes, by the op that the graph
@@ -98,7 +100,9 @@ void tt_dataset_ops_free(tt_dataset_verifier *v)
     v->n_ops = 0;
 }
 
-void tt_dataset_ops_of(tt_dataset_verifier *v, json_t *nodes)
+/* A token's entries against its graph. The nodes that compute, none seen; marks those of an entry,
+ * false when the graph has no such op there; offends for those that were not seen. */
+static void dataset_ops_of(tt_dataset_verifier *v, json_t *nodes)
 {
     const json_t *n;
     size_t i;
@@ -121,7 +125,7 @@ static int by_node(const void *key, const void *element)
     return *node < op->node ? -1 : *node > op->node;
 }
 
-bool tt_dataset_op_entry(tt_dataset_verifier *v, uint64_t node, const char *operation)
+static bool dataset_op_entry(tt_dataset_verifier *v, uint64_t node, const char *operation)
 {
     tt_dataset_op *op = bsearch(&node, v->ops, v->n_ops, sizeof *v->ops, by_node);
     const char *end = operation + strlen(operation);
@@ -141,7 +145,7 @@ bool tt_dataset_op_entry(tt_dataset_verifier *v, uint64_t node, const char *oper
     }
 }
 
-void tt_dataset_ops_seen(tt_dataset_verifier *v)
+static void dataset_ops_seen(tt_dataset_verifier *v)
 {
     uint64_t missing = 0, first = 0;
     for (size_t i = 0; i < v->n_ops; i++) {
@@ -319,7 +323,7 @@ static void check_entry(const place *p, const json_t *e)
     bool right = tt_dataset_node_number(node, &number) && number < v->graph_nodes;
     if (!TT_EXAMINE(v, TT_CHECK_GRAPHS, right))
         OFFEND(p, TT_CHECK_GRAPHS, ": its graph has no node %.40s", node);
-    else if (!tt_dataset_op_entry(v, number, tt_text_of(e, "operation_type")))
+    else if (!dataset_op_entry(v, number, tt_text_of(e, "operation_type")))
         OFFEND(p, TT_CHECK_GRAPHS, ": %.40s of its graph is no %.80s", node,
                tt_text_of(e, "operation_type"));
 }
@@ -343,7 +347,7 @@ void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t
         check_entry(&p, e);
         named &= json_object_get(e, "node_id") != NULL;
     }
-    if (named && !v->may_lack && v->has_graph && v->graph_token == number) tt_dataset_ops_seen(v);
+    if (named && !v->may_lack && v->has_graph && v->graph_token == number) dataset_ops_seen(v);
     e = json_array_get(entries, 0);
     if (e && tt_count_of(e, "timestamp_ns") != start)
         TT_OFFEND(v, TT_CHECK_ORDER,

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static void dataset_check_experiment(tt_dataset_verifier *v, const json_t *file);
+
 static const char *const names[TT_DATASET_PARTS] = {"experiment.json", "memory-map.json",
                                                     "buffer-timeline.json", "graphs", "traces"};
 static const char *const packings[] = {"", ".zst", ".gz"};
@@ -212,7 +214,7 @@ static void check_parsed(tt_dataset_verifier *v, tt_dataset_part part, uint32_t 
     check_id(v, file);
     switch (part) {
     case TT_DATASET_EXPERIMENT:
-        tt_dataset_check_experiment(v, file);
+        dataset_check_experiment(v, file);
         break;
     case TT_DATASET_MEMORY_MAP:
         tt_dataset_check_map(v, file);
@@ -245,7 +247,8 @@ void tt_dataset_verifier_file(tt_dataset_verifier *v, tt_dataset_part part, uint
     v->name = NULL;
 }
 
-void tt_dataset_check_experiment(tt_dataset_verifier *v, const json_t *file)
+/* The checks of each kind of file; every key of it is there, with its type. */
+static void dataset_check_experiment(tt_dataset_verifier *v, const json_t *file)
 {
     const json_t *files = json_object_get(file, "model_files"), *f;
     size_t i;

@@ -129,7 +129,6 @@ void tt_dataset_verifier_file(tt_dataset_verifier *v, tt_dataset_part part, uint
 void tt_dataset_verifier_free(tt_dataset_verifier *v);
 
 /* The checks of each kind of file; every key of it is there, with its type. */
-void tt_dataset_check_experiment(tt_dataset_verifier *v, const json_t *file);
 void tt_dataset_check_map(tt_dataset_verifier *v, const json_t *file);
 void tt_dataset_check_buffers(tt_dataset_verifier *v, const json_t *file);
 void tt_dataset_check_graph(tt_dataset_verifier *v, const json_t *file, uint32_t number);
@@ -137,9 +136,6 @@ void tt_dataset_check_trace(tt_dataset_verifier *v, const json_t *file, uint32_t
 
 /* A token's entries against its graph. The nodes that compute, none seen; marks those of an entry,
  * false when the graph has no such op there; offends for those that were not seen. */
-void tt_dataset_ops_of(tt_dataset_verifier *v, json_t *nodes);
-bool tt_dataset_op_entry(tt_dataset_verifier *v, uint64_t node, const char *operation);
-void tt_dataset_ops_seen(tt_dataset_verifier *v);
 void tt_dataset_ops_free(tt_dataset_verifier *v);
 
 /* An offence against a check, in the file under way. */

@@ -53,7 +53,8 @@ const char *tt_key_type_name(tt_key_type type)
 
 /* --- paths --- */
 
-const char *tt_reader_keep(tt_settings_reader *r, char *text)
+/* Keeps the text with the settings, and returns it; "" and no_memory for NULL. */
+static const char *reader_keep(tt_settings_reader *r, char *text)
 {
     char **made = text ? realloc(r->made->texts, (r->made->n + 1) * sizeof *made) : NULL;
     if (!made) {
@@ -104,7 +105,7 @@ const char *tt_reader_join(tt_settings_reader *r, const char *folder, const char
     char *joined = NULL;
     if (path[0] == '/') return path;
     if (asprintf(&joined, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, path) < 0) joined = NULL;
-    return tt_reader_keep(r, without_dots(joined));
+    return reader_keep(r, without_dots(joined));
 }
 
 void tt_made_free(tt_made *made)

@@ -33,8 +33,6 @@ const char *tt_json_type_name(const json_t *v);
 tt_status tt_settings_load(const char *path, char **text, size_t *size, char folder[PATH_MAX],
                            tt_error *err);
 
-/* Keeps the text with the settings, and returns it; "" and no_memory for NULL. */
-const char *tt_reader_keep(tt_settings_reader *r, char *text);
 /* The path in that folder, unless it is absolute. */
 const char *tt_reader_join(tt_settings_reader *r, const char *folder, const char *path);
 /* One value, checked; false: it was complained of. In messages the key is k->section, a dot and

@@ -18,7 +18,7 @@ typedef struct parser {
     tt_error *err;
 } parser;
 
-char *tt_gguf_show(char out[TT_GGUF_SHOWN], tt_span text)
+static char *gguf_show(char out[TT_GGUF_SHOWN], tt_span text)
 {
     size_t n = text.size < TT_GGUF_SHOWN - 4 ? text.size : TT_GGUF_SHOWN - 4;
     for (size_t i = 0; i < n; i++)
@@ -185,7 +185,7 @@ static tt_status parse_kv(parser *p, tt_gguf_kv *kv)
     if (!tt_gguf_kind_name((tt_gguf_kind)kind))
         return FAIL(p, TT_E_FORMAT, p->c.at - (kv->is_array ? 12 : 4),
                     "%s: metadata key '%s' has unknown value type %" PRIu32, p->part->path,
-                    tt_gguf_show(shown, kv->key), kind);
+                    gguf_show(shown, kv->key), kind);
     kv->kind = (tt_gguf_kind)kind;
     size_t begin = p->c.at;
     status = skip_values(p, kind, kv->count, 1);
@@ -224,7 +224,7 @@ static tt_status check_keys(parser *p)
         if (compare_spans(sorted[i - 1]->key, sorted[i]->key) == 0)
             status = FAIL(p, TT_E_FORMAT, sorted[i]->offset,
                           "%s: metadata key '%s' appears twice (first at byte %" PRIu64 ")",
-                          part->path, tt_gguf_show(shown, sorted[i]->key), sorted[i - 1]->offset);
+                          part->path, gguf_show(shown, sorted[i]->key), sorted[i - 1]->offset);
     }
     free(sorted);
     return status;
@@ -314,7 +314,7 @@ static tt_status parse_tensor(parser *p, tt_gguf_tensor *t, tt_span *name)
     t->info_offset = p->c.at;
     tt_status status = take_string(p, name, TT_GGUF_NAME_MAX, "a tensor's name");
     if (status != TT_OK) return status;
-    tt_gguf_show(shown, *name);
+    gguf_show(shown, *name);
     if (name->size && memchr(name->data, 0, name->size))
         return FAIL(p, TT_E_FORMAT, t->info_offset, "%s: the tensor name '%s' contains a zero byte",
                     p->part->path, shown);
@@ -392,8 +392,7 @@ static tt_status place_tensors(parser *p)
             return FAIL(p, TT_E_TRUNCATED, t->info_offset,
                         "%s: tensor '%s' (%" PRIu64 " bytes at byte %" PRIu64
                         ") does not fit in the file of %" PRIu64 " bytes",
-                        part->path, tt_gguf_show(shown, name), t->size_bytes, t->offset,
-                        p->file_size);
+                        part->path, gguf_show(shown, name), t->size_bytes, t->offset, p->file_size);
     }
     tt_status status = copy_names(p);
     if (status != TT_OK) return status;
@@ -406,9 +405,9 @@ static tt_status place_tensors(parser *p)
             return FAIL(
                 p, TT_E_FORMAT, t->info_offset,
                 "%s: tensor '%s' at byte %" PRIu64 " overlaps '%s', which ends at byte %" PRIu64,
-                part->path, tt_gguf_show(one, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
+                part->path, gguf_show(one, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
                 t->offset,
-                tt_gguf_show(two, (tt_span){(const uint8_t *)t[-1].name, strlen(t[-1].name)}), end);
+                gguf_show(two, (tt_span){(const uint8_t *)t[-1].name, strlen(t[-1].name)}), end);
         uint64_t expected = align_up(end, part->alignment);
         if (t->offset > expected) part->gap_bytes += t->offset - expected;
         if (t->offset + t->size_bytes > end) end = t->offset + t->size_bytes;
@@ -444,7 +443,7 @@ tt_status tt_gguf_check_names(const tt_gguf_part *parts, const tt_gguf_tensor *t
         status = tt_error_set(
             err, TT_E_FORMAT, t->info_offset,
             "%s: tensor '%s' appears twice (first at byte %" PRIu64 " of %s)", parts[t->part].path,
-            tt_gguf_show(shown, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
+            gguf_show(shown, (tt_span){(const uint8_t *)t->name, strlen(t->name)}),
             first->info_offset, parts[first->part].path);
     }
     free(sorted);

@@ -24,6 +24,5 @@ tt_status tt_gguf_check_names(const tt_gguf_part *parts, const tt_gguf_tensor *t
 
 /* A text that is safe to show: control bytes become '?', long ones are cut. */
 #define TT_GGUF_SHOWN 72
-char *tt_gguf_show(char out[TT_GGUF_SHOWN], tt_span text);
 
 #endif

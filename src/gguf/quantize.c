@@ -23,7 +23,7 @@ void tt_random_init(tt_random *r, uint64_t seed)
     }
 }
 
-uint64_t tt_random_next(tt_random *r)
+static uint64_t random_next(tt_random *r)
 {
     uint64_t *s = r->s;
     uint64_t out = rotate(s[0] + s[3], 23) + s[0];
@@ -41,10 +41,10 @@ static void random_bytes(uint8_t *out, size_t n, tt_random *r)
 {
     uint64_t v;
     for (; n >= 8; n -= 8, out += 8) {
-        v = tt_random_next(r);
+        v = random_next(r);
         memcpy(out, &v, 8);
     }
-    v = n ? tt_random_next(r) : 0;
+    v = n ? random_next(r) : 0;
     memcpy(out, &v, n);
 }
 
@@ -243,7 +243,7 @@ static void random_floats(uint32_t type_id, uint8_t *out, size_t n, float sigma,
     float scale = sigma / 147.8f;
     uint64_t bits = 0;
     for (size_t i = 0; i < n; i++) {
-        bits = i & 1 ? bits >> 32 : tt_random_next(r);
+        bits = i & 1 ? bits >> 32 : random_next(r);
         float v = random_float((uint32_t)bits, scale);
         uint16_t h = type_id == TT_GGML_F16 ? tt_half_of(v) : tt_bfloat_of(v);
         if (type_id == TT_GGML_F32)
@@ -265,6 +265,6 @@ bool tt_quantize_random(const tt_ggml_type *type, uint8_t *out, size_t n_blocks,
     double d = (double)sigma / makers[maker].rms;
     random_bytes(out, n_blocks * type->block_bytes, r);
     for (size_t i = 0; i < n_blocks; i++)
-        makers[maker].fix(out + i * type->block_bytes, d, tt_random_next(r));
+        makers[maker].fix(out + i * type->block_bytes, d, random_next(r));
     return true;
 }

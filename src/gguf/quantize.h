@@ -19,7 +19,6 @@ typedef struct tt_random {
 } tt_random;
 
 void tt_random_init(tt_random *r, uint64_t seed);
-uint64_t tt_random_next(tt_random *r);
 
 /* Half and brain float of v, round to nearest even; v finite and in their range. */
 uint16_t tt_half_of(float v);

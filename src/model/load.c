@@ -10,7 +10,8 @@
 
 /* Filling a tt_model: traces that begin in the middle of the run, as a flight recorder's do. */
 
-bool tt_load_front(tt_loader *l, tt_cursor *c)
+/* A FRONT record. */
+static bool load_front(tt_loader *l, tt_cursor *c)
 {
     tt_front *f = &l->m->front;
     if (!tt_meta_get_front(c, &f->was)) return false;
@@ -38,7 +39,8 @@ static bool look_at_runs(tt_loader *l, tt_span payload)
     return any || !later;
 }
 
-void tt_find_cut(tt_loader *l)
+/* Which batches are not whole any more: those of runs that lost ops. */
+static void find_cut(tt_loader *l)
 {
     const tt_trace *t = &l->m->trace;
     tt_unpacker u;
@@ -86,7 +88,8 @@ static bool of_cut_run(tt_loader *l, uint32_t id)
     return is_cut_run(l, id);
 }
 
-bool tt_is_cut(tt_loader *l, uint8_t type, tt_cursor c)
+/* Whether the record is about a batch or run that was cut off at the trace's begin. */
+static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
 {
     switch (type) {
     case TT_META_BATCH:
@@ -110,7 +113,8 @@ bool tt_is_cut(tt_loader *l, uint8_t type, tt_cursor c)
     }
 }
 
-void tt_end_cut(tt_loader *l)
+/* After all records, the runs in order. */
+static void end_cut(tt_loader *l)
 {
     tt_front *f = &l->m->front;
     /* The records of the other runs are among what was thrown away. */
@@ -423,10 +427,10 @@ static bool load_detail_loss(tt_loader *l, tt_cursor *c)
 
 static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
 {
-    if (l->m->front.present && tt_is_cut(l, type, *c)) return true;
+    if (l->m->front.present && is_cut(l, type, *c)) return true;
     switch (type) {
     case TT_META_FRONT:
-        return tt_load_front(l, c);
+        return load_front(l, c);
     case TT_META_GRAPHS_END:
         return true;
     case TT_META_ENVIRONMENT:
@@ -567,7 +571,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     if (base != m->trace.n_chunks) {
         l->base = m->trace.chunks[base].position;
         status = load_chunk(l, base, &u, &m->meta_damage);
-        if (status == TT_OK) tt_find_cut(l);
+        if (status == TT_OK) find_cut(l);
     }
     for (size_t i = 0; i < m->trace.n_chunks && status == TT_OK; i++) {
         const tt_index_entry *e = &m->trace.chunks[i];
@@ -584,7 +588,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     status = check_maps(m, err);
     if (status != TT_OK) return status;
     tt_model_link(l);
-    if (m->front.present) tt_end_cut(l);
+    if (m->front.present) end_cut(l);
     if (l->no_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
     status = tt_details_open(&m->trace, &m->details, err);

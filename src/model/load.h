@@ -53,15 +53,6 @@ bool tt_load_usage(tt_loader *l, tt_cursor *c);
 bool tt_load_residency(tt_loader *l, tt_cursor *c);
 bool tt_load_model_check(tt_loader *l, tt_cursor *c);
 
-/* A FRONT record. */
-bool tt_load_front(tt_loader *l, tt_cursor *c);
-/* Which batches are not whole any more: those of runs that lost ops. */
-void tt_find_cut(tt_loader *l);
-/* After all records, the runs in order. */
-void tt_end_cut(tt_loader *l);
-/* Whether the record is about a batch or run that was cut off at the trace's begin. */
-bool tt_is_cut(tt_loader *l, uint8_t type, tt_cursor c);
-
 /* A token of a vocabulary in tt_model.text_by_token. */
 static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)
 {

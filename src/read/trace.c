@@ -27,7 +27,8 @@ void tt_unpacker_free(tt_unpacker *u)
     u->zstd = NULL;
 }
 
-uint64_t tt_chunk_hole_bytes(const tt_source *s)
+/* Of the HOLE at the begin, as it is now; 0: there is none. */
+static uint64_t chunk_hole_bytes(const tt_source *s)
 {
     const uint8_t *at;
     tt_bytes scratch;
@@ -72,7 +73,7 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
     tt_status status = load(s, offset, u, h, stored, err);
     /* What a reader knew a moment ago, a flight recorder may have thrown away since. */
     if (status == TT_OK || status == TT_E_IO || status == TT_E_MEMORY ||
-        offset <= TT_FILE_HEADER_BYTES || tt_chunk_hole_bytes(s) <= offset - TT_FILE_HEADER_BYTES)
+        offset <= TT_FILE_HEADER_BYTES || chunk_hole_bytes(s) <= offset - TT_FILE_HEADER_BYTES)
         return status;
     return tt_error_set(err, TT_E_IO, offset,
                         "the flight recorder threw this part away while it was being read: read "
@@ -125,8 +126,11 @@ static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t o
     return TT_OK;
 }
 
-tt_status tt_chunk_unpack(const tt_chunk_header *h, tt_span stored, uint64_t offset,
-                          size_t at_least, tt_unpacker *u, tt_span *payload, tt_error *err)
+/* *payload: the unpacked payload, or (when at_least is smaller) its first
+ * at_least bytes or more: what stands at its front costs no more than that. Valid
+ * until the next call. Never takes more memory than the header's raw_bytes. */
+static tt_status chunk_unpack(const tt_chunk_header *h, tt_span stored, uint64_t offset,
+                              size_t at_least, tt_unpacker *u, tt_span *payload, tt_error *err)
 {
     tt_status status = TT_OK;
     if (h->codec == TT_CODEC_NONE) {
@@ -239,7 +243,7 @@ static tt_status read_index(tt_trace *t, tt_error *err)
     if (status == TT_OK) status = tt_chunk_load(&t->source, offset, &u, &h, &stored, err);
     if (status == TT_OK && h.type != TT_CHUNK_INDEX)
         status = tt_error_set(err, TT_E_FORMAT, offset, "the tail names a chunk that is no index");
-    if (status == TT_OK) status = tt_chunk_unpack(&h, stored, offset, SIZE_MAX, &u, &payload, err);
+    if (status == TT_OK) status = chunk_unpack(&h, stored, offset, SIZE_MAX, &u, &payload, err);
     if (status == TT_OK)
         status = tt_index_decode(payload, offset, &t->chunks, &t->n_chunks, &t->end_flags, err);
     if (status == TT_OK) find_hole(t, &u);
@@ -265,7 +269,7 @@ static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
     tt_status status = tt_trace_scan(&t->source, &scan, err);
     /* A flight recorder's hole may have grown over what the scan was about to read. */
     for (int i = 0;
-         i < RESCANS_MAX && status == TT_OK && tt_chunk_hole_bytes(&t->source) != scan.hole_bytes;
+         i < RESCANS_MAX && status == TT_OK && chunk_hole_bytes(&t->source) != scan.hole_bytes;
          i++) {
         free(scan.chunks);
         status = tt_trace_scan(&t->source, &scan, err);
@@ -362,5 +366,5 @@ tt_status tt_trace_chunk(const tt_trace *t, size_t i, size_t at_least, tt_unpack
     if (!tt_trace_is_as_listed(t, i, h))
         return tt_error_set(err, TT_E_FORMAT, e->offset,
                             "a chunk differs from what the index says of it");
-    return tt_chunk_unpack(h, stored, e->offset, at_least, u, payload, err);
+    return chunk_unpack(h, stored, e->offset, at_least, u, payload, err);
 }

@@ -33,15 +33,6 @@ void tt_unpacker_free(tt_unpacker *u);
 tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_chunk_header *h,
                         tt_span *stored, tt_error *err);
 
-/* Of the HOLE at the begin, as it is now; 0: there is none. */
-uint64_t tt_chunk_hole_bytes(const tt_source *s);
-
-/* *payload: the unpacked payload, or (when at_least is smaller) its first
- * at_least bytes or more: what stands at its front costs no more than that. Valid
- * until the next call. Never takes more memory than the header's raw_bytes. */
-tt_status tt_chunk_unpack(const tt_chunk_header *h, tt_span stored, uint64_t offset,
-                          size_t at_least, tt_unpacker *u, tt_span *payload, tt_error *err);
-
 typedef struct tt_trace {
     tt_source source;
     tt_file_header header;

@@ -193,7 +193,8 @@ static tt_status drain_data(tt_recorder *r, tt_status status, tt_error *err)
     return status;
 }
 
-void tt_recorder_clock(tt_recorder *r)
+/* A CLOCK record of this moment. Any thread. */
+static void recorder_clock(tt_recorder *r)
 {
     tt_meta_clock k;
     tt_bytes payload;
@@ -272,7 +273,7 @@ static tt_status begin_snapshot(tt_recorder *r, uint32_t asked)
 {
     tt_error err = {.message = ""};
     r->snapshot_asked = asked;
-    tt_recorder_clock(r);
+    recorder_clock(r);
     tt_status status = tt_drain_step(&r->drain, TT_DRAIN_ALL, NULL);
     if (snapshot_begin(&r->snapshot, &r->drain, r->path, ++r->n_snapshots, &err) != TT_OK)
         enter_snapshot(r, &err);
@@ -322,7 +323,7 @@ static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
     bool calm = now_ns - r->changed_ns >= CALM_NS, changed = activity != r->flushed;
     if (!changed && (r->settled || !calm)) return TT_DRAIN_PILED;
     r->settled = calm;
-    if (changed) tt_recorder_clock(r);
+    if (changed) recorder_clock(r);
     r->flushed = r->activity = activity_of(r);
     return calm ? TT_DRAIN_CALM : TT_DRAIN_ALL;
 }
@@ -452,7 +453,7 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     status = tt_drain_begin(&r->drain, &r->map, &r->sink, err);
     if (status == TT_OK) {
         tt_area_prepare_spares(&r->map, SPARE_RINGS);
-        tt_recorder_clock(r);
+        recorder_clock(r);
         if (!start_thread(r))
             status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot start the drain thread");
     }
@@ -581,7 +582,7 @@ static tt_status find_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 
 static tt_status finish_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 {
-    tt_recorder_clock(r);
+    recorder_clock(r);
     tt_status status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
     if (status == TT_OK) status = drain_data(r, TT_OK, err);
     if (status == TT_OK) status = find_part(r, part, err);

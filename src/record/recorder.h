@@ -39,14 +39,12 @@ bool tt_recorder_meta(tt_recorder *r, uint8_t type, const tt_bytes *payload);
 /* Data of an output; takes the block over. It may wait for the disk, see tt_data_queue_push; what
  * is dropped is counted. Any thread. */
 void tt_recorder_data(tt_recorder *r, tt_data_block *block);
-/* A CLOCK record of this moment. Any thread. */
-void tt_recorder_clock(tt_recorder *r);
 
 /* Stops the drain thread and finishes the file: everything recorded is in it, it has
  * its final name (see tt_place_rename when that was taken meanwhile; beside the file, where that
  * was moved), the area is gone. TT_E_NOT_FOUND: the file was removed or replaced meanwhile; what
- * has its name is left alone. The recorder itself stays allocated: threads that still run may look at it.
- * With `discard` nothing stays on disk. */
+ * has its name is left alone. The recorder itself stays allocated: threads that still run may look
+ * at it. With `discard` nothing stays on disk. */
 tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err);
 /* After close: gives back the memory of its area. Threads that still write there do no harm. */
 void tt_recorder_shed(tt_recorder *r);

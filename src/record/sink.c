@@ -56,7 +56,10 @@ void tt_codec_zstd_free(tt_codec_zstd *z)
     free(z);
 }
 
-bool tt_codec_zstd_pack(tt_codec_zstd *z, tt_span raw, bool fast, tt_bytes *out)
+/* Compresses into *out (cleared first). fast: for what hardly gets smaller by trying harder, as
+ * fingerprints and data of outputs. False when that fails or does not save a sixteenth: then the
+ * payload is better stored as it is. */
+static bool codec_zstd_pack(tt_codec_zstd *z, tt_span raw, bool fast, tt_bytes *out)
 {
     tt_bytes_clear(out);
     size_t bound = z->bound(raw.size);
@@ -81,7 +84,9 @@ bool tt_codec_zstd_unpack(tt_codec_zstd *z, tt_span packed, size_t raw_bytes, tt
 #define PAGE_BYTES 4096u
 #define STEP 8u /* a part of the ring is thrown away at a time: each time costs a BASE chunk */
 
-bool tt_sink_punch(int fd, uint64_t from, uint64_t to)
+/* Writes zeros over the bytes of `fd`'s file from .. to as the file system does it best: it takes
+ * their pages back. False when it cannot. */
+static bool sink_punch(int fd, uint64_t from, uint64_t to)
 {
     int failed;
     do
@@ -160,7 +165,7 @@ static tt_status write_hole(tt_sink *s, uint64_t end, tt_error *err)
                             strerror(errno));
     s->hole_end = end;
     uint64_t from = s->punched ? s->punched : PAGE_BYTES, to = end / PAGE_BYTES * PAGE_BYTES;
-    if (to > from && tt_sink_punch(s->fd, from, to)) s->punched = to;
+    if (to > from && sink_punch(s->fd, from, to)) s->punched = to;
     return TT_OK;
 }
 
@@ -172,7 +177,8 @@ static void count_retired(tt_meta_front *f, const tt_index_entry *e)
     if ((is_op || is_detail) && e->run_max > f->last_run) f->last_run = e->run_max;
 }
 
-tt_status tt_sink_retire(tt_sink *s, tt_error *err)
+/* Throws old chunks away when there are more than ring_bytes. Of sink_ring.c, for sink.c. */
+static tt_status sink_retire(tt_sink *s, tt_error *err)
 {
     const uint64_t begin = s->hole_end ? s->hole_end : TT_FILE_HEADER_BYTES;
     const uint64_t step = s->ring_bytes / STEP;
@@ -246,7 +252,7 @@ tt_status tt_sink_begin(tt_sink *s, int fd, const tt_file_header *header, uint64
     s->ring_bytes = s->front.ring_bytes = ring_bytes;
     tt_file_header_encode(header, bytes);
     tt_status status = write_all(s, &part, 1, err);
-    if (status == TT_OK && ring_bytes && !tt_sink_punch(fd, TT_FILE_HEADER_BYTES, 4096))
+    if (status == TT_OK && ring_bytes && !sink_punch(fd, TT_FILE_HEADER_BYTES, 4096))
         return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
                             "the file system cannot take back the space of old records: a ring "
                             "needs one that can (ext4, xfs, btrfs, tmpfs)");
@@ -309,8 +315,7 @@ static tt_status put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *e
     if (raw.size > TT_CHUNK_PAYLOAD_MAX)
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET, "a chunk of %zu bytes", raw.size);
     bool fast = entry->type == TT_CHUNK_DETAIL || entry->type == TT_CHUNK_VALUE;
-    if (s->zstd && worth_packing(entry, raw) &&
-        tt_codec_zstd_pack(s->zstd, raw, fast, &s->packed) &&
+    if (s->zstd && worth_packing(entry, raw) && codec_zstd_pack(s->zstd, raw, fast, &s->packed) &&
         tt_chunk_ratio_ok(s->packed.size, raw.size)) {
         stored = (tt_span){s->packed.data, s->packed.size};
         h.codec = TT_CODEC_ZSTD;
@@ -354,7 +359,7 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
     if (!s->ring_bytes && !s->unpaged && s->n_index == PAGE_ENTRIES) status = turn_page(s, err);
     if (status == TT_OK) status = put(s, entry, raw, err);
     /* When that fails the file is longer than it should be, and no worse. */
-    if (status == TT_OK && entry->type != TT_CHUNK_BASE) (void)tt_sink_retire(s, NULL);
+    if (status == TT_OK && entry->type != TT_CHUNK_BASE) (void)sink_retire(s, NULL);
     return status;
 }
 

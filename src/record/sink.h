@@ -23,10 +23,6 @@ typedef struct tt_codec_zstd tt_codec_zstd;
 /* NULL when libzstd.so.1 cannot be loaded or memory is out. */
 tt_codec_zstd *tt_codec_zstd_new(void);
 void tt_codec_zstd_free(tt_codec_zstd *z);
-/* Compresses into *out (cleared first). fast: for what hardly gets smaller by trying harder, as
- * fingerprints and data of outputs. False when that fails or does not save a sixteenth: then the
- * payload is better stored as it is. */
-bool tt_codec_zstd_pack(tt_codec_zstd *z, tt_span raw, bool fast, tt_bytes *out);
 /* Unpacks into *out (cleared first); false unless it yields raw_bytes exactly. */
 bool tt_codec_zstd_unpack(tt_codec_zstd *z, tt_span packed, size_t raw_bytes, tt_bytes *out);
 
@@ -70,11 +66,6 @@ tt_status tt_sink_entries(const tt_sink *s, tt_index_entry **list, size_t *n, tt
 /* The chunk at `offset` of the file, header and padding included; valid until *out changes. */
 tt_status tt_sink_read(const tt_sink *s, uint64_t offset, tt_bytes *out, tt_chunk_header *h,
                        tt_error *err);
-/* Throws old chunks away when there are more than ring_bytes. Of sink_ring.c, for sink.c. */
-tt_status tt_sink_retire(tt_sink *s, tt_error *err);
-/* Writes zeros over the bytes of `fd`'s file from .. to as the file system does it best: it takes
- * their pages back. False when it cannot. */
-bool tt_sink_punch(int fd, uint64_t from, uint64_t to);
 /* Writes INDEX and tail, cutting off whatever stood behind. */
 tt_status tt_sink_finish(tt_sink *s, uint8_t end_flags, tt_error *err);
 /* In the child of a fork: closes the file, if it is still ours, and touches nothing else. */

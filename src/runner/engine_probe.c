@@ -206,7 +206,10 @@ static void be_child(int fd, const tt_engine_found *engine)
     _exit(0);
 }
 
-void tt_engine_ask(const tt_engine_found *engine, tt_engine_answer *answer)
+/* Asks. Scores are of the CPU variants in the folder of the one that stayed loaded.
+ * Takes as long as the engine needs to load, 30 s at most. Not for processes
+ * with several threads: the child of a fork goes on to allocate. */
+static void engine_ask(const tt_engine_found *engine, tt_engine_answer *answer)
 {
     static char text[ANSWER_MAX + 1];
     int pipes[2], status = 0;
@@ -437,7 +440,7 @@ static void add_backends(tt_engine_probe *p)
 
 static void ask_engine(tt_engine_probe *p)
 {
-    tt_engine_ask(&p->engine, &p->answer);
+    engine_ask(&p->engine, &p->answer);
     const tt_engine_answer *a = &p->answer;
     if (!p->engine.release[0])
         (void)snprintf(p->engine.release, sizeof p->engine.release, "%s", a->llama_version);

@@ -35,11 +35,6 @@ typedef struct tt_engine_answer {
     size_t n_scores;
 } tt_engine_answer;
 
-/* Asks. Scores are of the CPU variants in the folder of the one that stayed loaded.
- * Takes as long as the engine needs to load, 30 s at most. Not for processes
- * with several threads: the child of a fork goes on to allocate. */
-void tt_engine_ask(const tt_engine_found *engine, tt_engine_answer *answer);
-
 typedef enum tt_library_role {
     TT_LIBRARY_LLAMA = 1,
     TT_LIBRARY_GGML = 2,     /* the registry of backends */

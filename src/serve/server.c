@@ -32,7 +32,8 @@ struct tt_pool {
     slot slots[TT_POOL_THREADS_MAX];
 };
 
-tt_pool *tt_pool_new(unsigned threads_max)
+/* NULL without memory. */
+static tt_pool *pool_new(unsigned threads_max)
 {
     tt_pool *p = calloc(1, sizeof *p);
     if (!p) return NULL;
@@ -127,7 +128,8 @@ void tt_pool_end(tt_pool *p)
     }
 }
 
-void tt_pool_free(tt_pool *p)
+/* After tt_pool_end. NULL is allowed. */
+static void pool_free(tt_pool *p)
 {
     if (!p) return;
     (void)pthread_cond_destroy(&p->changed);
@@ -186,7 +188,7 @@ static tt_status begin(tt_server *s, const tt_serve_options *o, tt_error *err)
         status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no random numbers for the secret: %s",
                               strerror(errno));
     if (status == TT_OK) {
-        s->pool = tt_pool_new(o->workers ? o->workers : WORKERS);
+        s->pool = pool_new(o->workers ? o->workers : WORKERS);
         if (!s->pool) status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
     }
     (void)snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u" TT_ACCESS_OPEN_PATH "%s",
@@ -231,7 +233,7 @@ void tt_server_stop(tt_server *s)
     atomic_store(&s->is_ending, true);
     if (s->pool) tt_pool_end(s->pool);
     tt_http_stop(s);
-    tt_pool_free(s->pool);
+    pool_free(s->pool);
     tt_traces_free(s->traces);
     free(s);
 }

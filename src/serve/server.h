@@ -22,16 +22,12 @@ typedef struct tt_job {
 
 typedef struct tt_pool tt_pool;
 
-/* NULL without memory. */
-tt_pool *tt_pool_new(unsigned threads_max);
 /* Takes over the job, which is the caller's again when it is worked on. False when there is no
  * thread and none can be had, or the pool has ended. */
 bool tt_pool_add(tt_pool *p, tt_job *job);
 /* Takes nothing more, and returns when everything that was queued has been worked on and all
  * threads have ended. */
 void tt_pool_end(tt_pool *p);
-/* After tt_pool_end. NULL is allowed. */
-void tt_pool_free(tt_pool *p);
 
 #define TT_SERVE_TRACES_MAX 8u
 

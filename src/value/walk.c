@@ -15,7 +15,10 @@ static uint64_t row_of(const tt_value_data *v, uint64_t i1)
     return (uint64_t)narrow;
 }
 
-const uint8_t *tt_value_run(const tt_value_data *v, uint64_t first, uint64_t n, uint64_t *together)
+/* Where element `first` is, and how many from it on, at most n, lie one behind the other. first is
+ * a whole number of blocks. */
+static const uint8_t *value_run(const tt_value_data *v, uint64_t first, uint64_t n,
+                                uint64_t *together)
 {
     uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
     uint64_t i0 = first % v->ne[0], rest = first / v->ne[0];
@@ -45,7 +48,7 @@ const uint8_t *tt_value_gather(const tt_value_data *v, uint64_t first, uint64_t 
     uint32_t block = tt_value_block_elements(v->type), bytes = tt_value_block_bytes(v->type);
     for (uint64_t done = 0; done < n;) {
         uint64_t together;
-        const uint8_t *at = tt_value_run(v, first + done, n - done, &together);
+        const uint8_t *at = value_run(v, first + done, n - done, &together);
         if (together >= n && done == 0) return at;
         memcpy(out + done / block * bytes, at, together / block * bytes);
         done += together;

@@ -4,10 +4,6 @@
 
 #include "value/fingerprint.h"
 
-/* Where element `first` is, and how many from it on, at most n, lie one behind the other. first is
- * a whole number of blocks. */
-const uint8_t *tt_value_run(const tt_value_data *v, uint64_t first, uint64_t n, uint64_t *together);
-
 /* Copies n elements from `first` on (whole blocks) to out; or, when they lie together, returns
  * where they are and copies nothing. */
 const uint8_t *tt_value_gather(const tt_value_data *v, uint64_t first, uint64_t n, uint8_t *out);

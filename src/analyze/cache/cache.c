@@ -162,7 +162,7 @@ static void pin(const tt_cache_job *job, atoms *a, uint64_t capacity)
         a->before[i + 1] = a->before[i] + a->pinned[i];
 }
 
-bool tt_cache_by_pins(const tt_cache_job *job)
+static bool cache_by_pins(const tt_cache_job *job)
 {
     const tt_stream *s = job->stream;
     atoms a;
@@ -202,7 +202,8 @@ static void add_part(void *context, const tt_reused *part)
             job->missed[i * job->stream->n_groups + d->group] += part->size;
 }
 
-bool tt_cache_by_distance(const tt_cache_job *job)
+/* lru of blocks, for all capacities at once, by reuse distances. */
+static bool cache_by_distance(const tt_cache_job *job)
 {
     tt_reuse reuse = {0};
     uint32_t *hints = calloc((size_t)job->stream->n_extents + 1, sizeof *hints);
@@ -222,8 +223,8 @@ bool tt_cache_by_distance(const tt_cache_job *job)
 bool tt_cache_run(const tt_cache_job *job)
 {
     memset(job->missed, 0, job->n * job->stream->n_groups * sizeof *job->missed);
-    if (job->policy == TT_POLICY_PIN_HOT) return tt_cache_by_pins(job);
+    if (job->policy == TT_POLICY_PIN_HOT) return cache_by_pins(job);
     if (job->ahead > 0) return tt_cache_by_block(job);
-    if (job->policy == TT_POLICY_LRU && !job->whole) return tt_cache_by_distance(job);
+    if (job->policy == TT_POLICY_LRU && !job->whole) return cache_by_distance(job);
     return tt_cache_by_rank(job);
 }

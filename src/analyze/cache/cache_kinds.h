@@ -4,11 +4,8 @@
 
 #include "analyze/cache/cache.h"
 
-/* lru of blocks, for all capacities at once, by reuse distances. */
-bool tt_cache_by_distance(const tt_cache_job *job);
 /* lru, lfu, belady, of blocks or wholes: one capacity after the other. */
 bool tt_cache_by_rank(const tt_cache_job *job);
-bool tt_cache_by_pins(const tt_cache_job *job);
 /* lru of blocks with `ahead`: block by block, one capacity after the other. */
 bool tt_cache_by_block(const tt_cache_job *job);
 

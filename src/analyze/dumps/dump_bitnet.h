@@ -14,8 +14,4 @@
 tt_status tt_dump_of_bitnet(const char *path, const tt_stages *stages, tt_dump **out,
                             tt_error *err);
 
-/* For it: finds out what the records' positions are worth, and gives those of which another one is
- * known that. *one_token: each step is of one token. */
-tt_dump_places tt_bitnet_settle(tt_bitnet_folder *f, bool *one_token);
-
 #endif

@@ -243,7 +243,6 @@ void tt_valuediff_free(tt_valuediff *d);
 /* What is close for values of which the coarsest type (tt_dump_value.coarsest_type) is this, and
  * what one step of that coarseness (of own_type) may add to the error of its inputs.
  * docs/diff-values.md has the tables. Unknown types are taken as F32. */
-tt_tolerance tt_tolerance_of(const char *coarsest_type);
 tt_tolerance tt_tolerance_of_step(unsigned coarseness);
 /* Whether the values are not equal and not close, by as much as is known. */
 bool tt_value_diverges(tt_value_verdict v);

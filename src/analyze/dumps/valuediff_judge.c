@@ -21,13 +21,13 @@ double tt_cosine_gap(double cosine)
     return cosine > 1 ? 0 : 1 - cosine;
 }
 
-void tt_error_sums_begin(tt_error_sums *s)
+static void error_sums_begin(tt_error_sums *s)
 {
     memset(s, 0, sizeof *s);
     s->worst = TT_VALUE_NONE;
 }
 
-void tt_error_sums_add(tt_error_sums *s, uint64_t index, float a, float b)
+static void error_sums_add(tt_error_sums *s, uint64_t index, float a, float b)
 {
     double apart;
     s->n++;
@@ -49,7 +49,8 @@ void tt_error_sums_add(tt_error_sums *s, uint64_t index, float a, float b)
     s->worst_b = b;
 }
 
-void tt_error_sums_end(const tt_error_sums *s, tt_value_error *out)
+/* rel_l2, cosine, max_abs and the worst one; nothing is set when there is no element. */
+static void error_sums_end(const tt_error_sums *s, tt_value_error *out)
 {
     if (!s->n) return;
     out->n_compared = s->n;
@@ -82,7 +83,9 @@ static uint32_t products(const tt_dump_value *v, uint64_t out[8])
     return n;
 }
 
-bool tt_shapes_agree(const tt_dump_value *a, const tt_dump_value *b)
+/* Whether values of these shapes hold the same elements in the same order: dimensions of 1 do not
+ * count, and neighbours may be joined (heads x size of one, to the size of all). */
+static bool shapes_agree(const tt_dump_value *a, const tt_dump_value *b)
 {
     uint64_t pa[8], pb[8];
     if (a->print.n != b->print.n) return false;
@@ -112,7 +115,7 @@ static tt_status from_data(tt_dump *a, const tt_dump_value *va, tt_dump *b, cons
         status = tt_dump_data(a, va, first, some, ea, err);
         if (status == TT_OK) status = tt_dump_data(b, vb, first, some, eb, err);
         for (size_t i = 0; status == TT_OK && i < some; i++)
-            tt_error_sums_add(sums, first + i, ea[i], eb[i]);
+            error_sums_add(sums, first + i, ea[i], eb[i]);
     }
     free(ea);
     free(eb);
@@ -127,13 +130,13 @@ static void from_samples(const tt_dump_value *va, const tt_dump_value *vb, tt_er
     uint64_t next = 0;
     if (known & TT_KNOWN_PREFIX) {
         for (; next < a->n_prefix && next < b->n_prefix; next++)
-            tt_error_sums_add(sums, next, a->prefix[next], b->prefix[next]);
+            error_sums_add(sums, next, a->prefix[next], b->prefix[next]);
     }
     if (!(known & TT_KNOWN_SAMPLES) || a->n_samples != b->n_samples) return;
     for (uint32_t i = 0; i < a->n_samples; i++) {
         uint64_t index = tt_value_sample_index(a->n, i);
         if (index < next) continue;
-        tt_error_sums_add(sums, index, a->samples[i], b->samples[i]);
+        error_sums_add(sums, index, a->samples[i], b->samples[i]);
         next = index + 1;
     }
 }
@@ -162,16 +165,18 @@ static void from_stats(const tt_dump_value *va, const tt_dump_value *vb, tt_valu
     out->at_least = true;
 }
 
-tt_status tt_value_measure(tt_dump *a, const tt_dump_value *va, tt_dump *b, const tt_dump_value *vb,
-                           tt_value_error *out, tt_error *err)
+/* All that is told of an error, and by what; TT_OK and basis TT_BASIS_NONE when nothing is known on
+ * both sides. */
+static tt_status value_measure(tt_dump *a, const tt_dump_value *va, tt_dump *b,
+                               const tt_dump_value *vb, tt_value_error *out, tt_error *err)
 {
     tt_error_sums sums;
-    tt_error_sums_begin(&sums);
+    error_sums_begin(&sums);
     if (va->known & vb->known & TT_KNOWN_DATA) {
         tt_status status = from_data(a, va, b, vb, &sums, err);
         if (status != TT_OK) return status;
         out->basis = TT_BASIS_DATA;
-        tt_error_sums_end(&sums, out);
+        error_sums_end(&sums, out);
         if (va->known & vb->known & TT_KNOWN_RMS)
             out->rms_change = va->print.rms > 0 ? (vb->print.rms - va->print.rms) / va->print.rms
                                                 : (vb->print.rms > 0 ? INFINITY : 0);
@@ -180,13 +185,13 @@ tt_status tt_value_measure(tt_dump *a, const tt_dump_value *va, tt_dump *b, cons
     from_samples(va, vb, &sums);
     bool all = sums.n == va->print.n || va->known & vb->known & TT_KNOWN_SAMPLES;
     if (sums.n) out->basis = all ? TT_BASIS_SAMPLES : TT_BASIS_FIRST;
-    tt_error_sums_end(&sums, out);
+    error_sums_end(&sums, out);
     from_stats(va, vb, out);
     return TT_OK;
 }
 
 /* By tt_type_coarseness; the reasons are in docs/diff-values.md. */
-tt_tolerance tt_tolerance_of(const char *coarsest_type)
+static tt_tolerance tolerance_of(const char *coarsest_type)
 {
     static const tt_tolerance by_coarseness[TT_TYPE_COARSENESS_MAX + 1] = {
         {1e-4, 0.999999, INFINITY}, {1e-2, 0.9999, INFINITY}, {5e-2, 0.998, INFINITY},
@@ -295,7 +300,7 @@ static tt_tolerance tolerance_for(const tt_dump_value *a, const tt_dump_value *b
         tt_type_coarseness(a->coarsest_type) < tt_type_coarseness(b->coarsest_type)
             ? b->coarsest_type
             : a->coarsest_type;
-    tt_tolerance t = tt_tolerance_of(coarser);
+    tt_tolerance t = tolerance_of(coarser);
     if (o->exact || are_integers(a, b)) return (tt_tolerance){0, 1, 0};
     if (!o->has_tolerance) return t;
     if (!isnan(o->tolerance.rel_l2)) t.rel_l2 = o->tolerance.rel_l2;
@@ -323,7 +328,7 @@ static tt_value_verdict apart(tt_dump *a, const tt_dump_value *va, tt_dump *b,
                               const tt_dump_value *vb, const tt_valuediff_options *o, int bits,
                               const tt_tolerance *t, tt_value_error *e, tt_error *err)
 {
-    if (tt_value_measure(a, va, b, vb, e, err) != TT_OK) return TT_VALUE_UNMEASURED;
+    if (value_measure(a, va, b, vb, e, err) != TT_OK) return TT_VALUE_UNMEASURED;
     if (e->basis == TT_BASIS_NONE) {
         if (bits < 0) return TT_VALUE_UNMEASURED;
         e->basis = TT_BASIS_HASH; /* other bits; by how much nobody knows */
@@ -364,7 +369,7 @@ tt_value_verdict tt_value_judge(tt_dump *a, const tt_dump_value *va, tt_dump *b,
         error->basis = TT_BASIS_STATS;
         return TT_VALUE_NAN;
     }
-    if (!tt_shapes_agree(va, vb))
+    if (!shapes_agree(va, vb))
         return is_padded(va, vb) || are_others(va, vb) ? TT_VALUE_UNMEASURED : TT_VALUE_SHAPE;
     int bits = same_bits(va, vb);
     if (bits == 1) {

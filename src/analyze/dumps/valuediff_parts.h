@@ -15,20 +15,6 @@ typedef struct tt_error_sums {
     bool apart; /* one is not finite, and the other is not the same */
 } tt_error_sums;
 
-void tt_error_sums_begin(tt_error_sums *s);
-void tt_error_sums_add(tt_error_sums *s, uint64_t index, float a, float b);
-/* rel_l2, cosine, max_abs and the worst one; nothing is set when there is no element. */
-void tt_error_sums_end(const tt_error_sums *s, tt_value_error *out);
-
-/* Whether values of these shapes hold the same elements in the same order: dimensions of 1 do not
- * count, and neighbours may be joined (heads x size of one, to the size of all). */
-bool tt_shapes_agree(const tt_dump_value *a, const tt_dump_value *b);
-
-/* All that is told of an error, and by what; TT_OK and basis TT_BASIS_NONE when nothing is known on
- * both sides. */
-tt_status tt_value_measure(tt_dump *a, const tt_dump_value *va, tt_dump *b, const tt_dump_value *vb,
-                           tt_value_error *out, tt_error *err);
-
 /* Fills d->steps, by_order, tokens_known and where it stopped. False without memory. */
 bool tt_valuediff_pair_steps(tt_valuediff *d, const tt_valuediff_options *o);
 

@@ -414,8 +414,8 @@ static bool learn(tt_timeline_kinds *k, const tt_model *m, uint32_t graph, uint3
 
 /* What is learned stays: who has held the lock since may read it without. A node that is met with
  * another number of covered nodes keeps what was learned first (no engine does that). */
-const tt_timeline_node *tt_timeline_learn(const tt_timeline *t, const tt_model *m, uint32_t graph,
-                                          const tt_piece_ops *p, tt_error *err)
+static const tt_timeline_node *timeline_learn(const tt_timeline *t, const tt_model *m,
+                                              uint32_t graph, const tt_piece_ops *p, tt_error *err)
 {
     const uint32_t n_nodes = m->graphs[graph].n_nodes;
     tt_timeline_kinds *k = t->kinds;
@@ -463,7 +463,7 @@ static tt_status walk_run(const tt_timeline *t, const tt_model *m, const tt_time
         if (tracks && !tracks[track]) continue;
         status = tt_pieces_get(m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
-        const tt_timeline_node *nodes = tt_timeline_learn(t, m, run->graph, &p, err);
+        const tt_timeline_node *nodes = timeline_learn(t, m, run->graph, &p, err);
         if (!nodes) return TT_E_MEMORY;
         status = visit(context, span, &p, nodes, track, err);
     }

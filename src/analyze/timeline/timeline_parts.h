@@ -128,11 +128,6 @@ tt_lap tt_timeline_lap(const tt_timeline *t, const tt_piece_ops *p, size_t i);
  * `from` are to be passed over. */
 void tt_timeline_spans(const tt_timeline *t, int64_t from, int64_t to, size_t *first, size_t *end);
 
-/* What the nodes of the piece's records are (by node), NULL (and *err) without memory. Records of
- * nodes that the graph does not have are passed over: the caller looks. */
-const tt_timeline_node *tt_timeline_learn(const tt_timeline *t, const tt_model *m, uint32_t graph,
-                                          const tt_piece_ops *p, tt_error *err);
-
 /* A copy of the kinds so far; NULL without memory. */
 tt_timeline_kind *tt_timeline_kinds_copy(const tt_timeline *t, uint32_t *n);
 

@@ -17,11 +17,6 @@ void tt_check_not_observed(tt_check *c, const char *why);
  * (NULL: it has none). */
 void tt_check_not_captured(const tt_model *m, const char *key, tt_check *c);
 
-tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err);
-tt_status tt_check_index(const tt_model *m, tt_check *c, tt_error *err);
-tt_status tt_check_references(const tt_model *m, tt_check *c, tt_error *err);
-tt_status tt_check_drops(const tt_model *m, tt_check *c, tt_error *err);
-tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err);
 /* verify_ops.c: */
 tt_status tt_check_graph_order(const tt_model *m, tt_check *c, tt_error *err);
 tt_status tt_check_times(const tt_model *m, tt_check *c, tt_error *err);

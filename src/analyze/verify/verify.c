@@ -8,6 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static tt_status check_tokens(const tt_model *m, tt_check *c, tt_error *err);
+
+static tt_status check_drops(const tt_model *m, tt_check *c, tt_error *err);
+
+static tt_status check_references(const tt_model *m, tt_check *c, tt_error *err);
+
+static tt_status check_index(const tt_model *m, tt_check *c, tt_error *err);
+
+static tt_status check_checksums(const tt_model *m, tt_check *c, tt_error *err);
+
 typedef struct check_row {
     const char *name;
     const char *what;
@@ -18,24 +28,23 @@ typedef struct check_row {
 } check_row;
 
 static const check_row rows[] = {
-    {"checksums", "chunks are as they were written", "chunks", false, false, tt_check_checksums},
-    {"index", "the index lists the chunks", "chunks", false, false, tt_check_index},
-    {"references", "ids and positions lead somewhere", "references", true, false,
-     tt_check_references},
+    {"checksums", "chunks are as they were written", "chunks", false, false, check_checksums},
+    {"index", "the index lists the chunks", "chunks", false, false, check_index},
+    {"references", "ids and positions lead somewhere", "references", true, false, check_references},
     {"graph-order", "nodes come once a lane, in order", "records", true, true,
      tt_check_graph_order},
     {"op-count", "nodes x lanes = records + drops", "records", true, true, tt_check_op_count},
     {"times", "times ascend, within the run", "records", true, false, tt_check_times},
     {"no-zero", "no record is all zero", "records", false, false, tt_check_no_zero},
     {"weights", "weights are tensors of the file", "weights", true, false, tt_check_weights},
-    {"tokens", "batches hold all tokens passed", "tokens", true, false, tt_check_tokens},
+    {"tokens", "batches hold all tokens passed", "tokens", true, false, check_tokens},
     {"text", "no token has two texts", "texts", true, false, tt_check_text},
     {"indices", "the rows are in the tensor", "row numbers", true, false, tt_check_indices},
     {"details", "details belong to executed ops", "details", true, true, tt_check_details},
     {"values", "fingerprints fit their outputs", "outputs", true, true, tt_check_values},
     {"usage", "the kernel's totals never fall", "readings", true, false, tt_check_usage},
     {"residency", "all pages of a file, each once", "records", true, false, tt_check_residency},
-    {"drops", "losses found = losses counted", "counts", true, false, tt_check_drops},
+    {"drops", "losses found = losses counted", "counts", true, false, check_drops},
     {"complete", "only full rings lost records", "counts", true, false, tt_check_complete},
     {"counts", "as many as the recorder counted", "counts", true, false, tt_check_counts},
     {"kinds", "no kind of record is missing", "kinds", true, false, tt_check_kinds},
@@ -146,7 +155,7 @@ static bool is_meta_listed_wrongly(const tt_model *m, tt_unpacker *u)
     return false;
 }
 
-tt_status tt_check_checksums(const tt_model *m, tt_check *c, tt_error *err)
+static tt_status check_checksums(const tt_model *m, tt_check *c, tt_error *err)
 {
     tt_unpacker u;
     tt_ops_block b = {0};
@@ -288,7 +297,7 @@ static tt_status check_entries(const tt_model *m, const uint32_t *low, const uin
     return TT_OK;
 }
 
-tt_status tt_check_index(const tt_model *m, tt_check *c, tt_error *err)
+static tt_status check_index(const tt_model *m, tt_check *c, tt_error *err)
 {
     const tt_trace *t = &m->trace;
     char why[TT_CHECK_TEXT];
@@ -402,7 +411,7 @@ static tt_status check_ops(const tt_model *m, tt_check *c, tt_error *err)
     return TT_OK;
 }
 
-tt_status tt_check_references(const tt_model *m, tt_check *c, tt_error *err)
+static tt_status check_references(const tt_model *m, tt_check *c, tt_error *err)
 {
     for (uint32_t i = 0; i < m->n_problems && i < TT_MODEL_PROBLEMS_MAX; i++)
         tt_check_offend(c, m->problems[i].offset_bytes, "%s", m->problems[i].text);
@@ -412,7 +421,7 @@ tt_status tt_check_references(const tt_model *m, tt_check *c, tt_error *err)
     return status == TT_OK ? check_ops(m, c, err) : status;
 }
 
-tt_status tt_check_drops(const tt_model *m, tt_check *c, tt_error *err)
+static tt_status check_drops(const tt_model *m, tt_check *c, tt_error *err)
 {
     uint64_t counted;
     (void)err;
@@ -469,7 +478,7 @@ static uint64_t left_out_batches(const tt_model *m)
     return not_asked + after_limit;
 }
 
-tt_status tt_check_tokens(const tt_model *m, tt_check *c, tt_error *err)
+static tt_status check_tokens(const tt_model *m, tt_check *c, tt_error *err)
 {
     uint64_t asked = 0, counted, unseen = 0, sum = batch_tokens(m, c);
     bool failed = false, under_way = false;

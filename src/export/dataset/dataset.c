@@ -72,7 +72,8 @@ static const char *say(char text[TT_UNITS_TEXT], double bytes)
     return tt_units_bytes(text, bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX);
 }
 
-tt_status tt_dataset_check_room(const tt_dataset *d, tt_error *err)
+/* TT_E_IO when so many are not free where the dataset is written; notes a large one. */
+static tt_status dataset_check_room(const tt_dataset *d, tt_error *err)
 {
     char size[TT_UNITS_TEXT], left[TT_UNITS_TEXT];
     struct statvfs fs;
@@ -163,7 +164,7 @@ tt_status tt_dataset_open(const tt_model *m, const char *path, const tt_export_o
     status = tt_outdir_open(&d->folder, path, options->force, err);
     if (status == TT_OK) status = tt_dataset_find_model(d, err);
     if (status == TT_OK && !list_runs(d)) status = tt_error_memory(err, "writing the dataset");
-    if (status == TT_OK) status = tt_dataset_check_room(d, err);
+    if (status == TT_OK) status = dataset_check_room(d, err);
     if (status != TT_OK) {
         tt_dataset_abandon(d);
         return status;

@@ -50,8 +50,6 @@ tt_status tt_dataset_find_model(tt_dataset *d, tt_error *err);
 void tt_dataset_forget_model(tt_dataset_model *model);
 /* About how many bytes the graphs and traces will have, rather too few. False without memory. */
 bool tt_dataset_estimate(const tt_dataset *d, double *bytes);
-/* TT_E_IO when so many are not free where the dataset is written; notes a large one. */
-tt_status tt_dataset_check_room(const tt_dataset *d, tt_error *err);
 /* What a model file is called in the dataset; NULL: there is one only. */
 const char *tt_dataset_file_name(const tt_dataset *d, uint32_t file);
 

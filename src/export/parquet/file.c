@@ -44,12 +44,12 @@ void tt_thrift_struct(tt_thrift *t, int16_t id)
     tt_thrift_begin(t);
 }
 
-void tt_thrift_bool(tt_thrift *t, int16_t id, bool v)
+static void thrift_bool(tt_thrift *t, int16_t id, bool v)
 {
     field(t, id, v ? FIELD_TRUE : FIELD_FALSE);
 }
 
-void tt_thrift_byte(tt_thrift *t, int16_t id, int8_t v)
+static void thrift_byte(tt_thrift *t, int16_t id, int8_t v)
 {
     field(t, id, FIELD_BYTE);
     tt_bytes_u8(t->out, (uint8_t)v);
@@ -61,24 +61,26 @@ void tt_thrift_i32(tt_thrift *t, int16_t id, int32_t v)
     tt_bytes_zigzag(t->out, v);
 }
 
-void tt_thrift_i64(tt_thrift *t, int16_t id, int64_t v)
+static void thrift_i64(tt_thrift *t, int16_t id, int64_t v)
 {
     field(t, id, TT_THRIFT_I64);
     tt_bytes_zigzag(t->out, v);
 }
 
-void tt_thrift_text(tt_thrift *t, int16_t id, const void *text, size_t n)
+static void thrift_text(tt_thrift *t, int16_t id, const void *text, size_t n)
 {
     field(t, id, TT_THRIFT_BINARY);
     tt_bytes_str(t->out, text, n);
 }
 
-void tt_thrift_string(tt_thrift *t, int16_t id, const char *text)
+static void thrift_string(tt_thrift *t, int16_t id, const char *text)
 {
-    tt_thrift_text(t, id, text, strlen(text));
+    thrift_text(t, id, text, strlen(text));
 }
 
-void tt_thrift_list(tt_thrift *t, int16_t id, tt_thrift_type type, size_t n)
+/* A field that is a list: n elements follow, each by one of the two below, by begin and end, or
+ * as bytes that another tt_thrift wrote. */
+static void thrift_list(tt_thrift *t, int16_t id, tt_thrift_type type, size_t n)
 {
     field(t, id, TT_THRIFT_LIST);
     if (n <= SHORT_LIST_MAX) {
@@ -89,12 +91,12 @@ void tt_thrift_list(tt_thrift *t, int16_t id, tt_thrift_type type, size_t n)
     }
 }
 
-void tt_thrift_item_i32(tt_thrift *t, int32_t v)
+static void thrift_item_i32(tt_thrift *t, int32_t v)
 {
     tt_bytes_zigzag(t->out, v);
 }
 
-void tt_thrift_item_string(tt_thrift *t, const char *text)
+static void thrift_item_string(tt_thrift *t, const char *text)
 {
     tt_bytes_str(t->out, text, strlen(text));
 }
@@ -164,12 +166,12 @@ void tt_parquet_file_free(tt_parquet_file *f)
 static void put_statistics(tt_thrift *t, const tt_parquet_chunk *chunk)
 {
     tt_thrift_struct(t, 12);
-    tt_thrift_i64(t, 3, (int64_t)chunk->n_nulls);
+    thrift_i64(t, 3, (int64_t)chunk->n_nulls);
     if (chunk->bounded) {
-        tt_thrift_text(t, 5, chunk->most.bytes, chunk->most.n);
-        tt_thrift_text(t, 6, chunk->least.bytes, chunk->least.n);
-        tt_thrift_bool(t, 7, chunk->most.exact);
-        tt_thrift_bool(t, 8, chunk->least.exact);
+        thrift_text(t, 5, chunk->most.bytes, chunk->most.n);
+        thrift_text(t, 6, chunk->least.bytes, chunk->least.n);
+        thrift_bool(t, 7, chunk->most.exact);
+        thrift_bool(t, 8, chunk->least.exact);
     }
     tt_thrift_end(t);
 }
@@ -177,7 +179,7 @@ static void put_statistics(tt_thrift *t, const tt_parquet_chunk *chunk)
 static void put_encoding_stats(tt_thrift *t, const tt_parquet_chunk *chunk)
 {
     bool dictionary = chunk->encoding == TT_PARQUET_DICTIONARY;
-    tt_thrift_list(t, 13, TT_THRIFT_STRUCT, dictionary ? 2 : 1);
+    thrift_list(t, 13, TT_THRIFT_STRUCT, dictionary ? 2 : 1);
     if (dictionary) {
         tt_thrift_begin(t);
         tt_thrift_i32(t, 1, 2); /* DICTIONARY_PAGE */
@@ -195,29 +197,29 @@ static void put_encoding_stats(tt_thrift *t, const tt_parquet_chunk *chunk)
 static void put_encodings(tt_thrift *t, const tt_column *column, const tt_parquet_chunk *chunk)
 {
     bool dictionary = chunk->encoding == TT_PARQUET_DICTIONARY;
-    tt_thrift_list(t, 2, TT_THRIFT_I32, 1u + dictionary + column->nullable);
-    tt_thrift_item_i32(t, (int32_t)chunk->encoding);
-    if (dictionary) tt_thrift_item_i32(t, TT_PARQUET_PLAIN);
-    if (column->nullable) tt_thrift_item_i32(t, TT_PARQUET_RLE);
+    thrift_list(t, 2, TT_THRIFT_I32, 1u + dictionary + column->nullable);
+    thrift_item_i32(t, (int32_t)chunk->encoding);
+    if (dictionary) thrift_item_i32(t, TT_PARQUET_PLAIN);
+    if (column->nullable) thrift_item_i32(t, TT_PARQUET_RLE);
 }
 
 static void put_chunk(tt_thrift *t, const tt_column *column, const tt_parquet_chunk *chunk,
                       uint64_t base)
 {
     tt_thrift_begin(t);
-    tt_thrift_i64(t, 2, 0); /* there is no metadata besides the footer's */
+    thrift_i64(t, 2, 0); /* there is no metadata besides the footer's */
     tt_thrift_struct(t, 3);
     tt_thrift_i32(t, 1, stored_types[column->type].physical);
     put_encodings(t, column, chunk);
-    tt_thrift_list(t, 3, TT_THRIFT_BINARY, 1);
-    tt_thrift_item_string(t, column->key);
+    thrift_list(t, 3, TT_THRIFT_BINARY, 1);
+    thrift_item_string(t, column->key);
     tt_thrift_i32(t, 4, chunk->compressed ? ZSTD : UNCOMPRESSED);
-    tt_thrift_i64(t, 5, (int64_t)chunk->n_values);
-    tt_thrift_i64(t, 6, (int64_t)chunk->unpacked_bytes);
-    tt_thrift_i64(t, 7, (int64_t)chunk->size_bytes);
-    tt_thrift_i64(t, 9, (int64_t)(base + chunk->data_bytes));
+    thrift_i64(t, 5, (int64_t)chunk->n_values);
+    thrift_i64(t, 6, (int64_t)chunk->unpacked_bytes);
+    thrift_i64(t, 7, (int64_t)chunk->size_bytes);
+    thrift_i64(t, 9, (int64_t)(base + chunk->data_bytes));
     if (chunk->encoding == TT_PARQUET_DICTIONARY)
-        tt_thrift_i64(t, 11, (int64_t)(base + chunk->offset_bytes));
+        thrift_i64(t, 11, (int64_t)(base + chunk->offset_bytes));
     put_statistics(t, chunk);
     put_encoding_stats(t, chunk);
     tt_thrift_end(t);
@@ -229,17 +231,17 @@ static void put_group(tt_parquet_file *f, const tt_parquet_group *group, const u
     tt_thrift t = {.out = &f->groups};
     uint64_t unpacked = 0;
     tt_thrift_begin(&t);
-    tt_thrift_list(&t, 1, TT_THRIFT_STRUCT, group->n_chunks);
+    thrift_list(&t, 1, TT_THRIFT_STRUCT, group->n_chunks);
     for (uint32_t i = 0; i < group->n_chunks; i++) {
         tt_parquet_chunk chunk;
         memcpy(&chunk, chunks + i * sizeof chunk, sizeof chunk);
         put_chunk(&t, &f->table->columns[f->first + i], &chunk, f->size_bytes);
         unpacked += chunk.unpacked_bytes;
     }
-    tt_thrift_i64(&t, 2, (int64_t)unpacked);
-    tt_thrift_i64(&t, 3, (int64_t)group->n_rows);
-    tt_thrift_i64(&t, 5, (int64_t)f->size_bytes);
-    tt_thrift_i64(&t, 6, (int64_t)group->pages_bytes);
+    thrift_i64(&t, 2, (int64_t)unpacked);
+    thrift_i64(&t, 3, (int64_t)group->n_rows);
+    thrift_i64(&t, 5, (int64_t)f->size_bytes);
+    thrift_i64(&t, 6, (int64_t)group->pages_bytes);
     tt_thrift_end(&t);
 }
 
@@ -265,15 +267,15 @@ static void put_logical_type(tt_thrift *t, tt_cell_type type)
         tt_thrift_struct(t, LOGICAL_STRING);
     } else if (type == TT_CELL_TIME) {
         tt_thrift_struct(t, LOGICAL_TIMESTAMP);
-        tt_thrift_bool(t, 1, true); /* adjusted to UTC */
+        thrift_bool(t, 1, true); /* adjusted to UTC */
         tt_thrift_struct(t, 2);
         tt_thrift_struct(t, UNIT_NANOS);
         tt_thrift_end(t);
         tt_thrift_end(t);
     } else {
         tt_thrift_struct(t, LOGICAL_INTEGER);
-        tt_thrift_byte(t, 1, stored->bits);
-        tt_thrift_bool(t, 2, stored->is_signed);
+        thrift_byte(t, 1, stored->bits);
+        thrift_bool(t, 2, stored->is_signed);
     }
     tt_thrift_end(t);
     tt_thrift_end(t);
@@ -282,9 +284,9 @@ static void put_logical_type(tt_thrift *t, tt_cell_type type)
 static void put_schema(tt_thrift *t, const tt_export_table *table, uint32_t first)
 {
     uint32_t n = table->n_columns - first;
-    tt_thrift_list(t, 2, TT_THRIFT_STRUCT, n + 1);
+    thrift_list(t, 2, TT_THRIFT_STRUCT, n + 1);
     tt_thrift_begin(t);
-    tt_thrift_string(t, 4, table->name);
+    thrift_string(t, 4, table->name);
     tt_thrift_i32(t, 5, (int32_t)n);
     tt_thrift_end(t);
     for (uint32_t i = first; i < table->n_columns; i++) {
@@ -293,7 +295,7 @@ static void put_schema(tt_thrift *t, const tt_export_table *table, uint32_t firs
         tt_thrift_begin(t);
         tt_thrift_i32(t, 1, stored->physical);
         tt_thrift_i32(t, 3, column->nullable ? OPTIONAL : REQUIRED);
-        tt_thrift_string(t, 4, column->key);
+        thrift_string(t, 4, column->key);
         if (stored->converted != NOT_CONVERTED) tt_thrift_i32(t, 6, stored->converted);
         put_logical_type(t, column->type);
         tt_thrift_end(t);
@@ -303,11 +305,11 @@ static void put_schema(tt_thrift *t, const tt_export_table *table, uint32_t firs
 static void put_pairs(tt_thrift *t, const tt_parquet_pair *pairs, size_t n)
 {
     if (n == 0) return;
-    tt_thrift_list(t, 5, TT_THRIFT_STRUCT, n);
+    thrift_list(t, 5, TT_THRIFT_STRUCT, n);
     for (size_t i = 0; i < n; i++) {
         tt_thrift_begin(t);
-        tt_thrift_string(t, 1, pairs[i].key);
-        tt_thrift_string(t, 2, pairs[i].value);
+        thrift_string(t, 1, pairs[i].key);
+        thrift_string(t, 2, pairs[i].value);
         tt_thrift_end(t);
     }
 }
@@ -315,7 +317,7 @@ static void put_pairs(tt_thrift *t, const tt_parquet_pair *pairs, size_t n)
 /* Every column's bounds are in the order of its type. */
 static void put_orders(tt_thrift *t, uint32_t n)
 {
-    tt_thrift_list(t, 7, TT_THRIFT_STRUCT, n);
+    thrift_list(t, 7, TT_THRIFT_STRUCT, n);
     for (uint32_t i = 0; i < n; i++) {
         tt_thrift_begin(t);
         tt_thrift_struct(t, 1);
@@ -333,11 +335,11 @@ tt_status tt_parquet_file_end(tt_parquet_file *f, const tt_parquet_pair *pairs, 
     tt_thrift_begin(&t);
     tt_thrift_i32(&t, 1, FORMAT_VERSION);
     put_schema(&t, f->table, f->first);
-    tt_thrift_i64(&t, 3, (int64_t)f->n_rows);
-    tt_thrift_list(&t, 4, TT_THRIFT_STRUCT, f->n_groups);
+    thrift_i64(&t, 3, (int64_t)f->n_rows);
+    thrift_list(&t, 4, TT_THRIFT_STRUCT, f->n_groups);
     tt_bytes_put(&footer, f->groups.data, f->groups.size);
     put_pairs(&t, pairs, n);
-    tt_thrift_string(&t, 6, "tensortrace version " TT_VERSION);
+    thrift_string(&t, 6, "tensortrace version " TT_VERSION);
     put_orders(&t, f->table->n_columns - f->first);
     tt_thrift_end(&t);
     tt_bytes_u32(&footer, (uint32_t)footer.size);

@@ -43,17 +43,9 @@ typedef struct tt_thrift {
 void tt_thrift_begin(tt_thrift *t);
 void tt_thrift_end(tt_thrift *t);
 void tt_thrift_struct(tt_thrift *t, int16_t id); /* a field; ended by tt_thrift_end */
-void tt_thrift_bool(tt_thrift *t, int16_t id, bool v);
-void tt_thrift_byte(tt_thrift *t, int16_t id, int8_t v);
 void tt_thrift_i32(tt_thrift *t, int16_t id, int32_t v);
-void tt_thrift_i64(tt_thrift *t, int16_t id, int64_t v);
-void tt_thrift_text(tt_thrift *t, int16_t id, const void *text, size_t n);
-void tt_thrift_string(tt_thrift *t, int16_t id, const char *text);
 /* A field that is a list: n elements follow, each by one of the two below, by begin and end, or
  * as bytes that another tt_thrift wrote. */
-void tt_thrift_list(tt_thrift *t, int16_t id, tt_thrift_type type, size_t n);
-void tt_thrift_item_i32(tt_thrift *t, int32_t v);
-void tt_thrift_item_string(tt_thrift *t, const char *text);
 
 /* Of all footers: about 2 KB for 262,144 rows. */
 #define TT_PARQUET_FOOTER_MAX ((size_t)1 << 30)

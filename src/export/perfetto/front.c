@@ -81,7 +81,9 @@ static void put(tt_bytes *b, uint32_t field, uint64_t iid, const char *text)
     tt_proto_end(b, at);
 }
 
-void tt_perfetto_names_put(const tt_perfetto_names *n, uint32_t first, uint32_t last, tt_bytes *b)
+/* The texts [first, last) as fields of an InternedData. */
+static void perfetto_names_put(const tt_perfetto_names *n, uint32_t first, uint32_t last,
+                               tt_bytes *b)
 {
     enum { EVENT_CATEGORIES = 1, EVENT_NAMES = 2, ANNOTATION_NAMES = 3, STRING_VALUES = 29 };
     static const char *const categories[] = {[TT_PERFETTO_OP] = "op",
@@ -226,8 +228,7 @@ tt_status tt_perfetto_front(tt_perfetto *p, tt_error *err)
     for (uint32_t i = 0; (i == 0 || i < p->names.n) && status == TT_OK; i += TEXTS_A_PACKET) {
         uint32_t left = p->names.n - i;
         size_t packet = tt_perfetto_packet(&b), data = tt_proto_begin(&b, PB_INTERNED_DATA);
-        tt_perfetto_names_put(&p->names, i, i + (left < TEXTS_A_PACKET ? left : TEXTS_A_PACKET),
-                              &b);
+        perfetto_names_put(&p->names, i, i + (left < TEXTS_A_PACKET ? left : TEXTS_A_PACKET), &b);
         tt_proto_end(&b, data);
         tt_proto_end(&b, packet);
         status = tt_perfetto_write(p, &b, err);

@@ -136,8 +136,6 @@ tt_status tt_perfetto_names_collect(tt_perfetto_names *n, const tt_model *m, tt_
 void tt_perfetto_names_free(tt_perfetto_names *n);
 /* Its id, or 0: it is not among them. */
 uint64_t tt_perfetto_name_iid(const tt_perfetto_names *n, const char *text);
-/* The texts [first, last) as fields of an InternedData. */
-void tt_perfetto_names_put(const tt_perfetto_names *n, uint32_t first, uint32_t last, tt_bytes *b);
 
 /* The event categories, which are also their ids. */
 enum { TT_PERFETTO_OP = 1, TT_PERFETTO_WAIT, TT_PERFETTO_TOKEN, TT_PERFETTO_GRAPH };
