@@ -22,6 +22,7 @@ static const struct argp_option option_table[] = {
 
 static void check_together(const tt_faults_options *o, struct argp_state *state)
 {
+    tt_list_check(&o->list, o->input.json, state);
     if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_TOKEN)
         argp_error(state, "--residency is by batch or by tensor");
@@ -111,7 +112,8 @@ static int show(const tt_faults_options *o, const tt_model *m)
                         .wish = {.columns = o->list.columns,
                                  .sort = o->list.sort ? o->list.sort : o->by->sort,
                                  .limit = o->list.limit,
-                                 .text = !o->input.json && !o->list.csv},
+                                 .text = !o->input.json && !o->list.csv,
+                                 .csv = o->list.csv},
                         .residency = o->residency,
                         .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
     tt_error err;

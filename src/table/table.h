@@ -192,6 +192,7 @@ typedef struct tt_listing_wish {
                          first (numbers: the largest, texts and ids: the smallest); NULL: as is */
     uint64_t limit;   /* rows; 0: all */
     bool text;        /* for people: not what is shown when asked for only */
+    bool csv;         /* in text and CSV there is nothing nested */
     bool (*passes)(const void *context, const void *row); /* NULL: every row */
 } tt_listing_wish;
 
