@@ -156,9 +156,10 @@ static bool was_reused(const void *context, const void *row)
 }
 
 static const tt_column row_columns[] = {
-    TT_COLUMN("name", "TENSOR", NONE, "name of the tensor", .type = TT_CELL_NAME,
-              .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY, .kinds = BY_TENSOR,
-              .get = get_name),
+    TT_COLUMN("name", "TENSOR", NONE,
+              "in text: name of the tensor; by expert with the expert's number",
+              .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY,
+              .kinds = BY_TENSOR, .get = get_name),
     TT_COLUMN("name", "TENSOR OR EXPERT", NONE,
               "name of the tensor, with the expert's number where the choices were observed",
               .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | TT_SHOW_CUT | TT_SHOW_KEY,

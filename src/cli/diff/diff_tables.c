@@ -63,16 +63,17 @@ static void whole_table(const tt_diff_view *v, const tt_diff_sink *sink)
 {
     char title[40];
     (void)snprintf(title, sizeof title, "%.4g %% SURE OF", 100 * (1 - v->d->options.level));
-    const tt_diff_column columns[] = {{"PHASE", false, false, 0},
-                                      {"COMPARED", true, false, 0},
-                                      {"A", true, false, 0},
-                                      {"A: 25 .. 75 %", true, false, TT_COLUMN_WIDE},
-                                      {"B", true, false, 0},
-                                      {"B: 25 .. 75 %", true, false, TT_COLUMN_WIDE},
-                                      {"CHANGE", true, false, 0},
-                                      {title, true, false, 0},
-                                      {"INDEPENDENT", true, false, TT_COLUMN_WIDEST},
-                                      {"VERDICT", false, false, 0}};
+    const tt_diff_column columns[] = {
+        {"PHASE", false, false, 0},
+        {"COMPARED", true, false, 0},
+        {"A", true, false, 0},
+        {"A: 25 .. 75 %", true, false, TT_COLUMN_WIDE},
+        {"B", true, false, 0},
+        {"B: 25 .. 75 %", true, false, TT_COLUMN_WIDE},
+        {"CHANGE", true, false, 0},
+        {title, true, false, TT_COLUMN_IF_KNOWN},
+        {"INDEPENDENT", true, false, TT_COLUMN_WIDEST | TT_COLUMN_IF_KNOWN},
+        {"VERDICT", false, false, 0}};
     sink->heading(sink->context, "Time of a batch (medians)");
     sink->table(sink->context, columns, sizeof columns / sizeof *columns, NULL);
     for (size_t i = 0; i < TT_DIFF_PHASES; i++) {
@@ -167,9 +168,9 @@ static void family_columns(const tt_diff_view *v, const tt_diff_sink *sink, tt_d
     columns[n++] = (tt_diff_column){"B - A", true, false, 0};
     columns[n++] = (tt_diff_column){"OF IT WAITING", true, false, TT_COLUMN_WIDE};
     columns[n++] = (tt_diff_column){"CHANGE", true, false, 0};
-    columns[n++] = (tt_diff_column){title, true, false, 0};
-    columns[n++] = (tt_diff_column){"P", true, false, TT_COLUMN_WIDEST};
-    columns[n++] = (tt_diff_column){"", false, false, 0};
+    columns[n++] = (tt_diff_column){title, true, false, TT_COLUMN_IF_KNOWN};
+    columns[n++] = (tt_diff_column){"P", true, false, TT_COLUMN_WIDEST | TT_COLUMN_IF_KNOWN};
+    columns[n++] = (tt_diff_column){"", false, false, TT_COLUMN_IF_KNOWN};
     sink->table(sink->context, columns, n, largest > 0 ? tt_units_ns(bar, largest) : NULL);
 }
 
