@@ -6,6 +6,7 @@
 #include "adapter/ggml/process.h"
 #include "adapter/program/engine.h"
 #include "adapter/program/thread.h"
+#include "base/array.h"
 #include "gguf/reader.h"
 
 #include <inttypes.h>
@@ -50,14 +51,7 @@ static void drop(tt_recorder *r, const void *base)
 
 static bool reserve(void)
 {
-    if (n_buffers < capacity) return true;
-    uint32_t larger = capacity ? capacity * 2 : 64;
-    if (larger > BUFFERS_MAX) return false;
-    tt_program_buffer **more = realloc(buffers, larger * sizeof *more);
-    if (!more) return false;
-    buffers = more;
-    capacity = larger;
-    return true;
+    return tt_array_one_more_within(buffers, n_buffers, capacity, BUFFERS_MAX * sizeof *buffers);
 }
 
 void(tt_buffer_add)(const char *name, const void *base, uint64_t size_bytes, tt_buffer_use use)
