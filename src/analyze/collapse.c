@@ -34,12 +34,7 @@ static uint64_t plus(uint64_t a, uint64_t b)
 
 /* --- parts --- */
 
-static int by_part(const void *a, const void *b)
-{
-    const tt_collapse_part *x = a, *y = b;
-    if (x->behind != y->behind) return x->behind ? 1 : -1;
-    return x->layer_id < y->layer_id ? -1 : x->layer_id > y->layer_id;
-}
+TT_ORDER_BY(by_part, tt_collapse_part, behind, layer_id)
 
 static void find_reach(maker *k)
 {

@@ -70,11 +70,6 @@ void tt_faults_free(tt_faults *f)
     free(f);
 }
 
-static bool grow_rows(tt_faults *f)
-{
-    return tt_array_one_more(f->rows, f->n_rows, f->rows_capacity);
-}
-
 typedef struct looked_for {
     const tt_faults *f;
     const char *text;
@@ -98,7 +93,7 @@ static tt_faults_row *row_of(tt_faults *f, const char *text, int64_t number, uin
     uint64_t key = tt_checksum(text, strlen(text)) + weight + ((uint64_t)origin << 32);
     uint32_t was = tt_idmap_find(&f->row_of_key, &key, is_row, &l);
     if (was != TT_NONE) return &f->rows[was];
-    if (!grow_rows(f) || f->n_rows >= TT_NONE ||
+    if (!tt_array_one_more(f->rows, f->n_rows, f->rows_capacity) || f->n_rows >= TT_NONE ||
         !tt_idmap_add(&f->row_of_key, key, (uint32_t)f->n_rows, &was)) {
         f->failed = true;
         return NULL;

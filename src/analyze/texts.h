@@ -2,6 +2,7 @@
 #ifndef TT_ANALYZE_TEXTS_H
 #define TT_ANALYZE_TEXTS_H
 
+#include "base/idmap.h"
 #include "model/arena.h"
 
 #include <stddef.h>
@@ -11,8 +12,9 @@
 /* Zero-filled is empty. */
 typedef struct tt_texts {
     tt_arena arena;
-    const char **slots;
-    size_t capacity, n;
+    const char **list;
+    uint32_t n, capacity;
+    tt_idmap by_hash;
 } tt_texts;
 
 /* NULL: no memory, or more than TT_TEXTS_BYTES_MAX. */

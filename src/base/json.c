@@ -268,6 +268,20 @@ void tt_json_kv_u64_or_null(tt_json *j, const char *key, bool known, uint64_t v)
     tt_json_u64_or_null(j, known, v);
 }
 
+void tt_json_kv_i64_or_null(tt_json *j, const char *key, bool known, int64_t v)
+{
+    tt_json_key(j, key);
+    if (known)
+        tt_json_i64(j, v);
+    else
+        tt_json_null(j);
+}
+
+void tt_json_kv_text_or_null(tt_json *j, const char *key, const char *s)
+{
+    tt_json_kv_string(j, key, s && s[0] ? s : NULL);
+}
+
 void tt_json_kv_double_or_null(tt_json *j, const char *key, bool known, double v)
 {
     tt_json_key(j, key);

@@ -54,7 +54,10 @@ void tt_json_kv_bool(tt_json *j, const char *key, bool v);
 /* null for what is not known. */
 void tt_json_u64_or_null(tt_json *j, bool known, uint64_t v);
 void tt_json_kv_u64_or_null(tt_json *j, const char *key, bool known, uint64_t v);
+void tt_json_kv_i64_or_null(tt_json *j, const char *key, bool known, int64_t v);
 void tt_json_kv_double_or_null(tt_json *j, const char *key, bool known, double v);
+/* null for the empty text, too. */
+void tt_json_kv_text_or_null(tt_json *j, const char *key, const char *s);
 /* Hexadecimal digits of n bytes, at most 32. */
 void tt_json_kv_hex_or_null(tt_json *j, const char *key, bool known, const uint8_t *bytes,
                             size_t n);

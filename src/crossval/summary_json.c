@@ -11,18 +11,9 @@ static void number(tt_json *j, const char *key, double v)
     tt_json_kv_double_or_null(j, key, !isnan(v), v);
 }
 
-static void text(tt_json *j, const char *key, const char *v)
-{
-    tt_json_kv_string(j, key, v && v[0] ? v : NULL);
-}
-
 static void put_layer(tt_json *j, int32_t layer)
 {
-    tt_json_key(j, "layer");
-    if (layer == TT_STAGE_LAYER_UNKNOWN)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, layer);
+    tt_json_kv_i64_or_null(j, "layer", layer != TT_STAGE_LAYER_UNKNOWN, layer);
 }
 
 static void put_first(tt_json *j, const tt_crossval_first *f)
@@ -33,17 +24,13 @@ static void put_first(tt_json *j, const tt_crossval_first *f)
         return;
     }
     tt_json_object(j);
-    tt_json_key(j, "position");
-    if (f->position == TT_DUMP_POSITION_UNKNOWN)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, f->position);
+    tt_json_kv_i64_or_null(j, "position", f->position != TT_DUMP_POSITION_UNKNOWN, f->position);
     put_layer(j, f->layer);
-    text(j, "stage", f->stage);
-    text(j, "name_a", f->name_a);
-    text(j, "name_b", f->name_b);
-    text(j, "verdict", tt_value_verdict_name(f->verdict));
-    text(j, "blame", tt_value_blame_name(f->blame));
+    tt_json_kv_text_or_null(j, "stage", f->stage);
+    tt_json_kv_text_or_null(j, "name_a", f->name_a);
+    tt_json_kv_text_or_null(j, "name_b", f->name_b);
+    tt_json_kv_text_or_null(j, "verdict", tt_value_verdict_name(f->verdict));
+    tt_json_kv_text_or_null(j, "blame", tt_value_blame_name(f->blame));
     number(j, "rel_l2", f->rel_l2);
     number(j, "max_abs", f->max_abs);
     number(j, "cosine", f->cosine);
@@ -83,8 +70,8 @@ static void put_end(tt_json *j, const tt_crossval_end *end)
     tt_json_object(j);
     tt_json_kv_string(j, "name", end->name);
     tt_json_kv_string(j, "state", tt_scenario_state_name(end->state));
-    text(j, "failed_side", side);
-    text(j, "cause", end->cause);
+    tt_json_kv_text_or_null(j, "failed_side", side);
+    tt_json_kv_text_or_null(j, "cause", end->cause);
     tt_json_kv_u64(j, "n_prompt_tokens", end->n_prompt);
     tt_json_kv_u64(j, "n_generated_tokens", end->n_generated);
     tt_json_kv_u64_or_null(j, "duration_a_ns", end->duration_ns[0] > 0, end->duration_ns[0]);
@@ -109,11 +96,11 @@ static void put_side(tt_json *j, const char *key, const tt_crossval_side *side,
     tt_json_key(j, key);
     tt_json_object(j);
     tt_json_kv_string(j, "kind", tt_side_kind_name(side->kind));
-    text(j, "about", about->text);
-    text(j, "release", about->release);
-    text(j, "engine", side->engine);
-    text(j, "model", side->model);
-    text(j, "trace", side->trace);
+    tt_json_kv_text_or_null(j, "about", about->text);
+    tt_json_kv_text_or_null(j, "release", about->release);
+    tt_json_kv_text_or_null(j, "engine", side->engine);
+    tt_json_kv_text_or_null(j, "model", side->model);
+    tt_json_kv_text_or_null(j, "trace", side->trace);
     if (side->n_command) {
         tt_json_key(j, "command");
         tt_json_array(j);

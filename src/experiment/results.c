@@ -17,30 +17,16 @@
 
 /* --- run.json --- */
 
-static void kv_text(tt_json *j, const char *key, const char *text)
-{
-    tt_json_kv_string(j, key, text && text[0] ? text : NULL);
-}
-
-static void kv_known(tt_json *j, const char *key, uint64_t v)
-{
-    tt_json_key(j, key);
-    if (v)
-        tt_json_u64(j, v);
-    else
-        tt_json_null(j);
-}
-
 void tt_result_json(tt_json *j, const tt_result *r)
 {
     tt_json_kv_string(j, "experiment_id", r->id);
-    kv_text(j, "timestamp_start", r->timestamp_start);
-    kv_text(j, "model_file", r->model_file);
+    tt_json_kv_text_or_null(j, "timestamp_start", r->timestamp_start);
+    tt_json_kv_text_or_null(j, "model_file", r->model_file);
     tt_json_kv_string(j, "prompt", r->prompt);
     tt_json_kv_i64(j, "tokens_to_generate", r->tokens_to_generate);
-    kv_known(j, "threads", r->threads);
-    kv_text(j, "options", r->options);
-    kv_text(j, "engine", r->engine);
+    tt_json_kv_u64_or_null(j, "threads", r->threads > 0, r->threads);
+    tt_json_kv_text_or_null(j, "options", r->options);
+    tt_json_kv_text_or_null(j, "engine", r->engine);
     tt_json_kv_string(j, "tensortrace_version", r->identity.version);
     tt_json_kv_u64(j, "n_batches", r->n_batches);
     tt_json_key(j, "tokens_per_s");

@@ -1,5 +1,6 @@
 #include "format/detail.h"
 
+#include "base/order.h"
 #include "format/pack.h"
 
 #include <stdlib.h>
@@ -293,23 +294,18 @@ static const char *get_payload(tt_cursor *c, size_t count, tt_detail *list, size
     return NULL;
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
 static int compare(const void *x, const void *y)
 {
     const tt_detail *a = x, *b = y;
-    int order = order_of(a->run, b->run);
-    if (!order) order = order_of(tt_detail_node(a), tt_detail_node(b));
-    if (!order) order = order_of(tt_detail_lane(a), tt_detail_lane(b));
-    if (!order) order = order_of(a->place, b->place); /* only the kind is left of it */
+    int order = tt_order(a->run, b->run);
+    if (!order) order = tt_order(tt_detail_node(a), tt_detail_node(b));
+    if (!order) order = tt_order(tt_detail_lane(a), tt_detail_lane(b));
+    if (!order) order = tt_order(a->place, b->place); /* only the kind is left of it */
     if (!order && tt_detail_kind_of(a) == TT_DETAIL_VALUE) {
-        order = order_of(a->value.part, b->value.part);
+        order = tt_order(a->value.part, b->value.part);
     } else if (!order && SHAPES[tt_detail_kind_of(a)].items_max) {
-        order = order_of(a->experts.token, b->experts.token);
-        if (!order) order = order_of(a->experts.first_rank, b->experts.first_rank);
+        order = tt_order(a->experts.token, b->experts.token);
+        if (!order) order = tt_order(a->experts.first_rank, b->experts.first_rank);
     }
     /* Whatever sorts them, the same chunk gives the same list. */
     return order ? order : memcmp(a, b, sizeof *a);

@@ -53,15 +53,6 @@ uint64_t tt_memory_map_count(const tt_gguf *model, bool experts)
     return n;
 }
 
-static void kv_known(tt_json *j, const char *key, int64_t v)
-{
-    tt_json_key(j, key);
-    if (v < 0)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, v);
-}
-
 static void write_entry(tt_json *j, const tt_memory_entry *e, const tt_gguf *model)
 {
     tt_json_object(j);
@@ -77,7 +68,7 @@ static void write_entry(tt_json *j, const tt_memory_entry *e, const tt_gguf *mod
         tt_json_u64(j, e->ne[i]);
     tt_json_array_end(j);
     tt_json_kv_string(j, "dtype", e->tensor->type->name);
-    kv_known(j, "layer_id", e->component.layer_id);
+    tt_json_kv_i64_or_null(j, "layer_id", e->component.layer_id >= 0, e->component.layer_id);
     tt_json_kv_string(j, "category", e->component.category);
     tt_json_kv_string(j, "component", e->component.component);
     tt_json_kv_string(j, "component_type", e->component.component_type);
@@ -100,10 +91,10 @@ void tt_memory_map_json(const tt_gguf *model, const char *source, const char *ex
     tt_json_kv_u64(j, "num_tensors", tt_memory_map_count(model, experts));
     tt_json_key(j, "metadata");
     tt_json_object(j);
-    kv_known(j, "n_layers", s.n_layers);
-    kv_known(j, "n_vocab", s.n_vocab);
-    kv_known(j, "n_embd", s.n_embd);
-    kv_known(j, "n_heads", s.n_heads);
+    tt_json_kv_i64_or_null(j, "n_layers", s.n_layers >= 0, s.n_layers);
+    tt_json_kv_i64_or_null(j, "n_vocab", s.n_vocab >= 0, s.n_vocab);
+    tt_json_kv_i64_or_null(j, "n_embd", s.n_embd >= 0, s.n_embd);
+    tt_json_kv_i64_or_null(j, "n_heads", s.n_heads >= 0, s.n_heads);
     tt_json_kv_u64(j, "n_tensors", model->n_tensors);
     tt_json_kv_string(j, "source", source);
     tt_json_object_end(j);

@@ -1,5 +1,7 @@
 #include "gguf/parse.h"
 
+#include "base/order.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -364,14 +366,7 @@ static tt_status copy_names(parser *p)
     return TT_OK;
 }
 
-static int compare_offsets(const void *a, const void *b)
-{
-    const tt_gguf_tensor *x = a;
-    const tt_gguf_tensor *y = b;
-    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
-    if (x->size_bytes != y->size_bytes) return x->size_bytes < y->size_bytes ? -1 : 1;
-    return (x->info_offset > y->info_offset) - (x->info_offset < y->info_offset);
-}
+TT_ORDER_BY(compare_offsets, tt_gguf_tensor, offset, size_bytes, info_offset)
 
 static uint64_t align_up(uint64_t v, uint64_t alignment)
 {

@@ -3,6 +3,7 @@
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/names.h"
 #include "adapter/ggml/process.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "format/meta.h"
 
@@ -137,13 +138,7 @@ static live *add(tt_recorder *r, const tt_engine *e, void *buffer, enum tt_buffe
     fresh.allocator = tt_names_id(r, allocator);
     fresh.host = e->buffer_is_host(buffer);
     if (find(buffer)) return find(buffer);
-    if (n_live == capacity) {
-        uint32_t larger = capacity ? capacity * 2 : 64;
-        live *grown = larger <= LIVE_MAX ? realloc(table, larger * sizeof *table) : NULL;
-        if (!grown) return NULL;
-        table = grown;
-        capacity = larger;
-    }
+    if (!tt_array_one_more_within(table, n_live, capacity, LIVE_MAX * sizeof *table)) return NULL;
     fresh.id = ++last_id;
     if (birth == TT_BUFFER_ALLOCATED)
         fresh.place = IS_MEMORY;

@@ -3,6 +3,7 @@
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/values.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "format/chunk.h"
 #include "value/pack.h"
@@ -44,13 +45,7 @@ int32_t tt_fingerprints_layer(const struct ggml_tensor *t)
 static bool reserve(tt_fingerprints *f, uint32_t n_nodes)
 {
     if (!f->pieces) f->pieces = malloc(TT_VALUE_PIECES_MAX * sizeof *f->pieces);
-    if (f->capacity < n_nodes) {
-        uint8_t *more = realloc(f->wanted, n_nodes);
-        if (!more) return false;
-        f->wanted = more;
-        f->capacity = n_nodes;
-    }
-    return f->pieces != NULL;
+    return tt_array_room(f->wanted, f->capacity, n_nodes) && f->pieces;
 }
 
 bool tt_fingerprints_begin(tt_fingerprints *f, const tt_engine *e, tt_value_level level)

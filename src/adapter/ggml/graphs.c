@@ -5,7 +5,9 @@
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/names.h"
 #include "adapter/ggml/process.h"
+#include "base/array.h"
 #include "base/checksum.h"
+#include "base/idmap.h"
 #include "format/meta.h"
 
 #include <stdatomic.h>
@@ -23,16 +25,6 @@
 #define LAID_OUT 64u  /* a power of two */
 #define MARKING_MAX 4 /* engines of a process: ggml, what the program describes, both at once */
 
-/* A hash to graph id map, open addressing. Two serve: by addresses and contents (cheap,
- * valid while no buffer comes or goes), and by the recorded topology. */
-typedef struct map {
-    struct {
-        uint64_t hash;
-        uint32_t id;
-    } * slot;
-    uint32_t capacity, used;
-} map;
-
 /* What is kept of a recorded graph. */
 typedef struct recorded {
     tt_graph_input *inputs;
@@ -44,7 +36,9 @@ static uint32_t graphs_capacity;
 static uint32_t graphs_before; /* ids of graphs that are not known any more */
 static uint32_t ended;         /* ids that the trace says are not used any more */
 static uint64_t known_bytes;   /* of the records of known graphs */
-static map by_address, by_topology;
+/* Ids of graphs by hash: of addresses and contents (cheap, valid while no buffer comes or goes),
+ * and of the recorded topology. */
+static tt_idmap by_address, by_topology;
 static uint64_t by_address_generation;
 static uint32_t last_graph;
 /* Graphs met in layouts that may still hold, by address; a newcomer takes the other's place. */
@@ -55,60 +49,25 @@ static struct {
     uint64_t layout, generation;
 } laid_out[LAID_OUT];
 
-static uint32_t *map_slot(map *m, uint64_t hash)
+static uint32_t known_as(const tt_idmap *m, uint64_t hash)
 {
-    uint32_t i = (uint32_t)hash & (m->capacity - 1);
-    while (m->slot[i].id && m->slot[i].hash != hash)
-        i = (i + 1) & (m->capacity - 1);
-    m->slot[i].hash = hash;
-    return &m->slot[i].id;
+    const uint32_t id = tt_idmap_get(m, hash);
+    return id == TT_NONE ? 0 : id;
 }
 
-static uint32_t map_get(map *m, uint64_t hash)
+static void know(tt_idmap *m, uint64_t hash, uint32_t id)
 {
-    return m->capacity ? *map_slot(m, hash) : 0;
-}
-
-static void map_clear(map *m)
-{
-    free(m->slot);
-    memset(m, 0, sizeof *m);
-}
-
-static bool grow(map *m, map *larger)
-{
-    larger->slot = calloc(larger->capacity, sizeof *larger->slot);
-    if (!larger->slot) return false;
-    for (uint32_t i = 0; i < m->capacity; i++)
-        if (m->slot[i].id) *map_slot(larger, m->slot[i].hash) = m->slot[i].id;
-    larger->used = m->used;
-    map_clear(m);
-    *m = *larger;
-    return true;
-}
-
-static void map_put(map *m, uint64_t hash, uint32_t id)
-{
-    if (m->used >= m->capacity / 2) {
-        map larger = {.capacity = m->capacity ? m->capacity * 2 : 1024};
-        if (larger.capacity > ADDRESSES_MAX) {
-            /* Those that are still in use come again. */
-            memset(m->slot, 0, m->capacity * sizeof *m->slot);
-            m->used = 0;
-            larger.capacity = 0;
-        }
-        if (larger.capacity && !grow(m, &larger)) return;
-    }
-    uint32_t *slot = map_slot(m, hash);
-    if (!*slot) m->used++;
-    *slot = id;
+    uint32_t was;
+    /* Those that are still in use come again. */
+    if (m->n >= ADDRESSES_MAX / 2) tt_idmap_clear(m);
+    if (tt_idmap_add(m, hash, id, &was) && was != TT_NONE) (void)tt_idmap_set(m, hash, id);
 }
 
 /* None of the graphs so far is known any more; one that is computed again gets a new id. */
 static void forget_known(void)
 {
-    map_clear(&by_address);
-    map_clear(&by_topology);
+    tt_idmap_free(&by_address);
+    tt_idmap_free(&by_topology);
     memset(laid_out, 0, sizeof laid_out);
     for (uint32_t i = 0; i < graphs_capacity; i++)
         free(graphs[i].inputs);
@@ -315,14 +274,7 @@ static bool find_inputs(const tt_engine *e, numbering *g, uint32_t n_nodes, bool
 static void keep_recorded(uint32_t id, recorded *what)
 {
     uint32_t at = id - graphs_before;
-    if (at > graphs_capacity) {
-        uint32_t larger = graphs_capacity ? graphs_capacity * 2 : 64;
-        recorded *more = realloc(graphs, larger * sizeof *more);
-        if (!more) return;
-        memset(more + graphs_capacity, 0, (larger - graphs_capacity) * sizeof *more);
-        graphs = more;
-        graphs_capacity = larger;
-    }
+    if (!tt_array_room_zeroed(graphs, graphs_capacity, at)) return;
     graphs[at - 1] = *what;
     *what = (recorded){0};
 }
@@ -416,7 +368,7 @@ static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_ten
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     if (describe(r, e, nodes, n_nodes, sched, &body, &keep)) {
         uint64_t hash = tt_checksum(body.data, body.size);
-        id = map_get(&by_topology, hash);
+        id = known_as(&by_topology, hash);
         if (!id) {
             keep_bounded(r, body.size);
             tt_bytes_varint(&payload, last_graph + 1);
@@ -424,7 +376,7 @@ static uint32_t record_graph(tt_recorder *r, const tt_engine *e, struct ggml_ten
             if (tt_process_put(r, TT_META_GRAPH, &payload)) {
                 id = ++last_graph;
                 known_bytes += body.size;
-                map_put(&by_topology, hash, id);
+                know(&by_topology, hash, id);
                 keep_recorded(id, &keep);
                 atomic_fetch_add(&tt_recorder_area(r)->area->counts.graphs, 1);
             }
@@ -473,7 +425,7 @@ static uint32_t identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor 
                          int n_nodes, void *sched)
 {
     if (by_address_generation != tt_buffers_generation()) {
-        map_clear(&by_address);
+        tt_idmap_free(&by_address);
         by_address_generation = tt_buffers_generation();
     }
     uint64_t hash = (uint64_t)n_nodes;
@@ -481,15 +433,15 @@ static uint32_t identify(tt_recorder *r, const tt_engine *e, struct ggml_tensor 
         if (i + PREFETCH_AHEAD < n_nodes) prefetch(nodes[i + PREFETCH_AHEAD]);
         hash = hash_node(nodes[i], hash);
     }
-    uint32_t id = map_get(&by_address, hash);
+    uint32_t id = known_as(&by_address, hash);
     if (id) return id;
     id = record_graph(r, e, nodes, (uint32_t)n_nodes, sched);
     /* Describing it may have met new buffers. */
     if (by_address_generation != tt_buffers_generation()) {
-        map_clear(&by_address);
+        tt_idmap_free(&by_address);
         by_address_generation = tt_buffers_generation();
     }
-    if (id) map_put(&by_address, hash, id);
+    if (id) know(&by_address, hash, id);
     return id;
 }
 

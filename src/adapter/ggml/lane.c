@@ -5,6 +5,7 @@
 #include "adapter/ggml/owner.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/tokens.h"
+#include "base/array.h"
 #include "format/meta.h"
 
 #include <pthread.h>
@@ -74,12 +75,7 @@ static void drop_unwound(const void *frame)
 static bool enter(active_run *a, uint32_t run, struct ggml_tensor *const *nodes, uint32_t n_nodes,
                   const void *frame)
 {
-    if (a->capacity < n_nodes) {
-        struct ggml_tensor **grown = realloc(a->nodes, n_nodes * sizeof(struct ggml_tensor *));
-        if (!grown) return false;
-        a->nodes = grown;
-        a->capacity = n_nodes;
-    }
+    if (!tt_array_room(a->nodes, a->capacity, n_nodes)) return false;
     memcpy(a->nodes, nodes, n_nodes * sizeof *nodes);
     a->n_nodes = n_nodes;
     a->thread = pthread_self();

@@ -1,5 +1,7 @@
 #include "adapter/ggml/taps.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +21,9 @@ static int64_t elements(const struct ggml_tensor *t)
 
 static void add(tt_taps *taps, const tt_tap *tap)
 {
-    if (taps->n == taps->capacity) {
-        uint32_t larger = taps->capacity ? taps->capacity * 2 : 64;
-        tt_tap *more = larger <= TAPS_MAX ? realloc(taps->list, larger * sizeof *more) : NULL;
-        if (!more) return;
-        taps->list = more;
-        taps->capacity = larger;
-    }
-    taps->list[taps->n++] = *tap;
+    if (tt_array_one_more_within(taps->list, taps->n, taps->capacity,
+                                 TAPS_MAX * sizeof *taps->list))
+        taps->list[taps->n++] = *tap;
 }
 
 /* The ids are a matrix of 32-bit numbers: ranks x tokens. */

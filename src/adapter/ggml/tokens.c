@@ -4,6 +4,7 @@
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
+#include "base/array.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -71,13 +72,7 @@ static bool grow(call *c, uint32_t n)
 
 static bool add_id(call *c, size_t at, int32_t id)
 {
-    if (at == c->ids_capacity) {
-        size_t larger = at ? at * 2 : 64;
-        int32_t *more = realloc(c->ids, larger * sizeof *more);
-        if (!more) return false;
-        c->ids = more;
-        c->ids_capacity = larger;
-    }
+    if (!tt_array_one_more(c->ids, at, c->ids_capacity)) return false;
     c->ids[at] = id;
     return true;
 }
@@ -439,13 +434,7 @@ static uint32_t find_row(const call *c, uint32_t at, uint32_t before, const int3
 static bool give(call *c, uint32_t at, uint32_t row)
 {
     uint32_t n = c->first[row + 1] - c->first[row], begin = c->out_first[at];
-    if ((size_t)begin + n > c->out_capacity) {
-        size_t larger = ((size_t)begin + n) * 2 + 64;
-        int32_t *more = realloc(c->out_ids, larger * sizeof *more);
-        if (!more) return false;
-        c->out_ids = more;
-        c->out_capacity = larger;
-    }
+    if (!tt_array_room(c->out_ids, c->out_capacity, (size_t)begin + n)) return false;
     if (n) memcpy(c->out_ids + begin, c->ids + c->first[row], n * sizeof *c->ids);
     c->out_first[at + 1] = begin + n;
     return true;

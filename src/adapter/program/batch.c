@@ -8,6 +8,7 @@
 #include "adapter/ggml/process.h"
 #include "adapter/program/engine.h"
 #include "adapter/program/memory.h"
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -75,27 +76,13 @@ static void differs(tt_recorder *r, tt_program_batch *b)
     b->meta.graph = 0;
 }
 
-static bool reserve(void **list, uint32_t *capacity, uint32_t n, size_t size)
-{
-    if (n < *capacity) return true;
-    uint32_t larger = *capacity ? *capacity * 2 : 256;
-    void *more = realloc(*list, larger * size);
-    if (!more) return false;
-    *list = more;
-    *capacity = larger;
-    return true;
-}
-
 /* The next tensor of the place, made *t; most often it is that already. */
 static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
                                        const struct ggml_tensor *t, uint64_t key, uint32_t node)
 {
-    uint32_t capacity = b->tensors_capacity;
-    if (b->n_tensors >= TT_PROGRAM_TENSORS_MAX) return NULL;
-    if (!reserve((void **)&b->tensors, &b->tensors_capacity, b->n_tensors, sizeof *b->tensors))
+    if (b->n_tensors >= TT_PROGRAM_TENSORS_MAX ||
+        !tt_array_room_zeroed(b->tensors, b->tensors_capacity, b->n_tensors + 1))
         return NULL;
-    if (b->tensors_capacity > capacity)
-        memset(b->tensors + capacity, 0, (b->tensors_capacity - capacity) * sizeof *b->tensors);
     struct ggml_tensor *to = b->tensors[b->n_tensors];
     if (!to) to = b->tensors[b->n_tensors] = calloc(1, sizeof *to);
     if (!to || (b->n_tensors >= b->index_capacity / 2 && !grow_index(b))) return NULL;
@@ -121,15 +108,10 @@ struct ggml_tensor *tt_program_batch_add_leaf(tt_recorder *r, tt_program_batch *
 uint32_t tt_program_batch_add(tt_recorder *r, tt_program_batch *b, const struct ggml_tensor *t,
                               uint64_t key)
 {
-    uint32_t n = b->n_nodes;
-    if (n >= TT_PROGRAM_NODES_MAX) return 0;
-    if (n >= b->nodes_capacity) {
-        uint32_t capacity = b->nodes_capacity;
-        uint8_t *taken = realloc(b->taken, capacity ? capacity * 2 : 256);
-        if (!taken) return 0;
-        b->taken = taken;
-        if (!reserve((void **)&b->nodes, &b->nodes_capacity, n, sizeof *b->nodes)) return 0;
-    }
+    uint32_t n = b->n_nodes, had = b->nodes_capacity;
+    if (n >= TT_PROGRAM_NODES_MAX || !tt_array_one_more(b->taken, n, had) ||
+        !tt_array_one_more(b->nodes, n, b->nodes_capacity))
+        return 0;
     struct ggml_tensor *to = next_tensor(r, b, t, key, n + 1);
     if (!to) return 0;
     if (b->same && (n >= b->n_before || b->nodes[n] != to)) differs(r, b);

@@ -6,6 +6,7 @@
 #include "adapter/ggml/process.h"
 #include "adapter/program/engine.h"
 #include "adapter/program/thread.h"
+#include "base/array.h"
 #include "gguf/reader.h"
 
 #include <inttypes.h>
@@ -48,18 +49,6 @@ static void drop(tt_recorder *r, const void *base)
     }
 }
 
-static bool reserve(void)
-{
-    if (n_buffers < capacity) return true;
-    uint32_t larger = capacity ? capacity * 2 : 64;
-    if (larger > BUFFERS_MAX) return false;
-    tt_program_buffer **more = realloc(buffers, larger * sizeof *more);
-    if (!more) return false;
-    buffers = more;
-    capacity = larger;
-    return true;
-}
-
 void(tt_buffer_add)(const char *name, const void *base, uint64_t size_bytes, tt_buffer_use use)
 {
     tt_program_thread *self;
@@ -67,7 +56,9 @@ void(tt_buffer_add)(const char *name, const void *base, uint64_t size_bytes, tt_
     if (!r || !base || !size_bytes || size_bytes > INT64_MAX) return;
     (void)pthread_mutex_lock(&tt_process_lock);
     drop(r, base);
-    tt_program_buffer *b = reserve() ? calloc(1, sizeof *b) : NULL;
+    tt_program_buffer *b = NULL;
+    if (tt_array_one_more_within(buffers, n_buffers, capacity, BUFFERS_MAX * sizeof *buffers))
+        b = calloc(1, sizeof *b);
     if (b) {
         (void)snprintf(b->name, sizeof b->name, "%s", name ? name : "");
         b->base = base;

@@ -316,11 +316,6 @@ static const tt_dump_plan *plan_of(tt_dump *d, const tt_graph *g)
     return NULL;
 }
 
-static bool room_for_reaches(trace *t, size_t n)
-{
-    return tt_array_room(t->reaches, t->reach_capacity, n);
-}
-
 static void reach_value(reach *r, uint32_t value)
 {
     for (uint32_t i = 0; i < r->n; i++) {
@@ -402,7 +397,8 @@ static tt_status load_run(tt_dump *d, uint32_t run, tt_dump_step *out, tt_error 
     if (t->outputs.n == 0) return TT_OK;
     const tt_graph *g = t->outputs.graph;
     const tt_dump_plan *plan = plan_of(d, g);
-    if (!plan || !room_for_reaches(t, g->n_nodes)) return tt_error_memory(err, "a graph's values");
+    if (!plan || !tt_array_room(t->reaches, t->reach_capacity, g->n_nodes))
+        return tt_error_memory(err, "a graph's values");
     size_t next = 0;
     for (uint32_t node = 0; node < g->n_nodes; node++) {
         reach from;

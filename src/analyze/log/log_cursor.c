@@ -66,11 +66,6 @@ bool tt_log_load_may(const tt_log_load *l, uint32_t run)
     return r->graph != TT_NONE && tt_filter_run(l->filter, l->m, r);
 }
 
-static bool make_room(tt_log_load *l, size_t more)
-{
-    return tt_array_room(l->items, l->capacity, l->n + more);
-}
-
 /* What its verdicts (those of the run's graph) do not know of the op. */
 static bool times_pass(const tt_log_load *l, uint64_t start, uint64_t arrive, bool open)
 {
@@ -85,7 +80,8 @@ static tt_status load_joined(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt
     const uint32_t graph = l->m->runs[run].graph;
     tt_status status = tt_join_run(&l->join, l->m, run, err);
     if (status != TT_OK) return status;
-    if (!make_room(l, l->join.n_touched)) return tt_error_memory(err, "a run's ops");
+    if (!tt_array_room(l->items, l->capacity, l->n + l->join.n_touched))
+        return tt_error_memory(err, "a run's ops");
     for (uint32_t i = 0; i < l->join.n_touched; i++) {
         uint32_t node = l->join.touched[i];
         const tt_joined *o = &l->join.ops[node];
@@ -112,7 +108,8 @@ static tt_status load_lanes(tt_log_load *l, uint32_t run, uint8_t *verdicts, tt_
         status = tt_pieces_get(l->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
         if (l->filter->has_lane && p.lane != l->filter->lane) continue;
-        if (!make_room(l, p.n)) return tt_error_memory(err, "a run's ops");
+        if (!tt_array_room(l->items, l->capacity, l->n + p.n))
+            return tt_error_memory(err, "a run's ops");
         for (size_t k = 0; k < p.n; k++) {
             uint64_t start = p.start[k], arrive = p.arrive[k], release = p.release[k];
             if (p.node[k] >= l->m->graphs[graph].n_nodes ||

@@ -4,11 +4,10 @@
 #include "analyze/log/log_cursor.h"
 #include "base/array.h"
 #include "base/checksum.h"
+#include "base/idmap.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define BUCKETS 4096u /* of sets by hash; a power of two */
 
 struct tt_log_survey {
     uint32_t *order;
@@ -18,8 +17,9 @@ struct tt_log_survey {
     tt_log_set *sets;
     uint32_t n_sets, capacity;
     size_t set_bytes;
-    uint32_t buckets[BUCKETS]; /* index in sets + 1 */
+    tt_idmap set_by_hash;
     /* Of the run under way, to be compared: */
+    uint32_t graph;
     uint8_t *covers;
     size_t n_covers;
 };
@@ -45,6 +45,7 @@ void tt_log_survey_free(tt_log_survey *s)
     }
     free(s->sets);
     free(s->covers);
+    tt_idmap_free(&s->set_by_hash);
     tt_join_free(&s->join);
     free(s->known);
     free(s->runs);
@@ -67,24 +68,27 @@ uint32_t tt_log_survey_sets(const tt_log_survey *s)
     return s->n_sets;
 }
 
-static bool is_joined(const tt_log_set *set, const tt_log_survey *s, uint32_t graph, uint64_t hash)
+static bool is_joined(const void *context, uint32_t index)
 {
+    const tt_log_survey *s = context;
+    const tt_log_set *set = &s->sets[index];
     const tt_join *j = &s->join;
-    return set->hash == hash && set->graph == graph && set->n == j->n_touched &&
+    return set->graph == s->graph && set->n == j->n_touched &&
            memcmp(set->nodes, j->touched, j->n_touched * sizeof *j->touched) == 0 &&
            memcmp(set->covers, s->covers, j->n_touched) == 0;
 }
 
-static uint32_t add_set(tt_log_survey *s, uint32_t graph, uint64_t hash, uint32_t *bucket)
+static uint32_t add_set(tt_log_survey *s, uint64_t key)
 {
     const size_t n = s->join.n_touched, bytes = n * (sizeof(uint32_t) + 1);
     if (s->n_sets == TT_LOG_SETS_MAX || s->set_bytes + bytes > TT_LOG_SETS_BYTES_MAX)
         return TT_NONE;
+    uint32_t was;
     if (!tt_array_one_more(s->sets, s->n_sets, s->capacity)) return TT_NONE;
-    tt_log_set set = {.graph = graph, .n = (uint32_t)n, .hash = hash, .next = *bucket};
+    tt_log_set set = {.graph = s->graph, .n = (uint32_t)n};
     set.nodes = malloc(n * sizeof *set.nodes + 1);
     set.covers = malloc(n + 1);
-    if (!set.nodes || !set.covers) {
+    if (!set.nodes || !set.covers || !tt_idmap_add(&s->set_by_hash, key, s->n_sets, &was)) {
         free(set.nodes);
         free(set.covers);
         return TT_NONE;
@@ -92,9 +96,8 @@ static uint32_t add_set(tt_log_survey *s, uint32_t graph, uint64_t hash, uint32_
     memcpy(set.nodes, s->join.touched, n * sizeof *set.nodes);
     memcpy(set.covers, s->covers, n);
     s->set_bytes += bytes;
-    s->sets[s->n_sets++] = set;
-    *bucket = s->n_sets;
-    return s->n_sets - 1;
+    s->sets[s->n_sets] = set;
+    return s->n_sets++;
 }
 
 /* The set of what the join holds; TT_NONE when there is no room for it. */
@@ -104,12 +107,11 @@ static uint32_t set_of(tt_log_survey *s, uint32_t graph)
     if (!tt_array_room(s->covers, s->n_covers, j->n_touched)) return TT_NONE;
     for (uint32_t i = 0; i < j->n_touched; i++)
         s->covers[i] = j->ops[j->touched[i]].covers;
-    uint64_t hash = tt_checksum(j->touched, j->n_touched * sizeof *j->touched) ^
-                    tt_checksum(s->covers, j->n_touched) * 31 ^ graph;
-    uint32_t *bucket = &s->buckets[hash & (BUCKETS - 1)];
-    for (uint32_t at = *bucket; at; at = s->sets[at - 1].next)
-        if (is_joined(&s->sets[at - 1], s, graph, hash)) return at - 1;
-    return add_set(s, graph, hash, bucket);
+    uint64_t key = tt_checksum(j->touched, j->n_touched * sizeof *j->touched) ^
+                   tt_checksum(s->covers, j->n_touched) * 31 ^ graph;
+    s->graph = graph;
+    const uint32_t at = tt_idmap_find(&s->set_by_hash, &key, is_joined, s);
+    return at != TT_NONE ? at : add_set(s, key);
 }
 
 const tt_log_surveyed *tt_log_survey_run(tt_log_survey *s, const tt_model *m, uint32_t position,

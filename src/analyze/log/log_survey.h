@@ -22,8 +22,6 @@ typedef struct tt_log_set {
     uint32_t n;
     uint32_t *nodes;
     uint8_t *covers; /* by the nodes' places */
-    uint64_t hash;
-    uint32_t next; /* private */
 } tt_log_set;
 
 typedef struct tt_log_surveyed {
