@@ -83,12 +83,9 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
     return tt_listing_make(l, set, wish, &err) == TT_OK ? TT_EXIT_OK : tt_list_error(&err);
 }
 
-/* How a column stands in a table for people. */
-static int layout(const tt_column *c, bool chosen)
+int tt_list_layout(const tt_column *c, bool chosen)
 {
-    int flags = c->type == TT_CELL_NAME || c->type == TT_CELL_BOOL || c->show & TT_SHOW_LEFT
-                    ? TT_COLUMN_LEFT
-                    : TT_COLUMN_RIGHT;
+    int flags = tt_column_right(c) ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT;
     if (c->show & TT_SHOW_WIDE) flags |= TT_COLUMN_WIDE;
     if (c->show & TT_SHOW_WIDEST) flags |= TT_COLUMN_WIDEST;
     if (c->show & TT_SHOW_KNOWN && !chosen) flags |= TT_COLUMN_IF_KNOWN;
@@ -117,7 +114,7 @@ bool tt_list_print(const tt_listing *l, const void *total)
     if (!t) return false;
     for (size_t i = 0; i < l->n_columns; i++) {
         const tt_column *c = l->columns[i];
-        tt_table_column(t, c->title ? c->title : c->key, layout(c, l->chosen));
+        tt_table_column(t, c->title ? c->title : c->key, tt_list_layout(c, l->chosen));
     }
     for (size_t i = 0; i < l->n; i++)
         print_row(t, l, tt_listing_row(l, i), NULL);

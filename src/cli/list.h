@@ -2,11 +2,13 @@
 #ifndef TT_CLI_LIST_H
 #define TT_CLI_LIST_H
 
+#include "report/page.h"
 #include "table/table.h"
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* --columns, --sort, --limit, --csv. */
 typedef struct tt_list_options {
@@ -31,5 +33,10 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
 bool tt_list_print(const tt_listing *l, const void *total);
 /* The same as CSV, without a total. */
 bool tt_list_print_csv(const tt_listing *l);
+/* How a column stands in a table for people: TT_COLUMN_... of cli/table.h. `chosen`: by name. */
+int tt_list_layout(const tt_column *c, bool chosen);
+/* A page's sentences and tables on a terminal, or as plain text in a file; plots are left out.
+ * False when the output failed or memory ran out. */
+bool tt_page_print(const tt_page *p, FILE *out);
 
 #endif

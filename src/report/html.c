@@ -5,6 +5,7 @@
 #include "report/svg.h"
 #include "report/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,25 +76,56 @@ static void cell(const tt_page_table *t, unsigned column, const char *text, bool
     fputs(head ? "</th>" : "</td>", out);
 }
 
-static void table(const tt_page_table *t, FILE *out)
+/* What is under the caption begins, and once more above the rows that unfold. */
+static void table_begin(const tt_page_table *t, bool caption, FILE *out)
 {
-    if (t->folded) element("<details><summary>", t->caption, "</summary>\n", out);
+    char title[TT_PAGE_CELL_TEXT];
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", out);
     tt_text_markup(t->caption, out);
-    fputs("\"><table>\n", out);
-    if (!t->folded) element("<caption>", t->caption, "</caption>\n", out);
+    fputs(caption ? "\"><table>\n" : ": all\"><table>\n", out);
+    if (caption && t->captioned && !t->folded)
+        element("<caption>", t->caption, "</caption>\n", out);
     fputs("<thead><tr>", out);
-    for (unsigned i = 0; i < t->n_columns; i++)
-        cell(t, i, t->titles[i], true, out);
-    fputs("</tr></thead>\n<tbody>\n", out);
-    for (const tt_page_row *r = t->rows; r; r = r->next) {
-        fputs("<tr>", out);
-        for (unsigned i = 0; i < t->n_columns; i++)
-            cell(t, i, r->cells[i], false, out);
-        fputs("</tr>\n", out);
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        tt_page_title(t, i, title);
+        cell(t, i, title, true, out);
     }
-    fputs("</tbody></table></div>\n", out);
-    if (t->folded) fputs("</details>\n", out);
+    if (t->bar) {
+        element("<th scope=\"col\" class=\"bar\"><div><span>-", t->full_text, "</span>", out);
+        element("<span>+", t->full_text, "</span></div></th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+static void row(const tt_page_cursor *c, FILE *out)
+{
+    fputs(c->marked ? "<tr class=\"m\">" : "<tr>", out);
+    for (unsigned i = 0; i < c->t->n_columns; i++)
+        cell(c->t, i, c->cells[i], false, out);
+    if (isfinite(c->bar))
+        fprintf(
+            out, "<td class=\"bar\"><div>%s<i class=\"%c\" style=\"width:%.1f%%\"></i></div></td>",
+            c->bar < 0 ? "" : "<span></span>", c->bar < 0 ? 'l' : 'r', 100 * fmin(fabs(c->bar), 1));
+    fputs("</tr>\n", out);
+}
+
+static void table(const tt_page_table *t, FILE *out)
+{
+    static const char end[] = "</tbody></table></div>\n";
+    const size_t n = tt_page_table_rows(t), shown = t->shown && t->shown < n ? t->shown : n;
+    tt_page_cursor c;
+    if (t->folded) element("<details><summary>", t->caption, "</summary>\n", out);
+    table_begin(t, true, out);
+    for (tt_page_cursor_begin(&c, t); tt_page_cursor_next(&c);) {
+        if (t->set.schema && c.i == shown && shown < n) {
+            fprintf(out, "%s<details><summary>%zu more %s</summary>\n", end, n - shown,
+                    *t->more ? t->more : "rows");
+            table_begin(t, false, out);
+        }
+        row(&c, out);
+    }
+    fputs(end, out);
+    if (t->folded || shown < n) fputs("</details>\n", out);
 }
 
 static void plot(const tt_plot *p, const tt_drawings *d, FILE *out)
@@ -116,13 +148,14 @@ static void block(const tt_page_block *b, const tt_drawings *d, FILE *out)
         element("<p>", b->text, "</p>\n", out);
         return;
     case TT_BLOCK_NOTE:
+    case TT_BLOCK_POINT:
         element("<p class=\"note\">", b->text, "</p>\n", out);
         return;
     case TT_BLOCK_PLOT:
         if (b->plot) plot(b->plot, d, out);
         return;
     case TT_BLOCK_TABLE:
-        if (b->table && b->table->rows) table(b->table, out);
+        if (b->table && tt_page_table_rows(b->table)) table(b->table, out);
         return;
     }
 }
@@ -136,11 +169,11 @@ static void head(const tt_page *p, FILE *out)
           "<meta name=\"generator\" content=\"tensortrace " TT_VERSION "\">\n",
           out);
     element("<title>", p->title, "</title>\n", out);
-    fprintf(out, "<style>\n%s\n%s\n</style>\n</head>\n<body>\n", tt_style_colors(),
-            tt_style_page());
+    fprintf(out, "<style>\n%s\n%s\n</style>\n</head>\n<body%s>\n", tt_style_colors(),
+            tt_style_page(), p->wide ? " class=\"wide\"" : "");
     element("<header>\n<h1>", p->title, "</h1>\n", out);
     element("<p class=\"sub\">", p->subtitle, "</p>\n", out);
-    fputs("<div class=\"summary\">\n", out);
+    fprintf(out, "<div class=\"summary%s\">\n", p->alarming ? " alarming" : "");
     for (const tt_page_block *b = p->summary; b; b = b->next)
         element("<p>", b->text, "</p>\n", out);
     fputs("</div>\n", out);

@@ -11,17 +11,22 @@ static void line(const char *before, const char *text, const char *behind, FILE 
 
 static void table(const tt_page_table *t, FILE *out)
 {
-    line("**", t->caption, "**\n\n|", out);
-    for (unsigned i = 0; i < t->n_columns; i++)
-        line(" ", t->titles[i], " |", out);
+    tt_page_cursor c;
+    char title[TT_PAGE_CELL_TEXT];
+    if (t->captioned) line("**", t->caption, "**\n\n", out);
+    fputc('|', out);
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        tt_page_title(t, i, title);
+        line(" ", title, " |", out);
+    }
     fputs("\n|", out);
     for (unsigned i = 0; i < t->n_columns; i++)
         fputs(t->right[i] ? " ---: |" : " --- |", out);
     fputc('\n', out);
-    for (const tt_page_row *r = t->rows; r; r = r->next) {
+    for (tt_page_cursor_begin(&c, t); tt_page_cursor_next(&c);) {
         fputc('|', out);
         for (unsigned i = 0; i < t->n_columns; i++)
-            line(" ", r->cells[i], " |", out);
+            line(" ", c.cells[i], " |", out);
         fputc('\n', out);
     }
     fputc('\n', out);
@@ -65,10 +70,12 @@ void tt_page_markdown(const tt_page *p, const tt_drawings *d, const char *folder
         line("\n## ", s->title, "\n\n", out);
         for (const tt_page_block *b = s->blocks; b; b = b->next) {
             if (b->kind == TT_BLOCK_PLOT && b->plot) plot(b->plot, d, folder, out);
-            if (b->kind == TT_BLOCK_TABLE && b->table && b->table->rows) table(b->table, out);
+            if (b->kind == TT_BLOCK_TABLE && b->table && tt_page_table_rows(b->table))
+                table(b->table, out);
             if (b->kind == TT_BLOCK_ANSWER) line("**", b->text, "**\n\n", out);
             if (b->kind == TT_BLOCK_TEXT || b->kind == TT_BLOCK_NOTE)
                 line("", b->text, "\n\n", out);
+            if (b->kind == TT_BLOCK_POINT) line("- ", b->text, "\n", out);
         }
     }
     line("\n---\n\n", p->footer, "\n", out);

@@ -23,6 +23,13 @@ bool tt_column_nested(const tt_column *column)
     return column->type == TT_CELL_OBJECT || column->type == TT_CELL_ROWS;
 }
 
+bool tt_column_right(const tt_column *column)
+{
+    return (column->type != TT_CELL_NAME && column->type != TT_CELL_BOOL &&
+            !(column->show & TT_SHOW_LEFT)) ||
+           column->show & TT_SHOW_RIGHT;
+}
+
 void tt_cell_text(tt_cell *cell, const char *text)
 {
     cell->known = text != NULL;
@@ -191,6 +198,12 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
         break;
     case TT_CELL_F32:
     case TT_CELL_F64:
+        if (column->show & TT_SHOW_SIGN) {
+            (void)snprintf(out, room, "%s", cell.f64 < 0 ? "-" : "+");
+            cell.f64 = fabs(cell.f64);
+            out++;
+            room--;
+        }
         show_real(column->unit, cell.f64, text, sizeof text);
         break;
     case TT_CELL_OBJECT:

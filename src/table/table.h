@@ -58,6 +58,8 @@ enum {
     TT_SHOW_ASKED = 4,   /* in text only when --columns names it */
     TT_SHOW_TEXT = 8,    /* in text only */
     TT_SHOW_LEFT = 16,   /* a number that is the row's name: on the left in text */
+    TT_SHOW_RIGHT = 512, /* a text of figures: on the right in text */
+    TT_SHOW_SIGN = 1024, /* a number with a fraction that is a difference: "+1.50 ms" in text */
     TT_SHOW_CUT = 32,    /* a text that may be cut in text */
     TT_SHOW_DASH = 256,  /* what is not known is a dash in text: it applies, and was not observed */
     TT_SHOW_KNOWN = 128, /* in text left out when no row that is listed has it */
@@ -139,6 +141,48 @@ struct tt_column {
         const char *: TT_CELL_NAME),                                                               \
     .offset = offsetof(row_type, member)
 
+/* Functions of columns, of a row R of ROW_TYPE: whether its value is known; its value, set as the
+ * cell's MEMBER; statements that set `cell`; statements that write `out` of `room` bytes. */
+#define TT_COLUMN_KNOWN(name, row_type, r, test)                                                   \
+    static bool name(const void *context, const void *row)                                         \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        return (test);                                                                             \
+    }
+#define TT_COLUMN_VALUE(name, row_type, r, member, value)                                          \
+    static void name(const void *context, const void *row, tt_cell *cell)                          \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        cell->member = (value);                                                                    \
+        cell->known = true;                                                                        \
+    }
+#define TT_COLUMN_GET(name, row_type, r, ...)                                                      \
+    static void name(const void *context, const void *row, tt_cell *cell)                          \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        __VA_ARGS__                                                                                \
+    }
+#define TT_COLUMN_SHOW(name, row_type, r, ...)                                                     \
+    static void name(const void *context, const void *row, char *out, size_t room)                 \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        __VA_ARGS__                                                                                \
+    }
+/* The rows inside of a row: LIST of N; one, or none, for an OBJECT. */
+#define TT_COLUMN_ROWS(name, row_type, r, list, n_)                                                \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        out->rows = (list);                                                                        \
+        out->row_bytes = sizeof *(list);                                                           \
+        out->n = (n_);                                                                             \
+    }
+
 /* The same of a member that is a struct with columns of its own. */
 #define TT_MEMBER_OBJECT(row_type, member, schema)                                                 \
     .type = TT_CELL_OBJECT, .inner = (schema), .offset = offsetof(row_type, member)
@@ -167,6 +211,8 @@ bool tt_rowset_has(const tt_rowset *set, const tt_column *column);
 
 /* Whether it is in JSON only. */
 bool tt_column_nested(const tt_column *column);
+/* Whether text has it at the right: a number. */
+bool tt_column_right(const tt_column *column);
 
 void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell);
 /* For `get`: sets a text. */

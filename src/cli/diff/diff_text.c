@@ -79,28 +79,3 @@ bool tt_diff_print(FILE *out, tt_diff_say *say, const void *view)
     say(view, &sink);
     return t.ok && !ferror(out);
 }
-
-static void say_all(const void *view, const tt_diff_sink *sink)
-{
-    const tt_diff_view *v = view;
-    char text[TT_DIFF_SENTENCE], safe[TT_DIFF_SENTENCE];
-    sink->line(sink->context, tt_trace_text(safe, sizeof safe, tt_diff_say_times(v, text)));
-    sink->line(sink->context, tt_trace_text(safe, sizeof safe, tt_diff_say_structure(v, text)));
-    tt_diff_tables(v, sink);
-    bool any = false;
-    for (unsigned i = 0; i < TT_DIFF_NOTES + TT_DIFF_LEGEND; i++) {
-        char point[TT_DIFF_SENTENCE + 2];
-        if (i < TT_DIFF_NOTES ? !tt_diff_note(v, i, text)
-                              : !tt_diff_legend(v, i - TT_DIFF_NOTES, false, text))
-            continue;
-        if (!any) sink->heading(sink->context, "To read this");
-        any = true;
-        (void)snprintf(point, sizeof point, "- %s", text);
-        sink->line(sink->context, point);
-    }
-}
-
-bool tt_diff_print_text(const tt_diff_view *v)
-{
-    return tt_diff_print(stdout, say_all, v);
-}

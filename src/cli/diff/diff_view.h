@@ -3,6 +3,7 @@
 #define TT_CLI_DIFF_VIEW_H
 
 #include "answer/diff.h"
+#include "report/page.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,12 +52,10 @@ typedef struct tt_diff_page {
 } tt_diff_page;
 bool tt_diff_write_page(const tt_diff_page *p, const void *view, FILE *out);
 
-void tt_diff_tables(const tt_diff_view *v, const tt_diff_sink *sink);
-/* Of diff_tables.c: what is around the ops. */
-void tt_diff_around_tables(const tt_diff_view *v, const tt_diff_sink *sink);
-
-/* Each returns false when the output failed. */
-bool tt_diff_print_text(const tt_diff_view *v);
+/* What `diff` says. `file`: for a page by itself, which names the runs. Opened here; closed by the
+ * caller, and the view outlives it. */
+void tt_diff_page_make(tt_page *p, const tt_diff_view *v, bool file);
+/* That page as HTML. False when the output failed or memory ran out. */
 bool tt_diff_write_html(const tt_diff_view *v, FILE *out);
 
 #endif
