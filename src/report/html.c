@@ -1,61 +1,10 @@
 #include "report/render.h"
 
-#include "report/gnuplot.h"
 #include "report/style.h"
 #include "report/svg.h"
 #include "report/text.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* --- drawings --- */
-
-static bool is_drawn(const tt_page_block *b)
-{
-    return b->kind == TT_BLOCK_PLOT && b->plot && !tt_plot_is_empty(b->plot);
-}
-
-tt_status tt_drawings_make(const tt_page *p, tt_drawings *d, tt_error *err)
-{
-    tt_status status = TT_OK;
-    *d = (tt_drawings){.svg = calloc(p->n_plots + 1u, sizeof *d->svg),
-                       .sizes = calloc(p->n_plots + 1u, sizeof *d->sizes)};
-    if (!d->svg || !d->sizes) return tt_error_memory(err, "the plots");
-    d->n = p->n_plots;
-    for (const tt_page_section *s = p->sections; s; s = s->next) {
-        for (const tt_page_block *b = s->blocks; b; b = b->next) {
-            if (!is_drawn(b) || status == TT_E_NOT_FOUND) continue;
-            unsigned at = (unsigned)strtoul(b->plot->id + strlen("plot-"), NULL, 10) - 1;
-            tt_error why;
-            tt_status one = tt_gnuplot_svg(b->plot, &d->svg[at], &d->sizes[at], &why);
-            if (one != TT_OK && status == TT_OK) {
-                status = one;
-                if (err) *err = why;
-            }
-        }
-    }
-    return status;
-}
-
-void tt_drawings_free(tt_drawings *d)
-{
-    for (unsigned i = 0; d->svg && i < d->n; i++)
-        free(d->svg[i]);
-    free(d->svg);
-    free(d->sizes);
-    memset(d, 0, sizeof *d);
-}
-
-const char *tt_drawings_of(const tt_drawings *d, const tt_plot *p, size_t *size)
-{
-    unsigned at = (unsigned)strtoul(p->id + strlen("plot-"), NULL, 10) - 1;
-    if (at >= d->n) return NULL;
-    *size = d->sizes[at];
-    return d->svg[at];
-}
-
-/* --- the page --- */
 
 static void element(const char *open, const char *text, const char *close, FILE *out)
 {
@@ -128,17 +77,15 @@ static void table(const tt_page_table *t, FILE *out)
     if (t->folded || shown < n) fputs("</details>\n", out);
 }
 
-static void plot(const tt_plot *p, const tt_drawings *d, FILE *out)
+static void plot(const tt_plot *p, FILE *out)
 {
-    size_t size;
-    const char *svg = tt_drawings_of(d, p, &size);
-    if (!svg) return;
+    if (tt_plot_is_empty(p)) return;
     element("<figure><figcaption>", p->title, "</figcaption>\n", out);
-    (void)tt_svg_write(p, svg, size, false, out);
+    tt_svg_write(p, false, out);
     fputs("</figure>\n", out);
 }
 
-static void block(const tt_page_block *b, const tt_drawings *d, FILE *out)
+static void block(const tt_page_block *b, FILE *out)
 {
     switch (b->kind) {
     case TT_BLOCK_ANSWER:
@@ -152,7 +99,7 @@ static void block(const tt_page_block *b, const tt_drawings *d, FILE *out)
         element("<p class=\"note\">", b->text, "</p>\n", out);
         return;
     case TT_BLOCK_PLOT:
-        if (b->plot) plot(b->plot, d, out);
+        if (b->plot) plot(b->plot, out);
         return;
     case TT_BLOCK_TABLE:
         if (b->table && tt_page_table_rows(b->table)) table(b->table, out);
@@ -191,14 +138,14 @@ static void head(const tt_page *p, FILE *out)
     fputs("</ul></nav>\n</header>\n<main>\n", out);
 }
 
-void tt_page_html(const tt_page *p, const tt_drawings *d, FILE *out)
+void tt_page_html(const tt_page *p, FILE *out)
 {
     head(p, out);
     for (const tt_page_section *s = p->sections; s; s = s->next) {
         fprintf(out, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">", s->id, s->id);
         element("", s->title, "</h2>\n", out);
         for (const tt_page_block *b = s->blocks; b; b = b->next)
-            block(b, d, out);
+            block(b, out);
         fputs("</section>\n", out);
     }
     element("</main>\n<footer><p>", p->footer, "</p></footer>\n</body>\n</html>\n", out);

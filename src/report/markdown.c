@@ -42,16 +42,15 @@ static void address(const char *text, FILE *out)
     }
 }
 
-static void plot(const tt_plot *p, const tt_drawings *d, const char *folder, FILE *out)
+static void plot(const tt_plot *p, const char *folder, FILE *out)
 {
-    size_t size;
-    if (!folder || !tt_drawings_of(d, p, &size)) return;
+    if (!folder || tt_plot_is_empty(p)) return;
     line("![", p->title, "](", out);
     address(folder, out);
     fprintf(out, "/%s.svg)\n\n", p->id);
 }
 
-void tt_page_markdown(const tt_page *p, const tt_drawings *d, const char *folder, FILE *out)
+void tt_page_markdown(const tt_page *p, const char *folder, FILE *out)
 {
     line("# ", p->title, "\n\n", out);
     line("", p->subtitle, "\n\n", out);
@@ -69,7 +68,7 @@ void tt_page_markdown(const tt_page *p, const tt_drawings *d, const char *folder
     for (const tt_page_section *s = p->sections; s; s = s->next) {
         line("\n## ", s->title, "\n\n", out);
         for (const tt_page_block *b = s->blocks; b; b = b->next) {
-            if (b->kind == TT_BLOCK_PLOT && b->plot) plot(b->plot, d, folder, out);
+            if (b->kind == TT_BLOCK_PLOT && b->plot) plot(b->plot, folder, out);
             if (b->kind == TT_BLOCK_TABLE && b->table && tt_page_table_rows(b->table))
                 table(b->table, out);
             if (b->kind == TT_BLOCK_ANSWER) line("**", b->text, "**\n\n", out);

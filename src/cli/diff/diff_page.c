@@ -320,7 +320,7 @@ bool tt_diff_write_html(const tt_diff_view *v, FILE *out)
 {
     tt_page p;
     tt_diff_page_make(&p, v, true);
-    tt_page_html(&p, &(tt_drawings){0}, out);
+    tt_page_html(&p, out);
     const bool ok = !p.failed && !ferror(out);
     tt_page_close(&p);
     return ok;
