@@ -217,12 +217,8 @@ static void json_differs(tt_json *j, const void *context, const void *row)
     tt_json_array_end(j);
 }
 
-static void json_text(tt_json *j, const void *context, const void *row)
-{
-    char text[512];
-    (void)context;
-    tt_json_string(j, tt_diff_say_change(row, text, sizeof text));
-}
+TT_COLUMN_JSON(json_text, tt_diff_change, c, char text[512];
+               tt_json_string(j, tt_diff_say_change(c, text, sizeof text));)
 
 #define CHANGE_TEXT(key_, about_)                                                                  \
     TT_COLUMN(#key_, NULL, NONE, about_, .type = TT_CELL_NAME, .nullable = true,                   \
@@ -273,15 +269,9 @@ SCHEMA(structure, "what was computed");
 
 TT_COLUMN_GET(get_title, tt_diff_cause, c, tt_cell_text(cell, c->title);)
 
-static void json_layers(tt_json *j, const void *context, const void *row)
-{
-    const tt_diff_cause *c = row;
-    (void)context;
-    tt_json_array(j);
-    for (uint32_t i = 0; i < c->n_layers; i++)
-        tt_json_i64(j, c->layers[i]);
-    tt_json_array_end(j);
-}
+TT_COLUMN_JSON(json_layers, tt_diff_cause, c, tt_json_array(j);
+               for (uint32_t i = 0; i < c->n_layers; i++) tt_json_i64(j, c->layers[i]);
+               tt_json_array_end(j);)
 
 static const tt_column cause_columns[] = {
     TT_COLUMN("component", NULL, NONE, "where the change comes from",

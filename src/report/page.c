@@ -198,7 +198,7 @@ void tt_page_title(const tt_page_table *t, unsigned column, char out[TT_PAGE_CEL
     (void)snprintf(out, TT_PAGE_CELL_TEXT, "%s", t->titles[column]);
     if (!t->set.schema) return;
     for (unsigned char *at = (unsigned char *)out; *at && at[1]; at++)
-        if (isalnum(at[0]) || isalnum(at[2])) at[1] = (unsigned char)tolower(at[1]);
+        if (isalnum(at[0]) || isalpha(at[2])) at[1] = (unsigned char)tolower(at[1]);
 }
 
 void tt_page_cursor_begin(tt_page_cursor *c, const tt_page_table *t)

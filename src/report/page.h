@@ -141,8 +141,8 @@ void tt_page_cursor_begin(tt_page_cursor *c, const tt_page_table *t);
 /* False behind the last one. */
 bool tt_page_cursor_next(tt_page_cursor *c);
 size_t tt_page_table_rows(const tt_page_table *t); /* 0, 1: or more, in `rows` */
-/* A title as in a sentence: "TENSOR OR EXPERT" of a terminal is "Tensor or expert", but "B - A"
- * stays. */
+/* A title as in a sentence: "TENSOR OR EXPERT" of a terminal is "Tensor or expert"; single letters,
+ * as in "B - A" and "REL L2", stay. */
 void tt_page_title(const tt_page_table *t, unsigned column, char out[TT_PAGE_CELL_TEXT]);
 
 #endif

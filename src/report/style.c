@@ -48,7 +48,7 @@ const char *tt_style_page(void)
            ".summary p:first-child{font-size:1.125rem;font-weight:650;margin-top:0}"
            ".summary p:last-child{margin-bottom:0}"
            ".summary.alarming{border-left-color:var(--c2)}"
-           ".wide main,.wide header,.wide footer{max-width:76rem}"
+           ".wide main,.wide header,.wide footer{max-width:76rem}.wide figure{max-width:52rem}"
            "nav{font-size:.875rem;margin:1.25rem 0 0}"
            "nav ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.15rem 1rem}"
            "a{color:var(--accent)}"

@@ -172,6 +172,14 @@ struct tt_column {
         (void)context;                                                                             \
         __VA_ARGS__                                                                                \
     }
+/* Statements that write its value to `j`. */
+#define TT_COLUMN_JSON(name, row_type, r, ...)                                                     \
+    static void name(tt_json *j, const void *context, const void *row)                             \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        __VA_ARGS__                                                                                \
+    }
 /* The rows inside of a row: LIST of N; one, or none, for an OBJECT. */
 #define TT_COLUMN_ROWS(name, row_type, r, list, n_)                                                \
     static void name(const void *context, const void *row, tt_rowset *out)                         \
