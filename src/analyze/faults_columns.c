@@ -33,25 +33,11 @@ static const tt_weight *weight_of(const void *context, const void *row)
 
 /* --- counts, of a row and of all ops --- */
 
-static bool was_counted(const void *context, const void *counts)
-{
-    (void)context;
-    return ((const tt_fault_counts *)counts)->observed > 0;
-}
+TT_COLUMN_KNOWN(was_counted, tt_fault_counts, r, r->observed > 0)
+TT_COLUMN_KNOWN(reads_counted, tt_fault_counts, r, r->observed_reads > 0)
 
-static bool reads_counted(const void *context, const void *counts)
-{
-    (void)context;
-    return ((const tt_fault_counts *)counts)->observed_reads > 0;
-}
-
-static void get_read_at_least(const void *context, const void *counts, tt_cell *cell)
-{
-    (void)context;
-    const tt_fault_counts *c = counts;
-    cell->boolean = c->observed_reads && c->observed_reads < c->observed;
-    cell->known = true;
-}
+TT_COLUMN_VALUE(get_read_at_least, tt_fault_counts, c, boolean,
+                c->observed_reads && c->observed_reads < c->observed)
 
 static const tt_column counts_columns[] = {
     TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",
@@ -83,28 +69,15 @@ static bool reads_known(const void *context, const void *row)
     return reads_counted(context, &of(row)->counts);
 }
 
-static bool has_number(const void *context, const void *row)
-{
-    (void)context;
-    return of(row)->number >= 0;
-}
+TT_COLUMN_KNOWN(has_number, tt_faults_row, r, r->number >= 0)
 
 static bool has_weight(const void *context, const void *row)
 {
     return weight_of(context, row) != NULL;
 }
 
-static bool was_busy(const void *context, const void *row)
-{
-    (void)context;
-    return of(row)->busy_ns > 0;
-}
-
-static bool has_first(const void *context, const void *row)
-{
-    (void)context;
-    return of(row)->first_known;
-}
+TT_COLUMN_KNOWN(was_busy, tt_faults_row, r, r->busy_ns > 0)
+TT_COLUMN_KNOWN(has_first, tt_faults_row, r, r->first_known)
 
 /* A thread reads no weights by itself: only the sum of all ops has them. */
 static bool has_weights(const void *context, const void *row)
@@ -131,11 +104,7 @@ static tt_certainty used_bound(const void *context, const void *row)
     return of(row)->at_most ? TT_AT_MOST : TT_EXACT;
 }
 
-static void show_key(const void *context, const void *row, char *out, size_t room)
-{
-    (void)context;
-    tt_cell_text_copy(out, room, of(row)->key);
-}
+TT_COLUMN_SHOW(show_key, tt_faults_row, r, tt_cell_text_copy(out, room, r->key);)
 
 static void get_phase(const void *context, const void *row, tt_cell *cell)
 {
@@ -226,11 +195,8 @@ static void get_blocked(const void *context, const void *row, tt_cell *cell)
     cell->known = of(row)->busy_ns > 0;
 }
 
-static void show_first(const void *context, const void *row, char *out, size_t room)
-{
-    (void)context;
-    if (of(row)->first_known) (void)snprintf(out, room, "%.3f", of(row)->first_ns / 1e6);
-}
+TT_COLUMN_SHOW(show_first, tt_faults_row, r,
+               if (r->first_known)(void) snprintf(out, room, "%.3f", r->first_ns / 1e6);)
 
 /* "0..3, 7, 9, ... 12" */
 static void get_ranges(const void *context, const void *row, tt_cell *cell)
@@ -361,18 +327,20 @@ static const tt_column columns[] = {
               .kinds = BY(THREAD), .known = has_number, TT_MEMBER(tt_faults_row, number),
               .text = show_key),
     TT_COLUMN("phase", "PHASE", NONE, "what the batch was for", .type = TT_CELL_NAME,
-              .nullable = true, .show = TT_SHOW_WIDEST, .kinds = BY(TOKEN), .get = get_phase),
+              .nullable = true, .show = TT_SHOW_WIDEST | TT_SHOW_ROW, .kinds = BY(TOKEN),
+              .get = get_phase),
     TT_COLUMN("tokens", NULL, COUNT, "in the batch", .type = TT_CELL_U32, .nullable = true,
-              .kinds = BY(TOKEN), .get = get_tokens),
+              .show = TT_SHOW_ROW, .kinds = BY(TOKEN), .get = get_tokens),
     TT_COLUMN("model", NULL, NONE, "path of the weight's file", .type = TT_CELL_NAME,
-              .nullable = true, .kinds = BY(TENSOR), .get = get_model),
+              .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_model),
     TT_COLUMN("file_offset_bytes", NULL, BYTES, "where the weight begins in it",
-              .type = TT_CELL_U64, .nullable = true, .kinds = BY(TENSOR), .get = get_offset),
+              .type = TT_CELL_U64, .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TENSOR),
+              .get = get_offset),
     TT_COLUMN("size_bytes", NULL, BYTES, "of the weight", .type = TT_CELL_U64, .nullable = true,
-              .kinds = BY(TENSOR), .get = get_size),
+              .show = TT_SHOW_ROW, .kinds = BY(TENSOR), .get = get_size),
     TT_COLUMN("origin", "ORIGIN", NONE, "where the ops read it: disk, buffer, ...",
-              .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_WIDE, .kinds = BY(TENSOR),
-              .get = get_origin),
+              .type = TT_CELL_NAME, .nullable = true, .show = TT_SHOW_WIDE | TT_SHOW_ROW,
+              .kinds = BY(TENSOR), .get = get_origin),
     TT_COLUMN("count", "OPS", COUNT, "executed ops; by thread: those counted on it",
               .show = TT_SHOW_WIDEST, TT_MEMBER(tt_faults_row, count)),
     TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",
@@ -409,7 +377,8 @@ static const tt_column columns[] = {
               .nullable = true, .kinds = BY(THREAD), .known = has_weights,
               .get = get_amplification),
     TT_COLUMN("rate_bytes_per_s", "RATE", BYTES_PER_S, "read, in the time of the ops that read",
-              .type = TT_CELL_F64, .nullable = true, .bound = ratio_bound, .get = get_rate),
+              .type = TT_CELL_F64, .nullable = true, .show = TT_SHOW_KNOWN, .bound = ratio_bound,
+              .get = get_rate),
     TT_COLUMN("reading_count", NULL, COUNT, "ops that had major faults or reads",
               TT_MEMBER(tt_faults_row, reading_count)),
     TT_COLUMN("time_ns", "TIME", NS, "of the ops that were counted", .nullable = true,
@@ -422,19 +391,19 @@ static const tt_column columns[] = {
               .nullable = true, .get = get_blocked),
     TT_COLUMN("first_read_relative_ns", "FIRST ms", MOMENT,
               "when the first op that read began, from the begin of the first batch",
-              .nullable = true, .show = TT_SHOW_WIDEST, .known = has_first,
+              .nullable = true, .show = TT_SHOW_WIDEST | TT_SHOW_KNOWN, .known = has_first,
               TT_MEMBER(tt_faults_row, first_ns), .text = show_first),
     TT_COLUMN("last_read_relative_ns", NULL, MOMENT, "when the last one began", .nullable = true,
               .known = has_first, TT_MEMBER(tt_faults_row, last_ns)),
     TT_COLUMN("reading_token_ranges", "BATCHES", NONE,
               "batches in which something was read; in JSON pairs, first and last",
-              .type = TT_CELL_NAME, .show = TT_SHOW_CUT, .kinds = NOT_BY(TOKEN), .get = get_ranges,
-              .json = put_ranges),
+              .type = TT_CELL_NAME, .show = TT_SHOW_CUT | TT_SHOW_KNOWN, .kinds = NOT_BY(TOKEN),
+              .get = get_ranges, .json = put_ranges),
     TT_COLUMN("reading_token_ranges", NULL, NONE,
               "batches in which something was read; in JSON pairs, first and last",
               .type = TT_CELL_NAME, .kinds = BY(TOKEN), .get = get_ranges, .json = put_ranges),
     TT_COLUMN("process", NULL, NONE, "what the kernel counted for the process in the batch",
-              .type = TT_CELL_OBJECT, .nullable = true, .kinds = BY(TOKEN),
+              .type = TT_CELL_OBJECT, .nullable = true, .show = TT_SHOW_ROW, .kinds = BY(TOKEN),
               .inner = &tt_kernel_schema, .rows = process),
 };
 

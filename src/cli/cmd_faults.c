@@ -22,6 +22,7 @@ static const struct argp_option option_table[] = {
 
 static void check_together(const tt_faults_options *o, struct argp_state *state)
 {
+    tt_list_check(&o->list, o->input.json, state);
     if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_TOKEN)
         argp_error(state, "--residency is by batch or by tensor");
@@ -111,7 +112,8 @@ static int show(const tt_faults_options *o, const tt_model *m)
                         .wish = {.columns = o->list.columns,
                                  .sort = o->list.sort ? o->list.sort : o->by->sort,
                                  .limit = o->list.limit,
-                                 .text = !o->input.json && !o->list.csv},
+                                 .text = !o->input.json && !o->list.csv,
+                                 .csv = o->list.csv},
                         .residency = o->residency,
                         .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
     tt_error err;
@@ -122,14 +124,18 @@ static int show(const tt_faults_options *o, const tt_model *m)
     tt_progress_begin(&bar, "reading", m->n_runs, "runs");
     tt_status status = tt_faults_collect(&v, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
+    int none = TT_EXIT_OK;
+    if (status == TT_OK && !v.residency && v.sums && tt_faults_total(v.sums)->count == 0)
+        none = tt_trace_none(m, &o->filter, "op");
     if (status != TT_OK)
         code = tt_list_error(&err);
-    else
-        code = tt_report_output(o->input.json           ? print_json(&v)
-                                : o->list.csv && v.rows ? tt_list_print_csv(v.rows)
-                                                        : tt_faults_print_text(&v));
-    if (code == TT_EXIT_OK && !v.residency && v.sums && tt_faults_total(v.sums)->count == 0)
-        code = tt_trace_none(m, &o->filter, "op");
+    else if (o->input.json)
+        code = tt_report_output(print_json(&v));
+    else if (o->list.csv && v.rows)
+        code = tt_report_output(tt_list_print_csv(v.rows));
+    else if (none == TT_EXIT_OK) /* the kernel's totals are not of ops that are not there */
+        code = tt_report_output(tt_faults_print_text(&v));
+    if (code == TT_EXIT_OK) code = none;
     tt_faults_view_free(&v);
     return code;
 }

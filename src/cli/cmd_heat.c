@@ -66,6 +66,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_COLD:
         o->cold = true;
         return 0;
+    case ARGP_KEY_END:
+        tt_list_check(&o->list, o->input.json, state);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -94,7 +97,9 @@ static bool print_text(const struct options *o, const tt_listing *rows, const tt
         if (is_cold(NULL, &heat->rows[i])) all.size_bytes += heat->rows[i].size_bytes;
     if (o->cold && rows->n_all == 0)
         tt_report_note("nothing is cold: of every row something was read");
-    return tt_list_print(rows, o->cold && rows->n_all > 1 ? &all : NULL);
+    /* Of the sum no more than its size is known. */
+    const bool sums = o->cold && !o->list.columns && rows->n_all > 1;
+    return tt_list_print(rows, sums ? &all : NULL);
 }
 
 static int print(const struct options *o, const tt_model *m, const tt_heat *heat)
@@ -110,6 +115,7 @@ static int print(const struct options *o, const tt_model *m, const tt_heat *heat
                                                        : "read",
                                   .limit = o->list.limited || data ? o->list.limit : TABLE_ROWS,
                                   .text = !data,
+                                  .csv = o->list.csv,
                                   .passes = o->cold ? is_cold : NULL};
     tt_listing rows;
     int code = tt_list_make(&rows, &rowset, &wish);

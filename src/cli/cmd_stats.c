@@ -37,6 +37,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
                                                           TT_STATS_DIMENSIONS,
                                                           sizeof *tt_stats_dimensions)];
         return 0;
+    case ARGP_KEY_END:
+        tt_list_check(&o->list, o->input.json, state);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -67,7 +70,8 @@ static int print_rows(const struct options *o, const tt_model *m, const tt_stats
     const tt_listing_wish wish = {.columns = o->list.columns,
                                   .sort = o->list.sort ? o->list.sort : o->by->sort,
                                   .limit = o->list.limit,
-                                  .text = !data};
+                                  .text = !data,
+                                  .csv = o->list.csv};
     tt_listing rows;
     int code = tt_list_make(&rows, &set, &wish);
     if (code == TT_EXIT_OK && o->input.json)

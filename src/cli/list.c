@@ -26,21 +26,31 @@ static const struct argp_option option_table[] = {
 };
 
 /* Keys once, with what they mean: columns of several kinds of rows may share one. */
+static bool is_told(const tt_schema *s, size_t column)
+{
+    for (size_t i = 0; i < column; i++)
+        if (strcmp(s->columns[i].key, s->columns[column].key) == 0) return true;
+    return false;
+}
+
 static void print_columns(const tt_schema *s)
 {
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return;
-    tt_table_column(t, "COLUMN", TT_COLUMN_LEFT);
-    tt_table_column(t, "TITLE", TT_COLUMN_LEFT);
-    tt_table_column(t, "MEANS", TT_COLUMN_SHRINK);
+    const char *heads[] = {"COLUMN", "TITLE"};
+    int key = (int)strlen(heads[0]), title = (int)strlen(heads[1]);
     for (size_t i = 0; i < s->n_columns; i++) {
         const tt_column *c = &s->columns[i];
-        bool told = c->show & TT_SHOW_TEXT;
-        for (size_t k = 0; k < i && !told; k++)
-            told = strcmp(s->columns[k].key, c->key) == 0;
-        if (!told) tt_table_row(t, (const char *[]){c->key, c->title, c->about});
+        if ((int)strlen(c->key) > key) key = (int)strlen(c->key);
+        if (c->title && (int)strlen(c->title) > title) title = (int)strlen(c->title);
     }
-    tt_table_print(t);
+    printf("%-*s  %-*s  MEANS\n", key, heads[0], title, heads[1]);
+    for (size_t i = 0; i < s->n_columns; i++) {
+        const tt_column *c = &s->columns[i];
+        char line[CELL_TEXT];
+        if (is_told(s, i)) continue;
+        (void)snprintf(line, sizeof line, "%-*s  %-*s  %s", key, c->key, title,
+                       c->title ? c->title : "", c->about);
+        tt_table_text(stdout, (size_t)(key + title + 4), line);
+    }
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -69,6 +79,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
+void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state)
+{
+    if (o->csv && json) argp_error(state, "--json or --csv, not both");
+}
+
 const struct argp tt_list_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
 int tt_list_error(const tt_error *err)
@@ -86,22 +101,33 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
 int tt_list_layout(const tt_column *c, bool chosen)
 {
     int flags = tt_column_right(c) ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT;
-    if (c->show & TT_SHOW_WIDE) flags |= TT_COLUMN_WIDE;
-    if (c->show & TT_SHOW_WIDEST) flags |= TT_COLUMN_WIDEST;
+    if (c->show & TT_SHOW_WIDE && !chosen) flags |= TT_COLUMN_WIDE;
+    if (c->show & TT_SHOW_WIDEST && !chosen) flags |= TT_COLUMN_WIDEST;
     if (c->show & TT_SHOW_KNOWN && !chosen) flags |= TT_COLUMN_IF_KNOWN;
     if (c->show & TT_SHOW_CUT) flags |= TT_COLUMN_SHRINK;
     if (c->show & TT_SHOW_KEY) flags |= TT_COLUMN_KEY;
     return flags;
 }
 
-static void print_row(tt_table *t, const tt_listing *l, const void *row, const char *first)
+/* The column that names the rows; n_columns: none of those that are listed. */
+static size_t key_column(const tt_listing *l)
 {
+    size_t i = 0;
+    while (i < l->n_columns && !(l->columns[i]->show & TT_SHOW_KEY))
+        i++;
+    return i;
+}
+
+/* total: the row is the sum of all, and its name is that. */
+static void print_row(tt_table *t, const tt_listing *l, const void *row, bool total)
+{
+    const size_t key = total ? key_column(l) : l->n_columns;
     char text[TT_LISTING_COLUMNS_MAX][CELL_TEXT];
     const char *cells[TT_LISTING_COLUMNS_MAX];
     for (size_t i = 0; i < l->n_columns; i++) {
         cells[i] = text[i];
-        if (i == 0 && first)
-            cells[i] = first;
+        if (i == key)
+            cells[i] = "all";
         else
             tt_cell_show(l->columns[i], l->set->context, row, text[i], sizeof text[i]);
     }
@@ -117,8 +143,9 @@ bool tt_list_print(const tt_listing *l, const void *total)
         tt_table_column(t, c->title ? c->title : c->key, tt_list_layout(c, l->chosen));
     }
     for (size_t i = 0; i < l->n; i++)
-        print_row(t, l, tt_listing_row(l, i), NULL);
-    if (total) print_row(t, l, total, "all");
+        print_row(t, l, tt_listing_row(l, i), false);
+    /* A sum without a name would be taken for a row. */
+    if (total && key_column(l) < l->n_columns) print_row(t, l, total, true);
     const bool ok = tt_table_print(t);
     if (l->n_all > l->n)
         tt_report_note("%zu more row%s; --limit 0 shows all", l->n_all - l->n,

@@ -23,17 +23,20 @@ typedef struct tt_list_options {
 /* An argp child; its input is a tt_list_options. */
 extern const struct argp tt_list_argp;
 
+/* For ARGP_KEY_END: what does not go together is a wrong usage. json: --json was said. */
+void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state);
 /* Says why a listing could not be made, and what --columns help is for. Returns the exit code. */
 int tt_list_error(const tt_error *err);
 /* tt_listing_make for a command. TT_EXIT_OK; else why not was told. */
 int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wish);
 /* The rows that are listed as a table on standard output, below them the row `total` (NULL: none),
- * whose first column is "all". Says on stderr how many more there are. False when the output
- * failed or memory ran out. */
+ * whose name is "all"; it is left out where no column names the rows. Says on stderr how many more
+ * there are. False when the output failed or memory ran out. */
 bool tt_list_print(const tt_listing *l, const void *total);
 /* The same as CSV, without a total. */
 bool tt_list_print_csv(const tt_listing *l);
-/* How a column stands in a table for people: TT_COLUMN_... of cli/table.h. `chosen`: by name. */
+/* How a column stands in a table for people: TT_COLUMN_... of cli/table.h. `chosen`: by name,
+ * which is not left out. */
 int tt_list_layout(const tt_column *c, bool chosen);
 /* A page's sentences and tables on a terminal, or as plain text in a file; plots are left out.
  * False when the output failed or memory ran out. */

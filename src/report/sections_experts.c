@@ -102,12 +102,13 @@ void tt_section_experts(tt_page *p, const tt_analysis *a)
     }
     tt_page_say(p, TT_BLOCK_ANSWER,
                 "A token uses %.3g of %.4g experts in a layer, %.1f %% of them%s; %s of the %s "
-                "experts of all layers was chosen at least once.",
+                "experts of all layers %s chosen at least once.",
                 picked / (double)n, experts / (double)n, 100 * picked / experts,
                 all > 0
                     ? tt_page_format(p, " (%s of %s)", tt_say_bytes(p, token), tt_say_bytes(p, all))
                     : "",
-                unused > 0 ? tt_say_count(p, experts - unused) : "each", tt_say_count(p, experts));
+                unused > 0 ? tt_say_count(p, experts - unused) : "each", tt_say_count(p, experts),
+                unused > 0 && experts - unused != 1 ? "were" : "was");
     tt_page_say(
         p, TT_BLOCK_TEXT, "%s%s",
         with_evenness

@@ -82,14 +82,10 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
 
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total)
 {
-    tt_cell cell;
     for (size_t i = 0; i < set->schema->n_columns; i++) {
         const tt_column *c = &set->schema->columns[i];
-        if (!tt_rowset_has(set, c) || c->show & (TT_SHOW_TEXT | TT_SHOW_KEY)) continue;
-        /* What only some kinds of rows have, and this sum has not, is of single rows. */
-        if (!tt_column_nested(c)) tt_cell_get(c, set->context, total, &cell);
-        if (c->kinds && (tt_column_nested(c) || !cell.known)) continue;
-        tt_column_json(j, c, set->context, total);
+        if (tt_rowset_has(set, c) && !(c->show & (TT_SHOW_TEXT | TT_SHOW_KEY | TT_SHOW_ROW)))
+            tt_column_json(j, c, set->context, total);
     }
 }
 

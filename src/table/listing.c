@@ -29,8 +29,15 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
     return NULL;
 }
 
-static tt_status no_such_column(const char *what, const char *name, size_t n, tt_error *err)
+static tt_status no_such_column(const tt_rowset *set, const char *what, const char *name, size_t n,
+                                tt_error *err)
 {
+    const tt_rowset all = {.schema = set->schema};
+    const tt_column *other = tt_schema_find(&all, name, n);
+    if (other && !tt_rowset_has(set, other))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "%s: these rows have no column \"%s\", only those by something else",
+                            what, other->key);
     return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "%s: there is no column \"%.*s\"", what,
                         (int)(n < 64 ? n : 64), name);
 }
@@ -42,28 +49,37 @@ static bool add_column(tt_listing *l, const tt_column *c)
     return true;
 }
 
-static void all_columns(tt_listing *l, bool text)
+static bool is_flat(const tt_listing_wish *wish)
+{
+    return wish->text || wish->csv;
+}
+
+/* shown: those that text shows when nothing is said. */
+static void all_columns(tt_listing *l, const tt_listing_wish *wish, bool shown)
 {
     const tt_schema *s = l->set->schema;
     for (size_t i = 0; i < s->n_columns; i++) {
         const tt_column *c = &s->columns[i];
         if (!tt_rowset_has(l->set, c)) continue;
-        if (text ? !c->title || c->show & TT_SHOW_ASKED || tt_column_nested(c)
-                 : c->show & TT_SHOW_TEXT)
-            continue;
+        if (is_flat(wish) && tt_column_nested(c)) continue;
+        if (shown ? !c->title || c->show & TT_SHOW_ASKED : c->show & TT_SHOW_TEXT) continue;
         (void)add_column(l, c);
     }
 }
 
-static tt_status named_columns(tt_listing *l, const char *names, tt_error *err)
+static tt_status named_columns(tt_listing *l, const tt_listing_wish *wish, tt_error *err)
 {
+    const char *names = wish->columns;
     l->chosen = true;
     for (const char *at = names;; at++) {
         const size_t n = strcspn(at, ",");
         const tt_column *c = tt_schema_find(l->set, at, n);
-        if (!c) return no_such_column("columns", at, n, err);
+        if (!c) return no_such_column(l->set, "columns", at, n, err);
+        if (is_flat(wish) && tt_column_nested(c))
+            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                                "columns: \"%s\" has parts: only JSON shows it", c->key);
         if (!add_column(l, c))
-            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "more than %u columns",
+            return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "columns: more than %u columns",
                                 TT_LISTING_COLUMNS_MAX);
         at += n;
         if (!*at) return TT_OK;
@@ -73,12 +89,12 @@ static tt_status named_columns(tt_listing *l, const char *names, tt_error *err)
 static tt_status choose_columns(tt_listing *l, const tt_listing_wish *wish, tt_error *err)
 {
     if (!wish->columns) {
-        all_columns(l, wish->text);
+        all_columns(l, wish, wish->text);
         return TT_OK;
     }
-    if (strcmp(wish->columns, "all") != 0) return named_columns(l, wish->columns, err);
+    if (strcmp(wish->columns, "all") != 0) return named_columns(l, wish, err);
     l->chosen = true;
-    all_columns(l, false);
+    all_columns(l, wish, false);
     return TT_OK;
 }
 
@@ -156,7 +172,7 @@ static tt_status add_sort_key(sorting *s, const char *name, size_t n, tt_error *
     const size_t length = sign ? n - 1 : n;
     const tt_column *c = tt_schema_find(s->set, key, length);
     if (c && c->sort) c = tt_schema_find(s->set, c->sort, strlen(c->sort));
-    if (!c || tt_column_nested(c)) return no_such_column("sort", key, length, err);
+    if (!c || tt_column_nested(c)) return no_such_column(s->set, "sort", key, length, err);
     if (s->n == SORT_KEYS_MAX)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "sort: more than %u columns",
                             SORT_KEYS_MAX);

@@ -53,17 +53,18 @@ typedef enum tt_cell_unit {
 
 /* Where a column is shown. In JSON and CSV all are, but those for text only. */
 enum {
-    TT_SHOW_WIDE = 1,    /* in text left out where there is little room: the last first, ... */
-    TT_SHOW_WIDEST = 2,  /* ... but these before all others */
-    TT_SHOW_ASKED = 4,   /* in text only when --columns names it */
-    TT_SHOW_TEXT = 8,    /* in text only */
-    TT_SHOW_LEFT = 16,   /* a number that is the row's name: on the left in text */
-    TT_SHOW_RIGHT = 512, /* a text of figures: on the right in text */
-    TT_SHOW_SIGN = 1024, /* a number with a fraction that is a difference: "+1.50 ms" in text */
-    TT_SHOW_CUT = 32,    /* a text that may be cut in text */
+    TT_SHOW_WIDE = 1,     /* in text left out where there is little room: the last first, ... */
+    TT_SHOW_WIDEST = 2,   /* ... but these before all others */
+    TT_SHOW_ASKED = 4,    /* in text only when --columns names it */
+    TT_SHOW_TEXT = 8,     /* in text only */
+    TT_SHOW_LEFT = 16,    /* a number that is the row's name: on the left in text */
+    TT_SHOW_RIGHT = 1024, /* a text of figures: on the right in text */
+    TT_SHOW_SIGN = 2048,  /* a number with a fraction that is a difference: "+1.50 ms" in text */
+    TT_SHOW_CUT = 32,     /* a text that may be cut in text */
     TT_SHOW_DASH = 256,  /* what is not known is a dash in text: it applies, and was not observed */
     TT_SHOW_KNOWN = 128, /* in text left out when no row that is listed has it */
-    TT_SHOW_KEY = 64     /* with CUT: tells rows apart; is cut last, and in the middle */
+    TT_SHOW_KEY = 64,    /* with CUT: tells rows apart; is cut last, and in the middle */
+    TT_SHOW_ROW = 512    /* of single rows: a sum has no such thing */
 };
 
 /* How a number is to be taken; people see the sign before it. */
@@ -246,6 +247,7 @@ typedef struct tt_listing_wish {
                          first (numbers: the largest, texts and ids: the smallest); NULL: as is */
     uint64_t limit;   /* rows; 0: all */
     bool text;        /* for people: not what is shown when asked for only */
+    bool csv;         /* in text and CSV there is nothing nested */
     bool (*passes)(const void *context, const void *row); /* NULL: every row */
 } tt_listing_wish;
 
@@ -275,8 +277,8 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
 /* A row's members, without the braces; columns that are in text only are left out. What is nested
  * is given the same context. */
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
-/* The members of a sum of all rows, without the columns that name a row (TT_SHOW_KEY), or that only
- * some kinds of rows have and this one has not. */
+/* The members of a sum of all rows, without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW).
+ * What is not known of the sum is null. */
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total);
 /* A key and its value. */
 void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row);

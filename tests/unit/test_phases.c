@@ -479,6 +479,11 @@ static void test_positions_at_the_ends(void **state)
     assert_int_equal(tt_phases_guess(&p, ends, 3, 0), TT_PHASE_PROMPT);
     assert_int_equal(tt_phases_guess(&p, ends, 3, 0), TT_PHASE_UNKNOWN);
     assert_int_equal(tt_phases_guess(&p, ends + 1, 1, 0), TT_PHASE_UNKNOWN);
+    /* Compared with another context: there is nothing before the first position either. */
+    tt_phases other = {.others = {&p}, .n_others = 1};
+    JUDGE(&other, "pp", {"0", 0, 0, 1}, {"0", 1, 0, 2});
+    JUDGE(&other, "pp", {"0", 2, 0, 3}, {"0", INT32_MIN, 0, 4});
+    tt_phases_free(&other);
     tt_phases_free(&p);
 }
 

@@ -139,6 +139,17 @@ static void columns_are_chosen(void **state)
     assert_int_equal(l.n_columns, 2);
     assert_string_equal(l.columns[0]->key, "scaled_bytes");
     tt_listing_free(&l);
+    /* What is nested is in JSON only. */
+    assert_int_equal(tt_listing_make(&l, &set, &(tt_listing_wish){.columns = "part"}, &err), TT_OK);
+    tt_listing_free(&l);
+    for (int csv = 0; csv < 2; csv++) {
+        assert_int_equal(
+            tt_listing_make(&l, &set,
+                            &(tt_listing_wish){.columns = "part", .csv = csv, .text = !csv}, &err),
+            TT_E_USAGE);
+        assert_string_equal(err.message, "columns: \"part\" has parts: only JSON shows it");
+        tt_listing_free(&l);
+    }
     /* Not of this kind, misspelt, or empty. */
     static const char *const wrong[] = {"scaled_bytes", "nix", "", "name,", "name,,size"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -147,6 +158,12 @@ static void columns_are_chosen(void **state)
         tt_listing_free(&l);
     }
     assert_string_equal(err.message, "columns: there is no column \"\"");
+    assert_int_equal(tt_listing_make(&l, &set, &(tt_listing_wish){.columns = "scaled_bytes"}, &err),
+                     TT_E_USAGE);
+    assert_string_equal(
+        err.message,
+        "columns: these rows have no column \"scaled_bytes\", only those by something else");
+    tt_listing_free(&l);
     assert_int_equal(tt_listing_make(&l, &set, &(tt_listing_wish){.sort = "part"}, &err),
                      TT_E_USAGE);
     tt_listing_free(&l);

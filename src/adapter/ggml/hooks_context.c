@@ -65,6 +65,7 @@ READER_OF(float *, llama_get_embeddings_seq)
 READER_OF(int32_t, llama_get_sampled_token_ith)
 READER_OF(float *, llama_get_sampled_probs_ith)
 READER_OF(float *, llama_get_sampled_logits_ith)
+READER_OF(int32_t *, llama_get_sampled_candidates_ith)
 
 int32_t llama_sampler_sample(void *sampler, void *context, int32_t index);
 TT_EXPORT int32_t llama_sampler_sample(void *sampler, void *context, int32_t index)

@@ -131,7 +131,7 @@ static void forget_unread(tt_phases *p)
 /* --- contexts that compute the same text --- */
 
 /* The last row there, whatever its token or its sequence when these are not given. */
-static const tt_phases_row *find_recent(const tt_phases *p, int32_t position, const int32_t *token,
+static const tt_phases_row *find_recent(const tt_phases *p, int64_t position, const int32_t *token,
                                         const int32_t *sequence)
 {
     for (uint64_t k = p->n_recent; k > 0 && p->n_recent - k < TT_PHASES_RECENT; k--) {
@@ -177,7 +177,7 @@ static bool follows_theirs(const judged_call *c, uint32_t row, const tt_phases *
 {
     const tt_phases_row *own = &c->each[row];
     const tt_phases_row *before =
-        find_recent(c->p, own->position - 1, NULL, &c->each[row].sequence);
+        find_recent(c->p, (int64_t)own->position - 1, NULL, &c->each[row].sequence);
     const tt_phases_row *theirs =
         before ? find_recent(other, before->position, &before->token, NULL) : NULL;
     return theirs && theirs->has_output && theirs->call == other->n_calls &&

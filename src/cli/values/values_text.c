@@ -276,9 +276,9 @@ bool tt_values_print_outliers(const tt_values_view *v, const tt_model *m,
                         i == 2   ? TT_COLUMN_LEFT | TT_COLUMN_SHRINK
                         : i == 3 ? TT_COLUMN_LEFT
                                  : TT_COLUMN_RIGHT);
-    printf("%s of %s outputs stand out among those of the same place and phase\n\n",
+    printf("%s of %s outputs stand out among those of the same place and phase\n%s",
            o->total ? tt_units_count(text, o->total) : "none",
-           tt_units_count((char[TT_UNITS_TEXT]){0}, o->compared));
+           tt_units_count((char[TT_UNITS_TEXT]){0}, o->compared), o->n ? "\n" : "");
     for (size_t i = 0; i < o->n; i++) {
         const tt_values_outlier *x = &o->list[i];
         const tt_graph *g = &m->graphs[m->runs[x->row.run].graph];
