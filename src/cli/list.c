@@ -13,15 +13,24 @@
 
 enum { OPT_COLUMNS = 0x5400, OPT_SORT, OPT_LIMIT, OPT_CSV };
 
+#define COLUMNS_OPTION                                                                             \
+    {                                                                                              \
+        "columns", OPT_COLUMNS, "LIST", 0,                                                         \
+            "Columns, with commas in between; all; help lists them (--columns help)", 2            \
+    }
+#define CSV_OPTION                                                                                 \
+    {                                                                                              \
+        "csv", OPT_CSV, 0, 0, "Print the rows as CSV, all columns", 8                              \
+    }
+
 static const struct argp_option option_table[] = {
-    {"columns", OPT_COLUMNS, "LIST", 0,
-     "Columns, with commas in between; all; help lists them (--columns help)", 2},
+    COLUMNS_OPTION,
     {"sort", OPT_SORT, "COLUMN", 0,
      "By a column: numbers from the largest, names and ids from the smallest; +COLUMN and -COLUMN "
      "say from the smallest and the largest; key: as in the file",
      2},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows; 0: all", 2},
-    {"csv", OPT_CSV, 0, 0, "Print the rows as CSV, all columns", 8},
+    CSV_OPTION,
     {0},
 };
 
@@ -85,6 +94,10 @@ void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state
 }
 
 const struct argp tt_list_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+
+static const struct argp_option stream_table[] = {COLUMNS_OPTION, CSV_OPTION, {0}};
+
+const struct argp tt_list_stream_argp = {stream_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
 int tt_list_error(const tt_error *err)
 {

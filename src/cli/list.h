@@ -22,6 +22,8 @@ typedef struct tt_list_options {
 
 /* An argp child; its input is a tt_list_options. */
 extern const struct argp tt_list_argp;
+/* The same of a command that prints its rows as it reads them: --columns and --csv alone. */
+extern const struct argp tt_list_stream_argp;
 
 /* For ARGP_KEY_END: what does not go together is a wrong usage. json: --json was said. */
 void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state);

@@ -255,7 +255,8 @@ typedef struct tt_listing {
     const tt_rowset *set;
     const tt_column *columns[TT_LISTING_COLUMNS_MAX];
     size_t n_columns;
-    bool chosen;   /* the columns were named */
+    bool chosen; /* the columns were named */
+    bool tabs;   /* not CSV: tabs between the cells; in them \t, \n, \r and \\; set by the caller */
     size_t *order; /* numbers of the rows that are listed */
     size_t n;
     size_t n_all; /* rows that pass, also those behind the limit */
