@@ -412,10 +412,5 @@ const tt_schema tt_faults_schema = {"faults", "ops, summed up", columns, COUNT(c
 tt_rowset tt_faults_rowset(const tt_faults_context *x, tt_faults_by by, const tt_faults_row *rows,
                            size_t n)
 {
-    return (tt_rowset){.schema = &tt_faults_schema,
-                       .kind = (uint8_t)(1u << by),
-                       .context = x,
-                       .rows = rows,
-                       .row_bytes = sizeof *rows,
-                       .n = n};
+    return TT_ROWSET(&tt_faults_schema, (1u << by), x, rows, n);
 }

@@ -181,12 +181,7 @@ const tt_schema tt_heat_schema = {"heat", "a tensor, expert, layer or component"
 
 tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by by)
 {
-    return (tt_rowset){.schema = &tt_heat_schema,
-                       .kind = (uint8_t)(1u << by),
-                       .context = x,
-                       .rows = h->rows,
-                       .row_bytes = sizeof *h->rows,
-                       .n = h->n_rows};
+    return TT_ROWSET(&tt_heat_schema, (1u << by), x, h->rows, h->n_rows);
 }
 
 /* --- the summary --- */

@@ -130,10 +130,5 @@ const tt_schema tt_stats_schema = {"stats", "ops, summed up", columns, COUNT(col
 tt_rowset tt_stats_rowset(const tt_stats_context *x, tt_stats_by by, const tt_stats_row *rows,
                           size_t n)
 {
-    return (tt_rowset){.schema = &tt_stats_schema,
-                       .kind = (uint8_t)(1u << by),
-                       .context = x,
-                       .rows = rows,
-                       .row_bytes = sizeof *rows,
-                       .n = n};
+    return TT_ROWSET(&tt_stats_schema, (1u << by), x, rows, n);
 }

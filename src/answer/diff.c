@@ -2,21 +2,6 @@
 
 #include <string.h>
 
-static void rows(tt_json *j, const char *key, const tt_rowset *set,
-                 bool (*passes)(const void *context, const void *row))
-{
-    tt_json_key(j, key);
-    tt_json_array(j);
-    for (size_t i = 0; i < set->n; i++) {
-        const void *row = tt_rowset_row(set, i);
-        if (passes && !passes(set->context, row)) continue;
-        tt_json_object(j);
-        tt_rowset_json(j, set, row);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
-
 static void phases(tt_json *j, const tt_diff *d)
 {
     tt_json_key(j, "phases");
@@ -35,13 +20,13 @@ static void around(tt_json *j, const tt_diff_around *x)
 {
     const tt_rowset settings = tt_diff_settings(x), buffers = tt_diff_buffers(x),
                     faults = tt_diff_faults(x), routing = tt_diff_routing(x);
-    rows(j, "settings", &settings, NULL);
-    rows(j, "buffers", &buffers, tt_diff_has_buffers);
+    tt_rowset_json_rows(j, "settings", &settings, NULL);
+    tt_rowset_json_rows(j, "buffers", &buffers, tt_diff_has_buffers);
     if (x->has_faults)
-        rows(j, "faults", &faults, NULL);
+        tt_rowset_json_rows(j, "faults", &faults, NULL);
     else
         tt_json_kv_string(j, "faults", NULL);
-    rows(j, "routing", &routing, NULL);
+    tt_rowset_json_rows(j, "routing", &routing, NULL);
 }
 
 static void verdict(tt_json *j, const tt_diff_view *v)

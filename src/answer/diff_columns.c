@@ -8,12 +8,6 @@
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define ROWSET(schema_, context_, rows_, n_)                                                       \
-    (tt_rowset)                                                                                    \
-    {                                                                                              \
-        .schema = &schema_##_schema, .context = (context_), .rows = (rows_),                       \
-        .row_bytes = sizeof *(rows_), .n = (n_)                                                    \
-    }
 #define BY(family) (uint8_t)(1u << TT_DIFF_##family)
 #define SCHEMA(name_, about_)                                                                      \
     static const tt_schema name_##_schema = {#name_, about_, name_##_columns,                      \
@@ -188,11 +182,7 @@ SCHEMA(row, "a part, component, op, layer or node");
 
 tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family)
 {
-    return (tt_rowset){.schema = &row_schema,
-                       .kind = (uint8_t)(1u << family),
-                       .rows = p->rows[family],
-                       .row_bytes = sizeof *p->rows[family],
-                       .n = p->n_rows[family]};
+    return TT_ROWSET(&row_schema, (1u << family), NULL, p->rows[family], p->n_rows[family]);
 }
 
 /* --- what was computed --- */
@@ -422,7 +412,7 @@ SCHEMA(setting, "a setting that differs");
 
 tt_rowset tt_diff_settings(const tt_diff_around *x)
 {
-    return ROWSET(setting, NULL, x->settings, x->n_settings);
+    return TT_ROWSET(&setting_schema, 0, NULL, x->settings, x->n_settings);
 }
 
 /* The rows are A's summaries; the context knows B's. */
@@ -465,7 +455,7 @@ SCHEMA(buffer, "buffers by what is in them");
 
 tt_rowset tt_diff_buffers(const tt_diff_around *x)
 {
-    return ROWSET(buffer, x, x->summary_a.buffers, COUNT(x->summary_a.buffers));
+    return TT_ROWSET(&buffer_schema, 0, x, x->summary_a.buffers, COUNT(x->summary_a.buffers));
 }
 
 TT_COLUMN_VALUE(get_all, tt_diff_fault_row, f, boolean, f->layer_id == INT64_MIN)
@@ -507,7 +497,7 @@ SCHEMA(fault, "page faults of a layer");
 
 tt_rowset tt_diff_faults(const tt_diff_around *x)
 {
-    return ROWSET(fault, NULL, x->faults, x->has_faults ? x->n_faults : 0);
+    return TT_ROWSET(&fault_schema, 0, NULL, x->faults, x->has_faults ? x->n_faults : 0);
 }
 
 TT_COLUMN_KNOWN(router_in_layer, tt_diff_router, r, r->layer_id >= 0)
@@ -536,5 +526,5 @@ SCHEMA(router, "how a layer's experts are chosen");
 
 tt_rowset tt_diff_routing(const tt_diff_around *x)
 {
-    return ROWSET(router, NULL, x->routers, x->n_routers);
+    return TT_ROWSET(&router_schema, 0, NULL, x->routers, x->n_routers);
 }

@@ -307,12 +307,7 @@ const tt_schema tt_log_schema = {"log", "an op, or a thread's part of it", colum
 
 tt_rowset tt_log_rowset(const tt_model *m, const tt_log_row *row, bool by_lane)
 {
-    return (tt_rowset){.schema = &tt_log_schema,
-                       .kind = by_lane ? OF_THREAD : OF_OP,
-                       .context = m,
-                       .rows = row,
-                       .row_bytes = sizeof *row,
-                       .n = 1};
+    return TT_ROWSET(&tt_log_schema, by_lane ? OF_THREAD : OF_OP, m, row, 1);
 }
 
 /* --- as JSON --- */

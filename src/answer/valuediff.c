@@ -11,14 +11,7 @@ static void position(tt_json *j, int32_t v)
 
 static void rows(tt_json *j, const char *key, const tt_rowset set)
 {
-    tt_json_key(j, key);
-    tt_json_array(j);
-    for (size_t i = 0; i < set.n; i++) {
-        tt_json_object(j);
-        tt_rowset_json(j, &set, tt_rowset_row(&set, i));
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
+    tt_rowset_json_rows(j, key, &set, NULL);
 }
 
 static void item(tt_json *j, const char *key, bool there, const tt_valuediff *d,

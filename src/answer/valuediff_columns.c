@@ -7,12 +7,6 @@
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-#define ROWSET(schema_, context_, rows_, n_)                                                       \
-    (tt_rowset)                                                                                    \
-    {                                                                                              \
-        .schema = &schema_##_schema, .context = (context_), .rows = (rows_),                       \
-        .row_bytes = sizeof *(rows_), .n = (n_)                                                    \
-    }
 #define SCHEMA(name_, about_)                                                                      \
     static const tt_schema name_##_schema = {#name_, about_, name_##_columns,                      \
                                              COUNT(name_##_columns)}
@@ -216,7 +210,7 @@ SCHEMA(item, "a value of both sides");
 
 tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n)
 {
-    return ROWSET(item, d, items, n);
+    return TT_ROWSET(&item_schema, 0, d, items, n);
 }
 
 /* --- what a value was computed from --- */
@@ -248,7 +242,7 @@ SCHEMA(input, "a value that another was computed from");
 
 tt_rowset tt_valuediff_inputs(const tt_valuediff_input *inputs, size_t n)
 {
-    return ROWSET(input, NULL, inputs, n);
+    return TT_ROWSET(&input_schema, 0, NULL, inputs, n);
 }
 
 /* --- batches, layers, stages --- */
@@ -291,7 +285,7 @@ SCHEMA(step, "a pair of batches");
 
 tt_rowset tt_valuediff_steps(const tt_valuediff *d)
 {
-    return ROWSET(step, d, d->steps, d->n_steps);
+    return TT_ROWSET(&step_schema, 0, d, d->steps, d->n_steps);
 }
 
 static const tt_column depth_columns[] = {
@@ -308,7 +302,7 @@ SCHEMA(depth, "a layer in a pair of batches");
 
 tt_rowset tt_valuediff_depths(const tt_valuediff *d)
 {
-    return ROWSET(depth, d, d->depth, d->n_depth);
+    return TT_ROWSET(&depth_schema, 0, d, d->depth, d->n_depth);
 }
 
 #define BAR_CELLS 32
@@ -393,8 +387,8 @@ SCHEMA(row, "a layer or a stage");
 
 tt_rowset tt_valuediff_rows(const tt_valuediff *d, bool stages)
 {
-    tt_rowset set =
-        ROWSET(row, d, stages ? d->stages : d->layers, stages ? d->n_stages : d->n_layers);
+    tt_rowset set = TT_ROWSET(&row_schema, 0, d, stages ? d->stages : d->layers,
+                              stages ? d->n_stages : d->n_layers);
     set.kind = stages ? OF_STAGES : OF_LAYERS;
     return set;
 }

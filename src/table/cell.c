@@ -121,6 +121,9 @@ static void show_real(tt_cell_unit unit, double v, char *out, size_t room)
     case TT_UNIT_BYTES_PER_S:
         (void)snprintf(out, room, "%s", tt_units_rate(text, v));
         break;
+    case TT_UNIT_FIGURE:
+        (void)snprintf(out, room, "%.5g", v);
+        break;
     case TT_UNIT_NONE:
     case TT_UNIT_COUNT:
     case TT_UNIT_ID:

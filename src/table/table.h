@@ -42,6 +42,7 @@ typedef enum tt_cell_type {
  * the key (`_bytes`, `_ns`, `_per_s`). */
 typedef enum tt_cell_unit {
     TT_UNIT_NONE,       /* digits; a number with a fraction with three of them */
+    TT_UNIT_FIGURE,     /* five digits: 0.012345, 1.2e+09 */
     TT_UNIT_COUNT,      /* 1,234,567 */
     TT_UNIT_BYTES,      /* 1.5 MiB */
     TT_UNIT_NS,         /* 1.50 ms */
@@ -215,6 +216,15 @@ struct tt_rowset {
     size_t n;
 };
 
+/* A rowset of N rows at ROWS, an array or pointer of their type. */
+#define TT_ROWSET(schema_, kind_, context_, rows_, n_)                                             \
+    ((tt_rowset){.schema = (schema_),                                                              \
+                 .kind = (uint8_t)(kind_),                                                         \
+                 .context = (context_),                                                            \
+                 .rows = (rows_),                                                                  \
+                 .row_bytes = sizeof *(rows_),                                                     \
+                 .n = (n_)})
+
 const void *tt_rowset_row(const tt_rowset *set, size_t i);
 bool tt_rowset_has(const tt_rowset *set, const tt_column *column);
 
@@ -278,6 +288,9 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
 /* A row's members, without the braces; columns that are in text only are left out. What is nested
  * is given the same context. */
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
+/* A key and an array of the rows that pass (NULL: all) as objects. */
+void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
+                         bool (*passes)(const void *context, const void *row));
 /* The members of a sum of all rows, without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW).
  * What is not known of the sum is null. */
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total);
