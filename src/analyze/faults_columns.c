@@ -33,25 +33,11 @@ static const tt_weight *weight_of(const void *context, const void *row)
 
 /* --- counts, of a row and of all ops --- */
 
-static bool was_counted(const void *context, const void *counts)
-{
-    (void)context;
-    return ((const tt_fault_counts *)counts)->observed > 0;
-}
+TT_COLUMN_KNOWN(was_counted, tt_fault_counts, r, r->observed > 0)
+TT_COLUMN_KNOWN(reads_counted, tt_fault_counts, r, r->observed_reads > 0)
 
-static bool reads_counted(const void *context, const void *counts)
-{
-    (void)context;
-    return ((const tt_fault_counts *)counts)->observed_reads > 0;
-}
-
-static void get_read_at_least(const void *context, const void *counts, tt_cell *cell)
-{
-    (void)context;
-    const tt_fault_counts *c = counts;
-    cell->boolean = c->observed_reads && c->observed_reads < c->observed;
-    cell->known = true;
-}
+TT_COLUMN_VALUE(get_read_at_least, tt_fault_counts, c, boolean,
+                c->observed_reads && c->observed_reads < c->observed)
 
 static const tt_column counts_columns[] = {
     TT_COLUMN("counted", NULL, COUNT, "times an op was counted on a thread",
@@ -83,28 +69,15 @@ static bool reads_known(const void *context, const void *row)
     return reads_counted(context, &of(row)->counts);
 }
 
-static bool has_number(const void *context, const void *row)
-{
-    (void)context;
-    return of(row)->number >= 0;
-}
+TT_COLUMN_KNOWN(has_number, tt_faults_row, r, r->number >= 0)
 
 static bool has_weight(const void *context, const void *row)
 {
     return weight_of(context, row) != NULL;
 }
 
-static bool was_busy(const void *context, const void *row)
-{
-    (void)context;
-    return of(row)->busy_ns > 0;
-}
-
-static bool has_first(const void *context, const void *row)
-{
-    (void)context;
-    return of(row)->first_known;
-}
+TT_COLUMN_KNOWN(was_busy, tt_faults_row, r, r->busy_ns > 0)
+TT_COLUMN_KNOWN(has_first, tt_faults_row, r, r->first_known)
 
 /* A thread reads no weights by itself: only the sum of all ops has them. */
 static bool has_weights(const void *context, const void *row)
@@ -131,11 +104,7 @@ static tt_certainty used_bound(const void *context, const void *row)
     return of(row)->at_most ? TT_AT_MOST : TT_EXACT;
 }
 
-static void show_key(const void *context, const void *row, char *out, size_t room)
-{
-    (void)context;
-    tt_cell_text_copy(out, room, of(row)->key);
-}
+TT_COLUMN_SHOW(show_key, tt_faults_row, r, tt_cell_text_copy(out, room, r->key);)
 
 static void get_phase(const void *context, const void *row, tt_cell *cell)
 {
@@ -226,11 +195,8 @@ static void get_blocked(const void *context, const void *row, tt_cell *cell)
     cell->known = of(row)->busy_ns > 0;
 }
 
-static void show_first(const void *context, const void *row, char *out, size_t room)
-{
-    (void)context;
-    if (of(row)->first_known) (void)snprintf(out, room, "%.3f", of(row)->first_ns / 1e6);
-}
+TT_COLUMN_SHOW(show_first, tt_faults_row, r,
+               if (r->first_known)(void) snprintf(out, room, "%.3f", r->first_ns / 1e6);)
 
 /* "0..3, 7, 9, ... 12" */
 static void get_ranges(const void *context, const void *row, tt_cell *cell)
@@ -446,10 +412,5 @@ const tt_schema tt_faults_schema = {"faults", "ops, summed up", columns, COUNT(c
 tt_rowset tt_faults_rowset(const tt_faults_context *x, tt_faults_by by, const tt_faults_row *rows,
                            size_t n)
 {
-    return (tt_rowset){.schema = &tt_faults_schema,
-                       .kind = (uint8_t)(1u << by),
-                       .context = x,
-                       .rows = rows,
-                       .row_bytes = sizeof *rows,
-                       .n = n};
+    return TT_ROWSET(&tt_faults_schema, (1u << by), x, rows, n);
 }

@@ -71,19 +71,9 @@ static void show_read_bytes(uint64_t bytes, const tt_heat_row *r, bool bound, ch
                        tt_units_bytes(text, bytes));
 }
 
-static void show_touched(const void *context, const void *row, char *out, size_t room)
-{
-    (void)context;
-    const tt_heat_row *r = row;
-    show_read_bytes(r->touched_bytes, r, false, out, room);
-}
-
-static void show_read(const void *context, const void *row, char *out, size_t room)
-{
-    (void)context;
-    const tt_heat_row *r = row;
-    show_read_bytes(r->read_bytes, r, true, out, room);
-}
+TT_COLUMN_SHOW(show_touched, tt_heat_row, r,
+               show_read_bytes(r->touched_bytes, r, false, out, room);)
+TT_COLUMN_SHOW(show_read, tt_heat_row, r, show_read_bytes(r->read_bytes, r, true, out, room);)
 
 static bool has_time(const void *context, const void *row)
 {
@@ -97,17 +87,8 @@ static void set_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t b
     if (cell->known) cell->u64 = tt_model_token(x->m, batch);
 }
 
-static void get_first_batch(const void *context, const void *row, tt_cell *cell)
-{
-    const tt_heat_row *r = row;
-    set_batch(context, r, r->first_batch, cell);
-}
-
-static void get_last_batch(const void *context, const void *row, tt_cell *cell)
-{
-    const tt_heat_row *r = row;
-    set_batch(context, r, r->last_batch, cell);
-}
+TT_COLUMN_GET(get_first_batch, tt_heat_row, r, set_batch(context, r, r->first_batch, cell);)
+TT_COLUMN_GET(get_last_batch, tt_heat_row, r, set_batch(context, r, r->last_batch, cell);)
 
 /* What was read outside any batch has a first use, but no number for it. */
 static void show_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t batch, char *out,
@@ -118,17 +99,8 @@ static void show_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t 
                    batch == TT_NONE ? 0 : tt_model_token(x->m, batch));
 }
 
-static void show_first_batch(const void *context, const void *row, char *out, size_t room)
-{
-    const tt_heat_row *r = row;
-    show_batch(context, r, r->first_batch, out, room);
-}
-
-static void show_last_batch(const void *context, const void *row, char *out, size_t room)
-{
-    const tt_heat_row *r = row;
-    show_batch(context, r, r->last_batch, out, room);
-}
+TT_COLUMN_SHOW(show_first_batch, tt_heat_row, r, show_batch(context, r, r->first_batch, out, room);)
+TT_COLUMN_SHOW(show_last_batch, tt_heat_row, r, show_batch(context, r, r->last_batch, out, room);)
 
 static void set_moment(const tt_heat_context *x, const tt_heat_row *r, uint64_t ticks,
                        tt_cell *cell)
@@ -137,23 +109,10 @@ static void set_moment(const tt_heat_context *x, const tt_heat_row *r, uint64_t 
     if (cell->known) cell->u64 = tt_units_round_ns(tt_model_ns(x->m, ticks));
 }
 
-static void get_first(const void *context, const void *row, tt_cell *cell)
-{
-    const tt_heat_row *r = row;
-    set_moment(context, r, r->first_ticks, cell);
-}
+TT_COLUMN_GET(get_first, tt_heat_row, r, set_moment(context, r, r->first_ticks, cell);)
+TT_COLUMN_GET(get_last, tt_heat_row, r, set_moment(context, r, r->last_ticks, cell);)
 
-static void get_last(const void *context, const void *row, tt_cell *cell)
-{
-    const tt_heat_row *r = row;
-    set_moment(context, r, r->last_ticks, cell);
-}
-
-static bool was_reused(const void *context, const void *row)
-{
-    (void)context;
-    return ((const tt_heat_row *)row)->reuses > 0;
-}
+TT_COLUMN_KNOWN(was_reused, tt_heat_row, r, r->reuses > 0)
 
 static const tt_column row_columns[] = {
     TT_COLUMN("name", "TENSOR", NONE,
@@ -222,12 +181,7 @@ const tt_schema tt_heat_schema = {"heat", "a tensor, expert, layer or component"
 
 tt_rowset tt_heat_rowset(const tt_heat_context *x, const tt_heat *h, tt_heat_by by)
 {
-    return (tt_rowset){.schema = &tt_heat_schema,
-                       .kind = (uint8_t)(1u << by),
-                       .context = x,
-                       .rows = h->rows,
-                       .row_bytes = sizeof *h->rows,
-                       .n = h->n_rows};
+    return TT_ROWSET(&tt_heat_schema, (1u << by), x, h->rows, h->n_rows);
 }
 
 /* --- the summary --- */
@@ -254,17 +208,8 @@ static const tt_column curve_columns[] = {
               TT_MEMBER(tt_heat_point, weights)),
 };
 
-static bool has_quantiles(const void *context, const void *row)
-{
-    (void)context;
-    return ((const tt_heat_jumps *)row)->known;
-}
-
-static bool has_jumps(const void *context, const void *row)
-{
-    (void)context;
-    return ((const tt_heat_jumps *)row)->count > 0;
-}
+TT_COLUMN_KNOWN(has_quantiles, tt_heat_jumps, r, r->known)
+TT_COLUMN_KNOWN(has_jumps, tt_heat_jumps, r, r->count > 0)
 
 static const tt_column jumps_columns[] = {
     TT_COLUMN("count", NULL, NONE, "jumps", TT_MEMBER(tt_heat_jumps, count)),

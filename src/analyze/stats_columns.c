@@ -19,25 +19,13 @@ const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
     {"phase", "phase", TT_BY_PHASE, "work_ns"},
 };
 
-static bool has_number(const void *context, const void *row)
-{
-    (void)context;
-    return ((const tt_stats_row *)row)->number >= 0;
-}
+TT_COLUMN_KNOWN(has_number, tt_stats_row, r, r->number >= 0)
 
 /* A dash for no layer, no batch. */
-static void show_key(const void *context, const void *row, char *out, size_t room)
-{
-    (void)context;
-    tt_cell_text_copy(out, room, ((const tt_stats_row *)row)->key);
-}
+TT_COLUMN_SHOW(show_key, tt_stats_row, r, tt_cell_text_copy(out, room, r->key);)
 
 /* Ops whose ends were not seen have no times; no time is not a time of 0. */
-static bool is_timed(const void *context, const void *row)
-{
-    (void)context;
-    return ((const tt_stats_row *)row)->timed > 0;
-}
+TT_COLUMN_KNOWN(is_timed, tt_stats_row, r, r->timed > 0)
 
 static tt_certainty reads_at_most(const void *context, const void *row)
 {
@@ -45,13 +33,7 @@ static tt_certainty reads_at_most(const void *context, const void *row)
     return ((const tt_stats_row *)row)->at_most ? TT_AT_MOST : TT_EXACT;
 }
 
-static void get_without_end(const void *context, const void *row, tt_cell *cell)
-{
-    (void)context;
-    const tt_stats_row *r = row;
-    cell->u64 = r->count - r->timed;
-    cell->known = true;
-}
+TT_COLUMN_VALUE(get_without_end, tt_stats_row, r, u64, r->count - r->timed)
 
 static void get_share(const void *context, const void *row, tt_cell *cell)
 {
@@ -148,10 +130,5 @@ const tt_schema tt_stats_schema = {"stats", "ops, summed up", columns, COUNT(col
 tt_rowset tt_stats_rowset(const tt_stats_context *x, tt_stats_by by, const tt_stats_row *rows,
                           size_t n)
 {
-    return (tt_rowset){.schema = &tt_stats_schema,
-                       .kind = (uint8_t)(1u << by),
-                       .context = x,
-                       .rows = rows,
-                       .row_bytes = sizeof *rows,
-                       .n = n};
+    return TT_ROWSET(&tt_stats_schema, (1u << by), x, rows, n);
 }

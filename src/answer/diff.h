@@ -4,6 +4,7 @@
 
 #include "analyze/diff/diff.h"
 #include "base/json.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +50,19 @@ const char *tt_diff_phase_title(unsigned phase);
 char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
 /* What differs in a node: "type f16 -> q8_0, fused differently". */
 char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room);
+
+/* The rows that a phase's times are summed up by; the phase outlives them, as below. */
+tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family);
+/* n phases from the i-th on; with the columns of times when that one has any. */
+tt_rowset tt_diff_phases(const tt_diff *d, size_t i, size_t n);
+/* What is around the ops. Of buffers, what passes tt_diff_has_buffers; of faults, the first row is
+ * of all. */
+tt_rowset tt_diff_settings(const tt_diff_around *x);
+tt_rowset tt_diff_buffers(const tt_diff_around *x);
+tt_rowset tt_diff_faults(const tt_diff_around *x);
+tt_rowset tt_diff_routing(const tt_diff_around *x);
+bool tt_diff_has_buffers(const void *context, const void *row);
+bool tt_diff_buffers_differ(const void *context, const void *row);
 
 /* One object. */
 void tt_diff_json(tt_json *j, const tt_diff_view *v);

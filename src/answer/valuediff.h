@@ -4,6 +4,7 @@
 
 #include "analyze/dumps/valuediff.h"
 #include "base/json.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,6 +36,15 @@ char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
 /* "layer 3", "before the layers", "after all layers" ... */
 #define TT_VALUEDIFF_LAYER 40
 char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER]);
+
+/* The rows of it, which it outlives. */
+tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n);
+tt_rowset tt_valuediff_inputs(const tt_valuediff_input *inputs, size_t n);
+tt_rowset tt_valuediff_steps(const tt_valuediff *d);
+tt_rowset tt_valuediff_depths(const tt_valuediff *d);
+tt_rowset tt_valuediff_rows(const tt_valuediff *d, bool stages); /* by layer, or by stage */
+/* How many values of each verdict, as an object. */
+void tt_valuediff_json_counts(tt_json *j, const uint64_t counts[TT_VALUE_VERDICTS]);
 
 /* One object. `paths`: of A and B. */
 void tt_valuediff_json(tt_json *j, const tt_valuediff *d, const char *const paths[2]);

@@ -9,6 +9,7 @@
 #include "analyze/values/values_groups.h"
 #include "base/json.h"
 #include "model/model.h"
+#include "table/table.h"
 
 typedef struct tt_values_view {
     const char *path;
@@ -42,6 +43,11 @@ void tt_values_outliers_json(tt_json *j, const tt_values_view *v, const tt_model
  * "type", "shape", "elements", "n_nan", "n_inf", "first_bad", "first_bad_at", "masking", "min",
  * "max", "mean", "rms", "hash", "blake3", ["prefix", "samples"]}. */
 void tt_values_row_json(tt_json *j, const tt_model *m, const tt_values_row *r, bool samples);
+
+/* Rows of the groups, and of n layers: those that pass tt_values_growth_measured. */
+tt_rowset tt_values_groups_rowset(const tt_values_groups *g);
+tt_rowset tt_values_growth_rowset(const tt_values_growth *list, size_t n);
+bool tt_values_growth_measured(const void *context, const void *row);
 
 /* What was seen of a weight in the model's file: "1 NaN and 0 infinite of 65,536 elements, the
  * first at [3, 5, 0, 0]", "all 65,536 elements are finite", "was not looked at: ...". Returns out.

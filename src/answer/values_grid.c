@@ -96,36 +96,11 @@ void tt_values_grid_json(tt_json *j, const tt_values_view *v, const tt_model *m,
     tt_json_object_end(j);
 }
 
-/* rms_min, rms_max: of one output. */
-static void put_range(tt_json *j, const tt_values_cell *c, double rms_min, double rms_max)
-{
-    tt_json_kv_double_or_null(j, "min", c->has_range, (double)c->min);
-    tt_json_kv_double_or_null(j, "max", c->has_range, (double)c->max);
-    tt_json_kv_double_or_null(j, "mean", c->has_range, c->mean);
-    tt_json_kv_double_or_null(j, "rms", c->has_range, c->rms);
-    tt_json_kv_double_or_null(j, "rms_min", c->has_range, rms_min);
-    tt_json_kv_double_or_null(j, "rms_max", c->has_range, rms_max);
-}
-
-static void put_growth(tt_json *j, const tt_values_growth *x)
-{
-    const tt_values_cell *c = &x->all;
-    tt_json_object(j);
-    tt_json_key(j, "layer_id");
-    put_layer(j, x->layer_id);
-    tt_json_kv_u64(j, "outputs", x->outputs);
-    tt_json_kv_u64(j, "elements", c->elements);
-    tt_json_kv_u64(j, "n_nan", c->n_nan);
-    tt_json_kv_u64(j, "n_inf", c->n_inf);
-    put_range(j, c, x->rms_min, x->rms_max);
-    tt_json_kv_double_or_null(j, "ratio", x->has_ratio, x->ratio);
-    tt_json_object_end(j);
-}
-
 bool tt_values_growth_json(tt_json *j, const tt_values_view *v, const tt_model *m,
                            const tt_values_grid *g)
 {
     tt_values_growth *list = calloc((size_t)g->n_layers + 1, sizeof *list);
+    const tt_rowset set = tt_values_growth_rowset(list, g->n_layers);
     if (!list) return false;
     tt_json_object(j);
     tt_json_kv_string(j, "file", v->path);
@@ -138,11 +113,7 @@ bool tt_values_growth_json(tt_json *j, const tt_values_view *v, const tt_model *
         tt_json_object(j);
         tt_json_kv_string(j, "phase", tt_phase_name(phase));
         tt_json_kv_u64(j, "batches", batches);
-        tt_json_key(j, "layers");
-        tt_json_array(j);
-        for (uint32_t l = 0; l < g->n_layers; l++)
-            if (list[l].outputs) put_growth(j, &list[l]);
-        tt_json_array_end(j);
+        tt_rowset_json_rows(j, "layers", &set, tt_values_growth_measured);
         tt_json_object_end(j);
     }
     tt_json_array_end(j);
@@ -161,41 +132,16 @@ static const char *by_name(tt_values_by by)
     return all[by];
 }
 
-static void put_group(tt_json *j, tt_values_by by, const tt_values_group *x)
-{
-    const tt_values_cell range = {
-        .has_range = x->has_range, .min = x->min, .max = x->max, .mean = x->mean, .rms = x->rms};
-    tt_json_object(j);
-    if (by <= TT_VALUES_BY_OP)
-        tt_json_kv_string(j, by == TT_VALUES_BY_TENSOR ? "name" : by_name(by), x->key);
-    else
-        tt_json_kv_u64_or_null(j, by == TT_VALUES_BY_LAYER ? "layer_id" : "token_id",
-                               x->number >= 0, (uint64_t)x->number);
-    tt_json_kv_u64(j, "outputs", x->outputs);
-    tt_json_kv_u64(j, "elements", x->elements);
-    tt_json_kv_u64(j, "bad", x->bad);
-    tt_json_kv_u64(j, "n_nan", x->n_nan);
-    tt_json_kv_u64(j, "n_inf", x->n_inf);
-    tt_json_kv_u64(j, "masking", x->masking);
-    tt_json_kv_u64(j, "constant", x->constant);
-    tt_json_kv_u64(j, "zero", x->zero);
-    tt_json_kv_u64(j, "repeated", x->repeated);
-    put_range(j, &range, x->rms_min, x->rms_max);
-    tt_json_object_end(j);
-}
-
 void tt_values_groups_json(tt_json *j, const tt_values_view *v, const tt_model *m,
                            const tt_values_groups *g)
 {
     const uint64_t limit = v->query->limit;
+    tt_rowset set = tt_values_groups_rowset(g);
     tt_json_object(j);
     tt_json_kv_string(j, "file", v->path);
     tt_json_kv_string(j, "by", by_name(g->by));
-    tt_json_key(j, "rows");
-    tt_json_array(j);
-    for (size_t i = 0; i < g->n && (!limit || i < limit); i++)
-        put_group(j, g->by, &g->list[i]);
-    tt_json_array_end(j);
+    if (limit && limit < set.n) set.n = (size_t)limit;
+    tt_rowset_json_rows(j, "rows", &set, NULL);
     tt_json_kv_u64(j, "rows_total", g->n);
     tt_values_put_summary(j, m, &g->counts);
     tt_json_object_end(j);

@@ -5,6 +5,7 @@
 #include "cli/diff/diff_view.h"
 #include "cli/diff/valuediff_view.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
@@ -150,10 +151,20 @@ static bool print_json(const tt_diff_view *v)
     return tt_json_end(&j);
 }
 
+static bool print_text(const tt_diff_view *v)
+{
+    tt_page p;
+    tt_diff_page_make(&p, v, false);
+    const bool ok = tt_page_print(&p, stdout);
+    tt_page_close(&p);
+    return ok;
+}
+
 static int write_page(const tt_diff_view *v, tt_outfile *page)
 {
     tt_error err;
-    (void)tt_diff_write_html(v, page->stream);
+    if (!tt_diff_write_html(v, page->stream) && !ferror(page->stream))
+        return tt_report_usage("out of memory for the page");
     /* Says when anything could not be written. */
     return tt_outfile_commit(page, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
 }
@@ -166,7 +177,7 @@ static int show(const struct options *o, tt_outfile *page, const tt_diff *d)
                                "ops; `tensortrace info` says what a trace holds");
     int code = o->html ? write_page(&v, page) : TT_EXIT_OK;
     if (code != TT_EXIT_OK) return code;
-    code = tt_report_output(o->json ? print_json(&v) : tt_diff_print_text(&v));
+    code = tt_report_output(o->json ? print_json(&v) : print_text(&v));
     if (code != TT_EXIT_OK) return code;
     code = exit_code(&v);
     if (code == TT_EXIT_USAGE)

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -18,13 +19,16 @@
 
 #define TABLE_LIMIT 100u  /* rows of a table, unless --limit says otherwise */
 #define BLOCK_ROWS 10000u /* rows laid out together: a table is kept in memory */
-#define SOURCES_TEXT 512
-#define EXPERTS_SHOWN 8u /* by their numbers, in a table */
+#define CELL_TEXT 512
+#define CSV_BYTES ((size_t)1 << 18) /* written together */
+/* What the table shows, unless --columns says otherwise. */
+#define SHOWN "start_relative_ns,token_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
 
 enum { OPT_LIMIT = 256, OPT_LANES };
 
 struct options {
     tt_input input;
+    tt_list_options list;
     bool by_lane;
     bool limited;   /* --limit was given */
     uint64_t limit; /* 0: none */
@@ -42,7 +46,7 @@ static const struct argp_option option_table[] = {
     {"max-duration", TT_OPT_MAX_DURATION, "TIME", 0, "Only ops that took at most TIME", 2},
     {"lanes", OPT_LANES, 0, 0, "A row for each thread instead of one for each op", 3},
     {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N rows; 0: all (the default is 100, with --json all)", 3},
+     "Only the first N rows; 0: all (the default is 100, with --json and --csv all)", 3},
     {0},
 };
 
@@ -54,6 +58,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->input;
         state->child_inputs[1] = &o->filter;
+        state->child_inputs[2] = &o->list;
+        return 0;
+    case ARGP_KEY_END:
+        tt_list_check(&o->list, o->input.json, state);
         return 0;
     case OPT_LIMIT:
         o->limit = tt_trace_limit_option(arg, state);
@@ -74,6 +82,10 @@ typedef struct printer {
     tt_error err; /* of the picks */
     tt_json json;
     tt_table *table;
+    tt_rowset set; /* of `row` */
+    tt_listing list;
+    tt_log_row row;
+    tt_bytes csv, cell;
     tt_progress bar; /* not when the rows themselves are on the terminal */
     uint64_t rows;
     uint64_t block_rows;
@@ -84,118 +96,72 @@ typedef struct printer {
     bool failed;
 } printer;
 
-/* --- table --- */
+/* --- as a table, and CSV --- */
+
+static int make_list(printer *p)
+{
+    char shown[sizeof SHOWN + 16];
+    const struct options *o = p->o;
+    const bool data = o->input.json || o->list.csv;
+    const char *columns = o->list.columns;
+    (void)snprintf(shown, sizeof shown, SHOWN, o->by_lane ? "thread_id" : "threads");
+    const tt_listing_wish wish = {
+        .columns = columns || data ? columns : shown, .text = !data, .csv = o->list.csv};
+    p->set = tt_log_rowset(p->m, &p->row, o->by_lane);
+    const int code = tt_list_make(&p->list, &p->set, &wish);
+    p->list.chosen = columns != NULL;
+    return code;
+}
 
 static bool new_table(printer *p)
 {
     p->table = tt_table_new(stdout);
     p->block_rows = 0;
-    if (!p->table) return false;
-    tt_table_column(p->table, "TIME ms", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "BATCH", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "PHASE", TT_COLUMN_WIDE); /* BATCH says it as well */
-    tt_table_column(p->table, p->o->by_lane ? "THREAD" : "THREADS", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "OP", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(p->table, "NODE", TT_COLUMN_SHRINK | TT_COLUMN_KEY);
-    tt_table_column(p->table, "DURATION", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "WAIT", TT_COLUMN_RIGHT);
-    tt_table_column(p->table, "OFF CPU", TT_COLUMN_RIGHT | TT_COLUMN_IF_KNOWN | TT_COLUMN_WIDE);
-    tt_table_column(p->table, "SOURCES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    return true;
-}
-
-/* " {1,5}": the experts picked from a source, when that was observed. */
-static void experts_text(const tt_op_source *s, const tt_access *list, size_t n, char out[64])
-{
-    size_t used = 0, experts = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].tensor != s->tensor || list[i].expert == TT_EXPERT_NONE) continue;
-        if (experts++ < EXPERTS_SHOWN)
-            used += (size_t)snprintf(out + used, 64 - used, "%s%" PRId32, used ? "," : " {",
-                                     list[i].expert);
+    for (size_t i = 0; p->table && i < p->list.n_columns; i++) {
+        const tt_column *c = p->list.columns[i];
+        tt_table_column(p->table, c->title ? c->title : c->key, tt_list_layout(c, p->list.chosen));
     }
-    if (experts > EXPERTS_SHOWN)
-        (void)snprintf(out, 64, " {%zu experts}", experts);
-    else if (experts)
-        (void)snprintf(out + used, 64 - used, "}");
+    return p->table != NULL;
 }
 
-static void sources_text(const tt_op *op, const tt_access *list, size_t n, char out[SOURCES_TEXT])
+static void table_row(printer *p)
 {
-    size_t used = 0;
-    out[0] = '\0';
-    for (uint32_t i = 0; i < op->n_sources && used < SOURCES_TEXT - 1; i++) {
-        const tt_tensor *t = &op->graph->tensors[op->sources[i].tensor];
-        char name[128], experts[64];
-        experts_text(&op->sources[i], list, n, experts);
-        /* Buffers are the rule; only what comes from elsewhere is worth a word. */
-        int more = snprintf(out + used, SOURCES_TEXT - used, "%s%s%s%s", i ? ", " : "",
-                            tt_trace_text(name, sizeof name, t->name), experts,
-                            t->origin == TT_ORIGIN_DISK     ? " [disk]"
-                            : t->origin == TT_ORIGIN_BUFFER ? ""
-                                                            : " [?]");
-        if (more < 0) return;
-        used += (size_t)more < SOURCES_TEXT - used ? (size_t)more : SOURCES_TEXT - used - 1;
+    char text[TT_LISTING_COLUMNS_MAX][CELL_TEXT];
+    const char *cells[TT_LISTING_COLUMNS_MAX];
+    for (size_t i = 0; i < p->list.n_columns; i++) {
+        tt_cell_show(p->list.columns[i], p->m, &p->row, text[i], CELL_TEXT);
+        cells[i] = text[i];
     }
-}
-
-/* The sources' text is the same each time, unless what is read of them is picked. */
-static const char *kept_sources(const tt_log_op *o, const tt_op *op, const tt_access *list,
-                                size_t n, char out[SOURCES_TEXT])
-{
-    if (o->note && *o->note) return *o->note;
-    sources_text(op, list, n, out);
-    if (o->note && !op->picks) *o->note = strdup(out);
-    return out;
-}
-
-static void table_op(printer *p, const tt_log_op *o, const tt_op *op, const tt_access *list,
-                     size_t n_accesses)
-{
-    char begun[TT_UNITS_TEXT], token[16] = "-", lane[16], duration[TT_UNITS_TEXT];
-    char wait[TT_UNITS_TEXT] = "", off_cpu[TT_UNITS_TEXT] = "", name[128], sources[SOURCES_TEXT];
-    const tt_model *m = p->m;
-    bool in_batch = o->run->batch != TT_NONE;
-    if (in_batch) (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(m, o->run->batch));
-    (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(m, o->start_ticks) / 1e6);
-    (void)snprintf(lane, sizeof lane, "%" PRIu32, o->lane == TT_NONE ? o->lanes : o->lane);
-    if (o->open) {
-        bool cut = !m->trace.complete || !o->run->ended;
-        (void)snprintf(duration, sizeof duration, cut ? "(cut off)" : "(no end)");
-    } else {
-        tt_units_ns(duration, tt_model_span_ns(m, o->arrive_ticks - o->start_ticks));
-        tt_units_ns(wait,
-                    tt_model_waits_known(m, o->run) ? tt_model_span_ns(m, o->wait_ticks) : NAN);
-        tt_units_ns(off_cpu, o->off_cpu_known ? tt_model_span_ns(m, o->off_cpu_ticks) : NAN);
-    }
-    const char *cells[10];
-    size_t n = 0;
-    cells[n++] = begun;
-    cells[n++] = token;
-    cells[n++] = in_batch ? tt_phase_name(m->batches[o->run->batch].phase) : "-";
-    cells[n++] = lane;
-    cells[n++] = o->op->op;
-    cells[n++] = tt_trace_text(name, sizeof name, o->op->name);
-    cells[n++] = duration;
-    cells[n++] = wait;
-    cells[n++] = off_cpu;
-    cells[n++] = kept_sources(o, op, list, n_accesses, sources);
     tt_table_row(p->table, cells);
     if (++p->block_rows < BLOCK_ROWS) return;
     p->failed |= !tt_table_print(p->table) || !new_table(p);
 }
 
+static void flush_csv(printer *p)
+{
+    p->failed |= p->csv.failed || p->cell.failed;
+    if (p->csv.size) (void)fwrite(p->csv.data, 1, p->csv.size, stdout);
+    tt_bytes_clear(&p->csv);
+}
+
 static bool print_row(printer *p, const tt_log_op *row)
 {
-    const tt_op *op;
-    const tt_access *list;
-    size_t n;
-    if (tt_log_picks_of(&p->picks, row, &op, &list, &n, &p->err) != TT_OK) return false;
-    if (p->o->input.json)
-        tt_log_json_op(&p->json, p->m, row, op, list, n);
-    else
-        table_op(p, row, op, list, n);
+    tt_log_row *r = &p->row;
+    *r = (tt_log_row){.row = row, .text = &p->cell};
+    if (tt_log_picks_of(&p->picks, row, &r->op, &r->accesses, &r->n_accesses, &p->err) != TT_OK)
+        return false;
+    if (p->o->list.csv) {
+        tt_listing_csv_row(&p->csv, &p->list, r);
+        if (p->csv.size >= CSV_BYTES) flush_csv(p);
+    } else if (!p->o->input.json) {
+        table_row(p);
+    } else if (p->o->list.columns) {
+        tt_json_object(&p->json);
+        tt_listing_json_row(&p->json, &p->list, r);
+        tt_json_object_end(&p->json);
+    } else {
+        tt_log_json_op(&p->json, p->m, row, r->op, r->accesses, r->n_accesses);
+    }
     return true;
 }
 
@@ -229,7 +195,7 @@ static tt_status walk_on(printer *p, tt_model **m, tt_error *err)
     *m = NULL;
     status = tt_model_open(p->o->input.path, m, err);
     if (status != TT_OK) return status;
-    p->m = *m;
+    p->m = p->set.context = *m;
     p->picks.m = *m;
     p->after_ticks = until;
     return tt_log_walk(*m, &p->o->filter, p->o->by_lane, print_op, p, err);
@@ -247,49 +213,80 @@ static int say_none(const struct options *o, tt_model **m)
     return tt_trace_none(*m, &o->filter, "op");
 }
 
-static int print_log(const struct options *o, tt_model **m)
+static bool begin(printer *p)
 {
-    printer p = {.o = o, .m = *m, .picks = {.m = *m}};
+    if (p->o->list.csv) {
+        tt_listing_csv_header(&p->csv, &p->list);
+        return true;
+    }
+    if (!p->o->input.json) return new_table(p);
+    tt_json_begin(&p->json, stdout, 0);
+    tt_json_object(&p->json);
+    tt_json_kv_string(&p->json, "file", p->o->input.path);
+    tt_json_key(&p->json, "ops");
+    tt_json_array(&p->json);
+    return true;
+}
+
+/* False when not all was written. */
+static bool end(printer *p)
+{
+    if (p->o->list.csv) {
+        flush_csv(p);
+    } else if (p->o->input.json) {
+        tt_json_array_end(&p->json);
+        tt_json_kv_bool(&p->json, "more", p->more);
+        tt_json_object_end(&p->json);
+        p->failed |= !tt_json_end(&p->json);
+        return !p->failed;
+    } else if (p->table) {
+        p->failed |= !(p->rows > 0 && p->block_rows == 0) && !tt_table_print(p->table);
+    }
+    if (p->more) tt_trace_note_more(p->rows);
+    return !p->failed;
+}
+
+static int walk_all(printer *p, tt_model **m)
+{
+    const struct options *o = p->o;
     tt_error err;
     if (tt_model_need_clock(*m, &err) != TT_OK) return tt_report_error(&err);
-    if (o->input.json) {
-        tt_json_begin(&p.json, stdout, 0);
-        tt_json_object(&p.json);
-        tt_json_kv_string(&p.json, "file", o->input.path);
-        tt_json_key(&p.json, "ops");
-        tt_json_array(&p.json);
-    } else if (!new_table(&p)) {
-        return tt_report_usage("out of memory");
-    }
-    p.reports = !isatty(STDOUT_FILENO);
-    tt_progress_begin(&p.bar, "reading", 0, "rows");
-    tt_status status = walk_on(&p, m, &err);
-    tt_progress_end(&p.bar);
+    if (!begin(p)) return tt_report_usage("out of memory");
+    p->reports = !isatty(STDOUT_FILENO);
+    tt_progress_begin(&p->bar, "reading", 0, "rows");
+    tt_status status = walk_on(p, m, &err);
+    tt_progress_end(&p->bar);
     if (*m) tt_trace_note_damage(*m);
-    tt_log_picks_free(&p.picks);
-    if (status == TT_OK && p.err.status != TT_OK) {
-        err = p.err;
+    tt_log_picks_free(&p->picks);
+    if (status == TT_OK && p->err.status != TT_OK) {
+        err = p->err;
         status = err.status;
     }
-    bool ok = !p.failed;
-    if (o->input.json) {
-        tt_json_array_end(&p.json);
-        tt_json_kv_bool(&p.json, "more", p.more);
-        tt_json_object_end(&p.json);
-        ok &= tt_json_end(&p.json);
-    } else {
-        ok &= (p.rows > 0 && p.block_rows == 0) || tt_table_print(p.table);
-        if (p.more) tt_trace_note_more(p.rows);
-    }
-    if (status == TT_OK && p.rows == 0 && *m) {
+    const bool ok = end(p);
+    if (status == TT_OK && p->rows == 0 && *m) {
         const int code = tt_report_output(ok);
         return code == TT_EXIT_OK ? say_none(o, m) : code;
     }
     return status != TT_OK ? tt_report_error(&err) : tt_report_output(ok);
 }
 
-static const struct argp_child children[] = {
-    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
+static int print_log(const struct options *o, tt_model **m)
+{
+    printer p = {.o = o, .m = *m, .picks = {.m = *m}};
+    tt_bytes_init(&p.csv, (size_t)1 << 26);
+    tt_bytes_init(&p.cell, (size_t)1 << 20);
+    int code = make_list(&p);
+    if (code == TT_EXIT_OK) code = walk_all(&p, m);
+    tt_listing_free(&p.list);
+    tt_bytes_free(&p.csv);
+    tt_bytes_free(&p.cell);
+    return code;
+}
+
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
+                                             {&tt_trace_filter_argp, 0, NULL, 0},
+                                             {&tt_list_stream_argp, 0, NULL, 0},
+                                             {0}};
 
 int tt_cmd_log(int argc, char **argv)
 {
@@ -306,11 +303,11 @@ int tt_cmd_log(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {0};
+    struct options o = {.list.schema = &tt_log_schema};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.filter.has_lane) o.by_lane = true;
-    if (!o.limited && !o.input.json) o.limit = TABLE_LIMIT;
+    if (!o.limited && !o.input.json && !o.list.csv) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;
     const tt_part part = {.has_tokens = f->has_token,
                           .token_first = f->token_first,

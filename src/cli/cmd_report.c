@@ -168,32 +168,27 @@ static void find_edges(const struct options *o, const tt_model *m, tt_edges *e)
 
 /* --- writing --- */
 
-static tt_status write_plot(const tt_plot *plot, const char *svg, size_t size, tt_outdir *dir,
-                            tt_error *err)
+static tt_status write_plot(const tt_plot *plot, tt_outdir *dir, tt_error *err)
 {
     char name[64], *shown = NULL;
     (void)snprintf(name, sizeof name, "%.40s.svg", plot->id);
     if (asprintf(&shown, "%s/%s", dir->path, name) < 0)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     FILE *out = tt_outdir_file(dir, name, err);
-    if (out) (void)tt_svg_write(plot, svg, size, true, out);
+    if (out) tt_svg_write(plot, true, out);
     tt_status status = out ? tt_outdir_close(out, shown, err) : err->status;
     free(shown);
     return status;
 }
 
 /* The plots as files of their own. */
-static tt_status write_plots(const tt_page *p, const tt_drawings *d, tt_outdir *dir, tt_error *err)
+static tt_status write_plots(const tt_page *p, tt_outdir *dir, tt_error *err)
 {
     tt_status status = TT_OK;
-    for (const tt_page_section *s = p->sections; s; s = s->next) {
-        for (const tt_page_block *b = s->blocks; b && status == TT_OK; b = b->next) {
-            size_t size;
-            const char *svg =
-                b->kind == TT_BLOCK_PLOT && b->plot ? tt_drawings_of(d, b->plot, &size) : NULL;
-            if (svg) status = write_plot(b->plot, svg, size, dir, err);
-        }
-    }
+    for (const tt_page_section *s = p->sections; s; s = s->next)
+        for (const tt_page_block *b = s->blocks; b && status == TT_OK; b = b->next)
+            if (b->kind == TT_BLOCK_PLOT && b->plot && !tt_plot_is_empty(b->plot))
+                status = write_plot(b->plot, dir, err);
     return status;
 }
 
@@ -219,8 +214,8 @@ static tt_status commit_both(tt_outdir *dir, tt_outfile *file, const char *folde
     return status;
 }
 
-static tt_status write_both(const tt_page *p, const tt_drawings *d, const char *path,
-                            const char *folder, bool force, tt_error *err)
+static tt_status write_both(const tt_page *p, const char *path, const char *folder, bool force,
+                            tt_error *err)
 {
     tt_outdir dir;
     tt_outfile file;
@@ -228,8 +223,8 @@ static tt_status write_both(const tt_page *p, const tt_drawings *d, const char *
     if (status != TT_OK) return status;
     status = tt_outdir_open(&dir, folder, force, err);
     if (status == TT_OK) {
-        tt_page_markdown(p, d, base_name(folder), file.stream);
-        status = write_plots(p, d, &dir, err);
+        tt_page_markdown(p, base_name(folder), file.stream);
+        status = write_plots(p, &dir, err);
         if (status == TT_OK) status = commit_both(&dir, &file, folder, err);
         tt_outdir_abandon(&dir);
     }
@@ -237,21 +232,20 @@ static tt_status write_both(const tt_page *p, const tt_drawings *d, const char *
     return status;
 }
 
-static tt_status write_markdown(const tt_page *p, const tt_drawings *d, const char *path,
-                                bool force, tt_error *err)
+static tt_status write_markdown(const tt_page *p, const char *path, bool force, tt_error *err)
 {
     char *folder = NULL;
     if (asprintf(&folder, "%s.plots", path) < 0)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
     tt_export_guard(folder);
-    tt_status status = write_both(p, d, path, folder, force, err);
+    tt_status status = write_both(p, path, folder, force, err);
     tt_export_guard_end();
     free(folder);
     return status;
 }
 
-static tt_status write_file(const struct options *o, const tt_page *p, const tt_drawings *d,
-                            tt_analysis *a, const char *path, tt_error *err)
+static tt_status write_file(const struct options *o, const tt_page *p, tt_analysis *a,
+                            const char *path, tt_error *err)
 {
     tt_outfile file;
     tt_status status = tt_outfile_open(&file, path, o->force, err);
@@ -259,7 +253,7 @@ static tt_status write_file(const struct options *o, const tt_page *p, const tt_
     if (o->input.json)
         (void)tt_report_json(p, a, file.stream);
     else
-        tt_page_html(p, d, file.stream);
+        tt_page_html(p, file.stream);
     status = tt_outfile_commit(&file, err);
     tt_outfile_abandon(&file);
     return status;
@@ -279,31 +273,23 @@ static char *choose_output(const struct options *o)
 static int write_page(const struct options *o, const tt_page *p, tt_analysis *a, const char *path)
 {
     tt_error err;
-    tt_drawings d = {0};
     tt_status status = TT_OK;
-    /* Markdown on standard output has no place for plots. */
-    if (!o->input.json && !(o->markdown && !path)) {
-        status = tt_drawings_make(p, &d, &err);
-        if (status != TT_OK) tt_report_note("%s; the page has its tables only", err.message);
-    }
-    status = TT_OK;
     int code = TT_EXIT_OK;
     if (path && o->markdown)
-        status = write_markdown(p, &d, path, o->force, &err);
+        status = write_markdown(p, path, o->force, &err);
     else if (path)
-        status = write_file(o, p, &d, a, path, &err);
+        status = write_file(o, p, a, path, &err);
     else if (o->input.json)
         code = tt_report_output(tt_report_json(p, a, stdout));
     else {
-        if (o->markdown)
-            tt_page_markdown(p, &d, NULL, stdout);
+        if (o->markdown) /* which has no place for plots there */
+            tt_page_markdown(p, NULL, stdout);
         else
-            tt_page_html(p, &d, stdout);
+            tt_page_html(p, stdout);
         code = tt_report_output(true);
     }
     if (status != TT_OK) code = tt_report_error(&err);
     if (code == TT_EXIT_OK && path && !o->output) tt_report_note("wrote %s", path);
-    tt_drawings_free(&d);
     return code;
 }
 
@@ -367,8 +353,7 @@ int tt_cmd_report(int argc, char **argv)
                                      "whom, how the model file is read, what is hot, what more RAM "
                                      "would win, and what is missing.\v"
                                      "On the machine that made the trace, memory bandwidth and "
-                                     "peak speed are measured, in some 1.5 s. Plots are "
-                                     "drawn by gnuplot; without it the page has its tables.",
+                                     "peak speed are measured, in some 1.5 s.",
                                      children,
                                      NULL,
                                      NULL};

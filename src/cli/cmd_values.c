@@ -26,12 +26,10 @@ enum {
 
 static const struct dimension {
     const char *name;
-    const char *title;
     tt_values_by by;
 } dimensions[] = {
-    {"tensor", "NAME", TT_VALUES_BY_TENSOR}, {"place", "PLACE", TT_VALUES_BY_PLACE},
-    {"op", "OP", TT_VALUES_BY_OP},           {"layer", "LAYER", TT_VALUES_BY_LAYER},
-    {"token", "BATCH", TT_VALUES_BY_TOKEN},
+    {"tensor", TT_VALUES_BY_TENSOR}, {"place", TT_VALUES_BY_PLACE}, {"op", TT_VALUES_BY_OP},
+    {"layer", TT_VALUES_BY_LAYER},   {"token", TT_VALUES_BY_TOKEN},
 };
 
 static const struct {
@@ -179,7 +177,7 @@ static tt_status groups(const struct options *o, const tt_values_view *v, const 
     if (status == TT_OK && j)
         tt_values_groups_json(j, v, m, &g);
     else if (status == TT_OK)
-        *ok = tt_values_print_groups(v, o->by->title, &g);
+        *ok = tt_values_print_groups(v, &g);
     *none = status == TT_OK && g.n == 0;
     tt_values_groups_free(&g);
     return status;

@@ -13,15 +13,24 @@
 
 enum { OPT_COLUMNS = 0x5400, OPT_SORT, OPT_LIMIT, OPT_CSV };
 
+#define COLUMNS_OPTION                                                                             \
+    {                                                                                              \
+        "columns", OPT_COLUMNS, "LIST", 0,                                                         \
+            "Columns, with commas in between; all; help lists them (--columns help)", 2            \
+    }
+#define CSV_OPTION                                                                                 \
+    {                                                                                              \
+        "csv", OPT_CSV, 0, 0, "Print the rows as CSV, all columns", 8                              \
+    }
+
 static const struct argp_option option_table[] = {
-    {"columns", OPT_COLUMNS, "LIST", 0,
-     "Columns, with commas in between; all; help lists them (--columns help)", 2},
+    COLUMNS_OPTION,
     {"sort", OPT_SORT, "COLUMN", 0,
      "By a column: numbers from the largest, names and ids from the smallest; +COLUMN and -COLUMN "
      "say from the smallest and the largest; key: as in the file",
      2},
     {"limit", OPT_LIMIT, "N", 0, "Only the first N rows; 0: all", 2},
-    {"csv", OPT_CSV, 0, 0, "Print the rows as CSV, all columns", 8},
+    CSV_OPTION,
     {0},
 };
 
@@ -86,6 +95,10 @@ void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state
 
 const struct argp tt_list_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
 
+static const struct argp_option stream_table[] = {COLUMNS_OPTION, CSV_OPTION, {0}};
+
+const struct argp tt_list_stream_argp = {stream_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+
 int tt_list_error(const tt_error *err)
 {
     if (err->status != TT_E_USAGE) return tt_report_error(err);
@@ -98,12 +111,9 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
     return tt_listing_make(l, set, wish, &err) == TT_OK ? TT_EXIT_OK : tt_list_error(&err);
 }
 
-/* How a column stands in a table for people. What was asked for by name is not left out. */
-static int layout(const tt_column *c, bool chosen)
+int tt_list_layout(const tt_column *c, bool chosen)
 {
-    int flags = c->type == TT_CELL_NAME || c->type == TT_CELL_BOOL || c->show & TT_SHOW_LEFT
-                    ? TT_COLUMN_LEFT
-                    : TT_COLUMN_RIGHT;
+    int flags = tt_column_right(c) ? TT_COLUMN_RIGHT : TT_COLUMN_LEFT;
     if (c->show & TT_SHOW_WIDE && !chosen) flags |= TT_COLUMN_WIDE;
     if (c->show & TT_SHOW_WIDEST && !chosen) flags |= TT_COLUMN_WIDEST;
     if (c->show & TT_SHOW_KNOWN && !chosen) flags |= TT_COLUMN_IF_KNOWN;
@@ -143,7 +153,7 @@ bool tt_list_print(const tt_listing *l, const void *total)
     if (!t) return false;
     for (size_t i = 0; i < l->n_columns; i++) {
         const tt_column *c = l->columns[i];
-        tt_table_column(t, c->title ? c->title : c->key, layout(c, l->chosen));
+        tt_table_column(t, c->title ? c->title : c->key, tt_list_layout(c, l->chosen));
     }
     for (size_t i = 0; i < l->n; i++)
         print_row(t, l, tt_listing_row(l, i), false);

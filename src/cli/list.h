@@ -2,11 +2,13 @@
 #ifndef TT_CLI_LIST_H
 #define TT_CLI_LIST_H
 
+#include "report/page.h"
 #include "table/table.h"
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* --columns, --sort, --limit, --csv. */
 typedef struct tt_list_options {
@@ -20,6 +22,8 @@ typedef struct tt_list_options {
 
 /* An argp child; its input is a tt_list_options. */
 extern const struct argp tt_list_argp;
+/* The same of a command that prints its rows as it reads them: --columns and --csv alone. */
+extern const struct argp tt_list_stream_argp;
 
 /* For ARGP_KEY_END: what does not go together is a wrong usage. json: --json was said. */
 void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state);
@@ -33,5 +37,11 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
 bool tt_list_print(const tt_listing *l, const void *total);
 /* The same as CSV, without a total. */
 bool tt_list_print_csv(const tt_listing *l);
+/* How a column stands in a table for people: TT_COLUMN_... of cli/table.h. `chosen`: by name,
+ * which is not left out. */
+int tt_list_layout(const tt_column *c, bool chosen);
+/* A page's sentences and tables on a terminal, or as plain text in a file; plots are left out.
+ * False when the output failed or memory ran out. */
+bool tt_page_print(const tt_page *p, FILE *out);
 
 #endif

@@ -1,60 +1,10 @@
 #include "report/render.h"
 
-#include "report/gnuplot.h"
 #include "report/style.h"
 #include "report/svg.h"
 #include "report/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* --- drawings --- */
-
-static bool is_drawn(const tt_page_block *b)
-{
-    return b->kind == TT_BLOCK_PLOT && b->plot && !tt_plot_is_empty(b->plot);
-}
-
-tt_status tt_drawings_make(const tt_page *p, tt_drawings *d, tt_error *err)
-{
-    tt_status status = TT_OK;
-    *d = (tt_drawings){.svg = calloc(p->n_plots + 1u, sizeof *d->svg),
-                       .sizes = calloc(p->n_plots + 1u, sizeof *d->sizes)};
-    if (!d->svg || !d->sizes) return tt_error_memory(err, "the plots");
-    d->n = p->n_plots;
-    for (const tt_page_section *s = p->sections; s; s = s->next) {
-        for (const tt_page_block *b = s->blocks; b; b = b->next) {
-            if (!is_drawn(b) || status == TT_E_NOT_FOUND) continue;
-            unsigned at = (unsigned)strtoul(b->plot->id + strlen("plot-"), NULL, 10) - 1;
-            tt_error why;
-            tt_status one = tt_gnuplot_svg(b->plot, &d->svg[at], &d->sizes[at], &why);
-            if (one != TT_OK && status == TT_OK) {
-                status = one;
-                if (err) *err = why;
-            }
-        }
-    }
-    return status;
-}
-
-void tt_drawings_free(tt_drawings *d)
-{
-    for (unsigned i = 0; d->svg && i < d->n; i++)
-        free(d->svg[i]);
-    free(d->svg);
-    free(d->sizes);
-    memset(d, 0, sizeof *d);
-}
-
-const char *tt_drawings_of(const tt_drawings *d, const tt_plot *p, size_t *size)
-{
-    unsigned at = (unsigned)strtoul(p->id + strlen("plot-"), NULL, 10) - 1;
-    if (at >= d->n) return NULL;
-    *size = d->sizes[at];
-    return d->svg[at];
-}
-
-/* --- the page --- */
+#include <math.h>
 
 static void element(const char *open, const char *text, const char *close, FILE *out)
 {
@@ -75,38 +25,67 @@ static void cell(const tt_page_table *t, unsigned column, const char *text, bool
     fputs(head ? "</th>" : "</td>", out);
 }
 
-static void table(const tt_page_table *t, FILE *out)
+/* What is under the caption begins, and once more above the rows that unfold. */
+static void table_begin(const tt_page_table *t, bool caption, FILE *out)
 {
-    if (t->folded) element("<details><summary>", t->caption, "</summary>\n", out);
+    char title[TT_PAGE_CELL_TEXT];
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", out);
     tt_text_markup(t->caption, out);
-    fputs("\"><table>\n", out);
-    if (!t->folded) element("<caption>", t->caption, "</caption>\n", out);
+    fputs(caption ? "\"><table>\n" : ": all\"><table>\n", out);
+    if (caption && t->captioned && !t->folded)
+        element("<caption>", t->caption, "</caption>\n", out);
     fputs("<thead><tr>", out);
-    for (unsigned i = 0; i < t->n_columns; i++)
-        cell(t, i, t->titles[i], true, out);
-    fputs("</tr></thead>\n<tbody>\n", out);
-    for (const tt_page_row *r = t->rows; r; r = r->next) {
-        fputs("<tr>", out);
-        for (unsigned i = 0; i < t->n_columns; i++)
-            cell(t, i, r->cells[i], false, out);
-        fputs("</tr>\n", out);
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        tt_page_title(t, i, title);
+        cell(t, i, title, true, out);
     }
-    fputs("</tbody></table></div>\n", out);
-    if (t->folded) fputs("</details>\n", out);
+    if (t->bar) {
+        element("<th scope=\"col\" class=\"bar\"><div><span>-", t->full_text, "</span>", out);
+        element("<span>+", t->full_text, "</span></div></th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
 }
 
-static void plot(const tt_plot *p, const tt_drawings *d, FILE *out)
+static void row(const tt_page_cursor *c, FILE *out)
 {
-    size_t size;
-    const char *svg = tt_drawings_of(d, p, &size);
-    if (!svg) return;
+    fputs(c->marked ? "<tr class=\"m\">" : "<tr>", out);
+    for (unsigned i = 0; i < c->t->n_columns; i++)
+        cell(c->t, i, c->cells[i], false, out);
+    if (isfinite(c->bar))
+        fprintf(
+            out, "<td class=\"bar\"><div>%s<i class=\"%c\" style=\"width:%.1f%%\"></i></div></td>",
+            c->bar < 0 ? "" : "<span></span>", c->bar < 0 ? 'l' : 'r', 100 * fmin(fabs(c->bar), 1));
+    fputs("</tr>\n", out);
+}
+
+static void table(const tt_page_table *t, FILE *out)
+{
+    static const char end[] = "</tbody></table></div>\n";
+    const size_t n = tt_page_table_rows(t), shown = t->shown && t->shown < n ? t->shown : n;
+    tt_page_cursor c;
+    if (t->folded) element("<details><summary>", t->caption, "</summary>\n", out);
+    table_begin(t, true, out);
+    for (tt_page_cursor_begin(&c, t); tt_page_cursor_next(&c);) {
+        if (t->set.schema && c.i == shown && shown < n) {
+            fprintf(out, "%s<details><summary>%zu more %s</summary>\n", end, n - shown,
+                    *t->more ? t->more : "rows");
+            table_begin(t, false, out);
+        }
+        row(&c, out);
+    }
+    fputs(end, out);
+    if (t->folded || shown < n) fputs("</details>\n", out);
+}
+
+static void plot(const tt_plot *p, FILE *out)
+{
+    if (tt_plot_is_empty(p)) return;
     element("<figure><figcaption>", p->title, "</figcaption>\n", out);
-    (void)tt_svg_write(p, svg, size, false, out);
+    tt_svg_write(p, false, out);
     fputs("</figure>\n", out);
 }
 
-static void block(const tt_page_block *b, const tt_drawings *d, FILE *out)
+static void block(const tt_page_block *b, FILE *out)
 {
     switch (b->kind) {
     case TT_BLOCK_ANSWER:
@@ -116,13 +95,14 @@ static void block(const tt_page_block *b, const tt_drawings *d, FILE *out)
         element("<p>", b->text, "</p>\n", out);
         return;
     case TT_BLOCK_NOTE:
+    case TT_BLOCK_POINT:
         element("<p class=\"note\">", b->text, "</p>\n", out);
         return;
     case TT_BLOCK_PLOT:
-        if (b->plot) plot(b->plot, d, out);
+        if (b->plot) plot(b->plot, out);
         return;
     case TT_BLOCK_TABLE:
-        if (b->table && b->table->rows) table(b->table, out);
+        if (b->table && tt_page_table_rows(b->table)) table(b->table, out);
         return;
     }
 }
@@ -136,11 +116,11 @@ static void head(const tt_page *p, FILE *out)
           "<meta name=\"generator\" content=\"tensortrace " TT_VERSION "\">\n",
           out);
     element("<title>", p->title, "</title>\n", out);
-    fprintf(out, "<style>\n%s\n%s\n</style>\n</head>\n<body>\n", tt_style_colors(),
-            tt_style_page());
+    fprintf(out, "<style>\n%s\n%s\n</style>\n</head>\n<body%s>\n", tt_style_colors(),
+            tt_style_page(), p->wide ? " class=\"wide\"" : "");
     element("<header>\n<h1>", p->title, "</h1>\n", out);
     element("<p class=\"sub\">", p->subtitle, "</p>\n", out);
-    fputs("<div class=\"summary\">\n", out);
+    fprintf(out, "<div class=\"summary%s\">\n", p->alarming ? " alarming" : "");
     for (const tt_page_block *b = p->summary; b; b = b->next)
         element("<p>", b->text, "</p>\n", out);
     fputs("</div>\n", out);
@@ -158,14 +138,14 @@ static void head(const tt_page *p, FILE *out)
     fputs("</ul></nav>\n</header>\n<main>\n", out);
 }
 
-void tt_page_html(const tt_page *p, const tt_drawings *d, FILE *out)
+void tt_page_html(const tt_page *p, FILE *out)
 {
     head(p, out);
     for (const tt_page_section *s = p->sections; s; s = s->next) {
         fprintf(out, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">", s->id, s->id);
         element("", s->title, "</h2>\n", out);
         for (const tt_page_block *b = s->blocks; b; b = b->next)
-            block(b, d, out);
+            block(b, out);
         fputs("</section>\n", out);
     }
     element("</main>\n<footer><p>", p->footer, "</p></footer>\n</body>\n</html>\n", out);

@@ -11,17 +11,22 @@ static void line(const char *before, const char *text, const char *behind, FILE 
 
 static void table(const tt_page_table *t, FILE *out)
 {
-    line("**", t->caption, "**\n\n|", out);
-    for (unsigned i = 0; i < t->n_columns; i++)
-        line(" ", t->titles[i], " |", out);
+    tt_page_cursor c;
+    char title[TT_PAGE_CELL_TEXT];
+    if (t->captioned) line("**", t->caption, "**\n\n", out);
+    fputc('|', out);
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        tt_page_title(t, i, title);
+        line(" ", title, " |", out);
+    }
     fputs("\n|", out);
     for (unsigned i = 0; i < t->n_columns; i++)
         fputs(t->right[i] ? " ---: |" : " --- |", out);
     fputc('\n', out);
-    for (const tt_page_row *r = t->rows; r; r = r->next) {
+    for (tt_page_cursor_begin(&c, t); tt_page_cursor_next(&c);) {
         fputc('|', out);
         for (unsigned i = 0; i < t->n_columns; i++)
-            line(" ", r->cells[i], " |", out);
+            line(" ", c.cells[i], " |", out);
         fputc('\n', out);
     }
     fputc('\n', out);
@@ -37,16 +42,15 @@ static void address(const char *text, FILE *out)
     }
 }
 
-static void plot(const tt_plot *p, const tt_drawings *d, const char *folder, FILE *out)
+static void plot(const tt_plot *p, const char *folder, FILE *out)
 {
-    size_t size;
-    if (!folder || !tt_drawings_of(d, p, &size)) return;
+    if (!folder || tt_plot_is_empty(p)) return;
     line("![", p->title, "](", out);
     address(folder, out);
     fprintf(out, "/%s.svg)\n\n", p->id);
 }
 
-void tt_page_markdown(const tt_page *p, const tt_drawings *d, const char *folder, FILE *out)
+void tt_page_markdown(const tt_page *p, const char *folder, FILE *out)
 {
     line("# ", p->title, "\n\n", out);
     line("", p->subtitle, "\n\n", out);
@@ -64,11 +68,13 @@ void tt_page_markdown(const tt_page *p, const tt_drawings *d, const char *folder
     for (const tt_page_section *s = p->sections; s; s = s->next) {
         line("\n## ", s->title, "\n\n", out);
         for (const tt_page_block *b = s->blocks; b; b = b->next) {
-            if (b->kind == TT_BLOCK_PLOT && b->plot) plot(b->plot, d, folder, out);
-            if (b->kind == TT_BLOCK_TABLE && b->table && b->table->rows) table(b->table, out);
+            if (b->kind == TT_BLOCK_PLOT && b->plot) plot(b->plot, folder, out);
+            if (b->kind == TT_BLOCK_TABLE && b->table && tt_page_table_rows(b->table))
+                table(b->table, out);
             if (b->kind == TT_BLOCK_ANSWER) line("**", b->text, "**\n\n", out);
             if (b->kind == TT_BLOCK_TEXT || b->kind == TT_BLOCK_NOTE)
                 line("", b->text, "\n\n", out);
+            if (b->kind == TT_BLOCK_POINT) line("- ", b->text, "\n", out);
         }
     }
     line("\n---\n\n", p->footer, "\n", out);

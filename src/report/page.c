@@ -1,6 +1,7 @@
 #include "report/page.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,22 @@ void tt_page_open(tt_page *p)
 
 void tt_page_close(tt_page *p)
 {
+    for (tt_page_table *t = p->listed; t; t = t->next_listed)
+        tt_listing_free(&t->listing);
     tt_arena_free(&p->arena);
+}
+
+void *tt_page_take(tt_page *p, size_t n)
+{
+    void *memory = tt_arena_take(&p->arena, 1, n);
+    p->failed |= !memory;
+    return memory;
+}
+
+const void *tt_page_keep(tt_page *p, const void *bytes, size_t n)
+{
+    void *copy = tt_page_take(p, n);
+    return copy ? memcpy(copy, bytes, n) : NULL;
 }
 
 const char *tt_page_text(tt_page *p, const char *text)
@@ -41,16 +57,6 @@ const char *tt_page_format(tt_page *p, const char *fmt, ...)
     return text;
 }
 
-/* Room for what a cell shows. */
-#define TT_PAGE_CELL_TEXT 320
-
-static void *take(tt_page *p, size_t size)
-{
-    void *memory = tt_arena_take(&p->arena, 1, size);
-    p->failed |= !memory;
-    return memory;
-}
-
 static void append(tt_page_block **first, tt_page_block **last, tt_page_block *b)
 {
     if (*last)
@@ -62,7 +68,7 @@ static void append(tt_page_block **first, tt_page_block **last, tt_page_block *b
 
 static tt_page_block *block(tt_page *p, tt_block_kind kind)
 {
-    tt_page_block *b = p->last ? take(p, sizeof *b) : NULL;
+    tt_page_block *b = p->last ? tt_page_take(p, sizeof *b) : NULL;
     if (!b) return NULL;
     b->kind = kind;
     append(&p->last->blocks, &p->last->last, b);
@@ -71,7 +77,7 @@ static tt_page_block *block(tt_page *p, tt_block_kind kind)
 
 void tt_page_figure_add(tt_page *p, const char *value, const char *label)
 {
-    tt_page_figure *f = take(p, sizeof *f);
+    tt_page_figure *f = tt_page_take(p, sizeof *f);
     if (!f) return;
     f->value = tt_page_text(p, value);
     f->label = tt_page_text(p, label);
@@ -84,7 +90,7 @@ void tt_page_figure_add(tt_page *p, const char *value, const char *label)
 
 void tt_page_summary(tt_page *p, const char *fmt, ...)
 {
-    tt_page_block *b = take(p, sizeof *b);
+    tt_page_block *b = tt_page_take(p, sizeof *b);
     va_list args;
     if (!b) return;
     va_start(args, fmt);
@@ -95,7 +101,7 @@ void tt_page_summary(tt_page *p, const char *fmt, ...)
 
 void tt_page_section_begin(tt_page *p, const char *id, const char *title)
 {
-    tt_page_section *s = take(p, sizeof *s);
+    tt_page_section *s = tt_page_take(p, sizeof *s);
     if (!s) return;
     s->id = id;
     s->title = title;
@@ -116,17 +122,24 @@ void tt_page_say(tt_page *p, tt_block_kind kind, const char *fmt, ...)
     va_end(args);
 }
 
+static tt_page_table *table(tt_page *p, const char *caption, size_t n)
+{
+    tt_page_block *b = block(p, TT_BLOCK_TABLE);
+    tt_page_table *t = b ? tt_page_take(p, sizeof *t) : NULL;
+    if (!t) return NULL;
+    b->table = t;
+    t->caption = caption ? tt_page_text(p, caption) : p->last->title;
+    t->captioned = caption != NULL;
+    t->n_columns = n < TT_PAGE_COLUMNS_MAX ? (unsigned)n : TT_PAGE_COLUMNS_MAX;
+    t->head = true;
+    return t;
+}
+
 tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,
                                    const char *const *titles)
 {
-    tt_page_block *b = block(p, TT_BLOCK_TABLE);
-    tt_page_table *t = b ? take(p, sizeof *t) : NULL;
-    if (!t) return NULL;
-    b->table = t;
-    t->caption = tt_page_text(p, caption);
-    t->n_columns = n < TT_PAGE_COLUMNS_MAX ? n : TT_PAGE_COLUMNS_MAX;
-    t->head = true;
-    for (unsigned i = 0; i < t->n_columns; i++) {
+    tt_page_table *t = table(p, caption, n);
+    for (unsigned i = 0; t && i < t->n_columns; i++) {
         size_t length = strlen(titles[i]);
         t->right[i] = length > 0 && titles[i][length - 1] == '>';
         const char *title = tt_arena_text(&p->arena, titles[i], length - t->right[i]);
@@ -138,7 +151,7 @@ tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,
 
 void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells)
 {
-    tt_page_row *row = t ? take(p, sizeof *row) : NULL;
+    tt_page_row *row = t ? tt_page_take(p, sizeof *row) : NULL;
     if (!row) return;
     for (unsigned i = 0; i < t->n_columns; i++)
         row->cells[i] = cells[i] ? tt_page_text(p, cells[i]) : "";
@@ -149,33 +162,87 @@ void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells)
     t->last = row;
 }
 
-void tt_page_listing(tt_page *p, const char *caption, const tt_listing *l)
+tt_page_table *tt_page_rows(tt_page *p, const char *caption, const tt_rowset *set,
+                            const tt_listing_wish *wish)
 {
-    char texts[TT_PAGE_COLUMNS_MAX][TT_PAGE_CELL_TEXT];
-    const char *cells[TT_PAGE_COLUMNS_MAX];
-    const size_t n = l->n_columns < TT_PAGE_COLUMNS_MAX ? l->n_columns : TT_PAGE_COLUMNS_MAX;
-    for (size_t i = 0; i < n; i++) {
-        const tt_column *c = l->columns[i];
-        /* "TENSOR OR EXPERT" of a terminal is "Tensor or expert" here. */
-        (void)snprintf(texts[i], sizeof texts[i], "%s%s", c->title ? c->title : c->key,
-                       c->type == TT_CELL_NAME ? "" : ">");
-        for (char *at = texts[i]; *at && at[1]; at++)
-            at[1] = (char)tolower((unsigned char)at[1]);
-        cells[i] = texts[i];
+    tt_page_table *t = table(p, caption, 0);
+    if (!t) return NULL;
+    t->set = *set;
+    t->more = "";
+    t->next_listed = p->listed;
+    p->listed = t;
+    p->failed |= tt_listing_make(&t->listing, &t->set, wish, NULL) != TT_OK;
+    const size_t n = t->listing.n_columns;
+    t->n_columns = n < TT_PAGE_COLUMNS_MAX ? (unsigned)n : TT_PAGE_COLUMNS_MAX;
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        const tt_column *c = t->listing.columns[i];
+        t->titles[i] = c->title ? c->title : c->key;
+        t->right[i] = tt_column_right(c);
     }
-    tt_page_table *t = tt_page_table_begin(p, caption, (unsigned)n, cells);
-    for (size_t r = 0; r < l->n && t; r++) {
-        for (size_t i = 0; i < n; i++)
-            tt_cell_show(l->columns[i], l->set->context, tt_listing_row(l, r), texts[i],
-                         sizeof texts[i]);
-        tt_page_table_row(p, t, cells);
+    return t;
+}
+
+void tt_page_retitle(tt_page *p, tt_page_table *t, const char *key, const char *title)
+{
+    for (unsigned i = 0; t && i < t->n_columns; i++)
+        if (strcmp(t->listing.columns[i]->key, key) == 0) t->titles[i] = tt_page_text(p, title);
+}
+
+size_t tt_page_table_rows(const tt_page_table *t)
+{
+    return t->set.schema ? t->listing.n : t->rows != NULL;
+}
+
+void tt_page_title(const tt_page_table *t, unsigned column, char out[TT_PAGE_CELL_TEXT])
+{
+    (void)snprintf(out, TT_PAGE_CELL_TEXT, "%s", t->titles[column]);
+    if (!t->set.schema) return;
+    for (unsigned char *at = (unsigned char *)out; *at && at[1]; at++)
+        if (isalnum(at[0]) || isalpha(at[2])) at[1] = (unsigned char)tolower(at[1]);
+}
+
+void tt_page_cursor_begin(tt_page_cursor *c, const tt_page_table *t)
+{
+    c->t = t;
+    c->next = t->rows;
+    c->i = SIZE_MAX;
+}
+
+static bool next_listed(tt_page_cursor *c)
+{
+    const tt_page_table *t = c->t;
+    const tt_listing *l = &t->listing;
+    const bool total = c->i == l->n && t->total;
+    if (c->i >= l->n && !total) return false;
+    const void *row = total ? t->total : tt_listing_row(l, c->i);
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        c->cells[i] = c->texts[i];
+        if (total && i == 0)
+            c->cells[i] = "all";
+        else
+            tt_cell_show(l->columns[i], t->set.context, row, c->texts[i], TT_PAGE_CELL_TEXT);
     }
+    c->bar = t->bar ? t->bar(row) / t->full : NAN;
+    c->marked = t->marked && t->marked(t->set.context, row);
+    return true;
+}
+
+bool tt_page_cursor_next(tt_page_cursor *c)
+{
+    c->i++;
+    if (c->t->set.schema) return next_listed(c);
+    if (!c->next) return false;
+    memcpy(c->cells, c->next->cells, sizeof c->cells);
+    c->bar = NAN;
+    c->marked = false;
+    c->next = c->next->next;
+    return true;
 }
 
 tt_plot *tt_page_plot(tt_page *p, const char *title, const char *x_label, const char *y_label)
 {
     tt_page_block *b = block(p, TT_BLOCK_PLOT);
-    tt_plot *plot = b ? take(p, sizeof *plot) : NULL;
+    tt_plot *plot = b ? tt_page_take(p, sizeof *plot) : NULL;
     if (!plot) return NULL;
     b->plot = plot;
     plot->id = tt_page_format(p, "plot-%u", ++p->n_plots);

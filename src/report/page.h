@@ -19,7 +19,8 @@
 typedef enum tt_block_kind {
     TT_BLOCK_ANSWER, /* the sentence that answers the section's question */
     TT_BLOCK_TEXT,
-    TT_BLOCK_NOTE, /* how it was come by, what it does not say */
+    TT_BLOCK_NOTE,  /* how it was come by, what it does not say */
+    TT_BLOCK_POINT, /* a note in a list of them */
     TT_BLOCK_PLOT,
     TT_BLOCK_TABLE
 } tt_block_kind;
@@ -31,12 +32,25 @@ typedef struct tt_page_row {
 
 typedef struct tt_page_table {
     const char *caption;
+    bool captioned; /* false: the section's title is the caption */
     unsigned n_columns;
     const char *titles[TT_PAGE_COLUMNS_MAX];
     bool right[TT_PAGE_COLUMNS_MAX]; /* numbers */
     bool folded;                     /* shown only when asked for: it repeats a plot */
     bool head;                       /* the first column heads its row */
     tt_page_row *rows, *last;
+    /* Instead of `rows`, when there are columns: */
+    tt_rowset set;
+    tt_listing listing;
+    const void *total; /* a row of the set behind all others, "all"; or NULL */
+    size_t shown;      /* rows that are shown at once, the others when asked for; 0: all */
+    const char *more;  /* what those are; "": rows */
+    /* A bar behind each row; NULL: none. From -full to full, NAN: this row has none. */
+    double (*bar)(const void *row);
+    double full;
+    const char *full_text;                                /* "2.16 ms" */
+    bool (*marked)(const void *context, const void *row); /* it stands out; NULL: none does */
+    struct tt_page_table *next_listed;                    /* of the page */
 } tt_page_table;
 
 typedef struct tt_page_block {
@@ -68,7 +82,10 @@ typedef struct tt_page {
     tt_page_figure *figures, *last_figure;
     tt_page_block *summary, *last_summary; /* sentences, the most important first */
     tt_page_section *sections, *last;
+    bool alarming; /* the summary is no good news */
+    bool wide;     /* its tables have many columns */
     unsigned n_plots;
+    tt_page_table *listed; /* tables with listings, which the page owns */
     tt_arena arena;
     bool failed;
 } tt_page;
@@ -76,6 +93,9 @@ typedef struct tt_page {
 void tt_page_open(tt_page *p);
 void tt_page_close(tt_page *p);
 
+/* n bytes, or a copy of them, in the page's memory; NULL without memory. */
+void *tt_page_take(tt_page *p, size_t n);
+const void *tt_page_keep(tt_page *p, const void *bytes, size_t n);
 /* A copy in the page's memory; never NULL. */
 const char *tt_page_text(tt_page *p, const char *text);
 const char *tt_page_format(tt_page *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -91,10 +111,38 @@ tt_page_table *tt_page_table_begin(tt_page *p, const char *caption, unsigned n,
                                    const char *const *titles);
 /* As many cells as columns; copied; NULL is empty. */
 void tt_page_table_row(tt_page *p, tt_page_table *t, const char *const *cells);
-/* The columns and rows that are listed, as a table. */
-void tt_page_listing(tt_page *p, const char *caption, const tt_listing *l);
+/* Rows of a set as a table; the set's rows and context stay until the page is closed. caption: NULL
+ * where the section's title says it. NULL without memory. */
+tt_page_table *tt_page_rows(tt_page *p, const char *caption, const tt_rowset *set,
+                            const tt_listing_wish *wish);
+/* The column's title; NULL of what does not exist. */
+void tt_page_retitle(tt_page *p, tt_page_table *t, const char *key, const char *title);
 /* An empty plot in the section; its id is unique in the page. NULL without memory, which the calls
  * of plot.h take. */
 tt_plot *tt_page_plot(tt_page *p, const char *title, const char *x_label, const char *y_label);
+
+/* --- for those who write a page out --- */
+
+/* Room for what a cell of a listing shows. */
+#define TT_PAGE_CELL_TEXT 320
+
+/* The rows of a table, one after the other. */
+typedef struct tt_page_cursor {
+    const tt_page_table *t;
+    const tt_page_row *next; /* of `rows` */
+    size_t i;                /* rows before this one */
+    const char *cells[TT_PAGE_COLUMNS_MAX];
+    double bar; /* -1 .. 1; NAN: none */
+    bool marked;
+    char texts[TT_PAGE_COLUMNS_MAX][TT_PAGE_CELL_TEXT];
+} tt_page_cursor;
+
+void tt_page_cursor_begin(tt_page_cursor *c, const tt_page_table *t);
+/* False behind the last one. */
+bool tt_page_cursor_next(tt_page_cursor *c);
+size_t tt_page_table_rows(const tt_page_table *t); /* 0, 1: or more, in `rows` */
+/* A title as in a sentence: "TENSOR OR EXPERT" of a terminal is "Tensor or expert"; single letters,
+ * as in "B - A" and "REL L2", stay. */
+void tt_page_title(const tt_page_table *t, unsigned column, char out[TT_PAGE_CELL_TEXT]);
 
 #endif

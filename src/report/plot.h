@@ -1,8 +1,4 @@
-/* What a plot shows, and how gnuplot draws it as SVG.
- *
- * gnuplot gets numbers and texts that were made harmless (tt_plot_write): letters, digits and a few
- * signs, so that no name of a trace is ever a command to it. Colours are given by numbers that
- * report/svg.h turns into those of the page. */
+/* What a plot shows; report/svg.h draws it. */
 #ifndef TT_REPORT_PLOT_H
 #define TT_REPORT_PLOT_H
 
@@ -10,10 +6,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #define TT_PLOT_SERIES_MAX 6u
-#define TT_PLOT_LABELS_MAX 80u
+#define TT_PLOT_LABELS_MAX 256u
 #define TT_PLOT_POINTS_MAX 20000u
 #define TT_PLOT_WIDTH 760u
 
@@ -30,7 +25,8 @@ typedef enum tt_series_style {
 typedef struct tt_series {
     const char *name; /* in the key; "": not there */
     tt_series_style style;
-    unsigned color; /* 1.. of the page's; also dashes, marks or hatching */
+    unsigned color; /* 1.. of the page's; also dashes, or marks */
+    bool thin;      /* of many lines: each is faint */
     size_t n, capacity;
     double *x, *y, *x2, *y2;
     const char **texts; /* or NULL; of points */
@@ -46,6 +42,7 @@ typedef struct tt_plot {
     double x_min, x_max, y_min, y_max;
     unsigned height;
     bool y_rows;                 /* the y axis has `labels`, the first on top */
+    bool x_labelled;             /* the x axis has them, at 0, 1, ... */
     bool x_integers, y_integers; /* whole numbers only on the axis */
     const char *labels[TT_PLOT_LABELS_MAX];
     unsigned n_labels;
@@ -66,7 +63,5 @@ void tt_plot_describe(tt_plot *p, const char *text);
 
 /* Whether there is anything to draw. */
 bool tt_plot_is_empty(const tt_plot *p);
-/* As a gnuplot script. */
-void tt_plot_write(const tt_plot *p, FILE *out);
 
 #endif

@@ -192,21 +192,17 @@ static bool is_expert(const void *context, const void *row)
 static void list_heat(tt_page *p, const tt_analysis *a, const char *caption, const char *sort)
 {
     const tt_heat *h = &a->heat;
-    const tt_heat_context context = {a->m};
+    const tt_heat_context *context =
+        tt_page_keep(p, &(tt_heat_context){a->m}, sizeof(tt_heat_context));
     const tt_rowset rowset =
-        tt_heat_rowset(&context, h, h->sliced ? TT_HEAT_EXPERT : TT_HEAT_TENSOR);
+        tt_heat_rowset(context, h, h->sliced ? TT_HEAT_EXPERT : TT_HEAT_TENSOR);
     const tt_listing_wish wish = {.columns = "name,accesses,tokens,size_bytes,read_bytes,time_ns",
                                   .sort = sort,
                                   .limit = HOT_ROWS,
                                   .text = true,
                                   /* All else is read in each batch. */
                                   .passes = h->sliced ? is_expert : NULL};
-    tt_listing l;
-    if (tt_listing_make(&l, &rowset, &wish, NULL) == TT_OK)
-        tt_page_listing(p, caption, &l);
-    else
-        p->failed = true;
-    tt_listing_free(&l);
+    if (context) (void)tt_page_rows(p, caption, &rowset, &wish);
 }
 
 /* How many units a set has; of what was never read it may be parts of tensors only. */

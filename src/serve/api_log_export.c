@@ -2,7 +2,6 @@
 #include "analyze/log/log_cursor.h"
 #include "analyze/log/log_picks.h"
 #include "answer/log.h"
-#include "answer/log_table.h"
 #include "serve/endpoints.h"
 #include "serve/log_filter.h"
 #include "serve/traces.h"
@@ -25,6 +24,10 @@ typedef struct writer {
     tt_json json;
     tt_bytes text;
     tt_log_picks picks;
+    tt_listing list; /* of CSV and TSV */
+    tt_rowset set;
+    tt_log_row row;
+    tt_bytes cell;
     uint64_t rows;
 } writer;
 
@@ -63,7 +66,9 @@ static tt_status put_row(writer *w, tt_log_cursor *c, tt_error *err)
         tt_log_json_op(&w->json, w->q->m, &row, op, list, n);
         return w->rows % 1024 == 0 ? check(w, err) : TT_OK;
     }
-    tt_log_table_row(&w->text, w->format == CSV ? TT_LOG_CSV : TT_LOG_TSV, w->q->m, &row, op);
+    w->row = (tt_log_row){&row, op, list, n, &w->cell};
+    tt_listing_csv_row(&w->text, &w->list, &w->row);
+    w->text.failed |= w->cell.failed;
     return w->text.size >= BLOCK_BYTES || w->text.failed ? flush(w, err) : TT_OK;
 }
 
@@ -106,8 +111,13 @@ static tt_status write_json(writer *w, const tt_filter *f, bool by_lane, tt_erro
 
 static tt_status write_table(writer *w, const tt_filter *f, bool by_lane, tt_error *err)
 {
-    tt_log_table_header(&w->text, w->format == CSV ? TT_LOG_CSV : TT_LOG_TSV, by_lane);
-    tt_status status = put_rows(w, f, by_lane, err);
+    const tt_listing_wish wish = {.csv = true};
+    w->set = tt_log_rowset(w->q->m, &w->row, by_lane);
+    tt_status status = tt_listing_make(&w->list, &w->set, &wish, err);
+    w->list.tabs = w->format == TSV;
+    if (status == TT_OK) tt_listing_csv_header(&w->text, &w->list);
+    if (status == TT_OK) status = put_rows(w, f, by_lane, err);
+    tt_listing_free(&w->list);
     return status == TT_OK ? flush(w, err) : status;
 }
 
@@ -129,6 +139,7 @@ tt_status tt_answer_log_export(tt_request *q, tt_reply *r, tt_error *err)
     if (!w) return tt_error_memory(err, "a file");
     *w = (writer){.q = q, .format = format, .picks = {.m = q->m}};
     tt_bytes_init(&w->text, (size_t)1 << 26);
+    tt_bytes_init(&w->cell, (size_t)1 << 20);
     w->out = tt_reply_file(r, names[format], types[format]);
     if (w->out)
         status =
@@ -138,6 +149,7 @@ tt_status tt_answer_log_export(tt_request *q, tt_reply *r, tt_error *err)
             tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no room for a file: %s", strerror(errno));
     tt_log_picks_free(&w->picks);
     tt_bytes_free(&w->text);
+    tt_bytes_free(&w->cell);
     free(w);
     return status;
 }

@@ -23,6 +23,13 @@ bool tt_column_nested(const tt_column *column)
     return column->type == TT_CELL_OBJECT || column->type == TT_CELL_ROWS;
 }
 
+bool tt_column_right(const tt_column *column)
+{
+    return (column->type != TT_CELL_NAME && column->type != TT_CELL_BOOL &&
+            !(column->show & TT_SHOW_LEFT)) ||
+           column->show & TT_SHOW_RIGHT;
+}
+
 void tt_cell_text(tt_cell *cell, const char *text)
 {
     cell->known = text != NULL;
@@ -114,6 +121,9 @@ static void show_real(tt_cell_unit unit, double v, char *out, size_t room)
     case TT_UNIT_BYTES_PER_S:
         (void)snprintf(out, room, "%s", tt_units_rate(text, v));
         break;
+    case TT_UNIT_FIGURE:
+        (void)snprintf(out, room, "%.5g", v);
+        break;
     case TT_UNIT_NONE:
     case TT_UNIT_COUNT:
     case TT_UNIT_ID:
@@ -191,6 +201,12 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
         break;
     case TT_CELL_F32:
     case TT_CELL_F64:
+        if (column->show & TT_SHOW_SIGN) {
+            (void)snprintf(out, room, "%s", cell.f64 < 0 ? "-" : "+");
+            cell.f64 = fabs(cell.f64);
+            out++;
+            room--;
+        }
         show_real(column->unit, cell.f64, text, sizeof text);
         break;
     case TT_CELL_OBJECT:

@@ -7,19 +7,38 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A tab, a line end and a backslash are escaped, all else stays. */
+static void put_escaped(tt_bytes *out, const char *text, size_t n)
+{
+    static const char signs[] = "\t\n\r\\", letters[] = "tnr\\";
+    for (size_t i = 0; i < n; i++) {
+        const char *sign = text[i] ? strchr(signs, text[i]) : NULL;
+        if (sign) tt_bytes_u8(out, '\\');
+        tt_bytes_u8(out, (uint8_t)(sign ? letters[sign - signs] : text[i]));
+    }
+}
+
+static void put_text(tt_bytes *out, bool tabs, const char *text, size_t n)
+{
+    if (tabs)
+        put_escaped(out, text, n);
+    else
+        tt_csv_put_text(out, text, n);
+}
+
 void tt_listing_csv_header(tt_bytes *out, const tt_listing *l)
 {
     bool first = true;
     for (size_t i = 0; i < l->n_columns; i++) {
         if (tt_column_nested(l->columns[i])) continue;
-        if (!first) tt_bytes_u8(out, ',');
-        tt_csv_put_text(out, l->columns[i]->key, strlen(l->columns[i]->key));
+        if (!first) tt_bytes_u8(out, l->tabs ? '\t' : ',');
+        put_text(out, l->tabs, l->columns[i]->key, strlen(l->columns[i]->key));
         first = false;
     }
     tt_bytes_u8(out, '\n');
 }
 
-static void put_cell(tt_bytes *out, const tt_column *column, const tt_cell *cell)
+static void put_cell(tt_bytes *out, bool tabs, const tt_column *column, const tt_cell *cell)
 {
     char text[TT_DECIMAL_TEXT];
     int n = 0;
@@ -43,7 +62,7 @@ static void put_cell(tt_bytes *out, const tt_column *column, const tt_cell *cell
         n = (int)tt_decimal_write(cell->f64, text);
         break;
     case TT_CELL_NAME:
-        tt_csv_put_text(out, cell->text.at, cell->text.n);
+        put_text(out, tabs, cell->text.at, cell->text.n);
         return;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
@@ -58,10 +77,10 @@ void tt_listing_csv_row(tt_bytes *out, const tt_listing *l, const void *row)
     for (size_t i = 0; i < l->n_columns; i++) {
         tt_cell cell;
         if (tt_column_nested(l->columns[i])) continue;
-        if (!first) tt_bytes_u8(out, ',');
+        if (!first) tt_bytes_u8(out, l->tabs ? '\t' : ',');
         first = false;
         tt_cell_get(l->columns[i], l->set->context, row, &cell);
-        if (cell.known) put_cell(out, l->columns[i], &cell);
+        if (cell.known) put_cell(out, l->tabs, l->columns[i], &cell);
     }
     tt_bytes_u8(out, '\n');
 }

@@ -80,6 +80,21 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
     }
 }
 
+void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
+                         bool (*passes)(const void *context, const void *row))
+{
+    tt_json_key(j, key);
+    tt_json_array(j);
+    for (size_t i = 0; i < set->n; i++) {
+        const void *row = tt_rowset_row(set, i);
+        if (passes && !passes(set->context, row)) continue;
+        tt_json_object(j);
+        tt_rowset_json(j, set, row);
+        tt_json_object_end(j);
+    }
+    tt_json_array_end(j);
+}
+
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total)
 {
     for (size_t i = 0; i < set->schema->n_columns; i++) {

@@ -42,6 +42,7 @@ typedef enum tt_cell_type {
  * the key (`_bytes`, `_ns`, `_per_s`). */
 typedef enum tt_cell_unit {
     TT_UNIT_NONE,       /* digits; a number with a fraction with three of them */
+    TT_UNIT_FIGURE,     /* five digits: 0.012345, 1.2e+09 */
     TT_UNIT_COUNT,      /* 1,234,567 */
     TT_UNIT_BYTES,      /* 1.5 MiB */
     TT_UNIT_NS,         /* 1.50 ms */
@@ -53,12 +54,14 @@ typedef enum tt_cell_unit {
 
 /* Where a column is shown. In JSON and CSV all are, but those for text only. */
 enum {
-    TT_SHOW_WIDE = 1,    /* in text left out where there is little room: the last first, ... */
-    TT_SHOW_WIDEST = 2,  /* ... but these before all others */
-    TT_SHOW_ASKED = 4,   /* in text only when --columns names it */
-    TT_SHOW_TEXT = 8,    /* in text only */
-    TT_SHOW_LEFT = 16,   /* a number that is the row's name: on the left in text */
-    TT_SHOW_CUT = 32,    /* a text that may be cut in text */
+    TT_SHOW_WIDE = 1,     /* in text left out where there is little room: the last first, ... */
+    TT_SHOW_WIDEST = 2,   /* ... but these before all others */
+    TT_SHOW_ASKED = 4,    /* in text only when --columns names it */
+    TT_SHOW_TEXT = 8,     /* in text only */
+    TT_SHOW_LEFT = 16,    /* a number that is the row's name: on the left in text */
+    TT_SHOW_RIGHT = 1024, /* a text of figures: on the right in text */
+    TT_SHOW_SIGN = 2048,  /* a number with a fraction that is a difference: "+1.50 ms" in text */
+    TT_SHOW_CUT = 32,     /* a text that may be cut in text */
     TT_SHOW_DASH = 256,  /* what is not known is a dash in text: it applies, and was not observed */
     TT_SHOW_KNOWN = 128, /* in text left out when no row that is listed has it */
     TT_SHOW_KEY = 64,    /* with CUT: tells rows apart; is cut last, and in the middle */
@@ -140,6 +143,56 @@ struct tt_column {
         const char *: TT_CELL_NAME),                                                               \
     .offset = offsetof(row_type, member)
 
+/* Functions of columns, of a row R of ROW_TYPE: whether its value is known; its value, set as the
+ * cell's MEMBER; statements that set `cell`; statements that write `out` of `room` bytes. */
+#define TT_COLUMN_KNOWN(name, row_type, r, test)                                                   \
+    static bool name(const void *context, const void *row)                                         \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        return (test);                                                                             \
+    }
+#define TT_COLUMN_VALUE(name, row_type, r, member, value)                                          \
+    static void name(const void *context, const void *row, tt_cell *cell)                          \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        cell->member = (value);                                                                    \
+        cell->known = true;                                                                        \
+    }
+#define TT_COLUMN_GET(name, row_type, r, ...)                                                      \
+    static void name(const void *context, const void *row, tt_cell *cell)                          \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        __VA_ARGS__                                                                                \
+    }
+#define TT_COLUMN_SHOW(name, row_type, r, ...)                                                     \
+    static void name(const void *context, const void *row, char *out, size_t room)                 \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        __VA_ARGS__                                                                                \
+    }
+/* Statements that write its value to `j`. */
+#define TT_COLUMN_JSON(name, row_type, r, ...)                                                     \
+    static void name(tt_json *j, const void *context, const void *row)                             \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        __VA_ARGS__                                                                                \
+    }
+/* The rows inside of a row: LIST of N; one, or none, for an OBJECT. */
+#define TT_COLUMN_ROWS(name, row_type, r, list, n_)                                                \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        const row_type *r = row;                                                                   \
+        (void)context;                                                                             \
+        out->rows = (list);                                                                        \
+        out->row_bytes = sizeof *(list);                                                           \
+        out->n = (n_);                                                                             \
+    }
+
 /* The same of a member that is a struct with columns of its own. */
 #define TT_MEMBER_OBJECT(row_type, member, schema)                                                 \
     .type = TT_CELL_OBJECT, .inner = (schema), .offset = offsetof(row_type, member)
@@ -163,11 +216,22 @@ struct tt_rowset {
     size_t n;
 };
 
+/* A rowset of N rows at ROWS, an array or pointer of their type. */
+#define TT_ROWSET(schema_, kind_, context_, rows_, n_)                                             \
+    ((tt_rowset){.schema = (schema_),                                                              \
+                 .kind = (uint8_t)(kind_),                                                         \
+                 .context = (context_),                                                            \
+                 .rows = (rows_),                                                                  \
+                 .row_bytes = sizeof *(rows_),                                                     \
+                 .n = (n_)})
+
 const void *tt_rowset_row(const tt_rowset *set, size_t i);
 bool tt_rowset_has(const tt_rowset *set, const tt_column *column);
 
 /* Whether it is in JSON only. */
 bool tt_column_nested(const tt_column *column);
+/* Whether text has it at the right: a number. */
+bool tt_column_right(const tt_column *column);
 
 void tt_cell_get(const tt_column *column, const void *context, const void *row, tt_cell *cell);
 /* For `get`: sets a text. */
@@ -201,7 +265,8 @@ typedef struct tt_listing {
     const tt_rowset *set;
     const tt_column *columns[TT_LISTING_COLUMNS_MAX];
     size_t n_columns;
-    bool chosen;   /* the columns were named */
+    bool chosen; /* the columns were named */
+    bool tabs;   /* not CSV: tabs between the cells; in them \t, \n, \r and \\; set by the caller */
     size_t *order; /* numbers of the rows that are listed */
     size_t n;
     size_t n_all; /* rows that pass, also those behind the limit */
@@ -223,6 +288,9 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
 /* A row's members, without the braces; columns that are in text only are left out. What is nested
  * is given the same context. */
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
+/* A key and an array of the rows that pass (NULL: all) as objects. */
+void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
+                         bool (*passes)(const void *context, const void *row));
 /* The members of a sum of all rows, without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW).
  * What is not known of the sum is null. */
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total);

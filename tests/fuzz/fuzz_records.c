@@ -200,7 +200,6 @@ static void export(const tt_model *m, uint8_t choice)
 
 static void report(const tt_model *m)
 {
-    static const tt_drawings none;
     const tt_analysis_options options = {.progress = no_progress};
     tt_analysis a;
     tt_page page;
@@ -211,8 +210,8 @@ static void report(const tt_model *m)
     must_say(status, &err);
     if (status == TT_OK) tt_report_page(&page, &a);
     if (status == TT_OK && !page.failed && out) {
-        tt_page_html(&page, &none, out);
-        tt_page_markdown(&page, &none, NULL, out);
+        tt_page_html(&page, out);
+        tt_page_markdown(&page, NULL, out);
         (void)tt_report_json(&page, &a, out);
     }
     if (out) (void)fclose(out);

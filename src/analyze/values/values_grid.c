@@ -229,7 +229,7 @@ uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigne
         batches += !phase || m->batches[g->batches[b]].phase == phase;
     for (uint32_t l = 0; l < g->n_layers; l++) {
         tt_values_sum sum = {0};
-        out[l] = (tt_values_growth){.layer_id = g->layers[l]};
+        out[l] = (tt_values_growth){.phase = phase, .layer_id = g->layers[l]};
         for (uint32_t b = 0; b < g->n_batches; b++) {
             const tt_values_cell *c = &g->cells[(size_t)l * g->n_batches + b];
             if (c->outputs && (!phase || m->batches[g->batches[b]].phase == phase))

@@ -36,6 +36,7 @@ void tt_values_grid_free(tt_values_grid *g);
 
 /* The growth of the RMS over the layers, of the batches of a phase together. */
 typedef struct tt_values_growth {
+    unsigned phase; /* enum tt_phase */
     int32_t layer_id;
     uint64_t outputs;
     tt_values_cell all;      /* over the batches */

@@ -5,6 +5,7 @@
 #include "cli/crossval/crossval.h"
 #include "cli/diff/valuediff_view.h"
 #include "cli/interrupt.h"
+#include "cli/list.h"
 #include "model/model.h"
 
 #include <errno.h>
@@ -83,7 +84,11 @@ static bool put_json(const tt_valuediff *d, const char *const paths[2], FILE *ou
 static bool put_text(const tt_valuediff *d, const char *const paths[2], FILE *out)
 {
     const tt_valuediff_view view = {.d = d, .paths = {paths[0], paths[1]}, .limit = TEXT_ROWS};
-    return tt_valuediff_print(&view, out);
+    tt_page p;
+    tt_valuediff_page_make(&p, &view);
+    const bool ok = tt_page_print(&p, out);
+    tt_page_close(&p);
+    return ok;
 }
 
 static bool write_answer(tt_cv_scenario *c, const tt_valuediff *d, const char *const paths[2],

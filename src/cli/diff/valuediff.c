@@ -5,8 +5,11 @@
 #include "cli/command.h"
 #include "cli/diff/valuediff_view.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "report/render.h"
+#include "report/svg.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -74,18 +77,37 @@ static bool print_json(const tt_valuediff_view *v)
     return tt_json_end(&j);
 }
 
-static int show(const tt_valuediff_view *v, bool json, extra *page, extra *svg)
+/* The first plot of the page as a file of its own. */
+static void write_plot(const tt_page *p, FILE *out)
+{
+    for (const tt_page_section *s = p->sections; s; s = s->next)
+        for (const tt_page_block *b = s->blocks; b; b = b->next)
+            if (b->kind == TT_BLOCK_PLOT && b->plot) tt_svg_write(b->plot, true, out);
+}
+
+static int write_files(const tt_page *p, extra *page, extra *svg)
 {
     tt_error err;
+    if (p->failed) return tt_report_usage("out of memory for the page");
     if (page->path) {
-        (void)tt_valuediff_write_html(v, page->file.stream);
+        tt_page_html(p, page->file.stream);
         if (tt_outfile_commit(&page->file, &err) != TT_OK) return tt_report_error(&err);
     }
     if (svg->path) {
-        tt_valuediff_svg(v->d, true, svg->file.stream);
+        write_plot(p, svg->file.stream);
         if (tt_outfile_commit(&svg->file, &err) != TT_OK) return tt_report_error(&err);
     }
-    int code = tt_report_output(json ? print_json(v) : tt_valuediff_print(v, stdout));
+    return TT_EXIT_OK;
+}
+
+static int show(const tt_valuediff_view *v, bool json, extra *page, extra *svg)
+{
+    tt_page p;
+    tt_valuediff_page_make(&p, v);
+    int code = write_files(&p, page, svg);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(json ? print_json(v) : tt_page_print(&p, stdout));
+    tt_page_close(&p);
     if (code != TT_EXIT_OK) return code;
     tt_valuediff_outcome outcome = tt_valuediff_outcome_of(v->d);
     return outcome == TT_VALUEDIFF_EQUAL || outcome == TT_VALUEDIFF_CLOSE ? TT_EXIT_OK

@@ -3,12 +3,11 @@
 #define TT_CLI_VALUEDIFF_VIEW_H
 
 #include "answer/valuediff.h"
-#include "cli/diff/diff_view.h"
+#include "report/page.h"
 
 #include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 typedef struct tt_valuediff_view {
     const tt_valuediff *d;
@@ -16,11 +15,8 @@ typedef struct tt_valuediff_view {
     uint64_t limit; /* rows of a table; 0: all */
 } tt_valuediff_view;
 
-/* Each returns false when the output failed. */
-bool tt_valuediff_print(const tt_valuediff_view *v, FILE *out);
-bool tt_valuediff_write_html(const tt_valuediff_view *v, FILE *out);
-/* A picture of the error over depth, a line a step; with a name space, as a file of its own. */
-void tt_valuediff_svg(const tt_valuediff *d, bool own_file, FILE *out);
+/* Its page, opened here; closed by the caller, and the view outlives it. */
+void tt_valuediff_page_make(tt_page *p, const tt_valuediff_view *v);
 
 /* What stands behind `diff --values`. */
 typedef struct tt_valuediff_settings {

@@ -3,6 +3,8 @@
 #include "analyze/values/outputs.h"
 #include "base/hex.h"
 #include "base/units.h"
+#include "cli/command.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -197,67 +199,19 @@ bool tt_values_print_list(const tt_values_view *v, const tt_model *m, const tt_v
 
 /* --- groups --- */
 
-static const struct {
-    const char *title;
-    int flags;
-} group_columns[] = {{"OUTPUTS", TT_COLUMN_RIGHT},
-                     {"ELEMENTS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
-                     {"BAD", TT_COLUMN_RIGHT},
-                     {"CONSTANT", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
-                     {"ZERO", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
-                     {"REPEATED", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
-                     {"MIN", TT_COLUMN_RIGHT},
-                     {"MAX", TT_COLUMN_RIGHT},
-                     {"MEAN", TT_COLUMN_RIGHT | TT_COLUMN_WIDEST},
-                     {"RMS", TT_COLUMN_RIGHT},
-                     {"LEAST RMS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE},
-                     {"MOST RMS", TT_COLUMN_RIGHT | TT_COLUMN_WIDE}};
-#define GROUP_COLUMNS (sizeof group_columns / sizeof *group_columns)
-
-static void group_row(tt_table *t, tt_values_by by, const tt_values_group *g)
+static bool print_rows(const tt_rowset *set, const tt_listing_wish *wish)
 {
-    char key[NAME_TEXT], counts[6][TT_UNITS_TEXT], reals[6][TT_VALUES_TEXT];
-    if (by <= TT_VALUES_BY_OP)
-        tt_trace_text(key, sizeof key, g->key);
-    else
-        (void)snprintf(key, sizeof key, g->number < 0 ? "-" : "%" PRId64, g->number);
-    const char *all[GROUP_COLUMNS] = {
-        tt_units_count(counts[0], g->outputs),
-        tt_units_count(counts[1], g->elements),
-        count_text(counts[2], g->bad),
-        count_text(counts[3], g->constant),
-        count_text(counts[4], g->zero),
-        count_text(counts[5], g->repeated),
-        tt_values_real_text(reals[0], g->has_range, (double)g->min),
-        tt_values_real_text(reals[1], g->has_range, (double)g->max),
-        tt_values_real_text(reals[2], g->has_range, g->mean),
-        tt_values_real_text(reals[3], g->has_range, g->rms),
-        tt_values_real_text(reals[4], g->has_range, g->rms_min),
-        tt_values_real_text(reals[5], g->has_range, g->rms_max),
-    };
-    const char *cells[GROUP_COLUMNS + 1] = {key};
-    size_t n = 1;
-    for (size_t c = 0; c < GROUP_COLUMNS; c++)
-        cells[n++] = all[c];
-    tt_table_row(t, cells);
+    tt_listing rows;
+    const bool ok = tt_list_make(&rows, set, wish) == TT_EXIT_OK && tt_list_print(&rows, NULL);
+    tt_listing_free(&rows);
+    return ok;
 }
 
-bool tt_values_print_groups(const tt_values_view *v, const char *title, const tt_values_groups *g)
+bool tt_values_print_groups(const tt_values_view *v, const tt_values_groups *g)
 {
-    const uint64_t limit = v->query->limit;
+    const tt_rowset set = tt_values_groups_rowset(g);
     print_counts(&g->counts);
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    tt_table_column(t, title,
-                    g->by <= TT_VALUES_BY_OP ? TT_COLUMN_SHRINK | TT_COLUMN_KEY : TT_COLUMN_RIGHT);
-    for (size_t c = 0; c < GROUP_COLUMNS; c++)
-        tt_table_column(t, group_columns[c].title, group_columns[c].flags);
-    size_t shown = limit && limit < g->n ? (size_t)limit : g->n;
-    for (size_t i = 0; i < shown; i++)
-        group_row(t, g->by, &g->list[i]);
-    bool ok = tt_table_print(t);
-    note_more(g->n, 0, shown);
-    return ok;
+    return print_rows(&set, &(tt_listing_wish){.text = true, .limit = v->query->limit});
 }
 
 /* --- outliers --- */
@@ -301,45 +255,22 @@ bool tt_values_print_outliers(const tt_values_view *v, const tt_model *m,
 
 /* --- growth --- */
 
-static void growth_rows(tt_table *t, const char *phase, const tt_values_growth *list, uint32_t n)
-{
-    for (uint32_t l = 0; l < n; l++) {
-        const tt_values_growth *x = &list[l];
-        char layer[TT_VALUES_TEXT], reals[6][TT_VALUES_TEXT], bad[TT_UNITS_TEXT];
-        if (!x->outputs) continue;
-        const bool known = x->all.has_range;
-        tt_table_row(t, (const char *[]){
-                            phase, tt_values_number_text(layer, x->layer_id),
-                            tt_values_real_text(reals[0], known, x->all.rms),
-                            tt_values_real_text(reals[1], x->has_ratio, x->ratio),
-                            tt_values_real_text(reals[2], known, x->rms_min),
-                            tt_values_real_text(reals[3], known, x->rms_max),
-                            tt_values_real_text(reals[4], known, (double)x->all.min),
-                            tt_values_real_text(reals[5], known, (double)x->all.max),
-                            x->all.masking ? "" : count_text(bad, x->all.n_nan + x->all.n_inf)});
-    }
-}
-
 bool tt_values_print_growth(const tt_values_view *v, const tt_model *m, const tt_values_grid *g)
 {
-    static const char *const titles[] = {"PHASE",    "LAYER", "RMS", "RATIO", "LEAST RMS",
-                                         "MOST RMS", "MIN",   "MAX", "BAD"};
+    const tt_listing_wish wish = {.columns = "phase,layer_id,rms,ratio,rms_min,rms_max,min,max,bad",
+                                  .text = true,
+                                  .passes = tt_values_growth_measured};
     char name[NAME_TEXT];
-    tt_values_growth *list = calloc((size_t)g->n_layers + 1, sizeof *list);
-    tt_table *t = list ? tt_table_new(stdout) : NULL;
-    if (!t) {
-        free(list);
-        return false;
-    }
+    tt_values_growth *list = calloc((size_t)g->n_layers * TT_PHASE_GENERATE + 1, sizeof *list);
+    size_t n = 0;
     (void)v;
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        tt_table_column(t, titles[i], i == 0 ? TT_COLUMN_LEFT : TT_COLUMN_RIGHT);
+    if (!list) return false;
     for (unsigned phase = TT_PHASE_PROMPT; phase <= TT_PHASE_GENERATE; phase++)
-        if (tt_values_growth_of(m, g, phase, list))
-            growth_rows(t, tt_phase_name(phase), list, g->n_layers);
+        if (tt_values_growth_of(m, g, phase, &list[n])) n += g->n_layers;
+    const tt_rowset set = tt_values_growth_rowset(list, n);
     printf("%s over the layers; RATIO: to the RMS of the layer before\n\n",
            g->place[0] ? tt_trace_text(name, sizeof name, g->place) : "the last output of each");
-    bool ok = tt_table_print(t);
+    const bool ok = print_rows(&set, &wish);
     if (g->cut) tt_report_note("later batches are left out: there are too many");
     free(list);
     return ok;

@@ -8,8 +8,7 @@
 bool tt_values_print_list(const tt_values_view *v, const tt_model *m, const tt_values_page *p);
 bool tt_values_print_first(const tt_values_view *v, const tt_model *m, const tt_values_first *f);
 bool tt_values_print_growth(const tt_values_view *v, const tt_model *m, const tt_values_grid *g);
-/* title: of the column that names the groups. */
-bool tt_values_print_groups(const tt_values_view *v, const char *title, const tt_values_groups *g);
+bool tt_values_print_groups(const tt_values_view *v, const tt_values_groups *g);
 bool tt_values_print_outliers(const tt_values_view *v, const tt_model *m,
                               const tt_values_outliers *o);
 

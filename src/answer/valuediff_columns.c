@@ -1,0 +1,394 @@
+/* What the rows of a comparison of values are made of, for every output. */
+#include "answer/valuediff.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define SCHEMA(name_, about_)                                                                      \
+    static const tt_schema name_##_schema = {#name_, about_, name_##_columns,                      \
+                                             COUNT(name_##_columns)}
+/* Text alone. */
+#define SHOWN(key_, title_, about_, show_, get_)                                                   \
+    TT_COLUMN(key_, title_, NONE, about_, .type = TT_CELL_NAME, .show = TT_SHOW_TEXT | (show_),    \
+              .get = get_)
+
+/* "" for what is not known; JSON has null, also for what is infinite. */
+static void figure(double v, char *out, size_t room)
+{
+    if (!isnan(v)) (void)snprintf(out, room, v == 0 ? "0" : "%.3g", v);
+}
+
+static const char *verdict(tt_value_verdict v)
+{
+    return v == TT_VALUE_UNMEASURED   ? "UNMEASURED"
+           : v == TT_VALUE_OTHER_BITS ? "other bits"
+                                      : tt_value_verdict_name(v);
+}
+
+static void stage(tt_cell *cell, const char *name, uint32_t occurrence)
+{
+    tt_cell_format(cell, occurrence ? "%s (no. %" PRIu32 ")" : "%s", name, occurrence + 1);
+}
+
+static void position(tt_cell *cell, const tt_valuediff *d, uint32_t pair)
+{
+    const tt_valuediff_step *s = &d->steps[pair];
+    if (s->position == TT_DUMP_POSITION_UNKNOWN)
+        tt_cell_format(cell, "#%" PRIu32, pair);
+    else if (s->n_tokens > 1)
+        tt_cell_format(cell, "%" PRId32 "-%" PRId64, s->position,
+                       (int64_t)s->position + s->n_tokens - 1);
+    else
+        tt_cell_format(cell, "%" PRId32, s->position);
+}
+
+void tt_valuediff_json_counts(tt_json *j, const uint64_t counts[TT_VALUE_VERDICTS])
+{
+    tt_json_object(j);
+    for (unsigned v = 0; v < TT_VALUE_VERDICTS; v++)
+        tt_json_kv_u64(j, tt_value_verdict_name(v), counts[v]);
+    tt_json_object_end(j);
+}
+
+/* Columns that rows of several kinds have, of a row of struct TYPE. */
+#define LAYER(type)                                                                                \
+    TT_COLUMN("layer", NULL, ID, "the layer; negative: before or behind all; null: unknown",       \
+              .nullable = true, .known = type##_layer_known,                                       \
+              TT_MEMBER(tt_valuediff_##type, layer))
+#define POSITION(type)                                                                             \
+    TT_COLUMN("position", NULL, ID, "of the first token in the text", .nullable = true,            \
+              .known = type##_position_known, TT_MEMBER(tt_valuediff_##type, position))
+#define COUNTS(of)                                                                                 \
+    TT_COLUMN("counts", NULL, NONE, "values by verdict", .type = TT_CELL_ROWS,                     \
+              .json = of##_json_counts)
+#define MEMBER(type, key_, member_, about_)                                                        \
+    TT_COLUMN(key_, NULL, NONE, about_, .nullable = true, TT_MEMBER(tt_valuediff_##type, member_))
+
+#define LAYER_KNOWN(type)                                                                          \
+    TT_COLUMN_KNOWN(type##_layer_known, tt_valuediff_##type, r, r->layer != TT_STAGE_LAYER_UNKNOWN)
+#define POSITION_KNOWN(type)                                                                       \
+    TT_COLUMN_KNOWN(type##_position_known, tt_valuediff_##type, r,                                 \
+                    r->position != TT_DUMP_POSITION_UNKNOWN)
+#define JSON_COUNTS(type)                                                                          \
+    TT_COLUMN_JSON(type##_json_counts, tt_valuediff_##type, r,                                     \
+                   tt_valuediff_json_counts(j, r->counts);)
+
+LAYER_KNOWN(input)
+LAYER_KNOWN(item)
+LAYER_KNOWN(depth)
+LAYER_KNOWN(row)
+POSITION_KNOWN(item)
+POSITION_KNOWN(step)
+JSON_COUNTS(step)
+JSON_COUNTS(depth)
+JSON_COUNTS(row)
+
+/* --- a side of a value --- */
+
+TT_COLUMN_GET(place_op, tt_valuediff_place, p, tt_cell_text(cell, *p->op ? p->op : NULL);)
+TT_COLUMN_GET(place_type, tt_valuediff_place, p, tt_cell_text(cell, *p->type ? p->type : NULL);)
+TT_COLUMN_KNOWN(has_token, tt_valuediff_place, p, p->token != TT_NONE)
+TT_COLUMN_KNOWN(has_run, tt_valuediff_place, p, p->run != TT_NONE)
+TT_COLUMN_KNOWN(has_node, tt_valuediff_place, p, p->node != TT_NONE)
+TT_COLUMN_KNOWN(has_counts, tt_valuediff_place, p, p->has_counts)
+TT_COLUMN_KNOWN(has_rms, tt_valuediff_place, p, p->has_rms)
+
+TT_COLUMN_JSON(json_ne, tt_valuediff_place, p, tt_json_array(j);
+               for (uint32_t i = 0; i < p->n_dims && i < 8; i++) tt_json_u64(j, p->ne[i]);
+               tt_json_array_end(j);)
+
+#define PLACE(key_, known_, member_, about_)                                                       \
+    TT_COLUMN(key_, NULL, NONE, about_, .nullable = true, .known = known_,                         \
+              TT_MEMBER(tt_valuediff_place, member_))
+
+static const tt_column place_columns[] = {
+    MEMBER(place, "name", name, "of the node"),
+    TT_COLUMN("op", NULL, NONE, "what computed it", .type = TT_CELL_NAME, .nullable = true,
+              .get = place_op),
+    TT_COLUMN("type", NULL, NONE, "of its elements", .type = TT_CELL_NAME, .nullable = true,
+              .get = place_type),
+    MEMBER(place, "weight", weight, "that the op reads"),
+    MEMBER(place, "step", step, "number of the batch in the file"),
+    PLACE("token", has_token, token, "the batch"),
+    PLACE("run", has_run, run, "number of the run"),
+    PLACE("node", has_node, node, "number in the graph"),
+    TT_COLUMN("ne", NULL, NONE, "its shape", .type = TT_CELL_ROWS, .json = json_ne),
+    MEMBER(place, "elements", n, "in it"),
+    PLACE("nan", has_counts, n_nan, "of them NaN"),
+    PLACE("inf", has_counts, n_inf, "of them infinite"),
+    PLACE("rms", has_rms, rms, "their root of the mean square"),
+};
+
+SCHEMA(place, "a side of a value");
+
+/* --- values --- */
+
+TT_COLUMN_GET(item_verdict, tt_valuediff_item, i,
+              tt_cell_text(cell, tt_value_verdict_name(i->verdict));)
+TT_COLUMN_GET(item_blame, tt_valuediff_item, i, tt_cell_text(cell, tt_value_blame_name(i->blame));)
+TT_COLUMN_GET(item_basis, tt_valuediff_item, i,
+              tt_cell_text(cell, tt_value_basis_name(i->error.basis));)
+TT_COLUMN_VALUE(is_infinite, tt_valuediff_item, i, boolean, isinf(i->error.rel_l2))
+TT_COLUMN_KNOWN(has_worst, tt_valuediff_item, i, i->error.worst != TT_VALUE_NONE)
+TT_COLUMN_ROWS(item_a, tt_valuediff_item, i, &i->a, i->a.present)
+TT_COLUMN_ROWS(item_b, tt_valuediff_item, i, &i->b, i->b.present)
+TT_COLUMN_GET(text_position, tt_valuediff_item, i, position(cell, context, i->pair);)
+TT_COLUMN_GET(text_layer, tt_valuediff_item, i,
+              if (i->layer >= 0) tt_cell_format(cell, "%" PRId32, i->layer);)
+TT_COLUMN_GET(text_stage, tt_valuediff_item, i, stage(cell, i->stage, i->occurrence);)
+TT_COLUMN_GET(text_name, tt_valuediff_item, i,
+              tt_cell_text(cell, i->a.present ? i->a.name : i->b.name);)
+TT_COLUMN_SHOW(show_verdict, tt_valuediff_item, i,
+               (void)snprintf(out, room, "%s", verdict(i->verdict));)
+TT_COLUMN_SHOW(show_rel_l2, tt_valuediff_item, i, const bool bound = i->error.at_least;
+               if (bound && !isnan(i->error.rel_l2))(void)
+                   snprintf(out, room, "≥%.3g", i->error.rel_l2);
+               else figure(i->error.rel_l2, out, room);)
+TT_COLUMN_SHOW(show_gap, tt_valuediff_item, i, figure(tt_cosine_gap(i->error.cosine), out, room);)
+TT_COLUMN_SHOW(show_max_abs, tt_valuediff_item, i, figure(i->error.max_abs, out, room);)
+TT_COLUMN_SHOW(show_allowed, tt_valuediff_item, i,
+               if (i->verdict >= TT_VALUE_CLOSE && i->verdict <= TT_VALUE_DIFFERS)
+                   figure(i->tolerance.rel_l2, out, room);)
+TT_COLUMN_SHOW(show_blame, tt_valuediff_item, i,
+               static const char *const texts[] = {"", "made here", "inherited", "unknown"};
+               (void)snprintf(out, room, "%s", texts[i->blame]);)
+
+#define WORST(key_, member_, about_)                                                               \
+    TT_COLUMN(key_, NULL, NONE, about_, .nullable = true, .known = has_worst,                      \
+              TT_MEMBER(tt_valuediff_item, error.member_))
+#define SIDE(key_, rows_, about_)                                                                  \
+    TT_COLUMN(key_, NULL, NONE, about_, .type = TT_CELL_OBJECT, .inner = &place_schema,            \
+              .rows = rows_)
+
+static const tt_column item_columns[] = {
+    MEMBER(item, "pair", pair, "number of the pair of batches"),
+    MEMBER(item, "order", order, "in the batch, in order of execution"),
+    SHOWN("text_position", "POSITION", "in the text", TT_SHOW_RIGHT, text_position),
+    POSITION(item),
+    SHOWN("text_layer", "LAYER", "the layer", TT_SHOW_RIGHT, text_layer),
+    LAYER(item),
+    SHOWN("text_stage", "STAGE", "and its number, where there are several", 0, text_stage),
+    MEMBER(item, "stage", stage, "of the computation"),
+    MEMBER(item, "occurrence", occurrence, "of the stage in the layer, from 0 on"),
+    SHOWN("text_name", "NODE", "of A, if it is there", TT_SHOW_CUT, text_name),
+    TT_COLUMN("verdict", "IT IS", NONE, "equal, close, ...", .type = TT_CELL_NAME,
+              .get = item_verdict, .text = show_verdict),
+    TT_COLUMN("blame", NULL, NONE, "where the error is made", .type = TT_CELL_NAME,
+              .get = item_blame),
+    MEMBER(item, "jump", jump, "it differs for what this step alone adds"),
+    TT_COLUMN("basis", NULL, NONE, "what the error was taken from", .type = TT_CELL_NAME,
+              .get = item_basis),
+    MEMBER(item, "elements_compared", error.n_compared, "elements that both sides know"),
+    TT_COLUMN("rel_l2", "REL L2", NONE, "the relative error", .nullable = true,
+              TT_MEMBER(tt_valuediff_item, error.rel_l2), .text = show_rel_l2),
+    MEMBER(item, "rel_l2_at_least", error.at_least, "it is a lower bound"),
+    TT_COLUMN("rel_l2_infinite", NULL, NONE, "which JSON has no number for", .type = TT_CELL_BOOL,
+              .get = is_infinite),
+    TT_COLUMN("cosine", "1 - COSINE", NONE, "of the angle between both", .nullable = true,
+              TT_MEMBER(tt_valuediff_item, error.cosine), .text = show_gap),
+    TT_COLUMN("max_abs", "MAX ABS", NONE, "the largest difference", .nullable = true,
+              TT_MEMBER(tt_valuediff_item, error.max_abs), .text = show_max_abs),
+    WORST("worst_index", worst, "of the element with that difference"),
+    WORST("worst_a", worst_a, "it in A"),
+    WORST("worst_b", worst_b, "it in B"),
+    MEMBER(item, "rms_change", error.rms_change, "of the root of the mean square"),
+    MEMBER(item, "input_rel_l2", input_rel_l2, "the largest error of its inputs"),
+    TT_COLUMN("tolerance_rel_l2", "ALLOWED", NONE, "at most", .nullable = true,
+              TT_MEMBER(tt_valuediff_item, tolerance.rel_l2), .text = show_allowed),
+    TT_COLUMN("error", "ERROR", NONE, "where it is made", .type = TT_CELL_NAME,
+              .show = TT_SHOW_TEXT, .get = item_blame, .text = show_blame),
+    MEMBER(item, "tolerance_cosine", tolerance.cosine, "at least"),
+    MEMBER(item, "tolerance_max_abs", tolerance.max_abs, "at most"),
+    SIDE("a", item_a, "side A"),
+    SIDE("b", item_b, "side B"),
+};
+
+SCHEMA(item, "a value of both sides");
+
+tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n)
+{
+    return TT_ROWSET(&item_schema, 0, d, items, n);
+}
+
+/* --- what a value was computed from --- */
+
+TT_COLUMN_GET(input_stage, tt_valuediff_input, i, stage(cell, i->stage, i->occurrence);)
+TT_COLUMN_GET(input_layer, tt_valuediff_input, i,
+              if (i->layer >= 0) tt_cell_format(cell, "%" PRId32, i->layer);)
+TT_COLUMN_GET(input_verdict, tt_valuediff_input, i,
+              tt_cell_text(cell, tt_value_verdict_name(i->verdict));)
+TT_COLUMN_SHOW(show_input_verdict, tt_valuediff_input, i,
+               (void)snprintf(out, room, "%s", verdict(i->verdict));)
+TT_COLUMN_SHOW(show_input_rel_l2, tt_valuediff_input, i, figure(i->rel_l2, out, room);)
+
+static const tt_column input_columns[] = {
+    SHOWN("input", "INPUT", "the stage", 0, input_stage),
+    SHOWN("text_layer", "LAYER", "the layer", TT_SHOW_RIGHT, input_layer),
+    LAYER(input),
+    MEMBER(input, "stage", stage, "of the computation"),
+    MEMBER(input, "occurrence", occurrence, "of the stage in the layer, from 0 on"),
+    TT_COLUMN("name", "NODE", NONE, "of the node", .show = TT_SHOW_CUT,
+              TT_MEMBER(tt_valuediff_input, name)),
+    TT_COLUMN("verdict", "IT IS", NONE, "equal, close, ...", .type = TT_CELL_NAME,
+              .get = input_verdict, .text = show_input_verdict),
+    TT_COLUMN("rel_l2", "REL L2", NONE, "its error", .nullable = true,
+              TT_MEMBER(tt_valuediff_input, rel_l2), .text = show_input_rel_l2),
+};
+
+SCHEMA(input, "a value that another was computed from");
+
+tt_rowset tt_valuediff_inputs(const tt_valuediff_input *inputs, size_t n)
+{
+    return TT_ROWSET(&input_schema, 0, NULL, inputs, n);
+}
+
+/* --- batches, layers, stages --- */
+
+static void step_number(tt_cell *cell, uint32_t v)
+{
+    cell->u64 = v;
+    cell->known = v != TT_NONE;
+}
+
+TT_COLUMN_GET(step_pairing, tt_valuediff_step, s,
+              tt_cell_text(cell, tt_valuediff_pairing_name(s->pairing));)
+TT_COLUMN_GET(step_a, tt_valuediff_step, s, step_number(cell, s->a);)
+TT_COLUMN_GET(step_b, tt_valuediff_step, s, step_number(cell, s->b);)
+TT_COLUMN_GET(step_token_a, tt_valuediff_step, s, const tt_valuediff *d = context;
+              if (s->a != TT_NONE) step_number(cell, d->a->steps[s->a].token);)
+TT_COLUMN_GET(step_token_b, tt_valuediff_step, s, const tt_valuediff *d = context;
+              if (s->b != TT_NONE) step_number(cell, d->b->steps[s->b].token);)
+TT_COLUMN_KNOWN(step_has_tokens, tt_valuediff_step, s, s->n_tokens > 0)
+
+#define STEP_NUMBER(key_, get_, about_)                                                            \
+    TT_COLUMN(key_, NULL, ID, about_, .type = TT_CELL_U32, .nullable = true, .get = get_)
+
+static const tt_column step_columns[] = {
+    TT_COLUMN("pairing", NULL, NONE, "both, only_a, ...", .type = TT_CELL_NAME,
+              .get = step_pairing),
+    STEP_NUMBER("a", step_a, "number of the batch in A"),
+    STEP_NUMBER("b", step_b, "in B"),
+    STEP_NUMBER("token_a", step_token_a, "what A calls the batch"),
+    STEP_NUMBER("token_b", step_token_b, "what B calls it"),
+    MEMBER(step, "sequence", sequence, "of its tokens"),
+    POSITION(step),
+    TT_COLUMN("n_tokens", NULL, COUNT, "in the batch", .nullable = true, .known = step_has_tokens,
+              TT_MEMBER(tt_valuediff_step, n_tokens)),
+    COUNTS(step),
+    MEMBER(step, "rel_l2", worst_rel_l2, "the largest"),
+};
+
+SCHEMA(step, "a pair of batches");
+
+tt_rowset tt_valuediff_steps(const tt_valuediff *d)
+{
+    return TT_ROWSET(&step_schema, 0, d, d->steps, d->n_steps);
+}
+
+static const tt_column depth_columns[] = {
+    MEMBER(depth, "pair", pair, "number of the pair of batches"),
+    LAYER(depth),
+    MEMBER(depth, "behind", behind, "of what is in no layer: behind them"),
+    COUNTS(depth),
+    MEMBER(depth, "rel_l2", rel_l2, "the largest"),
+    MEMBER(depth, "cosine_gap", cosine_gap, "the largest 1 - cosine"),
+    MEMBER(depth, "stage", stage, "whose rel_l2 it is"),
+};
+
+SCHEMA(depth, "a layer in a pair of batches");
+
+tt_rowset tt_valuediff_depths(const tt_valuediff *d)
+{
+    return TT_ROWSET(&depth_schema, 0, d, d->depth, d->n_depth);
+}
+
+#define BAR_CELLS 32
+#define BAR_LEAST (-8.0) /* decades: rel L2 of 1e-8 to 1 */
+
+/* A bar on a logarithmic scale, of block characters. */
+static void bar(double rel_l2, char *out)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const double share = rel_l2 > 0 ? (log10(rel_l2) - BAR_LEAST) / -BAR_LEAST : 0;
+    int n = share >= 1 ? BAR_CELLS * 8 : share <= 0 ? 0 : (int)(share * BAR_CELLS * 8);
+    if (!n && rel_l2 > 0) n = 1;
+    for (; n >= 8; n -= 8)
+        out = stpcpy(out, "█");
+    (void)stpcpy(out, eighths[n]);
+}
+
+TT_COLUMN_GET(row_depth, tt_valuediff_row, r, char name[TT_VALUEDIFF_LAYER];
+              tt_cell_format(cell, "%s", tt_valuediff_layer(r->layer, r->behind, name));)
+TT_COLUMN_SHOW(show_row_rel_l2, tt_valuediff_row, r,
+               if (!r->stage && r->counts[TT_VALUE_NAN])(void) snprintf(out, room, "NaN");
+               else figure(r->rel_l2, out, room);)
+TT_COLUMN_GET(row_bar, tt_valuediff_row, r,
+              bar(r->counts[TT_VALUE_NAN] ? 1 : r->rel_l2, cell->room);
+              tt_cell_text(cell, cell->room);)
+TT_COLUMN_GET(row_at, tt_valuediff_row, r,
+              if (r->worst_pair != TT_NONE && r->rel_l2 > 0)
+                  position(cell, context, r->worst_pair);)
+TT_COLUMN_KNOWN(has_pair, tt_valuediff_row, r, r->worst_pair != TT_NONE)
+TT_COLUMN_SHOW(show_row_gap, tt_valuediff_row, r, figure(r->cosine_gap, out, room);)
+TT_COLUMN_SHOW(show_row_max_abs, tt_valuediff_row, r, figure(r->max_abs, out, room);)
+
+/* None is nothing. */
+static void some(tt_cell *cell, uint64_t n)
+{
+    cell->u64 = n;
+    cell->known = n > 0;
+}
+
+TT_COLUMN_GET(row_equal, tt_valuediff_row, r, some(cell, r->counts[TT_VALUE_EQUAL]);)
+TT_COLUMN_GET(row_close, tt_valuediff_row, r, some(cell, r->counts[TT_VALUE_CLOSE]);)
+TT_COLUMN_GET(row_not, tt_valuediff_row, r, some(cell, tt_value_diverging(r->counts));)
+TT_COLUMN_GET(row_unmeasured, tt_valuediff_row, r, some(cell, r->counts[TT_VALUE_UNMEASURED]);)
+
+enum { OF_LAYERS = 1, OF_STAGES = 2 };
+
+#define SOME(key_, title_, get_)                                                                   \
+    TT_COLUMN(key_, title_, NONE, "values of that verdict", .type = TT_CELL_U64,                   \
+              .show = TT_SHOW_TEXT, .get = get_)
+
+static const tt_column row_columns[] = {
+    TT_COLUMN("stage", "STAGE", NONE, "of the computation", .kinds = OF_STAGES,
+              .show = TT_SHOW_CUT | TT_SHOW_KEY, TT_MEMBER(tt_valuediff_row, stage)),
+    TT_COLUMN("layer", NULL, ID, "negative: before or behind all; null: unknown", .nullable = true,
+              .kinds = OF_LAYERS, .known = row_layer_known, TT_MEMBER(tt_valuediff_row, layer)),
+    TT_COLUMN("behind", NULL, NONE, "of what is in no layer: behind them", .kinds = OF_LAYERS,
+              TT_MEMBER(tt_valuediff_row, behind)),
+    TT_COLUMN("depth", "DEPTH", NONE, "the layer", .type = TT_CELL_NAME, .kinds = OF_LAYERS,
+              .show = TT_SHOW_TEXT, .get = row_depth),
+    COUNTS(row),
+    TT_COLUMN("rel_l2", "REL L2", NONE, "the largest", .nullable = true,
+              TT_MEMBER(tt_valuediff_row, rel_l2), .text = show_row_rel_l2),
+    TT_COLUMN("bar", "1e-8 TO 1, LOGARITHMIC", NONE, "of rel_l2", .type = TT_CELL_NAME,
+              .kinds = OF_LAYERS, .show = TT_SHOW_TEXT, .get = row_bar),
+    TT_COLUMN("at", "AT", NONE, "whose rel_l2 it is", .type = TT_CELL_NAME, .kinds = OF_STAGES,
+              .show = TT_SHOW_TEXT | TT_SHOW_RIGHT, .get = row_at),
+    TT_COLUMN("cosine_gap", "1 - COSINE", NONE, "the largest", .nullable = true,
+              .show = TT_SHOW_WIDE, TT_MEMBER(tt_valuediff_row, cosine_gap), .text = show_row_gap),
+    TT_COLUMN("max_abs", NULL, NONE, "the largest", .nullable = true, .kinds = OF_LAYERS,
+              TT_MEMBER(tt_valuediff_row, max_abs)),
+    TT_COLUMN("max_abs", "MAX ABS", NONE, "the largest", .nullable = true, .kinds = OF_STAGES,
+              TT_MEMBER(tt_valuediff_row, max_abs), .text = show_row_max_abs),
+    TT_COLUMN("worst_pair", NULL, ID, "the pair of batches whose rel_l2 it is", .nullable = true,
+              .known = has_pair, TT_MEMBER(tt_valuediff_row, worst_pair)),
+    SOME("equal", "EQUAL", row_equal),
+    SOME("close", "CLOSE", row_close),
+    SOME("not", "NOT", row_not),
+    SOME("unmeasured", "UNMEASURED", row_unmeasured),
+};
+
+SCHEMA(row, "a layer or a stage");
+
+tt_rowset tt_valuediff_rows(const tt_valuediff *d, bool stages)
+{
+    tt_rowset set = TT_ROWSET(&row_schema, 0, d, stages ? d->stages : d->layers,
+                              stages ? d->n_stages : d->n_layers);
+    set.kind = stages ? OF_STAGES : OF_LAYERS;
+    return set;
+}
