@@ -71,11 +71,13 @@ static void put_slices(tt_json *j, const tt_model *m, const tt_router_layer *lay
 
 static void put_layer(tt_json *j, const tt_routing_view *v, size_t at, const tt_expert_reads *reads)
 {
+    const tt_routing_context x = {.m = v->m};
+    const tt_rowset rows = tt_routing_layer_rowset(&x, TT_ROUTING_NO_EXPERTS, &v->rows);
     const tt_router_layer *layer = &v->layers[at];
     uint32_t n;
     const tt_expert_use *uses = tt_router_uses(layer->router, &n);
     tt_json_object(j);
-    tt_routing_layer_json(j, v, layer, &v->sums[at]);
+    tt_rowset_json(j, &rows, &v->rows.rows[at]);
     put_slices(j, v->m, layer);
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         tt_json_key(j, columns[c].name);

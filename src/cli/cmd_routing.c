@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_MATRIX = 256, OPT_OVERLAP, OPT_RANGES, OPT_LIMIT, OPT_JSON };
+enum { OPT_MATRIX = 256, OPT_OVERLAP, OPT_RANGES, OPT_JSON };
 
 static const struct argp_option option_table[] = {
     TT_OPTIONS_BATCH("N[..M]", "Only these batches (0 is the first)", 1),
     {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt, generate, mixed or warmup", 1},
     {"layer", TT_OPT_LAYER, "N", 0, "The experts of this layer, one a row", 1},
-    {"limit", OPT_LIMIT, "N", 0, "Only the first N rows", 1},
     {"matrix", OPT_MATRIX, 0, 0, "All layers and experts as a map, darker where used more", 2},
     {"overlap", OPT_OVERLAP, 0, 0,
      "How alike the experts of different prompts are, also across several FILEs", 2},
@@ -25,6 +24,7 @@ static const struct argp_option option_table[] = {
 
 static void check_together(const tt_routing_options *o, struct argp_state *state)
 {
+    tt_list_check(&o->list, o->json, state);
     if (o->n_paths == 0) argp_error(state, "which FILE?");
     if (o->n_paths > 1 && !o->overlap) argp_error(state, "one FILE only; several with --overlap");
     if (o->matrix && o->overlap) argp_error(state, "--matrix or --overlap, not both");
@@ -37,19 +37,20 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     tt_routing_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->list;
+        return 0;
     case TT_OPT_BATCH:
     case TT_OPT_TOKEN:
     case TT_OPT_PHASE:
     case TT_OPT_LAYER:
+        if (key == TT_OPT_LAYER) o->list.schema = &tt_routing_expert_schema;
         return tt_trace_filter_option(key, arg, state, &o->filter) ? 0 : ARGP_ERR_UNKNOWN;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
-        o->limited = true;
-        return 0;
     case OPT_MATRIX:
         o->matrix = true;
         return 0;
     case OPT_OVERLAP:
+        o->list.schema = &tt_routing_pair_schema;
         o->overlap = true;
         return 0;
     case OPT_RANGES:
@@ -71,15 +72,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-bool tt_routing_passes(const tt_routing_options *o, const tt_router_layer *layer)
-{
-    return !o->filter.has_layer || o->filter.layer == layer->layer_id;
-}
-
 static void close_view(tt_routing_view *v)
 {
     tt_routers_free(v->routers);
-    free(v->sums);
+    tt_routing_rows_free(&v->rows);
     tt_model_close(v->m);
 }
 
@@ -122,31 +118,19 @@ static int open_view(const tt_routing_options *o, const char *path, tt_routing_v
     return v->n_layers ? TT_EXIT_OK : tell_none(o, v);
 }
 
-static bool print_json(const tt_routing_options *o, const tt_routing_view *v)
-{
-    const tt_routing_choice choice = {.has_layer = o->filter.has_layer,
-                                      .layer = o->filter.layer,
-                                      .limit = o->limit,
-                                      .ranges = o->ranges};
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_routing_json(&j, v, &choice);
-    return tt_json_end(&j);
-}
-
 static int show_one(const tt_routing_options *o, const tt_routing_view *v)
 {
+    const tt_routing_context x = {v->m, &o->filter};
     bool any = false;
     for (size_t i = 0; i < v->n_layers; i++)
-        any |= tt_routing_passes(o, &v->layers[i]);
+        any |= tt_routing_passes(&x, &v->rows.rows[i]);
     if (!any) return tt_trace_none(v->m, &o->filter, "choice of experts");
     if (tt_routers_sequences_assumed(v->routers))
         tt_report_note("which sequence a token belongs to was not observed: those of a context "
                        "were taken for one");
-    if (o->json) return tt_report_output(print_json(o, v));
-    if (o->matrix) return tt_report_output(tt_routing_print_matrix(o, v));
-    if (o->filter.has_layer) return tt_report_output(tt_routing_print_experts(o, v));
-    return tt_report_output(tt_routing_print_layers(o, v));
+    if (o->matrix && !o->json) return tt_report_output(tt_routing_print_matrix(o, v));
+    if (o->filter.has_layer && !o->json) return tt_routing_print_experts(o, v);
+    return tt_routing_print_layers(o, v);
 }
 
 static int show_overlap(const tt_routing_options *o, const tt_routing_view *views)
@@ -165,8 +149,10 @@ static int show_overlap(const tt_routing_options *o, const tt_routing_view *view
         return tt_report_usage("there is nothing to compare: %zu %s in %s", texts,
                                texts == 1 ? "text" : "texts",
                                o->n_paths == 1 ? "the trace" : "these traces");
-    return tt_report_output(tt_routing_print_overlap(o, views, o->n_paths));
+    return tt_routing_print_overlap(o, views, o->n_paths);
 }
+
+static const struct argp_child children[] = {{&tt_list_argp, 0, NULL, 0}, {0}};
 
 int tt_cmd_routing(int argc, char **argv)
 {
@@ -181,11 +167,11 @@ int tt_cmd_routing(int argc, char **argv)
         "if all were used alike. REPEATED is the share of a token's experts that the token before "
         "it in its sequence had chosen too; CHANCE what that would be if choices were "
         "independent and even.",
-        NULL,
+        children,
         NULL,
         NULL};
     static tt_routing_view views[TT_ROUTING_FILES_MAX];
-    tt_routing_options o = {0};
+    tt_routing_options o = {.list.schema = &tt_routing_layer_schema};
     int code = TT_EXIT_OK;
     size_t opened = 0;
     tt_report_parse(&argp, argc, argv, 0, &o);

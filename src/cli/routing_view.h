@@ -4,6 +4,7 @@
 
 #include "answer/routing.h"
 #include "cli/input.h"
+#include "cli/list.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,19 +17,17 @@ typedef struct tt_routing_options {
     size_t n_paths;
     bool json;
     tt_filter filter;
-    bool limited;
-    uint64_t limit;
+    tt_list_options list;
     bool matrix;
     bool overlap;
     bool ranges;
 } tt_routing_options;
 
-bool tt_routing_passes(const tt_routing_options *o, const tt_router_layer *layer);
-/* Each false when the output failed or memory ran out. */
-bool tt_routing_print_layers(const tt_routing_options *o, const tt_routing_view *v);
-bool tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view *v);
+/* Each returns the exit code. The layers; the experts of those that pass; a map; the texts of n
+ * traces whose routers have the same shape. */
+int tt_routing_print_layers(const tt_routing_options *o, const tt_routing_view *v);
+int tt_routing_print_experts(const tt_routing_options *o, const tt_routing_view *v);
 bool tt_routing_print_matrix(const tt_routing_options *o, const tt_routing_view *v);
-/* n traces, whose routers have the same shape. */
-bool tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view *v, size_t n);
+int tt_routing_print_overlap(const tt_routing_options *o, const tt_routing_view *v, size_t n);
 
 #endif

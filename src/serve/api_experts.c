@@ -17,7 +17,7 @@ static void drop(void *made)
 {
     choices *c = made;
     tt_routers_free(c->view.routers);
-    free(c->view.sums);
+    tt_routing_rows_free(&c->view.rows);
     free(c->reads.bytes);
     free(c);
 }

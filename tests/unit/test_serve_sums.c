@@ -201,7 +201,7 @@ static void check_experts(tt_model *m, const tt_filter *filter, const char *targ
     tt_experts_json(begin(&d), &v, &reads);
     is_what(&d, target);
     tt_routers_free(v.routers);
-    free(v.sums);
+    tt_routing_rows_free(&v.rows);
     free(reads.bytes);
 }
 
@@ -264,7 +264,7 @@ static void reads_of_experts_add_up(void **state)
     free(slow.layers);
     free(reads.bytes);
     tt_routers_free(v.routers);
-    free(v.sums);
+    tt_routing_rows_free(&v.rows);
     tt_model_close(m);
 }
 
