@@ -36,8 +36,15 @@
     TT_BY_4(__VA_ARGS__)
 
 /* For qsort() of plain numbers, ascending. */
-int tt_by_u32(const void *a, const void *b);
-int tt_by_u64(const void *a, const void *b);
+static inline int tt_by_u32(const void *a, const void *b)
+{
+    return tt_order(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static inline int tt_by_u64(const void *a, const void *b)
+{
+    return tt_order(*(const uint64_t *)a, *(const uint64_t *)b);
+}
 
 /* Sets `at`, a variable of an unsigned type, to the first of 0 .. n - 1 for which `before` is
  * false, or to n. `before` is an expression of `at` that is true for all up to some place and false
