@@ -287,6 +287,20 @@ static void series(const canvas *c, const tt_series *s)
             text(c, place(&c->x, s->x[i]) + 6, place(&c->y, s->y[i]) + 3, "", s->texts[i]);
 }
 
+/* How a series looks, and its name. */
+static void key_entry(const canvas *c, const tt_series *s, double x, double y)
+{
+    path(s, c->out);
+    if (is_line(s))
+        fprintf(c->out, "M%.1f %.1fh20", x, y - 4);
+    else if (s->style == TT_SERIES_POINTS)
+        mark(c->out, s->color, x + 12, y - 4, 4);
+    else
+        fprintf(c->out, "M%.1f %.1fh16v10h-16z", x, y - 9);
+    fputs("\"/>\n", c->out);
+    text(c, x + 25, y, "", s->name);
+}
+
 /* The names of the series in lines on top; returns how high they are. */
 static double key(const canvas *c, bool draw)
 {
@@ -301,16 +315,7 @@ static double key(const canvas *c, bool draw)
             y += LINE;
         }
         any = true;
-        if (draw) {
-            path(s, c->out);
-            if (is_line(s))
-                fprintf(c->out, "M%.1f %.1fh20\"/>\n", x, y - 4);
-            else if (s->style == TT_SERIES_POINTS)
-                mark(c->out, s->color, x + 12, y - 4, 4), fputs("\"/>\n", c->out);
-            else
-                fprintf(c->out, "M%.1f %.1fh16v10h-16z\"/>\n", x, y - 9);
-            text(c, x + 25, y, "", s->name);
-        }
+        if (draw) key_entry(c, s, x, y);
         x += width;
     }
     return any ? y + 10 : 10;
