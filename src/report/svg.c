@@ -366,7 +366,7 @@ void tt_svg_write(const tt_plot *p, bool alone, FILE *out)
     c.y.from = bottom;
     c.y.size = top - bottom;
     c.x.from = left_of(&c);
-    c.x.size = TT_PLOT_WIDTH - 14 - c.x.from;
+    c.x.size = TT_PLOT_WIDTH - 24 - c.x.from;
     head(p, alone, out);
     axes(&c);
     for (unsigned i = 0; i < p->n_series; i++)

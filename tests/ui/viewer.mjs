@@ -34,8 +34,7 @@ export class Viewer {
         viewer.#listen();
         born(viewer);
         if (options.noWebgl) await page.addInitScript(withoutWebgl);
-        await page.goto(server.url, { waitUntil: 'load' });
-        if (options.fragment) await viewer.show(options.fragment);
+        await page.goto(options.fragment ? `${server.url}#${options.fragment}` : server.url, { waitUntil: 'load' });
         if (options.ready !== false) await viewer.ready();
         return viewer;
     }
