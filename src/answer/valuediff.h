@@ -31,8 +31,6 @@ char *tt_valuediff_say_counts(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTE
  * apply. */
 #define TT_VALUEDIFF_NOTES 10u
 bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_SENTENCE]);
-/* What is told of an error: "rel L2 0.31, cosine 0.95, max abs 1.2 at element 5 (0.31, 1.5)". */
-char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room);
 /* "layer 3", "before the layers", "after all layers" ... */
 #define TT_VALUEDIFF_LAYER 40
 char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER]);

@@ -72,7 +72,8 @@ static void put_nan(sentence *s, const char *side, const tt_valuediff_place *p, 
         put(s, "%show many of %s's %" PRIu64 " elements is not known", before, side, p->n);
 }
 
-char *tt_valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
+/* What is told of an error: "rel L2 0.31, cosine 0.95, max abs 1.2 at element 5 (0.31, 1.5)". */
+static char *valuediff_say_error(const tt_valuediff_item *i, char *out, size_t room)
 {
     sentence s = {out, room, 0};
     const tt_value_error *e = &i->error;
@@ -269,7 +270,7 @@ char *tt_valuediff_say(const tt_valuediff *d, char out[TT_VALUEDIFF_SENTENCE])
     case TT_VALUEDIFF_DIFFERS:
         put(&s, "First divergence: ");
         put_where(&s, d, &d->first);
-        put(&s, ": %s", tt_valuediff_say_error(&d->first, error, sizeof error));
+        put(&s, ": %s", valuediff_say_error(&d->first, error, sizeof error));
         put_blame(&s, d);
         break;
     case TT_VALUEDIFF_NOTHING:
@@ -364,7 +365,7 @@ static bool note_first_unequal(const tt_valuediff *d, sentence *s)
     if (d->has_first && u->pair == d->first.pair && u->order == d->first.order) return false;
     put(s, "the first value with other bits: ");
     put_where(s, d, u);
-    put(s, ": %s", tt_valuediff_say_error(u, error, sizeof error));
+    put(s, ": %s", valuediff_say_error(u, error, sizeof error));
     return true;
 }
 
@@ -378,7 +379,7 @@ static bool note_other_bits(const tt_valuediff *d, sentence *s)
     if (d->has_first_certain) {
         put(s, ". The first value that is beyond the tolerance for certain: ");
         put_where(s, d, &d->first_certain);
-        put(s, ": %s", tt_valuediff_say_error(&d->first_certain, error, sizeof error));
+        put(s, ": %s", valuediff_say_error(&d->first_certain, error, sizeof error));
     }
     return true;
 }

@@ -24,11 +24,6 @@ void tt_values_list_json(tt_json *j, const tt_values_view *v, const tt_model *m,
  * "summary"} */
 void tt_values_first_json(tt_json *j, const tt_values_view *v, const tt_model *m,
                           const tt_values_first *f);
-/* {"file", "place", "layers": [...], "tokens": [...], "phases": [...], "rms": [[...]...], "min",
- * "max", "mean", "n_nan", "n_inf", "run", "node": likewise}: arrays by layer, of arrays by token;
- * null where nothing was measured. */
-void tt_values_grid_json(tt_json *j, const tt_values_view *v, const tt_model *m,
-                         const tt_values_grid *g);
 /* {"file", "place", "phases": [{"phase", "batches", "layers": [{"layer_id", "rms", "ratio",
  * ...}]}]} False without memory. */
 bool tt_values_growth_json(tt_json *j, const tt_values_view *v, const tt_model *m,

@@ -74,8 +74,11 @@ static void put_axes(tt_json *j, const tt_model *m, const tt_values_grid *g)
     tt_json_array_end(j);
 }
 
-void tt_values_grid_json(tt_json *j, const tt_values_view *v, const tt_model *m,
-                         const tt_values_grid *g)
+/* {"file", "place", "layers": [...], "tokens": [...], "phases": [...], "rms": [[...]...], "min",
+ * "max", "mean", "n_nan", "n_inf", "run", "node": likewise}: arrays by layer, of arrays by token;
+ * null where nothing was measured. */
+static void values_grid_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+                             const tt_values_grid *g)
 {
     tt_json_object(j);
     tt_json_kv_string(j, "file", v->path);

@@ -14,7 +14,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int tt_dump_input_open(const char *path, const char *map, tt_dump_input *out)
+/* `map`: file of a map of stages, or NULL. The exit code; when it is not TT_EXIT_OK the reason was
+ * told. Closed with tt_dump_input_close in any case. */
+static int dump_input_open(const char *path, const char *map, tt_dump_input *out)
 {
     tt_error err;
     memset(out, 0, sizeof *out);
@@ -139,7 +141,7 @@ int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2],
     int code = open_extra(&page, paths, s, force);
     if (code == TT_EXIT_OK) code = open_extra(&svg, paths, s, force);
     for (unsigned i = 0; i < 2 && code == TT_EXIT_OK; i++)
-        code = tt_dump_input_open(paths[i], s->maps[i], &sides[i]);
+        code = dump_input_open(paths[i], s->maps[i], &sides[i]);
     if (code == TT_EXIT_OK) code = compare(s, sides, &d);
     if (code == TT_EXIT_OK) {
         const tt_valuediff_view v = {d, {paths[0], paths[1]}, limit};

@@ -42,7 +42,6 @@ typedef struct tt_dump_input {
 } tt_dump_input;
 /* `map`: file of a map of stages, or NULL. The exit code; when it is not TT_EXIT_OK the reason was
  * told. Closed with tt_dump_input_close in any case. */
-int tt_dump_input_open(const char *path, const char *map, tt_dump_input *out);
 void tt_dump_input_close(tt_dump_input *in);
 
 #endif

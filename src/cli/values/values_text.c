@@ -24,7 +24,8 @@ const char *tt_values_real_text(char out[TT_VALUES_TEXT], bool known, double v)
     return out;
 }
 
-const char *tt_values_number_text(char out[TT_VALUES_TEXT], int64_t v)
+/* "12" or "-" below 0. */
+static const char *values_number_text(char out[TT_VALUES_TEXT], int64_t v)
 {
     (void)snprintf(out, TT_VALUES_TEXT, v < 0 ? "-" : "%" PRId64, v);
     return out;
@@ -161,8 +162,8 @@ static void list_row(tt_table *t, const tt_values_view *v, const tt_model *m,
                    r->masking ? " (mask)" : "");
     prefix_text(prefix, sizeof prefix, p);
     const char *all[COLUMNS] = {
-        [TOKEN] = tt_values_number_text(numbers[0], token_of(m, r->run)),
-        [LAYER] = tt_values_number_text(numbers[1], x->place.layer_id),
+        [TOKEN] = values_number_text(numbers[0], token_of(m, r->run)),
+        [LAYER] = values_number_text(numbers[1], x->place.layer_id),
         [NAME] = tt_trace_text(name, sizeof name, x->name),
         [OP] = tt_trace_text(op_name, sizeof op_name, op.op),
         [TYPE] = x->type_name,
@@ -241,7 +242,7 @@ bool tt_values_print_outliers(const tt_values_view *v, const tt_model *m,
         (void)snprintf(score, sizeof score, "%+.1f", x->score);
         (void)snprintf(times, sizeof times, "%.3g", x->value / x->usual);
         tt_table_row(
-            t, (const char *[]){score, tt_values_number_text(token, token_of(m, x->row.run)),
+            t, (const char *[]){score, values_number_text(token, token_of(m, x->row.run)),
                                 tt_trace_text(name, sizeof name, g->tensors[x->row.node].name),
                                 x->by_max ? "largest" : "RMS",
                                 tt_values_real_text(value, true, x->value),

@@ -15,8 +15,6 @@ bool tt_values_print_outliers(const tt_values_view *v, const tt_model *m,
 /* Shared by them: a number in short; "-" when it is not known. */
 #define TT_VALUES_TEXT 32
 const char *tt_values_real_text(char out[TT_VALUES_TEXT], bool known, double v);
-/* "12" or "-" below 0. */
-const char *tt_values_number_text(char out[TT_VALUES_TEXT], int64_t v);
 /* "128x5", the dimensions behind the last that is not 1 left out. */
 const char *tt_values_shape_text(char out[96], const uint64_t ne[4]);
 
