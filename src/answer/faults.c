@@ -1,5 +1,157 @@
 #include "answer/faults.h"
 
+#include "base/units.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+
+uint64_t tt_fault_op_ticks(const tt_fault_op *op)
+{
+    return op->times->open ? 0 : tt_joined_ticks(op->times);
+}
+
+static void json_weights(tt_json *j, const tt_model *m, const tt_fault_op *op)
+{
+    uint32_t last = TT_NONE;
+    tt_json_key(j, "tensors");
+    tt_json_array(j);
+    for (size_t i = 0; i < op->n_accesses; i++) {
+        if (op->accesses[i].weight == last) continue;
+        last = op->accesses[i].weight;
+        tt_json_string(j, m->weights[last].name);
+    }
+    tt_json_array_end(j);
+}
+
+void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op)
+{
+    const tt_run *run = &m->runs[op->run];
+    tt_json_object(j);
+    tt_json_kv_u64(j, "start_ns", tt_model_mono_ns(m, op->times->start));
+    tt_json_kv_double(j, "start_relative_ns", tt_model_ns(m, op->times->start));
+    tt_json_key(j, "duration_ns");
+    if (op->times->open)
+        tt_json_null(j);
+    else
+        tt_json_u64(j, tt_units_round_ns(tt_model_span_ns(m, tt_fault_op_ticks(op))));
+    tt_json_key(j, "token_id");
+    if (run->batch == TT_NONE)
+        tt_json_null(j);
+    else
+        tt_json_u64(j, tt_model_token(m, run->batch));
+    tt_json_kv_u64(j, "run_id", run->id);
+    tt_json_kv_u64(j, "node", op->op->node);
+    tt_json_kv_string(j, "op", op->op->op);
+    tt_json_kv_string(j, "name", op->op->name);
+    tt_json_key(j, "layer_id");
+    if (op->op->place.layer_id < 0)
+        tt_json_null(j);
+    else
+        tt_json_i64(j, op->op->place.layer_id);
+    tt_json_kv_u64(j, "minor_faults", op->counts.minor);
+    tt_json_kv_u64(j, "major_faults", op->counts.major);
+    tt_json_key(j, "read_bytes");
+    if (op->counts.observed_reads)
+        tt_json_u64(j, op->counts.read_bytes);
+    else
+        tt_json_null(j);
+    tt_json_kv_u64(j, "accessed_bytes", op->accessed_bytes);
+    json_weights(j, m, op);
+    tt_json_object_end(j);
+}
+
+bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
+{
+    const tt_filter *f = v->filter;
+    if (f->has_layer && w->place.layer_id != f->layer) return false;
+    return !f->tensor || fnmatch(f->tensor, w->name, 0) == 0;
+}
+
+const char *tt_faults_moment(uint8_t moment)
+{
+    switch (moment) {
+    case TT_AT_BATCH_BEGIN:
+        return "batch_begin";
+    case TT_AT_BATCH_END:
+        return "batch_end";
+    case TT_AT_BEGIN:
+        return "recording_begin";
+    case TT_AT_END:
+        return "recording_end";
+    default:
+        return "unknown";
+    }
+}
+
+static void add_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
+{
+    tt_faults_view *v = context;
+    tt_faults_file *f = &v->files[s->file];
+    (void)now;
+    if (f->samples++ == 0) {
+        f->first = *s;
+        f->least_bytes = s->resident_bytes;
+    }
+    f->last = *s;
+    if (s->resident_bytes < f->least_bytes) f->least_bytes = s->resident_bytes;
+    if (s->resident_bytes > f->most_bytes) f->most_bytes = s->resident_bytes;
+    f->came_bytes += s->came_bytes;
+    f->went_bytes += s->went_bytes;
+    if (!tt_filter_batch(v->filter, v->m, s->batch)) return;
+    if (v->n_samples == v->samples_capacity) {
+        size_t more = v->samples_capacity ? v->samples_capacity * 2 : 64;
+        tt_residency_sample *samples = reallocarray(v->samples, more, sizeof *samples);
+        if (!samples) {
+            v->failed = true;
+            return;
+        }
+        v->samples = samples;
+        v->samples_capacity = more;
+    }
+    v->samples[v->n_samples++] = *s;
+}
+
+static tt_status list_rows(tt_faults_view *v, tt_error *err)
+{
+    size_t n;
+    const tt_faults_row *rows = tt_faults_rows(v->sums, &n);
+    v->columns =
+        (tt_faults_context){v->m, v->kernel, v->by->by, tt_faults_total(v->sums), &v->process};
+    v->set = tt_faults_rowset(&v->columns, v->by->by, rows, n);
+    v->rows = &v->listing;
+    return tt_listing_make(&v->listing, &v->set, &v->wish, err);
+}
+
+tt_status tt_faults_collect(tt_faults_view *v, tt_faults_progress *progress, void *context,
+                            tt_error *err)
+{
+    tt_status status = TT_OK;
+    v->kernel = tt_kernel_new(v->m);
+    v->files = calloc((size_t)v->m->n_files + 1, sizeof *v->files);
+    v->weights = calloc((size_t)v->m->n_weights + 1, sizeof *v->weights);
+    if (v->counted) v->sums = tt_faults_new(v->m, v->by->by, v->filter);
+    if (!v->kernel || !v->files || !v->weights || (v->counted && !v->sums))
+        return tt_error_memory(err, "the faults");
+    tt_kernel_batches(v->kernel, v->filter, &v->batches);
+    tt_kernel_recording(v->kernel, &v->recording);
+    if (v->sums && !v->residency) status = tt_faults_sum(v->sums, progress, context, err);
+    if (status == TT_OK) status = tt_residency_walk(v->m, add_sample, v, v->weights, err);
+    if (status == TT_OK && v->failed)
+        status = tt_error_memory(err, "the samples of what was in RAM");
+    if (status == TT_OK && v->sums && !v->residency) status = list_rows(v, err);
+    return status;
+}
+
+void tt_faults_view_free(tt_faults_view *v)
+{
+    tt_listing_free(&v->listing);
+    tt_faults_free(v->sums);
+    tt_kernel_free(v->kernel);
+    free(v->samples);
+    free(v->files);
+    free(v->weights);
+}
+
 static void put_object(tt_json *j, const char *key, const tt_schema *schema, const void *row)
 {
     const tt_rowset set = {.schema = schema, .rows = row, .n = 1};

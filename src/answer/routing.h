@@ -1,7 +1,9 @@
-/* Which experts were chosen: `tensortrace routing --json`, and what the API's experts have of it. */
+/* Which experts were chosen: `tensortrace routing --json`, and what the API's experts have of it.
+ */
 #ifndef TT_ANSWER_ROUTING_H
 #define TT_ANSWER_ROUTING_H
 
+#include "analyze/expert_reads.h"
 #include "analyze/routers_columns.h"
 
 /* One trace. */
@@ -22,5 +24,10 @@ typedef struct tt_routing_view {
 bool tt_routing_sum_up(tt_routing_view *v);
 /* One object: the layers that are listed. */
 void tt_routing_json(tt_json *j, const tt_routing_view *v, const tt_listing *layers);
+
+/* The experts of all layers in columns: what the viewer draws as a matrix. */
+
+/* One object. reads: NULL, or what had to come from disk (then null where not observed). */
+void tt_experts_json(tt_json *j, const tt_routing_view *v, const tt_expert_reads *reads);
 
 #endif

@@ -1,6 +1,6 @@
 /* tensortrace faults FILE: what had to come from disk, for which weights, when. */
 #include "cli/command.h"
-#include "cli/faults/faults_reads.h"
+#include "cli/faults/faults_text.h"
 #include "cli/faults/faults_view.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"

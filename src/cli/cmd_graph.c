@@ -1,9 +1,10 @@
 /* tensortrace graph FILE: what was computed from what. */
 #include "answer/graph.h"
 #include "base/outfile.h"
+#include "base/program.h"
+#include "base/status.h"
 #include "cli/command.h"
 #include "cli/graph/graph.h"
-#include "cli/graph/graphviz.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
@@ -13,6 +14,19 @@
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Runs `dot -Tsvg` from one open file to another, without a shell. `in` is read from its
+ * beginning. TT_E_NOT_FOUND: there is no dot; TT_E_IO: it failed, and said why on stderr. */
+static tt_status graphviz_svg(int in, int out, tt_error *err)
+{
+    char program[] = "dot", format[] = "-Tsvg";
+    if (lseek(in, 0, SEEK_SET) != 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot run dot: %s", strerror(errno));
+    return tt_program_run((char *[]){program, format, NULL}, (int[3]){in, out, -1},
+                          "there is no `dot` on the PATH to draw it: install Graphviz (Debian's "
+                          "package graphviz), or take --dot",
+                          err);
+}
 
 enum { OPT_GRAPH = 256, OPT_RUN, OPT_DOT, OPT_SVG, OPT_COLOR, OPT_COLLAPSE, OPT_FORCE };
 
@@ -214,7 +228,7 @@ static tt_status print_svg(const struct options *o, const tt_graph_view *v, FILE
     tt_status status = TT_OK;
     if (!dot || !print_dot(o, v, dot) || fflush(out) != 0)
         status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot write: %s", strerror(errno));
-    if (status == TT_OK) status = tt_graphviz_svg(fileno(dot), fileno(out), err);
+    if (status == TT_OK) status = graphviz_svg(fileno(dot), fileno(out), err);
     if (dot) (void)fclose(dot);
     return status;
 }

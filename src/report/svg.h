@@ -3,7 +3,7 @@
 #ifndef TT_REPORT_SVG_H
 #define TT_REPORT_SVG_H
 
-#include "report/plot.h"
+#include "report/page.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* /api/v1/traces/ID/experts: which experts were chosen, of all tokens or of some. */
-#include "answer/experts.h"
+#include "answer/routing.h"
 #include "serve/endpoints.h"
-#include "serve/request_filter.h"
+#include "serve/request.h"
 #include "serve/source.h"
 #include "serve/traces.h"
 

@@ -8,7 +8,7 @@
 #include "answer/faults.h"
 #include "answer/spaces.h"
 #include "serve/columns.h"
-#include "serve/request_filter.h"
+#include "serve/request.h"
 #include "serve/source.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* /api/v1/traces/ID/stats and /series: time and bytes of the ops, summed up; and token by token. */
 #include "answer/stats.h"
 #include "serve/endpoints.h"
-#include "serve/request_filter.h"
+#include "serve/request.h"
 #include "serve/source.h"
 #include "serve/traces.h"
 

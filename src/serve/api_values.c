@@ -4,7 +4,7 @@
 #include "answer/values.h"
 #include "serve/columns.h"
 #include "serve/endpoints.h"
-#include "serve/request_filter.h"
+#include "serve/request.h"
 #include "serve/source.h"
 #include "serve/traces.h"
 

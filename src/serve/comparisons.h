@@ -4,8 +4,37 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "serve/comparison_make.h"
 #include "serve/request.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Two traces compared, as the JSON of diff, of diff/tokens and of diff/values. */
+
+typedef enum tt_comparison_part {
+    TT_COMPARISON_TABLES, /* as `tensortrace diff --json` prints it; of values, as `diff --values
+                             --json` does, and then the only part */
+    TT_COMPARISON_TOKENS, /* the lines: docs/api-http.md, diff/tokens */
+    TT_COMPARISON_PARTS
+} tt_comparison_part;
+
+/* Standards of a comparison, see analyze/diff/diff.h. */
+typedef struct tt_comparison_options {
+    double threshold;
+    double level;
+    bool values;    /* what the ops put out is compared, by the tolerances of its types, and not
+                       times; the two above do not matter */
+    uint32_t items; /* of values: how many that are not equal are told, one by one */
+} tt_comparison_options;
+
+/* Compares q->m (A) with q->other (B) and appends the JSON to the parts, each within its limit.
+ * TT_E_NOT_FOUND when there is nothing to compare, TT_E_IO when nobody waits for it any more. */
+tt_status tt_comparison_make(tt_request *q, const tt_comparison_options *o,
+                             tt_bytes parts[TT_COMPARISON_PARTS], tt_error *err);
+
+/* The same of values. That nothing could be compared is part of the JSON. */
+tt_status tt_comparison_make_values(tt_request *q, const tt_comparison_options *o, tt_bytes *out,
+                                    tt_error *err);
 
 /* Comparisons that are kept of one trace, with others or by other standards; of more, those that
  * were not asked for the longest are forgotten. */

@@ -2,7 +2,7 @@
 
 #include "serve/endpoints.h"
 #include "serve/log_filter.h"
-#include "serve/request_filter.h"
+#include "serve/request.h"
 
 const tt_endpoint tt_endpoints[] = {
     {"", false, tt_answer_index, "", false},

@@ -3,7 +3,7 @@
 #define TT_SERVE_LOG_FILTER_H
 
 #include "analyze/filter.h"
-#include "serve/request_filter.h"
+#include "serve/request.h"
 
 /* For the endpoint's row: */
 #define TT_LOG_FILTER_PARAMS                                                                       \

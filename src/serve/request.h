@@ -4,6 +4,7 @@
 #ifndef TT_SERVE_REQUEST_H
 #define TT_SERVE_REQUEST_H
 
+#include "analyze/filter.h"
 #include "analyze/over.h"
 #include "model/model.h"
 
@@ -57,5 +58,18 @@ bool tt_request_double(const tt_request *q, const char *name, double least, doub
 /* One of n names (`names` ends with NULL); *out gets its place. */
 bool tt_request_choice(const tt_request *q, const char *name, const char *const *names,
                        size_t otherwise, size_t *out, tt_error *err);
+
+/* The filter in a request's parameters: which ops it is about. The same names and meanings
+ * everywhere. */
+
+/* For tt_endpoint.params. token_to: the last of the tokens that begin with `token`; tensor: a
+ * pattern of fnmatch; from_ns, to_ns: of ops' starts, since the trace's zero. */
+#define TT_REQUEST_FILTER_PARAMS "token token_to phase layer op tensor from_ns to_ns"
+
+/* Zero-filled and filled with what is there; texts are the request's. False, and *err says which
+ * parameter must be what. */
+bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err);
+/* Whether there is none of them. */
+bool tt_request_is_unfiltered(const tt_request *q);
 
 #endif

@@ -3,13 +3,211 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "serve/moment.h"
-#include "serve/traces_inside.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+
+typedef struct tt_followed {
+    struct tt_traces *all;
+    char *path;     /* as asked for */
+    char *finished; /* its name when it is finished */
+    char *unfinished;
+    pthread_t thread;
+    bool has_thread;
+    /* Of the thread alone: */
+    struct stat seen; /* the file as it was opened last */
+    /* With the lock: */
+    tt_generation *newest;
+    tt_trace_news news;
+    uint64_t began_ns;  /* opening it, on CLOCK_MONOTONIC */
+    uint64_t opened_ns; /* the newest */
+} tt_followed;
+
+struct tt_traces {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* also when it ends */
+    bool live;
+    bool ends;
+    uint32_t n;
+    tt_followed *list;
+};
+
+/* Opens a trace, and again when it has grown.
+ *
+ * A recorder writes FILE.part and renames it to FILE when it is finished. Whatever has been
+ * appended whole can be read meanwhile; a flight recorder also makes a hole at the begin. What is
+ * seen in the middle of such a change is an error value, and the next look a second later finds it
+ * done: so the generation before is kept, and the reason told. */
+
+#define LOOK_EVERY_MS 1000u
+/* A trace whose opening takes long is opened less often: at most a fifth of the time. */
+#define PAUSE_PER_OPENING 4u
+/* A recorder writes what it has several times a second. */
+#define STILL_NS 5000000000u
+
+static bool is_newer(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
+                                                  : a->st_mtim.tv_nsec >= b->st_mtim.tv_nsec;
+}
+
+/* What to read now. An old FILE that is being recorded anew is older than its FILE.part; a
+ * FILE.part that somebody left behind is older than FILE. */
+static const char *choose(const tt_followed *f, struct stat *st)
+{
+    struct stat part;
+    if (!f->all->live) return stat(f->path, st) == 0 ? f->path : NULL;
+    bool has = stat(f->finished, st) == 0;
+    if (stat(f->unfinished, &part) == 0 && (!has || is_newer(&part, st))) {
+        *st = part;
+        return f->unfinished;
+    }
+    return has ? f->finished : NULL;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void set_path(tt_trace_news *news, const char *path)
+{
+    size_t n = strlen(path), room = sizeof news->path - 1;
+    (void)snprintf(news->path, sizeof news->path, "%s", n > room ? path + n - room : path);
+}
+
+/* There is nothing to read: not yet, or not any more. */
+static void tell_absent(tt_followed *f)
+{
+    tt_error why;
+    (void)tt_error_set(&why, TT_E_NOT_FOUND, TT_NO_OFFSET,
+                       f->newest ? "%.200s is gone; what was read of it is still shown"
+                                 : "there is no %.200s yet; waiting for it",
+                       f->finished);
+    (void)pthread_mutex_lock(&f->all->lock);
+    f->news.why = why;
+    if (!f->newest) {
+        f->news.state = TT_TRACE_WAITING;
+        set_path(&f->news, f->path);
+    }
+    (void)pthread_cond_broadcast(&f->all->changed);
+    (void)pthread_mutex_unlock(&f->all->lock);
+}
+
+static void tell_failed(tt_followed *f, const char *path, const tt_error *why)
+{
+    (void)pthread_mutex_lock(&f->all->lock);
+    f->news.why = *why;
+    /* A recorder that has only just begun has not written its header yet. */
+    if (!f->newest) {
+        f->news.state = f->all->live ? TT_TRACE_WAITING : TT_TRACE_FAILED;
+        set_path(&f->news, path);
+    }
+    (void)pthread_cond_broadcast(&f->all->changed);
+    (void)pthread_mutex_unlock(&f->all->lock);
+}
+
+static void tell_opened(tt_followed *f, const char *path, tt_generation *g, double took_s)
+{
+    const tt_model *m = tt_generation_model(g);
+    (void)pthread_mutex_lock(&f->all->lock);
+    tt_generation *old = f->newest;
+    f->newest = g;
+    f->news.generation = tt_generation_number(g);
+    f->news.complete = m->trace.complete;
+    f->news.state = f->all->live && !m->trace.complete ? TT_TRACE_LIVE : TT_TRACE_ENDED;
+    f->news.size_bytes = m->trace.source.size;
+    f->news.opening_s = took_s;
+    f->news.why = (tt_error){.status = TT_OK, .offset = TT_NO_OFFSET};
+    f->opened_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    set_path(&f->news, path);
+    (void)pthread_cond_broadcast(&f->all->changed);
+    (void)pthread_mutex_unlock(&f->all->lock);
+    tt_generation_unref(old);
+}
+
+/* Nothing was added for a while, and its program cannot be seen: perhaps it died. */
+static void tell_still(tt_followed *f, const char *path)
+{
+    tt_error why;
+    (void)pthread_mutex_lock(&f->all->lock);
+    uint64_t pid = tt_generation_model(f->newest)->trace.header.pid;
+    if (f->news.state == TT_TRACE_LIVE && f->news.why.status == TT_OK &&
+        tt_clock_ns(CLOCK_MONOTONIC) - f->opened_ns > STILL_NS && pid > 0 && pid <= INT_MAX &&
+        kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
+        (void)tt_error_set(&why, TT_E_TRUNCATED, TT_NO_OFFSET,
+                           "nothing is being added, and there is no process %" PRIu64
+                           " here; if the "
+                           "program died, `tensortrace recover %.160s` finishes its trace",
+                           pid, path);
+        f->news.why = why;
+    }
+    (void)pthread_mutex_unlock(&f->all->lock);
+}
+
+/* How long that took, in ms. */
+static unsigned look(tt_followed *f)
+{
+    struct stat st;
+    tt_error err;
+    tt_model *m = NULL;
+    tt_generation *g = NULL;
+    const char *path = choose(f, &st);
+    if (!path && f->all->live) {
+        tell_absent(f);
+        return 0;
+    }
+    if (path && f->newest && is_same(&st, &f->seen)) {
+        tell_still(f, path);
+        return 0;
+    }
+    if (!path) path = f->path; /* opening it says why */
+    uint64_t began = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_status status = tt_model_open(path, &m, &err);
+    if (status == TT_OK) status = tt_generation_new(m, f->news.generation + 1, &g, &err);
+    uint64_t took = tt_clock_ns(CLOCK_MONOTONIC) - began;
+    if (status == TT_OK) {
+        f->seen = st;
+        tell_opened(f, path, g, (double)took / 1e9);
+    } else {
+        tell_failed(f, path, &err);
+    }
+    return (unsigned)(took / 1000000 < 3600000 ? took / 1000000 : 3600000);
+}
+
+/* False when it is time to end. */
+static bool pause_for(tt_traces *t, unsigned ms)
+{
+    struct timespec until = tt_moment_in(ms);
+    (void)pthread_mutex_lock(&t->lock);
+    while (!t->ends && pthread_cond_timedwait(&t->changed, &t->lock, &until) == 0)
+        ;
+    bool goes_on = !t->ends;
+    (void)pthread_mutex_unlock(&t->lock);
+    return goes_on;
+}
+
+/* The thread of one; the argument is a tt_followed. */
+static void *traces_follow(void *followed)
+{
+    tt_followed *f = followed;
+    unsigned took_ms;
+    do {
+        took_ms = look(f);
+        if (took_ms * PAUSE_PER_OPENING < LOOK_EVERY_MS)
+            took_ms = LOOK_EVERY_MS / PAUSE_PER_OPENING;
+    } while (f->all->live && pause_for(f->all, took_ms * PAUSE_PER_OPENING));
+    return NULL;
+}
 
 #define SUFFIX ".part"
 
@@ -42,7 +240,7 @@ static tt_status begin(tt_traces *t, const char *const *paths, tt_error *err)
         f->news.state = TT_TRACE_OPENING;
         f->began_ns = tt_clock_ns(CLOCK_MONOTONIC);
         if (!set_paths(f, paths[i])) return tt_error_memory(err, "the traces");
-        if (pthread_create(&f->thread, NULL, tt_traces_follow, f) != 0)
+        if (pthread_create(&f->thread, NULL, traces_follow, f) != 0)
             return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no thread for a trace: %s",
                                 strerror(errno));
         f->has_thread = true;

@@ -4,7 +4,7 @@
 
 #include "analyze/faults.h"
 #include "answer/buffers.h"
-#include "answer/experts.h"
+#include "answer/routing.h"
 #include "answer/stats.h"
 
 #define TRACE TT_SOURCE_DIR "/tests/golden/good-memory-experts.ttrace"

@@ -1,6 +1,6 @@
 /* `tensortrace faults --reads`: the ops that had to wait for a device, one by one. */
-#ifndef TT_CLI_FAULTS_READS_H
-#define TT_CLI_FAULTS_READS_H
+#ifndef TT_CLI_FAULTS_FAULTS_TEXT_H
+#define TT_CLI_FAULTS_FAULTS_TEXT_H
 
 #include "cli/faults/faults_view.h"
 
