@@ -78,7 +78,7 @@ typedef struct tt_buffers_point {
 } tt_buffers_point;
 
 /* The events within [from_ticks, to_ticks] and the last one before, as at most `most` (at least 4)
- * points: when there are more, of each stretch of them the one with the most bytes and the last.
+ * points: when there are more, of each interval of them the one with the most bytes and the last.
  * *out is for free(), also after an error. */
 tt_status tt_buffers_curve(const tt_buffers *b, const tt_model *m, uint64_t from_ticks,
                            uint64_t to_ticks, uint32_t most, tt_buffers_point **out, uint32_t *n,

@@ -51,9 +51,9 @@ tt_status tt_buffers_curve(const tt_buffers *b, const tt_model *m, uint64_t from
     if (i > 0) put(&w, i - 1, &(*out)[(*n)++]);
     for (uint32_t k = i; k < b->n_events && b->events[k].ticks <= to_ticks; k++)
         in_range++;
-    /* Of each stretch of events the one with the most is shown, and the last. */
-    const uint32_t stretches = (room - 1) / 2;
-    const uint32_t each = in_range <= room - 1 ? 1 : (in_range + stretches - 1) / stretches;
+    /* Of each interval of events the one with the most is shown, and the last. */
+    const uint32_t intervals = (room - 1) / 2;
+    const uint32_t each = in_range <= room - 1 ? 1 : (in_range + intervals - 1) / intervals;
     for (const uint32_t end = i + in_range; i < end;) {
         const uint32_t last = end - i < each ? end - 1 : i + each - 1;
         uint32_t top = i;

@@ -8,10 +8,10 @@
 #define NS_PER_S 1e9
 
 /* Something that was counted between two moments, evenly. */
-typedef struct stretch {
+typedef struct interval {
     double from_ns, to_ns;
     double amount;
-} stretch;
+} interval;
 
 typedef struct step {
     double at_ns;
@@ -19,8 +19,8 @@ typedef struct step {
 } step;
 
 struct tt_counters {
-    stretch *stretches[TT_COUNTERS];
-    size_t n_stretches[TT_COUNTERS];
+    interval *intervals[TT_COUNTERS];
+    size_t n_intervals[TT_COUNTERS];
     step *steps[TT_COUNTERS]; /* of those that are levels */
     size_t n_steps;
     double end_ns; /* of what is known of levels */
@@ -36,14 +36,14 @@ const char *tt_counter_name(tt_counter counter)
 
 bool tt_counters_has(const tt_counters *c, tt_counter counter)
 {
-    return counter <= TT_COUNTER_FILE_BYTES ? c->n_steps > 0 : c->n_stretches[counter] > 0;
+    return counter <= TT_COUNTER_FILE_BYTES ? c->n_steps > 0 : c->n_intervals[counter] > 0;
 }
 
 void tt_counters_free(tt_counters *c)
 {
     if (!c) return;
     for (int i = 0; i < TT_COUNTERS; i++) {
-        free(c->stretches[i]);
+        free(c->intervals[i]);
         free(c->steps[i]);
     }
     free(c);
@@ -52,7 +52,7 @@ void tt_counters_free(tt_counters *c)
 static void put(tt_counters *c, tt_counter counter, double from_ns, double to_ns, double amount)
 {
     if (to_ns > from_ns)
-        c->stretches[counter][c->n_stretches[counter]++] = (stretch){from_ns, to_ns, amount};
+        c->intervals[counter][c->n_intervals[counter]++] = (interval){from_ns, to_ns, amount};
 }
 
 static void list_tokens(tt_counters *c, const tt_model *m)
@@ -143,8 +143,8 @@ tt_status tt_counters_new(const tt_model *m, tt_counters **out, tt_error *err)
     bool ok = c != NULL;
     for (int i = TT_COUNTER_TOKENS_PER_S; ok && i < TT_COUNTERS; i++) {
         size_t n = i == TT_COUNTER_TOKENS_PER_S ? m->n_batches : m->n_usages;
-        c->stretches[i] = calloc(n + 1, sizeof *c->stretches[i]);
-        ok = c->stretches[i] != NULL;
+        c->intervals[i] = calloc(n + 1, sizeof *c->intervals[i]);
+        ok = c->intervals[i] != NULL;
     }
     if (ok) {
         list_tokens(c, m);
@@ -164,13 +164,13 @@ tt_status tt_counters_new(const tt_model *m, tt_counters **out, tt_error *err)
 typedef struct spread {
     double from_ns, width_ns;
     uint32_t n;
-    double *amount, *covered; /* of buckets that are partly in a stretch */
+    double *amount, *covered; /* of buckets that are partly in an interval */
     double *rate, *whole;     /* differences from bucket to bucket, of those that are wholly in */
 } spread;
 
-/* A stretch's first and last bucket get their part, those in between a difference: the work does
+/* An interval's first and last bucket get their part, those in between a difference: the work does
  * not depend on how many there are. */
-static void add_stretch(spread *s, const stretch *x)
+static void add_interval(spread *s, const interval *x)
 {
     const double end = s->from_ns + s->n * s->width_ns, rate = x->amount / (x->to_ns - x->from_ns);
     const double from = fmax(x->from_ns, s->from_ns), to = fmin(x->to_ns, end);
@@ -204,9 +204,9 @@ static bool get_rates(const tt_counters *c, tt_counter counter, double from_ns, 
                 .rate = memory + 2 * ((size_t)n + 1),
                 .whole = memory + 3 * ((size_t)n + 1)};
     double first = INFINITY, last = -INFINITY, rate = 0, whole = 0;
-    for (size_t i = 0; i < c->n_stretches[counter]; i++) {
-        const stretch *x = &c->stretches[counter][i];
-        add_stretch(&s, x);
+    for (size_t i = 0; i < c->n_intervals[counter]; i++) {
+        const interval *x = &c->intervals[counter][i];
+        add_interval(&s, x);
         first = fmin(first, x->from_ns);
         last = fmax(last, x->to_ns);
     }

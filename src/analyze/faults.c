@@ -26,7 +26,7 @@ struct tt_faults {
     uint64_t *file_base; /* where a file's bytes begin when all files lie one behind the other */
     uint32_t last_run;
     tt_over over;
-    uint64_t stray;
+    uint64_t orphan;
     bool failed;
 };
 
@@ -407,7 +407,7 @@ tt_status tt_faults_sum(tt_faults *f, tt_faults_progress *progress, void *contex
                           .over = f->over};
     tt_status status = tt_faults_walk(f->m, &w, err);
     if (status != TT_OK) return status;
-    f->stray = w.stray;
+    f->orphan = w.orphan;
     finish_row(f, &f->total);
     for (size_t i = 0; i < f->n_rows; i++)
         finish_row(f, &f->rows[i]);
@@ -450,7 +450,7 @@ const tt_fault_counts *tt_faults_batches(const tt_faults *f)
     return &f->batches;
 }
 
-uint64_t tt_faults_stray(const tt_faults *f)
+uint64_t tt_faults_orphan(const tt_faults *f)
 {
-    return f->stray;
+    return f->orphan;
 }

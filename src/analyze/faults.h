@@ -60,8 +60,8 @@ typedef struct tt_faults_walker {
     tt_faults_progress *progress; /* or NULL */
     void *context;
     void *progress_context;
-    tt_over over;   /* asked as often */
-    uint64_t stray; /* set by the walk: FAULTS details whose op is not in the trace */
+    tt_over over;    /* asked as often */
+    uint64_t orphan; /* set by the walk: FAULTS details whose op is not in the trace */
 } tt_faults_walker;
 
 /* All ops of the runs that pass, run by run, in the order in which they began. Needs a clock. */
@@ -121,7 +121,7 @@ const tt_faults_row *tt_faults_total(const tt_faults *f);
 /* All ops of the batches whose token and phase pass: what tt_kernel_batches is compared with. */
 const tt_fault_counts *tt_faults_batches(const tt_faults *f);
 /* Details without their op, left out of everything. */
-uint64_t tt_faults_stray(const tt_faults *f);
+uint64_t tt_faults_orphan(const tt_faults *f);
 
 /* Bytes read / bytes used in mappings; NAN when either is not known or nothing was. */
 double tt_faults_amplification(const tt_faults_row *r);

@@ -147,7 +147,7 @@ static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
         status = load_times(k, id, err);
     for (uint32_t i = 0; i < k->join.n_touched && status == TT_OK && !k->stopped; i++)
         status = visit_op(k, run, k->join.touched[i], &matched, err);
-    if (!k->stopped) k->w->stray += k->counted.n - matched;
+    if (!k->stopped) k->w->orphan += k->counted.n - matched;
     return status;
 }
 
@@ -157,7 +157,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
     tt_status status = k.accesses && k.ops
                            ? tt_model_need_clock(m, err)
                            : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    w->stray = 0;
+    w->orphan = 0;
     k.passing = (tt_filter_ops){.m = m, .filter = w->filter};
     k.slices = tt_slice_filter_of(m, w->filter);
     for (uint32_t i = 0; i < m->n_runs && status == TT_OK && !k.stopped; i++) {

@@ -13,7 +13,7 @@ static void add_piece(tt_join *j, const tt_run *run, const tt_piece_ops *p)
     const uint32_t n_nodes = j->graph->n_nodes;
     for (size_t i = 0; i < p->n; i++) {
         if (p->node[i] >= n_nodes) {
-            j->stray++;
+            j->orphan++;
             continue;
         }
         tt_joined *op = &j->ops[p->node[i]];
@@ -98,7 +98,7 @@ static tt_status add_one_by_one(tt_join *j, const tt_model *m, const tt_run *run
         if (j->graph)
             add_piece(j, run, &p);
         else
-            j->stray += p.n;
+            j->orphan += p.n;
     }
     return TT_OK;
 }

@@ -34,7 +34,7 @@ typedef struct tt_join {
     tt_piece_ops *lanes; /* private: one a piece */
     size_t lanes_capacity;
     tt_off_cpu off_cpu; /* of the joined run */
-    uint64_t stray;     /* records, over all runs, without a known graph or node */
+    uint64_t orphan;    /* records, over all runs, without a known graph or node */
 } tt_join;
 
 /* Joins the run with that index in m->runs. */

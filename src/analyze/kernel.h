@@ -15,7 +15,7 @@ typedef struct tt_kernel_device {
     uint64_t reads;      /* requests */
 } tt_kernel_device;
 
-/* Sums over `windows` stretches of time. */
+/* Sums over `windows` intervals of time. */
 typedef struct tt_kernel_sum {
     uint32_t windows; /* with both ends observed */
     uint32_t missing; /* batches without */

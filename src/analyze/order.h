@@ -1,4 +1,4 @@
-/* An ordered set of stretches of an address space, by (rank, begin), that knows the size of all
+/* An ordered set of intervals of an address space, by (rank, begin), that knows the size of all
  * that lies above a place. Every call takes logarithmic time.
  *
  * Priorities come from a generator of its own, so that no input makes the tree deep. Pointers
@@ -30,16 +30,16 @@ typedef struct tt_order {
 } tt_order;
 
 void tt_order_free(tt_order *o);
-/* Adds a stretch whose (rank, begin) is not there yet. False without memory. */
+/* Adds an interval whose (rank, begin) is not there yet. False without memory. */
 bool tt_order_put(tt_order *o, uint64_t rank, uint64_t begin, uint64_t size, uint64_t note);
-/* Removes the stretch with that rank and begin, when there is one. */
+/* Removes the interval with that rank and begin, when there is one. */
 void tt_order_drop(tt_order *o, uint64_t rank, uint64_t begin);
-/* The last stretch at or before (rank, begin), the first one at or behind it; NULL: none. */
+/* The last interval at or before (rank, begin), the first one at or behind it; NULL: none. */
 tt_order_node *tt_order_before(const tt_order *o, uint64_t rank, uint64_t begin);
 tt_order_node *tt_order_behind(const tt_order *o, uint64_t rank, uint64_t begin);
-/* The very first or last stretch; NULL of an empty set. */
+/* The very first or last interval; NULL of an empty set. */
 tt_order_node *tt_order_end(const tt_order *o, bool last);
-/* Sizes of all stretches behind (rank, begin), itself not counted. */
+/* Sizes of all intervals behind (rank, begin), itself not counted. */
 uint64_t tt_order_above(const tt_order *o, uint64_t rank, uint64_t begin);
 
 #endif

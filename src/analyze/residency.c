@@ -33,8 +33,8 @@ void tt_residency_add(const tt_residency *r, uint64_t size_bytes, tt_ranges *obs
                       tt_ranges *present)
 {
     uint64_t page = r->first_page, left = r->n_pages;
-    for (uint32_t i = 0; i < r->n_stretches; i++) {
-        uint64_t n = r->stretches[i] < left ? r->stretches[i] : left, end;
+    for (uint32_t i = 0; i < r->n_intervals; i++) {
+        uint64_t n = r->intervals[i] < left ? r->intervals[i] : left, end;
         if (__builtin_add_overflow(page, n, &end)) return;
         uint64_t from = bytes_of_pages(page, r->page_bytes, size_bytes);
         uint64_t to = bytes_of_pages(end, r->page_bytes, size_bytes);

@@ -46,7 +46,7 @@ typedef void tt_residency_visit(void *context, const tt_residency_sample *s, con
 tt_status tt_residency_walk(const tt_model *m, tt_residency_visit *visit, void *context,
                             tt_residency_weight *weights, tt_error *err);
 
-/* Pure: adds the pages of one record's stretches (which alternate absent, present, ...), cut at
+/* Pure: adds the pages of one record's intervals (which alternate absent, present, ...), cut at
  * size_bytes, to what was looked at and what was present. */
 void tt_residency_add(const tt_residency *r, uint64_t size_bytes, tt_ranges *observed,
                       tt_ranges *present);

@@ -1,5 +1,5 @@
 /* The routers of a trace: its choices of experts, layer by layer, with the experts' bytes in the
- * file; and the texts (stretches of one sequence in one phase) with the experts that each used. */
+ * file; and the texts (intervals of one sequence in one phase) with the experts that each used. */
 #ifndef TT_ANALYZE_ROUTERS_H
 #define TT_ANALYZE_ROUTERS_H
 

@@ -227,9 +227,9 @@ bool tt_stats_flaws(const tt_stats_row *total, char *text)
     return open || bent;
 }
 
-uint64_t tt_stats_stray(const tt_stats *s)
+uint64_t tt_stats_orphan(const tt_stats *s)
 {
-    return s->stray;
+    return s->orphan;
 }
 
 bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets)

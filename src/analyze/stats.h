@@ -75,7 +75,7 @@ typedef struct tt_stats_axis {
 } tt_stats_axis;
 
 /* Before the walk: rows and total also keep their sums for each of at most n_buckets (1 to
- * TT_STATS_SERIES_BUCKETS_MAX) stretches of the batches from the first to the last that the filter
+ * TT_STATS_SERIES_BUCKETS_MAX) intervals of the batches from the first to the last that the filter
  * names. Not by token. False without memory. */
 bool tt_stats_keep_series(tt_stats *s, uint32_t n_buckets);
 const tt_stats_axis *tt_stats_series_axis(const tt_stats *s);
@@ -111,7 +111,7 @@ const tt_stats_row *tt_stats_total(const tt_stats *s);
 #define TT_STATS_FLAWS_TEXT 256u
 bool tt_stats_flaws(const tt_stats_row *total, char *text);
 /* Records without a known run, graph or node, left out. */
-uint64_t tt_stats_stray(const tt_stats *s);
+uint64_t tt_stats_orphan(const tt_stats *s);
 /* Its share of the own work of `all`; 0 without any. */
 double tt_stats_share(const tt_stats_row *r, const tt_stats_row *all);
 /* Bytes of weights that the timed ops read / their time; 0 without either. */

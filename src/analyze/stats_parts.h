@@ -41,7 +41,7 @@ struct tt_stats {
     stats_share *shares;
     size_t n_shares, shares_capacity;
     tt_arena keys;
-    uint64_t stray;
+    uint64_t orphan;
     tt_stats_axis axis; /* without buckets: no series */
     uint32_t *batches;  /* by bucket */
     uint32_t bucket;    /* of the run at hand, or TT_NONE */

@@ -274,9 +274,9 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
         if (n == 1 && i % PROGRESS_EVERY == 0 && status == TT_OK)
             status = tt_over_check(&list[0]->over, err);
     }
-    uint64_t stray = 0;
-    if (status == TT_OK) status = count_unknown_runs(m, &stray, err);
-    stray += j.stray;
+    uint64_t orphan = 0;
+    if (status == TT_OK) status = count_unknown_runs(m, &orphan, err);
+    orphan += j.orphan;
     tt_join_free(&j);
     tt_accesses_free(accesses);
     for (size_t i = 0; i < n && status == TT_OK; i++) {
@@ -286,7 +286,7 @@ tt_status tt_stats_walk(tt_stats *const *list, size_t n, const tt_model *m,
         for (size_t k = 0; k < list[i]->n_rows; k++)
             finish_row(m, &list[i]->rows[k]);
         if (list[i]->n_rows) qsort(list[i]->rows, list[i]->n_rows, sizeof *list[i]->rows, by_key);
-        list[i]->stray = stray;
+        list[i]->orphan = orphan;
     }
     return status;
 }

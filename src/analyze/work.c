@@ -401,7 +401,7 @@ tt_status tt_work_measure(const tt_model *m, tt_work *work, tt_work_progress *pr
         status = add_run(&w, i, err);
         if (progress && i % PROGRESS_EVERY == 0) progress(context, i, m->n_runs);
     }
-    work->stray = w.join.stray;
+    work->orphan = w.join.orphan;
     if (status == TT_OK && !sum_windows(work))
         status = tt_error_memory(err, "summing up the threads' time");
     hand_over_waits(&w);

@@ -42,7 +42,7 @@ typedef struct tt_work_cell {
     double weight_bytes;    /* of these, of weights */
 } tt_work_cell;
 
-/* A stretch of time in which ops were computed: a batch, or a run outside any. */
+/* An interval of time in which ops were computed: a batch, or a run outside any. */
 typedef struct tt_work_window {
     uint64_t begin_ticks, end_ticks; /* the end, or (of one without) the last thing seen of it */
     uint32_t batch;                  /* in tt_model.batches, or TT_NONE */
@@ -78,7 +78,7 @@ typedef struct tt_work {
     uint64_t unknown_lane;  /* records of lanes beyond the limit */
     uint64_t bent_records;  /* tt_times_are_bent: what holds them is wrong by their times */
     uint64_t open_records;  /* without an end: no time is known of them */
-    uint64_t stray;         /* records without a known run, graph or node: left out */
+    uint64_t orphan;        /* records without a known run, graph or node: left out */
     tt_arena texts;         /* private */
     size_t cells_capacity;  /* private */
 } tt_work;

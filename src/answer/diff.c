@@ -72,6 +72,6 @@ void tt_diff_json(tt_json *j, const tt_diff_view *v)
     phases(j, d);
     around(j, &d->around);
     tt_json_kv_u64(j, "records", d->records);
-    tt_json_kv_u64(j, "stray_records", d->stray);
+    tt_json_kv_u64(j, "orphan_records", d->orphan);
     tt_json_object_end(j);
 }

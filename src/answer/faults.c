@@ -181,7 +181,7 @@ static void rows(tt_json *j, const tt_faults_view *v)
     tt_rowset_json_total(j, v->rows->set, tt_faults_total(v->sums));
     tt_json_object_end(j);
     tt_json_kv_u64(j, "rows_total", v->rows->n_all);
-    tt_json_kv_u64(j, "stray_details", tt_faults_stray(v->sums));
+    tt_json_kv_u64(j, "orphan_details", tt_faults_orphan(v->sums));
 }
 
 static void difference(tt_json *j, const char *key, bool known, uint64_t all, uint64_t part)

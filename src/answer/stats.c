@@ -14,7 +14,7 @@ void tt_stats_json(tt_json *j, const tt_stats_view *v)
     tt_rowset_json_total(j, v->rows->set, v->total);
     tt_json_object_end(j);
     tt_json_kv_u64(j, "rows_total", v->rows->n_all);
-    tt_json_kv_u64(j, "stray_records", v->stray);
+    tt_json_kv_u64(j, "orphan_records", v->orphan);
     tt_json_kv_double(j, "quantile_error", 0.004);
     tt_json_object_end(j);
 }

@@ -16,7 +16,7 @@ typedef struct tt_stats_view {
     const tt_stats_dimension *by;
     const tt_listing *rows;
     const tt_stats_row *total;
-    uint64_t stray;
+    uint64_t orphan;
 } tt_stats_view;
 
 /* One object. */

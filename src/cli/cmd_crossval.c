@@ -78,15 +78,15 @@ static const struct argp argp = {
 
 /* --- before --- */
 
-static int stop(tt_crossval *x, const char *stage, const tt_complaints *complaints,
+static int stop(tt_crossval *x, const char *stage, const tt_diagnostics *diagnostics,
                 const char *cause, const char *remedy)
 {
     size_t at = 0;
     const char *text;
     tt_log_say(&x->log, stage, "FAILED: %s", cause);
-    while ((text = tt_complaints_next(complaints, &at)) != NULL)
+    while ((text = tt_diagnostics_next(diagnostics, &at)) != NULL)
         tt_log_say(&x->log, stage, "  %s", text);
-    if (complaints->n > at) tt_log_say(&x->log, stage, "  and %zu more", complaints->n - at);
+    if (diagnostics->n > at) tt_log_say(&x->log, stage, "  and %zu more", diagnostics->n - at);
     tt_log_say(&x->log, stage, "what to do: %s", remedy);
     return TT_EXIT_USAGE;
 }
@@ -94,22 +94,22 @@ static int stop(tt_crossval *x, const char *stage, const tt_complaints *complain
 /* Whatever is wrong: with the settings, and where these can be read with the files they name. */
 static int load(tt_crossval *x, const char *path)
 {
-    tt_complaints complaints = {.n = 0};
+    tt_diagnostics diagnostics = {.n = 0};
     tt_error err;
     int code = TT_EXIT_OK;
-    tt_status status = tt_crossval_settings_read(&x->settings, path, &complaints, &err);
+    tt_status status = tt_crossval_settings_read(&x->settings, path, &diagnostics, &err);
     if (status != TT_OK) {
-        code = stop(x, "load settings", &complaints, err.message,
+        code = stop(x, "load settings", &diagnostics, err.message,
                     status == TT_E_NOT_FOUND ? "write one, or name another; `man "
                                                "tensortrace-crossval` has an example"
                                              : SETTINGS_REMEDY);
     } else {
-        tt_crossval_check(x, &complaints);
-        if (complaints.n && tt_complaints_error(&complaints, 0, path, &err) != TT_OK)
-            code = stop(x, "verify prerequisites", &complaints, err.message,
+        tt_crossval_check(x, &diagnostics);
+        if (diagnostics.n && tt_diagnostics_error(&diagnostics, 0, path, &err) != TT_OK)
+            code = stop(x, "verify prerequisites", &diagnostics, err.message,
                         "see to what is listed, or correct the paths in the settings");
     }
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     if (code != TT_EXIT_OK) return code;
     for (size_t i = 0; i < 2; i++)
         if (!x->stages[i]) x->stages[i] = tt_stages_builtin();
@@ -129,7 +129,7 @@ static int load(tt_crossval *x, const char *path)
 
 static int open_folder(tt_crossval *x, const struct options *o, bool *there)
 {
-    static const tt_complaints none;
+    static const tt_diagnostics none;
     char output[PATH_MAX];
     struct stat st;
     tt_error err;
@@ -187,7 +187,7 @@ static bool write_file(tt_crossval *x, const char *name, tt_error *err)
 /* The folder gets its place. An interrupted sweep takes no other's. */
 static int keep(tt_crossval *x, bool there)
 {
-    static const tt_complaints none;
+    static const tt_diagnostics none;
     char path[PATH_MAX];
     tt_error err;
     (void)snprintf(path, sizeof path, "%s", x->folder.path);

@@ -84,15 +84,15 @@ static const struct argp argp = {
 
 /* --- before --- */
 
-static int stop(tt_bench *b, const char *stage, const tt_complaints *complaints, const char *cause,
-                const char *remedy)
+static int stop(tt_bench *b, const char *stage, const tt_diagnostics *diagnostics,
+                const char *cause, const char *remedy)
 {
     size_t at = 0;
     const char *text;
     tt_log_say(&b->log, stage, "FAILED: %s", cause);
-    while ((text = tt_complaints_next(complaints, &at)) != NULL)
+    while ((text = tt_diagnostics_next(diagnostics, &at)) != NULL)
         tt_log_say(&b->log, stage, "  %s", text);
-    if (complaints->n > at) tt_log_say(&b->log, stage, "  and %zu more", complaints->n - at);
+    if (diagnostics->n > at) tt_log_say(&b->log, stage, "  and %zu more", diagnostics->n - at);
     tt_log_say(&b->log, stage, "what to do: %s", remedy);
     return TT_EXIT_USAGE;
 }
@@ -100,11 +100,11 @@ static int stop(tt_bench *b, const char *stage, const tt_complaints *complaints,
 static int load_settings(tt_bench *b, const struct options *o)
 {
     static const char stage[] = "load settings";
-    tt_complaints complaints = {.n = 0};
+    tt_diagnostics diagnostics = {.n = 0};
     char output[PATH_MAX];
     tt_error err;
     const char *path = o->path ? o->path : SETTINGS_DEFAULT;
-    tt_status status = tt_settings_read(&b->settings, path, &complaints, &err);
+    tt_status status = tt_settings_read(&b->settings, path, &diagnostics, &err);
     if (status == TT_OK && o->output) {
         status = tt_place_absolute(output, sizeof output, o->output, &err);
         char *copy = status == TT_OK ? strdup(output) : NULL;
@@ -115,11 +115,11 @@ static int load_settings(tt_bench *b, const struct options *o)
     }
     int code = TT_EXIT_OK;
     if (status != TT_OK)
-        code = stop(b, stage, &complaints, err.message,
+        code = stop(b, stage, &diagnostics, err.message,
                     status == TT_E_NOT_FOUND ? "write one, or name another; `man "
                                                "tensortrace-experiment` has an example"
                                              : SETTINGS_REMEDY);
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     if (code != TT_EXIT_OK) return code;
     size_t n = tt_settings_experiments(&b->settings);
     tt_log_say(&b->log, stage, "%s: %zu experiment%s", path, n, n == 1 ? "" : "s");
@@ -144,29 +144,29 @@ static void tell_ingredients(tt_bench *b, const char *stage)
 static int verify(tt_bench *b)
 {
     static const char stage[] = "verify prerequisites";
-    tt_complaints complaints = {.n = 0};
+    tt_diagnostics diagnostics = {.n = 0};
     char cause[80];
     tt_error err;
     tt_status status =
-        tt_ingredients_check(&b->ingredients, &b->settings, b->force, &complaints, &err);
+        tt_ingredients_check(&b->ingredients, &b->settings, b->force, &diagnostics, &err);
     int code = TT_EXIT_OK;
-    (void)snprintf(cause, sizeof cause, "%zu thing%s missing or wrong", complaints.n,
-                   complaints.n == 1 ? " is" : "s are");
+    (void)snprintf(cause, sizeof cause, "%zu thing%s missing or wrong", diagnostics.n,
+                   diagnostics.n == 1 ? " is" : "s are");
     if (status != TT_OK)
-        code = stop(b, stage, &complaints, err.message, "see above");
-    else if (complaints.n)
-        code = stop(b, stage, &complaints, cause,
+        code = stop(b, stage, &diagnostics, err.message, "see above");
+    else if (diagnostics.n)
+        code = stop(b, stage, &diagnostics, cause,
                     "see to what is listed, or correct the paths in the settings");
     else
         tell_ingredients(b, stage);
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     return code;
 }
 
 static int clean(tt_bench *b)
 {
     static const char stage[] = "clean";
-    static const tt_complaints none;
+    static const tt_diagnostics none;
     char moved[PATH_MAX];
     tt_error err;
     const char *folder = b->settings.output;
@@ -304,7 +304,7 @@ static int experiment(const struct options *o, const char *command)
 /* The folder that was named, or that of the settings. */
 static int find_folder(const struct options *o, char out[PATH_MAX])
 {
-    tt_complaints complaints = {.n = 0};
+    tt_diagnostics diagnostics = {.n = 0};
     tt_settings settings;
     struct stat st;
     tt_error err;
@@ -314,7 +314,7 @@ static int find_folder(const struct options *o, char out[PATH_MAX])
         (void)snprintf(out, PATH_MAX, "%s", path);
         return TT_EXIT_OK;
     }
-    if (tt_settings_read(&settings, path, &complaints, &err) == TT_OK) {
+    if (tt_settings_read(&settings, path, &diagnostics, &err) == TT_OK) {
         (void)snprintf(out, PATH_MAX, "%s", settings.output);
         tt_settings_free(&settings);
         return TT_EXIT_OK;
@@ -323,9 +323,9 @@ static int find_folder(const struct options *o, char out[PATH_MAX])
         err.status == TT_E_NOT_FOUND
             ? tt_report_usage("%.4000s: there is no such folder, and no such settings file", path)
             : tt_report_error(&err);
-    while ((text = tt_complaints_next(&complaints, &at)) != NULL)
+    while ((text = tt_diagnostics_next(&diagnostics, &at)) != NULL)
         tt_report_note("  %s", text);
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     return code;
 }
 

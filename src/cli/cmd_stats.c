@@ -53,7 +53,7 @@ static bool print_json(const struct options *o, const tt_model *m, const tt_stat
                              .by = o->by,
                              .rows = rows,
                              .total = tt_stats_total(s),
-                             .stray = tt_stats_stray(s)};
+                             .orphan = tt_stats_orphan(s)};
     tt_json j;
     tt_json_begin(&j, stdout, 2);
     tt_stats_json(&j, &v);
@@ -99,9 +99,9 @@ static int sum_and_print(const struct options *o, const tt_model *m)
         code = tt_report_error(&err);
     } else {
         /* Where a flight recorder's trace begins, there always are some. */
-        if (tt_stats_stray(s) && !m->front.present)
+        if (tt_stats_orphan(s) && !m->front.present)
             tt_report_note("%" PRIu64 " records of runs that the trace does not describe left out",
-                           tt_stats_stray(s));
+                           tt_stats_orphan(s));
         else if (tt_stats_total(s)->count == 0)
             none = tt_trace_none(m, &o->filter, "op");
         char flaws[TT_STATS_FLAWS_TEXT];

@@ -55,7 +55,7 @@ void tt_cv_complain(tt_cv_reading *r, const char *shown, const char *key, const 
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    tt_complain(r->reader.complaints, "%s%s%s: %s", shown, shown[0] && key ? "." : "",
+    tt_complain(r->reader.diagnostics, "%s%s%s: %s", shown, shown[0] && key ? "." : "",
                 key ? key : "", text);
 }
 
@@ -84,8 +84,8 @@ bool tt_cv_object_read(tt_cv_reading *r, const tt_key *keys, size_t n, json_t *v
     }
     for (size_t i = 0; i < n; i++)
         if (keys[i].required && !o->raw[i])
-            tt_complain(r->reader.complaints, "%s%s%s is missing", o->shown, o->shown[0] ? "." : "",
-                        keys[i].key);
+            tt_complain(r->reader.diagnostics, "%s%s%s is missing", o->shown,
+                        o->shown[0] ? "." : "", keys[i].key);
     return true;
 }
 
@@ -194,14 +194,15 @@ static void read_sides(tt_cv_reading *r, const json_t *v)
     json_object_foreach((json_t *)(uintptr_t)v, name, side)
     {
         if (strcmp(name, names[0]) != 0 && strcmp(name, names[1]) != 0)
-            tt_complain(r->reader.complaints, "sides.%.60s: no such side; there are a and b", name);
+            tt_complain(r->reader.diagnostics, "sides.%.60s: no such side; there are a and b",
+                        name);
     }
     for (size_t i = 0; i < 2; i++) {
         side = json_object_get(v, names[i]);
         if (side)
             tt_cv_side_read(r, side, names[i], &r->s->sides[i]);
         else
-            tt_complain(r->reader.complaints, "sides.%s is missing", names[i]);
+            tt_complain(r->reader.diagnostics, "sides.%s is missing", names[i]);
     }
 }
 
@@ -233,7 +234,7 @@ static void read_whole(tt_cv_reading *r, json_t *root)
     tt_crossval_settings *s = r->s;
     tt_cv_object o = {.shown = ""};
     if (!json_is_object(root)) {
-        tt_complain(r->reader.complaints, "the settings are not an object but %s",
+        tt_complain(r->reader.diagnostics, "the settings are not an object but %s",
                     tt_json_type_name(root));
         return;
     }
@@ -256,10 +257,10 @@ static void read_whole(tt_cv_reading *r, json_t *root)
 
 tt_status tt_crossval_settings_parse(tt_crossval_settings *s, const char *text, size_t size,
                                      const char *name, const char *folder,
-                                     tt_complaints *complaints, tt_error *err)
+                                     tt_diagnostics *diagnostics, tt_error *err)
 {
-    tt_cv_reading r = {s, {complaints, folder, folder, &s->made, false}};
-    size_t before = complaints->n;
+    tt_cv_reading r = {s, {diagnostics, folder, folder, &s->made, false}};
+    size_t before = diagnostics->n;
     json_t *root = NULL;
     memset(s, 0, sizeof *s);
     s->rel_l2 = s->cosine = s->max_abs = NAN;
@@ -269,14 +270,14 @@ tt_status tt_crossval_settings_parse(tt_crossval_settings *s, const char *text, 
     read_whole(&r, root);
     if (r.reader.no_memory)
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    else if (complaints->n > before)
-        status = tt_complaints_error(complaints, before, name, err);
+    else if (diagnostics->n > before)
+        status = tt_diagnostics_error(diagnostics, before, name, err);
     if (status != TT_OK) tt_crossval_settings_free(s);
     return status;
 }
 
 tt_status tt_crossval_settings_read(tt_crossval_settings *s, const char *path,
-                                    tt_complaints *complaints, tt_error *err)
+                                    tt_diagnostics *diagnostics, tt_error *err)
 {
     char folder[PATH_MAX];
     char *text;
@@ -284,7 +285,7 @@ tt_status tt_crossval_settings_read(tt_crossval_settings *s, const char *path,
     memset(s, 0, sizeof *s);
     tt_status status = tt_settings_load(path, &text, &size, folder, err);
     if (status == TT_OK)
-        status = tt_crossval_settings_parse(s, text, size, path, folder, complaints, err);
+        status = tt_crossval_settings_parse(s, text, size, path, folder, diagnostics, err);
     free(text);
     return status;
 }

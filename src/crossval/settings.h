@@ -6,7 +6,7 @@
 #define TT_CROSSVAL_SETTINGS_H
 
 #include "base/status.h"
-#include "experiment/complaints.h"
+#include "experiment/diagnostics.h"
 #include "experiment/setting_value.h"
 
 #include <stdbool.h>
@@ -82,12 +82,12 @@ typedef struct tt_crossval_settings {
     tt_made made;
 } tt_crossval_settings;
 
-/* As tt_settings_parse: everything that is wrong goes to *complaints; on failure *s is empty. */
+/* As tt_settings_parse: everything that is wrong goes to *diagnostics; on failure *s is empty. */
 tt_status tt_crossval_settings_parse(tt_crossval_settings *s, const char *text, size_t size,
                                      const char *name, const char *folder,
-                                     tt_complaints *complaints, tt_error *err);
+                                     tt_diagnostics *diagnostics, tt_error *err);
 tt_status tt_crossval_settings_read(tt_crossval_settings *s, const char *path,
-                                    tt_complaints *complaints, tt_error *err);
+                                    tt_diagnostics *diagnostics, tt_error *err);
 void tt_crossval_settings_free(tt_crossval_settings *s);
 
 /* Who says what is fed to both sides. */

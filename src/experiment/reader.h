@@ -3,7 +3,7 @@
 #define TT_EXPERIMENT_READER_H
 
 #include "base/status.h"
-#include "experiment/complaints.h"
+#include "experiment/diagnostics.h"
 #include "experiment/keys.h"
 #include "experiment/setting_value.h"
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 typedef struct tt_settings_reader {
-    tt_complaints *complaints;
+    tt_diagnostics *diagnostics;
     const char *folder;       /* what paths are relative to, absolute */
     const char *other_folder; /* what TT_KEY_MODEL and TT_KEY_BINARY are relative to */
     tt_made *made;            /* takes the paths that are made absolute */

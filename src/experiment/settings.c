@@ -46,7 +46,7 @@ tt_status tt_settings_load(const char *path, char **text, size_t *size, char fol
     return status;
 }
 
-tt_status tt_settings_read(tt_settings *s, const char *path, tt_complaints *complaints,
+tt_status tt_settings_read(tt_settings *s, const char *path, tt_diagnostics *diagnostics,
                            tt_error *err)
 {
     char folder[PATH_MAX];
@@ -54,7 +54,7 @@ tt_status tt_settings_read(tt_settings *s, const char *path, tt_complaints *comp
     size_t size;
     memset(s, 0, sizeof *s);
     tt_status status = tt_settings_load(path, &text, &size, folder, err);
-    if (status == TT_OK) status = tt_settings_parse(s, text, size, path, folder, complaints, err);
+    if (status == TT_OK) status = tt_settings_parse(s, text, size, path, folder, diagnostics, err);
     free(text);
     return status;
 }
@@ -93,12 +93,12 @@ static void read_array(reading *r, const tt_key *k, const json_t *v, tt_setting_
     /* The memory tells that the key is there, also when its values are of no use. */
     if (!reserve(r, list, n && n <= TT_SETTINGS_VALUES_MAX ? n : 1)) return;
     if (n == 0 && k->type != TT_KEY_TEXTS) {
-        tt_complain(r->reader.complaints,
+        tt_complain(r->reader.diagnostics,
                     "%s.%s: an empty array: no experiment could be made of it", k->section, k->key);
         return;
     }
     if (n > TT_SETTINGS_VALUES_MAX) {
-        tt_complain(r->reader.complaints, "%s.%s: %zu values; at most %u are taken", k->section,
+        tt_complain(r->reader.diagnostics, "%s.%s: %zu values; at most %u are taken", k->section,
                     k->key, n, TT_SETTINGS_VALUES_MAX);
         return;
     }
@@ -113,7 +113,7 @@ static void read_key(reading *r, tt_setting setting, const json_t *v)
     if (json_is_array(v) && (tt_setting_is_swept(setting) || k->type == TT_KEY_TEXTS)) {
         read_array(r, k, v, list);
     } else if (k->type == TT_KEY_TEXTS) {
-        tt_complain(r->reader.complaints, "%s.%s: %s is expected, not %s", k->section, k->key,
+        tt_complain(r->reader.diagnostics, "%s.%s: %s is expected, not %s", k->section, k->key,
                     tt_key_type_name(k->type), tt_json_type_name(v));
     } else if (k->type == TT_KEY_COUNT) {
         read_count(r, k, v, list);
@@ -155,15 +155,15 @@ static void complain_unknown_section(reading *r, const char *key)
         tt_nearest_try(&nearest, *s);
     for (size_t i = 0; !nearest.name && i < TT_SET_COUNT; i++) {
         if (strcmp(tt_keys[i].key, key) != 0) continue;
-        tt_complain(r->reader.complaints, "%.60s: no such section; the key belongs into \"%s\"",
+        tt_complain(r->reader.diagnostics, "%.60s: no such section; the key belongs into \"%s\"",
                     key, tt_keys[i].section);
         return;
     }
     if (nearest.name)
-        tt_complain(r->reader.complaints, "%.60s: no such section; did you mean \"%s\"?", key,
+        tt_complain(r->reader.diagnostics, "%.60s: no such section; did you mean \"%s\"?", key,
                     nearest.name);
     else
-        tt_complain(r->reader.complaints,
+        tt_complain(r->reader.diagnostics,
                     "%.60s: no such section; there are experiment, capture, dataset, paths and "
                     "temp_files",
                     key);
@@ -178,7 +178,7 @@ static void check_sections(reading *r, json_t *root)
         if (!is_section(key))
             complain_unknown_section(r, key);
         else if (!json_is_object(v))
-            tt_complain(r->reader.complaints, "%s: an object is expected, not %s", key,
+            tt_complain(r->reader.diagnostics, "%s: an object is expected, not %s", key,
                         tt_json_type_name(v));
     }
 }
@@ -188,20 +188,20 @@ static void check_whole(reading *r)
     const tt_settings *s = r->s;
     for (size_t i = 0; i < TT_SET_COUNT; i++)
         if (tt_keys[i].required && s->of[i].n == 0 && !s->of[i].values)
-            tt_complain(r->reader.complaints, "%s.%s is missing", tt_keys[i].section,
+            tt_complain(r->reader.diagnostics, "%s.%s is missing", tt_keys[i].section,
                         tt_keys[i].key);
     bool prompt = s->of[TT_SET_PROMPT].values, file = s->of[TT_SET_PROMPT_FILE].values;
-    if (!prompt && !file) tt_complain(r->reader.complaints, "experiment.prompt is missing");
+    if (!prompt && !file) tt_complain(r->reader.diagnostics, "experiment.prompt is missing");
     if (prompt && file)
-        tt_complain(r->reader.complaints,
+        tt_complain(r->reader.diagnostics,
                     "experiment.prompt and experiment.prompt_file exclude each other");
     if (s->program && s->of[TT_SET_ENGINE_PATH].n)
-        tt_complain(r->reader.complaints,
+        tt_complain(r->reader.diagnostics,
                     "experiment.engine_path is for the built-in runner, and paths.llama_binary (or "
                     "llama_cpp_dir) names another program: leave one of them out");
     if (!s->program && s->of[TT_SET_PROGRAM_ARGUMENTS].n)
-        tt_complain(r->reader.complaints, "experiment.program_arguments is for the program that "
-                                          "paths.llama_binary names, and it names none");
+        tt_complain(r->reader.diagnostics, "experiment.program_arguments is for the program that "
+                                           "paths.llama_binary names, and it names none");
 }
 
 static void read_paths(reading *r, json_t *root)
@@ -242,26 +242,26 @@ static tt_status read_root(reading *r, json_t *root, tt_error *err)
 }
 
 tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const char *name,
-                            const char *folder, tt_complaints *complaints, tt_error *err)
+                            const char *folder, tt_diagnostics *diagnostics, tt_error *err)
 {
-    reading r = {s, {complaints, folder, folder, &s->made, false}};
-    size_t before = complaints->n;
+    reading r = {s, {diagnostics, folder, folder, &s->made, false}};
+    size_t before = diagnostics->n;
     memset(s, 0, sizeof *s);
     json_t *root = NULL;
     tt_status status = tt_json_load(text, size, name, &root, err);
     if (status != TT_OK) return status;
     s->json = root;
     if (!json_is_object(root))
-        tt_complain(complaints, "the settings are not an object but %s", tt_json_type_name(root));
+        tt_complain(diagnostics, "the settings are not an object but %s", tt_json_type_name(root));
     else
         status = read_root(&r, root, err);
     size_t n = tt_settings_experiments(s);
-    if (status == TT_OK && complaints->n == before && n > TT_SETTINGS_EXPERIMENTS_MAX)
+    if (status == TT_OK && diagnostics->n == before && n > TT_SETTINGS_EXPERIMENTS_MAX)
         status = tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                               "%.100s: the sweep has %zu combinations; at most %u are taken", name,
                               n, TT_SETTINGS_EXPERIMENTS_MAX);
-    if (status == TT_OK && complaints->n > before)
-        status = tt_complaints_error(complaints, before, name, err);
+    if (status == TT_OK && diagnostics->n > before)
+        status = tt_diagnostics_error(diagnostics, before, name, err);
     if (status != TT_OK) tt_settings_free(s);
     return status;
 }

@@ -8,7 +8,7 @@
 #define TT_EXPERIMENT_SETTINGS_H
 
 #include "base/status.h"
-#include "experiment/complaints.h"
+#include "experiment/diagnostics.h"
 #include "experiment/setting_value.h"
 
 #include <stdbool.h>
@@ -78,13 +78,13 @@ typedef struct tt_experiment {
 
 /* Reads `size` bytes. `name` is what messages call them, `folder` (absolute) what paths in them are
  * relative to. TT_E_FORMAT, with line and column: not JSON, or a key twice. TT_E_USAGE: JSON, with
- * what is listed in *complaints. TT_E_LIMIT: too large, too deep or too many combinations. On
+ * what is listed in *diagnostics. TT_E_LIMIT: too large, too deep or too many combinations. On
  * failure *s is empty. */
 tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const char *name,
-                            const char *folder, tt_complaints *complaints, tt_error *err);
+                            const char *folder, tt_diagnostics *diagnostics, tt_error *err);
 /* The same from a file, or from a pipe: then paths are relative to the current folder. TT_E_IO,
  * TT_E_NOT_FOUND: it cannot be read. */
-tt_status tt_settings_read(tt_settings *s, const char *path, tt_complaints *complaints,
+tt_status tt_settings_read(tt_settings *s, const char *path, tt_diagnostics *diagnostics,
                            tt_error *err);
 void tt_settings_free(tt_settings *s);
 

@@ -13,7 +13,7 @@
 #define TT_EXPERIMENT_STORE_H
 
 #include "base/status.h"
-#include "experiment/complaints.h"
+#include "experiment/diagnostics.h"
 #include "experiment/results.h"
 
 #include <limits.h>

@@ -133,8 +133,8 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint64, id)                                                                                \
     F(u64, ticks)
 
-/* Behind it n_tensors times a TENSOR; then the backends of the nodes as stretches: a varint number
- * of stretches, each a string id (varint) and how many nodes (varint); then, of a program that
+/* Behind it n_tensors times a TENSOR; then the backends of the nodes as intervals: a varint number
+ * of intervals, each a string id (varint) and how many nodes (varint); then, of a program that
  * records itself, a varint number of STAGEs, and them. tensors: a count, not below n_nodes. */
 #define TT_META_GRAPH_FIELDS(F)                                                                    \
     F(varint32, id)                                                                                \
@@ -259,7 +259,7 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint64, read_bytes)                                                                        \
     F(varint64, reads) /* requests completed */
 
-/* Pages of a model file in the page cache; behind it n_stretches varint lengths in pages, which
+/* Pages of a model file in the page cache; behind it n_intervals varint lengths in pages, which
  * add up to n_pages: absent, present, absent, ... (the first may be 0). */
 #define TT_META_RESIDENCY_FIELDS(F)                                                                \
     F(varint32, model) /* id */                                                                    \
@@ -270,7 +270,7 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(varint32, page_bytes)                                                                        \
     F(varint64, first_page) /* of the file: a large file takes several records */                  \
     F(varint64, n_pages)                                                                           \
-    F(count1, n_stretches)
+    F(count1, n_intervals)
 
 #define TT_META_MODEL_CHECK_FIELDS(F)                                                              \
     F(varint32, model)                                                                             \

@@ -56,7 +56,7 @@ static inline uint32_t tt_op_covers(const tt_op_record *r)
  * then out->failed is set. */
 bool tt_ops_encode(tt_bytes *out, const tt_op_record *records, size_t n, unsigned tick_shift);
 
-/* A stretch of records of one run on one lane. */
+/* An interval of records of one run on one lane. */
 typedef struct tt_ops_segment {
     uint32_t run;
     uint32_t lane;

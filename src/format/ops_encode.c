@@ -19,7 +19,7 @@ typedef struct sequence {
     uint64_t hash;
 } sequence;
 
-/* A stretch of records whose nodes are those of a sequence, or of a part of it. */
+/* An interval of records whose nodes are those of a sequence, or of a part of it. */
 typedef struct segment {
     uint32_t sequence;
     uint32_t skipped; /* positions of the sequence before its first record */

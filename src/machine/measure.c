@@ -95,7 +95,8 @@ static double done_between(const worker *w, uint64_t begin, uint64_t end, uint32
     return done;
 }
 
-/* Chunks a second of all threads together, in the best stretch that is one chunk of one of them. */
+/* Chunks a second of all threads together, in the best interval that is one chunk of one of them.
+ */
 static double best_rate(const worker *workers, unsigned n)
 {
     uint32_t *from = calloc(n, sizeof *from);

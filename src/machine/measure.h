@@ -11,8 +11,8 @@
  * one), two operations for each byte.
  *
  * Each is done for a fraction of a second in chunks of about a millisecond (16 MiB), by all
- * threads at the same time. What counts is the best stretch of one chunk: what all threads
- * together did from its begin to its end. Others may use the machine, too, and such a stretch is
+ * threads at the same time. What counts is the best interval of one chunk: what all threads
+ * together did from its begin to its end. Others may use the machine, too, and such an interval is
  * short enough to lie between them. Nothing is pinned. */
 #ifndef TT_MACHINE_MEASURE_H
 #define TT_MACHINE_MEASURE_H

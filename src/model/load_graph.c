@@ -300,7 +300,7 @@ static bool load_tensor(tt_loader *l, const tt_graph *g, tt_tensor *to, tt_curso
     return true;
 }
 
-/* The backends of the nodes, as stretches. Traces before 0.1.0 end before them. */
+/* The backends of the nodes, as intervals. Traces before 0.1.0 end before them. */
 static bool load_backends(tt_loader *l, tt_graph *g, tt_cursor *c)
 {
     uint32_t n, at = 0;

@@ -13,12 +13,12 @@ bool tt_load_usage(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* Whether the stretches add up to the pages, which no file is too small to have. */
+/* Whether the intervals add up to the pages, which no file is too small to have. */
 static bool plausible(const tt_residency *r)
 {
     uint64_t total = 0, end;
-    for (uint32_t i = 0; i < r->n_stretches; i++)
-        if (__builtin_add_overflow(total, r->stretches[i], &total)) return false;
+    for (uint32_t i = 0; i < r->n_intervals; i++)
+        if (__builtin_add_overflow(total, r->intervals[i], &total)) return false;
     return total == r->n_pages && r->page_bytes > 0 &&
            !__builtin_add_overflow(r->first_page, r->n_pages, &end) &&
            !__builtin_mul_overflow(end, (uint64_t)r->page_bytes, &end);
@@ -30,13 +30,13 @@ bool tt_load_residency(tt_loader *l, tt_cursor *c)
     tt_model *m = l->m;
     if (!tt_meta_get_residency(c, &r)) return false;
     if (!TT_GROW(l, m->residencies, m->n_residencies, l->capacity.residencies)) return true;
-    uint64_t *stretches = tt_arena_take(&m->arena, r.n_stretches, sizeof *stretches);
-    if (!stretches) {
+    uint64_t *intervals = tt_arena_take(&m->arena, r.n_intervals, sizeof *intervals);
+    if (!intervals) {
         l->no_memory = true;
         return true;
     }
-    for (uint32_t i = 0; i < r.n_stretches; i++)
-        stretches[i] = tt_cursor_varint(c);
+    for (uint32_t i = 0; i < r.n_intervals; i++)
+        intervals[i] = tt_cursor_varint(c);
     /* File and batch are ids until tt_link_records. */
     tt_residency to = {.file = r.model,
                        .batch = r.batch,
@@ -46,14 +46,14 @@ bool tt_load_residency(tt_loader *l, tt_cursor *c)
                        .page_bytes = r.page_bytes,
                        .first_page = r.first_page,
                        .n_pages = r.n_pages,
-                       .n_stretches = r.n_stretches,
-                       .stretches = stretches};
+                       .n_intervals = r.n_intervals,
+                       .intervals = intervals};
     if (c->failed) return false;
     if (plausible(&to))
         m->residencies[m->n_residencies++] = to;
     else
         tt_loader_problem(l,
-                          "the stretches of pages in RAM of model file %" PRIu32
+                          "the intervals of pages in RAM of model file %" PRIu32
                           " do not add up to %" PRIu64 " pages of %" PRIu32 " bytes",
                           r.model, r.n_pages, r.page_bytes);
     return true;

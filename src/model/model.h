@@ -196,7 +196,7 @@ typedef struct tt_indices {
     const int64_t *values;
 } tt_indices;
 
-/* Which pages of a model file were in RAM. The stretches alternate absent, present, ... */
+/* Which pages of a model file were in RAM. The intervals alternate absent, present, ... */
 typedef struct tt_residency {
     uint32_t file;  /* in tt_model.files */
     uint32_t batch; /* in tt_model.batches, or TT_NONE */
@@ -206,8 +206,8 @@ typedef struct tt_residency {
     uint32_t page_bytes;
     uint64_t first_page;
     uint64_t n_pages;
-    uint32_t n_stretches;
-    const uint64_t *stretches; /* in pages */
+    uint32_t n_intervals;
+    const uint64_t *intervals; /* in pages */
 } tt_residency;
 
 typedef struct tt_token_text {

@@ -137,7 +137,7 @@ tt_status tt_pieces_survey(tt_pieces *p, tt_error *err)
         if (status != TT_OK) return status;
         if (p->n + b.n_segments > TT_PIECES_MAX)
             status = tt_error_set(err, TT_E_LIMIT, p->trace->chunks[i].offset,
-                                  "more than %u stretches of ops; the trace is damaged or was not "
+                                  "more than %u intervals of ops; the trace is damaged or was not "
                                   "written by tensortrace",
                                   TT_PIECES_MAX);
         if (status == TT_OK) status = make_room(p, b.n_segments, err);

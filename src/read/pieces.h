@@ -1,4 +1,4 @@
-/* Which stretches of op records belong to which run, and their records on demand.
+/* Which intervals of op records belong to which run, and their records on demand.
  *
  * The index says which runs an OPS chunk holds, so the records of a run are found by decoding
  * the few chunks that may have some: what a run costs does not depend on the trace's length. The
@@ -19,7 +19,7 @@
 /* Segments that a survey lists, all chunks together: 5 x 10^9 records of a usual graph. */
 #define TT_PIECES_MAX (16u << 20)
 
-/* Where one stretch of records of one run and lane lies. */
+/* Where one interval of records of one run and lane lies. */
 typedef struct tt_piece {
     uint32_t run;
     uint32_t lane;

@@ -112,7 +112,7 @@ static tt_status snapshot_step(tt_snapshot *s, tt_drain *d, tt_error *err)
 #define DRAIN_STACK_BYTES (512u << 10)
 
 struct tt_recorder {
-    tt_recorder *shed_before; /* see tt_recorder_shed */
+    tt_recorder *released_before; /* see tt_recorder_release_memory */
     tt_area_map map;
     tt_sink sink;
     tt_drain drain;
@@ -615,11 +615,11 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     return status;
 }
 
-void tt_recorder_shed(tt_recorder *r)
+void tt_recorder_release_memory(tt_recorder *r)
 {
     /* Never freed, so never lost sight of. */
     static tt_recorder *_Atomic shed;
-    r->shed_before = atomic_exchange(&shed, r);
+    r->released_before = atomic_exchange(&shed, r);
     uint8_t *slots = (uint8_t *)r->map.slots;
     uint64_t before = (uint64_t)(slots - (uint8_t *)r->map.area);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = (page - before % page) % page;

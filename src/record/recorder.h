@@ -47,7 +47,7 @@ void tt_recorder_data(tt_recorder *r, tt_data_block *block);
  * at it. With `discard` nothing stays on disk. */
 tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err);
 /* After close: gives back the memory of its area. Threads that still write there do no harm. */
-void tt_recorder_shed(tt_recorder *r);
+void tt_recorder_release_memory(tt_recorder *r);
 /* After close, when no thread can look at it any more. */
 void tt_recorder_free(tt_recorder *r);
 /* In the child of a fork: closes the files and unmaps the area. The rest, r with it, is left

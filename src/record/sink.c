@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/descriptor.h"
-#include "record/lasting.h"
+#include "record/retained.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -97,7 +97,7 @@ static bool sink_punch(int fd, uint64_t from, uint64_t to)
 }
 
 /* The records of a META or BASE chunk that still hold. */
-static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_lasting *l, uint64_t *end,
+static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_retained *l, uint64_t *end,
                            tt_error *err)
 {
     tt_bytes chunk, unpacked;
@@ -112,7 +112,7 @@ static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_lasting *l, u
                 status = tt_error_set(err, TT_E_FORMAT, e->offset, "a chunk cannot be unpacked");
             raw = (tt_span){unpacked.data, unpacked.size};
         }
-        if (status == TT_OK) tt_lasting_add(l, raw);
+        if (status == TT_OK) tt_retained_add(l, raw);
         *end = e->type == TT_CHUNK_BASE ? h.position : h.position + h.raw_bytes;
     }
     tt_bytes_free(&chunk);
@@ -124,32 +124,32 @@ static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_lasting *l, u
 /* Writes a BASE chunk: of the last one, and of the META chunks among the first n entries. */
 static tt_status carry_over(tt_sink *s, size_t n, tt_error *err)
 {
-    tt_lasting lasting;
+    tt_retained retained;
     tt_bytes raw, front;
     size_t base = SIZE_MAX;
     uint64_t end = 0;
     tt_status status = TT_OK;
-    tt_lasting_init(&lasting);
+    tt_retained_init(&retained);
     for (size_t i = 0; i < s->n_index; i++)
         if (s->index[i].type == TT_CHUNK_BASE) base = i;
-    if (base != SIZE_MAX) status = take_meta(s, &s->index[base], &lasting, &end, err);
+    if (base != SIZE_MAX) status = take_meta(s, &s->index[base], &retained, &end, err);
     for (size_t i = 0; i < n && status == TT_OK; i++)
         if (s->index[i].type == TT_CHUNK_META && s->index[i].position >= end)
-            status = take_meta(s, &s->index[i], &lasting, &end, err);
+            status = take_meta(s, &s->index[i], &retained, &end, err);
     tt_bytes_init(&raw, TT_CHUNK_PAYLOAD_MAX);
     tt_bytes_init(&front, 128);
     if (status == TT_OK) {
         tt_index_entry entry = {.type = TT_CHUNK_BASE, .position = end};
         tt_meta_put_front(&front, &s->front);
         tt_meta_put_record(&raw, TT_META_FRONT, &front);
-        tt_lasting_put(&lasting, &raw, &entry.count);
+        tt_retained_put(&retained, &raw, &entry.count);
         entry.count++;
         status = raw.failed ? tt_error_memory(err, "the descriptions")
                             : tt_sink_put(s, &entry, (tt_span){raw.data, raw.size}, err);
     }
     tt_bytes_free(&front);
     tt_bytes_free(&raw);
-    tt_lasting_free(&lasting);
+    tt_retained_free(&retained);
     return status;
 }
 

@@ -158,8 +158,8 @@ static void plot_resident(tt_page *p, const tt_analysis *a)
         const tt_residency *r = &m->residencies[i];
         uint64_t pages = 0;
         if (r->first_page != 0 || r->file != 0) continue; /* of one file, whole */
-        for (uint32_t k = 1; k < r->n_stretches; k += 2)
-            pages += r->stretches[k];
+        for (uint32_t k = 1; k < r->n_intervals; k += 2)
+            pages += r->intervals[k];
         tt_series_add(s, tt_model_ns(m, r->begin_ticks) / 1e6, 0, 0, 0);
         if (!s || s->n == 0) continue;
         s->y[s->n - 1] = (double)pages * r->page_bytes / MIB;

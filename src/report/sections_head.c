@@ -106,7 +106,7 @@ bool tt_ops_are_lost(const tt_analysis *a)
     uint64_t unresolved = 0;
     (void)tt_model_count(a->m, "ops_unresolved", &unresolved);
     return !is_whole(a) || dropped_ops(a) || unresolved || a->summary.runs_bounds ||
-           a->work.open_records || a->work.stray;
+           a->work.open_records || a->work.orphan;
 }
 
 /* How many records; "" without one. */
@@ -260,7 +260,7 @@ static void losses(tt_page *p, tt_page_table *t, const tt_analysis *a, uint64_t 
     if (w->bent_records)
         item(p, t, "op records with times outside of their graph computation",
              tt_say_count(p, (double)w->bent_records));
-    if (w->stray) item(p, t, "op records of unknown graphs", tt_say_count(p, (double)w->stray));
+    if (w->orphan) item(p, t, "op records of unknown graphs", tt_say_count(p, (double)w->orphan));
     if (w->unknown_lane)
         item(p, t, "op records of threads beyond the limit",
              tt_say_count(p, (double)w->unknown_lane));

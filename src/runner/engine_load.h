@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the engine says while it works: kept quiet, but its complaints are kept
+/* What the engine says while it works: kept quiet, but its diagnostics are kept
  * for the error message, and two of its statements confirm options we set. */
 
 #define TT_ENGINE_LOG_LINES 3

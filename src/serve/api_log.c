@@ -2,8 +2,8 @@
 #include "analyze/log/log_picks.h"
 #include "answer/log.h"
 #include "serve/endpoints.h"
+#include "serve/log_cache.h"
 #include "serve/log_filter.h"
-#include "serve/log_shelf.h"
 
 #include <stdlib.h>
 
@@ -30,15 +30,15 @@ tt_status tt_answer_log_count(tt_request *q, tt_reply *r, tt_error *err)
 {
     tt_filter f;
     bool by_lane;
-    tt_log_loan loan;
+    tt_log_lease lease;
     if (!tt_log_filter_of(q, &f, &by_lane, err)) return TT_E_USAGE;
-    tt_status status = tt_log_shelf_borrow(q, &f, by_lane, UINT64_MAX, &loan, err);
+    tt_status status = tt_log_cache_acquire(q, &f, by_lane, UINT64_MAX, &lease, err);
     if (status != TT_OK) return status;
-    tt_log_shelf_give(&loan);
+    tt_log_cache_release(&lease);
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "rows of the log");
     tt_json_object(j);
-    put_count(j, q->m, &loan.count);
+    put_count(j, q->m, &lease.count);
     tt_json_object_end(j);
     return TT_OK;
 }
@@ -81,7 +81,7 @@ tt_status tt_answer_log_rows(tt_request *q, tt_reply *r, tt_error *err)
 {
     tt_filter f;
     bool by_lane;
-    tt_log_loan loan;
+    tt_log_lease lease;
     uint64_t first, n;
     if (!tt_log_filter_of(q, &f, &by_lane, err) ||
         !tt_request_u64(q, "first", 0, UINT64_MAX / 2, 0, &first, err) ||
@@ -94,18 +94,18 @@ tt_status tt_answer_log_rows(tt_request *q, tt_reply *r, tt_error *err)
         return tt_error_memory(err, "rows of the log");
     }
     w->m = w->picks.m = q->m;
-    tt_status status = tt_log_shelf_borrow(q, &f, by_lane, first + n, &loan, err);
+    tt_status status = tt_log_cache_acquire(q, &f, by_lane, first + n, &lease, err);
     if (status == TT_OK) {
         tt_json_object(j);
         tt_json_kv_u64(j, "first", first);
-        put_count(j, q->m, &loan.count);
+        put_count(j, q->m, &lease.count);
         tt_json_key(j, "ops");
         tt_json_array(j);
-        status = tt_log_cursor_open(q->m, tt_log_index_filter(loan.index), by_lane, loan.order,
+        status = tt_log_cursor_open(q->m, tt_log_index_filter(lease.index), by_lane, lease.order,
                                     &w->cursor, err);
-        if (status == TT_OK) status = put_rows(w, loan.index, first, n, j, err);
+        if (status == TT_OK) status = put_rows(w, lease.index, first, n, j, err);
         tt_log_cursor_close(w->cursor);
-        tt_log_shelf_give(&loan);
+        tt_log_cache_release(&lease);
         tt_json_array_end(j);
         tt_json_key(j, "run");
         tt_json_array(j);
@@ -120,16 +120,16 @@ tt_status tt_answer_log_rows(tt_request *q, tt_reply *r, tt_error *err)
 }
 
 /* Where the op or moment that the request names stands among the rows that are counted. */
-static tt_status locate(tt_request *q, const tt_log_loan *loan, uint64_t run, uint64_t node,
+static tt_status locate(tt_request *q, const tt_log_lease *lease, uint64_t run, uint64_t node,
                         uint64_t *row, bool *found, tt_error *err)
 {
     double ns;
     if (tt_request_text(q, "run"))
-        return tt_log_index_locate_op(loan->index, q->m, (uint32_t)run, (uint32_t)node, row, found,
+        return tt_log_index_locate_op(lease->index, q->m, (uint32_t)run, (uint32_t)node, row, found,
                                       err);
     if (!tt_request_double(q, "time_ns", -1e18, 1e18, 0, &ns, err)) return TT_E_USAGE;
-    tt_status status = tt_log_index_locate_time(loan->index, q->m, ns, row, err);
-    *found = status == TT_OK && *row < loan->count.rows;
+    tt_status status = tt_log_index_locate_time(lease->index, q->m, ns, row, err);
+    *found = status == TT_OK && *row < lease->count.rows;
     return status;
 }
 
@@ -137,7 +137,7 @@ tt_status tt_answer_log_locate(tt_request *q, tt_reply *r, tt_error *err)
 {
     tt_filter f;
     bool by_lane, found = false;
-    tt_log_loan loan;
+    tt_log_lease lease;
     uint64_t run, node, row = 0;
     const bool by_op = tt_request_text(q, "run") != NULL;
     if (by_op == (tt_request_text(q, "time_ns") != NULL))
@@ -154,19 +154,19 @@ tt_status tt_answer_log_locate(tt_request *q, tt_reply *r, tt_error *err)
     /* Among what is known already, else among more. What is not counted then may be found later:
      * the reply says how far it is. */
     for (unsigned i = 0; i < 2 && !found; i++) {
-        tt_status status = tt_log_shelf_borrow(q, &f, by_lane, i ? UINT64_MAX : 0, &loan, err);
+        tt_status status = tt_log_cache_acquire(q, &f, by_lane, i ? UINT64_MAX : 0, &lease, err);
         if (status != TT_OK) return status;
-        status = locate(q, &loan, run, node, &row, &found, err);
-        tt_log_shelf_give(&loan);
+        status = locate(q, &lease, run, node, &row, &found, err);
+        tt_log_cache_release(&lease);
         if (status != TT_OK) return status;
-        if (loan.count.done) break;
+        if (lease.count.done) break;
     }
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "rows of the log");
     tt_json_object(j);
     tt_json_kv_u64(j, "row", row);
     tt_json_kv_bool(j, "found", found);
-    put_count(j, q->m, &loan.count);
+    put_count(j, q->m, &lease.count);
     tt_json_object_end(j);
     return TT_OK;
 }

@@ -86,7 +86,7 @@ static tt_status list(tt_stats_view *v, tt_rowset *set, tt_listing *l, tt_stats_
     size_t n;
     const tt_stats_row *rows = tt_stats_rows(s, &n);
     v->total = context->total = tt_stats_total(s);
-    v->stray = tt_stats_stray(s);
+    v->orphan = tt_stats_orphan(s);
     v->rows = l;
     *set = tt_stats_rowset(context, v->by->by, rows, n);
     return tt_listing_make(l, set, wish, err);

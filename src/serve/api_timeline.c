@@ -123,7 +123,7 @@ static void put_tile(tt_bytes *b, const tt_model *m, const tt_tile *t)
     put_f64(b, t->from_ns);
     put_f64(b, t->to_ns);
     put_f64(b, t->until_ns);
-    put_f64(b, (double)t->stray);
+    put_f64(b, (double)t->orphan);
     tt_bytes_u32(b, t->n_buckets);
     tt_bytes_u32(b, t->n_slices);
     tt_bytes_u32(b, t->n_merged);
@@ -195,7 +195,7 @@ static void put_overview(tt_json *j, const tt_timeline *t, double from, double t
     tt_json_kv_double(j, "bucket_ns", tt_timeline_bucket_ns(t));
     tt_json_kv_u64(j, "runs_done", done);
     tt_json_kv_u64(j, "runs", total);
-    tt_json_kv_u64(j, "left_out", tt_timeline_stray(t));
+    tt_json_kv_u64(j, "left_out", tt_timeline_orphan(t));
 }
 
 tt_status tt_answer_timeline_overview(tt_request *q, tt_reply *r, tt_error *err)

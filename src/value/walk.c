@@ -29,7 +29,7 @@ static const uint8_t *value_run(const tt_value_data *v, uint64_t first, uint64_t
         *together = block;
         return at;
     }
-    /* Rows, planes that lie close behind one another are one stretch. */
+    /* Rows, planes that lie close behind one another are one interval. */
     uint64_t here = v->ne[0] - i0, size = v->ne[0], row = size / block * bytes;
     uint64_t index[TT_VALUE_DIMS] = {0, i1, i2, i3};
     for (unsigned d = 1; d < TT_VALUE_DIMS && here < n && !v->rows; d++) {

@@ -1,4 +1,4 @@
-/* The elements of a value in logical order, as stretches of memory. */
+/* The elements of a value in logical order, as intervals of memory. */
 #ifndef TT_VALUE_WALK_H
 #define TT_VALUE_WALK_H
 

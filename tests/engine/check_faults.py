@@ -33,9 +33,9 @@ def read_report(path):
     return report
 
 
-def bitmap(stretches):
+def bitmap(intervals):
     pages, present = [], False
-    for n in stretches:
+    for n in intervals:
         pages += [present] * n
         present = not present
     return pages
@@ -110,11 +110,11 @@ class Check:
             return
         got = []
         for r in sorted(records, key=lambda r: r["first_page"]):
-            if r["first_page"] != len(got) or sum(r["stretches"]) != r["n_pages"]:
+            if r["first_page"] != len(got) or sum(r["intervals"]) != r["n_pages"]:
                 self.complain("residency: pages are missing or there twice")
                 return
-            got += bitmap(r["stretches"])
-        wanted = bitmap(self.report["stretches"])
+            got += bitmap(r["intervals"])
+        wanted = bitmap(self.report["intervals"])
         self.complain.expect("residency: pages of the file", len(wanted), len(got))
         went = sum(a > b for a, b in zip(got, wanted))
         came = sum(a < b for a, b in zip(got, wanted))
@@ -127,7 +127,7 @@ class Check:
         model = sum(w["size_bytes"] for m in traces.records(self.trace, "model") for w in m["weights"])
         pages_before = self.report["pages_before"][0]
         if how == "cold":
-            if pages_before > len(bitmap(self.report["stretches"])) // 20:
+            if pages_before > len(bitmap(self.report["intervals"])) // 20:
                 print("skipped: the file's pages cannot be dropped here")
                 sys.exit(77)
             got = self.between(self.batches[0], self.batches[-1], "read_bytes")

@@ -65,16 +65,16 @@ static void check_ids(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tt_crossval_settings s;
-    tt_complaints complaints = {.n = 0};
+    tt_diagnostics diagnostics = {.n = 0};
     tt_error err = {.status = TT_OK};
     tt_status status = tt_crossval_settings_parse(&s, (const char *)data, size, "crossval.json",
-                                                  "/folder", &complaints, &err);
+                                                  "/folder", &diagnostics, &err);
     if (status == TT_OK)
         check_settings(&s);
     else if (err.status != status || !err.message[0])
         abort();
-    if ((status == TT_OK && complaints.n) || (status == TT_E_USAGE && !complaints.n)) abort();
-    tt_complaints_free(&complaints);
+    if ((status == TT_OK && diagnostics.n) || (status == TT_E_USAGE && !diagnostics.n)) abort();
+    tt_diagnostics_free(&diagnostics);
     tt_crossval_settings_free(&s);
     check_ids(data, size);
     return 0;

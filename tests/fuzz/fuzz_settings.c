@@ -34,11 +34,11 @@ static void check_settings(const tt_settings *s)
         try_experiment(s, i * (n / EXPERIMENTS_TRIED + 1) % n);
 }
 
-static void check_complaints(const tt_complaints *complaints)
+static void check_diagnostics(const tt_diagnostics *diagnostics)
 {
     size_t at = 0;
     const char *text;
-    while ((text = tt_complaints_next(complaints, &at)) != NULL)
+    while ((text = tt_diagnostics_next(diagnostics, &at)) != NULL)
         for (; *text; text++)
             if ((unsigned char)*text < 0x20) abort();
 }
@@ -47,17 +47,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tt_settings s;
     tt_result r;
-    tt_complaints complaints = {.n = 0};
+    tt_diagnostics diagnostics = {.n = 0};
     tt_error err = {.status = TT_OK};
     tt_status status = tt_settings_parse(&s, (const char *)data, size, "settings.json", "/folder",
-                                         &complaints, &err);
+                                         &diagnostics, &err);
     if (status == TT_OK)
         check_settings(&s);
     else if (err.status != status || !err.message[0])
         abort();
-    if ((status == TT_OK && complaints.n) || (status == TT_E_USAGE && !complaints.n)) abort();
-    check_complaints(&complaints);
-    tt_complaints_free(&complaints);
+    if ((status == TT_OK && diagnostics.n) || (status == TT_E_USAGE && !diagnostics.n)) abort();
+    check_diagnostics(&diagnostics);
+    tt_diagnostics_free(&diagnostics);
     tt_settings_free(&s);
     (void)tt_result_parse(&r, (const char *)data, size, "run.json", &err);
     tt_result_free(&r);

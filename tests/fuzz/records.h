@@ -457,7 +457,7 @@ static void change_field(records *s, const step *e)
     }
 }
 
-/* A stretch of fields once more, or gone; with the count in front of the record's lists it is a
+/* An interval of fields once more, or gone; with the count in front of the record's lists it is a
  * list of another length. */
 static void change_list(records *s, const step *e)
 {

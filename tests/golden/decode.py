@@ -323,9 +323,9 @@ def usage(r):
 
 def residency(r):
     x = {"model": r.varint(), "batch": r.varint(), "moment": r.u8(), "begin_ticks": r.u64(), "end_ticks": r.u64()}
-    x.update(page_bytes=r.varint(), first_page=r.varint(), n_pages=r.varint(), stretches=r.many(r.varint))
-    if sum(x["stretches"]) != x["n_pages"]:
-        raise Bad("the stretches are not all pages")
+    x.update(page_bytes=r.varint(), first_page=r.varint(), n_pages=r.varint(), intervals=r.many(r.varint))
+    if sum(x["intervals"]) != x["n_pages"]:
+        raise Bad("the intervals are not all pages")
     return x
 
 
@@ -841,7 +841,7 @@ def memory(view):
         "token_texts": [[t["vocabulary"], t["token"], *t["bytes"]] for t in view.all("token_text")],
         "indices": sorted([x["run"], x["tensor"], *x["values"]] for x in view.all("indices")),
         "usages": usages,
-        "residencies": [[*(x[key] for key in head), *x["stretches"]] for x in view.all("residency")],
+        "residencies": [[*(x[key] for key in head), *x["intervals"]] for x in view.all("residency")],
         "end_states": [states.get(m["id"], -1) for m in view.all("model")],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),

@@ -135,8 +135,8 @@ static void put_residencies(tt_json *j, const tt_model *m)
         tt_json_array(j);
         for (size_t k = 0; k < sizeof head / sizeof *head; k++)
             tt_json_u64(j, head[k]);
-        for (uint32_t k = 0; k < r->n_stretches; k++)
-            tt_json_u64(j, r->stretches[k]);
+        for (uint32_t k = 0; k < r->n_intervals; k++)
+            tt_json_u64(j, r->intervals[k]);
         tt_json_array_end(j);
     }
     tt_json_array_end(j);

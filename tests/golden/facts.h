@@ -160,7 +160,7 @@ static inline void facts_of_rest(facts *f, const tt_model *m)
         const tt_residency *r = &m->residencies[i];
         FACT(f, FACT_OTHER, 6, m->files[r->file].id, r->moment, r->begin_ticks, r->end_ticks,
              r->page_bytes, r->first_page, r->n_pages,
-             tt_checksum(r->stretches, r->n_stretches * sizeof *r->stretches));
+             tt_checksum(r->intervals, r->n_intervals * sizeof *r->intervals));
     }
     for (uint32_t i = 0; i < m->n_token_texts; i++) {
         const tt_token_text *t = &m->token_texts[i];

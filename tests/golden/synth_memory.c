@@ -125,14 +125,14 @@ static void synth_put_pages(maker *k, tt_meta_residency r)
     for (uint64_t page = r.first_page; page < r.first_page + r.n_pages; page++) {
         if (synth_is_present(k, page) != present) {
             tt_bytes_varint(&lengths, length);
-            r.n_stretches++;
+            r.n_intervals++;
             length = 0;
             present = !present;
         }
         length++;
     }
     tt_bytes_varint(&lengths, length);
-    r.n_stretches++;
+    r.n_intervals++;
     tt_meta_put_residency(&k->scratch, &r);
     tt_bytes_put(&k->scratch, lengths.data, lengths.size);
     put_record(k, TT_META_RESIDENCY);

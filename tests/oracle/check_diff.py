@@ -74,7 +74,7 @@ def autocorrelation_time(d):
 
 
 def p_value(d):
-    """The larger one of the rank test's and of that by stretches."""
+    """The larger one of the rank test's and of that by intervals."""
     n = len(d)
     effective = n / autocorrelation_time(d)
     # scipy's statistic is the sum of the positive ranks.

@@ -286,7 +286,7 @@ def check_details(p, tool, trace, tables, info):
     recorded = total is not None and total["faults_recorded"]
     p.equal("faults recorded", len(tables["faults"]) > 0, recorded)
     if recorded:
-        p.equal("stray faults", len(tables["faults"]) - len(faults), total["stray_details"])
+        p.equal("orphan faults", len(tables["faults"]) - len(faults), total["orphan_details"])
         total = total["total"]
         p.equal("faults", len(faults), total["counted"])
         for key in ("minor_faults", "major_faults", "cpu_ns"):

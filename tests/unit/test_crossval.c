@@ -12,21 +12,21 @@
 #include <string.h>
 
 static tt_crossval_settings settings;
-static tt_complaints complaints;
+static tt_diagnostics diagnostics;
 static tt_error error;
 
 static tt_status parse(const char *text)
 {
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     tt_crossval_settings_free(&settings);
     return tt_crossval_settings_parse(&settings, text, strlen(text), "s.json", "/home/me",
-                                      &complaints, &error);
+                                      &diagnostics, &error);
 }
 
 static int forget(void **state)
 {
     (void)state;
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     tt_crossval_settings_free(&settings);
     return 0;
 }
@@ -93,7 +93,7 @@ static void somebody_says_what_is_fed(void **state)
     assert_int_equal(settings.scenarios[0].tokens, 1);
     assert_int_equal(parse("{\"scenarios\": [{\"name\": \"x\"}], " SIDES(ENGINE, COMMAND) "}"),
                      TT_E_USAGE);
-    assert_int_equal(complaints.n, 1);
+    assert_int_equal(diagnostics.n, 1);
 }
 
 static void placeholders_are_filled_in(void **state)

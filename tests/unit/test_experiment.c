@@ -19,14 +19,14 @@
 #define ID_B "fedcba9876543210fedcba9876543210"
 
 static tt_settings settings;
-static tt_complaints complaints;
+static tt_diagnostics diagnostics;
 static tt_error error;
 
 static tt_status parse(const char *text)
 {
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     tt_settings_free(&settings);
-    return tt_settings_parse(&settings, text, strlen(text), "s.json", "/home/me", &complaints,
+    return tt_settings_parse(&settings, text, strlen(text), "s.json", "/home/me", &diagnostics,
                              &error);
 }
 
@@ -34,14 +34,14 @@ static void complains(const char *text, const char *wanted)
 {
     size_t at = 0;
     assert_int_equal(parse(text), TT_E_USAGE);
-    assert_int_equal(complaints.n, 1);
-    assert_string_equal(tt_complaints_next(&complaints, &at), wanted);
+    assert_int_equal(diagnostics.n, 1);
+    assert_string_equal(tt_diagnostics_next(&diagnostics, &at), wanted);
 }
 
 static int forget(void **state)
 {
     (void)state;
-    tt_complaints_free(&complaints);
+    tt_diagnostics_free(&diagnostics);
     tt_settings_free(&settings);
     return 0;
 }
@@ -178,7 +178,7 @@ static void all_of_it_at_once(void **state)
     assert_int_equal(parse("{\"experiment\": {\"threads\": [0, \"x\", 1000]}, \"z\": 1}"),
                      TT_E_USAGE);
     /* three values, one section, model_path, tokens_to_generate, prompt */
-    assert_int_equal(complaints.n, 7);
+    assert_int_equal(diagnostics.n, 7);
 }
 
 static void not_json_has_a_place(void **state)

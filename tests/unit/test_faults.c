@@ -95,7 +95,7 @@ static void every_dimension_sums_to_the_same(void **state)
         assert_counts(&tt_faults_total(f)->counts, &all);
         assert_true(minor == all.minor && major == all.major && read == all.read_bytes &&
                     cpu == all.cpu_ns);
-        assert_int_equal(tt_faults_stray(f), 0);
+        assert_int_equal(tt_faults_orphan(f), 0);
         assert_int_equal(tt_faults_total(f)->count, p.n_records / p.lanes);
         tt_faults_free(f);
     }

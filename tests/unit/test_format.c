@@ -60,7 +60,7 @@ static void columns_of_every_width(void **state)
     }
 }
 
-/* Records as lanes write them: stretches of a graph's nodes, now and then cut. */
+/* Records as lanes write them: intervals of a graph's nodes, now and then cut. */
 static size_t make_records(tt_op_record *r, size_t n, bool tidy)
 {
     uint64_t t = 1000000;

@@ -464,7 +464,7 @@ static void put_residency(hand *h, uint32_t model, uint64_t n_pages, uint64_t fi
                            .page_bytes = 4096,
                            .first_page = first_page,
                            .n_pages = n_pages,
-                           .n_stretches = 3};
+                           .n_intervals = 3};
     tt_meta_put_residency(&h->record, &r);
     for (uint64_t i = 0; i < 3; i++)
         tt_bytes_varint(&h->record, i);
@@ -503,7 +503,7 @@ static void the_physical_side_is_there(void **state)
     assert_true(m->n_usages == 1 && m->usages[0].batch == 0 && m->usages[0].minor == 4);
     assert_true(m->n_residencies == 1 && m->residencies[0].file == 0);
     assert_int_equal(m->residencies[0].batch, TT_NONE);
-    assert_int_equal(m->residencies[0].stretches[2], 2);
+    assert_int_equal(m->residencies[0].intervals[2], 2);
     assert_true(m->files[0].checked_at_end && m->files[0].end_state == TT_MODEL_REPLACED);
     assert_true(m->detail_losses_total == 9 && m->losses_total == 0);
     hand_close(&h, m);
@@ -552,9 +552,9 @@ static void nodes_have_backends(void **state)
     tt_meta_put_graph(&h.record, &g);
     for (uint32_t i = 0; i < 4; i++)
         tt_meta_put_tensor(&h.record, &h.tensors[i]);
-    const uint32_t stretches[] = {2, cpu, 2, gpu, 1};
-    for (size_t i = 0; i < sizeof stretches / sizeof *stretches; i++)
-        tt_bytes_varint(&h.record, stretches[i]);
+    const uint32_t intervals[] = {2, cpu, 2, gpu, 1};
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
+        tt_bytes_varint(&h.record, intervals[i]);
     hand_put(&h, TT_META_GRAPH);
     h.n_tensors = 0;
     tt_model *m = hand_open(&h, true);

@@ -79,19 +79,19 @@ static void what_is_added_again_takes_no_room(void **state)
 enum { PAGE = 16, PAGES = 25, FILE_BYTES = PAGE * PAGES - 5, SAMPLES = 12, WEIGHTS = 4 };
 
 /* A record of flags[first..last). */
-static tt_residency record_of(const bool *flags, uint64_t first, uint64_t last, uint64_t *stretches)
+static tt_residency record_of(const bool *flags, uint64_t first, uint64_t last, uint64_t *intervals)
 {
     tt_residency r = {.page_bytes = PAGE,
                       .first_page = first,
                       .n_pages = last - first,
-                      .stretches = stretches,
+                      .intervals = intervals,
                       .batch = TT_NONE};
     bool present = false;
-    stretches[r.n_stretches++] = 0;
+    intervals[r.n_intervals++] = 0;
     for (uint64_t i = first; i < last; i++) {
-        if (flags[i] != present) stretches[r.n_stretches++] = 0;
+        if (flags[i] != present) intervals[r.n_intervals++] = 0;
         present = flags[i];
-        stretches[r.n_stretches - 1]++;
+        intervals[r.n_intervals - 1]++;
     }
     return r;
 }
@@ -156,7 +156,7 @@ static void check_weight(const expected *e, const tt_weight *w, const tt_residen
 /* Samples of one file, some of them in two records; weights that share pages. */
 static void pages_come_and_go(void **state)
 {
-    static uint64_t stretches[2 * SAMPLES][PAGES + 1];
+    static uint64_t intervals[2 * SAMPLES][PAGES + 1];
     tt_residency records[2 * SAMPLES];
     tt_weight weights[WEIGHTS] = {{.offset_bytes = 3, .size_bytes = 40},
                                   {.offset_bytes = 43, .size_bytes = 100},
@@ -172,10 +172,10 @@ static void pages_come_and_go(void **state)
             for (size_t i = 0; i < PAGES; i++)
                 e.pages[s][i] = below(3) > 0;
             uint64_t cut = below(2) ? 1 + below(PAGES - 1) : PAGES;
-            records[n] = record_of(e.pages[s], 0, cut, stretches[n]);
+            records[n] = record_of(e.pages[s], 0, cut, intervals[n]);
             records[n++].batch = s;
             if (cut == PAGES) continue;
-            records[n] = record_of(e.pages[s], cut, PAGES, stretches[n]);
+            records[n] = record_of(e.pages[s], cut, PAGES, intervals[n]);
             records[n++].batch = s;
         }
         tt_model m = {.files = &file,
@@ -196,8 +196,8 @@ static void what_was_not_looked_at_does_not_go(void **state)
 {
     const uint64_t all[] = {0, 4}, half[] = {0, 2};
     tt_residency records[] = {
-        {.page_bytes = 10, .n_pages = 4, .n_stretches = 2, .stretches = all, .batch = 0},
-        {.page_bytes = 10, .n_pages = 2, .n_stretches = 2, .stretches = half, .batch = 1},
+        {.page_bytes = 10, .n_pages = 4, .n_intervals = 2, .intervals = all, .batch = 0},
+        {.page_bytes = 10, .n_pages = 2, .n_intervals = 2, .intervals = half, .batch = 1},
     };
     tt_weight weights[] = {{.offset_bytes = 0, .size_bytes = 20},
                            {.offset_bytes = 20, .size_bytes = 20}};
@@ -225,14 +225,14 @@ static void wild_numbers_stay_inside(void **state)
     tt_ranges observed = {0}, present = {0};
     (void)state;
     for (unsigned i = 0; i < 2000; i++) {
-        uint64_t stretches[5];
+        uint64_t intervals[5];
         for (size_t k = 0; k < 5; k++)
-            stretches[k] = below(2) ? lengths[below(4)] : below(9);
+            intervals[k] = below(2) ? lengths[below(4)] : below(9);
         const tt_residency r = {.page_bytes = below(2) ? UINT32_MAX : 1 + below(9),
                                 .first_page = below(2) ? UINT64_MAX - below(9) : below(9),
                                 .n_pages = below(2) ? UINT64_MAX : below(30),
-                                .n_stretches = below(6),
-                                .stretches = stretches};
+                                .n_intervals = below(6),
+                                .intervals = intervals};
         tt_residency_add(&r, 100, &observed, &present);
     }
     tt_ranges_merge(&observed);

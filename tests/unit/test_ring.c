@@ -5,7 +5,7 @@
 #include "format/meta.h"
 #include "read/trace.h"
 #include "record/compact.h"
-#include "record/lasting.h"
+#include "record/retained.h"
 #include "record/session.h"
 #include "record/sink.h"
 #include "record/sweep.h"
@@ -149,14 +149,14 @@ static void describe(tt_span meta, char *out, size_t size)
 
 static void test_what_lasts(void **state)
 {
-    tt_lasting l;
+    tt_retained l;
     tt_bytes in, out;
     char text[512], value[16];
     uint32_t n;
     (void)state;
     tt_bytes_init(&in, 1 << 20);
     tt_bytes_init(&out, 1 << 20);
-    tt_lasting_init(&l);
+    tt_retained_init(&l);
     put_pair(&in, "mode", "hook");
     put_string(&in, 1, "a");
     put_buffer(&in, 1);
@@ -165,8 +165,8 @@ static void test_what_lasts(void **state)
     put_graph(&in, 2, 2);
     put_end(&in, TT_META_RUN_END, 5);
     put_graph(&in, 3, 1);
-    tt_lasting_add(&l, (tt_span){in.data, in.size});
-    tt_lasting_put(&l, &out, &n);
+    tt_retained_add(&l, (tt_span){in.data, in.size});
+    tt_retained_put(&l, &out, &n);
     describe((tt_span){out.data, out.size}, text, sizeof text);
     assert_string_equal(text, "1:1 2:1 4:1 4:2 6:1 6:2 6:3 ");
     /* A buffer goes, and the graphs that were in it; a graph is forgotten; a value is replaced; of
@@ -177,15 +177,15 @@ static void test_what_lasts(void **state)
     put_buffer(&in, 1);
     put_buffer(&in, 1);
     put_pair(&in, "mode", "callback");
-    tt_lasting_add(&l, (tt_span){in.data, in.size});
+    tt_retained_add(&l, (tt_span){in.data, in.size});
     tt_bytes_clear(&out);
-    tt_lasting_put(&l, &out, &n);
+    tt_retained_put(&l, &out, &n);
     describe((tt_span){out.data, out.size}, text, sizeof text);
     assert_string_equal(text, "2:1 4:1 6:3 4:1 1:1 ");
     assert_int_equal(n, 5);
     assert_true(tt_meta_find_environment((tt_span){out.data, out.size}, "mode", value, 16));
     assert_string_equal(value, "callback");
-    tt_lasting_free(&l);
+    tt_retained_free(&l);
     tt_bytes_free(&in);
     tt_bytes_free(&out);
 }

@@ -4,7 +4,7 @@
 
 #include "analyze/log/log.h"
 #include "serve/generation.h"
-#include "serve/log_shelf.h"
+#include "serve/log_cache.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -341,11 +341,11 @@ static void texts_are_found(void **state)
 }
 
 /* Two requests hold the log of one trace at once: with one filter, and with two. */
-static void loans_do_not_wait_for_each_other(void **state)
+static void leases_do_not_wait_for_each_other(void **state)
 {
     static const tt_filter all = {0}, some = {.has_layer = true, .layer = 1};
     tt_request a = {.client = -1}, b = {.client = -1};
-    tt_log_loan first, same, other;
+    tt_log_lease first, same, other;
     tt_model *mine;
     (void)state;
     assert_int_equal(tt_model_open(TRACE, &mine, NULL), TT_OK);
@@ -353,25 +353,25 @@ static void loans_do_not_wait_for_each_other(void **state)
     b.source = a.source;
     assert_int_equal(tt_generation_take(a.source, &a.m, NULL), TT_OK);
     assert_int_equal(tt_generation_take(b.source, &b.m, NULL), TT_OK);
-    assert_int_equal(tt_log_shelf_borrow(&a, &all, false, UINT64_MAX, &first, NULL), TT_OK);
-    assert_int_equal(tt_log_shelf_borrow(&b, &all, false, UINT64_MAX, &same, NULL), TT_OK);
-    assert_int_equal(tt_log_shelf_borrow(&b, &some, false, UINT64_MAX, &other, NULL), TT_OK);
+    assert_int_equal(tt_log_cache_acquire(&a, &all, false, UINT64_MAX, &first, NULL), TT_OK);
+    assert_int_equal(tt_log_cache_acquire(&b, &all, false, UINT64_MAX, &same, NULL), TT_OK);
+    assert_int_equal(tt_log_cache_acquire(&b, &some, false, UINT64_MAX, &other, NULL), TT_OK);
     assert_ptr_equal(first.index, same.index);
     assert_ptr_not_equal(first.index, other.index);
     assert_int_equal(first.count.rows, same.count.rows);
     assert_true(other.count.rows < first.count.rows);
-    tt_log_shelf_give(&first);
-    /* As many filters as are kept, and more: what is on loan stays. */
+    tt_log_cache_release(&first);
+    /* As many filters as are kept, and more: what is on lease stays. */
     for (int32_t layer = 0; layer < 40; layer++) {
         const tt_filter f = {.has_layer = true, .layer = layer, .phase = TT_PHASE_PROMPT};
-        assert_int_equal(tt_log_shelf_borrow(&a, &f, false, 0, &first, NULL), TT_OK);
-        tt_log_shelf_give(&first);
+        assert_int_equal(tt_log_cache_acquire(&a, &f, false, 0, &first, NULL), TT_OK);
+        tt_log_cache_release(&first);
     }
     tt_log_count again;
     tt_log_index_count(other.index, &again);
     assert_int_equal(again.rows, other.count.rows);
-    tt_log_shelf_give(&same);
-    tt_log_shelf_give(&other);
+    tt_log_cache_release(&same);
+    tt_log_cache_release(&other);
     tt_generation_give(a.source, a.m);
     tt_generation_give(b.source, b.m);
     tt_generation_unref(a.source);
@@ -387,7 +387,7 @@ int main(void)
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(texts_are_found),
-        cmocka_unit_test(loans_do_not_wait_for_each_other),
+        cmocka_unit_test(leases_do_not_wait_for_each_other),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

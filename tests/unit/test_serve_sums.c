@@ -103,7 +103,7 @@ static void list(listed *l, const tt_model *m, const tt_stats *s, const tt_stats
                            .by = by,
                            .rows = &l->rows,
                            .total = tt_stats_total(s),
-                           .stray = tt_stats_stray(s)};
+                           .orphan = tt_stats_orphan(s)};
 }
 
 static void check_stats(const tt_model *m, const tt_stats_dimension *by, const tt_filter *filter,

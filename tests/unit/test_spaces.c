@@ -497,9 +497,9 @@ static void samples_are_told_apart(void **state)
 {
     const uint64_t none[] = {2}, all[] = {0, 2};
     tt_residency records[] = {
-        {.page_bytes = 10, .n_pages = 2, .n_stretches = 2, .stretches = all},
-        {.page_bytes = 10, .first_page = 2, .n_pages = 2, .n_stretches = 2, .stretches = all},
-        {.page_bytes = 10, .n_pages = 2, .n_stretches = 1, .stretches = none},
+        {.page_bytes = 10, .n_pages = 2, .n_intervals = 2, .intervals = all},
+        {.page_bytes = 10, .first_page = 2, .n_pages = 2, .n_intervals = 2, .intervals = all},
+        {.page_bytes = 10, .n_pages = 2, .n_intervals = 1, .intervals = none},
     };
     made k;
     tt_spaces *s;

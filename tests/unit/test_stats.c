@@ -112,7 +112,7 @@ static void sums_by_op(void **state)
         check_row(m, &rows[i], ops, n_ops);
     }
     assert_int_equal(tt_stats_total(s)->count, n_ops);
-    assert_int_equal(tt_stats_stray(s), 0);
+    assert_int_equal(tt_stats_orphan(s), 0);
     tt_stats_free(s);
     free(ops);
     tt_model_close(m);

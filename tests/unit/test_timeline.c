@@ -13,7 +13,7 @@
 typedef struct slow {
     double *busy, *wait;
     uint64_t *count;
-    uint64_t stray;
+    uint64_t orphan;
     uint32_t n_buckets, n_tracks;
 } slow;
 
@@ -109,7 +109,7 @@ static void free_slow(slow *s)
  * cross one lose and win the same. */
 static slow painted(const tt_tile *tile, uint32_t n_tracks)
 {
-    slow s = {.n_buckets = tile->n_buckets, .n_tracks = n_tracks, .stray = tile->stray};
+    slow s = {.n_buckets = tile->n_buckets, .n_tracks = n_tracks, .orphan = tile->orphan};
     const double width = (tile->to_ns - tile->from_ns) / tile->n_buckets;
     s.busy = calloc((size_t)n_tracks * s.n_buckets, sizeof *s.busy);
     s.wait = calloc((size_t)n_tracks * s.n_buckets, sizeof *s.wait);
@@ -253,7 +253,7 @@ static void the_overview_is_the_records(void **state)
     } while (done < total);
     assert_true(steps > 1);
     assert_true(isinf(until));
-    assert_int_equal(tt_timeline_stray(t), 0);
+    assert_int_equal(tt_timeline_orphan(t), 0);
     assert_int_equal(tt_timeline_load(t, from, to, 500, busy, wait, NULL), TT_OK);
     record *all = all_records(t, m, &n);
     for (size_t i = 0; i < n; i++)

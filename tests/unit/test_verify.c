@@ -566,7 +566,7 @@ static void put_pages(hand *h, uint8_t moment, uint64_t first, uint64_t n)
                            .page_bytes = 4096,
                            .first_page = first,
                            .n_pages = n,
-                           .n_stretches = 1};
+                           .n_intervals = 1};
     tt_meta_put_residency(&h->record, &r);
     tt_bytes_varint(&h->record, n);
     hand_put(h, TT_META_RESIDENCY);

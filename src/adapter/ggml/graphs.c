@@ -301,22 +301,22 @@ static void put_backends(tt_recorder *r, const tt_engine *e, void *sched,
                          struct ggml_tensor *const *nodes, uint32_t n_nodes, tt_bytes *out)
 {
     uint32_t n = 0, begin = 0, last = 0;
-    tt_bytes stretches;
-    tt_bytes_init(&stretches, TT_META_RECORD_MAX);
+    tt_bytes intervals;
+    tt_bytes_init(&intervals, TT_META_RECORD_MAX);
     for (uint32_t i = 0; i <= n_nodes; i++) {
         uint32_t name = i < n_nodes ? tt_names_id(r, backend_of(e, sched, nodes[i])) : 0;
         if (i == 0) last = name;
         if (i < n_nodes && name == last) continue;
-        tt_bytes_varint(&stretches, last);
-        tt_bytes_varint(&stretches, i - begin);
+        tt_bytes_varint(&intervals, last);
+        tt_bytes_varint(&intervals, i - begin);
         begin = i;
         last = name;
         n++;
     }
     tt_bytes_varint(out, n);
-    tt_bytes_put(out, stretches.data, stretches.size);
-    out->failed |= stretches.failed;
-    tt_bytes_free(&stretches);
+    tt_bytes_put(out, intervals.data, intervals.size);
+    out->failed |= intervals.failed;
+    tt_bytes_free(&intervals);
 }
 
 static void put_stages(const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n_nodes,

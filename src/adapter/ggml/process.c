@@ -2,8 +2,8 @@
 
 #include "adapter/ggml/owner.h"
 #include "format/meta.h"
-#include "record/lasting.h"
 #include "record/place.h"
+#include "record/retained.h"
 #include "record/session.h"
 
 #include <inttypes.h>
@@ -79,20 +79,20 @@ void tt_process_problem(const char *text)
 /* Buffers come and go for as long as the program runs. */
 static void tidy_replay(void)
 {
-    tt_lasting lasting;
+    tt_retained retained;
     tt_bytes tidy;
     uint32_t n;
-    tt_lasting_init(&lasting);
+    tt_retained_init(&retained);
     tt_bytes_init(&tidy, REPLAY_MAX_BYTES);
-    tt_lasting_add(&lasting, (tt_span){replay.data, replay.size});
-    tt_lasting_put(&lasting, &tidy, &n);
-    if (!lasting.failed && !tidy.failed) {
+    tt_retained_add(&retained, (tt_span){replay.data, replay.size});
+    tt_retained_put(&retained, &tidy, &n);
+    if (!retained.failed && !tidy.failed) {
         const tt_bytes before = replay;
         replay = tidy;
         tidy = before;
     }
     replay_tidied = replay.size;
-    tt_lasting_free(&lasting);
+    tt_retained_free(&retained);
     tt_bytes_free(&tidy);
 }
 
@@ -242,7 +242,7 @@ static void begin_anew(void)
 {
     EACH(part) if (part->reset) part->reset();
     session_file = NULL;
-    if (recorder) tt_recorder_shed(recorder);
+    if (recorder) tt_recorder_release_memory(recorder);
     recorder = NULL;
 }
 

@@ -20,7 +20,7 @@
 
 #define NOBODY 65534u            /* the kernel's overflow user and group, unless changed */
 #define PAGES_AT_ONCE 16384u     /* a call of mincore */
-#define STRETCHES_MAX (1u << 17) /* of one record, so that it stays well below the meta stream */
+#define INTERVALS_MAX (1u << 17) /* of one record, so that it stays well below the meta stream */
 
 typedef struct mapping {
     uint8_t *at; /* NULL: cannot be had */
@@ -72,15 +72,15 @@ static const char *map_file(const tt_model_seen *model, uint64_t page_bytes, map
 }
 
 /* Stretches of pages, absent and present in turn. */
-typedef struct stretches {
+typedef struct intervals {
     tt_bytes lengths;
     uint32_t n;
     bool present;
     uint64_t length;      /* of the one under way */
     uint64_t first, done; /* pages of the record */
-} stretches;
+} intervals;
 
-static void begin_record(stretches *s, uint64_t page)
+static void begin_record(intervals *s, uint64_t page)
 {
     tt_bytes_clear(&s->lengths);
     s->n = 0;
@@ -90,7 +90,7 @@ static void begin_record(stretches *s, uint64_t page)
     s->done = 0;
 }
 
-static void end_stretch(stretches *s)
+static void end_interval(intervals *s)
 {
     tt_bytes_varint(&s->lengths, s->length);
     s->n++;
@@ -98,14 +98,14 @@ static void end_stretch(stretches *s)
     s->present = !s->present;
 }
 
-static void put_record(tt_recorder *r, tt_meta_residency *h, stretches *s)
+static void put_record(tt_recorder *r, tt_meta_residency *h, intervals *s)
 {
     tt_bytes payload;
-    if (s->length) end_stretch(s);
+    if (s->length) end_interval(s);
     h->end_ticks = tt_ticks();
     h->first_page = s->first;
     h->n_pages = s->done;
-    h->n_stretches = s->n;
+    h->n_intervals = s->n;
     tt_bytes_init(&payload, TT_META_RECORD_MAX);
     tt_meta_put_residency(&payload, h);
     tt_bytes_put(&payload, s->lengths.data, s->lengths.size);
@@ -149,7 +149,7 @@ static uint64_t ask(const mapping *m, const engine_mapping *e, uint64_t page, ui
 static void sample(tt_recorder *r, const mapping *m, const engine_mapping *e, tt_meta_residency *h)
 {
     static uint8_t present[PAGES_AT_ONCE]; /* tt_process_lock guards it */
-    stretches s = {0};
+    intervals s = {0};
     tt_bytes_init(&s.lengths, TT_META_RECORD_MAX);
     h->begin_ticks = tt_ticks();
     begin_record(&s, 0);
@@ -158,12 +158,12 @@ static void sample(tt_recorder *r, const mapping *m, const engine_mapping *e, tt
         n = ask(m, e, page, n > PAGES_AT_ONCE ? PAGES_AT_ONCE : n, h->page_bytes, present);
         if (n == 0) break;
         for (uint64_t i = 0; i < n; i++) {
-            if ((present[i] & 1) != s.present) end_stretch(&s);
+            if ((present[i] & 1) != s.present) end_interval(&s);
             s.length++;
         }
         page += n;
         s.done += n;
-        if (s.n < STRETCHES_MAX) continue;
+        if (s.n < INTERVALS_MAX) continue;
         put_record(r, h, &s);
         h->begin_ticks = tt_ticks();
         begin_record(&s, page);

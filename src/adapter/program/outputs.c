@@ -23,36 +23,36 @@ void tt_program_outputs_begin(bool were_told)
 
 /* --- the memory that taking needs: as much as threads take at a time --- */
 
-typedef struct kit {
+typedef struct scratch {
     tt_fingerprints prints;
-    struct kit *next;
-} kit;
+    struct scratch *next;
+} scratch;
 
-static kit *kits;
-static pthread_mutex_t kits_lock = PTHREAD_MUTEX_INITIALIZER;
+static scratch *scratchs;
+static pthread_mutex_t scratchs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void tt_program_outputs_reset(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    kits_lock = fresh;
-    kits = NULL;
+    scratchs_lock = fresh;
+    scratchs = NULL;
 }
 
-static kit *kit_get(void)
+static scratch *scratch_get(void)
 {
-    (void)pthread_mutex_lock(&kits_lock);
-    kit *k = kits;
-    if (k) kits = k->next;
-    (void)pthread_mutex_unlock(&kits_lock);
+    (void)pthread_mutex_lock(&scratchs_lock);
+    scratch *k = scratchs;
+    if (k) scratchs = k->next;
+    (void)pthread_mutex_unlock(&scratchs_lock);
     return k ? k : calloc(1, sizeof *k);
 }
 
-static void kit_put(kit *k)
+static void scratch_put(scratch *k)
 {
-    (void)pthread_mutex_lock(&kits_lock);
-    k->next = kits;
-    kits = k;
-    (void)pthread_mutex_unlock(&kits_lock);
+    (void)pthread_mutex_lock(&scratchs_lock);
+    k->next = scratchs;
+    scratchs = k;
+    (void)pthread_mutex_unlock(&scratchs_lock);
 }
 
 /* --- taking --- */
@@ -73,11 +73,11 @@ void tt_program_output_take_of(const tt_engine *e, const struct ggml_tensor *t, 
 {
     tt_lane *l = &tt_lane_self;
     if (!tt_lane_claim(l) || !tt_lane_claim_details(l)) return;
-    kit *k = kit_get();
+    scratch *k = scratch_get();
     if (!k) return;
     if (tt_fingerprints_begin(&k->prints, e, level))
         tt_fingerprints_take_alone(&k->prints, t, run, node, &l->details);
-    kit_put(k);
+    scratch_put(k);
 }
 
 void tt_program_output_take(const tt_program_output *o)

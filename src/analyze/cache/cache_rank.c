@@ -1,8 +1,8 @@
 /* A cache that drops what ranks lowest (lru, lfu) or highest (belady).
  *
- * What is in the cache is kept as stretches of one rank. A stretch's blocks rank by address
+ * What is in the cache is kept as intervals of one rank. An interval's blocks rank by address
  * among themselves, as they would have if they had been read one by one; so taking blocks from
- * one end of a stretch is what a simulator of single blocks would do. */
+ * one end of an interval is what a simulator of single blocks would do. */
 #include "analyze/cache/cache_kinds.h"
 #include "analyze/order.h"
 #include "analyze/stream.h"
@@ -133,7 +133,7 @@ static uint64_t next_rank(const cache *c, uint64_t rank, uint32_t now, uint32_t 
     return (rank & ~(FREQUENCY_ONE - 1)) + FREQUENCY_ONE + now;
 }
 
-/* Takes n blocks out of the stretch that goes first. */
+/* Takes n blocks out of the interval that goes first. */
 static void evict(cache *c, const tt_order_node *victim, uint64_t n)
 {
     const uint64_t begin = victim->begin, end = begin + victim->size, rank = victim->rank;
@@ -144,7 +144,7 @@ static void evict(cache *c, const tt_order_node *victim, uint64_t n)
         keep(c, begin + n, end, rank);
 }
 
-/* Whether that stretch goes before the block x that was just fetched. */
+/* Whether that interval goes before the block x that was just fetched. */
 static bool goes_first(const cache *c, const tt_order_node *victim, uint64_t rank, uint64_t x)
 {
     bool below = victim->rank != rank ? victim->rank < rank : victim->begin < x;

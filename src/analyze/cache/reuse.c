@@ -1,5 +1,5 @@
 /* The order of the last reads is kept as numbered slots, the later the higher, and how much lies
- * above a slot as a Fenwick tree. Most stretches are alone in their slot; when a read took out
+ * above a slot as a Fenwick tree. Most intervals are alone in their slot; when a read took out
  * the middle of one, its pieces share it, and a tree of these tells them apart. When the slots
  * are used up, those in use are numbered anew. */
 #include "analyze/cache/reuse.h"
@@ -52,7 +52,7 @@ static uint32_t *slots_in_use(const tt_reuse *r, size_t *n)
     return used;
 }
 
-/* Numbers the stretches' slots anew: the place of each in `used`. */
+/* Numbers the intervals' slots anew: the place of each in `used`. */
 static bool renumber(tt_reuse *r, const uint32_t *used, size_t n)
 {
     tt_order_free(&r->fragments);
@@ -108,15 +108,15 @@ static bool put(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t slot, bool s
     return tt_order_put(&r->places, 0, begin, end - begin, 2 * (uint64_t)slot + shares);
 }
 
-/* The stretch that holds x, or else the first one behind it. */
-static const tt_order_node *stretch_at(const tt_reuse *r, uint64_t x)
+/* The interval that holds x, or else the first one behind it. */
+static const tt_order_node *interval_at(const tt_reuse *r, uint64_t x)
 {
     const tt_order_node *p = tt_order_before(&r->places, 0, x);
     if (p && p->begin + p->size > x) return p;
     return tt_order_behind(&r->places, 0, x);
 }
 
-/* Takes the part out of the stretch that holds it; what remains of that stays. Returns false
+/* Takes the part out of the interval that holds it; what remains of that stays. Returns false
  * without memory. */
 static bool take_out(tt_reuse *r, const tt_order_node *p, tt_reused *part, uint64_t passed)
 {
@@ -165,7 +165,7 @@ bool tt_reuse_read(tt_reuse *r, uint64_t begin, uint64_t end, uint32_t *hint, tt
         return true;
     }
     for (uint64_t x = begin; x < end; x += part.size) {
-        const tt_order_node *p = stretch_at(r, x);
+        const tt_order_node *p = interval_at(r, x);
         part = (tt_reused){.begin = x, .distance = TT_REUSE_FIRST};
         if (!p || p->begin > x) {
             part.size = (p && p->begin < end ? p->begin : end) - x;

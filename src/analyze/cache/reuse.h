@@ -17,7 +17,7 @@
 /* Zero-filled is ready: nothing was read. */
 typedef struct tt_reuse {
     uint64_t reads;
-    /* Private: what was read as stretches of one last read each. */
+    /* Private: what was read as intervals of one last read each. */
     tt_order places;    /* by address; the note is twice the slot, + 1 when it is not alone in it */
     tt_order fragments; /* by (slot, address): those that share a slot */
     uint64_t *sums;     /* a Fenwick tree of the sizes, by slot */

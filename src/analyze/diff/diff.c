@@ -124,7 +124,7 @@ static tt_status compare_phase(tt_diff *d, tt_diff_phase *p, tt_error *err)
     status = read_files(d, p, err);
     for (size_t f = 0; f < d->n_files && status == TT_OK; f++) {
         d->records += p->profiles[f]->records;
-        d->stray += p->profiles[f]->stray;
+        d->orphan += p->profiles[f]->orphan;
     }
     if (status == TT_OK) status = tt_diff_align_phase(p, d->n_a, err);
     if (status == TT_OK && !d->options.structure_only) {

@@ -181,7 +181,7 @@ typedef struct tt_diff {
     tt_diff_phase phases[TT_DIFF_PHASES]; /* generate, prompt, mixed, unknown */
     tt_diff_around around;
     uint64_t records; /* joined, of all files */
-    uint64_t stray;
+    uint64_t orphan;
 } tt_diff;
 
 /* Compares the first n_a of the n_files runs with the others. The models outlive *out, which is

@@ -49,7 +49,7 @@ static bool all_identical(const tt_diff_phase *p)
 static tt_diff_verdict judge_total(const tt_diff_row *total, double threshold)
 {
     if (total->identical) return TT_DIFF_SAME;
-    /* Many tokens that are as good as few, all of one stretch of noise, leave it open. */
+    /* Many tokens that are as good as few, all of one interval of noise, leave it open. */
     if (!total->shift.tested)
         return total->shift.n < TT_SHIFT_SAMPLES_MIN ? TT_DIFF_UNTESTED : TT_DIFF_UNDECIDED;
     if (total->matters) return total->change > 0 ? TT_DIFF_SLOWER : TT_DIFF_FASTER;

@@ -473,7 +473,7 @@ tt_status tt_profile_make(const tt_profile_plan *plan, tt_profile **out, tt_erro
         if (plan->progress) plan->progress(plan->context, k, plan->n);
         if (status == TT_OK) status = tt_over_check(&plan->over, err);
     }
-    w.p->stray = w.join.stray;
+    w.p->orphan = w.join.orphan;
     if (w.maps) walk_forget(&w);
     free(w.maps);
     tt_join_free(&w.join);

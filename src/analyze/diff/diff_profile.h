@@ -72,7 +72,7 @@ typedef struct tt_profile {
     uint32_t *class_of; /* by unit that was asked for */
     size_t n_units;
     uint64_t records; /* joined: ops x lanes */
-    uint64_t stray;
+    uint64_t orphan;
     uint32_t lanes; /* the most of an op */
     tt_idmap slot_of_key, class_of_key, class_of_signature;
     uint64_t n_class_nodes;

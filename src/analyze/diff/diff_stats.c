@@ -8,12 +8,12 @@
 #define FRACTION_STEPS 300u
 #define TINY 1e-300
 /* Standard errors that an autocorrelation time is taken longer than it was estimated: of short
- * series with stretches of noise, tests would else find a difference too often. Chosen by
+ * series with intervals of noise, tests would else find a difference too often. Chosen by
  * simulation (tests/unit/test_diff.c): false alarms at most as often as the level says up to
- * stretches of 9 tokens in 31, twice as often at 20. */
+ * intervals of 9 tokens in 31, twice as often at 20. */
 #define CAUTION 0.5
 /* Pieces that a series is cut into to see noise that lasts. */
-#define STRETCHES_MAX 16u
+#define INTERVALS_MAX 16u
 #define EFFECTIVE_MOST 1000.0 /* more than any level that can be asked for takes */
 
 static int ascending(const void *a, const void *b)
@@ -207,12 +207,12 @@ static double rank_deviation(double n, double effective)
     return sqrt(n * (n + 1) * (2 * n + 1) / 24 * n / effective);
 }
 
-/* The standard deviation of the medians of stretches, each sorted in place. */
+/* The standard deviation of the medians of intervals, each sorted in place. */
 static void find_slow_noise(tt_shift *s, double *d, size_t n)
 {
-    double medians[STRETCHES_MAX], mean = 0, squares = 0;
-    size_t k = n >= 4 * STRETCHES_MAX ? STRETCHES_MAX
-               : n >= STRETCHES_MAX   ? STRETCHES_MAX / 2
+    double medians[INTERVALS_MAX], mean = 0, squares = 0;
+    size_t k = n >= 4 * INTERVALS_MAX ? INTERVALS_MAX
+               : n >= INTERVALS_MAX   ? INTERVALS_MAX / 2
                                       : n / 2;
     if (k < 2) return;
     for (size_t i = 0; i < k; i++) {

@@ -6,7 +6,7 @@
  * and Chicken, Nonparametric Statistical Methods, 3rd ed., ch. 3): what a token lost the processor
  * for does not move them.
  *
- * Noise on a shared machine comes in stretches: neighbouring tokens are slow together, and are
+ * Noise on a shared machine comes in intervals: neighbouring tokens are slow together, and are
  * fewer observations than they look. The variance of the rank sum is multiplied by the integrated
  * autocorrelation time of the series (Geyer 1992, initial positive sequence), n / that is the
  * effective number of samples, and quantiles are those of Student's t with that many less one
@@ -14,7 +14,7 @@
  *
  * Noise that lasts longer than a run (another program, a clock rate, where the pages came to lie)
  * cannot be seen in it. It is taken to be as large as what lasts a sixteenth of the run (an eighth
- * of short ones): the standard deviation of the medians of as many stretches, by Student's t. A p
+ * of short ones): the standard deviation of the medians of as many intervals, by Student's t. A p
  * value is the larger one of both tests, an interval covers both. Repeated runs need no such
  * guess: tt_shift_of_runs. */
 #ifndef TT_ANALYZE_DIFF_STATS_H
@@ -34,7 +34,7 @@ typedef struct tt_shift {
     double estimate; /* NAN without samples */
     /* Private: */
     bool by_levels;
-    double se, df;        /* of runs; of tokens: of stretches of them */
+    double se, df;        /* of runs; of tokens: of intervals of them */
     const double *sorted; /* else; the caller's */
 } tt_shift;
 
@@ -57,7 +57,7 @@ void tt_shift_interval(const tt_shift *s, double level, double *low, double *hig
 double tt_shift_effective_least(size_t n, double level);
 
 /* The integrated autocorrelation time of d, at least 1, at most n. Values beyond 3 standard
- * deviations (by the median absolute one) count as these: one spike tells nothing of stretches. */
+ * deviations (by the median absolute one) count as these: one spike tells nothing of intervals. */
 double tt_autocorrelation_time(const double *d, size_t n);
 
 /* Holm's step-down correction (1979) of n p values, in place; NAN values stay and do not count.

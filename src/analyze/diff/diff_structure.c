@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An element of a stretch. */
+/* An element of an interval. */
 typedef struct item {
     uint64_t key;
     uint32_t nth; /* of its key on its side, when that counts */
@@ -29,9 +29,9 @@ typedef struct aligner {
     uint8_t *steps; /* of the table */
 } aligner;
 
-typedef struct stretch {
+typedef struct interval {
     size_t a, a_end, b, b_end;
-} stretch;
+} interval;
 
 static int by_key(const void *x, const void *y)
 {
@@ -48,7 +48,7 @@ static int by_a(const void *x, const void *y)
     return p->a < q->a ? -1 : p->a > q->a;
 }
 
-static size_t list_items(aligner *x, stretch s)
+static size_t list_items(aligner *x, interval s)
 {
     size_t n = 0;
     for (size_t i = s.a; i < s.a_end; i++)
@@ -104,7 +104,7 @@ static void match_longest(aligner *x, size_t n)
         x->match[x->pairs[i].a] = x->pairs[i].b;
 }
 
-static void match_anchors(aligner *x, stretch s, bool numbered)
+static void match_anchors(aligner *x, interval s, bool numbered)
 {
     size_t n = list_items(x, s);
     if (numbered) number_items(x->items, n);
@@ -113,7 +113,7 @@ static void match_anchors(aligner *x, stretch s, bool numbered)
 
 /* The longest common subsequence, by the table: steps[i][j] says where the best of a[i..], b[j..]
  * goes on. */
-static tt_status match_table(aligner *x, stretch s, tt_error *err)
+static tt_status match_table(aligner *x, interval s, tt_error *err)
 {
     const size_t rows = s.a_end - s.a, columns = s.b_end - s.b;
     uint32_t *best = calloc(2 * (columns + 1), sizeof *best);
@@ -143,7 +143,7 @@ static tt_status match_table(aligner *x, stretch s, tt_error *err)
 }
 
 /* Equal ends need no table. */
-static void match_ends(aligner *x, stretch *s)
+static void match_ends(aligner *x, interval *s)
 {
     while (s->a < s->a_end && s->b < s->b_end && x->a[s->a] == x->b[s->b])
         x->match[s->a++] = (uint32_t)s->b++;
@@ -151,7 +151,7 @@ static void match_ends(aligner *x, stretch *s)
         x->match[--s->a_end] = (uint32_t)--s->b_end;
 }
 
-static tt_status match_rest(aligner *x, stretch s, tt_error *err)
+static tt_status match_rest(aligner *x, interval s, tt_error *err)
 {
     match_ends(x, &s);
     if (s.a == s.a_end || s.b == s.b_end) return TT_OK;
@@ -160,10 +160,10 @@ static tt_status match_rest(aligner *x, stretch s, tt_error *err)
     return TT_OK;
 }
 
-/* Each stretch between matches, in order. Matches made meanwhile lie within it. */
-static tt_status for_stretches(aligner *x, size_t n_a, size_t n_b, bool rest, tt_error *err)
+/* Each interval between matches, in order. Matches made meanwhile lie within it. */
+static tt_status for_intervals(aligner *x, size_t n_a, size_t n_b, bool rest, tt_error *err)
 {
-    stretch s = {0, 0, 0, 0};
+    interval s = {0, 0, 0, 0};
     tt_status status = TT_OK;
     for (size_t i = 0; i <= n_a && status == TT_OK; i++) {
         if (i < n_a && x->match[i] == TT_NONE) continue;
@@ -194,8 +194,8 @@ tt_status tt_align(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b,
     x.before = reallocarray(NULL, least, sizeof *x.before);
     if (!x.items || !x.pairs || !x.tails || !x.before)
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to align two graphs");
-    if (status == TT_OK) status = for_stretches(&x, n_a, n_b, false, err);
-    if (status == TT_OK) status = for_stretches(&x, n_a, n_b, true, err);
+    if (status == TT_OK) status = for_intervals(&x, n_a, n_b, false, err);
+    if (status == TT_OK) status = for_intervals(&x, n_a, n_b, true, err);
     free(x.items);
     free(x.pairs);
     free(x.tails);

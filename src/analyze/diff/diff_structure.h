@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The cells of a table that a stretch without anchors may take; larger ones are aligned by how
+/* The cells of a table that an interval without anchors may take; larger ones are aligned by how
  * often a key has come before. */
 #define TT_ALIGN_CELLS_MAX ((size_t)4 << 20)
 

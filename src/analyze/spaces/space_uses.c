@@ -11,14 +11,14 @@ void tt_unit_pieces_free(tt_unit_pieces *p)
     memset(p, 0, sizeof *p);
 }
 
-/* A stretch of a space that an op uses, and how much of it. */
-typedef struct stretch {
+/* An interval of a space that an op uses, and how much of it. */
+typedef struct interval {
     uint64_t begin, end;
     uint64_t bytes; /* less than end - begin: of it, but not which */
     bool writes, at_most;
-} stretch;
+} interval;
 
-static void add(tt_unit_pieces *p, uint32_t unit, const stretch *s, uint64_t begin, uint64_t end)
+static void add(tt_unit_pieces *p, uint32_t unit, const interval *s, uint64_t begin, uint64_t end)
 {
     const uint64_t size = s->end - s->begin, part = end - begin;
     if (p->n == p->capacity) {
@@ -39,7 +39,7 @@ static void add(tt_unit_pieces *p, uint32_t unit, const stretch *s, uint64_t beg
         .end = end};
 }
 
-static void add_slices(tt_unit_pieces *p, const tt_region *r, const stretch *s, uint64_t begin,
+static void add_slices(tt_unit_pieces *p, const tt_region *r, const interval *s, uint64_t begin,
                        uint64_t end)
 {
     uint32_t first, last;
@@ -51,8 +51,8 @@ static void add_slices(tt_unit_pieces *p, const tt_region *r, const stretch *s, 
     }
 }
 
-/* The stretch's part in each region of the space. */
-static void add_stretch(tt_unit_pieces *p, const tt_spaces *s, uint32_t space, stretch t)
+/* The interval's part in each region of the space. */
+static void add_interval(tt_unit_pieces *p, const tt_spaces *s, uint32_t space, interval t)
 {
     const tt_space *of = &s->spaces[space];
     uint32_t r = t.end > t.begin ? tt_spaces_find(s, space, t.begin) : TT_NONE;
@@ -72,7 +72,7 @@ static void add_stretch(tt_unit_pieces *p, const tt_spaces *s, uint32_t space, s
 
 /* Bytes [begin, begin + size) of a tensor's root, where that lies in a buffer. */
 static void add_in_buffer(const tt_model *m, const tt_spaces *s, const tt_graph *g, uint32_t tensor,
-                          uint64_t begin, uint64_t size, stretch t, tt_unit_pieces *p)
+                          uint64_t begin, uint64_t size, interval t, tt_unit_pieces *p)
 {
     const tt_tensor *root = &g->tensors[g->tensors[tensor].root];
     if (root->buffer >= m->n_buffers || s->space_of_buffer[root->buffer] == TT_NONE) return;
@@ -81,7 +81,7 @@ static void add_in_buffer(const tt_model *m, const tt_spaces *s, const tt_graph 
         p->impossible++;
         return;
     }
-    add_stretch(p, s, s->space_of_buffer[root->buffer], t);
+    add_interval(p, s, s->space_of_buffer[root->buffer], t);
 }
 
 static void add_access(const tt_model *m, const tt_spaces *s, const tt_op *op, const tt_access *a,
@@ -93,14 +93,14 @@ static void add_access(const tt_model *m, const tt_spaces *s, const tt_op *op, c
         return;
     }
     const tt_weight *w = &m->weights[a->weight];
-    const stretch t = {.begin = a->offset_bytes,
-                       .end = a->offset_bytes + a->size_bytes,
-                       .bytes = a->size_bytes,
-                       .at_most = a->at_most};
+    const interval t = {.begin = a->offset_bytes,
+                        .end = a->offset_bytes + a->size_bytes,
+                        .bytes = a->size_bytes,
+                        .at_most = a->at_most};
     /* A copy may be laid out otherwise inside, but holds the same rows and experts in order. */
     add_in_buffer(m, s, op->graph, a->tensor, a->offset_bytes - w->offset_bytes, a->size_bytes, t,
                   p);
-    if (w->file < s->n_spaces) add_stretch(p, s, w->file, t);
+    if (w->file < s->n_spaces) add_interval(p, s, w->file, t);
 }
 
 /* Written by the op: for SET_ROWS as many rows as it is given, somewhere in the result. */
@@ -115,7 +115,7 @@ static void add_result(const tt_model *m, const tt_spaces *s, const tt_op *op, t
         if (!__builtin_mul_overflow(rows, t->nb[1], &all) && all < bytes) bytes = all;
     }
     add_in_buffer(m, s, op->graph, node, t->root_offset_bytes, t->size_bytes,
-                  (stretch){.bytes = bytes, .writes = true}, p);
+                  (interval){.bytes = bytes, .writes = true}, p);
 }
 
 void tt_unit_pieces_of(const tt_model *m, const tt_spaces *s, const tt_op *op,
@@ -129,7 +129,7 @@ void tt_unit_pieces_of(const tt_model *m, const tt_spaces *s, const tt_op *op,
         const tt_tensor *t = &op->graph->tensors[source->tensor];
         if (source->weight != TT_NONE) continue;
         add_in_buffer(m, s, op->graph, source->tensor, t->root_offset_bytes, t->size_bytes,
-                      (stretch){.bytes = source->read_bytes, .at_most = source->at_most}, p);
+                      (interval){.bytes = source->read_bytes, .at_most = source->at_most}, p);
     }
     if (!p->failed) add_result(m, s, op, p);
 }

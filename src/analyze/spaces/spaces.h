@@ -2,7 +2,7 @@
  * cut into regions that do not overlap and leave nothing out.
  *
  * A region is what one set of tensors covers: a weight of a file or its copy in a buffer, a layer's
- * keys, or a stretch of a compute buffer that the same values use in turn. What nothing known
+ * keys, or an interval of a compute buffer that the same values use in turn. What nothing known
  * covers is a region too, a gap. An expert tensor's region is cut further into equal slices, one an
  * expert. Heat (space_heat.h) is counted per unit: units [0, n_regions) are the regions, the
  * others are slices. */

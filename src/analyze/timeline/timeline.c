@@ -74,7 +74,7 @@ tt_status tt_tile_of_overview(const tt_timeline *t, const tt_tile_query *q, tt_t
     for (uint32_t i = 0; i < n_tracks && ok; i++)
         if ((!q->tracks || q->tracks[i])) ok = gather_track(t, tile, i);
     if (o->next < t->n_spans) tile->until_ns = tt_timeline_ns(t, t->spans[o->next].begin);
-    tile->stray = o->stray;
+    tile->orphan = o->orphan;
     (void)pthread_mutex_unlock(&o->lock);
     return ok ? TT_OK : tt_error_memory(err, "a picture of the timeline");
 }
@@ -131,7 +131,7 @@ static void note_kind(tt_strip *s, uint8_t kind, uint64_t ticks)
     if (kind >= s->kinds_used) s->kinds_used = kind + 1u;
 }
 
-static bool add_stretch(tt_strip *s, uint8_t kind, int64_t from, int64_t to, bool wait)
+static bool add_interval(tt_strip *s, uint8_t kind, int64_t from, int64_t to, bool wait)
 {
     if (from < s->edges[0]) from = s->edges[0];
     if (to > s->edges[s->n]) to = s->edges[s->n];
@@ -165,8 +165,8 @@ bool tt_strip_add(tt_strip *s, uint8_t kind, const tt_lap *lap)
             return true;
         }
     }
-    return add_stretch(s, kind, lap->start, lap->arrive, false) &&
-           add_stretch(s, kind, lap->arrive, lap->release, true);
+    return add_interval(s, kind, lap->start, lap->arrive, false) &&
+           add_interval(s, kind, lap->arrive, lap->release, true);
 }
 
 int64_t tt_timeline_tick_of(const tt_timeline *t, double ns)
@@ -447,7 +447,7 @@ tt_timeline_kind *tt_timeline_kinds_copy(const tt_timeline *t, uint32_t *n)
 
 static tt_status walk_run(const tt_timeline *t, const tt_model *m, const tt_timeline_span *span,
                           const uint8_t *tracks, tt_timeline_visit *visit, void *context,
-                          uint64_t *stray, tt_error *err)
+                          uint64_t *orphan, tt_error *err)
 {
     const tt_run *run = &m->runs[span->run];
     const tt_piece *pieces;
@@ -456,7 +456,7 @@ static tt_status walk_run(const tt_timeline *t, const tt_model *m, const tt_time
     for (size_t i = 0; i < n && status == TT_OK; i++) {
         tt_piece_ops p;
         if (run->graph == TT_NONE || pieces[i].lane >= t->n_lanes) {
-            *stray += pieces[i].count;
+            *orphan += pieces[i].count;
             continue;
         }
         uint32_t track = span->row * t->n_lanes + pieces[i].lane;
@@ -472,11 +472,11 @@ static tt_status walk_run(const tt_timeline *t, const tt_model *m, const tt_time
 
 tt_status tt_timeline_walk(const tt_timeline *t, const tt_model *m, size_t first, size_t end,
                            int64_t from, const uint8_t *tracks, tt_timeline_visit *visit,
-                           void *context, uint64_t *stray, tt_error *err)
+                           void *context, uint64_t *orphan, tt_error *err)
 {
     for (size_t i = first; i < end; i++) {
         if (t->spans[i].end < from) continue;
-        tt_status status = walk_run(t, m, &t->spans[i], tracks, visit, context, stray, err);
+        tt_status status = walk_run(t, m, &t->spans[i], tracks, visit, context, orphan, err);
         if (status != TT_OK) return status;
     }
     return TT_OK;

@@ -64,7 +64,7 @@ tt_status tt_timeline_advance(const tt_timeline *t, const tt_model *m, uint64_t 
 /* Runs that are in the overview, and all; the overview is good before *until_ns. */
 void tt_timeline_progress(const tt_timeline *t, uint64_t *done, uint64_t *total, double *until_ns);
 /* Records left out of the overview so far: of runs, nodes or lanes that are not known. */
-uint64_t tt_timeline_stray(const tt_timeline *t);
+uint64_t tt_timeline_orphan(const tt_timeline *t);
 
 /* All tracks together: what share of the lanes' time they worked or waited, by bucket; -1 where the
  * overview is not done yet, and for waits that were not observed. */
@@ -133,7 +133,7 @@ typedef struct tt_tile {
     bool from_overview;
     bool marks_known; /* slices and merged ones are marked */
     double until_ns;  /* what begins later is not in it yet; INFINITY: all of it is */
-    uint64_t stray;   /* records left out, of lanes or nodes that are not known */
+    uint64_t orphan;  /* records left out, of lanes or nodes that are not known */
     tt_tile_slice *slices;
     tt_tile_merged *merged;
     tt_tile_layer *layers; /* from records only */

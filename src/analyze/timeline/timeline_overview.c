@@ -75,7 +75,7 @@ static tt_status add_piece(void *context, const tt_timeline_span *span, const tt
     (void)err;
     for (size_t i = 0; i < p->n; i++) {
         if (p->node[i] >= n_nodes) {
-            o->stray++;
+            o->orphan++;
             continue;
         }
         tt_lap lap = tt_timeline_lap(a->t, p, i);
@@ -84,7 +84,7 @@ static tt_status add_piece(void *context, const tt_timeline_span *span, const tt
         if (lap.start >= o->edges[o->n_buckets]) lap.start = o->edges[o->n_buckets] - 1;
         if (lap.arrive < lap.start) lap.arrive = lap.start;
         if (lap.release < lap.arrive) lap.release = lap.arrive;
-        if (!tt_strip_add(s, nodes[p->node[i]].kind, &lap)) o->stray++;
+        if (!tt_strip_add(s, nodes[p->node[i]].kind, &lap)) o->orphan++;
     }
     return TT_OK;
 }
@@ -108,7 +108,7 @@ tt_status tt_timeline_advance(const tt_timeline *t, const tt_model *m, uint64_t 
     bool was_done = o->next == t->n_spans;
     while (o->next < t->n_spans && status == TT_OK) {
         status = tt_timeline_walk(t, m, o->next, o->next + 1, INT64_MIN, NULL, add_piece, &a,
-                                  &o->stray, err);
+                                  &o->orphan, err);
         o->next++;
         if (budget_ns && o->next % LOOK_AT_CLOCK_EVERY == 0 && now_ns() >= until) break;
     }
@@ -128,13 +128,13 @@ void tt_timeline_progress(const tt_timeline *t, uint64_t *done, uint64_t *total,
     (void)pthread_mutex_unlock(&o->lock);
 }
 
-uint64_t tt_timeline_stray(const tt_timeline *t)
+uint64_t tt_timeline_orphan(const tt_timeline *t)
 {
     tt_overview *o = t->overview;
     (void)pthread_mutex_lock(&o->lock);
-    uint64_t stray = o->stray;
+    uint64_t orphan = o->orphan;
     (void)pthread_mutex_unlock(&o->lock);
-    return stray;
+    return orphan;
 }
 
 double tt_timeline_bucket_ns(const tt_timeline *t)

@@ -12,7 +12,7 @@ typedef struct tt_lap {
     int64_t start, arrive, release; /* in that order */
 } tt_lap;
 
-/* --- stretches of time added up in buckets --- */
+/* --- intervals of time added up in buckets --- */
 
 #define TT_STRIP_NO_KIND 0xffu
 
@@ -78,7 +78,7 @@ typedef struct tt_overview {
     uint32_t n_buckets;
     double origin_ns, bucket_ns;
     size_t next; /* span */
-    uint64_t stray;
+    uint64_t orphan;
 } tt_overview;
 
 typedef struct tt_timeline_kinds {
@@ -136,10 +136,10 @@ tt_timeline_kind *tt_timeline_kinds_copy(const tt_timeline *t, uint32_t *n);
 typedef tt_status tt_timeline_visit(void *context, const tt_timeline_span *span,
                                     const tt_piece_ops *p, const tt_timeline_node *nodes,
                                     uint32_t track, tt_error *err);
-/* *stray grows by the records of runs and lanes that are not known. */
+/* *orphan grows by the records of runs and lanes that are not known. */
 tt_status tt_timeline_walk(const tt_timeline *t, const tt_model *m, size_t first, size_t end,
                            int64_t from, const uint8_t *tracks, tt_timeline_visit *visit,
-                           void *context, uint64_t *stray, tt_error *err);
+                           void *context, uint64_t *orphan, tt_error *err);
 
 /* timeline_overview.c */
 tt_status tt_overview_new(tt_timeline *t, const tt_model *m, tt_error *err);

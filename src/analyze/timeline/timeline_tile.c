@@ -98,12 +98,12 @@ tt_status tt_timeline_aggregate(const tt_timeline *t, const tt_model *m, double 
     s->from = tt_timeline_tick_of(t, from_ns);
     s->to = tt_timeline_tick_of(t, to_ns);
     size_t at, end;
-    uint64_t stray = 0;
+    uint64_t orphan = 0;
     tt_status status = TT_OK;
     tt_timeline_spans(t, s->from, s->to, &at, &end);
     for (; at < end && status == TT_OK; at += ASK_EVERY) {
         size_t next = end - at < ASK_EVERY ? end : at + ASK_EVERY;
-        status = tt_timeline_walk(t, m, at, next, s->from, tracks, sum_piece, s, &stray, err);
+        status = tt_timeline_walk(t, m, at, next, s->from, tracks, sum_piece, s, &orphan, err);
         if (status == TT_OK) status = tt_over_check(over, err);
     }
     if (status == TT_OK) status = end_sums(s, sums, err);
@@ -329,7 +329,7 @@ static bool add_small(drawing *d, const tt_timeline_span *span, const tt_graph *
     cell_more *more = d->more[track];
     bool begins = lap->start >= s->edges[0];
     uint32_t first = tt_strip_bucket(s, lap->start);
-    if (!tt_strip_add(s, info->kind, lap)) d->tile->stray++;
+    if (!tt_strip_add(s, info->kind, lap)) d->tile->orphan++;
     if (begins && flags & TT_SLICE_MARKED) more[first].marked++;
     bool inside = begins && lap->release <= s->edges[first + 1];
     for (uint32_t b = first; !inside && b < s->n && s->edges[b] < lap->release; b++) {
@@ -342,7 +342,7 @@ static bool add_small(drawing *d, const tt_timeline_span *span, const tt_graph *
     return true;
 }
 
-/* One more stretch of ops of one layer, put together with the one before it while that is narrower
+/* One more interval of ops of one layer, put together with the one before it while that is narrower
  * than a bucket. */
 static bool put_layer(drawing *d, tt_tile_layer next)
 {
@@ -404,7 +404,7 @@ static tt_status draw_piece(void *context, const tt_timeline_span *span, const t
             continue;
         const uint32_t node = p->node[i];
         if (node >= g->n_nodes) {
-            d->tile->stray++;
+            d->tile->orphan++;
             continue;
         }
         const tt_timeline_node *info = &nodes[node];
@@ -523,7 +523,7 @@ static tt_status from_records(drawing *d, size_t first, size_t end, tt_error *er
         visited[i] = d->q->tracks[i] || (d->q->layers && i % d->t->n_lanes == 0);
     if (status == TT_OK)
         status = tt_timeline_walk(d->t, d->m, first, end, d->edges[0], visited, draw_piece, d,
-                                  &d->tile->stray, err);
+                                  &d->tile->orphan, err);
     free(visited);
     if (status == TT_OK) status = end_drawing(d, err);
     for (uint32_t i = 0; i < n_tracks; i++) {

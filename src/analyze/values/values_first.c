@@ -10,23 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TT_VALUES_CELLS_MAX 4096u /* stretches that are kept apart */
+#define TT_VALUES_CELLS_MAX 4096u /* intervals that are kept apart */
 
 /* Zero-filled is empty. */
 typedef struct tt_values_cells {
-    struct tt_values_stretch *list; /* ascending, apart from each other */
+    struct tt_values_interval *list; /* ascending, apart from each other */
     size_t n, capacity;
     bool unknown; /* more than is in the list: it never gets empty */
 } tt_values_cells;
 
-struct tt_values_stretch {
+struct tt_values_interval {
     uint64_t begin, end; /* bytes, from the memory's begin */
 };
 
-typedef struct tt_values_stretch stretch;
+typedef struct tt_values_interval interval;
 
-/* Puts in the place of the stretches [at, at + n) the others. */
-static bool replace(tt_values_cells *c, size_t at, size_t n, const stretch *others, size_t n_others)
+/* Puts in the place of the intervals [at, at + n) the others. */
+static bool replace(tt_values_cells *c, size_t at, size_t n, const interval *others,
+                    size_t n_others)
 {
     size_t total = c->n - n + n_others;
     if (total > TT_VALUES_CELLS_MAX) {
@@ -35,7 +36,7 @@ static bool replace(tt_values_cells *c, size_t at, size_t n, const stretch *othe
     }
     if (total > c->capacity) {
         size_t larger = total * 2;
-        stretch *more = realloc(c->list, larger * sizeof *more);
+        interval *more = realloc(c->list, larger * sizeof *more);
         if (!more) return false;
         c->list = more;
         c->capacity = larger;
@@ -47,7 +48,7 @@ static bool replace(tt_values_cells *c, size_t at, size_t n, const stretch *othe
     return true;
 }
 
-/* The first stretch that ends at `at` or behind it. */
+/* The first interval that ends at `at` or behind it. */
 static size_t find(const tt_values_cells *c, uint64_t at)
 {
     size_t low = 0, high = c->n;
@@ -61,7 +62,7 @@ static size_t find(const tt_values_cells *c, uint64_t at)
     return low;
 }
 
-static bool join(tt_values_cells *c, stretch s)
+static bool join(tt_values_cells *c, interval s)
 {
     size_t first = find(c, s.begin), last = first;
     for (; last < c->n && c->list[last].begin <= s.end; last++) {
@@ -71,21 +72,21 @@ static bool join(tt_values_cells *c, stretch s)
     return replace(c, first, last - first, &s, 1);
 }
 
-static bool cut(tt_values_cells *c, stretch s)
+static bool cut(tt_values_cells *c, interval s)
 {
     size_t first = find(c, s.begin), last = first, n = 0;
-    stretch left[2];
+    interval left[2];
     for (; last < c->n && c->list[last].begin < s.end; last++) {
-        const stretch was = c->list[last];
-        if (was.begin < s.begin) left[n++] = (stretch){was.begin, s.begin};
-        if (was.end > s.end) left[n++] = (stretch){s.end, was.end};
+        const interval was = c->list[last];
+        if (was.begin < s.begin) left[n++] = (interval){was.begin, s.begin};
+        if (was.end > s.end) left[n++] = (interval){s.end, was.end};
     }
     return replace(c, first, last - first, left, n);
 }
 
 /* Does `with` to all that the node wrote; *known: which bytes that are is known. */
 static bool each(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_graph *g,
-                 uint32_t node, bool (*with)(tt_values_cells *, stretch), bool *known)
+                 uint32_t node, bool (*with)(tt_values_cells *, interval), bool *known)
 {
     const tt_tensor *t = &g->tensors[node];
     const uint64_t from = t->root_offset_bytes;
@@ -99,12 +100,12 @@ static bool each(tt_values_cells *c, const tt_model *m, uint32_t run, const tt_g
         }
         for (uint32_t i = 0; i < rows->n; i++) {
             uint64_t begin = from + (uint64_t)rows->values[i] * t->nb[1];
-            if (!with(c, (stretch){begin, begin + t->nb[1]})) return false;
+            if (!with(c, (interval){begin, begin + t->nb[1]})) return false;
         }
     } else {
         /* A row side by side, as CPY writes it; of others there may be gaps between the rows. */
         if (t->ne[1] > 1 || t->ne[2] > 1 || t->ne[3] > 1) return true;
-        if (!with(c, (stretch){from, from + t->size_bytes})) return false;
+        if (!with(c, (interval){from, from + t->size_bytes})) return false;
     }
     *known = true;
     return true;
@@ -140,18 +141,18 @@ static void values_cells_free(tt_values_cells *c)
 
 /* What is known of memory that outlives a run (a KV cache), by its last write; or, while something
  * bad may be left there, by the first that left it. */
-typedef struct lasting {
+typedef struct retained {
     uint32_t run, node;
     tt_values_state state;
     bool measured;
     tt_fingerprint print;
     tt_values_cells bad;
-} lasting;
+} retained;
 
 typedef struct finding {
     const tt_model *m;
     tt_values_first *out;
-    lasting *list;
+    retained *list;
     size_t n, capacity, births_capacity;
     tt_idmap by_place; /* of `list` */
     uint32_t last_bad_batch;
@@ -179,16 +180,16 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
     if (at == TT_NONE) {
         if (f->n == f->capacity) {
             size_t larger = f->capacity ? f->capacity * 2 : 64;
-            lasting *more = realloc(f->list, larger * sizeof *more);
+            retained *more = realloc(f->list, larger * sizeof *more);
             if (!more) return false;
             f->list = more;
             f->capacity = larger;
         }
         if (!tt_idmap_add(&f->by_place, place, (uint32_t)f->n, &was)) return false;
         at = (uint32_t)f->n++;
-        f->list[at] = (lasting){.run = TT_NONE};
+        f->list[at] = (retained){.run = TT_NONE};
     }
-    lasting *l = &f->list[at];
+    retained *l = &f->list[at];
     const bool was_bad = !values_cells_empty(&l->bad);
     if (tt_values_state_is_bad(seen->state)) {
         if (!values_cells_add(&l->bad, f->m, seen->run, g, seen->node)) return false;
@@ -207,7 +208,7 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
 
 /* --- sources --- */
 
-static const lasting *find_lasting(const finding *f, const tt_graph *g, uint32_t root)
+static const retained *find_retained(const finding *f, const tt_graph *g, uint32_t root)
 {
     if (root < g->n_nodes) return NULL;
     uint32_t at = tt_idmap_get(&f->by_place, place_of(&g->tensors[root]));
@@ -224,7 +225,7 @@ static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t
                           .weight = of->weight};
     const uint32_t root = g->tensors[of->tensor].root;
     const uint32_t writer = tt_values_walk_writer(w, of->tensor);
-    const lasting *last = find_lasting(f, g, root);
+    const retained *last = find_retained(f, g, root);
     const tt_fingerprint *print;
     if (of->weight != TT_NONE) {
         s.state = TT_STATE_WEIGHT;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* With more losses than this each stretch counts as touched by one. */
+/* With more losses than this each interval counts as touched by one. */
 #define LOSSES_LOOKED_AT 256u
 
 /* Called per piece, in the order of run, lane and file. */

@@ -24,8 +24,8 @@ typedef struct tt_crossval {
 } tt_crossval;
 
 /* Looks at every file that the settings name, and fills in summary.sides. What is missing or wrong
- * goes to *complaints. */
-void tt_crossval_check(tt_crossval *x, tt_complaints *complaints);
+ * goes to *diagnostics. */
+void tt_crossval_check(tt_crossval *x, tt_diagnostics *diagnostics);
 
 /* What both sides take: the prompt, then `taken`; and how many tokens are chosen by it: one behind
  * the prompt and one behind each that is computed. Of n tokens that are taken the last is not. */
@@ -54,7 +54,7 @@ void tt_cv_path(const tt_cv_scenario *c, char out[TT_CV_PATH], size_t side, cons
 void tt_cv_values_path(const tt_cv_scenario *c, char out[TT_CV_PATH], size_t side);
 /* The text with the folder's name for now as what it is going to be, for what people read later;
  * malloced, NULL: no memory. */
-char *tt_cv_lasting(const tt_crossval *x, const char *text);
+char *tt_cv_retained(const tt_crossval *x, const char *text);
 /* The scenario failed, by that side (0, 1) or by none (2). Always false. */
 bool tt_cv_fail(tt_cv_scenario *c, size_t side, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

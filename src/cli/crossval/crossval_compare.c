@@ -106,13 +106,13 @@ static bool write_answer(tt_cv_scenario *c, const tt_valuediff *d, const char *c
 /* The paths in it are those that the sides are going to have. */
 static bool write_answers(tt_cv_scenario *c, const sides *s, const tt_valuediff *d)
 {
-    char *lasting[2] = {tt_cv_lasting(c->x, s->paths[0]), tt_cv_lasting(c->x, s->paths[1])};
-    const char *const paths[2] = {lasting[0], lasting[1]};
-    bool ok = lasting[0] && lasting[1] ? write_answer(c, d, paths, put_json, "diff.json") &&
-                                             write_answer(c, d, paths, put_text, "diff.txt")
-                                       : tt_cv_fail(c, 2, "out of memory");
-    free(lasting[0]);
-    free(lasting[1]);
+    char *retained[2] = {tt_cv_retained(c->x, s->paths[0]), tt_cv_retained(c->x, s->paths[1])};
+    const char *const paths[2] = {retained[0], retained[1]};
+    bool ok = retained[0] && retained[1] ? write_answer(c, d, paths, put_json, "diff.json") &&
+                                               write_answer(c, d, paths, put_text, "diff.txt")
+                                         : tt_cv_fail(c, 2, "out of memory");
+    free(retained[0]);
+    free(retained[1]);
     return ok;
 }
 

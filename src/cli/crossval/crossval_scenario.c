@@ -30,7 +30,7 @@ void tt_cv_values_path(const tt_cv_scenario *c, char out[TT_CV_PATH], size_t sid
     free(path);
 }
 
-char *tt_cv_lasting(const tt_crossval *x, const char *text)
+char *tt_cv_retained(const tt_crossval *x, const char *text)
 {
     char *out = NULL;
     size_t size = 0, n = strlen(x->folder.temporary);
@@ -52,9 +52,9 @@ bool tt_cv_fail(tt_cv_scenario *c, size_t side, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    char *lasting = tt_cv_lasting(c->x, text);
-    (void)snprintf(end->cause, sizeof end->cause, "%.399s", lasting ? lasting : text);
-    free(lasting);
+    char *retained = tt_cv_retained(c->x, text);
+    (void)snprintf(end->cause, sizeof end->cause, "%.399s", retained ? retained : text);
+    free(retained);
     end->state = TT_SCENARIO_FAILED;
     end->failed_side = side < 2 ? "ab"[side] : '\0';
     tt_progress_end(&c->progress);

@@ -287,7 +287,7 @@ bool tt_cv_side_run(tt_cv_scenario *c, size_t side, bool leads)
     char **words =
         s->kind == TT_SIDE_ENGINE ? engine_words(c, side, leads) : command_words(c, side, out);
     if (!words) return c->end->cause[0] ? false : tt_cv_fail(c, 2, "out of memory");
-    char *made = tt_words_quote(words), *line = made ? tt_cv_lasting(c->x, made) : NULL;
+    char *made = tt_words_quote(words), *line = made ? tt_cv_retained(c->x, made) : NULL;
     free(made);
     if (line) tt_log_say(&c->x->log, c->settings->name, "side %c: %s", "ab"[side], line);
     free(line);

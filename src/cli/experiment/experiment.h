@@ -6,7 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/report.h"
 #include "cli/runlog.h"
-#include "experiment/complaints.h"
+#include "experiment/diagnostics.h"
 #include "experiment/results.h"
 #include "experiment/settings.h"
 #include "experiment/store.h"
@@ -30,9 +30,9 @@ typedef struct tt_ingredients {
 } tt_ingredients;
 
 /* Looks at every file that the settings name, and at the folder of the results. Everything that is
- * missing or wrong goes to *complaints. `replaces`: what an earlier pipeline left may be moved. */
+ * missing or wrong goes to *diagnostics. `replaces`: what an earlier pipeline left may be moved. */
 tt_status tt_ingredients_check(tt_ingredients *in, const tt_settings *s, bool replaces,
-                               tt_complaints *complaints, tt_error *err);
+                               tt_diagnostics *diagnostics, tt_error *err);
 void tt_ingredients_free(tt_ingredients *in);
 /* The identity of one combination. */
 tt_status tt_ingredients_identity(const tt_ingredients *in, const tt_settings *s,

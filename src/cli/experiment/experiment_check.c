@@ -40,26 +40,26 @@ static tt_status finish(tt_bytes *stamp, tt_ingredient *out, tt_error *err)
 /* --- models --- */
 
 static void complain_of_model(const char *path, const tt_settings *s, const tt_error *why,
-                              tt_complaints *complaints)
+                              tt_diagnostics *diagnostics)
 {
     const char *relative = s->of[TT_SET_LLAMA_CPP_DIR].n
                                ? "; experiment.model_path is relative to paths.llama_cpp_dir"
                                : "";
     if (access(path, F_OK) != 0)
-        tt_complain(complaints, "the model %s: %s%s", path, strerror(errno), relative);
+        tt_complain(diagnostics, "the model %s: %s%s", path, strerror(errno), relative);
     else
-        tt_complain(complaints, "the model %s", why->message); /* which names the file */
+        tt_complain(diagnostics, "the model %s", why->message); /* which names the file */
 }
 
 static tt_status check_model(const char *path, const tt_settings *s, tt_ingredient *out,
-                             tt_complaints *complaints, tt_error *err)
+                             tt_diagnostics *diagnostics, tt_error *err)
 {
     tt_gguf model;
     tt_error why;
     tt_bytes stamp;
     char size[TT_UNITS_TEXT];
     if (tt_gguf_open(&model, path, &why) != TT_OK) {
-        complain_of_model(path, s, &why, complaints);
+        complain_of_model(path, s, &why, diagnostics);
         return TT_OK;
     }
     tt_gguf_shape shape = tt_gguf_shape_of(&model);
@@ -81,14 +81,14 @@ static tt_status check_model(const char *path, const tt_settings *s, tt_ingredie
 
 /* --- engines and programs --- */
 
-static tt_status check_engine(const char *dir, tt_ingredient *out, tt_complaints *complaints,
+static tt_status check_engine(const char *dir, tt_ingredient *out, tt_diagnostics *diagnostics,
                               tt_error *err)
 {
     tt_engine_found engine;
     tt_error why;
     tt_bytes stamp;
     if (tt_engine_find(dir, &engine, &why) != TT_OK) {
-        tt_complain(complaints, "the engine%s: %s", dir ? " (experiment.engine_path)" : "",
+        tt_complain(diagnostics, "the engine%s: %s", dir ? " (experiment.engine_path)" : "",
                     why.message);
         return TT_OK;
     }
@@ -121,7 +121,7 @@ static tt_status stamp_program(tt_bytes *stamp, const tt_program_probe *probe, c
     return status;
 }
 
-static tt_status check_program(const char *program, tt_ingredient *out, tt_complaints *complaints,
+static tt_status check_program(const char *program, tt_ingredient *out, tt_diagnostics *diagnostics,
                                tt_error *err)
 {
     tt_program_probe *probe;
@@ -129,21 +129,21 @@ static tt_status check_program(const char *program, tt_ingredient *out, tt_compl
     tt_bytes stamp;
     struct stat st;
     if (stat(program, &st) != 0) {
-        tt_complain(complaints, "the program %s: %s (paths.llama_cpp_dir, paths.llama_binary)",
+        tt_complain(diagnostics, "the program %s: %s (paths.llama_cpp_dir, paths.llama_binary)",
                     program, strerror(errno));
         return TT_OK;
     }
     if (!S_ISREG(st.st_mode) || access(program, X_OK) != 0) {
-        tt_complain(complaints, "the program %s: not an executable file (paths.llama_binary)",
+        tt_complain(diagnostics, "the program %s: not an executable file (paths.llama_binary)",
                     program);
         return TT_OK;
     }
     if (tt_program_probe_new(program, &probe, &why) != TT_OK) {
-        tt_complain(complaints, "the program %s: %s", program, why.message);
+        tt_complain(diagnostics, "the program %s: %s", program, why.message);
         return TT_OK;
     }
     if (probe->verdict == TT_PROGRAM_NO)
-        tt_complain(complaints, "the program %s cannot be traced: %s", program, probe->why);
+        tt_complain(diagnostics, "the program %s cannot be traced: %s", program, probe->why);
     tt_bytes_init(&stamp, TT_STAMP_BYTES_MAX);
     tt_status status = stamp_program(&stamp, probe, program, err);
     free(probe);
@@ -157,26 +157,26 @@ static tt_status check_program(const char *program, tt_ingredient *out, tt_compl
 
 /* --- prompts --- */
 
-static tt_status check_prompt_file(const char *path, tt_ingredient *out, tt_complaints *complaints,
-                                   tt_error *err)
+static tt_status check_prompt_file(const char *path, tt_ingredient *out,
+                                   tt_diagnostics *diagnostics, tt_error *err)
 {
     tt_error why;
     tt_bytes stamp;
     tt_bytes_init(&stamp, TT_STAMP_BYTES_MAX);
     if (tt_stamp_content(&stamp, path, PROMPT_FILE_MAX, &why) != TT_OK) {
-        tt_complain(complaints, "the prompt: %s", why.message);
+        tt_complain(diagnostics, "the prompt: %s", why.message);
         tt_bytes_free(&stamp);
         return TT_OK;
     }
     return finish(&stamp, out, err);
 }
 
-static void check_prompts(const tt_settings *s, tt_complaints *complaints)
+static void check_prompts(const tt_settings *s, tt_diagnostics *diagnostics)
 {
     const tt_setting_values *prompts = &s->of[TT_SET_PROMPT];
     for (size_t i = 0; i < prompts->n; i++)
         if (strlen(prompts->values[i].text) > PROMPT_ARGUMENT_MAX)
-            tt_complain(complaints,
+            tt_complain(diagnostics,
                         "experiment.prompt: number %zu has over %zu KiB, too much for a command "
                         "line: put it into a file and name that in experiment.prompt_file",
                         i + 1, PROMPT_ARGUMENT_MAX >> 10);
@@ -193,7 +193,7 @@ static void complain_of_foreign(void *context, const char *name)
 }
 
 /* The folder of the results, or what of its path is there already. */
-static void check_output(const tt_settings *s, bool replaces, tt_complaints *complaints)
+static void check_output(const tt_settings *s, bool replaces, tt_diagnostics *diagnostics)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -204,14 +204,14 @@ static void check_output(const tt_settings *s, bool replaces, tt_complaints *com
         slash[slash == path] = '\0';
     }
     if (stat(path, &st) != 0)
-        tt_complain(complaints, "the output folder %s: %s", s->output, strerror(errno));
+        tt_complain(diagnostics, "the output folder %s: %s", s->output, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
-        tt_complain(complaints, "the output folder %s: %s is not a folder", s->output, path);
+        tt_complain(diagnostics, "the output folder %s: %s is not a folder", s->output, path);
     else if (access(path, W_OK | X_OK) != 0)
-        tt_complain(complaints, "the output folder %s: cannot write into %s: %s", s->output, path,
+        tt_complain(diagnostics, "the output folder %s: cannot write into %s: %s", s->output, path,
                     strerror(errno));
     else if (!replaces && strcmp(path, s->output) == 0)
-        (void)tt_store_foreign(s->output, complain_of_foreign, complaints);
+        (void)tt_store_foreign(s->output, complain_of_foreign, diagnostics);
 }
 
 static bool is_ever_false(const tt_setting_values *list)
@@ -222,7 +222,7 @@ static bool is_ever_false(const tt_setting_values *list)
     return found;
 }
 
-static void check_capture(const tt_settings *s, tt_complaints *complaints)
+static void check_capture(const tt_settings *s, tt_diagnostics *diagnostics)
 {
     char hook[PATH_MAX];
     tt_error why;
@@ -231,15 +231,15 @@ static void check_capture(const tt_settings *s, tt_complaints *complaints)
     const tt_setting_values *tokens = &s->of[TT_SET_CAPTURE_TOKENS];
     const tt_setting_values *values = &s->of[TT_SET_CAPTURE_VALUES];
     if (tt_hook_path_find(hook, sizeof hook, &why) != TT_OK)
-        tt_complain(complaints, "tensortrace's own library: %s", why.message);
+        tt_complain(diagnostics, "tensortrace's own library: %s", why.message);
     if (tokens->n && !tt_units_parse_range(tokens->values->text, &first, &last))
-        tt_complain(complaints, "capture.tokens: \"%.40s\" is not a number or a range like 3..9",
+        tt_complain(diagnostics, "capture.tokens: \"%.40s\" is not a number or a range like 3..9",
                     tokens->values->text);
     if (values->n && tt_select_parse(values->values->text, &select, &why) != TT_OK)
-        tt_complain(complaints, "capture.values: %s", why.message);
+        tt_complain(diagnostics, "capture.values: %s", why.message);
     else if (values->n && select.level != TT_VALUES_OFF &&
              is_ever_false(&s->of[TT_SET_CAPTURE_TEXT]))
-        tt_complain(complaints,
+        tt_complain(diagnostics,
                     "capture.text: false keeps the text out, and capture.values puts it "
                     "in: values tell the tokens to whoever has the model");
 }
@@ -256,25 +256,25 @@ static bool make_room(tt_ingredients *in, const tt_settings *s)
 }
 
 tt_status tt_ingredients_check(tt_ingredients *in, const tt_settings *s, bool replaces,
-                               tt_complaints *complaints, tt_error *err)
+                               tt_diagnostics *diagnostics, tt_error *err)
 {
     const tt_setting_values *models = &s->of[TT_SET_MODEL_PATH];
     const tt_setting_values *engines = &s->of[TT_SET_ENGINE_PATH];
     const tt_setting_values *files = &s->of[TT_SET_PROMPT_FILE];
     memset(in, 0, sizeof *in);
     if (!make_room(in, s)) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
-    check_capture(s, complaints);
-    check_prompts(s, complaints);
+    check_capture(s, diagnostics);
+    check_prompts(s, diagnostics);
     tt_status status = TT_OK;
-    if (s->program) status = check_program(s->program, in->engines, complaints, err);
+    if (s->program) status = check_program(s->program, in->engines, diagnostics, err);
     for (size_t i = 0; !s->program && status == TT_OK && i < in->n_engines; i++)
         status = check_engine(engines->n ? engines->values[i].text : NULL, &in->engines[i],
-                              complaints, err);
+                              diagnostics, err);
     for (size_t i = 0; status == TT_OK && i < in->n_models; i++)
-        status = check_model(models->values[i].text, s, &in->models[i], complaints, err);
+        status = check_model(models->values[i].text, s, &in->models[i], diagnostics, err);
     for (size_t i = 0; status == TT_OK && i < in->n_prompt_files; i++)
-        status = check_prompt_file(files->values[i].text, &in->prompt_files[i], complaints, err);
-    check_output(s, replaces, complaints);
+        status = check_prompt_file(files->values[i].text, &in->prompt_files[i], diagnostics, err);
+    check_output(s, replaces, diagnostics);
     return status;
 }
 

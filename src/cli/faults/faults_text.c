@@ -146,9 +146,9 @@ static bool print_rows(const tt_faults_view *v)
         shared |= ((const tt_faults_row *)tt_listing_row(v->rows, i))->shared;
     if (shared)
         (void)puts("~ an op that read several weights: shared among them by the bytes it read");
-    if (tt_faults_stray(v->sums))
+    if (tt_faults_orphan(v->sums))
         tt_report_note("%" PRIu64 " counters of ops that are not in the trace left out",
-                       tt_faults_stray(v->sums));
+                       tt_faults_orphan(v->sums));
     return true;
 }
 

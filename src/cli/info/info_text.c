@@ -580,10 +580,10 @@ static bool print_findings(const tt_info *info)
                   100 * all->off_cpu_ns / all->busy_ns);
     char flaws[TT_STATS_FLAWS_TEXT];
     if (tt_stats_flaws(tt_stats_total(info->by_op), flaws)) paragraph("%s", flaws);
-    if (tt_stats_stray(info->by_op)) {
+    if (tt_stats_orphan(info->by_op)) {
         char count[TT_UNITS_TEXT];
         printf("\n%s records belong to runs that the trace does not describe%s\n",
-               tt_units_count(count, tt_stats_stray(info->by_op)),
+               tt_units_count(count, tt_stats_orphan(info->by_op)),
                info->m->front.present ? " any more: the begin of what was kept" : "");
     }
     return ok;

@@ -39,8 +39,8 @@ struct tt_dataset {
     tt_outdir folder;
     tt_dataset_model model;
     char id[33];
-    uint64_t done, total;               /* files, for the progress */
-    atomic_uint_fast64_t stray_records; /* left out of the traces */
+    uint64_t done, total;                /* files, for the progress */
+    atomic_uint_fast64_t orphan_records; /* left out of the traces */
     /* The runs of each batch, in the order of m->runs: first_run by batch, next_run by run. */
     uint32_t *first_run, *next_run;
 };

@@ -38,7 +38,7 @@ typedef struct tt_entries {
     tt_entry *list;
     tt_entry_lane *lanes;
     size_t n, n_lanes;
-    uint64_t stray; /* records without a known graph or node, left out */
+    uint64_t orphan; /* records without a known graph or node, left out */
     /* Private: */
     size_t capacity, lanes_capacity, nodes_capacity;
     uint32_t *by_node; /* of the run under way */
@@ -60,7 +60,7 @@ static void add_piece(tt_entries *e, const tt_piece_ops *p, uint32_t run, uint32
     for (size_t i = 0; i < p->n; i++) {
         uint32_t node = p->node[i], at = (uint32_t)e->n_lanes;
         if (node >= n_nodes) {
-            e->stray++;
+            e->orphan++;
             continue;
         }
         e->lanes[e->n_lanes++] =
@@ -193,7 +193,7 @@ static char *put_ms(tracer *t, char *at, uint64_t ns)
 static void close_tracer(void *own)
 {
     tracer *t = own;
-    atomic_fetch_add(&t->d->stray_records, t->entries.stray);
+    atomic_fetch_add(&t->d->orphan_records, t->entries.orphan);
     tt_op_table_free(t->ops);
     tt_accesses_free(t->accesses);
     entries_free(&t->entries);
@@ -508,9 +508,9 @@ tt_status tt_dataset_traces(tt_dataset *d, tt_dataset_sum *sum, tt_error *err)
 {
     static const tt_dataset_kind kind = {"traces", open_tracer, close_tracer, write_trace};
     tt_status status = tt_dataset_write_tokens(d, &kind, sum, err);
-    uint64_t stray = atomic_load(&d->stray_records);
-    if (status == TT_OK && stray)
+    uint64_t orphan = atomic_load(&d->orphan_records);
+    if (status == TT_OK && orphan)
         tt_dataset_note(d, "%llu record%s of ops without a known graph or node: left out",
-                        (unsigned long long)stray, stray == 1 ? " is" : "s are");
+                        (unsigned long long)orphan, orphan == 1 ? " is" : "s are");
     return status;
 }

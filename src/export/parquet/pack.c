@@ -26,8 +26,8 @@ static inline bool tt_is_modern(void)
 
 #endif
 
-#define STRETCH 128u  /* values of a sample that stand together */
-#define STRETCHES 8u  /* in a sample */
+#define INTERVAL 128u /* values of a sample that stand together */
+#define INTERVALS 8u  /* in a sample */
 #define EMPTY 0xffffu /* no code: there are at most TT_PARQUET_DISTINCT */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 /* Differences as wide as these gain nothing: 64-bit and 32-bit values. */
@@ -103,18 +103,18 @@ void tt_parquet_integers_bounds(tt_parquet_integers *v)
 
 /* ---- samples ---- */
 
-/* Which part of the sampled stretches are of one value only: those cost a list's user nothing. */
+/* Which part of the sampled intervals are of one value only: those cost a list's user nothing. */
 static double constant_share(const tt_parquet_integers *v)
 {
-    size_t size = v->wide ? 8 : 4, step = v->n / STRETCHES, constant = 0;
+    size_t size = v->wide ? 8 : 4, step = v->n / INTERVALS, constant = 0;
     const uint8_t *bytes = v->values;
-    if (step < STRETCH) return 0;
-    for (size_t s = 0; s < STRETCHES; s++) {
+    if (step < INTERVAL) return 0;
+    for (size_t s = 0; s < INTERVALS; s++) {
         const uint8_t *at = bytes + s * step * size;
         /* Each value is its predecessor's. */
-        constant += memcmp(at, at + size, (STRETCH - 1) * size) == 0;
+        constant += memcmp(at, at + size, (INTERVAL - 1) * size) == 0;
     }
-    return (double)constant / STRETCHES;
+    return (double)constant / INTERVALS;
 }
 
 /* ---- a list of the distinct values ---- */
@@ -174,13 +174,13 @@ TT_INLINE bool code_hashed(const tt_parquet_integers *v, tt_parquet_lookup *l, b
 /* Whether enough of a sample's values come again. */
 static bool values_repeat(const tt_parquet_integers *v, tt_parquet_lookup *l)
 {
-    size_t step = v->n / STRETCHES;
-    if (step < STRETCH) return true;
+    size_t step = v->n / INTERVALS;
+    if (step < INTERVAL) return true;
     forget(l);
-    for (size_t s = 0; s < STRETCHES; s++)
-        for (size_t i = s * step; i < s * step + STRETCH; i++)
+    for (size_t s = 0; s < INTERVALS; s++)
+        for (size_t i = s * step; i < s * step + INTERVAL; i++)
             (void)code_of(l, raw(v, i, v->wide));
-    return l->n_distinct <= STRETCHES * STRETCH / 2;
+    return l->n_distinct <= INTERVALS * INTERVAL / 2;
 }
 
 /* ---- the choice ---- */
@@ -217,7 +217,7 @@ tt_parquet_encoding tt_parquet_integers_encoding(const tt_parquet_integers *v, t
     return listed <= delta ? TT_PARQUET_DICTIONARY : other;
 }
 
-#define GROUP 8u   /* values: packed stretches are multiples of it */
+#define GROUP 8u   /* values: packed intervals are multiples of it */
 #define BLOCK 128u /* values whose differences have the least one in common */
 #define MINI 32u   /* values packed with one width */
 #define MINIS (BLOCK / MINI)
@@ -289,7 +289,7 @@ TT_INLINE void pack_group(uint8_t *out, const uint64_t v[GROUP], unsigned width)
         pack_any(out, v, width);
 }
 
-/* ---- runs and packed stretches ---- */
+/* ---- runs and packed intervals ---- */
 
 /* From how many equal values on a run of their own is shorter than packing them. */
 static size_t run_pays(unsigned width)
@@ -333,7 +333,7 @@ TT_INLINE size_t run_length(const void *values, size_t i, size_t n, bool bytes)
     return at - i;
 }
 
-/* A packed stretch; behind the last value zeros fill its group. */
+/* A packed interval; behind the last value zeros fill its group. */
 TT_INLINE void put_packed(tt_bytes *out, const void *values, size_t n, unsigned width, bool bytes)
 {
     size_t groups = (n + GROUP - 1) / GROUP;

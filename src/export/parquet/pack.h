@@ -58,7 +58,7 @@ void tt_parquet_integers_bounds(tt_parquet_integers *v);
 tt_parquet_encoding tt_parquet_integers_encoding(const tt_parquet_integers *v,
                                                  tt_parquet_lookup *l);
 
-/* Numbers below 2^width (width at most 32) as runs of one value and stretches of packed ones.
+/* Numbers below 2^width (width at most 32) as runs of one value and intervals of packed ones.
  * Failure is that of `out`, here and below. */
 void tt_parquet_hybrid(tt_bytes *out, const uint32_t *values, size_t n, unsigned width);
 /* The same of one byte a value, 0 or 1, width 1: definition levels. */

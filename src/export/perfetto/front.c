@@ -298,7 +298,7 @@ static void put_losses(tt_perfetto *p, facts *f)
         put_fact(f, "descriptions_damaged", m->meta_damage.message, 0);
     put_number(f, "problems", m->n_problems);
     put_number(f, "times_bent", atomic_load(&p->moved));
-    put_number(f, "records_without_a_node", atomic_load(&p->stray));
+    put_number(f, "records_without_a_node", atomic_load(&p->orphan));
     put_number(f, "computations_left_out", p->runs.left_out);
     put_number(f, "batches_left_out", p->batches.left_out);
     if (m->clock.assumed) put_fact(f, "clock", "assumed from the processor's stated rate", 0);

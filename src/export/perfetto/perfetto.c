@@ -102,7 +102,7 @@ static void tell(tt_perfetto *p)
          "batches are left out: they overlap with more others than there are tracks");
     note(o, atomic_load(&p->moved),
          "op records were bent to lie inside their graph computation, one behind the other");
-    note(o, atomic_load(&p->stray), "records are left out: their graph has no such node");
+    note(o, atomic_load(&p->orphan), "records are left out: their graph has no such node");
 }
 
 static tt_status write_perfetto(const tt_model *m, const char *path,

@@ -90,7 +90,7 @@ enum {
 #define TT_PERFETTO_CACHES_MAX 64u
 #define TT_PERFETTO_FILES_MAX 2048u
 
-/* A stretch of time of a graph computation or a batch, beside others of its kind. */
+/* An interval of time of a graph computation or a batch, beside others of its kind. */
 typedef struct tt_perfetto_span {
     uint32_t item;  /* in tt_model.runs or .batches */
     uint32_t row;   /* of those in one row none overlap; TT_NONE: there was no room for it */
@@ -247,7 +247,7 @@ typedef struct tt_perfetto {
     tt_bytes packed;           /* of what the calling thread compresses */
     _Atomic uint64_t n_slices; /* of threads */
     _Atomic uint64_t moved;    /* ops whose times were outside of their computation or overlapped */
-    _Atomic uint64_t stray;    /* records of nodes that their graph does not have */
+    _Atomic uint64_t orphan;   /* records of nodes that their graph does not have */
 } tt_perfetto;
 
 /* Writes what b holds, packed if that is wanted, and empties it. */

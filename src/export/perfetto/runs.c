@@ -362,7 +362,7 @@ static tt_status put_lanes(tt_perfetto_maker *k, const tt_perfetto_span *span, t
     const tt_run *run = &k->m->runs[span->item];
     const tt_piece *pieces;
     size_t n;
-    uint64_t moved = 0, stray = 0;
+    uint64_t moved = 0, orphan = 0;
     tt_status status = tt_pieces_of_run(k->m->pieces, run->id, &pieces, &n, err);
     k->has_flows = false;
     if (status == TT_OK && k->p->options->flows && n > 0)
@@ -377,14 +377,14 @@ static tt_status put_lanes(tt_perfetto_maker *k, const tt_perfetto_span *span, t
             if (ops.node[r] < k->m->graphs[run->graph].n_nodes)
                 status = put_record(k, span, &ops, r, out, &moved, err);
             else
-                stray++;
+                orphan++;
         }
         if (i + 1 < n && pieces[i].lane == pieces[i + 1].lane) continue;
         close_open(k, span->end, out);
         atomic_fetch_add(&k->p->n_slices, k->lane.n_slices);
     }
     atomic_fetch_add(&k->p->moved, moved);
-    atomic_fetch_add(&k->p->stray, stray);
+    atomic_fetch_add(&k->p->orphan, orphan);
     return status;
 }
 

@@ -27,7 +27,7 @@ static const tt_column columns[SOURCES_COLUMNS] = {
         TT_EXPORT_COLUMN("source_index", TT_CELL_U16, false, "the source among the op's, from 0"),
     [SOURCES_PART] =
         TT_EXPORT_COLUMN("part", TT_CELL_U32, false,
-                         "of a source that was read in several stretches (rows, experts), from 0"),
+                         "of a source that was read in several intervals (rows, experts), from 0"),
     [SOURCES_NODE] =
         TT_EXPORT_COLUMN("node", TT_CELL_U32, false, "of the op's nodes, that takes it"),
     [SOURCES_SLOT] =
@@ -63,7 +63,7 @@ static const tt_column columns[SOURCES_COLUMNS] = {
         TT_EXPORT_COLUMN("tokens", TT_CELL_U32, true, "tokens that chose that expert"),
 };
 
-/* Most ops have two or three, some of which are read in stretches. */
+/* Most ops have two or three, some of which are read in intervals. */
 static uint64_t weight(const tt_model *m, const tt_filter *filter, uint32_t run)
 {
     if (!tt_tables_run_passes(m, filter, run)) return 0;
@@ -100,9 +100,9 @@ static void put_source(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt
     tt_rows_null(rows, SOURCES_TOKENS);
 }
 
-/* Of one of the stretches that were read of it, what differs. */
-static void put_stretch(tt_rows *rows, const tt_model *m, const tt_tensor *t, const tt_access *a,
-                        uint32_t part)
+/* Of one of the intervals that were read of it, what differs. */
+static void put_interval(tt_rows *rows, const tt_model *m, const tt_tensor *t, const tt_access *a,
+                         uint32_t part)
 {
     const uint32_t offset = SOURCES_PLACE + TT_PLACE_BUFFER_OFFSET;
     uint64_t begin = m->weights[a->weight].offset_bytes + t->root_offset_bytes;
@@ -119,18 +119,18 @@ static void put_stretch(tt_rows *rows, const tt_model *m, const tt_tensor *t, co
     tt_rows_integer(rows, SOURCES_TOKENS, a->uses);
 }
 
-/* The stretches that were observed of a source; without any, it has the one row that it has
+/* The intervals that were observed of a source; without any, it has the one row that it has
  * anyway. */
 static tt_status put_rows(tt_rows *rows, tt_tables_own *own, uint32_t run, const tt_op *op,
                           uint32_t index, const tt_access *list, size_t n, tt_error *err)
 {
     const tt_op_source *s = &op->sources[index];
-    uint32_t stretches = 0;
+    uint32_t intervals = 0;
     for (size_t i = 0; i < n && s->picks; i++)
-        stretches += list[i].tensor == s->tensor && !list[i].at_most;
-    tt_status status = tt_rows_reserve(rows, rows->n + (stretches ? stretches : 1), err);
+        intervals += list[i].tensor == s->tensor && !list[i].at_most;
+    tt_status status = tt_rows_reserve(rows, rows->n + (intervals ? intervals : 1), err);
     if (status != TT_OK) return status;
-    if (stretches == 0) {
+    if (intervals == 0) {
         put_source(rows, own, run, op, index);
         rows->n++;
         return TT_OK;
@@ -138,7 +138,7 @@ static tt_status put_rows(tt_rows *rows, tt_tables_own *own, uint32_t run, const
     for (size_t i = 0, part = 0; i < n; i++) {
         if (list[i].tensor != s->tensor || list[i].at_most) continue;
         put_source(rows, own, run, op, index);
-        put_stretch(rows, own->m, &op->graph->tensors[s->tensor], &list[i], (uint32_t)part++);
+        put_interval(rows, own->m, &op->graph->tensors[s->tensor], &list[i], (uint32_t)part++);
         rows->n++;
     }
     return TT_OK;
@@ -176,7 +176,7 @@ static tt_status fill(const tt_model *m, const tt_filter *filter, uint32_t part,
 
 const tt_export_table tt_table_sources = {
     .name = "sources",
-    .about = "A row for each source of each executed op, or for each stretch that was read of it",
+    .about = "A row for each source of each executed op, or for each interval that was read of it",
     .columns = columns,
     .n_columns = SOURCES_COLUMNS,
     .filtered = true,

@@ -51,7 +51,7 @@ size_t pages_count(const unsigned char *pages, size_t n)
 void pages_print(const unsigned char *pages, size_t n)
 {
     unsigned char now = 0;
-    (void)printf("pages %zu %zu\nstretches", pages_count(pages, n), n);
+    (void)printf("pages %zu %zu\nintervals", pages_count(pages, n), n);
     for (size_t i = 0; i < n;) {
         size_t from = i;
         while (i < n && (pages[i] & 1) == now)

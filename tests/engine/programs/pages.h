@@ -9,7 +9,7 @@
  * could write the file. */
 unsigned char *pages_of(const char *path, size_t *n);
 size_t pages_count(const unsigned char *pages, size_t n);
-/* Prints "pages PRESENT TOTAL" and "stretches N N ...": pages absent, present, absent, ... */
+/* Prints "pages PRESENT TOTAL" and "intervals N N ...": pages absent, present, absent, ... */
 void pages_print(const unsigned char *pages, size_t n);
 
 /* Puts the file's pages out of the cache, as far as the kernel lets us: not those that some

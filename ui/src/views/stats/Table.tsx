@@ -90,8 +90,8 @@ function Copy(props: { dimension: Dimension; rows: readonly StatsRow[] }) {
 function summaryOf(d: Dimension, stats: Stats, shownRows: number): string {
   const what = counted(stats.total.count, d.id === "thread" ? "op of a thread" : "op", d.id === "thread" ? "ops of threads" : "ops");
   const cut = shownRows < stats.rows_total ? `; the first ${count(shownRows)} of ${count(stats.rows_total)} rows in this order` : "";
-  const stray = stats.stray_records ? `; ${counted(stats.stray_records, "record")} of runs that the trace does not describe left out` : "";
-  return what + cut + stray;
+  const orphan = stats.orphan_records ? `; ${counted(stats.orphan_records, "record")} of runs that the trace does not describe left out` : "";
+  return what + cut + orphan;
 }
 
 export function Table(props: { trace: number; dimension: Dimension; filters: readonly Filter[] }) {

@@ -32,7 +32,7 @@ export interface Stats {
   readonly rows: readonly StatsRow[];
   readonly total: Sums;
   readonly rows_total: number;
-  readonly stray_records: number;
+  readonly orphan_records: number;
 }
 
 export interface SeriesCells {

@@ -1,4 +1,4 @@
-#include "record/lasting.h"
+#include "record/retained.h"
 
 #include "base/array.h"
 #include "base/checksum.h"
@@ -7,22 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LASTING_MAX_BYTES ((size_t)512 << 20)
+#define RETAINED_MAX_BYTES ((size_t)512 << 20)
 
-void tt_lasting_init(tt_lasting *l)
+void tt_retained_init(tt_retained *l)
 {
     memset(l, 0, sizeof *l);
-    tt_bytes_init(&l->data, LASTING_MAX_BYTES);
+    tt_bytes_init(&l->data, RETAINED_MAX_BYTES);
 }
 
-void tt_lasting_free(tt_lasting *l)
+void tt_retained_free(tt_retained *l)
 {
     tt_bytes_free(&l->data);
     free(l->records);
     memset(l, 0, sizeof *l);
 }
 
-static void keep(tt_lasting *l, uint8_t type, uint64_t key, tt_span payload)
+static void keep(tt_retained *l, uint8_t type, uint64_t key, tt_span payload)
 {
     tt_bytes view = {.data = (uint8_t *)(uintptr_t)payload.data, .size = payload.size};
     if (!tt_array_one_more(l->records, l->n, l->capacity)) {
@@ -32,11 +32,11 @@ static void keep(tt_lasting *l, uint8_t type, uint64_t key, tt_span payload)
     size_t at = l->data.size;
     tt_meta_put_record(&l->data, type, &view);
     l->failed |= l->data.failed;
-    l->records[l->n++] = (tt_lasting_record){at, l->data.size - at, key, type};
+    l->records[l->n++] = (tt_retained_record){at, l->data.size - at, key, type};
 }
 
 /* The payload of a kept record. */
-static tt_cursor payload_of(const tt_lasting *l, const tt_lasting_record *r)
+static tt_cursor payload_of(const tt_retained *l, const tt_retained_record *r)
 {
     tt_cursor c = tt_cursor_of(l->data.data + r->at, r->size);
     uint8_t type;
@@ -45,7 +45,7 @@ static tt_cursor payload_of(const tt_lasting *l, const tt_lasting_record *r)
     return tt_cursor_of(payload.data, payload.size);
 }
 
-static void drop(tt_lasting *l, uint8_t type, uint64_t first, uint64_t last)
+static void drop(tt_retained *l, uint8_t type, uint64_t first, uint64_t last)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->records[i].type == type && l->records[i].key >= first && l->records[i].key <= last)
@@ -55,7 +55,7 @@ static void drop(tt_lasting *l, uint8_t type, uint64_t first, uint64_t last)
 /* --- one kind each --- */
 
 /* Each key by itself, as later values replace earlier ones. */
-static void add_environment(tt_lasting *l, tt_cursor c)
+static void add_environment(tt_retained *l, tt_cursor c)
 {
     uint32_t n;
     if (!tt_meta_get_count(&c, &n, 2)) return;
@@ -73,19 +73,19 @@ static void add_environment(tt_lasting *l, tt_cursor c)
 }
 
 /* The first record of a buffer tells what was seen of its allocation, the last one all else. */
-static void add_buffer(tt_lasting *l, tt_cursor c, tt_span payload)
+static void add_buffer(tt_retained *l, tt_cursor c, tt_span payload)
 {
     tt_meta_buffer b;
     size_t seen = 0;
     if (!tt_meta_get_buffer(&c, &b)) return;
     for (size_t i = 0; i < l->n; i++) {
-        tt_lasting_record *r = &l->records[i];
+        tt_retained_record *r = &l->records[i];
         if (r->type == TT_META_BUFFER && r->key == b.id && r->size && seen++ > 0) r->size = 0;
     }
     keep(l, TT_META_BUFFER, b.id, payload);
 }
 
-static bool graph_uses(const tt_lasting *l, const tt_lasting_record *r, uint64_t buffer)
+static bool graph_uses(const tt_retained *l, const tt_retained_record *r, uint64_t buffer)
 {
     tt_meta_graph g;
     tt_cursor c = payload_of(l, r);
@@ -99,18 +99,18 @@ static bool graph_uses(const tt_lasting *l, const tt_lasting_record *r, uint64_t
 }
 
 /* Ids of buffers never come again: no graph in it will be computed any more. */
-static void add_buffer_free(tt_lasting *l, tt_cursor c)
+static void add_buffer_free(tt_retained *l, tt_cursor c)
 {
     tt_meta_buffer_free f;
     if (!tt_meta_get_buffer_free(&c, &f)) return;
     drop(l, TT_META_BUFFER, f.id, f.id);
     for (size_t i = 0; i < l->n; i++) {
-        tt_lasting_record *r = &l->records[i];
+        tt_retained_record *r = &l->records[i];
         if (r->type == TT_META_GRAPH && r->size && graph_uses(l, r, f.id)) r->size = 0;
     }
 }
 
-static void add_ring(tt_lasting *l, tt_cursor c, tt_span payload)
+static void add_ring(tt_retained *l, tt_cursor c, tt_span payload)
 {
     tt_meta_ring r;
     if (!tt_meta_get_ring(&c, &r)) return;
@@ -118,14 +118,14 @@ static void add_ring(tt_lasting *l, tt_cursor c, tt_span payload)
     keep(l, TT_META_RING, r.ring, payload);
 }
 
-static bool has_clock(const tt_lasting *l)
+static bool has_clock(const tt_retained *l)
 {
     for (size_t i = 0; i < l->n; i++)
         if (l->records[i].type == TT_META_CLOCK) return true;
     return false;
 }
 
-static void add(tt_lasting *l, uint8_t type, tt_span payload)
+static void add(tt_retained *l, uint8_t type, tt_span payload)
 {
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
     switch (type) {
@@ -161,7 +161,7 @@ static void add(tt_lasting *l, uint8_t type, tt_span payload)
     }
 }
 
-void tt_lasting_add(tt_lasting *l, tt_span meta)
+void tt_retained_add(tt_retained *l, tt_span meta)
 {
     tt_cursor c = tt_cursor_of(meta.data, meta.size);
     uint8_t type;
@@ -170,11 +170,11 @@ void tt_lasting_add(tt_lasting *l, tt_span meta)
         add(l, type, payload);
 }
 
-void tt_lasting_put(const tt_lasting *l, tt_bytes *out, uint32_t *n)
+void tt_retained_put(const tt_retained *l, tt_bytes *out, uint32_t *n)
 {
     *n = 0;
     for (size_t i = 0; i < l->n; i++) {
-        const tt_lasting_record *r = &l->records[i];
+        const tt_retained_record *r = &l->records[i];
         if (!r->size) continue;
         tt_bytes_put(out, l->data.data + r->at, r->size);
         ++*n;

@@ -1,4 +1,4 @@
-#include "serve/log_shelf.h"
+#include "serve/log_cache.h"
 
 #include "base/clock.h"
 #include "serve/source.h"
@@ -16,7 +16,7 @@ struct tt_log_shared {
     pthread_rwlock_t lock; /* of what the index says */
     tt_log_index *index;
     bool by_lane;
-    unsigned refs; /* of the shelf and of loans; under the shelf's lock */
+    unsigned refs; /* of the cache and of leases; under the cache's lock */
 };
 
 typedef struct entry {
@@ -24,20 +24,20 @@ typedef struct entry {
     uint64_t used;         /* when, in requests */
 } entry;
 
-struct tt_log_shelf {
+struct tt_log_cache {
     pthread_mutex_t
         lock; /* of all that follows, and of extending any index: that reads the survey */
     tt_log_survey *survey;
-    entry entries[TT_LOG_SHELF_MAX];
+    entry entries[TT_LOG_CACHE_MAX];
     uint64_t requests;
 };
 
-/* What the memo keeps: it is const to those who get it, and the shelf changes under its lock. */
+/* What the memo keeps: it is const to those who get it, and the cache changes under its lock. */
 typedef struct holder {
-    tt_log_shelf *shelf;
+    tt_log_cache *cache;
 } holder;
 
-/* The shelf's lock is held, or nobody else is there. NULL is allowed. */
+/* The cache's lock is held, or nobody else is there. NULL is allowed. */
 static void unref(tt_log_shared *x)
 {
     if (!x || --x->refs > 0) return;
@@ -49,18 +49,18 @@ static void unref(tt_log_shared *x)
 static void drop(void *made)
 {
     holder *h = made;
-    for (size_t i = 0; i < TT_LOG_SHELF_MAX; i++)
-        unref(h->shelf->entries[i].shared);
-    tt_log_survey_free(h->shelf->survey);
-    (void)pthread_mutex_destroy(&h->shelf->lock);
-    free(h->shelf);
+    for (size_t i = 0; i < TT_LOG_CACHE_MAX; i++)
+        unref(h->cache->entries[i].shared);
+    tt_log_survey_free(h->cache->survey);
+    (void)pthread_mutex_destroy(&h->cache->lock);
+    free(h->cache);
     free(h);
 }
 
 static tt_status make(tt_model *m, void **out, tt_error *err)
 {
     holder *h = malloc(sizeof *h);
-    tt_log_shelf *s = calloc(1, sizeof *s);
+    tt_log_cache *s = calloc(1, sizeof *s);
     if (s) s->survey = tt_log_survey_new(m);
     if (!h || !s || !s->survey || pthread_mutex_init(&s->lock, NULL) != 0) {
         if (s) tt_log_survey_free(s->survey);
@@ -68,7 +68,7 @@ static tt_status make(tt_model *m, void **out, tt_error *err)
         free(h);
         return tt_error_memory(err, "the log");
     }
-    h->shelf = s;
+    h->cache = s;
     *out = h;
     return TT_OK;
 }
@@ -98,7 +98,7 @@ static bool is_same(const tt_filter *a, const tt_filter *b)
            same_range(a->has_most, a->most_ns, b->has_most, b->most_ns);
 }
 
-static tt_log_shared *new_shared(tt_log_shelf *s, const tt_model *m, const tt_filter *f,
+static tt_log_shared *new_shared(tt_log_cache *s, const tt_model *m, const tt_filter *f,
                                  bool by_lane, tt_error *err)
 {
     tt_log_shared *x = calloc(1, sizeof *x);
@@ -116,13 +116,13 @@ static tt_log_shared *new_shared(tt_log_shelf *s, const tt_model *m, const tt_fi
 
 /* The index of that filter, made anew in the place of the one not used for longest; NULL on
  * failure. One more reference is the caller's. */
-static tt_log_shared *take(tt_log_shelf *s, const tt_model *m, const tt_filter *f, bool by_lane,
+static tt_log_shared *take(tt_log_cache *s, const tt_model *m, const tt_filter *f, bool by_lane,
                            tt_error *err)
 {
     tt_log_shared *found = NULL;
     (void)pthread_mutex_lock(&s->lock);
     entry *at = s->entries;
-    for (entry *e = s->entries; e < s->entries + TT_LOG_SHELF_MAX && !found; e++) {
+    for (entry *e = s->entries; e < s->entries + TT_LOG_CACHE_MAX && !found; e++) {
         const tt_log_shared *x = e->shared;
         if (x && x->by_lane == by_lane && is_same(tt_log_index_filter(x->index), f)) {
             at = e;
@@ -146,14 +146,14 @@ static tt_log_shared *take(tt_log_shelf *s, const tt_model *m, const tt_filter *
     return found;
 }
 
-static void give(tt_log_shelf *s, tt_log_shared *x)
+static void give(tt_log_cache *s, tt_log_shared *x)
 {
     (void)pthread_mutex_lock(&s->lock);
     unref(x);
     (void)pthread_mutex_unlock(&s->lock);
 }
 
-static tt_status extend(tt_log_shelf *s, tt_log_shared *x, const tt_model *m, tt_error *err)
+static tt_status extend(tt_log_cache *s, tt_log_shared *x, const tt_model *m, tt_error *err)
 {
     (void)pthread_rwlock_wrlock(&x->lock);
     (void)pthread_mutex_lock(&s->lock);
@@ -163,18 +163,18 @@ static tt_status extend(tt_log_shelf *s, tt_log_shared *x, const tt_model *m, tt
     return status;
 }
 
-tt_status tt_log_shelf_borrow(tt_request *q, const tt_filter *f, bool by_lane, uint64_t rows,
-                              tt_log_loan *out, tt_error *err)
+tt_status tt_log_cache_acquire(tt_request *q, const tt_filter *f, bool by_lane, uint64_t rows,
+                               tt_log_lease *out, tt_error *err)
 {
     const void *kept;
     tt_status status = tt_source_get(q, &memo, &kept, err);
     if (status != TT_OK) return status;
-    tt_log_shelf *s = ((const holder *)kept)->shelf;
+    tt_log_cache *s = ((const holder *)kept)->cache;
     tt_log_shared *x = take(s, q->m, f, by_lane, err);
     if (!x) return err->status;
     const uint64_t begun = tt_clock_ns(CLOCK_MONOTONIC);
-    *out = (tt_log_loan){
-        .shelf = s, .shared = x, .index = x->index, .order = tt_log_survey_order(s->survey)};
+    *out = (tt_log_lease){
+        .cache = s, .shared = x, .index = x->index, .order = tt_log_survey_order(s->survey)};
     for (bool late = false;; late = tt_clock_ns(CLOCK_MONOTONIC) - begun >= COUNTING_NS) {
         (void)pthread_rwlock_rdlock(&x->lock);
         tt_log_index_count(x->index, &out->count);
@@ -188,14 +188,14 @@ tt_status tt_log_shelf_borrow(tt_request *q, const tt_filter *f, bool by_lane, u
         (void)nanosleep(&(struct timespec){.tv_nsec = TURN_NS}, NULL);
     }
     give(s, x);
-    *out = (tt_log_loan){0};
+    *out = (tt_log_lease){0};
     return status;
 }
 
-void tt_log_shelf_give(tt_log_loan *loan)
+void tt_log_cache_release(tt_log_lease *lease)
 {
-    (void)pthread_rwlock_unlock(&loan->shared->lock);
-    give(loan->shelf, loan->shared);
-    loan->index = NULL; /* what was counted stays told */
-    loan->shared = NULL;
+    (void)pthread_rwlock_unlock(&lease->shared->lock);
+    give(lease->cache, lease->shared);
+    lease->index = NULL; /* what was counted stays told */
+    lease->shared = NULL;
 }
