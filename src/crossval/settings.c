@@ -55,7 +55,7 @@ void tt_cv_complain(tt_cv_reading *r, const char *shown, const char *key, const 
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    tt_complain(r->reader.diagnostics, "%s%s%s: %s", shown, shown[0] && key ? "." : "",
+    tt_diagnose(r->reader.diagnostics, "%s%s%s: %s", shown, shown[0] && key ? "." : "",
                 key ? key : "", text);
 }
 
@@ -84,7 +84,7 @@ bool tt_cv_object_read(tt_cv_reading *r, const tt_key *keys, size_t n, json_t *v
     }
     for (size_t i = 0; i < n; i++)
         if (keys[i].required && !o->raw[i])
-            tt_complain(r->reader.diagnostics, "%s%s%s is missing", o->shown,
+            tt_diagnose(r->reader.diagnostics, "%s%s%s is missing", o->shown,
                         o->shown[0] ? "." : "", keys[i].key);
     return true;
 }
@@ -194,7 +194,7 @@ static void read_sides(tt_cv_reading *r, const json_t *v)
     json_object_foreach((json_t *)(uintptr_t)v, name, side)
     {
         if (strcmp(name, names[0]) != 0 && strcmp(name, names[1]) != 0)
-            tt_complain(r->reader.diagnostics, "sides.%.60s: no such side; there are a and b",
+            tt_diagnose(r->reader.diagnostics, "sides.%.60s: no such side; there are a and b",
                         name);
     }
     for (size_t i = 0; i < 2; i++) {
@@ -202,7 +202,7 @@ static void read_sides(tt_cv_reading *r, const json_t *v)
         if (side)
             tt_cv_side_read(r, side, names[i], &r->s->sides[i]);
         else
-            tt_complain(r->reader.diagnostics, "sides.%s is missing", names[i]);
+            tt_diagnose(r->reader.diagnostics, "sides.%s is missing", names[i]);
     }
 }
 
@@ -234,7 +234,7 @@ static void read_whole(tt_cv_reading *r, json_t *root)
     tt_crossval_settings *s = r->s;
     tt_cv_object o = {.shown = ""};
     if (!json_is_object(root)) {
-        tt_complain(r->reader.diagnostics, "the settings are not an object but %s",
+        tt_diagnose(r->reader.diagnostics, "the settings are not an object but %s",
                     tt_json_type_name(root));
         return;
     }

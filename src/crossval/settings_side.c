@@ -195,5 +195,5 @@ void tt_cv_side_read(tt_cv_reading *r, json_t *v, const char *name, tt_crossval_
     read_environment(r, &o, side);
     check_keys(r, &o, side);
     if (side->kind == TT_SIDE_ENGINE && !side->model && !o.raw[SIDE_MODEL])
-        tt_complain(r->reader.diagnostics, "%s.model is missing, and so is model", o.shown);
+        tt_diagnose(r->reader.diagnostics, "%s.model is missing, and so is model", o.shown);
 }

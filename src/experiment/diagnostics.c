@@ -7,7 +7,7 @@
 
 #define SENTENCE_MAX 6000
 
-void tt_complain(tt_diagnostics *c, const char *fmt, ...)
+void tt_diagnose(tt_diagnostics *c, const char *fmt, ...)
 {
     char text[SENTENCE_MAX];
     va_list args;

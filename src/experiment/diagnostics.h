@@ -16,7 +16,7 @@ typedef struct tt_diagnostics {
 } tt_diagnostics;
 
 /* A sentence. Control bytes, of a name in the input, become '?'. */
-void tt_complain(tt_diagnostics *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void tt_diagnose(tt_diagnostics *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The next sentence from *at on, which begins at 0; NULL behind the last. */
 const char *tt_diagnostics_next(const tt_diagnostics *c, size_t *at);
 /* TT_E_USAGE: how many diagnostics there are behind the first `before`. */

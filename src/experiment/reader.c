@@ -139,16 +139,16 @@ static bool read_text(tt_settings_reader *r, const tt_key *k, const char *text,
 {
     bool is_path = k->type == TT_KEY_PATH || k->type == TT_KEY_MODEL || k->type == TT_KEY_BINARY;
     if (k->type == TT_KEY_CHOICE && !is_choice(k->choices, text)) {
-        tt_complain(r->diagnostics, "%s%s%s: \"%.60s\" is none of: %s", KEY_WORDS(k), text,
+        tt_diagnose(r->diagnostics, "%s%s%s: \"%.60s\" is none of: %s", KEY_WORDS(k), text,
                     k->choices);
         return false;
     }
     if (is_path && !text[0]) {
-        tt_complain(r->diagnostics, "%s%s%s: an empty path", KEY_WORDS(k));
+        tt_diagnose(r->diagnostics, "%s%s%s: an empty path", KEY_WORDS(k));
         return false;
     }
     if (is_path && strlen(text) >= PATH_MAX / 2) {
-        tt_complain(r->diagnostics, "%s%s%s: the path is too long: %.60s...", KEY_WORDS(k), text);
+        tt_diagnose(r->diagnostics, "%s%s%s: the path is too long: %.60s...", KEY_WORDS(k), text);
         return false;
     }
     out->text = is_path ? resolve(r, k->type, text) : text;
@@ -158,7 +158,7 @@ static bool read_text(tt_settings_reader *r, const tt_key *k, const char *text,
 static bool read_integer(tt_settings_reader *r, const tt_key *k, int64_t v, tt_setting_value *out)
 {
     if (v < k->min || v > k->max) {
-        tt_complain(r->diagnostics,
+        tt_diagnose(r->diagnostics,
                     "%s%s%s: %" PRId64 " is out of range (%" PRId64 " to %" PRId64 ")",
                     KEY_WORDS(k), v, k->min, k->max);
         return false;
@@ -170,7 +170,7 @@ static bool read_integer(tt_settings_reader *r, const tt_key *k, int64_t v, tt_s
 static bool read_number(tt_settings_reader *r, const tt_key *k, double v, tt_setting_value *out)
 {
     if (!isfinite(v) || v < (double)k->min || v > (double)k->max) {
-        tt_complain(r->diagnostics, "%s%s%s: %g is out of range (%" PRId64 " to %" PRId64 ")",
+        tt_diagnose(r->diagnostics, "%s%s%s: %g is out of range (%" PRId64 " to %" PRId64 ")",
                     KEY_WORDS(k), v, k->min, k->max);
         return false;
     }
@@ -192,7 +192,7 @@ bool tt_reader_value(tt_settings_reader *r, const tt_key *k, const json_t *v, tt
     }
     bool is_real = json_is_real(v) && takes_integer;
     if (is_real && !read_number(r, k, json_real_value(v), out)) return false; /* 1e99 */
-    tt_complain(r->diagnostics, "%s%s%s: %s is expected, not %s", KEY_WORDS(k),
+    tt_diagnose(r->diagnostics, "%s%s%s: %s is expected, not %s", KEY_WORDS(k),
                 tt_key_type_name(k->type),
                 is_real ? "a number with a fraction or an exponent" : tt_json_type_name(v));
     return false;
@@ -217,18 +217,18 @@ void tt_reader_unknown(tt_settings_reader *r, const tt_key *keys, size_t n, cons
     for (size_t i = 0; i < n; i++)
         if (strcmp(keys[i].section, section) == 0) tt_nearest_try(&nearest, keys[i].key);
     if (nearest.name) {
-        tt_complain(r->diagnostics, "%s%s%.60s: no such key; did you mean \"%s\"?", shown,
+        tt_diagnose(r->diagnostics, "%s%s%.60s: no such key; did you mean \"%s\"?", shown,
                     DOT(shown), key, nearest.name);
         return;
     }
     for (size_t i = 0; i < n; i++) {
         if (strcmp(keys[i].key, key) != 0) continue;
-        tt_complain(r->diagnostics, "%s%s%.60s: no such key here; it belongs into \"%s\"", shown,
+        tt_diagnose(r->diagnostics, "%s%s%.60s: no such key here; it belongs into \"%s\"", shown,
                     DOT(shown), key, keys[i].section[0] ? keys[i].section : "the whole");
         return;
     }
     list_known(keys, n, section, known);
-    tt_complain(r->diagnostics, "%s%s%.60s: no such key; there are %s", shown, DOT(shown), key,
+    tt_diagnose(r->diagnostics, "%s%s%.60s: no such key; there are %s", shown, DOT(shown), key,
                 known);
 }
 

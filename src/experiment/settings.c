@@ -93,12 +93,12 @@ static void read_array(reading *r, const tt_key *k, const json_t *v, tt_setting_
     /* The memory tells that the key is there, also when its values are of no use. */
     if (!reserve(r, list, n && n <= TT_SETTINGS_VALUES_MAX ? n : 1)) return;
     if (n == 0 && k->type != TT_KEY_TEXTS) {
-        tt_complain(r->reader.diagnostics,
+        tt_diagnose(r->reader.diagnostics,
                     "%s.%s: an empty array: no experiment could be made of it", k->section, k->key);
         return;
     }
     if (n > TT_SETTINGS_VALUES_MAX) {
-        tt_complain(r->reader.diagnostics, "%s.%s: %zu values; at most %u are taken", k->section,
+        tt_diagnose(r->reader.diagnostics, "%s.%s: %zu values; at most %u are taken", k->section,
                     k->key, n, TT_SETTINGS_VALUES_MAX);
         return;
     }
@@ -113,7 +113,7 @@ static void read_key(reading *r, tt_setting setting, const json_t *v)
     if (json_is_array(v) && (tt_setting_is_swept(setting) || k->type == TT_KEY_TEXTS)) {
         read_array(r, k, v, list);
     } else if (k->type == TT_KEY_TEXTS) {
-        tt_complain(r->reader.diagnostics, "%s.%s: %s is expected, not %s", k->section, k->key,
+        tt_diagnose(r->reader.diagnostics, "%s.%s: %s is expected, not %s", k->section, k->key,
                     tt_key_type_name(k->type), tt_json_type_name(v));
     } else if (k->type == TT_KEY_COUNT) {
         read_count(r, k, v, list);
@@ -155,15 +155,15 @@ static void complain_unknown_section(reading *r, const char *key)
         tt_nearest_try(&nearest, *s);
     for (size_t i = 0; !nearest.name && i < TT_SET_COUNT; i++) {
         if (strcmp(tt_keys[i].key, key) != 0) continue;
-        tt_complain(r->reader.diagnostics, "%.60s: no such section; the key belongs into \"%s\"",
+        tt_diagnose(r->reader.diagnostics, "%.60s: no such section; the key belongs into \"%s\"",
                     key, tt_keys[i].section);
         return;
     }
     if (nearest.name)
-        tt_complain(r->reader.diagnostics, "%.60s: no such section; did you mean \"%s\"?", key,
+        tt_diagnose(r->reader.diagnostics, "%.60s: no such section; did you mean \"%s\"?", key,
                     nearest.name);
     else
-        tt_complain(r->reader.diagnostics,
+        tt_diagnose(r->reader.diagnostics,
                     "%.60s: no such section; there are experiment, capture, dataset, paths and "
                     "temp_files",
                     key);
@@ -178,7 +178,7 @@ static void check_sections(reading *r, json_t *root)
         if (!is_section(key))
             complain_unknown_section(r, key);
         else if (!json_is_object(v))
-            tt_complain(r->reader.diagnostics, "%s: an object is expected, not %s", key,
+            tt_diagnose(r->reader.diagnostics, "%s: an object is expected, not %s", key,
                         tt_json_type_name(v));
     }
 }
@@ -188,19 +188,19 @@ static void check_whole(reading *r)
     const tt_settings *s = r->s;
     for (size_t i = 0; i < TT_SET_COUNT; i++)
         if (tt_keys[i].required && s->of[i].n == 0 && !s->of[i].values)
-            tt_complain(r->reader.diagnostics, "%s.%s is missing", tt_keys[i].section,
+            tt_diagnose(r->reader.diagnostics, "%s.%s is missing", tt_keys[i].section,
                         tt_keys[i].key);
     bool prompt = s->of[TT_SET_PROMPT].values, file = s->of[TT_SET_PROMPT_FILE].values;
-    if (!prompt && !file) tt_complain(r->reader.diagnostics, "experiment.prompt is missing");
+    if (!prompt && !file) tt_diagnose(r->reader.diagnostics, "experiment.prompt is missing");
     if (prompt && file)
-        tt_complain(r->reader.diagnostics,
+        tt_diagnose(r->reader.diagnostics,
                     "experiment.prompt and experiment.prompt_file exclude each other");
     if (s->program && s->of[TT_SET_ENGINE_PATH].n)
-        tt_complain(r->reader.diagnostics,
+        tt_diagnose(r->reader.diagnostics,
                     "experiment.engine_path is for the built-in runner, and paths.llama_binary (or "
                     "llama_cpp_dir) names another program: leave one of them out");
     if (!s->program && s->of[TT_SET_PROGRAM_ARGUMENTS].n)
-        tt_complain(r->reader.diagnostics, "experiment.program_arguments is for the program that "
+        tt_diagnose(r->reader.diagnostics, "experiment.program_arguments is for the program that "
                                            "paths.llama_binary names, and it names none");
 }
 
@@ -252,7 +252,7 @@ tt_status tt_settings_parse(tt_settings *s, const char *text, size_t size, const
     if (status != TT_OK) return status;
     s->json = root;
     if (!json_is_object(root))
-        tt_complain(diagnostics, "the settings are not an object but %s", tt_json_type_name(root));
+        tt_diagnose(diagnostics, "the settings are not an object but %s", tt_json_type_name(root));
     else
         status = read_root(&r, root, err);
     size_t n = tt_settings_experiments(s);

@@ -25,9 +25,9 @@ static void check_model(const char *shown, const char *path, tt_diagnostics *dia
     tt_gguf model;
     tt_error why;
     if (access(path, R_OK) != 0)
-        tt_complain(diagnostics, "%s.model: %s: %s", shown, path, strerror(errno));
+        tt_diagnose(diagnostics, "%s.model: %s: %s", shown, path, strerror(errno));
     else if (tt_gguf_open(&model, path, &why) != TT_OK)
-        tt_complain(diagnostics, "%s.model: %s", shown, why.message); /* which names the file */
+        tt_diagnose(diagnostics, "%s.model: %s", shown, why.message); /* which names the file */
     else
         tt_gguf_close(&model);
 }
@@ -38,7 +38,7 @@ static void check_engine(const char *shown, const tt_crossval_side *side, tt_cro
     static tt_engine_found engine; /* large */
     tt_error why;
     if (tt_engine_find(side->engine, &engine, &why) != TT_OK) {
-        tt_complain(diagnostics, "%s.engine: %s", shown, why.message);
+        tt_diagnose(diagnostics, "%s.engine: %s", shown, why.message);
         return;
     }
     (void)snprintf(about->release, sizeof about->release, "%s", engine.release);
@@ -59,10 +59,10 @@ static void check_command(const char *shown, const tt_crossval_side *side, tt_cr
     (void)snprintf(about->text, sizeof about->text, "%s", base_name(side->command[0]));
     tt_status status = tt_program_probe_new(side->command[0], &probe, &why);
     if (status != TT_OK && (status != TT_E_FORMAT || side->records == TT_RECORDS_PRELOAD))
-        tt_complain(diagnostics, "%s.command: %s", shown, why.message);
+        tt_diagnose(diagnostics, "%s.command: %s", shown, why.message);
     else if (status == TT_OK && side->records == TT_RECORDS_PRELOAD &&
              probe->verdict == TT_PROGRAM_NO)
-        tt_complain(diagnostics, "%s.command: %s cannot be traced: %s", shown, side->command[0],
+        tt_diagnose(diagnostics, "%s.command: %s cannot be traced: %s", shown, side->command[0],
                     probe->why);
     if (status == TT_OK) free(probe);
 }
@@ -73,7 +73,7 @@ static void check_trace(const char *shown, const tt_crossval_side *side, tt_cros
     (void)snprintf(about->text, sizeof about->text, "%s", base_name(side->trace));
     /* One a scenario is looked for when that is its turn: the others are compared all the same. */
     if (!strstr(side->trace, "{scenario}") && access(side->trace, R_OK) != 0)
-        tt_complain(diagnostics, "%s.trace: %s: %s", shown, side->trace, strerror(errno));
+        tt_diagnose(diagnostics, "%s.trace: %s: %s", shown, side->trace, strerror(errno));
 }
 
 static void check_side(tt_crossval *x, size_t i, tt_diagnostics *diagnostics)
@@ -84,7 +84,7 @@ static void check_side(tt_crossval *x, size_t i, tt_diagnostics *diagnostics)
     tt_error why;
     (void)snprintf(shown, sizeof shown, "sides.%c", "ab"[i]);
     if (side->stages && tt_stages_read(side->stages, &x->stages[i], &why) != TT_OK)
-        tt_complain(diagnostics, "%s.stages: %s", shown, why.message);
+        tt_diagnose(diagnostics, "%s.stages: %s", shown, why.message);
     if (side->model) check_model(shown, side->model, diagnostics);
     if (side->kind == TT_SIDE_ENGINE) check_engine(shown, side, about, diagnostics);
     if (side->kind == TT_SIDE_COMMAND) check_command(shown, side, about, diagnostics);
@@ -97,10 +97,10 @@ static void check_scenarios(const tt_crossval_settings *s, tt_diagnostics *diagn
     for (size_t i = 0; i < s->n_scenarios; i++) {
         const tt_crossval_scenario *c = &s->scenarios[i];
         if (c->prompt_file && access(c->prompt_file, R_OK) != 0)
-            tt_complain(diagnostics, "scenarios[%zu].prompt_file: %s: %s", i, c->prompt_file,
+            tt_diagnose(diagnostics, "scenarios[%zu].prompt_file: %s: %s", i, c->prompt_file,
                         strerror(errno));
         if (c->prompt && strlen(c->prompt) > PROMPT_ARGUMENT_MAX)
-            tt_complain(diagnostics,
+            tt_diagnose(diagnostics,
                         "scenarios[%zu].prompt: over %zu KiB are too much for a command line: put "
                         "it into a file and name that in prompt_file",
                         i, PROMPT_ARGUMENT_MAX >> 10);
@@ -118,7 +118,7 @@ void tt_crossval_check(tt_crossval *x, tt_diagnostics *diagnostics)
             s->sides[i].kind == TT_SIDE_ENGINE ||
             (s->sides[i].kind == TT_SIDE_COMMAND && s->sides[i].records == TT_RECORDS_PRELOAD);
     if (preloads && tt_hook_path_find(hook, sizeof hook, &why) != TT_OK)
-        tt_complain(diagnostics, "tensortrace's own library: %s", why.message);
+        tt_diagnose(diagnostics, "tensortrace's own library: %s", why.message);
     for (size_t i = 0; i < 2; i++)
         check_side(x, i, diagnostics);
     check_scenarios(s, diagnostics);

@@ -46,9 +46,9 @@ static void complain_of_model(const char *path, const tt_settings *s, const tt_e
                                ? "; experiment.model_path is relative to paths.llama_cpp_dir"
                                : "";
     if (access(path, F_OK) != 0)
-        tt_complain(diagnostics, "the model %s: %s%s", path, strerror(errno), relative);
+        tt_diagnose(diagnostics, "the model %s: %s%s", path, strerror(errno), relative);
     else
-        tt_complain(diagnostics, "the model %s", why->message); /* which names the file */
+        tt_diagnose(diagnostics, "the model %s", why->message); /* which names the file */
 }
 
 static tt_status check_model(const char *path, const tt_settings *s, tt_ingredient *out,
@@ -88,7 +88,7 @@ static tt_status check_engine(const char *dir, tt_ingredient *out, tt_diagnostic
     tt_error why;
     tt_bytes stamp;
     if (tt_engine_find(dir, &engine, &why) != TT_OK) {
-        tt_complain(diagnostics, "the engine%s: %s", dir ? " (experiment.engine_path)" : "",
+        tt_diagnose(diagnostics, "the engine%s: %s", dir ? " (experiment.engine_path)" : "",
                     why.message);
         return TT_OK;
     }
@@ -129,21 +129,21 @@ static tt_status check_program(const char *program, tt_ingredient *out, tt_diagn
     tt_bytes stamp;
     struct stat st;
     if (stat(program, &st) != 0) {
-        tt_complain(diagnostics, "the program %s: %s (paths.llama_cpp_dir, paths.llama_binary)",
+        tt_diagnose(diagnostics, "the program %s: %s (paths.llama_cpp_dir, paths.llama_binary)",
                     program, strerror(errno));
         return TT_OK;
     }
     if (!S_ISREG(st.st_mode) || access(program, X_OK) != 0) {
-        tt_complain(diagnostics, "the program %s: not an executable file (paths.llama_binary)",
+        tt_diagnose(diagnostics, "the program %s: not an executable file (paths.llama_binary)",
                     program);
         return TT_OK;
     }
     if (tt_program_probe_new(program, &probe, &why) != TT_OK) {
-        tt_complain(diagnostics, "the program %s: %s", program, why.message);
+        tt_diagnose(diagnostics, "the program %s: %s", program, why.message);
         return TT_OK;
     }
     if (probe->verdict == TT_PROGRAM_NO)
-        tt_complain(diagnostics, "the program %s cannot be traced: %s", program, probe->why);
+        tt_diagnose(diagnostics, "the program %s cannot be traced: %s", program, probe->why);
     tt_bytes_init(&stamp, TT_STAMP_BYTES_MAX);
     tt_status status = stamp_program(&stamp, probe, program, err);
     free(probe);
@@ -164,7 +164,7 @@ static tt_status check_prompt_file(const char *path, tt_ingredient *out,
     tt_bytes stamp;
     tt_bytes_init(&stamp, TT_STAMP_BYTES_MAX);
     if (tt_stamp_content(&stamp, path, PROMPT_FILE_MAX, &why) != TT_OK) {
-        tt_complain(diagnostics, "the prompt: %s", why.message);
+        tt_diagnose(diagnostics, "the prompt: %s", why.message);
         tt_bytes_free(&stamp);
         return TT_OK;
     }
@@ -176,7 +176,7 @@ static void check_prompts(const tt_settings *s, tt_diagnostics *diagnostics)
     const tt_setting_values *prompts = &s->of[TT_SET_PROMPT];
     for (size_t i = 0; i < prompts->n; i++)
         if (strlen(prompts->values[i].text) > PROMPT_ARGUMENT_MAX)
-            tt_complain(diagnostics,
+            tt_diagnose(diagnostics,
                         "experiment.prompt: number %zu has over %zu KiB, too much for a command "
                         "line: put it into a file and name that in experiment.prompt_file",
                         i + 1, PROMPT_ARGUMENT_MAX >> 10);
@@ -186,7 +186,7 @@ static void check_prompts(const tt_settings *s, tt_diagnostics *diagnostics)
 
 static void complain_of_foreign(void *context, const char *name)
 {
-    tt_complain(context,
+    tt_diagnose(context,
                 "\"%s\" is there already, made by something else (--force moves it into a "
                 "folder earlier-DATE-TIME)",
                 name);
@@ -204,11 +204,11 @@ static void check_output(const tt_settings *s, bool replaces, tt_diagnostics *di
         slash[slash == path] = '\0';
     }
     if (stat(path, &st) != 0)
-        tt_complain(diagnostics, "the output folder %s: %s", s->output, strerror(errno));
+        tt_diagnose(diagnostics, "the output folder %s: %s", s->output, strerror(errno));
     else if (!S_ISDIR(st.st_mode))
-        tt_complain(diagnostics, "the output folder %s: %s is not a folder", s->output, path);
+        tt_diagnose(diagnostics, "the output folder %s: %s is not a folder", s->output, path);
     else if (access(path, W_OK | X_OK) != 0)
-        tt_complain(diagnostics, "the output folder %s: cannot write into %s: %s", s->output, path,
+        tt_diagnose(diagnostics, "the output folder %s: cannot write into %s: %s", s->output, path,
                     strerror(errno));
     else if (!replaces && strcmp(path, s->output) == 0)
         (void)tt_store_foreign(s->output, complain_of_foreign, diagnostics);
@@ -231,15 +231,15 @@ static void check_capture(const tt_settings *s, tt_diagnostics *diagnostics)
     const tt_setting_values *tokens = &s->of[TT_SET_CAPTURE_TOKENS];
     const tt_setting_values *values = &s->of[TT_SET_CAPTURE_VALUES];
     if (tt_hook_path_find(hook, sizeof hook, &why) != TT_OK)
-        tt_complain(diagnostics, "tensortrace's own library: %s", why.message);
+        tt_diagnose(diagnostics, "tensortrace's own library: %s", why.message);
     if (tokens->n && !tt_units_parse_range(tokens->values->text, &first, &last))
-        tt_complain(diagnostics, "capture.tokens: \"%.40s\" is not a number or a range like 3..9",
+        tt_diagnose(diagnostics, "capture.tokens: \"%.40s\" is not a number or a range like 3..9",
                     tokens->values->text);
     if (values->n && tt_select_parse(values->values->text, &select, &why) != TT_OK)
-        tt_complain(diagnostics, "capture.values: %s", why.message);
+        tt_diagnose(diagnostics, "capture.values: %s", why.message);
     else if (values->n && select.level != TT_VALUES_OFF &&
              is_ever_false(&s->of[TT_SET_CAPTURE_TEXT]))
-        tt_complain(diagnostics,
+        tt_diagnose(diagnostics,
                     "capture.text: false keeps the text out, and capture.values puts it "
                     "in: values tell the tokens to whoever has the model");
 }
