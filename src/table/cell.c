@@ -2,11 +2,13 @@
 
 #include "base/units.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Room for the largest number as people see it. */
+#define CELL_NUMBER 64
 
 const void *tt_rowset_row(const tt_rowset *set, size_t i)
 {
@@ -104,45 +106,55 @@ void tt_cell_get(const tt_column *column, const void *context, const void *row, 
     if (cell->known && column->bound) cell->bound = column->bound(context, row);
 }
 
-static void show_real(tt_cell_unit unit, double v, char *out, size_t room)
+static void show_real(tt_cell_unit unit, double v, char out[CELL_NUMBER])
 {
-    char text[TT_UNITS_TEXT];
     switch (unit) {
     case TT_UNIT_BYTES:
-        (void)snprintf(out, room, "%s", tt_units_bytes(text, v > 0 ? (uint64_t)v : 0));
+        (void)tt_units_bytes(out, v > 0 ? (uint64_t)v : 0);
         break;
     case TT_UNIT_NS:
     case TT_UNIT_MOMENT:
-        (void)snprintf(out, room, "%s", tt_units_ns(text, v));
+        (void)tt_units_ns(out, v);
         break;
     case TT_UNIT_SHARE:
-        (void)snprintf(out, room, "%.1f %%", 100 * v);
+        (void)snprintf(out, CELL_NUMBER, "%.1f %%", 100 * v);
         break;
     case TT_UNIT_BYTES_PER_S:
-        (void)snprintf(out, room, "%s", tt_units_rate(text, v));
+        (void)tt_units_rate(out, v);
         break;
     case TT_UNIT_FIGURE:
-        (void)snprintf(out, room, "%.5g", v);
+        (void)snprintf(out, CELL_NUMBER, "%.5g", v);
         break;
     case TT_UNIT_NONE:
     case TT_UNIT_COUNT:
     case TT_UNIT_ID:
-        (void)snprintf(out, room, "%.3f", v);
+        (void)snprintf(out, CELL_NUMBER, "%.3f", v);
         break;
     }
 }
 
-static void show_unsigned(tt_cell_unit unit, uint64_t v, char *out, size_t room)
+static void show_digits(uint64_t v, char out[CELL_NUMBER])
 {
-    char text[TT_UNITS_TEXT];
+    char digits[CELL_NUMBER];
+    size_t n = 0;
+    do
+        digits[n++] = (char)('0' + v % 10);
+    while (v /= 10);
+    while (n > 0)
+        *out++ = digits[--n];
+    *out = '\0';
+}
+
+static void show_unsigned(tt_cell_unit unit, uint64_t v, char out[CELL_NUMBER])
+{
     if (unit == TT_UNIT_COUNT)
-        (void)snprintf(out, room, "%s", tt_units_count(text, v));
+        (void)tt_units_count(out, v);
     else if (unit == TT_UNIT_BYTES)
-        (void)snprintf(out, room, "%s", tt_units_bytes(text, v));
+        (void)tt_units_bytes(out, v);
     else if (unit == TT_UNIT_NONE || unit == TT_UNIT_ID)
-        (void)snprintf(out, room, "%" PRIu64, v);
+        show_digits(v, out);
     else
-        show_real(unit, (double)v, out, room);
+        show_real(unit, (double)v, out);
 }
 
 /* Texts come from files: no control byte reaches a terminal. */
@@ -169,7 +181,7 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
     static const char *const signs[] = {
         [TT_EXACT] = "", [TT_AT_MOST] = "<= ", [TT_AT_LEAST] = ">= ", [TT_ABOUT] = "~"};
     tt_cell cell;
-    char text[64];
+    char text[CELL_NUMBER];
     out[0] = '\0';
     if (column->text) {
         column->text(context, row, out, room);
@@ -192,12 +204,14 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
     case TT_CELL_U16:
     case TT_CELL_U32:
     case TT_CELL_U64:
-        show_unsigned(column->unit, cell.u64, text, sizeof text);
+        show_unsigned(column->unit, cell.u64, text);
         break;
     case TT_CELL_I32:
     case TT_CELL_I64:
     case TT_CELL_TIME:
-        (void)snprintf(text, sizeof text, "%" PRId64, cell.i64);
+        text[0] = '-';
+        show_digits(cell.i64 < 0 ? 0 - (uint64_t)cell.i64 : (uint64_t)cell.i64,
+                    text + (cell.i64 < 0));
         break;
     case TT_CELL_F32:
     case TT_CELL_F64:
@@ -207,11 +221,15 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
             out++;
             room--;
         }
-        show_real(column->unit, cell.f64, text, sizeof text);
+        show_real(column->unit, cell.f64, text);
         break;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
         return;
     }
-    (void)snprintf(out, room, "%s%s", signs[cell.bound], text);
+    const size_t n = strlen(text);
+    if (cell.bound == TT_EXACT && n < room)
+        memcpy(out, text, n + 1);
+    else
+        (void)snprintf(out, room, "%s%s", signs[cell.bound], text);
 }
