@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* The widest value that eight bytes hold wherever in the first of them it begins. */
+/* The widest value that one load of eight bytes holds, at whatever bit of the first byte it
+ * begins. */
 #define WIDTH_OF_ONE_LOAD 57u
 
 void tt_bits_put(tt_bytes *out, const uint64_t *values, size_t n, unsigned width)
@@ -27,7 +28,7 @@ void tt_bits_put(tt_bytes *out, const uint64_t *values, size_t n, unsigned width
     out->size += bytes;
 }
 
-/* For all that the loop below does not do: near the end, and values that may span nine bytes. */
+/* The general case: near the end of the bytes, and for values that may span nine bytes. */
 static void get_carefully(const uint8_t *from, size_t readable, uint64_t *values, size_t n,
                           unsigned width, uint64_t factor, uint64_t base)
 {

@@ -133,7 +133,7 @@ static bool has_runs(const tt_index_entry *e)
     return e->type == TT_CHUNK_OPS || e->type == TT_CHUNK_DETAIL;
 }
 
-/* Behind the flags, when each META chunk is described. */
+/* A flag of the INDEX: each META chunk has a description behind the flags. */
 #define FLAG_META 8u
 
 static bool is_described(const tt_index_entry *entries, size_t n)
@@ -200,7 +200,7 @@ void tt_index_encode(tt_bytes *out, const tt_index_entry *entries, size_t n, uin
         if (entries[i].type == TT_CHUNK_META) put_meta(out, &entries[i].meta);
 }
 
-/* The first entry that cannot be where it says; NULL when all can. */
+/* The first entry whose place in the file is impossible; NULL when there is none. */
 static const tt_index_entry *find_misplaced(const tt_index_entry *list, size_t n, uint64_t offset)
 {
     for (size_t i = 0; i < n; i++)
@@ -217,7 +217,7 @@ tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **ent
     uint64_t count = tt_cursor_varint(&c);
     *entries = NULL;
     *n = 0;
-    /* An entry takes five bytes at least: a larger count is a lie. */
+    /* An entry takes at least five bytes, which bounds the count. */
     if (c.failed || count > payload.size / 5)
         return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
                             "the index announces %" PRIu64 " chunks in %zu bytes", count,
@@ -259,7 +259,7 @@ tt_status tt_index_decode(tt_span payload, uint64_t offset, tt_index_entry **ent
     return TT_OK;
 }
 
-/* By stream, then as they lie in the file. */
+/* Orders by stream, then by place in the file. */
 static int by_stream(const void *a, const void *b)
 {
     const tt_index_entry *x = *(const tt_index_entry *const *)a;
@@ -269,7 +269,8 @@ static int by_stream(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* How long a META chunk is, an entry does not say: it has a byte at least. */
+/* Whether `e` may follow `before` in its stream. An entry does not say how long a META chunk is,
+ * only that it has at least one byte. */
 static bool follows(const tt_index_entry *before, const tt_index_entry *e)
 {
     uint64_t length = has_runs(before) ? before->count : 1;

@@ -8,10 +8,10 @@
 #define ENCODING 1u
 #define RANKS_MAX (1u << 16)
 
-/* What a column holds. Token, rank and count are at the same place in experts and weights. */
+/* The columns there are. Experts and weights have token, rank and count in the same place. */
 enum column { RUN, NODE, LANE, MINOR, MAJOR, CPU, READ, TOKEN, RANK, COUNT, PART, OFF };
 
-/* One kind: its columns, in the order of docs/format.md. */
+/* A kind of detail: its columns, in the order of docs/format.md. */
 typedef struct shape {
     uint8_t n_columns;
     uint8_t columns[7];
@@ -88,7 +88,7 @@ static uint64_t item_of(const tt_detail *d, unsigned i)
 
 static bool is_of_kind(const tt_detail *d, size_t kind)
 {
-    /* A slot of a damaged area may hold anything: what could not be decoded is left out. */
+    /* A slot of a damaged area may hold anything: what could not be decoded again is left out. */
     return (size_t)tt_detail_kind_of(d) == kind && is_list_sane(d, SHAPES[kind].items_max) &&
            is_part_sane(d);
 }
@@ -307,7 +307,7 @@ static int compare(const void *x, const void *y)
         order = tt_order(a->experts.token, b->experts.token);
         if (!order) order = tt_order(a->experts.first_rank, b->experts.first_rank);
     }
-    /* Whatever sorts them, the same chunk gives the same list. */
+    /* A total order: the same chunk gives the same list whatever algorithm sorts it. */
     return order ? order : memcmp(a, b, sizeof *a);
 }
 
@@ -340,7 +340,7 @@ tt_status tt_detail_decode_measured(tt_span payload, size_t count, tt_detail **d
                             wrong);
     }
     qsort(list, *n, sizeof *list, compare);
-    /* The header may have said more than there is, and lists are kept. */
+    /* Lists are kept, and the header may have announced more than there is: give the rest back. */
     tt_detail *fit = *n && *n < count ? realloc(list, *n * sizeof *list) : NULL;
     *details = fit ? fit : list;
     return TT_OK;

@@ -1,6 +1,6 @@
 #include "format/meta.h"
 
-/* --- of each kind of field: how it is written to `out` and read from `c`, of the record r --- */
+/* --- kinds of fields: how each is written to `out` and read from `c`; r is the record --- */
 
 static int32_t get_zigzag32(tt_cursor *c)
 {
@@ -9,7 +9,7 @@ static int32_t get_zigzag32(tt_cursor *c)
     return (int32_t)wide;
 }
 
-/* Up to `most`, or it is malformed. */
+/* A number up to `most`; a larger one is malformed. */
 static uint32_t get_up_to(tt_cursor *c, uint32_t most)
 {
     uint32_t v = tt_cursor_varint32(c);
@@ -59,7 +59,7 @@ static void get_devices(tt_cursor *c, tt_meta_usage *u)
 #define PUT_count3 PUT_varint32
 #define GET_count3(name) (void)tt_meta_get_count(c, &r->name, 3);
 #define PUT_tensors PUT_varint32
-/* A tensor takes nineteen bytes at least. */
+/* A tensor takes at least nineteen bytes. */
 #define GET_tensors(name)                                                                          \
     if (!tt_meta_get_count(c, &r->name, 19) || r->n_nodes > r->name) c->failed = true;
 
@@ -219,7 +219,7 @@ bool tt_meta_find_environment(tt_span meta, const char *key, char *out, size_t s
     return false;
 }
 
-/* --- what records are about: for the index --- */
+/* --- what records are about, for the index --- */
 
 static void widen(uint32_t *low, uint32_t *high, uint32_t id)
 {

@@ -7,8 +7,8 @@
 
 #define BLOCKS 32u
 #define BLOCK_VALUES 16u
-/* What a value with a remainder costs beyond its quotient, about: a byte or two for its place and
- * one for the remainder. */
+/* What a value with a remainder costs in bits besides its quotient, roughly: a byte or two for
+ * its place and one for the remainder. */
 #define EXCEPTION_BITS 20u
 
 tt_ops_granule tt_ops_granule_of(uint32_t ticks)
@@ -26,7 +26,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The values that are looked at: evenly spread blocks of neighbours, of busy and wait in turn. */
+/* A sample of the values: evenly spread blocks of neighbours, of busy and wait in turn. */
 typedef struct sample {
     const uint64_t *columns[2];
     size_t n;
@@ -41,8 +41,8 @@ static uint64_t sample_value(const sample *s, size_t block, size_t i)
     return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
 }
 
-/* A value that is no multiple spoils its block, and only that: the divisor that most blocks have
- * in common is what we are after. */
+/* The divisor that most blocks of the sample have in common. A value that is no multiple spoils
+ * only its own block. */
 static uint32_t most_common_divisor(const sample *s)
 {
     uint32_t divisors[BLOCKS], best = 1, best_votes = 0;
@@ -63,7 +63,7 @@ static uint32_t most_common_divisor(const sample *s)
     return best;
 }
 
-/* Is what it saves more than what its exceptions cost? */
+/* Whether the granule saves more than its exceptions cost. */
 static bool pays(const sample *s, const tt_ops_granule *g)
 {
     size_t saved_bits = 0, exceptions = 0;
@@ -91,7 +91,7 @@ void tt_ops_layout_fill(tt_ops_layout *l, const tt_ops_part *parts, size_t n_par
 {
     l->n_positions = n_positions;
     memset(l->ends, 0, (n_positions + 1) * sizeof *l->ends);
-    /* First the steps in the number of segments from position to position, then their sums. */
+    /* First the changes in the number of segments from position to position, then their sums. */
     for (size_t i = 0; i < n_parts; i++) {
         l->ends[parts[i].position]++;
         l->ends[parts[i].position + parts[i].count]--;
@@ -107,7 +107,7 @@ void tt_ops_layout_fill(tt_ops_layout *l, const tt_ops_part *parts, size_t n_par
 
 #define FORM_SPARSE 0u
 #define FORM_FRAMES 1u
-/* A column is sparse when no more than one value in that many is not zero. */
+/* A column is sparse when at most one value in SPARSE_RATIO is not zero. */
 #define SPARSE_RATIO 16u
 #define FRAME_LEAST 8u /* values that are worth a header */
 #define FRAME_MOST 64u
@@ -115,7 +115,7 @@ void tt_ops_layout_fill(tt_ops_layout *l, const tt_ops_part *parts, size_t n_par
 #define WIDTH_BITS 6u
 #define MANY_EXCEPTIONS 3u /* in the header's upper bits: their number follows */
 
-/* Goes from frame to frame; where they end follows from the groups alone. */
+/* Walks over the frames of a column. Where frames end follows from the groups alone. */
 typedef struct framing {
     const tt_ops_layout *layout;
     size_t position; /* the group in which, or at whose begin, the next frame begins */
@@ -123,8 +123,8 @@ typedef struct framing {
     bool inside;     /* not at the begin of a group */
 } framing;
 
-/* The number of values in the next frame: whole groups until it is worth its header, or a part of
- * a group that is too large for one. 0 behind the last. */
+/* The number of values in the next frame: as many whole groups as make it worth its header, or a
+ * part of a group that is too large for one frame. 0 behind the last. */
 static size_t next_frame(framing *f)
 {
     const tt_ops_layout *l = f->layout;
@@ -149,8 +149,8 @@ typedef struct plan {
     unsigned exceptions; /* values that do not fit in it */
 } plan;
 
-/* The width that makes the frame smallest: values that do not fit in it become exceptions, of an
- * index byte and a byte for each 7 bits too many. */
+/* Chooses the width that makes the frame smallest. Values that do not fit become exceptions,
+ * which take an index byte and a byte for each 7 bits beyond the width. */
 static plan plan_frame(const uint64_t *offsets, size_t n)
 {
     uint8_t count[65] = {0};
@@ -170,7 +170,8 @@ static plan plan_frame(const uint64_t *offsets, size_t n)
             best_bytes = bytes;
         }
         if (w == 0 || exception_bytes >= best_bytes) return best;
-        /* With a bit less, those of w bits do not fit either, and some need a further byte. */
+        /* With one bit less, values of w bits do not fit either, and some exceptions take
+         * another byte. */
         exceptions += count[w];
         exception_bytes += 2u * count[w] + spaced[w % 7];
         spaced[w % 7] = (uint8_t)(spaced[w % 7] + count[w]);
@@ -211,7 +212,8 @@ static void put_sparse(tt_bytes *out, const uint64_t *values, size_t n, size_t n
     }
 }
 
-/* Makes quotients of the values and lists the remainders. The number of those that are not zero. */
+/* Replaces values by their quotients and lists the remainders. Returns how many quotients are
+ * not zero. */
 static size_t split(uint64_t *values, size_t n, const tt_ops_granule *granule, tt_bytes *remainders,
                     size_t *n_remainders)
 {
@@ -284,7 +286,7 @@ static bool get_frame(tt_cursor *c, uint64_t *values, size_t n, uint64_t granule
     return ok;
 }
 
-/* Adds what a list of places and numbers says, times `factor`, to the values. */
+/* Adds a list of places and numbers, times `factor`, to the values. */
 static bool get_list(tt_cursor *c, uint64_t *values, size_t n, bool is_signed, uint64_t limit,
                      uint64_t factor)
 {

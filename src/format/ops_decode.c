@@ -21,7 +21,7 @@ typedef struct decoder {
     tt_ops_cost *cost;
 } decoder;
 
-/* --- the front: what is needed to know the nodes --- */
+/* --- the front: all that is needed to know the nodes --- */
 
 static const char *get_sequences(decoder *d, size_t n)
 {
@@ -49,7 +49,7 @@ static const char *get_sequences(decoder *d, size_t n)
     return d->c.failed ? "the sequences are cut off" : NULL;
 }
 
-/* Which positions a segment's records are of. */
+/* Reads which positions of which sequence a segment's records have. */
 static const char *get_part(decoder *d, tt_ops_part *part)
 {
     uint64_t which = tt_cursor_varint(&d->c);
@@ -171,7 +171,7 @@ static bool get_columns(decoder *d)
            get_column_2(d, d->wait, granule, &cost->wait_bytes);
 }
 
-/* From differences in the layout's order to times in the records' order. */
+/* Turns differences in the layout's order into times in the records' order. */
 static void sum_up(decoder *d)
 {
     tt_ops_block *b = d->block;
@@ -194,7 +194,7 @@ static void sum_up(decoder *d)
     }
 }
 
-/* Content is lost. */
+/* Makes room for `bytes`. The old content is lost. */
 static bool have_room(void **memory, size_t *memory_bytes, size_t bytes)
 {
     if (*memory && *memory_bytes >= bytes) return true;
@@ -204,8 +204,8 @@ static bool have_room(void **memory, size_t *memory_bytes, size_t bytes)
     return *memory != NULL;
 }
 
-/* The block's arrays in one piece of memory, what is only needed meanwhile in another. Sequences
- * and segments take bytes of the payload each, so that these bound their number. */
+/* Allocates the arrays of the block in one piece, and those needed only while decoding in
+ * another. Each sequence and segment takes bytes of the payload, which bounds their number. */
 static bool take_memory(decoder *d, size_t n, bool times)
 {
     tt_ops_block *b = d->block;

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #define LANE_BITS (TT_OPS_LANE_MAX << 20)
-/* Of how many sequences, the newest, a segment that is no whole one may be a part. */
+/* Of how many of the newest sequences a segment may be a part. */
 #define PARTS_TRIED 8u
 #define NONE UINT32_MAX
 
-/* A list of nodes and covers, in the place of its first segment's records. */
+/* A list of nodes and covers, which stands in the records of its first segment. */
 typedef struct sequence {
     uint32_t first; /* index of a record */
     uint32_t count;
@@ -19,7 +19,7 @@ typedef struct sequence {
     uint64_t hash;
 } sequence;
 
-/* An interval of records whose nodes are those of a sequence, or of a part of it. */
+/* An interval of records that has the nodes of a sequence or of a part of it. */
 typedef struct segment {
     uint32_t sequence;
     uint32_t skipped; /* positions of the sequence before its first record */
@@ -76,7 +76,7 @@ static bool make_table(encoder *e)
     return e->table != NULL;
 }
 
-/* The entry of the table with that very sequence, or the empty one where it belongs. */
+/* The entry of the table that holds this very sequence, or the empty one where it belongs. */
 static uint32_t *find_whole(encoder *e, const tt_ops_part *p, uint64_t hash)
 {
     size_t at = (size_t)hash & (e->table_size - 1);
@@ -89,12 +89,13 @@ static uint32_t *find_whole(encoder *e, const tt_ops_part *p, uint64_t hash)
     return &e->table[at];
 }
 
-/* How many positions of the sequence stand before the part, NONE when it is none of it. */
+/* How many positions of the sequence come before the part; NONE when it is no part of the
+ * sequence. */
 static uint32_t find_in(const encoder *e, const sequence *s, const tt_ops_part *p)
 {
     const uint32_t *of_sequence = e->place + s->first, *of_part = e->place + p->first;
     uint32_t node = of_part[0] & TT_OPS_NODE_MAX, low;
-    /* nodes ascend */
+    /* Binary search: nodes ascend. */
     tt_lower_bound(low, s->count, (of_sequence[low] & TT_OPS_NODE_MAX) < node);
     if (p->count > s->count - low ||
         memcmp(of_sequence + low, of_part, p->count * sizeof *of_part) != 0)
@@ -118,8 +119,8 @@ static segment find_sequence(encoder *e, const tt_ops_part *p)
     return (segment){(uint32_t)e->n_sequences - 1, 0};
 }
 
-/* The first segment last: where the chunk before ended, a run's records were cut in two, and what
- * they are the end of is known when a whole one was seen. */
+/* Finds the sequences. The first segment comes last: it may be the end of a run that the chunk
+ * before cut in two, and what it is a part of is known once a whole run was seen. */
 static void find_sequences(encoder *e)
 {
     for (size_t i = 1; i <= e->n_segments; i++) {

@@ -14,8 +14,8 @@ typedef struct plan {
     size_t bytes;
 } plan;
 
-/* The width that makes the frame smallest: values that do not fit in it become
- * exceptions of an index byte and a varint (taken as the widest one's size). */
+/* Chooses the width that makes the frame smallest. Values that do not fit become exceptions of
+ * an index byte and a varint, each counted as large as the widest one. */
 static plan plan_frame(const uint64_t *offsets, size_t n)
 {
     unsigned histogram[65] = {0};

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #define OWNER_SPARE UINT32_MAX /* being made ready; no thread has this id */
-/* Of a limited address space (ulimit -v): what the drain's thread takes, its stack and an arena of
- * the allocator; and the parts of what is free that are taken at most, for as many rings as are
- * ever useful and for those that will do. The rest is the program's. */
+/* For a process whose address space is limited (ulimit -v). THREAD_BYTES: the drain thread's
+ * stack and its allocator arena. The area has all its rings where it takes at most one part in
+ * MOST_OF_ROOM of the free address space; fewer rings may take one part in LEAST_OF_ROOM. */
 #define THREAD_BYTES (65u << 20)
 #define LEAST_OF_ROOM 4u
 #define MOST_OF_ROOM 32u
@@ -99,8 +99,8 @@ static void read_boot_id(char out[40])
     (void)close(fd);
 }
 
-/* Threads without a ring record nothing: a container's small /dev/shm is left for the trace's
- * folder when it cannot hold a ring for each processor. */
+/* Whether /dev/shm can hold a ring for each processor. Where it cannot (a container's small
+ * /dev/shm) the area goes to the trace's folder: a thread without a ring records nothing. */
 static bool has_room(int fd, uint64_t bytes)
 {
     struct statvfs fs;
@@ -136,8 +136,8 @@ static uint64_t free_address_space(void)
     return used < limit.rlim_cur ? limit.rlim_cur - used : 0;
 }
 
-/* How many rings the area gets. Where address space is limited, the program is to have enough of it
- * for what it will do: it must not fail because it is traced. */
+/* How many rings the area gets. A program with a limited address space must not fail because it
+ * is traced, so most of it is left to the program. */
 static tt_status choose_rings(uint64_t ring_bytes, uint32_t *n_rings, tt_error *err)
 {
     uint64_t room = free_address_space();
@@ -155,7 +155,7 @@ static tt_status choose_rings(uint64_t ring_bytes, uint32_t *n_rings, tt_error *
                         room >> 20, bytes >> 20, LEAST_OF_ROOM);
 }
 
-/* The mapped file in `dir`, or NULL with errno and nothing left behind. */
+/* Creates and maps the file in `dir`. NULL, with errno set and no file left, on failure. */
 static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_id[16],
                           uint32_t n_rings, uint64_t ring_bytes)
 {
@@ -177,7 +177,7 @@ static uint8_t *create_in(tt_area_map *map, const char *dir, const uint8_t run_i
         errno = why;
         return NULL;
     }
-    /* Tells tt_sweep that somebody uses it. */
+    /* The lock tells tt_sweep that the area is in use. */
     (void)tt_descriptor_lock(fd);
     map->fd = fd;
     map->device = (uint64_t)st.st_dev;
@@ -214,7 +214,7 @@ tt_status tt_area_create(tt_area_map *map, uint64_t ring_bytes, const uint8_t ru
     a->pid = (uint64_t)getpid();
     read_boot_id(a->boot_id);
     set_parts(map, base);
-    /* Last: an area without it was never finished, and holds nothing. */
+    /* The magic comes last: an area without it was never finished and holds nothing. */
     atomic_thread_fence(memory_order_release);
     memcpy(a->magic, AREA_MAGIC, sizeof a->magic);
     return TT_OK;
@@ -322,7 +322,8 @@ void tt_area_populate(tt_area_map *map, uint32_t ring)
 /* By the ring's owner only: posix_fallocate may write zeros. */
 static bool reserve_part(tt_area_map *map, uint8_t *from, size_t bytes)
 {
-    /* Without the descriptor the kernel may still tell instead of raising SIGBUS. */
+    /* Without our descriptor: populating the pages lets the kernel refuse here, where SIGBUS
+     * would come later. */
     if (!tt_descriptor_is(map->fd, map->device, map->inode)) return prefault(from, bytes);
     return tt_descriptor_reserve(map->fd, (uint64_t)(from - (uint8_t *)map->area), bytes) == 0;
 }
@@ -371,7 +372,7 @@ bool tt_area_reserve_detail(tt_area_map *map, uint32_t ring)
     return true;
 }
 
-/* Notes one dropped record; losses in a row make one entry. */
+/* Counts one dropped record. Losses in a row share one entry. */
 static void count_drop(tt_ring *ring, uint64_t head, uint64_t *dropped_at)
 {
     uint32_t n = atomic_load_explicit(&ring->n_losses, memory_order_relaxed);
@@ -397,7 +398,7 @@ static bool take(tt_area_map *map, uint32_t i, uint32_t owner)
 {
     uint32_t nobody = 0;
     tt_ring *ring = &map->rings[i];
-    /* The load first: threads that find nothing come again at every op. */
+    /* Loads first, because a thread that finds no free ring comes back at every op. */
     if (atomic_load(&ring->owner) || !atomic_compare_exchange_strong(&ring->owner, &nobody, owner))
         return false;
     if (reserve_ring(map, i)) return true;

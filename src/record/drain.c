@@ -40,15 +40,15 @@ static tt_status put_meta(tt_drain *d, uint64_t position, tt_error *err)
     return tt_sink_put(d->sink, &entry, raw, err);
 }
 
-/* What describes the ops is to be thrown away with them, not later: in small steps of a small
- * ring. */
+/* META bytes that may pile up before they are written. Descriptions are thrown away with the ops
+ * that they describe, so a small ring takes small steps. */
 static size_t meta_pile(const tt_drain *d)
 {
     uint64_t part = d->sink->ring_bytes / META_RING_PART;
     return part && part < META_PILE_BYTES ? (size_t)part : META_PILE_BYTES;
 }
 
-/* A run may be described more than once. */
+/* Notes that a run began or ended. A run may be described more than once. */
 static void note_run(tt_drain *d, uint64_t run, bool begins)
 {
     size_t i = 0;
@@ -91,7 +91,7 @@ static tt_status drain_meta(tt_drain *d, enum tt_drain_what what, tt_error *err)
     return TT_OK;
 }
 
-/* A ring, of ops or of details, as the drain goes about it. */
+/* What the drain needs of one ring, of ops or of details. */
 typedef struct stream {
     tt_ring *ring;
     const uint8_t *slots;
@@ -100,8 +100,8 @@ typedef struct stream {
     bool of_details;
 } stream;
 
-/* Whether the record at `position`, its thread's last, is whole: its run has ended, and the thread
- * has come out of the barrier at its end. */
+/* Whether the record at `position`, the last of its thread, is complete: its run has ended, and
+ * the thread has left the barrier at the end of the run. */
 static bool is_final(const tt_drain *d, const stream *s, uint64_t position)
 {
     size_t at = (size_t)(position & (d->map->area->ring_records - 1));
@@ -114,18 +114,18 @@ static bool is_final(const tt_drain *d, const stream *s, uint64_t position)
     const tt_op_record *last = (const tt_op_record *)(const void *)s->slots + at;
     uint64_t release = __atomic_load_n(&last->release, __ATOMIC_ACQUIRE);
     if (!release || __atomic_load_n(&last->arrive, __ATOMIC_RELAXED) > release) return false;
-    /* A run that has begun since says so before its ops: this may be a barrier inside one of them.
-     */
+    /* A run that has begun since is announced in the meta stream before its ops. If there is
+     * such an announcement, this may be a barrier inside one of its ops. */
     const tt_area *a = d->map->area;
     return atomic_load(&a->meta_head) == atomic_load(&a->meta_tail);
 }
 
-/* Records of the ring that may be taken: all but one under way. */
+/* How many records of the ring may be taken: all except the one under way. */
 static size_t takable(const tt_drain *d, const stream *s, uint64_t tail, enum tt_drain_what what)
 {
     uint64_t head = atomic_load_explicit(&s->ring->head, memory_order_acquire);
     uint64_t n = head - tail;
-    /* The owner is read after the head: a ring without one has no op under way. */
+    /* Read after the head: a ring without an owner has no op under way. */
     bool owned = atomic_load_explicit(s->owner, memory_order_acquire) != 0;
     if (n > d->map->area->ring_records) return 0; /* a damaged area */
     bool takes_last = !owned || what == TT_DRAIN_LAST ||
@@ -134,7 +134,7 @@ static size_t takable(const tt_drain *d, const stream *s, uint64_t tail, enum tt
     return n > d->records_max ? d->records_max : (size_t)n;
 }
 
-/* Unrolls n slots from position `tail` on. */
+/* Copies n slots, from position `tail` on, in order: the ring may wrap. */
 static void copy_slots(tt_drain *d, const stream *s, uint64_t tail, size_t n)
 {
     const size_t slot = sizeof(tt_op_record);
@@ -145,7 +145,7 @@ static void copy_slots(tt_drain *d, const stream *s, uint64_t tail, size_t n)
     memcpy((uint8_t *)d->records + first * slot, s->slots, (n - first) * slot);
 }
 
-/* Its thread may still write the times of it. */
+/* Copies the last op of a thread, which may still be writing its times. */
 static void copy_last_op(tt_drain *d, const stream *s, uint64_t position, size_t i)
 {
     const tt_op_record *from = (const tt_op_record *)(const void *)s->slots +
@@ -158,7 +158,8 @@ static void copy_last_op(tt_drain *d, const stream *s, uint64_t position, size_t
                          .place = from->place};
 }
 
-/* Its thread may be in the middle of it: nothing of it is read before its place. */
+/* Copies the last detail of a thread, which may be in the middle of writing it. The place is
+ * read first: it is written last. */
 static void copy_last_detail(tt_drain *d, const stream *s, uint64_t position, size_t i)
 {
     const tt_detail *from =
@@ -203,14 +204,14 @@ static tt_status put_records(tt_drain *d, const stream *s, uint64_t position, si
     return tt_sink_put(d->sink, &entry, (tt_span){d->raw.data, d->raw.size}, err);
 }
 
-/* A thread that died at a barrier inside an op has arrived there, but the release is that of
- * an earlier barrier: the op was under way. */
+/* A thread that died at a barrier inside an op has written its arrival there, but `release` is
+ * still that of an earlier barrier. The op was under way, so it is left open. */
 static void reopen_unfinished(tt_op_record *r)
 {
     if (r->arrive > r->release) r->release = 0;
 }
 
-/* The last of n records may be its thread's last. */
+/* Copies n records; the last may be the last of its thread. */
 static void copy_records(tt_drain *d, const stream *s, uint64_t tail, size_t n)
 {
     copy_slots(d, s, tail, n - 1);
@@ -252,7 +253,7 @@ static tt_status drain_ring(tt_drain *d, uint32_t r, enum tt_drain_what what, tt
     return drain_stream(d, &s, what, err);
 }
 
-/* Records that are still on their way. */
+/* Counts the records that are still in the area. */
 static void count_kept(const tt_drain *d, uint64_t *ops, uint64_t *details)
 {
     *ops = *details = 0;
@@ -263,7 +264,7 @@ static void count_kept(const tt_drain *d, uint64_t *ops, uint64_t *details)
     }
 }
 
-/* What the area still holds will be about this long in the file: records as they pack in real
+/* Estimates how many bytes of the file the area's content will take: the size of records in real
  * runs, and half as much again. */
 static uint64_t expected_bytes(const tt_drain *d)
 {
@@ -274,7 +275,8 @@ static uint64_t expected_bytes(const tt_drain *d)
            (atomic_load(&a->meta_head) - atomic_load(&a->meta_tail));
 }
 
-/* Early enough for what is under way to fit as well: a trace that ends between two batches. */
+/* Whether the limit is near enough to stop. Early enough for what is under way to fit too, so
+ * that the trace ends between two batches. */
 static bool nears_limit_with(const tt_drain *d, uint64_t more_bytes)
 {
     uint64_t limit = d->sink->limit;
@@ -288,7 +290,8 @@ static bool nears_limit(const tt_drain *d)
 
 tt_status tt_drain_step(tt_drain *d, enum tt_drain_what what, tt_error *err)
 {
-    /* What is on its way mostly takes less than expected: how much is known when it is written. */
+    /* The estimate is high on purpose. Near the limit everything is written, which shows how
+     * much room there really is. */
     if (what == TT_DRAIN_PILED && nears_limit(d)) what = TT_DRAIN_ALL;
     tt_status status = drain_meta(d, what, err);
     uint32_t n = tt_area_rings_used(d->map);
@@ -306,7 +309,7 @@ tt_status tt_drain_data(tt_drain *d, const tt_data_block *block, tt_error *err)
                             .stream = block->node,
                             .position = tt_value_position(block->run, block->part),
                             .count = 1};
-    /* Not at the expense of what says what it is: that is on its way, and has to fit as well. */
+    /* Not when it would leave no room for the descriptions that are still in the area. */
     bool fits = !d->full && !nears_limit_with(d, block->n);
     tt_status status =
         fits ? tt_sink_put(d->sink, &entry, (tt_span){block->bytes, block->n}, err) : TT_E_LIMIT;
@@ -406,7 +409,8 @@ tt_status tt_drain_finish(tt_drain *d, uint8_t end_flags, const char *path, tt_e
     d->sink->hold = true; /* nothing is thrown away that is not replaced by something */
     if (!tt_drain_totals(d, true, &d->raw)) return tt_error_memory(err, "the totals");
     tt_status status = put_meta(d, atomic_load(&d->map->area->meta_tail), err);
-    /* With its hole a trace is good as well: a disk that is full does not hinder its end. */
+    /* Best effort: a trace with a hole is valid, so a full disk must not keep it from being
+     * finished. */
     if (status == TT_OK) (void)tt_compact(d->sink, path, NULL);
     return status == TT_OK ? tt_sink_finish(d->sink, end_flags, err) : status;
 }

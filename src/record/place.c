@@ -84,7 +84,8 @@ static int rename_new(const char *part, const char *path)
     if (renameat2(AT_FDCWD, part, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
     if (errno == EEXIST && is_same_file(part, path)) return unlink(part); /* see below */
     if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
-    /* A file system that cannot tell. Killed between the two calls, it has two names. */
+    /* A file system without RENAME_NOREPLACE. A kill between the two calls leaves the file with
+     * both names. */
     if (link(part, path) == 0) {
         (void)unlink(part);
         return 0;

@@ -42,7 +42,7 @@ static void end(tt_snapshot *s, tt_drain *d)
     s->active = false;
 }
 
-/* Gives up one under way. */
+/* Gives up the snapshot that is under way. */
 static void snapshot_stop(tt_snapshot *s, tt_drain *d)
 {
     if (!s->active) return;
@@ -50,8 +50,8 @@ static void snapshot_stop(tt_snapshot *s, tt_drain *d)
     end(s, d);
 }
 
-/* Begins one of what the drain's container has: everything final should have been drained. By the
- * thread that drains. Until it is over, the container throws nothing away. */
+/* Begins a snapshot of what is in the container; everything final should have been drained
+ * before. Called by the drain thread. Until it is over, the container throws no chunk away. */
 static tt_status snapshot_begin(tt_snapshot *s, tt_drain *d, const char *trace, uint32_t number,
                                 tt_error *err)
 {
@@ -87,7 +87,8 @@ static tt_status finish(tt_snapshot *s, tt_error *err)
 
 #define STEP_BYTES (4u << 20) /* between two looks at the rings */
 
-/* Goes on for a few megabytes; not active any more when it is over, well or not. */
+/* Copies a few megabytes more. The snapshot is no longer active when it is over, whether it
+ * succeeded or failed. */
 static tt_status snapshot_step(tt_snapshot *s, tt_drain *d, tt_error *err)
 {
     bool done = false;
@@ -104,8 +105,8 @@ static tt_status snapshot_step(tt_snapshot *s, tt_drain *d, tt_error *err)
 #define POLL_IDLE_NS 250000000L /* where nothing happens, and a run that begins wakes it up */
 #define IDLE_NS 2000000000ull   /* that long nothing has happened: all of it is written */
 #define CALM_NS 100000000ull    /* that long nothing has happened: no thread is in its last op */
-/* Everything goes to the file then, so that all but the last second survives whatever happens to
- * the machine. More often, a slow run's chunks would be small. */
+/* How often everything goes to the file, so that a power cut loses at most the last second. More
+ * often would make the chunks of a slow run small. */
 #define FLUSH_NS 900000000ull
 #define RETRY_NS 1000000000ull /* after a write that failed */
 #define SPARE_RINGS 2u         /* made ready before a thread asks */
@@ -148,11 +149,13 @@ const char *tt_recorder_path(const tt_recorder *r)
     return r->path;
 }
 
-/* A run's description comes before its ops, which may fill a ring sooner than an idle drain looks.
- * The order: what was recorded is seen before it sleeps, or it is woken. */
+/* Wakes the drain when it sleeps for long. A run's description comes before its ops, which may
+ * fill a ring before an idle drain looks again. Either the drain sees what was recorded before
+ * it sleeps, or it is woken here. */
 static void wake(tt_recorder *r)
 {
-    /* Read by writing: of this and the drain's own exchange one sees the other. */
+    /* A read-modify-write, so that this and the drain's own exchange are ordered: one of them
+     * sees the other's value. */
     if (!atomic_fetch_or(&r->asleep, 0)) return;
     (void)pthread_mutex_lock(&r->stop_lock);
     (void)pthread_cond_signal(&r->stop_cond);
@@ -178,8 +181,8 @@ void tt_recorder_data(tt_recorder *r, tt_data_block *block)
     wake(r);
 }
 
-/* What has come of the data of outputs. With `status` of a failure it is dropped: nobody shall wait
- * for nothing. */
+/* Writes the data of outputs that has arrived. When `status` is a failure the data is dropped,
+ * so that no thread waits for a disk that takes nothing. */
 static tt_status drain_data(tt_recorder *r, tt_status status, tt_error *err)
 {
     for (tt_data_block *block = tt_data_queue_take(&r->data), *next; block; block = next) {
@@ -193,13 +196,14 @@ static tt_status drain_data(tt_recorder *r, tt_status status, tt_error *err)
     return status;
 }
 
-/* A CLOCK record of this moment. Any thread. */
+/* Appends a CLOCK record of this moment. Any thread. */
 static void recorder_clock(tt_recorder *r)
 {
     tt_meta_clock k;
     tt_bytes payload;
     tt_bytes_init(&payload, 64);
-    /* The middle of two tick reads belongs to the nanoseconds read between them. */
+    /* The nanoseconds are read between two reads of the ticks, so they belong to the middle of
+     * the two. */
     uint64_t before = tt_ticks();
     k.mono_ns = tt_clock_ns(CLOCK_MONOTONIC);
     k.ticks = before + (tt_ticks() - before) / 2;
@@ -209,7 +213,7 @@ static void recorder_clock(tt_recorder *r)
     tt_bytes_free(&payload);
 }
 
-/* Of the fullest ring: how many records it holds. */
+/* The number of records in the fullest ring. */
 static uint64_t fullest_ring(const tt_recorder *r)
 {
     uint64_t most = 0;
@@ -223,7 +227,7 @@ static uint64_t fullest_ring(const tt_recorder *r)
     return most;
 }
 
-/* The pause before the next look, from the one before and what it found. */
+/* The pause before the next look, chosen by the last pause and by what the last look found. */
 static long next_poll(const tt_recorder *r, long poll_ns)
 {
     uint64_t sixteenths = fullest_ring(r) * 16 / r->map.area->ring_records;
@@ -280,8 +284,8 @@ static tt_status begin_snapshot(tt_recorder *r, uint32_t asked)
     return status;
 }
 
-/* TT_OK, or what the drain met: when a snapshot goes wrong, that is told and concerns nothing
- * else. */
+/* Makes the snapshots that were asked for. Returns TT_OK or the drain's own failure: a snapshot
+ * that fails is reported to who asked and stops nothing else. */
 static tt_status serve_snapshots(tt_recorder *r)
 {
     tt_session *session = atomic_load(&r->session);
@@ -298,7 +302,7 @@ static tt_status serve_snapshots(tt_recorder *r)
     return TT_OK;
 }
 
-/* Changes whenever something is recorded. */
+/* A number that changes whenever something is recorded. */
 static uint64_t activity_of(const tt_recorder *r)
 {
     uint64_t sum = atomic_load(&r->map.area->meta_head);
@@ -310,7 +314,7 @@ static uint64_t activity_of(const tt_recorder *r)
     return sum;
 }
 
-/* What is to be written at this look. */
+/* Chooses what this look writes. */
 static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
 {
     uint64_t activity = activity_of(r);
@@ -328,8 +332,8 @@ static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
     return calm ? TT_DRAIN_CALM : TT_DRAIN_ALL;
 }
 
-/* A disk that is full may have room later: what cannot be written stays in the rings until they are
- * full, and is counted as dropped from then on. */
+/* Drains once. A full disk may have room later: what cannot be written stays in the rings until
+ * they are full, and is counted as dropped from then on. */
 static void drain(tt_recorder *r, uint64_t now_ns)
 {
     enum tt_drain_what what = choose(r, now_ns);
@@ -343,7 +347,7 @@ static void drain(tt_recorder *r, uint64_t now_ns)
     tt_area_prepare_spares(&r->map, SPARE_RINGS);
 }
 
-/* Until the next look, or until it is woken. stop_lock is held. */
+/* Waits until the next look or until woken. stop_lock is held. */
 static void wait_for_work(tt_recorder *r, long poll_ns)
 {
     struct timespec until;
@@ -398,7 +402,7 @@ static bool start_thread(tt_recorder *r)
     return r->has_thread;
 }
 
-/* Measures the counter for a fifth of a millisecond. */
+/* Measures the frequency of the tick counter, in 0.2 ms. */
 static uint64_t measure_tick_hz(void)
 {
     uint64_t ns = tt_clock_ns(CLOCK_MONOTONIC), ticks = tt_ticks(), passed;
@@ -424,8 +428,8 @@ static tt_status create_part(tt_recorder *r, int *fd, tt_error *err)
                             "cannot create %s: %s%s", part, strerror(errno),
                             errno == EEXIST ? advice : "");
     *fd = tt_descriptor_raise(*fd);
-    /* Tells `tensortrace recover` that somebody writes it, also across pid namespaces. Ends with
-     * the last copy of the descriptor; some file systems have no locks. */
+    /* The lock tells `tensortrace recover` that the file is being written, also from another pid
+     * namespace. It ends with the last copy of the descriptor. Some file systems have no locks. */
     (void)tt_descriptor_lock(*fd);
     return TT_OK;
 }
@@ -461,8 +465,8 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
     return status;
 }
 
-/* A file size limit (ulimit -f) must not kill the program: what cannot be written is an error
- * here, as on a full disk. */
+/* Blocks SIGXFSZ while the drain writes: a file size limit (ulimit -f) must not kill the
+ * program. What cannot be written is an error here, as on a full disk. */
 typedef struct size_guard {
     sigset_t before;
     bool pending; /* one that we did not cause */
@@ -545,7 +549,7 @@ static void stop_thread(tt_recorder *r)
     r->has_thread = false;
 }
 
-/* Whether the file that was written has this name; TT_E_NOT_FOUND: it has not. */
+/* Whether `path` names the file that was written; TT_E_NOT_FOUND when it does not. */
 static tt_status look_for_part(const tt_recorder *r, const char *path, tt_error *err)
 {
     struct stat st;
@@ -558,8 +562,8 @@ static tt_status look_for_part(const tt_recorder *r, const char *path, tt_error 
     return is_it ? TT_OK : TT_E_NOT_FOUND;
 }
 
-/* Where the file that was written is now. Somebody may have moved it, or its folder: then it gets
- * its name there. TT_E_NOT_FOUND: it has no name any more, and what has it is not ours. */
+/* Finds the file that was written. If somebody moved it, or its folder, it gets its final name
+ * there. TT_E_NOT_FOUND: it has no name any more; a file that has its old name is not ours. */
 static tt_status find_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 {
     char link[64];
@@ -603,9 +607,10 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     else if (find_part(r, part, NULL) == TT_OK)
         (void)unlink(part);
     /* When finishing failed, part file and area stay for `tensortrace recover`. A finished file
-     * needs the area no more: killed before the renaming, nobody would look for it again. */
+     * does not need the area, which goes before the rename: nobody would look for it after a
+     * kill between the two. */
     if (discard || status == TT_OK || status == TT_E_NOT_FOUND) (void)unlink(r->map.path);
-    /* Killed behind the renaming, it could not tell. */
+    /* Entered before the rename: a process killed right after it could not report it. */
     if (!discard && status == TT_OK && r->file) r->file->outcome = tt_area_outcome(&r->map);
     if (!discard && status == TT_OK && strcmp(part, r->path) != 0)
         status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
@@ -617,14 +622,14 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
 
 void tt_recorder_release_memory(tt_recorder *r)
 {
-    /* Never freed, so never lost sight of. */
+    /* Recorders are never freed; the list keeps them reachable. */
     static tt_recorder *_Atomic shed;
     r->released_before = atomic_exchange(&shed, r);
     uint8_t *slots = (uint8_t *)r->map.slots;
     uint64_t before = (uint64_t)(slots - (uint8_t *)r->map.area);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), skip = (page - before % page) % page;
     uint64_t bytes = r->map.area->total_bytes - before;
-    /* The pages come back, zero-filled, when somebody writes to them. */
+    /* MADV_REMOVE: pages come back zero-filled when somebody writes to them. */
     if (bytes > skip) (void)madvise(slots + skip, bytes - skip, MADV_REMOVE);
 }
 

@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The file's whole chunks, and how far each stream got. `end` may be past the file's, by the
- * padding that a last chunk lacks. */
+/* The whole chunks of the file, and how far each stream got. `end` may lie beyond the end of the
+ * file by the padding that the last chunk lacks. */
 typedef struct scan {
     const uint8_t *data;
     uint64_t size;
@@ -41,7 +41,7 @@ static bool is_part(const char *path)
     return n > suffix && strcmp(path + n - suffix, TT_PLACE_PART_SUFFIX) == 0;
 }
 
-/* The chunk at `at`, checked. */
+/* Reads and checks the chunk header at `at`. */
 static bool chunk_at(const scan *s, uint64_t at, tt_chunk_header *h)
 {
     return tt_chunk_header_decode(s->data + at, s->size - at, at, tt_file_header_seed(&s->header),
@@ -90,8 +90,8 @@ static bool is_index(const scan *s, uint64_t at, const tt_chunk_header *h)
     return ok;
 }
 
-/* A file with a whole index and tail has had its end, whatever is wrong inside: cutting it at
- * a damaged chunk would throw away the rest. */
+/* Whether the file has a whole index and tail. Then it was finished, whatever is damaged inside:
+ * cutting it at a damaged chunk would throw away the rest. */
 static bool has_end(const scan *s)
 {
     uint64_t at;
@@ -109,7 +109,7 @@ static tt_status walk_chunks(scan *s, tt_error *err)
         tt_chunk_header h;
         if (!chunk_at(s, s->end, &h)) break;
         uint64_t bytes = tt_chunk_extent(&h);
-        /* Of the last one the padding may be missing. */
+        /* The padding of the last chunk may be missing. */
         if (h.type == TT_CHUNK_HOLE && bytes > s->size - s->end) break;
         if (h.type == TT_CHUNK_HOLE) {
             s->end += bytes;
@@ -117,7 +117,7 @@ static tt_status walk_chunks(scan *s, tt_error *err)
             continue;
         }
         if (h.type == TT_CHUNK_INDEX) {
-            /* One that says nothing is written anew. */
+            /* An INDEX that no reader can use is written anew. */
             if (is_index(s, s->end, &h)) s->index_end = s->end + bytes;
             return TT_OK;
         }
@@ -144,8 +144,8 @@ static tt_status scan_chunks(scan *s, tt_error *err)
     return status;
 }
 
-/* Whether more than one whole chunk stands behind a damaged one. What a kill leaves behind is
- * half a chunk at most: then somebody should know before more is cut off. */
+/* Whether more than one whole chunk follows a damaged one. A kill leaves half a chunk at most,
+ * so this is other damage, and the user decides before more is cut off. */
 static bool is_more_behind(const scan *s)
 {
     unsigned found = 0;
@@ -195,7 +195,7 @@ static tt_status read_detail_runs(tt_span payload, tt_index_entry *e, tt_error *
     return status;
 }
 
-/* What the chunks' payloads tell. */
+/* What the payloads of the chunks say. */
 typedef struct told {
     char area[TT_AREA_PATH_MAX]; /* the value of `area` in the ENVIRONMENT */
     bool ends_in_counts;         /* the last chunk is that of the totals */
@@ -243,8 +243,8 @@ static void skip_to(_Atomic uint64_t *tail, const _Atomic uint64_t *head, uint64
     if (end > atomic_load(tail) && end <= atomic_load(head)) atomic_store(tail, end);
 }
 
-/* Positions that the file already has: a chunk may have been written whole before the
- * area's tail was moved past it. */
+/* Moves the area's tails past what the file already has: a kill may have come after a chunk was
+ * written and before the tail was moved. */
 static void skip_written(const scan *s, tt_area_map *map)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -269,16 +269,16 @@ static uint64_t records_left(const tt_area_map *map)
     return n;
 }
 
-/* The chunk of totals and losses is not of the area's stream: what the area still has comes
- * before it, and the same totals are written again. */
+/* Removes the chunk of totals and losses at the end of the file: it is not part of the area's
+ * stream. What the area still holds is written in its place, then the same totals again. */
 static void take_back_counts(scan *s)
 {
     s->n--;
     s->end = s->index[s->n].offset;
 }
 
-/* A last clock reading. An area on a disk may have outlived a boot: then the ticks of now are
- * not those of its records. */
+/* Appends a last clock reading. An area on a disk may be older than this boot: then ticks read
+ * now do not continue those of its records. */
 static void push_clock(tt_area_map *map)
 {
     tt_bytes payload;
@@ -337,8 +337,8 @@ static bool open_area_in(const scan *s, const char *dir, tt_area_map *map)
     return false;
 }
 
-/* The area of this very run. Its path is in the ENVIRONMENT record, unless that had not been
- * drained yet, or the folders have other names here. */
+/* Opens the area of this very run. Its path is in the ENVIRONMENT record, unless that was not
+ * drained yet or the folders have other names here. */
 static bool open_area(const scan *s, const char *recorded, const char *part, tt_area_map *map)
 {
     char dir[PATH_MAX];
@@ -347,7 +347,7 @@ static bool open_area(const scan *s, const char *recorded, const char *part, tt_
            open_area_in(s, dir, map);
 }
 
-/* Killed between INDEX and tail, or the tail was cut off. */
+/* Writes the tail of a file that was killed between INDEX and tail, or whose tail was cut off. */
 static tt_status write_tail(const scan *s, int fd, tt_error *err)
 {
     uint8_t tail[TT_TAIL_BYTES];
@@ -369,7 +369,7 @@ static tt_status name_finished(const char *part, unsigned how, tt_recover_report
                            err);
 }
 
-/* The file's end, where it has none; the descriptor stays open, and the lock held. */
+/* Finishes a file that has no end. The descriptor stays open, and its lock held. */
 static tt_status complete(scan *s, int fd, const char *part, const told *t, tt_area_map *map,
                           tt_recover_report *report, tt_error *err)
 {
@@ -426,7 +426,8 @@ static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how
     status = complete(s, fd, part, &t, report->area_found ? &map : NULL, report, err);
     if (status != TT_OK) name_file(part, err);
     if (report->area_found) {
-        /* Before the file has its name: killed in between, nobody would look for it again. */
+        /* Before the file gets its final name: after a kill between the two, nobody would look
+         * for the area. */
         if (status == TT_OK) (void)unlink(map.path);
         tt_area_unmap(&map);
     }
@@ -446,7 +447,7 @@ bool tt_recover_is_of(const char *part, const uint8_t run_id[16])
     return is;
 }
 
-/* Whoever writes the file holds a lock on it, a second recovery too. */
+/* Takes the lock. Whoever writes the file holds it, another recovery too. */
 static tt_status lock(int fd, const char *part, tt_error *err)
 {
     struct stat ours, named;

@@ -54,7 +54,7 @@ static void drop(tt_retained *l, uint8_t type, uint64_t first, uint64_t last)
 
 /* --- one kind each --- */
 
-/* Each key by itself, as later values replace earlier ones. */
+/* Keeps each key by itself: later values replace earlier ones. */
 static void add_environment(tt_retained *l, tt_cursor c)
 {
     uint32_t n;
@@ -72,7 +72,8 @@ static void add_environment(tt_retained *l, tt_cursor c)
     }
 }
 
-/* The first record of a buffer tells what was seen of its allocation, the last one all else. */
+/* Keeps the first record of a buffer, which says what was seen of its allocation, and the last,
+ * which says the rest. */
 static void add_buffer(tt_retained *l, tt_cursor c, tt_span payload)
 {
     tt_meta_buffer b;
@@ -98,7 +99,8 @@ static bool graph_uses(const tt_retained *l, const tt_retained_record *r, uint64
     return false;
 }
 
-/* Ids of buffers never come again: no graph in it will be computed any more. */
+/* Drops the buffer and its graphs. Ids of buffers are never used again, so no graph in it will
+ * be computed any more. */
 static void add_buffer_free(tt_retained *l, tt_cursor c)
 {
     tt_meta_buffer_free f;
@@ -153,7 +155,7 @@ static void add(tt_retained *l, uint8_t type, tt_span payload)
         add_ring(l, c, payload);
         break;
     case TT_META_CLOCK:
-        /* The first one: with the last it gives the most exact rate. */
+        /* Keeps the first one: together with the last it gives the most exact tick rate. */
         if (!has_clock(l)) keep(l, type, 0, payload);
         break;
     default:

@@ -14,7 +14,7 @@
 
 static const char MAGIC[8] = {'T', 'T', 'S', 'E', 'S', 'S', '5', '\n'};
 
-/* What sessions of all versions begin with, as far as they are known to. */
+/* What is known about the beginning of sessions of all versions. */
 #define MAGIC_COMMON 6u
 #define HEAD_BYTES (offsetof(tt_session, strangers) + sizeof(uint32_t))
 _Static_assert(offsetof(tt_session, strangers) == 8, "where every version looks for it");
@@ -25,8 +25,8 @@ static tt_session *map_file(int fd)
     return at == MAP_FAILED ? NULL : at;
 }
 
-/* Locked before it says what it is. With memory behind all of it: in a full /dev/shm a page that is
- * touched later would be a SIGBUS, in other people's programs too. */
+/* Creates a session file. It is locked before its magic is written. All its pages are allocated
+ * now: in a full /dev/shm, touching a page later would raise SIGBUS, in the traced programs too. */
 static tt_session *create_in(const char *dir, char *path, size_t size, int *lock)
 {
     tt_session *s = NULL;
@@ -61,8 +61,8 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
     return TT_OK;
 }
 
-/* What sessions of every version begin with, of one of another build; NULL when it is none, or of
- * this build: *ours. */
+/* Maps the part that sessions of every version begin with. NULL when `fd` is no session, or is
+ * one of this build (*ours). */
 static tt_session *map_head(int fd, bool *ours)
 {
     struct stat st;

@@ -56,9 +56,9 @@ void tt_codec_zstd_free(tt_codec_zstd *z)
     free(z);
 }
 
-/* Compresses into *out (cleared first). fast: for what hardly gets smaller by trying harder, as
- * fingerprints and data of outputs. False when that fails or does not save a sixteenth: then the
- * payload is better stored as it is. */
+/* Compresses into *out (cleared first). fast: for content that a higher level hardly makes
+ * smaller, such as fingerprints and data of outputs. False when compression fails or saves less
+ * than a sixteenth: then the payload is stored as it is. */
 static bool codec_zstd_pack(tt_codec_zstd *z, tt_span raw, bool fast, tt_bytes *out)
 {
     tt_bytes_clear(out);
@@ -84,8 +84,8 @@ bool tt_codec_zstd_unpack(tt_codec_zstd *z, tt_span packed, size_t raw_bytes, tt
 #define PAGE_BYTES 4096u
 #define STEP 8u /* a part of the ring is thrown away at a time: each time costs a BASE chunk */
 
-/* Writes zeros over the bytes of `fd`'s file from .. to as the file system does it best: it takes
- * their pages back. False when it cannot. */
+/* Writes zeros over bytes `from` to `to` of the file so that the file system takes the pages
+ * back. False when it cannot. */
 static bool sink_punch(int fd, uint64_t from, uint64_t to)
 {
     int failed;
@@ -96,7 +96,7 @@ static bool sink_punch(int fd, uint64_t from, uint64_t to)
     return !failed;
 }
 
-/* The records of a META or BASE chunk that still hold. */
+/* Collects the records of a META or BASE chunk that still hold. */
 static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_retained *l, uint64_t *end,
                            tt_error *err)
 {
@@ -121,7 +121,8 @@ static tt_status take_meta(tt_sink *s, const tt_index_entry *e, tt_retained *l, 
     return status;
 }
 
-/* Writes a BASE chunk: of the last one, and of the META chunks among the first n entries. */
+/* Writes a BASE chunk: what still holds of the last BASE chunk and of the META chunks among the
+ * first n entries. */
 static tt_status carry_over(tt_sink *s, size_t n, tt_error *err)
 {
     tt_retained retained;
@@ -153,7 +154,8 @@ static tt_status carry_over(tt_sink *s, size_t n, tt_error *err)
     return status;
 }
 
-/* One write of 40 bytes that never crosses a page: a kill leaves the old hole or the new one. */
+/* One write of 40 bytes that never crosses a page: after a kill there is either the old hole or
+ * the new one. */
 static tt_status write_hole(tt_sink *s, uint64_t end, tt_error *err)
 {
     uint8_t bytes[TT_CHUNK_HEADER_BYTES];
@@ -177,7 +179,7 @@ static void count_retired(tt_meta_front *f, const tt_index_entry *e)
     if ((is_op || is_detail) && e->run_max > f->last_run) f->last_run = e->run_max;
 }
 
-/* Throws old chunks away when there are more than ring_bytes. Of sink_ring.c, for sink.c. */
+/* Throws the oldest chunks away when there are more than ring_bytes. */
 static tt_status sink_retire(tt_sink *s, tt_error *err)
 {
     const uint64_t begin = s->hole_end ? s->hole_end : TT_FILE_HEADER_BYTES;
@@ -206,9 +208,9 @@ static tt_status sink_retire(tt_sink *s, tt_error *err)
 
 #define PACK_MIN_BYTES 256u
 #define PAGE_ENTRIES 4096u /* 200 KiB of memory */
-/* Columns of ops are packed as they are: what zstd still finds in a large chunk of them (about
- * 8 %) costs a third of the time of making it, here and again in each reader. In a small one the
- * lists of nodes are worth it. */
+/* Larger columns of ops are not compressed: zstd saves about 8 % of a large chunk and takes a
+ * third of the time of making it, here and again in each reader. In a small chunk the lists of
+ * nodes are worth it. */
 #define PACK_OPS_MAX_BYTES (8u << 10)
 
 static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
@@ -222,7 +224,7 @@ static tt_status write_all(tt_sink *s, struct iovec *part, int n, tt_error *err)
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) {
             int why = done < 0 ? errno : ENOSPC;
-            /* Half a chunk must not stay: the next one would follow it. */
+            /* Cut off half a chunk, so that the next one follows a whole one. */
             (void)!ftruncate(s->fd, (off_t)s->offset);
             return tt_error_set(err, TT_E_IO, s->offset, "writing the trace failed: %s",
                                 strerror(why));
@@ -333,7 +335,7 @@ static tt_status put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *e
     return status;
 }
 
-/* The entries so far go into the file. */
+/* Writes the entries so far into the file as a PAGE chunk. */
 static tt_status turn_page(tt_sink *s, tt_error *err)
 {
     tt_bytes payload;
@@ -358,7 +360,7 @@ tt_status tt_sink_put(tt_sink *s, tt_index_entry *entry, tt_span raw, tt_error *
     tt_status status = TT_OK;
     if (!s->ring_bytes && !s->unpaged && s->n_index == PAGE_ENTRIES) status = turn_page(s, err);
     if (status == TT_OK) status = put(s, entry, raw, err);
-    /* When that fails the file is longer than it should be, and no worse. */
+    /* When this fails the file is larger than asked for, but complete. */
     if (status == TT_OK && entry->type != TT_CHUNK_BASE) (void)sink_retire(s, NULL);
     return status;
 }
@@ -408,7 +410,7 @@ tt_status tt_sink_read(const tt_sink *s, uint64_t offset, tt_bytes *out, tt_chun
                            : status;
 }
 
-/* Puts the entries of a page, and of those before it, in front of the list's n. */
+/* Puts the entries of a page, and of the pages before it, in front of the list. */
 static tt_status add_pages(const tt_sink *s, tt_index_entry **list, size_t *n, tt_error *err)
 {
     tt_bytes chunk;

@@ -25,9 +25,9 @@ static bool is_gone(const char *path)
     return lstat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* The trace that the area belongs to is not there any more: it was finished or removed, or its
- * folder was. A disk that is not mounted here may still hold it: then the next folder above that is
- * there is of another file system. */
+/* Whether the trace that the area belongs to is gone: finished or removed, or its folder was.
+ * The disk that holds it may not be mounted here: then the nearest existing folder above is on
+ * another file system, and the area stays. */
 static bool is_done(const tt_area *a)
 {
     char path[PATH_MAX];
@@ -42,8 +42,9 @@ static bool is_done(const tt_area *a)
     return stat(path, &st) == 0 && (uint64_t)st.st_dev == a->trace_device;
 }
 
-/* One that has closed our descriptors has no lock any more. In another pid namespace the number is
- * somebody else's: then the area may stay for longer. */
+/* Whether the process of the area lives. A program that closed our descriptors has no lock any
+ * more, so its pid is looked at too. In another pid namespace that number is somebody else's;
+ * then the area stays longer than needed. */
 static bool is_alive(const tt_area *a)
 {
     return a->pid > INT_MAX || kill((pid_t)a->pid, 0) == 0 || errno != ESRCH;
@@ -73,7 +74,7 @@ static bool sweep_file(const char *path)
     bool is_area = n > 5 && strcmp(path + n - 5, ".area") == 0, stale = false;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return false;
-    /* What it is comes before the lock: it is written under its owner's. */
+    /* The magic is looked at before the lock, which is held while the magic is written. */
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid())
         stale = is_area ? is_stale_area(path) : is_stale_session(path);
     stale = stale && tt_descriptor_lock(fd) && unlink(path) == 0;
