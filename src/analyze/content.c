@@ -172,15 +172,15 @@ static tt_status measure_chunks(const tt_trace *t, tt_content *content, tt_error
     return status;
 }
 
-/* What could not be told: damaged chunks, and what follows the last whole one. */
+/* What could not be attributed: damaged chunks, and what follows the last whole one. */
 static void add_rest(tt_content *content)
 {
-    uint64_t told_bytes = 0;
+    uint64_t known_bytes = 0;
     for (size_t i = 0; i < ROWS; i++)
-        told_bytes += content->rows[i].stored_bytes;
+        known_bytes += content->rows[i].stored_bytes;
     /* An index may name a chunk twice. */
-    if (told_bytes < content->file_bytes)
-        add(content, DAMAGED, content->file_bytes - told_bytes, 0);
+    if (known_bytes < content->file_bytes)
+        add(content, DAMAGED, content->file_bytes - known_bytes, 0);
 }
 
 tt_status tt_content_measure(const tt_model *m, tt_content *content, tt_error *err)

@@ -1,7 +1,7 @@
 /* The KV caches of a trace: where each layer's keys and values lie, and how many cells have
  * been written as positions fill.
  *
- * A cell is what one position of one sequence takes. Which cells an op writes is told by the row
+ * A cell is what one position of one sequence takes. Which cells an op writes is given by the row
  * numbers that SET_ROWS is given, or, in engines that copy instead, by where in the cache the
  * destination of the CPY lies. That a cell was given up again (a sequence removed) is not seen:
  * counts are of cells that were ever written. */

@@ -33,7 +33,7 @@ static inline char *tt_digits_put_eight(char *p, uint32_t v, const tt_digits *d)
     return p + 8;
 }
 
-/* Of v < 10^8. Without a branch: how many digits a number has cannot be foretold. */
+/* Of v < 10^8. Without a branch: the number of digits is unpredictable. */
 static inline char *tt_digits_put_short(char *p, uint32_t v, const tt_digits *d)
 {
     uint64_t digits = (uint64_t)d->four[v / 10000] | (uint64_t)d->four[v % 10000] << 32;

@@ -206,7 +206,7 @@ static bool collect_kinds(const char *folder, const char *ending, void **kinds)
 }
 
 /* The names in the folder that are of no such kind, into `text`: some of them, and how many more
- * there are. False when it cannot be told. */
+ * there are. False when that cannot be found out. */
 static bool list_foreign(const char *folder, const char *ending, void *const *kinds, char *text,
                          size_t size)
 {

@@ -23,7 +23,7 @@ tt_status tt_outdir_open(tt_outdir *d, const char *path, bool force, tt_error *e
 /* A new file NAME in the folder, for writing; NAME may begin with folders, which are made. NULL
  * with the reason in *err. The caller ends it with tt_outdir_close. */
 FILE *tt_outdir_file(const tt_outdir *d, const char *name, tt_error *err);
-/* Ends a file: an error of any write before it is told here, but for those that the disk itself
+/* Ends a file: reports an error of any write before, except those that the disk itself
  * tells later (see tt_outdir_sync). `name` is for the message. */
 tt_status tt_outdir_close(FILE *file, const char *name, tt_error *err);
 /* Waits until all that was written is on the disk, and tells what failed then; a commit begins with

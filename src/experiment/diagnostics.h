@@ -1,4 +1,4 @@
-/* Everything that is wrong with an input, so that it can be told at once. */
+/* Everything that is wrong with an input, so that it can be reported at once. */
 #ifndef TT_EXPERIMENT_DIAGNOSTICS_H
 #define TT_EXPERIMENT_DIAGNOSTICS_H
 

@@ -158,7 +158,7 @@ static tt_status write_value(writing *w, const tt_dump_value *v, uint64_t seq, t
 
 /* --- all of them --- */
 
-/* Of the map, or told by the program itself. */
+/* From the map, or reported by the program itself. */
 static bool has_stage(const writing *w, const tt_dump_value *v)
 {
     if (tt_stages_rank(w->stages, v->stage) != UINT32_MAX) return true;
@@ -220,7 +220,7 @@ static void tell_counts(const writing *w, uint64_t n_numbered, const char *file)
     if (w->n_back)
         tell(w,
              "%" PRIu64 " batch%s at a position that was passed before (another sequence, or a "
-             "text begun anew): such files are told apart by their numbers only; --token exports "
+             "text begun anew): only their numbers distinguish such files; --token exports "
              "some batches alone",
              w->n_back, w->n_back == 1 ? " begins" : "es begin");
     if (w->n_incomplete)

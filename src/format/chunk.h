@@ -67,7 +67,8 @@ enum { TT_END_NORMAL = 1, TT_END_RECOVERED = 2, TT_END_SNAPSHOT = 4 };
 /* What the records of a META chunk are about. Ranges are those of ids and times in records of any
  * type; both ends are 0 where there are none. */
 typedef struct tt_index_meta {
-    uint32_t kinds; /* bit (type - 1) of each type there is, 31 of those from 32 on; 0: not told */
+    uint32_t
+        kinds; /* bit (type - 1) of each type there is, 31 of those from 32 on; 0: not recorded */
     uint32_t n_batches, n_runs, n_run_ends; /* BATCH, RUN and RUN_END records */
     uint32_t batch_min, batch_max;
     uint32_t run_min, run_max;

@@ -1,4 +1,4 @@
-/* What a buffer is for, told from its usage and from the tensors in it. */
+/* What a buffer is for, derived from its usage and from the tensors in it. */
 #include "model/load.h"
 
 #include <stdlib.h>
@@ -9,7 +9,8 @@ enum { USAGE_ANY = 0, USAGE_WEIGHTS = 1, USAGE_COMPUTE = 2 };
 /* What lies in a buffer. */
 enum { HOLDS_TENSOR = 1, HOLDS_WEIGHT = 2, HOLDS_CACHE = 4, HOLDS_RESULT = 8 };
 
-/* llama.cpp's names: keys and values of attention, and both parts of a recurrent state. */
+/* Recognizes llama.cpp's names: keys and values of attention, and both parts of a recurrent
+ * state. */
 static bool is_cache(const char *name)
 {
     static const char *const names[] = {"cache_k_l", "cache_v_l", "cache_r_l", "cache_s_l"};
@@ -41,7 +42,7 @@ static tt_buffer_kind kind_of(const tt_buffer *b, uint8_t holds)
     if (holds & HOLDS_WEIGHT) return TT_BUFFER_WEIGHTS;
     if (holds & HOLDS_CACHE) return TT_BUFFER_KV_CACHE;
     if (holds & HOLDS_RESULT) return TT_BUFFER_COMPUTE;
-    /* llama.cpp itself allocates it, and no graph computes into it. */
+    /* A buffer for outputs: llama.cpp itself allocates it, and no graph computes into it. */
     if (b->usage == USAGE_ANY && !(holds & HOLDS_TENSOR) &&
         strncmp(b->allocator, "libllama", strlen("libllama")) == 0)
         return TT_BUFFER_OUTPUT;

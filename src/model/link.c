@@ -26,7 +26,8 @@ void tt_link_files(tt_loader *l)
 
 TT_ORDER_BY(by_run_and_tensor, tt_indices, run, tensor)
 
-/* Whether the row numbers belong to a tensor of a known run, whose id becomes its index. */
+/* Resolves the run's id to its index. False when the row numbers are of no tensor of a known
+ * run. */
 static bool link_one(tt_loader *l, tt_indices *x)
 {
     tt_model *m = l->m;
@@ -60,9 +61,9 @@ static void link_indices(tt_loader *l)
     for (uint32_t i = 0; i < n; i++) {
         const tt_indices *x = &m->indices[i];
         if (m->n_indices && by_run_and_tensor(x, &m->indices[m->n_indices - 1]) == 0)
-            tt_loader_problem(
-                l, "run %" PRIu32 ": the row numbers in tensor %" PRIu32 " are told twice",
-                m->runs[x->run].id, x->tensor);
+            tt_loader_problem(l,
+                              "run %" PRIu32 ": the row numbers in tensor %" PRIu32 " come twice",
+                              m->runs[x->run].id, x->tensor);
         else
             m->indices[m->n_indices++] = *x;
     }
@@ -102,7 +103,7 @@ void tt_link_records(tt_loader *l)
     link_residencies(l);
 }
 
-/* Models loaded at once, among which a weight is looked for. */
+/* How many loaded models are searched for a weight. */
 #define SAME_NAME_MAX 64u
 
 /* Follows view_src to the tensor that owns the bytes. */
@@ -132,15 +133,15 @@ static bool in_mapping(const tt_model *m, const tt_tensor *t, const tt_weight *w
     return b->flags & TT_BUFFER_FILE && b->file_offset_bytes + t->location == w->offset_bytes;
 }
 
-/* Links may give one file two paths, so this only decides between two weights. */
+/* Two paths may name one file, so this only decides between two weights. */
 static bool same_path(const tt_model *m, const tt_tensor *t, const tt_weight *w)
 {
     return t->buffer != TT_NONE && m->buffers[t->buffer].flags & TT_BUFFER_FILE &&
            strcmp(m->buffers[t->buffer].path, m->files[w->file].path) == 0;
 }
 
-/* How well a weight fits a tensor of its name, among several models. What decides is whose bytes
- * it maps; else which model was the newest when its buffer came; else size and type. */
+/* How well a weight fits a tensor of its name when there are several models: first whose bytes
+ * it maps, then which model was the newest when its buffer came, then size and type. */
 static uint64_t fit(const tt_model *m, const tt_tensor *t, const tt_weight *w)
 {
     uint32_t last = t->buffer == TT_NONE ? TT_NONE : m->buffers[t->buffer].last_file;
@@ -152,7 +153,7 @@ static uint64_t fit(const tt_model *m, const tt_tensor *t, const tt_weight *w)
     return mapped << 60 | newest << 4 | alike;
 }
 
-/* The weight a root tensor is. */
+/* Finds the weight that a root tensor is. */
 static uint32_t find_weight(const tt_model *m, const tt_tensor *t)
 {
     uint32_t best = TT_NONE;
@@ -168,8 +169,8 @@ static uint32_t find_weight(const tt_model *m, const tt_tensor *t)
     return best;
 }
 
-/* Where the bytes of a root tensor are. In a mapping, but not where a weight of that name
- * lies: neither is known. */
+/* Where the bytes of a root tensor are. A tensor in a mapping, but not where a weight of its
+ * name lies, has no known origin. */
 static tt_origin origin_of(const tt_model *m, const tt_tensor *root)
 {
     if (root->buffer == TT_NONE) return TT_ORIGIN_UNKNOWN;
@@ -181,8 +182,8 @@ static tt_origin origin_of(const tt_model *m, const tt_tensor *root)
                : TT_ORIGIN_UNKNOWN;
 }
 
-/* Tensors that ggml itself named ("node_17", or " (copy)" of one without a name) say nothing: they
- * belong where what they are computed from belongs. */
+/* Tensors named by ggml itself ("node_17", or " (copy)" of one without a name): they belong to
+ * the part of the model that their sources belong to. */
 static bool unnamed(const tt_tensor *t)
 {
     return !t->name[0] || strncmp(t->name, " (", 2) == 0 || strncmp(t->name, "node_", 5) == 0 ||
@@ -198,7 +199,7 @@ static void link_tensor(tt_model *m, tt_graph *g, tt_tensor *t)
     else if (t->n_src == 0 && t->flags & TT_TENSOR_INPUT && unnamed(t))
         t->place.category =
             TT_CATEGORY_INPUT; /* what the program puts in: older masks have no name */
-    /* A view has its own buffer where that of the root was not observed. */
+    /* A view has its own buffer where the root's was not observed. */
     t->origin = origin_of(m, root->buffer != TT_NONE || t->weight != TT_NONE ? root : t);
 }
 
@@ -262,7 +263,7 @@ static void link_runs(tt_loader *l)
     }
 }
 
-/* Ticks that a person would believe to be a clock: 1 kHz to 1 THz. */
+/* Whether the rate is that of a clock: 1 kHz to 1 THz. */
 static bool plausible(double ns_per_tick)
 {
     return ns_per_tick >= 1e-3 && ns_per_tick <= 1e6;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Filling a tt_model: traces that begin in the middle of the run, as a flight recorder's do. */
+/* Loading traces that begin in the middle of a run, as a flight recorder's do. */
 
 /* A FRONT record. */
 static bool load_front(tt_loader *l, tt_cursor *c)
@@ -20,7 +20,7 @@ static bool load_front(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* The batches of those runs in one chunk that lost ops. False when all its runs are later. */
+/* Notes the batches of those runs of the chunk that lost ops. False when all its runs are later. */
 static bool look_at_runs(tt_loader *l, tt_span payload)
 {
     tt_cursor c = tt_cursor_of(payload.data, payload.size);
@@ -39,7 +39,7 @@ static bool look_at_runs(tt_loader *l, tt_span payload)
     return any || !later;
 }
 
-/* Which batches are not whole any more: those of runs that lost ops. */
+/* Finds the batches that are not whole any more: those of runs that lost ops. */
 static void find_cut(tt_loader *l)
 {
     const tt_trace *t = &l->m->trace;
@@ -50,14 +50,14 @@ static void find_cut(tt_loader *l)
         tt_chunk_header h;
         tt_span payload;
         if (t->chunks[i].type != TT_CHUNK_META || t->chunks[i].position < l->base) continue;
-        /* One that is damaged is told of when it is loaded. */
+        /* A damaged chunk is reported when it is loaded. */
         more = tt_trace_chunk(t, i, SIZE_MAX, &u, &h, &payload, NULL) == TT_OK &&
                look_at_runs(l, payload);
     }
     tt_unpacker_free(&u);
 }
 
-/* A batch whose begin was thrown away, or that is not whole. */
+/* Whether the batch began before the trace does, or is not whole. */
 static bool is_cut_batch(const tt_loader *l, uint32_t id)
 {
     const tt_model *m = l->m;
@@ -80,7 +80,7 @@ static bool cut_run(tt_loader *l, tt_cursor c)
     return true;
 }
 
-/* Ends, row numbers: of a run that was left out, or that began before the trace does. */
+/* Whether an end or row numbers are of a run that was left out or began before the trace does. */
 static bool of_cut_run(tt_loader *l, uint32_t id)
 {
     const tt_model *m = l->m;
@@ -88,7 +88,7 @@ static bool of_cut_run(tt_loader *l, uint32_t id)
     return is_cut_run(l, id);
 }
 
-/* Whether the record is about a batch or run that was cut off at the trace's begin. */
+/* Whether the record is about a batch or run that was cut off at the beginning of the trace. */
 static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
 {
     switch (type) {
@@ -113,7 +113,7 @@ static bool is_cut(tt_loader *l, uint8_t type, tt_cursor c)
     }
 }
 
-/* After all records, the runs in order. */
+/* After all records: puts the runs in order. */
 static void end_cut(tt_loader *l)
 {
     tt_front *f = &l->m->front;
@@ -128,7 +128,7 @@ static void end_cut(tt_loader *l)
 bool tt_loader_grow(tt_loader *l, void *array, size_t n, size_t *capacity, size_t size)
 {
     if (n < *capacity) return true;
-    /* The arrays count towards the same ceiling as the arena. */
+    /* The arrays count towards the same limit as the arena. */
     const size_t had = *capacity, left = l->m->arena.limit_bytes - l->m->arena.total_bytes;
     if (n >= TT_NONE ||
         !tt_array_more(array, size, capacity, sizeof *capacity, n + 1, had * size + left, true)) {
@@ -231,7 +231,7 @@ static bool load_counts(tt_loader *l, tt_cursor *c)
 {
     uint32_t n;
     if (!tt_meta_get_count(c, &n, 2)) return false;
-    /* The last record wins: an earlier list of the same length is written over. */
+    /* The last record wins. A list of the same length is overwritten in place. */
     tt_count *list =
         n <= l->m->n_counts ? l->m->counts : tt_arena_take(&l->m->arena, n, sizeof *list);
     if (!list && n) {
@@ -251,9 +251,9 @@ static bool load_counts(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* A later record of the same buffer knows it better: its name and usage are set
- * after it was allocated. What the first one saw of the allocation stays: by now the thread may
- * have opened another model. */
+/* A later record of the same buffer knows more: name and usage are set after the allocation.
+ * What the first record saw of the allocation stays, because the thread may have opened another
+ * model since. */
 static void update_buffer(tt_buffer *to, const tt_buffer *from)
 {
     uint64_t ticks = to->alloc_ticks;
@@ -279,7 +279,7 @@ static bool load_buffer(tt_loader *l, tt_cursor *c)
     tt_buffer buffer = {.id = b.id,
                         .name = tt_loader_string(l, b.name)->text,
                         .alloc_ticks = b.ticks,
-                        .told_ticks = b.ticks,
+                        .record_ticks = b.ticks,
                         .base = b.base,
                         .size_bytes = b.size_bytes,
                         .path = b.flags & TT_BUFFER_FILE ? tt_loader_string(l, b.path)->text : "",
@@ -292,8 +292,8 @@ static bool load_buffer(tt_loader *l, tt_cursor *c)
         m->buffers[m->n_buffers++] = buffer;
     else if (m->buffers[was].free_ticks)
         tt_loader_problem(l, "buffer %" PRIu64 " comes back after it was freed", b.id);
-    else if (m->buffers[was].told_ticks == b.ticks)
-        tt_loader_problem(l, "buffer %" PRIu64 " is told twice at tick %" PRIu64, b.id, b.ticks);
+    else if (m->buffers[was].record_ticks == b.ticks)
+        tt_loader_problem(l, "buffer %" PRIu64 " has two records of tick %" PRIu64, b.id, b.ticks);
     else
         update_buffer(&m->buffers[was], &buffer);
     return true;
@@ -323,7 +323,7 @@ static bool load_run(tt_loader *l, tt_cursor *c)
     if (!TT_GROW(l, m->runs, m->n_runs, l->capacity.runs)) return true;
     if (!tt_idmap_add(&m->run_by_id, r.id, m->n_runs, &was)) l->no_memory = true;
     uint32_t graph = tt_idmap_get(&m->graph_by_id, r.graph);
-    /* A program tells its ops one by one: what graph they make is known at the end. */
+    /* A program that records itself reports its ops one by one: the graph is known at the end. */
     bool by_program = r.observed == TT_OBSERVED_PROGRAM;
     if (was != TT_NONE && by_program && m->runs[was].observed == r.observed) {
         m->runs[was].graph = graph;
@@ -480,7 +480,7 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
     }
 }
 
-/* One META chunk. Damage ends the reading of META: what follows may refer to what
+/* Loads one META chunk. Damage ends the reading of META, because what follows may refer to what
  * is missing. */
 static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *damage)
 {
@@ -521,7 +521,7 @@ static tt_status load_chunk(tt_loader *l, size_t i, tt_unpacker *u, tt_error *da
     return TT_OK;
 }
 
-/* Of several BASE chunks the last one counts; n_chunks when there is none. */
+/* The last BASE chunk, which replaces earlier ones; n_chunks when there is none. */
 static size_t last_base(const tt_trace *t)
 {
     size_t base = t->n_chunks;
@@ -530,7 +530,7 @@ static size_t last_base(const tt_trace *t)
     return base;
 }
 
-/* What is in a map is in its array: whoever looks an id up relies on it. */
+/* Checks that what is in a map is in its array: whoever looks up an id relies on it. */
 static tt_status check_maps(const tt_model *m, tt_error *err)
 {
     const struct {
@@ -596,7 +596,7 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     return status == TT_OK ? tt_pieces_open(&m->trace, &m->pieces, err) : status;
 }
 
-/* What a file can ask for depends on how large it is: see TT_MODEL_MEMORY_FACTOR. */
+/* The memory that loading may take, in proportion to the file: see TT_MODEL_MEMORY_FACTOR. */
 static size_t memory_limit(uint64_t file_bytes)
 {
     uint64_t most = (TT_MODEL_MEMORY_MAX - TT_MODEL_MEMORY_FREE) / TT_MODEL_MEMORY_FACTOR;

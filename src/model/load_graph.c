@@ -4,9 +4,9 @@
 
 #include <inttypes.h>
 
-/* Filling a tt_model: batches, their tokens and texts, and the row numbers of runs. */
+/* Loading batches, their tokens and texts, and the row numbers of runs. */
 
-/* n zigzags (added up when they are differences) as 32-bit integers. */
+/* Reads n zigzags as 32-bit integers; differences are added up. */
 static const int32_t *load_integers(tt_loader *l, tt_cursor *c, uint32_t n, bool differences)
 {
     if (n > tt_cursor_left(c)) {
@@ -26,7 +26,7 @@ static const int32_t *load_integers(tt_loader *l, tt_cursor *c, uint32_t n, bool
     return list;
 }
 
-/* How many ids the n lists of sequences hold; a look ahead. */
+/* Looks ahead: how many ids the n lists of sequences hold. */
 static uint32_t count_sequences(tt_cursor c, uint32_t n)
 {
     uint64_t total = 0;
@@ -37,11 +37,11 @@ static uint32_t count_sequences(tt_cursor c, uint32_t n)
         for (uint32_t k = 0; k < count && !c.failed; k++)
             (void)tt_cursor_zigzag(&c);
     }
-    /* Each takes a byte at least, and a record is no longer than TT_META_RECORD_MAX. */
+    /* No overflow: each id takes at least a byte, and a record has at most TT_META_RECORD_MAX. */
     return c.failed ? 0 : (uint32_t)total;
 }
 
-/* The sequences of n tokens; *first gets where each token's begin. */
+/* Reads the sequences of n tokens; *first gets where each token's begin. */
 static const int32_t *load_sequences(tt_loader *l, tt_cursor *c, uint32_t n, uint32_t **first)
 {
     if (n > tt_cursor_left(c)) {
@@ -68,7 +68,7 @@ static const int32_t *load_sequences(tt_loader *l, tt_cursor *c, uint32_t n, uin
     return c->failed ? NULL : ids;
 }
 
-/* A number alone can claim any number of tokens, which analyses then walk: no more than in
+/* A batch without lists can claim any number of tokens, which analyses then walk: allowed in
  * proportion to the file. */
 #define BARE_TOKENS_FREE ((uint64_t)1 << 20)
 #define BARE_TOKENS_FACTOR 64u
@@ -134,7 +134,7 @@ bool tt_load_token_text(tt_loader *l, tt_cursor *c)
     uint32_t was;
     if (!tt_meta_get_token_text(c, &t)) return false;
     if (!TT_GROW(l, m->token_texts, m->n_token_texts, l->capacity.token_texts)) return true;
-    /* Not tt_arena_text: a token may be a NUL. */
+    /* No tt_arena_text: a token may contain a NUL. */
     char *copy = tt_arena_take(&m->arena, t.text.size + 1, 1);
     if (!copy || !tt_idmap_add(&m->text_by_token, tt_token_key(t.vocabulary, t.token),
                                m->n_token_texts, &was)) {
@@ -142,7 +142,7 @@ bool tt_load_token_text(tt_loader *l, tt_cursor *c)
         return true;
     }
     if (t.text.size) memcpy(copy, t.text.data, t.text.size);
-    /* One that is defined twice stays in the list, for `verify`; the first one is found. */
+    /* A token that is defined twice stays in the list, for `verify`; a look-up finds the first. */
     m->token_texts[m->n_token_texts++] = (tt_token_text){
         .vocabulary = t.vocabulary, .token = t.token, .text = copy, .n = t.text.size};
     return true;
@@ -175,7 +175,7 @@ static uint64_t name_key(const char *name)
     return tt_checksum(name, strlen(name));
 }
 
-/* Weights of one name are chained from the first. */
+/* Chains weights of the same name, from the first. */
 static void index_weight(tt_loader *l, uint32_t at)
 {
     tt_model *m = l->m;
@@ -185,7 +185,7 @@ static void index_weight(tt_loader *l, uint32_t at)
         return;
     }
     if (was == TT_NONE) return;
-    /* The newest goes second: the chain needs no walk. */
+    /* The newest goes into second place, so the chain is not walked. */
     m->weights[at].next_same_name = m->weights[was].next_same_name;
     m->weights[was].next_same_name = at;
 }
@@ -229,7 +229,7 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
         if (!tt_meta_get_kv(c, &kv)) return false;
         kvs[i] = (tt_file_kv){tt_loader_text(l, kv.key), tt_loader_text(l, kv.value), kv.type};
     }
-    /* A weight takes six bytes at least. */
+    /* A weight takes at least six bytes. */
     if (!tt_meta_get_count(c, &n, 6)) return false;
     uint32_t first = m->n_weights, was, at = m->n_files;
     if (!tt_loader_id(l, "model file", f.id))
@@ -249,7 +249,7 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
                                              .kvs = kvs,
                                              .n_kvs = f.n_kv,
                                              .first_weight = first};
-    /* The file is there before its weights: those in front of a malformed one name it too. */
+    /* The file is added before its weights: those in front of a malformed one name it too. */
     bool ok = true;
     for (uint32_t i = 0; i < n && ok && !l->no_memory; i++)
         ok = load_weight(l, at, c);
@@ -257,7 +257,7 @@ bool tt_load_model_file(tt_loader *l, tt_cursor *c)
     return ok;
 }
 
-/* A reference of the format (index + 1, 0 for none) as an index. */
+/* Turns a reference of the format (index + 1; 0: none) into an index. */
 static uint32_t reference(tt_loader *l, const tt_graph *g, const char *name, uint32_t stored)
 {
     if (stored == 0) return TT_NONE;
@@ -300,7 +300,7 @@ static bool load_tensor(tt_loader *l, const tt_graph *g, tt_tensor *to, tt_curso
     return true;
 }
 
-/* The backends of the nodes, as intervals. Traces before 0.1.0 end before them. */
+/* Reads the backends of the nodes, as intervals. Traces from before 0.1.0 do not have them. */
 static bool load_backends(tt_loader *l, tt_graph *g, tt_cursor *c)
 {
     uint32_t n, at = 0;
@@ -319,7 +319,7 @@ static bool load_backends(tt_loader *l, tt_graph *g, tt_cursor *c)
     return !c->failed;
 }
 
-/* What the program said of its nodes; only programs that record themselves do. */
+/* Reads what the program said of its nodes; only programs that record themselves do. */
 static bool load_stages(tt_loader *l, tt_graph *g, tt_cursor *c)
 {
     uint32_t n;

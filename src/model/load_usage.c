@@ -1,4 +1,4 @@
-/* Filling a tt_model: what the kernel counted, and what became of the model files. */
+/* Loading what the kernel counted, and what became of the model files. */
 #include "model/load.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ bool tt_load_usage(tt_loader *l, tt_cursor *c)
     return true;
 }
 
-/* Whether the intervals add up to the pages, which no file is too small to have. */
+/* Whether the intervals add up to the pages, and their end is an offset in a file. */
 static bool plausible(const tt_residency *r)
 {
     uint64_t total = 0, end;

@@ -81,7 +81,7 @@ typedef struct tt_weight {
     tt_place place;
 } tt_weight;
 
-/* What a buffer is for, told from its usage and from the tensors in it. */
+/* What a buffer is for, derived from its usage and from the tensors in it. */
 typedef enum tt_buffer_kind {
     TT_BUFFER_OTHER = 0, /* nothing of the below was seen in it */
     TT_BUFFER_WEIGHTS,
@@ -94,8 +94,8 @@ typedef struct tt_buffer {
     uint64_t id;
     const char *name;
     uint64_t alloc_ticks;
-    uint64_t told_ticks; /* of its last record; no two of a buffer have the same */
-    uint64_t free_ticks; /* 0: never freed while traced */
+    uint64_t record_ticks; /* of its last record; no two of a buffer have the same */
+    uint64_t free_ticks;   /* 0: never freed while traced */
     uint64_t base;
     uint64_t size_bytes;
     const char *path; /* with TT_BUFFER_FILE */

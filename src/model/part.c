@@ -1,11 +1,11 @@
-/* Which META chunks a part of a trace needs, by what the index says of them. */
+/* Chooses the META chunks that a part of a trace needs, by what the index says of them. */
 #include "model/load.h"
 
 #include <stdlib.h>
 
 #define KIND(type) (1u << ((type)-1))
-/* Records that belong to batches and runs, or of which the first and the last will do. All others
- * may be referred to from anywhere. */
+/* Records that belong to batches and runs, or of which the first and the last are enough. Any
+ * other record may be referred to from anywhere. */
 #define KINDS_OF_PARTS                                                                             \
     (KIND(TT_META_BATCH) | KIND(TT_META_BATCH_END) | KIND(TT_META_RUN) | KIND(TT_META_RUN_END) |   \
      KIND(TT_META_CLOCK) | KIND(TT_META_RING) | KIND(TT_META_COUNTS) | KIND(TT_META_DECODE) |      \
@@ -24,9 +24,9 @@ static const tt_index_meta *meta_of(const chooser *c, size_t i)
     return c->trace->chunks[i].type == TT_CHUNK_META ? &c->trace->chunks[i].meta : NULL;
 }
 
-/* Whether the index tells enough: each META chunk is described, no other chunks describe runs, and
- * (for a part by time) each run that began ended. Sets where the trace begins and ends. */
-static bool is_told(chooser *c, bool by_time)
+/* Whether the index says enough: each META chunk is described, no other chunk describes runs,
+ * and (for a part by time) each run that began has ended. Sets where the trace begins and ends. */
+static bool is_described(chooser *c, bool by_time)
 {
     uint64_t runs = 0, ends = 0;
     bool any = false;
@@ -47,7 +47,7 @@ static bool is_told(chooser *c, bool by_time)
     return any && (!by_time || runs == ends);
 }
 
-/* The first or last CLOCK of a chunk. */
+/* Finds the first or last CLOCK of a chunk. */
 static bool find_clock(const chooser *c, size_t chunk, bool last, tt_meta_clock *clock)
 {
     tt_unpacker u;
@@ -67,7 +67,7 @@ static bool find_clock(const chooser *c, size_t chunk, bool last, tt_meta_clock 
     return found;
 }
 
-/* The chunks with the first and the last CLOCK; false when there is none. */
+/* Finds the chunks with the first and the last CLOCK; false when there is none. */
 static bool clock_chunks(const chooser *c, size_t *first, size_t *last)
 {
     *first = *last = SIZE_MAX;
@@ -88,7 +88,7 @@ static bool read_clocks(chooser *c)
            c->last.mono_ns > c->first.mono_ns;
 }
 
-/* A batch's number is its id less 1. */
+/* Marks the chunks of the batches. A batch's number is its id less 1. */
 static void want_tokens(chooser *c, const tt_part *part)
 {
     for (size_t i = 0; i < c->trace->n_chunks; i++) {
@@ -99,7 +99,7 @@ static void want_tokens(chooser *c, const tt_part *part)
     }
 }
 
-/* Ticks of a time since the trace's first batch; a little more than exact on either side. */
+/* The ticks of a time since the trace's first batch, rounded outwards so that nothing is missed. */
 static uint64_t ticks_of(const chooser *c, double ns, bool up)
 {
     double ns_per_tick =
@@ -110,7 +110,7 @@ static uint64_t ticks_of(const chooser *c, double ns, bool up)
                                                        : c->tick_max;
 }
 
-/* Where the first part of what follows `from` ends: behind the chunk that holds it and another. */
+/* The end of the second chunk that describes runs after `from`. */
 static uint64_t first_until(const chooser *c, uint64_t from)
 {
     uint64_t until[2] = {c->tick_max, c->tick_max};
@@ -127,9 +127,9 @@ static uint64_t first_until(const chooser *c, uint64_t from)
     return until[1];
 }
 
-/* Runs that are under way in a time begin before its end and end after its begin: what is
- * described before its end names the newest of them, what is described behind its begin the
- * oldest. All that happens in the time itself may be that ops of one run are computed. */
+/* Marks the chunks of a time. Runs under way then begin before its end and end after its begin:
+ * what is described before its end names the newest of them, what is described after its begin
+ * the oldest. In the time itself there may be nothing but ops of one run. */
 static void want_times(chooser *c, uint64_t from, uint64_t to)
 {
     uint32_t oldest = UINT32_MAX, newest = 0;
@@ -146,7 +146,7 @@ static void want_times(chooser *c, uint64_t from, uint64_t to)
     }
 }
 
-/* Also what else is told of the batches (or runs) that the wanted chunks name. */
+/* Marks what else describes the batches (or runs) that the wanted chunks name. */
 static void want_rest(chooser *c, bool runs)
 {
     uint32_t low = UINT32_MAX, high = 0;
@@ -183,7 +183,7 @@ static bool choose(tt_loader *l, chooser *c)
 {
     size_t first, last;
     const tt_part *part = l->part;
-    if (!is_told(c, !part->has_tokens) || !clock_chunks(c, &first, &last)) return false;
+    if (!is_described(c, !part->has_tokens) || !clock_chunks(c, &first, &last)) return false;
     l->m->until_ticks = UINT64_MAX;
     if (!part->has_tokens) {
         if (!choose_times(l, c)) return false;
@@ -192,7 +192,7 @@ static bool choose(tt_loader *l, chooser *c)
         want_rest(c, false);
         want_rest(c, true);
     }
-    /* Last: of these only the clocks matter. */
+    /* Last, because of these chunks only the clocks matter. */
     c->wanted[first] = c->wanted[last] = true;
     return true;
 }

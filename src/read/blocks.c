@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is unpacked of a chunk to find its segments, at first; more when needed. */
+/* How much of a chunk is unpacked at first to find its segments; more when needed. */
 #define FRONT_BYTES 65536u
 #define RECORD_BYTES (sizeof(uint32_t) + 1 + 3 * sizeof(uint64_t))
-/* Work, in records: what a chunk costs beside its own when it is decoded, and what is granted for
- * each time that a caller asks, beside the records that it reads. Walks of any number in order
- * decode what they read. */
+/* Work is counted in records. Decoding a chunk costs its records and CHUNK_COST more. Each
+ * request is granted the records that it reads and REQUEST_COST more. A walk in order decodes
+ * about what it reads, however many walks there are. */
 #define CHUNK_COST 256u
 #define REQUEST_COST 4u
-/* Work that all requests may take before a trace counts as too scattered to be walked. */
+/* How much work all requests may take before the trace counts as too scattered to be walked. */
 #define WORK_FREE (16u << 20)
 #define WORK_FACTOR 16u
-/* Work before chunks are kept that would be decoded again and again. */
+/* How much work is done before chunks are kept that would be decoded again and again. */
 #define KEEP_FREE (1u << 20)
 #define KEEP_FACTOR 2u
 
@@ -43,7 +43,7 @@ struct tt_blocks {
 
 #define CACHE_FACTOR 64u /* a record takes ten times in memory what it takes in the file */
 
-/* Chunks come round robin from the streams, so two a stream are the ones in use. */
+/* Chunks of the streams alternate in the file, so two of each stream are in use at a time. */
 static void set_cache_limits(tt_blocks *b)
 {
     const tt_trace *trace = b->trace;
@@ -57,7 +57,7 @@ static void set_cache_limits(tt_blocks *b)
     uint64_t need = 2 * ((uint64_t)highest + 1) * RECORD_BYTES;
     if (largest > TT_OPS_CHUNK_RECORDS_MAX) largest = TT_OPS_CHUNK_RECORDS_MAX;
     need *= largest;
-    /* Streams and counts are as high as a file says: it pays for them with its size. */
+    /* A file can claim any number of streams and records: the memory is bounded by its size. */
     uint64_t paid = TT_BLOCKS_CACHE_MIN + CACHE_FACTOR * trace->source.size;
     if (paid > TT_BLOCKS_CACHE_MAX) paid = TT_BLOCKS_CACHE_MAX;
     if (need > paid) need = paid;
@@ -104,7 +104,7 @@ void tt_blocks_free(tt_blocks *b)
     free(b);
 }
 
-/* Drops the blocks unused for longest until `need` more bytes fit. */
+/* Drops the least recently used blocks until `need` more bytes fit. */
 static void make_room(tt_blocks *b, size_t need)
 {
     if (b->cache_bytes + need > b->cache_limit && b->work > KEEP_FREE + KEEP_FACTOR * b->read) {
@@ -123,7 +123,7 @@ void tt_blocks_leave_out(tt_blocks *b, uint32_t chunk, const tt_error *why)
     if (b->n_damaged++ == 0) b->damage = *why;
 }
 
-/* A damaged chunk is left out; what else may go wrong is passed on. */
+/* Leaves a damaged chunk out; passes other errors on. */
 static tt_status judge(tt_blocks *b, uint32_t chunk, tt_status status, tt_error *why, tt_error *err)
 {
     if (status == TT_OK) {
@@ -146,7 +146,8 @@ typedef struct numbered {
 
 TT_ORDER_BY(by_run, numbered, run, segment)
 
-/* Runs ascend in what one thread recorded, unless the trace was made up. */
+/* Sorts segments by run. What one thread recorded is sorted already, unless the trace was made
+ * up. */
 static bool sort_segments(tt_block *block)
 {
     const tt_ops_block *o = &block->ops;
@@ -220,7 +221,7 @@ bool tt_blocks_holds(const tt_blocks *b, uint32_t chunk, const uint64_t *start)
     return block && start >= block->ops.start && start < block->ops.start + block->ops.n;
 }
 
-/* The segments stand at the payload's front: unpacks as little as will do. */
+/* Unpacks as little as possible: the segments come first in the payload. */
 static tt_status read_front(tt_blocks *b, uint32_t chunk, tt_ops_block *ops, tt_error *why)
 {
     for (size_t want = FRONT_BYTES;; want *= 8) {

@@ -53,7 +53,7 @@ const tt_data_part *tt_data_all(const tt_data *d, size_t *n)
     return d->list;
 }
 
-/* The first that is not below that one. */
+/* The first entry that is not below that run and node. */
 static size_t lower(const tt_data *d, uint32_t run, uint64_t node)
 {
     size_t low;

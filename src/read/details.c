@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory of decoded chunks kept at once: two of the largest a stream, in between. */
+/* How much memory the decoded chunks may take: twice the largest chunk of each stream, between
+ * these bounds. */
 #define CACHE_MIN ((size_t)16 << 20)
 #define CACHE_MAX ((size_t)256 << 20)
 #define CACHE_FACTOR 64u
-/* Details of one run: a token each of a long prompt, many layers, all experts. */
+/* Bound on the details of one run: enough for each token of a long prompt, many layers and all
+ * experts. */
 #define RUN_DETAILS_MAX ((size_t)16 << 20)
-/* Work in all, in details, before a trace counts as too scattered to be walked. */
+/* How much work, in details, may be done before the trace counts as too scattered to be walked. */
 #define WORK_FREE ((uint64_t)16 << 20)
 #define WORK_FACTOR 64u
 
@@ -94,11 +96,11 @@ tt_status tt_details_open(const tt_trace *trace, tt_details **out, tt_error *err
         if (e->stream > streams && e->stream <= TT_OPS_LANE_MAX) streams = e->stream;
     }
     uint64_t need = 2 * streams * largest * sizeof(tt_detail);
-    /* Streams are as many as a file says: it pays for them with its size. */
+    /* A file can claim any number of streams: the memory is bounded by its size. */
     if (need > CACHE_MIN + CACHE_FACTOR * trace->source.size)
         need = CACHE_MIN + CACHE_FACTOR * trace->source.size;
     d->cache_limit = need < CACHE_MIN ? CACHE_MIN : need > CACHE_MAX ? CACHE_MAX : (size_t)need;
-    /* A list that was rebuilt by scanning does not say which runs a chunk holds. */
+    /* A list made by scanning does not say which runs a chunk holds. */
     d->ranges_known = trace->complete;
     sort_list(d);
     *out = d;
@@ -126,7 +128,7 @@ void tt_details_free(tt_details *d)
     free(d);
 }
 
-/* Drops the chunks unused for longest until `need` more bytes fit. */
+/* Drops the least recently used chunks until `need` more bytes fit. */
 static void make_room(tt_details *d, size_t need)
 {
     while (d->kept.oldest && d->cache_bytes + need > d->cache_limit)
@@ -160,7 +162,7 @@ static tt_status decode(tt_details *d, listed *c, tt_error *err)
     return TT_OK;
 }
 
-/* The chunk's details, in c; none when it is damaged. */
+/* Decodes the chunk's details into c; a damaged chunk has none. */
 static tt_status load(tt_details *d, listed *c, tt_error *err)
 {
     tt_error damage;
@@ -260,7 +262,7 @@ tt_status tt_details_of_run(tt_details *d, uint32_t run_id, const tt_detail **li
     *n = 0;
     tt_status status = find_ranges(d, err);
     if (status != TT_OK) return status;
-    /* behind the last chunk that begins with this run or before it */
+    /* Behind the last chunk that begins with this run or an earlier one. */
     tt_lower_bound(end, d->n, d->list[end]->run_min <= run_id);
     for (size_t i = end; i-- > 0 && d->list[i]->run_max_so_far >= run_id;) {
         size_t before = *n;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Chunks looked at for runs, over all calls, before a survey is cheaper: a list of all pieces is
- * made once, and no chunk is looked at in vain any more. */
+/* How many chunks may be looked at for runs, over all calls, before a survey is cheaper. A
+ * survey lists all pieces once; after it no chunk is looked at in vain. */
 #define VISITS_FREE ((uint64_t)1 << 18)
 #define VISIT_BYTES 8u /* of the file, that pay for one more */
 
@@ -50,7 +50,7 @@ static void add_piece(tt_pieces *p, uint32_t chunk, const tt_ops_block *b, uint3
 
 TT_ORDER_BY(by_run_min, listed, run_min, chunk)
 
-/* Runs are 32-bit numbers; an index that says otherwise is found out when the chunk is read. */
+/* Runs have 32-bit ids. An index that says otherwise is found wrong when the chunk is read. */
 static uint32_t run_of(uint64_t run)
 {
     return run > UINT32_MAX ? UINT32_MAX : (uint32_t)run;
@@ -75,7 +75,8 @@ static void list_chunks(tt_pieces *p)
     }
 }
 
-/* A chunk whose runs are not those that the index says would be looked for in vain. */
+/* Whether the chunk holds the runs that the index says. If not, looking into it for runs is
+ * useless. */
 static bool is_as_listed(tt_pieces *p, const listed *c, const tt_block *b)
 {
     const tt_ops_segment *s = b->ops.segments;
@@ -107,7 +108,7 @@ static tt_status find_run(tt_pieces *p, uint32_t run, tt_error *err)
 {
     size_t end;
     p->n = 0;
-    /* behind the last chunk that begins with this run or before it */
+    /* Behind the last chunk that begins with this run or an earlier one. */
     tt_lower_bound(end, p->n_chunks, p->chunks[end].run_min <= run);
     for (size_t i = end; i-- > 0 && p->chunks[i].run_max_so_far >= run;) {
         if (++p->visits > VISITS_FREE + p->trace->source.size / VISIT_BYTES)
@@ -175,7 +176,7 @@ tt_status tt_pieces_open(const tt_trace *trace, tt_pieces **out, tt_error *err)
     tt_status status = p->blocks && p->chunks ? TT_OK : tt_error_memory(err, "the op index");
     if (status == TT_OK) {
         list_chunks(p);
-        /* A list that was rebuilt by scanning does not say which runs a chunk holds. */
+        /* A list made by scanning does not say which runs a chunk holds. */
         if (!trace->complete) status = tt_pieces_survey(p, err);
     }
     if (status == TT_OK)
@@ -270,7 +271,7 @@ tt_status tt_pieces_get_together(tt_pieces *p, const tt_piece *pieces, size_t n,
         tt_status status = tt_pieces_get(p, &pieces[i], &ops[i], err);
         if (status != TT_OK) return status;
     }
-    /* The later ones may have pushed the earlier ones out. */
+    /* Loading the later pieces may have dropped the earlier ones from the cache. */
     for (size_t i = 0; i < n; i++)
         if (!tt_blocks_holds(p->blocks, pieces[i].chunk, ops[i].start)) return TT_OK;
     *together = true;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
-/* zstd's own least, and what the largest chunk is worth. */
+/* The least that zstd allows, and the window for the largest chunk. */
 #define WINDOW_LOG_MIN 10
 #define WINDOW_LOG_MAX 26
 
@@ -27,7 +27,7 @@ void tt_unpacker_free(tt_unpacker *u)
     u->zstd = NULL;
 }
 
-/* Of the HOLE at the begin, as it is now; 0: there is none. */
+/* The length of the HOLE at the beginning of the file, read now; 0 when there is none. */
 static uint64_t chunk_hole_bytes(const tt_source *s)
 {
     const uint8_t *at;
@@ -58,7 +58,7 @@ static tt_status load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_ch
         if (status != TT_OK) return status;
         left = want;
     } else if (want > left) {
-        /* The decoder finds out, and must not look behind the end. */
+        /* A length that is too large must not be read past the end; the decoder reports it. */
         left = left < want ? left : want;
     }
     status = tt_chunk_header_decode(at, left, offset, s->seed, h, err);
@@ -71,7 +71,7 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
                         tt_span *stored, tt_error *err)
 {
     tt_status status = load(s, offset, u, h, stored, err);
-    /* What a reader knew a moment ago, a flight recorder may have thrown away since. */
+    /* A flight recorder may have thrown away what the reader knew a moment ago. */
     if (status == TT_OK || status == TT_E_IO || status == TT_E_MEMORY ||
         offset <= TT_FILE_HEADER_BYTES || chunk_hole_bytes(s) <= offset - TT_FILE_HEADER_BYTES)
         return status;
@@ -80,8 +80,9 @@ tt_status tt_chunk_load(const tt_source *s, uint64_t offset, tt_unpacker *u, tt_
                         "the file again, or take a snapshot (SIGUSR1 to `tensortrace run`)");
 }
 
-/* The front of a frame. A stream needs memory for the window that the frame says it has: no more
- * than its content is worth. False when it cannot be had so. */
+/* Unpacks the front of a frame as a stream. A stream needs memory for the window that the frame
+ * claims, so the window may not be larger than the content. False when the frame cannot be read
+ * this way. */
 static bool stream_front(tt_unpacker *u, tt_span stored, size_t capacity, size_t want)
 {
     ZSTD_outBuffer to = {u->raw.data, want, 0};
@@ -109,10 +110,10 @@ static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t o
         return tt_error_set(err, TT_E_MEMORY, offset, "no memory to unpack a chunk of %zu bytes",
                             capacity);
     size_t result = 0;
-    /* What cannot be had as a stream may still be had whole. */
+    /* What cannot be unpacked as a stream is unpacked whole. */
     if (want >= capacity || !stream_front(u, stored, capacity, want)) {
         want = capacity;
-        /* One byte of room more than announced, so that a longer frame is noticed. */
+        /* Room for one byte more than announced, so that a longer frame is noticed. */
         result = ZSTD_decompressDCtx(u->zstd, u->raw.data, capacity + 1, stored.data, stored.size);
         u->raw.size = ZSTD_isError(result) ? 0 : result;
     }
@@ -126,9 +127,9 @@ static tt_status zstd_front(const tt_chunk_header *h, tt_span stored, uint64_t o
     return TT_OK;
 }
 
-/* *payload: the unpacked payload, or (when at_least is smaller) its first
- * at_least bytes or more: what stands at its front costs no more than that. Valid
- * until the next call. Never takes more memory than the header's raw_bytes. */
+/* Unpacks a chunk. *payload is the whole payload or, when at_least is smaller, its first
+ * at_least bytes or more: reading the front of a large payload is cheap. Valid until the next
+ * call. Never takes more memory than the raw_bytes of the header. */
 static tt_status chunk_unpack(const tt_chunk_header *h, tt_span stored, uint64_t offset,
                               size_t at_least, tt_unpacker *u, tt_span *payload, tt_error *err)
 {
@@ -163,7 +164,7 @@ static tt_status push_chunk(tt_scan *scan, size_t *capacity, uint64_t offset,
     return TT_OK;
 }
 
-/* Only at the begin, and inside the file. */
+/* A HOLE counts only at the beginning of the file, and inside it. */
 static bool is_hole(const tt_source *s, uint64_t at, const tt_chunk_header *h, tt_error *err)
 {
     if (at == TT_FILE_HEADER_BYTES && h->position <= s->size - at) return true;
@@ -210,7 +211,8 @@ tt_status tt_trace_scan(const tt_source *s, tt_scan *scan, tt_error *err)
     return status;
 }
 
-/* With an index nothing is looked for at the begin; what is not there shows when it is checked. */
+/* Looks for the hole. With an index the chunks at the beginning are not read here; what is
+ * missing shows when it is checked. */
 static void find_hole(tt_trace *t, tt_unpacker *u)
 {
     tt_chunk_header h;
@@ -267,7 +269,7 @@ static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
 {
     tt_scan scan;
     tt_status status = tt_trace_scan(&t->source, &scan, err);
-    /* A flight recorder's hole may have grown over what the scan was about to read. */
+    /* The hole of a flight recorder may have grown over what the scan was about to read. */
     for (int i = 0;
          i < RESCANS_MAX && status == TT_OK && chunk_hole_bytes(&t->source) != scan.hole_bytes;
          i++) {
@@ -279,7 +281,8 @@ static tt_status rebuild(tt_trace *t, const tt_error *why, tt_error *err)
     t->n_chunks = tt_index_in_order(scan.chunks, scan.n_chunks);
     t->hole_bytes = scan.hole_bytes;
     t->end_bytes = scan.end_bytes;
-    /* A scan that met an INDEX says nothing new: the INDEX or tail itself is at fault. */
+    /* When the scan met an INDEX, the INDEX or the tail itself is at fault, and the reason is
+     * known. */
     t->cut = scan.index_offset ? *why : scan.stop;
     if (t->n_chunks < scan.n_chunks) {
         t->end_bytes = scan.chunks[t->n_chunks].offset;

@@ -124,7 +124,7 @@ struct tt_recorder {
     tt_snapshot snapshot;
     uint32_t snapshot_asked; /* the session's count that the last one answers */
     uint32_t n_snapshots;
-    bool stop_told; /* the trace says why nothing more was recorded */
+    bool stop_noted; /* the trace says why nothing more was recorded */
     tt_data_queue data;
     pthread_mutex_t meta_lock; /* the meta stream's producers */
     pthread_mutex_t stop_lock;
@@ -251,8 +251,8 @@ static void put_environment(tt_recorder *r, const char *key, const char *value)
 static void tell_stopped(tt_recorder *r)
 {
     char text[96];
-    if (r->stop_told || !atomic_load(&r->map.area->stopped)) return;
-    r->stop_told = true;
+    if (r->stop_noted || !atomic_load(&r->map.area->stopped)) return;
+    r->stop_noted = true;
     (void)snprintf(text, sizeof text, "the trace came to its limit of %" PRIu64 " bytes",
                    r->sink.limit);
     put_environment(r, "stopped", text);

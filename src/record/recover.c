@@ -196,12 +196,12 @@ static tt_status read_detail_runs(tt_span payload, tt_index_entry *e, tt_error *
 }
 
 /* What the payloads of the chunks say. */
-typedef struct told {
+typedef struct contents {
     char area[TT_AREA_PATH_MAX]; /* the value of `area` in the ENVIRONMENT */
     bool ends_in_counts;         /* the last chunk is that of the totals */
-} told;
+} contents;
 
-static tt_status read_payloads(scan *s, told *t, tt_error *err)
+static tt_status read_payloads(scan *s, contents *t, tt_error *err)
 {
     tt_codec_zstd *zstd = tt_codec_zstd_new();
     tt_bytes unpacked;
@@ -370,7 +370,7 @@ static tt_status name_finished(const char *part, unsigned how, tt_recover_report
 }
 
 /* Finishes a file that has no end. The descriptor stays open, and its lock held. */
-static tt_status complete(scan *s, int fd, const char *part, const told *t, tt_area_map *map,
+static tt_status complete(scan *s, int fd, const char *part, const contents *t, tt_area_map *map,
                           tt_recover_report *report, tt_error *err)
 {
     if (s->complete) return TT_OK;
@@ -394,7 +394,7 @@ static void name_file(const char *part, tt_error *err)
 static tt_status recover_scanned(scan *s, int fd, const char *part, unsigned how,
                                  tt_recover_report *report, tt_error *err)
 {
-    told t = {.area = ""};
+    contents t = {.area = ""};
     tt_area_map map;
     tt_status status = TT_OK;
     if (s->complete && !is_part(part))

@@ -71,7 +71,8 @@ tt_status tt_session_create(tt_session **session, char *path, size_t size, bool 
                             tt_error *err);
 /* Maps an existing one; NULL when it cannot be, or another build of tensortrace has made it. */
 tt_session *tt_session_open(const char *path);
-/* Whether another build has made it: then it is told that there is a stranger. */
+/* Whether another build has made it: then it is marked: its `tensortrace run` reports the other
+ * build. */
 bool tt_session_is_strange(const char *path);
 void tt_session_close(tt_session *session);
 /* Before what the traced processes wrote is looked at: they are other people's programs, which

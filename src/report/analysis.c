@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Progress is told in parts of the whole: the walk over the ops, that over the reads, the rest. */
+/* Progress is a share of the whole: the walk over the ops, that over the reads, the rest. */
 #define PARTS 1000u
 
 typedef struct stage {

@@ -35,14 +35,14 @@ bool tt_bound_sentence(const tt_analysis *a, char *out, size_t room)
     if (fits_cache(a)) {
         (void)snprintf(
             out, room,
-            "What bounds the run is not told: the %.1f MiB of weights that a batch reads fit into "
+            "What bounds the run is not known: the %.1f MiB of weights that a batch reads fit into "
             "this machine's last cache (%.1f MiB), whose speed was not measured.",
             batch_bytes(a) / 1048576, (double)e->machine.cache_bytes / 1048576);
         return true;
     }
     if (reached > REACHED_MAX) {
         (void)snprintf(out, room,
-                       "What bounds the run is not told: it moved %.1f GB/s, %.1f times the %.1f "
+                       "What bounds the run is not known: it moved %.1f GB/s, %.1f times the %.1f "
                        "GB/s %s. Measure again when the machine is idle, or give --bandwidth.",
                        b->bytes / memory, reached, e->bytes_per_s / 1e9,
                        e->bandwidth_from == TT_EDGES_GIVEN ? "given" : "measured now");
@@ -225,7 +225,7 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
     else if (a->timed && a->bounds.all_ns > 0)
         tt_page_say(
             p, TT_BLOCK_ANSWER,
-            "Not told without the machine's edges: the ops move %s and compute %s while they run.",
+            "Not known without the machine's edges: the ops move %s and compute %s while they run.",
             tt_say_rate(p, bytes / a->bounds.all_ns * 1e9),
             tt_say_flops(p, flops / a->bounds.all_ns * 1e9));
     else
@@ -242,11 +242,12 @@ void tt_section_bound(tt_page *p, const tt_analysis *a)
     if (a->points.n > POINTS_SHOWN)
         tt_page_say(p, TT_BLOCK_NOTE, "%zu more, with less time, are left out; --json has all.",
                     a->points.n - POINTS_SHOWN);
-    tt_page_say(p, TT_BLOCK_NOTE,
-                "FLOPs and bytes follow from the ops' kinds, shapes and types (docs/report.md has "
-                "the formulas): each source counts once, in its own type, and the result once; "
-                "what comes out of a cache is not told apart. An op that reaches less than a tenth "
-                "of both edges is bound by neither: it is short, or waits for something else.");
+    tt_page_say(
+        p, TT_BLOCK_NOTE,
+        "FLOPs and bytes follow from the ops' kinds, shapes and types (docs/report.md has "
+        "the formulas): each source counts once, in its own type, and the result once; "
+        "what comes out of a cache is not distinguished. An op that reaches less than a tenth "
+        "of both edges is bound by neither: it is short, or waits for something else.");
     if (a->unknown_ops)
         tt_page_say(p, TT_BLOCK_NOTE,
                     "Of %s executions (%s of the ops' time) the FLOPs are not known: there is no "

@@ -79,7 +79,7 @@ static void say_order(tt_page *p, const tt_analysis *a)
     const double batches = a->heat.batches ? a->heat.batches : 1;
     const double sweeps = (double)s->sweeps / batches;
     if (s->steps == 0) {
-        tt_page_say(p, TT_BLOCK_ANSWER, "Not told: there was one read only.");
+        tt_page_say(p, TT_BLOCK_ANSWER, "Not known: there was only one read.");
         return;
     }
     tt_page_say(p, TT_BLOCK_ANSWER,

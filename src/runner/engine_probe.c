@@ -245,7 +245,7 @@ typedef struct hook_spec {
     unsigned callers; /* roles of the libraries that call it */
     bool needed;      /* for hook mode */
     const char *gives;
-    const char *costs; /* of its absence; NULL: told by the mode */
+    const char *costs; /* of its absence; NULL: the mode says it */
 } hook_spec;
 
 #define EXTRA_FORWARD "ggml_cpu_extra_compute_forward"
@@ -258,7 +258,7 @@ static const hook_spec specs[] = {
     {"ggml_barrier", TT_LIBRARY_CPU, true, "each thread's arrival, wait and release", NULL},
     {"ggml_graph_compute", TT_LIBRARY_CPU, true, "begin and end of a graph on the CPU", NULL},
     {GRAPH_ASYNC, TT_LIBRARY_LLAMA | TT_LIBRARY_BASE, false, "batches: token ids and positions",
-     "batches and tokens are not told apart"},
+     "batches and tokens are not distinguished"},
     {EVAL_CALLBACK, TT_LIBRARY_LLAMA, false, "ops on any backend (callback mode)", NULL},
     {"ggml_backend_buft_alloc_buffer", TT_LIBRARY_LLAMA | TT_LIBRARY_BASE | TT_LIBRARY_CPU, false,
      "buffers: name, size, begin", "buffers are seen only when an op uses them"},

@@ -3,7 +3,7 @@
  *   0        8      16     24         32   36   40    48   56    72      73
  *   | n      | nan  | inf  | first_bad| min| max| mean| rms| hash| flags | prefix, samples, blake3
  *
- * flags: bit 0 there are finite elements, bit 1 blake3 is there. How many floats follow is told by
+ * flags: bit 0 there are finite elements, bit 1 blake3 is there. How many floats follow depends on
  * n: as many as there are elements, 8 and 16 at most. */
 #include "value/pack.h"
 

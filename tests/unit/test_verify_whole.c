@@ -327,7 +327,7 @@ static void what_comes_twice_is_a_problem(void **state)
     assert_int_equal(m->meta_damage.status, TT_OK);
     assert_int_equal(m->n_problems, 2);
     assert_string_equal(m->problems[0].text, "run 1 ends twice");
-    assert_string_equal(m->problems[1].text, "buffer 7 is told twice at tick 51");
+    assert_string_equal(m->problems[1].text, "buffer 7 has two records of tick 51");
     assert_int_equal(m->n_clocks, 3);
     assert_int_equal(m->n_clocks_back, 2);
     tt_model_close(m);

@@ -51,7 +51,7 @@ static bool make_pages(tt_whatif *w, const tt_reads *reads, bool *beyond)
     return layout && w->extents && !*beyond;
 }
 
-/* The slices of an op's reads; the one before is not told again (rows of one tensor). */
+/* The slices of an op's reads; a slice like the one before is left out (rows of one tensor). */
 static size_t units_of_op(const tt_whatif *w, const tt_reads *reads, const tt_slices *slices,
                           size_t op, uint32_t *out)
 {

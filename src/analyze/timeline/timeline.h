@@ -20,10 +20,10 @@
 #define TT_TILE_BUCKETS_MAX 8192u
 #define TT_OVERVIEW_BUCKETS_MAX (1u << 18)
 #define TT_OVERVIEW_CELLS_MAX (1u << 20)
-/* Computations at one time that are told apart; what goes beyond is drawn over the last one. */
+/* Computations at one time that are distinguished; what goes beyond is drawn over the last one. */
 #define TT_TIMELINE_ROWS_MAX 8u
 #define TT_TIMELINE_TRACKS_MAX (TT_TIMELINE_ROWS_MAX * (TT_OPS_LANE_MAX + 1u))
-/* Kinds of ops told apart in one trace; the rest is "(other)". */
+/* Kinds of ops distinguished in one trace; the rest is "(other)". */
 #define TT_TIMELINE_KINDS_MAX 255u
 /* Runs whose end was not recorded and is looked for in their ops. */
 #define TT_TIMELINE_OPEN_RUNS_MAX 64u

@@ -224,7 +224,7 @@ tt_status tt_dataset_json_open(tt_dataset *d, tt_dataset_json *j, const char *na
 tt_status tt_dataset_json_close(tt_dataset *d, tt_dataset_json *j, uint64_t n_items,
                                 tt_dataset_sum *sum, tt_error *err)
 {
-    /* What goes wrong on the way is kept by the file, and told when that is closed. */
+    /* The file keeps errors of writes and reports them when it is closed. */
     (void)tt_json_end(&j->json);
     (void)fclose(j->stream);
     tt_status status = tt_dataset_file_close(&j->file, err);

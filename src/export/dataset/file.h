@@ -31,7 +31,7 @@ char *tt_dataset_file_room(tt_dataset_file *f, size_t n);
 void tt_dataset_file_put(tt_dataset_file *f, const char *text, size_t n);
 /* A stream that writes into the file; the caller closes it before the file. NULL without memory. */
 FILE *tt_dataset_file_stream(tt_dataset_file *f);
-/* Ends the file: errors of any write before it are told here. f->size_bytes is then its size. */
+/* Ends the file and reports errors of any write before. f->size_bytes is then its size. */
 tt_status tt_dataset_file_close(tt_dataset_file *f, tt_error *err);
 /* Frees what is kept between files; of an open one, what was written stays in the folder. */
 void tt_dataset_file_free(tt_dataset_file *f);

@@ -175,7 +175,7 @@ static bool name_sorted(tt_dataset *d, const named *list, uint32_t n)
     return true;
 }
 
-/* Files of one name in several folders are told apart by a number. */
+/* Files of one name in several folders get a number each. */
 static bool name_files(tt_dataset *d)
 {
     const tt_model *m = d->m;

@@ -207,8 +207,8 @@ void tt_dot_html(FILE *out, const char *text, size_t most)
 
 /* --- colours --- */
 
-/* One of Graphviz's own Brewer schemes: from light to dark, told apart by colour-blind people and
- * in grey print. */
+/* One of Graphviz's own Brewer schemes: from light to dark, distinguishable for colour-blind people
+ * and in grey print. */
 #define SCHEME "/ylgnbu9/"
 #define STEPS 9u
 #define STEP_DARK 6u /* from here on with white letters */

@@ -126,7 +126,7 @@ size_t tt_npy_header(const char *dtype, const uint64_t ne[TT_VALUE_DIMS],
 
 /* --- a file --- */
 
-/* An error of the stream is told when it is closed. */
+/* Closing the stream reports its errors. */
 static void put_converted(FILE *out, tt_value_type type, tt_span bytes)
 {
     float piece[PIECE];
@@ -249,7 +249,7 @@ static void end_index(writing *w)
     tt_json_kv_u64(&w->json, "kept_in_part", w->in_part);
     tt_json_kv_u64(&w->json, "of_unknown_type", w->not_stored);
     tt_json_object_end(&w->json);
-    (void)tt_json_end(&w->json); /* its errors are the stream's, told when that is closed */
+    (void)tt_json_end(&w->json); /* closing the stream reports errors */
 }
 
 /* --- all of it --- */

@@ -145,7 +145,7 @@ static const tt_column buffers_columns[BUFFERS_COLUMNS] = {
     [BUFFERS_NAME] = TT_EXPORT_COLUMN("name", TT_CELL_NAME, false, "as the engine calls it"),
     [BUFFERS_KIND] =
         TT_EXPORT_COLUMN("kind", TT_CELL_NAME, false,
-                         "weights, kv_cache, compute, output or other, told from what is in it"),
+                         "weights, kv_cache, compute, output or other, derived from what is in it"),
     [BUFFERS_USAGE] = TT_EXPORT_COLUMN("usage", TT_CELL_NAME, false,
                                        "as the engine declares: any, weights, compute"),
     [BUFFERS_BACKING] = TT_EXPORT_COLUMN("backing", TT_CELL_NAME, false,

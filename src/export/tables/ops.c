@@ -77,7 +77,7 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_OBSERVED] =
         TT_EXPORT_COLUMN("observed", TT_CELL_NAME, false,
                          "hook: by each thread; callback: by the scheduler, threads not known; "
-                         "program: told by the program itself"),
+                         "program: reported by the program itself"),
     [OPS_THREADS] =
         TT_EXPORT_COLUMN("threads", TT_CELL_U32, false, "threads of which there is a record"),
     [OPS_START_TIME] =
