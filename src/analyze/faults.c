@@ -160,7 +160,7 @@ typedef struct part {
 /* -1: outside of any. */
 static int64_t token_of(const tt_faults *f, uint32_t batch)
 {
-    return batch == TT_NONE ? -1 : (int64_t)tt_model_token(f->m, batch);
+    return batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(f->m, batch);
 }
 
 static void add_part(tt_faults *f, tt_faults_row *row, const tt_fault_op *op, const part *p)
@@ -339,10 +339,10 @@ static void finish_token(tt_faults *f, uint32_t next_run)
 {
     const uint32_t run = f->last_run;
     f->last_run = next_run;
-    if (f->by != TT_FAULTS_BY_TOKEN || run == TT_NONE || run == next_run) return;
+    if (f->by != TT_FAULTS_BY_BATCH || run == TT_NONE || run == next_run) return;
     const uint32_t batch = f->m->runs[run].batch;
     if (batch == TT_NONE || f->m->batches[batch].last_run != run) return;
-    const uint32_t row = tt_idmap_get(&f->row_of_key, tt_model_token(f->m, batch));
+    const uint32_t row = tt_idmap_get(&f->row_of_key, tt_model_batch_number(f->m, batch));
     if (row != TT_NONE) finish_row(f, &f->rows[row]);
 }
 
@@ -363,7 +363,7 @@ static bool add_visited(void *context, const tt_fault_op *op)
     case TT_FAULTS_BY_TENSOR:
         add_weights(f, op, &whole);
         break;
-    case TT_FAULTS_BY_TOKEN:
+    case TT_FAULTS_BY_BATCH:
         add_op(f, numbered_row(f, token_of(f, batch)), op, &whole);
         break;
     case TT_FAULTS_BY_LAYER:

@@ -72,7 +72,7 @@ bool tt_fault_op_read(const tt_fault_op *op);
 
 typedef enum tt_faults_by {
     TT_FAULTS_BY_TENSOR,
-    TT_FAULTS_BY_TOKEN,
+    TT_FAULTS_BY_BATCH,
     TT_FAULTS_BY_LAYER,
     TT_FAULTS_BY_OP,
     TT_FAULTS_BY_THREAD

@@ -105,8 +105,8 @@ void tt_slice_filter_free(tt_slice_filter *f)
 
 bool tt_filter_batch(const tt_filter *f, const tt_model *m, uint32_t batch)
 {
-    uint32_t number = batch == TT_NONE ? TT_NONE : tt_model_token(m, batch);
-    if (f->has_token && (batch == TT_NONE || number < f->token_first || number > f->token_last))
+    uint32_t number = batch == TT_NONE ? TT_NONE : tt_model_batch_number(m, batch);
+    if (f->has_batch && (batch == TT_NONE || number < f->batch_first || number > f->batch_last))
         return false;
     return !f->phase || (batch != TT_NONE && m->batches[batch].phase == f->phase);
 }

@@ -10,9 +10,9 @@
 
 /* Zero-filled passes everything. Texts belong to the caller. */
 typedef struct tt_filter {
-    bool has_token;
-    uint32_t token_first; /* of tt_model_token */
-    uint32_t token_last;
+    bool has_batch;
+    uint32_t batch_first; /* of tt_model_batch_number */
+    uint32_t batch_last;
     bool has_layer;
     int32_t layer;
     bool has_lane;

@@ -139,12 +139,13 @@ static void set_excerpt(tt_find_batch *found, const char *all, const char *at)
 bool tt_find_batches(const tt_model *m, const char *text, tt_find_visit *visit, void *context)
 {
     const size_t length = strlen(text);
-    const uint32_t number = tt_find_number(text, "token");
+    uint32_t number = tt_find_number(text, "batch");
+    if (number == TT_NONE) number = tt_find_number(text, "token");
     bool going = true, ok = true;
     tt_bytes all;
     tt_bytes_init(&all, TEXTS_MAX);
     for (uint32_t i = 0; i < m->n_batches && going && length > 0; i++) {
-        tt_find_batch found = {.batch = i, .by_number = tt_model_token(m, i) == number};
+        tt_find_batch found = {.batch = i, .by_number = tt_model_batch_number(m, i) == number};
         /* A word may be of several batches: the end of what was before stays in front. */
         size_t kept = all.size < length - 1 ? all.size : length - 1;
         if (kept) memmove(all.data, all.data + all.size - kept, kept);

@@ -84,7 +84,7 @@ static bool has_time(const void *context, const void *row)
 static void set_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t batch, tt_cell *cell)
 {
     cell->known = r->accesses > 0 && batch != TT_NONE;
-    if (cell->known) cell->u64 = tt_model_token(x->m, batch);
+    if (cell->known) cell->u64 = tt_model_batch_number(x->m, batch);
 }
 
 TT_COLUMN_GET(get_first_batch, tt_heat_row, r, set_batch(context, r, r->first_batch, cell);)
@@ -96,7 +96,7 @@ static void show_batch(const tt_heat_context *x, const tt_heat_row *r, uint32_t 
 {
     if (r->accesses == 0) return;
     (void)snprintf(out, room, batch == TT_NONE ? "-" : "%" PRIu32,
-                   batch == TT_NONE ? 0 : tt_model_token(x->m, batch));
+                   batch == TT_NONE ? 0 : tt_model_batch_number(x->m, batch));
 }
 
 TT_COLUMN_SHOW(show_first_batch, tt_heat_row, r, show_batch(context, r, r->first_batch, out, room);)
@@ -155,12 +155,12 @@ static const tt_column row_columns[] = {
               TT_MEMBER(tt_heat_row, at_most)),
     TT_COLUMN("time_ns", "TIME", NS, "of the ops that read of it", .nullable = true,
               .known = has_time, TT_MEMBER(tt_heat_row, time_ns)),
-    TT_COLUMN("first_token_id", "FIRST", ID, "the batch that read it first", .type = TT_CELL_U32,
+    TT_COLUMN("first_batch_id", "FIRST", ID, "the batch that read it first", .type = TT_CELL_U32,
               .nullable = true, .show = TT_SHOW_WIDE, .get = get_first_batch,
               .text = show_first_batch, .sort = "first_ns"),
     TT_COLUMN("first_ns", NULL, MOMENT, "when it was read first, from the begin of the first batch",
               .type = TT_CELL_U64, .nullable = true, .get = get_first),
-    TT_COLUMN("last_token_id", "LAST", ID, "the batch that read it last", .type = TT_CELL_U32,
+    TT_COLUMN("last_batch_id", "LAST", ID, "the batch that read it last", .type = TT_CELL_U32,
               .nullable = true, .show = TT_SHOW_WIDE, .get = get_last_batch,
               .text = show_last_batch, .sort = "last_ns"),
     TT_COLUMN("last_ns", NULL, MOMENT, "when it was read last", .type = TT_CELL_U64,

@@ -236,12 +236,13 @@ static uint32_t new_text(tt_routers *r, const tt_batch *b, uint64_t key, uint8_t
         r->texts_left_out++;
         return TT_NONE;
     }
-    r->texts[r->n_texts] = (tt_router_text){.context = b->context,
-                                            .has_sequence = b->sequences != NULL,
-                                            .sequence = (int32_t)(uint32_t)key,
-                                            .phase = phase,
-                                            .first_token = tt_model_token(r->m, r->rows.batch),
-                                            .last_token = tt_model_token(r->m, r->rows.batch)};
+    r->texts[r->n_texts] =
+        (tt_router_text){.context = b->context,
+                         .has_sequence = b->sequences != NULL,
+                         .sequence = (int32_t)(uint32_t)key,
+                         .phase = phase,
+                         .first_token = tt_model_batch_number(r->m, r->rows.batch),
+                         .last_token = tt_model_batch_number(r->m, r->rows.batch)};
     return (uint32_t)r->n_texts++;
 }
 
@@ -275,7 +276,7 @@ static void place_token(tt_routers *r, const tt_batch *b, uint32_t token, uint32
     r->rows.text[place] = f->text;
     if (f->text == TT_NONE) return;
     r->texts[f->text].tokens++;
-    r->texts[f->text].last_token = tt_model_token(r->m, r->rows.batch);
+    r->texts[f->text].last_token = tt_model_batch_number(r->m, r->rows.batch);
 }
 
 /* Once with 0, then with the rows: how many each sequence has in this batch. */

@@ -41,7 +41,7 @@ typedef struct tt_router_text {
     bool has_sequence;
     int32_t sequence;
     uint8_t phase;        /* enum tt_phase */
-    uint32_t first_token; /* tt_model_token of the first batch */
+    uint32_t first_token; /* tt_model_batch_number of the first batch */
     uint32_t last_token;
     uint64_t tokens;
     uint32_t *counts; /* choices by layer and expert, n_counts of them */

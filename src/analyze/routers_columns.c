@@ -315,8 +315,8 @@ static const tt_column text_columns[] = {
               .nullable = true, .show = TT_SHOW_DASH, .get = get_sequence),
     TT_COLUMN("batches", "BATCHES", NONE, "the first and the last", .type = TT_CELL_NAME,
               .show = TT_SHOW_TEXT | TT_SHOW_RIGHT, .get = get_batches),
-    TT_COLUMN("first_token_id", NULL, ID, "the first batch", .type = TT_CELL_U32, .get = get_first),
-    TT_COLUMN("last_token_id", NULL, ID, "the last batch", .type = TT_CELL_U32, .get = get_last),
+    TT_COLUMN("first_batch_id", NULL, ID, "the first batch", .type = TT_CELL_U32, .get = get_first),
+    TT_COLUMN("last_batch_id", NULL, ID, "the last batch", .type = TT_CELL_U32, .get = get_last),
     TT_COLUMN("tokens", "TOKENS", COUNT, "tokens", .type = TT_CELL_U64, .get = get_tokens),
 };
 

@@ -172,7 +172,7 @@ void tt_stats_learn_node(tt_stats *s, const tt_graph *g, uint32_t node, uint8_t 
         add_weight_shares(s, info, &op);
         break;
     case TT_BY_THREAD:
-    case TT_BY_TOKEN:
+    case TT_BY_BATCH:
     case TT_BY_PHASE:
         break; /* the row is the lane's or the run's */
     }

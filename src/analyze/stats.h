@@ -25,7 +25,7 @@ typedef enum tt_stats_by {
     TT_BY_CATEGORY,
     TT_BY_TENSOR, /* the weights an op reads; an op of two weights counts for both */
     TT_BY_THREAD,
-    TT_BY_TOKEN,
+    TT_BY_BATCH,
     TT_BY_PHASE
 } tt_stats_by;
 

@@ -15,7 +15,7 @@ const tt_stats_dimension tt_stats_dimensions[TT_STATS_DIMENSIONS] = {
     {"category", "category", TT_BY_CATEGORY, "work_ns"},
     {"tensor", "tensor", TT_BY_TENSOR, "work_ns"},
     {"thread", "thread_id", TT_BY_THREAD, "key"},
-    {"token", "token_id", TT_BY_TOKEN, "key"},
+    {"batch", "batch_id", TT_BY_BATCH, "key"},
     {"phase", "phase", TT_BY_PHASE, "work_ns"},
 };
 
@@ -93,7 +93,7 @@ static const tt_column columns[] = {
     KEY_TEXT(CATEGORY, "category", "CATEGORY", "the part of the network"),
     KEY_TEXT(TENSOR, "tensor", "TENSOR", "the weight; an op of two weights counts for both"),
     KEY_NUMBER(THREAD, "thread_id", "THREAD", "number of the thread in the computation"),
-    KEY_NUMBER(TOKEN, "token_id", "BATCH", "the batch; null: outside any"),
+    KEY_NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
     KEY_TEXT(PHASE, "phase", "PHASE", "what the batch was for"),
     TT_COLUMN("count", "COUNT", COUNT, "ops", TT_MEMBER(tt_stats_row, count)),
     TIME("work_ns", "WORK", work_ns, 0,

@@ -11,7 +11,7 @@
 /* Whether each op is in exactly one row until the end: then the total is the sum of the rows. */
 static bool rows_are_parts(const tt_stats *s)
 {
-    return s->by != TT_BY_TENSOR && s->by != TT_BY_TOKEN;
+    return s->by != TT_BY_TENSOR && s->by != TT_BY_BATCH;
 }
 
 /* What is in a row without a series is in that of the total all the same. */
@@ -64,9 +64,9 @@ static void add_row(const tt_stats *s, tt_stats_row *total, const tt_stats_row *
 
 static uint32_t row_of_run(tt_stats *s, const tt_run *run)
 {
-    if (s->by == TT_BY_TOKEN)
+    if (s->by == TT_BY_BATCH)
         return tt_stats_numbered_row(
-            s, run->batch == TT_NONE ? -1 : (int64_t)tt_model_token(s->m, run->batch));
+            s, run->batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(s->m, run->batch));
     if (s->by == TT_BY_PHASE)
         return tt_stats_row_of(s,
                                tt_phase_name(run->batch == TT_NONE
@@ -170,7 +170,7 @@ static tt_status add_run(tt_stats *s, uint32_t at, const tt_join *j, tt_accesses
             add_to_shares(s, info, op, ticks);
     }
     /* A token's row is complete after its last run: its values need not be kept. */
-    if (s->by == TT_BY_TOKEN && run->batch != TT_NONE && s->m->batches[run->batch].last_run == at)
+    if (s->by == TT_BY_BATCH && run->batch != TT_NONE && s->m->batches[run->batch].last_run == at)
         finish_row(s->m, &s->rows[run_row]);
     return TT_OK;
 }

@@ -217,7 +217,7 @@ static void put_cache(tt_json *j, const about *r, const tt_kv_cache *c)
     for (uint32_t i = 0; i < c->n_steps && c->observed; i++) {
         if (!is_kept(r, i, c->n_steps)) continue;
         tt_json_object(j);
-        tt_json_kv_u64(j, "token_id", tt_model_token(r->m, c->steps[i].batch));
+        tt_json_kv_u64(j, "batch_id", tt_model_batch_number(r->m, c->steps[i].batch));
         tt_json_kv_u64(j, "cells_written", c->steps[i].cells_written);
         tt_json_kv_u64(j, "written_bytes", c->steps[i].written_bytes);
         tt_json_object_end(j);

@@ -34,11 +34,11 @@ void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op)
         tt_json_null(j);
     else
         tt_json_u64(j, tt_units_round_ns(tt_model_span_ns(m, tt_fault_op_ticks(op))));
-    tt_json_key(j, "token_id");
+    tt_json_key(j, "batch_id");
     if (run->batch == TT_NONE)
         tt_json_null(j);
     else
-        tt_json_u64(j, tt_model_token(m, run->batch));
+        tt_json_u64(j, tt_model_batch_number(m, run->batch));
     tt_json_kv_u64(j, "run_id", run->id);
     tt_json_kv_u64(j, "node", op->op->node);
     tt_json_kv_string(j, "op", op->op->op);
@@ -249,8 +249,8 @@ static void sample(void *context, const tt_residency_sample *r, const tt_ranges 
     tt_json_object(j);
     tt_json_kv_string(j, "model", s->v->m->files[r->file].path);
     bool in_batch = r->batch != TT_NONE;
-    tt_json_kv_u64_or_null(j, "token_id", in_batch,
-                           in_batch ? tt_model_token(s->v->m, r->batch) : 0);
+    tt_json_kv_u64_or_null(j, "batch_id", in_batch,
+                           in_batch ? tt_model_batch_number(s->v->m, r->batch) : 0);
     tt_json_kv_string(j, "moment", tt_faults_moment(r->moment));
     tt_json_kv_double(j, "start_relative_ns", tt_model_ns(s->v->m, r->begin_ticks));
     tt_json_kv_double(j, "end_relative_ns", tt_model_ns(s->v->m, r->end_ticks));

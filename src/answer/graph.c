@@ -119,7 +119,8 @@ void tt_graph_json_summary(tt_json *j, const tt_topology *t)
     const tt_run *r = t->run == TT_NONE ? NULL : &t->m->runs[t->run];
     bool in_batch = r && r->batch != TT_NONE;
     tt_json_kv_u64(j, "graph_id", t->graph->id);
-    tt_json_kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(t->m, r->batch) : 0);
+    tt_json_kv_u64_or_null(j, "batch_id", in_batch,
+                           in_batch ? tt_model_batch_number(t->m, r->batch) : 0);
     tt_json_kv_string(j, "phase",
                       tt_phase_name(in_batch ? t->m->batches[r->batch].phase : TT_PHASE_UNKNOWN));
     tt_json_kv_u64_or_null(j, "run_id", r != NULL, r ? r->id : 0);

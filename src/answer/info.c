@@ -237,7 +237,7 @@ static void batches(tt_json *j, const tt_model *m)
     for (uint32_t i = 0; i < m->n_batches; i++) {
         const tt_batch *b = &m->batches[i];
         tt_json_object(j);
-        tt_json_kv_u64(j, "token_id", tt_model_token(m, i));
+        tt_json_kv_u64(j, "batch_id", tt_model_batch_number(m, i));
         tt_json_kv_string(j, "phase", tt_phase_name(b->phase));
         tt_json_kv_u64(j, "context_id", b->context);
         tt_json_kv_u64_or_null(j, "start_ns", m->clock.known, tt_model_mono_ns(m, b->begin_ticks));

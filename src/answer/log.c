@@ -121,7 +121,7 @@ TT_COLUMN_SHOW(show_start_relative, tt_log_row, r,
                (void)snprintf(out, room, "%.4f", tt_model_ns(context, r->row->start_ticks) / 1e6);)
 TT_COLUMN_VALUE(get_start_ticks, tt_log_row, r, u64, r->row->start_ticks)
 TT_COLUMN_KNOWN(in_batch, tt_log_row, r, r->row->run->batch != TT_NONE)
-TT_COLUMN_VALUE(get_token, tt_log_row, r, u64, tt_model_token(context, r->row->run->batch))
+TT_COLUMN_VALUE(get_token, tt_log_row, r, u64, tt_model_batch_number(context, r->row->run->batch))
 
 static void get_phase(const void *context, const void *row, tt_cell *cell)
 {
@@ -273,7 +273,7 @@ static const tt_column columns[] = {
     SPAN_COLUMN(off_cpu, "OFF CPU", TT_SHOW_WIDE | TT_SHOW_KNOWN, show_off_cpu,
                 "of busy, on no processor"),
     NUMBER("start_ticks", NULL, get_start_ticks, "when it began, as the trace has it", .show = 0),
-    NUMBER("token_id", "BATCH", get_token, "the batch; null: outside any", .nullable = true,
+    NUMBER("batch_id", "BATCH", get_token, "the batch; null: outside any", .nullable = true,
            .known = in_batch, .show = TT_SHOW_DASH),
     TEXT("phase", "PHASE", get_phase, "what the batch was for", .show = TT_SHOW_WIDE,
          .text = show_phase),

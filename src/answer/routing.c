@@ -30,7 +30,7 @@ static void put_weight(tt_json *j, const tt_model *m, const tt_expert_use *u)
 static void put_last(tt_json *j, const tt_model *m, const tt_expert_use *u)
 {
     if (u->batches && u->last_batch < m->n_batches)
-        tt_json_u64(j, tt_model_token(m, (uint32_t)u->last_batch));
+        tt_json_u64(j, tt_model_batch_number(m, (uint32_t)u->last_batch));
     else
         tt_json_null(j);
 }
@@ -38,7 +38,7 @@ static void put_last(tt_json *j, const tt_model *m, const tt_expert_use *u)
 static const column columns[] = {{"count", put_count},
                                  {"batches", put_batches},
                                  {"mean_weight", put_weight},
-                                 {"last_token_id", put_last}};
+                                 {"last_batch_id", put_last}};
 
 static void put_reads(tt_json *j, const tt_router_layer *layer, const tt_expert_reads *reads)
 {

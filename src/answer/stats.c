@@ -24,15 +24,15 @@ void tt_stats_json(tt_json *j, const tt_stats_view *v)
 static void axis_columns(tt_json *j, const tt_model *m, const tt_stats_axis *axis,
                          const uint32_t *batches)
 {
-    tt_json_key(j, "first_token_id");
+    tt_json_key(j, "first_batch_id");
     tt_json_array(j);
     for (uint32_t i = 0; i < axis->n_buckets; i++)
-        tt_json_u64(j, tt_model_token(m, tt_stats_bucket_begin(axis, i)));
+        tt_json_u64(j, tt_model_batch_number(m, tt_stats_bucket_begin(axis, i)));
     tt_json_array_end(j);
-    tt_json_key(j, "last_token_id");
+    tt_json_key(j, "last_batch_id");
     tt_json_array(j);
     for (uint32_t i = 0; i < axis->n_buckets; i++)
-        tt_json_u64(j, tt_model_token(m, tt_stats_bucket_begin(axis, i + 1) - 1));
+        tt_json_u64(j, tt_model_batch_number(m, tt_stats_bucket_begin(axis, i + 1) - 1));
     tt_json_array_end(j);
     tt_json_key(j, "batches");
     tt_json_array(j);

@@ -112,7 +112,7 @@ static const tt_column place_columns[] = {
               .get = place_type),
     MEMBER(place, "weight", weight, "that the op reads"),
     MEMBER(place, "step", step, "number of the batch in the file"),
-    PLACE("token", has_token, token, "the batch"),
+    PLACE("batch_id", has_token, token, "the batch"),
     PLACE("run", has_run, run, "number of the run"),
     PLACE("node", has_node, node, "number in the graph"),
     TT_COLUMN("ne", NULL, NONE, "its shape", .type = TT_CELL_ROWS, .json = json_ne),

@@ -66,7 +66,8 @@ void tt_values_put_which(tt_json *j, const tt_model *m, uint32_t run, uint32_t n
     const bool in_batch = r->batch != TT_NONE;
     tt_output_shape of;
     tt_output_shape_of(g, node, &of);
-    tt_json_kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(m, r->batch) : 0);
+    tt_json_kv_u64_or_null(j, "batch_id", in_batch,
+                           in_batch ? tt_model_batch_number(m, r->batch) : 0);
     tt_json_kv_string(j, "phase", tt_phase_name(in_batch ? m->batches[r->batch].phase : 0));
     tt_json_kv_u64(j, "run", run);
     tt_json_kv_u64(j, "run_id", r->id);

@@ -34,7 +34,7 @@ void tt_values_groups_json(tt_json *j, const tt_values_view *v, const tt_model *
 /* {"file", "rows": [...], "rows_total", "compared", "summary"} */
 void tt_values_outliers_json(tt_json *j, const tt_values_view *v, const tt_model *m,
                              const tt_values_outliers *o);
-/* One output, as in the rows of a list: {"token_id", "run", "node", "name", "op", "layer_id",
+/* One output, as in the rows of a list: {"batch_id", "run", "node", "name", "op", "layer_id",
  * "type", "shape", "elements", "n_nan", "n_inf", "first_bad", "first_bad_at", "masking", "min",
  * "max", "mean", "rms", "hash", "blake3", ["prefix", "samples"]}. */
 void tt_values_row_json(tt_json *j, const tt_model *m, const tt_values_row *r, bool samples);

@@ -47,7 +47,7 @@ static const tt_column group_columns[] = {
     KEY(PLACE, "place", "PLACE", "the node's name without its layer"),
     KEY(OP, "op", "OP", "the kind of op"),
     NUMBER(LAYER, "layer_id", "LAYER", "the layer; null: none"),
-    NUMBER(TOKEN, "token_id", "BATCH", "the batch; null: outside any"),
+    NUMBER(BATCH, "batch_id", "BATCH", "the batch; null: outside any"),
     GROUP(outputs, "OUTPUTS", 0, "outputs that were measured"),
     GROUP(elements, "ELEMENTS", TT_SHOW_WIDE, "in them"),
     GROUP_SOME(bad, "BAD", 0, "outputs with a NaN, or an infinity that is no mask's"),

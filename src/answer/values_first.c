@@ -72,7 +72,7 @@ static void put_birth(tt_json *j, const tt_model *m, const tt_values_birth *b)
 static void put_token(tt_json *j, const char *key, const tt_model *m, uint32_t batch)
 {
     tt_json_kv_u64_or_null(j, key, batch != TT_NONE,
-                           batch != TT_NONE ? tt_model_token(m, batch) : 0);
+                           batch != TT_NONE ? tt_model_batch_number(m, batch) : 0);
 }
 
 static void put_spread(tt_json *j, const tt_model *m, const tt_values_first *f)
@@ -82,8 +82,8 @@ static void put_spread(tt_json *j, const tt_model *m, const tt_values_first *f)
     tt_json_kv_u64(j, "bad_after", f->bad_after);
     tt_json_kv_u64(j, "inherited", f->inherited);
     tt_json_kv_u64(j, "tokens", f->tokens_bad);
-    put_token(j, "first_token_id", m, f->first_batch);
-    put_token(j, "last_token_id", m, f->last_batch);
+    put_token(j, "first_batch_id", m, f->first_batch);
+    put_token(j, "last_batch_id", m, f->last_batch);
     tt_json_kv_u64(j, "logits_measured", f->logits);
     tt_json_kv_u64(j, "logits_bad", f->logits_bad);
     put_token(j, "logits_token_id", m,

@@ -34,7 +34,7 @@ static const char *by_name(tt_values_by by)
                                       [TT_VALUES_BY_PLACE] = "place",
                                       [TT_VALUES_BY_OP] = "op",
                                       [TT_VALUES_BY_LAYER] = "layer",
-                                      [TT_VALUES_BY_TOKEN] = "token"};
+                                      [TT_VALUES_BY_BATCH] = "batch"};
     return all[by];
 }
 

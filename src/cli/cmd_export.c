@@ -241,7 +241,7 @@ static int check_filter(const struct options *o, const tt_model *m)
     if (!(o->given & TT_EXPORT_TAKES_FILTER)) return TT_EXIT_OK;
     for (uint32_t i = 0; i < m->n_batches; i++) {
         if (tt_filter_batch(&o->filter, m, i)) return TT_EXIT_OK;
-        const uint32_t token = tt_model_token(m, i);
+        const uint32_t token = tt_model_batch_number(m, i);
         first = token < first ? token : first;
         last = token > last ? token : last;
     }

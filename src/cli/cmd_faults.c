@@ -24,7 +24,7 @@ static void check_together(const tt_faults_options *o, struct argp_state *state)
 {
     tt_list_check(&o->list, o->input.json, state);
     if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
-    if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_TOKEN)
+    if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_BATCH)
         argp_error(state, "--residency is by batch or by tensor");
     if ((o->residency || o->reads) && (o->list.columns || o->list.csv))
         argp_error(state, "--columns and --csv do not go with --residency and --reads");

@@ -157,7 +157,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static uint32_t usual_token(const tt_model *m)
 {
     uint32_t batch = tt_topology_usual_batch(m);
-    return batch == TT_NONE ? TT_NONE : tt_model_token(m, batch);
+    return batch == TT_NONE ? TT_NONE : tt_model_batch_number(m, batch);
 }
 
 static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
@@ -167,7 +167,7 @@ static int choose_token(const tt_model *m, uint32_t token, uint32_t *run)
     uint32_t batch = token == UINT32_MAX ? TT_NONE : tt_model_batch(m, token + 1);
     if (batch == TT_NONE)
         return tt_trace_none(
-            m, &(tt_filter){.has_token = true, .token_first = token, .token_last = token}, "batch");
+            m, &(tt_filter){.has_batch = true, .batch_first = token, .batch_last = token}, "batch");
     *run = tt_topology_run_of(m, batch, &n);
     if (*run == TT_NONE)
         return tt_report_usage("no graph of batch %" PRIu32 " was recorded", token);

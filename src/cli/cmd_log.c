@@ -22,7 +22,7 @@
 #define CELL_TEXT 512
 #define CSV_BYTES ((size_t)1 << 18) /* written together */
 /* What the table shows, unless --columns says otherwise. */
-#define SHOWN "start_relative_ns,token_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
+#define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
 
 enum { OPT_LIMIT = 256, OPT_LANES };
 
@@ -309,9 +309,9 @@ int tt_cmd_log(int argc, char **argv)
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json && !o.list.csv) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;
-    const tt_part part = {.has_tokens = f->has_token,
-                          .token_first = f->token_first,
-                          .token_last = f->token_last,
+    const tt_part part = {.has_tokens = f->has_batch,
+                          .batch_first = f->batch_first,
+                          .batch_last = f->batch_last,
                           .has_from = f->has_from,
                           .has_to = f->has_to,
                           .from_ns = f->from_ns,

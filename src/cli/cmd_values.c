@@ -29,7 +29,7 @@ static const struct dimension {
     tt_values_by by;
 } dimensions[] = {
     {"tensor", TT_VALUES_BY_TENSOR}, {"place", TT_VALUES_BY_PLACE}, {"op", TT_VALUES_BY_OP},
-    {"layer", TT_VALUES_BY_LAYER},   {"token", TT_VALUES_BY_TOKEN},
+    {"layer", TT_VALUES_BY_LAYER},   {"batch", TT_VALUES_BY_BATCH},
 };
 
 static const struct {
@@ -203,7 +203,7 @@ static tt_status growth(const struct options *o, const tt_values_view *v, const 
     tt_values_grid g;
     tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, err);
     const tt_filter *f = &o->query.filter;
-    const bool filtered = f->has_token || f->has_layer || f->phase || f->op || f->tensor;
+    const bool filtered = f->has_batch || f->has_layer || f->phase || f->op || f->tensor;
     *none = status == TT_OK && g.n_layers == 0 && filtered && !o->place;
     if (status == TT_OK && g.n_layers == 0 && !*none)
         status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,

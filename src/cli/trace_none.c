@@ -69,22 +69,23 @@ static bool say_batches(const tt_model *m, const tt_filter *f)
 {
     bool phase = false, number = false;
     for (uint32_t i = 0; i < m->n_batches; i++) {
-        const uint32_t n = tt_model_token(m, i);
+        const uint32_t n = tt_model_batch_number(m, i);
         phase |= m->batches[i].phase == f->phase;
-        number |= n >= f->token_first && n <= f->token_last;
+        number |= n >= f->batch_first && n <= f->batch_last;
     }
     if (m->n_batches == 0) {
-        if (!f->has_token && !f->phase) return false;
+        if (!f->has_batch && !f->phase) return false;
         tt_report_note("the trace has no batches: leave out --batch and --phase");
         return true;
     }
-    const uint32_t first = tt_model_token(m, 0), last = tt_model_token(m, m->n_batches - 1);
-    if (f->has_token && !number)
+    const uint32_t first = tt_model_batch_number(m, 0),
+                   last = tt_model_batch_number(m, m->n_batches - 1);
+    if (f->has_batch && !number)
         tt_report_note("no such batch: the trace has %" PRIu32 " batch%s, %" PRIu32 " to %" PRIu32,
                        m->n_batches, m->n_batches == 1 ? "" : "es", first, last);
     if (f->phase && !phase)
         tt_report_note("the trace has no batch of the phase %s", tt_phase_name(f->phase));
-    return (f->has_token && !number) || (f->phase && !phase);
+    return (f->has_batch && !number) || (f->phase && !phase);
 }
 
 static bool say_thread(const tt_model *m, const tt_filter *f)
@@ -158,7 +159,7 @@ static bool say_tensor(const survey *s)
 
 static bool any_filter(const tt_filter *f)
 {
-    return f->has_token || f->has_layer || f->has_lane || f->phase || f->op || f->tensor ||
+    return f->has_batch || f->has_layer || f->has_lane || f->phase || f->op || f->tensor ||
            f->text || f->origin != TT_ORIGIN_UNKNOWN || f->has_from || f->has_to || f->has_least ||
            f->has_most;
 }

@@ -69,8 +69,8 @@ bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_fil
     switch (key) {
     case TT_OPT_BATCH:
     case TT_OPT_TOKEN:
-        f->has_token = true;
-        if (!tt_units_parse_range(arg, &f->token_first, &f->token_last))
+        f->has_batch = true;
+        if (!tt_units_parse_range(arg, &f->batch_first, &f->batch_last))
             argp_error(state, "--batch: \"%.40s\" is not a number or a range like 3..9", arg);
         return true;
     case TT_OPT_LAYER:
@@ -148,9 +148,8 @@ size_t tt_trace_name_option(const char *option, const char *arg, struct argp_sta
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         const char *name = row_name(table, i, row_bytes);
-        if (strcmp(arg, name) == 0) return i;
-        if (strcmp(name, "token") == 0) name = "batch";
-        if (strcmp(arg, name) == 0) return i;
+        const bool former = strcmp(name, "batch") == 0 && strcmp(arg, "token") == 0;
+        if (former || strcmp(arg, name) == 0) return i;
         const char *between = i == 0 ? "" : i + 1 == n ? " or " : ", ";
         int wrote = snprintf(names + used, sizeof names - used, "%s%s", between, name);
         if (wrote > 0 && (size_t)wrote < sizeof names - used) used += (size_t)wrote;

@@ -42,7 +42,7 @@ bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_fil
 
 /* Which row of a table the value of `option` ("--by") names; argp_error, which lists the names,
  * when none. Each of the n rows, row_bytes long, begins with its name (const char *), as JSON has
- * it: the row "token" is asked for as "batch" (or "token", its former name). */
+ * it. "token" is the former name of "batch". */
 size_t tt_trace_name_option(const char *option, const char *arg, struct argp_state *state,
                             const void *table, size_t n, size_t row_bytes);
 

@@ -234,7 +234,8 @@ static bool find_bad(const char *path, tt_values_counts *counts, char *text, siz
         if (r->batch == TT_NONE)
             (void)snprintf(text, size, "%s", name);
         else
-            (void)snprintf(text, size, "%s in batch %" PRIu32, name, tt_model_token(m, r->batch));
+            (void)snprintf(text, size, "%s in batch %" PRIu32, name,
+                           tt_model_batch_number(m, r->batch));
     }
     *counts = f.counts;
     tt_values_first_free(&f);

@@ -27,7 +27,7 @@
 /* As it is in the file, little-endian. */
 typedef struct record {
     uint64_t timestamp_ns;
-    uint32_t token_id;
+    uint32_t batch_id;
     uint16_t layer_id;
     uint16_t thread_id;
     uint8_t operation_type;
@@ -180,7 +180,7 @@ static void put(maker *k, const source *s, const record *now, tt_bytes *out)
     record *r = (record *)(void *)(out->data + out->size);
     *r = s->r;
     r->timestamp_ns = now->timestamp_ns;
-    r->token_id = now->token_id;
+    r->batch_id = now->batch_id;
     r->thread_id = now->thread_id;
     r->phase = now->phase;
     out->size += sizeof *r;
@@ -233,14 +233,14 @@ static tt_status put_op(maker *k, const tt_run *run, const executed *e, tt_bytes
     const tt_model *m = k->b->m;
     const sources *list = sources_of(k, run->graph, e);
     record now = {.timestamp_ns = tt_model_mono_ns(m, e->start),
-                  .token_id = NONE_32,
+                  .batch_id = NONE_32,
                   .thread_id = (uint16_t)e->lane,
                   .phase = NONE_8};
     if (!list || !tt_bytes_reserve(out, list->n * sizeof(record)))
         return tt_error_memory(err, "writing the trace");
     if (run->batch != TT_NONE) {
         const uint8_t phase = m->batches[run->batch].phase;
-        now.token_id = tt_model_token(m, run->batch);
+        now.batch_id = tt_model_batch_number(m, run->batch);
         now.phase = phase == TT_PHASE_PROMPT ? 0 : phase == TT_PHASE_GENERATE ? 1 : NONE_8;
     }
     for (uint32_t i = 0; i < list->n; i++) {

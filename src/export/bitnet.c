@@ -132,7 +132,8 @@ static tt_status no_blake3(const writing *w, const tt_dump_value *v, tt_error *e
     char where[32] = "outside any batch";
     uint32_t batch = v->run < w->m->n_runs ? w->m->runs[v->run].batch : TT_NONE;
     if (batch < w->m->n_batches)
-        (void)snprintf(where, sizeof where, "of batch %" PRIu32, tt_model_token(w->m, batch));
+        (void)snprintf(where, sizeof where, "of batch %" PRIu32,
+                       tt_model_batch_number(w->m, batch));
     return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
                         "%.60s %s has no BLAKE3, which these files are compared by; record with "
                         "run --values=hash (or full)",

@@ -148,9 +148,9 @@ typedef struct tt_graph {
 } tt_graph;
 
 /* One scheduler graph computation: what the commands call a token, counted from 0 (see
- * tt_model_token). */
+ * tt_model_batch_number). */
 typedef struct tt_batch {
-    uint32_t number; /* what the commands call it, see tt_model_token */
+    uint32_t number; /* what the commands call it, see tt_model_batch_number */
     uint32_t id;
     uint32_t context;
     uint32_t thread;
@@ -247,7 +247,7 @@ typedef struct tt_front {
 /* The part of a trace that somebody wants to see: some tokens, or some time. */
 typedef struct tt_part {
     bool has_tokens;
-    uint32_t token_first, token_last; /* batch numbers */
+    uint32_t batch_first, batch_last; /* batch numbers */
     bool has_from, has_to;
     double from_ns, to_ns; /* since the trace's first batch */
     bool first_only;       /* not all of that time need be in the model: its first part will do */
@@ -330,7 +330,7 @@ uint32_t tt_model_run(const tt_model *m, uint32_t id);
 uint32_t tt_model_batch(const tt_model *m, uint32_t id);
 /* The number that the commands give a batch (in tt_model.batches): counted from 0 since recording
  * began, also over batches that the trace does not hold. */
-static inline uint32_t tt_model_token(const tt_model *m, uint32_t batch)
+static inline uint32_t tt_model_batch_number(const tt_model *m, uint32_t batch)
 {
     return m->batches[batch].number;
 }

@@ -95,7 +95,7 @@ static void want_tokens(chooser *c, const tt_part *part)
         const tt_index_meta *m = meta_of(c, i);
         if (!m || m->batch_min == 0) continue;
         c->wanted[i] =
-            m->batch_min - 1 <= part->token_last && m->batch_max - 1 >= part->token_first;
+            m->batch_min - 1 <= part->batch_last && m->batch_max - 1 >= part->batch_first;
     }
 }
 

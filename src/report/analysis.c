@@ -51,10 +51,10 @@ static bool choose_batches(tt_analysis *a, tt_filter *filter)
     if (ops <= TT_ANALYSIS_READS_OPS_MAX || a->m->n_batches < 2) return false;
     uint64_t keep = (uint64_t)((double)a->m->n_batches * TT_ANALYSIS_READS_OPS_MAX / (double)ops);
     if (keep < 1) keep = 1;
-    filter->has_token = true;
-    filter->token_first = tt_model_token(a->m, 0);
-    filter->token_last = tt_model_token(a->m, (uint32_t)keep - 1);
-    a->reads_last_token = filter->token_last;
+    filter->has_batch = true;
+    filter->batch_first = tt_model_batch_number(a->m, 0);
+    filter->batch_last = tt_model_batch_number(a->m, (uint32_t)keep - 1);
+    a->reads_last_token = filter->batch_last;
     return true;
 }
 
@@ -118,7 +118,7 @@ static tt_status add_faults(tt_analysis *a, tt_error *err)
     tt_kernel_batches(a->kernel, &all, &a->kernel_batches);
     tt_kernel_recording(a->kernel, &a->kernel_recording);
     if (!tt_details_has(a->m->details, TT_DETAIL_FAULTS) || !a->timed) return TT_OK;
-    a->faults = tt_faults_new(a->m, TT_FAULTS_BY_TOKEN, &all);
+    a->faults = tt_faults_new(a->m, TT_FAULTS_BY_BATCH, &all);
     if (!a->faults) return tt_error_memory(err, "the report");
     return tt_faults_sum(a->faults, tell, &s, err);
 }

@@ -165,7 +165,7 @@ static void heat(tt_json *j, const tt_analysis *a)
         return;
     }
     tt_json_object(j);
-    if (a->reads_cut) tt_json_kv_u64(j, "last_token_id", a->reads_last_token);
+    if (a->reads_cut) tt_json_kv_u64(j, "last_batch_id", a->reads_last_token);
     tt_rowset_json(j, &summary, h);
     tt_json_kv_double(j, "generate_batch_bytes",
                       h->of_phase[TT_PHASE_GENERATE].batches

@@ -108,7 +108,7 @@ static void order_table(tt_page *p, const tt_analysis *a)
             const char *cells[] = {
                 op->batch == TT_NONE
                     ? "no batch"
-                    : tt_page_format(p, "batch %u", tt_model_token(a->m, op->batch)),
+                    : tt_page_format(p, "batch %u", tt_model_batch_number(a->m, op->batch)),
                 a->timed ? tt_say_ns(p, tt_model_span_ns(a->m, op->start_ticks -
                                                                    a->reads.ops[0].start_ticks))
                          : "",

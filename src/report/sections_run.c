@@ -37,7 +37,7 @@ static size_t token_times(const tt_model *m, double *ns, double *tokens, double 
         if (b->phase != TT_PHASE_GENERATE || !b->ended || b->n_tokens == 0 ||
             b->end_ticks < b->begin_ticks)
             continue;
-        tokens[n] = tt_model_token(m, i);
+        tokens[n] = tt_model_batch_number(m, i);
         ns[n] = tt_model_span_ns(m, b->end_ticks - b->begin_ticks) / b->n_tokens;
         if (ns[n] > most) {
             most = ns[n];

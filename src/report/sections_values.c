@@ -15,8 +15,9 @@ static const char *say_real(tt_page *p, bool known, double v)
 static const char *say_where(tt_page *p, const tt_analysis *a, uint32_t run)
 {
     const uint32_t batch = a->m->runs[run].batch;
-    return batch == TT_NONE ? "outside any batch"
-                            : tt_page_format(p, "batch %u", (unsigned)tt_model_token(a->m, batch));
+    return batch == TT_NONE
+               ? "outside any batch"
+               : tt_page_format(p, "batch %u", (unsigned)tt_model_batch_number(a->m, batch));
 }
 
 static const char *name_of(const tt_analysis *a, uint32_t run, uint32_t node)
@@ -216,7 +217,9 @@ static void say_outliers(tt_page *p, const tt_analysis *a)
         const uint32_t batch = a->m->runs[x->row.run].batch;
         const char *cells[] = {
             name_of(a, x->row.run, x->row.node),
-            batch == TT_NONE ? "" : tt_page_format(p, "%u", (unsigned)tt_model_token(a->m, batch)),
+            batch == TT_NONE
+                ? ""
+                : tt_page_format(p, "%u", (unsigned)tt_model_batch_number(a->m, batch)),
             x->by_max ? "largest magnitude" : "RMS",
             say_real(p, true, x->value),
             say_real(p, true, x->usual),

@@ -108,7 +108,7 @@ static void put_side(tt_json *j, const char *key, const pair_side *s)
         return;
     }
     tt_json_object(j);
-    tt_json_kv_u64(j, "token", s->token->token);
+    tt_json_kv_u64(j, "batch_id", s->token->token);
     tt_json_key(j, "position");
     if (s->token->has_position)
         tt_json_i64(j, s->token->position);
@@ -128,11 +128,11 @@ tt_status tt_answer_diff_pair(tt_request *q, tt_reply *r, tt_error *err)
     tt_diff_pair pair;
     tt_status status = need_other(q, err);
     if (status != TT_OK) return status;
-    if (!tt_request_u64(q, "token", 0, UINT32_MAX - 1, UINT64_MAX, &token, err) ||
+    if (!tt_request_u64(q, "batch", 0, UINT32_MAX - 1, UINT64_MAX, &token, err) ||
         !tt_request_choice(q, "side", sides, 0, &side, err))
         return TT_E_USAGE;
     if (token == UINT64_MAX)
-        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "token: of which one?");
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "batch: of which one?");
     status = tt_diff_pair_find(q->m, q->other, side == 1, (uint32_t)token, &pair, err);
     if (status != TT_OK) return status;
     pair_side a = {q->m, pair.has_a, &pair.a, tt_request_text(q, "name"), {0}};

@@ -119,7 +119,7 @@ static bool put_batch(void *context, const tt_find_batch *found)
     const tt_batch *b = &s->m->batches[found->batch];
     if (!is_listed(s)) return true;
     tt_json_object(s->j);
-    tt_json_kv_u64(s->j, "token_id", tt_model_token(s->m, found->batch));
+    tt_json_kv_u64(s->j, "batch_id", tt_model_batch_number(s->m, found->batch));
     tt_json_kv_string(s->j, "phase", tt_phase_name(b->phase));
     tt_json_kv_u64(s->j, "n_tokens", b->n_tokens);
     tt_json_key(s->j, "text");
@@ -169,7 +169,7 @@ tt_status tt_answer_find(tt_request *q, tt_reply *r, tt_error *err)
     find_tensors(&s, names);
     find_ops(&s, names);
     find_layers(&s, names);
-    begin_group(&s, "token");
+    begin_group(&s, "batch");
     bool ok = tt_find_batches(q->m, s.text, put_batch, &s);
     end_group(&s);
     find_buffers(&s);

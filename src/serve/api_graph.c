@@ -38,7 +38,8 @@ static tt_status of_batch(const tt_model *m, uint32_t batch, uint32_t *graph, ui
     *run = tt_topology_run_of(m, batch, &n);
     if (*run == TT_NONE)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "no graph of token %" PRIu32 " was recorded", tt_model_token(m, batch));
+                            "no graph of batch %" PRIu32 " was recorded",
+                            tt_model_batch_number(m, batch));
     *graph = m->runs[*run].graph;
     return TT_OK;
 }
@@ -49,7 +50,7 @@ static tt_status of_token(const tt_model *m, uint64_t token, uint32_t *graph, ui
     uint32_t batch = tt_model_batch(m, (uint32_t)token + 1);
     if (batch == TT_NONE)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET,
-                            "there is no token %" PRIu64 ": the trace has %" PRIu32, token,
+                            "there is no batch %" PRIu64 ": the trace has %" PRIu32, token,
                             m->n_batches);
     return of_batch(m, batch, graph, run, err);
 }
@@ -73,8 +74,8 @@ static tt_status choose(const tt_request *q, uint32_t *graph, uint32_t *run, tt_
         if (!tt_request_u64(q, "run", 0, UINT32_MAX - 1, 0, &n, err)) return TT_E_USAGE;
         return of_run(q->m, n, graph, run, err);
     }
-    if (tt_request_text(q, "token")) {
-        if (!tt_request_u64(q, "token", 0, UINT32_MAX - 1, 0, &n, err)) return TT_E_USAGE;
+    if (tt_request_text(q, "batch")) {
+        if (!tt_request_u64(q, "batch", 0, UINT32_MAX - 1, 0, &n, err)) return TT_E_USAGE;
         return of_token(q->m, n, graph, run, err);
     }
     return usual(q->m, graph, run, err);

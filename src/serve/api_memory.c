@@ -177,7 +177,7 @@ static double heat_value(const tt_model *m, const tt_unit_use *u, enum heat_colu
 
 static uint32_t token_of(const tt_model *m, uint32_t batch)
 {
-    return batch == TT_NONE ? TT_COLUMNS_NO_U32 : tt_model_token(m, batch);
+    return batch == TT_NONE ? TT_COLUMNS_NO_U32 : tt_model_batch_number(m, batch);
 }
 
 /* Units that were used, by ascending number. */
@@ -186,7 +186,7 @@ static void put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, u
     static const char *const names[HEAT_COLUMNS] = {"accesses",      "read_bytes", "written_bytes",
                                                     "touched_bytes", "time_ns",    "first_ns",
                                                     "last_ns"};
-    static const char *const last_names[] = {"unit", "first_token", "last_token"};
+    static const char *const last_names[] = {"unit", "first_batch_id", "last_batch_id"};
     size_t n = 0, at;
     for (uint32_t i = 0; i < n_units; i++)
         n += h->units[i].accesses > 0;
@@ -261,11 +261,11 @@ static void put_samples(tt_json *j, const tt_model *m, const tt_space_residency 
         const tt_residency *s = &m->residencies[p->samples[i]];
         tt_json_object(j);
         tt_json_kv_u64(j, "file", i);
-        tt_json_key(j, "token");
+        tt_json_key(j, "batch_id");
         if (s->batch == TT_NONE)
             tt_json_null(j);
         else
-            tt_json_u64(j, tt_model_token(m, s->batch));
+            tt_json_u64(j, tt_model_batch_number(m, s->batch));
         tt_json_kv_string(j, "moment", tt_faults_moment(s->moment));
         tt_json_key(j, "begin_ns");
         tt_json_double(j, m->clock.known ? tt_model_ns(m, s->begin_ticks) : NAN);
@@ -300,9 +300,9 @@ tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
     tt_space_residency found = {0};
     uint64_t token;
     tt_columns c;
-    tt_space_moment moment = {.has_token = tt_request_text(q, "token_to"),
+    tt_space_moment moment = {.has_batch = tt_request_text(q, "batch_to"),
                               .has_ns = tt_request_text(q, "to_ns")};
-    if (!tt_request_u64(q, "token_to", 0, UINT32_MAX, 0, &token, err) ||
+    if (!tt_request_u64(q, "batch_to", 0, UINT32_MAX, 0, &token, err) ||
         !tt_request_double(q, "to_ns", -1e18, 1e18, 0, &moment.ns, err))
         return TT_E_USAGE;
     moment.token = (uint32_t)token;

@@ -205,8 +205,8 @@ static tt_status put_op(tt_json *j, op_answer *a, tt_error *err)
     tt_json_object(j);
     tt_json_kv_u64(j, "run", a->run);
     tt_json_kv_u64(j, "node", a->node);
-    tt_json_kv_u64_or_null(j, "token", batch != TT_NONE,
-                           batch != TT_NONE ? tt_model_token(m, batch) : 0);
+    tt_json_kv_u64_or_null(j, "batch_id", batch != TT_NONE,
+                           batch != TT_NONE ? tt_model_batch_number(m, batch) : 0);
     tt_json_kv_double(j, "start_ns", tt_model_ns(m, a->joined.start));
     tt_json_kv_double_or_null(j, "end_ns", !a->joined.open, tt_model_ns(m, a->joined.release));
     put_what(j, a);

@@ -52,7 +52,7 @@ MEMO(TT_BY_COMPONENT)
 MEMO(TT_BY_CATEGORY)
 MEMO(TT_BY_TENSOR)
 MEMO(TT_BY_THREAD)
-MEMO(TT_BY_TOKEN)
+MEMO(TT_BY_BATCH)
 MEMO(TT_BY_PHASE)
 
 static const tt_source_memo *const memos[] = {
@@ -62,7 +62,7 @@ static const tt_source_memo *const memos[] = {
     [TT_BY_CATEGORY] = &memo_TT_BY_CATEGORY,
     [TT_BY_TENSOR] = &memo_TT_BY_TENSOR,
     [TT_BY_THREAD] = &memo_TT_BY_THREAD,
-    [TT_BY_TOKEN] = &memo_TT_BY_TOKEN,
+    [TT_BY_BATCH] = &memo_TT_BY_BATCH,
     [TT_BY_PHASE] = &memo_TT_BY_PHASE,
 };
 
@@ -165,9 +165,9 @@ tt_status tt_answer_series(tt_request *q, tt_reply *r, tt_error *err)
                         err) ||
         !tt_request_u64(q, "limit", 1, SERIES_ROWS_MAX, SERIES_ROWS_DEFAULT, &wish.limit, err))
         return TT_E_USAGE;
-    if (v.by->by == TT_BY_TOKEN)
+    if (v.by->by == TT_BY_BATCH)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                            "a series is token by token already: by must be another");
+                            "a series is batch by batch already: by must be another");
     tt_stats *s = tt_stats_new(q->m, v.by->by, &filter);
     if (!s || !tt_stats_keep_series(s, (uint32_t)points)) {
         tt_stats_free(s);

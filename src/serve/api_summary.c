@@ -206,7 +206,7 @@ static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column colu
     const tt_batch *b = &m->batches[i];
     switch (column) {
     case TOKEN:
-        tt_json_u64(j, tt_model_token(m, i));
+        tt_json_u64(j, tt_model_batch_number(m, i));
         break;
     case BEGIN_NS:
         put_moment(j, m, true, b->begin_ticks);
@@ -234,7 +234,7 @@ static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column colu
 
 static void put_batches(tt_json *j, const tt_model *m)
 {
-    static const char *const names[COLUMNS] = {"token",    "begin_ns",   "end_ns", "phase",
+    static const char *const names[COLUMNS] = {"batch_id", "begin_ns",   "end_ns", "phase",
                                                "n_tokens", "context_id", "runs",   "text"};
     tt_bytes scratch;
     tt_bytes_init(&scratch, TEXT_BYTES_MAX);

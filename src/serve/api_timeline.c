@@ -44,7 +44,7 @@ static void pad(tt_bytes *b)
 static uint32_t token_of(const tt_model *m, uint32_t run)
 {
     const uint32_t batch = m->runs[run].batch;
-    return batch == TT_NONE ? TT_NONE : tt_model_token(m, batch);
+    return batch == TT_NONE ? TT_NONE : tt_model_batch_number(m, batch);
 }
 
 static void put_slices(tt_bytes *b, const tt_model *m, const tt_tile *t)

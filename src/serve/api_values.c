@@ -140,7 +140,7 @@ static void put_axes(tt_json *j, const tt_model *m, const tt_values_grid *g)
     tt_json_key(j, "tokens");
     tt_json_array(j);
     for (uint32_t i = 0; i < g->n_batches; i++)
-        tt_json_u64(j, tt_model_token(m, g->batches[i]));
+        tt_json_u64(j, tt_model_batch_number(m, g->batches[i]));
     tt_json_array_end(j);
 }
 
@@ -261,7 +261,7 @@ static uint32_t mark_index(const tt_values_mark *mark, int which)
 tt_status tt_answer_values_bad(tt_request *q, tt_reply *r, tt_error *err)
 {
     static const tt_source_memo memo = {make_marks, drop_marks};
-    static const char *const indexes[] = {"run", "node", "op", "layer_id", "token"};
+    static const char *const indexes[] = {"run", "node", "op", "layer_id", "batch_id"};
     static const char *const numbers[] = {"n_nan", "n_inf", "start_ns", "end_ns"};
     const void *made = NULL;
     tt_columns c;

@@ -62,8 +62,8 @@ static tt_status judge(op_values *v, tt_error *err)
         needed |= v->outputs.list[i].print.n_inf > 0 && v->outputs.list[i].print.n_nan == 0;
     if (!needed) return TT_OK;
     if (batch != TT_NONE) {
-        masks.filter.has_token = true;
-        masks.filter.token_first = masks.filter.token_last = tt_model_token(m, batch);
+        masks.filter.has_batch = true;
+        masks.filter.batch_first = masks.filter.batch_last = tt_model_batch_number(m, batch);
     }
     tt_status status = tt_values_list(m, &masks, &over, &page, err);
     for (size_t k = 0; status == TT_OK && k < page.n; k++)

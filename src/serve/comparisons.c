@@ -83,7 +83,7 @@ static void side(tt_json *j, const char *key, const tt_diff *d, const tt_diff_ph
     const column_of of = {d, p, file};
     tt_json_key(j, key);
     tt_json_object(j);
-    column(j, "token", &of, put_token);
+    column(j, "batch_id", &of, put_token);
     column(j, "position", &of, put_position);
     column(j, "begin_ns", &of, put_begin);
     column(j, "time_ns", &of, put_time);

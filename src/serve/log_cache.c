@@ -87,8 +87,8 @@ static bool same_range(bool has, double value, bool other_has, double other)
 
 static bool is_same(const tt_filter *a, const tt_filter *b)
 {
-    return a->has_token == b->has_token && a->token_first == b->token_first &&
-           a->token_last == b->token_last && a->has_layer == b->has_layer && a->layer == b->layer &&
+    return a->has_batch == b->has_batch && a->batch_first == b->batch_first &&
+           a->batch_last == b->batch_last && a->has_layer == b->has_layer && a->layer == b->layer &&
            a->has_lane == b->has_lane && a->lane == b->lane && a->phase == b->phase &&
            a->origin == b->origin && same_text(a->op, b->op) && same_text(a->tensor, b->tensor) &&
            same_text(a->text, b->text) &&

@@ -10,18 +10,18 @@
 
 #define STARS_MAX 8u
 
-static bool tokens(const tt_request *q, tt_filter *f, tt_error *err)
+static bool batches(const tt_request *q, tt_filter *f, tt_error *err)
 {
     uint64_t first = 0, last = UINT32_MAX;
-    f->has_token = tt_request_text(q, "token") || tt_request_text(q, "token_to");
-    if (!f->has_token) return true;
-    if (!tt_request_u64(q, "token", 0, UINT32_MAX, 0, &first, err)) return false;
-    /* A token alone is that one; an end alone is all up to it. */
-    if (!tt_request_u64(q, "token_to", first, UINT32_MAX,
-                        tt_request_text(q, "token") ? first : UINT32_MAX, &last, err))
+    f->has_batch = tt_request_text(q, "batch") || tt_request_text(q, "batch_to");
+    if (!f->has_batch) return true;
+    if (!tt_request_u64(q, "batch", 0, UINT32_MAX, 0, &first, err)) return false;
+    /* A batch alone is that one; an end alone is all up to it. */
+    if (!tt_request_u64(q, "batch_to", first, UINT32_MAX,
+                        tt_request_text(q, "batch") ? first : UINT32_MAX, &last, err))
         return false;
-    f->token_first = (uint32_t)first;
-    f->token_last = (uint32_t)last;
+    f->batch_first = (uint32_t)first;
+    f->batch_last = (uint32_t)last;
     return true;
 }
 
@@ -72,7 +72,7 @@ bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err)
                                        TT_PHASE_WARMUP};
     size_t phase = 0;
     memset(out, 0, sizeof *out);
-    if (!tokens(q, out, err) || !times(q, out, err) || !layer(q, out, err) ||
+    if (!batches(q, out, err) || !times(q, out, err) || !layer(q, out, err) ||
         !tt_request_choice(q, "phase", phases, 0, &phase, err) || !pattern(q, out, err))
         return false;
     out->phase = numbers[phase];
@@ -82,7 +82,7 @@ bool tt_request_filter(const tt_request *q, tt_filter *out, tt_error *err)
 
 bool tt_request_is_unfiltered(const tt_request *q)
 {
-    static const char *const names[] = {"token", "token_to", "phase",   "layer",
+    static const char *const names[] = {"batch", "batch_to", "phase",   "layer",
                                         "op",    "tensor",   "from_ns", "to_ns"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (tt_request_text(q, names[i])) return false;

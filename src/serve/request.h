@@ -64,7 +64,7 @@ bool tt_request_choice(const tt_request *q, const char *name, const char *const 
 
 /* For tt_endpoint.params. token_to: the last of the tokens that begin with `token`; tensor: a
  * pattern of fnmatch; from_ns, to_ns: of ops' starts, since the trace's zero. */
-#define TT_REQUEST_FILTER_PARAMS "token token_to phase layer op tensor from_ns to_ns"
+#define TT_REQUEST_FILTER_PARAMS "batch batch_to phase layer op tensor from_ns to_ns"
 
 /* Zero-filled and filled with what is there; texts are the request's. False, and *err says which
  * parameter must be what. */

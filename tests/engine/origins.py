@@ -31,7 +31,7 @@ class Check:
         self.layouts = layouts
         self.lora = lora
         self.buffers = {b["buffer_id"]: b for b in info.get("buffer_list", [])}
-        self.tokens = {b["token_id"]: b.get("tokens") for b in info["batches"]}
+        self.tokens = {b["batch_id"]: b.get("tokens") for b in info["batches"]}
         self.seen = {"disk": 0, "buffer": 0, "adapter": 0, "rows": 0}
 
     def place(self, what, place):
@@ -55,10 +55,10 @@ class Check:
             self.complain(f"{what}: at {at}, {source['size_bytes']} bytes, expected {offset}, {size}")
 
     def source(self, op, source):
-        what = f"batch {op['token_id']} node {op['node']} {op['op']} {op['name']}: source {source['name']}"
+        what = f"batch {op['batch_id']} node {op['node']} {op['op']} {op['name']}: source {source['name']}"
         self.place(what, source)
         name = root_name(source)
-        layout = self.layouts(op["token_id"])
+        layout = self.layouts(op["batch_id"])
         if name in self.lora:
             self.weight(what, source, self.lora[name])
             self.complain.expect(f"{what}: origin of an adapter's", "buffer", source["origin"])
@@ -76,8 +76,8 @@ class Check:
         source = op["sources"][0]
         if op["op"] != "GET_ROWS" or root_name(source) != "token_embd.weight":
             return
-        what = f"batch {op['token_id']} GET_ROWS of the embedding"
-        tokens = self.tokens.get(op["token_id"])
+        what = f"batch {op['batch_id']} GET_ROWS of the embedding"
+        tokens = self.tokens.get(op["batch_id"])
         if tokens is None:
             self.complain(f"{what}: the batch has no tokens")
             return
@@ -85,7 +85,7 @@ class Check:
         if rows is None:
             self.complain(f"{what}: the rows were not observed")
             return
-        _, offset, size = self.layouts(op["token_id"])["token_embd.weight"]
+        _, offset, size = self.layouts(op["batch_id"])["token_embd.weight"]
         row_bytes = size // self.n_vocab
         got = [row for r in rows for row in range(r["first"], r["first"] + r["count"])]
         self.complain.expect(f"{what}: rows", sorted(set(tokens)), got)
@@ -98,7 +98,7 @@ class Check:
     def op(self, op):
         for source in op["sources"]:
             self.source(op, source)
-        what = f"batch {op['token_id']} node {op['node']} {op['op']} {op['name']}: destination"
+        what = f"batch {op['batch_id']} node {op['node']} {op['op']} {op['name']}: destination"
         if "destination" not in op:
             self.complain(f"{what}: not given")
         else:

@@ -26,7 +26,7 @@ expect "limit in the environment: batches" 300 $(($(field e.ttrace batches) + $(
 expect "tokens: exit code" 0 $?
 same "tokens: text" plain.txt traced.txt
 verified t.ttrace
-tokens=$("$TT_BIN" stats --by token --json t.ttrace | sed -n 's/.*"token_id": \([0-9]*\).*/\1/p' | tr '\n' ' ')
+tokens=$("$TT_BIN" stats --by token --json t.ttrace | sed -n 's/.*"batch_id": \([0-9]*\).*/\1/p' | tr '\n' ' ')
 [ "$tokens" = "7 9 11 " ] || fail "tokens: recorded are $tokens"
 [ "$(field t.ttrace batches_not_asked)" -eq 297 ] || fail "tokens: the others are not counted"
 "$TT_BIN" run --force -q --mode callback --batches 298.. -o c.ttrace "$@" >traced.txt 2>err.txt

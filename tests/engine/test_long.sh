@@ -39,9 +39,9 @@ size=$(wc -c <flight.ttrace)
 # What it may have too much: a step, and one chunk of a thread's memory.
 [ "$size" -le 2097152 ] || fail "ring: $size bytes"
 [ "$size" -ge 524288 ] || fail "ring: only $size bytes are left of a megabyte"
-held=$("$TT_BIN" stats --by token --json flight.ttrace | grep -c '"token_id"')
+held=$("$TT_BIN" stats --by token --json flight.ttrace | grep -c '"batch_id"')
 [ "$held" -gt 1000 ] || fail "ring: it holds $held tokens"
-last=$("$TT_BIN" stats --by token --json flight.ttrace | sed -n 's/.*"token_id": \([0-9]*\).*/\1/p' | tail -n 1)
+last=$("$TT_BIN" stats --by token --json flight.ttrace | sed -n 's/.*"batch_id": \([0-9]*\).*/\1/p' | tail -n 1)
 expect "ring: the last token" $((batches - 1)) "$last"
 "$TT_BIN" info flight.ttrace | grep -q "a flight recorder of 1.0 MiB: the last .* of 20,000 batches" ||
     fail "ring: info does not say what it is"

@@ -7,7 +7,7 @@ model moe
 # ops TRACE: all that is said of its ops, but for the times.
 ops() {
     "$TT_BIN" log --json --limit 0 "$1" |
-        sed -E 's/"[a-z_]*_(ns|ticks)":[-+0-9.e]*,//g; s/"file":"[^"]*ttrace"//; s/,\{"token_id"/\n&/g'
+        sed -E 's/"[a-z_]*_(ns|ticks)":[-+0-9.e]*,//g; s/"file":"[^"]*ttrace"//; s/,\{"batch_id"/\n&/g'
 }
 
 reusing=0

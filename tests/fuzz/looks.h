@@ -131,7 +131,7 @@ static void look_at_faults(const tt_model *m)
 {
     const tt_filter any = {0};
     tt_error err;
-    for (tt_faults_by by = TT_FAULTS_BY_TENSOR; by <= TT_FAULTS_BY_TOKEN; by++) {
+    for (tt_faults_by by = TT_FAULTS_BY_TENSOR; by <= TT_FAULTS_BY_BATCH; by++) {
         size_t n;
         uint64_t minor = 0;
         tt_faults *f = tt_faults_new(m, by, &any);
@@ -271,7 +271,7 @@ static void look_at_reads(const tt_model *m)
 
 static void look_at_stats(const tt_model *m)
 {
-    static const tt_stats_by by[] = {TT_BY_OP,    TT_BY_TENSOR,    TT_BY_THREAD,   TT_BY_TOKEN,
+    static const tt_stats_by by[] = {TT_BY_OP,    TT_BY_TENSOR,    TT_BY_THREAD,   TT_BY_BATCH,
                                      TT_BY_LAYER, TT_BY_COMPONENT, TT_BY_CATEGORY, TT_BY_PHASE};
     tt_stats *stats[sizeof by / sizeof *by];
     tt_error err;

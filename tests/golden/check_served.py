@@ -47,7 +47,7 @@ SANE = {
     "time_ns": ["1000"],
     "threshold": ["0.03", "0.1"],
     "level": ["0.01", "0.05"],
-    "token": ["0", "1", "3"],
+    "batch": ["0", "1", "3"],
     "tokens": ["0..2", "1"],
     "layer": ["0", "1"],
     "from_ns": ["0", "1000.5"],
@@ -196,7 +196,7 @@ def sane_requests(endpoint, dice, share):
 
 
 def odd_requests(endpoint, dice, share):
-    fixed = {n: SANE[n][0] for n in endpoint["params"] if n in ("other", "token")}
+    fixed = {n: SANE[n][0] for n in endpoint["params"] if n in ("other", "batch")}
     for n in endpoint["params"]:
         for odd in ODD:
             if dice.random() < share:

@@ -755,7 +755,7 @@ class View:
             "duration_ns": None if is_open else round_ns((arrive - start) * self.slope),
             "wait_ns": None if is_open else round_ns((release - arrive) * self.slope),
             "start_ticks": start,
-            "token_id": self.batches[batch_id]["number"] if batch_id else None,
+            "batch_id": self.batches[batch_id]["number"] if batch_id else None,
             "run_id": run_id,
             "graph_id": g["id"],
             "node": node,

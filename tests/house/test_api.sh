@@ -33,7 +33,7 @@ END {
         for (w = 1; w <= words; w++) {
             ok = word[w] == "TT_REQUEST_FILTER_PARAMS" ? text[title] ~ /[Ff]ilter/ \
                : word[w] == "TT_LOG_FILTER_PARAMS" ? known(title, "min_duration_ns") \
-               : known(title, word[w]) || (word[w] ~ /^(token|token_to|phase|layer|op|tensor)$/ && text[title] ~ /filter/)
+               : known(title, word[w]) || (word[w] ~ /^(batch|batch_to|phase|layer|op|tensor)$/ && text[title] ~ /filter/)
             if (!ok) { print title " takes " word[w] ", which its section does not name"; bad = 1 }
         }
     }

@@ -24,7 +24,7 @@ GOLDEN = ["good-plain", "good-experts", "good-memory", "good-memory-experts", "g
           "good-old-experts", "good-one-clock"]
 READERS = "QIHHBBHIIQQIBBHBBHI"  # native alignment
 TABLE = "<QIHHBBHIIIQQIBBHBBHI"  # the table of fields, its four bytes after tensor_idx said
-FIELDS = ("timestamp_ns token_id layer_id thread_id operation_type phase zero_18 zero_20 tensor_idx tensor_ptr "
+FIELDS = ("timestamp_ns batch_id layer_id thread_id operation_type phase zero_18 zero_20 tensor_idx tensor_ptr "
           "file_offset size_bytes attention_head qkv_type zero_54 expert_id expert_rank routing_score zero_60").split()
 NONE_8, NONE_16, NONE_32, MOST_64 = 0xFF, 0xFFFF, 0xFFFFFFFF, (1 << 64) - 1
 PHASES = {"prompt": 0, "generate": 1}
@@ -100,7 +100,7 @@ class Wanted:
         root = source.get("view_of", source["name"])
         record = dict.fromkeys(FIELDS, 0)
         record.update(
-            timestamp_ns=op["start_ns"], token_id=NONE_32 if op["token_id"] is None else op["token_id"],
+            timestamp_ns=op["start_ns"], batch_id=NONE_32 if op["batch_id"] is None else op["batch_id"],
             layer_id=NONE_16 if op["layer_id"] is None else min(op["layer_id"], NONE_16),
             thread_id=self.lane[(op["run_id"], op["node"])], operation_type=min(t["op"], NONE_8),
             phase=PHASES.get(op["phase"], NONE_8),

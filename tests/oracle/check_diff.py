@@ -30,10 +30,10 @@ def ops_of(tool, trace):
     ran before it in its token."""
     times, token, before = {}, None, {}
     log = json.loads(run(tool, "log", "--json", "--limit", "0", "--phase", "generate", trace))["ops"]
-    first = min(op["token_id"] for op in log)
+    first = min(op["batch_id"] for op in log)
     for op in log:
-        if op["token_id"] != token:
-            token, before = op["token_id"], {}
+        if op["batch_id"] != token:
+            token, before = op["batch_id"], {}
         key = (op["name"], op["op"])
         before[key] = before.get(key, 0) + 1
         series = times.setdefault((*key, before[key]), np.full(GENERATED, np.nan))

@@ -75,7 +75,7 @@ def main():
             graph = traces.tool(tool, "graph", "--json", "--graph", int(file.stem.split("_")[1]), path)
             edges += compare(file, graph, complain)
             files += 1
-        token = max((o["token_id"] for o in ops if o["token_id"] is not None), default=0)
+        token = max((o["batch_id"] for o in ops if o["batch_id"] is not None), default=0)
         made = export(tool, path, work / "tokens", "--batch", f"{token}")
         complain.expect(f"{path.name}: files of one token", [f"token_{token:05}.dot"], [f.name for f in made])
         for file in made:

@@ -160,7 +160,7 @@ def clean(v):
 
 
 def row_args(row):
-    keep = ["token_id", "phase", "run_id", "thread_id", "graph_id", "node", "nodes", "op", "layer_id", "category",
+    keep = ["batch_id", "phase", "run_id", "thread_id", "graph_id", "node", "nodes", "op", "layer_id", "category",
             "component", "weight_bytes", "weight_bytes_at_most", "sources", "destination"]
     args = clean({k: row[k] for k in keep if k in row})
     args["destination"].pop("name")
@@ -250,15 +250,15 @@ def check_shapes(t, tool, trace, complain):
 
 def check_batches(t, tool, trace, info, complain):
     ops = traces.tool(tool, "log", "--json", "--limit", "0", trace)["ops"]
-    runs = {o["run_id"]: o["token_id"] for o in ops}
+    runs = {o["run_id"]: o["batch_id"] for o in ops}
     tokens = [s for u in t.of_track("tokens") for s in t.slices[u]]
     graphs = [s for u in t.of_track("graph computations") for s in t.slices[u]]
-    by_token = {s.args["token_id"]: s for s in tokens}
+    by_token = {s.args["batch_id"]: s for s in tokens}
     complain.expect("batches on the track of tokens", info["prompt_batches"] + info["generate_batches"],
                     len([s for s in tokens if s.args["phase"] != "unknown"])) if "prompt_batches" in info else None
     for run, token in runs.items():
         found = [g for g in graphs if g.args["run_id"] == run]
-        if len(found) != 1 or found[0].args.get("token_id") != token:
+        if len(found) != 1 or found[0].args.get("batch_id") != token:
             complain(f"the computation has no slice of its own: {run}")
             continue
         mine = [o for o in ops if o["run_id"] == run]

@@ -124,7 +124,7 @@ def check_ops(p, tables, log):
             continue
         what = f"op {row['op_id']}"
         p.equal(f"{what} id", row["op_id"], (op["run_id"] << 20) + op["node"])
-        for key in ("token_id", "phase", "graph_id", "nodes", "op", "name", "layer_id", "category", "component",
+        for key in ("batch_id", "phase", "graph_id", "nodes", "op", "name", "layer_id", "category", "component",
                     "weight_bytes", "duration_ns", "threads"):
             p.equal(f"{what} {key}", row[key], op[key])
         p.equal(f"{what} at_most", row["weight_bytes_at_most"], op.get("weight_bytes_at_most", False))
@@ -188,7 +188,7 @@ def check_sources(p, tables, log):
 
 
 def check_stats(p, tool, trace, tables):
-    for by, key in (("op", "op"), ("layer", "layer_id"), ("token", "token_id"), ("component", "component")):
+    for by, key in (("op", "op"), ("layer", "layer_id"), ("batch", "batch_id"), ("component", "component")):
         sums = collections.defaultdict(lambda: [0, 0, 0, 0])
         for r in tables["ops"]:
             name = r["category"] if by == "component" and not r["component"] else r[key]
@@ -209,10 +209,10 @@ def check_stats(p, tool, trace, tables):
 def check_tokens(p, tables, info):
     batches = collections.defaultdict(list)
     for r in tables["tokens"]:
-        batches[r["token_id"]].append(r)
-    p.equal("batches", sorted(batches), sorted(b["token_id"] for b in info["batches"]))
+        batches[r["batch_id"]].append(r)
+    p.equal("batches", sorted(batches), sorted(b["batch_id"] for b in info["batches"]))
     for b in info["batches"]:
-        rows, what = batches[b["token_id"]], f"batch {b['token_id']}"
+        rows, what = batches[b["batch_id"]], f"batch {b['batch_id']}"
         p.equal(f"{what} is_first", [r["is_first"] for r in rows], [True] + [False] * (len(rows) - 1))
         for key in ("phase", "context_id", "start_ns", "end_ns", "n_tokens", "runs"):
             p.equal(f"{what} {key}", {r[key] for r in rows}, {b[key]})
@@ -307,17 +307,17 @@ def check_details(p, tool, trace, tables, info):
 
 def check_filter(p, tool, trace, work, tables):
     """One batch of several: of the tables by batch what belongs to it, of the others all."""
-    token = max((r["token_id"] for r in tables["tokens"]), default=None)
+    token = max((r["batch_id"] for r in tables["tokens"]), default=None)
     if token is None:
         return
     folder = work / "tables-one"
     run(tool, "export", trace, "--format", "csv", "-o", folder, "--force", "--batch", token)
     one = read(folder)
-    ids = {r["op_id"] for r in tables["ops"] if r["token_id"] == token}
+    ids = {r["op_id"] for r in tables["ops"] if r["batch_id"] == token}
     runs = {i >> 20 for i in ids}
     for name in TABLES:
         if name in ("tokens", "ops"):
-            expected = [r for r in tables[name] if r["token_id"] == token]
+            expected = [r for r in tables[name] if r["batch_id"] == token]
         elif name in ("lanes", "sources"):
             expected = [r for r in tables[name] if r["op_id"] in ids]
         elif name in ("routing", "faults"):

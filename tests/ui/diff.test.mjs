@@ -89,13 +89,13 @@ test('a node chosen here is selected everywhere, in either run', async ({ open }
     await v.untilFragment('layer', '2');
     await v.until(() => v.fragment().get('tensor') === 'blk.2.ffn_up.weight', 'its weight is selected');
     const [runA] = v.fragment().get('op').split('.');
-    const pair = await v.api(`traces/0/diff/pair?other=1&token=5&name=ffn_up-2`);
+    const pair = await v.api(`traces/0/diff/pair?other=1&batch=5&name=ffn_up-2`);
     assert.equal(v.fragment().get('op'), `${pair.a.op.run}.${pair.a.op.node}`);
     assert.equal(runA, String(pair.a.op.run));
     // The other run, at the token and op that belong to these.
     await v.press('KeyT');
     await v.untilFragment('trace', '1');
-    await v.untilFragment('token', String(pair.b.token));
+    await v.untilFragment('token', String(pair.b.batch_id));
     await v.until(() => v.fragment().get('op') === `${pair.b.op.run}.${pair.b.op.node}`, "B's op is selected");
     assert.equal(v.fragment().get('tensor'), 'blk.2.ffn_up.weight');
     // All of it is in the address.

@@ -67,7 +67,7 @@ test('the canvas is coloured where experts were chosen, and only there', async (
     await matrix(v).waitFor();
     // What this test does, the page does not.
     v.allow(/Multiple readback operations/);
-    const { layers } = await v.api('traces/0/experts?token=3');
+    const { layers } = await v.api('traces/0/experts?batch=3');
     const colours = () =>
         v.page.evaluate(() => {
             const canvas = document.querySelector('.experts-host canvas');

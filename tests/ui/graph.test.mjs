@@ -46,7 +46,7 @@ test('counts are those of graph --json, in the API and in words', async ({ open 
     for (const [name, token] of [['tiny', 0], ['tiny', 5], ['moe', 3]]) {
         const told = graphJson(name, token);
         const v = await openGraph(open, name, `&token=${token}`);
-        const reply = await v.api(`traces/0/graph?token=${token}`);
+        const reply = await v.api(`traces/0/graph?batch=${token}`);
         for (const key of ['nodes_total', 'leafs_total', 'edges_total', 'ops_recorded', 'fused_ops', 'run_id', 'graph_id'])
             assert.equal(reply[key], told[key], `${name} ${token}: ${key}`);
         assert.equal(reply.tensors.name.length, told.nodes.length);
@@ -73,7 +73,7 @@ test('counts are those of graph --json, in the API and in words', async ({ open 
 
 test('the critical path is one: each step needs the one before, and no longer than the run', async ({ open }) => {
     const v = await openGraph(open, 'tiny', '&token=5');
-    const g = await v.api('traces/0/graph?token=5');
+    const g = await v.api('traces/0/graph?batch=5');
     const path = g.critical_path;
     assert.ok(path.nodes.length > 10);
     assert.ok(path.total_ns <= g.duration_ns && path.total_ns > 0);
@@ -103,7 +103,7 @@ test('layers open by keys, ops are walked to and selected, and a reload shows th
     await v.untilFragment('tensor', 'blk.0.attn_norm.weight');
     assert.equal(v.fragment().get('layer'), '0');
     const [run, node] = v.fragment().get('op').split('.').map(Number);
-    const g = await v.api('traces/0/graph?token=5');
+    const g = await v.api('traces/0/graph?batch=5');
     assert.equal(run, g.run);
     assert.match(g.tensors.name[node], /norm-0/);
     await settled(v);
@@ -154,7 +154,7 @@ test('searching counts, goes round, and opens where it leads', async ({ open }) 
     await proxy(v).focus();
     await v.press('Slash');
     await v.page.keyboard.type('ffn down');
-    const found = await v.api('traces/0/graph/search?token=5&q=ffn%20down');
+    const found = await v.api('traces/0/graph/search?batch=5&q=ffn%20down');
     assert.ok(found.total >= 8, 'an op and a weight of each layer');
     await v.until(async () => (await v.page.getByRole('search').textContent()).includes(String(found.total)), 'the count is told');
     await v.page.keyboard.press('Enter');
@@ -199,7 +199,7 @@ test('the table has every node, its inputs and its place', async ({ open }) => {
     const v = await openGraph(open, 'tiny', '&token=5');
     await v.page.getByText('As a table').click();
     const grid = v.page.getByRole('grid', { name: /^Nodes and leafs/ });
-    const g = await v.api('traces/0/graph?token=5');
+    const g = await v.api('traces/0/graph?batch=5');
     assert.equal(Number(await grid.getAttribute('aria-rowcount')) >= g.tensors.name.length, true);
     const row = grid.getByRole('row').nth(2);
     const words = await row.textContent();
@@ -247,7 +247,7 @@ function madeUp(n, sources) {
             edges.is_view.push(false);
         });
     return {
-        graph_id: 1, token_id: 5, phase: 'generate', run: 5, run_id: 6, runs: 1, tokens: 1, nodes_total: n, leafs_total: 0,
+        graph_id: 1, batch_id: 5, phase: 'generate', run: 5, run_id: 6, runs: 1, tokens: 1, nodes_total: n, leafs_total: 0,
         edges_total: edges.source.length, views_total: 0, ops_recorded: n, missing_ops: 0, fused_ops: 0, fused_nodes: 0,
         begin_ns: 0, duration_ns: 1e6, total_ns: 1e6, token_runs: [],
         words: ['ADD', 'f32', 'other', 'x', 'unknown', 'CPU'],

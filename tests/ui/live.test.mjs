@@ -43,6 +43,6 @@ test('a run is followed from its begin to its end', async ({ open, t }) => {
     assert.match(last.reading, /run\.ttrace$/);
     const { batches, problems } = await v.api('traces/0/summary');
     const info = JSON.parse(execFileSync(process.env.TT_BIN, ['info', '--json', '--brief', path], { maxBuffer: 64 << 20 }));
-    assert.equal(batches.token.length, info.counts.batches);
+    assert.equal(batches.batch_id.length, info.counts.batches);
     assert.deepEqual(problems, []);
 });

@@ -141,14 +141,14 @@ test('the export has every row that passes, and the same as the command', async 
     const [head, ...lines] = saved.TSV.trimEnd().split('\n').map((each) => each.split('\t'));
     assert.equal(lines.length, expected.length);
     for (const [i, cells] of lines.entries())
-        for (const key of ['start_ns', 'duration_ns', 'wait_ns', 'token_id', 'run_id', 'node', 'op', 'name', 'layer_id', 'weight_bytes'])
+        for (const key of ['start_ns', 'duration_ns', 'wait_ns', 'batch_id', 'run_id', 'node', 'op', 'name', 'layer_id', 'weight_bytes'])
             assert.equal(cells[head.indexOf(key)], String(expected[i][key] ?? ''), `${key} of row ${i}`);
     assert.equal(saved.CSV.trimEnd().split('\n').length, expected.length + 1);
 });
 
 test('a click selects the op everywhere; a reload shows the same; Esc clears', async ({ open }) => {
     const ops = logged('tiny');
-    const at = ops.findIndex((op) => op.op === 'MUL_MAT' && op.token_id === 0);
+    const at = ops.findIndex((op) => op.op === 'MUL_MAT' && op.batch_id === 0);
     const v = await open(['tiny'], { fragment: 'view=log' });
     await (await row(v, at)).click();
     await v.untilFragment('token', '0');
@@ -175,21 +175,21 @@ test('what is selected elsewhere is scrolled to, and said when the filter leaves
     await addFilter(v, 'layer:0');
     await line(v).getByText('the filter leaves the selected op out').waitFor();
     // A token: its first row comes into view.
-    const token = ops[last].token_id;
+    const token = ops[last].batch_id;
     await v.show(`view=log&token=${token}`);
-    await row(v, ops.findIndex((op) => op.token_id === token));
+    await row(v, ops.findIndex((op) => op.batch_id === token));
 });
 
 test('what is selected is scrolled to also when its place is known before the rows', async ({ open }) => {
     const ops = logged('tiny');
-    const token = ops.at(-1).token_id;
+    const token = ops.at(-1).batch_id;
     const v = await open(['tiny'], { fragment: 'view=memory' });
     await v.page.route('**/log/rows*', async (route) => {
         await new Promise((resolve) => setTimeout(resolve, 700));
         await route.continue();
     });
     await v.show(`view=log&token=${token}`);
-    await row(v, ops.findIndex((op) => op.token_id === token));
+    await row(v, ops.findIndex((op) => op.batch_id === token));
 });
 
 test('the selection becomes the filter by one key', async ({ open }) => {
@@ -221,7 +221,7 @@ test('the keyboard reaches every row; a screen reader is told which', async ({ o
     assert.equal(await at(), n - 1);
     await row(v, n - 1);
     await v.press('Enter');
-    await v.untilFragment('token', String(logged('tiny').at(-1).token_id));
+    await v.untilFragment('token', String(logged('tiny').at(-1).batch_id));
     await v.press('Home');
     assert.equal(await at(), 0);
 });

@@ -83,8 +83,8 @@ async function pointAt(v, name) {
 
 for (const [name, by, args, query] of [
     ['moe', 'expert', [], ''],
-    ['moe', 'tensor', ['--token', '3'], '?token=3'],
-    ['moe', 'expert', ['--token', '2..5'], '?token=2&token_to=5'],
+    ['moe', 'tensor', ['--token', '3'], '?batch=3'],
+    ['moe', 'expert', ['--token', '2..5'], '?batch=2&batch_to=5'],
     ['tiny', 'tensor', ['--layer', '1'], '?layer=1'],
 ])
     test(`the figures are those of heat --by ${by} ${args.join(' ')}`, async ({ open }) => {
@@ -101,8 +101,8 @@ for (const [name, by, args, query] of [
             assert.equal(got.read_bytes[at], row.read_bytes);
             assert.equal(got.touched_bytes[at], row.touched_bytes);
             assert.ok(Math.abs(got.time_ns[at] - row.time_ns) < 1);
-            assert.equal(got.first_token[at], row.first_token_id);
-            assert.equal(got.last_token[at], row.last_token_id);
+            assert.equal(got.first_token[at], row.first_batch_id);
+            assert.equal(got.last_token[at], row.last_batch_id);
             assert.ok(Math.abs(got.last_ns[at] - row.last_ns) < 1);
         }
         assert.ok(read > 5);
@@ -205,7 +205,7 @@ test('tokens animate the heat; experts that a token did not use are never touche
     const legend = () => v.page.locator('.legend').innerText();
     const map = await v.api('traces/0/memory');
     const first = unitOf(map, await v.api('traces/0/tensors'), 'blk.0.ffn_down_exps.weight', 0);
-    const used = async (token) => new Set((await columns(v, `traces/0/memory/heat?token=${token}`)).columns.unit);
+    const used = async (token) => new Set((await columns(v, `traces/0/memory/heat?batch=${token}`)).columns.unit);
     const [two, three] = [await used(2), await used(3)];
     const expert = [...Array(8).keys()].find((e) => !two.has(first + e) && three.has(first + e));
     assert.notEqual(expert, undefined, 'tokens 2 and 3 use the same experts');
@@ -222,8 +222,8 @@ test('tokens animate the heat; experts that a token did not use are never touche
     await v.press('KeyU');
     await v.untilFragment('memory_part', 'until');
     await v.until(async () => /tokens 0 to 3/.test(await legend()), 'the legend says up to it');
-    const most = async () => (await columns(v, 'traces/0/memory/heat?token=0&token_to=3')).columns.accesses;
-    assert.ok((await most()).length > (await columns(v, 'traces/0/memory/heat?token=3')).columns.accesses.length);
+    const most = async () => (await columns(v, 'traces/0/memory/heat?batch=0&batch_to=3')).columns.accesses;
+    assert.ok((await most()).length > (await columns(v, 'traces/0/memory/heat?batch=3')).columns.accesses.length);
 });
 
 test('colours by pages and faults where they were observed, and only there', async ({ open }) => {

@@ -22,7 +22,7 @@ test('n and p go from token to token, and stop at the ends', async ({ open }) =>
     await v.press('Escape');
     await v.untilFragment('token', null);
     await v.press('KeyP');
-    const last = (await v.api('traces/0/summary')).batches.token.at(-1);
+    const last = (await v.api('traces/0/summary')).batches.batch_id.at(-1);
     await v.untilFragment('token', String(last));
     await v.press('KeyN');
     assert.equal(v.fragment().get('token'), String(last));
@@ -41,7 +41,7 @@ test('the slider says which token it is, with its text, and obeys its keys', asy
     await v.untilFragment('token', '2');
     assert.equal(await slider(v).getAttribute('aria-valuenow'), '2');
     await v.press('End');
-    await v.untilFragment('token', String(batches.token.at(-1)));
+    await v.untilFragment('token', String(batches.batch_id.at(-1)));
     await v.until(async () => /token \d+, generated/.test(await v.said()), 'the live region tells the token');
 });
 
@@ -49,10 +49,10 @@ test('the text of the tokens is there to read, and a click on one selects it', a
     const v = await open(['tiny']);
     const { batches } = await v.api('traces/0/summary');
     const shown = await v.page.locator('.tape-token').allTextContents();
-    assert.equal(shown.length, batches.token.length);
+    assert.equal(shown.length, batches.batch_id.length);
     assert.equal(shown[3], batches.text[3].replaceAll(' ', '·'));
     await v.page.locator('.tape-token').nth(3).click();
-    await v.untilFragment('token', String(batches.token[3]));
+    await v.untilFragment('token', String(batches.batch_id[3]));
 });
 
 test('dragging on the bars scrubs', async ({ open }) => {
@@ -63,10 +63,10 @@ test('dragging on the bars scrubs', async ({ open }) => {
     await v.page.mouse.down();
     await v.untilFragment('token', '0');
     await v.page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 5 });
-    await v.untilFragment('token', String(batches.token.at(-1)));
+    await v.untilFragment('token', String(batches.batch_id.at(-1)));
     await v.page.mouse.up();
     await v.page.mouse.move(box.x + 2, box.y + 20);
-    assert.equal(v.fragment().get('token'), String(batches.token.at(-1)));
+    assert.equal(v.fragment().get('token'), String(batches.batch_id.at(-1)));
 });
 
 test('Space plays from the first token to the last, in order, and Esc ends it', async ({ open }) => {
@@ -80,10 +80,10 @@ test('Space plays from the first token to the last, in order, and Esc ends it', 
     });
     await v.press('Space');
     await v.page.getByRole('button', { name: 'Pause' }).waitFor();
-    await v.untilFragment('token', String(batches.token.at(-1)));
+    await v.untilFragment('token', String(batches.batch_id.at(-1)));
     await v.page.getByRole('button', { name: 'Play the tokens' }).waitFor();
     const seen = await v.page.evaluate(() => window.seen);
-    assert.deepEqual(seen, batches.token.map((_, i) => i).slice(seen[0]));
+    assert.deepEqual(seen, batches.batch_id.map((_, i) => i).slice(seen[0]));
     assert.ok(seen[0] <= 1);
     await v.press('Space');
     await v.page.getByRole('button', { name: 'Pause' }).waitFor();
@@ -111,12 +111,12 @@ test('5,000 tokens: few elements, and every one can be reached', async ({ open, 
     execFileSync(process.env.TT_GENTRACE, ['-o', path, '--tokens', '5000', '--layers', '1', '--width', '64', '--vocab', '300']);
     const v = await open([path]);
     const { batches } = await v.api('traces/0/summary');
-    assert.ok(batches.token.length >= 5000);
+    assert.ok(batches.batch_id.length >= 5000);
     await slider(v).focus();
     await v.press('End');
-    await v.untilFragment('token', String(batches.token.at(-1)));
+    await v.untilFragment('token', String(batches.batch_id.at(-1)));
     assert.ok((await v.page.locator('.tape-token').count()) < 200);
     await v.page.locator('.tape-token[data-current]').waitFor();
     await v.press('ArrowLeft');
-    await v.untilFragment('token', String(batches.token.at(-2)));
+    await v.untilFragment('token', String(batches.batch_id.at(-2)));
 });

@@ -101,7 +101,7 @@ test('the inspector\'s figures are those of the statistics', async ({ open }) =>
     const v = await open(['tiny'], { fragment: `tensor=${TENSOR}&token=3` });
     const part = inspector(v).getByRole('region', { name: 'Tensor', exact: true });
     await part.getByText('In token 3').waitFor();
-    const { total } = await v.api(`traces/0/stats?by=op&limit=1&tensor=${TENSOR}&token=3`);
+    const { total } = await v.api(`traces/0/stats?by=op&limit=1&tensor=${TENSOR}&batch=3`);
     assert.equal(total.count, 1);
     const ops = part.locator('.figure', { hasText: /^Ops/ }).locator('dd');
     await v.until(async () => (await ops.textContent()) === '1', 'the number of ops is told');

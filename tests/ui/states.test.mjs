@@ -74,7 +74,7 @@ test('a trace that was cut off: what is left is shown, and what is missing is sa
     await banner.waitFor();
     assert.match(await banner.textContent(), /cut off/);
     assert.match(await banner.textContent(), /tensortrace verify/);
-    const whole = (await v.api('traces/0/summary')).batches.token.length;
+    const whole = (await v.api('traces/0/summary')).batches.batch_id.length;
     assert.ok(whole > 0);
     await v.press('KeyN');
     await v.untilFragment('token', '0');
@@ -98,14 +98,14 @@ test('a trace that is still being written: the page keeps up', async ({ open, t 
     const v = await open([path], { args: ['--live'] });
     const banner = v.page.getByRole('region', { name: 'Still recording' });
     await banner.waitFor();
-    const before = (await v.api('traces/0/summary')).batches.token.length;
+    const before = (await v.api('traces/0/summary')).batches.batch_id.length;
     await banner.getByRole('button', { name: 'Follow the newest token' }).click();
     appendFileSync(`${path}.part`, whole.subarray(Math.floor(whole.length * 0.85)));
     renameSync(`${path}.part`, path);
     await banner.waitFor({ state: 'hidden' });
     const { batches } = await v.api('traces/0/summary');
-    assert.ok(batches.token.length > before && before > 0, `${before} of ${batches.token.length} tokens were there`);
-    await v.page.getByText(`All ${batches.token.length.toLocaleString('en')} tokens`).or(v.page.getByText(`of ${batches.token.length.toLocaleString('en')})`)).first().waitFor();
+    assert.ok(batches.batch_id.length > before && before > 0, `${before} of ${batches.batch_id.length} tokens were there`);
+    await v.page.getByText(`All ${batches.batch_id.length.toLocaleString('en')} tokens`).or(v.page.getByText(`of ${batches.batch_id.length.toLocaleString('en')})`)).first().waitFor();
 });
 
 test('a trace that is not there yet is waited for', async ({ open, t }) => {

@@ -49,7 +49,7 @@ function agrees(seen, stats, key) {
 
 test('each table is that of the command', async ({ open }) => {
     const v = await open(['tiny'], { fragment: 'view=stats' });
-    const keys = { op: 'op', layer: 'layer_id', component: 'component', category: 'category', tensor: 'tensor', thread: 'thread_id', token: 'token_id', phase: 'phase' };
+    const keys = { op: 'op', layer: 'layer_id', component: 'component', category: 'category', tensor: 'tensor', thread: 'thread_id', token: 'batch_id', phase: 'phase' };
     for (const [by, key] of Object.entries(keys)) {
         await v.page.getByRole('combobox', { name: 'Sum up by' }).selectOption(by);
         const stats = command('tiny', '--by', by);
@@ -117,19 +117,19 @@ test('over the tokens: figures of the API, a click and a key select a token', as
     await v.page.getByText('As a table').click();
     const table = await v.page.locator('.stats-plot table tr').evaluateAll((rows) => rows.map((row) => [...row.children].map((c) => c.textContent)));
     assert.deepEqual(table[0].slice(1), series.rows.map((r) => r.category));
-    assert.equal(table.length, series.first_token_id.length + 1);
+    assert.equal(table.length, series.first_batch_id.length + 1);
     for (const [i, r] of series.rows.entries())
-        for (const t of [0, series.first_token_id.length - 1])
+        for (const t of [0, series.first_batch_id.length - 1])
             assert.ok(Math.abs(parseFloat(table[t + 1][i + 1]) / 100 - r.total_ns[t] / series.all.total_ns[t]) < 0.0006, `${r.category} of token ${t}`);
     await v.page.getByText('As a table').click();
     await proxy.focus();
     await v.press('End');
-    await v.untilFragment('token', String(series.first_token_id.at(-1)));
+    await v.untilFragment('token', String(series.first_batch_id.at(-1)));
     await v.press('ArrowLeft');
-    await v.untilFragment('token', String(series.first_token_id.at(-2)));
+    await v.untilFragment('token', String(series.first_batch_id.at(-2)));
     const box = await v.page.locator('.u-over').boundingBox();
     await v.page.mouse.click(box.x + 3, box.y + box.height / 2);
-    await v.untilFragment('token', String(series.first_token_id[0]));
+    await v.untilFragment('token', String(series.first_batch_id[0]));
     await v.page.getByRole('button', { name: /^attention/ }).click();
     await v.untilFragment('stats_group', 'attention');
 });

@@ -357,8 +357,8 @@ test('the minimap moves the window, under every view', async ({ open }) => {
 test('what is selected elsewhere comes into sight', async ({ open }) => {
     const v = await closeTimeline(open);
     const s = await v.api('traces/0/summary');
-    const last = s.batches.token.length - 1;
-    await v.show(`view=timeline&window=${v.fragment().get('window')}&token=${s.batches.token[last]}`);
+    const last = s.batches.batch_id.length - 1;
+    await v.show(`view=timeline&window=${v.fragment().get('window')}&token=${s.batches.batch_id[last]}`);
     await v.until(async () => {
         const [from, to] = await shown(v);
         return from < s.batches.end_ns[last] && to > s.batches.begin_ns[last];

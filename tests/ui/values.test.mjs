@@ -41,14 +41,14 @@ test('RMS, range and mean are those of the command, over tokens and layers', asy
     const { rows } = values('values', '--name', 'l_out-*');
     const check = (cells, row) => {
         for (const [k, key] of [[1, 'rms'], [2, 'min'], [3, 'max'], [4, 'mean']])
-            assert.ok(isNear(cells[k], row[key]), `${row.name} of token ${row.token_id}: ${key} ${cells[k]} is not ${row[key]}`);
+            assert.ok(isNear(cells[k], row[key]), `${row.name} of token ${row.batch_id}: ${key} ${cells[k]} is not ${row[key]}`);
     };
     const overTokens = await profile(v, 'Layer 1, over the tokens');
     const ofLayer = rows.filter((r) => r.layer_id === 1);
     assert.equal(overTokens.length, ofLayer.length);
     ofLayer.forEach((row, i) => check(overTokens[i], row));
     const overLayers = await profile(v, 'Token 3, over the layers');
-    const ofToken = rows.filter((r) => r.token_id === 3);
+    const ofToken = rows.filter((r) => r.batch_id === 3);
     assert.equal(overLayers.length, 4);
     ofToken.forEach((row, i) => check(overLayers[i], row));
     // Another output of the layer, and another thing that colour tells: in the address.
@@ -125,7 +125,7 @@ test('NaN: where it was born, the list of what has it, and marks in every view',
     await v.untilFragment('op', `${first.output.run}.${first.output.op_node}`);
     await v.untilFragment('layer', '2');
     // The graph of that token: as many marks as it has bad outputs.
-    const ofToken = values('nan', '--only', 'bad', '--token', String(first.output.token_id)).rows;
+    const ofToken = values('nan', '--only', 'bad', '--token', String(first.output.batch_id)).rows;
     const ops = new Set(ofToken.map((r) => `${r.run}.${r.op_node}`)).size;
     await v.page.getByRole('button', { name: 'Show it in the graph' }).click();
     await v.page.getByText(`in the output of ${ops} ops`).waitFor();
@@ -178,7 +178,7 @@ test('two runs: the first output that differs is found and selected', async ({ o
     assert.match(await own.textContent(), /own error/);
     await v.page.getByRole('button', { name: 'Go to the first that differs' }).click();
     await v.untilFragment('layer', '1');
-    await v.untilFragment('token', String(diff.first.a.token));
+    await v.untilFragment('token', String(diff.first.a.batch_id));
     await v.until(() => v.fragment().get('op') !== null, 'its op is selected');
     const [run, node] = v.fragment().get('op').split('.');
     const op = await v.api(`traces/0/op?run=${run}&node=${node}`);

@@ -151,7 +151,7 @@ static void rows_lead_to_ops(void **state)
         assert_int_equal(tt_diff_locate(a.m, 2, row->key, &at, NULL), TT_OK);
         if (at.run == TT_NONE) continue;
         found++;
-        assert_int_equal(tt_model_token(a.m, a.m->runs[at.run].batch), 2);
+        assert_int_equal(tt_model_batch_number(a.m, a.m->runs[at.run].batch), 2);
         assert_true(at.node < a.m->graphs[a.m->runs[at.run].graph].n_nodes);
         if (at.weight == TT_NONE) continue;
         weights++;

@@ -119,7 +119,7 @@ static void rows_of_threads_and_tokens(void **state)
         assert_counts(&rows[i].counts, &c);
     }
     tt_faults_free(f);
-    f = sum_up(m, TT_FAULTS_BY_TOKEN, (tt_filter){0});
+    f = sum_up(m, TT_FAULTS_BY_BATCH, (tt_filter){0});
     rows = tt_faults_rows(f, &n);
     assert_int_equal(n, m->n_batches);
     for (size_t i = 0; i < n; i++) {
@@ -219,7 +219,7 @@ static void the_kernel_agrees(void **state)
     tt_kernel_sum s;
     (void)state;
     tt_model *m = open_memory_plan(&p, &b);
-    const tt_filter one = {.has_token = true, .token_first = 3, .token_last = 3};
+    const tt_filter one = {.has_batch = true, .batch_first = 3, .batch_last = 3};
     tt_filter narrow = one;
     narrow.has_layer = true;
     narrow.layer = 1;

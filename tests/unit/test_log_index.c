@@ -169,8 +169,8 @@ static void check_model(const tt_model *m, unsigned tries)
     const double early = ns_of(&all, all.n / 3), late = ns_of(&all, all.n * 2 / 3);
     const tt_filter filters[] = {
         {0},
-        {.has_token = true, .token_first = 1, .token_last = 2},
-        {.has_token = true, .token_first = 1000000, .token_last = 1000001},
+        {.has_batch = true, .batch_first = 1, .batch_last = 2},
+        {.has_batch = true, .batch_first = 1000000, .batch_last = 1000001},
         {.has_layer = true, .layer = 1},
         {.has_layer = true, .layer = TT_LAYER_NONE},
         {.op = "mul_mat"},

@@ -83,7 +83,7 @@ static void a_part_is_like_the_whole(void **state)
     for (uint32_t i = 0; i < all->n_batches; i++) {
         double begin = tt_model_ns(all, all->runs[i].begin_ticks);
         double end = tt_model_ns(all, all->runs[i].end_ticks);
-        expect_part(all, &(tt_part){.has_tokens = true, .token_first = i, .token_last = i}, i, i,
+        expect_part(all, &(tt_part){.has_tokens = true, .batch_first = i, .batch_last = i}, i, i,
                     true);
         expect_part(all,
                     &(tt_part){.has_from = true, .has_to = true, .from_ns = begin, .to_ns = end}, i,
@@ -92,7 +92,7 @@ static void a_part_is_like_the_whole(void **state)
                     i < 30);
     }
     expect_part(all, &(tt_part){.first_only = true}, 0, 1, true);
-    expect_part(all, &(tt_part){.has_tokens = true, .token_last = 999}, 0, all->n_batches - 1,
+    expect_part(all, &(tt_part){.has_tokens = true, .batch_last = 999}, 0, all->n_batches - 1,
                 false);
     assert_int_equal(unlink("part.ttrace"), 0);
     close_both(all, &b);

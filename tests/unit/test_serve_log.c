@@ -45,8 +45,8 @@ static const asked questions[] = {
     {"", {0}, false},
     {"lanes=1", {0}, true},
     {"lanes=0", {0}, false},
-    {"token=1", {.has_token = true, .token_first = 1, .token_last = 1}, false},
-    {"token=1&token_to=2", {.has_token = true, .token_first = 1, .token_last = 2}, false},
+    {"batch=1", {.has_batch = true, .batch_first = 1, .batch_last = 1}, false},
+    {"batch=1&batch_to=2", {.has_batch = true, .batch_first = 1, .batch_last = 2}, false},
     {"layer=1", {.has_layer = true, .layer = 1}, false},
     {"layer=none", {.has_layer = true, .layer = TT_LAYER_NONE}, false},
     {"op=mul_mat_id", {.op = "MUL_MAT_ID"}, false},
@@ -326,7 +326,7 @@ static void texts_are_found(void **state)
     assert_int_equal(found("q=layer+1", "layer"), 1);
     assert_true(found("q=layers", "layer") > 1);
     assert_int_equal(found("q=layer+2000000000", "layer"), 0);
-    assert_int_equal(found("q=token+2", "token"), 1);
+    assert_int_equal(found("q=token+2", "batch"), 1);
     assert_true(found("q=kv_cache", "buffer") > 0);
     assert_int_equal(found("q=no+such+thing", "tensor"), 0);
     /* A text of a token, and one of two batches together. */
@@ -337,7 +337,7 @@ static void texts_are_found(void **state)
     char q[128] = "q=";
     for (size_t i = 0; i < n && i < 30; i++)
         (void)snprintf(q + strlen(q), sizeof q - strlen(q), "%%%02X", (unsigned char)text[i]);
-    assert_true(found(q, "token") > 0);
+    assert_true(found(q, "batch") > 0);
 }
 
 /* Two requests hold the log of one trace at once: with one filter, and with two. */

@@ -133,8 +133,8 @@ static void stats_are_those_of_the_command(void **state)
             check_stats(m, by, NULL, by->sort, 0, target);
     }
     const tt_stats_dimension *op = &tt_stats_dimensions[0];
-    const tt_filter token = {.has_token = true, .token_first = 1, .token_last = 1};
-    check_stats(m, op, &token, "work_ns", 0, "/api/v1/traces/0/stats?token=1");
+    const tt_filter token = {.has_batch = true, .batch_first = 1, .batch_last = 1};
+    check_stats(m, op, &token, "work_ns", 0, "/api/v1/traces/0/stats?batch=1");
     const tt_filter layer = {.has_layer = true, .layer = 1, .op = "mul_mat_id"};
     check_stats(m, op, &layer, "wait_ns", 1,
                 "/api/v1/traces/0/stats?layer=1&op=mul_mat_id&sort=wait&limit=1");
@@ -179,9 +179,9 @@ static void series_are_those_of_the_walk(void **state)
     tt_listing_free(&l.rows);
     tt_stats_free(s);
     /* No token passes: nothing, not zeros. */
-    char *body = ask("/api/v1/traces/0/series?token=999");
+    char *body = ask("/api/v1/traces/0/series?batch=999");
     assert_non_null(
-        strstr(body, "\"first_token_id\":[],\"last_token_id\":[],\"batches\":[],\"rows\":[],"));
+        strstr(body, "\"first_batch_id\":[],\"last_batch_id\":[],\"batches\":[],\"rows\":[],"));
     assert_null(strstr(body, "\"all\""));
     free(body);
     tt_model_close(m);
@@ -208,12 +208,12 @@ static void check_experts(tt_model *m, const tt_filter *filter, const char *targ
 static void experts_are_those_of_the_routers(void **state)
 {
     tt_model *m = open_trace();
-    const tt_filter all = {0}, one = {.has_token = true, .token_first = 1, .token_last = 1};
-    const tt_filter up_to = {.has_token = true, .token_first = 0, .token_last = 1};
+    const tt_filter all = {0}, one = {.has_batch = true, .batch_first = 1, .batch_last = 1};
+    const tt_filter up_to = {.has_batch = true, .batch_first = 0, .batch_last = 1};
     (void)state;
     check_experts(m, &all, "/api/v1/traces/0/experts");
-    check_experts(m, &one, "/api/v1/traces/0/experts?token=1");
-    check_experts(m, &up_to, "/api/v1/traces/0/experts?token=0&token_to=1");
+    check_experts(m, &one, "/api/v1/traces/0/experts?batch=1");
+    check_experts(m, &up_to, "/api/v1/traces/0/experts?batch=0&batch_to=1");
     tt_model_close(m);
 }
 
@@ -328,13 +328,13 @@ static void nonsense_is_refused(void **state)
     refuses("/api/v1/traces/0/stats?sort=none", "sort: there is no column");
     refuses("/api/v1/traces/0/stats?limit=0", "limit");
     refuses("/api/v1/traces/0/stats?limit=99999999999999999999", "limit");
-    refuses("/api/v1/traces/0/stats?token=-1", "token");
-    refuses("/api/v1/traces/0/stats?token=4&token_to=3", "token_to");
+    refuses("/api/v1/traces/0/stats?batch=-1", "batch");
+    refuses("/api/v1/traces/0/stats?batch=4&batch_to=3", "batch_to");
     refuses("/api/v1/traces/0/stats?from_ns=nan", "from_ns");
     refuses("/api/v1/traces/0/stats?layer=x", "layer");
     refuses("/api/v1/traces/0/stats?tensor=*********", "stars");
     free(ask("/api/v1/traces/0/stats?tensor=%5C*%5C*%5C*%5C*%5C*%5C*%5C*%5C*%5C*"));
-    refuses("/api/v1/traces/0/series?by=token", "by must be another");
+    refuses("/api/v1/traces/0/series?by=batch", "by must be another");
     refuses("/api/v1/traces/0/series?points=1025", "points");
     refuses("/api/v1/traces/0/buffers_curve?points=3", "points");
     refuses("/api/v1/traces/0/experts?layer=1", "no parameter");

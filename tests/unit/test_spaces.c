@@ -306,13 +306,13 @@ static void weights_are_as_hot_as_heat_says(void **state)
 {
     const tt_filter filters[] = {
         {0},
-        {.has_token = true, .token_first = 1, .token_last = 1},
-        {.has_token = true, .token_first = 1, .token_last = 3},
+        {.has_batch = true, .batch_first = 1, .batch_last = 1},
+        {.has_batch = true, .batch_first = 1, .batch_last = 3},
         {.has_layer = true, .layer = 1},
         {.op = "MUL_MAT"},
         {.has_from = true, .from_ns = 2e5},
         {.has_from = true, .from_ns = 1e5, .has_to = true, .to_ns = 3e5},
-        {.has_token = true, .token_first = 99, .token_last = 99},
+        {.has_batch = true, .batch_first = 99, .batch_last = 99},
     };
     (void)state;
     for (int experts = 0; experts < 2; experts++) {
@@ -367,7 +367,7 @@ static void buffers_are_as_hot_as_a_slow_count_says(void **state)
     opened o = open_plan(plan);
     slow k = {.o = &o};
     tt_space_heat h;
-    const tt_filter f = {.has_token = true, .token_first = 0, .token_last = 2};
+    const tt_filter f = {.has_batch = true, .batch_first = 0, .batch_last = 2};
     uint64_t used = 0, kv = 0;
     (void)state;
     k.accesses = calloc(o.s->n_regions, sizeof *k.accesses);
@@ -407,8 +407,8 @@ static void tokens_add_up(void **state)
     (void)state;
     assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, &whole, NULL), TT_OK);
     for (uint32_t b = 0; b < o.m->n_batches; b++) {
-        const uint32_t token = tt_model_token(o.m, b);
-        const tt_filter f = {.has_token = true, .token_first = token, .token_last = token};
+        const uint32_t token = tt_model_batch_number(o.m, b);
+        const tt_filter f = {.has_batch = true, .batch_first = token, .batch_last = token};
         assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, &part[b], NULL), TT_OK);
     }
     for (uint32_t i = 0; i < o.s->n_units; i++) {
@@ -442,7 +442,7 @@ static void see_pages(void *context, const tt_residency_sample *s, const tt_rang
 {
     slow_pages *k = context;
     if (s->batch == TT_NONE ? s->moment != TT_AT_BEGIN
-                            : tt_model_token(k->o->m, s->batch) > k->token)
+                            : tt_model_batch_number(k->o->m, s->batch) > k->token)
         return;
     k->samples++;
     for (uint32_t i = 0; i < k->o->m->n_weights; i++) {
@@ -459,7 +459,7 @@ static void pages_are_those_of_the_last_sample(void **state)
     (void)state;
     assert_true(o.m->n_residencies > 0);
     for (uint32_t token = 0; token < 3; token++) {
-        const tt_space_moment moment = {.has_token = true, .token = token};
+        const tt_space_moment moment = {.has_batch = true, .token = token};
         slow_pages k = {&o, token, calloc(o.m->n_weights, sizeof(uint64_t)), 0};
         tt_space_residency r;
         assert_int_equal(tt_residency_walk(o.m, see_pages, &k, NULL, NULL), TT_OK);

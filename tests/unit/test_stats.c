@@ -122,7 +122,7 @@ static void sums_by_op(void **state)
 static void every_dimension_sums_to_the_same(void **state)
 {
     static const tt_stats_by by[] = {TT_BY_OP,    TT_BY_LAYER, TT_BY_COMPONENT, TT_BY_CATEGORY,
-                                     TT_BY_TOKEN, TT_BY_PHASE, TT_BY_TENSOR};
+                                     TT_BY_BATCH, TT_BY_PHASE, TT_BY_TENSOR};
     enum { N = sizeof by / sizeof *by };
     synth_plan p = synth_default();
     tt_bytes b;
@@ -146,7 +146,7 @@ static void every_dimension_sums_to_the_same(void **state)
         assert_true(bytes == tt_stats_total(s[i])->weight_bytes);
         assert_true(count == tt_stats_total(s[i])->count);
         assert_true(count == tt_stats_total(s[0])->count);
-        if (by[i] == TT_BY_TOKEN) assert_int_equal(n, 1 + p.generate);
+        if (by[i] == TT_BY_BATCH) assert_int_equal(n, 1 + p.generate);
         if (by[i] == TT_BY_LAYER) assert_int_equal(n, 1 + p.layers);
     }
     for (size_t i = 0; i < N; i++)
@@ -253,7 +253,7 @@ static void filters_leave_what_was_asked_for(void **state)
     (void)state;
     tt_model *m = open_plan(&p, &b);
     const tt_filter filters[] = {{0},
-                                 {.has_token = true, .token_first = 1, .token_last = 2},
+                                 {.has_batch = true, .batch_first = 1, .batch_last = 2},
                                  {.has_layer = true, .layer = 1},
                                  {.has_layer = true, .layer = TT_LAYER_NONE},
                                  {.op = "mul_mat"},
@@ -321,9 +321,9 @@ static void check_bucket(const tt_model *m, tt_stats *series, tt_stats_by by, ui
     const tt_stats_axis *x = tt_stats_series_axis(series);
     const uint32_t first = tt_stats_bucket_begin(x, bucket);
     const uint32_t end = tt_stats_bucket_begin(x, bucket + 1);
-    const tt_filter f = {.has_token = true,
-                         .token_first = tt_model_token(m, first),
-                         .token_last = tt_model_token(m, end - 1)};
+    const tt_filter f = {.has_batch = true,
+                         .batch_first = tt_model_batch_number(m, first),
+                         .batch_last = tt_model_batch_number(m, end - 1)};
     assert_true(end > first);
     tt_stats *alone = tt_stats_new(m, by, &f);
     assert_int_equal(tt_stats_walk(&alone, 1, m, NULL, NULL, NULL), TT_OK);
@@ -368,14 +368,14 @@ static void a_series_is_its_tokens_one_by_one(void **state)
             tt_stats_free(s);
         }
     /* Only some tokens; none. */
-    const tt_filter some = {.has_token = true, .token_first = 3, .token_last = 5};
+    const tt_filter some = {.has_batch = true, .batch_first = 3, .batch_last = 5};
     tt_stats_axis axis = tt_stats_axis_of(m, &some, 100);
     assert_int_equal(axis.first, 3);
     assert_int_equal(axis.n_buckets, 3);
     assert_int_equal(tt_stats_bucket(&axis, 2), TT_NONE);
     assert_int_equal(tt_stats_bucket(&axis, 5), 2);
     assert_int_equal(tt_stats_bucket(&axis, 6), TT_NONE);
-    const tt_filter none = {.has_token = true, .token_first = 99, .token_last = 99};
+    const tt_filter none = {.has_batch = true, .batch_first = 99, .batch_last = 99};
     axis = tt_stats_axis_of(m, &none, 100);
     assert_int_equal(axis.n_buckets, 0);
     tt_model_close(m);

@@ -207,7 +207,7 @@ static void a_filter_picks_batches(void **state)
     p.memory = true;
     p.experts = 4;
     tt_model *m = open_plan(&p, &bytes);
-    const tt_filter one = {.has_token = true, .token_first = 2, .token_last = 2};
+    const tt_filter one = {.has_batch = true, .batch_first = 2, .batch_last = 2};
     const tt_filter prompt = {.phase = TT_PHASE_PROMPT}, rest = {.phase = TT_PHASE_GENERATE};
     size_t n;
     const tt_export_table *const *list = tt_export_tables(&n);

@@ -202,7 +202,7 @@ static void caches_carry_it_to_later_batches(void **state)
     static const oddity list[] = {{.name = "node_17", .op = "SET_ROWS", .run = 0, .n_nan = 1},
                                   {.name = "kq-0", .run = 2, .n_nan = 1}};
     opened o = OPEN(list);
-    tt_values_query q = {.filter = {.has_token = true, .token_first = 2, .token_last = 2}};
+    tt_values_query q = {.filter = {.has_batch = true, .batch_first = 2, .batch_last = 2}};
     tt_values_first f;
     (void)state;
     assert_int_equal(tt_values_first_bad(o.m, &all, NULL, &f, NULL), TT_OK);
@@ -434,7 +434,7 @@ static void groups_sum_up_and_count_repeats(void **state)
     assert_int_equal(g.list[0].number, TT_LAYER_NONE);
     assert_int_equal(g.list[3].number, 2);
     tt_values_groups_free(&g);
-    assert_int_equal(tt_values_groups_make(o.m, &all, TT_VALUES_BY_TOKEN, NULL, &g, NULL), TT_OK);
+    assert_int_equal(tt_values_groups_make(o.m, &all, TT_VALUES_BY_BATCH, NULL, &g, NULL), TT_OK);
     assert_int_equal(g.n, RUNS);
     assert_int_equal(g.list[2].outputs, OUTPUTS);
     tt_values_groups_free(&g);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-tt_capture tt_capture_options = {.text = true, .token_last = UINT64_MAX, .token_every = 1};
+tt_capture tt_capture_options = {.text = true, .batch_last = UINT64_MAX, .token_every = 1};
 
 uint64_t tt_capture_number(const char *name)
 {
@@ -29,18 +29,18 @@ uint64_t tt_capture_bytes(const char *name)
 bool tt_capture_chooses(void)
 {
     const tt_capture *c = &tt_capture_options;
-    return c->token_first > 0 || c->token_last != UINT64_MAX || c->token_every > 1;
+    return c->batch_first > 0 || c->batch_last != UINT64_MAX || c->token_every > 1;
 }
 
 bool tt_capture_wants(uint64_t from, uint64_t to)
 {
     const tt_capture *c = &tt_capture_options;
-    if (to > c->token_last) to = c->token_last;
-    if (to < c->token_first || from > to) return false;
+    if (to > c->batch_last) to = c->batch_last;
+    if (to < c->batch_first || from > to) return false;
     uint64_t next =
-        from <= c->token_first
-            ? c->token_first
-            : from + (c->token_every - (from - c->token_first) % c->token_every) % c->token_every;
+        from <= c->batch_first
+            ? c->batch_first
+            : from + (c->token_every - (from - c->batch_first) % c->token_every) % c->token_every;
     return next <= to;
 }
 
@@ -49,9 +49,9 @@ static void read_tokens(const char *text)
 {
     tt_capture *c = &tt_capture_options;
     const char *dots = strstr(text, "..");
-    c->token_first = strtoull(text, NULL, 10);
-    c->token_last = dots ? UINT64_MAX : c->token_first;
-    if (dots && dots[2]) c->token_last = strtoull(dots + 2, NULL, 10);
+    c->batch_first = strtoull(text, NULL, 10);
+    c->batch_last = dots ? UINT64_MAX : c->batch_first;
+    if (dots && dots[2]) c->batch_last = strtoull(dots + 2, NULL, 10);
 }
 
 /* From values, their statistics or hashes, whoever has the model finds the tokens: rows of the

@@ -14,7 +14,7 @@ typedef struct tt_capture {
     char values_problem[160]; /* why none are taken although they were asked for; "" */
     uint32_t residency_every; /* batches between two looks at the page cache; 0: none */
     /* Which batches are recorded, by their numbers from 0: every so many of first .. last. */
-    uint64_t token_first, token_last, token_every;
+    uint64_t batch_first, batch_last, token_every;
 } tt_capture;
 
 extern tt_capture tt_capture_options;

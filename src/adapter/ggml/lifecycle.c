@@ -77,10 +77,10 @@ static void describe_choice(tt_recorder *r)
     const tt_capture *c = &tt_capture_options;
     const tt_recorder_options *o = tt_process_options();
     char text[96];
-    if (c->token_first > 0 || c->token_last != UINT64_MAX) {
-        int n = snprintf(text, sizeof text, "%" PRIu64 "..", c->token_first);
-        if (c->token_last != UINT64_MAX && n > 0)
-            (void)snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64, c->token_last);
+    if (c->batch_first > 0 || c->batch_last != UINT64_MAX) {
+        int n = snprintf(text, sizeof text, "%" PRIu64 "..", c->batch_first);
+        if (c->batch_last != UINT64_MAX && n > 0)
+            (void)snprintf(text + n, sizeof text - (size_t)n, "%" PRIu64, c->batch_last);
         tt_process_environment(r, "capture_tokens", text);
     }
     if (c->token_every > 1) {

@@ -17,7 +17,7 @@ static tt_diff_token token_of(const tt_model *m, const tt_units *units, size_t u
                        .has_position = u->has_position,
                        .position = u->position};
     if (u->batch != TT_NONE) {
-        t.token = tt_model_token(m, u->batch);
+        t.token = tt_model_batch_number(m, u->batch);
         t.begin_ns = tt_model_ns(m, m->batches[u->batch].begin_ticks);
     } else if (u->n_runs > 0) {
         t.begin_ns = tt_model_ns(m, m->runs[units->runs[u->first]].begin_ticks);
@@ -65,7 +65,8 @@ void tt_diff_part_times(const tt_diff *d, const tt_diff_phase *p, size_t part, s
 static size_t unit_of_token(const tt_model *m, const tt_units *u, uint32_t token)
 {
     for (size_t i = 0; i < u->n; i++)
-        if (u->list[i].batch != TT_NONE && tt_model_token(m, u->list[i].batch) == token) return i;
+        if (u->list[i].batch != TT_NONE && tt_model_batch_number(m, u->list[i].batch) == token)
+            return i;
     return SIZE_MAX;
 }
 
@@ -147,7 +148,7 @@ tt_status tt_diff_locate(const tt_model *m, uint32_t token, const char *name, tt
     *out = (tt_diff_located){TT_NONE, TT_NONE, TT_NONE};
     for (uint32_t r = 0; r < m->n_runs && !found && status == TT_OK; r++) {
         uint32_t batch = m->runs[r].batch;
-        if (batch == TT_NONE || tt_model_token(m, batch) != token) continue;
+        if (batch == TT_NONE || tt_model_batch_number(m, batch) != token) continue;
         status = tt_join_run(&join, m, r, err);
         if (status == TT_OK && join.graph) found = locate_in_run(m, &join, r, name, out);
     }

@@ -13,7 +13,7 @@
 
 /* One side of a pair. */
 typedef struct tt_diff_token {
-    uint32_t token;    /* see tt_model_token; TT_NONE: a computation outside of any batch */
+    uint32_t token;    /* see tt_model_batch_number; TT_NONE: a computation outside of any batch */
     double begin_ns;   /* since that trace's zero */
     double time_ns;    /* begin to end; NAN: not observed */
     uint32_t n_tokens; /* of the batch; 0: not known */

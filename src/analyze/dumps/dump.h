@@ -70,10 +70,10 @@ typedef struct tt_dump_head {
     const int32_t *tokens;    /* n_tokens, or NULL: not known */
     const int32_t *positions; /* likewise */
     uint32_t batch;           /* of a trace: in tt_model.batches, or TT_NONE */
-    uint32_t token;           /* what the commands call it (tt_model_token); TT_NONE: nothing */
-    uint8_t phase;            /* enum tt_phase */
-    bool no_place;            /* nobody knows where it belongs: it is in no pair */
-    uint64_t first, count;    /* private to the kind of dump: where its values are */
+    uint32_t token;        /* what the commands call it (tt_model_batch_number); TT_NONE: nothing */
+    uint8_t phase;         /* enum tt_phase */
+    bool no_place;         /* nobody knows where it belongs: it is in no pair */
+    uint64_t first, count; /* private to the kind of dump: where its values are */
 } tt_dump_head;
 
 /* Values of a step, in order of execution where the dump has_order. Zero-filled is ready; memory is

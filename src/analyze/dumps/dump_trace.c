@@ -461,7 +461,7 @@ static void head_of_batch(const tt_model *m, uint32_t batch, tt_dump_head *h)
 {
     const tt_batch *b = &m->batches[batch];
     h->batch = batch;
-    h->token = tt_model_token(m, batch);
+    h->token = tt_model_batch_number(m, batch);
     h->phase = b->phase;
     h->n_tokens = b->n_tokens;
     h->tokens = b->tokens;

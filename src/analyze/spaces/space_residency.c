@@ -14,8 +14,8 @@ typedef struct sample {
 static bool is_before(const tt_model *m, const tt_residency *r, const tt_space_moment *moment)
 {
     if (moment->has_ns && tt_model_ns(m, r->begin_ticks) > moment->ns) return false;
-    if (!moment->has_token) return true;
-    if (r->batch != TT_NONE) return tt_model_token(m, r->batch) <= moment->token;
+    if (!moment->has_batch) return true;
+    if (r->batch != TT_NONE) return tt_model_batch_number(m, r->batch) <= moment->token;
     return r->moment == TT_AT_BEGIN;
 }
 

@@ -10,7 +10,7 @@
 
 /* The moment: the last sample of each file ... */
 typedef struct tt_space_moment {
-    bool has_token;
+    bool has_batch;
     uint32_t token; /* ... of this batch (its number) or before it */
     bool has_ns;
     double ns; /* ... that began at this time, since the trace's first batch, or before it */

@@ -40,7 +40,7 @@ static tt_status take_mark(void *context, tt_values_walk *w, const tt_values_see
         .node = seen->node,
         .op = seen->first,
         .layer = b->m->graphs[seen->graph].tensors[seen->node].place.layer_id,
-        .token = batch == TT_NONE ? TT_NONE : tt_model_token(b->m, batch),
+        .token = batch == TT_NONE ? TT_NONE : tt_model_batch_number(b->m, batch),
         .n_nan = seen->print->n_nan,
         .n_inf = seen->print->n_inf,
     };

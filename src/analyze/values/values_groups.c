@@ -95,7 +95,7 @@ static int64_t number_of(const grouping *g, const tt_values_seen *seen)
     const tt_run *r = &g->m->runs[seen->run];
     if (g->out->by == TT_VALUES_BY_LAYER)
         return g->m->graphs[seen->graph].tensors[seen->node].place.layer_id;
-    return r->batch == TT_NONE ? -1 : (int64_t)tt_model_token(g->m, r->batch);
+    return r->batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(g->m, r->batch);
 }
 
 /* The group's index; TT_NONE without memory. */

@@ -10,7 +10,7 @@ typedef enum tt_values_by {
     TT_VALUES_BY_PLACE,  /* the node's name without its layer: "l_out" */
     TT_VALUES_BY_OP,
     TT_VALUES_BY_LAYER,
-    TT_VALUES_BY_TOKEN
+    TT_VALUES_BY_BATCH
 } tt_values_by;
 
 typedef struct tt_values_group {

@@ -460,12 +460,12 @@ static uint64_t batch_tokens(const tt_model *m, tt_check *c)
         for (uint32_t k = 0; b->sequences && k < b->n_tokens; k++)
             if (b->sequence_first[k] == b->sequence_first[k + 1])
                 tt_check_offend(c, TT_NO_OFFSET, "token %u of batch %u belongs to no sequence", k,
-                                tt_model_token(m, i));
+                                tt_model_batch_number(m, i));
         for (uint32_t k = 0; b->tokens && n_vocab && k < b->n_tokens; k++)
             if (b->tokens[k] < 0 || (uint64_t)b->tokens[k] >= n_vocab)
                 tt_check_offend(c, TT_NO_OFFSET,
                                 "token %u of batch %u is %d; the vocabulary has %" PRIu64, k,
-                                tt_model_token(m, i), b->tokens[k], n_vocab);
+                                tt_model_batch_number(m, i), b->tokens[k], n_vocab);
     }
     return sum;
 }

@@ -429,7 +429,7 @@ static void step_row(tt_table *t, const tt_buffers_report *r, const tt_kv_cache 
     char buffer[24] = "-", token[16], share[16], text[2][TT_UNITS_TEXT];
     if (c->buffer != TT_NONE)
         (void)snprintf(buffer, sizeof buffer, "%" PRIu64, r->m->buffers[c->buffer].id);
-    (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(r->m, s->batch));
+    (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_batch_number(r->m, s->batch));
     (void)snprintf(share, sizeof share, "%.1f %%",
                    100 * (double)s->cells_written / (double)c->cells);
     const char *all[STEP_COLUMNS] = {buffer,

@@ -55,7 +55,7 @@ static void table_op(printer *p, const tt_fault_op *op)
     const uint32_t batch = p->m->runs[op->run].batch;
     (void)snprintf(begun, sizeof begun, "%.4f", tt_model_ns(p->m, op->times->start) / 1e6);
     if (batch != TT_NONE)
-        (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(p->m, batch));
+        (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_batch_number(p->m, batch));
     tt_units_count(major, op->counts.major);
     if (op->counts.observed_reads) tt_units_bytes(read, op->counts.read_bytes);
     if (!op->times->open) tt_units_ns(took, tt_model_span_ns(p->m, tt_fault_op_ticks(op)));
@@ -362,7 +362,7 @@ static bool print_samples(const tt_faults_view *v)
         char token[16] = "-", begun[TT_UNITS_TEXT], name[256], share[16] = "";
         char here[TT_UNITS_TEXT], came[TT_UNITS_TEXT] = "", went[TT_UNITS_TEXT] = "";
         if (s->batch != TT_NONE)
-            (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_token(v->m, s->batch));
+            (void)snprintf(token, sizeof token, "%" PRIu32, tt_model_batch_number(v->m, s->batch));
         (void)snprintf(begun, sizeof begun, "%.3f", tt_model_ns(v->m, s->begin_ticks) / 1e6);
         if (s->observed_bytes)
             (void)snprintf(share, sizeof share, "%.1f %%",

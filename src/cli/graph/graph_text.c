@@ -39,7 +39,7 @@ static void run_lines(const tt_topology *t, FILE *out)
     }
     const tt_run *r = &m->runs[t->run];
     if (r->batch != TT_NONE)
-        line(out, "batch", "%" PRIu32 " (%s)", tt_model_token(m, r->batch),
+        line(out, "batch", "%" PRIu32 " (%s)", tt_model_batch_number(m, r->batch),
              tt_phase_name(m->batches[r->batch].phase));
     else
         line(out, "batch", "none: the run was outside any batch");

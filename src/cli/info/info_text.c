@@ -606,7 +606,7 @@ static void print_next(const tt_info *info)
     char lanes[48] = " --lanes";
     if (batches)
         (void)snprintf(lanes, sizeof lanes, " --batch %" PRIu32 " --lanes",
-                       tt_model_token(info->m, batches > 1));
+                       tt_model_batch_number(info->m, batches > 1));
     printf("\nNext\n");
     next_line(info, "stats", " --by layer", "time and bytes of each layer");
     next_line(info, "log", lanes,

@@ -27,7 +27,7 @@ static const char *where_text(char *out, size_t room, const tt_model *m, uint32_
     if (batch == TT_NONE)
         (void)snprintf(out, room, "run %" PRIu32 ", outside any batch", m->runs[run].id);
     else
-        (void)snprintf(out, room, "batch %" PRIu32 " (%s)", tt_model_token(m, batch),
+        (void)snprintf(out, room, "batch %" PRIu32 " (%s)", tt_model_batch_number(m, batch),
                        tt_phase_name(m->batches[batch].phase));
     return out;
 }
@@ -153,11 +153,11 @@ static void print_spread(const tt_model *m, const tt_values_first *f)
         printf("spread       %s more outputs are bad, %s of them have a bad source\n",
                tt_units_count(a, f->bad_after), tt_units_count(b, f->inherited));
     if (f->tokens_bad == 1)
-        printf("batches      only %" PRIu32 "\n", tt_model_token(m, f->first_batch));
+        printf("batches      only %" PRIu32 "\n", tt_model_batch_number(m, f->first_batch));
     else if (f->tokens_bad)
         printf("batches      %s, from %" PRIu32 " to %" PRIu32 "\n",
-               tt_units_count(a, f->tokens_bad), tt_model_token(m, f->first_batch),
-               tt_model_token(m, f->last_batch));
+               tt_units_count(a, f->tokens_bad), tt_model_batch_number(m, f->first_batch),
+               tt_model_batch_number(m, f->last_batch));
     if (f->logits == 0)
         printf("logits       UNMEASURED\n");
     else if (f->logits_bad == 0)
@@ -343,7 +343,7 @@ static void prefix_text(char *out, size_t room, const tt_fingerprint *p)
 static int64_t token_of(const tt_model *m, uint32_t run)
 {
     const uint32_t batch = m->runs[run].batch;
-    return batch == TT_NONE ? -1 : (int64_t)tt_model_token(m, batch);
+    return batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(m, batch);
 }
 
 static void list_row(tt_table *t, const tt_values_view *v, const tt_model *m,

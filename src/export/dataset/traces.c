@@ -495,7 +495,7 @@ static tt_status write_trace(const tt_dataset *d, void *own, const tt_model *m, 
                  "\"format_version\":\"tensortrace-1\",\"batch\":%u,\"n_tokens\":%u},"
                  "\"entries\":[",
                  d->id, (unsigned)batch, e->n, ms, (unsigned long long)f.begin_ns,
-                 (unsigned)tt_model_token(m, batch), (unsigned)m->batches[batch].n_tokens);
+                 (unsigned)tt_model_batch_number(m, batch), (unsigned)m->batches[batch].n_tokens);
     tt_dataset_file_put(file, head, (size_t)n);
     for (size_t i = 0; i < e->n && status == TT_OK && !file->failed; i++)
         status = put_entry(t, m, &f, i, file, err);

@@ -35,7 +35,7 @@ typedef struct dot {
 
 static bool is_filtered(const tt_filter *f)
 {
-    return f && (f->has_token || f->phase);
+    return f && (f->has_batch || f->phase);
 }
 
 static void list_tokens(dot *d, const tt_filter *filter, const uint32_t *run_of)
@@ -46,7 +46,7 @@ static void list_tokens(dot *d, const tt_filter *filter, const uint32_t *run_of)
         if (run == TT_NONE)
             d->n_missing++;
         else
-            d->list[d->n++] = (picture){d->m->runs[run].graph, run, tt_model_token(d->m, i)};
+            d->list[d->n++] = (picture){d->m->runs[run].graph, run, tt_model_batch_number(d->m, i)};
     }
 }
 
@@ -293,7 +293,7 @@ static void title(FILE *out, const tt_graph_view *v)
     if (t->run == TT_NONE) return;
     const tt_run *r = &t->m->runs[t->run];
     if (r->batch != TT_NONE)
-        (void)fprintf(out, ", batch %" PRIu32 " (%s)", tt_model_token(t->m, r->batch),
+        (void)fprintf(out, ", batch %" PRIu32 " (%s)", tt_model_batch_number(t->m, r->batch),
                       tt_phase_name(t->m->batches[r->batch].phase));
     (void)fprintf(out, ", run %" PRIu32, r->id);
     if (v->has_layer && v->layer >= 0) (void)fprintf(out, ", layer %" PRId32, v->layer);

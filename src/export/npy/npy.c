@@ -207,7 +207,8 @@ static void put_entry(writing *w, const tt_values_seen *seen, const tt_output_da
     tt_json *j = &w->json;
     tt_json_object(j);
     tt_json_kv_string(j, "file", name);
-    tt_json_kv_u64_or_null(j, "token_id", in_batch, in_batch ? tt_model_token(w->m, r->batch) : 0);
+    tt_json_kv_u64_or_null(j, "batch_id", in_batch,
+                           in_batch ? tt_model_batch_number(w->m, r->batch) : 0);
     tt_json_kv_string(j, "phase", tt_phase_name(in_batch ? w->m->batches[r->batch].phase : 0));
     tt_json_kv_u64(j, "run_id", r->id);
     tt_json_kv_u64(j, "node", seen->node);
@@ -271,7 +272,7 @@ static tt_status take(void *context, tt_values_walk *walk, const tt_values_seen 
     w->in_part += data.n_kept > 0 && data.n_kept < data.n_parts;
     w->not_stored += data.n_kept > 0 && data.n_kept == data.n_parts && !dtype;
     if (data.n_kept == 0 || data.n_kept < data.n_parts || !dtype) return TT_OK;
-    if (!tt_npy_name(&w->names, batch == TT_NONE ? -1 : (int64_t)tt_model_token(w->m, batch),
+    if (!tt_npy_name(&w->names, batch == TT_NONE ? -1 : (int64_t)tt_model_batch_number(w->m, batch),
                      w->m->graphs[seen->graph].tensors[seen->node].name, name))
         return tt_error_memory(err, "names of files");
     tt_status status = write_file(w, seen, &data, name, dtype, converted, err);

@@ -88,7 +88,7 @@ static void perfetto_names_put(const tt_perfetto_names *n, uint32_t first, uint3
     enum { EVENT_CATEGORIES = 1, EVENT_NAMES = 2, ANNOTATION_NAMES = 3, STRING_VALUES = 29 };
     static const char *const categories[] = {[TT_PERFETTO_OP] = "op",
                                              [TT_PERFETTO_WAIT] = "wait",
-                                             [TT_PERFETTO_TOKEN] = "token",
+                                             [TT_PERFETTO_BATCH] = "batch",
                                              [TT_PERFETTO_GRAPH] = "graph"};
     if (first == 0) {
         for (uint32_t i = TT_PERFETTO_OP; i <= TT_PERFETTO_GRAPH; i++)

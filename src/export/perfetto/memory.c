@@ -25,7 +25,7 @@ static void put_name(const tt_model *m, uint32_t batch, tt_bytes *b)
     const char *text = t->n_tokens == 1 && t->tokens
                            ? tt_model_token_text(m, t->vocabulary, t->tokens[0], &n)
                            : NULL;
-    int used = snprintf(name, sizeof name, "%" PRIu32 ": ", tt_model_token(m, batch));
+    int used = snprintf(name, sizeof name, "%" PRIu32 ": ", tt_model_batch_number(m, batch));
     if (text)
         used += snprintf(name + used, sizeof name - (size_t)used, "'%.*s'",
                          (int)(n < NAME_TEXT_MAX ? n : NAME_TEXT_MAX), text);
@@ -49,7 +49,7 @@ static void put_token(const tt_model *m, const tt_batch *t, uint32_t i, tt_bytes
     size_t n, dict = tt_perfetto_put_begin(b, PB_ARRAY_VALUES, ARG_NONE);
     if (t->tokens) {
         const char *text = tt_model_token_text(m, t->vocabulary, t->tokens[i], &n);
-        tt_perfetto_put_int(b, PB_DICT_ENTRIES, ARG_TOKEN_ID, t->tokens[i]);
+        tt_perfetto_put_int(b, PB_DICT_ENTRIES, ARG_BATCH_ID, t->tokens[i]);
         if (text) tt_perfetto_put_text_n(b, PB_DICT_ENTRIES, ARG_TEXT, text, n);
     }
     if (t->positions) tt_perfetto_put_int(b, PB_DICT_ENTRIES, ARG_POSITION, t->positions[i]);
@@ -64,9 +64,10 @@ static void put_batch(tt_perfetto *p, const tt_perfetto_span *span, tt_bytes *b)
     const uint64_t track = TT_PERFETTO_TOKENS + span->row;
     tt_perfetto_event e =
         tt_perfetto_event_begin(b, tt_model_mono_ns(m, span->begin), PB_SLICE_BEGIN, track);
-    tt_proto_uint(b, PB_CATEGORY_IIDS, TT_PERFETTO_TOKEN);
+    tt_proto_uint(b, PB_CATEGORY_IIDS, TT_PERFETTO_BATCH);
     put_name(m, span->item, b);
-    tt_perfetto_put_uint(b, PB_DEBUG_ANNOTATIONS, ARG_TOKEN_ID, tt_model_token(m, span->item));
+    tt_perfetto_put_uint(b, PB_DEBUG_ANNOTATIONS, ARG_BATCH_ID,
+                         tt_model_batch_number(m, span->item));
     tt_perfetto_put_text(b, PB_DEBUG_ANNOTATIONS, ARG_PHASE, &p->names, tt_phase_name(t->phase));
     tt_perfetto_put_uint(b, PB_DEBUG_ANNOTATIONS, ARG_N_TOKENS, t->n_tokens);
     tt_perfetto_put_uint(b, PB_DEBUG_ANNOTATIONS, ARG_CONTEXT_ID, t->context);

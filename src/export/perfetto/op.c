@@ -8,7 +8,7 @@
 
 static const char *const names[ARGS] = {
     [ARG_NONE] = "",
-    [ARG_TOKEN_ID] = "token_id",
+    [ARG_BATCH_ID] = "batch_id",
     [ARG_PHASE] = "phase",
     [ARG_RUN_ID] = "run_id",
     [ARG_THREAD_ID] = "thread_id",

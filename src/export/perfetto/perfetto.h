@@ -138,12 +138,12 @@ void tt_perfetto_names_free(tt_perfetto_names *n);
 uint64_t tt_perfetto_name_iid(const tt_perfetto_names *n, const char *text);
 
 /* The event categories, which are also their ids. */
-enum { TT_PERFETTO_OP = 1, TT_PERFETTO_WAIT, TT_PERFETTO_TOKEN, TT_PERFETTO_GRAPH };
+enum { TT_PERFETTO_OP = 1, TT_PERFETTO_WAIT, TT_PERFETTO_BATCH, TT_PERFETTO_GRAPH };
 
 /* Names of arguments; the ids are the order in perfetto_args.c. */
 typedef enum tt_perfetto_arg {
     ARG_NONE,
-    ARG_TOKEN_ID,
+    ARG_BATCH_ID,
     ARG_PHASE,
     ARG_RUN_ID,
     ARG_THREAD_ID,

@@ -278,8 +278,8 @@ static void begin_lane(tt_perfetto_maker *k, const tt_perfetto_span *span, uint3
     tt_bytes_clear(&l->tail);
     unsigned phase = TT_PHASE_UNKNOWN;
     if (run->batch != TT_NONE) {
-        tt_perfetto_put_uint(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_TOKEN_ID,
-                             tt_model_token(k->m, run->batch));
+        tt_perfetto_put_uint(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_BATCH_ID,
+                             tt_model_batch_number(k->m, run->batch));
         phase = k->m->batches[run->batch].phase;
     }
     tt_perfetto_put_text(&l->tail, PB_DEBUG_ANNOTATIONS, ARG_PHASE, &k->p->names,
@@ -411,8 +411,8 @@ static void put_graph(tt_perfetto_maker *k, const tt_perfetto_span *span, tt_byt
     tt_proto_text(out, PB_NAME, name);
     tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_RUN_ID, run->id);
     if (run->batch != TT_NONE)
-        tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_TOKEN_ID,
-                             tt_model_token(k->m, run->batch));
+        tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_BATCH_ID,
+                             tt_model_batch_number(k->m, run->batch));
     if (run->graph != TT_NONE) {
         tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_GRAPH_ID, k->m->graphs[run->graph].id);
         tt_perfetto_put_uint(out, PB_DEBUG_ANNOTATIONS, ARG_NODES,

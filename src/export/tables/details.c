@@ -26,7 +26,7 @@ static const tt_column routing_columns[ROUTING_COLUMNS] = {
         TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
                          "the first op, in `ops`, that computes with the experts chosen"),
     [ROUTING_TOKEN_ID] =
-        TT_EXPORT_COLUMN("token_id", TT_CELL_U32, true, "the batch; null: outside any"),
+        TT_EXPORT_COLUMN("batch_id", TT_CELL_U32, true, "the batch; null: outside any"),
     [ROUTING_TOKEN_INDEX] =
         TT_EXPORT_COLUMN("token_index", TT_CELL_U32, true,
                          "the token in its batch, as in `tokens`; null: not known"),
@@ -68,7 +68,7 @@ static void put_choice(tt_rows *rows, const tt_model *m, uint32_t run, const tt_
     const bool placed = in_batch && token < m->batches[r->batch].n_tokens;
     tt_rows_integer(rows, ROUTING_OP_ID, tt_op_id(r->id, c->node));
     tt_tables_put_known(rows, ROUTING_TOKEN_ID, in_batch,
-                        in_batch ? tt_model_token(m, r->batch) : 0);
+                        in_batch ? tt_model_batch_number(m, r->batch) : 0);
     tt_tables_put_known(rows, ROUTING_TOKEN_INDEX, placed, token);
     tt_tables_put_known(rows, ROUTING_LAYER, layer >= 0, (uint64_t)layer);
     tt_rows_integer(rows, ROUTING_ROW, c->token);

@@ -48,7 +48,7 @@ static const tt_column columns[OPS_COLUMNS] = {
     [OPS_GRAPH_RUN] = TT_EXPORT_COLUMN("graph_run", TT_CELL_U32, false,
                                        "the graph computation (run_id in `log --json`)"),
     [OPS_TOKEN_ID] =
-        TT_EXPORT_COLUMN("token_id", TT_CELL_U32, true, "its batch; null: outside any"),
+        TT_EXPORT_COLUMN("batch_id", TT_CELL_U32, true, "its batch; null: outside any"),
     [OPS_PHASE] = TT_EXPORT_COLUMN("phase", TT_CELL_NAME, false,
                                    "prompt, generate, mixed, warmup or unknown"),
     [OPS_GRAPH_ID] =
@@ -144,7 +144,7 @@ static void put_run(tt_rows *rows, const tt_model *m, const tt_run *r, size_t n)
     bool in_batch = r->batch != TT_NONE;
     fill_u32(rows, OPS_GRAPH_RUN, n, r->id);
     if (in_batch)
-        fill_u32(rows, OPS_TOKEN_ID, n, tt_model_token(m, r->batch));
+        fill_u32(rows, OPS_TOKEN_ID, n, tt_model_batch_number(m, r->batch));
     else
         fill_nulls(rows, OPS_TOKEN_ID, n);
     fill_name(rows, OPS_PHASE, n,

@@ -203,7 +203,7 @@ const tt_export_table tt_table_run = {
 
 enum {
     TOKENS_RUN_ID,
-    TOKENS_TOKEN_ID,
+    TOKENS_BATCH_ID,
     TOKENS_INDEX,
     TOKENS_IS_FIRST,
     TOKENS_N_TOKENS,
@@ -226,8 +226,8 @@ enum {
 
 static const tt_column tokens_columns[TOKENS_COLUMNS] = {
     [TOKENS_RUN_ID] = TT_EXPORT_COLUMN("run_id", TT_CELL_NAME, false, "the trace's id"),
-    [TOKENS_TOKEN_ID] = TT_EXPORT_COLUMN("token_id", TT_CELL_U32, false,
-                                         "the batch, counted from 0: what all tables call a token"),
+    [TOKENS_BATCH_ID] =
+        TT_EXPORT_COLUMN("batch_id", TT_CELL_U32, false, "the batch, counted from 0"),
     [TOKENS_INDEX] = TT_EXPORT_COLUMN(
         "token_index", TT_CELL_U32, true,
         "the token in its batch, from 0; null: nothing was observed of its tokens"),
@@ -311,7 +311,7 @@ static void put_batch(tt_rows *rows, const tt_model *m, uint32_t batch)
     const tt_batch *b = &m->batches[batch];
     bool ended = b->ended && m->clock.known && b->end_ticks >= b->begin_ticks;
     uint64_t duration = ended ? tt_tables_span_ns(m, b->end_ticks - b->begin_ticks) : 0;
-    tt_rows_integer(rows, TOKENS_TOKEN_ID, tt_model_token(m, batch));
+    tt_rows_integer(rows, TOKENS_BATCH_ID, tt_model_batch_number(m, batch));
     tt_rows_integer(rows, TOKENS_N_TOKENS, b->n_tokens);
     tt_rows_name(rows, TOKENS_PHASE, tt_phase_name(b->phase));
     tt_rows_integer(rows, TOKENS_CONTEXT, b->context);

@@ -37,7 +37,7 @@ static const tt_column values_columns[VALUES_COLUMNS] = {
     [VALUES_OP_ID] = TT_EXPORT_COLUMN("op_id", TT_CELL_U64, false,
                                       "the executed op; not in `ops` when its record was lost"),
     [VALUES_TOKEN_ID] =
-        TT_EXPORT_COLUMN("token_id", TT_CELL_U32, true, "the batch; null: outside any"),
+        TT_EXPORT_COLUMN("batch_id", TT_CELL_U32, true, "the batch; null: outside any"),
     [VALUES_NODE] = TT_EXPORT_COLUMN("node", TT_CELL_U32, false,
                                      "the node whose output it is; of a fused op the last"),
     [VALUES_LAYER] = TT_EXPORT_COLUMN("layer_id", TT_CELL_I32, true, "layer; null: outside any"),
@@ -120,7 +120,7 @@ static tt_status put_value(void *context, tt_values_walk *w, const tt_values_see
     if (status != TT_OK) return status;
     tt_rows_integer(rows, VALUES_OP_ID, tt_op_id(r->id, seen->first));
     tt_tables_put_known(rows, VALUES_TOKEN_ID, in_batch,
-                        in_batch ? tt_model_token(m, r->batch) : 0);
+                        in_batch ? tt_model_batch_number(m, r->batch) : 0);
     tt_rows_integer(rows, VALUES_NODE, seen->node);
     tt_tables_put_known(rows, VALUES_LAYER, t->place.layer_id >= 0, (uint64_t)t->place.layer_id);
     tt_rows_name(rows, VALUES_NAME, t->name);

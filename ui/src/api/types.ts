@@ -9,7 +9,7 @@ export interface Index {
 
 export interface Batches {
   /** Ascending. */
-  token: number[];
+  batch_id: number[];
   begin_ns: (number | null)[];
   end_ns: (number | null)[];
   phase: ("prompt" | "generate" | "mixed" | "warmup" | "unknown")[];

@@ -50,7 +50,7 @@ function View() {
   if (traceError.value && !summary.value) return <Failure error={traceError.value} retry={retry} />;
   if (view.ofSeveralTraces && index.value) return <Loaded key={view.id} view={view} />;
   if (!summary.value) return <Loading what="the trace" />;
-  if (summary.value.batches.token.length === 0 && summary.value.n_ops === 0)
+  if (summary.value.batches.batch_id.length === 0 && summary.value.n_ops === 0)
     return (
       <Empty title="Nothing was recorded">
         <p>The trace holds no batch and no op. `tensortrace info` tells what it holds.</p>

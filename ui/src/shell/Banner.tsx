@@ -57,7 +57,7 @@ function Growing() {
   return (
     <section class="banner" aria-label="Still recording">
       <p>
-        <span class="dot" aria-hidden="true" /> <b>Still recording:</b> {counted(s.batches.token.length, "token")},{" "}
+        <span class="dot" aria-hidden="true" /> <b>Still recording:</b> {counted(s.batches.batch_id.length, "token")},{" "}
         {duration(s.end_ns - s.begin_ns)} so far. The page keeps up by itself.
       </p>
       <button type="button" aria-pressed={following.value} onClick={() => (following.value = !following.value)}>

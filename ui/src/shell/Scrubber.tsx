@@ -54,7 +54,7 @@ function Bars() {
   const { ref, size } = useSize<HTMLDivElement>();
   const canvas = useRef<HTMLCanvasElement>(null);
   const batches = summary.value!.batches;
-  const n = batches.token.length;
+  const n = batches.batch_id.length;
   useSignalEffect(() => {
     void isDark.value;
     const now = summary.value?.batches;
@@ -102,14 +102,14 @@ function Bars() {
 /** The selected token in figures. */
 function Readout() {
   const batches = summary.value!.batches;
-  const n = batches.token.length;
+  const n = batches.batch_id.length;
   const at = selectedIndex.value;
   if (selectedToken.value !== null && at < 0) return <p class="scrubber-readout">Token {selectedToken.value} is not in the trace</p>;
   if (at < 0) return <p class="scrubber-readout">{n === 0 ? "No token was recorded" : `All ${count(n)} tokens`}</p>;
   const n_tokens = batches.n_tokens[at]!;
   return (
     <p class="scrubber-readout">
-      Token <b>{batches.token[at]}</b> ({count(at + 1)} of {count(n)}), {phaseWord(batches.phase[at]!)}
+      Token <b>{batches.batch_id[at]}</b> ({count(at + 1)} of {count(n)}), {phaseWord(batches.phase[at]!)}
       {n_tokens > 1 && ` (${count(n_tokens)} at once)`}: {duration(duration_ns(batches, at))}
     </p>
   );

@@ -21,7 +21,7 @@ interface LayerFound {
 }
 
 interface TokenFound {
-  token_id: number;
+  batch_id: number;
   phase: string;
   n_tokens: number;
   text: string | null;
@@ -39,7 +39,7 @@ type Group =
   | { kind: "tensor"; count: number; results: TensorFound[] }
   | { kind: "op"; count: number; results: OpFound[] }
   | { kind: "layer"; count: number; results: LayerFound[] }
-  | { kind: "token"; count: number; results: TokenFound[] }
+  | { kind: "batch"; count: number; results: TokenFound[] }
   | { kind: "buffer"; count: number; results: BufferFound[] };
 
 export interface Answer {
@@ -70,21 +70,21 @@ export function find(trace: number, q: string): Promise<Answer> {
 }
 
 interface FirstRow {
-  ops: { node: number; token_id: number | null; layer_id: number | null }[];
+  ops: { node: number; batch_id: number | null; layer_id: number | null }[];
   run: number[];
 }
 
 /** The first execution of the op: of the selected token, if it has one. */
 async function chooseOp(op: string): Promise<void> {
   const { trace, token } = selection.peek();
-  const ask = (params: { token?: number }) =>
+  const ask = (params: { batch?: number }) =>
     getJson<FirstRow>(ofTrace(trace, "log/rows"), { op, first: 0, n: 1, ...params });
-  let rows = await ask(token === null ? {} : { token });
+  let rows = await ask(token === null ? {} : { batch: token });
   if (!rows.ops.length && token !== null) rows = await ask({});
   const row = rows.ops[0];
   const run = rows.run[0];
   if (!row || run === undefined) return;
-  select({ op: { run, node: row.node }, token: row.token_id, layer: row.layer_id, tensor: null });
+  select({ op: { run, node: row.node }, token: row.batch_id, layer: row.layer_id, tensor: null });
 }
 
 /** Choosing a thing of another kind than the op that is selected leaves that op. */
@@ -124,14 +124,14 @@ function group(g: Group): FoundGroup {
           choose: choose({ layer: l.layer_id, tensor: null, region: null }),
         })),
       };
-    case "token":
+    case "batch":
       return {
         title: "Tokens",
         count: g.count,
         list: g.results.map((t) => ({
-          title: `Token ${t.token_id}${t.text === null ? "" : ` ${visible(t.text)}`}`,
+          title: `Token ${t.batch_id}${t.text === null ? "" : ` ${visible(t.text)}`}`,
           about: t.n_tokens > 1 ? `${t.phase}, ${counted(t.n_tokens, "token")}` : t.phase,
-          choose: choose({ token: t.token_id, time: null }),
+          choose: choose({ token: t.batch_id, time: null }),
         })),
       };
     case "buffer":

@@ -40,7 +40,7 @@ function drawLoad(c: Context, size: Size, o: Overview, x: (ns: number) => number
 function drawBatches(c: Context, size: Size, b: Batches, x: (ns: number) => number): void {
   c.fillStyle = css(WAIT, 0.35);
   let until = -Infinity;
-  for (let i = 0; i < b.token.length; i++) {
+  for (let i = 0; i < b.batch_id.length; i++) {
     const begin = b.begin_ns[i];
     if (begin === null || begin === undefined) continue;
     const right = Math.max(x(b.end_ns[i] ?? begin), x(begin) + 0.5);
@@ -54,7 +54,7 @@ function drawBatches(c: Context, size: Size, b: Batches, x: (ns: number) => numb
 function drawPrompts(c: Context, b: Batches, x: (ns: number) => number): void {
   c.fillStyle = css(PROMPT);
   let until = -Infinity;
-  for (let i = 0; i < b.token.length; i++) {
+  for (let i = 0; i < b.batch_id.length; i++) {
     const begin = b.begin_ns[i];
     if (b.phase[i] !== "prompt" || begin === null || begin === undefined) continue;
     const right = Math.max(x(b.end_ns[i] ?? begin), x(begin) + 2);

@@ -90,7 +90,7 @@ export function startLive(): void {
   // Who comes back to the page learns at once whether the server is still there.
   addEventListener("focus", () => void loadIndex());
   effect(() => {
-    const n = summary.value?.batches.token.length ?? 0;
+    const n = summary.value?.batches.batch_id.length ?? 0;
     if (following.value && summary.value?.growing && n > 0 && !playing.peek()) goToIndex(n - 1, true);
   });
 }

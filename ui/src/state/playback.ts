@@ -31,7 +31,7 @@ export const selectedIndex = computed(() => (selectedToken.value === null ? -1 :
 /** Selects the i-th batch. What belongs to another token (an op, a time range elsewhere) is let go. */
 export function goToIndex(i: number, transient = false): void {
   const batches = summary.value?.batches;
-  const token = batches?.token[i];
+  const token = batches?.batch_id[i];
   if (!batches || token === undefined) return;
   const begin = batches.begin_ns[i] ?? null;
   const end = batches.end_ns[i] ?? null;
@@ -42,7 +42,7 @@ export function goToIndex(i: number, transient = false): void {
 
 /** The next (1) or previous (-1) token; from none, the first or the last one. */
 export function step(by: number, transient = false): boolean {
-  const n = summary.value?.batches.token.length ?? 0;
+  const n = summary.value?.batches.batch_id.length ?? 0;
   if (n === 0) return false;
   const at = selectedIndex.value;
   const next = at < 0 ? (by > 0 ? 0 : n - 1) : at + by;
@@ -56,7 +56,7 @@ export function togglePlaying(): void {
     playing.value = false;
     return;
   }
-  const n = summary.value?.batches.token.length ?? 0;
+  const n = summary.value?.batches.batch_id.length ?? 0;
   if (n === 0) return;
   // From the end it starts again: playing must always do something. Back undoes the whole of it.
   if (selectedIndex.value < 0 || selectedIndex.value === n - 1) goToIndex(0);

@@ -59,7 +59,7 @@ export function startTrace(): void {
 
 /** Index in `summary.batches` of the batch with that number, or -1. */
 export function batchIndex(token: number): number {
-  const numbers = summary.value?.batches.token ?? [];
+  const numbers = summary.value?.batches.batch_id ?? [];
   let low = 0;
   let high = numbers.length;
   while (low < high) {

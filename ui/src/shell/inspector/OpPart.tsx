@@ -18,7 +18,7 @@ interface Operand {
 
 /** Of the endpoint `op`. */
 interface OpAnswer {
-  token: number | null;
+  batch_id: number | null;
   start_ns: number;
   end_ns: number | null;
   ne: number[];

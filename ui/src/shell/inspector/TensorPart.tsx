@@ -54,7 +54,7 @@ export function TensorPart(props: { name: string }) {
       <Figure name="Offset">{count(all.offset_bytes[i])}</Figure>
       <Within />
       {slice !== null && <p class="hint">By all its experts:</p>}
-      <Used filter={{ tensor: asPattern(props.name), token: selectedToken.value }} />
+      <Used filter={{ tensor: asPattern(props.name), batch: selectedToken.value }} />
       <Values tensor={props.name} />
     </Part>
   );

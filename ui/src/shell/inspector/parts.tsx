@@ -35,7 +35,7 @@ export function TokenPart(props: { token: number }) {
       <Figure name="Took">{duration(took)}</Figure>
       <Figure name="Begins at">{duration(begin)}</Figure>
       <Figure name="Speed">{took ? perSecond((n_tokens / took) * 1e9, "tokens") : "not observed"}</Figure>
-      <Used filter={{ token: props.token }} />
+      <Used filter={{ batch: props.token }} />
     </Part>
   );
 }
@@ -54,7 +54,7 @@ export function LayerPart(props: { layer: number }) {
       <Figure name="Weights">{all && n > 0 ? counted(n, "tensor") : "not known"}</Figure>
       <Figure name="Size">{all && n > 0 ? bytes(size) : "not known"}</Figure>
       {n > 0 && <Within />}
-      {n > 0 && <Used filter={{ layer: props.layer, token: selectedToken.value }} />}
+      {n > 0 && <Used filter={{ layer: props.layer, batch: selectedToken.value }} />}
     </Part>
   );
 }

@@ -5,7 +5,7 @@ import { select, selectedToken } from "../../state/selection";
 import { summary } from "../../state/trace";
 
 export function Controls() {
-  const n = summary.value?.batches.token.length ?? 0;
+  const n = summary.value?.batches.batch_id.length ?? 0;
   const at = selectedIndex.value;
   return (
     <div class="scrubber-controls" role="group" aria-label="Playback">

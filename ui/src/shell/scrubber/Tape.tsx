@@ -19,7 +19,7 @@ function shortened(text: string): string {
 export function Tape(props: { batches: Batches; selected: number }) {
   const { batches, selected } = props;
   const window_ = useRef<HTMLDivElement>(null);
-  const n = batches.token.length;
+  const n = batches.batch_id.length;
   const middle = Math.max(0, selected);
   const from = Math.max(0, middle - AROUND);
   const to = Math.min(n, middle + AROUND + 1);
@@ -35,11 +35,11 @@ export function Tape(props: { batches: Batches; selected: number }) {
     const text = batches.text[i] ?? null;
     tokens.push(
       <span
-        key={batches.token[i]}
+        key={batches.batch_id[i]}
         class={`tape-token ${batches.phase[i]}`}
         data-index={i}
         data-current={i === selected ? "" : undefined}
-        title={`token ${batches.token[i]}`}
+        title={`token ${batches.batch_id[i]}`}
       >
         {text === null ? "?" : shortened(text) || "∅"}
       </span>,

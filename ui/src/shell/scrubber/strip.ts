@@ -22,12 +22,12 @@ const PHASE_COLOURS: Record<string, Rgb> = {
 
 /** Pixels a token takes; under 1 where there are more tokens than pixels. */
 export function pitch(strip: Strip): number {
-  return Math.min(BAR_WIDTH_MAX, strip.width / Math.max(1, strip.batches.token.length));
+  return Math.min(BAR_WIDTH_MAX, strip.width / Math.max(1, strip.batches.batch_id.length));
 }
 
 /** The batch at that x, kept within the trace. */
 export function indexAt(strip: Strip, x: number): number {
-  const n = strip.batches.token.length;
+  const n = strip.batches.batch_id.length;
   return Math.min(n - 1, Math.max(0, Math.floor(x / pitch(strip))));
 }
 
@@ -47,7 +47,7 @@ function fullScale_ns(batches: Batches): number {
   if (known !== undefined) return known;
   const all: number[] = [];
   const generated: number[] = [];
-  for (let i = 0; i < batches.token.length; i++) {
+  for (let i = 0; i < batches.batch_id.length; i++) {
     const d = duration_ns(batches, i);
     if (d === null) continue;
     all.push(d);
@@ -92,7 +92,7 @@ export function drawStrip(canvas: HTMLCanvasElement, strip: Strip, selected: num
   canvas.width = Math.max(1, Math.round(strip.width * ratio));
   canvas.height = Math.max(1, Math.round(strip.height * ratio));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  const n = strip.batches.token.length;
+  const n = strip.batches.batch_id.length;
   const full = fullScale_ns(strip.batches);
   const step = pitch(strip);
   if (step >= 2) {

@@ -129,7 +129,7 @@ function usePicking(
     cursor.value = found;
     const { slices, names } = strip.tile;
     const layer = slices.layer_id[found.slice]!;
-    void chooseOp(found.side, token.token, {
+    void chooseOp(found.side, token.batch_id, {
       name: names[slices.name[found.slice]!] ?? "",
       layer: layer < 0 ? null : layer,
       op: { run: slices.run[found.slice]!, node: slices.node[found.slice]! },

@@ -5,7 +5,7 @@ import { VirtualTable, type Column } from "../../parts/VirtualTable";
 import { BLAMES, errorText, VERDICTS, type ValueDiff, type ValueItem } from "./valuesAnswer";
 
 const COLUMNS: Column<ValueItem>[] = [
-  { id: "token", title: "Token", width: 60, number: true, cell: (i) => i.a?.token ?? i.b?.token ?? "none" },
+  { id: "token", title: "Token", width: 60, number: true, cell: (i) => i.a?.batch_id ?? i.b?.batch_id ?? "none" },
   { id: "layer", title: "Layer", width: 60, number: true, cell: (i) => (i.layer === null ? "?" : i.layer < 0 ? "none" : i.layer) },
   { id: "stage", title: "Stage", width: 130, cell: (i) => plainName(i.stage) + (i.occurrence > 0 ? ` (${i.occurrence + 1})` : "") },
   { id: "name", title: "Output of A", width: 130, cell: (i) => (i.a ? plainName(i.a.name) : "UNMEASURED"), tip: (i) => i.a?.name },

@@ -22,13 +22,13 @@ async function chooseItem(now: Traces, item: ValueItem): Promise<void> {
   const at = item[side];
   if (!at) return;
   const layer = item.layer !== null && item.layer >= 0 ? item.layer : null;
-  select({ trace: now[side], token: at.token, layer, op: null, tensor: null, time: null, region: null });
+  select({ trace: now[side], token: at.batch_id, layer, op: null, tensor: null, time: null, region: null });
   announce(`${plainName(at.name)}: ${VERDICTS[item.verdict]}, ${errorText(item.rel_l2, item.rel_l2_infinite, item.rel_l2_at_least)} ${BLAMES[item.blame]}`);
   if (at.run === null || at.node === null) return;
   try {
     const found = await getJson<OfOp>(ofTrace(now[side], "values/op"), { run: at.run, node: at.node });
     const still = selection.peek();
-    if (found.op !== null && !still.op && still.token === at.token && still.layer === layer) select({ op: { run: at.run, node: found.op } }, true);
+    if (found.op !== null && !still.op && still.token === at.batch_id && still.layer === layer) select({ op: { run: at.run, node: found.op } }, true);
   } catch (reason) {
     announce(reason instanceof Error ? reason.message : String(reason));
   }
@@ -104,7 +104,7 @@ function Shown(props: { now: Traces; diff: ValueDiff }) {
   const side = shownSide.value;
   const isSelected = (s: ValueStep) => side !== null && token !== null && (side === "a" ? s.token_a : s.token_b) === token;
   const selected = diff.steps.findIndex(isSelected);
-  const item = op && side ? diff.items.findIndex((i) => i[side]?.run === op.run && i[side]?.token === token && (i[side]?.node === op.node || i[side]?.node === op.node + 1)) : -1;
+  const item = op && side ? diff.items.findIndex((i) => i[side]?.run === op.run && i[side]?.batch_id === token && (i[side]?.node === op.node || i[side]?.node === op.node + 1)) : -1;
   return (
     <>
       <FirstDivergence now={now} diff={diff} />
@@ -116,7 +116,7 @@ function Shown(props: { now: Traces; diff: ValueDiff }) {
         chooseStep={(i) => chooseStep(now, diff.steps[i])}
         choosePlace={(i, at) => chooseStep(now, diff.steps[i], at)}
       />
-      <ValueItems diff={diff} selected={item} choose={(i) => void chooseItem(now, i)} related={(i) => side !== null && i[side]?.token === token && i.layer === layer} />
+      <ValueItems diff={diff} selected={item} choose={(i) => void chooseItem(now, i)} related={(i) => side !== null && i[side]?.batch_id === token && i.layer === layer} />
     </>
   );
 }

@@ -128,7 +128,7 @@ export interface Diff {
 
 /** Columns, one entry a sample. */
 export interface TokenSide {
-  token: (number | null)[];
+  batch_id: (number | null)[];
   position: (number | null)[];
   begin_ns: (number | null)[];
   time_ns: (number | null)[];
@@ -152,7 +152,7 @@ export interface Tokens {
 }
 
 export interface PairSide {
-  token: number;
+  batch_id: number;
   position: number | null;
   begin_ns: number | null;
   time_ns: number | null;

@@ -136,7 +136,7 @@ function Compared(props: { now: Traces; diff: Diff; tokens: Tokens }) {
   const phase = diff.phases.find((p) => p.phase === phaseOf(diff)) ?? diff.phases.find((p) => p.phase === diff.verdict.phase) ?? diff.phases[0];
   const lines = props.tokens.phases.find((p) => p.phase === phase?.phase);
   /** Looked at while none is selected: in the middle, where a run is warm. */
-  const usual = lines ? (shownSide.value === "b" ? lines.b : lines.a).token[lines.samples >> 1] ?? null : null;
+  const usual = lines ? (shownSide.value === "b" ? lines.b : lines.a).batch_id[lines.samples >> 1] ?? null : null;
   const chooseLayer = (layer: number | null) => select({ trace: now[shownSide.peek() ?? "a"], layer, op: null, tensor: null });
   return (
     <>

@@ -68,7 +68,7 @@ export function askPair(now: Traces, side: "a" | "b", token: number, abort?: Abo
   const row = chosenRow.peek();
   return getJson<Pair>(
     ofTrace(now.a, "diff/pair"),
-    { other: now.b, side, token, name: row?.name, name_b: row?.name_b },
+    { other: now.b, side, batch: token, name: row?.name, name_b: row?.name_b },
     abort,
   );
 }
@@ -140,7 +140,7 @@ export async function showSide(side: "a" | "b"): Promise<void> {
   let there = token;
   if (from && token !== null) {
     try {
-      there = (await askPair(now, from, token))[side]?.token ?? null;
+      there = (await askPair(now, from, token))[side]?.batch_id ?? null;
     } catch {
       there = null;
     }

@@ -30,7 +30,7 @@ export function partsOf(tokens: Tokens): string[] {
 function timesOf(phase: TokenPhase, part: string): { a: (number | null)[]; b: (number | null)[] } {
   if (part === WHOLE) return { a: phase.a.time_ns, b: phase.b.time_ns };
   const found = phase.parts.find((p) => p.category === part);
-  const none = () => phase.a.token.map(() => null);
+  const none = () => phase.a.batch_id.map(() => null);
   return found ? { a: found.time_a_ns, b: found.time_b_ns } : { a: none(), b: none() };
 }
 
@@ -44,9 +44,9 @@ export function samplesOf(tokens: Tokens, phase: string, part: string): Samples 
   const every = Math.max(1, ...phases.map((p) => p.sample_every));
   return {
     n: a.length,
-    phase: phases.flatMap((p) => p.a.token.map(() => p.phase)),
-    tokenA: phases.flatMap((p) => p.a.token),
-    tokenB: phases.flatMap((p) => p.b.token),
+    phase: phases.flatMap((p) => p.a.batch_id.map(() => p.phase)),
+    tokenA: phases.flatMap((p) => p.a.batch_id),
+    tokenB: phases.flatMap((p) => p.b.batch_id),
     a,
     b,
     delta: a.map((x, i) => (x === null || b[i] == null ? null : b[i]! - x)),

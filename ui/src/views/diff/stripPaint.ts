@@ -38,7 +38,7 @@ export function layOut(pair: Pair, tileA: Tile | null, tileB: Tile | null): Both
     const token = pair[side];
     if (!tile || !token || token.begin_ns === null) return null;
     const end_ns = token.begin_ns + (token.time_ns ?? 0);
-    return stripOf(tile, token.token, token.begin_ns, end_ns, { top, lane, tracks: tracks[side] });
+    return stripOf(tile, token.batch_id, token.begin_ns, end_ns, { top, lane, tracks: tracks[side] });
   };
   return { a: made("a", tileA, HEAD), b: made("b", tileB, topB), topB, height: topB + tracks.b * lane + FOOT };
 }
@@ -61,7 +61,7 @@ export function headText(side: SideName, token: PairSide | null, other: PairSide
     side === "b" && token.time_ns !== null && other?.time_ns != null
       ? ` (${signedDuration(token.time_ns - other.time_ns)} against A)`
       : "";
-  return `${title}: token ${token.token}, ${duration(token.time_ns)}${delta}`;
+  return `${title}: token ${token.batch_id}, ${duration(token.time_ns)}${delta}`;
 }
 
 function axisLine(c: CanvasRenderingContext2D, range: Range, width: number, y: number): void {

@@ -8,7 +8,7 @@ export type Counts = Readonly<Record<Verdict, number>>;
 export interface ValuePlace {
   readonly name: string;
   readonly op: string | null;
-  readonly token: number | null;
+  readonly batch_id: number | null;
   /** Index of the run in the trace; the node whose output it is. */
   readonly run: number | null;
   readonly node: number | null;

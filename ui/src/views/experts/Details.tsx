@@ -46,7 +46,7 @@ function SliceButton(props: { slice: Slice; e: number }) {
 function Expert(props: { l: Layer; e: number }) {
   const { l, e } = props;
   const often = l.count[e] ?? 0;
-  const last = l.last_token_id[e] ?? null;
+  const last = l.last_batch_id[e] ?? null;
   const facts: [string, string][] = [
     ["Chosen", `${count(often)} × (${percent(l.choices ? often / l.choices : null)} of the layer's choices)`],
     ["In batches", count(l.batches[e] ?? 0)],

@@ -32,7 +32,7 @@ const EXPERT_COLUMNS: readonly Column<ExpertRow>[] = [
   { id: "share", title: "Share", width: 74, number: true, cell: (r) => percent(r.l.choices ? (r.l.count[r.e] ?? 0) / r.l.choices : null) },
   { id: "batches", title: "Batches", width: 74, number: true, cell: (r) => count(r.l.batches[r.e]) },
   { id: "weight", title: "Weight", width: 90, number: true, cell: (r) => (r.l.count[r.e] ? percent(r.l.mean_weight[r.e]) : "") },
-  { id: "last", title: "Last token", width: 96, number: true, cell: (r) => r.l.last_token_id[r.e] ?? "never" },
+  { id: "last", title: "Last token", width: 96, number: true, cell: (r) => r.l.last_batch_id[r.e] ?? "never" },
   { id: "disk", title: "From disk", width: 100, number: true, cell: (r) => bytes(r.l.disk_read_bytes?.[r.e]) },
 ];
 
@@ -43,7 +43,7 @@ function sortValue(r: ExpertRow, id: string): number {
     share: r.l.count[r.e],
     batches: r.l.batches[r.e],
     weight: r.l.mean_weight[r.e],
-    last: r.l.last_token_id[r.e],
+    last: r.l.last_batch_id[r.e],
     disk: r.l.disk_read_bytes?.[r.e],
   };
   return of[id] ?? -1;

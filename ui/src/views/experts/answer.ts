@@ -28,7 +28,7 @@ export interface Layer {
   readonly batches: readonly number[];
   /** null: never chosen, or weights were not observed. */
   readonly mean_weight: readonly (number | null)[];
-  readonly last_token_id: readonly (number | null)[];
+  readonly last_batch_id: readonly (number | null)[];
   /** An estimate; null: not observed. */
   readonly disk_read_bytes: readonly number[] | null;
 }

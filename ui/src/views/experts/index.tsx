@@ -137,7 +137,7 @@ export function Component() {
   );
   const all = useResource(JSON.stringify([trace, generation.value, params]), (abort) => getJson<Experts>(ofTrace(trace, "experts"), params, abort));
   const one = useResource(token === null ? null : JSON.stringify([trace, generation.value, token]), (abort) =>
-    getJson<Experts>(ofTrace(trace, "experts"), { token }, abort),
+    getJson<Experts>(ofTrace(trace, "experts"), { batch: token }, abort),
   );
   // Of one token, the colours tell it already.
   const marked = now === "token" ? undefined : one.data.value?.layers;

@@ -26,8 +26,8 @@ export function setOf(o: Of): void {
 }
 
 export function paramsOf(o: Of, token: number | null): Params {
-  if (o === "token") return { token };
-  return o === "upto" ? { token: 0, token_to: token } : {};
+  if (o === "token") return { batch: token };
+  return o === "upto" ? { batch: 0, batch_to: token } : {};
 }
 
 export interface Measure {
@@ -69,7 +69,7 @@ export const MEASURES: readonly Measure[] = [
     id: "last",
     title: "last used",
     about: "The last token that chose it",
-    value: (l, e) => l.last_token_id[e] ?? null,
+    value: (l, e) => l.last_batch_id[e] ?? null,
     text: (v) => (v === null ? "never chosen" : `last chosen by token ${v}`),
     short: (v) => String(v ?? ""),
   },

@@ -91,7 +91,7 @@ function Export(props: { store: GraphStore; g: TokenGraph; colouring: Colouring;
   const scene = store.scene.value;
   const params = {
     run: g.reply.run,
-    token: g.reply.run === null ? g.reply.token_id : null,
+    batch: g.reply.run === null ? g.reply.batch_id : null,
     color: { time: "time", bytes: "bytes", category: "op", origin: "none" }[colouring.by],
   };
   const closed = openParts().size === 0 && params.color !== "op";

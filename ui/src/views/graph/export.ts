@@ -24,7 +24,7 @@ function save(content: Blob, name: string): void {
 }
 
 function fileName(g: TokenGraph, ending: string): string {
-  const which = g.reply.token_id === null ? `graph-${g.reply.graph_id}` : `token-${g.reply.token_id}`;
+  const which = g.reply.batch_id === null ? `graph-${g.reply.graph_id}` : `token-${g.reply.batch_id}`;
   return `${which}-graph.${ending}`;
 }
 
@@ -102,7 +102,7 @@ export function svgOf(g: TokenGraph, scene: Scene, colouring: Colouring, path: P
   const box = `${-MARGIN} ${-MARGIN} ${n(scene.width + 2 * MARGIN)} ${n(scene.height + 2 * MARGIN)}`;
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box}" width="${n(scene.width + 2 * MARGIN)}" height="${n(scene.height + 2 * MARGIN)}" font-family="monospace">` +
-    `<title>${escaped(`Graph of token ${g.reply.token_id ?? "?"}`)}</title>` +
+    `<title>${escaped(`Graph of token ${g.reply.batch_id ?? "?"}`)}</title>` +
     `<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="${theme.ink2}"/></marker></defs>` +
     `<rect x="${-MARGIN}" y="${-MARGIN}" width="100%" height="100%" fill="${theme.ground}"/>` +
     [...frames, ...lines, ...rest, ...steps].join("\n") +

@@ -24,7 +24,7 @@ import { Tools } from "./Tools";
 /** Of a token of several runs: the one of the selected op, else the one asked for. */
 function runOf(g: TokenGraph | null, token: number | null, opRun: number | null): number | null {
   if (token === null && opRun !== null) return opRun;
-  if (!g || g.reply.token_id !== token) return null;
+  if (!g || g.reply.batch_id !== token) return null;
   const has = (run: number | null) => run !== null && g.reply.token_runs.some((r) => r.run === run);
   const wanted = wantedRun();
   return has(opRun) ? opRun : has(wanted) ? wanted : null;
@@ -46,7 +46,7 @@ function useQuestions(store: GraphStore): void {
       if (key === asked || summary.value?.counts.graphs === 0) return;
       asked = key;
       // Another token of the run that is shown already: nothing new.
-      if (q.run !== null && g?.reply.run === q.run && g.reply.token_id === q.token) return;
+      if (q.run !== null && g?.reply.run === q.run && g.reply.batch_id === q.token) return;
       store.ask(q);
     });
   }, []);
@@ -57,7 +57,7 @@ function Facts(props: { g: TokenGraph; simple: number }) {
   const path = reply.critical_path;
   const share = path.total_ns !== null && reply.duration_ns ? ` (${percent(path.total_ns / reply.duration_ns)} of the run's ${duration(reply.duration_ns)})` : "";
   const parts = [
-    reply.token_id === null ? "no token" : `token ${reply.token_id} (${reply.phase})`,
+    reply.batch_id === null ? "no token" : `token ${reply.batch_id} (${reply.phase})`,
     `graph ${reply.graph_id}${reply.run_id === null ? ", described but not computed in the trace" : `, run ${reply.run_id}`}`,
     `${counted(reply.nodes_total, "node")}, ${counted(reply.leafs_total, "leaf")}, ${counted(reply.edges_total, "edge")}`,
     reply.ops_recorded

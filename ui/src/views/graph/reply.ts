@@ -10,7 +10,7 @@ export interface TokenRun {
 
 export interface GraphReply {
   graph_id: number;
-  token_id: number | null;
+  batch_id: number | null;
   phase: string;
   /** Index of the run in the trace; null: the graph was described, but no computation of it. */
   run: number | null;

@@ -30,10 +30,10 @@ export function selectTensor(g: TokenGraph, tensor: number): void {
     return;
   }
   const op = g.opOf(tensor);
-  const { run, token_id } = g.reply;
+  const { run, batch_id } = g.reply;
   select({
     op: run === null ? null : { run, node: op },
-    ...(token_id === null ? {} : { token: token_id }),
+    ...(batch_id === null ? {} : { token: batch_id }),
     layer: layerOf(g, op),
     tensor: g.weightOf(op),
     region: null,

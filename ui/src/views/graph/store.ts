@@ -51,7 +51,7 @@ export class GraphStore {
   private readonly structures = new Map<number, string>();
 
   private readonly replies = new Latest<Question, GraphReply>(
-    (q) => getJson<GraphReply>(ofTrace(q.trace, "graph"), { token: q.run === null ? q.token : null, run: q.run }),
+    (q) => getJson<GraphReply>(ofTrace(q.trace, "graph"), { batch: q.run === null ? q.token : null, run: q.run }),
     (reply) => {
       batch(() => {
         this.loading.value = false;
@@ -66,7 +66,7 @@ export class GraphStore {
     },
   );
 
-  private readonly searches = new Latest<{ trace: number; run: number | null; token: number | null; q: string }, SearchReply>(
+  private readonly searches = new Latest<{ trace: number; run: number | null; batch: number | null; q: string }, SearchReply>(
     ({ trace, ...params }) => getJson<SearchReply>(ofTrace(trace, "graph/search"), params),
     (reply, ask) => {
       batch(() => {
@@ -94,7 +94,7 @@ export class GraphStore {
       this.hit.value = null;
       return;
     }
-    this.searches.ask({ trace, q, run: g.reply.run, token: g.reply.run === null ? g.reply.token_id : null });
+    this.searches.ask({ trace, q, run: g.reply.run, batch: g.reply.run === null ? g.reply.batch_id : null });
   }
 
   /** Whether a run computed a graph that is built as the one that is shown. */

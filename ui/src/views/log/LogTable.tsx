@@ -58,7 +58,7 @@ export function isRelated(s: Selection, row: LogRow): boolean {
   if (s.region) return touches(s.region, row);
   if (s.layer !== null) return row.layer_id === s.layer;
   if (s.time) return row.start_relative_ns >= s.time[0] && row.start_relative_ns <= s.time[1];
-  return s.token !== null && row.token_id === s.token;
+  return s.token !== null && row.batch_id === s.token;
 }
 
 function firstWeight(row: LogRow): string | null {
@@ -183,7 +183,7 @@ export function LogTable(props: LogTableProps) {
   const choose = (i: number, row: LogRow) => {
     const op = { run: row.run, node: row.node };
     own.current = { rows, op, row: i };
-    select({ op, token: row.token_id, layer: row.layer_id, tensor: firstWeight(row) });
+    select({ op, token: row.batch_id, layer: row.layer_id, tensor: firstWeight(row) });
     const text = row.duration_ns === null ? "its end was not seen" : duration(row.duration_ns);
     announce(`Selected ${plainName(row.op)} ${plainName(row.name)}, ${text}`);
   };

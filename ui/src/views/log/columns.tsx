@@ -63,13 +63,13 @@ export const COLUMNS: readonly Column<LogRow>[] = [
     title: "Token",
     width: 150,
     hint: "The batch's number and the text of its tokens.",
-    tip: (r) => (r.token_id === null ? undefined : (tokenText(r.token_id) ?? undefined)),
+    tip: (r) => (r.batch_id === null ? undefined : (tokenText(r.batch_id) ?? undefined)),
     cell: (r) => {
-      if (r.token_id === null) return "outside a batch";
-      const text = tokenText(r.token_id);
+      if (r.batch_id === null) return "outside a batch";
+      const text = tokenText(r.batch_id);
       return (
         <>
-          {r.token_id} {text !== null && <span class="log-text">{visible(text)}</span>}
+          {r.batch_id} {text !== null && <span class="log-text">{visible(text)}</span>}
         </>
       );
     },

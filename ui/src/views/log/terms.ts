@@ -126,8 +126,8 @@ export function paramsOf(terms: readonly Term[]): Params {
     const [from, to] = range(term.value);
     switch (term.key) {
       case "token":
-        params.token = from === "" ? 0 : from;
-        params.token_to = to === "" ? TOKEN_MAX : to;
+        params.batch = from === "" ? 0 : from;
+        params.batch_to = to === "" ? TOKEN_MAX : to;
         break;
       case "time":
         params.from_ns = from === "" ? null : timeOf(from);

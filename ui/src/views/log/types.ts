@@ -25,7 +25,7 @@ export interface LogOp {
   busy_ns: number | null;
   wait_ns: number | null;
   off_cpu_ns: number | null;
-  token_id: number | null;
+  batch_id: number | null;
   phase: "prompt" | "generate" | "mixed" | "warmup" | "unknown";
   run_id: number;
   graph_id: number;

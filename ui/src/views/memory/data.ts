@@ -39,7 +39,7 @@ const part = computed<Part>(() => {
   const { trace, token, time } = selection.value;
   let params: Params = {};
   if (time) params = { from_ns: time[0], to_ns: time[1] };
-  else if (token !== null) params = cumulative.value ? { token: 0, token_to: token } : { token, token_to: token };
+  else if (token !== null) params = cumulative.value ? { batch: 0, batch_to: token } : { batch: token, batch_to: token };
   return { trace, generation: generation.value, params };
 });
 
@@ -108,14 +108,14 @@ interface Answer {
 
 /** Heat is always asked for: tooltips tell it whatever the colours are about. */
 async function load({ part: p, map, metric: m }: Ask): Promise<Answer> {
-  const { token, token_to, to_ns } = p.params;
+  const { batch, batch_to, to_ns } = p.params;
   const wantsPages = m === "residency" && map.observed.residency;
   const wantsFaults = m === "faults" && map.observed.faults;
   const [h, r, f] = await Promise.all([
     ask("memory/heat", p, p.params),
-    wantsPages ? ask("memory/residency", p, { token_to, to_ns }) : null,
+    wantsPages ? ask("memory/residency", p, { batch_to, to_ns }) : null,
     // Faults are told of whole tokens.
-    wantsFaults ? ask("memory/faults", p, to_ns === undefined ? { token, token_to } : {}) : null,
+    wantsFaults ? ask("memory/faults", p, to_ns === undefined ? { batch, batch_to } : {}) : null,
   ]);
   return {
     heat: heatOf(map, decodeColumns<{ ops: number }>(h)),

@@ -45,15 +45,15 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
     timeNs: spread(n, units, c.f64("time_ns"), NaN),
     firstNs: spread(n, units, c.f64("first_ns"), NaN),
     lastNs: spread(n, units, c.f64("last_ns"), NaN),
-    firstToken: spread(n, units, c.u32("first_token"), NaN),
-    lastToken: spread(n, units, c.u32("last_token"), NaN),
+    firstToken: spread(n, units, c.u32("first_batch_id"), NaN),
+    lastToken: spread(n, units, c.u32("last_batch_id"), NaN),
     atMost,
   };
 }
 
 export interface Sample {
   file: number;
-  token: number | null;
+  batch_id: number | null;
   moment: string;
   begin_ns: number | null;
 }

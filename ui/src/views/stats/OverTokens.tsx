@@ -47,7 +47,7 @@ function valueOf(m: Measure, series: Series, row: Pick<SeriesRow, "total_ns" | "
 }
 
 function bandsOf(d: Dimension, m: Measure, series: Series): Band[] {
-  const column = (row: Pick<SeriesRow, "total_ns" | "weight_bytes">) => series.first_token_id.map((_, i) => valueOf(m, series, row, i));
+  const column = (row: Pick<SeriesRow, "total_ns" | "weight_bytes">) => series.first_batch_id.map((_, i) => valueOf(m, series, row, i));
   // Numbered groups lie in their order.
   const rows = d.id === "layer" || d.id === "thread" ? series.rows.toSorted((a, b) => Number(a[d.key] ?? -1) - Number(b[d.key] ?? -1)) : series.rows;
   const bands = rows.map((row, i) => ({ label: keyText(d, row), colour: d.id === "category" ? categoryColour(keyText(d, row)) : seriesColour(i), values: column(row) }));
@@ -56,15 +56,15 @@ function bandsOf(d: Dimension, m: Measure, series: Series): Band[] {
 }
 
 function tokensOf(series: Series, i: number): string {
-  const first = series.first_token_id[i];
-  const last = series.last_token_id[i];
+  const first = series.first_batch_id[i];
+  const last = series.last_batch_id[i];
   return first === last ? `token ${first}` : `tokens ${first} to ${last}`;
 }
 
 /** The bucket that has the token, or -1. */
 function bucketOf(series: Series, token: number | null): number {
   if (token === null) return -1;
-  return series.last_token_id.findIndex((last, i) => token <= last && token >= series.first_token_id[i]!);
+  return series.last_batch_id.findIndex((last, i) => token <= last && token >= series.first_batch_id[i]!);
 }
 
 function describe(series: Series, bands: readonly Band[], m: Measure, i: number): string {
@@ -103,7 +103,7 @@ function ValueTable(props: { series: Series; bands: readonly Band[]; measure: Me
         </tr>
       </thead>
       <tbody>
-        {series.first_token_id.map((first, i) => (
+        {series.first_batch_id.map((first, i) => (
           <tr key={first}>
             <th scope="row">{tokensOf(series, i)}</th>
             {bands.map((b) => (
@@ -125,7 +125,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
   const { ref: host, size } = useSize<HTMLDivElement>();
   const at = useSignal<number | null>(null);
   const plot = useRef<uPlot | null>(null);
-  const choose = (i: number) => select({ token: series.first_token_id[i] ?? null });
+  const choose = (i: number) => select({ token: series.first_batch_id[i] ?? null });
 
   const followedNow = followed(dimension.id);
   const chosen = bands.some((b) => b.label === followedNow) ? followedNow : null;
@@ -134,8 +134,8 @@ function Plot(props: { dimension: Dimension; series: Series }) {
   useEffect(() => {
     if (!host.current || width === 0 || height === 0) return undefined;
     const data: Stacked = {
-      x: series.first_token_id,
-      end: (series.last_token_id.at(-1) ?? 0) + 1,
+      x: series.first_batch_id,
+      end: (series.last_batch_id.at(-1) ?? 0) + 1,
       bands,
       axis: (v) => (m === "share" ? `${Math.round(v * 100)} %` : text(m, v)),
       most: m === "share" && dimension.id !== "tensor" ? 1 : null,
@@ -143,7 +143,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
     const made = plotStacked(host.current, { width, height }, data, {
       onCursor: (i) => (at.value = i),
       onClick: choose,
-      marked: () => series.first_token_id[bucketOf(series, selectedToken.peek())] ?? null,
+      marked: () => series.first_batch_id[bucketOf(series, selectedToken.peek())] ?? null,
       chosen: () => chosen,
     });
     plot.current = made;
@@ -159,7 +159,7 @@ function Plot(props: { dimension: Dimension; series: Series }) {
 
   const here = useComputed(() => at.value ?? (bucketOf(series, selectedToken.value) >= 0 ? bucketOf(series, selectedToken.value) : null));
   const onKeyDown = (event: KeyboardEvent) => {
-    const n = series.first_token_id.length;
+    const n = series.first_batch_id.length;
     const now = bucketOf(series, selectedToken.value);
     const to = { ArrowRight: Math.min(n - 1, now + 1), ArrowLeft: Math.max(0, now - 1), Home: 0, End: n - 1 }[event.key];
     if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -191,11 +191,11 @@ function Tools(props: { dimension: Dimension; series: Series }) {
   const run = (separator: "," | "\t") => {
     const bands = bandsOf(dimension, m, series);
     const unit = m === "share" ? "share" : m === "time" ? "token_ns" : "token_weight_bytes";
-    const head = ["first_token_id", "last_token_id", ...bands.map((b) => `${b.label} ${unit}`)];
-    const rows = series.first_token_id.map((first, i) => [first, series.last_token_id[i], ...bands.map((b) => b.values[i])]);
+    const head = ["first_batch_id", "last_batch_id", ...bands.map((b) => `${b.label} ${unit}`)];
+    const rows = series.first_batch_id.map((first, i) => [first, series.last_batch_id[i], ...bands.map((b) => b.values[i])]);
     void copy(asText(head, rows, separator), `series-by-${dimension.id}.${separator === "," ? "csv" : "tsv"}`);
   };
-  const each = series.first_token_id.length < series.tokens ? `; ${counted(series.first_token_id.length, "step")} of several tokens each` : "";
+  const each = series.first_batch_id.length < series.tokens ? `; ${counted(series.first_batch_id.length, "step")} of several tokens each` : "";
   return (
     <p class="stats-foot">
       <span>
@@ -231,7 +231,7 @@ export function OverTokens(props: { trace: number; dimension: Dimension; filters
   const series = resource.data.value;
   if (resource.error.value) return <Failure error={resource.error.value} retry={resource.retry} />;
   if (!series || series.by !== dimension.id) return <Loading what="the ops" />;
-  if (series.first_token_id.length === 0 || !series.all?.total_ns.some((v) => v !== null))
+  if (series.first_batch_id.length === 0 || !series.all?.total_ns.some((v) => v !== null))
     return (
       <Empty title="No token to show">
         <p>{props.filters.length > 0 ? "No op of a token passes the filter: remove a part of it above." : "The trace holds no batch with ops."}</p>

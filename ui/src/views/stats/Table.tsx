@@ -23,7 +23,7 @@ function choose(d: Dimension, row: StatsRow): void {
   const text = keyText(d, row);
   if (d.id === "category" || d.id === "component" || d.id === "thread") group.value = text;
   if (d.id === "layer") select({ layer: typeof row.layer_id === "number" ? row.layer_id : null, tensor: null });
-  if (d.id === "token") select({ token: typeof row.token_id === "number" ? row.token_id : null });
+  if (d.id === "batch") select({ token: typeof row.batch_id === "number" ? row.batch_id : null });
   if (d.id === "op") opFilter.value = text;
   if (d.id === "phase") phaseFilter.value = text === "unknown" ? null : text;
   if (d.id === "tensor") {
@@ -36,7 +36,7 @@ function choose(d: Dimension, row: StatsRow): void {
 function isChosen(d: Dimension, row: StatsRow): boolean {
   const s = selection.value;
   if (d.id === "layer") return s.layer !== null && row.layer_id === s.layer;
-  if (d.id === "token") return s.token !== null && row.token_id === s.token;
+  if (d.id === "batch") return s.token !== null && row.batch_id === s.token;
   if (d.id === "tensor") return s.tensor !== null && row.tensor === s.tensor;
   if (d.id === "op") return opFilter.value !== null && row.op === opFilter.value;
   if (d.id === "phase") return phaseFilter.value !== null && row.phase === phaseFilter.value;

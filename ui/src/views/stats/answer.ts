@@ -1,9 +1,9 @@
 // What the server answers about sums (docs/api-http.md: stats, series, roofline, machine).
 
 /** By what rows are summed up. */
-export type By = "op" | "layer" | "component" | "category" | "tensor" | "thread" | "token" | "phase";
+export type By = "op" | "layer" | "component" | "category" | "tensor" | "thread" | "batch" | "phase";
 
-export type Key = "op" | "layer_id" | "component" | "category" | "tensor" | "thread_id" | "token_id" | "phase";
+export type Key = "op" | "layer_id" | "component" | "category" | "tensor" | "thread_id" | "batch_id" | "phase";
 
 type Keyed = { readonly [K in Key]?: string | number | null };
 
@@ -45,8 +45,8 @@ export interface SeriesRow extends SeriesCells, Keyed {}
 export interface Series {
   readonly by: By;
   readonly tokens: number;
-  readonly first_token_id: readonly number[];
-  readonly last_token_id: readonly number[];
+  readonly first_batch_id: readonly number[];
+  readonly last_batch_id: readonly number[];
   /** How many tokens each step is of. */
   readonly batches: readonly number[];
   readonly rows: readonly SeriesRow[];
@@ -105,7 +105,7 @@ export const DIMENSIONS: readonly Dimension[] = [
   { id: "category", key: "category", title: "Category" },
   { id: "tensor", key: "tensor", title: "Tensor" },
   { id: "thread", key: "thread_id", title: "Thread" },
-  { id: "token", key: "token_id", title: "Token" },
+  { id: "batch", key: "batch_id", title: "Token" },
   { id: "phase", key: "phase", title: "Phase" },
 ];
 

@@ -42,7 +42,7 @@ function Head(props: { by: By; filters: readonly Filter[] }) {
           <label>
             By{" "}
             <select aria-label="Sum up by" value={props.by} onChange={(event) => setDimension(event.currentTarget.value as By)}>
-              {DIMENSIONS.filter((d) => shown() === "table" || d.id !== "token").map((d) => (
+              {DIMENSIONS.filter((d) => shown() === "table" || d.id !== "batch").map((d) => (
                 <option value={d.id} key={d.id}>
                   {d.title.toLowerCase()}
                 </option>
@@ -85,9 +85,9 @@ export function Component() {
       </Empty>
     );
   const trace = selectedTrace.value;
-  const by = shown() === "tokens" && dimension().id === "token" ? DIMENSIONS[3]! : dimension();
+  const by = shown() === "tokens" && dimension().id === "batch" ? DIMENSIONS[3]! : dimension();
   // Over the tokens, the selected one is a mark.
-  const list = filters(by.id).filter((f) => shown() === "table" || f.id !== "token");
+  const list = filters(by.id).filter((f) => shown() === "table" || f.id !== "batch");
   return (
     <div class="stats">
       <Head by={by.id} filters={list} />

@@ -55,7 +55,7 @@ export function setShown(show: Show): void {
   showParam.value = show;
 }
 
-const COUNTED: readonly By[] = ["layer", "thread", "token"];
+const COUNTED: readonly By[] = ["layer", "thread", "batch"];
 
 /** As the address says; without that, what a dimension is read by: numbers by number, others by time. */
 export function sorting(): Sorting {
@@ -94,7 +94,7 @@ export function filters(by: By): Filter[] {
   const s = selection.value;
   const all: Filter[] = [];
   if (s.token !== null)
-    all.push({ id: "token", words: `token ${s.token}`, params: { token: s.token }, remove: () => select({ token: null }) });
+    all.push({ id: "batch", words: `token ${s.token}`, params: { batch: s.token }, remove: () => select({ token: null }) });
   if (s.time !== null)
     all.push({
       id: "time",

@@ -71,7 +71,7 @@ function RowTip(props: { hit: Extract<Hit, { kind: "row" }> }) {
     const took = b.end_ns[i] == null || b.begin_ns[i] == null ? null : b.end_ns[i] - b.begin_ns[i];
     return (
       <>
-        <strong>token {b.token[i]}</strong> ({b.phase[i]}, {counted(b.n_tokens[i]!, "token")})
+        <strong>token {b.batch_id[i]}</strong> ({b.phase[i]}, {counted(b.n_tokens[i]!, "token")})
         <div class="mono">{batchText(b, i)}</div>
         <div>{duration(took)}</div>
       </>

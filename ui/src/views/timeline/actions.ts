@@ -97,7 +97,7 @@ async function stepFrom(scene: Scene, op: OpRef, forward: boolean): Promise<void
     return;
   }
   const d = await opDetails(next);
-  selectOp({ run: next.run, node: next.node }, d.token, d.log.layer_id, d.weight);
+  selectOp({ run: next.run, node: next.node }, d.batch_id, d.log.layer_id, d.weight);
   reveal(next);
   announce(opInWords(d, duration));
 }

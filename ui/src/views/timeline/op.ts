@@ -27,7 +27,7 @@ export interface OpLane {
 
 /** GET .../op */
 export interface OpDetails extends OpRef {
-  token: number | null;
+  batch_id: number | null;
   start_ns: number;
   end_ns: number | null;
   log: { op: string; name: string; layer_id: number | null; category: string; duration_ns: number | null };
@@ -82,5 +82,5 @@ export function selectOp(op: OpRef, token: number | null, layer: number | null, 
 export function opInWords(d: OpDetails, duration: (ns: number | null) => string): string {
   const layer = d.log.layer_id === null ? "" : `, layer ${d.log.layer_id}`;
   const lanes = d.lanes.map((l) => `lane ${l.lane} busy ${duration(l.busy_ns)}, waits ${duration(l.wait_ns)}`);
-  return `${d.log.name}, ${d.log.op}${layer}${d.token === null ? "" : `, token ${d.token}`}; ${lanes.join("; ")}`;
+  return `${d.log.name}, ${d.log.op}${layer}${d.batch_id === null ? "" : `, token ${d.batch_id}`}; ${lanes.join("; ")}`;
 }

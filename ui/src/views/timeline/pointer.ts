@@ -162,7 +162,7 @@ export class PointerInput {
       select({ layer: found.tile.layers.first[found.i]! });
     if (found.kind === "row" && found.row.kind === "tokens") {
       const b = summary.peek()?.batches;
-      const token = b?.token[batchAt(b, found.at_ns)];
+      const token = b?.batch_id[batchAt(b, found.at_ns)];
       if (token !== undefined) select({ token });
     }
   }

@@ -16,7 +16,7 @@ const NARROW = 3;
 /** The first batch that begins at the moment or later. */
 export function batchFrom(b: Batches, ns: number): number {
   let low = 0;
-  let high = b.token.length;
+  let high = b.batch_id.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if ((b.begin_ns[middle] ?? -Infinity) < ns) low = middle + 1;
@@ -48,7 +48,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
   const inks = { prompt: css(PROMPT, 0.45), other: css(GENERATE, 0.45) };
   inRow(pen, l, row, (top) => {
     let i = Math.max(0, batchAt(b, pen.range.from));
-    while (i < b.token.length && (b.begin_ns[i] ?? 0) < pen.range.to) {
+    while (i < b.batch_id.length && (b.begin_ns[i] ?? 0) < pen.range.to) {
       const from = pen.x(b.begin_ns[i] ?? 0);
       const to = pen.x(end(b, i));
       if (to < 0) {
@@ -64,7 +64,7 @@ export function drawTokens(pen: Pen, l: Layout, row: Row): void {
         i = next;
         continue;
       }
-      drawOne(pen, b, i, { from, to, top, height: row.height }, b.token[i] === chosen);
+      drawOne(pen, b, i, { from, to, top, height: row.height }, b.batch_id[i] === chosen);
       i++;
     }
   });
@@ -89,7 +89,7 @@ function drawOne(pen: Pen, b: Batches, i: number, box: Box, chosen: boolean): vo
   }
   const left = Math.max(0, from) + 4;
   const room = Math.min(to, pen.width) - left - 4;
-  const number = `${b.token[i]} `;
+  const number = `${b.batch_id[i]} `;
   const text = cut(room > 80 ? number + batchText(b, i) : batchText(b, i), room);
   c.fillStyle = pen.ink;
   if (text && height >= LETTER * 2) c.fillText(text, left, top + height / 2);

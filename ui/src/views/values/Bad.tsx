@@ -15,7 +15,7 @@ import { layerText, number } from "./measures";
 const ROWS_MOST = 2000;
 
 function where(o: Output): string {
-  return `${o.token_id === null ? "no token" : `token ${o.token_id}`}, ${layerText(o.layer_id)}`;
+  return `${o.batch_id === null ? "no token" : `token ${o.batch_id}`}, ${layerText(o.layer_id)}`;
 }
 
 function notFinite(o: Pick<Output, "n_nan" | "n_inf">): string {
@@ -23,7 +23,7 @@ function notFinite(o: Pick<Output, "n_nan" | "n_inf">): string {
 }
 
 export function choose(o: Output): void {
-  select({ token: o.token_id, layer: o.layer_id, op: { run: o.run, node: o.op_node }, tensor: null, region: null, time: null });
+  select({ token: o.batch_id, layer: o.layer_id, op: { run: o.run, node: o.op_node }, tensor: null, region: null, time: null });
   announce(`${plainName(o.name)}, ${where(o)}: ${notFinite(o)}`);
 }
 
@@ -116,7 +116,7 @@ export function FirstBad(props: { first: First }) {
 const COLUMNS: Column<Output>[] = [
   { id: "name", title: "Output", width: 170, cell: (o) => plainName(o.name), tip: (o) => plainName(o.name) },
   { id: "op", title: "Op", width: 120, cell: (o) => plainName(o.op) },
-  { id: "token", title: "Token", width: 60, number: true, cell: (o) => (o.token_id === null ? "none" : o.token_id) },
+  { id: "token", title: "Token", width: 60, number: true, cell: (o) => (o.batch_id === null ? "none" : o.batch_id) },
   { id: "layer", title: "Layer", width: 60, number: true, cell: (o) => (o.layer_id === null ? "none" : o.layer_id) },
   { id: "n_nan", title: "NaN", width: 80, number: true, cell: (o) => count(o.n_nan) },
   { id: "n_inf", title: "Inf", width: 80, number: true, cell: (o) => count(o.n_inf) },
@@ -148,7 +148,7 @@ export function BadList(props: { trace: number }) {
           count={list.rows.length}
           row={(i) => list.rows[i] ?? null}
           selected={selected >= 0 ? selected : null}
-          related={(o) => o.token_id === selection.value.token && o.layer_id === selection.value.layer}
+          related={(o) => o.batch_id === selection.value.token && o.layer_id === selection.value.layer}
           onSelect={(_, o) => choose(o)}
         />
       </div>

@@ -66,7 +66,7 @@ function Details(props: { output: Output; place: string | null }) {
     <div class="values-output">
       <Figure name="Output">
         <span class="mono">{plainName(o.name)}</span>, {plainName(o.type)} {shape(o.shape)}
-        {o.token_id !== null && o.token_id !== selectedToken.value && `, token ${o.token_id}`}
+        {o.batch_id !== null && o.batch_id !== selectedToken.value && `, token ${o.batch_id}`}
       </Figure>
       <Figure name="RMS">{number(o.rms)}</Figure>
       <Figure name="Range">{o.min === null ? "no finite element" : `${number(o.min)} to ${number(o.max)}`}</Figure>
@@ -124,7 +124,7 @@ function OfTensor(props: { name: string }) {
   const trace = selectedTrace.value;
   const token = selectedToken.value;
   const all = useSignal(false);
-  const params = { tensor: asPattern(props.name), token, samples: 1, limit: OUTPUTS_MOST };
+  const params = { tensor: asPattern(props.name), batch: token, samples: 1, limit: OUTPUTS_MOST };
   const { data, error } = useResource(playing.value ? null : JSON.stringify([trace, generation.value, params]), (abort) =>
     getJson<List>(ofTrace(trace, "values/list"), params, abort),
   );

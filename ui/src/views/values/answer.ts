@@ -5,7 +5,7 @@ import { decodeColumns } from "../../api/columns";
 
 /** An output: what a node put out in a run. */
 export interface Output {
-  readonly token_id: number | null;
+  readonly batch_id: number | null;
   /** Index of the run in the trace. */
   readonly run: number;
   readonly node: number;
