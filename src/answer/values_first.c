@@ -81,12 +81,12 @@ static void put_spread(tt_json *j, const tt_model *m, const tt_values_first *f)
     tt_json_object(j);
     tt_json_kv_u64(j, "bad_after", f->bad_after);
     tt_json_kv_u64(j, "inherited", f->inherited);
-    tt_json_kv_u64(j, "tokens", f->tokens_bad);
+    tt_json_kv_u64(j, "batches", f->tokens_bad);
     put_token(j, "first_batch_id", m, f->first_batch);
     put_token(j, "last_batch_id", m, f->last_batch);
     tt_json_kv_u64(j, "logits_measured", f->logits);
     tt_json_kv_u64(j, "logits_bad", f->logits_bad);
-    put_token(j, "logits_token_id", m,
+    put_token(j, "logits_batch_id", m,
               f->first_logits_run == TT_NONE ? TT_NONE : m->runs[f->first_logits_run].batch);
     tt_json_object_end(j);
 }

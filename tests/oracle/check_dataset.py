@@ -190,7 +190,7 @@ def check_entry(where, entry, op, lanes):
 def check_traces(d, tool, trace):
     by_token, lanes = collections.defaultdict(list), collections.defaultdict(list)
     for op in traces.ops_of(tool, trace):
-        by_token[op["token_id"]].append(op)
+        by_token[op["batch_id"]].append(op)
     for op in traces.tool(tool, "log", "--json", "--lanes", trace)["ops"]:
         lanes[op["run_id"], op["node"]].append(op)
     complain.expect("tokens", sorted(by_token), list(range(len(d["traces"]))))
