@@ -209,6 +209,10 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
     case TT_CELL_I32:
     case TT_CELL_I64:
     case TT_CELL_TIME:
+        if (column->unit == TT_UNIT_NS || column->unit == TT_UNIT_MOMENT) {
+            show_real(column->unit, (double)cell.i64, text);
+            break;
+        }
         text[0] = '-';
         show_digits(cell.i64 < 0 ? 0 - (uint64_t)cell.i64 : (uint64_t)cell.i64,
                     text + (cell.i64 < 0));
