@@ -67,7 +67,7 @@ TT_COLUMN_VALUE(get_unseen, tt_buffer, b, boolean, !(b->flags & TT_BUFFER_ALLOC_
 TT_COLUMN_GET(get_allocated, tt_buffer, b, set_moment(context, cell, true, b->alloc_ticks);)
 TT_COLUMN_GET(get_freed, tt_buffer, b, set_moment(context, cell, b->free_ticks > 0, b->free_ticks);)
 TT_COLUMN_GET(get_lifetime, tt_buffer, b, const tt_model *m = model_of(context);
-              set_ns(cell, m->clock.known && b->free_ticks >= b->alloc_ticks,
+              set_ns(cell, m->clock.known && b->free_ticks && b->free_ticks >= b->alloc_ticks,
                      tt_model_span_ns(m, b->free_ticks - b->alloc_ticks));)
 
 /* No graph has a tensor in it: what it is used for was not observed. */
