@@ -2,19 +2,10 @@
 #include "analyze/buffers.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-/* Times are whole numbers: decimals of many would be most of a reply. What is more than any run
- * takes is damage, and not known. */
-static void set_ns(tt_cell *cell, bool known, double ns)
-{
-    cell->known = known && fabs(ns) < 9e18;
-    if (cell->known) cell->i64 = llround(ns);
-}
 
 static const tt_model *model_of(const void *context)
 {
@@ -24,7 +15,7 @@ static const tt_model *model_of(const void *context)
 static void set_moment(const void *context, tt_cell *cell, bool known, uint64_t ticks)
 {
     const tt_model *m = model_of(context);
-    set_ns(cell, known && m->clock.known, tt_model_ns(m, ticks));
+    tt_cell_ns(cell, known && m->clock.known, tt_model_ns(m, ticks));
 }
 
 static void set_buffer(const void *context, tt_cell *cell, uint32_t buffer)
@@ -67,7 +58,7 @@ TT_COLUMN_VALUE(get_unseen, tt_buffer, b, boolean, !(b->flags & TT_BUFFER_ALLOC_
 TT_COLUMN_GET(get_allocated, tt_buffer, b, set_moment(context, cell, true, b->alloc_ticks);)
 TT_COLUMN_GET(get_freed, tt_buffer, b, set_moment(context, cell, b->free_ticks > 0, b->free_ticks);)
 TT_COLUMN_GET(get_lifetime, tt_buffer, b, const tt_model *m = model_of(context);
-              set_ns(cell, m->clock.known && b->free_ticks && b->free_ticks >= b->alloc_ticks,
+              tt_cell_ns(cell, m->clock.known && b->free_ticks && b->free_ticks >= b->alloc_ticks,
                      tt_model_span_ns(m, b->free_ticks - b->alloc_ticks));)
 
 /* No graph has a tensor in it: what it is used for was not observed. */

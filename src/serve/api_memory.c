@@ -3,10 +3,9 @@
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
-#include "analyze/spaces/space_heat.h"
-#include "analyze/spaces/space_residency.h"
+#include "analyze/memory/memory_layout.h"
 #include "answer/faults.h"
-#include "answer/spaces.h"
+#include "answer/memory.h"
 #include "serve/columns.h"
 #include "serve/request.h"
 #include "serve/source.h"
@@ -17,32 +16,32 @@
 
 /* --- computed once a trace --- */
 
-static tt_status make_spaces(tt_model *m, void **out, tt_error *err)
+static tt_status make_layout(tt_model *m, void **out, tt_error *err)
 {
-    tt_spaces *s;
-    tt_status status = tt_spaces_make(m, &s, err);
+    tt_memory_layout *s;
+    tt_status status = tt_memory_layout_make(m, &s, err);
     *out = s;
     return status;
 }
 
-static void drop_spaces(void *made)
+static void drop_layout(void *made)
 {
-    tt_spaces_free(made);
+    tt_memory_layout_free(made);
 }
 
-static const tt_source_memo spaces_memo = {make_spaces, drop_spaces};
+static const tt_source_memo layout_memo = {make_layout, drop_layout};
 
 typedef struct whole {
-    tt_spaces *spaces;
-    tt_space_heat heat;
+    tt_memory_layout *layout;
+    tt_memory_heat heat;
 } whole;
 
 static void drop_whole(void *made)
 {
     whole *w = made;
     if (!w) return;
-    tt_space_heat_free(&w->heat);
-    tt_spaces_free(w->spaces);
+    tt_memory_heat_free(&w->heat);
+    tt_memory_layout_free(w->layout);
     free(w);
 }
 
@@ -52,8 +51,8 @@ static tt_status make_whole(tt_model *m, void **out, tt_error *err)
     whole *w = calloc(1, sizeof *w);
     *out = NULL;
     if (!w) return tt_error_memory(err, "the heat");
-    tt_status status = tt_spaces_make(m, &w->spaces, err);
-    if (status == TT_OK) status = tt_space_heat_measure(m, w->spaces, &all, NULL, &w->heat, err);
+    tt_status status = tt_memory_layout_make(m, &w->layout, err);
+    if (status == TT_OK) status = tt_memory_heat_measure(m, w->layout, &all, NULL, &w->heat, err);
     if (status == TT_OK)
         *out = w;
     else
@@ -115,17 +114,17 @@ static const tt_source_memo faults_memo = {make_faults, drop_faults};
 
 tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
 {
-    const void *spaces;
-    tt_status status = tt_source_get(q, &spaces_memo, &spaces, err);
+    const void *layout;
+    tt_status status = tt_source_get(q, &layout_memo, &layout, err);
     if (status != TT_OK) return status;
-    const tt_spaces_observed observed = {
+    const tt_memory_observed observed = {
         .experts = tt_details_has(q->m->details, TT_DETAIL_EXPERTS),
         .faults = tt_details_has(q->m->details, TT_DETAIL_FAULTS),
         .residency = q->m->n_residencies > 0,
     };
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "the answer");
-    tt_spaces_json(j, q->m, spaces, &observed);
+    tt_memory_json(j, q->m, layout, &observed);
     return TT_OK;
 }
 
@@ -137,15 +136,15 @@ tt_status tt_answer_memory_region(tt_request *q, tt_reply *r, tt_error *err)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "region is missing: the number of a region of `memory`");
     if (!tt_request_u64(q, "region", 0, UINT32_MAX, 0, &region, err)) return TT_E_USAGE;
-    tt_status status = tt_source_get(q, &spaces_memo, &made, err);
+    tt_status status = tt_source_get(q, &layout_memo, &made, err);
     if (status != TT_OK) return status;
-    const tt_spaces *s = made;
+    const tt_memory_layout *s = made;
     if (region >= s->n_regions)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "there are only %u regions",
                             s->n_regions);
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "the answer");
-    tt_spaces_region_json(j, q->m, s, (uint32_t)region);
+    tt_memory_region_json(j, q->m, s, (uint32_t)region);
     return TT_OK;
 }
 
@@ -181,7 +180,7 @@ static uint32_t token_of(const tt_model *m, uint32_t batch)
 }
 
 /* Units that were used, by ascending number. */
-static void put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, uint32_t n_units)
+static void put_heat(tt_columns *c, const tt_model *m, const tt_memory_heat *h, uint32_t n_units)
 {
     static const char *const names[HEAT_COLUMNS] = {"accesses",      "read_bytes", "written_bytes",
                                                     "touched_bytes", "time_ns",    "first_ns",
@@ -216,7 +215,7 @@ static void put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, u
         if (h->units[i].accesses > 0) flags[at++] = h->units[i].at_most;
 }
 
-static tt_status reply_heat(const tt_request *q, const tt_space_heat *h, uint32_t n_units,
+static tt_status reply_heat(const tt_request *q, const tt_memory_heat *h, uint32_t n_units,
                             tt_reply *r, tt_error *err)
 {
     tt_columns c;
@@ -231,7 +230,7 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made;
     tt_filter filter;
-    tt_space_heat heat = {0};
+    tt_memory_heat heat = {0};
     tt_status status;
     const tt_over over = tt_request_over(q);
     if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
@@ -239,24 +238,24 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
         status = tt_source_get(q, &whole_memo, &made, err);
         if (status != TT_OK) return status;
         const whole *w = made;
-        return reply_heat(q, &w->heat, w->spaces->n_units, r, err);
+        return reply_heat(q, &w->heat, w->layout->n_units, r, err);
     }
-    status = tt_source_get(q, &spaces_memo, &made, err);
+    status = tt_source_get(q, &layout_memo, &made, err);
     if (status != TT_OK) return status;
-    const tt_spaces *s = made;
-    status = tt_space_heat_measure(q->m, s, &filter, &over, &heat, err);
+    const tt_memory_layout *s = made;
+    status = tt_memory_heat_measure(q->m, s, &filter, &over, &heat, err);
     if (status == TT_OK) status = reply_heat(q, &heat, s->n_units, r, err);
-    tt_space_heat_free(&heat);
+    tt_memory_heat_free(&heat);
     return status;
 }
 
 /* --- memory/residency --- */
 
-static void put_samples(tt_json *j, const tt_model *m, const tt_space_residency *p)
+static void put_samples(tt_json *j, const tt_model *m, const tt_memory_residency *p)
 {
     tt_json_key(j, "samples");
     tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_files && i < TT_SPACES_MAX; i++) {
+    for (uint32_t i = 0; i < m->n_files && i < TT_MEMORY_SEGMENTS_MAX; i++) {
         if (p->samples[i] == TT_NONE) continue;
         const tt_residency *s = &m->residencies[p->samples[i]];
         tt_json_object(j);
@@ -274,7 +273,7 @@ static void put_samples(tt_json *j, const tt_model *m, const tt_space_residency 
     tt_json_array_end(j);
 }
 
-static void put_residency(tt_columns *c, const tt_space_residency *p, uint32_t n_units)
+static void put_residency(tt_columns *c, const tt_memory_residency *p, uint32_t n_units)
 {
     size_t n = 0, at = 0;
     for (uint32_t i = 0; i < n_units; i++)
@@ -297,19 +296,19 @@ static void put_residency(tt_columns *c, const tt_space_residency *p, uint32_t n
 tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made;
-    tt_space_residency found = {0};
+    tt_memory_residency found = {0};
     uint64_t token;
     tt_columns c;
-    tt_space_moment moment = {.has_token = tt_request_text(q, "token_to"),
-                              .has_ns = tt_request_text(q, "to_ns")};
+    tt_memory_moment moment = {.has_token = tt_request_text(q, "token_to"),
+                               .has_ns = tt_request_text(q, "to_ns")};
     if (!tt_request_u64(q, "token_to", 0, UINT32_MAX, 0, &token, err) ||
         !tt_request_double(q, "to_ns", -1e18, 1e18, 0, &moment.ns, err))
         return TT_E_USAGE;
     moment.token = (uint32_t)token;
-    tt_status status = tt_source_get(q, &spaces_memo, &made, err);
+    tt_status status = tt_source_get(q, &layout_memo, &made, err);
     if (status != TT_OK) return status;
-    const tt_spaces *s = made;
-    status = tt_space_residency_find(q->m, s, &moment, &found, err);
+    const tt_memory_layout *s = made;
+    status = tt_memory_residency_find(q->m, s, &moment, &found, err);
     if (status == TT_OK) {
         if (tt_columns_begin(&c)) {
             put_samples(c.json, q->m, &found);
@@ -317,7 +316,7 @@ tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
         }
         status = tt_columns_end(&c, r, err);
     }
-    tt_space_residency_free(&found);
+    tt_memory_residency_free(&found);
     return status;
 }
 

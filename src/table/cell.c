@@ -48,6 +48,12 @@ void tt_cell_format(tt_cell *cell, const char *fmt, ...)
     tt_cell_text(cell, cell->room);
 }
 
+void tt_cell_ns(tt_cell *cell, bool known, double ns)
+{
+    cell->known = known && fabs(ns) < 9e18;
+    if (cell->known) cell->i64 = llround(ns);
+}
+
 /* The member of the row that the column shows. */
 static void get_member(const tt_column *column, const void *row, tt_cell *cell)
 {

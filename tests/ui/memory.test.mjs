@@ -309,10 +309,10 @@ test('a trace that knows no model file says so, and shows the buffers', async ({
     await v.page.route('**/traces/0/memory', async (route) => {
         const reply = await route.fetch();
         const map = await reply.json();
-        const n = map.spaces.n_regions[0];
-        // Regions stay where they are: no space has those of the file any more.
-        for (const column of Object.values(map.spaces)) column.shift();
-        assert.equal(map.spaces.first_region[0], n);
+        const n = map.segments.n_regions[0];
+        // Regions stay where they are: no segment has those of the file any more.
+        for (const column of Object.values(map.segments)) column.shift();
+        assert.equal(map.segments.first_region[0], n);
         await route.fulfill({ response: reply, json: map });
     });
     await v.page.reload();
