@@ -101,8 +101,8 @@ for (const [name, by, args, query] of [
             assert.equal(got.read_bytes[at], row.read_bytes);
             assert.equal(got.touched_bytes[at], row.touched_bytes);
             assert.ok(Math.abs(got.time_ns[at] - row.time_ns) < 1);
-            assert.equal(got.first_token[at], row.first_token_id);
-            assert.equal(got.last_token[at], row.last_token_id);
+            assert.equal(got.first_token_id[at], row.first_token_id);
+            assert.equal(got.last_token_id[at], row.last_token_id);
             assert.ok(Math.abs(got.last_ns[at] - row.last_ns) < 1);
         }
         assert.ok(read > 5);

@@ -45,17 +45,17 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
     timeNs: spread(n, units, c.f64("time_ns"), NaN),
     firstNs: spread(n, units, c.f64("first_ns"), NaN),
     lastNs: spread(n, units, c.f64("last_ns"), NaN),
-    firstToken: spread(n, units, c.u32("first_token"), NaN),
-    lastToken: spread(n, units, c.u32("last_token"), NaN),
+    firstToken: spread(n, units, c.u32("first_token_id"), NaN),
+    lastToken: spread(n, units, c.u32("last_token_id"), NaN),
     atMost,
   };
 }
 
 export interface Sample {
-  file: number;
-  token: number | null;
+  file_id: number;
+  token_id: number | null;
   moment: string;
-  begin_ns: number | null;
+  start_relative_ns: number | null;
 }
 
 export interface Residency {
@@ -90,7 +90,7 @@ export function faultsOf(n_tensors: number, c: Columns<unknown>): Faults {
   return {
     major: spread(n_tensors, weights, c.f64("major_faults"), NaN),
     minor: spread(n_tensors, weights, c.f64("minor_faults"), NaN),
-    diskBytes: spread(n_tensors, weights, c.f64("disk_read_bytes"), NaN),
+    diskBytes: spread(n_tensors, weights, c.f64("read_bytes"), NaN),
     shared,
   };
 }
