@@ -198,20 +198,15 @@ static void plot_buffers(tt_page *p, const tt_analysis *a)
 static void event_table(tt_page *p, const tt_analysis *a)
 {
     const tt_buffers *b = a->buffers;
-    const char *titles[] = {"At>", "What", "Buffer", "Size>", "Allocated then>", "Mapped then>"};
-    tt_page_table *t = tt_page_table_begin(p, "Buffers, one by one", 6, titles);
+    const tt_buffers_context *x =
+        tt_page_keep(p, &(tt_buffers_context){.m = a->m, .buffers = b}, sizeof(tt_buffers_context));
+    const tt_rowset events = TT_ROWSET(&tt_buffer_event_schema, 0, x, b->events, b->n_events);
+    const tt_listing_wish wish = {
+        .columns = "time_relative_ns,event,name,size_bytes,allocated_bytes,mapped_bytes",
+        .limit = EVENTS_LISTED,
+        .text = true};
+    tt_page_table *t = x ? tt_page_rows(p, "Buffers, one by one", &events, &wish) : NULL;
     if (t) t->folded = true;
-    for (uint32_t i = 0; i < b->n_events && i < EVENTS_LISTED; i++) {
-        const tt_buffer_event *e = &b->events[i];
-        const tt_buffer *buffer = &a->m->buffers[e->buffer];
-        const char *cells[] = {tt_say_ns(p, tt_model_ns(a->m, e->ticks)),
-                               e->is_free ? "freed" : "came",
-                               buffer->name,
-                               tt_say_bytes(p, (double)buffer->size_bytes),
-                               tt_say_bytes(p, (double)e->bytes[TT_BACKING_ALLOCATED]),
-                               tt_say_bytes(p, (double)e->bytes[TT_BACKING_FILE])};
-        tt_page_table_row(p, t, cells);
-    }
     if (b->n_events > EVENTS_LISTED)
         tt_page_say(p, TT_BLOCK_NOTE,
                     "Of %s events the first %u are listed: tensortrace buffers shows all.",

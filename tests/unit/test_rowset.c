@@ -214,6 +214,30 @@ static void json_has_every_column(void **state)
     free(text);
 }
 
+static void json_by_column(void **state)
+{
+    tt_rowset set = make(SOME);
+    char *text = NULL;
+    size_t size = 0;
+    tt_json j;
+    (void)state;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    set.n = 2;
+    tt_json_begin(&j, out, 0);
+    tt_json_object(&j);
+    tt_rowset_json_columns(&j, "rows", &set);
+    tt_json_object_end(&j);
+    assert_true(tt_json_end(&j));
+    (void)fclose(out);
+    assert_string_equal(text, "{\"rows\":{\"name\":[\"b\",\"a,\\\"\\n\"],\"layer_id\":[1,null],"
+                              "\"size_bytes\":[2048,10],\"scaled_bytes\":[6144,30],"
+                              "\"time_ns\":[1500,null],"
+                              "\"part\":[{\"n\":1,\"whole\":true},{\"n\":2,\"whole\":false}],"
+                              "\"parts\":[[{\"n\":1,\"whole\":true}],[]]}}\n");
+    free(text);
+}
+
 static void csv_has_no_nested_columns(void **state)
 {
     const tt_rowset set = make(ALL);
@@ -253,12 +277,37 @@ static void people_see_units(void **state)
     expect_text(0, 2, "?[31m"); /* a terminal is not driven by a file */
 }
 
+TT_COLUMN_GET(get_ns, double, ns, tt_cell_ns(cell, true, *ns);)
+
+static void ns_are_whole_numbers(void **state)
+{
+    static const tt_column column =
+        TT_COLUMN("t_ns", NULL, MOMENT, "", .type = TT_CELL_I64, .get = get_ns);
+    static const double times[] = {-1499.5, 9.1e18, NAN};
+    tt_cell cell;
+    char got[32];
+    (void)state;
+    tt_cell_get(&column, NULL, &times[0], &cell);
+    assert_true(cell.known && cell.i64 == -1500);
+    tt_cell_show(&column, NULL, &times[0], got, sizeof got);
+    assert_string_equal(got, "-1.50 us");
+    for (size_t i = 1; i < 3; i++) {
+        tt_cell_get(&column, NULL, &times[i], &cell);
+        assert_false(cell.known);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_sorted),           cmocka_unit_test(columns_are_chosen),
-        cmocka_unit_test(rows_are_left_out),         cmocka_unit_test(json_has_every_column),
-        cmocka_unit_test(csv_has_no_nested_columns), cmocka_unit_test(people_see_units),
+        cmocka_unit_test(rows_are_sorted),
+        cmocka_unit_test(columns_are_chosen),
+        cmocka_unit_test(rows_are_left_out),
+        cmocka_unit_test(json_has_every_column),
+        cmocka_unit_test(csv_has_no_nested_columns),
+        cmocka_unit_test(people_see_units),
+        cmocka_unit_test(json_by_column),
+        cmocka_unit_test(ns_are_whole_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
