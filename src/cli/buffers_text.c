@@ -22,12 +22,12 @@ static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "�
 static const char *const letters[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
 #define LEVELS 8u
 
-/* What there was after an event. */
-typedef uint64_t sums[TT_BACKINGS][TT_BUFFER_KINDS];
+/* Each is looked at for each place and kind. */
+#define POINTS_MAX 2048u
 
 typedef struct plot {
-    const tt_buffers_context *r;
-    sums *after;       /* by event */
+    tt_buffers_point *points;
+    uint32_t n;
     uint64_t from, to; /* ticks */
     uint32_t places;
     uint64_t scale_bytes; /* of a full bar */
@@ -36,15 +36,14 @@ typedef struct plot {
 /* The most of that kind and backing at any moment of that place in the line. */
 static uint64_t most_at(const plot *p, tt_buffer_kind kind, tt_backing backing, uint32_t place)
 {
-    const tt_buffers *b = p->r->buffers;
     uint64_t most = 0;
     unsigned __int128 span = p->to - p->from;
     uint64_t begin = p->from + (uint64_t)(span * place / p->places);
     uint64_t end = p->from + (uint64_t)(span * (place + 1) / p->places);
-    for (uint32_t i = 0; i < b->n_events && b->events[i].ticks <= end; i++) {
+    for (uint32_t i = 0; i < p->n && p->points[i].ticks <= end; i++) {
         /* What was there when the place began, and all that happened in it. */
-        if (i + 1 < b->n_events && b->events[i + 1].ticks <= begin) continue;
-        if (p->after[i][backing][kind] > most) most = p->after[i][backing][kind];
+        if (i + 1 < p->n && p->points[i + 1].ticks <= begin) continue;
+        if (p->points[i].bytes[backing][kind] > most) most = p->points[i].bytes[backing][kind];
     }
     return most;
 }
@@ -78,36 +77,29 @@ static uint64_t last_moment(const tt_model *m, const tt_buffers *b)
     return to;
 }
 
-/* The sums after each event; a full bar is the most there ever was of one kind. */
-static bool sum_up(plot *p)
+/* A full bar is the most there ever was of one kind. */
+static uint64_t largest(const plot *p)
 {
-    const tt_buffers *b = p->r->buffers;
-    p->scale_bytes = 1;
-    p->after = calloc(b->n_events, sizeof *p->after);
-    for (uint32_t i = 0; p->after && i < b->n_events; i++)
-        for (unsigned k = 0; k < TT_BACKINGS; k++) {
-            tt_buffers_by_kind(b, p->r->m, i, (tt_backing)k, p->after[i][k]);
+    uint64_t most = 1;
+    for (uint32_t i = 0; i < p->n; i++)
+        for (unsigned k = 0; k < TT_BACKINGS; k++)
             for (unsigned kind = 0; kind < TT_BUFFER_KINDS; kind++)
-                if (p->after[i][k][kind] > p->scale_bytes) p->scale_bytes = p->after[i][k][kind];
-        }
-    return p->after != NULL;
+                if (p->points[i].bytes[k][kind] > most) most = p->points[i].bytes[k][kind];
+    return most;
 }
-
-/* A plot looks at each event for each place and kind; past this many it would take long and
- * show little. */
-#define EVENTS_MAX 2048u
 
 bool tt_buffers_plot(const tt_buffers_context *r)
 {
     const tt_buffers *b = r->buffers;
     size_t width = tt_table_width(stdout);
     char from[TT_UNITS_TEXT], to[TT_UNITS_TEXT];
-    if (b->n_events == 0 || b->n_events > EVENTS_MAX) return true;
-    plot p = {.r = r, .places = PLACES_MAX, .from = b->events[0].ticks};
+    if (b->n_events == 0) return true;
+    plot p = {.places = PLACES_MAX, .from = b->events[0].ticks, .to = last_moment(r->m, b)};
     if (width > 0 && width < PLACES_MAX + AROUND)
         p.places = width < PLACES_MIN + AROUND ? PLACES_MIN : (uint32_t)(width - AROUND);
-    p.to = last_moment(r->m, b);
-    if (!sum_up(&p)) return false;
+    const tt_status status =
+        tt_buffers_curve(b, r->m, 0, UINT64_MAX, POINTS_MAX, &p.points, &p.n, NULL);
+    p.scale_bytes = largest(&p);
     tt_units_ns(from, tt_model_ns(r->m, p.from));
     tt_units_ns(to, tt_model_ns(r->m, p.to));
     int gap = (int)p.places - (int)strlen(from) - (int)strlen(to);
@@ -116,8 +108,8 @@ bool tt_buffers_plot(const tt_buffers_context *r)
         for (unsigned kind = 0; kind < TT_BUFFER_KINDS; kind++)
             print_line(&p, (tt_buffer_kind)kind, (tt_backing)k);
     putchar('\n');
-    free(p.after);
-    return true;
+    free(p.points);
+    return status == TT_OK;
 }
 
 static void line(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
