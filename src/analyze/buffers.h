@@ -3,8 +3,10 @@
 #ifndef TT_ANALYZE_BUFFERS_H
 #define TT_ANALYZE_BUFFERS_H
 
+#include "analyze/kvcache.h"
 #include "base/status.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +85,23 @@ typedef struct tt_buffers_point {
 tt_status tt_buffers_curve(const tt_buffers *b, const tt_model *m, uint64_t from_ticks,
                            uint64_t to_ticks, uint32_t most, tt_buffers_point **out, uint32_t *n,
                            tt_error *err);
+
+/* --- rows --- */
+
+/* What the columns are given. */
+typedef struct tt_buffers_context {
+    const tt_model *m;
+    const tt_buffers *buffers;
+    const tt_kv *kv;
+    uint64_t steps_most; /* of a cache, spread over all; 0: all */
+} tt_buffers_context;
+
+/* Rows of tt_model.buffers, of tt_buffers.events and peak (other than TT_NONE), of tt_kv.tensors
+ * and caches. */
+extern const tt_schema tt_buffer_schema, tt_buffer_event_schema, tt_buffer_peak_schema,
+    tt_kv_tensor_schema, tt_kv_cache_schema, tt_kv_step_schema;
+
+/* The steps of all caches, with the cache that they are of. */
+tt_rowset tt_kv_step_rowset(const tt_buffers_context *x);
 
 #endif

@@ -297,7 +297,8 @@ static bool add_step(tt_kv *kv, tt_kv_cache *c, uint32_t batch)
         if (!tt_array_one_more(c->steps, c->n_steps, c->capacity)) return false;
         c->n_steps++;
     }
-    c->steps[c->n_steps - 1] = (tt_kv_step){batch, c->written, c->written_bytes};
+    c->steps[c->n_steps - 1] =
+        (tt_kv_step){batch, (uint32_t)(c - kv->caches), c->written, c->written_bytes};
     return true;
 }
 
@@ -340,6 +341,27 @@ static void lead(tt_kv *kv)
     }
 }
 
+/* The steps of all caches in one array. */
+static bool join_steps(tt_kv *kv)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < kv->n_caches; i++) {
+        if (!kv->caches[i].observed) kv->caches[i].n_steps = 0;
+        n += kv->caches[i].n_steps;
+    }
+    kv->steps = reallocarray(NULL, n + 1, sizeof *kv->steps);
+    if (!kv->steps) return false;
+    for (uint32_t i = 0; i < kv->n_caches; i++) {
+        tt_kv_cache *c = &kv->caches[i];
+        tt_kv_step *at = kv->steps + kv->n_steps;
+        if (c->n_steps) memcpy(at, c->steps, c->n_steps * sizeof *at);
+        free(c->steps);
+        c->steps = at;
+        kv->n_steps += c->n_steps;
+    }
+    return true;
+}
+
 static bool follow(follower *f)
 {
     const tt_model *m = f->m;
@@ -352,7 +374,7 @@ static bool follow(follower *f)
     for (uint32_t i = 0; i < m->n_graphs; i++)
         free(f->of_graph[i].list);
     lead(f->kv);
-    return ok;
+    return ok && join_steps(f->kv);
 }
 
 tt_status tt_kv_analyze(const tt_model *m, tt_kv **out, tt_error *err)
@@ -374,7 +396,8 @@ void tt_kv_free(tt_kv *kv)
     for (uint32_t i = 0; i < kv->n_tensors; i++)
         free(kv->tensors[i].bits);
     for (uint32_t i = 0; i < kv->n_caches; i++)
-        free(kv->caches[i].steps);
+        if (!kv->steps) free(kv->caches[i].steps);
+    free(kv->steps);
     free(kv->tensors);
     free(kv->caches);
     free(kv);

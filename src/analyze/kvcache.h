@@ -38,6 +38,7 @@ typedef struct tt_kv_tensor {
 /* After a token (batch) that wrote to it. */
 typedef struct tt_kv_step {
     uint32_t batch; /* in tt_model.batches */
+    uint32_t cache; /* in tt_kv.caches */
     uint64_t cells_written;
     uint64_t written_bytes;
 } tt_kv_step;
@@ -53,7 +54,7 @@ typedef struct tt_kv_cache {
     uint64_t written;    /* of the layer with the most */
     uint64_t written_bytes;
     bool at_least; /* both are lower bounds */
-    tt_kv_step *steps;
+    tt_kv_step *steps; /* of tt_kv.steps; none when not observed */
     uint32_t n_steps;
     uint32_t capacity; /* private */
 } tt_kv_cache;
@@ -63,6 +64,8 @@ typedef struct tt_kv {
     uint32_t n_tensors;
     tt_kv_cache *caches;
     uint32_t n_caches;
+    tt_kv_step *steps; /* of all caches, one cache after the other */
+    size_t n_steps;
 } tt_kv;
 
 /* *out is freed with tt_kv_free; NULL on failure. A trace without a cache gives an empty one. */

@@ -1,59 +1,151 @@
 /* tensortrace buffers FILE: what memory the engine asked for, when, and for what. */
 #include "answer/buffers.h"
-#include "cli/buffers/buffers.h"
+#include "cli/buffers_view.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/report.h"
-#include "cli/trace_options.h"
 
-#define TABLE_LIMIT 100u
+#include <stdio.h>
 
-enum { OPT_TIMELINE = 256, OPT_KV, OPT_LIMIT };
+#define TABLE_LIMIT 100u /* events or batches, unless --limit says otherwise */
+
+enum { OPT_TIMELINE = 256, OPT_KV };
 
 struct options {
     tt_input input;
-    bool timeline;
-    bool cache;
-    uint64_t limit; /* 0: none */
+    tt_list_options list;
+    bool timeline; /* events and a plot instead of the table of buffers */
+    bool cache;    /* the KV caches' layers and tokens instead */
 };
 
 static const struct argp_option option_table[] = {
     {"timeline", OPT_TIMELINE, 0, 0, "Allocations and frees in order, with what there was in all",
      1},
     {"kv", OPT_KV, 0, 0, "The KV cache by layer, and how it fills batch by batch", 1},
-    {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N events or batches; 0: all (the default is 100, with --json all)", 1},
     {0},
 };
+
+static void check_together(const struct options *o, struct argp_state *state)
+{
+    const bool chosen = o->list.columns || o->list.sort || o->list.csv;
+    tt_list_check(&o->list, o->input.json, state);
+    if (o->timeline && o->cache && chosen)
+        argp_error(state, "--columns, --sort and --csv: --timeline or --kv, not both");
+    if (o->cache && o->input.json && (chosen || o->list.limited))
+        argp_error(state, "--columns, --sort and --limit do not go with --kv --json");
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
+    (void)arg;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->input;
+        state->child_inputs[1] = &o->list;
         return 0;
     case OPT_TIMELINE:
+        o->list.schema = &tt_buffer_event_schema;
         o->timeline = true;
         return 0;
     case OPT_KV:
+        o->list.schema = &tt_kv_step_schema;
         o->cache = true;
         return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
+    case ARGP_KEY_END:
+        check_together(o, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-static bool print_json(const tt_buffers_report *r)
+/* --- output --- */
+
+enum { BUFFERS, EVENTS, STEPS, TENSORS, LISTS };
+
+typedef struct view {
+    const struct options *o;
+    tt_buffers_context x;
+    tt_rowset sets[LISTS];
+    tt_listing lists[LISTS];
+} view;
+
+/* The options are about the list that was asked for; the others are whole. */
+static int make_lists(view *v)
 {
-    const tt_buffers_limits all = {0};
+    const struct options *o = v->o;
+    const tt_buffers_context *x = &v->x;
+    const bool data = o->input.json || o->list.csv;
+    const tt_listing_wish whole = {.text = !data, .csv = o->list.csv},
+                          asked = {.columns = o->list.columns,
+                                   .sort = o->list.sort,
+                                   .limit = o->list.limited || data ? o->list.limit : TABLE_LIMIT,
+                                   .text = !data,
+                                   .csv = o->list.csv};
+    const bool is_asked[LISTS] = {!o->timeline && !o->cache, o->timeline, o->cache};
+    v->sets[BUFFERS] = TT_ROWSET(&tt_buffer_schema, 0, x, x->m->buffers, x->m->n_buffers);
+    v->sets[EVENTS] =
+        TT_ROWSET(&tt_buffer_event_schema, 0, x, x->buffers->events, x->buffers->n_events);
+    v->sets[STEPS] = tt_kv_step_rowset(x);
+    v->sets[TENSORS] = TT_ROWSET(&tt_kv_tensor_schema, 0, x, x->kv->tensors, x->kv->n_tensors);
+    int code = TT_EXIT_OK;
+    for (unsigned i = 0; i < LISTS && code == TT_EXIT_OK; i++) {
+        tt_listing_wish wish = is_asked[i] ? asked : whole;
+        if (i == BUFFERS && !o->list.limited) wish.limit = 0;
+        code = tt_list_make(&v->lists[i], &v->sets[i], &wish);
+    }
+    return code;
+}
+
+static bool print_json(const view *v)
+{
     tt_json j;
     tt_json_begin(&j, stdout, 2);
-    tt_buffers_json(&j, r->path, r->m, r->buffers, r->kv, &all);
+    tt_buffers_json(&j, v->o->input.path, &v->x, &v->lists[BUFFERS], &v->lists[EVENTS]);
     return tt_json_end(&j);
+}
+
+static bool print_cache(const view *v)
+{
+    const tt_kv *kv = v->x.kv;
+    if (kv->n_tensors == 0) tt_report_note("no KV cache was seen");
+    if (kv->n_tensors > 0 && !tt_list_print(&v->lists[TENSORS], NULL)) return false;
+    if (kv->n_steps == 0) return true;
+    putchar('\n');
+    return tt_list_print(&v->lists[STEPS], NULL);
+}
+
+static bool print_text(const view *v)
+{
+    const struct options *o = v->o;
+    bool ok = true;
+    if (v->x.m->n_buffers == 0 && v->x.kv->n_tensors == 0) {
+        tt_report_note("the trace holds no buffer");
+        return true;
+    }
+    tt_buffers_print_summary(&v->x);
+    if (o->timeline) ok = tt_buffers_plot(&v->x) && tt_list_print(&v->lists[EVENTS], NULL);
+    if (o->timeline && o->cache) putchar('\n');
+    if (o->cache) ok = print_cache(v) && ok;
+    return o->timeline || o->cache ? ok : tt_list_print(&v->lists[BUFFERS], NULL);
+}
+
+static int print(const struct options *o, const tt_model *m, const tt_buffers *buffers,
+                 const tt_kv *kv)
+{
+    view v = {.o = o, .x = {.m = m, .buffers = buffers, .kv = kv}};
+    int code = make_lists(&v);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(o->input.json ? print_json(&v)
+                                : o->list.csv ? tt_list_print_csv(&v.lists[o->timeline ? EVENTS
+                                                                           : o->cache  ? STEPS
+                                                                                       : BUFFERS])
+                                              : print_text(&v));
+    for (unsigned i = 0; i < LISTS; i++)
+        tt_listing_free(&v.lists[i]);
+    return code;
 }
 
 static int analyze_and_print(const struct options *o, const tt_model *m)
@@ -67,23 +159,17 @@ static int analyze_and_print(const struct options *o, const tt_model *m)
     if (status != TT_OK) {
         code = tt_report_error(&err);
     } else {
-        tt_buffers_report r = {.path = o->input.path,
-                               .m = m,
-                               .buffers = buffers,
-                               .kv = kv,
-                               .timeline = o->timeline,
-                               .cache = o->cache,
-                               .limit = o->limit};
         if (tt_model_need_clock(m, &err) != TT_OK)
             tt_report_note("%s; times are left out", err.message);
-        code = tt_report_output(o->input.json ? print_json(&r) : tt_buffers_print_text(&r));
+        code = print(o, m, buffers, kv);
     }
     tt_buffers_free(buffers);
     tt_kv_free(kv);
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&tt_input_argp, 0, NULL, 0}, {&tt_list_argp, 0, NULL, 0}, {0}};
 
 int tt_cmd_buffers(int argc, char **argv)
 {
@@ -99,7 +185,7 @@ int tt_cmd_buffers(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {.limit = TABLE_LIMIT};
+    struct options o = {.list.schema = &tt_buffer_schema};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

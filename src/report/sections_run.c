@@ -162,7 +162,8 @@ void tt_section_speed(tt_page *p, const tt_analysis *a)
 static void plot_buffers(tt_page *p, const tt_analysis *a)
 {
     const tt_buffers *b = a->buffers;
-    const size_t step = b->n_events / EVENTS_DRAWN + 1;
+    tt_buffers_point *points;
+    uint32_t n;
     const double scale = 1e6;
     tt_plot *plot = tt_page_plot(p, "Buffers over time",
                                  "ms since the first batch (before it: loading)", "MiB");
@@ -173,13 +174,14 @@ static void plot_buffers(tt_page *p, const tt_analysis *a)
         tt_plot_series(plot, "mapped from files", TT_SERIES_STEPS, 2, EVENTS_DRAWN + 2);
     of[TT_BACKING_UNKNOWN] =
         tt_plot_series(plot, "which of the two is unknown", TT_SERIES_STEPS, 4, EVENTS_DRAWN + 2);
-    if (!plot) return;
-    plot->has_y = true;
-    for (unsigned k = 0; k < TT_BACKINGS; k++) {
+    if (tt_buffers_curve(b, a->m, 0, UINT64_MAX, EVENTS_DRAWN, &points, &n, NULL) != TT_OK)
+        p->failed = true;
+    if (plot) plot->has_y = true;
+    for (unsigned k = 0; k < TT_BACKINGS && plot; k++) {
         bool any = false;
         double end = a->summary.elapsed_ns / scale, y = 0;
-        for (size_t i = 0; i < b->n_events; i += step) {
-            const tt_buffer_event *e = &b->events[i];
+        for (uint32_t i = 0; i < n; i++) {
+            const tt_buffer_event *e = &b->events[points[i].event];
             y = (double)e->bytes[k] / MIB;
             any |= e->bytes[k] > 0;
             double x = tt_model_ns(a->m, e->ticks) / scale;
@@ -190,7 +192,8 @@ static void plot_buffers(tt_page *p, const tt_analysis *a)
         tt_series_add(of[k], end, y, 0, 0);
         if (!any && of[k]) of[k]->n = 0;
     }
-    plot->height = 260;
+    free(points);
+    if (plot) plot->height = 260;
     tt_plot_describe(plot, "How many bytes of buffers there were at each moment: allocated memory "
                            "and mapped files. The table has what they were for.");
 }
@@ -198,20 +201,15 @@ static void plot_buffers(tt_page *p, const tt_analysis *a)
 static void event_table(tt_page *p, const tt_analysis *a)
 {
     const tt_buffers *b = a->buffers;
-    const char *titles[] = {"At>", "What", "Buffer", "Size>", "Allocated then>", "Mapped then>"};
-    tt_page_table *t = tt_page_table_begin(p, "Buffers, one by one", 6, titles);
+    const tt_buffers_context *x =
+        tt_page_keep(p, &(tt_buffers_context){.m = a->m, .buffers = b}, sizeof(tt_buffers_context));
+    const tt_rowset events = TT_ROWSET(&tt_buffer_event_schema, 0, x, b->events, b->n_events);
+    const tt_listing_wish wish = {
+        .columns = "time_relative_ns,event,name,size_bytes,allocated_bytes,mapped_bytes",
+        .limit = EVENTS_LISTED,
+        .text = true};
+    tt_page_table *t = x ? tt_page_rows(p, "Buffers, one by one", &events, &wish) : NULL;
     if (t) t->folded = true;
-    for (uint32_t i = 0; i < b->n_events && i < EVENTS_LISTED; i++) {
-        const tt_buffer_event *e = &b->events[i];
-        const tt_buffer *buffer = &a->m->buffers[e->buffer];
-        const char *cells[] = {tt_say_ns(p, tt_model_ns(a->m, e->ticks)),
-                               e->is_free ? "freed" : "came",
-                               buffer->name,
-                               tt_say_bytes(p, (double)buffer->size_bytes),
-                               tt_say_bytes(p, (double)e->bytes[TT_BACKING_ALLOCATED]),
-                               tt_say_bytes(p, (double)e->bytes[TT_BACKING_FILE])};
-        tt_page_table_row(p, t, cells);
-    }
     if (b->n_events > EVENTS_LISTED)
         tt_page_say(p, TT_BLOCK_NOTE,
                     "Of %s events the first %u are listed: tensortrace buffers shows all.",

@@ -1,10 +1,10 @@
 /* /api/v1/traces/ID/buffers: the engine's buffers; /buffers_curve: how much memory there was. */
 #include "answer/buffers.h"
+#include "base/order.h"
 #include "serve/endpoints.h"
 #include "serve/source.h"
 #include "serve/traces.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define POINTS_DEFAULT 1000u
@@ -38,19 +38,34 @@ static tt_status make(tt_model *m, void **out, tt_error *err)
 
 static const tt_source_memo memo = {make, drop};
 
+/* All buffers, or the largest ones, in the order of the trace; and the first events. */
 tt_status tt_answer_buffers(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made = NULL;
-    tt_buffers_limits limits = {0};
-    if (!tt_request_u64(q, "limit", 1, POINTS_MAX, POINTS_DEFAULT, &limits.rows, err))
+    tt_listing_wish largest = {.sort = "-size_bytes"}, first = {0};
+    tt_listing buffers, events = {0};
+    if (!tt_request_u64(q, "limit", 1, POINTS_MAX, POINTS_DEFAULT, &largest.limit, err))
         return TT_E_USAGE;
     tt_status status = tt_source_get(q, &memo, &made, err);
     if (status != TT_OK) return status;
     const about *a = made;
-    tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
-    tt_buffers_json(j, tt_traces_path(q->traces, q->trace_id), q->m, a->buffers, a->kv, &limits);
-    return TT_OK;
+    const tt_buffers_context x = {q->m, a->buffers, a->kv, largest.limit};
+    const tt_rowset all = TT_ROWSET(&tt_buffer_schema, 0, &x, q->m->buffers, q->m->n_buffers);
+    const tt_rowset moments =
+        TT_ROWSET(&tt_buffer_event_schema, 0, &x, a->buffers->events, a->buffers->n_events);
+    first.limit = largest.limit;
+    status = tt_listing_make(&buffers, &all, &largest, err);
+    if (status == TT_OK) status = tt_listing_make(&events, &moments, &first, err);
+    tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
+    if (j) {
+        qsort(buffers.order, buffers.n, sizeof *buffers.order, tt_by_u64);
+        tt_buffers_json(j, tt_traces_path(q->traces, q->trace_id), &x, &buffers, &events);
+    } else if (status == TT_OK) {
+        status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    }
+    tt_listing_free(&buffers);
+    tt_listing_free(&events);
+    return status;
 }
 
 /* A time since the trace's zero, in ticks. */

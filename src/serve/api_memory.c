@@ -3,46 +3,45 @@
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
-#include "analyze/spaces/space_heat.h"
-#include "analyze/spaces/space_residency.h"
+#include "analyze/memory/memory_layout.h"
 #include "answer/faults.h"
-#include "answer/spaces.h"
+#include "answer/memory.h"
 #include "serve/columns.h"
 #include "serve/request.h"
 #include "serve/source.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* --- computed once a trace --- */
 
-static tt_status make_spaces(tt_model *m, void **out, tt_error *err)
+static tt_status make_layout(tt_model *m, void **out, tt_error *err)
 {
-    tt_spaces *s;
-    tt_status status = tt_spaces_make(m, &s, err);
+    tt_memory_layout *s;
+    tt_status status = tt_memory_layout_make(m, &s, err);
     *out = s;
     return status;
 }
 
-static void drop_spaces(void *made)
+static void drop_layout(void *made)
 {
-    tt_spaces_free(made);
+    tt_memory_layout_free(made);
 }
 
-static const tt_source_memo spaces_memo = {make_spaces, drop_spaces};
+static const tt_source_memo layout_memo = {make_layout, drop_layout};
 
 typedef struct whole {
-    tt_spaces *spaces;
-    tt_space_heat heat;
+    tt_memory_layout *layout;
+    tt_memory_heat heat;
 } whole;
 
 static void drop_whole(void *made)
 {
     whole *w = made;
     if (!w) return;
-    tt_space_heat_free(&w->heat);
-    tt_spaces_free(w->spaces);
+    tt_memory_heat_free(&w->heat);
+    tt_memory_layout_free(w->layout);
     free(w);
 }
 
@@ -52,8 +51,8 @@ static tt_status make_whole(tt_model *m, void **out, tt_error *err)
     whole *w = calloc(1, sizeof *w);
     *out = NULL;
     if (!w) return tt_error_memory(err, "the heat");
-    tt_status status = tt_spaces_make(m, &w->spaces, err);
-    if (status == TT_OK) status = tt_space_heat_measure(m, w->spaces, &all, NULL, &w->heat, err);
+    tt_status status = tt_memory_layout_make(m, &w->layout, err);
+    if (status == TT_OK) status = tt_memory_heat_measure(m, w->layout, &all, NULL, &w->heat, err);
     if (status == TT_OK)
         *out = w;
     else
@@ -109,23 +108,21 @@ static tt_status make_faults(tt_model *m, void **out, tt_error *err)
 
 static const tt_source_memo faults_memo = {make_faults, drop_faults};
 
-/* --- the part that is asked for --- */
-
 /* --- memory, memory/region --- */
 
 tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
 {
-    const void *spaces;
-    tt_status status = tt_source_get(q, &spaces_memo, &spaces, err);
+    const void *layout;
+    tt_status status = tt_source_get(q, &layout_memo, &layout, err);
     if (status != TT_OK) return status;
-    const tt_spaces_observed observed = {
+    const tt_memory_observed observed = {
         .experts = tt_details_has(q->m->details, TT_DETAIL_EXPERTS),
         .faults = tt_details_has(q->m->details, TT_DETAIL_FAULTS),
         .residency = q->m->n_residencies > 0,
     };
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "the answer");
-    tt_spaces_json(j, q->m, spaces, &observed);
+    tt_memory_json(j, q->m, layout, &observed);
     return TT_OK;
 }
 
@@ -137,92 +134,81 @@ tt_status tt_answer_memory_region(tt_request *q, tt_reply *r, tt_error *err)
         return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
                             "region is missing: the number of a region of `memory`");
     if (!tt_request_u64(q, "region", 0, UINT32_MAX, 0, &region, err)) return TT_E_USAGE;
-    tt_status status = tt_source_get(q, &spaces_memo, &made, err);
+    tt_status status = tt_source_get(q, &layout_memo, &made, err);
     if (status != TT_OK) return status;
-    const tt_spaces *s = made;
+    const tt_memory_layout *s = made;
     if (region >= s->n_regions)
         return tt_error_set(err, TT_E_NOT_FOUND, TT_NO_OFFSET, "there are only %u regions",
                             s->n_regions);
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "the answer");
-    tt_spaces_region_json(j, q->m, s, (uint32_t)region);
+    tt_memory_region_json(j, q->m, s, (uint32_t)region);
     return TT_OK;
 }
 
 /* --- memory/heat --- */
 
-enum heat_column { ACCESSES, READ, WRITTEN, TOUCHED, TIME, FIRST, LAST, HEAT_COLUMNS };
+/* What the columns of units are given. */
+typedef struct units {
+    const tt_model *m;
+    const void *first; /* the rows' begin */
+} units;
 
-static double heat_value(const tt_model *m, const tt_unit_use *u, enum heat_column column)
+static void set_token(tt_cell *cell, const void *context, uint32_t batch)
 {
-    switch (column) {
-    case ACCESSES:
-        return (double)u->accesses;
-    case READ:
-        return (double)u->read_bytes;
-    case WRITTEN:
-        return (double)u->written_bytes;
-    case TOUCHED:
-        return (double)u->touched_bytes;
-    case TIME:
-        return u->timed && m->clock.known ? tt_model_span_ns(m, u->ticks) : NAN;
-    case FIRST:
-        return m->clock.known ? tt_model_ns(m, u->first_ticks) : NAN;
-    case LAST:
-    case HEAT_COLUMNS:
-        break;
-    }
-    return m->clock.known ? tt_model_ns(m, u->last_ticks) : NAN;
+    cell->known = batch != TT_NONE;
+    if (cell->known) cell->u64 = tt_model_batch_number(((const units *)context)->m, batch);
 }
 
-static uint32_t token_of(const tt_model *m, uint32_t batch)
+static void set_moment(tt_cell *cell, const tt_model *m, uint64_t ticks)
 {
-    return batch == TT_NONE ? TT_COLUMNS_NO_U32 : tt_model_batch_number(m, batch);
+    cell->known = m->clock.known;
+    cell->f64 = tt_model_ns(m, ticks);
 }
+
+TT_COLUMN_KNOWN(was_used, tt_unit_use, u, u->accesses > 0)
+
+TT_COLUMN_VALUE(get_unit, tt_unit_use, u, u64,
+                (uint64_t)(u - (const tt_unit_use *)((const units *)context)->first))
+TT_COLUMN_GET(get_time, tt_unit_use, u, const tt_model *m = ((const units *)context)->m;
+              cell->f64 = tt_model_span_ns(m, u->ticks); cell->known = u->timed && m->clock.known;)
+TT_COLUMN_GET(get_first, tt_unit_use, u,
+              set_moment(cell, ((const units *)context)->m, u->first_ticks);)
+TT_COLUMN_GET(get_last, tt_unit_use, u,
+              set_moment(cell, ((const units *)context)->m, u->last_ticks);)
+TT_COLUMN_GET(get_first_token, tt_unit_use, u, set_token(cell, context, u->first_batch);)
+TT_COLUMN_GET(get_last_token, tt_unit_use, u, set_token(cell, context, u->last_batch);)
+
+static const tt_column heat_columns[] = {
+    TT_COLUMN("unit", NULL, ID, "", .type = TT_CELL_U32, .get = get_unit),
+    TT_COLUMN("accesses", NULL, COUNT, "ops that read or wrote some of it",
+              TT_MEMBER(tt_unit_use, accesses)),
+    TT_COLUMN("read_bytes", NULL, BYTES, "over all ops", TT_MEMBER(tt_unit_use, read_bytes)),
+    TT_COLUMN("written_bytes", NULL, BYTES, "over all ops", TT_MEMBER(tt_unit_use, written_bytes)),
+    TT_COLUMN("touched_bytes", NULL, BYTES, "distinct ones", TT_MEMBER(tt_unit_use, touched_bytes)),
+    TT_COLUMN("time_ns", NULL, NS, "of these ops", .type = TT_CELL_F64, .get = get_time),
+    TT_COLUMN("first_ns", NULL, MOMENT, "begin of the first", .type = TT_CELL_F64,
+              .get = get_first),
+    TT_COLUMN("last_ns", NULL, MOMENT, "begin of the last", .type = TT_CELL_F64, .get = get_last),
+    TT_COLUMN("first_batch_id", NULL, ID, "", .type = TT_CELL_U32, .get = get_first_token),
+    TT_COLUMN("last_batch_id", NULL, ID, "", .type = TT_CELL_U32, .get = get_last_token),
+    TT_COLUMN("at_most", NULL, NONE, "upper bounds", TT_MEMBER(tt_unit_use, at_most)),
+};
+
+static const tt_schema heat_schema = {"heat", "how a unit was used", heat_columns,
+                                      COUNT(heat_columns)};
 
 /* Units that were used, by ascending number. */
-static void put_heat(tt_columns *c, const tt_model *m, const tt_space_heat *h, uint32_t n_units)
-{
-    static const char *const names[HEAT_COLUMNS] = {"accesses",      "read_bytes", "written_bytes",
-                                                    "touched_bytes", "time_ns",    "first_ns",
-                                                    "last_ns"};
-    static const char *const last_names[] = {"unit", "first_batch_id", "last_batch_id"};
-    size_t n = 0, at;
-    for (uint32_t i = 0; i < n_units; i++)
-        n += h->units[i].accesses > 0;
-    for (int column = 0; column < HEAT_COLUMNS; column++) {
-        double *values = tt_columns_add(c, names[column], TT_COLUMN_F64, n);
-        if (!values) return;
-        at = 0;
-        for (uint32_t i = 0; i < n_units; i++)
-            if (h->units[i].accesses > 0)
-                values[at++] = heat_value(m, &h->units[i], (enum heat_column)column);
-    }
-    for (int column = 0; column < 3; column++) {
-        uint32_t *values = tt_columns_add(c, last_names[column], TT_COLUMN_U32, n);
-        if (!values) return;
-        at = 0;
-        for (uint32_t i = 0; i < n_units; i++) {
-            const tt_unit_use *u = &h->units[i];
-            if (u->accesses == 0) continue;
-            values[at++] = column == 0   ? i
-                           : column == 1 ? token_of(m, u->first_batch)
-                                         : token_of(m, u->last_batch);
-        }
-    }
-    uint8_t *flags = tt_columns_add(c, "at_most", TT_COLUMN_U8, n);
-    at = 0;
-    for (uint32_t i = 0; flags && i < n_units; i++)
-        if (h->units[i].accesses > 0) flags[at++] = h->units[i].at_most;
-}
-
-static tt_status reply_heat(const tt_request *q, const tt_space_heat *h, uint32_t n_units,
+static tt_status reply_heat(const tt_request *q, const tt_memory_heat *h, uint32_t n_units,
                             tt_reply *r, tt_error *err)
 {
+    const units x = {q->m, h->units};
+    const tt_rowset set = TT_ROWSET(&heat_schema, 0, &x, h->units, n_units);
+    const tt_listing_wish used = {.passes = was_used};
     tt_columns c;
     if (tt_columns_begin(&c)) {
         tt_json_kv_u64(c.json, "ops", h->ops);
-        put_heat(&c, q->m, h, n_units);
+        tt_columns_add_rows(&c, &set, &used);
     }
     return tt_columns_end(&c, r, err);
 }
@@ -231,7 +217,7 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made;
     tt_filter filter;
-    tt_space_heat heat = {0};
+    tt_memory_heat heat = {0};
     tt_status status;
     const tt_over over = tt_request_over(q);
     if (!tt_request_filter(q, &filter, err)) return TT_E_USAGE;
@@ -239,138 +225,109 @@ tt_status tt_answer_memory_heat(tt_request *q, tt_reply *r, tt_error *err)
         status = tt_source_get(q, &whole_memo, &made, err);
         if (status != TT_OK) return status;
         const whole *w = made;
-        return reply_heat(q, &w->heat, w->spaces->n_units, r, err);
+        return reply_heat(q, &w->heat, w->layout->n_units, r, err);
     }
-    status = tt_source_get(q, &spaces_memo, &made, err);
+    status = tt_source_get(q, &layout_memo, &made, err);
     if (status != TT_OK) return status;
-    const tt_spaces *s = made;
-    status = tt_space_heat_measure(q->m, s, &filter, &over, &heat, err);
+    const tt_memory_layout *s = made;
+    status = tt_memory_heat_measure(q->m, s, &filter, &over, &heat, err);
     if (status == TT_OK) status = reply_heat(q, &heat, s->n_units, r, err);
-    tt_space_heat_free(&heat);
+    tt_memory_heat_free(&heat);
     return status;
 }
 
 /* --- memory/residency --- */
 
-static void put_samples(tt_json *j, const tt_model *m, const tt_space_residency *p)
+static void put_samples(tt_json *j, const tt_model *m, const tt_memory_residency *p)
 {
     tt_json_key(j, "samples");
     tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_files && i < TT_SPACES_MAX; i++) {
+    for (uint32_t i = 0; i < m->n_files && i < TT_MEMORY_SEGMENTS_MAX; i++) {
         if (p->samples[i] == TT_NONE) continue;
         const tt_residency *s = &m->residencies[p->samples[i]];
+        const bool in_batch = s->batch != TT_NONE;
         tt_json_object(j);
-        tt_json_kv_u64(j, "file", i);
-        tt_json_key(j, "batch_id");
-        if (s->batch == TT_NONE)
-            tt_json_null(j);
-        else
-            tt_json_u64(j, tt_model_batch_number(m, s->batch));
+        tt_json_kv_u64(j, "file_id", i);
+        tt_json_kv_u64_or_null(j, "batch_id", in_batch,
+                               in_batch ? tt_model_batch_number(m, s->batch) : 0);
         tt_json_kv_string(j, "moment", tt_faults_moment(s->moment));
-        tt_json_key(j, "begin_ns");
-        tt_json_double(j, m->clock.known ? tt_model_ns(m, s->begin_ticks) : NAN);
+        tt_json_kv_double_or_null(j, "start_relative_ns", m->clock.known,
+                                  tt_model_ns(m, s->begin_ticks));
         tt_json_object_end(j);
     }
     tt_json_array_end(j);
 }
 
-static void put_residency(tt_columns *c, const tt_space_residency *p, uint32_t n_units)
+TT_COLUMN_KNOWN(was_observed, tt_unit_residency, u, u->observed_bytes > 0)
+TT_COLUMN_VALUE(get_resident_unit, tt_unit_residency, u, u64,
+                (uint64_t)(u - (const tt_unit_residency *)((const units *)context)->first))
+
+static const tt_column residency_columns[] = {
+    TT_COLUMN("unit", NULL, ID, "", .type = TT_CELL_U32, .get = get_resident_unit),
+    TT_COLUMN("observed_bytes", NULL, BYTES, "pages that were looked at",
+              TT_MEMBER(tt_unit_residency, observed_bytes)),
+    TT_COLUMN("resident_bytes", NULL, BYTES, "of these, in RAM",
+              TT_MEMBER(tt_unit_residency, resident_bytes)),
+};
+
+static const tt_schema residency_schema = {"residency", "a unit's pages", residency_columns,
+                                           COUNT(residency_columns)};
+
+static tt_status reply_residency(const tt_request *q, const tt_memory_residency *found,
+                                 uint32_t n_units, tt_reply *r, tt_error *err)
 {
-    size_t n = 0, at = 0;
-    for (uint32_t i = 0; i < n_units; i++)
-        n += p->units[i].observed_bytes > 0;
-    uint32_t *units = tt_columns_add(c, "unit", TT_COLUMN_U32, n);
-    for (uint32_t i = 0; units && i < n_units; i++)
-        if (p->units[i].observed_bytes > 0) units[at++] = i;
-    for (int column = 0; column < 2 && units; column++) {
-        double *values =
-            tt_columns_add(c, column ? "resident_bytes" : "observed_bytes", TT_COLUMN_F64, n);
-        if (!values) return;
-        at = 0;
-        for (uint32_t i = 0; i < n_units; i++)
-            if (p->units[i].observed_bytes > 0)
-                values[at++] =
-                    (double)(column ? p->units[i].resident_bytes : p->units[i].observed_bytes);
+    const units x = {q->m, found->units};
+    const tt_rowset set = TT_ROWSET(&residency_schema, 0, &x, found->units, n_units);
+    const tt_listing_wish observed = {.passes = was_observed};
+    tt_columns c;
+    if (tt_columns_begin(&c)) {
+        put_samples(c.json, q->m, found);
+        tt_columns_add_rows(&c, &set, &observed);
     }
+    return tt_columns_end(&c, r, err);
 }
 
 tt_status tt_answer_memory_residency(tt_request *q, tt_reply *r, tt_error *err)
 {
     const void *made;
-    tt_space_residency found = {0};
+    tt_memory_residency found = {0};
     uint64_t token;
-    tt_columns c;
-    tt_space_moment moment = {.has_batch = tt_request_text(q, "batch_to"),
-                              .has_ns = tt_request_text(q, "to_ns")};
+    tt_memory_moment moment = {.has_batch = tt_request_text(q, "batch_to"),
+                               .has_ns = tt_request_text(q, "to_ns")};
     if (!tt_request_u64(q, "batch_to", 0, UINT32_MAX, 0, &token, err) ||
         !tt_request_double(q, "to_ns", -1e18, 1e18, 0, &moment.ns, err))
         return TT_E_USAGE;
     moment.token = (uint32_t)token;
-    tt_status status = tt_source_get(q, &spaces_memo, &made, err);
+    tt_status status = tt_source_get(q, &layout_memo, &made, err);
     if (status != TT_OK) return status;
-    const tt_spaces *s = made;
-    status = tt_space_residency_find(q->m, s, &moment, &found, err);
-    if (status == TT_OK) {
-        if (tt_columns_begin(&c)) {
-            put_samples(c.json, q->m, &found);
-            put_residency(&c, &found, s->n_units);
-        }
-        status = tt_columns_end(&c, r, err);
-    }
-    tt_space_residency_free(&found);
+    const tt_memory_layout *s = made;
+    status = tt_memory_residency_find(q->m, s, &moment, &found, err);
+    if (status == TT_OK) status = reply_residency(q, &found, s->n_units, r, err);
+    tt_memory_residency_free(&found);
     return status;
 }
 
 /* --- memory/faults --- */
 
-enum fault_column { MAJOR, MINOR, DISK, OPS, FAULT_COLUMNS };
-
-static double fault_value(const tt_faults_row *row, enum fault_column column)
-{
-    switch (column) {
-    case MAJOR:
-        return row->counts.observed ? (double)row->counts.major : NAN;
-    case MINOR:
-        return row->counts.observed ? (double)row->counts.minor : NAN;
-    case DISK:
-        return row->counts.observed_reads ? (double)row->counts.read_bytes : NAN;
-    case OPS:
-    case FAULT_COLUMNS:
-        break;
-    }
-    return (double)row->count;
-}
+TT_COLUMN_KNOWN(is_weight, tt_faults_row, f, f->weight != TT_NONE)
 
 /* Rows of weights, in the order of the files. */
-static void put_faults(tt_columns *c, const tt_faults_row *rows, size_t n_rows)
+static tt_status reply_faults(const tt_model *m, const fault_rows *f, tt_reply *r, tt_error *err)
 {
-    static const char *const names[FAULT_COLUMNS] = {"major_faults", "minor_faults",
-                                                     "disk_read_bytes", "ops"};
-    size_t n = 0, at = 0;
-    for (size_t i = 0; i < n_rows; i++)
-        n += rows[i].weight != TT_NONE;
-    for (int column = 0; column < FAULT_COLUMNS; column++) {
-        double *values = tt_columns_add(c, names[column], TT_COLUMN_F64, n);
-        if (!values) return;
-        at = 0;
-        for (size_t i = 0; i < n_rows; i++)
-            if (rows[i].weight != TT_NONE)
-                values[at++] = fault_value(&rows[i], (enum fault_column)column);
-    }
-    uint32_t *weights = tt_columns_add(c, "weight", TT_COLUMN_U32, n);
-    at = 0;
-    for (size_t i = 0; weights && i < n_rows; i++)
-        if (rows[i].weight != TT_NONE) weights[at++] = rows[i].weight;
-    uint8_t *shared = weights ? tt_columns_add(c, "shared", TT_COLUMN_U8, n) : NULL;
-    at = 0;
-    for (size_t i = 0; shared && i < n_rows; i++)
-        if (rows[i].weight != TT_NONE) shared[at++] = rows[i].shared;
-}
-
-static tt_status reply_faults(const fault_rows *f, tt_reply *r, tt_error *err)
-{
+    static const tt_column weight =
+        TT_COLUMN("weight", NULL, ID, "row of tensors", TT_MEMBER(tt_faults_row, weight));
+    static const tt_schema names = {"weights", "of the rows", &weight, 1};
+    const tt_faults_context x = {.m = m, .by = TT_FAULTS_BY_TENSOR};
+    const tt_rowset set = tt_faults_rowset(&x, x.by, f->rows, f->n);
+    const tt_rowset weights = TT_ROWSET(&names, 0, NULL, f->rows, f->n);
+    const tt_listing_wish counts = {.columns = "major_faults,minor_faults,read_bytes,count,shared",
+                                    .passes = is_weight},
+                          all = {.passes = is_weight};
     tt_columns c;
-    if (tt_columns_begin(&c)) put_faults(&c, f->rows, f->n);
+    if (tt_columns_begin(&c)) {
+        tt_columns_add_rows(&c, &set, &counts);
+        tt_columns_add_rows(&c, &weights, &all);
+    }
     return tt_columns_end(&c, r, err);
 }
 
@@ -382,11 +339,11 @@ tt_status tt_answer_memory_faults(tt_request *q, tt_reply *r, tt_error *err)
     if (tt_request_is_unfiltered(q)) {
         const void *made;
         status = tt_source_get(q, &faults_memo, &made, err);
-        return status == TT_OK ? reply_faults(made, r, err) : status;
+        return status == TT_OK ? reply_faults(q->m, made, r, err) : status;
     }
     fault_rows *f;
     status = sum_faults(q->m, &filter, tt_request_over(q), &f, err);
-    if (status == TT_OK) status = reply_faults(f, r, err);
+    if (status == TT_OK) status = reply_faults(q->m, f, r, err);
     drop_faults(f);
     return status;
 }

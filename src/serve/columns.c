@@ -1,5 +1,6 @@
 #include "serve/columns.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,48 @@ void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_
     return c->data.data + at;
 }
 
+static tt_column_type type_of(tt_cell_type type)
+{
+    return type == TT_CELL_BOOL || type == TT_CELL_U8   ? TT_COLUMN_U8
+           : type == TT_CELL_U16 || type == TT_CELL_U32 ? TT_COLUMN_U32
+                                                        : TT_COLUMN_F64;
+}
+
+static double real_of(const tt_column *column, const tt_cell *cell)
+{
+    if (!cell->known) return NAN;
+    if (column->type == TT_CELL_F32 || column->type == TT_CELL_F64) return cell->f64;
+    return column->type == TT_CELL_U64 ? (double)cell->u64 : (double)cell->i64;
+}
+
+static void fill(void *values, const tt_listing *l, const tt_column *column)
+{
+    const tt_column_type type = type_of(column->type);
+    for (size_t i = 0; i < l->n; i++) {
+        tt_cell cell;
+        tt_cell_get(column, l->set->context, tt_listing_row(l, i), &cell);
+        if (type == TT_COLUMN_F64)
+            ((double *)values)[i] = real_of(column, &cell);
+        else if (type == TT_COLUMN_U32)
+            ((uint32_t *)values)[i] = cell.known ? (uint32_t)cell.u64 : TT_COLUMNS_NO_U32;
+        else if (column->type == TT_CELL_BOOL)
+            ((uint8_t *)values)[i] = cell.known && cell.boolean;
+        else
+            ((uint8_t *)values)[i] = (uint8_t)cell.u64;
+    }
+}
+
+void tt_columns_add_rows(tt_columns *c, const tt_rowset *set, const tt_listing_wish *wish)
+{
+    tt_listing l;
+    c->no_memory |= tt_listing_make(&l, set, wish, NULL) != TT_OK;
+    for (size_t k = 0; k < l.n_columns && !c->no_memory; k++) {
+        void *values = tt_columns_add(c, l.columns[k]->key, type_of(l.columns[k]->type), l.n);
+        if (values) fill(values, &l, l.columns[k]);
+    }
+    tt_listing_free(&l);
+}
+
 /* False when it could not be written. */
 static bool end_header(tt_columns *c)
 {
@@ -64,7 +107,8 @@ static bool end_header(tt_columns *c)
 
 tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err)
 {
-    const bool begun = c->json && c->text, ok = begun && !c->data.failed;
+    const bool begun = c->json && c->text, ok = begun && !c->data.failed && !c->no_memory;
+    const bool no_memory = ok || !begun || c->no_memory;
     bool written = ok && r && end_header(c);
     if (written) {
         tt_bytes *out = tt_reply_binary(r);
@@ -81,7 +125,7 @@ tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err)
     tt_bytes_free(&c->data);
     memset(c, 0, sizeof *c);
     if (written || !r) return TT_OK;
-    if (ok || !begun) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to answer");
+    if (no_memory) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to answer");
     return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                         "the answer would be larger than %zu MiB; ask for a part",
                         TT_REPLY_BYTES_MAX >> 20);

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "serve/reply.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +28,7 @@ typedef struct tt_columns {
     tt_json *json; /* inside the header's object: the caller may put what else is to be said */
     /* Private: */
     tt_bytes data;
+    bool no_memory; /* for rows */
     struct {
         const char *name;
         tt_column_type type;
@@ -43,6 +45,9 @@ bool tt_columns_begin(tt_columns *c);
 /* A new column of n values, all zero, for the caller to fill before the next call; NULL: too large,
  * which tt_columns_end tells. The name is static. */
 void *tt_columns_add(tt_columns *c, const char *name, tt_column_type type, size_t n);
+/* The columns of the rows that are wanted: BOOL and U8 as u8 (not known: 0), other numbers of up to
+ * 32 bits without a sign as u32, all others as f64. The columns that are named must exist. */
+void tt_columns_add_rows(tt_columns *c, const tt_rowset *set, const tt_listing_wish *wish);
 /* Puts it all into the reply, or says why that cannot be. NULL: throws it away. */
 tt_status tt_columns_end(tt_columns *c, tt_reply *r, tt_error *err);
 

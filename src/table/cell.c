@@ -48,6 +48,12 @@ void tt_cell_format(tt_cell *cell, const char *fmt, ...)
     tt_cell_text(cell, cell->room);
 }
 
+void tt_cell_ns(tt_cell *cell, bool known, double ns)
+{
+    cell->known = known && fabs(ns) < 9e18;
+    if (cell->known) cell->i64 = llround(ns);
+}
+
 /* The member of the row that the column shows. */
 static void get_member(const tt_column *column, const void *row, tt_cell *cell)
 {
@@ -209,6 +215,10 @@ void tt_cell_show(const tt_column *column, const void *context, const void *row,
     case TT_CELL_I32:
     case TT_CELL_I64:
     case TT_CELL_TIME:
+        if (column->unit == TT_UNIT_NS || column->unit == TT_UNIT_MOMENT) {
+            show_real(column->unit, (double)cell.i64, text);
+            break;
+        }
         text[0] = '-';
         show_digits(cell.i64 < 0 ? 0 - (uint64_t)cell.i64 : (uint64_t)cell.i64,
                     text + (cell.i64 < 0));

@@ -55,10 +55,9 @@ static void put_inner(tt_json *j, const tt_column *column, const void *context, 
     if (column->type == TT_CELL_ROWS) tt_json_array_end(j);
 }
 
-void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row)
+static void put_value(tt_json *j, const tt_column *column, const void *context, const void *row)
 {
     tt_cell cell;
-    tt_json_key(j, column->key);
     if (column->json) {
         column->json(j, context, row);
         return;
@@ -69,6 +68,12 @@ void tt_column_json(tt_json *j, const tt_column *column, const void *context, co
     }
     tt_cell_get(column, context, row, &cell);
     put_cell(j, column, &cell);
+}
+
+void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row)
+{
+    tt_json_key(j, column->key);
+    put_value(j, column, context, row);
 }
 
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
@@ -93,6 +98,22 @@ void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
         tt_json_object_end(j);
     }
     tt_json_array_end(j);
+}
+
+void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set)
+{
+    tt_json_key(j, key);
+    tt_json_object(j);
+    for (size_t c = 0; c < set->schema->n_columns; c++) {
+        const tt_column *column = &set->schema->columns[c];
+        if (!tt_rowset_has(set, column) || column->show & TT_SHOW_TEXT) continue;
+        tt_json_key(j, column->key);
+        tt_json_array(j);
+        for (size_t i = 0; i < set->n; i++)
+            put_value(j, column, set->context, tt_rowset_row(set, i));
+        tt_json_array_end(j);
+    }
+    tt_json_object_end(j);
 }
 
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total)

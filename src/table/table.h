@@ -237,6 +237,9 @@ void tt_cell_get(const tt_column *column, const void *context, const void *row, 
 /* For `get`: sets a text. */
 void tt_cell_text(tt_cell *cell, const char *text); /* NULL: not known */
 void tt_cell_format(tt_cell *cell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* For `get`: sets whole ns (I64): decimals of many would be most of a reply. More than any run
+ * takes (a damaged trace) is not known. */
+void tt_cell_ns(tt_cell *cell, bool known, double ns);
 /* For `text`: a copy of what may come from a file, without control bytes. */
 void tt_cell_text_copy(char *out, size_t room, const char *text);
 /* What text shows of it, without control bytes; nothing for what is not known, but a dash for NAN:
@@ -291,6 +294,8 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
 /* A key and an array of the rows that pass (NULL: all) as objects. */
 void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
                          bool (*passes)(const void *context, const void *row));
+/* A key and an object with an array for each column. */
+void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set);
 /* The members of a sum of all rows, without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW).
  * What is not known of the sum is null. */
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total);

@@ -101,8 +101,8 @@ for (const [name, by, args, query] of [
             assert.equal(got.read_bytes[at], row.read_bytes);
             assert.equal(got.touched_bytes[at], row.touched_bytes);
             assert.ok(Math.abs(got.time_ns[at] - row.time_ns) < 1);
-            assert.equal(got.first_token[at], row.first_batch_id);
-            assert.equal(got.last_token[at], row.last_batch_id);
+            assert.equal(got.first_batch_id[at], row.first_batch_id);
+            assert.equal(got.last_batch_id[at], row.last_batch_id);
             assert.ok(Math.abs(got.last_ns[at] - row.last_ns) < 1);
         }
         assert.ok(read > 5);
@@ -309,10 +309,10 @@ test('a trace that knows no model file says so, and shows the buffers', async ({
     await v.page.route('**/traces/0/memory', async (route) => {
         const reply = await route.fetch();
         const map = await reply.json();
-        const n = map.spaces.n_regions[0];
-        // Regions stay where they are: no space has those of the file any more.
-        for (const column of Object.values(map.spaces)) column.shift();
-        assert.equal(map.spaces.first_region[0], n);
+        const n = map.segments.n_regions[0];
+        // Regions stay where they are: no segment has those of the file any more.
+        for (const column of Object.values(map.segments)) column.shift();
+        assert.equal(map.segments.first_region[0], n);
         await route.fulfill({ response: reply, json: map });
     });
     await v.page.reload();

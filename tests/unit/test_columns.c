@@ -5,6 +5,7 @@
 #include "serve/reply_body.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,66 @@ static void columns_are_found_again(void **state)
     tt_reply_free(&r);
 }
 
+typedef struct values {
+    uint8_t small;
+    uint16_t middle;
+    uint32_t number;
+    int32_t negative;
+    uint64_t large;
+    double real;
+    bool known;
+} values;
+
+TT_COLUMN_KNOWN(is_known, values, r, r->known)
+TT_COLUMN_KNOWN(is_wanted, values, r, r->small != 7)
+
+#define MEMBER(key_, member)                                                                       \
+    TT_COLUMN(key_, NULL, NONE, "", .known = is_known, TT_MEMBER(values, member))
+
+static const tt_column row_columns[] = {
+    MEMBER("small", small), MEMBER("middle", middle),     MEMBER("number", number),
+    MEMBER("known", known), MEMBER("negative", negative), MEMBER("large", large),
+    MEMBER("real", real),
+};
+static const tt_schema row_schema = {"rows", "", row_columns, 7};
+
+/* What is not known: 0 of u8, the largest number of u32, NAN. */
+static void rows_become_columns(void **state)
+{
+    static const values rows[] = {{1, 2, 3, -4, 5, 0.5, true}, {.small = 7}, {.small = 9}};
+    static const char *const types[] = {"u8", "u32", "u32", "u8", "f64", "f64", "f64"};
+    static const double wanted[][2] = {{1, 0},    {2, UINT32_MAX}, {3, UINT32_MAX}, {1, 0},
+                                       {-4, NAN}, {5, NAN},        {0.5, NAN}};
+    const tt_rowset set = TT_ROWSET(&row_schema, 0, NULL, rows, 3);
+    tt_columns c;
+    tt_reply r;
+    size_t end;
+    (void)state;
+    tt_reply_init(&r);
+    assert_true(tt_columns_begin(&c));
+    tt_columns_add_rows(&c, &set, &(tt_listing_wish){.passes = is_wanted});
+    assert_int_equal(tt_columns_end(&c, &r, NULL), TT_OK);
+    json_t *header = header_of(&r, &end), *list = json_object_get(header, "columns");
+    assert_int_equal(json_array_size(list), 7);
+    for (size_t k = 0; k < 7; k++) {
+        const json_t *column = json_array_get(list, k);
+        const char *type = json_string_value(json_object_get(column, "type"));
+        const uint8_t *at =
+            r.body.data + end + (size_t)json_integer_value(json_object_get(column, "offset_bytes"));
+        assert_string_equal(json_string_value(json_object_get(column, "name")), row_columns[k].key);
+        assert_string_equal(type, types[k]);
+        assert_int_equal(json_integer_value(json_object_get(column, "n")), 2);
+        for (size_t i = 0; i < 2; i++) {
+            double got = at[i];
+            if (strcmp(type, "u32") == 0) got = ((const uint32_t *)(const void *)at)[i];
+            if (strcmp(type, "f64") == 0) memcpy(&got, at + i * sizeof got, sizeof got);
+            assert_true(isnan(wanted[k][i]) ? isnan(got) : got == wanted[k][i]);
+        }
+    }
+    json_decref(header);
+    tt_reply_free(&r);
+}
+
 static void too_much_is_an_error(void **state)
 {
     tt_columns c;
@@ -91,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_found_again),
+        cmocka_unit_test(rows_become_columns),
         cmocka_unit_test(too_much_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

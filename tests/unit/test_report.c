@@ -176,6 +176,31 @@ static void every_range_is_an_axis(void **state)
     tt_page_close(&p);
 }
 
+/* Of more events than are drawn. */
+static void a_peak_of_buffers_is_drawn(void **state)
+{
+    enum { N = 5000 };
+    static tt_buffer list[N];
+    double most = 0;
+    tt_page p;
+    (void)state;
+    for (uint32_t i = 0; i < N; i++)
+        list[i] = (tt_buffer){.name = "", .alloc_ticks = i < 2 ? i : i + 2, .size_bytes = 1};
+    list[1].free_ticks = 2;
+    list[1].size_bytes = 1 << 30;
+    const tt_model m = {
+        .buffers = list, .n_buffers = N, .clock = {.known = true, .ns_per_tick = 1}};
+    tt_analysis a = {.m = &m, .timed = true};
+    assert_int_equal(tt_buffers_analyze(&m, &a.buffers, NULL), TT_OK);
+    tt_page_open(&p);
+    tt_section_buffers(&p, &a);
+    for (const tt_page_block *b = p.sections->blocks; b; b = b->next)
+        if (b->plot) most = b->plot->y_max;
+    assert_true(most >= 1024); /* MiB */
+    tt_page_close(&p);
+    tt_buffers_free(a.buffers);
+}
+
 static void what_bounds_an_op(void **state)
 {
     const tt_peaks e = {.bytes_per_s = 10e9, .flops_per_s = 100e9, .int8_ops_per_s = 400e9};
@@ -320,6 +345,7 @@ int main(void)
         cmocka_unit_test(names_of_a_plot_stay_text),
         cmocka_unit_test(lines_are_where_their_values_are),
         cmocka_unit_test(every_range_is_an_axis),
+        cmocka_unit_test(a_peak_of_buffers_is_drawn),
         cmocka_unit_test(what_bounds_an_op),
         cmocka_unit_test(a_hostile_trace),
         cmocka_unit_test(what_was_dropped),

@@ -11,31 +11,31 @@ typedef struct inside {
     bool whole;
 } inside;
 
-typedef struct row {
+typedef struct sample {
     const char *name;
     int32_t layer;
     uint64_t size;
     double time;
     bool bound;
     inside part;
-} row;
+} sample;
 
 static bool has_layer(const void *context, const void *r)
 {
     (void)context;
-    return ((const row *)r)->layer >= 0;
+    return ((const sample *)r)->layer >= 0;
 }
 
 static tt_certainty is_bound(const void *context, const void *r)
 {
     (void)context;
-    return ((const row *)r)->bound ? TT_AT_MOST : TT_EXACT;
+    return ((const sample *)r)->bound ? TT_AT_MOST : TT_EXACT;
 }
 
 /* The context is a number that all rows are multiplied by. */
 static void get_scaled(const void *context, const void *r, tt_cell *cell)
 {
-    cell->u64 = ((const row *)r)->size * *(const uint64_t *)context;
+    cell->u64 = ((const sample *)r)->size * *(const uint64_t *)context;
     cell->known = true;
 }
 
@@ -50,25 +50,25 @@ static const tt_schema inner = {"inside", "a part", inner_columns, 2};
 static void pair(const void *context, const void *r, tt_rowset *out)
 {
     (void)context;
-    out->rows = &((const row *)r)->part;
-    out->n = ((const row *)r)->bound ? 0 : 1;
+    out->rows = &((const sample *)r)->part;
+    out->n = ((const sample *)r)->bound ? 0 : 1;
 }
 
 static const tt_column columns[] = {
     TT_COLUMN("name", "NAME", NONE, "of it", .show = TT_SHOW_CUT | TT_SHOW_KEY,
-              TT_MEMBER(row, name)),
-    TT_COLUMN("layer_id", "LAYER", ID, "where", .known = has_layer, TT_MEMBER(row, layer)),
-    TT_COLUMN("size_bytes", "SIZE", BYTES, "of it", .bound = is_bound, TT_MEMBER(row, size)),
+              TT_MEMBER(sample, name)),
+    TT_COLUMN("layer_id", "LAYER", ID, "where", .known = has_layer, TT_MEMBER(sample, layer)),
+    TT_COLUMN("size_bytes", "SIZE", BYTES, "of it", .bound = is_bound, TT_MEMBER(sample, size)),
     TT_COLUMN("scaled_bytes", "SCALED SIZE", BYTES, "more of it", .type = TT_CELL_U64,
               .kinds = SOME, .get = get_scaled),
-    TT_COLUMN("time_ns", NULL, NS, "it took", TT_MEMBER(row, time)),
-    TT_COLUMN("bar", "BAR", NONE, "for people", .show = TT_SHOW_TEXT, TT_MEMBER(row, bound)),
-    TT_COLUMN("part", NULL, NONE, "inside", TT_MEMBER_OBJECT(row, part, &inner)),
+    TT_COLUMN("time_ns", NULL, NS, "it took", TT_MEMBER(sample, time)),
+    TT_COLUMN("bar", "BAR", NONE, "for people", .show = TT_SHOW_TEXT, TT_MEMBER(sample, bound)),
+    TT_COLUMN("part", NULL, NONE, "inside", TT_MEMBER_OBJECT(sample, part, &inner)),
     TT_COLUMN("parts", NULL, NONE, "inside", .type = TT_CELL_ROWS, .inner = &inner, .rows = pair),
 };
 static const tt_schema schema = {"rows", "a row", columns, sizeof columns / sizeof *columns};
 
-static const row rows[] = {
+static const sample rows[] = {
     {"b", 1, 2048, 1500, false, {1, true}},
     {"a,\"\n", -1, 10, NAN, true, {2, false}},
     {"\x1b[31m", 0, 2048, -1, false, {3, true}},
@@ -94,7 +94,7 @@ static void expect_order(const char *sort, const char *wanted)
     char got[8] = "";
     assert_int_equal(tt_listing_make(&l, &set, &(tt_listing_wish){.sort = sort}, NULL), TT_OK);
     for (size_t i = 0; i < l.n; i++)
-        got[i] = ((const row *)tt_listing_row(&l, i))->name[0];
+        got[i] = ((const sample *)tt_listing_row(&l, i))->name[0];
     assert_string_equal(got, wanted);
     tt_listing_free(&l);
 }
@@ -172,7 +172,7 @@ static void columns_are_chosen(void **state)
 static bool small(const void *context, const void *r)
 {
     (void)context;
-    return ((const row *)r)->size < 100;
+    return ((const sample *)r)->size < 100;
 }
 
 static void rows_are_left_out(void **state)
@@ -211,6 +211,30 @@ static void json_has_every_column(void **state)
         "{\"name\":\"a,\\\"\\n\",\"layer_id\":null,\"size_bytes\":10,\"scaled_bytes\":30,"
         "\"time_ns\":null,\"part\":{\"n\":2,\"whole\":false},\"parts\":[]}]\n");
     tt_listing_free(&l);
+    free(text);
+}
+
+static void json_by_column(void **state)
+{
+    tt_rowset set = make(SOME);
+    char *text = NULL;
+    size_t size = 0;
+    tt_json j;
+    (void)state;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    set.n = 2;
+    tt_json_begin(&j, out, 0);
+    tt_json_object(&j);
+    tt_rowset_json_columns(&j, "rows", &set);
+    tt_json_object_end(&j);
+    assert_true(tt_json_end(&j));
+    (void)fclose(out);
+    assert_string_equal(text, "{\"rows\":{\"name\":[\"b\",\"a,\\\"\\n\"],\"layer_id\":[1,null],"
+                              "\"size_bytes\":[2048,10],\"scaled_bytes\":[6144,30],"
+                              "\"time_ns\":[1500,null],"
+                              "\"part\":[{\"n\":1,\"whole\":true},{\"n\":2,\"whole\":false}],"
+                              "\"parts\":[[{\"n\":1,\"whole\":true}],[]]}}\n");
     free(text);
 }
 
@@ -253,12 +277,37 @@ static void people_see_units(void **state)
     expect_text(0, 2, "?[31m"); /* a terminal is not driven by a file */
 }
 
+TT_COLUMN_GET(get_ns, double, ns, tt_cell_ns(cell, true, *ns);)
+
+static void ns_are_whole_numbers(void **state)
+{
+    static const tt_column column =
+        TT_COLUMN("t_ns", NULL, MOMENT, "", .type = TT_CELL_I64, .get = get_ns);
+    static const double times[] = {-1499.5, 9.1e18, NAN};
+    tt_cell cell;
+    char got[32];
+    (void)state;
+    tt_cell_get(&column, NULL, &times[0], &cell);
+    assert_true(cell.known && cell.i64 == -1500);
+    tt_cell_show(&column, NULL, &times[0], got, sizeof got);
+    assert_string_equal(got, "-1.50 us");
+    for (size_t i = 1; i < 3; i++) {
+        tt_cell_get(&column, NULL, &times[i], &cell);
+        assert_false(cell.known);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_sorted),           cmocka_unit_test(columns_are_chosen),
-        cmocka_unit_test(rows_are_left_out),         cmocka_unit_test(json_has_every_column),
-        cmocka_unit_test(csv_has_no_nested_columns), cmocka_unit_test(people_see_units),
+        cmocka_unit_test(rows_are_sorted),
+        cmocka_unit_test(columns_are_chosen),
+        cmocka_unit_test(rows_are_left_out),
+        cmocka_unit_test(json_has_every_column),
+        cmocka_unit_test(csv_has_no_nested_columns),
+        cmocka_unit_test(people_see_units),
+        cmocka_unit_test(json_by_column),
+        cmocka_unit_test(ns_are_whole_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

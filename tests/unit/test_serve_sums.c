@@ -268,11 +268,36 @@ static void reads_of_experts_add_up(void **state)
     tt_model_close(m);
 }
 
+static bool is_one_of_the_largest(const tt_model *m, uint32_t buffer, uint64_t most)
+{
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < m->n_buffers; i++)
+        before += m->buffers[i].size_bytes > m->buffers[buffer].size_bytes ||
+                  (i < buffer && m->buffers[i].size_bytes == m->buffers[buffer].size_bytes);
+    return before < most;
+}
+
+static void put_buffers(document *d, const tt_buffers_context *x, uint64_t most)
+{
+    const tt_rowset all = TT_ROWSET(&tt_buffer_schema, 0, x, x->m->buffers, x->m->n_buffers);
+    const tt_rowset moments =
+        TT_ROWSET(&tt_buffer_event_schema, 0, x, x->buffers->events, x->buffers->n_events);
+    const tt_listing_wish whole = {0}, first = {.limit = most};
+    tt_listing buffers, events;
+    assert_int_equal(tt_listing_make(&buffers, &all, &whole, NULL), TT_OK);
+    assert_int_equal(tt_listing_make(&events, &moments, &first, NULL), TT_OK);
+    buffers.n = 0;
+    for (uint32_t i = 0; i < x->m->n_buffers; i++)
+        if (is_one_of_the_largest(x->m, i, most)) buffers.order[buffers.n++] = i;
+    tt_buffers_json(begin(d), TRACE, x, &buffers, &events);
+    tt_listing_free(&buffers);
+    tt_listing_free(&events);
+}
+
 static void buffers_are_those_of_the_command(void **state)
 {
     document d;
     tt_model *m = open_trace();
-    const tt_buffers_limits limits = {1000}, two = {2};
     tt_buffers_point *points;
     uint32_t n;
     tt_buffers *b;
@@ -280,9 +305,11 @@ static void buffers_are_those_of_the_command(void **state)
     (void)state;
     assert_int_equal(tt_buffers_analyze(m, &b, NULL), TT_OK);
     assert_int_equal(tt_kv_analyze(m, &kv, NULL), TT_OK);
-    tt_buffers_json(begin(&d), TRACE, m, b, kv, &limits);
+    tt_buffers_context x = {m, b, kv, 1000};
+    put_buffers(&d, &x, 1000);
     is_what(&d, "/api/v1/traces/0/buffers");
-    tt_buffers_json(begin(&d), TRACE, m, b, kv, &two);
+    x.steps_most = 2;
+    put_buffers(&d, &x, 2);
     is_what(&d, "/api/v1/traces/0/buffers?limit=2");
     assert_true(b->n_events > 4);
     assert_int_equal(tt_buffers_curve(b, m, 0, UINT64_MAX, 4, &points, &n, NULL), TT_OK);

@@ -141,7 +141,7 @@ function group(g: Group): FoundGroup {
         list: g.results.map((b) => ({
           title: `Buffer ${b.buffer_id} ${plainName(b.name)}`,
           about: `${b.buffer_kind}, ${bytes(b.size_bytes)}`,
-          choose: choose({ tensor: null, region: { space: `buffer${b.buffer}`, from: 0, to: b.size_bytes } }),
+          choose: choose({ tensor: null, region: { segment: `buffer${b.buffer}`, from: 0, to: b.size_bytes } }),
         })),
       };
   }

@@ -11,7 +11,7 @@ export interface OpRef {
 
 /** Bytes of a model file ("file0") or of a buffer ("buffer7", by its index in the trace). */
 export interface Region {
-  readonly space: string;
+  readonly segment: string;
   readonly from: number;
   readonly to: number;
 }
@@ -57,7 +57,7 @@ function pair(text: string | null, separator: string): [number, number] | null {
 
 function regionOf(text: string | null): Region | null {
   const match = /^((?:file|buffer)\d{1,9}):(\d{1,15})-(\d{1,15})$/.exec(text ?? "");
-  return match ? { space: match[1]!, from: Number(match[2]), to: Number(match[3]) } : null;
+  return match ? { segment: match[1]!, from: Number(match[2]), to: Number(match[3]) } : null;
 }
 
 function opOf(text: string | null): OpRef | null {
@@ -113,7 +113,7 @@ export function select(patch: Partial<Selection>, transient = false): void {
     if (patch.tensor !== undefined) raw.tensor.value = patch.tensor;
     if (patch.slice !== undefined) raw.slice.value = patch.slice === null ? null : String(patch.slice);
     if (patch.region !== undefined)
-      raw.region.value = patch.region && `${patch.region.space}:${patch.region.from}-${patch.region.to}`;
+      raw.region.value = patch.region && `${patch.region.segment}:${patch.region.from}-${patch.region.to}`;
   });
 }
 

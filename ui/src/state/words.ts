@@ -35,17 +35,17 @@ export function tokenWords(token: number): string {
 
 /** "tiny.gguf" or "buffer 7 CPU": named as the lists name them, which is not by the index that the
  * selection has. */
-export function spaceWords(space: string): string {
-  const at = Number(/\d+$/.exec(space)?.[0]);
+export function segmentWords(segment: string): string {
+  const at = Number(/\d+$/.exec(segment)?.[0]);
   const s = summary.value;
-  const isFile = space.startsWith("file");
+  const isFile = segment.startsWith("file");
   const name = isFile ? s?.files[at]?.name : s?.buffers.name[at];
   if (name === undefined) return `a ${isFile ? "file" : "buffer"} that the trace does not have`;
   return isFile ? plainName(name) : `buffer ${s!.buffers.buffer_id[at]} ${plainName(name)}`;
 }
 
 export function regionWords(region: Region): string {
-  return `${bytes(region.to - region.from)} of ${spaceWords(region.space)} from byte ${region.from}`;
+  return `${bytes(region.to - region.from)} of ${segmentWords(region.segment)} from byte ${region.from}`;
 }
 
 /** Everything that is selected, in one sentence. */

@@ -3,7 +3,7 @@
 import { bytes, count, counted, duration, perSecond, plainName, visible } from "../../draw/format";
 import { select, selectedToken, type Region } from "../../state/selection";
 import { batchIndex, summary, tensors } from "../../state/trace";
-import { phaseWord, spaceWords } from "../../state/words";
+import { phaseWord, segmentWords } from "../../state/words";
 import { Figure, Part, Within } from "./Part";
 import { Used } from "./Used";
 
@@ -75,7 +75,7 @@ export function TimePart(props: { time: readonly [number, number] }) {
 /** Weights that lie in a range of a file, by where they begin. */
 function weightsIn(region: Region): string[] {
   const all = tensors.value;
-  const file = /^file(\d+)$/.exec(region.space);
+  const file = /^file(\d+)$/.exec(region.segment);
   if (!all || !file) return [];
   const names: string[] = [];
   for (let i = 0; i < all.name.length; i++) {
@@ -92,7 +92,7 @@ export function RegionPart(props: { region: Region }) {
   const { region } = props;
   const names = weightsIn(region);
   return (
-    <Part kind="Region" title={spaceWords(region.space)} onClear={() => select({ region: null })} views={["memory", "buffers", "log"]}>
+    <Part kind="Region" title={segmentWords(region.segment)} onClear={() => select({ region: null })} views={["memory", "buffers", "log"]}>
       <Figure name="Size">{bytes(region.to - region.from)}</Figure>
       <Figure name="From byte">{count(region.from)}</Figure>
       <Figure name="To byte">{count(region.to)}</Figure>

@@ -21,8 +21,8 @@ export interface BufferRow {
   readonly freed_relative_ns: number | null;
   readonly lifetime_ns: number | null;
   readonly lifetime_at_least: boolean;
-  readonly file?: string;
-  readonly file_offset_bytes?: number;
+  readonly file: string | null;
+  readonly file_offset_bytes: number | null;
 }
 
 export interface Peak {

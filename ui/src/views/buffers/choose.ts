@@ -5,16 +5,16 @@ import { bytes, plainName } from "../../draw/format";
 import { select, selection } from "../../state/selection";
 import { kindText, type BufferRow } from "./answer";
 
-function spaceOf(b: BufferRow): string {
+function segmentOf(b: BufferRow): string {
   return `buffer${b.buffer_index}`;
 }
 
 export function chooseBuffer(b: BufferRow): void {
-  select({ region: { space: spaceOf(b), from: 0, to: b.size_bytes } });
+  select({ region: { segment: segmentOf(b), from: 0, to: b.size_bytes } });
   announce(`Buffer ${b.buffer_id}, ${plainName(b.name)}, ${kindText(b.kind)}, ${bytes(b.size_bytes)} selected`);
 }
 
 /** Also when only a part of it is. */
 export function isChosenBuffer(b: BufferRow): boolean {
-  return selection.value.region?.space === spaceOf(b);
+  return selection.value.region?.segment === segmentOf(b);
 }

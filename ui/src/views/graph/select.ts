@@ -14,7 +14,7 @@ function regionOf(g: TokenGraph, tensor: number): Selection["region"] {
   const t = g.reply.tensors;
   const [buffer, from] = [t.buffer[tensor], t.buffer_offset_bytes[tensor]];
   if (buffer === null || buffer === undefined || from === null || from === undefined) return null;
-  return { space: `buffer${buffer}`, from, to: from + (t.size_bytes[tensor] ?? 0) };
+  return { segment: `buffer${buffer}`, from, to: from + (t.size_bytes[tensor] ?? 0) };
 }
 
 /** Selects a tensor of the graph in every view. */

@@ -31,8 +31,8 @@ export interface LogTableProps {
 
 /** Whether the op reads or writes bytes of the region. */
 function touches(region: Region, row: LogRow): boolean {
-  const index = Number(/\d+$/.exec(region.space)?.[0]);
-  const inFile = region.space.startsWith("file");
+  const index = Number(/\d+$/.exec(region.segment)?.[0]);
+  const inFile = region.segment.startsWith("file");
   const path = summary.value?.files[index]?.path;
   const buffer = summary.value?.buffers.buffer_id[index];
   return [...row.sources, row.destination].some((x) => {

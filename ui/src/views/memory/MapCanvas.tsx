@@ -55,11 +55,11 @@ export interface MapControls {
   readonly focused: ReadonlySignal<boolean>;
 }
 
-function regionAt(map: Atlas, space: string, from: number): number | null {
-  const s = map.spaces.space.indexOf(space);
+function regionAt(map: Atlas, segment: string, from: number): number | null {
+  const s = map.segments.segment.indexOf(segment);
   if (s < 0) return null;
-  const first = map.spaces.first_region[s]!;
-  for (let r = first; r < first + map.spaces.n_regions[s]!; r++) {
+  const first = map.segments.first_region[s]!;
+  for (let r = first; r < first + map.segments.n_regions[s]!; r++) {
     const begin = map.regions.offset_bytes[r]!;
     if (from >= begin && from < begin + map.regions.size_bytes[r]!) return r;
   }
@@ -102,7 +102,7 @@ export function MapCanvas(props: MapCanvasProps) {
     return {
       known: k, geometry: g, range: props.axis.range.value, scrollY: Math.min(scrollY.value, g.mostScroll), height: g.input.height,
       scales: props.scales.value, nowNs: nowNs.value, palette: paletteOf(isDark.value), compact: props.compact,
-      selected: { tensor, layer, region: region && regionAt(k.map, region.space, region.from) },
+      selected: { tensor, layer, region: region && regionAt(k.map, region.segment, region.from) },
     };
   });
 

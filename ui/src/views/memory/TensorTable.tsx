@@ -7,7 +7,7 @@ import { selection } from "../../state/selection";
 import { known, metric, nowNs } from "./data";
 import { regionTitle, valueWords } from "./describe";
 import { isTold, METRICS, METRIC_TITLES, valueOf, type Known, type Metric } from "./heat";
-import { spaceTitle } from "./map";
+import { segmentTitle } from "./map";
 import { selectRegion } from "./choose";
 
 /** A region, or one of its experts. */
@@ -28,7 +28,7 @@ function columnsOf(k: Known, now: number): (Column<Line> & { order: (l: Line) =>
     return typeof v === "number" ? v : -1;
   };
   return [
-    { id: "in", title: "In", width: 200, cell: (l) => spaceTitle(k.map, k.map.spaceOf[l.region]!), order: (l) => k.map.spaceOf[l.region]! },
+    { id: "in", title: "In", width: 200, cell: (l) => segmentTitle(k.map, k.map.segmentOf[l.region]!), order: (l) => k.map.segmentOf[l.region]! },
     {
       id: "tensor",
       title: "Tensor",

@@ -11,7 +11,7 @@ export function regionOf(p: Picture, spot: Spot): number {
 
 /** Selects what lies there: its tensor, its layer, its bytes. */
 export function selectRegion(k: Known, region: number, expert: number | null): void {
-  const { regions, spaces } = k.map;
+  const { regions, segments } = k.map;
   const n = regions.n_slices[region]!;
   const size = regions.size_bytes[region]!;
   const each = expert === null ? size : Math.floor(size / n);
@@ -21,7 +21,7 @@ export function selectRegion(k: Known, region: number, expert: number | null): v
     tensor: regions.tensor[region] ?? null,
     slice: regions.tensor[region] ? expert : null,
     layer: regions.layer_id[region] ?? null,
-    region: { space: spaces.space[k.map.spaceOf[region]!]!, from, to },
+    region: { segment: segments.segment[k.map.segmentOf[region]!]!, from, to },
     op: null,
   });
 }

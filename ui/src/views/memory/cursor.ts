@@ -69,7 +69,7 @@ export function across(map: Atlas, g: Geometry, range: Range, spot: Spot, step: 
   return spot;
 }
 
-/** Where a region is drawn; the row of its layer before that of its whole space. */
+/** Where a region is drawn; the row of its layer before that of its whole segment. */
 export function spotOf(g: Geometry, region: number): Spot | null {
   for (let line = g.input.lines.length - 1; line >= 0; line--) {
     const row = g.input.lines[line]!.row;

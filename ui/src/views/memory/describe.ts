@@ -3,7 +3,7 @@
 import { bytes, count, counted, duration, moment, percent, plainName, shape } from "../../draw/format";
 import type { Tensors } from "../../api/types";
 import type { Known, Metric, Scale, Shown } from "./heat";
-import { spaceTitle, type Atlas } from "./map";
+import { segmentTitle, type Atlas } from "./map";
 
 export type Fact = readonly [name: string, value: string];
 
@@ -27,17 +27,17 @@ export function regionTitle(map: Atlas, region: number): string {
 
 /** Where ops read the bytes of a weight: in the file's mapping, or in a copy. */
 export function originOf(map: Atlas, region: number): string {
-  const space = map.spaceOf[region]!;
+  const segment = map.segmentOf[region]!;
   const weight = map.regions.weight[region];
   const copies = weight === null || weight === undefined ? [] : (map.copies.get(weight) ?? []);
-  if (map.spaces.kind[space] === "file") {
+  if (map.segments.kind[segment] === "file") {
     const copy = copies[0];
     if (copy === undefined) return "disk: read in the mapping of the file";
-    return `buffer: copied to ${spaceTitle(map, map.spaceOf[copy]!)}, and read there`;
+    return `buffer: copied to ${segmentTitle(map, map.segmentOf[copy]!)}, and read there`;
   }
-  if (map.spaces.backing[space] === "file") return "disk: a mapping of the file";
+  if (map.segments.backing[segment] === "file") return "disk: a mapping of the file";
   if (map.regions.kind[region] !== "weight") return "buffer";
-  const repacked = /repack/i.test(map.spaces.name[space]!);
+  const repacked = /repack/i.test(map.segments.name[segment]!);
   return repacked ? "buffer: repacked from the file when it was loaded" : "buffer: copied from the file when it was loaded";
 }
 
@@ -105,7 +105,7 @@ export function factsOf(k: Known, tensors: Tensors | null, region: number, exper
   const ne = weight === null || weight === undefined ? null : tensors?.ne[weight];
   facts.push(["What", KIND_WORDS[regions.kind[region]!]]);
   if (regions.type[region]) facts.push(["Type", regions.type[region]! + (ne ? `, ${shape(ne)}` : "")]);
-  facts.push(["In", spaceTitle(k.map, k.map.spaceOf[region]!)]);
+  facts.push(["In", segmentTitle(k.map, k.map.segmentOf[region]!)]);
   facts.push(["Offset", `${count(from)} (${bytes(from)})`], ["Size", `${bytes(size)} (${count(size)} B)`]);
   if (regions.kind[region] === "gap" || regions.kind[region] === "head") return facts;
   facts.push(["Origin", originOf(k.map, region)]);

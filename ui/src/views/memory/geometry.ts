@@ -16,12 +16,12 @@ const TRACK_TITLES: Record<Track, string> = {
 export function linesOf(map: Atlas, rows: readonly Row[], headed: boolean): Line[] {
   if (!headed) return rows.map((row) => ({ head: null, row }));
   const lines: Line[] = [];
-  const files = new Set(rows.filter((r) => r.track === "disk").map((r) => r.space)).size;
+  const files = new Set(rows.filter((r) => r.track === "disk").map((r) => r.segment)).size;
   rows.forEach((row, i) => {
     const before = rows[i - 1];
     if (row.track !== before?.track) lines.push({ head: TRACK_TITLES[row.track], row: null });
-    if (row.track === "disk" && files > 1 && row.space !== before?.space)
-      lines.push({ head: map.spaces.name[row.space]!, row: null });
+    if (row.track === "disk" && files > 1 && row.segment !== before?.segment)
+      lines.push({ head: map.segments.name[row.segment]!, row: null });
     lines.push({ head: null, row });
   });
   return lines;

@@ -52,10 +52,10 @@ export function heatOf(map: Atlas, c: Columns<{ ops: number }>): Heat {
 }
 
 export interface Sample {
-  file: number;
+  file_id: number;
   batch_id: number | null;
   moment: string;
-  begin_ns: number | null;
+  start_relative_ns: number | null;
 }
 
 export interface Residency {
@@ -90,7 +90,7 @@ export function faultsOf(n_tensors: number, c: Columns<unknown>): Faults {
   return {
     major: spread(n_tensors, weights, c.f64("major_faults"), NaN),
     minor: spread(n_tensors, weights, c.f64("minor_faults"), NaN),
-    diskBytes: spread(n_tensors, weights, c.f64("disk_read_bytes"), NaN),
+    diskBytes: spread(n_tensors, weights, c.f64("read_bytes"), NaN),
     shared,
   };
 }

@@ -56,7 +56,7 @@ function useRange(): Axis {
 
 function NoFile() {
   const map = atlas.value;
-  if (!map || map.spaces.kind.includes("file")) return null;
+  if (!map || map.segments.kind.includes("file")) return null;
   return (
     <p class="note" role="note">
       The trace knows no model file, so there is no DISK track: what the engine read was not observed. The buffers and
@@ -108,7 +108,7 @@ export function Component() {
   useEffect(followMap, []);
   if (failure.value && !atlas.value) return <Failure error={failure.value} retry={reload} />;
   if (!atlas.value) return <Loading what="the memory map" />;
-  if (atlas.value.spaces.space.length === 0)
+  if (atlas.value.segments.segment.length === 0)
     return (
       <Empty title="No memory was observed">
         <p>The trace knows neither a model file nor a buffer. Record it again with `tensortrace run`, which sees both.</p>

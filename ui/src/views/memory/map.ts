@@ -1,25 +1,25 @@
 // The map of the memory as the server tells it (`memory`), and its rows on the screen.
 
-/** One of `spaces.kind`; a model file is "file". */
-export type SpaceKind = "file" | "weights" | "kv_cache" | "compute" | "output" | "other";
+/** One of `segments.kind`; a model file is "file". */
+export type SegmentKind = "file" | "weights" | "kv_cache" | "compute" | "output" | "other";
 export type RegionKind = "gap" | "head" | "weight" | "kv_cache" | "compute" | "input";
 
 export interface MemoryMap {
   n_units: number;
-  spaces_left_out: number;
+  segments_left_out: number;
   observed: { experts: boolean; faults: boolean; residency: boolean };
-  spaces: {
-    space: string[];
+  segments: {
+    segment: string[];
     name: string[];
     buffer_id: (number | null)[];
-    kind: SpaceKind[];
+    kind: SegmentKind[];
     backing: ("allocated" | "file" | "unknown")[];
     allocator: (string | null)[];
     size_bytes: number[];
     mapped_file: (number | null)[];
     mapped_offset_bytes: (number | null)[];
-    allocated_ns: (number | null)[];
-    freed_ns: (number | null)[];
+    allocated_relative_ns: (number | null)[];
+    freed_relative_ns: (number | null)[];
     first_region: number[];
     n_regions: number[];
     coarse: boolean[];
@@ -42,8 +42,8 @@ export interface MemoryMap {
 
 /** The map with what is looked up in it. */
 export interface Atlas extends MemoryMap {
-  /** By region: its space. */
-  readonly spaceOf: Uint32Array;
+  /** By region: its segment. */
+  readonly segmentOf: Uint32Array;
   /** Regions of a tensor's name: in the files first. */
   readonly byName: ReadonlyMap<string, readonly number[]>;
   /** Regions of a weight that are copies: in a buffer with memory of its own. */
@@ -58,19 +58,19 @@ function push<K>(map: Map<K, number[]>, key: K, value: number): void {
 
 export function atlasOf(map: MemoryMap): Atlas {
   const n = map.regions.kind.length;
-  const spaceOf = new Uint32Array(n);
+  const segmentOf = new Uint32Array(n);
   const byName = new Map<string, number[]>();
   const copies = new Map<number, number[]>();
-  map.spaces.first_region.forEach((first, s) => {
-    for (let r = first; r < first + map.spaces.n_regions[s]!; r++) {
-      spaceOf[r] = s;
+  map.segments.first_region.forEach((first, s) => {
+    for (let r = first; r < first + map.segments.n_regions[s]!; r++) {
+      segmentOf[r] = s;
       const name = map.regions.tensor[r];
       if (name !== null && name !== undefined) push(byName, name, r);
       const weight = map.regions.weight[r];
-      if (weight !== null && weight !== undefined && map.spaces.backing[s] !== "file") push(copies, weight, r);
+      if (weight !== null && weight !== undefined && map.segments.backing[s] !== "file") push(copies, weight, r);
     }
   });
-  return { ...map, spaceOf, byName, copies };
+  return { ...map, segmentOf, byName, copies };
 }
 
 export type Track = "disk" | "buffer";
@@ -80,7 +80,7 @@ export interface Row {
   readonly id: string;
   readonly track: Track;
   readonly label: string;
-  readonly space: number;
+  readonly segment: number;
   readonly layer: number | null;
   /** Ascending by offset. */
   readonly regions: readonly number[];
@@ -112,18 +112,18 @@ function makeRow(map: Atlas, row: Omit<Row, "starts" | "breaks">): Row {
   return { ...row, starts, breaks };
 }
 
-function regionsOf(map: Atlas, space: number): number[] {
-  const first = map.spaces.first_region[space]!;
-  return Array.from({ length: map.spaces.n_regions[space]! }, (_, i) => first + i);
+function regionsOf(map: Atlas, segment: number): number[] {
+  const first = map.segments.first_region[segment]!;
+  return Array.from({ length: map.segments.n_regions[segment]! }, (_, i) => first + i);
 }
 
 /** More components than this outside of layers are shown by what they are for. */
 const COMPONENTS_MAX = 12;
 
-/** The rows of a space, one a layer and one a part outside of layers, in the order of the space. */
-function rowsByLayer(map: Atlas, track: Track, space: number): Row[] {
+/** The rows of a segment, one a layer and one a part outside of layers, in the order of the segment. */
+function rowsByLayer(map: Atlas, track: Track, segment: number): Row[] {
   const { layer_id, component, kind } = map.regions;
-  const all = regionsOf(map, space);
+  const all = regionsOf(map, segment);
   const outside = new Set(all.filter((r) => layer_id[r] === null).map((r) => component[r]));
   const groups = new Map<string, number[]>();
   for (const r of all) {
@@ -134,10 +134,10 @@ function rowsByLayer(map: Atlas, track: Track, space: number): Row[] {
   }
   return [...groups].map(([label, regions]) =>
     makeRow(map, {
-      id: `${map.spaces.space[space]}.${label}`,
+      id: `${map.segments.segment[segment]}.${label}`,
       track,
       label,
-      space,
+      segment,
       layer: layer_id[regions[0]!] ?? null,
       regions,
       opens: track === "buffer",
@@ -145,7 +145,7 @@ function rowsByLayer(map: Atlas, track: Track, space: number): Row[] {
   );
 }
 
-const KIND_WORDS: Record<SpaceKind, string> = {
+const KIND_WORDS: Record<SegmentKind, string> = {
   file: "file",
   weights: "weights",
   kv_cache: "KV cache",
@@ -155,42 +155,42 @@ const KIND_WORDS: Record<SpaceKind, string> = {
 };
 
 /** "weights, buffer 2 (CPU_REPACK)" */
-export function spaceTitle(map: Atlas, space: number): string {
-  const { kind, name, buffer_id, backing } = map.spaces;
-  if (kind[space] === "file") return name[space]!;
-  const mapped = backing[space] === "file" ? ", mapped" : "";
-  return `${KIND_WORDS[kind[space]!]}, buffer ${buffer_id[space]} (${name[space]}${mapped})`;
+export function segmentTitle(map: Atlas, segment: number): string {
+  const { kind, name, buffer_id, backing } = map.segments;
+  if (kind[segment] === "file") return name[segment]!;
+  const mapped = backing[segment] === "file" ? ", mapped" : "";
+  return `${KIND_WORDS[kind[segment]!]}, buffer ${buffer_id[segment]} (${name[segment]}${mapped})`;
 }
 
-function spaceLabel(map: Atlas, space: number): string {
-  const { kind, name, buffer_id } = map.spaces;
-  return kind[space] === "file" ? name[space]! : `${KIND_WORDS[kind[space]!]} ${buffer_id[space]}`;
+function segmentLabel(map: Atlas, segment: number): string {
+  const { kind, name, buffer_id } = map.segments;
+  return kind[segment] === "file" ? name[segment]! : `${KIND_WORDS[kind[segment]!]} ${buffer_id[segment]}`;
 }
 
-function wholeSpace(map: Atlas, space: number): Row {
-  const regions = regionsOf(map, space);
-  const track = map.spaces.kind[space] === "file" ? "disk" : "buffer";
+function wholeSegment(map: Atlas, segment: number): Row {
+  const regions = regionsOf(map, segment);
+  const track = map.segments.kind[segment] === "file" ? "disk" : "buffer";
   const layers = new Set(regions.map((r) => map.regions.layer_id[r]).filter((l) => l !== null));
   return makeRow(map, {
-    id: map.spaces.space[space]!,
+    id: map.segments.segment[segment]!,
     track,
-    label: spaceLabel(map, space),
-    space,
+    label: segmentLabel(map, segment),
+    segment,
     layer: null,
     regions,
     opens: track === "buffer" && layers.size > 1,
   });
 }
 
-function spacesOf(map: Atlas, track: Track): number[] {
-  return map.spaces.kind.flatMap((kind, s) => ((kind === "file") === (track === "disk") ? [s] : []));
+function segmentsOf(map: Atlas, track: Track): number[] {
+  return map.segments.kind.flatMap((kind, s) => ((kind === "file") === (track === "disk") ? [s] : []));
 }
 
-/** The minimised map: a row a track, all spaces of it one behind the other. */
+/** The minimised map: a row a track, all segments of it one behind the other. */
 export function barRows(map: Atlas): Row[] {
   const tracks: Track[] = ["disk", "buffer"];
   return tracks.flatMap((track) => {
-    const rows = spacesOf(map, track).map((s) => wholeSpace(map, s));
+    const rows = segmentsOf(map, track).map((s) => wholeSegment(map, s));
     if (rows.length === 0) return [];
     const regions = rows.flatMap((r) => r.regions);
     const starts = new Float64Array(regions.length + 1);
@@ -203,15 +203,15 @@ export function barRows(map: Atlas): Row[] {
       at += row.starts[row.regions.length]!;
     }
     starts[i] = at;
-    return [{ id: track, track, label: track === "disk" ? "DISK" : "BUFFER", space: rows[0]!.space, layer: null, regions, starts, breaks, opens: false }];
+    return [{ id: track, track, label: track === "disk" ? "DISK" : "BUFFER", segment: rows[0]!.segment, layer: null, regions, starts, breaks, opens: false }];
   });
 }
 
 /** The full map: files by layer, then the buffers; those named in `open` by layer too. */
 export function fullRows(map: Atlas, open: ReadonlySet<string>): Row[] {
-  const disk = spacesOf(map, "disk").flatMap((s) => rowsByLayer(map, "disk", s));
-  const buffers = spacesOf(map, "buffer").flatMap((s) => {
-    const whole = wholeSpace(map, s);
+  const disk = segmentsOf(map, "disk").flatMap((s) => rowsByLayer(map, "disk", s));
+  const buffers = segmentsOf(map, "buffer").flatMap((s) => {
+    const whole = wholeSegment(map, s);
     return open.has(whole.id) && whole.opens ? [whole, ...rowsByLayer(map, "buffer", s)] : [whole];
   });
   return [...disk, ...buffers];

@@ -1,12 +1,158 @@
-#include "analyze/spaces/space_heat.h"
+#include "analyze/memory/memory_layout.h"
 
+#include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/ranges.h"
+#include "analyze/reads.h"
 #include "analyze/slice_filter.h"
-#include "analyze/spaces/space_uses.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the units that an op uses --- */
+
+typedef struct unit_piece {
+    uint32_t unit;
+    bool writes;
+    bool at_most;        /* rows or experts were not observed */
+    bool placed;         /* begin, end hold: all of them were used */
+    uint64_t bytes;      /* read or written of the unit */
+    uint64_t begin, end; /* in the unit's segment */
+} unit_piece;
+
+/* A list of pieces; zero-filled is empty. A unit may be there several times. */
+typedef struct unit_pieces {
+    unit_piece *list;
+    size_t n, capacity;
+    uint64_t impossible; /* counts up: places that no file or buffer has */
+    bool failed;         /* without memory */
+} unit_pieces;
+
+/* An interval of a segment that an op uses, and how much of it. */
+typedef struct interval {
+    uint64_t begin, end;
+    uint64_t bytes; /* less than end - begin: of it, but not which */
+    bool writes, at_most;
+} interval;
+
+static void add_piece(unit_pieces *p, uint32_t unit, const interval *s, uint64_t begin,
+                      uint64_t end)
+{
+    const uint64_t size = s->end - s->begin, part = end - begin;
+    unit_piece *piece = tt_array_add(p->list, p->n, p->capacity);
+    p->failed |= !piece;
+    if (!piece) return;
+    *piece = (unit_piece){
+        .unit = unit,
+        .writes = s->writes,
+        .at_most = s->at_most,
+        .placed = s->bytes == size,
+        .bytes = s->bytes == size ? part : (uint64_t)((unsigned __int128)s->bytes * part / size),
+        .begin = begin,
+        .end = end};
+}
+
+static void add_slices(unit_pieces *p, const tt_region *r, const interval *s, uint64_t begin,
+                       uint64_t end)
+{
+    uint32_t first, last;
+    tt_region_slices_of(r, begin, end, &first, &last);
+    for (uint32_t i = first; i < last && !p->failed; i++) {
+        uint64_t from, to;
+        tt_region_slice(r, i, &from, &to);
+        add_piece(p, r->first_slice + i, s, from > begin ? from : begin, to < end ? to : end);
+    }
+}
+
+/* The interval's part in each region of the segment. */
+static void add_interval(unit_pieces *p, const tt_memory_layout *s, uint32_t segment, interval t)
+{
+    const tt_memory_segment *of = &s->segments[segment];
+    uint32_t r = t.end > t.begin ? tt_memory_layout_find(s, segment, t.begin) : TT_NONE;
+    if (r == TT_NONE) {
+        p->impossible += t.end > t.begin;
+        return;
+    }
+    if (t.bytes > t.end - t.begin) t.bytes = t.end - t.begin;
+    for (; r < of->first_region + of->n_regions && s->regions[r].begin < t.end && !p->failed; r++) {
+        const tt_region *region = &s->regions[r];
+        uint64_t begin = region->begin > t.begin ? region->begin : t.begin;
+        uint64_t end = region->end < t.end ? region->end : t.end;
+        add_piece(p, r, &t, begin, end);
+        if (region->n_slices) add_slices(p, region, &t, begin, end);
+    }
+}
+
+/* Bytes [begin, begin + size) of a tensor's root, where that lies in a buffer. */
+static void add_in_buffer(const tt_model *m, const tt_memory_layout *s, const tt_graph *g,
+                          uint32_t tensor, uint64_t begin, uint64_t size, interval t,
+                          unit_pieces *p)
+{
+    const tt_tensor *root = &g->tensors[g->tensors[tensor].root];
+    if (root->buffer >= m->n_buffers || s->segment_of_buffer[root->buffer] == TT_NONE) return;
+    if (__builtin_add_overflow(begin, root->location, &t.begin) ||
+        __builtin_add_overflow(t.begin, size, &t.end)) {
+        p->impossible++;
+        return;
+    }
+    add_interval(p, s, s->segment_of_buffer[root->buffer], t);
+}
+
+static void add_access(const tt_model *m, const tt_memory_layout *s, const tt_op *op,
+                       const tt_access *a, unit_pieces *p)
+{
+    if (a->size_bytes == 0) return;
+    if (!tt_reads_is_possible(m, a)) {
+        p->impossible++;
+        return;
+    }
+    const tt_weight *w = &m->weights[a->weight];
+    const interval t = {.begin = a->offset_bytes,
+                        .end = a->offset_bytes + a->size_bytes,
+                        .bytes = a->size_bytes,
+                        .at_most = a->at_most};
+    /* A copy may be laid out otherwise inside, but holds the same rows and experts in order. */
+    add_in_buffer(m, s, op->graph, a->tensor, a->offset_bytes - w->offset_bytes, a->size_bytes, t,
+                  p);
+    if (w->file < s->n_segments) add_interval(p, s, w->file, t);
+}
+
+/* Written by the op: for SET_ROWS as many rows as it is given, somewhere in the result. */
+static void add_result(const tt_model *m, const tt_memory_layout *s, const tt_op *op,
+                       unit_pieces *p)
+{
+    const uint32_t node = op->nodes[op->n_nodes - 1];
+    const tt_tensor *t = &op->graph->tensors[node];
+    uint64_t bytes = t->size_bytes;
+    if (strcmp(t->op_name, "SET_ROWS") == 0 && t->n_src > 0 && t->src[0] != TT_NONE) {
+        const tt_tensor *from = &op->graph->tensors[t->src[0]];
+        uint64_t rows = from->ne[0] ? tt_elements(from) / from->ne[0] : 0, all;
+        if (!__builtin_mul_overflow(rows, t->nb[1], &all) && all < bytes) bytes = all;
+    }
+    add_in_buffer(m, s, op->graph, node, t->root_offset_bytes, t->size_bytes,
+                  (interval){.bytes = bytes, .writes = true}, p);
+}
+
+/* Sets the list to what the op uses: `accesses` (tt_accesses_of) of weights, and the buffers that
+ * its sources and its result lie in. */
+static void pieces_of(const tt_model *m, const tt_memory_layout *s, const tt_op *op,
+                      const tt_access *accesses, size_t n_accesses, unit_pieces *p)
+{
+    p->n = 0;
+    for (size_t i = 0; i < n_accesses && !p->failed; i++)
+        add_access(m, s, op, &accesses[i], p);
+    for (uint32_t i = 0; i < op->n_sources && !p->failed; i++) {
+        const tt_op_source *source = &op->sources[i];
+        const tt_tensor *t = &op->graph->tensors[source->tensor];
+        if (source->weight != TT_NONE) continue;
+        add_in_buffer(m, s, op->graph, source->tensor, t->root_offset_bytes, t->size_bytes,
+                      (interval){.bytes = source->read_bytes, .at_most = source->at_most}, p);
+    }
+    if (!p->failed) add_result(m, s, op, p);
+}
+
+/* --- sums --- */
 
 /* Ranges of a unit that was touched in part are merged when so many more came. */
 #define RANGES_EACH 1024u
@@ -33,9 +179,9 @@ typedef struct touch {
 
 typedef struct measure {
     const tt_model *m;
-    const tt_spaces *s;
+    const tt_memory_layout *s;
     const tt_filter *filter;
-    tt_space_heat *heat;
+    tt_memory_heat *heat;
     tt_filter_ops passing;
     tt_slice_filter slices;
     tt_join join;
@@ -45,21 +191,21 @@ typedef struct measure {
     touch **touched;       /* by unit; NULL: nothing */
     uint64_t *last_op;     /* by unit: number of the op that was counted last */
     uint64_t n_ops;
-    tt_unit_pieces pieces;
+    unit_pieces pieces;
 } measure;
 
-static void bounds_of(const tt_spaces *s, uint32_t unit, uint32_t region, uint64_t *begin,
+static void bounds_of(const tt_memory_layout *s, uint32_t unit, uint32_t region, uint64_t *begin,
                       uint64_t *end)
 {
     const tt_region *r = &s->regions[region];
     *begin = r->begin;
     *end = r->end;
-    if (unit >= s->n_regions) tt_spaces_slice(r, unit - r->first_slice, begin, end);
+    if (unit >= s->n_regions) tt_region_slice(r, unit - r->first_slice, begin, end);
 }
 
 /* --- units --- */
 
-static bool add_touch(measure *q, const tt_unit_piece *p)
+static bool add_touch(measure *q, const unit_piece *p)
 {
     touch *t = q->touched[p->unit];
     if (!t) t = q->touched[p->unit] = calloc(1, sizeof *t);
@@ -107,7 +253,7 @@ static bool add_pieces(measure *q, const node_sum *n)
 {
     const uint64_t number = ++q->n_ops;
     for (size_t i = 0; i < q->pieces.n; i++) {
-        const tt_unit_piece *p = &q->pieces.list[i];
+        const unit_piece *p = &q->pieces.list[i];
         tt_unit_use *u = &q->heat->units[p->unit];
         u->at_most |= p->at_most;
         if (q->last_op[p->unit] != number) add_ops(u, n);
@@ -134,7 +280,7 @@ static tt_status find_pieces(measure *q, const tt_op *op, uint32_t run, tt_error
     tt_status status = tt_accesses_of(q->accesses, op, &list, &n, err);
     if (status != TT_OK) return status;
     const uint64_t impossible = q->pieces.impossible;
-    tt_unit_pieces_of(q->m, q->s, op, list, n, &q->pieces);
+    pieces_of(q->m, q->s, op, list, n, &q->pieces);
     q->heat->impossible += q->pieces.impossible - impossible;
     return q->pieces.failed ? tt_error_memory(err, "the heat of the memory") : TT_OK;
 }
@@ -271,11 +417,12 @@ static void free_measure(measure *q)
     tt_join_free(&q->join);
     tt_filter_ops_free(&q->passing);
     tt_slice_filter_free(&q->slices);
-    tt_unit_pieces_free(&q->pieces);
+    free(q->pieces.list);
 }
 
-tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_filter *filter,
-                                const tt_over *over, tt_space_heat *heat, tt_error *err)
+tt_status tt_memory_heat_measure(const tt_model *m, const tt_memory_layout *s,
+                                 const tt_filter *filter, const tt_over *over, tt_memory_heat *heat,
+                                 tt_error *err)
 {
     measure q = {.m = m, .s = s, .filter = filter, .heat = heat, .accesses_run = TT_NONE};
     tt_status status = TT_OK;
@@ -300,7 +447,7 @@ tt_status tt_space_heat_measure(const tt_model *m, const tt_spaces *s, const tt_
     return status;
 }
 
-void tt_space_heat_free(tt_space_heat *heat)
+void tt_memory_heat_free(tt_memory_heat *heat)
 {
     free(heat->units);
     memset(heat, 0, sizeof *heat);

@@ -4,9 +4,8 @@
 #include "../golden/synth_trace.c"
 #include "analyze/heat.h"
 #include "analyze/log/log.h"
+#include "analyze/memory/memory_layout.h"
 #include "analyze/residency.h"
-#include "analyze/spaces/space_heat.h"
-#include "analyze/spaces/space_residency.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +15,7 @@
 typedef struct opened {
     tt_bytes bytes;
     tt_model *m;
-    tt_spaces *s;
+    tt_memory_layout *s;
 } opened;
 
 static opened open_plan(synth_plan p)
@@ -25,7 +24,7 @@ static opened open_plan(synth_plan p)
     tt_bytes_init(&o.bytes, SIZE_MAX / 2);
     assert_true(synth_build(&p, &o.bytes));
     assert_int_equal(tt_model_open_memory(o.bytes.data, o.bytes.size, &o.m, NULL), TT_OK);
-    assert_int_equal(tt_spaces_make(o.m, &o.s, NULL), TT_OK);
+    assert_int_equal(tt_memory_layout_make(o.m, &o.s, NULL), TT_OK);
     return o;
 }
 
@@ -40,26 +39,26 @@ static synth_plan experts_plan(void)
 
 static void close_plan(opened *o)
 {
-    tt_spaces_free(o->s);
+    tt_memory_layout_free(o->s);
     tt_model_close(o->m);
     tt_bytes_free(&o->bytes);
 }
 
 /* --- the map --- */
 
-static void assert_tiled(const tt_spaces *s)
+static void assert_tiled(const tt_memory_layout *s)
 {
     uint32_t next = 0, slices = 0;
-    for (uint32_t i = 0; i < s->n_spaces; i++) {
-        const tt_space *of = &s->spaces[i];
+    for (uint32_t i = 0; i < s->n_segments; i++) {
+        const tt_memory_segment *of = &s->segments[i];
         uint64_t at = 0;
         assert_int_equal(of->first_region, next);
         for (uint32_t r = of->first_region; r < of->first_region + of->n_regions; r++) {
             const tt_region *region = &s->regions[r];
-            assert_int_equal(region->space, i);
+            assert_int_equal(region->segment, i);
             assert_true(region->begin == at && region->end > at);
-            assert_int_equal(tt_spaces_find(s, i, at), r);
-            assert_int_equal(tt_spaces_find(s, i, region->end - 1), r);
+            assert_int_equal(tt_memory_layout_find(s, i, at), r);
+            assert_int_equal(tt_memory_layout_find(s, i, region->end - 1), r);
             if (region->n_slices) {
                 assert_int_equal(region->first_slice, s->n_regions + slices);
                 slices += region->n_slices;
@@ -67,7 +66,7 @@ static void assert_tiled(const tt_spaces *s)
             at = region->end;
         }
         assert_true(at == of->size_bytes);
-        assert_int_equal(tt_spaces_find(s, i, of->size_bytes), TT_NONE);
+        assert_int_equal(tt_memory_layout_find(s, i, of->size_bytes), TT_NONE);
         next += of->n_regions;
     }
     assert_int_equal(next, s->n_regions);
@@ -75,14 +74,14 @@ static void assert_tiled(const tt_spaces *s)
 }
 
 /* What covers each region, found one by one. */
-static void assert_covered(const tt_spaces *s)
+static void assert_covered(const tt_memory_layout *s)
 {
     for (uint32_t r = 0; r < s->n_regions; r++) {
         const tt_region *region = &s->regions[r];
         uint32_t n = 0, first = TT_NONE;
         for (uint32_t i = 0; i < s->n_placed; i++) {
             const tt_placed *p = &s->placed[i];
-            if (p->space != region->space || p->begin >= region->end || p->end <= region->begin)
+            if (p->segment != region->segment || p->begin >= region->end || p->end <= region->begin)
                 continue;
             if (n++ == 0) first = i;
         }
@@ -114,14 +113,14 @@ static void weights_have_their_regions(void **state)
         assert_int_equal(r->n_slices, 8);
         for (uint32_t k = 0; k < r->n_slices; k++) {
             uint32_t first, last;
-            tt_spaces_slice(r, k, &begin, &end);
+            tt_region_slice(r, k, &begin, &end);
             assert_true(begin == at);
-            tt_spaces_slices_of(r, begin, end, &first, &last);
+            tt_region_slices_of(r, begin, end, &first, &last);
             assert_true(first == k && last == k + 1);
             at = end;
         }
         assert_true(at == r->end);
-        tt_spaces_slices_of(r, r->begin, r->end, &sliced, &sliced);
+        tt_region_slices_of(r, r->begin, r->end, &sliced, &sliced);
         assert_int_equal(sliced, 8);
     }
     assert_int_equal(sliced, 8);
@@ -134,17 +133,17 @@ static void a_trace_without_a_model(void **state)
     synth_plan p = synth_default();
     p.no_model = true;
     opened o = open_plan(p);
-    tt_space_heat h;
+    tt_memory_heat h;
     const tt_filter all = {0};
     (void)state;
     assert_int_equal(o.m->n_weights, 0);
     assert_tiled(o.s);
     assert_covered(o.s);
-    for (uint32_t i = 0; i < o.s->n_spaces; i++)
-        assert_false(o.s->spaces[i].is_file);
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, &h, NULL), TT_OK);
+    for (uint32_t i = 0; i < o.s->n_segments; i++)
+        assert_false(o.s->segments[i].is_file);
+    assert_int_equal(tt_memory_heat_measure(o.m, o.s, &all, NULL, &h, NULL), TT_OK);
     assert_true(h.ops > 0);
-    tt_space_heat_free(&h);
+    tt_memory_heat_free(&h);
     close_plan(&o);
 }
 
@@ -179,7 +178,7 @@ static void make_model(made *k, uint64_t size, uint32_t n)
 static void overlaps_are_cut(void **state)
 {
     made k;
-    tt_spaces *s;
+    tt_memory_layout *s;
     (void)state;
     /* 0..40, 20..60, again 20..60, 100..200 of which 128 are there, behind the end, nothing */
     static const uint64_t places[][2] = {{0, 40}, {20, 40}, {20, 40}, {100, 100}, {128, 9}, {5, 0}};
@@ -188,7 +187,7 @@ static void overlaps_are_cut(void **state)
         k.tensors[i].location = places[i][0];
         k.tensors[i].size_bytes = places[i][1];
     }
-    assert_int_equal(tt_spaces_make(&k.m, &s, NULL), TT_OK);
+    assert_int_equal(tt_memory_layout_make(&k.m, &s, NULL), TT_OK);
     assert_tiled(s);
     assert_covered(s);
     static const struct {
@@ -201,42 +200,42 @@ static void overlaps_are_cut(void **state)
         assert_int_equal(s->regions[i].n_placed, want[i].n);
     }
     assert_int_equal(s->n_placed, 3);
-    assert_false(s->spaces[0].coarse);
-    tt_spaces_free(s);
+    assert_false(s->segments[0].coarse);
+    tt_memory_layout_free(s);
     free(k.tensors);
 }
 
 /* So many that they are not told apart any more: still a map of all bytes. */
 static void many_overlaps_get_coarse(void **state)
 {
-    const uint32_t n = TT_SPACES_OVERLAPS_MAX;
+    const uint32_t n = TT_MEMORY_OVERLAPS_MAX;
     made k;
-    tt_spaces *s;
+    tt_memory_layout *s;
     (void)state;
     make_model(&k, 10 * (uint64_t)n + 30, n);
     for (uint32_t i = 0; i < n; i++) {
         k.tensors[i].location = 10 * (uint64_t)i;
         k.tensors[i].size_bytes = 25;
     }
-    assert_int_equal(tt_spaces_make(&k.m, &s, NULL), TT_OK);
-    assert_true(s->spaces[0].coarse);
-    assert_true(s->n_regions <= TT_SPACES_OVERLAPS_MAX && s->n_regions > 1000);
+    assert_int_equal(tt_memory_layout_make(&k.m, &s, NULL), TT_OK);
+    assert_true(s->segments[0].coarse);
+    assert_true(s->n_regions <= TT_MEMORY_OVERLAPS_MAX && s->n_regions > 1000);
     assert_tiled(s);
-    tt_spaces_free(s);
+    tt_memory_layout_free(s);
     /* As many that do not overlap stay what they are. */
     for (uint32_t i = 0; i < n; i++)
         k.tensors[i].size_bytes = 10;
-    assert_int_equal(tt_spaces_make(&k.m, &s, NULL), TT_OK);
-    assert_false(s->spaces[0].coarse);
+    assert_int_equal(tt_memory_layout_make(&k.m, &s, NULL), TT_OK);
+    assert_false(s->segments[0].coarse);
     assert_int_equal(s->n_regions, n + 1);
-    tt_spaces_free(s);
+    tt_memory_layout_free(s);
     free(k.tensors);
 }
 
 static void damaged_files_are_a_map_too(void **state)
 {
     made k;
-    tt_spaces *s;
+    tt_memory_layout *s;
     (void)state;
     make_model(&k, 0, 1);
     k.file =
@@ -254,16 +253,16 @@ static void damaged_files_are_a_map_too(void **state)
     k.m.n_files = 1;
     k.m.weights = k.weights;
     k.m.n_weights = 3;
-    assert_int_equal(tt_spaces_make(&k.m, &s, NULL), TT_OK);
+    assert_int_equal(tt_memory_layout_make(&k.m, &s, NULL), TT_OK);
     assert_tiled(s);
     assert_covered(s);
-    assert_int_equal(s->n_spaces, 2);
-    assert_true(s->spaces[0].size_bytes == 100);
+    assert_int_equal(s->n_segments, 2);
+    assert_true(s->segments[0].size_bytes == 100);
     assert_int_equal(s->regions[0].kind, TT_REGION_HEAD);
     assert_int_equal(s->regions[2].n_placed, 2);
     assert_int_equal(s->regions[2].weight, TT_NONE);
     assert_int_equal(s->region_of_weight[2], TT_NONE);
-    tt_spaces_free(s);
+    tt_memory_layout_free(s);
     free(k.tensors);
 }
 
@@ -273,11 +272,11 @@ static void assert_same_as_heat(const opened *o, const tt_filter *f)
 {
     tt_reads reads;
     tt_heat by_tensor, by_expert;
-    tt_space_heat h;
+    tt_memory_heat h;
     assert_int_equal(tt_reads_collect(o->m, f, &reads, NULL, NULL, NULL), TT_OK);
     assert_int_equal(tt_heat_measure(o->m, &reads, f, TT_HEAT_TENSOR, &by_tensor, NULL), TT_OK);
     assert_int_equal(tt_heat_measure(o->m, &reads, f, TT_HEAT_EXPERT, &by_expert, NULL), TT_OK);
-    assert_int_equal(tt_space_heat_measure(o->m, o->s, f, NULL, &h, NULL), TT_OK);
+    assert_int_equal(tt_memory_heat_measure(o->m, o->s, f, NULL, &h, NULL), TT_OK);
     for (size_t i = 0; i < by_tensor.n_rows + by_expert.n_rows; i++) {
         const tt_heat_row *row =
             i < by_tensor.n_rows ? &by_tensor.rows[i] : &by_expert.rows[i - by_tensor.n_rows];
@@ -296,7 +295,7 @@ static void assert_same_as_heat(const opened *o, const tt_filter *f)
         assert_int_equal(u->first_batch, row->first_batch);
         assert_int_equal(u->last_batch, row->last_batch);
     }
-    tt_space_heat_free(&h);
+    tt_memory_heat_free(&h);
     tt_heat_free(&by_tensor);
     tt_heat_free(&by_expert);
     tt_reads_free(&reads);
@@ -339,7 +338,7 @@ static void slow_use(slow *k, const tt_graph *g, uint32_t tensor, uint64_t writt
     const uint64_t begin = root->location + t->root_offset_bytes, end = begin + t->size_bytes;
     for (uint32_t i = 0; i < k->o->s->n_regions; i++) {
         const tt_region *r = &k->o->s->regions[i];
-        const tt_space *s = &k->o->s->spaces[r->space];
+        const tt_memory_segment *s = &k->o->s->segments[r->segment];
         if (s->is_file || s->index != root->buffer || r->begin >= end || r->end <= begin) continue;
         k->accesses[i] += k->last[i] != k->ops;
         k->last[i] = k->ops;
@@ -366,7 +365,7 @@ static void buffers_are_as_hot_as_a_slow_count_says(void **state)
     plan.memory = true;
     opened o = open_plan(plan);
     slow k = {.o = &o};
-    tt_space_heat h;
+    tt_memory_heat h;
     const tt_filter f = {.has_batch = true, .batch_first = 0, .batch_last = 2};
     uint64_t used = 0, kv = 0;
     (void)state;
@@ -374,11 +373,11 @@ static void buffers_are_as_hot_as_a_slow_count_says(void **state)
     k.last = calloc(o.s->n_regions, sizeof *k.last);
     k.written_bytes = calloc(o.s->n_regions, sizeof *k.written_bytes);
     assert_int_equal(tt_log_walk(o.m, &f, false, slow_visit, &k, NULL), TT_OK);
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, &h, NULL), TT_OK);
+    assert_int_equal(tt_memory_heat_measure(o.m, o.s, &f, NULL, &h, NULL), TT_OK);
     assert_true(h.ops == k.ops && h.ops > 0);
     for (uint32_t i = 0; i < o.s->n_regions; i++) {
         const tt_region *r = &o.s->regions[i];
-        if (o.s->spaces[r->space].is_file) continue;
+        if (o.s->segments[r->segment].is_file) continue;
         assert_true(h.units[i].accesses == k.accesses[i]);
         used += k.accesses[i] > 0;
         if (r->kind == TT_REGION_KV_CACHE) {
@@ -391,7 +390,7 @@ static void buffers_are_as_hot_as_a_slow_count_says(void **state)
     }
     assert_true(used > 0);
     assert_true(kv > 0);
-    tt_space_heat_free(&h);
+    tt_memory_heat_free(&h);
     free(k.accesses);
     free(k.last);
     free(k.written_bytes);
@@ -403,13 +402,13 @@ static void tokens_add_up(void **state)
 {
     opened o = open_plan(experts_plan());
     const tt_filter all = {0};
-    tt_space_heat whole, *part = calloc(o.m->n_batches + 1u, sizeof *part);
+    tt_memory_heat whole, *part = calloc(o.m->n_batches + 1u, sizeof *part);
     (void)state;
-    assert_int_equal(tt_space_heat_measure(o.m, o.s, &all, NULL, &whole, NULL), TT_OK);
+    assert_int_equal(tt_memory_heat_measure(o.m, o.s, &all, NULL, &whole, NULL), TT_OK);
     for (uint32_t b = 0; b < o.m->n_batches; b++) {
         const uint32_t token = tt_model_batch_number(o.m, b);
         const tt_filter f = {.has_batch = true, .batch_first = token, .batch_last = token};
-        assert_int_equal(tt_space_heat_measure(o.m, o.s, &f, NULL, &part[b], NULL), TT_OK);
+        assert_int_equal(tt_memory_heat_measure(o.m, o.s, &f, NULL, &part[b], NULL), TT_OK);
     }
     for (uint32_t i = 0; i < o.s->n_units; i++) {
         uint64_t accesses = 0, read = 0, ticks = 0;
@@ -422,8 +421,8 @@ static void tokens_add_up(void **state)
         assert_true(ticks == whole.units[i].ticks);
     }
     for (uint32_t b = 0; b < o.m->n_batches; b++)
-        tt_space_heat_free(&part[b]);
-    tt_space_heat_free(&whole);
+        tt_memory_heat_free(&part[b]);
+    tt_memory_heat_free(&whole);
     free(part);
     close_plan(&o);
 }
@@ -459,11 +458,11 @@ static void pages_are_those_of_the_last_sample(void **state)
     (void)state;
     assert_true(o.m->n_residencies > 0);
     for (uint32_t token = 0; token < 3; token++) {
-        const tt_space_moment moment = {.has_batch = true, .token = token};
+        const tt_memory_moment moment = {.has_batch = true, .token = token};
         slow_pages k = {&o, token, calloc(o.m->n_weights, sizeof(uint64_t)), 0};
-        tt_space_residency r;
+        tt_memory_residency r;
         assert_int_equal(tt_residency_walk(o.m, see_pages, &k, NULL, NULL), TT_OK);
-        assert_int_equal(tt_space_residency_find(o.m, o.s, &moment, &r, NULL), TT_OK);
+        assert_int_equal(tt_memory_residency_find(o.m, o.s, &moment, &r, NULL), TT_OK);
         assert_true(k.samples > 0);
         assert_int_not_equal(r.samples[0], TT_NONE);
         for (uint32_t i = 0; i < o.m->n_weights; i++) {
@@ -477,18 +476,18 @@ static void pages_are_those_of_the_last_sample(void **state)
             if (region->n_slices) assert_true(sum == k.bytes[i]);
             total += k.bytes[i];
         }
-        tt_space_residency_free(&r);
+        tt_memory_residency_free(&r);
         free(k.bytes);
     }
     assert_true(total > 0);
     /* Before anything was looked at nothing is known. */
-    const tt_space_moment before = {.has_ns = true, .ns = -1e18};
-    tt_space_residency r;
-    assert_int_equal(tt_space_residency_find(o.m, o.s, &before, &r, NULL), TT_OK);
+    const tt_memory_moment before = {.has_ns = true, .ns = -1e18};
+    tt_memory_residency r;
+    assert_int_equal(tt_memory_residency_find(o.m, o.s, &before, &r, NULL), TT_OK);
     assert_int_equal(r.samples[0], TT_NONE);
     for (uint32_t i = 0; i < o.s->n_units; i++)
         assert_true(r.units[i].observed_bytes == 0);
-    tt_space_residency_free(&r);
+    tt_memory_residency_free(&r);
     close_plan(&o);
 }
 
@@ -502,9 +501,9 @@ static void samples_are_told_apart(void **state)
         {.page_bytes = 10, .n_pages = 2, .n_intervals = 1, .intervals = none},
     };
     made k;
-    tt_spaces *s;
-    tt_space_residency r;
-    const tt_space_moment last = {0};
+    tt_memory_layout *s;
+    tt_memory_residency r;
+    const tt_memory_moment last = {0};
     (void)state;
     make_model(&k, 0, 1);
     k.file = (tt_model_file){.path = "m", .size_bytes = 40};
@@ -515,18 +514,18 @@ static void samples_are_told_apart(void **state)
         records[i].moment = TT_AT_END;
     }
     k.m.residencies = records;
-    assert_int_equal(tt_spaces_make(&k.m, &s, NULL), TT_OK);
+    assert_int_equal(tt_memory_layout_make(&k.m, &s, NULL), TT_OK);
     assert_int_equal(s->n_regions, 1);
     for (uint32_t n = 1; n <= 3; n++) {
         static const uint64_t observed[] = {20, 40, 20}, resident[] = {20, 40, 0};
         k.m.n_residencies = n;
-        assert_int_equal(tt_space_residency_find(&k.m, s, &last, &r, NULL), TT_OK);
+        assert_int_equal(tt_memory_residency_find(&k.m, s, &last, &r, NULL), TT_OK);
         assert_int_equal(r.samples[0], n == 3 ? 2 : 0);
         assert_int_equal(r.units[0].observed_bytes, observed[n - 1]);
         assert_int_equal(r.units[0].resident_bytes, resident[n - 1]);
-        tt_space_residency_free(&r);
+        tt_memory_residency_free(&r);
     }
-    tt_spaces_free(s);
+    tt_memory_layout_free(s);
     free(k.tensors);
 }
 

@@ -1,4 +1,4 @@
-#include "analyze/spaces/space_residency.h"
+#include "analyze/memory/memory_layout.h"
 
 #include "analyze/ranges.h"
 #include "analyze/residency.h"
@@ -11,7 +11,7 @@ typedef struct sample {
     uint32_t first, end;
 } sample;
 
-static bool is_before(const tt_model *m, const tt_residency *r, const tt_space_moment *moment)
+static bool is_before(const tt_model *m, const tt_residency *r, const tt_memory_moment *moment)
 {
     if (moment->has_ns && tt_model_ns(m, r->begin_ticks) > moment->ns) return false;
     if (!moment->has_batch) return true;
@@ -26,7 +26,7 @@ static bool goes_on(const tt_residency *r, const tt_residency *before)
            r->first_page > before->first_page;
 }
 
-static void find_samples(const tt_model *m, const tt_space_moment *moment, sample *of_file)
+static void find_samples(const tt_model *m, const tt_memory_moment *moment, sample *of_file)
 {
     for (uint32_t i = 0; i < m->n_residencies; i++) {
         const tt_residency *r = &m->residencies[i];
@@ -48,8 +48,9 @@ static void measure_unit(tt_unit_residency *u, const tt_ranges *observed, const 
     u->resident_bytes = tt_ranges_within(present, begin, end);
 }
 
-static void measure_space(const tt_spaces *s, const tt_space *of, const tt_ranges *observed,
-                          const tt_ranges *present, tt_unit_residency *units)
+static void measure_segment(const tt_memory_layout *s, const tt_memory_segment *of,
+                            const tt_ranges *observed, const tt_ranges *present,
+                            tt_unit_residency *units)
 {
     const uint64_t offset = of->is_file ? 0 : of->mapped_offset_bytes;
     for (uint32_t i = of->first_region; i < of->first_region + of->n_regions; i++) {
@@ -57,15 +58,15 @@ static void measure_space(const tt_spaces *s, const tt_space *of, const tt_range
         measure_unit(&units[i], observed, present, r->begin, r->end, offset);
         for (uint32_t k = 0; k < r->n_slices; k++) {
             uint64_t begin, end;
-            tt_spaces_slice(r, k, &begin, &end);
+            tt_region_slice(r, k, &begin, &end);
             measure_unit(&units[r->first_slice + k], observed, present, begin, end, offset);
         }
     }
 }
 
 /* False without memory. */
-static bool measure_file(const tt_model *m, const tt_spaces *s, uint32_t file, const sample *from,
-                         tt_unit_residency *units)
+static bool measure_file(const tt_model *m, const tt_memory_layout *s, uint32_t file,
+                         const sample *from, tt_unit_residency *units)
 {
     tt_ranges observed = {0}, present = {0};
     for (uint32_t i = from->first; i < from->end; i++)
@@ -73,19 +74,19 @@ static bool measure_file(const tt_model *m, const tt_spaces *s, uint32_t file, c
     tt_ranges_merge(&observed);
     tt_ranges_merge(&present);
     const bool ok = !observed.failed && !present.failed;
-    for (uint32_t i = 0; ok && i < s->n_spaces; i++) {
-        const tt_space *of = &s->spaces[i];
+    for (uint32_t i = 0; ok && i < s->n_segments; i++) {
+        const tt_memory_segment *of = &s->segments[i];
         if (of->is_file ? of->index == file : of->mapped_file == file)
-            measure_space(s, of, &observed, &present, units);
+            measure_segment(s, of, &observed, &present, units);
     }
     tt_ranges_free(&observed);
     tt_ranges_free(&present);
     return ok;
 }
 
-tt_status tt_space_residency_find(const tt_model *m, const tt_spaces *s,
-                                  const tt_space_moment *moment, tt_space_residency *out,
-                                  tt_error *err)
+tt_status tt_memory_residency_find(const tt_model *m, const tt_memory_layout *s,
+                                   const tt_memory_moment *moment, tt_memory_residency *out,
+                                   tt_error *err)
 {
     sample *of_file = calloc((size_t)m->n_files + 1, sizeof *of_file);
     memset(out, 0, sizeof *out);
@@ -95,7 +96,7 @@ tt_status tt_space_residency_find(const tt_model *m, const tt_spaces *s,
     if (ok) find_samples(m, moment, of_file);
     for (uint32_t i = 0; ok && i < m->n_files; i++) {
         out->samples[i] = of_file[i].end ? of_file[i].first : TT_NONE;
-        if (of_file[i].end && i < TT_SPACES_MAX)
+        if (of_file[i].end && i < TT_MEMORY_SEGMENTS_MAX)
             ok = measure_file(m, s, i, &of_file[i], out->units);
     }
     free(of_file);
@@ -103,7 +104,7 @@ tt_status tt_space_residency_find(const tt_model *m, const tt_spaces *s,
     return tt_error_memory(err, "the pages in RAM");
 }
 
-void tt_space_residency_free(tt_space_residency *r)
+void tt_memory_residency_free(tt_memory_residency *r)
 {
     free(r->units);
     free(r->samples);
