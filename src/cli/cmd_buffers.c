@@ -3,12 +3,11 @@
 #include "cli/buffers/buffers.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
 #define TABLE_LIMIT 100u
-
-enum { OPT_TIMELINE = 256, OPT_KV, OPT_LIMIT };
 
 struct options {
     tt_input input;
@@ -17,35 +16,16 @@ struct options {
     uint64_t limit; /* 0: none */
 };
 
-static const struct argp_option option_table[] = {
-    {"timeline", OPT_TIMELINE, 0, 0, "Allocations and frees in order, with what there was in all",
-     1},
-    {"kv", OPT_KV, 0, 0, "The KV cache by layer, and how it fills batch by batch", 1},
-    {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N events or batches; 0: all (the default is 100, with --json all)", 1},
+static const tt_option option_table[] = {
+    {"timeline", 0, 0, "Allocations and frees in order, with what there was in all", 1,
+     TT_FLAG(struct options, timeline)},
+    {"kv", 0, 0, "The KV cache by layer, and how it fills batch by batch", 1,
+     TT_FLAG(struct options, cache)},
+    {"limit", 0, "N",
+     "Only the first N events or batches; 0: all (the default is 100, with --json all)", 1,
+     TT_WHOLE(struct options, limit, 0, INT64_MAX)},
     {0},
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case OPT_TIMELINE:
-        o->timeline = true;
-        return 0;
-    case OPT_KV:
-        o->cache = true;
-        return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static bool print_json(const tt_buffers_report *r)
 {
@@ -83,25 +63,19 @@ static int analyze_and_print(const struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_buffers(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "The buffers of the engine in the trace FILE: size, kind, lifetime, place, what is in "
-        "them, and the most there was at once.\v"
-        "Times are counted from the first batch: what was allocated while the model was loaded "
-        "has a negative one. A mapping of a file is no memory that was allocated, so both are "
-        "summed apart. --json has everything, --timeline and --kv included.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "The buffers of the engine in the trace FILE: size, kind, lifetime, place, what "
+                 "is in them, and the most there was at once.\v"
+                 "Times are counted from the first batch: what was allocated while the model was "
+                 "loaded has a negative one. A mapping of a file is no memory that was allocated, "
+                 "so both are summed apart. --json has everything, --timeline and --kv included.",
+        .sets = {{option_table}, TT_INPUT(struct options, input)}};
     struct options o = {.limit = TABLE_LIMIT};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = analyze_and_print(&o, m);
     tt_model_close(m);
