@@ -29,13 +29,14 @@ struct options {
 };
 
 static const tt_option option_table[] = {
-    {"output", 'o', "FILE",
-     "Write to FILE (- for standard output); default: standard output, or on a terminal a file "
+    {"output", 'o', "OUTPUT",
+     "Write to OUTPUT (- for standard output); default: standard output, or on a terminal a file "
      "with the trace's name and .html",
      1, TT_TEXT(struct options, output)},
-    {"markdown", 0, 0, "Markdown instead of HTML; plots go into the folder FILE.plots beside FILE",
-     1, TT_FLAG(struct options, markdown), .excludes = "json"},
-    {"force", 0, 0, "Overwrite FILE if it exists", 1, TT_FLAG(struct options, force)},
+    {"markdown", 0, 0,
+     "Markdown instead of HTML; plots go into the folder OUTPUT.plots beside OUTPUT", 1,
+     TT_FLAG(struct options, markdown), .excludes = "json"},
+    {"force", 0, 0, "Overwrite OUTPUT if it exists", 1, TT_FLAG(struct options, force)},
     {"bandwidth", 0, "RATE", "What the machine reads from memory a second: 25G", 2,
      TT_RATE(struct options, bytes_per_s)},
     {"peak", 0, "FLOPS", "What it computes a second: 400G, 1.5T", 2,

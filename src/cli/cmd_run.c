@@ -61,7 +61,7 @@ static const tt_option options[] = {
     {"output", 'o', "FILE", "The trace (default: tensortrace-DATE-TIME.ttrace here)", 0,
      TT_TEXT(arguments, output)},
     {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
-    {"mode", 0, "MODE",
+    {"mode", 0, "auto|hook|callback",
      "How ops are observed: hook (each thread), callback (the scheduler's), or auto: hook "
      "where the engine allows it (default)",
      0, TT_WORD(arguments, capture.mode, modes)},
