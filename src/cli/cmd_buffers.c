@@ -72,7 +72,7 @@ int tt_cmd_buffers(int argc, char **argv)
                  "Times are counted from the first batch: what was allocated while the model was "
                  "loaded has a negative one. A mapping of a file is no memory that was allocated, "
                  "so both are summed apart. --json has everything, --timeline and --kv included.",
-        .sets = {{option_table}, TT_INPUT(struct options, input)}};
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {.limit = TABLE_LIMIT};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);

@@ -164,7 +164,7 @@ int tt_cmd_gguf(int argc, char **argv)
                  "and the layer and component each belongs to. Of a split model give the first "
                  "file; its siblings are read too.\v"
                  "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
-        .sets = {{option_table}, TT_INPUT(struct options, input)}};
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {.input = {.what = "MODEL", .hint = "of a split model, the first file"},
                         .experts = true};
     tt_gguf model;

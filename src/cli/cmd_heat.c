@@ -138,7 +138,7 @@ int tt_cmd_heat(int argc, char **argv)
             "REUSE is how many distinct bytes of weights are read from one use to the next, in the "
             "middle of all uses: a cache that drops what was used longest ago keeps the weight "
             "when it is at least that large.",
-        .sets = {{option_table},
+        .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),
                  TT_FILTER(struct options, filter)},

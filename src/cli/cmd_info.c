@@ -51,7 +51,7 @@ int tt_cmd_info(int argc, char **argv)
         .words = "FILE",
         .about = "What the trace FILE holds: engine, model, options, times, and findings.\v"
                  "See also: tensortrace stats, log and verify.",
-        .sets = {{option_table}, TT_INPUT(struct options, input)}};
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);

@@ -285,7 +285,7 @@ int tt_cmd_log(int argc, char **argv)
                  "the barrier behind it, summed. GLOB takes * ? and [...], as a shell does; with a "
                  "number in brackets at the end, as in blk.0.ffn_down_exps.weight[3], only ops "
                  "that read that expert are listed.",
-        .sets = {{option_table},
+        .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_FILTER(struct options, filter),
                  TT_LIST_STREAM(struct options, list)}};

@@ -32,7 +32,7 @@ static const tt_options command = {
              "its last moment is added, an index is written, and FILE.part becomes FILE.\v"
              "FILE is the trace with or without its .part. Exit codes: 0 finished (or complete "
              "already), 2 not a trace, still being written, or not writable.",
-    .sets = {{option_table}, TT_INPUT(struct options, input)}};
+    .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
 
 static bool print_json(const tt_recover_report *r)
 {

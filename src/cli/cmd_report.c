@@ -302,7 +302,7 @@ int tt_cmd_report(int argc, char **argv)
                  "what more RAM would win, and what is missing.\v"
                  "On the machine that made the trace, memory bandwidth and peak speed are "
                  "measured, in some 1.5 s.",
-        .sets = {{option_table}, TT_INPUT(struct options, input)}};
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);

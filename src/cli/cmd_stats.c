@@ -103,7 +103,7 @@ int tt_cmd_stats(int argc, char **argv)
                  "its threads from their begin to the barrier behind it, without OFF CPU, for "
                  "which they were on no processor; SHARE is of it. WAIT is the threads' time at "
                  "that barrier. By thread, rows count the thread's own time.",
-        .sets = {{option_table},
+        .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list),
                  TT_FILTER(struct options, filter)},

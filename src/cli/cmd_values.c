@@ -218,7 +218,7 @@ int tt_cmd_values(int argc, char **argv)
                  "Needs a trace that was made with --values. Infinities of attention masks are no "
                  "fault and are told apart. Exit code: 0, with --first-bad 1 when something is "
                  "bad; 2 when there are no values to look at.",
-        .sets = {{option_table},
+        .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
                  TT_FILTER(struct options, query.filter)}};
     struct options o = {0};

@@ -21,8 +21,9 @@
 #define READAHEAD_BYTES_MAX (1u << 30)
 
 static const char *const policy_names[TT_POLICIES] = {"lru", "lfu", "belady", "pin-hot"};
-static const tt_option_name units[] = {
-    {"page", TT_WHATIF_PAGE}, {"tensor", TT_WHATIF_TENSOR}, {"expert", TT_WHATIF_EXPERT}};
+static const tt_option_name units[] = {[TT_WHATIF_PAGE] = {"page", TT_WHATIF_PAGE},
+                                       [TT_WHATIF_TENSOR] = {"tensor", TT_WHATIF_TENSOR},
+                                       [TT_WHATIF_EXPERT] = {"expert", TT_WHATIF_EXPERT}};
 
 struct options {
     tt_input input;

@@ -1,5 +1,4 @@
 #include "cli/input.h"
-#include "cli/options.h"
 
 #include "cli/command.h"
 #include "cli/report.h"

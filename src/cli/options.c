@@ -4,7 +4,6 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "cli/table.h"
-#include "cli/trace_options.h"
 
 #include <argp.h>
 #include <stdarg.h>
@@ -172,7 +171,7 @@ static void take(tt_parse *p, const taken *t)
             tt_parse_refuse(p, "%s", err.message);
         break;
     case TT_OPTION_TIME:
-        if (!tt_trace_parse_time(t->arg, (double *)t->member))
+        if (!tt_units_parse_time(t->arg, (double *)t->member))
             tt_parse_refuse(p, "\"%.40s\" is not a time: write 12.5ms, 300us, 4000ns or 2s",
                             t->arg);
         break;

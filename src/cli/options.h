@@ -93,7 +93,7 @@ typedef struct tt_option {
     .kind = TT_OPTION_AMOUNT, .at = TT_OF_(uint64_t, S, m), .least = (from), .most = (to)
 /* double, a second: as tt_units_parse_rate. */
 #define TT_RATE(S, m) .kind = TT_OPTION_RATE, .at = TT_OF_(double, S, m)
-/* double, in ns: as tt_trace_parse_time. */
+/* double, in ns: as tt_units_parse_time. */
 #define TT_TIME(S, m) .kind = TT_OPTION_TIME, .at = TT_OF_(double, S, m)
 /* Two uint32_t: as tt_units_parse_range. */
 #define TT_RANGE(S, m, end)                                                                        \

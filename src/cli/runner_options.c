@@ -1,5 +1,4 @@
 #include "cli/runner_options.h"
-#include "cli/options.h"
 
 #include "base/units.h"
 

@@ -1,5 +1,4 @@
 #include "cli/trace_options.h"
-#include "cli/options.h"
 
 #include "cli/report.h"
 
@@ -7,25 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool tt_trace_parse_time(const char *text, double *ns)
-{
-    static const struct {
-        const char *suffix;
-        double ns;
-    } units[] = {{"", 1e6}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    char *end;
-    size_t digits = strspn(text, "0123456789.");
-    double v = strtod(text, &end);
-    /* strtod also takes 0x10, 1e3 and inf, which are slips here. */
-    if (digits == 0 || end != text + digits) return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].suffix) != 0) continue;
-        *ns = v * units[i].ns;
-        return isfinite(*ns);
-    }
-    return false;
-}
 
 void tt_trace_take_layer(void *layer, char *arg, tt_parse *p)
 {

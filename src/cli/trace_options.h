@@ -42,9 +42,6 @@ tt_option_take tt_trace_take_layer; /* of an int32_t */
 #define TT_TRACE_PHASES 4
 extern const tt_option_name tt_trace_phases[TT_TRACE_PHASES];
 
-/* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. */
-bool tt_trace_parse_time(const char *text, double *ns);
-
 /* Both say it on stderr, and the command goes on: what is missing behind a cut, and descriptions
  * that are damaged ... */
 void tt_trace_note_cut(const tt_model *m);

@@ -3,7 +3,6 @@
 #define TT_CLI_VALUEDIFF_VIEW_H
 
 #include "answer/valuediff.h"
-#include "cli/options.h"
 #include "report/page.h"
 
 #include <stdbool.h>
@@ -25,9 +24,6 @@ typedef struct tt_valuediff_settings {
     const char *maps[2]; /* of stages, of A and B; NULL: the one that is built in */
     const char *svg;
 } tt_valuediff_settings;
-
-/* Its options. */
-extern const tt_option tt_valuediff_options_table[];
 
 /* Compares and shows; the exit code. `html` may be NULL. */
 int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2], uint64_t limit,
