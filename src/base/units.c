@@ -115,6 +115,25 @@ tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, in
     return TT_OK;
 }
 
+bool tt_units_parse_time(const char *text, double *ns)
+{
+    static const struct {
+        const char *suffix;
+        double ns;
+    } units[] = {{"", 1e6}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end;
+    size_t digits = strspn(text, "0123456789.");
+    double v = strtod(text, &end);
+    /* strtod also takes 0x10, 1e3 and inf, which are slips here. */
+    if (digits == 0 || end != text + digits) return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].suffix) != 0) continue;
+        *ns = v * units[i].ns;
+        return isfinite(*ns);
+    }
+    return false;
+}
+
 /* Three digits that matter: 1.02, 12.3, 123. */
 static int decimals(double v)
 {

@@ -17,6 +17,8 @@ tt_status tt_units_parse_amount(const char *text, uint64_t *bytes, tt_error *err
 /* "2.5G", "500MB/s", "3G/s" (powers of 1000, as disks are sold; "GiB/s": of 1024) to bytes a
  * second, more than 0. TT_E_USAGE with a message that names the text otherwise. */
 tt_status tt_units_parse_rate(const char *text, double *bytes_per_s, tt_error *err);
+/* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. False when it is none of these. */
+bool tt_units_parse_time(const char *text, double *ns);
 /* A whole decimal number in [min, max]. `what` names the option in the message. */
 tt_status tt_units_parse_int(const char *text, const char *what, int64_t min, int64_t max,
                              int64_t *value, tt_error *err);

@@ -4,13 +4,12 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/list.h"
+#include "cli/options.h"
 #include "cli/report.h"
 
 #include <stdio.h>
 
 #define TABLE_LIMIT 100u /* events or batches, unless --limit says otherwise */
-
-enum { OPT_TIMELINE = 256, OPT_KV };
 
 struct options {
     tt_input input;
@@ -19,46 +18,40 @@ struct options {
     bool cache;    /* the KV caches' layers and tokens instead */
 };
 
-static const struct argp_option option_table[] = {
-    {"timeline", OPT_TIMELINE, 0, 0, "Allocations and frees in order, with what there was in all",
-     1},
-    {"kv", OPT_KV, 0, 0, "The KV cache by layer, and how it fills batch by batch", 1},
+static void take_timeline(void *options, char *arg, tt_parse *p)
+{
+    struct options *o = options;
+    (void)arg;
+    (void)p;
+    o->list.schema = &tt_buffer_event_schema;
+    o->timeline = true;
+}
+
+static void take_cache(void *options, char *arg, tt_parse *p)
+{
+    struct options *o = options;
+    (void)arg;
+    (void)p;
+    o->list.schema = &tt_kv_step_schema;
+    o->cache = true;
+}
+
+static const tt_option option_table[] = {
+    {"timeline", 0, 0, "Allocations and frees in order, with what there was in all", 1,
+     .kind = TT_OPTION_TAKE, .take = take_timeline, .flags = TT_OPTION_FIRST},
+    {"kv", 0, 0, "The KV cache by layer, and how it fills batch by batch", 1,
+     .kind = TT_OPTION_TAKE, .take = take_cache, .flags = TT_OPTION_FIRST},
     {0},
 };
 
-static void check_together(const struct options *o, struct argp_state *state)
+static void check_together(void *options, tt_parse *p)
 {
+    const struct options *o = options;
     const bool chosen = o->list.columns || o->list.sort || o->list.csv;
-    tt_list_check(&o->list, o->input.json, state);
     if (o->timeline && o->cache && chosen)
-        argp_error(state, "--columns, --sort and --csv: --timeline or --kv, not both");
+        tt_parse_error(p, "--columns, --sort and --csv: --timeline or --kv, not both");
     if (o->cache && o->input.json && (chosen || o->list.limited))
-        argp_error(state, "--columns, --sort and --limit do not go with --kv --json");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->list;
-        return 0;
-    case OPT_TIMELINE:
-        o->list.schema = &tt_buffer_event_schema;
-        o->timeline = true;
-        return 0;
-    case OPT_KV:
-        o->list.schema = &tt_kv_step_schema;
-        o->cache = true;
-        return 0;
-    case ARGP_KEY_END:
-        check_together(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+        tt_parse_error(p, "--columns, --sort and --limit do not go with --kv --json");
 }
 
 /* --- output --- */
@@ -168,26 +161,21 @@ static int analyze_and_print(const struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {
-    {&tt_input_argp, 0, NULL, 0}, {&tt_list_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_buffers(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "The buffers of the engine in the trace FILE: size, kind, lifetime, place, what is in "
-        "them, and the most there was at once.\v"
-        "Times are counted from the first batch: what was allocated while the model was loaded "
-        "has a negative one. A mapping of a file is no memory that was allocated, so both are "
-        "summed apart. --json has everything, --timeline and --kv included.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "The buffers of the engine in the trace FILE: size, kind, lifetime, place, what "
+                 "is in them, and the most there was at once.\v"
+                 "Times are counted from the first batch: what was allocated while the model was "
+                 "loaded has a negative one. A mapping of a file is no memory that was allocated, "
+                 "so both are summed apart. --json has everything, --timeline and --kv included.",
+        .sets = {{.options = option_table, .check = check_together},
+                 TT_INPUT(struct options, input),
+                 TT_LIST(struct options, list)}};
     struct options o = {.list.schema = &tt_buffer_schema};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = analyze_and_print(&o, m);
     tt_model_close(m);

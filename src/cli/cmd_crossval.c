@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/crossval/crossval.h"
 #include "cli/interrupt.h"
+#include "cli/options.h"
 #include "cli/spawn.h"
 #include "record/place.h"
 #include "record/sweep.h"
@@ -23,58 +24,37 @@
 #define SUMMARY_JSON "summary.json"
 #define SUMMARY_MARKDOWN "summary.md"
 
-enum { OPT_FORCE = 256, OPT_JSON, OPT_DRY_RUN };
-
 struct options {
     bool force, json, dry_run;
     const char *output;
     const char *path;
 };
 
-static const struct argp_option option_table[] = {
-    {"output", 'o', "DIR", 0, "The folder of the results (default: output of the settings)", 0},
-    {"force", OPT_FORCE, 0, 0, "Replace the results that are there", 0},
-    {"dry-run", OPT_DRY_RUN, 0, 0, "Check everything and say what would be run", 0},
-    {"json", OPT_JSON, 0, 0, "Print the summary as JSON", 0},
-    {0}};
+static const tt_option option_table[] = {
+    {"output", 'o', "DIR", "The folder of the results (default: output of the settings)", 0,
+     TT_TEXT(struct options, output)},
+    {"force", 0, 0, "Replace the results that are there", 0, TT_FLAG(struct options, force)},
+    {"dry-run", 0, 0, "Check everything and say what would be run", 0,
+     TT_FLAG(struct options, dry_run)},
+    {"json", 0, 0, "Print the summary as JSON", 0, TT_FLAG(struct options, json)},
+    {0},
+};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_path(void *options, char *arg, tt_parse *p)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case 'o':
-        o->output = arg;
-        return 0;
-    case OPT_FORCE:
-        o->force = true;
-        return 0;
-    case OPT_DRY_RUN:
-        o->dry_run = true;
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->path) argp_error(state, "one settings file only");
-        o->path = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct options *o = options;
+    if (o->path) tt_parse_error(p, "one settings file only");
+    o->path = arg;
 }
 
-static const struct argp argp = {
-    option_table,
-    parse,
-    "[SETTINGS]",
-    "Runs each scenario of SETTINGS (default: crossval.json here) on two sides - engines, builds, "
-    "settings, programs - feeds both the same tokens, compares the values that they computed, and "
-    "writes a folder of results.\v"
-    "Exit codes: 0 all scenarios matched, 1 some diverged, failed, or could not be compared, 2 "
-    "wrong usage, unusable settings or a folder that cannot be written.",
-    NULL,
-    NULL,
-    NULL};
+static const tt_options command = {
+    .words = "[SETTINGS]",
+    .about = "Runs each scenario of SETTINGS (default: crossval.json here) on two sides - engines, "
+             "builds, settings, programs - feeds both the same tokens, compares the values that "
+             "they computed, and writes a folder of results.\v"
+             "Exit codes: 0 all scenarios matched, 1 some diverged, failed, or could not be "
+             "compared, 2 wrong usage, unusable settings or a folder that cannot be written.",
+    .sets = {{option_table, 0, take_path, NULL}}};
 
 /* --- before --- */
 
@@ -262,7 +242,7 @@ int tt_cmd_crossval(int argc, char **argv)
 {
     struct options o = {.path = NULL};
     tt_crossval *x = calloc(1, sizeof *x);
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     if (!x) return tt_report_usage("out of memory");
     tt_log_begin(&x->log);
     int code = crossval(x, &o);

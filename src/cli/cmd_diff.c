@@ -1,19 +1,19 @@
 /* tensortrace diff A B: two runs compared. */
 #include "analyze/diff/diff.h"
 #include "base/outfile.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/diff/diff_view.h"
 #include "cli/diff/valuediff_view.h"
 #include "cli/input.h"
 #include "cli/list.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { OPT_THRESHOLD = 256, OPT_CONFIDENCE, OPT_STRUCTURE, OPT_STRICT, OPT_LIMIT, OPT_HTML };
-enum { OPT_FORCE = 300, OPT_JSON };
 
 #define THRESHOLD_DEFAULT 0.03
 #define CONFIDENCE_DEFAULT 0.99
@@ -28,28 +28,122 @@ struct options {
     uint64_t limit;
     bool strict, json, force;
     const char *html;
-    bool of_times; /* an option that is only of times was given */
     tt_valuediff_settings values;
 };
 
-static const struct argp_option option_table[] = {
-    {"threshold", OPT_THRESHOLD, "PERCENT", 0,
-     "A change of a batch's time by up to this much does not matter (default: 3%)", 1},
-    {"confidence", OPT_CONFIDENCE, "PERCENT", 0, "How sure a difference has to be (default: 99%)",
-     1},
-    {"structure-only", OPT_STRUCTURE, 0, 0, "Only what was computed: no times", 1},
-    {"strict", OPT_STRICT, 0, 0, "Exit with 1 also when noise leaves open whether the times differ",
-     1},
-    {"limit", OPT_LIMIT, "N", 0, "Rows of a table (default: 10; 0: all)", 2},
-    {"html", OPT_HTML, "FILE", 0, "Also write it as a page that needs no other file", 2},
-    {"force", OPT_FORCE, 0, 0, "Replace the page if it exists", 2},
-    {"json", OPT_JSON, 0, 0, "Print JSON", 9},
+/* --- the options of --values --- */
+
+static bool parse_i32(const char *from, const char *end, int32_t *v)
+{
+    uint32_t u;
+    if (from == end || !tt_units_parse_u32(from, end, &u) || u > INT32_MAX) return false;
+    *v = (int32_t)u;
+    return true;
+}
+
+static void take_places(const char *arg, tt_parse *p, int32_t *first, int32_t *last)
+{
+    const char *end = arg + strlen(arg), *dash = strchr(arg, '-');
+    bool ok = parse_i32(arg, dash ? dash : end, first) && (!dash || parse_i32(dash + 1, end, last));
+    if (ok && !dash) *last = *first;
+    if (!ok || *last < *first)
+        tt_parse_refuse(p, "\"%.40s\" is not a number, or a range as 3-7", arg);
+}
+
+static double number(const char *text, size_t n, double least, double most, tt_parse *p)
+{
+    char copy[40], *end;
+    if (n < sizeof copy) {
+        memcpy(copy, text, n);
+        copy[n] = '\0';
+        double v = strtod(copy, &end);
+        if (n && !*end && v >= least && v <= most) return v;
+    }
+    tt_parse_refuse(p, "\"%.*s\" is not a number from %g to %g", (int)n, text, least, most);
+}
+
+static void take_tolerance(void *options, char *arg, tt_parse *p)
+{
+    tt_valuediff_options *o = options;
+    static const struct {
+        const char *key;
+        double least, most;
+    } keys[] = {{"rel_l2=", 0, 1e9}, {"cosine=", -1, 1}, {"max_abs=", 0, 1e300}};
+    double *const values[] = {&o->tolerance.rel_l2, &o->tolerance.cosine, &o->tolerance.max_abs};
+    for (const char *at = arg;;) {
+        size_t n = strcspn(at, ","), k = 0;
+        while (k < 3 && strncmp(at, keys[k].key, strlen(keys[k].key)) != 0)
+            k++;
+        if (k == 3)
+            tt_parse_refuse(p, "\"%.*s\" is none of rel_l2=, cosine=, max_abs=", (int)n, at);
+        *values[k] = number(at + strlen(keys[k].key), n - strlen(keys[k].key), keys[k].least,
+                            keys[k].most, p);
+        if (!at[n]) break;
+        at += n + 1;
+    }
+}
+
+static void take_position(void *options, char *arg, tt_parse *p)
+{
+    tt_valuediff_options *o = options;
+    take_places(arg, p, &o->step_first, &o->step_last);
+}
+
+static void take_layers(void *options, char *arg, tt_parse *p)
+{
+    tt_valuediff_options *o = options;
+    take_places(arg, p, &o->layer_first, &o->layer_last);
+}
+
+static void take_stages(void *settings, char *arg, tt_parse *p)
+{
+    tt_valuediff_settings *s = settings;
+    (void)p;
+    s->maps[0] = s->maps[1] = arg;
+}
+
+#define OF_VALUES .needs = "values"
+
+static const tt_option value_options[] = {
+    {"values", 0, 0,
+     "Compare what was computed, not how long it took; a side may be a folder of BitNet-style "
+     "records",
+     3, TT_FLAG(struct options, values.values)},
+    {"exact", 0, 0, "With --values: whatever is not the same to the bit differs", 3,
+     TT_FLAG(struct options, values.options.exact), OF_VALUES, .excludes = "tolerance"},
+    {"tolerance", 0, "LIST",
+     "With --values: what is close, instead of what the types allow: rel_l2=1e-3,cosine=0.999,"
+     "max_abs=0.1",
+     3, TT_TAKE(struct options, values.options, take_tolerance),
+     TT_GIVEN(struct options, values.options.has_tolerance), OF_VALUES},
+    {"stages", 0, "FILE", "With --values: the map of stages, instead of the one built in", 3,
+     TT_TAKE(struct options, values, take_stages), OF_VALUES},
+    {"stages-a", 0, "FILE", "Likewise, of A alone", 3, TT_TEXT(struct options, values.maps[0]),
+     OF_VALUES},
+    {"stages-b", 0, "FILE", "Likewise, of B alone", 3, TT_TEXT(struct options, values.maps[1]),
+     OF_VALUES},
+    {"position", 0, "N[-M]", "With --values: only batches with tokens at these places in the text",
+     3, TT_TAKE(struct options, values.options, take_position),
+     TT_GIVEN(struct options, values.options.has_steps), OF_VALUES},
+    {"layer", 0, "N[-M]", "With --values: only these layers", 3,
+     TT_TAKE(struct options, values.options, take_layers),
+     TT_GIVEN(struct options, values.options.has_layers), OF_VALUES},
+    {"stage", 0, "PATTERN", "With --values: only stages that fit (*, ?)", 3,
+     TT_TEXT(struct options, values.options.stage), OF_VALUES},
+    {"by-order", 0, 0,
+     "With --values: the first batch with the first, whatever their places in the text", 3,
+     TT_FLAG(struct options, values.options.by_order), OF_VALUES},
+    {"all", 0, 0, "With --values: list equal and unmeasured values, too", 3,
+     TT_FLAG(struct options, values.options.keep_all), OF_VALUES},
+    {"svg", 0, "FILE", "With --values: write the picture of error over depth", 3,
+     TT_TEXT(struct options, values.svg), OF_VALUES},
     {0},
 };
 
+/* --- and of times --- */
+
 /* "3%", "3 %", "0.5"; of a hundred. */
-static double percent_option(const char *option, const char *arg, double least, double most,
-                             struct argp_state *state)
+static double percent(const char *arg, double least, double most, tt_parse *p)
 {
     char *end;
     double v = strtod(arg, &end);
@@ -57,67 +151,56 @@ static double percent_option(const char *option, const char *arg, double least, 
         end++;
     if (*end == '%') end++;
     if (end == arg || *end || !(v >= least && v <= most))
-        argp_error(state, "%s: \"%.40s\" is not a percentage from %g to %g", option, arg, least,
-                   most);
+        tt_parse_refuse(p, "\"%.40s\" is not a percentage from %g to %g", arg, least, most);
     return v / 100;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_threshold(void *share, char *arg, tt_parse *p)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->values;
-        return 0;
-    case OPT_THRESHOLD:
-        o->of_times = true;
-        o->diff.threshold = percent_option("--threshold", arg, 0, 1000, state);
-        return 0;
-    case OPT_CONFIDENCE:
-        o->of_times = true;
-        o->diff.level = 1 - percent_option("--confidence", arg, 50, 99.9999, state);
-        return 0;
-    case OPT_STRUCTURE:
-        o->of_times = true;
-        o->diff.structure_only = true;
-        return 0;
-    case OPT_STRICT:
-        o->of_times = true;
-        o->strict = true;
-        return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
-        return 0;
-    case OPT_HTML:
-        o->html = arg;
-        return 0;
-    case OPT_FORCE:
-        o->force = true;
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->n_files == TT_DIFF_FILES_MAX)
-            argp_error(state, "at most %u files", TT_DIFF_FILES_MAX);
-        o->paths[o->n_files++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->values.values && o->of_times)
-            argp_error(state, "--threshold, --confidence, --structure-only and --strict are of "
-                              "times: not with --values");
-        if (o->values.values && o->divided)
-            argp_error(state, "--values compares one run with one: no \"--\"");
-        if (o->divided && (o->n_behind == 0 || o->n_behind >= o->n_files))
-            argp_error(state, "name runs on both sides of \"--\"");
-        if (!o->divided && o->n_files != 2)
-            argp_error(state, o->n_files < 2 ? "which two traces?"
-                                             : "more than two traces: put \"--\" between the runs "
-                                               "of A and those of B");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    *(double *)share = percent(arg, 0, 1000, p);
+}
+
+static void take_confidence(void *level, char *arg, tt_parse *p)
+{
+    *(double *)level = 1 - percent(arg, 50, 99.9999, p);
+}
+
+static const tt_option option_table[] = {
+    {"threshold", 0, "PERCENT",
+     "A change of a batch's time by up to this much does not matter (default: 3%)", 1,
+     TT_TAKE(struct options, diff.threshold, take_threshold), .excludes = "values"},
+    {"confidence", 0, "PERCENT", "How sure a difference has to be (default: 99%)", 1,
+     TT_TAKE(struct options, diff.level, take_confidence), .excludes = "values"},
+    {"structure-only", 0, 0, "Only what was computed: no times", 1,
+     TT_FLAG(struct options, diff.structure_only), .excludes = "values"},
+    {"strict", 0, 0, "Exit with 1 also when noise leaves open whether the times differ", 1,
+     TT_FLAG(struct options, strict), .excludes = "values"},
+    {"limit", 0, "N", "Rows of a table (default: 10; 0: all)", 2,
+     TT_WHOLE(struct options, limit, 0, INT64_MAX)},
+    {"html", 0, "FILE", "Also write it as a page that needs no other file", 2,
+     TT_TEXT(struct options, html)},
+    {"force", 0, 0, "Replace the page if it exists", 2, TT_FLAG(struct options, force)},
+    {"json", 0, 0, "Print JSON", 9, TT_FLAG(struct options, json)},
+    {0},
+};
+
+static void take_file(void *options, char *arg, tt_parse *p)
+{
+    struct options *o = options;
+    if (o->n_files == TT_DIFF_FILES_MAX) tt_parse_error(p, "at most %u files", TT_DIFF_FILES_MAX);
+    o->paths[o->n_files++] = arg;
+}
+
+static void check_files(void *options, tt_parse *p)
+{
+    const struct options *o = options;
+    if (o->values.values && o->divided)
+        tt_parse_error(p, "--values compares one run with one: no \"--\"");
+    if (o->divided && (o->n_behind == 0 || o->n_behind >= o->n_files))
+        tt_parse_error(p, "name runs on both sides of \"--\"");
+    if (!o->divided && o->n_files < 2) tt_parse_error(p, "which two traces?");
+    if (!o->divided && o->n_files > 2)
+        tt_parse_error(p, "more than two traces: put \"--\" between the runs of A and those of B");
 }
 
 /* Before all the work: a page that may not be written must not cost a comparison, and --force is no
@@ -211,32 +294,29 @@ static int compare(const struct options *o, tt_outfile *page, tt_model *const *m
 
 int tt_cmd_diff(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tt_valuediff_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "A B\nA1 A2 ... -- B1 B2 ...",
-        "Compares two runs: what was computed, how long it took and where, what was read, what was "
-        "around it.\v"
-        "Ops are aligned by name, kind and place, batches by their position. Several runs on a "
-        "side are repeats: then what differs between them is the noise.\n\n"
-        "Exit codes: 0 no difference that matters was found; 1 something else was computed, "
-        "or a batch's time (or that of a part of it) changed by more than the threshold; 2 "
-        "wrong usage, nothing to compare, or too few batches to compare their times.\n\n"
-        "With --values: 0 all that both sides measured is equal or close; 1 something differs; 2 "
-        "wrong usage, or nothing to compare.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "A B\nA1 A2 ... -- B1 B2 ...",
+        .about =
+            "Compares two runs: what was computed, how long it took and where, what was read, what "
+            "was around it.\v"
+            "Ops are aligned by name, kind and place, batches by their position. Several runs on a "
+            "side are repeats: then what differs between them is the noise.\n\n"
+            "Exit codes: 0 no difference that matters was found; 1 something else was computed, or "
+            "a batch's time (or that of a part of it) changed by more than the threshold; 2 wrong "
+            "usage, nothing to compare, or too few batches to compare their times.\n\n"
+            "With --values: 0 all that both sides measured is equal or close; 1 something differs; "
+            "2 wrong usage, or nothing to compare.",
+        .sets = {{option_table, 0, take_file, check_files}, {.options = value_options}}};
     struct options o = {.diff = {.threshold = THRESHOLD_DEFAULT, .level = 1 - CONFIDENCE_DEFAULT},
-                        .limit = LIMIT_DEFAULT};
+                        .limit = LIMIT_DEFAULT,
+                        .values.options.tolerance = {NAN, NAN, NAN}};
     tt_model *models[TT_DIFF_FILES_MAX] = {NULL};
     for (int i = 1; i < argc && !o.divided; i++) {
         if (strcmp(argv[i], "--") != 0) continue;
         o.divided = true;
         o.n_behind = (size_t)(argc - i - 1);
     }
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     if (o.values.values)
         return tt_valuediff_run(&o.values, o.paths, o.limit, o.json, o.html, o.force);
     tt_outfile page = {0};

@@ -2,12 +2,11 @@
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/hook_path.h"
+#include "cli/options.h"
 #include "cli/report.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { KEY_ENGINE = 0x5400, KEY_JSON };
 
 typedef struct arguments {
     const char *engine;
@@ -15,44 +14,30 @@ typedef struct arguments {
     bool json;
 } arguments;
 
-static const struct argp_option options[] = {
-    {"engine", KEY_ENGINE, "DIR", 0,
+static const tt_option option_table[] = {
+    {"engine", 0, "DIR",
      "Folder of llama.cpp's libraries (default: those PROGRAM links, $TENSORTRACE_ENGINE, the "
      "bundled one, the system's)",
-     0},
-    {"json", KEY_JSON, 0, 0, "Print JSON", 0},
-    {0}};
+     0, TT_TEXT(arguments, engine)},
+    {"json", 0, 0, "Print JSON", 0, TT_FLAG(arguments, json)},
+    {0},
+};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+/* The program's own arguments do not matter, but may be left on the line. */
+static void take_program(void *options, char *arg, tt_parse *p)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case KEY_ENGINE:
-        args->engine = arg;
-        return 0;
-    case KEY_JSON:
-        args->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        /* The program's own arguments do not matter, but may be left on the line. */
-        args->program = arg;
-        state->next = state->argc;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = options;
+    args->program = arg;
+    (void)tt_parse_rest(p);
 }
 
-static const struct argp argp = {
-    options,
-    parse,
-    "[-- PROGRAM [ARG...]]",
-    "Shows what an engine offers a tracer, how it would be traced and what is missing; with "
-    "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed.\v"
-    "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
-    NULL,
-    NULL,
-    NULL};
+static const tt_options command = {
+    .words = "[-- PROGRAM [ARG...]]",
+    .about =
+        "Shows what an engine offers a tracer, how it would be traced and what is missing; with "
+        "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed.\v"
+        "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
+    .sets = {{option_table, 0, take_program, NULL}}};
 
 /* A folder with ggml but no libllama: whisper.cpp and its like. */
 static bool has_ggml_only(tt_doctor *d, const char *dir)
@@ -148,7 +133,7 @@ static int examine(const arguments *args, tt_doctor *d)
 int tt_cmd_doctor(int argc, char **argv)
 {
     arguments args = {.json = false};
-    tt_report_parse(&argp, argc, argv, 0, &args);
+    tt_options_parse(&command, argc, argv, &args);
     tt_doctor *d = calloc(1, sizeof *d);
     if (!d) return tt_report_usage("out of memory");
     int code = examine(&args, d);

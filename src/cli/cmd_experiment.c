@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment/experiment.h"
+#include "cli/options.h"
 #include "cli/spawn.h"
 #include "record/place.h"
 #include "record/sweep.h"
@@ -17,8 +18,6 @@
 #define SETTINGS_REMEDY                                                                            \
     "correct the settings; `man tensortrace-experiment` has an example and all keys"
 
-enum { OPT_FORCE = 256, OPT_JSON, OPT_DRY_RUN };
-
 struct options {
     bool list, force, json, dry_run;
     const char *output;
@@ -26,61 +25,46 @@ struct options {
     unsigned n_words;
 };
 
-static const struct argp_option option_table[] = {
-    {"output", 'o', "DIR", 0, "The folder of the results (default: paths.webui_data_dir)", 0},
-    {"force", OPT_FORCE, 0, 0,
+static const tt_option option_table[] = {
+    {"output", 'o', "DIR", "The folder of the results (default: paths.webui_data_dir)", 0,
+     TT_TEXT(struct options, output)},
+    {"force", 0, 0,
      "Make again what is up to date, beside the result that is there; move aside what an earlier "
      "pipeline left in the folder",
-     0},
-    {"dry-run", OPT_DRY_RUN, 0, 0, "Check everything and say what would be run", 0},
-    {"json", OPT_JSON, 0, 0, "Print JSON", 0},
-    {0}};
+     0, TT_FLAG(struct options, force)},
+    {"dry-run", 0, 0, "Check everything and say what would be run", 0,
+     TT_FLAG(struct options, dry_run)},
+    {"json", 0, 0, "Print JSON", 0, TT_FLAG(struct options, json)},
+    {0},
+};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_word(void *options, char *arg, tt_parse *p)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case 'o':
-        o->output = arg;
-        return 0;
-    case OPT_FORCE:
-        o->force = true;
-        return 0;
-    case OPT_DRY_RUN:
-        o->dry_run = true;
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->n_words++ == 0 && strcmp(arg, "list") == 0)
-            o->list = true;
-        else if (o->path)
-            argp_error(state, "one %s only", o->list ? "folder or settings file" : "settings file");
-        else
-            o->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->list && (o->force || o->dry_run))
-            argp_error(state, "list takes no --force and no --dry-run");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct options *o = options;
+    if (o->n_words++ == 0 && strcmp(arg, "list") == 0)
+        o->list = true;
+    else if (o->path)
+        tt_parse_error(p, "one %s only", o->list ? "folder or settings file" : "settings file");
+    else
+        o->path = arg;
 }
 
-static const struct argp argp = {
-    option_table,
-    parse,
-    "[SETTINGS]\nlist [DIR|SETTINGS]",
-    "Runs a model under trace as SETTINGS (default: settings.json here) says, and keeps what was "
-    "observed as a dataset that others read; or lists the experiments there are.\v"
-    "Exit codes: 0 all experiments are there, 1 a traced program failed, 2 wrong usage, unusable "
-    "settings or a folder that cannot be written, 3 nothing could be traced. With several "
-    "experiments: that of the first that failed.",
-    NULL,
-    NULL,
-    NULL};
+static void check_list(void *options, tt_parse *p)
+{
+    const struct options *o = options;
+    if (o->list && (o->force || o->dry_run))
+        tt_parse_error(p, "list takes no --force and no --dry-run");
+}
+
+static const tt_options options_of = {
+    .words = "[SETTINGS]\nlist [DIR|SETTINGS]",
+    .about =
+        "Runs a model under trace as SETTINGS (default: settings.json here) says, and keeps what "
+        "was observed as a dataset that others read; or lists the experiments there are.\v"
+        "Exit codes: 0 all experiments are there, 1 a traced program failed, 2 wrong usage, "
+        "unusable settings or a folder that cannot be written, 3 nothing could be traced. With "
+        "several experiments: that of the first that failed.",
+    .sets = {{option_table, 0, take_word, check_list}}};
 
 /* --- before --- */
 
@@ -352,7 +336,7 @@ int tt_cmd_experiment(int argc, char **argv)
 {
     struct options o = {.path = NULL};
     char *command = join_words(argc, argv);
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&options_of, argc, argv, &o);
     int code = !command ? tt_report_usage("out of memory")
                : o.list ? list(&o)
                         : experiment(&o, command);

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/export_interrupt.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "export/export.h"
@@ -17,52 +18,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-    OPT_FORMAT = 256,
-    OPT_FORCE,
-    OPT_MODEL,
-    OPT_EXPERTS,
-    OPT_NO_EXPERTS,
-    OPT_COMPRESS,
-    OPT_FLOWS,
-    OPT_ALL,
-    OPT_THREADS,
-    OPT_OP /* TT_OPT_OP is -o, which is the output here */
-};
-
 struct options {
     tt_input input;
     const tt_export_format *format;
     const char *output;
     tt_filter filter;
     tt_export_options export;
-    unsigned given; /* TT_EXPORT_TAKES_* */
-};
-
-static const struct argp_option option_table[] = {
-    {"format", OPT_FORMAT, "NAME", 0, "One of those below", 1},
-    {"output", 'o', "PATH", 0, "The file or folder to write", 1},
-    {"force", OPT_FORCE, 0, 0, "Replace PATH if it exists", 1},
-    {"threads", OPT_THREADS, "N", 0, "Threads that write (default: one a processor)", 1},
-    TT_OPTIONS_BATCH("A[..B]", "Only these batches (0 is the first)", 2),
-    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt, generate, mixed or warmup", 2},
-    {"layer", TT_OPT_LAYER, "N", 0, "npy: only outputs of this layer (none: outside any)", 3},
-    {"op", OPT_OP, "NAME", 0, "npy: only of this op", 3},
-    {"tensor", TT_OPT_TENSOR, "GLOB", 0, "npy: only of ops whose node or a source has such a name",
-     3},
-    {"model", OPT_MODEL, "FILE", 0,
-     "The model file, when it is no longer where it was when it was traced", 3},
-    {"experts", OPT_EXPERTS, 0, 0,
-     "dataset: one entry for each expert's slice (default: when the model has experts)", 3},
-    {"no-experts", OPT_NO_EXPERTS, 0, 0, "dataset: expert tensors as wholes", 3},
-    {"compress", OPT_COMPRESS, "zstd|gzip", 0,
-     "dataset, csv: compress each file; perfetto: gzip, its packets", 3},
-    {"flows", OPT_FLOWS, 0, 0, "perfetto: arrows from op to op, where values went", 3},
-    {"all", OPT_ALL, 0, 0,
-     "bitnet: also values that have no stage, under the engine's names; dataset: also of more than "
-     "50,000 tokens",
-     3},
-    {0},
 };
 
 #define FORMATS_TEXT 200
@@ -77,8 +38,9 @@ static const char *format_names(char out[FORMATS_TEXT])
     return out;
 }
 
-static void set_format(struct options *o, const char *arg, struct argp_state *state)
+static void take_format(void *options, char *arg, tt_parse *p)
 {
+    struct options *o = options;
     size_t n;
     tt_nearest nearest = tt_nearest_begin(arg);
     char names[FORMATS_TEXT];
@@ -88,122 +50,75 @@ static void set_format(struct options *o, const char *arg, struct argp_state *st
     for (size_t i = 0; i < n; i++)
         tt_nearest_try(&nearest, list[i]->name);
     if (nearest.name)
-        argp_error(state, "--format: no format \"%.40s\"; did you mean \"%s\"?", arg, nearest.name);
-    argp_error(state, "--format: no format \"%.40s\"; there are: %s", arg, format_names(names));
+        tt_parse_refuse(p, "no format \"%.40s\"; did you mean \"%s\"?", arg, nearest.name);
+    tt_parse_refuse(p, "no format \"%.40s\"; there are: %s", arg, format_names(names));
 }
 
-static void set_compress(struct options *o, const char *arg, struct argp_state *state)
-{
-    if (strcmp(arg, "zstd") == 0)
-        o->export.compress = TT_COMPRESS_ZSTD;
-    else if (strcmp(arg, "gzip") == 0)
-        o->export.compress = TT_COMPRESS_GZIP;
-    else
-        argp_error(state, "--compress: \"%.40s\" is neither zstd nor gzip", arg);
-    o->given |= TT_EXPORT_TAKES_COMPRESS;
-}
+static const tt_option_name compressions[] = {{"zstd", TT_COMPRESS_ZSTD},
+                                              {"gzip", TT_COMPRESS_GZIP}};
 
-static void set_threads(struct options *o, const char *arg, struct argp_state *state)
-{
-    tt_error err;
-    int64_t v = 0;
-    if (tt_units_parse_int(arg, "--threads", 1, 64, &v, &err) != TT_OK)
-        argp_error(state, "%s", err.message);
-    o->export.threads = (unsigned)v;
-}
+static const tt_option option_table[] = {
+    {"format", 0, "NAME", "One of those below", 1, .kind = TT_OPTION_TAKE, .take = take_format},
+    {"output", 'o', "PATH", "The file or folder to write", 1, TT_TEXT(struct options, output)},
+    {"force", 0, 0, "Replace PATH if it exists", 1, TT_FLAG(struct options, export.force)},
+    {"threads", 0, "N", "Threads that write (default: one a processor)", 1,
+     TT_WHOLE(struct options, export.threads, 1, 64)},
+    TT_FILTER_BATCH(struct options, filter., "A[..B]", 2),
+    TT_FILTER_PHASE(struct options, filter., 2),
+    {"layer", 'l', "N", "npy: only outputs of this layer (none: outside any)", 3,
+     TT_FILTER_LAYER(struct options, filter.)},
+    {"op", 0, "NAME", "npy: only of this op", 3, TT_TEXT(struct options, filter.op)},
+    {"tensor", 'T', "GLOB", "npy: only of ops whose node or a source has such a name", 3,
+     TT_TEXT(struct options, filter.tensor)},
+    {"model", 0, "FILE", "The model file, when it is no longer where it was when it was traced", 3,
+     TT_TEXT(struct options, export.model_path)},
+    {"experts", 0, 0,
+     "dataset: one entry for each expert's slice (default: when the model has experts)", 3,
+     TT_SET(struct options, export.experts, true), TT_GIVEN(struct options, export.has_experts)},
+    {"no-experts", 0, 0, "dataset: expert tensors as wholes", 3,
+     TT_SET(struct options, export.experts, false), TT_GIVEN(struct options, export.has_experts)},
+    {"compress", 0, "zstd|gzip", "dataset, csv: compress each file; perfetto: gzip, its packets", 3,
+     TT_NAME(struct options, export.compress, compressions)},
+    {"flows", 0, 0, "perfetto: arrows from op to op, where values went", 3,
+     TT_FLAG(struct options, export.flows)},
+    {"all", 0, 0,
+     "bitnet: also values that have no stage, under the engine's names; dataset: also of more than "
+     "50,000 tokens",
+     3, TT_FLAG(struct options, export.all)},
+    {0},
+};
 
-static void check(const struct options *o, struct argp_state *state)
+static void check_format(void *options, tt_parse *p)
 {
     static const struct {
-        unsigned flag;
         const char *option;
-    } names[] = {{TT_EXPORT_TAKES_FILTER, "--batch and --phase"},
-                 {TT_EXPORT_TAKES_MODEL, "--model"},
-                 {TT_EXPORT_TAKES_EXPERTS, "--experts"},
-                 {TT_EXPORT_TAKES_COMPRESS, "--compress"},
-                 {TT_EXPORT_TAKES_FLOWS, "--flows"},
-                 {TT_EXPORT_TAKES_ALL, "--all"},
-                 {TT_EXPORT_TAKES_OPS, "--layer, --op and --tensor"}};
+        unsigned flag;
+    } takes[] = {{"batch", TT_EXPORT_TAKES_FILTER},       {"phase", TT_EXPORT_TAKES_FILTER},
+                 {"model", TT_EXPORT_TAKES_MODEL},        {"experts", TT_EXPORT_TAKES_EXPERTS},
+                 {"no-experts", TT_EXPORT_TAKES_EXPERTS}, {"compress", TT_EXPORT_TAKES_COMPRESS},
+                 {"flows", TT_EXPORT_TAKES_FLOWS},        {"all", TT_EXPORT_TAKES_ALL},
+                 {"layer", TT_EXPORT_TAKES_OPS},          {"op", TT_EXPORT_TAKES_OPS},
+                 {"tensor", TT_EXPORT_TAKES_OPS}};
+    const struct options *o = options;
     char formats[FORMATS_TEXT];
-    if (!o->format) argp_error(state, "name a --format: %s", format_names(formats));
-    if (!o->output) argp_error(state, "name the file or folder to write with -o");
+    if (!o->format) tt_parse_error(p, "name a --format: %s", format_names(formats));
+    if (!o->output) tt_parse_error(p, "name the file or folder to write with -o");
     if (strcmp(o->output, "-") == 0)
-        argp_error(state, "-o -: an export is a file or folder with a name, not standard output "
+        tt_parse_error(p, "-o -: an export is a file or folder with a name, not standard output "
                           "(./- names one that is called so)");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (o->given & names[i].flag & ~o->format->takes)
-            argp_error(state, "%s: not for the format %s", names[i].option, o->format->name);
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case OPT_FORMAT:
-        set_format(o, arg, state);
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case OPT_FORCE:
-        o->export.force = true;
-        return 0;
-    case OPT_THREADS:
-        set_threads(o, arg, state);
-        return 0;
-    case TT_OPT_BATCH:
-    case TT_OPT_TOKEN:
-    case TT_OPT_PHASE:
-        o->given |= TT_EXPORT_TAKES_FILTER;
-        (void)tt_trace_filter_option(key, arg, state, &o->filter);
-        return 0;
-    case TT_OPT_LAYER:
-    case OPT_OP:
-    case TT_OPT_TENSOR:
-        o->given |= TT_EXPORT_TAKES_OPS;
-        (void)tt_trace_filter_option(key == OPT_OP ? TT_OPT_OP : key, arg, state, &o->filter);
-        return 0;
-    case OPT_MODEL:
-        o->given |= TT_EXPORT_TAKES_MODEL;
-        o->export.model_path = arg;
-        return 0;
-    case OPT_EXPERTS:
-    case OPT_NO_EXPERTS:
-        o->given |= TT_EXPORT_TAKES_EXPERTS;
-        o->export.has_experts = true;
-        o->export.experts = key == OPT_EXPERTS;
-        return 0;
-    case OPT_COMPRESS:
-        set_compress(o, arg, state);
-        return 0;
-    case OPT_FLOWS:
-        o->given |= TT_EXPORT_TAKES_FLOWS;
-        o->export.flows = true;
-        return 0;
-    case OPT_ALL:
-        o->given |= TT_EXPORT_TAKES_ALL;
-        o->export.all = true;
-        return 0;
-    case ARGP_KEY_END:
-        check(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++)
+        if (tt_parse_said(p, takes[i].option) && takes[i].flag & ~o->format->takes)
+            tt_parse_error(p, "--%s: not for the format %s", takes[i].option, o->format->name);
 }
 
 /* --help lists the formats behind the options. */
-static char *list_formats(int key, const char *text, void *input)
+static char *list_formats(const char *text)
 {
     char *list = NULL;
     size_t size = 0, n;
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC) return (char *)text;
+    (void)text;
     FILE *out = open_memstream(&list, &size);
-    if (!out) return (char *)text;
+    if (!out) return NULL;
     fputs("Formats:\n", out);
     const tt_export_format *const *formats = tt_export_formats(&n);
     for (size_t i = 0; i < n; i++)
@@ -211,20 +126,15 @@ static char *list_formats(int key, const char *text, void *input)
     fputs("\nExit codes: 0 done, 2 wrong usage, unusable input, or an output that exists or "
           "cannot be written.",
           out);
-    return fclose(out) == 0 ? list : (char *)text;
+    return fclose(out) == 0 ? list : NULL;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    option_table,
-    parse_option,
-    "FILE",
-    "Writes a trace in a format that other tools read. What is written appears whole or not at "
-    "all.\v",
-    children,
-    list_formats,
-    NULL};
+static const tt_options command = {
+    .words = "FILE",
+    .about = "Writes a trace in a format that other tools read. What is written appears whole or "
+             "not at all.\v",
+    .sets = {{option_table, .check = check_format}, TT_INPUT(struct options, input)},
+    .more = list_formats};
 
 static void note(void *context, const char *text)
 {
@@ -238,7 +148,7 @@ static void note(void *context, const char *text)
 static int check_filter(const struct options *o, const tt_model *m)
 {
     uint32_t first = UINT32_MAX, last = 0;
-    if (!(o->given & TT_EXPORT_TAKES_FILTER)) return TT_EXIT_OK;
+    if (!o->filter.has_batch && !o->filter.phase) return TT_EXIT_OK;
     for (uint32_t i = 0; i < m->n_batches; i++) {
         if (tt_filter_batch(&o->filter, m, i)) return TT_EXIT_OK;
         const uint32_t token = tt_model_batch_number(m, i);
@@ -333,7 +243,7 @@ int tt_cmd_export(int argc, char **argv)
 {
     struct options o = {0};
     tt_model *m;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK && !o.format->adds && tt_input_is_within(&o.input, o.output))
         code =

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/faults/faults_text.h"
 #include "cli/faults/faults_view.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
@@ -10,56 +11,22 @@
 
 #define TABLE_LIMIT 30u /* rows of a table, unless --limit says otherwise */
 
-enum { OPT_BY = 256, OPT_RESIDENCY, OPT_READS };
-
-static const struct argp_option option_table[] = {
-    {"by", OPT_BY, "WHAT", 0, "Sum up by tensor (default), batch, layer, op or thread", 1},
-    {"reads", OPT_READS, 0, 0, "Each op that had to wait for a device, in the order of time", 1},
-    {"residency", OPT_RESIDENCY, 0, 0,
-     "Which bytes of the model were in RAM: by batch, or with --by tensor", 1},
+static const tt_option option_table[] = {
+    {"by", 0, "WHAT", "Sum up by tensor (default), batch, layer, op or thread", 1,
+     TT_ROW(tt_faults_options, by, tt_faults_dimensions, TT_FAULTS_DIMENSIONS),
+     TT_GIVEN(tt_faults_options, by_given)},
+    {"reads", 0, 0, "Each op that had to wait for a device, in the order of time", 1,
+     TT_FLAG(tt_faults_options, reads), .excludes = "by columns csv residency sort"},
+    {"residency", 0, 0, "Which bytes of the model were in RAM: by batch, or with --by tensor", 1,
+     TT_FLAG(tt_faults_options, residency), .excludes = "columns csv sort"},
     {0},
 };
 
-static void check_together(const tt_faults_options *o, struct argp_state *state)
+static void check_by(void *options, tt_parse *p)
 {
-    tt_list_check(&o->list, o->input.json, state);
-    if (o->residency && o->reads) argp_error(state, "--residency or --reads, not both");
+    const tt_faults_options *o = options;
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_BATCH)
-        argp_error(state, "--residency is by batch or by tensor");
-    if ((o->residency || o->reads) && (o->list.columns || o->list.csv))
-        argp_error(state, "--columns and --csv do not go with --residency and --reads");
-    if (o->residency && o->list.sort) argp_error(state, "--sort does not go with --residency");
-    if (o->reads && (o->by_given || o->list.sort))
-        argp_error(state, "--reads lists ops in the order of time, without --by and --sort");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    tt_faults_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->list;
-        state->child_inputs[2] = &o->filter;
-        return 0;
-    case OPT_BY:
-        o->by = &tt_faults_dimensions[tt_trace_name_option("--by", arg, state, tt_faults_dimensions,
-                                                           TT_FAULTS_DIMENSIONS,
-                                                           sizeof *tt_faults_dimensions)];
-        o->by_given = true;
-        return 0;
-    case OPT_RESIDENCY:
-        o->residency = true;
-        return 0;
-    case OPT_READS:
-        o->reads = true;
-        return 0;
-    case ARGP_KEY_END:
-        check_together(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+        tt_parse_error(p, "--residency is by batch or by tensor");
 }
 
 /* Why something is not in the trace, as its recorder said; or which option would have had it. */
@@ -140,30 +107,25 @@ static int show(const tt_faults_options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
-                                             {&tt_list_argp, 0, NULL, 0},
-                                             {&tt_trace_filter_argp, 0, NULL, 0},
-                                             {0}};
-
 int tt_cmd_faults(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "What had to come from disk in the trace FILE: page faults and bytes read, for which "
-        "weights, when, at what rate, in which batch.\v"
-        "Needs a trace that was made with --faults (and --residency for what was in RAM). READ is "
-        "what the kernel asked a device for while a thread was in the op, readahead included. "
-        "USED is the bytes of weights that the ops read in the mapped file, each byte once. "
-        "BLOCKED is the threads' "
-        "time in the ops without a processor.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about =
+            "What had to come from disk in the trace FILE: page faults and bytes read, for which "
+            "weights, when, at what rate, in which batch.\v"
+            "Needs a trace that was made with --faults (and --residency for what was in RAM). READ "
+            "is what the kernel asked a device for while a thread was in the op, readahead "
+            "included. USED is the bytes of weights that the ops read in the mapped file, each "
+            "byte once. BLOCKED is the threads' time in the ops without a processor.",
+        .sets = {{option_table, .check = check_by},
+                 TT_INPUT(tt_faults_options, input),
+                 TT_LIST(tt_faults_options, list),
+                 TT_FILTER(tt_faults_options, filter)},
+    };
     tt_faults_options o = {.list.schema = &tt_faults_schema, .by = &tt_faults_dimensions[0]};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     if (!o.list.limited && !o.input.json && !o.list.csv) o.list.limit = TABLE_LIMIT;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = show(&o, m);

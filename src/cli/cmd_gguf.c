@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "gguf/memory_map.h"
@@ -13,8 +14,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { OPT_CSV = 256, OPT_EXPERTS, OPT_NO_EXPERTS, OPT_FORCE };
-
 struct options {
     tt_input input;
     const char *output;
@@ -23,44 +22,18 @@ struct options {
     bool force;
 };
 
-static const struct argp_option option_table[] = {
-    {"experts", OPT_EXPERTS, 0, 0, "One entry for each expert's slice (the default)", 2},
-    {"no-experts", OPT_NO_EXPERTS, 0, 0, "One entry for all experts of a tensor together", 2},
-    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 3},
-    {"force", OPT_FORCE, 0, 0, "Overwrite FILE if it exists", 3},
-    {"csv", OPT_CSV, 0, 0, "Print one CSV row a tensor", 9},
+static const tt_option option_table[] = {
+    {"experts", 0, 0, "One entry for each expert's slice (the default)", 2,
+     TT_SET(struct options, experts, true)},
+    {"no-experts", 0, 0, "One entry for all experts of a tensor together", 2,
+     TT_SET(struct options, experts, false)},
+    {"output", 'o', "FILE", "Write to FILE instead of standard output", 3,
+     TT_TEXT(struct options, output)},
+    {"force", 0, 0, "Overwrite FILE if it exists", 3, TT_FLAG(struct options, force)},
+    {"csv", 0, 0, "Print one CSV row a tensor", 9, TT_FLAG(struct options, csv),
+     .excludes = "json"},
     {0},
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case OPT_CSV:
-        o->csv = true;
-        return 0;
-    case OPT_EXPERTS:
-        o->experts = true;
-        return 0;
-    case OPT_NO_EXPERTS:
-        o->experts = false;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case OPT_FORCE:
-        o->force = true;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->csv && o->input.json) argp_error(state, "--json or --csv, not both");
-        return ARGP_ERR_UNKNOWN;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static void shape_text(char *out, size_t room, const tt_memory_entry *e)
 {
@@ -183,27 +156,20 @@ static int write_model(const tt_gguf *m, const struct options *o)
     return tt_outfile_commit(&file, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_gguf(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "MODEL",
-        "Shows the tensors of a GGUF model file: type, shape, absolute byte offset, size, and the "
-        "layer and component each belongs to. Of a split model give the first file; its siblings "
-        "are read "
-        "too.\v"
-        "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "MODEL",
+        .about = "Shows the tensors of a GGUF model file: type, shape, absolute byte offset, size, "
+                 "and the layer and component each belongs to. Of a split model give the first "
+                 "file; its siblings are read too.\v"
+                 "Exit codes: 0 done, 2 usage or a file that is not valid GGUF.",
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {.input = {.what = "MODEL", .hint = "of a split model, the first file"},
                         .experts = true};
     tt_gguf model;
     tt_error err;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     if (tt_gguf_open(&model, o.input.path, &err) != TT_OK) {
         if (err.status == TT_E_FORMAT && tt_input_is_trace(o.input.path))
             return tt_report_usage("%s: this is a trace: try \"%s info %s\"", o.input.path,

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/graph/graph.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "export/dot/dot.h"
@@ -28,8 +29,6 @@ static tt_status graphviz_svg(int in, int out, tt_error *err)
                           err);
 }
 
-enum { OPT_GRAPH = 256, OPT_RUN, OPT_DOT, OPT_SVG, OPT_COLOR, OPT_COLLAPSE, OPT_FORCE };
-
 enum form { FORM_TEXT = 0, FORM_DOT, FORM_SVG };
 
 struct options {
@@ -39,117 +38,50 @@ struct options {
     bool has_layer;
     int32_t layer;
     enum form form;
-    bool colored; /* --color was given */
     tt_graph_color color;
     bool collapse;
     const char *output;
     bool force;
 };
 
-static const struct argp_option option_table[] = {
-    TT_OPTIONS_BATCH(
-        "N", "As computed for this batch (0 is the first; default: the last one generated)", 1),
-    {"run", OPT_RUN, "ID", 0, "As computed by this run", 1},
-    {"graph", OPT_GRAPH, "ID", 0, "This graph, as its last run computed it", 1},
-    {"layer", TT_OPT_LAYER, "N", 0,
-     "Only this layer's nodes (none: outside any) and, in pictures, what they are joined to", 1},
-    {"dot", OPT_DOT, 0, 0, "Print it in Graphviz's language", 2},
-    {"svg", OPT_SVG, 0, 0, "Print it as a picture, drawn by Graphviz's dot", 2},
-    {"color", OPT_COLOR, "WHAT", 0,
-     "Colour the picture by time, bytes (of weights read), op or none (default)", 2},
-    {"collapse", OPT_COLLAPSE, 0, 0, "One box a layer in the picture", 2},
-    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 3},
-    {"force", OPT_FORCE, 0, 0, "Overwrite FILE if it exists", 3},
+static const tt_option_name colors[] = {{"time", TT_COLOR_TIME},
+                                        {"bytes", TT_COLOR_BYTES},
+                                        {"op", TT_COLOR_OP},
+                                        {"none", TT_COLOR_NONE}};
+
+static const tt_option option_table[] = {
+    {"batch", 'b', "N",
+     "As computed for this batch (0 is the first; default: the last one generated)", 1,
+     TT_WHOLE(struct options, batch, 0, UINT32_MAX - 1), TT_GIVEN(struct options, has_batch),
+     .excludes = "graph run"},
+    {"token", 't', TT_FORMER},
+    {"run", 0, "ID", "As computed by this run", 1, TT_WHOLE(struct options, run, 0, UINT32_MAX - 1),
+     TT_GIVEN(struct options, has_run), .excludes = "graph"},
+    {"graph", 0, "ID", "This graph, as its last run computed it", 1,
+     TT_WHOLE(struct options, graph, 0, UINT32_MAX - 1), TT_GIVEN(struct options, has_graph)},
+    {"layer", 'l', "N",
+     "Only this layer's nodes (none: outside any) and, in pictures, what they are joined to", 1,
+     TT_FILTER_LAYER(struct options, )},
+    {"dot", 0, 0, "Print it in Graphviz's language", 2, TT_SET(struct options, form, FORM_DOT),
+     .excludes = "svg json"},
+    {"svg", 0, 0, "Print it as a picture, drawn by Graphviz's dot", 2,
+     TT_SET(struct options, form, FORM_SVG), .excludes = "json"},
+    {"color", 0, "WHAT",
+     "Colour the picture by time, bytes (of weights read), op or none (default)", 2,
+     TT_NAME(struct options, color, colors), .needs = "dot svg"},
+    {"collapse", 0, 0, "One box a layer in the picture", 2, TT_FLAG(struct options, collapse),
+     .needs = "dot svg", .excludes = "layer"},
+    {"output", 'o', "FILE", "Write to FILE instead of standard output", 3,
+     TT_TEXT(struct options, output)},
+    {"force", 0, 0, "Overwrite FILE if it exists", 3, TT_FLAG(struct options, force)},
     {0},
 };
 
-static uint32_t number(const char *what, const char *arg, struct argp_state *state)
+static void check_color(void *options, tt_parse *p)
 {
-    tt_error err;
-    int64_t v = 0;
-    if (tt_units_parse_int(arg, what, 0, UINT32_MAX - 1, &v, &err) != TT_OK)
-        argp_error(state, "%s", err.message);
-    return (uint32_t)v;
-}
-
-static void set_color(struct options *o, const char *arg, struct argp_state *state)
-{
-    static const char *const names[] = {"none", "time", "bytes", "op"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(arg, names[i]) != 0) continue;
-        o->color = (tt_graph_color)i;
-        o->colored = true;
-        return;
-    }
-    argp_error(state, "--color: \"%.40s\" is not time, bytes, op or none", arg);
-}
-
-static void set_layer(struct options *o, char *arg, struct argp_state *state)
-{
-    tt_filter filter = {0};
-    (void)tt_trace_filter_option(TT_OPT_LAYER, arg, state, &filter);
-    o->has_layer = true;
-    o->layer = filter.layer;
-}
-
-static void check(const struct options *o, struct argp_state *state)
-{
-    if (o->has_batch + o->has_graph + o->has_run > 1)
-        argp_error(state, "--batch, --run and --graph exclude each other");
-    if (o->form != FORM_TEXT && o->input.json)
-        argp_error(state, "--json, --dot and --svg exclude each other");
-    if (o->form == FORM_TEXT && (o->colored || o->collapse))
-        argp_error(state, "--color and --collapse are for pictures: --dot or --svg");
-    if (o->collapse && (o->has_layer || o->color == TT_COLOR_OP))
-        argp_error(state, "--collapse shows all layers, and no single ops");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case TT_OPT_BATCH:
-    case TT_OPT_TOKEN:
-        o->has_batch = true;
-        o->batch = number("--batch", arg, state);
-        return 0;
-    case OPT_RUN:
-        o->has_run = true;
-        o->run = number("--run", arg, state);
-        return 0;
-    case OPT_GRAPH:
-        o->has_graph = true;
-        o->graph = number("--graph", arg, state);
-        return 0;
-    case TT_OPT_LAYER:
-        set_layer(o, arg, state);
-        return 0;
-    case OPT_DOT:
-    case OPT_SVG:
-        if (o->form != FORM_TEXT) argp_error(state, "--dot or --svg, once");
-        o->form = key == OPT_DOT ? FORM_DOT : FORM_SVG;
-        return 0;
-    case OPT_COLOR:
-        set_color(o, arg, state);
-        return 0;
-    case OPT_COLLAPSE:
-        o->collapse = true;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case OPT_FORCE:
-        o->force = true;
-        return 0;
-    case ARGP_KEY_END:
-        check(o, state);
-        return ARGP_ERR_UNKNOWN;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const struct options *o = options;
+    if (o->collapse && o->color == TT_COLOR_OP)
+        tt_parse_error(p, "--collapse shows no single ops to colour: --color time or bytes");
 }
 
 /* --- which graph --- */
@@ -299,24 +231,19 @@ static int show(const struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_graph(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "One graph in the trace FILE, as it was computed for one batch: its nodes, what they are "
-        "computed from, which were fused, their time and the weights they read.\v"
-        "Which nodes one op computes together, and times, are those of the run that is shown. "
-        "Large models have many nodes: --layer and --collapse make pictures that can be read.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about =
+            "One graph in the trace FILE, as it was computed for one batch: its nodes, what they "
+            "are computed from, which were fused, their time and the weights they read.\v"
+            "Which nodes one op computes together, and times, are those of the run that is shown. "
+            "Large models have many nodes: --layer and --collapse make pictures that can be read.",
+        .sets = {{option_table, .check = check_color}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = show(&o, m);
     tt_model_close(m);

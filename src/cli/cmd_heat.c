@@ -4,14 +4,13 @@
 #include "cli/heat_view.h"
 #include "cli/input.h"
 #include "cli/list.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
 
 #define TABLE_ROWS 20
-
-enum { OPT_BY = 256, OPT_COLD };
 
 static const struct dimension {
     const char *name;
@@ -41,38 +40,14 @@ struct options {
     tt_filter filter;
 };
 
-static const struct argp_option option_table[] = {
-    {"by", OPT_BY, "WHAT", 0,
+static const tt_option option_table[] = {
+    {"by", 0, "WHAT",
      "A row for each tensor, expert, layer or component (default: expert where the choices of "
      "experts were observed, else tensor)",
-     1},
-    {"cold", OPT_COLD, 0, 0, "Only what was never read", 1},
+     1, TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
+    {"cold", 0, 0, "Only what was never read", 1, TT_FLAG(struct options, cold)},
     {0},
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->list;
-        state->child_inputs[2] = &o->filter;
-        return 0;
-    case OPT_BY:
-        o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
-                                                 sizeof *dimensions)];
-        return 0;
-    case OPT_COLD:
-        o->cold = true;
-        return 0;
-    case ARGP_KEY_END:
-        tt_list_check(&o->list, o->input.json, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static bool is_cold(const void *context, const void *row)
 {
@@ -154,27 +129,23 @@ static int measure_and_print(struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
-                                             {&tt_list_argp, 0, NULL, 0},
-                                             {&tt_trace_filter_argp, 0, NULL, 0},
-                                             {0}};
-
 int tt_cmd_heat(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "Which weights are read how often in the trace FILE, which never, and in what order.\v"
-        "REUSE is how many distinct bytes of weights are read from one use to the next, in the "
-        "middle of all uses: a cache that drops what was used longest ago keeps the weight when "
-        "it is at least that large.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about =
+            "Which weights are read how often in the trace FILE, which never, and in what order.\v"
+            "REUSE is how many distinct bytes of weights are read from one use to the next, in the "
+            "middle of all uses: a cache that drops what was used longest ago keeps the weight "
+            "when it is at least that large.",
+        .sets = {{.options = option_table},
+                 TT_INPUT(struct options, input),
+                 TT_LIST(struct options, list),
+                 TT_FILTER(struct options, filter)},
+    };
     struct options o = {.list.schema = &tt_heat_schema};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = measure_and_print(&o, m);
     tt_model_close(m);

@@ -2,39 +2,21 @@
 #include "cli/command.h"
 #include "cli/info/info.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
-
-enum { OPT_BRIEF = 256 };
 
 struct options {
     tt_input input;
     bool brief, verbose;
 };
 
-static const struct argp_option option_table[] = {
-    {"brief", OPT_BRIEF, 0, 0, "Only what ran: no findings, so no walk over the ops", 1},
-    {"verbose", 'v', 0, 0, "Also how it was recorded, and what the trace's bytes are", 1},
+static const tt_option option_table[] = {
+    {"brief", 0, 0, "Only what ran: no findings, so no walk over the ops", 1,
+     TT_FLAG(struct options, brief)},
+    {"verbose", 'v', 0, "Also how it was recorded, and what the trace's bytes are", 1,
+     TT_FLAG(struct options, verbose)},
     {0},
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case OPT_BRIEF:
-        o->brief = true;
-        return 0;
-    case 'v':
-        o->verbose = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static bool print_json(const tt_info *info)
 {
@@ -63,22 +45,16 @@ static int find_and_print(const struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_info(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "What the trace FILE holds: engine, model, options, times, and findings.\v"
-        "See also: tensortrace stats, log and verify.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "What the trace FILE holds: engine, model, options, times, and findings.\v"
+                 "See also: tensortrace stats, log and verify.",
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_TELLS, &m);
     if (code == TT_EXIT_OK) code = find_and_print(&o, m);
     tt_model_close(m);

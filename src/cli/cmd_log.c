@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/list.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -24,8 +25,6 @@
 /* What the table shows, unless --columns says otherwise. */
 #define SHOWN "start_relative_ns,batch_id,phase,%s,op,name,duration_ns,wait_ns,off_cpu_ns,sources"
 
-enum { OPT_LIMIT = 256, OPT_LANES };
-
 struct options {
     tt_input input;
     tt_list_options list;
@@ -35,45 +34,38 @@ struct options {
     tt_filter filter;
 };
 
-static const struct argp_option option_table[] = {
-    {"thread", TT_OPT_THREAD, "N", 0, "Only what this thread did", 2},
-    {"origin", TT_OPT_ORIGIN, "WHERE", 0, "Only ops with a source on disk, or in a buffer", 2},
-    {"from", TT_OPT_FROM, "TIME", 0, "Only ops begun at or after TIME (12ms, 300us, 5s)", 2},
-    {"to", TT_OPT_TO, "TIME", 0, "Only ops begun at or before TIME", 2},
-    {"text", TT_OPT_TEXT, "TEXT", 0,
-     "Only ops with TEXT in the name of the node, of a source, or of the op (any case)", 2},
-    {"min-duration", TT_OPT_MIN_DURATION, "TIME", 0, "Only ops that took at least TIME", 2},
-    {"max-duration", TT_OPT_MAX_DURATION, "TIME", 0, "Only ops that took at most TIME", 2},
-    {"lanes", OPT_LANES, 0, 0, "A row for each thread instead of one for each op", 3},
-    {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N rows; 0: all (the default is 100, with --json and --csv all)", 3},
+static void take_text(void *text, char *arg, tt_parse *p)
+{
+    (void)p;
+    *(const char **)text = *arg ? arg : NULL;
+}
+
+static const tt_option_name origins[] = {{"disk", TT_ORIGIN_DISK}, {"buffer", TT_ORIGIN_BUFFER}};
+
+static const tt_option option_table[] = {
+    {"thread", 0, "N", "Only what this thread did", 2,
+     TT_WHOLE(struct options, filter.lane, 0, UINT32_MAX - 1),
+     TT_GIVEN(struct options, filter.has_lane)},
+    {"origin", 0, "WHERE", "Only ops with a source on disk, or in a buffer", 2,
+     TT_NAME(struct options, filter.origin, origins)},
+    {"from", 0, "TIME", "Only ops begun at or after TIME (12ms, 300us, 5s)", 2,
+     TT_TIME(struct options, filter.from_ns), TT_GIVEN(struct options, filter.has_from)},
+    {"to", 0, "TIME", "Only ops begun at or before TIME", 2, TT_TIME(struct options, filter.to_ns),
+     TT_GIVEN(struct options, filter.has_to)},
+    {"text", 0, "TEXT",
+     "Only ops with TEXT in the name of the node, of a source, or of the op (any case)", 2,
+     TT_TAKE(struct options, filter.text, take_text)},
+    {"min-duration", 0, "TIME", "Only ops that took at least TIME", 2,
+     TT_TIME(struct options, filter.least_ns), TT_GIVEN(struct options, filter.has_least)},
+    {"max-duration", 0, "TIME", "Only ops that took at most TIME", 2,
+     TT_TIME(struct options, filter.most_ns), TT_GIVEN(struct options, filter.has_most)},
+    {"lanes", 0, 0, "A row for each thread instead of one for each op", 3,
+     TT_FLAG(struct options, by_lane)},
+    {"limit", 0, "N",
+     "Only the first N rows; 0: all (the default is 100, with --json and --csv all)", 3,
+     TT_WHOLE(struct options, limit, 0, INT64_MAX), TT_GIVEN(struct options, limited)},
     {0},
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    if (tt_trace_filter_option(key, arg, state, &o->filter)) return 0;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->filter;
-        state->child_inputs[2] = &o->list;
-        return 0;
-    case ARGP_KEY_END:
-        tt_list_check(&o->list, o->input.json, state);
-        return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
-        o->limited = true;
-        return 0;
-    case OPT_LANES:
-        o->by_lane = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 typedef struct printer {
     const struct options *o;
@@ -283,29 +275,23 @@ static int print_log(const struct options *o, tt_model **m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
-                                             {&tt_trace_filter_argp, 0, NULL, 0},
-                                             {&tt_list_stream_argp, 0, NULL, 0},
-                                             {0}};
-
 int tt_cmd_log(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "The ops in the trace FILE in the order in which they began.\v"
-        "TIME is counted from the first batch. DURATION runs from the first thread that began "
-        "the op to the last that had done its work; WAIT is the threads' time at the barrier "
-        "behind it, summed. GLOB takes * ? and [...], as a shell does; with a number in brackets "
-        "at "
-        "the end, as in blk.0.ffn_down_exps.weight[3], only ops that read that expert are listed.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "The ops in the trace FILE in the order in which they began.\v"
+                 "TIME is counted from the first batch. DURATION runs from the first thread that "
+                 "began the op to the last that had done its work; WAIT is the threads' time at "
+                 "the barrier behind it, summed. GLOB takes * ? and [...], as a shell does; with a "
+                 "number in brackets at the end, as in blk.0.ffn_down_exps.weight[3], only ops "
+                 "that read that expert are listed.",
+        .sets = {{.options = option_table},
+                 TT_INPUT(struct options, input),
+                 TT_FILTER(struct options, filter),
+                 TT_LIST_STREAM(struct options, list)}};
     struct options o = {.list.schema = &tt_log_schema};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     if (o.filter.has_lane) o.by_lane = true;
     if (!o.limited && !o.input.json && !o.list.csv) o.limit = TABLE_LIMIT;
     const tt_filter *f = &o.filter;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "record/place.h"
 #include "record/sweep.h"
@@ -12,50 +13,26 @@
 #include <limits.h>
 #include <unistd.h>
 
-enum { KEY_FORCE = 0x5400 };
-
 struct options {
     tt_input input;
     bool force;
 };
 
-static const struct argp_option option_table[] = {
-    {"force", KEY_FORCE, 0, 0,
+static const tt_option option_table[] = {
+    {"force", 0, 0,
      "Replace the finished trace's file if it exists; cut the trace at a damaged chunk even "
      "if whole ones follow",
-     1},
+     1, TT_FLAG(struct options, force)},
     {0},
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    (void)arg;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case KEY_FORCE:
-        o->force = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    option_table,
-    parse_option,
-    "FILE",
-    "Finishes the trace of a program that was killed: what the program had recorded up to its "
-    "last moment is added, an index is written, and FILE.part becomes FILE.\v"
-    "FILE is the trace with or without its .part. Exit codes: 0 finished (or complete "
-    "already), 2 not a trace, still being written, or not writable.",
-    children,
-    NULL,
-    NULL};
+static const tt_options command = {
+    .words = "FILE",
+    .about = "Finishes the trace of a program that was killed: what the program had recorded up to "
+             "its last moment is added, an index is written, and FILE.part becomes FILE.\v"
+             "FILE is the trace with or without its .part. Exit codes: 0 finished (or complete "
+             "already), 2 not a trace, still being written, or not writable.",
+    .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
 
 static bool print_json(const tt_recover_report *r)
 {
@@ -104,7 +81,7 @@ int tt_cmd_recover(int argc, char **argv)
     tt_recover_report report;
     tt_error err;
     char part[PATH_MAX];
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     const char *path = o.input.path;
     if (access(path, F_OK) != 0 && tt_place_part(part, sizeof part, path, NULL) == TT_OK &&
         access(part, F_OK) == 0)

@@ -6,6 +6,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/export_interrupt.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "report/json.h"
@@ -20,8 +21,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { OPT_MARKDOWN = 256, OPT_FORCE, OPT_BANDWIDTH, OPT_PEAK, OPT_NO_MEASURE, OPT_DISK };
-
 struct options {
     tt_input input;
     bool markdown, force, no_measure;
@@ -29,72 +28,25 @@ struct options {
     double bytes_per_s, flops_per_s, disk_bytes_per_s; /* 0: not said */
 };
 
-static const struct argp_option option_table[] = {
-    {"output", 'o', "FILE", 0,
-     "Write to FILE (- for standard output); default: standard output, or on a terminal a file "
-     "with the "
-     "trace's name and .html",
-     1},
-    {"markdown", OPT_MARKDOWN, 0, 0,
-     "Markdown instead of HTML; plots go into the folder FILE.plots beside FILE", 1},
-    {"force", OPT_FORCE, 0, 0, "Overwrite FILE if it exists", 1},
-    {"bandwidth", OPT_BANDWIDTH, "RATE", 0, "What the machine reads from memory a second: 25G", 2},
-    {"peak", OPT_PEAK, "FLOPS", 0, "What it computes a second: 400G, 1.5T", 2},
-    {"no-measure", OPT_NO_MEASURE, 0, 0,
-     "Measure nothing: without the two above, no edges of a roofline", 2},
-    {"disk", OPT_DISK, "RATE", 0, "What the disk reads a second (default: 2G)", 2},
+static const tt_option option_table[] = {
+    {"output", 'o', "OUTPUT",
+     "Write to OUTPUT (- for standard output); default: standard output, or on a terminal a file "
+     "with the trace's name and .html",
+     1, TT_TEXT(struct options, output)},
+    {"markdown", 0, 0,
+     "Markdown instead of HTML; plots go into the folder OUTPUT.plots beside OUTPUT", 1,
+     TT_FLAG(struct options, markdown), .excludes = "json"},
+    {"force", 0, 0, "Overwrite OUTPUT if it exists", 1, TT_FLAG(struct options, force)},
+    {"bandwidth", 0, "RATE", "What the machine reads from memory a second: 25G", 2,
+     TT_RATE(struct options, bytes_per_s)},
+    {"peak", 0, "FLOPS", "What it computes a second: 400G, 1.5T", 2,
+     TT_RATE(struct options, flops_per_s)},
+    {"no-measure", 0, 0, "Measure nothing: without the two above, no edges of a roofline", 2,
+     TT_FLAG(struct options, no_measure)},
+    {"disk", 0, "RATE", "What the disk reads a second (default: 2G)", 2,
+     TT_RATE(struct options, disk_bytes_per_s)},
     {0},
 };
-
-static double rate(const char *option, const char *arg, struct argp_state *state)
-{
-    tt_error err;
-    double v = 0;
-    if (tt_units_parse_rate(arg, &v, &err) != TT_OK)
-        argp_error(state, "%s: %s", option, err.message);
-    return v;
-}
-
-static void check(const struct options *o, struct argp_state *state)
-{
-    if (o->markdown && o->input.json) argp_error(state, "--markdown and --json exclude each other");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case 'o':
-        o->output = arg;
-        return 0;
-    case OPT_MARKDOWN:
-        o->markdown = true;
-        return 0;
-    case OPT_FORCE:
-        o->force = true;
-        return 0;
-    case OPT_BANDWIDTH:
-        o->bytes_per_s = rate("--bandwidth", arg, state);
-        return 0;
-    case OPT_PEAK:
-        o->flops_per_s = rate("--peak", arg, state);
-        return 0;
-    case OPT_NO_MEASURE:
-        o->no_measure = true;
-        return 0;
-    case OPT_DISK:
-        o->disk_bytes_per_s = rate("--disk", arg, state);
-        return 0;
-    case ARGP_KEY_END:
-        check(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* --- the machine --- */
 
@@ -341,25 +293,19 @@ static int make_report(const struct options *o, const tt_model *m, const char *p
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_report(int argc, char **argv)
 {
-    static const struct argp argp = {option_table,
-                                     parse_option,
-                                     "FILE",
-                                     "One self-contained page about the run of the trace FILE: "
-                                     "where the time went, what bounds it, who waited for "
-                                     "whom, how the model file is read, what is hot, what more RAM "
-                                     "would win, and what is missing.\v"
-                                     "On the machine that made the trace, memory bandwidth and "
-                                     "peak speed are measured, in some 1.5 s.",
-                                     children,
-                                     NULL,
-                                     NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "One self-contained page about the run of the trace FILE: where the time went, "
+                 "what bounds it, who waited for whom, how the model file is read, what is hot, "
+                 "what more RAM would win, and what is missing.\v"
+                 "On the machine that made the trace, memory bandwidth and peak speed are "
+                 "measured, in some 1.5 s.",
+        .sets = {{.options = option_table}, TT_INPUT(struct options, input)}};
     struct options o = {0};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     char *path = choose_output(&o);
     int code = check_targets(&o, path);
     if (code == TT_EXIT_OK) code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

@@ -1,5 +1,6 @@
 /* tensortrace routing FILE...: which experts were chosen. */
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/routing_view.h"
 #include "cli/trace_options.h"
@@ -8,68 +9,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_MATRIX = 256, OPT_OVERLAP, OPT_RANGES, OPT_JSON };
+static void take_layer(void *options, char *arg, tt_parse *p)
+{
+    tt_routing_options *o = options;
+    tt_trace_take_layer(&o->filter.layer, arg, p);
+    o->list.schema = &tt_routing_expert_schema;
+}
 
-static const struct argp_option option_table[] = {
-    TT_OPTIONS_BATCH("N[..M]", "Only these batches (0 is the first)", 1),
-    {"phase", TT_OPT_PHASE, "PHASE", 0, "Only prompt, generate, mixed or warmup", 1},
-    {"layer", TT_OPT_LAYER, "N", 0, "The experts of this layer, one a row", 1},
-    {"matrix", OPT_MATRIX, 0, 0, "All layers and experts as a map, darker where used more", 2},
-    {"overlap", OPT_OVERLAP, 0, 0,
-     "How alike the experts of different prompts are, also across several FILEs", 2},
-    {"ranges", OPT_RANGES, 0, 0, "With --json: where in the file each expert's bytes lie", 2},
-    {"json", OPT_JSON, 0, 0, "Print JSON", 9},
+static void take_overlap(void *options, char *arg, tt_parse *p)
+{
+    tt_routing_options *o = options;
+    (void)arg, (void)p;
+    o->overlap = true;
+    o->list.schema = &tt_routing_pair_schema;
+}
+
+/* Which rows are listed comes first: --columns help says what they have. */
+static const tt_option option_table[] = {
+    TT_FILTER_BATCH(tt_routing_options, filter., "N[..M]", 1),
+    TT_FILTER_PHASE(tt_routing_options, filter., 1),
+    {"layer", 'l', "N", "The experts of this layer, one a row", 1, .kind = TT_OPTION_TAKE,
+     .take = take_layer, TT_GIVEN(tt_routing_options, filter.has_layer), .flags = TT_OPTION_FIRST},
+    {"matrix", 0, 0, "All layers and experts as a map, darker where used more", 2,
+     TT_FLAG(tt_routing_options, matrix), .excludes = "overlap"},
+    {"overlap", 0, 0, "How alike the experts of different prompts are, also across several FILEs",
+     2, .kind = TT_OPTION_TAKE, .take = take_overlap, .flags = TT_OPTION_FIRST,
+     .excludes = "layer ranges"},
+    {"ranges", 0, 0, "With --json: where in the file each expert's bytes lie", 2,
+     TT_FLAG(tt_routing_options, ranges), .needs = "json"},
+    {"json", 0, 0, "Print JSON", 9, TT_FLAG(tt_routing_options, json)},
     {0},
 };
 
-static void check_together(const tt_routing_options *o, struct argp_state *state)
+static void take_file(void *options, char *arg, tt_parse *p)
 {
-    tt_list_check(&o->list, o->json, state);
-    if (o->n_paths == 0) argp_error(state, "which FILE?");
-    if (o->n_paths > 1 && !o->overlap) argp_error(state, "one FILE only; several with --overlap");
-    if (o->matrix && o->overlap) argp_error(state, "--matrix or --overlap, not both");
-    if (o->ranges && !o->json) argp_error(state, "--ranges goes with --json");
-    if (o->overlap && (o->filter.has_layer || o->ranges))
-        argp_error(state, "--overlap is over all layers, without --layer and --ranges");
+    tt_routing_options *o = options;
+    if (o->n_paths == TT_ROUTING_FILES_MAX)
+        tt_parse_error(p, "at most %u files", TT_ROUTING_FILES_MAX);
+    o->paths[o->n_paths++] = arg;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check_files(void *options, tt_parse *p)
 {
-    tt_routing_options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->list;
-        return 0;
-    case TT_OPT_BATCH:
-    case TT_OPT_TOKEN:
-    case TT_OPT_PHASE:
-    case TT_OPT_LAYER:
-        if (key == TT_OPT_LAYER) o->list.schema = &tt_routing_expert_schema;
-        return tt_trace_filter_option(key, arg, state, &o->filter) ? 0 : ARGP_ERR_UNKNOWN;
-    case OPT_MATRIX:
-        o->matrix = true;
-        return 0;
-    case OPT_OVERLAP:
-        o->list.schema = &tt_routing_pair_schema;
-        o->overlap = true;
-        return 0;
-    case OPT_RANGES:
-        o->ranges = true;
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->n_paths == TT_ROUTING_FILES_MAX)
-            argp_error(state, "at most %u files", TT_ROUTING_FILES_MAX);
-        o->paths[o->n_paths++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        check_together(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const tt_routing_options *o = options;
+    if (o->n_paths == 0) tt_parse_error(p, "which FILE?");
+    if (o->n_paths > 1 && !o->overlap) tt_parse_error(p, "one FILE only; several with --overlap");
 }
 
 static void close_view(tt_routing_view *v)
@@ -152,29 +136,22 @@ static int show_overlap(const tt_routing_options *o, const tt_routing_view *view
     return tt_routing_print_overlap(o, views, o->n_paths);
 }
 
-static const struct argp_child children[] = {{&tt_list_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_routing(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE...",
-        "Which experts the routers of a mixture of experts chose in the trace FILE: use by layer "
-        "and expert, how even it is, and what stays from token to token.\v"
-        "ENTROPY is that of the experts' shares, in bits; EVENNESS is that divided by what it "
-        "would be "
-        "if all were used alike. REPEATED is the share of a token's experts that the token before "
-        "it in its sequence had chosen too; CHANCE what that would be if choices were "
-        "independent and even.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE...",
+        .about = "Which experts the routers of a mixture of experts chose in the trace FILE: use "
+                 "by layer and expert, how even it is, and what stays from token to token.\v"
+                 "ENTROPY is that of the experts' shares, in bits; EVENNESS is that divided by "
+                 "what it would be if all were used alike. REPEATED is the share of a token's "
+                 "experts that the token before it in its sequence had chosen too; CHANCE what "
+                 "that would be if choices were independent and even.",
+        .sets = {{option_table, 0, take_file, check_files}, TT_LIST(tt_routing_options, list)}};
     static tt_routing_view views[TT_ROUTING_FILES_MAX];
     tt_routing_options o = {.list.schema = &tt_routing_layer_schema};
     int code = TT_EXIT_OK;
     size_t opened = 0;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     while (opened < o.n_paths && code == TT_EXIT_OK) {
         code = open_view(&o, o.paths[opened], &views[opened]);
         opened++;

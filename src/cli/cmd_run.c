@@ -2,6 +2,7 @@
  * and sees to it that the trace is whole when it ends, however it ends. */
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/runner_options.h"
 #include "cli/traced.h"
@@ -10,26 +11,12 @@
 #include "record/sweep.h"
 #include "value/select.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum {
-    KEY_FORCE = 0x5400,
-    KEY_MODE,
-    KEY_THREAD_MEMORY,
-    KEY_LIMIT,
-    KEY_RING,
-    KEY_BATCHES,
-    KEY_TOKENS, /* what --batches was called: scripts go on */
-    KEY_EVERY,
-    KEY_FAULTS,
-    KEY_RESIDENCY,
-    KEY_NO_TEXT,
-    KEY_VALUES
-};
 
 #define LIMIT_MIN (64u << 10)
 #define RING_MIN (1u << 20)
@@ -44,65 +31,6 @@ typedef struct arguments {
     char **program; /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */
 } arguments;
 
-static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "The trace (default: tensortrace-DATE-TIME.ttrace here)", 0},
-    {"force", KEY_FORCE, 0, 0, "Replace FILE if it exists", 0},
-    {"mode", KEY_MODE, "MODE", 0,
-     "How ops are observed: hook (each thread), callback (the scheduler's), or auto: hook "
-     "where the engine allows it (default)",
-     0},
-    {"faults", KEY_FAULTS, 0, 0,
-     "Also record what the kernel counts: page faults, CPU time and bytes read from disk, for each "
-     "op and thread and for each batch",
-     0},
-    {"residency", KEY_RESIDENCY, "N", OPTION_ARG_OPTIONAL,
-     "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0},
-    {"values", KEY_VALUES, "LEVEL[:SELECT]", 0,
-     "Also record what ops put out: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
-     "samples), hash (also BLAKE3) or full (also the data); SELECT: terms like ffn_*, op=MUL_MAT, "
-     "layer=0..3, batch=5, divided by commas (default: off)",
-     0},
-    {"no-text", KEY_NO_TEXT, 0, 0,
-     "Keep token ids, their texts and the program's arguments out of the trace (not with --values, "
-     "which tell them)",
-     0},
-    {"batches", KEY_BATCHES, "A..B", 0,
-     "Record only these batches, counted from 0 (also N, A.. and ..B)", 0},
-    {"tokens", KEY_TOKENS, "A..B", OPTION_HIDDEN, 0, 0},
-    {"every", KEY_EVERY, "N", 0, "Record only every Nth batch (of --batches, from A on)", 0},
-    {"limit", KEY_LIMIT, "SIZE", 0,
-     "Stop recording when the trace has come to this size; what is computed from then on is "
-     "only counted",
-     0},
-    {"ring", KEY_RING, "SIZE", 0,
-     "Keep only the last SIZE of the trace (a flight recorder), however long the program runs", 0},
-    {"thread-memory", KEY_THREAD_MEMORY, "SIZE", 0,
-     "Memory for a thread's records on their way to the trace (default: 1M)", 0},
-    {"quiet", 'q', 0, 0, "Say nothing when all is well", 0},
-    {0}};
-
-static void parse_size(struct argp_state *state, const char *option, const char *text, uint64_t min,
-                       uint64_t max, uint64_t *bytes)
-{
-    tt_error err;
-    char least[TT_UNITS_TEXT], most[TT_UNITS_TEXT];
-    if (tt_units_parse_amount(text, bytes, &err) != TT_OK)
-        argp_error(state, "%s: %s", option, err.message);
-    if (*bytes < min || *bytes > max)
-        argp_error(state, "%s: %s is out of range (%s to %s)", option, text,
-                   tt_units_bytes(least, min), tt_units_bytes(most, max));
-}
-
-static void parse_every(struct argp_state *state, const char *option, const char *text,
-                        uint64_t *every)
-{
-    tt_error err;
-    int64_t n = 1;
-    if (text && tt_units_parse_int(text, option, 1, INT32_MAX, &n, &err) != TT_OK)
-        argp_error(state, "%s", err.message);
-    *every = (uint64_t)n;
-}
-
 /* As tt_select_parse took it. */
 static bool takes_values(const char *text)
 {
@@ -111,103 +39,100 @@ static bool takes_values(const char *text)
     return text && tt_select_parse(text, &select, &err) == TT_OK && select.level != TT_VALUES_OFF;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void take_batches(void *text, char *arg, tt_parse *p)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->runner;
-        return 0;
-    case 'o':
-        args->output = arg;
-        return 0;
-    case KEY_FORCE:
-        args->force = true;
-        return 0;
-    case KEY_MODE:
-        if (strcmp(arg, "auto") != 0 && strcmp(arg, "hook") != 0 && strcmp(arg, "callback") != 0)
-            argp_error(state, "--mode: \"%s\" is not auto, hook or callback", arg);
-        args->capture.mode = arg;
-        return 0;
-    case KEY_THREAD_MEMORY:
-        parse_size(state, "--thread-memory", arg, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX,
-                   &args->capture.thread_bytes);
-        return 0;
-    case KEY_RING:
-        parse_size(state, "--ring", arg, RING_MIN, INT64_MAX, &args->capture.keep_bytes);
-        return 0;
-    case KEY_BATCHES:
-    case KEY_TOKENS: {
-        uint32_t first, last;
-        if (!tt_units_parse_range(arg, &first, &last))
-            argp_error(state, "--batches: \"%.40s\" is not a number or a range like 3..9", arg);
-        args->capture.tokens = arg;
-        return 0;
-    }
-    case KEY_EVERY:
-        parse_every(state, "--every", arg, &args->capture.every);
-        return 0;
-    case KEY_LIMIT:
-        parse_size(state, "--limit", arg, LIMIT_MIN, INT64_MAX, &args->capture.limit_bytes);
-        return 0;
-    case KEY_FAULTS:
-        args->capture.faults = true;
-        return 0;
-    case KEY_RESIDENCY:
-        parse_every(state, "--residency", arg, &args->capture.residency_every);
-        return 0;
-    case KEY_VALUES: {
-        tt_select select;
-        tt_error err;
-        if (tt_select_parse(arg, &select, &err) != TT_OK)
-            argp_error(state, "--values: %s", err.message);
-        args->capture.values = arg;
-        return 0;
-    }
-    case KEY_NO_TEXT:
-        args->capture.no_text = true;
-        return 0;
-    case 'q':
-        args->quiet = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        args->program = state->argv + state->next;
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->program && !args->runner.options.model)
-            argp_error(state, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
-        if (args->capture.keep_bytes && args->capture.limit_bytes)
-            argp_error(state, "--ring keeps the last of the trace, --limit the first: not both");
-        if (args->capture.no_text && takes_values(args->capture.values))
-            argp_error(
-                state,
-                "--no-text keeps the text out of the trace, --values puts it in: from values, "
-                "their statistics or hashes, whoever has the model finds the tokens. Leave "
-                "one of them out");
-        if (args->program && args->runner.any)
-            argp_error(state,
-                       "\"%s\" is taken for a PROGRAM, and -m and the other options of the "
-                       "built-in runner do not go with one",
-                       args->program[0]);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    uint32_t first, last;
+    if (!tt_units_parse_range(arg, &first, &last))
+        tt_parse_refuse(p, "\"%.40s\" is not a number or a range like 3..9", arg);
+    *(const char **)text = arg;
 }
 
-static const struct argp_child children[] = {{&tt_runner_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    options,
-    parse,
-    "-m MODEL\n-- PROGRAM [ARGS...]",
-    "Runs a model with the built-in runner, or any program that uses ggml's shared "
-    "libraries, and records every op into a trace.\v"
-    "Exit code: the program's own (126 or 127 when it cannot be started), 2 for misuse, "
-    "3 when the program ran but nothing could be traced. A program that dies by a signal "
-    "makes this command die by the same.",
-    children,
-    NULL,
-    NULL};
+static void take_selection(void *text, char *arg, tt_parse *p)
+{
+    tt_select select;
+    tt_error err;
+    if (tt_select_parse(arg, &select, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
+    *(const char **)text = arg;
+}
+
+static const char *const modes[] = {"auto", "hook", "callback"};
+
+static const tt_option options[] = {
+    {"output", 'o', "FILE", "The trace (default: tensortrace-DATE-TIME.ttrace here)", 0,
+     TT_TEXT(arguments, output)},
+    {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
+    {"mode", 0, "auto|hook|callback",
+     "How ops are observed: hook (each thread), callback (the scheduler's), or auto: hook "
+     "where the engine allows it (default)",
+     0, TT_WORD(arguments, capture.mode, modes)},
+    {"faults", 0, 0,
+     "Also record what the kernel counts: page faults, CPU time and bytes read from disk, for each "
+     "op and thread and for each batch",
+     0, TT_FLAG(arguments, capture.faults)},
+    {"residency", 0, "N",
+     "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0,
+     TT_WHOLE(arguments, capture.residency_every, 1, INT32_MAX), .flags = TT_OPTION_OPTIONAL},
+    {"values", 0, "LEVEL[:SELECT]",
+     "Also record what ops put out: stats (counts of NaN and infinity, range, mean, RMS, a hash, "
+     "samples), hash (also BLAKE3) or full (also the data); SELECT: terms like ffn_*, op=MUL_MAT, "
+     "layer=0..3, batch=5, divided by commas (default: off)",
+     0, TT_TAKE(arguments, capture.values, take_selection)},
+    {"no-text", 0, 0,
+     "Keep token ids, their texts and the program's arguments out of the trace (not with --values, "
+     "which tell them)",
+     0, TT_FLAG(arguments, capture.no_text)},
+    {"batches", 0, "A..B", "Record only these batches, counted from 0 (also N, A.. and ..B)", 0,
+     TT_TAKE(arguments, capture.tokens, take_batches)},
+    {"tokens", 0, TT_FORMER},
+    {"every", 0, "N", "Record only every Nth batch (of --batches, from A on)", 0,
+     TT_WHOLE(arguments, capture.every, 1, INT32_MAX)},
+    {"limit", 0, "SIZE",
+     "Stop recording when the trace has come to this size; what is computed from then on is "
+     "only counted",
+     0, TT_AMOUNT(arguments, capture.limit_bytes, LIMIT_MIN, INT64_MAX)},
+    {"ring", 0, "SIZE",
+     "Keep only the last SIZE of the trace (a flight recorder), however long the program runs", 0,
+     TT_AMOUNT(arguments, capture.keep_bytes, RING_MIN, INT64_MAX), .excludes = "limit"},
+    {"thread-memory", 0, "SIZE",
+     "Memory for a thread's records on their way to the trace (default: 1M)", 0,
+     TT_AMOUNT(arguments, capture.thread_bytes, TT_AREA_RING_BYTES_MIN, TT_AREA_RING_BYTES_MAX)},
+    {"quiet", 'q', 0, "Say nothing when all is well", 0, TT_FLAG(arguments, quiet)},
+    {0},
+};
+
+static void take_program(void *input, char *arg, tt_parse *p)
+{
+    arguments *args = input;
+    (void)arg;
+    args->program = tt_parse_rest(p);
+}
+
+static void check_together(void *input, tt_parse *p)
+{
+    const arguments *args = input;
+    if (!args->program && !args->runner.options.model)
+        tt_parse_error(p, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
+    if (args->capture.no_text && takes_values(args->capture.values))
+        tt_parse_error(p, "--no-text keeps the text out of the trace, --values puts it in: from "
+                          "values, their statistics or hashes, whoever has the model finds the "
+                          "tokens. Leave one of them out");
+    for (const tt_option *o = tt_runner_options_table; args->program && o->about; o++)
+        if (o->name && tt_parse_said(p, o->name))
+            tt_parse_error(p,
+                           "\"%s\" is taken for a PROGRAM, and -m and the other options of the "
+                           "built-in runner do not go with one",
+                           args->program[0]);
+}
+
+static const tt_options command = {
+    .words = "-m MODEL\n-- PROGRAM [ARGS...]",
+    .about = "Runs a model with the built-in runner, or any program that uses ggml's shared "
+             "libraries, and records every op into a trace.\v"
+             "Exit code: the program's own (126 or 127 when it cannot be started), 2 for misuse, 3 "
+             "when the program ran but nothing could be traced. A program that dies by a signal "
+             "makes this command die by the same.",
+    .sets = {{options, 0, take_program, check_together}, TT_RUNNER(arguments, runner)},
+    .in_order = true};
 
 /* --- before --- */
 
@@ -288,7 +213,7 @@ int tt_cmd_run(int argc, char **argv)
     char output[PATH_MAX], self[PATH_MAX];
     char **words = NULL;
     tt_runner_args_init(&args.runner);
-    tt_report_parse(&argp, argc, argv, ARGP_IN_ORDER, &args);
+    tt_options_parse(&command, argc, argv, &args);
     int code = choose_output(&args, output);
     if (code == TT_EXIT_OK) code = check_part(output);
     if (code != TT_EXIT_OK) return code;

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/outfile.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/runner_options.h"
 
@@ -11,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { KEY_JSON = 0x5300, KEY_RESULT };
 
 typedef struct arguments {
     tt_runner_args runner;
@@ -38,48 +37,32 @@ typedef struct screen {
     bool failed; /* stdout cannot be written */
 } screen;
 
-static const struct argp_option options[] = {
-    {"json", KEY_JSON, 0, 0, "One JSON object with text and figures instead of the text", 0},
-    {"quiet", 'q', 0, 0, "No progress, no summary", 0},
-    {"result", KEY_RESULT, "FILE", OPTION_HIDDEN, "Write the figures as JSON to FILE", 0},
-    {0}};
+static const tt_option options[] = {
+    {"json", 0, 0, "One JSON object with text and figures instead of the text", 0,
+     TT_FLAG(arguments, json)},
+    {"quiet", 'q', 0, "No progress, no summary", 0, TT_FLAG(arguments, quiet)},
+    {"result", 0, "FILE", "Write the figures as JSON to FILE", 0, TT_TEXT(arguments, result),
+     .flags = TT_OPTION_HIDDEN},
+    {0},
+};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static void refuse_word(void *input, char *arg, tt_parse *p)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->runner;
-        return 0;
-    case KEY_JSON:
-        args->json = true;
-        return 0;
-    case 'q':
-        args->quiet = true;
-        return 0;
-    case KEY_RESULT:
-        args->result = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected '%s'", arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->runner.options.model) argp_error(state, "no model given (-m FILE)");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)input;
+    tt_parse_error(p, "unexpected '%s'", arg);
 }
 
-static const struct argp_child children[] = {{&tt_runner_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    options,
-    parse,
-    NULL,
-    "Runs a GGUF model with llama.cpp's shared libraries and prints the text it generates.",
-    children,
-    NULL,
-    NULL};
+static void check_model(void *input, tt_parse *p)
+{
+    const arguments *args = input;
+    if (!args->runner.options.model) tt_parse_error(p, "no model given (-m FILE)");
+}
+
+static const tt_options command = {
+    .words = NULL,
+    .about =
+        "Runs a GGUF model with llama.cpp's shared libraries and prints the text it generates.",
+    .sets = {{options, 0, refuse_word, check_model}, TT_RUNNER(arguments, runner)}};
 
 static bool on_text(void *user, const char *bytes, size_t n)
 {
@@ -306,7 +289,7 @@ int tt_cmd_runner(int argc, char **argv)
     tokens ids = {.err = {.status = TT_OK}};
     tt_error err;
     tt_runner_args_init(&args.runner);
-    tt_report_parse(&argp, argc, argv, 0, &args);
+    tt_options_parse(&command, argc, argv, &args);
     if (tt_runner_args_load_prompt(&args.runner, &err) != TT_OK) {
         (void)tt_report_error(&err);
         tt_runner_args_free(&args.runner);

@@ -1,6 +1,7 @@
 /* tensortrace serve FILE...: the viewer, as a page of a local web server. */
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "serve/server.h"
 
@@ -15,54 +16,34 @@
 /* What a computation under way may still take when the user wants to end. */
 #define END_WITHIN_S 3u
 
-enum { OPT_PORT = 256, OPT_NO_OPEN, OPT_LIVE };
-
 struct options {
     const char *paths[TT_SERVE_TRACES_MAX];
     tt_serve_options serve;
     bool opens;
 };
 
-static const struct argp_option option_table[] = {
-    {"port", OPT_PORT, "N", 0, "Listen on this port; without it on one that is free", 1},
-    {"no-open", OPT_NO_OPEN, 0, 0, "Print the address only; do not open a browser", 1},
-    {"live", OPT_LIVE, 0, 0, "Follow traces that are still being recorded", 1},
+static const tt_option option_table[] = {
+    {"port", 0, "N", "Listen on this port; without it on one that is free", 1,
+     TT_WHOLE(struct options, serve.port, 0, 65535)},
+    {"no-open", 0, 0, "Print the address only; do not open a browser", 1,
+     TT_SET(struct options, opens, false)},
+    {"live", 0, 0, "Follow traces that are still being recorded", 1,
+     TT_FLAG(struct options, serve.live)},
     {0},
 };
 
-static void parse_port(struct argp_state *state, const char *arg, uint16_t *port)
+static void take_file(void *options, char *arg, tt_parse *p)
 {
-    int64_t value = 0;
-    tt_error err;
-    if (tt_units_parse_int(arg, "--port", 0, 65535, &value, &err) != TT_OK)
-        argp_error(state, "%s", err.message);
-    *port = (uint16_t)value;
+    struct options *o = options;
+    if (o->serve.n_paths == TT_SERVE_TRACES_MAX)
+        tt_parse_error(p, "%u traces at most", TT_SERVE_TRACES_MAX);
+    o->paths[o->serve.n_paths++] = arg;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void check_files(void *options, tt_parse *p)
 {
-    struct options *o = state->input;
-    switch (key) {
-    case OPT_PORT:
-        parse_port(state, arg, &o->serve.port);
-        return 0;
-    case OPT_NO_OPEN:
-        o->opens = false;
-        return 0;
-    case OPT_LIVE:
-        o->serve.live = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->serve.n_paths == TT_SERVE_TRACES_MAX)
-            argp_error(state, "%u traces at most", TT_SERVE_TRACES_MAX);
-        o->paths[o->serve.n_paths++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->serve.n_paths == 0) argp_error(state, "which FILE?");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const struct options *o = options;
+    if (o->serve.n_paths == 0) tt_parse_error(p, "which FILE?");
 }
 
 static bool has_display(void)
@@ -135,21 +116,16 @@ static int serve(const struct options *o)
 
 int tt_cmd_serve(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE...",
-        "The traces FILE... as a page in the browser: memory, timeline, graph, log, experts, "
-        "buffers, statistics, values and differences, linked. Prints the page's address, which "
-        "only this "
-        "machine can reach, and which holds a secret: whoever has it can see the "
-        "traces.\v"
-        "See also: tensortrace report and diff.",
-        NULL,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE...",
+        .about = "The traces FILE... as a page in the browser: memory, timeline, graph, log, "
+                 "experts, buffers, statistics, values and differences, linked. Prints the page's "
+                 "address, which only this machine can reach, and which holds a secret: whoever "
+                 "has it can see the traces.\v"
+                 "See also: tensortrace report and diff.",
+        .sets = {{option_table, 0, take_file, check_files}}};
     struct options o = {.opens = true};
     o.serve.paths = o.paths;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     return serve(&o);
 }

@@ -3,12 +3,11 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/list.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 
 #include <inttypes.h>
-
-enum { OPT_BY = 256 };
 
 struct options {
     tt_input input;
@@ -17,33 +16,12 @@ struct options {
     tt_filter filter;
 };
 
-static const struct argp_option option_table[] = {
-    {"by", OPT_BY, "WHAT", 0,
-     "Sum up by op (default), layer, component, category, tensor, thread, batch or phase", 1},
+static const tt_option option_table[] = {
+    {"by", 0, "WHAT",
+     "Sum up by op (default), layer, component, category, tensor, thread, batch or phase", 1,
+     TT_ROW(struct options, by, tt_stats_dimensions, TT_STATS_DIMENSIONS)},
     {0},
 };
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->list;
-        state->child_inputs[2] = &o->filter;
-        return 0;
-    case OPT_BY:
-        o->by = &tt_stats_dimensions[tt_trace_name_option("--by", arg, state, tt_stats_dimensions,
-                                                          TT_STATS_DIMENSIONS,
-                                                          sizeof *tt_stats_dimensions)];
-        return 0;
-    case ARGP_KEY_END:
-        tt_list_check(&o->list, o->input.json, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 static bool print_json(const struct options *o, const tt_model *m, const tt_stats *s,
                        const tt_listing *rows)
@@ -115,29 +93,24 @@ static int sum_and_print(const struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
-                                             {&tt_list_argp, 0, NULL, 0},
-                                             {&tt_trace_filter_argp, 0, NULL, 0},
-                                             {0}};
-
 int tt_cmd_stats(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "Time and bytes of the ops in the trace FILE, summed up.\v"
-        "An op counts once however many threads computed it; its time runs from the first "
-        "thread that began it to the last that had done its work. WORK is the time of all its "
-        "threads from their begin to the barrier behind it, without OFF CPU, for which they were "
-        "on no processor; SHARE is of it. WAIT is the threads' time at that barrier. By thread, "
-        "rows count the thread's own time.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "Time and bytes of the ops in the trace FILE, summed up.\v"
+                 "An op counts once however many threads computed it; its time runs from the first "
+                 "thread that began it to the last that had done its work. WORK is the time of all "
+                 "its threads from their begin to the barrier behind it, without OFF CPU, for "
+                 "which they were on no processor; SHARE is of it. WAIT is the threads' time at "
+                 "that barrier. By thread, rows count the thread's own time.",
+        .sets = {{.options = option_table},
+                 TT_INPUT(struct options, input),
+                 TT_LIST(struct options, list),
+                 TT_FILTER(struct options, filter)},
+    };
     struct options o = {.list.schema = &tt_stats_schema, .by = &tt_stats_dimensions[0]};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_WALKS, &m);
     if (code == TT_EXIT_OK) code = sum_and_print(&o, m);
     tt_model_close(m);

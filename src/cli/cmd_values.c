@@ -1,6 +1,7 @@
 /* tensortrace values FILE: what the ops put out, where NaN comes from, what stands out. */
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "cli/values/values_view.h"
@@ -11,19 +12,6 @@
 #define TABLE_LIMIT 40u /* rows of a table, unless --limit says otherwise */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-enum {
-    OPT_BY = 256,
-    OPT_SORT,
-    OPT_LIMIT,
-    OPT_FIRST_BAD,
-    OPT_OUTLIERS,
-    OPT_GROWTH,
-    OPT_PLACE,
-    OPT_NAME,
-    OPT_ONLY,
-    OPT_SAMPLES
-};
-
 static const struct dimension {
     const char *name;
     tt_values_by by;
@@ -32,10 +20,7 @@ static const struct dimension {
     {"layer", TT_VALUES_BY_LAYER},   {"batch", TT_VALUES_BY_BATCH},
 };
 
-static const struct {
-    const char *name;
-    tt_values_sort sort;
-} sorts[] = {
+static const tt_option_name sorts[] = {
     {"execution", TT_VALUES_BY_EXECUTION},
     {"rms", TT_VALUES_BY_RMS},
     {"largest", TT_VALUES_BY_MAX_ABS},
@@ -45,10 +30,7 @@ static const struct {
     {"name", TT_VALUES_BY_NAME},
 };
 
-static const struct {
-    const char *name;
-    tt_values_which which;
-} kinds[] = {
+static const tt_option_name kinds[] = {
     {"bad", TT_VALUES_BAD},
     {"mask", TT_VALUES_MASKING},
     {"constant", TT_VALUES_CONSTANT},
@@ -60,98 +42,41 @@ struct options {
     const struct dimension *by; /* NULL: a list */
     tt_values_query query;
     const char *place;
-    bool sorted, limited, first_bad, outliers, growth, samples;
+    bool limited, first_bad, outliers, growth, samples;
 };
 
-static const struct argp_option option_table[] = {
-    {"first-bad", OPT_FIRST_BAD, 0, 0,
+#define VIEWS "first-bad outliers growth by"
+
+static const tt_option option_table[] = {
+    {"first-bad", 0, 0,
      "Where NaN or infinities begin: the op, the state of its sources, and how far they spread "
      "(exit code 1 when there are any)",
-     1},
-    {"outliers", OPT_OUTLIERS, 0, 0,
-     "Outputs whose RMS or largest magnitude stands out among those of the same place", 1},
-    {"growth", OPT_GROWTH, 0, 0, "RMS and range over the layers", 1},
-    {"place", OPT_PLACE, "NAME", 0,
+     1, TT_FLAG(struct options, first_bad), .excludes = "outliers growth by"},
+    {"outliers", 0, 0,
+     "Outputs whose RMS or largest magnitude stands out among those of the same place", 1,
+     TT_FLAG(struct options, outliers), .excludes = "growth by"},
+    {"growth", 0, 0, "RMS and range over the layers", 1, TT_FLAG(struct options, growth),
+     .excludes = "by"},
+    {"place", 0, "NAME",
      "With --growth: of these outputs, named without the layer (default: l_out, what each layer "
      "passes on)",
-     1},
-    {"by", OPT_BY, "WHAT", 0,
-     "Sum up by tensor, place (a name without its layer), op, layer or "
-     "batch",
-     1},
-    {"only", OPT_ONLY, "WHAT", 0,
-     "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1},
-    {"sort", OPT_SORT, "COLUMN", 0,
-     "By execution (default), rms, largest (magnitude), mean, bad (elements), elements or name", 1},
-    {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N rows; 0: all (the default is 40, with --json all)", 1},
-    {"samples", OPT_SAMPLES, 0, 0, "With the first elements; in JSON also those in between", 1},
-    {"name", OPT_NAME, "GLOB", 0, "Only outputs of nodes with such a name", 2},
+     1, TT_TEXT(struct options, place), .needs = "growth"},
+    {"by", 0, "WHAT", "Sum up by tensor, place (a name without its layer), op, layer or batch", 1,
+     TT_ROW(struct options, by, dimensions, COUNT(dimensions))},
+    {"only", 0, "WHAT",
+     "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1,
+     TT_NAME(struct options, query.which, kinds), .excludes = VIEWS},
+    {"sort", 0, "COLUMN",
+     "By execution (default), rms, largest (magnitude), mean, bad (elements), elements or name", 1,
+     TT_NAME(struct options, query.sort, sorts), .excludes = VIEWS},
+    {"limit", 0, "N", "Only the first N rows; 0: all (the default is 40, with --json all)", 1,
+     TT_WHOLE(struct options, query.limit, 0, INT64_MAX), TT_GIVEN(struct options, limited)},
+    {"samples", 0, 0, "With the first elements; in JSON also those in between", 1,
+     TT_FLAG(struct options, samples)},
+    {"name", 0, "GLOB", "Only outputs of nodes with such a name", 2,
+     TT_TEXT(struct options, query.name)},
     {0},
 };
-
-static void check_together(const struct options *o, struct argp_state *state)
-{
-    const int modes = o->first_bad + o->outliers + o->growth + (o->by != NULL);
-    if (modes > 1)
-        argp_error(state, "one of --first-bad, --outliers, --growth and --by, not two of them");
-    if (modes && o->sorted) argp_error(state, "--sort is for the list of outputs");
-    if (modes && o->query.which) argp_error(state, "--only is for the list of outputs");
-    if (o->place && !o->growth) argp_error(state, "--place goes with --growth");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->query.filter;
-        return 0;
-    case OPT_BY:
-        o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
-                                                 sizeof *dimensions)];
-        return 0;
-    case OPT_SORT:
-        o->query.sort =
-            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
-                .sort;
-        o->sorted = true;
-        return 0;
-    case OPT_ONLY:
-        o->query.which =
-            kinds[tt_trace_name_option("--only", arg, state, kinds, COUNT(kinds), sizeof *kinds)]
-                .which;
-        return 0;
-    case OPT_LIMIT:
-        o->query.limit = tt_trace_limit_option(arg, state);
-        o->limited = true;
-        return 0;
-    case OPT_FIRST_BAD:
-        o->first_bad = true;
-        return 0;
-    case OPT_OUTLIERS:
-        o->outliers = true;
-        return 0;
-    case OPT_GROWTH:
-        o->growth = true;
-        return 0;
-    case OPT_PLACE:
-        o->place = arg;
-        return 0;
-    case OPT_NAME:
-        o->query.name = arg;
-        return 0;
-    case OPT_SAMPLES:
-        o->samples = true;
-        return 0;
-    case ARGP_KEY_END:
-        check_together(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 /* What is asked of the trace; each prints it, or says what is amiss in *err. */
 
@@ -284,26 +209,21 @@ static int no_values(const char *path, const tt_model *m)
                            path, tt_trace_text(text, sizeof text, asked));
 }
 
-static const struct argp_child children[] = {
-    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_values(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "What the ops put out in the trace FILE: shape, NaN and infinities, range, mean, RMS and "
-        "hash of each output, in the order of execution.\v"
-        "Needs a trace that was made with --values. Infinities of attention masks are no fault and "
-        "are told apart. Exit code: 0, with --first-bad 1 when something is bad; 2 when there are "
-        "no values to look at.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about = "What the ops put out in the trace FILE: shape, NaN and infinities, range, mean, "
+                 "RMS and hash of each output, in the order of execution.\v"
+                 "Needs a trace that was made with --values. Infinities of attention masks are no "
+                 "fault and are told apart. Exit code: 0, with --first-bad 1 when something is "
+                 "bad; 2 when there are no values to look at.",
+        .sets = {{.options = option_table},
+                 TT_INPUT(struct options, input),
+                 TT_FILTER(struct options, query.filter)}};
     struct options o = {0};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     if (!o.limited && !o.input.json) o.query.limit = TABLE_LIMIT;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK && !tt_outputs_any(m)) code = no_values(o.input.path, m);

@@ -6,6 +6,7 @@
 #include "bitnet/read.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -222,33 +223,19 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
-static error_t pass_input(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT) return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
 int tt_cmd_verify(int argc, char **argv)
 {
-    static const struct argp argp = {
-        NULL,
-        pass_input,
-        "FILE|DIR",
-        "Checks that the trace FILE, or the dataset or the BitNet-style records in the folder DIR, "
-        "are whole and consistent, or says what is missing.\v"
-        "Exit code 0: no check failed; 1: one failed, and its first offence is named, or the "
-        "file is cut off or damaged; 2: the file is no trace, or the folder neither. A check "
-        "whose facts are not there is \"not observed\", which is neither.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE|DIR",
+        .about = "Checks that the trace FILE, or the dataset or the BitNet-style records in the "
+                 "folder DIR, are whole and consistent, or says what is missing.\v"
+                 "Exit code 0: no check failed; 1: one failed, and its first offence is named, or "
+                 "the file is cut off or damaged; 2: the file is no trace, or the folder neither. "
+                 "A check whose facts are not there is \"not observed\", which is neither.",
+        .sets = {{tt_input_options, 0, tt_input_word, tt_input_check}}};
     tt_input input = {.what = "FILE or DIR"};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &input);
+    tt_options_parse(&command, argc, argv, &input);
     if (is_folder(input.path) || tt_bitnet_is(input.path)) return check_folder(&input);
     int code = tt_input_open_trace(&input, TT_INPUT_TELLS, &m);
     if (code == TT_EXIT_OK) code = check_and_print(&input, m);

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "cli/whatif_view.h"
@@ -19,20 +20,10 @@
 #define PAGE_BYTES_MAX (1u << 30)
 #define READAHEAD_BYTES_MAX (1u << 30)
 
-enum {
-    OPT_RAM = 256,
-    OPT_CURVE,
-    OPT_DISK,
-    OPT_POLICY,
-    OPT_UNIT,
-    OPT_PAGE,
-    OPT_WARM,
-    OPT_RESERVE,
-    OPT_AHEAD
-};
-
 static const char *const policy_names[TT_POLICIES] = {"lru", "lfu", "belady", "pin-hot"};
-static const char *const unit_names[] = {"page", "tensor", "expert"};
+static const tt_option_name units[] = {[TT_WHATIF_PAGE] = {"page", TT_WHATIF_PAGE},
+                                       [TT_WHATIF_TENSOR] = {"tensor", TT_WHATIF_TENSOR},
+                                       [TT_WHATIF_EXPERT] = {"expert", TT_WHATIF_EXPERT}};
 
 struct options {
     tt_input input;
@@ -45,52 +36,22 @@ struct options {
     tt_whatif_plan plan;
 };
 
-static const struct argp_option option_table[] = {
-    {"ram", OPT_RAM, "SIZE[,SIZE...]", 0, "RAM to keep weights in; may be given several times", 1},
-    {"curve", OPT_CURVE, 0, 0, "Ten sizes, from a tenth to all of what is read", 1},
-    {"disk", OPT_DISK, "RATE", 0, "What the disk reads a second: 2.5G, 500MB/s", 1},
-    {"policy", OPT_POLICY, "NAME[,NAME...]", 0,
-     "What is dropped: lru (default), lfu, belady, pin-hot, or all of them", 1},
-    {"unit", OPT_UNIT, "UNIT", 0,
-     "What is read and dropped at once: page (default), tensor, expert", 1},
-    {"page-size", OPT_PAGE, "SIZE", 0, "Of a page (default: 4K)", 1},
-    {"readahead", OPT_AHEAD, "SIZE", 0,
-     "Fetch so much around each missing page, as the kernel does (with lru and pages)", 1},
-    {"warm", OPT_WARM, 0, 0, "Begin with what the same run would have left in the cache", 1},
-    {"reserve", OPT_RESERVE, "SIZE", 0, "So much of the RAM is needed for other things", 1},
-    {0},
-};
-
-static uint64_t parse_size(const char *what, const char *text, struct argp_state *state)
+static void take_ram(void *options, char *arg, tt_parse *p)
 {
+    struct options *o = options;
     tt_error err;
-    uint64_t bytes = 0;
-    if (tt_units_parse_size(text, &bytes, &err) != TT_OK)
-        argp_error(state, "%s: %s", what, err.message);
-    return bytes;
-}
-
-static uint64_t parse_amount(const char *what, const char *text, struct argp_state *state)
-{
-    tt_error err;
-    uint64_t bytes = 0;
-    if (tt_units_parse_amount(text, &bytes, &err) != TT_OK)
-        argp_error(state, "%s: %s", what, err.message);
-    return bytes;
-}
-
-static void add_ram(struct options *o, char *arg, struct argp_state *state)
-{
     for (char *at = arg, *next; at; at = next) {
         next = strchr(at, ',');
         if (next) *next++ = '\0';
-        if (o->n_ram == SIZES_MAX) argp_error(state, "--ram: more than %u sizes", SIZES_MAX);
-        o->ram[o->n_ram++] = parse_amount("--ram", at, state);
+        if (o->n_ram == SIZES_MAX) tt_parse_refuse(p, "more than %u sizes", SIZES_MAX);
+        if (tt_units_parse_amount(at, &o->ram[o->n_ram++], &err) != TT_OK)
+            tt_parse_refuse(p, "%s", err.message);
     }
 }
 
-static void add_policies(struct options *o, char *arg, struct argp_state *state)
+static void take_policies(void *options, char *arg, tt_parse *p)
 {
+    struct options *o = options;
     for (char *at = arg, *next; at; at = next) {
         bool all, known = false;
         next = strchr(at, ',');
@@ -100,95 +61,54 @@ static void add_policies(struct options *o, char *arg, struct argp_state *state)
             if (!all && strcmp(at, policy_names[i]) != 0) continue;
             o->policy[i] = known = true;
         }
-        if (!known)
-            argp_error(state, "--policy: \"%.40s\" is not lru, lfu, belady, pin-hot or all", at);
+        if (!known) tt_parse_refuse(p, "\"%.40s\" is not lru, lfu, belady, pin-hot or all", at);
     }
 }
 
-static void set_page(struct options *o, const char *arg, struct argp_state *state)
-{
-    uint64_t bytes = parse_size("--page-size", arg, state);
-    if (bytes < PAGE_BYTES_MIN || bytes > PAGE_BYTES_MAX || (bytes & (bytes - 1)))
-        argp_error(state, "--page-size: \"%.40s\" is not a power of two from 512 to 1G", arg);
-    o->plan.page_bytes = bytes;
-}
+static const tt_option option_table[] = {
+    {"ram", 0, "SIZE[,SIZE...]", "RAM to keep weights in; may be given several times", 1,
+     .kind = TT_OPTION_TAKE, .take = take_ram},
+    {"curve", 0, 0, "Ten sizes, from a tenth to all of what is read", 1,
+     TT_FLAG(struct options, curve), .excludes = "ram"},
+    {"disk", 0, "RATE", "What the disk reads a second: 2.5G, 500MB/s", 1,
+     TT_RATE(struct options, disk_bytes_per_s)},
+    {"policy", 0, "NAME[,NAME...]",
+     "What is dropped: lru (default), lfu, belady, pin-hot, or all of them", 1,
+     .kind = TT_OPTION_TAKE, .take = take_policies},
+    {"unit", 0, "UNIT", "What is read and dropped at once: page (default), tensor, expert", 1,
+     TT_NAME(struct options, plan.unit, units)},
+    {"page-size", 0, "SIZE", "Of a page (default: 4K)", 1,
+     TT_SIZE(struct options, plan.page_bytes, PAGE_BYTES_MIN, PAGE_BYTES_MAX)},
+    {"readahead", 0, "SIZE",
+     "Fetch so much around each missing page, as the kernel does (with lru and pages)", 1,
+     TT_SIZE(struct options, plan.readahead_bytes, 1, READAHEAD_BYTES_MAX)},
+    {"warm", 0, 0, "Begin with what the same run would have left in the cache", 1,
+     TT_FLAG(struct options, plan.warm)},
+    {"reserve", 0, "SIZE", "So much of the RAM is needed for other things", 1,
+     TT_AMOUNT(struct options, reserve_bytes, 0, INT64_MAX)},
+    {0},
+};
 
-static void set_ahead(struct options *o, const char *arg, struct argp_state *state)
+static void check_plan(void *options, tt_parse *p)
 {
-    uint64_t bytes = parse_size("--readahead", arg, state);
-    if (bytes == 0 || bytes > READAHEAD_BYTES_MAX)
-        argp_error(state, "--readahead: \"%.40s\" is not a size up to 1G", arg);
-    o->plan.readahead_bytes = bytes;
-}
-
-static void set_disk(struct options *o, const char *arg, struct argp_state *state)
-{
-    tt_error err;
-    if (tt_units_parse_rate(arg, &o->disk_bytes_per_s, &err) != TT_OK)
-        argp_error(state, "--disk: %s", err.message);
-}
-
-static void check(struct options *o, struct argp_state *state)
-{
+    struct options *o = options;
     bool any = false;
-    if (o->curve && o->n_ram) argp_error(state, "--ram or --curve, not both");
-    if (!o->curve && !o->n_ram) argp_error(state, "how much RAM? --ram SIZE, or --curve");
+    if (o->plan.page_bytes & (o->plan.page_bytes - 1))
+        tt_parse_error(p, "--page-size: %" PRIu64 " bytes are not a power of two",
+                       o->plan.page_bytes);
+    if (!o->curve && !o->n_ram) tt_parse_error(p, "how much RAM? --ram SIZE, or --curve");
     for (size_t i = 0; i < o->n_ram; i++)
         if (o->ram[i] < o->reserve_bytes)
-            argp_error(state, "--reserve takes more than all of the RAM");
+            tt_parse_error(p, "--reserve takes more than all of the RAM");
     for (size_t i = 0; i < TT_POLICIES; i++)
         any |= o->policy[i];
     if (!any) o->policy[TT_POLICY_LRU] = true;
     if (!o->plan.readahead_bytes) return;
     for (size_t i = 0; i < TT_POLICIES; i++)
         if (o->plan.unit != TT_WHATIF_PAGE || (o->policy[i] && i != TT_POLICY_LRU))
-            argp_error(state, "--readahead goes with --policy lru and --unit page only");
+            tt_parse_error(p, "--readahead goes with --policy lru and --unit page only");
     if (o->plan.readahead_bytes % o->plan.page_bytes)
-        argp_error(state, "--readahead: not a multiple of the page size");
-}
-
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->input;
-        return 0;
-    case OPT_RAM:
-        add_ram(o, arg, state);
-        return 0;
-    case OPT_CURVE:
-        o->curve = true;
-        return 0;
-    case OPT_DISK:
-        set_disk(o, arg, state);
-        return 0;
-    case OPT_POLICY:
-        add_policies(o, arg, state);
-        return 0;
-    case OPT_UNIT:
-        o->plan.unit = (tt_whatif_unit)tt_trace_name_option("--unit", arg, state, unit_names,
-                                                            sizeof unit_names / sizeof *unit_names,
-                                                            sizeof *unit_names);
-        return 0;
-    case OPT_PAGE:
-        set_page(o, arg, state);
-        return 0;
-    case OPT_AHEAD:
-        set_ahead(o, arg, state);
-        return 0;
-    case OPT_WARM:
-        o->plan.warm = true;
-        return 0;
-    case OPT_RESERVE:
-        o->reserve_bytes = parse_amount("--reserve", arg, state);
-        return 0;
-    case ARGP_KEY_END:
-        check(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+        tt_parse_error(p, "--readahead: not a multiple of the page size");
 }
 
 /* The sizes of the cache: what the person gave without what is reserved, or the curve. */
@@ -278,7 +198,7 @@ static int simulate(const struct options *o, const tt_model *m)
     } else {
         note_what_is_missing(m, &reads);
         tt_whatif_view v = {.path = o->input.path,
-                            .unit = unit_names[o->plan.unit],
+                            .unit = units[o->plan.unit].name,
                             .page_bytes = o->plan.unit == TT_WHATIF_PAGE ? o->plan.page_bytes : 0,
                             .readahead_bytes = o->plan.readahead_bytes,
                             .warm = o->plan.warm,
@@ -297,24 +217,19 @@ static int simulate(const struct options *o, const tt_model *m)
     return code;
 }
 
-static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0}, {0}};
-
 int tt_cmd_whatif(int argc, char **argv)
 {
-    static const struct argp argp = {
-        option_table,
-        parse_option,
-        "FILE",
-        "What a cache of some size would have to read from disk in the run of the trace FILE, "
-        "and how fast that would be.\v"
-        "TOKENS/S is a range: computing and reading one after the other, and reading hidden "
-        "behind computing as far as it can be. The kernel's page cache is near lru.",
-        children,
-        NULL,
-        NULL};
+    static const tt_options command = {
+        .words = "FILE",
+        .about =
+            "What a cache of some size would have to read from disk in the run of the trace FILE, "
+            "and how fast that would be.\v"
+            "TOKENS/S is a range: computing and reading one after the other, and reading hidden "
+            "behind computing as far as it can be. The kernel's page cache is near lru.",
+        .sets = {{option_table, .check = check_plan}, TT_INPUT(struct options, input)}};
     struct options o = {.plan = {.unit = TT_WHATIF_PAGE, .page_bytes = PAGE_BYTES}};
     tt_model *m = NULL;
-    tt_report_parse(&argp, argc, argv, 0, &o);
+    tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK) code = simulate(&o, m);
     tt_model_close(m);

@@ -12,37 +12,26 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_JSON = 0x5500 };
-
 /* The group puts --json behind a command's own options. */
-static const struct argp_option option_table[] = {
-    {"json", OPT_JSON, 0, 0, "Print JSON", 9},
+const tt_option tt_input_options[] = {
+    {"json", 0, 0, "Print JSON", 9, TT_FLAG(tt_input, json)},
     {0},
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+void tt_input_word(void *options, char *arg, tt_parse *p)
 {
-    tt_input *input = state->input;
-    const char *what = input && input->what ? input->what : "FILE";
-    switch (key) {
-    case OPT_JSON:
-        input->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (input->path)
-            argp_error(state, "one %s only%s%s", what, input->hint ? "; " : "",
-                       input->hint ? input->hint : "");
-        input->path = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!input->path) argp_error(state, "which %s?", what);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    tt_input *input = options;
+    if (input->path)
+        tt_parse_error(p, "one %s only%s%s", input->what ? input->what : "FILE",
+                       input->hint ? "; " : "", input->hint ? input->hint : "");
+    input->path = arg;
 }
 
-const struct argp tt_input_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+void tt_input_check(void *options, tt_parse *p)
+{
+    const tt_input *input = options;
+    if (!input->path) tt_parse_error(p, "which %s?", input->what ? input->what : "FILE");
+}
 
 static bool is_gguf(const char *path)
 {

@@ -3,9 +3,9 @@
 #ifndef TT_CLI_INPUT_H
 #define TT_CLI_INPUT_H
 
+#include "cli/options.h"
 #include "model/model.h"
 
-#include <argp.h>
 #include <stdbool.h>
 
 typedef struct tt_input {
@@ -15,9 +15,14 @@ typedef struct tt_input {
     const char *hint; /* behind "one FILE only", or NULL */
 } tt_input;
 
-/* An argp child that takes the one argument and --json. Its input is a tt_input: in the
- * parent's parser, `case ARGP_KEY_INIT: state->child_inputs[I] = &input;`. */
-extern const struct argp tt_input_argp;
+/* The set of the one argument and --json, of a command whose options have it as a tt_input. */
+#define TT_INPUT(S, m)                                                                             \
+    {                                                                                              \
+        tt_input_options, TT_OF_(tt_input, S, m), tt_input_word, tt_input_check                    \
+    }
+extern const tt_option tt_input_options[];
+tt_option_take tt_input_word;
+tt_options_check tt_input_check;
 
 /* Who says what is missing or damaged in a trace. */
 typedef enum tt_input_damage {

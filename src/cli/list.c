@@ -11,29 +11,6 @@
 
 #define CELL_TEXT 320
 
-enum { OPT_COLUMNS = 0x5400, OPT_SORT, OPT_LIMIT, OPT_CSV };
-
-#define COLUMNS_OPTION                                                                             \
-    {                                                                                              \
-        "columns", OPT_COLUMNS, "LIST", 0,                                                         \
-            "Columns, with commas in between; all; help lists them (--columns help)", 2            \
-    }
-#define CSV_OPTION                                                                                 \
-    {                                                                                              \
-        "csv", OPT_CSV, 0, 0, "Print the rows as CSV, all columns", 8                              \
-    }
-
-static const struct argp_option option_table[] = {
-    COLUMNS_OPTION,
-    {"sort", OPT_SORT, "COLUMN", 0,
-     "By a column: numbers from the largest, names and ids from the smallest; +COLUMN and -COLUMN "
-     "say from the smallest and the largest; key: as in the file",
-     2},
-    {"limit", OPT_LIMIT, "N", 0, "Only the first N rows; 0: all", 2},
-    CSV_OPTION,
-    {0},
-};
-
 /* Keys once, with what they mean: columns of several kinds of rows may share one. */
 static bool is_told(const tt_schema *s, size_t column)
 {
@@ -62,42 +39,41 @@ static void print_columns(const tt_schema *s)
     }
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static void take_columns(void *options, char *arg, tt_parse *p)
 {
-    tt_list_options *o = state->input;
-    switch (key) {
-    case OPT_COLUMNS:
-        if (strcmp(arg, "help") == 0) {
-            print_columns(o->schema);
-            exit(tt_report_output(true));
-        }
-        o->columns = arg;
-        return 0;
-    case OPT_SORT:
-        o->sort = arg;
-        return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
-        o->limited = true;
-        return 0;
-    case OPT_CSV:
-        o->csv = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    tt_list_options *o = options;
+    (void)p;
+    o->columns = arg;
+    if (strcmp(arg, "help") != 0) return;
+    print_columns(o->schema);
+    exit(tt_report_output(true));
+}
+
+#define COLUMNS_OPTION                                                                             \
+    {                                                                                              \
+        .name = "columns", .arg = "LIST",                                                          \
+        .about = "Columns, with commas in between; all; help lists them (--columns help)",         \
+        .group = 2, .kind = TT_OPTION_TAKE, .take = take_columns                                   \
     }
-}
+#define CSV_OPTION                                                                                 \
+    {                                                                                              \
+        .name = "csv", .about = "Print the rows as CSV, all columns", .group = 8,                  \
+        .excludes = "json", TT_FLAG(tt_list_options, csv)                                          \
+    }
 
-void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state)
-{
-    if (o->csv && json) argp_error(state, "--json or --csv, not both");
-}
+const tt_option tt_list_options_of_rows[] = {
+    COLUMNS_OPTION,
+    {"sort", 0, "COLUMN",
+     "By a column: numbers from the largest, names and ids from the smallest; +COLUMN and -COLUMN "
+     "say from the smallest and the largest; key: as in the file",
+     2, TT_TEXT(tt_list_options, sort)},
+    {"limit", 0, "N", "Only the first N rows; 0: all", 2,
+     TT_WHOLE(tt_list_options, limit, 0, INT64_MAX), TT_GIVEN(tt_list_options, limited)},
+    CSV_OPTION,
+    {0},
+};
 
-const struct argp tt_list_argp = {option_table, parse_option, NULL, NULL, NULL, NULL, NULL};
-
-static const struct argp_option stream_table[] = {COLUMNS_OPTION, CSV_OPTION, {0}};
-
-const struct argp tt_list_stream_argp = {stream_table, parse_option, NULL, NULL, NULL, NULL, NULL};
+const tt_option tt_list_options_of_stream[] = {COLUMNS_OPTION, CSV_OPTION, {0}};
 
 int tt_list_error(const tt_error *err)
 {

@@ -2,10 +2,10 @@
 #ifndef TT_CLI_LIST_H
 #define TT_CLI_LIST_H
 
+#include "cli/options.h"
 #include "report/page.h"
 #include "table/table.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,13 +20,18 @@ typedef struct tt_list_options {
     bool csv;
 } tt_list_options;
 
-/* An argp child; its input is a tt_list_options. */
-extern const struct argp tt_list_argp;
-/* The same of a command that prints its rows as it reads them: --columns and --csv alone. */
-extern const struct argp tt_list_stream_argp;
+/* The sets of these options: of a list of rows; and of a command that prints its rows as it reads
+ * them: --columns and --csv alone. */
+#define TT_LIST(S, m)                                                                              \
+    {                                                                                              \
+        .options = tt_list_options_of_rows, .at = TT_OF_(tt_list_options, S, m)                    \
+    }
+#define TT_LIST_STREAM(S, m)                                                                       \
+    {                                                                                              \
+        .options = tt_list_options_of_stream, .at = TT_OF_(tt_list_options, S, m)                  \
+    }
+extern const tt_option tt_list_options_of_rows[], tt_list_options_of_stream[];
 
-/* For ARGP_KEY_END: what does not go together is a wrong usage. json: --json was said. */
-void tt_list_check(const tt_list_options *o, bool json, struct argp_state *state);
 /* Says why a listing could not be made, and what --columns help is for. Returns the exit code. */
 int tt_list_error(const tt_error *err);
 /* tt_listing_make for a command. TT_EXIT_OK; else why not was told. */

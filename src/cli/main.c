@@ -1,6 +1,7 @@
 /* tensortrace VERB ...: finds the command and lets it run. */
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/report.h"
 
 #include <locale.h>
@@ -101,6 +102,14 @@ static int help(int argc, char **argv)
     return TT_EXIT_OK;
 }
 
+/* For who writes the manual: scripts/list-options. */
+static int list_options(int argc, char **argv)
+{
+    if (argc != 1) return tt_report_usage("options takes one command");
+    tt_options_list();
+    return run_command(argc, argv);
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : NULL;
@@ -109,6 +118,7 @@ static int dispatch(int argc, char **argv)
         return TT_EXIT_USAGE;
     }
     if (strcmp(verb, "help") == 0) return help(argc - 2, argv + 2);
+    if (strcmp(verb, "options") == 0) return list_options(argc - 2, argv + 2);
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) return help(0, NULL);
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
         puts("tensortrace " TT_VERSION);

@@ -79,60 +79,6 @@ int tt_report_output(bool ok)
     return TT_EXIT_USAGE;
 }
 
-/* argp ends the process behind --help, where nobody would look at its output. */
-static bool parsing;
-
-/* What argp says of wrong usage is kept until then: behind it argp puts two lines on where to look,
- * and one will do. */
-static struct {
-    argp_parser_t parser;
-    FILE *stream;
-    char *text;
-    size_t size;
-    const char *name;
-} wrong;
-
-static error_t parse_kept(int key, char *arg, struct argp_state *state)
-{
-    if (key == ARGP_KEY_INIT && wrong.stream) state->err_stream = wrong.stream;
-    return wrong.parser(key, arg, state);
-}
-
-static void finish_wrong(void)
-{
-    if (!wrong.stream) return;
-    const bool whole = fclose(wrong.stream) == 0;
-    wrong.stream = NULL;
-    char *hint = whole ? strstr(wrong.text, "Try `") : NULL;
-    if (hint) *hint = '\0';
-    if (whole && wrong.text[0]) tt_table_text(stderr, INDENT, wrong.text);
-    if (hint) fprintf(stderr, "See %s --help\n", wrong.name);
-    free(wrong.text);
-}
-
-static void finish_help(int code, void *unused)
-{
-    (void)unused;
-    finish_wrong();
-    if (parsing && code == TT_EXIT_OK && tt_report_output(true) != TT_EXIT_OK) _exit(TT_EXIT_USAGE);
-}
-
-void tt_report_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
-{
-    argp_err_exit_status = TT_EXIT_USAGE;
-    parsing = true;
-    (void)on_exit(finish_help, NULL);
-    struct argp kept = *argp;
-    kept.parser = parse_kept;
-    wrong.parser = argp->parser;
-    wrong.name = argv[0];
-    wrong.stream = open_memstream(&wrong.text, &wrong.size);
-    error_t failed = argp_parse(&kept, argc, argv, flags, NULL, input);
-    parsing = false;
-    finish_wrong();
-    if (failed) exit(tt_report_usage("%s", strerror(failed)));
-}
-
 void tt_progress_begin(tt_progress *p, const char *what, uint64_t total, const char *unit)
 {
     const char *term = getenv("TERM");

@@ -4,7 +4,6 @@
 
 #include "base/status.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,10 +24,6 @@ const char *tt_report_program(void);
 /* After a command's output: flushes it. TT_EXIT_OK; or, when `ok` is false or the output
  * failed, TT_EXIT_USAGE, and the reason on stderr, once a process. */
 int tt_report_output(bool ok);
-
-/* argp_parse with this project's ways: argv[0] shown as "tensortrace <verb>",
- * errors and --help handled by argp, exit code 2 on misuse. Returns 0 or exits. */
-void tt_report_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
 /* A progress bar (share, rate, time left) on stderr; silent unless stderr is a
  * terminal and the work has taken over a second. */

@@ -12,56 +12,6 @@
 #define TOKENS_MAX (1 << 24)
 #define WORDS_MAX 48
 
-enum {
-    KEY_PROMPT_FILE = 0x5200,
-    KEY_PROMPT_IDS,
-    KEY_FORCE_IDS,
-    KEY_WRITE_IDS,
-    KEY_UBATCH,
-    KEY_SEED,
-    KEY_TEMP,
-    KEY_NO_MMAP,
-    KEY_NO_REPACK,
-    KEY_FLASH_ATTN,
-    KEY_IGNORE_EOS,
-    KEY_ENGINE,
-    KEY_VERBOSE
-};
-
-static const struct argp_option options[] = {
-    {0, 0, 0, 0, "Built-in runner:", 10},
-    {"model", 'm', "FILE", 0, "GGUF model to run", 10},
-    {"prompt", 'p', "TEXT", 0, "Text to continue (default \"" TT_RUNNER_PROMPT_DEFAULT "\")", 10},
-    {"prompt-file", KEY_PROMPT_FILE, "FILE", 0, "Read the prompt from FILE (-: standard input)",
-     10},
-    {"prompt-ids", KEY_PROMPT_IDS, "IDS", 0,
-     "The prompt as token ids: 1,15043 or @FILE with such a list", 10},
-    {"predict", 'n', "N", 0, "Tokens to generate (default 32; -1: until the text ends)", 10},
-    {"force-ids", KEY_FORCE_IDS, "IDS", 0,
-     "Generate these token ids, whatever the model would choose (default of -n: how many they "
-     "are)",
-     10},
-    {"write-ids", KEY_WRITE_IDS, "FILE", 0,
-     "Write the token ids of the prompt, those that the model chose and those that were taken to "
-     "FILE, as JSON",
-     10},
-    {"threads", 't', "N", 0, "Threads (default: the CPUs this process may use)", 10},
-    {"ctx-size", 'c', "N", 0, "Context in tokens (default: what is needed, at least 512)", 10},
-    {"batch-size", 'b', "N", 0, "Most prompt tokens per decode call (default: the engine's)", 10},
-    {"ubatch", KEY_UBATCH, "N", 0, "Most tokens per graph (default: the engine's)", 10},
-    {"temp", KEY_TEMP, "T", 0, "Sample with temperature T (default 0: always the likeliest)", 10},
-    {"seed", KEY_SEED, "N", 0, "Seed for --temp (default 1)", 10},
-    {"no-mmap", KEY_NO_MMAP, 0, 0, "Read the weights into buffers instead of mapping the file", 10},
-    {"no-repack", KEY_NO_REPACK, 0, 0, "Keep the weights in the file's layout", 10},
-    {"flash-attn", KEY_FLASH_ATTN, "on|off|auto", 0, "Flash attention (default: the engine's)", 10},
-    {"ignore-eos", KEY_IGNORE_EOS, 0, 0, "Go on when the model ends the text", 10},
-    {"engine", KEY_ENGINE, "DIR", 0,
-     "Folder of llama.cpp's libraries (default: $TENSORTRACE_ENGINE, the bundled one, the "
-     "system's)",
-     10},
-    {"verbose", KEY_VERBOSE, 0, 0, "Show the engine's log on standard error", 10},
-    {0}};
-
 void tt_runner_args_init(tt_runner_args *args)
 {
     memset(args, 0, sizeof *args);
@@ -77,130 +27,67 @@ void tt_runner_args_free(tt_runner_args *args)
     tt_token_ids_free(&args->loaded_force_ids);
 }
 
-static int64_t number(struct argp_state *state, const char *text, const char *what, int64_t min,
-                      int64_t max)
-{
-    int64_t value = 0;
-    tt_error err;
-    if (tt_units_parse_int(text, what, min, max, &value, &err) != TT_OK)
-        argp_error(state, "%s", err.message);
-    return value;
-}
-
-static float temperature(struct argp_state *state, const char *text)
+static void take_temperature(void *temperature, char *arg, tt_parse *p)
 {
     char *end;
     errno = 0;
-    float value = strtof(text, &end);
-    if (end == text || *end || errno || !isfinite(value) || value < 0 || value > 100)
-        argp_error(state, "--temp takes a number from 0 to 100, not '%s'", text);
-    return value;
+    float value = strtof(arg, &end);
+    if (end == arg || *end || errno || !isfinite(value) || value < 0 || value > 100)
+        tt_parse_refuse(p, "\"%.40s\" is not a number from 0 to 100", arg);
+    *(float *)temperature = value;
 }
 
-static tt_runner_flash flash(struct argp_state *state, const char *text)
-{
-    if (!strcmp(text, "on")) return TT_RUNNER_FLASH_ON;
-    if (!strcmp(text, "off")) return TT_RUNNER_FLASH_OFF;
-    if (!strcmp(text, "auto")) return TT_RUNNER_FLASH_AUTO;
-    argp_error(state, "--flash-attn takes on, off or auto, not '%s'", text);
-    return TT_RUNNER_FLASH_DEFAULT;
-}
+static const tt_option_name flash[] = {
+    {"on", TT_RUNNER_FLASH_ON}, {"off", TT_RUNNER_FLASH_OFF}, {"auto", TT_RUNNER_FLASH_AUTO}};
 
-static bool parse_number(int key, char *arg, struct argp_state *state, tt_runner_args *args)
-{
-    tt_runner_options *o = &args->options;
-    switch (key) {
-    case 'n':
-        o->n_predict = (int32_t)number(state, arg, "-n", -1, TOKENS_MAX);
-        args->has_predict = true;
-        return true;
-    case 't':
-        o->n_threads = (int32_t)number(state, arg, "-t", 1, 512);
-        return true;
-    case 'c':
-        o->n_ctx = (uint32_t)number(state, arg, "-c", 1, TOKENS_MAX);
-        return true;
-    case 'b':
-        o->n_batch = (uint32_t)number(state, arg, "-b", 1, TOKENS_MAX);
-        return true;
-    case KEY_UBATCH:
-        o->n_ubatch = (uint32_t)number(state, arg, "--ubatch", 1, TOKENS_MAX);
-        return true;
-    case KEY_SEED:
-        o->seed = (uint32_t)number(state, arg, "--seed", 0, UINT32_MAX - 1);
-        return true;
-    case KEY_TEMP:
-        o->temperature = temperature(state, arg);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool parse_ids(int key, const char *arg, tt_runner_args *args)
-{
-    switch (key) {
-    case KEY_PROMPT_IDS:
-        args->prompt_ids = arg;
-        return true;
-    case KEY_FORCE_IDS:
-        args->force_ids = arg;
-        return true;
-    case KEY_WRITE_IDS:
-        args->write_ids = arg;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    tt_runner_args *args = state->input;
-    tt_runner_options *o = args ? &args->options : NULL;
-    if (!o) return ARGP_ERR_UNKNOWN; /* --help walks the children without an input */
-    if (!parse_number(key, arg, state, args) && !parse_ids(key, arg, args)) {
-        switch (key) {
-        case 'm':
-            o->model = arg;
-            break;
-        case 'p':
-            args->prompt = arg;
-            break;
-        case KEY_PROMPT_FILE:
-            args->prompt_file = arg;
-            break;
-        case KEY_NO_MMAP:
-            o->no_mmap = true;
-            break;
-        case KEY_NO_REPACK:
-            o->no_repack = true;
-            break;
-        case KEY_FLASH_ATTN:
-            o->flash_attn = flash(state, arg);
-            break;
-        case KEY_IGNORE_EOS:
-            o->ignore_eos = true;
-            break;
-        case KEY_ENGINE:
-            o->engine = arg;
-            break;
-        case KEY_VERBOSE:
-            args->verbose = true;
-            break;
-        default:
-            return ARGP_ERR_UNKNOWN;
-        }
-    }
-    args->any = true;
-    if (args->prompt && args->prompt_file)
-        argp_error(state, "-p and --prompt-file exclude each other");
-    if (args->prompt_ids && (args->prompt || args->prompt_file))
-        argp_error(state, "--prompt-ids and the text of a prompt exclude each other");
-    return 0;
-}
-
-const struct argp tt_runner_argp = {options, parse, NULL, NULL, NULL, NULL, NULL};
+const tt_option tt_runner_options_table[] = {
+    {.about = "Built-in runner:", .group = 10},
+    {"model", 'm', "FILE", "GGUF model to run", 10, TT_TEXT(tt_runner_args, options.model)},
+    {"prompt", 'p', "TEXT", "Text to continue (default \"" TT_RUNNER_PROMPT_DEFAULT "\")", 10,
+     TT_TEXT(tt_runner_args, prompt), .excludes = "prompt-file prompt-ids"},
+    {"prompt-file", 0, "FILE", "Read the prompt from FILE (-: standard input)", 10,
+     TT_TEXT(tt_runner_args, prompt_file), .excludes = "prompt-ids"},
+    {"prompt-ids", 0, "IDS", "The prompt as token ids: 1,15043 or @FILE with such a list", 10,
+     TT_TEXT(tt_runner_args, prompt_ids)},
+    {"predict", 'n', "N", "Tokens to generate (default 32; -1: until the text ends)", 10,
+     TT_WHOLE(tt_runner_args, options.n_predict, -1, TOKENS_MAX),
+     TT_GIVEN(tt_runner_args, has_predict)},
+    {"force-ids", 0, "IDS",
+     "Generate these token ids, whatever the model would choose (default of -n: how many they "
+     "are)",
+     10, TT_TEXT(tt_runner_args, force_ids)},
+    {"write-ids", 0, "FILE",
+     "Write the token ids of the prompt, those that the model chose and those that were taken to "
+     "FILE, as JSON",
+     10, TT_TEXT(tt_runner_args, write_ids)},
+    {"threads", 't', "N", "Threads (default: the CPUs this process may use)", 10,
+     TT_WHOLE(tt_runner_args, options.n_threads, 1, 512)},
+    {"ctx-size", 'c', "N", "Context in tokens (default: what is needed, at least 512)", 10,
+     TT_WHOLE(tt_runner_args, options.n_ctx, 1, TOKENS_MAX)},
+    {"batch-size", 'b', "N", "Most prompt tokens per decode call (default: the engine's)", 10,
+     TT_WHOLE(tt_runner_args, options.n_batch, 1, TOKENS_MAX)},
+    {"ubatch", 0, "N", "Most tokens per graph (default: the engine's)", 10,
+     TT_WHOLE(tt_runner_args, options.n_ubatch, 1, TOKENS_MAX)},
+    {"temp", 0, "T", "Sample with temperature T (default 0: always the likeliest)", 10,
+     TT_TAKE(tt_runner_args, options.temperature, take_temperature)},
+    {"seed", 0, "N", "Seed for --temp (default 1)", 10,
+     TT_WHOLE(tt_runner_args, options.seed, 0, UINT32_MAX - 1)},
+    {"no-mmap", 0, 0, "Read the weights into buffers instead of mapping the file", 10,
+     TT_FLAG(tt_runner_args, options.no_mmap)},
+    {"no-repack", 0, 0, "Keep the weights in the file's layout", 10,
+     TT_FLAG(tt_runner_args, options.no_repack)},
+    {"flash-attn", 0, "on|off|auto", "Flash attention (default: the engine's)", 10,
+     TT_NAME(tt_runner_args, options.flash_attn, flash)},
+    {"ignore-eos", 0, 0, "Go on when the model ends the text", 10,
+     TT_FLAG(tt_runner_args, options.ignore_eos)},
+    {"engine", 0, "DIR",
+     "Folder of llama.cpp's libraries (default: $TENSORTRACE_ENGINE, the bundled one, the "
+     "system's)",
+     10, TT_TEXT(tt_runner_args, options.engine)},
+    {"verbose", 0, 0, "Show the engine's log on standard error", 10,
+     TT_FLAG(tt_runner_args, verbose)},
+    {0},
+};
 
 static tt_status read_prompt(tt_runner_args *args, FILE *in, tt_error *err)
 {

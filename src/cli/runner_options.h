@@ -4,10 +4,10 @@
 #define TT_CLI_RUNNER_OPTIONS_H
 
 #include "base/status.h"
+#include "cli/options.h"
 #include "runner/runner.h"
 #include "runner/token_ids.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,7 +20,6 @@ typedef struct tt_runner_args {
     const char *write_ids;     /* --write-ids */
     bool verbose;              /* the engine's log on stderr */
     bool has_predict;          /* -n was given */
-    bool any;                  /* at least one of these options was given */
     char *loaded;              /* the prompt file's content */
     tt_token_ids loaded_prompt_ids, loaded_force_ids;
 } tt_runner_args;
@@ -30,10 +29,13 @@ typedef struct tt_runner_args {
 #define TT_RUNNER_PREDICT_DEFAULT 32
 #define TT_RUNNER_SEED_DEFAULT 1
 
-/* An argp child. Its input is a tt_runner_args that tt_runner_args_init has seen:
- * in the parent's parser, `case ARGP_KEY_INIT: state->child_inputs[0] = &args;`.
- * Keys without a letter lie in 0x5200 .. 0x52ff. */
-extern const struct argp tt_runner_argp;
+/* The set of these options, of a command whose options have them as a tt_runner_args that
+ * tt_runner_args_init has seen. */
+#define TT_RUNNER(S, m)                                                                            \
+    {                                                                                              \
+        .options = tt_runner_options_table, .at = TT_OF_(tt_runner_args, S, m)                     \
+    }
+extern const tt_option tt_runner_options_table[];
 
 void tt_runner_args_init(tt_runner_args *args);
 /* Releases what load_prompt took. */

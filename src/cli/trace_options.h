@@ -4,53 +4,43 @@
 
 #include "analyze/filter.h"
 #include "base/units.h"
+#include "cli/options.h"
 #include "model/model.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    TT_OPT_BATCH = 'b',
-    TT_OPT_TOKEN = 't', /* what TT_OPT_BATCH was called: scripts go on */
-    TT_OPT_LAYER = 'l',
-    TT_OPT_OP = 'o',
-    TT_OPT_PHASE = 'p',
-    TT_OPT_TENSOR = 'T',
-    TT_OPT_THREAD = 1024,
-    TT_OPT_ORIGIN,
-    TT_OPT_FROM,
-    TT_OPT_TO,
-    TT_OPT_TEXT,
-    TT_OPT_MIN_DURATION,
-    TT_OPT_MAX_DURATION
-};
-
-/* An argp child with the filters that all have: batch, layer, op, tensor, phase. Its input
- * is a tt_filter. */
-extern const struct argp tt_trace_filter_argp;
-/* Rows of an option table: --batch, and its former name, which help does not list. */
-#define TT_OPTIONS_BATCH(arg, about, group)                                                        \
-    {"batch", TT_OPT_BATCH, arg, 0, about, group},                                                 \
+/* The set of the filters that all have: batch, layer, op, tensor, phase. */
+#define TT_FILTER(S, m)                                                                            \
     {                                                                                              \
-        "token", TT_OPT_TOKEN, arg, OPTION_HIDDEN, about, group                                    \
+        .options = tt_filter_options, .at = TT_OF_(tt_filter, S, m)                                \
     }
-/* Takes one of the options above; argp_error (exit 2) when its value is off.
- * False: another key. */
-bool tt_trace_filter_option(int key, char *arg, struct argp_state *state, tt_filter *filter);
+extern const tt_option tt_filter_options[];
 
-/* Which row of a table the value of `option` ("--by") names; argp_error, which lists the names,
- * when none. Each of the n rows, row_bytes long, begins with its name (const char *), as JSON has
- * it. "token" is the former name of "batch". */
-size_t tt_trace_name_option(const char *option, const char *arg, struct argp_state *state,
-                            const void *table, size_t n, size_t row_bytes);
-
-/* The value of --limit. */
-uint64_t tt_trace_limit_option(const char *arg, struct argp_state *state);
-
-/* "1.5ms", "200us", "7ns", "2s"; a bare number is milliseconds. */
-bool tt_trace_parse_time(const char *text, double *ns);
+/* The same one by one, for options S with a tt_filter as member `f.` (with its point; nothing: S
+ * is the filter). --batch, with its former name: */
+#define TT_FILTER_BATCH(S, f, arg, group)                                                          \
+    {"batch",                                                                                      \
+     'b',                                                                                          \
+     arg,                                                                                          \
+     "Only these batches (0 is the first)",                                                        \
+     group,                                                                                        \
+     TT_RANGE(S, f batch_first, f batch_last),                                                     \
+     TT_GIVEN(S, f has_batch)},                                                                    \
+    {                                                                                              \
+        "token", 't', TT_FORMER                                                                    \
+    }
+#define TT_FILTER_PHASE(S, f, group)                                                               \
+    {                                                                                              \
+        "phase", 'p', "PHASE", "Only prompt, generate, mixed or warmup", group,                    \
+            TT_NAME(S, f phase, tt_trace_phases)                                                   \
+    }
+/* Where the value of --layer goes. */
+#define TT_FILTER_LAYER(S, f) TT_TAKE(S, f layer, tt_trace_take_layer), TT_GIVEN(S, f has_layer)
+tt_option_take tt_trace_take_layer; /* of an int32_t */
+#define TT_TRACE_PHASES 4
+extern const tt_option_name tt_trace_phases[TT_TRACE_PHASES];
 
 /* Both say it on stderr, and the command goes on: what is missing behind a cut, and descriptions
  * that are damaged ... */

@@ -2,7 +2,6 @@
  * numbers of the environment. */
 #include "adapter/ggml/capture.h"
 #include "base/units.h"
-#include "cli/trace_options.h"
 #include "record/place.h"
 
 #include <math.h>
@@ -36,7 +35,7 @@ static void try_units(const char *text)
     status = tt_units_parse_int(text, "--n", -5, 1000, &n, &err);
     check(status, &err);
     if (status == TT_OK && (n < -5 || n > 1000)) abort();
-    if (tt_trace_parse_time(text, &ns) && (!isfinite(ns) || ns < 0)) abort();
+    if (tt_units_parse_time(text, &ns) && (!isfinite(ns) || ns < 0)) abort();
     if (strlen(tt_units_ns(shown, ns)) >= sizeof shown) abort();
 }
 

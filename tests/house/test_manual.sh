@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_manual.sh SOURCES TENSORTRACE [VERB]: the page of a command (or of the whole)
-# is clean, and the options it documents are those that --help prints.
+# is clean, and the options it documents are those that --help prints, as the command declares them.
 set -eu
 source=$1 tensortrace=$2 verb=${3:-}
 page=$source/man/tensortrace${verb:+-$verb}.1
@@ -25,6 +25,10 @@ if [ -z "$verb" ]; then
     done <"$work/verbs"
     exit $bad
 fi
+
+"$source/scripts/list-options" "$tensortrace" "$verb" "$page" >"$work/made" || exit 1
+diff "$page" "$work/made" ||
+    { echo "the page is not up to date: scripts/list-options TENSORTRACE $verb man/$(basename "$page")"; exit 1; }
 
 # Both print an option's entry as "  -x, --word=ARG ..." at the start of a line;
 # what every command has (--help, --usage, --version) is in tensortrace(1).

@@ -5,7 +5,6 @@
 #include "answer/valuediff.h"
 #include "report/page.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,11 +23,7 @@ typedef struct tt_valuediff_settings {
     tt_valuediff_options options;
     const char *maps[2]; /* of stages, of A and B; NULL: the one that is built in */
     const char *svg;
-    const char *other; /* an option of these that was given; NULL: none */
 } tt_valuediff_settings;
-
-/* An argp child; its input is a tt_valuediff_settings. */
-extern const struct argp tt_valuediff_argp;
 
 /* Compares and shows; the exit code. `html` may be NULL. */
 int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2], uint64_t limit,
