@@ -1,11 +1,12 @@
 /* tensortrace values FILE: what the ops put out, where NaN comes from, what stands out. */
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "cli/values/values_view.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TABLE_LIMIT 40u /* rows of a table, unless --limit says otherwise */
@@ -13,8 +14,6 @@
 
 enum {
     OPT_BY = 256,
-    OPT_SORT,
-    OPT_LIMIT,
     OPT_FIRST_BAD,
     OPT_OUTLIERS,
     OPT_GROWTH,
@@ -34,19 +33,6 @@ static const struct dimension {
 
 static const struct {
     const char *name;
-    tt_values_sort sort;
-} sorts[] = {
-    {"execution", TT_VALUES_BY_EXECUTION},
-    {"rms", TT_VALUES_BY_RMS},
-    {"largest", TT_VALUES_BY_MAX_ABS},
-    {"mean", TT_VALUES_BY_MEAN},
-    {"bad", TT_VALUES_BY_BAD},
-    {"elements", TT_VALUES_BY_ELEMENTS},
-    {"name", TT_VALUES_BY_NAME},
-};
-
-static const struct {
-    const char *name;
     tt_values_which which;
 } kinds[] = {
     {"bad", TT_VALUES_BAD},
@@ -57,10 +43,11 @@ static const struct {
 
 struct options {
     tt_input input;
+    tt_list_options list;
     const struct dimension *by; /* NULL: a list */
     tt_values_query query;
     const char *place;
-    bool sorted, limited, first_bad, outliers, growth, samples;
+    bool first_bad, outliers, growth, samples;
 };
 
 static const struct argp_option option_table[] = {
@@ -81,10 +68,6 @@ static const struct argp_option option_table[] = {
      1},
     {"only", OPT_ONLY, "WHAT", 0,
      "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1},
-    {"sort", OPT_SORT, "COLUMN", 0,
-     "By execution (default), rms, largest (magnitude), mean, bad (elements), elements or name", 1},
-    {"limit", OPT_LIMIT, "N", 0,
-     "Only the first N rows; 0: all (the default is 40, with --json all)", 1},
     {"samples", OPT_SAMPLES, 0, 0, "With the first elements; in JSON also those in between", 1},
     {"name", OPT_NAME, "GLOB", 0, "Only outputs of nodes with such a name", 2},
     {0},
@@ -95,7 +78,8 @@ static void check_together(const struct options *o, struct argp_state *state)
     const int modes = o->first_bad + o->outliers + o->growth + (o->by != NULL);
     if (modes > 1)
         argp_error(state, "one of --first-bad, --outliers, --growth and --by, not two of them");
-    if (modes && o->sorted) argp_error(state, "--sort is for the list of outputs");
+    if (o->first_bad && (o->list.columns || o->list.sort || o->list.csv))
+        argp_error(state, "--columns, --sort and --csv are for lists, not for --first-bad");
     if (modes && o->query.which) argp_error(state, "--only is for the list of outputs");
     if (o->place && !o->growth) argp_error(state, "--place goes with --growth");
 }
@@ -106,26 +90,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->input;
-        state->child_inputs[1] = &o->query.filter;
+        state->child_inputs[1] = &o->list;
+        state->child_inputs[2] = &o->query.filter;
         return 0;
     case OPT_BY:
         o->by = &dimensions[tt_trace_name_option("--by", arg, state, dimensions, COUNT(dimensions),
                                                  sizeof *dimensions)];
-        return 0;
-    case OPT_SORT:
-        o->query.sort =
-            sorts[tt_trace_name_option("--sort", arg, state, sorts, COUNT(sorts), sizeof *sorts)]
-                .sort;
-        o->sorted = true;
+        o->list.schema = &tt_values_group_schema;
         return 0;
     case OPT_ONLY:
         o->query.which =
             kinds[tt_trace_name_option("--only", arg, state, kinds, COUNT(kinds), sizeof *kinds)]
                 .which;
-        return 0;
-    case OPT_LIMIT:
-        o->query.limit = tt_trace_limit_option(arg, state);
-        o->limited = true;
         return 0;
     case OPT_FIRST_BAD:
         o->first_bad = true;
@@ -135,6 +111,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_GROWTH:
         o->growth = true;
+        o->list.schema = &tt_values_growth_schema;
         return 0;
     case OPT_PLACE:
         o->place = arg;
@@ -147,88 +124,153 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         check_together(o, state);
+        tt_list_check(&o->list, o->input.json, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-/* What is asked of the trace; each prints it, or says what is amiss in *err. */
+/* What is asked of the trace, each of these: *none, when nothing passes, or what was made is
+ * printed. An exit code. */
 
-static tt_status list(const struct options *o, const tt_values_view *v, const tt_model *m,
-                      tt_json *j, bool *ok, bool *none, tt_error *err)
+/* Rows as asked for; of a table only `columns` (NULL: as the schema says). total: rows, also those
+ * that are not in the set. */
+static int print_rows(const struct options *o, const tt_model *m, const tt_rowset *set,
+                      const char *columns, uint64_t total, tt_values_view v)
 {
-    tt_values_page p;
-    tt_status status = tt_values_list(m, &o->query, NULL, &p, err);
-    if (status == TT_OK && j)
-        tt_values_list_json(j, v, m, &p);
-    else if (status == TT_OK && p.total > 0)
-        *ok = tt_values_print_list(v, m, &p);
-    *none = status == TT_OK && p.total == 0;
-    tt_values_page_free(&p);
-    return status;
+    const bool text = !o->input.json && !o->list.csv;
+    const tt_listing_wish wish = {.columns = o->list.columns || !text ? o->list.columns : columns,
+                                  .sort = o->list.sort,
+                                  .limit = o->list.limit,
+                                  .text = text,
+                                  .csv = o->list.csv,
+                                  .passes = v.grid ? tt_values_growth_measured : NULL};
+    tt_listing rows;
+    bool ok = true;
+    int code = tt_list_make(&rows, set, &wish);
+    if (rows.n_all < total) rows.n_all = (size_t)total;
+    v.path = o->input.path;
+    v.rows = &rows;
+    if (code == TT_EXIT_OK && o->input.json) {
+        tt_json j;
+        tt_json_begin(&j, stdout, 2);
+        tt_values_json(&j, m, &v);
+        ok = tt_json_end(&j);
+    } else if (code == TT_EXIT_OK && o->list.csv) {
+        ok = tt_list_print_csv(&rows);
+    } else if (code == TT_EXIT_OK) {
+        tt_values_print_head(&v);
+        ok = tt_list_print(&rows, NULL);
+    }
+    tt_listing_free(&rows);
+    return code == TT_EXIT_OK ? tt_report_output(ok) : code;
 }
 
-static tt_status groups(const struct options *o, const tt_values_view *v, const tt_model *m,
-                        tt_json *j, bool *ok, bool *none, tt_error *err)
+static int list(const struct options *o, const tt_model *m, bool *none)
+{
+    tt_values_query query = o->query;
+    tt_values_page p;
+    tt_error err;
+    /* What comes first is known only when all rows are. */
+    if (!o->list.sort) query.limit = o->list.limit;
+    int code =
+        tt_values_list(m, &query, NULL, &p, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+    *none = p.total == 0;
+    if (code == TT_EXIT_OK && (!*none || o->input.json || o->list.csv)) {
+        const tt_rowset set = tt_values_rowset(m, p.rows, p.n, o->samples);
+        code = print_rows(o, m, &set, NULL, p.total, (tt_values_view){.page = &p});
+    }
+    tt_values_page_free(&p);
+    return code;
+}
+
+static int groups(const struct options *o, const tt_model *m, bool *none)
 {
     tt_values_groups g;
-    tt_status status = tt_values_groups_make(m, &o->query, o->by->by, NULL, &g, err);
-    if (status == TT_OK && j)
-        tt_values_groups_json(j, v, m, &g);
-    else if (status == TT_OK)
-        *ok = tt_values_print_groups(v, &g);
-    *none = status == TT_OK && g.n == 0;
+    tt_error err;
+    int code = tt_values_groups_make(m, &o->query, o->by->by, NULL, &g, &err) == TT_OK
+                   ? TT_EXIT_OK
+                   : tt_report_error(&err);
+    *none = g.n == 0;
+    if (code == TT_EXIT_OK) {
+        const tt_rowset set = tt_values_groups_rowset(&g);
+        code = print_rows(o, m, &set, NULL, g.n, (tt_values_view){.groups = &g});
+    }
     tt_values_groups_free(&g);
-    return status;
+    return code;
 }
 
-static tt_status outliers(const struct options *o, const tt_values_view *v, const tt_model *m,
-                          tt_json *j, bool *ok, bool *none, tt_error *err)
+static int outliers(const struct options *o, const tt_model *m, bool *none)
 {
+    tt_values_query query = o->query;
     tt_values_outliers x;
-    tt_status status = tt_values_outliers_make(m, &o->query, NULL, &x, err);
-    if (status == TT_OK && j)
-        tt_values_outliers_json(j, v, m, &x);
-    else if (status == TT_OK && x.counts.outputs > 0)
-        *ok = tt_values_print_outliers(v, m, &x);
-    *none = status == TT_OK && x.counts.outputs == 0;
+    tt_error err;
+    if (!o->list.sort) query.limit = o->list.limit;
+    int code = tt_values_outliers_make(m, &query, NULL, &x, &err) == TT_OK ? TT_EXIT_OK
+                                                                           : tt_report_error(&err);
+    *none = x.counts.outputs == 0;
+    if (code == TT_EXIT_OK && (!*none || o->input.json || o->list.csv)) {
+        const tt_rowset set = tt_values_outliers_rowset(m, &x, o->samples);
+        code = print_rows(o, m, &set, "score,batch_id,name,by,value,usual,times,among", x.total,
+                          (tt_values_view){.outliers = &x});
+    }
     tt_values_outliers_free(&x);
-    return status;
+    return code;
 }
 
-static tt_status growth(const struct options *o, const tt_values_view *v, const tt_model *m,
-                        tt_json *j, bool *ok, bool *none, tt_error *err)
+static int print_growth(const struct options *o, const tt_model *m, const tt_values_grid *g)
+{
+    size_t n;
+    tt_values_growth *list = tt_values_growth_list(m, g, &n);
+    if (!list) return tt_report_usage("out of memory");
+    const tt_rowset set = tt_values_growth_rowset(list, n);
+    const int code = print_rows(o, m, &set, "phase,layer_id,rms,ratio,rms_min,rms_max,min,max,bad",
+                                0, (tt_values_view){.grid = g});
+    if (g->cut) tt_report_note("later batches are left out: there are too many");
+    free(list);
+    return code;
+}
+
+static int growth(const struct options *o, const tt_model *m, bool *none)
 {
     tt_values_grid g;
-    tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, err);
+    tt_error err;
+    tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, &err);
     const tt_filter *f = &o->query.filter;
     const bool filtered = f->has_batch || f->has_layer || f->phase || f->op || f->tensor;
+    int code = TT_EXIT_OK;
     *none = status == TT_OK && g.n_layers == 0 && filtered && !o->place;
-    if (status == TT_OK && g.n_layers == 0 && !*none)
-        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                              "%s: no output of %.60s was measured; --by place lists what was",
-                              v->path, o->place ? o->place : "a layer");
-    else if (status == TT_OK && !*none)
-        *ok = j ? tt_values_growth_json(j, v, m, &g) : tt_values_print_growth(v, m, &g);
+    if (status != TT_OK)
+        code = tt_report_error(&err);
+    else if (g.n_layers == 0 && !*none)
+        code = tt_report_usage("%s: no output of %.60s was measured; --by place lists what was",
+                               o->input.path, o->place ? o->place : "a layer");
+    else if (!*none)
+        code = print_growth(o, m, &g);
     tt_values_grid_free(&g);
-    return status;
+    return code;
 }
 
-static tt_status first_bad(const struct options *o, const tt_values_view *v, const tt_model *m,
-                           tt_json *j, bool *ok, bool *found, bool *none, tt_error *err)
+static int first_bad(const struct options *o, const tt_model *m, bool *none)
 {
     tt_values_first f;
-    tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, err);
-    if (status == TT_OK) status = tt_values_first_weights(m, NULL, &f, err);
-    *none = status == TT_OK && f.counts.outputs == 0;
-    if (status == TT_OK && !*none && j)
-        tt_values_first_json(j, v, m, &f);
-    else if (status == TT_OK && !*none)
-        *ok = tt_values_print_first(v, m, &f);
-    *found = f.found;
+    tt_error err;
+    tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, &err);
+    if (status == TT_OK) status = tt_values_first_weights(m, NULL, &f, &err);
+    int code = status == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+    *none = f.counts.outputs == 0;
+    if (code == TT_EXIT_OK && !*none && o->input.json) {
+        tt_json j;
+        tt_json_begin(&j, stdout, 2);
+        tt_values_first_json(&j, o->input.path, m, &f);
+        code = tt_report_output(tt_json_end(&j));
+    } else if (code == TT_EXIT_OK && !*none) {
+        code = tt_report_output(tt_values_print_first(m, &f));
+    }
+    if (code == TT_EXIT_OK && f.found) code = TT_EXIT_DIFFERS;
     tt_values_first_free(&f);
-    return status;
+    return code;
 }
 
 static int say_none(const struct options *o, const tt_model *m)
@@ -241,33 +283,16 @@ static int say_none(const struct options *o, const tt_model *m)
 
 static int show(const struct options *o, const tt_model *m)
 {
-    const tt_values_view v = {.path = o->input.path, .query = &o->query, .samples = o->samples};
-    tt_json json, *j = o->input.json ? &json : NULL;
-    tt_error err;
-    tt_status status;
-    bool ok = true, found = false, none = false;
-    if (j) tt_json_begin(j, stdout, 2);
-    if (o->first_bad)
-        status = first_bad(o, &v, m, j, &ok, &found, &none, &err);
-    else if (o->outliers)
-        status = outliers(o, &v, m, j, &ok, &none, &err);
-    else if (o->growth)
-        status = growth(o, &v, m, j, &ok, &none, &err);
-    else if (o->by)
-        status = groups(o, &v, m, j, &ok, &none, &err);
-    else
-        status = list(o, &v, m, j, &ok, &none, &err);
-    if (status != TT_OK) return tt_report_error(&err);
-    if (none && o->growth) return say_none(o, m);
-    if (none && o->first_bad) {
-        /* Nothing looked at is neither nothing found nor something found. */
-        (void)say_none(o, m);
-        return TT_EXIT_USAGE;
-    }
-    if (j) ok = tt_json_end(j) && ok;
-    int code = tt_report_output(ok);
-    if (code == TT_EXIT_OK && none) return say_none(o, m);
-    return code == TT_EXIT_OK && found ? TT_EXIT_DIFFERS : code;
+    bool none = false;
+    const int code = o->first_bad  ? first_bad(o, m, &none)
+                     : o->outliers ? outliers(o, m, &none)
+                     : o->growth   ? growth(o, m, &none)
+                     : o->by       ? groups(o, m, &none)
+                                   : list(o, m, &none);
+    if (code != TT_EXIT_OK || !none) return code;
+    /* Nothing looked at is neither nothing found nor something found. */
+    const int said = say_none(o, m);
+    return o->first_bad ? TT_EXIT_USAGE : said;
 }
 
 /* Why there are none, and how there would be. */
@@ -284,8 +309,10 @@ static int no_values(const char *path, const tt_model *m)
                            path, tt_trace_text(text, sizeof text, asked));
 }
 
-static const struct argp_child children[] = {
-    {&tt_input_argp, 0, NULL, 0}, {&tt_trace_filter_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&tt_input_argp, 0, NULL, 0},
+                                             {&tt_list_argp, 0, NULL, 0},
+                                             {&tt_trace_filter_argp, 0, NULL, 0},
+                                             {0}};
 
 int tt_cmd_values(int argc, char **argv)
 {
@@ -301,10 +328,11 @@ int tt_cmd_values(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct options o = {0};
+    struct options o = {.list.schema = &tt_values_schema};
     tt_model *m = NULL;
     tt_report_parse(&argp, argc, argv, 0, &o);
-    if (!o.limited && !o.input.json) o.query.limit = TABLE_LIMIT;
+    if (!o.list.limited && !o.input.json && !o.list.csv && !o.growth) o.list.limit = TABLE_LIMIT;
+    if (o.list.sort && strcmp(o.list.sort, "execution") == 0) o.list.sort = NULL;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK && !tt_outputs_any(m)) code = no_values(o.input.path, m);
     if (code == TT_EXIT_OK) code = show(&o, m);
