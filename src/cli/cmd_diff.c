@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_THRESHOLD = 256, OPT_CONFIDENCE, OPT_STRUCTURE, OPT_STRICT, OPT_LIMIT, OPT_HTML };
+enum { OPT_THRESHOLD = 256, OPT_CONFIDENCE, OPT_STRUCTURE, OPT_STRICT, OPT_HTML, OPT_BY };
 enum { OPT_FORCE = 300, OPT_JSON };
 
 #define THRESHOLD_DEFAULT 0.03
@@ -25,7 +25,9 @@ struct options {
     size_t n_behind; /* behind "--": B's; 0: there was none */
     bool divided;
     tt_diff_options diff;
-    uint64_t limit;
+    tt_list_options list;
+    const char *by_name; /* as it was said; NULL: the whole comparison, but for `list` */
+    tt_diff_family by;   /* TT_DIFF_FAMILIES: the whole comparison */
     bool strict, json, force;
     const char *html;
     bool of_times; /* an option that is only of times was given */
@@ -40,12 +42,24 @@ static const struct argp_option option_table[] = {
     {"structure-only", OPT_STRUCTURE, 0, 0, "Only what was computed: no times", 1},
     {"strict", OPT_STRICT, 0, 0, "Exit with 1 also when noise leaves open whether the times differ",
      1},
-    {"limit", OPT_LIMIT, "N", 0, "Rows of a table (default: 10; 0: all)", 2},
+    {"by", OPT_BY, "WHAT", 0,
+     "Only one list: part, component, op, layer or node; with --values: value, stage, layer or "
+     "batch",
+     2},
     {"html", OPT_HTML, "FILE", 0, "Also write it as a page that needs no other file", 2},
     {"force", OPT_FORCE, 0, 0, "Replace the page if it exists", 2},
     {"json", OPT_JSON, 0, 0, "Print JSON", 9},
     {0},
 };
+
+static const struct {
+    const char *name;
+    tt_diff_family family;
+} families[] = {{"node", TT_DIFF_OPS},
+                {"part", TT_DIFF_PARTS},
+                {"component", TT_DIFF_COMPONENTS},
+                {"op", TT_DIFF_KINDS},
+                {"layer", TT_DIFF_LAYERS}};
 
 /* "3%", "3 %", "0.5"; of a hundred. */
 static double percent_option(const char *option, const char *arg, double least, double most,
@@ -62,12 +76,35 @@ static double percent_option(const char *option, const char *arg, double least, 
     return v / 100;
 }
 
+/* Columns, an order and CSV are of one list: the first, unless --by names one. */
+static void check_list(struct options *o, struct argp_state *state)
+{
+    const bool one = o->by_name || o->list.columns || o->list.sort || o->list.csv;
+    const size_t n = sizeof families / sizeof *families;
+    o->by = TT_DIFF_FAMILIES;
+    tt_list_check(&o->list, o->json, state);
+    if (one && o->json)
+        argp_error(state, "--json has all lists: not with --by, --columns or --sort");
+    if (one && o->diff.structure_only)
+        argp_error(state, "--by, --columns, --sort and --csv are of times: not with "
+                          "--structure-only");
+    if (!one && !o->list.limited) o->list.limit = LIMIT_DEFAULT;
+    if (one && o->values.values)
+        o->values.by = tt_valuediff_by_option(o->by_name, state);
+    else if (one)
+        o->by = o->by_name ? families[tt_trace_name_option("--by", o->by_name, state, families, n,
+                                                           sizeof *families)]
+                                 .family
+                           : TT_DIFF_OPS;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->values;
+        state->child_inputs[1] = &o->list;
         return 0;
     case OPT_THRESHOLD:
         o->of_times = true;
@@ -85,8 +122,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->of_times = true;
         o->strict = true;
         return 0;
-    case OPT_LIMIT:
-        o->limit = tt_trace_limit_option(arg, state);
+    case OPT_BY:
+        o->by_name = arg;
         return 0;
     case OPT_HTML:
         o->html = arg;
@@ -103,6 +140,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->paths[o->n_files++] = arg;
         return 0;
     case ARGP_KEY_END:
+        check_list(o, state);
         if (o->values.values && o->of_times)
             argp_error(state, "--threshold, --confidence, --structure-only and --strict are of "
                               "times: not with --values");
@@ -171,13 +209,18 @@ static int write_page(const tt_diff_view *v, tt_outfile *page)
 
 static int show(const struct options *o, tt_outfile *page, const tt_diff *d)
 {
-    const tt_diff_view v = {d, o->paths, o->limit, o->strict};
+    const tt_diff_view v = {d, o->paths, o->list.limit, o->strict};
     if (!tt_diff_main(d) || !tt_diff_comparable(d))
         return tt_report_usage("nothing to compare: there is no batch of which both traces have "
                                "ops; `tensortrace info` says what a trace holds");
     int code = o->html ? write_page(&v, page) : TT_EXIT_OK;
     if (code != TT_EXIT_OK) return code;
-    code = tt_report_output(o->json ? print_json(&v) : print_text(&v));
+    if (o->by < TT_DIFF_FAMILIES) {
+        const tt_rowset set = tt_diff_rowset(tt_diff_main(d), o->by);
+        code = tt_list_show(&set, &o->list, o->by == TT_DIFF_LAYERS ? NULL : "size_of_change");
+    } else {
+        code = tt_report_output(o->json ? print_json(&v) : print_text(&v));
+    }
     if (code != TT_EXIT_OK) return code;
     code = exit_code(&v);
     if (code == TT_EXIT_USAGE)
@@ -211,7 +254,8 @@ static int compare(const struct options *o, tt_outfile *page, tt_model *const *m
 
 int tt_cmd_diff(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&tt_valuediff_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&tt_valuediff_argp, 0, NULL, 0}, {&tt_list_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         option_table,
         parse_option,
@@ -229,16 +273,17 @@ int tt_cmd_diff(int argc, char **argv)
         NULL,
         NULL};
     struct options o = {.diff = {.threshold = THRESHOLD_DEFAULT, .level = 1 - CONFIDENCE_DEFAULT},
-                        .limit = LIMIT_DEFAULT};
+                        .list.schema = &tt_diff_row_schema};
     tt_model *models[TT_DIFF_FILES_MAX] = {NULL};
     for (int i = 1; i < argc && !o.divided; i++) {
+        if (strcmp(argv[i], "--values") == 0) o.list.schema = &tt_valuediff_item_schema;
         if (strcmp(argv[i], "--") != 0) continue;
         o.divided = true;
         o.n_behind = (size_t)(argc - i - 1);
     }
     tt_report_parse(&argp, argc, argv, 0, &o);
     if (o.values.values)
-        return tt_valuediff_run(&o.values, o.paths, o.limit, o.json, o.html, o.force);
+        return tt_valuediff_run(&o.values, o.paths, &o.list, o.json, o.html, o.force);
     tt_outfile page = {0};
     int code = o.html ? open_page(&o, &page) : TT_EXIT_OK;
     for (size_t f = 0; f < o.n_files && code == TT_EXIT_OK; f++) {

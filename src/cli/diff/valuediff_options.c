@@ -1,6 +1,7 @@
 /* The options that `diff` has for values. */
 #include "base/units.h"
 #include "cli/diff/valuediff_view.h"
+#include "cli/trace_options.h"
 
 #include <errno.h>
 #include <math.h>
@@ -34,6 +35,21 @@ static const struct argp_option option_table[] = {
     {"svg", OPT_SVG, "FILE", 0, "With --values: write the picture of error over depth", 3},
     {0},
 };
+
+tt_valuediff_by tt_valuediff_by_option(const char *name, struct argp_state *state)
+{
+    static const struct {
+        const char *name;
+        tt_valuediff_by by;
+    } lists[] = {{"value", TT_VALUEDIFF_BY_VALUE},
+                 {"stage", TT_VALUEDIFF_BY_STAGE},
+                 {"layer", TT_VALUEDIFF_BY_LAYER},
+                 {"batch", TT_VALUEDIFF_BY_BATCH}};
+    if (!name) return TT_VALUEDIFF_BY_VALUE;
+    return lists[tt_trace_name_option("--by", name, state, lists, sizeof lists / sizeof *lists,
+                                      sizeof *lists)]
+        .by;
+}
 
 static bool parse_i32(const char *from, const char *end, int32_t *v)
 {
