@@ -22,6 +22,7 @@ enum { OPT_FORCE = 256, OPT_JSON, OPT_DRY_RUN };
 struct options {
     bool list, force, json, dry_run;
     const char *output;
+    tt_list_options rows;
     const char *path; /* of the settings; with `list` also a folder */
     unsigned n_words;
 };
@@ -40,6 +41,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->rows;
+        return 0;
     case 'o':
         o->output = arg;
         return 0;
@@ -63,11 +67,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->list && (o->force || o->dry_run))
             argp_error(state, "list takes no --force and no --dry-run");
+        if (!o->list && (o->rows.columns || o->rows.sort || o->rows.limited || o->rows.csv))
+            argp_error(state, "--columns, --sort, --limit and --csv go with list");
+        tt_list_check(&o->rows, o->json, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
+
+static const struct argp_child children[] = {{&tt_list_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
     option_table,
@@ -78,7 +87,7 @@ static const struct argp argp = {
     "Exit codes: 0 all experiments are there, 1 a traced program failed, 2 wrong usage, unusable "
     "settings or a folder that cannot be written, 3 nothing could be traced. With several "
     "experiments: that of the first that failed.",
-    NULL,
+    children,
     NULL,
     NULL};
 
@@ -343,14 +352,14 @@ static int list(const struct options *o)
     if (results.n_unreadable)
         tt_report_note("%zu folder%s left out: %s", results.n_unreadable,
                        results.n_unreadable == 1 ? " is" : "s are", results.unreadable);
-    code = tt_report_output(tt_experiment_list(&results, folder, o->json));
+    code = tt_experiment_list(&results, folder, &o->rows, o->json);
     tt_results_free(&results);
     return code;
 }
 
 int tt_cmd_experiment(int argc, char **argv)
 {
-    struct options o = {.path = NULL};
+    struct options o = {.rows.schema = &tt_result_schema};
     char *command = join_words(argc, argv);
     tt_report_parse(&argp, argc, argv, 0, &o);
     int code = !command ? tt_report_usage("out of memory")
