@@ -183,7 +183,8 @@ static void a_nan_is_followed_to_where_it_was_born(void **state)
     assert_int_equal(b->n_sources, 2);
     assert_int_equal(b->sources[0].state, TT_STATE_WEIGHT);
     assert_int_equal(b->sources[1].state, TT_STATE_FINITE);
-    assert_string_equal(name_at(o.m, b->sources[1].output.run, b->sources[1].output.node), "ffn_silu-1");
+    assert_string_equal(name_at(o.m, b->sources[1].output.run, b->sources[1].output.node),
+                        "ffn_silu-1");
     assert_true(tt_values_coordinates(&o.m->graphs[o.m->runs[1].graph], b->row.node,
                                       b->row.print.first_bad, at));
     assert_int_equal(at[0], 3);
