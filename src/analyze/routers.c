@@ -1,6 +1,7 @@
 #include "analyze/routers.h"
 
 #include "analyze/access.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,17 +78,6 @@ void tt_routers_free(tt_routers *r)
     free(r);
 }
 
-static bool grow(void **array, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity) return true;
-    size_t more = *capacity ? *capacity * 2 : 16;
-    void *grown = reallocarray(*array, more, size);
-    if (!grown) return false;
-    *array = grown;
-    *capacity = more;
-    return true;
-}
-
 /* --- layers --- */
 
 static bool is_expert_node(const tt_graph *g, uint32_t node)
@@ -129,7 +119,7 @@ static uint32_t new_layer(tt_routers *r, const tt_graph *g, uint32_t node, uint6
     find_slices(r, g, node, &layer);
     layer.router = tt_router_new(layer.n_experts);
     if (!layer.router || r->n_layers >= TT_NONE ||
-        !grow((void **)&r->layers, r->n_layers, &r->layers_capacity, sizeof *r->layers) ||
+        !tt_array_one_more(r->layers, r->n_layers, r->layers_capacity) ||
         !tt_idmap_add(&r->layer_of_place, key, (uint32_t)r->n_layers, &was)) {
         tt_router_free(layer.router);
         r->failed = true;
@@ -217,8 +207,7 @@ static uint64_t sequence_key(const tt_batch *b, uint32_t place)
 static follower *follower_of(tt_routers *r, uint64_t key)
 {
     uint32_t was;
-    if (!grow((void **)&r->followers, r->n_followers, &r->followers_capacity,
-              sizeof *r->followers) ||
+    if (!tt_array_one_more(r->followers, r->n_followers, r->followers_capacity) ||
         r->n_followers >= TT_NONE ||
         !tt_idmap_add(&r->by_sequence, key, (uint32_t)r->n_followers, &was)) {
         r->failed = true;
@@ -295,14 +284,9 @@ static void enter_batch(tt_routers *r, uint32_t batch)
     const uint32_t n = b->sequences ? b->sequence_first[b->n_tokens] : b->n_tokens;
     if (r->rows.batch == batch) return;
     r->rows.batch = batch;
-    if (n > r->rows.capacity) {
-        uint32_t *text = reallocarray(r->rows.text, n, sizeof *text);
-        if (!text) {
-            r->failed = true;
-            return;
-        }
-        r->rows.text = text;
-        r->rows.capacity = n;
+    if (!tt_array_room(r->rows.text, r->rows.capacity, n)) {
+        r->failed = true;
+        return;
     }
     if (!b->sequences) r->sequences_assumed = true;
     count_rows(r, b, n, true);

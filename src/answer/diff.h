@@ -51,6 +51,7 @@ char *tt_diff_percent(char out[TT_DIFF_PERCENT], double change);
 /* What differs in a node: "type f16 -> q8_0, fused differently". */
 char *tt_diff_say_change(const tt_diff_change *c, char *out, size_t room);
 
+extern const tt_schema tt_diff_row_schema;
 /* The rows that a phase's times are summed up by; the phase outlives them, as below. */
 tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family);
 /* n phases from the i-th on; with the columns of times when that one has any. */

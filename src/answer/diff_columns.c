@@ -114,11 +114,11 @@ TT_COLUMN_GET(get_mark, tt_diff_row, r,
     TT_COLUMN(#side_, NULL, NONE, about_, .type = TT_CELL_OBJECT, .inner = &side_schema,           \
               .rows = inner_##side_)
 #define MEDIAN(side_, title_)                                                                      \
-    TT_COLUMN("median_" #side_ "_ns", title_, NS, "the median of that side", .show = TT_SHOW_TEXT, \
+    TT_COLUMN("median_" #side_ "_ns", title_, NS, "the median of that side", .show = TT_SHOW_FLAT, \
               .known = timed_##side_, TT_MEMBER(tt_diff_row, side_.median_ns))
 #define READ(side_, title_)                                                                        \
     TT_COLUMN("weight_bytes_" #side_, title_, BYTES, "of weights read, of that side",              \
-              .show = TT_SHOW_TEXT | TT_SHOW_ASKED, .type = TT_CELL_F64, .get = get_bytes_##side_, \
+              .show = TT_SHOW_FLAT | TT_SHOW_ASKED, .type = TT_CELL_F64, .get = get_bytes_##side_, \
               .bound = at_most_##side_)
 #define FIGURE(key_, about_)                                                                       \
     TT_COLUMN(#key_, NULL, NONE, about_, .nullable = true, TT_MEMBER(tt_diff_row, key_))
@@ -178,11 +178,12 @@ static const tt_column row_columns[] = {
               .show = TT_SHOW_TEXT | TT_SHOW_KNOWN, .get = get_mark),
 };
 
-SCHEMA(row, "a part, component, op, layer or node");
+const tt_schema tt_diff_row_schema = {"row", "a part, component, op, layer or node", row_columns,
+                                      COUNT(row_columns)};
 
 tt_rowset tt_diff_rowset(const tt_diff_phase *p, tt_diff_family family)
 {
-    return TT_ROWSET(&row_schema, (1u << family), NULL, p->rows[family], p->n_rows[family]);
+    return TT_ROWSET(&tt_diff_row_schema, (1u << family), NULL, p->rows[family], p->n_rows[family]);
 }
 
 /* --- what was computed --- */
@@ -341,7 +342,7 @@ TT_COLUMN_GET(get_independent, tt_diff_phase, p, const tt_shift *s = &whole(p)->
               .show = TT_SHOW_TEXT | TT_SHOW_RIGHT | (show_), .kinds = TIMED, .get = get_)
 #define ROWS(key_, about_)                                                                         \
     TT_COLUMN(#key_, NULL, NONE, about_, .type = TT_CELL_ROWS, .kinds = TIMED,                     \
-              .inner = &row_schema, .rows = rows_of_##key_)
+              .inner = &tt_diff_row_schema, .rows = rows_of_##key_)
 
 static const tt_column phase_columns[] = {
     TT_COLUMN("phase", "PHASE", NONE, "what the batches were for", .type = TT_CELL_NAME,
@@ -371,7 +372,7 @@ static const tt_column phase_columns[] = {
     TT_COLUMN("verdict", "VERDICT", NONE, "on its time", .type = TT_CELL_NAME, .kinds = TIMED,
               .get = get_verdict),
     TT_COLUMN("total", NULL, NONE, "of a batch", .type = TT_CELL_OBJECT, .kinds = TIMED,
-              .inner = &row_schema, .rows = rows_of_total),
+              .inner = &tt_diff_row_schema, .rows = rows_of_total),
     TT_COLUMN("causes", NULL, NONE, "where most of it comes from", .type = TT_CELL_ROWS,
               .kinds = TIMED, .inner = &cause_schema, .rows = causes),
     ROWS(parts, "by part of the network"),

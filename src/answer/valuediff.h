@@ -36,6 +36,7 @@ bool tt_valuediff_note(const tt_valuediff *d, unsigned i, char out[TT_VALUEDIFF_
 char *tt_valuediff_layer(int32_t layer, bool behind, char out[TT_VALUEDIFF_LAYER]);
 
 /* The rows of it, which it outlives. */
+extern const tt_schema tt_valuediff_item_schema;
 tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n);
 tt_rowset tt_valuediff_inputs(const tt_valuediff_input *inputs, size_t n);
 tt_rowset tt_valuediff_steps(const tt_valuediff *d);

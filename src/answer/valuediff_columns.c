@@ -173,7 +173,8 @@ static const tt_column item_columns[] = {
     SHOWN("text_stage", "STAGE", "and its number, where there are several", 0, text_stage),
     MEMBER(item, "stage", stage, "of the computation"),
     MEMBER(item, "occurrence", occurrence, "of the stage in the layer, from 0 on"),
-    SHOWN("text_name", "NODE", "of A, if it is there", TT_SHOW_CUT, text_name),
+    TT_COLUMN("name", "NODE", NONE, "of A, if it is there", .type = TT_CELL_NAME,
+              .show = TT_SHOW_FLAT | TT_SHOW_CUT, .get = text_name),
     TT_COLUMN("verdict", "IT IS", NONE, "equal, close, ...", .type = TT_CELL_NAME,
               .get = item_verdict, .text = show_verdict),
     TT_COLUMN("blame", NULL, NONE, "where the error is made", .type = TT_CELL_NAME,
@@ -206,11 +207,12 @@ static const tt_column item_columns[] = {
     SIDE("b", item_b, "side B"),
 };
 
-SCHEMA(item, "a value of both sides");
+const tt_schema tt_valuediff_item_schema = {"item", "a value of both sides", item_columns,
+                                            COUNT(item_columns)};
 
 tt_rowset tt_valuediff_items(const tt_valuediff *d, const tt_valuediff_item *items, size_t n)
 {
-    return TT_ROWSET(&item_schema, 0, d, items, n);
+    return TT_ROWSET(&tt_valuediff_item_schema, 0, d, items, n);
 }
 
 /* --- what a value was computed from --- */
@@ -335,23 +337,21 @@ TT_COLUMN_KNOWN(has_pair, tt_valuediff_row, r, r->worst_pair != TT_NONE)
 TT_COLUMN_SHOW(show_row_gap, tt_valuediff_row, r, figure(r->cosine_gap, out, room);)
 TT_COLUMN_SHOW(show_row_max_abs, tt_valuediff_row, r, figure(r->max_abs, out, room);)
 
-/* None is nothing. */
-static void some(tt_cell *cell, uint64_t n)
-{
-    cell->u64 = n;
-    cell->known = n > 0;
-}
-
-TT_COLUMN_GET(row_equal, tt_valuediff_row, r, some(cell, r->counts[TT_VALUE_EQUAL]);)
-TT_COLUMN_GET(row_close, tt_valuediff_row, r, some(cell, r->counts[TT_VALUE_CLOSE]);)
-TT_COLUMN_GET(row_not, tt_valuediff_row, r, some(cell, tt_value_diverging(r->counts));)
-TT_COLUMN_GET(row_unmeasured, tt_valuediff_row, r, some(cell, r->counts[TT_VALUE_UNMEASURED]);)
+/* None is nothing in text. */
+#define ROW_COUNT(name_, n_)                                                                       \
+    TT_COLUMN_VALUE(get_##name_, tt_valuediff_row, r, u64, n_)                                     \
+    TT_COLUMN_SHOW(show_##name_, tt_valuediff_row, r,                                              \
+                   if (n_)(void) snprintf(out, room, "%" PRIu64, (uint64_t)(n_));)
+ROW_COUNT(equal, r->counts[TT_VALUE_EQUAL])
+ROW_COUNT(close, r->counts[TT_VALUE_CLOSE])
+ROW_COUNT(not, tt_value_diverging(r->counts))
+ROW_COUNT(unmeasured, r->counts[TT_VALUE_UNMEASURED])
 
 enum { OF_LAYERS = 1, OF_STAGES = 2 };
 
-#define SOME(key_, title_, get_)                                                                   \
-    TT_COLUMN(key_, title_, NONE, "values of that verdict", .type = TT_CELL_U64,                   \
-              .show = TT_SHOW_TEXT, .get = get_)
+#define SOME(key_, title_)                                                                         \
+    TT_COLUMN(#key_, title_, NONE, "values of that verdict", .type = TT_CELL_U64,                  \
+              .show = TT_SHOW_FLAT, .get = get_##key_, .text = show_##key_)
 
 static const tt_column row_columns[] = {
     TT_COLUMN("stage", "STAGE", NONE, "of the computation", .kinds = OF_STAGES,
@@ -377,10 +377,10 @@ static const tt_column row_columns[] = {
               TT_MEMBER(tt_valuediff_row, max_abs), .text = show_row_max_abs),
     TT_COLUMN("worst_pair", NULL, ID, "the pair of batches whose rel_l2 it is", .nullable = true,
               .known = has_pair, TT_MEMBER(tt_valuediff_row, worst_pair)),
-    SOME("equal", "EQUAL", row_equal),
-    SOME("close", "CLOSE", row_close),
-    SOME("not", "NOT", row_not),
-    SOME("unmeasured", "UNMEASURED", row_unmeasured),
+    SOME(equal, "EQUAL"),
+    SOME(close, "CLOSE"),
+    SOME(not, "NOT"),
+    SOME(unmeasured, "UNMEASURED"),
 };
 
 SCHEMA(row, "a layer or a stage");

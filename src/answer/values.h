@@ -11,39 +11,48 @@
 #include "model/model.h"
 #include "table/table.h"
 
+/* Rows, and of what they are: one of the four is not NULL. */
 typedef struct tt_values_view {
     const char *path;
-    const tt_values_query *query;
-    bool samples; /* rows with their prefix and samples */
+    const tt_listing *rows;
+    const tt_values_page *page;
+    const tt_values_groups *groups;
+    const tt_values_outliers *outliers;
+    const tt_values_grid *grid; /* its growth */
+    uint64_t offset;            /* of the page */
 } tt_values_view;
 
-/* {"file", "rows": [...], "offset", "rows_total", "summary": {...}} */
-void tt_values_list_json(tt_json *j, const tt_values_view *v, const tt_model *m,
-                         const tt_values_page *p);
+/* {"file", "rows": [...], "rows_total"}, but of growth with "summary"; of a page with "offset", of
+ * groups with "by", of what stands out with "compared", of growth with "place". */
+void tt_values_json(tt_json *j, const tt_model *m, const tt_values_view *v);
+/* The same of all rows of a set; v.rows is set here. */
+tt_status tt_values_rows_json(tt_json *j, const tt_model *m, const tt_rowset *set, tt_values_view v,
+                              tt_error *err);
 /* {"file", "found", "first": {...} or null, "births": [...], "births_total", "spread": {...},
  * "summary"} */
-void tt_values_first_json(tt_json *j, const tt_values_view *v, const tt_model *m,
+void tt_values_first_json(tt_json *j, const char *path, const tt_model *m,
                           const tt_values_first *f);
-/* {"file", "place", "phases": [{"phase", "batches", "layers": [{"layer_id", "rms", "ratio",
- * ...}]}]} False without memory. */
-bool tt_values_growth_json(tt_json *j, const tt_values_view *v, const tt_model *m,
-                           const tt_values_grid *g);
-/* {"file", "by", "rows": [...], "rows_total", "summary"} */
-void tt_values_groups_json(tt_json *j, const tt_values_view *v, const tt_model *m,
-                           const tt_values_groups *g);
-/* {"file", "rows": [...], "rows_total", "compared", "summary"} */
-void tt_values_outliers_json(tt_json *j, const tt_values_view *v, const tt_model *m,
-                             const tt_values_outliers *o);
-/* One output, as in the rows of a list: {"batch_id", "run", "node", "name", "op", "layer_id",
- * "type", "shape", "elements", "n_nan", "n_inf", "first_bad", "first_bad_at", "masking", "min",
- * "max", "mean", "rms", "hash", "blake3", ["prefix", "samples"]}. */
-void tt_values_row_json(tt_json *j, const tt_model *m, const tt_values_row *r, bool samples);
 
+extern const tt_schema tt_values_schema, tt_values_group_schema, tt_values_growth_schema,
+    tt_values_summary_schema, tt_values_birth_schema, tt_values_spread_schema;
+
+/* Outputs (tt_values_schema); samples: with their first elements and samples. */
+tt_rowset tt_values_rowset(const tt_model *m, const tt_values_row *rows, size_t n, bool samples);
+/* The same of those that stand out, with why they do. */
+tt_rowset tt_values_outliers_rowset(const tt_model *m, const tt_values_outliers *o, bool samples);
+/* What a bad output was computed from. */
+tt_rowset tt_values_sources_rowset(const tt_model *m, const tt_values_birth *b);
 /* Rows of the groups, and of n layers: those that pass tt_values_growth_measured. */
 tt_rowset tt_values_groups_rowset(const tt_values_groups *g);
 tt_rowset tt_values_growth_rowset(const tt_values_growth *list, size_t n);
 bool tt_values_growth_measured(const void *context, const void *row);
 
+/* "128x5", the dimensions behind the last that is not 1 left out. Returns out. */
+#define TT_VALUES_SHAPE_TEXT 96
+const char *tt_values_shape_text(char out[TT_VALUES_SHAPE_TEXT], const uint64_t ne[4]);
+/* "batch 3 (prompt)". Returns out. */
+#define TT_VALUES_WHERE_TEXT 80
+const char *tt_values_where_text(char out[TT_VALUES_WHERE_TEXT], const tt_model *m, uint32_t run);
 /* What was seen of a weight in the model's file: "1 NaN and 0 infinite of 65,536 elements, the
  * first at [3, 5, 0, 0]", "all 65,536 elements are finite", "was not looked at: ...". Returns out.
  */

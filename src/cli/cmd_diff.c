@@ -25,7 +25,9 @@ struct options {
     size_t n_behind; /* behind "--": B's; 0: there was none */
     bool divided;
     tt_diff_options diff;
-    uint64_t limit;
+    tt_list_options list;
+    const char *by_name; /* as it was said; NULL: the whole comparison, but for `list` */
+    tt_diff_family by;   /* TT_DIFF_FAMILIES: the whole comparison */
     bool strict, json, force;
     const char *html;
     tt_valuediff_settings values;
@@ -175,8 +177,10 @@ static const tt_option option_table[] = {
      TT_FLAG(struct options, diff.structure_only), .excludes = "values"},
     {"strict", 0, 0, "Exit with 1 also when noise leaves open whether the times differ", 1,
      TT_FLAG(struct options, strict), .excludes = "values"},
-    {"limit", 0, "N", "Rows of a table (default: 10; 0: all)", 2,
-     TT_WHOLE(struct options, limit, 0, INT64_MAX)},
+    {"by", 0, "WHAT",
+     "Only one list: part, component, op, layer or node; with --values: value, stage, layer or "
+     "batch",
+     2, TT_TEXT(struct options, by_name)},
     {"html", 0, "FILE", "Also write it as a page that needs no other file", 2,
      TT_TEXT(struct options, html)},
     {"force", 0, 0, "Replace the page if it exists", 2, TT_FLAG(struct options, force)},
@@ -191,8 +195,48 @@ static void take_file(void *options, char *arg, tt_parse *p)
     o->paths[o->n_files++] = arg;
 }
 
-static void check_files(void *options, tt_parse *p)
+static const tt_option_name families[] = {{"node", TT_DIFF_OPS},
+                                          {"part", TT_DIFF_PARTS},
+                                          {"component", TT_DIFF_COMPONENTS},
+                                          {"op", TT_DIFF_KINDS},
+                                          {"layer", TT_DIFF_LAYERS}};
+static const tt_option_name value_lists[] = {{"value", TT_VALUEDIFF_BY_VALUE},
+                                             {"stage", TT_VALUEDIFF_BY_STAGE},
+                                             {"layer", TT_VALUEDIFF_BY_LAYER},
+                                             {"batch", TT_VALUEDIFF_BY_BATCH}};
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* What --by names; NULL: the first. */
+static int list_named(const char *name, const tt_option_name *lists, size_t n, const char *names,
+                      tt_parse *p)
 {
+    for (size_t i = 0; i < n; i++)
+        if (!name || strcasecmp(name, lists[i].name) == 0) return lists[i].value;
+    tt_parse_error(p, "--by: \"%.40s\" is not %s", name, names);
+}
+
+/* Columns, an order and CSV are of one list: the first, unless --by names one. */
+static void check_list(struct options *o, tt_parse *p)
+{
+    const bool one = o->by_name || o->list.columns || o->list.sort || o->list.csv;
+    o->by = TT_DIFF_FAMILIES;
+    if (one && o->json)
+        tt_parse_error(p, "--json has all lists: not with --by, --columns or --sort");
+    if (one && o->diff.structure_only)
+        tt_parse_error(p, "--by, --columns, --sort and --csv are of times: not with "
+                          "--structure-only");
+    if (!one && !o->list.limited) o->list.limit = LIMIT_DEFAULT;
+    if (one && o->values.values)
+        o->values.by = (tt_valuediff_by)list_named(o->by_name, value_lists, COUNT(value_lists),
+                                                   "value, stage, layer or batch", p);
+    else if (one)
+        o->by = (tt_diff_family)list_named(o->by_name, families, COUNT(families),
+                                           "node, part, component, op or layer", p);
+}
+
+static void check_all(void *options, tt_parse *p)
+{
+    check_list(options, p);
     const struct options *o = options;
     if (o->values.values && o->divided)
         tt_parse_error(p, "--values compares one run with one: no \"--\"");
@@ -254,13 +298,18 @@ static int write_page(const tt_diff_view *v, tt_outfile *page)
 
 static int show(const struct options *o, tt_outfile *page, const tt_diff *d)
 {
-    const tt_diff_view v = {d, o->paths, o->limit, o->strict};
+    const tt_diff_view v = {d, o->paths, o->list.limit, o->strict};
     if (!tt_diff_main(d) || !tt_diff_comparable(d))
         return tt_report_usage("nothing to compare: there is no batch of which both traces have "
                                "ops; `tensortrace info` says what a trace holds");
     int code = o->html ? write_page(&v, page) : TT_EXIT_OK;
     if (code != TT_EXIT_OK) return code;
-    code = tt_report_output(o->json ? print_json(&v) : print_text(&v));
+    if (o->by < TT_DIFF_FAMILIES) {
+        const tt_rowset set = tt_diff_rowset(tt_diff_main(d), o->by);
+        code = tt_list_show(&set, &o->list, o->by == TT_DIFF_LAYERS ? NULL : "size_of_change");
+    } else {
+        code = tt_report_output(o->json ? print_json(&v) : print_text(&v));
+    }
     if (code != TT_EXIT_OK) return code;
     code = exit_code(&v);
     if (code == TT_EXIT_USAGE)
@@ -306,19 +355,22 @@ int tt_cmd_diff(int argc, char **argv)
             "usage, nothing to compare, or too few batches to compare their times.\n\n"
             "With --values: 0 all that both sides measured is equal or close; 1 something differs; "
             "2 wrong usage, or nothing to compare.",
-        .sets = {{option_table, 0, take_file, check_files}, {.options = value_options}}};
+        .sets = {{option_table, 0, take_file, check_all},
+                 TT_LIST(struct options, list),
+                 {.options = value_options}}};
     struct options o = {.diff = {.threshold = THRESHOLD_DEFAULT, .level = 1 - CONFIDENCE_DEFAULT},
-                        .limit = LIMIT_DEFAULT,
+                        .list.schema = &tt_diff_row_schema,
                         .values.options.tolerance = {NAN, NAN, NAN}};
     tt_model *models[TT_DIFF_FILES_MAX] = {NULL};
     for (int i = 1; i < argc && !o.divided; i++) {
+        if (strcmp(argv[i], "--values") == 0) o.list.schema = &tt_valuediff_item_schema;
         if (strcmp(argv[i], "--") != 0) continue;
         o.divided = true;
         o.n_behind = (size_t)(argc - i - 1);
     }
     tt_options_parse(&command, argc, argv, &o);
     if (o.values.values)
-        return tt_valuediff_run(&o.values, o.paths, o.limit, o.json, o.html, o.force);
+        return tt_valuediff_run(&o.values, o.paths, &o.list, o.json, o.html, o.force);
     tt_outfile page = {0};
     int code = o.html ? open_page(&o, &page) : TT_EXIT_OK;
     for (size_t f = 0; f < o.n_files && code == TT_EXIT_OK; f++) {

@@ -21,6 +21,7 @@
 struct options {
     bool list, force, json, dry_run;
     const char *output;
+    tt_list_options rows;
     const char *path; /* of the settings; with `list` also a folder */
     unsigned n_words;
 };
@@ -54,6 +55,8 @@ static void check_list(void *options, tt_parse *p)
     const struct options *o = options;
     if (o->list && (o->force || o->dry_run))
         tt_parse_error(p, "list takes no --force and no --dry-run");
+    if (!o->list && (o->rows.columns || o->rows.sort || o->rows.limited || o->rows.csv))
+        tt_parse_error(p, "--columns, --sort, --limit and --csv go with list");
 }
 
 static const tt_options options_of = {
@@ -64,7 +67,7 @@ static const tt_options options_of = {
         "Exit codes: 0 all experiments are there, 1 a traced program failed, 2 wrong usage, "
         "unusable settings or a folder that cannot be written, 3 nothing could be traced. With "
         "several experiments: that of the first that failed.",
-    .sets = {{option_table, 0, take_word, check_list}}};
+    .sets = {{option_table, 0, take_word, check_list}, TT_LIST(struct options, rows)}};
 
 /* --- before --- */
 
@@ -327,14 +330,14 @@ static int list(const struct options *o)
     if (results.n_unreadable)
         tt_report_note("%zu folder%s left out: %s", results.n_unreadable,
                        results.n_unreadable == 1 ? " is" : "s are", results.unreadable);
-    code = tt_report_output(tt_experiment_list(&results, folder, o->json));
+    code = tt_experiment_list(&results, folder, &o->rows, o->json);
     tt_results_free(&results);
     return code;
 }
 
 int tt_cmd_experiment(int argc, char **argv)
 {
-    struct options o = {.path = NULL};
+    struct options o = {.rows.schema = &tt_result_schema};
     char *command = join_words(argc, argv);
     tt_options_parse(&options_of, argc, argv, &o);
     int code = !command ? tt_report_usage("out of memory")

@@ -1,12 +1,13 @@
 /* tensortrace values FILE: what the ops put out, where NaN comes from, what stands out. */
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
 #include "cli/values/values_view.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TABLE_LIMIT 40u /* rows of a table, unless --limit says otherwise */
@@ -20,16 +21,6 @@ static const struct dimension {
     {"layer", TT_VALUES_BY_LAYER},   {"batch", TT_VALUES_BY_BATCH},
 };
 
-static const tt_option_name sorts[] = {
-    {"execution", TT_VALUES_BY_EXECUTION},
-    {"rms", TT_VALUES_BY_RMS},
-    {"largest", TT_VALUES_BY_MAX_ABS},
-    {"mean", TT_VALUES_BY_MEAN},
-    {"bad", TT_VALUES_BY_BAD},
-    {"elements", TT_VALUES_BY_ELEMENTS},
-    {"name", TT_VALUES_BY_NAME},
-};
-
 static const tt_option_name kinds[] = {
     {"bad", TT_VALUES_BAD},
     {"mask", TT_VALUES_MASKING},
@@ -39,10 +30,11 @@ static const tt_option_name kinds[] = {
 
 struct options {
     tt_input input;
+    tt_list_options list;
     const struct dimension *by; /* NULL: a list */
     tt_values_query query;
     const char *place;
-    bool limited, first_bad, outliers, growth, samples;
+    bool first_bad, outliers, growth, samples;
 };
 
 #define VIEWS "first-bad outliers growth by"
@@ -51,7 +43,7 @@ static const tt_option option_table[] = {
     {"first-bad", 0, 0,
      "Where NaN or infinities begin: the op, the state of its sources, and how far they spread "
      "(exit code 1 when there are any)",
-     1, TT_FLAG(struct options, first_bad), .excludes = "outliers growth by"},
+     1, TT_FLAG(struct options, first_bad), .excludes = "outliers growth by columns sort csv"},
     {"outliers", 0, 0,
      "Outputs whose RMS or largest magnitude stands out among those of the same place", 1,
      TT_FLAG(struct options, outliers), .excludes = "growth by"},
@@ -66,11 +58,6 @@ static const tt_option option_table[] = {
     {"only", 0, "WHAT",
      "Only outputs that are bad, mask (hold a mask's infinities), constant or zero", 1,
      TT_NAME(struct options, query.which, kinds), .excludes = VIEWS},
-    {"sort", 0, "COLUMN",
-     "By execution (default), rms, largest (magnitude), mean, bad (elements), elements or name", 1,
-     TT_NAME(struct options, query.sort, sorts), .excludes = VIEWS},
-    {"limit", 0, "N", "Only the first N rows; 0: all (the default is 40, with --json all)", 1,
-     TT_WHOLE(struct options, query.limit, 0, INT64_MAX), TT_GIVEN(struct options, limited)},
     {"samples", 0, 0, "With the first elements; in JSON also those in between", 1,
      TT_FLAG(struct options, samples)},
     {"name", 0, "GLOB", "Only outputs of nodes with such a name", 2,
@@ -78,82 +65,146 @@ static const tt_option option_table[] = {
     {0},
 };
 
-/* What is asked of the trace; each prints it, or says what is amiss in *err. */
+/* What is asked of the trace, each of these: *none, when nothing passes, or what was made is
+ * printed. An exit code. */
 
-static tt_status list(const struct options *o, const tt_values_view *v, const tt_model *m,
-                      tt_json *j, bool *ok, bool *none, tt_error *err)
+/* Rows as asked for; of a table only `columns` (NULL: as the schema says). total: rows, also those
+ * that are not in the set. */
+static int print_rows(const struct options *o, const tt_model *m, const tt_rowset *set,
+                      const char *columns, uint64_t total, tt_values_view v)
 {
-    tt_values_page p;
-    tt_status status = tt_values_list(m, &o->query, NULL, &p, err);
-    if (status == TT_OK && j)
-        tt_values_list_json(j, v, m, &p);
-    else if (status == TT_OK && p.total > 0)
-        *ok = tt_values_print_list(v, m, &p);
-    *none = status == TT_OK && p.total == 0;
-    tt_values_page_free(&p);
-    return status;
+    const bool text = !o->input.json && !o->list.csv;
+    const tt_listing_wish wish = {.columns = o->list.columns || !text ? o->list.columns : columns,
+                                  .sort = o->list.sort,
+                                  .limit = o->list.limit,
+                                  .text = text,
+                                  .csv = o->list.csv,
+                                  .passes = v.grid ? tt_values_growth_measured : NULL};
+    tt_listing rows;
+    bool ok = true;
+    int code = tt_list_make(&rows, set, &wish);
+    if (rows.n_all < total) rows.n_all = (size_t)total;
+    v.path = o->input.path;
+    v.rows = &rows;
+    if (code == TT_EXIT_OK && o->input.json) {
+        tt_json j;
+        tt_json_begin(&j, stdout, 2);
+        tt_values_json(&j, m, &v);
+        ok = tt_json_end(&j);
+    } else if (code == TT_EXIT_OK && o->list.csv) {
+        ok = tt_list_print_csv(&rows);
+    } else if (code == TT_EXIT_OK) {
+        tt_values_print_head(&v);
+        ok = tt_list_print(&rows, NULL);
+    }
+    tt_listing_free(&rows);
+    return code == TT_EXIT_OK ? tt_report_output(ok) : code;
 }
 
-static tt_status groups(const struct options *o, const tt_values_view *v, const tt_model *m,
-                        tt_json *j, bool *ok, bool *none, tt_error *err)
+static int list(const struct options *o, const tt_model *m, bool *none)
+{
+    tt_values_query query = o->query;
+    tt_values_page p;
+    tt_error err;
+    /* What comes first is known only when all rows are. */
+    if (!o->list.sort) query.limit = o->list.limit;
+    int code =
+        tt_values_list(m, &query, NULL, &p, &err) == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+    *none = p.total == 0;
+    if (code == TT_EXIT_OK && (!*none || o->input.json || o->list.csv)) {
+        const tt_rowset set = tt_values_rowset(m, p.rows, p.n, o->samples);
+        code = print_rows(o, m, &set, NULL, p.total, (tt_values_view){.page = &p});
+    }
+    tt_values_page_free(&p);
+    return code;
+}
+
+static int groups(const struct options *o, const tt_model *m, bool *none)
 {
     tt_values_groups g;
-    tt_status status = tt_values_groups_make(m, &o->query, o->by->by, NULL, &g, err);
-    if (status == TT_OK && j)
-        tt_values_groups_json(j, v, m, &g);
-    else if (status == TT_OK)
-        *ok = tt_values_print_groups(v, &g);
-    *none = status == TT_OK && g.n == 0;
+    tt_error err;
+    int code = tt_values_groups_make(m, &o->query, o->by->by, NULL, &g, &err) == TT_OK
+                   ? TT_EXIT_OK
+                   : tt_report_error(&err);
+    *none = g.n == 0;
+    if (code == TT_EXIT_OK) {
+        const tt_rowset set = tt_values_groups_rowset(&g);
+        code = print_rows(o, m, &set, NULL, g.n, (tt_values_view){.groups = &g});
+    }
     tt_values_groups_free(&g);
-    return status;
+    return code;
 }
 
-static tt_status outliers(const struct options *o, const tt_values_view *v, const tt_model *m,
-                          tt_json *j, bool *ok, bool *none, tt_error *err)
+static int outliers(const struct options *o, const tt_model *m, bool *none)
 {
+    tt_values_query query = o->query;
     tt_values_outliers x;
-    tt_status status = tt_values_outliers_make(m, &o->query, NULL, &x, err);
-    if (status == TT_OK && j)
-        tt_values_outliers_json(j, v, m, &x);
-    else if (status == TT_OK && x.counts.outputs > 0)
-        *ok = tt_values_print_outliers(v, m, &x);
-    *none = status == TT_OK && x.counts.outputs == 0;
+    tt_error err;
+    if (!o->list.sort) query.limit = o->list.limit;
+    int code = tt_values_outliers_make(m, &query, NULL, &x, &err) == TT_OK ? TT_EXIT_OK
+                                                                           : tt_report_error(&err);
+    *none = x.counts.outputs == 0;
+    if (code == TT_EXIT_OK && (!*none || o->input.json || o->list.csv)) {
+        const tt_rowset set = tt_values_outliers_rowset(m, &x, o->samples);
+        code = print_rows(o, m, &set, "score,batch_id,name,by,value,usual,times,among", x.total,
+                          (tt_values_view){.outliers = &x});
+    }
     tt_values_outliers_free(&x);
-    return status;
+    return code;
 }
 
-static tt_status growth(const struct options *o, const tt_values_view *v, const tt_model *m,
-                        tt_json *j, bool *ok, bool *none, tt_error *err)
+static int print_growth(const struct options *o, const tt_model *m, const tt_values_grid *g)
+{
+    size_t n;
+    tt_values_growth *list = tt_values_growth_list(m, g, &n);
+    if (!list) return tt_report_usage("out of memory");
+    const tt_rowset set = tt_values_growth_rowset(list, n);
+    const int code = print_rows(o, m, &set, "phase,layer_id,rms,ratio,rms_min,rms_max,min,max,bad",
+                                0, (tt_values_view){.grid = g});
+    if (g->cut) tt_report_note("later batches are left out: there are too many");
+    free(list);
+    return code;
+}
+
+static int growth(const struct options *o, const tt_model *m, bool *none)
 {
     tt_values_grid g;
-    tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, err);
+    tt_error err;
+    tt_status status = tt_values_grid_make(m, &o->query, o->place, NULL, &g, &err);
     const tt_filter *f = &o->query.filter;
     const bool filtered = f->has_batch || f->has_layer || f->phase || f->op || f->tensor;
+    int code = TT_EXIT_OK;
     *none = status == TT_OK && g.n_layers == 0 && filtered && !o->place;
-    if (status == TT_OK && g.n_layers == 0 && !*none)
-        status = tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
-                              "%s: no output of %.60s was measured; --by place lists what was",
-                              v->path, o->place ? o->place : "a layer");
-    else if (status == TT_OK && !*none)
-        *ok = j ? tt_values_growth_json(j, v, m, &g) : tt_values_print_growth(v, m, &g);
+    if (status != TT_OK)
+        code = tt_report_error(&err);
+    else if (g.n_layers == 0 && !*none)
+        code = tt_report_usage("%s: no output of %.60s was measured; --by place lists what was",
+                               o->input.path, o->place ? o->place : "a layer");
+    else if (!*none)
+        code = print_growth(o, m, &g);
     tt_values_grid_free(&g);
-    return status;
+    return code;
 }
 
-static tt_status first_bad(const struct options *o, const tt_values_view *v, const tt_model *m,
-                           tt_json *j, bool *ok, bool *found, bool *none, tt_error *err)
+static int first_bad(const struct options *o, const tt_model *m, bool *none)
 {
     tt_values_first f;
-    tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, err);
-    if (status == TT_OK) status = tt_values_first_weights(m, NULL, &f, err);
-    *none = status == TT_OK && f.counts.outputs == 0;
-    if (status == TT_OK && !*none && j)
-        tt_values_first_json(j, v, m, &f);
-    else if (status == TT_OK && !*none)
-        *ok = tt_values_print_first(v, m, &f);
-    *found = f.found;
+    tt_error err;
+    tt_status status = tt_values_first_bad(m, &o->query, NULL, &f, &err);
+    if (status == TT_OK) status = tt_values_first_weights(m, NULL, &f, &err);
+    int code = status == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
+    *none = f.counts.outputs == 0;
+    if (code == TT_EXIT_OK && !*none && o->input.json) {
+        tt_json j;
+        tt_json_begin(&j, stdout, 2);
+        tt_values_first_json(&j, o->input.path, m, &f);
+        code = tt_report_output(tt_json_end(&j));
+    } else if (code == TT_EXIT_OK && !*none) {
+        code = tt_report_output(tt_values_print_first(m, &f));
+    }
+    if (code == TT_EXIT_OK && f.found) code = TT_EXIT_DIFFERS;
     tt_values_first_free(&f);
-    return status;
+    return code;
 }
 
 static int say_none(const struct options *o, const tt_model *m)
@@ -166,33 +217,16 @@ static int say_none(const struct options *o, const tt_model *m)
 
 static int show(const struct options *o, const tt_model *m)
 {
-    const tt_values_view v = {.path = o->input.path, .query = &o->query, .samples = o->samples};
-    tt_json json, *j = o->input.json ? &json : NULL;
-    tt_error err;
-    tt_status status;
-    bool ok = true, found = false, none = false;
-    if (j) tt_json_begin(j, stdout, 2);
-    if (o->first_bad)
-        status = first_bad(o, &v, m, j, &ok, &found, &none, &err);
-    else if (o->outliers)
-        status = outliers(o, &v, m, j, &ok, &none, &err);
-    else if (o->growth)
-        status = growth(o, &v, m, j, &ok, &none, &err);
-    else if (o->by)
-        status = groups(o, &v, m, j, &ok, &none, &err);
-    else
-        status = list(o, &v, m, j, &ok, &none, &err);
-    if (status != TT_OK) return tt_report_error(&err);
-    if (none && o->growth) return say_none(o, m);
-    if (none && o->first_bad) {
-        /* Nothing looked at is neither nothing found nor something found. */
-        (void)say_none(o, m);
-        return TT_EXIT_USAGE;
-    }
-    if (j) ok = tt_json_end(j) && ok;
-    int code = tt_report_output(ok);
-    if (code == TT_EXIT_OK && none) return say_none(o, m);
-    return code == TT_EXIT_OK && found ? TT_EXIT_DIFFERS : code;
+    bool none = false;
+    const int code = o->first_bad  ? first_bad(o, m, &none)
+                     : o->outliers ? outliers(o, m, &none)
+                     : o->growth   ? growth(o, m, &none)
+                     : o->by       ? groups(o, m, &none)
+                                   : list(o, m, &none);
+    if (code != TT_EXIT_OK || !none) return code;
+    /* Nothing looked at is neither nothing found nor something found. */
+    const int said = say_none(o, m);
+    return o->first_bad ? TT_EXIT_USAGE : said;
 }
 
 /* Why there are none, and how there would be. */
@@ -220,11 +254,17 @@ int tt_cmd_values(int argc, char **argv)
                  "bad; 2 when there are no values to look at.",
         .sets = {{.options = option_table},
                  TT_INPUT(struct options, input),
+                 TT_LIST(struct options, list),
                  TT_FILTER(struct options, query.filter)}};
-    struct options o = {0};
+    struct options o = {.list.schema = &tt_values_schema};
     tt_model *m = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--by", 4) == 0) o.list.schema = &tt_values_group_schema;
+        if (strcmp(argv[i], "--growth") == 0) o.list.schema = &tt_values_growth_schema;
+    }
     tt_options_parse(&command, argc, argv, &o);
-    if (!o.limited && !o.input.json) o.query.limit = TABLE_LIMIT;
+    if (!o.list.limited && !o.input.json && !o.list.csv && !o.growth) o.list.limit = TABLE_LIMIT;
+    if (o.list.sort && strcmp(o.list.sort, "execution") == 0) o.list.sort = NULL;
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);
     if (code == TT_EXIT_OK && !tt_outputs_any(m)) code = no_values(o.input.path, m);
     if (code == TT_EXIT_OK) code = show(&o, m);

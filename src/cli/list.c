@@ -156,3 +156,18 @@ bool tt_list_print_csv(const tt_listing *l)
     tt_bytes_free(&out);
     return ok;
 }
+
+int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sort)
+{
+    const tt_listing_wish wish = {.columns = o->columns,
+                                  .sort = o->sort ? o->sort : sort,
+                                  .limit = o->limit,
+                                  .text = !o->csv,
+                                  .csv = o->csv};
+    tt_listing rows;
+    int code = tt_list_make(&rows, set, &wish);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(o->csv ? tt_list_print_csv(&rows) : tt_list_print(&rows, NULL));
+    tt_listing_free(&rows);
+    return code;
+}

@@ -42,6 +42,9 @@ int tt_list_make(tt_listing *l, const tt_rowset *set, const tt_listing_wish *wis
 bool tt_list_print(const tt_listing *l, const void *total);
 /* The same as CSV, without a total. */
 bool tt_list_print_csv(const tt_listing *l);
+/* The rows of a set as the options say, `sort` (NULL: as they are) where they do not: as a table,
+ * or as CSV. The exit code; when it is not TT_EXIT_OK the reason was told. */
+int tt_list_show(const tt_rowset *set, const tt_list_options *o, const char *sort);
 /* How a column stands in a table for people: TT_COLUMN_... of cli/table.h. `chosen`: by name,
  * which is not left out. */
 int tt_list_layout(const tt_column *c, bool chosen);

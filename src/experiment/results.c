@@ -98,28 +98,105 @@ tt_status tt_stamp_key(const tt_bytes *stamp, char out[TT_STAMP_KEY], tt_error *
 
 /* --- run.json --- */
 
+const char *tt_result_short(char *out, size_t room, const char *text)
+{
+    const size_t n = text ? strlen(text) : 0;
+    size_t keep = n > TT_RESULT_SHOWN ? TT_RESULT_SHOWN : n;
+    char cut[TT_RESULT_SHOWN + 8];
+    while (keep < n && keep > 0 && ((unsigned char)text[keep] & 0xc0) == 0x80)
+        keep--;
+    (void)snprintf(cut, sizeof cut, "%.*s%s", (int)keep, text ? text : "", keep < n ? "..." : "");
+    tt_cell_text_copy(out, room, cut);
+    return out;
+}
+
+const char *tt_result_file(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* A text that may be empty, which is not known. */
+#define TEXT_OF(name_, text_)                                                                      \
+    TT_COLUMN_GET(get_##name_, tt_result, r,                                                       \
+                  tt_cell_text(cell, (text_) && *(text_) ? (text_) : NULL);)
+/* What text shows of it. */
+#define SHORT_OF(name_, text_)                                                                     \
+    TT_COLUMN_SHOW(show_##name_, tt_result, r, (void)tt_result_short(out, room, text_);)
+
+TEXT_OF(timestamp_start, r->timestamp_start)
+TEXT_OF(model_file, r->model_file)
+TEXT_OF(options, r->options)
+TEXT_OF(engine, r->engine)
+SHORT_OF(model_file, tt_result_file(r->model_file))
+SHORT_OF(prompt, r->prompt)
+SHORT_OF(options, r->options)
+SHORT_OF(engine, r->engine)
+TT_COLUMN_GET(get_id, tt_result, r, tt_cell_text(cell, r->id);)
+TT_COLUMN_SHOW(show_id, tt_result, r, (void)snprintf(out, room, "%.8s", r->id);)
+TT_COLUMN_GET(get_version, tt_result, r, tt_cell_text(cell, r->identity.version);)
+TT_COLUMN_GET(get_current, tt_result, r, tt_cell_text(cell, r->is_current ? "*" : NULL);)
+/* "2026-11-21 13:17:02" of "2026-11-21T13:17:02.123456Z" */
+TT_COLUMN_SHOW(show_start, tt_result, r, char when[20];
+               (void)snprintf(when, sizeof when, "%.19s", r->timestamp_start);
+               if (strlen(when) == 19) when[10] = ' '; tt_cell_text_copy(out, room, when);)
+TT_COLUMN_KNOWN(has_threads, tt_result, r, r->threads > 0)
+TT_COLUMN_KNOWN(has_rate, tt_result, r, r->tokens_per_s > 0)
+TT_COLUMN_SHOW(show_rate, tt_result, r,
+               if (r->tokens_per_s > 0)(void) snprintf(out, room, "%.1f", r->tokens_per_s);
+               else(void) snprintf(out, room, "-");)
+
+#define TEXT(key_, title_, about_, ...)                                                            \
+    TT_COLUMN(#key_, title_, NONE, about_, .nullable = true, .type = TT_CELL_NAME,                 \
+              .get = get_##key_, __VA_ARGS__)
+#define SHORT(key_, title_, about_, ...)                                                           \
+    TEXT(key_, title_, about_, .text = show_##key_, .show = TT_SHOW_CUT __VA_ARGS__)
+#define NUMBER(key_, title_, unit_, about_, ...)                                                   \
+    TT_COLUMN(#key_, title_, unit_, about_, TT_MEMBER(tt_result, key_), __VA_ARGS__)
+
+static const tt_column result_columns[] = {
+    TT_COLUMN("current", "", NONE, "*: the folder's own names lead to it", .type = TT_CELL_NAME,
+              .show = TT_SHOW_TEXT, .get = get_current),
+    TT_COLUMN("experiment_id", "ID", NONE, "its folder's name", .type = TT_CELL_NAME, .get = get_id,
+              .text = show_id),
+    TEXT(timestamp_start, "STARTED (UTC)", "when it began", .text = show_start),
+    SHORT(model_file, "MODEL", "the model's file"),
+    TT_COLUMN("prompt", "PROMPT", NONE, "or the file it is in", .nullable = true,
+              .show = TT_SHOW_CUT, .text = show_prompt, TT_MEMBER(tt_result, prompt)),
+    NUMBER(tokens_to_generate, "TOKENS", NONE, "to be generated"),
+    NUMBER(threads, "THREADS", NONE, "of the program", .nullable = true, .known = has_threads,
+           .show = TT_SHOW_DASH),
+    NUMBER(n_batches, "BATCHES", NONE, "that were computed"),
+    NUMBER(tokens_per_s, "TOKENS/S", NONE, "of generation", .nullable = true, .known = has_rate,
+           .text = show_rate),
+    NUMBER(inference_ns, NULL, NS, "of the traced program"),
+    NUMBER(duration_ns, NULL, NS, "of all stages"),
+    NUMBER(n_files, NULL, COUNT, "of the result"),
+    NUMBER(size_bytes, "SIZE", BYTES, "of the result"),
+    SHORT(engine, "ENGINE", "its name and version, or the program"),
+    SHORT(options, "OPTIONS", "other settings", | TT_SHOW_KNOWN),
+    TT_COLUMN("tensortrace_version", NULL, NONE, "that made it", .type = TT_CELL_NAME,
+              .get = get_version),
+};
+
+const tt_schema tt_result_schema = {"experiments", "an experiment that was kept", result_columns,
+                                    sizeof result_columns / sizeof *result_columns};
+
 void tt_result_json(tt_json *j, const tt_result *r)
 {
-    tt_json_kv_string(j, "experiment_id", r->id);
-    tt_json_kv_text_or_null(j, "timestamp_start", r->timestamp_start);
-    tt_json_kv_text_or_null(j, "model_file", r->model_file);
-    tt_json_kv_string(j, "prompt", r->prompt);
-    tt_json_kv_i64(j, "tokens_to_generate", r->tokens_to_generate);
-    tt_json_kv_u64_or_null(j, "threads", r->threads > 0, r->threads);
-    tt_json_kv_text_or_null(j, "options", r->options);
-    tt_json_kv_text_or_null(j, "engine", r->engine);
-    tt_json_kv_string(j, "tensortrace_version", r->identity.version);
-    tt_json_kv_u64(j, "n_batches", r->n_batches);
-    tt_json_key(j, "tokens_per_s");
-    if (r->tokens_per_s > 0)
-        tt_json_double(j, r->tokens_per_s);
-    else
-        tt_json_null(j);
-    tt_json_kv_u64(j, "inference_ns", r->inference_ns);
-    tt_json_kv_u64(j, "duration_ns", r->duration_ns);
-    tt_json_kv_u64(j, "n_files", r->n_files);
-    tt_json_kv_u64(j, "size_bytes", r->size_bytes);
+    const tt_rowset set = TT_ROWSET(&tt_result_schema, 0, NULL, r, 1);
+    tt_rowset_json(j, &set, r);
 }
+
+static const tt_column stage_columns[] = {
+    TT_COLUMN("name", NULL, NONE, "of the stage", TT_MEMBER(tt_stage_sum, name)),
+    TT_COLUMN("duration_ns", NULL, NS, "it took", TT_MEMBER(tt_stage_sum, duration_ns)),
+    TT_COLUMN("n_files", NULL, COUNT, "it wrote", TT_MEMBER(tt_stage_sum, n_files)),
+    TT_COLUMN("size_bytes", NULL, BYTES, "of them", TT_MEMBER(tt_stage_sum, size_bytes)),
+};
+
+static const tt_schema stage_schema = {"stages", "a stage of an experiment", stage_columns,
+                                       sizeof stage_columns / sizeof *stage_columns};
 
 static void put_value(tt_json *j, tt_setting setting, const tt_setting_value *v)
 {
@@ -161,23 +238,9 @@ static void put_settings(tt_json *j, const tt_settings *s, const tt_experiment *
     tt_json_object_end(j);
 }
 
-static void put_stages(tt_json *j, const tt_result *r)
-{
-    tt_json_key(j, "stages");
-    tt_json_array(j);
-    for (size_t i = 0; i < r->n_stages; i++) {
-        tt_json_object(j);
-        tt_json_kv_string(j, "name", r->stages[i].name);
-        tt_json_kv_u64(j, "duration_ns", r->stages[i].duration_ns);
-        tt_json_kv_u64(j, "n_files", r->stages[i].n_files);
-        tt_json_kv_u64(j, "size_bytes", r->stages[i].size_bytes);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
-
 bool tt_result_write(const tt_result *r, const tt_settings *s, const tt_experiment *e, FILE *out)
 {
+    const tt_rowset stages = TT_ROWSET(&stage_schema, 0, NULL, r->stages, r->n_stages);
     tt_json j;
     tt_json_begin(&j, out, 2);
     tt_json_object(&j);
@@ -185,7 +248,7 @@ bool tt_result_write(const tt_result *r, const tt_settings *s, const tt_experime
     tt_result_json(&j, r);
     tt_json_kv_string(&j, "command", r->command);
     put_settings(&j, s, e);
-    put_stages(&j, r);
+    tt_rowset_json_rows(&j, "stages", &stages, NULL);
     tt_json_key(&j, "identity");
     tt_json_object(&j);
     tt_json_kv_string(&j, "settings", r->identity.settings);

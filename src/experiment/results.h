@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "experiment/settings.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,6 +100,13 @@ const tt_result *tt_results_by_id(const tt_results *results, const char *id);
  * settings, *changed (of at least 64 bytes) says in what: "the model, the engine". */
 const tt_result *tt_results_find(const tt_results *results, const tt_identity *wanted,
                                  char changed[64]);
+extern const tt_schema tt_result_schema;
+/* What a table shows of a text (NULL: nothing): at most TT_RESULT_SHOWN bytes of it and "...", no
+ * cut character, no control byte. Returns out. */
+#define TT_RESULT_SHOWN 60u
+const char *tt_result_short(char *out, size_t room, const char *text);
+/* The path's last name; NULL of NULL. */
+const char *tt_result_file(const char *path);
 /* An array of them, for `list --json` and the index experiments.json. */
 void tt_results_json(tt_json *j, const tt_results *results);
 /* The keys of one, in an object that is open. */

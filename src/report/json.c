@@ -6,6 +6,7 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void share(tt_json *j, const char *key, double part, double all)
 {
@@ -295,21 +296,31 @@ static void answers(tt_json *j, const tt_page *p)
 
 static void values(tt_json *j, const tt_analysis *a)
 {
-    static const tt_values_query all;
-    const tt_values_view view = {.path = a->path, .query = &all};
+    const tt_values_outliers *o = &a->values_outliers;
     tt_json_key(j, "values");
     if (!a->has_values) {
         tt_json_null(j);
         return;
     }
+    size_t n;
+    tt_values_growth *list = tt_values_growth_list(a->m, &a->values_grid, &n);
+    const tt_rowset growth = tt_values_growth_rowset(list, n);
+    const tt_rowset outliers = tt_values_outliers_rowset(a->m, o, false);
+    tt_error err;
     tt_json_object(j);
     tt_json_key(j, "first_bad");
-    tt_values_first_json(j, &view, a->m, &a->values_first);
+    tt_values_first_json(j, a->path, a->m, &a->values_first);
     tt_json_key(j, "growth");
-    if (!tt_values_growth_json(j, &view, a->m, &a->values_grid)) tt_json_null(j);
+    if (!list ||
+        tt_values_rows_json(j, a->m, &growth,
+                            (tt_values_view){.path = a->path, .grid = &a->values_grid}, &err))
+        tt_json_null(j);
     tt_json_key(j, "outliers");
-    tt_values_outliers_json(j, &view, a->m, &a->values_outliers);
+    if (tt_values_rows_json(j, a->m, &outliers, (tt_values_view){.path = a->path, .outliers = o},
+                            &err))
+        tt_json_null(j);
     tt_json_object_end(j);
+    free(list);
 }
 
 bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)

@@ -3,9 +3,6 @@
 #include "report/sections.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#define LAYERS_SHOWN 64u
 
 static const char *say_real(tt_page *p, bool known, double v)
 {
@@ -35,7 +32,7 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
     tt_page_table *t = tt_page_table_begin(p, "What it was computed from", 6, titles);
     for (uint32_t i = 0; i < b->n_sources; i++) {
         const tt_values_source *s = &b->sources[i];
-        const bool known = s->measured && s->print.has_range;
+        const bool known = s->measured && s->output.print.has_range;
         char text[TT_VALUES_WEIGHT_TEXT];
         const char *cells[] = {
             g->tensors[s->tensor].name,
@@ -44,12 +41,13 @@ static void sources_table(tt_page *p, const tt_analysis *a, const tt_values_birt
                 ? tt_page_format(p, "weight: %s",
                                  tt_values_weight_text(text, sizeof text, &s->in_file))
                 : tt_values_state_name(s->state),
-            s->run == TT_NONE ? ""
-                              : tt_page_format(p, "%s in %s", name_of(a, s->run, s->node),
-                                               say_where(p, a, s->run)),
-            say_real(p, known, known ? (double)s->print.min : 0),
-            say_real(p, known, known ? (double)s->print.max : 0),
-            say_real(p, known, known ? s->print.rms : 0)};
+            s->output.run == TT_NONE
+                ? ""
+                : tt_page_format(p, "%s in %s", name_of(a, s->output.run, s->output.node),
+                                 say_where(p, a, s->output.run)),
+            say_real(p, known, known ? (double)s->output.print.min : 0),
+            say_real(p, known, known ? (double)s->output.print.max : 0),
+            say_real(p, known, known ? s->output.print.rms : 0)};
         tt_page_table_row(p, t, cells);
     }
 }
@@ -125,25 +123,6 @@ static void draw(tt_plot *plot, const tt_values_growth *list, uint32_t n, const 
     }
 }
 
-static void growth_rows(tt_page *p, tt_page_table *t, const char *phase,
-                        const tt_values_growth *list, uint32_t n)
-{
-    for (uint32_t l = 0; l < n && l < LAYERS_SHOWN; l++) {
-        const tt_values_growth *x = &list[l];
-        const bool known = x->all.has_range;
-        if (!x->outputs) continue;
-        const char *cells[] = {
-            phase,
-            tt_say_layer(p, x->layer_id),
-            say_real(p, known, x->all.rms),
-            say_real(p, x->has_ratio, x->ratio),
-            say_real(p, known, (double)x->all.min),
-            say_real(p, known, (double)x->all.max),
-            x->all.masking ? "" : tt_say_count(p, (double)x->all.n_nan + (double)x->all.n_inf)};
-        tt_page_table_row(p, t, cells);
-    }
-}
-
 /* A line needs two points: with one NaN in an early layer there may be none. */
 static bool has_line(const tt_values_growth *list, uint32_t n)
 {
@@ -174,32 +153,31 @@ static void draw_growth(tt_page *p, const tt_analysis *a, tt_values_growth *cons
 
 static void say_growth(tt_page *p, const tt_analysis *a)
 {
-    static const char *const titles[] = {"Phase",  "Layer>",   "RMS>", "To layer before>",
-                                         "Least>", "Largest>", "Bad>"};
+    static const tt_listing_wish wish = {.columns = "phase,layer_id,rms,ratio,min,max,bad",
+                                         .text = true,
+                                         .passes = tt_values_growth_measured};
     const tt_values_grid *g = &a->values_grid;
-    tt_values_growth *list[2] = {calloc((size_t)g->n_layers + 1, sizeof **list),
-                                 calloc((size_t)g->n_layers + 1, sizeof **list)};
-    if (g->n_layers && list[0] && list[1]) {
-        uint64_t batches[2];
-        for (unsigned i = 0; i < 2; i++)
-            batches[i] = tt_values_growth_of(a->m, g, TT_PHASE_PROMPT + i, list[i]);
-        draw_growth(p, a, list, batches);
-        tt_page_table *t =
-            tt_page_table_begin(p, tt_page_format(p, "%s over the layers", place_of(a)), 7, titles);
-        if (t) t->folded = true;
-        for (unsigned i = 0; i < 2; i++)
-            if (batches[i])
-                growth_rows(p, t, tt_phase_name(TT_PHASE_PROMPT + i), list[i], g->n_layers);
-    }
-    free(list[0]);
-    free(list[1]);
+    const uint32_t n = g->n_layers;
+    tt_values_growth *rows = n ? tt_page_take(p, 2 * (size_t)n * sizeof *rows) : NULL;
+    if (!rows) return;
+    uint64_t batches[2];
+    tt_values_growth *const list[2] = {rows, rows + n};
+    for (unsigned i = 0; i < 2; i++)
+        batches[i] = tt_values_growth_of(a->m, g, TT_PHASE_PROMPT + i, list[i]);
+    draw_growth(p, a, list, batches);
+    const tt_rowset set = tt_values_growth_rowset(rows, 2 * (size_t)n);
+    tt_page_table *t =
+        tt_page_rows(p, tt_page_format(p, "%s over the layers", place_of(a)), &set, &wish);
+    tt_page_retitle(p, t, "ratio", "TO LAYER BEFORE");
+    if (t) t->folded = true;
 }
 
 /* --- what stands out --- */
 
 static void say_outliers(tt_page *p, const tt_analysis *a)
 {
-    static const char *const titles[] = {"Output", "Batch>", "What", "Value>", "Usual>", "Score>"};
+    static const tt_listing_wish wish = {.columns = "name,batch_id,by,value,usual,score",
+                                         .text = true};
     const tt_values_outliers *o = &a->values_outliers;
     if (o->total == 0) {
         tt_page_say(p, TT_BLOCK_TEXT,
@@ -211,21 +189,8 @@ static void say_outliers(tt_page *p, const tt_analysis *a)
                 "%s of %s outputs stand out among those of their place in the layers: their RMS or "
                 "largest magnitude is off by more than a factor 2 and 3.5 robust deviations.",
                 tt_say_count(p, (double)o->total), tt_say_count(p, (double)o->compared));
-    tt_page_table *t = tt_page_table_begin(p, "What stands out most", 6, titles);
-    for (size_t i = 0; i < o->n; i++) {
-        const tt_values_outlier *x = &o->list[i];
-        const uint32_t batch = a->m->runs[x->row.run].batch;
-        const char *cells[] = {
-            name_of(a, x->row.run, x->row.node),
-            batch == TT_NONE
-                ? ""
-                : tt_page_format(p, "%u", (unsigned)tt_model_batch_number(a->m, batch)),
-            x->by_max ? "largest magnitude" : "RMS",
-            say_real(p, true, x->value),
-            say_real(p, true, x->usual),
-            tt_page_format(p, "%+.1f", x->score)};
-        tt_page_table_row(p, t, cells);
-    }
+    const tt_rowset set = tt_values_outliers_rowset(a->m, o, false);
+    (void)tt_page_rows(p, "What stands out most", &set, &wish);
 }
 
 void tt_section_values(tt_page *p, const tt_analysis *a)

@@ -14,9 +14,9 @@
 #define LIST_DEFAULT 200u
 #define LIST_MAX 5000u
 
-static tt_values_view view_of(const tt_request *q, const tt_values_query *query, bool samples)
+static const char *path_of(const tt_request *q)
 {
-    return (tt_values_view){tt_traces_path(q->traces, q->trace_id), query, samples};
+    return tt_traces_path(q->traces, q->trace_id);
 }
 
 /* Which outputs are asked for. */
@@ -79,15 +79,16 @@ tt_status tt_answer_values(tt_request *q, tt_reply *r, tt_error *err)
     tt_status status = tt_source_get(q, &memo, &made, err);
     if (status != TT_OK) return status;
     const overview *o = made;
-    const tt_values_view v = view_of(q, &everything, false);
+    const tt_rowset set = tt_values_groups_rowset(&o->places);
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "the values");
     tt_json_object(j);
     tt_json_kv_string(j, "level", o->level);
     tt_json_key(j, "places");
-    tt_values_groups_json(j, &v, q->m, &o->places);
+    const tt_values_view v = {.path = path_of(q), .groups = &o->places};
+    status = tt_values_rows_json(j, q->m, &set, v, err);
     tt_json_object_end(j);
-    return TT_OK;
+    return status;
 }
 
 /* --- one place over layers and tokens --- */
@@ -184,8 +185,9 @@ tt_status tt_answer_values_list(tt_request *q, tt_reply *r, tt_error *err)
     tt_json *j = status == TT_OK ? tt_reply_json(r) : NULL;
     if (status == TT_OK && !j) status = tt_error_memory(err, "the values");
     if (j) {
-        const tt_values_view v = view_of(q, &query, with == 1);
-        tt_values_list_json(j, &v, q->m, &page);
+        const tt_rowset set = tt_values_rowset(q->m, page.rows, page.n, with == 1);
+        const tt_values_view v = {.path = path_of(q), .page = &page, .offset = query.offset};
+        status = tt_values_rows_json(j, q->m, &set, v, err);
     }
     tt_values_page_free(&page);
     return status;
@@ -220,8 +222,7 @@ tt_status tt_answer_values_first(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     tt_json *j = tt_reply_json(r);
     if (!j) return tt_error_memory(err, "the values");
-    const tt_values_view v = view_of(q, &everything, false);
-    tt_values_first_json(j, &v, q->m, made);
+    tt_values_first_json(j, path_of(q), q->m, made);
     return TT_OK;
 }
 

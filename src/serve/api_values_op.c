@@ -77,7 +77,18 @@ static tt_status judge(op_values *v, tt_error *err)
 static void put(tt_json *j, const op_values *v)
 {
     const tt_model *m = v->q->m;
+    tt_values_row rows[TT_OP_NODES_MAX];
     char place[TT_VALUES_KEY_TEXT];
+    for (size_t i = 0; i < v->outputs.n; i++) {
+        const uint32_t node = v->outputs.list[i].node;
+        rows[i] = (tt_values_row){.run = v->run,
+                                  .node = node,
+                                  .first = v->op == TT_NONE ? node : v->op,
+                                  .covers = v->covers,
+                                  .masking = v->masking[i],
+                                  .print = v->outputs.list[i].print};
+    }
+    const tt_rowset set = tt_values_rowset(m, rows, v->outputs.n, true);
     tt_json_object(j);
     tt_json_kv_u64(j, "run", v->run);
     tt_json_kv_u64_or_null(j, "op", v->op != TT_NONE, v->op);
@@ -88,19 +99,7 @@ static void put(tt_json *j, const op_values *v)
         tt_json_string(j, tt_values_place(t, place));
     }
     tt_json_array_end(j);
-    tt_json_key(j, "outputs");
-    tt_json_array(j);
-    for (size_t i = 0; i < v->outputs.n; i++) {
-        const uint32_t node = v->outputs.list[i].node;
-        const tt_values_row row = {.run = v->run,
-                                   .node = node,
-                                   .first = v->op == TT_NONE ? node : v->op,
-                                   .covers = v->covers,
-                                   .masking = v->masking[i],
-                                   .print = v->outputs.list[i].print};
-        tt_values_row_json(j, m, &row, true);
-    }
-    tt_json_array_end(j);
+    tt_rowset_json_rows(j, "outputs", &set, NULL);
     tt_json_object_end(j);
 }
 

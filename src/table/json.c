@@ -80,7 +80,7 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
 {
     for (size_t i = 0; i < set->schema->n_columns; i++) {
         const tt_column *c = &set->schema->columns[i];
-        if (tt_rowset_has(set, c) && !(c->show & TT_SHOW_TEXT))
+        if (tt_rowset_has(set, c) && !(c->show & (TT_SHOW_TEXT | TT_SHOW_FLAT)))
             tt_column_json(j, c, set->context, row);
     }
 }
@@ -120,7 +120,8 @@ void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total)
 {
     for (size_t i = 0; i < set->schema->n_columns; i++) {
         const tt_column *c = &set->schema->columns[i];
-        if (tt_rowset_has(set, c) && !(c->show & (TT_SHOW_TEXT | TT_SHOW_KEY | TT_SHOW_ROW)))
+        if (tt_rowset_has(set, c) &&
+            !(c->show & (TT_SHOW_TEXT | TT_SHOW_FLAT | TT_SHOW_KEY | TT_SHOW_ROW)))
             tt_column_json(j, c, set->context, total);
     }
 }

@@ -63,6 +63,7 @@ static void all_columns(tt_listing *l, const tt_listing_wish *wish, bool shown)
         if (!tt_rowset_has(l->set, c)) continue;
         if (is_flat(wish) && tt_column_nested(c)) continue;
         if (shown ? !c->title || c->show & TT_SHOW_ASKED : c->show & TT_SHOW_TEXT) continue;
+        if (c->show & TT_SHOW_FLAT && !is_flat(wish)) continue;
         (void)add_column(l, c);
     }
 }

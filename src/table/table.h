@@ -58,6 +58,7 @@ enum {
     TT_SHOW_WIDEST = 2,   /* ... but these before all others */
     TT_SHOW_ASKED = 4,    /* in text only when --columns names it */
     TT_SHOW_TEXT = 8,     /* in text only */
+    TT_SHOW_FLAT = 4096,  /* in text and CSV: JSON has it in what is nested */
     TT_SHOW_LEFT = 16,    /* a number that is the row's name: on the left in text */
     TT_SHOW_RIGHT = 1024, /* a text of figures: on the right in text */
     TT_SHOW_SIGN = 2048,  /* a number with a fraction that is a difference: "+1.50 ms" in text */

@@ -168,8 +168,15 @@ traced tiny.gguf -t 2 --values=hash
 says "outputs 8 measured in 2 graph computations"
 expect "$about: rows" 4 "$(sed -n '/^BATCH/,$p' first.out | grep -c .)"
 grep -q "5 more rows; --limit 0 shows all" err.txt || fail "$about: not told of more rows"
+"$TT_BIN" values t.ttrace --name 'l_out-?' --csv --columns name,rms,max_abs --sort largest >first.out 2>err.txt ||
+    fail "$about: exit of --csv"
+expect "$about: rows of CSV" 9 "$(grep -c . first.out)"
+expect "$about: columns of CSV" name,rms,max_abs "$(head -n 1 first.out)"
+sed 1d first.out >sorted.out
+sort -t, -k3,3gr sorted.out | diff - sorted.out || fail "$about: order"
 "$TT_BIN" values t.ttrace --growth >first.out 2>err.txt || fail "$about: exit of --growth"
 says "l_out over the layers"
+expect "$about: rows of growth" 8 "$("$TT_BIN" values t.ttrace --growth --json | grep -c '"ratio"')"
 expect "$about: layers of two phases" 8 "$(grep -c '^prompt\|^generate' first.out)"
 "$TT_BIN" values t.ttrace --by place >first.out 2>err.txt || fail "$about: exit of --by"
 says "ffn_out 8 "

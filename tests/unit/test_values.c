@@ -11,6 +11,7 @@
 #include "analyze/values/values_groups.h"
 #include "analyze/values/values_keys.h"
 #include "analyze/values/values_walk.h"
+#include "answer/values.h"
 #include "value/pack.h"
 
 #include <math.h>
@@ -182,7 +183,8 @@ static void a_nan_is_followed_to_where_it_was_born(void **state)
     assert_int_equal(b->n_sources, 2);
     assert_int_equal(b->sources[0].state, TT_STATE_WEIGHT);
     assert_int_equal(b->sources[1].state, TT_STATE_FINITE);
-    assert_string_equal(name_at(o.m, b->sources[1].run, b->sources[1].node), "ffn_silu-1");
+    assert_string_equal(name_at(o.m, b->sources[1].output.run, b->sources[1].output.node),
+                        "ffn_silu-1");
     assert_true(tt_values_coordinates(&o.m->graphs[o.m->runs[1].graph], b->row.node,
                                       b->row.print.first_bad, at));
     assert_int_equal(at[0], 3);
@@ -212,7 +214,7 @@ static void caches_carry_it_to_later_batches(void **state)
     assert_int_equal(tt_values_first_bad(o.m, &q, NULL, &f, NULL), TT_OK);
     assert_int_equal(f.births[0].kind, TT_BIRTH_INHERITED);
     assert_int_equal(f.births[0].sources[0].state, TT_STATE_NAN);
-    assert_int_equal(f.births[0].sources[0].run, 0);
+    assert_int_equal(f.births[0].sources[0].output.run, 0);
     tt_values_first_free(&f);
     close_plan(&o);
 }
@@ -345,15 +347,22 @@ static void pages_are_sorted_and_cut(void **state)
                                   {.name = "kq-1", .run = 1, .rms = 60},
                                   {.name = "kqv-2", .run = 3, .zero = true}};
     opened o = OPEN(list);
-    tt_values_query q = {.sort = TT_VALUES_BY_RMS, .offset = 1, .limit = 2};
+    const tt_listing_wish wish = {.columns = "name,rms", .sort = "rms", .limit = 3};
+    tt_values_query q = {0};
     tt_values_page p;
+    tt_listing rows;
     (void)state;
     assert_int_equal(tt_values_list(o.m, &q, NULL, &p, NULL), TT_OK);
     assert_int_equal(p.total, RUNS * OUTPUTS);
-    assert_int_equal(p.n, 2);
-    assert_string_equal(name_at(o.m, p.rows[0].run, p.rows[0].node), "kq-1");
-    assert_string_equal(name_at(o.m, p.rows[1].run, p.rows[1].node), "l_out-0");
-    assert_true(p.rows[1].print.rms > 49 && p.rows[1].print.rms < 51);
+    assert_int_equal(p.n, RUNS * OUTPUTS);
+    const tt_rowset set = tt_values_rowset(o.m, p.rows, p.n, false);
+    assert_int_equal(tt_listing_make(&rows, &set, &wish, NULL), TT_OK);
+    assert_int_equal(rows.n, 3);
+    const tt_values_row *second = tt_listing_row(&rows, 1), *third = tt_listing_row(&rows, 2);
+    assert_string_equal(name_at(o.m, second->run, second->node), "kq-1");
+    assert_string_equal(name_at(o.m, third->run, third->node), "l_out-0");
+    assert_true(third->print.rms > 49 && third->print.rms < 51);
+    tt_listing_free(&rows);
     tt_values_page_free(&p);
     q = (tt_values_query){.name = "l_out-*", .offset = 13};
     assert_int_equal(tt_values_list(o.m, &q, NULL, &p, NULL), TT_OK);

@@ -3,6 +3,7 @@
 #include "analyze/access.h"
 #include "analyze/join.h"
 #include "analyze/op_table.h"
+#include "base/array.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -87,13 +88,8 @@ static tt_status walk_slot(tt_profile *p, const tt_profile_slot *like, uint32_t 
          (size_t)p->n_slots * p->n_samples > 4 * TT_PROFILE_CELLS_MAX))
         return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
                             "too many different ops to compare: more than %u", p->n_slots);
-    if (p->n_slots == p->slots_capacity) {
-        uint32_t more = p->slots_capacity ? p->slots_capacity * 2 : 256;
-        tt_profile_slot *slots = reallocarray(p->slots, more, sizeof *slots);
-        if (!slots) return tt_error_memory(err, "the comparison");
-        p->slots = slots;
-        p->slots_capacity = more;
-    }
+    if (!tt_array_one_more(p->slots, p->n_slots, p->slots_capacity))
+        return tt_error_memory(err, "the comparison");
     tt_profile_slot *s = &p->slots[p->n_slots];
     uint32_t was;
     *s = *like;
@@ -337,13 +333,8 @@ static tt_status add_class(tt_profile *p, tt_profile_node *nodes, size_t n, uint
                           nodes[i].slot);
     *out = tt_idmap_get(&p->class_of_key, key);
     if (*out != TT_NONE) return TT_OK;
-    if (p->n_classes == p->classes_capacity) {
-        uint32_t more = p->classes_capacity ? p->classes_capacity * 2 : 8;
-        tt_profile_class *classes = reallocarray(p->classes, more, sizeof *classes);
-        if (!classes) return tt_error_memory(err, "the comparison");
-        p->classes = classes;
-        p->classes_capacity = more;
-    }
+    if (!tt_array_one_more(p->classes, p->n_classes, p->classes_capacity))
+        return tt_error_memory(err, "the comparison");
     uint32_t was;
     tt_profile_class *c = &p->classes[p->n_classes];
     *c = (tt_profile_class){.key = key, .n_nodes = (uint32_t)n};

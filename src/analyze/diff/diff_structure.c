@@ -2,6 +2,7 @@
 #include "analyze/diff/diff_structure.h"
 
 #include "analyze/diff/diff.h"
+#include "base/array.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -393,13 +394,8 @@ static tt_status add_change(aligned *x, uint32_t i, uint32_t j, unsigned what, t
     s->removed += j == TT_NONE;
     s->changed += i != TT_NONE && j != TT_NONE;
     if (s->n == TT_DIFF_CHANGES_MAX) return TT_OK;
-    if (s->n == x->capacity) {
-        size_t more = x->capacity ? x->capacity * 2 : 64;
-        tt_diff_change *list = reallocarray(s->list, more, sizeof *list);
-        if (!list) return tt_error_memory(err, "comparing two graphs");
-        s->list = list;
-        x->capacity = more;
-    }
+    if (!tt_array_one_more(s->list, s->n, x->capacity))
+        return tt_error_memory(err, "comparing two graphs");
     s->list[s->n++] = c;
     return TT_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "analyze/dumps/stages.h"
 #include "analyze/dumps/valuediff_parts.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,12 +45,7 @@ typedef struct tt_blame {
 /* Before the values of a step of n values. False without memory. */
 static bool blame_begin(tt_blame *b, size_t n)
 {
-    if (n <= b->n_states) return true;
-    tt_blame_state *more = realloc(b->states, n * sizeof *more);
-    if (!more) return false;
-    b->states = more;
-    b->n_states = n;
-    return true;
+    return tt_array_room(b->states, b->n_states, n);
 }
 
 static void join(tt_blame_state *into, const tt_blame_state *s)
@@ -223,16 +219,6 @@ static int by_key(const void *left, const void *right, void *values)
     return compare_keys(&list[*(const uint32_t *)left], &list[*(const uint32_t *)right]);
 }
 
-static bool room_for(uint32_t **list, size_t *room, size_t n)
-{
-    if (n < *room) return true;
-    uint32_t *more = realloc(*list, (n + 1) * sizeof *more);
-    if (!more) return false;
-    *list = more;
-    *room = n + 1;
-    return true;
-}
-
 static uint32_t find_in_b(const walk *w, const tt_dump_value *key)
 {
     size_t low = 0, high = w->step_b.n;
@@ -251,9 +237,9 @@ static uint32_t find_in_b(const walk *w, const tt_dump_value *key)
 /* Which values of the two steps have the same key. */
 static bool match_values(walk *w)
 {
-    if (!room_for(&w->partner_a, &w->room_a, w->step_a.n) ||
-        !room_for(&w->partner_b, &w->room_b, w->step_b.n) ||
-        !room_for(&w->order_b, &w->room_order, w->step_b.n))
+    if (!tt_array_room(w->partner_a, w->room_a, w->step_a.n + 1) ||
+        !tt_array_room(w->partner_b, w->room_b, w->step_b.n + 1) ||
+        !tt_array_room(w->order_b, w->room_order, w->step_b.n + 1))
         return false;
     for (uint32_t i = 0; i < w->step_b.n; i++) {
         w->order_b[i] = i;
@@ -315,13 +301,7 @@ static bool keep(walk *w, const tt_valuediff_item *item)
         d->items_left_out++;
         return true;
     }
-    if (d->n_items == w->item_capacity) {
-        size_t larger = w->item_capacity ? w->item_capacity * 2 : 64;
-        tt_valuediff_item *more = realloc(d->items, larger * sizeof *more);
-        if (!more) return false;
-        d->items = more;
-        w->item_capacity = larger;
-    }
+    if (!tt_array_one_more(d->items, d->n_items, w->item_capacity)) return false;
     d->items[d->n_items++] = *item;
     return true;
 }

@@ -1,6 +1,8 @@
 /* Error over depth, and the rows by layer and by stage. */
 #include "analyze/dumps/valuediff_parts.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,19 +200,6 @@ bool tt_valuediff_pair_steps(tt_valuediff *d, const tt_valuediff_options *o)
     return true;
 }
 
-static bool grow(void *list, size_t n, size_t *capacity, size_t size)
-{
-    void *old;
-    if (n < *capacity) return true;
-    size_t larger = *capacity ? *capacity * 2 : 64;
-    memcpy(&old, list, sizeof old);
-    void *more = realloc(old, larger * size);
-    if (!more) return false;
-    memcpy(list, &more, sizeof more);
-    *capacity = larger;
-    return true;
-}
-
 /* Networks have some hundred layers and stages; what a damaged trace claims beyond is not in the
  * rows, though counted. */
 #define ROWS_MAX 4096u
@@ -233,7 +222,7 @@ static bool put_depth(tt_valuediff *d, tt_valuediff_tally *t, const tt_valuediff
     if (!row) {
         if (d->n_depth == DEPTH_MAX || t->rows_of_step == ROWS_MAX) return true;
         t->rows_of_step++;
-        if (!grow(&d->depth, d->n_depth, &t->depth_capacity, sizeof *d->depth)) return false;
+        if (!tt_array_one_more(d->depth, d->n_depth, t->depth_capacity)) return false;
         row = &d->depth[d->n_depth++];
         *row = (tt_valuediff_depth){
             .pair = i->pair, .layer = i->layer, .behind = behind, .rel_l2 = NAN, .cosine_gap = NAN};
@@ -260,7 +249,7 @@ static void put(tt_valuediff_row *r, const tt_valuediff_item *i)
 
 static tt_valuediff_row *new_row(tt_valuediff_row **rows, size_t *n, size_t *capacity)
 {
-    if (!grow(rows, *n, capacity, sizeof **rows)) return NULL;
+    if (!tt_array_one_more(*rows, *n, *capacity)) return NULL;
     tt_valuediff_row *r = &(*rows)[(*n)++];
     *r = (tt_valuediff_row){.layer = TT_STAGE_LAYER_UNKNOWN,
                             .rel_l2 = NAN,

@@ -1,5 +1,6 @@
 #include "analyze/values/outputs.h"
 
+#include "base/array.h"
 #include "value/pack.h"
 
 #include <inttypes.h>
@@ -95,13 +96,7 @@ bool tt_outputs_any(const tt_model *m)
 
 static bool add(tt_outputs *o, uint32_t node, const tt_fingerprint *print)
 {
-    if (o->n == o->capacity) {
-        size_t larger = o->capacity ? o->capacity * 2 : 256;
-        tt_output *more = realloc(o->list, larger * sizeof *more);
-        if (!more) return false;
-        o->list = more;
-        o->capacity = larger;
-    }
+    if (!tt_array_one_more(o->list, o->n, o->capacity)) return false;
     o->list[o->n++] = (tt_output){node, *print};
     return true;
 }

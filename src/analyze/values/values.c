@@ -2,8 +2,8 @@
 
 #include "analyze/join.h"
 #include "analyze/values/outputs.h"
-#include "analyze/values/values_fetch.h"
 #include "analyze/values/values_walk.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,17 +15,6 @@ typedef struct building {
     size_t capacity;
 } building;
 
-static bool has_room(building *b)
-{
-    if (b->out->n < b->capacity) return true;
-    size_t larger = b->capacity ? b->capacity * 2 : 256;
-    tt_values_mark *more = realloc(b->out->list, larger * sizeof *more);
-    if (!more) return false;
-    b->out->list = more;
-    b->capacity = larger;
-    return true;
-}
-
 static tt_status take_mark(void *context, tt_values_walk *w, const tt_values_seen *seen,
                            tt_error *err)
 {
@@ -33,9 +22,10 @@ static tt_status take_mark(void *context, tt_values_walk *w, const tt_values_see
     (void)w;
     if (!seen->print || !tt_values_state_is_bad(seen->state)) return TT_OK;
     if (b->out->total++ >= TT_VALUES_MARKS_MAX) return TT_OK;
-    if (!has_room(b)) return tt_error_memory(err, "marks of values");
+    tt_values_mark *mark = tt_array_add(b->out->list, b->out->n, b->capacity);
+    if (!mark) return tt_error_memory(err, "marks of values");
     const uint32_t batch = b->m->runs[seen->run].batch;
-    b->out->list[b->out->n++] = (tt_values_mark){
+    *mark = (tt_values_mark){
         .run = seen->run,
         .node = seen->node,
         .op = seen->first,
@@ -122,19 +112,10 @@ bool tt_values_coordinates(const tt_graph *g, uint32_t node, uint64_t index, uin
 
 /* --- a list --- */
 
-/* An output that is wanted, and what it is sorted by. */
-typedef struct entry {
-    uint32_t run, node;
-    double key;
-    uint64_t place; /* in the order of execution */
-} entry;
-
 typedef struct listing {
-    const tt_model *m;
     const tt_values_query *q;
-    entry *list;
-    size_t n, capacity;
-    uint64_t total;
+    tt_values_page *page;
+    size_t capacity;
 } listing;
 
 static bool is_wanted(tt_values_which which, const tt_values_seen *seen)
@@ -154,114 +135,25 @@ static bool is_wanted(tt_values_which which, const tt_values_seen *seen)
     return false;
 }
 
-static double key_of(tt_values_sort sort, const tt_fingerprint *p)
-{
-    switch (sort) {
-    case TT_VALUES_BY_RMS:
-        return p->has_range ? p->rms : -1;
-    case TT_VALUES_BY_MAX_ABS:
-        return p->has_range ? tt_values_max_abs(p) : -1;
-    case TT_VALUES_BY_MEAN:
-        return p->has_range ? fabs(p->mean) : -1;
-    case TT_VALUES_BY_BAD:
-        return (double)p->n_nan + (double)p->n_inf;
-    case TT_VALUES_BY_ELEMENTS:
-        return (double)p->n;
-    case TT_VALUES_BY_EXECUTION:
-    case TT_VALUES_BY_NAME:
-        return 0;
-    }
-    return 0;
-}
-
 static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *seen, tt_error *err)
 {
     listing *l = context;
     (void)w;
     if (!seen->print || !is_wanted(l->q->which, seen)) return TT_OK;
-    const uint64_t place = l->total++;
-    /* In the order of execution it is known here what is on the page. */
-    if (l->q->sort == TT_VALUES_BY_EXECUTION &&
-        (place < l->q->offset || (l->q->limit && place - l->q->offset >= l->q->limit)))
-        return TT_OK;
-    if (l->n == l->capacity) {
-        size_t larger = l->capacity ? l->capacity * 2 : 1024;
-        entry *more = realloc(l->list, larger * sizeof *more);
-        if (!more) return tt_error_memory(err, "the list of values");
-        l->list = more;
-        l->capacity = larger;
-    }
-    l->list[l->n++] = (entry){seen->run, seen->node, key_of(l->q->sort, seen->print), place};
+    const uint64_t place = l->page->total++;
+    if (place < l->q->offset || (l->q->limit && place - l->q->offset >= l->q->limit)) return TT_OK;
+    tt_values_row *row = tt_array_add(l->page->rows, l->page->n, l->capacity);
+    if (!row) return tt_error_memory(err, "the list of values");
+    *row = tt_values_seen_row(seen);
     return TT_OK;
-}
-
-static int by_place(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    if (x->key > y->key || x->key < y->key) return x->key > y->key ? -1 : 1;
-    return by_place(x->place, y->place);
-}
-
-static const char *name_of(const tt_model *m, const entry *e)
-{
-    return m->graphs[m->runs[e->run].graph].tensors[e->node].name;
-}
-
-static int by_name(const void *a, const void *b, void *model)
-{
-    const entry *x = a, *y = b;
-    int order = strcmp(name_of(model, x), name_of(model, y));
-    return order ? order : by_place(x->place, y->place);
-}
-
-/* Leaves the entries of the page, in its order. */
-static void cut_page(listing *l)
-{
-    const tt_values_query *q = l->q;
-    if (q->sort == TT_VALUES_BY_EXECUTION) return;
-    if (q->sort == TT_VALUES_BY_NAME)
-        qsort_r(l->list, l->n, sizeof *l->list, by_name, (void *)(uintptr_t)l->m);
-    else if (l->n)
-        qsort(l->list, l->n, sizeof *l->list, by_key);
-    size_t skip = q->offset < l->n ? (size_t)q->offset : l->n;
-    l->n -= skip;
-    if (l->n) memmove(l->list, l->list + skip, l->n * sizeof *l->list);
-    if (q->limit && l->n > q->limit) l->n = (size_t)q->limit;
-}
-
-/* The fingerprints of the page's outputs, in a second walk: so that not all need be held. */
-static tt_status fill_page(const listing *l, const tt_over *over, tt_values_page *out,
-                           tt_error *err)
-{
-    tt_values_ref *refs = calloc(l->n + 1, sizeof *refs);
-    out->rows = calloc(l->n + 1, sizeof *out->rows);
-    tt_status status = refs && out->rows ? TT_OK : tt_error_memory(err, "the list of values");
-    for (size_t i = 0; refs && i < l->n; i++)
-        refs[i] = (tt_values_ref){l->list[i].run, l->list[i].node};
-    if (status == TT_OK) status = tt_values_fetch(l->m, l->q, refs, l->n, over, out->rows, err);
-    if (status == TT_OK) out->n = l->n;
-    free(refs);
-    return status;
 }
 
 tt_status tt_values_list(const tt_model *m, const tt_values_query *q, const tt_over *over,
                          tt_values_page *out, tt_error *err)
 {
-    listing l = {.m = m, .q = q};
+    listing l = {.q = q, .page = out};
     memset(out, 0, sizeof *out);
-    tt_status status = tt_values_walk_all(m, q, false, over, take, &l, &out->counts, err);
-    if (status == TT_OK) {
-        out->total = l.total;
-        cut_page(&l);
-        status = fill_page(&l, over, out, err);
-    }
-    free(l.list);
-    return status;
+    return tt_values_walk_all(m, q, false, over, take, &l, &out->counts, err);
 }
 
 void tt_values_page_free(tt_values_page *p)

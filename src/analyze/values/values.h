@@ -30,22 +30,11 @@ typedef enum tt_values_which {
     TT_VALUES_ZERO      /* all zero */
 } tt_values_which;
 
-typedef enum tt_values_sort {
-    TT_VALUES_BY_EXECUTION = 0,
-    TT_VALUES_BY_RMS,     /* the largest first, as all of the following */
-    TT_VALUES_BY_MAX_ABS, /* of the finite elements */
-    TT_VALUES_BY_MEAN,    /* its absolute value */
-    TT_VALUES_BY_BAD,     /* NaN and infinite elements */
-    TT_VALUES_BY_ELEMENTS,
-    TT_VALUES_BY_NAME /* ascending; outputs of one name in the order of execution */
-} tt_values_sort;
-
 /* What is wanted. Zero-filled: everything. Texts belong to the caller. */
 typedef struct tt_values_query {
     tt_filter filter; /* token, phase, layer, op, tensor, text, time */
     const char *name; /* fnmatch pattern for the node's own name; NULL: any */
     tt_values_which which;
-    tt_values_sort sort;
     uint64_t offset; /* rows that are left out at the beginning */
     uint64_t limit;  /* rows, at most; 0: all */
 } tt_values_query;
@@ -72,8 +61,8 @@ typedef struct tt_values_page {
     tt_values_counts counts;
 } tt_values_page;
 
-/* Time: two walks over what the trace holds of details. Memory: 24 bytes an output that passes,
- * and the rows. *out is freed with tt_values_page_free, also after an error. */
+/* Time: one walk over what the trace holds of details. Memory: the rows. *out is freed with
+ * tt_values_page_free, also after an error. */
 tt_status tt_values_list(const tt_model *m, const tt_values_query *q, const tt_over *over,
                          tt_values_page *out, tt_error *err);
 void tt_values_page_free(tt_values_page *p);

@@ -1,6 +1,7 @@
 #include "analyze/values/values_first.h"
 
 #include "analyze/kvcache.h"
+#include "base/array.h"
 #include "base/idmap.h"
 #include "model/model.h"
 
@@ -34,13 +35,7 @@ static bool replace(tt_values_cells *c, size_t at, size_t n, const interval *oth
         c->unknown = true;
         return true;
     }
-    if (total > c->capacity) {
-        size_t larger = total * 2;
-        interval *more = realloc(c->list, larger * sizeof *more);
-        if (!more) return false;
-        c->list = more;
-        c->capacity = larger;
-    }
+    if (!tt_array_room(c->list, c->capacity, total)) return false;
     if (c->n > at + n)
         memmove(c->list + at + n_others, c->list + at + n, (c->n - at - n) * sizeof *c->list);
     if (n_others) memcpy(c->list + at, others, n_others * sizeof *others);
@@ -178,13 +173,7 @@ static bool note_write(finding *f, const tt_graph *g, const tt_values_seen *seen
     uint64_t place = place_of(&g->tensors[root]);
     uint32_t at = tt_idmap_get(&f->by_place, place), was;
     if (at == TT_NONE) {
-        if (f->n == f->capacity) {
-            size_t larger = f->capacity ? f->capacity * 2 : 64;
-            retained *more = realloc(f->list, larger * sizeof *more);
-            if (!more) return false;
-            f->list = more;
-            f->capacity = larger;
-        }
+        if (!tt_array_one_more(f->list, f->n, f->capacity)) return false;
         if (!tt_idmap_add(&f->by_place, place, (uint32_t)f->n, &was)) return false;
         at = (uint32_t)f->n++;
         f->list[at] = (retained){.run = TT_NONE};
@@ -218,10 +207,10 @@ static const retained *find_retained(const finding *f, const tt_graph *g, uint32
 static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t run,
                              const tt_graph *g, const tt_op_source *of)
 {
-    tt_values_source s = {.tensor = of->tensor,
+    tt_values_source s = {.graph = g,
+                          .tensor = of->tensor,
                           .slot = of->slot,
-                          .run = TT_NONE,
-                          .node = TT_NONE,
+                          .output = {.run = TT_NONE, .node = TT_NONE},
                           .weight = of->weight};
     const uint32_t root = g->tensors[of->tensor].root;
     const uint32_t writer = tt_values_walk_writer(w, of->tensor);
@@ -232,19 +221,19 @@ static tt_values_source look(const finding *f, const tt_values_walk *w, uint32_t
         return s;
     }
     if (writer != TT_NONE) {
-        s.run = run;
-        s.node = writer;
+        s.output.run = run;
+        s.output.node = writer;
         s.state = tt_values_walk_state(w, writer, &print);
         s.measured = print != NULL;
-        if (print) s.print = *print;
+        if (print) s.output.print = *print;
     }
     /* A cache is written in parts: what earlier batches left there is read too. */
     if (last && (writer == TT_NONE || tt_values_state_is_bad(last->state))) {
-        s.run = last->run;
-        s.node = last->node;
+        s.output.run = last->run;
+        s.output.node = last->node;
         s.state = last->state;
         s.measured = last->measured;
-        s.print = last->print;
+        s.output.print = last->print;
     } else if (writer == TT_NONE && root >= g->n_nodes) {
         const uint32_t buffer = g->tensors[root].buffer;
         const bool cache = buffer != TT_NONE && f->m->buffers[buffer].kind == TT_BUFFER_KV_CACHE;
@@ -302,13 +291,7 @@ static bool keep_birth(finding *f, const tt_values_birth *b)
             return true;
         }
     if (out->n_births == TT_VALUES_BIRTHS_MAX) return true;
-    if (out->n_births == f->births_capacity) {
-        size_t larger = f->births_capacity ? f->births_capacity * 2 : 4;
-        tt_values_birth *more = realloc(out->births, larger * sizeof *more);
-        if (!more) return false;
-        out->births = more;
-        f->births_capacity = larger;
-    }
+    if (!tt_array_one_more(out->births, out->n_births, f->births_capacity)) return false;
     out->births[out->n_births] = *b;
     out->births[out->n_births++].times = 1;
     return true;

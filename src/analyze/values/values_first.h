@@ -11,15 +11,15 @@
 #define TT_VALUES_SOURCES_MAX 10u
 
 typedef struct tt_values_source {
-    uint32_t tensor; /* in the op's graph */
-    uint32_t slot;   /* of the op */
+    const tt_graph *graph; /* the op's */
+    uint32_t tensor;       /* in it */
+    uint32_t slot;         /* of the op */
     tt_values_state state;
     /* The output that made it, through views, or the last one that wrote to it (a KV cache), or the
-     * one that left NaN or infinities there; run TT_NONE: none was executed while traced. */
-    uint32_t run;  /* in m->runs */
-    uint32_t node; /* in that run's graph */
-    bool measured; /* print holds: that output's */
-    tt_fingerprint print;
+     * one that left NaN or infinities there: its run, node and print. Run TT_NONE: none was
+     * executed while traced. */
+    tt_values_row output;
+    bool measured;            /* output.print holds */
     uint32_t weight;          /* in m->weights, or TT_NONE */
     tt_values_weight in_file; /* of a weight, after tt_values_first_weights */
 } tt_values_source;

@@ -2,6 +2,7 @@
 
 #include "analyze/values/values_keys.h"
 #include "analyze/values/values_sum.h"
+#include "base/array.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -49,13 +50,7 @@ static entry *entry_of(building *b, int32_t layer, uint32_t batch)
     const uint64_t key = (uint64_t)(uint32_t)layer << 32 | batch;
     uint32_t at = tt_idmap_get(&b->by_cell, key), was;
     if (at != TT_NONE) return &b->list[at];
-    if (b->n == b->capacity) {
-        size_t larger = b->capacity ? b->capacity * 2 : 256;
-        entry *more = realloc(b->list, larger * sizeof *more);
-        if (!more) return NULL;
-        b->list = more;
-        b->capacity = larger;
-    }
+    if (!tt_array_one_more(b->list, b->n, b->capacity)) return NULL;
     if (!tt_idmap_add(&b->by_cell, key, (uint32_t)b->n, &was)) return NULL;
     b->list[b->n] = (entry){.layer = layer, .batch = batch};
     return &b->list[b->n++];
@@ -229,7 +224,7 @@ uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigne
         batches += !phase || m->batches[g->batches[b]].phase == phase;
     for (uint32_t l = 0; l < g->n_layers; l++) {
         tt_values_sum sum = {0};
-        out[l] = (tt_values_growth){.phase = phase, .layer_id = g->layers[l]};
+        out[l] = (tt_values_growth){.phase = phase, .layer_id = g->layers[l], .batches = batches};
         for (uint32_t b = 0; b < g->n_batches; b++) {
             const tt_values_cell *c = &g->cells[(size_t)l * g->n_batches + b];
             if (c->outputs && (!phase || m->batches[g->batches[b]].phase == phase))
@@ -242,4 +237,13 @@ uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigne
         out[l].ratio = out[l].all.rms / out[l - 1].all.rms;
     }
     return batches;
+}
+
+tt_values_growth *tt_values_growth_list(const tt_model *m, const tt_values_grid *g, size_t *n)
+{
+    tt_values_growth *list = calloc((size_t)g->n_layers * TT_PHASE_GENERATE + 1, sizeof *list);
+    *n = 0;
+    for (unsigned phase = TT_PHASE_PROMPT; list && phase <= TT_PHASE_GENERATE; phase++)
+        if (tt_values_growth_of(m, g, phase, &list[*n])) *n += g->n_layers;
+    return list;
 }

@@ -38,6 +38,7 @@ void tt_values_grid_free(tt_values_grid *g);
 typedef struct tt_values_growth {
     unsigned phase; /* enum tt_phase */
     int32_t layer_id;
+    uint64_t batches; /* of the phase */
     uint64_t outputs;
     tt_values_cell all;      /* over the batches */
     double rms_min, rms_max; /* of one batch */
@@ -49,5 +50,8 @@ typedef struct tt_values_growth {
  * room for n_layers. Returns how many batches there are. */
 uint64_t tt_values_growth_of(const tt_model *m, const tt_values_grid *g, unsigned phase,
                              tt_values_growth *out);
+/* The same of the phases prompt and generate, one after the other where there are batches of it:
+ * the caller frees it. NULL without memory. */
+tt_values_growth *tt_values_growth_list(const tt_model *m, const tt_values_grid *g, size_t *n);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "analyze/values/values_keys.h"
 #include "analyze/values/values_sum.h"
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ typedef struct grouping {
     const tt_model *m;
     tt_values_groups *out;
     tt_values_sum *sums; /* as out->list */
-    size_t capacity;
+    size_t capacity, sums_capacity;
     tt_idmap by_number;   /* of layers and tokens: index in out->list */
     tt_values_keys *keys; /* of texts: their numbers are those indices */
     last *lasts;
@@ -33,19 +34,6 @@ typedef struct grouping {
     size_t lasts_capacity, occurrences_capacity;
     tt_idmap last_by_key, occurrence_by_key;
 } grouping;
-
-/* Room for one more of *n; list: of things `size` bytes long. */
-static bool grow(void *list, size_t n, size_t *capacity, size_t size)
-{
-    void **at = list;
-    if (n < *capacity) return true;
-    size_t larger = *capacity ? *capacity * 2 : 64;
-    void *more = realloc(*at, larger * size);
-    if (!more) return false;
-    *at = more;
-    *capacity = larger;
-    return true;
-}
 
 /* --- repeats --- */
 
@@ -70,9 +58,8 @@ static bool repeats(grouping *g, const tt_values_seen *seen, bool *ok)
                        tt_checksum(t->op_name, strlen(t->op_name)), 0};
     uint32_t at;
     bool isnew;
-    if (!grow(&g->occurrences, g->n_occurrences, &g->occurrences_capacity,
-              sizeof *g->occurrences) ||
-        !grow(&g->lasts, g->n_lasts, &g->lasts_capacity, sizeof *g->lasts) ||
+    if (!tt_array_one_more(g->occurrences, g->n_occurrences, g->occurrences_capacity) ||
+        !tt_array_one_more(g->lasts, g->n_lasts, g->lasts_capacity) ||
         !find(&g->occurrence_by_key, tt_checksum(key, sizeof key), &g->n_occurrences, &at, &isnew))
         return *ok = false;
     occurrence *o = &g->occurrences[at];
@@ -108,15 +95,9 @@ static uint32_t group_of(grouping *g, tt_values_walk *w, const tt_values_seen *s
                              : tt_idmap_get(&g->by_number, (uint64_t)(number + 1));
     if (texts && at == TT_NONE) return TT_NONE;
     if (at < out->n) return at;
-    if (out->n == g->capacity) {
-        size_t larger = g->capacity ? g->capacity * 2 : 64;
-        tt_values_group *more = realloc(out->list, larger * sizeof *more);
-        if (more) out->list = more;
-        tt_values_sum *sums = realloc(g->sums, larger * sizeof *sums);
-        if (sums) g->sums = sums;
-        if (!more || !sums) return TT_NONE;
-        g->capacity = larger;
-    }
+    if (!tt_array_one_more(out->list, out->n, g->capacity) ||
+        !tt_array_one_more(g->sums, out->n, g->sums_capacity))
+        return TT_NONE;
     at = (uint32_t)out->n;
     if (!texts && !tt_idmap_add(&g->by_number, (uint64_t)(number + 1), at, &was)) return TT_NONE;
     out->list[at] = (tt_values_group){.key = texts ? g->keys->texts[at] : NULL, .number = number};

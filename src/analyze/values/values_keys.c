@@ -1,5 +1,6 @@
 #include "analyze/values/values_keys.h"
 
+#include "base/array.h"
 #include "base/checksum.h"
 
 #include <ctype.h>
@@ -59,13 +60,7 @@ static uint32_t number_of(tt_values_keys *k, const char *text)
     const uint64_t hash = tt_checksum(text, strlen(text));
     uint32_t number = tt_idmap_get(&k->by_text, hash), was;
     if (number != TT_NONE) return number;
-    if (k->n == k->capacity) {
-        uint32_t larger = k->capacity ? k->capacity * 2 : 64;
-        char **more = realloc(k->texts, larger * sizeof *more);
-        if (!more) return TT_NONE;
-        k->texts = more;
-        k->capacity = larger;
-    }
+    if (!tt_array_one_more(k->texts, k->n, k->capacity)) return TT_NONE;
     k->texts[k->n] = strdup(text);
     if (!k->texts[k->n]) return TT_NONE;
     number = k->n++;

@@ -1,6 +1,7 @@
-#include "analyze/values/values_fetch.h"
 #include "analyze/values/values_groups.h"
 #include "analyze/values/values_keys.h"
+#include "analyze/values/values_walk.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +15,12 @@ typedef struct sample {
     double log[2];
 } sample;
 
+typedef struct ref {
+    uint32_t run, node;
+} ref;
+
 typedef struct found {
-    tt_values_ref ref;
+    ref of;
     tt_values_outlier outlier;
 } found;
 
@@ -37,13 +42,8 @@ static tt_status take(void *context, tt_values_walk *w, const tt_values_seen *se
     const uint32_t place = tt_values_keys_of(&l->keys, w, seen);
     const uint32_t batch = l->m->runs[seen->run].batch;
     if (place == TT_NONE) return tt_error_memory(err, "comparing values");
-    if (l->n == l->capacity) {
-        size_t larger = l->capacity ? l->capacity * 2 : 1024;
-        sample *more = realloc(l->list, larger * sizeof *more);
-        if (!more) return tt_error_memory(err, "comparing values");
-        l->list = more;
-        l->capacity = larger;
-    }
+    if (!tt_array_one_more(l->list, l->n, l->capacity))
+        return tt_error_memory(err, "comparing values");
     l->list[l->n++] = (sample){.run = seen->run,
                                .node = seen->node,
                                .place = place,
@@ -89,13 +89,7 @@ static double scale_of(const double *v, double middle, size_t n, double *room)
 
 static bool keep(looking *l, const sample *s, const tt_values_outlier *o)
 {
-    if (l->n_found == l->found_capacity) {
-        size_t larger = l->found_capacity ? l->found_capacity * 2 : 64;
-        found *more = realloc(l->found, larger * sizeof *more);
-        if (!more) return false;
-        l->found = more;
-        l->found_capacity = larger;
-    }
+    if (!tt_array_one_more(l->found, l->n_found, l->found_capacity)) return false;
     l->found[l->n_found++] = (found){{s->run, s->node}, *o};
     return true;
 }
@@ -152,8 +146,57 @@ static int by_score(const void *a, const void *b)
     const found *x = a, *y = b;
     const double p = fabs(x->outlier.score), q = fabs(y->outlier.score);
     if (p > q || p < q) return p > q ? -1 : 1;
-    if (x->ref.run != y->ref.run) return x->ref.run < y->ref.run ? -1 : 1;
-    return (x->ref.node > y->ref.node) - (x->ref.node < y->ref.node);
+    if (x->of.run != y->of.run) return x->of.run < y->of.run ? -1 : 1;
+    return (x->of.node > y->of.node) - (x->of.node < y->of.node);
+}
+
+typedef struct fetching {
+    const ref *refs;
+    size_t *order; /* of refs: that of execution */
+    size_t n, next;
+    tt_values_row *rows;
+} fetching;
+
+static tt_status fetch(void *context, tt_values_walk *w, const tt_values_seen *seen, tt_error *err)
+{
+    fetching *f = context;
+    (void)w;
+    (void)err;
+    if (f->next == f->n || !seen->print) return TT_OK;
+    const size_t at = f->order[f->next];
+    if (f->refs[at].run != seen->run || f->refs[at].node != seen->node) return TT_OK;
+    f->rows[at] = tt_values_seen_row(seen);
+    f->next++;
+    return TT_OK;
+}
+
+static int by_execution(const void *a, const void *b, void *refs)
+{
+    const ref *x = (const ref *)refs + *(const size_t *)a;
+    const ref *y = (const ref *)refs + *(const size_t *)b;
+    if (x->run != y->run) return x->run < y->run ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* The fingerprints of what stands out, in a second walk: so that not all need be held. rows[i], of
+ * n, becomes what refs[i] names, which q lets pass. */
+static tt_status fetch_rows(const tt_model *m, const tt_values_query *q, const ref *refs, size_t n,
+                            const tt_over *over, tt_values_row *rows, tt_error *err)
+{
+    fetching f = {.refs = refs, .n = n, .rows = rows};
+    tt_values_counts again;
+    if (n == 0) return TT_OK;
+    f.order = calloc(n, sizeof *f.order);
+    if (!f.order) return tt_error_memory(err, "the list of values");
+    for (size_t i = 0; i < n; i++)
+        f.order[i] = i;
+    qsort_r(f.order, n, sizeof *f.order, by_execution, (void *)(uintptr_t)refs);
+    tt_status status = tt_values_walk_all(m, q, false, over, fetch, &f, &again, err);
+    if (status == TT_OK && f.next < n)
+        status = tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
+                              "the trace's values are not the same when read again");
+    free(f.order);
+    return status;
 }
 
 /* The first of what was found, with their fingerprints. */
@@ -161,14 +204,14 @@ static tt_status finish(looking *l, const tt_values_query *q, const tt_over *ove
                         tt_values_outliers *out, tt_error *err)
 {
     size_t n = q->limit && q->limit < l->n_found ? (size_t)q->limit : l->n_found;
-    tt_values_ref *refs = calloc(n + 1, sizeof *refs);
+    ref *refs = calloc(n + 1, sizeof *refs);
     tt_values_row *rows = calloc(n + 1, sizeof *rows);
     out->list = calloc(n + 1, sizeof *out->list);
     tt_status status = refs && rows && out->list ? TT_OK : tt_error_memory(err, "comparing values");
     if (l->n_found) qsort(l->found, l->n_found, sizeof *l->found, by_score);
     for (size_t i = 0; status == TT_OK && i < n; i++)
-        refs[i] = l->found[i].ref;
-    if (status == TT_OK) status = tt_values_fetch(l->m, q, refs, n, over, rows, err);
+        refs[i] = l->found[i].of;
+    if (status == TT_OK) status = fetch_rows(l->m, q, refs, n, over, rows, err);
     for (size_t i = 0; status == TT_OK && i < n; i++) {
         out->list[i] = l->found[i].outlier;
         out->list[i].row = rows[i];

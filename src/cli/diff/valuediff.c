@@ -102,13 +102,26 @@ static int write_files(const tt_page *p, extra *page, extra *svg)
     return TT_EXIT_OK;
 }
 
-static int show(const tt_valuediff_view *v, bool json, extra *page, extra *svg)
+static tt_rowset rows_by(const tt_valuediff *d, tt_valuediff_by by)
+{
+    return by == TT_VALUEDIFF_BY_VALUE   ? tt_valuediff_items(d, d->items, d->n_items)
+           : by == TT_VALUEDIFF_BY_BATCH ? tt_valuediff_steps(d)
+                                         : tt_valuediff_rows(d, by == TT_VALUEDIFF_BY_STAGE);
+}
+
+/* by: the list that is shown, or NONE: all of it. */
+static int show(const tt_valuediff_view *v, tt_valuediff_by by, const tt_list_options *list,
+                bool json, extra *page, extra *svg)
 {
     tt_page p;
     tt_valuediff_page_make(&p, v);
     int code = write_files(&p, page, svg);
-    if (code == TT_EXIT_OK)
+    if (code == TT_EXIT_OK && by) {
+        const tt_rowset set = rows_by(v->d, by);
+        code = tt_list_show(&set, list, NULL);
+    } else if (code == TT_EXIT_OK) {
         code = tt_report_output(json ? print_json(v) : tt_page_print(&p, stdout));
+    }
     tt_page_close(&p);
     if (code != TT_EXIT_OK) return code;
     tt_valuediff_outcome outcome = tt_valuediff_outcome_of(v->d);
@@ -132,8 +145,8 @@ static int compare(const tt_valuediff_settings *s, tt_dump_input sides[2], tt_va
     return status == TT_OK ? TT_EXIT_OK : tt_report_error(&err);
 }
 
-int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2], uint64_t limit,
-                     bool json, const char *html, bool force)
+int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2],
+                     const tt_list_options *list, bool json, const char *html, bool force)
 {
     extra page = {.path = html, .option = "--html"}, svg = {.path = s->svg, .option = "--svg"};
     tt_dump_input sides[2] = {0};
@@ -144,13 +157,13 @@ int tt_valuediff_run(const tt_valuediff_settings *s, const char *const paths[2],
         code = dump_input_open(paths[i], s->maps[i], &sides[i]);
     if (code == TT_EXIT_OK) code = compare(s, sides, &d);
     if (code == TT_EXIT_OK) {
-        const tt_valuediff_view v = {d, {paths[0], paths[1]}, limit};
+        const tt_valuediff_view v = {d, {paths[0], paths[1]}, list->limit};
         char text[TT_VALUEDIFF_SENTENCE], safe[TT_VALUEDIFF_SENTENCE];
         if (tt_valuediff_outcome_of(d) == TT_VALUEDIFF_NOTHING)
             code =
                 tt_report_usage("%s", tt_trace_text(safe, sizeof safe, tt_valuediff_say(d, text)));
         else
-            code = show(&v, json, &page, &svg);
+            code = show(&v, s->by, list, json, &page, &svg);
     }
     tt_outfile_abandon(&page.file);
     tt_outfile_abandon(&svg.file);

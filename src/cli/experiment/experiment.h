@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "cli/interrupt.h"
+#include "cli/list.h"
 #include "cli/report.h"
 #include "cli/runlog.h"
 #include "experiment/diagnostics.h"
@@ -89,8 +90,9 @@ void tt_experiment_run(tt_bench *b, size_t number, tt_experiment_end *end);
 
 /* --- showing --- */
 
-/* A table of results, or JSON, on stdout. */
-bool tt_experiment_list(const tt_results *results, const char *folder, bool json);
+/* Results as a table, CSV or JSON, on stdout. The exit code. */
+int tt_experiment_list(const tt_results *results, const char *folder, const tt_list_options *o,
+                       bool json);
 /* What became of each. */
 bool tt_experiment_summary(const tt_bench *b, const tt_experiment_end *ends, size_t n, bool json);
 

@@ -1,6 +1,7 @@
 /* What experiments there are, and what became of those of a command: tables and JSON. */
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/experiment/experiment.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
@@ -11,24 +12,7 @@
 #include <string.h>
 
 #define ID_SHOWN 9u /* eight digits */
-#define TEXT_SHOWN 60u
-
-static const char *base_name(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash && slash[1] ? slash + 1 : path ? path : "";
-}
-
-/* Cut short, without cutting a character. */
-static const char *shorten(char out[TEXT_SHOWN + 8], const char *text)
-{
-    size_t n = strlen(text);
-    size_t keep = n > TEXT_SHOWN ? TEXT_SHOWN : n;
-    while (keep < n && keep > 0 && ((unsigned char)text[keep] & 0xc0) == 0x80)
-        keep--;
-    (void)snprintf(out, TEXT_SHOWN + 8, "%.*s%s", (int)keep, text, keep < n ? "..." : "");
-    return tt_trace_text(out, TEXT_SHOWN + 8, out);
-}
+#define TEXT_SHOWN (TT_RESULT_SHOWN + 8u)
 
 static const char *rate(char out[TT_UNITS_TEXT], double tokens_per_s)
 {
@@ -37,75 +21,31 @@ static const char *rate(char out[TT_UNITS_TEXT], double tokens_per_s)
     return out;
 }
 
-/* "2026-11-21 13:17:02" of "2026-11-21T13:17:02.123456Z" */
-static const char *when(char out[32], const char *timestamp)
+int tt_experiment_list(const tt_results *results, const char *folder, const tt_list_options *o,
+                       bool json)
 {
-    (void)snprintf(out, 32, "%.19s", timestamp);
-    if (strlen(out) == 19) out[10] = ' ';
-    return tt_trace_text(out, 32, out);
-}
-
-static bool print_list(const tt_results *results)
-{
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    bool options_given = false;
-    for (size_t i = 0; i < results->n; i++)
-        options_given |= results->list[i].options && results->list[i].options[0];
-    tt_table_column(t, "", 0);
-    tt_table_column(t, "ID", 0);
-    tt_table_column(t, "STARTED (UTC)", 0);
-    tt_table_column(t, "MODEL", TT_COLUMN_SHRINK);
-    tt_table_column(t, "PROMPT", TT_COLUMN_SHRINK);
-    tt_table_column(t, "TOKENS", TT_COLUMN_RIGHT);
-    tt_table_column(t, "THREADS", TT_COLUMN_RIGHT);
-    tt_table_column(t, "BATCHES", TT_COLUMN_RIGHT);
-    tt_table_column(t, "TOKENS/S", TT_COLUMN_RIGHT);
-    tt_table_column(t, "SIZE", TT_COLUMN_RIGHT);
-    tt_table_column(t, "ENGINE", TT_COLUMN_SHRINK);
-    if (options_given) tt_table_column(t, "OPTIONS", TT_COLUMN_SHRINK);
-    for (size_t i = 0; i < results->n; i++) {
-        const tt_result *r = &results->list[i];
-        char id[ID_SHOWN], time[32], model[TEXT_SHOWN + 8], prompt[TEXT_SHOWN + 8],
-            engine[TEXT_SHOWN + 8], options[TEXT_SHOWN + 8], tokens[24], threads[24], batches[24],
-            speed[TT_UNITS_TEXT], size[TT_UNITS_TEXT];
-        (void)snprintf(id, sizeof id, "%.8s", r->id);
-        (void)snprintf(tokens, sizeof tokens, "%" PRId64, r->tokens_to_generate);
-        (void)snprintf(threads, sizeof threads, "%" PRIu64, r->threads);
-        (void)snprintf(batches, sizeof batches, "%" PRIu64, r->n_batches);
-        const char *cells[] = {r->is_current ? "*" : "",
-                               id,
-                               when(time, r->timestamp_start),
-                               shorten(model, base_name(r->model_file)),
-                               shorten(prompt, r->prompt ? r->prompt : ""),
-                               tokens,
-                               r->threads ? threads : "-",
-                               batches,
-                               rate(speed, r->tokens_per_s),
-                               tt_units_bytes(size, r->size_bytes),
-                               shorten(engine, r->engine ? r->engine : ""),
-                               shorten(options, r->options ? r->options : "")};
-        tt_table_row(t, cells);
-    }
-    return tt_table_print(t);
-}
-
-bool tt_experiment_list(const tt_results *results, const char *folder, bool json)
-{
+    const tt_rowset set = TT_ROWSET(&tt_result_schema, 0, NULL, results->list, results->n);
+    const tt_listing_wish wish = {.columns = o->columns, .sort = o->sort, .limit = o->limit};
+    tt_listing rows;
     tt_json j;
+    if (!json && (results->n || o->csv)) return tt_list_show(&set, o, NULL);
     if (!json) {
-        if (results->n) return print_list(results);
         tt_report_note("no experiments in %s", folder);
-        return true;
+        return TT_EXIT_OK;
     }
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "output_dir", folder);
-    tt_json_kv_u64(&j, "n_unreadable", results->n_unreadable);
-    tt_json_key(&j, "experiments");
-    tt_results_json(&j, results);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    int code = tt_list_make(&rows, &set, &wish);
+    if (code == TT_EXIT_OK) {
+        tt_json_begin(&j, stdout, 2);
+        tt_json_object(&j);
+        tt_json_kv_string(&j, "output_dir", folder);
+        tt_json_kv_u64(&j, "n_unreadable", results->n_unreadable);
+        tt_json_key(&j, "experiments");
+        tt_listing_json(&j, &rows);
+        tt_json_object_end(&j);
+        code = tt_report_output(tt_json_end(&j));
+    }
+    tt_listing_free(&rows);
+    return code;
 }
 
 /* --- of one command --- */
@@ -181,10 +121,10 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
                     optional has)
 {
     tt_experiment e;
-    char n[24], id[ID_SHOWN], model[TEXT_SHOWN + 8], prompt[TEXT_SHOWN + 8],
-        options[TEXT_SHOWN + 8], tokens[TT_SETTING_TEXT], threads[24],
-        batches[24] = "", speed[TT_UNITS_TEXT], took[TT_UNITS_TEXT] = "", size[TT_UNITS_TEXT] = "",
-        why[400] = "";
+    char n[24], id[ID_SHOWN], model[TEXT_SHOWN], prompt[TEXT_SHOWN], options[TEXT_SHOWN],
+        tokens[TT_SETTING_TEXT], threads[24], batches[24] = "", speed[TT_UNITS_TEXT],
+                                              took[TT_UNITS_TEXT] = "", size[TT_UNITS_TEXT] = "",
+                                              why[400] = "";
     tt_settings_experiment(&b->settings, number, &e);
     const tt_result *r = end->id[0] ? tt_results_by_id(&b->results, end->id) : NULL;
     char *given = tt_experiment_options(&e);
@@ -202,8 +142,8 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
     (void)tt_trace_text(why, sizeof why, why);
     const char *cells[] = {
         n,
-        shorten(model, base_name(e.of[TT_SET_MODEL_PATH]->text)),
-        shorten(prompt, tt_experiment_prompt(&e)),
+        tt_result_short(model, sizeof model, tt_result_file(e.of[TT_SET_MODEL_PATH]->text)),
+        tt_result_short(prompt, sizeof prompt, tt_experiment_prompt(&e)),
         tt_setting_show(TT_SET_TOKENS_TO_GENERATE, e.of[TT_SET_TOKENS_TO_GENERATE], tokens),
         r || e.of[TT_SET_THREADS] ? threads : "",
         state_names[end->state],
@@ -212,7 +152,7 @@ static void put_row(tt_table *t, const tt_bench *b, size_t number, const tt_expe
         r ? rate(speed, r->tokens_per_s) : "",
         took,
         size,
-        has.options ? shorten(options, given ? given : "") : why,
+        has.options ? tt_result_short(options, sizeof options, given) : why,
         why};
     tt_table_row(t, cells);
     free(given);
