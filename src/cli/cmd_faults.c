@@ -4,6 +4,7 @@
 #include "cli/faults/faults_view.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
                                  .text = !o->input.json && !o->list.csv,
                                  .csv = o->list.csv},
                         .residency = o->residency,
-                        .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
+                        .counted = tt_model_has_faults(m)};
     tt_error err;
     int code = tell_missing(o, &v);
     if (code != TT_EXIT_OK) return code;

@@ -7,6 +7,7 @@
 #include "cli/traced.h"
 #include "record/area.h"
 #include "record/place.h"
+#include "record/session.h"
 #include "record/sweep.h"
 #include "value/select.h"
 
@@ -44,6 +45,18 @@ typedef struct arguments {
     char **program; /* PROGRAM ARGS..., NULL-terminated; NULL: the built-in runner */
 } arguments;
 
+static unsigned parse_faults(struct argp_state *state, const char *arg)
+{
+    static const char *const ways[] = {[TT_FAULTS_AUTO] = "auto",
+                                       [TT_FAULTS_COUNTS] = "counts",
+                                       [TT_FAULTS_EVENTS] = "events",
+                                       [TT_FAULTS_BOTH] = "both"};
+    for (unsigned i = TT_FAULTS_AUTO; arg && i <= TT_FAULTS_BOTH; i++)
+        if (strcmp(arg, ways[i]) == 0) return i;
+    if (arg) argp_error(state, "--faults: '%s' is none of auto, events, counts, both", arg);
+    return TT_FAULTS_AUTO;
+}
+
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "The trace (default: tensortrace-DATE-TIME.ttrace here)", 0},
     {"force", KEY_FORCE, 0, 0, "Replace FILE if it exists", 0},
@@ -51,9 +64,11 @@ static const struct argp_option options[] = {
      "How ops are observed: hook (each thread), callback (the scheduler's), or auto: hook "
      "where the engine allows it (default)",
      0},
-    {"faults", KEY_FAULTS, 0, 0,
-     "Also record what the kernel counts: page faults, CPU time and bytes read from disk, for each "
-     "op and thread and for each batch",
+    {"faults", KEY_FAULTS, "WAY", OPTION_ARG_OPTIONAL,
+     "Also record page faults, and for each batch what the kernel counts. WAY: events (each fault, "
+     "with its address: nothing is spent where nothing faults), counts (of each op and thread, with "
+     "CPU time and bytes read from disk), both, or auto: events where the kernel allows it "
+     "(default)",
      0},
     {"residency", KEY_RESIDENCY, "N", OPTION_ARG_OPTIONAL,
      "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0},
@@ -151,7 +166,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         parse_size(state, "--limit", arg, LIMIT_MIN, INT64_MAX, &args->capture.limit_bytes);
         return 0;
     case KEY_FAULTS:
-        args->capture.faults = true;
+        args->capture.faults = parse_faults(state, arg);
         return 0;
     case KEY_RESIDENCY:
         parse_every(state, "--residency", arg, &args->capture.residency_every);

@@ -1,5 +1,6 @@
 /* /api/v1/traces/ID/memory and below it: the map of the memory, and what is known of its units in
  * a part of the trace. */
+#include "model/faults.h"
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
@@ -120,7 +121,7 @@ tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     const tt_spaces_observed observed = {
         .experts = tt_details_has(q->m->details, TT_DETAIL_EXPERTS),
-        .faults = tt_details_has(q->m->details, TT_DETAIL_FAULTS),
+        .faults = tt_model_has_faults(q->m),
         .residency = q->m->n_residencies > 0,
     };
     tt_json *j = tt_reply_json(r);

@@ -329,6 +329,36 @@ def residency(r):
     return x
 
 
+def running(values, start=0):
+    """Differences added up, modulo 2^64."""
+    sums, last = [], start
+    for v in values:
+        last = (last + v) & M64
+        sums.append(last)
+    return sums
+
+
+def page_faults(r):
+    x = {"begin_ticks": r.u64(), "end_ticks": r.u64()}
+    n = r.varint()
+    if n > 4096 or x["end_ticks"] < x["begin_ticks"]:
+        raise Bad("a record of page faults")
+    threads = running(map(unzigzag, unpack_column(r, n)))
+    since = unpack_column(r, n)
+    addresses = running(map(unzigzag, unpack_column(r, n)))
+    places = unpack_column(r, n)
+    times = running(since, x["begin_ticks"])
+    if x["begin_ticks"] + sum(since) > x["end_ticks"] or any(t >> 32 for t in threads):
+        raise Bad("a page fault out of range")
+    if any(p >> 1 >= (1 << 31) - 1 for p in places):
+        raise Bad("a page fault's mapping")
+    x["faults"] = [
+        {"thread": t, "ticks": at, "address": a, "mapping": p >> 1, "major": p & 1}
+        for t, at, a, p in zip(threads, times, addresses, places)
+    ]
+    return x
+
+
 def fields(*names_and_readers):
     def read(r):
         return {name: reader(r) for name, reader in names_and_readers}
@@ -361,6 +391,10 @@ RECORDS = {
     21: ("detail_loss", fields(("ring", V), ("position", V), ("dropped", V))),
     22: ("front", fields(("ring_bytes", V), ("last_run", V), ("ops", V), ("details", V), ("bytes", V))),
     23: ("graphs_end", fields(("graph", V))),
+    24: ("mapping", fields(("id", V), ("ticks", U64), ("address", U64), ("size_bytes", V),
+                           ("file_offset_bytes", V), ("device", V), ("inode", V), ("path", Reader.str))),
+    25: ("page_faults", page_faults),
+    26: ("page_fault_loss", fields(("begin_ticks", U64), ("end_ticks", U64), ("lost", V))),
 }
 
 
