@@ -215,8 +215,7 @@ static part whole_op(const tt_fault_op *op)
               .ticks = op->times->open ? 0 : tt_joined_ticks(op->times),
               .read = tt_fault_op_read(op)};
     for (size_t i = 0; i < op->n_details; i++) {
-        if (op->busy[i] == TT_FAULTS_NO_TIME ||
-            op->details[i].faults.cpu_ns == TT_FAULTS_NO_CPU)
+        if (op->busy[i] == TT_FAULTS_NO_TIME || op->details[i].faults.cpu_ns == TT_FAULTS_NO_CPU)
             continue;
         p.busy += op->busy[i];
         p.busy_cpu += op->details[i].faults.cpu_ns;

@@ -47,9 +47,9 @@ typedef struct tt_fault_op {
     uint32_t run; /* in tt_model.runs */
     const tt_op *op;
     const tt_joined *times;
-    const tt_detail *details; /* kind FAULTS, by ascending lane */
-    const uint64_t *busy;     /* for each, ticks from that lane's start to its arrive; or
-                                 TT_FAULTS_NO_TIME: there is no record of it */
+    const tt_detail *details;   /* kind FAULTS, by ascending lane */
+    const uint64_t *busy;       /* for each, ticks from that lane's start to its arrive; or
+                                   TT_FAULTS_NO_TIME: there is no record of it */
     const tt_fault_lane *lanes; /* for each */
     size_t n_details;
     tt_fault_counts counts; /* their sum */

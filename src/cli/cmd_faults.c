@@ -1,4 +1,5 @@
 /* tensortrace faults FILE: what had to come from disk, for which weights, when. */
+#include "analyze/page_faults.h"
 #include "cli/command.h"
 #include "cli/faults/faults_text.h"
 #include "cli/faults/faults_view.h"
@@ -7,15 +8,19 @@
 #include "model/faults.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TABLE_LIMIT 30u /* rows of a table, unless --limit says otherwise */
 
-enum { OPT_BY = 256, OPT_RESIDENCY, OPT_READS };
+enum { OPT_BY = 256, OPT_RESIDENCY, OPT_READS, OPT_PAGES, OPT_MAPPINGS };
 
 static const struct argp_option option_table[] = {
     {"by", OPT_BY, "WHAT", 0, "Sum up by tensor (default), batch, layer, op or thread", 1},
     {"reads", OPT_READS, 0, 0, "Each op that had to wait for a device, in the order of time", 1},
+    {"pages", OPT_PAGES, 0, 0,
+     "Each page that faulted, in ops and outside: its place in the file, its tensor and expert", 1},
+    {"mappings", OPT_MAPPINGS, 0, 0, "The same by mapped file and kind of memory", 1},
     {"residency", OPT_RESIDENCY, 0, 0,
      "Which bytes of the model were in RAM: by batch, or with --by tensor", 1},
     {0},
@@ -30,6 +35,12 @@ static void check_together(const tt_faults_options *o, struct argp_state *state)
     if ((o->residency || o->reads) && (o->list.columns || o->list.csv))
         argp_error(state, "--columns and --csv do not go with --residency and --reads");
     if (o->residency && o->list.sort) argp_error(state, "--sort does not go with --residency");
+    if (o->pages && (o->reads || o->residency || o->by_given))
+        argp_error(state, "--pages and --mappings do not go with --by, --reads and --residency");
+    const tt_filter *f = &o->filter;
+    if (o->pages && (f->op || f->text || f->has_lane || f->origin || f->has_least || f->has_most))
+        argp_error(state, "--pages and --mappings go with --batch, --phase, --layer, --tensor and "
+                          "--time alone: faults outside of ops are of no op");
     if (o->reads && (o->by_given || o->list.sort))
         argp_error(state, "--reads lists ops in the order of time, without --by and --sort");
 }
@@ -51,6 +62,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_RESIDENCY:
         o->residency = true;
+        return 0;
+    case OPT_PAGES:
+    case OPT_MAPPINGS:
+        o->pages = true;
+        o->list.schema = &tt_fault_pages_schema;
+        o->pages_by = key == OPT_PAGES ? TT_FAULT_PAGES_BY_PAGE : TT_FAULT_PAGES_BY_MAPPING;
         return 0;
     case OPT_READS:
         o->reads = true;
@@ -103,8 +120,76 @@ static bool print_json(tt_faults_view *v)
     return tt_json_end(&j) && ok;
 }
 
+static bool print_pages_json(const tt_faults_options *o, const tt_model *m, const tt_listing *l)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "file", o->input.path);
+    tt_json_kv_u64(&j, "faults", m->n_page_faults);
+    uint64_t lost = 0;
+    bool known = tt_model_count(m, "page_faults_lost", &lost);
+    tt_json_kv_u64_or_null(&j, "faults_lost", known, lost);
+    tt_json_key(&j, "pages");
+    tt_listing_json(&j, l);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static int list_pages(const tt_faults_options *o, const tt_page_faults *f)
+{
+    tt_fault_page *pages;
+    tt_listing l;
+    tt_error err;
+    size_t n;
+    const tt_listing_wish wish = {.columns = o->list.columns,
+                                  .sort = o->list.sort                               ? o->list.sort
+                                          : o->pages_by == TT_FAULT_PAGES_BY_MAPPING ? "faults"
+                                                                                     : NULL,
+                                  .limit = o->list.limit,
+                                  .text = !o->input.json && !o->list.csv,
+                                  .csv = o->list.csv};
+    if (tt_fault_pages_sum(f, (tt_fault_pages_by)o->pages_by, &o->filter, &pages, &n, &err) !=
+        TT_OK) {
+        free(pages);
+        return tt_report_error(&err);
+    }
+    const tt_rowset set = tt_fault_pages_rowset(f, (tt_fault_pages_by)o->pages_by, pages, n);
+    int code = tt_list_make(&l, &set, &wish);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(o->input.json ? print_pages_json(o, f->m, &l)
+                                : o->list.csv ? tt_list_print_csv(&l)
+                                              : tt_list_print(&l, NULL));
+    tt_listing_free(&l);
+    free(pages);
+    return code;
+}
+
+/* Faults one by one. */
+static int show_pages(const tt_faults_options *o, const tt_model *m)
+{
+    char reason[320];
+    tt_page_faults f;
+    tt_error err;
+    uint64_t lost;
+    if (m->n_fault_spans == 0) {
+        reason_text(m, "capture_page_faults", "--faults", reason, sizeof reason);
+        return tt_report_usage("%s: page faults were not recorded one by one: %s", o->input.path,
+                               reason);
+    }
+    tt_status status = tt_page_faults_find(&f, m, &err);
+    int code = status == TT_OK ? list_pages(o, &f) : tt_report_error(&err);
+    tt_page_faults_free(&f);
+    if (tt_model_count(m, "page_faults_lost", &lost) && lost)
+        tt_report_note("%" PRIu64 " page faults were lost: they came faster than they could be "
+                       "recorded",
+                       lost);
+    return code;
+}
+
 static int show(const tt_faults_options *o, const tt_model *m)
 {
+    if (o->pages) return show_pages(o, m);
     tt_faults_view v = {.path = o->input.path,
                         .m = m,
                         .filter = &o->filter,

@@ -66,7 +66,8 @@ static const struct argp_option options[] = {
      0},
     {"faults", KEY_FAULTS, "WAY", OPTION_ARG_OPTIONAL,
      "Also record page faults, and for each batch what the kernel counts. WAY: events (each fault, "
-     "with its address: nothing is spent where nothing faults), counts (of each op and thread, with "
+     "with its address: nothing is spent where nothing faults), counts (of each op and thread, "
+     "with "
      "CPU time and bytes read from disk), both, or auto: events where the kernel allows it "
      "(default)",
      0},

@@ -71,8 +71,7 @@ bool tt_page_faults_get(tt_cursor *c, const tt_meta_page_faults *r, tt_page_faul
         uint64_t before = what == TICKS ? r->begin_ticks : 0;
         for (uint32_t i = 0; i < r->n; i++) {
             const uint32_t k = i % TT_PACK_FRAME, left = r->n - i;
-            if (k == 0 &&
-                !tt_unpack_column(c, values, left < TT_PACK_FRAME ? left : TT_PACK_FRAME))
+            if (k == 0 && !tt_unpack_column(c, values, left < TT_PACK_FRAME ? left : TT_PACK_FRAME))
                 return false;
             uint64_t v = values[k];
             if (is_signed(what)) v = before + (uint64_t)tt_zigzag_unmap(v);

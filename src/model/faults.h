@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CPU time of an op that nobody asked for: FAULTS details made of single faults have none, nor bytes
- * read (UINT64_MAX). */
+/* CPU time of an op that nobody asked for: FAULTS details made of single faults have none, nor
+ * bytes read (UINT64_MAX). */
 #define TT_FAULTS_NO_CPU UINT64_MAX
 
 /* Whether ops have counts of faults, either way. */
@@ -19,8 +19,8 @@ bool tt_model_has_faults(const tt_model *m);
 bool tt_model_faults_are_events(const tt_model *m);
 /* The FAULTS details of a run (in tt_model.runs), by ascending node and lane. Made of single faults
  * each op has one, of zeroes where none hit it, whose time was observed without a loss. The list is
- * valid until the next call, which also walks the run's pieces: what tt_pieces_get gave is not valid
- * any more. */
+ * valid until the next call, which also walks the run's pieces: what tt_pieces_get gave is not
+ * valid any more. */
 tt_status tt_model_faults_of_run(const tt_model *m, uint32_t run, const tt_detail **list, size_t *n,
                                  tt_error *err);
 /* The OS thread that recorded into the OPS stream at that time; false: not known. */

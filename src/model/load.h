@@ -27,8 +27,8 @@ typedef struct tt_loader {
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
     struct tt_capacities {   /* of the model's arrays */
         size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
-            losses, detail_losses, indices, usages, residencies, token_texts, mappings,
-            page_faults, fault_spans, fault_losses;
+            losses, detail_losses, indices, usages, residencies, token_texts, mappings, page_faults,
+            fault_spans, fault_losses;
     } capacity;
     tt_page_fault *faults; /* of one record */
     tt_meta_clock first_clock, last_clock;

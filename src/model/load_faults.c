@@ -124,8 +124,7 @@ void tt_link_page_faults(tt_loader *l)
     tt_model *m = l->m;
     for (uint32_t i = 0; i < m->n_mappings; i++)
         m->mappings[i].file = file_of(m, &m->mappings[i]);
-    if (m->n_fault_spans)
-        qsort(m->fault_spans, m->n_fault_spans, sizeof *m->fault_spans, by_begin);
+    if (m->n_fault_spans) qsort(m->fault_spans, m->n_fault_spans, sizeof *m->fault_spans, by_begin);
     if (m->n_page_faults) qsort(m->page_faults, m->n_page_faults, sizeof *m->page_faults, by_time);
     m->faults_by_thread = tt_arena_take(&m->arena, m->n_page_faults, sizeof *m->faults_by_thread);
     if (!m->faults_by_thread) {

@@ -303,8 +303,8 @@ typedef struct tt_model {
     tt_fault_ref *faults_by_thread;        /* all of them, by thread and time */
     tt_fault_span *fault_spans;            /* by ascending time */
     tt_meta_page_fault_loss *fault_losses; /* in the order observed */
-    tt_details *details; /* what was observed of ops besides their times */
-    tt_data *data;       /* of outputs, where it was kept */
+    tt_details *details;                   /* what was observed of ops besides their times */
+    tt_data *data;                         /* of outputs, where it was kept */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
         n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses;

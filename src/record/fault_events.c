@@ -18,11 +18,11 @@
 
 #define MINOR_BYTES_MAX ((size_t)1 << 20) /* of a ring, a power of two */
 #define MINOR_BYTES_MIN ((size_t)1 << 14)
-#define MAJOR_PART 8u                         /* of the minor faults' ring */
-#define RINGS_BYTES_MAX ((size_t)64 << 20)    /* all together */
-#define OTHERS_MAX 256                        /* descriptors */
-#define RECORD_MAX 8192u                      /* a mapping's path has 4,096 bytes at most */
-#define INHERIT_THREAD ((uint64_t)1 << 35)    /* of the flags: Linux 5.13 */
+#define MAJOR_PART 8u                      /* of the minor faults' ring */
+#define RINGS_BYTES_MAX ((size_t)64 << 20) /* all together */
+#define OTHERS_MAX 256                     /* descriptors */
+#define RECORD_MAX 8192u                   /* a mapping's path has 4,096 bytes at most */
+#define INHERIT_THREAD ((uint64_t)1 << 35) /* of the flags: Linux 5.13 */
 
 /* Two a processor: minor faults (and what is mapped), major ones. */
 enum { MINOR, MAJOR, KINDS };
@@ -137,7 +137,8 @@ static bool add_others(tt_fault_events *e, uint32_t tracer)
     bool ok = dir != NULL;
     while (ok && (d = readdir(dir))) {
         long thread = strtol(d->d_name, NULL, 10);
-        if (thread > 0 && thread != self && thread != (long)tracer) ok = add_other(e, (pid_t)thread);
+        if (thread > 0 && thread != self && thread != (long)tracer)
+            ok = add_other(e, (pid_t)thread);
     }
     int why = errno;
     if (dir) (void)closedir(dir);
@@ -310,8 +311,7 @@ static bool event_of(const tt_fault_events *e, const ring *r, record *from, bool
 /* What was lost is told by the next record of the ring, which may never come. */
 static void tell_full(ring *r, tt_fault_events_visit *visit, void *context)
 {
-    const tt_fault_event event = {
-        .kind = TT_EVENT_LOST, .ns = r->full_ns, .since_ns = r->last_ns};
+    const tt_fault_event event = {.kind = TT_EVENT_LOST, .ns = r->full_ns, .since_ns = r->last_ns};
     if (r->was_full) visit(context, &event);
     r->was_full = false;
 }
@@ -348,8 +348,7 @@ static void read_ring(tt_fault_events *e, ring *r, bool major, tt_fault_events_v
 void tt_fault_events_read(tt_fault_events *e, tt_fault_events_visit *visit, void *context)
 {
     for (size_t i = 0; i < e->n_cpus * KINDS; i++)
-        if (e->rings[i].page)
-            read_ring(e, &e->rings[i], i % KINDS == MAJOR, visit, context);
+        if (e->rings[i].page) read_ring(e, &e->rings[i], i % KINDS == MAJOR, visit, context);
 }
 
 unsigned tt_fault_events_fullness(const tt_fault_events *e)

@@ -36,9 +36,9 @@ typedef struct clock_pair {
 
 struct tt_fault_log {
     tt_fault_events *events;
-    uint64_t own, own_end; /* addresses of the tracer's area */
+    uint64_t own, own_end;          /* addresses of the tracer's area */
     uint64_t own_device, own_inode; /* of its library; 0: it is a part of the program */
-    mapping *mappings;     /* the newest last; none overlaps another */
+    mapping *mappings;              /* the newest last; none overlaps another */
     size_t n_mappings, mappings_capacity;
     size_t last; /* that was hit */
     uint32_t n_ids;
@@ -73,8 +73,8 @@ static clock_pair read_clocks(void)
 static uint64_t ticks_of(const tt_fault_log *log, uint64_t ns)
 {
     uint64_t passed = log->now.ns - log->before.ns;
-    __int128 ticks = (__int128)((int64_t)(ns - log->before.ns)) *
-                     (int64_t)(log->now.ticks - log->before.ticks);
+    __int128 ticks =
+        (__int128)((int64_t)(ns - log->before.ns)) * (int64_t)(log->now.ticks - log->before.ticks);
     return passed ? log->before.ticks + (uint64_t)(int64_t)(ticks / (int64_t)passed)
                   : log->now.ticks;
 }
@@ -90,8 +90,9 @@ static void remove_mapping(tt_fault_log *log, size_t i)
 
 static bool is_same_memory(const mapping *m, const tt_fault_event *e)
 {
-    return m->device == e->device && m->inode == e->inode && strcmp(m->path, e->path) == 0 &&
-           m->file_offset_bytes - m->address == e->file_offset_bytes - e->address;
+    return m->address == e->address && m->device == e->device && m->inode == e->inode &&
+           strcmp(m->path, e->path) == 0 &&
+           (!e->inode || m->file_offset_bytes == e->file_offset_bytes);
 }
 
 static bool add_mapping(tt_fault_log *log, mapping m, const char *path)
@@ -119,7 +120,7 @@ static void take_addresses(tt_fault_log *log, uint64_t address, uint64_t end)
         uint64_t cut = end - behind.address;
         if (behind.end <= end) continue;
         behind.address = end;
-        if (behind.device) behind.file_offset_bytes += cut;
+        if (behind.inode) behind.file_offset_bytes += cut;
         if (m->end == address) {
             /* A part at its end is a mapping of its own. */
             behind.id = 0;
@@ -140,7 +141,7 @@ static void map(tt_fault_log *log, const tt_fault_event *e, uint64_t ticks)
     if (__builtin_add_overflow(e->address, e->size_bytes, &end)) return;
     for (size_t i = 0; i < log->n_mappings; i++) {
         const mapping *m = &log->mappings[i];
-        if (m->address != e->address || !is_same_memory(m, e) || m->end > end) continue;
+        if (!is_same_memory(m, e)) continue;
         id = m->id;
         told_end = m->told_end;
         ticks = m->ticks;
@@ -149,7 +150,7 @@ static void map(tt_fault_log *log, const tt_fault_event *e, uint64_t ticks)
     const mapping m = {.address = e->address,
                        .end = end,
                        .ticks = ticks,
-                       .file_offset_bytes = e->device ? e->file_offset_bytes : 0,
+                       .file_offset_bytes = e->inode ? e->file_offset_bytes : 0,
                        .device = e->device,
                        .inode = e->inode,
                        .id = id,

@@ -15,7 +15,8 @@ typedef struct tt_fault_log tt_fault_log;
 typedef bool tt_fault_log_put(void *context, uint8_t type, const tt_bytes *payload);
 
 /* Begins to observe the process (tt_fault_events_open, whose errors it has). Faults between `own`
- * and `own` + own_bytes are the tracer's, and those in the file that this code is from. tracer: its thread; 0: none. */
+ * and `own` + own_bytes are the tracer's, and those in the file that this code is from. tracer: its
+ * thread; 0: none. */
 tt_status tt_fault_log_open(tt_fault_log **out, const void *own, uint64_t own_bytes,
                             uint32_t tracer, tt_error *err);
 /* Reads the events, and writes all but those of the last moment, which may be on their way on

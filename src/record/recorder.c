@@ -129,7 +129,7 @@ struct tt_recorder {
     tt_data_queue data;
     tt_fault_log *_Atomic faults; /* NULL: not recorded */
     tt_error faults_refused;      /* why; status TT_OK: nobody asked */
-    pthread_mutex_t meta_lock; /* the meta stream's producers */
+    pthread_mutex_t meta_lock;    /* the meta stream's producers */
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
     bool stop;
@@ -440,7 +440,8 @@ static bool start_thread(tt_recorder *r)
     return r->has_thread;
 }
 
-/* The drain thread runs already: its own faults are nobody's, and it does not inherit the events. */
+/* The drain thread runs already: its own faults are nobody's, and it does not inherit the events.
+ */
 static void observe_faults(tt_recorder *r)
 {
     tt_fault_log *log;

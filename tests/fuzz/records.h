@@ -101,6 +101,9 @@ static const char *schema_of(uint8_t type)
         [TT_META_DETAIL_LOSS] = "vvv",
         [TT_META_FRONT] = "*",
         [TT_META_GRAPHS_END] = "",
+        [TT_META_MAPPING] = "v88*",
+        [TT_META_PAGE_FAULTS] = "88*",
+        [TT_META_PAGE_FAULT_LOSS] = "88v",
     };
     return type < sizeof schemas / sizeof *schemas && schemas[type] ? schemas[type] : "";
 }

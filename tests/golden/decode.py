@@ -848,6 +848,34 @@ def differences(program, path, trace):
                 yield "log: run %d node %d: %s is %r, decoded %r" % (b["run_id"], b["node"], key, a[key], value)
 
 
+def op_faults(view):
+    """Minor and major faults of each op whose time the records cover without a loss, by the threads' own."""
+    spans = []
+    for x in view.all("page_faults"):
+        if spans and spans[-1][1] == x["begin_ticks"]:
+            spans[-1][1] = x["end_ticks"]
+        else:
+            spans.append([x["begin_ticks"], x["end_ticks"]])
+    lost = [(x["begin_ticks"], x["end_ticks"]) for x in view.all("page_fault_loss")]
+    faults = [f for x in view.all("page_faults") for f in x["faults"]]
+    observed = {r["id"]: r["observed"] for r in view.all("run")}
+    rows = []
+    if any(d[3] == 1 for d in view.trace["details"]):
+        return rows  # they were counted
+    for stream, run, lane, node, _, is_open, start, arrive, _ in view.trace["ops"]:
+        thread = [r["thread"] for r in view.all("ring") if r["ring"] == stream - 1 and r["ticks"] <= start]
+        if is_open or run not in view.runs or not thread:
+            continue
+        if not any(a <= start and arrive <= b for a, b in spans):
+            continue
+        if any(a <= arrive and start <= b for a, b in lost):
+            continue
+        mine = [f["major"] for f in faults if start <= f["ticks"] <= arrive
+                and (observed[run] == 2 or f["thread"] == thread[-1])]
+        rows.append([run, node, lane, mine.count(0), mine.count(1)])
+    return sorted(rows)
+
+
 def memory(view):
     """What dump_memory prints, from the decoded records."""
     name, trace, buffers = view.strings, view.trace, {}
@@ -876,6 +904,10 @@ def memory(view):
         "indices": sorted([x["run"], x["tensor"], *x["values"]] for x in view.all("indices")),
         "usages": usages,
         "residencies": [[*(x[key] for key in head), *x["intervals"]] for x in view.all("residency")],
+        "mappings": [list(x.values()) for x in {x["id"]: x for x in view.all("mapping")}.values()],
+        "page_faults": sorted([f[key] for key in ("ticks", "thread", "address", "mapping", "major")]
+                              for x in view.all("page_faults") for f in x["faults"]),
+        "op_faults": op_faults(view),
         "end_states": [states.get(m["id"], -1) for m in view.all("model")],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),

@@ -122,11 +122,13 @@ static void choose_faults(tt_recorder *r)
                 (c->faults_way == TT_FAULTS_AUTO && !events);
     tt_process_environment(r, "capture_faults", on_or_off(c->faults || events));
     if (!c->faults_way) return;
+    (void)snprintf(text, sizeof text, "%ld", sysconf(_SC_PAGESIZE));
+    tt_process_environment(r, "page_bytes", text);
     (void)snprintf(text, sizeof text, "not observed: %s", why.message);
     tt_process_environment(r, "capture_page_faults",
-                           events                   ? "on"
+                           events                ? "on"
                            : why.status == TT_OK ? "off"
-                                                    : text);
+                                                 : text);
 }
 
 static void describe_capture(tt_recorder *r)
@@ -144,7 +146,8 @@ static void describe_capture(tt_recorder *r)
     (void)snprintf(text, sizeof text,
                    "mode=%s thread_memory_bytes=%" PRIu64 " limit_bytes=%" PRIu64
                    " text=%d faults=%u residency_every=%" PRIu32,
-                   modes[mode], ring_bytes, o->limit_bytes, c->text, c->faults_way, c->residency_every);
+                   modes[mode], ring_bytes, o->limit_bytes, c->text, c->faults_way,
+                   c->residency_every);
     tt_process_environment(r, "capture", text);
     describe_choice(r);
     tt_process_environment(r, "capture_text", on_or_off(c->text));

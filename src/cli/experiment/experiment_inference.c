@@ -1,9 +1,9 @@
 /* Running the program: the stage "run inference". */
-#include "record/session.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/experiment/experiment_work.h"
 #include "cli/traced.h"
+#include "record/session.h"
 
 #include <dirent.h>
 #include <errno.h>

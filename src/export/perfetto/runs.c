@@ -3,6 +3,7 @@
 #include "base/order.h"
 #include "export/perfetto/flows.h"
 #include "export/perfetto/maker.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

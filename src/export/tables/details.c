@@ -143,8 +143,8 @@ static const tt_column faults_columns[FAULTS_COLUMNS] = {
     [FAULTS_READ] =
         TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, true,
                          "that devices were asked for, read-ahead included; null: not observed"),
-    [FAULTS_CPU] = TT_EXPORT_COLUMN("cpu_ns", TT_CELL_U64, true,
-                                     "time on the processor; null: not observed"),
+    [FAULTS_CPU] =
+        TT_EXPORT_COLUMN("cpu_ns", TT_CELL_U64, true, "time on the processor; null: not observed"),
 };
 
 static const tt_parting faults_parting = {tt_tables_runs, tt_tables_lane_rows, TT_ROWS_MAX};
@@ -176,8 +176,7 @@ static tt_status put_faults(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_
     tt_status status = tt_model_faults_of_run(own->m, run, &list, &n, err);
     if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + n, err);
     for (size_t i = 0; status == TT_OK && i < n; i++)
-        if (tt_detail_node(&list[i]) < n_nodes)
-            put_fault(rows, r, &list[i]);
+        if (tt_detail_node(&list[i]) < n_nodes) put_fault(rows, r, &list[i]);
     return status;
 }
 
