@@ -860,8 +860,6 @@ def op_faults(view):
     faults = [f for x in view.all("page_faults") for f in x["faults"]]
     observed = {r["id"]: r["observed"] for r in view.all("run")}
     rows = []
-    if any(d[3] == 1 for d in view.trace["details"]):
-        return rows  # they were counted
     for stream, run, lane, node, _, is_open, start, arrive, _ in view.trace["ops"]:
         thread = [r["thread"] for r in view.all("ring") if r["ring"] == stream - 1 and r["ticks"] <= start]
         if is_open or run not in view.runs or not thread:
@@ -907,7 +905,8 @@ def memory(view):
         "mappings": [list(x.values()) for x in {x["id"]: x for x in view.all("mapping")}.values()],
         "page_faults": sorted([f[key] for key in ("ticks", "thread", "address", "mapping", "major")]
                               for x in view.all("page_faults") for f in x["faults"]),
-        "op_faults": op_faults(view),
+        # Where they were counted as well, the counts hold.
+        "op_faults": [] if any(d[3] == 1 for d in trace["details"]) else op_faults(view),
         "end_states": [states.get(m["id"], -1) for m in view.all("model")],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),

@@ -624,7 +624,7 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
     batch_tokens tokens;
     k->tick += 50;
     put_batch(k, id, n_tokens, position, &tokens);
-    if (k->plan->memory) synth_put_usage(k, id, TT_AT_BATCH_BEGIN);
+    if (k->plan->memory || k->plan->page_faults) synth_put_usage(k, id, TT_AT_BATCH_BEGIN);
     uint32_t graph = n_tokens > 1 ? 1 : 2;
     tt_meta_run r = {.id = id,
                      .batch = id,
@@ -650,7 +650,7 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
     tt_meta_end e = {id, k->tick += 10, 0};
     tt_meta_put_end(&k->scratch, &e);
     put_record(k, TT_META_RUN_END);
-    if (k->plan->memory) synth_put_usage(k, id, TT_AT_BATCH_END);
+    if (k->plan->memory || k->plan->page_faults) synth_put_usage(k, id, TT_AT_BATCH_END);
     e.ticks = k->tick += 5;
     tt_meta_put_end(&k->scratch, &e);
     put_record(k, TT_META_BATCH_END);
