@@ -9,9 +9,9 @@ enum {
     INDEX,
     DAMAGED,
     UNKNOWN_CHUNKS,
-    META,                                 /* + record type; + 0: of a type unknown here */
+    META,                                     /* + record type; + 0: of a type unknown here */
     OPS = META + TT_META_PAGE_FAULT_LOSS + 1, /* + column of OPS_COLUMNS */
-    DETAIL = OPS + 6,                     /* + kind; + 0: of a kind unknown here */
+    DETAIL = OPS + 6,                         /* + kind; + 0: of a kind unknown here */
     DATA = DETAIL + TT_DETAIL_KINDS,
     ROWS
 };

@@ -39,8 +39,8 @@ static void check_together(const tt_faults_options *o, struct argp_state *state)
         argp_error(state, "--pages and --mappings do not go with --by, --reads and --residency");
     const tt_filter *f = &o->filter;
     if (o->pages && (f->op || f->text || f->has_lane || f->origin || f->has_least || f->has_most))
-        argp_error(state, "--pages and --mappings go with --batch, --phase, --layer, --tensor and "
-                          "--time alone: faults outside of ops are of no op");
+        argp_error(state, "--pages and --mappings go with --batch, --phase, --layer and --tensor "
+                          "alone: faults outside of ops are of no op");
     if (o->reads && (o->by_given || o->list.sort))
         argp_error(state, "--reads lists ops in the order of time, without --by and --sort");
 }
@@ -165,13 +165,21 @@ static int list_pages(const tt_faults_options *o, const tt_page_faults *f)
     return code;
 }
 
+static void note_lost(const tt_model *m)
+{
+    uint64_t lost;
+    if (!tt_model_count(m, "page_faults_lost", &lost) || lost == 0) return;
+    tt_report_note("%" PRIu64 " page faults were lost: they came faster than they could be "
+                   "recorded; ops of that time are not counted",
+                   lost);
+}
+
 /* Faults one by one. */
 static int show_pages(const tt_faults_options *o, const tt_model *m)
 {
     char reason[320];
     tt_page_faults f;
     tt_error err;
-    uint64_t lost;
     if (m->n_fault_spans == 0) {
         reason_text(m, "capture_page_faults", "--faults", reason, sizeof reason);
         return tt_report_usage("%s: page faults were not recorded one by one: %s", o->input.path,
@@ -180,10 +188,7 @@ static int show_pages(const tt_faults_options *o, const tt_model *m)
     tt_status status = tt_page_faults_find(&f, m, &err);
     int code = status == TT_OK ? list_pages(o, &f) : tt_report_error(&err);
     tt_page_faults_free(&f);
-    if (tt_model_count(m, "page_faults_lost", &lost) && lost)
-        tt_report_note("%" PRIu64 " page faults were lost: they came faster than they could be "
-                       "recorded",
-                       lost);
+    note_lost(m);
     return code;
 }
 
@@ -221,6 +226,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
         code = tt_report_output(tt_list_print_csv(v.rows));
     else if (none == TT_EXIT_OK) /* the kernel's totals are not of ops that are not there */
         code = tt_report_output(tt_faults_print_text(&v));
+    if (!v.residency) note_lost(m);
     if (code == TT_EXIT_OK) code = none;
     tt_faults_view_free(&v);
     return code;

@@ -1,4 +1,5 @@
 #include "report/analysis.h"
+
 #include "model/faults.h"
 
 #include <stdlib.h>

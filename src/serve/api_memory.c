@@ -1,6 +1,5 @@
 /* /api/v1/traces/ID/memory and below it: the map of the memory, and what is known of its units in
  * a part of the trace. */
-#include "model/faults.h"
 #include "serve/endpoints.h"
 
 #include "analyze/faults.h"
@@ -8,6 +7,7 @@
 #include "analyze/spaces/space_residency.h"
 #include "answer/faults.h"
 #include "answer/spaces.h"
+#include "model/faults.h"
 #include "serve/columns.h"
 #include "serve/request.h"
 #include "serve/source.h"

@@ -821,7 +821,7 @@ static synth_plan seed_plan(unsigned which)
         synth_values(&p);
         p.n_data = 5; /* without the long one: it would be most of the file */
     }
-    if (which == 4) p.last_run_open = true;
+    if (which == 4) p.last_run_open = p.page_faults = p.no_faults = true;
     if (which == 5) p.described = p.runs_split = true;
     return p;
 }

@@ -23,7 +23,7 @@ static void synth_begin_page_faults(maker *k)
                                   {span("page_bytes"), span("4096")}};
     tt_meta_put_pairs(&k->scratch, pairs, sizeof pairs / sizeof *pairs);
     put_record(k, TT_META_ENVIRONMENT);
-    synth_put_usage(k, 0, TT_AT_BEGIN);
+    if (!k->plan->memory) synth_put_usage(k, 0, TT_AT_BEGIN);
     synth_put_mapping(k, (tt_meta_mapping){.id = 1,
                                            .address = MAP_BASE,
                                            .size_bytes = (k->file_size + 4095) / 4096 * 4096,
