@@ -236,7 +236,7 @@ static void write_faults(tt_recorder *r, bool all, bool say)
 {
     tt_area_counts *c = &r->map.area->counts;
     uint64_t faults, lost;
-    if (!r->faults) return;
+    if (!r->faults || atomic_load(&r->map.area->stopped)) return;
     tt_fault_log_write(r->faults, all, say, put_fault_record, r);
     tt_fault_log_totals(r->faults, &faults, &lost);
     atomic_store(&c->page_faults, faults);
