@@ -3,6 +3,7 @@
 #include "analyze/kernel.h"
 #include "base/array.h"
 #include "base/checksum.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -28,13 +29,18 @@ struct tt_faults {
     tt_over over;
     uint64_t orphan;
     bool failed;
+    bool events; /* counts are made of single faults */
 };
 
 tt_faults *tt_faults_new(const tt_model *m, tt_faults_by by, const tt_filter *filter)
 {
     tt_faults *f = calloc(1, sizeof *f);
     if (!f) return NULL;
-    *f = (tt_faults){.m = m, .by = by, .filter = *filter, .last_run = TT_NONE};
+    *f = (tt_faults){.m = m,
+                     .by = by,
+                     .filter = *filter,
+                     .last_run = TT_NONE,
+                     .events = tt_model_faults_are_events(m)};
     f->total = (tt_faults_row){.key = "all", .number = -1, .weight = TT_NONE};
     tt_arena_init(&f->keys, TT_MODEL_MEMORY_MAX);
     f->kernel = tt_kernel_new(m);
@@ -125,6 +131,7 @@ static void add_counts(tt_fault_counts *sum, const tt_fault_counts *c)
     sum->minor += c->minor;
     sum->major += c->major;
     sum->cpu_ns += c->cpu_ns;
+    sum->observed_cpu += c->observed_cpu;
     sum->read_bytes += c->read_bytes;
     sum->observed_reads += c->observed_reads;
 }
@@ -144,6 +151,7 @@ static tt_fault_counts share_counts(const tt_fault_counts *c, uint64_t before, u
         .minor = tt_faults_share(c->minor, before, size, all),
         .major = tt_faults_share(c->major, before, size, all),
         .cpu_ns = tt_faults_share(c->cpu_ns, before, size, all),
+        .observed_cpu = c->observed_cpu,
         .read_bytes = tt_faults_share(c->read_bytes, before, size, all),
         .observed_reads = c->observed_reads,
     };
@@ -207,7 +215,8 @@ static part whole_op(const tt_fault_op *op)
               .ticks = op->times->open ? 0 : tt_joined_ticks(op->times),
               .read = tt_fault_op_read(op)};
     for (size_t i = 0; i < op->n_details; i++) {
-        if (op->busy[i] == TT_FAULTS_NO_TIME) continue;
+        if (op->busy[i] == TT_FAULTS_NO_TIME || op->details[i].faults.cpu_ns == TT_FAULTS_NO_CPU)
+            continue;
         p.busy += op->busy[i];
         p.busy_cpu += op->details[i].faults.cpu_ns;
     }
@@ -273,8 +282,73 @@ static void add_weight(tt_faults *f, const tt_fault_op *op, const part *whole, s
     s->before += size;
 }
 
+/* --- by tensor, where the faults' addresses are known --- */
+
+/* Faults of the op's threads at bytes of the weight; all those of the op with NULL. */
+static part count_faults(const tt_faults *f, const tt_fault_op *op, const tt_weight *w)
+{
+    const tt_model *m = f->m;
+    part p = {.counts = {.observed = op->counts.observed}};
+    for (size_t i = 0; i < op->n_details; i++) {
+        uint32_t at, end;
+        if (!op->lanes[i].known) continue;
+        tt_model_faults_between(m, op->lanes[i].thread, op->lanes[i].first, op->lanes[i].last, &at,
+                                &end);
+        for (; at < end; at++) {
+            const tt_page_fault *fault = &m->page_faults[m->faults_by_thread[at].fault];
+            uint64_t offset;
+            uint32_t file = tt_model_fault_file(m, fault, &offset);
+            if (w && (file != w->file || offset < w->offset_bytes ||
+                      offset - w->offset_bytes >= w->size_bytes))
+                continue;
+            p.counts.major += fault->major;
+            p.counts.minor += !fault->major;
+        }
+    }
+    return p;
+}
+
+/* What the weights do not have is of other memory: buffers, the stack, the program's own files. */
+static void add_by_address(tt_faults *f, const tt_fault_op *op, const part *whole)
+{
+    part rest = count_faults(f, op, NULL);
+    for (size_t i = 0; i < op->n_accesses && !f->failed; i++) {
+        const tt_access *a = &op->accesses[i];
+        const tt_origin origin = op->op->graph->tensors[a->tensor].origin;
+        tt_faults_row *row;
+        if (is_repeated(op, i)) continue;
+        row = row_of(f, f->m->weights[a->weight].name, -1, a->weight, origin);
+        if (!row) return;
+        for (size_t k = i; k < op->n_accesses; k++)
+            if (op->accesses[k].weight == a->weight) add_access(f, row, op, &op->accesses[k]);
+        part p = count_faults(f, op, &f->m->weights[a->weight]);
+        rest.counts.minor -= p.counts.minor;
+        rest.counts.major -= p.counts.major;
+        p.ticks = whole->ticks;
+        p.read = p.counts.major > 0;
+        add_part(f, row, op, &p);
+    }
+    rest.ticks = whole->ticks;
+    rest.read = rest.counts.major > 0;
+    if (op->n_accesses && rest.counts.minor + rest.counts.major == 0) return;
+    tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
+    if (row) add_part(f, row, op, &rest);
+}
+
+static bool has_addresses(const tt_faults *f, const tt_fault_op *op)
+{
+    if (!f->events || op->n_details == 0) return false;
+    for (size_t i = 0; i < op->n_details; i++)
+        if (!op->lanes[i].known) return false;
+    return true;
+}
+
 static void add_weights(tt_faults *f, const tt_fault_op *op, const part *whole)
 {
+    if (has_addresses(f, op)) {
+        add_by_address(f, op, whole);
+        return;
+    }
     if (op->n_accesses == 0) {
         tt_faults_row *row = row_of(f, NO_WEIGHT, -1, TT_NONE, TT_ORIGIN_UNKNOWN);
         if (row) add_part(f, row, op, whole);
@@ -297,16 +371,17 @@ static void add_threads(tt_faults *f, const tt_fault_op *op)
     for (size_t i = 0; i < op->n_details; i++) {
         const tt_detail_faults *d = &op->details[i].faults;
         const bool timed = op->busy[i] != TT_FAULTS_NO_TIME;
-        const bool reads = d->read_bytes != UINT64_MAX;
+        const bool reads = d->read_bytes != UINT64_MAX, cpu = d->cpu_ns != TT_FAULTS_NO_CPU;
         part p = {.counts = {.observed = 1,
                              .minor = d->minor,
                              .major = d->major,
-                             .cpu_ns = d->cpu_ns,
+                             .cpu_ns = cpu ? d->cpu_ns : 0,
+                             .observed_cpu = cpu,
                              .read_bytes = reads ? d->read_bytes : 0,
                              .observed_reads = reads},
                   .ticks = timed ? op->busy[i] : 0,
-                  .busy = timed ? op->busy[i] : 0,
-                  .busy_cpu = timed ? d->cpu_ns : 0,
+                  .busy = timed && cpu ? op->busy[i] : 0,
+                  .busy_cpu = timed && cpu ? d->cpu_ns : 0,
                   .read = d->major > 0 || (reads && d->read_bytes > 0)};
         tt_faults_row *row = numbered_row(f, tt_detail_lane(&op->details[i]));
         if (row) add_part(f, row, op, &p);

@@ -2,7 +2,8 @@
  * ops read.
  *
  * The kernel counts for a thread, and the recorder takes the counts at an op's start and arrive:
- * what is known is which op a thread was in when it faulted. An op of several weights shares its
+ * what is known is which op a thread was in when it faulted. Where each fault was recorded by
+ * itself, its address tells the weight; else an op of several weights shares its
  * counts among them in proportion to the bytes it accessed of each (`shared`), among those in file
  * mappings if there are any: the others do not come from disk. Counts include
  * faults on memory that is no weight; what the device was asked for includes the kernel's
@@ -28,19 +29,28 @@
 typedef struct tt_fault_counts {
     uint64_t observed; /* times an op was counted on a thread; 0: the rest means nothing */
     uint64_t minor, major;
-    uint64_t cpu_ns;
+    uint64_t cpu_ns;         /* over those whose CPU time was observed */
+    uint64_t observed_cpu;   /* how many of `observed` these are */
     uint64_t read_bytes;     /* over those whose reads were observed */
-    uint64_t observed_reads; /* how many of `observed` these are */
+    uint64_t observed_reads; /* likewise */
 } tt_fault_counts;
+
+/* Where a thread's single faults in an op are (tt_model_faults_between). */
+typedef struct tt_fault_lane {
+    bool known;
+    uint32_t thread; /* of the OS */
+    uint64_t first, last;
+} tt_fault_lane;
 
 /* An executed op with all that was observed of it. */
 typedef struct tt_fault_op {
     uint32_t run; /* in tt_model.runs */
     const tt_op *op;
     const tt_joined *times;
-    const tt_detail *details; /* kind FAULTS, by ascending lane */
-    const uint64_t *busy;     /* for each, ticks from that lane's start to its arrive; or
-                                 TT_FAULTS_NO_TIME: there is no record of it */
+    const tt_detail *details;   /* kind FAULTS, by ascending lane */
+    const uint64_t *busy;       /* for each, ticks from that lane's start to its arrive; or
+                                   TT_FAULTS_NO_TIME: there is no record of it */
+    const tt_fault_lane *lanes; /* for each */
     size_t n_details;
     tt_fault_counts counts; /* their sum */
     const tt_access *accesses;

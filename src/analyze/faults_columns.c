@@ -34,6 +34,7 @@ static const tt_weight *weight_of(const void *context, const void *row)
 /* --- counts, of a row and of all ops --- */
 
 TT_COLUMN_KNOWN(was_counted, tt_fault_counts, r, r->observed > 0)
+TT_COLUMN_KNOWN(cpu_counted, tt_fault_counts, r, r->observed_cpu > 0)
 TT_COLUMN_KNOWN(reads_counted, tt_fault_counts, r, r->observed_reads > 0)
 
 TT_COLUMN_VALUE(get_read_at_least, tt_fault_counts, c, boolean,
@@ -50,7 +51,7 @@ static const tt_column counts_columns[] = {
               .known = reads_counted, TT_MEMBER(tt_fault_counts, read_bytes)),
     TT_COLUMN("read_bytes_at_least", NULL, NONE, "the reads of some threads were not observed",
               .type = TT_CELL_BOOL, .get = get_read_at_least),
-    TT_COLUMN("cpu_ns", NULL, NS, "on a processor", .nullable = true, .known = was_counted,
+    TT_COLUMN("cpu_ns", NULL, NS, "on a processor", .nullable = true, .known = cpu_counted,
               TT_MEMBER(tt_fault_counts, cpu_ns)),
 };
 
@@ -62,6 +63,11 @@ const tt_schema tt_fault_counts_schema = {"counts", "what the kernel counted in 
 static bool row_counted(const void *context, const void *row)
 {
     return was_counted(context, &of(row)->counts);
+}
+
+static bool cpu_known(const void *context, const void *row)
+{
+    return cpu_counted(context, &of(row)->counts);
 }
 
 static bool reads_known(const void *context, const void *row)
@@ -192,7 +198,7 @@ static void get_blocked(const void *context, const void *row, tt_cell *cell)
 {
     (void)context;
     cell->f64 = tt_faults_blocked_ns(row);
-    cell->known = of(row)->busy_ns > 0;
+    cell->known = of(row)->counts.observed_cpu > 0 && of(row)->busy_ns > 0;
 }
 
 TT_COLUMN_SHOW(show_first, tt_faults_row, r,
@@ -354,7 +360,7 @@ static const tt_column columns[] = {
               TT_MEMBER(tt_faults_row, counts.read_bytes)),
     TT_COLUMN("read_bytes_at_least", NULL, NONE, "the reads of some threads were not observed",
               .type = TT_CELL_BOOL, .get = get_row_at_least),
-    TT_COLUMN("cpu_ns", NULL, NS, "on a processor", .nullable = true, .known = row_counted,
+    TT_COLUMN("cpu_ns", NULL, NS, "on a processor", .nullable = true, .known = cpu_known,
               TT_MEMBER(tt_faults_row, counts.cpu_ns)),
     TT_COLUMN("shared", NULL, NONE, "counts of ops with several weights were shared among them",
               .kinds = BY(TENSOR), TT_MEMBER(tt_faults_row, shared)),

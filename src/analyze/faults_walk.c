@@ -4,6 +4,7 @@
 #include "analyze/slice_filter.h"
 #include "base/array.h"
 #include "base/order.h"
+#include "model/faults.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 /* The FAULTS details of one run, by node and lane. */
 typedef struct counted {
     tt_detail *details;
-    uint64_t *busy; /* for each: ticks, or TT_FAULTS_NO_TIME */
+    uint64_t *busy;       /* for each: ticks, or TT_FAULTS_NO_TIME */
+    tt_fault_lane *lanes; /* likewise */
     size_t n, capacity;
 } counted;
 
@@ -40,22 +42,23 @@ static int compare_place(const void *a, const void *b)
 
 static bool make_room(counted *c, size_t n)
 {
-    size_t had = c->capacity;
-    return tt_array_room(c->details, had, n) && tt_array_room(c->busy, c->capacity, n);
+    size_t had = c->capacity, also = c->capacity;
+    return tt_array_room(c->details, had, n) && tt_array_room(c->lanes, also, n) &&
+           tt_array_room(c->busy, c->capacity, n);
 }
 
-static tt_status load_details(walk *k, uint32_t run_id, tt_error *err)
+static tt_status load_details(walk *k, uint32_t run, tt_error *err)
 {
     const tt_detail *list;
     size_t n;
     counted *c = &k->counted;
-    tt_status status = tt_details_of_run(k->m->details, run_id, &list, &n, err);
+    tt_status status = tt_model_faults_of_run(k->m, run, &list, &n, err);
     c->n = 0;
     if (status != TT_OK) return status;
     if (!make_room(c, n)) return tt_error_memory(err, "a run's counters");
     for (size_t i = 0; i < n; i++) {
-        if (tt_detail_kind_of(&list[i]) != TT_DETAIL_FAULTS) continue;
         c->busy[c->n] = TT_FAULTS_NO_TIME;
+        c->lanes[c->n] = (tt_fault_lane){.thread = 0};
         c->details[c->n++] = list[i];
     }
     return TT_OK;
@@ -72,12 +75,16 @@ static tt_status load_times(walk *k, uint32_t run_id, tt_error *err)
         tt_piece_ops p;
         status = tt_pieces_get(k->m->pieces, &pieces[i], &p, err);
         if (status != TT_OK) return status;
-        if (p.open) continue;
+        uint32_t thread = 0;
+        if (p.open || p.n == 0) continue;
+        bool known = tt_model_thread_of(k->m, p.stream, p.start[0], &thread);
         for (size_t r = 0; r < p.n; r++) {
             if (p.node[r] > TT_OPS_NODE_MAX || p.lane > TT_OPS_LANE_MAX) continue;
             const tt_detail key = {.place = tt_detail_place(p.node[r], p.lane, TT_DETAIL_FAULTS)};
             tt_detail *d = bsearch(&key, c->details, c->n, sizeof key, compare_place);
-            if (d && p.arrive[r] >= p.start[r]) c->busy[d - c->details] = p.arrive[r] - p.start[r];
+            if (!d || p.arrive[r] < p.start[r]) continue;
+            c->busy[d - c->details] = p.arrive[r] - p.start[r];
+            c->lanes[d - c->details] = (tt_fault_lane){known, thread, p.start[r], p.arrive[r]};
         }
     }
     return status;
@@ -97,7 +104,10 @@ static void count(tt_fault_counts *sum, const tt_detail *d)
     sum->observed++;
     sum->minor += f->minor;
     sum->major += f->major;
-    sum->cpu_ns += f->cpu_ns;
+    if (f->cpu_ns != TT_FAULTS_NO_CPU) {
+        sum->observed_cpu++;
+        sum->cpu_ns += f->cpu_ns;
+    }
     if (f->read_bytes == UINT64_MAX) return;
     sum->observed_reads++;
     sum->read_bytes += f->read_bytes;
@@ -110,7 +120,8 @@ static tt_status visit_op(walk *k, uint32_t run, uint32_t node, size_t *matched,
     tt_fault_op op = {.run = run,
                       .times = &k->join.ops[node],
                       .details = c->n ? c->details + at : NULL,
-                      .busy = c->n ? c->busy + at : NULL};
+                      .busy = c->n ? c->busy + at : NULL,
+                      .lanes = c->n ? c->lanes + at : NULL};
     while (at + op.n_details < c->n && tt_detail_node(&op.details[op.n_details]) == node)
         count(&op.counts, &op.details[op.n_details++]);
     *matched += op.n_details;
@@ -138,7 +149,7 @@ static tt_status walk_run(walk *k, uint32_t run, tt_error *err)
     size_t matched = 0;
     tt_status status = tt_join_run(&k->join, k->m, run, err);
     if (status == TT_OK) status = tt_accesses_run(k->accesses, run, err);
-    if (status == TT_OK) status = load_details(k, id, err);
+    if (status == TT_OK) status = load_details(k, run, err);
     if (k->join.n_touched) k->verdicts = tt_filter_ops_of(&k->passing, k->m->runs[run].graph);
     if (status == TT_OK && k->passing.failed)
         status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "out of memory");
@@ -172,6 +183,7 @@ tt_status tt_faults_walk(const tt_model *m, tt_faults_walker *w, tt_error *err)
     tt_slice_filter_free(&k.slices);
     free(k.counted.details);
     free(k.counted.busy);
+    free(k.counted.lanes);
     return status;
 }
 

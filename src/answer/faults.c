@@ -212,7 +212,7 @@ static void kernel(tt_json *j, const tt_faults_view *v)
         difference(j, "minor_faults", faults, k->minor, c->minor);
         difference(j, "major_faults", faults, k->major, c->major);
         difference(j, "read_bytes", io, k->read_bytes, c->read_bytes);
-        difference(j, "cpu_ns", faults, k->user_ns + k->system_ns, c->cpu_ns);
+        difference(j, "cpu_ns", faults && c->observed_cpu, k->user_ns + k->system_ns, c->cpu_ns);
         tt_json_object_end(j);
     }
     tt_json_object_end(j);

@@ -41,8 +41,8 @@ void tt_info_content_json(tt_json *j, const tt_info *info)
 
 tt_info_capture tt_info_find_capture(const tt_model *m, unsigned i)
 {
-    static const char *const names[TT_INFO_CAPTURES] = {"experts", "text",    "faults", "residency",
-                                                        "io",      "devices", "values"};
+    static const char *const names[TT_INFO_CAPTURES] = {
+        "experts", "text", "faults", "residency", "io", "devices", "values", "page_faults"};
     static const char none[] = "not observed";
     char key[32];
     (void)snprintf(key, sizeof key, "capture_%s", names[i]);

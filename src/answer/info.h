@@ -33,7 +33,7 @@ void tt_info_json(tt_json *j, const tt_info *info);
 void tt_info_capture_json(tt_json *j, const tt_info *info);
 void tt_info_content_json(tt_json *j, const tt_info *info);
 
-#define TT_INFO_CAPTURES 7u
+#define TT_INFO_CAPTURES 8u
 /* What the environment says under capture_NAME. */
 typedef struct tt_info_capture {
     const char *name;

@@ -1,15 +1,35 @@
 /* tensortrace faults FILE: what had to come from disk, for which weights, when. */
+#include "analyze/page_faults.h"
 #include "cli/command.h"
 #include "cli/faults/faults_text.h"
 #include "cli/faults/faults_view.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/trace_options.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TABLE_LIMIT 30u /* rows of a table, unless --limit says otherwise */
+
+static void take_pages(void *options, char *arg, tt_parse *p)
+{
+    tt_faults_options *o = options;
+    (void)arg;
+    (void)p;
+    o->pages = true;
+    o->list.schema = &tt_fault_pages_schema;
+    o->pages_by = TT_FAULT_PAGES_BY_PAGE;
+}
+
+static void take_mappings(void *options, char *arg, tt_parse *p)
+{
+    tt_faults_options *o = options;
+    take_pages(options, arg, p);
+    o->pages_by = TT_FAULT_PAGES_BY_MAPPING;
+}
 
 static const tt_option option_table[] = {
     {"by", 0, "WHAT", "Sum up by tensor (default), batch, layer, op or thread", 1,
@@ -17,6 +37,12 @@ static const tt_option option_table[] = {
      TT_GIVEN(tt_faults_options, by_given)},
     {"reads", 0, 0, "Each op that had to wait for a device, in the order of time", 1,
      TT_FLAG(tt_faults_options, reads), .excludes = "by columns csv residency sort"},
+    {"pages", 0, 0,
+     "Each page that faulted, in ops and outside: its place in the file, its tensor and expert", 1,
+     .kind = TT_OPTION_TAKE, .take = take_pages, .flags = TT_OPTION_FIRST,
+     .excludes = "by reads residency"},
+    {"mappings", 0, 0, "The same by mapped file and kind of memory", 1, .kind = TT_OPTION_TAKE,
+     .take = take_mappings, .flags = TT_OPTION_FIRST, .excludes = "by reads residency"},
     {"residency", 0, 0, "Which bytes of the model were in RAM: by batch, or with --by tensor", 1,
      TT_FLAG(tt_faults_options, residency), .excludes = "columns csv sort"},
     {0},
@@ -27,6 +53,10 @@ static void check_by(void *options, tt_parse *p)
     const tt_faults_options *o = options;
     if (o->residency && o->by->by != TT_FAULTS_BY_TENSOR && o->by->by != TT_FAULTS_BY_BATCH)
         tt_parse_error(p, "--residency is by batch or by tensor");
+    const tt_filter *f = &o->filter;
+    if (o->pages && (f->op || f->text || f->has_lane || f->origin || f->has_least || f->has_most))
+        tt_parse_error(p, "--pages and --mappings go with --batch, --phase, --layer and --tensor "
+                          "alone: faults outside of ops are of no op");
 }
 
 /* Why something is not in the trace, as its recorder said; or which option would have had it. */
@@ -69,8 +99,81 @@ static bool print_json(tt_faults_view *v)
     return tt_json_end(&j) && ok;
 }
 
+static bool print_pages_json(const tt_faults_options *o, const tt_model *m, const tt_listing *l)
+{
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_json_kv_string(&j, "file", o->input.path);
+    tt_json_kv_u64(&j, "faults", m->n_page_faults);
+    uint64_t lost = 0;
+    bool known = tt_model_count(m, "page_faults_lost", &lost);
+    tt_json_kv_u64_or_null(&j, "faults_lost", known, lost);
+    tt_json_key(&j, "pages");
+    tt_listing_json(&j, l);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static int list_pages(const tt_faults_options *o, const tt_page_faults *f)
+{
+    tt_fault_page *pages;
+    tt_listing l;
+    tt_error err;
+    size_t n;
+    const tt_listing_wish wish = {.columns = o->list.columns,
+                                  .sort = o->list.sort                               ? o->list.sort
+                                          : o->pages_by == TT_FAULT_PAGES_BY_MAPPING ? "faults"
+                                                                                     : NULL,
+                                  .limit = o->list.limit,
+                                  .text = !o->input.json && !o->list.csv,
+                                  .csv = o->list.csv};
+    if (tt_fault_pages_sum(f, (tt_fault_pages_by)o->pages_by, &o->filter, &pages, &n, &err) !=
+        TT_OK) {
+        free(pages);
+        return tt_report_error(&err);
+    }
+    const tt_rowset set = tt_fault_pages_rowset(f, (tt_fault_pages_by)o->pages_by, pages, n);
+    int code = tt_list_make(&l, &set, &wish);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(o->input.json ? print_pages_json(o, f->m, &l)
+                                : o->list.csv ? tt_list_print_csv(&l)
+                                              : tt_list_print(&l, NULL));
+    tt_listing_free(&l);
+    free(pages);
+    return code;
+}
+
+static void note_lost(const tt_model *m)
+{
+    uint64_t lost;
+    if (!tt_model_count(m, "page_faults_lost", &lost) || lost == 0) return;
+    tt_report_note("%" PRIu64 " page faults were lost: they came faster than they could be "
+                   "recorded; ops of that time are not counted",
+                   lost);
+}
+
+/* Faults one by one. */
+static int show_pages(const tt_faults_options *o, const tt_model *m)
+{
+    char reason[320];
+    tt_page_faults f;
+    tt_error err;
+    if (m->n_fault_spans == 0) {
+        reason_text(m, "capture_page_faults", "--faults", reason, sizeof reason);
+        return tt_report_usage("%s: page faults were not recorded one by one: %s", o->input.path,
+                               reason);
+    }
+    tt_status status = tt_page_faults_find(&f, m, &err);
+    int code = status == TT_OK ? list_pages(o, &f) : tt_report_error(&err);
+    tt_page_faults_free(&f);
+    note_lost(m);
+    return code;
+}
+
 static int show(const tt_faults_options *o, const tt_model *m)
 {
+    if (o->pages) return show_pages(o, m);
     tt_faults_view v = {.path = o->input.path,
                         .m = m,
                         .filter = &o->filter,
@@ -82,7 +185,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
                                  .text = !o->input.json && !o->list.csv,
                                  .csv = o->list.csv},
                         .residency = o->residency,
-                        .counted = tt_details_has(m->details, TT_DETAIL_FAULTS)};
+                        .counted = tt_model_has_faults(m)};
     tt_error err;
     int code = tell_missing(o, &v);
     if (code != TT_EXIT_OK) return code;
@@ -102,6 +205,7 @@ static int show(const tt_faults_options *o, const tt_model *m)
         code = tt_report_output(tt_list_print_csv(v.rows));
     else if (none == TT_EXIT_OK) /* the kernel's totals are not of ops that are not there */
         code = tt_report_output(tt_faults_print_text(&v));
+    if (!v.residency) note_lost(m);
     if (code == TT_EXIT_OK) code = none;
     tt_faults_view_free(&v);
     return code;

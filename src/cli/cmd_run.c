@@ -8,6 +8,7 @@
 #include "cli/traced.h"
 #include "record/area.h"
 #include "record/place.h"
+#include "record/session.h"
 #include "record/sweep.h"
 #include "value/select.h"
 
@@ -55,6 +56,20 @@ static void take_selection(void *text, char *arg, tt_parse *p)
     *(const char **)text = arg;
 }
 
+static void take_faults(void *way, char *arg, tt_parse *p)
+{
+    static const char *const ways[] = {[TT_FAULTS_AUTO] = "auto",
+                                       [TT_FAULTS_COUNTS] = "counts",
+                                       [TT_FAULTS_EVENTS] = "events",
+                                       [TT_FAULTS_BOTH] = "both"};
+    uint64_t i = TT_FAULTS_AUTO;
+    while (arg && i <= TT_FAULTS_BOTH && strcmp(arg, ways[i]) != 0)
+        i++;
+    if (i > TT_FAULTS_BOTH)
+        tt_parse_refuse(p, "\"%.40s\" is not auto, events, counts or both", arg);
+    *(uint64_t *)way = i;
+}
+
 static const char *const modes[] = {"auto", "hook", "callback"};
 
 static const tt_option options[] = {
@@ -65,10 +80,12 @@ static const tt_option options[] = {
      "How ops are observed: hook (each thread), callback (the scheduler's), or auto: hook "
      "where the engine allows it (default)",
      0, TT_WORD(arguments, capture.mode, modes)},
-    {"faults", 0, 0,
-     "Also record what the kernel counts: page faults, CPU time and bytes read from disk, for each "
-     "op and thread and for each batch",
-     0, TT_FLAG(arguments, capture.faults)},
+    {"faults", 0, "WAY",
+     "Also record page faults, and for each batch what the kernel counts. WAY: events (each fault, "
+     "with its address: nothing is spent where nothing faults), counts (of each op and thread, "
+     "with CPU time and bytes read from disk), both, or auto: events where the kernel allows it "
+     "(default)",
+     0, TT_TAKE(arguments, capture.faults, take_faults), .flags = TT_OPTION_OPTIONAL},
     {"residency", 0, "N",
      "Also record which pages of the model are in RAM, after every Nth batch (default: each)", 0,
      TT_WHOLE(arguments, capture.residency_every, 1, INT32_MAX), .flags = TT_OPTION_OPTIONAL},

@@ -20,7 +20,7 @@ typedef struct tt_capture_options {
     uint64_t limit_bytes;     /* 0: none */
     uint64_t keep_bytes;      /* 0: all */
     uint64_t residency_every; /* batches; 0: not asked for */
-    bool faults;
+    uint64_t faults;          /* enum tt_faults_way */
     bool no_text;
 } tt_capture_options;
 

@@ -32,7 +32,10 @@ enum tt_meta_type {
     TT_META_MODEL_CHECK = 20,
     TT_META_DETAIL_LOSS = 21,
     TT_META_FRONT = 22,
-    TT_META_GRAPHS_END = 23
+    TT_META_GRAPHS_END = 23,
+    TT_META_MAPPING = 24,
+    TT_META_PAGE_FAULTS = 25,
+    TT_META_PAGE_FAULT_LOSS = 26
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -287,6 +290,28 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
 
 #define TT_META_GRAPHS_END_FIELDS(F) F(varint32, graph) /* no later run is of one up to this */
 
+/* Memory of the process that page faults hit. */
+#define TT_META_MAPPING_FIELDS(F)                                                                  \
+    F(varint32, id)                                                                                \
+    F(u64, ticks)                                                                                  \
+    F(u64, address)                                                                                \
+    F(varint64, size_bytes)                                                                        \
+    F(varint64, file_offset_bytes)                                                                 \
+    F(varint64, device) /* st_dev; 0: of no file */                                                \
+    F(varint64, inode)                                                                             \
+    F(str, path)
+
+/* The faults of an interval; behind it the columns of format/page_faults.h. */
+#define TT_META_PAGE_FAULTS_FIELDS(F)                                                              \
+    F(u64, begin_ticks)                                                                            \
+    F(u64, end_ticks)                                                                              \
+    F(varint32, n)
+
+#define TT_META_PAGE_FAULT_LOSS_FIELDS(F)                                                          \
+    F(u64, begin_ticks)                                                                            \
+    F(u64, end_ticks)                                                                              \
+    F(varint64, lost) /* 0: how many is not known */
+
 /* R(name, fields, where they stand): each has a struct tt_meta_NAME, tt_meta_put_NAME and
  * tt_meta_get_NAME. BATCH, with lists in its middle, is apart. */
 #define TT_META_RECORDS(R)                                                                         \
@@ -314,7 +339,10 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(residency, TT_META_RESIDENCY_FIELDS, "19 RESIDENCY")                                         \
     R(model_check, TT_META_MODEL_CHECK_FIELDS, "20 MODEL_CHECK")                                   \
     R(front, TT_META_FRONT_FIELDS, "22 FRONT")                                                     \
-    R(graphs_end, TT_META_GRAPHS_END_FIELDS, "23 GRAPHS_END")
+    R(graphs_end, TT_META_GRAPHS_END_FIELDS, "23 GRAPHS_END")                                      \
+    R(mapping, TT_META_MAPPING_FIELDS, "24 MAPPING")                                               \
+    R(page_faults, TT_META_PAGE_FAULTS_FIELDS, "25 PAGE_FAULTS")                                   \
+    R(page_fault_loss, TT_META_PAGE_FAULT_LOSS_FIELDS, "26 PAGE_FAULT_LOSS")
 
 /* --- structs --- */
 

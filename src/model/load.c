@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "gguf/layout.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -474,6 +475,12 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
         return tt_load_model_check(l, c);
     case TT_META_DETAIL_LOSS:
         return load_detail_loss(l, c);
+    case TT_META_MAPPING:
+        return tt_load_mapping(l, c);
+    case TT_META_PAGE_FAULTS:
+        return tt_load_page_faults(l, c);
+    case TT_META_PAGE_FAULT_LOSS:
+        return tt_load_page_fault_loss(l, c);
     default:
         l->m->unknown_records++;
         return true;
@@ -545,6 +552,7 @@ static tt_status check_maps(const tt_model *m, tt_error *err)
         {&m->file_by_id, m->n_files, "model file"},
         {&m->weight_by_name, m->n_weights, "weight"},
         {&m->text_by_token, m->n_token_texts, "token's text"},
+        {&m->mapping_by_id, m->n_mappings, "mapping"},
     };
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         if (tt_idmap_is_below(maps[i].map, maps[i].n)) continue;
@@ -588,6 +596,9 @@ static tt_status load_all(tt_loader *l, tt_error *err)
     status = check_maps(m, err);
     if (status != TT_OK) return status;
     tt_model_link(l);
+    tt_link_page_faults(l);
+    m->run_faults = calloc(1, sizeof *m->run_faults);
+    l->no_memory |= !m->run_faults;
     if (m->front.present) end_cut(l);
     if (l->no_memory)
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to index the trace");
@@ -613,6 +624,7 @@ static tt_status open_model(tt_model *m, const tt_part *part, tt_model **out, tt
         m->meta_damage.status = TT_OK;
         status = load_all(&l, err);
         free(l.strings);
+        free(l.faults);
     }
     if (status == TT_OK)
         *out = m;

@@ -27,8 +27,10 @@ typedef struct tt_loader {
     uint32_t last_cut_batch; /* batches up to this one have lost runs */
     struct tt_capacities {   /* of the model's arrays */
         size_t environment, strings, files, weights, buffers, graphs, batches, runs, decodes, rings,
-            losses, detail_losses, indices, usages, residencies, token_texts;
+            losses, detail_losses, indices, usages, residencies, token_texts, mappings, page_faults,
+            fault_spans, fault_losses;
     } capacity;
+    tt_page_fault *faults; /* of one record */
     tt_meta_clock first_clock, last_clock;
 } tt_loader;
 
@@ -51,6 +53,9 @@ bool tt_load_token_text(tt_loader *l, tt_cursor *c);
 bool tt_load_indices(tt_loader *l, tt_cursor *c);
 bool tt_load_usage(tt_loader *l, tt_cursor *c);
 bool tt_load_residency(tt_loader *l, tt_cursor *c);
+bool tt_load_mapping(tt_loader *l, tt_cursor *c);
+bool tt_load_page_faults(tt_loader *l, tt_cursor *c);
+bool tt_load_page_fault_loss(tt_loader *l, tt_cursor *c);
 bool tt_load_model_check(tt_loader *l, tt_cursor *c);
 
 /* A token of a vocabulary in tt_model.text_by_token. */
@@ -68,6 +73,7 @@ void tt_model_link(tt_loader *l);
  * Those that lead nowhere are named as problems; what is nothing without is dropped. */
 void tt_link_files(tt_loader *l); /* before the graphs are linked */
 void tt_link_records(tt_loader *l);
+void tt_link_page_faults(tt_loader *l);
 /* What each buffer is for: of linked graphs. */
 void tt_link_buffers(tt_loader *l);
 

@@ -2,6 +2,7 @@
 
 #include "base/checksum.h"
 #include "base/order.h"
+#include "model/faults.h"
 #include "model/load.h"
 
 #include <stdlib.h>
@@ -17,7 +18,10 @@ tt_status tt_model_share(const tt_model *m, tt_model **out, tt_error *err)
     share->pieces = NULL;
     share->details = NULL;
     share->data = NULL;
-    tt_status status = tt_details_open(&m->trace, &share->details, err);
+    share->run_faults = calloc(1, sizeof *share->run_faults);
+    tt_status status =
+        share->run_faults ? TT_OK : tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    if (status == TT_OK) status = tt_details_open(&m->trace, &share->details, err);
     if (status == TT_OK) status = tt_data_open(&m->trace, &share->data, err);
     if (status == TT_OK) status = tt_pieces_open(&m->trace, &share->pieces, err);
     if (status == TT_OK)
@@ -32,6 +36,8 @@ void tt_model_share_rest(tt_model *share)
     tt_pieces_free(share->pieces);
     tt_details_free(share->details);
     tt_data_free(share->data);
+    tt_run_faults_free(share->run_faults);
+    share->run_faults = NULL;
     share->pieces = NULL;
     share->details = NULL;
     share->data = NULL;
@@ -43,6 +49,7 @@ void tt_model_close(tt_model *m)
     tt_pieces_free(m->pieces);
     tt_details_free(m->details);
     tt_data_free(m->data);
+    tt_run_faults_free(m->run_faults);
     if (m->is_share) {
         free(m);
         return;
@@ -62,6 +69,11 @@ void tt_model_close(tt_model *m)
     free(m->usages);
     free(m->residencies);
     free(m->token_texts);
+    free(m->mappings);
+    free(m->page_faults);
+    free(m->fault_spans);
+    free(m->fault_losses);
+    tt_idmap_free(&m->mapping_by_id);
     tt_idmap_free(&m->run_by_id);
     tt_idmap_free(&m->batch_by_id);
     tt_idmap_free(&m->graph_by_id);

@@ -12,6 +12,7 @@
 #include "base/idmap.h"
 #include "base/status.h"
 #include "format/meta.h"
+#include "format/page_faults.h"
 #include "model/arena.h"
 #include "read/data.h"
 #include "read/details.h"
@@ -210,6 +211,29 @@ typedef struct tt_residency {
     const uint64_t *intervals; /* in pages */
 } tt_residency;
 
+/* Memory of the process that page faults hit. */
+typedef struct tt_mapping {
+    uint32_t id;
+    uint32_t file; /* in tt_model.files, or TT_NONE: of no model */
+    uint64_t ticks;
+    uint64_t address;
+    uint64_t size_bytes;
+    uint64_t file_offset_bytes; /* of `address` */
+    uint64_t device, inode;     /* 0: of no file */
+    const char *path;           /* as the kernel names it: "//anon", "[heap]" */
+} tt_mapping;
+
+/* Time of which each page fault was recorded. */
+typedef struct tt_fault_span {
+    uint64_t begin_ticks, end_ticks;
+} tt_fault_span;
+
+typedef struct tt_fault_ref {
+    uint64_t ticks;
+    uint32_t thread;
+    uint32_t fault; /* in tt_model.page_faults */
+} tt_fault_ref;
+
 typedef struct tt_token_text {
     uint32_t vocabulary;
     int32_t token;
@@ -274,11 +298,16 @@ typedef struct tt_model {
     tt_meta_usage *usages;     /* in the order observed; `batch` is an index, or TT_NONE */
     tt_residency *residencies; /* in the order observed */
     tt_token_text *token_texts;
-    tt_details *details; /* what was observed of ops besides their times */
-    tt_data *data;       /* of outputs, where it was kept */
+    tt_mapping *mappings;
+    tt_page_fault *page_faults;            /* by ascending time */
+    tt_fault_ref *faults_by_thread;        /* all of them, by thread and time */
+    tt_fault_span *fault_spans;            /* by ascending time */
+    tt_meta_page_fault_loss *fault_losses; /* in the order observed */
+    tt_details *details;                   /* what was observed of ops besides their times */
+    tt_data *data;                         /* of outputs, where it was kept */
     uint32_t n_environment, n_files, n_weights, n_buffers, n_graphs, n_batches, n_runs, n_decodes,
         n_rings, n_counts, n_losses, n_detail_losses, n_indices, n_usages, n_residencies,
-        n_token_texts;
+        n_token_texts, n_mappings, n_page_faults, n_fault_spans, n_fault_losses;
     tt_clock_fit clock;
     uint32_t n_clocks, n_clocks_back; /* CLOCK records; of them, before the one before them */
     uint64_t losses_total, detail_losses_total;
@@ -295,10 +324,11 @@ typedef struct tt_model {
     bool waits_known;   /* of all; see tt_model_waits_known */
     bool off_cpu_known; /* how long threads were on no processor in ops of hooked runs */
     /* Private: */
-    bool is_share; /* only pieces, details and data are its own */
+    bool is_share; /* only pieces, details, data and run_faults are its own */
+    struct tt_run_faults *run_faults;
     tt_arena arena;
     tt_idmap run_by_id, batch_by_id, graph_by_id, buffer_by_id, file_by_id, weight_by_name,
-        text_by_token;
+        text_by_token, mapping_by_id;
 } tt_model;
 
 /* Whether it is known how long the computation's threads waited for each other. */

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_AREA_VERSION 7u
+#define TT_AREA_VERSION 8u
 #define TT_AREA_RINGS 256u /* fewer where the process has little address space */
 #define TT_AREA_RING_BYTES_DEFAULT (1u << 20)
 #define TT_AREA_RING_BYTES_MIN (1u << 13)
@@ -69,6 +69,8 @@ typedef struct tt_area_counts {
     _Atomic uint64_t outputs_not_finite;
     _Atomic uint64_t token_texts; /* TOKEN_TEXT records that were taken */
     _Atomic uint64_t row_numbers; /* INDICES records that were taken */
+    _Atomic uint64_t page_faults; /* in PAGE_FAULTS records */
+    _Atomic uint64_t page_faults_lost;
 } tt_area_counts;
 
 typedef struct tt_area {

@@ -383,7 +383,9 @@ static void put_counts(const tt_drain *d, bool ended, tt_bytes *payload, tt_byte
                   {"outputs", atomic_load(&c->outputs)},
                   {"outputs_not_finite", atomic_load(&c->outputs_not_finite)},
                   {"token_texts", atomic_load(&c->token_texts)},
-                  {"row_numbers", atomic_load(&c->row_numbers)}};
+                  {"row_numbers", atomic_load(&c->row_numbers)},
+                  {"page_faults", atomic_load(&c->page_faults)},
+                  {"page_faults_lost", atomic_load(&c->page_faults_lost)}};
     size_t n = sizeof counts / sizeof *counts;
     tt_bytes_varint(payload, n);
     for (size_t i = 0; i < n; i++) {

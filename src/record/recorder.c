@@ -6,6 +6,7 @@
 #include "format/meta.h"
 #include "record/compact.h"
 #include "record/drain.h"
+#include "record/fault_log.h"
 #include "record/place.h"
 #include "record/sink.h"
 
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef struct tt_snapshot {
@@ -126,7 +128,9 @@ struct tt_recorder {
     uint32_t n_snapshots;
     bool stop_noted; /* the trace says why nothing more was recorded */
     tt_data_queue data;
-    pthread_mutex_t meta_lock; /* the meta stream's producers */
+    tt_fault_log *_Atomic faults; /* NULL: not recorded */
+    tt_error faults_refused;      /* why; status TT_OK: nobody asked */
+    pthread_mutex_t meta_lock;    /* the meta stream's producers */
     pthread_mutex_t stop_lock;
     pthread_cond_t stop_cond;
     bool stop;
@@ -137,6 +141,7 @@ struct tt_recorder {
     uint64_t changed_ns, flushed_ns, failed_ns; /* of `activity`, of writing, of failing; 0: not */
     bool has_thread;
     pthread_t thread;
+    atomic_uint tid; /* of the drain thread, once it runs */
 };
 
 tt_area_map *tt_recorder_area(tt_recorder *r)
@@ -147,6 +152,12 @@ tt_area_map *tt_recorder_area(tt_recorder *r)
 const char *tt_recorder_path(const tt_recorder *r)
 {
     return r->path;
+}
+
+bool tt_recorder_page_faults(const tt_recorder *r, tt_error *why)
+{
+    *why = r->faults_refused;
+    return r->faults != NULL;
 }
 
 /* Wakes the drain when it sleeps for long. A run's description comes before its ops, which may
@@ -213,6 +224,29 @@ static void recorder_clock(tt_recorder *r)
     tt_bytes_free(&payload);
 }
 
+static bool put_fault_record(void *context, uint8_t type, const tt_bytes *payload)
+{
+    tt_recorder *r = context;
+    tt_area *a = r->map.area;
+    uint64_t used = atomic_load(&a->meta_head) - atomic_load(&a->meta_tail);
+    /* A storm of faults is not to take the room of what describes the ops. */
+    if (used > a->meta_bytes / 4) (void)tt_drain_step(&r->drain, TT_DRAIN_ALL, NULL);
+    used = atomic_load(&a->meta_head) - atomic_load(&a->meta_tail);
+    return used <= a->meta_bytes / 2 && tt_recorder_meta(r, type, payload);
+}
+
+/* Hands what faulted over to the meta stream. By the thread that drains. */
+static void write_faults(tt_recorder *r, bool all, bool say)
+{
+    tt_area_counts *c = &r->map.area->counts;
+    uint64_t faults, lost;
+    if (!r->faults || atomic_load(&r->map.area->stopped)) return;
+    tt_fault_log_write(r->faults, all, say, put_fault_record, r);
+    tt_fault_log_totals(r->faults, &faults, &lost);
+    atomic_store(&c->page_faults, faults);
+    atomic_store(&c->page_faults_lost, lost);
+}
+
 /* The number of records in the fullest ring. */
 static uint64_t fullest_ring(const tt_recorder *r)
 {
@@ -231,6 +265,8 @@ static uint64_t fullest_ring(const tt_recorder *r)
 static long next_poll(const tt_recorder *r, long poll_ns)
 {
     uint64_t sixteenths = fullest_ring(r) * 16 / r->map.area->ring_records;
+    unsigned of_faults = r->faults ? tt_fault_log_fullness(r->faults) : 0;
+    if (of_faults > sixteenths) sixteenths = of_faults;
     if (sixteenths >= 4) poll_ns /= 4;
     if (sixteenths < 1) poll_ns *= 2;
     if (poll_ns < POLL_MIN_NS) return POLL_MIN_NS;
@@ -278,6 +314,7 @@ static tt_status begin_snapshot(tt_recorder *r, uint32_t asked)
     tt_error err = {.message = ""};
     r->snapshot_asked = asked;
     recorder_clock(r);
+    write_faults(r, false, true);
     tt_status status = tt_drain_step(&r->drain, TT_DRAIN_ALL, NULL);
     if (snapshot_begin(&r->snapshot, &r->drain, r->path, ++r->n_snapshots, &err) != TT_OK)
         enter_snapshot(r, &err);
@@ -306,6 +343,7 @@ static tt_status serve_snapshots(tt_recorder *r)
 static uint64_t activity_of(const tt_recorder *r)
 {
     uint64_t sum = atomic_load(&r->map.area->meta_head);
+    if (r->faults) sum += tt_fault_log_activity(r->faults);
     for (uint32_t i = 0, used = tt_area_rings_used(&r->map); i < used; i++) {
         const tt_ring *details = tt_area_detail_ring(&r->map, i);
         sum += atomic_load(&r->map.rings[i].head);
@@ -328,6 +366,7 @@ static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
     if (!changed && (r->settled || !calm)) return TT_DRAIN_PILED;
     r->settled = calm;
     if (changed) recorder_clock(r);
+    if (changed) write_faults(r, false, true);
     r->flushed = r->activity = activity_of(r);
     return calm ? TT_DRAIN_CALM : TT_DRAIN_ALL;
 }
@@ -336,6 +375,7 @@ static enum tt_drain_what choose(tt_recorder *r, uint64_t now_ns)
  * they are full, and is counted as dropped from then on. */
 static void drain(tt_recorder *r, uint64_t now_ns)
 {
+    write_faults(r, false, false);
     enum tt_drain_what what = choose(r, now_ns);
     bool waits = r->failed_ns && now_ns - r->failed_ns < RETRY_NS;
     tt_status status = waits ? TT_E_IO : tt_drain_step(&r->drain, what, NULL);
@@ -371,6 +411,8 @@ static void *drain_main(void *argument)
     long poll_ns = POLL_MIN_NS;
     r->flushed_ns = r->changed_ns = tt_clock_ns(CLOCK_MONOTONIC);
     (void)pthread_mutex_lock(&r->stop_lock);
+    atomic_store(&r->tid, (unsigned)syscall(SYS_gettid));
+    (void)pthread_cond_broadcast(&r->stop_cond);
     while (!r->stop) {
         wait_for_work(r, poll_ns);
         (void)pthread_mutex_unlock(&r->stop_lock);
@@ -400,6 +442,22 @@ static bool start_thread(tt_recorder *r)
     (void)pthread_attr_destroy(&attr);
     if (r->has_thread) (void)pthread_setname_np(r->thread, "tt-drain");
     return r->has_thread;
+}
+
+/* The drain thread runs already: its own faults are nobody's, and it does not inherit the events.
+ */
+static void observe_faults(tt_recorder *r)
+{
+    tt_fault_log *log;
+    (void)pthread_mutex_lock(&r->stop_lock);
+    while (!atomic_load(&r->tid))
+        (void)pthread_cond_wait(&r->stop_cond, &r->stop_lock);
+    (void)pthread_mutex_unlock(&r->stop_lock);
+    if (tt_fault_log_open(&log, r->map.area, r->map.area->total_bytes, atomic_load(&r->tid),
+                          &r->faults_refused) == TT_OK) {
+        r->faults_refused.status = TT_OK;
+        atomic_store(&r->faults, log);
+    }
 }
 
 /* Measures the frequency of the tick counter, in 0.2 ms. */
@@ -460,6 +518,8 @@ static tt_status open_parts(tt_recorder *r, const tt_recorder_options *o, int fd
         recorder_clock(r);
         if (!start_thread(r))
             status = tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot start the drain thread");
+        else if (o->page_faults)
+            observe_faults(r);
     }
     if (status != TT_OK) (void)unlink(r->map.path);
     return status;
@@ -519,6 +579,7 @@ static tt_status open_guarded(tt_recorder **recorder, const tt_recorder_options 
         }
         char part[PATH_MAX];
         if (tt_place_part(part, sizeof part, r->path, NULL) == TT_OK) (void)unlink(part);
+        tt_fault_log_close(r->faults);
         tt_drain_end(&r->drain);
         tt_area_unmap(&r->map);
         if (r->sink.fd < 0) (void)close(fd); /* the sink has not taken it over */
@@ -587,6 +648,7 @@ static tt_status find_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 static tt_status finish_part(tt_recorder *r, char part[PATH_MAX], tt_error *err)
 {
     recorder_clock(r);
+    write_faults(r, true, true);
     tt_status status = tt_drain_step(&r->drain, TT_DRAIN_LAST, err);
     if (status == TT_OK) status = drain_data(r, TT_OK, err);
     if (status == TT_OK) status = find_part(r, part, err);
@@ -614,6 +676,8 @@ tt_status tt_recorder_close(tt_recorder *r, bool discard, tt_error *err)
     if (!discard && status == TT_OK && r->file) r->file->outcome = tt_area_outcome(&r->map);
     if (!discard && status == TT_OK && strcmp(part, r->path) != 0)
         status = tt_place_rename(part, r->path, sizeof r->path, r->replace, err);
+    tt_fault_log_close(r->faults);
+    r->faults = NULL;
     tt_drain_end(&r->drain);
     tt_sink_close(&r->sink);
     unguard_size(&guard);
@@ -642,5 +706,6 @@ void tt_recorder_free(tt_recorder *r)
 void tt_recorder_forget(tt_recorder *r)
 {
     tt_sink_forget(&r->sink);
+    if (r->faults) tt_fault_log_forget(r->faults);
     tt_area_unmap(&r->map);
 }

@@ -20,6 +20,7 @@ typedef struct tt_recorder_options {
     uint64_t ring_bytes;  /* memory of a thread's ring; 0: the default */
     uint64_t limit_bytes; /* of the trace; 0: none */
     uint64_t keep_bytes;  /* of the trace, of which only the last stay; 0: all */
+    bool page_faults;     /* each with its address, where the kernel allows it */
 } tt_recorder_options;
 
 /* Creates "<path>.part" (mode 0600; TT_E_EXISTS when it, or without `replace` path, is
@@ -32,6 +33,8 @@ tt_status tt_recorder_open(tt_recorder **recorder, const tt_recorder_options *op
 void tt_recorder_follow(tt_recorder *r, tt_session *session, tt_session_file *file);
 tt_area_map *tt_recorder_area(tt_recorder *r);
 const char *tt_recorder_path(const tt_recorder *r);
+/* Whether page faults are recorded; otherwise why they are not (status TT_OK: nobody asked). */
+bool tt_recorder_page_faults(const tt_recorder *r, tt_error *why);
 
 /* Appends a META record (enum tt_meta_type) with this payload; false when it was
  * dropped (payload failed, stream full): counted. Any thread. */

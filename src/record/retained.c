@@ -145,6 +145,9 @@ static void add(tt_retained *l, uint8_t type, tt_span payload)
     case TT_META_BUFFER_FREE:
         add_buffer_free(l, c);
         break;
+    case TT_META_MAPPING: /* one that grew is told again, and the last one holds */
+        keep(l, type, 0, payload);
+        break;
     case TT_META_GRAPH:
         keep(l, type, tt_cursor_varint(&c), payload);
         break;

@@ -20,10 +20,19 @@
 #define TT_ENV_TOKENS "TENSORTRACE_TOKENS"        /* "A..B": only these batches, from 0 */
 #define TT_ENV_EVERY "TENSORTRACE_EVERY"          /* every so many of them */
 #define TT_ENV_TEXT "TENSORTRACE_TEXT"            /* 0: no token ids and texts, no arguments */
-#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"        /* 1: the kernel's counters */
+#define TT_ENV_FAULTS "TENSORTRACE_FAULTS"        /* enum tt_faults_way */
 #define TT_ENV_VALUES "TENSORTRACE_VALUES"        /* outputs, see value/select.h */
 #define TT_ENV_RESIDENCY "TENSORTRACE_RESIDENCY"  /* every so many batches, the pages in RAM */
 #define TT_ENV_SESSION "TENSORTRACE_SESSION"      /* path of the session file */
+
+/* How page faults are observed. */
+enum tt_faults_way {
+    TT_FAULTS_OFF,
+    TT_FAULTS_AUTO,   /* as events where the kernel allows it; otherwise counted */
+    TT_FAULTS_COUNTS, /* the kernel's counters, at each op's begin and end */
+    TT_FAULTS_EVENTS, /* each by itself, with its address */
+    TT_FAULTS_BOTH
+};
 
 #define TT_SESSION_FILES 64u
 #define TT_SESSION_TEXT 320u

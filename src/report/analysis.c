@@ -1,5 +1,7 @@
 #include "report/analysis.h"
 
+#include "model/faults.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,7 +119,7 @@ static tt_status add_faults(tt_analysis *a, tt_error *err)
     const tt_filter all = {0};
     tt_kernel_batches(a->kernel, &all, &a->kernel_batches);
     tt_kernel_recording(a->kernel, &a->kernel_recording);
-    if (!tt_details_has(a->m->details, TT_DETAIL_FAULTS) || !a->timed) return TT_OK;
+    if (!tt_model_has_faults(a->m) || !a->timed) return TT_OK;
     a->faults = tt_faults_new(a->m, TT_FAULTS_BY_BATCH, &all);
     if (!a->faults) return tt_error_memory(err, "the report");
     return tt_faults_sum(a->faults, tell, &s, err);

@@ -1,5 +1,6 @@
 /* /api/v1/traces/ID/experts: which experts were chosen, of all tokens or of some. */
 #include "answer/routing.h"
+#include "model/faults.h"
 #include "serve/endpoints.h"
 #include "serve/request.h"
 #include "serve/source.h"
@@ -31,8 +32,7 @@ static tt_status walk(choices *c, tt_model *m, const tt_filter *filter, const tt
     tt_status status = tt_routers_walk(c->view.routers, NULL, NULL, err);
     if (status != TT_OK) return status;
     if (!tt_routing_sum_up(&c->view)) return TT_E_MEMORY;
-    if (c->view.n_layers == 0 || !m->clock.known || !tt_details_has(m->details, TT_DETAIL_FAULTS))
-        return TT_OK;
+    if (c->view.n_layers == 0 || !m->clock.known || !tt_model_has_faults(m)) return TT_OK;
     c->has_reads = true;
     return tt_expert_reads_measure(m, filter, c->view.layers, c->view.n_layers, over, &c->reads,
                                    err);

@@ -6,6 +6,7 @@
 #include "analyze/memory/memory_layout.h"
 #include "answer/faults.h"
 #include "answer/memory.h"
+#include "model/faults.h"
 #include "serve/columns.h"
 #include "serve/request.h"
 #include "serve/source.h"
@@ -117,7 +118,7 @@ tt_status tt_answer_memory(tt_request *q, tt_reply *r, tt_error *err)
     if (status != TT_OK) return status;
     const tt_memory_observed observed = {
         .experts = tt_details_has(q->m->details, TT_DETAIL_EXPERTS),
-        .faults = tt_details_has(q->m->details, TT_DETAIL_FAULTS),
+        .faults = tt_model_has_faults(q->m),
         .residency = q->m->n_residencies > 0,
     };
     tt_json *j = tt_reply_json(r);

@@ -3,6 +3,7 @@
 #include "analyze/join.h"
 #include "analyze/log/log.h"
 #include "answer/log.h"
+#include "model/faults.h"
 #include "serve/endpoints.h"
 #include "serve/timeline_memo.h"
 
@@ -55,10 +56,9 @@ static tt_status find_faults(op_answer *a, tt_error *err)
     const tt_model *m = a->q->m;
     const tt_detail *list;
     size_t n;
-    tt_status status = tt_details_of_run(m->details, m->runs[a->run].id, &list, &n, err);
+    tt_status status = tt_model_faults_of_run(m, a->run, &list, &n, err);
     for (size_t i = 0; i < n && status == TT_OK; i++) {
-        if (tt_detail_node(&list[i]) != a->node || tt_detail_kind_of(&list[i]) != TT_DETAIL_FAULTS)
-            continue;
+        if (tt_detail_node(&list[i]) != a->node) continue;
         for (uint32_t k = 0; k < a->n_lanes; k++)
             if (a->lanes[k].lane == tt_detail_lane(&list[i])) a->lanes[k].faults = &list[i];
     }
@@ -188,7 +188,7 @@ static tt_status put_lane(tt_json *j, const op_answer *a, const lane_times *l, t
                               tt_model_span_ns(m, l->off_cpu));
     tt_json_kv_u64_or_null(j, "minor_faults", f, f ? f->minor : 0);
     tt_json_kv_u64_or_null(j, "major_faults", f, f ? f->major : 0);
-    tt_json_kv_u64_or_null(j, "cpu_ns", f, f ? f->cpu_ns : 0);
+    tt_json_kv_u64_or_null(j, "cpu_ns", f && f->cpu_ns != TT_FAULTS_NO_CPU, f ? f->cpu_ns : 0);
     tt_json_kv_u64_or_null(j, "read_bytes", f && f->read_bytes != UINT64_MAX,
                            f ? f->read_bytes : 0);
     put_step(j, "before", &before);

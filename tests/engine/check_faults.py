@@ -87,6 +87,22 @@ class Check:
                     self.complain(f"batch {batch}: ops have {key} {got} of {wanted}")
         return sums
 
+    def events(self):
+        """Single faults, by thread and time, come to what was counted of each op."""
+        view = traces.decoder.View(self.trace)
+        counted = {(f["run"], f["node"], f["lane"]): (f["minor"], f["major"]) for f in self.faults}
+        made = {tuple(row[:3]): tuple(row[3:]) for row in traces.decoder.op_faults(view)}
+        if view.environment().get("capture_page_faults") != "on":
+            print("skipped in part: page faults as events: " + view.environment().get("capture_page_faults", "not asked for"))
+            return
+        for lost in traces.records(self.trace, "page_fault_loss"):
+            self.complain(f"lost {lost['lost']} page faults")
+        if set(made) != set(counted):
+            self.complain(f"{len(made)} ops of single faults, {len(counted)} were counted")
+        for op, got in made.items():
+            if op in counted and counted[op] != got:
+                self.complain(f"op {op}: minor and major {counted[op]} counted, {got} single ones")
+
     def command(self, shown, sums):
         """`faults --json` adds up to the same: over ops, over tensors, for the process."""
         total, kernel = shown["total"], shown["kernel"]
@@ -155,6 +171,8 @@ def main(words):
     by_ops = traces.info_of(binary, path)["environment"]["mode"] == "hook"
     c.process()
     sums = c.ops() if by_ops else {}
+    if by_ops:
+        c.events()
     if by_ops:
         c.command(traces.tool(binary, "faults", "--json", path), sums)
     c.residency()

@@ -44,7 +44,7 @@ trace one tiny v0.5.0 -t 1
 trace again tiny v0.5.0 -t 1
 trace two tiny v0.5.0 -t 2
 trace experts moe v0.5.0 -t 2
-trace experts_again moe v0.5.0 -t 2 --faults
+trace experts_again moe v0.5.0 -t 2 --faults=both
 trace q8 q8 v0.5.0 -t 1
 trace f16 f16 v0.5.0 -t 1
 
@@ -82,7 +82,7 @@ told "model" 'any(c["op_b"] == "MUL_MAT_ID" and c["kind"] == "added" for c in ch
 compare "0 1" experts.ttrace experts_again.ttrace
 told "experts" 'len(d["routing"]) > 0 and all(r["divergence_bits"] == 0 and r["jaccard"] == 1 for r in d["routing"])'
 told "experts" 'd["faults"] is None and any("recorded page faults" in n for n in d["notes"])'
-trace experts_third moe v0.5.0 -t 2 --faults
+trace experts_third moe v0.5.0 -t 2 --faults=both
 compare "0 1" experts_again.ttrace experts_third.ttrace
 told "faults" 'd["faults"][0]["all"] and d["faults"][0]["minor_a"] == sum(f["minor_a"] for f in d["faults"][1:])'
 

@@ -10,7 +10,7 @@ for engine in $(engines); do
         set -- "$TT_PROGRAMS/cold" "$TT_ENGINES/$engine" model.gguf 3 $how
         "$@" plain.report >plain.txt 2>plain.err || fail "$about: untraced exit code"
         rm -f f.ttrace
-        "$TT_BIN" run -q --faults --residency -o f.ttrace -- "$@" traced.report >traced.txt 2>traced.err || {
+        "$TT_BIN" run -q --faults=both --residency -o f.ttrace -- "$@" traced.report >traced.txt 2>traced.err || {
             fail "$about: exit code"
             cat traced.err
         }

@@ -32,7 +32,7 @@ set -- "$TT_PROGRAMS/cold" "$TT_ENGINES/$engine" model.gguf 3 as-is
 limited "$@" plain.report >plain.txt 2>err.txt || fail "untraced exit code"
 same "text with little memory" roomy.txt plain.txt
 "$TT_PROGRAMS/drop_cache" model.gguf >/dev/null
-limited "$TT_BIN" run -q --faults --residency -o l.ttrace -- "$@" traced.report >traced.txt 2>traced.err || {
+limited "$TT_BIN" run -q --faults=both --residency -o l.ttrace -- "$@" traced.report >traced.txt 2>traced.err || {
     fail "exit code"
     cat traced.err
 }

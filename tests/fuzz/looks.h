@@ -11,6 +11,7 @@
 #include "analyze/kernel.h"
 #include "analyze/kvcache.h"
 #include "analyze/log/log.h"
+#include "analyze/page_faults.h"
 #include "analyze/residency.h"
 #include "analyze/routers.h"
 #include "analyze/stats.h"
@@ -21,6 +22,7 @@
 #include "analyze/values/values_groups.h"
 #include "analyze/verify/verify.h"
 #include "limits.h"
+#include "model/faults.h"
 
 #include <stdlib.h>
 
@@ -150,6 +152,33 @@ static void look_at_faults(const tt_model *m)
     tt_kernel_batches(k, &any, &sum);
     tt_kernel_recording(k, &sum);
     tt_kernel_free(k);
+}
+
+/* Each fault is on a page once, and in an op once at most. */
+static void look_at_page_faults(const tt_model *m)
+{
+    const tt_filter any = {0};
+    tt_page_faults f;
+    tt_error err;
+    for (uint32_t i = 0; i < m->n_runs && i < RUNS_MAX; i++) {
+        const tt_detail *list;
+        size_t n;
+        if (tt_model_faults_of_run(m, i, &list, &n, &err) == TT_OK)
+            check_details(list, n, m->runs[i].id);
+    }
+    if (tt_page_faults_find(&f, m, &err) == TT_OK)
+        for (tt_fault_pages_by by = TT_FAULT_PAGES_BY_PAGE; by <= TT_FAULT_PAGES_BY_MAPPING; by++) {
+            tt_fault_page *pages = NULL;
+            size_t n;
+            uint64_t total = 0;
+            if (tt_fault_pages_sum(&f, by, &any, &pages, &n, &err) == TT_OK) {
+                for (size_t i = 0; i < n; i++)
+                    total += pages[i].total;
+                if (total != m->n_page_faults) abort();
+            }
+            free(pages);
+        }
+    tt_page_faults_free(&f);
 }
 
 static void visit_sample(void *context, const tt_residency_sample *s, const tt_ranges *now)
@@ -319,7 +348,7 @@ static void look_at_checks(const tt_model *m)
 static void (*const looks[])(const tt_model *) = {
     look_at_stats,   look_at_log,    look_at_checks, look_at_memory,
     look_at_buffers, look_at_graphs, look_at_faults, look_at_pages_and_experts,
-    look_at_reads,   look_at_values, look_at_heat};
+    look_at_reads,   look_at_values, look_at_heat,   look_at_page_faults};
 
 #define LOOKS (sizeof looks / sizeof *looks + 1)
 

@@ -101,6 +101,9 @@ static const char *schema_of(uint8_t type)
         [TT_META_DETAIL_LOSS] = "vvv",
         [TT_META_FRONT] = "*",
         [TT_META_GRAPHS_END] = "",
+        [TT_META_MAPPING] = "v88*",
+        [TT_META_PAGE_FAULTS] = "88*",
+        [TT_META_PAGE_FAULT_LOSS] = "88v",
     };
     return type < sizeof schemas / sizeof *schemas && schemas[type] ? schemas[type] : "";
 }
@@ -818,7 +821,7 @@ static synth_plan seed_plan(unsigned which)
         synth_values(&p);
         p.n_data = 5; /* without the long one: it would be most of the file */
     }
-    if (which == 4) p.last_run_open = true;
+    if (which == 4) p.last_run_open = p.page_faults = p.no_faults = true;
     if (which == 5) p.described = p.runs_split = true;
     return p;
 }

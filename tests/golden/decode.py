@@ -329,6 +329,36 @@ def residency(r):
     return x
 
 
+def running(values, start=0):
+    """Differences added up, modulo 2^64."""
+    sums, last = [], start
+    for v in values:
+        last = (last + v) & M64
+        sums.append(last)
+    return sums
+
+
+def page_faults(r):
+    x = {"begin_ticks": r.u64(), "end_ticks": r.u64()}
+    n = r.varint()
+    if n > 4096 or x["end_ticks"] < x["begin_ticks"]:
+        raise Bad("a record of page faults")
+    threads = running(map(unzigzag, unpack_column(r, n)))
+    since = unpack_column(r, n)
+    addresses = running(map(unzigzag, unpack_column(r, n)))
+    places = unpack_column(r, n)
+    times = running(since, x["begin_ticks"])
+    if x["begin_ticks"] + sum(since) > x["end_ticks"] or any(t >> 32 for t in threads):
+        raise Bad("a page fault out of range")
+    if any(p >> 1 >= (1 << 31) - 1 for p in places):
+        raise Bad("a page fault's mapping")
+    x["faults"] = [
+        {"thread": t, "ticks": at, "address": a, "mapping": p >> 1, "major": p & 1}
+        for t, at, a, p in zip(threads, times, addresses, places)
+    ]
+    return x
+
+
 def fields(*names_and_readers):
     def read(r):
         return {name: reader(r) for name, reader in names_and_readers}
@@ -361,6 +391,10 @@ RECORDS = {
     21: ("detail_loss", fields(("ring", V), ("position", V), ("dropped", V))),
     22: ("front", fields(("ring_bytes", V), ("last_run", V), ("ops", V), ("details", V), ("bytes", V))),
     23: ("graphs_end", fields(("graph", V))),
+    24: ("mapping", fields(("id", V), ("ticks", U64), ("address", U64), ("size_bytes", V),
+                           ("file_offset_bytes", V), ("device", V), ("inode", V), ("path", Reader.str))),
+    25: ("page_faults", page_faults),
+    26: ("page_fault_loss", fields(("begin_ticks", U64), ("end_ticks", U64), ("lost", V))),
 }
 
 
@@ -814,6 +848,32 @@ def differences(program, path, trace):
                 yield "log: run %d node %d: %s is %r, decoded %r" % (b["run_id"], b["node"], key, a[key], value)
 
 
+def op_faults(view):
+    """Minor and major faults of each op whose time the records cover without a loss, by the threads' own."""
+    spans = []
+    for x in view.all("page_faults"):
+        if spans and spans[-1][1] == x["begin_ticks"]:
+            spans[-1][1] = x["end_ticks"]
+        else:
+            spans.append([x["begin_ticks"], x["end_ticks"]])
+    lost = [(x["begin_ticks"], x["end_ticks"]) for x in view.all("page_fault_loss")]
+    faults = [f for x in view.all("page_faults") for f in x["faults"]]
+    observed = {r["id"]: r["observed"] for r in view.all("run")}
+    rows = []
+    for stream, run, lane, node, _, is_open, start, arrive, _ in view.trace["ops"]:
+        thread = [r["thread"] for r in view.all("ring") if r["ring"] == stream - 1 and r["ticks"] <= start]
+        if is_open or run not in view.runs or not thread:
+            continue
+        if not any(a <= start and arrive <= b for a, b in spans):
+            continue
+        if any(a <= arrive and start <= b for a, b in lost):
+            continue
+        mine = [f["major"] for f in faults if start <= f["ticks"] <= arrive
+                and (observed[run] == 2 or f["thread"] == thread[-1])]
+        rows.append([run, node, lane, mine.count(0), mine.count(1)])
+    return sorted(rows)
+
+
 def memory(view):
     """What dump_memory prints, from the decoded records."""
     name, trace, buffers = view.strings, view.trace, {}
@@ -842,6 +902,11 @@ def memory(view):
         "indices": sorted([x["run"], x["tensor"], *x["values"]] for x in view.all("indices")),
         "usages": usages,
         "residencies": [[*(x[key] for key in head), *x["intervals"]] for x in view.all("residency")],
+        "mappings": [list(x.values()) for x in {x["id"]: x for x in view.all("mapping")}.values()],
+        "page_faults": sorted([f[key] for key in ("ticks", "thread", "address", "mapping", "major")]
+                              for x in view.all("page_faults") for f in x["faults"]),
+        # Where they were counted as well, the counts hold.
+        "op_faults": [] if any(d[3] == 1 for d in trace["details"]) else op_faults(view),
         "end_states": [states.get(m["id"], -1) for m in view.all("model")],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),

@@ -2,6 +2,7 @@
  * compare with. The commands show it joined and summed up; this shows it as it is. */
 #include "base/checksum.h"
 #include "base/json.h"
+#include "model/faults.h"
 #include "model/model.h"
 
 #include <stdio.h>
@@ -121,6 +122,59 @@ static void put_usages(tt_json *j, const tt_model *m)
         tt_json_array_end(j);
     }
     tt_json_array_end(j);
+}
+
+static void put_page_faults(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "mappings");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_mappings; i++) {
+        const tt_mapping *p = &m->mappings[i];
+        const uint64_t all[] = {
+            p->id, p->ticks, p->address, p->size_bytes, p->file_offset_bytes, p->device, p->inode};
+        tt_json_array(j);
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            tt_json_u64(j, all[k]);
+        tt_json_string(j, p->path);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+    tt_json_key(j, "page_faults");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_page_faults; i++) {
+        const tt_page_fault *f = &m->page_faults[i];
+        tt_json_array(j);
+        tt_json_u64(j, f->ticks);
+        tt_json_u64(j, f->thread);
+        tt_json_u64(j, f->address);
+        tt_json_u64(j, f->mapping == TT_MAPPING_NONE ? 0 : m->mappings[f->mapping].id);
+        tt_json_u64(j, f->major);
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
+/* What single faults come to for each op. */
+static bool put_op_faults(tt_json *j, const tt_model *m, tt_error *err)
+{
+    tt_json_key(j, "op_faults");
+    tt_json_array(j);
+    for (uint32_t r = 0; tt_model_faults_are_events(m) && r < m->n_runs; r++) {
+        const tt_detail *list;
+        size_t n;
+        if (tt_model_faults_of_run(m, r, &list, &n, err) != TT_OK) return false;
+        for (size_t i = 0; i < n; i++) {
+            tt_json_array(j);
+            tt_json_u64(j, list[i].run);
+            tt_json_u64(j, tt_detail_node(&list[i]));
+            tt_json_u64(j, tt_detail_lane(&list[i]));
+            tt_json_u64(j, list[i].faults.minor);
+            tt_json_u64(j, list[i].faults.major);
+            tt_json_array_end(j);
+        }
+    }
+    tt_json_array_end(j);
+    return true;
 }
 
 static void put_residencies(tt_json *j, const tt_model *m)
@@ -243,7 +297,8 @@ int main(int argc, char **argv)
     put_tokens_and_rows(&j, m);
     put_usages(&j, m);
     put_residencies(&j, m);
-    bool ok = put_details(&j, m, &err) && put_data(&j, m, &err);
+    put_page_faults(&j, m);
+    bool ok = put_op_faults(&j, m, &err) && put_details(&j, m, &err) && put_data(&j, m, &err);
     if (!ok) fprintf(stderr, "dump_memory: %s\n", err.message);
     tt_json_object_end(&j);
     ok = tt_json_end(&j) && ok;

@@ -116,6 +116,10 @@ int main(int argc, char **argv)
         p.experts = 16;
         p.experts_used = 10; /* more than one record of a token */
     }
+    if (strcmp(kind, "good-faults") == 0) {
+        p.page_faults = true;
+        p.codec = TT_CODEC_NONE;
+    }
     if (strstr(kind, "killed")) p.last_run_open = p.no_index = true;
     if (strcmp(kind, "good-described") == 0) p.described = true;
     if (strcmp(kind, "good-one-clock") == 0) p.no_clock_end = p.tick_hz = true;

@@ -1,6 +1,7 @@
 #include "synth_trace.h"
 
 #include "format/meta.h"
+#include "format/page_faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,8 @@ typedef struct maker {
     uint64_t detail_position[SYNTH_RINGS_MAX];
     uint64_t minor, major, cpu_ns, read_bytes; /* of all details so far, and a little more */
     bool *has_text;                            /* by token */
+    /* Of a plan with `page_faults`: */
+    uint64_t fault_random, fault_ticks, faults, faults_lost;
 } maker;
 
 static uint32_t random_below(maker *k, uint32_t n)
@@ -166,6 +169,8 @@ static void flush_ring(maker *k, uint32_t ring, bool all)
 }
 
 #include "synth_memory.c"
+
+#include "synth_faults.c"
 
 /* --- the model --- */
 
@@ -619,7 +624,7 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
     batch_tokens tokens;
     k->tick += 50;
     put_batch(k, id, n_tokens, position, &tokens);
-    if (k->plan->memory) synth_put_usage(k, id, TT_AT_BATCH_BEGIN);
+    if (k->plan->memory || k->plan->page_faults) synth_put_usage(k, id, TT_AT_BATCH_BEGIN);
     uint32_t graph = n_tokens > 1 ? 1 : 2;
     tt_meta_run r = {.id = id,
                      .batch = id,
@@ -641,10 +646,11 @@ static void decode(maker *k, uint32_t id, uint32_t n_tokens, uint32_t position, 
     if (k->plan->runs_split) flush_meta(k);
     run_graph(k, id, open);
     if (open) return;
+    if (k->plan->page_faults) synth_put_page_faults(k, id);
     tt_meta_end e = {id, k->tick += 10, 0};
     tt_meta_put_end(&k->scratch, &e);
     put_record(k, TT_META_RUN_END);
-    if (k->plan->memory) synth_put_usage(k, id, TT_AT_BATCH_END);
+    if (k->plan->memory || k->plan->page_faults) synth_put_usage(k, id, TT_AT_BATCH_END);
     e.ticks = k->tick += 5;
     tt_meta_put_end(&k->scratch, &e);
     put_record(k, TT_META_BATCH_END);
@@ -674,9 +680,12 @@ static void put_counts(maker *k)
                   {"runs", 1 + p->generate},
                   {"graphs", 2},
                   {"decode_calls", 1 + p->generate},
-                  {"decode_tokens", k->total_tokens + p->decode_tokens_delta}};
-    tt_bytes_varint(&k->scratch, sizeof counts / sizeof *counts);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                  {"decode_tokens", k->total_tokens + p->decode_tokens_delta},
+                  {"page_faults", k->faults},
+                  {"page_faults_lost", k->faults_lost}};
+    const size_t n = sizeof counts / sizeof *counts - (p->page_faults ? 0 : 2);
+    tt_bytes_varint(&k->scratch, n);
+    for (size_t i = 0; i < n; i++) {
         tt_bytes_str(&k->scratch, counts[i].name, strlen(counts[i].name));
         tt_bytes_varint(&k->scratch, counts[i].value);
     }
@@ -741,6 +750,7 @@ static void put_all(maker *k)
     if (!p->no_model) put_model(k);
     put_buffers(k);
     if (p->memory) put_memory_at(k, TT_AT_BEGIN);
+    if (p->page_faults) synth_begin_page_faults(k);
     for (uint32_t i = 0; i < p->lanes; i++) {
         tt_meta_put_ring(&k->scratch, &(tt_meta_ring){i, 100 + i, k->tick});
         put_record(k, TT_META_RING);

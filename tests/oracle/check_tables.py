@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 TABLES = ("run tokens ops lanes sources tensors buffers buffer_events nodes edges routing faults "
-          "values").split()
+          "page_faults values").split()
 PROBLEMS_SHOWN = 40
 
 
@@ -316,7 +316,7 @@ def check_filter(p, tool, trace, work, tables):
     ids = {r["op_id"] for r in tables["ops"] if r["batch_id"] == token}
     runs = {i >> 20 for i in ids}
     for name in TABLES:
-        if name in ("tokens", "ops"):
+        if name in ("tokens", "ops", "page_faults"):
             expected = [r for r in tables[name] if r["batch_id"] == token]
         elif name in ("lanes", "sources"):
             expected = [r for r in tables[name] if r["op_id"] in ids]

@@ -38,7 +38,7 @@ tensortrace('synth', '--preset', 'moe', '-o', 'moe.gguf');
 const story = 'Once upon a time there was a number';
 record('tiny', 'tiny.gguf', story, '-n', '16', '-t', '2');
 record('again', 'tiny.gguf', story, '-n', '16', '-t', '1');
-record('moe', 'moe.gguf', story, '--faults', '--residency', '-n', '12', '-t', '2');
+record('moe', 'moe.gguf', story, '--faults=both', '--residency', '-n', '12', '-t', '2');
 record('<img src onerror=p>', 'tiny.gguf', '<script>p</script><img src onerror=p>', '-n', '4', '-t', '1');
 
 /** A copy of a model with another element in a tensor of F32. */

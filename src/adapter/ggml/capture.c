@@ -73,7 +73,8 @@ void tt_capture_read(void)
     if (token_every) tt_capture_options.token_every = token_every;
     const char *text = getenv(TT_ENV_TEXT);
     tt_capture_options.text = !text || strcmp(text, "0") != 0;
-    tt_capture_options.faults = tt_capture_number(TT_ENV_FAULTS) != 0;
+    uint64_t way = tt_capture_number(TT_ENV_FAULTS);
+    tt_capture_options.faults_way = way <= TT_FAULTS_BOTH ? (unsigned)way : TT_FAULTS_AUTO;
     const char *values = getenv(TT_ENV_VALUES);
     tt_error why;
     if (values && tt_select_parse(values, &tt_capture_options.values, &why) != TT_OK) {

@@ -9,7 +9,8 @@
 
 typedef struct tt_capture {
     bool text;                /* token ids and texts, and the command's arguments */
-    bool faults;              /* the kernel's counters, per op and per batch */
+    unsigned faults_way;      /* enum tt_faults_way, as it was asked for */
+    bool faults;              /* the kernel's counters are read for each op */
     tt_select values;         /* whose outputs, and what of them */
     char values_problem[160]; /* why none are taken although they were asked for; "" */
     uint32_t residency_every; /* batches between two looks at the page cache; 0: none */

@@ -184,9 +184,9 @@ static void observe_memory(tt_recorder *r, uint32_t batch, enum tt_moment moment
 {
     uint32_t every = tt_capture_options.residency_every;
     bool pages = every && moment == TT_AT_BATCH_END && batch % every == 0;
-    if (!tt_capture_options.faults && !pages) return;
+    if (!tt_capture_options.faults_way && !pages) return;
     (void)pthread_mutex_lock(&tt_process_lock);
-    if (tt_capture_options.faults) tt_usage_record(r, batch, moment);
+    if (tt_capture_options.faults_way) tt_usage_record_batch(r, batch, moment);
     if (pages) tt_residency_record(r, batch, moment);
     (void)pthread_mutex_unlock(&tt_process_lock);
 }

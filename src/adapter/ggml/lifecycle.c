@@ -111,6 +111,26 @@ static void describe_values(tt_recorder *r)
     tt_process_environment(r, "capture_values", off || !asked ? "off" : asked);
 }
 
+/* Which way faults are observed in this process, and why not as it was asked for. */
+static void choose_faults(tt_recorder *r)
+{
+    tt_capture *c = &tt_capture_options;
+    tt_error why;
+    char text[sizeof why.message + 32];
+    const bool events = tt_recorder_page_faults(r, &why);
+    c->faults = c->faults_way == TT_FAULTS_COUNTS || c->faults_way == TT_FAULTS_BOTH ||
+                (c->faults_way == TT_FAULTS_AUTO && !events);
+    tt_process_environment(r, "capture_faults", on_or_off(c->faults || events));
+    if (!c->faults_way) return;
+    (void)snprintf(text, sizeof text, "%ld", sysconf(_SC_PAGESIZE));
+    tt_process_environment(r, "page_bytes", text);
+    (void)snprintf(text, sizeof text, "not observed: %s", why.message);
+    tt_process_environment(r, "capture_page_faults",
+                           events                ? "on"
+                           : why.status == TT_OK ? "off"
+                                                 : text);
+}
+
 static void describe_capture(tt_recorder *r)
 {
     static const char *const modes[] = {[TT_MODE_AUTO] = "auto",
@@ -121,17 +141,18 @@ static void describe_capture(tt_recorder *r)
     const tt_recorder_options *o = tt_process_options();
     const enum tt_mode mode = tt_process_mode();
     char text[256];
+    choose_faults(r);
     uint64_t ring_bytes = o->ring_bytes ? o->ring_bytes : TT_AREA_RING_BYTES_DEFAULT;
     (void)snprintf(text, sizeof text,
                    "mode=%s thread_memory_bytes=%" PRIu64 " limit_bytes=%" PRIu64
-                   " text=%d faults=%d residency_every=%" PRIu32,
-                   modes[mode], ring_bytes, o->limit_bytes, c->text, c->faults, c->residency_every);
+                   " text=%d faults=%u residency_every=%" PRIu32,
+                   modes[mode], ring_bytes, o->limit_bytes, c->text, c->faults_way,
+                   c->residency_every);
     tt_process_environment(r, "capture", text);
     describe_choice(r);
     tt_process_environment(r, "capture_text", on_or_off(c->text));
     tt_process_environment(r, "capture_experts", on_or_off(mode != TT_MODE_API));
     tt_process_environment(r, "capture_off_cpu", on_or_off(mode != TT_MODE_API && !c->faults));
-    tt_process_environment(r, "capture_faults", on_or_off(c->faults));
     tt_process_environment(r, "capture_residency", on_or_off(c->residency_every));
     describe_values(r);
 }
@@ -179,7 +200,7 @@ static void observe_memory(tt_recorder *r, enum tt_moment moment)
     until.tv_sec += LOCK_WAIT_S;
     /* At the exit a thread that is no more may have held it. */
     if (pthread_mutex_timedlock(&tt_process_lock, &until) != 0) return;
-    if (tt_capture_options.faults) tt_usage_record(r, 0, moment);
+    if (tt_capture_options.faults_way) tt_usage_record(r, 0, moment);
     /* A forked child begins with its parent's models. */
     if (moment == TT_AT_BEGIN && tt_capture_options.residency_every) tt_residency_begin(r);
     if (moment == TT_AT_END && tt_capture_options.residency_every)

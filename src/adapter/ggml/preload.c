@@ -19,6 +19,8 @@ __attribute__((constructor)) static void begin(void)
     if (how && strcmp(how, "hook") == 0) setup.mode = TT_MODE_HOOK;
     if (how && strcmp(how, "callback") == 0) setup.mode = TT_MODE_CALLBACK;
     tt_capture_read();
+    setup.recorder.page_faults = tt_capture_options.faults_way != TT_FAULTS_OFF &&
+                                 tt_capture_options.faults_way != TT_FAULTS_COUNTS;
     (void)tt_lifecycle_begin(&setup, &err);
 }
 

@@ -1,5 +1,6 @@
 #include "adapter/ggml/usage.h"
 
+#include "adapter/ggml/capture.h"
 #include "adapter/ggml/faults.h"
 #include "adapter/ggml/models.h"
 #include "adapter/ggml/process.h"
@@ -14,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#define PAUSE_MS 4u
 #define SECTOR_BYTES 512u /* of the kernel's block statistics, whatever the device's are */
 
 /* The devices that model files lie on. Their statistics, and the process's, are opened each time:
@@ -21,7 +23,9 @@
 static uint64_t devices[TT_USAGE_DEVICES_MAX];
 static uint32_t n_devices;
 static uint32_t models_seen;
-static bool io_told; /* that it cannot be read */
+static uint32_t read_batch; /* the last one that was read around */
+static uint64_t read_at;    /* ticks */
+static bool io_told;        /* that it cannot be read */
 
 static int open_statistics(uint64_t device)
 {
@@ -139,8 +143,21 @@ void tt_usage_record(tt_recorder *r, uint32_t batch, enum tt_moment moment)
     (void)tt_process_put(r, TT_META_USAGE, &payload);
 }
 
+void tt_usage_record_batch(tt_recorder *r, uint32_t batch, enum tt_moment moment)
+{
+    const uint64_t pause = tt_recorder_area(r)->area->tick_hz / 1000u * PAUSE_MS;
+    const uint64_t now = tt_ticks();
+    const bool is_due = moment == TT_AT_BATCH_END ? batch == read_batch : now - read_at >= pause;
+    if (!tt_capture_options.faults && !is_due) return;
+    read_batch = batch;
+    tt_usage_record(r, batch, moment);
+    read_at = tt_ticks();
+}
+
 void tt_usage_reset(void)
 {
     io_told = false;
+    read_batch = 0;
+    read_at = 0;
     n_devices = models_seen = 0;
 }

@@ -84,6 +84,7 @@ tt_status tt_check_counts(const tt_model *m, tt_check *c, tt_error *err)
                   "calls of llama_decode", c);
     compare_count(m, "token_texts", m->n_token_texts, lacks, "texts of tokens", c);
     compare_count(m, "row_numbers", m->n_indices, lacks, "records of row numbers", c);
+    compare_count(m, "page_faults", m->n_page_faults, lacks, "page faults", c);
     if (c->examined == 0) tt_check_not_observed(c, "the recorder's counts are not in the trace");
     return TT_OK;
 }

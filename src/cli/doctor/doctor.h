@@ -20,8 +20,10 @@ typedef struct tt_doctor_host {
     bool is_virtual;        /* the hypervisor flag is set */
     bool has_shm;           /* a file in /dev/shm can be made and mapped */
     uint64_t shm_free_bytes;
-    char shm_problem[128]; /* why has_shm is false */
-    bool has_tmp;          /* /tmp, which is used instead: likewise */
+    char shm_problem[128];   /* why has_shm is false */
+    bool has_tmp;            /* /tmp, which is used instead: likewise */
+    bool has_fault_events;   /* page faults can be recorded one by one */
+    char fault_problem[256]; /* why not, and what to do */
 } tt_doctor_host;
 
 typedef struct tt_doctor {

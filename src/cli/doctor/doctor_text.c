@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "cli/doctor/doctor.h"
 #include "cli/table.h"
+#include "record/fault_events.h"
 #include "runner/runner.h"
 
 #include <errno.h>
@@ -73,8 +74,24 @@ static void try_shm(tt_doctor_host *h)
     if (statvfs("/dev/shm", &fs) == 0) h->shm_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
+static void try_fault_events(tt_doctor_host *h)
+{
+    tt_fault_events *events;
+    tt_error err;
+    h->has_fault_events = tt_fault_events_open(&events, 0, &err) == TT_OK;
+    if (h->has_fault_events) {
+        tt_fault_events_close(events);
+        return;
+    }
+    (void)snprintf(h->fault_problem, sizeof h->fault_problem,
+                   "%.100s; allow it: sysctl kernel.perf_event_paranoid=2, and in a container "
+                   "seccomp rules with perf_event_open",
+                   err.message);
+}
+
 void tt_doctor_host_look(tt_doctor_host *h)
 {
+    try_fault_events(h);
     memset(h, 0, sizeof *h);
     (void)uname(&h->kernel);
     h->cpus = tt_runner_cpus();
@@ -176,6 +193,8 @@ static void put_host(tt_json *j, const tt_doctor *d)
     tt_json_kv_string(j, "kernel", h->kernel.release);
     tt_json_kv_bool(j, "has_shm", h->has_shm);
     tt_json_kv_u64(j, "shm_free_bytes", h->shm_free_bytes);
+    tt_json_kv_bool(j, "has_fault_events", h->has_fault_events);
+    put_text(j, "fault_problem", h->fault_problem);
     tt_json_object_end(j);
     tt_json_key(j, "hook_library");
     tt_json_string(j, d->has_hook ? d->hook_path : NULL);
@@ -369,6 +388,9 @@ static void print_host(const tt_doctor *d, FILE *out)
     else
         fprintf(out, "  /dev/shm     not usable (%s): files in %s are used instead\n",
                 h->shm_problem, h->has_tmp ? "/tmp and beside the trace" : "no place");
+    fprintf(out, "  page faults  %s%s\n",
+            h->has_fault_events ? "each with its address" : "counted for each op only: ",
+            h->fault_problem);
     fprintf(out, "  hook library %s\n", d->has_hook ? d->hook_path : d->hook_problem);
 }
 

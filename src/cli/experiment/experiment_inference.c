@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/experiment/experiment_work.h"
 #include "cli/traced.h"
+#include "record/session.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +24,7 @@ static tt_capture_options capture_of(const tt_experiment *e)
         .thread_bytes = tt_work_amount(e, TT_SET_CAPTURE_THREAD_MEMORY_BYTES),
         .limit_bytes = tt_work_amount(e, TT_SET_CAPTURE_LIMIT_BYTES),
         .residency_every = tt_work_amount(e, TT_SET_CAPTURE_RESIDENCY_EVERY),
-        .faults = tt_work_flag(e, TT_SET_CAPTURE_FAULTS, false),
+        .faults = tt_work_flag(e, TT_SET_CAPTURE_FAULTS, false) ? TT_FAULTS_AUTO : TT_FAULTS_OFF,
         .no_text = !tt_work_flag(e, TT_SET_CAPTURE_TEXT, true)};
 }
 

@@ -215,7 +215,7 @@ static void ops_rows(tt_table *t, const tt_faults_view *v)
     const total all = of_kernel(&v->batches);
     total ops = {.faults = c->observed > 0,
                  .io = c->observed_reads > 0,
-                 .cpu = c->observed > 0,
+                 .cpu = c->observed_cpu > 0,
                  .sign = c->observed_reads < c->observed ? ">= " : NULL,
                  .minor = (double)c->minor,
                  .major = (double)c->major,

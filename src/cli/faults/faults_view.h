@@ -15,8 +15,10 @@ typedef struct tt_faults_options {
     tt_list_options list;
     const tt_faults_dimension *by;
     bool by_given;
-    bool residency; /* the pages instead of the faults */
-    bool reads;     /* op by op */
+    bool residency;    /* the pages instead of the faults */
+    bool reads;        /* op by op */
+    bool pages;        /* fault by fault, by page or mapping */
+    unsigned pages_by; /* enum tt_fault_pages_by */
 } tt_faults_options;
 
 /* False when the output failed or memory ran out. */

@@ -7,6 +7,7 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/trace_options.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -611,7 +612,7 @@ static void print_next(const tt_info *info)
     next_line(info, "stats", " --by layer", "time and bytes of each layer");
     next_line(info, "log", lanes,
               batches ? "what each thread did for a batch" : "what each thread did");
-    if (tt_details_has(info->m->details, TT_DETAIL_FAULTS))
+    if (tt_model_has_faults(info->m))
         next_line(info, "faults", "", "what came from disk, for which weights");
     if (info->m->n_weights) next_line(info, "heat", "", "which weights are hot");
     if (tt_details_has(info->m->details, TT_DETAIL_EXPERTS))

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "export/perfetto/maker.h"
 #include "export/perfetto/perfetto.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -138,12 +139,12 @@ tt_status tt_perfetto_faults_load(tt_perfetto_maker *k, uint32_t run, tt_error *
     size_t n;
     k->n_faults = 0;
     if (!k->p->has_faults) return TT_OK;
-    tt_status status = tt_details_of_run(k->m->details, k->m->runs[run].id, &list, &n, err);
+    tt_status status = tt_model_faults_of_run(k->m, run, &list, &n, err);
     if (status != TT_OK) return status;
     if (!tt_array_room(k->faults, k->faults_capacity, n))
         return tt_error_memory(err, "a run's counters");
     for (size_t i = 0; i < n; i++)
-        if (tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS) k->faults[k->n_faults++] = list[i];
+        k->faults[k->n_faults++] = list[i];
     return TT_OK;
 }
 

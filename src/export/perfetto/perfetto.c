@@ -2,6 +2,7 @@
 
 #include "base/outfile.h"
 #include "export/workers.h"
+#include "model/faults.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -60,7 +61,7 @@ static tt_status prepare(tt_perfetto *p, tt_error *err)
     if (status == TT_OK) status = tt_perfetto_rows_of_runs(&p->runs, p->m, &p->parts, err);
     if (status == TT_OK) status = tt_perfetto_rows_of_batches(&p->batches, p->m, p->filter, err);
     if (status == TT_OK) status = tt_perfetto_names_collect(&p->names, p->m, err);
-    p->has_faults = tt_details_has(p->m->details, TT_DETAIL_FAULTS);
+    p->has_faults = tt_model_has_faults(p->m);
     return status;
 }
 

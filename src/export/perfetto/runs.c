@@ -3,6 +3,7 @@
 #include "base/order.h"
 #include "export/perfetto/flows.h"
 #include "export/perfetto/maker.h"
+#include "model/faults.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -303,7 +304,8 @@ static void put_extra(tt_perfetto_maker *k, const tt_perfetto_span *span, uint32
     if (f) {
         tt_perfetto_put_uint(&k->extra, PB_DEBUG_ANNOTATIONS, ARG_MINOR_FAULTS, f->minor);
         tt_perfetto_put_uint(&k->extra, PB_DEBUG_ANNOTATIONS, ARG_MAJOR_FAULTS, f->major);
-        tt_perfetto_put_uint(&k->extra, PB_DEBUG_ANNOTATIONS, ARG_CPU_NS, f->cpu_ns);
+        if (f->cpu_ns != TT_FAULTS_NO_CPU)
+            tt_perfetto_put_uint(&k->extra, PB_DEBUG_ANNOTATIONS, ARG_CPU_NS, f->cpu_ns);
         if (f->read_bytes != UINT64_MAX)
             tt_perfetto_put_uint(&k->extra, PB_DEBUG_ANNOTATIONS, ARG_DEVICE_READ_BYTES,
                                  f->read_bytes);

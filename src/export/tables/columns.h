@@ -78,7 +78,7 @@ struct tt_export_table {
 /* run, tokens, ops, lanes, sources, tensors, buffers, buffer_events, nodes, edges, routing, faults,
  * values. */
 const tt_export_table *const *tt_export_tables(size_t *n);
-#define TT_EXPORT_TABLES 13u
+#define TT_EXPORT_TABLES 14u
 
 /* Rows written of each, in that order. */
 typedef struct tt_tables_counts {

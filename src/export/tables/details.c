@@ -2,6 +2,7 @@
 #include "export/tables/tables.h"
 
 #include "analyze/routers.h"
+#include "model/faults.h"
 
 #include <math.h>
 
@@ -142,14 +143,15 @@ static const tt_column faults_columns[FAULTS_COLUMNS] = {
     [FAULTS_READ] =
         TT_EXPORT_COLUMN("read_bytes", TT_CELL_U64, true,
                          "that devices were asked for, read-ahead included; null: not observed"),
-    [FAULTS_CPU] = TT_EXPORT_COLUMN("cpu_ns", TT_CELL_U64, false, "time on the processor"),
+    [FAULTS_CPU] =
+        TT_EXPORT_COLUMN("cpu_ns", TT_CELL_U64, true, "time on the processor; null: not observed"),
 };
 
 static const tt_parting faults_parting = {tt_tables_runs, tt_tables_lane_rows, TT_ROWS_MAX};
 
 static uint32_t faults_parts(const tt_model *m, const tt_filter *filter)
 {
-    if (!tt_details_has(m->details, TT_DETAIL_FAULTS)) return 0;
+    if (!tt_model_has_faults(m)) return 0;
     return tt_parting_parts(&faults_parting, m, filter);
 }
 
@@ -161,7 +163,7 @@ static void put_fault(tt_rows *rows, const tt_run *r, const tt_detail *d)
     tt_rows_integer(rows, FAULTS_MINOR, f->minor);
     tt_rows_integer(rows, FAULTS_MAJOR, f->major);
     tt_tables_put_known(rows, FAULTS_READ, f->read_bytes != UINT64_MAX, f->read_bytes);
-    tt_rows_integer(rows, FAULTS_CPU, f->cpu_ns);
+    tt_tables_put_known(rows, FAULTS_CPU, f->cpu_ns != TT_FAULTS_NO_CPU, f->cpu_ns);
     rows->n++;
 }
 
@@ -171,11 +173,10 @@ static tt_status put_faults(tt_rows *rows, tt_tables_own *own, uint32_t run, tt_
     const uint32_t n_nodes = own->m->graphs[r->graph].n_nodes;
     const tt_detail *list;
     size_t n;
-    tt_status status = tt_details_of_run(own->m->details, r->id, &list, &n, err);
+    tt_status status = tt_model_faults_of_run(own->m, run, &list, &n, err);
     if (status == TT_OK) status = tt_rows_reserve(rows, rows->n + n, err);
     for (size_t i = 0; status == TT_OK && i < n; i++)
-        if (tt_detail_kind_of(&list[i]) == TT_DETAIL_FAULTS && tt_detail_node(&list[i]) < n_nodes)
-            put_fault(rows, r, &list[i]);
+        if (tt_detail_node(&list[i]) < n_nodes) put_fault(rows, r, &list[i]);
     return status;
 }
 

@@ -13,10 +13,10 @@
 #define TEXTS_BYTES_MAX ((size_t)16 << 20)
 
 static const tt_export_table *const tables[TT_EXPORT_TABLES] = {
-    &tt_table_run,     &tt_table_tokens,  &tt_table_ops,     &tt_table_lanes,
-    &tt_table_sources, &tt_table_tensors, &tt_table_buffers, &tt_table_buffer_events,
-    &tt_table_nodes,   &tt_table_edges,   &tt_table_routing, &tt_table_faults,
-    &tt_table_values,
+    &tt_table_run,         &tt_table_tokens,  &tt_table_ops,     &tt_table_lanes,
+    &tt_table_sources,     &tt_table_tensors, &tt_table_buffers, &tt_table_buffer_events,
+    &tt_table_nodes,       &tt_table_edges,   &tt_table_routing, &tt_table_faults,
+    &tt_table_page_faults, &tt_table_values,
 };
 
 const tt_export_table *const *tt_export_tables(size_t *n)
@@ -135,6 +135,7 @@ void tt_tables_own_free(tt_tables_own *own)
     tt_arena_free(&own->texts);
     tt_arena_free(&own->hashes);
     tt_values_walk_free(own->values);
+    tt_page_faults_free(&own->faults);
     free(own->facts);
     free(own->places);
     tt_join_free(&own->join);

@@ -7,6 +7,7 @@
 #include "analyze/buffers.h"
 #include "analyze/join.h"
 #include "analyze/op_table.h"
+#include "analyze/page_faults.h"
 #include "analyze/values/values_walk.h"
 #include "export/tables/columns.h"
 
@@ -23,7 +24,7 @@ static inline uint64_t tt_op_id(uint32_t graph_run, uint32_t node)
 
 extern const tt_export_table tt_table_run, tt_table_tokens, tt_table_ops, tt_table_lanes,
     tt_table_sources, tt_table_tensors, tt_table_buffers, tt_table_buffer_events, tt_table_nodes,
-    tt_table_edges, tt_table_routing, tt_table_faults, tt_table_values;
+    tt_table_edges, tt_table_routing, tt_table_faults, tt_table_page_faults, tt_table_values;
 
 /* Parts of items (runs, batches, ...) that have different numbers of rows. */
 typedef struct tt_parting {
@@ -95,6 +96,7 @@ struct tt_tables_own {
     tt_values_walk *values;  /* into these rows; NULL until needed */
     tt_values_counts counts; /* its */
     tt_arena hashes;         /* as texts, of the part being filled */
+    tt_page_faults faults;   /* zero until needed */
 };
 
 void tt_tables_own_free(tt_tables_own *own);
