@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_ENGINE = 0x5400, KEY_JSON };
+enum { KEY_ENGINE = 0x5500, KEY_JSON, KEY_DISK };
 
 typedef struct arguments {
     const char *engine;
     const char *program;
+    const char *disk;
     bool json;
+    tt_list_options list; /* of the rates with `disk` */
 } arguments;
 
 static const struct argp_option options[] = {
@@ -20,13 +22,34 @@ static const struct argp_option options[] = {
      "Folder of llama.cpp's libraries (default: those PROGRAM links, $TENSORTRACE_ENGINE, the "
      "bundled one, the system's)",
      0},
-    {"json", KEY_JSON, 0, 0, "Print JSON", 0},
+    {"disk", KEY_DISK, "FILE", 0,
+     "Instead: the disk that FILE lies on, and how fast it is read, by the size and number of "
+     "requests; takes up to 6 seconds",
+     1},
+    {"json", KEY_JSON, 0, 0, "Print JSON", 8},
     {0}};
+
+static void check(const arguments *args, struct argp_state *state)
+{
+    const tt_list_options *l = &args->list;
+    tt_list_check(l, args->json, state);
+    if (args->disk && (args->engine || args->program))
+        argp_error(state, "--disk is about FILE alone: it goes with no engine or program");
+    if (!args->disk && (l->columns || l->sort || l->limited || l->csv))
+        argp_error(state, "--columns, --sort, --limit and --csv go with --disk");
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     arguments *args = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        args->list.schema = &tt_doctor_disk_schema;
+        state->child_inputs[0] = &args->list;
+        return 0;
+    case KEY_DISK:
+        args->disk = arg;
+        return 0;
     case KEY_ENGINE:
         args->engine = arg;
         return 0;
@@ -38,19 +61,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         args->program = arg;
         state->next = state->argc;
         return 0;
+    case ARGP_KEY_END:
+        check(args, state);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
+
+static const struct argp_child children[] = {{&tt_list_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
     options,
     parse,
     "[-- PROGRAM [ARG...]]",
     "Shows what an engine offers a tracer, how it would be traced and what is missing; with "
-    "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed.\v"
+    "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed. With "
+    "--disk, how fast a disk "
+    "is instead; nothing is written to it.\v"
     "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
-    NULL,
+    children,
     NULL,
     NULL};
 
@@ -149,6 +179,7 @@ int tt_cmd_doctor(int argc, char **argv)
 {
     arguments args = {.json = false};
     tt_report_parse(&argp, argc, argv, 0, &args);
+    if (args.disk) return tt_doctor_disk(args.disk, &args.list, args.json);
     tt_doctor *d = calloc(1, sizeof *d);
     if (!d) return tt_report_usage("out of memory");
     int code = examine(&args, d);
