@@ -32,7 +32,8 @@ enum tt_meta_type {
     TT_META_MODEL_CHECK = 20,
     TT_META_DETAIL_LOSS = 21,
     TT_META_FRONT = 22,
-    TT_META_GRAPHS_END = 23
+    TT_META_GRAPHS_END = 23,
+    TT_META_EXTENTS = 27
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -57,6 +58,13 @@ enum tt_model_state {
     TT_MODEL_CHANGED = 1,  /* the same file, other size or mtime */
     TT_MODEL_REPLACED = 2, /* another file has the name */
     TT_MODEL_GONE = 3
+};
+
+/* EXTENTS. */
+enum tt_extents_state {
+    TT_EXTENTS_WHOLE = 0,       /* of all of the file */
+    TT_EXTENTS_CUT = 1,         /* there were too many, or it took too long: of its begin only */
+    TT_EXTENTS_NOT_OBSERVED = 2 /* the file system does not tell */
 };
 
 #define TT_USAGE_DEVICES_MAX 16u
@@ -287,6 +295,29 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
 
 #define TT_META_GRAPHS_END_FIELDS(F) F(varint32, graph) /* no later run is of one up to this */
 
+/* Where a model file lay on its disk when it was opened; behind it n_listed times a FRAGMENT: as
+ * many of the first ones. A fragment is what is in one piece, in the file and on the disk. */
+#define TT_META_EXTENTS_FIELDS(F)                                                                  \
+    F(varint32, model)                                                                             \
+    F(u64, ticks)                                                                                  \
+    F(u8, state)              /* enum tt_extents_state */                                          \
+    F(str, why)               /* it was not observed */                                            \
+    F(varint64, walked_bytes) /* of the file, from its begin: what follows is of that */           \
+    F(varint64, n_extents)    /* as the file system counts */                                      \
+    F(varint64, n_fragments)                                                                       \
+    F(varint64, n_backward)    /* fragments before the end, on the disk, of the one before */      \
+    F(varint64, mapped_bytes)  /* the rest are holes */                                            \
+    F(varint64, largest_bytes) /* of a fragment */                                                 \
+    F(varint64, long_bytes)    /* in fragments of 1 MiB and more */                                \
+    F(u8, flags)               /* of any fragment: TT_HOST_EXTENT_* of host/extents.h */           \
+    F(count4, n_listed)
+
+#define TT_META_FRAGMENT_FIELDS(F)                                                                 \
+    F(varint64, hole_bytes) /* between the end of the one before, in the file, and this */         \
+    F(varint64, size_bytes)                                                                        \
+    F(zigzag64, jump_bytes) /* the same on the disk; backward: below 0 */                          \
+    F(u8, flags)
+
 /* R(name, fields, where they stand): each has a struct tt_meta_NAME, tt_meta_put_NAME and
  * tt_meta_get_NAME. BATCH, with lists in its middle, is apart. */
 #define TT_META_RECORDS(R)                                                                         \
@@ -314,7 +345,9 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(residency, TT_META_RESIDENCY_FIELDS, "19 RESIDENCY")                                         \
     R(model_check, TT_META_MODEL_CHECK_FIELDS, "20 MODEL_CHECK")                                   \
     R(front, TT_META_FRONT_FIELDS, "22 FRONT")                                                     \
-    R(graphs_end, TT_META_GRAPHS_END_FIELDS, "23 GRAPHS_END")
+    R(graphs_end, TT_META_GRAPHS_END_FIELDS, "23 GRAPHS_END")                                      \
+    R(extents, TT_META_EXTENTS_FIELDS, "27 EXTENTS")                                               \
+    R(fragment, TT_META_FRAGMENT_FIELDS, "27 EXTENTS, n_listed times")
 
 /* --- structs --- */
 
@@ -327,6 +360,7 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
 #define TT_META_MEMBER_zigzag64(name) int64_t name;
 #define TT_META_MEMBER_count1(name) uint32_t name;
 #define TT_META_MEMBER_count3(name) uint32_t name;
+#define TT_META_MEMBER_count4(name) uint32_t name;
 #define TT_META_MEMBER_tensors(name) uint32_t name;
 #define TT_META_MEMBER_dims(name) uint64_t name[TT_DIMS];
 #define TT_META_MEMBER_four(name) uint64_t name[TT_DIMS];

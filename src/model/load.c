@@ -474,6 +474,8 @@ static bool load_record(tt_loader *l, uint8_t type, tt_cursor *c)
         return tt_load_model_check(l, c);
     case TT_META_DETAIL_LOSS:
         return load_detail_loss(l, c);
+    case TT_META_EXTENTS:
+        return tt_load_extents(l, c);
     default:
         l->m->unknown_records++;
         return true;

@@ -101,6 +101,7 @@ static const char *schema_of(uint8_t type)
         [TT_META_DETAIL_LOSS] = "vvv",
         [TT_META_FRONT] = "*",
         [TT_META_GRAPHS_END] = "",
+        [TT_META_EXTENTS] = "v81svvvvvvv1v(vvv1)",
     };
     return type < sizeof schemas / sizeof *schemas && schemas[type] ? schemas[type] : "";
 }

@@ -739,6 +739,7 @@ static void put_all(maker *k)
     put_clock(k);
     make_weights(k);
     if (!p->no_model) put_model(k);
+    if (p->extents) synth_put_extents(k);
     put_buffers(k);
     if (p->memory) put_memory_at(k, TT_AT_BEGIN);
     for (uint32_t i = 0; i < p->lanes; i++) {
