@@ -19,7 +19,7 @@
     F(cgroup_memory_and_swap_max_bytes, "with swap", BYTES,                                        \
       "both together, which is what version 1 of control groups limits")                           \
     F(memlock_limit_bytes, "may lock", BYTES, "memory that the process may lock")                  \
-    F(address_space_limit_bytes, "may map", BYTES, "memory that the process may map")        \
+    F(address_space_limit_bytes, "may map", BYTES, "memory that the process may map")              \
     F(swappiness, "swappiness", COUNT, "0 to 200: how readily programs' memory is swapped out")    \
     F(cgroup_swappiness, "in cgroup", COUNT,                                                       \
       "the control group's own, with version 1 of control groups")
