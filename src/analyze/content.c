@@ -9,9 +9,9 @@ enum {
     INDEX,
     DAMAGED,
     UNKNOWN_CHUNKS,
-    META,                                     /* + record type; + 0: of a type unknown here */
-    OPS = META + TT_META_PAGE_FAULT_LOSS + 1, /* + column of OPS_COLUMNS */
-    DETAIL = OPS + 6,                         /* + kind; + 0: of a kind unknown here */
+    META,                             /* + record type; + 0: of a type unknown here */
+    OPS = META + TT_META_EXTENTS + 1, /* + column of OPS_COLUMNS */
+    DETAIL = OPS + 6,                 /* + kind; + 0: of a kind unknown here */
     DATA = DETAIL + TT_DETAIL_KINDS,
     ROWS
 };
@@ -52,6 +52,7 @@ static const struct {
     [META + TT_META_MAPPING] = {"meta", "mapping"},
     [META + TT_META_PAGE_FAULTS] = {"meta", "page_faults"},
     [META + TT_META_PAGE_FAULT_LOSS] = {"meta", "page_fault_loss"},
+    [META + TT_META_EXTENTS] = {"meta", "extents"},
     [OPS] = {"ops", "nodes"},
     [OPS + 1] = {"ops", "segments"},
     [OPS + 2] = {"ops", "gap"},
@@ -95,7 +96,8 @@ static void give_meta(share *s, tt_span payload)
     uint8_t type;
     tt_span record;
     for (size_t before = 0; tt_meta_next(&c, &type, &record); before = c.at)
-        give(s, META + (type <= TT_META_PAGE_FAULT_LOSS ? type : 0u), c.at - before, 1);
+        give(s, META + (type <= TT_META_EXTENTS && NAMES[META + type].part ? type : 0u),
+             c.at - before, 1);
 }
 
 static tt_status give_ops(share *s, tt_span payload, tt_error *err)

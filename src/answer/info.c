@@ -1,5 +1,6 @@
 #include "answer/info.h"
 
+#include "analyze/storage.h"
 #include "base/hex.h"
 
 #include <math.h>
@@ -133,6 +134,7 @@ static void files(tt_json *j, const tt_model *m)
             tt_json_string(j, state);
         else
             tt_json_null(j);
+        tt_storage_json(j, m, f);
         tt_json_key(j, "metadata");
         tt_json_object(j);
         for (uint32_t k = 0; k < f->n_kvs; k++)
@@ -327,6 +329,7 @@ void tt_info_json(tt_json *j, const tt_info *info)
     tt_json_object(j);
     head(j, info);
     environment(j, info->m);
+    tt_system_json(j, info->m);
     files(j, info->m);
     counts(j, info);
     tt_info_capture_json(j, info);

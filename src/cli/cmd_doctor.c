@@ -11,7 +11,9 @@
 typedef struct arguments {
     const char *engine;
     const char *program;
+    const char *disk;
     bool json;
+    tt_list_options list; /* of the rates with `disk` */
 } arguments;
 
 static const tt_option option_table[] = {
@@ -19,7 +21,11 @@ static const tt_option option_table[] = {
      "Folder of llama.cpp's libraries (default: those PROGRAM links, $TENSORTRACE_ENGINE, the "
      "bundled one, the system's)",
      0, TT_TEXT(arguments, engine)},
-    {"json", 0, 0, "Print JSON", 0, TT_FLAG(arguments, json)},
+    {"disk", 0, "FILE",
+     "Instead: the disk that FILE lies on, and how fast it is read, by the size and number of "
+     "requests; takes up to 6 seconds",
+     1, TT_TEXT(arguments, disk), .excludes = "engine"},
+    {"json", 0, 0, "Print JSON", 8, TT_FLAG(arguments, json)},
     {0},
 };
 
@@ -31,13 +37,24 @@ static void take_program(void *options, char *arg, tt_parse *p)
     (void)tt_parse_rest(p);
 }
 
+static void check(void *options, tt_parse *p)
+{
+    const arguments *args = options;
+    const tt_list_options *l = &args->list;
+    if (args->disk && args->program)
+        tt_parse_error(p, "--disk is about FILE alone: it goes with no program");
+    if (!args->disk && (l->columns || l->sort || l->limited || l->csv))
+        tt_parse_error(p, "--columns, --sort, --limit and --csv go with --disk");
+}
+
 static const tt_options command = {
     .words = "[-- PROGRAM [ARG...]]",
     .about =
         "Shows what an engine offers a tracer, how it would be traced and what is missing; with "
-        "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed.\v"
+        "PROGRAM, whether that program's engine can be traced. Nothing of PROGRAM is executed. "
+        "With --disk, how fast a disk is instead; nothing is written to it.\v"
         "Exit code: 0 tracing can work, 1 it cannot, 2 unusable input.",
-    .sets = {{option_table, 0, take_program, NULL}}};
+    .sets = {{option_table, 0, take_program, check}, TT_LIST(arguments, list)}};
 
 /* A folder with ggml but no libllama: whisper.cpp and its like. */
 static bool has_ggml_only(tt_doctor *d, const char *dir)
@@ -132,8 +149,9 @@ static int examine(const arguments *args, tt_doctor *d)
 
 int tt_cmd_doctor(int argc, char **argv)
 {
-    arguments args = {.json = false};
+    arguments args = {.list.schema = &tt_doctor_disk_schema};
     tt_options_parse(&command, argc, argv, &args);
+    if (args.disk) return tt_doctor_disk(args.disk, &args.list, args.json);
     tt_doctor *d = calloc(1, sizeof *d);
     if (!d) return tt_report_usage("out of memory");
     int code = examine(&args, d);

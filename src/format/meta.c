@@ -56,6 +56,8 @@ static void get_devices(tt_cursor *c, tt_meta_usage *u)
 
 #define PUT_count1 PUT_varint32
 #define GET_count1(name) (void)tt_meta_get_count(c, &r->name, 1);
+#define PUT_count4 PUT_varint32
+#define GET_count4(name) (void)tt_meta_get_count(c, &r->name, 4);
 #define PUT_count3 PUT_varint32
 #define GET_count3(name) (void)tt_meta_get_count(c, &r->name, 3);
 #define PUT_tensors PUT_varint32

@@ -35,7 +35,8 @@ enum tt_meta_type {
     TT_META_GRAPHS_END = 23,
     TT_META_MAPPING = 24,
     TT_META_PAGE_FAULTS = 25,
-    TT_META_PAGE_FAULT_LOSS = 26
+    TT_META_PAGE_FAULT_LOSS = 26,
+    TT_META_EXTENTS = 27
 };
 
 #define TT_META_RECORD_MAX (16u << 20)
@@ -60,6 +61,13 @@ enum tt_model_state {
     TT_MODEL_CHANGED = 1,  /* the same file, other size or mtime */
     TT_MODEL_REPLACED = 2, /* another file has the name */
     TT_MODEL_GONE = 3
+};
+
+/* EXTENTS. */
+enum tt_extents_state {
+    TT_EXTENTS_WHOLE = 0,       /* of all of the file */
+    TT_EXTENTS_CUT = 1,         /* there were too many, or it took too long: of its begin only */
+    TT_EXTENTS_NOT_OBSERVED = 2 /* the file system does not tell */
 };
 
 #define TT_USAGE_DEVICES_MAX 16u
@@ -312,6 +320,29 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     F(u64, end_ticks)                                                                              \
     F(varint64, lost) /* 0: how many is not known */
 
+/* Where a model file lay on its disk when it was opened; behind it n_listed times a FRAGMENT: as
+ * many of the first ones. A fragment is what is in one piece, in the file and on the disk. */
+#define TT_META_EXTENTS_FIELDS(F)                                                                  \
+    F(varint32, model)                                                                             \
+    F(u64, ticks)                                                                                  \
+    F(u8, state)              /* enum tt_extents_state */                                          \
+    F(str, why)               /* it was not observed */                                            \
+    F(varint64, walked_bytes) /* of the file, from its begin: what follows is of that */           \
+    F(varint64, n_extents)    /* as the file system counts */                                      \
+    F(varint64, n_fragments)                                                                       \
+    F(varint64, n_backward)    /* fragments before the end, on the disk, of the one before */      \
+    F(varint64, mapped_bytes)  /* the rest are holes */                                            \
+    F(varint64, largest_bytes) /* of a fragment */                                                 \
+    F(varint64, long_bytes)    /* in fragments of 1 MiB and more */                                \
+    F(u8, flags)               /* of any fragment: TT_HOST_EXTENT_* of host/extents.h */           \
+    F(count4, n_listed)
+
+#define TT_META_FRAGMENT_FIELDS(F)                                                                 \
+    F(varint64, hole_bytes) /* between the end of the one before, in the file, and this */         \
+    F(varint64, size_bytes)                                                                        \
+    F(zigzag64, jump_bytes) /* the same on the disk; backward: below 0 */                          \
+    F(u8, flags)
+
 /* R(name, fields, where they stand): each has a struct tt_meta_NAME, tt_meta_put_NAME and
  * tt_meta_get_NAME. BATCH, with lists in its middle, is apart. */
 #define TT_META_RECORDS(R)                                                                         \
@@ -342,7 +373,9 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
     R(graphs_end, TT_META_GRAPHS_END_FIELDS, "23 GRAPHS_END")                                      \
     R(mapping, TT_META_MAPPING_FIELDS, "24 MAPPING")                                               \
     R(page_faults, TT_META_PAGE_FAULTS_FIELDS, "25 PAGE_FAULTS")                                   \
-    R(page_fault_loss, TT_META_PAGE_FAULT_LOSS_FIELDS, "26 PAGE_FAULT_LOSS")
+    R(page_fault_loss, TT_META_PAGE_FAULT_LOSS_FIELDS, "26 PAGE_FAULT_LOSS")                       \
+    R(extents, TT_META_EXTENTS_FIELDS, "27 EXTENTS")                                               \
+    R(fragment, TT_META_FRAGMENT_FIELDS, "27 EXTENTS, n_listed times")
 
 /* --- structs --- */
 
@@ -355,6 +388,7 @@ enum { TT_USAGE_FAULTS = 1, TT_USAGE_IO = 2, TT_USAGE_DEVICES = 4 };
 #define TT_META_MEMBER_zigzag64(name) int64_t name;
 #define TT_META_MEMBER_count1(name) uint32_t name;
 #define TT_META_MEMBER_count3(name) uint32_t name;
+#define TT_META_MEMBER_count4(name) uint32_t name;
 #define TT_META_MEMBER_tensors(name) uint32_t name;
 #define TT_META_MEMBER_dims(name) uint64_t name[TT_DIMS];
 #define TT_META_MEMBER_four(name) uint64_t name[TT_DIMS];

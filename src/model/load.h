@@ -57,6 +57,7 @@ bool tt_load_mapping(tt_loader *l, tt_cursor *c);
 bool tt_load_page_faults(tt_loader *l, tt_cursor *c);
 bool tt_load_page_fault_loss(tt_loader *l, tt_cursor *c);
 bool tt_load_model_check(tt_loader *l, tt_cursor *c);
+bool tt_load_extents(tt_loader *l, tt_cursor *c);
 
 /* A token of a vocabulary in tt_model.text_by_token. */
 static inline uint64_t tt_token_key(uint32_t vocabulary, int32_t token)

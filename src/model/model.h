@@ -51,6 +51,25 @@ typedef struct tt_file_kv {
     uint32_t type;
 } tt_file_kv;
 
+/* What is in one piece in a model file and on its disk. */
+typedef struct tt_fragment {
+    uint64_t offset_bytes, disk_bytes, size_bytes; /* in the file; on the block device; of it */
+    uint8_t flags;                                 /* TT_HOST_EXTENT_* of host/extents.h */
+} tt_fragment;
+
+/* Where a model file lay on its disk when it was opened. Totals are of its first walked_bytes. */
+typedef struct tt_file_extents {
+    uint8_t state;   /* enum tt_extents_state */
+    const char *why; /* it was not observed */
+    uint64_t walked_bytes, n_extents, n_fragments;
+    uint64_t n_backward; /* fragments before the end of the one before */
+    uint64_t mapped_bytes, largest_bytes;
+    uint64_t long_bytes; /* in fragments of 1 MiB and more */
+    uint8_t flags;       /* of any */
+    uint32_t n_listed;
+    const tt_fragment *fragments; /* the first n_listed */
+} tt_file_extents;
+
 typedef struct tt_model_file {
     uint32_t id;
     const char *path;
@@ -64,8 +83,9 @@ typedef struct tt_model_file {
     uint32_t n_kvs;
     uint32_t first_weight; /* in tt_model.weights */
     uint32_t n_weights;
-    bool checked_at_end; /* then end_state holds */
-    uint8_t end_state;   /* enum tt_model_state */
+    bool checked_at_end;            /* then end_state holds */
+    uint8_t end_state;              /* enum tt_model_state */
+    const tt_file_extents *extents; /* NULL: older recorders did not look */
 } tt_model_file;
 
 /* A tensor of a model file. */

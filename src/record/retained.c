@@ -136,6 +136,7 @@ static void add(tt_retained *l, uint8_t type, tt_span payload)
         break;
     case TT_META_STRING:
     case TT_META_MODEL:
+    case TT_META_EXTENTS:
     case TT_META_TOKEN_TEXT:
         keep(l, type, 0, payload);
         break;

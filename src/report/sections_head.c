@@ -1,5 +1,6 @@
 /* What ran, and what is missing of it. */
 #include "analyze/off_cpu.h"
+#include "analyze/storage.h"
 #include "base/hex.h"
 #include "report/sections.h"
 
@@ -315,6 +316,17 @@ static void engine_rows(tt_page *p, tt_page_table *t, const tt_analysis *a)
     }
 }
 
+typedef struct fact_rows {
+    tt_page *p;
+    tt_page_table *t;
+} fact_rows;
+
+static void fact_row(void *context, const char *title, const char *value)
+{
+    const fact_rows *f = context;
+    item(f->p, f->t, tt_page_format(f->p, "%s", title), tt_page_format(f->p, "%s", value));
+}
+
 static void file_rows(tt_page *p, tt_page_table *t, const tt_model *m)
 {
     static const char *const keys[] = {"general.architecture", "general.name", "general.size_label",
@@ -324,6 +336,7 @@ static void file_rows(tt_page *p, tt_page_table *t, const tt_model *m)
         item(p, t, "model file",
              tt_page_format(p, "%s (%s, %u tensors)", f->path,
                             tt_say_bytes(p, (double)f->size_bytes), f->n_weights));
+        tt_storage_facts(m, f, fact_row, &(fact_rows){p, t});
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const tt_file_kv *kv = tt_model_file_kv(m, keys[i]);
@@ -379,6 +392,7 @@ void tt_section_run(tt_page *p, const tt_analysis *a)
     item(p, t, "recorded", created(p, m));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (environment(a, keys[i])) item(p, t, keys[i], environment(a, keys[i]));
+    tt_system_facts(m, fact_row, &(fact_rows){p, t});
     file_rows(p, t, m);
     engine_rows(p, t, a);
     const char *mode = environment(a, "mode"), *why = environment(a, "mode_reason");

@@ -359,6 +359,19 @@ def page_faults(r):
     return x
 
 
+def extents(r):
+    x = {"model": r.varint(), "ticks": r.u64(), "state": r.u8(), "why": r.str(), "walked_bytes": r.varint()}
+    for key in ("extents", "fragments", "backward", "mapped_bytes", "largest_bytes", "long_bytes"):
+        x[key] = r.varint()
+    x.update(flags=r.u8(), list=[])
+    at = disk = 0
+    for _ in range(r.varint()):
+        hole, size, jump, flags = r.varint(), r.varint(), r.zigzag(), r.u8()
+        x["list"].append((at + hole, (disk + jump) % 2**64, size, flags))
+        at, disk = at + hole + size, disk + jump + size
+    return x
+
+
 def fields(*names_and_readers):
     def read(r):
         return {name: reader(r) for name, reader in names_and_readers}
@@ -395,6 +408,7 @@ RECORDS = {
                            ("file_offset_bytes", V), ("device", V), ("inode", V), ("path", Reader.str))),
     25: ("page_faults", page_faults),
     26: ("page_fault_loss", fields(("begin_ticks", U64), ("end_ticks", U64), ("lost", V))),
+    27: ("extents", extents),
 }
 
 
@@ -908,6 +922,14 @@ def memory(view):
         # Where they were counted as well, the counts hold.
         "op_faults": [] if any(d[3] == 1 for d in trace["details"]) else op_faults(view),
         "end_states": [states.get(m["id"], -1) for m in view.all("model")],
+        "extents": [
+            [
+                *(x[key] for key in ("why", "state", "walked_bytes", "extents", "fragments", "backward")),
+                *(x[key] for key in ("mapped_bytes", "largest_bytes", "long_bytes", "flags")),
+                *(value for fragment in x["list"] for value in fragment),
+            ]
+            for x in view.all("extents")
+        ],
         "detail_losses": [[x["ring"], x["position"], x["dropped"]] for x in view.all("detail_loss")],
         "details": sorted(d for d in trace["details"] if d[0] in view.runs),
         "data": sorted([*head, len(payload), xxh3(payload)] for *head, payload in trace["data"]),

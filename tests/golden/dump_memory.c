@@ -177,6 +177,32 @@ static bool put_op_faults(tt_json *j, const tt_model *m, tt_error *err)
     return true;
 }
 
+/* Of each model file: state, totals, and the list. */
+static void put_extents(tt_json *j, const tt_model *m)
+{
+    tt_json_key(j, "extents");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        const tt_file_extents *e = m->files[i].extents;
+        if (!e) continue;
+        const uint64_t all[] = {e->state,         e->walked_bytes, e->n_extents,
+                                e->n_fragments,   e->n_backward,   e->mapped_bytes,
+                                e->largest_bytes, e->long_bytes,   e->flags};
+        tt_json_array(j);
+        tt_json_string(j, e->why);
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            tt_json_u64(j, all[k]);
+        for (uint32_t k = 0; k < e->n_listed; k++) {
+            tt_json_u64(j, e->fragments[k].offset_bytes);
+            tt_json_u64(j, e->fragments[k].disk_bytes);
+            tt_json_u64(j, e->fragments[k].size_bytes);
+            tt_json_u64(j, e->fragments[k].flags);
+        }
+        tt_json_array_end(j);
+    }
+    tt_json_array_end(j);
+}
+
 static void put_residencies(tt_json *j, const tt_model *m)
 {
     tt_json_key(j, "residencies");
@@ -199,6 +225,7 @@ static void put_residencies(tt_json *j, const tt_model *m)
     for (uint32_t i = 0; i < m->n_files; i++)
         tt_json_i64(j, m->files[i].checked_at_end ? m->files[i].end_state : -1);
     tt_json_array_end(j);
+    put_extents(j, m);
 }
 
 static void put_detail(tt_json *j, const tt_detail *d)

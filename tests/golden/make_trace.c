@@ -112,6 +112,10 @@ int main(int argc, char **argv)
         p.generate = 8; /* a batch for each combination of counters */
         if (!strstr(kind, "zstd")) p.codec = TT_CODEC_NONE;
     }
+    if (strcmp(kind, "good-extents") == 0) {
+        p.extents = true;
+        p.codec = TT_CODEC_NONE;
+    }
     if (strcmp(kind, "good-memory-experts") == 0) {
         p.experts = 16;
         p.experts_used = 10; /* more than one record of a token */

@@ -159,6 +159,45 @@ static void synth_put_residency(maker *k, uint32_t batch, enum tt_moment moment)
     k->residencies++;
 }
 
+/* Of the first MODEL: two pieces that follow each other on the disk with a hole in between, one
+ * before them, one whose place is not known. Memory and limits, and the disk. */
+static void synth_put_extents(maker *k)
+{
+    static const tt_meta_fragment list[] = {{0, 4096, 1 << 20, 0},
+                                            {8192, 4096, 0, 0},
+                                            {0, 12288, -1000000, 16},
+                                            {0, 100, -((int64_t)1 << 40), 1}};
+    const uint32_t n = sizeof list / sizeof *list;
+    const tt_meta_extents e = {.model = 1,
+                               .ticks = k->tick,
+                               .state = TT_EXTENTS_CUT,
+                               .walked_bytes = 28772,
+                               .n_extents = 9,
+                               .n_fragments = n,
+                               .n_backward = 1,
+                               .mapped_bytes = 20580,
+                               .largest_bytes = 12288,
+                               .flags = 17,
+                               .n_listed = n};
+    const tt_meta_pair pairs[] = {{span("memory_total_bytes"), span("68719476736")},
+                                  {span("memory_available_bytes"), span("60000000000")},
+                                  {span("cgroup_memory_max_bytes"), span("17179869184")},
+                                  {span("cgroup_memory_high_bytes"), span("unlimited")},
+                                  {span("memlock_limit_bytes"), span("8388608")},
+                                  {span("swappiness"), span("60")},
+                                  {span("device_8:1_file_system"), span("ext4")},
+                                  {span("device_8:1_disk"), span("nvme0n1")},
+                                  {span("device_8:1_disk_model"), span("Fast One")},
+                                  {span("device_8:1_is_rotational"), span("0")},
+                                  {span("device_8:1_read_ahead_bytes"), span("131072")}};
+    tt_meta_put_extents(&k->scratch, &e);
+    for (uint32_t i = 0; i < n; i++)
+        tt_meta_put_fragment(&k->scratch, &list[i]);
+    put_record(k, TT_META_EXTENTS);
+    tt_meta_put_pairs(&k->scratch, pairs, sizeof pairs / sizeof *pairs);
+    put_record(k, TT_META_ENVIRONMENT);
+}
+
 static void synth_put_model_check(maker *k)
 {
     tt_meta_model_check c = {1, k->tick, TT_MODEL_SAME};

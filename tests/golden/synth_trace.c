@@ -748,6 +748,7 @@ static void put_all(maker *k)
     put_clock(k);
     make_weights(k);
     if (!p->no_model) put_model(k);
+    if (p->extents) synth_put_extents(k);
     put_buffers(k);
     if (p->memory) put_memory_at(k, TT_AT_BEGIN);
     if (p->page_faults) synth_begin_page_faults(k);

@@ -67,6 +67,7 @@ typedef struct synth_plan {
      * counters (flags: 7 - batch id % 8), pages in RAM, what became of the model, backends,
      * allocators, details of ops (and three lost ones). */
     bool memory;
+    bool extents;     /* where the model file lies on its disk, and memory and limits */
     bool page_faults; /* each by itself */
     bool no_faults;   /* of what `memory` adds: no FAULTS details ... */
     bool no_usage;    /* ... and neither counters of the kernel nor pages in RAM */

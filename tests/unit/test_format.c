@@ -529,6 +529,7 @@ static void meta_mixed_batch(void **state)
 #define WORDS_zigzag64(name) "zigzag " #name
 #define WORDS_count1(name) "varint " #name
 #define WORDS_count3(name) "varint " #name
+#define WORDS_count4(name) "varint " #name
 #define WORDS_tensors(name) "varint " #name
 #define WORDS_dims(name) "n_dims varints " #name
 #define WORDS_four(name) "4 varints " #name

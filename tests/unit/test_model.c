@@ -540,6 +540,42 @@ static void records_that_lead_nowhere_are_dropped(void **state)
     hand_close(&h, m);
 }
 
+/* One fragment of 100 bytes of a file, and what is said of it. */
+static void put_extents(hand *h, uint32_t model, uint64_t walked, uint64_t mapped, uint64_t hole)
+{
+    tt_meta_put_extents(&h->record, &(tt_meta_extents){.model = model,
+                                                       .walked_bytes = walked,
+                                                       .n_extents = 1,
+                                                       .n_fragments = 1,
+                                                       .mapped_bytes = mapped,
+                                                       .largest_bytes = 100,
+                                                       .n_listed = 1});
+    tt_meta_put_fragment(&h->record, &(tt_meta_fragment){hole, 100, -5, 0});
+    hand_put(h, TT_META_EXTENTS);
+}
+
+static void extents_are_those_of_their_file(void **state)
+{
+    hand h;
+    (void)state;
+    hand_begin(&h);
+    hand_model(&h, 3, "/a.gguf", 1);
+    hand_model(&h, 4, "/b.gguf", 1);
+    put_extents(&h, 3, 150, 100, 50);
+    put_extents(&h, 3, 149, 100, 50); /* behind what was walked */
+    put_extents(&h, 3, 150, 151, 50); /* more in extents than there is */
+    put_extents(&h, 3, 150, 100, UINT64_MAX);
+    put_extents(&h, 9, 150, 100, 50); /* no such file */
+    tt_model *m = hand_open(&h, true);
+    assert_int_equal(m->n_problems, 4);
+    assert_null(m->files[1].extents);
+    const tt_file_extents *e = m->files[0].extents;
+    assert_true(e && e->n_listed == 1 && e->walked_bytes == 150);
+    assert_int_equal(e->fragments[0].offset_bytes, 50);
+    assert_int_equal(e->fragments[0].disk_bytes, UINT64_MAX - 4);
+    hand_close(&h, m);
+}
+
 static void nodes_have_backends(void **state)
 {
     hand h;
@@ -581,6 +617,7 @@ int main(void)
         cmocka_unit_test(batches_have_sequences_and_texts),
         cmocka_unit_test(the_physical_side_is_there),
         cmocka_unit_test(records_that_lead_nowhere_are_dropped),
+        cmocka_unit_test(extents_are_those_of_their_file),
         cmocka_unit_test(nodes_have_backends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

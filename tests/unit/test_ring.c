@@ -120,6 +120,15 @@ static void put_end(tt_bytes *out, uint8_t type, uint32_t id)
     tt_bytes_free(&p);
 }
 
+static void put_extents(tt_bytes *out, uint32_t model)
+{
+    tt_bytes p;
+    tt_bytes_init(&p, 256);
+    tt_meta_put_extents(&p, &(tt_meta_extents){.model = model});
+    put(out, TT_META_EXTENTS, &p);
+    tt_bytes_free(&p);
+}
+
 static void put_pair(tt_bytes *out, const char *key, const char *value)
 {
     tt_bytes p;
@@ -164,11 +173,12 @@ static void test_what_lasts(void **state)
     put_graph(&in, 1, 1);
     put_graph(&in, 2, 2);
     put_end(&in, TT_META_RUN_END, 5);
+    put_extents(&in, 9);
     put_graph(&in, 3, 1);
     tt_retained_add(&l, (tt_span){in.data, in.size});
     tt_retained_put(&l, &out, &n);
     describe((tt_span){out.data, out.size}, text, sizeof text);
-    assert_string_equal(text, "1:1 2:1 4:1 4:2 6:1 6:2 6:3 ");
+    assert_string_equal(text, "1:1 2:1 4:1 4:2 6:1 6:2 27:9 6:3 ");
     /* A buffer goes, and the graphs that were in it; a graph is forgotten; a value is replaced; of
      * a buffer that is described again and again the first and the last record stay. */
     tt_bytes_clear(&in);
@@ -181,8 +191,8 @@ static void test_what_lasts(void **state)
     tt_bytes_clear(&out);
     tt_retained_put(&l, &out, &n);
     describe((tt_span){out.data, out.size}, text, sizeof text);
-    assert_string_equal(text, "2:1 4:1 6:3 4:1 1:1 ");
-    assert_int_equal(n, 5);
+    assert_string_equal(text, "2:1 4:1 27:9 6:3 4:1 1:1 ");
+    assert_int_equal(n, 6);
     assert_true(tt_meta_find_environment((tt_span){out.data, out.size}, "mode", value, 16));
     assert_string_equal(value, "callback");
     tt_retained_free(&l);

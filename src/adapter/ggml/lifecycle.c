@@ -9,6 +9,7 @@
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/residency.h"
 #include "adapter/ggml/resolve.h"
+#include "adapter/ggml/storage.h"
 #include "adapter/ggml/tokens.h"
 #include "adapter/ggml/usage.h"
 #include "record/recorder.h"
@@ -200,6 +201,7 @@ static void observe_memory(tt_recorder *r, enum tt_moment moment)
     until.tv_sec += LOCK_WAIT_S;
     /* At the exit a thread that is no more may have held it. */
     if (pthread_mutex_timedlock(&tt_process_lock, &until) != 0) return;
+    if (moment == TT_AT_BEGIN) tt_storage_models(r);
     if (tt_capture_options.faults_way) tt_usage_record(r, 0, moment);
     /* A forked child begins with its parent's models. */
     if (moment == TT_AT_BEGIN && tt_capture_options.residency_every) tt_residency_begin(r);
@@ -231,6 +233,7 @@ static const tt_process_part parts[] = {
     {.reset = tt_graphs_reset},
     {.reset = tt_usage_reset},
     {.reset = tt_residency_reset},
+    {.begun = tt_storage_begin, .ending = tt_storage_end, .reset = tt_storage_reset},
     {.begun = describe_run},
     {.begun = observe_begin, .ending = observe_end},
 };

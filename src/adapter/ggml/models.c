@@ -4,6 +4,7 @@
 #include "adapter/ggml/names.h"
 #include "adapter/ggml/process.h"
 #include "adapter/ggml/resolve.h"
+#include "adapter/ggml/storage.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "format/meta.h"
@@ -307,6 +308,7 @@ bool tt_models_add(tt_recorder *r, const char *path, tt_models_put *put, void *c
         put(r, &m, context, &payload);
         (void)tt_process_put(r, TT_META_MODEL, &payload);
         add_known(&m, real);
+        tt_storage_models(r);
     }
     (void)pthread_mutex_unlock(&tt_process_lock);
     return true;

@@ -35,23 +35,6 @@ static int open_statistics(uint64_t device)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* How much more than it is asked for the kernel reads: what turns a fault into megabytes. */
-static void describe_read_ahead(tt_recorder *r, uint64_t device)
-{
-    char path[96], key[64], text[64];
-    unsigned at_major = major((dev_t)device), at_minor = minor((dev_t)device);
-    unsigned long long kib;
-    (void)snprintf(path, sizeof path, "/sys/class/bdi/%u:%u/read_ahead_kb", at_major, at_minor);
-    FILE *f = fopen(path, "re");
-    if (!f) return;
-    if (fscanf(f, "%llu", &kib) == 1) {
-        (void)snprintf(key, sizeof key, "device_%u:%u_read_ahead_bytes", at_major, at_minor);
-        (void)snprintf(text, sizeof text, "%llu", kib * 1024);
-        tt_process_environment(r, key, text);
-    }
-    (void)fclose(f);
-}
-
 static void find_devices(tt_recorder *r)
 {
     const tt_model_seen *models;
@@ -70,7 +53,6 @@ static void find_devices(tt_recorder *r)
         else
             (void)close(fd);
         devices[n_devices++] = device;
-        describe_read_ahead(r, device);
     }
 }
 

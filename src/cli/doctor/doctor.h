@@ -3,6 +3,8 @@
 #ifndef TT_CLI_DOCTOR_H
 #define TT_CLI_DOCTOR_H
 
+#include "cli/list.h"
+#include "host/system.h"
 #include "runner/engine_probe.h"
 #include "runner/program_probe.h"
 
@@ -24,6 +26,7 @@ typedef struct tt_doctor_host {
     bool has_tmp;            /* /tmp, which is used instead: likewise */
     bool has_fault_events;   /* page faults can be recorded one by one */
     char fault_problem[256]; /* why not, and what to do */
+    tt_host_system system;
 } tt_doctor_host;
 
 typedef struct tt_doctor {
@@ -44,5 +47,13 @@ void tt_doctor_host_look(tt_doctor_host *host);
 
 void tt_doctor_print_text(const tt_doctor *d, FILE *out);
 bool tt_doctor_print_json(const tt_doctor *d, FILE *out);
+
+/* A line for each column with a title: the title, and the row's value or "unknown". */
+void tt_doctor_print_facts(const tt_schema *schema, const void *row, FILE *out);
+void tt_doctor_put_system(tt_json *j, const tt_host_system *system);
+
+/* --disk: measures how fast the file at `path` is read, and prints it. Returns the exit code. */
+extern const tt_schema tt_doctor_disk_schema;
+int tt_doctor_disk(const char *path, const tt_list_options *list, bool json);
 
 #endif

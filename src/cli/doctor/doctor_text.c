@@ -1,3 +1,4 @@
+#include "analyze/storage.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/doctor/doctor.h"
@@ -97,6 +98,7 @@ void tt_doctor_host_look(tt_doctor_host *h)
     h->cpus = tt_runner_cpus();
     read_cpuinfo(h);
     try_shm(h);
+    tt_host_system_look("", &h->system);
 }
 
 /* A text that may be unknown: then null, never "". */
@@ -255,6 +257,7 @@ bool tt_doctor_print_json(const tt_doctor *d, FILE *out)
     put_hooks(&j, d->probe);
     put_findings(&j, d->probe);
     put_host(&j, d);
+    tt_doctor_put_system(&j, &d->host.system);
     put_program(&j, d->program);
     tt_json_object_end(&j);
     return tt_json_end(&j);
@@ -421,6 +424,8 @@ void tt_doctor_print_text(const tt_doctor *d, FILE *out)
     }
     if (d->probe || d->engine_problem[0]) fputc('\n', out);
     print_host(d, out);
+    fputs("\nMemory and limits\n", out);
+    tt_doctor_print_facts(&tt_system_schema, &d->host.system, out);
     if (d->program) print_program(d->program, out);
     if (d->probe && d->probe->n_findings) fputs("\nWhat is missing, and what that costs\n", out);
     for (size_t i = 0; d->probe && i < d->probe->n_findings; i++)

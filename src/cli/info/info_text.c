@@ -1,6 +1,7 @@
 /* `tensortrace info` for people. */
 #include "analyze/kernel.h"
 #include "analyze/off_cpu.h"
+#include "analyze/storage.h"
 #include "base/units.h"
 #include "cli/info/info.h"
 #include "cli/list.h"
@@ -165,6 +166,22 @@ static void value_lines(const tt_info *info)
                      tt_units_count((char[TT_UNITS_TEXT]){0}, dropped));
 }
 
+static void fact_line(void *context, const char *title, const char *value)
+{
+    (void)context;
+    tt_info_line(title, "%s", value);
+}
+
+/* Memory, limits, and where model files lay. */
+static void system_lines(const tt_model *m)
+{
+    tt_system_facts(m, fact_line, NULL);
+    for (uint32_t i = 0; i < m->n_files; i++) {
+        if (m->n_files > 1) tt_info_line("model file", "%s", m->files[i].path);
+        tt_storage_facts(m, &m->files[i], fact_line, NULL);
+    }
+}
+
 static void detail_lines(const tt_info *info)
 {
     const tt_model *m = info->m;
@@ -176,10 +193,6 @@ static void detail_lines(const tt_info *info)
     if (m->n_usages || m->n_residencies)
         tt_info_line("readings", "%s of the kernel's totals, %s of pages in RAM",
                      tt_units_count(a, m->n_usages), tt_units_count(b, m->n_residencies));
-    const uint64_t read_ahead = tt_kernel_readahead(m);
-    if (read_ahead)
-        tt_info_line("readahead", "up to %s at a time, on the model's device",
-                     tt_units_bytes(a, read_ahead));
     if (m->n_token_texts)
         tt_info_line("texts", "of %s tokens", tt_units_count(a, m->n_token_texts));
     if (info->summary.sequences_observed)
@@ -210,6 +223,7 @@ void tt_info_capture_text(const tt_info *info)
 {
     capture_lines(info->m);
     detail_lines(info);
+    system_lines(info->m);
     value_lines(info);
     buffer_line(info);
 }

@@ -1,0 +1,33 @@
+/* The machine's memory and limits, and where model files lie, as a trace or the system says it. */
+#ifndef TT_ANALYZE_STORAGE_H
+#define TT_ANALYZE_STORAGE_H
+
+#include "host/disk.h"
+#include "host/system.h"
+#include "model/model.h"
+#include "table/table.h"
+
+/* Rows: tt_host_system. */
+extern const tt_schema tt_system_schema;
+/* Rows: tt_host_disk. */
+extern const tt_schema tt_disk_schema;
+
+/* Rows: tt_file_extents; in JSON also its fragments. */
+extern const tt_schema tt_extents_schema;
+
+/* As the recorder found it. What was not observed is unknown. */
+void tt_system_of(const tt_model *m, tt_host_system *system);
+void tt_disk_of(const tt_model *m, const tt_model_file *file, tt_host_disk *disk);
+
+/* Members of an object: "system" of the trace; "disk" and "extents" of a model file. */
+void tt_system_json(tt_json *j, const tt_model *m);
+void tt_storage_json(tt_json *j, const tt_model *m, const tt_model_file *file);
+
+/* Calls `each` for every fact that is known, with its title and its value for people. */
+typedef void tt_fact_each(void *context, const char *title, const char *value);
+void tt_system_facts(const tt_model *m, tt_fact_each *each, void *context);
+/* The same of a model file: its file system, its disk, and how it lies there. */
+void tt_storage_facts(const tt_model *m, const tt_model_file *file, tt_fact_each *each,
+                      void *context);
+
+#endif

@@ -1,0 +1,175 @@
+/* doctor --disk: what a file lies on, and how fast that is read. */
+#include "analyze/storage.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/doctor/doctor.h"
+#include "cli/report.h"
+#include "machine/disk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct disk_test {
+    const char *path;
+    tt_host_disk disk;
+    tt_disk_rates rates;
+} disk_test;
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+TT_COLUMN_KNOWN(was_measured, tt_disk_cell, c, c->requests > 0)
+TT_COLUMN_KNOWN(has_rate, tt_disk_cell, c, c->bytes_per_s > 0)
+TT_COLUMN_GET(get_order, tt_disk_cell, c,
+              tt_cell_text(cell, c->is_random ? "random" : "sequential");)
+TT_COLUMN_GET(get_requests_per_s, tt_disk_cell, c, cell->known = c->bytes_per_s > 0;
+              cell->f64 = c->bytes_per_s / (double)c->request_bytes;)
+
+static const tt_column cell_columns[] = {
+    TT_COLUMN("order", "ORDER", NONE, "sequential, or random places of the file",
+              .type = TT_CELL_NAME, .get = get_order),
+    TT_COLUMN("request_bytes", "REQUEST", BYTES, "of a request",
+              TT_MEMBER(tt_disk_cell, request_bytes)),
+    TT_COLUMN("depth", "DEPTH", COUNT, "requests at a time", TT_MEMBER(tt_disk_cell, depth)),
+    TT_COLUMN("bytes_per_s", "RATE", BYTES_PER_S, "read in all: the median of the samples",
+              .nullable = true, .show = TT_SHOW_DASH, .known = has_rate,
+              TT_MEMBER(tt_disk_cell, bytes_per_s)),
+    TT_COLUMN("requests_per_s", "REQUESTS/S", FIGURE, "the same in requests", .nullable = true,
+              .show = TT_SHOW_DASH, .type = TT_CELL_F64, .get = get_requests_per_s),
+    TT_COLUMN("latency_ns", "LATENCY", NS, "of a request: the median", .nullable = true,
+              .show = TT_SHOW_DASH, .known = was_measured, TT_MEMBER(tt_disk_cell, latency_ns)),
+    TT_COLUMN("latency_p99_ns", "99 %", NS, "what 99 of 100 requests stay below", .nullable = true,
+              .show = TT_SHOW_DASH | TT_SHOW_WIDE, .known = was_measured,
+              TT_MEMBER(tt_disk_cell, latency_p99_ns)),
+    TT_COLUMN("requests", "REQUESTS", COUNT,
+              "that were read; 0: there was no time left, or the "
+              "file is smaller",
+              .show = TT_SHOW_WIDE, TT_MEMBER(tt_disk_cell, requests)),
+    TT_COLUMN("samples", NULL, COUNT, "stretches of time that the rate is the median of",
+              .nullable = true, .known = was_measured, TT_MEMBER(tt_disk_cell, samples)),
+};
+
+const tt_schema tt_doctor_disk_schema = {"rates",
+                                         "how fast a file is read, one way of reading a row",
+                                         cell_columns, COUNT(cell_columns)};
+
+TT_COLUMN_VALUE(get_file_bytes, disk_test, t, u64, t->rates.file_bytes)
+TT_COLUMN_VALUE(get_direct, disk_test, t, boolean, t->rates.is_direct)
+TT_COLUMN_VALUE(get_read_bytes, disk_test, t, u64, t->rates.read_bytes)
+TT_COLUMN_VALUE(get_took, disk_test, t, f64, t->rates.took_ns)
+
+static const tt_column test_columns[] = {
+    TT_COLUMN("path", "file", NONE, "file that was read", TT_MEMBER(disk_test, path)),
+    TT_COLUMN("size_bytes", "size", BYTES, "of the file", .type = TT_CELL_U64,
+              .get = get_file_bytes),
+    TT_COLUMN("disk", NULL, NONE, "what it lies on",
+              TT_MEMBER_OBJECT(disk_test, disk, &tt_disk_schema)),
+    TT_COLUMN("is_direct", "direct", NONE, "read past the page cache", .type = TT_CELL_BOOL,
+              .get = get_direct),
+    TT_COLUMN("read_bytes", "read", BYTES, "in all", .type = TT_CELL_U64, .get = get_read_bytes),
+    TT_COLUMN("took_ns", "took", NS, "in all", .type = TT_CELL_F64, .get = get_took),
+};
+
+static const tt_schema test_schema = {"disk", "a file and its disk", test_columns,
+                                      COUNT(test_columns)};
+
+static void print_fact(const char *title, const char *value, FILE *out)
+{
+    fprintf(out, "  %-12s %s\n", title, value);
+}
+
+void tt_doctor_print_facts(const tt_schema *schema, const void *row, FILE *out)
+{
+    for (size_t i = 0; i < schema->n_columns; i++) {
+        char text[320];
+        const tt_column *c = &schema->columns[i];
+        if (!c->title) continue;
+        tt_cell_show(c, NULL, row, text, sizeof text);
+        if (!text[0] && c->show & TT_SHOW_KNOWN) continue;
+        print_fact(c->title, text[0] ? text : "unknown", out);
+    }
+}
+
+void tt_doctor_put_system(tt_json *j, const tt_host_system *system)
+{
+    const tt_rowset set = TT_ROWSET(&tt_system_schema, 0, NULL, system, 1);
+    tt_json_key(j, "system");
+    tt_json_object(j);
+    tt_rowset_json(j, &set, system);
+    tt_json_object_end(j);
+}
+
+static bool print_text(const disk_test *t, const tt_listing *l)
+{
+    char took[TT_UNITS_TEXT], size[TT_UNITS_TEXT], path[320];
+    tt_cell_text_copy(path, sizeof path, t->path);
+    printf("File\n");
+    print_fact("path", path, stdout);
+    print_fact("size", tt_units_bytes(size, t->rates.file_bytes), stdout);
+    printf("\nDisk\n");
+    tt_doctor_print_facts(&tt_disk_schema, &t->disk, stdout);
+    printf("\nReading, %s; %s in %s\n",
+           t->rates.is_direct ? "past the page cache (O_DIRECT)"
+                              : "through the page cache: this file system has no O_DIRECT, so what "
+                                "was in memory was not read from the disk",
+           tt_units_bytes(size, t->rates.read_bytes), tt_units_ns(took, t->rates.took_ns));
+    return tt_list_print(l, NULL);
+}
+
+static bool print_json(const disk_test *t, const tt_listing *l)
+{
+    const tt_rowset set = TT_ROWSET(&test_schema, 0, NULL, t, 1);
+    tt_json j;
+    tt_json_begin(&j, stdout, 2);
+    tt_json_object(&j);
+    tt_rowset_json(&j, &set, t);
+    tt_json_key(&j, "rates");
+    tt_listing_json(&j, l);
+    tt_json_object_end(&j);
+    return tt_json_end(&j);
+}
+
+static int measure(disk_test *t, const char *path)
+{
+    char real[PATH_MAX], read[TT_UNITS_TEXT];
+    struct stat st;
+    tt_error err;
+    if (!realpath(path, real) || stat(real, &st) != 0)
+        return tt_report_usage("%s: %s", path, strerror(errno));
+    t->path = path;
+    tt_host_disk_look("", real, (uint64_t)(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev), &t->disk);
+    tt_report_note("reading %s for up to %u s and %s; nothing is written", path,
+                   (unsigned)(TT_DISK_TOTAL_NS / 1000000000u),
+                   tt_units_bytes(read, TT_DISK_READ_BYTES_MAX));
+    return tt_disk_measure(real, &t->rates, &err) == TT_OK
+               ? TT_EXIT_OK
+               : tt_report_usage("%s: %s", path, err.message);
+}
+
+int tt_doctor_disk(const char *path, const tt_list_options *list, bool json)
+{
+    disk_test *t = calloc(1, sizeof *t);
+    tt_listing l = {0};
+    if (!t) return tt_report_usage("out of memory");
+    const tt_rowset set =
+        TT_ROWSET(&tt_doctor_disk_schema, 0, NULL, t->rates.cells, (size_t)TT_DISK_CELLS);
+    const tt_listing_wish wish = {.columns = list->columns,
+                                  .sort = list->sort,
+                                  .limit = list->limit,
+                                  .text = !json && !list->csv,
+                                  .csv = list->csv};
+    /* A wrong option is told before anything is read. */
+    int code = tt_list_make(&l, &set, &wish);
+    tt_listing_free(&l);
+    memset(&l, 0, sizeof l);
+    if (code == TT_EXIT_OK) code = measure(t, path);
+    if (code == TT_EXIT_OK) code = tt_list_make(&l, &set, &wish);
+    if (code == TT_EXIT_OK)
+        code = tt_report_output(json        ? print_json(t, &l)
+                                : list->csv ? tt_list_print_csv(&l)
+                                            : print_text(t, &l));
+    tt_listing_free(&l);
+    free(t);
+    return code;
+}

@@ -1,0 +1,242 @@
+#include "host/disk.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define LEVELS_MAX 8 /* of devices on devices */
+
+/* --- the file system --- */
+
+typedef struct search {
+    const char *path;
+    uint64_t device;
+    size_t length; /* of the mount point found */
+    bool by_device;
+    tt_host_mount found;
+} search;
+
+/* The innermost mount that the path is in; one with the file's own device goes before others (of
+ * btrfs none has it). Of two on the same point the later one hides the other. */
+static bool see_mount(void *context, const tt_host_mount *m)
+{
+    search *s = context;
+    const bool by_device = makedev(m->major, m->minor) == (dev_t)s->device;
+    const size_t length = strlen(m->point);
+    if (!tt_host_below(s->path, m->point) || by_device < s->by_device) return true;
+    if (by_device == s->by_device && length < s->length) return true;
+    s->found = *m;
+    s->length = length;
+    s->by_device = by_device;
+    return true;
+}
+
+/* --- the device --- */
+
+static bool exists(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/%s", dir, name);
+    return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
+}
+
+/* Cuts the last part of a path off. */
+static void up(char *path)
+{
+    char *last = strrchr(path, '/');
+    if (last) *last = '\0';
+}
+
+/* A device's folder in `sys`; false: the kernel has none of that number. */
+static bool device_folder(const char *root, uint64_t device, char real[PATH_MAX])
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/sys/dev/block/%u:%u", root, major((dev_t)device),
+                   minor((dev_t)device));
+    return realpath(path, real) != NULL;
+}
+
+/* Goes from a device to the one it is made of. 1: done; 0: there is none; 2 and more: so many. */
+static unsigned go_below(char dir[PATH_MAX])
+{
+    char path[PATH_MAX], below[PATH_MAX] = "";
+    unsigned n = 0;
+    if ((size_t)snprintf(path, sizeof path, "%s/slaves", dir) >= sizeof path) return 0;
+    DIR *list = opendir(path);
+    for (const struct dirent *e; list && (e = readdir(list));) {
+        if (e->d_name[0] == '.') continue;
+        if ((size_t)snprintf(below, sizeof below, "%s/%s", path, e->d_name) < sizeof below) n++;
+    }
+    if (list) (void)closedir(list);
+    if (n == 1 && !realpath(below, dir)) return 0;
+    return n;
+}
+
+/* How far the kernel reads ahead on the file system: of a whole device, or of a virtual one. */
+static uint64_t read_ahead(const char *root, const char *device)
+{
+    char dir[PATH_MAX];
+    (void)snprintf(dir, sizeof dir, "%s/sys/class/bdi/%s", root, device);
+    const uint64_t kib = tt_host_number(dir, "read_ahead_kb");
+    return kib < UINT64_MAX >> 11 ? kib * 1024 : TT_HOST_UNKNOWN;
+}
+
+/* Names of devices are short: a longer one is none. */
+static void copy_base_name(char out[64], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const size_t n = strlen(name) + 1;
+    out[0] = '\0';
+    if (n <= 64) memcpy(out, name, n);
+}
+
+/* "mq-deadline [none] bfq": the one in brackets; a single word is the one, too. */
+static void read_scheduler(const char *dir, char *out, size_t size)
+{
+    char line[256];
+    if (!tt_host_line(dir, "queue/scheduler", line, sizeof line)) return;
+    const char *begin = strchr(line, '[');
+    begin = begin ? begin + 1 : line;
+    (void)snprintf(out, size, "%.*s", (int)strcspn(begin, "] "), begin);
+}
+
+/* dir: the folder of the device that the file system is on. */
+static void look_at_device(const char *root, char dir[PATH_MAX], tt_host_disk *d)
+{
+    char number[32];
+    unsigned below = 1;
+    copy_base_name(d->name, dir);
+    if (exists(dir, "partition")) up(dir);
+    /* A partition has the readahead of its disk, a logical volume its own. */
+    if (d->read_ahead_bytes == TT_HOST_UNKNOWN && tt_host_line(dir, "dev", number, sizeof number))
+        d->read_ahead_bytes = read_ahead(root, number);
+    for (int level = 0; below == 1 && level < LEVELS_MAX; level++) {
+        below = go_below(dir);
+        if (exists(dir, "partition")) up(dir);
+    }
+    if (below > 1) {
+        (void)snprintf(d->unknown, sizeof d->unknown, "which disk: %s is made of %u devices",
+                       d->name, below);
+        return;
+    }
+    copy_base_name(d->disk, dir);
+    read_scheduler(dir, d->scheduler, sizeof d->scheduler);
+    const uint64_t rotational = tt_host_number(dir, "queue/rotational");
+    d->rotational_known = rotational <= 1;
+    d->is_rotational = rotational == 1;
+    if (!tt_host_line(dir, "device/model", d->disk_model, sizeof d->disk_model) &&
+        !tt_host_line(dir, "loop/backing_file", d->disk_model, sizeof d->disk_model))
+        (void)snprintf(d->unknown, sizeof d->unknown, "the disk's model: %s does not say it",
+                       d->disk);
+}
+
+static void explain_none(tt_host_disk *d)
+{
+    static const struct {
+        const char *type, *why;
+    } known[] = {
+        {"tmpfs", "tmpfs is memory: there is no disk"},
+        {"ramfs", "ramfs is memory: there is no disk"},
+        {"overlay", "which disk: an overlay does not say which of its layers holds a file"},
+        {"btrfs", "which disk: btrfs may be on several, and the one it names cannot be seen"},
+        {"zfs", "which disk: zfs does not say it"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(d->file_system, known[i].type) == 0) {
+            (void)snprintf(d->unknown, sizeof d->unknown, "%s", known[i].why);
+            return;
+        }
+    (void)snprintf(d->unknown, sizeof d->unknown,
+                   "which disk: the kernel names no block device for it%s%s",
+                   d->file_system[0] ? " with " : "", d->file_system);
+}
+
+void tt_host_disk_look(const char *root, const char *path, uint64_t device, tt_host_disk *d)
+{
+    search s = {.path = path, .device = device};
+    char dir[PATH_MAX], number[32], source[PATH_MAX];
+    struct stat st;
+    memset(d, 0, sizeof *d);
+    d->device = device;
+    if (tt_host_mounts(root, see_mount, &s))
+        (void)snprintf(d->file_system, sizeof d->file_system, "%s", s.found.type);
+    (void)snprintf(number, sizeof number, "%u:%u", major((dev_t)device), minor((dev_t)device));
+    d->read_ahead_bytes = read_ahead(root, number);
+    bool found = device_folder(root, device, dir);
+    /* Some file systems have numbers of their own, and name the device that they are on. */
+    if (!found && s.found.source[0] == '/') {
+        (void)snprintf(source, sizeof source, "%s%s", root, s.found.source);
+        found = stat(source, &st) == 0 && S_ISBLK(st.st_mode) &&
+                device_folder(root, (uint64_t)st.st_rdev, dir);
+    }
+    if (found)
+        look_at_device(root, dir, d);
+    else
+        explain_none(d);
+}
+
+/* --- as ENVIRONMENT --- */
+
+static const struct text_member {
+    const char *key;
+    size_t offset, size;
+} texts[] = {
+#define TEXT(member)                                                                               \
+    {                                                                                              \
+#member, offsetof(tt_host_disk, member), sizeof((tt_host_disk *)0)->member                 \
+    }
+    TEXT(file_system), TEXT(name), TEXT(disk), TEXT(disk_model), TEXT(scheduler), TEXT(unknown),
+#undef TEXT
+};
+#define N_TEXTS (sizeof texts / sizeof *texts)
+
+static void make_key(char *out, size_t size, uint64_t device, const char *what)
+{
+    (void)snprintf(out, size, "device_%u:%u_%s", major((dev_t)device), minor((dev_t)device), what);
+}
+
+void tt_host_disk_tell(const tt_host_disk *d,
+                       void (*tell)(void *context, const char *key, const char *value),
+                       void *context)
+{
+    char key[64], number[32];
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        const char *text = (const char *)d + texts[i].offset;
+        make_key(key, sizeof key, d->device, texts[i].key);
+        if (*text) tell(context, key, text);
+    }
+    make_key(key, sizeof key, d->device, "is_rotational");
+    if (d->rotational_known) tell(context, key, d->is_rotational ? "1" : "0");
+    make_key(key, sizeof key, d->device, "read_ahead_bytes");
+    (void)snprintf(number, sizeof number, "%" PRIu64, d->read_ahead_bytes);
+    if (d->read_ahead_bytes != TT_HOST_UNKNOWN) tell(context, key, number);
+}
+
+void tt_host_disk_read(tt_host_disk *d, uint64_t device,
+                       const char *(*find)(const void *context, const char *key),
+                       const void *context)
+{
+    char key[64];
+    memset(d, 0, sizeof *d);
+    d->device = device;
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        make_key(key, sizeof key, device, texts[i].key);
+        const char *text = find(context, key);
+        if (text) (void)snprintf((char *)d + texts[i].offset, texts[i].size, "%s", text);
+    }
+    make_key(key, sizeof key, device, "is_rotational");
+    const char *rotational = find(context, key);
+    d->rotational_known = rotational && tt_host_parse(rotational) <= 1;
+    d->is_rotational = d->rotational_known && *rotational == '1';
+    make_key(key, sizeof key, device, "read_ahead_bytes");
+    const char *bytes = find(context, key);
+    d->read_ahead_bytes = bytes ? tt_host_parse(bytes) : TT_HOST_UNKNOWN;
+    if (d->read_ahead_bytes == TT_HOST_UNLIMITED) d->read_ahead_bytes = TT_HOST_UNKNOWN;
+}

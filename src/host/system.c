@@ -1,0 +1,183 @@
+#include "host/system.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* Version 1 rounds "no limit" down to pages. */
+#define V1_UNLIMITED ((uint64_t)1 << 62)
+
+static const struct member {
+    const char *key;
+    size_t offset;
+} members[] = {
+#define MEMBER(key, title, unit, about) {#key, offsetof(tt_host_system, key)},
+    TT_HOST_SYSTEM(MEMBER)
+#undef MEMBER
+};
+#define N_MEMBERS (sizeof members / sizeof *members)
+
+static uint64_t *at(tt_host_system *s, const struct member *m)
+{
+    return (uint64_t *)(void *)((char *)s + m->offset);
+}
+
+void tt_host_system_clear(tt_host_system *s)
+{
+    for (size_t i = 0; i < N_MEMBERS; i++)
+        *at(s, &members[i]) = TT_HOST_UNKNOWN;
+}
+
+uint64_t *tt_host_system_member(tt_host_system *s, const char *key)
+{
+    for (size_t i = 0; i < N_MEMBERS; i++)
+        if (strcmp(members[i].key, key) == 0) return at(s, &members[i]);
+    return NULL;
+}
+
+void tt_host_system_tell(const tt_host_system *s,
+                         void (*tell)(void *context, const char *key, const char *value),
+                         void *context)
+{
+    tt_host_system copy = *s;
+    for (size_t i = 0; i < N_MEMBERS; i++) {
+        const uint64_t value = *at(&copy, &members[i]);
+        char text[32] = "unlimited";
+        if (value == TT_HOST_UNKNOWN) continue;
+        if (value != TT_HOST_UNLIMITED) (void)snprintf(text, sizeof text, "%" PRIu64, value);
+        tell(context, members[i].key, text);
+    }
+}
+
+static uint64_t meminfo(const char *root, const char *key)
+{
+    char line[256], path[PATH_MAX];
+    uint64_t kib = 0;
+    bool found = false;
+    (void)snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    FILE *f = fopen(path, "re");
+    if (!f) return TT_HOST_UNKNOWN;
+    const size_t n = strlen(key);
+    while (!found && fgets(line, sizeof line, f))
+        found = strncmp(line, key, n) == 0 && line[n] == ':' &&
+                sscanf(line + n + 1, "%" SCNu64 " kB", &kib) == 1 && kib <= UINT64_MAX >> 11;
+    (void)fclose(f);
+    return found ? kib * 1024 : TT_HOST_UNKNOWN;
+}
+
+uint64_t tt_host_memory_available(const char *root)
+{
+    return meminfo(root, "MemAvailable");
+}
+
+static uint64_t soft_limit(int of)
+{
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)of, &limit) != 0) return TT_HOST_UNKNOWN;
+    return limit.rlim_cur == RLIM_INFINITY ? TT_HOST_UNLIMITED : (uint64_t)limit.rlim_cur;
+}
+
+/* --- control groups --- */
+
+/* The group of this process that memory is counted in, as /proc/self/cgroup names it. */
+typedef struct group {
+    bool is_v1;
+    char path[PATH_MAX];
+    char point[1024], top[1024]; /* where its hierarchy is mounted, and which part of it */
+} group;
+
+static bool has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = list; (p = strstr(p, word)); p += n)
+        if ((p == list || p[-1] == ',') && (p[n] == '\0' || p[n] == ',')) return true;
+    return false;
+}
+
+/* Lines are "4:memory:/path"; the one of version 2 is "0::/path". Where version 1 has memory,
+ * version 2 has not. */
+static bool find_group(const char *root, group *g)
+{
+    char line[PATH_MAX], file[PATH_MAX];
+    bool found = false;
+    (void)snprintf(file, sizeof file, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(file, "re");
+    while (f && !g->is_v1 && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *path = controllers ? strchr(++controllers, ':') : NULL;
+        if (!path) continue;
+        *path++ = '\0';
+        const bool is_v1 = has_word(controllers, "memory");
+        if (!is_v1 && (*controllers || strncmp(line, "0:", 2) != 0)) continue;
+        (void)snprintf(g->path, sizeof g->path, "%s", path);
+        g->is_v1 = is_v1;
+        found = true;
+    }
+    if (f) (void)fclose(f);
+    return found;
+}
+
+static bool see_mount(void *context, const tt_host_mount *m)
+{
+    group *g = context;
+    if (strcmp(m->type, g->is_v1 ? "cgroup" : "cgroup2") != 0) return true;
+    if (g->is_v1 && !has_word(m->super, "memory")) return true;
+    if (!tt_host_below(g->path, m->root)) return true;
+    (void)snprintf(g->point, sizeof g->point, "%s", m->point);
+    (void)snprintf(g->top, sizeof g->top, "%s", m->root);
+    return false;
+}
+
+static void tighten(uint64_t *limit, uint64_t to, bool is_v1)
+{
+    if (to == TT_HOST_UNKNOWN) return;
+    if (is_v1 && to >= V1_UNLIMITED) to = TT_HOST_UNLIMITED;
+    if (*limit == TT_HOST_UNKNOWN || to < *limit) *limit = to;
+}
+
+/* The limits of the group and of all above it that can be seen: the least one counts. */
+static void look_at_groups(const char *root, tt_host_system *s)
+{
+    group g = {0};
+    char dir[PATH_MAX];
+    if (!find_group(root, &g) || !tt_host_mounts(root, see_mount, &g) || !g.point[0]) return;
+    const char *below = tt_host_below(g.path, g.top);
+    /* "/..": outside of what this process is shown. */
+    if (!below || strstr(below, "/..")) return;
+    const int n = snprintf(dir, sizeof dir, "%s%s%s", root, g.point, below);
+    const size_t end = strlen(root) + strlen(g.point);
+    if (n < 0 || (size_t)n >= sizeof dir) return;
+    if (g.is_v1) s->cgroup_swappiness = tt_host_number(dir, "memory.swappiness");
+    for (;;) {
+        if (g.is_v1) {
+            tighten(&s->cgroup_memory_max_bytes, tt_host_number(dir, "memory.limit_in_bytes"),
+                    true);
+            tighten(&s->cgroup_memory_and_swap_max_bytes,
+                    tt_host_number(dir, "memory.memsw.limit_in_bytes"), true);
+        } else {
+            tighten(&s->cgroup_memory_max_bytes, tt_host_number(dir, "memory.max"), false);
+            tighten(&s->cgroup_memory_high_bytes, tt_host_number(dir, "memory.high"), false);
+            tighten(&s->cgroup_swap_max_bytes, tt_host_number(dir, "memory.swap.max"), false);
+        }
+        char *last = strrchr(dir, '/');
+        if (strlen(dir) <= end || !last || (size_t)(last - dir) < end) return;
+        *last = '\0';
+    }
+}
+
+void tt_host_system_look(const char *root, tt_host_system *s)
+{
+    char proc[PATH_MAX];
+    tt_host_system_clear(s);
+    s->memory_total_bytes = meminfo(root, "MemTotal");
+    s->memory_available_bytes = tt_host_memory_available(root);
+    s->memlock_limit_bytes = soft_limit(RLIMIT_MEMLOCK);
+    s->address_space_limit_bytes = soft_limit(RLIMIT_AS);
+    (void)snprintf(proc, sizeof proc, "%s/proc/sys/vm", root);
+    s->swappiness = tt_host_number(proc, "swappiness");
+    look_at_groups(root, s);
+}

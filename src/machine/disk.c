@@ -1,0 +1,282 @@
+#include "machine/disk.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ALIGN_BYTES 4096u
+#define REQUESTS_MAX 65536u /* of a cell: a thread that has its share of them stops */
+#define SAMPLES 5u
+#define SAMPLE_REQUESTS 4u /* that a stretch of time must have to be one, on average */
+
+static const uint64_t sizes[TT_DISK_SIZES] = {4096, 16384, 65536, 131072, 262144, 1048576, 4194304};
+static const uint32_t depths[TT_DISK_DEPTHS] = {1, 2, 4, 8, 16, 32};
+#define DEPTH_MAX 32u
+
+typedef struct request {
+    uint64_t end_ns, took_ns;
+} request;
+
+typedef struct job {
+    int fd;
+    uint64_t file_bytes;
+    bool is_random;
+    uint64_t request_bytes;
+    uint64_t begin_ns, until_ns;
+    atomic_uint_fast64_t next; /* request, in the order of the file */
+    uint64_t requests_max;
+    atomic_int gate;  /* 0: wait; 1: go; -1: do not */
+    atomic_int error; /* errno of a read that failed */
+} job;
+
+typedef struct worker {
+    job *job;
+    pthread_t thread;
+    uint8_t *data; /* sizes[last], aligned */
+    uint64_t random;
+    request *done; /* of `room` */
+    uint32_t n, room;
+} worker;
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* False at the end of what is to be read. */
+static bool read_one(worker *w)
+{
+    job *j = w->job;
+    const uint64_t blocks = j->file_bytes / j->request_bytes;
+    const uint64_t number = atomic_fetch_add(&j->next, 1);
+    const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+    if (number >= j->requests_max || begin >= j->until_ns || w->n == w->room) return false;
+    const uint64_t block = (j->is_random ? next_random(&w->random) : number) % blocks;
+    const ssize_t n = pread(j->fd, w->data, j->request_bytes, (off_t)(block * j->request_bytes));
+    if (n != (ssize_t)j->request_bytes) {
+        /* Short: somebody has cut the file. */
+        atomic_store(&j->error, n < 0 ? errno : EIO);
+        return false;
+    }
+    const uint64_t end = tt_clock_ns(CLOCK_MONOTONIC);
+    w->done[w->n++] = (request){end, end - begin};
+    return true;
+}
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    int gate;
+    while ((gate = atomic_load(&w->job->gate)) == 0)
+        (void)sched_yield();
+    while (gate > 0 && read_one(w)) {
+    }
+    return NULL;
+}
+
+/* --- what the requests say --- */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* of: sorted in place. */
+static double median(double *of, uint32_t n)
+{
+    qsort(of, n, sizeof *of, compare);
+    return n % 2 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
+}
+
+/* A request's bytes, spread over the parts of the time in which it was under way. */
+static void spread(const request *q, uint64_t begin_ns, double part, const tt_disk_cell *c,
+                   double read[SAMPLES])
+{
+    const double end = (double)(q->end_ns - begin_ns);
+    const double begin = q->took_ns < q->end_ns - begin_ns ? end - (double)q->took_ns : 0;
+    for (uint32_t k = 0; k < c->samples; k++) {
+        const double from = begin > part * k ? begin : part * k;
+        const double to = end < part * (k + 1) ? end : part * (k + 1);
+        if (to > from) read[k] += (double)c->request_bytes * (to - from) / (end - begin);
+    }
+}
+
+/* Bytes a second in each of equal parts of the time. With few requests the whole time is one part.
+ */
+static void judge_rate(const worker *w, uint32_t threads, tt_disk_cell *c)
+{
+    const job *j = w->job;
+    uint64_t last = j->begin_ns;
+    double read[SAMPLES] = {0};
+    for (uint32_t t = 0; t < threads; t++)
+        if (w[t].n && w[t].done[w[t].n - 1].end_ns > last) last = w[t].done[w[t].n - 1].end_ns;
+    /* Until the first thread ends: later on there are fewer requests at a time. */
+    uint64_t end = last;
+    for (uint32_t t = 0; t < threads; t++)
+        if (w[t].n && w[t].done[w[t].n - 1].end_ns < end) end = w[t].done[w[t].n - 1].end_ns;
+    c->samples = c->requests >= (uint64_t)SAMPLES * SAMPLE_REQUESTS * threads ? SAMPLES : 1;
+    if (c->samples == 1) end = last;
+    const double part = (double)(end - j->begin_ns) / c->samples;
+    if (part <= 0) return;
+    for (uint32_t t = 0; t < threads; t++)
+        for (uint32_t i = 0; i < w[t].n; i++)
+            spread(&w[t].done[i], j->begin_ns, part, c, read);
+    c->bytes_per_s = median(read, c->samples) / part * 1e9;
+}
+
+static bool judge(const worker *w, uint32_t threads, tt_disk_cell *c)
+{
+    uint32_t n = 0;
+    for (uint32_t t = 0; t < threads; t++)
+        n += w[t].n;
+    c->requests = n;
+    if (n == 0) return true;
+    double *took = malloc(n * sizeof *took);
+    if (!took) return false;
+    n = 0;
+    for (uint32_t t = 0; t < threads; t++)
+        for (uint32_t i = 0; i < w[t].n; i++)
+            took[n++] = (double)w[t].done[i].took_ns;
+    c->latency_ns = median(took, n);
+    c->latency_p99_ns = took[(uint64_t)(n - 1) * 99 / 100];
+    free(took);
+    judge_rate(w, threads, c);
+    return true;
+}
+
+/* --- cells --- */
+
+static tt_status no_thread(uint32_t depth, tt_error *err)
+{
+    return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "cannot start %u threads", depth);
+}
+
+static tt_status measure_cell(job *j, worker *w, tt_disk_cell *c, tt_error *err)
+{
+    uint32_t started = 0;
+    atomic_store(&j->gate, 0);
+    atomic_store(&j->next, 0);
+    j->is_random = c->is_random;
+    j->request_bytes = c->request_bytes;
+    j->requests_max = TT_DISK_CELL_BYTES / c->request_bytes;
+    for (; started < c->depth; started++) {
+        w[started].n = 0;
+        w[started].room = REQUESTS_MAX / c->depth;
+        if (pthread_create(&w[started].thread, NULL, work, &w[started]) != 0) break;
+    }
+    j->begin_ns = tt_clock_ns(CLOCK_MONOTONIC);
+    j->until_ns = j->begin_ns + TT_DISK_CELL_NS;
+    atomic_store(&j->gate, started == c->depth ? 1 : -1);
+    for (uint32_t t = 0; t < started; t++)
+        (void)pthread_join(w[t].thread, NULL);
+    if (started < c->depth) return no_thread(c->depth, err);
+    if (!judge(w, c->depth, c)) return no_thread(c->depth, err);
+    const int problem = atomic_load(&j->error);
+    return problem
+               ? tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "reading failed: %s", strerror(problem))
+               : TT_OK;
+}
+
+/* Without O_DIRECT where the file system has none, which some only say at the first read. */
+static int open_file(const char *path, bool *is_direct)
+{
+    void *data = NULL;
+    *is_direct = false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT | O_NONBLOCK);
+    if (fd < 0 && errno != EINVAL) return -1;
+    if (fd >= 0 && posix_memalign(&data, ALIGN_BYTES, ALIGN_BYTES) == 0) {
+        *is_direct = pread(fd, data, ALIGN_BYTES, 0) >= 0 || errno != EINVAL;
+        free(data);
+    }
+    if (*is_direct) return fd;
+    if (fd >= 0) (void)close(fd);
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static void list_cells(tt_disk_rates *r)
+{
+    for (unsigned random = 0; random < 2; random++)
+        for (unsigned s = 0; s < TT_DISK_SIZES; s++)
+            for (unsigned d = 0; d < TT_DISK_DEPTHS; d++)
+                r->cells[r->n++] = (tt_disk_cell){
+                    .is_random = random != 0, .request_bytes = sizes[s], .depth = depths[d]};
+}
+
+/* A slow disk overdraws the time of cells with many or large requests: those come last. */
+static tt_status measure_all(job *j, worker *w, tt_disk_rates *r, tt_error *err)
+{
+    const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+    tt_status status = TT_OK;
+    for (unsigned step = 0; step < TT_DISK_SIZES + TT_DISK_DEPTHS && status == TT_OK; step++)
+        for (uint32_t i = 0; i < r->n && status == TT_OK; i++) {
+            const uint32_t in_order = i % (TT_DISK_SIZES * TT_DISK_DEPTHS);
+            tt_disk_cell *c = &r->cells[i];
+            if (in_order / TT_DISK_DEPTHS + in_order % TT_DISK_DEPTHS != step) continue;
+            if (c->request_bytes > r->file_bytes) continue;
+            if (tt_clock_ns(CLOCK_MONOTONIC) - begin >= TT_DISK_TOTAL_NS) continue;
+            if (r->read_bytes + TT_DISK_CELL_BYTES > TT_DISK_READ_BYTES_MAX) continue;
+            status = measure_cell(j, w, c, err);
+            r->read_bytes += c->requests * c->request_bytes;
+        }
+    r->took_ns = (double)(tt_clock_ns(CLOCK_MONOTONIC) - begin);
+    return status;
+}
+
+static tt_status check_file(int fd, tt_disk_rates *r, tt_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET, "not a file or a block device");
+    const off_t end = lseek(fd, 0, SEEK_END);
+    r->file_bytes = end > 0 ? (uint64_t)end : 0;
+    if (r->file_bytes < sizes[0])
+        return tt_error_set(err, TT_E_USAGE, TT_NO_OFFSET,
+                            "too small to measure with: name a file of 4 KiB or more, best of "
+                            "1 GiB or more");
+    return TT_OK;
+}
+
+tt_status tt_disk_measure(const char *path, tt_disk_rates *r, tt_error *err)
+{
+    job j = {.until_ns = 0};
+    worker w[DEPTH_MAX] = {{0}};
+    const size_t share = REQUESTS_MAX * sizeof *w->done;
+    memset(r, 0, sizeof *r);
+    list_cells(r);
+    j.fd = open_file(path, &r->is_direct);
+    if (j.fd < 0) return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "%s", strerror(errno));
+    tt_status status = check_file(j.fd, r, err);
+    j.file_bytes = r->file_bytes;
+    for (uint32_t t = 0; t < DEPTH_MAX && status == TT_OK; t++) {
+        void *data = NULL;
+        w[t].job = &j;
+        /* xorshift: not 0, and not the same for two threads. */
+        w[t].random = 0x9e3779b97f4a7c15u * (t + 1);
+        /* REQUESTS_MAX / depth is the most of a thread: no more than the first one has all. */
+        w[t].done = malloc(share / (t + 1));
+        if (posix_memalign(&data, ALIGN_BYTES, sizes[TT_DISK_SIZES - 1]) == 0) w[t].data = data;
+        if (!w[t].done || !w[t].data)
+            status = tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET,
+                                  "no memory for %u requests of 4 MiB", DEPTH_MAX);
+    }
+    if (status == TT_OK) status = measure_all(&j, w, r, err);
+    for (uint32_t t = 0; t < DEPTH_MAX; t++) {
+        free(w[t].data);
+        free(w[t].done);
+    }
+    (void)close(j.fd);
+    return status;
+}

@@ -1,0 +1,366 @@
+/* What the system says of itself, from files in a folder that stands for it. */
+#include "tests.h"
+
+#include "analyze/storage.h"
+#include "host/disk.h"
+#include "host/extents.h"
+#include "host/system.h"
+#include "machine/disk.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static char root[64];
+
+static void make_root(void)
+{
+    (void)snprintf(root, sizeof root, "/tmp/tensortrace-host-XXXXXX");
+    assert_non_null(mkdtemp(root));
+}
+
+static void remove_root(void)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+/* Makes the folders that the path below the root needs. */
+static void full_path(char out[PATH_MAX], const char *path)
+{
+    (void)snprintf(out, PATH_MAX, "%s/%s", root, path);
+    for (char *p = out + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+        *p = '\0';
+        (void)mkdir(out, 0700);
+        *p = '/';
+    }
+}
+
+static void put(const char *path, const char *text)
+{
+    char full[PATH_MAX];
+    full_path(full, path);
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void put_link(const char *path, const char *to)
+{
+    char full[PATH_MAX];
+    full_path(full, path);
+    assert_int_equal(symlink(to, full), 0);
+}
+
+/* --- memory and limits --- */
+
+static void version_2_limits_are_the_least_of_all_ancestors(void **state)
+{
+    (void)state;
+    tt_host_system s;
+    make_root();
+    put("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:  600 kB\n");
+    put("proc/sys/vm/swappiness", "60\n");
+    put("proc/self/cgroup", "0::/a/b\n");
+    put("proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+                               "2 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("sys/fs/cgroup/a/memory.max", "5000\n");
+    put("sys/fs/cgroup/a/memory.high", "max\n");
+    put("sys/fs/cgroup/a/memory.swap.max", "0\n");
+    put("sys/fs/cgroup/a/b/memory.max", "max\n");
+    put("sys/fs/cgroup/a/b/memory.high", "max\n");
+    put("sys/fs/cgroup/a/b/memory.swap.max", "max\n");
+    tt_host_system_look(root, &s);
+    assert_int_equal(s.memory_total_bytes, 1000 * 1024);
+    assert_int_equal(s.memory_available_bytes, 600 * 1024);
+    assert_int_equal(s.memory_available_end_bytes, TT_HOST_UNKNOWN);
+    assert_int_equal(s.cgroup_memory_max_bytes, 5000);
+    assert_int_equal(s.cgroup_memory_high_bytes, TT_HOST_UNLIMITED);
+    assert_int_equal(s.cgroup_swap_max_bytes, 0);
+    assert_int_equal(s.cgroup_memory_and_swap_max_bytes, TT_HOST_UNKNOWN);
+    assert_int_equal(s.cgroup_swappiness, TT_HOST_UNKNOWN);
+    assert_int_equal(s.swappiness, 60);
+    assert_int_not_equal(s.memlock_limit_bytes, TT_HOST_UNKNOWN);
+    assert_int_not_equal(s.address_space_limit_bytes, TT_HOST_UNKNOWN);
+    remove_root();
+}
+
+/* As in a container: what is mounted is the container's part of the hierarchy. */
+static void version_1_limits_are_found_below_the_mounted_part(void **state)
+{
+    (void)state;
+    tt_host_system s;
+    make_root();
+    put("proc/self/cgroup", "5:cpu,cpuacct:/docker/x\n4:memory:/docker/x/in\n0::/\n");
+    put("proc/self/mountinfo",
+        "2 1 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+        "3 1 0:31 /docker/x /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+        "4 1 0:32 /docker/x /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    put("sys/fs/cgroup/memory/memory.limit_in_bytes", "7000\n");
+    put("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", "9223372036854771712\n");
+    put("sys/fs/cgroup/memory/in/memory.limit_in_bytes", "9223372036854771712\n");
+    put("sys/fs/cgroup/memory/in/memory.swappiness", "10\n");
+    tt_host_system_look(root, &s);
+    assert_int_equal(s.cgroup_memory_max_bytes, 7000);
+    assert_int_equal(s.cgroup_memory_and_swap_max_bytes, TT_HOST_UNLIMITED);
+    assert_int_equal(s.cgroup_swap_max_bytes, TT_HOST_UNKNOWN);
+    assert_int_equal(s.cgroup_swappiness, 10);
+    assert_int_equal(s.memory_total_bytes, TT_HOST_UNKNOWN);
+    remove_root();
+}
+
+static void a_group_that_is_not_shown_has_no_known_limits(void **state)
+{
+    (void)state;
+    tt_host_system s;
+    make_root();
+    put("proc/self/cgroup", "0::/../other\n");
+    put("proc/self/mountinfo", "2 1 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("sys/fs/cgroup/memory.max", "5000\n");
+    tt_host_system_look(root, &s);
+    assert_int_equal(s.cgroup_memory_max_bytes, TT_HOST_UNKNOWN);
+    remove_root();
+}
+
+typedef struct told {
+    tt_pair pairs[32];
+    uint32_t n;
+} told;
+
+static void tell(void *context, const char *key, const char *value)
+{
+    told *t = context;
+    assert_true(t->n < 32);
+    t->pairs[t->n++] = (tt_pair){strdup(key), strdup(value)};
+}
+
+static void forget(told *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        free((void *)(uintptr_t)t->pairs[i].key);
+        free((void *)(uintptr_t)t->pairs[i].value);
+    }
+}
+
+static void what_is_told_comes_back_and_the_rest_is_unknown(void **state)
+{
+    (void)state;
+    tt_host_system s, back;
+    told t = {.n = 0};
+    tt_host_system_clear(&s);
+    s.memory_total_bytes = 12345;
+    s.cgroup_memory_max_bytes = TT_HOST_UNLIMITED;
+    s.swappiness = 0;
+    tt_host_system_tell(&s, tell, &t);
+    assert_int_equal(t.n, 3);
+    const tt_model m = {.environment = t.pairs, .n_environment = t.n};
+    tt_system_of(&m, &back);
+    assert_memory_equal(&s, &back, sizeof s);
+    forget(&t);
+    const tt_model old = {.environment = NULL};
+    tt_system_of(&old, &back);
+    tt_host_system_clear(&s);
+    assert_memory_equal(&s, &back, sizeof s);
+}
+
+/* --- disks --- */
+
+static void a_partition_has_its_disks_model_and_readahead(void **state)
+{
+    (void)state;
+    tt_host_disk d, back;
+    told t = {.n = 0};
+    make_root();
+    put("proc/self/mountinfo", "1 0 8:2 / / rw shared:1 - ext4 /dev/sda2 rw\n"
+                               "2 1 0:44 / /models rw - tmpfs tmpfs rw\n");
+    put("sys/devices/pci/block/sda/sda2/partition", "2\n");
+    put("sys/devices/pci/block/sda/dev", "8:0\n");
+    put("sys/devices/pci/block/sda/queue/rotational", "1\n");
+    put("sys/devices/pci/block/sda/queue/scheduler", "none [mq-deadline] bfq\n");
+    put("sys/devices/pci/block/sda/device/model", "WDC WD40EFRX    \n");
+    put_link("sys/dev/block/8:2", "../../devices/pci/block/sda/sda2");
+    put("sys/class/bdi/8:0/read_ahead_kb", "128\n");
+    tt_host_disk_look(root, "/home/m.gguf", makedev(8, 2), &d);
+    assert_string_equal(d.file_system, "ext4");
+    assert_string_equal(d.name, "sda2");
+    assert_string_equal(d.disk, "sda");
+    assert_string_equal(d.disk_model, "WDC WD40EFRX");
+    assert_string_equal(d.scheduler, "mq-deadline");
+    assert_true(d.rotational_known && d.is_rotational);
+    assert_int_equal(d.read_ahead_bytes, 128 * 1024);
+    assert_string_equal(d.unknown, "");
+    tt_host_disk_tell(&d, tell, &t);
+    const tt_model m = {.environment = t.pairs, .n_environment = t.n};
+    tt_disk_of(&m, &(tt_model_file){.device = makedev(8, 2)}, &back);
+    assert_memory_equal(&d, &back, sizeof d);
+    tt_disk_of(&m, &(tt_model_file){.device = makedev(8, 3)}, &back);
+    assert_false(back.rotational_known);
+    assert_string_equal(back.file_system, "");
+    assert_int_equal(back.read_ahead_bytes, TT_HOST_UNKNOWN);
+    forget(&t);
+    remove_root();
+}
+
+static void a_logical_volume_leads_to_its_disk_or_to_several(void **state)
+{
+    (void)state;
+    tt_host_disk d;
+    make_root();
+    put("proc/self/mountinfo", "1 0 253:0 / / rw - xfs /dev/mapper/vg rw\n");
+    put("sys/devices/virtual/block/dm-0/dev", "253:0\n");
+    put("sys/devices/pci/block/nvme0n1/nvme0n1p3/partition", "3\n");
+    put("sys/devices/pci/block/nvme0n1/queue/rotational", "0\n");
+    put("sys/devices/pci/block/nvme0n1/device/model", "Fast One\n");
+    put("sys/devices/virtual/block/dm-0/slaves/.keep", "");
+    put_link("sys/devices/virtual/block/dm-0/slaves/nvme0n1p3",
+             "../../../../pci/block/nvme0n1/nvme0n1p3");
+    put_link("sys/dev/block/253:0", "../../devices/virtual/block/dm-0");
+    put("sys/class/bdi/253:0/read_ahead_kb", "4096\n");
+    tt_host_disk_look(root, "/m.gguf", makedev(253, 0), &d);
+    assert_string_equal(d.name, "dm-0");
+    assert_string_equal(d.disk, "nvme0n1");
+    assert_string_equal(d.disk_model, "Fast One");
+    assert_true(d.rotational_known && !d.is_rotational);
+    assert_int_equal(d.read_ahead_bytes, 4096 * 1024);
+    put_link("sys/devices/virtual/block/dm-0/slaves/sdb", "../../../../pci/block/nvme0n1");
+    tt_host_disk_look(root, "/m.gguf", makedev(253, 0), &d);
+    assert_string_equal(d.disk, "");
+    assert_false(d.rotational_known);
+    assert_string_equal(d.unknown, "which disk: dm-0 is made of 2 devices");
+    remove_root();
+}
+
+static void a_file_system_without_a_disk_says_so(void **state)
+{
+    (void)state;
+    tt_host_disk d;
+    make_root();
+    put("proc/self/mountinfo", "1 0 0:20 / / rw - overlay overlay rw,lowerdir=/a:/b\n"
+                               "2 1 0:44 / /models rw - tmpfs tmpfs rw\n"
+                               "3 1 0:45 / /net\\040work rw - nfs4 server:/export rw\n");
+    put("sys/class/bdi/0:45/read_ahead_kb", "15360\n");
+    tt_host_disk_look(root, "/models/m.gguf", makedev(0, 44), &d);
+    assert_string_equal(d.file_system, "tmpfs");
+    assert_string_equal(d.disk, "");
+    assert_string_equal(d.unknown, "tmpfs is memory: there is no disk");
+    tt_host_disk_look(root, "/m.gguf", makedev(0, 20), &d);
+    assert_string_equal(d.file_system, "overlay");
+    assert_non_null(strstr(d.unknown, "layers"));
+    tt_host_disk_look(root, "/net work/m.gguf", makedev(0, 45), &d);
+    assert_string_equal(d.file_system, "nfs4");
+    assert_int_equal(d.read_ahead_bytes, 15360 * 1024);
+    assert_non_null(strstr(d.unknown, "names no block device"));
+    remove_root();
+}
+
+/* --- extents --- */
+
+#define MIB ((uint64_t)1 << 20)
+
+static void extents_that_go_on_are_one_fragment(void **state)
+{
+    (void)state;
+    static tt_host_fragment list[TT_HOST_FRAGMENTS_MAX];
+    tt_host_extents e = {.list = list};
+    const tt_host_fragment extents[] = {
+        {0, 100 * MIB, MIB, 0},
+        {MIB, 101 * MIB, MIB, 0},              /* goes on */
+        {2 * MIB, 50 * MIB, MIB / 2, 0},       /* behind it, and backward */
+        {4 * MIB, 50 * MIB + MIB / 2, MIB, 0}, /* a hole before it */
+        {5 * MIB, 0, MIB, TT_HOST_EXTENT_UNKNOWN},
+        {6 * MIB, MIB, MIB, TT_HOST_EXTENT_UNKNOWN}, /* would go on, if it were true */
+    };
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++)
+        tt_host_extents_add(&e, &extents[i]);
+    e.whole = true;
+    tt_host_extents_end(&e, 8 * MIB);
+    assert_int_equal(e.extents, 6);
+    assert_int_equal(e.fragments, 5);
+    assert_int_equal(e.n, 5);
+    assert_int_equal(e.backward, 1);
+    assert_int_equal(e.mapped_bytes, 5 * MIB + MIB / 2);
+    assert_int_equal(e.walked_bytes, 8 * MIB);
+    assert_int_equal(e.largest_bytes, 2 * MIB);
+    assert_int_equal(e.long_bytes, 5 * MIB);
+    assert_int_equal(e.flags, TT_HOST_EXTENT_UNKNOWN);
+    assert_int_equal(list[0].size_bytes, 2 * MIB);
+    assert_int_equal(list[1].disk_bytes, 50 * MIB);
+}
+
+static void of_very_many_fragments_the_first_are_listed(void **state)
+{
+    (void)state;
+    static tt_host_fragment list[TT_HOST_FRAGMENTS_MAX];
+    tt_host_extents e = {.list = list};
+    const uint64_t n = 100000;
+    for (uint64_t i = 0; i < n; i++)
+        tt_host_extents_add(&e, &(tt_host_fragment){i * 4096, (2 * n - 2 * i) * 4096, 4096, 0});
+    e.whole = true;
+    tt_host_extents_end(&e, n * 4096);
+    assert_int_equal(e.fragments, n);
+    assert_int_equal(e.backward, n - 1);
+    assert_int_equal(e.n, TT_HOST_FRAGMENTS_MAX);
+    assert_int_equal(list[e.n - 1].offset_bytes, (TT_HOST_FRAGMENTS_MAX - 1) * 4096);
+    assert_int_equal(list[e.n - 1].size_bytes, 4096);
+    assert_int_equal(e.mapped_bytes, n * 4096);
+}
+
+/* --- measuring --- */
+
+static void a_small_file_is_measured_with_the_requests_that_fit(void **state)
+{
+    (void)state;
+    static tt_disk_rates r;
+    tt_error err;
+    char path[PATH_MAX];
+    make_root();
+    full_path(path, "file");
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    static const char data[16384] = {1};
+    assert_int_equal(write(fd, data, sizeof data), sizeof data);
+    assert_int_equal(fsync(fd), 0);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(tt_disk_measure(path, &r, &err), TT_OK);
+    assert_int_equal(r.file_bytes, sizeof data);
+    assert_int_equal(r.n, TT_DISK_CELLS);
+    uint64_t read = 0;
+    for (uint32_t i = 0; i < r.n; i++) {
+        const tt_disk_cell *c = &r.cells[i];
+        read += c->requests * c->request_bytes;
+        if (c->request_bytes > sizeof data) assert_int_equal(c->requests, 0);
+        if (c->requests) assert_true(c->latency_ns > 0 && c->latency_p99_ns >= c->latency_ns);
+        if (c->requests) assert_true(c->bytes_per_s > 0);
+    }
+    assert_true(r.cells[0].requests > 0);
+    assert_int_equal(read, r.read_bytes);
+    assert_int_equal(tt_disk_measure(root, &r, &err), TT_E_USAGE);
+    assert_int_equal(truncate(path, 4095), 0);
+    assert_int_equal(tt_disk_measure(path, &r, &err), TT_E_USAGE);
+    assert_non_null(strstr(err.message, "too small"));
+    remove_root();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(version_2_limits_are_the_least_of_all_ancestors),
+        cmocka_unit_test(version_1_limits_are_found_below_the_mounted_part),
+        cmocka_unit_test(a_group_that_is_not_shown_has_no_known_limits),
+        cmocka_unit_test(what_is_told_comes_back_and_the_rest_is_unknown),
+        cmocka_unit_test(a_partition_has_its_disks_model_and_readahead),
+        cmocka_unit_test(a_logical_volume_leads_to_its_disk_or_to_several),
+        cmocka_unit_test(a_file_system_without_a_disk_says_so),
+        cmocka_unit_test(extents_that_go_on_are_one_fragment),
+        cmocka_unit_test(of_very_many_fragments_the_first_are_listed),
+        cmocka_unit_test(a_small_file_is_measured_with_the_requests_that_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
