@@ -1,9 +1,352 @@
 #include "answer/graph.h"
 
 #include "answer/log.h"
+#include "base/checksum.h"
+#include "base/idmap.h"
 #include "base/units.h"
+#include "table/table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+/* Of a name: engines cut theirs at 64, a damaged trace may say anything, for many tensors. */
+#define TEXT_MAX 512u
+
+/* Kinds of rowset: what the viewer draws, what `graph --json` prints; sums by op, by layer. */
+enum { VIEWER = 1, COMMAND = 2 };
+enum { BY_OP = 1, BY_LAYER = 2 };
+
+/* Names that many tensors share: each is written once. */
+typedef struct words {
+    const char **list;
+    uint32_t n;
+    tt_idmap by_sum;
+    bool no_memory;
+} words;
+
+/* What the columns are given; c and words: for the viewer. */
+typedef struct graph_context {
+    const tt_model *m;
+    const tt_topology *t;
+    const tt_graph *g;
+    const tt_collapse *c;
+    words *words;
+} graph_context;
+
+static const graph_context *of(const void *context)
+{
+    return context;
+}
+
+static void set_span(const void *context, tt_cell *cell, bool known, uint64_t ticks)
+{
+    const tt_model *m = of(context)->m;
+    cell->known = known && m->clock.known;
+    if (cell->known) cell->u64 = tt_units_round_ns(tt_model_span_ns(m, ticks));
+}
+
+static void set_u64(tt_cell *cell, bool known, uint64_t value)
+{
+    cell->known = known;
+    cell->u64 = value;
+}
+
+static void set_layer(tt_cell *cell, int32_t layer)
+{
+    cell->known = layer >= 0;
+    cell->i64 = layer;
+}
+
+/* --- the graph and its sums --- */
+
+TT_COLUMN_GET(get_sum_op, tt_topology_sum, s, tt_cell_text(cell, s->key);)
+TT_COLUMN_GET(get_sum_layer, tt_topology_sum, s, set_layer(cell, s->layer_id);)
+TT_COLUMN_GET(get_sum_ns, tt_topology_sum, s, set_span(context, cell, s->timed > 0, s->ticks);)
+
+static const tt_column sum_columns[] = {
+    TT_COLUMN("op", NULL, NONE, "the op", .type = TT_CELL_NAME, .get = get_sum_op, .kinds = BY_OP),
+    TT_COLUMN("layer_id", NULL, ID, "the layer", .type = TT_CELL_I32, .get = get_sum_layer,
+              .kinds = BY_LAYER),
+    TT_COLUMN("count", NULL, COUNT, "its ops", TT_MEMBER(tt_topology_sum, count)),
+    TT_COLUMN("total_ns", NULL, NS, "their time", .type = TT_CELL_U64, .get = get_sum_ns),
+    TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that they read",
+              TT_MEMBER(tt_topology_sum, weight_bytes)),
+    TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",
+              TT_MEMBER(tt_topology_sum, at_most)),
+};
+static const tt_schema sum_schema = {"sums", "ops of one kind or layer", sum_columns,
+                                     COUNT(sum_columns)};
+
+static const tt_run *run_of(const tt_topology *t)
+{
+    return t->run == TT_NONE ? NULL : &t->m->runs[t->run];
+}
+
+static uint32_t batch_of(const tt_topology *t)
+{
+    return run_of(t) ? run_of(t)->batch : TT_NONE;
+}
+
+static unsigned phase_of(const tt_topology *t)
+{
+    return batch_of(t) == TT_NONE ? TT_PHASE_UNKNOWN : t->m->batches[batch_of(t)].phase;
+}
+
+TT_COLUMN_KNOWN(has_ops, tt_topology, t, t->n_ops > 0)
+TT_COLUMN_VALUE(get_graph_id, tt_topology, t, u64, t->graph->id)
+TT_COLUMN_GET(get_batch_id, tt_topology, t, cell->known = batch_of(t) != TT_NONE;
+              if (cell->known) cell->u64 = tt_model_batch_number(t->m, batch_of(t));)
+TT_COLUMN_GET(get_phase, tt_topology, t, tt_cell_text(cell, tt_phase_name(phase_of(t)));)
+TT_COLUMN_GET(get_run_id, tt_topology, t, cell->known = run_of(t) != NULL;
+              if (cell->known) cell->u64 = run_of(t)->id;)
+TT_COLUMN_VALUE(get_nodes, tt_topology, t, u64, t->graph->n_nodes)
+
+static void set_sums(tt_rowset *out, const tt_topology_sums *sums, uint8_t kind)
+{
+    out->kind = kind;
+    out->rows = sums->list;
+    out->row_bytes = sizeof *sums->list;
+    out->n = sums->n;
+}
+
+static void rows_by_op(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    set_sums(out, &((const tt_topology *)row)->by_op, BY_OP);
+}
+
+static void rows_by_layer(const void *context, const void *row, tt_rowset *out)
+{
+    (void)context;
+    set_sums(out, &((const tt_topology *)row)->by_layer, BY_LAYER);
+}
+
+static const tt_column graph_columns[] = {
+    TT_COLUMN("graph_id", NULL, ID, "the graph", .type = TT_CELL_U32, .get = get_graph_id),
+    TT_COLUMN("batch_id", NULL, ID, "the batch of the run", .type = TT_CELL_U32,
+              .get = get_batch_id),
+    TT_COLUMN("phase", NULL, NONE, "of the batch", .type = TT_CELL_NAME, .get = get_phase),
+    TT_COLUMN("run_id", NULL, ID, "the run that is shown", .type = TT_CELL_U32, .get = get_run_id),
+    TT_COLUMN("runs", NULL, COUNT, "that computed this graph", TT_MEMBER(tt_topology, n_runs)),
+    TT_COLUMN("tokens", NULL, COUNT, "batches of these runs", TT_MEMBER(tt_topology, n_batches)),
+    TT_COLUMN("nodes_total", NULL, COUNT, "nodes", .type = TT_CELL_U32, .get = get_nodes),
+    TT_COLUMN("leafs_total", NULL, COUNT, "leafs", TT_MEMBER(tt_topology, n_leafs)),
+    TT_COLUMN("edges_total", NULL, COUNT, "edges", TT_MEMBER(tt_topology, n_edges)),
+    TT_COLUMN("views_total", NULL, COUNT, "views", TT_MEMBER(tt_topology, n_views)),
+    TT_COLUMN("ops_recorded", NULL, COUNT, "ops of the run", TT_MEMBER(tt_topology, n_ops)),
+    TT_COLUMN("fused_ops", NULL, COUNT, "ops that compute several nodes",
+              TT_MEMBER(tt_topology, n_fused_ops), .known = has_ops),
+    TT_COLUMN("fused_nodes", NULL, COUNT, "the nodes of these",
+              TT_MEMBER(tt_topology, n_fused_nodes), .known = has_ops),
+    TT_COLUMN("weights_size_bytes", NULL, BYTES, "of the weights among the leafs",
+              TT_MEMBER(tt_topology, weights_size_bytes)),
+    TT_COLUMN("ops", NULL, NONE, "sums by op", .type = TT_CELL_ROWS, .inner = &sum_schema,
+              .rows = rows_by_op),
+    TT_COLUMN("layers", NULL, NONE, "sums by layer", .type = TT_CELL_ROWS, .inner = &sum_schema,
+              .rows = rows_by_layer),
+};
+static const tt_schema graph_schema = {"graph", "a graph and its counts", graph_columns,
+                                       COUNT(graph_columns)};
+
+static void put_summary(tt_json *j, const graph_context *x)
+{
+    tt_rowset set = TT_ROWSET(&graph_schema, 0, x, x->t, 1);
+    tt_rowset_json(j, &set, x->t);
+}
+
+/* --- edges --- */
+
+TT_COLUMN_GET(get_slot, tt_edge, e, set_u64(cell, e->slot != TT_NONE, e->slot);)
+TT_COLUMN_GET(get_label, tt_edge, e, if (e->slot == TT_NONE) tt_cell_text(cell, "view");
+              else tt_cell_format(cell, "src %u", (unsigned)e->slot);)
+
+static const tt_column edge_columns[] = {
+    TT_COLUMN("source", NULL, ID, "the tensor it comes from", TT_MEMBER(tt_edge, source)),
+    TT_COLUMN("target", NULL, ID, "the tensor it goes to", TT_MEMBER(tt_edge, target)),
+    TT_COLUMN("slot", NULL, ID, "of the target's sources", .type = TT_CELL_U32, .get = get_slot,
+              .kinds = VIEWER),
+    TT_COLUMN("label", NULL, NONE, "the slot in words", .type = TT_CELL_NAME, .get = get_label,
+              .kinds = COMMAND),
+    TT_COLUMN("is_view", NULL, NONE, "whether the target is a view", TT_MEMBER(tt_edge, is_view)),
+};
+static const tt_schema edge_schema = {"edges", "an edge", edge_columns, COUNT(edge_columns)};
+
+/* All edges; freed by the caller. NULL: no memory. */
+static tt_edge *edges_of(const tt_graph *g, size_t *n)
+{
+    tt_edge some[TT_EDGES_MAX];
+    size_t all = 0;
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        all += tt_topology_edges(g, i, some);
+    tt_edge *list = malloc((all + 1) * sizeof *list);
+    *n = 0;
+    for (uint32_t i = 0; list && i < g->n_tensors; i++) {
+        uint32_t n_some = tt_topology_edges(g, i, some);
+        for (uint32_t k = 0; k < n_some; k++)
+            list[(*n)++] = some[k];
+    }
+    return list;
+}
+
+/* --- tensors --- */
+
+static uint32_t index_of(const void *context, const tt_tensor *x)
+{
+    return (uint32_t)(x - of(context)->g->tensors);
+}
+
+/* Of a tensor that is a node. */
+static const tt_topology_node *node_of(const void *context, const tt_tensor *x)
+{
+    return &of(context)->t->nodes[index_of(context, x)];
+}
+
+/* Whether it is the first node of the op that computed it. */
+static bool is_first(const void *context, const tt_tensor *x)
+{
+    return node_of(context, x)->op == index_of(context, x);
+}
+
+static const tt_weight *weight_of(const void *context, const tt_tensor *x)
+{
+    return x->weight == TT_NONE ? NULL : &of(context)->m->weights[x->weight];
+}
+
+static void put_word(tt_json *j, const void *context, const char *text)
+{
+    words *all = of(context)->words;
+    uint32_t was = TT_NONE;
+    if (!text) {
+        tt_json_null(j);
+        return;
+    }
+    /* A checksum that two texts share costs a place in the list, no more. */
+    uint64_t sum = tt_checksum(text, strnlen(text, TEXT_MAX));
+    if (!tt_idmap_add(&all->by_sum, sum, all->n, &was)) all->no_memory = true;
+    if (was != TT_NONE && strncmp(all->list[was], text, TEXT_MAX) == 0) {
+        tt_json_u64(j, was);
+        return;
+    }
+    tt_json_u64(j, all->n);
+    all->list[all->n++] = text;
+}
+
+static void set_text(tt_cell *cell, const char *text)
+{
+    cell->known = true;
+    cell->text.at = text;
+    cell->text.n = strnlen(text, TEXT_MAX);
+}
+
+/* A view lies where what it views does, when its own place was not observed. */
+static uint32_t buffer_of(const void *context, const tt_tensor *x, uint64_t *offset)
+{
+    const tt_tensor *root = &of(context)->g->tensors[x->root];
+    *offset = x->buffer != TT_NONE ? x->location : root->location + x->root_offset_bytes;
+    return x->buffer != TT_NONE ? x->buffer : root->buffer;
+}
+
+TT_COLUMN_GET(get_name, tt_tensor, x, set_text(cell, x->name);)
+TT_COLUMN_JSON(put_op, tt_tensor, x, put_word(j, context, x->op_name);)
+TT_COLUMN_JSON(put_op_desc, tt_tensor, x, put_word(j, context, x->op_desc);)
+TT_COLUMN_JSON(put_type, tt_tensor, x, put_word(j, context, x->type_name);)
+TT_COLUMN_JSON(put_ne, tt_tensor, x,
+               for (uint32_t k = 0; k < TT_DIMS; k++) tt_json_u64(j, x->ne[k]);)
+TT_COLUMN_GET(get_layer, tt_tensor, x,
+              set_layer(cell, tt_graph_layer(of(context)->t, index_of(context, x)));)
+TT_COLUMN_JSON(put_category, tt_tensor, x, put_word(j, context, x->place.category);)
+TT_COLUMN_JSON(put_component, tt_tensor, x, put_word(j, context, x->place.component);)
+TT_COLUMN_GET(get_flag, tt_tensor, x,
+              tt_cell_text(cell, x->flags &TT_TENSOR_INPUT    ? "input"
+                                 : x->flags &TT_TENSOR_OUTPUT ? "output"
+                                                              : "");)
+TT_COLUMN_JSON(put_origin, tt_tensor, x, put_word(j, context, tt_origin_name(x->origin));)
+TT_COLUMN_VALUE(get_computed, tt_tensor, x, boolean, x->root < of(context)->g->n_nodes)
+TT_COLUMN_GET(get_weight, tt_tensor, x,
+              if (weight_of(context, x)) set_text(cell, weight_of(context, x)->name);)
+TT_COLUMN_GET(get_file, tt_tensor, x,
+              if (weight_of(context, x)) set_u64(cell, true, weight_of(context, x)->file);)
+TT_COLUMN_GET(get_file_offset, tt_tensor, x,
+              if (weight_of(context, x))
+                  set_u64(cell, true, weight_of(context, x)->offset_bytes + x->root_offset_bytes);)
+TT_COLUMN_GET(get_buffer, tt_tensor, x, uint64_t offset;
+              uint32_t buffer = buffer_of(context, x, &offset);
+              set_u64(cell, buffer != TT_NONE, buffer);)
+TT_COLUMN_GET(get_buffer_offset, tt_tensor, x, uint64_t offset;
+              uint32_t buffer = buffer_of(context, x, &offset);
+              set_u64(cell, buffer != TT_NONE, offset);)
+TT_COLUMN_GET(get_view_of, tt_tensor, x, set_u64(cell, x->view_src != TT_NONE, x->view_src);)
+
+static const tt_column tensor_columns[] = {
+    TT_COLUMN("name", NULL, NONE, "its name", .type = TT_CELL_NAME, .get = get_name),
+    TT_COLUMN("op", NULL, NONE, "word: the op", .json = put_op),
+    TT_COLUMN("op_desc", NULL, NONE, "word: the op in full", .json = put_op_desc),
+    TT_COLUMN("type", NULL, NONE, "word: type of its elements", .json = put_type),
+    TT_COLUMN("ne", NULL, NONE, "its sizes, four for each tensor", .json = put_ne),
+    TT_COLUMN("layer_id", NULL, ID, "the layer", .type = TT_CELL_I32, .get = get_layer),
+    TT_COLUMN("category", NULL, NONE, "word: its category", .json = put_category),
+    TT_COLUMN("component", NULL, NONE, "word: its component", .json = put_component),
+    TT_COLUMN("flag", NULL, NONE, "input, output or nothing", .type = TT_CELL_NAME,
+              .get = get_flag),
+    TT_COLUMN("size_bytes", NULL, BYTES, "its size", TT_MEMBER(tt_tensor, size_bytes)),
+    TT_COLUMN("origin", NULL, NONE, "word: where its bytes come from", .json = put_origin),
+    TT_COLUMN("computed", NULL, NONE, "whether its bytes are what a node of this graph computes",
+              .type = TT_CELL_BOOL, .get = get_computed),
+    TT_COLUMN("weight", NULL, NONE, "the weight that it is or views", .type = TT_CELL_NAME,
+              .get = get_weight),
+    TT_COLUMN("file", NULL, ID, "the weight's model file", .type = TT_CELL_U32, .get = get_file),
+    TT_COLUMN("file_offset_bytes", NULL, BYTES, "its place in the file", .type = TT_CELL_U64,
+              .get = get_file_offset),
+    TT_COLUMN("buffer", NULL, ID, "the buffer it lies in", .type = TT_CELL_U32, .get = get_buffer),
+    TT_COLUMN("buffer_offset_bytes", NULL, BYTES, "its place in the buffer", .type = TT_CELL_U64,
+              .get = get_buffer_offset),
+    TT_COLUMN("view_of_id", NULL, ID, "the tensor that it views", .type = TT_CELL_U32,
+              .get = get_view_of),
+};
+static const tt_schema tensor_schema = {"tensors", "a tensor of a graph", tensor_columns,
+                                        COUNT(tensor_columns)};
+
+/* --- nodes --- */
+
+TT_COLUMN_JSON(put_backend, tt_tensor, x,
+               put_word(j, context, x->backend && x->backend[0] ? x->backend : NULL);)
+TT_COLUMN_VALUE(get_part, tt_tensor, x, u64, of(context)->c->part_of[index_of(context, x)])
+TT_COLUMN_VALUE(get_executes, tt_tensor, x, boolean, (x->flags & TT_TENSOR_EXECUTES) != 0)
+TT_COLUMN_GET(get_fused_into, tt_tensor, x, uint32_t op = node_of(context, x)->op;
+              set_u64(cell, op != TT_NONE && !is_first(context, x), op);)
+TT_COLUMN_GET(get_op_nodes, tt_tensor, x,
+              set_u64(cell, is_first(context, x), node_of(context, x)->n_nodes);)
+TT_COLUMN_GET(get_duration, tt_tensor, x, const tt_topology_node *n = node_of(context, x);
+              set_span(context, cell, is_first(context, x) && n->timed, n->ticks);)
+TT_COLUMN_GET(get_weight_bytes, tt_tensor, x,
+              set_u64(cell, is_first(context, x), node_of(context, x)->weight_bytes);)
+TT_COLUMN_VALUE(get_at_most, tt_tensor, x, boolean,
+                is_first(context, x) && node_of(context, x)->at_most)
+
+static const tt_column node_columns[] = {
+    TT_COLUMN("backend", NULL, NONE, "word: the backend", .json = put_backend, .kinds = VIEWER),
+    TT_COLUMN("part", NULL, ID, "the part it belongs to", .type = TT_CELL_U32, .get = get_part,
+              .kinds = VIEWER),
+    TT_COLUMN("executes", NULL, NONE, "whether it computes something", .type = TT_CELL_BOOL,
+              .get = get_executes),
+    TT_COLUMN("fused_into", NULL, ID, "the node whose op computed it too", .type = TT_CELL_U32,
+              .get = get_fused_into),
+    TT_COLUMN("op_nodes", NULL, COUNT, "nodes that its op computed", .type = TT_CELL_U32,
+              .get = get_op_nodes),
+    TT_COLUMN("duration_ns", NULL, NS, "of its op", .type = TT_CELL_U64, .get = get_duration),
+    TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that its op read", .type = TT_CELL_U64,
+              .get = get_weight_bytes),
+    TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",
+              .type = TT_CELL_BOOL, .get = get_at_most, .kinds = VIEWER),
+};
+static const tt_schema node_schema = {"nodes", "a node of a graph, as the run computed it",
+                                      node_columns, COUNT(node_columns)};
+
+/* --- `graph --json` --- */
 
 static void put_dims(tt_json *j, const char *key, const uint64_t dims[TT_DIMS])
 {
@@ -23,29 +366,16 @@ static void put_flags(tt_json *j, const tt_tensor *x)
     tt_json_array_end(j);
 }
 
-/* What the run tells: null where it recorded nothing. */
-static void put_run(tt_json *j, const tt_topology *t, uint32_t i)
+static void put_tensor(tt_json *j, const graph_context *c, uint32_t i)
 {
-    const tt_topology_node *n = &t->nodes[i];
-    bool first = n->op == i, fused = n->op != TT_NONE && !first;
-    tt_json_kv_bool(j, "executes", t->graph->tensors[i].flags & TT_TENSOR_EXECUTES);
-    tt_json_kv_u64_or_null(j, "fused_into", fused, n->op);
-    tt_json_kv_u64_or_null(j, "op_nodes", first, n->n_nodes);
-    tt_json_kv_u64_or_null(j, "duration_ns", first && n->timed && t->m->clock.known,
-                           tt_units_round_ns(tt_model_span_ns(t->m, n->ticks)));
-    tt_json_kv_u64_or_null(j, "weight_bytes", first, n->weight_bytes);
-    if (first && n->at_most) tt_json_kv_bool(j, "weight_bytes_at_most", true);
-}
-
-static void put_tensor(tt_json *j, const tt_topology *t, uint32_t i)
-{
-    const tt_tensor *x = &t->graph->tensors[i];
-    bool is_node = i < t->graph->n_nodes;
-    int32_t layer = tt_graph_layer(t, i);
+    const tt_tensor *x = &c->g->tensors[i];
+    const tt_rowset run = TT_ROWSET(&node_schema, COMMAND, c, c->g->tensors, c->g->n_nodes);
+    bool is_node = i < c->g->n_nodes;
+    int32_t layer = tt_graph_layer(c->t, i);
     tt_json_object(j);
     tt_json_kv_u64(j, "id", i);
     tt_json_kv_string(j, "kind", is_node ? "node" : "leaf");
-    tt_log_json_place(j, t->m, t->graph, i);
+    tt_log_json_place(j, c->m, c->g, i);
     tt_json_kv_string(j, "op", x->op_name);
     tt_json_kv_string(j, "op_desc", x->op_desc);
     put_dims(j, "ne", x->ne);
@@ -61,93 +391,224 @@ static void put_tensor(tt_json *j, const tt_topology *t, uint32_t i)
         if (x->src[k] != TT_NONE) tt_json_u64(j, x->src[k]);
     tt_json_array_end(j);
     tt_json_kv_u64_or_null(j, "view_of_id", x->view_src != TT_NONE, x->view_src);
-    if (is_node) put_run(j, t, i);
+    if (is_node) {
+        tt_rowset_json(j, &run, x);
+        if (is_first(c, x) && node_of(c, x)->at_most)
+            tt_json_kv_bool(j, "weight_bytes_at_most", true);
+    }
     tt_json_object_end(j);
 }
 
-static void put_edge(tt_json *j, const tt_edge *e)
-{
-    char label[32] = "view";
-    if (e->slot != TT_NONE) (void)snprintf(label, sizeof label, "src %u", (unsigned)e->slot);
-    tt_json_object(j);
-    tt_json_kv_u64(j, "source", e->source);
-    tt_json_kv_u64(j, "target", e->target);
-    tt_json_kv_string(j, "label", label);
-    tt_json_kv_bool(j, "is_view", e->is_view);
-    tt_json_object_end(j);
-}
-
-static void put_edges(tt_json *j, const tt_graph_view *v)
+static void put_edges(tt_json *j, const graph_context *c, const uint8_t *shown)
 {
     tt_edge edges[TT_EDGES_MAX];
     tt_json_key(j, "edges");
     tt_json_array(j);
-    for (uint32_t i = 0; i < v->t->graph->n_tensors; i++) {
-        if (v->shown[i] == TT_GRAPH_SHOW_NOT) continue;
-        uint32_t n = tt_topology_edges(v->t->graph, i, edges);
-        for (uint32_t k = 0; k < n; k++)
-            if (v->shown[edges[k].source] != TT_GRAPH_SHOW_NOT) put_edge(j, &edges[k]);
+    for (uint32_t i = 0; i < c->g->n_tensors; i++) {
+        if (shown[i] == TT_GRAPH_SHOW_NOT) continue;
+        uint32_t n = tt_topology_edges(c->g, i, edges);
+        const tt_rowset set = TT_ROWSET(&edge_schema, COMMAND, c, &edges[0], n);
+        for (uint32_t k = 0; k < n; k++) {
+            if (shown[edges[k].source] == TT_GRAPH_SHOW_NOT) continue;
+            tt_json_object(j);
+            tt_rowset_json(j, &set, &edges[k]);
+            tt_json_object_end(j);
+        }
     }
     tt_json_array_end(j);
-}
-
-static void put_sums(tt_json *j, const tt_topology *t, const char *key,
-                     const tt_topology_sums *sums, bool layers)
-{
-    tt_json_key(j, key);
-    tt_json_array(j);
-    for (uint32_t i = 0; i < sums->n; i++) {
-        const tt_topology_sum *s = &sums->list[i];
-        tt_json_object(j);
-        if (layers)
-            tt_json_kv_u64_or_null(j, "layer_id", s->layer_id >= 0,
-                                   (uint64_t)(s->layer_id >= 0 ? s->layer_id : 0));
-        else
-            tt_json_kv_string(j, "op", s->key);
-        tt_json_kv_u64(j, "count", s->count);
-        tt_json_kv_u64_or_null(j, "total_ns", s->timed && t->m->clock.known,
-                               tt_units_round_ns(tt_model_span_ns(t->m, s->ticks)));
-        tt_json_kv_u64(j, "weight_bytes", s->weight_bytes);
-        tt_json_kv_bool(j, "weight_bytes_at_most", s->at_most);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
-
-void tt_graph_json_summary(tt_json *j, const tt_topology *t)
-{
-    const tt_run *r = t->run == TT_NONE ? NULL : &t->m->runs[t->run];
-    bool in_batch = r && r->batch != TT_NONE;
-    tt_json_kv_u64(j, "graph_id", t->graph->id);
-    tt_json_kv_u64_or_null(j, "batch_id", in_batch,
-                           in_batch ? tt_model_batch_number(t->m, r->batch) : 0);
-    tt_json_kv_string(j, "phase",
-                      tt_phase_name(in_batch ? t->m->batches[r->batch].phase : TT_PHASE_UNKNOWN));
-    tt_json_kv_u64_or_null(j, "run_id", r != NULL, r ? r->id : 0);
-    tt_json_kv_u64(j, "runs", t->n_runs);
-    tt_json_kv_u64(j, "tokens", t->n_batches);
-    tt_json_kv_u64(j, "nodes_total", t->graph->n_nodes);
-    tt_json_kv_u64(j, "leafs_total", t->n_leafs);
-    tt_json_kv_u64(j, "edges_total", t->n_edges);
-    tt_json_kv_u64(j, "views_total", t->n_views);
-    tt_json_kv_u64(j, "ops_recorded", t->n_ops);
-    tt_json_kv_u64_or_null(j, "fused_ops", t->n_ops > 0, t->n_fused_ops);
-    tt_json_kv_u64_or_null(j, "fused_nodes", t->n_ops > 0, t->n_fused_nodes);
-    tt_json_kv_u64(j, "weights_size_bytes", t->weights_size_bytes);
-    put_sums(j, t, "ops", &t->by_op, false);
-    put_sums(j, t, "layers", &t->by_layer, true);
 }
 
 void tt_graph_json(tt_json *j, const tt_graph_view *v)
 {
+    const graph_context x = {.m = v->t->m, .t = v->t, .g = v->t->graph};
     tt_json_object(j);
     tt_json_kv_string(j, "file", v->path);
-    tt_graph_json_summary(j, v->t);
+    put_summary(j, &x);
     tt_json_key(j, "nodes");
     tt_json_array(j);
-    for (uint32_t i = 0; i < v->t->graph->n_tensors; i++)
-        if (v->shown[i] != TT_GRAPH_SHOW_NOT) put_tensor(j, v->t, i);
+    for (uint32_t i = 0; i < x.g->n_tensors; i++)
+        if (v->shown[i] != TT_GRAPH_SHOW_NOT) put_tensor(j, &x, i);
     tt_json_array_end(j);
-    put_edges(j, v);
+    put_edges(j, &x, v->shown);
     tt_json_object_end(j);
+}
+
+/* --- parts --- */
+
+TT_COLUMN_KNOWN(part_has_ops, tt_collapse_part, p, p->n_ops > 0)
+TT_COLUMN_GET(get_part_layer, tt_collapse_part, p, set_layer(cell, p->layer_id);)
+TT_COLUMN_GET(get_part_ns, tt_collapse_part, p, set_span(context, cell, p->timed > 0, p->ticks);)
+
+static const tt_column part_columns[] = {
+    TT_COLUMN("layer_id", NULL, ID, "the layer", .type = TT_CELL_I32, .get = get_part_layer),
+    TT_COLUMN("behind", NULL, NONE, "whether it comes after the layers",
+              TT_MEMBER(tt_collapse_part, behind)),
+    TT_COLUMN("shape", NULL, ID, "parts with the same one are built alike",
+              TT_MEMBER(tt_collapse_part, shape)),
+    TT_COLUMN("nodes", NULL, COUNT, "its nodes", TT_MEMBER(tt_collapse_part, n_nodes)),
+    TT_COLUMN("executes", NULL, COUNT, "nodes that compute something",
+              TT_MEMBER(tt_collapse_part, n_executed)),
+    TT_COLUMN("ops", NULL, COUNT, "its recorded ops", TT_MEMBER(tt_collapse_part, n_ops)),
+    TT_COLUMN("total_ns", NULL, NS, "their time", .type = TT_CELL_U64, .get = get_part_ns),
+    TT_COLUMN("weight_bytes", NULL, BYTES, "of weights that they read",
+              TT_MEMBER(tt_collapse_part, weight_bytes), .known = part_has_ops),
+    TT_COLUMN("weight_bytes_at_most", NULL, NONE, "whether it is an upper bound",
+              TT_MEMBER(tt_collapse_part, at_most)),
+};
+static const tt_schema part_schema = {"parts", "a part of a graph", part_columns,
+                                      COUNT(part_columns)};
+
+static const tt_column passage_columns[] = {
+    TT_COLUMN("source", NULL, ID, "the part that computes it", TT_MEMBER(tt_passage, from)),
+    TT_COLUMN("target", NULL, ID, "the part that uses it", TT_MEMBER(tt_passage, to)),
+    TT_COLUMN("id", NULL, ID, "the tensor", TT_MEMBER(tt_passage, tensor)),
+};
+static const tt_schema passage_schema = {"passages", "a tensor used in another part",
+                                         passage_columns, COUNT(passage_columns)};
+
+/* A number of 64 bits is more than a reader's floating point holds. */
+static void put_sum(tt_json *j, uint64_t sum)
+{
+    char text[17];
+    (void)snprintf(text, sizeof text, "%016" PRIx64, sum);
+    tt_json_string(j, text);
+}
+
+static void put_shapes(tt_json *j, const tt_collapse *c)
+{
+    tt_json_key(j, "shapes");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < c->n_shapes; i++)
+        put_sum(j, c->shapes[i]);
+    tt_json_array_end(j);
+    tt_json_key(j, "structure");
+    put_sum(j, c->structure);
+}
+
+/* --- the run --- */
+
+static void kv_span(tt_json *j, const graph_context *x, const char *key, bool known, uint64_t ticks)
+{
+    tt_json_kv_u64_or_null(j, key, known && x->m->clock.known,
+                           tt_units_round_ns(tt_model_span_ns(x->m, ticks)));
+}
+
+static void put_critical(tt_json *j, const graph_context *x, const tt_critical *critical)
+{
+    tt_json_key(j, "critical_path");
+    tt_json_object(j);
+    tt_json_key(j, "nodes");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < critical->n_ops; i++)
+        tt_json_u64(j, critical->ops[i]);
+    tt_json_array_end(j);
+    kv_span(j, x, "total_ns", critical->n_ops > 0, critical->ticks);
+    tt_json_kv_u64(j, "untimed_ops", critical->n_untimed);
+    tt_json_kv_u64(j, "ignored_sources", critical->n_against);
+    tt_json_object_end(j);
+}
+
+static bool has_ended(const tt_run *r)
+{
+    return r->ended && r->end_ticks >= r->begin_ticks;
+}
+
+TT_COLUMN_VALUE(get_run, tt_run, r, u64, (uint64_t)(r - of(context)->m->runs))
+TT_COLUMN_VALUE(get_run_graph, tt_run, r, u64, of(context)->m->graphs[r->graph].id)
+TT_COLUMN_VALUE(get_run_nodes, tt_run, r, u64, of(context)->m->graphs[r->graph].n_nodes)
+TT_COLUMN_GET(get_run_ns, tt_run, r,
+              set_span(context, cell, has_ended(r),
+                       has_ended(r) ? r->end_ticks - r->begin_ticks : 0);)
+
+static const tt_column run_columns[] = {
+    TT_COLUMN("run", NULL, ID, "its number in the trace", .type = TT_CELL_U32, .get = get_run),
+    TT_COLUMN("run_id", NULL, ID, "its id", TT_MEMBER(tt_run, id)),
+    TT_COLUMN("graph_id", NULL, ID, "its graph", .type = TT_CELL_U32, .get = get_run_graph),
+    TT_COLUMN("nodes_total", NULL, COUNT, "nodes of the graph", .type = TT_CELL_U32,
+              .get = get_run_nodes),
+    TT_COLUMN("duration_ns", NULL, NS, "from its begin to its end", .type = TT_CELL_U64,
+              .get = get_run_ns),
+};
+static const tt_schema run_schema = {"token_runs", "a run of the batch", run_columns,
+                                     COUNT(run_columns)};
+
+/* Of the same batch: a graph that was split, or several backends. */
+static bool is_sibling(const void *context, const void *row)
+{
+    const tt_run *r = row;
+    uint32_t batch = batch_of(of(context)->t);
+    return batch != TT_NONE && r->batch == batch && r->graph != TT_NONE;
+}
+
+static void put_run(tt_json *j, const graph_context *x)
+{
+    const tt_run *r = run_of(x->t);
+    bool ended = r && has_ended(r), timed = r && x->m->clock.known;
+    tt_json_kv_u64_or_null(j, "run", r != NULL, x->t->run);
+    tt_json_kv_double_or_null(j, "begin_ns", timed, timed ? tt_model_ns(x->m, r->begin_ticks) : 0);
+    kv_span(j, x, "duration_ns", ended, ended ? r->end_ticks - r->begin_ticks : 0);
+    kv_span(j, x, "total_ns", x->t->total.timed > 0, x->t->total.ticks);
+    tt_json_kv_u64(j, "missing_ops", x->t->n_ops ? x->t->n_missing : 0);
+    const tt_rowset runs = TT_ROWSET(&run_schema, 0, x, x->m->runs, x->m->n_runs);
+    tt_rowset_json_rows(j, "token_runs", &runs, is_sibling);
+}
+
+TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_name(b->kind));)
+
+static const tt_column buffer_columns[] = {
+    TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_buffer, name)),
+    TT_COLUMN("kind", NULL, NONE, "what it is for", .type = TT_CELL_NAME, .get = get_buffer_kind),
+};
+static const tt_schema buffer_schema = {"buffers", "a buffer", buffer_columns,
+                                        COUNT(buffer_columns)};
+
+static void put_tensors(tt_json *j, const graph_context *x)
+{
+    const tt_rowset all = TT_ROWSET(&tensor_schema, VIEWER, x, x->g->tensors, x->g->n_tensors);
+    const tt_rowset nodes = TT_ROWSET(&node_schema, VIEWER, x, x->g->tensors, x->g->n_nodes);
+    tt_json_key(j, "tensors");
+    tt_json_object(j);
+    tt_rowset_json_columns(j, NULL, &all);
+    tt_rowset_json_columns(j, NULL, &nodes);
+    tt_json_object_end(j);
+}
+
+static void put_words(tt_json *j, const words *all)
+{
+    tt_json_key(j, "words");
+    tt_json_array(j);
+    for (uint32_t i = 0; i < all->n; i++)
+        tt_json_string_n(j, all->list[i], strnlen(all->list[i], TEXT_MAX));
+    tt_json_array_end(j);
+}
+
+bool tt_graph_columns_json(tt_json *j, const tt_collapse *c, const tt_critical *critical)
+{
+    const tt_graph *g = c->t->graph;
+    size_t n_edges;
+    tt_edge *edges = edges_of(g, &n_edges);
+    /* Seven columns of words. */
+    words all = {.list = calloc(7 * (size_t)g->n_tensors + 1, sizeof *all.list)};
+    const graph_context x = {.m = c->t->m, .t = c->t, .g = g, .c = c, .words = &all};
+    const bool room = edges && all.list;
+    if (room) {
+        tt_json_object(j);
+        put_summary(j, &x);
+        put_run(j, &x);
+        put_tensors(j, &x);
+        tt_rowset_json_columns(j, "edges", &TT_ROWSET(&edge_schema, VIEWER, &x, edges, n_edges));
+        tt_rowset_json_columns(j, "parts", &TT_ROWSET(&part_schema, 0, &x, c->parts, c->n_parts));
+        put_shapes(j, c);
+        tt_rowset_json_columns(j, "passages",
+                               &TT_ROWSET(&passage_schema, 0, &x, c->passages, c->n_passages));
+        put_critical(j, &x, critical);
+        tt_rowset_json_rows(j, "buffers",
+                            &TT_ROWSET(&buffer_schema, 0, &x, x.m->buffers, x.m->n_buffers), NULL);
+        put_words(j, &all);
+        tt_json_object_end(j);
+    }
+    free(edges);
+    free(all.list);
+    tt_idmap_free(&all.by_sum);
+    return room && !all.no_memory;
 }

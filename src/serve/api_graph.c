@@ -3,7 +3,7 @@
 #include "analyze/critical.h"
 #include "analyze/graph_search.h"
 #include "analyze/topology.h"
-#include "answer/graph_columns.h"
+#include "answer/graph.h"
 #include "export/dot/dot.h"
 #include "serve/endpoints.h"
 #include "serve/traces.h"

@@ -1,17 +1,19 @@
 /* /api/v1/traces/ID/summary: what ran, and its batches in columns. */
 #include "analyze/summary.h"
 #include "analyze/values/outputs.h"
-#include "answer/whole_ns.h"
 #include "base/bytes.h"
 #include "base/hex.h"
 #include "base/path.h"
 #include "serve/endpoints.h"
 #include "serve/generation.h"
 #include "serve/traces.h"
+#include "table/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
 
 /* Of one batch's text: only the begin of one that is longer is shown. */
 #define TEXT_BYTES_MAX ((size_t)4 << 20)
@@ -106,45 +108,30 @@ static void put_counts(tt_json *j, const tt_model *m, const tt_summary *s)
     tt_json_object_end(j);
 }
 
-static void put_files(tt_json *j, const tt_model *m)
-{
-    tt_json_key(j, "files");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_files; i++) {
-        const tt_model_file *f = &m->files[i];
-        tt_json_object(j);
-        tt_json_kv_string(j, "name", tt_base_name(f->path));
-        tt_json_kv_string(j, "path", f->path);
-        tt_json_kv_u64(j, "size_bytes", f->size_bytes);
-        tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);
-        tt_json_kv_u64(j, "tensors", f->n_weights);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
+TT_COLUMN_GET(get_file_name, tt_model_file, f, tt_cell_text(cell, tt_base_name(f->path));)
+
+static const tt_column file_columns[] = {
+    TT_COLUMN("name", NULL, NONE, "without its folders", .type = TT_CELL_NAME,
+              .get = get_file_name),
+    TT_COLUMN("path", NULL, NONE, "where it was", TT_MEMBER(tt_model_file, path)),
+    TT_COLUMN("size_bytes", NULL, BYTES, "its size", TT_MEMBER(tt_model_file, size_bytes)),
+    TT_COLUMN("data_offset_bytes", NULL, BYTES, "where its tensors begin",
+              TT_MEMBER(tt_model_file, data_offset_bytes)),
+    TT_COLUMN("tensors", NULL, COUNT, "its tensors", TT_MEMBER(tt_model_file, n_weights)),
+};
+static const tt_schema file_schema = {"files", "a model file", file_columns, COUNT(file_columns)};
+
+TT_COLUMN_GET(get_buffer_kind, tt_buffer, b, tt_cell_text(cell, tt_buffer_kind_name(b->kind));)
 
 /* By a buffer's index, as selections and regions have it: the id by which commands name it. */
-static void put_buffers(tt_json *j, const tt_model *m)
-{
-    tt_json_key(j, "buffers");
-    tt_json_object(j);
-    tt_json_key(j, "buffer_id");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_buffers; i++)
-        tt_json_u64(j, m->buffers[i].id);
-    tt_json_array_end(j);
-    tt_json_key(j, "name");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_buffers; i++)
-        tt_json_string(j, m->buffers[i].name);
-    tt_json_array_end(j);
-    tt_json_key(j, "buffer_kind");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_buffers; i++)
-        tt_json_string(j, tt_buffer_kind_name(m->buffers[i].kind));
-    tt_json_array_end(j);
-    tt_json_object_end(j);
-}
+static const tt_column buffer_columns[] = {
+    TT_COLUMN("buffer_id", NULL, ID, "its id", TT_MEMBER(tt_buffer, id)),
+    TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_buffer, name)),
+    TT_COLUMN("buffer_kind", NULL, NONE, "what it is for", .type = TT_CELL_NAME,
+              .get = get_buffer_kind),
+};
+static const tt_schema buffer_schema = {"buffers", "a buffer", buffer_columns,
+                                        COUNT(buffer_columns)};
 
 /* What is not right with the trace, in words. */
 static void put_problems(tt_json *j, const tt_model *m, bool growing)
@@ -173,81 +160,69 @@ static void put_problems(tt_json *j, const tt_model *m, bool growing)
     tt_json_array_end(j);
 }
 
+typedef struct batch_context {
+    const tt_model *m;
+    tt_bytes *scratch;
+} batch_context;
+
+static const tt_model *model_of(const void *context)
+{
+    return ((const batch_context *)context)->m;
+}
+
 /* The texts of a batch's tokens in one, since a character may be of several. Null: none was
  * observed. */
-static void put_text(tt_json *j, const tt_model *m, const tt_batch *b, tt_bytes *scratch)
+static void get_text(const void *context, const void *row, tt_cell *cell)
 {
+    const tt_batch *b = row;
+    tt_bytes *scratch = ((const batch_context *)context)->scratch;
     bool any = false;
     tt_bytes_clear(scratch);
     for (uint32_t i = 0; b->tokens && i < b->n_tokens; i++) {
         size_t n = 0;
-        const char *text = tt_model_token_text(m, b->vocabulary, b->tokens[i], &n);
+        const char *text = tt_model_token_text(model_of(context), b->vocabulary, b->tokens[i], &n);
         if (!text) continue;
         if (n > TEXT_BYTES_MAX - scratch->size) break;
         any = true;
         tt_bytes_put(scratch, text, n);
     }
-    if (any && !scratch->failed)
-        tt_json_string_n(j, scratch->size ? (const char *)scratch->data : "", scratch->size);
-    else
-        tt_json_null(j);
+    cell->known = any && !scratch->failed;
+    cell->text.at = scratch->size ? (const char *)scratch->data : "";
+    cell->text.n = scratch->size;
 }
 
-enum column { TOKEN, BEGIN_NS, END_NS, PHASE, N_TOKENS, CONTEXT_ID, RUNS, TEXT, COLUMNS };
-
-static void put_moment(tt_json *j, const tt_model *m, bool known, uint64_t ticks)
+static void set_moment(const void *context, tt_cell *cell, bool known, uint64_t ticks)
 {
-    tt_answer_whole_ns(j, known && m->clock.known, tt_model_ns(m, ticks));
+    const tt_model *m = model_of(context);
+    tt_cell_ns(cell, known && m->clock.known, tt_model_ns(m, ticks));
 }
 
-static void put_cell(tt_json *j, const tt_model *m, uint32_t i, enum column column,
-                     tt_bytes *scratch)
-{
-    const tt_batch *b = &m->batches[i];
-    switch (column) {
-    case TOKEN:
-        tt_json_u64(j, tt_model_batch_number(m, i));
-        break;
-    case BEGIN_NS:
-        put_moment(j, m, true, b->begin_ticks);
-        break;
-    case END_NS:
-        put_moment(j, m, b->ended, b->end_ticks);
-        break;
-    case PHASE:
-        tt_json_string(j, tt_phase_name(b->phase));
-        break;
-    case N_TOKENS:
-        tt_json_u64(j, b->n_tokens);
-        break;
-    case CONTEXT_ID:
-        tt_json_u64(j, b->context);
-        break;
-    case RUNS:
-        tt_json_u64(j, b->n_runs);
-        break;
-    default:
-        put_text(j, m, b, scratch);
-        break;
-    }
-}
+TT_COLUMN_VALUE(get_batch, tt_batch, b, u64,
+                tt_model_batch_number(model_of(context),
+                                      (uint32_t)(b - model_of(context)->batches)))
+TT_COLUMN_GET(get_begin, tt_batch, b, set_moment(context, cell, true, b->begin_ticks);)
+TT_COLUMN_GET(get_end, tt_batch, b, set_moment(context, cell, b->ended, b->end_ticks);)
+TT_COLUMN_GET(get_phase, tt_batch, b, tt_cell_text(cell, tt_phase_name(b->phase));)
+
+static const tt_column batch_columns[] = {
+    TT_COLUMN("batch_id", NULL, ID, "its number", .type = TT_CELL_U32, .get = get_batch),
+    TT_COLUMN("begin_ns", NULL, MOMENT, "its begin", .type = TT_CELL_I64, .get = get_begin),
+    TT_COLUMN("end_ns", NULL, MOMENT, "its end", .type = TT_CELL_I64, .get = get_end),
+    TT_COLUMN("phase", NULL, NONE, "its phase", .type = TT_CELL_NAME, .get = get_phase),
+    TT_COLUMN("n_tokens", NULL, COUNT, "its tokens", TT_MEMBER(tt_batch, n_tokens)),
+    TT_COLUMN("context_id", NULL, ID, "the context", TT_MEMBER(tt_batch, context)),
+    TT_COLUMN("runs", NULL, COUNT, "its runs", TT_MEMBER(tt_batch, n_runs)),
+    TT_COLUMN("text", NULL, NONE, "of its tokens", .type = TT_CELL_NAME, .get = get_text),
+};
+static const tt_schema batch_schema = {"batches", "a batch", batch_columns, COUNT(batch_columns)};
 
 static void put_batches(tt_json *j, const tt_model *m)
 {
-    static const char *const names[COLUMNS] = {"batch_id", "begin_ns",   "end_ns", "phase",
-                                               "n_tokens", "context_id", "runs",   "text"};
     tt_bytes scratch;
     tt_bytes_init(&scratch, TEXT_BYTES_MAX);
-    tt_json_key(j, "batches");
-    tt_json_object(j);
-    for (int column = 0; column < COLUMNS; column++) {
-        tt_json_key(j, names[column]);
-        tt_json_array(j);
-        for (uint32_t i = 0; i < m->n_batches; i++)
-            put_cell(j, m, i, (enum column)column, &scratch);
-        tt_json_array_end(j);
-    }
-    tt_json_object_end(j);
+    const batch_context x = {m, &scratch};
+    tt_rowset_json_columns(j, "batches",
+                           &TT_ROWSET(&batch_schema, 0, &x, m->batches, m->n_batches));
     tt_bytes_free(&scratch);
 }
 
@@ -260,8 +235,10 @@ tt_status tt_answer_summary(tt_request *q, tt_reply *r, tt_error *err)
     tt_json_object(j);
     put_head(j, q, &s);
     put_counts(j, q->m, &s);
-    put_files(j, q->m);
-    put_buffers(j, q->m);
+    tt_rowset_json_rows(j, "files", &TT_ROWSET(&file_schema, 0, NULL, q->m->files, q->m->n_files),
+                        NULL);
+    tt_rowset_json_columns(j, "buffers",
+                           &TT_ROWSET(&buffer_schema, 0, NULL, q->m->buffers, q->m->n_buffers));
     put_problems(j, q->m, is_growing(q));
     put_batches(j, q->m);
     tt_json_object_end(j);

@@ -1,72 +1,37 @@
 /* /api/v1/traces/ID/tensors: the tensors of the model files, in columns. */
 #include "serve/endpoints.h"
+#include "table/table.h"
 
-enum column {
-    NAME,
-    TYPE,
-    NE,
-    LAYER_ID,
-    CATEGORY,
-    COMPONENT,
-    FILE_ID,
-    OFFSET_BYTES,
-    SIZE_BYTES,
-    COLUMNS
+TT_COLUMN_JSON(put_ne, tt_weight, w, tt_json_array(j);
+               for (uint32_t d = 0; d < w->n_dims && d < TT_DIMS; d++) tt_json_u64(j, w->ne[d]);
+               tt_json_array_end(j);)
+TT_COLUMN_KNOWN(has_layer, tt_weight, w, w->place.layer_id >= 0)
+TT_COLUMN_KNOWN(has_file, tt_weight, w, w->file != TT_NONE)
+
+static const tt_column columns[] = {
+    TT_COLUMN("name", NULL, NONE, "its name", TT_MEMBER(tt_weight, name)),
+    TT_COLUMN("type", NULL, NONE, "type of its elements", TT_MEMBER(tt_weight, type_name)),
+    TT_COLUMN("ne", NULL, NONE, "its sizes", .json = put_ne),
+    TT_COLUMN("layer_id", NULL, ID, "the layer", TT_MEMBER(tt_weight, place.layer_id),
+              .known = has_layer),
+    TT_COLUMN("category", NULL, NONE, "its category", TT_MEMBER(tt_weight, place.category)),
+    TT_COLUMN("component", NULL, NONE, "its component", TT_MEMBER(tt_weight, place.component)),
+    TT_COLUMN("file", NULL, ID, "the model file", TT_MEMBER(tt_weight, file), .known = has_file),
+    TT_COLUMN("offset_bytes", NULL, BYTES, "its place in the file",
+              TT_MEMBER(tt_weight, offset_bytes)),
+    TT_COLUMN("size_bytes", NULL, BYTES, "its size", TT_MEMBER(tt_weight, size_bytes)),
 };
-
-static void put_cell(tt_json *j, const tt_weight *w, enum column column)
-{
-    switch (column) {
-    case NAME:
-        tt_json_string(j, w->name);
-        break;
-    case TYPE:
-        tt_json_string(j, w->type_name);
-        break;
-    case NE:
-        tt_json_array(j);
-        for (uint32_t d = 0; d < w->n_dims && d < TT_DIMS; d++)
-            tt_json_u64(j, w->ne[d]);
-        tt_json_array_end(j);
-        break;
-    case LAYER_ID:
-        w->place.layer_id >= 0 ? tt_json_i64(j, w->place.layer_id) : tt_json_null(j);
-        break;
-    case CATEGORY:
-        tt_json_string(j, w->place.category);
-        break;
-    case COMPONENT:
-        tt_json_string(j, w->place.component);
-        break;
-    case FILE_ID:
-        w->file != TT_NONE ? tt_json_u64(j, w->file) : tt_json_null(j);
-        break;
-    case OFFSET_BYTES:
-        tt_json_u64(j, w->offset_bytes);
-        break;
-    default:
-        tt_json_u64(j, w->size_bytes);
-        break;
-    }
-}
+static const tt_schema schema = {"tensors", "a tensor of a model file", columns,
+                                 sizeof columns / sizeof *columns};
 
 tt_status tt_answer_tensors(tt_request *q, tt_reply *r, tt_error *err)
 {
-    static const char *const names[COLUMNS] = {"name",     "type",         "ne",
-                                               "layer_id", "category",     "component",
-                                               "file",     "offset_bytes", "size_bytes"};
-    const tt_model *m = q->m;
+    const tt_rowset set = TT_ROWSET(&schema, 0, NULL, q->m->weights, q->m->n_weights);
     tt_json *j = tt_reply_json(r);
-    if (!j) return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory");
+    if (!j) return tt_error_memory(err, "the tensors");
     tt_json_object(j);
-    tt_json_kv_u64(j, "n", m->n_weights);
-    for (int column = 0; column < COLUMNS; column++) {
-        tt_json_key(j, names[column]);
-        tt_json_array(j);
-        for (uint32_t i = 0; i < m->n_weights; i++)
-            put_cell(j, &m->weights[i], (enum column)column);
-        tt_json_array_end(j);
-    }
+    tt_json_kv_u64(j, "n", q->m->n_weights);
+    tt_rowset_json_columns(j, NULL, &set);
     tt_json_object_end(j);
     return TT_OK;
 }

@@ -102,8 +102,10 @@ void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
 
 void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set)
 {
-    tt_json_key(j, key);
-    tt_json_object(j);
+    if (key) {
+        tt_json_key(j, key);
+        tt_json_object(j);
+    }
     for (size_t c = 0; c < set->schema->n_columns; c++) {
         const tt_column *column = &set->schema->columns[c];
         if (!tt_rowset_has(set, column) || column->show & TT_SHOW_TEXT) continue;
@@ -113,7 +115,7 @@ void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set)
             put_value(j, column, set->context, tt_rowset_row(set, i));
         tt_json_array_end(j);
     }
-    tt_json_object_end(j);
+    if (key) tt_json_object_end(j);
 }
 
 void tt_rowset_json_total(tt_json *j, const tt_rowset *set, const void *total)

@@ -295,7 +295,7 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
 /* A key and an array of the rows that pass (NULL: all) as objects. */
 void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
                          bool (*passes)(const void *context, const void *row));
-/* A key and an object with an array for each column. */
+/* A key and an object with an array for each column; NULL: the arrays alone. */
 void tt_rowset_json_columns(tt_json *j, const char *key, const tt_rowset *set);
 /* The members of a sum of all rows, without the columns of single rows (TT_SHOW_KEY, TT_SHOW_ROW).
  * What is not known of the sum is null. */

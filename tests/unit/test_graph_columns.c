@@ -3,7 +3,7 @@
 
 #include "../golden/synth_trace.c"
 #include "analyze/graph_search.h"
-#include "answer/graph_columns.h"
+#include "answer/graph.h"
 #include "plan_trace.h"
 
 #include <jansson.h>
