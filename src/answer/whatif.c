@@ -1,71 +1,221 @@
 #include "answer/whatif.h"
 
-static double ratio(uint64_t part, uint64_t all)
+#include <stdio.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static void set_ratio(tt_cell *cell, uint64_t part, uint64_t all)
 {
-    return all ? (double)part / (double)all : 0;
+    cell->known = all > 0;
+    if (all) cell->f64 = (double)part / (double)all;
 }
 
-static void part(tt_json *j, const tt_whatif_view *v, const char *key, const tt_whatif_part *p)
+/* --- sums over batches --- */
+
+static void set_timed(tt_cell *cell, const tt_whatif_part *p, double value)
 {
-    const bool timed = p->timed_tokens > 0;
-    tt_json_key(j, key);
-    tt_json_object(j);
-    tt_json_kv_u64(j, "batches", p->batches);
-    tt_json_kv_u64(j, "tokens", p->tokens);
-    tt_json_kv_u64(j, "read_bytes", p->asked_bytes);
-    tt_json_kv_u64(j, "whole_units_bytes", p->read_bytes);
-    tt_json_kv_u64(j, "first_bytes", p->first_bytes);
-    tt_json_kv_u64(j, "missed_bytes", p->missed_bytes);
-    tt_json_kv_double_or_null(j, "miss_ratio", p->read_bytes > 0,
-                              ratio(p->missed_bytes, p->read_bytes));
-    tt_json_kv_double_or_null(j, "missed_per_token_bytes", p->tokens > 0,
-                              ratio(p->missed_bytes, p->tokens));
-    tt_json_kv_double_or_null(j, "compute_per_token_ns", timed, tt_whatif_compute_ns(p));
-    tt_json_kv_double_or_null(j, "disk_per_token_ns", timed && v->has_disk, tt_whatif_disk_ns(p));
-    tt_json_kv_double_or_null(j, "tokens_per_s_no_overlap", timed && v->has_disk,
-                              tt_whatif_rate_apart(p));
-    tt_json_kv_double_or_null(j, "tokens_per_s_full_overlap", timed && v->has_disk,
-                              tt_whatif_rate_overlap(p));
-    tt_json_object_end(j);
+    cell->known = p->timed_tokens > 0;
+    cell->f64 = value;
 }
 
-void tt_whatif_json(tt_json *j, const tt_whatif_view *v)
+/* What needs the disk's rate. */
+static void set_disk(tt_cell *cell, const tt_whatif_view *v, const tt_whatif_part *p, double value)
 {
-    tt_json_object(j);
-    tt_json_kv_string(j, "file", v->path);
-    tt_json_kv_string(j, "unit", v->unit);
-    tt_json_key(j, "page_bytes");
-    if (v->page_bytes)
-        tt_json_u64(j, v->page_bytes);
+    set_timed(cell, p, value);
+    cell->known &= v->disk_bytes_per_s > 0;
+}
+
+TT_COLUMN_GET(get_miss_ratio, tt_whatif_part, p, set_ratio(cell, p->missed_bytes, p->read_bytes);)
+TT_COLUMN_GET(get_missed, tt_whatif_part, p, set_ratio(cell, p->missed_bytes, p->tokens);)
+TT_COLUMN_GET(get_compute, tt_whatif_part, p, set_timed(cell, p, tt_whatif_compute_ns(p));)
+TT_COLUMN_GET(get_disk, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_disk_ns(p));)
+TT_COLUMN_GET(get_apart, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_rate_apart(p));)
+TT_COLUMN_GET(get_overlap, tt_whatif_part, p,
+              set_disk(cell, context, p, tt_whatif_rate_overlap(p));)
+
+#define RATIO(key_, title_, unit_, about_, ...)                                                    \
+    TT_COLUMN(key_, title_, unit_, about_, .type = TT_CELL_F64, .nullable = true, __VA_ARGS__)
+
+static const tt_column part_columns[] = {
+    TT_COLUMN("batches", NULL, COUNT, "that read weights", TT_MEMBER(tt_whatif_part, batches)),
+    TT_COLUMN("tokens", NULL, COUNT, "in them", TT_MEMBER(tt_whatif_part, tokens)),
+    TT_COLUMN("read_bytes", NULL, BYTES, "that the ops read",
+              TT_MEMBER(tt_whatif_part, asked_bytes)),
+    TT_COLUMN("whole_units_bytes", NULL, BYTES, "the same in whole pages, tensors or experts",
+              TT_MEMBER(tt_whatif_part, read_bytes)),
+    TT_COLUMN("first_bytes", NULL, BYTES, "of whole units: never read before",
+              TT_MEMBER(tt_whatif_part, first_bytes)),
+    TT_COLUMN("missed_bytes", NULL, BYTES, "of whole units: from disk, first reads included",
+              TT_MEMBER(tt_whatif_part, missed_bytes)),
+    RATIO("miss_ratio", NULL, SHARE, "missed, of whole units", .get = get_miss_ratio),
+    RATIO("missed_per_token_bytes", NULL, BYTES, "missed for a token", .get = get_missed),
+    RATIO("compute_per_token_ns", NULL, NS, "computing, as traced", .get = get_compute),
+    RATIO("disk_per_token_ns", NULL, NS, "reading what is missed", .get = get_disk),
+    RATIO("tokens_per_s_no_overlap", NULL, NONE, "computing waits for each read", .get = get_apart),
+    RATIO("tokens_per_s_full_overlap", NULL, NONE, "reading hides behind computing",
+          .get = get_overlap),
+};
+
+static const tt_schema part_schema = {"part", "sums over batches", part_columns,
+                                      COUNT(part_columns)};
+
+/* --- results --- */
+
+TT_COLUMN_GET(get_policy, tt_whatif_result, r, tt_cell_text(cell, tt_policy_names[r->policy]);)
+TT_COLUMN_VALUE(get_ram, tt_whatif_result, r, u64,
+                r->ram_bytes + ((const tt_whatif_view *)context)->reserve_bytes)
+TT_COLUMN_GET(get_of_touched, tt_whatif_result, r,
+              set_ratio(cell, r->ram_bytes, ((const tt_whatif_view *)context)->touched_bytes);)
+TT_COLUMN_GET(get_first, tt_whatif_result, r,
+              const tt_whatif_part *all = &r->of_phase[TT_PHASE_GENERATE];
+              set_ratio(cell, all->missed_bytes - r->steady.missed_bytes,
+                        all->tokens - r->steady.tokens);)
+
+/* Columns of a row that are those of one of its sums. */
+#define OF_PART(name, get_of_part, part)                                                           \
+    TT_COLUMN_GET(name, tt_whatif_result, r, get_of_part(context, &r->part, cell);)
+
+OF_PART(get_total_ratio, get_miss_ratio, total)
+OF_PART(get_steady_ratio, get_miss_ratio, steady)
+OF_PART(get_prompt, get_missed, of_phase[TT_PHASE_PROMPT])
+OF_PART(get_steady, get_missed, steady)
+OF_PART(get_mixed, get_missed, of_phase[TT_PHASE_MIXED])
+OF_PART(get_warmup, get_missed, of_phase[TT_PHASE_WARMUP])
+OF_PART(get_unknown, get_missed, of_phase[TT_PHASE_UNKNOWN])
+OF_PART(get_steady_disk, get_disk, steady)
+OF_PART(get_steady_apart, get_apart, steady)
+OF_PART(get_steady_overlap, get_overlap, steady)
+
+/* With reading ahead more is fetched than is read, and a cache may be larger than what is read:
+ * how much more tells nothing. */
+static void show_share(char *out, size_t room, const tt_cell *cell)
+{
+    if (!cell->known) return;
+    if (cell->f64 > 1)
+        (void)snprintf(out, room, "> 100 %%");
     else
-        tt_json_null(j);
-    tt_json_kv_u64(j, "readahead_bytes", v->readahead_bytes);
-    tt_json_kv_bool(j, "warm", v->warm);
-    tt_json_kv_bool(j, "at_most", v->at_most);
-    tt_json_kv_double_or_null(j, "disk_bytes_per_s", v->has_disk, v->disk_bytes_per_s);
-    tt_json_kv_u64(j, "reserve_bytes", v->reserve_bytes);
-    tt_json_key(j, "traced_readahead_bytes");
-    if (v->traced_readahead_bytes)
-        tt_json_u64(j, v->traced_readahead_bytes);
-    else
-        tt_json_null(j);
-    tt_json_kv_u64(j, "weights_size_bytes", v->model_bytes);
-    tt_json_kv_u64(j, "touched_bytes", v->touched_bytes);
-    tt_json_kv_u64(j, "reads", v->reads);
-    tt_json_key(j, "results");
-    tt_json_array(j);
-    for (size_t i = 0; i < v->n_policies * v->n_sizes; i++) {
-        const tt_whatif_result *r = &v->results[i];
-        tt_json_object(j);
-        tt_json_kv_string(j, "policy", v->policies[i / v->n_sizes]);
-        tt_json_kv_u64(j, "ram_bytes", r->ram_bytes + v->reserve_bytes);
-        tt_json_kv_u64(j, "cache_bytes", r->ram_bytes);
-        for (unsigned k = 0; k < TT_PHASES; k++)
-            part(j, v, tt_phase_name(tt_phase_told(k)), &r->of_phase[tt_phase_told(k)]);
-        part(j, v, "steady", &r->steady);
-        part(j, v, "total", &r->total);
-        tt_json_object_end(j);
+        (void)snprintf(out, room, "%.1f %%", 100 * cell->f64);
+}
+
+#define SHARE(name, get_share)                                                                     \
+    static void name(const void *context, const void *row, char *out, size_t room)                 \
+    {                                                                                              \
+        tt_cell cell = {0};                                                                        \
+        get_share(context, row, &cell);                                                            \
+        show_share(out, room, &cell);                                                              \
     }
-    tt_json_array_end(j);
+
+SHARE(show_of_touched, get_of_touched)
+SHARE(show_total_ratio, get_total_ratio)
+SHARE(show_steady_ratio, get_steady_ratio)
+
+/* 0.0123, 1.23, 12.3, 123: three digits that matter. */
+static int decimals(double tokens_per_s)
+{
+    return tokens_per_s < 0.0995 ? 4 : tokens_per_s < 9.995 ? 2 : tokens_per_s < 99.95;
+}
+
+static void show_rates(const void *context, const void *row, char *out, size_t room)
+{
+    const tt_whatif_part *p = &((const tt_whatif_result *)row)->steady;
+    const double slow = tt_whatif_rate_apart(p), fast = tt_whatif_rate_overlap(p);
+    if (p->timed_tokens && ((const tt_whatif_view *)context)->disk_bytes_per_s > 0)
+        (void)snprintf(out, room, "%.*f to %.*f", decimals(slow), slow, decimals(fast), fast);
+}
+
+#define PART(key_, member_, about_)                                                                \
+    TT_COLUMN(key_, NULL, NONE, about_, TT_MEMBER_OBJECT(tt_whatif_result, member_, &part_schema))
+
+static const tt_column result_columns[] = {
+    TT_COLUMN("policy", "POLICY", NONE, "what is dropped when the cache is full",
+              .type = TT_CELL_NAME, .get = get_policy),
+    TT_COLUMN("ram_bytes", "RAM", BYTES, "size of the cache, with what is reserved",
+              .type = TT_CELL_U64, .get = get_ram),
+    TT_COLUMN("cache_bytes", NULL, BYTES, "the same without it",
+              TT_MEMBER(tt_whatif_result, ram_bytes)),
+    RATIO("touched_share", "OF TOUCHED", SHARE, "the cache, of all distinct bytes that are read",
+          .show = TT_SHOW_WIDE, .get = get_of_touched, .text = show_of_touched),
+    RATIO("miss_ratio", "MISSED", SHARE, "from disk, of all that is read", .show = TT_SHOW_WIDE,
+          .get = get_total_ratio, .text = show_total_ratio),
+    RATIO("prompt_per_token_bytes", "PROMPT", BYTES, "from disk for a token of a prompt",
+          .get = get_prompt),
+    RATIO("first_per_token_bytes", "FIRST", BYTES,
+          "from disk for a token of the first generated batch", .show = TT_SHOW_WIDE,
+          .get = get_first),
+    RATIO("steady_per_token_bytes", "TOKEN", BYTES,
+          "from disk for a token that is generated after the first batch", .get = get_steady),
+    RATIO("steady_miss_ratio", "TOKEN MISSES", SHARE, "from disk, of what these tokens read",
+          .get = get_steady_ratio, .text = show_steady_ratio),
+    RATIO("mixed_per_token_bytes", "MIXED", BYTES,
+          "from disk for a token of a batch with prompts and generated tokens",
+          .show = TT_SHOW_KNOWN, .get = get_mixed),
+    RATIO("warmup_per_token_bytes", "WARM-UP", BYTES, "from disk for a token of a warm-up",
+          .show = TT_SHOW_KNOWN | TT_SHOW_WIDE, .get = get_warmup),
+    RATIO("unknown_per_token_bytes", "OTHER", BYTES,
+          "from disk for a token of a batch of unknown phase", .show = TT_SHOW_KNOWN | TT_SHOW_WIDE,
+          .get = get_unknown),
+    RATIO("disk_per_token_ns", "DISK TIME", NS, "the time that TOKEN takes to read; with --disk",
+          .show = TT_SHOW_KNOWN, .get = get_steady_disk),
+    RATIO("tokens_per_s_no_overlap", "TOKENS/S", NONE,
+          "of these tokens when computing waits for each read; in text up to the full overlap",
+          .show = TT_SHOW_KNOWN, .get = get_steady_apart, .text = show_rates),
+    RATIO("tokens_per_s_full_overlap", NULL, NONE,
+          "the same when reading hides behind computing as far as it can",
+          .get = get_steady_overlap),
+    PART("prompt", of_phase[TT_PHASE_PROMPT], "batches of prompts"),
+    PART("generate", of_phase[TT_PHASE_GENERATE], "batches of generated tokens"),
+    PART("mixed", of_phase[TT_PHASE_MIXED], "batches with both"),
+    PART("warmup", of_phase[TT_PHASE_WARMUP], "batches of the engine's warm-up"),
+    PART("unknown", of_phase[TT_PHASE_UNKNOWN], "other batches, and what was read outside any"),
+    PART("steady", steady, "generated after the first batch"),
+    PART("total", total, "all batches"),
+};
+
+const tt_schema tt_whatif_schema = {"results", "a row for each policy and size", result_columns,
+                                    COUNT(result_columns)};
+
+/* --- what was asked for --- */
+
+TT_COLUMN_KNOWN(has_pages, tt_whatif_view, v, v->page_bytes > 0)
+TT_COLUMN_KNOWN(has_disk, tt_whatif_view, v, v->disk_bytes_per_s > 0)
+TT_COLUMN_KNOWN(has_readahead, tt_whatif_view, v, v->traced_readahead_bytes > 0)
+
+static const tt_column view_columns[] = {
+    TT_COLUMN("file", NULL, NONE, "the trace", TT_MEMBER(tt_whatif_view, path)),
+    TT_COLUMN("unit", NULL, NONE, "what is fetched and dropped at once",
+              TT_MEMBER(tt_whatif_view, unit)),
+    TT_COLUMN("page_bytes", NULL, BYTES, "of a page, with pages",
+              TT_MEMBER(tt_whatif_view, page_bytes), .nullable = true, .known = has_pages),
+    TT_COLUMN("readahead_bytes", NULL, BYTES, "fetched around each missing page",
+              TT_MEMBER(tt_whatif_view, readahead_bytes)),
+    TT_COLUMN("warm", NULL, NONE, "the cache holds what the same reads left in it",
+              TT_MEMBER(tt_whatif_view, warm)),
+    TT_COLUMN("at_most", NULL, NONE, "the bytes are upper bounds",
+              TT_MEMBER(tt_whatif_view, at_most)),
+    TT_COLUMN("disk_bytes_per_s", NULL, BYTES_PER_S, "what the disk reads",
+              TT_MEMBER(tt_whatif_view, disk_bytes_per_s), .nullable = true, .known = has_disk),
+    TT_COLUMN("reserve_bytes", NULL, BYTES, "of the RAM, not for weights",
+              TT_MEMBER(tt_whatif_view, reserve_bytes)),
+    TT_COLUMN("traced_readahead_bytes", NULL, BYTES, "that the traced run's devices read ahead",
+              TT_MEMBER(tt_whatif_view, traced_readahead_bytes), .nullable = true,
+              .known = has_readahead),
+    TT_COLUMN("weights_size_bytes", NULL, BYTES, "of the model",
+              TT_MEMBER(tt_whatif_view, model_bytes)),
+    TT_COLUMN("touched_bytes", NULL, BYTES, "distinct bytes read, in whole units",
+              TT_MEMBER(tt_whatif_view, touched_bytes)),
+    TT_COLUMN("reads", NULL, COUNT, "ranges that the ops read", TT_MEMBER(tt_whatif_view, reads)),
+};
+
+static const tt_schema view_schema = {"whatif", "what was replayed", view_columns,
+                                      COUNT(view_columns)};
+
+void tt_whatif_json(tt_json *j, const tt_whatif_view *v, const tt_listing *results)
+{
+    const tt_rowset view = TT_ROWSET(&view_schema, 0, v, v, 1);
+    tt_json_object(j);
+    tt_rowset_json(j, &view, v);
+    tt_json_key(j, "results");
+    tt_listing_json(j, results);
+    tt_json_kv_u64(j, "results_total", results->n_all);
     tt_json_object_end(j);
 }

@@ -1,12 +1,13 @@
-/* What caches of some sizes would have to read: `tensortrace whatif --json`. */
+/* What caches of some sizes would have to read: the columns of `tensortrace whatif`. */
 #ifndef TT_ANSWER_WHATIF_H
 #define TT_ANSWER_WHATIF_H
 
 #include "analyze/cache/whatif.h"
-#include "base/json.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 
+/* What was replayed; also the context of the columns. */
 typedef struct tt_whatif_view {
     const char *path;
     const char *unit;
@@ -14,22 +15,22 @@ typedef struct tt_whatif_view {
     uint64_t readahead_bytes; /* 0: none */
     bool warm;
     bool at_most;
-    bool has_disk;
-    double disk_bytes_per_s;
+    double disk_bytes_per_s; /* 0: not given */
     uint64_t reserve_bytes;
     uint64_t
         traced_readahead_bytes; /* of the devices of the traced run, the most; 0: not observed */
     uint64_t model_bytes;
     uint64_t touched_bytes;
     uint64_t reads;
-    const char *const *policies; /* names */
-    size_t n_policies;
-    size_t n_sizes;
     /* By policy, then size; ram_bytes without what is reserved. */
     const tt_whatif_result *results;
+    size_t n_results;
 } tt_whatif_view;
 
-/* One object. */
-void tt_whatif_json(tt_json *j, const tt_whatif_view *v);
+/* A row is a tt_whatif_result, the context its tt_whatif_view. */
+extern const tt_schema tt_whatif_schema;
+
+/* One object: the view, and the results that are listed. */
+void tt_whatif_json(tt_json *j, const tt_whatif_view *v, const tt_listing *results);
 
 #endif

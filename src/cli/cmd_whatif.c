@@ -1,15 +1,17 @@
 /* tensortrace whatif FILE: replays the reads of weights against a cache. */
-#include "analyze/cache/whatif.h"
 #include "analyze/kernel.h"
+#include "answer/whatif.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/table.h"
 #include "cli/trace_options.h"
-#include "cli/whatif_view.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +21,16 @@
 #define PAGE_BYTES_MIN 512u
 #define PAGE_BYTES_MAX (1u << 30)
 #define READAHEAD_BYTES_MAX (1u << 30)
+/* Below this width the list leaves columns out, FIRST among them. */
+#define WIDTH_FULL 110
 
-static const char *const policy_names[TT_POLICIES] = {"lru", "lfu", "belady", "pin-hot"};
 static const tt_option_name units[] = {[TT_WHATIF_PAGE] = {"page", TT_WHATIF_PAGE},
                                        [TT_WHATIF_TENSOR] = {"tensor", TT_WHATIF_TENSOR},
                                        [TT_WHATIF_EXPERT] = {"expert", TT_WHATIF_EXPERT}};
 
 struct options {
     tt_input input;
+    tt_list_options list;
     uint64_t ram[SIZES_MAX];
     size_t n_ram;
     bool curve;
@@ -58,7 +62,7 @@ static void take_policies(void *options, char *arg, tt_parse *p)
         if (next) *next++ = '\0';
         all = strcmp(at, "all") == 0;
         for (size_t i = 0; i < TT_POLICIES; i++) {
-            if (!all && strcmp(at, policy_names[i]) != 0) continue;
+            if (!all && strcmp(at, tt_policy_names[i]) != 0) continue;
             o->policy[i] = known = true;
         }
         if (!known) tt_parse_refuse(p, "\"%.40s\" is not lru, lfu, belady, pin-hot or all", at);
@@ -123,33 +127,140 @@ static size_t cache_sizes(const struct options *o, const tt_whatif *w, uint64_t 
     return CURVE_SIZES;
 }
 
-static bool print_json(const tt_whatif_view *v)
+static void per_token(char out[TT_UNITS_TEXT], uint64_t bytes, uint64_t tokens)
+{
+    out[0] = '\0';
+    if (tokens) tt_units_bytes(out, bytes / tokens);
+}
+
+/* "prompt 1 MiB, generated 2 MiB", of the phases that there are: what `say` makes of each. */
+static void of_phases(char *out, size_t room, const tt_whatif_result *r,
+                      bool say(char out[TT_UNITS_TEXT], const tt_whatif_part *p),
+                      const char *before, const char *after)
+{
+    static const char *const words[TT_PHASES] = {"other", "prompt", "generated", "mixed",
+                                                 "warm-up"};
+    char text[TT_UNITS_TEXT];
+    size_t used = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; i < TT_PHASES && used < room; i++) {
+        const unsigned phase = tt_phase_told(i);
+        if (!say(text, &r->of_phase[phase])) continue;
+        used += (size_t)snprintf(out + used, room - used, "%s%s %s%s%s", used ? ", " : "",
+                                 words[phase], before, text, after);
+    }
+}
+
+static bool say_read(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
+{
+    per_token(out, p->read_bytes, p->tokens);
+    return p->tokens > 0;
+}
+
+static bool say_time(char out[TT_UNITS_TEXT], const tt_whatif_part *p)
+{
+    tt_units_ns(out, tt_whatif_compute_ns(p));
+    return p->timed_tokens > 0;
+}
+
+static void print_compute(const tt_whatif_view *v)
+{
+    char times[256], line[320];
+    tt_whatif_result r = v->results[0];
+    r.of_phase[TT_PHASE_GENERATE] = r.steady; /* the first batch is told apart */
+    of_phases(times, sizeof times, &r, say_time, "", "");
+    (void)snprintf(line, sizeof line, "compute   as traced, a token: %s",
+                   times[0] ? times : "not observed");
+    tt_table_text(stdout, 10, line);
+}
+
+static void print_head(const tt_whatif_view *v)
+{
+    const tt_whatif_result *r = &v->results[0];
+    char touched[TT_UNITS_TEXT], model[TT_UNITS_TEXT], text[TT_UNITS_TEXT], count[TT_UNITS_TEXT];
+    char demand[256], line[320];
+    const char *bound = v->at_most ? "<= " : "";
+    printf("weights   %s; %s reads touch %s%s, in whole %s%s",
+           tt_units_bytes(model, v->model_bytes), tt_units_count(count, v->reads), bound,
+           tt_units_bytes(touched, v->touched_bytes),
+           v->page_bytes                    ? "pages of "
+           : strcmp(v->unit, "expert") == 0 ? "tensors or experts"
+                                            : "tensors",
+           v->page_bytes ? tt_units_bytes(text, v->page_bytes) : "");
+    putchar('\n');
+    of_phases(demand, sizeof demand, r, say_read, bound, " a token");
+    (void)snprintf(line, sizeof line, "demand    %s", demand);
+    tt_table_text(stdout, 10, line);
+    print_compute(v);
+    printf("start     %s\n", v->warm ? "warm: the cache holds what the same reads left in it"
+                                     : "cold: the first read of each byte comes from disk");
+    if (v->readahead_bytes)
+        printf("readahead %s are fetched around each missing page\n",
+               tt_units_bytes(text, v->readahead_bytes));
+    if (v->disk_bytes_per_s > 0)
+        printf("disk      %s; TOKENS/S: from where computing waits for each read\n"
+               "          to where all reading hides behind computing\n",
+               tt_units_rate(text, v->disk_bytes_per_s));
+    if (v->reserve_bytes)
+        printf("reserved  %s of the RAM are not for weights\n",
+               tt_units_bytes(text, v->reserve_bytes));
+    if (v->traced_readahead_bytes && !v->readahead_bytes)
+        printf("not told  what the kernel reads ahead in vain, here up to %s at a time:\n"
+               "          see --readahead\n",
+               tt_units_bytes(text, v->traced_readahead_bytes));
+    const size_t width = tt_table_width(stdout);
+    printf("\nFrom disk, for each token: of the PROMPT, %s\n",
+           width == 0 || width >= WIDTH_FULL ? "the FIRST generated, each TOKEN after it"
+                                             : "each TOKEN generated after the first");
+}
+
+static bool print_json(const tt_whatif_view *v, const tt_listing *rows)
 {
     tt_json j;
     tt_json_begin(&j, stdout, 2);
-    tt_whatif_json(&j, v);
+    tt_whatif_json(&j, v, rows);
     return tt_json_end(&j);
+}
+
+static int print(const struct options *o, const tt_whatif_view *v)
+{
+    const tt_rowset set = TT_ROWSET(&tt_whatif_schema, 0, v, v->results, v->n_results);
+    const tt_listing_wish wish = {.columns = o->list.columns,
+                                  .sort = o->list.sort,
+                                  .limit = o->list.limit,
+                                  .text = !o->input.json && !o->list.csv,
+                                  .csv = o->list.csv};
+    tt_listing rows;
+    int code = tt_list_make(&rows, &set, &wish);
+    if (code == TT_EXIT_OK && o->input.json) {
+        code = tt_report_output(print_json(v, &rows));
+    } else if (code == TT_EXIT_OK && o->list.csv) {
+        code = tt_report_output(tt_list_print_csv(&rows));
+    } else if (code == TT_EXIT_OK) {
+        print_head(v);
+        code = tt_report_output(tt_list_print(&rows, NULL));
+    }
+    tt_listing_free(&rows);
+    return code;
 }
 
 static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_view *v)
 {
     tt_error err;
     tt_whatif_result results[TT_POLICIES * SIZES_MAX];
-    const char *policies[TT_POLICIES];
     uint64_t sizes[SIZES_MAX];
-    v->n_sizes = cache_sizes(o, w, sizes);
+    const size_t n_sizes = cache_sizes(o, w, sizes);
     v->touched_bytes = tt_whatif_touched(w);
-    v->policies = policies;
     v->results = results;
     for (size_t i = 0; i < TT_POLICIES; i++) {
         if (!o->policy[i]) continue;
-        tt_status status =
-            tt_whatif_run(w, (tt_policy)i, sizes, v->n_sizes, v->has_disk ? o->disk_bytes_per_s : 1,
-                          results + v->n_policies * v->n_sizes, &err);
+        tt_status status = tt_whatif_run(w, (tt_policy)i, sizes, n_sizes,
+                                         v->disk_bytes_per_s > 0 ? v->disk_bytes_per_s : 1,
+                                         results + v->n_results, &err);
         if (status != TT_OK) return tt_report_error(&err);
-        policies[v->n_policies++] = policy_names[i];
+        v->n_results += n_sizes;
     }
-    return tt_report_output(o->input.json ? print_json(v) : tt_whatif_print_text(v));
+    return print(o, v);
 }
 
 /* The compute times are those of the traced run, with all it waited for. */
@@ -203,14 +314,13 @@ static int simulate(const struct options *o, const tt_model *m)
                             .readahead_bytes = o->plan.readahead_bytes,
                             .warm = o->plan.warm,
                             .at_most = reads.at_most,
-                            .has_disk = o->disk_bytes_per_s > 0,
                             .disk_bytes_per_s = o->disk_bytes_per_s,
                             .reserve_bytes = o->reserve_bytes,
                             .traced_readahead_bytes = tt_kernel_readahead(m),
                             .reads = reads.n};
         for (uint32_t i = 0; i < m->n_weights; i++)
             v.model_bytes += m->weights[i].size_bytes;
-        if (reads.n > 0 || o->input.json) code = replay_and_print(o, w, &v);
+        if (reads.n > 0 || o->input.json || o->list.csv) code = replay_and_print(o, w, &v);
     }
     tt_whatif_free(w);
     tt_reads_free(&reads);
@@ -226,8 +336,11 @@ int tt_cmd_whatif(int argc, char **argv)
             "and how fast that would be.\v"
             "TOKENS/S is a range: computing and reading one after the other, and reading hidden "
             "behind computing as far as it can be. The kernel's page cache is near lru.",
-        .sets = {{option_table, .check = check_plan}, TT_INPUT(struct options, input)}};
-    struct options o = {.plan = {.unit = TT_WHATIF_PAGE, .page_bytes = PAGE_BYTES}};
+        .sets = {{option_table, .check = check_plan},
+                 TT_INPUT(struct options, input),
+                 TT_LIST(struct options, list)}};
+    struct options o = {.list.schema = &tt_whatif_schema,
+                        .plan = {.unit = TT_WHATIF_PAGE, .page_bytes = PAGE_BYTES}};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

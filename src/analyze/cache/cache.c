@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const tt_policy_names[TT_POLICIES] = {"lru", "lfu", "belady", "pin-hot"};
+
 /* What needs no clock: first reads, and a cache whose content is fixed beforehand.
  *
  * The space is cut at every bound of an extent. Nothing tells the blocks of such an atom

@@ -26,6 +26,9 @@ typedef enum tt_policy {
 } tt_policy;
 #define TT_POLICIES 4
 
+/* By tt_policy, as --policy has them. */
+extern const char *const tt_policy_names[TT_POLICIES];
+
 typedef struct tt_cache_job {
     const tt_stream *stream;
     tt_policy policy;

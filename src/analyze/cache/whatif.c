@@ -233,7 +233,7 @@ tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_byte
                               .missed = missed};
     ok = ok && tt_cache_run(&job);
     for (size_t i = 0; ok && i < n; i++) {
-        results[i] = (tt_whatif_result){.ram_bytes = ram_bytes[i]};
+        results[i] = (tt_whatif_result){.policy = policy, .ram_bytes = ram_bytes[i]};
         sum_up(w, missed + i * groups, disk_bytes_per_s, &results[i]);
     }
     free(capacities);

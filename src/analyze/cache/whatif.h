@@ -42,6 +42,7 @@ typedef struct tt_whatif_part {
 } tt_whatif_part;
 
 typedef struct tt_whatif_result {
+    tt_policy policy;
     uint64_t ram_bytes;
     tt_whatif_part of_phase[TT_PHASES]; /* TT_PHASE_UNKNOWN: also what is in no batch */
     tt_whatif_part steady;              /* of what is generated: without its first batch */
