@@ -21,4 +21,11 @@ for engine in $(engines); do
         "$TT_BIN" faults f.ttrace >faults.out 2>&1 || { fail "$about: faults"; cat faults.out; }
     done
 done
+
+# Whether faults come one by one is what doctor says.
+engine=$TT_ENGINES/$(engines | tail -n 1)
+"$TT_BIN" doctor --json --engine "$engine" >doctor.json
+"$TT_BIN" run -q --faults -o one.ttrace -m model.gguf --engine "$engine" -p Hello -n 1 -t 2 >out.txt 2>err.txt || fail "one by one: exit code"
+"$TT_BIN" info --json one.ttrace | grep -A 1 '"page_faults": {' | grep -q '"state": "on"' && one_by_one=true || one_by_one=false
+expect "doctor: page faults one by one" $one_by_one "$(sed -n 's/.*"has_fault_events": \([a-z]*\).*/\1/p' doctor.json)"
 finish

@@ -92,8 +92,8 @@ static void try_fault_events(tt_doctor_host *h)
 
 void tt_doctor_host_look(tt_doctor_host *h)
 {
-    try_fault_events(h);
     memset(h, 0, sizeof *h);
+    try_fault_events(h);
     (void)uname(&h->kernel);
     h->cpus = tt_runner_cpus();
     read_cpuinfo(h);
