@@ -51,6 +51,7 @@ void tt_cell_format(tt_cell *cell, const char *fmt, ...)
 /* The member of the row that the column shows. */
 static void get_member(const tt_column *column, const void *row, tt_cell *cell)
 {
+    if (column->through) row = *(const void *const *)((const char *)row + column->through - 1);
     const void *at = (const char *)row + column->offset;
     switch (column->type) {
     case TT_CELL_BOOL:
@@ -82,7 +83,9 @@ static void get_member(const tt_column *column, const void *row, tt_cell *cell)
         cell->f64 = *(const double *)at;
         break;
     case TT_CELL_NAME:
-        tt_cell_text(cell, *(const char *const *)at);
+        tt_cell_text(cell, !column->chars      ? *(const char *const *)at
+                           : *(const char *)at ? at
+                                               : NULL);
         return;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:
