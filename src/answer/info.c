@@ -290,7 +290,7 @@ TT_COLUMN_ROWS(batches, tt_info, i, i->m->batches, i->m->n_batches)
 
 #define OF_PHASE(phase_, about_)                                                                   \
     TT_FIELD(#phase_, about_, TT_MEMBER_OBJECT(tt_info, summary.phase_, &tt_info_phase_schema))
-static const tt_column columns[] = {
+static const tt_column info_columns[] = {
     OF_INFO("file", path, "the trace"),
     OF_INFO("size_bytes", summary.file_bytes, "of the trace"),
     TT_FIELD("run_id", "of the recording", .type = TT_CELL_NAME, .get = get_run_id),
@@ -323,7 +323,7 @@ static const tt_column columns[] = {
     TT_FIELD("batches", "decode calls", .type = TT_CELL_ROWS, .inner = &batch_schema,
              .rows = batches),
 };
-static const tt_schema info_schema = TT_SCHEMA("info", "what a trace holds", columns);
+static const tt_schema info_schema = TT_SCHEMA("info", "what a trace holds", info_columns);
 
 /* The columns of `stats` that say most. */
 static void rows(tt_json *j, const char *name, const tt_stats_dimension *by, const tt_stats *s,

@@ -107,8 +107,8 @@ struct tt_column {
     bool nullable;    /* not every row has it */
     uint16_t show;    /* TT_SHOW_... */
     uint8_t kinds;    /* bits of the kinds of rowset that have it; 0: all */
-    uint16_t offset;  /* of the member that it shows (TT_MEMBER), unless there is `get` */
-    uint16_t through; /* 0, or 1 + the offset of the row's pointer to what has the member */
+    uint32_t offset;  /* of the member that it shows (TT_MEMBER), unless there is `get` */
+    uint32_t through; /* 0, or 1 + the offset of the row's pointer to what has the member */
     bool chars;       /* a NAME's member is an array, not a pointer; empty: not known */
     bool (*known)(const void *context, const void *row);         /* NULL: always; for members */
     tt_certainty (*bound)(const void *context, const void *row); /* NULL: exact */
