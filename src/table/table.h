@@ -130,20 +130,21 @@ struct tt_column {
         .key = (key_), .title = (title_), .unit = TT_UNIT_##unit_, .about = (about_), __VA_ARGS__  \
     }
 
-/* The type and the place of a member of a row's struct. */
+/* The type and the place of a member of a row's struct; by its address, so that an array does not
+ * compile. */
 #define TT_MEMBER(row_type, member)                                                                \
-    .type = _Generic(((row_type *)0)->member,                                                      \
-        bool: TT_CELL_BOOL,                                                                        \
-        uint8_t: TT_CELL_U8,                                                                       \
-        uint16_t: TT_CELL_U16,                                                                     \
-        uint32_t: TT_CELL_U32,                                                                     \
-        uint64_t: TT_CELL_U64,                                                                     \
-        int32_t: TT_CELL_I32,                                                                      \
-        int64_t: TT_CELL_I64,                                                                      \
-        float: TT_CELL_F32,                                                                        \
-        double: TT_CELL_F64,                                                                       \
-        char *: TT_CELL_NAME,                                                                      \
-        const char *: TT_CELL_NAME),                                                               \
+    .type = _Generic(&((row_type *)0)->member,                                                     \
+        bool *: TT_CELL_BOOL,                                                                      \
+        uint8_t *: TT_CELL_U8,                                                                     \
+        uint16_t *: TT_CELL_U16,                                                                   \
+        uint32_t *: TT_CELL_U32,                                                                   \
+        uint64_t *: TT_CELL_U64,                                                                   \
+        int32_t *: TT_CELL_I32,                                                                    \
+        int64_t *: TT_CELL_I64,                                                                    \
+        float *: TT_CELL_F32,                                                                      \
+        double *: TT_CELL_F64,                                                                     \
+        char **: TT_CELL_NAME,                                                                     \
+        const char **: TT_CELL_NAME),                                                              \
     .offset = offsetof(row_type, member)
 
 /* The same of a text that is an array, and of what the row's POINTER points to. */
