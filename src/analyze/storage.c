@@ -194,33 +194,18 @@ const tt_schema tt_extents_schema = {"extents", "where a model file lies on its 
 
 /* --- for all outputs --- */
 
-/* row: NULL: null. */
-static void put_object(tt_json *j, const tt_schema *schema, const void *row)
-{
-    const tt_rowset set = {.schema = schema, .rows = row, .row_bytes = 1, .n = row != NULL};
-    tt_json_key(j, schema->name);
-    if (!row) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_rowset_json(j, &set, row);
-    tt_json_object_end(j);
-}
-
 void tt_system_json(tt_json *j, const tt_model *m)
 {
     tt_host_system s;
     tt_system_of(m, &s);
-    put_object(j, &tt_system_schema, &s);
+    tt_row_json(j, NULL, &tt_system_schema, NULL, &s);
 }
 
-void tt_storage_json(tt_json *j, const tt_model *m, const tt_model_file *file)
+void tt_disk_json(tt_json *j, const tt_model *m, const tt_model_file *file)
 {
     tt_host_disk d;
     tt_disk_of(m, file, &d);
-    put_object(j, &tt_disk_schema, &d);
-    put_object(j, &tt_extents_schema, file->extents);
+    tt_row_json(j, NULL, &tt_disk_schema, NULL, &d);
 }
 
 static void each_fact(const tt_schema *schema, const void *row, tt_fact_each *each, void *context)

@@ -19,9 +19,9 @@ extern const tt_schema tt_extents_schema;
 void tt_system_of(const tt_model *m, tt_host_system *system);
 void tt_disk_of(const tt_model *m, const tt_model_file *file, tt_host_disk *disk);
 
-/* Members of an object: "system" of the trace; "disk" and "extents" of a model file. */
+/* Objects: "system" of the trace; "disk" of a model file. */
 void tt_system_json(tt_json *j, const tt_model *m);
-void tt_storage_json(tt_json *j, const tt_model *m, const tt_model_file *file);
+void tt_disk_json(tt_json *j, const tt_model *m, const tt_model_file *file);
 
 /* Calls `each` for every fact that is known, with its title and its value for people. */
 typedef void tt_fact_each(void *context, const char *title, const char *value);

@@ -10,10 +10,25 @@ uint64_t tt_fault_op_ticks(const tt_fault_op *op)
     return op->times->open ? 0 : tt_joined_ticks(op->times);
 }
 
-static void json_weights(tt_json *j, const tt_model *m, const tt_fault_op *op)
+static const tt_run *run_of(const tt_model *m, const tt_fault_op *op)
 {
+    return &m->runs[op->run];
+}
+
+TT_COLUMN_VALUE(get_start, tt_fault_op, op, u64, tt_model_mono_ns(context, op->times->start))
+TT_COLUMN_VALUE(get_relative, tt_fault_op, op, f64, tt_model_ns(context, op->times->start))
+TT_COLUMN_KNOWN(has_ended, tt_fault_op, op, !op->times->open)
+TT_COLUMN_VALUE(get_duration, tt_fault_op, op, u64,
+                tt_units_round_ns(tt_model_span_ns(context, tt_fault_op_ticks(op))))
+TT_COLUMN_KNOWN(is_in_batch, tt_fault_op, op, run_of(context, op)->batch != TT_NONE)
+TT_COLUMN_VALUE(get_batch, tt_fault_op, op, u64,
+                tt_model_batch_number(context, run_of(context, op)->batch))
+TT_COLUMN_VALUE(get_run, tt_fault_op, op, u64, run_of(context, op)->id)
+TT_COLUMN_KNOWN(has_layer, tt_fault_op, op, op->op->place.layer_id >= 0)
+TT_COLUMN_KNOWN(has_reads, tt_fault_op, op, op->counts.observed_reads > 0)
+TT_COLUMN_JSON(json_tensors, tt_fault_op, op, {
+    const tt_model *m = context;
     uint32_t last = TT_NONE;
-    tt_json_key(j, "tensors");
     tt_json_array(j);
     for (size_t i = 0; i < op->n_accesses; i++) {
         if (op->accesses[i].weight == last) continue;
@@ -21,43 +36,34 @@ static void json_weights(tt_json *j, const tt_model *m, const tt_fault_op *op)
         tt_json_string(j, m->weights[last].name);
     }
     tt_json_array_end(j);
-}
+})
+
+#define OF_OP(member_) TT_THROUGH(tt_fault_op, op), TT_MEMBER(tt_op, member_)
+#define COUNTED(member_) TT_MEMBER(tt_fault_op, counts.member_)
+static const tt_column op_columns[] = {
+    TT_FIELD("start_ns", "on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_start),
+    TT_FIELD("start_relative_ns", "since the first batch", .type = TT_CELL_F64,
+             .get = get_relative),
+    TT_FIELD("duration_ns", "of all its threads", .type = TT_CELL_U64, .known = has_ended,
+             .get = get_duration),
+    TT_FIELD("batch_id", "null: outside any", .type = TT_CELL_U64, .known = is_in_batch,
+             .get = get_batch),
+    TT_FIELD("run_id", "its graph computation", .type = TT_CELL_U64, .get = get_run),
+    TT_FIELD("node", "in the graph", OF_OP(node)),
+    TT_FIELD("op", "kind of op", TT_THROUGH(tt_fault_op, op), TT_MEMBER_CHARS(tt_op, op)),
+    TT_FIELD("name", "of the node", OF_OP(name)),
+    TT_FIELD("layer_id", "null: outside any", OF_OP(place.layer_id), .known = has_layer),
+    TT_FIELD("minor_faults", "without a device", COUNTED(minor)),
+    TT_FIELD("major_faults", "that waited for a device", COUNTED(major)),
+    TT_FIELD("read_bytes", "that devices were asked for", COUNTED(read_bytes), .known = has_reads),
+    TT_FIELD("accessed_bytes", "of weights", TT_MEMBER(tt_fault_op, accessed_bytes)),
+    TT_FIELD("tensors", "weights that it read", .type = TT_CELL_ROWS, .json = json_tensors),
+};
+static const tt_schema op_schema = TT_SCHEMA("reads", "an op that had to wait", op_columns);
 
 void tt_fault_op_json(tt_json *j, const tt_model *m, const tt_fault_op *op)
 {
-    const tt_run *run = &m->runs[op->run];
-    tt_json_object(j);
-    tt_json_kv_u64(j, "start_ns", tt_model_mono_ns(m, op->times->start));
-    tt_json_kv_double(j, "start_relative_ns", tt_model_ns(m, op->times->start));
-    tt_json_key(j, "duration_ns");
-    if (op->times->open)
-        tt_json_null(j);
-    else
-        tt_json_u64(j, tt_units_round_ns(tt_model_span_ns(m, tt_fault_op_ticks(op))));
-    tt_json_key(j, "batch_id");
-    if (run->batch == TT_NONE)
-        tt_json_null(j);
-    else
-        tt_json_u64(j, tt_model_batch_number(m, run->batch));
-    tt_json_kv_u64(j, "run_id", run->id);
-    tt_json_kv_u64(j, "node", op->op->node);
-    tt_json_kv_string(j, "op", op->op->op);
-    tt_json_kv_string(j, "name", op->op->name);
-    tt_json_key(j, "layer_id");
-    if (op->op->place.layer_id < 0)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, op->op->place.layer_id);
-    tt_json_kv_u64(j, "minor_faults", op->counts.minor);
-    tt_json_kv_u64(j, "major_faults", op->counts.major);
-    tt_json_key(j, "read_bytes");
-    if (op->counts.observed_reads)
-        tt_json_u64(j, op->counts.read_bytes);
-    else
-        tt_json_null(j);
-    tt_json_kv_u64(j, "accessed_bytes", op->accessed_bytes);
-    json_weights(j, m, op);
-    tt_json_object_end(j);
+    tt_row_json(j, NULL, &op_schema, m, op);
 }
 
 bool tt_faults_passes_weight(const tt_faults_view *v, const tt_weight *w)
@@ -152,25 +158,6 @@ void tt_faults_view_free(tt_faults_view *v)
     free(v->weights);
 }
 
-static void put_object(tt_json *j, const char *key, const tt_schema *schema, const void *row)
-{
-    const tt_rowset set = {.schema = schema, .rows = row, .n = 1};
-    tt_json_key(j, key);
-    tt_json_object(j);
-    tt_rowset_json(j, &set, row);
-    tt_json_object_end(j);
-}
-
-static void kernel_sum(tt_json *j, const char *key, const tt_kernel_sum *k)
-{
-    if (k->windows) {
-        put_object(j, key, &tt_kernel_schema, k);
-    } else {
-        tt_json_key(j, key);
-        tt_json_null(j);
-    }
-}
-
 static void rows(tt_json *j, const tt_faults_view *v)
 {
     tt_json_kv_string(j, "by", v->by->name);
@@ -184,39 +171,51 @@ static void rows(tt_json *j, const tt_faults_view *v)
     tt_json_kv_u64(j, "orphan_details", tt_faults_orphan(v->sums));
 }
 
-static void difference(tt_json *j, const char *key, bool known, uint64_t all, uint64_t part)
+/* What the process's counts have more than the ops'. */
+static bool all_faults(const tt_faults_view *v)
 {
-    tt_json_key(j, key);
-    if (known)
-        tt_json_double(j, (double)all - (double)part);
-    else
-        tt_json_null(j);
+    return v->batches.has_faults && tt_faults_batches(v->sums)->observed;
 }
 
-static void kernel(tt_json *j, const tt_faults_view *v)
-{
-    const tt_kernel_sum *k = &v->batches;
-    tt_json_key(j, "kernel");
-    tt_json_object(j);
-    tt_json_kv_u64(j, "batches", k->windows);
-    tt_json_kv_u64(j, "batches_not_observed", k->missing);
-    tt_json_kv_bool(j, "batches_overlap", k->overlap);
-    kernel_sum(j, "process_in_batches", k);
-    kernel_sum(j, "process_while_recording", &v->recording);
-    if (v->sums && k->windows) {
-        const tt_fault_counts *c = tt_faults_batches(v->sums);
-        const bool faults = k->has_faults && c->observed, io = k->has_io && c->observed_reads;
-        put_object(j, "ops_in_batches", &tt_fault_counts_schema, c);
-        tt_json_key(j, "outside_ops");
-        tt_json_object(j);
-        difference(j, "minor_faults", faults, k->minor, c->minor);
-        difference(j, "major_faults", faults, k->major, c->major);
-        difference(j, "read_bytes", io, k->read_bytes, c->read_bytes);
-        difference(j, "cpu_ns", faults && c->observed_cpu, k->user_ns + k->system_ns, c->cpu_ns);
-        tt_json_object_end(j);
-    }
-    tt_json_object_end(j);
-}
+#define DIFFERENCE(name, known_, all, member)                                                      \
+    TT_COLUMN_GET(name, tt_faults_view, v, {                                                       \
+        cell->known = (known_);                                                                    \
+        cell->f64 = (double)(all) - (double)tt_faults_batches(v->sums)->member;                    \
+    })
+DIFFERENCE(minor_outside, all_faults(v), v->batches.minor, minor)
+DIFFERENCE(major_outside, all_faults(v), v->batches.major, major)
+DIFFERENCE(read_outside, v->batches.has_io &&tt_faults_batches(v->sums)->observed_reads,
+           v->batches.read_bytes, read_bytes)
+DIFFERENCE(cpu_outside, all_faults(v) && tt_faults_batches(v->sums)->observed_cpu,
+           v->batches.user_ns + v->batches.system_ns, cpu_ns)
+
+static const tt_column outside_columns[] = {
+    TT_FIELD("minor_faults", "without a device", .type = TT_CELL_F64, .get = minor_outside),
+    TT_FIELD("major_faults", "that waited for a device", .type = TT_CELL_F64, .get = major_outside),
+    TT_FIELD("read_bytes", "that devices were asked for", .type = TT_CELL_F64, .get = read_outside),
+    TT_FIELD("cpu_ns", "on a processor", .type = TT_CELL_F64, .get = cpu_outside),
+};
+static const tt_schema outside_schema = TT_SCHEMA("outside_ops", "in batches", outside_columns);
+
+TT_COLUMN_ROWS(in_batches, tt_faults_view, v, &v->batches, v->batches.windows > 0)
+TT_COLUMN_ROWS(recording, tt_faults_view, v, &v->recording, v->recording.windows > 0)
+TT_COLUMN_ROWS(ops_in_batches, tt_faults_view, v, tt_faults_batches(v->sums), 1)
+TT_COLUMN_KNOWN(has_both, tt_faults_view, v, v->sums && v->batches.windows > 0)
+
+static const tt_column kernel_columns[] = {
+    TT_FIELD("batches", "with counts", TT_MEMBER(tt_faults_view, batches.windows)),
+    TT_FIELD("batches_not_observed", "without", TT_MEMBER(tt_faults_view, batches.missing)),
+    TT_FIELD("batches_overlap", "some did", TT_MEMBER(tt_faults_view, batches.overlap)),
+    TT_FIELD("process_in_batches", "what the kernel counted", .type = TT_CELL_OBJECT,
+             .inner = &tt_kernel_schema, .rows = in_batches),
+    TT_FIELD("process_while_recording", "likewise", .type = TT_CELL_OBJECT,
+             .inner = &tt_kernel_schema, .rows = recording),
+    TT_FIELD("ops_in_batches", "counted in ops", .type = TT_CELL_OBJECT, .known = has_both,
+             .show = TT_SHOW_OMIT, .inner = &tt_fault_counts_schema, .rows = ops_in_batches),
+    TT_FIELD("outside_ops", "the difference", .type = TT_CELL_OBJECT, .known = has_both,
+             .show = TT_SHOW_OMIT, .inner = &outside_schema),
+};
+static const tt_schema kernel_schema = TT_SCHEMA("kernel", "what it counted", kernel_columns);
 
 /* --- residency --- */
 
@@ -241,62 +240,96 @@ static void sample_tensors(const samples *s, const tt_residency_sample *r, const
     tt_json_array_end(s->j);
 }
 
+static const tt_model *model_of(const void *context)
+{
+    return ((const tt_faults_view *)context)->m;
+}
+
+TT_COLUMN_GET(sample_model, tt_residency_sample, r,
+              tt_cell_text(cell, model_of(context)->files[r->file].path);)
+TT_COLUMN_KNOWN(of_batch, tt_residency_sample, r, r->batch != TT_NONE)
+TT_COLUMN_VALUE(sample_batch, tt_residency_sample, r, u64,
+                tt_model_batch_number(model_of(context), r->batch))
+TT_COLUMN_GET(sample_moment, tt_residency_sample, r,
+              tt_cell_text(cell, tt_faults_moment(r->moment));)
+TT_COLUMN_VALUE(sample_begin, tt_residency_sample, r, f64,
+                tt_model_ns(model_of(context), r->begin_ticks))
+TT_COLUMN_VALUE(sample_end, tt_residency_sample, r, f64,
+                tt_model_ns(model_of(context), r->end_ticks))
+TT_COLUMN_KNOWN(is_compared, tt_residency_sample, r, r->compared)
+
+#define SAMPLED(key_, about_, ...)                                                                 \
+    TT_FIELD(#key_, about_, TT_MEMBER(tt_residency_sample, key_), __VA_ARGS__)
+static const tt_column sample_columns[] = {
+    TT_FIELD("model", "the file", .type = TT_CELL_NAME, .get = sample_model),
+    TT_FIELD("batch_id", "null: outside any", .type = TT_CELL_U64, .known = of_batch,
+             .get = sample_batch),
+    TT_FIELD("moment", "of the batch or recording", .type = TT_CELL_NAME, .get = sample_moment),
+    TT_FIELD("start_relative_ns", "since the first batch", .type = TT_CELL_F64,
+             .get = sample_begin),
+    TT_FIELD("end_relative_ns", "likewise", .type = TT_CELL_F64, .get = sample_end),
+    SAMPLED(observed_bytes, "that were looked at", .known = NULL),
+    SAMPLED(resident_bytes, "in RAM", .known = NULL),
+    SAMPLED(came_bytes, "since the sample before", .known = is_compared),
+    SAMPLED(went_bytes, "likewise", .known = is_compared),
+};
+static const tt_schema sample_schema = TT_SCHEMA("samples", "of a file", sample_columns);
+
 static void sample(void *context, const tt_residency_sample *r, const tt_ranges *now)
 {
     const samples *s = context;
-    tt_json *j = s->j;
-    if (!tt_filter_batch(s->v->filter, s->v->m, r->batch)) return;
-    tt_json_object(j);
-    tt_json_kv_string(j, "model", s->v->m->files[r->file].path);
-    bool in_batch = r->batch != TT_NONE;
-    tt_json_kv_u64_or_null(j, "batch_id", in_batch,
-                           in_batch ? tt_model_batch_number(s->v->m, r->batch) : 0);
-    tt_json_kv_string(j, "moment", tt_faults_moment(r->moment));
-    tt_json_kv_double(j, "start_relative_ns", tt_model_ns(s->v->m, r->begin_ticks));
-    tt_json_kv_double(j, "end_relative_ns", tt_model_ns(s->v->m, r->end_ticks));
-    tt_json_kv_u64(j, "observed_bytes", r->observed_bytes);
-    tt_json_kv_u64(j, "resident_bytes", r->resident_bytes);
-    tt_json_kv_u64_or_null(j, "came_bytes", r->compared, r->came_bytes);
-    tt_json_kv_u64_or_null(j, "went_bytes", r->compared, r->went_bytes);
-    if (s->v->residency && s->v->by->by == TT_FAULTS_BY_TENSOR && s->v->by_given)
-        sample_tensors(s, r, now);
-    tt_json_object_end(j);
+    const tt_faults_view *v = s->v;
+    const tt_rowset row = TT_ROWSET(&sample_schema, 0, v, r, 1);
+    if (!tt_filter_batch(v->filter, v->m, r->batch)) return;
+    tt_json_object(s->j);
+    tt_rowset_json(s->j, &row, r);
+    if (v->residency && v->by->by == TT_FAULTS_BY_TENSOR && v->by_given) sample_tensors(s, r, now);
+    tt_json_object_end(s->j);
 }
 
-static void residency_tensor(tt_json *j, const tt_faults_view *v, uint32_t at)
+static const tt_weight *sampled_weight(const tt_faults_view *v, const tt_residency_weight *r)
 {
-    const tt_weight *w = &v->m->weights[at];
-    const tt_residency_weight *r = &v->weights[at];
-    const bool known = r->samples > 0;
-    tt_json_object(j);
-    tt_json_kv_string(j, "tensor", w->name);
-    tt_json_kv_string(j, "model", v->m->files[w->file].path);
-    tt_json_kv_u64(j, "size_bytes", w->size_bytes);
-    tt_json_kv_u64(j, "samples", r->samples);
-    tt_json_kv_u64_or_null(j, "first_bytes", known, r->first_bytes);
-    tt_json_kv_u64_or_null(j, "last_bytes", known, r->last_bytes);
-    tt_json_kv_u64_or_null(j, "least_bytes", known, r->least_bytes);
-    tt_json_kv_u64_or_null(j, "most_bytes", known, r->most_bytes);
-    tt_json_kv_u64_or_null(j, "came_bytes", known, r->came_bytes);
-    tt_json_kv_u64_or_null(j, "went_bytes", known, r->went_bytes);
-    tt_json_object_end(j);
+    return &v->m->weights[r - v->weights];
 }
+
+TT_COLUMN_GET(weight_name, tt_residency_weight, r,
+              tt_cell_text(cell, sampled_weight(context, r)->name);)
+TT_COLUMN_GET(weight_model, tt_residency_weight, r,
+              tt_cell_text(cell, model_of(context)->files[sampled_weight(context, r)->file].path);)
+TT_COLUMN_VALUE(weight_size, tt_residency_weight, r, u64, sampled_weight(context, r)->size_bytes)
+TT_COLUMN_KNOWN(was_sampled, tt_residency_weight, r, r->samples > 0)
+
+#define RESIDENT(key_, about_)                                                                     \
+    TT_FIELD(#key_, about_, .known = was_sampled, TT_MEMBER(tt_residency_weight, key_))
+static const tt_column weight_columns[] = {
+    TT_FIELD("tensor", "the weight", .type = TT_CELL_NAME, .get = weight_name),
+    TT_FIELD("model", "the file", .type = TT_CELL_NAME, .get = weight_model),
+    TT_FIELD("size_bytes", "of the weight", .type = TT_CELL_U64, .get = weight_size),
+    TT_FIELD("samples", "of all of it", TT_MEMBER(tt_residency_weight, samples)),
+    RESIDENT(first_bytes, "in RAM at first"),
+    RESIDENT(last_bytes, "at last"),
+    RESIDENT(least_bytes, "at least"),
+    RESIDENT(most_bytes, "at most"),
+    RESIDENT(came_bytes, "over all samples"),
+    RESIDENT(went_bytes, "over all samples"),
+};
+static const tt_schema weight_schema = TT_SCHEMA("tensors", "in RAM", weight_columns);
+
+TT_COLUMN_KNOWN(passes_weight, tt_residency_weight, r,
+                tt_faults_passes_weight(context, sampled_weight(context, r)))
 
 /* The samples are walked a second time: what was in RAM of each tensor is not kept. */
 static bool residency(tt_json *j, const tt_faults_view *v)
 {
     samples s = {j, v};
+    const tt_rowset weights = TT_ROWSET(&weight_schema, 0, v, v->weights, v->m->n_weights);
     tt_json_key(j, "residency");
     tt_json_object(j);
     tt_json_key(j, "samples");
     tt_json_array(j);
     bool ok = tt_residency_walk(v->m, sample, &s, NULL, NULL) == TT_OK;
     tt_json_array_end(j);
-    tt_json_key(j, "tensors");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < v->m->n_weights; i++)
-        if (tt_faults_passes_weight(v, &v->m->weights[i])) residency_tensor(j, v, i);
-    tt_json_array_end(j);
+    tt_rowset_json_rows(j, "tensors", &weights, passes_weight);
     tt_json_object_end(j);
     return ok;
 }
@@ -308,7 +341,7 @@ bool tt_faults_json(tt_json *j, tt_faults_view *v)
     tt_json_kv_string(j, "file", v->path);
     tt_json_kv_bool(j, "faults_recorded", v->counted);
     if (v->sums && !v->residency) rows(j, v);
-    if (!v->residency) kernel(j, v);
+    if (!v->residency) tt_row_json(j, "kernel", &kernel_schema, v, v);
     if (v->m->n_residencies) ok = residency(j, v);
     tt_json_object_end(j);
     return ok;

@@ -9,34 +9,24 @@
 
 /* What the trace's bytes are. */
 
-static double per_op(const tt_content *c, uint64_t bytes)
-{
-    return c->records ? (double)bytes / (double)c->records : 0;
-}
+TT_COLUMN_GET(get_per_op, tt_content_row, r, {
+    const tt_content *c = context;
+    cell->known = c->records > 0;
+    if (cell->known) cell->f64 = (double)r->stored_bytes / (double)c->records;
+})
 
-void tt_info_content_json(tt_json *j, const tt_info *info)
-{
-    const tt_content *c = &info->content;
-    tt_json_key(j, "content");
-    tt_json_array(j);
-    for (size_t i = 0; i < c->n; i++) {
-        const tt_content_row *r = &c->rows[i];
-        tt_json_object(j);
-        tt_json_kv_string(j, "part", r->part);
-        tt_json_kv_string(j, "column", r->column);
-        tt_json_kv_u64(j, "count", r->count);
-        tt_json_kv_u64(j, "raw_bytes", r->raw_bytes);
-        tt_json_kv_u64(j, "stored_bytes", r->stored_bytes);
-        tt_json_key(j, "bytes_per_op");
-        if (c->records)
-            tt_json_double(j, per_op(c, r->stored_bytes));
-        else
-            tt_json_null(j);
-        tt_json_kv_bool(j, "apportioned", r->apportioned);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
+static const tt_column content_columns[] = {
+    TT_FIELD("part", "of the file", TT_MEMBER(tt_content_row, part)),
+    TT_FIELD("column", "what of it", TT_MEMBER(tt_content_row, column)),
+    TT_FIELD("count", "records", TT_MEMBER(tt_content_row, count)),
+    TT_FIELD("raw_bytes", "before compression", TT_MEMBER(tt_content_row, raw_bytes)),
+    TT_FIELD("stored_bytes", "in the file", TT_MEMBER(tt_content_row, stored_bytes)),
+    TT_FIELD("bytes_per_op", "of an op record", .type = TT_CELL_F64, .get = get_per_op),
+    TT_FIELD("apportioned", "was compressed with other content",
+             TT_MEMBER(tt_content_row, apportioned)),
+};
+static const tt_schema content_schema =
+    TT_SCHEMA("content", "what the trace's bytes are", content_columns);
 
 /* What was captured besides the ops, and the buffers by kind. */
 
@@ -71,133 +61,137 @@ const char *tt_info_end_state(const tt_model_file *f)
     return f->end_state < sizeof names / sizeof *names ? names[f->end_state] : "changed";
 }
 
-void tt_info_capture_json(tt_json *j, const tt_info *info)
-{
-    tt_json_key(j, "captured");
+static const tt_column capture_columns[] = {
+    TT_FIELD("state", "on, off, or not observed", TT_MEMBER(tt_info_capture, state)),
+    TT_FIELD("reason", "why not", TT_MEMBER(tt_info_capture, reason), .show = TT_SHOW_OMIT),
+    TT_FIELD("asked", "in the words of run --values", TT_MEMBER(tt_info_capture, asked),
+             .show = TT_SHOW_OMIT),
+};
+static const tt_schema capture_schema = TT_SCHEMA("captured", "besides ops", capture_columns);
+
+TT_COLUMN_JSON(json_captured, tt_info, info, {
     tt_json_object(j);
     for (unsigned i = 0; i < TT_INFO_CAPTURES; i++) {
-        tt_info_capture c = tt_info_find_capture(info->m, i);
-        tt_json_key(j, c.name);
-        if (!c.state) {
-            tt_json_null(j);
-            continue;
-        }
-        tt_json_object(j);
-        tt_json_kv_string(j, "state", c.state);
-        if (c.reason) tt_json_kv_string(j, "reason", c.reason);
-        if (c.asked) tt_json_kv_string(j, "asked", c.asked);
-        tt_json_object_end(j);
+        const tt_info_capture c = tt_info_find_capture(info->m, i);
+        tt_row_json(j, c.name, &capture_schema, NULL, c.state ? &c : NULL);
     }
     tt_json_object_end(j);
-    tt_json_key(j, "buffers");
+})
+
+/* Buffers of a kind. */
+typedef struct kind_row {
+    const char *kind;
+    tt_kind_summary all;
+    tt_buffers_peak peak;
+} kind_row;
+
+static const tt_column kind_columns[] = {
+    TT_FIELD("kind", "what they are for", TT_MEMBER(kind_row, kind)),
+    TT_FIELD("count", "freed ones included", TT_MEMBER(kind_row, all.count)),
+    TT_FIELD("size_bytes", "of all of them", TT_MEMBER(kind_row, all.size_bytes)),
+    TT_FIELD("peak_count", "when they were the largest", TT_MEMBER(kind_row, peak.count)),
+    TT_FIELD("peak_bytes", "the most at one moment", TT_MEMBER(kind_row, peak.bytes)),
+};
+static const tt_schema kind_schema = TT_SCHEMA("buffers", "by kind", kind_columns);
+
+TT_COLUMN_JSON(json_buffers, tt_info, info, {
     tt_json_array(j);
     for (unsigned i = 0; i <= TT_BUFFER_OUTPUT; i++) {
-        if (info->summary.buffers[i].count == 0) continue;
-        tt_json_object(j);
-        tt_json_kv_string(j, "kind", tt_buffer_kind_name((tt_buffer_kind)i));
-        tt_json_kv_u64(j, "count", info->summary.buffers[i].count);
-        tt_json_kv_u64(j, "size_bytes", info->summary.buffers[i].size_bytes);
-        tt_json_kv_u64(j, "peak_count", info->peaks[i].count);
-        tt_json_kv_u64(j, "peak_bytes", info->peaks[i].bytes);
-        tt_json_object_end(j);
+        const kind_row r = {tt_buffer_kind_name((tt_buffer_kind)i), info->summary.buffers[i],
+                            info->peaks[i]};
+        if (r.all.count) tt_row_json(j, NULL, &kind_schema, NULL, &r);
     }
     tt_json_array_end(j);
-}
+})
 
-static void environment(tt_json *j, const tt_model *m)
-{
-    tt_json_key(j, "environment");
+/* Later values win; each key is written once. */
+TT_COLUMN_JSON(json_environment, tt_info, info, {
+    const tt_model *m = info->m;
     tt_json_object(j);
     for (uint32_t i = 0; i < m->n_environment; i++) {
-        const char *key = m->environment[i].key;
-        /* Later values win; each key is written once. */
-        if (tt_model_environment(m, key) == m->environment[i].value)
-            tt_json_kv_string(j, key, m->environment[i].value);
+        const tt_pair *p = &m->environment[i];
+        if (tt_model_environment(m, p->key) == p->value) tt_json_kv_string(j, p->key, p->value);
     }
     tt_json_object_end(j);
-}
+})
 
-static void files(tt_json *j, const tt_model *m)
-{
-    tt_json_key(j, "models");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_files; i++) {
-        const tt_model_file *f = &m->files[i];
-        tt_json_object(j);
-        tt_json_kv_string(j, "path", f->path);
-        tt_json_kv_u64(j, "size_bytes", f->size_bytes);
-        tt_json_kv_u64(j, "data_offset_bytes", f->data_offset_bytes);
-        tt_json_kv_u64(j, "tensors", f->n_weights);
-        const char *state = tt_info_end_state(f);
-        tt_json_key(j, "end_state");
-        if (state)
-            tt_json_string(j, state);
-        else
-            tt_json_null(j);
-        tt_storage_json(j, m, f);
-        tt_json_key(j, "metadata");
-        tt_json_object(j);
-        for (uint32_t k = 0; k < f->n_kvs; k++)
-            tt_json_kv_string(j, f->kvs[k].key, f->kvs[k].value);
-        tt_json_object_end(j);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
-
-/* A time that the trace may not be able to tell: null then, not zero. */
-
-static void phase(tt_json *j, const char *name, const tt_phase_summary *p, bool has_times)
-{
-    tt_json_key(j, name);
+TT_COLUMN_JSON(json_metadata, tt_model_file, f, {
     tt_json_object(j);
-    tt_json_kv_u64(j, "batches", p->batches);
-    tt_json_kv_u64(j, "tokens", p->tokens);
-    tt_json_kv_u64(j, "mixed_tokens", p->mixed_tokens);
-    tt_json_kv_double_or_null(j, "total_ns", has_times, p->total_ns);
-    tt_json_kv_double_or_null(j, "tokens_per_s", p->tokens_per_s > 0, p->tokens_per_s);
+    for (uint32_t k = 0; k < f->n_kvs; k++)
+        tt_json_kv_string(j, f->kvs[k].key, f->kvs[k].value);
     tt_json_object_end(j);
-}
+})
+TT_COLUMN_JSON(json_disk, tt_model_file, f, tt_disk_json(j, context, f);)
+TT_COLUMN_GET(get_end_state, tt_model_file, f, tt_cell_text(cell, tt_info_end_state(f));)
 
-static void counts(tt_json *j, const tt_info *info)
-{
-    const tt_model *m = info->m;
-    tt_json_key(j, "counts");
+TT_COLUMN_ROWS(extents, tt_model_file, f, f->extents, f->extents != NULL)
+
+static const tt_column file_columns[] = {
+    TT_FIELD("path", "of the file", TT_MEMBER(tt_model_file, path)),
+    TT_FIELD("size_bytes", "of the file", TT_MEMBER(tt_model_file, size_bytes)),
+    TT_FIELD("data_offset_bytes", "where the weights begin",
+             TT_MEMBER(tt_model_file, data_offset_bytes)),
+    TT_FIELD("tensors", "in it", TT_MEMBER(tt_model_file, n_weights)),
+    TT_FIELD("end_state", "when recording ended", .type = TT_CELL_NAME, .get = get_end_state),
+    TT_FIELD("disk", "that it lies on", .type = TT_CELL_OBJECT, .json = json_disk),
+    TT_FIELD("extents", "where on it", .type = TT_CELL_OBJECT, .inner = &tt_extents_schema,
+             .rows = extents),
+    TT_FIELD("metadata", "of the file", .type = TT_CELL_OBJECT, .json = json_metadata),
+};
+static const tt_schema file_schema = TT_SCHEMA("models", "model files", file_columns);
+
+TT_COLUMN_KNOWN(has_phase_time, tt_phase_summary, p,
+                p->total_ns > 0 || (context && ((const tt_model *)context)->clock.known))
+TT_COLUMN_KNOWN(has_rate, tt_phase_summary, p, p->tokens_per_s > 0)
+
+static const tt_column phase_columns[] = {
+    TT_FIELD("batches", "of this phase alone", TT_MEMBER(tt_phase_summary, batches)),
+    TT_FIELD("tokens", "also in mixed batches", TT_MEMBER(tt_phase_summary, tokens)),
+    TT_FIELD("mixed_tokens", "in mixed batches", TT_MEMBER(tt_phase_summary, mixed_tokens)),
+    TT_FIELD("total_ns", "of its batches", TT_MEMBER(tt_phase_summary, total_ns),
+             .known = has_phase_time),
+    TT_FIELD("tokens_per_s", "of its batches", TT_MEMBER(tt_phase_summary, tokens_per_s),
+             .known = has_rate),
+};
+const tt_schema tt_info_phase_schema = TT_SCHEMA("phase", "batches of a phase", phase_columns);
+
+TT_COLUMN_KNOWN(has_sequences, tt_info, i, i->summary.sequences_observed)
+
+#define OF_MODEL(key_, member_, about_)                                                            \
+    TT_FIELD(key_, about_, TT_THROUGH(tt_info, m), TT_MEMBER(tt_model, member_))
+#define OF_INFO(key_, member_, about_) TT_FIELD(key_, about_, TT_MEMBER(tt_info, member_))
+static const tt_column count_columns[] = {
+    OF_MODEL("batches", n_batches, "decode calls"),
+    OF_MODEL("runs", n_runs, "graph computations"),
+    OF_INFO("runs_open", summary.runs_open, "that never ended"),
+    OF_MODEL("graphs", n_graphs, "different ones"),
+    OF_MODEL("buffers", n_buffers, "freed ones included"),
+    OF_MODEL("weights", n_weights, "tensors of the model files"),
+    OF_INFO("op_records", summary.records, "of an op and a thread"),
+    OF_INFO("threads", summary.lanes, "the most in a run"),
+    OF_MODEL("losses", losses_total, "op records that were dropped"),
+    OF_INFO("details", summary.details, "records of details"),
+    OF_MODEL("detail_losses", detail_losses_total, "details that were dropped"),
+    OF_INFO("data_parts", summary.data_parts, "outputs' data"),
+    OF_INFO("data_bytes", summary.data_bytes, "of these, in the file"),
+    OF_MODEL("indices", n_indices, "row numbers that were kept"),
+    OF_MODEL("usages", n_usages, "of buffers"),
+    OF_MODEL("residencies", n_residencies, "samples of what was in RAM"),
+    OF_MODEL("token_texts", n_token_texts, "texts of tokens"),
+    TT_FIELD("sequences", "different ones", TT_MEMBER(tt_info, summary.sequences),
+             .known = has_sequences),
+};
+static const tt_schema count_schema = TT_SCHEMA("counts", "what is in it", count_columns);
+
+TT_COLUMN_JSON(json_recorder_counts, tt_info, info, {
     tt_json_object(j);
-    tt_json_kv_u64(j, "batches", m->n_batches);
-    tt_json_kv_u64(j, "runs", m->n_runs);
-    tt_json_kv_u64(j, "runs_open", info->summary.runs_open);
-    tt_json_kv_u64(j, "graphs", m->n_graphs);
-    tt_json_kv_u64(j, "buffers", m->n_buffers);
-    tt_json_kv_u64(j, "weights", m->n_weights);
-    tt_json_kv_u64(j, "op_records", info->summary.records);
-    tt_json_kv_u64(j, "threads", info->summary.lanes);
-    tt_json_kv_u64(j, "losses", m->losses_total);
-    tt_json_kv_u64(j, "details", info->summary.details);
-    tt_json_kv_u64(j, "detail_losses", m->detail_losses_total);
-    tt_json_kv_u64(j, "data_parts", info->summary.data_parts);
-    tt_json_kv_u64(j, "data_bytes", info->summary.data_bytes);
-    tt_json_kv_u64(j, "indices", m->n_indices);
-    tt_json_kv_u64(j, "usages", m->n_usages);
-    tt_json_kv_u64(j, "residencies", m->n_residencies);
-    tt_json_kv_u64(j, "token_texts", m->n_token_texts);
-    tt_json_key(j, "sequences");
-    if (info->summary.sequences_observed)
-        tt_json_u64(j, info->summary.sequences);
-    else
-        tt_json_null(j);
+    for (uint32_t i = 0; i < info->m->n_counts; i++)
+        tt_json_kv_u64(j, info->m->counts[i].name, info->m->counts[i].value);
     tt_json_object_end(j);
-    tt_json_key(j, "recorder_counts");
-    tt_json_object(j);
-    for (uint32_t i = 0; i < m->n_counts; i++)
-        tt_json_kv_u64(j, m->counts[i].name, m->counts[i].value);
-    tt_json_object_end(j);
-}
+})
 
 /* A list for each token; null when sequences were not observed. */
-static void batch_sequences(tt_json *j, const tt_batch *b)
-{
-    tt_json_key(j, "sequences");
+TT_COLUMN_JSON(json_sequences, tt_batch, b, {
     if (!b->sequence_first) {
         tt_json_null(j);
         return;
@@ -210,12 +204,10 @@ static void batch_sequences(tt_json *j, const tt_batch *b)
         tt_json_array_end(j);
     }
     tt_json_array_end(j);
-}
+})
 
 /* A text or null for each token; null when token ids were not observed. */
-static void batch_texts(tt_json *j, const tt_model *m, const tt_batch *b)
-{
-    tt_json_key(j, "texts");
+TT_COLUMN_JSON(json_texts, tt_batch, b, {
     if (!b->tokens) {
         tt_json_null(j);
         return;
@@ -223,47 +215,125 @@ static void batch_texts(tt_json *j, const tt_model *m, const tt_batch *b)
     tt_json_array(j);
     for (uint32_t i = 0; i < b->n_tokens; i++) {
         size_t n = 0;
-        const char *text = tt_model_token_text(m, b->vocabulary, b->tokens[i], &n);
+        const char *text = tt_model_token_text(context, b->vocabulary, b->tokens[i], &n);
         if (text)
             tt_json_string_n(j, text, n);
         else
             tt_json_null(j);
     }
     tt_json_array_end(j);
-}
+})
 
-static void batches(tt_json *j, const tt_model *m)
+static void put_ids(tt_json *j, const int32_t *ids, uint32_t n)
 {
-    tt_json_key(j, "batches");
-    tt_json_array(j);
-    for (uint32_t i = 0; i < m->n_batches; i++) {
-        const tt_batch *b = &m->batches[i];
-        tt_json_object(j);
-        tt_json_kv_u64(j, "batch_id", tt_model_batch_number(m, i));
-        tt_json_kv_string(j, "phase", tt_phase_name(b->phase));
-        tt_json_kv_u64(j, "context_id", b->context);
-        tt_json_kv_u64_or_null(j, "start_ns", m->clock.known, tt_model_mono_ns(m, b->begin_ticks));
-        tt_json_kv_u64_or_null(j, "end_ns", b->ended && m->clock.known,
-                               tt_model_mono_ns(m, b->end_ticks));
-        tt_json_kv_u64(j, "n_tokens", b->n_tokens);
-        tt_json_kv_u64_or_null(j, "n_generate", b->phase != TT_PHASE_UNKNOWN, b->n_generate);
-        tt_json_kv_u64(j, "runs", b->n_runs);
-        tt_json_key(j, "tokens");
-        if (b->tokens) tt_json_array(j);
-        for (uint32_t k = 0; b->tokens && k < b->n_tokens; k++)
-            tt_json_i64(j, b->tokens[k]);
-        b->tokens ? tt_json_array_end(j) : tt_json_null(j);
-        tt_json_key(j, "positions");
-        if (b->positions) tt_json_array(j);
-        for (uint32_t k = 0; b->positions && k < b->n_tokens; k++)
-            tt_json_i64(j, b->positions[k]);
-        b->positions ? tt_json_array_end(j) : tt_json_null(j);
-        batch_sequences(j, b);
-        batch_texts(j, m, b);
-        tt_json_object_end(j);
+    if (!ids) {
+        tt_json_null(j);
+        return;
     }
+    tt_json_array(j);
+    for (uint32_t i = 0; i < n; i++)
+        tt_json_i64(j, ids[i]);
     tt_json_array_end(j);
 }
+TT_COLUMN_JSON(json_tokens, tt_batch, b, put_ids(j, b->tokens, b->n_tokens);)
+TT_COLUMN_JSON(json_positions, tt_batch, b, put_ids(j, b->positions, b->n_tokens);)
+
+static void set_ns(const tt_model *m, bool known, uint64_t ticks, tt_cell *cell)
+{
+    cell->known = known && m->clock.known;
+    cell->u64 = tt_model_mono_ns(m, ticks);
+}
+TT_COLUMN_GET(get_start, tt_batch, b, set_ns(context, true, b->begin_ticks, cell);)
+TT_COLUMN_GET(get_end, tt_batch, b, set_ns(context, b->ended, b->end_ticks, cell);)
+TT_COLUMN_GET(get_phase, tt_batch, b, tt_cell_text(cell, tt_phase_name(b->phase));)
+TT_COLUMN_KNOWN(has_phase, tt_batch, b, b->phase != TT_PHASE_UNKNOWN)
+
+static const tt_column batch_columns[] = {
+    TT_FIELD("batch_id", "the batch", TT_MEMBER(tt_batch, number)),
+    TT_FIELD("phase", "of its tokens", .type = TT_CELL_NAME, .get = get_phase),
+    TT_FIELD("context_id", "of the engine", TT_MEMBER(tt_batch, context)),
+    TT_FIELD("start_ns", "on CLOCK_MONOTONIC", .type = TT_CELL_U64, .get = get_start),
+    TT_FIELD("end_ns", "likewise", .type = TT_CELL_U64, .get = get_end),
+    TT_FIELD("n_tokens", "in it", TT_MEMBER(tt_batch, n_tokens)),
+    TT_FIELD("n_generate", "generated ones", TT_MEMBER(tt_batch, n_generate), .known = has_phase),
+    TT_FIELD("runs", "graph computations", TT_MEMBER(tt_batch, n_runs)),
+    TT_FIELD("tokens", "their ids", .type = TT_CELL_ROWS, .json = json_tokens),
+    TT_FIELD("positions", "of the tokens", .type = TT_CELL_ROWS, .json = json_positions),
+    TT_FIELD("sequences", "of each token", .type = TT_CELL_ROWS, .json = json_sequences),
+    TT_FIELD("texts", "of the tokens", .type = TT_CELL_ROWS, .json = json_texts),
+};
+static const tt_schema batch_schema = TT_SCHEMA("batches", "decode calls", batch_columns);
+
+static const tt_column front_columns[] = {
+    TT_FIELD("ring_bytes", "room for records", TT_MEMBER(tt_meta_front, ring_bytes)),
+    TT_FIELD("op_records_gone", "thrown away", TT_MEMBER(tt_meta_front, ops)),
+    TT_FIELD("gone_bytes", "of what was thrown away", TT_MEMBER(tt_meta_front, bytes)),
+};
+static const tt_schema front_schema = TT_SCHEMA("flight_recorder", "its ring", front_columns);
+
+static const tt_column cut_columns[] = {
+    TT_FIELD("offset_bytes", "where the usable part ends", TT_MEMBER(tt_trace, end_bytes)),
+    TT_FIELD("reason", "what is wrong there", TT_MEMBER_CHARS(tt_trace, cut.message)),
+};
+static const tt_schema cut_schema = TT_SCHEMA("cut_off", "its end", cut_columns);
+
+TT_COLUMN_GET(get_run_id, tt_info, i, {
+    tt_info_run_id(i, cell->room);
+    tt_cell_text(cell, cell->room);
+})
+TT_COLUMN_VALUE(get_recovered, tt_info, i, boolean, (i->m->trace.end_flags & TT_END_RECOVERED) != 0)
+TT_COLUMN_VALUE(get_snapshot, tt_info, i, boolean, (i->m->trace.end_flags & TT_END_SNAPSHOT) != 0)
+TT_COLUMN_VALUE(get_damaged, tt_info, i, u64,
+                tt_pieces_damaged(i->m->pieces, NULL) + (i->m->meta_damage.status != TT_OK))
+TT_COLUMN_KNOWN(has_clock, tt_info, i, i->m->clock.known)
+TT_COLUMN_GET(get_record_bytes, tt_info, i, {
+    cell->known = i->summary.records > 0;
+    if (cell->known) cell->f64 = (double)i->summary.file_bytes / (double)i->summary.records;
+})
+TT_COLUMN_ROWS(front, tt_info, i, &i->m->front.was, i->m->front.present)
+TT_COLUMN_ROWS(cut_off, tt_info, i, &i->m->trace, !i->m->trace.complete)
+TT_COLUMN_ROWS(files, tt_info, i, i->m->files, i->m->n_files)
+TT_COLUMN_ROWS(batches, tt_info, i, i->m->batches, i->m->n_batches)
+
+#define OF_PHASE(phase_, about_)                                                                   \
+    TT_FIELD(#phase_, about_, TT_MEMBER_OBJECT(tt_info, summary.phase_, &tt_info_phase_schema))
+TT_COLUMN_JSON(json_system, tt_info, info, tt_system_json(j, info->m);)
+
+static const tt_column info_columns[] = {
+    OF_INFO("file", path, "the trace"),
+    OF_INFO("size_bytes", summary.file_bytes, "of the trace"),
+    TT_FIELD("run_id", "of the recording", .type = TT_CELL_NAME, .get = get_run_id),
+    OF_MODEL("created_unix_ns", trace.header.created_unix_ns, "when recording began"),
+    OF_MODEL("pid", trace.header.pid, "of the process"),
+    OF_MODEL("complete", trace.complete, "the file has its end"),
+    TT_FIELD("recovered", "it was cut off", .type = TT_CELL_BOOL, .get = get_recovered),
+    TT_FIELD("snapshot", "the program went on", .type = TT_CELL_BOOL, .get = get_snapshot),
+    TT_FIELD("flight_recorder", "null: all was kept", .type = TT_CELL_OBJECT,
+             .inner = &front_schema, .rows = front),
+    TT_FIELD("cut_off", "null: it is complete", .type = TT_CELL_OBJECT, .inner = &cut_schema,
+             .rows = cut_off),
+    TT_FIELD("damaged_chunks", "that cannot be read", .type = TT_CELL_U64, .get = get_damaged),
+    TT_FIELD("environment", "of the process", .type = TT_CELL_OBJECT, .json = json_environment),
+    TT_FIELD("system", "memory and limits", .type = TT_CELL_OBJECT, .json = json_system),
+    TT_FIELD("models", "model files", .type = TT_CELL_ROWS, .inner = &file_schema, .rows = files),
+    TT_FIELD("counts", "what is in it", .type = TT_CELL_OBJECT, .inner = &count_schema),
+    TT_FIELD("recorder_counts", "by the recorder", .type = TT_CELL_OBJECT,
+             .json = json_recorder_counts),
+    TT_FIELD("captured", "besides the ops", .type = TT_CELL_OBJECT, .json = json_captured),
+    TT_FIELD("buffers", "by kind", .type = TT_CELL_ROWS, .json = json_buffers),
+    TT_FIELD("elapsed_ns", "of all", TT_MEMBER(tt_info, summary.elapsed_ns), .known = has_clock),
+    TT_FIELD("ns_per_tick", "of the clock", TT_THROUGH(tt_info, m),
+             TT_MEMBER(tt_model, clock.ns_per_tick), .known = has_clock),
+    TT_FIELD("bytes_per_record", "of the file", .type = TT_CELL_F64, .get = get_record_bytes),
+    OF_PHASE(prompt, "batches of prompts"),
+    OF_PHASE(generate, "batches of generated tokens"),
+    OF_PHASE(mixed, "batches with both"),
+    OF_PHASE(warmup, "batches of the engine's warm-up"),
+    OF_PHASE(unknown, "other batches"),
+    TT_FIELD("batches", "decode calls", .type = TT_CELL_ROWS, .inner = &batch_schema,
+             .rows = batches),
+};
+static const tt_schema info_schema = TT_SCHEMA("info", "what a trace holds", info_columns);
 
 /* The columns of `stats` that say most. */
 static void rows(tt_json *j, const char *name, const tt_stats_dimension *by, const tt_stats *s,
@@ -287,63 +357,11 @@ static void rows(tt_json *j, const char *name, const tt_stats_dimension *by, con
     tt_listing_free(&l);
 }
 
-static void head(tt_json *j, const tt_info *info)
-{
-    const tt_model *m = info->m;
-    char id[33];
-    tt_info_run_id(info, id);
-    tt_json_kv_string(j, "file", info->path);
-    tt_json_kv_u64(j, "size_bytes", info->summary.file_bytes);
-    tt_json_kv_string(j, "run_id", id);
-    tt_json_kv_u64(j, "created_unix_ns", m->trace.header.created_unix_ns);
-    tt_json_kv_u64(j, "pid", m->trace.header.pid);
-    tt_json_kv_bool(j, "complete", m->trace.complete);
-    tt_json_kv_bool(j, "recovered", (m->trace.end_flags & TT_END_RECOVERED) != 0);
-    tt_json_kv_bool(j, "snapshot", (m->trace.end_flags & TT_END_SNAPSHOT) != 0);
-    tt_json_key(j, "flight_recorder");
-    if (m->front.present) {
-        tt_json_object(j);
-        tt_json_kv_u64(j, "ring_bytes", m->front.was.ring_bytes);
-        tt_json_kv_u64(j, "op_records_gone", m->front.was.ops);
-        tt_json_kv_u64(j, "gone_bytes", m->front.was.bytes);
-        tt_json_object_end(j);
-    } else {
-        tt_json_null(j);
-    }
-    tt_json_key(j, "cut_off");
-    if (m->trace.complete) {
-        tt_json_null(j);
-    } else {
-        tt_json_object(j);
-        tt_json_kv_u64(j, "offset_bytes", m->trace.end_bytes);
-        tt_json_kv_string(j, "reason", m->trace.cut.message);
-        tt_json_object_end(j);
-    }
-    tt_json_kv_u64(j, "damaged_chunks",
-                   tt_pieces_damaged(m->pieces, NULL) + (m->meta_damage.status != TT_OK ? 1 : 0));
-}
-
 void tt_info_json(tt_json *j, const tt_info *info)
 {
-    const tt_summary *s = &info->summary;
+    const tt_rowset all = TT_ROWSET(&info_schema, 0, info->m, info, 1);
     tt_json_object(j);
-    head(j, info);
-    environment(j, info->m);
-    tt_system_json(j, info->m);
-    files(j, info->m);
-    counts(j, info);
-    tt_info_capture_json(j, info);
-    bool has_times = info->m->clock.known;
-    tt_json_kv_double_or_null(j, "elapsed_ns", has_times, s->elapsed_ns);
-    tt_json_kv_double_or_null(j, "ns_per_tick", has_times, info->m->clock.ns_per_tick);
-    tt_json_kv_double_or_null(j, "bytes_per_record", s->records > 0,
-                              s->records ? (double)s->file_bytes / (double)s->records : 0);
-    phase(j, "prompt", &s->prompt, has_times);
-    phase(j, "generate", &s->generate, has_times);
-    phase(j, "mixed", &s->mixed, has_times);
-    phase(j, "warmup", &s->warmup, has_times);
-    phase(j, "unknown", &s->unknown, has_times);
-    batches(j, info->m);
+    tt_rowset_json(j, &all, info);
     if (info->findings) {
         rows(j, "by_category", &tt_stats_dimensions[TT_BY_CATEGORY], info->by_category, 0);
         rows(j, "by_op", &tt_stats_dimensions[TT_BY_OP], info->by_op, 0);
@@ -351,7 +369,11 @@ void tt_info_json(tt_json *j, const tt_info *info)
         rows(j, "busiest_tensors", &tt_stats_dimensions[TT_BY_TENSOR], info->by_tensor, 10);
         rows(j, "by_thread", &tt_stats_dimensions[TT_BY_THREAD], info->by_thread, 0);
     }
-    if (info->content.n) tt_info_content_json(j, info);
+    if (info->content.n) {
+        const tt_content *c = &info->content;
+        const tt_rowset set = TT_ROWSET(&content_schema, 0, c, c->rows, c->n);
+        tt_rowset_json_rows(j, "content", &set, NULL);
+    }
     tt_json_object_end(j);
 }
 

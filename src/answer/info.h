@@ -8,6 +8,7 @@
 #include "analyze/summary.h"
 #include "base/json.h"
 #include "model/model.h"
+#include "table/table.h"
 
 #include <stdbool.h>
 
@@ -29,9 +30,8 @@ tt_status tt_info_collect(tt_info *info, const tt_model *m, const char *path, bo
 void tt_info_free(tt_info *info);
 /* One object. */
 void tt_info_json(tt_json *j, const tt_info *info);
-/* Keys of the object under way: "captured" and "buffers"; "content". */
-void tt_info_capture_json(tt_json *j, const tt_info *info);
-void tt_info_content_json(tt_json *j, const tt_info *info);
+/* Of a tt_phase_summary. Context: the tt_model, or NULL: a time of zero is null. */
+extern const tt_schema tt_info_phase_schema;
 
 #define TT_INFO_CAPTURES 8u
 /* What the environment says under capture_NAME. */

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/runner_options.h"
+#include "table/table.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -150,39 +151,47 @@ static void put_tokens(tt_json *j, const tokens *t)
     put_ids(j, "taken_ids", &t->taken);
 }
 
-static void put_figures(tt_json *j, const tt_runner_result *r)
-{
-    tt_json_kv_string(j, "engine_dir", r->engine_dir);
-    tt_json_kv_string(j, "engine_release", r->engine_release);
-    tt_json_kv_u64(j, "prompt_tokens", r->n_prompt);
-    tt_json_kv_u64(j, "generated_tokens", r->n_generated);
-    tt_json_kv_u64(j, "decoded_tokens", r->n_decoded);
-    tt_json_kv_u64(j, "decode_calls", r->n_decodes);
-    tt_json_kv_u64(j, "ctx_tokens", r->n_ctx);
-    tt_json_kv_u64(j, "batch_tokens", r->n_batch);
-    tt_json_kv_i64(j, "threads", r->n_threads);
-    tt_json_kv_double(j, "load_s", r->load_s);
-    tt_json_kv_double(j, "prompt_s", r->prompt_s);
-    tt_json_kv_double(j, "generate_s", r->generate_s);
-    tt_json_kv_double(j, "generate_cpu_s", r->generate_cpu_s);
-    if (r->has_engine_counts) {
-        tt_json_kv_i64(j, "engine_prompt_eval_tokens", r->engine_n_p_eval);
-        tt_json_kv_i64(j, "engine_eval_tokens", r->engine_n_eval);
-    }
-    tt_json_kv_bool(j, "model_is_mapped", r->model_is_mapped);
-    tt_json_kv_bool(j, "is_repacked", r->is_repacked);
-    if (r->flash_attn[0]) tt_json_kv_string(j, "flash_attn", r->flash_attn);
-    tt_json_kv_string(j, "stop", tt_runner_stop_name(r->stop));
-}
+TT_COLUMN_KNOWN(has_counts, tt_runner_result, r, r->has_engine_counts)
+TT_COLUMN_GET(get_dir, tt_runner_result, r, tt_cell_text(cell, r->engine_dir);)
+TT_COLUMN_GET(get_release, tt_runner_result, r, tt_cell_text(cell, r->engine_release);)
+TT_COLUMN_GET(get_stop, tt_runner_result, r, tt_cell_text(cell, tt_runner_stop_name(r->stop));)
+
+#define MEMBER(member_) TT_MEMBER(tt_runner_result, member_)
+#define FIGURE(key_, member_, about_) TT_FIELD(key_, about_, MEMBER(member_))
+#define COUNTED .known = has_counts, .show = TT_SHOW_OMIT
+static const tt_column columns[] = {
+    TT_FIELD("engine_dir", "with its libraries", .type = TT_CELL_NAME, .get = get_dir),
+    TT_FIELD("engine_release", "of llama.cpp", .type = TT_CELL_NAME, .get = get_release),
+    FIGURE("prompt_tokens", n_prompt, "with those the model adds"),
+    FIGURE("generated_tokens", n_generated, "an end of generation included"),
+    FIGURE("decoded_tokens", n_decoded, "given to llama_decode"),
+    FIGURE("decode_calls", n_decodes, "of llama_decode"),
+    FIGURE("ctx_tokens", n_ctx, "the context's size"),
+    FIGURE("batch_tokens", n_batch, "the most in a batch"),
+    FIGURE("threads", n_threads, "of the engine"),
+    FIGURE("load_s", load_s, "to load the model"),
+    FIGURE("prompt_s", prompt_s, "for the prompt"),
+    FIGURE("generate_s", generate_s, "for the other tokens"),
+    FIGURE("generate_cpu_s", generate_cpu_s, "CPU time meanwhile"),
+    TT_FIELD("engine_prompt_eval_tokens", "its own counter", MEMBER(engine_n_p_eval), COUNTED),
+    TT_FIELD("engine_eval_tokens", "likewise", MEMBER(engine_n_eval), COUNTED),
+    FIGURE("model_is_mapped", model_is_mapped, "its file is in the memory map"),
+    FIGURE("is_repacked", is_repacked, "weights were repacked"),
+    TT_FIELD("flash_attn", "the engine's word for it", .show = TT_SHOW_OMIT,
+             TT_MEMBER_CHARS(tt_runner_result, flash_attn)),
+    TT_FIELD("stop", "why it ended", .type = TT_CELL_NAME, .get = get_stop),
+};
+static const tt_schema figures_schema = TT_SCHEMA("figures", "of a run", columns);
 
 /* The figures, and the ids and the text where there are. */
 static bool put_json(FILE *out, const tt_runner_result *r, const tokens *t, const char *text,
                      size_t n)
 {
     tt_json j;
+    const tt_rowset figures = TT_ROWSET(&figures_schema, 0, NULL, r, 1);
     tt_json_begin(&j, out, 2);
     tt_json_object(&j);
-    put_figures(&j, r);
+    tt_rowset_json(&j, &figures, r);
     if (t) put_tokens(&j, t);
     if (text) {
         tt_json_key(&j, "text");

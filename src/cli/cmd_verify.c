@@ -1,11 +1,11 @@
 /* tensortrace verify FILE|DIR: checks that a trace, a dataset, or a folder of BitNet-style records
  * is whole and consistent. */
 #include "analyze/verify/verify.h"
-#include "base/json.h"
 #include "base/units.h"
 #include "bitnet/read.h"
 #include "cli/command.h"
 #include "cli/input.h"
+#include "cli/list.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -44,43 +44,72 @@ static bool passes(const tt_model *m, const tt_check *checks, size_t n)
     return m->trace.complete && !damaged(m) && count_verdict(checks, n, TT_CHECK_FAILED) == 0;
 }
 
-static void put_checks(tt_json *j, const tt_check *checks, size_t n)
+TT_COLUMN_GET(get_verdict, tt_check, c, tt_cell_text(cell, tt_verdict_name(c->verdict));)
+TT_COLUMN_GET(get_unit, tt_check, c, tt_cell_text(cell, c->examined_what);)
+TT_COLUMN_KNOWN(has_offset, tt_check, c, c->offset_bytes != TT_NO_OFFSET)
+TT_COLUMN_SHOW(show_examined, tt_check, c, {
+    char count[TT_UNITS_TEXT];
+    (void)snprintf(out, room, "%s %s", tt_units_count(count, c->examined), c->examined_what);
+})
+
+static const tt_column check_columns[] = {
+    TT_COLUMN("check", "CHECK", NONE, "its name", TT_MEMBER(tt_check, name), .show = TT_SHOW_KEY),
+    TT_COLUMN("verdict", "VERDICT", NONE, "passed, failed or not observed", .type = TT_CELL_NAME,
+              .get = get_verdict),
+    TT_COLUMN("proves", "PROVES", NONE, "when it passes", TT_MEMBER(tt_check, what),
+              .show = TT_SHOW_CUT),
+    TT_COLUMN("examined", "EXAMINED", COUNT, "how many", TT_MEMBER(tt_check, examined),
+              .text = show_examined),
+    TT_FIELD("examined_what", "of what", .type = TT_CELL_NAME, .get = get_unit),
+    TT_FIELD("offences", "found", TT_MEMBER(tt_check, offences)),
+    TT_FIELD("detail", "the first offence, or why not", TT_MEMBER_CHARS(tt_check, detail)),
+    TT_FIELD("offset_bytes", "of the first offence", TT_MEMBER(tt_check, offset_bytes),
+             .known = has_offset),
+};
+static const tt_schema check_schema = TT_SCHEMA("checks", "of the file", check_columns);
+
+/* All that were made of `path`; m NULL: a folder. */
+typedef struct verdicts {
+    const char *path;
+    const tt_model *m;
+    const tt_check *checks;
+    size_t n;
+} verdicts;
+
+static bool has_passed(const verdicts *v)
 {
-    tt_json_key(j, "checks");
-    tt_json_array(j);
-    for (size_t i = 0; i < n; i++) {
-        const tt_check *c = &checks[i];
-        tt_json_object(j);
-        tt_json_kv_string(j, "check", c->name);
-        tt_json_kv_string(j, "verdict", tt_verdict_name(c->verdict));
-        tt_json_kv_string(j, "proves", c->what);
-        tt_json_kv_u64(j, "examined", c->examined);
-        tt_json_kv_string(j, "examined_what", c->examined_what);
-        tt_json_kv_u64(j, "offences", c->offences);
-        tt_json_kv_string(j, "detail", c->detail[0] ? c->detail : NULL);
-        tt_json_key(j, "offset_bytes");
-        if (c->offset_bytes == TT_NO_OFFSET)
-            tt_json_null(j);
-        else
-            tt_json_u64(j, c->offset_bytes);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
+    return v->m ? passes(v->m, v->checks, v->n)
+                : count_verdict(v->checks, v->n, TT_CHECK_FAILED) == 0;
 }
 
-static bool print_json(const tt_input *input, const tt_model *m, const tt_check *checks, size_t n)
+TT_COLUMN_KNOWN(is_trace, verdicts, v, v->m != NULL)
+TT_COLUMN_KNOWN(is_folder_check, verdicts, v, v->m == NULL)
+TT_COLUMN_VALUE(get_passed, verdicts, v, boolean, has_passed(v))
+TT_COLUMN_VALUE(get_damaged, verdicts, v, boolean, damaged(v->m))
+TT_COLUMN_VALUE(get_dropped, verdicts, v, u64, dropped_records(v->m))
+TT_COLUMN_ROWS(checks_of, verdicts, v, v->checks, v->n)
+
+#define OF_TRACE .known = is_trace, .show = TT_SHOW_OMIT
+static const tt_column columns[] = {
+    TT_FIELD("file", "the trace", TT_MEMBER(verdicts, path), OF_TRACE),
+    TT_FIELD("folder", "that was checked", TT_MEMBER(verdicts, path), .known = is_folder_check,
+             .show = TT_SHOW_OMIT),
+    TT_FIELD("passed", "no check failed", .type = TT_CELL_BOOL, .get = get_passed),
+    TT_FIELD("complete", "the file has its end", OF_TRACE, TT_THROUGH(verdicts, m),
+             TT_MEMBER(tt_model, trace.complete)),
+    TT_FIELD("damaged", "a part cannot be read", .type = TT_CELL_BOOL, .get = get_damaged,
+             OF_TRACE),
+    TT_FIELD("dropped_records", "not in the trace", .type = TT_CELL_U64, .get = get_dropped,
+             OF_TRACE),
+    TT_FIELD("checks", "one by one", .type = TT_CELL_ROWS, .inner = &check_schema,
+             .rows = checks_of),
+};
+static const tt_schema verify_schema = TT_SCHEMA("verify", "whether it is whole", columns);
+
+static bool print_json(const char *path, const tt_model *m, const tt_check *checks, size_t n)
 {
-    tt_json j;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "file", input->path);
-    tt_json_kv_bool(&j, "passed", passes(m, checks, n));
-    tt_json_kv_bool(&j, "complete", m->trace.complete);
-    tt_json_kv_bool(&j, "damaged", damaged(m));
-    tt_json_kv_u64(&j, "dropped_records", dropped_records(m));
-    put_checks(&j, checks, n);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    const verdicts v = {path, m, checks, n};
+    return tt_row_json_print(stdout, &verify_schema, NULL, &v);
 }
 
 /* What was not observed: checks with the same reason on one line. */
@@ -125,21 +154,14 @@ static void print_failed(const tt_check *checks, size_t n)
 
 static bool print_table(const tt_check *checks, size_t n)
 {
-    tt_table *t = tt_table_new(stdout);
-    if (!t) return false;
-    tt_table_column(t, "CHECK", TT_COLUMN_LEFT);
-    tt_table_column(t, "VERDICT", TT_COLUMN_LEFT);
-    tt_table_column(t, "EXAMINED", TT_COLUMN_RIGHT);
-    tt_table_column(t, "PROVES", TT_COLUMN_LEFT | TT_COLUMN_SHRINK);
-    for (size_t i = 0; i < n; i++) {
-        char count[TT_UNITS_TEXT], examined[64];
-        (void)snprintf(examined, sizeof examined, "%s %s",
-                       tt_units_count(count, checks[i].examined), checks[i].examined_what);
-        const char *cells[] = {checks[i].name, tt_verdict_name(checks[i].verdict), examined,
-                               checks[i].what};
-        tt_table_row(t, cells);
-    }
-    return tt_table_print(t);
+    const tt_rowset set = TT_ROWSET(&check_schema, 0, NULL, checks, n);
+    const tt_listing_wish wish = {.columns = "check,verdict,examined,proves", .text = true};
+    tt_listing l;
+    bool ok = tt_listing_make(&l, &set, &wish, NULL) == TT_OK;
+    l.chosen = false;
+    ok = ok && tt_list_print(&l, NULL);
+    tt_listing_free(&l);
+    return ok;
 }
 
 /* All but the end of the last line. */
@@ -180,7 +202,7 @@ static int check_and_print(const tt_input *input, const tt_model *m)
     tt_status status = tt_verify(m, checks, &n, tt_progress_callback, &bar, &err);
     tt_progress_end(&bar);
     if (status != TT_OK) return tt_report_error(&err);
-    int code = tt_report_output(input->json ? print_json(input, m, checks, n)
+    int code = tt_report_output(input->json ? print_json(input->path, m, checks, n)
                                             : print_text(input, m, checks, n));
     if (code == TT_EXIT_OK && !passes(m, checks, n)) code = TT_EXIT_DIFFERS;
     return code;
@@ -190,15 +212,8 @@ static int check_and_print(const tt_input *input, const tt_model *m)
 
 static bool print_folder(const tt_input *input, const tt_check *checks, size_t n)
 {
-    tt_json j;
-    if (!input->json) return print_checks(input, checks, n) && putchar('\n') != EOF;
-    tt_json_begin(&j, stdout, 2);
-    tt_json_object(&j);
-    tt_json_kv_string(&j, "folder", input->path);
-    tt_json_kv_bool(&j, "passed", count_verdict(checks, n, TT_CHECK_FAILED) == 0);
-    put_checks(&j, checks, n);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    if (input->json) return print_json(input->path, NULL, checks, n);
+    return print_checks(input, checks, n) && putchar('\n') != EOF;
 }
 
 static int check_folder(const tt_input *input)

@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include "answer/info.h"
 #include "answer/roofline.h"
 #include "answer/values.h"
 #include "base/hex.h"
@@ -8,80 +9,102 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void share(tt_json *j, const char *key, double part, double all)
+static double of(double part, double all)
 {
-    tt_json_kv_double(j, key, all > 0 ? part / all : NAN);
+    return all > 0 ? part / all : NAN;
 }
 
-/* null for what there is no figure of. */
-static void positive(tt_json *j, const char *key, double v)
+/* What there is no figure of is NAN: null. */
+static double positive(double v)
 {
-    tt_json_kv_double(j, key, v > 0 ? v : NAN);
+    return v > 0 ? v : NAN;
 }
 
-static void layer(tt_json *j, int64_t number)
+static double span(const tt_analysis *a, bool known, uint64_t ticks)
 {
-    tt_json_key(j, "layer_id");
-    if (number < 0)
-        tt_json_null(j);
-    else
-        tt_json_i64(j, number);
+    return known ? tt_model_span_ns(a->m, ticks) : NAN;
 }
+
+/* A figure of a row R of a part of the analysis A, its context. */
+#define FIGURE(name, row_type, r, value)                                                           \
+    static void name(const void *context, const void *row, tt_cell *cell)                          \
+    {                                                                                              \
+        const tt_analysis *a = context;                                                            \
+        const row_type *r = row;                                                                   \
+        (void)a;                                                                                   \
+        (void)r;                                                                                   \
+        cell->f64 = (value);                                                                       \
+        cell->known = true;                                                                        \
+    }
+#define F64(getter) .type = TT_CELL_F64, .get = (getter)
 
 /* --- time --- */
 
-static void rollup_sums(tt_json *j, const tt_analysis *a, const tt_rollup *r)
+enum { BY_CATEGORY = 1, BY_OP = 2, BY_LAYER = 4 };
+
+FIGURE(rollup_share, tt_rollup, r, of(r->work_ns, a->work_ns))
+FIGURE(rollup_thread_share, tt_rollup, r, of(r->compute_ns + r->wait_ns, a->total_ns))
+FIGURE(rollup_wait, tt_rollup, r, a->waits_observed ? r->wait_ns : NAN)
+TT_COLUMN_KNOWN(has_wall, tt_rollup, r, r->timed > 0)
+TT_COLUMN_KNOWN(has_layer, tt_rollup, r, r->number >= 0)
+
+static const tt_column rollup_columns[] = {
+    TT_FIELD("category", "part of the network", TT_MEMBER(tt_rollup, key), .kinds = BY_CATEGORY),
+    TT_FIELD("op", "kind of op", TT_MEMBER(tt_rollup, key), .kinds = BY_OP),
+    TT_FIELD("layer_id", "null: outside any", TT_MEMBER(tt_rollup, number), .kinds = BY_LAYER,
+             .known = has_layer),
+    TT_FIELD("count", "executions", TT_MEMBER(tt_rollup, count)),
+    TT_FIELD("share", "of all own work", F64(rollup_share)),
+    TT_FIELD("thread_time_share", "of the threads' time", F64(rollup_thread_share)),
+    TT_FIELD("work_ns", "own work", TT_MEMBER(tt_rollup, work_ns)),
+    TT_FIELD("compute_ns", "of threads, in ops", TT_MEMBER(tt_rollup, compute_ns)),
+    TT_FIELD("wait_ns", "of threads, for others", F64(rollup_wait)),
+    TT_FIELD("total_ns", "from begin to end", TT_MEMBER(tt_rollup, wall_ns), .known = has_wall),
+};
+static const tt_schema rollup_schema = TT_SCHEMA("rollup", "ops summed up", rollup_columns);
+
+static void rollups(const tt_rollups *rows, unsigned by, tt_rowset *out)
 {
-    tt_json_kv_u64(j, "count", r->count);
-    share(j, "share", r->work_ns, a->work_ns);
-    share(j, "thread_time_share", r->compute_ns + r->wait_ns, a->total_ns);
-    tt_json_kv_double(j, "work_ns", r->work_ns);
-    tt_json_kv_double(j, "compute_ns", r->compute_ns);
-    tt_json_kv_double(j, "wait_ns", a->waits_observed ? r->wait_ns : NAN);
-    tt_json_kv_double(j, "total_ns", r->timed ? r->wall_ns : NAN);
+    out->kind = (uint8_t)by;
+    out->rows = rows->list;
+    out->row_bytes = sizeof *rows->list;
+    out->n = rows->n;
 }
 
-static void rollups(tt_json *j, const tt_analysis *a, const char *list, const char *key,
-                    const tt_rollups *rows)
-{
-    tt_json_key(j, list);
-    tt_json_array(j);
-    for (size_t i = 0; i < rows->n; i++) {
-        tt_json_object(j);
-        if (key)
-            tt_json_kv_string(j, key, rows->list[i].key);
-        else
-            layer(j, rows->list[i].number);
-        rollup_sums(j, a, &rows->list[i]);
-        tt_json_object_end(j);
+#define ROLLUPS(name, member, by)                                                                  \
+    static void name(const void *context, const void *row, tt_rowset *out)                         \
+    {                                                                                              \
+        (void)context;                                                                             \
+        rollups(&((const tt_analysis *)row)->member, (by), out);                                   \
     }
-    tt_json_array_end(j);
-}
+ROLLUPS(by_category, by_part, BY_CATEGORY)
+ROLLUPS(by_op, by_op, BY_OP)
+ROLLUPS(by_layer, by_layer, BY_LAYER)
 
-static void time_part(tt_json *j, const tt_analysis *a)
-{
-    tt_json_key(j, "time");
-    if (!a->timed || a->total_ns <= 0) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_json_kv_u64(j, "threads", a->lanes);
-    tt_json_kv_double(j, "elapsed_ns", tt_model_span_ns(a->m, a->work.span_ticks));
-    tt_json_kv_double(j, "thread_time_ns", a->total_ns);
-    tt_json_kv_double(j, "work_ns", a->work_ns);
-    tt_json_kv_double(j, "compute_ns", a->compute_ns);
-    tt_json_kv_double(j, "wait_ns", a->waits_observed ? a->wait_ns : NAN);
-    tt_json_kv_double(j, "off_cpu_ns",
-                      a->work.off_cpu_known ? tt_model_span_ns(a->m, a->work.off_cpu_ticks) : NAN);
-    tt_json_kv_double(j, "idle_ns", a->idle_ns);
-    tt_json_kv_double(j, "between_batches_ns", a->between_ns);
-    tt_json_kv_double(j, "overlap_ns", tt_model_span_ns(a->m, a->work.overlap_ticks));
-    rollups(j, a, "by_category", "category", &a->by_part);
-    rollups(j, a, "by_op", "op", &a->by_op);
-    rollups(j, a, "by_layer", NULL, &a->by_layer);
-    tt_json_object_end(j);
-}
+FIGURE(elapsed, tt_analysis, r, span(a, true, a->work.span_ticks))
+FIGURE(waited, tt_analysis, r, a->waits_observed ? a->wait_ns : NAN)
+FIGURE(off_cpu, tt_analysis, r, span(a, a->work.off_cpu_known, a->work.off_cpu_ticks))
+FIGURE(overlap, tt_analysis, r, span(a, true, a->work.overlap_ticks))
+
+static const tt_column time_columns[] = {
+    TT_FIELD("threads", "the most at once", TT_MEMBER(tt_analysis, lanes)),
+    TT_FIELD("elapsed_ns", "of all computations", F64(elapsed)),
+    TT_FIELD("thread_time_ns", "of all threads", TT_MEMBER(tt_analysis, total_ns)),
+    TT_FIELD("work_ns", "own work", TT_MEMBER(tt_analysis, work_ns)),
+    TT_FIELD("compute_ns", "in ops", TT_MEMBER(tt_analysis, compute_ns)),
+    TT_FIELD("wait_ns", "for other threads", F64(waited)),
+    TT_FIELD("off_cpu_ns", "on no processor in ops", F64(off_cpu)),
+    TT_FIELD("idle_ns", "in computations, without an op", TT_MEMBER(tt_analysis, idle_ns)),
+    TT_FIELD("between_batches_ns", "in no computation", TT_MEMBER(tt_analysis, between_ns)),
+    TT_FIELD("overlap_ns", "in two computations or more", F64(overlap)),
+    TT_FIELD("by_category", "by part of the network", .type = TT_CELL_ROWS, .inner = &rollup_schema,
+             .rows = by_category),
+    TT_FIELD("by_op", "by kind of op", .type = TT_CELL_ROWS, .inner = &rollup_schema,
+             .rows = by_op),
+    TT_FIELD("by_layer", "by layer", .type = TT_CELL_ROWS, .inner = &rollup_schema,
+             .rows = by_layer),
+};
+static const tt_schema time_schema = TT_SCHEMA("time", "where it went", time_columns);
 
 /* --- roofline --- */
 
@@ -90,76 +113,90 @@ static const char *from_name(tt_edges_from from)
     return from == TT_EDGES_MEASURED ? "measured" : from == TT_EDGES_GIVEN ? "given" : NULL;
 }
 
-static void edges(tt_json *j, const tt_edges *e)
-{
-    tt_json_kv_string(j, "bandwidth_from", from_name(e->bandwidth_from));
-    positive(j, "bandwidth_bytes_per_s", e->bytes_per_s);
-    tt_json_kv_string(j, "peak_from", from_name(e->peak_from));
-    positive(j, "peak_flops_per_s", e->flops_per_s);
-    positive(j, "peak_int8_ops_per_s", e->int8_ops_per_s);
-    if (e->why_not[0]) tt_json_kv_string(j, "not_measured", e->why_not);
-}
+TT_COLUMN_GET(bandwidth_from, tt_edges, e, tt_cell_text(cell, from_name(e->bandwidth_from));)
+TT_COLUMN_GET(peak_from, tt_edges, e, tt_cell_text(cell, from_name(e->peak_from));)
+FIGURE(bandwidth, tt_edges, e, positive(e->bytes_per_s))
+FIGURE(peak_flops, tt_edges, e, positive(e->flops_per_s))
+FIGURE(peak_int8, tt_edges, e, positive(e->int8_ops_per_s))
 
-static void bounds(tt_json *j, const char *key, const tt_bounds *b)
-{
-    tt_json_key(j, key);
-    tt_json_object(j);
-    tt_json_kv_double(j, "total_ns", b->all_ns);
-    tt_json_kv_double(j, "memory_ns", b->wall_ns[TT_BOUND_MEMORY]);
-    tt_json_kv_double(j, "compute_ns", b->wall_ns[TT_BOUND_COMPUTE]);
-    tt_json_kv_double(j, "neither_ns", b->wall_ns[TT_BOUND_NEITHER]);
-    tt_json_kv_double(j, "unknown_ns", b->wall_ns[TT_BOUND_UNKNOWN]);
-    tt_json_object_end(j);
-}
+static const tt_column bounds_columns[] = {
+    TT_FIELD("total_ns", "of all ops", TT_MEMBER(tt_bounds, all_ns)),
+    TT_FIELD("memory_ns", "bound by memory", TT_MEMBER(tt_bounds, wall_ns[TT_BOUND_MEMORY])),
+    TT_FIELD("compute_ns", "by the peak", TT_MEMBER(tt_bounds, wall_ns[TT_BOUND_COMPUTE])),
+    TT_FIELD("neither_ns", "far from both", TT_MEMBER(tt_bounds, wall_ns[TT_BOUND_NEITHER])),
+    TT_FIELD("unknown_ns", "not known", TT_MEMBER(tt_bounds, wall_ns[TT_BOUND_UNKNOWN])),
+};
+static const tt_schema bounds_schema = TT_SCHEMA("bounds", "what bounds ops", bounds_columns);
 
-static void roofline(tt_json *j, const tt_analysis *a)
-{
+TT_COLUMN_JSON(json_points, tt_analysis, a, {
     const tt_peaks peaks = tt_edges_peaks(&a->options.edges);
-    tt_json_key(j, "roofline");
-    tt_json_object(j);
-    edges(j, &a->options.edges);
-    bounds(j, "all", &a->bounds);
-    bounds(j, "generate", &a->generate);
-    tt_json_key(j, "ops");
     tt_json_array(j);
     for (size_t i = 0; i < a->points.n; i++)
         tt_roofline_point_json(j, &peaks, &a->points.list[i]);
     tt_json_array_end(j);
+})
+
+static const tt_column edges_columns[] = {
+    TT_FIELD("bandwidth_from", "measured or given", .type = TT_CELL_NAME, .get = bandwidth_from),
+    TT_FIELD("bandwidth_bytes_per_s", "of memory", F64(bandwidth)),
+    TT_FIELD("peak_from", "measured or given", .type = TT_CELL_NAME, .get = peak_from),
+    TT_FIELD("peak_flops_per_s", "of the machine", F64(peak_flops)),
+    TT_FIELD("peak_int8_ops_per_s", "with integers", F64(peak_int8)),
+    TT_FIELD("not_measured", "why", TT_MEMBER_CHARS(tt_edges, why_not), .show = TT_SHOW_OMIT),
+};
+static const tt_schema edges_schema = TT_SCHEMA("edges", "of the machine", edges_columns);
+
+static const tt_column roofline_columns[] = {
+    TT_FIELD("all", "all ops", TT_MEMBER_OBJECT(tt_analysis, bounds, &bounds_schema)),
+    TT_FIELD("generate", "of generated tokens",
+             TT_MEMBER_OBJECT(tt_analysis, generate, &bounds_schema)),
+    TT_FIELD("ops", "points of the roofline", .type = TT_CELL_ROWS, .json = json_points),
+};
+static const tt_schema roofline_schema = TT_SCHEMA("roofline", "what bounds", roofline_columns);
+
+static void roofline(tt_json *j, const tt_analysis *a)
+{
+    const tt_rowset edges = TT_ROWSET(&edges_schema, 0, a, &a->options.edges, 1);
+    const tt_rowset bounds = TT_ROWSET(&roofline_schema, 0, a, a, 1);
+    tt_json_key(j, "roofline");
+    tt_json_object(j);
+    tt_rowset_json(j, &edges, edges.rows);
+    tt_rowset_json(j, &bounds, a);
     tt_json_object_end(j);
 }
 
 /* --- threads --- */
 
-static void threads(tt_json *j, const tt_analysis *a)
-{
+TT_COLUMN_VALUE(thread_id, tt_work_lane, l, u64,
+                (uint64_t)(l - ((const tt_analysis *)context)->work.lanes))
+FIGURE(thread_busy, tt_work_lane, l, span(a, true, l->busy_ticks))
+FIGURE(thread_wait, tt_work_lane, l, span(a, a->waits_observed, l->wait_ticks))
+TT_COLUMN_JSON(json_waited_for, tt_work_lane, l, {
+    const tt_analysis *a = context;
     const tt_work *w = &a->work;
-    tt_json_key(j, "threads");
+    const size_t at = (size_t)(l - w->lanes) * w->n_lanes;
     tt_json_array(j);
-    for (uint32_t i = 0; a->timed && i < w->n_lanes; i++) {
-        tt_json_object(j);
-        tt_json_kv_u64(j, "thread_id", i);
-        tt_json_kv_u64(j, "ops", w->lanes[i].ops);
-        tt_json_kv_double(j, "compute_ns", tt_model_span_ns(a->m, w->lanes[i].busy_ticks));
-        tt_json_kv_double(j, "wait_ns",
-                          a->waits_observed ? tt_model_span_ns(a->m, w->lanes[i].wait_ticks) : NAN);
-        tt_json_kv_u64(j, "last_to_arrive", w->lanes[i].last);
-        tt_json_key(j, "waited_for_ns");
-        tt_json_array(j);
-        for (uint32_t k = 0; w->waits && a->waits_observed && k < w->n_lanes; k++)
-            tt_json_double(j, tt_model_span_ns(a->m, w->waits[(size_t)i * w->n_lanes + k]));
-        tt_json_array_end(j);
-        tt_json_object_end(j);
-    }
+    for (uint32_t k = 0; w->waits && a->waits_observed && k < w->n_lanes; k++)
+        tt_json_double(j, tt_model_span_ns(a->m, w->waits[at + k]));
     tt_json_array_end(j);
-    tt_json_kv_u64(j, "barriers", w->barriers);
-}
+})
+
+static const tt_column thread_columns[] = {
+    TT_FIELD("thread_id", "the thread", .type = TT_CELL_U64, .get = thread_id),
+    TT_FIELD("ops", "that it took part in", TT_MEMBER(tt_work_lane, ops)),
+    TT_FIELD("compute_ns", "in ops", F64(thread_busy)),
+    TT_FIELD("wait_ns", "for other threads", F64(thread_wait)),
+    TT_FIELD("last_to_arrive", "times at a barrier", TT_MEMBER(tt_work_lane, last)),
+    TT_FIELD("waited_for_ns", "for each thread", .type = TT_CELL_ROWS, .json = json_waited_for),
+};
+static const tt_schema thread_schema = TT_SCHEMA("threads", "of the engine", thread_columns);
 
 /* --- memory --- */
 
 static void heat(tt_json *j, const tt_analysis *a)
 {
-    const tt_heat *h = &a->heat;
-    const tt_rowset summary = {.schema = &tt_heat_summary_schema, .rows = h, .n = 1};
+    const tt_heat_phase *g = &a->heat.of_phase[TT_PHASE_GENERATE];
+    const tt_rowset summary = TT_ROWSET(&tt_heat_summary_schema, 0, NULL, &a->heat, 1);
     tt_json_key(j, "reads");
     if (!a->has_heat) {
         tt_json_null(j);
@@ -167,14 +204,27 @@ static void heat(tt_json *j, const tt_analysis *a)
     }
     tt_json_object(j);
     if (a->reads_cut) tt_json_kv_u64(j, "last_batch_id", a->reads_last_token);
-    tt_rowset_json(j, &summary, h);
-    tt_json_kv_double(j, "generate_batch_bytes",
-                      h->of_phase[TT_PHASE_GENERATE].batches
-                          ? (double)h->of_phase[TT_PHASE_GENERATE].distinct_bytes /
-                                (double)h->of_phase[TT_PHASE_GENERATE].batches
-                          : NAN);
+    tt_rowset_json(j, &summary, &a->heat);
+    tt_json_kv_double(j, "generate_batch_bytes", of((double)g->distinct_bytes, (double)g->batches));
     tt_json_object_end(j);
 }
+
+FIGURE(expert_bytes, tt_layer_experts, l, positive((double)l->expert_bytes))
+TT_COLUMN_KNOWN(has_expert_layer, tt_layer_experts, l, l->layer_id >= 0)
+
+static const tt_column expert_columns[] = {
+    TT_FIELD("layer_id", "the layer", TT_MEMBER(tt_layer_experts, layer_id),
+             .known = has_expert_layer),
+    TT_FIELD("experts", "that it has", TT_MEMBER(tt_layer_experts, sum.experts)),
+    TT_FIELD("picked", "the most a token", TT_MEMBER(tt_layer_experts, sum.chosen_most)),
+    TT_FIELD("tokens", "routed", TT_MEMBER(tt_layer_experts, sum.tokens)),
+    TT_FIELD("unused", "experts", TT_MEMBER(tt_layer_experts, sum.unused)),
+    TT_FIELD("evenness", "of the choices", TT_MEMBER(tt_layer_experts, sum.evenness)),
+    TT_FIELD("stickiness", "chosen again", TT_MEMBER(tt_layer_experts, sum.stickiness)),
+    TT_FIELD("chance", "of that, by chance", TT_MEMBER(tt_layer_experts, sum.chance)),
+    TT_FIELD("expert_bytes", "weights of one", F64(expert_bytes)),
+};
+static const tt_schema expert_schema = TT_SCHEMA("experts", "of a layer", expert_columns);
 
 static void experts(tt_json *j, const tt_analysis *a)
 {
@@ -183,42 +233,54 @@ static void experts(tt_json *j, const tt_analysis *a)
     tt_json_key(j, "experts");
     tt_json_array(j);
     for (size_t i = 0; i < n; i++) {
-        tt_router_sum s;
-        tt_router_sum_up(layers[i].router, &s);
-        tt_json_object(j);
-        layer(j, layers[i].layer_id);
-        tt_json_kv_u64(j, "experts", s.experts);
-        tt_json_kv_u64(j, "picked", s.chosen_most);
-        tt_json_kv_u64(j, "tokens", s.tokens);
-        tt_json_kv_u64(j, "unused", s.unused);
-        tt_json_kv_double(j, "evenness", s.evenness);
-        tt_json_kv_double(j, "stickiness", s.stickiness);
-        tt_json_kv_double(j, "chance", s.chance);
-        positive(j, "expert_bytes", (double)layers[i].expert_bytes);
-        tt_json_object_end(j);
+        tt_layer_experts l = {.layer_id = layers[i].layer_id,
+                              .expert_bytes = layers[i].expert_bytes};
+        tt_router_sum_up(layers[i].router, &l.sum);
+        tt_row_json(j, NULL, &expert_schema, a, &l);
     }
     tt_json_array_end(j);
 }
 
-static void disk(tt_json *j, const tt_analysis *a)
+static const tt_faults_row *ops_reads(const tt_analysis *a)
 {
-    const tt_kernel_sum *k = &a->kernel_batches;
-    tt_json_key(j, "disk");
-    if (!k->has_faults && !k->has_io && !a->faults) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_json_kv_double(j, "major_faults", k->has_faults ? (double)k->major : NAN);
-    tt_json_kv_double(j, "minor_faults", k->has_faults ? (double)k->minor : NAN);
-    tt_json_kv_double(j, "read_bytes", k->has_io ? (double)k->read_bytes : NAN);
-    const tt_faults_row *total = a->faults ? tt_faults_total(a->faults) : NULL;
-    tt_json_kv_double(j, "ops_read_bytes",
-                      total && total->counts.observed_reads ? (double)total->counts.read_bytes
-                                                            : NAN);
-    tt_json_kv_double(j, "ops_rate_bytes_per_s", total ? tt_faults_rate(total) : NAN);
-    tt_json_object_end(j);
+    return a->faults ? tt_faults_total(a->faults) : NULL;
 }
+
+static double ops_read_bytes(const tt_faults_row *total)
+{
+    return total && total->counts.observed_reads ? (double)total->counts.read_bytes : NAN;
+}
+
+FIGURE(major, tt_kernel_sum, k, k->has_faults ? (double)k->major : NAN)
+FIGURE(minor, tt_kernel_sum, k, k->has_faults ? (double)k->minor : NAN)
+FIGURE(disk_read, tt_kernel_sum, k, k->has_io ? (double)k->read_bytes : NAN)
+FIGURE(ops_read, tt_kernel_sum, k, ops_read_bytes(ops_reads(a)))
+FIGURE(ops_rate, tt_kernel_sum, k, ops_reads(a) ? tt_faults_rate(ops_reads(a)) : NAN)
+
+static const tt_column disk_columns[] = {
+    TT_FIELD("major_faults", "of the process", F64(major)),
+    TT_FIELD("minor_faults", "of the process", F64(minor)),
+    TT_FIELD("read_bytes", "of the process", F64(disk_read)),
+    TT_FIELD("ops_read_bytes", "while in ops", F64(ops_read)),
+    TT_FIELD("ops_rate_bytes_per_s", "while in ops", F64(ops_rate)),
+};
+static const tt_schema disk_schema = TT_SCHEMA("disk", "in batches", disk_columns);
+
+static double missed(const tt_whatif_part *p)
+{
+    return of((double)p->missed_bytes, (double)p->tokens);
+}
+
+FIGURE(missed_bytes, tt_whatif_part, p, missed(p))
+FIGURE(rate_apart, tt_whatif_part, p, positive(tt_whatif_rate_apart(p)))
+FIGURE(rate_overlap, tt_whatif_part, p, positive(tt_whatif_rate_overlap(p)))
+
+static const tt_column whatif_columns[] = {
+    TT_FIELD("missed_bytes_per_token", "from disk", F64(missed_bytes)),
+    TT_FIELD("tokens_per_s", "reading, then computing", F64(rate_apart)),
+    TT_FIELD("tokens_per_s_prefetched", "both at once", F64(rate_overlap)),
+};
+static const tt_schema whatif_schema = TT_SCHEMA("whatif", "with so much RAM", whatif_columns);
 
 static void whatif_part(tt_json *j, const char *key, const tt_whatif_result *r)
 {
@@ -226,13 +288,7 @@ static void whatif_part(tt_json *j, const char *key, const tt_whatif_result *r)
                                  : r->of_phase[TT_PHASE_GENERATE].tokens
                                      ? &r->of_phase[TT_PHASE_GENERATE]
                                      : &r->total;
-    tt_json_key(j, key);
-    tt_json_object(j);
-    tt_json_kv_double(j, "missed_bytes_per_token",
-                      part->tokens ? (double)part->missed_bytes / (double)part->tokens : NAN);
-    positive(j, "tokens_per_s", tt_whatif_rate_apart(part));
-    positive(j, "tokens_per_s_prefetched", tt_whatif_rate_overlap(part));
-    tt_json_object_end(j);
+    tt_row_json(j, key, &whatif_schema, NULL, part);
 }
 
 static void whatif(tt_json *j, const tt_analysis *a)
@@ -260,18 +316,6 @@ static void whatif(tt_json *j, const tt_analysis *a)
 }
 
 /* --- the whole --- */
-
-static void phase(tt_json *j, const char *key, const tt_phase_summary *s)
-{
-    tt_json_key(j, key);
-    tt_json_object(j);
-    tt_json_kv_u64(j, "batches", s->batches);
-    tt_json_kv_u64(j, "tokens", s->tokens);
-    tt_json_kv_u64(j, "mixed_tokens", s->mixed_tokens);
-    positive(j, "total_ns", s->total_ns);
-    positive(j, "tokens_per_s", s->tokens_per_s);
-    tt_json_object_end(j);
-}
 
 static void answers(tt_json *j, const tt_page *p)
 {
@@ -327,22 +371,26 @@ bool tt_report_json(const tt_page *p, tt_analysis *a, FILE *out)
 {
     tt_json j;
     char id[33];
+    const tt_kernel_sum *k = &a->kernel_batches;
+    const tt_rowset threads =
+        TT_ROWSET(&thread_schema, 0, a, a->work.lanes, a->timed ? a->work.n_lanes : 0);
     tt_hex(id, a->m->trace.header.run_id, 16);
     tt_json_begin(&j, out, 2);
     tt_json_object(&j);
     tt_json_kv_string(&j, "file", a->path);
     tt_json_kv_string(&j, "run_id", id);
     answers(&j, p);
-    phase(&j, "prompt", &a->summary.prompt);
-    phase(&j, "generate", &a->summary.generate);
-    phase(&j, "mixed", &a->summary.mixed);
-    phase(&j, "warmup", &a->summary.warmup);
-    time_part(&j, a);
+    tt_row_json(&j, "prompt", &tt_info_phase_schema, NULL, &a->summary.prompt);
+    tt_row_json(&j, "generate", &tt_info_phase_schema, NULL, &a->summary.generate);
+    tt_row_json(&j, "mixed", &tt_info_phase_schema, NULL, &a->summary.mixed);
+    tt_row_json(&j, "warmup", &tt_info_phase_schema, NULL, &a->summary.warmup);
+    tt_row_json(&j, "time", &time_schema, a, a->timed && a->total_ns > 0 ? a : NULL);
     roofline(&j, a);
-    threads(&j, a);
+    tt_rowset_json_rows(&j, "threads", &threads, NULL);
+    tt_json_kv_u64(&j, "barriers", a->work.barriers);
     heat(&j, a);
     experts(&j, a);
-    disk(&j, a);
+    tt_row_json(&j, "disk", &disk_schema, a, k->has_faults || k->has_io || a->faults ? k : NULL);
     whatif(&j, a);
     values(&j, a);
     tt_json_object_end(&j);

@@ -57,6 +57,7 @@ void tt_cell_ns(tt_cell *cell, bool known, double ns)
 /* The member of the row that the column shows. */
 static void get_member(const tt_column *column, const void *row, tt_cell *cell)
 {
+    if (column->through) row = *(const void *const *)((const char *)row + column->through - 1);
     const void *at = (const char *)row + column->offset;
     switch (column->type) {
     case TT_CELL_BOOL:
@@ -88,7 +89,9 @@ static void get_member(const tt_column *column, const void *row, tt_cell *cell)
         cell->f64 = *(const double *)at;
         break;
     case TT_CELL_NAME:
-        tt_cell_text(cell, *(const char *const *)at);
+        tt_cell_text(cell, !column->chars      ? *(const char *const *)at
+                           : *(const char *)at ? at
+                                               : NULL);
         return;
     case TT_CELL_OBJECT:
     case TT_CELL_ROWS:

@@ -41,6 +41,10 @@ static void put_inner(tt_json *j, const tt_column *column, const void *context, 
                        .context = context,
                        .rows = (const char *)row + column->offset,
                        .n = 1};
+    if (column->known && !column->known(context, row)) {
+        tt_json_null(j);
+        return;
+    }
     if (column->rows) column->rows(context, row, &inner);
     if (column->type == TT_CELL_OBJECT && inner.n == 0) {
         tt_json_null(j);
@@ -60,18 +64,26 @@ static void put_value(tt_json *j, const tt_column *column, const void *context, 
     tt_cell cell;
     if (column->json) {
         column->json(j, context, row);
-        return;
-    }
-    if (column->type == TT_CELL_OBJECT || column->type == TT_CELL_ROWS) {
+    } else if (tt_column_nested(column)) {
         put_inner(j, column, context, row);
-        return;
+    } else {
+        tt_cell_get(column, context, row, &cell);
+        put_cell(j, column, &cell);
     }
+}
+
+static bool is_known(const tt_column *column, const void *context, const void *row)
+{
+    tt_cell cell;
+    if (column->json || tt_column_nested(column))
+        return !column->known || column->known(context, row);
     tt_cell_get(column, context, row, &cell);
-    put_cell(j, column, &cell);
+    return cell.known;
 }
 
 void tt_column_json(tt_json *j, const tt_column *column, const void *context, const void *row)
 {
+    if (column->show & TT_SHOW_OMIT && !is_known(column, context, row)) return;
     tt_json_key(j, column->key);
     put_value(j, column, context, row);
 }
@@ -83,6 +95,28 @@ void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row)
         if (tt_rowset_has(set, c) && !(c->show & (TT_SHOW_TEXT | TT_SHOW_FLAT)))
             tt_column_json(j, c, set->context, row);
     }
+}
+
+void tt_row_json(tt_json *j, const char *key, const tt_schema *schema, const void *context,
+                 const void *row)
+{
+    const tt_rowset set = {.schema = schema, .context = context, .rows = row, .n = 1};
+    if (key) tt_json_key(j, key);
+    if (!row) {
+        tt_json_null(j);
+        return;
+    }
+    tt_json_object(j);
+    tt_rowset_json(j, &set, row);
+    tt_json_object_end(j);
+}
+
+bool tt_row_json_print(FILE *out, const tt_schema *schema, const void *context, const void *row)
+{
+    tt_json j;
+    tt_json_begin(&j, out, 2);
+    tt_row_json(&j, NULL, schema, context, row);
+    return tt_json_end(&j);
 }
 
 void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,

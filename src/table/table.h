@@ -66,7 +66,8 @@ enum {
     TT_SHOW_DASH = 256,  /* what is not known is a dash in text: it applies, and was not observed */
     TT_SHOW_KNOWN = 128, /* in text left out when no row that is listed has it */
     TT_SHOW_KEY = 64,    /* with CUT: tells rows apart; is cut last, and in the middle */
-    TT_SHOW_ROW = 512    /* of single rows: a sum has no such thing */
+    TT_SHOW_ROW = 512,   /* of single rows: a sum has no such thing */
+    TT_SHOW_OMIT = 8192  /* in JSON left out, not null, when it is not known */
 };
 
 /* How a number is to be taken; people see the sign before it. */
@@ -104,10 +105,12 @@ struct tt_column {
     const char *about; /* one line, for the documentation and --columns help */
     tt_cell_type type;
     tt_cell_unit unit;
-    bool nullable;   /* not every row has it */
-    uint16_t show;   /* TT_SHOW_... */
-    uint8_t kinds;   /* bits of the kinds of rowset that have it; 0: all */
-    uint16_t offset; /* of the member that it shows (TT_MEMBER), unless there is `get` */
+    bool nullable;    /* not every row has it */
+    uint16_t show;    /* TT_SHOW_... */
+    uint8_t kinds;    /* bits of the kinds of rowset that have it; 0: all */
+    uint32_t offset;  /* of the member that it shows (TT_MEMBER), unless there is `get` */
+    uint32_t through; /* 0, or 1 + the offset of the row's pointer to what has the member */
+    bool chars;       /* a NAME's member is an array, not a pointer; empty: not known */
     bool (*known)(const void *context, const void *row);         /* NULL: always; for members */
     tt_certainty (*bound)(const void *context, const void *row); /* NULL: exact */
     /* Sets the value; the cell is not known and its type zero at first. */
@@ -128,21 +131,34 @@ struct tt_column {
         .key = (key_), .title = (title_), .unit = TT_UNIT_##unit_, .about = (about_), __VA_ARGS__  \
     }
 
-/* The type and the place of a member of a row's struct. */
+/* The type and the place of a member of a row's struct; by its address, so that an array does not
+ * compile. */
 #define TT_MEMBER(row_type, member)                                                                \
-    .type = _Generic(((row_type *)0)->member,                                                      \
-        bool: TT_CELL_BOOL,                                                                        \
-        uint8_t: TT_CELL_U8,                                                                       \
-        uint16_t: TT_CELL_U16,                                                                     \
-        uint32_t: TT_CELL_U32,                                                                     \
-        uint64_t: TT_CELL_U64,                                                                     \
-        int32_t: TT_CELL_I32,                                                                      \
-        int64_t: TT_CELL_I64,                                                                      \
-        float: TT_CELL_F32,                                                                        \
-        double: TT_CELL_F64,                                                                       \
-        char *: TT_CELL_NAME,                                                                      \
-        const char *: TT_CELL_NAME),                                                               \
+    .type = _Generic(&((row_type *)0)->member,                                                     \
+        bool *: TT_CELL_BOOL,                                                                      \
+        uint8_t *: TT_CELL_U8,                                                                     \
+        uint16_t *: TT_CELL_U16,                                                                   \
+        uint32_t *: TT_CELL_U32,                                                                   \
+        uint64_t *: TT_CELL_U64,                                                                   \
+        int32_t *: TT_CELL_I32,                                                                    \
+        int64_t *: TT_CELL_I64,                                                                    \
+        float *: TT_CELL_F32,                                                                      \
+        double *: TT_CELL_F64,                                                                     \
+        char **: TT_CELL_NAME,                                                                     \
+        const char **: TT_CELL_NAME),                                                              \
     .offset = offsetof(row_type, member)
+
+/* The same of a text that is an array, and of what the row's POINTER points to. */
+#define TT_MEMBER_CHARS(row_type, member)                                                          \
+    .type = TT_CELL_NAME, .chars = true, .offset = offsetof(row_type, member)
+#define TT_THROUGH(row_type, pointer) .through = offsetof(row_type, pointer) + 1
+
+/* A key of an object that text does not show as a column; the end of the key is its unit. */
+#define TT_FIELD(key_, about_, ...) TT_COLUMN(key_, NULL, NONE, about_, __VA_ARGS__)
+#define TT_SCHEMA(name_, about_, columns_)                                                         \
+    {                                                                                              \
+        name_, about_, columns_, sizeof(columns_) / sizeof *(columns_)                             \
+    }
 
 /* Functions of columns, of a row R of ROW_TYPE: whether its value is known; its value, set as the
  * cell's MEMBER; statements that set `cell`; statements that write `out` of `room` bytes. */
@@ -292,6 +308,11 @@ const tt_column *tt_schema_find(const tt_rowset *set, const char *name, size_t n
 /* A row's members, without the braces; columns that are in text only are left out. What is nested
  * is given the same context. */
 void tt_rowset_json(tt_json *j, const tt_rowset *set, const void *row);
+/* A key (NULL: none) and an object of the row; null when there is none. */
+void tt_row_json(tt_json *j, const char *key, const tt_schema *schema, const void *context,
+                 const void *row);
+/* The whole document; false when it could not be written. */
+bool tt_row_json_print(FILE *out, const tt_schema *schema, const void *context, const void *row);
 /* A key and an array of the rows that pass (NULL: all) as objects. */
 void tt_rowset_json_rows(tt_json *j, const char *key, const tt_rowset *set,
                          bool (*passes)(const void *context, const void *row));

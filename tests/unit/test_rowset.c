@@ -297,6 +297,56 @@ static void ns_are_whole_numbers(void **state)
     }
 }
 
+/* --- single objects --- */
+
+typedef struct object {
+    char chars[8];
+    const inside *behind;
+    inside part;
+} object;
+
+static bool is_whole(const void *context, const void *o)
+{
+    (void)context;
+    return ((const object *)o)->part.whole;
+}
+
+static const tt_column object_columns[] = {
+    TT_FIELD("chars", "an array", TT_MEMBER_CHARS(object, chars)),
+    TT_FIELD("behind", "a pointer", TT_THROUGH(object, behind), TT_MEMBER(inside, n)),
+    TT_FIELD("omitted", "no null", TT_MEMBER(object, part.n), .known = is_whole,
+             .show = TT_SHOW_OMIT),
+    TT_FIELD("part", "null", TT_MEMBER_OBJECT(object, part, &inner), .known = is_whole),
+};
+static const tt_schema object_schema = TT_SCHEMA("object", "one", object_columns);
+
+static void expect_object(const object *o, const char *want)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    tt_json j;
+    assert_non_null(out);
+    tt_json_begin(&j, out, 0);
+    tt_row_json(&j, NULL, &object_schema, NULL, o);
+    assert_true(tt_json_end(&j));
+    (void)fclose(out);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void an_object_leaves_out_what_it_says(void **state)
+{
+    const inside behind = {7, false};
+    (void)state;
+    expect_object(
+        &(object){"text", &behind, {3, true}},
+        "{\"chars\":\"text\",\"behind\":7,\"omitted\":3,\"part\":{\"n\":3,\"whole\":true}}\n");
+    expect_object(&(object){"", &behind, {3, false}},
+                  "{\"chars\":null,\"behind\":7,\"part\":null}\n");
+    expect_object(NULL, "null\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +358,7 @@ int main(void)
         cmocka_unit_test(people_see_units),
         cmocka_unit_test(json_by_column),
         cmocka_unit_test(ns_are_whole_numbers),
+        cmocka_unit_test(an_object_leaves_out_what_it_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,6 @@ bool tt_doctor_print_json(const tt_doctor *d, FILE *out);
 
 /* A line for each column with a title: the title, and the row's value or "unknown". */
 void tt_doctor_print_facts(const tt_schema *schema, const void *row, FILE *out);
-void tt_doctor_put_system(tt_json *j, const tt_host_system *system);
 
 /* --disk: measures how fast the file at `path` is read, and prints it. Returns the exit code. */
 extern const tt_schema tt_doctor_disk_schema;

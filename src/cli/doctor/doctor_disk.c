@@ -91,15 +91,6 @@ void tt_doctor_print_facts(const tt_schema *schema, const void *row, FILE *out)
     }
 }
 
-void tt_doctor_put_system(tt_json *j, const tt_host_system *system)
-{
-    const tt_rowset set = TT_ROWSET(&tt_system_schema, 0, NULL, system, 1);
-    tt_json_key(j, "system");
-    tt_json_object(j);
-    tt_rowset_json(j, &set, system);
-    tt_json_object_end(j);
-}
-
 static bool print_text(const disk_test *t, const tt_listing *l)
 {
     char took[TT_UNITS_TEXT], size[TT_UNITS_TEXT], path[320];

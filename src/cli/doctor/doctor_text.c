@@ -5,6 +5,7 @@
 #include "cli/table.h"
 #include "record/fault_events.h"
 #include "runner/runner.h"
+#include "table/table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,166 +102,163 @@ void tt_doctor_host_look(tt_doctor_host *h)
     tt_host_system_look("", &h->system);
 }
 
-/* A text that may be unknown: then null, never "". */
-static void put_text(tt_json *j, const char *key, const char *text)
-{
-    tt_json_kv_string(j, key, text && text[0] ? text : NULL);
-}
+#define IN(row_, key_, about_) TT_FIELD(#key_, about_, TT_MEMBER(row_, key_))
+#define TEXT_IN(row_, key_, about_) TT_FIELD(#key_, about_, TT_MEMBER_CHARS(row_, key_))
 
-static void put_engine(tt_json *j, const tt_doctor *d)
-{
-    const tt_engine_probe *p = d->probe;
-    tt_json_key(j, "engine");
-    if (!p) {
-        tt_json_null(j);
-        return;
-    }
-    const tt_engine_answer *a = &p->answer;
-    tt_json_object(j);
-    tt_json_kv_string(j, "dir", p->engine.dir);
-    tt_json_kv_string(j, "source", tt_engine_source_name(p->engine.source));
-    put_text(j, "llama", p->engine.llama);
-    put_text(j, "release", p->engine.release);
-    tt_json_kv_bool(j, "is_loadable", a->loaded && !a->failure[0]);
-    put_text(j, "ggml_version", a->ggml_version);
-    put_text(j, "ggml_commit", a->ggml_commit);
-    put_text(j, "system_info", a->system_info);
-    put_text(j, "cpu_library", p->cpu ? p->cpu->file : NULL);
-    put_text(j, "threads", !p->cpu ? NULL : p->cpu->uses_openmp ? "openmp" : "own");
-    if (a->tensor_overhead) tt_json_kv_u64(j, "tensor_overhead_bytes", a->tensor_overhead);
-    tt_json_kv_bool(j, "is_layout_known", p->is_layout_known);
-    tt_json_object_end(j);
-}
+TT_COLUMN_GET(get_source, tt_engine_probe, p,
+              tt_cell_text(cell, tt_engine_source_name(p->engine.source));)
+TT_COLUMN_VALUE(get_loadable, tt_engine_probe, p, boolean,
+                p->answer.loaded && !p->answer.failure[0])
+TT_COLUMN_GET(get_cpu_library, tt_engine_probe, p,
+              tt_cell_text(cell, p->cpu && p->cpu->file[0] ? p->cpu->file : NULL);)
+TT_COLUMN_GET(get_threads, tt_engine_probe, p,
+              tt_cell_text(cell, !p->cpu               ? NULL
+                                 : p->cpu->uses_openmp ? "openmp"
+                                                       : "own");)
+TT_COLUMN_KNOWN(has_overhead, tt_engine_probe, p, p->answer.tensor_overhead > 0)
 
-static void put_libraries(tt_json *j, const tt_engine_probe *p)
-{
-    tt_json_key(j, "libraries");
+#define OF_ENGINE(key_, member_, about_)                                                           \
+    TT_FIELD(key_, about_, TT_MEMBER_CHARS(tt_engine_probe, member_))
+static const tt_column engine_columns[] = {
+    OF_ENGINE("dir", engine.dir, "with its libraries"),
+    TT_FIELD("source", "how it was found", .type = TT_CELL_NAME, .get = get_source),
+    OF_ENGINE("llama", engine.llama, "its libllama"),
+    OF_ENGINE("release", engine.release, "of llama.cpp"),
+    TT_FIELD("is_loadable", "it loads here", .type = TT_CELL_BOOL, .get = get_loadable),
+    OF_ENGINE("ggml_version", answer.ggml_version, "of its ggml"),
+    OF_ENGINE("ggml_commit", answer.ggml_commit, "of its ggml"),
+    OF_ENGINE("system_info", answer.system_info, "what it says of the machine"),
+    TT_FIELD("cpu_library", "that it takes", .type = TT_CELL_NAME, .get = get_cpu_library),
+    TT_FIELD("threads", "openmp or own", .type = TT_CELL_NAME, .get = get_threads),
+    TT_FIELD("tensor_overhead_bytes", "of a tensor", .known = has_overhead, .show = TT_SHOW_OMIT,
+             TT_MEMBER(tt_engine_probe, answer.tensor_overhead)),
+    IN(tt_engine_probe, is_layout_known, "hooks can read its tensors"),
+};
+static const tt_schema engine_schema = TT_SCHEMA("engine", "what was found", engine_columns);
+
+TT_COLUMN_GET(get_role, tt_probe_library, l, tt_cell_text(cell, tt_library_role_name(l->role));)
+TT_COLUMN_GET(get_soname, tt_probe_library, l, {
+    const char *name = tt_elf_soname(l->elf);
+    tt_cell_text(cell, name && name[0] ? name : NULL);
+})
+TT_COLUMN_KNOWN(has_score, tt_probe_library, l, l->has_score)
+TT_COLUMN_KNOWN(is_cpu, tt_probe_library, l, (l->role & TT_LIBRARY_CPU) != 0)
+
+static const tt_column library_columns[] = {
+    TEXT_IN(tt_probe_library, file, "its name"),
+    TEXT_IN(tt_probe_library, dir, "where it is"),
+    TT_FIELD("role", "what it is", .type = TT_CELL_NAME, .get = get_role),
+    TT_FIELD("soname", "of the ELF file", .type = TT_CELL_NAME, .get = get_soname),
+    IN(tt_probe_library, uses_openmp, "for its threads"),
+    TT_FIELD("score", "of a CPU library here", TT_MEMBER(tt_probe_library, score),
+             .known = has_score, .show = TT_SHOW_OMIT),
+    TT_FIELD("is_chosen", "of a CPU library: it is taken", TT_MEMBER(tt_probe_library, is_chosen),
+             .known = is_cpu, .show = TT_SHOW_OMIT),
+};
+static const tt_schema library_schema = TT_SCHEMA("libraries", "of the engine", library_columns);
+
+TT_COLUMN_GET(get_library, tt_probe_hook, h,
+              tt_cell_text(cell, h->library && h->library->file[0] ? h->library->file : NULL);)
+
+static const tt_column hook_columns[] = {
+    IN(tt_probe_hook, name, "of the function"),
+    TT_FIELD("library", "that calls it", .type = TT_CELL_NAME, .get = get_library),
+    IN(tt_probe_hook, is_defined, "by that library"),
+    IN(tt_probe_hook, is_called, "so that it can be replaced"),
+    IN(tt_probe_hook, is_known, "to this program"),
+    IN(tt_probe_hook, is_needed, "for hook mode"),
+    IN(tt_probe_hook, gives, "what a trace has of it"),
+};
+static const tt_schema hook_schema = TT_SCHEMA("hooks", "functions", hook_columns);
+
+static const tt_column finding_columns[] = {
+    IN(tt_probe_finding, is_warning, "else a plain fact"),
+    TEXT_IN(tt_probe_finding, text, "what is missing, and what that costs"),
+};
+static const tt_schema finding_schema = TT_SCHEMA("findings", "of the engine", finding_columns);
+
+static const tt_column host_columns[] = {
+    TEXT_IN(tt_doctor_host, cpu, "its name"),
+    IN(tt_doctor_host, cpus, "that this process may use"),
+    IN(tt_doctor_host, is_virtual, "a hypervisor says so"),
+    IN(tt_doctor_host, has_invariant_tsc, "ticks run evenly on all CPUs"),
+    TT_FIELD("kernel", "its release", TT_MEMBER_CHARS(tt_doctor_host, kernel.release)),
+    IN(tt_doctor_host, has_shm, "files in /dev/shm can be mapped"),
+    IN(tt_doctor_host, shm_free_bytes, "in /dev/shm"),
+    IN(tt_doctor_host, has_fault_events, "page faults come one by one"),
+    TEXT_IN(tt_doctor_host, fault_problem, "why not, and what to do"),
+};
+static const tt_schema host_schema = TT_SCHEMA("host", "this machine", host_columns);
+
+static const tt_column needed_columns[] = {
+    TEXT_IN(tt_program_library, name, "as the program asks for it"),
+    TEXT_IN(tt_program_library, path, "where it is"),
+};
+static const tt_schema needed_schema = TT_SCHEMA("libraries", "it asks for", needed_columns);
+
+TT_COLUMN_ROWS(needed, tt_program_probe, p, p->libraries, p->n_libraries)
+TT_COLUMN_GET(get_traceable, tt_program_probe, p,
+              tt_cell_text(cell, tt_program_verdict_name(p->verdict));)
+
+static const tt_column program_columns[] = {
+    TEXT_IN(tt_program_probe, path, "the file that was examined"),
+    TEXT_IN(tt_program_probe, script, "whose interpreter that is"),
+    IN(tt_program_probe, is_static, "has no dynamic linker"),
+    IN(tt_program_probe, is_secure, "no preloading"),
+    IN(tt_program_probe, defines_ggml, "has ggml functions of its own"),
+    IN(tt_program_probe, mentions_ggml, "has ggml's text in it"),
+    TEXT_IN(tt_program_probe, engine_dir, "of the ggml that it links"),
+    TT_FIELD("libraries", "it asks for", .type = TT_CELL_ROWS, .inner = &needed_schema,
+             .rows = needed),
+    TT_FIELD("can_be_traced", "the verdict", .type = TT_CELL_NAME, .get = get_traceable),
+    TEXT_IN(tt_program_probe, why, "and what to do"),
+};
+static const tt_schema program_schema = TT_SCHEMA("program", "to be traced", program_columns);
+
+TT_COLUMN_JSON(json_tried, tt_doctor, d, {
     tt_json_array(j);
-    for (size_t i = 0; p && i < p->n_libraries; i++) {
-        const tt_probe_library *l = &p->libraries[i];
-        tt_json_object(j);
-        tt_json_kv_string(j, "file", l->file);
-        tt_json_kv_string(j, "dir", l->dir);
-        tt_json_kv_string(j, "role", tt_library_role_name(l->role));
-        put_text(j, "soname", tt_elf_soname(l->elf));
-        tt_json_kv_bool(j, "uses_openmp", l->uses_openmp);
-        if (l->has_score) tt_json_kv_i64(j, "score", l->score);
-        if (l->role & TT_LIBRARY_CPU) tt_json_kv_bool(j, "is_chosen", l->is_chosen);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
-
-static void put_hooks(tt_json *j, const tt_engine_probe *p)
-{
-    tt_json_key(j, "hooks");
-    tt_json_array(j);
-    for (size_t i = 0; p && i < p->n_hooks; i++) {
-        const tt_probe_hook *h = &p->hooks[i];
-        tt_json_object(j);
-        tt_json_kv_string(j, "name", h->name);
-        put_text(j, "library", h->library ? h->library->file : NULL);
-        tt_json_kv_bool(j, "is_defined", h->is_defined);
-        tt_json_kv_bool(j, "is_called", h->is_called);
-        tt_json_kv_bool(j, "is_known", h->is_known);
-        tt_json_kv_bool(j, "is_needed", h->is_needed);
-        tt_json_kv_string(j, "gives", h->gives);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
-
-static void put_findings(tt_json *j, const tt_engine_probe *p)
-{
-    tt_json_key(j, "findings");
-    tt_json_array(j);
-    for (size_t i = 0; p && i < p->n_findings; i++) {
-        tt_json_object(j);
-        tt_json_kv_bool(j, "is_warning", p->findings[i].is_warning);
-        tt_json_kv_string(j, "text", p->findings[i].text);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-}
-
-static void put_host(tt_json *j, const tt_doctor *d)
-{
-    const tt_doctor_host *h = &d->host;
-    tt_json_key(j, "host");
-    tt_json_object(j);
-    put_text(j, "cpu", h->cpu);
-    tt_json_kv_i64(j, "cpus", h->cpus);
-    tt_json_kv_bool(j, "is_virtual", h->is_virtual);
-    tt_json_kv_bool(j, "has_invariant_tsc", h->has_invariant_tsc);
-    tt_json_kv_string(j, "kernel", h->kernel.release);
-    tt_json_kv_bool(j, "has_shm", h->has_shm);
-    tt_json_kv_u64(j, "shm_free_bytes", h->shm_free_bytes);
-    tt_json_kv_bool(j, "has_fault_events", h->has_fault_events);
-    put_text(j, "fault_problem", h->fault_problem);
-    tt_json_object_end(j);
-    tt_json_key(j, "hook_library");
-    tt_json_string(j, d->has_hook ? d->hook_path : NULL);
-}
-
-static void put_program(tt_json *j, const tt_program_probe *p)
-{
-    tt_json_key(j, "program");
-    if (!p) {
-        tt_json_null(j);
-        return;
-    }
-    tt_json_object(j);
-    tt_json_kv_string(j, "path", p->path);
-    put_text(j, "script", p->script);
-    tt_json_kv_bool(j, "is_static", p->is_static);
-    tt_json_kv_bool(j, "is_secure", p->is_secure);
-    tt_json_kv_bool(j, "defines_ggml", p->defines_ggml);
-    tt_json_kv_bool(j, "mentions_ggml", p->mentions_ggml);
-    put_text(j, "engine_dir", p->engine_dir);
-    tt_json_key(j, "libraries");
-    tt_json_array(j);
-    for (size_t i = 0; i < p->n_libraries; i++) {
-        tt_json_object(j);
-        tt_json_kv_string(j, "name", p->libraries[i].name);
-        put_text(j, "path", p->libraries[i].path);
-        tt_json_object_end(j);
-    }
-    tt_json_array_end(j);
-    tt_json_kv_string(j, "can_be_traced", tt_program_verdict_name(p->verdict));
-    tt_json_kv_string(j, "why", p->why);
-    tt_json_object_end(j);
-}
-
-static void put_tried(tt_json *j, const char *line)
-{
-    tt_json_key(j, "tried");
-    tt_json_array(j);
-    while (*line) {
-        size_t n = strcspn(line, "\n");
+    for (const char *line = d->engine.tried; *line;) {
+        const size_t n = strcspn(line, "\n");
         tt_json_string_n(j, line, n);
         line += n + (line[n] == '\n');
     }
     tt_json_array_end(j);
-}
+})
+TT_COLUMN_ROWS(engine, tt_doctor, d, d->probe, d->probe != NULL)
+TT_COLUMN_ROWS(libraries, tt_doctor, d, d->probe ? d->probe->libraries : NULL,
+               d->probe ? d->probe->n_libraries : 0)
+TT_COLUMN_ROWS(hooks, tt_doctor, d, d->probe ? d->probe->hooks : NULL,
+               d->probe ? d->probe->n_hooks : 0)
+TT_COLUMN_ROWS(findings, tt_doctor, d, d->probe ? d->probe->findings : NULL,
+               d->probe ? d->probe->n_findings : 0)
+TT_COLUMN_ROWS(program, tt_doctor, d, d->program, d->program != NULL)
+TT_COLUMN_GET(get_hook_library, tt_doctor, d,
+              tt_cell_text(cell, d->has_hook ? d->hook_path : NULL);)
+
+#define ROWS_OF(name_, schema_, about_)                                                            \
+    TT_FIELD(#name_, about_, .type = TT_CELL_ROWS, .inner = &schema_, .rows = name_)
+#define ROW_OF(name_, about_)                                                                      \
+    TT_FIELD(#name_, about_, .type = TT_CELL_OBJECT, .inner = &name_##_schema, .rows = name_)
+static const tt_column columns[] = {
+    IN(tt_doctor, can_trace, "tracing can work"),
+    IN(tt_doctor, mode, "how"),
+    TEXT_IN(tt_doctor, verdict, "a sentence"),
+    ROW_OF(engine, "what was found"),
+    TT_FIELD("tried", "places without an engine", .type = TT_CELL_ROWS, .json = json_tried),
+    ROWS_OF(libraries, library_schema, "of the engine"),
+    ROWS_OF(hooks, hook_schema, "functions that are replaced"),
+    ROWS_OF(findings, finding_schema, "what is missing"),
+    TT_FIELD("host", "this machine", TT_MEMBER_OBJECT(tt_doctor, host, &host_schema)),
+    TT_FIELD("hook_library", "its path", .type = TT_CELL_NAME, .get = get_hook_library),
+    TT_FIELD("system", "memory and limits",
+             TT_MEMBER_OBJECT(tt_doctor, host.system, &tt_system_schema)),
+    ROW_OF(program, "null: none was asked about"),
+};
+static const tt_schema doctor_schema = TT_SCHEMA("doctor", "what can be traced", columns);
 
 bool tt_doctor_print_json(const tt_doctor *d, FILE *out)
 {
-    tt_json j;
-    tt_json_begin(&j, out, 2);
-    tt_json_object(&j);
-    tt_json_kv_bool(&j, "can_trace", d->can_trace);
-    tt_json_kv_string(&j, "mode", d->mode);
-    tt_json_kv_string(&j, "verdict", d->verdict);
-    put_engine(&j, d);
-    put_tried(&j, d->engine.tried);
-    put_libraries(&j, d->probe);
-    put_hooks(&j, d->probe);
-    put_findings(&j, d->probe);
-    put_host(&j, d);
-    tt_doctor_put_system(&j, &d->host.system);
-    put_program(&j, d->program);
-    tt_json_object_end(&j);
-    return tt_json_end(&j);
+    return tt_row_json_print(out, &doctor_schema, NULL, d);
 }
 
 static void print_tried(const tt_doctor *d, FILE *out)
