@@ -91,7 +91,7 @@ def check_trace(tool, trace, work):
     run(tool, "export", trace, "--format", "parquet", "-o", dataset)
     run(tool, "export", trace, "--format", "csv", "-o", texts)
     tables = sorted(p.name for p in dataset.iterdir())
-    if tables != sorted(p.stem for p in texts.glob("*.csv")) or len(tables) != 13:
+    if tables != sorted(p.stem for p in texts.glob("*.csv")) or len(tables) != 14:
         complain(f"{trace.name}: tables {tables}")
     for table in tables:
         where = f"{trace.name} {table}"

@@ -206,7 +206,7 @@ test('a click selects an op, period and comma step, F centres and fits, a reload
     await v.page.mouse.click(slice.x, slice.y);
     await v.untilFragment('op', `${slice.run}.${slice.node}`);
     const op = await v.api(`traces/0/op?run=${slice.run}&node=${slice.node}`);
-    assert.equal(v.fragment().get('token'), String(op.token));
+    assert.equal(v.fragment().get('token'), String(op.batch_id));
     assert.equal(v.fragment().get('layer'), op.log.layer_id === null ? null : String(op.log.layer_id));
     assert.equal(v.fragment().get('tensor'), op.weight);
     await v.until(async () => (await v.said()).includes(op.log.name), 'the op is said');

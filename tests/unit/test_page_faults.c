@@ -153,7 +153,7 @@ static void this_process(void **state)
     char path[] = "/tmp/tt-page-faults-XXXXXX";
     pthread_t thread;
     void *tid;
-    tt_fault_log *log;
+    tt_fault_log *log = NULL;
     tt_error err;
     (void)state;
     if (sysconf(_SC_PAGESIZE) != 4096 || tt_fault_log_open(&log, NULL, 0, 0, &err) != TT_OK) {
