@@ -55,7 +55,7 @@ static void look_at_buffers(const tt_model *m)
 /* What is bad is counted the same by each of them. */
 static void look_at_values(const tt_model *m)
 {
-    static const tt_values_query all, last = {.sort = TT_VALUES_BY_RMS, .offset = 3, .limit = 5};
+    static const tt_values_query all, last = {.offset = 3, .limit = 5};
     tt_values_page page;
     tt_values_first first;
     tt_values_groups groups;
