@@ -22,7 +22,7 @@ static void set_timed(tt_cell *cell, const tt_whatif_part *p, double value)
 static void set_disk(tt_cell *cell, const tt_whatif_view *v, const tt_whatif_part *p, double value)
 {
     set_timed(cell, p, value);
-    cell->known &= v->disk_bytes_per_s > 0;
+    cell->known &= v->disk.bytes_per_s > 0;
 }
 
 TT_COLUMN_GET(get_miss_ratio, tt_whatif_part, p, set_ratio(cell, p->missed_bytes, p->read_bytes);)
@@ -32,6 +32,18 @@ TT_COLUMN_GET(get_disk, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_
 TT_COLUMN_GET(get_apart, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_rate_apart(p));)
 TT_COLUMN_GET(get_overlap, tt_whatif_part, p,
               set_disk(cell, context, p, tt_whatif_rate_overlap(p));)
+TT_COLUMN_GET(get_causal, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_rate_causal(p));)
+TT_COLUMN_GET(get_rate, tt_whatif_part, p, set_disk(cell, context, p, tt_whatif_rate(p));)
+TT_COLUMN_GET(get_transfer, tt_whatif_part, p,
+              set_disk(cell, context, p, p->transfer_ns / (double)p->timed_tokens);)
+TT_COLUMN_GET(get_latency, tt_whatif_part, p,
+              set_disk(cell, context, p, p->latency_ns / (double)p->timed_tokens);)
+TT_COLUMN_GET(get_limit, tt_whatif_part, p, set_disk(cell, context, p, 0);
+              if (cell->known) tt_cell_text(cell, tt_whatif_limit(p));)
+
+#define LIMIT_ABOUT                                                                                \
+    "what most of the time goes to: compute, disk (its rate), latency (of requests that come too " \
+    "late or too few at a time)"
 
 #define RATIO(key_, title_, unit_, about_, ...)                                                    \
     TT_COLUMN(key_, title_, unit_, about_, .type = TT_CELL_F64, .nullable = true, __VA_ARGS__)
@@ -54,6 +66,15 @@ static const tt_column part_columns[] = {
     RATIO("tokens_per_s_no_overlap", NULL, NONE, "computing waits for each read", .get = get_apart),
     RATIO("tokens_per_s_full_overlap", NULL, NONE, "reading hides behind computing",
           .get = get_overlap),
+    RATIO("tokens_per_s_causal", NULL, NONE, "the same, with experts read once they are chosen",
+          .get = get_causal),
+    RATIO("tokens_per_s", NULL, NONE, "as the reader reads", .get = get_rate),
+    RATIO("transfer_wait_per_token_ns", NULL, NS, "of that, waiting while the disk transfers",
+          .get = get_transfer),
+    RATIO("latency_wait_per_token_ns", NULL, NS, "of that, waiting while it does not",
+          .get = get_latency),
+    TT_COLUMN("limited_by", NULL, NONE, LIMIT_ABOUT, .type = TT_CELL_NAME, .nullable = true,
+              .get = get_limit),
 };
 
 static const tt_schema part_schema = {"part", "sums over batches", part_columns,
@@ -85,6 +106,9 @@ OF_PART(get_unknown, get_missed, of_phase[TT_PHASE_UNKNOWN])
 OF_PART(get_steady_disk, get_disk, steady)
 OF_PART(get_steady_apart, get_apart, steady)
 OF_PART(get_steady_overlap, get_overlap, steady)
+OF_PART(get_steady_causal, get_causal, steady)
+OF_PART(get_steady_rate, get_rate, steady)
+OF_PART(get_steady_limit, get_limit, steady)
 
 /* With reading ahead more is fetched than is read, and a cache may be larger than what is read:
  * how much more tells nothing. */
@@ -110,18 +134,29 @@ SHARE(show_total_ratio, get_total_ratio)
 SHARE(show_steady_ratio, get_steady_ratio)
 
 /* 0.0123, 1.23, 12.3, 123: three digits that matter. */
-static int decimals(double tokens_per_s)
+static void show_rate(const tt_cell *cell, char *out, size_t room)
 {
-    return tokens_per_s < 0.0995 ? 4 : tokens_per_s < 9.995 ? 2 : tokens_per_s < 99.95;
+    const double rate = cell->f64;
+    if (cell->known)
+        (void)snprintf(out, room, "%.*f",
+                       rate < 0.0995  ? 4
+                       : rate < 9.995 ? 2
+                                      : rate < 99.95,
+                       rate);
 }
 
-static void show_rates(const void *context, const void *row, char *out, size_t room)
-{
-    const tt_whatif_part *p = &((const tt_whatif_result *)row)->steady;
-    const double slow = tt_whatif_rate_apart(p), fast = tt_whatif_rate_overlap(p);
-    if (p->timed_tokens && ((const tt_whatif_view *)context)->disk_bytes_per_s > 0)
-        (void)snprintf(out, room, "%.*f to %.*f", decimals(slow), slow, decimals(fast), fast);
-}
+#define RATE(name, get_it)                                                                         \
+    static void name(const void *context, const void *row, char *out, size_t room)                 \
+    {                                                                                              \
+        tt_cell cell = {0};                                                                        \
+        get_it(context, row, &cell);                                                               \
+        show_rate(&cell, out, room);                                                               \
+    }
+
+RATE(show_steady_rate, get_steady_rate)
+RATE(show_steady_causal, get_steady_causal)
+RATE(show_steady_overlap, get_steady_overlap)
+RATE(show_steady_apart, get_steady_apart)
 
 #define PART(key_, member_, about_)                                                                \
     TT_COLUMN(key_, NULL, NONE, about_, TT_MEMBER_OBJECT(tt_whatif_result, member_, &part_schema))
@@ -145,7 +180,7 @@ static const tt_column result_columns[] = {
     RATIO("steady_per_token_bytes", "TOKEN", BYTES,
           "from disk for a token that is generated after the first batch", .get = get_steady),
     RATIO("steady_miss_ratio", "TOKEN MISSES", SHARE, "from disk, of what these tokens read",
-          .get = get_steady_ratio, .text = show_steady_ratio),
+          .show = TT_SHOW_WIDE, .get = get_steady_ratio, .text = show_steady_ratio),
     RATIO("mixed_per_token_bytes", "MIXED", BYTES,
           "from disk for a token of a batch with prompts and generated tokens",
           .show = TT_SHOW_KNOWN, .get = get_mixed),
@@ -154,14 +189,22 @@ static const tt_column result_columns[] = {
     RATIO("unknown_per_token_bytes", "OTHER", BYTES,
           "from disk for a token of a batch of unknown phase", .show = TT_SHOW_KNOWN | TT_SHOW_WIDE,
           .get = get_unknown),
-    RATIO("disk_per_token_ns", "DISK TIME", NS, "the time that TOKEN takes to read; with --disk",
-          .show = TT_SHOW_KNOWN, .get = get_steady_disk),
-    RATIO("tokens_per_s_no_overlap", "TOKENS/S", NONE,
-          "of these tokens when computing waits for each read; in text up to the full overlap",
-          .show = TT_SHOW_KNOWN, .get = get_steady_apart, .text = show_rates),
-    RATIO("tokens_per_s_full_overlap", NULL, NONE,
-          "the same when reading hides behind computing as far as it can",
-          .get = get_steady_overlap),
+    RATIO("disk_per_token_ns", "DISK TIME", NS,
+          "the time that the disk takes to transfer TOKEN; with --disk",
+          .show = TT_SHOW_KNOWN | TT_SHOW_WIDE, .get = get_steady_disk),
+    RATIO("tokens_per_s", "TOKENS/S", NONE, "of these tokens, as the reader reads",
+          .show = TT_SHOW_KNOWN, .get = get_steady_rate, .text = show_steady_rate),
+    TT_COLUMN("limited_by", "LIMIT", NONE, LIMIT_ABOUT, .show = TT_SHOW_KNOWN, .type = TT_CELL_NAME,
+              .nullable = true, .get = get_steady_limit),
+    RATIO("tokens_per_s_causal", "AT MOST", NONE,
+          "when all is read as early as it is known, experts once they are chosen",
+          .show = TT_SHOW_KNOWN, .get = get_steady_causal, .text = show_steady_causal),
+    RATIO("tokens_per_s_full_overlap", "FULL OVERLAP", NONE,
+          "when all reading hides behind computing, or the other way round",
+          .show = TT_SHOW_KNOWN | TT_SHOW_WIDE, .get = get_steady_overlap,
+          .text = show_steady_overlap),
+    RATIO("tokens_per_s_no_overlap", NULL, NONE, "when nothing computes while the disk reads",
+          .get = get_steady_apart, .text = show_steady_apart),
     PART("prompt", of_phase[TT_PHASE_PROMPT], "batches of prompts"),
     PART("generate", of_phase[TT_PHASE_GENERATE], "batches of generated tokens"),
     PART("mixed", of_phase[TT_PHASE_MIXED], "batches with both"),
@@ -177,7 +220,7 @@ const tt_schema tt_whatif_schema = {"results", "a row for each policy and size",
 /* --- what was asked for --- */
 
 TT_COLUMN_KNOWN(has_pages, tt_whatif_view, v, v->page_bytes > 0)
-TT_COLUMN_KNOWN(has_disk, tt_whatif_view, v, v->disk_bytes_per_s > 0)
+TT_COLUMN_KNOWN(has_disk, tt_whatif_view, v, v->disk.bytes_per_s > 0)
 TT_COLUMN_KNOWN(has_readahead, tt_whatif_view, v, v->traced_readahead_bytes > 0)
 
 static const tt_column view_columns[] = {
@@ -193,7 +236,13 @@ static const tt_column view_columns[] = {
     TT_COLUMN("at_most", NULL, NONE, "the bytes are upper bounds",
               TT_MEMBER(tt_whatif_view, at_most)),
     TT_COLUMN("disk_bytes_per_s", NULL, BYTES_PER_S, "what the disk reads",
-              TT_MEMBER(tt_whatif_view, disk_bytes_per_s), .nullable = true, .known = has_disk),
+              TT_MEMBER(tt_whatif_view, disk.bytes_per_s), .nullable = true, .known = has_disk),
+    TT_COLUMN("disk_latency_ns", NULL, NS, "from a request's transfer to its arrival",
+              TT_MEMBER(tt_whatif_view, disk.latency_ns), .nullable = true, .known = has_disk),
+    TT_COLUMN("disk_request_ns", NULL, NS, "that a request takes besides its bytes",
+              TT_MEMBER(tt_whatif_view, disk.request_ns), .nullable = true, .known = has_disk),
+    TT_COLUMN("reader", NULL, NONE, "how missing bytes are read", TT_MEMBER(tt_whatif_view, reader),
+              .nullable = true, .known = has_disk),
     TT_COLUMN("reserve_bytes", NULL, BYTES, "of the RAM, not for weights",
               TT_MEMBER(tt_whatif_view, reserve_bytes)),
     TT_COLUMN("traced_readahead_bytes", NULL, BYTES, "that the traced run's devices read ahead",

@@ -15,7 +15,8 @@ typedef struct tt_whatif_view {
     uint64_t readahead_bytes; /* 0: none */
     bool warm;
     bool at_most;
-    double disk_bytes_per_s; /* 0: not given */
+    tt_disk_speed disk; /* bytes_per_s 0: not given */
+    const char *reader;
     uint64_t reserve_bytes;
     uint64_t
         traced_readahead_bytes; /* of the devices of the traced run, the most; 0: not observed */

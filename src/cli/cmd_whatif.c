@@ -28,6 +28,14 @@ static const tt_option_name units[] = {[TT_WHATIF_PAGE] = {"page", TT_WHATIF_PAG
                                        [TT_WHATIF_TENSOR] = {"tensor", TT_WHATIF_TENSOR},
                                        [TT_WHATIF_EXPERT] = {"expert", TT_WHATIF_EXPERT}};
 
+static const tt_option_name readers[] = {
+    [TT_WHATIF_MMAP] = {"mmap", TT_WHATIF_MMAP}, [TT_WHATIF_DIRECT] = {"direct", TT_WHATIF_DIRECT}};
+
+#define READER_DEFAULT (-1)
+#define AHEAD_BYTES (64u << 20)
+#define DEPTH 32u
+#define DEPTH_MAX 1024
+
 struct options {
     tt_input input;
     tt_list_options list;
@@ -35,7 +43,7 @@ struct options {
     size_t n_ram;
     bool curve;
     bool policy[TT_POLICIES];
-    double disk_bytes_per_s; /* 0: not given */
+    int reader;
     uint64_t reserve_bytes;
     tt_whatif_plan plan;
 };
@@ -69,13 +77,46 @@ static void take_policies(void *options, char *arg, tt_parse *p)
     }
 }
 
+/* RATE[,LATENCY[,REQUEST]] */
+static void take_disk(void *options, char *arg, tt_parse *p)
+{
+    tt_disk_speed *disk = &((struct options *)options)->plan.disk;
+    double *const times[] = {&disk->latency_ns, &disk->request_ns};
+    tt_error err;
+    char *next = strchr(arg, ',');
+    if (next) *next++ = '\0';
+    if (tt_units_parse_rate(arg, &disk->bytes_per_s, &err) != TT_OK)
+        tt_parse_refuse(p, "%s", err.message);
+    for (size_t i = 0; next; i++) {
+        char *time = next;
+        next = strchr(time, ',');
+        if (next) *next++ = '\0';
+        if (i == 2 || !tt_units_parse_time(time, times[i]))
+            tt_parse_refuse(p,
+                            "\"%.40s\" is not the time of a request: RATE,LATENCY,REQUEST as in "
+                            "1.3G,50us,10us",
+                            time);
+    }
+}
+
 static const tt_option option_table[] = {
     {"ram", 0, "SIZE[,SIZE...]", "RAM to keep weights in; may be given several times", 1,
      .kind = TT_OPTION_TAKE, .take = take_ram},
     {"curve", 0, 0, "Ten sizes, from a tenth to all of what is read", 1,
      TT_FLAG(struct options, curve), .excludes = "ram"},
-    {"disk", 0, "RATE", "What the disk reads a second: 2.5G, 500MB/s", 1,
-     TT_RATE(struct options, disk_bytes_per_s)},
+    {"disk", 0, "RATE[,LATENCY[,REQUEST]]",
+     "What the disk reads a second (2.5G, 500MB/s), how long after its transfer a request arrives, "
+     "and what each takes besides its bytes (50us)",
+     1, .kind = TT_OPTION_TAKE, .take = take_disk},
+    {"reader", 0, "READER",
+     "How missing bytes are read: mmap, by page faults (default with pages), or direct, by "
+     "requests "
+     "as soon as it is known what is needed",
+     1, TT_NAME(struct options, reader, readers), .needs = "disk"},
+    {"ahead", 0, "SIZE", "With direct: read so much before it is used, at most (default: 64M)", 1,
+     TT_SIZE(struct options, plan.ahead_bytes, 0, INT64_MAX), .needs = "disk"},
+    {"depth", 0, "N", "With direct: requests at a time (default: 32)", 1,
+     TT_WHOLE(struct options, plan.depth, 1, DEPTH_MAX), .needs = "disk"},
     {"policy", 0, "NAME[,NAME...]",
      "What is dropped: lru (default), lfu, belady, pin-hot, or all of them", 1,
      .kind = TT_OPTION_TAKE, .take = take_policies},
@@ -107,6 +148,9 @@ static void check_plan(void *options, tt_parse *p)
     for (size_t i = 0; i < TT_POLICIES; i++)
         any |= o->policy[i];
     if (!any) o->policy[TT_POLICY_LRU] = true;
+    o->plan.reader = o->reader != READER_DEFAULT      ? (tt_whatif_reader)o->reader
+                     : o->plan.unit == TT_WHATIF_PAGE ? TT_WHATIF_MMAP
+                                                      : TT_WHATIF_DIRECT;
     if (!o->plan.readahead_bytes) return;
     for (size_t i = 0; i < TT_POLICIES; i++)
         if (o->plan.unit != TT_WHATIF_PAGE || (o->policy[i] && i != TT_POLICY_LRU))
@@ -174,6 +218,21 @@ static void print_compute(const tt_whatif_view *v)
     tt_table_text(stdout, 10, line);
 }
 
+static void print_disk(const tt_whatif_view *v)
+{
+    char rate[TT_UNITS_TEXT], latency[TT_UNITS_TEXT], request[TT_UNITS_TEXT], line[320];
+    if (v->disk.bytes_per_s <= 0) return;
+    (void)snprintf(line, sizeof line, "disk      %s", tt_units_rate(rate, v->disk.bytes_per_s));
+    if (v->disk.latency_ns > 0 || v->disk.request_ns > 0)
+        (void)snprintf(line, sizeof line, "disk      %s, %s latency, %s for each request", rate,
+                       tt_units_ns(latency, v->disk.latency_ns),
+                       tt_units_ns(request, v->disk.request_ns));
+    tt_table_text(stdout, 10, line);
+    (void)snprintf(line, sizeof line,
+                   "reader    %s; AT MOST: with all reading ahead that is possible", v->reader);
+    tt_table_text(stdout, 10, line);
+}
+
 static void print_head(const tt_whatif_view *v)
 {
     const tt_whatif_result *r = &v->results[0];
@@ -197,10 +256,7 @@ static void print_head(const tt_whatif_view *v)
     if (v->readahead_bytes)
         printf("readahead %s are fetched around each missing page\n",
                tt_units_bytes(text, v->readahead_bytes));
-    if (v->disk_bytes_per_s > 0)
-        printf("disk      %s; TOKENS/S: from where computing waits for each read\n"
-               "          to where all reading hides behind computing\n",
-               tt_units_rate(text, v->disk_bytes_per_s));
+    print_disk(v);
     if (v->reserve_bytes)
         printf("reserved  %s of the RAM are not for weights\n",
                tt_units_bytes(text, v->reserve_bytes));
@@ -254,9 +310,8 @@ static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_vie
     v->results = results;
     for (size_t i = 0; i < TT_POLICIES; i++) {
         if (!o->policy[i]) continue;
-        tt_status status = tt_whatif_run(w, (tt_policy)i, sizes, n_sizes,
-                                         v->disk_bytes_per_s > 0 ? v->disk_bytes_per_s : 1,
-                                         results + v->n_results, &err);
+        tt_status status =
+            tt_whatif_run(w, (tt_policy)i, sizes, n_sizes, results + v->n_results, &err);
         if (status != TT_OK) return tt_report_error(&err);
         v->n_results += n_sizes;
     }
@@ -314,7 +369,8 @@ static int simulate(const struct options *o, const tt_model *m)
                             .readahead_bytes = o->plan.readahead_bytes,
                             .warm = o->plan.warm,
                             .at_most = reads.at_most,
-                            .disk_bytes_per_s = o->disk_bytes_per_s,
+                            .disk = o->plan.disk,
+                            .reader = readers[o->plan.reader].name,
                             .reserve_bytes = o->reserve_bytes,
                             .traced_readahead_bytes = tt_kernel_readahead(m),
                             .reads = reads.n};
@@ -340,7 +396,11 @@ int tt_cmd_whatif(int argc, char **argv)
                  TT_INPUT(struct options, input),
                  TT_LIST(struct options, list)}};
     struct options o = {.list.schema = &tt_whatif_schema,
-                        .plan = {.unit = TT_WHATIF_PAGE, .page_bytes = PAGE_BYTES}};
+                        .reader = READER_DEFAULT,
+                        .plan = {.unit = TT_WHATIF_PAGE,
+                                 .page_bytes = PAGE_BYTES,
+                                 .ahead_bytes = AHEAD_BYTES,
+                                 .depth = DEPTH}};
     tt_model *m = NULL;
     tt_options_parse(&command, argc, argv, &o);
     int code = tt_input_open_trace(&o.input, TT_INPUT_NOTES, &m);

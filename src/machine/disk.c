@@ -212,6 +212,8 @@ static void list_cells(tt_disk_rates *r)
             for (unsigned d = 0; d < TT_DISK_DEPTHS; d++)
                 r->cells[r->n++] = (tt_disk_cell){
                     .is_random = random != 0, .request_bytes = sizes[s], .depth = depths[d]};
+    for (unsigned i = 0; i < TT_DISK_MAPPED; i++)
+        r->cells[r->n++] = (tt_disk_cell){.is_random = true, .is_mapped = true};
 }
 
 /* A slow disk overdraws the time of cells with many or large requests: those come last. */
@@ -223,6 +225,7 @@ static tt_status measure_all(job *j, worker *w, tt_disk_rates *r, tt_error *err)
         for (uint32_t i = 0; i < r->n && status == TT_OK; i++) {
             const uint32_t in_order = i % (TT_DISK_SIZES * TT_DISK_DEPTHS);
             tt_disk_cell *c = &r->cells[i];
+            if (c->is_mapped) continue;
             if (in_order / TT_DISK_DEPTHS + in_order % TT_DISK_DEPTHS != step) continue;
             if (c->request_bytes > r->file_bytes) continue;
             if (tt_clock_ns(CLOCK_MONOTONIC) - begin >= TT_DISK_TOTAL_NS) continue;
@@ -273,10 +276,56 @@ tt_status tt_disk_measure(const char *path, tt_disk_rates *r, tt_error *err)
                                   "no memory for %u requests of 4 MiB", DEPTH_MAX);
     }
     if (status == TT_OK) status = measure_all(&j, w, r, err);
+    if (status == TT_OK) tt_disk_measure_mapped(path, r);
     for (uint32_t t = 0; t < DEPTH_MAX; t++) {
         free(w[t].data);
         free(w[t].done);
     }
     (void)close(j.fd);
     return status;
+}
+
+static const tt_disk_cell *cell_of(const tt_disk_rates *r, bool is_random, uint64_t size,
+                                   uint32_t depth)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        const tt_disk_cell *c = &r->cells[i];
+        if (!c->is_mapped && c->is_random == is_random && c->request_bytes == size &&
+            c->depth == depth && c->bytes_per_s > 0)
+            return c;
+    }
+    return NULL;
+}
+
+bool tt_disk_fit_requests(const tt_disk_rates *r, tt_disk_fit *fit)
+{
+    const tt_disk_cell *one = cell_of(r, true, sizes[0], 1);
+    const tt_disk_cell *many = cell_of(r, true, sizes[0], DEPTH_MAX);
+    double best = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (!r->cells[i].is_mapped && r->cells[i].bytes_per_s > best)
+            best = r->cells[i].bytes_per_s;
+    if (!one || !many) return false;
+    const double size = (double)sizes[0], bytes_ns = size / best * 1e9;
+    const double each_ns = size / many->bytes_per_s * 1e9, alone_ns = size / one->bytes_per_s * 1e9;
+    *fit = (tt_disk_fit){best, alone_ns > each_ns ? alone_ns - each_ns : 0, each_ns - bytes_ns};
+    return true;
+}
+
+bool tt_disk_fit_mapped(const tt_disk_rates *r, tt_disk_fit *fit)
+{
+    const tt_disk_cell *c = &r->cells[r->n - TT_DISK_MAPPED];
+    if (r->mapped_unknown) return false;
+    /* Time of a range: latency + bytes / rate, in the mean of each size of ranges. */
+    const double n = (double)c[0].requests, k = (double)c[1].requests;
+    const double bytes = r->mapped_bytes[1] / k - r->mapped_bytes[0] / n;
+    const double ns = r->mapped_ns[1] / k - r->mapped_ns[0] / n;
+    *fit = (tt_disk_fit){bytes / ns * 1e9, 0, 0};
+    if (bytes > 0 && ns > 0)
+        fit->latency_ns = r->mapped_ns[0] / n - r->mapped_bytes[0] / n / fit->bytes_per_s * 1e9;
+    if (!(bytes > 0 && ns > 0) || fit->latency_ns < 0)
+        *fit = (tt_disk_fit){(r->mapped_bytes[0] + r->mapped_bytes[1]) /
+                                 (r->mapped_ns[0] + r->mapped_ns[1]) * 1e9,
+                             0, 0};
+    return true;
 }

@@ -1,4 +1,5 @@
-/* How fast a file can be read from its disk, by request size, requests at a time, and order.
+/* How fast a file can be read from its disk, by request size, requests at a time, and order; and
+ * how fast through a mapping, as engines read their models.
  *
  * Each way of reading is a cell: `depth` threads read requests of one size with pread, one after
  * the other, all over the file or one behind the other. That depth is the number of requests that
@@ -19,7 +20,8 @@
 
 #define TT_DISK_SIZES 7u
 #define TT_DISK_DEPTHS 6u
-#define TT_DISK_CELLS (2u * TT_DISK_SIZES * TT_DISK_DEPTHS)
+#define TT_DISK_MAPPED 2u
+#define TT_DISK_CELLS (2u * TT_DISK_SIZES * TT_DISK_DEPTHS + TT_DISK_MAPPED)
 #define TT_DISK_CELL_NS 50000000u
 #define TT_DISK_CELL_BYTES ((uint64_t)256 << 20)
 #define TT_DISK_TOTAL_NS 6000000000u /* no cell begins later */
@@ -27,8 +29,9 @@
 
 typedef struct tt_disk_cell {
     bool is_random; /* else one request behind the other */
+    bool is_mapped; /* by page faults: a "request" is a range that all threads read together */
     uint64_t request_bytes;
-    uint32_t depth;    /* requests at a time */
+    uint32_t depth;    /* requests at a time; threads, of is_mapped */
     uint64_t requests; /* that were read; 0: not measured, and all below unknown */
     uint32_t samples;  /* stretches of time that the rate is the median of */
     double bytes_per_s;
@@ -41,11 +44,32 @@ typedef struct tt_disk_rates {
     uint64_t read_bytes; /* in all */
     double took_ns;
     uint32_t n;
-    tt_disk_cell cells[TT_DISK_CELLS]; /* sequential, then random, by size, by depth */
+    tt_disk_cell cells[TT_DISK_CELLS]; /* sequential, then random, by size, by depth; then mapped */
+    double mapped_bytes[TT_DISK_MAPPED],
+        mapped_ns[TT_DISK_MAPPED]; /* fetched in all, and how long */
+    const char *mapped_unknown;    /* why that was not measured; NULL: it was */
 } tt_disk_rates;
+
+/* What the measured rates say in three numbers: a request of n bytes takes request_ns + n /
+ * bytes_per_s of the disk's time, and arrives latency_ns later. */
+typedef struct tt_disk_fit {
+    double bytes_per_s, latency_ns, request_ns;
+} tt_disk_fit;
 
 /* Reads the file or block device at `path`. TT_E_IO when it cannot be read; TT_E_USAGE when it is
  * neither, or smaller than the smallest request. */
 tt_status tt_disk_measure(const char *path, tt_disk_rates *rates, tt_error *err);
+
+/* Measures the mapped cells, in half a second and with 512 MiB at most: as many threads as the
+ * process has CPUs touch ranges of the file that are not in the page cache, each range in pieces,
+ * and wait for one another behind each, spinning, as ggml's threads do between two ops. What was
+ * fetched is dropped from the page cache again. Where little of the file is out of it, nothing is
+ * measured, and r->mapped_unknown says so. For tt_disk_measure. */
+void tt_disk_measure_mapped(const char *path, tt_disk_rates *r);
+
+/* False when too little was measured. */
+bool tt_disk_fit_requests(const tt_disk_rates *r, tt_disk_fit *fit);
+/* request_ns is 0: in a mapping, the kernel chooses the requests. */
+bool tt_disk_fit_mapped(const tt_disk_rates *r, tt_disk_fit *fit);
 
 #endif

@@ -62,7 +62,10 @@ static bool choose_batches(tt_analysis *a, tt_filter *filter)
 
 static tt_status add_whatif(tt_analysis *a, tt_error *err)
 {
-    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE, .page_bytes = 4096};
+    const tt_whatif_plan plan = {.unit = TT_WHATIF_PAGE,
+                                 .page_bytes = 4096,
+                                 .disk.bytes_per_s = a->disk_bytes_per_s,
+                                 .reader = TT_WHATIF_MMAP};
     uint64_t sizes[TT_ANALYSIS_RAM_SIZES];
     tt_whatif *w = NULL;
     tt_status status = tt_whatif_new(a->m, &a->reads, &plan, &w, err);
@@ -72,12 +75,10 @@ static tt_status add_whatif(tt_analysis *a, tt_error *err)
             sizes[i] = i + 1 < TT_ANALYSIS_RAM_SIZES
                            ? a->touched_bytes / TT_ANALYSIS_RAM_SIZES * (i + 1)
                            : a->touched_bytes;
-        status = tt_whatif_run(w, TT_POLICY_LRU, sizes, TT_ANALYSIS_RAM_SIZES, a->disk_bytes_per_s,
-                               a->lru, err);
+        status = tt_whatif_run(w, TT_POLICY_LRU, sizes, TT_ANALYSIS_RAM_SIZES, a->lru, err);
     }
     if (status == TT_OK)
-        status = tt_whatif_run(w, TT_POLICY_BELADY, sizes, TT_ANALYSIS_RAM_SIZES,
-                               a->disk_bytes_per_s, a->belady, err);
+        status = tt_whatif_run(w, TT_POLICY_BELADY, sizes, TT_ANALYSIS_RAM_SIZES, a->belady, err);
     a->has_whatif = status == TT_OK;
     tt_whatif_free(w);
     return status;

@@ -250,12 +250,20 @@ static void look_at_caches(const tt_model *m, uint8_t choice)
         const tt_whatif_plan plan = {.unit = unit,
                                      .page_bytes = 4096,
                                      .warm = choice / 3 % 2,
-                                     .readahead_bytes = reads_ahead ? 1 << 17 : 0};
+                                     .readahead_bytes = reads_ahead ? 1 << 17 : 0,
+                                     .disk = {1e9, choice % 5 * 1e4, choice % 7 * 1e3},
+                                     .reader = choice % 2 ? TT_WHATIF_MMAP : TT_WHATIF_DIRECT,
+                                     .ahead_bytes = choice % 4 ? (uint64_t)choice << 16 : 0,
+                                     .depth = 1u + choice % 32};
         tt_whatif *w = NULL;
         if (tt_whatif_new(m, &reads, &plan, &w, &err) == TT_OK)
             for (tt_policy p = TT_POLICY_LRU; p <= TT_POLICY_PIN_HOT; p++) {
                 if (plan.readahead_bytes && p != TT_POLICY_LRU) continue;
-                if (tt_whatif_run(w, p, ram, 4, 1e9, r, &err) != TT_OK) continue;
+                if (tt_whatif_run(w, p, ram, 4, r, &err) != TT_OK) continue;
+                for (size_t i = 0; i < 4; i++)
+                    if (!(r[i].total.ns >= r[i].total.compute_ns) ||
+                        !(r[i].total.causal_ns >= r[i].total.compute_ns))
+                        abort();
                 if (p == TT_POLICY_LRU && plan.unit == TT_WHATIF_PAGE && !plan.readahead_bytes &&
                     (r[1].total.missed_bytes > r[0].total.missed_bytes ||
                      r[2].total.missed_bytes > r[1].total.missed_bytes))
@@ -286,13 +294,13 @@ static void look_at_reads(const tt_model *m)
             abort();
         tt_heat_free(&heat);
         if (tt_whatif_new(m, &reads, &plan, &w, &err) == TT_OK &&
-            tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, 1, &lru, &err) == TT_OK &&
-            tt_whatif_run(w, TT_POLICY_BELADY, &ram, 1, 1, &belady, &err) == TT_OK &&
+            tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, &lru, &err) == TT_OK &&
+            tt_whatif_run(w, TT_POLICY_BELADY, &ram, 1, &belady, &err) == TT_OK &&
             belady.total.missed_bytes > lru.total.missed_bytes)
             abort();
         tt_whatif_free(w);
         if (tt_whatif_new(m, &reads, &ahead, &w, &err) == TT_OK)
-            (void)tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, 1, &lru, &err);
+            (void)tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, &lru, &err);
         tt_whatif_free(w);
     }
     tt_reads_free(&reads);

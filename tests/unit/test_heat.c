@@ -316,7 +316,7 @@ static void every_phase_is_told(void **state)
         assert_true(h.of_phase[(phase + 1) % TT_PHASES].batches >= 1);
         tt_heat_free(&h);
         assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, NULL), TT_OK);
-        assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 1, 1e9, &got, NULL), TT_OK);
+        assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 1, &got, NULL), TT_OK);
         uint64_t read = 0;
         for (unsigned i = 0; i < TT_PHASES; i++) {
             read += got.of_phase[tt_phase_told(i)].read_bytes;
@@ -331,7 +331,8 @@ static void whatif_by_hand(void **state)
 {
     const tt_model m = make_model();
     const tt_reads r = make_reads();
-    const tt_whatif_plan plan = {.unit = TT_WHATIF_EXPERT};
+    const tt_whatif_plan plan = {
+        .unit = TT_WHATIF_EXPERT, .disk = {1e9, 0, 0}, .reader = TT_WHATIF_DIRECT, .depth = 1};
     const uint64_t ram[] = {0, 30, 90};
     tt_whatif_result got[3];
     tt_whatif *w;
@@ -339,7 +340,7 @@ static void whatif_by_hand(void **state)
     assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, NULL), TT_OK);
     /* Whole: rows 40, norm 10, experts 0 1 2 of 10. */
     assert_int_equal(tt_whatif_touched(w), 80);
-    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 3, 1e9, got, NULL), TT_OK);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 3, got, NULL), TT_OK);
     assert_int_equal(got[0].total.read_bytes, 190);
     assert_int_equal(got[0].total.asked_bytes, 90);
     assert_int_equal(got[0].total.missed_bytes, 190);
@@ -355,6 +356,13 @@ static void whatif_by_hand(void **state)
     assert_true(fabs(tt_whatif_compute_ns(&got[1].steady) - 100) < 1e-9);
     assert_true(fabs(tt_whatif_rate_apart(&got[1].steady) - 1e9 / 150) < 1e-3);
     assert_true(fabs(tt_whatif_rate_overlap(&got[1].steady) - 1e9 / 100) < 1e-3);
+    /* Nothing is read ahead: computing and reading take turns. */
+    assert_true(fabs(tt_whatif_rate(&got[1].steady) - 1e9 / 150) < 1e-3);
+    assert_true(tt_whatif_rate_causal(&got[1].steady) >= tt_whatif_rate(&got[1].steady));
+    assert_true(tt_whatif_rate_causal(&got[1].steady) <= tt_whatif_rate_overlap(&got[1].steady));
+    assert_string_equal(tt_whatif_limit(&got[1].steady), "compute");
+    assert_string_equal(tt_whatif_limit(&got[0].steady),
+                        got[0].steady.missed_bytes > 100 ? "disk" : "compute");
     tt_whatif_free(w);
 }
 
@@ -370,7 +378,7 @@ static void whatif_warm_and_by_page(void **state)
     assert_int_equal(tt_whatif_new(&m, &r, &plan, &w, NULL), TT_OK);
     /* Pages 7 8 (rows), 0 1 (norm), 2 3, 3 4, 5 6 (experts). */
     assert_int_equal(tt_whatif_touched(w), 8 * 8 + 8);
-    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 2, 1, got, NULL), TT_OK);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, ram, 2, got, NULL), TT_OK);
     assert_int_equal(got[0].total.missed_bytes, got[0].total.read_bytes);
     assert_int_equal(got[0].total.first_bytes, 0);
     assert_int_equal(got[1].total.missed_bytes, 0);
@@ -430,7 +438,7 @@ static void weights_too_far_away_are_not_read(void **state)
     assert_int_equal(r.n, 0);
     assert_int_equal(r.impossible, before);
     assert_int_equal(tt_whatif_new(m, &r, &plan, &w, NULL), TT_OK);
-    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, 1e9, &result, NULL), TT_OK);
+    assert_int_equal(tt_whatif_run(w, TT_POLICY_LRU, &ram, 1, &result, NULL), TT_OK);
     assert_int_equal(result.total.missed_bytes, 0);
     tt_whatif_free(w);
     tt_reads_free(&r);

@@ -9,9 +9,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -314,6 +316,81 @@ static void of_very_many_fragments_the_first_are_listed(void **state)
 
 /* --- measuring --- */
 
+/* Reading by page faults brings in what was not in RAM, counts it, and drops it again. */
+static void a_mapped_file_is_measured_and_left_as_it_was(void **state)
+{
+    static char data[1 << 20];
+    static unsigned char resident[72 << 8];
+    static tt_disk_rates r;
+    const size_t size = (size_t)72 << 20;
+    char path[PATH_MAX];
+    (void)state;
+    make_root();
+    full_path(path, "file");
+    const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    for (size_t i = 0; i < size / sizeof data; i++)
+        assert_int_equal(write(fd, data, sizeof data), sizeof data);
+    assert_int_equal(fsync(fd), 0);
+    r = (tt_disk_rates){.file_bytes = size, .n = TT_DISK_MAPPED};
+    tt_disk_measure_mapped(path, &r);
+    assert_non_null(strstr(r.mapped_unknown, "out of RAM"));
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    tt_disk_measure_mapped(path, &r);
+    if (!r.mapped_unknown) { /* else the file system has no disk behind it */
+        tt_disk_fit fit;
+        size_t n = 0;
+        void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+        assert_true(map != MAP_FAILED);
+        assert_int_equal(mincore(map, size, resident), 0);
+        for (size_t i = 0; i < size / 4096; i++)
+            n += resident[i] & 1;
+        assert_int_equal(n, 0);
+        assert_int_equal(munmap(map, size), 0);
+        assert_true(r.cells[0].requests > 0 && r.cells[1].requests > 0);
+        /* At least what was asked for came from the disk. */
+        assert_true(r.mapped_bytes[0] >= (double)r.cells[0].requests * (1 << 20));
+        assert_true(tt_disk_fit_mapped(&r, &fit));
+        assert_true(fit.bytes_per_s > 0 && fit.latency_ns >= 0);
+    }
+    assert_int_equal(close(fd), 0);
+    remove_root();
+}
+
+/* Rates made by three numbers give these numbers back. */
+static void three_numbers_say_what_the_rates_do(void **state)
+{
+    static tt_disk_rates r;
+    const double rate = 2e9, latency = 60e3, each = 8e3;
+    tt_disk_fit fit;
+    (void)state;
+    r.n = 3 + TT_DISK_MAPPED;
+    r.cells[0] = (tt_disk_cell){.is_random = true, .request_bytes = 4096, .depth = 1};
+    r.cells[0].bytes_per_s = 4096 / (latency + each + 4096 / rate * 1e9) * 1e9;
+    assert_false(tt_disk_fit_requests(&r, &fit));
+    r.cells[1] = (tt_disk_cell){.is_random = true, .request_bytes = 4096, .depth = 32};
+    r.cells[1].bytes_per_s = 4096 / (each + 4096 / rate * 1e9) * 1e9;
+    r.cells[2] = (tt_disk_cell){.request_bytes = 4 << 20, .depth = 4, .bytes_per_s = rate};
+    assert_true(tt_disk_fit_requests(&r, &fit));
+    assert_true(fabs(fit.bytes_per_s / rate - 1) < 1e-9);
+    assert_true(fabs(fit.latency_ns / latency - 1) < 1e-9);
+    assert_true(fabs(fit.request_ns / each - 1) < 1e-9);
+    for (unsigned i = 0; i < TT_DISK_MAPPED; i++) {
+        const double bytes = i ? 4e6 : 1e6, n = 10 + i;
+        r.cells[3 + i] = (tt_disk_cell){.is_mapped = true, .requests = (uint64_t)n};
+        r.mapped_bytes[i] = n * bytes;
+        r.mapped_ns[i] = n * (latency + bytes / rate * 1e9);
+    }
+    assert_true(tt_disk_fit_mapped(&r, &fit));
+    assert_true(fabs(fit.bytes_per_s / rate - 1) < 1e-9);
+    assert_true(fabs(fit.latency_ns / latency - 1) < 1e-9);
+    /* Larger ranges that were faster leave one number. */
+    r.mapped_ns[1] = r.mapped_ns[0] / 2;
+    assert_true(tt_disk_fit_mapped(&r, &fit));
+    assert_true(fit.latency_ns == 0 && fit.bytes_per_s > 0);
+    r.mapped_unknown = "not measured";
+    assert_false(tt_disk_fit_mapped(&r, &fit));
+}
+
 static void a_small_file_is_measured_with_the_requests_that_fit(void **state)
 {
     (void)state;
@@ -341,6 +418,7 @@ static void a_small_file_is_measured_with_the_requests_that_fit(void **state)
     }
     assert_true(r.cells[0].requests > 0);
     assert_int_equal(read, r.read_bytes);
+    assert_non_null(strstr(r.mapped_unknown, "smaller than"));
     assert_int_equal(tt_disk_measure(root, &r, &err), TT_E_USAGE);
     assert_int_equal(truncate(path, 4095), 0);
     assert_int_equal(tt_disk_measure(path, &r, &err), TT_E_USAGE);
@@ -360,6 +438,8 @@ int main(void)
         cmocka_unit_test(a_file_system_without_a_disk_says_so),
         cmocka_unit_test(extents_that_go_on_are_one_fragment),
         cmocka_unit_test(of_very_many_fragments_the_first_are_listed),
+        cmocka_unit_test(a_mapped_file_is_measured_and_left_as_it_was),
+        cmocka_unit_test(three_numbers_say_what_the_rates_do),
         cmocka_unit_test(a_small_file_is_measured_with_the_requests_that_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,19 +1,38 @@
 #include "analyze/cache/whatif.h"
 
 #include "analyze/slices.h"
+#include "base/array.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of the missed bytes of all ops, for as many sizes of the cache at once as fit. */
+#define MISSED_BYTES_MAX ((size_t)64 << 20)
+#define REQUEST_BYTES ((uint64_t)1 << 20) /* of one, unless there are more than: */
+#define REQUESTS_MAX 4194304.0
+#define DEPTH_MAX 256u /* of the causal bound: more than any disk gains by */
+
+/* An op that reads weights. */
+typedef struct timed_op {
+    uint32_t batch;  /* or TT_NONE */
+    uint32_t chosen; /* the op with whose begin it is known what this one reads, or
+                        TT_PAGING_ALWAYS */
+    double before_ns, compute_ns;
+} timed_op;
 
 struct tt_whatif {
     const tt_model *m;
     tt_whatif_plan plan;
     tt_stream stream;
     tt_extent *extents;
-    uint64_t *layout; /* of pages: where the files begin */
-    uint32_t *order;  /* NULL: the reads' own */
-    tt_section *sections;
-    uint64_t *asked, *read, *first; /* by group: batch, the last one outside any */
+    uint64_t *layout;     /* of pages: where the files begin */
+    uint32_t *order;      /* NULL: the reads' own */
+    tt_section *sections; /* the reads of each op */
+    timed_op *ops;
+    uint32_t n_ops;                 /* the stream's groups */
+    double *tail_ns;                /* by batch: computing behind its last op */
+    uint64_t *asked, *read, *first; /* by batch, the last one outside any */
     uint64_t touched;               /* in blocks of the stream */
     uint32_t first_generated;       /* batch, or TT_NONE */
 };
@@ -25,6 +44,8 @@ void tt_whatif_free(tt_whatif *w)
     free(w->extents);
     free(w->order);
     free(w->sections);
+    free(w->ops);
+    free(w->tail_ns);
     free(w->asked);
     free(w->read);
     free(w->first);
@@ -97,12 +118,17 @@ static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
     return ok;
 }
 
+static uint32_t batch_of(const tt_whatif *w, uint32_t op)
+{
+    return w->ops[op].batch == TT_NONE ? w->m->n_batches : w->ops[op].batch;
+}
+
 static bool make_stream(tt_whatif *w, const tt_reads *reads, bool *beyond)
 {
-    const uint32_t outside = w->m->n_batches;
     size_t *first = calloc(reads->n_ops + 1, sizeof *first);
     w->sections = calloc(reads->n_ops + 1, sizeof *w->sections);
-    bool ok = first && w->sections;
+    w->ops = calloc(reads->n_ops + 1, sizeof *w->ops);
+    bool ok = first && w->sections && w->ops && reads->n_ops < TT_PAGING_ALWAYS;
     if (ok && w->plan.unit == TT_WHATIF_PAGE) {
         ok = make_pages(w, reads, beyond);
         for (size_t k = 0; k < reads->n_ops; k++)
@@ -110,29 +136,102 @@ static bool make_stream(tt_whatif *w, const tt_reads *reads, bool *beyond)
     } else if (ok) {
         ok = make_wholes(w, reads, first);
     }
-    for (size_t k = 0; ok && k < reads->n_ops; k++) {
-        uint32_t group = reads->ops[k].batch == TT_NONE ? outside : reads->ops[k].batch;
-        size_t n = w->stream.n_sections;
-        if (n == 0 || w->sections[n - 1].group != group)
-            w->sections[w->stream.n_sections++] = (tt_section){first[k], group};
+    w->n_ops = ok ? (uint32_t)reads->n_ops : 0;
+    for (uint32_t k = 0; k < w->n_ops; k++) {
+        w->ops[k].batch = reads->ops[k].batch;
+        w->sections[k] = (tt_section){first[k], k};
         for (size_t i = reads->ops[k].first; i < reads->ops[k + 1].first; i++)
-            w->asked[group] += reads->ranges[reads->order[i]].size_bytes;
+            w->asked[batch_of(w, k)] += reads->ranges[reads->order[i]].size_bytes;
     }
     w->stream.extents = w->extents;
     w->stream.sections = w->sections;
-    w->stream.n_groups = outside + 1;
+    w->stream.n_sections = w->n_ops;
+    w->stream.n_groups = w->n_ops;
     free(first);
     return ok;
+}
+
+static bool is_timed(const tt_whatif *w, uint32_t batch)
+{
+    if (batch >= w->m->n_batches || !w->m->clock.known) return false;
+    const tt_batch *b = &w->m->batches[batch];
+    return b->ended && b->end_ticks > b->begin_ticks;
+}
+
+/* Cuts each batch's time at its ops: computing before each, each, and what is left behind the last.
+ * Ops that overlap others keep what is behind those. */
+static bool make_times(tt_whatif *w, const tt_reads *reads)
+{
+    const tt_model *m = w->m;
+    uint64_t *at = calloc((size_t)m->n_batches + 1, sizeof *at);
+    w->tail_ns = calloc((size_t)m->n_batches + 1, sizeof *w->tail_ns);
+    bool ok = at && w->tail_ns;
+    for (uint32_t i = 0; ok && i < m->n_batches; i++)
+        at[i] = m->batches[i].begin_ticks;
+    for (uint32_t k = 0; ok && k < w->n_ops; k++) {
+        const tt_read_op *op = &reads->ops[k];
+        if (!is_timed(w, op->batch)) continue;
+        const uint64_t limit = m->batches[op->batch].end_ticks;
+        uint64_t *now = &at[op->batch], begin = op->start_ticks, end = begin;
+        if (op->timed) end = begin + op->ticks < begin ? UINT64_MAX : begin + op->ticks;
+        if (begin > limit) begin = limit;
+        if (end > limit) end = limit;
+        if (begin > *now) {
+            w->ops[k].before_ns = tt_model_span_ns(m, begin - *now);
+            *now = begin;
+        }
+        if (end > *now) {
+            w->ops[k].compute_ns = tt_model_span_ns(m, end - *now);
+            *now = end;
+        }
+    }
+    for (uint32_t i = 0; ok && i < m->n_batches; i++)
+        if (is_timed(w, i) && m->batches[i].end_ticks > at[i])
+            w->tail_ns[i] = tt_model_span_ns(m, m->batches[i].end_ticks - at[i]);
+    free(at);
+    return ok;
+}
+
+/* What a layer's experts read is known from their first op on: until then the router has not chosen
+ * them. */
+static void find_choices(tt_whatif *w, const tt_reads *reads)
+{
+    uint32_t first = 0, batch = TT_NONE;
+    int32_t layer = TT_LAYER_NONE;
+    bool in_layer = false;
+    for (uint32_t k = 0; k < w->n_ops; k++) {
+        const size_t read = reads->ops[k].first;
+        w->ops[k].chosen = TT_PAGING_ALWAYS;
+        if (read == reads->ops[k + 1].first) continue;
+        const tt_read_range *r = &reads->ranges[reads->order[read]];
+        const int32_t its_layer = w->m->weights[r->weight].place.layer_id;
+        if (!in_layer || its_layer != layer || w->ops[k].batch != batch) in_layer = false;
+        if (r->expert == TT_EXPERT_NONE) continue;
+        if (!in_layer) first = k;
+        in_layer = true;
+        layer = its_layer;
+        batch = w->ops[k].batch;
+        w->ops[k].chosen = first;
+    }
 }
 
 /* Sums up demand; `touched` is asked of a cold start, whatever the plan. */
 static bool make_demand(tt_whatif *w)
 {
-    if (!tt_cache_demand(&w->stream, w->read, w->first)) return false;
-    for (uint32_t i = 0; i < w->stream.n_groups; i++)
-        w->touched += w->first[i];
+    uint64_t *read = calloc((size_t)w->n_ops + 1, sizeof *read);
+    uint64_t *first = calloc((size_t)w->n_ops + 1, sizeof *first);
+    bool ok = read && first && tt_cache_demand(&w->stream, read, first);
+    for (uint32_t k = 0; ok && k < w->n_ops; k++)
+        w->touched += first[k];
     w->stream.twice = w->plan.warm;
-    return !w->plan.warm || tt_cache_demand(&w->stream, w->read, w->first);
+    if (ok && w->plan.warm) ok = tt_cache_demand(&w->stream, read, first);
+    for (uint32_t k = 0; ok && k < w->n_ops; k++) {
+        w->read[batch_of(w, k)] += read[k];
+        w->first[batch_of(w, k)] += first[k];
+    }
+    free(read);
+    free(first);
+    return ok;
 }
 
 tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whatif_plan *plan,
@@ -148,7 +247,9 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
         w->asked = calloc(groups, sizeof *w->asked);
         w->read = calloc(groups, sizeof *w->read);
         w->first = calloc(groups, sizeof *w->first);
-        ok = w->asked && w->read && w->first && make_stream(w, reads, &beyond) && make_demand(w);
+        ok = w->asked && w->read && w->first && make_stream(w, reads, &beyond) &&
+             make_times(w, reads) && make_demand(w);
+        if (ok) find_choices(w, reads);
     }
     if (!ok) {
         tt_whatif_free(w);
@@ -181,47 +282,145 @@ uint64_t tt_whatif_touched(const tt_whatif *w)
     return w->touched * block_bytes(w);
 }
 
-static void add_batch(const tt_whatif *w, uint32_t group, uint64_t missed, double disk,
-                      tt_whatif_part *p)
+/* What a replay gives for a batch. */
+typedef struct batch_sum {
+    uint64_t missed; /* in blocks */
+    double causal_wait_ns;
+    double wait_ns, transfer_ns; /* of the plan's reader */
+} batch_sum;
+
+static void add_batch(const tt_whatif *w, uint32_t batch, const batch_sum *sum, tt_whatif_part *p)
 {
-    const tt_batch *b = group < w->m->n_batches ? &w->m->batches[group] : NULL;
-    const uint64_t block = block_bytes(w);
+    const tt_batch *b = batch < w->m->n_batches ? &w->m->batches[batch] : NULL;
+    const uint64_t block = block_bytes(w), missed = sum->missed * block;
     p->batches += b != NULL;
     p->tokens += b ? b->n_tokens : 0;
-    p->asked_bytes += w->asked[group];
-    p->read_bytes += w->read[group] * block;
-    p->first_bytes += w->first[group] * block;
-    p->missed_bytes += missed * block;
-    if (!b || !b->ended || b->end_ticks <= b->begin_ticks || !w->m->clock.known) return;
-    double compute_ns = tt_model_span_ns(w->m, b->end_ticks - b->begin_ticks);
-    double disk_ns = (double)(missed * block) / disk * 1e9;
+    p->asked_bytes += w->asked[batch];
+    p->read_bytes += w->read[batch] * block;
+    p->first_bytes += w->first[batch] * block;
+    p->missed_bytes += missed;
+    if (!is_timed(w, batch)) return;
+    const double compute_ns = tt_model_span_ns(w->m, b->end_ticks - b->begin_ticks);
     p->timed_tokens += b->n_tokens;
     p->compute_ns += compute_ns;
-    p->disk_ns += disk_ns;
-    p->overlap_ns += compute_ns > disk_ns ? compute_ns : disk_ns;
+    if (w->plan.disk.bytes_per_s <= 0) return;
+    p->disk_ns += (double)missed / w->plan.disk.bytes_per_s * 1e9;
+    p->causal_ns += compute_ns + sum->causal_wait_ns;
+    p->ns += compute_ns + sum->wait_ns;
+    p->transfer_ns += sum->transfer_ns;
+    p->latency_ns += sum->wait_ns - sum->transfer_ns;
 }
 
-static void sum_up(const tt_whatif *w, const uint64_t *missed, double disk, tt_whatif_result *r)
+static void sum_up(const tt_whatif *w, const batch_sum *sums, tt_whatif_result *r)
 {
-    for (uint32_t i = 0; i < w->stream.n_groups; i++) {
+    for (uint32_t i = 0; i <= w->m->n_batches; i++) {
         if (w->read[i] == 0) continue;
         unsigned phase = i < w->m->n_batches ? w->m->batches[i].phase : TT_PHASE_UNKNOWN;
-        add_batch(w, i, missed[i], disk, &r->total);
-        add_batch(w, i, missed[i], disk, &r->of_phase[phase < TT_PHASES ? phase : 0]);
+        add_batch(w, i, &sums[i], &r->total);
+        add_batch(w, i, &sums[i], &r->of_phase[phase < TT_PHASES ? phase : 0]);
         if (phase == TT_PHASE_GENERATE && i != w->first_generated)
-            add_batch(w, i, missed[i], disk, &r->steady);
+            add_batch(w, i, &sums[i], &r->steady);
     }
 }
 
-tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes, size_t n,
-                        double disk_bytes_per_s, tt_whatif_result *results, tt_error *err)
+/* --- times --- */
+
+/* What the simulation computes: an op of the trace, or a part of it. */
+typedef struct paging_list {
+    tt_paging_op *ops;
+    uint32_t *batches; /* of each */
+    size_t n, capacity, batches_capacity;
+} paging_list;
+
+static bool add_op(paging_list *l, tt_paging_op op, uint32_t batch)
 {
-    const size_t groups = w->stream.n_groups;
-    uint64_t *capacities = calloc(n + 1, sizeof *capacities);
-    uint64_t *missed = calloc(n * groups + 1, sizeof *missed);
-    bool ok = capacities && missed;
-    for (size_t i = 0; ok && i < n; i++)
-        capacities[i] = ram_bytes[i] / block_bytes(w);
+    if (!tt_array_one_more(l->ops, l->n, l->capacity) ||
+        !tt_array_one_more(l->batches, l->n, l->batches_capacity))
+        return false;
+    l->batches[l->n] = batch;
+    l->ops[l->n++] = op;
+    return true;
+}
+
+/* A page fault fetches a window and starts to fetch the next one as soon as this one is used: so
+ * the op is cut into parts that read one window each, and each but the first is known when the part
+ * before it begins. Without reading ahead nothing is known before it is used. */
+static bool add_by_faults(const tt_whatif *w, uint64_t window, paging_list *l, tt_paging_op op,
+                          uint32_t batch)
+{
+    uint64_t parts = op.missed_bytes / window + (op.missed_bytes % window > 0);
+    if (parts == 0) parts = 1;
+    const double compute_ns = op.compute_ns / (double)parts;
+    uint64_t left = op.missed_bytes;
+    for (uint64_t i = 0; i < parts; i++) {
+        op.missed_bytes = left < window ? left : window;
+        left -= op.missed_bytes;
+        op.compute_ns = compute_ns;
+        op.known_at = (uint32_t)(l->n - (i > 0 && w->plan.readahead_bytes ? 1 : 0));
+        if (l->n >= TT_PAGING_ALWAYS - 1 || !add_op(l, op, batch)) return false;
+        op.before_ns = 0;
+    }
+    return true;
+}
+
+/* The tail of a batch stands before the next one's first op. `window`: of reading ahead by page
+ * faults; 0: ops are whole. */
+static bool list_ops(const tt_whatif *w, const uint64_t *missed, uint64_t window, paging_list *l)
+{
+    double tail_ns = 0;
+    bool ok = true;
+    l->n = 0;
+    for (uint32_t k = 0; ok && k < w->n_ops; k++) {
+        const timed_op *o = &w->ops[k];
+        const uint32_t batch = batch_of(w, k);
+        tt_paging_op op = {.before_ns = o->before_ns + tail_ns,
+                           .compute_ns = o->compute_ns,
+                           .missed_bytes = missed[k] * block_bytes(w),
+                           .known_at = o->chosen};
+        ok = window ? add_by_faults(w, window, l, op, batch) : add_op(l, op, batch);
+        tail_ns = k + 1 < w->n_ops && w->ops[k + 1].batch != o->batch ? w->tail_ns[batch] : 0;
+    }
+    return ok;
+}
+
+/* `size`, or more where that would make too many requests of all missed bytes. */
+static uint64_t request_bytes(const tt_whatif *w, const uint64_t *missed, uint64_t size)
+{
+    double bytes = 0;
+    for (uint32_t k = 0; k < w->n_ops; k++)
+        bytes += (double)(missed[k] * block_bytes(w));
+    const double least = bytes / REQUESTS_MAX;
+    return least > (double)size ? (uint64_t)least : size;
+}
+
+static bool make_waits(const tt_whatif *w, const uint64_t *missed, paging_list *l, batch_sum *sums)
+{
+    const bool by_faults = w->plan.reader == TT_WHATIF_MMAP;
+    const uint64_t request = request_bytes(w, missed, REQUEST_BYTES);
+    const uint64_t window = !by_faults ? 0
+                            : w->plan.readahead_bytes
+                                ? request_bytes(w, missed, w->plan.readahead_bytes)
+                                : request_bytes(w, missed, w->plan.page_bytes);
+    const tt_paging_reader bound = {request, DEPTH_MAX, UINT64_MAX};
+    const tt_paging_reader reader = {request, by_faults ? DEPTH_MAX : w->plan.depth,
+                                     by_faults ? UINT64_MAX : w->plan.ahead_bytes};
+    if (!list_ops(w, missed, 0, l) || !tt_paging_run(l->ops, l->n, &bound, &w->plan.disk))
+        return false;
+    for (size_t i = 0; i < l->n; i++)
+        sums[l->batches[i]].causal_wait_ns += l->ops[i].wait_ns;
+    if (!list_ops(w, missed, window, l) || !tt_paging_run(l->ops, l->n, &reader, &w->plan.disk))
+        return false;
+    for (size_t i = 0; i < l->n; i++) {
+        sums[l->batches[i]].wait_ns += l->ops[i].wait_ns;
+        sums[l->batches[i]].transfer_ns += l->ops[i].transfer_ns;
+    }
+    return true;
+}
+
+static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *capacities, size_t n,
+                   uint64_t *missed, batch_sum *sums, tt_whatif_result *results)
+{
+    const size_t batches = (size_t)w->m->n_batches + 1;
     const tt_cache_job job = {.stream = &w->stream,
                               .policy = policy,
                               .whole = w->plan.unit != TT_WHATIF_PAGE,
@@ -231,16 +430,47 @@ tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_byte
                               .capacities = capacities,
                               .n = n,
                               .missed = missed};
-    ok = ok && tt_cache_run(&job);
+    paging_list list = {0};
+    bool ok = tt_cache_run(&job);
     for (size_t i = 0; ok && i < n; i++) {
-        results[i] = (tt_whatif_result){.policy = policy, .ram_bytes = ram_bytes[i]};
-        sum_up(w, missed + i * groups, disk_bytes_per_s, &results[i]);
+        const uint64_t *of_size = missed + i * w->n_ops;
+        memset(sums, 0, batches * sizeof *sums);
+        for (uint32_t k = 0; k < w->n_ops; k++)
+            sums[batch_of(w, k)].missed += of_size[k];
+        if (w->plan.disk.bytes_per_s > 0) ok = make_waits(w, of_size, &list, sums);
+        results[i] = (tt_whatif_result){.policy = policy};
+        if (ok) sum_up(w, sums, &results[i]);
     }
+    free(list.ops);
+    free(list.batches);
+    return ok;
+}
+
+tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes, size_t n,
+                        tt_whatif_result *results, tt_error *err)
+{
+    size_t at_once = MISSED_BYTES_MAX / sizeof(uint64_t) / ((size_t)w->n_ops + 1);
+    if (at_once == 0) at_once = 1;
+    if (at_once > n) at_once = n;
+    uint64_t *capacities = calloc(n + 1, sizeof *capacities);
+    uint64_t *missed = calloc(at_once * w->n_ops + 1, sizeof *missed);
+    batch_sum *sums = calloc((size_t)w->m->n_batches + 1, sizeof *sums);
+    bool ok = capacities && missed && sums;
+    for (size_t i = 0; ok && i < n; i++)
+        capacities[i] = ram_bytes[i] / block_bytes(w);
+    for (size_t i = 0; ok && i < n; i += at_once)
+        ok = replay(w, policy, capacities + i, n - i < at_once ? n - i : at_once, missed, sums,
+                    results + i);
+    for (size_t i = 0; ok && i < n; i++)
+        results[i].ram_bytes = ram_bytes[i];
     free(capacities);
     free(missed);
+    free(sums);
     if (ok) return TT_OK;
     return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to replay all reads");
 }
+
+/* --- rates --- */
 
 double tt_whatif_compute_ns(const tt_whatif_part *p)
 {
@@ -252,12 +482,36 @@ double tt_whatif_disk_ns(const tt_whatif_part *p)
     return p->timed_tokens ? p->disk_ns / (double)p->timed_tokens : 0;
 }
 
+static double rate(const tt_whatif_part *p, double ns)
+{
+    return p->timed_tokens && ns > 0 ? (double)p->timed_tokens / ns * 1e9 : 0;
+}
+
 double tt_whatif_rate_apart(const tt_whatif_part *p)
 {
-    return p->timed_tokens ? (double)p->timed_tokens / (p->compute_ns + p->disk_ns) * 1e9 : 0;
+    return rate(p, p->compute_ns + p->disk_ns);
 }
 
 double tt_whatif_rate_overlap(const tt_whatif_part *p)
 {
-    return p->timed_tokens ? (double)p->timed_tokens / p->overlap_ns * 1e9 : 0;
+    return rate(p, fmax(p->compute_ns, p->disk_ns));
+}
+
+double tt_whatif_rate_causal(const tt_whatif_part *p)
+{
+    /* What an earlier batch left time to read is the disk's time all the same. */
+    return rate(p, fmax(p->causal_ns, fmax(p->compute_ns, p->disk_ns)));
+}
+
+double tt_whatif_rate(const tt_whatif_part *p)
+{
+    return rate(p, p->ns);
+}
+
+const char *tt_whatif_limit(const tt_whatif_part *p)
+{
+    const double busy_ns = p->ns - p->transfer_ns - p->latency_ns;
+    if (!p->timed_tokens || p->ns <= 0) return NULL;
+    if (busy_ns >= p->transfer_ns && busy_ns >= p->latency_ns) return "compute";
+    return p->transfer_ns >= p->latency_ns ? "disk" : "latency";
 }

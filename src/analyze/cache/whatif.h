@@ -4,6 +4,7 @@
 #define TT_ANALYZE_WHATIF_H
 
 #include "analyze/cache/cache.h"
+#include "analyze/cache/paging.h"
 #include "analyze/reads.h"
 
 #include <stdbool.h>
@@ -17,6 +18,14 @@ typedef enum tt_whatif_unit {
     TT_WHATIF_EXPERT  /* tensors, and of expert tensors single experts where they were observed */
 } tt_whatif_unit;
 
+/* How missing bytes are read. */
+typedef enum tt_whatif_reader {
+    TT_WHATIF_MMAP,  /* by page faults: a window of the kernel's reading ahead, and meanwhile the
+                        next */
+    TT_WHATIF_DIRECT /* requested as soon as it is known that they are needed: experts once they are
+                        chosen, all else ahead of its use */
+} tt_whatif_reader;
+
 typedef struct tt_whatif_plan {
     tt_whatif_unit unit;
     uint64_t page_bytes; /* > 0 */
@@ -24,6 +33,11 @@ typedef struct tt_whatif_plan {
      * then only lru can be asked for. */
     uint64_t readahead_bytes;
     bool warm; /* the cache holds what the same reads left in it; else nothing */
+    /* For times; bytes_per_s 0: without. */
+    tt_disk_speed disk;
+    tt_whatif_reader reader;
+    uint64_t ahead_bytes; /* of direct: read before their use, at most */
+    uint32_t depth;       /* of direct: requests at a time, > 0 */
 } tt_whatif_plan;
 
 /* Sums over batches. Bytes are those of whole units, except asked_bytes. */
@@ -37,8 +51,11 @@ typedef struct tt_whatif_part {
     /* Of the batches whose time is known: */
     uint64_t timed_tokens;
     double compute_ns; /* as traced */
-    double disk_ns;    /* at the disk's rate */
-    double overlap_ns; /* the longer of the two, batch by batch */
+    double disk_ns;    /* of the missed bytes at the disk's rate */
+    double causal_ns;  /* of the simulation, with experts known once they are chosen, all else
+                          always, and as much read ahead as the disk can */
+    double ns;         /* of the simulation of the plan's reader */
+    double transfer_ns, latency_ns; /* of that: waiting while the disk transferred, and not */
 } tt_whatif_part;
 
 typedef struct tt_whatif_result {
@@ -57,16 +74,22 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
 void tt_whatif_free(tt_whatif *w);
 /* Distinct bytes, in whole units, that are read: a larger cache changes nothing. */
 uint64_t tt_whatif_touched(const tt_whatif *w);
-/* One result for each of the n sizes, into results. disk_bytes_per_s > 0. */
+/* One result for each of the n sizes, into results. */
 tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes, size_t n,
-                        double disk_bytes_per_s, tt_whatif_result *results, tt_error *err);
+                        tt_whatif_result *results, tt_error *err);
 
 /* ns a token; 0: not known. */
 double tt_whatif_compute_ns(const tt_whatif_part *p);
 double tt_whatif_disk_ns(const tt_whatif_part *p);
-/* Tokens a second when nothing computes while the disk reads, and when all reading is hidden
- * behind computing as far as it can be; 0: not known. */
+/* Tokens a second when nothing computes while the disk reads, when all reading is hidden behind
+ * computing as far as it can be, when it is as far as experts are known, and with the plan's
+ * reader; 0: not known. */
 double tt_whatif_rate_apart(const tt_whatif_part *p);
 double tt_whatif_rate_overlap(const tt_whatif_part *p);
+double tt_whatif_rate_causal(const tt_whatif_part *p);
+double tt_whatif_rate(const tt_whatif_part *p);
+/* What would have to be faster for these tokens to be; NULL: not known. "compute", "disk" (its
+ * rate), "latency" (of requests that could not be made earlier, or not enough at a time). */
+const char *tt_whatif_limit(const tt_whatif_part *p);
 
 #endif

@@ -22,23 +22,29 @@ typedef struct disk_test {
 TT_COLUMN_KNOWN(was_measured, tt_disk_cell, c, c->requests > 0)
 TT_COLUMN_KNOWN(has_rate, tt_disk_cell, c, c->bytes_per_s > 0)
 TT_COLUMN_GET(get_order, tt_disk_cell, c,
-              tt_cell_text(cell, c->is_random ? "random" : "sequential");)
+              tt_cell_text(cell, c->is_mapped   ? "mapped"
+                                 : c->is_random ? "random"
+                                                : "sequential");)
 TT_COLUMN_GET(get_requests_per_s, tt_disk_cell, c, cell->known = c->bytes_per_s > 0;
               cell->f64 = c->bytes_per_s / (double)c->request_bytes;)
 
 static const tt_column cell_columns[] = {
-    TT_COLUMN("order", "ORDER", NONE, "sequential, or random places of the file",
+    TT_COLUMN("order", "ORDER", NONE,
+              "sequential or random places of the file; or mapped: by page faults",
               .type = TT_CELL_NAME, .get = get_order),
-    TT_COLUMN("request_bytes", "REQUEST", BYTES, "of a request",
+    TT_COLUMN("request_bytes", "REQUEST", BYTES,
+              "of a request; mapped: of a range that all threads read",
               TT_MEMBER(tt_disk_cell, request_bytes)),
-    TT_COLUMN("depth", "DEPTH", COUNT, "requests at a time", TT_MEMBER(tt_disk_cell, depth)),
+    TT_COLUMN("depth", "DEPTH", COUNT, "requests at a time; mapped: threads",
+              TT_MEMBER(tt_disk_cell, depth)),
     TT_COLUMN("bytes_per_s", "RATE", BYTES_PER_S, "read in all: the median of the samples",
               .nullable = true, .show = TT_SHOW_DASH, .known = has_rate,
               TT_MEMBER(tt_disk_cell, bytes_per_s)),
     TT_COLUMN("requests_per_s", "REQUESTS/S", FIGURE, "the same in requests", .nullable = true,
               .show = TT_SHOW_DASH, .type = TT_CELL_F64, .get = get_requests_per_s),
-    TT_COLUMN("latency_ns", "LATENCY", NS, "of a request: the median", .nullable = true,
-              .show = TT_SHOW_DASH, .known = was_measured, TT_MEMBER(tt_disk_cell, latency_ns)),
+    TT_COLUMN("latency_ns", "LATENCY", NS, "of a request: the median; mapped: of a range, the mean",
+              .nullable = true, .show = TT_SHOW_DASH, .known = was_measured,
+              TT_MEMBER(tt_disk_cell, latency_ns)),
     TT_COLUMN("latency_p99_ns", "99 %", NS, "what 99 of 100 requests stay below", .nullable = true,
               .show = TT_SHOW_DASH | TT_SHOW_WIDE, .known = was_measured,
               TT_MEMBER(tt_disk_cell, latency_p99_ns)),
@@ -58,6 +64,35 @@ TT_COLUMN_VALUE(get_file_bytes, disk_test, t, u64, t->rates.file_bytes)
 TT_COLUMN_VALUE(get_direct, disk_test, t, boolean, t->rates.is_direct)
 TT_COLUMN_VALUE(get_read_bytes, disk_test, t, u64, t->rates.read_bytes)
 TT_COLUMN_VALUE(get_took, disk_test, t, f64, t->rates.took_ns)
+/* What `whatif --disk` takes. */
+static void set_fit(tt_cell *cell, const tt_disk_rates *r,
+                    bool fit_rates(const tt_disk_rates *r, tt_disk_fit *fit))
+{
+    tt_disk_fit fit;
+    cell->known = fit_rates(r, &fit);
+    if (!cell->known) return;
+    const double rate = fit.bytes_per_s / 1e6, latency = fit.latency_ns / 1e3;
+    if (fit.request_ns > 0)
+        tt_cell_format(cell, "%.0fMB/s,%.0fus,%.1fus", rate, latency, fit.request_ns / 1e3);
+    else
+        tt_cell_format(cell, "%.0fMB/s,%.0fus", rate, latency);
+}
+
+TT_COLUMN_GET(get_mapped_fit, tt_disk_rates, r, set_fit(cell, r, tt_disk_fit_mapped);)
+TT_COLUMN_GET(get_requests_fit, tt_disk_rates, r, set_fit(cell, r, tt_disk_fit_requests);)
+
+#define FIT(key_, title_, about_, ...)                                                             \
+    TT_COLUMN(key_, title_, NONE, about_, .type = TT_CELL_NAME, .nullable = true, __VA_ARGS__)
+
+static const tt_column fit_columns[] = {
+    FIT("mmap", "mmap", "as page faults read the file, by all threads", .get = get_mapped_fit),
+    FIT("direct", "direct", "as requests read it; with --reader=direct", .get = get_requests_fit),
+    TT_COLUMN("mmap_unknown", "no mmap", NONE, "why that was not measured", .nullable = true,
+              .show = TT_SHOW_KNOWN, TT_MEMBER(tt_disk_rates, mapped_unknown)),
+};
+
+static const tt_schema fit_schema = {"whatif", "what whatif --disk takes", fit_columns,
+                                     COUNT(fit_columns)};
 
 static const tt_column test_columns[] = {
     TT_COLUMN("path", "file", NONE, "file that was read", TT_MEMBER(disk_test, path)),
@@ -69,6 +104,8 @@ static const tt_column test_columns[] = {
               .get = get_direct),
     TT_COLUMN("read_bytes", "read", BYTES, "in all", .type = TT_CELL_U64, .get = get_read_bytes),
     TT_COLUMN("took_ns", "took", NS, "in all", .type = TT_CELL_F64, .get = get_took),
+    TT_COLUMN("whatif", NULL, NONE, "what whatif --disk takes",
+              TT_MEMBER_OBJECT(disk_test, rates, &fit_schema)),
 };
 
 static const tt_schema test_schema = {"disk", "a file and its disk", test_columns,
@@ -105,7 +142,10 @@ static bool print_text(const disk_test *t, const tt_listing *l)
                               : "through the page cache: this file system has no O_DIRECT, so what "
                                 "was in memory was not read from the disk",
            tt_units_bytes(size, t->rates.read_bytes), tt_units_ns(took, t->rates.took_ns));
-    return tt_list_print(l, NULL);
+    if (!tt_list_print(l, NULL)) return false;
+    printf("\nFor whatif --disk\n");
+    tt_doctor_print_facts(&fit_schema, &t->rates, stdout);
+    return true;
 }
 
 static bool print_json(const disk_test *t, const tt_listing *l)

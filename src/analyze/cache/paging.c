@@ -1,0 +1,131 @@
+#include "analyze/cache/paging.h"
+
+#include "base/array.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct transfer {
+    double begin_ns, end_ns;
+} transfer;
+
+/* What of an op's bytes was requested, and when the last of it arrives. */
+typedef struct progress {
+    uint64_t requested;
+    double whole_ns;
+} progress;
+
+typedef struct paging {
+    const tt_paging_op *ops;
+    size_t n;
+    const tt_paging_reader *reader;
+    const tt_disk_speed *disk;
+    progress *progress;    /* of each op */
+    size_t begun;          /* ops that have begun or are to begin */
+    size_t always, chosen; /* the first op of each kind that may have bytes to request */
+    uint64_t ahead_bytes;  /* requested for ops that are not to begin yet */
+    double reader_ns;      /* when the reader requested last */
+    double disk_ns;        /* when the disk has transferred all that was requested */
+    double *arrivals;      /* of the last `depth` requests, as a ring */
+    size_t requests;
+    transfer *transfers; /* those that may not be over, from first_transfer on */
+    size_t n_transfers, transfers_capacity, first_transfer;
+} paging;
+
+/* The first op from *at on, of those that are known always or of the others, with bytes to request;
+ * n: none. */
+static size_t next_of(const paging *p, size_t *at, bool always)
+{
+    while (*at < p->n && ((p->ops[*at].known_at == TT_PAGING_ALWAYS) != always ||
+                          p->progress[*at].requested == p->ops[*at].missed_bytes))
+        (*at)++;
+    return *at;
+}
+
+/* The op to request bytes for: of those that are known the one needed first. n: there is none, or
+ * no room for more. */
+static size_t next_known(paging *p)
+{
+    const size_t always = next_of(p, &p->always, true);
+    size_t op = next_of(p, &p->chosen, false);
+    if (op < p->n && p->ops[op].known_at >= p->begun) op = p->n;
+    if (always < op) op = always;
+    return op >= p->begun && p->ahead_bytes >= p->reader->ahead_bytes ? p->n : op;
+}
+
+static bool request(paging *p, size_t op, double at_ns)
+{
+    progress *g = &p->progress[op];
+    uint64_t size = p->ops[op].missed_bytes - g->requested;
+    if (size > p->reader->request_bytes) size = p->reader->request_bytes;
+    transfer t = {at_ns > p->disk_ns ? at_ns : p->disk_ns, 0};
+    t.end_ns = t.begin_ns + p->disk->request_ns + (double)size / p->disk->bytes_per_s * 1e9;
+    p->disk_ns = t.end_ns;
+    p->reader_ns = at_ns;
+    p->arrivals[p->requests++ % p->reader->depth] = t.end_ns + p->disk->latency_ns;
+    g->requested += size;
+    g->whole_ns = t.end_ns + p->disk->latency_ns;
+    if (op >= p->begun) p->ahead_bytes += size;
+    if (!tt_array_one_more(p->transfers, p->n_transfers, p->transfers_capacity)) return false;
+    p->transfers[p->n_transfers++] = t;
+    return true;
+}
+
+/* Lets the reader request what it can before until_ns; with `op`, at least all of that one. */
+static bool read_until(paging *p, double until_ns, size_t op)
+{
+    for (;;) {
+        const bool wanted = op < p->n && p->progress[op].requested < p->ops[op].missed_bytes;
+        const size_t next = next_known(p);
+        double at = p->arrivals[p->requests % p->reader->depth];
+        if (at < p->reader_ns) at = p->reader_ns;
+        if (next == p->n || (!wanted && at >= until_ns)) return true;
+        if (!request(p, next, at)) return false;
+    }
+}
+
+/* For how long of from_ns .. to_ns the disk transferred; later calls ask of later times. */
+static double transferring(paging *p, double from_ns, double to_ns)
+{
+    double sum = 0;
+    while (p->first_transfer < p->n_transfers && p->transfers[p->first_transfer].end_ns <= from_ns)
+        p->first_transfer++;
+    for (size_t i = p->first_transfer; i < p->n_transfers && p->transfers[i].begin_ns < to_ns; i++)
+        sum += fmin(p->transfers[i].end_ns, to_ns) - fmax(p->transfers[i].begin_ns, from_ns);
+    if (p->first_transfer == p->n_transfers) p->first_transfer = p->n_transfers = 0;
+    return sum;
+}
+
+static bool compute(paging *p, tt_paging_op *ops)
+{
+    double now = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        now += ops[i].before_ns;
+        if (!read_until(p, now, p->n)) return false;
+        /* Now the op is to begin: what it reads is known, if it was not. */
+        p->begun = i + 1;
+        p->ahead_bytes -= p->progress[i].requested;
+        if (p->reader_ns < now) p->reader_ns = now;
+        if (!read_until(p, now, i)) return false;
+        const double whole = p->progress[i].whole_ns;
+        ops[i].wait_ns = ops[i].missed_bytes && whole > now ? whole - now : 0;
+        ops[i].transfer_ns = transferring(p, now, now + ops[i].wait_ns);
+        now += ops[i].wait_ns;
+        now += ops[i].compute_ns;
+        if (!read_until(p, now, p->n)) return false;
+    }
+    return true;
+}
+
+bool tt_paging_run(tt_paging_op *ops, size_t n, const tt_paging_reader *reader,
+                   const tt_disk_speed *disk)
+{
+    paging p = {.ops = ops, .n = n, .reader = reader, .disk = disk};
+    p.progress = calloc(n + 1, sizeof *p.progress);
+    p.arrivals = calloc(reader->depth, sizeof *p.arrivals);
+    const bool ok = p.progress && p.arrivals && compute(&p, ops);
+    free(p.progress);
+    free(p.arrivals);
+    free(p.transfers);
+    return ok;
+}

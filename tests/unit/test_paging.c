@@ -1,0 +1,220 @@
+/* The simulation of paging by hand, and against one that goes through time ns by ns. */
+#include "tests.h"
+
+#include "analyze/cache/paging.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const tt_disk_speed plain = {1e9, 0, 0}; /* a byte a ns */
+
+static double run(tt_paging_op *ops, size_t n, tt_paging_reader reader, tt_disk_speed disk)
+{
+    double sum = 0;
+    assert_true(tt_paging_run(ops, n, &reader, &disk));
+    for (size_t i = 0; i < n; i++) {
+        assert_true(ops[i].wait_ns >= 0);
+        assert_true(ops[i].transfer_ns >= 0 && ops[i].transfer_ns <= ops[i].wait_ns + 1e-6);
+        sum += ops[i].before_ns + ops[i].compute_ns + ops[i].wait_ns;
+    }
+    return sum;
+}
+
+static void nothing_missed_nothing_waited_for(void **state)
+{
+    tt_paging_op ops[] = {{10, 100, 0, TT_PAGING_ALWAYS, 0, 0}, {0, 50, 0, 1, 0, 0}};
+    (void)state;
+    assert_true(run(ops, 2, (tt_paging_reader){100, 1, 0}, plain) == 160);
+    assert_true(tt_paging_run(NULL, 0, &(tt_paging_reader){1, 1, 0}, &plain));
+}
+
+/* Nothing is requested before an op is to begin: computing and reading take turns. */
+static void without_reading_ahead_times_add_up(void **state)
+{
+    tt_paging_op ops[] = {{10, 100, 1000, 0, 0, 0}, {5, 200, 3000, 1, 0, 0}};
+    (void)state;
+    assert_true(run(ops, 2, (tt_paging_reader){500, 8, 0}, plain) ==
+                10 + 1000 + 100 + 5 + 3000 + 200);
+    assert_true(ops[1].wait_ns == 3000 && ops[1].transfer_ns == 3000);
+}
+
+/* What is known always is read while there is computing before it; the rest is waited for. */
+static void what_is_known_is_read_ahead(void **state)
+{
+    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, 0, 0},
+                          {0, 100, 700, TT_PAGING_ALWAYS, 0, 0},
+                          {0, 100, 900, TT_PAGING_ALWAYS, 0, 0}};
+    (void)state;
+    /* 1,600 bytes from time 0 on: 1,000 and 1,100 are when ops 1 and 2 could begin. */
+    assert_true(run(ops, 3, (tt_paging_reader){100, 8, UINT64_MAX}, plain) == 1700);
+    assert_true(ops[1].wait_ns == 0 && ops[2].wait_ns == 500);
+    /* With room for 700 bytes op 2's are read from op 1's begin on. */
+    assert_true(run(ops, 3, (tt_paging_reader){100, 8, 700}, plain) == 1000 + 900 + 100);
+}
+
+/* Experts: known with the first op of their layer, read together, and never before. */
+static void experts_are_read_once_chosen(void **state)
+{
+    tt_paging_op ops[] = {{0, 1000, 0, TT_PAGING_ALWAYS, 0, 0},
+                          {0, 100, 300, 1, 0, 0},
+                          {0, 100, 300, 1, 0, 0},
+                          {0, 100, 50, TT_PAGING_ALWAYS, 0, 0}};
+    (void)state;
+    assert_true(run(ops, 4, (tt_paging_reader){1000, 8, UINT64_MAX}, plain) ==
+                1000 + 300 + 100 + 200 + 100 + 100);
+    assert_true(ops[1].wait_ns == 300 && ops[2].wait_ns == 200 && ops[3].wait_ns == 0);
+}
+
+/* One request at a time has the latency in each; many have it once. */
+static void depth_hides_latency(void **state)
+{
+    const tt_disk_speed disk = {1e9, 400, 10};
+    tt_paging_op op = {0, 0, 1000, 0, 0, 0};
+    (void)state;
+    assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 1, 0}, disk) - 10 * (100 + 10 + 400)) <
+                1e-6);
+    assert_true(fabs(op.transfer_ns - 10 * 110) < 1e-6);
+    assert_true(fabs(run(&op, 1, (tt_paging_reader){100, 32, 0}, disk) - (10 * 110 + 400)) < 1e-6);
+}
+
+/* --- ns by ns --- */
+
+typedef struct pending {
+    size_t op;
+    uint64_t size, left; /* ns of transfer left */
+    uint64_t arrives;    /* once transferred; UINT64_MAX before */
+} pending;
+
+#define OPS_MAX 12
+#define PENDING_MAX 4096
+
+typedef struct slow {
+    const tt_paging_op *ops;
+    size_t n, begun;
+    tt_paging_reader reader;
+    uint64_t latency, request;
+    uint64_t asked[OPS_MAX], arrived[OPS_MAX];
+    pending list[PENDING_MAX];
+    size_t n_pending;
+} slow;
+
+/* The op to request for at this moment, or n. */
+static size_t wanted(const slow *s)
+{
+    uint64_t ahead = 0;
+    for (size_t i = s->begun; i < s->n; i++)
+        ahead += s->asked[i];
+    for (size_t i = 0; i < s->n; i++) {
+        const uint32_t known = s->ops[i].known_at;
+        if (s->asked[i] == s->ops[i].missed_bytes) continue;
+        if (known != TT_PAGING_ALWAYS && known >= s->begun) continue;
+        return i >= s->begun && ahead >= s->reader.ahead_bytes ? s->n : i;
+    }
+    return s->n;
+}
+
+static void request_all(slow *s, uint64_t now)
+{
+    for (;;) {
+        uint32_t under_way = 0;
+        for (size_t i = 0; i < s->n_pending; i++)
+            under_way += s->list[i].arrives > now;
+        const size_t op = wanted(s);
+        if (op == s->n || under_way >= s->reader.depth) return;
+        uint64_t size = s->ops[op].missed_bytes - s->asked[op];
+        if (size > s->reader.request_bytes) size = s->reader.request_bytes;
+        s->asked[op] += size;
+        assert_true(s->n_pending < PENDING_MAX);
+        s->list[s->n_pending++] = (pending){op, size, size + s->request, UINT64_MAX};
+    }
+}
+
+/* The disk works for the ns from `now` on. */
+static void transfer_one(slow *s, uint64_t now)
+{
+    for (size_t i = 0; i < s->n_pending; i++) {
+        pending *p = &s->list[i];
+        if (p->arrives != UINT64_MAX) continue;
+        if (--p->left == 0) p->arrives = now + 1 + s->latency;
+        return;
+    }
+}
+
+static void arrive(slow *s, uint64_t now)
+{
+    for (size_t i = 0; i < s->n_pending; i++)
+        if (s->list[i].arrives == now) s->arrived[s->list[i].op] += s->list[i].size;
+}
+
+static uint64_t slow_run(slow *s)
+{
+    uint64_t now = 0, busy_until = (uint64_t)s->ops[0].before_ns;
+    size_t op = 0;
+    bool computes = true; /* what stands before op, or op - 1 with that */
+    for (;; now++) {
+        arrive(s, now);
+        /* What begins in this moment is known to what is requested in it. */
+        for (bool changed = true; changed;) {
+            changed = false;
+            if (computes && now == busy_until) {
+                if (op == s->n) return now;
+                s->begun = op + 1;
+                computes = false;
+                changed = true;
+            }
+            if (!computes && s->arrived[op] == s->ops[op].missed_bytes) {
+                busy_until = now + (uint64_t)s->ops[op].compute_ns;
+                op++;
+                if (op < s->n) busy_until += (uint64_t)s->ops[op].before_ns;
+                computes = true;
+                changed = true;
+            }
+        }
+        request_all(s, now);
+        transfer_one(s, now);
+        assert_true(now < 1000000);
+    }
+}
+
+static void it_agrees_with_time_step_by_step(void **state)
+{
+    unsigned seed = 7;
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        tt_paging_op ops[OPS_MAX] = {{0}};
+        const size_t n = 1 + (size_t)rand_r(&seed) % OPS_MAX;
+        uint32_t chosen = 0;
+        for (size_t i = 0; i < n; i++) {
+            ops[i].before_ns = rand_r(&seed) % 3 ? 0 : rand_r(&seed) % 40;
+            ops[i].compute_ns = rand_r(&seed) % 60;
+            ops[i].missed_bytes = rand_r(&seed) % 3 ? (uint64_t)(rand_r(&seed) % 90) : 0;
+            ops[i].known_at = TT_PAGING_ALWAYS;
+            if (rand_r(&seed) % 2) continue;
+            chosen += (uint32_t)rand_r(&seed) % (uint32_t)(i - chosen + 1);
+            ops[i].known_at = chosen;
+        }
+        slow s = {.ops = ops, .n = n, .latency = (uint64_t)rand_r(&seed) % 30};
+        s.request = (uint64_t)rand_r(&seed) % 5;
+        s.reader =
+            (tt_paging_reader){1 + (uint64_t)rand_r(&seed) % 40, 1 + (uint32_t)rand_r(&seed) % 6,
+                               rand_r(&seed) % 2 ? UINT64_MAX : (uint64_t)rand_r(&seed) % 100};
+        const uint64_t want = slow_run(&s);
+        const tt_disk_speed disk = {1e9, (double)s.latency, (double)s.request};
+        const double got = run(ops, n, s.reader, disk);
+        assert_true(fabs(got - (double)want) < 1e-6);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_missed_nothing_waited_for),
+        cmocka_unit_test(without_reading_ahead_times_add_up),
+        cmocka_unit_test(what_is_known_is_read_ahead),
+        cmocka_unit_test(experts_are_read_once_chosen),
+        cmocka_unit_test(depth_hides_latency),
+        cmocka_unit_test(it_agrees_with_time_step_by_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
