@@ -163,29 +163,62 @@ static bool holds(const uint64_t *list, size_t used, uint64_t block)
     return false;
 }
 
+typedef struct slow_window {
+    uint64_t list[2 * BLOCKS + 1]; /* in the cache */
+    size_t used;
+    bool marked[2 * BLOCKS];
+    int64_t end, expected;
+} slow_window;
+
+static uint64_t slow_fetch(slow_window *w, uint64_t capacity, int64_t begin, int64_t end,
+                           int64_t marked)
+{
+    uint64_t fetched = 0;
+    w->end = end;
+    w->expected = marked;
+    for (; begin < end; begin++) {
+        if (holds(w->list, w->used, (uint64_t)begin)) continue;
+        to_front(w->list, &w->used, capacity, (uint64_t)begin);
+        w->marked[begin] = begin == marked;
+        fetched++;
+    }
+    return fetched;
+}
+
+/* One file's pages as Linux fetches them: around a missing one, and behind a marked one. */
 static void slow_ahead(const tt_stream *s, uint64_t capacity, uint32_t ahead, const uint64_t *files,
                        uint64_t *missed)
 {
-    size_t n, used = 0;
-    uint64_t list[2 * BLOCKS + 1];
+    size_t n;
+    slow_window w = {.expected = -1};
     step *steps = steps_of(s, &n);
     memset(missed, 0, GROUPS * sizeof *missed);
     for (size_t i = 0; i < n; i++) {
-        const uint64_t block = steps[i].block;
-        size_t file = block >= files[1];
-        if (!holds(list, used, block)) {
-            int64_t begin = (int64_t)block - ahead / 2;
-            if (begin < (int64_t)files[file]) begin = (int64_t)files[file];
-            int64_t end = begin + ahead;
-            if (end > (int64_t)files[file + 1]) end = (int64_t)files[file + 1];
-            if (end <= (int64_t)block) end = (int64_t)block + 1;
-            for (; begin < end; begin++) {
-                if (holds(list, used, (uint64_t)begin)) continue;
-                to_front(list, &used, capacity, (uint64_t)begin);
-                if (steps[i].counts) missed[steps[i].group]++;
-            }
+        const int64_t block = (int64_t)steps[i].block;
+        const size_t file = (uint64_t)block >= files[1];
+        const int64_t first = (int64_t)files[file], last = (int64_t)files[file + 1];
+        const bool hit = holds(w.list, w.used, (uint64_t)block);
+        uint64_t fetched = 0;
+        if (!hit) {
+            int64_t begin = block - ahead / 2;
+            if (begin < first) begin = first;
+            int64_t end = begin + ahead > last ? last : begin + ahead;
+            if (end <= block) end = block + 1;
+            fetched = slow_fetch(&w, capacity, begin, end, end - (end - begin) / 4);
         }
-        to_front(list, &used, capacity, block);
+        to_front(w.list, &w.used, capacity, (uint64_t)block);
+        if (hit && w.marked[block]) {
+            int64_t begin = w.end;
+            w.marked[block] = false;
+            if (block != w.expected)
+                for (begin = block + 1; begin < last && holds(w.list, w.used, (uint64_t)begin);)
+                    begin++;
+            const bool near = block == w.expected || begin - block <= ahead;
+            if (near && begin < last)
+                fetched = slow_fetch(&w, capacity, begin,
+                                     begin + ahead > last ? last : begin + ahead, begin);
+        }
+        if (steps[i].counts) missed[steps[i].group] += fetched;
     }
     free(steps);
 }
