@@ -61,6 +61,15 @@ static void take_ram(void *options, char *arg, tt_parse *p)
     }
 }
 
+static void refuse_policy(tt_parse *p, const char *name)
+{
+    char names[160];
+    size_t used = 0;
+    for (size_t i = 0; i < TT_POLICIES && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s, ", tt_policies[i].name);
+    tt_parse_refuse(p, "\"%.40s\" is not one of %sor all", name, names);
+}
+
 static void take_policies(void *options, char *arg, tt_parse *p)
 {
     struct options *o = options;
@@ -70,10 +79,10 @@ static void take_policies(void *options, char *arg, tt_parse *p)
         if (next) *next++ = '\0';
         all = strcmp(at, "all") == 0;
         for (size_t i = 0; i < TT_POLICIES; i++) {
-            if (!all && strcmp(at, tt_policy_names[i]) != 0) continue;
+            if (!all && strcmp(at, tt_policies[i].name) != 0) continue;
             o->policy[i] = known = true;
         }
-        if (!known) tt_parse_refuse(p, "\"%.40s\" is not lru, lfu, belady, pin-hot or all", at);
+        if (!known) refuse_policy(p, at);
     }
 }
 
@@ -118,8 +127,9 @@ static const tt_option option_table[] = {
     {"depth", 0, "N", "With direct: requests at a time (default: 32)", 1,
      TT_WHOLE(struct options, plan.depth, 1, DEPTH_MAX), .needs = "disk"},
     {"policy", 0, "NAME[,NAME...]",
-     "What is dropped: lru (default), lfu, belady, pin-hot, or all of them", 1,
-     .kind = TT_OPTION_TAKE, .take = take_policies},
+     "What is dropped when the cache is full: lru (default), lfu, lfu-aging, lfu-layer, arc, "
+     "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",
+     1, .kind = TT_OPTION_TAKE, .take = take_policies},
     {"unit", 0, "UNIT", "What is read and dropped at once: page (default), tensor, expert", 1,
      TT_NAME(struct options, plan.unit, units)},
     {"page-size", 0, "SIZE", "Of a page (default: 4K)", 1,
@@ -303,19 +313,20 @@ static int print(const struct options *o, const tt_whatif_view *v)
 static int replay_and_print(const struct options *o, tt_whatif *w, tt_whatif_view *v)
 {
     tt_error err;
-    tt_whatif_result results[TT_POLICIES * SIZES_MAX];
     uint64_t sizes[SIZES_MAX];
     const size_t n_sizes = cache_sizes(o, w, sizes);
+    tt_whatif_result *results = calloc(TT_POLICIES * n_sizes, sizeof *results);
+    tt_status status = results ? TT_OK : tt_error_memory(&err, "the results");
     v->touched_bytes = tt_whatif_touched(w);
     v->results = results;
-    for (size_t i = 0; i < TT_POLICIES; i++) {
+    for (size_t i = 0; i < TT_POLICIES && status == TT_OK; i++) {
         if (!o->policy[i]) continue;
-        tt_status status =
-            tt_whatif_run(w, (tt_policy)i, sizes, n_sizes, results + v->n_results, &err);
-        if (status != TT_OK) return tt_report_error(&err);
-        v->n_results += n_sizes;
+        status = tt_whatif_run(w, (tt_policy)i, sizes, n_sizes, results + v->n_results, &err);
+        if (status == TT_OK) v->n_results += n_sizes;
     }
-    return print(o, v);
+    int code = status == TT_OK ? print(o, v) : tt_report_error(&err);
+    free(results);
+    return code;
 }
 
 /* The compute times are those of the traced run, with all it waited for. */

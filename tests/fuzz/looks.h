@@ -257,7 +257,7 @@ static void look_at_caches(const tt_model *m, uint8_t choice)
                                      .depth = 1u + choice % 32};
         tt_whatif *w = NULL;
         if (tt_whatif_new(m, &reads, &plan, &w, &err) == TT_OK)
-            for (tt_policy p = TT_POLICY_LRU; p <= TT_POLICY_PIN_HOT; p++) {
+            for (tt_policy p = TT_POLICY_LRU; p < TT_POLICIES; p++) {
                 if (plan.readahead_bytes && p != TT_POLICY_LRU) continue;
                 if (tt_whatif_run(w, p, ram, 4, r, &err) != TT_OK) continue;
                 for (size_t i = 0; i < 4; i++)

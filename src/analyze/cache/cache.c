@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const tt_policy_names[TT_POLICIES] = {"lru", "lfu", "belady", "pin-hot"};
-
 /* What needs no clock: first reads, and a cache whose content is fixed beforehand.
  *
  * The space is cut at every bound of an extent. Nothing tells the blocks of such an atom
@@ -149,14 +147,13 @@ static void count_reads(const tt_stream *s, atoms *a)
     if (a->n) qsort_r(a->by_count, a->n, sizeof *a->by_count, most_read_first, a->count);
 }
 
-static void pin(const tt_cache_job *job, atoms *a, uint64_t capacity)
+static void pin(atoms *a, uint64_t capacity)
 {
     memset(a->pinned, 0, a->n * sizeof *a->pinned);
     for (size_t k = 0; k < a->n; k++) {
         uint32_t i = a->by_count[k];
         uint64_t size = a->bounds[i + 1] - a->bounds[i];
         if (a->count[i] == 0) break;
-        if (size > capacity && job->whole) continue;
         a->pinned[i] = size < capacity ? size : capacity;
         capacity -= a->pinned[i];
     }
@@ -172,7 +169,7 @@ static bool cache_by_pins(const tt_cache_job *job)
     if (ok) count_reads(s, &a);
     for (size_t k = 0; ok && k < job->n; k++) {
         uint64_t *missed = job->missed + k * s->n_groups;
-        pin(job, &a, job->capacities[k]);
+        pin(&a, job->capacities[k]);
         for (size_t i = 0; i <= a.n; i++)
             a.unread[i] = (uint32_t)i;
         for (tt_stream_at at = {0}; tt_stream_next(s, &at);) {
@@ -222,11 +219,23 @@ static bool cache_by_distance(const tt_cache_job *job)
     return ok;
 }
 
+static bool goes_by_ranges(tt_policy policy)
+{
+    return policy == TT_POLICY_LRU || policy == TT_POLICY_LFU || policy == TT_POLICY_BELADY ||
+           policy == TT_POLICY_PIN_HOT;
+}
+
+uint64_t tt_cache_blocks_max(tt_policy policy, bool whole, uint32_t ahead)
+{
+    if (ahead > 0) return TT_CACHE_AHEAD_BLOCKS_MAX;
+    return whole || goes_by_ranges(policy) ? UINT64_MAX : TT_CACHE_POLICY_BLOCKS_MAX;
+}
+
 bool tt_cache_run(const tt_cache_job *job)
 {
     memset(job->missed, 0, job->n * job->stream->n_groups * sizeof *job->missed);
-    if (job->policy == TT_POLICY_PIN_HOT) return cache_by_pins(job);
     if (job->ahead > 0) return tt_cache_by_block(job);
-    if (job->policy == TT_POLICY_LRU && !job->whole) return cache_by_distance(job);
-    return tt_cache_by_rank(job);
+    if (job->whole || !goes_by_ranges(job->policy)) return tt_cache_by_policy(job);
+    if (job->policy == TT_POLICY_LRU) return cache_by_distance(job);
+    return job->policy == TT_POLICY_PIN_HOT ? cache_by_pins(job) : tt_cache_by_rank(job);
 }

@@ -1,33 +1,19 @@
 /* Cache simulators: what reads of a stream would find in a cache, and what they would have to
- * fetch. Exact, as if block by block, but at the cost of ranges.
+ * fetch. Exact, as if block by block; lru, lfu, belady and pin-hot at the cost of ranges.
  *
  * Every block that is read and is not in the cache is fetched and put into it, so that some
- * other block must go when it is full:
- *   lru      the one read longest ago
- *   lfu      the one read least often since it was fetched; of those the one read longest ago
- *   belady   the one that will be read again latest, or never: no other rule fetches less
- *   pin-hot  none: the blocks that the whole stream reads most often, of those the first, are
- *            kept from their first read on; the others never are
- * The blocks of a read are read in ascending order. */
+ * other block must go when it is full: which one is the policy's (policy/policy.h). lfu and pin-hot
+ * of blocks take, of several that rank the same, the first. The blocks of a read are read in
+ * ascending order. */
 #ifndef TT_ANALYZE_CACHE_H
 #define TT_ANALYZE_CACHE_H
 
 #include "analyze/stream.h"
+#include "policy/policy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef enum tt_policy {
-    TT_POLICY_LRU,
-    TT_POLICY_LFU,
-    TT_POLICY_BELADY,
-    TT_POLICY_PIN_HOT
-} tt_policy;
-#define TT_POLICIES 4
-
-/* By tt_policy, as --policy has them. */
-extern const char *const tt_policy_names[TT_POLICIES];
 
 typedef struct tt_cache_job {
     const tt_stream *stream;
@@ -36,6 +22,8 @@ typedef struct tt_cache_job {
      * fits; one that is larger than the cache is not kept. (belady is then a good rule, not
      * the best one; pin-hot passes over those that do not fit.) */
     bool whole;
+    const uint32_t *layers; /* of the extents, for least-stale and lfu-layer; NULL: one layer */
+    const uint32_t *passes; /* of the groups, for least-stale: ascending; NULL: all of one pass */
     /* lru of blocks only: a missing block b is fetched with those missing of the `ahead` blocks
      * from b - ahead / 2 on, within its file, as Linux does for mapped files. 0: b alone. */
     uint32_t ahead;
@@ -46,8 +34,10 @@ typedef struct tt_cache_job {
     uint64_t *missed; /* n x groups, filled in: blocks fetched */
 } tt_cache_job;
 
-/* With `ahead`, the space has at most so many blocks. */
+/* How many blocks the space may have: what goes block by block needs memory for each. */
 #define TT_CACHE_AHEAD_BLOCKS_MAX ((uint64_t)1 << 26)
+#define TT_CACHE_POLICY_BLOCKS_MAX ((uint64_t)1 << 24)
+uint64_t tt_cache_blocks_max(tt_policy policy, bool whole, uint32_t ahead);
 
 /* False without memory. */
 bool tt_cache_run(const tt_cache_job *job);

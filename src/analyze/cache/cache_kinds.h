@@ -4,7 +4,9 @@
 
 #include "analyze/cache/cache.h"
 
-/* lru, lfu, belady, of blocks or wholes: one capacity after the other. */
+/* Any policy, of wholes, or block by block: one capacity after the other. */
+bool tt_cache_by_policy(const tt_cache_job *job);
+/* lfu, belady, of blocks: one capacity after the other. */
 bool tt_cache_by_rank(const tt_cache_job *job);
 /* lru of blocks with `ahead`: block by block, one capacity after the other. */
 bool tt_cache_by_block(const tt_cache_job *job);

@@ -91,7 +91,6 @@ static bool future_see(const tt_stream *s, tt_future *f)
 
 typedef struct cache {
     tt_policy policy;
-    bool whole;
     bool failed; /* memory ran out */
     uint64_t capacity, used;
     tt_order places; /* by address; the note is the rank */
@@ -101,7 +100,7 @@ typedef struct cache {
 static void keep(cache *c, uint64_t begin, uint64_t end, uint64_t rank)
 {
     if (begin >= end) return;
-    if (!c->whole && begin > 0) {
+    if (begin > 0) {
         /* Stretches that meet and rank the same are one, or they would never get fewer. */
         const tt_order_node *p = tt_order_before(&c->places, 0, begin - 1);
         if (p && p->note == rank && p->begin + p->size == begin) {
@@ -205,31 +204,10 @@ static uint64_t read_blocks(cache *c, uint64_t begin, uint64_t end, uint32_t now
     return missed;
 }
 
-static uint64_t read_whole(cache *c, const tt_extent *e, uint32_t now, uint32_t next)
-{
-    const uint64_t size = e->end - e->begin;
-    const tt_order_node *p = tt_order_before(&c->places, 0, e->begin);
-    if (p && p->begin == e->begin) {
-        const uint64_t rank = p->note;
-        drop(c, e->begin, rank);
-        keep(c, e->begin, e->end, next_rank(c, rank, now, next));
-        return 0;
-    }
-    if (size > c->capacity) return size;
-    while (c->capacity - c->used < size) {
-        const tt_order_node *victim = tt_order_end(&c->ranks, c->policy == TT_POLICY_BELADY);
-        c->used -= victim->size;
-        drop(c, victim->begin, victim->rank);
-    }
-    c->used += size;
-    keep(c, e->begin, e->end, first_rank(c, now, next));
-    return size;
-}
-
 /* `future` is NULL unless the policy is belady. */
 static bool replay(const tt_cache_job *job, size_t which, const tt_future *future)
 {
-    cache c = {.policy = job->policy, .whole = job->whole, .capacity = job->capacities[which]};
+    cache c = {.policy = job->policy, .capacity = job->capacities[which]};
     uint64_t *missed = job->missed + which * job->stream->n_groups;
     size_t part = future ? future->n : 0;
     for (tt_stream_at a = {0}; !c.failed && tt_stream_next(job->stream, &a);) {
@@ -242,8 +220,7 @@ static bool replay(const tt_cache_job *job, size_t which, const tt_future *futur
                 next = future->parts[--part].next;
                 end = x + future->parts[part].size;
             }
-            count +=
-                c.whole ? read_whole(&c, a.extent, now, next) : read_blocks(&c, x, end, now, next);
+            count += read_blocks(&c, x, end, now, next);
             x = end;
         }
         if (a.counts) missed[a.group] += count;

@@ -29,6 +29,8 @@ struct tt_whatif {
     uint64_t *layout;     /* of pages: where the files begin */
     uint32_t *order;      /* NULL: the reads' own */
     tt_section *sections; /* the reads of each op */
+    uint32_t *layers;     /* of the extents */
+    uint32_t *batches;    /* of the ops; those outside any have one behind the last */
     timed_op *ops;
     uint32_t n_ops;                 /* the stream's groups */
     double *tail_ns;                /* by batch: computing behind its last op */
@@ -44,6 +46,8 @@ void tt_whatif_free(tt_whatif *w)
     free(w->extents);
     free(w->order);
     free(w->sections);
+    free(w->layers);
+    free(w->batches);
     free(w->ops);
     free(w->tail_ns);
     free(w->asked);
@@ -52,24 +56,33 @@ void tt_whatif_free(tt_whatif *w)
     free(w);
 }
 
+/* What belongs to no layer comes before them (rows of the embedding) or behind. */
+static uint32_t layer_of(const tt_whatif *w, uint32_t weight)
+{
+    const int32_t layer = w->m->weights[weight].place.layer_id;
+    return layer == TT_LAYER_NONE || layer < 0 ? TT_POLICY_NO_LAYER : (uint32_t)layer;
+}
+
 /* *beyond: a range has no pages in the layout of the files, which whoever replays relies on. */
 static bool make_pages(tt_whatif *w, const tt_reads *reads, bool *beyond)
 {
     const uint64_t page = w->plan.page_bytes;
     uint64_t *layout = w->layout = tt_reads_layout(w->m, page);
     w->extents = calloc(reads->n_ranges + 1, sizeof *w->extents);
-    for (size_t i = 0; layout && w->extents && i < reads->n_ranges; i++) {
+    w->layers = calloc(reads->n_ranges + 1, sizeof *w->layers);
+    for (size_t i = 0; layout && w->extents && w->layers && i < reads->n_ranges; i++) {
         const tt_read_range *r = &reads->ranges[i];
         const uint32_t file = w->m->weights[r->weight].file;
         const uint64_t base = layout[file];
         w->extents[i].begin = base + r->offset_bytes / page;
         w->extents[i].end = base + (r->offset_bytes + r->size_bytes - 1) / page + 1;
+        w->layers[i] = layer_of(w, r->weight);
         *beyond |= w->extents[i].end > layout[file + 1];
     }
     w->stream.n_extents = (uint32_t)reads->n_ranges;
     w->stream.order = reads->order;
     w->stream.n = reads->n;
-    return layout && w->extents && !*beyond;
+    return layout && w->extents && w->layers && !*beyond;
 }
 
 /* The slices of an op's reads; a slice like the one before is left out (rows of one tensor). */
@@ -107,6 +120,10 @@ static bool make_wholes(tt_whatif *w, const tt_reads *reads, size_t *first)
             n > TT_MODEL_MEMORY_MAX / sizeof *w->order ? NULL : calloc(n + 1, sizeof *w->order);
     }
     ok = ok && w->extents && w->order;
+    w->layers = calloc((size_t)s.n + 1, sizeof *w->layers);
+    ok = ok && w->layers;
+    for (uint32_t i = 0; ok && i < s.n; i++)
+        w->layers[i] = layer_of(w, s.list[i].weight);
     for (uint32_t i = 0; ok && i < s.n; i++)
         w->extents[i] = (tt_extent){s.list[i].begin, s.list[i].begin + s.list[i].size};
     for (size_t k = 0; ok && k < reads->n_ops; k++)
@@ -128,7 +145,8 @@ static bool make_stream(tt_whatif *w, const tt_reads *reads, bool *beyond)
     size_t *first = calloc(reads->n_ops + 1, sizeof *first);
     w->sections = calloc(reads->n_ops + 1, sizeof *w->sections);
     w->ops = calloc(reads->n_ops + 1, sizeof *w->ops);
-    bool ok = first && w->sections && w->ops && reads->n_ops < TT_PAGING_ALWAYS;
+    w->batches = calloc(reads->n_ops + 1, sizeof *w->batches);
+    bool ok = first && w->sections && w->ops && w->batches && reads->n_ops < TT_PAGING_ALWAYS;
     if (ok && w->plan.unit == TT_WHATIF_PAGE) {
         ok = make_pages(w, reads, beyond);
         for (size_t k = 0; k < reads->n_ops; k++)
@@ -139,6 +157,7 @@ static bool make_stream(tt_whatif *w, const tt_reads *reads, bool *beyond)
     w->n_ops = ok ? (uint32_t)reads->n_ops : 0;
     for (uint32_t k = 0; k < w->n_ops; k++) {
         w->ops[k].batch = reads->ops[k].batch;
+        w->batches[k] = batch_of(w, k);
         w->sections[k] = (tt_section){first[k], k};
         for (size_t i = reads->ops[k].first; i < reads->ops[k + 1].first; i++)
             w->asked[batch_of(w, k)] += reads->ranges[reads->order[i]].size_bytes;
@@ -258,13 +277,6 @@ tt_status tt_whatif_new(const tt_model *m, const tt_reads *reads, const tt_whati
             return tt_error_set(err, TT_E_FORMAT, TT_NO_OFFSET,
                                 "a read lies outside of the weights of its model file");
         return tt_error_set(err, TT_E_MEMORY, TT_NO_OFFSET, "no memory to replay all reads");
-    }
-    if (plan->readahead_bytes && w->layout[m->n_files] > TT_CACHE_AHEAD_BLOCKS_MAX) {
-        tt_whatif_free(w);
-        *out = NULL;
-        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
-                            "the model has too many pages to replay reading ahead; larger pages "
-                            "(--page-size) make fewer");
     }
     w->first_generated = TT_NONE;
     for (uint32_t i = m->n_batches; i-- > 0;)
@@ -424,6 +436,8 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *capacities, s
     const tt_cache_job job = {.stream = &w->stream,
                               .policy = policy,
                               .whole = w->plan.unit != TT_WHATIF_PAGE,
+                              .layers = w->layers,
+                              .passes = w->batches,
                               .ahead = (uint32_t)(w->plan.readahead_bytes / block_bytes(w)),
                               .files = w->layout,
                               .n_files = w->m->n_files,
@@ -449,6 +463,13 @@ static bool replay(tt_whatif *w, tt_policy policy, const uint64_t *capacities, s
 tt_status tt_whatif_run(tt_whatif *w, tt_policy policy, const uint64_t *ram_bytes, size_t n,
                         tt_whatif_result *results, tt_error *err)
 {
+    const uint32_t ahead = (uint32_t)(w->plan.readahead_bytes / block_bytes(w));
+    const bool whole = w->plan.unit != TT_WHATIF_PAGE;
+    if (!whole && w->layout[w->m->n_files] > tt_cache_blocks_max(policy, whole, ahead))
+        return tt_error_set(err, TT_E_LIMIT, TT_NO_OFFSET,
+                            "the model has too many pages to replay %s%s; larger pages "
+                            "(--page-size) make fewer",
+                            tt_policies[policy].name, ahead ? " with reading ahead" : "");
     size_t at_once = MISSED_BYTES_MAX / sizeof(uint64_t) / ((size_t)w->n_ops + 1);
     if (at_once == 0) at_once = 1;
     if (at_once > n) at_once = n;
