@@ -24,6 +24,7 @@ int tt_cmd_stats(int argc, char **argv);
 int tt_cmd_heat(int argc, char **argv);
 int tt_cmd_whatif(int argc, char **argv);
 int tt_cmd_log(int argc, char **argv);
+int tt_cmd_boost(int argc, char **argv);
 int tt_cmd_buffers(int argc, char **argv);
 int tt_cmd_graph(int argc, char **argv);
 int tt_cmd_faults(int argc, char **argv);

@@ -11,6 +11,8 @@
 /* In the order of a person's work: get a model, trace it, look, check, repair. */
 static const tt_command commands[] = {
     {"run", "trace a program, or the built-in runner on a model", tt_cmd_run, 0},
+    {"boost", "run a model that is larger than RAM, with its weights in memory of its own",
+     tt_cmd_boost, 0},
     {"info", "what a trace holds: engine, model, times, findings", tt_cmd_info, 0},
     {"stats", "sums by op, layer, component, category, tensor, thread, batch, phase", tt_cmd_stats,
      0},

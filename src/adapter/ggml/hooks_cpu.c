@@ -1,5 +1,6 @@
 /* Hooks in libggml-cpu: what every compute thread passes. */
 #include "adapter/ggml/abi.h"
+#include "adapter/ggml/boost.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/graphs.h"
 #include "adapter/ggml/lane.h"
@@ -36,6 +37,7 @@ static __attribute__((noinline)) void begin_with_values(const struct ggml_comput
 static inline void begin_op(const struct ggml_compute_params *params, const struct ggml_tensor *op,
                             uint32_t covers, const struct ggml_tensor *last)
 {
+    tt_boost_op(op);
     if (__builtin_expect(tt_capture_options.values.level != TT_VALUES_OFF, 0))
         begin_with_values(params, op, covers, last);
     else
@@ -105,6 +107,12 @@ static bool is_hooked(void)
     return k > 0;
 }
 
+static __attribute__((noinline)) bool begin_boosted(struct ggml_cgraph *graph, const void *caller)
+{
+    const tt_engine *e = is_hooked() ? tt_engine_get(caller) : NULL;
+    return e && tt_boost_graph_begin(e, graph);
+}
+
 TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *plan)
 {
     int (*real)(struct ggml_cgraph *, struct ggml_cplan *);
@@ -117,7 +125,9 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
     uint32_t run = e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan),
                                      __builtin_frame_address(0), NULL)
                      : 0;
+    const bool boosted = atomic_load_explicit(&tt_boost_on, memory_order_relaxed) && begin_boosted(graph, TT_CALLER);
     int status = real(graph, plan);
+    if (boosted) tt_boost_graph_end();
     if (run) tt_lanes_run_over(run);
     if (run && status == 0) tt_lane_take_last(run);
     if (run) tt_runs_end(r, run, observed, status);

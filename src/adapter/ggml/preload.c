@@ -1,4 +1,5 @@
 /* The preloaded library begins with the program and ends with it. */
+#include "adapter/ggml/boost.h"
 #include "adapter/ggml/capture.h"
 #include "adapter/ggml/lifecycle.h"
 #include "record/session.h"
@@ -11,6 +12,7 @@ __attribute__((constructor)) static void begin(void)
     const char *out = getenv(TT_ENV_OUT), *how = getenv(TT_ENV_MODE);
     tt_process_setup setup = {.in_session = true};
     tt_error err = {.message = ""};
+    tt_boost_begin();
     if (!out || !out[0]) return;
     setup.recorder.path = out;
     setup.recorder.ring_bytes = tt_capture_bytes(TT_ENV_THREAD);

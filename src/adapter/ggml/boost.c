@@ -1,0 +1,402 @@
+#include "adapter/ggml/boost.h"
+
+#include "adapter/ggml/capture.h"
+#include "adapter/ggml/graphs.h"
+#include "base/array.h"
+#include "boost/weights.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READERS 8u
+#define PLANS_MAX 64u
+#define TYPE_I32 26 /* GGML_TYPE_I32, the same in all versions */
+#define SLICES_MAX 4096u
+
+/* An op that reads experts. */
+typedef struct choice {
+    uint32_t node;
+    uint32_t weight;
+    uint32_t known_at; /* the first node at which the ids are known */
+    const struct ggml_tensor *ids;
+    bool asked;
+} choice;
+
+/* A graph that a thread computes. */
+typedef struct plan {
+    bool active;
+    pthread_t thread;
+    _Atomic uint32_t number; /* of the graph; 0: none */
+    struct ggml_tensor **nodes;
+    uint8_t *uses; /* a node's op reads weights of the pool */
+    uint32_t n_nodes, nodes_capacity, uses_capacity;
+    tt_weight_step *steps;
+    uint32_t n_steps, steps_capacity;
+    choice *choices;
+    uint32_t n_choices, choices_capacity;
+    uint32_t asked;         /* choices so far */
+    _Atomic uint32_t due;   /* the node at which a choice is known */
+    _Atomic uint32_t begun; /* node + 1 that has begun last, of those that matter */
+    tt_weights_plan of;
+} plan;
+
+_Atomic uint32_t tt_boost_graphs;
+_Atomic bool tt_boost_on;
+
+static tt_pool *pool;
+static tt_weights *weights;
+static tt_boost_report *report, own_report;
+static uint64_t budget;
+static plan plans[PLANS_MAX]; /* the pool's lock guards it */
+static uint32_t last_number;
+
+static __thread struct {
+    plan *plan;
+    uint32_t number;
+    uint32_t cursor;
+} self __attribute__((tls_model("initial-exec")));
+
+/* --- the process --- */
+
+static void before_fork(void)
+{
+    tt_pool_lock(pool);
+}
+
+static void in_parent(void)
+{
+    tt_pool_unlock(pool);
+}
+
+static void in_child(void)
+{
+    tt_pool_in_child(pool);
+    atomic_store(&tt_boost_on, false);
+    atomic_store(&tt_boost_graphs, 0);
+}
+
+static void open_report(void)
+{
+    const char *path = getenv(TT_ENV_BOOST_REPORT);
+    int fd = path && path[0] ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct stat st;
+    report = &own_report;
+    if (fd < 0) return;
+    if (fstat(fd, &st) == 0 && (size_t)st.st_size >= sizeof *report) {
+        void *at = mmap(NULL, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (at != MAP_FAILED) report = at;
+    }
+    (void)close(fd);
+    atomic_store(&report->magic, TT_BOOST_REPORT_MAGIC);
+}
+
+static tt_policy policy_named(const char *name)
+{
+    for (unsigned i = 0; name && i < TT_POLICIES; i++)
+        if (strcmp(tt_policies[i].name, name) == 0) return (tt_policy)i;
+    return TT_POLICY_LRU;
+}
+
+static void tell(const char *text)
+{
+    (void)snprintf(report->problem, sizeof report->problem, "%.250s", text);
+    atomic_store(&report->has_problem, 1);
+}
+
+void tt_boost_begin(void)
+{
+    tt_error err;
+    budget = tt_capture_bytes(TT_ENV_BOOST);
+    if (!budget) return;
+    open_report();
+    if (tt_pool_new(READERS, report, &pool, &err) != TT_OK ||
+        tt_weights_new(pool, budget, policy_named(getenv(TT_ENV_BOOST_POLICY)), report, &weights,
+                       &err) != TT_OK) {
+        tell(err.message);
+        return;
+    }
+    (void)pthread_atfork(before_fork, in_parent, in_child);
+    atomic_store(&tt_boost_on, true);
+}
+
+/* --- mappings --- */
+
+static bool is_model(int fd)
+{
+    char magic[4];
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+           memcmp(magic, "GGUF", sizeof magic) == 0;
+}
+
+enum tt_boost_file tt_boost_looks(int fd, uint64_t bytes, int prot, int flags)
+{
+    if (fd < 0 || prot != PROT_READ || (flags & MAP_TYPE) != MAP_SHARED || !is_model(fd))
+        return TT_BOOST_OTHER;
+    return bytes > budget ? TT_BOOST_LARGE : TT_BOOST_MODEL;
+}
+
+void tt_boost_mapped(void *at, uint64_t bytes, int fd, uint64_t offset)
+{
+    (void)tt_pool_adopt(pool, at, bytes, fd, offset);
+}
+
+bool tt_boost_has(const void *at, uint64_t n)
+{
+    uint32_t region;
+    uint64_t from;
+    if (n <= budget || !tt_pool_touches(pool, at, n)) return false;
+    tt_pool_lock(pool);
+    bool has = tt_pool_find(pool, at, n, &region, &from);
+    tt_pool_unlock(pool);
+    return has;
+}
+
+bool tt_boost_unmapping_begin(const void *at, uint64_t n, const void *too, uint64_t n_too)
+{
+    if (!tt_pool_touches(pool, at, n) && !tt_pool_touches(pool, too, n_too)) return false;
+    tt_pool_lock(pool);
+    tt_pool_unmapping(pool, at, n);
+    tt_pool_unmapping(pool, too, n_too);
+    return true;
+}
+
+void tt_boost_unmapping_end(void)
+{
+    tt_pool_unlock(pool);
+}
+
+/* --- a graph --- */
+
+/* The weight is a leaf whose bytes lie in a file's mapping. */
+static uint32_t find_weight(const tt_engine *e, const struct ggml_tensor *t, uint32_t n_slices,
+                            uint64_t *from, uint64_t *n)
+{
+    const struct ggml_tensor *root = t;
+    while (root->view_src)
+        root = root->view_src;
+    if (!root->data || !t->data || !tt_pool_touches(pool, t->data, 1)) return TT_NONE;
+    const uint64_t size = e->nbytes(root);
+    *n = e->nbytes(t);
+    *from = (uint64_t)((const uint8_t *)t->data - (const uint8_t *)root->data);
+    if ((const uint8_t *)t->data < (const uint8_t *)root->data || *from > size || *n > size - *from)
+        return TT_NONE;
+    return tt_weights_find(weights, root->data, size, root == t ? n_slices : 0);
+}
+
+static const struct ggml_tensor *root_of(const struct ggml_tensor *t)
+{
+    while (t->view_src)
+        t = t->view_src;
+    return t;
+}
+
+/* The node behind the one that computes the ids; where it is none of these, the op itself. */
+static uint32_t known_at(const plan *p, uint32_t node, const struct ggml_tensor *ids)
+{
+    const struct ggml_tensor *root = root_of(ids);
+    for (uint32_t i = node; i-- > 0;)
+        if (p->nodes[i] == root) return i + 1;
+    return node;
+}
+
+static bool is_ids(const struct ggml_tensor *ids)
+{
+    return ids && ids->type == TYPE_I32 && ids->nb[0] == sizeof(int32_t) && ids->ne[2] == 1 &&
+           ids->ne[3] == 1;
+}
+
+static bool add_choice(plan *p, uint32_t node, uint32_t weight, const struct ggml_tensor *ids)
+{
+    choice *c = tt_array_add(p->choices, p->n_choices, p->choices_capacity);
+    if (!c) return false;
+    *c = (choice){.node = node, .weight = weight, .known_at = known_at(p, node, ids), .ids = ids};
+    return true;
+}
+
+static bool add_step(plan *p, const tt_engine *e, uint32_t node, int k)
+{
+    const struct ggml_tensor *op = p->nodes[node], *t = op->src[k];
+    const bool by_id = op->op == e->op_mul_mat_id && k == 0 && is_ids(op->src[2]) &&
+                       t->ne[2] > 1 && t->ne[2] <= (int64_t)SLICES_MAX && t->ne[3] == 1;
+    uint64_t from, n;
+    if (op->op == e->op_get_rows && k == 0) return true; /* a few rows of many */
+    const uint32_t slices = by_id ? (uint32_t)t->ne[2] : 0;
+    const uint32_t weight = find_weight(e, t, slices, &from, &n);
+    if (weight == TT_NONE) return true;
+    p->uses[node] = 1;
+    if (tt_weights_slices(weights, weight))
+        return tt_weights_slices(weights, weight) != slices ||
+               add_choice(p, node, weight, op->src[2]);
+    tt_weight_step *s = tt_array_add(p->steps, p->n_steps, p->steps_capacity);
+    if (s) *s = (tt_weight_step){node, weight, from, n};
+    return s != NULL;
+}
+
+static bool describe(plan *p, const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n)
+{
+    p->n_nodes = p->n_steps = p->n_choices = p->asked = 0;
+    if (!tt_array_room(p->nodes, p->nodes_capacity, n) ||
+        !tt_array_room(p->uses, p->uses_capacity, n))
+        return false;
+    memcpy(p->nodes, nodes, n * sizeof *nodes);
+    memset(p->uses, 0, n);
+    p->n_nodes = n;
+    const bool marked = tt_graphs_marked(e, p->nodes, (int)n);
+    for (uint32_t i = 0; i < n; i++)
+        for (int k = 0; tt_graphs_executes(p->nodes[i], marked) && k < GGML_MIRROR_SRC; k++)
+            if (p->nodes[i]->src[k] && !add_step(p, e, i, k)) return false;
+    return p->n_steps + p->n_choices > 0;
+}
+
+static plan *plan_of_this_thread(void)
+{
+    plan *free_one = NULL;
+    for (uint32_t i = 0; i < PLANS_MAX; i++) {
+        if (plans[i].active && pthread_equal(plans[i].thread, pthread_self())) return &plans[i];
+        if (!plans[i].active && !free_one) free_one = &plans[i];
+    }
+    return free_one;
+}
+
+/* Also of one that the engine left by an exception. */
+static void end_plan(plan *p)
+{
+    if (!atomic_load(&p->number)) return;
+    tt_weights_end(weights, &p->of);
+    atomic_store(&p->number, 0);
+    p->active = false;
+    (void)atomic_fetch_sub(&tt_boost_graphs, 1);
+}
+
+static uint32_t next_due(const plan *p)
+{
+    uint32_t due = UINT32_MAX;
+    for (uint32_t i = 0; i < p->n_choices; i++)
+        if (!p->choices[i].asked && p->choices[i].known_at < due) due = p->choices[i].known_at;
+    return due;
+}
+
+static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n)
+{
+    end_plan(p);
+    tt_weights_refresh(weights);
+    tt_pool_check_files(pool);
+    if (!describe(p, e, nodes, n) || !tt_weights_begin(weights, &p->of, p->steps, p->n_steps))
+        return false;
+    p->thread = pthread_self();
+    p->active = true;
+    atomic_store(&p->begun, 0);
+    atomic_store(&p->due, next_due(p));
+    if (++last_number == 0) last_number = 1;
+    atomic_store(&p->number, last_number);
+    (void)atomic_fetch_add(&tt_boost_graphs, 1);
+    return true;
+}
+
+bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
+{
+    const int n = e->graph_n_nodes(graph);
+    if (!atomic_load(&tt_boost_on) || n <= 0) return false;
+    tt_pool_lock(pool);
+    plan *p = plan_of_this_thread();
+    const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n);
+    tt_pool_unlock(pool);
+    return begun;
+}
+
+void tt_boost_graph_end(void)
+{
+    if (!atomic_load(&tt_boost_on)) return;
+    tt_pool_lock(pool);
+    plan *p = plan_of_this_thread();
+    if (p && p->active) end_plan(p);
+    tt_pool_unlock(pool);
+}
+
+/* --- an op --- */
+
+/* Each slice once. Ids that are none (not computed yet, padding) do not count. */
+static uint32_t read_ids(const struct ggml_tensor *ids, uint32_t n_slices, uint16_t *slices)
+{
+    static uint8_t seen[SLICES_MAX]; /* the pool's lock guards it */
+    uint32_t n = 0;
+    memset(seen, 0, n_slices);
+    for (int64_t row = 0; ids->data && row < ids->ne[1]; row++) {
+        const int32_t *chosen = (const void *)((const uint8_t *)ids->data + (size_t)row * ids->nb[1]);
+        for (int64_t i = 0; i < ids->ne[0]; i++) {
+            const int32_t id = chosen[i];
+            if (id < 0 || (uint32_t)id >= n_slices || seen[id]) continue;
+            seen[id] = 1;
+            slices[n++] = (uint16_t)id;
+        }
+    }
+    return n;
+}
+
+/* All threads are at `node` or behind a barrier before it. */
+static void move_on(plan *p, uint32_t node)
+{
+    static uint16_t slices[SLICES_MAX];
+    tt_weights_advance(weights, &p->of, node);
+    for (uint32_t i = 0; i < p->n_choices; i++) {
+        choice *c = &p->choices[i];
+        if (c->node < node || c->known_at > node) continue;
+        const bool ahead = !c->asked && c->node > node;
+        if (!ahead && c->node != node) continue;
+        const uint32_t n = read_ids(c->ids, tt_weights_slices(weights, c->weight), slices);
+        c->asked = true;
+        if (ahead)
+            tt_weights_ahead(weights, &p->of, c->weight, c->node, slices, n);
+        else
+            tt_weights_use(weights, &p->of, c->weight, slices, n);
+    }
+    atomic_store(&p->due, next_due(p));
+    atomic_store(&p->begun, node + 1);
+}
+
+static bool find_plan(const struct ggml_tensor *op)
+{
+    tt_pool_lock(pool);
+    self.plan = NULL;
+    for (uint32_t i = 0; i < PLANS_MAX && !self.plan; i++)
+        for (uint32_t k = 0; plans[i].active && k < plans[i].n_nodes; k++) {
+            if (plans[i].nodes[k] != op) continue;
+            self.plan = &plans[i];
+            self.number = atomic_load(&plans[i].number);
+            self.cursor = k;
+            break;
+        }
+    tt_pool_unlock(pool);
+    return self.plan != NULL;
+}
+
+void tt_boost_op_slowly(const struct ggml_tensor *op)
+{
+    if ((!self.plan || atomic_load(&self.plan->number) != self.number) && !find_plan(op)) return;
+    plan *p = self.plan;
+    uint32_t node = self.cursor;
+    while (node < p->n_nodes && p->nodes[node] != op)
+        node++;
+    if (node >= p->n_nodes) {
+        /* Of another graph that is under way, or from the beginning of this one. */
+        if (!find_plan(op)) return;
+        p = self.plan;
+        node = self.cursor;
+    }
+    self.cursor = node;
+    if (!p->uses[node] && node < atomic_load(&p->due)) return;
+    tt_pool_lock(pool);
+    if (atomic_load(&p->number) == self.number) {
+        if (atomic_load(&p->begun) < node + 1) move_on(p, node);
+        if (p->of.node == node) tt_weights_wait(weights, &p->of);
+    }
+    tt_pool_unlock(pool);
+}

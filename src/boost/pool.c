@@ -1,0 +1,721 @@
+#include "boost/pool.h"
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define REGIONS_MAX 64u
+#define READERS_MAX 64u
+#define HOLES_MAX 16u
+#define STACK_BYTES (128u << 10)
+#define PLACES_PART 4u /* of the areas that the kernel lets a process have */
+#define PLACES_UNKNOWN 65530u
+
+typedef struct range {
+    uint64_t first, last; /* pages of a region, the last one excluded */
+} range;
+
+typedef struct region {
+    uint8_t *at; /* NULL: the slot is free */
+    uint64_t n_pages;
+    uint64_t offset; /* in the file */
+    int fd, direct;  /* direct -1: the file system has no such reads */
+    struct stat was;
+    uint32_t loading; /* reads under way */
+    bool closed;      /* no more reads */
+    bool gone;        /* all unmapped */
+    range hole[HOLES_MAX];
+    uint32_t n_holes;
+    uint8_t *edges, *edges_there; /* a bit a page: is part of two units; is in our memory */
+} region;
+
+typedef struct unit {
+    range all, inner; /* inner: the pages that are no edges */
+    uint32_t region;
+    uint32_t next; /* in the queue */
+    uint8_t state;
+    bool in_queue;
+    bool discard; /* when it has been read */
+} unit;
+
+struct tt_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work, moved;
+    pthread_t readers[READERS_MAX];
+    uint32_t n_readers;
+    bool ending;
+    bool is_child;
+    region regions[REGIONS_MAX];
+    uint32_t n_regions;
+    unit *units;
+    uint32_t n_units, units_capacity;
+    uint32_t queue_first, queue_last;
+    uint32_t under_way; /* queued and loading */
+    uint64_t edge_bytes;
+    uint64_t places, places_max; /* pieces of our memory, each an area of the kernel's */
+    uint64_t deaths;
+    _Atomic uintptr_t low, high; /* around all regions */
+    tt_boost_report *report;
+};
+
+/* The program's calls of these are hooked, and take the lock. */
+static void *map_memory(void *at, uint64_t n, int prot, int flags, int fd, uint64_t offset)
+{
+    return (void *)syscall(SYS_mmap, at, n, prot, flags, fd, offset);
+}
+
+static void unmap_memory(void *at, uint64_t n)
+{
+    if (n) (void)syscall(SYS_munmap, at, n);
+}
+
+static bool bit(const uint8_t *bits, uint64_t i)
+{
+    return bits[i / 8] >> (i % 8) & 1;
+}
+
+static void set_bit(uint8_t *bits, uint64_t i)
+{
+    bits[i / 8] |= (uint8_t)(1u << i % 8);
+}
+
+void tt_pool_lock(tt_pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+}
+
+void tt_pool_unlock(tt_pool *p)
+{
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+static void __attribute__((format(printf, 2, 3))) tell(tt_pool *p, const char *fmt, ...)
+{
+    va_list args;
+    if (p->report->problem[0]) return;
+    va_start(args, fmt);
+    (void)vsnprintf(p->report->problem, sizeof p->report->problem, fmt, args);
+    va_end(args);
+    atomic_store(&p->report->has_problem, 1);
+}
+
+static void add_bytes(tt_pool *p, uint64_t n)
+{
+    uint64_t now = atomic_fetch_add(&p->report->pool_bytes, n) + n;
+    uint64_t peak = atomic_load(&p->report->pool_peak_bytes);
+    while (now > peak && !atomic_compare_exchange_weak(&p->report->pool_peak_bytes, &peak, now)) {
+    }
+}
+
+static void take_bytes(tt_pool *p, uint64_t n)
+{
+    (void)atomic_fetch_sub(&p->report->pool_bytes, n);
+}
+
+/* --- units in their places --- */
+
+static uint64_t pages_of(range r)
+{
+    return r.last - r.first;
+}
+
+static uint64_t inner_bytes(const unit *u)
+{
+    return pages_of(u->inner) * TT_POOL_PAGE;
+}
+
+/* The file's pages are at these addresses again. */
+static bool show_file(tt_pool *p, const region *r, range pages)
+{
+    uint8_t *at = r->at + pages.first * TT_POOL_PAGE;
+    const uint64_t n = pages_of(pages) * TT_POOL_PAGE;
+    if (map_memory(at, n, PROT_READ, MAP_SHARED | MAP_FIXED, r->fd,
+                   r->offset + pages.first * TT_POOL_PAGE) == at)
+        return true;
+    atomic_fetch_add(&p->report->failed_places, 1);
+    return false;
+}
+
+/* Moves `staging` over the file's pages; it is the caller's no more. On failure these are as before.
+ */
+static bool show_ours(tt_pool *p, const region *r, range pages, uint8_t *staging)
+{
+    uint8_t *at = r->at + pages.first * TT_POOL_PAGE;
+    const uint64_t n = pages_of(pages) * TT_POOL_PAGE;
+    if (p->places >= p->places_max) {
+        unmap_memory(staging, n);
+        return false;
+    }
+    if ((void *)syscall(SYS_mremap, staging, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at) {
+        p->places++;
+        return true;
+    }
+    atomic_fetch_add(&p->report->failed_places, 1);
+    /* The kernel may have unmapped the file's pages before it failed. Whether staging is still there
+     * is not known, and another thread may have memory there by now: better lost than theirs. */
+    (void)show_file(p, r, pages);
+    return false;
+}
+
+/* The pages of `part` that are not in our memory yet; they stay. staging: of the first one. */
+static void place_edges(tt_pool *p, region *r, range part, uint8_t *staging)
+{
+    for (uint64_t i = part.first, end; i < part.last; i = end) {
+        for (end = i; end < part.last && !bit(r->edges_there, end); end++) {
+        }
+        const range new = {i, end};
+        uint8_t *from = staging + (i - part.first) * TT_POOL_PAGE;
+        if (i == end) {
+            unmap_memory(from, TT_POOL_PAGE);
+            end++;
+            continue;
+        }
+        if (!show_ours(p, r, new, from)) continue;
+        add_bytes(p, pages_of(new) * TT_POOL_PAGE);
+        for (uint64_t k = new.first; k < new.last; k++)
+            set_bit(r->edges_there, k);
+    }
+}
+
+static void lay(tt_pool *p, unit *u, range read, uint8_t *staging)
+{
+    region *r = &p->regions[u->region];
+    bool ok = true;
+    if (pages_of(u->inner))
+        ok = show_ours(p, r, u->inner, staging + (u->inner.first - read.first) * TT_POOL_PAGE);
+    if (!ok) take_bytes(p, inner_bytes(u));
+    u->state = ok ? TT_UNIT_PRESENT : TT_UNIT_ABSENT;
+    if (read.first < u->inner.first) place_edges(p, r, (range){read.first, u->inner.first}, staging);
+    if (u->inner.last < read.last)
+        place_edges(p, r, (range){u->inner.last, read.last},
+                    staging + (u->inner.last - read.first) * TT_POOL_PAGE);
+}
+
+/* What of the unit has to be read: edges that are there do not. */
+static range missing(const region *r, const unit *u)
+{
+    range m = u->all;
+    while (m.first < u->inner.first && bit(r->edges_there, m.first))
+        m.first++;
+    while (m.last > u->inner.last && m.last > m.first && bit(r->edges_there, m.last - 1))
+        m.last--;
+    return m;
+}
+
+/* --- reading --- */
+
+static bool read_all(const region *r, uint8_t *to, uint64_t n, uint64_t offset, uint64_t wanted)
+{
+    uint64_t done = 0;
+    int fd = r->direct >= 0 ? r->direct : r->fd;
+    while (done < wanted) {
+        ssize_t got = pread(fd, to + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && errno == EINVAL && fd == r->direct && r->direct >= 0) {
+            fd = r->fd; /* a file system that opens such files and does not read them */
+            continue;
+        }
+        if (got <= 0) return false;
+        done += (uint64_t)got;
+        /* Behind a short read that is not the file's end, directly only from whole pages. */
+        if (done < wanted && done % TT_POOL_PAGE) fd = r->fd;
+    }
+    if (fd == r->fd) (void)posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_DONTNEED);
+    return true;
+}
+
+static bool is_same_file(const region *r)
+{
+    struct stat now;
+    return fstat(r->fd, &now) == 0 && now.st_size == r->was.st_size &&
+           now.st_mtim.tv_sec == r->was.st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == r->was.st_mtim.tv_nsec &&
+           now.st_ctim.tv_sec == r->was.st_ctim.tv_sec &&
+           now.st_ctim.tv_nsec == r->was.st_ctim.tv_nsec;
+}
+
+enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED };
+
+/* Without the lock. Memory that holds the pages, read-only; NULL with *why. */
+static uint8_t *read_pages(tt_pool *p, const region *r, range pages, enum outcome *why)
+{
+    const uint64_t n = pages_of(pages) * TT_POOL_PAGE;
+    const uint64_t offset = r->offset + pages.first * TT_POOL_PAGE;
+    const uint64_t size = (uint64_t)r->was.st_size, begin = tt_clock_ns(CLOCK_MONOTONIC);
+    const uint64_t wanted = offset >= size ? 0 : size - offset < n ? size - offset : n;
+    *why = READ_FAILED;
+    uint8_t *to = map_memory(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (to == MAP_FAILED) return NULL;
+    /* A huge page would count for more than what is asked for. */
+    (void)madvise(to, n, MADV_NOHUGEPAGE);
+    if (wanted && read_all(r, to, n, offset, wanted)) *why = READ_WHOLE;
+    if (*why == READ_WHOLE && !is_same_file(r)) *why = READ_CHANGED;
+    if (*why == READ_WHOLE && mprotect(to, n, PROT_READ) != 0) *why = READ_FAILED;
+    atomic_fetch_add(&p->report->reads, 1);
+    atomic_fetch_add(&p->report->read_bytes, n);
+    atomic_fetch_add(&p->report->read_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
+    if (*why == READ_WHOLE) return to;
+    unmap_memory(to, n);
+    return NULL;
+}
+
+static void hand_back(tt_pool *p, region *r)
+{
+    if (r->closed) return;
+    r->closed = true;
+    atomic_fetch_add(&p->report->handed_back, 1);
+    const uint32_t number = (uint32_t)(r - p->regions);
+    for (uint32_t i = 0; i < p->n_units; i++)
+        if (p->units[i].region == number) tt_pool_drop(p, i);
+    /* The edges; one call each, since the program may have unmapped what is between. */
+    for (uint64_t i = 0; i < r->n_pages; i++) {
+        if (!bit(r->edges_there, i) || !show_file(p, r, (range){i, i + 1})) continue;
+        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
+        take_bytes(p, TT_POOL_PAGE);
+    }
+}
+
+static void close_files(region *r)
+{
+    (void)close(r->fd);
+    if (r->direct >= 0) (void)close(r->direct);
+    free(r->edges);
+    free(r->edges_there);
+    r->edges = r->edges_there = NULL;
+    r->at = NULL;
+}
+
+static void finish(tt_pool *p, unit *u, range pages, uint8_t *staging, enum outcome how)
+{
+    region *r = &p->regions[u->region];
+    r->loading--;
+    p->under_way--;
+    const bool wanted = u->state == TT_UNIT_LOADING && !u->discard && !r->closed;
+    if (u->state == TT_UNIT_LOADING && !(staging && wanted)) {
+        take_bytes(p, inner_bytes(u));
+        u->state = TT_UNIT_ABSENT;
+    }
+    if (staging && wanted) lay(p, u, pages, staging);
+    if (staging && !wanted) unmap_memory(staging, pages_of(pages) * TT_POOL_PAGE);
+    u->discard = false;
+    if (how == READ_FAILED && !r->gone) {
+        atomic_fetch_add(&p->report->failed_reads, 1);
+        tell(p, "the model's file could not be read; the rest is left to the kernel's paging");
+        r->closed = true;
+    }
+    if (how == READ_CHANGED && !r->gone) {
+        tell(p, "the model's file was changed; all of it is left to the kernel's paging");
+        hand_back(p, r);
+    }
+    if (r->gone && !r->loading) close_files(r);
+}
+
+static uint32_t take_next(tt_pool *p)
+{
+    uint32_t i = p->queue_first;
+    p->queue_first = p->units[i].next;
+    if (p->queue_first == TT_NONE) p->queue_last = TT_NONE;
+    p->units[i].in_queue = false;
+    return i;
+}
+
+static void load(tt_pool *p, uint32_t i)
+{
+    unit *u = &p->units[i];
+    region *r = &p->regions[u->region];
+    const range pages = missing(r, u);
+    enum outcome how = READ_WHOLE;
+    uint8_t *staging = NULL;
+    if (r->closed) {
+        tt_pool_drop(p, i);
+        return;
+    }
+    u->state = TT_UNIT_LOADING;
+    r->loading++;
+    tt_pool_unlock(p);
+    if (pages_of(pages)) staging = read_pages(p, r, pages, &how);
+    tt_pool_lock(p);
+    u = &p->units[i]; /* they may have moved */
+    if (staging || pages_of(pages)) {
+        finish(p, u, pages, staging, how);
+        return;
+    }
+    r->loading--;
+    p->under_way--;
+    if (u->state == TT_UNIT_LOADING) u->state = u->discard ? TT_UNIT_ABSENT : TT_UNIT_PRESENT;
+    u->discard = false;
+    if (r->gone && !r->loading) close_files(r);
+}
+
+static void *reader(void *context)
+{
+    tt_pool *p = context;
+    tt_pool_lock(p);
+    while (!p->ending) {
+        if (p->queue_first == TT_NONE) {
+            (void)pthread_cond_wait(&p->work, &p->lock);
+            continue;
+        }
+        uint32_t i = take_next(p);
+        if (p->units[i].state == TT_UNIT_QUEUED) load(p, i);
+        (void)pthread_cond_broadcast(&p->moved);
+    }
+    tt_pool_unlock(p);
+    return NULL;
+}
+
+static bool start_readers(tt_pool *p, uint32_t n)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (p->n_readers < n && p->n_readers < READERS_MAX &&
+           pthread_create(&p->readers[p->n_readers], &attributes, reader, p) == 0)
+        p->n_readers++;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return p->n_readers > 0;
+}
+
+static uint64_t most_places(void)
+{
+    char text[32];
+    uint64_t n = PLACES_UNKNOWN;
+    FILE *f = fopen("/proc/sys/vm/max_map_count", "re");
+    if (f && fgets(text, sizeof text, f)) n = strtoull(text, NULL, 10);
+    if (f) (void)fclose(f);
+    return n / PLACES_PART;
+}
+
+tt_status tt_pool_new(uint32_t readers, tt_boost_report *report, tt_pool **out, tt_error *err)
+{
+    *out = NULL;
+    if (sysconf(_SC_PAGESIZE) != TT_POOL_PAGE)
+        return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
+                            "pages of this machine are not of %u bytes", TT_POOL_PAGE);
+    tt_pool *p = calloc(1, sizeof *p);
+    if (!p) return tt_error_memory(err, "the pool of weights");
+    (void)pthread_mutex_init(&p->lock, NULL);
+    (void)pthread_cond_init(&p->work, NULL);
+    (void)pthread_cond_init(&p->moved, NULL);
+    p->queue_first = p->queue_last = TT_NONE;
+    p->report = report;
+    p->places_max = most_places();
+    atomic_store(&p->low, UINTPTR_MAX);
+    if (!start_readers(p, readers)) {
+        free(p);
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "no thread to read with can be started");
+    }
+    *out = p;
+    return TT_OK;
+}
+
+void tt_pool_free(tt_pool *p)
+{
+    if (!p) return;
+    tt_pool_lock(p);
+    p->ending = true;
+    (void)pthread_cond_broadcast(&p->work);
+    tt_pool_unlock(p);
+    for (uint32_t i = 0; i < p->n_readers; i++)
+        (void)pthread_join(p->readers[i], NULL);
+    for (uint32_t i = 0; i < p->n_regions; i++)
+        if (p->regions[i].at) close_files(&p->regions[i]);
+    free(p->units);
+    free(p);
+}
+
+void tt_pool_in_child(tt_pool *p)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    const pthread_cond_t none = PTHREAD_COND_INITIALIZER;
+    p->lock = fresh;
+    p->work = p->moved = none;
+    p->n_readers = 0;
+    p->is_child = true;
+    for (uint32_t i = 0; i < p->n_regions; i++)
+        p->regions[i].closed = true;
+    /* Nobody is going to load what was on its way. */
+    for (uint32_t i = 0; i < p->n_units; i++)
+        if (p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING)
+            p->units[i].state = TT_UNIT_ABSENT;
+    p->under_way = 0;
+}
+
+/* --- regions --- */
+
+static int open_directly(int fd)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return tt_descriptor_raise(open(path, O_RDONLY | O_DIRECT | O_CLOEXEC));
+}
+
+static bool begin_region(region *r, void *at, uint64_t bytes, int fd, uint64_t offset)
+{
+    *r = (region){.n_pages = (bytes + TT_POOL_PAGE - 1) / TT_POOL_PAGE, .offset = offset};
+    if (fstat(fd, &r->was) != 0 || !S_ISREG(r->was.st_mode)) return false;
+    r->fd = tt_descriptor_raise(fcntl(fd, F_DUPFD_CLOEXEC, 3));
+    if (r->fd < 0) return false;
+    r->direct = open_directly(r->fd);
+    r->edges = calloc(r->n_pages / 8 + 1, 1);
+    r->edges_there = calloc(r->n_pages / 8 + 1, 1);
+    if (!r->edges || !r->edges_there) {
+        close_files(r);
+        return false;
+    }
+    r->at = at;
+    return true;
+}
+
+uint32_t tt_pool_adopt(tt_pool *p, void *at, uint64_t bytes, int fd, uint64_t offset)
+{
+    const uintptr_t low = (uintptr_t)at, high = low + bytes;
+    uint32_t i = 0;
+    tt_pool_lock(p);
+    /* Slots are not used again: units of the dead speak of them. */
+    i = p->n_regions;
+    if (i == REGIONS_MAX || p->is_child || !bytes ||
+        !begin_region(&p->regions[i], at, bytes, fd, offset)) {
+        tt_pool_unlock(p);
+        return TT_NONE;
+    }
+    p->n_regions++;
+    if (low < atomic_load(&p->low)) atomic_store(&p->low, low);
+    if (high > atomic_load(&p->high)) atomic_store(&p->high, high);
+    atomic_fetch_add(&p->report->regions, 1);
+    tt_pool_unlock(p);
+    return i;
+}
+
+static bool overlap(range a, range b)
+{
+    return a.first < b.last && b.first < a.last;
+}
+
+/* The region's pages that the n bytes at `at` touch. */
+static range touched(const region *r, const void *at, uint64_t n)
+{
+    const uintptr_t base = (uintptr_t)r->at, end = base + r->n_pages * TT_POOL_PAGE;
+    uintptr_t low = (uintptr_t)at, high = low + n < low ? UINTPTR_MAX : low + n;
+    if (low < base) low = base;
+    if (high > end) high = end;
+    if (!r->at || r->gone || low >= high) return (range){0, 0};
+    return (range){(low - base) / TT_POOL_PAGE, (high - base + TT_POOL_PAGE - 1) / TT_POOL_PAGE};
+}
+
+bool tt_pool_find(const tt_pool *p, const void *at, uint64_t n, uint32_t *region_of, uint64_t *from)
+{
+    for (uint32_t i = 0; n && i < p->n_regions; i++) {
+        const region *r = &p->regions[i];
+        const uintptr_t base = (uintptr_t)r->at, x = (uintptr_t)at;
+        if (!r->at || r->gone || r->closed || x < base) continue;
+        if (x - base >= r->n_pages * TT_POOL_PAGE || n > r->n_pages * TT_POOL_PAGE - (x - base))
+            continue;
+        const range pages = touched(r, at, n);
+        bool whole = true;
+        for (uint32_t k = 0; k < r->n_holes; k++)
+            whole &= !overlap(pages, r->hole[k]);
+        if (!whole) continue;
+        *region_of = i;
+        *from = x - base;
+        return true;
+    }
+    return false;
+}
+
+bool tt_pool_touches(const tt_pool *p, const void *at, uint64_t n)
+{
+    const uintptr_t x = (uintptr_t)at;
+    return x < atomic_load(&p->high) && x + n > atomic_load(&p->low);
+}
+
+static void kill_unit(tt_pool *p, unit *u)
+{
+    if (u->state == TT_UNIT_PRESENT) {
+        p->places -= pages_of(u->inner) ? 1 : 0;
+        take_bytes(p, inner_bytes(u));
+    }
+    if (u->state == TT_UNIT_QUEUED || u->state == TT_UNIT_LOADING) take_bytes(p, inner_bytes(u));
+    if (u->state == TT_UNIT_QUEUED) p->under_way--;
+    u->state = TT_UNIT_DEAD;
+    p->deaths++;
+}
+
+static void unmap_region(tt_pool *p, uint32_t number, range pages)
+{
+    region *r = &p->regions[number];
+    for (uint32_t i = 0; i < p->n_units; i++) {
+        unit *u = &p->units[i];
+        if (u->region != number || u->state == TT_UNIT_DEAD || !overlap(u->all, pages)) continue;
+        /* What of it lies outside is mapped on. */
+        tt_pool_drop(p, i);
+        kill_unit(p, u);
+    }
+    for (uint64_t i = pages.first; i < pages.last; i++) {
+        if (!bit(r->edges_there, i)) continue;
+        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
+        take_bytes(p, TT_POOL_PAGE);
+    }
+    if (r->n_holes < HOLES_MAX) r->hole[r->n_holes++] = pages;
+    /* Too many to remember: there will be no new units. */
+    if (r->n_holes == HOLES_MAX) r->closed = true;
+    uint64_t left = r->n_pages;
+    for (uint32_t i = 0; i < r->n_holes; i++)
+        left -= pages_of(r->hole[i]) < left ? pages_of(r->hole[i]) : left;
+    if (left) return;
+    r->gone = r->closed = true;
+    if (!r->loading) close_files(r);
+}
+
+void tt_pool_unmapping(tt_pool *p, const void *at, uint64_t n)
+{
+    for (uint32_t i = 0; i < p->n_regions; i++) {
+        const range pages = touched(&p->regions[i], at, n);
+        if (pages_of(pages)) unmap_region(p, i, pages);
+    }
+    (void)pthread_cond_broadcast(&p->moved);
+}
+
+void tt_pool_check_files(tt_pool *p)
+{
+    for (uint32_t i = 0; i < p->n_regions; i++) {
+        region *r = &p->regions[i];
+        if (!r->at || r->closed || is_same_file(r)) continue;
+        tell(p, "the model's file was changed; all of it is left to the kernel's paging");
+        hand_back(p, r);
+    }
+}
+
+/* --- units --- */
+
+uint64_t tt_pool_deaths(const tt_pool *p)
+{
+    return p->deaths;
+}
+
+uint32_t tt_pool_n_units(const tt_pool *p)
+{
+    return p->n_units;
+}
+
+enum tt_unit_state tt_pool_state(const tt_pool *p, uint32_t i)
+{
+    return (enum tt_unit_state)p->units[i].state;
+}
+
+uint64_t tt_pool_unit_bytes(const tt_pool *p, uint32_t i)
+{
+    return inner_bytes(&p->units[i]);
+}
+
+uint64_t tt_pool_edge_bytes(const tt_pool *p)
+{
+    return p->edge_bytes;
+}
+
+static void note_edges(tt_pool *p, region *r, uint64_t first, uint64_t last)
+{
+    for (uint64_t i = first; i < last; i++) {
+        if (bit(r->edges, i)) continue;
+        set_bit(r->edges, i);
+        p->edge_bytes += TT_POOL_PAGE;
+    }
+}
+
+uint32_t tt_pool_unit(tt_pool *p, uint32_t number, uint64_t from, uint64_t n)
+{
+    region *r = &p->regions[number];
+    const uint64_t end = from + n;
+    unit *u = tt_array_add(p->units, p->n_units, p->units_capacity);
+    if (!u) return TT_NONE;
+    *u = (unit){.region = number, .next = TT_NONE};
+    u->all = (range){from / TT_POOL_PAGE, (end + TT_POOL_PAGE - 1) / TT_POOL_PAGE};
+    u->inner = (range){(from + TT_POOL_PAGE - 1) / TT_POOL_PAGE, end / TT_POOL_PAGE};
+    if (u->inner.first >= u->inner.last) u->inner.first = u->inner.last = u->all.last;
+    note_edges(p, r, u->all.first, u->inner.first);
+    note_edges(p, r, u->inner.last, u->all.last);
+    return p->n_units - 1;
+}
+
+bool tt_pool_request(tt_pool *p, uint32_t i)
+{
+    unit *u = &p->units[i];
+    if (u->state == TT_UNIT_LOADING) u->discard = false;
+    if (u->state == TT_UNIT_DEAD) return false;
+    if (u->state != TT_UNIT_ABSENT) return true;
+    if (p->regions[u->region].closed || p->is_child) return false;
+    u->state = TT_UNIT_QUEUED;
+    p->under_way++;
+    add_bytes(p, inner_bytes(u));
+    if (u->in_queue) return true;
+    u->in_queue = true;
+    u->next = TT_NONE;
+    if (p->queue_last == TT_NONE)
+        p->queue_first = i;
+    else
+        p->units[p->queue_last].next = i;
+    p->queue_last = i;
+    (void)pthread_cond_signal(&p->work);
+    return true;
+}
+
+void tt_pool_drop(tt_pool *p, uint32_t i)
+{
+    unit *u = &p->units[i];
+    if (u->state == TT_UNIT_LOADING) u->discard = true;
+    if (u->state == TT_UNIT_QUEUED) {
+        u->state = TT_UNIT_ABSENT;
+        p->under_way--;
+        take_bytes(p, inner_bytes(u));
+        (void)pthread_cond_broadcast(&p->moved);
+    }
+    if (u->state != TT_UNIT_PRESENT || p->is_child) return;
+    if (!pages_of(u->inner)) {
+        u->state = TT_UNIT_ABSENT; /* its pages are edges, which stay */
+        return;
+    }
+    if (!show_file(p, &p->regions[u->region], u->inner)) return;
+    u->state = TT_UNIT_ABSENT;
+    p->places--;
+    take_bytes(p, inner_bytes(u));
+    atomic_fetch_add(&p->report->evictions, 1);
+}
+
+static bool on_its_way(const tt_pool *p, uint32_t i)
+{
+    return p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING;
+}
+
+void tt_pool_wait(tt_pool *p, uint32_t i)
+{
+    if (!on_its_way(p, i)) return;
+    const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
+    while (on_its_way(p, i) && !p->is_child)
+        (void)pthread_cond_wait(&p->moved, &p->lock);
+    atomic_fetch_add(&p->report->waits, 1);
+    atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
+}
+
+void tt_pool_settle(tt_pool *p)
+{
+    while (p->under_way && !p->is_child)
+        (void)pthread_cond_wait(&p->moved, &p->lock);
+}

@@ -1,0 +1,432 @@
+#include "boost/weights.h"
+
+#include "base/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES (UINT64_C(1) << 20)
+#define CHUNKS_MAX 8192u /* of a dense weight and of all, roughly: then they are larger */
+#define SMALL_BYTES (UINT64_C(64) << 10)
+#define WINDOW_PART 8u /* of what dense weights may take */
+#define WINDOW_MIN_BYTES (UINT64_C(16) << 20)
+#define AHEAD_BYTES (UINT64_C(64) << 20) /* of pinned chunks, while they are loaded at first */
+
+typedef struct weight {
+    const uint8_t *at;
+    uint64_t bytes;
+    uint64_t unit_bytes; /* of each unit but the last */
+    uint32_t n_slices;   /* 0: dense */
+    uint32_t first_unit, n_units;
+    bool ordered; /* is in the order already, while that is made */
+} weight;
+
+/* Of units. */
+typedef struct trait {
+    uint32_t seen; /* the walk that met it last */
+    bool dense;
+    bool pinned;
+} trait;
+
+struct tt_weights {
+    tt_pool *pool;
+    tt_boost_report *report;
+    uint64_t budget;
+    tt_policy policy;
+    weight *weights;
+    uint32_t n_weights, weights_capacity;
+    trait *traits; /* by unit */
+    uint32_t n_traits, traits_capacity;
+    uint64_t *sizes; /* by unit, for the policy */
+    uint32_t sizes_capacity;
+    tt_policy_cache *cache; /* of slices; NULL: none are kept */
+    uint64_t window_bytes;
+    uint32_t arranged; /* weights when what follows from them was decided */
+    uint32_t arrangement; /* how many there were */
+    uint64_t deaths;
+    uint32_t found; /* the last weight that was asked for: graphs ask in the same order */
+    uint32_t walk;
+    bool idle; /* all fits, or nothing can be kept */
+};
+
+static void dropped(void *context, uint32_t unit)
+{
+    tt_weights *w = context;
+    tt_pool_drop(w->pool, unit);
+}
+
+tt_status tt_weights_new(tt_pool *pool, uint64_t budget, tt_policy policy, tt_boost_report *report,
+                         tt_weights **out, tt_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out) return tt_error_memory(err, "the weights' places");
+    **out = (tt_weights){.pool = pool, .budget = budget, .policy = policy, .report = report};
+    return TT_OK;
+}
+
+void tt_weights_free(tt_weights *w)
+{
+    if (!w) return;
+    tt_policy_free(w->cache);
+    free(w->weights);
+    free(w->traits);
+    free(w->sizes);
+    free(w);
+}
+
+/* --- which there are --- */
+
+static void drop_all(tt_weights *w)
+{
+    tt_policy_free(w->cache);
+    w->cache = NULL;
+    for (uint32_t i = 0; i < w->n_traits; i++)
+        tt_pool_drop(w->pool, i);
+}
+
+void tt_weights_refresh(tt_weights *w)
+{
+    if (w->deaths == tt_pool_deaths(w->pool)) return;
+    w->deaths = tt_pool_deaths(w->pool);
+    drop_all(w);
+    w->n_weights = w->arranged = w->found = 0;
+    atomic_store(&w->report->weights_bytes, 0);
+}
+
+static bool add_units(tt_weights *w, weight *new, uint32_t region, uint64_t from)
+{
+    for (uint64_t done = 0; done < new->bytes; done += new->unit_bytes) {
+        const uint64_t left = new->bytes - done;
+        const uint64_t n = left < new->unit_bytes ? left : new->unit_bytes;
+        const uint32_t unit = tt_pool_unit(w->pool, region, from + done, n);
+        if (unit == TT_NONE || !tt_array_room_zeroed(w->traits, w->traits_capacity, unit + 1u) ||
+            !tt_array_room_zeroed(w->sizes, w->sizes_capacity, unit + 1u))
+            return false;
+        w->n_traits = unit + 1;
+        w->traits[unit] = (trait){.dense = new->n_slices == 0};
+        w->sizes[unit] = tt_pool_unit_bytes(w->pool, unit);
+        if (!new->n_units++) new->first_unit = unit;
+    }
+    return true;
+}
+
+/* Chunks begin where pages do, so that only the first and the last have edges. */
+static uint64_t unit_bytes(uint64_t bytes, uint32_t n_slices)
+{
+    uint64_t chunk = CHUNK_BYTES;
+    if (n_slices) return bytes / n_slices;
+    while (bytes / chunk > CHUNKS_MAX / 8)
+        chunk *= 2;
+    return chunk;
+}
+
+static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices)
+{
+    uint32_t region;
+    uint64_t from;
+    if (!tt_pool_find(w->pool, at, n, &region, &from)) return false;
+    /* The policy knows the units' sizes, which are about to move. */
+    if (w->cache) drop_all(w);
+    weight *new = tt_array_add(w->weights, w->n_weights, w->weights_capacity);
+    if (!new) return false;
+    *new = (weight){.at = at, .bytes = n, .n_slices = n_slices};
+    new->unit_bytes = unit_bytes(n, n_slices);
+    uint64_t head = 0;
+    /* The first chunk ends with a page. */
+    if (!n_slices && from % TT_POOL_PAGE) head = TT_POOL_PAGE - from % TT_POOL_PAGE;
+    if (head && head < n) {
+        weight first = {.bytes = head, .unit_bytes = head};
+        weight rest = *new;
+        rest.bytes = n - head;
+        if (!add_units(w, &first, region, from) || !add_units(w, &rest, region, from + head)) {
+            w->n_weights--;
+            return false;
+        }
+        new->first_unit = first.first_unit;
+        new->n_units = first.n_units + rest.n_units;
+    } else if (!add_units(w, new, region, from)) {
+        w->n_weights--;
+        return false;
+    }
+    atomic_fetch_add(&w->report->weights_bytes, n);
+    return true;
+}
+
+uint32_t tt_weights_find(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices)
+{
+    if (n_slices && (n_slices > UINT16_MAX || n % n_slices || n / n_slices < TT_POOL_PAGE))
+        n_slices = 0;
+    for (uint32_t k = 0; k < w->n_weights; k++) {
+        const uint32_t i = (w->found + 1 + k) % w->n_weights;
+        if (w->weights[i].at != at || w->weights[i].bytes != n) continue;
+        w->found = i;
+        return i;
+    }
+    return add_weight(w, at, n, n_slices) ? w->n_weights - 1 : TT_NONE;
+}
+
+uint32_t tt_weights_slices(const tt_weights *w, uint32_t i)
+{
+    return w->weights[i].n_slices;
+}
+
+/* --- what is kept --- */
+
+typedef struct sums {
+    uint64_t dense, experts, edges;
+} sums;
+
+static sums sum_up(const tt_weights *w)
+{
+    sums s = {.edges = tt_pool_edge_bytes(w->pool)};
+    for (uint32_t i = 0; i < w->n_weights; i++)
+        for (uint32_t u = 0; u < w->weights[i].n_units; u++)
+            *(w->weights[i].n_slices ? &s.experts : &s.dense) +=
+                w->sizes[w->weights[i].first_unit + u];
+    return s;
+}
+
+/* Of the n bytes in all, `share` are pinned: each chunk that makes the sum of the pinned ones least
+ * wrong. Of no weight more than most_left is left out. */
+static void pin_spread(tt_weights *w, uint64_t n, uint64_t share, uint64_t most_left)
+{
+    double owed = 0;
+    const double part = n ? (double)share / (double)n : 0;
+    uint64_t left = share;
+    for (uint32_t i = 0; i < w->n_weights; i++) {
+        const weight *x = &w->weights[i];
+        uint64_t out = 0;
+        for (uint32_t u = x->first_unit; !x->n_slices && u < x->first_unit + x->n_units; u++) {
+            trait *t = &w->traits[u];
+            const uint64_t size = w->sizes[u];
+            owed += part * (double)size;
+            const bool must = !size || out + size > most_left || x->bytes < SMALL_BYTES;
+            t->pinned = (must || owed >= (double)size / 2) && size <= left;
+            if (t->pinned) owed -= (double)size;
+            if (t->pinned) left -= size;
+            if (!t->pinned) out += size;
+        }
+    }
+}
+
+static void tell(tt_weights *w, const char *text)
+{
+    if (w->report->problem[0]) return;
+    (void)snprintf(w->report->problem, sizeof w->report->problem, "%.250s", text);
+    atomic_store(&w->report->has_problem, 1);
+}
+
+/* The budget is divided among the weights that are known by now. */
+static void arrange(tt_weights *w)
+{
+    const sums s = sum_up(w);
+    tt_error err;
+    w->arranged = w->n_weights;
+    w->arrangement++;
+    w->idle = s.dense + s.experts + s.edges <= w->budget;
+    drop_all(w);
+    if (w->idle) return;
+    if (s.edges + s.edges / 2 >= w->budget) {
+        w->idle = true;
+        tell(w, "the budget is too small for anything: all is left to the kernel's paging");
+        return;
+    }
+    const uint64_t room = w->budget - s.edges;
+    uint64_t dense = s.experts ? room / 2 : room;
+    if (dense > s.dense) dense = s.dense;
+    if (s.experts && room - dense > s.experts) dense = room - s.experts;
+    w->window_bytes = 0;
+    if (dense < s.dense) {
+        w->window_bytes = dense / WINDOW_PART;
+        if (w->window_bytes < WINDOW_MIN_BYTES) w->window_bytes = WINDOW_MIN_BYTES;
+        if (w->window_bytes > dense / 2) w->window_bytes = dense / 2;
+    }
+    pin_spread(w, s.dense, dense - w->window_bytes, w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
+    if (!s.experts) return;
+    const tt_policy_setup setup = {.policy = w->policy,
+                                   .n_units = w->n_traits,
+                                   .capacity = room - dense,
+                                   .unit_size = w->sizes};
+    if (tt_policy_new(&setup, dropped, w, &w->cache, &err) != TT_OK) tell(w, err.message);
+}
+
+/* --- a pass --- */
+
+static bool add_turns(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *s)
+{
+    const weight *x = &w->weights[s->weight];
+    if (x->n_slices) return true;
+    for (uint32_t u = x->first_unit; u < x->first_unit + x->n_units; u++) {
+        tt_weight_turn *t = tt_array_add(plan->turns, plan->n_turns, plan->turns_capacity);
+        if (!t) return false;
+        *t = (tt_weight_turn){u, s->node};
+    }
+    return true;
+}
+
+/* From `passed` on, and over the end into the next pass: requests what is to come, as far as there is
+ * room for it. */
+static void look_ahead(tt_weights *w, tt_weights_plan *plan)
+{
+    uint64_t streamed = 0, pinned = 0;
+    w->walk++;
+    for (uint32_t i = 0; i < plan->n_turns; i++) {
+        const uint32_t unit = plan->turns[(plan->passed + i) % plan->n_turns].unit;
+        trait *t = &w->traits[unit];
+        const uint64_t size = w->sizes[unit];
+        if (t->seen == w->walk) continue;
+        if (t->pinned && tt_pool_state(w->pool, unit) == TT_UNIT_PRESENT) continue;
+        if (!t->pinned && streamed + size > w->window_bytes) break;
+        if (t->pinned && pinned + size > AHEAD_BYTES && pinned) break;
+        *(t->pinned ? &pinned : &streamed) += size;
+        t->seen = w->walk;
+        (void)tt_pool_request(w->pool, unit);
+    }
+}
+
+/* Streamed chunks of [from, to) that the next look ahead would not reach at once. */
+static void drop_turns(tt_weights *w, const tt_weights_plan *plan, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        const uint32_t unit = plan->turns[i].unit;
+        if (!w->traits[unit].pinned) tt_pool_drop(w->pool, unit);
+    }
+}
+
+/* What another order wanted and this one does not want soon. */
+static void drop_strangers(tt_weights *w, const tt_weights_plan *plan)
+{
+    uint64_t streamed = 0;
+    w->walk++;
+    for (uint32_t i = 0; i < plan->n_turns && streamed <= w->window_bytes; i++) {
+        trait *t = &w->traits[plan->turns[i].unit];
+        if (t->pinned || t->seen == w->walk) continue;
+        t->seen = w->walk;
+        streamed += w->sizes[plan->turns[i].unit];
+    }
+    for (uint32_t u = 0; u < w->n_traits; u++)
+        if (w->traits[u].dense && !w->traits[u].pinned && w->traits[u].seen != w->walk)
+            tt_pool_drop(w->pool, u);
+}
+
+static void release(tt_weights *w, tt_weights_plan *plan, uint32_t before)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < plan->n_held; i++) {
+        if (plan->held[i].node >= before)
+            plan->held[kept++] = plan->held[i];
+        else if (w->cache && plan->arrangement == w->arrangement)
+            tt_policy_release(w->cache, plan->held[i].unit);
+    }
+    plan->n_held = kept;
+}
+
+bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *steps, uint32_t n)
+{
+    if (w->arranged != w->n_weights) arrange(w);
+    /* Of a cache that may be no more; an engine that left its graph by an exception has not ended it.
+     */
+    release(w, plan, UINT32_MAX);
+    plan->arrangement = w->arrangement;
+    plan->pass++;
+    plan->n_turns = plan->passed = plan->n_now = 0;
+    plan->node = 0;
+    atomic_fetch_add(&w->report->graphs, 1);
+    atomic_fetch_add(&w->report->fits, w->idle);
+    if (w->idle) return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (!add_turns(w, plan, &steps[i])) return false;
+    drop_strangers(w, plan);
+    look_ahead(w, plan);
+    return true;
+}
+
+static bool need(tt_weights_plan *plan, uint32_t unit)
+{
+    uint32_t *now = tt_array_add(plan->now, plan->n_now, plan->now_capacity);
+    if (now) *now = unit;
+    return now != NULL;
+}
+
+void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node)
+{
+    const uint32_t before = plan->passed;
+    plan->node = node;
+    plan->n_now = 0;
+    while (plan->passed < plan->n_turns && plan->turns[plan->passed].node < node)
+        plan->passed++;
+    drop_turns(w, plan, before, plan->passed);
+    release(w, plan, node);
+    if (plan->n_turns) look_ahead(w, plan);
+    for (uint32_t i = plan->passed; i < plan->n_turns && plan->turns[i].node == node; i++)
+        (void)need(plan, plan->turns[i].unit);
+}
+
+static bool hold(tt_weights *w, tt_weights_plan *plan, uint32_t unit, uint32_t node)
+{
+    tt_weight_turn *t = tt_array_add(plan->held, plan->n_held, plan->held_capacity);
+    if (!t) return false;
+    *t = (tt_weight_turn){unit, node};
+    tt_policy_hold(w->cache, unit);
+    return true;
+}
+
+static bool is_held(const tt_weights_plan *plan, uint32_t unit, uint32_t node)
+{
+    for (uint32_t i = 0; i < plan->n_held; i++)
+        if (plan->held[i].unit == unit && plan->held[i].node == node) return true;
+    return false;
+}
+
+void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t i, uint32_t node,
+                      const uint16_t *slices, uint32_t n)
+{
+    const weight *x = &w->weights[i];
+    for (uint32_t k = 0; w->cache && plan->arrangement == w->arrangement && k < n; k++) {
+        if (slices[k] >= x->n_slices) continue;
+        const tt_policy_use use = {x->first_unit + slices[k], plan->pass, TT_POLICY_NEVER};
+        const bool there = tt_policy_has(w->cache, use.unit);
+        if (!there && !tt_policy_fetch(w->cache, &use)) return; /* no room for more */
+        if (!hold(w, plan, use.unit, node)) return;
+        atomic_fetch_add(&w->report->slices_read, !there);
+        (void)tt_pool_request(w->pool, use.unit);
+    }
+}
+
+void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint16_t *slices,
+                    uint32_t n)
+{
+    const weight *x = &w->weights[i];
+    atomic_fetch_add(&w->report->slices_used, n);
+    for (uint32_t k = 0; w->cache && plan->arrangement == w->arrangement && k < n; k++) {
+        if (slices[k] >= x->n_slices) continue;
+        const tt_policy_use use = {x->first_unit + slices[k], plan->pass, TT_POLICY_NEVER};
+        const bool was_there = tt_policy_use_unit(w->cache, &use);
+        if (!tt_policy_has(w->cache, use.unit)) {
+            atomic_fetch_add(&w->report->slices_left, 1);
+            continue;
+        }
+        atomic_fetch_add(&w->report->slices_read, !was_there);
+        if (!is_held(plan, use.unit, plan->node)) (void)hold(w, plan, use.unit, plan->node);
+        (void)tt_pool_request(w->pool, use.unit);
+        (void)need(plan, use.unit);
+    }
+}
+
+void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
+{
+    const uint32_t node = plan->node, pass = plan->pass;
+    /* The list changes only when all threads have left the node. */
+    for (uint32_t i = 0; i < plan->n_now && plan->node == node && plan->pass == pass; i++)
+        tt_pool_wait(w->pool, plan->now[i]);
+}
+
+void tt_weights_end(tt_weights *w, tt_weights_plan *plan)
+{
+    release(w, plan, UINT32_MAX);
+    drop_turns(w, plan, plan->passed, plan->n_turns);
+    plan->passed = 0;
+    plan->n_now = 0;
+    if (plan->n_turns) look_ahead(w, plan);
+}

@@ -1,0 +1,252 @@
+/* tensortrace boost: runs a program whose models are larger than the memory they may have, and says
+ * what it came to. */
+#include "base/units.h"
+#include "boost/report.h"
+#include "cli/command.h"
+#include "cli/hook_path.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/runner_options.h"
+#include "cli/traced.h"
+#include "policy/policy.h"
+#include "record/place.h"
+#include "value/select.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define RAM_MIN (1u << 20)
+#define PROGRAM_NOT_FOUND 127
+
+typedef struct arguments {
+    tt_runner_args runner;
+    uint64_t ram_bytes;
+    const char *policy;
+    const char *output;
+    tt_capture_options capture;
+    bool force;
+    bool quiet;
+    char **program; /* NULL: the built-in runner */
+} arguments;
+
+static void take_policy(void *name, char *arg, tt_parse *p)
+{
+    unsigned i = 0;
+    while (i < TT_POLICIES && strcmp(tt_policies[i].name, arg) != 0)
+        i++;
+    if (i == TT_POLICIES) tt_parse_refuse(p, "\"%.40s\" is no policy: see `tensortrace whatif`", arg);
+    if (tt_policies[i].needs_future || tt_policies[i].needs_counts)
+        tt_parse_refuse(p, "%s needs to know the future: it is for `tensortrace whatif`", arg);
+    *(const char **)name = arg;
+}
+
+static void take_selection(void *text, char *arg, tt_parse *p)
+{
+    tt_select select;
+    tt_error err;
+    if (tt_select_parse(arg, &select, &err) != TT_OK) tt_parse_refuse(p, "%s", err.message);
+    *(const char **)text = arg;
+}
+
+static const tt_option options[] = {
+    {"ram", 0, "SIZE", "Memory that the weights may take (required)", 0,
+     TT_AMOUNT(arguments, ram_bytes, RAM_MIN, INT64_MAX)},
+    {"policy", 0, "NAME", "Which experts are kept, as in whatif (default: lru)", 0,
+     TT_TAKE(arguments, policy, take_policy)},
+    {"output", 'o', "FILE", "Also record a trace, as run does", 0, TT_TEXT(arguments, output)},
+    {"force", 0, 0, "Replace FILE if it exists", 0, TT_FLAG(arguments, force)},
+    {"values", 0, "LEVEL[:SELECT]", "Also record what ops put out, as run does (with -o)", 0,
+     TT_TAKE(arguments, capture.values, take_selection)},
+    {"quiet", 'q', 0, "Say nothing when all is well", 0, TT_FLAG(arguments, quiet)},
+    {0},
+};
+
+static void take_program(void *input, char *arg, tt_parse *p)
+{
+    arguments *args = input;
+    (void)arg;
+    args->program = tt_parse_rest(p);
+}
+
+static void check_together(void *input, tt_parse *p)
+{
+    const arguments *args = input;
+    if (!args->program && !args->runner.options.model)
+        tt_parse_error(p, "nothing to run: give -m MODEL, or -- PROGRAM ARGS...");
+    if (!args->ram_bytes) tt_parse_error(p, "say how much memory the weights may take: --ram SIZE");
+    if (args->capture.values && !args->output)
+        tt_parse_error(p, "--values needs a trace to write to: -o FILE");
+}
+
+static const tt_options command = {
+    .words = "--ram SIZE -m MODEL\n--ram SIZE -- PROGRAM [ARGS...]",
+    .about = "Runs a model that is larger than the memory it may have, with the built-in runner or "
+             "any program that uses ggml's shared libraries and maps its model: weights are read "
+             "ahead, past the page cache, into memory of the size that is given, at the addresses "
+             "where the engine expects them. What it computes stays the same.\v"
+             "The engine must map the model and not copy its weights (llama.cpp: --no-repack, "
+             "which -m sets). Exit code: the program's own (126 or 127 when it cannot be started), "
+             "2 for misuse.",
+    .sets = {{options, 0, take_program, check_together}, TT_RUNNER(arguments, runner)},
+    .in_order = true};
+
+/* --- the report --- */
+
+static tt_boost_report *make_report(char *path, size_t size)
+{
+    const char *dir = getenv("TMPDIR");
+    int n = snprintf(path, size, "%s/tensortrace-boost-XXXXXX", dir && dir[0] ? dir : "/tmp");
+    int fd = n > 0 && (size_t)n < size ? mkostemp(path, O_CLOEXEC) : -1;
+    void *at = MAP_FAILED;
+    if (fd < 0) return NULL;
+    if (ftruncate(fd, sizeof(tt_boost_report)) == 0)
+        at = mmap(NULL, sizeof(tt_boost_report), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    if (at == MAP_FAILED) (void)unlink(path);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void tell_experts(tt_boost_report *b)
+{
+    const uint64_t used = atomic_load(&b->slices_used), read = atomic_load(&b->slices_read);
+    const uint64_t left = atomic_load(&b->slices_left);
+    if (used)
+        tt_report_note("boost: of %" PRIu64 " slices of experts that ops used, %" PRIu64
+                       " were read, %" PRIu64 " left to the kernel's paging",
+                       used, read, left);
+}
+
+/* What it came to. */
+static void tell(tt_boost_report *b, bool quiet)
+{
+    char read[TT_UNITS_TEXT], peak[TT_UNITS_TEXT], each[TT_UNITS_TEXT];
+    const uint64_t graphs = atomic_load(&b->graphs), bytes = atomic_load(&b->read_bytes);
+    if (atomic_load(&b->has_problem)) tt_report_note("boost: %.251s", b->problem);
+    if (atomic_load(&b->magic) != TT_BOOST_REPORT_MAGIC)
+        tt_report_note("boost: the program never loaded the hook library: nothing was done");
+    else if (!atomic_load(&b->regions))
+        tt_report_note("boost: the program mapped no model: nothing was done");
+    else if (!atomic_load(&b->weights_bytes))
+        tt_report_note("boost: no op read weights where the model is mapped: they were copied "
+                       "(llama.cpp: --no-repack), or the engine does not tell its ops");
+    if (quiet || !graphs) return;
+    if (atomic_load(&b->fits) == graphs) {
+        tt_report_note("boost: the weights fit: nothing to do");
+        return;
+    }
+    tt_report_note("boost: %s read in %" PRIu64 " reads, %s a graph (of %" PRIu64
+                   "); the pool held %s at most; compute threads waited %.3f s for it",
+                   tt_units_bytes(read, bytes), atomic_load(&b->reads),
+                   tt_units_bytes(each, bytes / graphs), graphs,
+                   tt_units_bytes(peak, atomic_load(&b->pool_peak_bytes)),
+                   (double)atomic_load(&b->waited_ns) / 1e9);
+    tell_experts(b);
+}
+
+/* --- the program --- */
+
+static bool set_environment(const arguments *args, const char *report)
+{
+    char ram[32];
+    (void)snprintf(ram, sizeof ram, "%" PRIu64, args->ram_bytes);
+    return setenv(TT_ENV_BOOST, ram, 1) == 0 && setenv(TT_ENV_BOOST_REPORT, report, 1) == 0 &&
+           setenv(TT_ENV_BOOST_POLICY, args->policy ? args->policy : "lru", 1) == 0;
+}
+
+static void note(void *context, const char *text)
+{
+    (void)context;
+    tt_report_note("%s", text);
+}
+
+static tt_status run_traced(const arguments *args, char **argv, tt_traced_end *end, tt_error *err)
+{
+    char output[PATH_MAX];
+    const tt_traced traced = {.capture = args->capture,
+                              .output = output,
+                              .force = args->force,
+                              .quiet = args->quiet,
+                              .note = note};
+    tt_status status = tt_place_absolute(output, sizeof output, args->output, err);
+    if (status == TT_OK && !args->force && access(output, F_OK) == 0)
+        status = tt_error_set(err, TT_E_EXISTS, TT_NO_OFFSET,
+                              "%s exists: choose another name with -o, or replace it with --force",
+                              args->output);
+    return status == TT_OK ? tt_traced_run(&traced, argv, end, err) : status;
+}
+
+static void asked(void *context)
+{
+    (void)context;
+}
+
+static bool look(void *context)
+{
+    (void)context;
+    return false;
+}
+
+static tt_status run_alone(char **argv, tt_traced_end *end, tt_error *err)
+{
+    static const tt_spawn_watch watch = {asked, look, NULL};
+    char hook[PATH_MAX], preload[2 * PATH_MAX];
+    const char *before = getenv("LD_PRELOAD");
+    tt_status status = tt_hook_path_find(hook, sizeof hook, err);
+    if (status != TT_OK) return status;
+    int n = snprintf(preload, sizeof preload, "%s%s%s", hook, before && before[0] ? ":" : "",
+                     before ? before : "");
+    if (n < 0 || (size_t)n >= sizeof preload || setenv("LD_PRELOAD", preload, 1) != 0)
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
+                            "cannot set up the program's environment");
+    status = tt_spawn_and_wait(argv, NULL, &watch, &end->program, err);
+    end->not_started = status != TT_OK;
+    return status;
+}
+
+static int run_program(const arguments *args, char **argv)
+{
+    char path[PATH_MAX];
+    tt_traced_end end = {.not_started = false};
+    tt_error err;
+    tt_boost_report *report = make_report(path, sizeof path);
+    if (!report || !set_environment(args, path)) {
+        if (report) (void)unlink(path);
+        return tt_report_usage("no file for the report can be made: %s", strerror(errno));
+    }
+    tt_status status =
+        args->output ? run_traced(args, argv, &end, &err) : run_alone(argv, &end, &err);
+    (void)unlink(path);
+    if (status != TT_OK) {
+        int code = tt_report_error(&err);
+        if (!end.not_started) return code;
+        return err.status == TT_E_NOT_FOUND ? PROGRAM_NOT_FOUND : PROGRAM_NOT_FOUND - 1;
+    }
+    tell(report, args->quiet);
+    if (end.program.signal) tt_spawn_die_by(end.program.signal);
+    return end.program.code;
+}
+
+int tt_cmd_boost(int argc, char **argv)
+{
+    arguments args = {.output = NULL};
+    char self[PATH_MAX];
+    char **words = NULL;
+    tt_runner_args_init(&args.runner);
+    tt_options_parse(&command, argc, argv, &args);
+    args.runner.options.no_repack = true;
+    if (args.program) return run_program(&args, args.program);
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return tt_report_usage("/proc/self/exe cannot be read");
+    self[n] = '\0';
+    if (tt_runner_args_to_argv(&args.runner, self, 1, &words) < 0)
+        return tt_report_usage("out of memory");
+    int code = run_program(&args, words);
+    tt_runner_argv_free(words);
+    return code;
+}
