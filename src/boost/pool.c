@@ -72,7 +72,8 @@ struct tt_pool {
     tt_boost_report *report;
 };
 
-/* The program's calls of these are hooked, and take the lock. */
+/* The program's calls of these are hooked, and take the lock. Reads into that memory pass by the C
+ * library too, so that nobody who watches its calls takes the memory for what was there before. */
 static void *map_memory(void *at, uint64_t n, int prot, int flags, int fd, uint64_t offset)
 {
     return (void *)syscall(SYS_mmap, at, n, prot, flags, fd, offset);
@@ -81,6 +82,11 @@ static void *map_memory(void *at, uint64_t n, int prot, int flags, int fd, uint6
 static void unmap_memory(void *at, uint64_t n)
 {
     if (n) (void)syscall(SYS_munmap, at, n);
+}
+
+static ssize_t read_at(int fd, void *to, uint64_t n, uint64_t offset)
+{
+    return (ssize_t)syscall(SYS_pread64, fd, to, n, offset);
 }
 
 static bool bit(const uint8_t *bits, uint64_t i)
@@ -223,7 +229,7 @@ static bool read_all(const region *r, uint8_t *to, uint64_t n, uint64_t offset, 
     uint64_t done = 0;
     int fd = r->direct >= 0 ? r->direct : r->fd;
     while (done < wanted) {
-        ssize_t got = pread(fd, to + done, n - done, (off_t)(offset + done));
+        ssize_t got = read_at(fd, to + done, n - done, offset + done);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 && errno == EINVAL && fd == r->direct && r->direct >= 0) {
             fd = r->fd; /* a file system that opens such files and does not read them */
@@ -559,6 +565,17 @@ static void kill_unit(tt_pool *p, unit *u)
     p->deaths++;
 }
 
+static void forget_edges(tt_pool *p, region *r, range pages)
+{
+    for (uint64_t i = pages.first; i < pages.last; i++) {
+        const uint8_t off = (uint8_t) ~(1u << i % 8);
+        if (bit(r->edges, i)) p->edge_bytes -= TT_POOL_PAGE;
+        if (bit(r->edges_there, i)) take_bytes(p, TT_POOL_PAGE);
+        r->edges[i / 8] &= off;
+        r->edges_there[i / 8] &= off;
+    }
+}
+
 static void unmap_region(tt_pool *p, uint32_t number, range pages)
 {
     region *r = &p->regions[number];
@@ -569,11 +586,7 @@ static void unmap_region(tt_pool *p, uint32_t number, range pages)
         tt_pool_drop(p, i);
         kill_unit(p, u);
     }
-    for (uint64_t i = pages.first; i < pages.last; i++) {
-        if (!bit(r->edges_there, i)) continue;
-        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
-        take_bytes(p, TT_POOL_PAGE);
-    }
+    forget_edges(p, r, pages);
     if (r->n_holes < HOLES_MAX) r->hole[r->n_holes++] = pages;
     /* Too many to remember: there will be no new units. */
     if (r->n_holes == HOLES_MAX) r->closed = true;

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #define CHUNK_BYTES (UINT64_C(1) << 20)
-#define CHUNKS_MAX 8192u /* of a dense weight and of all, roughly: then they are larger */
+#define CHUNK_MIN_BYTES (UINT64_C(64) << 10)
+#define CHUNKS_IN_BUDGET 32u /* at least */
+#define CHUNKS_MAX 1024u     /* of a weight: then they are larger */
 #define SMALL_BYTES (UINT64_C(64) << 10)
 #define WINDOW_PART 8u /* of what dense weights may take */
 #define WINDOW_MIN_BYTES (UINT64_C(16) << 20)
@@ -112,12 +114,14 @@ static bool add_units(tt_weights *w, weight *new, uint32_t region, uint64_t from
 }
 
 /* Chunks begin where pages do, so that only the first and the last have edges. */
-static uint64_t unit_bytes(uint64_t bytes, uint32_t n_slices)
+static uint64_t unit_bytes(uint64_t budget, uint64_t bytes, uint32_t n_slices)
 {
     uint64_t chunk = CHUNK_BYTES;
     if (n_slices) return bytes / n_slices;
-    while (bytes / chunk > CHUNKS_MAX / 8)
+    while (bytes / chunk > CHUNKS_MAX)
         chunk *= 2;
+    while (chunk > CHUNK_MIN_BYTES && chunk > budget / CHUNKS_IN_BUDGET)
+        chunk /= 2;
     return chunk;
 }
 
@@ -131,7 +135,7 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
     weight *new = tt_array_add(w->weights, w->n_weights, w->weights_capacity);
     if (!new) return false;
     *new = (weight){.at = at, .bytes = n, .n_slices = n_slices};
-    new->unit_bytes = unit_bytes(n, n_slices);
+    new->unit_bytes = unit_bytes(w->budget, n, n_slices);
     uint64_t head = 0;
     /* The first chunk ends with a page. */
     if (!n_slices && from % TT_POOL_PAGE) head = TT_POOL_PAGE - from % TT_POOL_PAGE;

@@ -1,0 +1,496 @@
+/* The pool of weights: whatever is loaded, evicted, unmapped or fails, the addresses hold the file's
+ * bytes. */
+#include "tests.h"
+
+#include "boost/weights.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE TT_POOL_PAGE
+#define SIZE (8u << 20)
+#define TAIL 1234u /* the file does not end with a page */
+
+/* What the file holds there: no byte is 0, and no page is like another. */
+static uint8_t content(uint64_t i)
+{
+    const uint64_t x = (i / 8 + 1) * 0x9e3779b97f4a7c15u;
+    return (uint8_t)(x >> 40 | 1);
+}
+
+typedef struct mapped {
+    char path[64];
+    int fd;
+    uint8_t *at;
+    tt_pool *pool;
+    tt_boost_report report;
+    uint32_t region;
+} mapped;
+
+static void map_file(mapped *m, uint32_t readers)
+{
+    uint8_t *bytes = malloc(SIZE + TAIL);
+    tt_error err;
+    memset(m, 0, sizeof *m);
+    strcpy(m->path, "boost-XXXXXX");
+    m->fd = mkstemp(m->path);
+    assert_true(m->fd >= 0 && bytes);
+    for (uint64_t i = 0; i < SIZE + TAIL; i++)
+        bytes[i] = content(i);
+    assert_int_equal(write(m->fd, bytes, SIZE + TAIL), SIZE + TAIL);
+    assert_int_equal(fsync(m->fd), 0);
+    free(bytes);
+    m->at = mmap(NULL, SIZE + TAIL, PROT_READ, MAP_SHARED, m->fd, 0);
+    assert_true(m->at != MAP_FAILED);
+    assert_int_equal(tt_pool_new(readers, &m->report, &m->pool, &err), TT_OK);
+    m->region = tt_pool_adopt(m->pool, m->at, SIZE + TAIL, m->fd, 0);
+    assert_int_equal(m->region, 0);
+}
+
+static void unmap_file(mapped *m)
+{
+    tt_pool_free(m->pool);
+    (void)munmap(m->at, SIZE + TAIL);
+    (void)close(m->fd);
+    (void)unlink(m->path);
+}
+
+static bool is_content(const mapped *m, uint64_t from, uint64_t n)
+{
+    for (uint64_t i = from; i < from + n; i++)
+        if (m->at[i] != content(i)) return false;
+    return true;
+}
+
+/* Whether the page is the file's in the page cache, or memory of the process: of the latter kind a
+ * written file would not change it. */
+static bool is_ours(const mapped *m, uint64_t i)
+{
+    FILE *f = fopen("/proc/self/smaps", "re");
+    char line[512];
+    const uintptr_t at = (uintptr_t)m->at + i;
+    bool found = false;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        unsigned long low, high;
+        char rights[8], rest[400] = "";
+        if (sscanf(line, "%lx-%lx %7s %*s %*s %*s %399s", &low, &high, rights, rest) < 3) continue;
+        if (at < low || at >= high) continue;
+        found = rights[3] == 'p' && !strstr(rest, "boost-");
+        break;
+    }
+    (void)fclose(f);
+    return found;
+}
+
+static uint32_t unit(mapped *m, uint64_t from, uint64_t n)
+{
+    tt_pool_lock(m->pool);
+    const uint32_t u = tt_pool_unit(m->pool, m->region, from, n);
+    tt_pool_unlock(m->pool);
+    assert_int_not_equal(u, TT_NONE);
+    return u;
+}
+
+static enum tt_unit_state load(mapped *m, uint32_t u)
+{
+    tt_pool_lock(m->pool);
+    (void)tt_pool_request(m->pool, u);
+    tt_pool_wait(m->pool, u);
+    const enum tt_unit_state state = tt_pool_state(m->pool, u);
+    tt_pool_unlock(m->pool);
+    return state;
+}
+
+static void drop(mapped *m, uint32_t u)
+{
+    tt_pool_lock(m->pool);
+    tt_pool_drop(m->pool, u);
+    tt_pool_unlock(m->pool);
+}
+
+static void loads_and_evicts(void **state)
+{
+    (void)state;
+    mapped m;
+    map_file(&m, 2);
+    const uint32_t a = unit(&m, 100, 5 * PAGE), b = unit(&m, 100 + 5 * PAGE, 300);
+    const uint32_t last = unit(&m, SIZE - PAGE, PAGE + TAIL);
+    assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
+    assert_true(is_ours(&m, 2 * PAGE));
+    assert_true(is_ours(&m, 0));            /* shared with what is before it */
+    assert_false(is_ours(&m, 6 * PAGE));
+    assert_true(is_content(&m, 0, 7 * PAGE));
+    assert_int_equal(load(&m, b), TT_UNIT_PRESENT); /* no page of its own */
+    assert_int_equal(load(&m, last), TT_UNIT_PRESENT);
+    assert_true(is_ours(&m, SIZE));
+    assert_true(is_content(&m, SIZE - PAGE, PAGE + TAIL));
+    drop(&m, a);
+    drop(&m, last);
+    assert_false(is_ours(&m, 2 * PAGE));
+    assert_true(is_ours(&m, 0));
+    assert_true(is_content(&m, 0, SIZE + TAIL));
+    /* Edges of a, and of last the page that the file ends in. */
+    assert_int_equal(atomic_load(&m.report.pool_bytes), 3 * PAGE);
+    assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
+    assert_true(is_content(&m, 0, 7 * PAGE));
+    unmap_file(&m);
+}
+
+typedef struct looker {
+    const mapped *m;
+    _Atomic bool stop;
+    _Atomic uint64_t wrong, looks;
+} looker;
+
+static void *look(void *context)
+{
+    looker *l = context;
+    unsigned seed = 1;
+    while (!atomic_load(&l->stop)) {
+        const uint64_t i = (uint64_t)rand_r(&seed) % (SIZE + TAIL);
+        if (((volatile uint8_t *)l->m->at)[i] != content(i)) atomic_fetch_add(&l->wrong, 1);
+        atomic_fetch_add(&l->looks, 1);
+    }
+    return NULL;
+}
+
+/* Threads read all the time while units come and go. */
+static void never_shows_anything_else(void **state)
+{
+    (void)state;
+    enum { N = 64 };
+    mapped m;
+    pthread_t threads[2];
+    looker l = {.m = &m};
+    uint32_t units[N];
+    unsigned seed = 7;
+    map_file(&m, 3);
+    for (uint32_t i = 0; i < N; i++)
+        units[i] = unit(&m, i * (SIZE / N) + 77, SIZE / N);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look, &l), 0);
+    for (int i = 0; i < 4000; i++) {
+        const uint32_t u = units[(uint32_t)rand_r(&seed) % N];
+        tt_pool_lock(m.pool);
+        if (rand_r(&seed) % 2)
+            (void)tt_pool_request(m.pool, u);
+        else
+            tt_pool_drop(m.pool, u);
+        if (i % 16 == 0) tt_pool_wait(m.pool, u);
+        tt_pool_unlock(m.pool);
+    }
+    atomic_store(&l.stop, true);
+    for (int i = 0; i < 2; i++)
+        (void)pthread_join(threads[i], NULL);
+    assert_true(atomic_load(&l.looks) > 1000 && atomic_load(&m.report.evictions) > 50);
+    assert_int_equal(atomic_load(&l.wrong), 0);
+    assert_true(is_content(&m, 0, SIZE + TAIL));
+    tt_pool_lock(m.pool);
+    tt_pool_settle(m.pool);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < N; i++)
+        if (tt_pool_state(m.pool, units[i]) == TT_UNIT_PRESENT)
+            bytes += tt_pool_unit_bytes(m.pool, units[i]);
+    bytes += tt_pool_edge_bytes(m.pool);
+    tt_pool_unlock(m.pool);
+    assert_int_equal(atomic_load(&m.report.pool_bytes), bytes);
+    unmap_file(&m);
+}
+
+/* The program unmaps the model and maps something else there, while units are on their way. */
+static void stays_out_of_other_memory(void **state)
+{
+    (void)state;
+    mapped m;
+    for (int round = 0; round < 40; round++) {
+        map_file(&m, 4);
+        for (uint32_t i = 0; i < 32; i++) {
+            const uint32_t u = unit(&m, i * PAGE * 32 + 5, PAGE * 32);
+            tt_pool_lock(m.pool);
+            (void)tt_pool_request(m.pool, u);
+            tt_pool_unlock(m.pool);
+        }
+        if (round % 4) (void)usleep((useconds_t)(round % 8) * 200);
+        tt_pool_lock(m.pool);
+        tt_pool_unmapping(m.pool, m.at, SIZE + TAIL);
+        uint8_t *at = mmap(m.at, SIZE, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        tt_pool_unlock(m.pool);
+        assert_ptr_equal(at, m.at);
+        memset(at, 0, SIZE);
+        tt_pool_lock(m.pool);
+        tt_pool_settle(m.pool);
+        uint32_t region;
+        uint64_t from;
+        assert_false(tt_pool_find(m.pool, m.at, PAGE, &region, &from));
+        tt_pool_unlock(m.pool);
+        for (uint64_t i = 0; i < SIZE; i++)
+            if (at[i]) fail_msg("byte %lu of memory that is not ours", (unsigned long)i);
+        assert_int_equal(atomic_load(&m.report.pool_bytes), 0);
+        unmap_file(&m);
+    }
+}
+
+static void keeps_what_is_not_unmapped(void **state)
+{
+    (void)state;
+    mapped m;
+    map_file(&m, 2);
+    const uint32_t a = unit(&m, 0, 8 * PAGE), b = unit(&m, 8 * PAGE, 8 * PAGE);
+    assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
+    assert_int_equal(load(&m, b), TT_UNIT_PRESENT);
+    tt_pool_lock(m.pool);
+    tt_pool_unmapping(m.pool, m.at, PAGE);
+    assert_int_equal(munmap(m.at, PAGE), 0);
+    assert_int_equal(tt_pool_state(m.pool, a), TT_UNIT_DEAD);
+    assert_int_equal(tt_pool_state(m.pool, b), TT_UNIT_PRESENT);
+    assert_false(tt_pool_request(m.pool, a));
+    uint32_t region;
+    uint64_t from;
+    assert_false(tt_pool_find(m.pool, m.at, PAGE, &region, &from));
+    assert_true(tt_pool_find(m.pool, m.at + PAGE, PAGE, &region, &from));
+    tt_pool_unlock(m.pool);
+    assert_true(is_content(&m, PAGE, SIZE + TAIL - PAGE));
+    unmap_file(&m);
+}
+
+/* Somebody writes to the file: what the program sees is what it would see without us. */
+static void hands_back_a_changed_file(void **state)
+{
+    (void)state;
+    const uint8_t other[PAGE] = {0};
+    for (int way = 0; way < 2; way++) {
+        mapped m;
+        map_file(&m, 2);
+        const uint32_t a = unit(&m, 10, 8 * PAGE), b = unit(&m, 20 * PAGE, 8 * PAGE);
+        assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
+        (void)usleep(20000); /* the clock of the file system ticks */
+        assert_int_equal(pwrite(m.fd, other, PAGE, 0), PAGE);
+        assert_int_equal(pwrite(m.fd, other, PAGE, 2 * PAGE), PAGE);
+        if (way == 0) {
+            assert_int_equal(load(&m, b), TT_UNIT_ABSENT);
+        } else {
+            tt_pool_lock(m.pool);
+            tt_pool_check_files(m.pool);
+            tt_pool_unlock(m.pool);
+        }
+        assert_memory_equal(m.at, other, PAGE);
+        assert_memory_equal(m.at + 2 * PAGE, other, PAGE);
+        assert_true(is_content(&m, 3 * PAGE, SIZE + TAIL - 3 * PAGE));
+        assert_int_equal(load(&m, b), TT_UNIT_ABSENT);
+        assert_int_equal(atomic_load(&m.report.handed_back), 1);
+        assert_non_null(strstr(m.report.problem, "changed"));
+        assert_int_equal(atomic_load(&m.report.pool_bytes), 0);
+        unmap_file(&m);
+    }
+}
+
+/* A file that became shorter cannot be read whole. */
+static void leaves_what_cannot_be_read(void **state)
+{
+    (void)state;
+    mapped m;
+    map_file(&m, 2);
+    const uint32_t a = unit(&m, SIZE / 2, 8 * PAGE), b = unit(&m, 0, 8 * PAGE);
+    assert_int_equal(ftruncate(m.fd, SIZE / 4), 0);
+    assert_int_equal(load(&m, a), TT_UNIT_ABSENT);
+    assert_int_equal(atomic_load(&m.report.failed_reads), 1);
+    assert_int_equal(load(&m, b), TT_UNIT_ABSENT);
+    assert_true(is_content(&m, 0, SIZE / 4));
+    assert_int_equal(atomic_load(&m.report.pool_bytes), 0);
+    unmap_file(&m);
+}
+
+static void child_sees_the_same(void **state)
+{
+    (void)state;
+    mapped m;
+    int status;
+    map_file(&m, 2);
+    for (uint32_t i = 0; i < 16; i++) {
+        const uint32_t u = unit(&m, i * 64 * PAGE + 9, 40 * PAGE);
+        tt_pool_lock(m.pool);
+        (void)tt_pool_request(m.pool, u);
+        tt_pool_unlock(m.pool);
+    }
+    tt_pool_lock(m.pool);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        tt_pool_in_child(m.pool);
+        tt_pool_lock(m.pool);
+        bool right = !tt_pool_request(m.pool, tt_pool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE));
+        tt_pool_settle(m.pool);
+        tt_pool_unlock(m.pool);
+        _exit(right && is_content(&m, 0, SIZE + TAIL) ? 0 : 1);
+    }
+    tt_pool_unlock(m.pool);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(is_content(&m, 0, SIZE + TAIL));
+    unmap_file(&m);
+}
+
+/* --- weights --- */
+
+#define LAYERS 12u
+#define MATRIX (300u << 10)
+#define SLICES 8u
+#define SLICE (20u << 10)
+
+typedef struct weighed {
+    mapped m;
+    tt_weights *w;
+    tt_weights_plan plan;
+    tt_weight_step steps[LAYERS];
+    uint32_t experts[LAYERS];
+} weighed;
+
+static void weigh(weighed *x, uint64_t budget, bool experts)
+{
+    tt_error err;
+    memset(x, 0, sizeof *x);
+    map_file(&x->m, 4);
+    assert_int_equal(
+        tt_weights_new(x->m.pool, budget, TT_POLICY_LRU, &x->m.report, &x->w, &err), TT_OK);
+    tt_pool_lock(x->m.pool);
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        const uint8_t *at = x->m.at + 32 + i * (MATRIX + SLICES * SLICE + 32);
+        x->steps[i] = (tt_weight_step){2 * i, tt_weights_find(x->w, at, MATRIX, 0), 0, MATRIX};
+        assert_int_not_equal(x->steps[i].weight, TT_NONE);
+        if (!experts) continue;
+        x->experts[i] = tt_weights_find(x->w, at + MATRIX, SLICES * SLICE, SLICES);
+        assert_int_equal(tt_weights_slices(x->w, x->experts[i]), SLICES);
+    }
+    tt_pool_unlock(x->m.pool);
+}
+
+static void weigh_no_more(weighed *x)
+{
+    tt_weights_free(x->w);
+    free(x->plan.turns);
+    free(x->plan.held);
+    free(x->plan.now);
+    unmap_file(&x->m);
+}
+
+/* A pass as an engine makes it; what each op reads is there when it is to be. */
+static bool pass(weighed *x, bool experts, unsigned *seed, bool *all_there)
+{
+    tt_pool_lock(x->m.pool);
+    const bool begun = tt_weights_begin(x->w, &x->plan, x->steps, LAYERS);
+    for (uint32_t i = 0; begun && i < LAYERS; i++) {
+        uint16_t slices[2] = {(uint16_t)(rand_r(seed) % 4), (uint16_t)(4 + rand_r(seed) % 4)};
+        tt_weights_advance(x->w, &x->plan, 2 * i);
+        if (experts) tt_weights_ahead(x->w, &x->plan, x->experts[i], 2 * i + 1, slices, 2);
+        tt_weights_wait(x->w, &x->plan);
+        for (uint32_t k = 0; k < x->plan.n_now; k++)
+            *all_there &= tt_pool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
+        if (!experts) continue;
+        tt_weights_advance(x->w, &x->plan, 2 * i + 1);
+        tt_weights_use(x->w, &x->plan, x->experts[i], slices, 2);
+        *all_there &= x->plan.n_now == 2;
+        tt_weights_wait(x->w, &x->plan);
+        for (uint32_t k = 0; k < x->plan.n_now; k++)
+            *all_there &= tt_pool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
+    }
+    if (begun) tt_weights_end(x->w, &x->plan);
+    tt_pool_unlock(x->m.pool);
+    return begun;
+}
+
+static void keeps_to_the_budget(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 6; way++) {
+        const bool experts = way % 2;
+        const uint64_t whole = LAYERS * (uint64_t)(MATRIX + (experts ? SLICES * SLICE : 0));
+        const uint64_t budget = whole * (uint64_t)(50 + 10 * way) / 100;
+        weighed x;
+        unsigned seed = 3;
+        bool all_there = true;
+        weigh(&x, budget, experts);
+        for (int i = 0; i < 12; i++)
+            assert_true(pass(&x, experts, &seed, &all_there));
+        assert_true(all_there);
+        assert_true(atomic_load(&x.m.report.pool_peak_bytes) <= budget);
+        assert_true(atomic_load(&x.m.report.pool_peak_bytes) > budget / 2);
+        /* Part of it stays: each pass reads less than all. */
+        assert_true(atomic_load(&x.m.report.read_bytes) < 12 * whole);
+        assert_true(is_content(&x.m, 0, SIZE + TAIL));
+        weigh_no_more(&x);
+    }
+}
+
+static void does_nothing_when_all_fits(void **state)
+{
+    (void)state;
+    weighed x;
+    unsigned seed = 3;
+    bool all_there = true;
+    weigh(&x, SIZE, true);
+    assert_false(pass(&x, true, &seed, &all_there));
+    assert_int_equal(atomic_load(&x.m.report.reads), 0);
+    weigh_no_more(&x);
+    /* So little that edges alone are more. */
+    weigh(&x, 16 * PAGE, true);
+    assert_false(pass(&x, true, &seed, &all_there));
+    assert_int_equal(atomic_load(&x.m.report.reads), 0);
+    assert_non_null(strstr(x.m.report.problem, "too small"));
+    weigh_no_more(&x);
+}
+
+/* The model goes and comes again, elsewhere or where it was. */
+static void begins_again_with_a_new_mapping(void **state)
+{
+    (void)state;
+    weighed x;
+    unsigned seed = 3;
+    bool all_there = true;
+    weigh(&x, 2 << 20, true);
+    assert_true(pass(&x, true, &seed, &all_there));
+    tt_pool_lock(x.m.pool);
+    tt_pool_unmapping(x.m.pool, x.m.at, SIZE + TAIL);
+    void *at = mmap(x.m.at, SIZE + TAIL, PROT_READ, MAP_SHARED | MAP_FIXED, x.m.fd, 0);
+    tt_pool_unlock(x.m.pool);
+    assert_ptr_equal(at, x.m.at);
+    assert_int_equal(tt_pool_adopt(x.m.pool, x.m.at, SIZE + TAIL, x.m.fd, 0), 1);
+    tt_pool_lock(x.m.pool);
+    tt_weights_refresh(x.w);
+    for (uint32_t i = 0; i < LAYERS; i++) {
+        const uint8_t *from = x.m.at + 32 + i * (MATRIX + SLICES * SLICE + 32);
+        x.steps[i].weight = tt_weights_find(x.w, from, MATRIX, 0);
+        x.experts[i] = tt_weights_find(x.w, from + MATRIX, SLICES * SLICE, SLICES);
+    }
+    tt_pool_unlock(x.m.pool);
+    for (int i = 0; i < 3; i++)
+        assert_true(pass(&x, true, &seed, &all_there));
+    assert_true(all_there);
+    assert_true(is_content(&x.m, 0, SIZE + TAIL));
+    weigh_no_more(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_and_evicts),
+        cmocka_unit_test(never_shows_anything_else),
+        cmocka_unit_test(stays_out_of_other_memory),
+        cmocka_unit_test(keeps_what_is_not_unmapped),
+        cmocka_unit_test(hands_back_a_changed_file),
+        cmocka_unit_test(leaves_what_cannot_be_read),
+        cmocka_unit_test(child_sees_the_same),
+        cmocka_unit_test(keeps_to_the_budget),
+        cmocka_unit_test(does_nothing_when_all_fits),
+        cmocka_unit_test(begins_again_with_a_new_mapping),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
