@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define RAM_MIN (1u << 20)
+#define RAM_MIN (64u << 10)
 #define PROGRAM_NOT_FOUND 127
 
 typedef struct arguments {

@@ -1,0 +1,93 @@
+# Models larger than the memory their weights may have: the same tokens and the same digests of every
+# value with `boost` and without, whatever the budget and the number of threads; also when the
+# file is changed, the model loaded twice, and the program dies or forks.
+. "$TT_SOURCE_DIR/tests/engine/lib.sh"
+model tiny
+model moe
+[ -f dense.gguf ] || "$TT_BIN" synth --preset tinyllama --layers 4 -o dense.gguf 2>/dev/null || fail "synth dense"
+[ -f tied.gguf ] || "$TT_BIN" synth --preset tiny --embd 512 --tied -o tied.gguf 2>/dev/null || fail "synth tied"
+prompt="Once upon a time there was a model that was larger than the memory of its machine"
+
+# read_some FILE: how much was read, as boost says at its end; nothing when it read nothing.
+read_some() {
+    sed -n 's/.*boost: \([0-9.]* [A-Za-z]*\) read in .*/\1/p' "$1"
+}
+
+for name in tiny moe dense tied; do
+    size=$(wc -c <$name.gguf)
+    for threads in 1 2; do
+        set -- -m $name.gguf -t $threads -n 6 -p "$prompt" --ignore-eos
+        about="$name, $threads threads"
+        rm -f plain.ttrace
+        "$TT_BIN" run -q -o plain.ttrace --values=hash "$@" --no-repack >plain.txt 2>plain.err || {
+            fail "$about: exit code of run"
+            cat plain.err
+        }
+        for percent in 40 60 80; do
+            about="$name, $threads threads, $percent %"
+            rm -f boosted.ttrace
+            "$TT_BIN" boost --ram $((size * percent / 100))B -o boosted.ttrace --values=hash "$@" >boosted.txt 2>boosted.err || fail "$about: exit code"
+            same "$about: text" plain.txt boosted.txt
+            "$TT_BIN" diff --values plain.ttrace boosted.ttrace >diff.txt 2>&1 || {
+                fail "$about: values differ"
+                tail -n 3 diff.txt
+            }
+            # Tiny's memory is the row of its embeddings, which are not ours.
+            [ $name = tiny ] || [ -n "$(read_some boosted.err)" ] || {
+                fail "$about: nothing was read"
+                cat boosted.err
+            }
+        done
+    done
+done
+
+# Nobody asked for more than there is: nothing is done.
+"$TT_BIN" boost --ram 1G -m moe.gguf -n 4 -t 1 -p "$prompt" >roomy.txt 2>roomy.err || fail "roomy: exit code"
+grep -q 'boost: the weights fit' roomy.err || { fail "roomy"; cat roomy.err; }
+
+# Without a trace; the text is that of the engine alone.
+size=$(wc -c <dense.gguf)
+"$TT_BIN" runner -m dense.gguf --no-repack -n 6 -t 2 -p "$prompt" >plain.txt 2>err.txt || fail "plain"
+"$TT_BIN" boost --ram $((size / 2))B -m dense.gguf -n 6 -t 2 -p "$prompt" >boosted.txt 2>boosted.err || fail "boosted: exit code"
+same "without a trace" plain.txt boosted.txt
+[ -n "$(read_some boosted.err)" ] || { fail "without a trace: nothing was read"; cat boosted.err; }
+
+# The model is touched while it runs: everything goes back to the kernel.
+(
+    sleep 0.3
+    while [ ! -f stop ]; do
+        touch dense.gguf
+        sleep 0.02
+    done
+) &
+"$TT_BIN" boost --ram $((size / 2))B -m dense.gguf -n 12 -t 2 -p "$prompt" --ignore-eos >boosted.txt 2>boosted.err || fail "touched: exit code"
+: >stop
+wait
+"$TT_BIN" runner -m dense.gguf --no-repack -n 12 -t 2 -p "$prompt" --ignore-eos >plain.txt 2>err.txt || fail "plain"
+same "touched" plain.txt boosted.txt
+
+# Copied weights are out of reach, and that is said.
+"$TT_BIN" boost --ram $((size / 2))B -- "$TT_BIN" runner -m dense.gguf --no-mmap -n 4 -p "$prompt" >boosted.txt 2>boosted.err || fail "copied: exit code"
+grep -q 'boost: .*nothing was done' boosted.err || { fail "copied"; cat boosted.err; }
+
+# Programs with other engines: several contexts at once, with a fork; models and an adapter that come
+# and go. (F16 is not repacked.)
+[ -f halves.gguf ] || "$TT_BIN" synth --preset moe --type F16 -o halves.gguf 2>/dev/null || fail "synth halves"
+[ -f lora.gguf ] || "$TT_BIN" synth --lora-for halves.gguf -o lora.gguf 2>/dev/null || fail "synth lora"
+for engine in $(engines); do
+    case $engine in b4234 | *openmp) continue ;; esac # their ops cannot be seen; OpenMP's wait spins
+    for program in contexts fork models; do
+        about="$engine $program"
+        dir=$TT_ENGINES/$engine
+        case $program in
+        contexts) set -- "$TT_PROGRAMS/contexts" "$dir" halves.gguf 3 ;;
+        fork) set -- "$TT_PROGRAMS/contexts" "$dir" halves.gguf 2 fork ;;
+        models) set -- "$TT_PROGRAMS/models" "$dir" halves.gguf moe.gguf lora.gguf no-repack ;;
+        esac
+        "$@" >plain.txt 2>plain.err || fail "$about: exit code without"
+        "$TT_BIN" boost --ram 14M -- "$@" >boosted.txt 2>boosted.err || fail "$about: exit code"
+        same "$about" plain.txt boosted.txt
+        [ -n "$(read_some boosted.err)" ] || { fail "$about: nothing was read"; cat boosted.err; }
+    done
+done
+finish
