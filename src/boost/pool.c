@@ -267,16 +267,32 @@ static uint8_t *read_pages(tt_pool *p, const region *r, range pages, enum outcom
     uint8_t *to = map_memory(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (to == MAP_FAILED) return NULL;
     /* A huge page would count for more than what is asked for. */
-    (void)madvise(to, n, MADV_NOHUGEPAGE);
+    (void)syscall(SYS_madvise, to, n, MADV_NOHUGEPAGE);
     if (wanted && read_all(r, to, n, offset, wanted)) *why = READ_WHOLE;
     if (*why == READ_WHOLE && !is_same_file(r)) *why = READ_CHANGED;
-    if (*why == READ_WHOLE && mprotect(to, n, PROT_READ) != 0) *why = READ_FAILED;
+    if (*why == READ_WHOLE && syscall(SYS_mprotect, to, n, PROT_READ) != 0) *why = READ_FAILED;
     atomic_fetch_add(&p->report->reads, 1);
     atomic_fetch_add(&p->report->read_bytes, n);
     atomic_fetch_add(&p->report->read_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
     if (*why == READ_WHOLE) return to;
     unmap_memory(to, n);
     return NULL;
+}
+
+/* One call each: what is between may not be the region's any more. False: some stay. */
+static bool drop_edges(tt_pool *p, region *r, range pages)
+{
+    bool all = true;
+    for (uint64_t i = pages.first; i < pages.last; i++) {
+        if (!bit(r->edges_there, i)) continue;
+        if (!show_file(p, r, (range){i, i + 1})) {
+            all = false;
+            continue;
+        }
+        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
+        take_bytes(p, TT_POOL_PAGE);
+    }
+    return all;
 }
 
 static void hand_back(tt_pool *p, region *r)
@@ -287,12 +303,7 @@ static void hand_back(tt_pool *p, region *r)
     const uint32_t number = (uint32_t)(r - p->regions);
     for (uint32_t i = 0; i < p->n_units; i++)
         if (p->units[i].region == number) tt_pool_drop(p, i);
-    /* The edges; one call each, since the program may have unmapped what is between. */
-    for (uint64_t i = 0; i < r->n_pages; i++) {
-        if (!bit(r->edges_there, i) || !show_file(p, r, (range){i, i + 1})) continue;
-        r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
-        take_bytes(p, TT_POOL_PAGE);
-    }
+    (void)drop_edges(p, r, (range){0, r->n_pages});
 }
 
 static void close_files(region *r)
@@ -416,9 +427,11 @@ tt_status tt_pool_new(uint32_t readers, tt_boost_report *report, tt_pool **out, 
     if (sysconf(_SC_PAGESIZE) != TT_POOL_PAGE)
         return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
                             "pages of this machine are not of %u bytes", TT_POOL_PAGE);
+    /* Recursive: an allocator of the program's may unmap memory under it, which is hooked. */
+    const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     tt_pool *p = calloc(1, sizeof *p);
     if (!p) return tt_error_memory(err, "the pool of weights");
-    (void)pthread_mutex_init(&p->lock, NULL);
+    p->lock = fresh;
     (void)pthread_cond_init(&p->work, NULL);
     (void)pthread_cond_init(&p->moved, NULL);
     p->queue_first = p->queue_last = TT_NONE;
@@ -450,7 +463,7 @@ void tt_pool_free(tt_pool *p)
 
 void tt_pool_in_child(tt_pool *p)
 {
-    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     const pthread_cond_t none = PTHREAD_COND_INITIALIZER;
     p->lock = fresh;
     p->work = p->moved = none;
@@ -576,16 +589,20 @@ static void forget_edges(tt_pool *p, region *r, range pages)
     }
 }
 
-static void unmap_region(tt_pool *p, uint32_t number, range pages)
+/* False: some of our memory is there still. */
+static bool leave_region(tt_pool *p, uint32_t number, range pages)
 {
     region *r = &p->regions[number];
+    bool all = true;
     for (uint32_t i = 0; i < p->n_units; i++) {
         unit *u = &p->units[i];
         if (u->region != number || u->state == TT_UNIT_DEAD || !overlap(u->all, pages)) continue;
         /* What of it lies outside is mapped on. */
         tt_pool_drop(p, i);
+        all &= u->state != TT_UNIT_PRESENT;
         kill_unit(p, u);
     }
+    all &= drop_edges(p, r, pages);
     forget_edges(p, r, pages);
     if (r->n_holes < HOLES_MAX) r->hole[r->n_holes++] = pages;
     /* Too many to remember: there will be no new units. */
@@ -593,18 +610,21 @@ static void unmap_region(tt_pool *p, uint32_t number, range pages)
     uint64_t left = r->n_pages;
     for (uint32_t i = 0; i < r->n_holes; i++)
         left -= pages_of(r->hole[i]) < left ? pages_of(r->hole[i]) : left;
-    if (left) return;
+    if (left) return all;
     r->gone = r->closed = true;
     if (!r->loading) close_files(r);
+    return all;
 }
 
-void tt_pool_unmapping(tt_pool *p, const void *at, uint64_t n)
+bool tt_pool_leave(tt_pool *p, const void *at, uint64_t n)
 {
+    bool all = true;
     for (uint32_t i = 0; i < p->n_regions; i++) {
         const range pages = touched(&p->regions[i], at, n);
-        if (pages_of(pages)) unmap_region(p, i, pages);
+        if (pages_of(pages)) all &= leave_region(p, i, pages);
     }
     (void)pthread_cond_broadcast(&p->moved);
+    return all;
 }
 
 void tt_pool_check_files(tt_pool *p)

@@ -7,7 +7,7 @@
  * addresses hold the file's bytes. Whatever fails leaves the kernel's paging in force.
  *
  * The program must not unmap a region, or map something over it, but between tt_pool_lock and
- * tt_pool_unlock with tt_pool_unmapping told first.
+ * tt_pool_unlock with tt_pool_leave called first.
  *
  * Functions marked (locked) are called between tt_pool_lock and tt_pool_unlock. */
 #ifndef TT_BOOST_POOL_H
@@ -65,8 +65,9 @@ void tt_pool_drop(tt_pool *p, uint32_t unit);
 void tt_pool_wait(tt_pool *p, uint32_t unit);
 /* (locked) Sleeps until nothing is on its way. */
 void tt_pool_settle(tt_pool *p);
-/* (locked) The program is about to unmap these addresses, or to map something over them. */
-void tt_pool_unmapping(tt_pool *p, const void *at, uint64_t n);
+/* (locked) The program is about to unmap these addresses, to map something over them, or to change
+ * what they are: they are the file's mapping again, and stay so. False: some are not. */
+bool tt_pool_leave(tt_pool *p, const void *at, uint64_t n);
 /* Whether the addresses touch a region. Without the lock: a hint that is right for what the calling
  * thread knows to be mapped. */
 bool tt_pool_touches(const tt_pool *p, const void *at, uint64_t n);

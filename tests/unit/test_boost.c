@@ -221,7 +221,7 @@ static void stays_out_of_other_memory(void **state)
         }
         if (round % 4) (void)usleep((useconds_t)(round % 8) * 200);
         tt_pool_lock(m.pool);
-        tt_pool_unmapping(m.pool, m.at, SIZE + TAIL);
+        assert_true(tt_pool_leave(m.pool, m.at, SIZE + TAIL));
         uint8_t *at = mmap(m.at, SIZE, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         tt_pool_unlock(m.pool);
@@ -249,7 +249,9 @@ static void keeps_what_is_not_unmapped(void **state)
     assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
     assert_int_equal(load(&m, b), TT_UNIT_PRESENT);
     tt_pool_lock(m.pool);
-    tt_pool_unmapping(m.pool, m.at, PAGE);
+    assert_true(tt_pool_leave(m.pool, m.at, PAGE));
+    assert_true(is_content(&m, 0, SIZE));
+    assert_false(is_ours(&m, 7 * PAGE));
     assert_int_equal(munmap(m.at, PAGE), 0);
     assert_int_equal(tt_pool_state(m.pool, a), TT_UNIT_DEAD);
     assert_int_equal(tt_pool_state(m.pool, b), TT_UNIT_PRESENT);
@@ -458,7 +460,7 @@ static void begins_again_with_a_new_mapping(void **state)
     weigh(&x, 2 << 20, true);
     assert_true(pass(&x, true, &seed, &all_there));
     tt_pool_lock(x.m.pool);
-    tt_pool_unmapping(x.m.pool, x.m.at, SIZE + TAIL);
+    assert_true(tt_pool_leave(x.m.pool, x.m.at, SIZE + TAIL));
     void *at = mmap(x.m.at, SIZE + TAIL, PROT_READ, MAP_SHARED | MAP_FIXED, x.m.fd, 0);
     tt_pool_unlock(x.m.pool);
     assert_ptr_equal(at, x.m.at);

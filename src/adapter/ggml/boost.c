@@ -55,6 +55,7 @@ static tt_boost_report *report, own_report;
 static uint64_t budget;
 static plan plans[PLANS_MAX]; /* the pool's lock guards it */
 static uint32_t last_number;
+static pid_t owner;
 
 static __thread struct {
     plan *plan;
@@ -79,6 +80,14 @@ static void in_child(void)
     tt_pool_in_child(pool);
     atomic_store(&tt_boost_on, false);
     atomic_store(&tt_boost_graphs, 0);
+}
+
+/* False in a child whose fork passed our handlers by (_Fork, clone): nobody reads there. */
+static bool is_owner(void)
+{
+    if (getpid() == owner) return true;
+    if (atomic_load(&tt_boost_on)) in_child();
+    return false;
 }
 
 static void open_report(void)
@@ -121,6 +130,7 @@ void tt_boost_begin(void)
         tell(err.message);
         return;
     }
+    owner = getpid();
     (void)pthread_atfork(before_fork, in_parent, in_child);
     atomic_store(&tt_boost_on, true);
 }
@@ -159,16 +169,17 @@ bool tt_boost_has(const void *at, uint64_t n)
     return has;
 }
 
-bool tt_boost_unmapping_begin(const void *at, uint64_t n, const void *too, uint64_t n_too)
+enum tt_boost_left tt_boost_leave_begin(const void *at, uint64_t n, const void *too, uint64_t n_too)
 {
-    if (!tt_pool_touches(pool, at, n) && !tt_pool_touches(pool, too, n_too)) return false;
+    if (!tt_pool_touches(pool, at, n) && !tt_pool_touches(pool, too, n_too)) return TT_BOOST_NONE;
+    if (!is_owner()) return TT_BOOST_NONE;
     tt_pool_lock(pool);
-    tt_pool_unmapping(pool, at, n);
-    tt_pool_unmapping(pool, too, n_too);
-    return true;
+    bool all = tt_pool_leave(pool, at, n);
+    all &= tt_pool_leave(pool, too, n_too);
+    return all ? TT_BOOST_LEFT : TT_BOOST_KEPT;
 }
 
-void tt_boost_unmapping_end(void)
+void tt_boost_leave_end(void)
 {
     tt_pool_unlock(pool);
 }
@@ -304,7 +315,7 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
 bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
 {
     const int n = e->graph_n_nodes(graph);
-    if (!atomic_load(&tt_boost_on) || n <= 0) return false;
+    if (!atomic_load(&tt_boost_on) || n <= 0 || !is_owner()) return false;
     tt_pool_lock(pool);
     plan *p = plan_of_this_thread();
     const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n);

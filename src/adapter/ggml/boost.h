@@ -36,10 +36,16 @@ enum tt_boost_file {
 enum tt_boost_file tt_boost_looks(int fd, uint64_t bytes, int prot, int flags);
 /* It has been mapped. */
 void tt_boost_mapped(void *at, uint64_t bytes, int fd, uint64_t offset);
-/* Around a call that unmaps these addresses or maps something over them, and over `too`, if there
- * are any. False, and nothing to end: they are none of ours. */
-bool tt_boost_unmapping_begin(const void *at, uint64_t n, const void *too, uint64_t n_too);
-void tt_boost_unmapping_end(void);
+enum tt_boost_left {
+    TT_BOOST_NONE, /* none of the addresses are ours; nothing to end */
+    TT_BOOST_LEFT, /* all are the file's mapping again */
+    TT_BOOST_KEPT  /* some are not */
+};
+/* Around a call that unmaps these addresses, maps something over them or changes what they are, and
+ * those of `too`, if there are any. */
+enum tt_boost_left tt_boost_leave_begin(const void *at, uint64_t n, const void *too,
+                                        uint64_t n_too);
+void tt_boost_leave_end(void);
 /* Whether the addresses are of a model that does not fit. */
 bool tt_boost_has(const void *at, uint64_t n);
 

@@ -1,4 +1,4 @@
-/* Hooks on mappings: where the program's models lie. System calls without a detour unless the
+/* Hooks on mappings: where the program's models lie, and what it does to them. System calls without a detour unless the
  * process is boosted; mmap may be called before anything else is ready. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/boost.h"
@@ -17,13 +17,13 @@ static void *map(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 static void *map_watched(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 {
     const int error = errno;
-    const bool over = flags & MAP_FIXED && tt_boost_unmapping_begin(at, n, NULL, 0);
+    const bool over = flags & MAP_FIXED && tt_boost_leave_begin(at, n, NULL, 0);
     const enum tt_boost_file file = tt_boost_looks(fd, n, prot, flags);
     const bool large = file == TT_BOOST_LARGE;
     errno = error;
     void *got = map(at, n, prot, large ? flags & ~MAP_POPULATE : flags, fd, offset);
     const int after = errno;
-    if (over) tt_boost_unmapping_end();
+    if (over) tt_boost_leave_end();
     if (file != TT_BOOST_OTHER && got != MAP_FAILED) tt_boost_mapped(got, n, fd, (uint64_t)offset);
     errno = after;
     return got;
@@ -42,10 +42,10 @@ TT_EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t of
 TT_EXPORT int munmap(void *at, size_t n)
 {
     const bool ours = atomic_load_explicit(&tt_boost_on, memory_order_relaxed) &&
-                      tt_boost_unmapping_begin(at, n, NULL, 0);
+                      tt_boost_leave_begin(at, n, NULL, 0);
     const int result = (int)syscall(SYS_munmap, at, n);
     const int error = errno;
-    if (ours) tt_boost_unmapping_end();
+    if (ours) tt_boost_leave_end();
     errno = error;
     return result;
 }
@@ -58,12 +58,52 @@ TT_EXPORT void *mremap(void *at, size_t old_size, size_t size, int flags, ...)
     va_end(rest);
     const bool on = atomic_load_explicit(&tt_boost_on, memory_order_relaxed);
     /* What is moved there replaces what is there. */
-    const bool ours = on && tt_boost_unmapping_begin(at, old_size, to, to ? size : 0);
+    const bool ours = on && tt_boost_leave_begin(at, old_size, to, to ? size : 0);
     void *got = (void *)syscall(SYS_mremap, at, old_size, size, flags, to);
     const int error = errno;
-    if (ours) tt_boost_unmapping_end();
+    if (ours) tt_boost_leave_end();
     errno = error;
     return got;
+}
+
+/* What does not change what a read sees, of memory that is no file's either. */
+static bool is_harmless(int advice)
+{
+    static const int harmless[] = {MADV_NORMAL,     MADV_RANDOM,   MADV_SEQUENTIAL,
+                                   MADV_WILLNEED,   MADV_HUGEPAGE, MADV_NOHUGEPAGE,
+                                   MADV_DONTDUMP,   MADV_DODUMP,   MADV_COLD,
+                                   MADV_PAGEOUT,    MADV_POPULATE_READ};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (harmless[i] == advice) return true;
+    return false;
+}
+
+/* A file's pages that a program throws away come again; ours would be zeros. */
+TT_EXPORT int madvise(void *at, size_t n, int advice)
+{
+    enum tt_boost_left left = TT_BOOST_NONE;
+    if (atomic_load_explicit(&tt_boost_on, memory_order_relaxed) && !is_harmless(advice))
+        left = tt_boost_leave_begin(at, n, NULL, 0);
+    errno = left == TT_BOOST_KEPT ? EAGAIN : errno;
+    const int result = left == TT_BOOST_KEPT ? -1 : (int)syscall(SYS_madvise, at, n, advice);
+    const int error = errno;
+    if (left != TT_BOOST_NONE) tt_boost_leave_end();
+    errno = error;
+    return result;
+}
+
+/* The program's rights to a file's mapping are not those to our memory. */
+TT_EXPORT int mprotect(void *at, size_t n, int prot)
+{
+    enum tt_boost_left left = TT_BOOST_NONE;
+    if (atomic_load_explicit(&tt_boost_on, memory_order_relaxed))
+        left = tt_boost_leave_begin(at, n, NULL, 0);
+    errno = left == TT_BOOST_KEPT ? ENOMEM : errno;
+    const int result = left == TT_BOOST_KEPT ? -1 : (int)syscall(SYS_mprotect, at, n, prot);
+    const int error = errno;
+    if (left != TT_BOOST_NONE) tt_boost_leave_end();
+    errno = error;
+    return result;
 }
 
 /* All of a model that does not fit is not to be read ahead. */
