@@ -28,7 +28,7 @@ for name in tiny moe dense tied; do
             rm -f boosted.ttrace
             "$TT_BIN" boost --ram $((size * percent / 100))B -o boosted.ttrace --values=hash "$@" >boosted.txt 2>boosted.err || fail "$about: exit code"
             same "$about: text" plain.txt boosted.txt
-            "$TT_BIN" diff --values plain.ttrace boosted.ttrace >diff.txt 2>&1 || {
+            "$TT_BIN" diff --values --exact plain.ttrace boosted.ttrace >diff.txt 2>&1 || {
                 fail "$about: values differ"
                 tail -n 3 diff.txt
             }
