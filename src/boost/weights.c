@@ -32,7 +32,7 @@ typedef struct trait {
 } trait;
 
 struct tt_weights {
-    tt_pool *pool;
+    tt_pagepool *pool;
     tt_boost_report *report;
     uint64_t budget;
     tt_policy policy;
@@ -44,7 +44,7 @@ struct tt_weights {
     uint32_t sizes_capacity;
     tt_policy_cache *cache; /* of slices; NULL: none are kept */
     uint64_t window_bytes;
-    uint32_t arranged; /* weights when what follows from them was decided */
+    uint32_t arranged;    /* weights when what follows from them was decided */
     uint32_t arrangement; /* how many there were */
     uint64_t deaths;
     uint32_t found; /* the last weight that was asked for: graphs ask in the same order */
@@ -55,11 +55,11 @@ struct tt_weights {
 static void dropped(void *context, uint32_t unit)
 {
     tt_weights *w = context;
-    tt_pool_drop(w->pool, unit);
+    tt_pagepool_drop(w->pool, unit);
 }
 
-tt_status tt_weights_new(tt_pool *pool, uint64_t budget, tt_policy policy, tt_boost_report *report,
-                         tt_weights **out, tt_error *err)
+tt_status tt_weights_new(tt_pagepool *pool, uint64_t budget, tt_policy policy,
+                         tt_boost_report *report, tt_weights **out, tt_error *err)
 {
     *out = calloc(1, sizeof **out);
     if (!*out) return tt_error_memory(err, "the weights' places");
@@ -84,13 +84,13 @@ static void drop_all(tt_weights *w)
     tt_policy_free(w->cache);
     w->cache = NULL;
     for (uint32_t i = 0; i < w->n_traits; i++)
-        tt_pool_drop(w->pool, i);
+        tt_pagepool_drop(w->pool, i);
 }
 
 void tt_weights_refresh(tt_weights *w)
 {
-    if (w->deaths == tt_pool_deaths(w->pool)) return;
-    w->deaths = tt_pool_deaths(w->pool);
+    if (w->deaths == tt_pagepool_deaths(w->pool)) return;
+    w->deaths = tt_pagepool_deaths(w->pool);
     drop_all(w);
     w->n_weights = w->arranged = w->found = 0;
     atomic_store(&w->report->weights_bytes, 0);
@@ -101,13 +101,13 @@ static bool add_units(tt_weights *w, weight *new, uint32_t region, uint64_t from
     for (uint64_t done = 0; done < new->bytes; done += new->unit_bytes) {
         const uint64_t left = new->bytes - done;
         const uint64_t n = left < new->unit_bytes ? left : new->unit_bytes;
-        const uint32_t unit = tt_pool_unit(w->pool, region, from + done, n);
+        const uint32_t unit = tt_pagepool_unit(w->pool, region, from + done, n);
         if (unit == TT_NONE || !tt_array_room_zeroed(w->traits, w->traits_capacity, unit + 1u) ||
             !tt_array_room_zeroed(w->sizes, w->sizes_capacity, unit + 1u))
             return false;
         w->n_traits = unit + 1;
         w->traits[unit] = (trait){.dense = new->n_slices == 0};
-        w->sizes[unit] = tt_pool_unit_bytes(w->pool, unit);
+        w->sizes[unit] = tt_pagepool_unit_bytes(w->pool, unit);
         if (!new->n_units++) new->first_unit = unit;
     }
     return true;
@@ -129,7 +129,7 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
 {
     uint32_t region;
     uint64_t from;
-    if (!tt_pool_find(w->pool, at, n, &region, &from)) return false;
+    if (!tt_pagepool_find(w->pool, at, n, &region, &from)) return false;
     /* The policy knows the units' sizes, which are about to move. */
     if (w->cache) drop_all(w);
     weight *new = tt_array_add(w->weights, w->n_weights, w->weights_capacity);
@@ -138,7 +138,7 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
     new->unit_bytes = unit_bytes(w->budget, n, n_slices);
     uint64_t head = 0;
     /* The first chunk ends with a page. */
-    if (!n_slices && from % TT_POOL_PAGE) head = TT_POOL_PAGE - from % TT_POOL_PAGE;
+    if (!n_slices && from % TT_PAGEPOOL_PAGE) head = TT_PAGEPOOL_PAGE - from % TT_PAGEPOOL_PAGE;
     if (head && head < n) {
         weight first = {.bytes = head, .unit_bytes = head};
         weight rest = *new;
@@ -159,7 +159,7 @@ static bool add_weight(tt_weights *w, const void *at, uint64_t n, uint32_t n_sli
 
 uint32_t tt_weights_find(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices)
 {
-    if (n_slices && (n_slices > UINT16_MAX || n % n_slices || n / n_slices < TT_POOL_PAGE))
+    if (n_slices && (n_slices > UINT16_MAX || n % n_slices || n / n_slices < TT_PAGEPOOL_PAGE))
         n_slices = 0;
     for (uint32_t k = 0; k < w->n_weights; k++) {
         const uint32_t i = (w->found + 1 + k) % w->n_weights;
@@ -183,7 +183,7 @@ typedef struct sums {
 
 static sums sum_up(const tt_weights *w)
 {
-    sums s = {.edges = tt_pool_edge_bytes(w->pool)};
+    sums s = {.edges = tt_pagepool_edge_bytes(w->pool)};
     for (uint32_t i = 0; i < w->n_weights; i++)
         for (uint32_t u = 0; u < w->weights[i].n_units; u++)
             *(w->weights[i].n_slices ? &s.experts : &s.dense) +=
@@ -246,7 +246,8 @@ static void arrange(tt_weights *w)
         if (w->window_bytes < WINDOW_MIN_BYTES) w->window_bytes = WINDOW_MIN_BYTES;
         if (w->window_bytes > dense / 2) w->window_bytes = dense / 2;
     }
-    pin_spread(w, s.dense, dense - w->window_bytes, w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
+    pin_spread(w, s.dense, dense - w->window_bytes,
+               w->window_bytes ? w->window_bytes / 2 : UINT64_MAX);
     if (!s.experts) return;
     const tt_policy_setup setup = {.policy = w->policy,
                                    .n_units = w->n_traits,
@@ -269,8 +270,8 @@ static bool add_turns(tt_weights *w, tt_weights_plan *plan, const tt_weight_step
     return true;
 }
 
-/* From `passed` on, and over the end into the next pass: requests what is to come, as far as there is
- * room for it. */
+/* From `passed` on, and over the end into the next pass: requests what is to come, as far as there
+ * is room for it. */
 static void look_ahead(tt_weights *w, tt_weights_plan *plan)
 {
     uint64_t streamed = 0, pinned = 0;
@@ -280,12 +281,12 @@ static void look_ahead(tt_weights *w, tt_weights_plan *plan)
         trait *t = &w->traits[unit];
         const uint64_t size = w->sizes[unit];
         if (t->seen == w->walk) continue;
-        if (t->pinned && tt_pool_state(w->pool, unit) == TT_UNIT_PRESENT) continue;
+        if (t->pinned && tt_pagepool_state(w->pool, unit) == TT_UNIT_PRESENT) continue;
         if (!t->pinned && streamed + size > w->window_bytes) break;
         if (t->pinned && pinned + size > AHEAD_BYTES && pinned) break;
         *(t->pinned ? &pinned : &streamed) += size;
         t->seen = w->walk;
-        (void)tt_pool_request(w->pool, unit);
+        (void)tt_pagepool_request(w->pool, unit);
     }
 }
 
@@ -294,7 +295,7 @@ static void drop_turns(tt_weights *w, const tt_weights_plan *plan, uint32_t from
 {
     for (uint32_t i = from; i < to; i++) {
         const uint32_t unit = plan->turns[i].unit;
-        if (!w->traits[unit].pinned) tt_pool_drop(w->pool, unit);
+        if (!w->traits[unit].pinned) tt_pagepool_drop(w->pool, unit);
     }
 }
 
@@ -311,7 +312,7 @@ static void drop_strangers(tt_weights *w, const tt_weights_plan *plan)
     }
     for (uint32_t u = 0; u < w->n_traits; u++)
         if (w->traits[u].dense && !w->traits[u].pinned && w->traits[u].seen != w->walk)
-            tt_pool_drop(w->pool, u);
+            tt_pagepool_drop(w->pool, u);
 }
 
 static void release(tt_weights *w, tt_weights_plan *plan, uint32_t before)
@@ -329,7 +330,8 @@ static void release(tt_weights *w, tt_weights_plan *plan, uint32_t before)
 bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *steps, uint32_t n)
 {
     if (w->arranged != w->n_weights) arrange(w);
-    /* Of a cache that may be no more; an engine that left its graph by an exception has not ended it.
+    /* Of a cache that may be no more; an engine that left its graph by an exception has not ended
+     * it.
      */
     release(w, plan, UINT32_MAX);
     plan->arrangement = w->arrangement;
@@ -394,7 +396,7 @@ void tt_weights_ahead(tt_weights *w, tt_weights_plan *plan, uint32_t i, uint32_t
         if (!there && !tt_policy_fetch(w->cache, &use)) return; /* no room for more */
         if (!hold(w, plan, use.unit, node)) return;
         atomic_fetch_add(&w->report->slices_read, !there);
-        (void)tt_pool_request(w->pool, use.unit);
+        (void)tt_pagepool_request(w->pool, use.unit);
     }
 }
 
@@ -413,7 +415,7 @@ void tt_weights_use(tt_weights *w, tt_weights_plan *plan, uint32_t i, const uint
         }
         atomic_fetch_add(&w->report->slices_read, !was_there);
         if (!is_held(plan, use.unit, plan->node)) (void)hold(w, plan, use.unit, plan->node);
-        (void)tt_pool_request(w->pool, use.unit);
+        (void)tt_pagepool_request(w->pool, use.unit);
         (void)need(plan, use.unit);
     }
 }
@@ -423,7 +425,7 @@ void tt_weights_wait(tt_weights *w, const tt_weights_plan *plan)
     const uint32_t node = plan->node, pass = plan->pass;
     /* The list changes only when all threads have left the node. */
     for (uint32_t i = 0; i < plan->n_now && plan->node == node && plan->pass == pass; i++)
-        tt_pool_wait(w->pool, plan->now[i]);
+        tt_pagepool_wait(w->pool, plan->now[i]);
 }
 
 void tt_weights_end(tt_weights *w, tt_weights_plan *plan)

@@ -1,21 +1,21 @@
 /* The weights of a model as units of a pool: what of them is kept, in which order the rest comes.
  *
- * Weights that are used whole (dense) are divided into chunks. Some chunks are pinned, spread evenly
- * over the order in which a pass uses them; the rest is loaded ahead in that order, and evicted
- * behind. Experts are slices of a tensor, kept by a policy of src/policy. Nothing here decides what
- * a value is: what is not there is read through the file's mapping.
+ * Weights that are used whole (dense) are divided into chunks. Some chunks are pinned, spread
+ * evenly over the order in which a pass uses them; the rest is loaded ahead in that order, and
+ * evicted behind. Experts are slices of a tensor, kept by a policy of src/policy. Nothing here
+ * decides what a value is: what is not there is read through the file's mapping.
  *
  * All functions are called with the pool's lock held. */
 #ifndef TT_BOOST_WEIGHTS_H
 #define TT_BOOST_WEIGHTS_H
 
-#include "boost/pool.h"
+#include "boost/pagepool.h"
 #include "policy/policy.h"
 
 /* A use of a dense weight's bytes, or of an expert tensor, by the graph. */
 typedef struct tt_weight_step {
-    uint32_t node;   /* ascending */
-    uint32_t weight; /* tt_weights_find */
+    uint32_t node;    /* ascending */
+    uint32_t weight;  /* tt_weights_find */
     uint64_t from, n; /* bytes of a dense one */
 } tt_weight_step;
 
@@ -42,20 +42,21 @@ typedef struct tt_weights_plan {
 typedef struct tt_weights tt_weights;
 
 /* budget: of all that the pool holds. *out is freed with tt_weights_free, before the pool. */
-tt_status tt_weights_new(tt_pool *pool, uint64_t budget, tt_policy policy, tt_boost_report *report,
-                         tt_weights **out, tt_error *err);
+tt_status tt_weights_new(tt_pagepool *pool, uint64_t budget, tt_policy policy,
+                         tt_boost_report *report, tt_weights **out, tt_error *err);
 void tt_weights_free(tt_weights *w);
 
 /* Before a graph's weights are asked for: forgets all when the program has unmapped some. */
 void tt_weights_refresh(tt_weights *w);
-/* The weight of n bytes at `at`, of n_slices (0: dense): its number; TT_NONE: not in a region, or no
- * memory. One that is not known yet is from now on. */
+/* The weight of n bytes at `at`, of n_slices (0: dense): its number; TT_NONE: not in a region, or
+ * no memory. One that is not known yet is from now on. */
 uint32_t tt_weights_find(tt_weights *w, const void *at, uint64_t n, uint32_t n_slices);
 /* 0: dense. */
 uint32_t tt_weights_slices(const tt_weights *w, uint32_t weight);
 
 /* A pass begins. False: there is nothing to do in it (all weights fit, or none can be kept). */
-bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *steps, uint32_t n);
+bool tt_weights_begin(tt_weights *w, tt_weights_plan *plan, const tt_weight_step *steps,
+                      uint32_t n);
 /* The nodes before `node` are over, and it begins. */
 void tt_weights_advance(tt_weights *w, tt_weights_plan *plan, uint32_t node);
 /* The slices (of the weight, each once) are going to be used at `node`. */

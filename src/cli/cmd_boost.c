@@ -40,7 +40,8 @@ static void take_policy(void *name, char *arg, tt_parse *p)
     unsigned i = 0;
     while (i < TT_POLICIES && strcmp(tt_policies[i].name, arg) != 0)
         i++;
-    if (i == TT_POLICIES) tt_parse_refuse(p, "\"%.40s\" is no policy: see `tensortrace whatif`", arg);
+    if (i == TT_POLICIES)
+        tt_parse_refuse(p, "\"%.40s\" is no policy: see `tensortrace whatif`", arg);
     if (tt_policies[i].needs_future || tt_policies[i].needs_counts)
         tt_parse_refuse(p, "%s needs to know the future: it is for `tensortrace whatif`", arg);
     *(const char **)name = arg;
@@ -202,8 +203,7 @@ static tt_status run_alone(char **argv, tt_traced_end *end, tt_error *err)
     int n = snprintf(preload, sizeof preload, "%s%s%s", hook, before && before[0] ? ":" : "",
                      before ? before : "");
     if (n < 0 || (size_t)n >= sizeof preload || setenv("LD_PRELOAD", preload, 1) != 0)
-        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET,
-                            "cannot set up the program's environment");
+        return tt_error_set(err, TT_E_IO, TT_NO_OFFSET, "cannot set up the program's environment");
     status = tt_spawn_and_wait(argv, NULL, &watch, &end->program, err);
     end->not_started = status != TT_OK;
     return status;

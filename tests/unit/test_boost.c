@@ -1,5 +1,5 @@
-/* The pool of weights: whatever is loaded, evicted, unmapped or fails, the addresses hold the file's
- * bytes. */
+/* The pool of weights: whatever is loaded, evicted, unmapped or fails, the addresses hold the
+ * file's bytes. */
 #include "tests.h"
 
 #include "boost/weights.h"
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAGE TT_POOL_PAGE
+#define PAGE TT_PAGEPOOL_PAGE
 #define SIZE (8u << 20)
 #define TAIL 1234u /* the file does not end with a page */
 
@@ -30,7 +30,7 @@ typedef struct mapped {
     char path[64];
     int fd;
     uint8_t *at;
-    tt_pool *pool;
+    tt_pagepool *pool;
     tt_boost_report report;
     uint32_t region;
 } mapped;
@@ -50,14 +50,14 @@ static void map_file(mapped *m, uint32_t readers)
     free(bytes);
     m->at = mmap(NULL, SIZE + TAIL, PROT_READ, MAP_SHARED, m->fd, 0);
     assert_true(m->at != MAP_FAILED);
-    assert_int_equal(tt_pool_new(readers, &m->report, &m->pool, &err), TT_OK);
-    m->region = tt_pool_adopt(m->pool, m->at, SIZE + TAIL, m->fd, 0);
+    assert_int_equal(tt_pagepool_new(readers, &m->report, &m->pool, &err), TT_OK);
+    m->region = tt_pagepool_adopt(m->pool, m->at, SIZE + TAIL, m->fd, 0);
     assert_int_equal(m->region, 0);
 }
 
 static void unmap_file(mapped *m)
 {
-    tt_pool_free(m->pool);
+    tt_pagepool_free(m->pool);
     (void)munmap(m->at, SIZE + TAIL);
     (void)close(m->fd);
     (void)unlink(m->path);
@@ -93,28 +93,28 @@ static bool is_ours(const mapped *m, uint64_t i)
 
 static uint32_t unit(mapped *m, uint64_t from, uint64_t n)
 {
-    tt_pool_lock(m->pool);
-    const uint32_t u = tt_pool_unit(m->pool, m->region, from, n);
-    tt_pool_unlock(m->pool);
+    tt_pagepool_lock(m->pool);
+    const uint32_t u = tt_pagepool_unit(m->pool, m->region, from, n);
+    tt_pagepool_unlock(m->pool);
     assert_int_not_equal(u, TT_NONE);
     return u;
 }
 
 static enum tt_unit_state load(mapped *m, uint32_t u)
 {
-    tt_pool_lock(m->pool);
-    (void)tt_pool_request(m->pool, u);
-    tt_pool_wait(m->pool, u);
-    const enum tt_unit_state state = tt_pool_state(m->pool, u);
-    tt_pool_unlock(m->pool);
+    tt_pagepool_lock(m->pool);
+    (void)tt_pagepool_request(m->pool, u);
+    tt_pagepool_wait(m->pool, u);
+    const enum tt_unit_state state = tt_pagepool_state(m->pool, u);
+    tt_pagepool_unlock(m->pool);
     return state;
 }
 
 static void drop(mapped *m, uint32_t u)
 {
-    tt_pool_lock(m->pool);
-    tt_pool_drop(m->pool, u);
-    tt_pool_unlock(m->pool);
+    tt_pagepool_lock(m->pool);
+    tt_pagepool_drop(m->pool, u);
+    tt_pagepool_unlock(m->pool);
 }
 
 static void loads_and_evicts(void **state)
@@ -126,7 +126,7 @@ static void loads_and_evicts(void **state)
     const uint32_t last = unit(&m, SIZE - PAGE, PAGE + TAIL);
     assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
     assert_true(is_ours(&m, 2 * PAGE));
-    assert_true(is_ours(&m, 0));            /* shared with what is before it */
+    assert_true(is_ours(&m, 0)); /* shared with what is before it */
     assert_false(is_ours(&m, 6 * PAGE));
     assert_true(is_content(&m, 0, 7 * PAGE));
     assert_int_equal(load(&m, b), TT_UNIT_PRESENT); /* no page of its own */
@@ -180,13 +180,13 @@ static void never_shows_anything_else(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, look, &l), 0);
     for (int i = 0; i < 4000; i++) {
         const uint32_t u = units[(uint32_t)rand_r(&seed) % N];
-        tt_pool_lock(m.pool);
+        tt_pagepool_lock(m.pool);
         if (rand_r(&seed) % 2)
-            (void)tt_pool_request(m.pool, u);
+            (void)tt_pagepool_request(m.pool, u);
         else
-            tt_pool_drop(m.pool, u);
-        if (i % 16 == 0) tt_pool_wait(m.pool, u);
-        tt_pool_unlock(m.pool);
+            tt_pagepool_drop(m.pool, u);
+        if (i % 16 == 0) tt_pagepool_wait(m.pool, u);
+        tt_pagepool_unlock(m.pool);
     }
     atomic_store(&l.stop, true);
     for (int i = 0; i < 2; i++)
@@ -194,14 +194,14 @@ static void never_shows_anything_else(void **state)
     assert_true(atomic_load(&l.looks) > 1000 && atomic_load(&m.report.evictions) > 50);
     assert_int_equal(atomic_load(&l.wrong), 0);
     assert_true(is_content(&m, 0, SIZE + TAIL));
-    tt_pool_lock(m.pool);
-    tt_pool_settle(m.pool);
+    tt_pagepool_lock(m.pool);
+    tt_pagepool_settle(m.pool);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < N; i++)
-        if (tt_pool_state(m.pool, units[i]) == TT_UNIT_PRESENT)
-            bytes += tt_pool_unit_bytes(m.pool, units[i]);
-    bytes += tt_pool_edge_bytes(m.pool);
-    tt_pool_unlock(m.pool);
+        if (tt_pagepool_state(m.pool, units[i]) == TT_UNIT_PRESENT)
+            bytes += tt_pagepool_unit_bytes(m.pool, units[i]);
+    bytes += tt_pagepool_edge_bytes(m.pool);
+    tt_pagepool_unlock(m.pool);
     assert_int_equal(atomic_load(&m.report.pool_bytes), bytes);
     unmap_file(&m);
 }
@@ -215,24 +215,24 @@ static void stays_out_of_other_memory(void **state)
         map_file(&m, 4);
         for (uint32_t i = 0; i < 32; i++) {
             const uint32_t u = unit(&m, i * PAGE * 32 + 5, PAGE * 32);
-            tt_pool_lock(m.pool);
-            (void)tt_pool_request(m.pool, u);
-            tt_pool_unlock(m.pool);
+            tt_pagepool_lock(m.pool);
+            (void)tt_pagepool_request(m.pool, u);
+            tt_pagepool_unlock(m.pool);
         }
         if (round % 4) (void)usleep((useconds_t)(round % 8) * 200);
-        tt_pool_lock(m.pool);
-        assert_true(tt_pool_leave(m.pool, m.at, SIZE + TAIL));
+        tt_pagepool_lock(m.pool);
+        assert_true(tt_pagepool_leave(m.pool, m.at, SIZE + TAIL));
         uint8_t *at = mmap(m.at, SIZE, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-        tt_pool_unlock(m.pool);
+        tt_pagepool_unlock(m.pool);
         assert_ptr_equal(at, m.at);
         memset(at, 0, SIZE);
-        tt_pool_lock(m.pool);
-        tt_pool_settle(m.pool);
+        tt_pagepool_lock(m.pool);
+        tt_pagepool_settle(m.pool);
         uint32_t region;
         uint64_t from;
-        assert_false(tt_pool_find(m.pool, m.at, PAGE, &region, &from));
-        tt_pool_unlock(m.pool);
+        assert_false(tt_pagepool_find(m.pool, m.at, PAGE, &region, &from));
+        tt_pagepool_unlock(m.pool);
         for (uint64_t i = 0; i < SIZE; i++)
             if (at[i]) fail_msg("byte %lu of memory that is not ours", (unsigned long)i);
         assert_int_equal(atomic_load(&m.report.pool_bytes), 0);
@@ -248,19 +248,19 @@ static void keeps_what_is_not_unmapped(void **state)
     const uint32_t a = unit(&m, 0, 8 * PAGE), b = unit(&m, 8 * PAGE, 8 * PAGE);
     assert_int_equal(load(&m, a), TT_UNIT_PRESENT);
     assert_int_equal(load(&m, b), TT_UNIT_PRESENT);
-    tt_pool_lock(m.pool);
-    assert_true(tt_pool_leave(m.pool, m.at, PAGE));
+    tt_pagepool_lock(m.pool);
+    assert_true(tt_pagepool_leave(m.pool, m.at, PAGE));
     assert_true(is_content(&m, 0, SIZE));
     assert_false(is_ours(&m, 7 * PAGE));
     assert_int_equal(munmap(m.at, PAGE), 0);
-    assert_int_equal(tt_pool_state(m.pool, a), TT_UNIT_DEAD);
-    assert_int_equal(tt_pool_state(m.pool, b), TT_UNIT_PRESENT);
-    assert_false(tt_pool_request(m.pool, a));
+    assert_int_equal(tt_pagepool_state(m.pool, a), TT_UNIT_DEAD);
+    assert_int_equal(tt_pagepool_state(m.pool, b), TT_UNIT_PRESENT);
+    assert_false(tt_pagepool_request(m.pool, a));
     uint32_t region;
     uint64_t from;
-    assert_false(tt_pool_find(m.pool, m.at, PAGE, &region, &from));
-    assert_true(tt_pool_find(m.pool, m.at + PAGE, PAGE, &region, &from));
-    tt_pool_unlock(m.pool);
+    assert_false(tt_pagepool_find(m.pool, m.at, PAGE, &region, &from));
+    assert_true(tt_pagepool_find(m.pool, m.at + PAGE, PAGE, &region, &from));
+    tt_pagepool_unlock(m.pool);
     assert_true(is_content(&m, PAGE, SIZE + TAIL - PAGE));
     unmap_file(&m);
 }
@@ -281,9 +281,9 @@ static void hands_back_a_changed_file(void **state)
         if (way == 0) {
             assert_int_equal(load(&m, b), TT_UNIT_ABSENT);
         } else {
-            tt_pool_lock(m.pool);
-            tt_pool_check_files(m.pool);
-            tt_pool_unlock(m.pool);
+            tt_pagepool_lock(m.pool);
+            tt_pagepool_check_files(m.pool);
+            tt_pagepool_unlock(m.pool);
         }
         assert_memory_equal(m.at, other, PAGE);
         assert_memory_equal(m.at + 2 * PAGE, other, PAGE);
@@ -320,21 +320,22 @@ static void child_sees_the_same(void **state)
     map_file(&m, 2);
     for (uint32_t i = 0; i < 16; i++) {
         const uint32_t u = unit(&m, i * 64 * PAGE + 9, 40 * PAGE);
-        tt_pool_lock(m.pool);
-        (void)tt_pool_request(m.pool, u);
-        tt_pool_unlock(m.pool);
+        tt_pagepool_lock(m.pool);
+        (void)tt_pagepool_request(m.pool, u);
+        tt_pagepool_unlock(m.pool);
     }
-    tt_pool_lock(m.pool);
+    tt_pagepool_lock(m.pool);
     const pid_t pid = fork();
     if (pid == 0) {
-        tt_pool_in_child(m.pool);
-        tt_pool_lock(m.pool);
-        bool right = !tt_pool_request(m.pool, tt_pool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE));
-        tt_pool_settle(m.pool);
-        tt_pool_unlock(m.pool);
+        tt_pagepool_in_child(m.pool);
+        tt_pagepool_lock(m.pool);
+        bool right =
+            !tt_pagepool_request(m.pool, tt_pagepool_unit(m.pool, 0, SIZE - 8 * PAGE, PAGE));
+        tt_pagepool_settle(m.pool);
+        tt_pagepool_unlock(m.pool);
         _exit(right && is_content(&m, 0, SIZE + TAIL) ? 0 : 1);
     }
-    tt_pool_unlock(m.pool);
+    tt_pagepool_unlock(m.pool);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_true(is_content(&m, 0, SIZE + TAIL));
@@ -361,9 +362,9 @@ static void weigh(weighed *x, uint64_t budget, bool experts)
     tt_error err;
     memset(x, 0, sizeof *x);
     map_file(&x->m, 4);
-    assert_int_equal(
-        tt_weights_new(x->m.pool, budget, TT_POLICY_LRU, &x->m.report, &x->w, &err), TT_OK);
-    tt_pool_lock(x->m.pool);
+    assert_int_equal(tt_weights_new(x->m.pool, budget, TT_POLICY_LRU, &x->m.report, &x->w, &err),
+                     TT_OK);
+    tt_pagepool_lock(x->m.pool);
     for (uint32_t i = 0; i < LAYERS; i++) {
         const uint8_t *at = x->m.at + 32 + i * (MATRIX + SLICES * SLICE + 32);
         x->steps[i] = (tt_weight_step){2 * i, tt_weights_find(x->w, at, MATRIX, 0), 0, MATRIX};
@@ -372,7 +373,7 @@ static void weigh(weighed *x, uint64_t budget, bool experts)
         x->experts[i] = tt_weights_find(x->w, at + MATRIX, SLICES * SLICE, SLICES);
         assert_int_equal(tt_weights_slices(x->w, x->experts[i]), SLICES);
     }
-    tt_pool_unlock(x->m.pool);
+    tt_pagepool_unlock(x->m.pool);
 }
 
 static void weigh_no_more(weighed *x)
@@ -387,7 +388,7 @@ static void weigh_no_more(weighed *x)
 /* A pass as an engine makes it; what each op reads is there when it is to be. */
 static bool pass(weighed *x, bool experts, unsigned *seed, bool *all_there)
 {
-    tt_pool_lock(x->m.pool);
+    tt_pagepool_lock(x->m.pool);
     const bool begun = tt_weights_begin(x->w, &x->plan, x->steps, LAYERS);
     for (uint32_t i = 0; begun && i < LAYERS; i++) {
         uint16_t slices[2] = {(uint16_t)(rand_r(seed) % 4), (uint16_t)(4 + rand_r(seed) % 4)};
@@ -395,17 +396,17 @@ static bool pass(weighed *x, bool experts, unsigned *seed, bool *all_there)
         if (experts) tt_weights_ahead(x->w, &x->plan, x->experts[i], 2 * i + 1, slices, 2);
         tt_weights_wait(x->w, &x->plan);
         for (uint32_t k = 0; k < x->plan.n_now; k++)
-            *all_there &= tt_pool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
+            *all_there &= tt_pagepool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
         if (!experts) continue;
         tt_weights_advance(x->w, &x->plan, 2 * i + 1);
         tt_weights_use(x->w, &x->plan, x->experts[i], slices, 2);
         *all_there &= x->plan.n_now == 2;
         tt_weights_wait(x->w, &x->plan);
         for (uint32_t k = 0; k < x->plan.n_now; k++)
-            *all_there &= tt_pool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
+            *all_there &= tt_pagepool_state(x->m.pool, x->plan.now[k]) == TT_UNIT_PRESENT;
     }
     if (begun) tt_weights_end(x->w, &x->plan);
-    tt_pool_unlock(x->m.pool);
+    tt_pagepool_unlock(x->m.pool);
     return begun;
 }
 
@@ -459,20 +460,20 @@ static void begins_again_with_a_new_mapping(void **state)
     bool all_there = true;
     weigh(&x, 2 << 20, true);
     assert_true(pass(&x, true, &seed, &all_there));
-    tt_pool_lock(x.m.pool);
-    assert_true(tt_pool_leave(x.m.pool, x.m.at, SIZE + TAIL));
+    tt_pagepool_lock(x.m.pool);
+    assert_true(tt_pagepool_leave(x.m.pool, x.m.at, SIZE + TAIL));
     void *at = mmap(x.m.at, SIZE + TAIL, PROT_READ, MAP_SHARED | MAP_FIXED, x.m.fd, 0);
-    tt_pool_unlock(x.m.pool);
+    tt_pagepool_unlock(x.m.pool);
     assert_ptr_equal(at, x.m.at);
-    assert_int_equal(tt_pool_adopt(x.m.pool, x.m.at, SIZE + TAIL, x.m.fd, 0), 1);
-    tt_pool_lock(x.m.pool);
+    assert_int_equal(tt_pagepool_adopt(x.m.pool, x.m.at, SIZE + TAIL, x.m.fd, 0), 1);
+    tt_pagepool_lock(x.m.pool);
     tt_weights_refresh(x.w);
     for (uint32_t i = 0; i < LAYERS; i++) {
         const uint8_t *from = x.m.at + 32 + i * (MATRIX + SLICES * SLICE + 32);
         x.steps[i].weight = tt_weights_find(x.w, from, MATRIX, 0);
         x.experts[i] = tt_weights_find(x.w, from + MATRIX, SLICES * SLICE, SLICES);
     }
-    tt_pool_unlock(x.m.pool);
+    tt_pagepool_unlock(x.m.pool);
     for (int i = 0; i < 3; i++)
         assert_true(pass(&x, true, &seed, &all_there));
     assert_true(all_there);

@@ -49,7 +49,7 @@ typedef struct plan {
 _Atomic uint32_t tt_boost_graphs;
 _Atomic bool tt_boost_on;
 
-static tt_pool *pool;
+static tt_pagepool *pool;
 static tt_weights *weights;
 static tt_boost_report *report, own_report;
 static uint64_t budget;
@@ -67,17 +67,17 @@ static __thread struct {
 
 static void before_fork(void)
 {
-    tt_pool_lock(pool);
+    tt_pagepool_lock(pool);
 }
 
 static void in_parent(void)
 {
-    tt_pool_unlock(pool);
+    tt_pagepool_unlock(pool);
 }
 
 static void in_child(void)
 {
-    tt_pool_in_child(pool);
+    tt_pagepool_in_child(pool);
     atomic_store(&tt_boost_on, false);
     atomic_store(&tt_boost_graphs, 0);
 }
@@ -124,7 +124,7 @@ void tt_boost_begin(void)
     budget = tt_capture_bytes(TT_ENV_BOOST);
     if (!budget) return;
     open_report();
-    if (tt_pool_new(READERS, report, &pool, &err) != TT_OK ||
+    if (tt_pagepool_new(READERS, report, &pool, &err) != TT_OK ||
         tt_weights_new(pool, budget, policy_named(getenv(TT_ENV_BOOST_POLICY)), report, &weights,
                        &err) != TT_OK) {
         tell(err.message);
@@ -155,33 +155,34 @@ enum tt_boost_file tt_boost_looks(int fd, uint64_t bytes, int prot, int flags)
 
 void tt_boost_mapped(void *at, uint64_t bytes, int fd, uint64_t offset)
 {
-    (void)tt_pool_adopt(pool, at, bytes, fd, offset);
+    (void)tt_pagepool_adopt(pool, at, bytes, fd, offset);
 }
 
 bool tt_boost_has(const void *at, uint64_t n)
 {
     uint32_t region;
     uint64_t from;
-    if (n <= budget || !tt_pool_touches(pool, at, n)) return false;
-    tt_pool_lock(pool);
-    bool has = tt_pool_find(pool, at, n, &region, &from);
-    tt_pool_unlock(pool);
+    if (n <= budget || !tt_pagepool_touches(pool, at, n)) return false;
+    tt_pagepool_lock(pool);
+    bool has = tt_pagepool_find(pool, at, n, &region, &from);
+    tt_pagepool_unlock(pool);
     return has;
 }
 
 enum tt_boost_left tt_boost_leave_begin(const void *at, uint64_t n, const void *too, uint64_t n_too)
 {
-    if (!tt_pool_touches(pool, at, n) && !tt_pool_touches(pool, too, n_too)) return TT_BOOST_NONE;
+    if (!tt_pagepool_touches(pool, at, n) && !tt_pagepool_touches(pool, too, n_too))
+        return TT_BOOST_NONE;
     if (!is_owner()) return TT_BOOST_NONE;
-    tt_pool_lock(pool);
-    bool all = tt_pool_leave(pool, at, n);
-    all &= tt_pool_leave(pool, too, n_too);
+    tt_pagepool_lock(pool);
+    bool all = tt_pagepool_leave(pool, at, n);
+    all &= tt_pagepool_leave(pool, too, n_too);
     return all ? TT_BOOST_LEFT : TT_BOOST_KEPT;
 }
 
 void tt_boost_leave_end(void)
 {
-    tt_pool_unlock(pool);
+    tt_pagepool_unlock(pool);
 }
 
 /* --- a graph --- */
@@ -193,7 +194,7 @@ static uint32_t find_weight(const tt_engine *e, const struct ggml_tensor *t, uin
     const struct ggml_tensor *root = t;
     while (root->view_src)
         root = root->view_src;
-    if (!root->data || !t->data || !tt_pool_touches(pool, t->data, 1)) return TT_NONE;
+    if (!root->data || !t->data || !tt_pagepool_touches(pool, t->data, 1)) return TT_NONE;
     const uint64_t size = e->nbytes(root);
     *n = e->nbytes(t);
     *from = (uint64_t)((const uint8_t *)t->data - (const uint8_t *)root->data);
@@ -235,8 +236,8 @@ static bool add_choice(plan *p, uint32_t node, uint32_t weight, const struct ggm
 static bool add_step(plan *p, const tt_engine *e, uint32_t node, int k)
 {
     const struct ggml_tensor *op = p->nodes[node], *t = op->src[k];
-    const bool by_id = op->op == e->op_mul_mat_id && k == 0 && is_ids(op->src[2]) &&
-                       t->ne[2] > 1 && t->ne[2] <= (int64_t)SLICES_MAX && t->ne[3] == 1;
+    const bool by_id = op->op == e->op_mul_mat_id && k == 0 && is_ids(op->src[2]) && t->ne[2] > 1 &&
+                       t->ne[2] <= (int64_t)SLICES_MAX && t->ne[3] == 1;
     uint64_t from, n;
     if (op->op == e->op_get_rows && k == 0) return true; /* a few rows of many */
     const uint32_t slices = by_id ? (uint32_t)t->ne[2] : 0;
@@ -299,7 +300,7 @@ static bool begin_plan(plan *p, const tt_engine *e, struct ggml_tensor *const *n
 {
     end_plan(p);
     tt_weights_refresh(weights);
-    tt_pool_check_files(pool);
+    tt_pagepool_check_files(pool);
     if (!describe(p, e, nodes, n) || !tt_weights_begin(weights, &p->of, p->steps, p->n_steps))
         return false;
     p->thread = pthread_self();
@@ -316,20 +317,20 @@ bool tt_boost_graph_begin(const tt_engine *e, struct ggml_cgraph *graph)
 {
     const int n = e->graph_n_nodes(graph);
     if (!atomic_load(&tt_boost_on) || n <= 0 || !is_owner()) return false;
-    tt_pool_lock(pool);
+    tt_pagepool_lock(pool);
     plan *p = plan_of_this_thread();
     const bool begun = p && begin_plan(p, e, e->graph_nodes(graph), (uint32_t)n);
-    tt_pool_unlock(pool);
+    tt_pagepool_unlock(pool);
     return begun;
 }
 
 void tt_boost_graph_end(void)
 {
     if (!atomic_load(&tt_boost_on)) return;
-    tt_pool_lock(pool);
+    tt_pagepool_lock(pool);
     plan *p = plan_of_this_thread();
     if (p && p->active) end_plan(p);
-    tt_pool_unlock(pool);
+    tt_pagepool_unlock(pool);
 }
 
 /* --- an op --- */
@@ -341,7 +342,8 @@ static uint32_t read_ids(const struct ggml_tensor *ids, uint32_t n_slices, uint1
     uint32_t n = 0;
     memset(seen, 0, n_slices);
     for (int64_t row = 0; ids->data && row < ids->ne[1]; row++) {
-        const int32_t *chosen = (const void *)((const uint8_t *)ids->data + (size_t)row * ids->nb[1]);
+        const int32_t *chosen =
+            (const void *)((const uint8_t *)ids->data + (size_t)row * ids->nb[1]);
         for (int64_t i = 0; i < ids->ne[0]; i++) {
             const int32_t id = chosen[i];
             if (id < 0 || (uint32_t)id >= n_slices || seen[id]) continue;
@@ -375,7 +377,7 @@ static void move_on(plan *p, uint32_t node)
 
 static bool find_plan(const struct ggml_tensor *op)
 {
-    tt_pool_lock(pool);
+    tt_pagepool_lock(pool);
     self.plan = NULL;
     for (uint32_t i = 0; i < PLANS_MAX && !self.plan; i++)
         for (uint32_t k = 0; plans[i].active && k < plans[i].n_nodes; k++) {
@@ -385,7 +387,7 @@ static bool find_plan(const struct ggml_tensor *op)
             self.cursor = k;
             break;
         }
-    tt_pool_unlock(pool);
+    tt_pagepool_unlock(pool);
     return self.plan != NULL;
 }
 
@@ -404,10 +406,10 @@ void tt_boost_op_slowly(const struct ggml_tensor *op)
     }
     self.cursor = node;
     if (!p->uses[node] && node < atomic_load(&p->due)) return;
-    tt_pool_lock(pool);
+    tt_pagepool_lock(pool);
     if (atomic_load(&p->number) == self.number) {
         if (atomic_load(&p->begun) < node + 1) move_on(p, node);
         if (p->of.node == node) tt_weights_wait(weights, &p->of);
     }
-    tt_pool_unlock(pool);
+    tt_pagepool_unlock(pool);
 }

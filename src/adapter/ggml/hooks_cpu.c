@@ -125,7 +125,8 @@ TT_EXPORT int ggml_graph_compute(struct ggml_cgraph *graph, struct ggml_cplan *p
     uint32_t run = e ? tt_runs_begin(r, e, graph, observed, plan_threads(plan),
                                      __builtin_frame_address(0), NULL)
                      : 0;
-    const bool boosted = atomic_load_explicit(&tt_boost_on, memory_order_relaxed) && begin_boosted(graph, TT_CALLER);
+    const bool boosted =
+        atomic_load_explicit(&tt_boost_on, memory_order_relaxed) && begin_boosted(graph, TT_CALLER);
     int status = real(graph, plan);
     if (boosted) tt_boost_graph_end();
     if (run) tt_lanes_run_over(run);

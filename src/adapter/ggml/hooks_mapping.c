@@ -1,5 +1,5 @@
-/* Hooks on mappings: where the program's models lie, and what it does to them. System calls without a detour unless the
- * process is boosted; mmap may be called before anything else is ready. */
+/* Hooks on mappings: where the program's models lie, and what it does to them. System calls without
+ * a detour unless the process is boosted; mmap may be called before anything else is ready. */
 #include "adapter/ggml/abi.h"
 #include "adapter/ggml/boost.h"
 
@@ -69,10 +69,9 @@ TT_EXPORT void *mremap(void *at, size_t old_size, size_t size, int flags, ...)
 /* What does not change what a read sees, of memory that is no file's either. */
 static bool is_harmless(int advice)
 {
-    static const int harmless[] = {MADV_NORMAL,     MADV_RANDOM,   MADV_SEQUENTIAL,
-                                   MADV_WILLNEED,   MADV_HUGEPAGE, MADV_NOHUGEPAGE,
-                                   MADV_DONTDUMP,   MADV_DODUMP,   MADV_COLD,
-                                   MADV_PAGEOUT,    MADV_POPULATE_READ};
+    static const int harmless[] = {MADV_NORMAL,   MADV_RANDOM,     MADV_SEQUENTIAL,   MADV_WILLNEED,
+                                   MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP,     MADV_DODUMP,
+                                   MADV_COLD,     MADV_PAGEOUT,    MADV_POPULATE_READ};
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (harmless[i] == advice) return true;
     return false;
@@ -109,8 +108,8 @@ TT_EXPORT int mprotect(void *at, size_t n, int prot)
 /* All of a model that does not fit is not to be read ahead. */
 TT_EXPORT int posix_madvise(void *at, size_t n, int advice)
 {
-    if (advice == POSIX_MADV_WILLNEED &&
-        atomic_load_explicit(&tt_boost_on, memory_order_relaxed) && tt_boost_has(at, n))
+    if (advice == POSIX_MADV_WILLNEED && atomic_load_explicit(&tt_boost_on, memory_order_relaxed) &&
+        tt_boost_has(at, n))
         return 0;
     const int error = errno;
     const long result = advice == POSIX_MADV_DONTNEED ? 0 : syscall(SYS_madvise, at, n, advice);

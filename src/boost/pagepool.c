@@ -1,4 +1,4 @@
-#include "boost/pool.h"
+#include "boost/pagepool.h"
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -52,7 +52,7 @@ typedef struct unit {
     bool discard; /* when it has been read */
 } unit;
 
-struct tt_pool {
+struct tt_pagepool {
     pthread_mutex_t lock;
     pthread_cond_t work, moved;
     pthread_t readers[READERS_MAX];
@@ -99,17 +99,17 @@ static void set_bit(uint8_t *bits, uint64_t i)
     bits[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-void tt_pool_lock(tt_pool *p)
+void tt_pagepool_lock(tt_pagepool *p)
 {
     (void)pthread_mutex_lock(&p->lock);
 }
 
-void tt_pool_unlock(tt_pool *p)
+void tt_pagepool_unlock(tt_pagepool *p)
 {
     (void)pthread_mutex_unlock(&p->lock);
 }
 
-static void __attribute__((format(printf, 2, 3))) tell(tt_pool *p, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) tell(tt_pagepool *p, const char *fmt, ...)
 {
     va_list args;
     if (p->report->problem[0]) return;
@@ -119,7 +119,7 @@ static void __attribute__((format(printf, 2, 3))) tell(tt_pool *p, const char *f
     atomic_store(&p->report->has_problem, 1);
 }
 
-static void add_bytes(tt_pool *p, uint64_t n)
+static void add_bytes(tt_pagepool *p, uint64_t n)
 {
     uint64_t now = atomic_fetch_add(&p->report->pool_bytes, n) + n;
     uint64_t peak = atomic_load(&p->report->pool_peak_bytes);
@@ -127,7 +127,7 @@ static void add_bytes(tt_pool *p, uint64_t n)
     }
 }
 
-static void take_bytes(tt_pool *p, uint64_t n)
+static void take_bytes(tt_pagepool *p, uint64_t n)
 {
     (void)atomic_fetch_sub(&p->report->pool_bytes, n);
 }
@@ -141,27 +141,28 @@ static uint64_t pages_of(range r)
 
 static uint64_t inner_bytes(const unit *u)
 {
-    return pages_of(u->inner) * TT_POOL_PAGE;
+    return pages_of(u->inner) * TT_PAGEPOOL_PAGE;
 }
 
 /* The file's pages are at these addresses again. */
-static bool show_file(tt_pool *p, const region *r, range pages)
+static bool show_file(tt_pagepool *p, const region *r, range pages)
 {
-    uint8_t *at = r->at + pages.first * TT_POOL_PAGE;
-    const uint64_t n = pages_of(pages) * TT_POOL_PAGE;
+    uint8_t *at = r->at + pages.first * TT_PAGEPOOL_PAGE;
+    const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
     if (map_memory(at, n, PROT_READ, MAP_SHARED | MAP_FIXED, r->fd,
-                   r->offset + pages.first * TT_POOL_PAGE) == at)
+                   r->offset + pages.first * TT_PAGEPOOL_PAGE) == at)
         return true;
     atomic_fetch_add(&p->report->failed_places, 1);
     return false;
 }
 
-/* Moves `staging` over the file's pages; it is the caller's no more. On failure these are as before.
+/* Moves `staging` over the file's pages; it is the caller's no more. On failure these are as
+ * before.
  */
-static bool show_ours(tt_pool *p, const region *r, range pages, uint8_t *staging)
+static bool show_ours(tt_pagepool *p, const region *r, range pages, uint8_t *staging)
 {
-    uint8_t *at = r->at + pages.first * TT_POOL_PAGE;
-    const uint64_t n = pages_of(pages) * TT_POOL_PAGE;
+    uint8_t *at = r->at + pages.first * TT_PAGEPOOL_PAGE;
+    const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
     if (p->places >= p->places_max) {
         unmap_memory(staging, n);
         return false;
@@ -171,44 +172,46 @@ static bool show_ours(tt_pool *p, const region *r, range pages, uint8_t *staging
         return true;
     }
     atomic_fetch_add(&p->report->failed_places, 1);
-    /* The kernel may have unmapped the file's pages before it failed. Whether staging is still there
-     * is not known, and another thread may have memory there by now: better lost than theirs. */
+    /* The kernel may have unmapped the file's pages before it failed. Whether staging is still
+     * there is not known, and another thread may have memory there by now: better lost than theirs.
+     */
     (void)show_file(p, r, pages);
     return false;
 }
 
 /* The pages of `part` that are not in our memory yet; they stay. staging: of the first one. */
-static void place_edges(tt_pool *p, region *r, range part, uint8_t *staging)
+static void place_edges(tt_pagepool *p, region *r, range part, uint8_t *staging)
 {
     for (uint64_t i = part.first, end; i < part.last; i = end) {
         for (end = i; end < part.last && !bit(r->edges_there, end); end++) {
         }
         const range new = {i, end};
-        uint8_t *from = staging + (i - part.first) * TT_POOL_PAGE;
+        uint8_t *from = staging + (i - part.first) * TT_PAGEPOOL_PAGE;
         if (i == end) {
-            unmap_memory(from, TT_POOL_PAGE);
+            unmap_memory(from, TT_PAGEPOOL_PAGE);
             end++;
             continue;
         }
         if (!show_ours(p, r, new, from)) continue;
-        add_bytes(p, pages_of(new) * TT_POOL_PAGE);
+        add_bytes(p, pages_of(new) * TT_PAGEPOOL_PAGE);
         for (uint64_t k = new.first; k < new.last; k++)
             set_bit(r->edges_there, k);
     }
 }
 
-static void lay(tt_pool *p, unit *u, range read, uint8_t *staging)
+static void lay(tt_pagepool *p, unit *u, range read, uint8_t *staging)
 {
     region *r = &p->regions[u->region];
     bool ok = true;
     if (pages_of(u->inner))
-        ok = show_ours(p, r, u->inner, staging + (u->inner.first - read.first) * TT_POOL_PAGE);
+        ok = show_ours(p, r, u->inner, staging + (u->inner.first - read.first) * TT_PAGEPOOL_PAGE);
     if (!ok) take_bytes(p, inner_bytes(u));
     u->state = ok ? TT_UNIT_PRESENT : TT_UNIT_ABSENT;
-    if (read.first < u->inner.first) place_edges(p, r, (range){read.first, u->inner.first}, staging);
+    if (read.first < u->inner.first)
+        place_edges(p, r, (range){read.first, u->inner.first}, staging);
     if (u->inner.last < read.last)
         place_edges(p, r, (range){u->inner.last, read.last},
-                    staging + (u->inner.last - read.first) * TT_POOL_PAGE);
+                    staging + (u->inner.last - read.first) * TT_PAGEPOOL_PAGE);
 }
 
 /* What of the unit has to be read: edges that are there do not. */
@@ -238,7 +241,7 @@ static bool read_all(const region *r, uint8_t *to, uint64_t n, uint64_t offset, 
         if (got <= 0) return false;
         done += (uint64_t)got;
         /* Behind a short read that is not the file's end, directly only from whole pages. */
-        if (done < wanted && done % TT_POOL_PAGE) fd = r->fd;
+        if (done < wanted && done % TT_PAGEPOOL_PAGE) fd = r->fd;
     }
     if (fd == r->fd) (void)posix_fadvise(fd, (off_t)offset, (off_t)n, POSIX_FADV_DONTNEED);
     return true;
@@ -257,10 +260,10 @@ static bool is_same_file(const region *r)
 enum outcome { READ_WHOLE, READ_FAILED, READ_CHANGED };
 
 /* Without the lock. Memory that holds the pages, read-only; NULL with *why. */
-static uint8_t *read_pages(tt_pool *p, const region *r, range pages, enum outcome *why)
+static uint8_t *read_pages(tt_pagepool *p, const region *r, range pages, enum outcome *why)
 {
-    const uint64_t n = pages_of(pages) * TT_POOL_PAGE;
-    const uint64_t offset = r->offset + pages.first * TT_POOL_PAGE;
+    const uint64_t n = pages_of(pages) * TT_PAGEPOOL_PAGE;
+    const uint64_t offset = r->offset + pages.first * TT_PAGEPOOL_PAGE;
     const uint64_t size = (uint64_t)r->was.st_size, begin = tt_clock_ns(CLOCK_MONOTONIC);
     const uint64_t wanted = offset >= size ? 0 : size - offset < n ? size - offset : n;
     *why = READ_FAILED;
@@ -280,7 +283,7 @@ static uint8_t *read_pages(tt_pool *p, const region *r, range pages, enum outcom
 }
 
 /* One call each: what is between may not be the region's any more. False: some stay. */
-static bool drop_edges(tt_pool *p, region *r, range pages)
+static bool drop_edges(tt_pagepool *p, region *r, range pages)
 {
     bool all = true;
     for (uint64_t i = pages.first; i < pages.last; i++) {
@@ -290,19 +293,19 @@ static bool drop_edges(tt_pool *p, region *r, range pages)
             continue;
         }
         r->edges_there[i / 8] &= (uint8_t) ~(1u << i % 8);
-        take_bytes(p, TT_POOL_PAGE);
+        take_bytes(p, TT_PAGEPOOL_PAGE);
     }
     return all;
 }
 
-static void hand_back(tt_pool *p, region *r)
+static void hand_back(tt_pagepool *p, region *r)
 {
     if (r->closed) return;
     r->closed = true;
     atomic_fetch_add(&p->report->handed_back, 1);
     const uint32_t number = (uint32_t)(r - p->regions);
     for (uint32_t i = 0; i < p->n_units; i++)
-        if (p->units[i].region == number) tt_pool_drop(p, i);
+        if (p->units[i].region == number) tt_pagepool_drop(p, i);
     (void)drop_edges(p, r, (range){0, r->n_pages});
 }
 
@@ -316,7 +319,7 @@ static void close_files(region *r)
     r->at = NULL;
 }
 
-static void finish(tt_pool *p, unit *u, range pages, uint8_t *staging, enum outcome how)
+static void finish(tt_pagepool *p, unit *u, range pages, uint8_t *staging, enum outcome how)
 {
     region *r = &p->regions[u->region];
     r->loading--;
@@ -327,7 +330,7 @@ static void finish(tt_pool *p, unit *u, range pages, uint8_t *staging, enum outc
         u->state = TT_UNIT_ABSENT;
     }
     if (staging && wanted) lay(p, u, pages, staging);
-    if (staging && !wanted) unmap_memory(staging, pages_of(pages) * TT_POOL_PAGE);
+    if (staging && !wanted) unmap_memory(staging, pages_of(pages) * TT_PAGEPOOL_PAGE);
     u->discard = false;
     if (how == READ_FAILED && !r->gone) {
         atomic_fetch_add(&p->report->failed_reads, 1);
@@ -341,7 +344,7 @@ static void finish(tt_pool *p, unit *u, range pages, uint8_t *staging, enum outc
     if (r->gone && !r->loading) close_files(r);
 }
 
-static uint32_t take_next(tt_pool *p)
+static uint32_t take_next(tt_pagepool *p)
 {
     uint32_t i = p->queue_first;
     p->queue_first = p->units[i].next;
@@ -350,7 +353,7 @@ static uint32_t take_next(tt_pool *p)
     return i;
 }
 
-static void load(tt_pool *p, uint32_t i)
+static void load(tt_pagepool *p, uint32_t i)
 {
     unit *u = &p->units[i];
     region *r = &p->regions[u->region];
@@ -358,14 +361,14 @@ static void load(tt_pool *p, uint32_t i)
     enum outcome how = READ_WHOLE;
     uint8_t *staging = NULL;
     if (r->closed) {
-        tt_pool_drop(p, i);
+        tt_pagepool_drop(p, i);
         return;
     }
     u->state = TT_UNIT_LOADING;
     r->loading++;
-    tt_pool_unlock(p);
+    tt_pagepool_unlock(p);
     if (pages_of(pages)) staging = read_pages(p, r, pages, &how);
-    tt_pool_lock(p);
+    tt_pagepool_lock(p);
     u = &p->units[i]; /* they may have moved */
     if (staging || pages_of(pages)) {
         finish(p, u, pages, staging, how);
@@ -380,8 +383,8 @@ static void load(tt_pool *p, uint32_t i)
 
 static void *reader(void *context)
 {
-    tt_pool *p = context;
-    tt_pool_lock(p);
+    tt_pagepool *p = context;
+    tt_pagepool_lock(p);
     while (!p->ending) {
         if (p->queue_first == TT_NONE) {
             (void)pthread_cond_wait(&p->work, &p->lock);
@@ -391,11 +394,11 @@ static void *reader(void *context)
         if (p->units[i].state == TT_UNIT_QUEUED) load(p, i);
         (void)pthread_cond_broadcast(&p->moved);
     }
-    tt_pool_unlock(p);
+    tt_pagepool_unlock(p);
     return NULL;
 }
 
-static bool start_readers(tt_pool *p, uint32_t n)
+static bool start_readers(tt_pagepool *p, uint32_t n)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -421,15 +424,16 @@ static uint64_t most_places(void)
     return n / PLACES_PART;
 }
 
-tt_status tt_pool_new(uint32_t readers, tt_boost_report *report, tt_pool **out, tt_error *err)
+tt_status tt_pagepool_new(uint32_t readers, tt_boost_report *report, tt_pagepool **out,
+                          tt_error *err)
 {
     *out = NULL;
-    if (sysconf(_SC_PAGESIZE) != TT_POOL_PAGE)
+    if (sysconf(_SC_PAGESIZE) != TT_PAGEPOOL_PAGE)
         return tt_error_set(err, TT_E_UNSUPPORTED, TT_NO_OFFSET,
-                            "pages of this machine are not of %u bytes", TT_POOL_PAGE);
+                            "pages of this machine are not of %u bytes", TT_PAGEPOOL_PAGE);
     /* Recursive: an allocator of the program's may unmap memory under it, which is hooked. */
     const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-    tt_pool *p = calloc(1, sizeof *p);
+    tt_pagepool *p = calloc(1, sizeof *p);
     if (!p) return tt_error_memory(err, "the pool of weights");
     p->lock = fresh;
     (void)pthread_cond_init(&p->work, NULL);
@@ -446,13 +450,13 @@ tt_status tt_pool_new(uint32_t readers, tt_boost_report *report, tt_pool **out, 
     return TT_OK;
 }
 
-void tt_pool_free(tt_pool *p)
+void tt_pagepool_free(tt_pagepool *p)
 {
     if (!p) return;
-    tt_pool_lock(p);
+    tt_pagepool_lock(p);
     p->ending = true;
     (void)pthread_cond_broadcast(&p->work);
-    tt_pool_unlock(p);
+    tt_pagepool_unlock(p);
     for (uint32_t i = 0; i < p->n_readers; i++)
         (void)pthread_join(p->readers[i], NULL);
     for (uint32_t i = 0; i < p->n_regions; i++)
@@ -461,7 +465,7 @@ void tt_pool_free(tt_pool *p)
     free(p);
 }
 
-void tt_pool_in_child(tt_pool *p)
+void tt_pagepool_in_child(tt_pagepool *p)
 {
     const pthread_mutex_t fresh = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     const pthread_cond_t none = PTHREAD_COND_INITIALIZER;
@@ -489,7 +493,7 @@ static int open_directly(int fd)
 
 static bool begin_region(region *r, void *at, uint64_t bytes, int fd, uint64_t offset)
 {
-    *r = (region){.n_pages = (bytes + TT_POOL_PAGE - 1) / TT_POOL_PAGE, .offset = offset};
+    *r = (region){.n_pages = (bytes + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE, .offset = offset};
     if (fstat(fd, &r->was) != 0 || !S_ISREG(r->was.st_mode)) return false;
     r->fd = tt_descriptor_raise(fcntl(fd, F_DUPFD_CLOEXEC, 3));
     if (r->fd < 0) return false;
@@ -504,23 +508,23 @@ static bool begin_region(region *r, void *at, uint64_t bytes, int fd, uint64_t o
     return true;
 }
 
-uint32_t tt_pool_adopt(tt_pool *p, void *at, uint64_t bytes, int fd, uint64_t offset)
+uint32_t tt_pagepool_adopt(tt_pagepool *p, void *at, uint64_t bytes, int fd, uint64_t offset)
 {
     const uintptr_t low = (uintptr_t)at, high = low + bytes;
     uint32_t i = 0;
-    tt_pool_lock(p);
+    tt_pagepool_lock(p);
     /* Slots are not used again: units of the dead speak of them. */
     i = p->n_regions;
     if (i == REGIONS_MAX || p->is_child || !bytes ||
         !begin_region(&p->regions[i], at, bytes, fd, offset)) {
-        tt_pool_unlock(p);
+        tt_pagepool_unlock(p);
         return TT_NONE;
     }
     p->n_regions++;
     if (low < atomic_load(&p->low)) atomic_store(&p->low, low);
     if (high > atomic_load(&p->high)) atomic_store(&p->high, high);
     atomic_fetch_add(&p->report->regions, 1);
-    tt_pool_unlock(p);
+    tt_pagepool_unlock(p);
     return i;
 }
 
@@ -532,21 +536,24 @@ static bool overlap(range a, range b)
 /* The region's pages that the n bytes at `at` touch. */
 static range touched(const region *r, const void *at, uint64_t n)
 {
-    const uintptr_t base = (uintptr_t)r->at, end = base + r->n_pages * TT_POOL_PAGE;
+    const uintptr_t base = (uintptr_t)r->at, end = base + r->n_pages * TT_PAGEPOOL_PAGE;
     uintptr_t low = (uintptr_t)at, high = low + n < low ? UINTPTR_MAX : low + n;
     if (low < base) low = base;
     if (high > end) high = end;
     if (!r->at || r->gone || low >= high) return (range){0, 0};
-    return (range){(low - base) / TT_POOL_PAGE, (high - base + TT_POOL_PAGE - 1) / TT_POOL_PAGE};
+    return (range){(low - base) / TT_PAGEPOOL_PAGE,
+                   (high - base + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE};
 }
 
-bool tt_pool_find(const tt_pool *p, const void *at, uint64_t n, uint32_t *region_of, uint64_t *from)
+bool tt_pagepool_find(const tt_pagepool *p, const void *at, uint64_t n, uint32_t *region_of,
+                      uint64_t *from)
 {
     for (uint32_t i = 0; n && i < p->n_regions; i++) {
         const region *r = &p->regions[i];
         const uintptr_t base = (uintptr_t)r->at, x = (uintptr_t)at;
         if (!r->at || r->gone || r->closed || x < base) continue;
-        if (x - base >= r->n_pages * TT_POOL_PAGE || n > r->n_pages * TT_POOL_PAGE - (x - base))
+        if (x - base >= r->n_pages * TT_PAGEPOOL_PAGE ||
+            n > r->n_pages * TT_PAGEPOOL_PAGE - (x - base))
             continue;
         const range pages = touched(r, at, n);
         bool whole = true;
@@ -560,13 +567,13 @@ bool tt_pool_find(const tt_pool *p, const void *at, uint64_t n, uint32_t *region
     return false;
 }
 
-bool tt_pool_touches(const tt_pool *p, const void *at, uint64_t n)
+bool tt_pagepool_touches(const tt_pagepool *p, const void *at, uint64_t n)
 {
     const uintptr_t x = (uintptr_t)at;
     return x < atomic_load(&p->high) && x + n > atomic_load(&p->low);
 }
 
-static void kill_unit(tt_pool *p, unit *u)
+static void kill_unit(tt_pagepool *p, unit *u)
 {
     if (u->state == TT_UNIT_PRESENT) {
         p->places -= pages_of(u->inner) ? 1 : 0;
@@ -578,19 +585,19 @@ static void kill_unit(tt_pool *p, unit *u)
     p->deaths++;
 }
 
-static void forget_edges(tt_pool *p, region *r, range pages)
+static void forget_edges(tt_pagepool *p, region *r, range pages)
 {
     for (uint64_t i = pages.first; i < pages.last; i++) {
         const uint8_t off = (uint8_t) ~(1u << i % 8);
-        if (bit(r->edges, i)) p->edge_bytes -= TT_POOL_PAGE;
-        if (bit(r->edges_there, i)) take_bytes(p, TT_POOL_PAGE);
+        if (bit(r->edges, i)) p->edge_bytes -= TT_PAGEPOOL_PAGE;
+        if (bit(r->edges_there, i)) take_bytes(p, TT_PAGEPOOL_PAGE);
         r->edges[i / 8] &= off;
         r->edges_there[i / 8] &= off;
     }
 }
 
 /* False: some of our memory is there still. */
-static bool leave_region(tt_pool *p, uint32_t number, range pages)
+static bool leave_region(tt_pagepool *p, uint32_t number, range pages)
 {
     region *r = &p->regions[number];
     bool all = true;
@@ -598,7 +605,7 @@ static bool leave_region(tt_pool *p, uint32_t number, range pages)
         unit *u = &p->units[i];
         if (u->region != number || u->state == TT_UNIT_DEAD || !overlap(u->all, pages)) continue;
         /* What of it lies outside is mapped on. */
-        tt_pool_drop(p, i);
+        tt_pagepool_drop(p, i);
         all &= u->state != TT_UNIT_PRESENT;
         kill_unit(p, u);
     }
@@ -616,7 +623,7 @@ static bool leave_region(tt_pool *p, uint32_t number, range pages)
     return all;
 }
 
-bool tt_pool_leave(tt_pool *p, const void *at, uint64_t n)
+bool tt_pagepool_leave(tt_pagepool *p, const void *at, uint64_t n)
 {
     bool all = true;
     for (uint32_t i = 0; i < p->n_regions; i++) {
@@ -627,7 +634,7 @@ bool tt_pool_leave(tt_pool *p, const void *at, uint64_t n)
     return all;
 }
 
-void tt_pool_check_files(tt_pool *p)
+void tt_pagepool_check_files(tt_pagepool *p)
 {
     for (uint32_t i = 0; i < p->n_regions; i++) {
         region *r = &p->regions[i];
@@ -639,56 +646,56 @@ void tt_pool_check_files(tt_pool *p)
 
 /* --- units --- */
 
-uint64_t tt_pool_deaths(const tt_pool *p)
+uint64_t tt_pagepool_deaths(const tt_pagepool *p)
 {
     return p->deaths;
 }
 
-uint32_t tt_pool_n_units(const tt_pool *p)
+uint32_t tt_pagepool_n_units(const tt_pagepool *p)
 {
     return p->n_units;
 }
 
-enum tt_unit_state tt_pool_state(const tt_pool *p, uint32_t i)
+enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t i)
 {
     return (enum tt_unit_state)p->units[i].state;
 }
 
-uint64_t tt_pool_unit_bytes(const tt_pool *p, uint32_t i)
+uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t i)
 {
     return inner_bytes(&p->units[i]);
 }
 
-uint64_t tt_pool_edge_bytes(const tt_pool *p)
+uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p)
 {
     return p->edge_bytes;
 }
 
-static void note_edges(tt_pool *p, region *r, uint64_t first, uint64_t last)
+static void note_edges(tt_pagepool *p, region *r, uint64_t first, uint64_t last)
 {
     for (uint64_t i = first; i < last; i++) {
         if (bit(r->edges, i)) continue;
         set_bit(r->edges, i);
-        p->edge_bytes += TT_POOL_PAGE;
+        p->edge_bytes += TT_PAGEPOOL_PAGE;
     }
 }
 
-uint32_t tt_pool_unit(tt_pool *p, uint32_t number, uint64_t from, uint64_t n)
+uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t number, uint64_t from, uint64_t n)
 {
     region *r = &p->regions[number];
     const uint64_t end = from + n;
     unit *u = tt_array_add(p->units, p->n_units, p->units_capacity);
     if (!u) return TT_NONE;
     *u = (unit){.region = number, .next = TT_NONE};
-    u->all = (range){from / TT_POOL_PAGE, (end + TT_POOL_PAGE - 1) / TT_POOL_PAGE};
-    u->inner = (range){(from + TT_POOL_PAGE - 1) / TT_POOL_PAGE, end / TT_POOL_PAGE};
+    u->all = (range){from / TT_PAGEPOOL_PAGE, (end + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE};
+    u->inner = (range){(from + TT_PAGEPOOL_PAGE - 1) / TT_PAGEPOOL_PAGE, end / TT_PAGEPOOL_PAGE};
     if (u->inner.first >= u->inner.last) u->inner.first = u->inner.last = u->all.last;
     note_edges(p, r, u->all.first, u->inner.first);
     note_edges(p, r, u->inner.last, u->all.last);
     return p->n_units - 1;
 }
 
-bool tt_pool_request(tt_pool *p, uint32_t i)
+bool tt_pagepool_request(tt_pagepool *p, uint32_t i)
 {
     unit *u = &p->units[i];
     if (u->state == TT_UNIT_LOADING) u->discard = false;
@@ -710,7 +717,7 @@ bool tt_pool_request(tt_pool *p, uint32_t i)
     return true;
 }
 
-void tt_pool_drop(tt_pool *p, uint32_t i)
+void tt_pagepool_drop(tt_pagepool *p, uint32_t i)
 {
     unit *u = &p->units[i];
     if (u->state == TT_UNIT_LOADING) u->discard = true;
@@ -732,12 +739,12 @@ void tt_pool_drop(tt_pool *p, uint32_t i)
     atomic_fetch_add(&p->report->evictions, 1);
 }
 
-static bool on_its_way(const tt_pool *p, uint32_t i)
+static bool on_its_way(const tt_pagepool *p, uint32_t i)
 {
     return p->units[i].state == TT_UNIT_QUEUED || p->units[i].state == TT_UNIT_LOADING;
 }
 
-void tt_pool_wait(tt_pool *p, uint32_t i)
+void tt_pagepool_wait(tt_pagepool *p, uint32_t i)
 {
     if (!on_its_way(p, i)) return;
     const uint64_t begin = tt_clock_ns(CLOCK_MONOTONIC);
@@ -747,7 +754,7 @@ void tt_pool_wait(tt_pool *p, uint32_t i)
     atomic_fetch_add(&p->report->waited_ns, tt_clock_ns(CLOCK_MONOTONIC) - begin);
 }
 
-void tt_pool_settle(tt_pool *p)
+void tt_pagepool_settle(tt_pagepool *p)
 {
     while (p->under_way && !p->is_child)
         (void)pthread_cond_wait(&p->moved, &p->lock);

@@ -1,17 +1,17 @@
 /* Parts of mapped files kept in memory of our own, at the addresses where the program expects them.
  *
- * A region is a file that the program has mapped, read-only and shared. A unit is a range of it that
- * is loaded and evicted as one. What is not present is the program's own file mapping: loading
+ * A region is a file that the program has mapped, read-only and shared. A unit is a range of it
+ * that is loaded and evicted as one. What is not present is the program's own file mapping: loading
  * reads into memory elsewhere, and moves that over the mapping when it is whole; evicting maps the
  * file over it. Both are one system call, so that at any time and for any thread the region's
  * addresses hold the file's bytes. Whatever fails leaves the kernel's paging in force.
  *
- * The program must not unmap a region, or map something over it, but between tt_pool_lock and
- * tt_pool_unlock with tt_pool_leave called first.
+ * The program must not unmap a region, or map something over it, but between tt_pagepool_lock and
+ * tt_pagepool_unlock with tt_pagepool_leave called first.
  *
- * Functions marked (locked) are called between tt_pool_lock and tt_pool_unlock. */
-#ifndef TT_BOOST_POOL_H
-#define TT_BOOST_POOL_H
+ * Functions marked (locked) are called between tt_pagepool_lock and tt_pagepool_unlock. */
+#ifndef TT_BOOST_PAGEPOOL_H
+#define TT_BOOST_PAGEPOOL_H
 
 #include "base/status.h"
 #include "boost/report.h"
@@ -20,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TT_POOL_PAGE 4096u
+#define TT_PAGEPOOL_PAGE 4096u
 
-typedef struct tt_pool tt_pool;
+typedef struct tt_pagepool tt_pagepool;
 
 enum tt_unit_state {
     TT_UNIT_ABSENT = 0, /* the file's mapping */
@@ -32,52 +32,55 @@ enum tt_unit_state {
     TT_UNIT_DEAD /* unmapped by the program */
 };
 
-/* Starts `readers` threads, which take no signals. report: counted in; must stay. *out is freed with
- * tt_pool_free. TT_E_UNSUPPORTED: pages of this machine are not of TT_POOL_PAGE bytes. */
-tt_status tt_pool_new(uint32_t readers, tt_boost_report *report, tt_pool **out, tt_error *err);
+/* Starts `readers` threads, which take no signals. report: counted in; must stay. *out is freed
+ * with tt_pagepool_free. TT_E_UNSUPPORTED: pages of this machine are not of TT_PAGEPOOL_PAGE bytes.
+ */
+tt_status tt_pagepool_new(uint32_t readers, tt_boost_report *report, tt_pagepool **out,
+                          tt_error *err);
 /* Ends the threads; what is present stays mapped. */
-void tt_pool_free(tt_pool *p);
+void tt_pagepool_free(tt_pagepool *p);
 
-void tt_pool_lock(tt_pool *p);
-void tt_pool_unlock(tt_pool *p);
+void tt_pagepool_lock(tt_pagepool *p);
+void tt_pagepool_unlock(tt_pagepool *p);
 
 /* `bytes` of the file from `offset` on have been mapped at `at` (read-only, shared). fd: still the
  * program's; it is duplicated. The region's number, TT_NONE when it cannot be had. */
-uint32_t tt_pool_adopt(tt_pool *p, void *at, uint64_t bytes, int fd, uint64_t offset);
+uint32_t tt_pagepool_adopt(tt_pagepool *p, void *at, uint64_t bytes, int fd, uint64_t offset);
 /* (locked) Whether the n bytes lie in a region that may have units: its number, and where in it. */
-bool tt_pool_find(const tt_pool *p, const void *at, uint64_t n, uint32_t *region, uint64_t *from);
+bool tt_pagepool_find(const tt_pagepool *p, const void *at, uint64_t n, uint32_t *region,
+                      uint64_t *from);
 /* (locked) A new unit, of the region's bytes from .. from + n. Pages that it has only a part of are
  * loaded with it at first and stay for good: they belong to its neighbours too. TT_NONE without
  * memory. */
-uint32_t tt_pool_unit(tt_pool *p, uint32_t region, uint64_t from, uint64_t n);
+uint32_t tt_pagepool_unit(tt_pagepool *p, uint32_t region, uint64_t from, uint64_t n);
 /* (locked) Of units. */
-uint32_t tt_pool_n_units(const tt_pool *p);
-enum tt_unit_state tt_pool_state(const tt_pool *p, uint32_t unit);
+uint32_t tt_pagepool_n_units(const tt_pagepool *p);
+enum tt_unit_state tt_pagepool_state(const tt_pagepool *p, uint32_t unit);
 /* (locked) What evicting it gives back. */
-uint64_t tt_pool_unit_bytes(const tt_pool *p, uint32_t unit);
+uint64_t tt_pagepool_unit_bytes(const tt_pagepool *p, uint32_t unit);
 /* (locked) Of pages that stay for good, once the units so far have been loaded. */
-uint64_t tt_pool_edge_bytes(const tt_pool *p);
+uint64_t tt_pagepool_edge_bytes(const tt_pagepool *p);
 /* (locked) To be loaded, unless it is. False: it is not going to be. */
-bool tt_pool_request(tt_pool *p, uint32_t unit);
+bool tt_pagepool_request(tt_pagepool *p, uint32_t unit);
 /* (locked) Evicts it; one that is being loaded is thrown away when it comes. */
-void tt_pool_drop(tt_pool *p, uint32_t unit);
+void tt_pagepool_drop(tt_pagepool *p, uint32_t unit);
 /* (locked; the lock is given up meanwhile) Sleeps while the unit is on its way. */
-void tt_pool_wait(tt_pool *p, uint32_t unit);
+void tt_pagepool_wait(tt_pagepool *p, uint32_t unit);
 /* (locked) Sleeps until nothing is on its way. */
-void tt_pool_settle(tt_pool *p);
+void tt_pagepool_settle(tt_pagepool *p);
 /* (locked) The program is about to unmap these addresses, to map something over them, or to change
  * what they are: they are the file's mapping again, and stay so. False: some are not. */
-bool tt_pool_leave(tt_pool *p, const void *at, uint64_t n);
+bool tt_pagepool_leave(tt_pagepool *p, const void *at, uint64_t n);
 /* Whether the addresses touch a region. Without the lock: a hint that is right for what the calling
  * thread knows to be mapped. */
-bool tt_pool_touches(const tt_pool *p, const void *at, uint64_t n);
+bool tt_pagepool_touches(const tt_pagepool *p, const void *at, uint64_t n);
 /* (locked) Looks whether the files are what they were when they were mapped; hands back those that
  * are not. */
-void tt_pool_check_files(tt_pool *p);
+void tt_pagepool_check_files(tt_pagepool *p);
 /* (locked) Counts up whenever units die: numbers of units kept elsewhere may be of such. */
-uint64_t tt_pool_deaths(const tt_pool *p);
+uint64_t tt_pagepool_deaths(const tt_pagepool *p);
 
 /* In a forked child, whose parent held the lock: there are no readers, and all stays as it is. */
-void tt_pool_in_child(tt_pool *p);
+void tt_pagepool_in_child(tt_pagepool *p);
 
 #endif
