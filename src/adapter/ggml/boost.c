@@ -375,18 +375,22 @@ static void move_on(plan *p, uint32_t node)
     atomic_store(&p->begun, node + 1);
 }
 
+/* Of several the newest: a thread that left its graph by an exception has not ended its plan, and
+ * the graph's memory may be another's by now. */
 static bool find_plan(const struct ggml_tensor *op)
 {
     tt_pagepool_lock(pool);
     self.plan = NULL;
-    for (uint32_t i = 0; i < PLANS_MAX && !self.plan; i++)
-        for (uint32_t k = 0; plans[i].active && k < plans[i].n_nodes; k++) {
+    self.number = 0;
+    for (uint32_t i = 0; i < PLANS_MAX; i++) {
+        const uint32_t number = atomic_load(&plans[i].number);
+        for (uint32_t k = 0; number > self.number && k < plans[i].n_nodes; k++) {
             if (plans[i].nodes[k] != op) continue;
             self.plan = &plans[i];
-            self.number = atomic_load(&plans[i].number);
+            self.number = number;
             self.cursor = k;
-            break;
         }
+    }
     tt_pagepool_unlock(pool);
     return self.plan != NULL;
 }
