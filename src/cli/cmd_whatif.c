@@ -108,6 +108,19 @@ static void take_disk(void *options, char *arg, tt_parse *p)
     }
 }
 
+static void take_guess(void *options, char *arg, tt_parse *p)
+{
+    char *end;
+    double share = strtod(arg, &end);
+    if (end > arg && strcmp(end, "%") == 0)
+        share /= 100;
+    else if (end == arg || *end)
+        share = -1;
+    if (!(share >= 0 && share <= 1))
+        tt_parse_refuse(p, "\"%.40s\" is not a share from 0 to 1, or to 100%%", arg);
+    ((struct options *)options)->plan.guessed = share;
+}
+
 static const tt_option option_table[] = {
     {"ram", 0, "SIZE[,SIZE...]", "RAM to keep weights in; may be given several times", 1,
      .kind = TT_OPTION_TAKE, .take = take_ram},
@@ -126,6 +139,9 @@ static const tt_option option_table[] = {
      TT_SIZE(struct options, plan.ahead_bytes, 0, INT64_MAX), .needs = "disk"},
     {"depth", 0, "N", "With direct: requests at a time (default: 32)", 1,
      TT_WHOLE(struct options, plan.depth, 1, DEPTH_MAX), .needs = "disk"},
+    {"guess", 0, "SHARE",
+     "With direct: guess experts one layer ahead, so many of them right (0.8, 80%)", 1,
+     .kind = TT_OPTION_TAKE, .take = take_guess, .needs = "disk"},
     {"policy", 0, "NAME[,NAME...]",
      "What is dropped when the cache is full: lru (default), lfu, lfu-aging, lfu-layer, arc, "
      "s3-fifo, clock, least-stale, pin-hot, pin-lru, belady, or all of them",

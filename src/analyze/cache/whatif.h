@@ -38,6 +38,9 @@ typedef struct tt_whatif_plan {
     tt_whatif_reader reader;
     uint64_t ahead_bytes; /* of direct: read before their use, at most */
     uint32_t depth;       /* of direct: requests at a time, > 0 */
+    /* Of direct, 0 to 1: experts are guessed when those of the layer before are known, and so many of
+     * the guesses are right. */
+    double guessed;
 } tt_whatif_plan;
 
 /* Sums over batches. Bytes are those of whole units, except asked_bytes. */
