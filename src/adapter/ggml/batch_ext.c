@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define BATCHES_MAX 1024u
-#define ROWS_MAX (1u << 20)   /* of all batches together */
-#define EXTRAS_MAX (1u << 22) /* likewise: sequences but the first of a row */
+#define ROWS_MAX (1u << 20)   /* for all batches together */
+#define EXTRAS_MAX (1u << 22) /* for all batches together: sequences of a row beyond its first */
 
 typedef struct row {
     int32_t token, position, sequence;
@@ -21,7 +21,7 @@ typedef struct extra {
 } extra;
 
 typedef struct noted {
-    const void *batch; /* NULL: the place is free */
+    const void *batch; /* NULL: the slot is free */
     bool is_known;
     row *rows;
     extra *extras;
@@ -63,7 +63,7 @@ static void free_rows(noted *b)
     *b = (noted){0};
 }
 
-/* --- functions of the family that are not known here --- */
+/* --- functions of the family that are unknown to this library --- */
 
 static bool is_strange(const char *function, const void *user)
 {
@@ -76,12 +76,12 @@ static bool is_strange(const char *function, const void *user)
     if (strncmp(function, family, sizeof family - 1) != 0) return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(function + sizeof family - 1, known[i]) == 0) return false;
-    /* Those that only read. */
+    /* Functions that only read are harmless. */
     return strncmp(function + sizeof family - 1, "get_", 4) != 0 &&
            strncmp(function + sizeof family - 1, "n_", 2) != 0;
 }
 
-/* Asks the dynamic linker, so not under the lock. */
+/* Asks the dynamic linker, so do not call it under the lock. */
 static bool any_strange(void)
 {
     static _Atomic uint64_t asked_at;
@@ -139,7 +139,7 @@ void tt_batch_ext_drop(const void *batch)
     give_back();
 }
 
-/* Makes place for one more; capacity doubles. */
+/* Makes room for one more; capacity doubles. */
 static bool grow(void **items, size_t size, uint32_t n, uint32_t *capacity, uint64_t *held,
                  uint64_t max)
 {
@@ -182,7 +182,7 @@ void tt_batch_ext_add_sequence(const void *batch, int32_t index, int32_t sequenc
     give_back();
 }
 
-/* The row, the lock held; NULL when there is none: then the batch is not known any more. */
+/* The row; NULL when there is none: then the batch counts as unknown. The lock is held. */
 static row *hold_row(const void *batch, int32_t index)
 {
     hold();
@@ -264,7 +264,7 @@ static void *copy(const noted *b, struct llama_batch_mirror *out)
     if (!held) return NULL;
     fill(b, &a);
     *out = (struct llama_batch_mirror){.n_tokens = (int32_t)b->n,
-                                       /* Rows of both kinds: their ids say nothing in a graph. */
+                                       /* With both kinds of rows, token ids mean nothing. */
                                        .token = with_token == b->n ? a.token : NULL,
                                        .pos = with_position == b->n ? a.position : NULL,
                                        .n_seq_id = a.n_sequences,

@@ -9,11 +9,11 @@
 #define ALL_HOOKED "every op of the CPU library passes the hooks"
 
 static tt_context *contexts;
-static const tt_recorder *told; /* which mode it is */
+static const tt_recorder *told; /* the recorder that has the mode */
 static uint32_t last_id;
 static uint64_t last_layout;
 
-/* The first backend that is a GPU: its ops do not pass the CPU's hooks. */
+/* The first GPU backend: its ops do not pass the CPU hooks. */
 static void *find_gpu(const tt_engine *e, void *sched)
 {
     if (!e->sched_n_backends || !e->sched_backend || !e->backend_device || !e->device_type)

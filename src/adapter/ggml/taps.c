@@ -7,7 +7,7 @@
 
 #define TAPS_MAX 8192u
 #define EXPERTS_MAX 65536
-#define NEARBY 96u /* nodes between a router's parts */
+#define NEARBY 96u /* most nodes between a router's parts */
 
 static bool is_type(const tt_engine *e, const struct ggml_tensor *t, const char *type)
 {
@@ -40,7 +40,7 @@ static void add_experts(tt_taps *taps, const tt_engine *e, struct ggml_tensor *c
         &(tt_tap){node, node, TT_DETAIL_EXPERTS, ids, (uint32_t)ids->ne[0], (uint32_t)ids->ne[1]});
 }
 
-/* Whether the node only changes the picked weights (normalises, scales, reshapes them). */
+/* Whether the node only changes the selected weights (normalises, scales, reshapes them). */
 static bool carries_on(const tt_engine *e, const struct ggml_tensor *node,
                        const struct ggml_tensor *weights)
 {
@@ -54,8 +54,8 @@ static bool is_plain(const tt_engine *e, const struct ggml_tensor *t)
            e->nbytes(t) == (size_t)elements(t) * sizeof(float);
 }
 
-/* The MUL that uses the weights which the GET_ROWS at `picked` took, and those weights in their
- * last form; n_nodes when there is none nearby. */
+/* The MUL that uses the weights selected by the GET_ROWS at `picked`, and those weights in their
+ * final form; n_nodes when there is none nearby. */
 static uint32_t find_use(const tt_engine *e, struct ggml_tensor *const *nodes, uint32_t n_nodes,
                          uint32_t picked, const struct ggml_tensor **weights)
 {
@@ -68,7 +68,7 @@ static uint32_t find_use(const tt_engine *e, struct ggml_tensor *const *nodes, u
     return n_nodes;
 }
 
-/* The weights of the experts that `tap` is about stand near it. */
+/* The weights of the experts of `tap` are computed near it. */
 static void add_weights(tt_taps *taps, const tt_engine *e, struct ggml_tensor *const *nodes,
                         uint32_t n_nodes, tt_tap tap)
 {
@@ -110,7 +110,7 @@ static bool copy_experts(const tt_tap *tap, const uint8_t *row, uint32_t rank, t
     while (x->n < TT_DETAIL_EXPERTS_MAX && rank + x->n < tap->ranks) {
         int32_t id;
         memcpy(&id, row + (rank + x->n) * sizeof id, sizeof id);
-        /* Not an expert: nothing that could be said of this row is true. */
+        /* Not an expert id: the row is unusable. */
         if (id < 0 || id >= EXPERTS_MAX) return false;
         x->expert[x->n++] = (uint16_t)id;
     }
@@ -124,7 +124,7 @@ static void copy_weights(const tt_tap *tap, const uint8_t *row, uint32_t rank, t
         memcpy(&w->weight[w->n], row + (rank + w->n) * sizeof(float), sizeof(float));
 }
 
-/* One slot; how many ranks it took, 0 when the ring is full. */
+/* Copies one slot; returns how many ranks it took, 0 when the ring is full. */
 static uint32_t copy_slot(const tt_tap *tap, const uint8_t *row, uint32_t token, uint32_t rank,
                           uint32_t run, tt_detail_writer *w)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A node as the program holds it: number + 1 (17 bits), place (6 bits), generation (32 bits). */
+/* A node as the program holds it: number + 1 (17 bits), slot (6 bits), generation (32 bits). */
 #define NODE_BITS 17
 #define PLACE_BITS 6
 _Static_assert(1u << PLACE_BITS == TT_PROGRAM_BATCHES, "a place fits");
@@ -67,7 +67,7 @@ static void tell_run(tt_recorder *r, tt_program_batch *b, uint32_t graph)
     (void)tt_process_put(r, TT_META_RUN, &payload);
 }
 
-/* What was foretold of the graph does not hold. */
+/* The batch's graph is not the one that was expected. */
 static void differs(tt_recorder *r, tt_program_batch *b)
 {
     if (!b->same) return;
@@ -76,7 +76,7 @@ static void differs(tt_recorder *r, tt_program_batch *b)
     b->meta.graph = 0;
 }
 
-/* The next tensor of the place, made *t; most often it is that already. */
+/* The slot's next tensor, made *t; most often it is that already. */
 static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
                                        const struct ggml_tensor *t, uint64_t key, uint32_t node)
 {
@@ -87,7 +87,7 @@ static struct ggml_tensor *next_tensor(tt_recorder *r, tt_program_batch *b,
     if (!to) to = b->tensors[b->n_tensors] = calloc(1, sizeof *to);
     if (!to || (b->n_tensors >= b->index_capacity / 2 && !grow_index(b))) return NULL;
     struct ggml_tensor next = *t;
-    /* What a value said of a node's place holds for the same node of the batches to come. */
+    /* Stage and layer set by a value also hold for the same node of later batches. */
     if (!t->op_params[0] && b->engine->stage && strcmp(to->name, t->name) == 0)
         memcpy(next.op_params, to->op_params, sizeof next.op_params);
     if (memcmp(to, &next, sizeof next) != 0) {
@@ -128,7 +128,7 @@ static tt_program_batch *free_place(uint32_t context)
     for (uint32_t i = 0; i < TT_PROGRAM_BATCHES; i++) {
         tt_program_batch *b = &places[i];
         if (atomic_load(&b->generation) & 1u) continue;
-        /* What the context computed last is what it is likely to compute. */
+        /* A context is likely to compute the same again. */
         if (b->n_nodes && b->context == context) return b;
         if (!any || (any->n_nodes && !b->n_nodes)) any = b;
     }
@@ -202,8 +202,7 @@ static uint32_t identify(tt_recorder *r, tt_program_batch *b)
     if (b->same && b->n_nodes == b->n_before && b->meta.graph &&
         b->buffers == tt_buffers_generation())
         return b->meta.graph;
-    /* Of a program's buffer that went while the batch was computed nothing can be asked any more.
-     */
+    /* A buffer of the program that was removed during the batch can no longer be asked about. */
     bool some_went = b->engine->stage && b->buffers_begin != tt_buffers_generation();
     for (uint32_t i = 0; some_went && i < b->n_tensors; i++)
         if (!tt_program_buffer_is_there(b->tensors[i]->buffer)) {
@@ -255,7 +254,7 @@ void tt_program_batch_stage(tt_recorder *r, tt_program_batch *b, struct ggml_ten
     if (memcmp(was.op_params, t->op_params, sizeof was.op_params) != 0) differs(r, b);
 }
 
-/* --- nodes in the program's hands --- */
+/* --- nodes as numbers for the program --- */
 
 uint64_t tt_program_node(const tt_program_batch *b, uint32_t node_plus_1)
 {

@@ -17,7 +17,7 @@
 
 static char folder[PATH_MAX];
 static tt_bitnet_writer *writer;
-static bool refused; /* the folder cannot be used: said once, where that is possible */
+static bool refused; /* the folder cannot be used; reported once, if possible */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void tt_program_bitnet_begin(const char *path)
@@ -34,9 +34,9 @@ void tt_program_bitnet_reset(void)
     refused = true; /* parent and child cannot both number their files */
 }
 
-static tt_error problem; /* the first */
+static tt_error problem; /* the first problem */
 
-/* The first problem, where somebody will see it. */
+/* Reports the first problem, where somebody will see it. */
 static void tell(const char *message)
 {
     static _Atomic bool told;
@@ -69,7 +69,7 @@ static tt_bitnet_writer *get_writer(void)
     return w;
 }
 
-/* One after the other, as BitNet.rs adds them; a fingerprint has sixteen sums. */
+/* Adds them in order, as BitNet.rs does; a fingerprint has sixteen sums. */
 static double rms_of(const tt_value_data *v, uint64_t n)
 {
     enum { SOME = 256 }; /* whole blocks of every type */
@@ -86,7 +86,7 @@ static double rms_of(const tt_value_data *v, uint64_t n)
     return sqrt(sum / (double)n);
 }
 
-/* Of no elements; BLAKE3 of nothing (the test vectors of its specification, input_len 0). */
+/* The fingerprint of no elements; BLAKE3 of nothing (its test vectors, input_len 0). */
 static void of_nothing(tt_fingerprint *f)
 {
     static const uint8_t blake3[32] = {0xaf, 0x13, 0x49, 0xb9, 0xf5, 0xf9, 0xa1, 0xa6,
